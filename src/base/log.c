@@ -1,0 +1,50 @@
+/* One write(2) per line, so that lines of several processes do not mix. */
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *program = "gsan";
+static int rank = -1;
+
+void log_set_program(const char *name) { program = name; }
+void log_set_rank(int r) { rank = r; }
+
+int log_enabled(enum log_level level)
+{
+	static const char *const name[] = {"error", "warning", "info", "debug"};
+	static int limit = -1; /* every thread computes the same value */
+	if (limit < 0) {
+		const char *want = getenv("GSAN_LOG");
+		int found = LOG_WARNING;
+		for (int i = 0; want && i < 4; i++)
+			if (!strcmp(want, name[i]))
+				found = i;
+		limit = found;
+	}
+	return (int)level <= limit;
+}
+
+void log_write(enum log_level level, const char *format, ...)
+{
+	int saved = errno;
+	char line[1200];
+	if (!log_enabled(level))
+		return;
+	int n = rank < 0 ? snprintf(line, sizeof line, "%s: pid %d: ", program, (int)getpid())
+			 : snprintf(line, sizeof line, "%s: rank %d: pid %d: ", program, rank, (int)getpid());
+	va_list args;
+	va_start(args, format);
+	n += vsnprintf(line + n, sizeof line - (size_t)n - 1, format, args);
+	va_end(args);
+	if (n > (int)sizeof line - 2)
+		n = (int)sizeof line - 2;
+	line[n++] = '\n';
+	ssize_t written = write(STDERR_FILENO, line, (size_t)n);
+	(void)written; /* nobody is left to tell */
+	errno = saved;
+}

@@ -1,0 +1,57 @@
+/* The calls that the PTX rewriter emits and the device runtime defines. One row per function in GSAN_CALLS: the
+ * rewriter reads the parameter list from here, the runtime's test compares it with the PTX that clang made.
+ *
+ * A checked clone of entry K is `K__gsan`: the same parameters, then
+ *     .param .align 8 .b8 gsan_launch_record[sizeof(struct gsan_launch)]
+ * and it starts with   launch = cvta.param(gsan_launch_record);   self = gsan_enter(launch, flags);
+ * A private function F that an entry reaches by direct calls is cloned as `F__gsan` with two trailing parameters
+ * (.b64 launch, .b64 self). Beside each clone stands `.visible .global .align 8 .b8 K__gsan_info[]`: the text that
+ * src/ptx/info.h describes (ABI number, flags, sites).
+ *
+ * `self` names the CTA: record bits 48..63 tag, 38..47 cta; bits 0..31 hold 1 + index of its CTA state, or 0. */
+#ifndef GSAN_DEVICE_ABI_H
+#define GSAN_DEVICE_ABI_H
+
+#include "device/layout.h"
+
+#define GSAN_CLONE_SUFFIX "__gsan"
+#define GSAN_INFO_SUFFIX "__gsan_info"
+#define GSAN_RECORD_PARAM "gsan_launch_record"
+
+/* flags of gsan_enter */
+#define GSAN_ENTER_SYNC 1u /* the kernel or a function it reaches has a strong operation or a fence */
+
+/* Descriptor of an access, an immediate u32 at the call. */
+#define GSAN_DESC_SITE_SHIFT 0u   /* 16: site */
+#define GSAN_DESC_BYTES_SHIFT 16u /* 6: bytes per thread, 1..32, whole vector */
+#define GSAN_DESC_OP_SHIFT 22u    /* 5: enum gsan_op + scope */
+#define GSAN_DESC_SEM_SHIFT 27u   /* 3: enum gsan_sem */
+#define GSAN_DESC_VALUE (1u << 30) /* `value` holds what is read or written (zero-extended), or for after(): was read */
+#define GSAN_DESC_USED (1u << 31)  /* RMW: its result is read by the program */
+
+#define GSAN_BATCH_MAX 8u
+
+/* Every function takes (u64 launch, u64 self) first; u = u32, l = u64.
+ *   enter      (launch, flags) -> self            at the start of a clone, all threads
+ *   leave      ()                                 before each ret/exit of a clone with GSAN_ENTER_SYNC
+ *   access<N>  (valid, a0, d0, … )                N weak accesses; bit i of `valid`: this thread makes access i.
+ *                                                 Placed at the end of the straight-line run that holds them
+ *   before     (address, desc, value)             before a strong store, or an RMW: publishes what it releases.
+ *                                                 value: what a store writes
+ *   after      (address, desc, value)             after a strong load, store or RMW: checks it, joins what it acquires.
+ *                                                 value: what was read (desc: a failed cas comes as GSAN_OP_RMW with
+ *                                                 GSAN_DESC_VALUE and is recorded as RMW until issue 4)
+ *   fence      (desc)                             before a fence or membar; desc: semantics and scope only
+ * The rewriter guards a predicated operation's calls with the same predicate (access<N>: with `valid`). */
+#define GSAN_CALLS(X) \
+	X(enter, "lu", "l") \
+	X(leave, "ll", "") \
+	X(access1, "lluLu", "") \
+	X(access2, "lluLuLu", "") \
+	X(access4, "lluLuLuLuLu", "") \
+	X(access8, "lluLuLuLuLuLuLuLuLu", "") \
+	X(before, "llLul", "") \
+	X(after, "llLul", "") \
+	X(fence, "llu", "")
+
+#endif

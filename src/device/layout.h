@@ -1,0 +1,230 @@
+/* The binary layout that host, device and every rank share: the arena's address map, shadow records, the launch
+ * record that travels as a clone's hidden parameter, the node-wide tables, and the finding ring. This header is C11
+ * without any library, so that the same text is compiled for the host, for the NVPTX runtime and for tests. Whoever
+ * changes a number here raises GSAN_ABI: clones carry it, and libgsan refuses clones of another number. */
+#ifndef GSAN_DEVICE_LAYOUT_H
+#define GSAN_DEVICE_LAYOUT_H
+
+#include <stdint.h>
+
+#define GSAN_ABI 1u
+
+/* ---- arena: one range at the same address in every participant --------------------------------------------- */
+#define GSAN_ARENA_BASE 0x200000000000ull /* FACTS A: honoured by cuMemAddressReserve up to 2^45 bytes */
+#define GSAN_ARENA_SIZE (1ull << 45)
+#define GSAN_PAGE (2ull << 20)       /* VMM granularity of data, shadow and views */
+#define GSAN_PARTICIPANTS 32u        /* processes × GPUs in one job */
+#define GSAN_SLICE_BITS 39u          /* canonical data addresses per participant: 512 GiB */
+#define GSAN_SLICE (1ull << GSAN_SLICE_BITS)
+
+#define GSAN_DATA_BASE GSAN_ARENA_BASE                      /* canonical addresses, 2^44 bytes */
+#define GSAN_VIEW_BASE (GSAN_ARENA_BASE + (1ull << 44))     /* the program's own VMM reservations, 2^43 bytes */
+#define GSAN_VIEW_SIZE (1ull << 43)
+#define GSAN_SHADOW_BASE (GSAN_VIEW_BASE + GSAN_VIEW_SIZE)  /* line records, 2^42 bytes */
+#define GSAN_TABLE_BASE (GSAN_SHADOW_BASE + (1ull << 42))   /* node-wide tables, 2^42 bytes */
+#define GSAN_TABLE_SLICE (1ull << 37)                       /* per participant */
+
+#define GSAN_DATA_SHIFT 44u /* (address >> 44) == GSAN_DATA_TOP  ⇔ canonical */
+#define GSAN_DATA_TOP (GSAN_DATA_BASE >> GSAN_DATA_SHIFT)
+#define GSAN_VIEW_SHIFT 43u /* (address >> 43) == GSAN_VIEW_TOP  ⇔ view */
+#define GSAN_VIEW_TOP (GSAN_VIEW_BASE >> GSAN_VIEW_SHIFT)
+
+_Static_assert(GSAN_DATA_BASE % (1ull << GSAN_DATA_SHIFT) == 0, "the data region is one aligned block");
+_Static_assert(GSAN_VIEW_BASE % (1ull << GSAN_VIEW_SHIFT) == 0, "the view region is one aligned block");
+_Static_assert(GSAN_TABLE_BASE + (1ull << 42) == GSAN_ARENA_BASE + GSAN_ARENA_SIZE, "the regions fill the arena");
+_Static_assert(GSAN_PARTICIPANTS * GSAN_SLICE == 1ull << 44, "the slices fill the data region");
+
+static inline uint32_t gsan_owner(uint64_t canonical)
+{
+	return (uint32_t)((canonical - GSAN_DATA_BASE) >> GSAN_SLICE_BITS);
+}
+
+/* View table: one u32 per 2 MiB view page, private to a process. 0 = not checked, else canonical page number + 1,
+ * where the page number counts from GSAN_DATA_BASE. */
+#define GSAN_VIEW_PAGES (GSAN_VIEW_SIZE / GSAN_PAGE)
+
+/* ---- shadow ------------------------------------------------------------------------------------------------- */
+#define GSAN_LINE 128u        /* bytes of data per line record */
+#define GSAN_SECTOR 16u       /* bytes per mask bit of a line record */
+#define GSAN_GRANULE 8u       /* bytes per detail granule; a mask bit is one byte */
+#define GSAN_LINE_READS 2u
+#define GSAN_DETAIL_WRITES 2u
+#define GSAN_DETAIL_READS 2u
+
+/* One access record, 64 bits, 0 = empty. Fields from bit 0: mask 8, site 16, op 5, epoch 9, cta 10, tag 16. */
+#define GSAN_REC_MASK_SHIFT 0u
+#define GSAN_REC_SITE_SHIFT 8u
+#define GSAN_REC_OP_SHIFT 24u
+#define GSAN_REC_EPOCH_SHIFT 29u
+#define GSAN_REC_CTA_SHIFT 38u
+#define GSAN_REC_TAG_SHIFT 48u
+#define GSAN_EPOCH_MAX 511u   /* saturates: a saturated epoch counts as ordered once released, and is counted */
+#define GSAN_CTA_BITS 10u
+
+/* op × scope, 5 bits: scope is the low 2 bits of the strong forms. */
+enum gsan_scope { GSAN_CTA, GSAN_CLUSTER, GSAN_GPU, GSAN_SYS };
+enum gsan_op {
+	GSAN_OP_LD = 0,         /* weak load */
+	GSAN_OP_ST = 1,         /* weak store */
+	GSAN_OP_LD_NC = 2,      /* ld.global.nc */
+	GSAN_OP_RANGE_LD = 3,   /* host copy, source */
+	GSAN_OP_RANGE_ST = 4,   /* host copy or set, destination */
+	GSAN_OP_ASYNC_LD = 5,   /* asynchronous copies (ROADMAP) */
+	GSAN_OP_ASYNC_ST = 6,
+	GSAN_OP_STRONG_LD = 8,  /* + enum gsan_scope */
+	GSAN_OP_STRONG_ST = 12, /* + enum gsan_scope */
+	GSAN_OP_RMW = 16,       /* + enum gsan_scope: atom, red */
+};
+enum gsan_sem { GSAN_SEM_NONE, GSAN_SEM_ACQUIRE, GSAN_SEM_RELEASE, GSAN_SEM_ACQ_REL, GSAN_SEM_SC };
+
+struct gsan_line {
+	uint64_t write;                   /* last write; mask = sectors */
+	uint64_t read[GSAN_LINE_READS];   /* sampled reads */
+	uint32_t detail;                  /* 0, or 1 + index into the owner's detail pool */
+	uint32_t flags;
+};
+_Static_assert(sizeof(struct gsan_line) == 32, "a line record is a quarter of its line");
+
+struct gsan_granule {
+	uint64_t write[GSAN_DETAIL_WRITES]; /* mask = bytes */
+	uint64_t read[GSAN_DETAIL_READS];
+};
+struct gsan_detail {
+	struct gsan_granule granule[GSAN_LINE / GSAN_GRANULE];
+};
+_Static_assert(sizeof(struct gsan_detail) == 512, "detail is 4 bytes per byte");
+
+static inline uint64_t gsan_shadow(uint64_t canonical) /* address of the line record */
+{
+	return GSAN_SHADOW_BASE + ((canonical - GSAN_DATA_BASE) >> 7 << 5);
+}
+
+/* ---- launches ----------------------------------------------------------------------------------------------- */
+/* A participant numbers its launches 1, 2, 3 … (`seq`). The 16-bit tag of a record is
+ *     participant << tag_bits | seq & (1 << tag_bits) - 1
+ * where tag_bits = 16 - log2(participants of the job, rounded up to a power of two). */
+#define GSAN_ORDER_PAIRS 32u
+#define GSAN_STREAMS 64u /* stream slots per participant; further streams share the last slot (over-orders, counted) */
+
+struct gsan_pair { /* launches of (participant, stream) with seq ≤ this one are ordered before */
+	uint8_t participant;
+	uint8_t stream;
+	uint16_t pad;
+	uint32_t seq;
+};
+
+/* What is ordered before a launch, known when it was enqueued: every launch of participant p with
+ * seq < floor[p], and those named by the pairs. */
+struct gsan_order {
+	uint32_t floor[GSAN_PARTICIPANTS];
+	uint32_t pairs;
+	uint32_t flags; /* GSAN_ORDER_* */
+	struct gsan_pair pair[GSAN_ORDER_PAIRS];
+};
+#define GSAN_ORDER_UNKNOWN 1u /* pairs overflowed: everything not known to be unordered counts as ordered */
+
+/* The hidden last parameter of a checked clone, by value, 8-byte aligned. */
+struct gsan_launch {
+	uint32_t abi;
+	uint32_t seq;
+	uint16_t tag;
+	uint8_t participant;
+	uint8_t stream;
+	uint32_t kernel;     /* kernel id, numbered per participant when its module loads, from 1 */
+	uint32_t mapped;     /* bit p: the tables of participant p are mapped here */
+	uint32_t tag_bits;
+	uint32_t seed;
+	uint32_t gpu;        /* bits 0..4: this GPU's index in the job; two participants may share a GPU */
+	uint64_t view_table; /* address of u32[GSAN_VIEW_PAGES], or 0: no views */
+	uint64_t ring;       /* device address of this participant's struct gsan_ring */
+	struct gsan_order order;
+};
+_Static_assert(sizeof(struct gsan_order) == 392, "");
+_Static_assert(sizeof(struct gsan_launch) == 440, "the rewriter declares this many parameter bytes");
+
+/* ---- findings: memory shared by the device, its process and the supervisor ---------------------------------- */
+enum gsan_kind { /* the names are DESIGN §11 */
+	GSAN_KIND_NONE, GSAN_RAW, GSAN_WAR, GSAN_WAW, GSAN_ATOMIC_PLAIN, GSAN_SCOPE, GSAN_STALE_NC
+};
+/* Why no edge was found: the device's best knowledge, from which `missing_edge` is worded. */
+enum gsan_reason {
+	GSAN_WHY_NONE,           /* nothing between them synchronises */
+	GSAN_WHY_RELAXED_WRITE,  /* second's CTA read a flag that first's CTA wrote without release */
+	GSAN_WHY_NO_ACQUIRE,     /* it was released, and read without acquire */
+	GSAN_WHY_RELEASE_SCOPE,  /* the release's scope does not include the reader */
+	GSAN_WHY_ACQUIRE_SCOPE,  /* the acquire's scope does not include the writer */
+	GSAN_WHY_BEFORE_PAYLOAD  /* an edge exists, but the access came after its release */
+};
+struct gsan_side {
+	uint32_t seq;
+	uint32_t kernel;
+	uint8_t participant;
+	uint8_t stream;
+	uint16_t site;
+	uint16_t cta;      /* mixed hash, GSAN_CTA_BITS */
+	uint8_t op;        /* enum gsan_op + scope */
+	uint8_t mask;      /* bytes of the granule at `address`, or sectors of its line if `whole` */
+	uint32_t grid[3];
+	uint32_t ctaid[3]; /* exact where known (`second`), else ~0u */
+	uint16_t epoch;
+	uint8_t whole;
+	uint8_t pad;
+};
+_Static_assert(sizeof(struct gsan_side) == 44, "");
+struct gsan_finding {
+	uint32_t ready; /* ticket + 1 once complete, written last with release.sys */
+	uint8_t kind;   /* enum gsan_kind */
+	uint8_t reason; /* enum gsan_reason */
+	uint16_t bytes; /* of the second access */
+	uint64_t address; /* canonical */
+	struct gsan_side first, second;
+	uint16_t flag_write_site, flag_read_site; /* the sites that `reason` speaks of, 0xffff = unknown */
+	uint32_t flag_kernel[2];                  /* their kernel ids, of first's and second's participant */
+	uint32_t pad[1];
+};
+_Static_assert(sizeof(struct gsan_finding) == 120, "");
+
+#define GSAN_RING_SLOTS 8192u
+/* Device side counters, added up by the device in its own table, copied here by libgsan when it can. Order = names in
+ * GSAN_COUNTER_NAMES. */
+enum gsan_counter {
+	GSAN_N_ACCESSES,     /* instrumented accesses executed, one per thread */
+	GSAN_N_CHECKED,      /* of these, compared with shadow */
+	GSAN_N_FOREIGN,      /* outside arena and ranges: not checked */
+	GSAN_N_UNRECORDED,   /* detail pool empty: checked, not recorded */
+	GSAN_N_LOST,         /* records displaced that conflict */
+	GSAN_N_SYNC_FULL,    /* sync table full: coarse order */
+	GSAN_N_STATE_FULL,   /* no CTA state left: coarse order */
+	GSAN_N_CLOCK_FULL,   /* clock entries collapsed to whole launches */
+	GSAN_N_EPOCH_FULL,   /* epoch saturated */
+	GSAN_N_AMBIGUOUS,    /* version not known by its value: all candidates joined */
+	GSAN_N_UNMAPPED,     /* record of a participant whose tables are not mapped: counted as ordered */
+	GSAN_N_FOUND,        /* racy pairs seen, duplicates included */
+	GSAN_N_DROPPED,      /* findings lost to a full ring */
+	GSAN_N_RENEWED,      /* shadow cleared to reuse tags (host) */
+	GSAN_N_COUNTERS
+};
+#define GSAN_COUNTER_NAMES \
+	{"accesses", "checked", "foreign", "unrecorded", "lost_records", "sync_table_full", "cta_states_full", \
+	 "clock_entries_collapsed", "epochs_saturated", "ambiguous_versions", "unmapped_participants", "racy_pairs", \
+	 "findings_dropped", "history_renewals"}
+
+struct gsan_ring {
+	uint64_t head;    /* next ticket, added by the device (atom.sys) or by libgsan; slot = ticket % slots */
+	uint64_t tail;    /* first ticket the supervisor has not consumed; written by the supervisor only */
+	uint64_t dropped;
+	uint64_t pad[13];
+	struct gsan_finding slot[GSAN_RING_SLOTS];
+};
+_Static_assert(sizeof(struct gsan_ring) % 64 == 0, "");
+
+/* ---- node-wide tables, one block per participant at GSAN_TABLE_BASE + p * GSAN_TABLE_SLICE ------------------- */
+/* The host maps `gsan_tables_bytes()` zeroed bytes, and exports them to every participant. What lies inside is the
+ * device runtime's business, but for the counters at its start. */
+struct gsan_table_head {
+	uint64_t counter[GSAN_N_COUNTERS];
+	uint64_t pad[32 - GSAN_N_COUNTERS];
+};
+_Static_assert(sizeof(struct gsan_table_head) == 256, "");
+
+#endif

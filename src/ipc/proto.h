@@ -1,0 +1,50 @@
+/* The messages between a rank process (libgsan), the launchers and the supervisor: fixed structs over one SOCK_SEQPACKET
+ * UNIX socket with an abstract name, file descriptors beside them by SCM_RIGHTS. One request, one reply, in order, per
+ * connection; the supervisor answers only processes of its own uid (SO_PEERCRED). The supervisor never calls CUDA: it
+ * passes on descriptors. */
+#ifndef GSAN_IPC_PROTO_H
+#define GSAN_IPC_PROTO_H
+
+#include <stdint.h>
+
+#define GSAN_PROTO 1u
+#define GSAN_ENV_SOCKET "GSAN_SOCKET" /* abstract socket name, without the leading NUL; set by gsan-launch */
+#define GSAN_ENV_RANK "GSAN_RANK"     /* rank as gsan-launch knows it, or unset */
+#define GSAN_ENV_DEVICE "GSAN_DEVICE" /* "cuda" or "emu", set by gsan-launch */
+#define GSAN_ENV_EMU "GSAN_EMU_JOB"   /* path of the emulated device's shared memory (/proc/<supervisor>/fd/<n>) */
+
+enum ipc_type {
+	IPC_ERROR,      /* reply: error, text */
+	IPC_OK,         /* reply */
+	IPC_LAUNCHER,   /* launcher → supervisor: rank, size, pid; replies IPC_OK with text = emu path */
+	IPC_WAIT,       /* launcher: my rank's process ended (status = wait status); the reply comes when the job is merged:
+	                 * status = exit status for every launcher, text = what to print on stderr (rank 0's launcher only) */
+	IPC_JOIN,       /* libgsan: pid, rank (-1 unknown), gpu (PCI bus id text); reply: participant, fd[0] = job memory */
+	IPC_RANK,       /* libgsan: its rank became known late */
+	IPC_PUT,        /* libgsan: fd[0] = memory handle of (space, base, size); kept until the participant leaves */
+	IPC_GET,        /* libgsan: the next handle whose range meets (space, base, size); reply: fd, its base and size; or
+	                 * IPC_ERROR -ENOENT. cursor in/out: 0 first, as replied for the next */
+	IPC_EXPORT,     /* libgsan: fd[0] = real handle of its allocation (base = canonical, size, alloc); reply fd[0] = token
+	                 * for the program (a pipe's read end) */
+	IPC_IMPORT,     /* libgsan: fd[0] = a token; reply: participant, base, size, alloc, fd[0] = real handle; -ENOENT: not a token */
+	IPC_FREED,      /* libgsan: allocation (alloc) released by its owner; the token stays good until its last copy closes */
+	IPC_KERNEL,     /* libgsan: kernel id, fd[0] = memfd with the info text (info.h) */
+	IPC_ALLOC,      /* libgsan: an allocation: base, size, text = label */
+	IPC_NOTE,       /* libgsan: coverage: text = "key\tname\treason" (unchecked kernel, foreign memory, …) */
+	IPC_TYPES
+};
+enum ipc_space { IPC_SHADOW, IPC_TABLES };
+
+struct ipc_msg {
+	uint32_t proto, type;
+	int32_t error;          /* 0 or -errno */
+	int32_t rank, size_ranks, participant, pid, status;
+	uint32_t space, kernel, alloc, cursor;
+	uint64_t base, size;
+	uint32_t fds;           /* descriptors that travel with it, at most 1 */
+	uint32_t length;        /* bytes of text, without a NUL */
+	char text[3000];
+};
+_Static_assert(sizeof(struct ipc_msg) == 3072, "");
+
+#endif

@@ -1,0 +1,35 @@
+/* What a checked clone says of itself: the text in `K__gsan_info`, written by the rewriter, read by libgsan and by the
+ * supervisor. UTF-8 lines, fields separated by one tab, no other escapes than \t \n \\ inside a field, a NUL ends it:
+ *
+ *   gsan-info <abi> <kernel> <flags: "sync" or "-">
+ *   source <path of the PTX or module name>
+ *   site <id> <file> <line> <column> <function> <op> <semantics> <scope> <bytes> <inlined-at or "-">
+ *   left <file> <line> <opcode> <reason>            an access that is not checked
+ *
+ * id is the 16-bit number in records. file "-" means no line information: line is the PTX line then. op is ld, ld.nc,
+ * st, atom.add …; semantics weak, relaxed, acquire, release, acq_rel, volatile, mmio; scope cta, cluster, gpu, sys or "-".
+ * inlined-at is file:line[,file:line…], innermost first. */
+#ifndef GSAN_PTX_INFO_H
+#define GSAN_PTX_INFO_H
+
+#include <stdint.h>
+
+struct ptx_site {
+	uint32_t id, line, column, bytes;
+	const char *file, *function, *op, *semantics, *scope, *inlined_at; /* inside the info's own copy */
+};
+struct ptx_left { const char *file, *opcode, *reason; uint32_t line; };
+struct ptx_info {
+	uint32_t abi;
+	const char *kernel, *source;
+	int sync;
+	uint32_t sites; struct ptx_site *site; /* sorted by id */
+	uint32_t lefts; struct ptx_left *left;
+	void *memory;
+};
+/* Returns 0, -EINVAL (not an info text, or of another ABI number: info->abi tells which), -ENOMEM. */
+int ptx_info_parse(const char *text, uint64_t size, struct ptx_info *info);
+void ptx_info_free(struct ptx_info *info);
+const struct ptx_site *ptx_info_site(const struct ptx_info *info, uint32_t id);
+
+#endif
