@@ -1,0 +1,56 @@
+/* emu/exec: the part of the emulated device that executes PTX. It knows modules, grids and memory, but no driver API,
+ * no streams and no processes: src/emu/driver calls it. Device addresses are host addresses of this process. Nothing
+ * here knows GSan: it executes whatever PTX it is given. */
+#ifndef GSAN_EMU_EXEC_H
+#define GSAN_EMU_EXEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct emu_module;
+struct emu_kernel;
+struct emu_grid;
+
+struct emu_error { char text[512]; }; /* says instruction, kernel and PTX line */
+
+/* How the executor asks for memory of module variables (.global, .const): zeroed, aligned, freed with the module. */
+struct emu_memory {
+	void *context;
+	void *(*alloc)(void *context, size_t size, size_t align);
+	void (*release)(void *context, void *at, size_t size);
+};
+
+int emu_module_load(const char *ptx, size_t size, const struct emu_memory *memory, struct emu_module **module,
+		    struct emu_error *error);
+void emu_module_unload(struct emu_module *module);
+size_t emu_module_kernels(const struct emu_module *module);
+struct emu_kernel *emu_module_kernel(const struct emu_module *module, size_t index);
+struct emu_kernel *emu_module_find(const struct emu_module *module, const char *name);
+int emu_module_global(const struct emu_module *module, const char *name, void **at, size_t *size); /* -ENOENT */
+
+const char *emu_kernel_name(const struct emu_kernel *kernel);
+struct emu_kernel_info {
+	uint32_t params;          /* number of parameters */
+	uint32_t param_bytes;     /* of the parameter buffer */
+	uint32_t shared_bytes;    /* static */
+	uint32_t max_threads;     /* per block */
+	uint32_t local_bytes;
+};
+void emu_kernel_info(const struct emu_kernel *kernel, struct emu_kernel_info *info);
+int emu_kernel_param(const struct emu_kernel *kernel, uint32_t index, uint32_t *offset, uint32_t *size); /* -EINVAL */
+
+struct emu_launch {
+	uint32_t grid[3], block[3], cluster[3];
+	uint32_t dynamic_shared;
+	const void *params;       /* param_bytes, copied */
+	uint32_t sms;             /* number of SMs: CTA c of the grid reports %smid = place % sms */
+	uint32_t resident;        /* CTAs resident at once; further ones start when one ends */
+};
+int emu_grid_new(struct emu_kernel *kernel, const struct emu_launch *launch, struct emu_grid **grid, struct emu_error *error);
+enum emu_state { EMU_RUNNING, EMU_DONE, EMU_FAULT };
+/* Executes about `steps` warp instructions. `random` is the scheduler's state (a 64-bit seed, updated): which warp
+ * runs next, and for how long, depends on it alone; every runnable warp runs again within a bounded number of steps. */
+enum emu_state emu_grid_run(struct emu_grid *grid, uint32_t steps, uint64_t *random, struct emu_error *error);
+void emu_grid_free(struct emu_grid *grid);
+
+#endif
