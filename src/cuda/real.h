@@ -1,0 +1,36 @@
+/* cuda: the real driver. libgsan exports the driver's names itself, so it must never call one of them directly: every
+ * call goes through `real`, filled from the libcuda.so.1 that the program uses. A function that the driver lacks is
+ * NULL there, and its hook is not offered to the program. */
+#ifndef GSAN_CUDA_REAL_H
+#define GSAN_CUDA_REAL_H
+
+#include <cuda.h>
+
+/* cuda.h declares only the newest form of cuGetProcAddress, under a macro that hides the older one. */
+#undef cuGetProcAddress
+#undef cuGetProcAddress_v2
+typedef CUresult real_get_proc_address_11030(const char *symbol, void **function, int version, cuuint64_t flags);
+typedef CUresult real_get_proc_address_12000(const char *symbol, void **function, int version, cuuint64_t flags,
+		CUdriverProcAddressQueryResult *status);
+
+struct real {
+#define REAL(name) __typeof__(name) *name;
+#define REAL_PTSZ(name) __typeof__(name) *name, *name##_ptsz;
+#define REAL_PTDS(name) __typeof__(name) *name, *name##_ptds;
+#define REAL_AS(name, prototype) prototype *name;
+#include "cuda/real.def"
+#undef REAL
+#undef REAL_PTSZ
+#undef REAL_PTDS
+#undef REAL_AS
+};
+extern struct real real;
+
+/* Fills `real`. With load = 0 only if the process has loaded the driver already. Returns 0, or -ENOENT: no driver.
+ * Cheap when done; safe from several threads. */
+int real_load(int load);
+
+/* The C library's own dlsym, whoever hooks it (libgsan does). */
+void *real_dlsym(void *handle, const char *name);
+
+#endif
