@@ -1,0 +1,203 @@
+#include "ipc/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct broker_entry {
+	struct broker_entry *next;
+	struct broker_range range;
+	uint32_t id; /* rises, so that a cursor survives removals */
+	int fd;      /* the real handle */
+	int writer;  /* of the token's pipe, or -1: put */
+	dev_t device;
+	ino_t inode;
+};
+
+struct broker {
+	struct broker_entry *put, *put_last, *exported;
+	uint32_t ids;
+	size_t tokens;
+	int epoll; /* watches the writers; EPOLLERR comes unasked */
+};
+
+int broker_new(struct broker **broker)
+{
+	struct broker *b = calloc(1, sizeof *b);
+	if (!b)
+		return -ENOMEM;
+	b->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (b->epoll < 0) {
+		int rc = -errno;
+		free(b);
+		return rc;
+	}
+	*broker = b;
+	return 0;
+}
+
+static void broker_entry_free(struct broker_entry *e)
+{
+	if (e->writer >= 0)
+		close(e->writer);
+	close(e->fd);
+	free(e);
+}
+
+static void broker_list_free(struct broker_entry *e)
+{
+	while (e) {
+		struct broker_entry *next = e->next;
+		broker_entry_free(e);
+		e = next;
+	}
+}
+
+void broker_free(struct broker *b)
+{
+	if (!b)
+		return;
+	broker_list_free(b->put);
+	broker_list_free(b->exported);
+	close(b->epoll);
+	free(b);
+}
+
+static int broker_entry_new(struct broker *b, const struct broker_range *range, int fd, struct broker_entry **entry)
+{
+	struct broker_entry *e = fd < 0 ? NULL : calloc(1, sizeof *e);
+	if (!e) {
+		if (fd >= 0)
+			close(fd);
+		return fd < 0 ? -EBADF : -ENOMEM;
+	}
+	*e = (struct broker_entry){.range = *range, .id = ++b->ids, .fd = fd, .writer = -1};
+	*entry = e;
+	return 0;
+}
+
+int broker_put(struct broker *b, const struct broker_range *range, int fd)
+{
+	struct broker_entry *e;
+	int rc = broker_entry_new(b, range, fd, &e);
+	if (rc)
+		return rc;
+	if (b->put_last)
+		b->put_last->next = e;
+	else
+		b->put = e;
+	b->put_last = e;
+	return 0;
+}
+
+static int broker_meets(const struct broker_range *a, const struct broker_range *b)
+{
+	return a->space == b->space && a->base < b->base + b->size && b->base < a->base + a->size;
+}
+
+int broker_get(struct broker *b, const struct broker_range *want, uint32_t *cursor, struct broker_range *found, int *fd)
+{
+	for (struct broker_entry *e = b->put; e; e = e->next) {
+		if (e->id <= *cursor || !broker_meets(&e->range, want))
+			continue;
+		*cursor = e->id;
+		*found = e->range;
+		*fd = e->fd;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* Makes the entry's pipe and watches its write end. */
+static int broker_token_open(struct broker *b, struct broker_entry *e, int *token)
+{
+	int ends[2], rc;
+	struct stat st;
+	struct epoll_event event = {.events = 0, .data.ptr = e};
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	e->writer = ends[1]; /* closed with the entry */
+	if (fstat(ends[0], &st) || epoll_ctl(b->epoll, EPOLL_CTL_ADD, ends[1], &event)) {
+		rc = -errno;
+		close(ends[0]);
+		return rc;
+	}
+	e->device = st.st_dev;
+	e->inode = st.st_ino;
+	*token = ends[0];
+	return 0;
+}
+
+int broker_export(struct broker *b, const struct broker_range *range, int fd, int *token)
+{
+	struct broker_entry *e;
+	int rc = broker_entry_new(b, range, fd, &e);
+	if (rc)
+		return rc;
+	rc = broker_token_open(b, e, token);
+	if (rc) {
+		broker_entry_free(e);
+		return rc;
+	}
+	e->next = b->exported;
+	b->exported = e;
+	b->tokens++;
+	return 0;
+}
+
+int broker_import(struct broker *b, int token, struct broker_range *found, int *fd)
+{
+	struct stat st;
+	if (fstat(token, &st))
+		return -errno;
+	for (struct broker_entry *e = S_ISFIFO(st.st_mode) ? b->exported : NULL; e; e = e->next) {
+		if (e->inode != st.st_ino || e->device != st.st_dev)
+			continue;
+		*found = e->range;
+		*fd = e->fd;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+void broker_leave(struct broker *b, uint32_t participant)
+{
+	struct broker_entry **at = &b->put;
+	b->put_last = NULL;
+	while (*at) {
+		struct broker_entry *e = *at;
+		if (e->range.participant != participant) {
+			b->put_last = e;
+			at = &e->next;
+			continue;
+		}
+		*at = e->next;
+		broker_entry_free(e);
+	}
+}
+
+int broker_fd(const struct broker *b) { return b->epoll; }
+size_t broker_tokens(const struct broker *b) { return b->tokens; }
+
+static void broker_drop(struct broker *b, struct broker_entry *gone)
+{
+	for (struct broker_entry **at = &b->exported; *at; at = &(*at)->next)
+		if (*at == gone) {
+			*at = gone->next;
+			broker_entry_free(gone); /* closing the writer also ends the watch */
+			b->tokens--;
+			return;
+		}
+}
+
+void broker_sweep(struct broker *b)
+{
+	struct epoll_event event[32];
+	int n = epoll_wait(b->epoll, event, 32, 0);
+	for (int i = 0; i < n; i++)
+		broker_drop(b, event[i].data.ptr);
+}

@@ -1,0 +1,36 @@
+/* ipc/broker: the handles of device memory that rank processes give each other through the supervisor. It knows
+ * descriptors, ranges and owners, nothing of CUDA and nothing of sockets.
+ *
+ * Two kinds. A *put* handle (shadow, tables) is found by address range and lives until its owner leaves. An *exported*
+ * handle stands behind a token: the read end of a pipe, which the program passes around as if it were the driver's own
+ * descriptor. Wherever a copy of the token turns up, its inode says which handle is meant; the write end stays here and
+ * reports an error once the last copy is closed, and only then is the real handle closed: the memory of a token that is
+ * still on its way to somebody is never lost, whether or not its owner lives. */
+#ifndef GSAN_IPC_BROKER_H
+#define GSAN_IPC_BROKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct broker;
+struct broker_range { uint32_t space, participant, alloc; uint64_t base, size; };
+
+int broker_new(struct broker **broker);
+void broker_free(struct broker *b);
+
+/* Each takes ownership of `fd`, closes it on failure too, and returns 0 or -errno. */
+int broker_put(struct broker *b, const struct broker_range *range, int fd);
+int broker_export(struct broker *b, const struct broker_range *range, int fd, int *token); /* the caller closes *token */
+
+/* The descriptors stay the broker's. *cursor: 0 first, then as it was left. -ENOENT: no (further) one. */
+int broker_get(struct broker *b, const struct broker_range *want, uint32_t *cursor, struct broker_range *found, int *fd);
+int broker_import(struct broker *b, int token, struct broker_range *found, int *fd);
+
+void broker_leave(struct broker *b, uint32_t participant); /* drops what it put, not what it exported */
+
+/* Readable when a token's last copy was closed: call broker_sweep then. */
+int broker_fd(const struct broker *b);
+void broker_sweep(struct broker *b);
+size_t broker_tokens(const struct broker *b);
+
+#endif

@@ -1,0 +1,99 @@
+/* The broker alone: ranges and cursors, owners that leave, tokens that outlive them and die with their last copy. */
+#include "ipc/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static struct broker *b;
+
+static int memory(void)
+{
+	int fd = memfd_create("handle", MFD_CLOEXEC);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+static int same_file(int x, int y)
+{
+	struct stat a, c;
+	CHECK(!fstat(x, &a) && !fstat(y, &c));
+	return a.st_ino == c.st_ino && a.st_dev == c.st_dev;
+}
+
+static int is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }
+
+static void test_put(void)
+{
+	const uint64_t page = 2 << 20;
+	int fd[3], got;
+	for (uint32_t i = 0; i < 3; i++) {
+		struct broker_range r = {.space = i == 2, .participant = i, .base = i * page, .size = page};
+		fd[i] = memory();
+		CHECK(!broker_put(b, &r, fd[i]));
+	}
+	struct broker_range want = {.base = page / 2, .size = page}, found;
+	uint32_t cursor = 0;
+	CHECK(!broker_get(b, &want, &cursor, &found, &got) && got == fd[0] && found.base == 0 && found.size == page);
+	CHECK(!broker_get(b, &want, &cursor, &found, &got) && got == fd[1] && found.participant == 1);
+	CHECK(broker_get(b, &want, &cursor, &found, &got) == -ENOENT); /* the third is of another space */
+	want.size = page / 2;                                         /* ends where the second begins */
+	cursor = 0;
+	CHECK(!broker_get(b, &want, &cursor, &found, &got) && got == fd[0]);
+	CHECK(broker_get(b, &want, &cursor, &found, &got) == -ENOENT);
+
+	broker_leave(b, 0);
+	CHECK(!is_open(fd[0]) && is_open(fd[1]));
+	cursor = 0;
+	CHECK(broker_get(b, &want, &cursor, &found, &got) == -ENOENT);
+	broker_leave(b, 2);
+	broker_leave(b, 1);
+	int last = memory();
+	CHECK(!broker_put(b, &want, last));
+	cursor = 0;
+	CHECK(!broker_get(b, &want, &cursor, &found, &got) && got == last);
+	broker_leave(b, 0);
+	CHECK(broker_put(b, &want, -1) == -EBADF);
+}
+
+static void test_token(void)
+{
+	struct broker_range r = {.participant = 3, .alloc = 9, .base = 0x1000, .size = 0x2000}, found;
+	int real = memory(), other = memory(), token, second, got, pipe_of_mine[2];
+	CHECK(!broker_export(b, &r, real, &token) && !broker_export(b, &r, other, &second) && broker_tokens(b) == 2);
+	int copy = dup(token);
+	CHECK(!broker_import(b, copy, &found, &got) && same_file(got, real));
+	CHECK(found.participant == 3 && found.alloc == 9 && found.base == 0x1000 && found.size == 0x2000);
+	CHECK(!pipe(pipe_of_mine));
+	CHECK(broker_import(b, pipe_of_mine[0], &found, &got) == -ENOENT && broker_import(b, real, &found, &got) == -ENOENT);
+
+	broker_leave(b, 3); /* the owner's end does not end the token */
+	close(token);
+	broker_sweep(b);
+	CHECK(broker_tokens(b) == 2 && !broker_import(b, copy, &found, &got));
+	close(copy);
+	struct pollfd wait = {.fd = broker_fd(b), .events = POLLIN};
+	CHECK(poll(&wait, 1, 2000) == 1);
+	broker_sweep(b);
+	CHECK(broker_tokens(b) == 1 && !is_open(real) && is_open(other));
+	CHECK(poll(&wait, 1, 0) == 0);
+	close(second);
+	close(pipe_of_mine[0]);
+	close(pipe_of_mine[1]);
+	broker_sweep(b);
+	CHECK(broker_tokens(b) == 0 && !is_open(other));
+}
+
+int main(void)
+{
+	CHECK(!broker_new(&b));
+	test_put();
+	test_token();
+	broker_free(b);
+	return 0;
+}
