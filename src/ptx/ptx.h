@@ -125,6 +125,7 @@ int ptx_parse(const char *text, size_t size, struct ptx_module **module, struct 
 void ptx_free(struct ptx_module *module);
 
 unsigned ptx_type_bits(enum ptx_type type); /* 1 for pred, 0 if none */
+enum ptx_type ptx_type_of(const struct ptx_module *m, struct ptx_span word); /* PTX_NOTYPE: names no type */
 int ptx_is(const struct ptx_module *m, struct ptx_span s, const char *word);
 int ptx_has(const struct ptx_module *m, const struct ptx_instr *i, const char *word); /* one of its modifiers */
 enum ptx_type ptx_instr_type(const struct ptx_module *m, const struct ptx_instr *i); /* last type modifier */

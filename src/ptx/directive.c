@@ -1,0 +1,202 @@
+/* Directives that declare nothing: line information, debug sections, pragmas. A .loc that was inlined refers to the
+ * place of its call by file, line and column; that place is looked up among the .loc before it, which carry their own
+ * inlined_at, so the chain comes out whole. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/parse.h"
+
+static uint32_t loc_hash(const struct ptx_loc *l)
+{
+	uint64_t h = (l->file * 0x9e3779b97f4a7c15ull ^ l->line) * 0xbf58476d1ce4e5b9ull + l->column;
+
+	return (uint32_t)(h * 0x94d049bb133111ebull >> 32);
+}
+
+static uint32_t *loc_slot(struct ptx_parser *p, const struct ptx_loc *l)
+{
+	uint32_t *slot = p->loc_slots.data, i = loc_hash(l);
+	const struct ptx_loc *list = p->locs.data;
+
+	for (;; i++) {
+		uint32_t *s = &slot[i & (p->loc_slots.room - 1)];
+
+		if (!*s || (list[*s - 1].file == l->file && list[*s - 1].line == l->line &&
+			    list[*s - 1].column == l->column))
+			return s;
+	}
+}
+
+static int loc_grow(struct ptx_parser *p)
+{
+	uint32_t *old = p->loc_slots.data, *fresh;
+	size_t n = p->loc_slots.room, room = n ? n * 2 : 256;
+
+	if (p->loc_slots.count * 2 < n)
+		return 0;
+	fresh = calloc(room, sizeof(*fresh));
+	if (!fresh) {
+		ptx_no_memory(p);
+		return -1;
+	}
+	p->loc_slots.data = fresh;
+	p->loc_slots.room = room;
+	for (size_t i = 0; i < n; i++)
+		if (old[i])
+			*loc_slot(p, (struct ptx_loc *)p->locs.data + old[i] - 1) = old[i];
+	free(old);
+	return 0;
+}
+
+/* Index + 1 of the latest .loc at this place; one without a chain is made if there is none. */
+static uint32_t loc_find(struct ptx_parser *p, struct ptx_loc at)
+{
+	uint32_t *slot;
+	struct ptx_loc *l;
+
+	if (loc_grow(p))
+		return 0;
+	slot = loc_slot(p, &at);
+	if (*slot)
+		return *slot;
+	l = ptx_push(p, &p->locs, sizeof(*l));
+	if (!l)
+		return 0;
+	*l = at;
+	p->loc_slots.count++;
+	return *slot = (uint32_t)p->locs.count;
+}
+
+static struct ptx_loc take_place(struct ptx_parser *p)
+{
+	struct ptx_loc l = {0};
+
+	l.file = (uint32_t)ptx_take_int(p);
+	l.line = (uint32_t)ptx_take_int(p);
+	l.column = (uint32_t)ptx_take_int(p);
+	return l;
+}
+
+static void parse_loc(struct ptx_parser *p)
+{
+	struct ptx_loc l = take_place(p), *kept;
+	uint32_t *slot;
+
+	while (ptx_accept(p, ',')) {
+		const struct ptx_token *word = ptx_next(p);
+
+		if (ptx_is(p->m, ptx_span_of(word), "function_name")) {
+			l.function = ptx_span_of(ptx_next(p));
+			if (ptx_accept(p, '+'))
+				ptx_take_int(p);
+		} else if (ptx_is(p->m, ptx_span_of(word), "inlined_at")) {
+			l.inlined_at = loc_find(p, take_place(p));
+		} else {
+			ptx_fail(p, "expected function_name or inlined_at");
+		}
+	}
+	if (p->failed || loc_grow(p) || !(kept = ptx_push(p, &p->locs, sizeof(*kept))))
+		return;
+	*kept = l;
+	slot = loc_slot(p, &l);
+	p->loc_slots.count += !*slot;
+	p->loc = *slot = (uint32_t)p->locs.count;
+}
+
+static int octal(char c)
+{
+	return c >= '0' && c <= '7';
+}
+
+/* C escapes of a path, in place. */
+static void unescape(char *s)
+{
+	char *out = s;
+
+	while (*s) {
+		if (*s != '\\' || !s[1]) {
+			*out++ = *s++;
+		} else if (octal(s[1]) && octal(s[2]) && octal(s[3])) {
+			*out++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
+			s += 4;
+		} else {
+			*out++ = s[1];
+			s += 2;
+		}
+	}
+	*out = '\0';
+}
+
+static void parse_file(struct ptx_parser *p)
+{
+	uint32_t index = (uint32_t)ptx_take_int(p);
+	const struct ptx_token *t = ptx_peek(p);
+	struct ptx_file *f;
+
+	if (t->kind != PTX_T_STRING) {
+		ptx_fail(p, "expected a file name");
+		return;
+	}
+	ptx_next(p);
+	f = ptx_push(p, &p->files, sizeof(*f));
+	if (!f)
+		return;
+	f->index = index;
+	f->path = pool_copy(p->pool, p->text + t->off + 1, t->len - 2);
+	if (f->path)
+		unescape(f->path);
+	else
+		ptx_no_memory(p);
+	while (ptx_accept(p, ','))
+		ptx_take_int(p);
+}
+
+/* .section name { … }: bytes for the debugger; labels in it are not the program's. */
+static void parse_section(struct ptx_parser *p)
+{
+	while (!ptx_at_end(p) && !ptx_at(p, '{'))
+		ptx_next(p);
+	ptx_skip_balanced(p);
+}
+
+static int is_statement(const struct ptx_parser *p)
+{
+	static const char *const words[] = {"pragma", "callprototype", "calltargets", "noreturn", "minnctapersm",
+					    "maxnreg", "maxntid", "reqntid"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (ptx_at_dot(p, words[i]))
+			return 1;
+	return 0;
+}
+
+/* DWARF of old toolkits: lines that start with @@DWARF. */
+static int parse_dwarf(struct ptx_parser *p)
+{
+	uint32_t line = ptx_peek(p)->line;
+
+	if (!ptx_at(p, '@') || p->token[p->at + 1].kind != PTX_T_PUNCT || p->text[p->token[p->at + 1].off] != '@')
+		return 0;
+	while (!ptx_at_end(p) && ptx_peek(p)->line == line)
+		ptx_next(p);
+	return 1;
+}
+
+int ptx_parse_directive(struct ptx_parser *p)
+{
+	static const struct { const char *word; void (*parse)(struct ptx_parser *); } table[] = {
+		{"loc", parse_loc}, {"file", parse_file}, {"section", parse_section}};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		if (ptx_at_dot(p, table[i].word)) {
+			ptx_next(p);
+			table[i].parse(p);
+			return 1;
+		}
+	}
+	if (is_statement(p)) {
+		ptx_skip_statement(p);
+		return 1;
+	}
+	return parse_dwarf(p);
+}
