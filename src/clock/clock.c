@@ -1,0 +1,171 @@
+/* The algebra of streams, events and the host within one participant. */
+#include "clock/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock/vec.h"
+
+int clock_init(struct clock *c, struct job *job, uint32_t participant, uint32_t tag_bits)
+{
+	memset(c, 0, sizeof(*c));
+	c->tags.slot = malloc((size_t)1 << tag_bits);
+	if (!c->tags.slot)
+		return -ENOMEM;
+	memset(c->tags.slot, CLOCK_NO_RECORDS, (size_t)1 << tag_bits);
+	c->tags.bits = tag_bits;
+	pthread_mutex_init(&c->lock, NULL);
+	c->job = job;
+	c->participant = participant;
+	c->next = 1;
+	c->slots = 1;
+	c->slot[CLOCK_LEGACY].state = CLOCK_OPEN;
+	c->slot[CLOCK_LEGACY].blocking = 1;
+	return 0;
+}
+
+void clock_destroy(struct clock *c)
+{
+	pthread_mutex_destroy(&c->lock);
+	free(c->tags.slot);
+}
+
+/* A slot never used, or one whose stream is gone and all of whose work the host has seen complete. */
+static uint32_t clock_slot_find(struct clock *c)
+{
+	for (uint32_t s = 1; s < CLOCK_SHARED; s++) {
+		const struct clock_slot *slot = &c->slot[s];
+		if (slot->state == CLOCK_FREE || (slot->state == CLOCK_CLOSED && slot->last <= c->host.seen[s]))
+			return s;
+	}
+	c->shared++;
+	return CLOCK_SHARED;
+}
+
+uint32_t clock_slot_open(struct clock *c, int blocking)
+{
+	pthread_mutex_lock(&c->lock);
+	uint32_t s = clock_slot_find(c);
+	struct clock_slot *slot = &c->slot[s];
+
+	if (s == CLOCK_SHARED) {
+		slot->blocking |= blocking;
+	} else {
+		memset(&slot->vec, 0, sizeof(slot->vec)); /* a new stream waits for nothing; `last` goes on */
+		slot->blocking = blocking;
+	}
+	slot->state = CLOCK_OPEN;
+	if (c->slots <= s)
+		c->slots = s + 1;
+	pthread_mutex_unlock(&c->lock);
+	return s;
+}
+
+void clock_slot_close(struct clock *c, uint32_t slot)
+{
+	pthread_mutex_lock(&c->lock);
+	if (slot != CLOCK_LEGACY && slot != CLOCK_SHARED)
+		c->slot[slot].state = CLOCK_CLOSED;
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void clock_slot_join(struct clock *c, struct clock_slot *slot, uint32_t other)
+{
+	clock_join(&slot->vec, &c->slot[other].vec, c->slots);
+	clock_raise(&slot->vec.seen[other], c->slot[other].last);
+}
+
+/* Brings a slot's vector up to now: the host's knowledge, its own launches, and the implicit order between the legacy
+ * default stream and every blocking stream (CUDA driver API, "Stream synchronization behavior"). */
+static void clock_slot_update(struct clock *c, uint32_t s)
+{
+	struct clock_slot *slot = &c->slot[s];
+
+	clock_join(&slot->vec, &c->host, c->slots);
+	clock_raise(&slot->vec.seen[s], slot->last);
+	if (s == CLOCK_LEGACY) {
+		for (uint32_t other = 1; other < c->slots; other++)
+			if (c->slot[other].state != CLOCK_FREE && c->slot[other].blocking)
+				clock_slot_join(c, slot, other);
+	} else if (slot->blocking) {
+		clock_slot_join(c, slot, CLOCK_LEGACY);
+	}
+}
+
+int clock_launch(struct clock *c, uint32_t s, enum clock_use use, uint32_t *seq, struct gsan_order *order, uint32_t *half)
+{
+	struct clock_slot *slot = &c->slot[s];
+
+	pthread_mutex_lock(&c->lock);
+	int rc = clock_tag(c, s, use, half);
+	if (!rc) {
+		clock_slot_update(c, s);
+		*seq = c->next++;
+		if (order)
+			clock_order(c, &slot->vec, *seq, order);
+		if (slot->last <= c->host.seen[s])
+			slot->pending = *seq;
+		slot->last = *seq;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+void clock_mark(struct clock *c, uint32_t slot, struct clock_vec *mark)
+{
+	pthread_mutex_lock(&c->lock);
+	clock_slot_update(c, slot);
+	*mark = c->slot[slot].vec;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void clock_mark_all(struct clock *c, struct clock_vec *mark)
+{
+	pthread_mutex_lock(&c->lock);
+	*mark = c->host;
+	for (uint32_t s = 0; s < c->slots; s++) {
+		clock_join(mark, &c->slot[s].vec, c->slots);
+		clock_raise(&mark->seen[s], c->slot[s].last);
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event)
+{
+	pthread_mutex_lock(&c->lock);
+	clock_join(&c->slot[slot].vec, event, GSAN_STREAMS);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void clock_host_join(struct clock *c, const struct clock_vec *mark)
+{
+	pthread_mutex_lock(&c->lock);
+	clock_join(&c->host, mark, GSAN_STREAMS);
+	for (uint32_t s = 0; s < c->slots; s++)
+		clock_raise(&c->slot[s].pending, c->host.seen[s] + 1);
+	clock_publish(c);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void clock_wait_unknown(struct clock *c, uint32_t slot)
+{
+	pthread_mutex_lock(&c->lock);
+	c->slot[slot].vec.unknown = 1;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void clock_host_unknown(struct clock *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->host.unknown = 1;
+	pthread_mutex_unlock(&c->lock);
+}
+
+int clock_idle(struct clock *c)
+{
+	pthread_mutex_lock(&c->lock);
+	int idle = clock_floor(c, &c->host, c->next) == c->next;
+	pthread_mutex_unlock(&c->lock);
+	return idle;
+}

@@ -1,0 +1,96 @@
+/* clock: what is ordered before a launch, as known when it is enqueued. One struct clock per participant (process ×
+ * GPU) numbers everything that its streams do (kernels, copies, sets: 1, 2, 3 …) and keeps, for each stream slot, for
+ * each recorded event and for the process's host, a vector: launches of slot s up to seen[s] are before. From these it
+ * computes the struct gsan_order that travels in a launch record. Peers are known through their published host clocks
+ * (job.h), read at each launch: host_order=assumed. Every approximation errs towards "ordered".
+ *
+ * Pure C: stream and event handles, and whatever calls CUDA, belong to src/driver. All functions are thread-safe; none
+ * blocks. The caller holds a lock per slot from clock_launch() to its enqueue, so that numbers follow queue order. */
+#ifndef GSAN_CLOCK_CLOCK_H
+#define GSAN_CLOCK_CLOCK_H
+
+#include <pthread.h>
+
+#include "ipc/job.h"
+
+#define CLOCK_LEGACY 0u                    /* the slot of the legacy default stream */
+#define CLOCK_SHARED (GSAN_STREAMS - 1u)   /* streams beyond the slots share this one: over-orders */
+
+struct clock_vec {
+	uint32_t seen[GSAN_STREAMS];
+	uint32_t unknown; /* came through an edge that is not modelled: anything may be before */
+};
+
+enum clock_slot_state { CLOCK_FREE, CLOCK_OPEN, CLOCK_CLOSED /* its work may still run */ };
+
+struct clock_slot {
+	struct clock_vec vec; /* what is before its next launch, but for its own launches */
+	uint32_t last;        /* its newest launch, 0 = none */
+	uint32_t pending;     /* no launch of this slot in (host.seen, pending) exists */
+	enum clock_slot_state state;
+	int blocking;         /* synchronises with the legacy default stream */
+};
+
+struct clock_peer { /* a peer's published clock as pairs, kept until its generation moves */
+	uint32_t generation, floor, pairs;
+	int valid;
+	struct gsan_pair pair[GSAN_STREAMS];
+};
+
+struct clock_tags {
+	uint32_t bits;
+	uint32_t renewed;              /* the half of the tag space (seq >> bits - 1) that is ready for use */
+	uint32_t seen[GSAN_STREAMS];   /* complete when it became ready */
+	uint8_t *slot;                 /* by tag: slot of its last checked launch, CLOCK_NO_RECORDS = none */
+};
+#define CLOCK_NO_RECORDS 0xffu
+
+struct clock {
+	pthread_mutex_t lock;
+	uint32_t participant;
+	uint32_t next;        /* seq of the next launch */
+	uint32_t slots;       /* those below were opened once */
+	uint32_t shared;      /* streams that had to share CLOCK_SHARED, counted */
+	struct job *job;      /* NULL: no peers, nothing published */
+	struct clock_vec host;
+	struct clock_slot slot[GSAN_STREAMS];
+	struct clock_peer peer[GSAN_PARTICIPANTS];
+	struct clock_tags tags;
+};
+
+enum clock_use {
+	CLOCK_CHECKED, /* leaves records in shadow, so its tag must be free */
+	CLOCK_PLAIN    /* unchecked kernel, copy, set: a number, no records */
+};
+
+/* Returns 0 or -ENOMEM. tag_bits: layout.h. */
+int clock_init(struct clock *c, struct job *job, uint32_t participant, uint32_t tag_bits);
+void clock_destroy(struct clock *c);
+
+/* Slots for streams. The legacy default stream's is open from the start. */
+uint32_t clock_slot_open(struct clock *c, int blocking);
+void clock_slot_close(struct clock *c, uint32_t slot);
+
+/* Numbers the next launch of a slot and, where order is not NULL, writes what is before it. Returns 0 with *seq set;
+ * -EAGAIN: the number would enter a half of the tag space that was not renewed: clear the records that carry its tags,
+ * call clock_renewed(c, *half), and try again; -EBUSY: its tag belongs to a launch that may still run (CLOCK_PLAIN
+ * never gets this). */
+int clock_launch(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *seq, struct gsan_order *order,
+		uint32_t *half);
+void clock_renewed(struct clock *c, uint32_t half);
+
+/* Points in time: everything enqueued in a slot (or in all) until now. Taken before a call that waits, joined after it
+ * returned with success. An event is such a point, too. */
+void clock_mark(struct clock *c, uint32_t slot, struct clock_vec *mark);
+void clock_mark_all(struct clock *c, struct clock_vec *mark);
+
+void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event); /* the slot's next launches */
+void clock_host_join(struct clock *c, const struct clock_vec *mark);            /* every later launch, and peers' */
+
+/* An edge from where this clock cannot look (another participant's or process's event): over-orders from here on. */
+void clock_wait_unknown(struct clock *c, uint32_t slot);
+void clock_host_unknown(struct clock *c);
+
+int clock_idle(struct clock *c); /* 1: the host has seen every launch complete */
+
+#endif

@@ -1,0 +1,55 @@
+/* A record's tag is the low bits of its launch's number, so tags come round. Two rules keep an old record from being
+ * taken for a new launch's: before the numbers enter the next half of the tag space, all shadow is cleared (the caller
+ * does it, on -EAGAIN); and a launch that may have been running at that moment may have left records behind it, so its
+ * tag is passed over for the whole half. */
+#include <errno.h>
+
+#include "clock/vec.h"
+
+static uint32_t clock_half(const struct clock *c, uint32_t seq)
+{
+	return seq >> (c->tags.bits - 1);
+}
+
+static int clock_tag_busy(const struct clock *c, uint32_t seq)
+{
+	uint32_t period = 1u << c->tags.bits;
+	uint8_t slot = c->tags.slot[seq & (period - 1)];
+
+	return seq >= period && slot != CLOCK_NO_RECORDS && seq - period > c->tags.seen[slot];
+}
+
+int clock_tag(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *half)
+{
+	uint32_t period = 1u << c->tags.bits, seq = c->next;
+	uint32_t most = seq + period / 4; /* busy tags passed over before a launch is refused its check */
+
+	for (;; seq++) {
+		*half = clock_half(c, seq);
+		if (*half > c->tags.renewed && seq >= period) /* the first time round, no tag is old */
+			return -EAGAIN;
+		if (!clock_tag_busy(c, seq))
+			break;
+		/* A busy tag keeps its slot's name, or the launch would be forgotten by the next round. */
+		if (use == CLOCK_PLAIN)
+			return 0;
+		if (seq == most)
+			return -EBUSY;
+	}
+	c->next = seq;
+	c->tags.slot[seq & (period - 1)] = use == CLOCK_CHECKED ? (uint8_t)slot : CLOCK_NO_RECORDS;
+	return 0;
+}
+
+void clock_renewed(struct clock *c, uint32_t half)
+{
+	pthread_mutex_lock(&c->lock);
+	if (c->tags.renewed < half) {
+		c->tags.renewed = half;
+		for (uint32_t s = 0; s < GSAN_STREAMS; s++) {
+			int idle = c->slot[s].last <= c->host.seen[s];
+			c->tags.seen[s] = idle ? c->next - 1 : c->host.seen[s];
+		}
+	}
+	pthread_mutex_unlock(&c->lock);
+}

@@ -1,0 +1,299 @@
+/* The clock algebra in twins: each program once with the edge that orders two launches and once without it. What a
+ * launch record says is read back the way the device does: below the floor, or named by a pair. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock/clock.h"
+
+static int failed;
+
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) { \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			failed = 1; \
+		} \
+	} while (0)
+
+struct launch { uint32_t participant, stream, seq; struct gsan_order order; };
+
+static struct launch launch(struct clock *c, uint32_t slot)
+{
+	struct launch l = {.participant = c->participant, .stream = slot};
+	uint32_t half;
+
+	while (clock_launch(c, slot, CLOCK_CHECKED, &l.seq, &l.order, &half) == -EAGAIN)
+		clock_renewed(c, half);
+	return l;
+}
+
+static int before(const struct launch *a, const struct launch *b)
+{
+	const struct gsan_order *o = &b->order;
+
+	if (a->seq < o->floor[a->participant] || o->flags & GSAN_ORDER_UNKNOWN)
+		return 1;
+	for (uint32_t i = 0; i < o->pairs; i++)
+		if (o->pair[i].participant == a->participant && o->pair[i].stream == a->stream && a->seq <= o->pair[i].seq)
+			return 1;
+	return 0;
+}
+
+static void host_sync(struct clock *c, uint32_t slot)
+{
+	struct clock_vec mark;
+
+	clock_mark(c, slot, &mark);
+	clock_host_join(c, &mark);
+}
+
+static void test_streams(void)
+{
+	struct clock c;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0);
+	struct launch a = launch(&c, s), b = launch(&c, s), x = launch(&c, t);
+	CHECK(before(&a, &b));  /* one stream */
+	CHECK(!before(&a, &x)); /* two */
+	CHECK(!before(&b, &a) && !before(&b, &b));
+	clock_destroy(&c);
+}
+
+static void test_events(int edge)
+{
+	struct clock c;
+	struct clock_vec event;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0), u = clock_slot_open(&c, 0);
+	struct launch a = launch(&c, s);
+	clock_mark(&c, s, &event);
+	struct launch late = launch(&c, s);
+	if (edge)
+		clock_wait(&c, t, &event);
+	struct launch b = launch(&c, t);
+	CHECK(before(&a, &b) == edge);
+	CHECK(!before(&late, &b)); /* after the record */
+	clock_mark(&c, t, &event);
+	clock_wait(&c, u, &event);
+	struct launch d = launch(&c, u);
+	CHECK(before(&b, &d));
+	CHECK(before(&a, &d) == edge); /* edges chain */
+	clock_destroy(&c);
+}
+
+static void test_legacy(int blocking)
+{
+	struct clock c;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, blocking), t = clock_slot_open(&c, blocking);
+	struct launch a = launch(&c, s), l = launch(&c, CLOCK_LEGACY), b = launch(&c, t);
+	CHECK(before(&a, &l) == blocking);
+	CHECK(before(&l, &b) == blocking);
+	CHECK(before(&a, &b) == blocking);
+	struct launch d = launch(&c, s);
+	CHECK(!before(&b, &d)); /* blocking streams among themselves are free */
+	clock_destroy(&c);
+}
+
+static void test_host(int synced)
+{
+	struct clock c;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0);
+	struct launch a = launch(&c, s);
+	struct clock_vec mark;
+	clock_mark(&c, s, &mark);
+	struct launch late = launch(&c, s);
+	if (synced)
+		clock_host_join(&c, &mark);
+	struct launch b = launch(&c, t);
+	CHECK(before(&a, &b) == synced);
+	CHECK(!before(&late, &b)); /* enqueued after the wait began */
+	clock_mark_all(&c, &mark);
+	CHECK(!clock_idle(&c));
+	clock_host_join(&c, &mark);
+	CHECK(clock_idle(&c));
+	struct launch d = launch(&c, clock_slot_open(&c, 0));
+	CHECK(before(&late, &d) && before(&b, &d) && d.order.floor[0] == d.seq && d.order.pairs == 0);
+	clock_destroy(&c);
+}
+
+static void test_floor(void)
+{
+	struct clock c;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0);
+	for (int i = 0; i < 100; i++)
+		launch(&c, s);
+	host_sync(&c, s);
+	struct launch pin = launch(&c, t), b = launch(&c, s), d = launch(&c, s);
+	CHECK(d.order.floor[0] == pin.seq); /* one long kernel pins the floor, the stream's own work is a pair */
+	CHECK(d.order.pairs == 1 && before(&b, &d) && !before(&pin, &d));
+	clock_destroy(&c);
+}
+
+static void test_peers(int synced)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	struct clock c, p;
+
+	job->participants = 2;
+	clock_init(&c, job, 0, 15);
+	clock_init(&p, job, 1, 15);
+	atomic_store(&job->rank[1].state, JOB_RUNNING);
+	uint32_t s = clock_slot_open(&p, 0), t = clock_slot_open(&p, 0);
+	struct launch pin = launch(&p, t), a = launch(&p, s);
+	if (synced)
+		host_sync(&p, s);
+	struct launch b = launch(&c, CLOCK_LEGACY);
+	CHECK(before(&a, &b) == synced);
+	CHECK(!before(&pin, &b));
+	struct launch late = launch(&p, s);
+	struct launch d = launch(&c, CLOCK_LEGACY);
+	CHECK(!before(&late, &d) && before(&b, &d));
+	job->host_order_modelled = 1; /* then nothing but modelled edges orders ranks */
+	struct launch e = launch(&c, CLOCK_LEGACY);
+	CHECK(!before(&a, &e));
+	job->host_order_modelled = 0;
+	atomic_store(&job->rank[1].state, JOB_LEFT);
+	struct launch f = launch(&c, CLOCK_LEGACY);
+	CHECK(before(&late, &f) && before(&pin, &f));
+	clock_destroy(&c);
+	clock_destroy(&p);
+	free(job);
+}
+
+/* More streams than pairs: everything counts as ordered, and never the other way round. */
+static void test_overflow(unsigned streams)
+{
+	struct clock c;
+	struct clock_vec event;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t pinned = clock_slot_open(&c, 0), to = clock_slot_open(&c, 0);
+	struct launch pin = launch(&c, pinned);
+	struct launch a = {0};
+	for (unsigned i = 0; i < streams; i++) {
+		uint32_t s = clock_slot_open(&c, 0);
+		a = launch(&c, s);
+		clock_mark(&c, s, &event);
+		clock_wait(&c, to, &event);
+	}
+	struct launch b = launch(&c, to);
+	int over = streams > GSAN_ORDER_PAIRS;
+	CHECK(before(&a, &b));
+	CHECK(!!(b.order.flags & GSAN_ORDER_UNKNOWN) == over && b.order.pairs <= GSAN_ORDER_PAIRS);
+	CHECK(before(&pin, &b) == over);
+	clock_destroy(&c);
+}
+
+static void test_unknown(void)
+{
+	struct clock c;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0);
+	struct launch a = launch(&c, s), b = launch(&c, t);
+	CHECK(!before(&a, &b));
+	clock_wait_unknown(&c, t);
+	struct launch d = launch(&c, t), e = launch(&c, s);
+	CHECK(before(&a, &d) && !before(&d, &e));
+	clock_host_unknown(&c);
+	struct launch f = launch(&c, s);
+	CHECK(before(&d, &f));
+	clock_destroy(&c);
+}
+
+static void test_slots(void)
+{
+	struct clock c;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 0);
+	launch(&c, s);
+	clock_slot_close(&c, s);
+	CHECK(clock_slot_open(&c, 0) != s); /* its work may still run */
+	host_sync(&c, s);
+	CHECK(clock_slot_open(&c, 0) == s);
+	for (unsigned i = 0; i < GSAN_STREAMS; i++)
+		clock_slot_open(&c, 0);
+	CHECK(c.shared > 0 && clock_slot_open(&c, 0) == CLOCK_SHARED);
+	clock_destroy(&c);
+}
+
+/* Eight tag bits: 256 tags. The pinned launch's tag is never given out again while it may run. */
+static void test_tags(int finish)
+{
+	struct clock c;
+	struct clock_vec mark;
+	unsigned renewals = 0, reused = 0;
+
+	clock_init(&c, NULL, 0, 8);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0);
+	struct launch pin = launch(&c, t);
+	clock_mark(&c, t, &mark);
+	if (finish)
+		clock_host_join(&c, &mark);
+	for (int i = 0; i < 2000; i++) {
+		uint32_t seq, half;
+		int rc = clock_launch(&c, s, CLOCK_CHECKED, &seq, NULL, &half);
+		if (rc == -EAGAIN) {
+			renewals++;
+			clock_renewed(&c, half);
+			continue;
+		}
+		CHECK(rc == 0);
+		reused += (seq & 255) == (pin.seq & 255);
+		host_sync(&c, s);
+	}
+	CHECK(renewals >= 12); /* each half from the second round on */
+	CHECK(finish ? reused > 5 : reused == 0);
+	clock_destroy(&c);
+}
+
+/* A program that never waits: no launch is known complete, so tags run out; copies still get numbers. */
+static void test_tags_exhausted(void)
+{
+	struct clock c;
+	uint32_t seq = 0, half;
+	int rc = 0, busy = 0;
+
+	clock_init(&c, NULL, 0, 8);
+	for (int i = 0; i < 600; i++) {
+		rc = clock_launch(&c, CLOCK_LEGACY, CLOCK_CHECKED, &seq, NULL, &half);
+		if (rc == -EAGAIN)
+			clock_renewed(&c, half);
+		if (rc == -EBUSY)
+			busy = 1;
+		CHECK(rc != 0 || seq < 256);
+		if (rc && clock_launch(&c, CLOCK_LEGACY, CLOCK_PLAIN, &seq, NULL, &half) == -EAGAIN)
+			clock_renewed(&c, half);
+	}
+	CHECK(busy && seq > 256);
+	clock_destroy(&c);
+}
+
+int main(void)
+{
+	test_streams();
+	for (int twin = 0; twin < 2; twin++) {
+		test_events(twin);
+		test_legacy(twin);
+		test_host(twin);
+		test_peers(twin);
+		test_tags(twin);
+	}
+	test_floor();
+	test_overflow(GSAN_ORDER_PAIRS);
+	test_overflow(GSAN_ORDER_PAIRS + 1);
+	test_unknown();
+	test_slots();
+	test_tags_exhausted();
+	return failed;
+}
