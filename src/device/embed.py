@@ -1,0 +1,20 @@
+"""embed.py IN.ptx OUT.c: the runtime's PTX as a C array.
+
+Linkage words go, so that nothing of the runtime can clash when modules are linked; an undefined function (a builtin
+that clang could not expand) is an error here rather than at a user's ptxas.
+"""
+import re
+import sys
+
+text = open(sys.argv[1], encoding="ascii").read()
+if ".extern" in text:
+    sys.exit("embed.py: the runtime calls something undefined: "
+             + "; ".join(re.findall(r"\.extern[^;]*", text)))
+text = re.sub(r"^\.(visible|weak)\s+", "", text, flags=re.M)
+text = re.sub(r"^\s*//.*\n", "", text, flags=re.M)
+data = text.encode() + b"\0"
+rows = (",".join(str(b) for b in data[i:i + 32]) for i in range(0, len(data), 32))
+with open(sys.argv[2], "w", encoding="ascii") as out:
+    out.write('#include "device/runtime.h"\n\nconst char device_runtime_ptx[] = {\n')
+    out.write(",\n".join(rows))
+    out.write("};\nconst unsigned long device_runtime_ptx_size = sizeof device_runtime_ptx - 1;\n")

@@ -1,0 +1,191 @@
+/* The machine beneath the runtime: lanes, votes, shuffles, atomics and memory that other GPUs see. Inline PTX on the
+ * device (FACTS D: clang's builtins become undefined calls); on the host one lane is a warp of its own. Everything that
+ * touches shared tables is relaxed at .sys unless its name says more: weak accesses might stay in an L1. */
+#ifndef GSAN_DEVICE_GPU_H
+#define GSAN_DEVICE_GPU_H
+
+#include <stdint.h>
+
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define ALWAYS static inline __attribute__((always_inline))
+#define NEVER static __attribute__((noinline))
+
+#ifdef __NVPTX__
+
+#define SREG(name, reg) \
+	ALWAYS u32 gpu_##name(void) { u32 r; __asm__ volatile("mov.u32 %0, %%" reg ";" : "=r"(r)); return r; }
+SREG(lane, "laneid") SREG(smid, "smid")
+SREG(tid_x, "tid.x") SREG(tid_y, "tid.y") SREG(tid_z, "tid.z")
+SREG(ntid_x, "ntid.x") SREG(ntid_y, "ntid.y") SREG(ntid_z, "ntid.z")
+SREG(ctaid_x, "ctaid.x") SREG(ctaid_y, "ctaid.y") SREG(ctaid_z, "ctaid.z")
+SREG(nctaid_x, "nctaid.x") SREG(nctaid_y, "nctaid.y") SREG(nctaid_z, "nctaid.z")
+#undef SREG
+
+ALWAYS u32 gpu_active(void) { u32 r; __asm__ volatile("activemask.b32 %0;" : "=r"(r) :: "memory"); return r; }
+ALWAYS u32 gpu_ballot(u32 members, int p)
+{
+	u32 r;
+	__asm__ volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, %2; }"
+			 : "=r"(r) : "r"(p), "r"(members) : "memory");
+	return r;
+}
+ALWAYS u32 gpu_shfl(u32 members, u32 v, u32 lane)
+{
+	u32 r;
+	__asm__ volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;" : "=r"(r) : "r"(v), "r"(lane), "r"(members) : "memory");
+	return r;
+}
+ALWAYS u32 gpu_match64(u32 members, u64 v)
+{
+	u32 r;
+	__asm__ volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(r) : "l"(v), "r"(members) : "memory");
+	return r;
+}
+ALWAYS u32 gpu_or(u32 members, u32 v)
+{
+	u32 r;
+	__asm__ volatile("redux.sync.or.b32 %0, %1, %2;" : "=r"(r) : "r"(v), "r"(members) : "memory");
+	return r;
+}
+ALWAYS void gpu_warp_sync(u32 members) { __asm__ volatile("bar.warp.sync %0;" :: "r"(members) : "memory"); }
+ALWAYS void gpu_pause(void) { __asm__ volatile("nanosleep.u32 100;" ::: "memory"); }
+ALWAYS void gpu_fence_sys(void) { __asm__ volatile("fence.acq_rel.sys;" ::: "memory"); }
+
+ALWAYS u32 gpu_load32(const void *p)
+{
+	u32 r;
+	__asm__ volatile("ld.relaxed.sys.u32 %0, [%1];" : "=r"(r) : "l"(p) : "memory");
+	return r;
+}
+ALWAYS u64 gpu_load64(const void *p)
+{
+	u64 r;
+	__asm__ volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(r) : "l"(p) : "memory");
+	return r;
+}
+ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b)
+{
+	__asm__ volatile("ld.relaxed.sys.v2.u64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(p) : "memory");
+}
+ALWAYS void gpu_store32(void *p, u32 v) { __asm__ volatile("st.relaxed.sys.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
+ALWAYS void gpu_store64(void *p, u64 v) { __asm__ volatile("st.relaxed.sys.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
+ALWAYS void gpu_release32(void *p, u32 v) { __asm__ volatile("st.release.sys.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
+ALWAYS u64 gpu_exch64(void *p, u64 v)
+{
+	u64 r;
+	__asm__ volatile("atom.relaxed.sys.exch.b64 %0, [%1], %2;" : "=l"(r) : "l"(p), "l"(v) : "memory");
+	return r;
+}
+ALWAYS u32 gpu_exch32(void *p, u32 v)
+{
+	u32 r;
+	__asm__ volatile("atom.relaxed.sys.exch.b32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
+	return r;
+}
+ALWAYS u64 gpu_cas64(void *p, u64 old, u64 v)
+{
+	u64 r;
+	__asm__ volatile("atom.relaxed.sys.cas.b64 %0, [%1], %2, %3;" : "=l"(r) : "l"(p), "l"(old), "l"(v) : "memory");
+	return r;
+}
+ALWAYS u32 gpu_cas32_acquire(void *p, u32 old, u32 v)
+{
+	u32 r;
+	__asm__ volatile("atom.acquire.sys.cas.b32 %0, [%1], %2, %3;" : "=r"(r) : "l"(p), "r"(old), "r"(v) : "memory");
+	return r;
+}
+ALWAYS u32 gpu_cas32(void *p, u32 old, u32 v)
+{
+	u32 r;
+	__asm__ volatile("atom.relaxed.sys.cas.b32 %0, [%1], %2, %3;" : "=r"(r) : "l"(p), "r"(old), "r"(v) : "memory");
+	return r;
+}
+ALWAYS u32 gpu_add32(void *p, u32 v)
+{
+	u32 r;
+	__asm__ volatile("atom.relaxed.sys.add.u32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
+	return r;
+}
+ALWAYS u64 gpu_add64(void *p, u64 v)
+{
+	u64 r;
+	__asm__ volatile("atom.relaxed.sys.add.u64 %0, [%1], %2;" : "=l"(r) : "l"(p), "l"(v) : "memory");
+	return r;
+}
+ALWAYS u32 gpu_or32(void *p, u32 v)
+{
+	u32 r;
+	__asm__ volatile("atom.relaxed.sys.or.b32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
+	return r;
+}
+ALWAYS void gpu_count(u64 *p, u64 v) { __asm__ volatile("red.relaxed.gpu.add.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
+
+#else /* host: one lane, and the position that the test sets */
+
+struct gpu_host { u32 tid[3], ntid[3], ctaid[3], nctaid[3], smid; };
+extern _Thread_local struct gpu_host gpu_host;
+
+#define SREG(name, field) ALWAYS u32 gpu_##name(void) { return gpu_host.field; }
+SREG(smid, smid)
+SREG(tid_x, tid[0]) SREG(tid_y, tid[1]) SREG(tid_z, tid[2])
+SREG(ntid_x, ntid[0]) SREG(ntid_y, ntid[1]) SREG(ntid_z, ntid[2])
+SREG(ctaid_x, ctaid[0]) SREG(ctaid_y, ctaid[1]) SREG(ctaid_z, ctaid[2])
+SREG(nctaid_x, nctaid[0]) SREG(nctaid_y, nctaid[1]) SREG(nctaid_z, nctaid[2])
+#undef SREG
+ALWAYS u32 gpu_lane(void) { return 0; }
+ALWAYS u32 gpu_active(void) { return 1; }
+ALWAYS u32 gpu_ballot(u32 members, int p) { return p ? members : 0; }
+ALWAYS u32 gpu_shfl(u32 members, u32 v, u32 lane) { (void)members, (void)lane; return v; }
+ALWAYS u32 gpu_match64(u32 members, u64 v) { (void)v; return members; }
+ALWAYS u32 gpu_or(u32 members, u32 v) { (void)members; return v; }
+ALWAYS void gpu_warp_sync(u32 members) { (void)members; }
+ALWAYS void gpu_pause(void) {}
+ALWAYS void gpu_fence_sys(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+ALWAYS u32 gpu_load32(const void *p) { return __atomic_load_n((const u32 *)p, __ATOMIC_RELAXED); }
+ALWAYS u64 gpu_load64(const void *p) { return __atomic_load_n((const u64 *)p, __ATOMIC_RELAXED); }
+ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b) { *a = gpu_load64(p); *b = gpu_load64((const u64 *)p + 1); }
+ALWAYS void gpu_store32(void *p, u32 v) { __atomic_store_n((u32 *)p, v, __ATOMIC_RELAXED); }
+ALWAYS void gpu_store64(void *p, u64 v) { __atomic_store_n((u64 *)p, v, __ATOMIC_RELAXED); }
+ALWAYS void gpu_release32(void *p, u32 v) { __atomic_store_n((u32 *)p, v, __ATOMIC_RELEASE); }
+ALWAYS u64 gpu_exch64(void *p, u64 v) { return __atomic_exchange_n((u64 *)p, v, __ATOMIC_RELAXED); }
+ALWAYS u32 gpu_exch32(void *p, u32 v) { return __atomic_exchange_n((u32 *)p, v, __ATOMIC_RELAXED); }
+ALWAYS u64 gpu_cas64(void *p, u64 old, u64 v)
+{
+	__atomic_compare_exchange_n((u64 *)p, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return old;
+}
+ALWAYS u32 gpu_cas32(void *p, u32 old, u32 v)
+{
+	__atomic_compare_exchange_n((u32 *)p, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return old;
+}
+ALWAYS u32 gpu_cas32_acquire(void *p, u32 old, u32 v)
+{
+	__atomic_compare_exchange_n((u32 *)p, &old, v, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	return old;
+}
+ALWAYS u32 gpu_add32(void *p, u32 v) { return __atomic_fetch_add((u32 *)p, v, __ATOMIC_RELAXED); }
+ALWAYS u64 gpu_add64(void *p, u64 v) { return __atomic_fetch_add((u64 *)p, v, __ATOMIC_RELAXED); }
+ALWAYS u32 gpu_or32(void *p, u32 v) { return __atomic_fetch_or((u32 *)p, v, __ATOMIC_RELAXED); }
+ALWAYS void gpu_count(u64 *p, u64 v) { __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
+
+#endif
+
+ALWAYS u32 gpu_popc(u32 v) { return (u32)__builtin_popcount(v); }
+ALWAYS u32 gpu_first(u32 mask) { return (u32)__builtin_ctz(mask); }
+ALWAYS u64 gpu_shfl64(u32 members, u64 v, u32 lane)
+{
+	return (u64)gpu_shfl(members, (u32)(v >> 32), lane) << 32 | gpu_shfl(members, (u32)v, lane);
+}
+
+/* One thread at a time; the holder never waits for anything but memory, so it ends even among the lanes of a warp. */
+ALWAYS void gpu_lock(u32 *lock)
+{
+	while (gpu_cas32_acquire(lock, 0, 1))
+		gpu_pause();
+}
+ALWAYS void gpu_unlock(u32 *lock) { gpu_release32(lock, 0); }
+
+#endif

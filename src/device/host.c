@@ -1,0 +1,24 @@
+/* The host's view of the tables (runtime.h). */
+#include "device/runtime.h"
+
+#include <stddef.h>
+
+#include "device/tables.h"
+
+uint64_t gsan_tables_bytes(void)
+{
+	return (sizeof(struct dev_tables) + GSAN_PAGE - 1) / GSAN_PAGE * GSAN_PAGE;
+}
+
+uint64_t gsan_counters_bytes(void) { return offsetof(struct dev_tables, ring_head); }
+
+void gsan_counters_add(const void *copy, uint64_t *sum)
+{
+	const struct dev_tables *t = copy;
+	for (int i = 0; i < GSAN_N_COUNTERS; i++)
+		sum[i] += t->head.counter[i];
+	for (unsigned i = 0; i < DEV_SPREAD; i++) {
+		sum[GSAN_N_ACCESSES] += t->spread[i].accesses;
+		sum[GSAN_N_CHECKED] += t->spread[i].checked;
+	}
+}

@@ -1,0 +1,41 @@
+/* An access record and what two of them mean to each other, order left aside: do they conflict, are they morally
+ * strong (PTX ISA, memory consistency model, "Moral strength")? */
+#ifndef GSAN_DEVICE_RECORD_H
+#define GSAN_DEVICE_RECORD_H
+
+#include "device/gpu.h"
+#include "device/layout.h"
+
+ALWAYS u32 rec_mask(u64 r) { return (u32)r & 0xff; }
+ALWAYS u32 rec_site(u64 r) { return (u32)(r >> GSAN_REC_SITE_SHIFT) & 0xffff; }
+ALWAYS u32 rec_op(u64 r) { return (u32)(r >> GSAN_REC_OP_SHIFT) & 31; }
+ALWAYS u32 rec_epoch(u64 r) { return (u32)(r >> GSAN_REC_EPOCH_SHIFT) & GSAN_EPOCH_MAX; }
+ALWAYS u32 rec_cta(u64 r) { return (u32)(r >> GSAN_REC_CTA_SHIFT) & ((1u << GSAN_CTA_BITS) - 1); }
+ALWAYS u32 rec_tag(u64 r) { return (u32)(r >> GSAN_REC_TAG_SHIFT); }
+#define REC_WHO (~0ull << GSAN_REC_CTA_SHIFT) /* tag and cta: the logical thread */
+
+ALWAYS int op_is_rmw(u32 op) { return op >= GSAN_OP_RMW && op < GSAN_OP_RMW + 4; }
+ALWAYS int op_is_strong(u32 op) { return op >= GSAN_OP_STRONG_LD; }
+ALWAYS u32 op_scope(u32 op) { return op & 3; } /* of a strong one */
+ALWAYS int op_writes(u32 op) /* a set of operation numbers, as bits */
+{
+	const u32 writes = 1u << GSAN_OP_ST | 1u << GSAN_OP_RANGE_ST | 1u << GSAN_OP_ASYNC_ST | 15u << GSAN_OP_STRONG_ST |
+			   15u << GSAN_OP_RMW;
+	return writes >> op & 1;
+}
+
+/* Does `scope` of one CTA reach another CTA, on the same GPU or not? Clusters count as the GPU: errs towards silence. */
+ALWAYS int scope_reaches(u32 scope, int same_gpu) { return scope == GSAN_SYS || (scope >= GSAN_CLUSTER && same_gpu); }
+
+ALWAYS u32 kind_of(u32 first, u32 second, int scopes_short)
+{
+	if (scopes_short)
+		return GSAN_SCOPE;
+	if (op_is_rmw(first) || op_is_rmw(second))
+		return GSAN_ATOMIC_PLAIN;
+	if (!op_writes(second))
+		return second == GSAN_OP_LD_NC ? GSAN_STALE_NC : GSAN_RAW;
+	return op_writes(first) ? GSAN_WAW : GSAN_WAR;
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* A racy pair becomes a finding: named from the launch table, sent once per pair of sites and pair of launches, into the
+ * ring that the supervisor reads. */
+#ifndef GSAN_DEVICE_REPORT_H
+#define GSAN_DEVICE_REPORT_H
+
+#include "device/order.h"
+
+/* The second access, exactly known. */
+struct access {
+	u64 address; /* canonical: of the granule, or of the line if `whole` */
+	u32 mask, op, site, bytes, whole;
+};
+
+ALWAYS u64 mix64(u64 x)
+{
+	x = (x ^ x >> 31) * 0x9e3779b97f4a7c15ull;
+	x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull;
+	return x ^ x >> 32;
+}
+
+/* 1 the first time a key is seen. */
+ALWAYS int report_is_new(struct dev_tables *t, u64 key)
+{
+	for (u32 i = 0; i < 8; i++) {
+		u64 *slot = &t->seen[(key + i) & (DEV_SEEN - 1)];
+		u64 old = gpu_load64(slot);
+		if (old == key)
+			return 0;
+		if (!old) {
+			old = gpu_cas64(slot, 0, key);
+			if (!old)
+				return 1;
+			if (old == key)
+				return 0;
+		}
+	}
+	return 1; /* the table is crowded: said again rather than not at all */
+}
+
+ALWAYS void report_first(struct gsan_finding *f, const struct gsan_launch *l, u64 rec, u32 mask)
+{
+	const struct dev_launch *e = tag_launch(l, rec_tag(rec));
+	f->first = (struct gsan_side){
+		.seq = gpu_load32(&e->seq), .kernel = gpu_load32(&e->kernel),
+		.participant = (uint8_t)tag_participant(l, rec_tag(rec)), .stream = e->stream, .site = (uint16_t)rec_site(rec),
+		.cta = (uint16_t)rec_cta(rec), .op = (uint8_t)rec_op(rec), .mask = (uint8_t)mask,
+		.grid = {gpu_load32(&e->grid[0]), gpu_load32(&e->grid[1]), gpu_load32(&e->grid[2])},
+		.ctaid = {~0u, ~0u, ~0u}, .epoch = (uint16_t)rec_epoch(rec),
+	};
+}
+
+ALWAYS void report_second(struct gsan_finding *f, const struct who *w, const struct access *a)
+{
+	const struct gsan_launch *l = w->launch;
+	f->second = (struct gsan_side){
+		.seq = l->seq, .kernel = l->kernel, .participant = l->participant, .stream = l->stream,
+		.site = (uint16_t)a->site, .cta = (uint16_t)rec_cta(w->base), .op = (uint8_t)a->op, .mask = (uint8_t)a->mask,
+		.grid = {gpu_nctaid_x(), gpu_nctaid_y(), gpu_nctaid_z()},
+		.ctaid = {gpu_ctaid_x(), gpu_ctaid_y(), gpu_ctaid_z()},
+		.epoch = (uint16_t)rec_epoch(w->base), .whole = (uint8_t)a->whole,
+	};
+}
+
+/* Words for the missing edge: what this CTA last read from the first one's launch, or that an edge came too early. */
+ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec)
+{
+	f->reason = GSAN_WHY_NONE;
+	f->flag_write_site = f->flag_read_site = 0xffff;
+	if (!w->state)
+		return;
+	const struct dev_hint *h = &w->state->hint;
+	for (u32 i = 0; i < gpu_load32(&w->state->clock.count) && i < DEV_CLOCK; i++) {
+		u64 e = gpu_load64(&w->state->clock.elem[i]);
+		if (!(e & ELEM_PREFIX) && rec_tag(e) == rec_tag(rec) && rec_epoch(e) && rec_epoch(e) < rec_epoch(rec)) {
+			f->reason = GSAN_WHY_BEFORE_PAYLOAD;
+			f->flag_write_site = (uint16_t)(e >> ELEM_SITE_SHIFT);
+			f->flag_kernel[0] = gpu_load32(&tag_launch(w->launch, rec_tag(rec))->kernel);
+			return;
+		}
+	}
+	if (h->reason && h->write_tag == rec_tag(rec)) {
+		f->reason = (uint8_t)h->reason;
+		f->flag_write_site = h->write_site;
+		f->flag_read_site = h->read_site;
+		f->flag_kernel[0] = h->write_kernel;
+		f->flag_kernel[1] = w->launch->kernel;
+	}
+}
+
+NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct access *a, u32 kind)
+{
+	const struct gsan_launch *l = w->launch;
+	struct dev_tables *t = own_tables(l);
+	struct gsan_ring *ring = (struct gsan_ring *)(uintptr_t)l->ring;
+	u64 key = mix64((u64)rec_tag(rec) << 48 | (u64)rec_site(rec) << 32 | (u64)a->site << 16 | l->tag) ^ mix64(kind + 1);
+	count(l, GSAN_N_FOUND, 1);
+	if (!report_is_new(t, key ? key : 1))
+		return;
+	u64 ticket = gpu_add64(&t->ring_head, 1);
+	if (ticket - gpu_load64(&ring->tail) >= GSAN_RING_SLOTS) {
+		count(l, GSAN_N_DROPPED, 1);
+		return;
+	}
+	struct gsan_finding *f = &ring->slot[ticket % GSAN_RING_SLOTS];
+	f->kind = (uint8_t)kind;
+	f->bytes = (uint16_t)a->bytes;
+	f->address = a->address;
+	report_first(f, l, rec, rec_bytes_mask);
+	f->first.whole = (uint8_t)a->whole;
+	report_second(f, w, a);
+	report_reason(f, w, rec);
+	gpu_fence_sys();
+	gpu_release32(&f->ready, (u32)ticket + 1);
+}
+
+/* An old record against this access, both seen in the units of a->mask. The fast answers are inline. */
+NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
+{
+	const struct gsan_launch *l = w->launch;
+	u32 old = rec_op(rec);
+	int short_scope = 0;
+	if (a->op == GSAN_OP_LD_NC && !w->stateless) { /* only the launch's base clock counts (DESIGN §6) */
+		if (!tag_mapped(l, rec_tag(rec)) ||
+		    (rec_tag(rec) != l->tag && order_before(l, &l->order, rec_tag(rec))))
+			return;
+	} else if (order_slow(w, rec)) {
+		return;
+	}
+	if (op_is_strong(old) && op_is_strong(a->op)) {
+		int same_gpu = tag_launch(l, rec_tag(rec))->gpu == l->gpu;
+		if (scope_reaches(op_scope(old), same_gpu) && scope_reaches(op_scope(a->op), same_gpu))
+			return; /* morally strong */
+		short_scope = 1;
+	}
+	if (gpu_load64(where) != rec && !op_writes(a->op))
+		return; /* replaced meanwhile: its successor is looked at by whoever meets it */
+	report(w, rec, rec_mask_here, a, kind_of(old, a->op, short_scope));
+}
+
+ALWAYS void check(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
+{
+	if (!rec || !(rec_mask_here & a->mask) || !(op_writes(rec_op(rec)) || op_writes(a->op)))
+		return;
+	if (!((rec ^ w->base) & REC_WHO) && a->op != GSAN_OP_LD_NC)
+		return; /* the same CTA */
+	if (tag_below_floor(w->launch, rec_tag(rec)))
+		return;
+	check_slow(w, rec, rec_mask_here, a, where);
+}
+
+#endif

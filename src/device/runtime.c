@@ -1,0 +1,228 @@
+/* The functions that checked clones call (abi.h), and the one hot path: a batch of weak accesses by a warp. Lanes that
+ * fill a whole aligned line are recognised by one shuffle and one vote; lane i of such a group then takes access i of
+ * the batch, so that up to 32 lines are checked at once. What fills no line goes to shadow.h's scattered path. */
+#include "device/calls.h"
+#include "device/sync.h"
+
+#define SELF_STATE_BITS 32u
+#define SELF_STATELESS (1ull << 32)
+
+ALWAYS struct who who_of(u64 launch, u64 self)
+{
+	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)launch};
+	u64 epoch = 1;
+	if ((u32)self) {
+		w.state = &own_tables(w.launch)->state[(u32)self - 1];
+		epoch = gpu_load32(&w.state->epoch);
+	}
+	w.stateless = (self & SELF_STATELESS) != 0;
+	if (w.stateless)
+		epoch = 0;
+	w.base = (self & REC_WHO) | epoch << GSAN_REC_EPOCH_SHIFT;
+	return w;
+}
+
+ALWAYS void who_record(const struct who *w) /* records follow in the current epoch */
+{
+	if (w->state && !gpu_load32(&w->state->dirty))
+		gpu_store32(&w->state->dirty, 1);
+}
+
+ALWAYS void spread_count(const struct gsan_launch *l, u32 accesses, u32 checked)
+{
+	struct dev_spread *s = &own_tables(l)->spread[gpu_smid() & (DEV_SPREAD - 1)];
+	gpu_count(&s->accesses, accesses);
+	if (checked)
+		gpu_count(&s->checked, checked);
+}
+
+/* ---- entering and leaving -------------------------------------------------------------------------------------- */
+
+/* The launch's entry of the launch table: every CTA makes sure of it before its first record. */
+NEVER void launch_publish(const struct gsan_launch *l)
+{
+	struct dev_launch *e = &own_tables(l)->launch[l->tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
+	if (gpu_load32(&e->seq) == l->seq)
+		return;
+	e->kernel = l->kernel;
+	e->stream = l->stream;
+	e->gpu = (uint8_t)l->gpu;
+	e->grid[0] = gpu_nctaid_x();
+	e->grid[1] = gpu_nctaid_y();
+	e->grid[2] = gpu_nctaid_z();
+	const u32 *from = (const u32 *)&l->order;
+	u32 *to = (u32 *)&e->order;
+	for (u32 i = 0; i < sizeof e->order / 4; i++)
+		gpu_store32(to + i, from[i]);
+	gpu_fence_sys();
+	gpu_release32(&e->seq, l->seq);
+}
+
+u64 gsan_enter(u64 launch, u32 flags)
+{
+	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
+	u32 members = gpu_active(), leader = gpu_first(members), state = 0;
+	u64 cta = gpu_ctaid_x() + (u64)gpu_nctaid_x() * (gpu_ctaid_y() + (u64)gpu_nctaid_y() * gpu_ctaid_z());
+	u32 hash = (u32)(cta ^ (cta >> 10) * 7 ^ (cta >> 20) * 13) & ((1u << GSAN_CTA_BITS) - 1);
+	if (gpu_lane() == leader) {
+		launch_publish(l);
+		if (flags & GSAN_ENTER_SYNC)
+			state = state_enter(l, cta);
+	}
+	state = gpu_shfl(members, state, leader);
+	u64 stateless = flags & GSAN_ENTER_SYNC && !state ? SELF_STATELESS : 0;
+	return (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)hash << GSAN_REC_CTA_SHIFT | stateless | state;
+}
+
+void gsan_leave(u64 launch, u64 self)
+{
+	u32 members = gpu_active();
+	if ((u32)self && gpu_lane() == gpu_first(members))
+		state_leave(&own_tables((const struct gsan_launch *)(uintptr_t)launch)->state[(u32)self - 1], gpu_popc(members));
+	gpu_warp_sync(members);
+}
+
+/* ---- weak accesses ------------------------------------------------------------------------------------------------ */
+
+ALWAYS u32 desc_bytes(u32 desc) { return desc >> GSAN_DESC_BYTES_SHIFT & 63; }
+ALWAYS u32 desc_op(u32 desc) { return desc >> GSAN_DESC_OP_SHIFT & 31; }
+
+/* Bits of the lanes whose group of 128 / bytes lanes covers one whole aligned line. */
+ALWAYS u32 lanes_full(u32 members, u64 canonical, u32 bytes)
+{
+	u32 log = bytes == 16 ? 3 : bytes == 8 ? 4 : 5; /* lanes per line */
+	u32 lane = gpu_lane(), lead = lane >> log << log;
+	u64 base = gpu_shfl64(members, canonical, lead);
+	int fits = canonical != NO_ADDRESS && canonical == base + (lane - lead) * bytes && !(base & (GSAN_LINE - 1));
+	u32 all = gpu_ballot(members, fits), group = log == 5 ? ~0u : ((1u << (1u << log)) - 1) << lead;
+	return gpu_ballot(members, (all & group) == group);
+}
+
+ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, const u32 *desc, u32 n)
+{
+	u32 members = gpu_active(), lane = gpu_lane(), done = 0, seen = 0, mine = 0;
+	struct who w = who_of(launch, self);
+	u64 line = NO_ADDRESS;
+	who_record(&w);
+#pragma unroll
+	for (u32 i = 0; i < n; i++) {
+		u32 bytes = desc_bytes(desc[i]);
+		int there = valid >> i & 1;
+		u32 asked = gpu_ballot(members, there);
+		if (!asked)
+			continue;
+		u64 canonical = there ? shadow_canonical(w.launch, address[i]) : NO_ADDRESS;
+		u32 full = members == ~0u && (bytes == 4 || bytes == 8 || bytes == 16) ? lanes_full(members, canonical, bytes) : 0;
+		u32 rest = gpu_ballot(members, canonical != NO_ADDRESS) & ~full;
+		u32 log = bytes == 16 ? 3 : bytes == 8 ? 4 : 5;
+		if (full >> lane & 1 && (lane & ((1u << log) - 1)) == i) {
+			line = 0;
+			mine = i;
+		}
+		u64 first = gpu_shfl64(members, canonical, lane >> log << log);
+		if (line == 0)
+			line = first;
+		done += gpu_popc(full | rest);
+		seen += gpu_popc(asked);
+		if (rest)
+			warp_scattered(&w, rest >> lane & 1 ? canonical : NO_ADDRESS, desc_op(desc[i]), desc[i] & 0xffff, bytes,
+				       members);
+	}
+	if (line != NO_ADDRESS) {
+		u32 d = desc[0];
+#pragma unroll
+		for (u32 i = 1; i < n; i++)
+			d = mine == i ? desc[i] : d;
+		struct access a = {.address = line, .mask = 0xff, .op = desc_op(d), .site = d & 0xffff,
+				   .bytes = desc_bytes(d), .whole = 1};
+		line_access(&w, &a);
+	}
+	gpu_warp_sync(members);
+	if (lane == gpu_first(members)) {
+		spread_count(w.launch, seen, done);
+		if (seen != done)
+			count(w.launch, GSAN_N_FOREIGN, seen - done);
+	}
+}
+
+void gsan_access1(u64 launch, u64 self, u32 valid, u64 a0, u32 d0)
+{
+	const u64 a[] = {a0};
+	const u32 d[] = {d0};
+	access_batch(launch, self, valid, a, d, 1);
+}
+
+void gsan_access2(u64 launch, u64 self, u32 valid, u64 a0, u32 d0, u64 a1, u32 d1)
+{
+	const u64 a[] = {a0, a1};
+	const u32 d[] = {d0, d1};
+	access_batch(launch, self, valid, a, d, 2);
+}
+
+void gsan_access4(u64 launch, u64 self, u32 valid, u64 a0, u32 d0, u64 a1, u32 d1, u64 a2, u32 d2, u64 a3, u32 d3)
+{
+	const u64 a[] = {a0, a1, a2, a3};
+	const u32 d[] = {d0, d1, d2, d3};
+	access_batch(launch, self, valid, a, d, 4);
+}
+
+void gsan_access8(u64 launch, u64 self, u32 valid, u64 a0, u32 d0, u64 a1, u32 d1, u64 a2, u32 d2, u64 a3, u32 d3, u64 a4,
+		  u32 d4, u64 a5, u32 d5, u64 a6, u32 d6, u64 a7, u32 d7)
+{
+	const u64 a[] = {a0, a1, a2, a3, a4, a5, a6, a7};
+	const u32 d[] = {d0, d1, d2, d3, d4, d5, d6, d7};
+	access_batch(launch, self, valid, a, d, 8);
+}
+
+/* ---- strong operations and fences --------------------------------------------------------------------------------- */
+
+/* Lanes take the entry's lock one after the other. */
+#define EACH_LANE(members, member) \
+	for (u32 left_ = (members); left_; left_ &= left_ - 1, gpu_warp_sync(members)) \
+		if (gpu_lane() == gpu_first(left_) && (member))
+
+ALWAYS int sync_reachable(const struct who *w, u64 canonical)
+{
+	return canonical != NO_ADDRESS && w->launch->mapped >> gsan_owner(canonical) & 1;
+}
+
+void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
+{
+	struct who w = who_of(launch, self);
+	u32 members = gpu_active();
+	u64 canonical = shadow_canonical(w.launch, address);
+	EACH_LANE(members, sync_reachable(&w, canonical))
+		sync_before(&w, canonical, desc, value);
+}
+
+void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value)
+{
+	struct who w = who_of(launch, self);
+	u32 members = gpu_active(), op = desc_op(desc);
+	u64 canonical = shadow_canonical(w.launch, address);
+	who_record(&w);
+	warp_scattered(&w, canonical, op, desc & 0xffff, desc_bytes(desc), members);
+	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
+	if (gpu_lane() == gpu_first(members)) {
+		spread_count(w.launch, gpu_popc(members), gpu_popc(checked));
+		if (checked != members)
+			count(w.launch, GSAN_N_FOREIGN, gpu_popc(members & ~checked));
+	}
+	if (!w.state || (op >= GSAN_OP_STRONG_ST && op < GSAN_OP_RMW))
+		return;
+	if (!sync_reachable(&w, canonical)) /* synchronisation that we cannot follow may order anything */
+		gpu_or32(&w.state->pending_flags, DEV_CLOCK_EVERYTHING);
+	if (!sync_reachable(&w, canonical) && (desc >> GSAN_DESC_SEM_SHIFT & 7) != GSAN_SEM_NONE)
+		gpu_or32(&w.state->clock.flags, DEV_CLOCK_EVERYTHING);
+	EACH_LANE(members, sync_reachable(&w, canonical))
+		sync_after(&w, canonical, desc, value);
+}
+
+void gsan_fence(u64 launch, u64 self, u32 desc)
+{
+	struct who w = who_of(launch, self);
+	u32 members = gpu_active();
+	if (w.state && gpu_lane() == gpu_first(members))
+		sync_fence(&w, desc);
+	gpu_warp_sync(members);
+}

@@ -1,0 +1,297 @@
+/* The shadow of an access: from address to line record, byte-exact detail where a line was touched in parts, and the two
+ * things done there: record, then look (DESIGN §4). A write exchanges the last-write record and looks at what it got
+ * back and at the reads; a read stores itself among the sampled reads and looks at the last write afterwards. */
+#ifndef GSAN_DEVICE_SHADOW_H
+#define GSAN_DEVICE_SHADOW_H
+
+#include "device/report.h"
+
+#define NO_ADDRESS (~0ull)
+
+/* Canonical address of an access, or NO_ADDRESS: not checked. */
+ALWAYS u64 shadow_canonical(const struct gsan_launch *l, u64 address)
+{
+	if (address >> GSAN_DATA_SHIFT == GSAN_DATA_TOP)
+		return address;
+	if (address >> GSAN_VIEW_SHIFT != GSAN_VIEW_TOP || !l->view_table)
+		return NO_ADDRESS;
+	u64 page = (address - GSAN_VIEW_BASE) / GSAN_PAGE;
+	u32 entry = gpu_load32((const u32 *)(uintptr_t)l->view_table + page);
+	return entry ? GSAN_DATA_BASE + (u64)(entry - 1) * GSAN_PAGE + address % GSAN_PAGE : NO_ADDRESS;
+}
+
+ALWAYS u64 rec_make(const struct who *w, const struct access *a)
+{
+	return w->base | (u64)a->op << GSAN_REC_OP_SHIFT | (u64)a->site << GSAN_REC_SITE_SHIFT | a->mask;
+}
+
+/* May `me` take the place of `old`? Only if it is ordered after it (by launch numbers, or as the same CTA) and conflicts
+ * with at least as much: bytes ⊇, write over read, weak over strong, narrower over wider scope. */
+ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
+{
+	u32 a = rec_op(me), b = rec_op(old);
+	if (!old)
+		return 1;
+	if (rec_mask(old) & ~rec_mask(me) || (op_writes(b) && !op_writes(a)))
+		return 0;
+	if (op_is_strong(a) && (!op_is_strong(b) || op_scope(a) > op_scope(b)))
+		return 0;
+	return !((me ^ old) & REC_WHO) || tag_below_floor(w->launch, rec_tag(old));
+}
+
+/* Stores a read (or an atomic) into one of its sampled places: the place it may hide, an empty one, one that is ordered
+ * before, else the one with the larger hash if that exceeds ours: the k smallest stay, a uniform sample. */
+ALWAYS void shadow_sample(const struct who *w, u64 me, u64 *place, u64 r0, u64 r1, u64 key)
+{
+	if (rec_hides(w, me, r0) && r0 != r1) {
+		if (r0 != me)
+			gpu_store64(&place[0], me);
+		return;
+	}
+	if (rec_hides(w, me, r1)) {
+		if (r1 != me)
+			gpu_store64(&place[1], me);
+		return;
+	}
+	if ((r0 ^ r1) & ~REC_WHO && !((r0 ^ me) & REC_WHO) && !((r1 ^ me) & REC_WHO))
+		return; /* both are this CTA's, with other operations: they say more than one more of its reads */
+	if (tag_below_floor(w->launch, rec_tag(r0))) {
+		gpu_store64(&place[0], me);
+		return;
+	}
+	if (tag_below_floor(w->launch, rec_tag(r1))) {
+		gpu_store64(&place[1], me);
+		return;
+	}
+	u32 seed = w->launch->seed;
+	u64 h = mix64(me >> GSAN_REC_CTA_SHIFT ^ key ^ (u64)seed << 32);
+	u64 h0 = mix64(r0 >> GSAN_REC_CTA_SHIFT ^ key ^ (u64)seed << 32);
+	u64 h1 = mix64(r1 >> GSAN_REC_CTA_SHIFT ^ key ^ (u64)seed << 32);
+	count(w->launch, GSAN_N_LOST, 1);
+	if (h0 >= h1 ? h < h0 : h < h1)
+		gpu_store64(&place[h0 >= h1 ? 0 : 1], me);
+}
+
+/* ---- detail --------------------------------------------------------------------------------------------------- */
+
+ALWAYS struct gsan_detail *detail_at(u64 canonical, u32 index)
+{
+	return &dev_tables(gsan_owner(canonical))->detail[index - 1];
+}
+
+/* The detail of a line, taken from its owner's pool if it has none; NULL: the pool is empty. */
+NEVER struct gsan_detail *detail_get(const struct who *w, struct gsan_line *line, u64 canonical)
+{
+	struct dev_tables *t = dev_tables(gsan_owner(canonical));
+	u32 index = gpu_load32(&line->detail);
+	if (!index) {
+		index = gpu_load32(&t->detail_next) < DEV_DETAILS ? gpu_add32(&t->detail_next, 1) + 1 : ~0u;
+		if (index > DEV_DETAILS) {
+			count(w->launch, GSAN_N_UNRECORDED, 1);
+			return 0;
+		}
+		u32 old = gpu_cas32(&line->detail, 0, index);
+		index = old ? old : index; /* the loser's block stays unused */
+	}
+	return detail_at(canonical, index);
+}
+
+ALWAYS void granule_check(const struct who *w, const struct gsan_granule *g, const struct access *a, u64 *r)
+{
+	gpu_load128(&g->write[0], &r[0], &r[1]);
+	gpu_load128(&g->read[0], &r[2], &r[3]);
+	const u64 *where = g->write;
+	for (u32 i = 0; i < 4; i++)
+		check(w, r[i], rec_mask(r[i]), a, where + i);
+}
+
+/* Where a write goes among the two places: the one it may hide, an empty one, else the one that loses less. */
+ALWAYS u32 granule_write_place(const struct who *w, u64 me, const u64 *r)
+{
+	if (r[0] && rec_hides(w, me, r[0]))
+		return 0;
+	if (r[1] && rec_hides(w, me, r[1]))
+		return 1;
+	if (!r[0] || !r[1])
+		return r[0] ? 1 : 0;
+	count(w->launch, GSAN_N_LOST, 1);
+	return gpu_popc(rec_mask(r[0])) <= gpu_popc(rec_mask(r[1])) ? 0 : 1;
+}
+
+/* One granule: a->address is its address, a->mask its bytes. */
+NEVER void granule_access(const struct who *w, struct gsan_granule *g, const struct access *a)
+{
+	u64 r[4], me = rec_make(w, a);
+	gpu_load128(&g->write[0], &r[0], &r[1]);
+	gpu_load128(&g->read[0], &r[2], &r[3]);
+	if (op_writes(a->op) && !op_is_rmw(a->op)) {
+		u32 place = granule_write_place(w, me, r);
+		if (r[place] != me) {
+			u64 old = gpu_exch64(&g->write[place], me);
+			if (old != r[place])
+				check(w, old, rec_mask(old), a, &g->write[place]);
+		}
+	} else {
+		shadow_sample(w, me, g->read, r[2], r[3], a->address);
+	}
+	for (u32 i = 0; i < 4; i++) /* what was there when the record went in */
+		check(w, r[i], rec_mask(r[i]), a, &g->write[i]);
+	if (!op_writes(a->op) || op_is_rmw(a->op)) { /* look again: a write may have come between */
+		u64 w0, w1;
+		gpu_load128(&g->write[0], &w0, &w1);
+		if (w0 != r[0])
+			check(w, w0, rec_mask(w0), a, &g->write[0]);
+		if (w1 != r[1])
+			check(w, w1, rec_mask(w1), a, &g->write[1]);
+	}
+}
+
+/* ---- lines ---------------------------------------------------------------------------------------------------- */
+
+/* Sectors of `sectors` in the line, byte-exactly, in the detail: for writes that may not take the line's record. */
+NEVER void line_by_granules(const struct who *w, struct gsan_line *line, const struct access *a)
+{
+	struct gsan_detail *d = detail_get(w, line, a->address);
+	if (!d)
+		return;
+	for (u32 g = 0; g < GSAN_LINE / GSAN_GRANULE; g++) {
+		struct access part = *a;
+		if (!(a->mask >> (g / 2) & 1))
+			continue;
+		part.address = a->address + g * GSAN_GRANULE;
+		part.mask = 0xff;
+		part.whole = 0;
+		granule_access(w, &d->granule[g], &part);
+	}
+}
+
+/* Records in the detail under the sectors of a whole-sector access. */
+NEVER void line_check_detail(const struct who *w, const struct access *a, u32 index)
+{
+	struct gsan_detail *d = detail_at(a->address, index);
+	for (u32 g = 0; g < GSAN_LINE / GSAN_GRANULE; g++) {
+		u64 r[4];
+		struct access part = *a;
+		if (!(a->mask >> (g / 2) & 1))
+			continue;
+		part.address = a->address + g * GSAN_GRANULE;
+		part.mask = 0xff;
+		part.whole = 0;
+		granule_check(w, &d->granule[g], &part, r);
+	}
+}
+
+/* Whole sectors of one line: a->address is the line, a->mask its sectors. */
+ALWAYS void line_access(const struct who *w, const struct access *a)
+{
+	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
+	u64 last, r0, r1, tail, me = rec_make(w, a);
+	gpu_load128(line, &last, &r0);
+	gpu_load128(&line->read[1], &r1, &tail);
+	if (op_writes(a->op)) {
+		if (!rec_hides(w, me, last)) {
+			line_by_granules(w, line, a); /* other sectors' writer, or another CTA: keep both */
+		} else if (last != me) {
+			u64 old = gpu_exch64(&line->write, me);
+			if (old != last)
+				check(w, old, rec_mask(old), a, &line->write);
+		}
+	} else {
+		shadow_sample(w, me, line->read, r0, r1, a->address);
+	}
+	check(w, last, rec_mask(last), a, &line->write);
+	if (op_writes(a->op)) {
+		check(w, r0, rec_mask(r0), a, &line->read[0]);
+		check(w, r1, rec_mask(r1), a, &line->read[1]);
+	} else {
+		u64 again = gpu_load64(&line->write);
+		if (again != last)
+			check(w, again, rec_mask(again), a, &line->write);
+	}
+	if ((u32)tail)
+		line_check_detail(w, a, (u32)tail);
+}
+
+/* Bytes of one line: `cover` has a bit per byte. Whole sectors go to the line unless the operation is atomic, the rest
+ * to granules. */
+NEVER void line_bytes(const struct who *w, const struct access *a, const u32 cover[4])
+{
+	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
+	struct access part = *a;
+	u32 whole = 0;
+	for (u32 s = 0; s < 8; s++)
+		if ((cover[s / 2] >> (s % 2 * 16) & 0xffff) == 0xffff)
+			whole |= 1u << s;
+	if (op_is_strong(a->op))
+		whole = 0;
+	if (whole) {
+		part.mask = whole;
+		part.whole = 1;
+		line_access(w, &part);
+	}
+	u64 last = gpu_load64(&line->write), r0 = gpu_load64(&line->read[0]), r1 = gpu_load64(&line->read[1]);
+	struct gsan_detail *d = 0;
+	for (u32 g = 0; g < 16; g++) {
+		u32 bytes = cover[g / 4] >> (g % 4 * 8) & 0xff;
+		if (!bytes || whole >> (g / 2) & 1)
+			continue;
+		part.address = a->address + g * GSAN_GRANULE;
+		part.mask = bytes;
+		part.whole = 0;
+		check(w, last, rec_mask(last) >> (g / 2) & 1 ? 0xff : 0, &part, &line->write);
+		check(w, r0, rec_mask(r0) >> (g / 2) & 1 ? 0xff : 0, &part, &line->read[0]);
+		check(w, r1, rec_mask(r1) >> (g / 2) & 1 ? 0xff : 0, &part, &line->read[1]);
+		if (!d)
+			d = detail_get(w, line, a->address);
+		if (d)
+			granule_access(w, &d->granule[g], &part);
+	}
+	if (!d)
+		return;
+	/* look again at the line: a whole-sector writer may have looked at the detail before we were in it */
+	u64 again = gpu_load64(&line->write);
+	for (u32 g = 0; again != last && g < 16; g++) {
+		part.address = a->address + g * GSAN_GRANULE;
+		part.mask = whole >> (g / 2) & 1 ? 0 : cover[g / 4] >> (g % 4 * 8) & 0xff;
+		part.whole = 0;
+		check(w, again, rec_mask(again) >> (g / 2) & 1 ? 0xff : 0, &part, &line->write);
+	}
+}
+
+/* ---- a warp's access ------------------------------------------------------------------------------------------- */
+
+/* One operand of a batch over the lanes of a warp. `canonical` is NO_ADDRESS for lanes that do not take part. */
+NEVER void warp_scattered(const struct who *w, u64 canonical, u32 op, u32 site, u32 bytes, u32 members)
+{
+	u32 there = canonical != NO_ADDRESS;
+	struct access a = {.op = op, .site = site, .bytes = bytes};
+	u32 offset = (u32)canonical & (GSAN_LINE - 1);
+	/* At most two lines: an access may be unaligned only by error, but vectors of 32 bytes may straddle. */
+	for (u32 half = 0; half < 2; half++) {
+		u64 first = (canonical & ~(u64)(GSAN_LINE - 1)) + half * GSAN_LINE;
+		int from = half ? 0 : (int)offset;
+		int to = half ? (int)(offset + bytes) - (int)GSAN_LINE : (int)(offset + bytes);
+		int mine = there && to > from;
+		u32 cover[4];
+		if (!gpu_ballot(members, mine))
+			break;
+		if (to > (int)GSAN_LINE)
+			to = GSAN_LINE;
+		for (int k = 0; k < 4; k++) {
+			int lo = from - k * 32, hi = to - k * 32;
+			lo = lo < 0 ? 0 : lo > 32 ? 32 : lo;
+			hi = hi < 0 ? 0 : hi > 32 ? 32 : hi;
+			cover[k] = !mine || hi <= lo ? 0 : (u32)(((1ull << hi) - 1) & ~((1ull << lo) - 1));
+		}
+		u32 group = gpu_match64(members, mine ? first : NO_ADDRESS);
+		for (int k = 0; k < 4; k++)
+			cover[k] = gpu_or(group, cover[k]);
+		if (mine && gpu_lane() == gpu_first(group)) {
+			a.address = first;
+			line_bytes(w, &a, cover);
+		}
+		gpu_warp_sync(members);
+	}
+}
+
+#endif

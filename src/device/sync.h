@@ -1,0 +1,504 @@
+/* Synchronisation: CTA states, the clock of a CTA, and the versions of strongly written locations. A release publishes
+ * elements into its location before the program's store; an acquire looks them up after the program's load and joins
+ * those whose gates include each other mutually (PTX ISA: release and acquire patterns, morally strong, observation). */
+#ifndef GSAN_DEVICE_SYNC_H
+#define GSAN_DEVICE_SYNC_H
+
+#include "device/abi.h"
+#include "device/shadow.h"
+
+/* ---- CTA states ---------------------------------------------------------------------------------------------- */
+
+NEVER u32 state_find(struct dev_tables *t, u64 key, u32 bucket)
+{
+	for (u32 i = 0; i < DEV_BUCKET; i++)
+		if (gpu_load64(&t->state[bucket * DEV_BUCKET + i].key) == key)
+			return bucket * DEV_BUCKET + i + 1;
+	return 0;
+}
+
+ALWAYS void state_reset(struct dev_state *s)
+{
+	u64 *word = (u64 *)s;
+	for (u32 i = 1; i < sizeof *s / 8; i++)
+		gpu_store64(word + i, 0);
+	gpu_store32(&s->epoch, 1);
+}
+
+/* Index + 1 of the state of this CTA; the first warp makes it. 0: its bucket is full. */
+NEVER u32 state_enter(const struct gsan_launch *l, u64 cta)
+{
+	struct dev_tables *t = own_tables(l);
+	u64 key = (u64)l->seq << 32 | (u32)(cta + 1);
+	u32 bucket = (u32)mix64(key) & (DEV_BUCKETS - 1);
+	u32 found = state_find(t, key, bucket);
+	if (found)
+		return found;
+	gpu_lock(&t->bucket_lock[bucket]);
+	found = state_find(t, key, bucket);
+	if (!found)
+		found = state_find(t, 0, bucket);
+	if (found && gpu_load64(&t->state[found - 1].key) != key) {
+		state_reset(&t->state[found - 1]);
+		gpu_fence_sys();
+		gpu_store64(&t->state[found - 1].key, key);
+	}
+	gpu_unlock(&t->bucket_lock[bucket]);
+	if (!found)
+		count(l, GSAN_N_STATE_FULL, 1);
+	return found;
+}
+
+/* `threads` more have left; the last one of the CTA frees the state. */
+ALWAYS void state_leave(struct dev_state *s, u32 threads)
+{
+	u32 all = gpu_ntid_x() * gpu_ntid_y() * gpu_ntid_z();
+	if (gpu_add32(&s->exited, threads) + threads == all) {
+		gpu_fence_sys();
+		gpu_store64(&s->key, 0);
+	}
+}
+
+/* ---- joining -------------------------------------------------------------------------------------------------- */
+
+ALWAYS u64 elem_gate(u64 elem) { return elem & ((1ull << ELEM_SITE_SHIFT) - 4); }
+
+/* Is `b` as strong as `a`, so that keeping `b` alone is enough? `gated`: the gates must be equal. */
+ALWAYS int elem_within(u64 a, u64 b, int gated)
+{
+	if (gated && elem_gate(a) != elem_gate(b))
+		return 0;
+	if ((a ^ b) & ELEM_PREFIX)
+		return 0;
+	if (a & ELEM_PREFIX)
+		return !((a ^ b) >> ELEM_PREFIX_OWNER_SHIFT & 31) && a >> ELEM_PREFIX_SEQ_SHIFT <= b >> ELEM_PREFIX_SEQ_SHIFT;
+	if (rec_tag(a) != rec_tag(b) || rec_epoch(a) > rec_epoch(b))
+		return 0;
+	return b & ELEM_ALL || (!(a & ELEM_ALL) && rec_cta(a) == rec_cta(b));
+}
+
+ALWAYS u64 elem_all(u64 a, u64 b) /* both CTAs' launch, up to the later epoch; the wider gate */
+{
+	u64 epoch = (u64)(rec_epoch(a) > rec_epoch(b) ? rec_epoch(a) : rec_epoch(b)) << GSAN_REC_EPOCH_SHIFT;
+	u64 gate = elem_gate(a) == elem_gate(b) ? elem_gate(a) : (u64)GSAN_SYS << ELEM_SCOPE_SHIFT;
+	return (a & (~0ull << GSAN_REC_TAG_SHIFT)) | epoch | gate | ELEM_ALL;
+}
+
+/* Puts an element into a list: over one it includes, at the end, or, when full, merged with one of its launch. Every
+ * merge says "ordered" too often, never too seldom. Returns 1 if the list grew or changed, 0 if it was there, -1 if it
+ * could not be kept. */
+NEVER int elems_add(const struct gsan_launch *l, u64 *list, u32 *length, u32 room, u64 elem, int gated)
+{
+	u32 n = gpu_load32(length);
+	for (u32 i = 0; i < n; i++) {
+		u64 old = gpu_load64(&list[i]);
+		if (elem_within(elem, old, gated))
+			return 0;
+		if (elem_within(old, elem, gated)) {
+			gpu_store64(&list[i], elem);
+			return 1;
+		}
+	}
+	if (n < room) {
+		gpu_store64(&list[n], elem);
+		gpu_fence_sys();
+		gpu_store32(length, n + 1);
+		return 1;
+	}
+	count(l, GSAN_N_CLOCK_FULL, 1);
+	for (u32 i = 0; i < n; i++) {
+		u64 old = gpu_load64(&list[i]);
+		if (!(old & ELEM_PREFIX) && !(elem & ELEM_PREFIX) && rec_tag(old) == rec_tag(elem)) {
+			gpu_store64(&list[i], elem_all(old, elem));
+			return 1;
+		}
+	}
+	return -1;
+}
+
+ALWAYS u32 elem_owner(const struct gsan_launch *l, u64 elem)
+{
+	return elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_OWNER_SHIFT) & 31 : tag_participant(l, rec_tag(elem));
+}
+
+/* What a stream acquired from participant p, but for its newest launch there, becomes one prefix item. */
+NEVER void acquired_age(const struct gsan_launch *l, struct dev_acquired *a, u32 p)
+{
+	u32 last = 0, by = ~0u, seq = 0, place = DEV_ACQUIRED;
+	for (u32 i = 0; i < a->count; i++)
+		if (a->item[i].elem && elem_owner(l, a->item[i].elem) == p && a->item[i].seq > last)
+			last = a->item[i].seq;
+	for (u32 i = 0; i < a->count; i++) {
+		struct dev_acquired_item *item = &a->item[i];
+		if (!item->elem || elem_owner(l, item->elem) != p || item->seq == last)
+			continue;
+		by = item->by < by ? item->by : by;
+		seq = item->seq > seq ? item->seq : seq;
+		gpu_store64(&item->elem, 0);
+		place = i;
+	}
+	if (place == DEV_ACQUIRED)
+		return;
+	a->item[place].by = by;
+	a->item[place].seq = seq;
+	gpu_fence_sys();
+	gpu_store64(&a->item[place].elem,
+		    ELEM_PREFIX | (u64)p << ELEM_PREFIX_OWNER_SHIFT | (u64)seq << ELEM_PREFIX_SEQ_SHIFT);
+}
+
+/* Makes room in a full list, under its lock; says "ordered" too often for old launches, and is counted. */
+NEVER void acquired_shrink(const struct gsan_launch *l, struct dev_acquired *a)
+{
+	u32 kept = 0;
+	count(l, GSAN_N_CLOCK_FULL, 1);
+	for (u32 p = 0; p < GSAN_PARTICIPANTS; p++)
+		acquired_age(l, a, p);
+	for (u32 i = 0; i < a->count; i++) {
+		struct dev_acquired_item item = a->item[i];
+		if (!item.elem)
+			continue;
+		a->item[kept].by = item.by;
+		a->item[kept].seq = item.seq;
+		gpu_store64(&a->item[kept++].elem, item.elem);
+	}
+	gpu_store32(&a->count, kept);
+}
+
+/* Launches behind this one in its stream inherit what it acquires. */
+NEVER void acquired_add(const struct gsan_launch *l, u64 elem)
+{
+	struct dev_tables *t = own_tables(l);
+	struct dev_acquired *a = &t->acquired[l->stream];
+	u32 seq = elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT) : gpu_load32(&tag_launch(l, rec_tag(elem))->seq);
+	u32 place;
+	gpu_lock(&a->lock);
+	for (place = 0; place < a->count; place++)
+		if (a->item[place].by == l->seq && elem_within(gpu_load64(&a->item[place].elem), elem, 0))
+			break; /* an older epoch of the same */
+	if (place == DEV_ACQUIRED) {
+		acquired_shrink(l, a);
+		place = a->count;
+	}
+	if (place < DEV_ACQUIRED) {
+		a->item[place].by = l->seq;
+		a->item[place].seq = seq;
+		gpu_fence_sys();
+		gpu_store64(&a->item[place].elem, elem);
+		if (place == a->count)
+			gpu_store32(&a->count, place + 1);
+	}
+	gpu_unlock(&a->lock);
+	gpu_or32(&t->streams_acquired[l->stream / 32], 1u << l->stream % 32);
+}
+
+/* Joins one element into the CTA's clock; what its launch's base clock already has is not kept. */
+NEVER void clock_join(const struct who *w, u64 elem)
+{
+	const struct gsan_launch *l = w->launch;
+	struct dev_clock *c = &w->state->clock;
+	if (!(elem & ELEM_PREFIX)) {
+		if (!((elem ^ w->base) & REC_WHO) || tag_below_floor(l, rec_tag(elem)))
+			return;
+		if (!tag_mapped(l, rec_tag(elem))) {
+			gpu_or32(&c->flags, DEV_CLOCK_EVERYTHING);
+			return;
+		}
+	}
+	int kept = elems_add(l, c->elem, &c->count, DEV_CLOCK, elem & ~((u64)15 << ELEM_SCOPE_SHIFT), 0);
+	if (kept < 0)
+		gpu_or32(&c->flags, DEV_CLOCK_EVERYTHING);
+	if (kept)
+		acquired_add(l, elem);
+}
+
+/* ---- entries --------------------------------------------------------------------------------------------------- */
+
+/* The entry of a location, made if `make`. NULL: none, or the table is full around it. */
+NEVER struct dev_sync *sync_find(u64 canonical, int make, u32 quota)
+{
+	struct dev_tables *t = dev_tables(gsan_owner(canonical));
+	u64 key = canonical >> 2;
+	u32 at = (u32)mix64(key);
+	for (u32 i = 0; i < DEV_SYNC_PROBES; i++) {
+		struct dev_sync *s = &t->sync[(at + i) & (DEV_SYNCS - 1)];
+		u64 found = gpu_load64(&s->key);
+		if (!found) {
+			if (!make || gpu_load32(&t->syncs) >= quota)
+				return 0;
+			found = gpu_cas64(&s->key, 0, key);
+			if (!found) {
+				gpu_add32(&t->syncs, 1);
+				return s;
+			}
+		}
+		if (found == key)
+			return s;
+	}
+	return 0;
+}
+
+/* ---- release ----------------------------------------------------------------------------------------------------- */
+
+/* Ends the CTA's epoch if anything was recorded in it. Returns the last epoch that is complete. */
+NEVER u32 epoch_end(const struct gsan_launch *l, struct dev_state *s)
+{
+	u32 epoch = gpu_load32(&s->epoch);
+	if (!gpu_load32(&s->dirty))
+		return epoch - 1;
+	if (epoch == GSAN_EPOCH_MAX) {
+		count(l, GSAN_N_EPOCH_FULL, 1);
+		return epoch; /* from here on too much counts as released */
+	}
+	gpu_store32(&s->dirty, 0);
+	gpu_store32(&s->epoch, epoch + 1);
+	return epoch;
+}
+
+ALWAYS u64 elem_make(const struct who *w, u32 epoch, u32 scope, u32 site)
+{
+	return (w->base & REC_WHO) | (u64)epoch << GSAN_REC_EPOCH_SHIFT | (u64)site << ELEM_SITE_SHIFT |
+	       (u64)w->launch->gpu << ELEM_GPU_SHIFT | (u64)scope << ELEM_SCOPE_SHIFT;
+}
+
+ALWAYS void version_add(const struct gsan_launch *l, struct dev_version *v, u64 elem)
+{
+	if (elems_add(l, v->elem, &v->count, DEV_VERSION, elem, 1) < 0)
+		gpu_or32(&v->flags, DEV_EVERYTHING);
+}
+
+/* What a strong write of this CTA releases at `scope`: its own epoch by the operation's semantics or by an earlier
+ * fence, and the elements of its clock that go with it. The kernel's start is a fence of epoch 0. */
+NEVER void version_publish(const struct who *w, struct dev_version *v, u32 release, u32 scope, u32 site)
+{
+	struct dev_state *s = w->state;
+	const struct gsan_launch *l = w->launch;
+	u32 done = release ? epoch_end(l, s) : 0, elems = release ? gpu_load32(&s->clock.count) : 0;
+	u32 best[2] = {done, done}; /* at .gpu, at .sys */
+	for (u32 f = GSAN_CLUSTER; f <= GSAN_SYS; f++) {
+		u32 at = gpu_load32(&s->fence[f]), n = gpu_load32(&s->fence_elems[f]);
+		for (u32 k = 0; at && k < 2; k++)
+			if ((k == 0 || f == GSAN_SYS) && at - 1 > best[k])
+				best[k] = at - 1;
+		if (at && n > elems)
+			elems = n;
+	}
+	if (scope == GSAN_CTA)
+		return; /* no other CTA is reached */
+	if (scope == GSAN_SYS)
+		version_add(l, v, elem_make(w, best[1], GSAN_SYS, site));
+	if (scope != GSAN_SYS || best[0] > best[1])
+		version_add(l, v, elem_make(w, best[0], GSAN_GPU, site));
+	u64 gate = (u64)l->gpu << ELEM_GPU_SHIFT | (u64)(scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU) << ELEM_SCOPE_SHIFT;
+	for (u32 i = 0; i < elems && i < DEV_CLOCK; i++)
+		version_add(l, v, gpu_load64(&s->clock.elem[i]) | gate);
+	if (gpu_load32(&s->clock.flags) & DEV_CLOCK_EVERYTHING)
+		gpu_or32(&v->flags, DEV_EVERYTHING);
+}
+
+NEVER void version_new(struct dev_sync *e)
+{
+	const u64 *from = (const u64 *)&e->version[0];
+	u64 *to = (u64 *)&e->version[1];
+	if (gpu_load32(&e->version[1].flags) & DEV_VALID)
+		gpu_store32(&e->lost, 1);
+	for (u32 i = 0; i < sizeof(struct dev_version) / 8; i++)
+		gpu_store64(to + i, gpu_load64(from + i));
+	gpu_store32(&e->version[0].flags, 0);
+	gpu_store32(&e->version[0].count, 0);
+}
+
+/* An RMW continues what it read only where both are morally strong: other parts are dropped. */
+NEVER void version_drop(const struct gsan_launch *l, struct dev_version *v, u32 scope)
+{
+	u32 n = gpu_load32(&v->count), kept = 0;
+	for (u32 i = 0; i < n; i++) {
+		u64 e = gpu_load64(&v->elem[i]);
+		int same = (e >> ELEM_GPU_SHIFT & 31) == l->gpu;
+		if (scope_reaches((u32)(e >> ELEM_SCOPE_SHIFT) & 3, same) && scope_reaches(scope, same))
+			gpu_store64(&v->elem[kept++], e);
+	}
+	gpu_store32(&v->count, kept);
+}
+
+/* The coarse path: RMWs whose location has no entry. Whoever acquires without finding an entry must reckon with them. */
+ALWAYS void coarse_note(struct dev_tables *t, const struct gsan_launch *l, int release)
+{
+	u32 mine = release ? DEV_COARSE_MANY : l->tag + 1u, old = gpu_load32(&t->coarse);
+	if (old == mine || old == DEV_COARSE_MANY)
+		return;
+	old = gpu_cas32(&t->coarse, old, old ? DEV_COARSE_MANY : mine);
+}
+
+/* Before a strong store or RMW by one lane. */
+NEVER void sync_before(const struct who *w, u64 canonical, u32 desc, u64 value)
+{
+	const struct gsan_launch *l = w->launch;
+	u32 op = desc >> GSAN_DESC_OP_SHIFT & 31, sem = desc >> GSAN_DESC_SEM_SHIFT & 7;
+	u32 release = sem >= GSAN_SEM_RELEASE, rmw = (u32)op_is_rmw(op), scope = op_scope(op);
+	struct dev_tables *t = dev_tables(gsan_owner(canonical));
+	int fenced = w->state && (gpu_load32(&w->state->fence[GSAN_GPU]) | gpu_load32(&w->state->fence[GSAN_SYS]));
+	int make = !rmw || release || sem == GSAN_SEM_ACQUIRE || fenced || scope == GSAN_SYS;
+	struct dev_sync *e = sync_find(canonical, make, rmw ? DEV_SYNC_RMW_QUOTA : DEV_SYNCS);
+	if (!e) {
+		if (make)
+			count(l, GSAN_N_SYNC_FULL, 1);
+		coarse_note(t, l, make);
+		return;
+	}
+	gpu_lock(&e->lock);
+	struct dev_version *v = &e->version[0];
+	if (!rmw) {
+		version_new(e);
+		gpu_store64(&v->value, value);
+	} else if (gpu_load32(&v->flags) & DEV_VALID) {
+		version_drop(l, v, scope);
+	}
+	u32 known = !rmw && desc & GSAN_DESC_VALUE ? DEV_VALUE : 0;
+	gpu_store32(&v->flags, (gpu_load32(&v->flags) & (rmw ? DEV_EVERYTHING : 0)) | DEV_VALID | known);
+	gpu_store32(&v->kernel, l->kernel);
+	if (w->state)
+		version_publish(w, v, release, scope, desc & 0xffff);
+	else
+		gpu_or32(&v->flags, DEV_EVERYTHING);
+	gpu_add32(&e->generation, 1);
+	gpu_unlock(&e->lock);
+	gpu_fence_sys(); /* the publication is visible to whoever sees the program's store */
+}
+
+/* ---- acquire ------------------------------------------------------------------------------------------------------ */
+
+ALWAYS void hint_set(const struct who *w, u64 elem, u32 reason, u32 site, u32 kernel)
+{
+	struct dev_hint *h = &w->state->hint;
+	if (!((elem ^ w->base) & REC_WHO))
+		return;
+	h->reason = reason;
+	h->write_site = (uint16_t)(elem >> ELEM_SITE_SHIFT);
+	h->read_site = (uint16_t)site;
+	h->write_kernel = kernel;
+	h->write_tag = (uint16_t)rec_tag(elem);
+	h->write_cta = (uint16_t)rec_cta(elem);
+}
+
+ALWAYS void pending_add(const struct who *w, u64 elem)
+{
+	struct dev_state *s = w->state;
+	if (elems_add(w->launch, s->pending, &s->pendings, DEV_PENDING, elem, 1) < 0)
+		gpu_or32(&s->pending_flags, DEV_CLOCK_EVERYTHING);
+}
+
+/* One version that this read may have observed. */
+NEVER void version_read(const struct who *w, const struct dev_version *v, u32 desc)
+{
+	const struct gsan_launch *l = w->launch;
+	u32 op = desc >> GSAN_DESC_OP_SHIFT & 31, sem = desc >> GSAN_DESC_SEM_SHIFT & 7, scope = op_scope(op);
+	int acquire = sem == GSAN_SEM_ACQUIRE || sem >= GSAN_SEM_ACQ_REL;
+	if (op_is_rmw(op) && !(desc & GSAN_DESC_USED))
+		acquire = 0;
+	if (gpu_load32(&v->flags) & DEV_EVERYTHING)
+		gpu_or32(acquire ? &w->state->clock.flags : &w->state->pending_flags, DEV_CLOCK_EVERYTHING);
+	u32 n = gpu_load32(&v->count), kernel = gpu_load32(&v->kernel), site = desc & 0xffff;
+	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
+		u64 e = gpu_load64(&v->elem[i]);
+		u32 gate = (u32)(e >> ELEM_SCOPE_SHIFT) & 3;
+		int same = (e >> ELEM_GPU_SHIFT & 31) == l->gpu;
+		if (!scope_reaches(gate, same)) {
+			hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site, kernel);
+			continue;
+		}
+		if (!scope_reaches(scope, same)) {
+			hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, site, kernel);
+			continue;
+		}
+		if (!(e & (ELEM_PREFIX | ELEM_ALL)) && !rec_epoch(e))
+			hint_set(w, e, GSAN_WHY_RELAXED_WRITE, site, kernel);
+		else if (!acquire)
+			hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site, kernel);
+		if (acquire)
+			clock_join(w, e);
+		else
+			pending_add(w, e);
+	}
+}
+
+/* Joins earlier strong reads: an acquire fence, or an acquiring RMW whose result nobody reads. */
+NEVER void pending_join(const struct who *w, u32 scope)
+{
+	struct dev_state *s = w->state;
+	u32 n = gpu_load32(&s->pendings);
+	if (gpu_load32(&s->pending_flags))
+		gpu_or32(&s->clock.flags, DEV_CLOCK_EVERYTHING);
+	for (u32 i = 0; i < n && i < DEV_PENDING; i++) {
+		u64 e = gpu_load64(&s->pending[i]);
+		if (scope_reaches(scope, (e >> ELEM_GPU_SHIFT & 31) == w->launch->gpu))
+			clock_join(w, e);
+		else
+			hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, s->hint.read_site, s->hint.write_kernel);
+	}
+}
+
+/* A location without an entry was never strongly written, except by RMWs on the coarse path. */
+ALWAYS void coarse_read(const struct who *w, struct dev_tables *t, int acquire)
+{
+	u32 coarse = gpu_load32(&t->coarse);
+	if (!coarse || coarse == w->launch->tag + 1u)
+		return;
+	if (coarse != DEV_COARSE_MANY && tag_below_floor(w->launch, coarse - 1))
+		return;
+	gpu_or32(acquire ? &w->state->clock.flags : &w->state->pending_flags, DEV_CLOCK_EVERYTHING);
+}
+
+/* After a strong load or RMW by one lane. */
+NEVER void sync_after(const struct who *w, u64 canonical, u32 desc, u64 value)
+{
+	struct dev_state *s = w->state;
+	u32 op = desc >> GSAN_DESC_OP_SHIFT & 31, sem = desc >> GSAN_DESC_SEM_SHIFT & 7;
+	int acquire = sem == GSAN_SEM_ACQUIRE || sem >= GSAN_SEM_ACQ_REL;
+	gpu_fence_sys(); /* whoever's store we read has published before it */
+	struct dev_sync *e = sync_find(canonical, 0, 0);
+	gpu_lock(&s->lock);
+	if (acquire && op_is_rmw(op) && !(desc & GSAN_DESC_USED))
+		pending_join(w, op_scope(op));
+	if (!e) {
+		coarse_read(w, dev_tables(gsan_owner(canonical)), acquire);
+	} else if (gpu_load64(&s->polled_key) != canonical || gpu_load32(&s->polled_generation) != gpu_load32(&e->generation) ||
+		   gpu_load64(&s->polled_value) != value || gpu_load32(&s->polled_desc) != desc) {
+		gpu_unlock(&s->lock); /* locks are taken entry first */
+		gpu_lock(&e->lock);
+		gpu_lock(&s->lock);
+		u32 f0 = gpu_load32(&e->version[0].flags), f1 = gpu_load32(&e->version[1].flags);
+		int known = desc & GSAN_DESC_VALUE && f0 & DEV_VALUE && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
+		int is0 = gpu_load64(&e->version[0].value) == value, is1 = gpu_load64(&e->version[1].value) == value;
+		int all = !known || (!is0 && !(f1 & DEV_VALID && is1) && gpu_load32(&e->lost));
+		if (f0 & DEV_VALID && (all || is0))
+			version_read(w, &e->version[0], desc);
+		if (f1 & DEV_VALID && (all || is1))
+			version_read(w, &e->version[1], desc);
+		if (all && f1 & DEV_VALID)
+			count(w->launch, GSAN_N_AMBIGUOUS, 1);
+		gpu_store64(&s->polled_key, canonical);
+		gpu_store32(&s->polled_generation, gpu_load32(&e->generation));
+		gpu_store64(&s->polled_value, value);
+		gpu_store32(&s->polled_desc, desc);
+		gpu_unlock(&e->lock);
+	}
+	gpu_unlock(&s->lock);
+}
+
+/* A fence or membar: keeps what is released so far for later strong writes, joins what earlier strong reads set aside. */
+NEVER void sync_fence(const struct who *w, u32 desc)
+{
+	struct dev_state *s = w->state;
+	u32 sem = desc >> GSAN_DESC_SEM_SHIFT & 7, scope = op_scope(desc >> GSAN_DESC_OP_SHIFT & 31);
+	gpu_lock(&s->lock);
+	if (sem != GSAN_SEM_RELEASE)
+		pending_join(w, scope);
+	if (sem != GSAN_SEM_ACQUIRE) {
+		u32 done = epoch_end(w->launch, s);
+		gpu_store32(&s->fence_elems[scope], gpu_load32(&s->clock.count));
+		gpu_store32(&s->fence[scope], done + 1);
+	}
+	gpu_unlock(&s->lock);
+}
+
+#endif

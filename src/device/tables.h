@@ -1,0 +1,153 @@
+/* What lies in a participant's block of the node-wide tables: counters, launch table, what the launches of a stream have
+ * acquired, CTA states, synchronisation entries, and the pool of byte-exact detail. Every participant's block is at a
+ * fixed address (layout.h), so a reference is (participant, index). All of it starts as zeros. */
+#ifndef GSAN_DEVICE_TABLES_H
+#define GSAN_DEVICE_TABLES_H
+
+#include "device/layout.h"
+
+/* ---- clock elements ----------------------------------------------------------------------------------------- */
+/* "Everything that CTA `cta` of launch `tag` did up to `epoch`, and everything ordered before that launch." 64 bits,
+ * 0 = empty. tag, cta and epoch lie where they lie in a record. The gate says which release brought the element to a
+ * location: its scope and the GPU of the releasing CTA. An element of many: ELEM_ALL, every CTA of the launch up to
+ * `epoch`; ELEM_PREFIX, all launches of a participant up to a launch number, in the upper half. */
+#define ELEM_ALL 1ull
+#define ELEM_PREFIX 2ull
+#define ELEM_SCOPE_SHIFT 2u         /* 2: enum gsan_scope */
+#define ELEM_GPU_SHIFT 4u           /* 5 */
+#define ELEM_SITE_SHIFT 9u          /* 16: of the release, for messages */
+#define ELEM_PREFIX_OWNER_SHIFT 27u /* 5, prefix only */
+#define ELEM_PREFIX_SEQ_SHIFT 32u   /* 32, prefix only */
+
+/* ---- launch table: one entry per tag, written by the launch's first CTAs ------------------------------------ */
+struct dev_launch {
+	uint32_t seq; /* written last: the entry is that launch's */
+	uint32_t kernel;
+	uint8_t stream, gpu;
+	uint16_t pad;
+	uint32_t grid[3];
+	struct gsan_order order;
+	uint8_t reserve[512 - 24 - sizeof(struct gsan_order)];
+};
+_Static_assert(sizeof(struct dev_launch) == 512, "");
+
+/* ---- what a stream's launches acquired while they ran: order for the launches behind them -------------------- */
+#define DEV_ACQUIRED 62u
+struct dev_acquired_item {
+	uint64_t elem;
+	uint32_t by;  /* launch that acquired it: counts for launches ordered after that one */
+	uint32_t seq; /* of the element's launch */
+};
+struct dev_acquired {
+	uint32_t lock;
+	uint32_t count;
+	uint64_t pad[3];
+	struct dev_acquired_item item[DEV_ACQUIRED];
+};
+_Static_assert(sizeof(struct dev_acquired) == 1024, "");
+
+/* ---- CTA states ---------------------------------------------------------------------------------------------- */
+#define DEV_CLOCK 28u
+#define DEV_PENDING 12u
+struct dev_clock { /* joined by reference to nothing: a short list, collapsed when full */
+	uint32_t count;
+	uint32_t flags; /* DEV_CLOCK_* */
+	uint64_t elem[DEV_CLOCK];
+};
+#define DEV_CLOCK_EVERYTHING 1u /* order unknown: counts as ordered after everything */
+
+/* Why the last flag that this CTA read gave no edge; words the finding's missing edge. */
+struct dev_hint {
+	uint32_t reason; /* enum gsan_reason */
+	uint16_t write_site, read_site;
+	uint32_t write_kernel;
+	uint16_t write_tag, write_cta;
+};
+
+struct dev_state {
+	uint64_t key;       /* 0 free; launch seq << 32 | CTA index + 1, hashed beyond 2^32 CTAs */
+	uint32_t epoch;     /* of the records this CTA makes now */
+	uint32_t dirty;     /* a record was made in this epoch */
+	uint32_t exited;    /* threads that left */
+	uint32_t lock;      /* of clock and pending */
+	uint32_t fence[4];  /* per scope: 1 + epoch released by the last release fence, 0 = none */
+	uint32_t fence_elems[4]; /* elements of the clock at that fence */
+	struct dev_hint hint;
+	struct dev_clock clock;
+	uint32_t pendings;
+	uint32_t pending_flags;
+	uint64_t pending[DEV_PENDING]; /* strong reads set aside for an acquire fence */
+	uint64_t polled_key;           /* the entry this CTA looked at last, its generation and the value read: */
+	uint64_t polled_value;         /* a spin loop looks no further while they stay */
+	uint32_t polled_generation;
+	uint32_t polled_desc;
+	uint8_t reserve[80];
+};
+_Static_assert(sizeof(struct dev_state) == 512, "");
+#define DEV_BUCKET 16u
+#define DEV_BUCKETS 1024u /* 16,384 CTAs of synchronising kernels at once; one GPU holds 132 × 32 */
+
+/* ---- synchronisation entries: one per location that was strongly written -------------------------------------- */
+#define DEV_VERSION 13u
+struct dev_version {
+	uint64_t value;  /* what the store wrote, if DEV_VALUE */
+	uint32_t flags;  /* DEV_* */
+	uint32_t count;
+	uint64_t elem[DEV_VERSION];
+	uint32_t kernel; /* of the last writer, for messages */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct dev_version) == 128, "");
+#define DEV_VALID 1u
+#define DEV_VALUE 2u
+#define DEV_EVERYTHING 4u /* an element could not be kept */
+
+struct dev_sync {
+	uint64_t key;  /* canonical address / 4; 0 free */
+	uint32_t lock;
+	uint32_t lost;       /* a version older than [1] existed */
+	uint32_t generation; /* raised by every change */
+	uint32_t pad0;
+	uint64_t pad[5];
+	struct dev_version version[2]; /* newest first */
+	uint64_t pad2[24];
+};
+_Static_assert(sizeof(struct dev_sync) == 512, "");
+#define DEV_SYNCS 16384u
+#define DEV_SYNC_PROBES 16u
+#define DEV_SYNC_RMW_QUOTA 8192u /* entries that RMWs alone may make; beyond, the coarse path */
+
+/* ---- everything ------------------------------------------------------------------------------------------------ */
+#define DEV_SPREAD 256u /* counters of every access, spread over SMs */
+struct dev_spread { uint64_t accesses, checked; };
+#define DEV_SEEN 4096u  /* findings already sent */
+#define DEV_LAUNCHES 32768u
+#define DEV_DETAILS (1u << 18)
+
+struct dev_tables {
+	struct gsan_table_head head;
+	struct dev_spread spread[DEV_SPREAD];
+	uint64_t ring_head;    /* next ticket */
+	uint32_t detail_next;
+	uint32_t syncs;        /* entries in use */
+	uint32_t coarse;       /* 1 + tag of the one launch whose RMWs had no entry; DEV_COARSE_MANY: several, or one
+				* whose RMW released */
+	uint32_t streams_acquired[2]; /* bit per stream slot with items in `acquired` */
+	uint8_t pad[4096 - 256 - 28];
+	uint64_t seen[DEV_SEEN];
+	uint32_t bucket_lock[DEV_BUCKETS];
+	struct dev_acquired acquired[GSAN_STREAMS];
+	struct dev_launch launch[DEV_LAUNCHES];
+	struct dev_state state[DEV_BUCKETS * DEV_BUCKET];
+	struct dev_sync sync[DEV_SYNCS];
+	struct gsan_detail detail[DEV_DETAILS];
+};
+#define DEV_COARSE_MANY 0x80000000u
+_Static_assert(sizeof(struct dev_tables) < 512ull << 20, "one table block");
+
+static inline struct dev_tables *dev_tables(uint32_t participant)
+{
+	return (struct dev_tables *)(uintptr_t)(GSAN_TABLE_BASE + (uint64_t)participant * GSAN_TABLE_SLICE);
+}
+
+#endif
