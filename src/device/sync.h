@@ -204,7 +204,7 @@ NEVER void clock_join(const struct who *w, u64 elem)
 			return;
 		}
 	}
-	int kept = elems_add(l, c->elem, &c->count, DEV_CLOCK, elem & ~((u64)15 << ELEM_SCOPE_SHIFT), 0);
+	int kept = elems_add(l, c->elem, &c->count, DEV_CLOCK, elem & ~elem_gate(elem), 0);
 	if (kept < 0)
 		gpu_or32(&c->flags, DEV_CLOCK_EVERYTHING);
 	if (kept)
@@ -274,20 +274,24 @@ NEVER void version_publish(const struct who *w, struct dev_version *v, u32 relea
 	const struct gsan_launch *l = w->launch;
 	u32 done = release ? epoch_end(l, s) : 0, elems = release ? gpu_load32(&s->clock.count) : 0;
 	u32 best[2] = {done, done}; /* at .gpu, at .sys */
+	u64 relaxed[2] = {release ? 0 : ELEM_RELAXED, release ? 0 : ELEM_RELAXED};
 	for (u32 f = GSAN_CLUSTER; f <= GSAN_SYS; f++) {
 		u32 at = gpu_load32(&s->fence[f]), n = gpu_load32(&s->fence_elems[f]);
-		for (u32 k = 0; at && k < 2; k++)
-			if ((k == 0 || f == GSAN_SYS) && at - 1 > best[k])
-				best[k] = at - 1;
+		for (u32 k = 0; at && k < 2; k++) {
+			if (k == 1 && f != GSAN_SYS)
+				continue;
+			relaxed[k] = 0;
+			best[k] = at - 1 > best[k] ? at - 1 : best[k];
+		}
 		if (at && n > elems)
 			elems = n;
 	}
 	if (scope == GSAN_CTA)
 		return; /* no other CTA is reached */
 	if (scope == GSAN_SYS)
-		version_add(l, v, elem_make(w, best[1], GSAN_SYS, site));
+		version_add(l, v, elem_make(w, best[1], GSAN_SYS, site) | relaxed[1]);
 	if (scope != GSAN_SYS || best[0] > best[1])
-		version_add(l, v, elem_make(w, best[0], GSAN_GPU, site));
+		version_add(l, v, elem_make(w, best[0], GSAN_GPU, site) | relaxed[0]);
 	u64 gate = (u64)l->gpu << ELEM_GPU_SHIFT | (u64)(scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU) << ELEM_SCOPE_SHIFT;
 	for (u32 i = 0; i < elems && i < DEV_CLOCK; i++)
 		version_add(l, v, gpu_load64(&s->clock.elem[i]) | gate);
@@ -410,7 +414,7 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u32 de
 			hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, site, kernel);
 			continue;
 		}
-		if (!(e & (ELEM_PREFIX | ELEM_ALL)) && !rec_epoch(e))
+		if (e & ELEM_RELAXED)
 			hint_set(w, e, GSAN_WHY_RELAXED_WRITE, site, kernel);
 		else if (!acquire)
 			hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site, kernel);

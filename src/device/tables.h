@@ -16,6 +16,7 @@
 #define ELEM_SCOPE_SHIFT 2u         /* 2: enum gsan_scope */
 #define ELEM_GPU_SHIFT 4u           /* 5 */
 #define ELEM_SITE_SHIFT 9u          /* 16: of the release, for messages */
+#define ELEM_RELAXED (1ull << 25)   /* by a relaxed write without a fence: only what the kernel's start releases */
 #define ELEM_PREFIX_OWNER_SHIFT 27u /* 5, prefix only */
 #define ELEM_PREFIX_SEQ_SHIFT 32u   /* 32, prefix only */
 

@@ -1,0 +1,390 @@
+/* The runtime, native: CTAs of two participants on two GPUs are played one after the other, each case in a racy form and
+ * its twin. The arena's regions are mapped at their real addresses, sparsely. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "device/abi.h"
+#include "device/calls.h"
+#include "device/runtime.h"
+#include "device/tables.h"
+
+#define DATA(p) (GSAN_DATA_BASE + (u64)(p) * GSAN_SLICE)
+static struct gsan_ring ring[2];
+static struct gsan_launch launches[64];
+static u32 launch_count;
+static int failures;
+
+static void map(u64 at, u64 size)
+{
+	void *p = mmap((void *)(uintptr_t)at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+	if (p != (void *)(uintptr_t)at) {
+		perror("mmap of the arena");
+		exit(1);
+	}
+}
+
+static void map_arena(void)
+{
+	for (u32 p = 0; p < 2; p++) {
+		map(GSAN_TABLE_BASE + p * GSAN_TABLE_SLICE, gsan_tables_bytes());
+		map(gsan_shadow(DATA(p)), 4 << 20);
+	}
+}
+
+static void reset(void)
+{
+	for (u32 p = 0; p < 2; p++) {
+		madvise((void *)(uintptr_t)(GSAN_TABLE_BASE + p * GSAN_TABLE_SLICE), gsan_tables_bytes(), MADV_DONTNEED);
+		madvise((void *)(uintptr_t)gsan_shadow(DATA(p)), 4 << 20, MADV_DONTNEED);
+	}
+	memset(ring, 0, sizeof ring);
+	launch_count = 0;
+}
+
+/* Launch `seq` of participant p in stream s: everything of its own stream is before it, of the peer what `peer` says. */
+static struct gsan_launch *launch(u32 p, u32 s, u32 seq, u32 own_floor, u32 peer_floor)
+{
+	struct gsan_launch *l = &launches[launch_count++];
+	memset(l, 0, sizeof *l);
+	l->abi = GSAN_ABI;
+	l->seq = seq;
+	l->tag_bits = 15;
+	l->tag = (uint16_t)(p << 15 | seq);
+	l->participant = (uint8_t)p;
+	l->stream = (uint8_t)s;
+	l->kernel = seq;
+	l->mapped = 3;
+	l->gpu = p;
+	l->ring = (u64)(uintptr_t)&ring[p];
+	for (u32 i = 0; i < GSAN_PARTICIPANTS; i++)
+		l->order.floor[i] = 1;
+	l->order.floor[p] = own_floor;
+	l->order.floor[1 - p] = peer_floor;
+	return l;
+}
+
+struct cta { u64 launch, self; u32 index; };
+static void be(const struct cta *c)
+{
+	gpu_host = (struct gpu_host){.ntid = {1, 1, 1}, .nctaid = {64, 1, 1}, .ctaid = {c->index, 0, 0}};
+}
+static struct cta enter(struct gsan_launch *l, u32 index, u32 flags)
+{
+	struct cta c = {(u64)(uintptr_t)l, 0, index};
+	be(&c);
+	c.self = gsan_enter(c.launch, flags);
+	return c;
+}
+static u32 desc(u32 op, u32 bytes, u32 sem, u32 site) { return site | bytes << 16 | op << 22 | sem << 27; }
+static void weak(const struct cta *c, u32 op, u64 at, u32 bytes, u32 site)
+{
+	be(c);
+	gsan_access1(c->launch, c->self, 1, at, desc(op, bytes, 0, site));
+}
+static void flag_store(const struct cta *c, u64 at, u32 sem, u32 scope, u64 value, u32 site)
+{
+	u32 d = desc(GSAN_OP_STRONG_ST + scope, 4, sem, site) | GSAN_DESC_VALUE;
+	be(c);
+	gsan_before(c->launch, c->self, at, d, value);
+	gsan_after(c->launch, c->self, at, d, value);
+}
+static void flag_load(const struct cta *c, u64 at, u32 sem, u32 scope, u64 value, u32 site)
+{
+	be(c);
+	gsan_after(c->launch, c->self, at, desc(GSAN_OP_STRONG_LD + scope, 4, sem, site) | GSAN_DESC_VALUE, value);
+}
+static void rmw(const struct cta *c, u64 at, u32 sem, u32 scope, u64 old, u32 site)
+{
+	u32 d = desc(GSAN_OP_RMW + scope, 4, sem, site) | GSAN_DESC_VALUE | GSAN_DESC_USED;
+	be(c);
+	gsan_before(c->launch, c->self, at, d & ~GSAN_DESC_VALUE, 0);
+	gsan_after(c->launch, c->self, at, d, old);
+}
+static void fence(const struct cta *c, u32 sem, u32 scope)
+{
+	be(c);
+	gsan_fence(c->launch, c->self, desc(GSAN_OP_STRONG_LD + scope, 0, sem, 0));
+}
+
+static u64 found(void)
+{
+	return dev_tables(0)->ring_head + dev_tables(1)->ring_head;
+}
+static int has(u32 kind, u32 reason)
+{
+	for (u32 p = 0; p < 2; p++)
+		for (u64 i = 0; i < dev_tables(p)->ring_head; i++)
+			if (ring[p].slot[i].kind == kind && ring[p].slot[i].reason == reason)
+				return 1;
+	return 0;
+}
+static void expect(const char *name, u64 races, u32 kind, u32 reason)
+{
+	if (found() != races || (races && !has(kind, reason))) {
+		printf("FAIL %s: %llu findings, expected %llu, of kind %u and reason %u\n", name, (unsigned long long)found(),
+		       (unsigned long long)races, kind, reason);
+		for (u32 p = 0; p < 2; p++)
+			for (u64 i = 0; i < dev_tables(p)->ring_head; i++)
+				printf("  kind %u reason %u sites %u %u\n", ring[p].slot[i].kind, ring[p].slot[i].reason,
+				       ring[p].slot[i].first.site, ring[p].slot[i].second.site);
+		failures++;
+	}
+	reset();
+}
+
+/* ---- cases ------------------------------------------------------------------------------------------------------ */
+
+static void neighbours(u64 second_at, const char *name, u64 races)
+{
+	struct gsan_launch *l = launch(0, 0, 1, 1, 1);
+	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0);
+	weak(&a, GSAN_OP_ST, DATA(0), 2, 1);
+	weak(&b, GSAN_OP_ST, DATA(0) + second_at, 2, 2);
+	expect(name, races, GSAN_WAW, GSAN_WHY_NONE);
+}
+
+static void launches_in_order(u32 floor, const char *name, u64 races)
+{
+	struct cta a = enter(launch(0, 0, 1, 1, 1), 3, 0), b = enter(launch(0, 1, 2, floor, 1), 4, 0);
+	weak(&a, GSAN_OP_ST, DATA(0) + 64, 16, 1);
+	weak(&b, GSAN_OP_LD, DATA(0) + 68, 4, 2);
+	expect(name, races, GSAN_RAW, GSAN_WHY_NONE);
+}
+
+static void launch_pair(u32 seq, const char *name, u64 races)
+{
+	struct gsan_launch *second = launch(0, 1, 3, 1, 1);
+	second->order.pairs = 1;
+	second->order.pair[0] = (struct gsan_pair){.participant = 0, .stream = 0, .seq = seq};
+	struct cta a = enter(launch(0, 0, 2, 1, 1), 3, 0), b = enter(second, 4, 0);
+	weak(&a, GSAN_OP_LD, DATA(0) + 64, 16, 1);
+	weak(&b, GSAN_OP_ST, DATA(0) + 68, 4, 2);
+	expect(name, races, GSAN_WAR, GSAN_WHY_NONE);
+}
+
+enum form { GOOD, RELAXED_ST, RELAXED_LD, ST_GPU, LD_GPU, EARLY };
+static void message(enum form f, const char *name, u64 races, u32 reason)
+{
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
+	u32 rel = f == RELAXED_ST ? GSAN_SEM_NONE : GSAN_SEM_RELEASE, acq = f == RELAXED_LD ? GSAN_SEM_NONE : GSAN_SEM_ACQUIRE;
+	flag_load(&b, flag, acq, GSAN_SYS, 0, 7);
+	if (f != EARLY)
+		weak(&a, GSAN_OP_ST, payload, 4, 1);
+	flag_store(&a, flag, rel, f == ST_GPU ? GSAN_GPU : GSAN_SYS, 1, 2);
+	if (f == EARLY)
+		weak(&a, GSAN_OP_ST, payload, 4, 1);
+	flag_load(&b, flag, acq, f == LD_GPU ? GSAN_GPU : GSAN_SYS, 1, 7);
+	weak(&b, GSAN_OP_LD, payload, 4, 8);
+	/* flags of too narrow a scope race with each other too */
+	expect(name, races, GSAN_RAW, reason);
+}
+
+static void message_fences(int release, int acquire, const char *name, u64 races, u32 reason)
+{
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	if (release)
+		fence(&a, GSAN_SEM_RELEASE, GSAN_SYS);
+	flag_store(&a, flag, GSAN_SEM_NONE, GSAN_SYS, 1, 2);
+	flag_load(&b, flag, GSAN_SEM_NONE, GSAN_SYS, 1, 7);
+	if (acquire)
+		fence(&b, GSAN_SEM_ACQUIRE, GSAN_SYS);
+	weak(&b, GSAN_OP_LD, payload, 4, 8);
+	expect(name, races, GSAN_RAW, reason);
+}
+
+static void fence_too_early(void)
+{
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
+	fence(&a, GSAN_SEM_RELEASE, GSAN_SYS);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	flag_store(&a, flag, GSAN_SEM_NONE, GSAN_SYS, 1, 2);
+	flag_load(&b, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	weak(&b, GSAN_OP_LD, payload, 4, 8);
+	expect("a fence releases only what came before it", 1, GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD);
+}
+
+static void lock(u32 acquire, u32 release, const char *name, u64 races)
+{
+	struct gsan_launch *l = launch(0, 0, 1, 1, 1);
+	struct cta c[3];
+	for (u32 i = 0; i < 3; i++)
+		c[i] = enter(l, i, 1);
+	for (u32 i = 0; i < 3; i++) {
+		rmw(&c[i], DATA(0), acquire, GSAN_GPU, 0, 1);
+		weak(&c[i], GSAN_OP_LD, DATA(0) + 512, 4, 2);
+		weak(&c[i], GSAN_OP_ST, DATA(0) + 512, 4, 3);
+		rmw(&c[i], DATA(0), release, GSAN_GPU, 1, 4);
+	}
+	if (races)
+		races = found(); /* how many pairs does not matter here, only that there are some */
+	else if (found())
+		races = 0;
+	int any = races > 0;
+	if (any != (release == GSAN_SEM_NONE || acquire == GSAN_SEM_NONE)) {
+		printf("FAIL %s\n", name);
+		failures++;
+	}
+	if (!any)
+		expect(name, 0, 0, 0);
+	reset();
+}
+
+static void chain(u32 middle_scope, const char *name, u64 races)
+{
+	/* A releases, B's relaxed RMW continues the sequence, C acquires */
+	u64 payload = DATA(0) + 4096, flag = DATA(0) + 8192;
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1), c = enter(l, 2, 1);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	flag_store(&a, flag, GSAN_SEM_RELEASE, GSAN_GPU, 1, 2);
+	rmw(&b, flag, GSAN_SEM_NONE, middle_scope, 1, 3);
+	flag_load(&c, flag, GSAN_SEM_ACQUIRE, GSAN_GPU, 2, 4);
+	weak(&c, GSAN_OP_LD, payload, 4, 5);
+	int any = found() > 0; /* a .cta RMW races with the others by itself */
+	if (any != (races > 0)) {
+		printf("FAIL %s\n", name);
+		failures++;
+	}
+	reset();
+}
+
+static void inherited(u32 floor, const char *name, u64 races)
+{
+	/* launch 9 of rank 1 acquires, launch 10 behind it reads */
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	flag_store(&a, flag, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	flag_load(&b, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	struct cta later = enter(launch(1, floor == 10 ? 0 : 1, 10, floor, 1), 2, 0);
+	weak(&later, GSAN_OP_LD, payload, 4, 8);
+	expect(name, races, GSAN_RAW, GSAN_WHY_NONE);
+}
+
+static void earlier_kernel(int acquire, const char *name, u64 races, u32 reason)
+{
+	/* a relaxed flag raised first thing in launch 6 publishes what launch 5 of its stream did */
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 0);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	struct cta c = enter(launch(0, 0, 6, 6, 1), 0, 1), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
+	flag_store(&c, flag, GSAN_SEM_NONE, GSAN_SYS, 1, 2);
+	flag_load(&b, flag, acquire ? GSAN_SEM_ACQUIRE : GSAN_SEM_NONE, GSAN_SYS, 1, 7);
+	weak(&b, GSAN_OP_LD, payload, 4, 8);
+	expect(name, races, GSAN_RAW, reason);
+}
+
+static void nc(u32 floor, const char *name, u64 races)
+{
+	struct cta a = enter(launch(0, 0, 1, 1, 1), 3, 0), b = enter(launch(0, 0, 2, floor, 1), 3, 0);
+	weak(&a, GSAN_OP_ST, DATA(0) + 64, 16, 1);
+	weak(&b, GSAN_OP_LD_NC, DATA(0) + 64, 16, 2);
+	expect(name, races, GSAN_STALE_NC, GSAN_WHY_NONE);
+}
+
+static void hidden_store(void)
+{
+	/* a CTA that stores c = 0 and then adds to c atomically must not hide its store */
+	struct gsan_launch *l = launch(0, 0, 1, 1, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1);
+	weak(&a, GSAN_OP_ST, DATA(0), 4, 1);
+	rmw(&a, DATA(0), GSAN_SEM_NONE, GSAN_GPU, 0, 2);
+	rmw(&b, DATA(0), GSAN_SEM_NONE, GSAN_GPU, 1, 3);
+	expect("store, then atomic", 1, GSAN_ATOMIC_PLAIN, GSAN_WHY_NONE);
+}
+
+static void atomics(void)
+{
+	struct gsan_launch *l = launch(0, 0, 1, 1, 1);
+	for (u32 i = 0; i < 8; i++) {
+		struct cta c = enter(l, i, 1);
+		rmw(&c, DATA(0) + 4 * (i & 1), GSAN_SEM_NONE, GSAN_GPU, 0, 1);
+	}
+	expect("relaxed atomics of one GPU", 0, 0, 0);
+	struct cta a = enter(launch(0, 0, 1, 1, 1), 0, 1), b = enter(launch(1, 0, 1, 1, 1), 0, 1);
+	rmw(&a, DATA(0), GSAN_SEM_NONE, GSAN_GPU, 0, 1);
+	rmw(&b, DATA(0), GSAN_SEM_NONE, GSAN_GPU, 0, 1);
+	expect("atomics of .gpu on two GPUs", 1, GSAN_SCOPE, GSAN_WHY_NONE);
+}
+
+static void straddling(void)
+{
+	struct gsan_launch *l = launch(0, 0, 1, 1, 1);
+	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0);
+	weak(&a, GSAN_OP_ST, DATA(0) + 112, 32, 1);
+	weak(&b, GSAN_OP_LD, DATA(0) + 128, 1, 2);
+	expect("a vector over two lines", 1, GSAN_RAW, GSAN_WHY_NONE);
+}
+
+static void many_acquires(void)
+{
+	/* a stream that acquires in each of 500 launches keeps what is recent, and stays silent about what is old */
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + (1 << 20);
+	for (u32 i = 1; i <= 500; i++) {
+		launch_count = 0;
+		struct cta a = enter(launch(0, 0, i, i, 1), 0, 1), b = enter(launch(1, 0, i, i, 1), 1, 1);
+		weak(&a, GSAN_OP_ST, payload + i * 128, 4, 1);
+		flag_store(&a, flag + i * 4, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+		flag_load(&b, flag + i * 4, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+		be(&a);
+		gsan_leave(a.launch, a.self);
+		be(&b);
+		gsan_leave(b.launch, b.self);
+	}
+	struct cta later = enter(launch(1, 0, 501, 501, 1), 2, 0);
+	for (u32 i = 1; i <= 500; i++)
+		weak(&later, GSAN_OP_LD, payload + i * 128, 4, 8);
+	if (found()) {
+		printf("FAIL many acquires: %llu false races\n", (unsigned long long)found());
+		failures++;
+	}
+	struct cta c = enter(launch(0, 0, 502, 502, 1), 0, 1);
+	weak(&c, GSAN_OP_ST, payload + 500 * 128, 4, 1);
+	weak(&later, GSAN_OP_LD, payload + 500 * 128, 4, 8);
+	expect("after many acquires a race is still found", 2, GSAN_RAW, GSAN_WHY_NONE);
+}
+
+int main(void)
+{
+	map_arena();
+	neighbours(2, "neighbouring fp16 stores", 0);
+	neighbours(0, "overlapping fp16 stores", 1);
+	neighbours(1, "overlapping by one byte", 1);
+	launches_in_order(2, "launch order", 0);
+	launches_in_order(1, "unordered launches", 1);
+	launch_pair(2, "event order", 0);
+	launch_pair(1, "event too early", 1);
+	message(GOOD, "message passing", 0, 0);
+	message(RELAXED_ST, "relaxed flag store", 1, GSAN_WHY_RELAXED_WRITE);
+	message(RELAXED_LD, "relaxed flag load", 1, GSAN_WHY_NO_ACQUIRE);
+	message(ST_GPU, "release at .gpu", 3, GSAN_WHY_RELEASE_SCOPE);
+	message(LD_GPU, "acquire at .gpu", 2, GSAN_WHY_ACQUIRE_SCOPE);
+	message(EARLY, "flag before payload", 1, GSAN_WHY_BEFORE_PAYLOAD);
+	message_fences(1, 1, "fences", 0, 0);
+	message_fences(0, 1, "no release fence", 1, GSAN_WHY_RELAXED_WRITE);
+	message_fences(1, 0, "no acquire fence", 1, GSAN_WHY_NO_ACQUIRE);
+	fence_too_early();
+	lock(GSAN_SEM_ACQUIRE, GSAN_SEM_RELEASE, "CAS lock", 0);
+	lock(GSAN_SEM_NONE, GSAN_SEM_NONE, "relaxed CAS lock", 1);
+	lock(GSAN_SEM_ACQUIRE, GSAN_SEM_NONE, "CAS lock released relaxed", 1);
+	chain(GSAN_GPU, "release sequence through a relaxed RMW", 0);
+	chain(GSAN_CTA, "release sequence broken by a .cta RMW", 1);
+	inherited(10, "acquired by an earlier launch of the stream", 0);
+	inherited(9, "acquired by a launch of another stream", 1);
+	earlier_kernel(1, "kernel start is a fence", 0, 0);
+	earlier_kernel(0, "kernel start, but no acquire", 1, GSAN_WHY_NONE);
+	nc(2, "ld.nc of an earlier launch", 0);
+	nc(1, "ld.nc of a concurrent launch", 1);
+	hidden_store();
+	atomics();
+	straddling();
+	many_acquires();
+	printf("%s\n", failures ? "failed" : "passed");
+	return failures != 0;
+}

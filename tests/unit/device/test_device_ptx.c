@@ -1,0 +1,46 @@
+/* The PTX that clang made defines every function of abi.h with the parameters the rewriter will pass. */
+#include <stdio.h>
+#include <string.h>
+
+#include "device/abi.h"
+#include "device/runtime.h"
+
+static int check(const char *name, const char *params, const char *result)
+{
+	char want[64];
+	snprintf(want, sizeof want, " gsan_%s(\n", name);
+	const char *at = strstr(device_runtime_ptx, want);
+	if (!at) {
+		printf("gsan_%s is not defined\n", name);
+		return 1;
+	}
+	const char *end = strchr(at, ')'), *line = at;
+	while (line > device_runtime_ptx && line[-1] != '\n')
+		line--;
+	int bad = (*result != 0) != (strncmp(line, ".func  (.param .b64", 19) == 0);
+	for (const char *p = params; *p; p++) {
+		at = strstr(at, ".param .b");
+		int wide = *p == 'l' || *p == 'L';
+		if (!at || at > end || strncmp(at, wide ? ".param .b64" : ".param .b32", 11)) {
+			printf("gsan_%s: parameter %d\n", name, (int)(p - params));
+			return 1;
+		}
+		at += 5;
+	}
+	at = strstr(at, ".param .b");
+	bad |= at && at < end;
+	if (bad)
+		printf("gsan_%s: other result or more parameters than abi.h says\n", name);
+	return bad;
+}
+
+int main(void)
+{
+	int bad = 0;
+#define X(name, params, result) bad += check(#name, params, result);
+	GSAN_CALLS(X)
+	if (strstr(device_runtime_ptx, ".visible") || strstr(device_runtime_ptx, ".extern"))
+		bad++, puts("something has external linkage");
+	puts(bad ? "failed" : "passed");
+	return bad != 0;
+}
