@@ -1,0 +1,207 @@
+/* The report as JSON (docs/report-schema.json). Keys come in one fixed order, numbers are whole, and nothing that
+ * changes from run to run (time, process ids, host names) is written. */
+#include "report/report.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const json_counters[] = GSAN_COUNTER_NAMES;
+
+/* cJSON's adders return NULL when out of memory; `json_failed` gathers that, so that a writer reads straight on. */
+static int json_failed;
+
+static cJSON *json_check(cJSON *made)
+{
+	if (!made)
+		json_failed = 1;
+	return made;
+}
+
+static void json_number(cJSON *object, const char *key, uint64_t value)
+{
+	json_check(cJSON_AddNumberToObject(object, key, (double)value));
+}
+
+static void json_integer(cJSON *object, const char *key, int value)
+{
+	json_check(value < 0 ? cJSON_AddNullToObject(object, key) : cJSON_AddNumberToObject(object, key, value));
+}
+
+static void json_string(cJSON *object, const char *key, const char *value)
+{
+	json_check(value ? cJSON_AddStringToObject(object, key, value) : cJSON_AddNullToObject(object, key));
+}
+
+static cJSON *json_object(cJSON *array)
+{
+	cJSON *made = json_check(cJSON_CreateObject());
+	if (made)
+		cJSON_AddItemToArray(array, made);
+	return made;
+}
+
+static void json_triple(cJSON *object, const char *key, const uint32_t *value, int known)
+{
+	const int numbers[3] = {(int)value[0], (int)value[1], (int)value[2]};
+	cJSON *made = json_check(known ? cJSON_CreateIntArray(numbers, 3) : cJSON_CreateNull());
+	if (made)
+		cJSON_AddItemToObject(object, key, made);
+}
+
+static void json_place(cJSON *object, const struct report_place *at)
+{
+	json_string(object, "file", at->file);
+	json_number(object, "line", at->line);
+	json_number(object, "column", at->column);
+}
+
+static void json_side(cJSON *finding, const char *key, const struct report_side *side)
+{
+	cJSON *o = json_check(cJSON_AddObjectToObject(finding, key));
+	json_integer(o, "rank", side->rank);
+	json_integer(o, "gpu", side->gpu);
+	json_string(o, "kernel", side->kernel);
+	json_triple(o, "grid", side->grid, 1);
+	json_triple(o, "cta", side->cta, side->cta_known);
+	json_number(o, "launch", side->launch);
+	json_place(o, &side->at);
+	json_string(o, "function", side->function);
+	json_string(o, "inlined_at", side->inlined_at);
+	json_string(o, "op", side->op);
+	json_number(o, "bytes", side->bytes);
+	json_string(o, "semantics", side->semantics);
+	json_string(o, "scope", side->scope);
+}
+
+static void json_allocation(cJSON *finding, const struct report_allocation *a)
+{
+	char base[32];
+	if (!a->size) {
+		json_check(cJSON_AddNullToObject(finding, "allocation"));
+		return;
+	}
+	cJSON *o = json_check(cJSON_AddObjectToObject(finding, "allocation"));
+	snprintf(base, sizeof base, "0x%" PRIx64, a->base);
+	json_integer(o, "rank", a->rank);
+	json_string(o, "base", base);
+	json_number(o, "size", a->size);
+	json_number(o, "offset", a->offset);
+	json_string(o, "label", a->label);
+}
+
+static void json_findings(cJSON *root, const struct report *r, int rank)
+{
+	cJSON *array = json_check(cJSON_AddArrayToObject(root, "findings"));
+	for (uint32_t i = 0; i < r->findings; i++) {
+		const struct report_finding *f = &r->finding[i];
+		if (rank >= 0 && f->first.rank != rank && f->second.rank != rank)
+			continue;
+		cJSON *o = json_object(array);
+		json_string(o, "kind", report_kind_name(f->kind));
+		json_number(o, "count", f->count);
+		json_side(o, "first", &f->first);
+		json_side(o, "second", &f->second);
+		json_allocation(o, &f->allocation);
+		json_string(o, "missing_edge", f->missing_edge);
+	}
+}
+
+static int json_concerns(uint32_t ranks, int rank) { return rank < 0 || (ranks >> rank & 1); }
+
+static void json_rank_list(cJSON *object, uint32_t ranks)
+{
+	cJSON *array = json_check(cJSON_AddArrayToObject(object, "ranks"));
+	for (int i = 0; i < REPORT_RANKS_MAX; i++)
+		if (ranks >> i & 1)
+			cJSON_AddItemToArray(array, json_check(cJSON_CreateNumber(i)));
+}
+
+/* The notes of kernels (kernels_unchecked), or all others (notes). */
+static void json_notes(cJSON *coverage, const char *key, const struct report *r, int rank, int kernels)
+{
+	cJSON *array = json_check(cJSON_AddArrayToObject(coverage, key));
+	for (uint32_t i = 0; i < r->notes; i++) {
+		const struct report_note *note = &r->note[i];
+		if ((strcmp(note->key, "kernel") == 0) != kernels || !json_concerns(note->ranks, rank))
+			continue;
+		cJSON *o = json_object(array);
+		if (!kernels)
+			json_string(o, "key", note->key);
+		json_string(o, kernels ? "kernel" : "name", note->name);
+		json_string(o, "reason", note->reason);
+		json_rank_list(o, note->ranks);
+	}
+}
+
+static void json_left(cJSON *coverage, const struct report *r, int rank)
+{
+	cJSON *array = json_check(cJSON_AddArrayToObject(coverage, "left"));
+	for (uint32_t i = 0; i < r->lefts; i++) {
+		const struct report_left *left = &r->left[i];
+		if (!json_concerns(left->ranks, rank))
+			continue;
+		cJSON *o = json_object(array);
+		json_string(o, "file", left->at.file);
+		json_number(o, "line", left->at.line);
+		json_string(o, "opcode", left->opcode);
+		json_string(o, "reason", left->reason);
+	}
+}
+
+static void json_coverage(cJSON *root, const struct report *r, int rank)
+{
+	cJSON *o = json_check(cJSON_AddObjectToObject(root, "coverage"));
+	struct report_rank sum = rank < 0 ? report_total(r) : r->rank[rank];
+	json_number(o, "launches_checked", sum.launches_checked);
+	json_number(o, "launches_unchecked", sum.launches_unchecked);
+	json_notes(o, "kernels_unchecked", r, rank, 1);
+	json_left(o, r, rank);
+	json_notes(o, "notes", r, rank, 0);
+	cJSON *counters = json_check(cJSON_AddObjectToObject(o, "counters"));
+	for (int i = 0; i < GSAN_N_COUNTERS; i++)
+		json_number(counters, json_counters[i], sum.counter[i]);
+	json_number(o, "withheld", sum.withheld);
+	json_number(o, "ordered_late", sum.ordered_late);
+	json_number(o, "memory_bytes", sum.memory_bytes);
+	json_number(o, "shadow_bytes", sum.shadow_bytes);
+}
+
+static void json_rank(cJSON *array, const struct report *r, uint32_t i)
+{
+	const struct report_rank *one = &r->rank[i];
+	cJSON *o = json_object(array);
+	json_number(o, "rank", i);
+	json_string(o, "end", report_end_name(one->end));
+	json_integer(o, "status", one->end == REPORT_EXITED ? one->status : -1);
+	json_integer(o, "signal", one->end == REPORT_SIGNALLED ? one->status : -1);
+	json_integer(o, "gpu", one->gpu);
+	json_string(o, "gpu_name", one->gpu_name);
+	json_string(o, "gpu_bus", one->gpu_bus);
+}
+
+char *report_json(const struct report *r, int rank)
+{
+	json_failed = 0;
+	cJSON *root = json_check(cJSON_CreateObject());
+	json_number(root, "schema_version", REPORT_SCHEMA_VERSION);
+	json_string(root, "tool", "gsan " GSAN_VERSION);
+	if (rank >= 0)
+		json_number(root, "rank", (uint64_t)rank);
+	cJSON *ranks = json_check(cJSON_AddArrayToObject(root, "ranks"));
+	for (uint32_t i = 0; i < r->ranks; i++)
+		json_rank(ranks, r, i);
+	json_findings(root, r, rank);
+	json_coverage(root, r, rank);
+	json_integer(root, "exit", r->exit_status);
+
+	char *printed = json_failed ? NULL : cJSON_Print(root);
+	struct text out = {0};
+	if (printed)
+		text_printf(&out, "%s\n", printed);
+	cJSON_free(printed);
+	cJSON_Delete(root);
+	return out.data ? text_take(&out) : NULL;
+}

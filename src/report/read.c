@@ -1,0 +1,240 @@
+/* summary.json back into a struct report. A key that is missing or of another type is an error that names it. */
+#include "report/report.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const read_counters[] = GSAN_COUNTER_NAMES;
+
+/* The first error stays; after it every reader returns zeros, so that callers read straight on and look once. */
+struct read { struct report *r; char *error; size_t error_size; int rc; };
+
+static void read_wrong(struct read *x, const char *key, const char *what)
+{
+	if (x->rc)
+		return;
+	x->rc = -EINVAL;
+	snprintf(x->error, x->error_size, "\"%s\" %s", key, what);
+}
+
+static const cJSON *read_item(struct read *x, const cJSON *object, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+	if (!item)
+		read_wrong(x, key, "is missing");
+	return item;
+}
+
+static const cJSON *read_array(struct read *x, const cJSON *object, const char *key)
+{
+	const cJSON *item = read_item(x, object, key);
+	if (item && !cJSON_IsArray(item))
+		read_wrong(x, key, "is not a list");
+	return item;
+}
+
+static const cJSON *read_object(struct read *x, const cJSON *object, const char *key)
+{
+	const cJSON *item = read_item(x, object, key);
+	if (item && !cJSON_IsObject(item))
+		read_wrong(x, key, "is not an object");
+	return item;
+}
+
+static uint64_t read_number(struct read *x, const cJSON *object, const char *key)
+{
+	const cJSON *item = read_item(x, object, key);
+	if (item && cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p63)
+		return (uint64_t)item->valuedouble;
+	read_wrong(x, key, "is not a number");
+	return 0;
+}
+
+static int read_integer(struct read *x, const cJSON *object, const char *key) /* null: -1 */
+{
+	const cJSON *item = read_item(x, object, key);
+	if (cJSON_IsNull(item))
+		return -1;
+	uint64_t value = read_number(x, object, key);
+	if (value > INT32_MAX)
+		read_wrong(x, key, "is too large");
+	return x->rc ? 0 : (int)value;
+}
+
+static const char *read_string(struct read *x, const cJSON *object, const char *key)
+{
+	const cJSON *item = read_item(x, object, key);
+	if (cJSON_IsNull(item))
+		return NULL;
+	if (cJSON_IsString(item))
+		return report_copy(x->r, item->valuestring);
+	read_wrong(x, key, "is not a text");
+	return NULL;
+}
+
+static void read_triple(struct read *x, const cJSON *object, const char *key, uint32_t *value, int *known)
+{
+	const cJSON *item = read_item(x, object, key);
+	*known = !cJSON_IsNull(item);
+	for (int i = 0; *known && i < 3; i++) {
+		const cJSON *number = cJSON_GetArrayItem(item, i);
+		if (!cJSON_IsNumber(number) || number->valuedouble < 0)
+			read_wrong(x, key, "is not a list of three numbers");
+		else
+			value[i] = (uint32_t)number->valuedouble;
+	}
+}
+
+static void read_side(struct read *x, const cJSON *finding, const char *key, struct report_side *side)
+{
+	const cJSON *o = read_object(x, finding, key);
+	int always;
+	side->rank = read_integer(x, o, "rank");
+	side->gpu = read_integer(x, o, "gpu");
+	side->kernel = read_string(x, o, "kernel");
+	read_triple(x, o, "grid", side->grid, &always);
+	read_triple(x, o, "cta", side->cta, &side->cta_known);
+	side->launch = (uint32_t)read_number(x, o, "launch");
+	side->at.file = read_string(x, o, "file");
+	side->at.line = (uint32_t)read_number(x, o, "line");
+	side->at.column = (uint32_t)read_number(x, o, "column");
+	side->function = read_string(x, o, "function");
+	side->inlined_at = read_string(x, o, "inlined_at");
+	side->op = read_string(x, o, "op");
+	side->bytes = (uint32_t)read_number(x, o, "bytes");
+	side->semantics = read_string(x, o, "semantics");
+	side->scope = read_string(x, o, "scope");
+}
+
+static void read_allocation(struct read *x, const cJSON *finding, struct report_allocation *a)
+{
+	const cJSON *o = read_item(x, finding, "allocation");
+	if (cJSON_IsNull(o))
+		return;
+	const char *base = read_string(x, o, "base");
+	a->rank = read_integer(x, o, "rank");
+	a->base = base ? strtoull(base, NULL, 16) : 0;
+	a->size = read_number(x, o, "size");
+	a->offset = read_number(x, o, "offset");
+	a->label = read_string(x, o, "label");
+}
+
+static void read_finding(struct read *x, const cJSON *o)
+{
+	struct report_finding f = {0};
+	const char *kind = read_string(x, o, "kind");
+	if (!kind || report_kind_find(kind, &f.kind))
+		read_wrong(x, "kind", "names no kind of finding");
+	f.count = read_number(x, o, "count");
+	read_side(x, o, "first", &f.first);
+	read_side(x, o, "second", &f.second);
+	read_allocation(x, o, &f.allocation);
+	f.missing_edge = read_string(x, o, "missing_edge");
+	if (!x->rc && report_add_finding(x->r, &f))
+		x->rc = -ENOMEM;
+}
+
+static uint32_t read_rank_list(struct read *x, const cJSON *o)
+{
+	const cJSON *item, *array = read_array(x, o, "ranks");
+	uint32_t ranks = 0;
+	cJSON_ArrayForEach(item, array)
+		if (cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < REPORT_RANKS_MAX)
+			ranks |= 1u << (int)item->valuedouble;
+		else
+			read_wrong(x, "ranks", "holds something that is no rank");
+	return ranks;
+}
+
+static void read_notes(struct read *x, const cJSON *coverage, const char *key, const char *name)
+{
+	const cJSON *o, *array = read_array(x, coverage, key);
+	cJSON_ArrayForEach(o, array) {
+		struct report_note note = {.key = "kernel"};
+		if (!strcmp(name, "name"))
+			note.key = read_string(x, o, "key");
+		note.name = read_string(x, o, name);
+		note.reason = read_string(x, o, "reason");
+		note.ranks = read_rank_list(x, o);
+		if (!note.key)
+			read_wrong(x, "key", "is null");
+		if (!x->rc && report_add_note(x->r, &note))
+			x->rc = -ENOMEM;
+	}
+}
+
+static void read_coverage(struct read *x, const cJSON *root)
+{
+	const cJSON *o = read_object(x, root, "coverage"), *item;
+	struct report_rank *sum = &x->r->rank[0]; /* the summary has sums only: they stand with the first rank */
+	sum->launches_checked = read_number(x, o, "launches_checked");
+	sum->launches_unchecked = read_number(x, o, "launches_unchecked");
+	read_notes(x, o, "kernels_unchecked", "kernel");
+	read_notes(x, o, "notes", "name");
+	const cJSON *left = read_array(x, o, "left");
+	cJSON_ArrayForEach(item, left) {
+		struct report_left one = {.at.file = read_string(x, item, "file"), .ranks = 1};
+		one.at.line = (uint32_t)read_number(x, item, "line");
+		one.opcode = read_string(x, item, "opcode");
+		one.reason = read_string(x, item, "reason");
+		if (!x->rc && report_add_left(x->r, &one))
+			x->rc = -ENOMEM;
+	}
+	const cJSON *counters = read_object(x, o, "counters");
+	for (int i = 0; i < GSAN_N_COUNTERS; i++)
+		sum->counter[i] = read_number(x, counters, read_counters[i]);
+	x->r->withheld = read_number(x, o, "withheld");
+	x->r->ordered_late = read_number(x, o, "ordered_late");
+	sum->memory_bytes = read_number(x, o, "memory_bytes");
+	sum->shadow_bytes = read_number(x, o, "shadow_bytes");
+}
+
+static void read_rank(struct read *x, const cJSON *o)
+{
+	if (x->r->ranks == REPORT_RANKS_MAX) {
+		read_wrong(x, "ranks", "are too many");
+		return;
+	}
+	struct report_rank *one = &x->r->rank[x->r->ranks++];
+	const char *end = read_string(x, o, "end");
+	int found = 0, status = read_integer(x, o, "status"), signal = read_integer(x, o, "signal");
+	for (enum report_end e = REPORT_RUNNING; end && e <= REPORT_MISSING; e++)
+		if (!strcmp(end, report_end_name(e))) {
+			one->end = e;
+			found = 1;
+		}
+	if (!found)
+		read_wrong(x, "end", "names no way to end");
+	one->status = one->end == REPORT_SIGNALLED ? signal : status;
+	one->gpu = read_integer(x, o, "gpu");
+	one->gpu_name = read_string(x, o, "gpu_name");
+	one->gpu_bus = read_string(x, o, "gpu_bus");
+}
+
+int report_read(struct report *r, const char *json, char *error, size_t error_size)
+{
+	struct read x = {r, error, error_size, 0};
+	const cJSON *item;
+	*r = (struct report){0};
+	cJSON *root = cJSON_Parse(json);
+	if (!cJSON_IsObject(root)) {
+		snprintf(error, error_size, "is not JSON");
+		cJSON_Delete(root);
+		return -EINVAL;
+	}
+	if (read_number(&x, root, "schema_version") != REPORT_SCHEMA_VERSION)
+		read_wrong(&x, "schema_version", "is one that this program does not know");
+	const cJSON *ranks = read_array(&x, root, "ranks");
+	cJSON_ArrayForEach(item, ranks)
+		read_rank(&x, item);
+	const cJSON *findings = read_array(&x, root, "findings");
+	cJSON_ArrayForEach(item, findings)
+		read_finding(&x, item);
+	read_coverage(&x, root);
+	r->exit_status = read_integer(&x, root, "exit");
+	cJSON_Delete(root);
+	return x.rc;
+}

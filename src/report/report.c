@@ -1,0 +1,224 @@
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *report_copy(struct report *r, const char *string)
+{
+	return string ? pool_copy(&r->pool, string, strlen(string)) : NULL;
+}
+
+static int report_text_order(const char *a, const char *b)
+{
+	if (!a || !b)
+		return (a != NULL) - (b != NULL);
+	return strcmp(a, b);
+}
+
+static int report_number_order(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+
+#define ORDER(comparison) \
+	do { \
+		int order_ = (comparison); \
+		if (order_) \
+			return order_; \
+	} while (0)
+
+static int report_place_order(const struct report_place *a, const struct report_place *b)
+{
+	ORDER(report_text_order(a->file, b->file));
+	ORDER(report_number_order(a->line, b->line));
+	return report_number_order(a->column, b->column);
+}
+
+static int report_side_order(const struct report_side *a, const struct report_side *b)
+{
+	ORDER(report_place_order(&a->at, &b->at));
+	ORDER(report_number_order((uint32_t)(a->rank + 1), (uint32_t)(b->rank + 1)));
+	ORDER(report_text_order(a->kernel, b->kernel));
+	return report_text_order(a->op, b->op);
+}
+
+/* Findings that compare equal here are one finding, counted: the same sites, kind, ranks and kernels. */
+static int report_finding_order(const struct report_finding *a, const struct report_finding *b)
+{
+	ORDER(report_side_order(&a->first, &b->first));
+	ORDER(report_side_order(&a->second, &b->second));
+	return report_number_order(a->kind, b->kind);
+}
+
+static int report_cta_order(const struct report_side *a, const struct report_side *b)
+{
+	ORDER(report_number_order(!a->cta_known, !b->cta_known));
+	for (int i = 2; i >= 0; i--)
+		ORDER(report_number_order(a->cta[i], b->cta[i]));
+	return 0;
+}
+
+/* Which of two equal findings stands for both: the earliest, so that arrival does not matter. */
+static int report_instance_order(const struct report_finding *a, const struct report_finding *b)
+{
+	ORDER(report_number_order(a->first.launch, b->first.launch));
+	ORDER(report_number_order(a->second.launch, b->second.launch));
+	ORDER(report_number_order(!a->reason, !b->reason)); /* one that says what is missing goes before one that does not */
+	ORDER(report_cta_order(&a->first, &b->first));
+	ORDER(report_cta_order(&a->second, &b->second));
+	ORDER(report_number_order(a->allocation.base + a->allocation.offset, b->allocation.base + b->allocation.offset));
+	return report_number_order(a->reason, b->reason);
+}
+
+static int report_note_order(const struct report_note *a, const struct report_note *b)
+{
+	ORDER(report_text_order(a->key, b->key));
+	ORDER(report_text_order(a->name, b->name));
+	return report_text_order(a->reason, b->reason);
+}
+
+static int report_left_order(const struct report_left *a, const struct report_left *b)
+{
+	ORDER(report_place_order(&a->at, &b->at));
+	ORDER(report_text_order(a->opcode, b->opcode));
+	return report_text_order(a->reason, b->reason);
+}
+
+static int report_by_finding(const void *a, const void *b) { return report_finding_order(a, b); }
+static int report_by_note(const void *a, const void *b) { return report_note_order(a, b); }
+static int report_by_left(const void *a, const void *b) { return report_left_order(a, b); }
+
+/* Makes room for one more element of an array; returns its place or NULL. */
+static void *report_grow(void **array, uint32_t *count, uint32_t *room, size_t size)
+{
+	if (*count == *room) {
+		uint32_t more = *room ? *room * 2 : 16;
+		void *grown = realloc(*array, more * size);
+		if (!grown)
+			return NULL;
+		*array = grown;
+		*room = more;
+	}
+	return (char *)*array + size * (*count)++;
+}
+
+static void report_copy_side(struct report *r, struct report_side *side)
+{
+	const char **const text[] = {&side->kernel, &side->at.file, &side->function, &side->inlined_at, &side->op,
+				     &side->semantics, &side->scope};
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+		*text[i] = report_copy(r, *text[i]);
+}
+
+static void report_copy_finding(struct report *r, struct report_finding *f)
+{
+	report_copy_side(r, &f->first);
+	report_copy_side(r, &f->second);
+	f->flag_write = (struct report_flag){f->flag_write.at, report_copy(r, f->flag_write.scope)};
+	f->flag_read = (struct report_flag){f->flag_read.at, report_copy(r, f->flag_read.scope)};
+	f->flag_write.at.file = report_copy(r, f->flag_write.at.file);
+	f->flag_read.at.file = report_copy(r, f->flag_read.at.file);
+	f->allocation.label = report_copy(r, f->allocation.label);
+	f->missing_edge = report_copy(r, f->missing_edge);
+}
+
+int report_add_finding(struct report *r, const struct report_finding *finding)
+{
+	for (uint32_t i = 0; i < r->findings; i++) {
+		struct report_finding *known = &r->finding[i];
+		if (report_finding_order(known, finding))
+			continue;
+		uint64_t count = known->count + finding->count;
+		if (report_instance_order(finding, known) < 0) {
+			*known = *finding;
+			report_copy_finding(r, known);
+		}
+		known->count = count;
+		return 0;
+	}
+	struct report_finding *added = report_grow((void **)&r->finding, &r->findings, &r->findings_room, sizeof *added);
+	if (!added)
+		return -ENOMEM;
+	*added = *finding;
+	report_copy_finding(r, added);
+	return 0;
+}
+
+int report_add_note(struct report *r, const struct report_note *note)
+{
+	for (uint32_t i = 0; i < r->notes; i++)
+		if (!report_note_order(&r->note[i], note)) {
+			r->note[i].ranks |= note->ranks;
+			return 0;
+		}
+	struct report_note *added = report_grow((void **)&r->note, &r->notes, &r->notes_room, sizeof *added);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct report_note){report_copy(r, note->key), report_copy(r, note->name), report_copy(r, note->reason),
+				      note->ranks};
+	return 0;
+}
+
+int report_add_left(struct report *r, const struct report_left *left)
+{
+	for (uint32_t i = 0; i < r->lefts; i++)
+		if (!report_left_order(&r->left[i], left)) {
+			r->left[i].ranks |= left->ranks;
+			return 0;
+		}
+	struct report_left *added = report_grow((void **)&r->left, &r->lefts, &r->lefts_room, sizeof *added);
+	if (!added)
+		return -ENOMEM;
+	*added = *left;
+	added->at.file = report_copy(r, left->at.file);
+	added->opcode = report_copy(r, left->opcode);
+	added->reason = report_copy(r, left->reason);
+	return 0;
+}
+
+int report_finish(struct report *r)
+{
+	if (r->findings)
+		qsort(r->finding, r->findings, sizeof *r->finding, report_by_finding);
+	if (r->notes)
+		qsort(r->note, r->notes, sizeof *r->note, report_by_note);
+	if (r->lefts)
+		qsort(r->left, r->lefts, sizeof *r->left, report_by_left);
+	for (uint32_t i = 0; i < r->findings; i++) {
+		struct text sentence = {0};
+		report_missing_edge(&sentence, &r->finding[i]);
+		r->finding[i].missing_edge = sentence.failed ? NULL : report_copy(r, sentence.data);
+		text_free(&sentence);
+		if (!r->finding[i].missing_edge)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void report_free(struct report *r)
+{
+	free(r->finding);
+	free(r->note);
+	free(r->left);
+	pool_free(&r->pool);
+	*r = (struct report){0};
+}
+
+struct report_rank report_total(const struct report *r)
+{
+	struct report_rank total = {.gpu = -1, .withheld = r->withheld, .ordered_late = r->ordered_late};
+	for (uint32_t i = 0; i < r->ranks; i++) {
+		const struct report_rank *one = &r->rank[i];
+		total.launches_checked += one->launches_checked;
+		total.launches_unchecked += one->launches_unchecked;
+		total.memory_bytes += one->memory_bytes;
+		total.shadow_bytes += one->shadow_bytes;
+		for (int c = 0; c < GSAN_N_COUNTERS; c++)
+			total.counter[c] += one->counter[c];
+	}
+	return total;
+}
+
+int report_checked(const struct report *r)
+{
+	struct report_rank total = report_total(r);
+	return total.launches_checked > 0 && total.counter[GSAN_N_CHECKED] > 0;
+}

@@ -1,0 +1,97 @@
+/* report: what a job found, as structs first and as JSON and text second. It knows nothing of CUDA, sockets or rings:
+ * the supervisor fills a struct report, the writers print it, gsan-report reads it back from summary.json.
+ *
+ * Everything here is ordered by content, never by arrival, so that equal input gives equal bytes. All strings belong to
+ * the report's pool. A `ranks` word has bit r set for rank r. */
+#ifndef GSAN_REPORT_REPORT_H
+#define GSAN_REPORT_REPORT_H
+
+#include <stdint.h>
+
+#include "base/pool.h"
+#include "base/text.h"
+#include "device/layout.h"
+
+#define REPORT_SCHEMA_VERSION 1
+#define REPORT_RANKS_MAX 32
+
+struct report_place { const char *file; uint32_t line, column; }; /* file NULL: unknown */
+
+struct report_side {
+	int rank, gpu;           /* -1 unknown */
+	const char *kernel;
+	uint32_t grid[3];
+	int cta_known;
+	uint32_t cta[3];
+	uint32_t launch;         /* the rank's launches, numbered from 1 */
+	struct report_place at;
+	const char *function, *inlined_at; /* or NULL */
+	const char *op;
+	uint32_t bytes;
+	const char *semantics, *scope;     /* scope NULL: none */
+};
+struct report_flag { struct report_place at; const char *scope; };
+struct report_allocation { int rank; uint64_t base, size, offset; const char *label; }; /* size 0: not known */
+
+struct report_finding {
+	enum gsan_kind kind;
+	enum gsan_reason reason;
+	uint64_t count;
+	struct report_side first, second;
+	struct report_flag flag_write, flag_read;  /* what `reason` speaks of */
+	struct report_allocation allocation;
+	const char *missing_edge;                  /* set by report_finish */
+};
+
+enum report_end { REPORT_RUNNING, REPORT_EXITED, REPORT_SIGNALLED, REPORT_LOST, REPORT_MISSING };
+struct report_rank {
+	enum report_end end;
+	int status;              /* exit code or signal */
+	int gpu;                 /* -1: it never started CUDA */
+	const char *gpu_name, *gpu_bus;
+	uint64_t launches_checked, launches_unchecked, memory_bytes, shadow_bytes;
+	uint64_t withheld, ordered_late;
+	uint64_t counter[GSAN_N_COUNTERS];
+};
+struct report_note { const char *key, *name, *reason; uint32_t ranks; };
+struct report_left { struct report_place at; const char *opcode, *reason; uint32_t ranks; };
+
+struct report {
+	struct pool pool;
+	uint32_t ranks;
+	struct report_rank rank[REPORT_RANKS_MAX];
+	uint32_t findings, findings_room;
+	struct report_finding *finding;
+	uint32_t notes, notes_room;   /* key "kernel": a kernel that ran unchecked; other keys as libgsan names them */
+	struct report_note *note;
+	uint32_t lefts, lefts_room;
+	struct report_left *left;
+	uint64_t withheld, ordered_late; /* candidates that an order unseen by the device may explain, or does explain */
+	int exit_status;
+};
+
+/* Each copies what it is given, and merges equals. Returns 0 or -ENOMEM. */
+int report_add_finding(struct report *r, const struct report_finding *finding);
+int report_add_note(struct report *r, const struct report_note *note);
+int report_add_left(struct report *r, const struct report_left *left);
+const char *report_copy(struct report *r, const char *string); /* NULL stays NULL */
+int report_finish(struct report *r); /* sorts, and words each missing edge. 0 or -ENOMEM */
+void report_free(struct report *r);
+
+int report_checked(const struct report *r); /* did any access get checked? */
+struct report_rank report_total(const struct report *r); /* the ranks' numbers added up */
+
+/* words.c */
+const char *report_kind_name(enum gsan_kind kind);
+int report_kind_find(const char *name, enum gsan_kind *kind);
+const char *report_end_name(enum report_end end);
+void report_missing_edge(struct text *out, const struct report_finding *finding);
+
+/* json.c: malloc'ed text ending in a newline, or NULL. rank -1: the summary. */
+char *report_json(const struct report *r, int rank);
+/* read.c: 0, -EINVAL with a sentence in `error`, or -ENOMEM. *r is valid for report_free whatever comes back. */
+int report_read(struct report *r, const char *json, char *error, size_t error_size);
+/* text.c */
+void report_text(struct text *out, const struct report *r, const char *directory);
+
+#endif

@@ -1,0 +1,159 @@
+/* The report for people, as gsan-launch prints it at the end of a job and gsan-report prints it again. What was not
+ * checked comes first, so that nobody reads "0 findings" as "no race" where little was looked at. */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define TEXT_LIST_MAX 20 /* lines of one list; the JSON has them all */
+
+static void text_ranks(struct text *out, uint32_t ranks)
+{
+	const char *comma = "";
+	for (int i = 0; i < REPORT_RANKS_MAX; i++)
+		if (ranks >> i & 1) {
+			text_printf(out, "%s%d", comma, i);
+			comma = ", ";
+		}
+}
+
+static void text_ends(struct text *out, const struct report *r)
+{
+	for (uint32_t i = 0; i < r->ranks; i++) {
+		const struct report_rank *one = &r->rank[i];
+		if (one->end == REPORT_SIGNALLED)
+			text_printf(out, "gsan: rank %u: killed by signal %d (%s)\n", i, one->status, strsignal(one->status));
+		else if (one->end == REPORT_EXITED && one->status)
+			text_printf(out, "gsan: rank %u: exited with status %d\n", i, one->status);
+		else if (one->end == REPORT_LOST)
+			text_printf(out, "gsan: rank %u: its launcher was killed\n", i);
+		else if (one->end == REPORT_MISSING)
+			text_printf(out, "gsan: rank %u: never started\n", i);
+		else if (one->end == REPORT_RUNNING)
+			text_printf(out, "gsan: rank %u: was still running when this was written\n", i);
+	}
+}
+
+static void text_unchecked(struct text *out, const struct report *r)
+{
+	unsigned listed = 0, more = 0;
+	for (uint32_t i = 0; i < r->notes; i++) {
+		const struct report_note *note = &r->note[i];
+		if (strcmp(note->key, "kernel"))
+			continue;
+		if (listed++ >= TEXT_LIST_MAX) {
+			more++;
+			continue;
+		}
+		text_printf(out, "gsan: NOT CHECKED: kernel %s in rank ", note->name);
+		text_ranks(out, note->ranks);
+		text_printf(out, ": %s\n", note->reason);
+	}
+	if (more)
+		text_printf(out, "gsan: NOT CHECKED: %u more kernels\n", more);
+}
+
+static void text_side(struct text *out, const char *which, const struct report_side *side)
+{
+	text_printf(out, "  %s ", which);
+	if (side->at.file)
+		text_printf(out, "%s:%u: ", side->at.file, side->at.line);
+	text_printf(out, "%s", side->op ? side->op : "access");
+	if (side->semantics)
+		text_printf(out, ".%s", side->semantics);
+	if (side->scope)
+		text_printf(out, ".%s", side->scope);
+	text_printf(out, " of %u bytes\n          ", side->bytes);
+	if (side->rank >= 0)
+		text_printf(out, "rank %d, ", side->rank);
+	if (side->gpu >= 0)
+		text_printf(out, "GPU %d, ", side->gpu);
+	text_printf(out, "kernel %s, launch %u, ", side->kernel ? side->kernel : "?", side->launch);
+	if (side->cta_known)
+		text_printf(out, "CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
+	else
+		text_puts(out, "a CTA");
+	text_printf(out, " of grid (%u, %u, %u)", side->grid[0], side->grid[1], side->grid[2]);
+	if (side->function && (!side->kernel || strcmp(side->function, side->kernel)))
+		text_printf(out, ", in %s", side->function);
+	if (side->inlined_at)
+		text_printf(out, ", inlined at %s", side->inlined_at);
+	text_puts(out, "\n");
+}
+
+static void text_finding(struct text *out, const struct report_finding *f, uint32_t number, uint32_t of)
+{
+	const struct report_allocation *a = &f->allocation;
+	text_printf(out, "\ngsan: finding %u of %u: %s", number, of, report_kind_name(f->kind));
+	text_printf(out, f->count == 1 ? ", seen once\n" : ", seen %" PRIu64 " times\n", f->count);
+	text_side(out, "first: ", &f->first);
+	text_side(out, "second:", &f->second);
+	if (a->size) {
+		text_printf(out, "  memory: byte %" PRIu64 " of %" PRIu64 " at 0x%" PRIx64, a->offset, a->size, a->base);
+		if (a->rank >= 0)
+			text_printf(out, ", allocated by rank %d", a->rank);
+		if (a->label)
+			text_printf(out, " (%s)", a->label);
+		text_puts(out, "\n");
+	}
+	text_printf(out, "  why:    %s\n", f->missing_edge ? f->missing_edge : "unknown");
+}
+
+static void text_limits(struct text *out, const struct report *r, const struct report_rank *sum)
+{
+	static const char *const name[] = GSAN_COUNTER_NAMES;
+	const char *before = "\ngsan: what limited the check: ";
+	for (int i = GSAN_N_FOREIGN; i < GSAN_N_COUNTERS; i++)
+		if (sum->counter[i] && i != GSAN_N_FOUND) {
+			text_printf(out, "%s%s %" PRIu64, before, name[i], sum->counter[i]);
+			before = ", ";
+		}
+	if (r->lefts) {
+		text_printf(out, "%sinstructions left unchecked %u", before, r->lefts);
+		before = ", ";
+	}
+	if (sum->withheld) {
+		text_printf(out, "%swithheld %" PRIu64 " (a kernel without PTX may order them)", before, sum->withheld);
+		before = ", ";
+	}
+	if (before[0] == ',')
+		text_puts(out, "\n");
+}
+
+static void text_last(struct text *out, const struct report *r, const struct report_rank *sum)
+{
+	int started = 0;
+	for (uint32_t i = 0; i < r->ranks; i++)
+		started |= r->rank[i].gpu >= 0;
+	if (r->findings || report_checked(r)) {
+		text_printf(out, "gsan: %u finding%s in %u rank%s (checked %" PRIu64 " accesses in %" PRIu64 " launches)\n",
+			    r->findings, r->findings == 1 ? "" : "s", r->ranks, r->ranks == 1 ? "" : "s",
+			    sum->counter[GSAN_N_CHECKED], sum->launches_checked);
+		return;
+	}
+	text_puts(out, "gsan: nothing was checked: ");
+	if (!started)
+		text_puts(out, "no rank started CUDA under gsan\n");
+	else if (sum->launches_checked)
+		text_printf(out, "%" PRIu64 " launches made no access that could be checked\n", sum->launches_checked);
+	else if (sum->launches_unchecked)
+		text_printf(out, "all %" PRIu64 " launches ran unchecked\n", sum->launches_unchecked);
+	else
+		text_puts(out, "no kernel was launched\n");
+}
+
+void report_text(struct text *out, const struct report *r, const char *directory)
+{
+	struct report_rank sum = report_total(r);
+	text_unchecked(out, r);
+	if (sum.launches_unchecked)
+		text_printf(out, "gsan: NOT CHECKED: %" PRIu64 " of %" PRIu64 " launches\n", sum.launches_unchecked,
+			    sum.launches_unchecked + sum.launches_checked);
+	text_ends(out, r);
+	for (uint32_t i = 0; i < r->findings; i++)
+		text_finding(out, &r->finding[i], i + 1, r->findings);
+	text_limits(out, r, &sum);
+	if (directory)
+		text_printf(out, "gsan: the report is in %s\n", directory);
+	text_last(out, r, &sum);
+}

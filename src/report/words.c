@@ -1,0 +1,162 @@
+/* The words of a report: names of kinds and ends, and the one sentence that says which edge is missing. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const report_kinds[] = {
+	[GSAN_KIND_NONE] = "none",
+	[GSAN_RAW] = "read-after-write",
+	[GSAN_WAR] = "write-after-read",
+	[GSAN_WAW] = "write-after-write",
+	[GSAN_ATOMIC_PLAIN] = "atomic-vs-plain",
+	[GSAN_SCOPE] = "insufficient-scope",
+	[GSAN_STALE_NC] = "stale-nc-read",
+};
+#define REPORT_KINDS (sizeof report_kinds / sizeof *report_kinds)
+
+const char *report_kind_name(enum gsan_kind kind)
+{
+	return (size_t)kind < REPORT_KINDS ? report_kinds[kind] : "unknown";
+}
+
+int report_kind_find(const char *name, enum gsan_kind *kind)
+{
+	for (size_t i = 1; i < REPORT_KINDS; i++)
+		if (!strcmp(report_kinds[i], name)) {
+			*kind = (enum gsan_kind)i;
+			return 0;
+		}
+	return -ENOENT;
+}
+
+const char *report_end_name(enum report_end end)
+{
+	static const char *const name[] = {"running", "exited", "signal", "lost", "missing"};
+	return name[end];
+}
+
+/* "load", "store", "atomic": what a reader calls an operation, from its PTX name. */
+static const char *report_noun(const struct report_side *side)
+{
+	static const struct { const char *op, *noun; } word[] = {
+		{"ld", "load"}, {"st", "store"}, {"atom", "atomic"}, {"red", "reduction"}, {"cp", "copy"},
+		{"memcpy", "copy"}, {"memset", "memset"},
+	};
+	for (size_t i = 0; side->op && i < sizeof word / sizeof *word; i++) {
+		size_t n = strlen(word[i].op);
+		if (!strncmp(side->op, word[i].op, n) && (side->op[n] == 0 || side->op[n] == '.'))
+			return word[i].noun;
+	}
+	return "access";
+}
+
+static void report_add_who(struct text *out, const struct report_side *side, int with_launch)
+{
+	if (side->rank < 0)
+		text_printf(out, "a rank that is not known");
+	else
+		text_printf(out, "rank %d", side->rank);
+	if (with_launch && side->kernel)
+		text_printf(out, "'s kernel %s", side->kernel);
+}
+
+/* "store in rank 0 (file:31)" */
+static void report_add_side(struct text *out, const struct report_side *side, int with_kernel)
+{
+	text_printf(out, "%s in ", report_noun(side));
+	report_add_who(out, side, with_kernel);
+	if (side->at.file)
+		text_printf(out, " (%s:%u)", side->at.file, side->at.line);
+}
+
+static void report_add_place(struct text *out, const struct report_place *at)
+{
+	if (at->file)
+		text_printf(out, " at %s:%u", at->file, at->line);
+}
+
+static void report_add_flag(struct text *out, const char *what, const struct report_place *at)
+{
+	text_printf(out, "the flag %s", what);
+	report_add_place(out, at);
+}
+
+static void report_say_none(struct text *out, const struct report_finding *f)
+{
+	const struct report_side *a = &f->first, *b = &f->second;
+	if (a->rank != b->rank)
+		text_printf(out, "no synchronisation between rank %d and rank %d was seen", a->rank, b->rank);
+	else if (a->launch == b->launch)
+		text_puts(out, "no synchronisation between the two CTAs of one launch was seen");
+	else
+		text_puts(out, "no synchronisation between the two launches was seen");
+}
+
+static void report_say_relaxed(struct text *out, const struct report_finding *f)
+{
+	report_add_flag(out, "store", &f->flag_write.at);
+	text_puts(out, " is relaxed; release is missing");
+}
+
+static void report_say_no_acquire(struct text *out, const struct report_finding *f)
+{
+	report_add_flag(out, "read", &f->flag_read.at);
+	text_puts(out, " does not acquire what ");
+	report_add_flag(out, "store", &f->flag_write.at);
+	text_puts(out, " released; acquire is missing");
+}
+
+static void report_say_scope(struct text *out, const char *what, const struct report_flag *flag,
+			     const struct report_side *outside, const struct report_side *inside)
+{
+	text_puts(out, "the scope");
+	if (flag->scope)
+		text_printf(out, " .%s", flag->scope);
+	text_printf(out, " of the %s", what);
+	report_add_place(out, &flag->at);
+	text_puts(out, " does not include ");
+	if (outside->gpu >= 0 && outside->gpu != inside->gpu)
+		text_printf(out, "GPU %d of ", outside->gpu);
+	report_add_who(out, outside, 0);
+}
+
+static void report_say_payload(struct text *out, const struct report_finding *f)
+{
+	report_add_flag(out, "store", &f->flag_write.at);
+	text_printf(out, " releases only what came before it, and the %s comes after it", report_noun(&f->first));
+}
+
+static void report_say_kind(struct text *out, const struct report_finding *f)
+{
+	const struct report_side *a = &f->first, *b = &f->second;
+	if (f->kind == GSAN_STALE_NC)
+		text_printf(out, "ld.global.nc may return old data: what it reads must be complete before its kernel starts");
+	else if (a->scope && b->scope && a->gpu != b->gpu)
+		text_printf(out, "scopes .%s and .%s do not include both GPU %d and GPU %d", a->scope, b->scope, a->gpu, b->gpu);
+	else
+		text_printf(out, "scopes .%s and .%s do not include each other", a->scope ? a->scope : "none",
+			    b->scope ? b->scope : "none");
+}
+
+void report_missing_edge(struct text *out, const struct report_finding *f)
+{
+	text_puts(out, "nothing orders the ");
+	report_add_side(out, &f->first, f->first.rank == f->second.rank);
+	text_puts(out, " before the ");
+	report_add_side(out, &f->second, f->first.rank == f->second.rank);
+	text_puts(out, ": ");
+	switch (f->reason) {
+	case GSAN_WHY_RELAXED_WRITE: report_say_relaxed(out, f); break;
+	case GSAN_WHY_NO_ACQUIRE: report_say_no_acquire(out, f); break;
+	case GSAN_WHY_RELEASE_SCOPE: report_say_scope(out, "release", &f->flag_write, &f->second, &f->first); break;
+	case GSAN_WHY_ACQUIRE_SCOPE: report_say_scope(out, "acquire", &f->flag_read, &f->first, &f->second); break;
+	case GSAN_WHY_BEFORE_PAYLOAD: report_say_payload(out, f); break;
+	case GSAN_WHY_NONE:
+	default:
+		if (f->kind == GSAN_STALE_NC || f->kind == GSAN_SCOPE)
+			report_say_kind(out, f);
+		else
+			report_say_none(out, f);
+	}
+}

@@ -1,0 +1,206 @@
+/* A report of known contents: equal whatever order it arrives in, written as the golden files say, and read back
+ * without loss. `report write DIR` makes the golden files anew. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) { \
+			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
+			exit(1); \
+		} \
+	} while (0)
+
+static const struct report_side store = {
+	.rank = 0, .gpu = 0, .kernel = "send", .grid = {4, 1, 1}, .launch = 3, .at = {"ring.py", 31, 12},
+	.function = "send", .op = "st", .bytes = 16, .semantics = "weak",
+};
+static const struct report_side load = {
+	.rank = 1, .gpu = 1, .kernel = "take", .grid = {4, 1, 1}, .cta_known = 1, .cta = {2, 0, 0}, .launch = 1,
+	.at = {"ring.py", 47, 9}, .function = "wait \"it\"", .inlined_at = "ring.py:60", .op = "ld", .bytes = 4,
+	.semantics = "weak",
+};
+static const struct report_side atomic = {
+	.rank = 0, .gpu = 0, .kernel = "count", .grid = {2, 2, 2}, .cta_known = 1, .cta = {1, 1, 1}, .launch = 9,
+	.at = {"count.cu", 5, 0}, .op = "atom.add", .bytes = 4, .semantics = "relaxed", .scope = "gpu",
+};
+
+/* Each reason with the words that its sentence must hold. */
+static const struct { enum gsan_kind kind; enum gsan_reason reason; const char *says; } reasons[] = {
+	{GSAN_RAW, GSAN_WHY_NONE, "the store in rank 0 (ring.py:31) before the load in rank 1 (ring.py:47): no synchronisation"},
+	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "the flag store at ring.py:33 is relaxed; release is missing"},
+	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, "the flag read at ring.py:45 does not acquire what the flag store at ring.py:33 released"},
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, "the scope .gpu of the release at ring.py:33 does not include GPU 1 of rank 1"},
+	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, "the scope .cta of the acquire at ring.py:45 does not include GPU 0 of rank 0"},
+	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, "the flag store at ring.py:33 releases only what came before it, and the store comes after"},
+	{GSAN_STALE_NC, GSAN_WHY_NONE, "ld.global.nc may return old data"},
+	{GSAN_SCOPE, GSAN_WHY_NONE, "do not include both GPU 0 and GPU 1"},
+};
+
+static struct report_finding finding(enum gsan_reason reason, uint32_t launch)
+{
+	struct report_finding f = {.kind = GSAN_RAW, .reason = reason, .count = 2, .first = store, .second = load};
+	f.flag_write = (struct report_flag){{"ring.py", 33, 1}, "gpu"};
+	f.flag_read = (struct report_flag){{"ring.py", 45, 1}, "cta"};
+	f.allocation = (struct report_allocation){1, 0x208000000000ull, 4096, 128, "symmetric"};
+	f.second.launch = launch;
+	return f;
+}
+
+static void test_sentences(void)
+{
+	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+		struct report_finding f = finding(reasons[i].reason, 1);
+		struct text sentence = {0};
+		f.kind = reasons[i].kind;
+		if (f.kind == GSAN_SCOPE)
+			f.first.scope = f.second.scope = "gpu";
+		report_missing_edge(&sentence, &f);
+		if (!strstr(sentence.data, reasons[i].says))
+			fprintf(stderr, "reason %zu: %s\n", i, sentence.data);
+		CHECK(strstr(sentence.data, reasons[i].says));
+		text_free(&sentence);
+	}
+}
+
+static void fill_rank(struct report_rank *rank, int gpu)
+{
+	*rank = (struct report_rank){.end = REPORT_EXITED, .gpu = gpu, .gpu_name = "Emulated", .gpu_bus = "0000:01:00.0",
+				     .launches_checked = 3, .memory_bytes = 1 << 20, .shadow_bytes = 1 << 18};
+	rank->counter[GSAN_N_ACCESSES] = 1000;
+	rank->counter[GSAN_N_CHECKED] = 990;
+	rank->counter[GSAN_N_FOREIGN] = 10;
+}
+
+/* The same contents in the order that `turn` chooses. */
+static void fill(struct report *r, int turn)
+{
+	*r = (struct report){.ranks = 3, .withheld = 1, .exit_status = 66};
+	fill_rank(&r->rank[0], 0);
+	fill_rank(&r->rank[1], 1);
+	r->rank[1].end = REPORT_SIGNALLED;
+	r->rank[1].status = SIGSEGV;
+	r->rank[1].launches_unchecked = 2;
+	r->rank[2] = (struct report_rank){.end = REPORT_MISSING, .gpu = -1};
+	struct report_finding all[] = {finding(GSAN_WHY_RELAXED_WRITE, 1), finding(GSAN_WHY_RELAXED_WRITE, 2),
+				       {.kind = GSAN_ATOMIC_PLAIN, .count = 1, .first = atomic, .second = atomic}};
+	all[2].second.at.line = 6;
+	all[2].second.op = "st";
+	all[2].second.semantics = "weak";
+	all[2].second.scope = NULL;
+	struct report_note note[] = {{"kernel", "ampere_gemm", "no PTX", 2}, {"kernel", "ampere_gemm", "no PTX", 1},
+				     {"foreign", "pinned", "host memory", 1}};
+	struct report_left left[] = {{{"ring.py", 50, 0}, "cp.async.bulk", "bulk copies are not modelled", 1},
+				     {{"ring.py", 50, 0}, "cp.async.bulk", "bulk copies are not modelled", 2}};
+	for (int i = 0; i < 3; i++) {
+		CHECK(!report_add_finding(r, &all[(i + turn) % 3]));
+		CHECK(!report_add_note(r, &note[(i * 2 + turn) % 3]));
+	}
+	CHECK(!report_add_left(r, &left[turn & 1]) && !report_add_left(r, &left[~turn & 1]));
+	CHECK(!report_finish(r));
+}
+
+static char *text_of(const struct report *r)
+{
+	struct text out = {0};
+	report_text(&out, r, "DIR");
+	return text_take(&out);
+}
+
+static void golden(const char *folder, const char *name, const char *got, int write)
+{
+	char path[4096], *want;
+	size_t size;
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	if (write) {
+		CHECK(!text_write_file(path, got, strlen(got)));
+		return;
+	}
+	CHECK(!text_read_file(path, &want, &size));
+	if (strcmp(want, got))
+		fprintf(stderr, "%s differs; got:\n%s", path, got);
+	CHECK(!strcmp(want, got));
+	free(want);
+}
+
+static void test_golden(const char *folder, int write)
+{
+	for (int turn = 0; turn < 3; turn++) {
+		struct report r, again;
+		char error[200] = "";
+		fill(&r, turn);
+		CHECK(r.findings == 2 && r.notes == 2 && r.lefts == 1 && r.finding[1].count == 4);
+		char *summary = report_json(&r, -1), *rank = report_json(&r, 1), *text = text_of(&r);
+		golden(folder, "summary.json", summary, write);
+		golden(folder, "rank-1.json", rank, write);
+		golden(folder, "report.txt", text, write);
+		CHECK(!report_read(&again, summary, error, sizeof error));
+		char *second = report_json(&again, -1), *reprinted = text_of(&again);
+		CHECK(!strcmp(summary, second) && !strcmp(text, reprinted));
+		free(second);
+		free(reprinted);
+		report_free(&again);
+		free(summary);
+		free(rank);
+		free(text);
+		report_free(&r);
+	}
+}
+
+/* What was not checked is never called clean. */
+static void test_nothing(void)
+{
+	static const struct { uint64_t checked, unchecked, accesses; int gpu; const char *says; } row[] = {
+		{0, 0, 0, -1, "nothing was checked: no rank started CUDA"},
+		{0, 0, 0, 0, "nothing was checked: no kernel was launched"},
+		{0, 7, 0, 0, "nothing was checked: all 7 launches ran unchecked"},
+		{3, 0, 0, 0, "nothing was checked: 3 launches made no access"},
+		{3, 0, 5, 0, "0 findings in 1 rank (checked 5 accesses in 3 launches)"},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct report r = {.ranks = 1};
+		r.rank[0] = (struct report_rank){.end = REPORT_EXITED, .gpu = row[i].gpu, .launches_checked = row[i].checked,
+						 .launches_unchecked = row[i].unchecked};
+		r.rank[0].counter[GSAN_N_CHECKED] = row[i].accesses;
+		char *text = text_of(&r);
+		CHECK(strstr(text, row[i].says) && !strstr(text, "clean") && !strstr(text, "no race"));
+		free(text);
+		report_free(&r);
+	}
+}
+
+static void test_bad(void)
+{
+	static const char *const bad[][2] = {
+		{"", "is not JSON"}, {"[]", "is not JSON"}, {"{\"schema_version\": 1", "is not JSON"},
+		{"{}", "\"schema_version\" is missing"}, {"{\"schema_version\": 99}", "\"schema_version\" is one that"},
+		{"{\"schema_version\": 1, \"ranks\": 3}", "\"ranks\" is not a list"},
+		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": [{}]}", "\"kind\" is missing"},
+		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": [{\"kind\": \"magic\"}]}", "\"kind\" names no kind"},
+		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": []}", "\"coverage\" is missing"},
+	};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct report r;
+		char error[200] = "";
+		CHECK(report_read(&r, bad[i][0], error, sizeof error) == -EINVAL);
+		if (!strstr(error, bad[i][1]))
+			fprintf(stderr, "case %zu: %s\n", i, error);
+		CHECK(strstr(error, bad[i][1]));
+		report_free(&r);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	CHECK(argc == 2 || (argc == 3 && !strcmp(argv[1], "write")));
+	test_golden(argv[argc - 1], argc == 3);
+	test_sentences();
+	test_nothing();
+	test_bad();
+	return 0;
+}
