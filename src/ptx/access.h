@@ -1,0 +1,38 @@
+/* What one instruction does to global memory: the meaning of ld, st, atom, red, cp.async, fence and of everything that
+ * touches global memory but is not modelled yet. Source: PTX ISA 9.x, 9.7.9 (data movement), 9.7.13 (synchronisation),
+ * chapter 8 (memory model); DESIGN §6. */
+#ifndef GSAN_PTX_ACCESS_H
+#define GSAN_PTX_ACCESS_H
+
+#include "device/layout.h"
+#include "ptx/ptx.h"
+
+enum ptx_access_kind {
+	PTX_ACCESS_NONE,
+	PTX_ACCESS_WEAK,  /* batched: op is GSAN_OP_LD, _LD_NC or _ST */
+	PTX_ACCESS_LOAD,  /* strong */
+	PTX_ACCESS_STORE, /* strong */
+	PTX_ACCESS_RMW,
+	PTX_ACCESS_FENCE,
+	PTX_ACCESS_LEFT   /* touches global memory, not checked: reason says why */
+};
+
+struct ptx_access {
+	enum ptx_access_kind kind;
+	enum gsan_op op;            /* + scope for strong ones */
+	enum gsan_sem sem;
+	uint32_t bytes;
+	const struct ptx_operand *address; /* PTX_OPND_ADDRESS */
+	const struct ptx_operand *value;   /* what a store writes, where a load or atom puts what it read; or NULL */
+	const struct ptx_operand *size;    /* cp.async: bytes that are really read, or a predicate that ignores it; or NULL */
+	char name[24];              /* "ld", "ld.nc", "atom.add", … */
+	const char *semantics;      /* "weak", "relaxed", …, "volatile", "mmio" */
+	const char *scope;          /* "cta" … or "-" */
+	const char *reason;         /* PTX_ACCESS_LEFT */
+};
+
+void ptx_access_of(const struct ptx_module *m, const struct ptx_instr *i, struct ptx_access *a);
+/* Weak accesses on either side of it must not share a batch: it synchronises, branches or calls. */
+int ptx_access_ends_run(const struct ptx_module *m, const struct ptx_instr *i);
+
+#endif

@@ -1,0 +1,332 @@
+#include "ptx/clone.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ptx/batch.h"
+#include "ptx/occupancy.h"
+#include "ptx/uses.h"
+
+struct clone {
+	const struct ptx_module *m;
+	const struct ptx_plan *plan;
+	const struct ptx_function *f;
+	const struct ptx_function_plan *fp;
+	struct ptx_edits edits;
+	struct ptx_uses uses;
+	struct ptx_batch batch;
+	uint32_t batch_end;  /* source offset behind the batch's last access */
+	uint32_t batch_block;
+	uint32_t *calls;
+	struct text text;    /* scratch of one insertion */
+};
+
+static uint32_t span_end(struct ptx_span s)
+{
+	return s.off + s.len;
+}
+
+static void insert(struct clone *c, uint32_t off)
+{
+	if (c->text.failed)
+		c->edits.failed = 1;
+	else
+		ptx_edit_add(&c->edits, off, 0, c->text.data, c->text.size);
+	c->text.size = 0;
+}
+
+static void call(struct clone *c, enum ptx_call which, const struct ptx_instr *i, const char *const *arg, const char *result)
+{
+	struct text pred = {0};
+
+	if (i)
+		ptx_call_pred(&pred, c->m, i);
+	c->text.failed |= pred.failed;
+	ptx_call_emit(&c->text, which, pred.data ? pred.data : "", arg, result);
+	*c->calls |= 1u << which;
+	text_free(&pred);
+}
+
+/* ---- head ---- */
+
+/* Linkage words go: a clone of a function is nobody else's. */
+static void edit_name(struct clone *c)
+{
+	const struct ptx_function *f = c->f;
+	uint32_t at = f->whole.off;
+
+	if (!f->is_entry) {
+		while (at < f->name.off && strncmp(c->m->text + at, ".func", 5))
+			at++;
+		ptx_edit_add(&c->edits, f->whole.off, at - f->whole.off, "", 0);
+	}
+	ptx_edit_insert(&c->edits, span_end(f->name), GSAN_CLONE_SUFFIX);
+}
+
+static void edit_params(struct clone *c)
+{
+	const struct ptx_function *f = c->f;
+	const char *comma = f->param_count ? "," : "";
+
+	if (!f->params.len)
+		text_puts(&c->text, "(");
+	if (f->is_entry)
+		text_printf(&c->text, "%s\n\t.param .align 8 .b8 " GSAN_RECORD_PARAM "[%zu]\n", comma,
+			    sizeof(struct gsan_launch));
+	else
+		text_printf(&c->text, "%s\n\t.param .b64 gsan_launch_param,\n\t.param .b64 gsan_self_param\n", comma);
+	if (!f->params.len)
+		text_puts(&c->text, ")");
+	insert(c, f->params.len ? span_end(f->params) - 1 : span_end(f->name));
+}
+
+static uint32_t skip_class(const struct clone *c, uint32_t at, const char *class)
+{
+	while (at < c->f->body.off && strchr(class, c->m->text[at]))
+		at++;
+	return at;
+}
+
+/* The clone keeps the plain kernel's CTAs per SM: a grid barrier written for them must not hang (FACTS D). */
+static void edit_limits(struct clone *c, uint32_t regs)
+{
+	static const char word[] = ".minnctapersm";
+	struct ptx_span d = c->f->directives;
+	char directive[64];
+	const char *old;
+	uint32_t from, to;
+
+	if (!c->f->is_entry || !ptx_occupancy_limit(c->m->sm, c->f, regs, directive, sizeof(directive)))
+		return;
+	old = c->f->minnctapersm ? memmem(c->m->text + d.off, d.len, word, sizeof(word) - 1) : NULL;
+	if (old) {
+		from = (uint32_t)(old - c->m->text);
+		to = skip_class(c, skip_class(c, from + sizeof(word) - 1, " \t\r\n"), "0123456789xabcdefABCDEF");
+		ptx_edit_add(&c->edits, from, to - from, directive, strlen(directive));
+	} else {
+		text_printf(&c->text, "%s\n", directive);
+		insert(c, c->f->body.off);
+	}
+}
+
+static void edit_prologue(struct clone *c)
+{
+	static const char *const names[] = {"gsan_launch", "gsan_self"};
+	const char *arg[] = {"%gsan_launch", c->fp->reaches_sync ? "1" : "0"};
+
+	_Static_assert(GSAN_ENTER_SYNC == 1, "the flag is written as a literal");
+	text_puts(&c->text, "\n\t.reg .b64 %gsan_launch;\n\t.reg .b64 %gsan_self;\n");
+	if (c->f->is_entry) {
+		text_puts(&c->text, "\tmov.b64 %gsan_launch, " GSAN_RECORD_PARAM ";\n"
+				    "\tcvta.param.u64 %gsan_launch, %gsan_launch;\n");
+		call(c, PTX_CALL_enter, NULL, arg, "%gsan_self");
+	} else {
+		for (int k = 0; k < 2; k++)
+			text_printf(&c->text, "\tld.param.b64 %%%s, [%s_param];\n", names[k], names[k]);
+	}
+	insert(c, c->f->call_offset);
+}
+
+/* ---- body ---- */
+
+static void flush(struct clone *c, uint32_t off)
+{
+	if (!c->batch.count)
+		return;
+	*c->calls |= 1u << ptx_batch_emit(&c->batch, &c->text);
+	insert(c, off);
+	c->batch.count = 0;
+}
+
+static void add_weak(struct clone *c, const struct ptx_place *p)
+{
+	c->batch.place[c->batch.count++] = p;
+	c->batch_end = span_end(p->instr->whole);
+	c->batch_block = p->instr->block;
+	if (ptx_batch_clobbered(&c->batch, p->instr))
+		flush(c, p->instr->whole.off);
+	else if (c->batch.count == GSAN_BATCH_MAX)
+		flush(c, c->batch_end);
+}
+
+/* address, desc, value of before and after; the address is taken before the operation may overwrite its register. */
+static void edit_strong(struct clone *c, const struct ptx_place *p)
+{
+	const struct ptx_access *a = &p->access;
+	const struct ptx_instr *i = p->instr;
+	uint32_t base = ptx_batch_desc(p), has;
+	char desc[16];
+	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_a", desc, "%gsan_x"};
+
+	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a, %gsan_x, %gsan_y;\n\t.reg .b32 %gsan_w;\n\t.reg .b16 %gsan_h;\n");
+	ptx_call_address(&c->text, c->m, a, "%gsan_a");
+	if (a->kind == PTX_ACCESS_RMW && a->value && ptx_uses_read(&c->uses, a->value))
+		base |= GSAN_DESC_USED;
+	if (a->kind != PTX_ACCESS_LOAD) {
+		has = a->kind == PTX_ACCESS_STORE && ptx_call_value(&c->text, c->m, i, a, a->value);
+		snprintf(desc, sizeof(desc), "%u", base | (has ? GSAN_DESC_VALUE : 0));
+		arg[4] = has ? "%gsan_x" : "0";
+		call(c, PTX_CALL_before, i, arg, NULL);
+	}
+	insert(c, i->whole.off);
+	text_puts(&c->text, "\n");
+	has = a->kind != PTX_ACCESS_STORE && ptx_call_value(&c->text, c->m, i, a, a->value);
+	snprintf(desc, sizeof(desc), "%u", base | (has ? GSAN_DESC_VALUE : 0));
+	arg[4] = has ? "%gsan_x" : "0";
+	call(c, PTX_CALL_after, i, arg, NULL);
+	text_puts(&c->text, "\t}\n");
+	insert(c, span_end(i->whole));
+}
+
+static void edit_fence(struct clone *c, const struct ptx_place *p)
+{
+	char desc[16];
+	const char *arg[] = {"%gsan_launch", "%gsan_self", desc};
+
+	snprintf(desc, sizeof(desc), "%u", ptx_batch_desc(p));
+	call(c, PTX_CALL_fence, p->instr, arg, NULL);
+	insert(c, p->instr->whole.off);
+}
+
+/* A call of a cloned function goes to its clone, with the two values that it needs. */
+static void edit_call(struct clone *c, const struct ptx_place *p)
+{
+	const struct ptx_instr *i = p->instr;
+	const struct ptx_operand *args = NULL, *target = NULL;
+	const struct ptx_module *m = c->m;
+
+	for (uint32_t k = 0; k < i->operands; k++) {
+		if (i->operand[k].kind != PTX_OPND_LIST)
+			target = target ? target : &i->operand[k];
+		else if (target && !args)
+			args = &i->operand[k];
+	}
+	ptx_edit_insert(&c->edits, i->whole.off,
+			"{\n\t.param .b64 gsan_l;\n\t.param .b64 gsan_s;\n\tst.param.b64 [gsan_l], %gsan_launch;\n"
+			"\tst.param.b64 [gsan_s], %gsan_self;\n\t");
+	text_add(&c->text, m->text + p->callee->name.off, p->callee->name.len);
+	text_puts(&c->text, GSAN_CLONE_SUFFIX);
+	text_puts(&c->text, args ? "" : ", (gsan_l, gsan_s)");
+	ptx_edit_add(&c->edits, target->text.off, target->text.len, c->text.failed ? "" : c->text.data, c->text.size);
+	c->text.size = 0;
+	if (args)
+		ptx_edit_insert(&c->edits, span_end(args->text) - 1, args->items ? ", gsan_l, gsan_s" : "gsan_l, gsan_s");
+	ptx_edit_insert(&c->edits, span_end(i->whole), "\n\t}");
+}
+
+static int is_end(const struct clone *c, const struct ptx_instr *i)
+{
+	return ptx_is(c->m, i->op, "exit") || (c->f->is_entry && ptx_is(c->m, i->op, "ret"));
+}
+
+static void edit_leave(struct clone *c, const struct ptx_instr *i, uint32_t off)
+{
+	static const char *const arg[] = {"%gsan_launch", "%gsan_self"};
+
+	call(c, PTX_CALL_leave, i, arg, NULL);
+	insert(c, off);
+}
+
+static void edit_place(struct clone *c, const struct ptx_place *p)
+{
+	switch (p->access.kind) {
+	case PTX_ACCESS_WEAK:
+		add_weak(c, p);
+		break;
+	case PTX_ACCESS_LOAD:
+	case PTX_ACCESS_STORE:
+	case PTX_ACCESS_RMW:
+		edit_strong(c, p);
+		break;
+	case PTX_ACCESS_FENCE:
+		edit_fence(c, p);
+		break;
+	case PTX_ACCESS_NONE:
+		if (p->callee)
+			edit_call(c, p);
+		break;
+	case PTX_ACCESS_LEFT:
+		break;
+	}
+}
+
+static void edit_instr(struct clone *c, uint32_t index, const struct ptx_place *p)
+{
+	const struct ptx_instr *i = &c->f->instr[index];
+
+	if (c->uses.starts[index] || ptx_access_ends_run(c->m, i) || (c->batch.count && i->block != c->batch_block))
+		flush(c, c->batch_end);
+	/* A weak load that overwrites its own address takes the whole batch before itself, add_weak does that. */
+	if (ptx_batch_clobbered(&c->batch, i) && !(p && p->access.kind == PTX_ACCESS_WEAK))
+		flush(c, c->batch_end);
+	if (c->fp->reaches_sync && is_end(c, i))
+		edit_leave(c, i, i->whole.off);
+	if (ptx_is(c->m, i->op, "setmaxnreg"))
+		ptx_edit_add(&c->edits, i->whole.off, i->whole.len, "", 0);
+	if (p)
+		edit_place(c, p);
+}
+
+/* Labels that only debug sections name belong to the original. */
+static void drop_labels(struct clone *c)
+{
+	for (uint32_t k = 0; k < c->f->decls; k++) {
+		const struct ptx_decl *d = c->f->decl[k];
+
+		if (d->is_label && !ptx_uses_label(&c->uses, d))
+			ptx_edit_add(&c->edits, d->whole.off, d->whole.len, "", 0);
+	}
+}
+
+static void edit_body(struct clone *c)
+{
+	const struct ptx_function *f = c->f;
+	const struct ptx_place *p = c->plan->place + c->fp->place, *end = p + c->fp->places;
+
+	for (uint32_t i = 0; i < f->instrs; i++) {
+		const struct ptx_place *here = p < end && p->instr == &f->instr[i] ? p++ : NULL;
+
+		edit_instr(c, i, here);
+	}
+	flush(c, c->batch_end);
+	if (f->is_entry && c->fp->reaches_sync && (!f->instrs || !is_end(c, &f->instr[f->instrs - 1])))
+		edit_leave(c, NULL, span_end(f->body) - 1);
+}
+
+int ptx_clone_print(const struct ptx_plan *plan, uint32_t f, uint32_t regs, struct text *out, uint32_t *calls)
+{
+	struct clone c = {.m = plan->module, .plan = plan, .f = &plan->module->function[f], .fp = &plan->function[f],
+			  .calls = calls};
+	int status = ptx_uses_make(c.m, c.f, &c.uses);
+
+	if (status)
+		return status;
+	c.batch.m = c.m;
+	edit_name(&c);
+	edit_params(&c);
+	edit_limits(&c, regs);
+	edit_prologue(&c);
+	drop_labels(&c);
+	edit_body(&c);
+	status = ptx_edit_print(&c.edits, c.m->text, c.f->whole.off, span_end(c.f->whole), out);
+	text_puts(out, "\n");
+	ptx_edit_clear(&c.edits);
+	ptx_uses_free(&c.uses);
+	text_free(&c.text);
+	return status ? status : out->failed ? -ENOMEM : 0;
+}
+
+int ptx_clone_prototype(const struct ptx_plan *plan, uint32_t f, struct text *out)
+{
+	struct clone c = {.m = plan->module, .plan = plan, .f = &plan->module->function[f]};
+	int status;
+
+	edit_name(&c);
+	edit_params(&c);
+	status = ptx_edit_print(&c.edits, c.m->text, c.f->whole.off, span_end(c.f->head), out);
+	text_puts(out, ";\n");
+	ptx_edit_clear(&c.edits);
+	text_free(&c.text);
+	return status;
+}

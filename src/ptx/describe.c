@@ -1,0 +1,103 @@
+#include "ptx/describe.h"
+
+#include "device/abi.h"
+
+#define NUMBERS_PER_LINE 32u
+
+static void field(struct text *out, const char *bytes, size_t n)
+{
+	text_puts(out, "\t");
+	for (size_t i = 0; i < n; i++) {
+		switch (bytes[i]) {
+		case '\t':
+			text_puts(out, "\\t");
+			break;
+		case '\n':
+			text_puts(out, "\\n");
+			break;
+		case '\\':
+			text_puts(out, "\\\\");
+			break;
+		default:
+			text_add(out, &bytes[i], 1);
+		}
+	}
+}
+
+static void word(struct text *out, const char *s)
+{
+	size_t n = 0;
+
+	while (s[n])
+		n++;
+	field(out, s, n);
+}
+
+static void span(struct text *out, const struct ptx_module *m, struct ptx_span s)
+{
+	field(out, m->text + s.off, s.len);
+}
+
+static void describe_site(const struct ptx_module *m, const struct ptx_place *p, struct text *out)
+{
+	struct ptx_where at = ptx_plan_where(m, p->instr);
+	struct text chain = {0};
+
+	ptx_plan_inlined(m, at.loc, &chain);
+	text_printf(out, "site\t%u", p->site);
+	word(out, at.file ? at.file : "-");
+	text_printf(out, "\t%u\t%u", at.line, at.column);
+	span(out, m, m->function[p->function].name);
+	word(out, p->access.name);
+	word(out, p->access.semantics);
+	word(out, p->access.scope);
+	text_printf(out, "\t%u", p->access.bytes);
+	field(out, chain.data ? chain.data : "-", chain.data ? chain.size : 1);
+	text_puts(out, "\n");
+	out->failed |= chain.failed;
+	text_free(&chain);
+}
+
+static void describe_left(const struct ptx_module *m, const struct ptx_place *p, struct text *out)
+{
+	struct ptx_where at = ptx_plan_where(m, p->instr);
+
+	text_puts(out, "left");
+	word(out, at.file ? at.file : "-");
+	text_printf(out, "\t%u", at.line);
+	span(out, m, p->instr->opcode);
+	word(out, p->site == PTX_SITE_UNKNOWN ? "no site number left" : p->access.reason);
+	text_puts(out, "\n");
+}
+
+void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *source, uint8_t *reached, uint32_t *stack,
+		  struct text *out)
+{
+	const struct ptx_module *m = plan->module;
+
+	ptx_plan_reach(plan, entry, reached, stack);
+	text_printf(out, "gsan-info\t%u", GSAN_ABI);
+	span(out, m, m->function[entry].name);
+	text_puts(out, plan->function[entry].reaches_sync ? "\tsync\nsource" : "\t-\nsource");
+	word(out, source ? source : "-");
+	text_puts(out, "\n");
+	for (uint32_t i = 0; i < plan->places; i++) {
+		const struct ptx_place *p = &plan->place[i];
+
+		if (!reached[p->function])
+			continue;
+		if (p->site && p->site != PTX_SITE_UNKNOWN)
+			describe_site(m, p, out);
+		else if (p->site || p->access.kind == PTX_ACCESS_LEFT)
+			describe_left(m, p, out);
+	}
+}
+
+void ptx_describe_variable(const struct ptx_module *m, struct ptx_span kernel, const struct text *info, struct text *out)
+{
+	text_printf(out, "\n.visible .global .align 8 .b8 %.*s" GSAN_INFO_SUFFIX "[%zu] = {", (int)kernel.len,
+		    m->text + kernel.off, info->size + 1);
+	for (size_t i = 0; i < info->size; i++)
+		text_printf(out, "%s%u,", i % NUMBERS_PER_LINE ? "" : "\n", (unsigned char)info->data[i]);
+	text_puts(out, "0};\n");
+}

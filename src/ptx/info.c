@@ -1,0 +1,134 @@
+#include "ptx/info.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/layout.h"
+
+#define FIELDS 11
+
+/* Cuts a line into its fields and undoes their escapes, in place; returns their number. */
+static uint32_t split(char *line, char *field[FIELDS])
+{
+	uint32_t n = 0;
+	char *out = line;
+
+	field[n++] = out;
+	for (char *in = line; *in; in++) {
+		if (*in == '\t') {
+			*out++ = '\0';
+			if (n == FIELDS)
+				return FIELDS + 1;
+			field[n++] = out;
+		} else if (*in == '\\' && in[1]) {
+			in++;
+			*out++ = *in == 't' ? '\t' : *in == 'n' ? '\n' : *in;
+		} else {
+			*out++ = *in;
+		}
+	}
+	*out = '\0';
+	return n;
+}
+
+static uint32_t number(const char *s)
+{
+	return (uint32_t)strtoul(s, NULL, 10);
+}
+
+static int take_head(char **f, uint32_t n, struct ptx_info *info)
+{
+	if (n != 4 || strcmp(f[0], "gsan-info"))
+		return -EINVAL;
+	info->abi = number(f[1]);
+	info->kernel = f[2];
+	info->sync = !strcmp(f[3], "sync");
+	return info->abi == GSAN_ABI ? 0 : -EINVAL;
+}
+
+static int take_line(char **f, uint32_t n, struct ptx_info *info)
+{
+	if (n == 2 && !strcmp(f[0], "source")) {
+		info->source = f[1];
+	} else if (n == 11 && !strcmp(f[0], "site")) {
+		info->site[info->sites++] = (struct ptx_site){
+			.id = number(f[1]), .file = f[2], .line = number(f[3]), .column = number(f[4]), .function = f[5],
+			.op = f[6], .semantics = f[7], .scope = f[8], .bytes = number(f[9]), .inlined_at = f[10]};
+	} else if (n == 5 && !strcmp(f[0], "left")) {
+		info->left[info->lefts++] =
+			(struct ptx_left){.file = f[1], .line = number(f[2]), .opcode = f[3], .reason = f[4]};
+	} else {
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int by_id(const void *left, const void *right)
+{
+	const struct ptx_site *a = left, *b = right;
+
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* One allocation: sites, lefts, then the text that they point into. */
+static int reserve(const char *text, size_t size, struct ptx_info *info, char **copy)
+{
+	size_t lines = 1;
+	char *memory;
+
+	for (size_t i = 0; i < size; i++)
+		lines += text[i] == '\n';
+	memory = malloc(lines * (sizeof(struct ptx_site) + sizeof(struct ptx_left)) + size + 1);
+	if (!memory)
+		return -ENOMEM;
+	info->memory = memory;
+	info->site = (struct ptx_site *)(void *)memory;
+	info->left = (struct ptx_left *)(void *)(memory + lines * sizeof(struct ptx_site));
+	*copy = memory + lines * (sizeof(struct ptx_site) + sizeof(struct ptx_left));
+	memcpy(*copy, text, size);
+	(*copy)[size] = '\0';
+	return 0;
+}
+
+int ptx_info_parse(const char *text, uint64_t size, struct ptx_info *info)
+{
+	char *line, *next, *field[FIELDS];
+	int status, first = 1;
+
+	*info = (struct ptx_info){.source = "-"};
+	status = reserve(text, strnlen(text, size), info, &line);
+	for (; !status && *line; line = next) {
+		char *end = strchr(line, '\n');
+
+		next = end ? end + 1 : line + strlen(line);
+		if (end)
+			*end = '\0';
+		status = (first ? take_head : take_line)(field, split(line, field), info);
+		first = 0;
+	}
+	if (!status && first)
+		status = -EINVAL;
+	if (status) {
+		uint32_t abi = info->abi;
+
+		ptx_info_free(info);
+		info->abi = abi;
+		return status;
+	}
+	qsort(info->site, info->sites, sizeof(*info->site), by_id);
+	return 0;
+}
+
+void ptx_info_free(struct ptx_info *info)
+{
+	free(info->memory);
+	*info = (struct ptx_info){0};
+}
+
+const struct ptx_site *ptx_info_site(const struct ptx_info *info, uint32_t id)
+{
+	struct ptx_site key = {.id = id};
+
+	return info->sites ? bsearch(&key, info->site, info->sites, sizeof(key), by_id) : NULL;
+}

@@ -1,0 +1,262 @@
+#include "ptx/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARAM_ROOM_OLD 4352u  /* bytes of kernel parameters before PTX 8.1 */
+#define PARAM_ROOM 32764u
+#define CHAIN_MAX 16u         /* inlined-at places that are printed */
+
+static uint32_t entry_param_bytes(const struct ptx_function *f)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < f->param_count; i++) {
+		const struct ptx_decl *d = f->param[i];
+		uint64_t one = ptx_type_bits(d->type) / 8 * d->vector, align = d->align ? d->align : one;
+
+		if (!d->elements || d->elements > PARAM_ROOM || align > PARAM_ROOM)
+			return PARAM_ROOM;
+		if (align)
+			bytes = (bytes + align - 1) / align * align;
+		bytes += one * d->elements;
+		if (bytes > PARAM_ROOM)
+			return PARAM_ROOM;
+	}
+	return (uint32_t)bytes;
+}
+
+static int has_room(const struct ptx_module *m, const struct ptx_function *f)
+{
+	int old = m->version_major < 8 || (m->version_major == 8 && m->version_minor < 1);
+
+	return (entry_param_bytes(f) + 7) / 8 * 8 + sizeof(struct gsan_launch) <= (old ? PARAM_ROOM_OLD : PARAM_ROOM);
+}
+
+/* The function that a call names, or NULL for a call through a register. */
+static const struct ptx_decl *call_target(const struct ptx_instr *i)
+{
+	for (uint32_t k = 0; k < i->operands; k++)
+		if (i->operand[k].kind != PTX_OPND_LIST)
+			return i->operand[k].kind == PTX_OPND_SYMBOL ? i->operand[k].decl : NULL;
+	return NULL;
+}
+
+static void of_call(const struct ptx_module *m, struct ptx_place *p)
+{
+	const struct ptx_decl *d = call_target(p->instr);
+	const char *reason = "indirect call";
+
+	if (d && d->is_function && m->function[d->function].body.len && !m->function[d->function].is_entry) {
+		p->callee = &m->function[d->function];
+		return;
+	}
+	if (d)
+		reason = "function without a body here";
+	p->access.kind = PTX_ACCESS_LEFT;
+	p->access.reason = reason;
+	strcpy(p->access.name, "call");
+}
+
+/* Every instruction that the rewriter or the report must know of. A predicate that is no register cannot be repeated. */
+static int is_place(const struct ptx_module *m, struct ptx_place *p)
+{
+	if (ptx_is(m, p->instr->op, "call")) {
+		p->access = (struct ptx_access){.semantics = "weak", .scope = "-"};
+		of_call(m, p);
+		return 1;
+	}
+	ptx_access_of(m, p->instr, &p->access);
+	if (p->access.kind == PTX_ACCESS_NONE)
+		return 0;
+	if (p->instr->pred && p->instr->pred->kind != PTX_OPND_REG) {
+		p->access.kind = PTX_ACCESS_LEFT;
+		p->access.reason = "predicate not understood";
+	}
+	return 1;
+}
+
+static int gather(struct ptx_plan *plan)
+{
+	const struct ptx_module *m = plan->module;
+	size_t room = 0;
+
+	for (uint32_t f = 0; f < m->functions; f++) {
+		plan->function[f].place = plan->places;
+		for (uint32_t i = 0; i < m->function[f].instrs; i++) {
+			struct ptx_place p = {.instr = &m->function[f].instr[i], .function = f};
+
+			if (!is_place(m, &p))
+				continue;
+			if (plan->places == room) {
+				struct ptx_place *more;
+
+				room = room ? room * 2 : 64;
+				more = realloc(plan->place, room * sizeof(*more));
+				if (!more)
+					return -ENOMEM;
+				plan->place = more;
+			}
+			plan->place[plan->places++] = p;
+			plan->function[f].sync |= p.access.kind >= PTX_ACCESS_LOAD && p.access.kind <= PTX_ACCESS_FENCE;
+		}
+		plan->function[f].places = plan->places - plan->function[f].place;
+	}
+	return 0;
+}
+
+void ptx_plan_reach(const struct ptx_plan *plan, uint32_t from, uint8_t *reached, uint32_t *stack)
+{
+	uint32_t depth = 0;
+
+	if (reached[from])
+		return;
+	reached[from] = 1;
+	stack[depth++] = from;
+	while (depth) {
+		const struct ptx_function_plan *f = &plan->function[stack[--depth]];
+
+		for (uint32_t i = f->place; i < f->place + f->places; i++) {
+			const struct ptx_function *callee = plan->place[i].callee;
+			uint32_t to;
+
+			if (!callee)
+				continue;
+			to = (uint32_t)(callee - plan->module->function);
+			if (!reached[to]) {
+				reached[to] = 1;
+				stack[depth++] = to;
+			}
+		}
+	}
+}
+
+/* What every entry reaches is cloned; what it reaches decides whether its clone synchronises. */
+static void choose(struct ptx_plan *plan, uint8_t *reached, uint32_t *stack)
+{
+	const struct ptx_module *m = plan->module;
+
+	for (uint32_t f = 0; f < m->functions; f++) {
+		if (!m->function[f].is_entry || !m->function[f].body.len)
+			continue;
+		if (!has_room(m, &m->function[f])) {
+			plan->skipped++;
+			continue;
+		}
+		plan->clones++;
+		memset(reached, 0, m->functions);
+		ptx_plan_reach(plan, f, reached, stack);
+		for (uint32_t g = 0; g < m->functions; g++) {
+			plan->function[g].cloned |= reached[g];
+			plan->function[f].reaches_sync |= reached[g] && plan->function[g].sync;
+		}
+	}
+}
+
+/* With the numbers used up, strong operations are still instrumented (their edges keep others from looking like races),
+ * under the number that means unknown. */
+static void number_place(struct ptx_plan *plan, struct ptx_place *p)
+{
+	struct ptx_access *a = &p->access;
+
+	if (!plan->function[p->function].cloned)
+		a->reason = plan->module->function[p->function].is_entry ?
+				    "no room for the launch record among the kernel's parameters" :
+				    "no checked kernel calls this function directly";
+	else if (plan->sites < PTX_SITE_MAX)
+		p->site = ++plan->sites;
+	else if (a->kind == PTX_ACCESS_WEAK)
+		a->reason = "no site number left";
+	else
+		p->site = PTX_SITE_UNKNOWN;
+	if (!p->site)
+		a->kind = PTX_ACCESS_LEFT;
+}
+
+static void number_sites(struct ptx_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->places; i++) {
+		enum ptx_access_kind kind = plan->place[i].access.kind;
+
+		if (kind != PTX_ACCESS_NONE && kind != PTX_ACCESS_FENCE && kind != PTX_ACCESS_LEFT)
+			number_place(plan, &plan->place[i]);
+		plan->left += plan->place[i].access.kind == PTX_ACCESS_LEFT;
+	}
+}
+
+int ptx_plan_make(const struct ptx_module *m, struct ptx_plan *plan)
+{
+	uint8_t *reached = calloc(m->functions + 1, 1);
+	uint32_t *stack = calloc(m->functions + 1, sizeof(*stack));
+	int status = -ENOMEM;
+
+	*plan = (struct ptx_plan){.module = m};
+	plan->function = calloc(m->functions + 1, sizeof(*plan->function));
+	if (reached && stack && plan->function)
+		status = gather(plan);
+	if (!status) {
+		choose(plan, reached, stack);
+		number_sites(plan);
+	} else {
+		ptx_plan_free(plan);
+	}
+	free(reached);
+	free(stack);
+	return status;
+}
+
+void ptx_plan_free(struct ptx_plan *plan)
+{
+	free(plan->function);
+	free(plan->place);
+	*plan = (struct ptx_plan){0};
+}
+
+/* ---- reports ---- */
+
+struct ptx_where ptx_plan_where(const struct ptx_module *m, const struct ptx_instr *i)
+{
+	const struct ptx_loc *loc = i->loc ? &m->loc[i->loc - 1] : NULL;
+	const struct ptx_file *file = loc ? ptx_file_of(m, loc->file) : NULL;
+
+	if (!file || !loc->line)
+		return (struct ptx_where){NULL, i->line, 0, NULL};
+	return (struct ptx_where){file->path, loc->line, loc->column, loc};
+}
+
+void ptx_plan_inlined(const struct ptx_module *m, const struct ptx_loc *loc, struct text *out)
+{
+	uint32_t printed = 0;
+
+	while (loc && loc->inlined_at && printed < CHAIN_MAX) {
+		const struct ptx_file *file;
+
+		loc = &m->loc[loc->inlined_at - 1];
+		file = ptx_file_of(m, loc->file);
+		text_printf(out, "%s%s:%u", printed++ ? "," : "", file ? file->path : "?", loc->line);
+	}
+	if (!printed)
+		text_puts(out, "-");
+}
+
+void ptx_plan_print(const struct ptx_plan *plan, const char *source, struct text *out)
+{
+	const struct ptx_module *m = plan->module;
+
+	for (uint32_t i = 0; i < plan->places; i++) {
+		const struct ptx_place *p = &plan->place[i];
+		struct ptx_where at = ptx_plan_where(m, p->instr);
+		struct ptx_span name = m->function[p->function].name, opcode = p->instr->opcode;
+
+		if (!p->site && p->access.kind != PTX_ACCESS_LEFT)
+			continue;
+		text_printf(out, "%s:%u:%u %.*s ", at.file ? at.file : source, at.line, at.column, (int)name.len,
+			    m->text + name.off);
+		if (p->site)
+			text_printf(out, "%s.%s.%s %u\n", p->access.name, p->access.semantics, p->access.scope,
+				    p->access.bytes);
+		else
+			text_printf(out, "left %.*s: %s\n", (int)opcode.len, m->text + opcode.off, p->access.reason);
+	}
+}

@@ -1,0 +1,53 @@
+/* The plan: which functions of a module get checked clones, and what becomes of every instruction that touches global
+ * memory. The rewriter carries it out; gsan-ptxas --sites prints it. An entry gets a clone unless its parameters leave
+ * no room; a function with a body gets one if a cloned function calls it directly. */
+#ifndef GSAN_PTX_PLAN_H
+#define GSAN_PTX_PLAN_H
+
+#include "base/text.h"
+#include "ptx/access.h"
+
+#define PTX_SITE_MAX 0xfffeu /* ids start at 1 */
+#define PTX_SITE_UNKNOWN 0xffffu
+
+struct ptx_place {
+	const struct ptx_instr *instr;
+	uint32_t function;        /* index in the module */
+	uint32_t site;            /* 0: not checked (access.reason says why), or a fence */
+	struct ptx_access access;
+	const struct ptx_function *callee; /* of a direct call that goes to a clone, else NULL */
+};
+
+struct ptx_function_plan {
+	uint8_t cloned;
+	uint8_t sync;             /* it has a strong operation or a fence */
+	uint8_t reaches_sync;     /* it, or a function that its clone calls */
+	uint32_t place, places;   /* its places, in the order of the source */
+};
+
+struct ptx_plan {
+	const struct ptx_module *module;
+	struct ptx_function_plan *function; /* one per function of the module */
+	struct ptx_place *place;
+	uint32_t places;
+	uint32_t clones, skipped; /* entries with a clone, without */
+	uint32_t sites, left;
+};
+
+int ptx_plan_make(const struct ptx_module *m, struct ptx_plan *plan); /* 0 or -ENOMEM */
+void ptx_plan_free(struct ptx_plan *plan);
+
+/* Marks the functions that the clone of `from` may run, itself included: reached[function index] = 1.
+ * stack: room for as many indices as the module has functions. */
+void ptx_plan_reach(const struct ptx_plan *plan, uint32_t from, uint8_t *reached, uint32_t *stack);
+
+/* Source position of a place, for reports: file NULL = no line information, line is the PTX line then. */
+struct ptx_where { const char *file; uint32_t line, column; const struct ptx_loc *loc; };
+struct ptx_where ptx_plan_where(const struct ptx_module *m, const struct ptx_instr *i);
+/* Appends "file:line,…" of the inlining chain, innermost first, or "-". */
+void ptx_plan_inlined(const struct ptx_module *m, const struct ptx_loc *loc, struct text *out);
+
+/* The lines of gsan-ptxas --sites. */
+void ptx_plan_print(const struct ptx_plan *plan, const char *source, struct text *out);
+
+#endif
