@@ -1,0 +1,34 @@
+# First contact. CMake does the work; these are the commands in the order in which one meets them.
+PREFIX ?= /usr/local
+BUILD := build/dev
+
+all: build
+
+setup: ## install missing Debian packages and the Python venvs
+	@scripts/setup
+
+build: setup ## build everything into build/dev, with links in build/bin and build/lib
+	@mkdir -p build && { cmake --preset dev >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }; }
+	@cmake --build --preset dev
+	@ln -sfn dev/bin build/bin
+	@ln -sfn dev/lib build/lib
+
+demo: build ## find the race of examples/message_passing.py on the emulated device
+	@scripts/demo
+
+test: build ## everything that needs no GPU
+	@scripts/run-tests
+
+install: build ## PREFIX=/usr/local, DESTDIR honoured
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+uninstall: ## what the last `make install` put there
+	@cmake -P cmake/uninstall.cmake $(BUILD)/install_manifest.txt
+
+clean:
+	@rm -rf build
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
+
+.PHONY: all setup build demo test install uninstall clean help

@@ -1,0 +1,44 @@
+"""A world of ranks as PyTorch programs have it: torch.distributed, and its symmetric memory for buffers that peers
+address. Hosts meet over gloo, so that no kernel but the example's own runs on the GPUs.
+"""
+import os
+
+import torch
+import torch.distributed as dist
+
+
+class TorchWorld:
+    def __init__(self):
+        self.rank = int(os.environ.get("RANK", "0"))
+        self.size = int(os.environ.get("WORLD_SIZE", "1"))
+        self.device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
+        torch.cuda.set_device(self.device)
+        if self.size > 1:
+            dist.init_process_group("gloo")
+
+    def zeros(self, count, dtype):
+        return torch.zeros(count, dtype=getattr(torch, dtype), device=self.device)
+
+    def shared(self, count, dtype):
+        if self.size == 1:
+            return [self.zeros(count, dtype)]
+        import torch.distributed._symmetric_memory as symm_mem
+        kind = getattr(torch, dtype)
+        mine = symm_mem.empty(count, dtype=kind, device=self.device)
+        mine.zero_()
+        peers = symm_mem.rendezvous(mine, dist.group.WORLD)
+        return [peers.get_buffer(rank, (count,), kind) for rank in range(self.size)]
+
+    def barrier(self):
+        if self.size > 1:
+            dist.barrier()
+
+    def synchronize(self):
+        torch.cuda.synchronize(self.device)
+
+    def numpy(self, buffer):
+        return buffer.cpu().numpy()
+
+    def close(self):
+        if self.size > 1:
+            dist.destroy_process_group()
