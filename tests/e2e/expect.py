@@ -1,0 +1,107 @@
+"""What a report must say. The lines of an example are found by their marker comments (`# site: NAME`), so that nobody
+has to count lines. As a program, for scripts:
+
+    expect.py DIR --clean
+    expect.py DIR --source FILE --sites NAME... --ranks R...
+"""
+import argparse
+import json
+import os
+import re
+import sys
+
+KINDS = {"read-after-write", "write-after-read", "write-after-write", "atomic-vs-plain", "insufficient-scope",
+         "stale-nc-read"}
+SIDE_KEYS = {"rank", "gpu", "kernel", "file", "line", "op", "semantics", "scope"}
+
+
+class Unexpected(Exception):
+    pass
+
+
+def need(condition, text):
+    if not condition:
+        raise Unexpected(text)
+
+
+def site_lines(source):
+    """{marker: line} of a source file."""
+    with open(source) as file:
+        found = ((re.search(r"# site: (\S+)", line), number) for number, line in enumerate(file, 1))
+        return {match.group(1): number for match, number in found if match}
+
+
+def read(directory, ranks=None):
+    """summary.json, after a look at its shape and at that of each rank's report."""
+    with open(os.path.join(directory, "summary.json")) as file:
+        summary = json.load(file)
+    names = [f"rank-{r}.json" for r in range(len(summary["ranks"]))]
+    need(ranks is None or len(names) == ranks, f"{len(names)} ranks in summary.json, not {ranks}")
+    for name in names:
+        with open(os.path.join(directory, name)) as file:
+            check_shape(json.load(file), name)
+    check_shape(summary, "summary.json")
+    return summary
+
+
+def check_shape(report, name):
+    for key in ("schema_version", "ranks", "findings", "coverage"):
+        need(key in report, f"{name} has no {key}")
+    for finding in report["findings"]:
+        need(finding["kind"] in KINDS, f"{name}: kind {finding['kind']}")
+        need(finding["count"] >= 1 and finding["missing_edge"] and "allocation" in finding, f"{name}: {finding}")
+        for side in (finding["first"], finding["second"]):
+            need(SIDE_KEYS <= set(side), f"{name}: a side lacks {SIDE_KEYS - set(side)}")
+
+
+def describe(summary):
+    def side(s):
+        return f"{s['op']} {s['file']}:{s['line']} rank {s['rank']} kernel {s['kernel']}"
+    return "; ".join(f"{f['kind']}: {side(f['first'])} / {side(f['second'])}" for f in summary["findings"]) or "none"
+
+
+def checked(summary):
+    coverage = summary["coverage"]
+    need(coverage["launches_checked"] > 0, "no launch was checked")
+    need(coverage["counters"]["checked"] > 0, "no access was checked")
+
+
+def clean(summary):
+    need(not summary["findings"], f"findings in a correct form: {describe(summary)}")
+    checked(summary)
+
+
+def race(summary, source, sites, ranks, kernels=None):
+    """A finding between exactly these two sites and ranks; no finding between any other places."""
+    lines = site_lines(source)
+    wanted = sorted(lines[site] for site in sites)
+    checked(summary)
+    need(summary["findings"], "the race was not found")
+    met = False
+    for finding in summary["findings"]:
+        sides = finding["first"], finding["second"]
+        for side in sides:
+            need(os.path.basename(side["file"] or "?") == os.path.basename(source) and side["line"] in wanted,
+                 f"a finding elsewhere: {describe(summary)}")
+            need(kernels is None or side["kernel"] in kernels, f"not in {kernels}: {describe(summary)}")
+        met |= sorted(side["line"] for side in sides) == wanted and sorted(side["rank"] for side in sides) == sorted(ranks)
+    need(met, f"no finding between lines {wanted} in ranks {ranks}: {describe(summary)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory")
+    parser.add_argument("--clean", action="store_true")
+    parser.add_argument("--source")
+    parser.add_argument("--sites", nargs=2)
+    parser.add_argument("--ranks", nargs=2, type=int)
+    args = parser.parse_args()
+    try:
+        summary = read(args.directory)
+        clean(summary) if args.clean else race(summary, args.source, args.sites, args.ranks)
+    except (Unexpected, OSError, KeyError, ValueError) as error:
+        sys.exit(f"expect: {args.directory}: {error!r}")
+
+
+if __name__ == "__main__":
+    main()
