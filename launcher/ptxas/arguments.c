@@ -1,0 +1,116 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/options.h"
+#include "ptxas.h"
+
+static const struct option_row rows[] = {
+#define OPTION(name, kind, value, low, high, initial, help) {name, kind, value, low, high, initial, help},
+#include "options.def"
+#undef OPTION
+};
+#define ROWS (sizeof(rows) / sizeof(*rows))
+
+/* ptxas options whose value is the next argument, when it is not joined by '='. */
+static const char *const with_value[] = {
+	"-o", "--output-file", "-arch", "--gpu-name", "-m", "--machine", "-O", "--opt-level", "-maxrregcount",
+	"--maxrregcount", "-e", "--entry", "-ias", "--input-as-string", "-optf", "--options-file", "-def-load-cache",
+	"--def-load-cache", "-dlcm", "-def-store-cache", "--def-store-cache", "-dscm", "-fmad", "--fmad",
+	"--device-function-maxrregcount", "-func-maxrregcount", "-split-compile", "--split-compile", "-jobserver",
+	"-ofc"};
+
+static int takes_next(const char *arg)
+{
+	for (size_t i = 0; i < sizeof(with_value) / sizeof(*with_value); i++)
+		if (!strcmp(arg, with_value[i]))
+			return 1;
+	return 0;
+}
+
+/* The number of arguments that this one of ours takes, 0 if it is none of ours. */
+static int take_own(struct ptxas_args *a, char **argv, const char **error)
+{
+	int *const flags[ROWS] = {NULL, &a->emit, &a->plain, &a->sites, &a->version, &a->help};
+	size_t i = 0;
+
+	if (strncmp(argv[0], "--", 2))
+		return 0;
+	while (i < ROWS && strncmp(argv[0] + 2, rows[i].name, strlen(rows[i].name)))
+		i++;
+	if (i == ROWS)
+		return 0;
+	if (flags[i])
+		return argv[0][2 + strlen(rows[i].name)] ? 0 : (*flags[i] = 1);
+	if (argv[0][2 + strlen(rows[i].name)] == '=') {
+		a->real = argv[0] + 3 + strlen(rows[i].name);
+		return 1;
+	}
+	a->real = argv[1];
+	if (!argv[1])
+		*error = "--real-ptxas needs a path";
+	return argv[1] ? 2 : 1;
+}
+
+/* Notes what an argument for the real ptxas means to us: input, output, -v. */
+static void note(struct ptxas_args *a, int value_of_last)
+{
+	const char *arg = a->argv[a->argc - 1], *last = a->argv[a->argc - 2];
+
+	if (value_of_last) {
+		if (!strcmp(last, "-o") || !strcmp(last, "--output-file")) {
+			a->output = a->argc - 1;
+			a->output_skip = 0;
+		}
+	} else if (!strncmp(arg, "--output-file=", 14)) {
+		a->output = a->argc - 1;
+		a->output_skip = 14;
+	} else if (arg[0] != '-') {
+		a->input = a->input ? -1 : a->argc - 1;
+	} else if (!strcmp(arg, "-v") || !strcmp(arg, "--verbose")) {
+		a->verbose = 1;
+	} else if (!strcmp(arg, "-ias") || !strcmp(arg, "--input-as-string") || !strcmp(arg, "-optf") ||
+		   !strcmp(arg, "--options-file")) {
+		a->input = -1;
+	}
+}
+
+int ptxas_args_parse(int argc, char **argv, struct ptxas_args *args, const char **error)
+{
+	const char *base = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+	int value = 0;
+
+	*args = (struct ptxas_args){.blackwell = strstr(base, "blackwell") != NULL, .argc = 1};
+	*error = NULL;
+	args->argv = calloc((size_t)argc + 1, sizeof(*args->argv));
+	if (!args->argv)
+		return -ENOMEM;
+	args->argv[0] = argv[0];
+	for (int i = 1; i < argc; i++) {
+		int own = value ? 0 : take_own(args, argv + i, error);
+
+		if (*error)
+			return -EINVAL;
+		if (own) {
+			i += own - 1;
+			continue;
+		}
+		args->argv[args->argc++] = argv[i];
+		note(args, value);
+		value = !value && takes_next(argv[i]);
+	}
+	return 0;
+}
+
+void ptxas_args_help(struct text *out)
+{
+	text_puts(out, "usage: gsan-ptxas [options] [options of ptxas] FILE.ptx [-o OUT]\n\n"
+		       "Stands in for ptxas and adds race-checked copies of every kernel. All other options go to the\n"
+		       "real ptxas unchanged.\n\n");
+	options_help(out, rows, ROWS);
+}
+
+const char *ptxas_args_output(const struct ptxas_args *args)
+{
+	return args->output ? args->argv[args->output] + args->output_skip : "elf.o";
+}

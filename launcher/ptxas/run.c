@@ -1,0 +1,74 @@
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ptxas.h"
+
+static void child(char *const argv[], int out_fd, int err_fd)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (out_fd >= 0)
+		dup2(out_fd, STDOUT_FILENO);
+	if (err_fd >= 0)
+		dup2(err_fd, STDERR_FILENO);
+	execv(argv[0], argv);
+	_exit(127);
+}
+
+int ptxas_run(char *const argv[], int out_fd, int err_fd)
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (!pid)
+		child(argv, out_fd, err_fd);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int ptxas_memory(const char *name)
+{
+	int fd = memfd_create(name, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int ptxas_memory_read(int fd, char **data, size_t *size)
+{
+	struct stat st;
+	size_t at = 0;
+	char *bytes;
+
+	if (fstat(fd, &st))
+		return -errno;
+	bytes = malloc((size_t)st.st_size + 1);
+	if (!bytes)
+		return -ENOMEM;
+	while (at < (size_t)st.st_size) {
+		ssize_t n = pread(fd, bytes + at, (size_t)st.st_size - at, (off_t)at);
+
+		if (n < 0 && errno != EINTR) {
+			free(bytes);
+			return -EIO;
+		}
+		if (!n)
+			break;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	bytes[at] = '\0';
+	*data = bytes;
+	*size = at;
+	return 0;
+}
