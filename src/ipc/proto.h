@@ -16,9 +16,10 @@
 enum ipc_type {
 	IPC_ERROR,      /* reply: error, text */
 	IPC_OK,         /* reply */
-	IPC_LAUNCHER,   /* launcher → supervisor: rank, size, pid; replies IPC_OK with text = emu path */
+	IPC_LAUNCHER,   /* launcher → supervisor: rank, size, pid; the reply comes when every launcher of the job is there:
+	                 * IPC_OK with text = emu path, a tab, cache directory; cursor = the port for MASTER_PORT */
 	IPC_WAIT,       /* launcher: my rank's process ended (status = wait status); the reply comes when the job is merged:
-	                 * status = exit status for every launcher, text = what to print on stderr (rank 0's launcher only) */
+	                 * status = exit status for every launcher, fd[0] = memfd with the report's text (one launcher only) */
 	IPC_JOIN,       /* libgsan: pid, rank (-1 unknown), gpu (PCI bus id text); reply: participant, fd[0] = job memory */
 	IPC_RANK,       /* libgsan: its rank became known late */
 	IPC_PUT,        /* libgsan: fd[0] = memory handle of (space, base, size); kept until the participant leaves */
@@ -30,7 +31,9 @@ enum ipc_type {
 	IPC_FREED,      /* libgsan: allocation (alloc) released by its owner; the token stays good until its last copy closes */
 	IPC_KERNEL,     /* libgsan: kernel id, fd[0] = memfd with the info text (info.h) */
 	IPC_ALLOC,      /* libgsan: an allocation: base, size, text = label */
-	IPC_NOTE,       /* libgsan: coverage: text = "key\tname\treason" (unchecked kernel, foreign memory, …) */
+	IPC_NOTE,       /* libgsan: coverage: text = "key\tname\treason" (unchecked kernel, foreign memory, …); key "kernel" =
+	                 * a kernel that ran unchecked, listed first in the report */
+	IPC_STARTED,    /* launcher: its rank's process is pid; base = 1: which leads a process group of its own */
 	IPC_TYPES
 };
 enum ipc_space { IPC_SHADOW, IPC_TABLES };

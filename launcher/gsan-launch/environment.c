@@ -1,0 +1,86 @@
+/* What a rank finds in its environment. Rows and small rules; nothing here remembers anything. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gsan-launch/launch.h"
+#include "ipc/proto.h"
+
+static void environment_number(const char *name, long value, int overwrite)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%ld", value);
+	setenv(name, text, overwrite);
+}
+
+/* NAME=first:what was there */
+static void environment_prepend(const char *name, const char *first)
+{
+	const char *rest = getenv(name);
+	struct text joined = {0};
+	text_printf(&joined, rest && *rest ? "%s:%s" : "%s", first, rest);
+	if (joined.data)
+		setenv(name, joined.data, 1);
+	text_free(&joined);
+}
+
+static void environment_folder(const char *name, const char *folder, const char *leaf)
+{
+	struct text path = {0};
+	text_printf(&path, "%s/%s", folder, leaf);
+	if (path.data)
+		setenv(name, path.data, 1);
+	text_free(&path);
+}
+
+/* Triton calls our ptxas; the one that the user had chosen is the real one then. */
+static void environment_ptxas(const char *triton, const char *real, const char *ours)
+{
+	const char *chosen = getenv(triton);
+	if (!*ours)
+		return;
+	if (chosen && *chosen && strcmp(chosen, ours))
+		setenv(real, chosen, 0);
+	setenv(triton, ours, 1);
+}
+
+/* What PyTorch's init_process_group reads. Ranks that we start ourselves must differ, whatever was set before. */
+static void environment_ranks(const struct launch *l, int rank)
+{
+	int local = l->local_rank + rank - l->first_rank;
+	environment_number("RANK", rank, l->own);
+	environment_number("WORLD_SIZE", l->size, l->own);
+	environment_number("LOCAL_RANK", local, l->own);
+	environment_number("LOCAL_WORLD_SIZE", l->size, l->own);
+	setenv("MASTER_ADDR", "127.0.0.1", 0);
+	environment_number("MASTER_PORT", l->master_port, 0);
+}
+
+static void environment_emulator(const struct launch *l)
+{
+	const char *devices = getenv("EMU_DEVICES");
+	environment_prepend("LD_LIBRARY_PATH", l->files.emulator);
+	setenv("TRITON_LIBCUDA_PATH", l->files.emulator, 1);
+	setenv(GSAN_ENV_EMU, l->emu_job, 1);
+	environment_number("EMU_RANKS", l->size, 1);
+	environment_number("EMU_SEED", l->option[LAUNCH_SEED].number, 1);
+	if (!devices || strtol(devices, NULL, 10) < l->size)
+		environment_number("EMU_DEVICES", l->size, 1);
+}
+
+void launch_environment(const struct launch *l, int rank)
+{
+	environment_prepend("LD_PRELOAD", l->files.preload);
+	setenv(GSAN_ENV_SOCKET, l->socket, 1);
+	setenv(GSAN_ENV_DEVICE, l->emulated ? "emu" : "cuda", 1);
+	environment_number(GSAN_ENV_RANK, rank, 1);
+	environment_ranks(l, rank);
+	environment_ptxas("TRITON_PTXAS_PATH", "GSAN_REAL_PTXAS", l->files.ptxas);
+	environment_ptxas("TRITON_PTXAS_BLACKWELL_PATH", "GSAN_REAL_PTXAS_BLACKWELL", l->files.ptxas_blackwell);
+	/* Always ours, even where the user has set them: plain and instrumented code must never share a cache. */
+	environment_folder("TRITON_CACHE_DIR", l->rank_cache, "triton");
+	environment_folder("TORCHINDUCTOR_CACHE_DIR", l->rank_cache, "inductor");
+	setenv("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1", 0); /* memory that many GPUs see at once cannot be checked */
+	if (l->emulated)
+		environment_emulator(l);
+}

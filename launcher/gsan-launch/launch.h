@@ -1,0 +1,58 @@
+/* gsan-launch: starts the ranks of a program under libgsan, and the supervisor if this is the first launcher of the job.
+ * This file: what its parts share.
+ *   adopt.c        which rank of which job this process is
+ *   files.c        where libgsan, gsan-ptxas and the emulated driver are, and where caches go
+ *   environment.c  what a rank finds in its environment
+ *   place.c        the cores nearest its GPU
+ *   ranks.c        the ranks' processes: start, signals, end */
+#ifndef GSAN_LAUNCH_LAUNCH_H
+#define GSAN_LAUNCH_LAUNCH_H
+
+#include <limits.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "config/options.h"
+
+enum launch_option {
+#define OPTION(id, ...) LAUNCH_##id,
+#include "gsan-launch/options.def"
+#undef OPTION
+	LAUNCH_OPTIONS
+};
+extern const struct option_row launch_option_rows[LAUNCH_OPTIONS];
+
+#define LAUNCH_EXIT_USAGE 2       /* bad options, unusable report directory, no driver */
+#define LAUNCH_EXIT_START 1       /* the job could not start */
+#define LAUNCH_EXIT_NOT_FOUND 127 /* as a shell says it */
+
+struct launch_files {
+	char bin[PATH_MAX], preload[PATH_MAX], emulator[PATH_MAX], ptxas[PATH_MAX], ptxas_blackwell[PATH_MAX]; /* "" = none */
+};
+struct launch {
+	const struct option_value *option;
+	char **program;         /* argv of the ranks */
+	int first_rank, here;   /* this launcher's ranks: first_rank .. first_rank + here - 1 */
+	int size, local_rank;   /* local_rank: of first_rank */
+	int own;                /* the ranks are started here, nobody else named them */
+	int emulated;
+	char socket[108];       /* abstract name */
+	char report[PATH_MAX], cache[PATH_MAX];  /* cache "" = a temporary one */
+	char emu_job[PATH_MAX], rank_cache[PATH_MAX]; /* as the supervisor says */
+	int master_port;
+	struct launch_files files;
+};
+
+/* Each says what is wrong on stderr and returns an exit code, or 0. */
+int launch_adopt(struct launch *l);
+int launch_find_files(struct launch *l);
+int launch_find_program(const char *name);
+int launch_make_report(struct launch *l);
+int launch_find_device(struct launch *l);
+void launch_find_cache(struct launch *l);
+
+void launch_environment(const struct launch *l, int rank); /* in the rank's process, before exec */
+void launch_place(const struct launch *l, int rank);       /* there, too */
+int launch_ranks(struct launch *l);                        /* the exit status of this launcher */
+
+#endif

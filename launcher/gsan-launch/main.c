@@ -1,0 +1,147 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "gsan-launch/launch.h"
+#include "ipc/ipc.h"
+#include "supervisor/supervisor.h"
+
+#define MAIN_REAP_MS 1000
+
+const struct option_row launch_option_rows[LAUNCH_OPTIONS] = {
+#define OPTION(id, name, kind, value, low, high, initial, help) {name, kind, value, low, high, initial, help},
+#include "gsan-launch/options.def"
+#undef OPTION
+};
+
+static void main_help(void)
+{
+	struct text out = {0};
+	text_puts(&out, "usage: gsan-launch [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+			"Runs PROGRAM, unchanged, and reports data races in GPU global memory, across all its ranks.\n"
+			"Under mpirun, srun or torchrun: put it before the program.\n\n");
+	options_help(&out, launch_option_rows, LAUNCH_OPTIONS);
+	text_puts(&out, "\nExit status: the program's own if not 0; else C if something was found; else 0.\n");
+	fputs(out.data ? out.data : "", stdout);
+	text_free(&out);
+}
+
+/* torchrun starts a failed job again: a finding must not look like a failure to it. */
+static int main_exit_code(const struct option_value *option)
+{
+	const char *restarts = getenv("TORCHELASTIC_MAX_RESTARTS");
+	if (!option[LAUNCH_EXIT_CODE].given && restarts && strtol(restarts, NULL, 10) > 0)
+		return 0;
+	return (int)option[LAUNCH_EXIT_CODE].number;
+}
+
+/* The supervisor: a session of its own, no working directory, no descriptor but its listener: mpirun and shells wait
+ * until their pipes close, and a directory may be unmounted. */
+static void main_supervise(int listener, const struct launch *l) __attribute__((noreturn));
+static void main_supervise(int listener, const struct launch *l)
+{
+	const struct option_value *o = l->option;
+	struct supervisor_config config = {
+		.report = l->report, .cache = l->cache[0] ? l->cache : NULL, .size = (uint32_t)l->size,
+		.seed = (uint32_t)o[LAUNCH_SEED].number, .host_order_modelled = (int)o[LAUNCH_HOST_ORDER].number,
+		.timeout_ms = (int)o[LAUNCH_TIMEOUT].number * 1000, .wait_ms = (int)(o[LAUNCH_WAIT].number * 1000 % INT_MAX),
+		.exit_code = main_exit_code(o),
+	};
+	if (setsid() < 0 || chdir("/"))
+		_exit(1);
+	int kept = fcntl(listener, F_DUPFD_CLOEXEC, 3);
+	int null = open("/dev/null", O_RDWR);
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	if (kept > 3)
+		close_range(3, (unsigned)kept - 1, 0);
+	close_range((unsigned)kept + 1, ~0u, 0);
+	_exit(supervisor_run(kept, &config) ? 1 : 0);
+}
+
+/* The first launcher that gets the name makes the supervisor; the others find it. */
+static int main_start_supervisor(const struct launch *l, pid_t *supervisor)
+{
+	int listener = ipc_listen(l->socket);
+	if (listener == -EADDRINUSE)
+		return 0;
+	if (listener < 0) {
+		log_error("cannot open the job's socket: %s", strerror(-listener));
+		return LAUNCH_EXIT_START;
+	}
+	fflush(NULL);
+	pid_t child = fork();
+	if (child == 0)
+		main_supervise(listener, l);
+	close(listener);
+	if (child < 0) {
+		log_error("cannot start the supervisor: %s", strerror(errno));
+		return LAUNCH_EXIT_START;
+	}
+	*supervisor = child;
+	return 0;
+}
+
+/* It ends right after the verdict, but for the time that other ranks still run. */
+static void main_reap_supervisor(pid_t supervisor)
+{
+	for (int ms = 0; supervisor > 0 && ms < MAIN_REAP_MS && waitpid(supervisor, NULL, WNOHANG) == 0; ms += 2)
+		nanosleep(&(struct timespec){0, 2000000}, NULL);
+}
+
+static int main_prepare(struct launch *l)
+{
+	int rc = launch_adopt(l);
+	if (!rc)
+		rc = launch_find_program(l->program[0]);
+	if (!rc)
+		rc = launch_find_files(l);
+	if (!rc)
+		rc = launch_find_device(l);
+	if (!rc)
+		rc = launch_make_report(l);
+	if (!rc)
+		launch_find_cache(l);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	static struct launch l;
+	static struct option_value option[LAUNCH_OPTIONS];
+	char error[300];
+	int rest;
+	pid_t supervisor = 0;
+	log_set_program("gsan-launch");
+	if (options_parse(launch_option_rows, LAUNCH_OPTIONS, argc, argv, option, &rest, error, sizeof error)) {
+		log_error("%s", error);
+		return LAUNCH_EXIT_USAGE;
+	}
+	if (option[LAUNCH_HELP].given) {
+		main_help();
+		return 0;
+	}
+	if (option[LAUNCH_VERSION].given) {
+		puts("gsan-launch " GSAN_VERSION);
+		return 0;
+	}
+	if (rest == argc) {
+		log_error("no program given (see --help)");
+		return LAUNCH_EXIT_USAGE;
+	}
+	l.option = option;
+	l.program = argv + rest;
+	int rc = main_prepare(&l);
+	if (!rc)
+		rc = main_start_supervisor(&l, &supervisor);
+	if (!rc)
+		rc = launch_ranks(&l);
+	main_reap_supervisor(supervisor);
+	return rc;
+}

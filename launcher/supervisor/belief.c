@@ -1,0 +1,54 @@
+/* What the device cannot see may order two accesses: a kernel of a library that synchronises (BARRIER, from the table of
+ * models) or may (OPAQUE). Each participant lists such launches as events; here they are held against a pair of
+ * accesses, launch `a` of participant p first and launch `b` of participant q second, before anyone calls it a race. */
+#include "supervisor/state.h"
+
+static uint32_t belief_events(const struct job_rank *rank)
+{
+	uint32_t n = atomic_load_explicit(&rank->events, memory_order_acquire); /* pairs with the owner's release store */
+	return n < JOB_EVENTS ? n : JOB_EVENTS;
+}
+
+static int belief_lost(const struct job_rank *rank)
+{
+	return atomic_load_explicit(&rank->events_lost, memory_order_relaxed) != 0;
+}
+
+/* Something unknown ran after p's access and something unknown ran before q's: together they may be a handshake. */
+static int belief_opaque(const struct job_rank *p, uint32_t a, const struct job_rank *q, uint32_t b)
+{
+	int after = belief_lost(p), before = belief_lost(q);
+	for (uint32_t i = 0, n = belief_events(p); i < n && !after; i++)
+		after = p->event[i].kind == JOB_EVENT_OPAQUE && p->event[i].seq >= a;
+	for (uint32_t i = 0, n = belief_events(q); after && i < n && !before; i++)
+		before = q->event[i].kind == JOB_EVENT_OPAQUE && q->event[i].seq <= b;
+	return after && before;
+}
+
+/* All participants run the same barriers in the same order. p's first barrier after a is its k-th; q cannot have passed
+ * its own k-th before p reached that one. So q having k barriers before b means: a is before b. */
+static int belief_barrier(const struct job_rank *p, uint32_t a, const struct job_rank *q, uint32_t b)
+{
+	uint32_t k = 0, j = 0, n = belief_events(p);
+	int found = 0;
+	for (uint32_t i = 0; i < n && !found; i++)
+		if (p->event[i].kind == JOB_EVENT_BARRIER) {
+			k++;
+			found = p->event[i].seq > a;
+		}
+	n = belief_events(q);
+	for (uint32_t i = 0; i < n; i++)
+		j += q->event[i].kind == JOB_EVENT_BARRIER && q->event[i].seq < b;
+	return found && j >= k;
+}
+
+enum belief supervisor_believe(const struct job *job, const struct gsan_finding *f)
+{
+	const struct gsan_side *a = &f->first, *b = &f->second;
+	const struct job_rank *p = &job->rank[a->participant], *q = &job->rank[b->participant];
+	if (p == q && (a->stream == b->stream || a->seq == b->seq))
+		return BELIEF_RACE;
+	if (p != q && belief_barrier(p, a->seq, q, b->seq))
+		return BELIEF_ORDERED;
+	return belief_opaque(p, a->seq, q, b->seq) ? BELIEF_WITHHELD : BELIEF_RACE;
+}

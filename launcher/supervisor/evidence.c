@@ -1,0 +1,330 @@
+/* From the ranks' rings to a struct report: findings are taken out as they come, tied to the kernels and allocations of
+ * that moment, counted, and believed or not at the end, when all events are known. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "supervisor/state.h"
+
+static const struct kernel *evidence_kernel(const struct supervisor *s, uint32_t participant, uint32_t id)
+{
+	for (const struct kernel *k = s->kernels; k; k = k->next) /* newest first */
+		if (k->participant == participant && k->id == id)
+			return k;
+	return NULL;
+}
+
+static const struct allocation *evidence_allocation(const struct supervisor *s, uint64_t address)
+{
+	for (const struct allocation *a = s->allocations; a; a = a->next) /* newest first */
+		if (address >= a->base && address - a->base < a->size)
+			return a;
+	return NULL;
+}
+
+static int evidence_same_side(const struct gsan_side *a, const struct gsan_side *b)
+{
+	return a->seq == b->seq && a->kernel == b->kernel && a->participant == b->participant && a->stream == b->stream &&
+	       a->site == b->site && a->op == b->op;
+}
+
+static int evidence_same(const struct gsan_finding *a, const struct gsan_finding *b)
+{
+	return a->kind == b->kind && a->reason == b->reason && evidence_same_side(&a->first, &b->first) &&
+	       evidence_same_side(&a->second, &b->second);
+}
+
+static uint32_t evidence_bucket(const struct gsan_finding *f)
+{
+	const uint32_t word[] = {f->kind, f->first.seq, f->first.participant, f->first.site, f->second.seq,
+				 f->second.participant, f->second.site};
+	uint32_t hash = 2166136261u;
+	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+		hash = (hash ^ word[i]) * 16777619u;
+	return (hash >> 8) % CANDIDATE_BUCKETS;
+}
+
+/* Which of two equal findings stands for both: by content, so that the order of arrival does not show. */
+static int evidence_earlier(const struct gsan_finding *a, const struct gsan_finding *b)
+{
+	for (int i = 2; i >= 0; i--)
+		if (a->second.ctaid[i] != b->second.ctaid[i])
+			return a->second.ctaid[i] < b->second.ctaid[i];
+	if (a->first.cta != b->first.cta)
+		return a->first.cta < b->first.cta;
+	return a->address < b->address;
+}
+
+static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
+{
+	struct candidate **bucket = &s->bucket[evidence_bucket(f)], *c;
+	if (f->first.participant >= GSAN_PARTICIPANTS || f->second.participant >= GSAN_PARTICIPANTS)
+		return; /* the ring is the program's memory too: it may have been scribbled on */
+	for (c = *bucket; c; c = c->next)
+		if (evidence_same(&c->finding, f) &&
+		    c->kernel[0] == evidence_kernel(s, f->first.participant, f->first.kernel) &&
+		    c->kernel[1] == evidence_kernel(s, f->second.participant, f->second.kernel))
+			break;
+	if (c) {
+		c->count++;
+		if (!evidence_earlier(f, &c->finding))
+			return;
+	} else {
+		c = s->candidates < CANDIDATES_MAX ? calloc(1, sizeof *c) : NULL;
+		if (!c) {
+			s->candidates_lost++;
+			return;
+		}
+		c->count = 1;
+		c->next = *bucket;
+		*bucket = c;
+		s->candidates++;
+	}
+	c->finding = *f;
+	c->kernel[0] = evidence_kernel(s, f->first.participant, f->first.kernel);
+	c->kernel[1] = evidence_kernel(s, f->second.participant, f->second.kernel);
+	c->flag[0] = evidence_kernel(s, f->first.participant, f->flag_kernel[0]);
+	c->flag[1] = evidence_kernel(s, f->second.participant, f->flag_kernel[1]);
+	c->allocation = evidence_allocation(s, f->address);
+}
+
+static void evidence_drain_ring(struct supervisor *s, struct gsan_ring *ring, int last)
+{
+	uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE), tail = ring->tail;
+	if (head - tail > GSAN_RING_SLOTS) /* scribbled on */
+		tail = head > GSAN_RING_SLOTS ? head - GSAN_RING_SLOTS : 0;
+	for (; tail != head; tail++) {
+		struct gsan_finding *slot = &ring->slot[tail % GSAN_RING_SLOTS], copy;
+		/* acquire: pairs with the device's st.release of `ready`, which is 32 bits of the ticket + 1 */
+		int ready = __atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) == (uint32_t)(tail + 1);
+		if (!ready && !last)
+			break;
+		if (!ready)
+			continue; /* its kernel died while it wrote */
+		copy = *slot;
+		evidence_add(s, &copy);
+	}
+	__atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE); /* pairs with the producer's look for room */
+}
+
+void supervisor_drain(struct supervisor *s, int last)
+{
+	for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++)
+		if (atomic_load_explicit(&s->job->rank[p].state, memory_order_acquire) != JOB_FREE)
+			evidence_drain_ring(s, &s->job->rank[p].ring, last);
+}
+
+int supervisor_rank_of(const struct supervisor *s, uint32_t participant)
+{
+	int rank = atomic_load_explicit(&s->job->rank[participant].rank, memory_order_relaxed);
+	if (rank >= 0 && rank < (int)s->config.size)
+		return rank;
+	return participant < s->config.size ? (int)participant : 0;
+}
+
+/* Participants on one GPU share a number, whoever came first. */
+static int evidence_gpu(const struct supervisor *s, uint32_t participant)
+{
+	const struct job_rank *mine = &s->job->rank[participant];
+	for (uint32_t p = 0; mine->gpu_bus[0] && p < participant; p++)
+		if (!strncmp(s->job->rank[p].gpu_bus, mine->gpu_bus, sizeof mine->gpu_bus))
+			return (int)p;
+	return (int)participant;
+}
+
+static const char *evidence_dash(const char *text) { return text && strcmp(text, "-") ? text : NULL; }
+
+/* What a record alone tells of an operation, when its kernel's sites are unknown or it came from the host. */
+static void evidence_op(struct report_side *side, uint8_t op)
+{
+	static const char *const weak[] = {[GSAN_OP_LD] = "ld", [GSAN_OP_ST] = "st", [GSAN_OP_LD_NC] = "ld.nc",
+					   [GSAN_OP_RANGE_LD] = "memcpy", [GSAN_OP_RANGE_ST] = "memcpy",
+					   [GSAN_OP_ASYNC_LD] = "cp.async", [GSAN_OP_ASYNC_ST] = "cp.async"};
+	static const char *const scope[] = {"cta", "cluster", "gpu", "sys"};
+	side->semantics = "weak";
+	if (op >= GSAN_OP_STRONG_LD) {
+		side->op = op >= GSAN_OP_RMW ? "atom" : op >= GSAN_OP_STRONG_ST ? "st" : "ld";
+		side->semantics = "strong";
+		side->scope = scope[op & 3];
+	} else {
+		side->op = op < sizeof weak / sizeof *weak && weak[op] ? weak[op] : "access";
+	}
+}
+
+static void evidence_side(const struct supervisor *s, struct report_side *side, const struct gsan_side *from,
+			  const struct kernel *kernel, char *unnamed, size_t size)
+{
+	const struct ptx_site *site = kernel ? ptx_info_site(&kernel->info, from->site) : NULL;
+	snprintf(unnamed, size, "#%u", from->kernel);
+	*side = (struct report_side){.rank = supervisor_rank_of(s, from->participant),
+				     .gpu = evidence_gpu(s, from->participant), .launch = from->seq,
+				     .kernel = kernel ? kernel->info.kernel : unnamed, .bytes = site ? site->bytes : 0};
+	memcpy(side->grid, from->grid, sizeof side->grid);
+	memcpy(side->cta, from->ctaid, sizeof side->cta);
+	side->cta_known = from->ctaid[0] != ~0u;
+	if (!side->cta_known && from->grid[0] == 1 && from->grid[1] == 1 && from->grid[2] == 1) {
+		side->cta_known = 1;
+		memset(side->cta, 0, sizeof side->cta);
+	}
+	evidence_op(side, from->op);
+	if (!site)
+		return;
+	side->at = (struct report_place){evidence_dash(site->file), site->line, site->column};
+	side->function = evidence_dash(site->function);
+	side->inlined_at = evidence_dash(site->inlined_at);
+	side->op = site->op;
+	side->semantics = evidence_dash(site->semantics);
+	side->scope = evidence_dash(site->scope);
+	if (!side->at.file) { /* no line information: the place in the PTX is better than none */
+		side->at.file = evidence_dash(kernel->info.source);
+		side->at.column = 0;
+	}
+}
+
+static struct report_flag evidence_flag(const struct kernel *kernel, uint16_t id)
+{
+	const struct ptx_site *site = kernel && id != 0xffff ? ptx_info_site(&kernel->info, id) : NULL;
+	if (!site)
+		return (struct report_flag){0};
+	return (struct report_flag){{evidence_dash(site->file), site->line, site->column}, evidence_dash(site->scope)};
+}
+
+static int evidence_finding(const struct supervisor *s, struct report *r, const struct candidate *c)
+{
+	const struct gsan_finding *from = &c->finding;
+	struct report_finding f = {.kind = from->kind, .reason = from->reason, .count = c->count};
+	char unnamed[2][16];
+	evidence_side(s, &f.first, &from->first, c->kernel[0], unnamed[0], sizeof unnamed[0]);
+	evidence_side(s, &f.second, &from->second, c->kernel[1], unnamed[1], sizeof unnamed[1]);
+	if (!f.second.bytes)
+		f.second.bytes = from->bytes;
+	f.flag_write = evidence_flag(c->flag[0], from->flag_write_site);
+	f.flag_read = evidence_flag(c->flag[1], from->flag_read_site);
+	if (c->allocation)
+		f.allocation = (struct report_allocation){supervisor_rank_of(s, c->allocation->participant),
+							  c->allocation->base, c->allocation->size,
+							  from->address - c->allocation->base, c->allocation->label};
+	return report_add_finding(r, &f);
+}
+
+static int evidence_findings(const struct supervisor *s, struct report *r)
+{
+	for (uint32_t i = 0; i < CANDIDATE_BUCKETS; i++)
+		for (const struct candidate *c = s->bucket[i]; c; c = c->next) {
+			struct report_rank *second = &r->rank[supervisor_rank_of(s, c->finding.second.participant)];
+			switch (supervisor_believe(s->job, &c->finding)) {
+			case BELIEF_RACE:
+				if (evidence_finding(s, r, c))
+					return -ENOMEM;
+				break;
+			case BELIEF_ORDERED:
+				r->ordered_late += c->count;
+				second->ordered_late += c->count;
+				break;
+			case BELIEF_WITHHELD:
+				r->withheld += c->count;
+				second->withheld += c->count;
+				break;
+			}
+		}
+	return 0;
+}
+
+static void evidence_add_numbers(struct report_rank *to, const struct report_rank *from)
+{
+	to->launches_checked += from->launches_checked;
+	to->launches_unchecked += from->launches_unchecked;
+	to->memory_bytes += from->memory_bytes;
+	to->shadow_bytes += from->shadow_bytes;
+	for (int i = 0; i < GSAN_N_COUNTERS; i++)
+		to->counter[i] += from->counter[i];
+}
+
+static void evidence_numbers(const struct job_rank *from, struct report_rank *to)
+{
+	to->launches_checked = atomic_load_explicit(&from->launches_checked, memory_order_relaxed);
+	to->launches_unchecked = atomic_load_explicit(&from->launches_unchecked, memory_order_relaxed);
+	to->memory_bytes = atomic_load_explicit(&from->memory_bytes, memory_order_relaxed);
+	to->shadow_bytes = atomic_load_explicit(&from->shadow_bytes, memory_order_relaxed);
+	for (int i = 0; i < GSAN_N_COUNTERS; i++)
+		to->counter[i] = atomic_load_explicit(&from->counter[i], memory_order_relaxed);
+	to->counter[GSAN_N_DROPPED] += from->ring.dropped;
+}
+
+void supervisor_participant_leave(struct supervisor *s, uint32_t participant)
+{
+	struct job_rank *rank = &s->job->rank[participant];
+	evidence_drain_ring(s, &rank->ring, 1);
+	atomic_store_explicit(&rank->state, JOB_LEFT, memory_order_release);
+	broker_leave(s->broker, participant);
+}
+
+static void evidence_rank_end(const struct supervisor *s, struct report *r)
+{
+	for (uint32_t i = 0; i < r->ranks; i++) {
+		const struct member *m = &s->member[i];
+		struct report_rank *one = &r->rank[i];
+		one->gpu = -1;
+		switch (m->state) {
+		case MEMBER_ABSENT: one->end = REPORT_MISSING; break;
+		case MEMBER_HERE:
+		case MEMBER_RUNNING: one->end = REPORT_RUNNING; break;
+		case MEMBER_LOST: one->end = REPORT_LOST; break;
+		case MEMBER_DONE:
+			one->end = WIFSIGNALED(m->status) ? REPORT_SIGNALLED : REPORT_EXITED;
+			one->status = WIFSIGNALED(m->status) ? WTERMSIG(m->status) : WEXITSTATUS(m->status);
+			break;
+		}
+	}
+}
+
+static void evidence_participants(const struct supervisor *s, struct report *r)
+{
+	for (uint32_t p = GSAN_PARTICIPANTS; p-- > 0;) { /* downwards: a rank's first GPU is the one it is shown with */
+		const struct job_rank *from = &s->job->rank[p];
+		struct report_rank now = {0}, *to = &r->rank[supervisor_rank_of(s, p)];
+		char text[65] = "";
+		if (atomic_load_explicit(&from->state, memory_order_acquire) == JOB_FREE)
+			continue;
+		evidence_numbers(from, &now);
+		evidence_add_numbers(to, &now);
+		evidence_add_numbers(to, &s->past[p]);
+		to->gpu = evidence_gpu(s, p);
+		memcpy(text, from->gpu_name, sizeof from->gpu_name);
+		to->gpu_name = report_copy(r, text);
+		memset(text, 0, sizeof text);
+		memcpy(text, from->gpu_bus, sizeof from->gpu_bus);
+		to->gpu_bus = report_copy(r, text);
+	}
+	if (r->ranks)
+		r->rank[0].counter[GSAN_N_DROPPED] += s->candidates_lost;
+}
+
+static int evidence_coverage(const struct supervisor *s, struct report *r)
+{
+	for (uint32_t i = 0; i < s->notes.notes; i++)
+		if (report_add_note(r, &s->notes.note[i]))
+			return -ENOMEM;
+	for (const struct kernel *k = s->kernels; k; k = k->next)
+		for (uint32_t i = 0; i < k->info.lefts; i++) {
+			const struct ptx_left *from = &k->info.left[i];
+			struct report_left left = {{evidence_dash(from->file), from->line, 0}, from->opcode, from->reason,
+						   1u << supervisor_rank_of(s, k->participant)};
+			if (report_add_left(r, &left))
+				return -ENOMEM;
+		}
+	return 0;
+}
+
+int supervisor_report(struct supervisor *s, struct report *r)
+{
+	*r = (struct report){.ranks = s->config.size};
+	evidence_rank_end(s, r);
+	evidence_participants(s, r);
+	int rc = evidence_findings(s, r);
+	if (!rc)
+		rc = evidence_coverage(s, r);
+	return rc ? rc : report_finish(r);
+}

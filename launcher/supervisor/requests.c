@@ -1,0 +1,326 @@
+/* One function per message type; the table at the end is the protocol. Each gets the message and the descriptor that
+ * came with it (which it takes when it sets *fd to -1), turns *msg into the reply and may put a descriptor into
+ * reply_fd. Returns 0, or the -errno that the reply carries. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "supervisor/state.h"
+
+struct request {
+	struct ipc_msg msg;
+	int connection;
+	int fd;              /* came with it; closed afterwards unless taken */
+	int reply_fd;        /* goes with the reply */
+	int reply_fd_owned;  /* and is closed then */
+	int later;           /* no reply now */
+};
+
+/* The participant that a message speaks of: its own number if the connection joined as that, else the only one. */
+static int request_participant(const struct supervisor *s, struct request *q, uint32_t *participant)
+{
+	uint32_t mine = s->connection[q->connection].participants;
+	int32_t named = q->msg.participant;
+	if (named >= 0 && named < (int32_t)GSAN_PARTICIPANTS && (mine >> named & 1)) {
+		*participant = (uint32_t)named;
+		return 0;
+	}
+	if (!mine || (mine & (mine - 1)))
+		return -EINVAL;
+	*participant = (uint32_t)__builtin_ctz(mine);
+	return 0;
+}
+
+static void request_text(const struct request *q, char *text, size_t size)
+{
+	size_t n = q->msg.length < size - 1 ? q->msg.length : size - 1;
+	memcpy(text, q->msg.text, n);
+	text[n] = 0;
+}
+
+/* ---- launchers ---- */
+
+static int request_launcher(struct supervisor *s, struct request *q)
+{
+	int rank = q->msg.rank;
+	if (rank < 0 || rank >= (int)s->config.size || q->msg.size_ranks != (int32_t)s->config.size) {
+		ipc_text(&q->msg, "rank %d of %d does not fit into a job of %u ranks", rank, q->msg.size_ranks, s->config.size);
+		return -EINVAL;
+	}
+	struct member *m = &s->member[rank];
+	if (m->state != MEMBER_ABSENT) {
+		ipc_text(&q->msg, "rank %d is there already: two programs under one job id?", rank);
+		return -EEXIST;
+	}
+	m->state = MEMBER_HERE;
+	m->connection = q->connection;
+	s->connection[q->connection].rank = rank;
+	q->later = 1; /* when all are here, or time is up */
+	return 0;
+}
+
+static int request_member(struct supervisor *s, struct request *q, struct member **member)
+{
+	int rank = s->connection[q->connection].rank;
+	if (rank < 0)
+		return -EINVAL;
+	*member = &s->member[rank];
+	return 0;
+}
+
+static int request_started(struct supervisor *s, struct request *q)
+{
+	struct member *m;
+	if (request_member(s, q, &m))
+		return -EINVAL;
+	m->pid = q->msg.pid;
+	m->own_group = q->msg.base == 1;
+	return 0;
+}
+
+static int request_wait(struct supervisor *s, struct request *q)
+{
+	struct member *m;
+	if (request_member(s, q, &m))
+		return -EINVAL;
+	m->state = MEMBER_DONE;
+	m->status = q->msg.status;
+	m->waits = 1;
+	q->later = 1; /* the verdict is the reply */
+	return 0;
+}
+
+/* ---- rank processes ---- */
+
+static uint32_t request_state(const struct supervisor *s, uint32_t p)
+{
+	return atomic_load_explicit(&s->job->rank[p].state, memory_order_relaxed);
+}
+
+/* A rank's first GPU takes the rank's number, so that numbers do not depend on who starts first. Further processes and
+ * GPUs take what no rank will ask for, and only then what an earlier process left. */
+static int request_slot(const struct supervisor *s, int rank, uint32_t *slot)
+{
+	uint32_t limit = s->job->participants, size = s->config.size;
+	if (rank >= 0 && rank < (int)size && request_state(s, (uint32_t)rank) == JOB_FREE) {
+		*slot = (uint32_t)rank;
+		return 0;
+	}
+	static const uint32_t wanted[] = {JOB_FREE, JOB_LEFT};
+	for (size_t i = 0; i < 2; i++)
+		for (uint32_t p = 0; p < limit; p++) {
+			int reserved = p < size && (int)p != rank && !(rank < 0 && size == 1);
+			if (!reserved && request_state(s, p) == wanted[i]) {
+				*slot = p;
+				return 0;
+			}
+		}
+	return -ENOSPC;
+}
+
+/* The slot's last owner is gone, its numbers are kept; its kernels' ids mean nothing to the next owner. */
+static void request_slot_clear(struct supervisor *s, uint32_t p)
+{
+	struct job_rank *rank = &s->job->rank[p];
+	struct report_rank *past = &s->past[p];
+	past->launches_checked += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed);
+	past->launches_unchecked += atomic_load_explicit(&rank->launches_unchecked, memory_order_relaxed);
+	for (int i = 0; i < GSAN_N_COUNTERS; i++)
+		past->counter[i] += atomic_load_explicit(&rank->counter[i], memory_order_relaxed);
+	past->counter[GSAN_N_DROPPED] += rank->ring.dropped;
+	memset(rank, 0, sizeof *rank);
+	for (struct kernel *k = s->kernels; k; k = k->next)
+		if (k->participant == p)
+			k->id = 0; /* ids count from 1: candidates keep it, nobody finds it again */
+}
+
+static int request_join(struct supervisor *s, struct request *q)
+{
+	uint32_t p;
+	if (request_slot(s, q->msg.rank, &p)) {
+		ipc_text(&q->msg, "no participant left: the job has %u (processes x GPUs)", s->job->participants);
+		return -ENOSPC;
+	}
+	struct job_rank *rank = &s->job->rank[p];
+	if (request_state(s, p) == JOB_LEFT)
+		request_slot_clear(s, p);
+	request_text(q, rank->gpu_bus, sizeof rank->gpu_bus);
+	rank->gpu = p;
+	for (uint32_t other = 0; rank->gpu_bus[0] && other < s->job->participants; other++)
+		if (other != p && request_state(s, other) != JOB_FREE &&
+		    !strcmp(s->job->rank[other].gpu_bus, rank->gpu_bus))
+			rank->gpu = s->job->rank[other].gpu;
+	atomic_store_explicit(&rank->rank, q->msg.rank, memory_order_relaxed);
+	atomic_store_explicit(&rank->pid, q->msg.pid, memory_order_relaxed);
+	atomic_store_explicit(&rank->state, JOB_JOINED, memory_order_release);
+	s->connection[q->connection].participants |= 1u << p;
+	q->msg.participant = (int32_t)p;
+	q->reply_fd = s->job_fd;
+	return 0;
+}
+
+static int request_rank(struct supervisor *s, struct request *q)
+{
+	uint32_t p;
+	if (request_participant(s, q, &p))
+		return -EINVAL;
+	atomic_store_explicit(&s->job->rank[p].rank, q->msg.rank, memory_order_relaxed);
+	return 0;
+}
+
+static int request_range(const struct supervisor *s, struct request *q, struct broker_range *range)
+{
+	*range = (struct broker_range){q->msg.space, 0, q->msg.alloc, q->msg.base, q->msg.size};
+	return request_participant(s, q, &range->participant);
+}
+
+static int request_put(struct supervisor *s, struct request *q)
+{
+	struct broker_range range;
+	if (request_range(s, q, &range) || q->fd < 0)
+		return -EINVAL;
+	int fd = q->fd;
+	q->fd = -1;
+	return broker_put(s->broker, &range, fd);
+}
+
+static void request_found(struct request *q, const struct broker_range *found)
+{
+	q->msg.space = found->space;
+	q->msg.participant = (int32_t)found->participant;
+	q->msg.alloc = found->alloc;
+	q->msg.base = found->base;
+	q->msg.size = found->size;
+}
+
+static int request_get(struct supervisor *s, struct request *q)
+{
+	struct broker_range want = {.space = q->msg.space, .base = q->msg.base, .size = q->msg.size}, found;
+	int rc = broker_get(s->broker, &want, &q->msg.cursor, &found, &q->reply_fd);
+	if (!rc)
+		request_found(q, &found);
+	return rc;
+}
+
+static int request_export(struct supervisor *s, struct request *q)
+{
+	struct broker_range range;
+	if (request_range(s, q, &range) || q->fd < 0)
+		return -EINVAL;
+	int fd = q->fd;
+	q->fd = -1;
+	q->reply_fd_owned = 1;
+	return broker_export(s->broker, &range, fd, &q->reply_fd);
+}
+
+static int request_import(struct supervisor *s, struct request *q)
+{
+	struct broker_range found;
+	if (q->fd < 0)
+		return -EINVAL;
+	int rc = broker_import(s->broker, q->fd, &found, &q->reply_fd);
+	if (!rc)
+		request_found(q, &found);
+	return rc;
+}
+
+/* Nothing to do for the token: it lives by its copies. The entry in the list of allocations stays too, because a
+ * finding may come in after its memory was freed. */
+static int request_freed(struct supervisor *s, struct request *q)
+{
+	uint32_t p;
+	return request_participant(s, q, &p);
+}
+
+static int request_kernel(struct supervisor *s, struct request *q)
+{
+	uint32_t p;
+	struct stat st;
+	if (request_participant(s, q, &p) || q->fd < 0 || fstat(q->fd, &st) || st.st_size <= 0)
+		return -EINVAL;
+	struct kernel *k = calloc(1, sizeof *k);
+	void *text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, q->fd, 0);
+	int rc = !k || text == MAP_FAILED ? -ENOMEM : ptx_info_parse(text, (uint64_t)st.st_size, &k->info);
+	if (text != MAP_FAILED)
+		munmap(text, (size_t)st.st_size);
+	if (rc) {
+		free(k);
+		return rc;
+	}
+	k->participant = p;
+	k->id = q->msg.kernel;
+	k->next = s->kernels;
+	s->kernels = k;
+	return 0;
+}
+
+static int request_alloc(struct supervisor *s, struct request *q)
+{
+	uint32_t p;
+	if (request_participant(s, q, &p))
+		return -EINVAL;
+	struct allocation *a = calloc(1, sizeof *a);
+	if (!a)
+		return -ENOMEM;
+	*a = (struct allocation){p, q->msg.alloc, q->msg.base, q->msg.size, NULL, s->allocations};
+	if (q->msg.length)
+		a->label = strndup(q->msg.text, q->msg.length);
+	s->allocations = a;
+	return 0;
+}
+
+static int request_note(struct supervisor *s, struct request *q)
+{
+	uint32_t p;
+	char text[sizeof q->msg.text + 1], *save = text, *field[3];
+	request_text(q, text, sizeof text);
+	if (request_participant(s, q, &p))
+		return -EINVAL;
+	for (int i = 0; i < 3; i++)
+		field[i] = i < 2 ? strsep(&save, "\t") : save;
+	if (!field[1])
+		return -EINVAL;
+	struct report_note note = {field[0], field[1], field[2] ? field[2] : "", 1u << supervisor_rank_of(s, p)};
+	return report_add_note(&s->notes, &note);
+}
+
+static int (*const request_table[IPC_TYPES])(struct supervisor *s, struct request *q) = {
+	[IPC_LAUNCHER] = request_launcher, [IPC_STARTED] = request_started, [IPC_WAIT] = request_wait,
+	[IPC_JOIN] = request_join, [IPC_RANK] = request_rank, [IPC_PUT] = request_put, [IPC_GET] = request_get,
+	[IPC_EXPORT] = request_export, [IPC_IMPORT] = request_import, [IPC_FREED] = request_freed,
+	[IPC_KERNEL] = request_kernel, [IPC_ALLOC] = request_alloc, [IPC_NOTE] = request_note,
+};
+
+void supervisor_reply_error(struct supervisor *s, int connection, int error, const char *text)
+{
+	struct ipc_msg msg = {.type = IPC_ERROR, .error = error};
+	ipc_text(&msg, "%s", text);
+	ipc_send(s->connection[connection].fd, &msg, -1); /* whoever does not listen is about to be closed */
+}
+
+int supervisor_answer(struct supervisor *s, int connection)
+{
+	struct request q = {.connection = connection, .fd = -1, .reply_fd = -1};
+	int socket = s->connection[connection].fd;
+	int rc = ipc_recv(socket, &q.msg, &q.fd);
+	if (rc)
+		return rc;
+	uint32_t type = q.msg.type;
+	int error = type < IPC_TYPES && request_table[type] ? request_table[type](s, &q) : -ENOSYS;
+	if (!q.later) {
+		if (!error || !(type == IPC_LAUNCHER || type == IPC_JOIN))
+			q.msg.length = 0;
+		q.msg.type = error ? IPC_ERROR : IPC_OK;
+		q.msg.error = error;
+		rc = ipc_send(socket, &q.msg, error ? -1 : q.reply_fd);
+	}
+	if (q.reply_fd_owned && q.reply_fd >= 0)
+		close(q.reply_fd);
+	if (q.fd >= 0)
+		close(q.fd);
+	return rc;
+}

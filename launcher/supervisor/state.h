@@ -1,0 +1,74 @@
+/* supervisor: what its parts share. members: the launchers, one per rank. connections: launchers and rank processes.
+ * A participant (job.h) belongs to the connection that joined it. */
+#ifndef GSAN_SUPERVISOR_STATE_H
+#define GSAN_SUPERVISOR_STATE_H
+
+#include <sys/types.h>
+
+#include "ipc/broker.h"
+#include "ipc/ipc.h"
+#include "ipc/job.h"
+#include "ptx/info.h"
+#include "report/report.h"
+#include "supervisor/supervisor.h"
+
+enum member_state { MEMBER_ABSENT, MEMBER_HERE, MEMBER_RUNNING, MEMBER_DONE, MEMBER_LOST };
+struct member {
+	enum member_state state;
+	int connection;     /* index, or -1 */
+	int waits;          /* it asked for the verdict and has none yet */
+	int status;         /* wait status, when DONE */
+	pid_t pid;          /* of the rank's process */
+	int own_group;
+};
+struct connection { int fd, rank; uint32_t participants; }; /* rank: a launcher's, else -1; fd -1: free */
+
+struct kernel { uint32_t participant, id; struct ptx_info info; struct kernel *next; };
+struct allocation { uint32_t participant, id; uint64_t base, size; char *label; struct allocation *next; };
+
+/* One way in which two places met: findings that differ in CTA and address only are counted. */
+struct candidate {
+	struct gsan_finding finding;
+	uint64_t count;
+	const struct kernel *kernel[2], *flag[2]; /* as they were when it was found: NULL = never told */
+	const struct allocation *allocation;
+	struct candidate *next;
+};
+#define CANDIDATE_BUCKETS 4096u
+#define CANDIDATES_MAX (1u << 18)
+
+struct supervisor {
+	struct supervisor_config config;
+	int listener, job_fd, emu_fd, port;
+	char cache[4096];
+	int cache_owned;            /* made for this job, removed with it */
+	struct job *job;
+	struct broker *broker;
+	struct member member[REPORT_RANKS_MAX];
+	struct connection *connection;
+	size_t connections;
+	struct kernel *kernels;
+	struct allocation *allocations;
+	struct candidate *bucket[CANDIDATE_BUCKETS];
+	uint32_t candidates;
+	uint64_t candidates_lost;
+	struct report_rank past[GSAN_PARTICIPANTS]; /* numbers of processes that left a participant to another */
+	struct report notes;                        /* coverage notes as they come in */
+	struct text failure;                        /* why the job failed, for every launcher */
+};
+
+/* requests.c: answers one message; the connection is closed by the caller if it returns an error. */
+int supervisor_answer(struct supervisor *s, int connection);
+void supervisor_reply_error(struct supervisor *s, int connection, int error, const char *text);
+void supervisor_participant_leave(struct supervisor *s, uint32_t participant);
+
+/* evidence.c */
+void supervisor_drain(struct supervisor *s, int last); /* rings → candidates; last: skip what was never finished */
+int supervisor_report(struct supervisor *s, struct report *r); /* candidates that are believed, ranks, coverage */
+int supervisor_rank_of(const struct supervisor *s, uint32_t participant);
+
+/* belief.c */
+enum belief { BELIEF_RACE, BELIEF_ORDERED, BELIEF_WITHHELD };
+enum belief supervisor_believe(const struct job *job, const struct gsan_finding *finding);
+
+#endif

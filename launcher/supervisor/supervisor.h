@@ -1,0 +1,23 @@
+/* supervisor: the one process per job that outlives ranks and launchers. It holds the memory that the ranks share, passes
+ * their handles on (ipc/broker.h), takes findings out of the ranks' rings, and writes the reports whatever happened.
+ * It runs in a session of its own, with one poll() loop and no thread, and it never touches CUDA. */
+#ifndef GSAN_SUPERVISOR_SUPERVISOR_H
+#define GSAN_SUPERVISOR_SUPERVISOR_H
+
+#include <stdint.h>
+
+struct supervisor_config {
+	const char *report;      /* directory, exists */
+	const char *cache;       /* directory for the ranks' compile caches, or NULL: a temporary one */
+	uint32_t size;           /* ranks of the job */
+	uint32_t seed;
+	int host_order_modelled;
+	int timeout_ms;          /* for the launchers to meet, and for the others once a rank failed */
+	int wait_ms;             /* for the others once a rank ended well */
+	int exit_code;           /* of a job that found something and did not fail otherwise */
+};
+
+/* Serves the job on `listener` until all launchers are gone or served. Returns 0 or -errno (nothing served). */
+int supervisor_run(int listener, const struct supervisor_config *config);
+
+#endif
