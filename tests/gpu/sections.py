@@ -1,0 +1,238 @@
+"""The sections of tests/gpu/run. Each is a function that yields rows (case, expected, got, repeats); a row whose `got`
+is not its `expected` fails the section. Run through tests/gpu/run, which sets the environment."""
+import datetime
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
+import expect  # noqa: E402
+
+BUILD, OUT = os.environ["GSAN_BUILD"], os.environ["OUT"]
+LAUNCH = os.path.join(BUILD, "bin", "gsan-launch")
+EXAMPLES = os.path.join(ROOT, "examples")
+PYTHON = sys.executable
+FOUND, LIMIT = 66, 150
+BROKEN = {"relaxed": ["--order", "relaxed"], "gpu": ["--scope", "gpu"], "before": ["--flag", "before"]}
+MESSAGE_SITES = ("payload-store", "payload-load")
+
+
+def example(name):
+    return os.path.join(EXAMPLES, name + ".py")
+
+
+class Result:
+    def __init__(self, status, out, err, report, seconds):
+        self.status, self.out, self.err, self.report, self.seconds = status, out, err, report, seconds
+
+
+def run(command, environment=None):
+    """One job with a time limit, hung ones killed with all they started; status None: it hung."""
+    report = tempfile.mkdtemp(prefix="gpu-report-")
+    command = [part.replace("{report}", report) for part in command]
+    start = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+                               env={**os.environ, **(environment or {})}, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=LIMIT)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 15)
+        time.sleep(2)
+        try:
+            os.killpg(process.pid, 9)
+        except ProcessLookupError:
+            pass
+        out, err = process.communicate()
+        status = None
+    return Result(status, out, err, report, time.monotonic() - start)
+
+
+def gsan(ranks=1):
+    return [LAUNCH, *(["-n", str(ranks)] if ranks > 1 else []), "--device", "cuda", "--report", "{report}"]
+
+
+def mpirun(*program):
+    return ["mpirun", "-np", "2", "--bind-to", "none", *gsan(), *program]
+
+
+def torchrun(*program):
+    return [PYTHON, "-m", "torch.distributed.run", "--standalone", "--no-python", "--nproc-per-node", "2", *gsan(), *program]
+
+
+def launched(*program):
+    return [*gsan(2), *program]
+
+
+def judge(result, racy, ranks):
+    """What a job turned out to be, in one word or in the words of what was wrong. racy: (source, sites, ranks) or None."""
+    if result.status is None:
+        return "hang"
+    try:
+        summary = expect.read(result.report, ranks)
+        if racy:
+            expect.race(summary, *racy)
+            return "found" if result.status else "found, but status 0"
+        expect.clean(summary)
+        return "clean" if result.status == 0 else f"clean, but status {result.status}"
+    except (expect.Unexpected, OSError, KeyError, ValueError) as error:
+        return f"status {result.status}: {error}"
+
+
+def outcome(results, racy, ranks):
+    """One word for repeats that agree."""
+    said = sorted({judge(result, racy, ranks) for result in results})
+    for result in results:
+        if judge(result, racy, ranks) not in ("found", "clean"):
+            sys.stderr.write(f"---- stdout\n{result.out[-3000:]}\n---- stderr\n{result.err[-6000:]}\n")
+            break
+    return "; ".join(said)
+
+
+def digests(text):
+    return sorted(line for line in text.splitlines() if line.startswith("result "))
+
+
+# ---- sections ---------------------------------------------------------------------------------------------------
+def smoke():
+    """One GPU: stock kernels give equal results plain and checked; the one-GPU examples."""
+    program = [PYTHON, os.path.join(ROOT, "tests", "gpu", "kernels.py")]
+    plain, checked = run(program), run([*gsan(), *program])
+    same = plain.status == 0 and digests(plain.out) and digests(plain.out) == digests(checked.out)
+    yield "kernels: results", "equal", "equal" if same else f"{plain.out}{plain.err} / {checked.out}{checked.err[-2000:]}", 1
+    yield "kernels: races", "clean", outcome([checked], None, 1), 1
+    pairs = {"counter_lock": (["--order", "relaxed"], ("counter-load", "counter-store")),
+             "neighbours": (["--layout", "overlapping"], ("element-store", "element-store"))}
+    for name, (broken, sites) in pairs.items():
+        source = example(name)
+        for form, options, racy in (("correct", [], None), ("racy", broken, (source, sites, (0, 0)))):
+            results = [run([*gsan(), PYTHON, source, "--iterations", "5", *options]) for _ in range(2)]
+            yield f"{name}: {form}", "found" if racy else "clean", outcome(results, racy, 1), len(results)
+
+
+def peers(launcher):
+    """Two GPUs: each form of the message, twenty messages in one process, two fresh starts."""
+    source = example("message_passing")
+    plain = run(["mpirun", "-np", "2", "--bind-to", "none", "sh", "-c",
+                 "export RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=2 LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK "
+                 f"MASTER_ADDR=127.0.0.1 MASTER_PORT=29511; exec {PYTHON} {source} --iterations 20"])
+    yield "message_passing: plain", "0", str(plain.status), 1
+    for via in ("atomic", "asm"):
+        for form, options in {"correct": [], **BROKEN}.items():
+            racy = (source, MESSAGE_SITES, (0, 1)) if options else None
+            program = [PYTHON, source, "--iterations", "20", "--via", via, *options]
+            results = [run(launcher(*program)) for _ in range(2)]
+            yield f"message_passing: {form}, {via}", "found" if racy else "clean", outcome(results, racy, 2), 2
+            if not racy:
+                words = [line for line in plain.out.splitlines() if "messages" in line]
+                same = all(words and words == [line for line in r.out.splitlines() if "messages" in line] for r in results)
+                yield f"message_passing: {form}, {via}, results", "equal", "equal" if same else results[0].out, 2
+
+
+def peers_mpirun():
+    yield from peers(mpirun)
+
+
+def peers_torchrun():
+    yield from peers(torchrun)
+
+
+def triton39():
+    """Two GPUs with the Triton that scripts/gpu-pack --triton made small, before the machine's own on the path."""
+    place = os.path.join(tempfile.gettempdir(), "triton39")
+    shutil.rmtree(place, ignore_errors=True)
+    os.makedirs(place)
+    subprocess.run(["tar", "-xJf", os.path.join(ROOT, ".gpu", "triton39.tar.xz"), "-C", place], check=True)
+    environment = {"PYTHONPATH": place, "TRITON_DEFAULT_FP_FUSION": "1"}
+    version = subprocess.run([PYTHON, "-c", "import triton; print(triton.__version__)"], env={**os.environ, **environment},
+                             stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    yield "version", "3.9.0", version, 1
+    source = example("message_passing")
+    for via in ("atomic", "poll"):
+        for form, options in {"correct": [], **BROKEN}.items():
+            racy = (source, MESSAGE_SITES, (0, 1)) if options else None
+            program = [PYTHON, source, "--iterations", "20", "--via", via, *options]
+            results = [run(mpirun(*program), environment)]
+            yield f"message_passing: {form}, {via}", "found" if racy else "clean", outcome(results, racy, 2), 1
+
+
+def residency():
+    """A grid barrier among as many CTAs as the plain kernel can have resident: it ends, plain and checked."""
+    program = [PYTHON, os.path.join(ROOT, "tests", "gpu", "residency.py")]
+    plain = run(program)
+    yield "plain", "0", str(plain.status), 1
+    grids = re.findall(r"^grid (\S+) (\d+)$", plain.out, re.M)
+    yield "kernels", "4", str(len(grids)), 1
+    results = [run([*gsan(), *program, *(f"{name}={programs}" for name, programs in grids)]) for _ in range(2)]
+    yield "checked: ends, races", "clean", outcome(results, None, 1), 2
+    same = all(digests(result.out) == digests(plain.out) for result in results)
+    yield "checked: results", "equal", "equal" if same else results[0].out + results[0].err[-2000:], 2
+
+
+def opcodes():
+    """The vectors of tests/gpu/opcodes, recorded here and left in $OUT for a look and a commit."""
+    script = os.path.join(ROOT, "tests", "gpu", "opcodes", "record")
+    result = run(["bash", script, os.path.join(OUT, "vectors.txt")])
+    yield "recorded", "0", str(result.status) if result.status == 0 else f"{result.status}: {result.err[-2000:]}", 1
+
+
+def bench():
+    """bench/bench.py, plain and checked; its numbers go to $OUT/bench.json."""
+    result = run([PYTHON, os.path.join(ROOT, "bench", "bench.py"), "--launch", LAUNCH, "--output", os.path.join(OUT, "bench.json")])
+    print(result.out)
+    yield "bench", "0", str(result.status) if result.status == 0 else f"{result.status}: {result.err[-3000:]}", 1
+
+
+SECTIONS = {"smoke": smoke, "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "triton39": triton39,
+            "residency": residency, "opcodes": opcodes, "bench": bench}
+
+
+def commit():
+    for path, command in ((os.path.join(BUILD, "COMMIT"), None), (None, ["git", "-C", ROOT, "rev-parse", "--short", "HEAD"])):
+        if path and os.path.exists(path):
+            with open(path) as file:
+                return file.read().strip()
+        if command:
+            return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False).stdout.strip() or "unknown"
+
+
+def device():
+    said = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.split("\n")
+    return f"{sum(bool(name) for name in said)} x {said[0]}"
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in SECTIONS:
+        sys.exit(f"usage: tests/gpu/run {'|'.join(SECTIONS)}")
+    section, failed, table = sys.argv[1], 0, []
+    common = {"device": device(), "commit": commit(), "date": datetime.date.today().isoformat()}
+    path = os.path.join(OUT, "gpu.json")
+    rows = []
+    if os.path.exists(path):
+        with open(path) as file:
+            rows = [row for row in json.load(file) if row["section"] != section]
+    start = time.monotonic()
+    for case, expected, got, repeats in SECTIONS[section]():
+        failed += got != expected
+        rows.append({"section": section, "case": case, "expected": expected, "got": got, "repeats": repeats, **common})
+        table.append(f"{'ok  ' if got == expected else 'FAIL'} {case:45} {expected:8} {got:.60} x{repeats}"
+                     f" ({time.monotonic() - start:.0f} s)")
+        print(table[-1], flush=True)
+        with open(path, "w") as file:
+            json.dump(rows, file, indent=1)
+    table.append(f"{section}: {len(table) - failed} passed, {failed} failed on {common['device']}, commit {common['commit']}")
+    print(table[-1])
+    with open(os.path.join(OUT, f"{section}.txt"), "w") as file:
+        file.write("\n".join(table) + "\n")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
