@@ -1,16 +1,14 @@
-# What `cmake --install` puts where. All of it is found relative to the program that uses it, so that an installed tree
-# can be moved: bin/ programs look for ../lib/gsan. The emulated driver has a folder of its own: it carries the name of
-# the system's libcuda.so.1 and must not be found by accident.
+# What `cmake --install` puts where, beyond what folders install of their own. Everything is found relative to the program
+# that looks for it, so that an installed tree can be moved. The emulated driver has a folder of its own: it carries the
+# name of the system's libcuda.so.1 and must not be found by accident.
 include(CMakePackageConfigHelpers)
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/GSan)
 
-foreach(program gsan-launch gsan-ptxas gsan-report)
-  if(TARGET ${program})
-    install(TARGETS ${program} EXPORT GSan RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  endif()
-endforeach()
 if(TARGET gsan)
-  install(TARGETS gsan LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gsan)
+  install(TARGETS gsan LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+if(TARGET gsan-ptxas)
+  install(TARGETS gsan-ptxas RUNTIME)
 endif()
 if(TARGET emu)
   install(TARGETS emu LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gsan/emu)
@@ -18,15 +16,11 @@ endif()
 
 configure_file(${CMAKE_SOURCE_DIR}/include/gsan/version.h.in ${CMAKE_BINARY_DIR}/include/gsan/version.h @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/include/gsan/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gsan)
-add_library(gsan_headers INTERFACE)
-set_target_properties(gsan_headers PROPERTIES EXPORT_NAME gsan)
-target_include_directories(gsan_headers INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-install(TARGETS gsan_headers EXPORT GSan)
 
-install(EXPORT GSan NAMESPACE GSan:: FILE GSanTargets.cmake DESTINATION ${cmake_dir})
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/GSanConfig.cmake.in ${CMAKE_BINARY_DIR}/GSanConfig.cmake
-  INSTALL_DESTINATION ${cmake_dir} NO_SET_AND_CHECK_MACRO)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/GSanConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  INSTALL_DESTINATION ${cmake_dir} PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/GSanConfigVersion.cmake COMPATIBILITY SameMinorVersion
+  ARCH_INDEPENDENT)
 install(FILES ${CMAKE_BINARY_DIR}/GSanConfig.cmake ${CMAKE_BINARY_DIR}/GSanConfigVersion.cmake DESTINATION ${cmake_dir})
 
 # pkg-config takes the prefix from where gsan.pc lies (pcfiledir), so the file need not change when the tree moves.
