@@ -1,0 +1,23 @@
+/* Memory of cuMemAlloc and its forms: large blocks have a handle and pages of their own, small ones share chunks. */
+#ifndef GSAN_VMM_BLOCK_H
+#define GSAN_VMM_BLOCK_H
+
+#include "vmm/inside.h"
+
+struct block {
+	uint64_t base, size; /* as asked */
+	uint64_t room;       /* as taken */
+	CUmemGenericAllocationHandle handle; /* large only */
+	uint8_t large, limbo; /* limbo: freed in stream order, waiting for `event` */
+	CUevent event;
+};
+
+/* All with vmm_lock held. 0 or -ENOMEM. */
+int block_alloc(struct participant *p, uint64_t size, const char *label, uint64_t *base);
+struct block *block_find(uint64_t at);       /* the block that holds an address, or NULL */
+struct block *block_at(uint64_t base);       /* the block that starts there and was not freed, or NULL */
+void block_free(struct participant *p, struct block *b); /* nothing uses it any more */
+void block_reclaim(struct participant *p);   /* frees what is in limbo and done */
+void block_share(struct participant *p);     /* p->peers grew: gives them access to every block */
+
+#endif

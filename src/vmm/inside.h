@@ -1,0 +1,44 @@
+/* What the files of this folder share. Everything here but vmm_zero() and vmm_relaxed() wants vmm_lock held. */
+#ifndef GSAN_VMM_INSIDE_H
+#define GSAN_VMM_INSIDE_H
+
+#include <pthread.h>
+
+#include "cuda/real.h"
+#include "vmm/arena.h"
+#include "vmm/vmm.h"
+
+#define VMM_ZEROS (4u << 20)
+
+extern pthread_mutex_t vmm_lock;
+extern struct arena vmm_slice; /* free pages of this participant's canonical slice */
+extern struct arena vmm_views; /* free pages of the view region */
+
+/* The tool's own calls do not disturb a capture (DESIGN §3): begin, then end with what begin returned. */
+CUstreamCaptureMode vmm_relaxed(void);
+void vmm_relaxed_end(CUstreamCaptureMode before);
+
+/* Writes zeros by the copy engine, which no kernel can hold up. 0 or -EIO. */
+int vmm_zero(struct participant *p, uint64_t at, uint64_t size);
+int vmm_upload(struct participant *p, uint64_t at, const void *from, uint64_t size);
+
+/* Device memory of our own, exportable, mapped and accessible at `at` (a multiple of GSAN_PAGE). 0 or -ENOMEM. */
+int vmm_back(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllocationHandle *handle);
+void vmm_unback(uint64_t at, uint64_t size, CUmemGenericAllocationHandle handle);
+/* Maps what another process exported. 0 or -EIO. */
+int vmm_adopt(struct participant *p, uint64_t at, uint64_t size, int fd);
+int vmm_export(CUmemGenericAllocationHandle handle, int *fd); /* the caller closes it. 0 or -EIO */
+
+uint64_t vmm_round(uint64_t size, uint64_t unit);
+void vmm_note(struct participant *p, const char *key, const char *name, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+uint32_t vmm_announce(struct participant *p, uint64_t base, uint64_t size, const char *label); /* its number */
+
+/* shadow.c: line records. cover: mapped, zeroed where new, for canonical [base, base + size). 0 or -ENOMEM. */
+int shadow_cover(struct participant *p, uint64_t base, uint64_t size);
+int shadow_clear(struct participant *p, uint64_t base, uint64_t size);  /* 0 or -EIO */
+int shadow_publish(struct participant *p, uint64_t base, uint64_t size); /* lets peers map it. 0 or -errno */
+int shadow_import(struct participant *p, uint64_t base, uint64_t size);  /* a peer's. 0 or -errno */
+int shadow_renew(struct participant *p);
+
+#endif

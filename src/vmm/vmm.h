@@ -1,0 +1,66 @@
+/* vmm: the program's device memory. Every allocation lands in the arena (layout.h) with its shadow mapped beside it;
+ * handles that ranks exchange are virtualised, so that a peer's mapping finds the owner's shadow. Three layers:
+ * arena.c hands out addresses, shadow.c maps line records, block.c and handle.c are the program's two kinds of memory
+ * (cuMemAlloc, and its own cuMemCreate/cuMemMap); *_hooks.c are the driver's functions on top of them.
+ *
+ * One lock guards all of it (vmm_lock), and is never held across a call that can wait for the program's kernels. */
+#ifndef GSAN_VMM_VMM_H
+#define GSAN_VMM_VMM_H
+
+#include <cuda.h>
+
+#include "ipc/job.h"
+
+/* This process on one GPU, as the job knows it. */
+struct participant {
+	int index;              /* number in the job */
+	int socket;             /* to the supervisor */
+	struct job *job;
+	CUdevice device;
+	CUcontext context;      /* where it started */
+	CUstream stream;        /* our copies: non-blocking */
+	void *zeros;            /* pinned, VMM_ZEROS bytes */
+	uint64_t ring;          /* device address of its finding ring */
+	uint64_t view_table;    /* device address of u32[GSAN_VIEW_PAGES] */
+	_Atomic uint32_t mapped;  /* whose tables are mapped here */
+	uint32_t refused;         /* whose cannot be */
+	uint32_t peers;           /* devices of this process that may touch our blocks, a bit each */
+	uint32_t allocations;     /* numbers given out */
+};
+
+/* The participant of the calling thread's current context, started if need be; NULL: this context runs unchecked. */
+struct participant *participant_current(void);
+
+uint32_t vmm_mapped(struct participant *p); /* bit per participant; maps the tables of newcomers */
+uint64_t vmm_view_table(struct participant *p);
+uint64_t vmm_ring(struct participant *p);
+/* Empties every line record mapped here, by copies, while kernels may run. 0 or -EIO. */
+int vmm_renew(struct participant *p);
+
+/* Hook bodies: the driver's functions, by their final names. */
+CUresult vmm_cuMemAlloc_v2(CUdeviceptr *at, size_t size);
+CUresult vmm_cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, size_t height, unsigned element);
+CUresult vmm_cuMemFree_v2(CUdeviceptr at);
+CUresult vmm_cuMemAllocAsync(CUdeviceptr *at, size_t size, CUstream stream);
+CUresult vmm_cuMemAllocFromPoolAsync(CUdeviceptr *at, size_t size, CUmemoryPool pool, CUstream stream);
+CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream);
+CUresult vmm_cuMemGetInfo_v2(size_t *free, size_t *total);
+CUresult vmm_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr at);
+CUresult vmm_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at);
+CUresult vmm_cuPointerGetAttributes(unsigned count, CUpointer_attribute *attribute, void **data, CUdeviceptr at);
+CUresult vmm_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at);
+CUresult vmm_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags);
+CUresult vmm_cuMemAddressReserve(CUdeviceptr *at, size_t size, size_t align, CUdeviceptr hint, unsigned long long flags);
+CUresult vmm_cuMemAddressFree(CUdeviceptr at, size_t size);
+CUresult vmm_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
+			 unsigned long long flags);
+CUresult vmm_cuMemRelease(CUmemGenericAllocationHandle handle);
+CUresult vmm_cuMemMap(CUdeviceptr at, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+		      unsigned long long flags);
+CUresult vmm_cuMemUnmap(CUdeviceptr at, size_t size);
+CUresult vmm_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *at);
+CUresult vmm_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
+					  unsigned long long flags);
+CUresult vmm_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *os, CUmemAllocationHandleType type);
+
+#endif
