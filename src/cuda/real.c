@@ -22,22 +22,26 @@ static const struct real_row real_rows[] = {
 #include "cuda/real.def"
 };
 
-void *real_dlsym(void *handle, const char *name)
+void *real_dlsym_function(void)
 {
-	static dlsym_function *found; /* idempotent: every thread finds the same function */
-	dlsym_function *function = __atomic_load_n(&found, __ATOMIC_RELAXED);
+	static void *found; /* idempotent: every thread finds the same function */
+	void *function = __atomic_load_n(&found, __ATOMIC_RELAXED);
 
 	if (!function) {
 		/* glibc 2.34 moved dlsym from libdl into libc, under a new version. */
-		void *p = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-		if (!p)
-			p = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
-		if (!p)
-			return NULL;
-		function = (dlsym_function *)p;
+		function = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+		if (!function)
+			function = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
 		__atomic_store_n(&found, function, __ATOMIC_RELAXED);
 	}
-	return function(handle, name);
+	return function;
+}
+
+void *real_dlsym(void *handle, const char *name)
+{
+	dlsym_function *function = (dlsym_function *)real_dlsym_function();
+
+	return function ? function(handle, name) : NULL;
 }
 
 static void real_fill(void *driver)

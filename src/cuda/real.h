@@ -12,6 +12,8 @@
 typedef CUresult real_get_proc_address_11030(const char *symbol, void **function, int version, cuuint64_t flags);
 typedef CUresult real_get_proc_address_12000(const char *symbol, void **function, int version, cuuint64_t flags,
 		CUdriverProcAddressQueryResult *status);
+/* Newer than the oldest cuda.h that this builds with. */
+typedef CUresult real_ctx_synchronize_13000(CUcontext context);
 
 struct real {
 #define REAL(name) __typeof__(name) *name;
@@ -32,5 +34,6 @@ int real_load(int load);
 
 /* The C library's own dlsym, whoever hooks it (libgsan does). */
 void *real_dlsym(void *handle, const char *name);
+void *real_dlsym_function(void); /* its address */
 
 #endif
