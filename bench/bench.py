@@ -33,8 +33,8 @@ def cases():
     soft = torch.empty_like(rows)
     a, b = torch.randn(2, 4096, 4096, device="cuda", dtype=torch.float16)
     c = torch.empty_like(a)
-    values = torch.randint(0, 1024, (1 << 24,), device="cuda", dtype=torch.int32)
-    bins = torch.zeros(1024, device="cuda", dtype=torch.int32)
+    values = torch.randint(0, 1 << 16, (1 << 24,), device="cuda", dtype=torch.int32)
+    bins = torch.zeros(1 << 16, device="cuda", dtype=torch.int32)
     return {
         "vadd": lambda: kernels.add[(x.numel() // 1024,)](x, y, total, x.numel(), BLOCK=1024),
         "softmax": lambda: kernels.softmax[(8192,)](soft, rows, 4096, BLOCK=4096, num_warps=8),

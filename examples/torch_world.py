@@ -7,6 +7,14 @@ import torch
 import torch.distributed as dist
 
 
+class _Shared(list):
+    """The buffers of all ranks; views only, so it keeps this rank's allocation and its peers' mappings alive."""
+
+    def __init__(self, mine, peers, size):
+        self.kept = mine, peers
+        super().__init__(peers.get_buffer(rank, mine.shape, mine.dtype) for rank in range(size))
+
+
 class TorchWorld:
     def __init__(self):
         self.rank = int(os.environ.get("RANK", "0"))
@@ -23,11 +31,9 @@ class TorchWorld:
         if self.size == 1:
             return [self.zeros(count, dtype)]
         import torch.distributed._symmetric_memory as symm_mem
-        kind = getattr(torch, dtype)
-        mine = symm_mem.empty(count, dtype=kind, device=self.device)
+        mine = symm_mem.empty(count, dtype=getattr(torch, dtype), device=self.device)
         mine.zero_()
-        peers = symm_mem.rendezvous(mine, dist.group.WORLD)
-        return [peers.get_buffer(rank, (count,), kind) for rank in range(self.size)]
+        return _Shared(mine, symm_mem.rendezvous(mine, dist.group.WORLD), self.size)
 
     def barrier(self):
         if self.size > 1:
