@@ -61,10 +61,10 @@ static void parse_items(struct ptx_parser *p, struct ptx_operand *o, char close,
 {
 	size_t start = p->operands.count;
 
-	while (!ptx_at_end(p) && !ptx_at(p, close)) {
-		push_operand(p, parse_operand(p, depth + 1, 0));
-		if (!ptx_at(p, close))
-			ptx_expect(p, ',');
+	if (!ptx_at(p, close)) {
+		do
+			push_operand(p, parse_operand(p, depth + 1, 0));
+		while (ptx_accept(p, ','));
 	}
 	ptx_expect(p, close);
 	o->item = take_operands(p, start, &o->items);
@@ -279,10 +279,10 @@ void ptx_parse_instr(struct ptx_parser *p)
 	parse_predicate(p, &in);
 	parse_opcode(p, &in);
 	call = !p->failed && ptx_is(p->m, in.op, "call");
-	while (!ptx_at_end(p) && !ptx_at(p, ';')) {
-		push_operand(p, parse_operand(p, 0, call));
-		if (!ptx_at(p, ';'))
-			ptx_expect(p, ',');
+	if (!ptx_at(p, ';')) {
+		do
+			push_operand(p, parse_operand(p, 0, call));
+		while (ptx_accept(p, ','));
 	}
 	ptx_expect(p, ';');
 	in.operand = take_operands(p, start, &in.operands);

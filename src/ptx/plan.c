@@ -151,6 +151,8 @@ static void choose(struct ptx_plan *plan, uint8_t *reached, uint32_t *stack)
 			plan->function[g].cloned |= reached[g];
 			plan->function[f].reaches_sync |= reached[g] && plan->function[g].sync;
 		}
+		for (uint32_t g = 0; g < m->functions; g++) /* an exit in any of them ends such a kernel */
+			plan->function[g].reaches_sync |= reached[g] && plan->function[f].reaches_sync;
 	}
 }
 

@@ -1,0 +1,215 @@
+/* Rewriting: where calls stand, what they carry, which functions are cloned, and what stays byte for byte. Expected
+ * and forbidden pieces of text are looked for in order, after the clone's name. */
+#include "ptx/rewrite.h"
+
+#include "check.h"
+#include "device/abi.h"
+#include "ptx/occupancy.h"
+
+#define REGS ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
+
+static struct ptx_rewrite_stats stats;
+
+static char *rewrite(const char *text, uint32_t regs)
+{
+	struct ptx_regs reg = {"k", regs};
+	struct ptx_rewrite_options options = {.source = "test.ptx", .kernels = 1, .reg = &reg};
+	struct ptx_error e;
+	char *out;
+	size_t size;
+
+	if (ptx_rewrite(text, strlen(text), &options, &out, &size, &stats, &e)) {
+		fprintf(stderr, "%u:%u: %s in:\n%s\n", e.line, e.column, e.text, text);
+		exit(1);
+	}
+	CHECK(strlen(out) == size);
+	ptx_free(parse_ok(out)); /* what we write, we read */
+	return out;
+}
+
+/* The pieces (NULL ends them) occur in this order in the clone of entry k. */
+static void in_order(const char *text, const char *const *pieces)
+{
+	char *out = rewrite(text, 0), *at = strstr(out, ".entry k" GSAN_CLONE_SUFFIX);
+
+	CHECK(at);
+	for (; *pieces; pieces++) {
+		char *found = strstr(at, *pieces);
+
+		if (!found) {
+			fprintf(stderr, "not in order: %s in:\n%s\n", *pieces, at);
+			exit(1);
+		}
+		at = found + strlen(*pieces);
+	}
+	free(out);
+}
+#define IN_ORDER(text, ...) in_order(text, (const char *const[]){__VA_ARGS__, NULL})
+
+static uint32_t count(const char *text, const char *piece)
+{
+	uint32_t n = 0;
+
+	for (; (text = strstr(text, piece)); text += strlen(piece))
+		n++;
+	return n;
+}
+
+static void identity(void)
+{
+	static const char *const texts[] = {HEAD, HEAD ".func f { ret; }\n", HEAD ".entry k() ;\n",
+					    HEAD ".entry k(.param .b8 big[32700]) { ret; }\n",
+					    HEAD ".entry k" GSAN_CLONE_SUFFIX " { ld.global.b32 %r, [0]; }"};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		char *out = rewrite(texts[i], 0);
+
+		CHECK(!strcmp(out, texts[i]) && !stats.clones);
+		CHECK(stats.skipped_kernels == (i == 3));
+		free(out);
+	}
+}
+
+static void batches(void)
+{
+	IN_ORDER(KERNEL(REGS "ld.global.b32 %r1, [%rd1+4];\n@%p1 st.global.v2.b32 [%rd2], {%r1, %r2};\nbar.sync 0;\nret;"),
+		 "call (gsan_r), gsan_enter", "ld.global.b32", "st.global.v2", "add.s64 %gsan_a0, %gsan_a0, 4;",
+		 "mov.b64 %gsan_a1, %rd2", "selp.b32 %gsan_t, 2, 0, %p1", "or.b32 %gsan_v, %gsan_v, 1;", "call gsan_access2",
+		 "bar.sync");
+	/* the address is overwritten: the call stands before that */
+	IN_ORDER(KERNEL(REGS "ld.global.b32 %r1, [%rd1];\nadd.s64 %rd1, %rd1, 8;\nst.global.b32 [%rd1], %r1;\nret;"),
+		 "ld.global.b32", "call gsan_access1", "add.s64 %rd1", "st.global", "call gsan_access1");
+	/* so is it by the load itself, and a predicate by setp */
+	IN_ORDER(KERNEL(REGS "ld.b64 %rd1, [%rd1];\nret;"), "mov.b64 %gsan_a0, %rd1", "call gsan_access1", "ld.b64 %rd1");
+	IN_ORDER(KERNEL(REGS "@!%p1 ld.b64 %rd1, [%rd2];\nsetp.eq.s32 %p2|%p1, %r1, 0;\nret;"),
+		 "selp.b32 %gsan_t, 0, 1, %p1", "call gsan_access1", "setp");
+	/* labels that are jumped to, and scopes, end a run; labels that nobody names do not, and are left out */
+	IN_ORDER(KERNEL(REGS "ld.b32 %r1, [%rd1];\nL1: ld.b32 %r2, [%rd2];\nbra L1;"), "ld.b32 %r1", "gsan_access1", "L1:",
+		 "ld.b32 %r2", "gsan_access1", "bra");
+	IN_ORDER(KERNEL(REGS "ld.b32 %r1, [%rd1];\n$tmp: ld.b32 %r2, [%rd2];\nret;"), "gsan_access2");
+	IN_ORDER(KERNEL(REGS "{ .reg .b64 %rd<2>; ld.b32 %r1, [%rd1]; }\nld.b32 %r2, [%rd2];\nret;"), "gsan_access1", "}",
+		 "ld.b32 %r2", "gsan_access1");
+	/* nine accesses: a call of eight, then one of one; a symbol's address goes through cvta */
+	IN_ORDER(HEAD ".global .b32 g[99];\n.entry k() {" REGS "ld.b32 %r1,[g];ld.b32 %r1,[g+4];ld.b32 %r1,[g+8];"
+		 "ld.b32 %r1,[g];ld.b32 %r1,[g];ld.b32 %r1,[g];ld.b32 %r1,[g];ld.b32 %r1,[g];\nst.b32 [g], 1;ret;}",
+		 "mov.u64 %gsan_a1, g;", "cvta.global.u64 %gsan_a1", "add.s64 %gsan_a1, %gsan_a1, 4;",
+		 "[gsan_p2], 255;", "gsan_access8", "st.b32 [g]", "gsan_access1", "ret;");
+	/* cp.async reads nothing where its size is 0 */
+	IN_ORDER(KERNEL(REGS "cp.async.cg.shared.global [%r1], [%rd1], 0x10, %r5;\nret;"), "setp.eq.u32 %gsan_q, %r5, 16;",
+		 "selp.b32 %gsan_t, %gsan_t, 0, %gsan_q", "gsan_access1");
+}
+
+static void strong(void)
+{
+	IN_ORDER(KERNEL(REGS "@%p1 st.release.sys.global.b32 [%rd1], {%r1};\nret;"), "mov.b64 %gsan_a, %rd1",
+		 "mov.b32 %gsan_w, %r1", "st.param.b64 [gsan_p4], %gsan_x", "@%p1 call gsan_before", "st.release",
+		 "@%p1 call gsan_after", "call gsan_leave", "ret;");
+	IN_ORDER(KERNEL(REGS "ld.acquire.gpu.b64 %rd1, [%rd1];\nret;"), "mov.b64 %gsan_a, %rd1", "ld.acquire",
+		 "mov.b64 %gsan_y, %rd1", "call gsan_after");
+	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b16 [%rd1], {%h1, -1};\nret;"), "mov.b16 %gsan_h, %h1",
+		 "mov.b64 %gsan_y, 65535;", "shl.b64 %gsan_y, %gsan_y, 16;", "or.b64", "gsan_before");
+	IN_ORDER(KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1;\n@%p2 membar.gl;\nfence.proxy.async;\n@%p3 ret;\nexit;"),
+		 "gsan_before", "atom.add", "gsan_after", "@%p2 call gsan_fence", "@%p2 membar.gl", "@%p3 call gsan_leave",
+		 "@%p3 ret", "call gsan_leave", "exit;");
+	/* a wide value is not passed: no GSAN_DESC_VALUE */
+	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b64 [%rd1], {%rd2, %rd3};\nret;"), "st.param.b64 [gsan_p4], 0;", "gsan_before");
+}
+
+/* The descriptor of the first call of `name`, which is what it puts into `param`. */
+static uint32_t desc_of(const char *text, const char *name, const char *param)
+{
+	char *out = rewrite(text, 0), *call = strstr(strstr(out, ".entry k" GSAN_CLONE_SUFFIX), name), *at;
+	uint32_t desc;
+
+	CHECK(call);
+	for (at = call; strncmp(at, param, 11); at--)
+		CHECK(at > out);
+	desc = (uint32_t)strtoul(at + 11, NULL, 10);
+	free(out);
+	return desc;
+}
+
+static void descriptors(void)
+{
+	uint32_t d = desc_of(KERNEL(REGS "atom.acquire.sys.exch.b64 %rd2, [%rd1], %rd3;\nst.b64 [%rd4], %rd2; ret;"), "gsan_after", "[gsan_p3], ");
+
+	CHECK((d >> GSAN_DESC_SITE_SHIFT & 0xffff) == 1 && (d >> GSAN_DESC_BYTES_SHIFT & 63) == 8);
+	CHECK((d >> GSAN_DESC_OP_SHIFT & 31) == GSAN_OP_RMW + GSAN_SYS && (d >> GSAN_DESC_SEM_SHIFT & 7) == GSAN_SEM_ACQUIRE);
+	CHECK((d & GSAN_DESC_VALUE) && (d & GSAN_DESC_USED));
+	d = desc_of(KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1; ret;"), "gsan_after", "[gsan_p3], ");
+	CHECK((d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED)); /* nobody reads %r1 */
+	d = desc_of(KERNEL(REGS "atom.add.u32 _, [%rd1], %r1; ret;"), "gsan_after", "[gsan_p3], ");
+	CHECK(!(d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED));
+	d = desc_of(KERNEL(REGS "ld.global.v8.b32 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1]; ret;"), "gsan_access1", "[gsan_p4], ");
+	CHECK((d >> GSAN_DESC_BYTES_SHIFT & 63) == 32);
+}
+
+static void functions(void)
+{
+	static const char text[] = HEAD
+		".visible .func (.param .b32 r) f(.param .b64 a);\n.func quiet;\n.extern .func far(.param .b64 a);\n"
+		".global .u64 table = taken;\n.func taken(.param .b64 a) { .reg .b64 %q; st.b32 [%q], 1; ret; }\n"
+		".entry k() { " REGS "{ .param .b64 a; .param .b32 v; @%p1 call.uni (v), f, (a); } call quiet; "
+		"{ .param .b64 a; call far, (a); call %rd1, (a), proto; } proto: .callprototype _ (.param .b64 _);\nret; }\n"
+		".visible .func (.param .b32 r) f(.param .b64 a) { .reg .b64 %x; fence.sc.gpu; st.b32 [%x], 1; exit; }\n"
+		".func quiet { ret; }\n";
+	char *out = rewrite(text, 0);
+
+	IN_ORDER(text, "[gsan_p1], 1;", "@%p1 call.uni (v), f__gsan, (a, gsan_l, gsan_s);", "call quiet__gsan, (gsan_l, gsan_s);",
+		 "call far, (a);", "call gsan_leave", "ret;", "k__gsan_info[", ".func (.param .b32 r) f__gsan(",
+		 ".param .b64 gsan_launch_param", "call gsan_fence", "st.b32", "call gsan_access1", "call gsan_leave", "exit;",
+		 ".func quiet__gsan(");
+	CHECK(stats.clones == 1 && stats.sites == 1 && stats.left == 3); /* taken's store, far, the indirect call */
+	CHECK(count(out, "taken__gsan") == 0 && count(out, ".visible .func") == 2);
+	CHECK(strstr(out, ".func quiet__gsan(") < strstr(out, ".entry k()")); /* a prototype comes first */
+	CHECK(count(out, ".func gsan_fence(") == 1 && count(out, "gsan_access2") == 0 && count(out, ".version") == 1);
+	free(out);
+}
+
+static void limits(void)
+{
+	char *out = rewrite(HEAD ".entry k() .reqntid 128 { setmaxnreg.inc.sync.aligned.u32 240; ret; }", 110);
+
+	CHECK(strstr(out, ".reqntid 128 .minnctapersm 4\n{") && count(out, "setmaxnreg") == 1);
+	free(out);
+	out = rewrite(HEAD ".entry k() .maxntid 128,1,1 .minnctapersm 2 { ret; }", 110);
+	CHECK(strstr(out, ".maxntid 128,1,1 .minnctapersm 4 {") && count(out, ".minnctapersm 2") == 1);
+	free(out);
+	out = rewrite(HEAD ".entry k() .maxntid 128 .minnctapersm 9 { ret; }", 110);
+	CHECK(count(out, ".minnctapersm 9") == 2 && count(out, ".minnctapersm 4") == 0);
+	free(out);
+	out = rewrite(HEAD ".entry k() { ret; }", 41);
+	CHECK(strstr(out, ".maxnreg 48\n{"));
+	free(out);
+	CHECK(ptx_occupancy_ctas(90, 256, 127) == 2 && ptx_occupancy_ctas(90, 32, 16) == 32);
+	CHECK(ptx_occupancy_ctas(89, 512, 32) == 3 && ptx_occupancy_ctas(90, 1024, 64) == 1);
+	out = rewrite(".version 7.0\n.target sm_80\n.address_size 64\n.entry k { ret; }", 0);
+	CHECK(!strncmp(out, ".version 7.7\n", 13) && strstr(out, ".entry k__gsan("));
+	free(out);
+}
+
+static void too_many_sites(void)
+{
+	const uint32_t n = 65540;
+	char *text = malloc(n * 32 + 1000), *at = text;
+
+	at = stpcpy(at, HEAD ".entry k() {" REGS);
+	for (uint32_t i = 0; i < n; i++)
+		at += sprintf(at, "ld.b32 %%r1, [%%rd1];\n");
+	sprintf(at, "st.release.gpu.b32 [%%rd1], 1; ret; }");
+	free(rewrite(text, 0));
+	CHECK(stats.sites == 0xfffe && stats.left == n - 0xfffe);
+	free(text);
+}
+
+int main(void)
+{
+	identity();
+	batches();
+	strong();
+	descriptors();
+	functions();
+	limits();
+	too_many_sites();
+	return 0;
+}
