@@ -174,7 +174,7 @@ def missing_rank(scratch):
 
 
 def nested(scratch):
-    refused(jobs.launched(scratch, [jobs.LAUNCH, "--device", "emu", "true"], ranks=1), "gsan-launch")
+    refused(jobs.launched(scratch, [jobs.LAUNCH, "--device", "emu", "true"], ranks=1), "nested")
 
 
 def no_driver(scratch):
