@@ -132,6 +132,8 @@ static void ranks_end(struct ranks *r, int i, int status)
 	struct rank_process *p = &r->rank[i];
 	p->running = 0;
 	p->status = status;
+	if (r->own_group && WIFSIGNALED(status)) /* a signal to a whole group would have reached its children, too */
+		kill(-p->pid, SIGTERM);
 	if (!p->judged && ipc_send(p->socket, &msg, -1))
 		log_error("the job's supervisor is gone: there will be no report"), p->judged = 1;
 	if (p->judged && !p->verdict)
@@ -253,7 +255,9 @@ static void ranks_turn(struct ranks *r)
 		ms = r->kill_at > ranks_now() ? (int)(r->kill_at - ranks_now()) : 0;
 	int n = poll(poll_fd, (nfds_t)here + 1, ms);
 	if (r->kill_at && ranks_now() >= r->kill_at) {
-		ranks_signal(r, SIGKILL);
+		for (int i = 0; i < here; i++)
+			if (r->rank[i].running)
+				kill(r->own_group ? -r->rank[i].pid : r->rank[i].pid, SIGKILL);
 		r->kill_at = INT64_MAX / 2;
 	}
 	if (n <= 0)

@@ -55,6 +55,7 @@ struct supervisor {
 	struct report_rank past[GSAN_PARTICIPANTS]; /* numbers of processes that left a participant to another */
 	struct report notes;                        /* coverage notes as they come in */
 	struct text failure;                        /* why the job failed, for every launcher */
+	int failed;                                 /* the status that was told then, or 0 */
 };
 
 /* requests.c: answers one message; the connection is closed by the caller if it returns an error. */

@@ -291,8 +291,11 @@ static int supervisor_own_status(const struct member *m)
 	return m->state == MEMBER_LOST ? 128 + SIGKILL : m->state == MEMBER_ABSENT ? 1 : 0;
 }
 
+/* What the job failed with is told once: ranks that end because of it do not change it. */
 static int supervisor_status(const struct supervisor *s, const struct report *r)
 {
+	if (s->failed)
+		return s->failed;
 	for (uint32_t i = 0; i < s->config.size; i++)
 		if (supervisor_own_status(&s->member[i]))
 			return supervisor_own_status(&s->member[i]);
@@ -369,7 +372,7 @@ static void supervisor_verdict(struct supervisor *s, const struct text *text, in
 		close(fd);
 }
 
-static void supervisor_conclude(struct supervisor *s, int left)
+static int supervisor_conclude(struct supervisor *s, int left)
 {
 	struct report r;
 	struct text text = {0};
@@ -385,9 +388,11 @@ static void supervisor_conclude(struct supervisor *s, int left)
 	if (s->failure.size)
 		text_printf(&text, "gsan: %s\n", s->failure.data);
 	report_text(&text, &r, s->config.report);
-	supervisor_verdict(s, &text, r.exit_status, left);
+	int status = r.exit_status;
+	supervisor_verdict(s, &text, status, left);
 	text_free(&text);
 	report_free(&r);
+	return status;
 }
 
 /* When the launchers that wait have waited long enough: the others may hang because one failed, or just take longer. */
@@ -417,7 +422,9 @@ static void supervisor_overdue(struct supervisor *s)
 		text_puts(&s->failure, "after a rank failed, waited in vain for rank ");
 		supervisor_list(s, &s->failure, MEMBER_RUNNING);
 	}
-	supervisor_conclude(s, 1);
+	int status = supervisor_conclude(s, 1);
+	if (failed)
+		s->failed = status;
 }
 
 static int supervisor_serve(struct supervisor *s)

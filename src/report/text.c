@@ -63,7 +63,9 @@ static void text_side(struct text *out, const char *which, const struct report_s
 		text_printf(out, ".%s", side->semantics);
 	if (side->scope)
 		text_printf(out, ".%s", side->scope);
-	text_printf(out, " of %u bytes\n          ", side->bytes);
+	if (side->bytes)
+		text_printf(out, " of %u byte%s", side->bytes, side->bytes == 1 ? "" : "s");
+	text_puts(out, "\n          ");
 	if (side->rank >= 0)
 		text_printf(out, "rank %d, ", side->rank);
 	if (side->gpu >= 0)

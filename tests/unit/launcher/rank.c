@@ -1,0 +1,251 @@
+/* A rank process without CUDA: it speaks libgsan's half of the protocol, so that supervisor and reports can be tested
+ * alone. `rank PART`: each part is one test's behaviour.
+ *   finding   joins, tells its kernels and allocations, and rank 0 puts findings into its ring
+ *   handles   two ranks exchange tokens and handles
+ *   die       joins, finds, and is killed by SIGKILL
+ *   bad       says what the protocol does not know */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ipc/ipc.h"
+#include "ipc/job.h"
+
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) { \
+			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
+			exit(9); \
+		} \
+	} while (0)
+
+static int sock, rank;
+static struct job *job;
+static uint32_t me;
+
+static int call(struct ipc_msg *msg, int fd_in, int *fd_out)
+{
+	msg->participant = (int32_t)me;
+	return ipc_call(sock, msg, fd_in, fd_out);
+}
+
+static void join(const char *bus)
+{
+	int fd = -1;
+	struct ipc_msg msg = {.type = IPC_JOIN, .rank = rank, .pid = getpid()};
+	sock = ipc_connect(getenv(GSAN_ENV_SOCKET), 2000);
+	CHECK(sock >= 0);
+	ipc_text(&msg, "%s", bus);
+	CHECK(!ipc_call(sock, &msg, -1, &fd) && fd >= 0);
+	me = (uint32_t)msg.participant;
+	job = mmap(NULL, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(job != MAP_FAILED && job->proto == GSAN_PROTO && job->abi == GSAN_ABI);
+	close(fd);
+	struct job_rank *mine = &job->rank[me];
+	CHECK(atomic_load(&mine->state) == JOB_JOINED && !strcmp(mine->gpu_bus, bus));
+	snprintf(mine->gpu_name, sizeof mine->gpu_name, "Test GPU");
+}
+
+static int text_fd(const char *text)
+{
+	int fd = memfd_create("info", MFD_CLOEXEC);
+	CHECK(fd >= 0 && write(fd, text, strlen(text) + 1) == (ssize_t)strlen(text) + 1);
+	return fd;
+}
+
+static void tell_kernel(uint32_t id, const char *name, const char *sites)
+{
+	char text[1000];
+	struct ipc_msg msg = {.type = IPC_KERNEL, .kernel = id};
+	snprintf(text, sizeof text, "gsan-info\t%u\t%s\tsync\nsource\t%s.ptx\n%s", GSAN_ABI, name, name, sites);
+	int fd = text_fd(text);
+	CHECK(!call(&msg, fd, NULL));
+	close(fd);
+}
+
+static void tell(void)
+{
+	struct ipc_msg msg = {.type = IPC_ALLOC, .alloc = 1, .base = GSAN_DATA_BASE + me * GSAN_SLICE, .size = 4096};
+	ipc_text(&msg, "buffer of %u", me);
+	CHECK(!call(&msg, -1, NULL));
+	tell_kernel(1, "produce",
+		    "site\t1\tring.py\t31\t12\tproduce\tst\tweak\t-\t4\t-\n"
+		    "site\t2\tring.py\t33\t3\tproduce\tst\trelaxed\tsys\t4\t-\n"
+		    "left\tring.py\t40\tcp.async.bulk\tbulk copies are not modelled\n");
+	tell_kernel(2, "consume",
+		    "site\t7\tring.py\t47\t9\ttake\tld\tweak\t-\t4\tring.py:60\n"
+		    "site\t8\tring.py\t45\t3\tconsume\tld\tacquire\tsys\t4\t-\n");
+	msg = (struct ipc_msg){.type = IPC_NOTE};
+	ipc_text(&msg, "kernel\tgemm\tno PTX");
+	CHECK(!call(&msg, -1, NULL));
+	struct job_rank *mine = &job->rank[me];
+	atomic_store(&mine->launches_checked, 2);
+	atomic_store(&mine->launches_unchecked, 1);
+	atomic_store(&mine->counter[GSAN_N_ACCESSES], 100);
+	atomic_store(&mine->counter[GSAN_N_CHECKED], 90);
+}
+
+static struct gsan_finding finding(uint32_t first_seq, uint32_t second_seq)
+{
+	struct gsan_finding f = {.kind = GSAN_RAW, .reason = GSAN_WHY_RELAXED_WRITE, .bytes = 4,
+				 .address = GSAN_DATA_BASE + 1 * GSAN_SLICE + 64};
+	f.first = (struct gsan_side){.seq = first_seq, .kernel = 1, .participant = 0, .site = 1, .op = GSAN_OP_ST,
+				     .grid = {2, 1, 1}, .ctaid = {~0u, ~0u, ~0u}};
+	f.second = (struct gsan_side){.seq = second_seq, .kernel = 2, .participant = 1, .site = 7, .op = GSAN_OP_LD,
+				      .grid = {2, 1, 1}, .ctaid = {1, 0, 0}};
+	f.flag_write_site = 2;
+	f.flag_read_site = 8;
+	f.flag_kernel[0] = 1;
+	f.flag_kernel[1] = 2;
+	return f;
+}
+
+static void put(struct gsan_finding f)
+{
+	struct gsan_ring *ring = &job->rank[me].ring;
+	uint64_t ticket = __atomic_fetch_add(&ring->head, 1, __ATOMIC_RELAXED);
+	struct gsan_finding *slot = &ring->slot[ticket % GSAN_RING_SLOTS];
+	f.ready = 0;
+	*slot = f;
+	__atomic_store_n(&slot->ready, (uint32_t)(ticket + 1), __ATOMIC_RELEASE);
+}
+
+static void event(uint32_t participant, uint32_t seq, enum job_event_kind kind)
+{
+	struct job_rank *to = &job->rank[participant];
+	uint32_t n = atomic_load(&to->events);
+	to->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind};
+	atomic_store_explicit(&to->events, n + 1, memory_order_release);
+}
+
+static void wait_for(uint32_t participant, enum job_state state)
+{
+	for (int i = 0; atomic_load(&job->rank[participant].state) < (uint32_t)state; i++) {
+		CHECK(i < 1000);
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
+	}
+}
+
+static void part_finding(void)
+{
+	join(rank ? "0000:02:00.0" : "0000:01:00.0");
+	tell();
+	wait_for(!rank, JOB_JOINED);
+	if (rank == 0) {
+		put(finding(3, 1));
+		put(finding(3, 1));
+		put(finding(4, 2));
+		/* Ordered by a barrier of both: after 10, before 12. Withheld: unknown kernels of both around it. */
+		event(0, 11, JOB_EVENT_BARRIER);
+		event(1, 11, JOB_EVENT_BARRIER);
+		put(finding(10, 12));
+		event(0, 21, JOB_EVENT_OPAQUE);
+		event(1, 6, JOB_EVENT_OPAQUE);
+		put(finding(20, 7)); /* no barrier of p after 20; opaque 21 ≥ 20 and 6 ≤ 7 */
+		/* Unknown kernel 5, and a ticket that nobody finishes. */
+		struct gsan_finding f = finding(3, 1);
+		f.kind = GSAN_WAW;
+		f.first.kernel = 5;
+		f.second.participant = 0;
+		f.second.kernel = 5;
+		f.second.seq = f.first.seq;
+		f.second.op = GSAN_OP_RMW + GSAN_GPU;
+		f.reason = GSAN_WHY_NONE;
+		f.address = 64;
+		put(f);
+		__atomic_fetch_add(&job->rank[me].ring.head, 1, __ATOMIC_RELAXED);
+	}
+}
+
+static int same_file(int a, int b)
+{
+	struct stat x, y;
+	CHECK(!fstat(a, &x) && !fstat(b, &y));
+	return x.st_ino == y.st_ino && x.st_dev == y.st_dev;
+}
+
+static void part_handles(void)
+{
+	int real = text_fd("memory"), token = -1, got = -1;
+	join("0000:01:00.0"); /* both on one GPU */
+	struct ipc_msg msg = {.type = IPC_PUT, .space = IPC_SHADOW, .base = 0x10000 * me, .size = 0x10000};
+	CHECK(!call(&msg, real, NULL));
+	msg = (struct ipc_msg){.type = IPC_EXPORT, .base = 0x500, .size = 0x100, .alloc = 12};
+	CHECK(!call(&msg, real, &token) && token >= 0);
+	msg = (struct ipc_msg){.type = IPC_IMPORT};
+	CHECK(!call(&msg, token, &got) && same_file(got, real) && msg.base == 0x500 && msg.alloc == 12);
+	CHECK(msg.participant == (int32_t)me);
+	close(got);
+	msg = (struct ipc_msg){.type = IPC_IMPORT};
+	CHECK(call(&msg, real, &got) == -ENOENT);
+	msg = (struct ipc_msg){.type = IPC_FREED, .alloc = 12};
+	CHECK(!call(&msg, -1, NULL));
+	for (int tries = 0;; tries++) { /* until the other one has put its part */
+		CHECK(tries < 1000);
+		unsigned found = 0;
+		msg = (struct ipc_msg){.type = IPC_GET, .space = IPC_SHADOW, .base = 0, .size = 0x20000};
+		while (!call(&msg, -1, &got)) {
+			close(got);
+			CHECK(msg.size == 0x10000 && msg.base == 0x10000ull * (unsigned)msg.participant);
+			found |= 1u << msg.participant;
+			msg.type = IPC_GET;
+			msg.base = 0;
+			msg.size = 0x20000;
+		}
+		CHECK(msg.type == IPC_ERROR && msg.error == -ENOENT);
+		if (found == 3)
+			break;
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
+	}
+	wait_for(!rank, JOB_JOINED);
+	CHECK(job->rank[0].gpu == job->rank[1].gpu);
+	struct timespec later = {0, 200000000}; /* the other one may still be looking */
+	nanosleep(&later, NULL);
+}
+
+static void part_bad(void)
+{
+	struct ipc_msg msg = {.type = IPC_PUT};
+	join("");
+	CHECK(call(&msg, -1, NULL) == -EINVAL);
+	msg = (struct ipc_msg){.type = 999};
+	CHECK(call(&msg, -1, NULL) == -ENOSYS);
+	msg = (struct ipc_msg){.type = IPC_WAIT};
+	CHECK(call(&msg, -1, NULL) == -EINVAL); /* not a launcher */
+	msg = (struct ipc_msg){.type = IPC_KERNEL, .kernel = 1};
+	int fd = text_fd("nonsense");
+	CHECK(call(&msg, fd, NULL) == -EINVAL);
+	struct gsan_finding f = finding(1, 1);
+	f.first.participant = 200;
+	put(f);
+	CHECK(write(sock, "x", 1) == 1); /* not a message: the supervisor hangs up, and goes on */
+	nanosleep(&(struct timespec){0, 300000000}, NULL);
+	msg = (struct ipc_msg){.type = IPC_RANK};
+	CHECK(call(&msg, -1, NULL) == -ECONNRESET);
+}
+
+int main(int argc, char **argv)
+{
+	CHECK(argc == 2 && getenv(GSAN_ENV_RANK) && getenv(GSAN_ENV_SOCKET));
+	rank = atoi(getenv(GSAN_ENV_RANK));
+	if (!strcmp(argv[1], "finding")) {
+		part_finding();
+	} else if (!strcmp(argv[1], "die")) {
+		part_finding();
+		raise(rank ? SIGKILL : SIGSEGV);
+	} else if (!strcmp(argv[1], "handles")) {
+		part_handles();
+	} else if (!strcmp(argv[1], "bad")) {
+		part_bad();
+	} else {
+		return 9;
+	}
+	return 0;
+}
