@@ -1,0 +1,26 @@
+#include "driver/copy.h"
+
+void copy_begin(struct copy *c, CUstream stream, int blocks)
+{
+	uint32_t slot, seq;
+
+	c->blocks = blocks;
+	c->flow = flow_current();
+	if (!c->flow || flow_capturing(stream)) {
+		c->flow = NULL;
+		return;
+	}
+	slot = flow_slot(c->flow, stream);
+	flow_number(c->flow, slot, CLOCK_PLAIN, &seq, NULL);
+	/* A copy of pageable memory may wait for the stream: not under the lock. It leaves no records, so a kernel that
+	 * another thread enqueues meanwhile may come first without harm. */
+	flow_enqueued(c->flow, slot);
+	if (blocks)
+		clock_mark(&c->flow->clock, slot, &c->mark);
+}
+
+void copy_end(struct copy *c, CUresult rc)
+{
+	if (c->flow && c->blocks && rc == CUDA_SUCCESS)
+		flow_host_saw(c->flow, &c->mark);
+}

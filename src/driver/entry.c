@@ -1,0 +1,71 @@
+/* The exported entries, made from hooks.def: each passes the call through unchanged unless the process is checked and
+ * the thread is not inside a hook already. The prototypes are cuda.h's, so a row whose parameters are wrong does not
+ * compile. */
+#include "cuda/real.h"
+#include "driver/copy.h"
+#include "driver/hooks.h"
+#include "driver/state.h"
+#include "driver/ways.h"
+#include "vmm/vmm.h"
+
+/* cuda.h declares only the plain name of a function in two flavours. */
+#define ENTRY(name, parameters) \
+	__attribute__((visibility("default"))) CUresult name parameters; \
+	CUresult name parameters
+#define GUARD(function, arguments) \
+	if (real_load(1) || !real.function) \
+		return driver_missing(#function); \
+	if (!driver_enter()) \
+		return real.function arguments; \
+	CUresult rc
+
+#define HOOK(name, parameters, arguments, body) \
+	ENTRY(name, parameters) \
+	{ \
+		GUARD(name, arguments) = body arguments; \
+		driver_leave(); \
+		return rc; \
+	}
+#define HOOK_PTSZ(name, parameters, arguments, body) \
+	HOOK(name, parameters, arguments, body) \
+	ENTRY(name##_ptsz, parameters) \
+	{ \
+		GUARD(name##_ptsz, arguments); \
+		if (!stream) \
+			stream = CU_STREAM_PER_THREAD; \
+		rc = body arguments; \
+		driver_leave(); \
+		return rc; \
+	}
+#define COPY_ENTRY(name, parameters, arguments, in, blocks) \
+	ENTRY(name, parameters) \
+	{ \
+		struct copy copy_; \
+		GUARD(name, arguments); \
+		copy_begin(&copy_, in, blocks); \
+		rc = real.name arguments; \
+		copy_end(&copy_, rc); \
+		driver_leave(); \
+		return rc; \
+	}
+#define COPY(name, parameters, arguments) \
+	COPY_ENTRY(name, parameters, arguments, NULL, 1) \
+	COPY_ENTRY(name##_ptds, parameters, arguments, CU_STREAM_PER_THREAD, 1)
+#define COPY_ASYNC(name, parameters, arguments) \
+	COPY_ENTRY(name, parameters, arguments, stream, 0) \
+	COPY_ENTRY(name##_ptsz, parameters, arguments, stream ? stream : CU_STREAM_PER_THREAD, 0)
+#include "driver/hooks.def"
+#undef HOOK
+#undef HOOK_PTSZ
+#undef COPY
+#undef COPY_ASYNC
+
+const struct ways_row ways_rows[] = {
+#define ROW(name) {#name, (void *)name, (void **)&real.name},
+#define HOOK(name, parameters, arguments, body) {#name, (void *)name, (void **)&real.name},
+#define HOOK_PTSZ(name, parameters, arguments, body) ROW(name) ROW(name##_ptsz)
+#define COPY(name, parameters, arguments) ROW(name) ROW(name##_ptds)
+#define COPY_ASYNC(name, parameters, arguments) ROW(name) ROW(name##_ptsz)
+#include "driver/hooks.def"
+	{NULL, NULL, NULL},
+};

@@ -1,0 +1,154 @@
+/* Events: a recorded event is a point in its stream, which a stream or the host may join. */
+#include <stdlib.h>
+
+#include "driver/flow.h"
+#include "driver/hooks.h"
+
+enum event_state {
+	EVENT_NEVER,   /* not recorded: waiting for it waits for nothing */
+	EVENT_HERE,    /* at `vec` of `flow` */
+	EVENT_UNKNOWN  /* recorded where we cannot look: anything may be before it */
+};
+struct event {
+	enum event_state state;
+	struct flow *flow;
+	struct clock_vec vec;
+};
+
+static struct map events = MAP_INIT;
+static pthread_mutex_t event_lock = PTHREAD_MUTEX_INITIALIZER; /* contents of all events */
+
+/* An event without an entry came from elsewhere: another process, another API. */
+static void event_get(CUevent handle, struct event *to)
+{
+	pthread_mutex_lock(&event_lock);
+	const struct event *e = map_get(&events, (uintptr_t)handle);
+	if (e)
+		*to = *e;
+	else
+		to->state = EVENT_UNKNOWN;
+	pthread_mutex_unlock(&event_lock);
+}
+
+static void event_set(CUevent handle, const struct event *from)
+{
+	pthread_mutex_lock(&event_lock);
+	struct event *e = map_get(&events, (uintptr_t)handle);
+	if (!e) {
+		e = malloc(sizeof(*e));
+		/* Without memory the event stays unknown, which over-orders. */
+		if (e && map_put(&events, (uintptr_t)handle, e)) {
+			free(e);
+			e = NULL;
+		}
+	}
+	if (e)
+		*e = *from;
+	pthread_mutex_unlock(&event_lock);
+}
+
+CUresult hook_cuEventCreate(CUevent *event, unsigned flags)
+{
+	CUresult rc = real.cuEventCreate(event, flags);
+	struct event never = {.state = EVENT_NEVER};
+
+	if (rc == CUDA_SUCCESS)
+		event_set(*event, &never);
+	return rc;
+}
+
+CUresult hook_cuEventDestroy_v2(CUevent event)
+{
+	CUresult rc = real.cuEventDestroy_v2(event);
+
+	if (rc == CUDA_SUCCESS) {
+		pthread_mutex_lock(&event_lock);
+		free(map_remove(&events, (uintptr_t)event));
+		pthread_mutex_unlock(&event_lock);
+	}
+	return rc;
+}
+
+/* A record inside a capture is an edge of the graph; only an external one is seen by work outside. */
+static void event_record(CUevent handle, CUstream stream, unsigned flags)
+{
+	struct event e = {.state = EVENT_UNKNOWN, .flow = flow_current()};
+
+	if (flow_capturing(stream)) {
+		if (!(flags & CU_EVENT_RECORD_EXTERNAL))
+			return;
+	} else if (e.flow) {
+		e.state = EVENT_HERE;
+		clock_mark(&e.flow->clock, flow_slot(e.flow, stream), &e.vec);
+	}
+	event_set(handle, &e);
+}
+
+CUresult hook_cuEventRecord(CUevent event, CUstream stream)
+{
+	CUresult rc = real.cuEventRecord(event, stream);
+
+	if (rc == CUDA_SUCCESS)
+		event_record(event, stream, 0);
+	return rc;
+}
+
+CUresult hook_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags)
+{
+	CUresult rc = real.cuEventRecordWithFlags(event, stream, flags);
+
+	if (rc == CUDA_SUCCESS)
+		event_record(event, stream, flags);
+	return rc;
+}
+
+CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
+{
+	struct event e;
+	struct flow *f = flow_current();
+
+	event_get(event, &e);
+	CUresult rc = real.cuStreamWaitEvent(stream, event, flags);
+	if (rc != CUDA_SUCCESS || !f || e.state == EVENT_NEVER || flow_capturing(stream))
+		return rc;
+	if (e.state == EVENT_HERE && e.flow == f) {
+		clock_wait(&f->clock, flow_slot(f, stream), &e.vec);
+		return rc;
+	}
+	clock_wait_unknown(&f->clock, flow_slot(f, stream));
+	flow_note(f, "order", "cuStreamWaitEvent", "an event of another process or GPU orders everything");
+	return rc;
+}
+
+static void event_seen(const struct event *e)
+{
+	struct flow *f = flow_current();
+
+	if (e->state == EVENT_HERE)
+		flow_host_saw(e->flow, &e->vec);
+	/* Another GPU of this process learns nothing through its clock, nor from an event that nobody knows. */
+	if (f && (e->state == EVENT_UNKNOWN || (e->state == EVENT_HERE && e->flow != f)))
+		clock_host_unknown(&f->clock);
+}
+
+CUresult hook_cuEventQuery(CUevent event)
+{
+	struct event e;
+
+	event_get(event, &e);
+	CUresult rc = real.cuEventQuery(event);
+	if (rc == CUDA_SUCCESS)
+		event_seen(&e);
+	return rc;
+}
+
+CUresult hook_cuEventSynchronize(CUevent event)
+{
+	struct event e;
+
+	event_get(event, &e);
+	CUresult rc = real.cuEventSynchronize(event);
+	if (rc == CUDA_SUCCESS)
+		event_seen(&e);
+	return rc;
+}

@@ -1,0 +1,201 @@
+/* One flow per participant of this process, made when its first hook needs it; handles to slots; numbering. */
+#include "driver/flow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cuda/real.h"
+#include "ipc/ipc.h"
+#include "vmm/vmm.h"
+
+static struct flow *flows[GSAN_PARTICIPANTS]; /* published with release; never freed: kernels refer to them */
+static pthread_mutex_t flow_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int flow_captured; /* a capture began once */
+
+static uint32_t flow_tag_bits(const struct job *job)
+{
+	uint32_t bits = 16;
+
+	for (uint32_t n = 1; n < job->participants; n *= 2)
+		bits--;
+	return bits;
+}
+
+static struct flow *flow_create(struct participant *p)
+{
+	struct flow *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	if (clock_init(&f->clock, p->job, (uint32_t)p->index, flow_tag_bits(p->job))) {
+		free(f);
+		return NULL;
+	}
+	f->participant = p;
+	f->rank = &p->job->rank[p->index];
+	for (unsigned s = 0; s < GSAN_STREAMS; s++)
+		pthread_mutex_init(&f->enqueue[s], NULL);
+	pthread_mutex_init(&f->renew, NULL);
+	pthread_mutex_init(&f->stream.lock, NULL);
+	pthread_mutex_init(&f->function.lock, NULL);
+	pthread_mutex_init(&f->noted.lock, NULL);
+	return f;
+}
+
+struct flow *flow_current(void)
+{
+	struct participant *p = participant_current();
+
+	if (!p)
+		return NULL;
+	struct flow *f = __atomic_load_n(&flows[p->index], __ATOMIC_ACQUIRE);
+	if (f)
+		return f;
+	pthread_mutex_lock(&flow_lock);
+	f = flows[p->index];
+	if (!f) {
+		f = flow_create(p);
+		__atomic_store_n(&flows[p->index], f, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&flow_lock);
+	return f;
+}
+
+/* ---- streams ------------------------------------------------------------------------------------------------- */
+
+static uint64_t flow_stream_key(CUstream stream)
+{
+	if (stream == CU_STREAM_PER_THREAD) /* handles are pointers: no thread's key is one */
+		return 1ull << 63 | (uint64_t)syscall(SYS_gettid);
+	return (uintptr_t)stream;
+}
+
+uint32_t flow_slot(struct flow *f, CUstream stream)
+{
+	if (!stream || stream == CU_STREAM_LEGACY)
+		return CLOCK_LEGACY;
+	uint64_t key = flow_stream_key(stream);
+	uintptr_t slot = (uintptr_t)map_get(&f->stream, key);
+	if (slot)
+		return (uint32_t)slot - 1;
+
+	unsigned flags = 0;
+	if (stream != CU_STREAM_PER_THREAD && real.cuStreamGetFlags)
+		real.cuStreamGetFlags(stream, &flags); /* on failure: blocking, which orders more */
+	slot = clock_slot_open(&f->clock, !(flags & CU_STREAM_NON_BLOCKING)) + 1;
+	if (slot - 1 == CLOCK_SHARED)
+		flow_note(f, "order", "streams", "more streams than slots: the rest count as one stream");
+	map_put(&f->stream, key, (void *)slot);
+	return (uint32_t)slot - 1;
+}
+
+void flow_forget(struct flow *f, CUstream stream)
+{
+	if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)
+		return;
+	uintptr_t slot = (uintptr_t)map_remove(&f->stream, (uintptr_t)stream);
+	if (slot)
+		clock_slot_close(&f->clock, (uint32_t)slot - 1);
+}
+
+void flow_capture_begins(void)
+{
+	atomic_store_explicit(&flow_captured, 1, memory_order_relaxed);
+}
+
+int flow_capturing(CUstream stream)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	if (!atomic_load_explicit(&flow_captured, memory_order_relaxed) || !real.cuStreamIsCapturing)
+		return 0;
+	/* The legacy stream cannot be captured; asking about it while another stream is answers with an error. */
+	if (!stream || stream == CU_STREAM_LEGACY)
+		return 0;
+	return real.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------- */
+
+/* Tags come round: whatever records they left must be gone first (src/clock/tags.c). No enqueue lock is held. */
+static void flow_renew(struct flow *f, uint32_t half)
+{
+	pthread_mutex_lock(&f->renew);
+	if (f->clock.tags.renewed < half) {
+		if (vmm_renew(f->participant))
+			__atomic_store_n(&f->unclean, 1, __ATOMIC_RELAXED);
+		else
+			atomic_fetch_add_explicit(&f->rank->counter[GSAN_N_RENEWED], 1, memory_order_relaxed);
+		clock_renewed(&f->clock, half);
+	}
+	pthread_mutex_unlock(&f->renew);
+}
+
+int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq, struct gsan_order *order)
+{
+	uint32_t half;
+	int rc;
+
+	for (;;) {
+		if (use == CLOCK_CHECKED && __atomic_load_n(&f->unclean, __ATOMIC_RELAXED))
+			return -EBUSY;
+		pthread_mutex_lock(&f->enqueue[slot]);
+		rc = clock_launch(&f->clock, slot, use, seq, order, &half);
+		if (rc == 0)
+			return 0;
+		pthread_mutex_unlock(&f->enqueue[slot]);
+		if (rc != -EAGAIN)
+			return rc;
+		flow_renew(f, half);
+	}
+}
+
+void flow_enqueued(struct flow *f, uint32_t slot)
+{
+	pthread_mutex_unlock(&f->enqueue[slot]);
+}
+
+void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct job_rank *rank = f->rank;
+
+	pthread_mutex_lock(&lock);
+	uint32_t n = atomic_load_explicit(&rank->events, memory_order_relaxed);
+	if (n < JOB_EVENTS) {
+		rank->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind, .stream = (uint8_t)slot};
+		/* Partner: the supervisor's acquire load of `events`. */
+		atomic_store_explicit(&rank->events, n + 1, memory_order_release);
+	} else {
+		atomic_fetch_add_explicit(&rank->events_lost, 1, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void flow_note(struct flow *f, const char *key, const char *name, const char *reason)
+{
+	struct ipc_msg msg = {.type = IPC_NOTE};
+	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a of what is said; two texts with one hash: one is not said */
+
+	ipc_text(&msg, "%s\t%s\t%s", key, name, reason);
+	for (uint32_t i = 0; i < msg.length; i++)
+		hash = (hash ^ (unsigned char)msg.text[i]) * 0x100000001b3ull;
+	if (map_get(&f->noted, hash) || map_put(&f->noted, hash, f))
+		return;
+	log_info("%s: %s: %s", key, name, reason);
+	msg.participant = f->participant->index;
+	ipc_call(f->participant->socket, &msg, -1, NULL);
+}
+
+void flow_each(void (*call)(struct flow *f, void *context), void *context)
+{
+	for (unsigned i = 0; i < GSAN_PARTICIPANTS; i++) {
+		struct flow *f = __atomic_load_n(&flows[i], __ATOMIC_ACQUIRE);
+		if (f)
+			call(f, context);
+	}
+}

@@ -1,0 +1,60 @@
+/* flow: what the streams, events and the host of one participant do, told to src/clock. Handles are looked up here:
+ * a stream gets its slot when it is first seen, whatever way it was made. */
+#ifndef GSAN_DRIVER_FLOW_H
+#define GSAN_DRIVER_FLOW_H
+
+#include <cuda.h>
+
+#include "clock/clock.h"
+#include "driver/map.h"
+
+struct participant;
+
+struct flow {
+	struct participant *participant;
+	struct job_rank *rank;                    /* its part of the job's shared memory */
+	struct clock clock;
+	pthread_mutex_t enqueue[GSAN_STREAMS];    /* by slot: spans numbering and enqueue of a kernel (DESIGN §7) */
+	pthread_mutex_t renew;
+	int unclean;                              /* old records could not be cleared: no check may follow */
+	struct map stream;                        /* handle, or thread for its default stream → slot + 1 */
+	struct map function;                      /* CUfunction or CUkernel → struct function */
+	struct map noted;                         /* hash of each note given */
+	_Atomic uint32_t kernels;                 /* kernel ids given out */
+	_Atomic uint64_t drained;                 /* ns, when the counters were last copied */
+};
+
+/* Of the calling thread's current context; NULL: none, or it could not join the job. */
+struct flow *flow_current(void);
+
+uint32_t flow_slot(struct flow *f, CUstream stream);
+void flow_forget(struct flow *f, CUstream stream); /* the handle is about to be destroyed */
+
+/* Whether a stream is being captured; asked of the driver only once any capture began. */
+int flow_capturing(CUstream stream);
+void flow_capture_begins(void);
+
+/* Numbers a launch. With CLOCK_CHECKED or not, the slot's enqueue lock is held on return: the caller enqueues, then
+ * calls flow_enqueued(). 0, or -EBUSY (clock.h; the lock is not held). */
+int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq, struct gsan_order *order);
+void flow_enqueued(struct flow *f, uint32_t slot);
+
+/* Tells the supervisor of a launch that may order anything, or is a barrier among ranks (job.h). */
+void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq);
+
+/* Says of something unchecked or not modelled, once per text: to the supervisor and, at level info, on stderr. */
+void flow_note(struct flow *f, const char *key, const char *name, const char *reason);
+
+/* A successful wait of the host is over. Joins what it waited for, and copies the device's counters if nothing runs. */
+void flow_host_saw(struct flow *f, const struct clock_vec *mark);
+
+/* Copies the device's counters to the job's memory unless something may still run. */
+void flow_drain(struct flow *f);
+void flow_drain_everywhere(void);
+void flow_drain_at_exit(void);
+void flow_each(void (*call)(struct flow *f, void *context), void *context);
+
+/* The tool's own copy from the device: on its participant's stream, in relaxed capture mode. 0 or -EIO. */
+int flow_read(struct flow *f, void *to, CUdeviceptr from, size_t size);
+
+#endif

@@ -1,0 +1,312 @@
+/* From a kernel handle to its clone: in the module or library that holds the handle, the clone is found by its name
+ * (device/abi.h), compared with the plain kernel, and its table of sites given to the supervisor. */
+#include "driver/function.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cuda/real.h"
+#include "device/abi.h"
+#include "driver/hooks.h"
+#include "ipc/ipc.h"
+#include "vmm/vmm.h"
+
+/* ---- who a handle is ----------------------------------------------------------------------------------------- */
+
+/* Where the program told us nothing. A CUkernel (of a library) may stand wherever a CUfunction (of a module) does; the driver tells them apart. */
+static int function_identify(struct function *fn, CUfunction handle)
+{
+	const char *name = NULL;
+
+	if (real.cuFuncGetModule && real.cuFuncGetName && real.cuFuncGetModule(&fn->module, handle) == CUDA_SUCCESS &&
+	    real.cuFuncGetName(&name, handle) == CUDA_SUCCESS && name) {
+		fn->name = strdup(name);
+	} else {
+		fn->module = NULL;
+		if (!real.cuKernelGetLibrary || !real.cuKernelGetName ||
+		    real.cuKernelGetLibrary(&fn->library, (CUkernel)handle) != CUDA_SUCCESS ||
+		    real.cuKernelGetName(&name, (CUkernel)handle) != CUDA_SUCCESS || !name)
+			return -ENOENT;
+		fn->name = strdup(name);
+	}
+	return fn->name ? 0 : -ENOMEM;
+}
+
+static CUresult function_get(const struct function *fn, const char *name, CUfunction *out)
+{
+	CUkernel kernel;
+
+	if (fn->module)
+		return real.cuModuleGetFunction(out, fn->module, name);
+	CUresult rc = real.cuLibraryGetKernel(&kernel, fn->library, name);
+	return rc == CUDA_SUCCESS ? real.cuKernelGetFunction(out, kernel) : rc;
+}
+
+static CUresult function_global(const struct function *fn, const char *name, CUdeviceptr *address, size_t *size)
+{
+	if (fn->module)
+		return real.cuModuleGetGlobal_v2(address, size, fn->module, name);
+	return real.cuLibraryGetGlobal(address, size, fn->library, name);
+}
+
+static CUresult function_param(const struct function *fn, CUfunction handle, size_t i, size_t *offset, size_t *size)
+{
+	if (fn->library && real.cuKernelGetParamInfo)
+		return real.cuKernelGetParamInfo((CUkernel)handle, i, offset, size);
+	return real.cuFuncGetParamInfo(handle, i, offset, size);
+}
+
+/* ---- its clone ----------------------------------------------------------------------------------------------- */
+
+/* The parameters must be the plain kernel's, then the record. */
+static const char *function_params(struct function *fn, CUfunction handle)
+{
+	size_t offset, size;
+
+	if (!real.cuFuncGetParamInfo)
+		return "the driver does not tell parameters";
+	for (fn->params = 0; function_param(fn, handle, fn->params, &offset, &size) == CUDA_SUCCESS; fn->params++)
+		if (fn->params == FUNCTION_PARAMS_MAX)
+			return "too many parameters";
+	if (real.cuFuncGetParamInfo(fn->clone, fn->params, &fn->record, &size) != CUDA_SUCCESS ||
+	    size != sizeof(struct gsan_launch))
+		return "its clone has other parameters";
+	return NULL;
+}
+
+/* The text K__gsan_info, read from the device: malloc'ed, NUL-terminated. */
+static char *function_info(struct flow *f, const struct function *fn)
+{
+	char symbol[1100];
+	CUdeviceptr address;
+	size_t size;
+
+	snprintf(symbol, sizeof(symbol), "%s" GSAN_INFO_SUFFIX, fn->name);
+	if (function_global(fn, symbol, &address, &size) != CUDA_SUCCESS || size > 64u << 20)
+		return NULL;
+	char *text = malloc(size + 1);
+	if (!text)
+		return NULL;
+	if (flow_read(f, text, address, size)) {
+		free(text);
+		return NULL;
+	}
+	text[size] = 0;
+	return text;
+}
+
+/* Gives the kernel its number and its sites to the supervisor. */
+static int function_register(struct flow *f, struct function *fn, const char *info)
+{
+	struct ipc_msg msg = {.type = IPC_KERNEL, .participant = f->participant->index};
+	size_t size = strlen(info);
+	int fd = memfd_create("gsan-kernel", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	int rc = write(fd, info, size) == (ssize_t)size ? 0 : -EIO;
+	if (!rc) {
+		fn->kernel = 1 + atomic_fetch_add_explicit(&f->kernels, 1, memory_order_relaxed);
+		msg.kernel = fn->kernel;
+		ipc_text(&msg, "%s", fn->name);
+		rc = ipc_call(f->participant->socket, &msg, fd, NULL);
+	}
+	close(fd);
+	return rc;
+}
+
+/* NULL: fn->clone is good. */
+static const char *function_clone(struct flow *f, struct function *fn, CUfunction handle)
+{
+	char symbol[1100];
+	unsigned abi = 0;
+
+	if (snprintf(symbol, sizeof(symbol), "%s" GSAN_CLONE_SUFFIX, fn->name) >= (int)sizeof(symbol) - 5)
+		return "its name is too long";
+	if (function_get(fn, symbol, &fn->clone) != CUDA_SUCCESS)
+		return "it has no checked clone (no PTX passed through gsan)";
+	const char *reason = function_params(fn, handle);
+	if (reason)
+		return reason;
+	char *info = function_info(f, fn);
+	if (!info)
+		return "its table of sites cannot be read";
+	if (sscanf(info, "gsan-info %u", &abi) != 1 || abi != GSAN_ABI)
+		reason = "its clone was made by another version of gsan";
+	else if (function_register(f, fn, info))
+		reason = "the supervisor did not take its sites";
+	free(info);
+	return reason;
+}
+
+static struct function *function_create(struct flow *f, CUfunction handle, CUmodule module, const char *name)
+{
+	struct function *fn = calloc(1, sizeof(*fn));
+
+	if (!fn)
+		return NULL;
+	fn->module = module;
+	fn->name = module ? strdup(name) : NULL;
+	if (!fn->name && function_identify(fn, handle))
+		goto fail;
+	fn->model = models_find(fn->name);
+	fn->reason = function_clone(f, fn, handle);
+	if (fn->reason)
+		fn->clone = NULL;
+	if (map_put(&f->function, (uintptr_t)handle, fn) == 0)
+		return fn;
+	free(fn->name);
+fail:
+	free(fn);
+	return NULL;
+}
+
+static struct function *function_add(struct flow *f, CUfunction handle, CUmodule module, const char *name)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one creation at a time */
+
+	pthread_mutex_lock(&lock);
+	struct function *fn = map_get(&f->function, (uintptr_t)handle);
+	if (!fn)
+		fn = function_create(f, handle, module, name);
+	pthread_mutex_unlock(&lock);
+	return fn;
+}
+
+struct function *function_find(struct flow *f, CUfunction handle)
+{
+	struct function *fn = map_get(&f->function, (uintptr_t)handle);
+
+	return fn ? fn : function_add(f, handle, NULL, NULL);
+}
+
+int function_fits(struct function *fn, CUfunction handle, uint32_t threads, uint32_t shared)
+{
+	uint64_t shape = ((uint64_t)threads << 32 | shared) << 1;
+	uint64_t last = atomic_load_explicit(&fn->fits, memory_order_relaxed);
+	int plain = 0, clone = 0;
+
+	if (last && (last & ~1ull) == shape)
+		return (int)(last & 1);
+	if (!real.cuOccupancyMaxActiveBlocksPerMultiprocessor)
+		return 1;
+	CUresult rc = real.cuOccupancyMaxActiveBlocksPerMultiprocessor(&plain, handle, (int)threads, shared);
+	if (rc == CUDA_SUCCESS)
+		rc = real.cuOccupancyMaxActiveBlocksPerMultiprocessor(&clone, fn->clone, (int)threads, shared);
+	int fits = rc == CUDA_SUCCESS && clone >= plain;
+	atomic_store_explicit(&fn->fits, shape | (unsigned)fits, memory_order_relaxed);
+	return fits;
+}
+
+/* ---- handles come and go ------------------------------------------------------------------------------------- */
+
+CUresult hook_cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+	CUresult rc = real.cuModuleGetFunction(function, module, name);
+	struct flow *f = rc == CUDA_SUCCESS ? flow_current() : NULL;
+
+	if (f)
+		function_add(f, *function, module, name);
+	return rc;
+}
+
+/* (cuLibraryGetKernel has no hook: libraries are not bound to a context, and large ones ask for thousands of kernels,
+ * which wait for their first launch.) */
+CUresult hook_cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+	CUresult rc = real.cuKernelGetFunction(function, kernel);
+	struct flow *f = rc == CUDA_SUCCESS ? flow_current() : NULL;
+
+	if (f)
+		function_find(f, *function);
+	return rc;
+}
+
+struct function_holder { CUmodule module; CUlibrary library; };
+
+static int function_drop(void *value, void *context)
+{
+	struct function *fn = value;
+	const struct function_holder *gone = context;
+
+	if (gone->module ? fn->module != gone->module : fn->library != gone->library)
+		return 0;
+	free(fn->name);
+	free(fn);
+	return 1;
+}
+
+static void function_forget_in(struct flow *f, void *holder)
+{
+	map_sweep(&f->function, function_drop, holder);
+}
+
+void function_forget_module(CUmodule module)
+{
+	struct function_holder gone = {.module = module};
+
+	if (module)
+		flow_each(function_forget_in, &gone);
+}
+
+void function_forget_library(CUlibrary library)
+{
+	struct function_holder gone = {.library = library};
+
+	if (library)
+		flow_each(function_forget_in, &gone);
+}
+
+/* ---- what the program sets on a kernel holds for its clone, too ---------------------------------------------- */
+
+static CUfunction function_clone_of(CUfunction handle)
+{
+	struct flow *f = flow_current();
+	const struct function *fn = f ? function_find(f, handle) : NULL;
+
+	return fn ? fn->clone : NULL;
+}
+
+CUresult hook_cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
+{
+	CUresult rc = real.cuFuncSetAttribute(function, attribute, value);
+	CUfunction clone = rc == CUDA_SUCCESS ? function_clone_of(function) : NULL;
+
+	if (clone)
+		real.cuFuncSetAttribute(clone, attribute, value);
+	return rc;
+}
+
+CUresult hook_cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config)
+{
+	CUresult rc = real.cuFuncSetCacheConfig(function, config);
+	CUfunction clone = rc == CUDA_SUCCESS ? function_clone_of(function) : NULL;
+
+	if (clone)
+		real.cuFuncSetCacheConfig(clone, config);
+	return rc;
+}
+
+CUresult hook_cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device)
+{
+	CUresult rc = real.cuKernelSetAttribute(attribute, value, kernel, device);
+	CUfunction clone = rc == CUDA_SUCCESS ? function_clone_of((CUfunction)kernel) : NULL;
+
+	if (clone)
+		real.cuFuncSetAttribute(clone, attribute, value);
+	return rc;
+}
+
+CUresult hook_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice device)
+{
+	CUresult rc = real.cuKernelSetCacheConfig(kernel, config, device);
+	CUfunction clone = rc == CUDA_SUCCESS ? function_clone_of((CUfunction)kernel) : NULL;
+
+	if (clone)
+		real.cuFuncSetCacheConfig(clone, config);
+	return rc;
+}

@@ -1,0 +1,36 @@
+/* A kernel handle of the program and what we know of it: its checked clone, if it has one that fits, under which number
+ * the supervisor knows it, and what it may order when it runs unchecked. Looked up when the program asks for the handle
+ * (so that both are loaded together), else at its first launch. */
+#ifndef GSAN_DRIVER_FUNCTION_H
+#define GSAN_DRIVER_FUNCTION_H
+
+#include <cuda.h>
+
+#include "driver/flow.h"
+#include "driver/models.h"
+
+#define FUNCTION_PARAMS_MAX 1024u
+
+struct function {
+	CUfunction clone;     /* NULL: none, for `reason` */
+	const char *reason;   /* a string literal */
+	char *name;
+	uint32_t kernel;      /* its number, 0 = none */
+	uint32_t params;      /* of the plain kernel */
+	size_t record;        /* offset of the launch record among the clone's parameters */
+	enum model model;
+	CUmodule module;      /* one of these two holds it */
+	CUlibrary library;
+	_Atomic uint64_t fits; /* the last launch shape that was compared: 0 none, else shape << 1 | fits */
+};
+
+/* NULL: out of memory, or the driver does not know the handle. */
+struct function *function_find(struct flow *f, CUfunction handle);
+/* Whether the clone keeps the plain kernel's CTAs per SM at this launch shape. */
+int function_fits(struct function *fn, CUfunction handle, uint32_t threads, uint32_t shared);
+
+/* Handles of a module or library that is going away. */
+void function_forget_module(CUmodule module);
+void function_forget_library(CUlibrary library);
+
+#endif

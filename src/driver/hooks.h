@@ -1,0 +1,59 @@
+/* The bodies of the hooks in hooks.def, by the file they are in. All run with the thread's guard taken (state.h), so
+ * they call the driver through `real` only, and every one ends in the real call that the program made. */
+#ifndef GSAN_DRIVER_HOOKS_H
+#define GSAN_DRIVER_HOOKS_H
+
+#include "cuda/real.h"
+
+#define BODY(name) __typeof__(name) hook_##name
+
+/* module.c */
+BODY(cuModuleLoad);
+BODY(cuModuleLoadData);
+BODY(cuModuleLoadDataEx);
+BODY(cuModuleUnload);
+BODY(cuLibraryLoadData);
+BODY(cuLibraryLoadFromFile);
+BODY(cuLibraryUnload);
+/* function.c */
+BODY(cuModuleGetFunction);
+BODY(cuKernelGetFunction);
+BODY(cuKernelSetAttribute);
+BODY(cuKernelSetCacheConfig);
+BODY(cuFuncSetAttribute);
+BODY(cuFuncSetCacheConfig);
+/* launch.c */
+BODY(cuLaunchKernel);
+BODY(cuLaunchCooperativeKernel);
+BODY(cuLaunchKernelEx);
+__typeof__(cuLaunchKernelEx) hook_cuLaunchKernelEx_ptsz;
+BODY(cuGraphLaunch);
+/* stream.c */
+BODY(cuInit);
+BODY(cuStreamDestroy_v2);
+BODY(cuStreamBeginCapture_v2);
+BODY(cuStreamBeginCaptureToGraph);
+BODY(cuStreamSynchronize);
+BODY(cuStreamQuery);
+BODY(cuStreamWaitValue32_v2);
+BODY(cuStreamWaitValue64_v2);
+BODY(cuStreamBatchMemOp_v2);
+BODY(cuLaunchHostFunc);
+BODY(cuStreamAddCallback);
+BODY(cuCtxSynchronize);
+BODY(cuCtxDestroy_v2);
+BODY(cuDevicePrimaryCtxRelease_v2);
+BODY(cuDevicePrimaryCtxReset_v2);
+BODY(cuMemFree_v2);
+real_ctx_synchronize_13000 hook_cuCtxSynchronize_v2;
+/* event.c */
+BODY(cuStreamWaitEvent);
+BODY(cuEventCreate);
+BODY(cuEventDestroy_v2);
+BODY(cuEventQuery);
+BODY(cuEventSynchronize);
+BODY(cuEventRecord);
+BODY(cuEventRecordWithFlags);
+
+#undef BODY
+#endif

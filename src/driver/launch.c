@@ -1,0 +1,218 @@
+/* Launches. All forms become one struct launch; where the kernel has a clone that fits, the clone is launched in its
+ * place with one parameter more, the launch record. In every other case the program's call is made as it was. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/real.h"
+#include "driver/function.h"
+#include "driver/hooks.h"
+#include "vmm/vmm.h"
+
+struct launch {
+	CUfunction f;
+	uint32_t grid[3], block[3], shared;
+	CUstream stream;
+	void **params, **extra;
+	const CUlaunchConfig *config; /* of cuLaunchKernelEx, else NULL */
+	/* Makes the driver call of this form with another kernel and other parameters. */
+	CUresult (*call)(const struct launch *l, CUfunction f, void **params, void **extra);
+};
+
+/* ---- the three forms ----------------------------------------------------------------------------------------- */
+
+static CUresult launch_call_kernel(const struct launch *l, CUfunction f, void **params, void **extra)
+{
+	return real.cuLaunchKernel(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->shared,
+			l->stream, params, extra);
+}
+
+static CUresult launch_call_cooperative(const struct launch *l, CUfunction f, void **params, void **extra)
+{
+	(void)extra; /* this form has none */
+	return real.cuLaunchCooperativeKernel(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+			l->shared, l->stream, params);
+}
+
+static CUresult launch_call_ex(const struct launch *l, CUfunction f, void **params, void **extra)
+{
+	return real.cuLaunchKernelEx(l->config, f, params, extra);
+}
+
+/* ---- unchecked ----------------------------------------------------------------------------------------------- */
+
+/* A kernel that runs plain still has its place in the order; unless its model says that it is local, the supervisor must
+ * know of it before any finding that it could explain. */
+static CUresult launch_plain(struct flow *f, const struct function *fn, const struct launch *l, const char *reason)
+{
+	enum model model = fn ? fn->model : MODEL_NONE;
+	uint32_t slot = flow_slot(f, l->stream), seq;
+
+	flow_note(f, "unchecked", fn ? fn->name : "(unknown kernel)", reason);
+	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
+	if (flow_capturing(l->stream))
+		return l->call(l, l->f, l->params, l->extra);
+	flow_number(f, slot, CLOCK_PLAIN, &seq, NULL);
+	if (model != MODEL_LOCAL)
+		flow_event(f, model == MODEL_BARRIER ? JOB_EVENT_BARRIER : JOB_EVENT_OPAQUE, slot, seq);
+	CUresult rc = l->call(l, l->f, l->params, l->extra);
+	flow_enqueued(f, slot);
+	return rc;
+}
+
+/* ---- checked ------------------------------------------------------------------------------------------------- */
+
+/* NULL: the clone may be launched in the kernel's place. */
+static const char *launch_refuse(struct function *fn, const struct launch *l)
+{
+	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+
+	if (!fn)
+		return "the driver does not tell its name";
+	if (!fn->clone)
+		return fn->reason;
+	if (flow_capturing(l->stream))
+		return "launched into a graph capture";
+	if (l->extra ? l->params != NULL : !l->params && fn->params)
+		return "launched without parameters, or with two sets";
+	if (threads > 1024 || !function_fits(fn, l->f, (uint32_t)threads, l->shared))
+		return "its clone would have fewer CTAs per SM";
+	return NULL;
+}
+
+static void launch_record(struct flow *f, const struct function *fn, uint32_t slot, uint32_t seq, struct gsan_launch *r)
+{
+	struct participant *p = f->participant;
+	uint32_t tag_bits = f->clock.tags.bits;
+
+	r->abi = GSAN_ABI;
+	r->seq = seq;
+	r->tag = (uint16_t)(f->clock.participant << tag_bits | (seq & ((1u << tag_bits) - 1)));
+	r->participant = (uint8_t)f->clock.participant;
+	r->stream = (uint8_t)slot;
+	r->kernel = fn->kernel;
+	r->mapped = vmm_mapped(p);
+	r->tag_bits = tag_bits;
+	r->seed = p->job->seed;
+	r->gpu = f->rank->gpu;
+	r->view_table = vmm_view_table(p);
+	r->ring = vmm_ring(p);
+}
+
+/* `extra` is a list of names and values: the buffer of parameters grows by the record. */
+static CUresult launch_extra(const struct launch *l, const struct function *fn, const struct gsan_launch *record)
+{
+	const void *from = NULL;
+	size_t size = 0;
+
+	for (void **e = l->extra; *e != CU_LAUNCH_PARAM_END; e += 2) {
+		if (*e == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			from = e[1];
+		else if (*e == CU_LAUNCH_PARAM_BUFFER_SIZE)
+			size = *(const size_t *)e[1];
+		else
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	size_t total = fn->record + sizeof(*record);
+	char *buffer = calloc(1, total);
+	if (!buffer)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (from)
+		memcpy(buffer, from, size < fn->record ? size : fn->record);
+	memcpy(buffer + fn->record, record, sizeof(*record));
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &total, CU_LAUNCH_PARAM_END};
+	CUresult rc = l->call(l, fn->clone, NULL, extra);
+	free(buffer);
+	return rc;
+}
+
+static CUresult launch_params(const struct launch *l, const struct function *fn, struct gsan_launch *record)
+{
+	void *params[FUNCTION_PARAMS_MAX + 1];
+
+	if (fn->params)
+		memcpy(params, l->params, fn->params * sizeof(*params));
+	params[fn->params] = record;
+	return l->call(l, fn->clone, params, NULL);
+}
+
+static CUresult launch_run(const struct launch *l)
+{
+	struct flow *f = flow_current();
+
+	if (!f)
+		return l->call(l, l->f, l->params, l->extra);
+	struct function *fn = function_find(f, l->f);
+	const char *reason = launch_refuse(fn, l);
+	if (reason)
+		return launch_plain(f, fn, l, reason);
+
+	struct gsan_launch record;
+	uint32_t slot = flow_slot(f, l->stream), seq;
+	if (flow_number(f, slot, CLOCK_CHECKED, &seq, &record.order))
+		return launch_plain(f, fn, l, "no launch tag is free: older launches may still run");
+	launch_record(f, fn, slot, seq, &record);
+	CUresult rc = l->extra ? launch_extra(l, fn, &record) : launch_params(l, fn, &record);
+	flow_enqueued(f, slot);
+	if (rc != CUDA_SUCCESS) /* what the plain call answers is what the program must see */
+		return launch_plain(f, fn, l, "the driver refused its clone");
+	atomic_fetch_add_explicit(&f->rank->launches_checked, 1, memory_order_relaxed);
+	return rc;
+}
+
+/* ---- hooks --------------------------------------------------------------------------------------------------- */
+
+CUresult hook_cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+		unsigned shared, CUstream stream, void **params, void **extra)
+{
+	struct launch l = {.f = f, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared, .stream = stream,
+			.params = params, .extra = extra, .call = launch_call_kernel};
+
+	return launch_run(&l);
+}
+
+CUresult hook_cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+		unsigned bz, unsigned shared, CUstream stream, void **params)
+{
+	struct launch l = {.f = f, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared, .stream = stream,
+			.params = params, .call = launch_call_cooperative};
+
+	return launch_run(&l);
+}
+
+CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
+{
+	if (!config)
+		return real.cuLaunchKernelEx(config, f, params, extra);
+	struct launch l = {.f = f, .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+			.block = {config->blockDimX, config->blockDimY, config->blockDimZ}, .shared = config->sharedMemBytes,
+			.stream = config->hStream, .params = params, .extra = extra, .config = config, .call = launch_call_ex};
+
+	return launch_run(&l);
+}
+
+CUresult hook_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
+{
+	if (!config || config->hStream)
+		return hook_cuLaunchKernelEx(config, f, params, extra);
+	CUlaunchConfig own = *config;
+	own.hStream = CU_STREAM_PER_THREAD;
+	return hook_cuLaunchKernelEx(&own, f, params, extra);
+}
+
+/* The kernels in a graph run plain, and its topology is not known here: one launch that may order anything. */
+CUresult hook_cuGraphLaunch(CUgraphExec graph, CUstream stream)
+{
+	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
+	uint32_t slot, seq;
+
+	if (!f)
+		return real.cuGraphLaunch(graph, stream);
+	slot = flow_slot(f, stream);
+	flow_note(f, "unchecked", "(CUDA graph)", "kernels launched by a graph");
+	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
+	flow_number(f, slot, CLOCK_PLAIN, &seq, NULL);
+	flow_event(f, JOB_EVENT_OPAQUE, slot, seq);
+	CUresult rc = real.cuGraphLaunch(graph, stream);
+	flow_enqueued(f, slot);
+	return rc;
+}

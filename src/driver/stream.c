@@ -1,0 +1,241 @@
+/* Streams and contexts: waits of the host, captures, callbacks, and memory operations that wait. */
+#include <stdlib.h>
+
+#include "driver/flow.h"
+#include "driver/hooks.h"
+#include "vmm/vmm.h"
+
+CUresult hook_cuInit(unsigned flags)
+{
+	CUresult rc = real.cuInit(flags);
+	static int registered;
+
+	/* Registered as late as this, the last drain runs before the driver's own exit handlers. */
+	if (rc == CUDA_SUCCESS && !__atomic_exchange_n(&registered, 1, __ATOMIC_RELAXED))
+		atexit(flow_drain_at_exit);
+	return rc;
+}
+
+CUresult hook_cuStreamDestroy_v2(CUstream stream)
+{
+	struct flow *f = flow_current();
+
+	if (f) /* before the call: afterwards another thread may get the same handle */
+		flow_forget(f, stream);
+	return real.cuStreamDestroy_v2(stream);
+}
+
+/* ---- the host waits ------------------------------------------------------------------------------------------ */
+
+static void stream_mark(struct flow *f, CUstream stream, struct clock_vec *mark)
+{
+	if (f)
+		clock_mark(&f->clock, flow_slot(f, stream), mark);
+}
+
+CUresult hook_cuStreamSynchronize(CUstream stream)
+{
+	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
+	struct clock_vec mark;
+
+	stream_mark(f, stream, &mark);
+	CUresult rc = real.cuStreamSynchronize(stream);
+	if (rc == CUDA_SUCCESS && f)
+		flow_host_saw(f, &mark);
+	return rc;
+}
+
+CUresult hook_cuStreamQuery(CUstream stream)
+{
+	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
+	struct clock_vec mark;
+
+	stream_mark(f, stream, &mark);
+	CUresult rc = real.cuStreamQuery(stream);
+	if (rc == CUDA_SUCCESS && f)
+		flow_host_saw(f, &mark);
+	return rc;
+}
+
+CUresult hook_cuCtxSynchronize(void)
+{
+	struct flow *f = flow_current();
+	struct clock_vec mark;
+
+	if (f)
+		clock_mark_all(&f->clock, &mark);
+	CUresult rc = real.cuCtxSynchronize();
+	if (rc == CUDA_SUCCESS && f)
+		flow_host_saw(f, &mark);
+	return rc;
+}
+
+/* The context may be another than the current one; then its work is not in this clock, and nothing is learnt of it. */
+CUresult hook_cuCtxSynchronize_v2(CUcontext context)
+{
+	struct flow *f = flow_current();
+	struct clock_vec mark;
+
+	if (f)
+		clock_mark_all(&f->clock, &mark);
+	CUresult rc = real.cuCtxSynchronize_v2(context);
+	if (rc == CUDA_SUCCESS && f)
+		flow_host_saw(f, &mark);
+	return rc;
+}
+
+CUresult hook_cuMemFree_v2(CUdeviceptr at)
+{
+	struct flow *f = flow_current();
+	struct clock_vec mark;
+
+	if (f)
+		clock_mark_all(&f->clock, &mark);
+	CUresult rc = vmm_cuMemFree_v2(at);
+	if (rc == CUDA_SUCCESS && f && at)
+		flow_host_saw(f, &mark);
+	return rc;
+}
+
+/* ---- a context ends: the counters are on its device ---------------------------------------------------------- */
+
+CUresult hook_cuCtxDestroy_v2(CUcontext context)
+{
+	flow_drain_everywhere();
+	return real.cuCtxDestroy_v2(context);
+}
+
+CUresult hook_cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+	flow_drain_everywhere();
+	return real.cuDevicePrimaryCtxRelease_v2(device);
+}
+
+CUresult hook_cuDevicePrimaryCtxReset_v2(CUdevice device)
+{
+	flow_drain_everywhere();
+	return real.cuDevicePrimaryCtxReset_v2(device);
+}
+
+/* ---- captures: what is launched into one is not executed now ------------------------------------------------- */
+
+CUresult hook_cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
+{
+	flow_capture_begins();
+	return real.cuStreamBeginCapture_v2(stream, mode);
+}
+
+CUresult hook_cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *node,
+		const CUgraphEdgeData *edge, size_t count, CUstreamCaptureMode mode)
+{
+	flow_capture_begins();
+	return real.cuStreamBeginCaptureToGraph(stream, graph, node, edge, count, mode);
+}
+
+/* ---- callbacks: the stream's work is before them, and they are before what comes next in the stream ---------- */
+
+struct stream_callback {
+	struct flow *flow;
+	struct clock_vec mark;
+	CUhostFn host;
+	CUstreamCallback stream;
+	void *data;
+};
+
+/* The callback may have waited for anything before it lets the stream go on. */
+static struct stream_callback *stream_callback(CUstream stream, void *data)
+{
+	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
+	struct stream_callback *c = f ? calloc(1, sizeof(*c)) : NULL;
+
+	if (c) {
+		c->flow = f;
+		c->data = data;
+		clock_mark(&f->clock, flow_slot(f, stream), &c->mark);
+	}
+	if (f) {
+		clock_wait_unknown(&f->clock, flow_slot(f, stream));
+		flow_note(f, "order", "host callback", "a callback orders what comes after it behind everything");
+	}
+	return c;
+}
+
+static void stream_run_host(void *data)
+{
+	struct stream_callback c = *(struct stream_callback *)data;
+
+	free(data);
+	clock_host_join(&c.flow->clock, &c.mark);
+	c.host(c.data);
+}
+
+static void CUDA_CB stream_run_callback(CUstream stream, CUresult status, void *data)
+{
+	struct stream_callback c = *(struct stream_callback *)data;
+
+	free(data);
+	if (status == CUDA_SUCCESS)
+		clock_host_join(&c.flow->clock, &c.mark);
+	c.stream(stream, status, c.data);
+}
+
+CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
+{
+	struct stream_callback *c = stream_callback(stream, data);
+
+	if (!c)
+		return real.cuLaunchHostFunc(stream, function, data);
+	c->host = function;
+	CUresult rc = real.cuLaunchHostFunc(stream, stream_run_host, c);
+	if (rc != CUDA_SUCCESS)
+		free(c);
+	return rc;
+}
+
+CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *data, unsigned flags)
+{
+	struct stream_callback *c = stream_callback(stream, data);
+
+	if (!c)
+		return real.cuStreamAddCallback(stream, function, data, flags);
+	c->stream = function;
+	CUresult rc = real.cuStreamAddCallback(stream, stream_run_callback, c, flags);
+	if (rc != CUDA_SUCCESS)
+		free(c);
+	return rc;
+}
+
+/* ---- stream memory operations: who wrote the value is not known ---------------------------------------------- */
+
+static void stream_waited(CUstream stream)
+{
+	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
+
+	if (!f)
+		return;
+	clock_wait_unknown(&f->clock, flow_slot(f, stream));
+	flow_note(f, "order", "cuStreamWaitValue", "a stream's wait for a value orders everything");
+}
+
+CUresult hook_cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags)
+{
+	stream_waited(stream);
+	return real.cuStreamWaitValue32_v2(stream, address, value, flags);
+}
+
+CUresult hook_cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags)
+{
+	stream_waited(stream);
+	return real.cuStreamWaitValue64_v2(stream, address, value, flags);
+}
+
+CUresult hook_cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams *param, unsigned flags)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (param[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || param[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64) {
+			stream_waited(stream);
+			break;
+		}
+	}
+	return real.cuStreamBatchMemOp_v2(stream, count, param, flags);
+}
