@@ -1,0 +1,286 @@
+/* Copies and sets. All are boxes of rows: plain ones have one row. A copy whose other side is pageable host memory
+ * follows the driver's rule: its source is taken at the call, its destination is filled before the call returns. A
+ * blocking call on an idle stream acts at once; otherwise it queues, and waits. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/driver/queue.h"
+#include "emu/driver/range.h"
+
+struct box { uint64_t at, pitch, slice; };
+struct copy_op {
+	struct emu_op op;
+	struct box to, from;
+	uint64_t width, height, depth;
+	unsigned value, unit;          /* a set: element and its bytes; 0 = a copy */
+	void *snapshot;                /* of a pageable source */
+};
+enum side { HOST, DEVICE, ANY };
+
+static void copy_rows(const struct copy_op *c)
+{
+	for (uint64_t z = 0; z < c->depth; z++)
+		for (uint64_t y = 0; y < c->height; y++)
+			memmove((void *)(uintptr_t)(c->to.at + z * c->to.slice + y * c->to.pitch),
+				(const void *)(uintptr_t)(c->from.at + z * c->from.slice + y * c->from.pitch), c->width);
+}
+
+static void set_rows(const struct copy_op *c)
+{
+	for (uint64_t y = 0; y < c->height; y++) {
+		char *row = (char *)(uintptr_t)(c->to.at + y * c->to.pitch);
+		for (uint64_t x = 0; x < c->width; x += c->unit)
+			memcpy(row + x, &c->value, c->unit); /* little-endian, as the device is */
+	}
+}
+
+static int run_copy(struct emu_op *op, struct emu_turn *turn)
+{
+	const struct copy_op *c = (const struct copy_op *)op;
+	(void)turn;
+	if (c->unit)
+		set_rows(c);
+	else
+		copy_rows(c);
+	emu.clock_ns += 1000 + c->width * c->height * c->depth / 64;
+	return 1;
+}
+
+static void drop_copy(struct emu_op *op) { free(((struct copy_op *)op)->snapshot); }
+
+static uint64_t extent(const struct copy_op *c, const struct box *b)
+{
+	return (c->depth - 1) * b->slice + (c->height - 1) * b->pitch + c->width;
+}
+
+/* Memory that the driver does not know is the host's: legal for HOST and ANY, never for DEVICE. */
+static int side_known(const struct copy_op *c, const struct box *b) { return emu_range_covers(b->at, extent(c, b)); }
+
+static CUresult check_side(const struct copy_op *c, const struct box *b, enum side side, int *pageable)
+{
+	*pageable = 0;
+	if (side != HOST && side_known(c, b))
+		return CUDA_SUCCESS;
+	if (side == DEVICE || emu_range_find(&emu_reserved, b->at) || (side == ANY && emu_range_find(&emu_known, b->at)))
+		return CUDA_ERROR_INVALID_VALUE;
+	*pageable = !side_known(c, b);
+	return CUDA_SUCCESS;
+}
+
+static CUresult take_snapshot(struct copy_op *c)
+{
+	uint64_t size = extent(c, &c->from);
+	c->snapshot = malloc(size);
+	if (!c->snapshot)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	memcpy(c->snapshot, (const void *)(uintptr_t)c->from.at, size);
+	c->from.at = (uintptr_t)c->snapshot;
+	return CUDA_SUCCESS;
+}
+
+static CUresult enqueue(CUstream s, const struct copy_op *what, int keep_source)
+{
+	struct copy_op *c = emu_op_new(sizeof *c, run_copy);
+	if (!c)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	struct emu_op op = c->op;
+	*c = *what;
+	c->op = op;
+	c->op.drop = drop_copy;
+	CUresult result = keep_source ? CUDA_SUCCESS : take_snapshot(c);
+	if (result)
+		free(c);
+	else
+		emu_op_push(s, &c->op);
+	return result;
+}
+
+/* The one way of every copy and set. */
+static CUresult perform(CUstream handle, struct copy_op *c, enum side to, enum side from, int blocking)
+{
+	CUcontext context;
+	CUstream s;
+	int pageable_to, pageable_from = 0;
+	CUresult result = emu_enter_context(&context);
+	if (result)
+		return result;
+	if (!c->width || !c->height || !c->depth)
+		return emu_leave(CUDA_SUCCESS);
+	result = check_side(c, &c->to, to, &pageable_to);
+	if (!result && !c->unit)
+		result = check_side(c, &c->from, from, &pageable_from);
+	if (!result)
+		result = emu_stream_find(context, handle, &s);
+	if (result)
+		return emu_leave(result);
+	blocking |= pageable_to;
+	if (blocking && emu_stream_idle(s)) {
+		run_copy(&c->op, NULL);
+		return emu_leave(CUDA_SUCCESS);
+	}
+	result = enqueue(s, c, blocking || !pageable_from);
+	if (!result && blocking)
+		result = emu_wait_stream(s);
+	return emu_leave(result);
+}
+
+static CUresult copy_linear(CUstream s, uint64_t to, enum side to_side, uint64_t from, enum side from_side, size_t size,
+			    int blocking)
+{
+	struct copy_op c = {.to = {.at = to}, .from = {.at = from}, .width = size, .height = 1, .depth = 1};
+	return perform(s, &c, to_side, from_side, blocking);
+}
+
+static uint64_t host(const void *p) { return (uintptr_t)p; }
+
+EMU_STREAM_API(cuMemcpy, _ptds, (CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size))
+{
+	return copy_linear(NULL, to, ANY, from, ANY, size, 1);
+}
+
+EMU_STREAM_API(cuMemcpyAsync, _ptsz, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream s), (to, from, size, s))
+{
+	return copy_linear(s, to, ANY, from, ANY, size, 0);
+}
+
+EMU_STREAM_API(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr to, const void *from, size_t size), (to, from, size))
+{
+	return copy_linear(NULL, to, DEVICE, host(from), HOST, size, 1);
+}
+
+EMU_STREAM_API(cuMemcpyHtoDAsync_v2, _ptsz, (CUdeviceptr to, const void *from, size_t size, CUstream s), (to, from, size, s))
+{
+	return copy_linear(s, to, DEVICE, host(from), HOST, size, 0);
+}
+
+EMU_STREAM_API(cuMemcpyDtoH_v2, _ptds, (void *to, CUdeviceptr from, size_t size), (to, from, size))
+{
+	return copy_linear(NULL, host(to), HOST, from, DEVICE, size, 1);
+}
+
+EMU_STREAM_API(cuMemcpyDtoHAsync_v2, _ptsz, (void *to, CUdeviceptr from, size_t size, CUstream s), (to, from, size, s))
+{
+	return copy_linear(s, host(to), HOST, from, DEVICE, size, 0);
+}
+
+/* Between device memories the synchronous form does not block the host. */
+EMU_STREAM_API(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size))
+{
+	return copy_linear(NULL, to, DEVICE, from, DEVICE, size, 0);
+}
+
+EMU_STREAM_API(cuMemcpyDtoDAsync_v2, _ptsz, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream s), (to, from, size, s))
+{
+	return copy_linear(s, to, DEVICE, from, DEVICE, size, 0);
+}
+
+EMU_STREAM_API(cuMemcpyPeer, _ptds, (CUdeviceptr to, CUcontext tc, CUdeviceptr from, CUcontext fc, size_t size),
+	       (to, tc, from, fc, size))
+{
+	return tc && fc ? copy_linear(NULL, to, DEVICE, from, DEVICE, size, 0) : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+EMU_STREAM_API(cuMemcpyPeerAsync, _ptsz,
+	       (CUdeviceptr to, CUcontext tc, CUdeviceptr from, CUcontext fc, size_t size, CUstream s),
+	       (to, tc, from, fc, size, s))
+{
+	return tc && fc ? copy_linear(s, to, DEVICE, from, DEVICE, size, 0) : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+/* ---- boxes; CUDA arrays do not exist here */
+
+static CUresult box_side(CUmemorytype type, const void *host_at, CUdeviceptr device_at, struct box *b, enum side *side)
+{
+	*side = type == CU_MEMORYTYPE_HOST ? HOST : type == CU_MEMORYTYPE_DEVICE ? DEVICE : ANY;
+	b->at = type == CU_MEMORYTYPE_HOST ? host(host_at) : device_at;
+	return type == CU_MEMORYTYPE_ARRAY ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+
+static CUresult copy_2d(const CUDA_MEMCPY2D *p, CUstream s, int blocking)
+{
+	enum side to, from;
+	if (!p)
+		return CUDA_ERROR_INVALID_VALUE;
+	struct copy_op c = {.width = p->WidthInBytes, .height = p->Height, .depth = 1};
+	CUresult result = box_side(p->dstMemoryType, p->dstHost, p->dstDevice, &c.to, &to);
+	if (!result)
+		result = box_side(p->srcMemoryType, p->srcHost, p->srcDevice, &c.from, &from);
+	if (result)
+		return result;
+	c.to.pitch = p->dstPitch ? p->dstPitch : p->WidthInBytes;
+	c.from.pitch = p->srcPitch ? p->srcPitch : p->WidthInBytes;
+	c.to.at += p->dstY * c.to.pitch + p->dstXInBytes;
+	c.from.at += p->srcY * c.from.pitch + p->srcXInBytes;
+	return perform(s, &c, to, from, blocking);
+}
+
+EMU_STREAM_API(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *copy), (copy)) { return copy_2d(copy, NULL, 1); }
+
+EMU_STREAM_API(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D *copy), (copy)) { return copy_2d(copy, NULL, 1); }
+
+EMU_STREAM_API(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D *copy, CUstream s), (copy, s))
+{
+	return copy_2d(copy, s, 0);
+}
+
+static CUresult copy_3d(const CUDA_MEMCPY3D *p, CUstream s, int blocking)
+{
+	enum side to, from;
+	if (!p)
+		return CUDA_ERROR_INVALID_VALUE;
+	struct copy_op c = {.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
+	CUresult result = box_side(p->dstMemoryType, p->dstHost, p->dstDevice, &c.to, &to);
+	if (!result)
+		result = box_side(p->srcMemoryType, p->srcHost, p->srcDevice, &c.from, &from);
+	if (result)
+		return result;
+	c.to.pitch = p->dstPitch ? p->dstPitch : p->WidthInBytes;
+	c.from.pitch = p->srcPitch ? p->srcPitch : p->WidthInBytes;
+	c.to.slice = c.to.pitch * (p->dstHeight ? p->dstHeight : p->Height);
+	c.from.slice = c.from.pitch * (p->srcHeight ? p->srcHeight : p->Height);
+	c.to.at += p->dstZ * c.to.slice + p->dstY * c.to.pitch + p->dstXInBytes;
+	c.from.at += p->srcZ * c.from.slice + p->srcY * c.from.pitch + p->srcXInBytes;
+	return perform(s, &c, to, from, blocking);
+}
+
+EMU_STREAM_API(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *copy), (copy)) { return copy_3d(copy, NULL, 1); }
+
+EMU_STREAM_API(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D *copy, CUstream s), (copy, s))
+{
+	return copy_3d(copy, s, 0);
+}
+
+/* ---- sets: asynchronous to the host in both forms */
+
+static CUresult set(CUstream s, uint64_t to, size_t pitch, unsigned value, unsigned unit, size_t width, size_t height)
+{
+	struct copy_op c = {.to = {.at = to, .pitch = pitch}, .width = width * unit, .height = height, .depth = 1,
+			    .value = value, .unit = unit};
+	return to % unit ? CUDA_ERROR_INVALID_VALUE : perform(s, &c, DEVICE, ANY, 0);
+}
+
+#define SET_API(bits, type) \
+	EMU_STREAM_API(cuMemsetD##bits##_v2, _ptds, (CUdeviceptr to, type value, size_t n), (to, value, n)) \
+	{ \
+		return set(NULL, to, 0, value, sizeof(type), n, 1); \
+	} \
+	EMU_STREAM_API(cuMemsetD##bits##Async, _ptsz, (CUdeviceptr to, type value, size_t n, CUstream s), (to, value, n, s)) \
+	{ \
+		return set(s, to, 0, value, sizeof(type), n, 1); \
+	} \
+	EMU_STREAM_API(cuMemsetD2D##bits##_v2, _ptds, \
+		       (CUdeviceptr to, size_t pitch, type value, size_t width, size_t height), \
+		       (to, pitch, value, width, height)) \
+	{ \
+		return set(NULL, to, pitch, value, sizeof(type), width, height); \
+	} \
+	EMU_STREAM_API(cuMemsetD2D##bits##Async, _ptsz, \
+		       (CUdeviceptr to, size_t pitch, type value, size_t width, size_t height, CUstream s), \
+		       (to, pitch, value, width, height, s)) \
+	{ \
+		return set(s, to, pitch, value, sizeof(type), width, height); \
+	}
+
+SET_API(8, unsigned char)
+SET_API(16, unsigned short)
+SET_API(32, unsigned)

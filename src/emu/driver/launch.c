@@ -1,0 +1,192 @@
+#include "emu/driver/launch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "emu/driver/queue.h"
+
+struct kernel_op {
+	struct emu_op op;
+	struct emu_grid *grid;
+	uint64_t steps;
+	const char *name;
+};
+
+static void drop_kernel(struct emu_op *op) { emu_grid_free(((struct kernel_op *)op)->grid); }
+
+/* A fault of an address is the sticky error that real programs test for; every other one is a launch failure. */
+static CUresult fault_of(const struct emu_error *error)
+{
+	return strstr(error->text, "address") || strstr(error->text, "access") ? CUDA_ERROR_ILLEGAL_ADDRESS
+									      : CUDA_ERROR_LAUNCH_FAILED;
+}
+
+static int run_kernel(struct emu_op *op, struct emu_turn *turn)
+{
+	struct kernel_op *k = (struct kernel_op *)op;
+	struct emu_error error = {""};
+	enum emu_state state = emu_grid_run(k->grid, turn->steps, &turn->random, &error);
+	k->steps += turn->steps;
+	emu.clock_ns += turn->steps;
+	if (state == EMU_RUNNING && emu.step_limit && k->steps > emu.step_limit) {
+		snprintf(error.text, sizeof error.text, "kernel %s ran %" PRIu64 " steps, more than EMU_STEP_LIMIT", k->name,
+			 k->steps);
+		log_error("emulated device: %s", error.text);
+		emu_op_fail(op, CUDA_ERROR_LAUNCH_TIMEOUT);
+		return 1;
+	}
+	if (state == EMU_FAULT) {
+		log_error("emulated device: %s", error.text);
+		emu_op_fail(op, fault_of(&error));
+	}
+	return state != EMU_RUNNING;
+}
+
+/* ---- parameters */
+
+/* The two ways of cuLaunchKernel: an array of pointers, or one buffer named in `extra`. */
+static CUresult pack(const struct CUfunc_st *f, void **params, void **extra, char *to)
+{
+	const void *buffer = NULL;
+	size_t size = 0;
+	memset(to, 0, f->info.param_bytes);
+	if (params || !f->info.params) {
+		for (uint32_t i = 0; i < f->info.params; i++) {
+			uint32_t offset, bytes;
+			if (!params[i] || emu_kernel_param(f->kernel, i, &offset, &bytes))
+				return CUDA_ERROR_INVALID_VALUE;
+			memcpy(to + offset, params[i], bytes);
+		}
+		return CUDA_SUCCESS;
+	}
+	for (int i = 0; extra && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+		if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			buffer = extra[i + 1];
+		else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+			size = *(size_t *)extra[i + 1];
+		else
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	if (!buffer || !size)
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(to, buffer, size < f->info.param_bytes ? size : f->info.param_bytes);
+	return CUDA_SUCCESS;
+}
+
+/* ---- the launch */
+
+struct attributes { unsigned cluster[3]; int cooperative; };
+
+/* Those that only hint at placement, priority or overlap are honoured by doing nothing: a dependent launch that may
+ * start early starts late. */
+static struct attributes read_attributes(const CUlaunchConfig *config)
+{
+	struct attributes a = {{1, 1, 1}, 0};
+	for (unsigned i = 0; i < config->numAttrs; i++) {
+		const CUlaunchAttribute *at = &config->attrs[i];
+		if (at->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+			a.cooperative = at->value.cooperative;
+		if (at->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && at->value.clusterDim.x)
+			memcpy(a.cluster, (unsigned[3]){at->value.clusterDim.x, at->value.clusterDim.y, at->value.clusterDim.z},
+			       sizeof a.cluster);
+	}
+	return a;
+}
+
+static CUresult check_shape(const struct CUfunc_st *f, const struct emu_launch *l)
+{
+	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+	uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+	if (!threads || !blocks || l->grid[1] > 65535 || l->grid[2] > 65535 || l->block[2] > 64)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (threads > f->info.max_threads || threads > 1024)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (l->dynamic_shared > f->dynamic_shared_max)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (int i = 0; i < 3; i++)
+		if (!l->cluster[i] || l->grid[i] % l->cluster[i])
+			return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	return CUDA_SUCCESS;
+}
+
+static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launch)
+{
+	struct emu_error error = {""};
+	struct kernel_op *k = emu_op_new(sizeof *k, run_kernel);
+	if (!k)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (emu_grid_new(f->kernel, launch, &k->grid, &error)) {
+		log_error("emulated device: %s", error.text);
+		free(k);
+		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	}
+	k->name = emu_kernel_name(f->kernel);
+	k->op.drop = drop_kernel;
+	emu_op_push(s, &k->op);
+	return CUDA_SUCCESS;
+}
+
+static CUresult launch(const CUlaunchConfig *config, CUfunction handle, void **params, void **extra)
+{
+	CUcontext c;
+	CUstream s;
+	CUresult result = config ? emu_enter_context(&c) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	CUfunction f = emu_function_known(handle);
+	result = f ? emu_stream_find(c, config->hStream, &s) : CUDA_ERROR_INVALID_HANDLE;
+	if (result)
+		return emu_leave(result);
+	struct attributes a = read_attributes(config);
+	unsigned threads = config->blockDimX * config->blockDimY * config->blockDimZ;
+	unsigned resident = emu_function_blocks_per_sm(f, threads, config->sharedMemBytes) * (unsigned)emu.sms;
+	struct emu_launch l = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+			       .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+			       .cluster = {a.cluster[0], a.cluster[1], a.cluster[2]},
+			       .dynamic_shared = config->sharedMemBytes, .sms = (uint32_t)emu.sms, .resident = resident};
+	result = check_shape(f, &l);
+	if (!result && !resident)
+		result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	if (!result && a.cooperative && (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] > resident)
+		result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+	char *buffer = result ? NULL : malloc(f->info.param_bytes + 1);
+	if (!result)
+		result = buffer ? pack(f, params, extra, buffer) : CUDA_ERROR_OUT_OF_MEMORY;
+	if (!result) {
+		l.params = buffer;
+		result = enqueue(s, f, &l);
+	}
+	free(buffer);
+	return emu_leave(result);
+}
+
+EMU_STREAM_API(cuLaunchKernelEx, _ptsz, (const CUlaunchConfig *config, CUfunction f, void **params, void **extra),
+	       (config, f, params, extra))
+{
+	return launch(config, f, params, extra);
+}
+
+EMU_STREAM_API(cuLaunchKernel, _ptsz,
+	       (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+		CUstream stream, void **params, void **extra),
+	       (f, gx, gy, gz, bx, by, bz, shared, stream, params, extra))
+{
+	CUlaunchConfig config = {.gridDimX = gx, .gridDimY = gy, .gridDimZ = gz, .blockDimX = bx, .blockDimY = by,
+				 .blockDimZ = bz, .sharedMemBytes = shared, .hStream = stream};
+	return launch(&config, f, params, extra);
+}
+
+EMU_STREAM_API(cuLaunchCooperativeKernel, _ptsz,
+	       (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+		CUstream stream, void **params),
+	       (f, gx, gy, gz, bx, by, bz, shared, stream, params))
+{
+	CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+	CUlaunchConfig config = {.gridDimX = gx, .gridDimY = gy, .gridDimZ = gz, .blockDimX = bx, .blockDimY = by,
+				 .blockDimZ = bz, .sharedMemBytes = shared, .hStream = stream, .attrs = &cooperative,
+				 .numAttrs = 1};
+	return launch(&config, f, params, NULL);
+}

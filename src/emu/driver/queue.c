@@ -1,0 +1,319 @@
+#include "emu/driver/queue.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "emu/driver/random.h"
+
+#define READY_MAX 256    /* streams that are considered for one turn */
+#define RELEASED_MAX 64  /* waits that one turn can end; more are found by the next */
+
+struct wait {
+	struct wait *next;
+	int (*done)(const void *subject);
+	const void *subject;
+	int32_t tid;
+	int over;
+};
+static struct wait *waits;
+static uint64_t sequence;
+static int published; /* what the scheduler was told of us */
+static pthread_t worker;
+static int worker_started;
+
+/* ---- order */
+
+void *emu_op_new(size_t size, int (*run)(struct emu_op *, struct emu_turn *))
+{
+	struct emu_op *op = calloc(1, size);
+	if (op)
+		op->run = run;
+	return op;
+}
+
+static int blocking(const struct CUstream_st *s) { return !(s->flags & CU_STREAM_NON_BLOCKING); }
+
+/* Nothing enqueued before `seq` is left in the streams that the legacy default stream waits for. */
+static int blocking_streams_passed(CUcontext context, uint64_t seq)
+{
+	for (const struct CUstream_st *s = context->streams; s; s = s->next)
+		if (blocking(s) && s->head && s->head->seq < seq)
+			return 0;
+	return 1;
+}
+
+static int in_order(const struct CUstream_st *s, uint64_t seq)
+{
+	CUcontext c = s->context;
+	if (s == &c->legacy)
+		return blocking_streams_passed(c, seq);
+	return !blocking(s) || !c->legacy.head || c->legacy.head->seq > seq;
+}
+
+static int stream_ready(const struct CUstream_st *s)
+{
+	const struct emu_op *op = s->head;
+	return op && !s->busy && in_order(s, op->seq) && (!op->ready || op->ready(op));
+}
+
+int emu_stream_idle(CUstream stream) { return !stream->head && in_order(stream, UINT64_MAX); }
+
+int emu_context_idle(CUcontext context)
+{
+	if (context->legacy.head)
+		return 0;
+	for (const struct CUstream_st *s = context->streams; s; s = s->next)
+		if (s->head)
+			return 0;
+	return 1;
+}
+
+static void drop_head(CUstream s)
+{
+	struct emu_op *op = s->head;
+	s->head = op->next;
+	if (!s->head)
+		s->tail = &s->head;
+	if (op->drop)
+		op->drop(op);
+	free(op);
+}
+
+void emu_stream_discard(CUstream stream)
+{
+	while (stream->head)
+		drop_head(stream);
+}
+
+/* The failed operation itself stays: who runs it drops it. */
+void emu_op_fail(struct emu_op *op, CUresult error)
+{
+	CUcontext c = op->stream->context;
+	c->error = error;
+	for (struct CUstream_st *s = c->streams; ; s = s->next) {
+		if (!s)
+			s = &c->legacy;
+		if (s->head && s->head != op && !s->busy)
+			emu_stream_discard(s);
+		else
+			while (s->head && s->head->next) { /* behind the running one */
+				struct emu_op *later = s->head->next;
+				s->head->next = later->next;
+				if (later->drop)
+					later->drop(later);
+				free(later);
+			}
+		if (s->head)
+			s->tail = &s->head->next;
+		if (s == &c->legacy)
+			break;
+	}
+}
+
+/* ---- running */
+
+/* Calls visit for each stream of the process, in the order of contexts and streams, until it returns nonzero. */
+static int each_stream(int (*visit)(CUstream s, void *context), void *context)
+{
+	for (CUcontext c = emu.contexts; c; c = c->next) {
+		if (visit(&c->legacy, context))
+			return 1;
+		for (CUstream s = c->streams, next; s; s = next) {
+			next = s->next;
+			if (visit(s, context))
+				return 1;
+		}
+	}
+	return 0;
+}
+
+static int run_markers(CUstream s, void *changed)
+{
+	while (s->head && s->head->marker && stream_ready(s)) {
+		s->head->run(s->head, NULL);
+		drop_head(s);
+		*(int *)changed = 1;
+	}
+	return 0;
+}
+
+static void settle(void)
+{
+	int changed;
+	do {
+		changed = 0;
+		each_stream(run_markers, &changed);
+	} while (changed);
+}
+
+static int is_ready(CUstream s, void *unused)
+{
+	(void)unused;
+	return stream_ready(s);
+}
+
+struct ready { CUstream stream[READY_MAX]; uint32_t count; };
+
+static int collect_ready(CUstream s, void *list)
+{
+	struct ready *r = list;
+	if (stream_ready(s))
+		r->stream[r->count++] = s;
+	return r->count == READY_MAX;
+}
+
+static void run_turn(struct emu_turn *turn)
+{
+	struct ready ready = {.count = 0};
+	each_stream(collect_ready, &ready);
+	if (!ready.count)
+		return;
+	CUstream s = ready.stream[emu_random(&turn->random) % ready.count];
+	struct emu_op *op = s->head;
+	s->busy = 1;
+	int finished = op->run(op, turn);
+	s->busy = 0;
+	if (finished)
+		drop_head(s);
+	settle();
+}
+
+/* Ends the waits that are over, lists their threads, returns how many. */
+static size_t end_waits(int32_t tids[RELEASED_MAX])
+{
+	size_t n = 0;
+	for (struct wait **at = &waits; *at;) {
+		struct wait *w = *at;
+		if (n < RELEASED_MAX && w->done(w->subject)) {
+			*at = w->next;
+			w->over = 1;
+			tids[n++] = w->tid;
+		} else {
+			at = &w->next;
+		}
+	}
+	if (n)
+		pthread_cond_broadcast(&emu.work_done);
+	return n;
+}
+
+static void *work(void *unused)
+{
+	(void)unused;
+	struct emu_turn turn;
+	emu_thread_set_worker();
+	emu_sched_worker(gettid());
+	while (!emu_sched_turn(&turn)) {
+		int32_t tids[RELEASED_MAX];
+		pthread_mutex_lock(&emu.lock);
+		run_turn(&turn);
+		size_t released = end_waits(tids);
+		published = each_stream(is_ready, NULL);
+		emu_sched_finish(tids, released, published);
+		pthread_mutex_unlock(&emu.lock);
+	}
+	return NULL;
+}
+
+/* A kernel that waits for another rank must go on while its own host waits for that rank's message outside the driver:
+ * so turns need a thread of ours. It takes no signals but those of its own faults. */
+static int start_worker(void)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGFPE);
+	sigdelset(&all, SIGILL);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int rc = pthread_create(&worker, NULL, work, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc)
+		log_error("emulated device: cannot start its thread: %s", strerror(rc));
+	else
+		worker_started = 1;
+	return rc;
+}
+
+void emu_op_push(CUstream stream, struct emu_op *op)
+{
+	op->stream = stream;
+	op->seq = ++sequence;
+	*stream->tail = op;
+	stream->tail = &op->next;
+	settle();
+	int ready = each_stream(is_ready, NULL);
+	if (ready && !worker_started)
+		start_worker();
+	if (ready != published) {
+		published = ready;
+		emu_sched_runnable(ready);
+	}
+}
+
+void emu_queue_stop(void)
+{
+	emu_sched_stop();
+	if (worker_started && !emu_thread_is_worker())
+		pthread_join(worker, NULL);
+	pthread_cond_broadcast(&emu.work_done);
+}
+
+/* ---- waiting */
+
+CUresult emu_wait(int (*done)(const void *subject), const void *subject)
+{
+	if (done(subject))
+		return CUDA_SUCCESS;
+	if (emu_thread_is_worker())
+		return CUDA_ERROR_NOT_PERMITTED; /* a host function must not wait for the device */
+	struct wait w = {.next = waits, .done = done, .subject = subject, .tid = gettid()};
+	waits = &w;
+	emu_sched_block(w.tid);
+	while (!w.over && !emu.leaving)
+		pthread_cond_wait(&emu.work_done, &emu.lock);
+	return w.over ? CUDA_SUCCESS : CUDA_ERROR_DEINITIALIZED;
+}
+
+struct stream_point { CUstream stream; uint64_t seq; };
+
+static int stream_point_passed(const void *subject)
+{
+	const struct stream_point *p = subject;
+	const struct CUstream_st *s = p->stream;
+	if (s->head && s->head->seq <= p->seq)
+		return 0;
+	return s != &s->context->legacy || blocking_streams_passed(s->context, p->seq + 1);
+}
+
+CUresult emu_wait_stream(CUstream stream)
+{
+	struct stream_point point = {stream, sequence};
+	CUresult result = emu_wait(stream_point_passed, &point);
+	return result ? result : stream->context->error;
+}
+
+static int context_idle(const void *subject)
+{
+	const CUcontext *context = subject;
+	return emu_context_idle(*context);
+}
+
+CUresult emu_wait_context(CUcontext context)
+{
+	CUresult result = emu_wait(context_idle, &context);
+	return result ? result : context->error;
+}
+
+void emu_poll(void)
+{
+	int32_t tid = gettid();
+	if (emu_thread_is_worker())
+		return;
+	pthread_mutex_unlock(&emu.lock);
+	emu_sched_poll(tid);
+	pthread_mutex_lock(&emu.lock);
+}

@@ -1,0 +1,484 @@
+#include "emu/driver/sched.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "emu/driver/activity.h"
+#include "emu/driver/random.h"
+
+#define MAGIC 0x6773616e656d7531ull
+#define SLOTS 64
+#define WAITERS 32
+#define RANKS_MAX 1024
+#define WATCH_MS 10          /* how often a worker looks whether the others are still */
+#define GRACE_MS 60          /* asleep and no processor time for so long: the host waits for somebody else */
+#define STEADY_MS 500        /* busy, but without a page fault for so long: a polling loop */
+#define PATIENCE_MS 60000    /* whatever it does, the others go on */
+#define JOIN_SECONDS 30      /* how long turns wait for ranks that never call cuInit */
+
+struct slot {
+	int32_t pid;              /* 0 = free */
+	int32_t rank;
+	int32_t worker;           /* thread id */
+	uint32_t arrival;
+	uint64_t start;           /* of the process, see activity.h */
+	uint32_t users, blocked;  /* host threads that use the driver; of these, waiting in it */
+	uint32_t runnable;
+	_Atomic uint32_t quiet;   /* not blocked, but found asleep since `stirred` last changed */
+	_Atomic uint32_t event;   /* futex: its worker waits here */
+	int32_t waiter[WAITERS];  /* ids of blocked threads; negative: it polls */
+};
+struct job {
+	_Atomic uint64_t magic;   /* set last by who lays the job out */
+	pthread_mutex_t lock;     /* robust and process-shared */
+	uint64_t random;
+	uint32_t ranks, arrived, arrivals, complete; /* expected, seen, processes ever, all seen or given up */
+	uint64_t join_deadline;   /* ns of the monotonic clock */
+	uint64_t stirred;         /* changes whenever a host may have woken another one */
+	int32_t token;            /* slot whose turn it is, -1 = nobody's */
+	struct emu_turn turn;
+	_Atomic uint32_t turns;   /* futex: polling threads wait here */
+	uint8_t seen[RANKS_MAX / 8];
+	struct slot slot[SLOTS];
+};
+/* What this process saw of a host that is neither blocked nor gone. */
+struct watch { uint64_t stirred, cpu, faults, begun, asleep, steady; uint32_t samples; };
+
+static struct job *job;
+static struct slot *self;
+static struct watch watch[SLOTS];
+static atomic_int stopping;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t env_number(const char *name, uint64_t fallback)
+{
+	const char *s = getenv(name);
+	return s && *s ? strtoull(s, NULL, 0) : fallback;
+}
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms)
+{
+	struct timespec t = {timeout_ms / 1000, timeout_ms % 1000 * 1000000l};
+	syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout_ms < 0 ? NULL : &t, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* A rank that dies holding the lock left it for us: every update under it is a few stores that leave it usable. */
+static void lock(void)
+{
+	if (pthread_mutex_lock(&job->lock) == EOWNERDEAD)
+		pthread_mutex_consistent(&job->lock);
+}
+
+static void unlock(void) { pthread_mutex_unlock(&job->lock); }
+
+/* ---- who is there */
+
+static void lay_out(struct job *j)
+{
+	pthread_mutexattr_t attr;
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&j->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	j->random = env_number("EMU_SEED", 1);
+	j->ranks = (uint32_t)env_number("EMU_RANKS", 1);
+	j->join_deadline = now_ns() + env_number("EMU_JOIN_SECONDS", JOIN_SECONDS) * 1000000000ull;
+	j->token = -1;
+	atomic_store_explicit(&j->magic, MAGIC, memory_order_release);
+}
+
+/* The first process to come sizes the file and lays it out, under a file lock. */
+static int open_shared(const char *path, struct job **out)
+{
+	int rc = 0, fd = open(path, O_RDWR | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || flock(fd, LOCK_EX) || fstat(fd, &st)) {
+		rc = -errno;
+		log_error("emulated device: cannot open the job file %s: %s", path, strerror(errno));
+		goto close_fd;
+	}
+	if ((size_t)st.st_size < sizeof(struct job) && ftruncate(fd, sizeof(struct job))) {
+		rc = -errno;
+		log_error("emulated device: cannot size the job file %s: %s", path, strerror(errno));
+		goto close_fd;
+	}
+	struct job *j = mmap(NULL, sizeof *j, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (j == MAP_FAILED) {
+		rc = -errno;
+		log_error("emulated device: cannot map the job file %s: %s", path, strerror(errno));
+		goto close_fd;
+	}
+	if (atomic_load_explicit(&j->magic, memory_order_acquire) != MAGIC)
+		lay_out(j);
+	*out = j;
+close_fd:
+	if (fd >= 0)
+		close(fd); /* drops the file lock as well */
+	return rc;
+}
+
+static int rank_of_process(void)
+{
+	static const char *const name[] = {"GSAN_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"};
+	for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+		const char *s = getenv(name[i]);
+		if (s && *s)
+			return atoi(s);
+	}
+	return -1;
+}
+
+static void note_rank(int rank)
+{
+	if (rank >= 0 && rank < RANKS_MAX) {
+		uint8_t bit = (uint8_t)(1u << (rank & 7));
+		if (job->seen[rank >> 3] & bit)
+			return;
+		job->seen[rank >> 3] |= bit;
+	}
+	job->arrived++;
+}
+
+static void stir(void)
+{
+	job->stirred++;
+	for (int i = 0; i < SLOTS; i++)
+		atomic_store_explicit(&job->slot[i].quiet, 0, memory_order_relaxed);
+}
+
+static void drop_slot(struct slot *s)
+{
+	if (job->token == (int32_t)(s - job->slot))
+		job->token = -1;
+	s->pid = 0;
+	stir();
+}
+
+/* Ranks that died without leaving. A forked child of ours that shares the slot's memory has another pid. */
+static void reap(void)
+{
+	for (int i = 0; i < SLOTS; i++) {
+		struct slot *s = &job->slot[i];
+		if (s->pid && s != self && emu_activity_start(s->pid) != s->start)
+			drop_slot(s);
+	}
+}
+
+int emu_sched_join(void)
+{
+	const char *path = getenv("GSAN_EMU_JOB");
+	if (path && *path) {
+		int rc = open_shared(path, &job);
+		if (rc)
+			return rc;
+	} else {
+		job = mmap(NULL, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		if (job == MAP_FAILED)
+			return -errno;
+		lay_out(job);
+		job->ranks = 1; /* nobody else can come */
+	}
+	lock();
+	reap();
+	for (int i = 0; i < SLOTS && !self; i++)
+		if (!job->slot[i].pid)
+			self = &job->slot[i];
+	if (!self) {
+		unlock();
+		log_error("emulated device: more than %d processes in one job", SLOTS);
+		return -ENOSPC;
+	}
+	uint32_t event = self->event;
+	memset(self, 0, sizeof *self);
+	self->event = event;
+	self->start = emu_activity_start(getpid());
+	self->rank = rank_of_process();
+	self->arrival = job->arrivals++;
+	self->pid = getpid();
+	note_rank(self->rank);
+	stir();
+	unlock();
+	log_set_rank(self->rank);
+	return 0;
+}
+
+/* ---- whether every host is still */
+
+static size_t skip_list(const struct slot *of, int32_t *skip)
+{
+	size_t n = 0;
+	for (int i = 0; i < SLOTS; i++) {
+		const struct slot *s = &job->slot[i];
+		if (s->pid && s != of)
+			skip[n++] = s->pid;
+	}
+	skip[n++] = of->worker;
+	for (int i = 0; i < WAITERS; i++)
+		if (of->waiter[i])
+			skip[n++] = abs(of->waiter[i]);
+	return n;
+}
+
+/* One look at a host that runs outside the driver; nonzero once it counts as waiting for somebody else. */
+static int watch_slot(const struct slot *s, struct watch *w)
+{
+	int32_t skip[SLOTS + WAITERS + 1];
+	struct emu_activity a;
+	emu_activity_read(s->pid, skip, skip_list(s, skip), &a);
+	uint64_t now = now_ns(), ms = 1000000;
+	if (w->stirred != job->stirred || !w->samples)
+		*w = (struct watch){.stirred = job->stirred, .begun = now, .asleep = now, .steady = now};
+	if (!w->samples || a.awake || a.cpu != w->cpu)
+		w->asleep = now;
+	if (!w->samples || a.faults != w->faults)
+		w->steady = now;
+	w->cpu = a.cpu;
+	w->faults = a.faults;
+	w->samples++;
+	return (w->samples >= 4 && now - w->asleep >= env_number("EMU_GRACE_MS", GRACE_MS) * ms) ||
+	       now - w->steady >= STEADY_MS * ms || now - w->begun >= PATIENCE_MS * ms;
+}
+
+static int still(struct slot *s, int look)
+{
+	if (s->blocked && s->blocked >= s->users)
+		return 1;
+	if (atomic_load_explicit(&s->quiet, memory_order_relaxed))
+		return 1;
+	if (!look || !watch_slot(s, &watch[s - job->slot]))
+		return 0;
+	watch[s - job->slot].samples = 0;
+	atomic_store_explicit(&s->quiet, 1, memory_order_relaxed);
+	return 1;
+}
+
+static int all_here(void)
+{
+	if (job->complete)
+		return 1;
+	if (job->arrived < job->ranks) {
+		if (now_ns() < job->join_deadline)
+			return 0;
+		log_warning("emulated device: %u of %u ranks have called cuInit; going on without the others", job->arrived,
+			    job->ranks);
+	}
+	job->complete = 1;
+	return 1;
+}
+
+/* ---- turns; all under the lock */
+
+static void end_polls(void)
+{
+	for (int i = 0; i < SLOTS; i++) {
+		struct slot *s = &job->slot[i];
+		for (int k = 0; s->pid && k < WAITERS; k++) {
+			if (s->waiter[k] >= 0)
+				continue;
+			s->waiter[k] = 0;
+			s->blocked--;
+			stir();
+		}
+	}
+	atomic_fetch_add_explicit(&job->turns, 1, memory_order_release); /* read by emu_sched_poll */
+	futex_wake(&job->turns);
+}
+
+/* The runnable slots in the order of rank, then of arrival: what the choice counts over must not depend on timing. */
+static int choose(void)
+{
+	int order[SLOTS], n = 0;
+	for (int i = 0; i < SLOTS; i++) {
+		const struct slot *s = &job->slot[i];
+		if (!s->pid || !s->runnable)
+			continue;
+		int at = n++;
+		for (; at > 0; at--) {
+			const struct slot *t = &job->slot[order[at - 1]];
+			if (t->rank < s->rank || (t->rank == s->rank && t->arrival < s->arrival))
+				break;
+			order[at] = order[at - 1];
+		}
+		order[at] = i;
+	}
+	return n ? order[emu_random(&job->random) % (uint64_t)n] : -1;
+}
+
+/* Gives the next turn if it can be given. look: spend the time to examine hosts that run outside the driver. */
+static void give(int look)
+{
+	if (look)
+		reap();
+	if (job->token >= 0 || !all_here())
+		return;
+	for (int i = 0; i < SLOTS; i++)
+		if (job->slot[i].pid && !still(&job->slot[i], look))
+			return;
+	int chosen = choose();
+	if (chosen < 0) {
+		end_polls();
+		return;
+	}
+	job->turn.random = emu_random(&job->random);
+	job->turn.steps = 64u << job->turn.random % 6; /* short turns find more, long ones are faster: both occur */
+	job->token = chosen;
+	struct slot *s = &job->slot[chosen];
+	atomic_fetch_add_explicit(&s->event, 1, memory_order_release);
+	if (s != self || s->worker != (int32_t)gettid())
+		futex_wake(&s->event);
+}
+
+int emu_sched_turn(struct emu_turn *turn)
+{
+	int look = 0;
+	for (;;) {
+		if (atomic_load(&stopping))
+			return -ECANCELED;
+		lock();
+		give(look);
+		uint32_t seen = atomic_load_explicit(&self->event, memory_order_acquire);
+		int mine = job->token == (int32_t)(self - job->slot), wanted = self->runnable != 0;
+		*turn = job->turn;
+		unlock();
+		if (mine)
+			return 0;
+		futex_wait(&self->event, seen, wanted ? WATCH_MS : -1);
+		look = wanted;
+	}
+}
+
+static void remove_waiter(struct slot *s, int32_t tid)
+{
+	for (int k = 0; k < WAITERS; k++)
+		if (s->waiter[k] == tid) {
+			s->waiter[k] = 0;
+			break;
+		}
+	s->blocked--;
+}
+
+void emu_sched_finish(const int32_t *released, size_t count, int runnable)
+{
+	lock();
+	for (size_t i = 0; i < count; i++)
+		remove_waiter(self, released[i]);
+	if (count)
+		stir();
+	self->runnable = runnable != 0;
+	job->token = -1;
+	end_polls();
+	unlock();
+}
+
+/* ---- what hosts say */
+
+static void add_waiter(struct slot *s, int32_t tid)
+{
+	for (int k = 0; k < WAITERS; k++)
+		if (!s->waiter[k]) {
+			s->waiter[k] = tid;
+			break;
+		}
+	s->blocked++;
+}
+
+void emu_sched_block(int32_t tid)
+{
+	lock();
+	add_waiter(self, tid);
+	give(0);
+	unlock();
+}
+
+/* A poll that finds no free place is not counted as waiting: the host is examined like one outside the driver. */
+void emu_sched_poll(int32_t tid)
+{
+	lock();
+	uint32_t seen = atomic_load_explicit(&job->turns, memory_order_relaxed);
+	int placed = 0;
+	for (int k = 0; k < WAITERS && !placed; k++)
+		if (!self->waiter[k]) {
+			self->waiter[k] = -tid;
+			self->blocked++;
+			placed = 1;
+		}
+	give(0);
+	unlock();
+	while (placed && atomic_load_explicit(&job->turns, memory_order_acquire) == seen && !atomic_load(&stopping))
+		futex_wait(&job->turns, seen, 1000);
+}
+
+void emu_sched_runnable(int yes)
+{
+	lock();
+	self->runnable = yes != 0;
+	atomic_fetch_add_explicit(&self->event, 1, memory_order_release);
+	unlock();
+	if (yes)
+		futex_wake(&self->event); /* its worker starts to watch the others */
+}
+
+void emu_sched_user(int more)
+{
+	lock();
+	self->users += (uint32_t)more;
+	give(0);
+	unlock();
+}
+
+void emu_sched_worker(int32_t tid)
+{
+	lock();
+	self->worker = tid;
+	unlock();
+}
+
+void emu_sched_stir(void)
+{
+	if (!atomic_load_explicit(&self->quiet, memory_order_relaxed))
+		return;
+	lock();
+	stir();
+	unlock();
+}
+
+void emu_sched_stop(void)
+{
+	atomic_store(&stopping, 1);
+	atomic_fetch_add(&self->event, 1);
+	futex_wake(&self->event);
+	futex_wake(&job->turns);
+}
+
+void emu_sched_leave(void)
+{
+	lock();
+	drop_slot(self);
+	give(0);
+	unlock();
+}

@@ -1,0 +1,37 @@
+/* The scheduler: one over all ranks of a job, in memory that they share (GSAN_EMU_JOB), or in this process alone. Device
+ * work runs in turns. A turn is given only while every host is still — blocked in the driver, gone, or asleep — so what
+ * is runnable at that moment follows from the programs alone; who gets it, and how long, comes from the job's seeded
+ * generator. Hence one seed, one interleaving, whatever the machine's timing.
+ *
+ * A host thread that blocks says so by emu_sched_block; the worker thread of the rank that has the turn runs it and
+ * hands it back by emu_sched_finish, naming the host threads that its work released: they count as running from then
+ * on, so that the next turn waits until they block again. */
+#ifndef GSAN_EMU_DRIVER_SCHED_H
+#define GSAN_EMU_DRIVER_SCHED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct emu_turn {
+	uint64_t random; /* seed of every choice within the turn */
+	uint32_t steps;  /* warp instructions */
+};
+
+/* Joins the job as this process. Returns 0 or -errno (logged). */
+int emu_sched_join(void);
+void emu_sched_leave(void);
+
+void emu_sched_user(int more);          /* a thread that uses the driver appeared (+1) or ended (-1) */
+void emu_sched_worker(int32_t tid);     /* this thread runs turns: it is no host thread */
+void emu_sched_stir(void);              /* a host is awake: called by each driver call, nearly free */
+void emu_sched_runnable(int yes);       /* whether this process has device work that could run */
+
+/* A host thread waits for device work; one that polls counts as waiting for one turn. */
+void emu_sched_block(int32_t tid);
+void emu_sched_poll(int32_t tid);       /* returns after a turn, or when nothing can run */
+
+int emu_sched_turn(struct emu_turn *turn); /* waits for one: 0, or -ECANCELED after emu_sched_stop */
+void emu_sched_finish(const int32_t *released, size_t count, int runnable);
+void emu_sched_stop(void);
+
+#endif

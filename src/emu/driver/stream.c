@@ -1,0 +1,370 @@
+/* Streams: handles and their questions, host functions, memory operations. Nothing is ever captured: the emulated device
+ * has no graphs, and says so. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/driver/queue.h"
+#include "emu/driver/range.h"
+
+static CUstream add_stream(CUcontext context, unsigned flags, int priority, uint64_t owner)
+{
+	CUstream s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	*s = (struct CUstream_st){.context = context, .id = ++emu.ids, .flags = flags, .priority = priority, .owner = owner};
+	s->tail = &s->head;
+	CUstream *end = &context->streams; /* in order of creation: the scheduler's choices count over them */
+	while (*end)
+		end = &(*end)->next;
+	return *end = s;
+}
+
+static CUstream thread_stream(CUcontext context)
+{
+	uint64_t self = emu_thread_number();
+	for (CUstream s = context->streams; s; s = s->next)
+		if (s->owner == self)
+			return s;
+	return add_stream(context, CU_STREAM_DEFAULT, 0, self);
+}
+
+CUresult emu_stream_find(CUcontext context, CUstream handle, CUstream *stream)
+{
+	int before = emu_default_stream(0);
+	emu_default_stream(before);
+	if (!handle)
+		handle = before ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+	if (handle == CU_STREAM_LEGACY) {
+		*stream = &context->legacy;
+		return CUDA_SUCCESS;
+	}
+	if (handle == CU_STREAM_PER_THREAD) {
+		*stream = thread_stream(context);
+		return *stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	for (CUcontext c = emu.contexts; c; c = c->next)
+		for (CUstream s = c->streams; s; s = s->next)
+			if (s == handle && !c->destroyed) {
+				*stream = s;
+				return c->error;
+			}
+	return CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* Opens a call about a stream. */
+static CUresult enter_stream(CUstream handle, CUstream *stream)
+{
+	CUcontext c;
+	CUresult result = emu_enter_context(&c);
+	if (result)
+		return result;
+	result = emu_stream_find(c, handle, stream);
+	return result ? emu_leave(result) : CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
+{
+	CUcontext c;
+	CUresult result = stream && flags <= CU_STREAM_NON_BLOCKING ? emu_enter_context(&c) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	CUstream s = add_stream(c, flags, priority > 0 ? 0 : priority < -5 ? -5 : priority, 0);
+	if (s)
+		*stream = s;
+	return emu_leave(s ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+CUresult CUDAAPI cuStreamCreate(CUstream *stream, unsigned flags) { return cuStreamCreateWithPriority(stream, flags, 0); }
+
+static int stream_empty(const void *stream) { return !((const struct CUstream_st *)stream)->head; }
+
+/* The real driver lets pending work finish later; here the call waits for it, which a program cannot tell. */
+CUresult CUDAAPI cuStreamDestroy_v2(CUstream handle)
+{
+	CUstream s;
+	CUresult result = enter_stream(handle, &s);
+	if (result)
+		return result;
+	if (s == &s->context->legacy || s->owner)
+		return emu_leave(CUDA_ERROR_INVALID_HANDLE);
+	emu_wait(stream_empty, s);
+	for (CUstream *at = &s->context->streams; *at; at = &(*at)->next)
+		if (*at == s) {
+			*at = s->next;
+			break;
+		}
+	emu_stream_discard(s);
+	free(s);
+	return emu_leave(CUDA_SUCCESS);
+}
+
+EMU_STREAM_API(cuStreamSynchronize, _ptsz, (CUstream handle), (handle))
+{
+	CUstream s;
+	CUresult result = enter_stream(handle, &s);
+	return result ? result : emu_leave(emu_wait_stream(s));
+}
+
+/* A query lets the device do one turn, so that a host that polls sees progress. */
+EMU_STREAM_API(cuStreamQuery, _ptsz, (CUstream handle), (handle))
+{
+	CUstream s;
+	CUresult result = enter_stream(handle, &s);
+	if (result)
+		return result;
+	if (!emu_stream_idle(s))
+		emu_poll();
+	if (s->context->error)
+		return emu_leave(s->context->error);
+	return emu_leave(emu_stream_idle(s) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}
+
+/* ---- questions */
+
+EMU_STREAM_API(cuStreamGetFlags, _ptsz, (CUstream handle, unsigned *flags), (handle, flags))
+{
+	CUstream s;
+	CUresult result = flags ? enter_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	*flags = s->flags;
+	return emu_leave(CUDA_SUCCESS);
+}
+
+EMU_STREAM_API(cuStreamGetPriority, _ptsz, (CUstream handle, int *priority), (handle, priority))
+{
+	CUstream s;
+	CUresult result = priority ? enter_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	*priority = s->priority;
+	return emu_leave(CUDA_SUCCESS);
+}
+
+EMU_STREAM_API(cuStreamGetId, _ptsz, (CUstream handle, unsigned long long *id), (handle, id))
+{
+	CUstream s;
+	CUresult result = id ? enter_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	*id = s->id;
+	return emu_leave(CUDA_SUCCESS);
+}
+
+EMU_STREAM_API(cuStreamGetCtx, _ptsz, (CUstream handle, CUcontext *context), (handle, context))
+{
+	CUstream s;
+	CUresult result = context ? enter_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	*context = s->context;
+	return emu_leave(CUDA_SUCCESS);
+}
+
+EMU_STREAM_API(cuStreamGetCtx_v2, _ptsz, (CUstream handle, CUcontext *context, CUgreenCtx *green), (handle, context, green))
+{
+	CUresult result = cuStreamGetCtx_body(handle, context);
+	if (!result && green)
+		*green = NULL;
+	return result;
+}
+
+EMU_STREAM_API(cuStreamGetDevice, _ptsz, (CUstream handle, CUdevice *device), (handle, device))
+{
+	CUstream s;
+	CUresult result = device ? enter_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	*device = s->context->device;
+	return emu_leave(CUDA_SUCCESS);
+}
+
+/* ---- capture */
+
+EMU_STREAM_API(cuStreamIsCapturing, _ptsz, (CUstream handle, CUstreamCaptureStatus *status), (handle, status))
+{
+	CUstream s;
+	CUresult result = status ? enter_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	*status = CU_STREAM_CAPTURE_STATUS_NONE;
+	return emu_leave(CUDA_SUCCESS);
+}
+
+EMU_STREAM_API(cuStreamGetCaptureInfo, _ptsz, (CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id),
+	       (handle, status, id))
+{
+	(void)id; /* undefined while nothing is captured */
+	return cuStreamIsCapturing_body(handle, status);
+}
+
+EMU_STREAM_API(cuStreamGetCaptureInfo_v2, _ptsz,
+	       (CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+		const CUgraphNode **dependencies, size_t *count),
+	       (handle, status, id, graph, dependencies, count))
+{
+	(void)id, (void)graph, (void)dependencies, (void)count;
+	return cuStreamIsCapturing_body(handle, status);
+}
+
+EMU_STREAM_API(cuStreamGetCaptureInfo_v3, _ptsz,
+	       (CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+		const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *count),
+	       (handle, status, id, graph, dependencies, edges, count))
+{
+	(void)id, (void)graph, (void)dependencies, (void)edges, (void)count;
+	return cuStreamIsCapturing_body(handle, status);
+}
+
+EMU_STREAM_API(cuStreamBeginCapture_v2, _ptsz, (CUstream handle, CUstreamCaptureMode mode), (handle, mode))
+{
+	(void)handle, (void)mode;
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+EMU_STREAM_API(cuStreamEndCapture, _ptsz, (CUstream handle, CUgraph *graph), (handle, graph))
+{
+	(void)handle, (void)graph;
+	return CUDA_ERROR_ILLEGAL_STATE;
+}
+
+CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+	static _Thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
+	if (!mode)
+		return CUDA_ERROR_INVALID_VALUE;
+	CUstreamCaptureMode before = current;
+	current = *mode;
+	*mode = before;
+	return CUDA_SUCCESS;
+}
+
+/* ---- host functions: without the lock, as they may block on the program's own locks */
+
+struct host_op {
+	struct emu_op op;
+	CUhostFn function;
+	CUstreamCallback callback; /* instead of function */
+	void *data;
+	CUstream handle;
+};
+
+static int run_host(struct emu_op *op, struct emu_turn *turn)
+{
+	struct host_op *h = (struct host_op *)op;
+	(void)turn;
+	pthread_mutex_unlock(&emu.lock);
+	if (h->function)
+		h->function(h->data);
+	else
+		h->callback(h->handle, CUDA_SUCCESS, h->data);
+	pthread_mutex_lock(&emu.lock);
+	return 1;
+}
+
+static CUresult push_host(CUstream handle, CUhostFn function, CUstreamCallback callback, void *data)
+{
+	CUstream s;
+	CUresult result = function || callback ? enter_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	struct host_op *h = emu_op_new(sizeof *h, run_host);
+	if (!h)
+		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
+	h->function = function;
+	h->callback = callback;
+	h->data = data;
+	h->handle = handle;
+	emu_op_push(s, &h->op);
+	return emu_leave(CUDA_SUCCESS);
+}
+
+EMU_STREAM_API(cuLaunchHostFunc, _ptsz, (CUstream handle, CUhostFn function, void *data), (handle, function, data))
+{
+	return push_host(handle, function, NULL, data);
+}
+
+EMU_STREAM_API(cuStreamAddCallback, _ptsz, (CUstream handle, CUstreamCallback callback, void *data, unsigned flags),
+	       (handle, callback, data, flags))
+{
+	return flags ? CUDA_ERROR_INVALID_VALUE : push_host(handle, NULL, callback, data);
+}
+
+/* ---- memory operations: a wait is tried once a turn */
+
+struct value_op { struct emu_op op; uint64_t at, value; unsigned bytes, condition; };
+
+static int run_write(struct emu_op *op, struct emu_turn *turn)
+{
+	const struct value_op *v = (const struct value_op *)op;
+	(void)turn;
+	if (v->bytes == 4)
+		__atomic_store_n((uint32_t *)(uintptr_t)v->at, (uint32_t)v->value, __ATOMIC_SEQ_CST);
+	else
+		__atomic_store_n((uint64_t *)(uintptr_t)v->at, v->value, __ATOMIC_SEQ_CST);
+	return 1;
+}
+
+static int run_wait(struct emu_op *op, struct emu_turn *turn)
+{
+	const struct value_op *v = (const struct value_op *)op;
+	(void)turn;
+	uint64_t mask = v->bytes == 4 ? UINT32_MAX : UINT64_MAX;
+	uint64_t seen = v->bytes == 4 ? __atomic_load_n((const uint32_t *)(uintptr_t)v->at, __ATOMIC_SEQ_CST)
+				      : __atomic_load_n((const uint64_t *)(uintptr_t)v->at, __ATOMIC_SEQ_CST);
+	switch (v->condition) {
+	case CU_STREAM_WAIT_VALUE_EQ: return seen == v->value;
+	case CU_STREAM_WAIT_VALUE_AND: return (seen & v->value) != 0;
+	case CU_STREAM_WAIT_VALUE_NOR: return (~(seen | v->value) & mask) != 0;
+	default: /* cyclic: the difference is not negative */
+		return v->bytes == 4 ? (int32_t)(seen - v->value) >= 0 : (int64_t)(seen - v->value) >= 0;
+	}
+}
+
+static CUresult push_value(CUstream handle, uint64_t at, uint64_t value, unsigned bytes, unsigned flags, int wait)
+{
+	CUstream s;
+	CUresult result = at % bytes ? CUDA_ERROR_INVALID_VALUE : enter_stream(handle, &s);
+	if (result)
+		return result;
+	if (!emu_range_covers(at, bytes))
+		return emu_leave(CUDA_ERROR_INVALID_VALUE);
+	struct value_op *v = emu_op_new(sizeof *v, wait ? run_wait : run_write);
+	if (!v)
+		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
+	v->at = at;
+	v->value = value;
+	v->bytes = bytes;
+	v->condition = flags & 3;
+	emu_op_push(s, &v->op);
+	return emu_leave(CUDA_SUCCESS);
+}
+
+#define VALUE_API(name, bits, wait) \
+	EMU_STREAM_API(cuStream##name##Value##bits##_v2, _ptsz, \
+		       (CUstream handle, CUdeviceptr at, cuuint##bits##_t value, unsigned flags), (handle, at, value, flags)) \
+	{ \
+		return push_value(handle, at, value, bits / 8, flags, wait); \
+	}
+
+VALUE_API(Wait, 32, 1)
+VALUE_API(Wait, 64, 1)
+VALUE_API(Write, 32, 0)
+VALUE_API(Write, 64, 0)
+
+EMU_STREAM_API(cuStreamBatchMemOp_v2, _ptsz,
+	       (CUstream handle, unsigned count, CUstreamBatchMemOpParams *op, unsigned flags), (handle, count, op, flags))
+{
+	CUresult result = op && !flags ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; i < count && !result; i++) {
+		int wait = op[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || op[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+		int wide = op[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 || op[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+		int write = op[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 || wide;
+		if (wait || write) /* both structs begin alike: operation, address, value, flags */
+			result = push_value(handle, op[i].waitValue.address, wide ? op[i].waitValue.value64 : op[i].waitValue.value,
+					    wide ? 8 : 4, op[i].waitValue.flags, wait);
+		else if (op[i].operation != CU_STREAM_MEM_OP_BARRIER)
+			result = CUDA_ERROR_NOT_SUPPORTED;
+	}
+	return result;
+}

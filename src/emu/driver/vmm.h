@@ -1,0 +1,11 @@
+/* Virtual memory management: physical memory is a memfd, mapped shared wherever the program asks, so that a peer process
+ * that imports its descriptor sees the same bytes. A mapping is inaccessible until cuMemSetAccess. */
+#ifndef GSAN_EMU_DRIVER_VMM_H
+#define GSAN_EMU_DRIVER_VMM_H
+
+#include "emu/driver/process.h"
+
+struct emu_physical;
+CUmemAllocationHandleType emu_physical_handle_types(const struct emu_physical *physical);
+
+#endif
