@@ -395,6 +395,24 @@ static int supervisor_conclude(struct supervisor *s, int left)
 	return status;
 }
 
+/* A rank that could not be checked at all fails the job, with its own words. */
+static void supervisor_fatal(const struct supervisor *s, struct text *out)
+{
+	for (uint32_t i = 0; i < s->notes.notes; i++) {
+		const struct report_note *note = &s->notes.note[i];
+		if (strcmp(note->key, "fatal"))
+			continue;
+		text_puts(out, out->size ? "; rank " : "rank ");
+		const char *comma = "";
+		for (int rank = 0; rank < REPORT_RANKS_MAX; rank++)
+			if (note->ranks >> rank & 1) {
+				text_printf(out, "%s%d", comma, rank);
+				comma = ", ";
+			}
+		text_printf(out, ": %s: %s", note->name, note->reason);
+	}
+}
+
 /* When the launchers that wait have waited long enough: the others may hang because one failed, or just take longer. */
 static int64_t supervisor_deadline(const struct supervisor *s, int64_t *first_end)
 {
@@ -470,6 +488,7 @@ int supervisor_run(int listener, const struct supervisor_config *config)
 		if (!rc)
 			rc = supervisor_serve(s);
 		supervisor_settle(s);
+		supervisor_fatal(s, &s->failure);
 		/* Before the verdict: whoever hears it may start the next job under the same name. */
 		close(s->listener);
 		s->listener = -1;

@@ -31,8 +31,9 @@ enum ipc_type {
 	IPC_FREED,      /* libgsan: allocation (alloc) released by its owner; the token stays good until its last copy closes */
 	IPC_KERNEL,     /* libgsan: kernel id, fd[0] = memfd with the info text (info.h) */
 	IPC_ALLOC,      /* libgsan: an allocation: base, size, text = label */
-	IPC_NOTE,       /* libgsan: coverage: text = "key\tname\treason" (unchecked kernel, foreign memory, …); key "kernel" =
-	                 * a kernel that ran unchecked, listed first in the report */
+	IPC_NOTE,       /* libgsan: coverage: text = "key\tname\treason". Key "unchecked": a kernel that ran unchecked, listed
+	                 * first in the report; "foreign": memory that is not checked; "fatal": the job fails with it, though
+	                 * the program goes on; others are listed as they are */
 	IPC_STARTED,    /* launcher: its rank's process is pid; base = 1: which leads a process group of its own */
 	IPC_TYPES
 };

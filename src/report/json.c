@@ -125,7 +125,7 @@ static void json_notes(cJSON *coverage, const char *key, const struct report *r,
 	cJSON *array = json_check(cJSON_AddArrayToObject(coverage, key));
 	for (uint32_t i = 0; i < r->notes; i++) {
 		const struct report_note *note = &r->note[i];
-		if ((strcmp(note->key, "kernel") == 0) != kernels || !json_concerns(note->ranks, rank))
+		if ((strcmp(note->key, REPORT_UNCHECKED) == 0) != kernels || !json_concerns(note->ranks, rank))
 			continue;
 		cJSON *o = json_object(array);
 		if (!kernels)

@@ -153,7 +153,7 @@ static void read_notes(struct read *x, const cJSON *coverage, const char *key, c
 {
 	const cJSON *o, *array = read_array(x, coverage, key);
 	cJSON_ArrayForEach(o, array) {
-		struct report_note note = {.key = "kernel"};
+		struct report_note note = {.key = REPORT_UNCHECKED};
 		if (!strcmp(name, "name"))
 			note.key = read_string(x, o, "key");
 		note.name = read_string(x, o, name);

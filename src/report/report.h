@@ -14,6 +14,7 @@
 
 #define REPORT_SCHEMA_VERSION 1
 #define REPORT_RANKS_MAX 32
+#define REPORT_UNCHECKED "unchecked"
 
 struct report_place { const char *file; uint32_t line, column; }; /* file NULL: unknown */
 
@@ -62,7 +63,7 @@ struct report {
 	struct report_rank rank[REPORT_RANKS_MAX];
 	uint32_t findings, findings_room;
 	struct report_finding *finding;
-	uint32_t notes, notes_room;   /* key "kernel": a kernel that ran unchecked; other keys as libgsan names them */
+	uint32_t notes, notes_room;   /* keys are ipc/proto.h's: "unchecked" names a kernel that ran so */
 	struct report_note *note;
 	uint32_t lefts, lefts_room;
 	struct report_left *left;

@@ -34,23 +34,20 @@ static void text_ends(struct text *out, const struct report *r)
 	}
 }
 
-static void text_unchecked(struct text *out, const struct report *r)
+/* The notes of one key; `what` is what their names name. */
+static void text_notes(struct text *out, const struct report *r, const char *key, const char *what)
 {
-	unsigned listed = 0, more = 0;
+	unsigned listed = 0;
 	for (uint32_t i = 0; i < r->notes; i++) {
 		const struct report_note *note = &r->note[i];
-		if (strcmp(note->key, "kernel"))
+		if (strcmp(note->key, key) || listed++ >= TEXT_LIST_MAX)
 			continue;
-		if (listed++ >= TEXT_LIST_MAX) {
-			more++;
-			continue;
-		}
-		text_printf(out, "gsan: NOT CHECKED: kernel %s in rank ", note->name);
+		text_printf(out, "gsan: NOT CHECKED: %s %s in rank ", what, note->name);
 		text_ranks(out, note->ranks);
 		text_printf(out, ": %s\n", note->reason);
 	}
-	if (more)
-		text_printf(out, "gsan: NOT CHECKED: %u more kernels\n", more);
+	if (listed > TEXT_LIST_MAX)
+		text_printf(out, "gsan: NOT CHECKED: %u more of this sort\n", listed - TEXT_LIST_MAX);
 }
 
 static void text_side(struct text *out, const char *which, const struct report_side *side)
@@ -147,7 +144,8 @@ static void text_last(struct text *out, const struct report *r, const struct rep
 void report_text(struct text *out, const struct report *r, const char *directory)
 {
 	struct report_rank sum = report_total(r);
-	text_unchecked(out, r);
+	text_notes(out, r, REPORT_UNCHECKED, "kernel");
+	text_notes(out, r, "foreign", "memory of");
 	if (sum.launches_unchecked)
 		text_printf(out, "gsan: NOT CHECKED: %" PRIu64 " of %" PRIu64 " launches\n", sum.launches_unchecked,
 			    sum.launches_unchecked + sum.launches_checked);

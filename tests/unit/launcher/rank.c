@@ -3,6 +3,7 @@
  *   finding   joins, tells its kernels and allocations, and rank 0 puts findings into its ring
  *   handles   two ranks exchange tokens and handles
  *   die       joins, finds, and is killed by SIGKILL
+ *   fatal     joins, and says that it cannot be checked
  *   bad       says what the protocol does not know */
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +84,7 @@ static void tell(void)
 		    "site\t7\tring.py\t47\t9\ttake\tld\tweak\t-\t4\tring.py:60\n"
 		    "site\t8\tring.py\t45\t3\tconsume\tld\tacquire\tsys\t4\t-\n");
 	msg = (struct ipc_msg){.type = IPC_NOTE};
-	ipc_text(&msg, "kernel\tgemm\tno PTX");
+	ipc_text(&msg, "unchecked\tgemm\tno PTX");
 	CHECK(!call(&msg, -1, NULL));
 	struct job_rank *mine = &job->rank[me];
 	atomic_store(&mine->launches_checked, 2);
@@ -211,6 +212,14 @@ static void part_handles(void)
 	nanosleep(&later, NULL);
 }
 
+static void part_fatal(void)
+{
+	struct ipc_msg msg = {.type = IPC_NOTE};
+	join("");
+	ipc_text(&msg, "fatal\taddress range\tit is taken");
+	CHECK(!call(&msg, -1, NULL));
+}
+
 static void part_bad(void)
 {
 	struct ipc_msg msg = {.type = IPC_PUT};
@@ -243,6 +252,8 @@ int main(int argc, char **argv)
 		raise(rank ? SIGKILL : SIGSEGV);
 	} else if (!strcmp(argv[1], "handles")) {
 		part_handles();
+	} else if (!strcmp(argv[1], "fatal")) {
+		part_fatal();
 	} else if (!strcmp(argv[1], "bad")) {
 		part_bad();
 	} else {

@@ -93,7 +93,7 @@ static void fill(struct report *r, int turn)
 	all[2].second.op = "st";
 	all[2].second.semantics = "weak";
 	all[2].second.scope = NULL;
-	struct report_note note[] = {{"kernel", "ampere_gemm", "no PTX", 2}, {"kernel", "ampere_gemm", "no PTX", 1},
+	struct report_note note[] = {{"unchecked", "ampere_gemm", "no PTX", 2}, {"unchecked", "ampere_gemm", "no PTX", 1},
 				     {"foreign", "pinned", "host memory", 1}};
 	struct report_left left[] = {{{"ring.py", 50, 0}, "cp.async.bulk", "bulk copies are not modelled", 1},
 				     {{"ring.py", 50, 0}, "cp.async.bulk", "bulk copies are not modelled", 2}};
