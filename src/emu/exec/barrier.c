@@ -1,0 +1,137 @@
+/* Where lanes wait for each other: CTA barriers by thread counts (PTX ISA 9.7.13.1), and the rendezvous of a member mask
+ * before shfl, vote and their like. A waiting lane keeps its pc at the instruction; release moves it on. */
+#include "emu/exec/ops.h"
+
+/* Threads that will not come: of a whole-CTA barrier all that exited, of a counted one those of the warps that take part
+ * (a warp counts as a multiple of 32, PTX ISA, barrier). */
+static u32 absent(const struct exec_cta *cta, const struct exec_barrier *b)
+{
+	u32 n = 0;
+	if (!b->count)
+		return cta->threads - cta->live;
+	for (u32 k = 0; k < cta->warps; k++)
+		if (b->warps >> k & 1)
+			n += EXEC_LANES - (u32)__builtin_popcount(cta->warp[k].live);
+	return n;
+}
+
+static void deliver(struct exec_warp *w, u32 l, const struct exec_barrier *b)
+{
+	const struct exec_insn *n = w->cta->grid->program->insn + w->pc[l];
+	if (n->run == op_barrier_popc)
+		((u32 *)exec_at(w, n->x[0]))[l] = b->any;
+	else if (n->run == op_barrier_and || n->run == op_barrier_or)
+		op_set_mask(w, n->x[0], 1u << l, (n->run == op_barrier_and ? b->all : b->any != 0) ? EXEC_ALL : 0);
+}
+
+static void settle(struct exec_cta *cta, unsigned number)
+{
+	struct exec_barrier *b = &cta->barrier[number];
+	if (!b->arrived || b->arrived + absent(cta, b) < (b->count ? b->count : cta->threads))
+		return;
+	for (u32 k = 0; k < cta->warps; k++) {
+		struct exec_warp *w = &cta->warp[k];
+		for (u32 rest = w->waiting; rest; rest &= rest - 1) {
+			const unsigned l = (unsigned)__builtin_ctz(rest);
+			if (w->wait[l] != number)
+				continue;
+			deliver(w, l, b);
+			w->waiting &= ~(1u << l);
+			w->pc[l]++;
+		}
+	}
+	*b = (struct exec_barrier){ .all = 1 };
+}
+
+void exec_barrier_recheck(struct exec_cta *cta)
+{
+	for (unsigned k = 0; k < EXEC_BARRIERS; k++)
+		if (cta->barrier[k].arrived)
+			settle(cta, k);
+}
+
+/* x: [d,] barrier [, count] [, predicate]; count is 2 with a count. */
+void exec_barrier_arrive(struct exec_warp *w, const struct exec_insn *n, u32 lanes)
+{
+	const int reduces = n->run == op_barrier_popc || n->run == op_barrier_and || n->run == op_barrier_or;
+	const unsigned first = reduces ? 1 : 0;
+	for (u32 rest = lanes; rest; rest &= rest - 1) {
+		const unsigned l = (unsigned)__builtin_ctz(rest);
+		const u32 number = ((const u32 *)exec_at(w, n->x[first]))[l];
+		if (number >= EXEC_BARRIERS) {
+			exec_warp_fault(w, l, "no such barrier");
+			return;
+		}
+		struct exec_barrier *b = &w->cta->barrier[number];
+		if (n->flags & F_COUNTED)
+			b->count = ((const u32 *)exec_at(w, n->x[first + 1]))[l];
+		b->arrived++;
+		b->warps |= 1u << w->number;
+		if (reduces) {
+			const u32 place = n->x[first + (n->flags & F_COUNTED ? 2 : 1)];
+			const u32 p = (*(const u32 *)exec_at(w, place) >> l & 1) ^ ((n->flags & F_NOT_C) != 0);
+			b->any += p;
+			b->all &= p;
+		}
+		if (n->run == op_barrier_arrive) {
+			w->pc[l]++;
+		} else {
+			w->wait[l] = (u8)number;
+			w->waiting |= 1u << l;
+		}
+		settle(w->cta, number);
+	}
+}
+
+/* Runs every complete set among the lanes that wait: all its live members wait, at the same kind of instruction. */
+void exec_rendezvous_recheck(struct exec_warp *w)
+{
+	u32 waiting = 0;
+	for (u32 rest = w->waiting; rest; rest &= rest - 1)
+		if (w->wait[__builtin_ctz(rest)] == WAIT_WARP)
+			waiting |= rest & -rest;
+	while (waiting) {
+		const unsigned l = (unsigned)__builtin_ctz(waiting);
+		const struct exec_insn *n = w->cta->grid->program->insn + w->pc[l];
+		const u32 members = w->members[l] & w->live;
+		u32 ready = 0;
+		for (u32 rest = members & waiting; rest; rest &= rest - 1) {
+			const unsigned o = (unsigned)__builtin_ctz(rest);
+			const struct exec_insn *other = w->cta->grid->program->insn + w->pc[o];
+			if (other->run == n->run && other->sub == n->sub && (w->members[o] & w->live) == members)
+				ready |= 1u << o;
+		}
+		waiting &= ~(ready | 1u << l);
+		if (ready != members)
+			continue;
+		w->at = w->pc[l];
+		n->run(w, n, ready);
+		w->waiting &= ~ready;
+		for (u32 rest = ready; rest; rest &= rest - 1)
+			w->pc[__builtin_ctz(rest)]++;
+	}
+}
+
+/* Lanes that arrive together, each with its own mask (the last operand). A lane outside its own mask is an error. */
+void exec_rendezvous(struct exec_warp *w, const struct exec_insn *n, u32 lanes)
+{
+	const u32 *mask = exec_at(w, n->x[n->count - 1]);
+	for (u32 rest = lanes; rest; rest &= rest - 1) {
+		const unsigned l = (unsigned)__builtin_ctz(rest);
+		if (!(mask[l] >> l & 1)) {
+			exec_warp_fault(w, l, "lane is not in its own member mask");
+			return;
+		}
+		w->members[l] = mask[l];
+		w->wait[l] = WAIT_WARP;
+	}
+	w->waiting |= lanes;
+	exec_rendezvous_recheck(w);
+}
+
+/* Their work is done above; the names tell them apart. */
+void op_barrier_sync(OP_ARGS) { (void)w, (void)n, (void)m; }
+void op_barrier_arrive(OP_ARGS) { (void)w, (void)n, (void)m; }
+void op_barrier_popc(OP_ARGS) { (void)w, (void)n, (void)m; }
+void op_barrier_and(OP_ARGS) { (void)w, (void)n, (void)m; }
+void op_barrier_or(OP_ARGS) { (void)w, (void)n, (void)m; }

@@ -1,0 +1,211 @@
+/* The machine inside the executor. A kernel is decoded once into a flat program: the instructions of every function it
+ * can reach, operands resolved to places. A warp holds the registers of all those functions, 32 lanes side by side
+ * (structure of arrays), a program counter per lane, and a frame of local memory per lane. A lane has at most one
+ * activation of a function that does not recurse, so such functions need no saved registers.
+ *
+ * A place is an offset: bit 31 chooses the program's constants, else the warp's registers. Lane l of a value of w bytes
+ * lies at place + l * w; a predicate is one 32-bit mask. Addresses of global, local, const and param space are host
+ * addresses; a .shared address is an offset in the CTA's buffer (PTX may keep it in 32 bits). */
+#ifndef GSAN_EMU_EXEC_MACHINE_H
+#define GSAN_EMU_EXEC_MACHINE_H
+
+#include "base/pool.h"
+#include "emu/exec/exec.h"
+#include "ptx/ptx.h"
+
+#define EXEC_LANES 32u
+#define EXEC_ALL 0xffffffffu
+#define EXEC_NOWHERE 0u          /* the sink: a register nobody reads */
+#define EXEC_SINK_BYTES 512u
+#define EXEC_CONSTANT 0x80000000u
+#define EXEC_OPERANDS 12
+#define EXEC_BARRIERS 16
+#define EXEC_RECURSION 1024u     /* deepest call stack of a recursive kernel */
+#define EXEC_RECURSION_BYTES 65536u
+
+struct exec_warp;
+struct exec_insn;
+typedef void (*exec_fn)(struct exec_warp *w, const struct exec_insn *n, uint32_t m);
+
+/* What an instruction does to the program counter; all but NEXT end a straight run. */
+enum exec_flow { FLOW_NEXT, FLOW_BRANCH, FLOW_INDEXED, FLOW_CALL, FLOW_RETURN, FLOW_EXIT, FLOW_TRAP, FLOW_WARP, FLOW_BARRIER, FLOW_YIELD };
+
+/* How an instruction's address is formed. */
+enum exec_mode { MODE_ABSOLUTE, MODE_NARROW /* 32-bit register */, MODE_FRAME, MODE_PARAM };
+
+enum { /* exec_insn.flags */
+	F_RZ = 1, F_RM = 2, F_RP = 3, F_ROUND = 3, /* 0 = rn */
+	F_RNA = 1 << 2, F_INTEGER = 1 << 3, /* .rni … */
+	F_FTZ = 1 << 4, F_SAT = 1 << 5, F_SATFINITE = 1 << 6, F_RELU = 1 << 7, F_NAN = 1 << 8, F_XORSIGN = 1 << 9,
+	F_ABS = 1 << 10, F_ACQUIRE = 1 << 11, F_RELEASE = 1 << 12, F_SHARED = 1 << 13, F_SIGNED = 1 << 14,
+	F_NOT_C = 1 << 15, /* the last predicate operand is negated */
+	F_CC = 1 << 16, F_CLAMP = 1 << 17, F_SHIFTAMT = 1 << 18, F_INDIRECT = 1 << 19, F_COUNTED = 1 << 20, F_FULL = 1 << 21,
+	F_TO = 1 << 22, F_PARITY = 1 << 23, F_APPROX = 1 << 24, F_ROUNDS = 1 << 25 /* a rounding was written */
+};
+
+struct exec_call;
+struct exec_insn {
+	exec_fn run;
+	int64_t imm;               /* address offset, lop3's table, kind of special register … */
+	uint32_t x[EXEC_OPERANDS]; /* places */
+	uint32_t flags;
+	uint32_t guard;            /* place of the predicate; EXEC_NOWHERE: none */
+	uint32_t address;          /* place of the address register */
+	uint32_t target;           /* branch: instruction */
+	uint8_t guard_not, flow, mode, sub; /* sub: comparison, atomic operation, shuffle mode … */
+	uint8_t bool_op;
+	uint8_t size, count, wide; /* memory: bytes of an element, elements, bytes of the register */
+	uint8_t width[3];          /* bytes of x[0..2] where they vary */
+	uint8_t type[3];           /* first, second and last type of the instruction: enum ptx_type */
+	const struct exec_call *call;
+	const uint32_t *targets;   /* brx.idx: imm labels */
+	const struct ptx_instr *source;
+};
+
+/* A value passed at a call: in the caller's frame, in a register, or a formal parameter of the callee. */
+struct exec_pass { uint32_t place, size; uint8_t in_register; };
+struct exec_call {
+	uint32_t callee;           /* function index; unused when indirect */
+	uint32_t args, results;
+	struct exec_pass *arg, *result;
+};
+
+struct exec_function { /* one function of a program */
+	const struct ptx_function *source;
+	uint32_t entry;            /* first instruction; 0 while not part of the program */
+	uint32_t frame_bytes;      /* local and parameter variables */
+	uint32_t args, results;
+	struct exec_pass *arg, *result;
+	struct exec_pass *saved;   /* registers that a recursive call must keep */
+	uint32_t saves;
+	uint8_t present, recursive;
+};
+
+struct exec_program {
+	struct exec_insn *insn;
+	uint32_t insns, room;
+	unsigned char *constant;
+	uint32_t constants, constant_room; /* bytes */
+	uint32_t register_bytes;   /* per warp */
+	uint32_t local_bytes;      /* per lane */
+	uint32_t depth;            /* deepest call stack */
+	struct exec_function *function; /* parallel to the module's */
+	struct pool pool;
+};
+
+struct exec_symbol { /* what a variable's declaration stands for, by decl id */
+	uint64_t at;               /* host address, offset in the frame, in shared memory or in the parameters */
+	uint64_t size;
+	uint8_t known;
+};
+
+struct emu_kernel {
+	struct emu_module *module;
+	uint32_t function;
+	char *name;
+	uint32_t params, param_bytes, shared_bytes, dynamic_at; /* dynamic_at: where extern shared memory begins */
+	uint32_t *param_offset, *param_size;
+	uint64_t *shared;          /* offset + 1 of each shared variable, by decl id; 0 = not used here */
+	uint32_t max_threads;
+	uint8_t *reach;            /* functions it can call, by index */
+	struct exec_program *program; /* made at the first launch */
+};
+
+struct emu_module {
+	char *text;
+	struct ptx_module *ptx;
+	struct emu_memory memory;
+	struct exec_symbol *symbol; /* by decl id */
+	size_t kernels;
+	struct emu_kernel *kernel;
+	char *const_low, *const_high; /* range of .const variables */
+	struct exec_handle { uint32_t function; } *handle; /* a function's address is &handle[function] */
+	struct pool pool;
+};
+
+/* Of one activation: the call, the function called, the caller's frame. */
+struct exec_link { uint32_t at, function, bytes; uint64_t frame; };
+
+/* Why a lane does not run: the number of its CTA barrier, or one of these. */
+enum { WAIT_WARP = 64 };
+
+struct exec_warp {
+	unsigned char *base[2];    /* registers, constants */
+	struct exec_cta *cta;
+	uint32_t number;
+	uint32_t live, waiting;    /* lanes that have not exited; lanes that wait at a barrier */
+	uint32_t carry;            /* CC.CF by lane */
+	uint32_t at;               /* instruction being executed, for faults */
+	uint32_t turn;             /* lane whose group runs next when it is its turn */
+	uint32_t slices;
+	uint32_t pc[EXEC_LANES];
+	uint32_t depth[EXEC_LANES];
+	uint8_t wait[EXEC_LANES];
+	uint32_t members[EXEC_LANES]; /* WAIT_WARP: lanes it waits for */
+	uint32_t bytes[EXEC_LANES];   /* of the frame */
+	uint64_t frame[EXEC_LANES], local[EXEC_LANES]; /* of the activation; where the lane's memory begins */
+	uint64_t address[EXEC_LANES];
+	uint32_t tid[3][EXEC_LANES];
+	struct exec_link *link;    /* [depth][lane] */
+	struct exec_saved { unsigned char *data; size_t size, room; } saved[EXEC_LANES]; /* registers of recursive calls */
+	const char *fault;         /* set by a handler: what is wrong, with the lane */
+	uint32_t fault_lane;
+};
+
+struct exec_barrier { uint32_t arrived, expected, warps, any, all, count; };
+
+struct exec_cta {
+	struct emu_grid *grid;
+	uint32_t index[3], linear, place;
+	uint32_t warps, threads, live;
+	struct exec_warp *warp;
+	unsigned char *shared;     /* static, then dynamic */
+	unsigned char *local;
+	struct exec_barrier barrier[EXEC_BARRIERS];
+	uint8_t running;
+};
+
+struct emu_grid {
+	struct emu_kernel *kernel;
+	struct exec_program *program;
+	struct emu_launch launch;
+	unsigned char *params;
+	uint32_t shared_bytes, threads, warps_each;
+	size_t local_stride;       /* bytes per lane */
+	uint64_t next_cta, ctas, done, id;
+	uint32_t slots;            /* resident CTAs */
+	struct exec_cta *cta;
+	uint32_t *order, orders, turn; /* the round being run: shuffled warps */
+	uint32_t ran;              /* warps that ran in this round */
+	struct emu_error fault;
+	enum emu_state state;
+};
+
+static inline void *exec_at(const struct exec_warp *w, uint32_t place)
+{
+	return w->base[place >> 31] + (place & ~EXEC_CONSTANT);
+}
+
+/* decode.c: builds the program of a kernel. Returns 0, -ENOMEM, or -ENOTSUP with the text. */
+int exec_program_make(struct emu_kernel *kernel, struct emu_error *error);
+void exec_program_free(struct exec_program *p);
+/* layout.c: variables. */
+int exec_layout_globals(struct emu_module *module, struct emu_error *error);
+int exec_layout_kernel(struct emu_kernel *kernel);
+uint64_t exec_decl_bytes(const struct ptx_decl *d);
+uint32_t exec_decl_align(const struct ptx_decl *d);
+/* warp.c: runs one warp for up to `budget` instructions; returns those executed. */
+uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget);
+void exec_warp_fault(struct exec_warp *w, uint32_t lane, const char *what);
+void exec_lane_exit(struct exec_warp *w, uint32_t lanes);
+/* barrier.c */
+void exec_barrier_arrive(struct exec_warp *w, const struct exec_insn *n, uint32_t lanes);
+void exec_barrier_recheck(struct exec_cta *cta);
+void exec_rendezvous(struct exec_warp *w, const struct exec_insn *n, uint32_t lanes);
+void exec_rendezvous_recheck(struct exec_warp *w);
+/* special.c: reads a special register by its number (an index of exec_special_find). */
+int exec_special_find(const char *name, size_t length, uint32_t *width);
+void exec_special_read(struct exec_warp *w, const struct exec_insn *n, uint32_t m);
+extern uint64_t exec_time; /* instructions executed by this process: %clock, %globaltimer */
+
+#endif

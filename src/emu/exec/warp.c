@@ -1,0 +1,152 @@
+/* One warp. Lanes have their own program counters; those at one instruction run together. Usually the group deepest in
+ * calls, then lowest in the code, goes first: lanes that are ahead wait for the others there, which brings them together
+ * again. Every fourth slice goes to the next lane's group instead, wherever it is, so a group that spins on what another
+ * lane of its warp must do does not starve that lane (independent thread scheduling, PTX ISA 3.1). */
+#include "emu/exec/call.h"
+#include "emu/exec/ops.h"
+
+#include <stdio.h>
+
+void exec_warp_fault(struct exec_warp *w, uint32_t lane, const char *what)
+{
+	if (w->fault)
+		return;
+	w->fault = what;
+	w->fault_lane = lane;
+}
+
+void exec_lane_exit(struct exec_warp *w, uint32_t lanes)
+{
+	w->live &= ~lanes;
+	w->cta->live -= (u32)__builtin_popcount(lanes);
+	if (w->waiting)
+		exec_rendezvous_recheck(w);
+	exec_barrier_recheck(w->cta);
+}
+
+/* The pc that goes next and its lanes. */
+static u32 choose(const struct exec_warp *w, u32 runnable, int lane, u32 *group)
+{
+	u32 depth = 0, pc = EXEC_ALL, same = 0;
+	if (lane >= 0) {
+		pc = w->pc[lane];
+	} else {
+		for (u32 rest = runnable; rest; rest &= rest - 1) {
+			const unsigned l = (unsigned)__builtin_ctz(rest);
+			if (w->depth[l] > depth || (w->depth[l] == depth && w->pc[l] < pc)) {
+				depth = w->depth[l];
+				pc = w->pc[l];
+			}
+		}
+	}
+	for (unsigned l = 0; l < EXEC_LANES; l++)
+		same |= (u32)(w->pc[l] == pc) << l;
+	*group = same & runnable;
+	return pc;
+}
+
+/* Where a straight run must end, because other lanes wait there to be joined. */
+static u32 meeting(const struct exec_warp *w, u32 others, u32 pc)
+{
+	u32 stop = EXEC_ALL;
+	for (u32 rest = others; rest; rest &= rest - 1) {
+		const u32 at = w->pc[__builtin_ctz(rest)];
+		if (at > pc && at < stop)
+			stop = at;
+	}
+	return stop;
+}
+
+static void put(struct exec_warp *w, u32 lanes, u32 pc)
+{
+	for (u32 rest = lanes; rest; rest &= rest - 1)
+		w->pc[__builtin_ctz(rest)] = pc;
+}
+
+/* An instruction that moves program counters; `m` of the group execute it, the others pass. Returns 1 to end the slice. */
+static int control(struct exec_warp *w, const struct exec_insn *n, u32 pc, u32 group, u32 m)
+{
+	put(w, m, pc);
+	put(w, group & ~m, pc + 1);
+	w->at = pc;
+	if (!m)
+		return 0;
+	switch ((enum exec_flow)n->flow) {
+	case FLOW_BRANCH: put(w, m, n->target); break;
+	case FLOW_INDEXED:
+		for (u32 rest = m; rest; rest &= rest - 1) {
+			const unsigned l = (unsigned)__builtin_ctz(rest);
+			const u32 index = X(u32, 0)[l];
+			if (index >= (u64)n->imm)
+				exec_warp_fault(w, l, "index past the list of targets");
+			else
+				w->pc[l] = n->targets[index];
+		}
+		break;
+	case FLOW_CALL: exec_call(w, n, pc, m); break;
+	case FLOW_RETURN: exec_return(w, m); break;
+	case FLOW_EXIT: exec_lane_exit(w, m); break;
+	case FLOW_TRAP: exec_warp_fault(w, (u32)__builtin_ctz(m), "trap"); break;
+	case FLOW_WARP: exec_rendezvous(w, n, m); break;
+	case FLOW_BARRIER: exec_barrier_arrive(w, n, m); break;
+	case FLOW_YIELD: put(w, m, pc + 1); return 1;
+	case FLOW_NEXT: break;
+	}
+	return 0;
+}
+
+static u32 guarded(const struct exec_warp *w, const struct exec_insn *n, u32 group)
+{
+	if (n->guard == EXEC_NOWHERE)
+		return group;
+	const u32 p = *(const u32 *)exec_at(w, n->guard);
+	return group & (n->guard_not ? ~p : p);
+}
+
+/* Runs one group from pc until it splits, meets others, or used up the budget. Returns the instructions executed. */
+static u32 run_group(struct exec_warp *w, u32 pc, u32 group, u32 others, u32 budget, int *yield)
+{
+	const struct exec_insn *code = w->cta->grid->program->insn;
+	u32 done = 0, stop = others ? meeting(w, others, pc) : EXEC_ALL;
+	do {
+		const struct exec_insn *n = code + pc;
+		const u32 m = guarded(w, n, group);
+		done++;
+		exec_time++;
+		if (n->flow == FLOW_NEXT) {
+			if (m) {
+				w->at = pc;
+				n->run(w, n, m);
+				if (w->fault)
+					break;
+			}
+			pc++;
+		} else if (n->flow == FLOW_BRANCH && !others && (m == group || !m)) {
+			pc = m ? n->target : pc + 1;
+		} else {
+			*yield = control(w, n, pc, group, m);
+			return done;
+		}
+	} while (pc != stop && done < budget);
+	put(w, group, pc);
+	return done;
+}
+
+uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget)
+{
+	u32 done = 0, runnable;
+	int lane = -1, yield = 0;
+	if (++w->slices % 4 == 0 && (runnable = w->live & ~w->waiting) != 0) {
+		const u32 later = runnable & ~((1u << w->turn) - 1);
+		lane = __builtin_ctz(later ? later : runnable);
+		w->turn = ((u32)lane + 1) % EXEC_LANES;
+	}
+	while (done < budget && !w->fault && !yield && (runnable = w->live & ~w->waiting) != 0) {
+		u32 group;
+		if (lane >= 0 && !(runnable >> lane & 1))
+			lane = -1;
+		const u32 pc = choose(w, runnable, lane, &group);
+		done += run_group(w, pc, group, runnable & ~group, budget - done, &yield);
+	}
+	return done;
+}

@@ -1,0 +1,19 @@
+/* Reading an instruction's words: which row of opcodes.def fits, and what its qualifiers mean. */
+#ifndef GSAN_EMU_EXEC_WORDS_H
+#define GSAN_EMU_EXEC_WORDS_H
+
+#include "emu/exec/ops.h"
+
+enum exec_build {
+	BUILD_PLAIN, BUILD_MOVE, BUILD_CONVERT, BUILD_LOAD, BUILD_STORE, BUILD_ATOMIC, BUILD_REDUCE, BUILD_COPY, BUILD_MBARRIER,
+	BUILD_BRANCH, BUILD_INDEXED, BUILD_CALL, BUILD_RETURN, BUILD_EXIT, BUILD_TRAP, BUILD_YIELD, BUILD_BARRIER, BUILD_WARP,
+	BUILD_LACKING
+};
+struct exec_row { const char *word, *mods, *shape; enum exec_build build; exec_fn run; };
+
+const struct exec_row *exec_row_find(const struct ptx_module *m, const struct ptx_instr *i); /* NULL: lacking */
+/* Fills flags, sub, bool_op, type and count (of a vector) from the qualifiers. */
+void exec_words_read(const struct ptx_module *m, const struct ptx_instr *i, struct exec_insn *n);
+unsigned exec_type_bytes(unsigned type);
+
+#endif

@@ -1,0 +1,81 @@
+/* PTX kernels of the executor's tests. Every kernel has one pointer parameter, `out`. */
+#ifndef TESTS_EMU_EXEC_KERNELS_H
+#define TESTS_EMU_EXEC_KERNELS_H
+
+#define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
+#define ENTRY(name) ".visible .entry " name "(.param .u64 out)\n{\n" \
+	".reg .pred %p<8>;\n.reg .b16 %h<8>;\n.reg .b32 %r<32>;\n.reg .b64 %d<16>;\n" \
+	"ld.param.u64 %d0, [out];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %d1, %r0, 4;\nadd.s64 %d1, %d0, %d1;\n"
+#define END "ret;\n}\n"
+
+/* Odd lanes go round a loop tid times, even ones not; both then add 1000. */
+#define DIVERGE ENTRY("diverge") \
+	"and.b32 %r1, %r0, 1;\nsetp.eq.u32 %p0, %r1, 0;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\n@%p0 bra JOIN;\n" \
+	"LOOP:\nadd.u32 %r2, %r2, %r3;\nadd.u32 %r3, %r3, 1;\nsetp.le.u32 %p1, %r3, %r0;\n@%p1 bra LOOP;\n" \
+	"JOIN:\nadd.u32 %r2, %r2, 1000;\nactivemask.b32 %r4;\nst.global.u32 [%d1], %r2;\nst.global.u32 [%d1+128], %r4;\n" END
+
+/* fib by recursion, and two levels of calls; the address-taken function is called indirectly. */
+#define CALLS \
+	".func (.param .b32 r) twice(.param .b32 x)\n{\n.reg .b32 %a<2>;\nld.param.b32 %a0, [x];\nadd.u32 %a1, %a0, %a0;\nst.param.b32 [r], %a1;\nret;\n}\n" \
+	".func (.param .b32 r) fib(.param .b32 n)\n{\n.reg .b32 %a<6>;\n.reg .pred %q;\n" \
+	"ld.param.b32 %a0, [n];\nsetp.lt.u32 %q, %a0, 2;\n@%q bra SMALL;\nsub.u32 %a1, %a0, 1;\nsub.u32 %a2, %a0, 2;\n" \
+	"{\n.param .b32 p0;\n.param .b32 q0;\nst.param.b32 [p0], %a1;\ncall.uni (q0), fib, (p0);\nld.param.b32 %a3, [q0];\n}\n" \
+	"{\n.param .b32 p0;\n.param .b32 q0;\nst.param.b32 [p0], %a2;\ncall.uni (q0), fib, (p0);\nld.param.b32 %a4, [q0];\n}\n" \
+	"add.u32 %a0, %a3, %a4;\nSMALL:\nst.param.b32 [r], %a0;\nret;\n}\n" \
+	ENTRY("calls") \
+	"and.b32 %r1, %r0, 7;\n{\n.param .b32 p0;\n.param .b32 q0;\nst.param.b32 [p0], %r1;\ncall.uni (q0), fib, (p0);\nld.param.b32 %r2, [q0];\n}\n" \
+	"mov.u64 %d2, twice;\n{\n.param .b32 p0;\n.param .b32 q0;\nst.param.b32 [p0], %r2;\n" \
+	"PROTO: .callprototype (.param .b32 _) _ (.param .b32 _);\ncall (q0), %d2, (p0), PROTO;\nld.param.b32 %r3, [q0];\n}\n" \
+	"st.global.u32 [%d1], %r3;\n" END
+
+/* Every thread takes one spin lock and adds to a plain counter: lanes of a warp, warps, CTAs. */
+#define LOCK ".global .u32 lock;\n.global .u32 counter;\n" ENTRY("lock_add") \
+	"SPIN:\natom.global.acquire.gpu.cas.b32 %r1, [lock], 0, 1;\nsetp.ne.u32 %p0, %r1, 0;\n@%p0 bra SPIN;\n" \
+	"ld.global.u32 %r2, [counter];\nadd.u32 %r2, %r2, 1;\nst.global.u32 [counter], %r2;\n" \
+	"atom.global.release.gpu.exch.b32 %r1, [lock], 0;\n" END
+
+/* 40 of 48 threads meet at barriers after the others left; sums of shared memory. */
+#define BARRIER ENTRY("barrier") \
+	".shared .align 4 .b8 cells[192];\nsetp.ge.u32 %p0, %r0, 40;\n@%p0 exit;\nmov.u32 %r1, cells;\nshl.b32 %r2, %r0, 2;\n" \
+	"add.u32 %r2, %r1, %r2;\nst.shared.u32 [%r2], %r0;\nbar.sync 0;\nmov.u32 %r3, 0;\nmov.u32 %r4, 0;\n" \
+	"SUM:\nld.shared.u32 %r5, [%r1];\nadd.u32 %r3, %r3, %r5;\nadd.u32 %r1, %r1, 4;\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 40;\n@%p1 bra SUM;\n" \
+	"setp.lt.u32 %p2, %r0, 10;\nbar.red.popc.u32 %r6, 1, %p2;\nst.global.u32 [%d1], %r3;\nst.global.u32 [%d1+192], %r6;\n" END
+
+/* Constants, local memory, parameters by generic address, address tables, address windows. */
+#define SPACES ".const .align 4 .b32 table[4] = {10, 20, 30, 40};\n.global .align 4 .b32 word = 77;\n" \
+	".global .align 8 .u64 pointer = generic(word);\n" ENTRY("spaces") \
+	".local .align 8 .b8 depot[16];\nmov.u64 %d2, depot;\ncvta.local.u64 %d3, %d2;\nst.local.u32 [%d2+4], %r0;\nld.u32 %r1, [%d3+4];\n" \
+	"ld.const.u32 %r2, [table+8];\nld.global.u64 %d4, [pointer];\nld.u32 %r3, [%d4];\nadd.u32 %r1, %r1, %r2;\nadd.u32 %r1, %r1, %r3;\n" \
+	"mov.b64 %d5, out;\ncvta.param.u64 %d5, %d5;\nld.u64 %d6, [%d5];\nsetp.eq.u64 %p0, %d6, %d0;\n@!%p0 mov.u32 %r1, 0;\n" \
+	"isspacep.local %p1, %d3;\nselp.u32 %r4, 1, 0, %p1;\nisspacep.global %p2, %d0;\nselp.u32 %r5, 2, 0, %p2;\nor.b32 %r4, %r4, %r5;\n" \
+	"st.global.u32 [%d1], %r1;\nst.global.u32 [%d1+128], %r4;\n" END
+
+#define ATOMICS ".global .u32 most;\n.global .f32 sum;\n.global .u32 ring;\n" ENTRY("atomics") \
+	"atom.global.max.u32 %r1, [most], %r0;\nred.global.add.f32 [sum], 0f3F800000;\natom.global.inc.u32 %r2, [ring], 4;\n" \
+	"atom.global.add.u32 %r3, [%d0+256], 3;\n" END
+
+#define SHUFFLES ENTRY("shuffles") \
+	"shfl.sync.bfly.b32 %r1|%p0, %r0, 1, 31, -1;\nshfl.sync.up.b32 %r2|%p1, %r0, 1, 0, -1;\nand.b32 %r3, %r0, 1;\n" \
+	"setp.eq.u32 %p2, %r3, 0;\nvote.sync.ballot.b32 %r4, %p2, -1;\nselp.u32 %r5, 1, 0, %p1;\nredux.sync.add.u32 %r6, %r0, -1;\n" \
+	"match.any.sync.b32 %r7, %r3, -1;\nelect.sync %r9|%p3, -1;\nselp.u32 %r8, 1, 0, %p3;\n" \
+	"st.global.u32 [%d1], %r1;\nst.global.u32 [%d1+128], %r2;\nst.global.u32 [%d1+256], %r4;\nst.global.u32 [%d1+384], %r5;\n" \
+	"st.global.u32 [%d1+512], %r6;\nst.global.u32 [%d1+640], %r7;\nst.global.u32 [%d1+768], %r8;\n" END
+
+#define VECTORS ENTRY("vectors") \
+	"st.global.v4.u8 [%d0], {%h0, %h0, %h0, %h0};\nmov.u32 %r1, 0x04030281;\nst.global.u32 [%d0], %r1;\n" \
+	"ld.global.v4.s8 {%h1, %h2, %h3, %h4}, [%d0];\ncvt.s32.s16 %r2, %h1;\nld.global.v2.u16 {%h5, _}, [%d0];\n" \
+	"cvt.u32.u16 %r3, %h5;\nld.global.s8 %r4, [%d0];\nmov.b32 {%h6, %h7}, %r1;\nmov.b32 %r5, {%h7, %h6};\n" \
+	"st.global.v4.b32 [%d0+16], {%r2, %r3, %r4, %r5};\n" END
+
+/* Which thread came in which place: the interleaving itself. */
+#define ORDER ".global .u32 ticket;\n" ENTRY("order") \
+	"mov.u32 %r1, %ctaid.x;\nmov.u32 %r4, %ntid.x;\nmad.lo.u32 %r1, %r1, %r4, %r0;\natom.global.add.u32 %r2, [ticket], 1;\n" \
+	"mul.wide.u32 %d2, %r2, 4;\nadd.s64 %d2, %d0, %d2;\nst.global.u32 [%d2], %r1;\n" END
+
+#define WILD ENTRY("wild") "setp.ne.u32 %p0, %r0, 5;\nmov.u64 %d2, 24;\n@!%p0 st.global.u32 [%d2], %r0;\n" END
+#define SKEWED ENTRY("skewed") "ld.global.u32 %r1, [%d1+2];\n" END
+#define STUCK ENTRY("stuck") "setp.eq.u32 %p0, %r0, 0;\n@%p0 bar.sync 1, 64;\n@!%p0 bar.sync 2, 64;\n" END
+#define LACKING ENTRY("lacking") "wgmma.fence.sync.aligned;\n" END
+#define TRAP ENTRY("traps") "trap;\n" END
+
+#endif

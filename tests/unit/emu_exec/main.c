@@ -1,0 +1,192 @@
+/* The executor, kernel by kernel: control flow, calls, locks, barriers, spaces, atomics, shuffles, vectors; the same seed
+ * gives the same order, another seed another; faults and lacking instructions say what and where. */
+#include "emu/exec/exec.h"
+
+#include "kernels.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures;
+#define CHECK(e) do { if (!(e)) { printf("%s:%d: %s\n", __func__, __LINE__, #e); failures++; } } while (0)
+
+static void *allocate(void *context, size_t size, size_t align)
+{
+	(void)context;
+	void *at = aligned_alloc(align, (size + align - 1) / align * align);
+	if (at)
+		memset(at, 0, size);
+	return at;
+}
+static void release(void *context, void *at, size_t size)
+{
+	(void)context, (void)size;
+	free(at);
+}
+static const struct emu_memory memory = { NULL, allocate, release };
+static struct emu_error error;
+static uint32_t out[4096];
+
+static struct emu_module *load(const char *ptx)
+{
+	struct emu_module *m = NULL;
+	if (emu_module_load(ptx, strlen(ptx), &memory, &m, &error)) {
+		printf("load: %s\n", error.text);
+		exit(1);
+	}
+	return m;
+}
+
+/* Returns the final state, EMU_RUNNING if 50 million steps did not end it, -1 if it could not start. */
+static int run(struct emu_module *m, const char *name, uint32_t blocks, uint32_t threads, uint64_t seed)
+{
+	struct emu_kernel *k = emu_module_find(m, name);
+	uint32_t *at = out;
+	const struct emu_launch launch = { .grid = { blocks, 1, 1 }, .block = { threads, 1, 1 }, .params = &at, .sms = 4, .resident = 8 };
+	struct emu_grid *g;
+	enum emu_state state = EMU_RUNNING;
+	memset(out, 0, sizeof out);
+	if (!k || emu_grid_new(k, &launch, &g, &error))
+		return -1;
+	for (unsigned n = 0; state == EMU_RUNNING && n < 5000; n++)
+		state = emu_grid_run(g, 10000, &seed, &error);
+	emu_grid_free(g);
+	return (int)state;
+}
+
+static uint32_t global(const struct emu_module *m, const char *name)
+{
+	void *at;
+	size_t size;
+	CHECK(emu_module_global(m, name, &at, &size) == 0 && size == 4);
+	return *(uint32_t *)at;
+}
+
+static void diverges(void)
+{
+	struct emu_module *m = load(HEAD DIVERGE);
+	CHECK(run(m, "diverge", 1, 32, 1) == EMU_DONE);
+	for (uint32_t t = 0; t < 32; t++) {
+		CHECK(out[t] == 1000 + (t & 1 ? t * (t + 1) / 2 : 0));
+	}
+	emu_module_unload(m);
+}
+
+static void calls(void)
+{
+	static const uint32_t fib[] = { 0, 1, 1, 2, 3, 5, 8, 13 };
+	struct emu_module *m = load(HEAD CALLS);
+	CHECK(run(m, "calls", 1, 32, 2) == EMU_DONE);
+	for (uint32_t t = 0; t < 32; t++)
+		CHECK(out[t] == 2 * fib[t & 7]);
+	emu_module_unload(m);
+}
+
+static void locks(void)
+{
+	struct emu_module *m = load(HEAD LOCK);
+	CHECK(run(m, "lock_add", 6, 64, 3) == EMU_DONE);
+	CHECK(global(m, "counter") == 384);
+	CHECK(global(m, "lock") == 0);
+	emu_module_unload(m);
+}
+
+static void barriers(void)
+{
+	struct emu_module *m = load(HEAD BARRIER);
+	CHECK(run(m, "barrier", 1, 48, 4) == EMU_DONE);
+	for (uint32_t t = 0; t < 48; t++) {
+		CHECK(out[t] == (t < 40 ? 780 : 0) || t >= 40);
+		CHECK(t >= 40 || out[t + 48] == 10 || t + 48 < 48);
+	}
+	emu_module_unload(m);
+}
+
+static void spaces(void)
+{
+	struct emu_module *m = load(HEAD SPACES);
+	CHECK(run(m, "spaces", 2, 32, 5) == EMU_DONE);
+	for (uint32_t t = 0; t < 32; t++) {
+		CHECK(out[t] == t + 107);
+		CHECK(out[t + 32] == 3);
+	}
+	emu_module_unload(m);
+}
+
+static void atomics(void)
+{
+	struct emu_module *m = load(HEAD ATOMICS);
+	float sum;
+	CHECK(run(m, "atomics", 2, 64, 6) == EMU_DONE);
+	CHECK(global(m, "most") == 63);
+	CHECK(global(m, "ring") == 128 % 5);
+	CHECK(out[64] == 3 * 128);
+	const uint32_t bits = global(m, "sum");
+	memcpy(&sum, &bits, 4);
+	CHECK(sum == 128);
+	emu_module_unload(m);
+}
+
+static void shuffles(void)
+{
+	struct emu_module *m = load(HEAD SHUFFLES);
+	CHECK(run(m, "shuffles", 1, 32, 7) == EMU_DONE);
+	for (uint32_t t = 0; t < 32; t++) {
+		CHECK(out[t] == (t ^ 1));
+		CHECK(out[t + 32] == (t ? t - 1 : 0));
+		CHECK(out[t + 64] == 0x55555555);
+		CHECK(out[t + 96] == (t != 0));
+		CHECK(out[t + 128] == 496);
+		CHECK(out[t + 160] == (t & 1 ? 0xaaaaaaaa : 0x55555555));
+		CHECK(out[t + 192] == (t == 0));
+	}
+	emu_module_unload(m);
+}
+
+static void vectors(void)
+{
+	struct emu_module *m = load(HEAD VECTORS);
+	CHECK(run(m, "vectors", 1, 1, 8) == EMU_DONE);
+	CHECK(out[4] == 0xffffff81 && out[5] == 0x0281 && out[6] == 0xffffff81 && out[7] == 0x02810403);
+	emu_module_unload(m);
+}
+
+static void orders(void)
+{
+	struct emu_module *m[3];
+	static uint32_t seen[3][512];
+	static const uint64_t seeds[3] = { 9, 9, 10 };
+	for (unsigned k = 0; k < 3; k++) {
+		m[k] = load(HEAD ORDER);
+		CHECK(run(m[k], "order", 4, 128, seeds[k]) == EMU_DONE);
+		memcpy(seen[k], out, sizeof seen[k]);
+		emu_module_unload(m[k]);
+	}
+	CHECK(!memcmp(seen[0], seen[1], sizeof seen[0]));
+	CHECK(memcmp(seen[0], seen[2], sizeof seen[0]));
+}
+
+static void faults(void)
+{
+	struct emu_module *m = load(HEAD WILD SKEWED STUCK LACKING TRAP);
+	CHECK(run(m, "wild", 1, 32, 1) == EMU_FAULT);
+	CHECK(strstr(error.text, "kernel wild: illegal address, address 0x18") && strstr(error.text, "thread (5,0,0)") && strstr(error.text, "st.global.u32"));
+	CHECK(run(m, "skewed", 1, 32, 1) == EMU_FAULT && strstr(error.text, "misaligned address"));
+	CHECK(run(m, "stuck", 1, 64, 1) == EMU_FAULT && strstr(error.text, "deadlock"));
+	CHECK(run(m, "traps", 1, 1, 1) == EMU_FAULT && strstr(error.text, "kernel traps: trap"));
+	CHECK(run(m, "lacking", 1, 1, 1) == -1);
+	CHECK(strstr(error.text, "kernel lacking: wgmma.fence.sync.aligned at PTX line") != NULL);
+	emu_module_unload(m);
+}
+
+int main(void)
+{
+	static void (*const tests[])(void) = { diverges, calls, locks, barriers, spaces, atomics, shuffles, vectors, orders, faults };
+	for (unsigned k = 0; k < sizeof tests / sizeof *tests; k++)
+		tests[k]();
+	if (failures)
+		printf("%d failures; last error: %s\n", failures, error.text);
+	return failures != 0;
+}
