@@ -114,6 +114,7 @@ ALWAYS u64 gpu_add64(void *p, u64 v)
 	__asm__ volatile("atom.relaxed.sys.add.u64 %0, [%1], %2;" : "=l"(r) : "l"(p), "l"(v) : "memory");
 	return r;
 }
+ALWAYS void gpu_max64(void *p, u64 v) { __asm__ volatile("red.relaxed.sys.max.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
 ALWAYS u32 gpu_or32(void *p, u32 v)
 {
 	u32 r;
@@ -168,6 +169,12 @@ ALWAYS u32 gpu_cas32_acquire(void *p, u32 old, u32 v)
 }
 ALWAYS u32 gpu_add32(void *p, u32 v) { return __atomic_fetch_add((u32 *)p, v, __ATOMIC_RELAXED); }
 ALWAYS u64 gpu_add64(void *p, u64 v) { return __atomic_fetch_add((u64 *)p, v, __ATOMIC_RELAXED); }
+ALWAYS void gpu_max64(void *p, u64 v)
+{
+	u64 old = gpu_load64(p);
+	while (old < v && !__atomic_compare_exchange_n((u64 *)p, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
 ALWAYS u32 gpu_or32(void *p, u32 v) { return __atomic_fetch_or((u32 *)p, v, __ATOMIC_RELAXED); }
 ALWAYS void gpu_count(u64 *p, u64 v) { __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
 

@@ -210,7 +210,7 @@ enum gsan_counter {
 	 "findings_dropped", "history_renewals"}
 
 struct gsan_ring {
-	uint64_t head;    /* next ticket, added by the device (atom.sys) or by libgsan; slot = ticket % slots */
+	uint64_t head;    /* tickets below it were given out; raised by the device alone. slot = ticket % slots */
 	uint64_t tail;    /* first ticket the supervisor has not consumed; written by the supervisor only */
 	uint64_t dropped;
 	uint64_t pad[13];

@@ -111,6 +111,7 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	report_reason(f, w, rec);
 	gpu_fence_sys();
 	gpu_release32(&f->ready, (u32)ticket + 1);
+	gpu_max64(&ring->head, ticket + 1); /* the only writers of `head` are this GPU's */
 }
 
 /* An old record against this access, both seen in the units of a->mask. The fast answers are inline. */

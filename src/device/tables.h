@@ -133,8 +133,9 @@ struct dev_tables {
 	uint32_t syncs;        /* entries in use */
 	uint32_t coarse;       /* 1 + tag of the one launch whose RMWs had no entry; DEV_COARSE_MANY: several, or one
 				* whose RMW released */
-	uint32_t streams_acquired[2]; /* bit per stream slot with items in `acquired` */
-	uint8_t pad[4096 - 256 - 28];
+	uint32_t pad0;
+	uint32_t streams_acquired[2]; /* read as one u64; bit per stream slot with items in `acquired` */
+	uint8_t pad[4096 - 256 - 32];
 	uint64_t seen[DEV_SEEN];
 	uint32_t bucket_lock[DEV_BUCKETS];
 	struct dev_acquired acquired[GSAN_STREAMS];
@@ -144,6 +145,8 @@ struct dev_tables {
 	struct gsan_detail detail[DEV_DETAILS];
 };
 #define DEV_COARSE_MANY 0x80000000u
+_Static_assert(__builtin_offsetof(struct dev_tables, streams_acquired) % 8 == 0, "one u64");
+_Static_assert(__builtin_offsetof(struct dev_tables, seen) % 4096 == 0, "");
 _Static_assert(sizeof(struct dev_tables) < 512ull << 20, "one table block");
 
 static inline struct dev_tables *dev_tables(uint32_t participant)
