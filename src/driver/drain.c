@@ -5,10 +5,12 @@
 #include <time.h>
 
 #include "cuda/real.h"
+#include "device/runtime.h"
 #include "driver/flow.h"
 #include "driver/state.h"
 #include "vmm/vmm.h"
 
+#define DRAIN_BYTES 8192 /* holds gsan_counters_bytes() */
 #define DRAIN_PERIOD_NS 100000000ull /* a program may synchronise thousands of times a second */
 
 int flow_read(struct flow *f, void *to, CUdeviceptr from, size_t size)
@@ -37,14 +39,17 @@ static uint64_t drain_now(void)
 
 void flow_drain(struct flow *f)
 {
-	struct gsan_table_head head;
+	char copy[DRAIN_BYTES];
+	uint64_t sum[GSAN_N_COUNTERS] = {0};
 	CUdeviceptr table = GSAN_TABLE_BASE + f->clock.participant * GSAN_TABLE_SLICE;
 
-	if (!clock_idle(&f->clock) || flow_read(f, &head, table, sizeof(head)))
+	if (gsan_counters_bytes() > sizeof(copy) || !clock_idle(&f->clock) ||
+	    flow_read(f, copy, table, gsan_counters_bytes()))
 		return;
+	gsan_counters_add(copy, sum);
 	for (unsigned i = 0; i < GSAN_N_COUNTERS; i++)
 		if (i != GSAN_N_RENEWED) /* counted on the host */
-			atomic_store_explicit(&f->rank->counter[i], head.counter[i], memory_order_relaxed);
+			atomic_store_explicit(&f->rank->counter[i], sum[i], memory_order_relaxed);
 	atomic_store_explicit(&f->drained, drain_now(), memory_order_relaxed);
 }
 

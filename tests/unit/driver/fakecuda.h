@@ -1,0 +1,17 @@
+/* What the fake driver remembers for a test: found by dlsym(libcuda, "fake"). */
+#ifndef FAKECUDA_H
+#define FAKECUDA_H
+
+#include <stddef.h>
+
+struct fake {
+	int launches;          /* kernel launches so far, and the last one: */
+	const char *kernel;    /* its name */
+	unsigned params;       /* parameters it got, each as an address */
+	unsigned char record[1024];
+	int syncs, queries, copies;
+	int query_result, refuse_clone, clone_blocks, plain_blocks, capturing;
+	char last_call[64];
+};
+
+#endif

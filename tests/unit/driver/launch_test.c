@@ -1,0 +1,225 @@
+/* Launches through the hooks, with a participant and a supervisor of the test's own, on the fake driver: the clone gets
+ * the plain kernel's parameters and a record that says what is before it; whatever does not fit runs plain and is said. */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/models.h"
+#include "fakecuda.h"
+#include "ipc/ipc.h"
+#include "vmm/vmm.h"
+
+static int failed;
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) { \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			failed = 1; \
+		} \
+	} while (0)
+
+/* ---- what the hooks call ------------------------------------------------------------------------------------- */
+
+static struct participant self = {.index = 1};
+static char last_note[3000];
+static unsigned notes, registered;
+
+struct participant *participant_current(void) { return &self; }
+uint32_t vmm_mapped(struct participant *p) { return 1u << p->index; }
+uint64_t vmm_view_table(struct participant *p) { return p->view_table; }
+uint64_t vmm_ring(struct participant *p) { return p->ring; }
+int vmm_renew(struct participant *p) { return p == &self ? 0 : -1; }
+
+int ipc_call(int socket, struct ipc_msg *msg, int fd_in, int *fd_out)
+{
+	(void)socket, (void)fd_out;
+	if (msg->type == IPC_NOTE) {
+		snprintf(last_note, sizeof(last_note), "%.*s", (int)msg->length, msg->text);
+		notes++;
+	}
+	if (msg->type == IPC_KERNEL && fd_in >= 0)
+		registered = msg->kernel;
+	return 0;
+}
+
+void ipc_text(struct ipc_msg *msg, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	msg->length = (uint32_t)vsnprintf(msg->text, sizeof(msg->text), format, args);
+	va_end(args);
+}
+
+/* Hooks of memory: the fake driver has none of these functions, so none is entered. */
+CUresult absent(void);
+CUresult absent(void)
+{
+	abort();
+}
+#define ABSENT(name) __asm__(".globl vmm_" #name "\n.set vmm_" #name ", absent");
+ABSENT(cuMemAlloc_v2)
+ABSENT(cuMemAllocPitch_v2)
+ABSENT(cuMemFree_v2)
+ABSENT(cuMemAllocAsync)
+ABSENT(cuMemAllocFromPoolAsync)
+ABSENT(cuMemFreeAsync)
+ABSENT(cuMemGetInfo_v2)
+ABSENT(cuMemGetAddressRange_v2)
+ABSENT(cuPointerGetAttribute)
+ABSENT(cuPointerGetAttributes)
+ABSENT(cuIpcGetMemHandle)
+ABSENT(cuCtxEnablePeerAccess)
+ABSENT(cuMemAddressReserve)
+ABSENT(cuMemAddressFree)
+ABSENT(cuMemCreate)
+ABSENT(cuMemRelease)
+ABSENT(cuMemMap)
+ABSENT(cuMemUnmap)
+ABSENT(cuMemRetainAllocationHandle)
+ABSENT(cuMemExportToShareableHandle)
+ABSENT(cuMemImportFromShareableHandle)
+
+/* ---- the program --------------------------------------------------------------------------------------------- */
+
+static struct fake *fake;
+static CUfunction twin, plain;
+
+static CUresult launch(CUfunction f, CUstream stream)
+{
+	uint64_t argument = 42;
+	void *params[] = {&argument};
+
+	return cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, stream, params, NULL);
+}
+
+static struct gsan_launch record(void)
+{
+	struct gsan_launch r;
+
+	memcpy(&r, fake->record, sizeof(r));
+	return r;
+}
+
+static void test_checked(void)
+{
+	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
+	struct gsan_launch a = record();
+	CHECK(a.abi == GSAN_ABI && a.participant == 1 && a.kernel == 1 && registered == 1 && a.stream == 0);
+	CHECK(a.tag_bits == 15 && a.tag == (1u << 15 | a.seq) && a.ring == self.ring && a.mapped == 2);
+	CHECK(launch(twin, NULL) == CUDA_SUCCESS);
+	struct gsan_launch b = record();
+	CHECK(b.seq == a.seq + 1 && b.order.floor[1] == b.seq); /* stream order */
+	CHECK(atomic_load(&self.job->rank[1].launches_checked) == 2);
+}
+
+static void test_extra(void)
+{
+	uint64_t argument = 42;
+	size_t size = sizeof(argument);
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &argument, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+
+	memset(fake->record, 0, sizeof(fake->record));
+	CHECK(cuLaunchKernel(twin, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, extra) == CUDA_SUCCESS);
+	CHECK(!strcmp(fake->kernel, "twin__gsan") && record().abi == GSAN_ABI && record().kernel == 1);
+}
+
+/* Two streams, with and without an event between them. */
+static void test_order(int edge)
+{
+	CUstream s, t;
+	CUevent event;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	cuStreamCreate(&t, CU_STREAM_NON_BLOCKING);
+	cuEventCreate(&event, 0);
+	launch(twin, s);
+	uint32_t a = record().seq;
+	cuEventRecord(event, s);
+	if (edge)
+		cuStreamWaitEvent(t, event, 0);
+	launch(twin, t);
+	struct gsan_launch b = record();
+	CHECK((a < b.order.floor[1] || (b.order.pairs == 1 && b.order.pair[0].seq == a)) == edge);
+	cuStreamSynchronize(s);
+	cuStreamSynchronize(t);
+	launch(twin, t);
+	CHECK(record().order.floor[1] == record().seq); /* the host saw all of it */
+	cuCtxSynchronize();
+}
+
+/* A kernel that cannot be checked: launched as it is, noted once, and known as an event unless its model is local. */
+static void test_plain(void)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	uint32_t events = atomic_load(&rank->events);
+	unsigned before = notes;
+
+	CHECK(launch(plain, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "plain"));
+	CHECK(notes == before + 1 && !strncmp(last_note, "unchecked\tplain\t", 16));
+	CHECK(atomic_load(&rank->events) == events + 1 && rank->event[events].kind == JOB_EVENT_OPAQUE);
+	launch(plain, NULL);
+	CHECK(notes == before + 1);
+	CHECK(atomic_load(&rank->launches_unchecked) == 2);
+
+	fake->clone_blocks = 1;
+	CHECK(cuLaunchKernel(twin, 1, 1, 1, 64, 1, 1, 0, NULL, (void *[]){&before}, NULL) == CUDA_SUCCESS);
+	CHECK(!strcmp(fake->kernel, "twin") && strstr(last_note, "fewer CTAs"));
+	fake->clone_blocks = 2;
+	fake->refuse_clone = 1;
+	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin") && strstr(last_note, "refused"));
+	fake->refuse_clone = 0;
+	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
+}
+
+static void test_capture(void)
+{
+	CUstream s;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL);
+	CHECK(launch(twin, s) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin") && strstr(last_note, "capture"));
+	fake->capturing = 0;
+	CHECK(launch(twin, s) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
+}
+
+static void test_models(void)
+{
+	CHECK(models_find("_ZN2at6native29vectorized_elementwise_kernelILi4E") == MODEL_LOCAL);
+	CHECK(models_find("_ZN4c10d16symmetric_memory14barrier_kernelEPPjmiim") == MODEL_BARRIER);
+	CHECK(models_find("my_kernel") == MODEL_NONE);
+	CHECK(models_match("# none\nlocal my_*\nbarrier *\n", "my_kernel") == MODEL_LOCAL);
+	CHECK(models_match("local my_*\nbarrier *\n", "other") == MODEL_BARRIER);
+}
+
+int main(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	CUmodule module;
+
+	fake = driver ? dlsym(driver, "fake") : NULL;
+	self.job = calloc(1, sizeof(*self.job));
+	self.ring = 0x1234;
+	if (!fake || !self.job)
+		return 1;
+	self.job->participants = 2;
+	cuInit(0);
+	CHECK(cuModuleLoadData(&module, "\177ELF") == CUDA_SUCCESS);
+	CHECK(cuModuleGetFunction(&twin, module, "twin") == CUDA_SUCCESS);
+	CHECK(cuModuleGetFunction(&plain, module, "plain") == CUDA_SUCCESS);
+	CHECK(registered == 1); /* when the handle was asked for, not at its launch */
+	test_checked();
+	test_extra();
+	cuCtxSynchronize();
+	test_order(0);
+	test_order(1);
+	test_plain();
+	test_capture();
+	test_models();
+	/* The counters were copied when the host had seen everything (the fake's table holds sevens). */
+	CHECK(atomic_load(&self.job->rank[1].counter[GSAN_N_LOST]) == 0x0707070707070707ull);
+	return failed;
+}
