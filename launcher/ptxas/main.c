@@ -94,13 +94,29 @@ static int show(const struct ptxas_args *a)
 	return status;
 }
 
+/* FNV-1a of this program, which holds rewriter and runtime: cubins of another build are not reused. */
+static unsigned long long build_hash(void)
+{
+	unsigned long long hash = 0xcbf29ce484222325ull;
+	char *image;
+	size_t size;
+
+	if (text_read_file("/proc/self/exe", &image, &size))
+		return 0;
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ (unsigned char)image[i]) * 0x100000001b3ull;
+	free(image);
+	return hash;
+}
+
 /* The whole text is part of Triton's cache key: the last line tells checked cubins from plain ones. */
 static int version(const char *real)
 {
 	char *argv[] = {real ? strdup(real) : NULL, strdup("--version"), NULL};
 	int status = real ? ptxas_run(argv, -1, -1) : 0;
 
-	printf("gsan-ptxas %s abi %u %s\n", GSAN_VERSION, GSAN_ABI, ptxas_emulated() ? "emu" : "cuda");
+	printf("gsan-ptxas %s abi %u build %016llx %s\n", GSAN_VERSION, GSAN_ABI, build_hash(),
+	       ptxas_emulated() ? "emu" : "cuda");
 	free(argv[0]);
 	free(argv[1]);
 	return status < 0 ? 1 : status;
