@@ -38,21 +38,21 @@ poll:
 def raise_flag(flag, VIA: tl.constexpr, ORDER: tl.constexpr, SCOPE: tl.constexpr, ASM: tl.constexpr):
     tl.debug_barrier()
     if VIA == "asm":
-        tl.inline_asm_elementwise(ASM, "=&r,l", [flag], dtype=tl.int32, is_pure=False, pack=1)
+        tl.inline_asm_elementwise(ASM, "=&r,l", [flag], dtype=tl.int32, is_pure=False, pack=1)  # site: flag-raise-asm
     elif VIA == "poll":
-        tl.atomic_store(flag, 1, sem=ORDER, scope=SCOPE)
+        tl.atomic_store(flag, 1, sem=ORDER, scope=SCOPE)  # site: flag-raise-poll
     else:
-        tl.atomic_xchg(flag, 1, sem=ORDER, scope=SCOPE)
+        tl.atomic_xchg(flag, 1, sem=ORDER, scope=SCOPE)  # site: flag-raise-atomic
 
 
 @triton.jit
 def await_flag(flag, VIA: tl.constexpr, ORDER: tl.constexpr, SCOPE: tl.constexpr, ASM: tl.constexpr):
     if VIA == "asm":
-        tl.inline_asm_elementwise(ASM, "=&r,l", [flag], dtype=tl.int32, is_pure=False, pack=1)
+        tl.inline_asm_elementwise(ASM, "=&r,l", [flag], dtype=tl.int32, is_pure=False, pack=1)  # site: flag-await-asm
     elif VIA == "poll":
-        tl.atomic_poll(flag, 1, sem=ORDER, scope=SCOPE)
+        tl.atomic_poll(flag, 1, sem=ORDER, scope=SCOPE)  # site: flag-await-poll
     else:
-        while tl.atomic_cas(flag, 1, 1, sem=ORDER, scope=SCOPE) != 1:
+        while tl.atomic_cas(flag, 1, 1, sem=ORDER, scope=SCOPE) != 1:  # site: flag-await-atomic
             pass
     tl.debug_barrier()
 
