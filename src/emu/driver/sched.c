@@ -137,8 +137,10 @@ static int open_shared(const char *path, struct job **out)
 		lay_out(j);
 	*out = j;
 close_fd:
-	if (fd >= 0)
-		close(fd); /* drops the file lock as well */
+	if (fd >= 0) {
+		flock(fd, LOCK_UN); /* the mapping keeps the open file, and with it the lock */
+		close(fd);
+	}
 	return rc;
 }
 

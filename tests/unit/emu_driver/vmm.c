@@ -1,0 +1,149 @@
+/* Virtual memory management, and sharing of physical memory with a process that was started by exec, over SCM_RIGHTS. */
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define ARENA 0x200000000000ull
+#define SIZE (4ull << 20)
+
+static const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+					 .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+					 .location = {CU_MEM_LOCATION_TYPE_DEVICE, {.id = 1}}};
+
+static void send_fd(int socket, int fd)
+{
+	char byte = 'x', control[CMSG_SPACE(sizeof fd)] = {0};
+	struct iovec io = {&byte, 1};
+	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	*c = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof fd)};
+	memcpy(CMSG_DATA(c), &fd, sizeof fd);
+	CHECK(sendmsg(socket, &m, 0) == 1);
+}
+
+static int recv_fd(int socket)
+{
+	int fd;
+	char byte, control[CMSG_SPACE(sizeof fd)] = {0};
+	struct iovec io = {&byte, 1};
+	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+	CHECK(recvmsg(socket, &m, 0) == 1 && CMSG_FIRSTHDR(&m));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof fd);
+	return fd;
+}
+
+static void give_access(CUdeviceptr at, CUmemAccess_flags flags)
+{
+	CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {.id = 0}}, flags};
+	OK(cuMemSetAccess(at, SIZE, &access, 1));
+}
+
+/* The other process: maps what it is sent elsewhere, reads 41, writes 42. */
+static int peer(int socket)
+{
+	CUmemGenericAllocationHandle handle;
+	CUmemAllocationProp its;
+	CUdeviceptr at;
+	unsigned value;
+	start();
+	int fd = recv_fd(socket);
+	OK(cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	close(fd);
+	OK(cuMemGetAllocationPropertiesFromHandle(&its, handle));
+	CHECK(its.location.id == 1);
+	OK(cuMemAddressReserve(&at, SIZE, 0, 0, 0));
+	OK(cuMemMap(at, SIZE, 0, handle, 0));
+	OK(cuMemRelease(handle));
+	give_access(at, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	OK(cuMemcpyDtoH(&value, at + SIZE - 4, 4));
+	CHECK(value == 41);
+	OK(cuMemsetD32(at, 42, 1));
+	OK(cuCtxSynchronize());
+	OK(cuMemUnmap(at, SIZE));
+	OK(cuMemAddressFree(at, SIZE));
+	return 0;
+}
+
+static void share(const char *program, CUmemGenericAllocationHandle handle, CUdeviceptr at)
+{
+	int pair[2], fd, status;
+	unsigned value = 41;
+	char number[16];
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	OK(cuMemcpyHtoD(at + SIZE - 4, &value, 4));
+	pid_t child = fork();
+	if (!child) {
+		snprintf(number, sizeof number, "%d", pair[1]);
+		execl(program, program, number, (char *)NULL);
+		_exit(127);
+	}
+	OK(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	send_fd(pair[0], fd);
+	close(fd);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	OK(cuMemcpyDtoH(&value, at, 4));
+	CHECK(value == 42);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void refusals(CUdeviceptr arena, CUmemGenericAllocationHandle handle)
+{
+	CUmemGenericAllocationHandle other;
+	CUmemAllocationProp fabric = prop;
+	fabric.requestedHandleTypes = CU_MEM_HANDLE_TYPE_FABRIC;
+	EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuMemCreate(&other, SIZE, &fabric, 0));
+	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&other, 4096, &prop, 0));
+	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemMap(arena, SIZE, 4096, handle, 0));
+	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemMap(0x10000, SIZE, 0, handle, 0));
+	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemUnmap(arena, SIZE));
+	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemRelease(1234));
+	int fd = dup(0);
+	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemImportFromShareableHandle(&other, (void *)(intptr_t)fd,
+									 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		return peer(atoi(argv[1]));
+	CUmemGenericAllocationHandle handle, retained;
+	CUdeviceptr arena, second;
+	size_t granularity;
+	unsigned long long flags;
+	unsigned value = 5;
+	start();
+	OK(cuMemGetAllocationGranularity(&granularity, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+	CHECK(granularity == 2 << 20);
+	OK(cuMemAddressReserve(&arena, 1ull << 45, 0, ARENA, 0));
+	CHECK(arena == ARENA);
+	OK(cuMemCreate(&handle, SIZE, &prop, 0));
+	refusals(arena, handle);
+	OK(cuMemMap(arena, SIZE, 0, handle, 0));
+	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemMap(arena + granularity, SIZE, 0, handle, 0));
+	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD(arena, &value, 4)); /* no access yet */
+	give_access(arena, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	OK(cuMemGetAccess(&flags, &(CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, {.id = 1}}, arena));
+	CHECK(flags == 0);
+	OK(cuMemRetainAllocationHandle(&retained, (void *)(uintptr_t)(arena + 100)));
+	CHECK(retained == handle);
+	OK(cuMemRelease(retained));
+	OK(cuMemAddressReserve(&second, SIZE, 0, 0, 0));
+	OK(cuMemMap(second, SIZE, 0, handle, 0)); /* two views of the same bytes */
+	give_access(second, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	OK(cuMemcpyHtoD(arena + 64, &value, 4));
+	value = 0;
+	OK(cuMemcpyDtoH(&value, second + 64, 4));
+	CHECK(value == 5);
+	share(argv[0], handle, arena);
+	OK(cuMemRelease(handle));
+	OK(cuMemUnmap(second, SIZE));
+	OK(cuMemUnmap(arena, SIZE));
+	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemRelease(handle));
+	OK(cuMemAddressFree(second, SIZE));
+	OK(cuMemAddressFree(arena, 1ull << 45));
+	return 0;
+}
