@@ -178,6 +178,8 @@ int emu_grid_new(struct emu_kernel *kernel, const struct emu_launch *launch, str
 	g->ran = 1;
 	if (!g->params || !g->cta || !g->order)
 		goto no_memory;
+	g->workspace = g->params + ((kernel->param_bytes + 255) & ~255u);
+	memset(g->workspace, 0, 256);
 	if (kernel->param_bytes)
 		memcpy(g->params, launch->params, kernel->param_bytes);
 	for (uint32_t k = 0; k < g->orders; k++)

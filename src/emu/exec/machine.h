@@ -169,7 +169,7 @@ struct emu_grid {
 	struct emu_kernel *kernel;
 	struct exec_program *program;
 	struct emu_launch launch;
-	unsigned char *params;
+	unsigned char *params, *workspace; /* one allocation; the workspace is for cooperative launches */
 	uint32_t shared_bytes, threads, warps_each;
 	size_t local_stride;       /* bytes per lane */
 	uint64_t next_cta, ctas, done, id;

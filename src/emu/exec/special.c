@@ -1,5 +1,6 @@
 /* Special registers (PTX ISA 10). Those that grow with time are virtual: they count instructions executed, so a run with
- * the same seed reads the same numbers. */
+ * the same seed reads the same numbers. %envreg1 and %envreg2 hold the address of the grid's workspace, in which a
+ * cooperative launch synchronises. */
 #include "emu/exec/ops.h"
 
 #include <string.h>
@@ -23,6 +24,7 @@ uint64_t exec_time;
 	S("%cluster_nctaid.x", 4, 1) S("%cluster_nctaid.y", 4, 1) S("%cluster_nctaid.z", 4, 1) S("%cluster_nctarank", 4, 1) \
 	S("%clusterid.x", 4, c->index[0]) S("%clusterid.y", 4, c->index[1]) S("%clusterid.z", 4, c->index[2]) \
 	S("%nclusterid.x", 4, g->launch.grid[0]) S("%nclusterid.y", 4, g->launch.grid[1]) S("%nclusterid.z", 4, g->launch.grid[2]) \
+	S("%envreg1", 4, (u32)((u64)(uintptr_t)g->workspace >> 32)) S("%envreg2", 4, (u32)(u64)(uintptr_t)g->workspace) \
 	S("WARP_SZ", 4, 32)
 
 static const struct { const char *name; u32 width; } names[] = {
