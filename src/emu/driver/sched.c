@@ -431,8 +431,13 @@ void emu_sched_poll(int32_t tid)
 		}
 	give(0);
 	unlock();
-	while (placed && atomic_load_explicit(&job->turns, memory_order_acquire) == seen && !atomic_load(&stopping))
-		futex_wait(&job->turns, seen, 1000);
+	while (placed && atomic_load_explicit(&job->turns, memory_order_acquire) == seen && !atomic_load(&stopping)) {
+		futex_wait(&job->turns, seen, 5 * WATCH_MS);
+		lock(); /* the work may have ended meanwhile: then no worker watches the other hosts */
+		if (atomic_load_explicit(&job->turns, memory_order_relaxed) == seen)
+			give(1);
+		unlock();
+	}
 }
 
 void emu_sched_runnable(int yes)
