@@ -1,52 +1,66 @@
-/* vmm: the program's device memory. It puts every allocation into the arena (device/layout.h), where the address says
- * which line records belong to it; maps those records, its own and its peers'; and stands for the process as one
- * participant of the job. Physical memory comes from cuMemCreate and is mapped where the program expects it.
+/* vmm: the program's device memory. Every allocation lands in the arena (layout.h) with its shadow mapped beside it;
+ * handles that ranks exchange are virtualised, so that a peer's mapping finds the owner's shadow. Three layers:
+ * arena.c hands out addresses, shadow.c maps line records, block.c and handle.c are the program's two kinds of memory
+ * (cuMemAlloc, and its own cuMemCreate/cuMemMap); *_hooks.c are the driver's functions on top of them.
  *
- * Everything here runs inside a hook: it calls the driver through `real` only. When anything is in doubt the program's
- * call is passed on unchanged, and what runs unchecked for it is noted once. One lock guards the bookkeeping; it is
- * never held across a call that can wait for the program's kernels (zeroing is copies on a stream of our own). */
+ * One lock guards all of it (vmm_lock), and is never held across a call that can wait for the program's kernels. */
 #ifndef GSAN_VMM_VMM_H
 #define GSAN_VMM_VMM_H
 
-#include "cuda/real.h"
+#include <cuda.h>
+
 #include "ipc/job.h"
 
-struct vmm;
-
+/* This process on one GPU, as the job knows it. */
 struct participant {
-	int index;        /* its number in the job */
-	int socket;       /* to the supervisor: ipc_call */
-	struct job *job;  /* the job's shared memory; own part: &job->rank[index] */
+	int index;              /* number in the job */
+	int socket;             /* to the supervisor */
+	struct job *job;
 	CUdevice device;
-	CUcontext context;
-	CUstream stream;  /* non-blocking, of the tool alone */
-	uint32_t gpu;     /* index in the job */
-	uint32_t seed, tag_bits;
-	uint64_t ring;    /* device address of job->rank[index].ring */
-	uint64_t table;   /* device address of its struct gsan_table_head */
-	struct vmm *vmm;
+	CUcontext context;      /* where it started */
+	CUstream stream;        /* our copies: non-blocking */
+	void *zeros;            /* pinned, VMM_ZEROS bytes */
+	uint64_t ring;          /* device address of its finding ring */
+	uint64_t view_table;    /* device address of u32[GSAN_VIEW_PAGES] */
+	_Atomic uint32_t mapped;  /* whose tables are mapped here */
+	uint32_t refused;         /* whose cannot be */
+	uint32_t peers;           /* devices of this process that may touch our blocks, a bit each */
+	uint32_t allocations;     /* numbers given out */
 };
 
-/* The participant of the current context; the first call with a current context starts it. NULL: runs unchecked. */
+/* The participant of the calling thread's current context, started if need be; NULL: this context runs unchecked. */
 struct participant *participant_current(void);
 
-uint32_t vmm_mapped(struct participant *p);    /* bit q: the tables of participant q are mapped; maps newcomers */
-uint64_t vmm_view_table(struct participant *p); /* 0: no views yet */
+uint32_t vmm_mapped(struct participant *p); /* bit per participant; maps the tables of newcomers */
+uint64_t vmm_view_table(struct participant *p);
 uint64_t vmm_ring(struct participant *p);
-int vmm_renew(struct participant *p);          /* empties all mapped line records; 0 or -EIO */
-/* Captures begun (+1) and ended (-1): while any is under way nothing here synchronises the context. */
-void vmm_capturing(int change);
+/* Empties every line record mapped here, by copies, while kernels may run. 0 or -EIO. */
+int vmm_renew(struct participant *p);
 
-/* Bodies of hooks, with the driver's signatures. For name_ptsz the entry passes CU_STREAM_PER_THREAD for stream 0. Not
- * here because the driver's own answer is right: cuMemSetAccess, cuMemGetAccess, cuMemGetAllocationPropertiesFromHandle. */
-#define VMM_BODY(name) __typeof__(name) vmm_##name;
-#define VMM_BODIES(X) \
-	X(cuMemAlloc_v2) X(cuMemAllocPitch_v2) X(cuMemFree_v2) \
-	X(cuMemAllocAsync) X(cuMemAllocFromPoolAsync) X(cuMemFreeAsync) \
-	X(cuMemGetInfo_v2) X(cuMemGetAddressRange_v2) X(cuPointerGetAttribute) X(cuPointerGetAttributes) \
-	X(cuIpcGetMemHandle) X(cuCtxEnablePeerAccess) \
-	X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemCreate) X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) \
-	X(cuMemRetainAllocationHandle) X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle)
-VMM_BODIES(VMM_BODY)
+/* Hook bodies: the driver's functions, by their final names. */
+CUresult vmm_cuMemAlloc_v2(CUdeviceptr *at, size_t size);
+CUresult vmm_cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, size_t height, unsigned element);
+CUresult vmm_cuMemFree_v2(CUdeviceptr at);
+CUresult vmm_cuMemAllocAsync(CUdeviceptr *at, size_t size, CUstream stream);
+CUresult vmm_cuMemAllocFromPoolAsync(CUdeviceptr *at, size_t size, CUmemoryPool pool, CUstream stream);
+CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream);
+CUresult vmm_cuMemGetInfo_v2(size_t *free, size_t *total);
+CUresult vmm_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr at);
+CUresult vmm_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at);
+CUresult vmm_cuPointerGetAttributes(unsigned count, CUpointer_attribute *attribute, void **data, CUdeviceptr at);
+CUresult vmm_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at);
+CUresult vmm_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags);
+CUresult vmm_cuMemAddressReserve(CUdeviceptr *at, size_t size, size_t align, CUdeviceptr hint, unsigned long long flags);
+CUresult vmm_cuMemAddressFree(CUdeviceptr at, size_t size);
+CUresult vmm_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
+			 unsigned long long flags);
+CUresult vmm_cuMemRelease(CUmemGenericAllocationHandle handle);
+CUresult vmm_cuMemMap(CUdeviceptr at, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+		      unsigned long long flags);
+CUresult vmm_cuMemUnmap(CUdeviceptr at, size_t size);
+CUresult vmm_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *at);
+CUresult vmm_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
+					  unsigned long long flags);
+CUresult vmm_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *os, CUmemAllocationHandleType type);
 
 #endif
