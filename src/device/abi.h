@@ -36,6 +36,10 @@
  *   leave      ()                                 before each ret/exit of a clone with GSAN_ENTER_SYNC
  *   access<N>  (valid, a0, d0, … )                N weak accesses; bit i of `valid`: this thread makes access i.
  *                                                 Placed at the end of the straight-line run that holds them
+ *   lines      (n, line, desc)                    the same run, recognised by the clone itself: all 32 lanes make all n
+ *                                                 accesses, and each access covers whole aligned lines, group by group
+ *                                                 of 128 / bytes lanes. Lane i of a group brings the line of access i
+ *                                                 and its descriptor; the others bring line 0
  *   before     (address, desc, value)             before a strong store, or an RMW: publishes what it releases.
  *                                                 value: what a store writes
  *   after      (address, desc, value)             after a strong load, store or RMW: checks it, joins what it acquires.
@@ -50,6 +54,7 @@
 	X(access2, "lluLuLu", "") \
 	X(access4, "lluLuLuLuLu", "") \
 	X(access8, "lluLuLuLuLuLuLuLuLu", "") \
+	X(lines, "lluLu", "") \
 	X(before, "llLul", "") \
 	X(after, "llLul", "") \
 	X(fence, "llu", "")

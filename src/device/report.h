@@ -71,7 +71,7 @@ ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec)
 	const struct dev_hint *h = &w->state->hint;
 	for (u32 i = 0; i < gpu_load32(&w->state->clock.count) && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&w->state->clock.elem[i]);
-		if (!(e & (ELEM_PREFIX | ELEM_RELAXED)) && !((e ^ rec) & REC_WHO) && rec_epoch(e) < rec_epoch(rec)) {
+		if (!(e & (ELEM_ALL | ELEM_PREFIX | ELEM_RELAXED)) && !((e ^ rec) & REC_WHO) && rec_epoch(e) < rec_epoch(rec)) {
 			f->reason = GSAN_WHY_BEFORE_PAYLOAD;
 			f->flag_write_site = (uint16_t)(e >> ELEM_SITE_SHIFT);
 			f->flag_kernel[0] = gpu_load32(&tag_launch(w->launch, rec_tag(rec))->kernel);

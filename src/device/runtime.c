@@ -28,12 +28,12 @@ ALWAYS void who_record(const struct who *w) /* records follow in the current epo
 		gpu_store32(&w->state->dirty, 1);
 }
 
-ALWAYS void spread_count(const struct gsan_launch *l, u32 accesses, u32 checked)
+ALWAYS void count_accesses(const struct gsan_launch *l, u32 made, u32 checked)
 {
-	struct dev_spread *s = &own_tables(l)->spread[gpu_smid() & (DEV_SPREAD - 1)];
-	gpu_count(&s->accesses, accesses);
 	if (checked)
-		gpu_count(&s->checked, checked);
+		gpu_count(&own_tables(l)->spread[gpu_smid() & (DEV_SPREAD - 1)].checked, checked);
+	if (made != checked)
+		count(l, GSAN_N_FOREIGN, made - checked);
 }
 
 /* ---- entering and leaving -------------------------------------------------------------------------------------- */
@@ -138,11 +138,8 @@ ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, co
 		line_access(&w, &a);
 	}
 	gpu_warp_sync(members);
-	if (lane == gpu_first(members)) {
-		spread_count(w.launch, seen, done);
-		if (seen != done)
-			count(w.launch, GSAN_N_FOREIGN, seen - done);
-	}
+	if (lane == gpu_first(members))
+		count_accesses(w.launch, seen, done);
 }
 
 void gsan_access1(u64 launch, u64 self, u32 valid, u64 a0, u32 d0)
@@ -174,6 +171,94 @@ void gsan_access8(u64 launch, u64 self, u32 valid, u64 a0, u32 d0, u64 a1, u32 d
 	access_batch(launch, self, valid, a, d, 8);
 }
 
+/* ---- whole lines: the hot path ------------------------------------------------------------------------------------ */
+
+/* The general case of one line, and a record that an exchange took out of it unseen. */
+NEVER void line_general(u64 launch, u64 self, u64 line, u32 desc, u64 replaced)
+{
+	struct who w = who_of(launch, self);
+	struct access a = {.address = line, .mask = 0xff, .op = desc_op(desc), .site = desc & 0xffff,
+			   .bytes = desc_bytes(desc), .whole = 1};
+	const struct gsan_line *shadow = (const struct gsan_line *)(uintptr_t)gsan_shadow(line);
+	check(&w, replaced, rec_mask(replaced), &a, &shadow->write);
+	line_access(&w, &a);
+}
+
+NEVER void lines_foreign(u64 launch, u32 desc) /* a group's access lies outside the arena */
+{
+	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
+	u64 lanes = GSAN_LINE / desc_bytes(desc);
+	count(l, GSAN_N_FOREIGN, lanes);
+	gpu_count(&own_tables(l)->spread[gpu_smid() & (DEV_SPREAD - 1)].checked, -lanes);
+}
+
+/* Nothing to say about this record: empty, this CTA's, or of a launch ordered before. */
+ALWAYS int is_quiet(const struct gsan_launch *l, u64 rec, u64 me)
+{
+	return !rec || !((rec ^ me) & REC_WHO) || tag_below_floor(l, rec_tag(rec));
+}
+
+/* A load: itself among the sampled reads if a place is free for it, then once more the last write. */
+ALWAYS int line_load(const struct gsan_launch *l, struct gsan_line *at, u64 me, u64 last, u64 r0, u64 r1)
+{
+	if (r0 != me && r1 != me) {
+		/* a read of this CTA with every sector is replaced by its later one; so is one that is ordered before */
+		if (!r0 || (is_quiet(l, r0, me) && !op_writes(rec_op(r0))))
+			gpu_store64(&at->read[0], me);
+		else if (!r1 || (is_quiet(l, r1, me) && !op_writes(rec_op(r1))))
+			gpu_store64(&at->read[1], me);
+		else
+			return 0;
+	}
+	return gpu_load64(&at->write) == last;
+}
+
+ALWAYS void line_fast(u64 launch, u64 self, u64 line, u32 desc)
+{
+	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
+	u64 epoch = 1, last, r0, r1, tail, replaced = 0;
+	u32 op = desc_op(desc);
+	if ((u32)self)
+		epoch = gpu_load32(&own_tables(l)->state[(u32)self - 1].epoch);
+	u64 me = (self & REC_WHO) | epoch << GSAN_REC_EPOCH_SHIFT | (u64)op << GSAN_REC_OP_SHIFT |
+		 (u64)(desc & 0xffff) << GSAN_REC_SITE_SHIFT | 0xff;
+	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(line);
+	gpu_load128(at, &last, &r0);
+	gpu_load128(&at->read[1], &r1, &tail);
+	int quiet = !(u32)tail && is_quiet(l, last, me) && op != GSAN_OP_LD_NC && !(self & SELF_STATELESS);
+	if (quiet && op == GSAN_OP_ST) {
+		quiet = is_quiet(l, r0, me) && is_quiet(l, r1, me);
+		if (quiet && last != me) {
+			u64 old = gpu_exch64(&at->write, me);
+			replaced = old == last ? 0 : old;
+			quiet = old == last;
+		}
+	} else if (quiet) {
+		quiet = line_load(l, at, me, last, r0, r1);
+	}
+	if (!quiet)
+		line_general(launch, self, line, desc, replaced);
+}
+
+void gsan_lines(u64 launch, u64 self, u32 n, u64 line, u32 desc)
+{
+	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
+	if (gpu_lane() == 0) {
+		gpu_count(&own_tables(l)->spread[gpu_smid() & (DEV_SPREAD - 1)].checked, 32 * n);
+		if ((u32)self && !gpu_load32(&own_tables(l)->state[(u32)self - 1].dirty))
+			gpu_store32(&own_tables(l)->state[(u32)self - 1].dirty, 1);
+	}
+	if (line >> GSAN_DATA_SHIFT != GSAN_DATA_TOP && line) {
+		line = shadow_canonical(l, line);
+		if (line == NO_ADDRESS) {
+			lines_foreign(launch, desc);
+			line = 0;
+		}
+	}
+	if (line)
+		line_fast(launch, self, line, desc);
+}
+
 /* ---- strong operations and fences --------------------------------------------------------------------------------- */
 
 /* Lanes take the entry's lock one after the other. */
@@ -203,11 +288,8 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 	who_record(&w);
 	warp_scattered(&w, canonical, op, desc & 0xffff, desc_bytes(desc), members);
 	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
-	if (gpu_lane() == gpu_first(members)) {
-		spread_count(w.launch, gpu_popc(members), gpu_popc(checked));
-		if (checked != members)
-			count(w.launch, GSAN_N_FOREIGN, gpu_popc(members & ~checked));
-	}
+	if (gpu_lane() == gpu_first(members))
+		count_accesses(w.launch, gpu_popc(members), gpu_popc(checked));
 	if (!w.state || (op >= GSAN_OP_STRONG_ST && op < GSAN_OP_RMW))
 		return;
 	if (!sync_reachable(&w, canonical)) /* synchronisation that we cannot follow may order anything */

@@ -61,7 +61,19 @@ ALWAYS void state_leave(struct dev_state *s, u32 threads)
 
 /* ---- joining -------------------------------------------------------------------------------------------------- */
 
-ALWAYS u64 elem_gate(u64 elem) { return elem & ((1ull << ELEM_SITE_SHIFT) - 4); }
+ALWAYS u64 elem_gate(u64 elem) { return elem & (((1ull << ELEM_SITE_SHIFT) - 4) | ELEM_OPEN); }
+ALWAYS int elem_is_of(u64 elem, u64 who) { return !(elem & (ELEM_ALL | ELEM_PREFIX)) && !((elem ^ who) & REC_WHO); }
+
+/* Does the release that brought `elem` reach this GPU, and `scope` of this CTA the releasing one? */
+ALWAYS int elem_same_gpu(const struct gsan_launch *l, u64 elem) { return (elem >> ELEM_GPU_SHIFT & 31) == l->gpu; }
+ALWAYS int elem_reaches(const struct gsan_launch *l, u64 elem)
+{
+	return (elem & ELEM_OPEN) || scope_reaches((u32)(elem >> ELEM_SCOPE_SHIFT) & 3, elem_same_gpu(l, elem));
+}
+ALWAYS int elem_reached(const struct gsan_launch *l, u64 elem, u32 scope)
+{
+	return (elem & ELEM_OPEN) || scope_reaches(scope, elem_same_gpu(l, elem));
+}
 
 /* Is `b` as strong as `a`, so that keeping `b` alone is enough? `gated`: the gates must be equal. */
 ALWAYS int elem_within(u64 a, u64 b, int gated)
@@ -77,10 +89,10 @@ ALWAYS int elem_within(u64 a, u64 b, int gated)
 	return b & ELEM_ALL || (!(a & ELEM_ALL) && rec_cta(a) == rec_cta(b));
 }
 
-ALWAYS u64 elem_all(u64 a, u64 b) /* both CTAs' launch, up to the later epoch; the wider gate */
+ALWAYS u64 elem_all(u64 a, u64 b) /* both CTAs' launch, up to the later epoch; an open gate unless they agree */
 {
 	u64 epoch = (u64)(rec_epoch(a) > rec_epoch(b) ? rec_epoch(a) : rec_epoch(b)) << GSAN_REC_EPOCH_SHIFT;
-	u64 gate = elem_gate(a) == elem_gate(b) ? elem_gate(a) : (u64)GSAN_SYS << ELEM_SCOPE_SHIFT;
+	u64 gate = elem_gate(a) == elem_gate(b) ? elem_gate(a) : ELEM_OPEN;
 	return (a & (~0ull << GSAN_REC_TAG_SHIFT)) | epoch | gate | ELEM_ALL;
 }
 
@@ -197,7 +209,7 @@ NEVER void clock_join(const struct who *w, u64 elem)
 	const struct gsan_launch *l = w->launch;
 	struct dev_clock *c = &w->state->clock;
 	if (!(elem & ELEM_PREFIX)) {
-		if (!((elem ^ w->base) & REC_WHO) || tag_below_floor(l, rec_tag(elem)))
+		if (elem_is_of(elem, w->base) || tag_below_floor(l, rec_tag(elem)))
 			return;
 		if (!tag_mapped(l, rec_tag(elem))) {
 			gpu_or32(&c->flags, DEV_CLOCK_EVERYTHING);
@@ -294,7 +306,7 @@ NEVER void version_publish(const struct who *w, struct dev_version *v, u32 relea
 		version_add(l, v, elem_make(w, best[0], GSAN_GPU, site) | relaxed[0]);
 	u64 gate = (u64)l->gpu << ELEM_GPU_SHIFT | (u64)(scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU) << ELEM_SCOPE_SHIFT;
 	for (u32 i = 0; i < elems && i < DEV_CLOCK; i++)
-		version_add(l, v, gpu_load64(&s->clock.elem[i]) | gate);
+		version_add(l, v, (gpu_load64(&s->clock.elem[i]) & ~ELEM_OPEN) | gate);
 	if (gpu_load32(&s->clock.flags) & DEV_CLOCK_EVERYTHING)
 		gpu_or32(&v->flags, DEV_EVERYTHING);
 }
@@ -317,8 +329,7 @@ NEVER void version_drop(const struct gsan_launch *l, struct dev_version *v, u32 
 	u32 n = gpu_load32(&v->count), kept = 0;
 	for (u32 i = 0; i < n; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
-		int same = (e >> ELEM_GPU_SHIFT & 31) == l->gpu;
-		if (scope_reaches((u32)(e >> ELEM_SCOPE_SHIFT) & 3, same) && scope_reaches(scope, same))
+		if (elem_reaches(l, e) && elem_reached(l, e, scope))
 			gpu_store64(&v->elem[kept++], e);
 	}
 	gpu_store32(&v->count, kept);
@@ -374,7 +385,7 @@ NEVER void sync_before(const struct who *w, u64 canonical, u32 desc, u64 value)
 ALWAYS void hint_set(const struct who *w, u64 elem, u32 reason, u32 site, u32 kernel)
 {
 	struct dev_hint *h = &w->state->hint;
-	if (!((elem ^ w->base) & REC_WHO))
+	if (elem & (ELEM_ALL | ELEM_PREFIX) || elem_is_of(elem, w->base))
 		return;
 	h->reason = reason;
 	h->write_site = (uint16_t)(elem >> ELEM_SITE_SHIFT);
@@ -404,13 +415,11 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u32 de
 	u32 n = gpu_load32(&v->count), kernel = gpu_load32(&v->kernel), site = desc & 0xffff;
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
-		u32 gate = (u32)(e >> ELEM_SCOPE_SHIFT) & 3;
-		int same = (e >> ELEM_GPU_SHIFT & 31) == l->gpu;
-		if (!scope_reaches(gate, same)) {
+		if (!elem_reaches(l, e)) {
 			hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site, kernel);
 			continue;
 		}
-		if (!scope_reaches(scope, same)) {
+		if (!elem_reached(l, e, scope)) {
 			hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, site, kernel);
 			continue;
 		}
@@ -434,7 +443,7 @@ NEVER void pending_join(const struct who *w, u32 scope)
 		gpu_or32(&s->clock.flags, DEV_CLOCK_EVERYTHING);
 	for (u32 i = 0; i < n && i < DEV_PENDING; i++) {
 		u64 e = gpu_load64(&s->pending[i]);
-		if (scope_reaches(scope, (e >> ELEM_GPU_SHIFT & 31) == w->launch->gpu))
+		if (elem_reached(w->launch, e, scope))
 			clock_join(w, e);
 		else
 			hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, s->hint.read_site, s->hint.write_kernel);

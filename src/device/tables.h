@@ -17,6 +17,7 @@
 #define ELEM_GPU_SHIFT 4u           /* 5 */
 #define ELEM_SITE_SHIFT 9u          /* 16: of the release, for messages */
 #define ELEM_RELAXED (1ull << 25)   /* by a relaxed write without a fence: only what the kernel's start releases */
+#define ELEM_OPEN (1ull << 26)      /* several releases merged: the gate is open to all */
 #define ELEM_PREFIX_OWNER_SHIFT 27u /* 5, prefix only */
 #define ELEM_PREFIX_SEQ_SHIFT 32u   /* 32, prefix only */
 
@@ -120,7 +121,7 @@ _Static_assert(sizeof(struct dev_sync) == 512, "");
 
 /* ---- everything ------------------------------------------------------------------------------------------------ */
 #define DEV_SPREAD 256u /* counters of every access, spread over SMs */
-struct dev_spread { uint64_t accesses, checked; };
+struct dev_spread { uint64_t checked, pad; };
 #define DEV_SEEN 4096u  /* findings already sent */
 #define DEV_LAUNCHES 32768u
 #define DEV_DETAILS (1u << 18)

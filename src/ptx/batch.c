@@ -74,25 +74,74 @@ static void emit_valid(const struct ptx_batch *b, struct text *t, char valid[16]
 	snprintf(valid, 16, conditions ? "%%gsan_v" : "%u", always);
 }
 
-enum ptx_call ptx_batch_emit(const struct ptx_batch *b, struct text *t)
+/* Lanes whose accesses fill a line of 128 bytes, for the sizes that the clone recognises by itself; else 0. */
+static uint32_t lanes_per_line(uint32_t bytes)
+{
+	return bytes == 4 || bytes == 8 || bytes == 16 ? GSAN_LINE / bytes : 0;
+}
+
+/* One access of the run: base = address less the lane's share; the group agrees on it, and it is a line. Lane k of the
+ * group takes it. */
+static void emit_recognition(const struct ptx_batch *b, uint32_t k, struct text *t)
+{
+	uint32_t bytes = b->place[k]->access.bytes, lanes = lanes_per_line(bytes);
+
+	text_printf(t, "\tand.b32 %%gsan_t, %%gsan_n, %u;\n\tmul.wide.u32 %%gsan_o, %%gsan_t, %u;\n", lanes - 1, bytes);
+	text_printf(t, "\tsub.s64 %%gsan_o, %%gsan_a%u, %%gsan_o;\n\tmov.b64 {%%gsan_x0, %%gsan_x1}, %%gsan_o;\n", k);
+	for (int half = 0; half < 2; half++)
+		text_printf(t, "\tshfl.sync.idx.b32 %%gsan_y, %%gsan_x%d, 0, %u, -1;\n"
+			       "\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, %%gsan_x%d, %%gsan_q;\n",
+			    half, (32 - lanes) << 8 | 31, half);
+	text_printf(t, "\tand.b32 %%gsan_y, %%gsan_x0, %u;\n\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, 0, %%gsan_q;\n", GSAN_LINE - 1);
+	text_printf(t, "\tsetp.eq.u32 %%gsan_k, %%gsan_t, %u;\n\tselp.b64 %%gsan_l, %%gsan_o, %%gsan_l, %%gsan_k;\n", k);
+	text_printf(t, "\tselp.b32 %%gsan_d, %u, %%gsan_d, %%gsan_k;\n", ptx_batch_desc(b->place[k]));
+}
+
+/* The warp is whole, every lane makes every access, and each access fills lines: one call with a line per lane. Anything
+ * else jumps to gsan_slow. */
+static void emit_lines(const struct ptx_batch *b, const char *valid, struct text *t)
+{
+	char n[16];
+	const char *arg[PTX_CALL_ARGS] = {"%gsan_launch", "%gsan_self", n, "%gsan_l", "%gsan_d"};
+
+	snprintf(n, sizeof(n), "%u", b->count);
+	text_puts(t, "\tactivemask.b32 %gsan_n;\n\tsetp.eq.u32 %gsan_k, %gsan_n, -1;\n");
+	if (*valid == '%')
+		text_printf(t, "\tsetp.eq.and.u32 %%gsan_k, %s, %u, %%gsan_k;\n", valid, (1u << b->count) - 1);
+	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_k, %gsan_n;\n\t@!%gsan_q bra gsan_slow;\n"
+		     "\tmov.u32 %gsan_n, %laneid;\n\tmov.b64 %gsan_l, 0;\n\tmov.b32 %gsan_d, 0;\n");
+	for (uint32_t k = 0; k < b->count; k++)
+		emit_recognition(b, k, t);
+	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_q, -1;\n\t@!%gsan_q bra gsan_slow;\n");
+	ptx_call_emit(t, PTX_CALL_lines, "", arg, NULL);
+	text_puts(t, "\tbra.uni gsan_done;\ngsan_slow:\n");
+}
+
+uint32_t ptx_batch_emit(const struct ptx_batch *b, struct text *t)
 {
 	uint32_t order = b->count > 4 ? 3 : b->count > 2 ? 2 : b->count - 1;
 	char valid[16], address[GSAN_BATCH_MAX][16], desc[GSAN_BATCH_MAX][16];
 	const char *arg[PTX_CALL_ARGS] = {"%gsan_launch", "%gsan_self", valid};
 	enum ptx_call call = (enum ptx_call)(PTX_CALL_access1 + order);
+	int lines = 1;
 
-	text_printf(t, "\n\t{\n\t.reg .b64 %%gsan_a<%u>;\n\t.reg .b32 %%gsan_v, %%gsan_t;\n\t.reg .pred %%gsan_q;\n",
-		    GSAN_BATCH_MAX);
+	text_printf(t, "\n\t{\n\t.reg .b64 %%gsan_a<%u>, %%gsan_o, %%gsan_l;\n"
+		       "\t.reg .b32 %%gsan_v, %%gsan_t, %%gsan_n, %%gsan_x<2>, %%gsan_y, %%gsan_d;\n"
+		       "\t.reg .pred %%gsan_q, %%gsan_k;\n", GSAN_BATCH_MAX);
 	for (uint32_t k = 0; k < 1u << order; k++) {
 		snprintf(address[k], sizeof(address[k]), k < b->count ? "%%gsan_a%u" : "0", k);
 		snprintf(desc[k], sizeof(desc[k]), "%u", k < b->count ? ptx_batch_desc(b->place[k]) : 0);
 		arg[3 + 2 * k] = address[k];
 		arg[4 + 2 * k] = desc[k];
-		if (k < b->count)
+		if (k < b->count) {
 			ptx_call_address(t, b->m, &b->place[k]->access, address[k]);
+			lines &= lanes_per_line(b->place[k]->access.bytes) > k;
+		}
 	}
 	emit_valid(b, t, valid);
+	if (lines)
+		emit_lines(b, valid, t);
 	ptx_call_emit(t, call, "", arg, NULL);
-	text_puts(t, "\t}\n");
-	return call;
+	text_puts(t, lines ? "gsan_done:\n\t}\n" : "\t}\n");
+	return 1u << call | (lines ? 1u << PTX_CALL_lines : 0);
 }

@@ -14,6 +14,6 @@ struct ptx_batch {
 
 uint32_t ptx_batch_desc(const struct ptx_place *p); /* GSAN_DESC_* without value and use */
 int ptx_batch_clobbered(const struct ptx_batch *b, const struct ptx_instr *i); /* i writes what the batch needs */
-enum ptx_call ptx_batch_emit(const struct ptx_batch *b, struct text *t);
+uint32_t ptx_batch_emit(const struct ptx_batch *b, struct text *t);
 
 #endif

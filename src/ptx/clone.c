@@ -134,7 +134,7 @@ static void flush(struct clone *c, uint32_t off)
 {
 	if (!c->batch.count)
 		return;
-	*c->calls |= 1u << ptx_batch_emit(&c->batch, &c->text);
+	*c->calls |= ptx_batch_emit(&c->batch, &c->text);
 	insert(c, off);
 	c->batch.count = 0;
 }

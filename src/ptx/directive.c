@@ -77,8 +77,11 @@ static struct ptx_loc take_place(struct ptx_parser *p)
 	return l;
 }
 
+/* LLVM gives line n of an inline assembly the place of the whole plus n lines, which is nowhere in the user's source:
+ * only a .loc that opens the block counts. */
 static void parse_loc(struct ptx_parser *p)
 {
+	int counts = p->token[p->at - 1].inline_asm < 2;
 	struct ptx_loc l = take_place(p), *kept;
 	uint32_t *slot;
 
@@ -100,7 +103,9 @@ static void parse_loc(struct ptx_parser *p)
 	*kept = l;
 	slot = loc_slot(p, &l);
 	p->loc_slots.count += !*slot;
-	p->loc = *slot = (uint32_t)p->locs.count;
+	*slot = (uint32_t)p->locs.count;
+	if (counts)
+		p->loc = *slot;
 }
 
 static int octal(char c)

@@ -10,6 +10,7 @@ struct lexer {
 	uint32_t at, size, line;
 	struct ptx_error *error;
 	int failed;
+	uint8_t inline_asm; /* of the next token */
 };
 
 static int is_digit(char c)
@@ -51,8 +52,19 @@ static void fail(struct lexer *l, uint32_t off, const char *what)
 	l->at = l->size;
 }
 
+static int says(const struct lexer *l, const char *words)
+{
+	size_t n = strlen(words);
+
+	return l->size - l->at >= n && !memcmp(l->text + l->at, words, n);
+}
+
 static void skip_line(struct lexer *l)
 {
+	if (says(l, "// begin inline asm"))
+		l->inline_asm = 1;
+	else if (says(l, "// end inline asm"))
+		l->inline_asm = 0;
 	while (l->at < l->size && l->text[l->at] != '\n')
 		l->at++;
 }
@@ -163,7 +175,7 @@ static void lex_string(struct lexer *l)
 
 static struct ptx_token lex_next(struct lexer *l)
 {
-	struct ptx_token t = {0, 0, 0, PTX_T_END};
+	struct ptx_token t = {0, 0, 0, PTX_T_END, 0};
 	char c;
 
 	skip_space(l);
@@ -189,12 +201,14 @@ static struct ptx_token lex_next(struct lexer *l)
 		l->at++;
 	}
 	t.len = l->at - t.off;
+	t.inline_asm = l->inline_asm;
+	l->inline_asm = l->inline_asm ? 2 : 0;
 	return t;
 }
 
 int ptx_lex(const char *text, size_t size, struct ptx_token **tokens, struct ptx_error *error)
 {
-	struct lexer l = {text, 0, (uint32_t)size, 1, error, 0};
+	struct lexer l = {text, 0, (uint32_t)size, 1, error, 0, 0};
 	size_t room = size / 4 + 16, n = 0;
 	struct ptx_token *list = malloc(room * sizeof(*list));
 

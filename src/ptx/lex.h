@@ -1,5 +1,5 @@
 /* Lexer: PTX text to an array of tokens. A token is a kind and a span; comments and white space vanish, and so do
- * preprocessor lines. The only decision it takes is that a dot belongs to the word behind it (".global", ".16x64b",
+ * preprocessor lines; the two comments by which LLVM marks inline assembly leave a flag. The only decision it takes is that a dot belongs to the word behind it (".global", ".16x64b",
  * ".shared::cluster"), because nothing else in PTX starts with a dot. Source: PTX ISA 9.x, chapter 4. */
 #ifndef GSAN_PTX_LEX_H
 #define GSAN_PTX_LEX_H
@@ -18,6 +18,7 @@ enum ptx_token_kind {
 struct ptx_token {
 	uint32_t off, len, line;
 	enum ptx_token_kind kind;
+	uint8_t inline_asm; /* of a block between LLVM's "begin inline asm" and "end": 1 its first token, 2 a later one */
 };
 
 /* *tokens = malloc'ed array that ends with PTX_T_END. Returns 0, -EINVAL with *error filled, -ENOMEM. */

@@ -209,13 +209,16 @@ static void fence_too_early(void)
 	expect("a fence releases only what came before it", 1, GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD);
 }
 
-static void lock(u32 acquire, u32 release, const char *name, u64 races)
+static void lock(u32 ctas, u32 acquire, u32 release, const char *name, u64 races)
 {
+	/* the last one is CTA 0: it meets clocks that were merged because they were full */
 	struct gsan_launch *l = launch(0, 0, 1, 1, 1);
-	struct cta c[3];
-	for (u32 i = 0; i < 3; i++)
-		c[i] = enter(l, i, 1);
-	for (u32 i = 0; i < 3; i++) {
+	struct cta c[64];
+	for (u32 i = 0; i < ctas; i++) {
+		c[i] = enter(l, ctas - 1 - i, 1);
+		rmw(&c[i], DATA(0), acquire, GSAN_GPU, 1, 1); /* and polls once in vain */
+	}
+	for (u32 i = 0; i < ctas; i++) {
 		rmw(&c[i], DATA(0), acquire, GSAN_GPU, 0, 1);
 		weak(&c[i], GSAN_OP_LD, DATA(0) + 512, 4, 2);
 		weak(&c[i], GSAN_OP_ST, DATA(0) + 512, 4, 3);
@@ -313,6 +316,34 @@ static void atomics(void)
 	expect("atomics of .gpu on two GPUs", 1, GSAN_SCOPE, GSAN_WHY_NONE);
 }
 
+static void line(const struct cta *c, u32 op, u64 at, u32 site)
+{
+	be(c);
+	gsan_lines(c->launch, c->self, 1, at, desc(op, 4, 0, site));
+}
+
+static void lines(u32 floor, u32 first, u32 second, const char *name, u64 races, u32 kind)
+{
+	struct cta a = enter(launch(0, 0, 1, 1, 1), 3, 0), b = enter(launch(0, 1, 2, floor, 1), 4, 0);
+	line(&a, first, DATA(0) + 256, 1);
+	line(&a, first, DATA(0) + 256, 1);
+	line(&b, second, DATA(0) + 256, 2);
+	line(&b, second, DATA(0) + 384, 2);
+	expect(name, races, kind, GSAN_WHY_NONE);
+}
+
+static void line_and_part(u32 parts_first, const char *name, u64 races)
+{
+	struct gsan_launch *l = launch(0, 0, 1, 1, 1);
+	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0);
+	if (parts_first)
+		weak(&b, GSAN_OP_ST, DATA(0) + 5, 1, 2);
+	line(&a, GSAN_OP_LD, DATA(0), 1);
+	if (!parts_first)
+		weak(&b, GSAN_OP_ST, DATA(0) + 5, 1, 2);
+	expect(name, races, parts_first ? GSAN_RAW : GSAN_WAR, GSAN_WHY_NONE);
+}
+
 static void straddling(void)
 {
 	struct gsan_launch *l = launch(0, 0, 1, 1, 1);
@@ -370,9 +401,10 @@ int main(void)
 	message_fences(0, 1, "no release fence", 1, GSAN_WHY_RELAXED_WRITE);
 	message_fences(1, 0, "no acquire fence", 1, GSAN_WHY_NO_ACQUIRE);
 	fence_too_early();
-	lock(GSAN_SEM_ACQUIRE, GSAN_SEM_RELEASE, "CAS lock", 0);
-	lock(GSAN_SEM_NONE, GSAN_SEM_NONE, "relaxed CAS lock", 1);
-	lock(GSAN_SEM_ACQUIRE, GSAN_SEM_NONE, "CAS lock released relaxed", 1);
+	lock(3, GSAN_SEM_ACQUIRE, GSAN_SEM_RELEASE, "CAS lock", 0);
+	lock(64, GSAN_SEM_ACQUIRE, GSAN_SEM_RELEASE, "CAS lock among many", 0);
+	lock(3, GSAN_SEM_NONE, GSAN_SEM_NONE, "relaxed CAS lock", 1);
+	lock(3, GSAN_SEM_ACQUIRE, GSAN_SEM_NONE, "CAS lock released relaxed", 1);
 	chain(GSAN_GPU, "release sequence through a relaxed RMW", 0);
 	chain(GSAN_CTA, "release sequence broken by a .cta RMW", 1);
 	inherited(10, "acquired by an earlier launch of the stream", 0);
@@ -383,6 +415,13 @@ int main(void)
 	nc(1, "ld.nc of a concurrent launch", 1);
 	hidden_store();
 	atomics();
+	lines(2, GSAN_OP_ST, GSAN_OP_LD, "lines of launches in order", 0, 0);
+	lines(1, GSAN_OP_ST, GSAN_OP_LD, "line stored, then loaded", 1, GSAN_RAW);
+	lines(1, GSAN_OP_LD, GSAN_OP_ST, "line loaded, then stored", 1, GSAN_WAR);
+	lines(1, GSAN_OP_ST, GSAN_OP_ST, "line stored twice", 1, GSAN_WAW);
+	lines(1, GSAN_OP_LD, GSAN_OP_LD, "line loaded twice", 0, 0);
+	line_and_part(0, "a byte of a line that was loaded", 1);
+	line_and_part(1, "a line of which a byte was stored", 1);
 	straddling();
 	many_acquires();
 	printf("%s\n", failures ? "failed" : "passed");
