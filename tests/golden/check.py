@@ -118,7 +118,7 @@ def check_command(path):
     assert same.stdout == source, "the copy differs"
     real = assemblers()[-1][1]
     version = run(GSAN_PTXAS, "--real-ptxas", real, "--version").stdout
-    assert re.search(r"release \d+\.\d+", version) and re.fullmatch(r"gsan-ptxas \S+ abi \d+ cuda", version.splitlines()[-1])
+    assert re.search(r"release \d+\.\d+", version) and re.fullmatch(r"gsan-ptxas \S+ abi \d+ build [0-9a-f]{16} cuda", version.splitlines()[-1])
     assert "--real-ptxas PATH" in run(GSAN_PTXAS, "--help").stdout
     with tempfile.TemporaryDirectory() as folder:
         bad, out = os.path.join(folder, "bad.ptx"), os.path.join(folder, "out")
