@@ -29,7 +29,7 @@ double half_load(enum half_format f, u32 bits, u32 flags)
 	const double sign = bits >> (mantissa + exponent) & 1 ? -1 : 1;
 
 	if (f == HALF_E4M3 ? (bits & 0x7f) == 0x7f : e == (1u << exponent) - 1)
-		return fraction ? (double)NAN : sign * (double)INFINITY;
+		return fraction ? copysign((double)NAN, sign) : sign * (double)INFINITY;
 	if (e == 0)
 		return flags & F_FTZ ? sign * 0.0 : sign * ldexp(fraction, 1 - bias - (int)mantissa);
 	return sign * ldexp(fraction | 1u << mantissa, (int)e - bias - (int)mantissa);
