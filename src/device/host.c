@@ -17,7 +17,9 @@ void gsan_counters_add(const void *copy, uint64_t *sum)
 	const struct dev_tables *t = copy;
 	for (int i = 0; i < GSAN_N_COUNTERS; i++)
 		sum[i] += t->head.counter[i];
-	for (unsigned i = 0; i < DEV_SPREAD; i++)
+	for (unsigned i = 0; i < DEV_SPREAD; i++) {
 		sum[GSAN_N_CHECKED] += t->spread[i].checked;
+		sum[GSAN_N_LOST] += t->spread[i].lost;
+	}
 	sum[GSAN_N_ACCESSES] = sum[GSAN_N_CHECKED] + sum[GSAN_N_FOREIGN]; /* every access is one or the other */
 }

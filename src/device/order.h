@@ -17,6 +17,10 @@ struct who {
 };
 
 ALWAYS struct dev_tables *own_tables(const struct gsan_launch *l) { return dev_tables(l->participant); }
+ALWAYS struct dev_spread *own_spread(const struct gsan_launch *l)
+{
+	return &own_tables(l)->spread[gpu_smid() & (DEV_SPREAD - 1)];
+}
 ALWAYS void count(const struct gsan_launch *l, enum gsan_counter c, u64 n) { gpu_count(&own_tables(l)->head.counter[c], n); }
 
 ALWAYS u32 tag_participant(const struct gsan_launch *l, u32 tag) { return tag >> l->tag_bits; }

@@ -31,14 +31,17 @@ ALWAYS void who_record(const struct who *w) /* records follow in the current epo
 ALWAYS void count_accesses(const struct gsan_launch *l, u32 made, u32 checked)
 {
 	if (checked)
-		gpu_count(&own_tables(l)->spread[gpu_smid() & (DEV_SPREAD - 1)].checked, checked);
+		gpu_count(&own_spread(l)->checked, checked);
 	if (made != checked)
 		count(l, GSAN_N_FOREIGN, made - checked);
 }
 
 /* ---- entering and leaving -------------------------------------------------------------------------------------- */
 
-/* The launch's entry of the launch table: every CTA makes sure of it before its first record. */
+/* The launch's entry of the launch table. Its first CTAs, more than any GPU holds at once, make sure of it before their
+ * first record; later ones start when one of those has ended. (An entry read too early names an older launch, which
+ * counts as ordered.) */
+#define PUBLISHERS 8192u
 NEVER void launch_publish(const struct gsan_launch *l)
 {
 	struct dev_launch *e = &own_tables(l)->launch[l->tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
@@ -65,7 +68,8 @@ u64 gsan_enter(u64 launch, u32 flags)
 	u64 cta = gpu_ctaid_x() + (u64)gpu_nctaid_x() * (gpu_ctaid_y() + (u64)gpu_nctaid_y() * gpu_ctaid_z());
 	u32 hash = (u32)(cta ^ (cta >> 10) * 7 ^ (cta >> 20) * 13) & ((1u << GSAN_CTA_BITS) - 1);
 	if (gpu_lane() == leader) {
-		launch_publish(l);
+		if (cta < PUBLISHERS)
+			launch_publish(l);
 		if (flags & GSAN_ENTER_SYNC)
 			state = state_enter(l, cta);
 	}
@@ -189,7 +193,7 @@ NEVER void lines_foreign(u64 launch, u32 desc) /* a group's access lies outside 
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u64 lanes = GSAN_LINE / desc_bytes(desc);
 	count(l, GSAN_N_FOREIGN, lanes);
-	gpu_count(&own_tables(l)->spread[gpu_smid() & (DEV_SPREAD - 1)].checked, -lanes);
+	gpu_count(&own_spread(l)->checked, -lanes);
 }
 
 /* Nothing to say about this record: empty, this CTA's, or of a launch ordered before. */
@@ -244,7 +248,7 @@ void gsan_lines(u64 launch, u64 self, u32 n, u64 line, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	if (gpu_lane() == 0) {
-		gpu_count(&own_tables(l)->spread[gpu_smid() & (DEV_SPREAD - 1)].checked, 32 * n);
+		gpu_count(&own_spread(l)->checked, 32 * n);
 		if ((u32)self && !gpu_load32(&own_tables(l)->state[(u32)self - 1].dirty))
 			gpu_store32(&own_tables(l)->state[(u32)self - 1].dirty, 1);
 	}
@@ -262,8 +266,8 @@ void gsan_lines(u64 launch, u64 self, u32 n, u64 line, u32 desc)
 /* ---- strong operations and fences --------------------------------------------------------------------------------- */
 
 /* Lanes take the entry's lock one after the other. */
-#define EACH_LANE(members, member) \
-	for (u32 left_ = (members); left_; left_ &= left_ - 1, gpu_warp_sync(members)) \
+#define EACH_LANE(lanes, member) \
+	for (u32 left_ = (lanes); left_; left_ &= left_ - 1, gpu_warp_sync(members)) \
 		if (gpu_lane() == gpu_first(left_) && (member))
 
 ALWAYS int sync_reachable(const struct who *w, u64 canonical)
@@ -276,7 +280,8 @@ void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 	struct who w = who_of(launch, self);
 	u32 members = gpu_active();
 	u64 canonical = shadow_canonical(w.launch, address);
-	EACH_LANE(members, sync_reachable(&w, canonical))
+	int publishes = sync_reachable(&w, canonical) && sync_publishes(&w, canonical, desc);
+	EACH_LANE(gpu_ballot(members, publishes), publishes)
 		sync_before(&w, canonical, desc, value);
 }
 
@@ -290,13 +295,14 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
 	if (gpu_lane() == gpu_first(members))
 		count_accesses(w.launch, gpu_popc(members), gpu_popc(checked));
-	if (!w.state || (op >= GSAN_OP_STRONG_ST && op < GSAN_OP_RMW))
+	if (!w.state || !sync_reads(desc))
 		return;
 	if (!sync_reachable(&w, canonical)) /* synchronisation that we cannot follow may order anything */
 		gpu_or32(&w.state->pending_flags, DEV_CLOCK_EVERYTHING);
 	if (!sync_reachable(&w, canonical) && (desc >> GSAN_DESC_SEM_SHIFT & 7) != GSAN_SEM_NONE)
 		gpu_or32(&w.state->clock.flags, DEV_CLOCK_EVERYTHING);
-	EACH_LANE(members, sync_reachable(&w, canonical))
+	int reads = sync_reachable(&w, canonical);
+	EACH_LANE(gpu_ballot(members, reads), reads)
 		sync_after(&w, canonical, desc, value);
 }
 

@@ -67,7 +67,7 @@ ALWAYS void shadow_sample(const struct who *w, u64 me, u64 *place, u64 r0, u64 r
 	u64 h = mix64(me >> GSAN_REC_CTA_SHIFT ^ key ^ (u64)seed << 32);
 	u64 h0 = mix64(r0 >> GSAN_REC_CTA_SHIFT ^ key ^ (u64)seed << 32);
 	u64 h1 = mix64(r1 >> GSAN_REC_CTA_SHIFT ^ key ^ (u64)seed << 32);
-	count(w->launch, GSAN_N_LOST, 1);
+	gpu_count(&own_spread(w->launch)->lost, 1);
 	if (h0 >= h1 ? h < h0 : h < h1)
 		gpu_store64(&place[h0 >= h1 ? 0 : 1], me);
 }
@@ -114,7 +114,7 @@ ALWAYS u32 granule_write_place(const struct who *w, u64 me, const u64 *r)
 		return 1;
 	if (!r[0] || !r[1])
 		return r[0] ? 1 : 0;
-	count(w->launch, GSAN_N_LOST, 1);
+	gpu_count(&own_spread(w->launch)->lost, 1);
 	return gpu_popc(rec_mask(r[0])) <= gpu_popc(rec_mask(r[1])) ? 0 : 1;
 }
 

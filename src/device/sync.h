@@ -344,20 +344,36 @@ ALWAYS void coarse_note(struct dev_tables *t, const struct gsan_launch *l, int r
 	old = gpu_cas32(&t->coarse, old, old ? DEV_COARSE_MANY : mine);
 }
 
+/* Does this strong write make an entry for its location? Not a relaxed RMW that releases no more than its kernel's
+ * start, within one GPU: histograms are made of those. */
+ALWAYS int sync_makes(const struct who *w, u32 desc)
+{
+	u32 op = desc >> GSAN_DESC_OP_SHIFT & 31;
+	return !op_is_rmw(op) || (desc >> GSAN_DESC_SEM_SHIFT & 7) != GSAN_SEM_NONE || op_scope(op) == GSAN_SYS ||
+	       (w->state && (gpu_load32(&w->state->fence[GSAN_GPU]) | gpu_load32(&w->state->fence[GSAN_SYS])));
+}
+
+/* Is there anything to publish? All lanes ask at once. If not, the coarse path has it. */
+ALWAYS int sync_publishes(const struct who *w, u64 canonical, u32 desc)
+{
+	if (sync_makes(w, desc) || sync_find(canonical, 0, 0))
+		return 1;
+	coarse_note(dev_tables(gsan_owner(canonical)), w->launch, 0);
+	return 0;
+}
+
 /* Before a strong store or RMW by one lane. */
 NEVER void sync_before(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	const struct gsan_launch *l = w->launch;
 	u32 op = desc >> GSAN_DESC_OP_SHIFT & 31, sem = desc >> GSAN_DESC_SEM_SHIFT & 7;
 	u32 release = sem >= GSAN_SEM_RELEASE, rmw = (u32)op_is_rmw(op), scope = op_scope(op);
-	struct dev_tables *t = dev_tables(gsan_owner(canonical));
-	int fenced = w->state && (gpu_load32(&w->state->fence[GSAN_GPU]) | gpu_load32(&w->state->fence[GSAN_SYS]));
-	int make = !rmw || release || sem == GSAN_SEM_ACQUIRE || fenced || scope == GSAN_SYS;
+	int make = sync_makes(w, desc);
 	struct dev_sync *e = sync_find(canonical, make, rmw ? DEV_SYNC_RMW_QUOTA : DEV_SYNCS);
 	if (!e) {
 		if (make)
 			count(l, GSAN_N_SYNC_FULL, 1);
-		coarse_note(t, l, make);
+		coarse_note(dev_tables(gsan_owner(canonical)), l, make);
 		return;
 	}
 	gpu_lock(&e->lock);
@@ -459,6 +475,16 @@ ALWAYS void coarse_read(const struct who *w, struct dev_tables *t, int acquire)
 	if (coarse != DEV_COARSE_MANY && tag_below_floor(w->launch, coarse - 1))
 		return;
 	gpu_or32(acquire ? &w->state->clock.flags : &w->state->pending_flags, DEV_CLOCK_EVERYTHING);
+}
+
+/* Does the operation read for synchronisation? A red, or an atom whose result nobody reads, observes nothing unless it
+ * acquires by itself (then it joins what earlier reads set aside). */
+ALWAYS int sync_reads(u32 desc)
+{
+	u32 op = desc >> GSAN_DESC_OP_SHIFT & 31, sem = desc >> GSAN_DESC_SEM_SHIFT & 7;
+	if (op_is_rmw(op))
+		return desc & GSAN_DESC_USED || sem == GSAN_SEM_ACQUIRE || sem >= GSAN_SEM_ACQ_REL;
+	return op < GSAN_OP_STRONG_ST;
 }
 
 /* After a strong load or RMW by one lane. */

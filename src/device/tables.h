@@ -120,8 +120,8 @@ _Static_assert(sizeof(struct dev_sync) == 512, "");
 #define DEV_SYNC_RMW_QUOTA 8192u /* entries that RMWs alone may make; beyond, the coarse path */
 
 /* ---- everything ------------------------------------------------------------------------------------------------ */
-#define DEV_SPREAD 256u /* counters of every access, spread over SMs */
-struct dev_spread { uint64_t checked, pad; };
+#define DEV_SPREAD 256u /* counters that many accesses raise, spread over SMs */
+struct dev_spread { uint64_t checked, lost; };
 #define DEV_SEEN 4096u  /* findings already sent */
 #define DEV_LAUNCHES 32768u
 #define DEV_DETAILS (1u << 18)
