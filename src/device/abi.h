@@ -30,6 +30,7 @@
 #define GSAN_DESC_USED (1u << 31)  /* RMW: its result is read by the program */
 
 #define GSAN_BATCH_MAX 8u
+#define GSAN_LINES_WHOLE 1u
 
 /* Every function takes (u64 launch, u64 self) first; u = u32, l = u64.
  *   enter      (launch, flags) -> self            at the start of a clone, all threads
@@ -37,9 +38,10 @@
  *   access<N>  (valid, a0, d0, … )                N weak accesses; bit i of `valid`: this thread makes access i.
  *                                                 Placed at the end of the straight-line run that holds them
  *   lines      (n, line, desc)                    the same run, recognised by the clone itself: all 32 lanes make all n
- *                                                 accesses, and each access covers whole aligned lines, group by group
- *                                                 of 128 / bytes lanes. Lane i of a group brings the line of access i
- *                                                 and its descriptor; the others bring line 0
+ *                                                 (at most 4) accesses, and each access covers whole aligned lines or
+ *                                                 halves of lines, group of lanes by group. Lane i of a group brings
+ *                                                 the address of access i's half line, or of its line with
+ *                                                 GSAN_LINES_WHOLE, and its descriptor; the others bring 0
  *   before     (address, desc, value)             before a strong store, or an RMW: publishes what it releases.
  *                                                 value: what a store writes
  *   after      (address, desc, value)             after a strong load, store or RMW: checks it, joins what it acquires.

@@ -138,13 +138,21 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	report(w, rec, rec_mask_here, a, kind_of(old, a->op, short_scope));
 }
 
+/* Two strong operations whose scopes certainly include each other: two participants may be two GPUs. */
+ALWAYS int surely_strong(const struct gsan_launch *l, u64 rec, u32 op)
+{
+	u32 scopes = op_scope(rec_op(rec)) < op_scope(op) ? op_scope(rec_op(rec)) : op_scope(op);
+	return op_is_strong(rec_op(rec)) && op_is_strong(op) &&
+	       scope_reaches(scopes, tag_participant(l, rec_tag(rec)) == l->participant);
+}
+
 ALWAYS void check(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
 {
 	if (!rec || !(rec_mask_here & a->mask) || !(op_writes(rec_op(rec)) || op_writes(a->op)))
 		return;
 	if (!((rec ^ w->base) & REC_WHO) && a->op != GSAN_OP_LD_NC)
 		return; /* the same CTA */
-	if (tag_below_floor(w->launch, rec_tag(rec)))
+	if (surely_strong(w->launch, rec, a->op) || tag_below_floor(w->launch, rec_tag(rec)))
 		return;
 	check_slow(w, rec, rec_mask_here, a, where);
 }

@@ -38,14 +38,14 @@ ALWAYS void count_accesses(const struct gsan_launch *l, u32 made, u32 checked)
 
 /* ---- entering and leaving -------------------------------------------------------------------------------------- */
 
-/* The launch's entry of the launch table. Its first CTAs, more than any GPU holds at once, make sure of it before their
- * first record; later ones start when one of those has ended. (An entry read too early names an older launch, which
- * counts as ordered.) */
-#define PUBLISHERS 8192u
+/* The launch's entry of the launch table, written by the first warp that claims it; nobody waits for it, and CTAs that
+ * start late do not even ask. (An entry read too early names an older launch, which counts as ordered.) */
+#define PUBLISHERS 8192u /* CTAs, more than any GPU holds at once */
 NEVER void launch_publish(const struct gsan_launch *l)
 {
 	struct dev_launch *e = &own_tables(l)->launch[l->tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
-	if (gpu_load32(&e->seq) == l->seq)
+	u32 claim = gpu_load32(&e->claim);
+	if (claim == l->seq || gpu_cas32(&e->claim, claim, l->seq) != claim)
 		return;
 	e->kernel = l->kernel;
 	e->stream = l->stream;
@@ -68,7 +68,7 @@ u64 gsan_enter(u64 launch, u32 flags)
 	u64 cta = gpu_ctaid_x() + (u64)gpu_nctaid_x() * (gpu_ctaid_y() + (u64)gpu_nctaid_y() * gpu_ctaid_z());
 	u32 hash = (u32)(cta ^ (cta >> 10) * 7 ^ (cta >> 20) * 13) & ((1u << GSAN_CTA_BITS) - 1);
 	if (gpu_lane() == leader) {
-		if (cta < PUBLISHERS)
+		if (cta < PUBLISHERS && gpu_tid_x() < 32)
 			launch_publish(l);
 		if (flags & GSAN_ENTER_SYNC)
 			state = state_enter(l, cta);
@@ -178,20 +178,20 @@ void gsan_access8(u64 launch, u64 self, u32 valid, u64 a0, u32 d0, u64 a1, u32 d
 /* ---- whole lines: the hot path ------------------------------------------------------------------------------------ */
 
 /* The general case of one line, and a record that an exchange took out of it unseen. */
-NEVER void line_general(u64 launch, u64 self, u64 line, u32 desc, u64 replaced)
+NEVER void line_general(u64 launch, u64 self, u64 line, u32 desc, u32 mask, u64 replaced)
 {
 	struct who w = who_of(launch, self);
-	struct access a = {.address = line, .mask = 0xff, .op = desc_op(desc), .site = desc & 0xffff,
+	struct access a = {.address = line, .mask = mask, .op = desc_op(desc), .site = desc & 0xffff,
 			   .bytes = desc_bytes(desc), .whole = 1};
 	const struct gsan_line *shadow = (const struct gsan_line *)(uintptr_t)gsan_shadow(line);
 	check(&w, replaced, rec_mask(replaced), &a, &shadow->write);
 	line_access(&w, &a);
 }
 
-NEVER void lines_foreign(u64 launch, u32 desc) /* a group's access lies outside the arena */
+NEVER void lines_foreign(u64 launch, u64 line, u32 desc) /* a group's access lies outside the arena */
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
-	u64 lanes = GSAN_LINE / desc_bytes(desc);
+	u64 lanes = (line & GSAN_LINES_WHOLE ? GSAN_LINE : GSAN_LINE / 2) / desc_bytes(desc);
 	count(l, GSAN_N_FOREIGN, lanes);
 	gpu_count(&own_spread(l)->checked, -lanes);
 }
@@ -202,46 +202,60 @@ ALWAYS int is_quiet(const struct gsan_launch *l, u64 rec, u64 me)
 	return !rec || !((rec ^ me) & REC_WHO) || tag_below_floor(l, rec_tag(rec));
 }
 
-/* A load: itself among the sampled reads if a place is free for it, then once more the last write. */
-ALWAYS int line_load(const struct gsan_launch *l, struct gsan_line *at, u64 me, u64 last, u64 r0, u64 r1)
+/* May `me` be put over this read at once? Empty, ordered before, or an earlier read of the same CTA with no more bytes. */
+ALWAYS int is_free(const struct gsan_launch *l, u64 rec, u64 me)
+{
+	if (!rec || op_writes(rec_op(rec)))
+		return !rec;
+	return (rec ^ me) & REC_WHO ? tag_below_floor(l, rec_tag(rec)) : !(rec_mask(rec) & ~rec_mask(me));
+}
+
+/* A load: itself among the sampled reads, then once more the last write. 0: look closer. */
+ALWAYS int line_load(const struct gsan_launch *l, struct gsan_line *at, u64 me, u64 last, u64 r0, u64 r1, u64 line)
 {
 	if (r0 != me && r1 != me) {
-		/* a read of this CTA with every sector is replaced by its later one; so is one that is ordered before */
-		if (!r0 || (is_quiet(l, r0, me) && !op_writes(rec_op(r0))))
+		if (is_free(l, r0, me))
 			gpu_store64(&at->read[0], me);
-		else if (!r1 || (is_quiet(l, r1, me) && !op_writes(rec_op(r1))))
+		else if (is_free(l, r1, me))
 			gpu_store64(&at->read[1], me);
 		else
-			return 0;
+			shadow_draw(l, me, at->read, r0, r1, line);
 	}
 	return gpu_load64(&at->write) == last;
 }
 
+/* A store: nothing of another CTA may lie there, and the record may take the last one's place. */
+ALWAYS int line_store(const struct gsan_launch *l, struct gsan_line *at, u64 me, u64 last, u64 r0, u64 r1, u64 *replaced)
+{
+	if (!is_quiet(l, r0, me) || !is_quiet(l, r1, me) || rec_mask(last) & ~rec_mask(me))
+		return 0;
+	if (last == me)
+		return 1;
+	u64 old = gpu_exch64(&at->write, me);
+	*replaced = old == last ? 0 : old;
+	return old == last;
+}
+
+/* `line`: as abi.h says of gsan_lines, canonical. */
 ALWAYS void line_fast(u64 launch, u64 self, u64 line, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u64 epoch = 1, last, r0, r1, tail, replaced = 0;
-	u32 op = desc_op(desc);
+	u32 op = desc_op(desc), mask = line & GSAN_LINES_WHOLE ? 0xff : line & (GSAN_LINE / 2) ? 0xf0 : 0x0f;
 	if ((u32)self)
 		epoch = gpu_load32(&own_tables(l)->state[(u32)self - 1].epoch);
+	line &= ~(u64)(GSAN_LINE - 1);
 	u64 me = (self & REC_WHO) | epoch << GSAN_REC_EPOCH_SHIFT | (u64)op << GSAN_REC_OP_SHIFT |
-		 (u64)(desc & 0xffff) << GSAN_REC_SITE_SHIFT | 0xff;
+		 (u64)(desc & 0xffff) << GSAN_REC_SITE_SHIFT | mask;
 	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(line);
 	gpu_load128(at, &last, &r0);
 	gpu_load128(&at->read[1], &r1, &tail);
 	int quiet = !(u32)tail && is_quiet(l, last, me) && op != GSAN_OP_LD_NC && !(self & SELF_STATELESS);
-	if (quiet && op == GSAN_OP_ST) {
-		quiet = is_quiet(l, r0, me) && is_quiet(l, r1, me);
-		if (quiet && last != me) {
-			u64 old = gpu_exch64(&at->write, me);
-			replaced = old == last ? 0 : old;
-			quiet = old == last;
-		}
-	} else if (quiet) {
-		quiet = line_load(l, at, me, last, r0, r1);
-	}
+	if (quiet)
+		quiet = op == GSAN_OP_ST ? line_store(l, at, me, last, r0, r1, &replaced)
+					 : line_load(l, at, me, last, r0, r1, line);
 	if (!quiet)
-		line_general(launch, self, line, desc, replaced);
+		line_general(launch, self, line, desc, mask, replaced);
 }
 
 void gsan_lines(u64 launch, u64 self, u32 n, u64 line, u32 desc)
@@ -253,11 +267,10 @@ void gsan_lines(u64 launch, u64 self, u32 n, u64 line, u32 desc)
 			gpu_store32(&own_tables(l)->state[(u32)self - 1].dirty, 1);
 	}
 	if (line >> GSAN_DATA_SHIFT != GSAN_DATA_TOP && line) {
-		line = shadow_canonical(l, line);
-		if (line == NO_ADDRESS) {
-			lines_foreign(launch, desc);
-			line = 0;
-		}
+		u64 canonical = shadow_canonical(l, line);
+		if (canonical == NO_ADDRESS)
+			lines_foreign(launch, line, desc);
+		line = canonical == NO_ADDRESS ? 0 : canonical;
 	}
 	if (line)
 		line_fast(launch, self, line, desc);

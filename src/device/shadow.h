@@ -39,6 +39,23 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 	return !((me ^ old) & REC_WHO) || tag_below_floor(w->launch, rec_tag(old));
 }
 
+/* The order of a reader among those of a place: mixed, so that the k smallest are a uniform sample. */
+ALWAYS u32 sample_hash(u64 rec, u64 key, u32 seed)
+{
+	u32 x = (u32)(rec >> GSAN_REC_CTA_SHIFT) * 0x9e3779b1u ^ ((u32)(key >> 3) + seed) * 0x85ebca6bu;
+	x = (x ^ x >> 15) * 0x2c1b3c6du;
+	x = (x ^ x >> 12) * 0x297a2d39u;
+	return x ^ x >> 15;
+}
+
+ALWAYS void shadow_draw(const struct gsan_launch *l, u64 me, u64 *place, u64 r0, u64 r1, u64 key)
+{
+	u32 h = sample_hash(me, key, l->seed), h0 = sample_hash(r0, key, l->seed), h1 = sample_hash(r1, key, l->seed);
+	if (h0 >= h1 ? h < h0 : h < h1)
+		gpu_store64(&place[h0 >= h1 ? 0 : 1], me);
+	gpu_count(&own_spread(l)->lost, 1);
+}
+
 /* Stores a read (or an atomic) into one of its sampled places: the place it may hide, an empty one, one that is ordered
  * before, else the one with the larger hash if that exceeds ours: the k smallest stay, a uniform sample. */
 ALWAYS void shadow_sample(const struct who *w, u64 me, u64 *place, u64 r0, u64 r1, u64 key)
@@ -63,13 +80,7 @@ ALWAYS void shadow_sample(const struct who *w, u64 me, u64 *place, u64 r0, u64 r
 		gpu_store64(&place[1], me);
 		return;
 	}
-	u32 seed = w->launch->seed;
-	u64 h = mix64(me >> GSAN_REC_CTA_SHIFT ^ key ^ (u64)seed << 32);
-	u64 h0 = mix64(r0 >> GSAN_REC_CTA_SHIFT ^ key ^ (u64)seed << 32);
-	u64 h1 = mix64(r1 >> GSAN_REC_CTA_SHIFT ^ key ^ (u64)seed << 32);
-	gpu_count(&own_spread(w->launch)->lost, 1);
-	if (h0 >= h1 ? h < h0 : h < h1)
-		gpu_store64(&place[h0 >= h1 ? 0 : 1], me);
+	shadow_draw(w->launch, me, place, r0, r1, key);
 }
 
 /* ---- detail --------------------------------------------------------------------------------------------------- */

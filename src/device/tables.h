@@ -23,13 +23,15 @@
 
 /* ---- launch table: one entry per tag, written by the launch's first CTAs ------------------------------------ */
 struct dev_launch {
-	uint32_t seq; /* written last: the entry is that launch's */
+	uint32_t seq;   /* written last: the entry is that launch's */
+	uint32_t claim; /* the launch one of whose CTAs writes the entry */
 	uint32_t kernel;
 	uint8_t stream, gpu;
 	uint16_t pad;
 	uint32_t grid[3];
+	uint32_t pad1;
 	struct gsan_order order;
-	uint8_t reserve[512 - 24 - sizeof(struct gsan_order)];
+	uint8_t reserve[512 - 32 - sizeof(struct gsan_order)];
 };
 _Static_assert(sizeof(struct dev_launch) == 512, "");
 

@@ -74,17 +74,19 @@ static void emit_valid(const struct ptx_batch *b, struct text *t, char valid[16]
 	snprintf(valid, 16, conditions ? "%%gsan_v" : "%u", always);
 }
 
-/* Lanes whose accesses fill a line of 128 bytes, for the sizes that the clone recognises by itself; else 0. */
-static uint32_t lanes_per_line(uint32_t bytes)
+#define LINES_TURN 4u /* accesses per call: a group has at least so many lanes */
+
+/* Lanes whose accesses fill half a line, for the sizes that the clone recognises by itself; else 0. */
+static uint32_t lanes_per_half(uint32_t bytes)
 {
-	return bytes == 4 || bytes == 8 || bytes == 16 ? GSAN_LINE / bytes : 0;
+	return bytes == 4 || bytes == 8 || bytes == 16 ? GSAN_LINE / 2 / bytes : 0;
 }
 
-/* One access of the run: base = address less the lane's share; the group agrees on it, and it is a line. Lane k of the
- * group takes it. */
+/* One access of the run. base = address less the lane's share: the group must agree on it, and it is half a line. Two
+ * groups side by side that hold both halves are a whole line, which the lower one takes. Lane k of a group takes it. */
 static void emit_recognition(const struct ptx_batch *b, uint32_t k, struct text *t)
 {
-	uint32_t bytes = b->place[k]->access.bytes, lanes = lanes_per_line(bytes);
+	uint32_t bytes = b->place[k]->access.bytes, lanes = lanes_per_half(bytes);
 
 	text_printf(t, "\tand.b32 %%gsan_t, %%gsan_n, %u;\n\tmul.wide.u32 %%gsan_o, %%gsan_t, %u;\n", lanes - 1, bytes);
 	text_printf(t, "\tsub.s64 %%gsan_o, %%gsan_a%u, %%gsan_o;\n\tmov.b64 {%%gsan_x0, %%gsan_x1}, %%gsan_o;\n", k);
@@ -92,28 +94,46 @@ static void emit_recognition(const struct ptx_batch *b, uint32_t k, struct text 
 		text_printf(t, "\tshfl.sync.idx.b32 %%gsan_y, %%gsan_x%d, 0, %u, -1;\n"
 			       "\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, %%gsan_x%d, %%gsan_q;\n",
 			    half, (32 - lanes) << 8 | 31, half);
-	text_printf(t, "\tand.b32 %%gsan_y, %%gsan_x0, %u;\n\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, 0, %%gsan_q;\n", GSAN_LINE - 1);
-	text_printf(t, "\tsetp.eq.u32 %%gsan_k, %%gsan_t, %u;\n\tselp.b64 %%gsan_l, %%gsan_o, %%gsan_l, %%gsan_k;\n", k);
-	text_printf(t, "\tselp.b32 %%gsan_d, %u, %%gsan_d, %%gsan_k;\n", ptx_batch_desc(b->place[k]));
+	text_printf(t, "\tand.b32 %%gsan_y, %%gsan_x0, %u;\n\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, 0, %%gsan_q;\n",
+		    GSAN_LINE / 2 - 1);
+	text_printf(t, "\tshfl.sync.bfly.b32 %%gsan_y, %%gsan_x0, %u, 31, -1;\n\txor.b32 %%gsan_y, %%gsan_y, %u;\n"
+		       "\tsetp.eq.u32 %%gsan_w, %%gsan_y, %%gsan_x0;\n", lanes, GSAN_LINE / 2);
+	text_printf(t, "\tshfl.sync.bfly.b32 %%gsan_y, %%gsan_x1, %u, 31, -1;\n"
+		       "\tsetp.eq.and.u32 %%gsan_w, %%gsan_y, %%gsan_x1, %%gsan_w;\n", lanes);
+	text_printf(t, "\tand.b32 %%gsan_y, %%gsan_x0, %u;\n\tsetp.ne.and.u32 %%gsan_k, %%gsan_y, 0, %%gsan_w;\n"
+		       "\tnot.pred %%gsan_k, %%gsan_k;\n", GSAN_LINE / 2);
+	text_printf(t, "\tsetp.eq.and.u32 %%gsan_k, %%gsan_t, %u, %%gsan_k;\n\tselp.b32 %%gsan_y, %u, 0, %%gsan_w;\n"
+		       "\tor.b32 %%gsan_x0, %%gsan_x0, %%gsan_y;\n\tmov.b64 %%gsan_o, {%%gsan_x0, %%gsan_x1};\n",
+		    k % LINES_TURN, GSAN_LINES_WHOLE);
+	text_printf(t, "\tselp.b64 %%gsan_l%u, %%gsan_o, %%gsan_l%u, %%gsan_k;\n\tselp.b32 %%gsan_d%u, %u, %%gsan_d%u, %%gsan_k;\n",
+		    k / LINES_TURN, k / LINES_TURN, k / LINES_TURN, ptx_batch_desc(b->place[k]), k / LINES_TURN);
 }
 
-/* The warp is whole, every lane makes every access, and each access fills lines: one call with a line per lane. Anything
- * else jumps to gsan_slow. */
+/* The warp is whole, every lane makes every access, and each access fills lines or halves of lines: a line per lane and
+ * call. Anything else jumps to gsan_slow. */
 static void emit_lines(const struct ptx_batch *b, const char *valid, struct text *t)
 {
-	char n[16];
-	const char *arg[PTX_CALL_ARGS] = {"%gsan_launch", "%gsan_self", n, "%gsan_l", "%gsan_d"};
+	uint32_t turns = (b->count + LINES_TURN - 1) / LINES_TURN;
 
-	snprintf(n, sizeof(n), "%u", b->count);
 	text_puts(t, "\tactivemask.b32 %gsan_n;\n\tsetp.eq.u32 %gsan_k, %gsan_n, -1;\n");
 	if (*valid == '%')
 		text_printf(t, "\tsetp.eq.and.u32 %%gsan_k, %s, %u, %%gsan_k;\n", valid, (1u << b->count) - 1);
-	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_k, %gsan_n;\n\t@!%gsan_q bra gsan_slow;\n"
-		     "\tmov.u32 %gsan_n, %laneid;\n\tmov.b64 %gsan_l, 0;\n\tmov.b32 %gsan_d, 0;\n");
+	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_k, %gsan_n;\n\t@!%gsan_q bra gsan_slow;\n\tmov.u32 %gsan_n, %laneid;\n");
+	for (uint32_t i = 0; i < turns; i++)
+		text_printf(t, "\tmov.b64 %%gsan_l%u, 0;\n\tmov.b32 %%gsan_d%u, 0;\n", i, i);
 	for (uint32_t k = 0; k < b->count; k++)
 		emit_recognition(b, k, t);
 	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_q, -1;\n\t@!%gsan_q bra gsan_slow;\n");
-	ptx_call_emit(t, PTX_CALL_lines, "", arg, NULL);
+	for (uint32_t i = 0; i < turns; i++) {
+		uint32_t left = b->count - i * LINES_TURN;
+		char n[16], line[24], desc[24];
+		const char *arg[PTX_CALL_ARGS] = {"%gsan_launch", "%gsan_self", n, line, desc};
+
+		snprintf(n, sizeof(n), "%u", left < LINES_TURN ? left : LINES_TURN);
+		snprintf(line, sizeof(line), "%%gsan_l%u", i);
+		snprintf(desc, sizeof(desc), "%%gsan_d%u", i);
+		ptx_call_emit(t, PTX_CALL_lines, "", arg, NULL);
+	}
 	text_puts(t, "\tbra.uni gsan_done;\ngsan_slow:\n");
 }
 
@@ -125,9 +145,9 @@ uint32_t ptx_batch_emit(const struct ptx_batch *b, struct text *t)
 	enum ptx_call call = (enum ptx_call)(PTX_CALL_access1 + order);
 	int lines = 1;
 
-	text_printf(t, "\n\t{\n\t.reg .b64 %%gsan_a<%u>, %%gsan_o, %%gsan_l;\n"
-		       "\t.reg .b32 %%gsan_v, %%gsan_t, %%gsan_n, %%gsan_x<2>, %%gsan_y, %%gsan_d;\n"
-		       "\t.reg .pred %%gsan_q, %%gsan_k;\n", GSAN_BATCH_MAX);
+	text_printf(t, "\n\t{\n\t.reg .b64 %%gsan_a<%u>, %%gsan_o, %%gsan_l<2>;\n"
+		       "\t.reg .b32 %%gsan_v, %%gsan_t, %%gsan_n, %%gsan_x<2>, %%gsan_y, %%gsan_d<2>;\n"
+		       "\t.reg .pred %%gsan_q, %%gsan_k, %%gsan_w;\n", GSAN_BATCH_MAX);
 	for (uint32_t k = 0; k < 1u << order; k++) {
 		snprintf(address[k], sizeof(address[k]), k < b->count ? "%%gsan_a%u" : "0", k);
 		snprintf(desc[k], sizeof(desc[k]), "%u", k < b->count ? ptx_batch_desc(b->place[k]) : 0);
@@ -135,7 +155,7 @@ uint32_t ptx_batch_emit(const struct ptx_batch *b, struct text *t)
 		arg[4 + 2 * k] = desc[k];
 		if (k < b->count) {
 			ptx_call_address(t, b->m, &b->place[k]->access, address[k]);
-			lines &= lanes_per_line(b->place[k]->access.bytes) > k;
+			lines &= lanes_per_half(b->place[k]->access.bytes) != 0;
 		}
 	}
 	emit_valid(b, t, valid);

@@ -95,7 +95,7 @@ def killed_leaves_nothing(scratch):
 def rank_killed(scratch):
     """A rank that is killed in the middle still leaves valid reports, and no other rank hangs."""
     program = f'if [ "$RANK" = 1 ]; then kill -9 $$; fi; exec {" ".join(jobs.c_form(*RACY))}'
-    job = jobs.launched(scratch, ["sh", "-c", program])
+    job = jobs.launched(scratch, ["sh", "-c", program], options=["--timeout", "5"])
     expect.need(job.status != 0, f"status 0\n{job}")
     job.summary(ranks=2)
 

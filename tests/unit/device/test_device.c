@@ -319,7 +319,7 @@ static void atomics(void)
 static void line(const struct cta *c, u32 op, u64 at, u32 site)
 {
 	be(c);
-	gsan_lines(c->launch, c->self, 1, at, desc(op, 4, 0, site));
+	gsan_lines(c->launch, c->self, 1, at | GSAN_LINES_WHOLE, desc(op, 4, 0, site));
 }
 
 static void lines(u32 floor, u32 first, u32 second, const char *name, u64 races, u32 kind)
@@ -330,6 +330,17 @@ static void lines(u32 floor, u32 first, u32 second, const char *name, u64 races,
 	line(&b, second, DATA(0) + 256, 2);
 	line(&b, second, DATA(0) + 384, 2);
 	expect(name, races, kind, GSAN_WHY_NONE);
+}
+
+static void halves(u32 second, const char *name, u64 races)
+{
+	struct gsan_launch *l = launch(0, 0, 1, 1, 1);
+	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0);
+	be(&a);
+	gsan_lines(a.launch, a.self, 1, DATA(0), desc(GSAN_OP_ST, 4, 0, 1));
+	be(&b);
+	gsan_lines(b.launch, b.self, 1, DATA(0) + second, desc(GSAN_OP_ST, 4, 0, 2));
+	expect(name, races, GSAN_WAW, GSAN_WHY_NONE);
 }
 
 static void line_and_part(u32 parts_first, const char *name, u64 races)
@@ -420,6 +431,9 @@ int main(void)
 	lines(1, GSAN_OP_LD, GSAN_OP_ST, "line loaded, then stored", 1, GSAN_WAR);
 	lines(1, GSAN_OP_ST, GSAN_OP_ST, "line stored twice", 1, GSAN_WAW);
 	lines(1, GSAN_OP_LD, GSAN_OP_LD, "line loaded twice", 0, 0);
+	halves(64, "two halves of a line", 0);
+	halves(0, "one half twice", 1);
+	halves(GSAN_LINES_WHOLE, "a half, then the whole", 1);
 	line_and_part(0, "a byte of a line that was loaded", 1);
 	line_and_part(1, "a line of which a byte was stored", 1);
 	straddling();
