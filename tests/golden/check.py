@@ -119,7 +119,10 @@ def check_command(path):
     real = assemblers()[-1][1]
     version = run(GSAN_PTXAS, "--real-ptxas", real, "--version").stdout
     assert re.search(r"release \d+\.\d+", version) and re.fullmatch(r"gsan-ptxas \S+ abi \d+ build [0-9a-f]{16} cuda", version.splitlines()[-1])
-    assert "--real-ptxas PATH" in run(GSAN_PTXAS, "--help").stdout
+    options = re.findall(r"^  (--\S+(?: PATH)?)", run(GSAN_PTXAS, "--help").stdout, re.M)
+    page = re.sub(r"\\f[BIRP]", "", (ROOT / "man/gsan-ptxas.1").read_text()).replace("\\-", "-")
+    headed = re.findall(r"^\.TP\n\.BI? (--.*)$", page, re.M)
+    assert len(options) >= 6 and [head.replace('"', "").replace("  ", " ") for head in headed] == options, (options, headed)
     with tempfile.TemporaryDirectory() as folder:
         bad, out = os.path.join(folder, "bad.ptx"), os.path.join(folder, "out")
         pathlib.Path(bad).write_bytes(source.replace(b"add.s32", b"addd.s32"))
