@@ -46,10 +46,8 @@ static struct flow *flow_create(struct participant *p)
 	return f;
 }
 
-struct flow *flow_current(void)
+static struct flow *flow_of(struct participant *p)
 {
-	struct participant *p = participant_current();
-
 	if (!p)
 		return NULL;
 	struct flow *f = __atomic_load_n(&flows[p->index], __ATOMIC_ACQUIRE);
@@ -64,6 +62,9 @@ struct flow *flow_current(void)
 	pthread_mutex_unlock(&flow_lock);
 	return f;
 }
+
+struct flow *flow_current(void) { return flow_of(participant_current()); }
+struct flow *flow_elsewhere(void) { return flow_of(participant_elsewhere()); }
 
 /* ---- streams ------------------------------------------------------------------------------------------------- */
 

@@ -26,6 +26,8 @@ struct flow {
 
 /* Of the calling thread's current context; NULL: none, or it could not join the job. */
 struct flow *flow_current(void);
+/* The process's, while the calling thread's context is on another GPU, which is not checked; else NULL. */
+struct flow *flow_elsewhere(void);
 
 uint32_t flow_slot(struct flow *f, CUstream stream);
 void flow_forget(struct flow *f, CUstream stream); /* the handle is about to be destroyed */

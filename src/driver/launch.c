@@ -59,6 +59,23 @@ static CUresult launch_plain(struct flow *f, const struct function *fn, const st
 	return rc;
 }
 
+/* On a GPU that is not checked. Its streams have no place in the order here: its kernels may come before and after
+ * anything, which two events say once and for all. */
+static void launch_elsewhere(void)
+{
+	static _Atomic int said;
+	struct flow *f = flow_elsewhere();
+
+	if (!f)
+		return;
+	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
+	if (atomic_exchange_explicit(&said, 1, memory_order_relaxed))
+		return;
+	flow_note(f, "unchecked", "(kernels on another GPU)", "a process is checked on the first GPU that it uses");
+	flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, 0);
+	flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, UINT32_MAX);
+}
+
 /* ---- checked ------------------------------------------------------------------------------------------------- */
 
 /* NULL: the clone may be launched in the kernel's place. */
@@ -139,8 +156,10 @@ static CUresult launch_run(const struct launch *l)
 {
 	struct flow *f = flow_current();
 
-	if (!f)
+	if (!f) {
+		launch_elsewhere();
 		return l->call(l, l->f, l->params, l->extra);
+	}
 	struct function *fn = function_find(f, l->f);
 	const char *reason = launch_refuse(fn, l);
 	if (reason)
@@ -205,8 +224,10 @@ CUresult hook_cuGraphLaunch(CUgraphExec graph, CUstream stream)
 	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
 	uint32_t slot, seq;
 
-	if (!f)
+	if (!f) {
+		launch_elsewhere();
 		return real.cuGraphLaunch(graph, stream);
+	}
 	slot = flow_slot(f, stream);
 	flow_note(f, "unchecked", "(CUDA graph)", "kernels launched by a graph");
 	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);

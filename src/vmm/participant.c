@@ -282,6 +282,13 @@ struct participant *participant_current(void)
 	return NULL;
 }
 
+struct participant *participant_elsewhere(void)
+{
+	CUdevice device;
+	int here = atomic_load_explicit(&started, memory_order_acquire) > 0 && started_by == getpid();
+	return here && !real.cuCtxGetDevice(&device) && device != self.device ? &self : NULL;
+}
+
 /* ---- peers ---------------------------------------------------------------------------------------------------------- */
 
 static void mapped_add(struct participant *p, uint32_t q)

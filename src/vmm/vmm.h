@@ -30,6 +30,8 @@ struct participant {
 
 /* The participant of the calling thread's current context, started if need be; NULL: this context runs unchecked. */
 struct participant *participant_current(void);
+/* The process's participant while that context is on another GPU than its own; else NULL. */
+struct participant *participant_elsewhere(void);
 
 uint32_t vmm_mapped(struct participant *p); /* bit per participant; maps the tables of newcomers */
 uint64_t vmm_view_table(struct participant *p);

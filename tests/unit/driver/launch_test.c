@@ -27,7 +27,9 @@ static struct participant self = {.index = 1};
 static char last_note[3000];
 static unsigned notes, registered;
 
-struct participant *participant_current(void) { return &self; }
+static int elsewhere; /* the current context is on another GPU */
+struct participant *participant_current(void) { return elsewhere ? NULL : &self; }
+struct participant *participant_elsewhere(void) { return elsewhere ? &self : NULL; }
 uint32_t vmm_mapped(struct participant *p) { return 1u << p->index; }
 uint64_t vmm_view_table(struct participant *p) { return p->view_table; }
 uint64_t vmm_ring(struct participant *p) { return p->ring; }
@@ -186,6 +188,23 @@ static void test_capture(void)
 	CHECK(launch(twin, s) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
 }
 
+/* Kernels on another GPU of the process: as they are, named once, and they may order anything. */
+static void test_elsewhere(void)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	uint64_t unchecked = atomic_load(&rank->launches_unchecked);
+	uint32_t events = atomic_load(&rank->events);
+	unsigned before = notes;
+
+	elsewhere = 1;
+	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin") && launch(twin, NULL) == CUDA_SUCCESS);
+	elsewhere = 0;
+	CHECK(notes == before + 1 && strstr(last_note, "another GPU") && !strncmp(last_note, "unchecked\t", 10));
+	CHECK(atomic_load(&rank->launches_unchecked) == unchecked + 2 && atomic_load(&rank->events) == events + 2);
+	CHECK(rank->event[events].seq == 0 && rank->event[events + 1].seq == UINT32_MAX);
+	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
+}
+
 static void test_models(void)
 {
 	CHECK(models_find("_ZN2at6native29vectorized_elementwise_kernelILi4E") == MODEL_LOCAL);
@@ -218,8 +237,9 @@ int main(void)
 	test_order(1);
 	test_plain();
 	test_capture();
+	test_elsewhere();
 	test_models();
 	/* The counters were copied when the host had seen everything (the fake's table holds sevens). */
-	CHECK(atomic_load(&self.job->rank[1].counter[GSAN_N_LOST]) == 0x0707070707070707ull);
+	CHECK(atomic_load(&self.job->rank[1].counter[GSAN_N_UNMAPPED]) == 0x0707070707070707ull);
 	return failed;
 }
