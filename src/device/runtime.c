@@ -61,21 +61,23 @@ NEVER void launch_publish(const struct gsan_launch *l)
 	gpu_release32(&e->seq, l->seq);
 }
 
+/* Mixed to 10 bits; the first 1024 CTAs differ. */
+ALWAYS u32 cta_hash(u64 cta) { return (u32)(cta ^ (cta >> 10) * 7 ^ (cta >> 20) * 13) & ((1u << GSAN_CTA_BITS) - 1); }
+
 u64 gsan_enter(u64 launch, u32 flags)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
-	u32 members = gpu_active(), leader = gpu_first(members), state = 0;
 	u64 cta = gpu_ctaid_x() + (u64)gpu_nctaid_x() * (gpu_ctaid_y() + (u64)gpu_nctaid_y() * gpu_ctaid_z());
-	u32 hash = (u32)(cta ^ (cta >> 10) * 7 ^ (cta >> 20) * 13) & ((1u << GSAN_CTA_BITS) - 1);
-	if (gpu_lane() == leader) {
-		if (cta < PUBLISHERS && gpu_tid_x() < 32)
-			launch_publish(l);
-		if (flags & GSAN_ENTER_SYNC)
-			state = state_enter(l, cta);
-	}
+	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta) << GSAN_REC_CTA_SHIFT;
+	if (cta < PUBLISHERS && gpu_tid_x() == 0)
+		launch_publish(l);
+	if (!(flags & GSAN_ENTER_SYNC))
+		return self;
+	u32 members = gpu_active(), leader = gpu_first(members), state = 0;
+	if (gpu_lane() == leader)
+		state = state_enter(l, cta);
 	state = gpu_shfl(members, state, leader);
-	u64 stateless = flags & GSAN_ENTER_SYNC && !state ? SELF_STATELESS : 0;
-	return (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)hash << GSAN_REC_CTA_SHIFT | stateless | state;
+	return self | (state ? state : SELF_STATELESS);
 }
 
 void gsan_leave(u64 launch, u64 self)
@@ -210,17 +212,17 @@ ALWAYS int is_free(const struct gsan_launch *l, u64 rec, u64 me)
 	return (rec ^ me) & REC_WHO ? tag_below_floor(l, rec_tag(rec)) : !(rec_mask(rec) & ~rec_mask(me));
 }
 
-/* A load: itself among the sampled reads, then once more the last write. 0: look closer. */
+/* A load: itself among the sampled reads and, if it is there now, once more the last write. 0: look closer. */
 ALWAYS int line_load(const struct gsan_launch *l, struct gsan_line *at, u64 me, u64 last, u64 r0, u64 r1, u64 line)
 {
-	if (r0 != me && r1 != me) {
-		if (is_free(l, r0, me))
-			gpu_store64(&at->read[0], me);
-		else if (is_free(l, r1, me))
-			gpu_store64(&at->read[1], me);
-		else
-			shadow_draw(l, me, at->read, r0, r1, line);
-	}
+	if (r0 == me || r1 == me)
+		return 1;
+	if (is_free(l, r0, me))
+		gpu_store64(&at->read[0], me);
+	else if (is_free(l, r1, me))
+		gpu_store64(&at->read[1], me);
+	else if (!shadow_draw(l, me, at->read, r0, r1, line))
+		return 1;
 	return gpu_load64(&at->write) == last;
 }
 

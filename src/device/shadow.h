@@ -48,12 +48,16 @@ ALWAYS u32 sample_hash(u64 rec, u64 key, u32 seed)
 	return x ^ x >> 15;
 }
 
-ALWAYS void shadow_draw(const struct gsan_launch *l, u64 me, u64 *place, u64 r0, u64 r1, u64 key)
+/* One of three readers does not stay; 1: `me` does. Of the losses every 32nd is counted, as 32. */
+ALWAYS int shadow_draw(const struct gsan_launch *l, u64 me, u64 *place, u64 r0, u64 r1, u64 key)
 {
 	u32 h = sample_hash(me, key, l->seed), h0 = sample_hash(r0, key, l->seed), h1 = sample_hash(r1, key, l->seed);
-	if (h0 >= h1 ? h < h0 : h < h1)
+	int stays = h0 >= h1 ? h < h0 : h < h1;
+	if (stays)
 		gpu_store64(&place[h0 >= h1 ? 0 : 1], me);
-	gpu_count(&own_spread(l)->lost, 1);
+	if (!(h >> 27))
+		gpu_count(&own_spread(l)->lost, 32);
+	return stays;
 }
 
 /* Stores a read (or an atomic) into one of its sampled places: the place it may hide, an empty one, one that is ordered
@@ -269,39 +273,75 @@ NEVER void line_bytes(const struct who *w, const struct access *a, const u32 cov
 	}
 }
 
+/* Bytes of one granule, the common case of what fills no sector: one element of a scattered access. */
+NEVER void granule_bytes(const struct who *w, struct access *a)
+{
+	u64 line_at = a->address & ~(u64)(GSAN_LINE - 1), last, r0, r1, tail;
+	u32 g = (u32)(a->address - line_at) / GSAN_GRANULE;
+	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(line_at);
+	gpu_load128(line, &last, &r0);
+	gpu_load128(&line->read[1], &r1, &tail);
+	check(w, last, rec_mask(last) >> (g / 2) & 1 ? 0xff : 0, a, &line->write);
+	check(w, r0, rec_mask(r0) >> (g / 2) & 1 ? 0xff : 0, a, &line->read[0]);
+	check(w, r1, rec_mask(r1) >> (g / 2) & 1 ? 0xff : 0, a, &line->read[1]);
+	struct gsan_detail *d = (u32)tail ? detail_at(line_at, (u32)tail) : detail_get(w, line, line_at);
+	if (!d)
+		return;
+	granule_access(w, &d->granule[g], a);
+	/* look again at the line: a whole-sector writer may have looked at the detail before we were in it */
+	u64 again = gpu_load64(&line->write);
+	if (again != last)
+		check(w, again, rec_mask(again) >> (g / 2) & 1 ? 0xff : 0, a, &line->write);
+}
+
 /* ---- a warp's access ------------------------------------------------------------------------------------------- */
 
-/* One operand of a batch over the lanes of a warp. `canonical` is NO_ADDRESS for lanes that do not take part. */
-NEVER void warp_scattered(const struct who *w, u64 canonical, u32 op, u32 site, u32 bytes, u32 members)
+/* Bits [from, to) of 128, as word k of four. */
+ALWAYS u32 cover_word(int from, int to, int k)
 {
-	u32 there = canonical != NO_ADDRESS;
-	struct access a = {.op = op, .site = site, .bytes = bytes};
-	u32 offset = (u32)canonical & (GSAN_LINE - 1);
-	/* At most two lines: an access may be unaligned only by error, but vectors of 32 bytes may straddle. */
-	for (u32 half = 0; half < 2; half++) {
-		u64 first = (canonical & ~(u64)(GSAN_LINE - 1)) + half * GSAN_LINE;
-		int from = half ? 0 : (int)offset;
-		int to = half ? (int)(offset + bytes) - (int)GSAN_LINE : (int)(offset + bytes);
-		int mine = there && to > from;
-		u32 cover[4];
-		if (!gpu_ballot(members, mine))
-			break;
-		if (to > (int)GSAN_LINE)
-			to = GSAN_LINE;
-		for (int k = 0; k < 4; k++) {
-			int lo = from - k * 32, hi = to - k * 32;
-			lo = lo < 0 ? 0 : lo > 32 ? 32 : lo;
-			hi = hi < 0 ? 0 : hi > 32 ? 32 : hi;
-			cover[k] = !mine || hi <= lo ? 0 : (u32)(((1ull << hi) - 1) & ~((1ull << lo) - 1));
-		}
-		u32 group = gpu_match64(members, mine ? first : NO_ADDRESS);
+	int lo = from - k * 32, hi = to - k * 32;
+	lo = lo < 0 ? 0 : lo > 32 ? 32 : lo;
+	hi = hi < 0 ? 0 : hi > 32 ? 32 : hi;
+	return hi <= lo ? 0 : (u32)(((1ull << hi) - 1) & ~((1ull << lo) - 1));
+}
+
+/* Bytes [from, to) of the line at `first`, by the lanes with `mine`. The lanes of `group` are on one line and act as one,
+ * led by the first. */
+NEVER void warp_line(const struct who *w, struct access *a, u64 first, int from, int to, int mine, u32 group, u32 members)
+{
+	u32 cover[4];
+	for (int k = 0; k < 4; k++)
+		cover[k] = mine ? cover_word(from, to, k) : 0;
+	if (gpu_popc(group) > 1) /* each group runs this by itself */
 		for (int k = 0; k < 4; k++)
 			cover[k] = gpu_or(group, cover[k]);
-		if (mine && gpu_lane() == gpu_first(group)) {
-			a.address = first;
-			line_bytes(w, &a, cover);
-		}
-		gpu_warp_sync(members);
+	gpu_warp_sync(members);
+	a->address = first;
+	if (mine && gpu_lane() == gpu_first(group))
+		line_bytes(w, a, cover);
+	gpu_warp_sync(members);
+}
+
+/* One access of each lane, of any pattern. `canonical` is NO_ADDRESS for lanes that do not take part. */
+NEVER void warp_scattered(const struct who *w, u64 canonical, u32 op, u32 site, u32 bytes, u32 members)
+{
+	struct access a = {.op = op, .site = site, .bytes = bytes};
+	int there = canonical != NO_ADDRESS, from = (int)((u32)canonical & (GSAN_LINE - 1)), to = from + (int)bytes;
+	u64 line = canonical & ~(u64)(GSAN_LINE - 1);
+	u32 group = gpu_match64(members, there ? line : NO_ADDRESS);
+	if (there && gpu_popc(group) == 1 && (from & 7) + (int)bytes <= (int)GSAN_GRANULE) {
+		a.address = canonical & ~(u64)(GSAN_GRANULE - 1);
+		a.mask = ((1u << bytes) - 1) << (from & 7);
+		granule_bytes(w, &a);
+		there = 0;
+	}
+	gpu_warp_sync(members);
+	if (gpu_ballot(members, there))
+		warp_line(w, &a, line, from, to < (int)GSAN_LINE ? to : (int)GSAN_LINE, there, group, members);
+	int over = there && to > (int)GSAN_LINE; /* vectors of 32 bytes may straddle */
+	if (gpu_ballot(members, over)) {
+		group = gpu_match64(members, over ? line : NO_ADDRESS);
+		warp_line(w, &a, line + GSAN_LINE, 0, to - (int)GSAN_LINE, over, group, members);
 	}
 }
 
