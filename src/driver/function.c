@@ -78,6 +78,19 @@ static const char *function_params(struct function *fn, CUfunction handle)
 	return NULL;
 }
 
+/* .reqnctapercluster with more than one CTA. Not known counts as none: the launch says its own clusters. */
+static int function_clusters(const struct function *fn)
+{
+	static const CUfunction_attribute sides[] = {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+			CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH};
+	int ctas = 0;
+
+	for (unsigned i = 0; i < 3 && ctas < 2 && real.cuFuncGetAttribute; i++)
+		if (real.cuFuncGetAttribute(&ctas, sides[i], fn->clone) != CUDA_SUCCESS)
+			ctas = 0;
+	return ctas > 1;
+}
+
 /* The text K__gsan_info, read from the device: malloc'ed, NUL-terminated. */
 static char *function_info(struct flow *f, const struct function *fn)
 {
@@ -132,6 +145,7 @@ static const char *function_clone(struct flow *f, struct function *fn, CUfunctio
 	const char *reason = function_params(fn, handle);
 	if (reason)
 		return reason;
+	fn->clusters = function_clusters(fn);
 	char *info = function_info(f, fn);
 	if (!info)
 		return "its table of sites cannot be read";

@@ -78,6 +78,17 @@ static void launch_elsewhere(void)
 
 /* ---- checked ------------------------------------------------------------------------------------------------- */
 
+/* barrier.cluster and mbarriers order the CTAs of a cluster, and are not modelled. */
+static int launch_in_clusters(const struct launch *l, const struct function *fn)
+{
+	for (unsigned i = 0; l->config && l->config->attrs && i < l->config->numAttrs; i++) {
+		const CUlaunchAttribute *a = &l->config->attrs[i];
+		if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+			return a->value.clusterDim.x > 1 || a->value.clusterDim.y > 1 || a->value.clusterDim.z > 1;
+	}
+	return fn->clusters;
+}
+
 /* NULL: the clone may be launched in the kernel's place. */
 static const char *launch_refuse(struct function *fn, const struct launch *l)
 {
@@ -87,6 +98,8 @@ static const char *launch_refuse(struct function *fn, const struct launch *l)
 		return "the driver does not tell its name";
 	if (!fn->clone)
 		return fn->reason;
+	if (launch_in_clusters(l, fn))
+		return "it runs in clusters, whose barriers are not modelled";
 	if (flow_capturing(l->stream))
 		return "launched into a graph capture";
 	if (l->extra ? l->params != NULL : !l->params && fn->params)

@@ -228,6 +228,18 @@ API cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned
 	return CUDA_SUCCESS;
 }
 
+API cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
+{
+	return cuLaunchKernel(f, config->gridDimX, 1, 1, config->blockDimX, 1, 1, 0, config->hStream, params, extra);
+}
+
+API cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f)
+{
+	(void)f;
+	*value = attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH ? fake.required_cluster : 0;
+	return CUDA_SUCCESS;
+}
+
 /* ---- asking for functions ------------------------------------------------------------------------------------ */
 
 typedef CUresult get_11030(const char *, void **, int, cuuint64_t);

@@ -188,6 +188,31 @@ static void test_capture(void)
 	CHECK(launch(twin, s) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
 }
 
+/* What the CTAs of a cluster do to each other is not modelled: such launches run plain, whoever asks for clusters. */
+static void test_clusters(void)
+{
+	uint64_t argument = 42;
+	void *params[] = {&argument};
+	CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = {1, 1, 1}};
+	CUlaunchConfig config = {.gridDimX = 2, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
+			.attrs = &attribute, .numAttrs = 1};
+
+	CHECK(cuLaunchKernelEx(&config, twin, params, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
+	attribute.value.clusterDim.y = 2;
+	CHECK(cuLaunchKernelEx(&config, twin, params, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin"));
+	CHECK(strstr(last_note, "clusters"));
+
+	CUmodule module;
+	CUfunction other;
+	fake->required_cluster = 2;
+	CHECK(cuModuleLoadData(&module, "\177ELF") == CUDA_SUCCESS);
+	cuModuleUnload(module); /* the fake's handles are the same in every module */
+	CHECK(cuModuleLoadData(&module, "\177ELF") == CUDA_SUCCESS);
+	CHECK(cuModuleGetFunction(&other, module, "twin") == CUDA_SUCCESS);
+	CHECK(launch(other, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin"));
+	fake->required_cluster = 0;
+}
+
 /* Kernels on another GPU of the process: as they are, named once, and they may order anything. */
 static void test_elsewhere(void)
 {
@@ -239,6 +264,7 @@ int main(void)
 	test_capture();
 	test_elsewhere();
 	test_models();
+	test_clusters();
 	/* The counters were copied when the host had seen everything (the fake's table holds sevens). */
 	CHECK(atomic_load(&self.job->rank[1].counter[GSAN_N_UNMAPPED]) == 0x0707070707070707ull);
 	return failed;
