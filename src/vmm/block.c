@@ -2,60 +2,26 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/log.h"
 
 #define LARGE (1u << 20)         /* from here on a block has pages of its own */
 #define CHUNK (32ull << 20)
 #define SMALL_ALIGN 512u
 
-static struct block *blocks; /* sorted by base */
-static size_t block_count, block_room;
+static struct spans blocks = SPANS(struct block);
+static size_t in_limbo;
 static struct arena small_room; /* free parts of chunks */
-static struct arena_range *chunks;
-static size_t chunk_count;
-
-static size_t block_index(uint64_t at) /* the first block that ends behind `at` */
-{
-	size_t lo = 0, hi = block_count;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (blocks[mid].base + blocks[mid].room <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-static int block_insert(const struct block *b)
-{
-	if (block_count == block_room) {
-		size_t room = block_room ? block_room * 2 : 256;
-		struct block *grown = realloc(blocks, room * sizeof *grown);
-		if (!grown)
-			return -ENOMEM;
-		blocks = grown;
-		block_room = room;
-	}
-	size_t at = block_index(b->base);
-	memmove(blocks + at + 1, blocks + at, (block_count - at) * sizeof *blocks);
-	blocks[at] = *b;
-	block_count++;
-	return 0;
-}
+static struct spans chunks = SPANS(struct span);
 
 struct block *block_find(uint64_t at)
 {
-	size_t i = block_index(at);
-	return i < block_count && blocks[i].base <= at && at < blocks[i].base + blocks[i].size ? &blocks[i] : NULL;
+	struct block *b = spans_find(&blocks, at);
+	return b && at < b->taken.base + b->size ? b : NULL;
 }
 
 struct block *block_at(uint64_t base)
 {
 	struct block *b = block_find(base);
-	return b && b->base == base && !b->limbo ? b : NULL;
+	return b && b->taken.base == base && !b->limbo ? b : NULL;
 }
 
 /* Pages with their shadow, from the slice. */
@@ -74,66 +40,80 @@ static int block_pages(struct participant *p, uint64_t size, uint64_t *base, CUm
 
 static int block_chunk(struct participant *p)
 {
-	struct arena_range *grown = realloc(chunks, (chunk_count + 1) * sizeof *chunks);
 	CUmemGenericAllocationHandle handle;
-	uint64_t base;
-	if (!grown)
+	struct span chunk = {.size = CHUNK};
+	if (block_pages(p, CHUNK, &chunk.base, &handle))
 		return -ENOMEM;
-	chunks = grown;
-	if (block_pages(p, CHUNK, &base, &handle))
-		return -ENOMEM;
-	chunks[chunk_count++] = (struct arena_range){base, CHUNK};
-	return arena_give(&small_room, base, CHUNK);
+	if (!spans_insert(&chunks, &chunk)) /* a chunk stays, so nobody needs its handle */
+		return arena_give(&small_room, chunk.base, CHUNK);
+	vmm_unback(chunk.base, CHUNK, handle);
+	arena_give(&vmm_slice, chunk.base, CHUNK);
+	return -ENOMEM;
 }
 
-static int block_small(struct participant *p, struct block *b)
+static int block_small(struct participant *p, struct span *taken)
 {
-	b->room = vmm_round(b->size, SMALL_ALIGN);
-	if (!arena_take(&small_room, b->room, SMALL_ALIGN, &b->base))
+	taken->size = vmm_round(taken->size, SMALL_ALIGN);
+	if (!arena_take(&small_room, taken->size, SMALL_ALIGN, &taken->base))
 		return 0;
-	return block_chunk(p) ? -ENOMEM : arena_take(&small_room, b->room, SMALL_ALIGN, &b->base);
+	return block_chunk(p) ? -ENOMEM : arena_take(&small_room, taken->size, SMALL_ALIGN, &taken->base);
+}
+
+void block_defer(struct block *b, CUevent event)
+{
+	b->limbo = 1;
+	b->event = event;
+	in_limbo++;
+}
+
+/* Frees what is in limbo and done. Other threads' blocks come and go meanwhile: one may be missed until next time. */
+static void block_reclaim(struct participant *p)
+{
+	for (size_t i = in_limbo ? blocks.count : 0; i-- > 0;) {
+		struct block *b = i < blocks.count ? spans_at(&blocks, i) : NULL;
+		if (!b || !b->limbo || real.cuEventQuery(b->event) != CUDA_SUCCESS)
+			continue;
+		real.cuEventDestroy_v2(b->event);
+		in_limbo--;
+		block_free(p, b);
+	}
 }
 
 int block_alloc(struct participant *p, uint64_t size, const char *label, uint64_t *base)
 {
-	struct block b = {.size = size, .large = size >= LARGE};
+	struct block b = {.taken.size = size, .size = size, .large = size >= LARGE};
+	if (size > GSAN_SLICE) /* nor would the rounded size fit into 64 bits */
+		return -ENOMEM;
 	block_reclaim(p);
-	b.room = vmm_round(size, GSAN_PAGE);
-	int rc = b.large ? block_pages(p, b.room, &b.base, &b.handle) : block_small(p, &b);
+	if (b.large)
+		b.taken.size = vmm_round(size, GSAN_PAGE);
+	int rc = b.large ? block_pages(p, b.taken.size, &b.taken.base, &b.handle) : block_small(p, &b.taken);
 	if (rc)
 		return rc;
-	if (block_insert(&b)) {
+	if (spans_insert(&blocks, &b)) {
 		if (b.large)
-			vmm_unback(b.base, b.room, b.handle);
-		arena_give(b.large ? &vmm_slice : &small_room, b.base, b.room);
+			vmm_unback(b.taken.base, b.taken.size, b.handle);
+		arena_give(b.large ? &vmm_slice : &small_room, b.taken.base, b.taken.size);
 		return -ENOMEM;
 	}
-	vmm_announce(p, b.base, size, label);
-	*base = b.base;
+	vmm_announce(p, b.taken.base, size, label);
+	*base = b.taken.base;
 	return 0;
 }
 
 void block_free(struct participant *p, struct block *b)
 {
 	struct block gone = *b;
-	size_t at = (size_t)(b - blocks);
-	block_count--;
-	memmove(blocks + at, blocks + at + 1, (block_count - at) * sizeof *blocks);
-	if (gone.large)
-		vmm_unback(gone.base, gone.room, gone.handle);
-	if (shadow_clear(p, gone.base, gone.room))
-		return; /* its old records must not meet a new owner: the addresses are given up */
-	arena_give(gone.large ? &vmm_slice : &small_room, gone.base, gone.room);
-}
-
-void block_reclaim(struct participant *p)
-{
-	for (size_t i = block_count; i-- > 0;) {
-		if (!blocks[i].limbo || real.cuEventQuery(blocks[i].event) != CUDA_SUCCESS)
-			continue;
-		real.cuEventDestroy_v2(blocks[i].event);
-		block_free(p, &blocks[i]);
+	int rc = 0;
+	spans_remove(&blocks, spans_behind(&blocks, gone.taken.base));
+	if (gone.large) { /* to unmap may wait for kernels, which may wait for a thread that wants the lock */
+		pthread_mutex_unlock(&vmm_lock);
+		rc = vmm_unback(gone.taken.base, gone.taken.size, gone.handle);
+		pthread_mutex_lock(&vmm_lock);
 	}
+	if (rc || shadow_clear(p, gone.taken.base, gone.taken.size))
+		return; /* neither old pages nor old records may meet a new owner: the addresses are given up */
+	arena_give(gone.large ? &vmm_slice : &small_room, gone.taken.base, gone.taken.size);
 }
 
 void block_share(struct participant *p)
@@ -144,9 +124,13 @@ void block_share(struct participant *p)
 		if (p->peers >> device & 1)
 			access[n++] = (CUmemAccessDesc){.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
 							.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-	for (size_t i = 0; i < chunk_count; i++)
-		real.cuMemSetAccess(chunks[i].base, chunks[i].size, access, n);
-	for (size_t i = 0; i < block_count; i++)
-		if (blocks[i].large)
-			real.cuMemSetAccess(blocks[i].base, blocks[i].room, access, n);
+	for (size_t i = 0; i < chunks.count; i++) {
+		const struct span *chunk = spans_at(&chunks, i);
+		real.cuMemSetAccess(chunk->base, chunk->size, access, n);
+	}
+	for (size_t i = 0; i < blocks.count; i++) {
+		const struct block *b = spans_at(&blocks, i);
+		if (b->large)
+			real.cuMemSetAccess(b->taken.base, b->taken.size, access, n);
+	}
 }

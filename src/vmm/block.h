@@ -3,21 +3,22 @@
 #define GSAN_VMM_BLOCK_H
 
 #include "vmm/inside.h"
+#include "vmm/span.h"
 
 struct block {
-	uint64_t base, size; /* as asked */
-	uint64_t room;       /* as taken */
+	struct span taken;
+	uint64_t size; /* as asked */
 	CUmemGenericAllocationHandle handle; /* large only */
 	uint8_t large, limbo; /* limbo: freed in stream order, waiting for `event` */
 	CUevent event;
 };
 
-/* All with vmm_lock held. 0 or -ENOMEM. */
-int block_alloc(struct participant *p, uint64_t size, const char *label, uint64_t *base);
+/* All with vmm_lock held; those marked * let it go meanwhile, so that pointers to blocks are no longer good. */
+int block_alloc(struct participant *p, uint64_t size, const char *label, uint64_t *base); /* *; 0 or -ENOMEM */
 struct block *block_find(uint64_t at);       /* the block that holds an address, or NULL */
 struct block *block_at(uint64_t base);       /* the block that starts there and was not freed, or NULL */
-void block_free(struct participant *p, struct block *b); /* nothing uses it any more */
-void block_reclaim(struct participant *p);   /* frees what is in limbo and done */
+void block_defer(struct block *b, CUevent event); /* freed, but in use until then; the event is the block's now */
+void block_free(struct participant *p, struct block *b); /* *; nothing uses it any more */
 void block_share(struct participant *p);     /* p->peers grew: gives them access to every block */
 
 #endif

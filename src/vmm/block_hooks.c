@@ -1,42 +1,50 @@
 /* The driver's allocation calls on blocks, and what the program asks about its memory: the answers are those of a plain
  * run. Whatever does not concern a block of ours goes to the real driver unchanged. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/log.h"
 #include "vmm/block.h"
 
-static CUresult alloc(CUdeviceptr *at, size_t size, const char *call)
+/* 0, or -errno: the program gets memory of the driver's own. */
+static int alloc(CUdeviceptr *at, size_t size, const char *call)
 {
 	struct participant *p = at && size ? participant_current() : NULL;
+	struct vmm_section s;
 	uint64_t base;
 	char label[64];
-	if (!p)
-		return CUDA_ERROR_NOT_SUPPORTED;
+	if (!p || vmm_enter(p, &s))
+		return -ENODEV;
 	snprintf(label, sizeof label, "%s(%zu)", call, size);
-	CUstreamCaptureMode mode = vmm_relaxed();
-	pthread_mutex_lock(&vmm_lock);
 	int rc = block_alloc(p, size, label, &base);
-	if (rc)
+	vmm_leave(&s);
+	if (!rc)
+		*at = base;
+	return rc;
+}
+
+/* The driver's answer instead: if it has what we have not, the program goes on with memory that is not checked. */
+static CUresult foreign(CUresult rc, size_t size, const char *call)
+{
+	struct participant *p = rc ? NULL : participant_current();
+	if (p)
 		vmm_note(p, "foreign", call, "%zu bytes could not be given shadow: not checked", size);
-	pthread_mutex_unlock(&vmm_lock);
-	vmm_relaxed_end(mode);
-	if (rc)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	*at = base;
-	return CUDA_SUCCESS;
+	return rc;
 }
 
 CUresult vmm_cuMemAlloc_v2(CUdeviceptr *at, size_t size)
 {
-	return alloc(at, size, "cuMemAlloc") ? real.cuMemAlloc_v2(at, size) : CUDA_SUCCESS;
+	return alloc(at, size, "cuMemAlloc") ? foreign(real.cuMemAlloc_v2(at, size), size, "cuMemAlloc") : CUDA_SUCCESS;
 }
 
 CUresult vmm_cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, size_t height, unsigned element)
 {
+	static const char *const call = "cuMemAllocPitch";
+	int sound = pitch && width && height && (element == 4 || element == 8 || element == 16) && width <= GSAN_SLICE &&
+		    height <= GSAN_SLICE / width; /* and nothing below overflows */
 	size_t row = vmm_round(width, 512);
-	if (!pitch || !width || !height || (element != 4 && element != 8 && element != 16) ||
-	    alloc(at, row * height, "cuMemAllocPitch"))
-		return real.cuMemAllocPitch_v2(at, pitch, width, height, element);
+	if (!sound || alloc(at, row * height, call))
+		return foreign(real.cuMemAllocPitch_v2(at, pitch, width, height, element), width * height, call);
 	*pitch = row;
 	return CUDA_SUCCESS;
 }
@@ -45,69 +53,95 @@ static int capturing(CUstream stream)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 	if (!stream || stream == CU_STREAM_LEGACY || !real.cuStreamIsCapturing)
-		return 0;
+		return 0; /* the legacy stream cannot be captured */
 	return real.cuStreamIsCapturing(stream, &status) || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/* Available earlier than the stream's order asks for, never later. */
+/* Available earlier than the stream's order asks for, never later. In a capture it is a node of the graph. */
 CUresult vmm_cuMemAllocAsync(CUdeviceptr *at, size_t size, CUstream stream)
 {
-	return capturing(stream) || alloc(at, size, "cuMemAllocAsync") ? real.cuMemAllocAsync(at, size, stream) : CUDA_SUCCESS;
+	static const char *const call = "cuMemAllocAsync";
+	if (!capturing(stream) && !alloc(at, size, call))
+		return CUDA_SUCCESS;
+	return foreign(real.cuMemAllocAsync(at, size, stream), size, call);
 }
 
 CUresult vmm_cuMemAllocFromPoolAsync(CUdeviceptr *at, size_t size, CUmemoryPool pool, CUstream stream)
 {
-	return capturing(stream) || alloc(at, size, "cuMemAllocFromPoolAsync")
-		       ? real.cuMemAllocFromPoolAsync(at, size, pool, stream)
-		       : CUDA_SUCCESS;
+	static const char *const call = "cuMemAllocFromPoolAsync";
+	if (!capturing(stream) && !alloc(at, size, call))
+		return CUDA_SUCCESS;
+	return foreign(real.cuMemAllocFromPoolAsync(at, size, pool, stream), size, call);
 }
 
-static int is_block(CUdeviceptr at)
+/* The block that starts there: 0 none, 1 small, 2 large. */
+static int kind_of_block(CUdeviceptr at)
 {
 	pthread_mutex_lock(&vmm_lock);
-	int yes = block_at(at) != NULL;
+	const struct block *b = block_at(at);
+	int kind = b ? 1 + b->large : 0;
 	pthread_mutex_unlock(&vmm_lock);
-	return yes;
+	return kind;
+}
+
+/* Waits as the plain cuMemFree does, by a plain cuMemFree of a piece of the same kind: cuCtxSynchronize would break any
+ * capture (DESIGN §3), while this waits in relaxed mode and is refused in the others, as in a plain run. */
+static CUresult free_waits(struct participant *p, size_t piece)
+{
+	CUdeviceptr at = 0;
+	struct vmm_section s;
+	if (vmm_begin(p, &s))
+		return CUDA_ERROR_DEINITIALIZED;
+	CUresult rc = real.cuMemAlloc_v2(&at, piece);
+	if (rc)
+		rc = real.cuCtxSynchronize(); /* no room for the piece, or a context that is lost, which this tells */
+	vmm_end(&s);
+	if (!at)
+		return rc;
+	rc = real.cuMemFree_v2(at); /* in the program's own capture mode */
+	if (rc == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && !vmm_begin(p, &s)) {
+		real.cuMemFree_v2(at);
+		vmm_end(&s);
+	}
+	return rc;
 }
 
 CUresult vmm_cuMemFree_v2(CUdeviceptr at)
 {
-	struct participant *p = participant_current();
-	if (!p || !is_block(at))
+	struct participant *p = participant_started();
+	struct vmm_section s;
+	int kind = p ? kind_of_block(at) : 0;
+	if (!kind)
 		return real.cuMemFree_v2(at);
-	CUresult rc = real.cuCtxSynchronize(); /* as the plain call does; without the lock, for it may wait long */
-	if (rc == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+	CUresult rc = free_waits(p, kind == 2 ? GSAN_PAGE : 1); /* without the lock, for it may wait long */
+	if (rc == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || rc == CUDA_ERROR_DEINITIALIZED || vmm_enter(p, &s))
 		return rc;
-	CUstreamCaptureMode mode = vmm_relaxed();
-	pthread_mutex_lock(&vmm_lock);
 	struct block *b = block_at(at);
 	if (b)
 		block_free(p, b);
-	pthread_mutex_unlock(&vmm_lock);
-	vmm_relaxed_end(mode);
-	return b ? rc : CUDA_ERROR_INVALID_VALUE;
+	vmm_leave(&s);
+	return b ? rc : CUDA_ERROR_INVALID_VALUE; /* another thread was faster */
 }
 
 CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream)
 {
 	CUevent event = NULL;
-	struct participant *p = participant_current();
-	if (!p || !is_block(at))
+	struct participant *p = participant_started();
+	if (!p || !kind_of_block(at) || capturing(stream)) /* a capture takes back what it gave, and nothing else */
 		return real.cuMemFreeAsync(at, stream);
 	CUresult rc = real.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
 	if (rc)
 		return rc;
 	rc = real.cuEventRecord(event, stream);
 	pthread_mutex_lock(&vmm_lock);
-	struct block *b = block_at(at);
-	if (b && !rc) {
-		b->limbo = 1;
-		b->event = event;
-	}
+	struct block *b = rc ? NULL : block_at(at);
+	if (b)
+		block_defer(b, event);
 	pthread_mutex_unlock(&vmm_lock);
-	if (!b || rc)
-		real.cuEventDestroy_v2(event);
-	return b ? rc : CUDA_ERROR_INVALID_VALUE;
+	if (b)
+		return CUDA_SUCCESS;
+	real.cuEventDestroy_v2(event);
+	return rc ? rc : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- questions ------------------------------------------------------------------------------------------------------ */
@@ -122,10 +156,12 @@ CUresult vmm_cuMemGetInfo_v2(size_t *free, size_t *total)
 
 static int block_range(CUdeviceptr at, uint64_t *base, uint64_t *size)
 {
+	if (!participant_started())
+		return 0;
 	pthread_mutex_lock(&vmm_lock);
-	struct block *b = block_find(at);
+	const struct block *b = block_find(at);
 	if (b) {
-		*base = b->base;
+		*base = b->taken.base;
 		*size = b->size;
 	}
 	pthread_mutex_unlock(&vmm_lock);
@@ -151,6 +187,8 @@ static void attribute_of_block(void *data, CUpointer_attribute attribute, uint64
 		*(CUdeviceptr *)data = base;
 	else if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE)
 		*(size_t *)data = size;
+	else if (attribute == CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES)
+		*(uint64_t *)data = CU_MEM_HANDLE_TYPE_NONE;
 }
 
 CUresult vmm_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at)
@@ -186,6 +224,7 @@ CUresult vmm_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 {
 	CUdevice from, to;
 	CUcontext before;
+	struct vmm_section s;
 	struct participant *p = NULL;
 	CUresult rc = real.cuCtxEnablePeerAccess(peer, flags);
 	if ((rc && rc != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) || real.cuCtxGetDevice(&from) || from >= 32)
@@ -194,11 +233,10 @@ CUresult vmm_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 		return rc;
 	if (!real.cuCtxGetDevice(&to))
 		p = participant_current();
-	if (p && p->device == to && from != to) { /* cuCtxEnablePeerAccess has no effect on our blocks (FACTS A) */
-		pthread_mutex_lock(&vmm_lock);
+	if (p && p->device == to && from != to && !vmm_enter(p, &s)) { /* it has no effect on our blocks (FACTS A) */
 		p->peers |= 1u << from;
 		block_share(p);
-		pthread_mutex_unlock(&vmm_lock);
+		vmm_leave(&s);
 	}
 	real.cuCtxPopCurrent_v2(&before);
 	return rc;

@@ -3,81 +3,96 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct handle *handles;
-static struct view *views;
+/* The driver may name one piece of memory by several values, and reuses a value that was released. */
+struct name { struct span value; /* of size 1 */ struct handle *handle; uint32_t refs; };
+static struct spans names = SPANS(struct name);
+static struct spans views = SPANS(struct view);
 
-struct handle *handle_find(CUmemGenericAllocationHandle real_handle)
+struct handle *handle_find(CUmemGenericAllocationHandle value)
 {
-	for (struct handle *h = handles; h; h = h->next)
-		if (h->real == real_handle && h->refs)
-			return h;
-	return NULL;
+	const struct name *n = spans_find(&names, value);
+	return n ? n->handle : NULL;
 }
 
-struct handle *handle_of_view(uint64_t at)
-{
-	for (struct view *v = views; v; v = v->next)
-		if (v->at <= at && at < v->at + v->size)
-			return v->handle;
-	return NULL;
-}
-
-static struct handle *handle_new(CUmemGenericAllocationHandle real_handle, uint64_t canonical, uint64_t size)
-{
-	struct handle *h = calloc(1, sizeof *h);
-	if (!h)
-		return NULL;
-	*h = (struct handle){.real = real_handle, .canonical = canonical, .size = size, .refs = 1, .next = handles};
-	handles = h;
-	return h;
-}
-
-int handle_add(struct participant *p, CUmemGenericAllocationHandle real_handle, uint64_t size, const char *label)
-{
-	uint64_t canonical;
-	struct handle *h = NULL;
-	if (arena_take(&vmm_slice, vmm_round(size, GSAN_PAGE), GSAN_PAGE, &canonical))
-		return -ENOMEM;
-	if (!shadow_cover(p, canonical, size))
-		h = handle_new(real_handle, canonical, size);
-	if (!h) {
-		arena_give(&vmm_slice, canonical, vmm_round(size, GSAN_PAGE));
-		return -ENOMEM;
-	}
-	h->alloc = vmm_announce(p, canonical, size, label);
-	return 0;
-}
-
-int handle_import(struct participant *p, CUmemGenericAllocationHandle real_handle, uint64_t canonical, uint64_t size,
-		  uint32_t alloc)
-{
-	int own = gsan_owner(canonical) == (uint32_t)p->index;
-	int rc = own ? 0 : shadow_import(p, canonical, size);
-	struct handle *h = rc ? NULL : handle_new(real_handle, canonical, size);
-	if (!h)
-		return rc ? rc : -ENOMEM;
-	h->imported = 1;
-	h->alloc = alloc;
-	return 0;
-}
-
+/* Frees what has neither name nor view. */
 static void handle_drop(struct participant *p, struct handle *h)
 {
-	struct handle **link = &handles;
-	if (h->refs || h->views)
+	if (h->names || h->views)
 		return;
-	while (*link != h)
-		link = &(*link)->next;
-	*link = h->next;
-	if (!h->imported && !shadow_clear(p, h->canonical, h->size))
+	if (!h->imported && !h->spent && !shadow_clear(p, h->canonical, h->size))
 		arena_give(&vmm_slice, h->canonical, vmm_round(h->size, GSAN_PAGE));
 	free(h);
 }
 
-void handle_unref(struct participant *p, struct handle *h)
+static void name_remove(struct participant *p, struct name *n)
 {
-	h->refs--;
+	struct handle *h = n->handle;
+	spans_remove(&names, spans_behind(&names, n->value.base));
+	h->names--;
 	handle_drop(p, h);
+}
+
+static int name_add(struct participant *p, CUmemGenericAllocationHandle value, struct handle *h)
+{
+	struct name fresh = {{value, 1}, h, 1}, *n = spans_find(&names, value);
+	if (n && n->handle == h) {
+		n->refs++;
+		return 0;
+	}
+	if (n) /* released where we did not see it */
+		name_remove(p, n);
+	int rc = spans_insert(&names, &fresh);
+	h->names += !rc;
+	return rc;
+}
+
+void handle_release(struct participant *p, CUmemGenericAllocationHandle value)
+{
+	struct name *n = spans_find(&names, value);
+	if (n && !--n->refs)
+		name_remove(p, n);
+}
+
+static int handle_new(struct participant *p, CUmemGenericAllocationHandle name, const struct handle *as)
+{
+	struct handle *h = malloc(sizeof *h);
+	if (!h)
+		return -ENOMEM;
+	*h = *as;
+	if (!name_add(p, name, h))
+		return 0;
+	free(h);
+	return -ENOMEM;
+}
+
+int handle_add(struct participant *p, CUmemGenericAllocationHandle name, uint64_t size, const char *label)
+{
+	struct handle h = {.size = size};
+	if (arena_take(&vmm_slice, vmm_round(size, GSAN_PAGE), GSAN_PAGE, &h.canonical))
+		return -ENOMEM;
+	if (shadow_cover(p, h.canonical, size) || handle_new(p, name, &h)) {
+		arena_give(&vmm_slice, h.canonical, vmm_round(size, GSAN_PAGE));
+		return -ENOMEM;
+	}
+	handle_find(name)->alloc = vmm_announce(p, h.canonical, size, label);
+	return 0;
+}
+
+int handle_import(struct participant *p, CUmemGenericAllocationHandle name, uint64_t canonical, uint64_t size,
+		  uint32_t alloc)
+{
+	struct handle h = {.canonical = canonical, .size = size, .alloc = alloc, .imported = 1}, *known = handle_find(name);
+	if (known && known->canonical == canonical) /* the driver knows it for what this process has already */
+		return name_add(p, name, known);
+	int own = gsan_owner(canonical) == (uint32_t)p->index;
+	int rc = own ? 0 : shadow_import(p, canonical, size);
+	return rc ? rc : handle_new(p, name, &h);
+}
+
+int handle_retain(struct participant *p, CUmemGenericAllocationHandle name, uint64_t at)
+{
+	const struct view *v = spans_find(&views, at);
+	return v && v->handle ? name_add(p, name, v->handle) : -ENOENT;
 }
 
 /* The view table's entries for [at, at + size): 0, or consecutive canonical pages. */
@@ -96,31 +111,38 @@ static int view_table_write(struct participant *p, uint64_t at, uint64_t size, u
 
 int view_add(struct participant *p, struct handle *h, uint64_t at, uint64_t size, uint64_t offset)
 {
-	struct view *v = calloc(1, sizeof *v);
-	int rc = v ? view_table_write(p, at, size, h->canonical + offset) : -ENOMEM;
-	if (rc) {
-		free(v);
+	struct view v = {{at, size}, h};
+	if (h && ((at | offset) % GSAN_PAGE || offset > h->size || size > h->size - offset))
+		return -EINVAL; /* the table has whole pages only, and the driver would not have it either */
+	view_remove(p, at, size); /* the driver would have refused: an unmap that we did not see */
+	int rc = spans_insert(&views, &v);
+	if (rc || !h)
 		return rc;
-	}
-	*v = (struct view){at, size, h, views};
-	views = v;
 	h->views++;
-	return 0;
+	if (!view_table_write(p, at, size, h->canonical + offset))
+		return 0;
+	view_remove(p, at, size);
+	return -EIO;
 }
 
 void view_remove(struct participant *p, uint64_t at, uint64_t size)
 {
-	struct view **link = &views;
-	while (*link) {
-		struct view *v = *link;
-		if (v->at < at || v->at >= at + size) {
-			link = &v->next;
+	for (size_t i = spans_behind(&views, at); i < views.count;) {
+		struct view v = *(struct view *)spans_at(&views, i);
+		if (v.at.base >= at + size)
+			break;
+		spans_remove(&views, i);
+		if (!v.handle)
 			continue;
-		}
-		view_table_write(p, v->at, v->size, 0);
-		*link = v->next;
-		v->handle->views--;
-		handle_drop(p, v->handle);
-		free(v);
+		if (view_table_write(p, v.at.base, v.at.size, 0))
+			v.handle->spent = 1; /* the table still leads to it */
+		v.handle->views--;
+		handle_drop(p, v.handle);
 	}
+}
+
+int view_within(uint64_t at, uint64_t size)
+{
+	size_t i = spans_behind(&views, at);
+	return i < views.count && ((struct view *)spans_at(&views, i))->at.base < at + size;
 }

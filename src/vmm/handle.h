@@ -1,28 +1,29 @@
-/* The program's own virtual memory management: its handles, each with a canonical address that names its bytes in every
- * rank, and its views, the places where it maps them. */
+/* The program's own virtual memory management: its memory, each piece with a canonical address that names its bytes in
+ * every rank; the names (the driver's handles) that the program has for it; its views, the places where it maps it. */
 #ifndef GSAN_VMM_HANDLE_H
 #define GSAN_VMM_HANDLE_H
 
 #include "vmm/inside.h"
+#include "vmm/span.h"
 
 struct handle {
-	CUmemGenericAllocationHandle real;
 	uint64_t canonical, size;
 	uint32_t alloc;
-	uint32_t refs;   /* cuMemCreate, import and retain, less cuMemRelease */
+	uint32_t names;  /* what cuMemCreate, import and retain gave and cuMemRelease has not taken yet */
 	uint32_t views;  /* mappings that hold it */
-	int imported;    /* the canonical range is a peer's */
-	struct handle *next;
+	uint8_t imported; /* the canonical range is a peer's */
+	uint8_t spent;    /* it is ours, and others may hold the memory: never used again */
 };
-struct view { uint64_t at, size; struct handle *handle; struct view *next; };
+struct view { struct span at; struct handle *handle; }; /* handle NULL: memory that is not checked */
 
-/* All with vmm_lock held. */
-struct handle *handle_find(CUmemGenericAllocationHandle real);
-struct handle *handle_of_view(uint64_t at);
-int handle_add(struct participant *p, CUmemGenericAllocationHandle real, uint64_t size, const char *label);
-int handle_import(struct participant *p, CUmemGenericAllocationHandle real, uint64_t canonical, uint64_t size, uint32_t alloc);
-void handle_unref(struct participant *p, struct handle *h);
-int view_add(struct participant *p, struct handle *h, uint64_t at, uint64_t size, uint64_t offset); /* 0 or -errno */
+/* All with vmm_lock held. Those that return int: 0 or -errno, then nothing changed. */
+struct handle *handle_find(CUmemGenericAllocationHandle name);
+int handle_add(struct participant *p, CUmemGenericAllocationHandle name, uint64_t size, const char *label);
+int handle_import(struct participant *p, CUmemGenericAllocationHandle name, uint64_t canonical, uint64_t size, uint32_t alloc);
+int handle_retain(struct participant *p, CUmemGenericAllocationHandle name, uint64_t at); /* of the view there */
+void handle_release(struct participant *p, CUmemGenericAllocationHandle name); /* unknown: nothing to do */
+int view_add(struct participant *p, struct handle *h, uint64_t at, uint64_t size, uint64_t offset);
 void view_remove(struct participant *p, uint64_t at, uint64_t size);
+int view_within(uint64_t at, uint64_t size); /* something is mapped there */
 
 #endif

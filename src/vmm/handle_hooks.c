@@ -9,114 +9,129 @@
 #include "ipc/ipc.h"
 #include "vmm/handle.h"
 
+static struct spans reserved = SPANS(struct span); /* what the program holds of the view region */
+
 static int in_views(uint64_t at) { return at >= GSAN_VIEW_BASE && at < GSAN_VIEW_BASE + GSAN_VIEW_SIZE; }
+static int in_arena(uint64_t at) { return at >= GSAN_ARENA_BASE && at < GSAN_ARENA_BASE + GSAN_ARENA_SIZE; }
+
+static int in_reserved(uint64_t at, uint64_t size)
+{
+	pthread_mutex_lock(&vmm_lock);
+	const struct span *r = spans_find(&reserved, at);
+	int inside = r && size <= r->size - (at - r->base);
+	pthread_mutex_unlock(&vmm_lock);
+	return inside;
+}
 
 CUresult vmm_cuMemAddressReserve(CUdeviceptr *at, size_t size, size_t align, CUdeviceptr hint, unsigned long long flags)
 {
 	struct participant *p = participant_current();
-	uint64_t base;
+	struct span r = {.size = size};
 	if (!p || !at || !size || size % GSAN_PAGE || flags || (align & (align - 1)))
 		return real.cuMemAddressReserve(at, size, align, hint, flags);
 	pthread_mutex_lock(&vmm_lock);
-	int rc = arena_take(&vmm_views, size, align > GSAN_PAGE ? align : GSAN_PAGE, &base);
+	int rc = arena_take(&vmm_views, size, align > GSAN_PAGE ? align : GSAN_PAGE, &r.base);
+	if (!rc && (rc = spans_insert(&reserved, &r)))
+		arena_give(&vmm_views, r.base, size);
 	pthread_mutex_unlock(&vmm_lock);
 	if (rc)
 		return real.cuMemAddressReserve(at, size, align, hint, flags);
-	*at = base;
+	*at = r.base;
 	return CUDA_SUCCESS;
 }
 
 CUresult vmm_cuMemAddressFree(CUdeviceptr at, size_t size)
 {
-	if (!in_views(at))
+	if (!participant_started() || !in_views(at))
 		return real.cuMemAddressFree(at, size);
 	pthread_mutex_lock(&vmm_lock);
-	int rc = arena_give(&vmm_views, at, size);
+	const struct span *r = spans_find(&reserved, at);
+	int whole = r && r->base == at && r->size == size && !view_within(at, size);
+	if (whole) {
+		spans_remove(&reserved, spans_behind(&reserved, at));
+		arena_give(&vmm_views, at, size);
+	}
 	pthread_mutex_unlock(&vmm_lock);
-	return rc ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+	return whole ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* The properties go through as they are: what the program asks about its handle later is what it asked for. */
 CUresult vmm_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
 			 unsigned long long flags)
 {
 	struct participant *p = participant_current();
-	CUmemAllocationProp wanted;
+	struct vmm_section s;
 	char label[64];
-	if (!p || !prop || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE || prop->location.id != p->device)
-		return real.cuMemCreate(handle, size, prop, flags);
-	wanted = *prop;
-	if (!wanted.requestedHandleTypes)
-		wanted.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-	CUresult rc = real.cuMemCreate(handle, size, &wanted, flags);
-	if (rc)
+	CUresult rc = real.cuMemCreate(handle, size, prop, flags);
+	if (rc || !p || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE || prop->location.id != p->device)
 		return rc;
 	snprintf(label, sizeof label, "cuMemCreate(%zu)", size);
-	CUstreamCaptureMode mode = vmm_relaxed();
-	pthread_mutex_lock(&vmm_lock);
+	if (vmm_enter(p, &s))
+		return rc;
 	if (handle_add(p, *handle, size, label))
 		vmm_note(p, "foreign", "cuMemCreate", "%zu bytes could not be given shadow: not checked", size);
-	pthread_mutex_unlock(&vmm_lock);
-	vmm_relaxed_end(mode);
-	return CUDA_SUCCESS;
+	vmm_leave(&s);
+	return rc;
 }
 
 CUresult vmm_cuMemRelease(CUmemGenericAllocationHandle handle)
 {
-	struct participant *p = participant_current();
-	CUstreamCaptureMode mode = vmm_relaxed();
-	pthread_mutex_lock(&vmm_lock);
-	struct handle *h = handle_find(handle);
-	CUresult rc = real.cuMemRelease(handle);
-	if (p && h && !rc)
-		handle_unref(p, h);
-	pthread_mutex_unlock(&vmm_lock);
-	vmm_relaxed_end(mode);
-	return rc;
+	struct participant *p = participant_started();
+	struct vmm_section s;
+	/* First, for the driver may give the value to another thread at once; and without the lock, for it may wait. */
+	if (p && !vmm_enter(p, &s)) {
+		handle_release(p, handle);
+		vmm_leave(&s);
+	}
+	return real.cuMemRelease(handle);
 }
 
 CUresult vmm_cuMemMap(CUdeviceptr at, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
 		      unsigned long long flags)
 {
-	struct participant *p = participant_current();
+	struct participant *p = participant_started();
+	struct vmm_section s;
+	if (!p || !in_arena(at))
+		return real.cuMemMap(at, size, offset, handle, flags);
+	if (!in_reserved(at, size))
+		return CUDA_ERROR_INVALID_VALUE;
 	CUresult rc = real.cuMemMap(at, size, offset, handle, flags);
-	if (rc || !p || !in_views(at))
+	if (rc || vmm_enter(p, &s))
 		return rc;
-	CUstreamCaptureMode mode = vmm_relaxed();
-	pthread_mutex_lock(&vmm_lock);
 	struct handle *h = handle_find(handle);
-	if (!h || view_add(p, h, at, size, offset))
+	if (!h || view_add(p, h, at, size, offset)) {
+		view_add(p, NULL, at, size, offset);
 		vmm_note(p, "foreign", "cuMemMap", "%zu bytes of memory that gsan does not know: not checked", size);
-	pthread_mutex_unlock(&vmm_lock);
-	vmm_relaxed_end(mode);
+	}
+	vmm_leave(&s);
 	return rc;
 }
 
 CUresult vmm_cuMemUnmap(CUdeviceptr at, size_t size)
 {
-	struct participant *p = participant_current();
-	CUresult rc = real.cuMemUnmap(at, size);
-	if (rc || !p || !in_views(at))
+	struct participant *p = participant_started();
+	struct vmm_section s;
+	if (p && in_arena(at) && !in_reserved(at, size))
+		return CUDA_ERROR_INVALID_VALUE; /* a block: cuMemAlloc's memory is not the program's to unmap */
+	CUresult rc = real.cuMemUnmap(at, size); /* may wait for kernels: without the lock */
+	if (rc || !p || !in_arena(at) || vmm_enter(p, &s))
 		return rc;
-	CUstreamCaptureMode mode = vmm_relaxed();
-	pthread_mutex_lock(&vmm_lock);
 	view_remove(p, at, size);
-	pthread_mutex_unlock(&vmm_lock);
-	vmm_relaxed_end(mode);
+	vmm_leave(&s);
 	return rc;
 }
 
 CUresult vmm_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *at)
 {
+	struct participant *p = participant_started();
+	struct vmm_section s;
+	if (p && in_arena((uintptr_t)at) && !in_views((uintptr_t)at))
+		return CUDA_ERROR_INVALID_VALUE; /* a block: NCCL tells cuMemAlloc's memory by this answer */
 	CUresult rc = real.cuMemRetainAllocationHandle(handle, at);
-	if (rc)
+	if (rc || !p || vmm_enter(p, &s))
 		return rc;
-	pthread_mutex_lock(&vmm_lock);
-	struct handle *h = handle_of_view((uintptr_t)at);
-	if (h) {
-		h->refs++;
-		h->real = *handle; /* the driver may name it anew once it was released */
-	}
-	pthread_mutex_unlock(&vmm_lock);
+	handle_retain(p, *handle, (uintptr_t)at);
+	vmm_leave(&s);
 	return rc;
 }
 
@@ -125,10 +140,11 @@ static CUresult export_token(struct participant *p, struct handle *h, int *out)
 {
 	struct ipc_msg msg = {.type = IPC_EXPORT, .participant = p->index, .base = h->canonical, .size = h->size, .alloc = h->alloc};
 	int real_fd = *out, token = -1;
+	/* When the last copy elsewhere is gone, nobody tells. Two allocations in one range would share its records. */
+	h->spent = 1;
 	if (!h->imported && shadow_publish(p, h->canonical, h->size))
 		return CUDA_ERROR_UNKNOWN;
-	int rc = ipc_call(p->socket, &msg, real_fd, &token);
-	if (rc || token < 0)
+	if (ipc_call(p->socket, &msg, real_fd, &token) || token < 0)
 		return CUDA_ERROR_UNKNOWN;
 	close(real_fd);
 	*out = token;
@@ -138,39 +154,39 @@ static CUresult export_token(struct participant *p, struct handle *h, int *out)
 CUresult vmm_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
 					  unsigned long long flags)
 {
-	struct participant *p = participant_current();
+	struct participant *p = participant_started();
+	struct vmm_section s;
 	CUresult rc = real.cuMemExportToShareableHandle(out, handle, type, flags);
-	if (rc || !p || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+	if (rc || !p || vmm_enter(p, &s))
 		return rc;
-	pthread_mutex_lock(&vmm_lock);
-	struct handle *h = handle_find(handle);
-	if (!h || export_token(p, h, out)) /* the real descriptor goes out: works, and its importers see foreign memory */
+	struct handle *h = type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? handle_find(handle) : NULL;
+	if (!h || export_token(p, h, out)) /* the real handle goes out: works, and its importers see foreign memory */
 		vmm_note(p, "foreign", "cuMemExportToShareableHandle", "exported as it is: peers' accesses are not checked");
-	pthread_mutex_unlock(&vmm_lock);
+	vmm_leave(&s);
 	return rc;
 }
 
+/* A token must be changed back even in a process that runs unchecked. */
 CUresult vmm_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *os, CUmemAllocationHandleType type)
 {
 	struct participant *p = participant_current();
+	struct vmm_section s;
 	int fd = -1;
-	struct ipc_msg msg = {.type = IPC_IMPORT};
+	if (!p)
+		p = participant_joined();
 	if (!p || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
 		return real.cuMemImportFromShareableHandle(handle, os, type);
-	msg.participant = p->index;
+	struct ipc_msg msg = {.type = IPC_IMPORT, .participant = p->index};
 	if (ipc_call(p->socket, &msg, (int)(intptr_t)os, &fd) || fd < 0) {
 		vmm_note(p, "foreign", "cuMemImportFromShareableHandle", "a descriptor that gsan did not export: not checked");
 		return real.cuMemImportFromShareableHandle(handle, os, type);
 	}
 	CUresult rc = real.cuMemImportFromShareableHandle(handle, (void *)(intptr_t)fd, type);
 	close(fd);
-	if (rc)
+	if (rc || !participant_started() || vmm_enter(p, &s))
 		return rc;
-	CUstreamCaptureMode mode = vmm_relaxed();
-	pthread_mutex_lock(&vmm_lock);
 	if (handle_import(p, *handle, msg.base, msg.size, msg.alloc))
 		vmm_note(p, "foreign", "cuMemImportFromShareableHandle", "the owner's shadow could not be mapped: not checked");
-	pthread_mutex_unlock(&vmm_lock);
-	vmm_relaxed_end(mode);
-	return CUDA_SUCCESS;
+	vmm_leave(&s);
+	return rc;
 }

@@ -1,4 +1,4 @@
-/* What the files of this folder share. Everything here but vmm_zero() and vmm_relaxed() wants vmm_lock held. */
+/* What the files of this folder share. */
 #ifndef GSAN_VMM_INSIDE_H
 #define GSAN_VMM_INSIDE_H
 
@@ -14,9 +14,20 @@ extern pthread_mutex_t vmm_lock;
 extern struct arena vmm_slice; /* free pages of this participant's canonical slice */
 extern struct arena vmm_views; /* free pages of the view region */
 
-/* The tool's own calls do not disturb a capture (DESIGN §3): begin, then end with what begin returned. */
-CUstreamCaptureMode vmm_relaxed(void);
-void vmm_relaxed_end(CUstreamCaptureMode before);
+/* Driver calls of our own: the participant's context is current, and a capture is not disturbed (DESIGN §3).
+ * 0, or -EIO: the driver refuses, as at its end; then there is nothing to end. */
+struct vmm_section { CUstreamCaptureMode mode; int relaxed, pushed; };
+int vmm_begin(struct participant *p, struct vmm_section *s);
+void vmm_relaxed(struct vmm_section *s); /* the same in the current context */
+void vmm_end(const struct vmm_section *s);
+/* The same with vmm_lock held, which all that follows but vmm_zero(), vmm_upload() and vmm_note() wants. */
+int vmm_enter(struct participant *p, struct vmm_section *s);
+void vmm_leave(const struct vmm_section *s);
+
+/* The participant of this process, whatever context is current: what was allocated checked is freed so. NULL: none. */
+struct participant *participant_started(void);
+/* The same, or one that joined the job but could not start: it still imports what peers export. */
+struct participant *participant_joined(void);
 
 /* Writes zeros by the copy engine, which no kernel can hold up. 0 or -EIO. */
 int vmm_zero(struct participant *p, uint64_t at, uint64_t size);
@@ -24,7 +35,7 @@ int vmm_upload(struct participant *p, uint64_t at, const void *from, uint64_t si
 
 /* Device memory of our own, exportable, mapped and accessible at `at` (a multiple of GSAN_PAGE). 0 or -ENOMEM. */
 int vmm_back(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllocationHandle *handle);
-void vmm_unback(uint64_t at, uint64_t size, CUmemGenericAllocationHandle handle);
+int vmm_unback(uint64_t at, uint64_t size, CUmemGenericAllocationHandle handle); /* -EIO: the pages are still there */
 /* Maps what another process exported. 0 or -EIO. */
 int vmm_adopt(struct participant *p, uint64_t at, uint64_t size, int fd);
 int vmm_export(CUmemGenericAllocationHandle handle, int *fd); /* the caller closes it. 0 or -EIO */

@@ -21,97 +21,8 @@
 pthread_mutex_t vmm_lock = PTHREAD_MUTEX_INITIALIZER;
 struct arena vmm_slice, vmm_views;
 
-static struct participant self;
+static struct participant self = {.socket = -1, .index = -1};
 static _Atomic int started; /* 0 not yet, 1 yes, -1 runs unchecked */
-static pid_t started_by;
-
-/* ---- driver calls of our own ----------------------------------------------------------------------------------- */
-
-CUstreamCaptureMode vmm_relaxed(void)
-{
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	if (real.cuThreadExchangeStreamCaptureMode)
-		real.cuThreadExchangeStreamCaptureMode(&mode);
-	return mode;
-}
-
-void vmm_relaxed_end(CUstreamCaptureMode before)
-{
-	if (real.cuThreadExchangeStreamCaptureMode)
-		real.cuThreadExchangeStreamCaptureMode(&before);
-}
-
-uint64_t vmm_round(uint64_t size, uint64_t unit) { return (size + unit - 1) / unit * unit; }
-
-int vmm_upload(struct participant *p, uint64_t at, const void *from, uint64_t size)
-{
-	return real.cuMemcpyHtoDAsync_v2(at, from, size, p->stream) || real.cuStreamSynchronize(p->stream) ? -EIO : 0;
-}
-
-int vmm_zero(struct participant *p, uint64_t at, uint64_t size)
-{
-	for (uint64_t done = 0; done < size; done += VMM_ZEROS) {
-		uint64_t n = size - done < VMM_ZEROS ? size - done : VMM_ZEROS;
-		if (real.cuMemcpyHtoDAsync_v2(at + done, p->zeros, n, p->stream))
-			return -EIO;
-	}
-	return real.cuStreamSynchronize(p->stream) ? -EIO : 0;
-}
-
-static int vmm_access(struct participant *p, uint64_t at, uint64_t size)
-{
-	CUmemAccessDesc access[33];
-	size_t n = 0;
-	for (int device = 0; device < 32; device++)
-		if (device == p->device || p->peers >> device & 1)
-			access[n++] = (CUmemAccessDesc){.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
-							.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-	return real.cuMemSetAccess(at, size, access, n) ? -EIO : 0;
-}
-
-static int vmm_map(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllocationHandle handle)
-{
-	if (real.cuMemMap(at, size, 0, handle, 0))
-		return -EIO;
-	if (!vmm_access(p, at, size))
-		return 0;
-	real.cuMemUnmap(at, size);
-	return -EIO;
-}
-
-int vmm_back(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllocationHandle *handle)
-{
-	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-				    .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-				    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = p->device}};
-	if (real.cuMemCreate(handle, size, &prop, 0))
-		return -ENOMEM;
-	if (!vmm_map(p, at, size, *handle))
-		return 0;
-	real.cuMemRelease(*handle);
-	return -ENOMEM;
-}
-
-void vmm_unback(uint64_t at, uint64_t size, CUmemGenericAllocationHandle handle)
-{
-	real.cuMemUnmap(at, size);
-	real.cuMemRelease(handle);
-}
-
-int vmm_adopt(struct participant *p, uint64_t at, uint64_t size, int fd)
-{
-	CUmemGenericAllocationHandle handle;
-	if (real.cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
-		return -EIO;
-	int rc = vmm_map(p, at, size, handle);
-	real.cuMemRelease(handle); /* the mapping keeps it */
-	return rc;
-}
-
-int vmm_export(CUmemGenericAllocationHandle handle, int *fd)
-{
-	return real.cuMemExportToShareableHandle(fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) ? -EIO : 0;
-}
 
 /* ---- telling the supervisor -------------------------------------------------------------------------------------- */
 
@@ -123,6 +34,7 @@ void vmm_note(struct participant *p, const char *key, const char *name, const ch
 	va_start(args, format);
 	vsnprintf(reason, sizeof reason, format, args);
 	va_end(args);
+	log_info("%s: %s: %s", key, name, reason);
 	ipc_text(&msg, "%s\t%s\t%s", key, name, reason);
 	ipc_call(p->socket, &msg, -1, NULL);
 }
@@ -165,7 +77,9 @@ static int start_join(struct participant *p)
 	ipc_text(&msg, "%s", bus);
 	int rc = ipc_call(p->socket, &msg, -1, &fd);
 	if (rc || fd < 0) {
-		log_error("the supervisor refused this process (%.*s); the program runs unchecked", (int)msg.length, msg.text);
+		log_error("the supervisor refused this process (%.*s); the program runs unchecked", rc ? (int)msg.length : 0, msg.text);
+		close(p->socket);
+		p->socket = -1;
 		return -1;
 	}
 	log_set_rank(msg.rank >= 0 ? msg.rank : start_rank());
@@ -179,6 +93,8 @@ static int start_join(struct participant *p)
 	p->job = job;
 	if (p->job->abi != GSAN_ABI || p->job->proto != GSAN_PROTO) {
 		log_error("libgsan.so and gsan-launch are of different versions; install them together");
+		munmap(job, sizeof(struct job));
+		p->job = NULL;
 		return -1;
 	}
 	return 0;
@@ -200,24 +116,23 @@ static int start_arena(struct participant *p)
 	return -1;
 }
 
-static int start_tables(struct participant *p)
+/* What of ours the driver holds, so that a start that fails gives all of it back: the program may need it. */
+static int start_copies(struct participant *p)
 {
-	CUmemGenericAllocationHandle handle, views;
-	uint64_t at = GSAN_TABLE_BASE + (uint64_t)p->index * GSAN_TABLE_SLICE, size = gsan_tables_bytes();
-	struct ipc_msg msg = {.type = IPC_PUT, .space = IPC_TABLES, .participant = p->index, .base = at, .size = size};
-	int fd;
-	if (real.cuStreamCreate(&p->stream, CU_STREAM_NON_BLOCKING) || real.cuMemAllocHost_v2(&p->zeros, VMM_ZEROS))
+	if (real.cuStreamCreate(&p->stream, CU_STREAM_NON_BLOCKING))
 		return -1;
-	memset(p->zeros, 0, VMM_ZEROS);
-	p->view_table = at + VIEW_TABLE_OFFSET;
-	if (vmm_back(p, at, size, &handle) || vmm_back(p, p->view_table, VIEW_TABLE_BYTES, &views))
-		return -1;
-	if (vmm_zero(p, at, size) || vmm_zero(p, p->view_table, VIEW_TABLE_BYTES) || vmm_export(handle, &fd))
-		return -1;
-	int rc = ipc_call(p->socket, &msg, fd, NULL);
-	close(fd);
-	p->mapped = 1u << p->index;
-	return rc;
+	if (!real.cuMemAllocHost_v2(&p->zeros, VMM_ZEROS)) {
+		memset(p->zeros, 0, VMM_ZEROS);
+		return 0;
+	}
+	real.cuStreamDestroy_v2(p->stream);
+	return -1;
+}
+
+static void stop_copies(struct participant *p)
+{
+	real.cuMemFreeHost(p->zeros);
+	real.cuStreamDestroy_v2(p->stream);
 }
 
 static int start_ring(struct participant *p)
@@ -225,11 +140,54 @@ static int start_ring(struct participant *p)
 	CUdeviceptr at;
 	struct gsan_ring *ring = &p->job->rank[p->index].ring;
 	uint64_t size = vmm_round(sizeof *ring, 4096);
-	if (real.cuMemHostRegister_v2(ring, size, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) ||
-	    real.cuMemHostGetDevicePointer_v2(&at, ring, 0))
+	if (real.cuMemHostRegister_v2(ring, size, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP))
 		return -1;
+	if (real.cuMemHostGetDevicePointer_v2(&at, ring, 0)) {
+		real.cuMemHostUnregister(ring);
+		return -1;
+	}
 	p->ring = at;
 	return 0;
+}
+
+/* Zeroed memory, given to the peers if it is the tables. */
+static int start_fill(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllocationHandle tables)
+{
+	struct ipc_msg msg = {.type = IPC_PUT, .space = IPC_TABLES, .participant = p->index, .base = at, .size = size};
+	int fd;
+	if (vmm_zero(p, at, size) || vmm_zero(p, p->view_table, VIEW_TABLE_BYTES) || vmm_export(tables, &fd))
+		return -1;
+	int rc = ipc_call(p->socket, &msg, fd, NULL);
+	close(fd);
+	return rc;
+}
+
+/* The ring is last but for the peers' copy of the tables' handle, which cannot be taken back. */
+static int start_tables(struct participant *p)
+{
+	CUmemGenericAllocationHandle handle, views;
+	uint64_t at = GSAN_TABLE_BASE + (uint64_t)p->index * GSAN_TABLE_SLICE, size = gsan_tables_bytes();
+	p->view_table = at + VIEW_TABLE_OFFSET;
+	if (start_copies(p))
+		return -1;
+	if (vmm_back(p, at, size, &handle))
+		goto stop_copies;
+	if (vmm_back(p, p->view_table, VIEW_TABLE_BYTES, &views))
+		goto unback_tables;
+	if (start_ring(p))
+		goto unback_views;
+	if (!start_fill(p, at, size, handle)) {
+		p->mapped = 1u << p->index;
+		return 0;
+	}
+	real.cuMemHostUnregister(&p->job->rank[p->index].ring);
+unback_views:
+	vmm_unback(p->view_table, VIEW_TABLE_BYTES, views);
+unback_tables:
+	vmm_unback(at, size, handle);
+stop_copies:
+	stop_copies(p);
+	return -1;
 }
 
 static int start(struct participant *p)
@@ -237,10 +195,13 @@ static int start(struct participant *p)
 	if (start_join(p) || start_arena(p))
 		return -1;
 	if (arena_give(&vmm_slice, GSAN_DATA_BASE + (uint64_t)p->index * GSAN_SLICE, GSAN_SLICE) ||
-	    arena_give(&vmm_views, GSAN_VIEW_BASE, GSAN_VIEW_SIZE) || start_tables(p) || start_ring(p)) {
+	    arena_give(&vmm_views, GSAN_VIEW_BASE, GSAN_VIEW_SIZE) || start_tables(p)) {
 		log_error("no memory for the tables (%llu MiB of device memory are needed); the program runs unchecked",
 			  (unsigned long long)(gsan_tables_bytes() + VIEW_TABLE_BYTES) >> 20);
 		vmm_note(p, "unchecked", "rank", "no device memory for the clock tables");
+		arena_drop(&vmm_slice);
+		arena_drop(&vmm_views);
+		real.cuMemAddressFree(GSAN_ARENA_BASE, GSAN_ARENA_SIZE);
 		return -1;
 	}
 	struct job_rank *rank = &p->job->rank[p->index];
@@ -250,32 +211,45 @@ static int start(struct participant *p)
 	return 0;
 }
 
-static void start_once(CUdevice device)
+/* CUDA does not work in a child of a process that started it, and locks may be held there by threads that it does not
+ * have: it never comes here again. Its copy of the socket would keep the supervisor from seeing its parent's end. */
+static void start_child(void)
 {
-	self = (struct participant){.device = device, .index = -1};
-	real.cuCtxGetCurrent(&self.context);
-	CUstreamCaptureMode mode = vmm_relaxed();
-	int ok = start(&self) == 0;
-	vmm_relaxed_end(mode);
-	started_by = getpid();
-	atomic_store_explicit(&started, ok ? 1 : -1, memory_order_release);
+	atomic_store_explicit(&started, -1, memory_order_relaxed);
+	if (self.socket >= 0)
+		close(self.socket);
+	self.socket = -1;
 }
 
+static int start_once(CUdevice device)
+{
+	struct vmm_section s;
+	pthread_mutex_lock(&vmm_lock);
+	int state = atomic_load_explicit(&started, memory_order_relaxed);
+	if (!state) {
+		pthread_atfork(NULL, NULL, start_child);
+		self.device = device;
+		real.cuCtxGetCurrent(&self.context);
+		vmm_relaxed(&s);
+		state = start(&self) ? -1 : 1;
+		vmm_end(&s);
+		atomic_store_explicit(&started, state, memory_order_release);
+	}
+	pthread_mutex_unlock(&vmm_lock);
+	return state;
+}
+
+/* Asked at every launch: a load and one cheap question to the driver. */
 struct participant *participant_current(void)
 {
 	CUdevice device;
 	int state = atomic_load_explicit(&started, memory_order_acquire);
-	if (state < 0 || !getenv(GSAN_ENV_SOCKET) || real.cuCtxGetDevice(&device))
+	if (state < 0 || real.cuCtxGetDevice(&device))
 		return NULL;
-	if (!state) {
-		pthread_mutex_lock(&vmm_lock);
-		if (!atomic_load_explicit(&started, memory_order_relaxed))
-			start_once(device);
-		pthread_mutex_unlock(&vmm_lock);
-		state = atomic_load_explicit(&started, memory_order_acquire);
-	}
-	if (state < 0 || started_by != getpid())
-		return NULL; /* CUDA does not work in a child of a process that started it */
+	if (!state)
+		state = getenv(GSAN_ENV_SOCKET) ? start_once(device) : -1;
+	if (state < 0)
+		return NULL;
 	if (device == self.device)
 		return &self;
 	log_once(LOG_WARNING, "this process uses device %d beside device %d: only the first is checked", device, self.device);
@@ -285,8 +259,18 @@ struct participant *participant_current(void)
 struct participant *participant_elsewhere(void)
 {
 	CUdevice device;
-	int here = atomic_load_explicit(&started, memory_order_acquire) > 0 && started_by == getpid();
-	return here && !real.cuCtxGetDevice(&device) && device != self.device ? &self : NULL;
+	struct participant *p = participant_started();
+	return p && !real.cuCtxGetDevice(&device) && device != p->device ? p : NULL;
+}
+
+struct participant *participant_started(void)
+{
+	return atomic_load_explicit(&started, memory_order_acquire) > 0 ? &self : NULL;
+}
+
+struct participant *participant_joined(void)
+{
+	return atomic_load_explicit(&started, memory_order_acquire) && self.socket >= 0 ? &self : NULL;
 }
 
 /* ---- peers ---------------------------------------------------------------------------------------------------------- */
@@ -295,10 +279,11 @@ static void mapped_add(struct participant *p, uint32_t q)
 {
 	struct ipc_msg msg = {.type = IPC_GET, .space = IPC_TABLES, .participant = p->index,
 			      .base = GSAN_TABLE_BASE + q * GSAN_TABLE_SLICE, .size = gsan_tables_bytes()};
-	int fd = -1;
-	if (ipc_call(p->socket, &msg, -1, &fd) || vmm_adopt(p, msg.base, msg.size, fd)) {
-		p->refused |= 1u << q;
-		log_warning("the tables of participant %u cannot be mapped (no peer access?): races with it are not found", q);
+	int fd = -1, rc = ipc_call(p->socket, &msg, -1, &fd);
+	if (rc || vmm_adopt(p, msg.base, msg.size, fd)) {
+		atomic_fetch_or_explicit(&p->refused, 1u << q, memory_order_relaxed);
+		if (rc != -ECONNRESET) /* then there is no supervisor, and nobody to find races for */
+			log_warning("the tables of participant %u cannot be mapped (no peer access?): races with it are not found", q);
 		vmm_note(p, "peer", "tables", "participant %u's tables could not be mapped here", q);
 	} else {
 		atomic_fetch_or_explicit(&p->mapped, 1u << q, memory_order_release);
@@ -310,21 +295,19 @@ static void mapped_add(struct participant *p, uint32_t q)
 uint32_t vmm_mapped(struct participant *p)
 {
 	uint32_t have = atomic_load_explicit(&p->mapped, memory_order_acquire), missing = 0;
+	uint32_t known = have | atomic_load_explicit(&p->refused, memory_order_relaxed);
+	struct vmm_section s;
 	for (uint32_t q = 0; q < p->job->participants && q < GSAN_PARTICIPANTS; q++)
-		if (!((have | p->refused) >> q & 1) &&
-		    atomic_load_explicit(&p->job->rank[q].state, memory_order_acquire) == JOB_RUNNING)
+		if (!(known >> q & 1) && atomic_load_explicit(&p->job->rank[q].state, memory_order_acquire) == JOB_RUNNING)
 			missing |= 1u << q;
-	if (!missing)
+	if (!missing || vmm_enter(p, &s))
 		return have;
-	CUstreamCaptureMode mode = vmm_relaxed();
-	pthread_mutex_lock(&vmm_lock);
 	for (; missing; missing &= missing - 1) {
 		uint32_t q = (uint32_t)__builtin_ctz(missing);
 		if (!((p->mapped | p->refused) >> q & 1))
 			mapped_add(p, q);
 	}
-	pthread_mutex_unlock(&vmm_lock);
-	vmm_relaxed_end(mode);
+	vmm_leave(&s);
 	return atomic_load_explicit(&p->mapped, memory_order_acquire);
 }
 
@@ -333,10 +316,10 @@ uint64_t vmm_ring(struct participant *p) { return p->ring; }
 
 int vmm_renew(struct participant *p)
 {
-	CUstreamCaptureMode mode = vmm_relaxed();
-	pthread_mutex_lock(&vmm_lock);
+	struct vmm_section s;
+	if (vmm_enter(p, &s))
+		return -EIO;
 	int rc = shadow_renew(p);
-	pthread_mutex_unlock(&vmm_lock);
-	vmm_relaxed_end(mode);
+	vmm_leave(&s);
 	return rc;
 }

@@ -2,66 +2,34 @@
  * of data, so neighbouring allocations share pages; a page, once mapped, stays. Each own extent is one handle, which
  * peers can map; an extent of a peer is mapped once. */
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "ipc/ipc.h"
 #include "vmm/inside.h"
+#include "vmm/span.h"
 
 struct extent {
-	uint64_t base, size; /* shadow addresses */
+	struct span at; /* shadow addresses */
 	CUmemGenericAllocationHandle handle; /* own only */
 	int published;
 };
-static struct extent *extents; /* sorted by base */
-static size_t extent_count, extent_room;
-
-static size_t extent_behind(uint64_t at) /* the first extent that ends behind `at` */
-{
-	size_t lo = 0, hi = extent_count;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (extents[mid].base + extents[mid].size <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-static int extent_add(const struct extent *e)
-{
-	if (extent_count == extent_room) {
-		size_t room = extent_room ? extent_room * 2 : 64;
-		struct extent *grown = realloc(extents, room * sizeof *grown);
-		if (!grown)
-			return -ENOMEM;
-		extents = grown;
-		extent_room = room;
-	}
-	size_t at = extent_behind(e->base);
-	for (size_t i = extent_count; i > at; i--)
-		extents[i] = extents[i - 1];
-	extents[at] = *e;
-	extent_count++;
-	return 0;
-}
+static struct spans extents = SPANS(struct extent);
 
 /* The pages of line records for a canonical range. */
-static struct arena_range shadow_pages(uint64_t base, uint64_t size)
+static struct span shadow_pages(uint64_t base, uint64_t size)
 {
 	uint64_t first = gsan_shadow(base) & ~(uint64_t)(GSAN_PAGE - 1);
 	uint64_t end = vmm_round(gsan_shadow(base + size - 1) + sizeof(struct gsan_line), GSAN_PAGE);
-	return (struct arena_range){first, end - first};
+	return (struct span){first, end - first};
 }
 
 static int shadow_map(struct participant *p, uint64_t at, uint64_t size)
 {
-	struct extent e = {.base = at, .size = size};
+	struct extent e = {.at = {at, size}};
 	if (vmm_back(p, at, size, &e.handle))
 		return -ENOMEM;
-	if (vmm_zero(p, at, size) || extent_add(&e)) {
+	if (vmm_zero(p, at, size) || spans_insert(&extents, &e)) {
 		vmm_unback(at, size, e.handle);
 		return -ENOMEM;
 	}
@@ -71,13 +39,14 @@ static int shadow_map(struct participant *p, uint64_t at, uint64_t size)
 
 int shadow_cover(struct participant *p, uint64_t base, uint64_t size)
 {
-	struct arena_range want = shadow_pages(base, size);
+	struct span want = shadow_pages(base, size);
 	uint64_t at = want.base, end = want.base + want.size;
 	while (at < end) {
-		size_t i = extent_behind(at);
-		uint64_t until = i < extent_count && extents[i].base < end ? extents[i].base : end;
-		if (i < extent_count && extents[i].base <= at) {
-			at = extents[i].base + extents[i].size;
+		size_t i = spans_behind(&extents, at);
+		const struct span *e = i < extents.count ? spans_at(&extents, i) : NULL;
+		uint64_t until = e && e->base < end ? e->base : end;
+		if (e && e->base <= at) {
+			at = e->base + e->size;
 			continue;
 		}
 		if (shadow_map(p, at, until - at))
@@ -93,48 +62,67 @@ int shadow_clear(struct participant *p, uint64_t base, uint64_t size)
 	return vmm_zero(p, first, end - first);
 }
 
+static int extent_publish(struct participant *p, struct extent *e)
+{
+	struct ipc_msg msg = {.type = IPC_PUT, .space = IPC_SHADOW, .participant = p->index, .base = e->at.base, .size = e->at.size};
+	int fd;
+	if (e->published)
+		return 0;
+	if (vmm_export(e->handle, &fd))
+		return -EIO;
+	int rc = ipc_call(p->socket, &msg, fd, NULL);
+	close(fd);
+	e->published = !rc;
+	return rc;
+}
+
 int shadow_publish(struct participant *p, uint64_t base, uint64_t size)
 {
-	struct arena_range want = shadow_pages(base, size);
-	for (size_t i = extent_behind(want.base); i < extent_count && extents[i].base < want.base + want.size; i++) {
-		struct ipc_msg msg = {.type = IPC_PUT, .space = IPC_SHADOW, .participant = p->index,
-				      .base = extents[i].base, .size = extents[i].size};
-		int fd, rc;
-		if (extents[i].published)
-			continue;
-		if (vmm_export(extents[i].handle, &fd))
-			return -EIO;
-		rc = ipc_call(p->socket, &msg, fd, NULL);
-		close(fd);
+	struct span want = shadow_pages(base, size);
+	for (size_t i = spans_behind(&extents, want.base); i < extents.count; i++) {
+		struct extent *e = spans_at(&extents, i);
+		if (e->at.base >= want.base + want.size)
+			break;
+		int rc = extent_publish(p, e);
 		if (rc)
 			return rc;
-		extents[i].published = 1;
 	}
 	return 0;
 }
 
+/* Maps a peer's extent, once. */
+static int extent_adopt(struct participant *p, uint64_t base, uint64_t size, int fd)
+{
+	struct extent e = {.at = {base, size}, .published = 1};
+	if (spans_find(&extents, base))
+		return 0;
+	if (vmm_adopt(p, base, size, fd))
+		return -EIO;
+	if (!spans_insert(&extents, &e))
+		return 0;
+	real.cuMemUnmap(base, size);
+	return -ENOMEM;
+}
+
 int shadow_import(struct participant *p, uint64_t base, uint64_t size)
 {
-	struct arena_range want = shadow_pages(base, size);
-	uint64_t covered = 0;
+	struct span want = shadow_pages(base, size);
+	uint64_t end = want.base + want.size, covered = 0;
 	uint32_t cursor = 0;
 	for (;;) {
 		struct ipc_msg msg = {.type = IPC_GET, .space = IPC_SHADOW, .participant = p->index, .base = want.base,
 				      .size = want.size, .cursor = cursor};
 		int fd = -1, rc = ipc_call(p->socket, &msg, -1, &fd);
-		if (rc)
+		if (rc) /* no further one, or no supervisor */
 			break;
 		cursor = msg.cursor;
-		size_t i = extent_behind(msg.base);
-		int known = i < extent_count && extents[i].base <= msg.base;
-		struct extent e = {.base = msg.base, .size = msg.size, .published = 1};
-		if (!known && (vmm_adopt(p, e.base, e.size, fd) || extent_add(&e)))
-			rc = -EIO;
-		close(fd);
+		rc = extent_adopt(p, msg.base, msg.size, fd);
+		if (fd >= 0)
+			close(fd);
 		if (rc)
 			return rc;
 		uint64_t from = msg.base > want.base ? msg.base : want.base;
-		uint64_t to = msg.base + msg.size < want.base + want.size ? msg.base + msg.size : want.base + want.size;
+		uint64_t to = msg.base + msg.size < end ? msg.base + msg.size : end;
 		covered += to > from ? to - from : 0;
 	}
 	return covered == want.size ? 0 : -ENOENT;
@@ -142,8 +130,10 @@ int shadow_import(struct participant *p, uint64_t base, uint64_t size)
 
 int shadow_renew(struct participant *p)
 {
-	for (size_t i = 0; i < extent_count; i++)
-		if (vmm_zero(p, extents[i].base, extents[i].size))
+	for (size_t i = 0; i < extents.count; i++) {
+		const struct span *e = spans_at(&extents, i);
+		if (vmm_zero(p, e->base, e->size))
 			return -EIO;
+	}
 	return 0;
 }

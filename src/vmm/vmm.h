@@ -23,12 +23,12 @@ struct participant {
 	uint64_t ring;          /* device address of its finding ring */
 	uint64_t view_table;    /* device address of u32[GSAN_VIEW_PAGES] */
 	_Atomic uint32_t mapped;  /* whose tables are mapped here */
-	uint32_t refused;         /* whose cannot be */
+	_Atomic uint32_t refused; /* whose cannot be */
 	uint32_t peers;           /* devices of this process that may touch our blocks, a bit each */
 	uint32_t allocations;     /* numbers given out */
 };
 
-/* The participant of the calling thread's current context, started if need be; NULL: this context runs unchecked. */
+/* The participant of the calling thread's current context, started if need be; NULL: this context runs unchecked. Cheap. */
 struct participant *participant_current(void);
 /* The process's participant while that context is on another GPU than its own; else NULL. */
 struct participant *participant_elsewhere(void);
