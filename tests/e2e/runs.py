@@ -24,41 +24,52 @@ def same_seed(scratch):
 
 
 # ---- leftovers --------------------------------------------------------------------------------------------------
-def processes():
-    """{pid: command} of what belongs to jobs: started from our build, or with our library in it."""
-    found = {}
+def processes(scratch):
+    """{pid: command} of what the jobs of this test started: their environment names its scratch directory. Other jobs may
+    run on the machine meanwhile."""
+    found, mark = {}, f"E2E_SCRATCH={scratch}".encode()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                command = file.read().replace(b"\0", b" ").decode(errors="replace")
             with open(f"/proc/{pid}/environ", "rb") as file:
-                ours = b"GSAN_SOCKET=" in file.read()
-            if ours or os.readlink(f"/proc/{pid}/exe").startswith(os.path.realpath(jobs.BIN)):
-                found[pid] = command
+                if mark not in file.read().split(b"\0"):
+                    continue
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                found[pid] = file.read().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
     return found
 
 
-def sockets():
+def marked(scratch):
+    """The environment of such a job. All its temporary files belong into a folder of its own."""
+    os.makedirs(os.path.join(scratch, "tmp"), exist_ok=True)
+    return {**jobs.Job.environment(scratch), "E2E_SCRATCH": scratch, "TMPDIR": os.path.join(scratch, "tmp")}
+
+
+def telling(scratch, program):
+    """The program, which first writes the name of its job's socket to a file."""
+    return ["sh", "-c", f'echo "$GSAN_SOCKET" >>{scratch}/sockets; exec "$@"', "sh", *program]
+
+
+def sockets(scratch):
+    with open(os.path.join(scratch, "sockets")) as file:
+        names = {"@" + line.strip() for line in file}
+    expect.need(names and all(len(name) > 5 for name in names), f"no socket was named: {names}")
     with open("/proc/net/unix") as file:
-        names = [line.split()[7] for line in file if len(line.split()) > 7]
-    return {name for name in names if name.startswith(("@gsan", "@example"))}
+        return {line.split()[7] for line in file if len(line.split()) > 7} & names
 
 
-def files():
-    return {os.path.join(place, name) for place in ("/dev/shm", "/tmp") for name in os.listdir(place)
-            if "openmpi" not in name and "ompi" not in name}
+def files(scratch):
+    """In the job's folder for temporary files, and what it may have put beside it."""
+    found = {os.path.join(place, name) for place in ("/dev/shm", "/tmp") for name in os.listdir(place)
+             if place == "/dev/shm" or name.startswith(("gsan", "emu"))}
+    found |= {os.path.join(root, name) for root, _, names in os.walk(os.path.join(scratch, "tmp")) for name in names}
+    return {name for name in found if "ompi" not in name and "openmpi" not in name}
 
 
-def state():
-    return {"process": set(processes().items()), "socket": sockets(), "file": files()}
-
-
-def nothing_left(before, job):
+def nothing_left(scratch, before, job):
     for _ in range(100):
-        after = state()
-        left = {kind: after[kind] - before[kind] for kind in after}
+        left = {"process": processes(scratch), "socket": sockets(scratch), "file": files(scratch) - before}
         if not any(left.values()):
             return
         time.sleep(0.1)
@@ -66,27 +77,31 @@ def nothing_left(before, job):
 
 
 def leaves_nothing(scratch):
-    before = state()
+    environment, before = marked(scratch), files(scratch)
     for launcher in (jobs.launched, jobs.mpirun):
-        nothing_left(before, launcher(scratch, jobs.c_form(*RACY)).ends(jobs.FOUND))
-    nothing_left(before, jobs.launched(scratch, jobs.python_form(*RACY)).ends(jobs.FOUND))
-    nothing_left(before, jobs.launched(scratch, ["sh", "-c", "exit 3"]).ends(3))
+        job = launcher(scratch, telling(scratch, jobs.c_form(*RACY)), environment=environment).ends(jobs.FOUND)
+        nothing_left(scratch, before, job)
+    for program, status in ((jobs.python_form(*RACY), jobs.FOUND), (["sh", "-c", "exit 3"], 3)):
+        job = jobs.launched(scratch, telling(scratch, program), environment=environment).ends(status)
+        nothing_left(scratch, before, job)
 
 
 def killed_leaves_nothing(scratch):
     """Killed from outside while the ranks wait: by SIGTERM, and by SIGKILL, which no launcher can see coming."""
-    before = state()
+    environment, before = marked(scratch), files(scratch)
     for number in (signal.SIGTERM, signal.SIGKILL):
-        waiting = f"touch {scratch}/here-$RANK; {' '.join(jobs.c_form(*RACY))}; sleep 100"
+        waiting = ["sh", "-c", f"touch {scratch}/here-$RANK; {' '.join(jobs.c_form(*RACY))}; sleep 100"]
         process = subprocess.Popen([jobs.LAUNCH, "-n", "2", "--device", "emu", "--report", os.path.join(scratch, "report"),
-                                    "sh", "-c", waiting], env=jobs.Job.environment(scratch), cwd=scratch,
+                                    *telling(scratch, waiting)], env=environment, cwd=scratch,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while not all(os.path.exists(os.path.join(scratch, f"here-{rank}")) for rank in (0, 1)):
             time.sleep(0.05)
+        expect.need(len(processes(scratch)) >= 4, "the job's processes are not known by their environment")
+        expect.need(sockets(scratch), "the job's socket is not known by its name")
         time.sleep(0.5)
         process.send_signal(number)
         process.wait(timeout=60)
-        nothing_left(before, f"killed by {number}")
+        nothing_left(scratch, before, f"killed by {number}")
         expect.need(process.returncode != 0, f"status 0 after {number}")
         for rank in (0, 1):
             os.unlink(os.path.join(scratch, f"here-{rank}"))
