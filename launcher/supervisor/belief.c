@@ -1,5 +1,5 @@
 /* What the device cannot see may order two accesses: a kernel of a library that synchronises (BARRIER, from the table of
- * models) or may (OPAQUE). Each participant lists such launches as events; here they are held against a pair of
+ * models) or may (OPAQUE), or a stream that writes a value (SIGNAL). Each participant lists such launches as events; here they are held against a pair of
  * accesses, launch `a` of participant p first and launch `b` of participant q second, before anyone calls it a race. */
 #include "supervisor/state.h"
 
@@ -12,6 +12,15 @@ static uint32_t belief_events(const struct job_rank *rank)
 static int belief_lost(const struct job_rank *rank)
 {
 	return atomic_load_explicit(&rank->events_lost, memory_order_relaxed) != 0;
+}
+
+/* A stream of p wrote a value after p's access: what q's kernel read may have been that value. */
+static int belief_signal(const struct job_rank *p, uint32_t a)
+{
+	for (uint32_t i = 0, n = belief_events(p); i < n; i++)
+		if (p->event[i].kind == JOB_EVENT_SIGNAL && p->event[i].seq > a)
+			return 1;
+	return 0;
 }
 
 /* Something unknown ran after p's access and something unknown ran before q's: together they may be a handshake. */
@@ -50,5 +59,5 @@ enum belief supervisor_believe(const struct job *job, const struct gsan_finding 
 		return BELIEF_RACE;
 	if (p != q && belief_barrier(p, a->seq, q, b->seq))
 		return BELIEF_ORDERED;
-	return belief_opaque(p, a->seq, q, b->seq) ? BELIEF_WITHHELD : BELIEF_RACE;
+	return belief_signal(p, a->seq) || belief_opaque(p, a->seq, q, b->seq) ? BELIEF_WITHHELD : BELIEF_RACE;
 }

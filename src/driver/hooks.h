@@ -35,6 +35,8 @@ BODY(cuStreamBeginCapture_v2);
 BODY(cuStreamBeginCaptureToGraph);
 BODY(cuStreamSynchronize);
 BODY(cuStreamQuery);
+BODY(cuStreamWriteValue32_v2);
+BODY(cuStreamWriteValue64_v2);
 BODY(cuStreamWaitValue32_v2);
 BODY(cuStreamWaitValue64_v2);
 BODY(cuStreamBatchMemOp_v2);

@@ -18,8 +18,9 @@ struct job_clock {
 };
 
 /* Order that the device does not see and the supervisor applies before it believes a finding: a launch of a modelled or
- * unknown opaque kernel. Appended by the owner, count stored with release. */
-enum job_event_kind { JOB_EVENT_BARRIER, JOB_EVENT_OPAQUE };
+ * unknown opaque kernel, or a value that a stream wrote (SIGNAL), for which any running kernel may have waited. Appended
+ * by the owner, count stored with release. */
+enum job_event_kind { JOB_EVENT_BARRIER, JOB_EVENT_OPAQUE, JOB_EVENT_SIGNAL };
 struct job_event { uint32_t seq; uint8_t kind, stream; uint16_t name; };
 #define JOB_EVENTS 65536u
 

@@ -112,7 +112,7 @@ static void text_limits(struct text *out, const struct report *r, const struct r
 		before = ", ";
 	}
 	if (sum->withheld) {
-		text_printf(out, "%swithheld %" PRIu64 " (a kernel without PTX may order them)", before, sum->withheld);
+		text_printf(out, "%swithheld %" PRIu64 " (something that is not modelled may order them)", before, sum->withheld);
 		before = ", ";
 	}
 	if (before[0] == ',')

@@ -240,6 +240,13 @@ API cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f)
 	return CUDA_SUCCESS;
 }
 
+API cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags)
+{
+	(void)stream, (void)address, (void)value, (void)flags;
+	called("cuStreamWriteValue32_v2");
+	return CUDA_SUCCESS;
+}
+
 /* ---- asking for functions ------------------------------------------------------------------------------------ */
 
 typedef CUresult get_11030(const char *, void **, int, cuuint64_t);

@@ -188,6 +188,19 @@ static void test_capture(void)
 	CHECK(launch(twin, s) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
 }
 
+/* A value that a stream writes has a number behind what came before it, and the supervisor knows of it. */
+static void test_signal(void)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	uint32_t events = atomic_load(&rank->events);
+
+	launch(twin, NULL);
+	uint32_t before = record().seq;
+	CHECK(cuStreamWriteValue32_v2(NULL, 0, 1, 0) == CUDA_SUCCESS && !strcmp(fake->last_call, "cuStreamWriteValue32_v2"));
+	CHECK(atomic_load(&rank->events) == events + 1 && rank->event[events].kind == JOB_EVENT_SIGNAL);
+	CHECK(rank->event[events].seq == before + 1);
+}
+
 /* What the CTAs of a cluster do to each other is not modelled: such launches run plain, whoever asks for clusters. */
 static void test_clusters(void)
 {
@@ -264,6 +277,7 @@ int main(void)
 	test_capture();
 	test_elsewhere();
 	test_models();
+	test_signal();
 	test_clusters();
 	/* The counters were copied when the host had seen everything (the fake's table holds sevens). */
 	CHECK(atomic_load(&self.job->rank[1].counter[GSAN_N_UNMAPPED]) == 0x0707070707070707ull);

@@ -151,8 +151,14 @@ static void part_finding(void)
 		event(0, 21, JOB_EVENT_OPAQUE);
 		event(1, 6, JOB_EVENT_OPAQUE);
 		put(finding(20, 7)); /* no barrier of p after 20; opaque 21 ≥ 20 and 6 ≤ 7 */
+		/* Withheld, too: a stream of the first one's process writes a value after 30. */
+		event(1, 31, JOB_EVENT_SIGNAL);
+		struct gsan_finding f = finding(30, 7);
+		f.first.participant = 1;
+		f.second.participant = 0;
+		put(f);
 		/* Unknown kernel 5, and a ticket that nobody finishes. */
-		struct gsan_finding f = finding(3, 1);
+		f = finding(3, 1);
 		f.kind = GSAN_WAW;
 		f.first.kernel = 5;
 		f.second.participant = 0;
