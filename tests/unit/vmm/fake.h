@@ -1,0 +1,35 @@
+/* A driver without a device behind `real`: it books what it gave out, and refuses what the real one refuses. */
+#ifndef TEST_VMM_FAKE_H
+#define TEST_VMM_FAKE_H
+
+#include <cuda.h>
+#include <stdint.h>
+
+#define MIB (1ull << 20)
+
+struct fake {
+	int calls, fail_at;      /* the fail_at-th call fails; 0: none */
+	const char *failed;      /* that call's name */
+	int rename;              /* cuMemRetainAllocationHandle gives new values */
+	int refuse_create;       /* cuMemCreate says: out of memory */
+	int shut;                /* everything says: deinitialised */
+	CUstream captured;       /* a stream that is being captured */
+	int broken;              /* something broke the capture */
+	int locked;              /* waits with vmm_lock held */
+	int wild;                /* copies to where nothing is mapped */
+	int waits;               /* calls that waited for the device */
+	CUresult event;          /* answer of cuEventQuery */
+	/* what is given out now */
+	int physicals, mappings, reservations, streams, events, pinned, registered, plain;
+};
+extern struct fake fake;
+extern CUcontext fake_context[2]; /* of devices 0 and 1 */
+
+void fake_install(void);
+int fake_memory(uint64_t size);                  /* a descriptor of memory that another process made */
+uint64_t fake_mapped(uint64_t at, uint64_t end); /* bytes mapped in that range */
+uint32_t fake_view(uint64_t at);                 /* the view table's entry for an address */
+void fake_mark(uint64_t at);                     /* leaves a mark in device memory … */
+int fake_marked(void);                           /* … and how many of them nothing has overwritten */
+
+#endif

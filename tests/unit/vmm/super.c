@@ -1,0 +1,89 @@
+#include "super.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ipc/ipc.h"
+
+struct super super;
+static pthread_t thread;
+static int listener = -1, job_fd;
+
+/* Puts the reply into msg. *owned: reply_fd is ours to close. Takes fd. */
+static int answer(struct ipc_msg *msg, int fd, int *reply_fd, int *owned)
+{
+	struct broker_range range = {.space = msg->space, .participant = (uint32_t)msg->participant, .alloc = msg->alloc,
+				     .base = msg->base, .size = msg->size}, found = range;
+	int rc = 0;
+	switch (msg->type) {
+	case IPC_JOIN: msg->participant = 0; *reply_fd = job_fd; break;
+	case IPC_PUT: return broker_put(super.broker, &range, fd);
+	case IPC_EXPORT: *owned = 1; return broker_export(super.broker, &range, fd, reply_fd);
+	case IPC_GET: rc = broker_get(super.broker, &range, &msg->cursor, &found, reply_fd); break;
+	case IPC_IMPORT: rc = broker_import(super.broker, fd, &found, reply_fd); break;
+	case IPC_ALLOC: super.allocs++; super.alloc_base = msg->base; break;
+	case IPC_NOTE: super.notes++; snprintf(super.note, sizeof super.note, "%.*s", (int)msg->length, msg->text); break;
+	default: break;
+	}
+	if (fd >= 0)
+		close(fd);
+	msg->base = found.base;
+	msg->size = found.size;
+	msg->alloc = found.alloc;
+	return rc;
+}
+
+static void *serve(void *unused)
+{
+	struct ipc_msg msg;
+	int fd, connection = ipc_accept(listener);
+	(void)unused;
+	while (connection >= 0 && !ipc_recv(connection, &msg, &fd)) {
+		int reply_fd = -1, owned = 0;
+		if (++super.messages == super.die_at) {
+			if (fd >= 0)
+				close(fd);
+			break;
+		}
+		msg.error = answer(&msg, fd, &reply_fd, &owned);
+		msg.type = msg.error ? IPC_ERROR : IPC_OK;
+		ipc_send(connection, &msg, msg.error ? -1 : reply_fd);
+		if (owned && reply_fd >= 0)
+			close(reply_fd);
+	}
+	if (connection >= 0)
+		close(connection);
+	return NULL;
+}
+
+void super_start(void)
+{
+	char name[64];
+	snprintf(name, sizeof name, "gsan-test-vmm-%d", (int)getpid());
+	setenv("GSAN_SOCKET", name, 1);
+	job_fd = memfd_create("job", MFD_CLOEXEC);
+	if (ftruncate(job_fd, sizeof(struct job)) || broker_new(&super.broker))
+		abort();
+	super.job = mmap(NULL, sizeof(struct job), PROT_READ | PROT_WRITE, MAP_SHARED, job_fd, 0);
+	super.job->abi = GSAN_ABI;
+	super.job->proto = GSAN_PROTO;
+	super.job->participants = 2;
+	listener = ipc_listen(name);
+	if (listener < 0 || pthread_create(&thread, NULL, serve, NULL))
+		abort();
+}
+
+void super_stop(void)
+{
+	shutdown(listener, SHUT_RDWR); /* if nobody came */
+	pthread_join(thread, NULL); /* ends with the connection */
+	close(listener);
+	close(job_fd);
+	broker_free(super.broker);
+}

@@ -1,0 +1,563 @@
+/* src/vmm over a driver that only keeps books and a supervisor in a thread. Each test is a process of its own. */
+#include "vmm/vmm.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake.h"
+#include "ipc/ipc.h"
+#include "super.h"
+#include "vmm/inside.h"
+
+#define PAGE GSAN_PAGE
+#define FD CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) { \
+			fprintf(stderr, "%s:%d: not true: %s (failed call: %s)\n", __FILE__, __LINE__, #condition, failed_call); \
+			_exit(1); \
+		} \
+	} while (0)
+#define OK(call) CHECK((call) == CUDA_SUCCESS)
+#define INVALID(call) CHECK((call) == CUDA_ERROR_INVALID_VALUE)
+
+static const char *failed_call = "none";
+
+static const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+					 .location = {CU_MEM_LOCATION_TYPE_DEVICE, {.id = 0}}};
+static const uint64_t slice_end = GSAN_DATA_BASE + GSAN_SLICE;
+
+static uint32_t entry_of(uint64_t canonical) { return (uint32_t)((canonical - GSAN_DATA_BASE) / PAGE + 1); }
+
+static CUmemGenericAllocationHandle create(uint64_t size)
+{
+	CUmemGenericAllocationHandle h;
+	OK(vmm_cuMemCreate(&h, size, &prop, 0));
+	return h;
+}
+
+static CUdeviceptr reserve(uint64_t size)
+{
+	CUdeviceptr at;
+	OK(vmm_cuMemAddressReserve(&at, size, 0, 0, 0));
+	CHECK(at >= GSAN_VIEW_BASE && at < GSAN_VIEW_BASE + GSAN_VIEW_SIZE && at % PAGE == 0);
+	return at;
+}
+
+/* ---- blocks */
+
+static void blocks(void)
+{
+	CUdeviceptr a, b, base;
+	size_t size;
+	uint64_t types = 1;
+	OK(vmm_cuMemAlloc_v2(&a, 5 * MIB));
+	CHECK(a == GSAN_DATA_BASE && super.alloc_base == a && super.allocs == 1);
+	CHECK(fake_mapped(a, a + 8 * MIB) == 6 * MIB);
+	CHECK(fake_mapped(gsan_shadow(a), gsan_shadow(a + 6 * MIB)) > 0);
+	OK(vmm_cuMemGetAddressRange_v2(&base, &size, a + 4 * MIB));
+	CHECK(base == a && size == 5 * MIB);
+	OK(vmm_cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, a));
+	CHECK(types == 0);
+	CHECK(vmm_cuMemGetAddressRange_v2(&base, &size, a + 5 * MIB) == CUDA_ERROR_NOT_FOUND);
+	fake_mark(gsan_shadow(a + 4 * MIB));
+	OK(vmm_cuMemFree_v2(a));
+	CHECK(!fake_marked() && !fake_mapped(a, slice_end) && fake.waits && !fake.locked && !fake.plain);
+	INVALID(vmm_cuMemFree_v2(a));
+	OK(vmm_cuMemFree_v2(0));
+	OK(vmm_cuMemAlloc_v2(&b, 2 * MIB)); /* its history is gone, so the addresses are used again */
+	CHECK(b == a);
+	OK(vmm_cuMemFree_v2(b));
+}
+
+static void small_blocks(void)
+{
+	static CUdeviceptr at[1000];
+	size_t pitch;
+	for (int i = 0; i < 1000; i++) {
+		OK(vmm_cuMemAlloc_v2(&at[i], 700));
+		CHECK(at[i] % 512 == 0 && (!i || at[i] >= at[i - 1] + 700 || at[i] + 700 <= at[i - 1]));
+	}
+	CHECK(fake_mapped(GSAN_DATA_BASE, slice_end) == 32 * MIB);
+	for (int i = 0; i < 1000; i++) {
+		fake_mark(gsan_shadow(at[i]));
+		OK(vmm_cuMemFree_v2(at[i]));
+		CHECK(!fake_marked());
+	}
+	OK(vmm_cuMemAllocPitch_v2(&at[0], &pitch, 700, 3, 4));
+	CHECK(pitch == 1024 && at[0] < slice_end);
+	OK(vmm_cuMemFree_v2(at[0]));
+	CHECK(fake_mapped(GSAN_DATA_BASE, slice_end) == 32 * MIB); /* the chunk stays */
+}
+
+/* What cannot have shadow is the driver's, and said; what the driver has not either is not said. */
+static void exhaustion(void)
+{
+	CUdeviceptr a;
+	size_t pitch;
+	CHECK(participant_current());
+	fake.refuse_create = 1;
+	OK(vmm_cuMemAlloc_v2(&a, 4 * MIB));
+	CHECK(a >= 0x7f0000000000 && super.notes == 1 && !strncmp(super.note, "foreign\tcuMemAlloc\t", 19));
+	OK(vmm_cuMemFree_v2(a));
+	CHECK(vmm_cuMemAlloc_v2(&a, SIZE_MAX) == CUDA_ERROR_OUT_OF_MEMORY && super.notes == 1);
+	CHECK(vmm_cuMemAlloc_v2(&a, SIZE_MAX - PAGE) == CUDA_ERROR_OUT_OF_MEMORY);
+	fake.refuse_create = 0;
+	CHECK(vmm_cuMemAllocPitch_v2(&a, &pitch, SIZE_MAX - 100, 2, 4) == CUDA_ERROR_OUT_OF_MEMORY);
+	CHECK(vmm_cuMemAllocPitch_v2(&a, &pitch, 1ull << 33, 1ull << 33, 4) == CUDA_ERROR_OUT_OF_MEMORY);
+	OK(vmm_cuMemAlloc_v2(&a, 4 * MIB)); /* nothing was lost */
+	CHECK(a == GSAN_DATA_BASE);
+	OK(vmm_cuMemFree_v2(a));
+}
+
+static void stream_order(void)
+{
+	CUdeviceptr a, b;
+	CUstream s = (CUstream)&fake;
+	OK(vmm_cuMemAllocAsync(&a, 2 * MIB, s));
+	fake.event = CUDA_ERROR_NOT_READY;
+	OK(vmm_cuMemFreeAsync(a, s));
+	INVALID(vmm_cuMemFreeAsync(a, s));
+	OK(vmm_cuMemAllocAsync(&b, 2 * MIB, s));
+	CHECK(a != b && fake.events == 1 && fake_mapped(a, a + PAGE) == PAGE);
+	fake.event = CUDA_SUCCESS;
+	OK(vmm_cuMemFreeAsync(b, s));
+	OK(vmm_cuMemAllocFromPoolAsync(&b, 2 * MIB, NULL, s));
+	CHECK(a == b && !fake.events && !fake.locked);
+	OK(vmm_cuMemFree_v2(b));
+}
+
+static void captures(void)
+{
+	CUdeviceptr a, b;
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	OK(vmm_cuMemAlloc_v2(&b, 100));
+	fake.captured = (CUstream)&fake;
+	real.cuThreadExchangeStreamCaptureMode(&mode); /* as PyTorch does around its frees */
+	OK(vmm_cuMemFree_v2(a));
+	CHECK(!fake.broken && !fake.plain);
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	CHECK(a == GSAN_DATA_BASE + 32 * MIB || a == GSAN_DATA_BASE);
+	INVALID(vmm_cuMemFreeAsync(a, fake.captured)); /* as the driver: it is not the graph's */
+	CHECK(!fake.broken && !fake.events);
+	OK(vmm_cuMemFree_v2(a));
+	real.cuThreadExchangeStreamCaptureMode(&mode);
+	CHECK(vmm_cuMemFree_v2(b) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && fake.broken && !fake.plain);
+	fake.captured = NULL;
+	OK(vmm_cuMemFree_v2(b));
+	OK(vmm_cuMemAllocAsync(&a, 100, (CUstream)&fake));
+	OK(vmm_cuMemFree_v2(a));
+}
+
+/* Freed with another device's context current, or none: as in a plain run. */
+static void other_contexts(void)
+{
+	CUdeviceptr a, b, c = reserve(PAGE);
+	CUcontext before;
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	CUmemGenericAllocationHandle h = create(PAGE);
+	OK(vmm_cuMemMap(c, PAGE, 0, h, 0));
+	real.cuCtxPushCurrent_v2(fake_context[1]);
+	CHECK(!participant_current() && participant_elsewhere());
+	OK(vmm_cuMemAlloc_v2(&b, 2 * MIB));
+	CHECK(b >= 0x7f0000000000);
+	OK(vmm_cuMemFree_v2(b));
+	OK(vmm_cuMemFree_v2(a));
+	real.cuCtxPushCurrent_v2(NULL);
+	OK(vmm_cuMemUnmap(c, PAGE));
+	OK(vmm_cuMemRelease(h));
+	OK(vmm_cuMemAddressFree(c, PAGE));
+	CHECK(!fake_view(c) && fake_mapped(GSAN_DATA_BASE, GSAN_VIEW_BASE + GSAN_VIEW_SIZE) == 0);
+	real.cuCtxPopCurrent_v2(&before);
+	real.cuCtxPopCurrent_v2(&before);
+	CHECK(participant_current() && !participant_elsewhere());
+}
+
+static void questions(void)
+{
+	size_t available, total;
+	CUdeviceptr a;
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	OK(vmm_cuMemGetInfo_v2(&available, &total));
+	CHECK(available + available / 4 <= 1000 * MIB && available > 700 * MIB && total == 2000 * MIB);
+	OK(vmm_cuMemFree_v2(a));
+}
+
+/* ---- handles and views */
+
+static void views(void)
+{
+	CUmemGenericAllocationHandle h, bad;
+	INVALID(vmm_cuMemCreate(&bad, PAGE + 4096, &prop, 0)); /* as the driver says */
+	h = create(4 * PAGE);
+	CUdeviceptr at = reserve(8 * PAGE), again = reserve(4 * PAGE);
+	uint64_t canonical = super.alloc_base;
+	INVALID(vmm_cuMemMap(at + 6 * PAGE, 4 * PAGE, 0, h, 0)); /* leaves the reservation */
+	INVALID(vmm_cuMemMap(GSAN_SHADOW_BASE, PAGE, 0, h, 0));
+	INVALID(vmm_cuMemMap(at, 8 * PAGE, 0, h, 0));
+	OK(vmm_cuMemMap(at, 4 * PAGE, 0, h, 0));
+	OK(vmm_cuMemMap(again, 2 * PAGE, 2 * PAGE, h, 0));
+	for (uint64_t i = 0; i < 4; i++)
+		CHECK(fake_view(at + i * PAGE) == entry_of(canonical) + i);
+	CHECK(!fake_view(at + 4 * PAGE));
+	CHECK(fake_view(again) == entry_of(canonical) + 2 && fake_view(again + PAGE) == entry_of(canonical) + 3);
+	INVALID(vmm_cuMemUnmap(at, PAGE)); /* part of a mapping */
+	INVALID(vmm_cuMemAddressFree(at, 8 * PAGE)); /* still mapped */
+	INVALID(vmm_cuMemAddressFree(at, 4 * PAGE));
+	OK(vmm_cuMemRelease(h));
+	CHECK(fake_view(at)); /* the views hold it */
+	fake_mark(gsan_shadow(canonical + PAGE));
+	OK(vmm_cuMemUnmap(at, 4 * PAGE));
+	CHECK(!fake_view(at) && fake_view(again) && fake_marked() == 1);
+	OK(vmm_cuMemUnmap(again, 2 * PAGE));
+	CHECK(!fake_view(again) && !fake_marked());
+	OK(vmm_cuMemAddressFree(at, 8 * PAGE));
+	INVALID(vmm_cuMemAddressFree(at, 8 * PAGE));
+	OK(vmm_cuMemAddressFree(again, 4 * PAGE));
+	h = create(4 * PAGE);
+	CHECK(super.alloc_base == canonical);
+	OK(vmm_cuMemRelease(h));
+	CHECK(!fake.locked);
+}
+
+/* Two mappings side by side, unmapped by one call. */
+static void wide_unmap(void)
+{
+	CUmemGenericAllocationHandle h = create(PAGE), g = create(PAGE);
+	CUdeviceptr at = reserve(2 * PAGE);
+	OK(vmm_cuMemMap(at, PAGE, 0, h, 0));
+	OK(vmm_cuMemMap(at + PAGE, PAGE, 0, g, 0));
+	CHECK(fake_view(at) && fake_view(at + PAGE) && fake_view(at) != fake_view(at + PAGE));
+	OK(vmm_cuMemUnmap(at, 2 * PAGE));
+	CHECK(!fake_view(at) && !fake_view(at + PAGE));
+	OK(vmm_cuMemRelease(h));
+	OK(vmm_cuMemRelease(g));
+	OK(vmm_cuMemAddressFree(at, 2 * PAGE));
+}
+
+static void retain_as(int rename)
+{
+	CUmemGenericAllocationHandle h = create(PAGE), g;
+	CUdeviceptr at = reserve(2 * PAGE);
+	fake.rename = rename;
+	OK(vmm_cuMemMap(at, PAGE, 0, h, 0));
+	OK(vmm_cuMemRetainAllocationHandle(&g, (void *)(uintptr_t)(at + 5)));
+	CHECK((g != h) == rename);
+	OK(vmm_cuMemRelease(h));
+	OK(vmm_cuMemUnmap(at, PAGE));
+	OK(vmm_cuMemMap(at + PAGE, PAGE, 0, g, 0)); /* the retained name still leads to the same bytes */
+	CHECK(fake_view(at + PAGE) == entry_of(super.alloc_base));
+	OK(vmm_cuMemRelease(g));
+	OK(vmm_cuMemRetainAllocationHandle(&g, (void *)(uintptr_t)(at + PAGE)));
+	OK(vmm_cuMemUnmap(at + PAGE, PAGE));
+	uint64_t canonical = super.alloc_base;
+	OK(vmm_cuMemRelease(g));
+	OK(vmm_cuMemAddressFree(at, 2 * PAGE));
+	OK(vmm_cuMemRelease(create(PAGE)));
+	CHECK(super.alloc_base == canonical);
+}
+
+static void retain(void)
+{
+	CUdeviceptr a;
+	CUmemGenericAllocationHandle h;
+	retain_as(0);
+	retain_as(1);
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	INVALID(vmm_cuMemRetainAllocationHandle(&h, (void *)(uintptr_t)a)); /* NCCL's question */
+	INVALID(vmm_cuMemUnmap(a, 2 * MIB));
+	OK(vmm_cuMemFree_v2(a));
+}
+
+/* ---- peers */
+
+static void exports(void)
+{
+	CUmemGenericAllocationHandle h = create(PAGE), g;
+	uint64_t canonical = super.alloc_base;
+	CUdeviceptr at = reserve(PAGE);
+	int token;
+	OK(vmm_cuMemExportToShareableHandle(&token, h, FD, 0));
+	CHECK(broker_tokens(super.broker) == 1);
+	OK(vmm_cuMemImportFromShareableHandle(&g, (void *)(intptr_t)token, FD)); /* our own */
+	OK(vmm_cuMemMap(at, PAGE, 0, g, 0));
+	CHECK(fake_view(at) == entry_of(canonical) && !super.notes);
+	fake_mark(gsan_shadow(canonical));
+	OK(vmm_cuMemRelease(h));
+	OK(vmm_cuMemUnmap(at, PAGE));
+	OK(vmm_cuMemRelease(g));
+	close(token);
+	OK(vmm_cuMemAddressFree(at, PAGE));
+	CHECK(fake_marked() == 1); /* a peer may hold the memory: its records stay, and nobody else gets them */
+	OK(vmm_cuMemRelease(create(PAGE)));
+	CHECK(super.alloc_base != canonical);
+}
+
+/* What participant 1 would have told the supervisor. */
+static int peer_exports(uint64_t canonical, uint64_t size, int with_shadow)
+{
+	struct broker_range range = {.space = IPC_SHADOW, .participant = 1, .base = gsan_shadow(canonical) & ~(uint64_t)(PAGE - 1),
+				     .size = PAGE};
+	int token;
+	if (with_shadow)
+		CHECK(!broker_put(super.broker, &range, fake_memory(PAGE)));
+	range = (struct broker_range){.participant = 1, .alloc = 3, .base = canonical, .size = size};
+	CHECK(!broker_export(super.broker, &range, fake_memory(size), &token));
+	return token;
+}
+
+static void imports(void)
+{
+	CUmemGenericAllocationHandle h, g, k;
+	uint64_t canonical = GSAN_DATA_BASE + GSAN_SLICE + 6 * PAGE, bare = canonical + 64 * PAGE;
+	CUdeviceptr at = reserve(4 * PAGE);
+	OK(vmm_cuMemRelease(create(PAGE)));
+	int token = peer_exports(canonical, 2 * PAGE, 1), other = peer_exports(bare, PAGE, 0), raw = fake_memory(PAGE);
+	OK(vmm_cuMemImportFromShareableHandle(&h, (void *)(intptr_t)token, FD));
+	OK(vmm_cuMemImportFromShareableHandle(&k, (void *)(intptr_t)token, FD)); /* maps the shadow once */
+	CHECK(fake_mapped(gsan_shadow(canonical), gsan_shadow(canonical + PAGE)) && !super.notes);
+	OK(vmm_cuMemMap(at, 2 * PAGE, 0, h, 0));
+	CHECK(fake_view(at) == entry_of(canonical) && fake_view(at + PAGE) == entry_of(canonical) + 1);
+	OK(vmm_cuMemImportFromShareableHandle(&g, (void *)(intptr_t)other, FD)); /* the owner's shadow cannot be had */
+	OK(vmm_cuMemMap(at + 2 * PAGE, PAGE, 0, g, 0));
+	CHECK(!fake_view(at + 2 * PAGE) && super.notes == 2);
+	INVALID(vmm_cuMemAddressFree(at, 4 * PAGE));
+	fake_mark(gsan_shadow(canonical));
+	OK(vmm_cuMemUnmap(at, 2 * PAGE));
+	OK(vmm_cuMemUnmap(at + 2 * PAGE, PAGE));
+	OK(vmm_cuMemRelease(h));
+	OK(vmm_cuMemRelease(k));
+	OK(vmm_cuMemRelease(g));
+	CHECK(fake_marked() == 1); /* the records are the owner's */
+	OK(vmm_cuMemImportFromShareableHandle(&h, (void *)(intptr_t)raw, FD));
+	CHECK(super.notes == 3);
+	OK(vmm_cuMemRelease(h));
+	OK(vmm_cuMemAddressFree(at, 4 * PAGE));
+	close(token);
+	close(other);
+	close(raw);
+}
+
+static void tables(void)
+{
+	struct participant *p = participant_current();
+	struct broker_range range = {.space = IPC_TABLES, .participant = 1, .base = GSAN_TABLE_BASE + GSAN_TABLE_SLICE, .size = PAGE};
+	CHECK(p && vmm_mapped(p) == 1);
+	CHECK(!broker_put(super.broker, &range, fake_memory(PAGE)));
+	super.job->rank[1].state = JOB_RUNNING;
+	CHECK(vmm_mapped(p) == 3 && fake_mapped(range.base, range.base + PAGE) == PAGE && !vmm_renew(p));
+	int calls = fake.calls;
+	CHECK(vmm_mapped(p) == 3 && fake.calls == calls);
+}
+
+/* ---- ends */
+
+static void orphaned(void)
+{
+	CUdeviceptr a, at = reserve(PAGE);
+	int fd;
+	super.die_at = 4; /* after join, tables, one message */
+	CUmemGenericAllocationHandle h = create(PAGE);
+	OK(vmm_cuMemAlloc_v2(&a, 3 * MIB));
+	OK(vmm_cuMemMap(at, PAGE, 0, h, 0));
+	CHECK(fake_view(at));
+	OK(vmm_cuMemExportToShareableHandle(&fd, h, FD, 0)); /* the real one */
+	close(fd);
+	super.job->rank[1].state = JOB_RUNNING;
+	CHECK(vmm_mapped(participant_current()) == 1);
+	OK(vmm_cuMemFree_v2(a));
+	OK(vmm_cuMemUnmap(at, PAGE));
+	OK(vmm_cuMemRelease(h));
+	OK(vmm_cuMemAddressFree(at, PAGE));
+}
+
+static void driver_gone(void)
+{
+	CUdeviceptr a, at = reserve(PAGE);
+	CUmemGenericAllocationHandle h = create(PAGE);
+	OK(vmm_cuMemAlloc_v2(&a, 3 * MIB));
+	fake.shut = 1;
+	CHECK(vmm_cuMemFree_v2(a) == CUDA_ERROR_DEINITIALIZED && vmm_cuMemAlloc_v2(&at, 5) == CUDA_ERROR_DEINITIALIZED);
+	CHECK(vmm_cuMemRelease(h) == CUDA_ERROR_DEINITIALIZED && vmm_cuMemUnmap(at, PAGE) == CUDA_ERROR_DEINITIALIZED);
+	CHECK(vmm_cuMemFreeAsync(a, NULL) == CUDA_ERROR_DEINITIALIZED && vmm_renew(participant_started()));
+	fake.shut = 0;
+	OK(vmm_cuMemFree_v2(a));
+}
+
+static void forked(void)
+{
+	CUdeviceptr a;
+	int status;
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	int socket = participant_current()->socket;
+	pthread_mutex_lock(&vmm_lock); /* as another thread might */
+	pid_t child = fork();
+	if (!child) {
+		alarm(5);
+		CHECK(!participant_current() && !participant_started() && !participant_joined());
+		CHECK(write(socket, "", 1) < 0);
+		INVALID(vmm_cuMemFree_v2(a));
+		vmm_cuMemRelease(16);
+		_exit(0);
+	}
+	pthread_mutex_unlock(&vmm_lock);
+	CHECK(waitpid(child, &status, 0) == child && !status);
+	OK(vmm_cuMemFree_v2(a));
+}
+
+static void no_launcher(void)
+{
+	CUdeviceptr a;
+	unsetenv("GSAN_SOCKET");
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	CHECK(a >= 0x7f0000000000 && !fake.reservations);
+	OK(vmm_cuMemFree_v2(a));
+}
+
+/* ---- all of it with the n-th driver call failing: no crash, the books balance, and what failed was said */
+
+static void use_views(void)
+{
+	CUmemGenericAllocationHandle h, g, k = 0;
+	CUdeviceptr at;
+	int token = -1;
+	if (vmm_cuMemCreate(&h, 2 * PAGE, &prop, 0))
+		return;
+	if (!vmm_cuMemAddressReserve(&at, 2 * PAGE, 0, 0, 0)) {
+		if (!vmm_cuMemMap(at, 2 * PAGE, 0, h, 0)) {
+			if (!vmm_cuMemExportToShareableHandle(&token, h, FD, 0)) {
+				if (vmm_cuMemImportFromShareableHandle(&k, (void *)(intptr_t)token, FD))
+					k = 0;
+				close(token);
+			}
+			if (!vmm_cuMemRetainAllocationHandle(&g, (void *)(uintptr_t)at))
+				vmm_cuMemRelease(g);
+			vmm_cuMemUnmap(at, 2 * PAGE);
+		}
+		vmm_cuMemAddressFree(at, 2 * PAGE);
+	}
+	if (k)
+		vmm_cuMemRelease(k);
+	vmm_cuMemRelease(h);
+}
+
+static void use_all(void)
+{
+	CUdeviceptr a, b, c;
+	CUcontext before;
+	int big = !vmm_cuMemAlloc_v2(&a, 9 * MIB), small = !vmm_cuMemAlloc_v2(&b, 900);
+	if (!vmm_cuMemAllocAsync(&c, 5000, NULL) && vmm_cuMemFreeAsync(c, NULL))
+		vmm_cuMemFree_v2(c);
+	use_views();
+	if (!real.cuCtxPushCurrent_v2(fake_context[1])) {
+		vmm_cuCtxEnablePeerAccess(fake_context[0], 0);
+		real.cuCtxPopCurrent_v2(&before);
+	}
+	if (big)
+		vmm_cuMemFree_v2(a);
+	if (small)
+		vmm_cuMemFree_v2(b);
+	if (!vmm_cuMemAlloc_v2(&c, 900)) /* takes in what was in limbo */
+		vmm_cuMemFree_v2(c);
+}
+
+/* Nothing may be out but tables, shadow and chunks, each mapped; nothing at all if the participant did not start. */
+static void balanced(void)
+{
+	int on = participant_started() != NULL;
+	CHECK(!fake_mapped(GSAN_VIEW_BASE, GSAN_SHADOW_BASE) && fake_mapped(GSAN_DATA_BASE, GSAN_VIEW_BASE) <= 64 * MIB);
+	CHECK(fake_mapped(GSAN_DATA_BASE, GSAN_VIEW_BASE) % (32 * MIB) == 0);
+	CHECK(fake.physicals == fake.mappings && fake.streams == on && fake.pinned == on && fake.registered == on);
+	CHECK(fake.reservations == on && (on || !fake.mappings) && !fake.plain && !fake.events);
+}
+
+/* After a call that gives back has failed, something stays out. */
+static int gives_back(const char *call)
+{
+	static const char *const names[] = {"cuMemUnmap", "cuMemRelease", "cuMemAddressFree", "cuEventDestroy_v2", "cuMemFree_v2",
+					    "cuMemFreeHost", "cuStreamDestroy_v2", "cuCtxPushCurrent_v2", "cuEventQuery"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(call, names[i]))
+			return 1;
+	return 0;
+}
+
+static void failing(void)
+{
+	use_all();
+	use_all();
+	fake.fail_at = 0;
+	use_all(); /* works again, and takes in what was left in limbo */
+	CHECK(!fake.wild);
+	failed_call = fake.failed ? fake.failed : "none";
+	if (!fake.failed || !gives_back(fake.failed))
+		balanced();
+}
+
+/* The same with the supervisor going away at its n-th message: the program notices nothing. */
+static void leaving(void)
+{
+	use_all();
+	use_all();
+	CHECK(!fake.wild);
+	balanced();
+}
+
+static int descriptors(void)
+{
+	int n = 0;
+	for (int fd = 0; fd < 1000; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* Exit status of a test in a process of its own; 77: no call failed, no supervisor left, though it should have. */
+static int run(const char *name, void (*test)(void), int fail_at, int die_at)
+{
+	int status;
+	pid_t child = fork();
+	if (!child) {
+		alarm(20);
+		int open = descriptors();
+		fake_install();
+		super_start();
+		fake.fail_at = fail_at;
+		super.die_at = die_at;
+		test();
+		CHECK(fail_at || !fake.wild);
+		if (participant_joined())
+			close(participant_joined()->socket);
+		super_stop();
+		CHECK(descriptors() == open + fake.physicals);
+		_exit((fail_at && !fake.failed) || (super.messages < die_at) ? 77 : 0);
+	}
+	waitpid(child, &status, 0);
+	status = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	if (status && status != 77)
+		fprintf(stderr, "FAIL %s (failing call %d, supervisor's last message %d)\n", name, fail_at, die_at);
+	return status;
+}
+
+int main(void)
+{
+#define TEST(name) {#name, name}
+	static const struct { const char *name; void (*test)(void); } tests[] = {
+		TEST(blocks), TEST(small_blocks), TEST(exhaustion), TEST(stream_order), TEST(captures), TEST(other_contexts),
+		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(tables),
+		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing),
+	};
+	int failures = 0, rc, calls = 0, messages = 0;
+	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+		failures += run(tests[i].name, tests[i].test, 0, 0) != 0;
+	while ((rc = run("failing", failing, ++calls, 0)) != 77)
+		failures += rc != 0;
+	while ((rc = run("leaving", leaving, 0, ++messages)) != 77)
+		failures += rc != 0;
+	printf("%s: %d driver calls and %d messages failed in turn\n", failures ? "failed" : "passed", calls - 1, messages - 1);
+	return failures != 0;
+}
