@@ -77,7 +77,8 @@ static int start_join(struct participant *p)
 	ipc_text(&msg, "%s", bus);
 	int rc = ipc_call(p->socket, &msg, -1, &fd);
 	if (rc || fd < 0) {
-		log_error("the supervisor refused this process (%.*s); the program runs unchecked", rc ? (int)msg.length : 0, msg.text);
+		log_error("the supervisor refused this process (%s); the program runs unchecked",
+			  msg.type == IPC_ERROR && *msg.text ? msg.text : strerror(-rc));
 		close(p->socket);
 		p->socket = -1;
 		return -1;
@@ -196,9 +197,9 @@ static int start(struct participant *p)
 		return -1;
 	if (arena_give(&vmm_slice, GSAN_DATA_BASE + (uint64_t)p->index * GSAN_SLICE, GSAN_SLICE) ||
 	    arena_give(&vmm_views, GSAN_VIEW_BASE, GSAN_VIEW_SIZE) || start_tables(p)) {
-		log_error("no memory for the tables (%llu MiB of device memory are needed); the program runs unchecked",
+		log_error("cannot set up the clock tables (they need %llu MiB of device memory); the program runs unchecked",
 			  (unsigned long long)(gsan_tables_bytes() + VIEW_TABLE_BYTES) >> 20);
-		vmm_note(p, "unchecked", "rank", "no device memory for the clock tables");
+		vmm_note(p, "unchecked", "rank", "the clock tables could not be set up (device memory?)");
 		arena_drop(&vmm_slice);
 		arena_drop(&vmm_views);
 		real.cuMemAddressFree(GSAN_ARENA_BASE, GSAN_ARENA_SIZE);
