@@ -14,6 +14,7 @@ int main(int argc, char **argv)
 	struct world w;
 	char form[64];
 
+	world_arguments(argc, argv, "[--order release|relaxed] [--iterations N]");
 	world_open(&w);
 	snprintf(form, sizeof(form), "counter_lock-%s", order);
 	world_kernel_load(&kernel, form, "add_one");

@@ -48,6 +48,8 @@ int main(int argc, char **argv)
 	struct world w;
 	char form[128];
 
+	world_arguments(argc, argv,
+			"[--order release|relaxed] [--scope sys|gpu] [--flag after|before] [--via atomic|asm] [--iterations N]");
 	world_open(&w);
 	if (w.size != 2) {
 		fprintf(stderr, "message_passing needs 2 ranks and has %d: start it with gsan-launch -n 2 or mpirun -np 2\n", w.size);

@@ -28,6 +28,7 @@ int main(int argc, char **argv)
 	struct world w;
 	char form[64];
 
+	world_arguments(argc, argv, "[--layout interleaved|overlapping] [--iterations N]");
 	world_open(&w);
 	snprintf(form, sizeof(form), "neighbours-%s", layout);
 	world_kernel_load(&kernel, form, "fill");

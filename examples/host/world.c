@@ -293,6 +293,19 @@ void world_kernel_launch(const struct world_kernel *kernel, unsigned programs, v
 }
 
 /* ---- arguments ------------------------------------------------------------------------------------------------ */
+void world_arguments(int argc, char **argv, const char *usage)
+{
+	for (int i = 1; i < argc; i += 2) {
+		int help = !strcmp(argv[i], "--help");
+		const char *at = strncmp(argv[i], "--", 2) ? NULL : strstr(usage, argv[i]);
+
+		if (at && at[strlen(argv[i])] == ' ' && i + 1 < argc)
+			continue;
+		fprintf(help ? stdout : stderr, "usage: %s %s\n", argv[0], usage);
+		exit(help ? 0 : 2);
+	}
+}
+
 const char *world_option(int argc, char **argv, const char *name, const char *const *choices)
 {
 	for (int i = 1; i < argc; i++) {

@@ -40,6 +40,8 @@ void world_kernel_load(struct world_kernel *kernel, const char *form, const char
 /* args: addresses of the kernel's own arguments; Triton's two trailing scratch pointers are added. */
 void world_kernel_launch(const struct world_kernel *kernel, unsigned programs, void **args, unsigned count);
 
+/* Ends the program with `usage` if an argument is not one of the options in it, or is --help. */
+void world_arguments(int argc, char **argv, const char *usage);
 /* The value of `--name` among the arguments, or the first of `choices` (a NULL-terminated list). Exits on anything
  * else that follows --name. */
 const char *world_option(int argc, char **argv, const char *name, const char *const *choices);

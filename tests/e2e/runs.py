@@ -204,6 +204,10 @@ def help_and_version(scratch):
         for option in ("--help", "--version"):
             job = jobs.Job([os.path.join(jobs.BIN, program), option], scratch).ends(0)
             expect.need(program in job.out or "release" in job.out, str(job))
+    for program in ("message_passing", "counter_lock", "neighbours"):
+        job = jobs.plain(scratch, jobs.c_form(program, "--help")).ends(0)
+        expect.need("usage:" in job.out and "--iterations" in job.out, str(job))
+        jobs.plain(scratch, jobs.c_form(program, "--ordr", "relaxed")).ends(2).says("usage:")
 
 
 if __name__ == "__main__":
