@@ -181,6 +181,12 @@ CUresult vmm_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdevicept
 }
 
 /* What the driver says of the chunk or handle behind a block, said of the block. */
+static int attribute_differs(CUpointer_attribute a)
+{
+	return a == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR || a == CU_POINTER_ATTRIBUTE_RANGE_SIZE ||
+	       a == CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES;
+}
+
 static void attribute_of_block(void *data, CUpointer_attribute attribute, uint64_t base, uint64_t size)
 {
 	if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
@@ -191,11 +197,12 @@ static void attribute_of_block(void *data, CUpointer_attribute attribute, uint64
 		*(uint64_t *)data = CU_MEM_HANDLE_TYPE_NONE;
 }
 
+/* Triton asks for every pointer of every launch: no lock for what needs none. */
 CUresult vmm_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at)
 {
 	uint64_t base, size;
 	CUresult rc = real.cuPointerGetAttribute(data, attribute, at);
-	if (!rc && data && block_range(at, &base, &size))
+	if (!rc && attribute_differs(attribute) && block_range(at, &base, &size))
 		attribute_of_block(data, attribute, base, size);
 	return rc;
 }

@@ -91,17 +91,17 @@ CUresult vmm_cuMemMap(CUdeviceptr at, size_t size, size_t offset, CUmemGenericAl
 {
 	struct participant *p = participant_started();
 	struct vmm_section s;
-	if (!p || !in_arena(at))
-		return real.cuMemMap(at, size, offset, handle, flags);
-	if (!in_reserved(at, size))
+	int ours = p && in_arena(at);
+	if (ours && !in_reserved(at, size))
 		return CUDA_ERROR_INVALID_VALUE;
 	CUresult rc = real.cuMemMap(at, size, offset, handle, flags);
-	if (rc || vmm_enter(p, &s))
+	if (rc || !p || vmm_enter(p, &s))
 		return rc;
-	struct handle *h = handle_find(handle);
+	struct handle *h = ours ? handle_find(handle) : NULL;
 	if (!h || view_add(p, h, at, size, offset)) {
-		view_add(p, NULL, at, size, offset);
-		vmm_note(p, "foreign", "cuMemMap", "%zu bytes of memory that gsan does not know: not checked", size);
+		if (ours)
+			view_add(p, NULL, at, size, offset);
+		vmm_note(p, "foreign", "cuMemMap", "%zu bytes of memory or addresses that gsan does not know: not checked", size);
 	}
 	vmm_leave(&s);
 	return rc;
