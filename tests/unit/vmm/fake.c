@@ -36,8 +36,14 @@ static int fails(const char *name)
 	return now;
 }
 
+/* The driver is safe from several threads. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t *enter(void) { pthread_mutex_lock(&lock); return &lock; }
+static void leave(pthread_mutex_t **held) { pthread_mutex_unlock(*held); }
+
 /* Every function starts so. */
 #define CALL(name) \
+	pthread_mutex_t *held __attribute__((cleanup(leave))) = enter(); \
 	if (fake.shut) \
 		return CUDA_ERROR_DEINITIALIZED; \
 	if (fails(#name)) \

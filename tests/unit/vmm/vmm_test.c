@@ -63,6 +63,8 @@ static void blocks(void)
 	CHECK(base == a && size == 5 * MIB);
 	OK(vmm_cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, a));
 	CHECK(types == 0);
+	OK(vmm_cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_BUFFER_ID, a));
+	CHECK(types == 77);
 	CHECK(vmm_cuMemGetAddressRange_v2(&base, &size, a + 5 * MIB) == CUDA_ERROR_NOT_FOUND);
 	fake_mark(gsan_shadow(a + 4 * MIB));
 	OK(vmm_cuMemFree_v2(a));
@@ -200,6 +202,10 @@ static void views(void)
 	INVALID(vmm_cuMemMap(at + 6 * PAGE, 4 * PAGE, 0, h, 0)); /* leaves the reservation */
 	INVALID(vmm_cuMemMap(GSAN_SHADOW_BASE, PAGE, 0, h, 0));
 	INVALID(vmm_cuMemMap(at, 8 * PAGE, 0, h, 0));
+	CHECK(!super.notes);
+	OK(vmm_cuMemMap(0x500000000000, PAGE, 0, h, 0)); /* addresses that the program got elsewhere */
+	OK(vmm_cuMemUnmap(0x500000000000, PAGE));
+	CHECK(super.notes == 1);
 	OK(vmm_cuMemMap(at, 4 * PAGE, 0, h, 0));
 	OK(vmm_cuMemMap(again, 2 * PAGE, 2 * PAGE, h, 0));
 	for (uint64_t i = 0; i < 4; i++)
@@ -499,6 +505,25 @@ static void failing(void)
 		balanced();
 }
 
+static void *use_often(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 60; i++)
+		use_all();
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t thread[4];
+	for (int i = 0; i < 4; i++)
+		CHECK(!pthread_create(&thread[i], NULL, use_often, NULL));
+	for (int i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	use_all(); /* takes in what was left in limbo */
+	balanced();
+}
+
 /* The same with the supervisor going away at its n-th message: the program notices nothing. */
 static void leaving(void)
 {
@@ -549,7 +574,7 @@ int main(void)
 	static const struct { const char *name; void (*test)(void); } tests[] = {
 		TEST(blocks), TEST(small_blocks), TEST(exhaustion), TEST(stream_order), TEST(captures), TEST(other_contexts),
 		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(tables),
-		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing),
+		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing), TEST(threads),
 	};
 	int failures = 0, rc, calls = 0, messages = 0;
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
