@@ -187,7 +187,14 @@ ALWAYS u64 gpu_shfl64(u32 members, u64 v, u32 lane)
 	return (u64)gpu_shfl(members, (u32)(v >> 32), lane) << 32 | gpu_shfl(members, (u32)v, lane);
 }
 
-/* One thread at a time; the holder never waits for anything but memory, so it ends even among the lanes of a warp. */
+/* Runs what follows once for each lane that wants it, one lane after the other. Everything that takes a lock stands in
+ * such a loop: two lanes that run together would meet behind the loop of gpu_lock(), the one that has the lock waiting
+ * for the one that does not. Who runs together is the hardware's choice at that moment, hence the mask is asked for. */
+#define EACH_LANE(wanted) \
+	for (int todo_ = (wanted); todo_;) \
+		if (gpu_lane() == gpu_first(gpu_active()) && !(todo_ = 0))
+
+/* One thread at a time; the holder never waits for anything but memory. */
 ALWAYS void gpu_lock(u32 *lock)
 {
 	while (gpu_cas32_acquire(lock, 0, 1))

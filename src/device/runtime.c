@@ -67,15 +67,17 @@ ALWAYS u32 cta_hash(u64 cta) { return (u32)(cta ^ (cta >> 10) * 7 ^ (cta >> 20) 
 u64 gsan_enter(u64 launch, u32 flags)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
+	u32 members = gpu_active(), leader = gpu_first(members), state = 0;
 	u64 cta = gpu_ctaid_x() + (u64)gpu_nctaid_x() * (gpu_ctaid_y() + (u64)gpu_nctaid_y() * gpu_ctaid_z());
 	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta) << GSAN_REC_CTA_SHIFT;
-	if (cta < PUBLISHERS && gpu_tid_x() == 0)
-		launch_publish(l);
+	EACH_LANE(gpu_lane() == leader) {
+		if (cta < PUBLISHERS && gpu_tid_x() < 32)
+			launch_publish(l);
+		if (flags & GSAN_ENTER_SYNC)
+			state = state_enter(l, cta);
+	}
 	if (!(flags & GSAN_ENTER_SYNC))
 		return self;
-	u32 members = gpu_active(), leader = gpu_first(members), state = 0;
-	if (gpu_lane() == leader)
-		state = state_enter(l, cta);
 	state = gpu_shfl(members, state, leader);
 	return self | (state ? state : SELF_STATELESS);
 }
@@ -280,11 +282,6 @@ void gsan_lines(u64 launch, u64 self, u32 n, u64 line, u32 desc)
 
 /* ---- strong operations and fences --------------------------------------------------------------------------------- */
 
-/* Lanes take the entry's lock one after the other. */
-#define EACH_LANE(lanes, member) \
-	for (u32 left_ = (lanes); left_; left_ &= left_ - 1, gpu_warp_sync(members)) \
-		if (gpu_lane() == gpu_first(left_) && (member))
-
 ALWAYS int sync_reachable(const struct who *w, u64 canonical)
 {
 	return canonical != NO_ADDRESS && w->launch->mapped >> gsan_owner(canonical) & 1;
@@ -296,8 +293,9 @@ void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 	u32 members = gpu_active();
 	u64 canonical = shadow_canonical(w.launch, address);
 	int publishes = sync_reachable(&w, canonical) && sync_publishes(&w, canonical, desc);
-	EACH_LANE(gpu_ballot(members, publishes), publishes)
+	EACH_LANE(publishes)
 		sync_before(&w, canonical, desc, value);
+	gpu_warp_sync(members);
 }
 
 void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value)
@@ -317,15 +315,16 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 	if (!sync_reachable(&w, canonical) && (desc >> GSAN_DESC_SEM_SHIFT & 7) != GSAN_SEM_NONE)
 		gpu_or32(&w.state->clock.flags, DEV_CLOCK_EVERYTHING);
 	int reads = sync_reachable(&w, canonical);
-	EACH_LANE(gpu_ballot(members, reads), reads)
+	EACH_LANE(reads)
 		sync_after(&w, canonical, desc, value);
+	gpu_warp_sync(members);
 }
 
 void gsan_fence(u64 launch, u64 self, u32 desc)
 {
 	struct who w = who_of(launch, self);
 	u32 members = gpu_active();
-	if (w.state && gpu_lane() == gpu_first(members))
+	EACH_LANE(w.state && gpu_lane() == gpu_first(members))
 		sync_fence(&w, desc);
 	gpu_warp_sync(members);
 }
