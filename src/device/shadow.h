@@ -61,30 +61,20 @@ ALWAYS int shadow_draw(const struct gsan_launch *l, u64 me, u64 *place, u64 r0, 
 }
 
 /* Stores a read (or an atomic) into one of its sampled places: the place it may hide, an empty one, one that is ordered
- * before, else the one with the larger hash if that exceeds ours: the k smallest stay, a uniform sample. */
-ALWAYS void shadow_sample(const struct who *w, u64 me, u64 *place, u64 r0, u64 r1, u64 key)
+ * before, else the one with the larger hash if that exceeds ours: the k smallest stay, a uniform sample. 1: it went in. */
+ALWAYS int shadow_sample(const struct who *w, u64 me, u64 *place, u64 r0, u64 r1, u64 key)
 {
-	if (rec_hides(w, me, r0) && r0 != r1) {
-		if (r0 != me)
-			gpu_store64(&place[0], me);
-		return;
-	}
-	if (rec_hides(w, me, r1)) {
-		if (r1 != me)
-			gpu_store64(&place[1], me);
-		return;
-	}
-	if ((r0 ^ r1) & ~REC_WHO && !((r0 ^ me) & REC_WHO) && !((r1 ^ me) & REC_WHO))
-		return; /* both are this CTA's, with other operations: they say more than one more of its reads */
-	if (tag_below_floor(w->launch, rec_tag(r0))) {
-		gpu_store64(&place[0], me);
-		return;
-	}
-	if (tag_below_floor(w->launch, rec_tag(r1))) {
-		gpu_store64(&place[1], me);
-		return;
-	}
-	shadow_draw(w->launch, me, place, r0, r1, key);
+	if (r0 == me || r1 == me)
+		return 0;
+	int at = rec_hides(w, me, r0) ? 0 : rec_hides(w, me, r1) ? 1 : -1;
+	if (at < 0 && (r0 ^ r1) & ~REC_WHO && !((r0 ^ me) & REC_WHO) && !((r1 ^ me) & REC_WHO))
+		return 0; /* both are this CTA's, with other operations: they say more than one more of its reads */
+	if (at < 0)
+		at = tag_below_floor(w->launch, rec_tag(r0)) ? 0 : tag_below_floor(w->launch, rec_tag(r1)) ? 1 : -1;
+	if (at < 0)
+		return shadow_draw(w->launch, me, place, r0, r1, key);
+	gpu_store64(&place[at], me);
+	return 1;
 }
 
 /* ---- detail --------------------------------------------------------------------------------------------------- */
@@ -133,10 +123,11 @@ ALWAYS u32 granule_write_place(const struct who *w, u64 me, const u64 *r)
 	return gpu_popc(rec_mask(r[0])) <= gpu_popc(rec_mask(r[1])) ? 0 : 1;
 }
 
-/* One granule: a->address is its address, a->mask its bytes. */
-NEVER void granule_access(const struct who *w, struct gsan_granule *g, const struct access *a)
+/* One granule: a->address is its address, a->mask its bytes. 0: the access is not among its records now. */
+NEVER int granule_access(const struct who *w, struct gsan_granule *g, const struct access *a)
 {
 	u64 r[4], me = rec_make(w, a);
+	int recorded = 1;
 	gpu_load128(&g->write[0], &r[0], &r[1]);
 	gpu_load128(&g->read[0], &r[2], &r[3]);
 	if (op_writes(a->op) && !op_is_rmw(a->op)) {
@@ -147,11 +138,11 @@ NEVER void granule_access(const struct who *w, struct gsan_granule *g, const str
 				check(w, old, rec_mask(old), a, &g->write[place]);
 		}
 	} else {
-		shadow_sample(w, me, g->read, r[2], r[3], a->address);
+		recorded = shadow_sample(w, me, g->read, r[2], r[3], a->address);
 	}
 	for (u32 i = 0; i < 4; i++) /* what was there when the record went in */
 		check(w, r[i], rec_mask(r[i]), a, &g->write[i]);
-	if (!op_writes(a->op) || op_is_rmw(a->op)) { /* look again: a write may have come between */
+	if (recorded && (!op_writes(a->op) || op_is_rmw(a->op))) { /* look again: a write may have come between */
 		u64 w0, w1;
 		gpu_load128(&g->write[0], &w0, &w1);
 		if (w0 != r[0])
@@ -159,6 +150,7 @@ NEVER void granule_access(const struct who *w, struct gsan_granule *g, const str
 		if (w1 != r[1])
 			check(w, w1, rec_mask(w1), a, &g->write[1]);
 	}
+	return recorded;
 }
 
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
@@ -201,6 +193,7 @@ ALWAYS void line_access(const struct who *w, const struct access *a)
 {
 	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
 	u64 last, r0, r1, tail, me = rec_make(w, a);
+	int recorded = 1;
 	gpu_load128(line, &last, &r0);
 	gpu_load128(&line->read[1], &r1, &tail);
 	if (op_writes(a->op)) {
@@ -212,13 +205,13 @@ ALWAYS void line_access(const struct who *w, const struct access *a)
 				check(w, old, rec_mask(old), a, &line->write);
 		}
 	} else {
-		shadow_sample(w, me, line->read, r0, r1, a->address);
+		recorded = shadow_sample(w, me, line->read, r0, r1, a->address);
 	}
 	check(w, last, rec_mask(last), a, &line->write);
 	if (op_writes(a->op)) {
 		check(w, r0, rec_mask(r0), a, &line->read[0]);
 		check(w, r1, rec_mask(r1), a, &line->read[1]);
-	} else {
+	} else if (recorded) {
 		u64 again = gpu_load64(&line->write);
 		if (again != last)
 			check(w, again, rec_mask(again), a, &line->write);
@@ -287,7 +280,8 @@ NEVER void granule_bytes(const struct who *w, struct access *a)
 	struct gsan_detail *d = (u32)tail ? detail_at(line_at, (u32)tail) : detail_get(w, line, line_at);
 	if (!d)
 		return;
-	granule_access(w, &d->granule[g], a);
+	if (!granule_access(w, &d->granule[g], a))
+		return;
 	/* look again at the line: a whole-sector writer may have looked at the detail before we were in it */
 	u64 again = gpu_load64(&line->write);
 	if (again != last)
