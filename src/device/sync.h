@@ -466,15 +466,68 @@ NEVER void pending_join(const struct who *w, u32 scope)
 	}
 }
 
-/* A location without an entry was never strongly written, except by RMWs on the coarse path. */
-ALWAYS void coarse_read(const struct who *w, struct dev_tables *t, int acquire)
+ALWAYS void order_lost(const struct who *w, int acquire) /* from here on, or from the next acquire fence on */
 {
-	u32 coarse = gpu_load32(&t->coarse);
-	if (!coarse || coarse == w->launch->tag + 1u)
-		return;
-	if (coarse != DEV_COARSE_MANY && tag_below_floor(w->launch, coarse - 1))
-		return;
 	gpu_or32(acquire ? &w->state->clock.flags : &w->state->pending_flags, DEV_CLOCK_EVERYTHING);
+}
+
+/* Is there a weak store to this location that is not ordered before the launch? */
+NEVER int sync_stored(const struct gsan_launch *l, u64 canonical)
+{
+	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical);
+	u32 at = (u32)canonical & (GSAN_LINE - 1), detail = gpu_load32(&line->detail);
+	u64 rec = gpu_load64(&line->write);
+	if (rec_mask(rec) >> (at / GSAN_SECTOR) & 1 && !tag_below_floor(l, rec_tag(rec)))
+		return 1;
+	const struct gsan_granule *g = detail ? &detail_at(canonical, detail)->granule[at / GSAN_GRANULE] : 0;
+	for (u32 i = 0; g && i < GSAN_DETAIL_WRITES; i++) {
+		rec = gpu_load64(&g->write[i]);
+		if (rec_mask(rec) >> (at % GSAN_GRANULE) & 1 && !tag_below_floor(l, rec_tag(rec)))
+			return 1;
+	}
+	return 0;
+}
+
+/* A value that no known write left: something unseen wrote it (a copy, the host, an opaque kernel), and may order
+ * anything. Known by its changing under the CTA's eyes, or at the first look by not being 0, which memory starts with. */
+ALWAYS int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
+{
+	struct dev_state *s = w->state;
+	u64 before = gpu_load64(&s->polled_key) == canonical ? gpu_load64(&s->polled_value) : 0;
+	return desc & GSAN_DESC_VALUE && value != before && !sync_stored(w->launch, canonical);
+}
+
+/* A location without an entry was never strongly written, except by RMWs on the coarse path. */
+ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 value, int acquire)
+{
+	u32 coarse = gpu_load32(&dev_tables(gsan_owner(canonical))->coarse);
+	if (coarse == DEV_COARSE_MANY ||
+	    (coarse && coarse != w->launch->tag + 1u && !tag_below_floor(w->launch, coarse - 1)))
+		order_lost(w, acquire);
+	if (!coarse && sync_unseen(w, canonical, desc, value)) {
+		order_lost(w, acquire);
+		count(w->launch, GSAN_N_AMBIGUOUS, 1);
+	}
+}
+
+/* The versions that this read may have observed, under the entry's lock. */
+ALWAYS void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc, u64 value, int acquire)
+{
+	u32 f0 = gpu_load32(&e->version[0].flags), f1 = gpu_load32(&e->version[1].flags);
+	int known = desc & GSAN_DESC_VALUE && f0 & DEV_VALUE && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
+	int is0 = gpu_load64(&e->version[0].value) == value;
+	int is1 = f1 & DEV_VALID && gpu_load64(&e->version[1].value) == value;
+	int older = known && !is0 && !is1, all = !known || (older && gpu_load32(&e->lost));
+	if (f0 & DEV_VALID && (all || is0))
+		version_read(w, &e->version[0], desc);
+	if (f1 & DEV_VALID && (all || is1))
+		version_read(w, &e->version[1], desc);
+	if (older && !all && sync_unseen(w, canonical, desc, value)) {
+		order_lost(w, acquire);
+		all = 1;
+	}
+	if (all && f1 & DEV_VALID)
+		count(w->launch, GSAN_N_AMBIGUOUS, 1);
 }
 
 /* Does the operation read for synchronisation? A red, or an atom whose result nobody reads, observes nothing unless it
@@ -487,41 +540,45 @@ ALWAYS int sync_reads(u32 desc)
 	return op < GSAN_OP_STRONG_ST;
 }
 
+/* The CTA's last look was at this, and nothing has changed: a spin loop ends here, without a lock. */
+ALWAYS int sync_polled(const struct dev_state *s, u64 canonical, u32 generation, u64 value, u32 desc)
+{
+	return gpu_load64(&s->polled_key) == canonical && gpu_load32(&s->polled_generation) == generation &&
+	       gpu_load64(&s->polled_value) == value && gpu_load32(&s->polled_desc) == desc;
+}
+
+ALWAYS void sync_poll(struct dev_state *s, u64 canonical, u32 generation, u64 value, u32 desc)
+{
+	gpu_store64(&s->polled_key, canonical);
+	gpu_store32(&s->polled_generation, generation);
+	gpu_store64(&s->polled_value, value);
+	gpu_store32(&s->polled_desc, desc);
+}
+
 /* After a strong load or RMW by one lane. */
 NEVER void sync_after(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	struct dev_state *s = w->state;
 	u32 op = desc >> GSAN_DESC_OP_SHIFT & 31, sem = desc >> GSAN_DESC_SEM_SHIFT & 7;
 	int acquire = sem == GSAN_SEM_ACQUIRE || sem >= GSAN_SEM_ACQ_REL;
+	int joins = acquire && op_is_rmw(op) && !(desc & GSAN_DESC_USED); /* what earlier reads set aside */
 	gpu_fence_sys(); /* whoever's store we read has published before it */
 	struct dev_sync *e = sync_find(canonical, 0, 0);
+	if (!joins && sync_polled(s, canonical, e ? gpu_load32(&e->generation) : 0, value, desc))
+		return;
+	if (e)
+		gpu_lock(&e->lock); /* locks are taken entry first */
 	gpu_lock(&s->lock);
-	if (acquire && op_is_rmw(op) && !(desc & GSAN_DESC_USED))
+	if (joins)
 		pending_join(w, op_scope(op));
-	if (!e) {
-		coarse_read(w, dev_tables(gsan_owner(canonical)), acquire);
-	} else if (gpu_load64(&s->polled_key) != canonical || gpu_load32(&s->polled_generation) != gpu_load32(&e->generation) ||
-		   gpu_load64(&s->polled_value) != value || gpu_load32(&s->polled_desc) != desc) {
-		gpu_unlock(&s->lock); /* locks are taken entry first */
-		gpu_lock(&e->lock);
-		gpu_lock(&s->lock);
-		u32 f0 = gpu_load32(&e->version[0].flags), f1 = gpu_load32(&e->version[1].flags);
-		int known = desc & GSAN_DESC_VALUE && f0 & DEV_VALUE && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
-		int is0 = gpu_load64(&e->version[0].value) == value, is1 = gpu_load64(&e->version[1].value) == value;
-		int all = !known || (!is0 && !(f1 & DEV_VALID && is1) && gpu_load32(&e->lost));
-		if (f0 & DEV_VALID && (all || is0))
-			version_read(w, &e->version[0], desc);
-		if (f1 & DEV_VALID && (all || is1))
-			version_read(w, &e->version[1], desc);
-		if (all && f1 & DEV_VALID)
-			count(w->launch, GSAN_N_AMBIGUOUS, 1);
-		gpu_store64(&s->polled_key, canonical);
-		gpu_store32(&s->polled_generation, gpu_load32(&e->generation));
-		gpu_store64(&s->polled_value, value);
-		gpu_store32(&s->polled_desc, desc);
-		gpu_unlock(&e->lock);
-	}
+	if (e)
+		sync_after_entry(w, e, canonical, desc, value, acquire);
+	else
+		sync_after_none(w, canonical, desc, value, acquire);
+	sync_poll(s, canonical, e ? gpu_load32(&e->generation) : 0, value, desc);
 	gpu_unlock(&s->lock);
+	if (e)
+		gpu_unlock(&e->lock);
 }
 
 /* A fence or membar: keeps what is released so far for later strong writes, joins what earlier strong reads set aside. */

@@ -283,6 +283,31 @@ static void earlier_kernel(int acquire, const char *name, u64 races, u32 reason)
 	expect(name, races, GSAN_RAW, reason);
 }
 
+static void unseen(int changes, u32 acquire, const char *name, u64 races)
+{
+	/* a copy behind launch 5 raises the flag that launch 9 of the other rank polls: no kernel wrote it */
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 0), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	flag_load(&b, flag, acquire, GSAN_SYS, 0, 7);
+	flag_load(&b, flag, acquire, GSAN_SYS, changes ? 1 : 0, 7);
+	weak(&b, GSAN_OP_LD, payload, 4, 8);
+	expect(name, races, GSAN_RAW, GSAN_WHY_NONE);
+}
+
+static void weak_flag(void)
+{
+	/* a flag raised by a weak store is a race twice over, not an unseen writer */
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	flag_load(&b, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 0, 7);
+	weak(&a, GSAN_OP_ST, flag, 4, 2);
+	flag_load(&b, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	weak(&b, GSAN_OP_LD, payload, 4, 8);
+	expect("a flag raised by a weak store", 3, GSAN_RAW, GSAN_WHY_NONE);
+}
+
 static void nc(u32 floor, const char *name, u64 races)
 {
 	struct cta a = enter(launch(0, 0, 1, 1, 1), 3, 0), b = enter(launch(0, 0, 2, floor, 1), 3, 0);
@@ -422,6 +447,10 @@ int main(void)
 	inherited(9, "acquired by a launch of another stream", 1);
 	earlier_kernel(1, "kernel start is a fence", 0, 0);
 	earlier_kernel(0, "kernel start, but no acquire", 1, GSAN_WHY_NONE);
+	unseen(1, GSAN_SEM_ACQUIRE, "flag raised by something unseen", 0);
+	unseen(0, GSAN_SEM_ACQUIRE, "flag never raised", 1);
+	unseen(1, GSAN_SEM_NONE, "flag raised unseen, read relaxed", 1);
+	weak_flag();
 	nc(2, "ld.nc of an earlier launch", 0);
 	nc(1, "ld.nc of a concurrent launch", 1);
 	hidden_store();
