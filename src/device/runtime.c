@@ -1,10 +1,9 @@
-/* The functions that checked clones call (abi.h), and the one hot path: a batch of weak accesses by a warp. Lanes that
- * fill a whole aligned line are recognised by one shuffle and one vote; lane i of such a group then takes access i of
- * the batch, so that up to 32 lines are checked at once. What fills no line goes to shadow.h's scattered path. */
+/* The functions that checked clones call (abi.h). Weak accesses come in two ways: as lines that the clone recognised
+ * (gsan_lines, the hot path), or as a batch of addresses of any pattern (gsan_access1 to 8), in which lanes that fill whole
+ * aligned lines are recognised here, and the rest goes to shadow.h's scattered path. */
 #include "device/calls.h"
 #include "device/sync.h"
 
-#define SELF_STATE_BITS 32u
 #define SELF_STATELESS (1ull << 32)
 
 ALWAYS struct who who_of(u64 launch, u64 self)

@@ -1,0 +1,171 @@
+/* Clock elements (tables.h) and joining them: into the short list of a CTA's clock or of a location's version, and into
+ * what the launches behind this one inherit. A list that is full merges; merging says "ordered" too often, never too
+ * seldom, and is counted. */
+#ifndef GSAN_DEVICE_JOIN_H
+#define GSAN_DEVICE_JOIN_H
+
+#include "device/state.h"
+
+ALWAYS u64 elem_gate(u64 elem) { return elem & (((1ull << ELEM_SITE_SHIFT) - 4) | ELEM_OPEN); }
+ALWAYS int elem_is_of(u64 elem, u64 who) { return !(elem & (ELEM_ALL | ELEM_PREFIX)) && !((elem ^ who) & REC_WHO); }
+
+/* Does the release that brought `elem` reach this GPU, and `scope` of this CTA the releasing one? */
+ALWAYS int elem_same_gpu(const struct gsan_launch *l, u64 elem) { return (elem >> ELEM_GPU_SHIFT & 31) == l->gpu; }
+ALWAYS int elem_reaches(const struct gsan_launch *l, u64 elem)
+{
+	return (elem & ELEM_OPEN) || scope_reaches((u32)(elem >> ELEM_SCOPE_SHIFT) & 3, elem_same_gpu(l, elem));
+}
+ALWAYS int elem_reached(const struct gsan_launch *l, u64 elem, u32 scope)
+{
+	return (elem & ELEM_OPEN) || scope_reaches(scope, elem_same_gpu(l, elem));
+}
+
+/* Is `b` as strong as `a`, so that keeping `b` alone is enough? `gated`: the gates must be equal. */
+ALWAYS int elem_within(u64 a, u64 b, int gated)
+{
+	if (gated && elem_gate(a) != elem_gate(b))
+		return 0;
+	if ((a ^ b) & ELEM_PREFIX)
+		return 0;
+	if (a & ELEM_PREFIX)
+		return !((a ^ b) >> ELEM_PREFIX_OWNER_SHIFT & 31) && a >> ELEM_PREFIX_SEQ_SHIFT <= b >> ELEM_PREFIX_SEQ_SHIFT;
+	if (rec_tag(a) != rec_tag(b) || rec_epoch(a) > rec_epoch(b))
+		return 0;
+	return b & ELEM_ALL || (!(a & ELEM_ALL) && rec_cta(a) == rec_cta(b));
+}
+
+ALWAYS u64 elem_all(u64 a, u64 b) /* both CTAs' launch, up to the later epoch; an open gate unless they agree */
+{
+	u64 epoch = (u64)(rec_epoch(a) > rec_epoch(b) ? rec_epoch(a) : rec_epoch(b)) << GSAN_REC_EPOCH_SHIFT;
+	u64 gate = elem_gate(a) == elem_gate(b) ? elem_gate(a) : ELEM_OPEN;
+	return (a & (~0ull << GSAN_REC_TAG_SHIFT)) | epoch | gate | ELEM_ALL;
+}
+
+/* Puts an element into a list: over one it includes, at the end, or, when full, merged with one of its launch. Every
+ * merge says "ordered" too often, never too seldom. Returns 1 if the list grew or changed, 0 if it was there, -1 if it
+ * could not be kept. */
+NEVER int elems_add(const struct gsan_launch *l, u64 *list, u32 *length, u32 room, u64 elem, int gated)
+{
+	u32 n = gpu_load32(length);
+	for (u32 i = 0; i < n; i++) {
+		u64 old = gpu_load64(&list[i]);
+		if (elem_within(elem, old, gated))
+			return 0;
+		if (elem_within(old, elem, gated)) {
+			gpu_store64(&list[i], elem);
+			return 1;
+		}
+	}
+	if (n < room) {
+		gpu_store64(&list[n], elem);
+		gpu_fence_sys();
+		gpu_store32(length, n + 1);
+		return 1;
+	}
+	count(l, GSAN_N_CLOCK_FULL, 1);
+	for (u32 i = 0; i < n; i++) {
+		u64 old = gpu_load64(&list[i]);
+		if (!(old & ELEM_PREFIX) && !(elem & ELEM_PREFIX) && rec_tag(old) == rec_tag(elem)) {
+			gpu_store64(&list[i], elem_all(old, elem));
+			return 1;
+		}
+	}
+	return -1;
+}
+
+ALWAYS u32 elem_owner(const struct gsan_launch *l, u64 elem)
+{
+	return elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_OWNER_SHIFT) & 31 : tag_participant(l, rec_tag(elem));
+}
+
+/* What a stream acquired from participant p, but for its newest launch there, becomes one prefix item. */
+NEVER void acquired_age(const struct gsan_launch *l, struct dev_acquired *a, u32 p)
+{
+	u32 last = 0, by = ~0u, seq = 0, place = DEV_ACQUIRED;
+	for (u32 i = 0; i < a->count; i++)
+		if (a->item[i].elem && elem_owner(l, a->item[i].elem) == p && a->item[i].seq > last)
+			last = a->item[i].seq;
+	for (u32 i = 0; i < a->count; i++) {
+		struct dev_acquired_item *item = &a->item[i];
+		if (!item->elem || elem_owner(l, item->elem) != p || item->seq == last)
+			continue;
+		by = item->by < by ? item->by : by;
+		seq = item->seq > seq ? item->seq : seq;
+		gpu_store64(&item->elem, 0);
+		place = i;
+	}
+	if (place == DEV_ACQUIRED)
+		return;
+	a->item[place].by = by;
+	a->item[place].seq = seq;
+	gpu_fence_sys();
+	gpu_store64(&a->item[place].elem,
+		    ELEM_PREFIX | (u64)p << ELEM_PREFIX_OWNER_SHIFT | (u64)seq << ELEM_PREFIX_SEQ_SHIFT);
+}
+
+/* Makes room in a full list, under its lock; says "ordered" too often for old launches, and is counted. */
+NEVER void acquired_shrink(const struct gsan_launch *l, struct dev_acquired *a)
+{
+	u32 kept = 0;
+	count(l, GSAN_N_CLOCK_FULL, 1);
+	for (u32 p = 0; p < GSAN_PARTICIPANTS; p++)
+		acquired_age(l, a, p);
+	for (u32 i = 0; i < a->count; i++) {
+		struct dev_acquired_item item = a->item[i];
+		if (!item.elem)
+			continue;
+		a->item[kept].by = item.by;
+		a->item[kept].seq = item.seq;
+		gpu_store64(&a->item[kept++].elem, item.elem);
+	}
+	gpu_store32(&a->count, kept);
+}
+
+/* Launches behind this one in its stream inherit what it acquires. */
+NEVER void acquired_add(const struct gsan_launch *l, u64 elem)
+{
+	struct dev_tables *t = own_tables(l);
+	struct dev_acquired *a = &t->acquired[l->stream];
+	u32 seq = elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT) : gpu_load32(&tag_launch(l, rec_tag(elem))->seq);
+	u32 place;
+	gpu_lock(&a->lock);
+	for (place = 0; place < a->count; place++)
+		if (a->item[place].by == l->seq && elem_within(gpu_load64(&a->item[place].elem), elem, 0))
+			break; /* an older epoch of the same */
+	if (place == DEV_ACQUIRED) {
+		acquired_shrink(l, a);
+		place = a->count;
+	}
+	if (place < DEV_ACQUIRED) {
+		a->item[place].by = l->seq;
+		a->item[place].seq = seq;
+		gpu_fence_sys();
+		gpu_store64(&a->item[place].elem, elem);
+		if (place == a->count)
+			gpu_store32(&a->count, place + 1);
+	}
+	gpu_unlock(&a->lock);
+	gpu_or32(&t->streams_acquired[l->stream / 32], 1u << l->stream % 32);
+}
+
+/* Joins one element into the CTA's clock; what its launch's base clock already has is not kept. */
+NEVER void clock_join(const struct who *w, u64 elem)
+{
+	const struct gsan_launch *l = w->launch;
+	struct dev_clock *c = &w->state->clock;
+	if (!(elem & ELEM_PREFIX)) {
+		if (elem_is_of(elem, w->base) || tag_below_floor(l, rec_tag(elem)))
+			return;
+		if (!tag_mapped(l, rec_tag(elem))) {
+			gpu_or32(&c->flags, DEV_CLOCK_EVERYTHING);
+			return;
+		}
+	}
+	int kept = elems_add(l, c->elem, &c->count, DEV_CLOCK, elem & ~elem_gate(elem), 0);
+	if (kept < 0)
+		gpu_or32(&c->flags, DEV_CLOCK_EVERYTHING);
+	if (kept)
+		acquired_add(l, elem);
+}
+
+#endif
