@@ -95,21 +95,6 @@ static int run_plain(const struct ptxas_args *a, const char *real, char **log)
 
 /* ---- the instrumented run ---- */
 
-static int write_all(int fd, const char *data, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 /* Copies into the existing file: its mode, owner and links stay as the plain run made them. */
 static int replace_output(const char *path, const char *data, size_t size)
 {
@@ -167,7 +152,7 @@ static int assemble(const struct ptxas_args *a, const char *real, const char *te
 	snprintf(out_path, sizeof(out_path), "/proc/self/fd/%d", out);
 	argv = instrumented_argv(a, real, in_path, out_path);
 	if (argv && in >= 0 && out >= 0 && said >= 0)
-		status = write_all(in, text, size);
+		status = text_write_fd(in, text, size);
 	if (!status)
 		status = ptxas_run(argv, said, said);
 	if (!status)

@@ -105,7 +105,7 @@ int text_read_file(const char *path, char **data, size_t *size)
 	return *data ? 0 : -ENOMEM;
 }
 
-static int text_write_fd(int fd, const char *data, size_t size)
+int text_write_fd(int fd, const char *data, size_t size)
 {
 	while (size) {
 		ssize_t n = write(fd, data, size);

@@ -15,6 +15,7 @@ void text_free(struct text *t);
 
 /* Reads a whole file into a malloc'ed, NUL-terminated buffer. Returns 0 or -errno. */
 int text_read_file(const char *path, char **data, size_t *size);
+int text_write_fd(int fd, const char *data, size_t size); /* all of it; 0 or -errno */
 /* Writes beside the target and renames, so that no reader sees half a file. Returns 0 or -errno. */
 int text_write_file(const char *path, const char *data, size_t size);
 
