@@ -188,7 +188,8 @@ static struct report_flag evidence_flag(const struct kernel *kernel, uint16_t id
 	const struct ptx_site *site = kernel && id != 0xffff ? ptx_info_site(&kernel->info, id) : NULL;
 	if (!site)
 		return (struct report_flag){0};
-	return (struct report_flag){{evidence_dash(site->file), site->line, site->column}, evidence_dash(site->scope)};
+	return (struct report_flag){{evidence_dash(site->file), site->line, site->column}, evidence_dash(site->scope),
+				    evidence_dash(site->semantics)};
 }
 
 static int evidence_finding(const struct supervisor *s, struct report *r, const struct candidate *c)

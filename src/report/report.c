@@ -112,8 +112,10 @@ static void report_copy_finding(struct report *r, struct report_finding *f)
 {
 	report_copy_side(r, &f->first);
 	report_copy_side(r, &f->second);
-	f->flag_write = (struct report_flag){f->flag_write.at, report_copy(r, f->flag_write.scope)};
-	f->flag_read = (struct report_flag){f->flag_read.at, report_copy(r, f->flag_read.scope)};
+	f->flag_write = (struct report_flag){f->flag_write.at, report_copy(r, f->flag_write.scope),
+					   report_copy(r, f->flag_write.semantics)};
+	f->flag_read = (struct report_flag){f->flag_read.at, report_copy(r, f->flag_read.scope),
+					  report_copy(r, f->flag_read.semantics)};
 	f->flag_write.at.file = report_copy(r, f->flag_write.at.file);
 	f->flag_read.at.file = report_copy(r, f->flag_read.at.file);
 	f->allocation.label = report_copy(r, f->allocation.label);

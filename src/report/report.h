@@ -31,7 +31,7 @@ struct report_side {
 	uint32_t bytes;
 	const char *semantics, *scope;     /* scope NULL: none */
 };
-struct report_flag { struct report_place at; const char *scope; };
+struct report_flag { struct report_place at; const char *scope, *semantics; };
 struct report_allocation { int rank; uint64_t base, size, offset; const char *label; }; /* size 0: not known */
 
 struct report_finding {

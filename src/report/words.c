@@ -95,8 +95,10 @@ static void report_say_none(struct text *out, const struct report_finding *f)
 
 static void report_say_relaxed(struct text *out, const struct report_finding *f)
 {
+	/* an RMW that only acquires writes, too: it is how the other side waits */
+	const char *semantics = f->flag_write.semantics;
 	report_add_flag(out, "store", &f->flag_write.at);
-	text_puts(out, " is relaxed; release is missing");
+	text_printf(out, " is %s; release is missing", semantics && !strcmp(semantics, "acquire") ? "an acquire" : "relaxed");
 }
 
 static void report_say_no_acquire(struct text *out, const struct report_finding *f)

@@ -45,8 +45,8 @@ static const struct { enum gsan_kind kind; enum gsan_reason reason; const char *
 static struct report_finding finding(enum gsan_reason reason, uint32_t launch)
 {
 	struct report_finding f = {.kind = GSAN_RAW, .reason = reason, .count = 2, .first = store, .second = load};
-	f.flag_write = (struct report_flag){{"ring.py", 33, 1}, "gpu"};
-	f.flag_read = (struct report_flag){{"ring.py", 45, 1}, "cta"};
+	f.flag_write = (struct report_flag){{"ring.py", 33, 1}, "gpu", "relaxed"};
+	f.flag_read = (struct report_flag){{"ring.py", 45, 1}, "cta", "acquire"};
 	f.allocation = (struct report_allocation){1, 0x208000000000ull, 4096, 128, "symmetric"};
 	f.second.launch = launch;
 	return f;
@@ -66,6 +66,17 @@ static void test_sentences(void)
 		CHECK(strstr(sentence.data, reasons[i].says));
 		text_free(&sentence);
 	}
+}
+
+/* What waits for a flag by an acquiring compare-and-swap wrote it, too, and is not called relaxed. */
+static void test_waiting_atomic(void)
+{
+	struct report_finding f = finding(GSAN_WHY_RELAXED_WRITE, 1);
+	struct text sentence = {0};
+	f.flag_write.semantics = "acquire";
+	report_missing_edge(&sentence, &f);
+	CHECK(strstr(sentence.data, "the flag store at ring.py:33 is an acquire; release is missing"));
+	text_free(&sentence);
 }
 
 static void fill_rank(struct report_rank *rank, int gpu)
@@ -200,6 +211,7 @@ int main(int argc, char **argv)
 	CHECK(argc == 2 || (argc == 3 && !strcmp(argv[1], "write")));
 	test_golden(argv[argc - 1], argc == 3);
 	test_sentences();
+	test_waiting_atomic();
 	test_nothing();
 	test_bad();
 	return 0;
