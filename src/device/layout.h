@@ -192,7 +192,7 @@ enum gsan_counter {
 	GSAN_N_CHECKED,      /* of these, compared with shadow */
 	GSAN_N_FOREIGN,      /* outside arena and ranges: not checked */
 	GSAN_N_UNRECORDED,   /* detail pool empty: checked, not recorded */
-	GSAN_N_LOST,         /* records displaced that conflict */
+	GSAN_N_LOST,         /* readers and records that found no place; readers are counted by a sample of one in 32 */
 	GSAN_N_SYNC_FULL,    /* sync table full: coarse order */
 	GSAN_N_STATE_FULL,   /* no CTA state left: coarse order */
 	GSAN_N_CLOCK_FULL,   /* clock entries collapsed to whole launches */
