@@ -2,19 +2,14 @@
 #ifndef GSAN_TESTS_EMU_CHECK_H
 #define GSAN_TESTS_EMU_CHECK_H
 
+#include "../check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cuda.h>
 
-#define CHECK(condition) \
-	do { \
-		if (!(condition)) { \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			exit(1); \
-		} \
-	} while (0)
 #define EXPECT(result, call) \
 	do { \
 		CUresult got_ = (call); \

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "../check.h"
 
 static char name[64];
 

@@ -2,19 +2,13 @@
 #ifndef GSAN_TESTS_PTX_CHECK_H
 #define GSAN_TESTS_PTX_CHECK_H
 
+#include "../check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ptx/ptx.h"
-
-#define CHECK(condition) \
-	do { \
-		if (!(condition)) { \
-			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
-			exit(1); \
-		} \
-	} while (0)
 
 #define HEAD ".version 8.7\n.target sm_90a\n.address_size 64\n"
 #define KERNEL(body) HEAD ".visible .entry k(.param .u64 p)\n{\n" body "\n}\n"
