@@ -57,44 +57,46 @@ CUresult hook_cuStreamQuery(CUstream stream)
 	return rc;
 }
 
-CUresult hook_cuCtxSynchronize(void)
+/* What everything enqueued so far will have done, told to the host's clock once a wait for it has succeeded. */
+static struct flow *whole_mark(struct clock_vec *mark)
 {
 	struct flow *f = flow_current();
-	struct clock_vec mark;
 
 	if (f)
-		clock_mark_all(&f->clock, &mark);
-	CUresult rc = real.cuCtxSynchronize();
+		clock_mark_all(&f->clock, mark);
+	return f;
+}
+
+static CUresult whole_done(struct flow *f, const struct clock_vec *mark, CUresult rc)
+{
 	if (rc == CUDA_SUCCESS && f)
-		flow_host_saw(f, &mark);
+		flow_host_saw(f, mark);
 	return rc;
+}
+
+CUresult hook_cuCtxSynchronize(void)
+{
+	struct clock_vec mark;
+	struct flow *f = whole_mark(&mark);
+
+	return whole_done(f, &mark, real.cuCtxSynchronize());
 }
 
 /* The context may be another than the current one; then its work is not in this clock, and nothing is learnt of it. */
 CUresult hook_cuCtxSynchronize_v2(CUcontext context)
 {
-	struct flow *f = flow_current();
 	struct clock_vec mark;
+	struct flow *f = whole_mark(&mark);
 
-	if (f)
-		clock_mark_all(&f->clock, &mark);
-	CUresult rc = real.cuCtxSynchronize_v2(context);
-	if (rc == CUDA_SUCCESS && f)
-		flow_host_saw(f, &mark);
-	return rc;
+	return whole_done(f, &mark, real.cuCtxSynchronize_v2(context));
 }
 
 CUresult hook_cuMemFree_v2(CUdeviceptr at)
 {
-	struct flow *f = flow_current();
 	struct clock_vec mark;
+	struct flow *f = whole_mark(&mark);
 
-	if (f)
-		clock_mark_all(&f->clock, &mark);
-	CUresult rc = vmm_cuMemFree_v2(at);
-	if (rc == CUDA_SUCCESS && f && at)
-		flow_host_saw(f, &mark);
-	return rc;
+	return whole_done(at ? f : NULL, &mark, vmm_cuMemFree_v2(at)); /* freeing nothing waits for nothing */
 }
 
 /* ---- a context ends: the counters are on its device ---------------------------------------------------------- */
