@@ -101,8 +101,9 @@ NEVER struct gsan_detail *detail_get(const struct who *w, struct gsan_line *line
 	return detail_at(canonical, index);
 }
 
-ALWAYS void granule_check(const struct who *w, const struct gsan_granule *g, const struct access *a, u64 *r)
+ALWAYS void granule_check(const struct who *w, const struct gsan_granule *g, const struct access *a)
 {
+	u64 r[4];
 	gpu_load128(&g->write[0], &r[0], &r[1]);
 	gpu_load128(&g->read[0], &r[2], &r[3]);
 	const u64 *where = g->write;
@@ -155,20 +156,32 @@ NEVER int granule_access(const struct who *w, struct gsan_granule *g, const stru
 
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
 
-/* Sectors of `sectors` in the line, byte-exactly, in the detail: for writes that may not take the line's record. */
+/* The part of a line's access that falls on granule `g`. */
+ALWAYS struct access granule_part(const struct access *line, u32 g, u32 mask)
+{
+	struct access part = *line;
+	part.address = line->address + g * GSAN_GRANULE;
+	part.mask = mask;
+	part.whole = 0;
+	return part;
+}
+
+/* A line record against an access of granule `g`: all its bytes, if the record has its sector. */
+ALWAYS void check_line_record(const struct who *w, u64 rec, u32 g, const struct access *part, const u64 *where)
+{
+	check(w, rec, rec_mask(rec) >> (g / 2) & 1 ? 0xff : 0, part, where);
+}
+
+/* The sectors of a whole-sector access, byte-exactly, in the detail: for writes that may not take the line's record. */
 NEVER void line_by_granules(const struct who *w, struct gsan_line *line, const struct access *a)
 {
 	struct gsan_detail *d = detail_get(w, line, a->address);
 	if (!d)
 		return;
 	for (u32 g = 0; g < GSAN_LINE / GSAN_GRANULE; g++) {
-		struct access part = *a;
-		if (!(a->mask >> (g / 2) & 1))
-			continue;
-		part.address = a->address + g * GSAN_GRANULE;
-		part.mask = 0xff;
-		part.whole = 0;
-		granule_access(w, &d->granule[g], &part);
+		struct access part = granule_part(a, g, 0xff);
+		if (a->mask >> (g / 2) & 1)
+			granule_access(w, &d->granule[g], &part);
 	}
 }
 
@@ -177,14 +190,9 @@ NEVER void line_check_detail(const struct who *w, const struct access *a, u32 in
 {
 	struct gsan_detail *d = detail_at(a->address, index);
 	for (u32 g = 0; g < GSAN_LINE / GSAN_GRANULE; g++) {
-		u64 r[4];
-		struct access part = *a;
-		if (!(a->mask >> (g / 2) & 1))
-			continue;
-		part.address = a->address + g * GSAN_GRANULE;
-		part.mask = 0xff;
-		part.whole = 0;
-		granule_check(w, &d->granule[g], &part, r);
+		struct access part = granule_part(a, g, 0xff);
+		if (a->mask >> (g / 2) & 1)
+			granule_check(w, &d->granule[g], &part);
 	}
 }
 
@@ -243,12 +251,10 @@ NEVER void line_bytes(const struct who *w, const struct access *a, const u32 cov
 		u32 bytes = cover[g / 4] >> (g % 4 * 8) & 0xff;
 		if (!bytes || whole >> (g / 2) & 1)
 			continue;
-		part.address = a->address + g * GSAN_GRANULE;
-		part.mask = bytes;
-		part.whole = 0;
-		check(w, last, rec_mask(last) >> (g / 2) & 1 ? 0xff : 0, &part, &line->write);
-		check(w, r0, rec_mask(r0) >> (g / 2) & 1 ? 0xff : 0, &part, &line->read[0]);
-		check(w, r1, rec_mask(r1) >> (g / 2) & 1 ? 0xff : 0, &part, &line->read[1]);
+		part = granule_part(a, g, bytes);
+		check_line_record(w, last, g, &part, &line->write);
+		check_line_record(w, r0, g, &part, &line->read[0]);
+		check_line_record(w, r1, g, &part, &line->read[1]);
 		if (!d)
 			d = detail_get(w, line, a->address);
 		if (d)
@@ -259,10 +265,8 @@ NEVER void line_bytes(const struct who *w, const struct access *a, const u32 cov
 	/* look again at the line: a whole-sector writer may have looked at the detail before we were in it */
 	u64 again = gpu_load64(&line->write);
 	for (u32 g = 0; again != last && g < 16; g++) {
-		part.address = a->address + g * GSAN_GRANULE;
-		part.mask = whole >> (g / 2) & 1 ? 0 : cover[g / 4] >> (g % 4 * 8) & 0xff;
-		part.whole = 0;
-		check(w, again, rec_mask(again) >> (g / 2) & 1 ? 0xff : 0, &part, &line->write);
+		part = granule_part(a, g, whole >> (g / 2) & 1 ? 0 : cover[g / 4] >> (g % 4 * 8) & 0xff);
+		check_line_record(w, again, g, &part, &line->write);
 	}
 }
 
@@ -274,9 +278,9 @@ NEVER void granule_bytes(const struct who *w, struct access *a)
 	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(line_at);
 	gpu_load128(line, &last, &r0);
 	gpu_load128(&line->read[1], &r1, &tail);
-	check(w, last, rec_mask(last) >> (g / 2) & 1 ? 0xff : 0, a, &line->write);
-	check(w, r0, rec_mask(r0) >> (g / 2) & 1 ? 0xff : 0, a, &line->read[0]);
-	check(w, r1, rec_mask(r1) >> (g / 2) & 1 ? 0xff : 0, a, &line->read[1]);
+	check_line_record(w, last, g, a, &line->write);
+	check_line_record(w, r0, g, a, &line->read[0]);
+	check_line_record(w, r1, g, a, &line->read[1]);
 	struct gsan_detail *d = (u32)tail ? detail_at(line_at, (u32)tail) : detail_get(w, line, line_at);
 	if (!d)
 		return;
@@ -285,7 +289,7 @@ NEVER void granule_bytes(const struct who *w, struct access *a)
 	/* look again at the line: a whole-sector writer may have looked at the detail before we were in it */
 	u64 again = gpu_load64(&line->write);
 	if (again != last)
-		check(w, again, rec_mask(again) >> (g / 2) & 1 ? 0xff : 0, a, &line->write);
+		check_line_record(w, again, g, a, &line->write);
 }
 
 /* ---- a warp's access ------------------------------------------------------------------------------------------- */

@@ -193,7 +193,6 @@ ALWAYS void hint_set(const struct who *w, u64 elem, u32 reason, u32 site, u32 ke
 	h->read_site = (uint16_t)site;
 	h->write_kernel = kernel;
 	h->write_tag = (uint16_t)rec_tag(elem);
-	h->write_cta = (uint16_t)rec_cta(elem);
 }
 
 ALWAYS void pending_add(const struct who *w, u64 elem)

@@ -65,7 +65,7 @@ struct dev_hint {
 	uint32_t reason; /* enum gsan_reason */
 	uint16_t write_site, read_site;
 	uint32_t write_kernel;
-	uint16_t write_tag, write_cta;
+	uint16_t write_tag, pad;
 };
 
 struct dev_state {
