@@ -60,15 +60,19 @@ NEVER void launch_publish(const struct gsan_launch *l)
 	gpu_release32(&e->seq, l->seq);
 }
 
-/* Mixed to 10 bits; the first 1024 CTAs differ. */
-ALWAYS u32 cta_hash(u64 cta) { return (u32)(cta ^ (cta >> 10) * 7 ^ (cta >> 20) * 13) & ((1u << GSAN_CTA_BITS) - 1); }
+/* Mixed to 10 bits; the first 1024 CTAs differ, and which of the further ones look alike is the seed's choice. */
+ALWAYS u32 cta_hash(u64 cta, u32 seed)
+{
+	u32 block = (u32)(cta >> GSAN_CTA_BITS) * (seed * 0x9e3779b0u + 0x78e38e4du);
+	return ((u32)cta ^ block >> (32 - GSAN_CTA_BITS)) & ((1u << GSAN_CTA_BITS) - 1);
+}
 
 u64 gsan_enter(u64 launch, u32 flags)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u32 members = gpu_active(), leader = gpu_first(members), state = 0;
 	u64 cta = gpu_ctaid_x() + (u64)gpu_nctaid_x() * (gpu_ctaid_y() + (u64)gpu_nctaid_y() * gpu_ctaid_z());
-	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta) << GSAN_REC_CTA_SHIFT;
+	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT;
 	EACH_LANE(gpu_lane() == leader) {
 		if (cta < PUBLISHERS && gpu_tid_x() < 32)
 			launch_publish(l);

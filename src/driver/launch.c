@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/settings.h"
 #include "cuda/real.h"
 #include "driver/function.h"
 #include "driver/hooks.h"
@@ -122,7 +123,7 @@ static void launch_record(struct flow *f, const struct function *fn, uint32_t sl
 	r->kernel = fn->kernel;
 	r->mapped = vmm_mapped(p);
 	r->tag_bits = tag_bits;
-	r->seed = p->job->seed;
+	r->seed = setting_number(SETTING_SAMPLE_SEED, p->job->seed);
 	r->gpu = f->rank->gpu;
 	r->view_table = vmm_view_table(p);
 	r->ring = vmm_ring(p);

@@ -11,7 +11,7 @@ SRC = os.path.join(ROOT, "src")
 ALLOWED = {  # folder: those whose headers it may include, beside its own
     "base": "", "config": "base", "ptx": "base device", "device": "", "clock": "base device ipc",
     "report": "base device", "ipc": "base device", "cuda": "base", "vmm": "base cuda device ipc",
-    "driver": "base cuda clock device ipc ptx vmm", "emu": "base ptx",
+    "driver": "base config cuda clock device ipc ptx vmm", "emu": "base ptx",
 }
 CUDA = {"cuda", "driver", "vmm", "ipc", "emu"}
 
