@@ -40,7 +40,7 @@ struct lit_instr {
 	int32_t stride;       /* bytes: the address of thread t of the CTA is t * stride further on */
 	int reg;              /* destination, or what LIT_IF looks at; -1: none (an atom then reads into nothing) */
 	int value_reg;        /* the operand is this register; -1: `value` */
-	uint64_t value;       /* stored, added, exchanged, awaited, compared with */
+	uint64_t value;       /* stored (in every element of a vector), added, exchanged, awaited, compared with */
 	uint64_t compare;     /* LIT_CAS: expected value; `value` is what it stores */
 	uint32_t count;
 	uint32_t line;        /* of the text, from 1 */
@@ -105,11 +105,22 @@ struct lit_program {
 int lit_parse(const char *text, const char *file, struct lit_program **program, char *error, size_t room);
 int lit_load(const char *path, struct lit_program **program, char *error, size_t room);
 void lit_free(struct lit_program *p);
+/* check.c: what a program must keep to besides the grammar (bounds, alignment, nesting, barriers that all threads reach);
+ * lit_parse calls it, generators should. Returns 0, or -EINVAL with "FILE:LINE: …" as above. */
+int lit_check(const struct lit_program *p, char *error, size_t room);
+/* opcode.c: an instruction's opcode as PTX spells it. Read: NULL, or what is wrong with it. */
+#define LIT_OPCODE 64
+void lit_opcode_write(const struct lit_instr *i, char to[LIT_OPCODE]);
+const char *lit_opcode_read(const char *word, struct lit_instr *i);
 /* print.c: the text; parsing it gives an equal program. Sets every `line` to where the instruction stands in it. */
 void lit_print(struct lit_program *p, FILE *to);
 /* emit.c: one PTX module (target sm_90, PTX 8.0 or newer) with a kernel per launch, named PREFIX_LAUNCH, whose parameters
  * are the addresses of the locations, in order, and the address of a u64 per (lit_thread, register) for the outcome (0:
  * none is kept). What keeps the outcome is a weak store by thread `first` as its last act, to memory of its own. */
 void lit_emit(const struct lit_program *p, const char *prefix, FILE *to);
+/* The same in two parts, for several programs in one module: the head once, then each program with a number of its own,
+ * from 1, for its .file. The module's programs need prefixes of their own. */
+void lit_emit_head(FILE *to);
+void lit_emit_kernels(const struct lit_program *p, const char *prefix, unsigned file, FILE *to);
 
 #endif
