@@ -1,0 +1,13 @@
+/* A seed is a program: small kernels of one to three ranks that synchronise as real ones do, with elements broken or left
+ * out by chance. The same seed gives the same program everywhere. */
+#ifndef GSAN_RANDOM_GENERATE_H
+#define GSAN_RANDOM_GENERATE_H
+
+#include "litmus/litmus.h"
+
+/* Programs of one block of seeds run in one job: they agree in the number of ranks it needs and in who has which device. */
+#define RANDOM_BLOCK 128
+
+struct lit_program *random_generate(uint64_t seed); /* lit_free it */
+
+#endif
