@@ -1,0 +1,111 @@
+"""One job of random programs, judged: what the detector found and what the reference detector finds in the trace of the
+same execution, per program. A site is (kernel, line); kernels are named <program>_<launch>.
+"""
+import collections
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+BIN = os.environ.get("GSAN_BIN") or os.path.join(os.path.dirname(__file__), "..", "..", "build", "bin")
+FOUND = 66
+LIMIT = 300
+# Which of two comes first is the scheduler's word against the clock of whoever looks: the same race has several names.
+FAMILY = {"read-after-write": "read and write", "write-after-read": "read and write", "stale-nc-read": "read and write"}
+
+
+class Broken(Exception):
+    """A job that did not run as it should: neither agreement nor disagreement."""
+
+
+class Race(collections.namedtuple("Race", "kind sites")):
+    """sites: two (kernel, line), sorted."""
+    __slots__ = ()
+
+    @classmethod
+    def make(cls, kind, one, other):
+        return cls(FAMILY.get(kind, kind), tuple(sorted((one, other))))
+
+    def program(self):
+        return self.sites[0][0].rsplit("_", 1)[0]
+
+    def __str__(self):
+        return f"{self.kind}: " + " / ".join(f"{kernel}:{line}" for kernel, line in self.sites)
+
+
+class Run:
+    """What one job showed: found and racy are sets of Race, edges {program: {name: count}}."""
+
+    def __init__(self, found, racy, edges, counters, trace_hash):
+        self.found, self.racy, self.edges, self.counters, self.trace_hash = found, racy, edges, counters, trace_hash
+
+    def false_positives(self):
+        return self.found - self.racy
+
+    def missed(self):
+        return self.racy - self.found
+
+
+def environment(schedule, sample_seed, trace):
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_", "GSAN_", "EMU_", "LD_"))}
+    kept.update(EMU_SCHEDULE=schedule, EMU_TRACE=trace, EMU_GRACE_MS="2", GSAN_SAMPLE_SEED=str(sample_seed))
+    return kept
+
+
+def run(files, ranks=2, schedule="program", seed=1, sample_seed=1, repeat=1, keep=None):
+    """Executes the programs in one job and returns its Run. `keep`: a folder that gets trace and reports."""
+    scratch = tempfile.mkdtemp(prefix="gsan-random-")
+    try:
+        return run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat)
+    finally:
+        if keep:
+            shutil.copytree(scratch, keep, dirs_exist_ok=True)
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat):
+    trace, report = os.path.join(scratch, "trace.txt"), os.path.join(scratch, "report")
+    command = [os.path.join(BIN, "gsan-launch"), "-n", str(ranks), "--device", "emu", "--seed", str(seed), "--report", report,
+               os.path.join(BIN, "litmus-run"), "--repeat", str(repeat), *files]
+    try:
+        job = subprocess.run(command, env=environment(schedule, sample_seed, trace), cwd=scratch, capture_output=True, text=True,
+                             timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        raise Broken(f"no end within {LIMIT} s: {' '.join(command)}")
+    if job.returncode not in (0, FOUND):
+        raise Broken(f"status {job.returncode}: {' '.join(command)}\n{job.stderr[-3000:]}")
+    with open(os.path.join(report, "summary.json")) as file:
+        summary = json.load(file)
+    if summary["coverage"]["launches_unchecked"]:
+        raise Broken(f"kernels ran unchecked: {summary['coverage']['kernels_unchecked'][:3]}")
+    racy, edges = reference(trace)
+    with open(trace, "rb") as file:
+        trace_hash = hashlib.sha256(file.read()).hexdigest()
+    coverage = summary["coverage"]
+    counters = {**coverage["counters"], "withheld": coverage["withheld"], "ordered_late": coverage["ordered_late"]}
+    return Run(findings(summary), racy, edges, counters, trace_hash)
+
+
+def findings(summary):
+    def site(side):
+        return side["kernel"], side["line"]
+    return {Race.make(f["kind"], site(f["first"]), site(f["second"])) for f in summary["findings"]}
+
+
+def reference(trace):
+    job = subprocess.run([os.path.join(BIN, "gsan-reference"), "--edges", trace], capture_output=True, text=True)
+    if job.returncode not in (0, 1):
+        raise Broken(f"the reference detector: {job.stderr.strip()}")
+    racy, edges = set(), collections.defaultdict(collections.Counter)
+    for line in job.stdout.splitlines():
+        word = line.split()
+        if word[0] == "race":
+            racy.add(Race.make(word[1], (word[2], int(word[3])), (word[5], int(word[6]))))
+        elif word[0] == "edge":
+            name, kernel, count = re.match(r"edge (.*) (\S+) (\d+)$", line).groups()
+            edges[kernel.rsplit("_", 1)[0]][name] += int(count)
+    return racy, edges

@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""Random programs on the emulated device: the detector against the reference detector on the same trace.
+
+    soak.py --from A --to B [--results FILE]     programs of the seeds [A, B); with --results, seeds that are there already
+                                                 are left out, and the numbers of all ranges are added up
+    soak.py --replay FILE.litmus...              programs that disagreed once, under many schedules
+    soak.py --still KIND FILE.litmus             exit 0 if it still disagrees (the shrinker's question)
+
+A finding that the reference has not is a false positive. A race of the reference that is not found is a miss; it is
+explained if the same trace shows it when the samples fall otherwise (other GSAN_SAMPLE_SEED). What disagrees is shrunk and
+kept in tests/random/kept. Exit status: 0 all agree, 1 they do not, 2 a job did not run.
+"""
+import argparse
+import collections
+import concurrent.futures
+import datetime
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import judge
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+KEPT = os.path.join(HERE, "kept")
+PROGRAMS = os.path.join(judge.BIN, "random-programs")
+BLOCK = 128  # RANDOM_BLOCK of generate.h
+SAMPLE_SEEDS = range(2, 10)
+LEAST = 0.3  # of the programs are racy, and as many free of races with an edge between ranks
+
+
+def schedule_of(block):
+    return ("program", "random", "program", "pct")[(block + block // 8) % 4]
+
+
+def ranks_of(block):
+    return 3 if block % 8 == 7 else 2
+
+
+class Tally:
+    """Numbers of a range of seeds."""
+
+    def __init__(self):
+        self.programs = self.racy = self.free_with_rank_edge = 0
+        self.rows, self.edges, self.explained = collections.Counter(), collections.Counter(), collections.Counter()
+        self.false_positives, self.unexplained = [], []  # (seed, schedule, Race)
+
+    def add(self, other):
+        self.programs += other.programs
+        self.racy += other.racy
+        self.free_with_rank_edge += other.free_with_rank_edge
+        for name in ("rows", "edges", "explained"):
+            getattr(self, name).update(getattr(other, name))
+        self.false_positives += other.false_positives
+        self.unexplained += other.unexplained
+
+    def row(self, first, last, seconds):
+        return {"from": first, "to": last, "commit": commit(), "date": datetime.date.today().isoformat(),
+                "seconds": round(seconds, 1), "programs": self.programs, "racy": self.racy,
+                "free_with_rank_edge": self.free_with_rank_edge, "false_positives": len(self.false_positives),
+                "misses_explained": dict(sorted(self.explained.items())), "misses_unexplained": len(self.unexplained),
+                "rows": dict(sorted(self.rows.items())), "edges": dict(sorted(self.edges.items()))}
+
+
+def commit():
+    return subprocess.run(["git", "-C", SOURCE, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True).stdout.strip() or None
+
+
+# ---- one block -------------------------------------------------------------------------------------------------------
+
+def make(first, last, folder):
+    """Writes the programs; returns their files and how often each row of DESIGN occurs."""
+    made = subprocess.run([PROGRAMS, "make", str(first), str(last), folder], capture_output=True, text=True)
+    if made.returncode:
+        raise judge.Broken(made.stderr.strip())
+    rows = dict(reversed(line.split(" ", 1)) for line in made.stdout.splitlines())
+    return [os.path.join(folder, f"{seed}.litmus") for seed in range(first, last)], {name: int(n) for name, n in rows.items()}
+
+
+class Block:
+    """The programs of one job, and what its runs said."""
+
+    def __init__(self, first, last):
+        self.first, self.last, self.block = first, last, first // BLOCK
+        self.schedule, self.ranks, self.seed = schedule_of(self.block), ranks_of(self.block), self.block + 1
+        self.tally, self.files = Tally(), []
+
+    def run(self, schedule, seed, sample_seed=1):
+        """Runs the job; its false positives count whatever it runs for."""
+        run = judge.run(self.files, self.ranks, schedule, seed, sample_seed)
+        self.tally.false_positives += [(schedule, race) for race in run.false_positives()]
+        return run
+
+    def judge(self):
+        with tempfile.TemporaryDirectory(prefix="gsan-soak-") as folder:
+            self.files, rows = make(self.first, self.last, folder)
+            self.tally.rows.update(rows)
+            run = self.run(self.schedule, self.seed)
+            count_programs(self.tally, run, self.first, self.last)
+            if self.schedule == "program":
+                self.explain(run.missed(), run, self.seed, "sample")
+            elif run.missed():
+                self.judge_again(run.missed())
+        return self.tally
+
+    def judge_again(self, missed):
+        """Of a schedule that switches inside the runtime the trace is not to be had again: the race must be found where
+        switches fall between the program's own operations, in an execution that has it."""
+        for seed in range(self.seed, self.seed + 4):
+            again = self.run("program", seed)
+            self.tally.explained["interleaving"] += len(missed & again.found)
+            missed = missed - again.found
+            missed = self.explain((missed & again.racy) | (again.missed() if seed == self.seed else set()), again, seed,
+                                  "sample", missed)
+            if not missed:
+                return
+        self.tally.unexplained += [(self.schedule, race) for race in missed]
+
+    def explain(self, missed, first, seed, cause, others=frozenset()):
+        """Counts which of the missed races the same trace shows when the samples fall otherwise; the rest is
+        unexplained. Returns `others` less those that were looked for."""
+        rest = others - missed
+        for sample_seed in SAMPLE_SEEDS:
+            if not missed:
+                break
+            lifted = self.run("program", seed, sample_seed)
+            if lifted.trace_hash != first.trace_hash:
+                raise judge.Broken(f"seed {seed}: the trace depends on the sampling seed ({sample_seed})")
+            self.tally.explained[cause] += len(missed & lifted.found)
+            missed = missed - lifted.found
+        self.tally.unexplained += [("program", race) for race in missed]
+        return rest
+
+
+def count_programs(tally, run, first, last):
+    racy = {race.program() for race in run.racy}
+    for seed in range(first, last):
+        name = f"random{seed}"
+        edges = run.edges.get(name, {})
+        tally.programs += 1
+        tally.racy += name in racy
+        tally.free_with_rank_edge += name not in racy and edges.get("cross-rank", 0) > 0
+        tally.edges.update(edges)
+
+
+# ---- what disagrees --------------------------------------------------------------------------------------------------
+
+def keep(kind, schedule, race):
+    """Shrinks the program of a race on which the two disagree, into tests/random/kept."""
+    seed = race.program().removeprefix("random")
+    os.makedirs(KEPT, exist_ok=True)
+    target = os.path.join(KEPT, f"{kind}-{seed}.litmus")
+    with tempfile.TemporaryDirectory(prefix="gsan-soak-") as folder:
+        whole = os.path.join(folder, "whole.litmus")
+        with open(whole, "w") as file:
+            subprocess.run([PROGRAMS, "print", seed], stdout=file, check=True)
+        small = subprocess.run([PROGRAMS, "shrink", whole, sys.executable, os.path.abspath(__file__), "--still", kind],
+                               capture_output=True, text=True)
+        text = small.stdout if small.returncode == 0 else open(whole).read()
+    with open(target, "w") as file:
+        file.write(f"# {kind}, found on {datetime.date.today().isoformat()} by seed {seed} under EMU_SCHEDULE={schedule}\n{text}")
+    return target
+
+
+def ranks_in(path):
+    with open(path) as file:
+        ranks = [int(line.split()[1]) for line in file if line.startswith("ranks ")]
+    return max(ranks, default=1)
+
+
+def disagreements(path, kinds, schedules=("program", "random", "pct"), seeds=(1, 2), repeat=25):
+    """The races on which the two disagree in any of many executions. A miss is one that no sampling seed finds."""
+    wrong = set()
+    for schedule in schedules:
+        for seed in seeds:
+            run = judge.run([path], ranks_in(path), schedule, seed, repeat=repeat)
+            if "false-positive" in kinds:
+                wrong |= {("false-positive", race) for race in run.false_positives()}
+            if "miss" in kinds and schedule == "program":
+                wrong |= {("miss", race) for race in never_found(path, run, seed, repeat)}
+    return wrong
+
+
+def never_found(path, run, seed, repeat):
+    missed = run.missed()
+    for sample_seed in SAMPLE_SEEDS:
+        if missed:
+            missed = missed - judge.run([path], ranks_in(path), "program", seed, sample_seed, repeat=repeat).found
+    return missed
+
+
+def still(kind, path):
+    schedules = ("program",) if kind == "miss" else ("program", "random")
+    return bool(disagreements(path, {kind}, schedules, seeds=(1,)))
+
+
+def replay(paths):
+    failed = 0
+    for path in paths:
+        wrong = disagreements(path, {"false-positive", "miss"})
+        for kind, race in sorted(wrong):
+            print(f"{path}: {kind}: {race}")
+        failed |= bool(wrong)
+    print(f"{len(paths)} kept programs, {'some disagree' if failed else 'all agree'}")
+    return failed
+
+
+# ---- ranges and results ----------------------------------------------------------------------------------------------
+
+def load(path):
+    if not path or not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return json.load(file)["ranges"]
+
+
+def total(ranges):
+    """The numbers of all ranges added up."""
+    sums = {}
+    for one in ranges:
+        for name, value in one.items():
+            if isinstance(value, dict):
+                sums[name] = dict(sorted((collections.Counter(sums.get(name, {})) + collections.Counter(value)).items()))
+            elif name not in ("from", "to", "commit", "date"):
+                sums[name] = round(sums.get(name, 0) + value, 1)
+    return sums
+
+
+def save(path, ranges):
+    ranges = sorted(ranges, key=lambda one: one["from"])
+    newest = max(ranges, key=lambda one: one["date"])
+    result = {"commit": newest["commit"], "date": newest["date"], **total(ranges), "ranges": ranges}
+    with open(path + ".new", "w") as file:
+        json.dump(result, file, indent=1)
+        file.write("\n")
+    os.replace(path + ".new", path)
+
+
+def blocks_left(first, last, ranges):
+    """[from, to) of each block of seeds, whole ones that a range covers left out."""
+    todo = []
+    while first < last:
+        end = min(last, (first // BLOCK + 1) * BLOCK)
+        if not any(one["from"] <= first and end <= one["to"] for one in ranges):
+            todo.append((first, end))
+        first = end
+    return todo
+
+
+def progress(tally, done, count, began):
+    rate = (time.time() - began) / max(1, done)
+    print(f"\r{tally.programs} programs, {tally.racy} racy, {tally.free_with_rank_edge} free with an edge between ranks, "
+          f"{len(tally.false_positives)} false positives, {sum(tally.explained.values())} misses explained, "
+          f"{len(tally.unexplained)} not; {rate * (count - done) / 60:.1f} min left ", end="", flush=True)
+
+
+def soak(first, last, results, jobs):
+    ranges, whole, began = load(results), Tally(), time.time()
+    todo = blocks_left(first, last, ranges)
+    finished, broken = {}, 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        running = {pool.submit(Block(*block).judge): (block, time.time()) for block in todo}
+        for done, future in enumerate(concurrent.futures.as_completed(running), 1):
+            block = running[future][0]
+            try:
+                tally = future.result()
+            except judge.Broken as error:
+                print(f"\nseeds {block[0]} to {block[1]}: {error}")
+                broken = 1
+                continue
+            whole.add(tally)
+            finished[block] = tally
+            progress(whole, done, len(todo), began)
+            if results and done % 16 == 0:
+                save(results, ranges + joined(finished, began))
+    print()
+    if results and finished:
+        save(results, ranges + joined(finished, began))
+    return report(whole) or 2 * broken
+
+
+def joined(finished, began):
+    """Neighbouring blocks as one range; the time is shared out by programs."""
+    out, seconds, programs = [], time.time() - began, sum(t.programs for t in finished.values())
+    for block, tally in sorted(finished.items()):
+        if out and out[-1][1] == block[0]:
+            out[-1][1] = block[1]
+            out[-1][2].add(tally)
+        else:
+            fresh = Tally()
+            fresh.add(tally)
+            out.append([block[0], block[1], fresh])
+    return [tally.row(first, last, seconds * tally.programs / programs) for first, last, tally in out]
+
+
+def report(tally):
+    """Prints rows and disagreements, keeps what disagrees. 1: something is wrong."""
+    for title, counts in (("instructions, by row of DESIGN 6", tally.rows), ("edges in the reference", tally.edges),
+                          ("misses explained", tally.explained)):
+        print(f"{title}: " + ", ".join(f"{name} {n}" for name, n in sorted(counts.items())))
+    wrong = [("false-positive", *one) for one in tally.false_positives] + [("miss", *one) for one in tally.unexplained]
+    for kind, schedule, race in wrong:
+        print(f"{kind} under {schedule}: {race}")
+    kept = set()
+    for kind, schedule, race in wrong:
+        if (kind, race.program()) not in kept and len(kept) < 10:
+            kept.add((kind, race.program()))
+            path = keep(kind, schedule, race)
+            print(f"kept: {os.path.relpath(path, SOURCE)}\n{open(path).read()}")
+    few = tally.programs >= 1000 and min(tally.racy, tally.free_with_rank_edge) < LEAST * tally.programs
+    if few:
+        print(f"of {tally.programs} programs only {tally.racy} are racy and {tally.free_with_rank_edge} free with an edge between ranks")
+    return 1 if wrong or few else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description="random programs: the detector against the reference detector")
+    parser.add_argument("--from", dest="first", type=int, default=0, metavar="A")
+    parser.add_argument("--to", dest="last", type=int, metavar="B")
+    parser.add_argument("--results", metavar="FILE")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--replay", nargs="*", metavar="FILE")
+    parser.add_argument("--still", nargs=2, metavar=("KIND", "FILE"))
+    args = parser.parse_args()
+    try:
+        if args.still:
+            return 0 if still(*args.still) else 1
+        if args.replay is not None:
+            return replay(args.replay)
+    except judge.Broken as error:
+        print(f"soak.py: {error}", file=sys.stderr)
+        return 2
+    if args.last is None or not 0 <= args.first < args.last:
+        parser.error("write --from A --to B with A less than B")
+    return soak(args.first, args.last, args.results, args.jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
