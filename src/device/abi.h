@@ -37,11 +37,13 @@
  *   leave      ()                                 before each ret/exit of a clone with GSAN_ENTER_SYNC
  *   access<N>  (valid, a0, d0, … )                N weak accesses; bit i of `valid`: this thread makes access i.
  *                                                 Placed at the end of the straight-line run that holds them
- *   lines      (n, line, desc)                    the same run, recognised by the clone itself: all 32 lanes make all n
- *                                                 (at most 4) accesses, and each access covers whole aligned lines or
- *                                                 halves of lines, group of lanes by group. Lane i of a group brings
- *                                                 the address of access i's half line, or of its line with
- *                                                 GSAN_LINES_WHOLE, and its descriptor; the others bring 0
+ *   lines      (quick, n, line, desc)             the same run, recognised by the clone itself: all 32 lanes make all n
+ *                                                 accesses, and each access covers whole aligned lines or halves of
+ *                                                 lines, group of lanes by group. Lane i of a group brings the address
+ *                                                 of access i's half line, or of its line with GSAN_LINES_WHOLE, and
+ *                                                 its descriptor; the others bring 0. quick: the launch record's
+ *   red        (quick, address, desc)             before a relaxed RMW of at most 8 bytes whose result nobody reads: all
+ *                                                 that before and after would do
  *   before     (address, desc, value)             before a strong store, or an RMW: publishes what it releases.
  *                                                 value: what a store writes
  *   after      (address, desc, value)             after a strong load, store or RMW: checks it, joins what it acquires.
@@ -56,7 +58,8 @@
 	X(access2, "lluLuLu", "") \
 	X(access4, "lluLuLuLuLu", "") \
 	X(access8, "lluLuLuLuLuLuLuLuLu", "") \
-	X(lines, "lluLu", "") \
+	X(lines, "lluuLu", "") \
+	X(red, "lluLu", "") \
 	X(before, "llLul", "") \
 	X(after, "llLul", "") \
 	X(fence, "llu", "")

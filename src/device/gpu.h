@@ -1,6 +1,7 @@
 /* The machine beneath the runtime: lanes, votes, shuffles, atomics and memory that other GPUs see. Inline PTX on the
  * device (FACTS D: clang's builtins become undefined calls); on the host one lane is a warp of its own. Everything that
- * touches shared tables is relaxed at .sys unless its name says more: weak accesses might stay in an L1. */
+ * touches shared tables is relaxed at .sys unless its name says more: weak accesses might stay in an L1. Pointers are to
+ * global memory (a generic atomic costs a dozen instructions more); gpu_peek alone reads any, launch records too. */
 #ifndef GSAN_DEVICE_GPU_H
 #define GSAN_DEVICE_GPU_H
 
@@ -56,10 +57,22 @@ ALWAYS void gpu_fence_sys(void) { __asm__ volatile("fence.acq_rel.sys;" ::: "mem
 ALWAYS u32 gpu_load32(const void *p)
 {
 	u32 r;
-	__asm__ volatile("ld.relaxed.sys.u32 %0, [%1];" : "=r"(r) : "l"(p) : "memory");
+	__asm__ volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(r) : "l"(p) : "memory");
 	return r;
 }
 ALWAYS u64 gpu_load64(const void *p)
+{
+	u64 r;
+	__asm__ volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(r) : "l"(p) : "memory");
+	return r;
+}
+ALWAYS u32 gpu_peek32(const void *p)
+{
+	u32 r;
+	__asm__ volatile("ld.relaxed.sys.u32 %0, [%1];" : "=r"(r) : "l"(p) : "memory");
+	return r;
+}
+ALWAYS u64 gpu_peek64(const void *p)
 {
 	u64 r;
 	__asm__ volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(r) : "l"(p) : "memory");
@@ -67,61 +80,61 @@ ALWAYS u64 gpu_load64(const void *p)
 }
 ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b)
 {
-	__asm__ volatile("ld.relaxed.sys.v2.u64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(p) : "memory");
+	__asm__ volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(p) : "memory");
 }
-ALWAYS void gpu_store32(void *p, u32 v) { __asm__ volatile("st.relaxed.sys.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
-ALWAYS void gpu_store64(void *p, u64 v) { __asm__ volatile("st.relaxed.sys.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
-ALWAYS void gpu_release32(void *p, u32 v) { __asm__ volatile("st.release.sys.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
+ALWAYS void gpu_store32(void *p, u32 v) { __asm__ volatile("st.relaxed.sys.global.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
+ALWAYS void gpu_store64(void *p, u64 v) { __asm__ volatile("st.relaxed.sys.global.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
+ALWAYS void gpu_release32(void *p, u32 v) { __asm__ volatile("st.release.sys.global.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
 ALWAYS u64 gpu_exch64(void *p, u64 v)
 {
 	u64 r;
-	__asm__ volatile("atom.relaxed.sys.exch.b64 %0, [%1], %2;" : "=l"(r) : "l"(p), "l"(v) : "memory");
+	__asm__ volatile("atom.relaxed.sys.global.exch.b64 %0, [%1], %2;" : "=l"(r) : "l"(p), "l"(v) : "memory");
 	return r;
 }
 ALWAYS u32 gpu_exch32(void *p, u32 v)
 {
 	u32 r;
-	__asm__ volatile("atom.relaxed.sys.exch.b32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
+	__asm__ volatile("atom.relaxed.sys.global.exch.b32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
 	return r;
 }
 ALWAYS u64 gpu_cas64(void *p, u64 old, u64 v)
 {
 	u64 r;
-	__asm__ volatile("atom.relaxed.sys.cas.b64 %0, [%1], %2, %3;" : "=l"(r) : "l"(p), "l"(old), "l"(v) : "memory");
+	__asm__ volatile("atom.relaxed.sys.global.cas.b64 %0, [%1], %2, %3;" : "=l"(r) : "l"(p), "l"(old), "l"(v) : "memory");
 	return r;
 }
 ALWAYS u32 gpu_cas32_acquire(void *p, u32 old, u32 v)
 {
 	u32 r;
-	__asm__ volatile("atom.acquire.sys.cas.b32 %0, [%1], %2, %3;" : "=r"(r) : "l"(p), "r"(old), "r"(v) : "memory");
+	__asm__ volatile("atom.acquire.sys.global.cas.b32 %0, [%1], %2, %3;" : "=r"(r) : "l"(p), "r"(old), "r"(v) : "memory");
 	return r;
 }
 ALWAYS u32 gpu_cas32(void *p, u32 old, u32 v)
 {
 	u32 r;
-	__asm__ volatile("atom.relaxed.sys.cas.b32 %0, [%1], %2, %3;" : "=r"(r) : "l"(p), "r"(old), "r"(v) : "memory");
+	__asm__ volatile("atom.relaxed.sys.global.cas.b32 %0, [%1], %2, %3;" : "=r"(r) : "l"(p), "r"(old), "r"(v) : "memory");
 	return r;
 }
 ALWAYS u32 gpu_add32(void *p, u32 v)
 {
 	u32 r;
-	__asm__ volatile("atom.relaxed.sys.add.u32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
+	__asm__ volatile("atom.relaxed.sys.global.add.u32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
 	return r;
 }
 ALWAYS u64 gpu_add64(void *p, u64 v)
 {
 	u64 r;
-	__asm__ volatile("atom.relaxed.sys.add.u64 %0, [%1], %2;" : "=l"(r) : "l"(p), "l"(v) : "memory");
+	__asm__ volatile("atom.relaxed.sys.global.add.u64 %0, [%1], %2;" : "=l"(r) : "l"(p), "l"(v) : "memory");
 	return r;
 }
-ALWAYS void gpu_max64(void *p, u64 v) { __asm__ volatile("red.relaxed.sys.max.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
+ALWAYS void gpu_max64(void *p, u64 v) { __asm__ volatile("red.relaxed.sys.global.max.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
 ALWAYS u32 gpu_or32(void *p, u32 v)
 {
 	u32 r;
-	__asm__ volatile("atom.relaxed.sys.or.b32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
+	__asm__ volatile("atom.relaxed.sys.global.or.b32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
 	return r;
 }
-ALWAYS void gpu_count(u64 *p, u64 v) { __asm__ volatile("red.relaxed.gpu.add.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
+ALWAYS void gpu_count(u64 *p, u64 v) { __asm__ volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
 
 #else /* host: one lane, and the position that the test sets */
 
@@ -146,6 +159,8 @@ ALWAYS void gpu_pause(void) {}
 ALWAYS void gpu_fence_sys(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 ALWAYS u32 gpu_load32(const void *p) { return __atomic_load_n((const u32 *)p, __ATOMIC_RELAXED); }
 ALWAYS u64 gpu_load64(const void *p) { return __atomic_load_n((const u64 *)p, __ATOMIC_RELAXED); }
+ALWAYS u32 gpu_peek32(const void *p) { return gpu_load32(p); }
+ALWAYS u64 gpu_peek64(const void *p) { return gpu_load64(p); }
 ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b) { *a = gpu_load64(p); *b = gpu_load64((const u64 *)p + 1); }
 ALWAYS void gpu_store32(void *p, u32 v) { __atomic_store_n((u32 *)p, v, __ATOMIC_RELAXED); }
 ALWAYS void gpu_store64(void *p, u64 v) { __atomic_store_n((u64 *)p, v, __ATOMIC_RELAXED); }

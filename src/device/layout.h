@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 1u
+#define GSAN_ABI 2u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #define GSAN_ARENA_BASE 0x200000000000ull /* FACTS A: honoured by cuMemAddressReserve up to 2^45 bytes */
@@ -79,10 +79,12 @@ enum gsan_sem { GSAN_SEM_NONE, GSAN_SEM_ACQUIRE, GSAN_SEM_RELEASE, GSAN_SEM_ACQ_
 
 struct gsan_line {
 	uint64_t write;                   /* last write; mask = sectors */
-	uint64_t read[GSAN_LINE_READS];   /* sampled reads */
 	uint32_t detail;                  /* 0, or 1 + index into the owner's detail pool */
-	uint32_t flags;
+	uint32_t flags;                   /* GSAN_LINE_* */
+	uint64_t read[GSAN_LINE_READS];   /* sampled reads */
 };
+#define GSAN_LINE_SYNC 1u /* some location in it has, or had, a synchronisation entry */
+#define GSAN_LINE_READ 2u /* there is, or was, something in `read`; set before it */
 _Static_assert(sizeof(struct gsan_line) == 32, "a line record is a quarter of its line");
 
 struct gsan_granule {
@@ -132,15 +134,25 @@ struct gsan_launch {
 	uint8_t stream;
 	uint32_t kernel;     /* kernel id, numbered per participant when its module loads, from 1 */
 	uint32_t mapped;     /* bit p: the tables of participant p are mapped here */
-	uint32_t tag_bits;
+	uint16_t tag_bits;
+	uint16_t gpu;        /* this GPU's index in the job, below 32; two participants may share a GPU */
+	uint32_t quick;      /* gsan_quick() */
 	uint32_t seed;
-	uint32_t gpu;        /* bits 0..4: this GPU's index in the job; two participants may share a GPU */
 	uint64_t view_table; /* address of u32[GSAN_VIEW_PAGES], or 0: no views */
 	uint64_t ring;       /* device address of this participant's struct gsan_ring */
 	struct gsan_order order;
 };
 _Static_assert(sizeof(struct gsan_order) == 392, "");
 _Static_assert(sizeof(struct gsan_launch) == 440, "the rewriter declares this many parameter bytes");
+
+/* The launch's own floor, made ready for the upper half of a record: the bits of the number that a tag has, at the top;
+ * ones below, so that what follows a record's tag does not matter; the place of the number, 16 - tag_bits, in bits 0..4. */
+static inline uint32_t gsan_quick(const struct gsan_launch *l)
+{
+	uint32_t below = 32u - l->tag_bits;
+
+	return (l->order.floor[l->participant] - 1) << below | (((1u << below) - 1) & ~31u) | (16u - l->tag_bits);
+}
 
 /* ---- findings: memory shared by the device, its process and the supervisor ---------------------------------- */
 enum gsan_kind { /* the names are DESIGN §11 */
@@ -192,7 +204,7 @@ enum gsan_counter {
 	GSAN_N_CHECKED,      /* of these, compared with shadow */
 	GSAN_N_FOREIGN,      /* outside arena and ranges: not checked */
 	GSAN_N_UNRECORDED,   /* detail pool empty: checked, not recorded */
-	GSAN_N_LOST,         /* readers and records that found no place; readers are counted by a sample of one in 32 */
+	GSAN_N_LOST,         /* readers and records that found no place; readers are counted by a sample of one in 256 */
 	GSAN_N_SYNC_FULL,    /* sync table full: coarse order */
 	GSAN_N_STATE_FULL,   /* no CTA state left: coarse order */
 	GSAN_N_CLOCK_FULL,   /* clock entries collapsed to whole launches */

@@ -40,11 +40,11 @@ ALWAYS int tag_below_floor(const struct gsan_launch *l, u32 tag)
 /* Is launch (participant, stream, seq) in `o`? `o` lies in a launch record or in the launch table. */
 ALWAYS int order_has(const struct gsan_order *o, u32 participant, u32 stream, u32 seq)
 {
-	if (gpu_load32(&o->flags) & GSAN_ORDER_UNKNOWN || seq < gpu_load32(&o->floor[participant]))
+	if (gpu_peek32(&o->flags) & GSAN_ORDER_UNKNOWN || seq < gpu_peek32(&o->floor[participant]))
 		return 1;
-	u32 pairs = gpu_load32(&o->pairs);
+	u32 pairs = gpu_peek32(&o->pairs);
 	for (u32 i = 0; i < pairs && i < GSAN_ORDER_PAIRS; i++) {
-		u64 both = gpu_load64(&o->pair[i]);
+		u64 both = gpu_peek64(&o->pair[i]);
 		if ((both & 0xff) == participant && (both >> 8 & 0xff) == stream && seq <= (u32)(both >> 32))
 			return 1;
 	}

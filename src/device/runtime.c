@@ -27,6 +27,11 @@ ALWAYS void who_record(const struct who *w) /* records follow in the current epo
 		gpu_store32(&w->state->dirty, 1);
 }
 
+ALWAYS int sync_reachable(const struct who *w, u64 canonical)
+{
+	return canonical != NO_ADDRESS && w->launch->mapped >> gsan_owner(canonical) & 1;
+}
+
 ALWAYS void count_accesses(const struct gsan_launch *l, u32 made, u32 checked)
 {
 	if (checked)
@@ -203,51 +208,36 @@ NEVER void lines_foreign(u64 launch, u64 line, u32 desc) /* a group's access lie
 	gpu_count(&own_spread(l)->checked, -lanes);
 }
 
-/* Nothing to say about this record: empty, this CTA's, or of a launch ordered before. */
-ALWAYS int is_quiet(const struct gsan_launch *l, u64 rec, u64 me)
+ALWAYS struct dev_spread *quick_spread(u32 quick, u64 self)
 {
-	return !rec || !((rec ^ me) & REC_WHO) || tag_below_floor(l, rec_tag(rec));
+	return &dev_tables(quick_participant(quick, self))->spread[gpu_smid() & (DEV_SPREAD - 1)];
 }
 
 /* May `me` be put over this read at once? Empty, ordered before, or an earlier read of the same CTA with no more bytes. */
-ALWAYS int is_free(const struct gsan_launch *l, u64 rec, u64 me)
+ALWAYS int is_free(u32 quick, u64 self, u64 rec, u64 me)
 {
-	if (!rec || op_writes(rec_op(rec)))
-		return !rec;
-	return (rec ^ me) & REC_WHO ? tag_below_floor(l, rec_tag(rec)) : !(rec_mask(rec) & ~rec_mask(me));
+	return !rec || (quick_is_own(self, rec) ? !(((u32)rec & 0xff) & ~(u32)me) : quick_below(quick, self, rec));
 }
 
-/* A load: itself among the sampled reads and, if it is there now, once more the last write. 0: look closer. */
-ALWAYS int line_load(const struct gsan_launch *l, struct gsan_line *at, u64 me, u64 last, u64 r0, u64 r1, u64 line)
+/* A load: itself among the sampled reads. 1: it is there now, and has to look at the last write once more. */
+ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *at, u64 me, u64 tail, u64 r0, u64 r1, u64 line)
 {
 	if (r0 == me || r1 == me)
-		return 1;
-	if (is_free(l, r0, me))
-		gpu_store64(&at->read[0], me);
-	else if (is_free(l, r1, me))
-		gpu_store64(&at->read[1], me);
-	else if (!shadow_draw(l, me, at->read, r0, r1, line))
-		return 1;
-	return gpu_load64(&at->write) == last;
-}
-
-/* A store: nothing of another CTA may lie there, and the record may take the last one's place. */
-ALWAYS int line_store(const struct gsan_launch *l, struct gsan_line *at, u64 me, u64 last, u64 r0, u64 r1, u64 *replaced)
-{
-	if (!is_quiet(l, r0, me) || !is_quiet(l, r1, me) || rec_mask(last) & ~rec_mask(me))
 		return 0;
-	if (last == me)
-		return 1;
-	u64 old = gpu_exch64(&at->write, me);
-	*replaced = old == last ? 0 : old;
-	return old == last;
+	line_mark(at, tail, GSAN_LINE_READ);
+	int free0 = is_free(quick, me, r0, me);
+	if (!free0 && !is_free(quick, me, r1, me))
+		return shadow_draw(l, me, at->read, r0, r1, line);
+	gpu_store64(&at->read[free0 ? 0 : 1], me);
+	return 1;
 }
 
-/* `line`: as abi.h says of gsan_lines, canonical. */
-ALWAYS void line_fast(u64 launch, u64 self, u64 line, u32 desc)
+/* `line`: as abi.h says of gsan_lines, canonical. Two waits: for the record, and for a second look
+ * once ours stands there, because somebody may have come between and seen nothing of us. */
+ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
-	u64 epoch = 1, last, r0, r1, tail, replaced = 0;
+	u64 epoch = 1, last, r0, r1, tail;
 	u32 op = desc_op(desc), mask = line & GSAN_LINES_WHOLE ? 0xff : line & (GSAN_LINE / 2) ? 0xf0 : 0x0f;
 	if ((u32)self)
 		epoch = gpu_load32(&own_tables(l)->state[(u32)self - 1].epoch);
@@ -255,21 +245,32 @@ ALWAYS void line_fast(u64 launch, u64 self, u64 line, u32 desc)
 	u64 me = (self & REC_WHO) | epoch << GSAN_REC_EPOCH_SHIFT | (u64)op << GSAN_REC_OP_SHIFT |
 		 (u64)(desc & 0xffff) << GSAN_REC_SITE_SHIFT | mask;
 	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(line);
-	gpu_load128(at, &last, &r0);
-	gpu_load128(&at->read[1], &r1, &tail);
-	int quiet = !(u32)tail && is_quiet(l, last, me) && op != GSAN_OP_LD_NC && !(self & SELF_STATELESS);
-	if (quiet)
-		quiet = op == GSAN_OP_ST ? line_store(l, at, me, last, r0, r1, &replaced)
-					 : line_load(l, at, me, last, r0, r1, line);
-	if (!quiet)
-		line_general(launch, self, line, desc, mask, replaced);
+	gpu_load128(at, &last, &tail);
+	gpu_load128(at->read, &r0, &r1);
+	int store = op == GSAN_OP_ST;
+	int quiet = !(u32)tail && is_quiet(quick, self, last) && op != GSAN_OP_LD_NC && !(self & SELF_STATELESS);
+	if (store) /* nothing of another CTA may lie there, and the record may take the last one's place */
+		quiet = quiet && is_quiet(quick, self, r0) && is_quiet(quick, self, r1) && !(rec_mask(last) & ~mask);
+	u64 replaced = last, again0 = r0, again1 = r1;
+	if (quiet && (store ? last != me : line_load(l, quick, at, me, tail, r0, r1, line))) {
+		u64 now;
+		if (store)
+			replaced = gpu_exch64(&at->write, me);
+		gpu_load128(at, &now, &tail); /* one sector: behind our record */
+		if (store)
+			gpu_load128(at->read, &again0, &again1);
+		else
+			replaced = now;
+	}
+	if (!quiet || replaced != last || again0 != r0 || again1 != r1 || (u32)tail)
+		line_general(launch, self, line, desc, mask, store && replaced != last ? replaced : 0);
 }
 
-void gsan_lines(u64 launch, u64 self, u32 n, u64 line, u32 desc)
+void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	if (gpu_lane() == 0) {
-		gpu_count(&own_spread(l)->checked, 32 * n);
+		gpu_count(&quick_spread(quick, self)->checked, 32 * n);
 		if ((u32)self && !gpu_load32(&own_tables(l)->state[(u32)self - 1].dirty))
 			gpu_store32(&own_tables(l)->state[(u32)self - 1].dirty, 1);
 	}
@@ -280,15 +281,113 @@ void gsan_lines(u64 launch, u64 self, u32 n, u64 line, u32 desc)
 		line = canonical == NO_ADDRESS ? 0 : canonical;
 	}
 	if (line)
-		line_fast(launch, self, line, desc);
+		line_fast(launch, self, quick, line, desc);
+}
+
+/* ---- relaxed RMWs whose result nobody reads ----------------------------------------------------------------------- */
+
+/* The general case of one: publishes what it releases, if there is anybody to tell, and takes its place in the shadow. */
+NEVER void red_general(u64 launch, u64 self, u64 address, u32 desc)
+{
+	struct who w = who_of(launch, self);
+	u64 canonical = shadow_canonical(w.launch, address);
+	int there = canonical != NO_ADDRESS;
+	int publishes = sync_reachable(&w, canonical) && sync_publishes(&w, canonical, desc);
+	EACH_LANE(publishes)
+		sync_before(&w, canonical, desc, 0);
+	who_record(&w);
+	struct access a = {.address = canonical & ~(u64)(GSAN_GRANULE - 1), .op = desc_op(desc), .site = desc & 0xffff,
+			   .bytes = desc_bytes(desc), .mask = ((1u << desc_bytes(desc)) - 1) << (canonical & 7)};
+	if (there)
+		granule_bytes(&w, &a);
+	if (!there) {
+		count(w.launch, GSAN_N_FOREIGN, 1);
+		gpu_count(&own_spread(w.launch)->checked, -1ull);
+	}
+}
+
+/* Does this record of a granule say nothing to an RMW that makes `me`: quiet, of other bytes, or morally strong with it? */
+ALWAYS int red_agrees(u32 quick, u64 rec, u64 me)
+{
+	u32 a = rec_op(rec), b = rec_op(me);
+	return is_quiet(quick, me, rec) ||
+	       !(rec_mask(rec) & rec_mask(me)) ||
+	       (a >= GSAN_OP_STRONG_LD && (a & b & 2) && !((u32)(rec ^ me) & 0xff) && /* .gpu or .sys, the same bytes */
+		!quick_participant(quick, rec ^ me));                                 /* and participant: the same GPU */
+}
+
+ALWAYS int red_free(u32 quick, u64 rec, u64 me)
+{
+	return !rec || (quick_is_own(me, rec) ? !((u32)(rec ^ me) & 31u << GSAN_REC_OP_SHIFT) && !(rec_mask(rec) & ~(u32)me)
+					      : quick_below(quick, me, rec));
+}
+
+/* Its record goes among the sampled reads of its granule. -1: look closer. 1: it is there now. */
+ALWAYS int red_granule(const struct gsan_launch *l, u32 quick, struct gsan_granule *g, u64 me, u64 key)
+{
+	u64 w0, w1, r0, r1;
+	gpu_load128(&g->write[0], &w0, &w1);
+	gpu_load128(&g->read[0], &r0, &r1);
+	if (!is_quiet(quick, me, w0) || !is_quiet(quick, me, w1) || !red_agrees(quick, r0, me) || !red_agrees(quick, r1, me))
+		return -1;
+	if (r0 == me || r1 == me)
+		return 0;
+	int free0 = red_free(quick, r0, me);
+	if (free0 || red_free(quick, r1, me))
+		gpu_store64(&g->read[free0 ? 0 : 1], me);
+	else if (quick_is_own(me, r0) || quick_is_own(me, r1))
+		return -1; /* other operations of this CTA */
+	else
+		return shadow_draw(l, me, g->read, r0, r1, key);
+	return 1;
+}
+
+/* Nothing but what agrees with the RMW among the line's records? */
+ALWAYS int red_line(u32 quick, const struct gsan_line *at, u64 me, u64 last, u64 tail)
+{
+	u64 r0 = 0, r1 = 0;
+	if (tail >> 32 & GSAN_LINE_READ)
+		gpu_load128(at->read, &r0, &r1);
+	return is_quiet(quick, me, last) && is_quiet(quick, me, r0) && is_quiet(quick, me, r1);
+}
+
+ALWAYS int red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc)
+{
+	u64 last, tail, granule = address & ~(u64)(GSAN_GRANULE - 1);
+	u32 mask = ((1u << desc_bytes(desc)) - 1) << (address & 7);
+	u64 me = (self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT | (u64)desc_op(desc) << GSAN_REC_OP_SHIFT |
+		 (u64)(desc & 0xffff) << GSAN_REC_SITE_SHIFT | mask;
+	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(address);
+	if (address >> GSAN_DATA_SHIFT != GSAN_DATA_TOP || (u32)self || self & SELF_STATELESS || desc_op(desc) == GSAN_OP_RMW + GSAN_SYS ||
+	    !(gsan_owner(address) == quick_participant(quick, self) || l->mapped >> gsan_owner(address) & 1))
+		return 0;
+	gpu_load128(at, &last, &tail);
+	u32 coarse = gpu_load32(&dev_tables(gsan_owner(address))->coarse);
+	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || (coarse != DEV_COARSE_MANY && coarse != (u32)(self >> GSAN_REC_TAG_SHIFT) + 1) ||
+	    !red_line(quick, at, me, last, tail))
+		return 0;
+	struct gsan_granule *g = &detail_at(address, (u32)tail)->granule[granule % GSAN_LINE / GSAN_GRANULE];
+	int went = red_granule(l, quick, g, me, granule);
+	if (went > 0) { /* look once more: somebody may have come between, and have seen nothing of us */
+		u64 w0, w1;
+		gpu_load128(&g->write[0], &w0, &w1);
+		gpu_load128(at, &last, &tail);
+		went = is_quiet(quick, me, w0) && is_quiet(quick, me, w1) && red_line(quick, at, me, last, tail) ? 0 : -1;
+	}
+	return !went;
+}
+
+void gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)
+{
+	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
+	u32 members = gpu_active();
+	if (gpu_lane() == gpu_first(members))
+		gpu_count(&quick_spread(quick, self)->checked, gpu_popc(members));
+	if (!red_fast(l, self, quick, address, desc))
+		red_general(launch, self, address, desc);
 }
 
 /* ---- strong operations and fences --------------------------------------------------------------------------------- */
-
-ALWAYS int sync_reachable(const struct who *w, u64 canonical)
-{
-	return canonical != NO_ADDRESS && w->launch->mapped >> gsan_owner(canonical) & 1;
-}
 
 void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 {

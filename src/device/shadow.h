@@ -48,15 +48,15 @@ ALWAYS u32 sample_hash(u64 rec, u64 key, u32 seed)
 	return x ^ x >> 15;
 }
 
-/* One of three readers does not stay; 1: `me` does. Of the losses every 32nd is counted, as 32. */
+/* One of three readers does not stay; 1: `me` does. Of the losses every 256th is counted, as 256. */
 ALWAYS int shadow_draw(const struct gsan_launch *l, u64 me, u64 *place, u64 r0, u64 r1, u64 key)
 {
 	u32 h = sample_hash(me, key, l->seed), h0 = sample_hash(r0, key, l->seed), h1 = sample_hash(r1, key, l->seed);
 	int stays = h0 >= h1 ? h < h0 : h < h1;
 	if (stays)
 		gpu_store64(&place[h0 >= h1 ? 0 : 1], me);
-	if (!(h >> 27))
-		gpu_count(&own_spread(l)->lost, 32);
+	if (!(h >> 24))
+		gpu_count(&own_spread(l)->lost, 256);
 	return stays;
 }
 
@@ -124,8 +124,8 @@ ALWAYS u32 granule_write_place(const struct who *w, u64 me, const u64 *r)
 	return gpu_popc(rec_mask(r[0])) <= gpu_popc(rec_mask(r[1])) ? 0 : 1;
 }
 
-/* One granule: a->address is its address, a->mask its bytes. 0: the access is not among its records now. */
-NEVER int granule_access(const struct who *w, struct gsan_granule *g, const struct access *a)
+/* One granule: a->address is its address, a->mask its bytes. */
+NEVER void granule_access(const struct who *w, struct gsan_granule *g, const struct access *a)
 {
 	u64 r[4], me = rec_make(w, a);
 	int recorded = 1;
@@ -143,18 +143,24 @@ NEVER int granule_access(const struct who *w, struct gsan_granule *g, const stru
 	}
 	for (u32 i = 0; i < 4; i++) /* what was there when the record went in */
 		check(w, r[i], rec_mask(r[i]), a, &g->write[i]);
-	if (recorded && (!op_writes(a->op) || op_is_rmw(a->op))) { /* look again: a write may have come between */
-		u64 w0, w1;
-		gpu_load128(&g->write[0], &w0, &w1);
-		if (w0 != r[0])
-			check(w, w0, rec_mask(w0), a, &g->write[0]);
-		if (w1 != r[1])
-			check(w, w1, rec_mask(w1), a, &g->write[1]);
+	if (recorded) { /* look again: somebody may have come between, and have seen nothing of us */
+		u64 now[4];
+		gpu_load128(&g->write[0], &now[0], &now[1]);
+		gpu_load128(&g->read[0], &now[2], &now[3]);
+		for (u32 i = 0; i < 4; i++)
+			if (now[i] != r[i])
+				check(w, now[i], rec_mask(now[i]), a, &g->write[i]);
 	}
-	return recorded;
 }
 
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
+
+/* Sets a flag of a line; `tail`: detail and flags as they were read. */
+ALWAYS void line_mark(struct gsan_line *line, u64 tail, u32 flag)
+{
+	if (!(tail >> 32 & flag))
+		gpu_or32(&line->flags, flag);
+}
 
 /* The part of a line's access that falls on granule `g`. */
 ALWAYS struct access granule_part(const struct access *line, u32 g, u32 mask)
@@ -170,6 +176,18 @@ ALWAYS struct access granule_part(const struct access *line, u32 g, u32 mask)
 ALWAYS void check_line_record(const struct who *w, u64 rec, u32 g, const struct access *part, const u64 *where)
 {
 	check(w, rec, rec_mask(rec) >> (g / 2) & 1 ? 0xff : 0, part, where);
+}
+
+/* An access of granule `g` against the line's records, after it is among those of its granule: whoever goes into the line
+ * now looks at the detail after that. */
+ALWAYS void line_check_records(const struct who *w, struct gsan_line *line, u32 g, const struct access *part)
+{
+	u64 last, tail, r0, r1;
+	gpu_load128(line, &last, &tail);
+	gpu_load128(line->read, &r0, &r1);
+	check_line_record(w, last, g, part, &line->write);
+	check_line_record(w, r0, g, part, &line->read[0]);
+	check_line_record(w, r1, g, part, &line->read[1]);
 }
 
 /* The sectors of a whole-sector access, byte-exactly, in the detail: for writes that may not take the line's record. */
@@ -202,8 +220,8 @@ ALWAYS void line_access(const struct who *w, const struct access *a)
 	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
 	u64 last, r0, r1, tail, me = rec_make(w, a);
 	int recorded = 1;
-	gpu_load128(line, &last, &r0);
-	gpu_load128(&line->read[1], &r1, &tail);
+	gpu_load128(line, &last, &tail);
+	gpu_load128(line->read, &r0, &r1);
 	if (op_writes(a->op)) {
 		if (!rec_hides(w, me, last)) {
 			line_by_granules(w, line, a); /* other sectors' writer, or another CTA: keep both */
@@ -213,10 +231,12 @@ ALWAYS void line_access(const struct who *w, const struct access *a)
 				check(w, old, rec_mask(old), a, &line->write);
 		}
 	} else {
+		line_mark(line, tail, GSAN_LINE_READ);
 		recorded = shadow_sample(w, me, line->read, r0, r1, a->address);
 	}
 	check(w, last, rec_mask(last), a, &line->write);
 	if (op_writes(a->op)) {
+		gpu_load128(line->read, &r0, &r1); /* now that the write stands there */
 		check(w, r0, rec_mask(r0), a, &line->read[0]);
 		check(w, r1, rec_mask(r1), a, &line->read[1]);
 	} else if (recorded) {
@@ -224,8 +244,9 @@ ALWAYS void line_access(const struct who *w, const struct access *a)
 		if (again != last)
 			check(w, again, rec_mask(again), a, &line->write);
 	}
-	if ((u32)tail)
-		line_check_detail(w, a, (u32)tail);
+	u32 detail = gpu_load32(&line->detail); /* with whoever is in it by now */
+	if (detail)
+		line_check_detail(w, a, detail);
 }
 
 /* Bytes of one line: `cover` has a bit per byte. Whole sectors go to the line unless the operation is atomic, the rest
@@ -245,51 +266,30 @@ NEVER void line_bytes(const struct who *w, const struct access *a, const u32 cov
 		part.whole = 1;
 		line_access(w, &part);
 	}
-	u64 last = gpu_load64(&line->write), r0 = gpu_load64(&line->read[0]), r1 = gpu_load64(&line->read[1]);
 	struct gsan_detail *d = 0;
 	for (u32 g = 0; g < 16; g++) {
 		u32 bytes = cover[g / 4] >> (g % 4 * 8) & 0xff;
 		if (!bytes || whole >> (g / 2) & 1)
 			continue;
 		part = granule_part(a, g, bytes);
-		check_line_record(w, last, g, &part, &line->write);
-		check_line_record(w, r0, g, &part, &line->read[0]);
-		check_line_record(w, r1, g, &part, &line->read[1]);
 		if (!d)
 			d = detail_get(w, line, a->address);
 		if (d)
 			granule_access(w, &d->granule[g], &part);
-	}
-	if (!d)
-		return;
-	/* look again at the line: a whole-sector writer may have looked at the detail before we were in it */
-	u64 again = gpu_load64(&line->write);
-	for (u32 g = 0; again != last && g < 16; g++) {
-		part = granule_part(a, g, whole >> (g / 2) & 1 ? 0 : cover[g / 4] >> (g % 4 * 8) & 0xff);
-		check_line_record(w, again, g, &part, &line->write);
+		line_check_records(w, line, g, &part);
 	}
 }
 
 /* Bytes of one granule, the common case of what fills no sector: one element of a scattered access. */
 NEVER void granule_bytes(const struct who *w, struct access *a)
 {
-	u64 line_at = a->address & ~(u64)(GSAN_LINE - 1), last, r0, r1, tail;
+	u64 line_at = a->address & ~(u64)(GSAN_LINE - 1);
 	u32 g = (u32)(a->address - line_at) / GSAN_GRANULE;
 	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(line_at);
-	gpu_load128(line, &last, &r0);
-	gpu_load128(&line->read[1], &r1, &tail);
-	check_line_record(w, last, g, a, &line->write);
-	check_line_record(w, r0, g, a, &line->read[0]);
-	check_line_record(w, r1, g, a, &line->read[1]);
-	struct gsan_detail *d = (u32)tail ? detail_at(line_at, (u32)tail) : detail_get(w, line, line_at);
-	if (!d)
-		return;
-	if (!granule_access(w, &d->granule[g], a))
-		return;
-	/* look again at the line: a whole-sector writer may have looked at the detail before we were in it */
-	u64 again = gpu_load64(&line->write);
-	if (again != last)
-		check_line_record(w, again, g, a, &line->write);
+	struct gsan_detail *d = detail_get(w, line, line_at);
+	if (d)
+		granule_access(w, &d->granule[g], a);
+	line_check_records(w, line, g, a);
 }
 
 /* ---- a warp's access ------------------------------------------------------------------------------------------- */

@@ -147,6 +147,13 @@ ALWAYS int sync_publishes(const struct who *w, u64 canonical, u32 desc)
 	return 0;
 }
 
+/* RMWs that find no mark in their line need not look for an entry (runtime.c, red_fast). */
+ALWAYS void line_mark_sync(u64 canonical)
+{
+	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(canonical);
+	line_mark(line, gpu_load64(&line->detail), GSAN_LINE_SYNC);
+}
+
 /* Before a strong store or RMW by one lane. */
 NEVER void sync_before(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
@@ -161,6 +168,7 @@ NEVER void sync_before(const struct who *w, u64 canonical, u32 desc, u64 value)
 		coarse_note(dev_tables(gsan_owner(canonical)), l, make);
 		return;
 	}
+	line_mark_sync(canonical);
 	gpu_lock(&e->lock);
 	struct dev_version *v = &e->version[0];
 	if (!rmw) {
@@ -174,8 +182,10 @@ NEVER void sync_before(const struct who *w, u64 canonical, u32 desc, u64 value)
 	gpu_store32(&v->kernel, l->kernel);
 	if (w->state)
 		version_publish(w, v, release, scope, desc & 0xffff);
-	else
+	else if (w->stateless)
 		gpu_or32(&v->flags, DEV_EVERYTHING);
+	else if (scope != GSAN_CTA) /* a kernel of relaxed RMWs alone: what its start releases */
+		version_add(l, v, elem_make(w, 0, scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU, desc & 0xffff) | ELEM_RELAXED);
 	gpu_add32(&e->generation, 1);
 	gpu_unlock(&e->lock);
 	gpu_fence_sys(); /* the publication is visible to whoever sees the program's store */

@@ -122,9 +122,10 @@ static void launch_record(struct flow *f, const struct function *fn, uint32_t sl
 	r->stream = (uint8_t)slot;
 	r->kernel = fn->kernel;
 	r->mapped = vmm_mapped(p);
-	r->tag_bits = tag_bits;
+	r->tag_bits = (uint16_t)tag_bits;
 	r->seed = setting_number(SETTING_SAMPLE_SEED, p->job->seed);
-	r->gpu = f->rank->gpu;
+	r->gpu = (uint16_t)f->rank->gpu;
+	r->quick = gsan_quick(r);
 	r->view_table = vmm_view_table(p);
 	r->ring = vmm_ring(p);
 }

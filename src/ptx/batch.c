@@ -74,7 +74,7 @@ static void emit_valid(const struct ptx_batch *b, struct text *t, char valid[16]
 	snprintf(valid, 16, conditions ? "%%gsan_v" : "%u", always);
 }
 
-#define LINES_TURN 4u /* accesses per call: a group has at least so many lanes */
+#define HALVES_TURN 4u /* accesses per call when groups are halves of lines: those have at least so many lanes */
 
 /* Lanes whose accesses fill half a line, for the sizes that the clone recognises by itself; else 0. */
 static uint32_t lanes_per_half(uint32_t bytes)
@@ -82,59 +82,177 @@ static uint32_t lanes_per_half(uint32_t bytes)
 	return bytes == 4 || bytes == 8 || bytes == 16 ? GSAN_LINE / 2 / bytes : 0;
 }
 
-/* One access of the run. base = address less the lane's share: the group must agree on it, and it is half a line. Two
- * groups side by side that hold both halves are a whole line, which the lower one takes. Lane k of a group takes it. */
+/* {%gsan_x0, %gsan_x1} = the address of access k less the lane's share of half a line: where its group's half begins. */
+static void emit_base(const struct ptx_batch *b, uint32_t k, struct text *t)
+{
+	uint32_t bytes = b->place[k]->access.bytes;
+
+	text_printf(t, "\tand.b32 %%gsan_t, %%gsan_n, %u;\n\tmul.lo.u32 %%gsan_y, %%gsan_t, %u;\n"
+		       "\tmov.b64 {%%gsan_x0, %%gsan_x1}, %%gsan_a%u;\n\tsub.u32 %%gsan_x0, %%gsan_x0, %%gsan_y;\n",
+		    lanes_per_half(bytes) - 1, bytes, k);
+}
+
+/* %gsan_w = the group beside has the other half of the line (groups side by side agree on the upper word). */
+static void emit_beside(uint32_t lanes, const char *and, struct text *t)
+{
+	text_printf(t, "\tshfl.sync.bfly.b32 %%gsan_y, %%gsan_x0, %u, 31, -1;\n\txor.b32 %%gsan_y, %%gsan_y, %u;\n"
+		       "\tsetp.eq%s.u32 %%gsan_w, %%gsan_y, %%gsan_x0%s;\n",
+		    lanes, GSAN_LINE / 2, and, *and ? ", %gsan_w" : "");
+}
+
+/* One access of the run: %gsan_q &= the lanes of each group agree on where its half begins, and it is half a line;
+ * %gsan_w &= two groups side by side have a whole one. */
 static void emit_recognition(const struct ptx_batch *b, uint32_t k, struct text *t)
 {
-	uint32_t bytes = b->place[k]->access.bytes, lanes = lanes_per_half(bytes);
+	uint32_t lanes = lanes_per_half(b->place[k]->access.bytes);
 
-	text_printf(t, "\tand.b32 %%gsan_t, %%gsan_n, %u;\n\tmul.wide.u32 %%gsan_o, %%gsan_t, %u;\n", lanes - 1, bytes);
-	text_printf(t, "\tsub.s64 %%gsan_o, %%gsan_a%u, %%gsan_o;\n\tmov.b64 {%%gsan_x0, %%gsan_x1}, %%gsan_o;\n", k);
-	for (int half = 0; half < 2; half++)
-		text_printf(t, "\tshfl.sync.idx.b32 %%gsan_y, %%gsan_x%d, 0, %u, -1;\n"
-			       "\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, %%gsan_x%d, %%gsan_q;\n",
-			    half, (32 - lanes) << 8 | 31, half);
+	emit_base(b, k, t);
+	text_printf(t, "\tshfl.sync.idx.b32 %%gsan_y, %%gsan_x0, 0, %u, -1;\n"
+		       "\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, %%gsan_x0, %%gsan_q;\n", (32 - lanes) << 8 | 31);
+	text_printf(t, "\tshfl.sync.idx.b32 %%gsan_y, %%gsan_x1, 0, %u, -1;\n"
+		       "\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, %%gsan_x1, %%gsan_q;\n", (32 - 2 * lanes) << 8 | 31);
 	text_printf(t, "\tand.b32 %%gsan_y, %%gsan_x0, %u;\n\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, 0, %%gsan_q;\n",
 		    GSAN_LINE / 2 - 1);
-	text_printf(t, "\tshfl.sync.bfly.b32 %%gsan_y, %%gsan_x0, %u, 31, -1;\n\txor.b32 %%gsan_y, %%gsan_y, %u;\n"
-		       "\tsetp.eq.u32 %%gsan_w, %%gsan_y, %%gsan_x0;\n", lanes, GSAN_LINE / 2);
-	text_printf(t, "\tshfl.sync.bfly.b32 %%gsan_y, %%gsan_x1, %u, 31, -1;\n"
-		       "\tsetp.eq.and.u32 %%gsan_w, %%gsan_y, %%gsan_x1, %%gsan_w;\n", lanes);
+	emit_beside(lanes, ".and", t);
+}
+
+/* A call about `n` accesses: each lane has its line in %gsan_o, whose access is described in %gsan_d. */
+static void emit_lines_call(const struct ptx_batch *b, uint32_t count, struct text *t)
+{
+	char n[16];
+	const char *arg[PTX_CALL_ARGS] = {"%gsan_launch", "%gsan_self", "%gsan_u", n, "%gsan_o", "%gsan_d"};
+
+	snprintf(n, sizeof(n), "%u", count);
+	ptx_call_quick(t, b->in_entry);
+	ptx_call_emit(t, PTX_CALL_lines, "", arg, NULL);
+}
+
+/* All groups have whole lines: lane k of each takes the line of access k, in which its own address lies. */
+static void emit_whole(const struct ptx_batch *b, struct text *t)
+{
+	text_puts(t, "\tmov.b64 %gsan_o, 0;\n\tmov.b32 %gsan_d, 0;\n");
+	for (uint32_t k = 0; k < b->count; k++)
+		text_printf(t, "\tand.b32 %%gsan_t, %%gsan_n, %u;\n\tsetp.eq.u32 %%gsan_k, %%gsan_t, %u;\n"
+			       "\tselp.b64 %%gsan_o, %%gsan_a%u, %%gsan_o, %%gsan_k;\n"
+			       "\tselp.b32 %%gsan_d, %u, %%gsan_d, %%gsan_k;\n",
+			    2 * lanes_per_half(b->place[k]->access.bytes) - 1, k, k, ptx_batch_desc(b->place[k]));
+	text_printf(t, "\tsetp.ne.u64 %%gsan_k, %%gsan_o, 0;\n\tand.b64 %%gsan_o, %%gsan_o, -%u;\n"
+		       "\t@%%gsan_k or.b64 %%gsan_o, %%gsan_o, %u;\n", GSAN_LINE, GSAN_LINES_WHOLE);
+	emit_lines_call(b, b->count, t);
+}
+
+/* Lane k of a group takes its half; where two halves make a line, the lower group takes it. */
+static void emit_half(const struct ptx_batch *b, uint32_t k, struct text *t)
+{
+	emit_base(b, k, t);
+	emit_beside(lanes_per_half(b->place[k]->access.bytes), "", t);
 	text_printf(t, "\tand.b32 %%gsan_y, %%gsan_x0, %u;\n\tsetp.ne.and.u32 %%gsan_k, %%gsan_y, 0, %%gsan_w;\n"
-		       "\tnot.pred %%gsan_k, %%gsan_k;\n", GSAN_LINE / 2);
-	text_printf(t, "\tsetp.eq.and.u32 %%gsan_k, %%gsan_t, %u, %%gsan_k;\n\tselp.b32 %%gsan_y, %u, 0, %%gsan_w;\n"
-		       "\tor.b32 %%gsan_x0, %%gsan_x0, %%gsan_y;\n\tmov.b64 %%gsan_o, {%%gsan_x0, %%gsan_x1};\n",
-		    k % LINES_TURN, GSAN_LINES_WHOLE);
-	text_printf(t, "\tselp.b64 %%gsan_l%u, %%gsan_o, %%gsan_l%u, %%gsan_k;\n\tselp.b32 %%gsan_d%u, %u, %%gsan_d%u, %%gsan_k;\n",
-		    k / LINES_TURN, k / LINES_TURN, k / LINES_TURN, ptx_batch_desc(b->place[k]), k / LINES_TURN);
+		       "\tnot.pred %%gsan_k, %%gsan_k;\n\tsetp.eq.and.u32 %%gsan_k, %%gsan_t, %u, %%gsan_k;\n",
+		    GSAN_LINE / 2, k % HALVES_TURN);
+	text_printf(t, "\tselp.b32 %%gsan_y, %u, 0, %%gsan_w;\n\tor.b32 %%gsan_x0, %%gsan_x0, %%gsan_y;\n"
+		       "\tmov.b64 %%gsan_l, {%%gsan_x0, %%gsan_x1};\n\tselp.b64 %%gsan_o, %%gsan_l, %%gsan_o, %%gsan_k;\n"
+		       "\tselp.b32 %%gsan_d, %u, %%gsan_d, %%gsan_k;\n", GSAN_LINES_WHOLE, ptx_batch_desc(b->place[k]));
+}
+
+static void emit_halves(const struct ptx_batch *b, struct text *t)
+{
+	for (uint32_t k = 0; k < b->count; k++) {
+		if (k % HALVES_TURN == 0)
+			text_puts(t, "\tmov.b64 %gsan_o, 0;\n\tmov.b32 %gsan_d, 0;\n");
+		emit_half(b, k, t);
+		if (k % HALVES_TURN == HALVES_TURN - 1 || k == b->count - 1)
+			emit_lines_call(b, k % HALVES_TURN + 1, t);
+	}
 }
 
 /* The warp is whole, every lane makes every access, and each access fills lines or halves of lines: a line per lane and
  * call. Anything else jumps to gsan_slow. */
 static void emit_lines(const struct ptx_batch *b, const char *valid, struct text *t)
 {
-	uint32_t turns = (b->count + LINES_TURN - 1) / LINES_TURN;
-
 	text_puts(t, "\tactivemask.b32 %gsan_n;\n\tsetp.eq.u32 %gsan_k, %gsan_n, -1;\n");
 	if (*valid == '%')
 		text_printf(t, "\tsetp.eq.and.u32 %%gsan_k, %s, %u, %%gsan_k;\n", valid, (1u << b->count) - 1);
-	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_k, %gsan_n;\n\t@!%gsan_q bra gsan_slow;\n\tmov.u32 %gsan_n, %laneid;\n");
-	for (uint32_t i = 0; i < turns; i++)
-		text_printf(t, "\tmov.b64 %%gsan_l%u, 0;\n\tmov.b32 %%gsan_d%u, 0;\n", i, i);
+	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_k, %gsan_n;\n\t@!%gsan_q bra gsan_slow;\n\tmov.u32 %gsan_n, %laneid;\n"
+		     "\tmov.pred %gsan_w, %gsan_q;\n");
 	for (uint32_t k = 0; k < b->count; k++)
 		emit_recognition(b, k, t);
-	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_q, -1;\n\t@!%gsan_q bra gsan_slow;\n");
-	for (uint32_t i = 0; i < turns; i++) {
-		uint32_t left = b->count - i * LINES_TURN;
-		char n[16], line[24], desc[24];
-		const char *arg[PTX_CALL_ARGS] = {"%gsan_launch", "%gsan_self", n, line, desc};
-
-		snprintf(n, sizeof(n), "%u", left < LINES_TURN ? left : LINES_TURN);
-		snprintf(line, sizeof(line), "%%gsan_l%u", i);
-		snprintf(desc, sizeof(desc), "%%gsan_d%u", i);
-		ptx_call_emit(t, PTX_CALL_lines, "", arg, NULL);
-	}
+	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_q, -1;\n\t@!%gsan_q bra gsan_slow;\n"
+		     "\tvote.sync.all.pred %gsan_q, %gsan_w, -1;\n\t@!%gsan_q bra gsan_halves;\n");
+	emit_whole(b, t);
+	text_puts(t, "\tbra.uni gsan_done;\ngsan_halves:\n");
+	emit_halves(b, t);
 	text_puts(t, "\tbra.uni gsan_done;\ngsan_slow:\n");
+}
+
+/* ---- addresses that say by themselves that they fill lines ------------------------------------------------------ */
+
+/* Lanes that make up what access k fills, as far as its address shows: a line, half a line, or 0. */
+static uint32_t lanes_known(const struct ptx_batch *b, uint32_t k)
+{
+	const struct ptx_access *a = &b->place[k]->access;
+	uint32_t half = lanes_per_half(a->bytes), run;
+
+	if (!b->lanes->together || !half)
+		return 0;
+	run = ptx_lanes_run(b->lanes, &a->address->item[0], a->bytes);
+	return run >= 2 * half ? 2 * half : run >= half ? half : 0;
+}
+
+/* What is left to ask: do the groups begin where lines, or halves of lines, begin, and do all lanes take part? */
+static void emit_alignment(const struct ptx_batch *b, const uint32_t *lanes, const char *valid, struct text *t)
+{
+	text_puts(t, "\tmov.u32 %gsan_n, %laneid;\n\tmov.b32 %gsan_d, 0;\n");
+	for (uint32_t k = 0; k < b->count; k++) {
+		uint32_t bytes = b->place[k]->access.bytes;
+
+		text_printf(t, "\tand.b32 %%gsan_t, %%gsan_n, %u;\n\tmul.lo.u32 %%gsan_y, %%gsan_t, %u;\n"
+			       "\tmov.b64 {%%gsan_x0, %%gsan_x1}, %%gsan_a%u;\n\tsub.u32 %%gsan_x0, %%gsan_x0, %%gsan_y;\n"
+			       "\tand.b32 %%gsan_x0, %%gsan_x0, %u;\n\tor.b32 %%gsan_d, %%gsan_d, %%gsan_x0;\n",
+			    lanes[k] - 1, bytes, k, lanes[k] * bytes - 1);
+	}
+	text_puts(t, "\tsetp.eq.u32 %gsan_k, %gsan_d, 0;\n");
+	if (*valid == '%')
+		text_printf(t, "\tsetp.eq.and.u32 %%gsan_k, %s, %u, %%gsan_k;\n", valid, (1u << b->count) - 1);
+	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_k, -1;\n\t@!%gsan_q bra gsan_slow;\n");
+}
+
+/* Lane `slot` of each group of an access takes its line, in which its own address lies; bit 0 says that it is whole. */
+static void emit_known(const struct ptx_batch *b, const uint32_t *lanes, uint32_t from, uint32_t to, struct text *t)
+{
+	text_puts(t, "\tmov.b64 %gsan_o, 0;\n\tmov.b32 %gsan_d, 0;\n");
+	for (uint32_t k = from; k < to; k++) {
+		int whole = lanes[k] * b->place[k]->access.bytes == GSAN_LINE;
+
+		text_printf(t, "\tor.b64 %%gsan_l, %%gsan_a%u, %u;\n\tand.b32 %%gsan_t, %%gsan_n, %u;\n"
+			       "\tsetp.eq.u32 %%gsan_k, %%gsan_t, %u;\n\tselp.b64 %%gsan_o, %%gsan_l, %%gsan_o, %%gsan_k;\n"
+			       "\tselp.b32 %%gsan_d, %u, %%gsan_d, %%gsan_k;\n",
+			    k, whole ? GSAN_LINES_WHOLE : 0, lanes[k] - 1, k - from, ptx_batch_desc(b->place[k]));
+	}
+	text_printf(t, "\tmov.b64 {%%gsan_x0, %%gsan_x1}, %%gsan_o;\n\tand.b32 %%gsan_y, %%gsan_x0, %u;\n"
+		       "\tsetp.ne.u32 %%gsan_k, %%gsan_y, 0;\n\tselp.b32 %%gsan_t, -%u, -%u, %%gsan_k;\n"
+		       "\tand.b32 %%gsan_x0, %%gsan_x0, %%gsan_t;\n\tor.b32 %%gsan_x0, %%gsan_x0, %%gsan_y;\n"
+		       "\tmov.b64 %%gsan_o, {%%gsan_x0, %%gsan_x1};\n", GSAN_LINES_WHOLE, GSAN_LINE, GSAN_LINE / 2);
+	emit_lines_call(b, to - from, t);
+}
+
+/* 0: the addresses do not show enough. Slots of different accesses must not meet: groups have 4 lanes or more, 8 or more
+ * if all are whole lines. */
+static int emit_lines_known(const struct ptx_batch *b, const char *valid, struct text *t)
+{
+	uint32_t lanes[GSAN_BATCH_MAX], turn = GSAN_BATCH_MAX;
+
+	for (uint32_t k = 0; k < b->count; k++) {
+		lanes[k] = lanes_known(b, k);
+		if (!lanes[k])
+			return 0;
+		if (lanes[k] * b->place[k]->access.bytes != GSAN_LINE)
+			turn = HALVES_TURN;
+	}
+	emit_alignment(b, lanes, valid, t);
+	for (uint32_t k = 0; k < b->count; k += turn)
+		emit_known(b, lanes, k, k + turn < b->count ? k + turn : b->count, t);
+	text_puts(t, "\tbra.uni gsan_done;\ngsan_slow:\n");
+	return 1;
 }
 
 uint32_t ptx_batch_emit(const struct ptx_batch *b, struct text *t)
@@ -145,8 +263,8 @@ uint32_t ptx_batch_emit(const struct ptx_batch *b, struct text *t)
 	enum ptx_call call = (enum ptx_call)(PTX_CALL_access1 + order);
 	int lines = 1;
 
-	text_printf(t, "\n\t{\n\t.reg .b64 %%gsan_a<%u>, %%gsan_o, %%gsan_l<2>;\n"
-		       "\t.reg .b32 %%gsan_v, %%gsan_t, %%gsan_n, %%gsan_x<2>, %%gsan_y, %%gsan_d<2>;\n"
+	text_printf(t, "\n\t{\n\t.reg .b64 %%gsan_a<%u>, %%gsan_o, %%gsan_l;\n"
+		       "\t.reg .b32 %%gsan_v, %%gsan_t, %%gsan_n, %%gsan_u, %%gsan_x<2>, %%gsan_y, %%gsan_d;\n"
 		       "\t.reg .pred %%gsan_q, %%gsan_k, %%gsan_w;\n", GSAN_BATCH_MAX);
 	for (uint32_t k = 0; k < 1u << order; k++) {
 		snprintf(address[k], sizeof(address[k]), k < b->count ? "%%gsan_a%u" : "0", k);
@@ -159,7 +277,7 @@ uint32_t ptx_batch_emit(const struct ptx_batch *b, struct text *t)
 		}
 	}
 	emit_valid(b, t, valid);
-	if (lines)
+	if (lines && !emit_lines_known(b, valid, t))
 		emit_lines(b, valid, t);
 	ptx_call_emit(t, call, "", arg, NULL);
 	text_puts(t, lines ? "gsan_done:\n\t}\n" : "\t}\n");

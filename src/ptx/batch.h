@@ -4,12 +4,15 @@
 #define GSAN_PTX_BATCH_H
 
 #include "ptx/call.h"
+#include "ptx/lanes.h"
 #include "ptx/plan.h"
 
 struct ptx_batch {
 	const struct ptx_module *m;
 	const struct ptx_place *place[GSAN_BATCH_MAX];
 	uint32_t count;
+	int in_entry;
+	const struct ptx_lanes *lanes;
 };
 
 uint32_t ptx_batch_desc(const struct ptx_place *p); /* GSAN_DESC_* without value and use */

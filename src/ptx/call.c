@@ -1,6 +1,7 @@
 #include "ptx/call.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 static const struct { const char *name, *params, *result; } calls[] = {
@@ -77,6 +78,12 @@ void ptx_call_address(struct text *t, const struct ptx_module *m, const struct p
 	}
 	if (offset)
 		text_printf(t, "\tadd.s64 %s, %s, %" PRId64 ";\n", to, to, offset);
+}
+
+void ptx_call_quick(struct text *t, int in_entry)
+{
+	text_printf(t, "\tld.%sb32 %%gsan_u, [%s+%zu];\n", in_entry ? "param." : "",
+		    in_entry ? GSAN_RECORD_PARAM : "%gsan_launch", offsetof(struct gsan_launch, quick));
 }
 
 /* The bits of a literal as an element of `bits` bits; a decimal float is a double in the source. */

@@ -15,6 +15,7 @@ struct clone {
 	const struct ptx_function_plan *fp;
 	struct ptx_edits edits;
 	struct ptx_uses uses;
+	struct ptx_lanes lanes;
 	struct ptx_batch batch;
 	uint32_t batch_end;  /* source offset behind the batch's last access */
 	uint32_t batch_block;
@@ -179,6 +180,20 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	insert(c, span_end(i->whole));
 }
 
+static void edit_red(struct clone *c, const struct ptx_place *p)
+{
+	char desc[16];
+	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_u", "%gsan_a", desc};
+
+	snprintf(desc, sizeof(desc), "%u", ptx_batch_desc(p));
+	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a;\n\t.reg .b32 %gsan_u;\n");
+	ptx_call_address(&c->text, c->m, &p->access, "%gsan_a");
+	ptx_call_quick(&c->text, c->f->is_entry);
+	call(c, PTX_CALL_red, p->instr, arg, NULL);
+	text_puts(&c->text, "\t}\n");
+	insert(c, p->instr->whole.off);
+}
+
 static void edit_fence(struct clone *c, const struct ptx_place *p)
 {
 	char desc[16];
@@ -233,6 +248,9 @@ static void edit_place(struct clone *c, const struct ptx_place *p)
 	switch (p->access.kind) {
 	case PTX_ACCESS_WEAK:
 		add_weak(c, p);
+		break;
+	case PTX_ACCESS_RED:
+		edit_red(c, p);
 		break;
 	case PTX_ACCESS_LOAD:
 	case PTX_ACCESS_STORE:
@@ -300,9 +318,15 @@ int ptx_clone_print(const struct ptx_plan *plan, uint32_t f, uint32_t regs, stru
 			  .calls = calls};
 	int status = ptx_uses_make(c.m, c.f, &c.uses);
 
-	if (status)
+	if (!status)
+		status = ptx_lanes_make(c.m, c.f, &c.lanes);
+	if (status) {
+		ptx_uses_free(&c.uses);
 		return status;
+	}
 	c.batch.m = c.m;
+	c.batch.lanes = &c.lanes;
+	c.batch.in_entry = c.f->is_entry;
 	edit_name(&c);
 	edit_params(&c);
 	edit_limits(&c, regs);
@@ -313,6 +337,7 @@ int ptx_clone_print(const struct ptx_plan *plan, uint32_t f, uint32_t regs, stru
 	text_puts(out, "\n");
 	ptx_edit_clear(&c.edits);
 	ptx_uses_free(&c.uses);
+	ptx_lanes_free(&c.lanes);
 	text_free(&c.text);
 	return status ? status : out->failed ? -ENOMEM : 0;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ptx/uses.h"
+
 #define PARAM_ROOM_OLD 4352u  /* bytes of kernel parameters before PTX 8.1 */
 #define PARAM_ROOM 32764u
 #define CHAIN_MAX 16u         /* inlined-at places that are printed */
@@ -77,6 +79,40 @@ static int is_place(const struct ptx_module *m, struct ptx_place *p)
 	return 1;
 }
 
+/* RMWs that neither order anything nor tell the program anything take a short way. */
+static int find_reds(const struct ptx_plan *plan, const struct ptx_function *f, const struct ptx_function_plan *fp)
+{
+	struct ptx_uses uses;
+	int status = ptx_uses_make(plan->module, f, &uses);
+
+	if (status)
+		return status;
+	for (uint32_t i = fp->place; i < fp->place + fp->places; i++) {
+		struct ptx_access *a = &plan->place[i].access;
+
+		if (a->kind == PTX_ACCESS_RMW && a->sem == GSAN_SEM_NONE && a->bytes <= GSAN_GRANULE &&
+		    !(a->value && ptx_uses_read(&uses, a->value)))
+			a->kind = PTX_ACCESS_RED;
+	}
+	ptx_uses_free(&uses);
+	return 0;
+}
+
+static int gather_function(struct ptx_plan *plan, uint32_t f)
+{
+	struct ptx_function_plan *fp = &plan->function[f];
+	int rmw = 0;
+
+	fp->places = plan->places - fp->place;
+	for (uint32_t i = fp->place; i < plan->places; i++)
+		rmw |= plan->place[i].access.kind == PTX_ACCESS_RMW;
+	if (rmw && find_reds(plan, &plan->module->function[f], fp))
+		return -ENOMEM;
+	for (uint32_t i = fp->place; i < plan->places; i++)
+		fp->sync |= plan->place[i].access.kind >= PTX_ACCESS_LOAD && plan->place[i].access.kind <= PTX_ACCESS_FENCE;
+	return 0;
+}
+
 static int gather(struct ptx_plan *plan)
 {
 	const struct ptx_module *m = plan->module;
@@ -99,9 +135,9 @@ static int gather(struct ptx_plan *plan)
 				plan->place = more;
 			}
 			plan->place[plan->places++] = p;
-			plan->function[f].sync |= p.access.kind >= PTX_ACCESS_LOAD && p.access.kind <= PTX_ACCESS_FENCE;
 		}
-		plan->function[f].places = plan->places - plan->function[f].place;
+		if (gather_function(plan, f))
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -109,8 +109,12 @@ static void strong(void)
 	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b16 [%rd1], {%h1, -1};\nret;"), "mov.b16 %gsan_h, %h1",
 		 "mov.b64 %gsan_y, 65535;", "shl.b64 %gsan_y, %gsan_y, 16;", "or.b64", "gsan_before");
 	IN_ORDER(KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1;\n@%p2 membar.gl;\nfence.proxy.async;\n@%p3 ret;\nexit;"),
-		 "gsan_before", "atom.add", "gsan_after", "@%p2 call gsan_fence", "@%p2 membar.gl", "@%p3 call gsan_leave",
+		 "gsan_u, [gsan_launch_record+", "call gsan_red", "atom.add", "@%p2 call gsan_fence", "@%p2 membar.gl", "@%p3 call gsan_leave",
 		 "@%p3 ret", "call gsan_leave", "exit;");
+	/* an RMW that acquires, or whose result is read, takes the long way; relaxed ones alone make no state */
+	IN_ORDER(KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1;\nst.b32 [%rd2], %r1;\nret;"), "gsan_before", "atom.add", "gsan_after");
+	IN_ORDER(KERNEL(REGS "@%p1 red.acq_rel.gpu.add.u32 [%rd1], 1;\nret;"), "gsan_before", "red", "gsan_after", "gsan_leave");
+	IN_ORDER(KERNEL(REGS "@%p1 red.relaxed.gpu.add.u32 [%rd1], 1;\nret;"), "[gsan_p1], 0;", "gsan_enter", "@%p1 call gsan_red", "red");
 	/* a wide value is not passed: no GSAN_DESC_VALUE */
 	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b64 [%rd1], {%rd2, %rd3};\nret;"), "st.param.b64 [gsan_p4], 0;", "gsan_before");
 }
@@ -136,9 +140,9 @@ static void descriptors(void)
 	CHECK((d >> GSAN_DESC_SITE_SHIFT & 0xffff) == 1 && (d >> GSAN_DESC_BYTES_SHIFT & 63) == 8);
 	CHECK((d >> GSAN_DESC_OP_SHIFT & 31) == GSAN_OP_RMW + GSAN_SYS && (d >> GSAN_DESC_SEM_SHIFT & 7) == GSAN_SEM_ACQUIRE);
 	CHECK((d & GSAN_DESC_VALUE) && (d & GSAN_DESC_USED));
-	d = desc_of(KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1; ret;"), "gsan_after", "[gsan_p3], ");
+	d = desc_of(KERNEL(REGS "atom.acquire.add.u32 %r1, [%rd1], 1; ret;"), "gsan_after", "[gsan_p3], ");
 	CHECK((d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED)); /* nobody reads %r1 */
-	d = desc_of(KERNEL(REGS "atom.add.u32 _, [%rd1], %r1; ret;"), "gsan_after", "[gsan_p3], ");
+	d = desc_of(KERNEL(REGS "red.acquire.gpu.add.u32 [%rd1], %r1; ret;"), "gsan_after", "[gsan_p3], ");
 	CHECK(!(d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED));
 	d = desc_of(KERNEL(REGS "ld.global.v8.b32 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1]; ret;"), "gsan_access1", "[gsan_p4], ");
 	CHECK((d >> GSAN_DESC_BYTES_SHIFT & 63) == 32);
