@@ -1,5 +1,6 @@
 #include "emu/driver/launch.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "base/log.h"
 #include "emu/driver/queue.h"
+#include "emu/driver/trace.h"
 
 struct kernel_op {
 	struct emu_op op;
@@ -118,12 +120,18 @@ static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launc
 	struct kernel_op *k = emu_op_new(sizeof *k, run_kernel);
 	if (!k)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (emu_grid_new(f->kernel, launch, &k->grid, &error)) {
+	const int rc = emu_grid_new(f->kernel, launch, &k->grid, &error);
+	if (rc) {
 		log_error("emulated device: %s", error.text);
 		free(k);
-		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+		if (rc == -ENOTSUP && launch->trace) /* a launch that is missing from the trace must not go unnoticed */
+			s->context->error = CUDA_ERROR_INVALID_PTX;
+		return s->context->error ? s->context->error : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
 	k->name = emu_kernel_name(f->kernel);
+	k->op.traced = emu_trace_kernel(s, k->name, launch);
+	k->op.traces = k->op.traced != 0;
+	emu_grid_number(k->grid, k->op.traced);
 	k->op.drop = drop_kernel;
 	emu_op_push(s, &k->op);
 	return CUDA_SUCCESS;
@@ -146,7 +154,8 @@ static CUresult launch(const CUlaunchConfig *config, CUfunction handle, void **p
 	struct emu_launch l = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
 			       .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 			       .cluster = {a.cluster[0], a.cluster[1], a.cluster[2]},
-			       .dynamic_shared = config->sharedMemBytes, .sms = (uint32_t)emu.sms, .resident = resident};
+			       .dynamic_shared = config->sharedMemBytes, .sms = (uint32_t)emu.sms, .resident = resident,
+			       .trace = emu_trace_device()};
 	result = check_shape(f, &l);
 	if (!result && !resident)
 		result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "emu/driver/random.h"
+#include "emu/driver/trace.h"
 
 #define READY_MAX 256    /* streams that are considered for one turn */
 #define RELEASED_MAX 64  /* waits that one turn can end; more are found by the next */
@@ -86,6 +87,19 @@ void emu_stream_discard(CUstream stream)
 {
 	while (stream->head)
 		drop_head(stream);
+}
+
+void emu_op_begin(struct emu_op *op)
+{
+	for (uint64_t k = 0; !op->begun && k < op->traces; k++)
+		emu_trace_begin(op->traced + k);
+	op->begun = 1;
+}
+
+void emu_op_end(struct emu_op *op)
+{
+	for (uint64_t k = 0; k < op->traces; k++)
+		emu_trace_done(op->traced + k);
 }
 
 /* The failed operation itself stays: who runs it drops it. */
@@ -174,10 +188,13 @@ static void run_turn(struct emu_turn *turn)
 	CUstream s = ready.stream[emu_random(&turn->random) % ready.count];
 	struct emu_op *op = s->head;
 	s->busy = 1;
+	emu_op_begin(op);
 	int finished = op->run(op, turn);
 	s->busy = 0;
-	if (finished)
+	if (finished) {
+		emu_op_end(op);
 		drop_head(s);
+	}
 	settle();
 }
 
@@ -212,6 +229,7 @@ static void *work(void *unused)
 		run_turn(&turn);
 		size_t released = end_waits(tids);
 		published = each_stream(is_ready, NULL);
+		emu_trace_flush();
 		emu_sched_finish(tids, released, published);
 		pthread_mutex_unlock(&emu.lock);
 	}
@@ -293,6 +311,8 @@ CUresult emu_wait_stream(CUstream stream)
 {
 	struct stream_point point = {stream, sequence};
 	CUresult result = emu_wait(stream_point_passed, &point);
+	if (!result)
+		emu_trace_told_stream(stream);
 	return result ? result : stream->context->error;
 }
 
@@ -305,6 +325,8 @@ static int context_idle(const void *subject)
 CUresult emu_wait_context(CUcontext context)
 {
 	CUresult result = emu_wait(context_idle, &context);
+	if (!result)
+		emu_trace_told_context(context);
 	return result ? result : context->error;
 }
 

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "emu/driver/activity.h"
 #include "emu/driver/random.h"
+#include "emu/driver/trace.h"
 
 #define MAGIC 0x6773616e656d7531ull
 #define SLOTS 64
@@ -109,6 +110,7 @@ static void lay_out(struct job *j)
 	j->ranks = (uint32_t)env_number("EMU_RANKS", 1);
 	j->join_deadline = now_ns() + env_number("EMU_JOIN_SECONDS", JOIN_SECONDS) * 1000000000ull;
 	j->token = -1;
+	emu_trace_create();
 	atomic_store_explicit(&j->magic, MAGIC, memory_order_release);
 }
 
@@ -481,6 +483,8 @@ void emu_sched_stop(void)
 	futex_wake(&self->event);
 	futex_wake(&job->turns);
 }
+
+uint64_t emu_sched_rank(void) { return self->rank >= 0 ? (uint64_t)self->rank : self->arrival; }
 
 void emu_sched_leave(void)
 {

@@ -20,6 +20,7 @@ struct emu_turn {
 /* Joins the job as this process. Returns 0 or -errno (logged). */
 int emu_sched_join(void);
 void emu_sched_leave(void);
+uint64_t emu_sched_rank(void); /* of this process; without one, its place in the order of arrival */
 
 void emu_sched_user(int more);          /* a thread that uses the driver appeared (+1) or ended (-1) */
 void emu_sched_worker(int32_t tid);     /* this thread runs turns: it is no host thread */

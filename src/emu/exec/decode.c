@@ -1,5 +1,6 @@
 /* From parsed PTX to a program: registers and frames are laid out for every function the kernel reaches, then each
  * instruction is matched with its row of opcodes.def, its operands become places, its labels instruction numbers. */
+#include "emu/exec/trace.h"
 #include "emu/exec/words.h"
 
 #include <errno.h>
@@ -16,6 +17,8 @@ struct decoder {
 	uint32_t *start;           /* of the function at hand: instruction of the program by PTX instruction */
 	const struct ptx_function *function;
 	const struct ptx_instr *at;
+	const struct emu_trace *trace; /* NULL: none */
+	const struct ptx_instr **own;  /* of the function at hand: trace.h */
 	int rc;
 };
 
@@ -567,6 +570,20 @@ static const uint8_t flows[] = {
 	[BUILD_WARP] = FLOW_WARP, [BUILD_LACKING] = FLOW_NEXT,
 };
 
+/* The instruction says what it does before it does it. A barrier says so when it is complete: barrier.c. */
+static void trace_one(struct decoder *d, struct exec_insn *n, const struct ptx_instr *original)
+{
+	const struct ptx_function *f = exec_trace_original(d->kernel, (uint32_t)(d->function - d->m->function), d->trace->suffix);
+	struct exec_traced *t = take(d, sizeof *t);
+	if (!t)
+		return;
+	exec_trace_describe(d->m, f, original, t);
+	t->run = n->run;
+	n->traced = t;
+	if (t->kind != TRACE_BARRIER)
+		n->run = exec_trace_run;
+}
+
 static void decode_one(struct decoder *d)
 {
 	if (ptx_is(d->m, d->at->op, ".branchtargets"))
@@ -600,6 +617,8 @@ static void decode_one(struct decoder *d)
 		n.guard = operand(d, d->at->pred, 0);
 		n.guard_not = d->at->pred->negated;
 	}
+	if (d->own && d->own[d->at - d->function->instr])
+		trace_one(d, &n, d->own[d->at - d->function->instr]);
 	if (!d->rc)
 		emit(d, &n);
 }
@@ -609,11 +628,15 @@ static void decode_function(struct decoder *d, struct exec_function *f)
 	const struct exec_insn end = { .run = op_nothing, .flow = FLOW_RETURN };
 	d->function = f->source;
 	f->entry = d->p->insns;
+	d->own = NULL;
+	if (d->trace)
+		d->rc = exec_trace_align(d->kernel, (uint32_t)(f->source - d->m->function), d->trace->suffix, &d->own, d->error);
 	for (uint32_t i = 0; i < f->source->instrs && !d->rc; i++) {
 		d->start[i] = d->p->insns;
 		d->at = &f->source->instr[i];
 		decode_one(d);
 	}
+	free(d->own);
 	if (d->rc)
 		return;
 	d->start[f->source->instrs] = d->p->insns;
@@ -683,9 +706,9 @@ static void lay_out_all(struct decoder *d)
 	d->start = take(d, (longest + 1) * sizeof *d->start);
 }
 
-int exec_program_make(struct emu_kernel *kernel, struct emu_error *error)
+int exec_program_make(struct emu_kernel *kernel, const struct emu_trace *trace, struct emu_error *error)
 {
-	struct decoder d = { .kernel = kernel, .m = kernel->module->ptx, .error = error };
+	struct decoder d = { .kernel = kernel, .m = kernel->module->ptx, .error = error, .trace = trace };
 	const struct exec_insn nothing = { .run = op_nothing };
 	d.function = &d.m->function[kernel->function];
 	d.p = calloc(1, sizeof *d.p);

@@ -39,18 +39,37 @@ struct emu_kernel_info {
 void emu_kernel_info(const struct emu_kernel *kernel, struct emu_kernel_info *info);
 int emu_kernel_param(const struct emu_kernel *kernel, uint32_t index, uint32_t *offset, uint32_t *size); /* -EINVAL */
 
+/* What a traced launch tells as it executes: the program's own operations, in the order in which they happen. */
+struct emu_access {
+	uint64_t cta;             /* linear index */
+	uint32_t thread, line;    /* linear thread; of .loc, 0 = none */
+	const char *op, *sem, *scope; /* as in the trace's text: docs/emulated-device.md */
+	uint64_t address;
+	uint32_t bytes;
+	uint8_t reads, writes;
+	uint64_t read, wrote;     /* the first 8 bytes */
+};
+struct emu_trace {
+	const char *suffix;       /* of the kernels that are rewritten copies of others in their module; NULL: there are none */
+	void (*access)(uint64_t launch, const struct emu_access *a);
+	void (*fence)(uint64_t launch, const struct emu_access *a); /* no address */
+	void (*block)(uint64_t launch, uint64_t cta, int ended);    /* a barrier of all its threads is complete; it ended */
+};
+
 struct emu_launch {
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t dynamic_shared;
 	const void *params;       /* param_bytes, copied */
 	uint32_t sms;             /* number of SMs: CTA c of the grid reports %smid = place % sms */
 	uint32_t resident;        /* CTAs resident at once; further ones start when one ends */
+	const struct emu_trace *trace; /* NULL: none. The same for all launches of a process */
 };
 int emu_grid_new(struct emu_kernel *kernel, const struct emu_launch *launch, struct emu_grid **grid, struct emu_error *error);
 enum emu_state { EMU_RUNNING, EMU_DONE, EMU_FAULT };
 /* Executes about `steps` warp instructions. `random` is the scheduler's state (a 64-bit seed, updated): which warp
  * runs next, and for how long, depends on it alone; every runnable warp runs again within a bounded number of steps. */
 enum emu_state emu_grid_run(struct emu_grid *grid, uint32_t steps, uint64_t *random, struct emu_error *error);
+void emu_grid_number(struct emu_grid *grid, uint64_t number); /* of the launch, for the trace */
 void emu_grid_free(struct emu_grid *grid);
 
 #endif

@@ -96,6 +96,7 @@ static void start_cta(struct emu_grid *g, struct exec_cta *c)
 	c->index[0] = (uint32_t)(n % grid[0]);
 	c->index[1] = (uint32_t)(n / grid[0] % grid[1]);
 	c->index[2] = (uint32_t)(n / grid[0] / grid[1]);
+	c->linear = n;
 	c->threads = c->live = g->threads;
 	c->running = 1;
 	memset(c->shared, 0, g->shared_bytes);
@@ -153,7 +154,7 @@ int emu_grid_new(struct emu_kernel *kernel, const struct emu_launch *launch, str
 	static uint64_t ids;
 	int rc = check(kernel, launch, error);
 	if (!rc && !kernel->program)
-		rc = exec_program_make(kernel, error);
+		rc = exec_program_make(kernel, launch->trace, error);
 	if (rc)
 		return rc;
 	struct emu_grid *g = calloc(1, sizeof *g);
@@ -195,6 +196,8 @@ no_memory:
 		emu_grid_free(g);
 	return -ENOMEM;
 }
+
+void emu_grid_number(struct emu_grid *g, uint64_t number) { g->number = number; }
 
 void emu_grid_free(struct emu_grid *g)
 {
@@ -252,6 +255,8 @@ static void end_cta(struct emu_grid *g, struct exec_cta *c)
 {
 	g->done++;
 	c->running = 0;
+	if (g->launch.trace)
+		g->launch.trace->block(g->number, c->linear, 1);
 	if (g->next_cta < g->ctas)
 		start_cta(g, c);
 	else if (g->done == g->ctas)

@@ -44,6 +44,7 @@ enum { /* exec_insn.flags */
 };
 
 struct exec_call;
+struct exec_traced;
 struct exec_insn {
 	exec_fn run;
 	int64_t imm;               /* address offset, lop3's table, kind of special register … */
@@ -60,6 +61,7 @@ struct exec_insn {
 	const struct exec_call *call;
 	const uint32_t *targets;   /* brx.idx: imm labels */
 	const struct ptx_instr *source;
+	const struct exec_traced *traced; /* of the program, while it is traced: trace.h */
 };
 
 /* A value passed at a call: in the caller's frame, in a register, or a formal parameter of the callee. */
@@ -156,7 +158,8 @@ struct exec_barrier { uint32_t arrived, expected, warps, any, all, count; };
 
 struct exec_cta {
 	struct emu_grid *grid;
-	uint32_t index[3], linear, place;
+	uint64_t linear;
+	uint32_t index[3], place;
 	uint32_t warps, threads, live;
 	struct exec_warp *warp;
 	unsigned char *shared;     /* static, then dynamic */
@@ -172,7 +175,7 @@ struct emu_grid {
 	unsigned char *params, *workspace; /* one allocation; the workspace is for cooperative launches */
 	uint32_t shared_bytes, threads, warps_each;
 	size_t local_stride;       /* bytes per lane */
-	uint64_t next_cta, ctas, done, id;
+	uint64_t next_cta, ctas, done, id, number;
 	uint32_t slots;            /* resident CTAs */
 	struct exec_cta *cta;
 	uint32_t *order, orders, turn; /* the round being run: shuffled warps */
@@ -187,7 +190,7 @@ static inline void *exec_at(const struct exec_warp *w, uint32_t place)
 }
 
 /* decode.c: builds the program of a kernel. Returns 0, -ENOMEM, or -ENOTSUP with the text. */
-int exec_program_make(struct emu_kernel *kernel, struct emu_error *error);
+int exec_program_make(struct emu_kernel *kernel, const struct emu_trace *trace, struct emu_error *error);
 void exec_program_free(struct exec_program *p);
 /* layout.c: variables. */
 int exec_layout_globals(struct emu_module *module, struct emu_error *error);
