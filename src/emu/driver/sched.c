@@ -24,8 +24,11 @@
 #define SLOTS 64
 #define WAITERS 32
 #define RANKS_MAX 1024
-#define WATCH_MS 10          /* how often a worker looks whether the others are still */
 #define GRACE_MS 60          /* asleep and no processor time for so long: the host waits for somebody else */
+#define GRACE_LOOKS 5        /* how often a worker looks at the others meanwhile, */
+#define WATCH_US_MIN 200     /* but no more often and no more seldom than this */
+#define WATCH_US_MAX 10000
+#define POLL_US 50000        /* how long one that polls waits for a turn before it looks itself */
 #define STEADY_MS 500        /* busy, but without a page fault for so long: a polling loop */
 #define PATIENCE_MS 60000    /* whatever it does, the others go on */
 #define JOIN_SECONDS 30      /* how long turns wait for ranks that never call cuInit */
@@ -52,6 +55,7 @@ struct job {
 	int32_t token;            /* slot whose turn it is, -1 = nobody's */
 	struct emu_turn turn;
 	_Atomic uint32_t turns;   /* futex: polling threads wait here */
+	uint32_t polling;         /* of them */
 	uint8_t seen[RANKS_MAX / 8];
 	struct slot slot[SLOTS];
 };
@@ -76,10 +80,24 @@ static uint64_t env_number(const char *name, uint64_t fallback)
 	return s && *s ? strtoull(s, NULL, 0) : fallback;
 }
 
-static void futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms)
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen, long timeout_us)
 {
-	struct timespec t = {timeout_ms / 1000, timeout_ms % 1000 * 1000000l};
-	syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout_ms < 0 ? NULL : &t, NULL, 0);
+	struct timespec t = {timeout_us / 1000000, timeout_us % 1000000 * 1000l};
+	syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout_us < 0 ? NULL : &t, NULL, 0);
+}
+
+static uint64_t grace_ms(void)
+{
+	static uint64_t grace;
+	if (!grace)
+		grace = env_number("EMU_GRACE_MS", GRACE_MS);
+	return grace ? grace : 1;
+}
+
+static long watch_us(void)
+{
+	const uint64_t us = grace_ms() * 1000 / GRACE_LOOKS;
+	return us < WATCH_US_MIN ? WATCH_US_MIN : us > WATCH_US_MAX ? WATCH_US_MAX : (long)us;
 }
 
 static void futex_wake(_Atomic uint32_t *word)
@@ -264,7 +282,7 @@ static int watch_slot(const struct slot *s, struct watch *w)
 	w->cpu = a.cpu;
 	w->faults = a.faults;
 	w->samples++;
-	return (w->samples >= 4 && now - w->asleep >= env_number("EMU_GRACE_MS", GRACE_MS) * ms) ||
+	return (w->samples >= 4 && now - w->asleep >= grace_ms() * ms) ||
 	       now - w->steady >= STEADY_MS * ms || now - w->begun >= PATIENCE_MS * ms;
 }
 
@@ -299,7 +317,7 @@ static int all_here(void)
 
 static void end_polls(void)
 {
-	for (int i = 0; i < SLOTS; i++) {
+	for (int i = 0; job->polling && i < SLOTS; i++) {
 		struct slot *s = &job->slot[i];
 		for (int k = 0; s->pid && k < WAITERS; k++) {
 			if (s->waiter[k] >= 0)
@@ -309,6 +327,9 @@ static void end_polls(void)
 			stir();
 		}
 	}
+	if (!job->polling)
+		return;
+	job->polling = 0;
 	atomic_fetch_add_explicit(&job->turns, 1, memory_order_release); /* read by emu_sched_poll */
 	futex_wake(&job->turns);
 }
@@ -371,7 +392,7 @@ int emu_sched_turn(struct emu_turn *turn)
 		unlock();
 		if (mine)
 			return 0;
-		futex_wait(&self->event, seen, wanted ? WATCH_MS : -1);
+		futex_wait(&self->event, seen, wanted ? watch_us() : -1);
 		look = wanted;
 	}
 }
@@ -429,12 +450,13 @@ void emu_sched_poll(int32_t tid)
 		if (!self->waiter[k]) {
 			self->waiter[k] = -tid;
 			self->blocked++;
+			job->polling++;
 			placed = 1;
 		}
 	give(0);
 	unlock();
 	while (placed && atomic_load_explicit(&job->turns, memory_order_acquire) == seen && !atomic_load(&stopping)) {
-		futex_wait(&job->turns, seen, 5 * WATCH_MS);
+		futex_wait(&job->turns, seen, POLL_US);
 		lock(); /* the work may have ended meanwhile: then no worker watches the other hosts */
 		if (atomic_load_explicit(&job->turns, memory_order_relaxed) == seen)
 			give(1);

@@ -305,7 +305,7 @@ enum emu_state emu_grid_run(struct emu_grid *g, uint32_t steps, uint64_t *random
 		goto done;
 	fegetenv(&floats);
 	install_handlers(1);
-	if (sigsetjmp(guard.jump, 1) == 0) {
+	if (sigsetjmp(guard.jump, 0) == 0) { /* the handler blocks no signal: the mask stays */
 		guarding = &guard;
 		fesetenv(FE_DFL_ENV); /* the program may flush subnormals */
 		schedule(g, steps, random, &running);
