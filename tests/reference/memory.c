@@ -174,22 +174,41 @@ static void remember(struct ref *r, struct cell *c, struct access *a)
 	a->holders++;
 }
 
-/* An access that says the same as a new one to all that may come: by the same thread and instruction, with no release
- * between (so whatever is after the one is after the other), and not one that readers may observe by itself. */
-static struct access *repeated(const struct ref *r, const struct cell *c, const struct access *a)
+/* Accesses that say the same as a new one to all that may come: by the same thread and instruction, with no release
+ * between (so whatever is after the one is after the other), and not writes that somebody observed by themselves. The
+ * latest such, and the one before it. */
+static void repeated(const struct ref *r, const struct cell *c, const struct access *a, struct access *same[2])
 {
 	const struct cta *cta = &r->cta[a->cta];
+	size_t found = 0;
+	same[0] = same[1] = NULL;
 	for (size_t i = 0; i < c->bags; i++) {
 		const struct bag *b = &c->bag[i];
 		if (!bag_holds(b, a, r->launch[cta->launch].device))
 			continue;
-		for (size_t k = b->count; k > 0 && k + 16 > b->count; k--) {
+		for (size_t k = b->count; found < 2 && k > 0 && k + 32 > b->count; k--) {
 			struct access *o = b->access[k - 1];
 			if (o->cta == a->cta && o->site == a->site && o->event > cta->released && (!o->writes || !r->chain[o->chain].touched))
-				return o;
+				same[found++] = o;
 		}
 	}
-	return NULL;
+}
+
+/* Lets an earlier record stand for the access too, if one can. A write that is the last of its bytes may still be
+ * observed: it has a record of its own, which the next takes over when it becomes the last; those before become one. */
+static struct access *merge(struct access *same[2], const struct access *a)
+{
+	if (!same[0] || (a->writes && !same[1]))
+		return NULL;
+	if (!a->writes) {
+		same[0]->times++;
+	} else {
+		same[1]->times += same[0]->times;
+		same[0]->times = 1;
+		same[0]->chain = a->chain;
+	}
+	same[0]->event = a->event;
+	return same[0];
 }
 
 /* ---- races */
@@ -238,36 +257,33 @@ static void check(struct ref *r, struct cell *c, const struct access *a)
 
 /* ---- an access */
 
-/* What the read observes: the last writes of its bytes. */
+/* What the read observes: the last writes of its bytes. At most one of them is of exactly its bytes. */
 static struct message *observe(struct ref *r, struct memory *m, const struct access *a)
 {
-	struct message *continued = NULL, *before = NULL;
+	struct message *observed = NULL, *before = NULL;
 	for (uint64_t at = a->offset; at < a->offset + a->bytes;) {
 		struct cell *c = cell_at(m, at);
 		if (c->last && c->last != before) {
 			sync_observe(r, a, c->last);
 			if (sync_linked(r, c->last->access, a))
-				continued = c->last;
+				observed = c->last;
 		}
 		before = c->last;
 		at = c->offset + c->bytes;
 	}
-	return continued;
+	return observed;
 }
 
 static void settle(struct ref *r, struct memory *m, struct access *a, const struct message *continued)
 {
 	struct cell *first = cell_at(m, a->offset);
-	struct access *same = repeated(r, first, a);
+	struct access *same[2];
+	repeated(r, first, a, same); /* before the access releases anything itself */
 	struct message *write = a->writes ? sync_publish(r, a, continued) : NULL;
-	if (same) {
-		same->event = a->event;
-		same->chain = a->chain;
-		same->times++;
-	}
+	const struct access *merged = merge(same, a);
 	for (uint64_t at = a->offset; at < a->offset + a->bytes;) {
 		struct cell *c = cell_at(m, at);
-		if (!same)
+		if (!merged)
 			remember(r, c, a);
 		if (write) {
 			sync_drop(c->last);
@@ -282,24 +298,26 @@ static void look_at(struct ref *r, const struct access *like, int reads)
 {
 	struct access *a = table_alloc(sizeof *a);
 	struct memory *m = memory_of(r, like->memory);
-	struct message *continued = NULL;
+	struct message *observed = NULL;
 	*a = *like;
 	a->holders = 1;
 	a->event = r->line;
 	a->times = 1;
 	a->seen = ++r->looks;
 	cover(m, a->offset, a->offset + a->bytes);
+	if (a->strong && reads) { /* what it acquires is before it, too; what it observes only before what follows */
+		sync_look(r, a);
+		observed = observe(r, m, a);
+	}
 	for (uint64_t at = a->offset; at < a->offset + a->bytes;) {
 		struct cell *c = cell_at(m, at);
 		check(r, c, a);
 		at = c->offset + c->bytes;
 	}
 	races_explain(r, a);
-	if (a->strong && reads) {
-		sync_look(r, a);
-		continued = observe(r, m, a);
-	}
-	settle(r, m, a, a->rmw && a->writes ? continued : NULL);
+	if (observed)
+		sync_follow(r, a, observed->access);
+	settle(r, m, a, a->rmw && a->writes ? observed : NULL);
 	r->cta[a->cta].accessed = r->line;
 	access_drop(a);
 }

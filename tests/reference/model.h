@@ -192,6 +192,7 @@ int sync_linked(const struct ref *r, const struct access *w, const struct access
 int sync_fence(struct ref *r, const struct event *e);
 void sync_observe(struct ref *r, const struct access *a, struct message *m);
 void sync_look(struct ref *r, const struct access *a); /* once, before it observes anything */
+void sync_follow(struct ref *r, const struct access *a, const struct access *observed);
 struct message *sync_publish(struct ref *r, struct access *a, const struct message *continued);
 void sync_end(struct ref *r, uint32_t cta);
 void sync_drop(struct message *m);

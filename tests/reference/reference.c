@@ -33,8 +33,10 @@
  *  synchronise a release pattern and an acquire pattern (8.9.4): a write of the one is observed by a read of the other, and the
  *             first operation of the one and the last of the other have scopes that include each other. Scope and device
  *             of the first operation therefore travel with each released clock (struct part) along the chain.
- *  causality  (8.9.5) is program order and synchronisation, closed; and, before that, one step of observation: an
- *             observed write *itself* (not what came before it) is before all that follows the read in its thread.
+ *  causality  (8.9.5) is program order and synchronisation, closed; what an acquire operation gets is before that operation
+ *             itself, too (a weak store to a flag that is then released does not race with the acquire). And, before
+ *             that, one step of observation: an observed write *itself* (not what came before it) is before all that
+ *             follows the read in its thread.
  *  fence.sc   is acq_rel by default: a deviation. With REF_SC, the fences whose scopes include each other synchronise in
  *             the order of the trace (8.9.3), which is one order that the model allows.
  *
@@ -44,8 +46,10 @@
  *
  * NOTHING IS LOST. A cell of bytes keeps all accesses except (a) those that are before everything still to come: below the
  * clocks of the hosts and of all launches that are enqueued and not done; (b) a repeat by the same thread and instruction
- * of an access that nobody could tell apart from it: no release between them, and not observed by itself. Repeats are
- * counted, so counts are of pairs of accesses. */
+ * of an access that nobody can tell apart from it: no release between them, no write of them observed by itself, now or
+ * later. Repeats are counted, so counts are of pairs of accesses.
+ *
+ * definition_test.c holds all of this against the relations written out as sets of pairs. */
 #include "reference/model.h"
 
 #include <errno.h>

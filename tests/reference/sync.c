@@ -144,18 +144,6 @@ void sync_look(struct ref *r, const struct access *a)
 		acquire_pending(r, a->cta, place, a->scope, "relaxed+acquire");
 }
 
-/* The write itself and those it continues are before what follows the read in its thread: 8.9.5, by observation. */
-static void observe_chain(struct ref *r, const struct access *a, const struct access *w)
-{
-	struct cta *c = &r->cta[a->cta];
-	struct chain *chain = &r->chain[w->chain];
-	chain->touched = 1;
-	if (chain->head == w->event && order_before(r, c->clock, w))
-		return;
-	c->clock = clock_with(c->clock, CLOCK_KEY(CLOCK_CHAIN, w->chain), w->event);
-	tidy(r, c);
-}
-
 void sync_observe(struct ref *r, const struct access *a, struct message *m)
 {
 	const struct access *w = m->access;
@@ -165,7 +153,6 @@ void sync_observe(struct ref *r, const struct access *a, struct message *m)
 			races_edge(r, "scope-rejected", a->cta, 1);
 		return;
 	}
-	observe_chain(r, a, w);
 	if (a->rmw && !a->used)
 		return; /* a red never acquires; of an atom without result only what reads set aside counts */
 	for (size_t i = 0; i < m->parts.count; i++) {
@@ -179,6 +166,18 @@ void sync_observe(struct ref *r, const struct access *a, struct message *m)
 		else if (!clock_covers(r->cta[a->cta].clock, p.clock))
 			parts_add(&place_of(r, a, 1)->pending, &p);
 	}
+}
+
+/* The write itself and those it continues are before what follows the read in its thread: 8.9.5, by observation. */
+void sync_follow(struct ref *r, const struct access *a, const struct access *w)
+{
+	struct cta *c = &r->cta[a->cta];
+	struct chain *chain = &r->chain[w->chain];
+	chain->touched = 1;
+	if (chain->head == w->event && order_before(r, c->clock, w))
+		return;
+	c->clock = clock_with(c->clock, CLOCK_KEY(CLOCK_CHAIN, w->chain), w->event);
+	tidy(r, c);
 }
 
 void sync_end(struct ref *r, uint32_t cta) /* the kernel's end is fence.acq_rel.sys */
