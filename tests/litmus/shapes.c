@@ -122,7 +122,7 @@ static int edge(const struct place *p, const struct form *r, const struct form *
 }
 
 /* ---- texts ----------------------------------------------------------------------------------------------------- */
-static struct { unsigned programs; int delay, small; } set;
+static struct { unsigned programs, made, every; int delay; } set = {.every = 1};
 
 /* One thread's text, with the holes filled. Returns 0 if the scope has no such form. */
 static int fill(char *to, size_t room, const char *form, int scope, const char *flag, int value, int reg)
@@ -149,6 +149,12 @@ static int fill(char *to, size_t room, const char *form, int scope, const char *
 	to[n++] = '\n';
 	to[n] = 0;
 	return 1;
+}
+
+/* Of every so many programs one is kept; of those that are not `dear`. */
+static int kept(int dear)
+{
+	return !(set.made++ % set.every) || dear;
 }
 
 /* The name of the launch that a thread is in. */
@@ -200,6 +206,7 @@ static void put_checked(const char *text)
 	set.programs++;
 }
 
+/* race: -1 is left to the axioms. */
 static void put_program(const char *name, const struct place *p, int threads, char text[THREADS][2048], const char *outcome, int race)
 {
 	char *all = NULL;
@@ -219,7 +226,8 @@ static void put_program(const char *name, const struct place *p, int threads, ch
 		}
 	if (outcome)
 		put_outcome(to, p, outcome);
-	fprintf(to, "expect %s\n", race && !same_cta(p) ? "race" : "free");
+	if (race >= 0)
+		fprintf(to, "expect %s\n", race && !same_cta(p) ? "race" : "free");
 	fclose(to);
 	put_checked(all);
 	free(all);
@@ -260,7 +268,10 @@ static void put_chain(const struct chain *c, const struct place *p, const struct
 {
 	char text[THREADS][2048] = {"", "", "", ""}, name[128];
 	int last = c->threads - 1, ok = 1, orders = edge(p, r, q, rs, qs, 0, 1);
+	int plain = c == chains && rs == qs && ((rs == GPU && !strcmp(p->name, "gpu")) || (rs == SYS && !strcmp(p->name, "gpus")));
 
+	if (!kept(plain && !set.delay))
+		return;
 	ok &= fill(text[0], sizeof(text[0]), c->first, rs, "x", 1, 10);
 	ok &= fill(text[0], sizeof(text[0]), r->text, rs, "f", 1, 20);
 	if (c->threads == 3 && !c->middle) {
@@ -286,7 +297,7 @@ static void put_messages(const struct place *p)
 	for (size_t r = 0; r < COUNT(releases); r++)
 		for (size_t q = 0; q < COUNT(acquires); q++)
 			for (int s = CTA; s < SCOPES; s++)
-				if ((s != CLUSTER || (r == 0 && q == 0)) && !(set.small && (r % 4 || q % 4)))
+				if (s != CLUSTER || (r == 0 && q == 0))
 					put_chain(&chains[0], p, &releases[r], &acquires[q], s, s);
 	for (size_t r = 0; r < COUNT(releases); r += 5)
 		for (size_t q = 0; q < COUNT(acquires); q += 5)
@@ -334,7 +345,10 @@ static int all_strong(const struct shape *h, const struct place *p, const struct
 static void put_shape(const struct shape *h, const struct place *p, const struct pair *a, int scope, int weak)
 {
 	char text[THREADS][2048] = {"", "", "", ""}, name[128];
+	int said = !weak && (strcmp(h->name, "CoWR") || strcmp(a->name, "casweak")); /* a cas that fails there only reads */
 
+	if (!kept(0))
+		return;
 	for (int t = 0; t < h->threads; t++)
 		for (const char *i = h->thread[t]; *i; i += i[3] ? 4 : 3) {
 			char location[2] = {i[1], 0};
@@ -343,7 +357,7 @@ static void put_shape(const struct shape *h, const struct place *p, const struct
 		}
 	snprintf(name, sizeof(name), "%s%s-%s-%s-%s.%s-%s", h->name, weak ? "+" : "", a->name, a->name, scope_word[scope], scope_word[scope],
 		 p->name);
-	put_program(name, p, h->threads, text, weak ? h->weak : NULL, !all_strong(h, p, a, scope));
+	put_program(name, p, h->threads, text, weak ? h->weak : NULL, said ? !all_strong(h, p, a, scope) : -1);
 }
 
 static void put_shapes(const struct place *p)
@@ -362,12 +376,15 @@ static void put_shapes(const struct place *p)
 int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
-		set.delay |= !strcmp(argv[i], "--gpu");
-		set.small |= !strcmp(argv[i], "--gpu") || !strcmp(argv[i], "--small");
-		if (strcmp(argv[i], "--gpu") && strcmp(argv[i], "--small")) {
+		if (!strcmp(argv[i], "--gpu")) {
+			set.delay = 1;
+		} else if (!strcmp(argv[i], "--every") && i + 1 < argc && atoi(argv[i + 1]) > 0) {
+			set.every = (unsigned)atoi(argv[++i]);
+		} else {
 			fprintf(strcmp(argv[i], "--help") ? stderr : stdout,
-				"usage: litmus-shapes [--small] [--gpu]\nPrints litmus programs. --small: fewer of the most usual shape; "
-				"--gpu: as --small, for real GPUs: readers that\nlook once wait before, and no outcomes that need luck.\n");
+				"usage: litmus-shapes [--every N] [--gpu]\nPrints litmus programs. --every N: one of N, but all plain "
+				"messages of the two usual places; --gpu: for real\nGPUs: one of N of all, readers that look once wait "
+				"before, and no outcomes that need luck.\n");
 			return strcmp(argv[i], "--help") ? 2 : 0;
 		}
 	}
