@@ -31,6 +31,8 @@
 #define POLL_US 50000        /* how long one that polls waits for a turn before it looks itself */
 #define STEADY_MS 500        /* busy, but without a page fault for so long: a polling loop */
 #define PATIENCE_MS 60000    /* whatever it does, the others go on */
+#define PCT_DEPTH 3          /* changes of priority */
+#define PCT_LENGTHS 12       /* they fall within the first 2^12 steps */
 #define JOIN_SECONDS 30      /* how long turns wait for ranks that never call cuInit */
 
 struct slot {
@@ -40,7 +42,7 @@ struct slot {
 	uint32_t arrival;
 	uint64_t start;           /* of the process, see activity.h */
 	uint32_t users, blocked;  /* host threads that use the driver; of these, waiting in it */
-	uint32_t runnable;
+	uint64_t runnable;        /* see emu_sched_runnable */
 	_Atomic uint32_t quiet;   /* not blocked, but found asleep since `stirred` last changed */
 	_Atomic uint32_t event;   /* futex: its worker waits here */
 	int32_t waiter[WAITERS];  /* ids of blocked threads; negative: it polls */
@@ -51,6 +53,8 @@ struct job {
 	uint64_t random;
 	uint32_t ranks, arrived, arrivals, complete; /* expected, seen, processes ever, all seen or given up */
 	uint64_t join_deadline;   /* ns of the monotonic clock */
+	enum emu_schedule schedule;
+	uint64_t seed, steps, change[EMU_CHANGES]; /* EMU_PCT: of priorities; steps made so far; when they change */
 	uint64_t stirred;         /* changes whenever a host may have woken another one */
 	int32_t token;            /* slot whose turn it is, -1 = nobody's */
 	struct emu_turn turn;
@@ -116,20 +120,51 @@ static void unlock(void) { pthread_mutex_unlock(&job->lock); }
 
 /* ---- who is there */
 
-static void lay_out(struct job *j)
+static const char *const schedules[] = {[EMU_RANDOM] = "random", [EMU_PROGRAM] = "program", [EMU_PCT] = "pct"};
+
+/* Changes of priority fall early as often as late, whatever the length of the program: uniform in the logarithm. */
+static void lay_out_priorities(struct job *j)
+{
+	const uint64_t changes = env_number("EMU_PCT_DEPTH", PCT_DEPTH);
+	j->seed = emu_random(&j->random) | 1;
+	for (unsigned k = 0; k < EMU_CHANGES && k < changes; k++) {
+		const uint64_t from = 1ull << emu_random(&j->random) % PCT_LENGTHS;
+		j->change[k] = from + emu_random(&j->random) % from;
+	}
+}
+
+static int read_schedule(enum emu_schedule *schedule)
+{
+	const char *s = getenv("EMU_SCHEDULE");
+	for (unsigned k = 0; k < sizeof schedules / sizeof *schedules; k++)
+		if (!s || !*s || !strcmp(s, schedules[k])) {
+			*schedule = (enum emu_schedule)k;
+			return 0;
+		}
+	log_error("emulated device: EMU_SCHEDULE=%s is not known; use random, program or pct", s);
+	return -EINVAL;
+}
+
+static int lay_out(struct job *j)
 {
 	pthread_mutexattr_t attr;
+	int rc = read_schedule(&j->schedule);
+	if (rc)
+		return rc;
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	pthread_mutex_init(&j->lock, &attr);
 	pthread_mutexattr_destroy(&attr);
 	j->random = env_number("EMU_SEED", 1);
+	if (j->schedule == EMU_PCT)
+		lay_out_priorities(j);
 	j->ranks = (uint32_t)env_number("EMU_RANKS", 1);
 	j->join_deadline = now_ns() + env_number("EMU_JOIN_SECONDS", JOIN_SECONDS) * 1000000000ull;
 	j->token = -1;
 	emu_trace_create();
 	atomic_store_explicit(&j->magic, MAGIC, memory_order_release);
+	return 0;
 }
 
 /* The first process to come sizes the file and lays it out, under a file lock. */
@@ -154,7 +189,7 @@ static int open_shared(const char *path, struct job **out)
 		goto close_fd;
 	}
 	if (atomic_load_explicit(&j->magic, memory_order_acquire) != MAGIC)
-		lay_out(j);
+		rc = lay_out(j);
 	*out = j;
 close_fd:
 	if (fd >= 0) {
@@ -222,7 +257,9 @@ int emu_sched_join(void)
 		job = mmap(NULL, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		if (job == MAP_FAILED)
 			return -errno;
-		lay_out(job);
+		int rc = lay_out(job);
+		if (rc)
+			return rc;
 		job->ranks = 1; /* nobody else can come */
 	}
 	lock();
@@ -351,7 +388,25 @@ static int choose(void)
 		}
 		order[at] = i;
 	}
-	return n ? order[emu_random(&job->random) % (uint64_t)n] : -1;
+	if (!n || job->schedule != EMU_PCT)
+		return n ? order[emu_random(&job->random) % (uint64_t)n] : -1;
+	int best = order[0];
+	for (int i = 1; i < n; i++)
+		if (job->slot[order[i]].runnable > job->slot[best].runnable)
+			best = order[i];
+	return best;
+}
+
+static void fill_turn(int chosen)
+{
+	struct emu_turn *t = &job->turn;
+	*t = (struct emu_turn){.random = emu_random(&job->random), .schedule = job->schedule, .seed = job->seed, .start = job->steps};
+	/* short turns find more, long ones are faster: both occur */
+	t->steps = job->schedule == EMU_RANDOM ? 64u << t->random % 6 : job->schedule == EMU_PROGRAM ? 1u << t->random % 5 : 64;
+	memcpy(t->change, job->change, sizeof t->change);
+	for (int i = 0; i < SLOTS; i++)
+		if (i != chosen && job->slot[i].pid && job->slot[i].runnable > t->floor)
+			t->floor = job->slot[i].runnable;
 }
 
 /* Gives the next turn if it can be given. look: spend the time to examine hosts that run outside the driver. */
@@ -369,8 +424,7 @@ static void give(int look)
 		end_polls();
 		return;
 	}
-	job->turn.random = emu_random(&job->random);
-	job->turn.steps = 64u << job->turn.random % 6; /* short turns find more, long ones are faster: both occur */
+	fill_turn(chosen);
 	job->token = chosen;
 	struct slot *s = &job->slot[chosen];
 	atomic_fetch_add_explicit(&s->event, 1, memory_order_release);
@@ -407,14 +461,15 @@ static void remove_waiter(struct slot *s, int32_t tid)
 	s->blocked--;
 }
 
-void emu_sched_finish(const int32_t *released, size_t count, int runnable)
+void emu_sched_finish(const struct emu_turn *turn, const int32_t *released, size_t count, uint64_t runnable)
 {
 	lock();
+	job->steps += turn->made;
 	for (size_t i = 0; i < count; i++)
 		remove_waiter(self, released[i]);
 	if (count)
 		stir();
-	self->runnable = runnable != 0;
+	self->runnable = runnable;
 	job->token = -1;
 	end_polls();
 	unlock();
@@ -464,13 +519,16 @@ void emu_sched_poll(int32_t tid)
 	}
 }
 
-void emu_sched_runnable(int yes)
+enum emu_schedule emu_sched_schedule(void) { return job->schedule; }
+uint64_t emu_sched_seed(void) { return job->seed; }
+
+void emu_sched_runnable(uint64_t priority)
 {
 	lock();
-	self->runnable = yes != 0;
+	self->runnable = priority;
 	atomic_fetch_add_explicit(&self->event, 1, memory_order_release);
 	unlock();
-	if (yes)
+	if (priority)
 		futex_wake(&self->event); /* its worker starts to watch the others */
 }
 

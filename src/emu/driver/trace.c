@@ -135,9 +135,10 @@ static void trace_block(uint64_t launch, uint64_t cta, int ended)
 
 const struct emu_trace *emu_trace_device(void)
 {
-	static struct emu_trace device = {NULL, trace_access, trace_fence, trace_block};
+	static struct emu_trace device = {NULL, 0, trace_access, trace_fence, trace_block};
 	const char *suffix = getenv("EMU_TRACE_SUFFIX");
-	if (file < 0)
+	device.tells = file >= 0;
+	if (!device.tells && emu_sched_schedule() == EMU_RANDOM)
 		return NULL;
 	if (!device.suffix && suffix && *suffix)
 		device.suffix = suffix;

@@ -14,7 +14,7 @@ void emu_point_free(struct emu_point *p);
 
 void emu_trace_create(void);  /* the job's first process: an empty trace */
 int emu_trace_open(void);     /* 0 or -errno (logged) */
-const struct emu_trace *emu_trace_device(void); /* what the executor tells; NULL: nothing is traced */
+const struct emu_trace *emu_trace_device(void); /* what the executor must know and tell; NULL: nothing */
 uint64_t emu_trace_number(uint64_t serial);
 
 /* Work enters a stream; all give the numbers of the launches: the first, or 0 while nothing is traced. */

@@ -608,7 +608,7 @@ static const uint8_t flows[] = {
 	[BUILD_WARP] = FLOW_WARP, [BUILD_LACKING] = FLOW_NEXT,
 };
 
-/* The instruction says what it does before it does it. A barrier says so when it is complete: barrier.c. */
+/* An operation of the program's own. It tells what it does as it does it; a barrier, when it is complete: barrier.c. */
 static void trace_one(struct decoder *d, struct exec_insn *n, const struct ptx_instr *original)
 {
 	const struct ptx_function *f = exec_trace_original(d->kernel, (uint32_t)(d->function - d->m->function), d->trace->suffix);
@@ -618,7 +618,8 @@ static void trace_one(struct decoder *d, struct exec_insn *n, const struct ptx_i
 	exec_trace_describe(d->m, f, original, t);
 	t->run = n->run;
 	n->traced = t;
-	if (t->kind != TRACE_BARRIER)
+	n->point = 1;
+	if (d->trace->tells && t->kind != TRACE_BARRIER && t->kind != TRACE_END)
 		n->run = exec_trace_run;
 }
 

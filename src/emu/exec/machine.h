@@ -53,6 +53,7 @@ struct exec_insn {
 	uint32_t guard;            /* place of the predicate; EXEC_NOWHERE: none */
 	uint32_t address;          /* place of the address register */
 	uint32_t target;           /* branch: instruction */
+	uint8_t point;             /* of the program, while schedules choose between its operations: exec_warp_step */
 	uint8_t guard_not, flow, mode, sub; /* sub: comparison, atomic operation, shuffle mode … */
 	uint8_t bool_op;
 	uint8_t size, count, wide; /* memory: bytes of an element, elements, bytes of the register */
@@ -136,6 +137,8 @@ struct exec_warp {
 	struct exec_cta *cta;
 	uint32_t number;
 	uint32_t live, waiting;    /* lanes that have not exited; lanes that wait at a barrier */
+	uint32_t parked;           /* lanes that stand before a point: an operation of the program that they may not start yet */
+	uint64_t demoted;          /* when it lost its priority; 0 = not yet */
 	uint32_t carry;            /* CC.CF by lane */
 	uint32_t at;               /* instruction being executed, for faults */
 	uint32_t turn;             /* lane whose group runs next when it is its turn */
@@ -180,6 +183,8 @@ struct emu_grid {
 	struct exec_cta *cta;
 	uint32_t *order, orders, turn; /* the round being run: shuffled warps */
 	uint32_t ran;              /* warps that ran in this round */
+	struct exec_warp *last;    /* the warp of the last step, and how many it and its CTA have had in a row */
+	uint32_t in_a_row, cta_in_a_row;
 	struct emu_error fault;
 	enum emu_state state;
 };
@@ -199,6 +204,7 @@ uint64_t exec_decl_bytes(const struct ptx_decl *d);
 uint32_t exec_decl_align(const struct ptx_decl *d);
 /* warp.c: runs one warp for up to `budget` instructions; returns those executed. */
 uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget);
+void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget);
 void exec_warp_fault(struct exec_warp *w, uint32_t lane, const char *what);
 void exec_lane_exit(struct exec_warp *w, uint32_t lanes);
 /* barrier.c */

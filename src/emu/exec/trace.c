@@ -35,16 +35,17 @@ static int any_starts(const struct ptx_module *m, const struct ptx_instr *i, con
 }
 
 /* Whether the instruction is of interest, and as what. */
-static int kind_of(const struct ptx_module *m, const struct ptx_instr *i, enum exec_trace_kind *kind)
+static int kind_of(const struct ptx_module *m, const struct ptx_function *f, const struct ptx_instr *i, enum exec_trace_kind *kind)
 {
 	static const char *const elsewhere[] = { "shared", "local", "const", "param", NULL };
 	static const char *const other_fences[] = { "proxy", "mbarrier_init", NULL };
 	static const char *const other_barriers[] = { "warp", "cluster", NULL };
+	static const char *const nothing[] = { NULL };
 	static const struct { const char *op; enum exec_trace_kind kind; const char *const *but; } table[] = {
 		{ "ld", TRACE_LOAD, elsewhere }, { "ldu", TRACE_LOAD, elsewhere }, { "st", TRACE_STORE, elsewhere },
 		{ "atom", TRACE_RMW, elsewhere }, { "red", TRACE_RMW, elsewhere }, { "fence", TRACE_FENCE, other_fences },
 		{ "membar", TRACE_FENCE, other_fences }, { "bar", TRACE_BARRIER, other_barriers },
-		{ "barrier", TRACE_BARRIER, other_barriers },
+		{ "barrier", TRACE_BARRIER, other_barriers }, { "exit", TRACE_END, nothing }, { "ret", TRACE_END, nothing },
 	};
 	if (ptx_is(m, i->op, "cp") && ptx_has(m, i, "async") && ptx_has(m, i, "global")) {
 		*kind = TRACE_COPY;
@@ -53,7 +54,7 @@ static int kind_of(const struct ptx_module *m, const struct ptx_instr *i, enum e
 	for (size_t k = 0; k < sizeof table / sizeof *table; k++)
 		if (ptx_is(m, i->op, table[k].op)) {
 			*kind = table[k].kind;
-			return !any_starts(m, i, table[k].but);
+			return !any_starts(m, i, table[k].but) && (*kind != TRACE_END || f->is_entry || table[k].op[0] == 'e');
 		}
 	return 0;
 }
@@ -112,9 +113,9 @@ void exec_trace_describe(const struct ptx_module *m, const struct ptx_function *
 	static const char *const sems[] = { "volatile", "mmio", "acq_rel", "acquire", "release", "relaxed", "sc", "nc", "weak", NULL };
 	static const char *const scopes[] = { "cta", "cluster", "gpu", "sys", NULL };
 	static const char *const names[] = { [TRACE_LOAD] = "ld", [TRACE_STORE] = "st", [TRACE_COPY] = "ld",
-					     [TRACE_FENCE] = "fence", [TRACE_BARRIER] = "bar" };
+					     [TRACE_FENCE] = "fence", [TRACE_BARRIER] = "bar", [TRACE_END] = "exit" };
 	const char *sem = qualifier(m, i, sems), *scope = qualifier(m, i, scopes);
-	kind_of(m, i, &t->kind);
+	kind_of(m, f, i, &t->kind);
 	t->line = i->loc ? m->loc[i->loc - 1].line : 0;
 	t->op = t->kind == TRACE_RMW ? rmw_name(m, f, i) : names[t->kind];
 	if (ptx_has(m, i, "gl"))
@@ -132,7 +133,7 @@ void exec_trace_describe(const struct ptx_module *m, const struct ptx_function *
 		t->sem = ptx_is(m, i->op, "ldu") ? "nc" : sem ? sem : "weak";
 		t->scope = scope ? scope : !strcmp(t->sem, "weak") || !strcmp(t->sem, "nc") ? "-" : "sys";
 		break;
-	case TRACE_COPY: case TRACE_BARRIER:
+	case TRACE_COPY: case TRACE_BARRIER: case TRACE_END:
 		t->sem = "weak";
 		t->scope = "-";
 		break;
@@ -218,7 +219,7 @@ static int align(const struct emu_kernel *k, const struct ptx_function *copy, co
 		const int found = c < copy->instrs && stands_for(m, &copy->instr[c], o, suffix);
 		if (found)
 			at = c + 1;
-		if (!kind_of(m, o, &kind))
+		if (!kind_of(m, original, o, &kind) || (!found && kind == TRACE_END))
 			continue;
 		if (!found)
 			return no_partner(k, o, c < copy->instrs ? &copy->instr[c] : NULL, error);
@@ -283,7 +284,7 @@ int exec_trace_align(const struct emu_kernel *kernel, u32 f, const char *suffix,
 	if (original != copy)
 		rc = align(kernel, copy, original, suffix, list, error);
 	for (u32 i = 0; original == copy && i < copy->instrs; i++)
-		list[i] = kind_of(m, &copy->instr[i], &kind) ? &copy->instr[i] : NULL;
+		list[i] = kind_of(m, copy, &copy->instr[i], &kind) ? &copy->instr[i] : NULL;
 	if (rc)
 		free(list);
 	else

@@ -7,7 +7,7 @@
 
 #include "emu/exec/machine.h"
 
-enum exec_trace_kind { TRACE_LOAD, TRACE_STORE, TRACE_RMW, TRACE_COPY, TRACE_FENCE, TRACE_BARRIER };
+enum exec_trace_kind { TRACE_LOAD, TRACE_STORE, TRACE_RMW, TRACE_COPY, TRACE_FENCE, TRACE_BARRIER, TRACE_END };
 
 struct exec_traced { /* of one instruction */
 	enum exec_trace_kind kind;
@@ -17,8 +17,8 @@ struct exec_traced { /* of one instruction */
 };
 
 /* By instruction of function `f`: the original that it stands for, NULL where it is not the program's. Only memory
- * operations that may be global, fences and CTA barriers count. *own is NULL when nothing is; else malloc'ed. Returns 0,
- * -ENOMEM, or -ENOTSUP with the text when an original has no partner. */
+ * operations that may be global, fences, CTA barriers and exits count. *own is NULL when nothing is; else malloc'ed. Returns 0,
+ * -ENOMEM, or -ENOTSUP with the text when an original has no partner (exits may lack one). */
 int exec_trace_align(const struct emu_kernel *kernel, uint32_t f, const char *suffix, const struct ptx_instr ***own,
 		     struct emu_error *error);
 /* What to say of `original`, which stands in `function`. */
