@@ -1,6 +1,8 @@
 # First contact. CMake does the work; these are the commands in the order in which one meets them.
 PREFIX ?= /usr/local
 BUILD := build/dev
+FROM := 0
+TO := 100000
 
 all: build
 
@@ -19,6 +21,9 @@ demo: build ## find the race of examples/message_passing.py on the emulated devi
 test: build ## everything that needs no GPU
 	@scripts/run-tests
 
+soak: build ## 100,000 random programs against the reference detector; FROM=a TO=b: those seeds (bench/results/soak.json)
+	@GSAN_BIN=$(CURDIR)/$(BUILD)/bin python3 tests/random/soak.py --from $(FROM) --to $(TO) --results bench/results/soak.json
+
 install: build ## PREFIX=/usr/local, DESTDIR honoured
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
@@ -31,4 +36,4 @@ clean:
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
 
-.PHONY: all setup build demo test install uninstall clean help
+.PHONY: all setup build demo test soak install uninstall clean help

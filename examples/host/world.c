@@ -213,11 +213,16 @@ void world_shared_free(const struct world *w, const struct world_shared *shared)
 
 void world_open(struct world *w)
 {
+	world_open_on(w, NULL, 0);
+}
+
+void world_open_on(struct world *w, const int *device, int size)
+{
 	CUmemAllocationProp prop;
 	CUcontext context;
 	struct sockaddr_un address;
 	socklen_t length = meeting_place(&address);
-	int devices;
+	int devices, wanted;
 
 	memset(w, 0, sizeof(*w));
 	w->rank = environment(rank_names, 0);
@@ -232,7 +237,8 @@ void world_open(struct world *w)
 		meet_first(w, &address, length);
 	WORLD_TRY(cuInit(0));
 	WORLD_TRY(cuDeviceGetCount(&devices));
-	WORLD_TRY(cuDeviceGet(&w->device, environment(local_names, w->rank) % devices));
+	wanted = w->rank < size ? device[w->rank] : environment(local_names, w->rank) % devices;
+	WORLD_TRY(cuDeviceGet(&w->device, wanted));
 	WORLD_TRY(cuDevicePrimaryCtxRetain(&context, w->device));
 	WORLD_TRY(cuCtxSetCurrent(context));
 	prop = shareable(w);

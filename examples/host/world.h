@@ -28,6 +28,8 @@ void world_check(CUresult result, const char *call);
 #define WORLD_TRY(call) world_check(call, #call)
 
 void world_open(struct world *w);
+/* The same, with rank r on device[r] of size devices; NULL: where LOCAL_RANK says. */
+void world_open_on(struct world *w, const int *device, int size);
 void world_close(struct world *w);
 void world_barrier(struct world *w); /* of the hosts */
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/abi.h"
+#include "device/layout.h"
 #include "gsan-launch/launch.h"
 #include "ipc/proto.h"
 
@@ -56,12 +58,22 @@ static void environment_ranks(const struct launch *l, int rank)
 	environment_number("MASTER_PORT", l->master_port, 0);
 }
 
+/* What a trace (EMU_TRACE) takes for copies of kernels, and where our own memory lies. */
+static void environment_trace(void)
+{
+	char skip[64];
+	snprintf(skip, sizeof skip, "%#llx-%#llx", GSAN_SHADOW_BASE, GSAN_ARENA_BASE + GSAN_ARENA_SIZE);
+	setenv("EMU_TRACE_SUFFIX", GSAN_CLONE_SUFFIX, 0);
+	setenv("EMU_TRACE_SKIP", skip, 0);
+}
+
 static void environment_emulator(const struct launch *l)
 {
 	const char *devices = getenv("EMU_DEVICES");
 	environment_prepend("LD_LIBRARY_PATH", l->files.emulator);
 	setenv("TRITON_LIBCUDA_PATH", l->files.emulator, 1);
 	setenv(GSAN_ENV_EMU, l->emu_job, 1);
+	environment_trace();
 	environment_number("EMU_RANKS", l->size, 1);
 	environment_number("EMU_SEED", l->option[LAUNCH_SEED].number, 1);
 	if (!devices || strtol(devices, NULL, 10) < l->size)

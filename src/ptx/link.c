@@ -1,6 +1,7 @@
 #include "ptx/link.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,12 +90,31 @@ static int print_reached(const struct ptx_module *m, const uint8_t *reached, str
 	return status;
 }
 
-int ptx_link(const char *runtime, size_t size, uint32_t calls, struct text *out, uint32_t *major, uint32_t *minor)
+/* The runtime is one text, and by far the longest that a rewriting process reads: it is parsed once and kept. */
+static int parse(const char *runtime, size_t size, const struct ptx_module **module)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct ptx_module *kept;
 	struct ptx_module *m;
 	struct ptx_error error;
+	int status = 0;
+
+	pthread_mutex_lock(&lock);
+	if (!kept || kept->text != runtime || kept->size != size) {
+		status = ptx_parse(runtime, size, &m, &error);
+		if (!status)
+			kept = m; /* one of another text, if there is any, may still be in use */
+	}
+	*module = kept;
+	pthread_mutex_unlock(&lock);
+	return status;
+}
+
+int ptx_link(const char *runtime, size_t size, uint32_t calls, struct text *out, uint32_t *major, uint32_t *minor)
+{
+	const struct ptx_module *m;
 	uint8_t *reached;
-	int status = ptx_parse(runtime, size, &m, &error);
+	int status = parse(runtime, size, &m);
 
 	if (status)
 		return status;
@@ -115,6 +135,5 @@ int ptx_link(const char *runtime, size_t size, uint32_t calls, struct text *out,
 	*major = m->version_major;
 	*minor = m->version_minor;
 	free(reached);
-	ptx_free(m);
 	return status ? status : out->failed ? -ENOMEM : 0;
 }

@@ -237,7 +237,7 @@ static void emit_section(struct emitter *e, size_t thread)
 static void emit_kernel(struct emitter *e, int launch)
 {
 	const struct lit_launch *l = &e->p->launch[launch];
-	char name[2 * LIT_NAME + 16];
+	char name[4 * LIT_NAME];
 
 	snprintf(name, sizeof(name), "%s_%s", e->prefix, l->name);
 	OUT(e, "\n.visible .entry %s(\n", name);

@@ -115,7 +115,7 @@ static void name_take(struct parser *ps, char *to, const char *what, const char 
 	for (const char *c = word; *c && !ps->failed; c++)
 		if (!isalnum((unsigned char)*c) && *c != '_' && !strchr(more, *c))
 			fail(ps, "'%s' is not %s; write letters, digits and _", word, what);
-	if (!ps->failed && (strlen(word) >= LIT_NAME || isdigit((unsigned char)*word)))
+	if (!ps->failed && (strlen(word) >= LIT_NAME || (!*more && isdigit((unsigned char)*word))))
 		fail(ps, "'%s' is not %s; write at most %d letters, no digit first", word, what, LIT_NAME - 1);
 	if (!ps->failed)
 		strcpy(to, word);

@@ -143,7 +143,7 @@ static void bad_texts(void)
 		{HEAD "cta 0 threads 5..2\n", "no range"}, {HEAD "ld.v4.b16 r62 x\n", "fills registers"},
 		{"litmus a\nld.b32 r0 x\n", ":2: 'ld.b32' outside of any thread"}, {"litmus a\ncta 0\n", "before any launch"},
 		{"litmus a\nranks 9\n", "from 0 to 8"}, {"litmus a\nranks 0\n", "no rank"}, {"litmus a\nlaunch P rank 1\n", "'1' is not a rank"},
-		{"litmus a\nlitmus b\n", "second program"}, {"litmus 1a\n", "not the program's name"}, {HEAD "location x\n", "second location"},
+		{"litmus a\nlitmus b\n", "second program"}, {"litmus a,b\n", "not the program's name"}, {HEAD "location x\n", "second location"},
 		{HEAD "location r1\n", "is a register"}, {HEAD "launch P\n", "second launch"}, {HEAD "wait 0\n", "not recorded"},
 		{HEAD "sync none\n", "sync stream"}, {HEAD "exists x 1\n", "no ="}, {HEAD "exists P.1:r0 = 1\n", "no register of a thread"},
 		{HEAD "exists P.0r0 = 1\n", "no location"}, {HEAD "expect maybe\n", "expect race"}, {HEAD "cites \"a\n", "partner"},

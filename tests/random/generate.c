@@ -103,39 +103,41 @@ static void add_launch(struct build *b, int rank)
 	}
 }
 
-static void add_launches(struct build *b)
+static void add_launches(struct build *b, int ranks)
 {
-	int n = b->p->ranks + (int)build_below(b, 3);
+	int n = ranks + (int)build_below(b, 3), first = (int)build_below(b, (uint32_t)ranks);
 	if (n < 2)
 		n = 2;
 	if (n > BUILD_LAUNCHES - 1)
 		n = BUILD_LAUNCHES - 1;
 	for (int i = 0; i < n; i++)
-		add_launch(b, i < b->p->ranks ? (i + (int)(b->state & 1)) % b->p->ranks : (int)build_below(b, (uint32_t)b->p->ranks));
+		add_launch(b, i < ranks ? (i + first) % ranks : (int)build_below(b, (uint32_t)ranks));
 }
 
-/* Three ranks, or two on one device, need a job of their own: whole blocks of seeds have them. */
-static void choose_ranks(struct build *b, uint64_t seed)
+/* Three ranks, or two on one device, need a job of their own: whole blocks of seeds have them. Returns how many of the
+ * ranks launch something. */
+static int choose_ranks(struct build *b, uint64_t seed)
 {
 	struct lit_program *p = b->p;
 	uint64_t block = seed / RANDOM_BLOCK % 8;
-	p->ranks = block == 7 ? 2 + build_chance(b, 70) : build_chance(b, 88) ? 2 : 1;
+	p->ranks = block == 7 ? 3 : 2;
 	for (int r = 0; r < LIT_RANKS; r++)
 		p->device[r] = block == 5 ? 0 : r;
+	return p->ranks - build_chance(b, block == 7 ? 30 : 8);
 }
 
 struct lit_program *random_generate(uint64_t seed)
 {
-	static const uint8_t broken[] = {0, 0, 0, 0, 4, 10, 25}, dirty[] = {0, 0, 0, 0, 10, 60};
-	struct build b = {.state = seed * 0x9e3779b97f4a7c15ull + 1};
+	static const uint8_t broken[] = {0, 0, 0, 0, 0, 0, 8, 15, 25, 35}, dirty[] = {0, 0, 0, 20, 60};
+	struct build b = {.state = seed * 0xd6e8feb86659fd93ull};
 	b.p = calloc(1, sizeof *b.p);
 	if (!b.p)
 		abort();
 	snprintf(b.p->name, sizeof b.p->name, "random%llu", (unsigned long long)seed);
+	b.state = build_random(&b); /* neighbouring seeds are not one sequence, shifted */
 	b.broken = broken[build_below(&b, sizeof broken)];
 	b.dirty = b.broken ? dirty[build_below(&b, sizeof dirty)] : 0;
-	choose_ranks(&b, seed);
-	add_launches(&b);
+	add_launches(&b, choose_ranks(&b, seed));
 	hosts_run(&b);
 	for (uint32_t n = 1 + build_below(&b, 3); n--;)
 		idioms_add(&b);

@@ -66,7 +66,7 @@ static struct lit_instr flag_access(struct build *b, struct build_actor *a, int 
 	i.op = op;
 	i.sem = sem;
 	i.scope = sem == LIT_VOLATILE || sem == LIT_MMIO || sem == LIT_WEAK ? LIT_NO_SCOPE : scope;
-	i.count = op == LIT_POLL ? 40 : 0;
+	i.count = op == LIT_POLL ? 80 : 0;
 	if (op == LIT_ST || op == LIT_RED)
 		i.reg = -1;
 	return i;

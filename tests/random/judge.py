@@ -1,5 +1,5 @@
 """One job of random programs, judged: what the detector found and what the reference detector finds in the trace of the
-same execution, per program. A site is (kernel, line); kernels are named <program>_<launch>.
+same execution, per program. A site is (kernel, line); kernels are named l<place>_<program>_<launch>.
 """
 import collections
 import hashlib
@@ -13,12 +13,18 @@ import tempfile
 BIN = os.environ.get("GSAN_BIN") or os.path.join(os.path.dirname(__file__), "..", "..", "build", "bin")
 FOUND = 66
 LIMIT = 300
+BATCH = 16  # programs that are on the devices together
 # Which of two comes first is the scheduler's word against the clock of whoever looks: the same race has several names.
 FAMILY = {"read-after-write": "read and write", "write-after-read": "read and write", "stale-nc-read": "read and write"}
 
 
 class Broken(Exception):
     """A job that did not run as it should: neither agreement nor disagreement."""
+
+
+def kernel_name(name):
+    """Without the program's place in the job."""
+    return re.sub(r"^l\d+_", "", name)
 
 
 class Race(collections.namedtuple("Race", "kind sites")):
@@ -70,7 +76,7 @@ def run(files, ranks=2, schedule="program", seed=1, sample_seed=1, repeat=1, kee
 def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat):
     trace, report = os.path.join(scratch, "trace.txt"), os.path.join(scratch, "report")
     command = [os.path.join(BIN, "gsan-launch"), "-n", str(ranks), "--device", "emu", "--seed", str(seed), "--report", report,
-               os.path.join(BIN, "litmus-run"), "--repeat", str(repeat), *files]
+               os.path.join(BIN, "litmus-run"), "--repeat", str(repeat), "--batch", str(BATCH), *files]
     try:
         job = subprocess.run(command, env=environment(schedule, sample_seed, trace), cwd=scratch, capture_output=True, text=True,
                              timeout=LIMIT)
@@ -92,20 +98,19 @@ def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat):
 
 def findings(summary):
     def site(side):
-        return side["kernel"], side["line"]
+        return kernel_name(side["kernel"]), side["line"]
     return {Race.make(f["kind"], site(f["first"]), site(f["second"])) for f in summary["findings"]}
 
 
 def reference(trace):
-    job = subprocess.run([os.path.join(BIN, "gsan-reference"), "--edges", trace], capture_output=True, text=True)
-    if job.returncode not in (0, 1):
+    job = subprocess.run([os.path.join(BIN, "random-programs"), "judge", trace], capture_output=True, text=True)
+    if job.returncode:
         raise Broken(f"the reference detector: {job.stderr.strip()}")
     racy, edges = set(), collections.defaultdict(collections.Counter)
     for line in job.stdout.splitlines():
-        word = line.split()
+        word = line.split(" ", 3) if line.startswith("edge") else line.split()
         if word[0] == "race":
-            racy.add(Race.make(word[1], (word[2], int(word[3])), (word[5], int(word[6]))))
+            racy.add(Race.make(word[1], (kernel_name(word[2]), int(word[3])), (kernel_name(word[4]), int(word[5]))))
         elif word[0] == "edge":
-            name, kernel, count = re.match(r"edge (.*) (\S+) (\d+)$", line).groups()
-            edges[kernel.rsplit("_", 1)[0]][name] += int(count)
+            edges[kernel_name(word[2]).rsplit("_", 1)[0]][word[3]] += int(word[1])
     return racy, edges

@@ -1,8 +1,10 @@
 /* random-programs: prints, writes and shrinks the programs that tests/random/soak.py runs.
  *   random-programs print SEED
  *   random-programs make FROM TO DIR       DIR/<seed>.litmus of each seed in [FROM, TO); a line per row: count, name
+ *   random-programs judge TRACE            what the reference detector finds in it (judge.h)
  *   random-programs shrink FILE COMMAND…   COMMAND… CANDIDATE exits 0 if the candidate is still of interest */
 #include "generate.h"
+#include "judge.h"
 #include "rows.h"
 #include "shrink.h"
 
@@ -13,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char usage[] = "usage: random-programs print SEED | make FROM TO DIR | shrink FILE COMMAND...\n";
+static const char usage[] = "usage: random-programs print SEED | make FROM TO DIR | judge TRACE | shrink FILE COMMAND...\n";
 
 static int number(const char *text, uint64_t *value)
 {
@@ -153,6 +155,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "print"))
 		return print(argv + 2);
+	if (argc == 3 && !strcmp(argv[1], "judge"))
+		return judge_trace(argv[2]);
 	if (argc == 5 && !strcmp(argv[1], "make"))
 		return make(argv + 2);
 	if (argc >= 4 && !strcmp(argv[1], "shrink"))

@@ -6,6 +6,7 @@
 
 #include "emu/driver/queue.h"
 #include "emu/driver/range.h"
+#include "emu/driver/trace.h"
 
 struct box { uint64_t at, pitch, slice; };
 struct copy_op {
@@ -78,6 +79,24 @@ static CUresult take_snapshot(struct copy_op *c)
 	return CUDA_SUCCESS;
 }
 
+/* A line for each row, unless the rows lie one behind the other; sides that the driver does not know are left out. */
+static void trace_rows(CUstream s, struct copy_op *c)
+{
+	const int dense = c->depth == 1 && (c->height == 1 || (c->to.pitch == c->width && (c->unit || c->from.pitch == c->width)));
+	const uint64_t rows = dense ? 1 : c->height * c->depth, bytes = dense ? c->width * c->height : c->width;
+	const int to = emu_range_find(&emu_known, c->to.at) != NULL;
+	const int from = !c->unit && !c->snapshot && emu_range_find(&emu_known, c->from.at);
+	for (uint64_t k = 0; k < rows; k++) {
+		const uint64_t y = k % c->height, z = k / c->height;
+		const struct emu_trace_range r = {to ? c->to.at + z * c->to.slice + y * c->to.pitch : 0,
+						  from ? c->from.at + z * c->from.slice + y * c->from.pitch : 0, bytes};
+		const uint64_t launch = emu_trace_range(s, &r);
+		if (!launch)
+			return;
+		c->op.traced = c->op.traces++ ? c->op.traced : launch;
+	}
+}
+
 static CUresult enqueue(CUstream s, const struct copy_op *what, int keep_source)
 {
 	struct copy_op *c = emu_op_new(sizeof *c, run_copy);
@@ -88,11 +107,13 @@ static CUresult enqueue(CUstream s, const struct copy_op *what, int keep_source)
 	c->op = op;
 	c->op.drop = drop_copy;
 	CUresult result = keep_source ? CUDA_SUCCESS : take_snapshot(c);
-	if (result)
+	if (result) {
 		free(c);
-	else
-		emu_op_push(s, &c->op);
-	return result;
+		return result;
+	}
+	trace_rows(s, c);
+	emu_op_push(s, &c->op);
+	return CUDA_SUCCESS;
 }
 
 /* The one way of every copy and set. */
@@ -115,7 +136,11 @@ static CUresult perform(CUstream handle, struct copy_op *c, enum side to, enum s
 		return emu_leave(result);
 	blocking |= pageable_to;
 	if (blocking && emu_stream_idle(s)) {
+		trace_rows(s, c);
+		emu_op_begin(&c->op);
 		run_copy(&c->op, NULL);
+		emu_op_end(&c->op);
+		emu_trace_told_stream(s);
 		return emu_leave(CUDA_SUCCESS);
 	}
 	result = enqueue(s, c, blocking || !pageable_from);

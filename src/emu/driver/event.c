@@ -3,12 +3,14 @@
 #include <stdlib.h>
 
 #include "emu/driver/queue.h"
+#include "emu/driver/trace.h"
 
 struct CUevent_st {
 	struct CUevent_st *next;
 	CUcontext context;
 	unsigned flags, references;      /* the handle and the operations that name it */
 	uint64_t recorded, passed, time; /* time: of the latest record that was passed */
+	struct emu_point work;           /* what the latest record comes after */
 };
 static struct CUevent_st *events;
 
@@ -23,6 +25,7 @@ static void unreference(CUevent e)
 			*at = e->next;
 			break;
 		}
+	emu_point_free(&e->work);
 	free(e);
 }
 
@@ -104,6 +107,10 @@ static CUresult push(CUevent event, CUstream handle, int (*run)(struct emu_op *,
 	o->op.ready = is_record ? NULL : wait_ready;
 	o->op.drop = drop_event_op;
 	event->references++;
+	if (is_record)
+		emu_trace_record(s, &event->work);
+	else
+		emu_trace_wait(s, &event->work);
 	emu_op_push(s, &o->op);
 	return emu_leave(CUDA_SUCCESS);
 }
@@ -138,6 +145,8 @@ CUresult CUDAAPI cuEventSynchronize(CUevent event)
 		return result;
 	struct event_point point = {event, event->recorded};
 	result = emu_wait(point_passed, &point);
+	if (!result)
+		emu_trace_told_event(&event->work);
 	return emu_leave(result ? result : event->context->error);
 }
 
@@ -150,7 +159,10 @@ CUresult CUDAAPI cuEventQuery(CUevent event)
 		emu_poll();
 	if (event->context->error)
 		return emu_leave(event->context->error);
-	return emu_leave(event->passed < event->recorded ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+	if (event->passed < event->recorded)
+		return emu_leave(CUDA_ERROR_NOT_READY);
+	emu_trace_told_event(&event->work);
+	return emu_leave(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)

@@ -1,5 +1,6 @@
 #include "emu/driver/launch.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "base/log.h"
 #include "emu/driver/queue.h"
+#include "emu/driver/trace.h"
 
 struct kernel_op {
 	struct emu_op op;
@@ -24,11 +26,29 @@ static CUresult fault_of(const struct emu_error *error)
 									      : CUDA_ERROR_LAUNCH_FAILED;
 }
 
+static uint64_t kernel_priority(const struct emu_op *op)
+{
+	return emu_grid_priority(((const struct kernel_op *)op)->grid, emu_op_priority(op));
+}
+
+static enum emu_state run_steps(struct kernel_op *k, struct emu_turn *turn, struct emu_error *error)
+{
+	struct emu_steps s = {.steps = turn->steps, .random = turn->random, .stay = (uint32_t)(turn->random >> 32) % 8,
+			      .start = turn->start, .floor = turn->floor};
+	if (turn->schedule == EMU_PCT)
+		s.seed = emu_op_priority(&k->op);
+	memcpy(s.change, turn->change, sizeof s.change);
+	enum emu_state state = emu_grid_step(k->grid, &s, error);
+	turn->made = s.made;
+	return state;
+}
+
 static int run_kernel(struct emu_op *op, struct emu_turn *turn)
 {
 	struct kernel_op *k = (struct kernel_op *)op;
 	struct emu_error error = {""};
-	enum emu_state state = emu_grid_run(k->grid, turn->steps, &turn->random, &error);
+	enum emu_state state = turn->schedule == EMU_RANDOM ? emu_grid_run(k->grid, turn->steps, &turn->random, &error)
+							    : run_steps(k, turn, &error);
 	k->steps += turn->steps;
 	emu.clock_ns += turn->steps;
 	if (state == EMU_RUNNING && emu.step_limit && k->steps > emu.step_limit) {
@@ -118,13 +138,20 @@ static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launc
 	struct kernel_op *k = emu_op_new(sizeof *k, run_kernel);
 	if (!k)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (emu_grid_new(f->kernel, launch, &k->grid, &error)) {
+	const int rc = emu_grid_new(f->kernel, launch, &k->grid, &error);
+	if (rc) {
 		log_error("emulated device: %s", error.text);
 		free(k);
-		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+		if (rc == -ENOTSUP && launch->trace) /* a launch that is missing from the trace, or from the schedules */
+			s->context->error = CUDA_ERROR_INVALID_PTX;
+		return s->context->error ? s->context->error : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
 	k->name = emu_kernel_name(f->kernel);
+	k->op.traced = emu_trace_kernel(s, k->name, launch);
+	k->op.traces = k->op.traced != 0;
+	emu_grid_number(k->grid, k->op.traced);
 	k->op.drop = drop_kernel;
+	k->op.priority = kernel_priority;
 	emu_op_push(s, &k->op);
 	return CUDA_SUCCESS;
 }
@@ -146,7 +173,8 @@ static CUresult launch(const CUlaunchConfig *config, CUfunction handle, void **p
 	struct emu_launch l = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
 			       .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 			       .cluster = {a.cluster[0], a.cluster[1], a.cluster[2]},
-			       .dynamic_shared = config->sharedMemBytes, .sms = (uint32_t)emu.sms, .resident = resident};
+			       .dynamic_shared = config->sharedMemBytes, .sms = (uint32_t)emu.sms, .resident = resident,
+			       .trace = emu_trace_device()};
 	result = check_shape(f, &l);
 	if (!result && !resident)
 		result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;

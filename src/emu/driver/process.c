@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/sched.h"
+#include "emu/driver/trace.h"
 
 struct emu_process emu = {.lock = PTHREAD_MUTEX_INITIALIZER, .work_done = PTHREAD_COND_INITIALIZER};
 
@@ -116,7 +117,7 @@ static CUresult initialise(void)
 	emu.step_limit = (uint64_t)env_long("EMU_STEP_LIMIT", 0, 0, __LONG_MAX__);
 	if (pthread_key_create(&thread_key, thread_ended))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (emu_sched_join())
+	if (emu_sched_join() || emu_trace_open())
 		return CUDA_ERROR_SYSTEM_NOT_READY;
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 	emu.initialised = 1;

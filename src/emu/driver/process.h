@@ -18,6 +18,13 @@
 
 struct emu_op;
 
+/* For the trace: how much of which streams' work is before something, as the last launch of each. */
+struct emu_point {
+	struct emu_passed { uint64_t stream, launch; } *passed;
+	size_t count, room;
+	uint64_t recording;           /* of an event; 0 = never recorded */
+};
+
 struct CUstream_st {
 	struct CUstream_st *next;     /* of its context */
 	CUcontext context;
@@ -27,6 +34,7 @@ struct CUstream_st {
 	uint64_t owner;               /* per-thread default stream: the thread's number, else 0 */
 	int busy;                     /* its head runs without the lock (a host function) */
 	struct emu_op *head, **tail;
+	struct emu_point work;        /* what is before its next launch */
 };
 struct CUctx_st {
 	struct CUctx_st *next;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "emu/driver/random.h"
+#include "emu/driver/trace.h"
 
 #define READY_MAX 256    /* streams that are considered for one turn */
 #define RELEASED_MAX 64  /* waits that one turn can end; more are found by the next */
@@ -20,7 +21,7 @@ struct wait {
 };
 static struct wait *waits;
 static uint64_t sequence;
-static int published; /* what the scheduler was told of us */
+static uint64_t published; /* what the scheduler was told of us */
 static pthread_t worker;
 static int worker_started;
 
@@ -88,6 +89,19 @@ void emu_stream_discard(CUstream stream)
 		drop_head(stream);
 }
 
+void emu_op_begin(struct emu_op *op)
+{
+	for (uint64_t k = 0; !op->begun && k < op->traces; k++)
+		emu_trace_begin(op->traced + k);
+	op->begun = 1;
+}
+
+void emu_op_end(struct emu_op *op)
+{
+	for (uint64_t k = 0; k < op->traces; k++)
+		emu_trace_done(op->traced + k);
+}
+
 /* The failed operation itself stays: who runs it drops it. */
 void emu_op_fail(struct emu_op *op, CUresult error)
 {
@@ -149,10 +163,32 @@ static void settle(void)
 	} while (changed);
 }
 
-static int is_ready(CUstream s, void *unused)
+/* Its number in the job decides, until it was found to wait for others: then it goes below all that were so before. */
+uint64_t emu_op_priority(const struct emu_op *op)
 {
-	(void)unused;
-	return stream_ready(s);
+	if (op->demoted)
+		return (1ull << 62) - op->demoted;
+	return emu_priority(emu_sched_seed(), emu_sched_rank() << 40 | op->seq);
+}
+
+static uint64_t priority(const struct emu_op *op) { return op->priority ? op->priority(op) : emu_op_priority(op); }
+
+static int add_priority(CUstream s, void *most)
+{
+	if (!stream_ready(s))
+		return 0;
+	uint64_t p = emu_sched_seed() ? priority(s->head) : 1;
+	if (p > *(uint64_t *)most)
+		*(uint64_t *)most = p;
+	return 0;
+}
+
+/* What emu_sched_runnable wants to know. */
+static uint64_t runnable(void)
+{
+	uint64_t most = 0;
+	each_stream(add_priority, &most);
+	return most;
 }
 
 struct ready { CUstream stream[READY_MAX]; uint32_t count; };
@@ -165,19 +201,36 @@ static int collect_ready(CUstream s, void *list)
 	return r->count == READY_MAX;
 }
 
+static CUstream choose(const struct ready *r, struct emu_turn *turn)
+{
+	CUstream best = r->stream[0];
+	if (turn->schedule != EMU_PCT)
+		return r->stream[emu_random(&turn->random) % r->count];
+	for (uint32_t i = 1; i < r->count; i++)
+		if (priority(r->stream[i]->head) > priority(best->head))
+			best = r->stream[i];
+	return best;
+}
+
 static void run_turn(struct emu_turn *turn)
 {
 	struct ready ready = {.count = 0};
 	each_stream(collect_ready, &ready);
 	if (!ready.count)
 		return;
-	CUstream s = ready.stream[emu_random(&turn->random) % ready.count];
+	CUstream s = choose(&ready, turn);
 	struct emu_op *op = s->head;
 	s->busy = 1;
+	emu_op_begin(op);
+	turn->made = 1;
 	int finished = op->run(op, turn);
 	s->busy = 0;
-	if (finished)
+	if (!finished && !op->priority)
+		op->demoted = turn->start + turn->made;
+	if (finished) {
+		emu_op_end(op);
 		drop_head(s);
+	}
 	settle();
 }
 
@@ -211,8 +264,9 @@ static void *work(void *unused)
 		pthread_mutex_lock(&emu.lock);
 		run_turn(&turn);
 		size_t released = end_waits(tids);
-		published = each_stream(is_ready, NULL);
-		emu_sched_finish(tids, released, published);
+		published = runnable();
+		emu_trace_flush();
+		emu_sched_finish(&turn, tids, released, published);
 		pthread_mutex_unlock(&emu.lock);
 	}
 	return NULL;
@@ -245,7 +299,7 @@ void emu_op_push(CUstream stream, struct emu_op *op)
 	*stream->tail = op;
 	stream->tail = &op->next;
 	settle();
-	int ready = each_stream(is_ready, NULL);
+	uint64_t ready = runnable();
 	if (ready && !worker_started)
 		start_worker();
 	if (ready != published) {
@@ -293,6 +347,8 @@ CUresult emu_wait_stream(CUstream stream)
 {
 	struct stream_point point = {stream, sequence};
 	CUresult result = emu_wait(stream_point_passed, &point);
+	if (!result)
+		emu_trace_told_stream(stream);
 	return result ? result : stream->context->error;
 }
 
@@ -305,6 +361,8 @@ static int context_idle(const void *subject)
 CUresult emu_wait_context(CUcontext context)
 {
 	CUresult result = emu_wait(context_idle, &context);
+	if (!result)
+		emu_trace_told_context(context);
 	return result ? result : context->error;
 }
 

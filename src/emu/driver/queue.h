@@ -14,12 +14,19 @@ struct emu_op {
 	CUstream stream;
 	uint64_t seq;                                        /* order of enqueueing in this process */
 	int marker;                                          /* needs no turn */
+	int begun;
+	uint64_t demoted;                                    /* EMU_PCT: the step at which it was found to wait for others */
+	uint64_t (*priority)(const struct emu_op *op);       /* EMU_PCT; NULL: emu_op_priority */
+	uint64_t traced, traces;                             /* its launches in the trace: the first, how many */
 	int (*ready)(const struct emu_op *op);               /* NULL: always */
 	int (*run)(struct emu_op *op, struct emu_turn *turn); /* nonzero: finished */
 	void (*drop)(struct emu_op *op);                     /* frees what it holds, run or not; NULL: nothing */
 };
 void *emu_op_new(size_t size, int (*run)(struct emu_op *, struct emu_turn *));
 void emu_op_push(CUstream stream, struct emu_op *op);
+void emu_op_begin(struct emu_op *op); /* for the trace; called for what is queued */
+void emu_op_end(struct emu_op *op);
+uint64_t emu_op_priority(const struct emu_op *op);
 void emu_op_fail(struct emu_op *op, CUresult error); /* the context's sticky error; its queued work is dropped */
 
 int emu_stream_idle(CUstream stream);   /* nothing pending, by its order with the legacy stream either */

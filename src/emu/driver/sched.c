@@ -18,15 +18,21 @@
 #include "base/log.h"
 #include "emu/driver/activity.h"
 #include "emu/driver/random.h"
+#include "emu/driver/trace.h"
 
 #define MAGIC 0x6773616e656d7531ull
 #define SLOTS 64
 #define WAITERS 32
 #define RANKS_MAX 1024
-#define WATCH_MS 10          /* how often a worker looks whether the others are still */
 #define GRACE_MS 60          /* asleep and no processor time for so long: the host waits for somebody else */
+#define GRACE_LOOKS 5        /* how often a worker looks at the others meanwhile, */
+#define WATCH_US_MIN 200     /* but no more often and no more seldom than this */
+#define WATCH_US_MAX 10000
+#define POLL_US 50000        /* how long one that polls waits for a turn before it looks itself */
 #define STEADY_MS 500        /* busy, but without a page fault for so long: a polling loop */
 #define PATIENCE_MS 60000    /* whatever it does, the others go on */
+#define PCT_DEPTH 3          /* changes of priority */
+#define PCT_LENGTHS 12       /* they fall within the first 2^12 steps */
 #define JOIN_SECONDS 30      /* how long turns wait for ranks that never call cuInit */
 
 struct slot {
@@ -36,7 +42,7 @@ struct slot {
 	uint32_t arrival;
 	uint64_t start;           /* of the process, see activity.h */
 	uint32_t users, blocked;  /* host threads that use the driver; of these, waiting in it */
-	uint32_t runnable;
+	uint64_t runnable;        /* see emu_sched_runnable */
 	_Atomic uint32_t quiet;   /* not blocked, but found asleep since `stirred` last changed */
 	_Atomic uint32_t event;   /* futex: its worker waits here */
 	int32_t waiter[WAITERS];  /* ids of blocked threads; negative: it polls */
@@ -47,10 +53,13 @@ struct job {
 	uint64_t random;
 	uint32_t ranks, arrived, arrivals, complete; /* expected, seen, processes ever, all seen or given up */
 	uint64_t join_deadline;   /* ns of the monotonic clock */
+	enum emu_schedule schedule;
+	uint64_t seed, steps, change[EMU_CHANGES]; /* EMU_PCT: of priorities; steps made so far; when they change */
 	uint64_t stirred;         /* changes whenever a host may have woken another one */
 	int32_t token;            /* slot whose turn it is, -1 = nobody's */
 	struct emu_turn turn;
 	_Atomic uint32_t turns;   /* futex: polling threads wait here */
+	uint32_t polling;         /* of them */
 	uint8_t seen[RANKS_MAX / 8];
 	struct slot slot[SLOTS];
 };
@@ -75,10 +84,24 @@ static uint64_t env_number(const char *name, uint64_t fallback)
 	return s && *s ? strtoull(s, NULL, 0) : fallback;
 }
 
-static void futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms)
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen, long timeout_us)
 {
-	struct timespec t = {timeout_ms / 1000, timeout_ms % 1000 * 1000000l};
-	syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout_ms < 0 ? NULL : &t, NULL, 0);
+	struct timespec t = {timeout_us / 1000000, timeout_us % 1000000 * 1000l};
+	syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout_us < 0 ? NULL : &t, NULL, 0);
+}
+
+static uint64_t grace_ms(void)
+{
+	static uint64_t grace;
+	if (!grace)
+		grace = env_number("EMU_GRACE_MS", GRACE_MS);
+	return grace ? grace : 1;
+}
+
+static long watch_us(void)
+{
+	const uint64_t us = grace_ms() * 1000 / GRACE_LOOKS;
+	return us < WATCH_US_MIN ? WATCH_US_MIN : us > WATCH_US_MAX ? WATCH_US_MAX : (long)us;
 }
 
 static void futex_wake(_Atomic uint32_t *word)
@@ -97,19 +120,51 @@ static void unlock(void) { pthread_mutex_unlock(&job->lock); }
 
 /* ---- who is there */
 
-static void lay_out(struct job *j)
+static const char *const schedules[] = {[EMU_RANDOM] = "random", [EMU_PROGRAM] = "program", [EMU_PCT] = "pct"};
+
+/* Changes of priority fall early as often as late, whatever the length of the program: uniform in the logarithm. */
+static void lay_out_priorities(struct job *j)
+{
+	const uint64_t changes = env_number("EMU_PCT_DEPTH", PCT_DEPTH);
+	j->seed = emu_random(&j->random) | 1;
+	for (unsigned k = 0; k < EMU_CHANGES && k < changes; k++) {
+		const uint64_t from = 1ull << emu_random(&j->random) % PCT_LENGTHS;
+		j->change[k] = from + emu_random(&j->random) % from;
+	}
+}
+
+static int read_schedule(enum emu_schedule *schedule)
+{
+	const char *s = getenv("EMU_SCHEDULE");
+	for (unsigned k = 0; k < sizeof schedules / sizeof *schedules; k++)
+		if (!s || !*s || !strcmp(s, schedules[k])) {
+			*schedule = (enum emu_schedule)k;
+			return 0;
+		}
+	log_error("emulated device: EMU_SCHEDULE=%s is not known; use random, program or pct", s);
+	return -EINVAL;
+}
+
+static int lay_out(struct job *j)
 {
 	pthread_mutexattr_t attr;
+	int rc = read_schedule(&j->schedule);
+	if (rc)
+		return rc;
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	pthread_mutex_init(&j->lock, &attr);
 	pthread_mutexattr_destroy(&attr);
 	j->random = env_number("EMU_SEED", 1);
+	if (j->schedule == EMU_PCT)
+		lay_out_priorities(j);
 	j->ranks = (uint32_t)env_number("EMU_RANKS", 1);
 	j->join_deadline = now_ns() + env_number("EMU_JOIN_SECONDS", JOIN_SECONDS) * 1000000000ull;
 	j->token = -1;
+	emu_trace_create();
 	atomic_store_explicit(&j->magic, MAGIC, memory_order_release);
+	return 0;
 }
 
 /* The first process to come sizes the file and lays it out, under a file lock. */
@@ -134,7 +189,7 @@ static int open_shared(const char *path, struct job **out)
 		goto close_fd;
 	}
 	if (atomic_load_explicit(&j->magic, memory_order_acquire) != MAGIC)
-		lay_out(j);
+		rc = lay_out(j);
 	*out = j;
 close_fd:
 	if (fd >= 0) {
@@ -202,7 +257,9 @@ int emu_sched_join(void)
 		job = mmap(NULL, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		if (job == MAP_FAILED)
 			return -errno;
-		lay_out(job);
+		int rc = lay_out(job);
+		if (rc)
+			return rc;
 		job->ranks = 1; /* nobody else can come */
 	}
 	lock();
@@ -262,7 +319,7 @@ static int watch_slot(const struct slot *s, struct watch *w)
 	w->cpu = a.cpu;
 	w->faults = a.faults;
 	w->samples++;
-	return (w->samples >= 4 && now - w->asleep >= env_number("EMU_GRACE_MS", GRACE_MS) * ms) ||
+	return (w->samples >= 4 && now - w->asleep >= grace_ms() * ms) ||
 	       now - w->steady >= STEADY_MS * ms || now - w->begun >= PATIENCE_MS * ms;
 }
 
@@ -297,7 +354,7 @@ static int all_here(void)
 
 static void end_polls(void)
 {
-	for (int i = 0; i < SLOTS; i++) {
+	for (int i = 0; job->polling && i < SLOTS; i++) {
 		struct slot *s = &job->slot[i];
 		for (int k = 0; s->pid && k < WAITERS; k++) {
 			if (s->waiter[k] >= 0)
@@ -307,6 +364,9 @@ static void end_polls(void)
 			stir();
 		}
 	}
+	if (!job->polling)
+		return;
+	job->polling = 0;
 	atomic_fetch_add_explicit(&job->turns, 1, memory_order_release); /* read by emu_sched_poll */
 	futex_wake(&job->turns);
 }
@@ -328,7 +388,25 @@ static int choose(void)
 		}
 		order[at] = i;
 	}
-	return n ? order[emu_random(&job->random) % (uint64_t)n] : -1;
+	if (!n || job->schedule != EMU_PCT)
+		return n ? order[emu_random(&job->random) % (uint64_t)n] : -1;
+	int best = order[0];
+	for (int i = 1; i < n; i++)
+		if (job->slot[order[i]].runnable > job->slot[best].runnable)
+			best = order[i];
+	return best;
+}
+
+static void fill_turn(int chosen)
+{
+	struct emu_turn *t = &job->turn;
+	*t = (struct emu_turn){.random = emu_random(&job->random), .schedule = job->schedule, .seed = job->seed, .start = job->steps};
+	/* short turns find more, long ones are faster: both occur */
+	t->steps = job->schedule == EMU_RANDOM ? 64u << t->random % 6 : job->schedule == EMU_PROGRAM ? 1u << t->random % 5 : 64;
+	memcpy(t->change, job->change, sizeof t->change);
+	for (int i = 0; i < SLOTS; i++)
+		if (i != chosen && job->slot[i].pid && job->slot[i].runnable > t->floor)
+			t->floor = job->slot[i].runnable;
 }
 
 /* Gives the next turn if it can be given. look: spend the time to examine hosts that run outside the driver. */
@@ -346,8 +424,7 @@ static void give(int look)
 		end_polls();
 		return;
 	}
-	job->turn.random = emu_random(&job->random);
-	job->turn.steps = 64u << job->turn.random % 6; /* short turns find more, long ones are faster: both occur */
+	fill_turn(chosen);
 	job->token = chosen;
 	struct slot *s = &job->slot[chosen];
 	atomic_fetch_add_explicit(&s->event, 1, memory_order_release);
@@ -369,7 +446,7 @@ int emu_sched_turn(struct emu_turn *turn)
 		unlock();
 		if (mine)
 			return 0;
-		futex_wait(&self->event, seen, wanted ? WATCH_MS : -1);
+		futex_wait(&self->event, seen, wanted ? watch_us() : -1);
 		look = wanted;
 	}
 }
@@ -384,14 +461,15 @@ static void remove_waiter(struct slot *s, int32_t tid)
 	s->blocked--;
 }
 
-void emu_sched_finish(const int32_t *released, size_t count, int runnable)
+void emu_sched_finish(const struct emu_turn *turn, const int32_t *released, size_t count, uint64_t runnable)
 {
 	lock();
+	job->steps += turn->made;
 	for (size_t i = 0; i < count; i++)
 		remove_waiter(self, released[i]);
 	if (count)
 		stir();
-	self->runnable = runnable != 0;
+	self->runnable = runnable;
 	job->token = -1;
 	end_polls();
 	unlock();
@@ -427,12 +505,13 @@ void emu_sched_poll(int32_t tid)
 		if (!self->waiter[k]) {
 			self->waiter[k] = -tid;
 			self->blocked++;
+			job->polling++;
 			placed = 1;
 		}
 	give(0);
 	unlock();
 	while (placed && atomic_load_explicit(&job->turns, memory_order_acquire) == seen && !atomic_load(&stopping)) {
-		futex_wait(&job->turns, seen, 5 * WATCH_MS);
+		futex_wait(&job->turns, seen, POLL_US);
 		lock(); /* the work may have ended meanwhile: then no worker watches the other hosts */
 		if (atomic_load_explicit(&job->turns, memory_order_relaxed) == seen)
 			give(1);
@@ -440,13 +519,16 @@ void emu_sched_poll(int32_t tid)
 	}
 }
 
-void emu_sched_runnable(int yes)
+enum emu_schedule emu_sched_schedule(void) { return job->schedule; }
+uint64_t emu_sched_seed(void) { return job->seed; }
+
+void emu_sched_runnable(uint64_t priority)
 {
 	lock();
-	self->runnable = yes != 0;
+	self->runnable = priority;
 	atomic_fetch_add_explicit(&self->event, 1, memory_order_release);
 	unlock();
-	if (yes)
+	if (priority)
 		futex_wake(&self->event); /* its worker starts to watch the others */
 }
 
@@ -481,6 +563,8 @@ void emu_sched_stop(void)
 	futex_wake(&self->event);
 	futex_wake(&job->turns);
 }
+
+uint64_t emu_sched_rank(void) { return self->rank >= 0 ? (uint64_t)self->rank : self->arrival; }
 
 void emu_sched_leave(void)
 {

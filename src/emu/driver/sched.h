@@ -12,26 +12,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "emu/exec/exec.h"
+
+/* What EMU_SCHEDULE says: slices of any instructions, steps of the program, or priorities with few changes. */
+enum emu_schedule { EMU_RANDOM, EMU_PROGRAM, EMU_PCT };
+
 struct emu_turn {
-	uint64_t random; /* seed of every choice within the turn */
-	uint32_t steps;  /* warp instructions */
+	uint64_t random;   /* seed of every choice within the turn */
+	uint32_t steps;    /* EMU_RANDOM: warp instructions; else steps of the program */
+	enum emu_schedule schedule;
+	/* As in struct emu_steps: */
+	uint64_t seed, start, floor, change[EMU_CHANGES];
+	uint64_t made;     /* by who runs the turn: steps of the program */
 };
 
 /* Joins the job as this process. Returns 0 or -errno (logged). */
 int emu_sched_join(void);
 void emu_sched_leave(void);
+uint64_t emu_sched_rank(void); /* of this process; without one, its place in the order of arrival */
 
 void emu_sched_user(int more);          /* a thread that uses the driver appeared (+1) or ended (-1) */
 void emu_sched_worker(int32_t tid);     /* this thread runs turns: it is no host thread */
 void emu_sched_stir(void);              /* a host is awake: called by each driver call, nearly free */
-void emu_sched_runnable(int yes);       /* whether this process has device work that could run */
+/* The highest priority of the device work of this process that could run; 0: none could. Without priorities: 1. */
+void emu_sched_runnable(uint64_t priority);
+enum emu_schedule emu_sched_schedule(void);
+uint64_t emu_sched_seed(void);          /* of priorities; 0: there are none */
 
 /* A host thread waits for device work; one that polls counts as waiting for one turn. */
 void emu_sched_block(int32_t tid);
 void emu_sched_poll(int32_t tid);       /* returns after a turn, or when nothing can run */
 
 int emu_sched_turn(struct emu_turn *turn); /* waits for one: 0, or -ECANCELED after emu_sched_stop */
-void emu_sched_finish(const int32_t *released, size_t count, int runnable);
+void emu_sched_finish(const struct emu_turn *turn, const int32_t *released, size_t count, uint64_t runnable);
 void emu_sched_stop(void);
 
 #endif

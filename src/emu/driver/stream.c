@@ -5,6 +5,7 @@
 
 #include "emu/driver/queue.h"
 #include "emu/driver/range.h"
+#include "emu/driver/trace.h"
 
 static CUstream add_stream(CUcontext context, unsigned flags, int priority, uint64_t owner)
 {
@@ -94,6 +95,7 @@ CUresult CUDAAPI cuStreamDestroy_v2(CUstream handle)
 			break;
 		}
 	emu_stream_discard(s);
+	emu_point_free(&s->work);
 	free(s);
 	return emu_leave(CUDA_SUCCESS);
 }
@@ -116,7 +118,10 @@ EMU_STREAM_API(cuStreamQuery, _ptsz, (CUstream handle), (handle))
 		emu_poll();
 	if (s->context->error)
 		return emu_leave(s->context->error);
-	return emu_leave(emu_stream_idle(s) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+	const int idle = emu_stream_idle(s);
+	if (idle)
+		emu_trace_told_stream(s);
+	return emu_leave(idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }
 
 /* ---- questions */
@@ -336,6 +341,8 @@ static CUresult push_value(CUstream handle, uint64_t at, uint64_t value, unsigne
 	v->value = value;
 	v->bytes = bytes;
 	v->condition = flags & 3;
+	v->op.traced = emu_trace_range(s, &(struct emu_trace_range){wait ? 0 : at, wait ? at : 0, bytes});
+	v->op.traces = v->op.traced != 0;
 	emu_op_push(s, &v->op);
 	return emu_leave(CUDA_SUCCESS);
 }

@@ -9,15 +9,17 @@
 #include <unistd.h>
 
 #include "emu/driver/range.h"
+#include "emu/driver/trace.h"
 
 #define GRANULARITY (2ull << 20)
-#define MEMFD_NAME "gsan-emu-physical-%d" /* the device travels with the descriptor, in its name */
+#define MEMFD_NAME "gsan-emu-physical-%d-%llu" /* device and number travel with the descriptor, in its name */
 
 /* Its address is the program's handle. It lives while handles or mappings refer to it. */
 struct emu_physical {
 	struct emu_physical *next;
 	int fd;
 	uint64_t size;
+	unsigned long long number;
 	unsigned handles, mappings;
 	CUmemAllocationProp prop;
 };
@@ -27,6 +29,8 @@ CUmemAllocationHandleType emu_physical_handle_types(const struct emu_physical *p
 {
 	return physical->prop.requestedHandleTypes;
 }
+
+uint64_t emu_physical_number(const struct emu_physical *physical) { return physical->number; }
 
 static struct emu_physical *known(CUmemGenericAllocationHandle handle)
 {
@@ -97,7 +101,8 @@ CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, 
 	uint64_t *used = &emu.device[prop->location.id].used;
 	if (size > EMU_DEVICE_BYTES - *used)
 		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
-	snprintf(name, sizeof name, MEMFD_NAME, prop->location.id);
+	const unsigned long long number = emu_trace_number(++emu.ids);
+	snprintf(name, sizeof name, MEMFD_NAME, prop->location.id, number);
 	int fd = memfd_create(name, MFD_CLOEXEC);
 	if (fd < 0)
 		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
@@ -106,6 +111,7 @@ CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, 
 		close(fd);
 		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
 	}
+	p->number = number;
 	*used += size;
 	*handle = (uintptr_t)p;
 	return emu_leave(CUDA_SUCCESS);
@@ -166,15 +172,15 @@ CUresult CUDAAPI cuMemExportToShareableHandle(void *out, CUmemGenericAllocationH
 	return emu_leave(CUDA_SUCCESS);
 }
 
-/* The device that a memfd of ours was made on, -1: it is none. */
-static int device_of_fd(int fd)
+/* The device that a memfd of ours was made on, -1: it is none; and its number. */
+static int device_of_fd(int fd, unsigned long long *number)
 {
 	char path[64], link[128];
 	int device = -1;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	ssize_t n = readlink(path, link, sizeof link - 1);
 	link[n > 0 ? n : 0] = 0;
-	return sscanf(link, "/memfd:" MEMFD_NAME, &device) == 1 && device < emu.devices ? device : -1;
+	return sscanf(link, "/memfd:" MEMFD_NAME, &device, number) == 2 && device < emu.devices ? device : -1;
 }
 
 CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *os_handle,
@@ -184,7 +190,8 @@ CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ha
 	CUresult result = handle && type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? emu_enter() : CUDA_ERROR_INVALID_VALUE;
 	if (result)
 		return result;
-	int given = (int)(intptr_t)os_handle, device = device_of_fd(given);
+	unsigned long long number = 0;
+	int given = (int)(intptr_t)os_handle, device = device_of_fd(given, &number);
 	int fd = device < 0 ? -1 : fcntl(given, F_DUPFD_CLOEXEC, 3); /* the caller may close its own */
 	if (fd < 0 || fstat(fd, &st)) {
 		if (fd >= 0)
@@ -199,6 +206,7 @@ CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ha
 		close(fd);
 		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
 	}
+	p->number = number;
 	emu.device[device].used += p->size;
 	*handle = (uintptr_t)p;
 	return emu_leave(CUDA_SUCCESS);

@@ -7,5 +7,6 @@
 
 struct emu_physical;
 CUmemAllocationHandleType emu_physical_handle_types(const struct emu_physical *physical);
+uint64_t emu_physical_number(const struct emu_physical *physical); /* for the trace: the same in all processes */
 
 #endif

@@ -41,6 +41,8 @@ static void settle(struct exec_cta *cta, unsigned number)
 		}
 	}
 	*b = (struct exec_barrier){ .all = 1 };
+	if (cta->grid->launch.trace && cta->grid->launch.trace->tells)
+		cta->grid->launch.trace->block(cta->grid->number, cta->linear, 0);
 }
 
 void exec_barrier_recheck(struct exec_cta *cta)

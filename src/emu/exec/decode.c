@@ -1,11 +1,14 @@
 /* From parsed PTX to a program: registers and frames are laid out for every function the kernel reaches, then each
  * instruction is matched with its row of opcodes.def, its operands become places, its labels instruction numbers. */
+#include "emu/exec/trace.h"
 #include "emu/exec/words.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct known_constant { uint64_t v; uint32_t place, size; }; /* place 0: none */
 
 struct decoder {
 	struct emu_kernel *kernel;
@@ -16,6 +19,10 @@ struct decoder {
 	uint32_t *start;           /* of the function at hand: instruction of the program by PTX instruction */
 	const struct ptx_function *function;
 	const struct ptx_instr *at;
+	const struct emu_trace *trace; /* NULL: none */
+	const struct ptx_instr **own;  /* of the function at hand: trace.h */
+	struct known_constant *constant;
+	uint32_t constant_slots, constants_known;
 	int rc;
 };
 
@@ -75,36 +82,70 @@ static uint32_t new_register(struct exec_program *p, uint32_t bytes, uint32_t al
 	return at;
 }
 
-/* A constant, the same in all lanes; size 0: a predicate. Equal ones close by are shared. */
-static uint32_t constant(struct decoder *d, uint64_t v, unsigned size)
+/* The slot of a constant among those of the program, or the free one where it belongs. */
+static struct known_constant *constant_slot(struct known_constant *slot, uint32_t slots, uint64_t v, unsigned size)
 {
-	struct exec_program *p = d->p;
-	const uint32_t bytes = size ? size * EXEC_LANES : 64;
-	unsigned char lanes[16 * EXEC_LANES] = { 0 };
-	const uint32_t mask = v ? EXEC_ALL : 0;
-	if (!size)
-		memcpy(lanes, &mask, 4);
-	for (unsigned l = 0; size && l < EXEC_LANES; l++)
-		memcpy(lanes + l * size, &v, size < 8 ? size : 8);
-	for (uint32_t at = p->constants > 8192 ? p->constants - 8192 : 0; at + bytes <= p->constants; at += 64)
-		if (!memcmp(p->constant + at, lanes, bytes))
-			return EXEC_CONSTANT | at;
+	uint32_t at = (uint32_t)((v * 0x9e3779b97f4a7c15u ^ size) >> 32) & (slots - 1);
+	while (slot[at].place && (slot[at].v != v || slot[at].size != size))
+		at = (at + 1) & (slots - 1);
+	return &slot[at];
+}
+
+static int constant_room(struct decoder *d)
+{
+	const uint32_t slots = d->constant_slots ? 2 * d->constant_slots : 128;
+	if (2 * d->constants_known < d->constant_slots)
+		return 1;
+	struct known_constant *bigger = calloc(slots, sizeof *bigger);
+	if (!bigger)
+		return 0;
+	for (uint32_t k = 0; k < d->constant_slots; k++)
+		if (d->constant[k].place)
+			*constant_slot(bigger, slots, d->constant[k].v, d->constant[k].size) = d->constant[k];
+	free(d->constant);
+	d->constant = bigger;
+	d->constant_slots = slots;
+	return 1;
+}
+
+/* Puts a constant into all lanes; size 0: a predicate. Returns its place, 0 when out of memory. */
+static uint32_t constant_new(struct exec_program *p, uint64_t v, unsigned size)
+{
+	const uint32_t bytes = size ? size * EXEC_LANES : 64, mask = v ? EXEC_ALL : 0;
 	if (p->constants + bytes > p->constant_room) {
 		const uint32_t room = 2 * p->constant_room + 4096;
 		unsigned char *grown = realloc(p->constant, room);
-		if (!grown) {
-			no_memory(d);
-			return EXEC_NOWHERE;
-		}
+		if (!grown)
+			return 0;
 		p->constant = grown;
 		p->constant_room = room;
 	}
-	memcpy(p->constant + p->constants, lanes, bytes);
+	unsigned char *to = p->constant + p->constants;
+	memset(to, 0, bytes);
+	if (!size)
+		memcpy(to, &mask, 4);
+	for (unsigned l = 0; size && l < EXEC_LANES; l++)
+		memcpy(to + l * size, &v, size < 8 ? size : 8);
 	p->constants += bytes;
 	return EXEC_CONSTANT | (p->constants - bytes);
 }
 
-
+/* A constant, the same in all lanes; size 0: a predicate. Equal ones are shared. */
+static uint32_t constant(struct decoder *d, uint64_t v, unsigned size)
+{
+	if (!constant_room(d)) {
+		no_memory(d);
+		return EXEC_NOWHERE;
+	}
+	struct known_constant *k = constant_slot(d->constant, d->constant_slots, v, size);
+	if (!k->place) {
+		*k = (struct known_constant){ v, constant_new(d->p, v, size), size };
+		d->constants_known++;
+	}
+	if (!k->place)
+		no_memory(d);
+	return k->place;
+}
 
 static int is_frame_symbol(const struct decoder *d, const struct ptx_decl *decl)
 {
@@ -567,19 +608,37 @@ static const uint8_t flows[] = {
 	[BUILD_WARP] = FLOW_WARP, [BUILD_LACKING] = FLOW_NEXT,
 };
 
+/* An operation of the program's own. It tells what it does as it does it; a barrier, when it is complete: barrier.c. */
+static void trace_one(struct decoder *d, struct exec_insn *n, const struct ptx_instr *original)
+{
+	const struct ptx_function *f = exec_trace_original(d->kernel, (uint32_t)(d->function - d->m->function), d->trace->suffix);
+	struct exec_traced *t = take(d, sizeof *t);
+	if (!t)
+		return;
+	exec_trace_describe(d->m, f, original, t);
+	t->run = n->run;
+	n->traced = t;
+	n->point = 1;
+	if (d->trace->tells && t->kind != TRACE_BARRIER && t->kind != TRACE_END)
+		n->run = exec_trace_run;
+}
+
 static void decode_one(struct decoder *d)
 {
 	if (ptx_is(d->m, d->at->op, ".branchtargets"))
 		return;
-	const struct exec_row *row = exec_row_find(d->m, d->at);
-	struct exec_insn n = { 0 };
+	const struct exec_opcode *opcode = exec_opcode_find(d->m, d->at);
+	if (!opcode) {
+		no_memory(d);
+		return;
+	}
+	const struct exec_row *row = opcode->row;
+	struct exec_insn n = opcode->insn;
 	if (!row) {
 		fail(d, "this instruction is not executed by the emulated device");
 		return;
 	}
-	n.run = row->run;
 	n.flow = flows[row->build];
-	exec_words_read(d->m, d->at, &n);
 	switch (row->build) {
 	case BUILD_MOVE: build_move(d, &n); break;
 	case BUILD_CONVERT: build_convert(d, &n); break;
@@ -600,6 +659,8 @@ static void decode_one(struct decoder *d)
 		n.guard = operand(d, d->at->pred, 0);
 		n.guard_not = d->at->pred->negated;
 	}
+	if (d->own && d->own[d->at - d->function->instr])
+		trace_one(d, &n, d->own[d->at - d->function->instr]);
 	if (!d->rc)
 		emit(d, &n);
 }
@@ -609,11 +670,15 @@ static void decode_function(struct decoder *d, struct exec_function *f)
 	const struct exec_insn end = { .run = op_nothing, .flow = FLOW_RETURN };
 	d->function = f->source;
 	f->entry = d->p->insns;
+	d->own = NULL;
+	if (d->trace)
+		d->rc = exec_trace_align(d->kernel, (uint32_t)(f->source - d->m->function), d->trace->suffix, &d->own, d->error);
 	for (uint32_t i = 0; i < f->source->instrs && !d->rc; i++) {
 		d->start[i] = d->p->insns;
 		d->at = &f->source->instr[i];
 		decode_one(d);
 	}
+	free(d->own);
 	if (d->rc)
 		return;
 	d->start[f->source->instrs] = d->p->insns;
@@ -683,9 +748,9 @@ static void lay_out_all(struct decoder *d)
 	d->start = take(d, (longest + 1) * sizeof *d->start);
 }
 
-int exec_program_make(struct emu_kernel *kernel, struct emu_error *error)
+int exec_program_make(struct emu_kernel *kernel, const struct emu_trace *trace, struct emu_error *error)
 {
-	struct decoder d = { .kernel = kernel, .m = kernel->module->ptx, .error = error };
+	struct decoder d = { .kernel = kernel, .m = kernel->module->ptx, .error = error, .trace = trace };
 	const struct exec_insn nothing = { .run = op_nothing };
 	d.function = &d.m->function[kernel->function];
 	d.p = calloc(1, sizeof *d.p);
@@ -705,6 +770,7 @@ int exec_program_make(struct emu_kernel *kernel, struct emu_error *error)
 			decode_function(&d, &d.p->function[f]);
 done:
 	free(d.where);
+	free(d.constant);
 	if (d.rc) {
 		exec_program_free(d.p);
 		return d.rc;

@@ -39,18 +39,58 @@ struct emu_kernel_info {
 void emu_kernel_info(const struct emu_kernel *kernel, struct emu_kernel_info *info);
 int emu_kernel_param(const struct emu_kernel *kernel, uint32_t index, uint32_t *offset, uint32_t *size); /* -EINVAL */
 
+/* What the executor must know of, and tell about, the program's own operations, which it finds in the order in which they
+ * happen. */
+struct emu_access {
+	uint64_t cta;             /* linear index */
+	uint32_t thread, line;    /* linear thread; of .loc, 0 = none */
+	const char *op, *sem, *scope; /* as in the trace's text: docs/emulated-device.md */
+	uint64_t address;
+	uint32_t bytes;
+	uint8_t reads, writes;
+	uint64_t read, wrote;     /* the first 8 bytes */
+};
+struct emu_trace {
+	const char *suffix;       /* of the kernels that are rewritten copies of others in their module; NULL: there are none */
+	int tells;                /* the functions below are called */
+	void (*access)(uint64_t launch, const struct emu_access *a);
+	void (*fence)(uint64_t launch, const struct emu_access *a); /* no address */
+	void (*block)(uint64_t launch, uint64_t cta, int ended);    /* a barrier of all its threads is complete; it ended */
+};
+
 struct emu_launch {
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t dynamic_shared;
 	const void *params;       /* param_bytes, copied */
 	uint32_t sms;             /* number of SMs: CTA c of the grid reports %smid = place % sms */
 	uint32_t resident;        /* CTAs resident at once; further ones start when one ends */
+	const struct emu_trace *trace; /* NULL: none. The same for all launches of a process */
 };
 int emu_grid_new(struct emu_kernel *kernel, const struct emu_launch *launch, struct emu_grid **grid, struct emu_error *error);
 enum emu_state { EMU_RUNNING, EMU_DONE, EMU_FAULT };
 /* Executes about `steps` warp instructions. `random` is the scheduler's state (a 64-bit seed, updated): which warp
  * runs next, and for how long, depends on it alone; every runnable warp runs again within a bounded number of steps. */
 enum emu_state emu_grid_run(struct emu_grid *grid, uint32_t steps, uint64_t *random, struct emu_error *error);
+
+/* Schedules whose choices see the program's own operations alone (emu_launch.trace says which they are): a step lets some
+ * lanes of a warp pass one such operation, and runs the warp until each of its lanes stands before the next. */
+#define EMU_CHANGES 8
+struct emu_steps {
+	uint32_t steps;           /* to make at most */
+	uint32_t made;            /* set: those that were made */
+	uint64_t random;          /* as of emu_grid_run */
+	uint32_t stay;            /* of 8 times, how often the same warp goes on; without priorities */
+	/* With priorities (probabilistic concurrency testing): the runnable warp of the highest goes on. It falls to the lowest
+	 * when the job has made so many steps as one of `change` says, and after 20 steps in a row, lest others wait for ever. */
+	uint64_t seed;            /* of the priorities of this launch; 0: there are none */
+	uint64_t start;           /* steps that the job had made before */
+	uint64_t floor;           /* somebody outside this grid has this priority: it ends when its own are lower */
+	uint64_t change[EMU_CHANGES];
+};
+enum emu_state emu_grid_step(struct emu_grid *grid, struct emu_steps *steps, struct emu_error *error);
+uint64_t emu_grid_priority(const struct emu_grid *grid, uint64_t seed); /* the highest of its runnable warps; 0: none */
+uint64_t emu_priority(uint64_t seed, uint64_t what); /* of anything by a number of its own; never 0 */
+void emu_grid_number(struct emu_grid *grid, uint64_t number); /* of the launch, for the trace */
 void emu_grid_free(struct emu_grid *grid);
 
 #endif

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #define SLICE 64u
+#define STEP_INSNS 100000u /* instructions after which a step ends although nobody came to a point */
+#define PATIENCE 20u       /* steps in a row after which priorities give way */
 
 struct guard { sigjmp_buf jump; void *address; };
 static _Thread_local struct guard *volatile guarding;
@@ -96,6 +98,7 @@ static void start_cta(struct emu_grid *g, struct exec_cta *c)
 	c->index[0] = (uint32_t)(n % grid[0]);
 	c->index[1] = (uint32_t)(n / grid[0] % grid[1]);
 	c->index[2] = (uint32_t)(n / grid[0] / grid[1]);
+	c->linear = n;
 	c->threads = c->live = g->threads;
 	c->running = 1;
 	memset(c->shared, 0, g->shared_bytes);
@@ -153,7 +156,7 @@ int emu_grid_new(struct emu_kernel *kernel, const struct emu_launch *launch, str
 	static uint64_t ids;
 	int rc = check(kernel, launch, error);
 	if (!rc && !kernel->program)
-		rc = exec_program_make(kernel, error);
+		rc = exec_program_make(kernel, launch->trace, error);
 	if (rc)
 		return rc;
 	struct emu_grid *g = calloc(1, sizeof *g);
@@ -195,6 +198,8 @@ no_memory:
 		emu_grid_free(g);
 	return -ENOMEM;
 }
+
+void emu_grid_number(struct emu_grid *g, uint64_t number) { g->number = number; }
 
 void emu_grid_free(struct emu_grid *g)
 {
@@ -252,45 +257,186 @@ static void end_cta(struct emu_grid *g, struct exec_cta *c)
 {
 	g->done++;
 	c->running = 0;
+	if (g->launch.trace && g->launch.trace->tells)
+		g->launch.trace->block(g->number, c->linear, 1);
 	if (g->next_cta < g->ctas)
 		start_cta(g, c);
 	else if (g->done == g->ctas)
 		g->state = EMU_DONE;
 }
 
-static void schedule(struct emu_grid *g, uint32_t steps, uint64_t *random, struct exec_warp *volatile *running)
+static void deadlocked(struct emu_grid *g)
+{
+	const struct exec_cta *c = g->cta;
+	while (!c->running)
+		c++;
+	const struct exec_warp *w = c->warp;
+	while (!w->live)
+		w++;
+	describe(g, w, (uint32_t)__builtin_ctz(w->live), "deadlock, every thread waits at a barrier");
+}
+
+static void after(struct emu_grid *g, struct exec_warp *w)
+{
+	if (w->fault)
+		describe(g, w, w->fault_lane, w->fault);
+	else if (!w->cta->live)
+		end_cta(g, w->cta);
+}
+
+static struct exec_warp *runnable(const struct emu_grid *g, uint32_t k)
+{
+	const struct exec_cta *c = &g->cta[k / g->warps_each];
+	struct exec_warp *w = &c->warp[k % g->warps_each];
+	return c->running && (w->live & ~w->waiting) ? w : NULL;
+}
+
+/* ---- slices of any instructions */
+
+struct run { uint32_t steps; uint64_t *random; struct emu_steps *program; };
+
+static void schedule(struct emu_grid *g, struct run *r, struct exec_warp *volatile *running)
 {
 	uint32_t used = 0;
-	while (used < steps && g->state == EMU_RUNNING) {
+	while (used < r->steps && g->state == EMU_RUNNING) {
 		if (g->turn == g->orders) {
 			if (!g->ran) {
-				const struct exec_cta *c = g->cta;
-				while (!c->running)
-					c++;
-				const struct exec_warp *w = c->warp;
-				while (!w->live)
-					w++;
-				describe(g, w, (uint32_t)__builtin_ctz(w->live), "deadlock, every thread waits at a barrier");
+				deadlocked(g);
 				return;
 			}
-			new_round(g, random);
+			new_round(g, r->random);
 		}
-		const uint32_t k = g->order[g->turn++];
-		struct exec_cta *c = &g->cta[k / g->warps_each];
-		struct exec_warp *w = &c->warp[k % g->warps_each];
-		if (!c->running || !(w->live & ~w->waiting))
+		struct exec_warp *w = runnable(g, g->order[g->turn++]);
+		if (!w)
 			continue;
 		*running = w;
-		used += exec_warp_run(w, 1 + (uint32_t)(draw(random) % SLICE));
+		used += exec_warp_run(w, 1 + (uint32_t)(draw(r->random) % SLICE));
 		g->ran++;
-		if (w->fault)
-			describe(g, w, w->fault_lane, w->fault);
-		else if (!c->live)
-			end_cta(g, c);
+		after(g, w);
 	}
 }
 
-enum emu_state emu_grid_run(struct emu_grid *g, uint32_t steps, uint64_t *random, struct emu_error *error)
+/* ---- steps of the program */
+
+uint64_t emu_priority(uint64_t seed, uint64_t what)
+{
+	uint64_t state = seed ^ what * 0x9e3779b97f4a7c15;
+	return draw(&state) >> 1 | (uint64_t)1 << 63;
+}
+
+/* Above all others until it is demoted; then below all that were demoted before. */
+static uint64_t warp_priority(const struct emu_grid *g, const struct exec_warp *w, uint64_t seed)
+{
+	if (w->demoted)
+		return ((uint64_t)1 << 62) - w->demoted;
+	return emu_priority(seed, w->cta->linear * g->warps_each + w->number + 1);
+}
+
+uint64_t emu_grid_priority(const struct emu_grid *g, uint64_t seed)
+{
+	uint64_t best = 0;
+	for (uint32_t k = 0; k < g->orders; k++) {
+		const struct exec_warp *w = runnable(g, k);
+		const uint64_t p = w ? warp_priority(g, w, seed) : 0;
+		best = p > best ? p : best;
+	}
+	return best;
+}
+
+static struct exec_warp *highest(const struct emu_grid *g, const struct emu_steps *s)
+{
+	struct exec_warp *best = NULL;
+	uint64_t most = 0;
+	for (uint32_t k = 0; k < g->orders; k++) {
+		struct exec_warp *w = runnable(g, k);
+		const uint64_t p = w ? warp_priority(g, w, s->seed) : 0;
+		if (p > most) {
+			most = p;
+			best = w;
+		}
+	}
+	return best;
+}
+
+/* Demotes the one that is about to go on, where that is due: its job has come so far, or it seems to wait for others. A CTA
+ * whose warps meet at barriers while one of them waits is demoted as a whole. Nonzero if so. */
+static int demote(const struct emu_grid *g, struct exec_warp *w, const struct emu_steps *s)
+{
+	const uint64_t now = s->start + s->made + 1;
+	const int same_cta = g->last && w->cta == g->last->cta;
+	int due = w == g->last && g->in_a_row >= PATIENCE;
+	for (unsigned k = 0; k < EMU_CHANGES; k++)
+		due |= s->change[k] == now;
+	if (w->demoted == now)
+		return 0;
+	if (same_cta && g->cta_in_a_row >= PATIENCE * g->warps_each)
+		for (uint32_t k = 0; k < g->warps_each; k++)
+			w->cta->warp[k].demoted = now;
+	else if (due)
+		w->demoted = now;
+	return w->demoted == now;
+}
+
+static void note_step(struct emu_grid *g, struct exec_warp *w)
+{
+	g->in_a_row = w == g->last ? g->in_a_row + 1 : 0;
+	g->cta_in_a_row = g->last && w->cta == g->last->cta ? g->cta_in_a_row + 1 : 0;
+	g->last = w;
+}
+
+static struct exec_warp *any(const struct emu_grid *g, struct emu_steps *s)
+{
+	uint32_t n = 0, chosen;
+	const uint64_t r = draw(&s->random);
+	for (uint32_t k = 0; k < g->orders; k++) {
+		struct exec_warp *w = runnable(g, k);
+		if (w && w == g->last && r % 8 < s->stay)
+			return w;
+		n += w != NULL;
+	}
+	chosen = n ? (uint32_t)((r >> 3) % n) : 0;
+	for (uint32_t k = 0; n && k < g->orders; k++)
+		if (runnable(g, k) && !chosen--)
+			return runnable(g, k);
+	return NULL;
+}
+
+/* One of the warp's parked lanes; -1: others must come to a point first. */
+static int pick_lane(const struct exec_warp *w, struct emu_steps *s)
+{
+	uint32_t parked = w->parked & w->live;
+	const uint64_t r = draw(&s->random);
+	if (!parked || (w->live & ~w->waiting & ~w->parked))
+		return -1;
+	for (uint64_t skip = r % (uint32_t)__builtin_popcount(parked); skip; skip--)
+		parked &= parked - 1;
+	return __builtin_ctz(parked);
+}
+
+static void schedule_steps(struct emu_grid *g, struct run *r, struct exec_warp *volatile *running)
+{
+	struct emu_steps *s = r->program;
+	while (s->made < s->steps && g->state == EMU_RUNNING) {
+		struct exec_warp *w = s->seed ? highest(g, s) : any(g, s);
+		if (!w) {
+			deadlocked(g);
+			return;
+		}
+		if (s->seed && demote(g, w, s)) {
+			g->in_a_row = g->cta_in_a_row = 0;
+			w = highest(g, s);
+		}
+		if (s->seed && s->made && warp_priority(g, w, s->seed) < s->floor)
+			return;
+		note_step(g, w);
+		*running = w;
+		exec_warp_step(w, pick_lane(w, s), STEP_INSNS);
+		s->made++;
+		after(g, w);
+	}
+}
+
+static enum emu_state run_guarded(struct emu_grid *g, struct run *r, struct emu_error *error)
 {
 	struct guard guard = { .address = NULL };
 	struct exec_warp *volatile running = NULL;
@@ -300,10 +446,13 @@ enum emu_state emu_grid_run(struct emu_grid *g, uint32_t steps, uint64_t *random
 		goto done;
 	fegetenv(&floats);
 	install_handlers(1);
-	if (sigsetjmp(guard.jump, 1) == 0) {
+	if (sigsetjmp(guard.jump, 0) == 0) { /* the handler blocks no signal: the mask stays */
 		guarding = &guard;
 		fesetenv(FE_DFL_ENV); /* the program may flush subnormals */
-		schedule(g, steps, random, &running);
+		if (r->program)
+			schedule_steps(g, r, &running);
+		else
+			schedule(g, r, &running);
 	} else {
 		const uint64_t at = (uint64_t)(uintptr_t)guard.address;
 		describe(g, running, culprit(running, at), "illegal address");
@@ -315,4 +464,17 @@ done:
 	if (g->state == EMU_FAULT)
 		*error = g->fault;
 	return g->state;
+}
+
+enum emu_state emu_grid_run(struct emu_grid *g, uint32_t steps, uint64_t *random, struct emu_error *error)
+{
+	struct run r = { .steps = steps, .random = random };
+	return run_guarded(g, &r, error);
+}
+
+enum emu_state emu_grid_step(struct emu_grid *g, struct emu_steps *steps, struct emu_error *error)
+{
+	struct run r = { .program = steps };
+	steps->made = 0;
+	return run_guarded(g, &r, error);
 }

@@ -44,6 +44,7 @@ enum { /* exec_insn.flags */
 };
 
 struct exec_call;
+struct exec_traced;
 struct exec_insn {
 	exec_fn run;
 	int64_t imm;               /* address offset, lop3's table, kind of special register … */
@@ -52,6 +53,7 @@ struct exec_insn {
 	uint32_t guard;            /* place of the predicate; EXEC_NOWHERE: none */
 	uint32_t address;          /* place of the address register */
 	uint32_t target;           /* branch: instruction */
+	uint8_t point;             /* of the program, while schedules choose between its operations: exec_warp_step */
 	uint8_t guard_not, flow, mode, sub; /* sub: comparison, atomic operation, shuffle mode … */
 	uint8_t bool_op;
 	uint8_t size, count, wide; /* memory: bytes of an element, elements, bytes of the register */
@@ -60,6 +62,7 @@ struct exec_insn {
 	const struct exec_call *call;
 	const uint32_t *targets;   /* brx.idx: imm labels */
 	const struct ptx_instr *source;
+	const struct exec_traced *traced; /* of the program, while it is traced: trace.h */
 };
 
 /* A value passed at a call: in the caller's frame, in a register, or a formal parameter of the callee. */
@@ -134,6 +137,8 @@ struct exec_warp {
 	struct exec_cta *cta;
 	uint32_t number;
 	uint32_t live, waiting;    /* lanes that have not exited; lanes that wait at a barrier */
+	uint32_t parked;           /* lanes that stand before a point: an operation of the program that they may not start yet */
+	uint64_t demoted;          /* when it lost its priority; 0 = not yet */
 	uint32_t carry;            /* CC.CF by lane */
 	uint32_t at;               /* instruction being executed, for faults */
 	uint32_t turn;             /* lane whose group runs next when it is its turn */
@@ -156,7 +161,8 @@ struct exec_barrier { uint32_t arrived, expected, warps, any, all, count; };
 
 struct exec_cta {
 	struct emu_grid *grid;
-	uint32_t index[3], linear, place;
+	uint64_t linear;
+	uint32_t index[3], place;
 	uint32_t warps, threads, live;
 	struct exec_warp *warp;
 	unsigned char *shared;     /* static, then dynamic */
@@ -172,11 +178,13 @@ struct emu_grid {
 	unsigned char *params, *workspace; /* one allocation; the workspace is for cooperative launches */
 	uint32_t shared_bytes, threads, warps_each;
 	size_t local_stride;       /* bytes per lane */
-	uint64_t next_cta, ctas, done, id;
+	uint64_t next_cta, ctas, done, id, number;
 	uint32_t slots;            /* resident CTAs */
 	struct exec_cta *cta;
 	uint32_t *order, orders, turn; /* the round being run: shuffled warps */
 	uint32_t ran;              /* warps that ran in this round */
+	struct exec_warp *last;    /* the warp of the last step, and how many it and its CTA have had in a row */
+	uint32_t in_a_row, cta_in_a_row;
 	struct emu_error fault;
 	enum emu_state state;
 };
@@ -187,7 +195,7 @@ static inline void *exec_at(const struct exec_warp *w, uint32_t place)
 }
 
 /* decode.c: builds the program of a kernel. Returns 0, -ENOMEM, or -ENOTSUP with the text. */
-int exec_program_make(struct emu_kernel *kernel, struct emu_error *error);
+int exec_program_make(struct emu_kernel *kernel, const struct emu_trace *trace, struct emu_error *error);
 void exec_program_free(struct exec_program *p);
 /* layout.c: variables. */
 int exec_layout_globals(struct emu_module *module, struct emu_error *error);
@@ -196,6 +204,7 @@ uint64_t exec_decl_bytes(const struct ptx_decl *d);
 uint32_t exec_decl_align(const struct ptx_decl *d);
 /* warp.c: runs one warp for up to `budget` instructions; returns those executed. */
 uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget);
+void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget);
 void exec_warp_fault(struct exec_warp *w, uint32_t lane, const char *what);
 void exec_lane_exit(struct exec_warp *w, uint32_t lanes);
 /* barrier.c */

@@ -103,14 +103,21 @@ static u32 guarded(const struct exec_warp *w, const struct exec_insn *n, u32 gro
 	return group & (n->guard_not ? ~p : p);
 }
 
-/* Runs one group from pc until it splits, meets others, or used up the budget. Returns the instructions executed. */
-static u32 run_group(struct exec_warp *w, u32 pc, u32 group, u32 others, u32 budget, int *yield)
+/* Runs one group from pc until it splits, meets others, or used up the budget; with `pass`, also until it stands before a
+ * point that it has not been let pass: then its lanes are parked. Returns the instructions executed. */
+enum pass { PASS_ALL, PASS_FIRST, PASS_NONE };
+static inline __attribute__((always_inline)) u32 run_code(struct exec_warp *w, u32 pc, u32 group, u32 others, u32 budget, int *yield,
+							   const enum pass pass)
 {
 	const struct exec_insn *code = w->cta->grid->program->insn;
 	u32 done = 0, stop = others ? meeting(w, others, pc) : EXEC_ALL;
 	do {
 		const struct exec_insn *n = code + pc;
 		const u32 m = guarded(w, n, group);
+		if (pass != PASS_ALL && n->point && m && (pass == PASS_NONE || done)) {
+			w->parked |= group;
+			break;
+		}
 		done++;
 		exec_time++;
 		if (n->flow == FLOW_NEXT) {
@@ -130,6 +137,28 @@ static u32 run_group(struct exec_warp *w, u32 pc, u32 group, u32 others, u32 bud
 	} while (pc != stop && done < budget);
 	put(w, group, pc);
 	return done;
+}
+
+static u32 run_group(struct exec_warp *w, u32 pc, u32 group, u32 others, u32 budget, int *yield)
+{
+	return run_code(w, pc, group, others, budget, yield, PASS_ALL);
+}
+
+/* Lets the parked lanes that stand where `lane` stands pass their point (lane < 0: none), and runs the warp until each of
+ * its lanes is parked, waits or has ended, or the budget is used up. */
+void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget)
+{
+	u32 done = 0, runnable, group = 0;
+	int yield = 0;
+	if (lane >= 0) {
+		const u32 pc = choose(w, w->parked, lane, &group);
+		w->parked &= ~group;
+		done = run_code(w, pc, group, w->live & ~w->waiting & ~w->parked & ~group, budget, &yield, PASS_FIRST);
+	}
+	while (done < budget && !w->fault && (runnable = w->live & ~w->waiting & ~w->parked) != 0) {
+		const u32 pc = choose(w, runnable, -1, &group);
+		done += 1 + run_code(w, pc, group, runnable & ~group, budget - done, &yield, PASS_NONE);
+	}
 }
 
 uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget)

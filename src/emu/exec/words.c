@@ -1,5 +1,7 @@
 #include "emu/exec/words.h"
 
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct exec_row rows[] = {
@@ -73,7 +75,7 @@ static int row_fits(const struct ptx_module *m, const struct ptx_instr *i, const
 	return 1;
 }
 
-const struct exec_row *exec_row_find(const struct ptx_module *m, const struct ptx_instr *i)
+static const struct exec_row *row_find(const struct ptx_module *m, const struct ptx_instr *i)
 {
 	for (unsigned k = 0; k < ROWS; k++)
 		if (ptx_is(m, i->op, rows[k].word) && row_fits(m, i, &rows[k]))
@@ -142,7 +144,7 @@ static void take_type(struct exec_insn *n, unsigned types, u8 type)
 	n->type[2] = type;
 }
 
-void exec_words_read(const struct ptx_module *m, const struct ptx_instr *i, struct exec_insn *n)
+static void words_read(const struct ptx_module *m, const struct ptx_instr *i, struct exec_insn *n)
 {
 	const int compares = ptx_is(m, i->op, "setp") || ptx_is(m, i->op, "set");
 	const int atomic = ptx_is(m, i->op, "atom") || ptx_is(m, i->op, "red") || ptx_is(m, i->op, "redux");
@@ -165,6 +167,76 @@ void exec_words_read(const struct ptx_module *m, const struct ptx_instr *i, stru
 		if (v->boolean)
 			n->bool_op = v->boolean;
 	}
+}
+
+/* ---- opcodes that were read before */
+
+struct opcode { char *text; uint32_t length; struct exec_opcode read; };
+static struct { struct opcode **slot; uint32_t slots, count; } opcodes;
+static pthread_mutex_t opcodes_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint32_t hash_of(const char *text, uint32_t length)
+{
+	uint32_t h = 2166136261u; /* FNV-1a */
+	while (length--)
+		h = (h ^ (unsigned char)*text++) * 16777619u;
+	return h;
+}
+
+/* The slot that holds the opcode, or the free one where it belongs. */
+static struct opcode **slot_of(struct opcode **slot, uint32_t slots, const char *text, uint32_t length)
+{
+	uint32_t at = hash_of(text, length) & (slots - 1);
+	while (slot[at] && (slot[at]->length != length || memcmp(slot[at]->text, text, length)))
+		at = (at + 1) & (slots - 1);
+	return &slot[at];
+}
+
+static int make_room(void)
+{
+	const uint32_t slots = opcodes.slots ? 2 * opcodes.slots : 1024;
+	if (2 * opcodes.count < opcodes.slots)
+		return 1;
+	struct opcode **bigger = calloc(slots, sizeof *bigger);
+	if (!bigger)
+		return 0;
+	for (uint32_t k = 0; k < opcodes.slots; k++)
+		if (opcodes.slot[k])
+			*slot_of(bigger, slots, opcodes.slot[k]->text, opcodes.slot[k]->length) = opcodes.slot[k];
+	free(opcodes.slot);
+	opcodes.slot = bigger;
+	opcodes.slots = slots;
+	return 1;
+}
+
+static struct opcode *read_opcode(const struct ptx_module *m, const struct ptx_instr *i)
+{
+	struct opcode *o = calloc(1, sizeof *o + i->opcode.len);
+	if (!o)
+		return NULL;
+	o->text = (char *)(o + 1);
+	o->length = i->opcode.len;
+	memcpy(o->text, m->text + i->opcode.off, i->opcode.len);
+	o->read.row = row_find(m, i);
+	if (o->read.row)
+		o->read.insn.run = o->read.row->run;
+	words_read(m, i, &o->read.insn);
+	opcodes.count++;
+	return o;
+}
+
+const struct exec_opcode *exec_opcode_find(const struct ptx_module *m, const struct ptx_instr *i)
+{
+	struct opcode *found = NULL;
+	pthread_mutex_lock(&opcodes_lock);
+	if (make_room()) {
+		struct opcode **slot = slot_of(opcodes.slot, opcodes.slots, m->text + i->opcode.off, i->opcode.len);
+		if (!*slot)
+			*slot = read_opcode(m, i);
+		found = *slot;
+	}
+	pthread_mutex_unlock(&opcodes_lock);
+	return found ? &found->read : NULL;
 }
 
 unsigned exec_type_bytes(unsigned type)

@@ -11,9 +11,11 @@ enum exec_build {
 };
 struct exec_row { const char *word, *mods, *shape; enum exec_build build; exec_fn run; };
 
-const struct exec_row *exec_row_find(const struct ptx_module *m, const struct ptx_instr *i); /* NULL: lacking */
-/* Fills flags, sub, bool_op, type and count (of a vector) from the qualifiers. */
-void exec_words_read(const struct ptx_module *m, const struct ptx_instr *i, struct exec_insn *n);
+/* What an opcode's words say: its row, and an instruction with flow aside everything that the qualifiers alone decide: run,
+ * flags, sub, bool_op, type, and count (of a vector). */
+struct exec_opcode { const struct exec_row *row; struct exec_insn insn; }; /* row NULL: lacking */
+/* Kept for the life of the process: modules repeat the same few hundred opcodes. NULL: out of memory. */
+const struct exec_opcode *exec_opcode_find(const struct ptx_module *m, const struct ptx_instr *i);
 unsigned exec_type_bytes(unsigned type);
 
 #endif

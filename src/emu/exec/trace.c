@@ -1,0 +1,375 @@
+#include "emu/exec/trace.h"
+
+#include "emu/exec/ops.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what an instruction is */
+
+static int starts(const struct ptx_module *m, struct ptx_span s, const char *word)
+{
+	const size_t n = strlen(word);
+	return s.len >= n && !memcmp(m->text + s.off, word, n);
+}
+
+/* The first of the names that is a qualifier of the instruction; NULL: none. */
+static const char *qualifier(const struct ptx_module *m, const struct ptx_instr *i, const char *const *names)
+{
+	for (; *names; names++)
+		if (ptx_has(m, i, *names))
+			return *names;
+	return NULL;
+}
+
+static int any_starts(const struct ptx_module *m, const struct ptx_instr *i, const char *const *words)
+{
+	for (; *words; words++)
+		for (u32 k = 0; k < i->mods; k++)
+			if (starts(m, i->mod[k], *words))
+				return 1;
+	return 0;
+}
+
+/* Whether the instruction is of interest, and as what. */
+static int kind_of(const struct ptx_module *m, const struct ptx_function *f, const struct ptx_instr *i, enum exec_trace_kind *kind)
+{
+	static const char *const elsewhere[] = { "shared", "local", "const", "param", NULL };
+	static const char *const other_fences[] = { "proxy", "mbarrier_init", NULL };
+	static const char *const other_barriers[] = { "warp", "cluster", NULL };
+	static const char *const nothing[] = { NULL };
+	static const struct { const char *op; enum exec_trace_kind kind; const char *const *but; } table[] = {
+		{ "ld", TRACE_LOAD, elsewhere }, { "ldu", TRACE_LOAD, elsewhere }, { "st", TRACE_STORE, elsewhere },
+		{ "atom", TRACE_RMW, elsewhere }, { "red", TRACE_RMW, elsewhere }, { "fence", TRACE_FENCE, other_fences },
+		{ "membar", TRACE_FENCE, other_fences }, { "bar", TRACE_BARRIER, other_barriers },
+		{ "barrier", TRACE_BARRIER, other_barriers }, { "exit", TRACE_END, nothing }, { "ret", TRACE_END, nothing },
+	};
+	if (ptx_is(m, i->op, "cp") && ptx_has(m, i, "async") && ptx_has(m, i, "global")) {
+		*kind = TRACE_COPY;
+		return 1;
+	}
+	for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+		if (ptx_is(m, i->op, table[k].op)) {
+			*kind = table[k].kind;
+			return !any_starts(m, i, table[k].but) && (*kind != TRACE_END || f->is_entry || table[k].op[0] == 'e');
+		}
+	return 0;
+}
+
+static int same_register(const struct ptx_operand *o, const struct ptx_operand *r)
+{
+	if (o->kind == PTX_OPND_REG && o->decl == r->decl && o->index == r->index)
+		return 1;
+	for (u32 k = 0; k < o->items; k++)
+		if (same_register(&o->item[k], r))
+			return 1;
+	return o->pair && same_register(o->pair, r);
+}
+
+/* Does anything in the function read the register? The first operand is a destination, unless it is the only one. */
+static int register_read(const struct ptx_module *m, const struct ptx_function *f, const struct ptx_operand *r)
+{
+	for (u32 k = 0; k < f->instrs; k++) {
+		const struct ptx_instr *i = &f->instr[k];
+		const int source = i->operands < 2 || ptx_is(m, i->op, "bar") || ptx_is(m, i->op, "barrier") || ptx_is(m, i->op, "brx");
+		if (i->pred && same_register(i->pred, r))
+			return 1;
+		for (u32 o = 0; o < i->operands; o++) {
+			const int written = !o && !source && (i->operand[o].kind == PTX_OPND_REG || i->operand[o].kind == PTX_OPND_VECTOR);
+			if (!written && same_register(&i->operand[o], r))
+				return 1;
+		}
+	}
+	return 0;
+}
+
+static int result_read(const struct ptx_module *m, const struct ptx_function *f, const struct ptx_operand *o)
+{
+	if (o->kind == PTX_OPND_REG)
+		return register_read(m, f, o);
+	for (u32 k = 0; k < o->items; k++)
+		if (result_read(m, f, &o->item[k]))
+			return 1;
+	return 0;
+}
+
+static const char *rmw_name(const struct ptx_module *m, const struct ptx_function *f, const struct ptx_instr *i)
+{
+	if (ptx_is(m, i->op, "red"))
+		return "red";
+	const int read = i->operands && result_read(m, f, &i->operand[0]);
+	if (ptx_has(m, i, "cas"))
+		return read ? "cas" : "cas-";
+	return read ? "atom" : "atom-";
+}
+
+/* Semantics and scope as written, with PTX's defaults (PTX ISA 9.7.9, 9.7.13). */
+void exec_trace_describe(const struct ptx_module *m, const struct ptx_function *f, const struct ptx_instr *i,
+			 struct exec_traced *t)
+{
+	static const char *const sems[] = { "volatile", "mmio", "acq_rel", "acquire", "release", "relaxed", "sc", "nc", "weak", NULL };
+	static const char *const scopes[] = { "cta", "cluster", "gpu", "sys", NULL };
+	static const char *const names[] = { [TRACE_LOAD] = "ld", [TRACE_STORE] = "st", [TRACE_COPY] = "ld",
+					     [TRACE_FENCE] = "fence", [TRACE_BARRIER] = "bar", [TRACE_END] = "exit" };
+	const char *sem = qualifier(m, i, sems), *scope = qualifier(m, i, scopes);
+	kind_of(m, f, i, &t->kind);
+	t->line = i->loc ? m->loc[i->loc - 1].line : 0;
+	t->op = t->kind == TRACE_RMW ? rmw_name(m, f, i) : names[t->kind];
+	if (ptx_has(m, i, "gl"))
+		scope = "gpu";
+	switch (t->kind) {
+	case TRACE_RMW:
+		t->sem = sem ? sem : "relaxed";
+		t->scope = scope ? scope : "gpu";
+		break;
+	case TRACE_FENCE:
+		t->sem = ptx_is(m, i->op, "membar") ? "sc" : sem ? sem : "acq_rel";
+		t->scope = scope ? scope : "sys";
+		break;
+	case TRACE_LOAD: case TRACE_STORE:
+		t->sem = ptx_is(m, i->op, "ldu") ? "nc" : sem ? sem : "weak";
+		t->scope = scope ? scope : !strcmp(t->sem, "weak") || !strcmp(t->sem, "nc") ? "-" : "sys";
+		break;
+	case TRACE_COPY: case TRACE_BARRIER: case TRACE_END:
+		t->sem = "weak";
+		t->scope = "-";
+		break;
+	}
+}
+
+/* ---- alignment */
+
+/* Equal but for white space. */
+static int same_text(const char *a, const char *a_end, const char *b, const char *b_end)
+{
+	for (;; a++, b++) {
+		while (a < a_end && isspace((unsigned char)*a))
+			a++;
+		while (b < b_end && isspace((unsigned char)*b))
+			b++;
+		if (a == a_end || b == b_end)
+			return a == a_end && b == b_end;
+		if (*a != *b)
+			return 0;
+	}
+}
+
+static const struct ptx_operand *called(const struct ptx_instr *i)
+{
+	for (u32 k = 0; k < i->operands; k++)
+		if (i->operand[k].kind != PTX_OPND_LIST)
+			return &i->operand[k];
+	return NULL;
+}
+
+/* A call of the copy stands for a call of the original. */
+static int same_callee(const struct ptx_module *m, const struct ptx_instr *o, const struct ptx_instr *c, const char *suffix)
+{
+	const struct ptx_operand *to = called(o), *copy = called(c);
+	if (!to || !copy || copy->text.len < to->text.len || memcmp(m->text + to->text.off, m->text + copy->text.off, to->text.len))
+		return 0;
+	const struct ptx_span rest = { copy->text.off + to->text.len, copy->text.len - to->text.len };
+	return !rest.len || ptx_is(m, rest, suffix);
+}
+
+/* Same operation under the same predicate on the same operands. */
+static int stands_for(const struct ptx_module *m, const struct ptx_instr *c, const struct ptx_instr *o, const char *suffix)
+{
+	const char *t = m->text;
+	const struct ptx_span co = c->opcode, oo = o->opcode;
+	if (c->op.len != o->op.len || memcmp(t + c->op.off, t + o->op.off, o->op.len) ||
+	    !same_text(t + c->whole.off, t + co.off, t + o->whole.off, t + oo.off))
+		return 0;
+	if (ptx_is(m, o->op, "call"))
+		return same_callee(m, o, c, suffix);
+	return same_text(t + co.off + co.len, t + c->whole.off + c->whole.len, t + oo.off + oo.len, t + o->whole.off + o->whole.len);
+}
+
+/* What a rewriter inserts names something of its own: the suffix without its underscores. */
+static int inserted(const struct ptx_module *m, const struct ptx_instr *c, const char *suffix)
+{
+	const char *word = suffix + strspn(suffix, "_");
+	return memmem(m->text + c->whole.off, c->whole.len, word, strlen(word)) != NULL;
+}
+
+static int no_partner(const struct emu_kernel *k, const struct ptx_instr *o, const struct ptx_instr *c, struct emu_error *error)
+{
+	const char *t = k->module->ptx->text;
+	snprintf(error->text, sizeof error->text,
+		 "kernel %s cannot be traced: '%.*s' of the original (PTX line %u) has no partner in the checked copy, whose '%.*s' "
+		 "(PTX line %u) is neither it nor inserted", k->name, (int)(o->whole.len > 120 ? 120 : o->whole.len), t + o->whole.off,
+		 o->line, c ? (int)(c->whole.len > 120 ? 120 : c->whole.len) : 3, c ? t + c->whole.off : "end", c ? c->line : 0);
+	return -ENOTSUP;
+}
+
+static int align(const struct emu_kernel *k, const struct ptx_function *copy, const struct ptx_function *original,
+		 const char *suffix, const struct ptx_instr **own, struct emu_error *error)
+{
+	const struct ptx_module *m = k->module->ptx;
+	enum exec_trace_kind kind;
+	u32 at = 0;
+	for (u32 i = 0; i < original->instrs; i++) {
+		const struct ptx_instr *o = &original->instr[i];
+		u32 c = at;
+		while (c < copy->instrs && !stands_for(m, &copy->instr[c], o, suffix) && inserted(m, &copy->instr[c], suffix))
+			c++;
+		const int found = c < copy->instrs && stands_for(m, &copy->instr[c], o, suffix);
+		if (found)
+			at = c + 1;
+		if (!kind_of(m, original, o, &kind) || (!found && kind == TRACE_END))
+			continue;
+		if (!found)
+			return no_partner(k, o, c < copy->instrs ? &copy->instr[c] : NULL, error);
+		own[c] = o;
+	}
+	return 0;
+}
+
+static const struct ptx_function *find_function(const struct ptx_module *m, const char *name, size_t length)
+{
+	for (u32 f = 0; f < m->functions; f++)
+		if (m->function[f].body.len && m->function[f].name.len == length && !memcmp(m->text + m->function[f].name.off, name, length))
+			return &m->function[f];
+	return NULL;
+}
+
+/* Without the suffix; 0: it does not end in it. */
+static size_t base_length(const char *name, size_t length, const char *suffix)
+{
+	const size_t n = suffix ? strlen(suffix) : 0;
+	return n && length > n && !memcmp(name + length - n, suffix, n) ? length - n : 0;
+}
+
+/* The function that f is a copy of; f itself where it runs as the program wrote it; NULL where it is not the program's. */
+const struct ptx_function *exec_trace_original(const struct emu_kernel *kernel, u32 f, const char *suffix)
+{
+	const struct ptx_module *m = kernel->module->ptx;
+	const struct ptx_function *function = &m->function[f], *found;
+	const size_t kernel_base = base_length(kernel->name, strlen(kernel->name), suffix);
+	const char *name = m->text + function->name.off;
+	const size_t base = base_length(name, function->name.len, suffix);
+	if (!kernel_base)
+		return function;
+	if (base && (found = find_function(m, name, base)))
+		return found;
+	for (size_t k = 0; k < kernel->module->kernels; k++) {
+		const struct emu_kernel *o = &kernel->module->kernel[k];
+		if (strlen(o->name) == kernel_base && !memcmp(o->name, kernel->name, kernel_base))
+			return o->reach[f] ? function : NULL;
+	}
+	return NULL;
+}
+
+int exec_trace_align(const struct emu_kernel *kernel, u32 f, const char *suffix, const struct ptx_instr ***own,
+		     struct emu_error *error)
+{
+	const struct ptx_module *m = kernel->module->ptx;
+	const struct ptx_function *copy = &m->function[f], *original = exec_trace_original(kernel, f, suffix);
+	enum exec_trace_kind kind;
+	int rc = 0;
+	*own = NULL;
+	if (!original && f == kernel->function) {
+		snprintf(error->text, sizeof error->text, "kernel %s cannot be traced: its original, the name without %s, is not in its module",
+			 kernel->name, suffix);
+		return -ENOTSUP;
+	}
+	if (!original)
+		return 0;
+	const struct ptx_instr **list = calloc(copy->instrs + 1u, sizeof *list);
+	if (!list)
+		return -ENOMEM;
+	if (original != copy)
+		rc = align(kernel, copy, original, suffix, list, error);
+	for (u32 i = 0; original == copy && i < copy->instrs; i++)
+		list[i] = kind_of(m, copy, &copy->instr[i], &kind) ? &copy->instr[i] : NULL;
+	if (rc)
+		free(list);
+	else
+		*own = list;
+	return rc;
+}
+
+/* ---- execution */
+
+static int is_global(const struct exec_warp *w, u64 a)
+{
+	const struct emu_grid *g = w->cta->grid;
+	const struct emu_module *m = g->kernel->module;
+	return a - (u64)(uintptr_t)w->cta->shared >= g->shared_bytes &&
+	       a - (u64)(uintptr_t)w->cta->local >= g->local_stride * g->threads &&
+	       a - (u64)(uintptr_t)g->params >= g->kernel->param_bytes &&
+	       a - (u64)(uintptr_t)m->const_low >= (u64)(m->const_high - m->const_low);
+}
+
+static u128 peek(u64 at, u32 bytes)
+{
+	u128 v = 0;
+	memcpy(&v, (const void *)(uintptr_t)at, bytes < sizeof v ? bytes : sizeof v);
+	return v;
+}
+
+static u128 register_value(const struct exec_warp *w, u32 place, unsigned l, u32 bytes)
+{
+	u128 v = 0;
+	memcpy(&v, (const unsigned char *)exec_at(w, place) + (size_t)l * bytes, bytes < sizeof v ? bytes : sizeof v);
+	return v;
+}
+
+/* The registers of one lane: others of the warp may access the same bytes, so they go one after the other. */
+static void one_access(struct exec_warp *w, const struct exec_insn *n, unsigned l, struct emu_access *a)
+{
+	const struct exec_traced *t = n->traced;
+	const int cas = t->kind == TRACE_RMW && n->sub == ATOM_CAS;
+	a->bytes = (u32)n->size * n->count;
+	if (!exec_address(w, n, 1u << l, a->bytes))
+		return;
+	a->address = w->address[l];
+	if (!is_global(w, a->address)) {
+		t->run(w, n, 1u << l);
+		return;
+	}
+	const u128 read = t->kind == TRACE_STORE ? 0 : peek(a->address, a->bytes);
+	const u128 expected = cas ? register_value(w, n->x[n->count], l, n->size) : 0;
+	t->run(w, n, 1u << l);
+	if (w->fault)
+		return;
+	a->reads = t->kind != TRACE_STORE;
+	a->writes = t->kind != TRACE_LOAD && (!cas || read == expected);
+	a->read = (u64)read;
+	a->wrote = a->writes ? (u64)peek(a->address, a->bytes) : 0;
+	w->cta->grid->launch.trace->access(w->cta->grid->number, a);
+}
+
+static void one_copy(struct exec_warp *w, const struct exec_insn *n, unsigned l, struct emu_access *a)
+{
+	const u32 have = n->count > 1 ? X(u32, 1)[l] : n->size;
+	n->traced->run(w, n, 1u << l); /* leaves the address of the source */
+	a->bytes = have < n->size ? have : n->size;
+	if (w->fault || !a->bytes)
+		return;
+	a->address = w->address[l];
+	a->reads = 1;
+	a->read = (u64)peek(a->address, a->bytes);
+	w->cta->grid->launch.trace->access(w->cta->grid->number, a);
+}
+
+void exec_trace_run(OP_ARGS)
+{
+	const struct exec_traced *t = n->traced;
+	for (u32 rest = m; rest && !w->fault; rest &= rest - 1) {
+		const unsigned l = (unsigned)__builtin_ctz(rest);
+		struct emu_access a = { .cta = w->cta->linear, .thread = w->number * EXEC_LANES + l, .line = t->line, .op = t->op,
+					.sem = t->sem, .scope = t->scope };
+		if (t->kind == TRACE_FENCE) {
+			w->cta->grid->launch.trace->fence(w->cta->grid->number, &a);
+			t->run(w, n, 1u << l);
+		} else if (t->kind == TRACE_COPY) {
+			one_copy(w, n, l, &a);
+		} else {
+			one_access(w, n, l, &a);
+		}
+	}
+}

@@ -1,0 +1,31 @@
+/* Which instructions of a kernel are the program's own, and telling the driver of each when it executes. A kernel under
+ * its own name is the program's throughout. A checked copy (its name ends in the trace's suffix) is aligned with its
+ * original, which stands in the same module: in order, same operation, same operands; qualifiers may differ, and what the
+ * trace says is the original's. Nothing that a rewriter wrote down is asked: the trace is to judge rewriter and runtime. */
+#ifndef GSAN_EMU_EXEC_TRACE_H
+#define GSAN_EMU_EXEC_TRACE_H
+
+#include "emu/exec/machine.h"
+
+enum exec_trace_kind { TRACE_LOAD, TRACE_STORE, TRACE_RMW, TRACE_COPY, TRACE_FENCE, TRACE_BARRIER, TRACE_END };
+
+struct exec_traced { /* of one instruction */
+	enum exec_trace_kind kind;
+	exec_fn run;             /* what it does; exec_insn.run is exec_trace_run then */
+	const char *op, *sem, *scope;
+	uint32_t line;
+};
+
+/* By instruction of function `f`: the original that it stands for, NULL where it is not the program's. Only memory
+ * operations that may be global, fences, CTA barriers and exits count. *own is NULL when nothing is; else malloc'ed. Returns 0,
+ * -ENOMEM, or -ENOTSUP with the text when an original has no partner (exits may lack one). */
+int exec_trace_align(const struct emu_kernel *kernel, uint32_t f, const char *suffix, const struct ptx_instr ***own,
+		     struct emu_error *error);
+/* What to say of `original`, which stands in `function`. */
+void exec_trace_describe(const struct ptx_module *m, const struct ptx_function *function, const struct ptx_instr *original,
+			 struct exec_traced *t);
+const struct ptx_function *exec_trace_original(const struct emu_kernel *kernel, uint32_t f, const char *suffix);
+
+void exec_trace_run(struct exec_warp *w, const struct exec_insn *n, uint32_t m);
+
+#endif

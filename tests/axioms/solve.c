@@ -1,0 +1,248 @@
+/* Reads-from, then Fence-SC order. After every choice the causality that follows so far is closed and the axioms that can
+ * already be judged are: causality, values and dependencies only grow, so what is wrong now stays wrong. */
+#include "model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct level { struct order cause, flow; }; /* as they were before the choice of this depth */
+struct solver { struct graph *g; struct level *level; uint32_t levels; struct order *flow; };
+
+bool step_counted(struct graph *g)
+{
+	if (++g->verdict->steps <= g->o->limit)
+		return true;
+	g->stopped = "more executions than the limit";
+	return false;
+}
+
+/* ---- 8.9.2, 8.9.4 ------------------------------------------------------------------------------------------------- */
+static void observe(struct graph *g, uint32_t read)
+{
+	uint32_t at = read, write = source_of(g, &g->event[read]);
+
+	while (write != SOURCE_OPEN && write != SOURCE_INIT && morally_strong(g, &g->event[write], &g->event[at])) {
+		g->observed[g->observations++] = (struct edge){write, read};
+		if (!g->event[write].rmw)
+			return;
+		at = write;
+		write = source_of(g, &g->event[at]);
+	}
+}
+
+static bool synchronize(struct graph *g, uint32_t write, uint32_t read)
+{
+	uint32_t heads = 0, head[AX_NODES];
+
+	for (uint32_t h = 0; h < g->nodes; h++)
+		if (release_begins(&g->event[h], &g->event[write]))
+			head[heads++] = h;
+	if (!heads)
+		return true;
+	for (uint32_t t = 0; t < g->nodes; t++) {
+		if (!acquire_ends(&g->event[read], &g->event[t]))
+			continue;
+		for (uint32_t h = 0; h < heads; h++)
+			if (morally_strong(g, &g->event[head[h]], &g->event[t]) && !order_add(&g->cause, head[h], t))
+				return false;
+	}
+	return true;
+}
+
+static bool propagate(struct graph *g)
+{
+	g->observations = 0;
+	for (uint32_t e = 0; e < g->events; e++)
+		if (g->event[e].reads && g->event[e].needed)
+			observe(g, e);
+	for (size_t i = 0; i < g->observations; i++)
+		if (!synchronize(g, g->observed[i].from, g->observed[i].to))
+			return false;
+	return true;
+}
+
+/* ---- what can be judged before all is chosen ----------------------------------------------------------------------- */
+/* 8.10.6, with the coherence order that causality alone gives. */
+static bool slot_causal(const struct graph *g, size_t slot)
+{
+	uint32_t read = g->slot_event[slot], source = g->source[slot];
+	const struct event *r = &g->event[read];
+
+	if (source != SOURCE_INIT && causes(g, read, source))
+		return false;
+	for (size_t i = 0; i < r->nears; i++) {
+		uint32_t w = r->near[i];
+
+		if (w == source || !covers(&g->event[w], g->slot_cell[slot]))
+			continue;
+		if ((source == SOURCE_INIT || causes(g, source, w)) && causes_read(g, w, read))
+			return false;
+	}
+	return true;
+}
+
+/* 8.10.3: of two morally strong atomics that read one write, the later would skip the other. */
+static bool slot_atomic(const struct graph *g, size_t slot)
+{
+	const struct event *a = &g->event[g->slot_event[slot]];
+	uint32_t source = g->source[slot];
+
+	if (!a->rmw || (source != SOURCE_INIT && !morally_strong(g, &g->event[source], a)))
+		return true;
+	for (size_t i = 0; i < a->nears; i++) {
+		const struct event *b = &g->event[a->near[i]];
+
+		if (b->rmw && morally_strong(g, a, b) && g->source[b->slot + (g->slot_cell[slot] - b->cell)] == source &&
+		    (source == SOURCE_INIT || morally_strong(g, &g->event[source], b)))
+			return false;
+	}
+	return true;
+}
+
+static bool sources_possible(const struct graph *g)
+{
+	for (size_t slot = 0; slot < g->slots; slot++)
+		if (g->source[slot] != SOURCE_OPEN && (!slot_causal(g, slot) || !slot_atomic(g, slot)))
+			return false;
+	return true;
+}
+
+/* ---- Fence-SC ------------------------------------------------------------------------------------------------------- */
+static struct level *level_save(struct solver *s, uint32_t depth)
+{
+	struct graph *g = s->g;
+
+	if (depth >= s->levels) {
+		struct level *more = realloc(s->level, (depth + 16) * sizeof(*more));
+
+		if (!more) {
+			g->failed = -ENOMEM;
+			return NULL;
+		}
+		memset(more + s->levels, 0, (depth + 16 - s->levels) * sizeof(*more));
+		s->level = more;
+		s->levels = depth + 16;
+	}
+	if (!s->level[depth].cause.row &&
+	    (order_open(&s->level[depth].cause, g->cause.n) || order_open(&s->level[depth].flow, g->flow.n))) {
+		g->failed = -ENOMEM;
+		return NULL;
+	}
+	order_copy(&s->level[depth].cause, &g->cause);
+	order_copy(&s->level[depth].flow, &g->flow);
+	return &s->level[depth];
+}
+
+static void level_restore(struct solver *s, uint32_t depth)
+{
+	order_copy(&s->g->cause, &s->level[depth].cause);
+	order_copy(&s->g->flow, &s->level[depth].flow);
+}
+
+static bool executed(struct graph *g)
+{
+	uint64_t executions = 0;
+
+	if (!coherence_count(g, &executions))
+		return false;
+	if (executions)
+		race_judge(g, executions);
+	return !g->failed;
+}
+
+static bool sc_pair_open(const struct graph *g, struct edge *pair)
+{
+	for (uint32_t a = 0; a < g->events; a++)
+		for (uint32_t b = a + 1; g->event[a].sc && b < g->events; b++)
+			if (g->event[b].sc && morally_strong(g, &g->event[a], &g->event[b]) && !order_has(&g->cause, a, b) &&
+			    !order_has(&g->cause, b, a)) {
+				*pair = (struct edge){a, b};
+				return true;
+			}
+	return false;
+}
+
+/* A fence.sc synchronizes with those behind it in Fence-SC order, so that base causality must hold that order (8.10.2). */
+static bool choose_sc(struct solver *s, uint32_t depth)
+{
+	struct graph *g = s->g;
+	struct edge pair;
+
+	if (!sc_pair_open(g, &pair))
+		return executed(g);
+	for (int turned = 0; turned < 2; turned++) {
+		if (!step_counted(g) || !level_save(s, depth))
+			return false;
+		order_add(&g->cause, turned ? pair.to : pair.from, turned ? pair.from : pair.to);
+		if (sources_possible(g) && !choose_sc(s, depth + 1))
+			return false;
+		level_restore(s, depth);
+	}
+	return true;
+}
+
+/* ---- reads-from ------------------------------------------------------------------------------------------------------ */
+static bool choose_source(struct solver *s, uint32_t slot);
+
+/* The slot reads `source`. False: stop the search. */
+static bool try_source(struct solver *s, uint32_t slot, uint32_t source)
+{
+	struct graph *g = s->g;
+	uint32_t read = g->slot_event[slot];
+	bool on = true;
+
+	if (!step_counted(g) || !level_save(s, slot))
+		return false;
+	g->source[slot] = source;
+	if ((source == SOURCE_INIT || order_add(&g->flow, source, read)) && /* 8.10.4 */
+	    propagate(g) && sources_possible(g) && constraints_hold(g) && outcome_possible(g))
+		on = choose_source(s, slot + 1);
+	g->source[slot] = SOURCE_OPEN;
+	level_restore(s, slot);
+	return on;
+}
+
+static bool choose_source(struct solver *s, uint32_t slot)
+{
+	struct graph *g = s->g;
+	const struct event *read;
+
+	if (slot == g->slots)
+		return choose_sc(s, slot);
+	read = &g->event[g->slot_event[slot]];
+	if (!try_source(s, slot, SOURCE_INIT))
+		return false;
+	for (size_t i = 0; i < read->nears; i++)
+		if (covers(&g->event[read->near[i]], g->slot_cell[slot]) && !try_source(s, slot, read->near[i]))
+			return false;
+	return true;
+}
+
+/* The observations that stand when an execution is complete are those of its last choice: `propagate` ran there. */
+bool solve(struct graph *g)
+{
+	struct solver s = {.g = g};
+	size_t reads = g->events + 1;
+	bool on = false;
+
+	g->source = malloc((g->slots + 1) * sizeof(*g->source));
+	g->observed = malloc(reads * reads * sizeof(*g->observed));
+	if (!g->source || !g->observed || order_open(&g->cause, g->base.n)) {
+		g->failed = -ENOMEM;
+	} else {
+		order_copy(&g->cause, &g->base);
+		memset(g->source, 0xff, (g->slots + 1) * sizeof(*g->source));
+		g->observations = 0;
+		on = choose_source(&s, 0);
+	}
+	for (uint32_t l = 0; l < s.levels; l++) {
+		order_close(&s.level[l].cause);
+		order_close(&s.level[l].flow);
+	}
+	free(s.level);
+	order_close(&g->cause);
+	free(g->source);
+	free(g->observed);
+	return on;
+}

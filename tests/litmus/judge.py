@@ -1,0 +1,241 @@
+"""Runs litmus programs under the detector on the emulated device until each has shown its outcome, and compares what was said
+of those executions: by `expect`, by the axioms (tests/axioms), by the detector, and by the reference detector
+(tests/reference) on the very same execution. Any disagreement fails.
+
+    judge.py --bin DIR [--programs DIR] [--shapes EVERY] [--seeds N] [--jobs N] [--only REGEX] [--table FILE [--check]]
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TERM = re.compile(r"^([A-Za-z_]\w*)(?:\.(\d+)(?:\.(\d+))?:(r\d+))?$")
+SLICE = 400  # programs of one job
+
+
+class Program:
+    def __init__(self, text, source):
+        self.text, self.source = text, source
+        self.name = re.search(r"^litmus (\S+)", text, re.M).group(1)
+        ranks, devices = re.search(r"^ranks (\d+)", text, re.M), re.search(r"^devices ([\d ]+)", text, re.M)
+        count = int(ranks.group(1)) if ranks else 1
+        self.where = (count, tuple(map(int, devices.group(1).split())) if devices else tuple(range(count)))
+        exists = re.search(r"^exists ([^#\n]+)", text, re.M)
+        self.outcome = [[self.term(t) for t in clause.split("&")] for clause in exists.group(1).split("|")] if exists else [[]]
+        expect = re.search(r"^expect (\w+)([^#\n]*)", text, re.M)
+        self.expect, self.kinds = (expect.group(1), expect.group(2).split()) if expect else (None, [])
+        self.cites = bool(re.search(r"^cites ", text, re.M))
+        self.axioms = self.pure = None        # "allowed race" …
+        self.seen, self.got = 0, None         # executions with the outcome; what the detector said of them
+
+    def term(self, text):
+        left, right = (side.strip() for side in text.split("="))
+        place, cta, thread, reg = TERM.match(left).groups()
+        if reg is None:
+            return place, int(right, 0)
+        # The first section of the CTA, as parse.c has it, unless the thread is named.
+        sections = re.split(r"^launch ", self.text, flags=re.M)
+        mine = next(s for s in sections[1:] if s.split()[0] == place)
+        first = re.search(rf"^\s*cta {cta}(?: threads? (\d+))?\s*(?:\.\.|#|$)", mine, re.M)
+        thread = thread if thread is not None else (first.group(1) if first and first.group(1) else "0")
+        return f"{place}.{cta}.{thread}:{reg}", int(right, 0)
+
+    def shows(self, values):
+        return any(all(values.get(key) == value for key, value in clause) for clause in self.outcome)
+
+
+def split(text, source):
+    return [Program(part, source) for part in re.split(r"^(?=litmus )", text, flags=re.M) if re.match("litmus ", part)]
+
+
+def gather(args):
+    programs = []
+    for name in sorted(os.listdir(args.programs)) if args.programs else []:
+        if name.endswith(".litmus"):
+            with open(os.path.join(args.programs, name)) as file:
+                programs += split(file.read(), name)
+    if args.shapes:
+        done = subprocess.run([os.path.join(args.bin, "litmus-shapes"), "--every", str(args.shapes)], capture_output=True,
+                              text=True, check=True)
+        programs += split(done.stdout, "shapes")
+    programs = [p for p in programs if re.search(args.only, p.name)]
+    twice = [name for name, n in collections.Counter(p.name for p in programs).items() if n > 1]
+    if twice or not programs:
+        sys.exit(f"judge: names that two programs have: {twice}" if twice else "judge: no program to run")
+    return programs
+
+
+def ask_axioms(args, programs, work):
+    """What the axioms say, with the documented deviations and without."""
+    paths = []
+    for number, program in enumerate(programs):
+        paths.append(os.path.join(work, f"{number}.litmus"))
+        with open(paths[-1], "w") as file:
+            file.write(program.text)
+    pure = ["--kernel-fences=no", "--cta-thread=no", "--cluster-gpu=no"]
+    for options, field in (([], "axioms"), (pure, "pure")):
+        for first in range(0, len(paths), 1000):
+            done = subprocess.run([os.path.join(args.bin, "axioms"), *options, *paths[first:first + 1000]], capture_output=True,
+                                  text=True)
+            lines = done.stdout.splitlines()
+            if len(lines) != len(paths[first:first + 1000]):
+                sys.exit(f"judge: axioms: {done.stderr[-2000:]}")
+            for program, line in zip(programs[first:], lines):
+                if line.split()[0] != program.name:
+                    sys.exit(f"judge: axioms answered for {line.split()[0]}, not {program.name}")
+                setattr(program, field, " ".join(line.split()[1:3]))
+
+
+class Job:
+    """One run of some programs, all of the same ranks and devices, under one seed."""
+
+    def __init__(self, args, programs, seed, work):
+        self.programs, self.seed = programs, seed
+        self.place = tempfile.mkdtemp(dir=work)
+        pack, report, trace = (os.path.join(self.place, name) for name in ("pack.litmus", "report", "trace"))
+        with open(pack, "w") as file:
+            file.write("".join(p.text if p.text.endswith("\n") else p.text + "\n" for p in programs))
+        ranks = programs[0].where[0]
+        command = [os.path.join(args.bin, "gsan-launch"), *(["-n", str(ranks)] if ranks > 1 else []), "--device", "emu", "--seed",
+                   str(seed), "--report", report, os.path.join(args.bin, "litmus-run"), pack]
+        environment = {**os.environ, "EMU_TRACE": trace, "EMU_GRACE_MS": "5", "EMU_DEVICES": "4"}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=args.limit)
+        self.error = None
+        if done.returncode not in (0, 66) or not os.path.exists(os.path.join(report, "summary.json")):
+            self.error = f"{' '.join(command)}\nstatus {done.returncode}: {done.stderr[-3000:]}"
+            return
+        self.values = collections.defaultdict(dict)
+        for line in done.stdout.splitlines():
+            if line.startswith("outcome "):
+                _, name, _, *pairs = line.split()
+                self.values[name].update((key, int(value)) for key, value in (pair.split("=") for pair in pairs))
+        self.found = self.read_report(report)
+        self.reference = self.ask_reference(args, trace)
+        if not args.keep:
+            shutil.rmtree(self.place)
+
+    def program_of(self, kernel):
+        found = re.match(r"l(\d+)_", kernel)
+        return self.programs[int(found.group(1))].name if found else None
+
+    def read_report(self, report):
+        with open(os.path.join(report, "summary.json")) as file:
+            summary = json.load(file)
+        found = collections.defaultdict(set)
+        for finding in summary["findings"]:
+            names = {self.program_of(finding[side]["kernel"]) for side in ("first", "second")}
+            if len(names) != 1 or None in names:
+                self.error = f"a finding between programs: {names}"
+            found[names.pop()].add((finding["kind"], *sorted((finding["first"]["line"], finding["second"]["line"]))))
+        return found
+
+    def ask_reference(self, args, trace):
+        done = subprocess.run([os.path.join(args.bin, "gsan-reference"), trace], capture_output=True, text=True)
+        found = collections.defaultdict(set)
+        if done.returncode not in (0, 1):
+            self.error = f"gsan-reference {trace}: {done.stderr[-2000:]}"
+        for line in done.stdout.splitlines():
+            word = line.split()
+            if word[0] == "race":
+                names = {self.program_of(word[2]), self.program_of(word[5])}
+                if len(names) != 1 or None in names:
+                    self.error = f"the reference has a race between programs: {line}"
+                found[names.pop()].add((word[1], *sorted((int(word[3]), int(word[6])))))
+        return found
+
+
+def compare(job, complaints):
+    """What everybody said of the executions of one job."""
+    for p in job.programs:
+        found, reference = job.found.get(p.name, set()), job.reference.get(p.name, set())
+        values = job.values.get(p.name, {})
+        where = f"{p.name} (seed {job.seed}, {' '.join(f'{k}={v}' for k, v in sorted(values.items()))})"
+        if not values:
+            complaints.append(f"{where}: no outcome was printed")
+        if bool(found) != bool(reference):
+            complaints.append(f"{where}: detector {sorted(found) or 'free'}, reference {sorted(reference) or 'free'}")
+        if not p.shows(values):
+            continue
+        p.seen += 1
+        got = "race" if found else "free"
+        p.got = got if p.got in (None, got) else "some"
+        if p.axioms == "forbidden -":
+            complaints.append(f"{where}: the axioms forbid this outcome")
+        elif p.axioms.split()[1] in ("race", "free") and p.axioms.split()[1] != got:
+            complaints.append(f"{where}: detector {sorted(found) or 'free'}, axioms {p.axioms}")
+        if p.expect and p.expect != got:
+            complaints.append(f"{where}: detector {sorted(found) or 'free'}, expected {p.expect}")
+        if got == "race" and p.kinds and not {kind for kind, *_ in found} & set(p.kinds):
+            complaints.append(f"{where}: none of {p.kinds} is among {sorted(found)}")
+
+
+def run(args, programs, work, complaints):
+    """Seed after seed, what has not shown its outcome yet. Weak outcomes get one chance."""
+    waiting = programs
+    for seed in range(1, args.seeds + 1):
+        groups = collections.defaultdict(list)
+        for p in waiting:
+            groups[p.where].append(p)
+        slices = [(group[i:i + SLICE], seed) for group in groups.values() for i in range(0, len(group), SLICE)]
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            for job in pool.map(lambda s: Job(args, *s, work), slices):
+                if job.error:
+                    complaints.append(job.error)
+                else:
+                    compare(job, complaints)
+        waiting = [p for p in waiting if not p.seen and "+-" not in p.name]
+        if not waiting or any("status" in c for c in complaints):
+            break
+    return waiting
+
+
+def judge(args, programs, work):
+    complaints = []
+    ask_axioms(args, programs, work)
+    for p in programs:
+        if p.axioms.startswith("unknown"):
+            complaints.append(f"{p.name}: the axioms gave up")
+        elif p.expect and p.axioms != f"allowed {p.expect}" and p.axioms != "forbidden -":
+            complaints.append(f"{p.name}: expected {p.expect}, axioms {p.axioms}")
+        elif p.cites and not p.expect:
+            complaints.append(f"{p.source}: cites without expect")
+    for p in run(args, programs, work, complaints):
+        complaints.append(f"{p.name}: its outcome did not appear under {args.seeds} seeds (axioms: {p.axioms})")
+    return complaints
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--programs")
+    parser.add_argument("--shapes", type=int, default=0)
+    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--limit", type=int, default=280)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--keep", action="store_true")
+    args = parser.parse_args()
+    programs = gather(args)
+    work = tempfile.mkdtemp(prefix="litmus-")
+    try:
+        complaints = judge(args, programs, work)
+    finally:
+        if not args.keep:
+            shutil.rmtree(work)
+    for complaint in complaints[:60]:
+        print(complaint)
+    said = collections.Counter(p.got or "not seen" for p in programs)
+    print(f"{len(programs)} programs: " + ", ".join(f"{n} {word}" for word, n in sorted(said.items()))
+          + f"; {len(complaints)} disagreements")
+    sys.exit(bool(complaints))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+#include "judge.h"
+
+#include "reference/reference.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_all(struct ref *r)
+{
+	const struct ref_race *race;
+	const struct ref_edge *edge;
+	size_t n = ref_races(r, &race);
+	for (size_t i = 0; i < n; i++)
+		printf("race %s %s %u %s %u\n", ref_kind_name(race[i].kind), race[i].kernel[0], race[i].site[0], race[i].kernel[1],
+		       race[i].site[1]);
+	n = ref_edges(r, &edge);
+	for (size_t i = 0; i < n; i++)
+		printf("edge %" PRIu64 " %s %s\n", edge[i].count, edge[i].kernel ? edge[i].kernel : "-", edge[i].name);
+}
+
+int judge_trace(const char *path)
+{
+	char *line = NULL, error[512];
+	size_t room = 0;
+	FILE *from = fopen(path, "r");
+	if (!from) {
+		fprintf(stderr, "random-programs: %s: %s\n", path, strerror(errno));
+		return 2;
+	}
+	struct ref *r = ref_open(path, 0);
+	int rc = 0;
+	while (!rc && getline(&line, &room, from) > 0)
+		rc = ref_line(r, line, error, sizeof error);
+	rc = rc ? rc : ref_end(r, error, sizeof error);
+	if (rc)
+		fprintf(stderr, "%s\n", error);
+	else
+		print_all(r);
+	ref_close(r);
+	free(line);
+	fclose(from);
+	return rc ? 2 : 0;
+}

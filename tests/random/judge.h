@@ -1,0 +1,9 @@
+/* What the reference detector says of a trace, with the kernel of each edge, so that it can be told by program. */
+#ifndef GSAN_RANDOM_JUDGE_H
+#define GSAN_RANDOM_JUDGE_H
+
+/* Prints `race KIND KERNEL1 LINE1 KERNEL2 LINE2` per race and `edge COUNT KERNEL NAME` per kind of edge that a kernel
+ * learnt by. Returns 0, or 2 with a message on stderr. */
+int judge_trace(const char *path);
+
+#endif

@@ -1,0 +1,422 @@
+/* The reference detector against the definitions themselves: random short traces, whose races are also found by building
+ * every relation of the memory model (PTX ISA 8.7 to 8.9) as a set of pairs. Nothing is shared but the trace: no clocks,
+ * no cells, no chains, no history that shrinks. usage: definition_test FROM TO, seeds. */
+#include "reference/reference.h"
+
+#include "check.h"
+
+#include <string.h>
+
+#define NODES 192
+#define LAUNCHES 8
+#define STREAMS 3
+#define CTAS 3
+#define LINES 400
+#define PAIRS 4096
+
+enum { NODE_START, NODE_END, NODE_FENCE, NODE_ACCESS };
+
+struct node { /* what a logical thread does; a launch's start and end are fences of system scope */
+	int type, launch, cta; /* cta -1: start or end, of all CTAs */
+	unsigned line, site;
+	int reads, writes, rmw, strong, nc, used, acquires, releases, scope; /* scope 0: none, 1 cta, 2 gpu, 3 sys */
+	unsigned offset, bytes;
+};
+
+struct set {
+	uint64_t word[NODES / 64];
+};
+
+struct world {
+	uint64_t seed;
+	char line[LINES][128];
+	unsigned lines;
+	struct node node[NODES];
+	int nodes, launches;
+	struct {
+		int stream, rank, device, state, told; /* state 0 queued, 1 running, 2 done */
+		int start, end;
+		unsigned after; /* launches, as bits */
+	} launch[LAUNCHES];
+	unsigned stream_after[STREAMS], recorded[LINES];
+	int recordings, last_write[64]; /* by byte: node, -1 none */
+	struct set observed[NODES];     /* writes that precede this read in observation order */
+	struct set before[NODES];       /* base causality */
+};
+
+static int has(const struct set *s, int i) { return s->word[i / 64] >> (i % 64) & 1; }
+static void put(struct set *s, int i) { s->word[i / 64] |= UINT64_C(1) << (i % 64); }
+static void add(struct set *s, const struct set *t)
+{
+	for (int i = 0; i < NODES / 64; i++)
+		s->word[i] |= t->word[i];
+}
+
+static unsigned pick(struct world *w, unsigned n)
+{
+	w->seed = w->seed * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(w->seed >> 33) % n;
+}
+
+/* ---- the relations */
+
+static int same_thread(const struct node *a, const struct node *b)
+{
+	return a->launch == b->launch && (a->cta == b->cta || a->cta < 0 || b->cta < 0);
+}
+
+static int scopes_include(const struct world *w, const struct node *a, const struct node *b)
+{
+	if (a->scope < 2 || b->scope < 2)
+		return 0; /* .cta: the own thread, asked elsewhere */
+	return w->launch[a->launch].device == w->launch[b->launch].device || (a->scope == 3 && b->scope == 3);
+}
+
+static int same_bytes(const struct node *a, const struct node *b) { return a->offset == b->offset && a->bytes == b->bytes; }
+
+static int morally_strong(const struct world *w, const struct node *a, const struct node *b)
+{
+	return same_bytes(a, b) && (same_thread(a, b) || (a->strong && b->strong && scopes_include(w, a, b)));
+}
+
+/* 8.9.2, when access n executes: it reads what was written last. */
+static void observe(struct world *w, int n)
+{
+	const struct node *a = &w->node[n];
+	for (unsigned i = a->offset; i < a->offset + a->bytes; i++) {
+		const int from = w->last_write[i];
+		if (a->reads && a->strong && from >= 0 && morally_strong(w, &w->node[from], a)) {
+			put(&w->observed[n], from);
+			if (w->node[from].rmw)
+				add(&w->observed[n], &w->observed[from]);
+		}
+	}
+	for (unsigned i = a->offset; a->writes && i < a->offset + a->bytes; i++)
+		w->last_write[i] = n;
+}
+
+/* Does node x begin a release pattern (8.8) that the strong write y ends? */
+static int release_pattern(const struct world *w, int x, int y)
+{
+	const struct node *a = &w->node[x], *b = &w->node[y];
+	if (x > y || !b->strong || !b->writes || !same_thread(a, b) || !a->releases)
+		return 0;
+	return x == y || a->type != NODE_ACCESS || same_bytes(a, b);
+}
+
+/* Does node y end an acquire pattern that the strong read x begins? By the project's rule only results that are used count. */
+static int acquire_pattern(const struct world *w, int x, int y)
+{
+	const struct node *a = &w->node[x], *b = &w->node[y];
+	if (x > y || !a->strong || !a->reads || (a->rmw && !a->used) || !same_thread(a, b) || !b->acquires)
+		return 0;
+	return x == y || b->type != NODE_ACCESS || same_bytes(a, b);
+}
+
+/* 8.9.4: a write of the pattern from x is observed by a read of the pattern to y; their ends reach each other. */
+static int synchronises(const struct world *w, int x, int y)
+{
+	if (!w->node[x].releases || !w->node[y].acquires || !scopes_include(w, &w->node[x], &w->node[y]))
+		return 0;
+	for (int write = x; write < y; write++)
+		for (int read = write + 1; read <= y; read++)
+			if (has(&w->observed[read], write) && release_pattern(w, x, write) && acquire_pattern(w, read, y))
+				return 1;
+	return 0;
+}
+
+static int direct(const struct world *w, int x, int y)
+{
+	const struct node *a = &w->node[x], *b = &w->node[y];
+	if (same_thread(a, b) || synchronises(w, x, y))
+		return 1;
+	return a->type == NODE_END && b->type == NODE_START && w->launch[b->launch].after >> a->launch & 1;
+}
+
+static void close_base(struct world *w) /* all relations lead forward in the trace */
+{
+	for (int y = 0; y < w->nodes; y++)
+		for (int x = 0; x < y; x++)
+			if (direct(w, x, y)) {
+				put(&w->before[y], x);
+				add(&w->before[y], &w->before[x]);
+			}
+}
+
+static int causality(const struct world *w, int x, int y)
+{
+	if (has(&w->before[y], x))
+		return 1;
+	for (int z = x + 1; z < y; z++)
+		if (has(&w->observed[z], x) && has(&w->before[y], z))
+			return 1;
+	return 0;
+}
+
+static int races(const struct world *w, int x, int y)
+{
+	const struct node *a = &w->node[x], *b = &w->node[y];
+	if (a->type != NODE_ACCESS || b->type != NODE_ACCESS || (!a->writes && !b->writes) || a->offset >= b->offset + b->bytes ||
+	    b->offset >= a->offset + a->bytes)
+		return 0;
+	if (b->nc)
+		return !causality(w, x, w->launch[b->launch].start);
+	return !same_thread(a, b) && !morally_strong(w, a, b) && !causality(w, x, y);
+}
+
+static enum ref_kind kind_of(const struct world *w, const struct node *a, const struct node *b)
+{
+	if (a->strong && b->strong && !scopes_include(w, a, b))
+		return REF_SCOPE;
+	if (a->rmw || b->rmw)
+		return REF_ATOMIC_PLAIN;
+	return b->nc ? REF_STALE_NC : !b->writes ? REF_RAW : a->writes ? REF_WAW : REF_WAR;
+}
+
+/* ---- random traces */
+
+static struct node *node_add(struct world *w, int type, int launch, int cta)
+{
+	CHECK(w->nodes < NODES);
+	struct node *n = &w->node[w->nodes++];
+	*n = (struct node){ .type = type, .launch = launch, .cta = cta, .line = w->lines + 1 };
+	if (type == NODE_START || type == NODE_END) {
+		n->scope = 3;
+		n->releases = n->acquires = 1;
+	}
+	return n;
+}
+
+static char *say(struct world *w)
+{
+	CHECK(w->lines < LINES);
+	return w->line[w->lines++];
+}
+
+static void do_enqueue(struct world *w)
+{
+	if (w->launches == LAUNCHES)
+		return;
+	const int l = w->launches++, stream = (int)pick(w, STREAMS), rank = stream > 0;
+	w->launch[l].stream = stream;
+	w->launch[l].rank = rank;
+	w->launch[l].device = rank && stream == 2;
+	w->launch[l].after = w->stream_after[stream];
+	for (int i = 0; i < l; i++)
+		w->launch[l].after |= (unsigned)w->launch[i].told << i;
+	w->stream_after[stream] |= 1u << l;
+	snprintf(say(w), 128, "launch %d rank %d device %d stream %d kernel k%d grid %d 1 1 block 32", l, rank, w->launch[l].device, stream,
+		 l % 2, CTAS);
+}
+
+static void do_begin_or_end(struct world *w)
+{
+	const int l = w->launches ? (int)pick(w, (unsigned)w->launches) : 0;
+	if (l == w->launches || w->launch[l].state == 2)
+		return;
+	for (int i = 0; i < w->launches; i++)
+		if (w->launch[l].after >> i & 1 && w->launch[i].state != 2)
+			return;
+	if (w->launch[l].state && pick(w, 4))
+		return; /* let it run a while */
+	node_add(w, w->launch[l].state ? NODE_END : NODE_START, l, -1);
+	*(w->launch[l].state ? &w->launch[l].end : &w->launch[l].start) = w->nodes - 1;
+	snprintf(say(w), 128, "%s %d", w->launch[l].state ? "done" : "begin", l);
+	w->launch[l].state++;
+}
+
+/* A recording holds what its stream holds: with it, all that those launches come after. */
+static void do_record_or_wait(struct world *w)
+{
+	const int stream = (int)pick(w, STREAMS);
+	if (!w->recordings || pick(w, 2)) {
+		w->recorded[w->recordings] = w->stream_after[stream];
+		snprintf(say(w), 128, "record %d %d", w->recordings++, stream);
+	} else {
+		const int from = (int)pick(w, (unsigned)w->recordings);
+		w->stream_after[stream] |= w->recorded[from];
+		snprintf(say(w), 128, "wait %d %d", from, stream);
+	}
+}
+
+static void do_complete(struct world *w)
+{
+	const int l = w->launches ? (int)pick(w, (unsigned)w->launches) : 0;
+	if (l == w->launches || w->launch[l].state != 2)
+		return;
+	w->launch[l].told = 1;
+	snprintf(say(w), 128, "complete %d %d", w->launch[l].rank, l);
+}
+
+static int running(struct world *w)
+{
+	int found = -1, seen = 0;
+	for (int i = 0; i < w->launches; i++)
+		if (w->launch[i].state == 1 && !pick(w, (unsigned)++seen))
+			found = i;
+	return found;
+}
+
+static const char *const scope_names[] = { "-", "cta", "gpu", "sys" };
+
+static void do_fence(struct world *w, int launch, int cta)
+{
+	static const struct { const char *name; int acquires, releases; } kinds[] = {
+		{ "acq_rel", 1, 1 }, { "acquire", 1, 0 }, { "release", 0, 1 }, { "sc", 1, 1 } };
+	const unsigned kind = pick(w, 4);
+	struct node *n = node_add(w, NODE_FENCE, launch, cta);
+	n->acquires = kinds[kind].acquires;
+	n->releases = kinds[kind].releases;
+	n->scope = pick(w, 8) ? 2 + (int)pick(w, 2) : 1;
+	snprintf(say(w), 128, "fence %d %d 0 0 %s %s", launch, cta, kinds[kind].name, scope_names[n->scope]);
+}
+
+static void do_access(struct world *w, int launch, int cta, unsigned sites)
+{
+	static const struct { const char *op, *sem; int reads, writes, rmw, strong, acquires, releases, used; } ops[] = {
+		{ "ld", "weak", 1, 0, 0, 0, 0, 0, 0 },        { "st", "weak", 0, 1, 0, 0, 0, 0, 0 },
+		{ "ld", "nc", 1, 0, 0, 0, 0, 0, 0 },          { "ld", "relaxed", 1, 0, 0, 1, 0, 0, 0 },
+		{ "ld", "acquire", 1, 0, 0, 1, 1, 0, 0 },     { "st", "relaxed", 0, 1, 0, 1, 0, 0, 0 },
+		{ "st", "release", 0, 1, 0, 1, 0, 1, 0 },     { "atom", "acq_rel", 1, 1, 1, 1, 1, 1, 1 },
+		{ "atom", "relaxed", 1, 1, 1, 1, 0, 0, 1 },   { "atom", "acquire", 1, 1, 1, 1, 1, 0, 1 },
+		{ "red", "release", 1, 1, 1, 1, 0, 1, 0 },    { "red", "relaxed", 1, 1, 1, 1, 0, 0, 0 },
+		{ "atom-", "acq_rel", 1, 1, 1, 1, 1, 1, 0 },  { "cas", "acq_rel", 1, 0, 1, 1, 1, 0, 1 },
+		{ "cas", "release", 1, 1, 1, 1, 0, 1, 1 },    { "ld", "volatile", 1, 0, 0, 1, 0, 0, 0 },
+	};
+	const unsigned o = pick(w, 3) ? 3 + pick(w, 13) : pick(w, 12) ? pick(w, 2) : 2; /* nc: its races drown the others */
+	struct node *n = node_add(w, NODE_ACCESS, launch, cta);
+	const int weak = !ops[o].strong, partial = !pick(w, 6);
+	n->reads = ops[o].reads, n->writes = ops[o].writes, n->rmw = ops[o].rmw, n->strong = ops[o].strong, n->used = ops[o].used;
+	n->acquires = ops[o].acquires, n->releases = ops[o].releases, n->nc = !strcmp(ops[o].sem, "nc");
+	n->scope = weak ? 0 : !strcmp(ops[o].sem, "volatile") || pick(w, 2) ? 3 : pick(w, 8) ? 2 : 1;
+	n->offset = (weak ? 8 * pick(w, 3) : 8 * pick(w, 2)) + (partial ? pick(w, 4) : 0);
+	n->bytes = partial ? 1u << pick(w, 3) : 4;
+	n->site = sites ? 1 + pick(w, sites) : n->line;
+	observe(w, w->nodes - 1);
+	snprintf(say(w), 128, "mem %d %d 0 %u %s %s %s 5 %u %u %s %s", launch, cta, n->site, ops[o].op, ops[o].sem, scope_names[n->scope],
+		 n->offset, n->bytes, n->reads ? "0x0" : "-", n->writes ? "0x1" : "-");
+}
+
+static void generate(struct world *w, uint64_t seed)
+{
+	memset(w, 0, sizeof *w);
+	w->seed = seed * 2654435761u + 17;
+	memset(w->last_write, 0xff, sizeof w->last_write);
+	pick(w, 2);
+	const unsigned sites = pick(w, 3) ? 0 : 1 + pick(w, 6), steps = 20 + pick(w, 120);
+	snprintf(say(w), 128, "gsan-trace 1");
+	for (unsigned i = 0; i < steps && w->nodes < NODES - 2 * LAUNCHES; i++) {
+		const unsigned what = pick(w, 16);
+		const int launch = running(w), cta = (int)pick(w, CTAS);
+		if (what == 0)
+			do_enqueue(w);
+		else if (what < 3 || launch < 0)
+			do_begin_or_end(w), (void)(w->launches ? 0 : (do_enqueue(w), 0));
+		else if (what == 3)
+			do_record_or_wait(w);
+		else if (what == 4)
+			do_complete(w);
+		else if (what < 7)
+			do_fence(w, launch, cta);
+		else
+			do_access(w, launch, cta, sites);
+	}
+}
+
+/* ---- comparison */
+
+struct tally {
+	struct { enum ref_kind kind; unsigned site[2]; const char *kernel[2]; uint64_t count; } pair[PAIRS];
+	int pairs;
+};
+
+static void tally_add(struct tally *t, enum ref_kind kind, unsigned a, unsigned b, const char *ka, const char *kb, uint64_t count)
+{
+	int i = 0;
+	while (i < t->pairs && (t->pair[i].kind != kind || t->pair[i].site[0] != a || t->pair[i].site[1] != b ||
+				strcmp(t->pair[i].kernel[0], ka) || strcmp(t->pair[i].kernel[1], kb)))
+		i++;
+	CHECK(i < PAIRS);
+	if (i == t->pairs) {
+		t->pairs++;
+		t->pair[i].kind = kind;
+		t->pair[i].site[0] = a, t->pair[i].site[1] = b;
+		t->pair[i].kernel[0] = ka, t->pair[i].kernel[1] = kb;
+		t->pair[i].count = 0;
+	}
+	t->pair[i].count += count;
+}
+
+static uint64_t tally_of(const struct tally *t, const struct tally *u, int i)
+{
+	for (int k = 0; k < t->pairs; k++)
+		if (t->pair[k].kind == u->pair[i].kind && t->pair[k].site[0] == u->pair[i].site[0] && t->pair[k].site[1] == u->pair[i].site[1] &&
+		    !strcmp(t->pair[k].kernel[0], u->pair[i].kernel[0]) && !strcmp(t->pair[k].kernel[1], u->pair[i].kernel[1]))
+			return t->pair[k].count;
+	return 0;
+}
+
+static int differs(const struct tally *got, const struct tally *want, const char *what)
+{
+	int bad = 0;
+	for (int i = 0; i < want->pairs; i++)
+		if (tally_of(got, want, i) != want->pair[i].count) {
+			fprintf(stderr, "%s: race %s %s %u %s %u: %llu, by the other %llu\n", what, ref_kind_name(want->pair[i].kind),
+				want->pair[i].kernel[0], want->pair[i].site[0], want->pair[i].kernel[1], want->pair[i].site[1],
+				(unsigned long long)want->pair[i].count, (unsigned long long)tally_of(got, want, i));
+			bad = 1;
+		}
+	return bad;
+}
+
+static void by_definition(struct world *w, struct tally *t)
+{
+	static const char *const kernels[] = { "k0", "k1" };
+	close_base(w);
+	for (int y = 0; y < w->nodes; y++)
+		for (int x = 0; x < y; x++)
+			if (races(w, x, y)) {
+				const struct node *a = &w->node[x], *b = &w->node[y];
+				tally_add(t, kind_of(w, a, b), a->site, b->site, kernels[a->launch % 2], kernels[b->launch % 2], 1);
+			}
+}
+
+static int compare(uint64_t seed, uint64_t *racy)
+{
+	static struct world w;
+	static struct tally want, got;
+	const struct ref_race *race;
+	char error[512];
+	want.pairs = got.pairs = 0;
+	generate(&w, seed);
+	by_definition(&w, &want);
+	struct ref *r = ref_open("random", 0);
+	for (unsigned i = 0; i < w.lines; i++)
+		if (ref_line(r, w.line[i], error, sizeof error)) {
+			fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, error);
+			return 1;
+		}
+	const size_t n = ref_races(r, &race);
+	for (size_t i = 0; i < n; i++)
+		tally_add(&got, race[i].kind, race[i].site[0], race[i].site[1], race[i].kernel[0], race[i].kernel[1], race[i].count);
+	const int bad = differs(&got, &want, "by definition") | differs(&want, &got, "by the detector");
+	for (unsigned i = 0; bad && i < w.lines; i++)
+		fprintf(stderr, "%4u %s\n", i + 1, w.line[i]);
+	if (bad)
+		fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
+	ref_close(r);
+	*racy += want.pairs > 0;
+	return bad;
+}
+
+int main(int argc, char **argv)
+{
+	CHECK(argc == 3);
+	const uint64_t from = strtoull(argv[1], NULL, 10), to = strtoull(argv[2], NULL, 10);
+	uint64_t racy = 0;
+	for (uint64_t seed = from; seed < to; seed++)
+		if (compare(seed, &racy))
+			return 1;
+	printf("%llu traces agree, %llu of them racy\n", (unsigned long long)(to - from), (unsigned long long)racy);
+	return racy * 10 < to - from || racy == to - from; /* traces without both sorts would show nothing */
+}

@@ -1,0 +1,212 @@
+/* What the reference detector keeps. The parts are trace.c (text to events), order.c (launches, streams, hosts), sync.c
+ * (what strong accesses and fences order), memory.c (who touched which byte) and races.c (what comes out). */
+#ifndef REFERENCE_MODEL_H
+#define REFERENCE_MODEL_H
+
+#include "reference/clock.h"
+#include "reference/reference.h"
+#include "reference/table.h"
+
+enum scope { SCOPE_NONE, SCOPE_CTA, SCOPE_GPU, SCOPE_SYS }; /* a cluster counts as its GPU */
+enum { NO_INDEX = UINT32_MAX };
+
+/* ---- what synchronises (sync.c) */
+
+enum form { /* how a release pattern begins; the index of its name in edges */
+	FORM_STORE, FORM_RMW, FORM_FENCE, FORM_AGAIN, FORM_START, FORM_SC, FORMS
+};
+
+struct part { /* something released: those that are equal in all but the clock are one */
+	enum scope scope; /* of the pattern's first operation */
+	enum form form;
+	uint32_t device, rank;
+	int chained, is_volatile;
+	struct clock *clock;
+};
+
+struct parts {
+	struct part *part;
+	size_t count, room;
+};
+
+struct place { /* a location, as one logical thread has used it for synchronisation */
+	uint64_t memory, offset, bytes;
+	struct parts released; /* by release operations on it: `st.release M … st.relaxed M` */
+	struct parts pending;  /* observed by strong reads of it and not acquired yet */
+	uint32_t next;         /* place of the thread */
+};
+
+struct chain { /* a write and the RMWs that continue it by morally strong links */
+	uint32_t cta;      /* of the head */
+	uint64_t head;     /* its event */
+	int touched;       /* somebody observed or continued it */
+	uint32_t *launch;  /* of all writers */
+	size_t launches, room;
+};
+
+/* ---- who (order.c) */
+
+struct cta { /* a logical thread */
+	uint32_t launch;
+	uint64_t index;
+	struct clock *clock;
+	struct clock *fence[2]; /* at the last releasing fence of scope .gpu, .sys; at first the start of the kernel */
+	enum form fence_form[2];
+	uint64_t fence_at[2];
+	uint64_t released;      /* event of the last release of any form */
+	uint64_t accessed;      /* event of the last access */
+	uint32_t places;        /* list; NO_INDEX ends it */
+	uint32_t next;          /* CTA of the launch */
+	uint32_t tidy;          /* size at which the clock is next looked through for what its other elements imply */
+	int ended;
+};
+
+enum launch_state { LAUNCH_QUEUED, LAUNCH_RUNNING, LAUNCH_DONE };
+
+struct range {
+	int writes;
+	uint64_t memory, offset, bytes;
+};
+
+struct launch {
+	uint64_t id, number; /* number in its stream, from 1 */
+	uint32_t stream, rank, device;
+	const char *kernel;
+	uint64_t grid, block;
+	enum launch_state state;
+	int told;            /* a host knows that it is complete */
+	uint32_t *after;     /* launches that the stream waits for */
+	size_t afters, ranges;
+	struct range range[2];
+	struct clock *host;  /* what hosts knew when it was enqueued */
+	struct clock *base;  /* what is before all of it */
+	struct clock *end;   /* what is before the work after it, itself included */
+	uint32_t ctas, previous_live, next_live;
+};
+
+struct tail { /* what work enqueued next in a stream must wait for; what a recording holds */
+	uint32_t *launch;
+	size_t count, room;
+};
+
+struct stream {
+	uint64_t id;
+	struct tail tail;
+	uint64_t launches;
+};
+
+/* ---- accesses (memory.c) */
+
+struct access {
+	uint32_t holders;
+	uint32_t cta, chain, site;
+	uint64_t event, times, memory, offset, bytes;
+	int writes, rmw, strong, nc, is_volatile, used;
+	int acquires, releases;
+	enum scope scope;
+	uint64_t seen; /* by the access that is being looked at */
+};
+
+struct message { /* a write, as its readers see it */
+	uint32_t holders;
+	struct access *access;
+	struct parts parts;
+};
+
+struct cell;
+struct memory {
+	uint64_t id;
+	struct cell *root;
+};
+
+struct explain {
+	uint64_t event[2];
+	struct access *first;
+	char *text;
+};
+
+struct ref {
+	char *name;
+	unsigned flags;
+	uint64_t line;
+	char *error;
+	size_t room;
+	struct names names;
+
+	struct table launch_by_id, stream_by_id, recording_by_id, cta_by_index, place_by_key, memory_by_id;
+	struct launch *launch;
+	struct stream *stream;
+	struct tail *recording;
+	struct cta *cta;
+	struct place *place;
+	struct chain *chain;
+	struct memory *memory;
+	size_t launches, streams, recordings, ctas, places, chains, memories;
+	size_t launch_room, stream_room, recording_room, cta_room, place_room, chain_room, memory_room;
+
+	struct clock *host;    /* what hosts were told */
+	struct clock *floor;   /* what is before everything that can still come */
+	uint64_t floors, floor_at;
+	uint32_t live;         /* list of launches that are not done */
+	struct parts sc;       /* released by all fence.sc, with REF_SC */
+	uint64_t looks;        /* accesses looked at, for `seen` */
+
+	struct ref_race *race;
+	struct ref_edge *edge;
+	size_t races, race_room, edges, edge_room;
+	struct table race_by_sites, race_by_kernels, edge_by_name;
+	struct explain explain;
+};
+
+/* trace.c: an event's fields, in the order of its form. */
+#define EVENT_FIELDS 16
+struct event {
+	uint64_t number[EVENT_FIELDS];
+	char *word[EVENT_FIELDS];
+	size_t numbers, words;
+	uint64_t *rest; /* of `complete` */
+	size_t rests, rest_room;
+};
+int trace_line(struct ref *r, char *text);
+/* Writes the message "NAME:LINE: …" and returns -EINVAL. */
+int ref_fail(struct ref *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* order.c */
+int order_launch(struct ref *r, const struct event *e);
+int order_range(struct ref *r, const struct event *e);
+int order_begin(struct ref *r, const struct event *e);
+int order_done(struct ref *r, const struct event *e);
+int order_record(struct ref *r, const struct event *e);
+int order_wait(struct ref *r, const struct event *e);
+int order_complete(struct ref *r, const struct event *e);
+int order_bar(struct ref *r, const struct event *e);
+int order_exit(struct ref *r, const struct event *e);
+int order_cta(struct ref *r, uint64_t launch, uint64_t index, uint32_t *cta); /* the running logical thread */
+int order_before(const struct ref *r, const struct clock *c, const struct access *a);
+struct clock *order_prune(const struct ref *r, struct clock *c); /* takes the caller's hold, returns one */
+void order_free(struct ref *r);
+
+/* sync.c */
+int sync_reaches(enum scope a, uint32_t device_a, enum scope b, uint32_t device_b); /* each other; of different CTAs */
+int sync_linked(const struct ref *r, const struct access *w, const struct access *a); /* morally strong */
+int sync_fence(struct ref *r, const struct event *e);
+void sync_observe(struct ref *r, const struct access *a, struct message *m);
+void sync_look(struct ref *r, const struct access *a); /* once, before it observes anything */
+void sync_follow(struct ref *r, const struct access *a, const struct access *observed);
+struct message *sync_publish(struct ref *r, struct access *a, const struct message *continued);
+void sync_end(struct ref *r, uint32_t cta);
+void sync_drop(struct message *m);
+void parts_free(struct parts *p);
+
+/* memory.c */
+#define MEMORY_END (UINT64_C(1) << 60) /* offsets and sizes beyond are nonsense */
+int memory_access(struct ref *r, const struct event *e);
+void memory_range(struct ref *r, uint32_t launch);
+void memory_free(struct ref *r);
+
+/* races.c */
+void races_add(struct ref *r, const struct access *first, const struct access *second);
+void races_edge(struct ref *r, const char *name, uint32_t cta, uint64_t count);
+void races_explain(struct ref *r, struct access *a);
+
+#endif

@@ -1,0 +1,125 @@
+/* The reference detector: which accesses of a trace race, by the definitions, with nothing sampled and nothing replaced.
+ *
+ * WHO. A logical thread is a CTA of one launch: what its threads do is ordered by the trace, barriers inside a CTA add
+ * nothing. A copy or set is a launch with one logical thread. All hosts together are one clock (host_order=assumed).
+ *
+ * CLOCKS. Every logical thread carries a clock: the set of accesses that are before what it does next. It is kept as a
+ * sparse list (clock.h). An access (thread t, event e) is before another if the other thread's clock, when it makes that
+ * access, has t up to e; or the whole launch of t; or, for a write, its chain up to e. Events are line numbers.
+ *
+ * WHAT ORDERS (PTX ISA 8.x, chapter 8 "Memory Consistency Model"; DESIGN is the project's own):
+ *  launches   of a stream follow each other; a recording holds what its stream had enqueued; a wait adds it to another
+ *             stream. What a host was told is complete is before all that any host enqueues later (DESIGN 7).
+ *  start, end of a kernel: a launch begins with all that is before it, as base clock, and with fence.acq_rel.sys, so that
+ *             even a relaxed write hands the base clock on. It ends with another, so that what its relaxed reads observed
+ *             is before the work behind it. PTX promises less; libraries rely on it (DESIGN 6).
+ *  strong     is an access that is relaxed, acquire, release, acq_rel, volatile or mmio (both relaxed.sys), or atomic
+ *             (8.4). A strong vector access is one access per element (8.2.4).
+ *  morally    strong are two accesses in program order, or both strong with scopes that include each other's thread; and
+ *             of exactly the same bytes (8.7). Scopes (8.5): .cta reaches the own CTA alone, .cluster counts as .gpu (no
+ *             clusters are launched), .gpu the same device, .sys all. Proxies are all generic (8.6).
+ *  observes   a read the write whose value it returns, if both are morally strong; here that is the last write in the
+ *             trace, for one machine executed all of it in that order. Through an RMW, it observes what that observed
+ *             (8.9.2). So writes form chains: a head, and RMWs that each are morally strong with the one they read from.
+ *             A store starts a new chain, as does an RMW that is not morally strong with what it read. A cas that fails
+ *             is a read. A read that finds bytes of a write beside bytes of others still observes it: errs to silence.
+ *  releases   (8.8): a release operation; a releasing fence and a later strong write; a release operation on M and a later
+ *             strong write to M, both by one thread. What is handed on is the thread's clock at the *first* operation of
+ *             the pattern. A fence of one thread of a CTA counts for all of it.
+ *  acquires   (8.8): an acquire operation; a strong read and a later acquiring fence; a strong read of M and a later acquire
+ *             operation on M. What strong reads observed is set aside until then. By the project's rule a red, or an
+ *             atom whose result nobody reads, sets nothing aside and acquires nothing by itself; such an acquiring atom
+ *             does join what earlier reads of M set aside (DESIGN 6).
+ *  synchronise a release pattern and an acquire pattern (8.9.4): a write of the one is observed by a read of the other, and the
+ *             first operation of the one and the last of the other have scopes that include each other. Scope and device
+ *             of the first operation therefore travel with each released clock (struct part) along the chain.
+ *  causality  (8.9.5) is program order and synchronisation, closed; what an acquire operation gets is before that operation
+ *             itself, too (a weak store to a flag that is then released does not race with the acquire). And, before
+ *             that, one step of observation: an observed write *itself* (not what came before it) is before all that
+ *             follows the read in its thread.
+ *  fence.sc   is acq_rel by default: a deviation. With REF_SC, the fences whose scopes include each other synchronise in
+ *             the order of the trace (8.9.3), which is one order that the model allows.
+ *
+ * WHAT RACES (8.7.1): two accesses by different logical threads, of common bytes, one of them a write, neither before the
+ * other, not morally strong. A non-coherent load is held against the base clock of its launch: that another thread, or
+ * its own, wrote the bytes since is `stale-nc-read`.
+ *
+ * NOTHING IS LOST. A cell of bytes keeps all accesses except (a) those that are before everything still to come: below the
+ * clocks of the hosts and of all launches that are enqueued and not done; (b) a repeat by the same thread and instruction
+ * of an access that nobody can tell apart from it: no release between them, no write of them observed by itself, now or
+ * later. Repeats are counted, so counts are of pairs of accesses.
+ *
+ * definition_test.c holds all of this against the relations written out as sets of pairs. */
+#include "reference/model.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ref *ref_open(const char *name, unsigned flags)
+{
+	struct ref *r = table_alloc(sizeof *r);
+	r->name = strdup(name);
+	r->flags = flags;
+	r->live = NO_INDEX;
+	return r;
+}
+
+/* Lines of words and numbers, all of them short but `complete`. */
+int ref_line(struct ref *r, const char *line, char *error, size_t room)
+{
+	const size_t length = strcspn(line, "\r\n");
+	char *copy = strndup(line, length);
+	int rc;
+	r->line++;
+	r->error = error;
+	r->room = room;
+	if (!copy)
+		return ref_fail(r, "out of memory; give it a shorter trace");
+	if (r->line == 1)
+		rc = strcmp(copy, "gsan-trace 1") ? ref_fail(r, "the first line is not 'gsan-trace 1'; is this a trace of the emulated device?") : 0;
+	else
+		rc = trace_line(r, copy);
+	free(copy);
+	return rc;
+}
+
+int ref_end(struct ref *r, char *error, size_t room)
+{
+	r->error = error;
+	r->room = room;
+	if (!r->line)
+		return ref_fail(r, "the trace is empty; was EMU_TRACE set when the program ran?");
+	if (r->live != NO_INDEX)
+		return ref_fail(r, "the trace ends before launch %llu is done; did the program end early?",
+				(unsigned long long)r->launch[r->live].id);
+	return 0;
+}
+
+void ref_close(struct ref *r)
+{
+	memory_free(r);
+	order_free(r);
+	for (size_t i = 0; i < r->places; i++) {
+		parts_free(&r->place[i].released);
+		parts_free(&r->place[i].pending);
+	}
+	for (size_t i = 0; i < r->chains; i++)
+		free(r->chain[i].launch);
+	parts_free(&r->sc);
+	names_free(&r->names);
+	struct table *const tables[] = { &r->launch_by_id, &r->stream_by_id, &r->recording_by_id, &r->cta_by_index, &r->place_by_key,
+					 &r->memory_by_id, &r->race_by_sites, &r->race_by_kernels, &r->edge_by_name };
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+		table_free(tables[i]);
+	if (r->explain.first && !--r->explain.first->holders)
+		free(r->explain.first);
+	free(r->explain.text);
+	free(r->place);
+	free(r->chain);
+	free(r->race);
+	free(r->edge);
+	free(r->name);
+	free(r);
+}

@@ -1,0 +1,46 @@
+/* The reference detector: exact vector clocks over the trace that the emulated device writes (docs/emulated-device.md).
+ * reference.c states the algorithm. Feed it the trace line by line, then look at what it found. */
+#ifndef REFERENCE_REFERENCE_H
+#define REFERENCE_REFERENCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ref;
+
+enum ref_kind { REF_RAW, REF_WAR, REF_WAW, REF_ATOMIC_PLAIN, REF_SCOPE, REF_STALE_NC, REF_KINDS };
+
+struct ref_race { /* of two sites; [0] came first in the trace */
+	enum ref_kind kind;
+	const char *kernel[2]; /* "copy" and "set" for work of the host */
+	uint32_t site[2];      /* source line; 0: none */
+	uint32_t rank[2];
+	uint64_t count;        /* of pairs of accesses */
+	uint64_t memory, offset, bytes, event[2]; /* of the first pair: what both touched, line numbers in the trace */
+};
+
+struct ref_edge { /* how often something ordered accesses that were not ordered before */
+	const char *name;
+	const char *kernel; /* of the one who learnt */
+	uint64_t count;
+};
+
+enum { REF_SC = 1 }; /* fence.sc: a total order of those whose scopes include each other, as they came in the trace */
+
+/* `name` is what messages call the trace. */
+struct ref *ref_open(const char *name, unsigned flags);
+/* The next line, with or without its newline. Returns 0, or -EINVAL with "NAME:LINE: what is wrong; what to do". */
+int ref_line(struct ref *r, const char *line, char *error, size_t room);
+/* After the last line: an incomplete trace is an error. */
+int ref_end(struct ref *r, char *error, size_t room);
+/* What was found so far, sorted; valid until the next call with `r`. */
+size_t ref_races(struct ref *r, const struct ref_race **races);
+size_t ref_edges(struct ref *r, const struct ref_edge **edges);
+void ref_close(struct ref *r);
+
+const char *ref_kind_name(enum ref_kind kind);
+/* Before the first line: what to explain, two line numbers. The text is there once the later one was read; NULL before. */
+void ref_explain(struct ref *r, uint64_t event1, uint64_t event2);
+const char *ref_explanation(const struct ref *r);
+
+#endif
