@@ -325,10 +325,9 @@ ALWAYS int red_free(u32 quick, u64 rec, u64 me)
 /* Its record goes among the sampled reads of its granule. -1: look closer. 1: it is there now. */
 ALWAYS int red_granule(const struct gsan_launch *l, u32 quick, struct gsan_granule *g, u64 me, u64 key)
 {
-	u64 w0, w1, r0, r1;
-	gpu_load128(&g->write[0], &w0, &w1);
+	u64 r0, r1;
 	gpu_load128(&g->read[0], &r0, &r1);
-	if (!is_quiet(quick, me, w0) || !is_quiet(quick, me, w1) || !red_agrees(quick, r0, me) || !red_agrees(quick, r1, me))
+	if (!red_agrees(quick, r0, me) || !red_agrees(quick, r1, me))
 		return -1;
 	if (r0 == me || r1 == me)
 		return 0;
@@ -342,13 +341,16 @@ ALWAYS int red_granule(const struct gsan_launch *l, u32 quick, struct gsan_granu
 	return 1;
 }
 
-/* Nothing but what agrees with the RMW among the line's records? */
-ALWAYS int red_line(u32 quick, const struct gsan_line *at, u64 me, u64 last, u64 tail)
+/* Quiet, all that may lie there of weak accesses? Lines of counters have none, and say so: the loads are the cost. */
+ALWAYS int red_alone(u32 quick, const struct gsan_line *at, const struct gsan_granule *g, u64 me, u64 last, u64 tail)
 {
-	u64 r0 = 0, r1 = 0;
+	u64 r0 = 0, r1 = 0, w0 = 0, w1 = 0;
 	if (tail >> 32 & GSAN_LINE_READ)
 		gpu_load128(at->read, &r0, &r1);
-	return is_quiet(quick, me, last) && is_quiet(quick, me, r0) && is_quiet(quick, me, r1);
+	if (tail >> 32 & GSAN_LINE_WROTE)
+		gpu_load128(g->write, &w0, &w1);
+	return is_quiet(quick, me, last) && is_quiet(quick, me, r0) && is_quiet(quick, me, r1) && is_quiet(quick, me, w0) &&
+	       is_quiet(quick, me, w1);
 }
 
 ALWAYS int red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc)
@@ -363,18 +365,15 @@ ALWAYS int red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 addres
 		return 0;
 	gpu_load128(at, &last, &tail);
 	u32 coarse = gpu_load32(&dev_tables(gsan_owner(address))->coarse);
-	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || (coarse != DEV_COARSE_MANY && coarse != (u32)(self >> GSAN_REC_TAG_SHIFT) + 1) ||
-	    !red_line(quick, at, me, last, tail))
+	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || (coarse != DEV_COARSE_MANY && coarse != (u32)(self >> GSAN_REC_TAG_SHIFT) + 1))
 		return 0;
 	struct gsan_granule *g = &detail_at(address, (u32)tail)->granule[granule % GSAN_LINE / GSAN_GRANULE];
+	if (!red_alone(quick, at, g, me, last, tail))
+		return 0;
 	int went = red_granule(l, quick, g, me, granule);
-	if (went > 0) { /* look once more: somebody may have come between, and have seen nothing of us */
-		u64 w0, w1;
-		gpu_load128(&g->write[0], &w0, &w1);
+	if (went > 0) /* look once more: somebody may have come between, and have seen nothing of us */
 		gpu_load128(at, &last, &tail);
-		went = is_quiet(quick, me, w0) && is_quiet(quick, me, w1) && red_line(quick, at, me, last, tail) ? 0 : -1;
-	}
-	return !went;
+	return !went || (went > 0 && red_alone(quick, at, g, me, last, tail));
 }
 
 void gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)

@@ -84,11 +84,21 @@ ALWAYS struct gsan_detail *detail_at(u64 canonical, u32 index)
 	return &dev_tables(gsan_owner(canonical))->detail[index - 1];
 }
 
-/* The detail of a line, taken from its owner's pool if it has none; NULL: the pool is empty. */
-NEVER struct gsan_detail *detail_get(const struct who *w, struct gsan_line *line, u64 canonical)
+/* Sets a flag of a line; `tail`: detail and flags as they were read. */
+ALWAYS void line_mark(struct gsan_line *line, u64 tail, u32 flag)
 {
-	struct dev_tables *t = dev_tables(gsan_owner(canonical));
-	u32 index = gpu_load32(&line->detail);
+	if (!(tail >> 32 & flag))
+		gpu_or32(&line->flags, flag);
+}
+
+/* The detail of a line, taken from its owner's pool if it has none, for the record of an access; NULL: the pool is empty. */
+NEVER struct gsan_detail *detail_get(const struct who *w, struct gsan_line *line, const struct access *a)
+{
+	struct dev_tables *t = dev_tables(gsan_owner(a->address));
+	u64 tail = gpu_load64(&line->detail);
+	u32 index = (u32)tail;
+	if (op_writes(a->op) && !op_is_rmw(a->op))
+		line_mark(line, tail, GSAN_LINE_WROTE);
 	if (!index) {
 		index = gpu_load32(&t->detail_next) < DEV_DETAILS ? gpu_add32(&t->detail_next, 1) + 1 : ~0u;
 		if (index > DEV_DETAILS) {
@@ -98,7 +108,7 @@ NEVER struct gsan_detail *detail_get(const struct who *w, struct gsan_line *line
 		u32 old = gpu_cas32(&line->detail, 0, index);
 		index = old ? old : index; /* the loser's block stays unused */
 	}
-	return detail_at(canonical, index);
+	return detail_at(a->address, index);
 }
 
 ALWAYS void granule_check(const struct who *w, const struct gsan_granule *g, const struct access *a)
@@ -155,13 +165,6 @@ NEVER void granule_access(const struct who *w, struct gsan_granule *g, const str
 
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
 
-/* Sets a flag of a line; `tail`: detail and flags as they were read. */
-ALWAYS void line_mark(struct gsan_line *line, u64 tail, u32 flag)
-{
-	if (!(tail >> 32 & flag))
-		gpu_or32(&line->flags, flag);
-}
-
 /* The part of a line's access that falls on granule `g`. */
 ALWAYS struct access granule_part(const struct access *line, u32 g, u32 mask)
 {
@@ -193,7 +196,7 @@ ALWAYS void line_check_records(const struct who *w, struct gsan_line *line, u32 
 /* The sectors of a whole-sector access, byte-exactly, in the detail: for writes that may not take the line's record. */
 NEVER void line_by_granules(const struct who *w, struct gsan_line *line, const struct access *a)
 {
-	struct gsan_detail *d = detail_get(w, line, a->address);
+	struct gsan_detail *d = detail_get(w, line, a);
 	if (!d)
 		return;
 	for (u32 g = 0; g < GSAN_LINE / GSAN_GRANULE; g++) {
@@ -273,7 +276,7 @@ NEVER void line_bytes(const struct who *w, const struct access *a, const u32 cov
 			continue;
 		part = granule_part(a, g, bytes);
 		if (!d)
-			d = detail_get(w, line, a->address);
+			d = detail_get(w, line, a);
 		if (d)
 			granule_access(w, &d->granule[g], &part);
 		line_check_records(w, line, g, &part);
@@ -286,7 +289,7 @@ NEVER void granule_bytes(const struct who *w, struct access *a)
 	u64 line_at = a->address & ~(u64)(GSAN_LINE - 1);
 	u32 g = (u32)(a->address - line_at) / GSAN_GRANULE;
 	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(line_at);
-	struct gsan_detail *d = detail_get(w, line, line_at);
+	struct gsan_detail *d = detail_get(w, line, a);
 	if (d)
 		granule_access(w, &d->granule[g], a);
 	line_check_records(w, line, g, a);
