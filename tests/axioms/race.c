@@ -57,7 +57,7 @@ static struct ax_pair *pair_of(struct graph *g, uint32_t low, uint32_t high, int
 }
 
 /* Each pair of lines once an execution: `seen` marks those of this one. */
-static void pair_count(struct graph *g, uint32_t a, uint32_t b, enum race race, uint64_t executions, uint64_t *seen)
+static void pair_count(struct graph *g, uint32_t a, uint32_t b, enum race race, uint64_t *seen)
 {
 	uint32_t x = g->event[a].instr->line, y = g->event[b].instr->line;
 	struct ax_pair *p = pair_of(g, x < y ? x : y, x < y ? y : x, race == RACE_STALE_NC);
@@ -69,7 +69,7 @@ static void pair_count(struct graph *g, uint32_t a, uint32_t b, enum race race, 
 			return;
 	if (!p)
 		return;
-	p->executions += executions;
+	p->executions++;
 	if (seen[0] < AX_EVENTS)
 		seen[++seen[0]] = mark;
 }
@@ -155,8 +155,7 @@ static void witness(struct graph *g, uint32_t a, uint32_t b, enum race race)
 	g->witness = NULL;
 }
 
-/* `executions`: how many coherence orders this choice of sources has; races do not depend on them. */
-void race_judge(struct graph *g, uint64_t executions)
+void race_judge(struct graph *g)
 {
 	uint64_t seen[AX_EVENTS + 1] = {0};
 	bool data = false, stale = false;
@@ -170,11 +169,11 @@ void race_judge(struct graph *g, uint64_t executions)
 				continue;
 			data |= race == RACE_DATA;
 			stale |= race == RACE_STALE_NC;
-			pair_count(g, a, b, race, executions, seen);
+			pair_count(g, a, b, race, seen);
 			if (g->witness)
 				witness(g, a, b, race);
 		}
-	g->verdict->executions += executions;
-	g->verdict->racy += data || stale ? executions : 0;
-	g->verdict->stale_nc += stale ? executions : 0;
+	g->verdict->executions++;
+	g->verdict->racy += data || stale;
+	g->verdict->stale_nc += stale;
 }
