@@ -78,7 +78,7 @@ int order_range(struct ref *r, const struct event *e)
 	for (size_t i = 0; i < e->words; i++)
 		if (strcmp(e->word[i], i ? "ld" : "st") && (i || strcmp(e->word[i], "ld")))
 			return ref_fail(r, "a range cannot '%s'; write st or ld, and ld for the second", e->word[i]);
-	const int rc = enqueue(r, e, e->words > 1 ? "copy" : *e->word[0] == 's' ? "set" : "copy", &l);
+	const int rc = enqueue(r, e, e->words == 1 && *e->word[0] == 's' ? "set" : "copy", &l);
 	if (rc)
 		return rc;
 	l->ranges = e->words;
