@@ -38,7 +38,8 @@ static bool reads_from(const struct graph *g, const struct event *r, uint32_t wr
 	return false;
 }
 
-/* Single-copy atomicity: not some bytes from a morally strong write and others from before it. Atomicity of RMW: no
+/* (Where all is as the text has it, SC Per Location implies this; it stands here because it is an axiom, and saves steps.)
+ * Single-copy atomicity: not some bytes from a morally strong write and others from before it. Atomicity of RMW: no
  * morally strong write between what it reads and itself. */
 static bool atomic(const struct graph *g, const struct order *co, size_t slot)
 {

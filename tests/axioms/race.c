@@ -115,7 +115,7 @@ static uint32_t first_pattern(const struct graph *g, uint32_t write, uint32_t re
 	return AX_NOBODY;
 }
 
-/* Why what was read makes no order. */
+/* Why what was read makes no order, or which: by the first of the patterns that end there. */
 static void link_describe(const struct graph *g, uint32_t write, uint32_t read)
 {
 	uint32_t head = first_pattern(g, write, read, true), tail = first_pattern(g, write, read, false);
@@ -134,7 +134,13 @@ static void link_describe(const struct graph *g, uint32_t write, uint32_t read)
 		why = "no acquire pattern begins with the read";
 	else if (!order_has(&g->cause, head, tail))
 		why = "the scopes of the patterns' ends do not include each other";
-	fprintf(g->witness, "    %s\n", why ? why : "synchronizes");
+	fprintf(g->witness, "    %s", why ? why : "synchronizes ");
+	if (!why) {
+		event_describe(g, head);
+		fprintf(g->witness, " with ");
+		event_describe(g, tail);
+	}
+	fputc('\n', g->witness);
 }
 
 static void witness(struct graph *g, uint32_t a, uint32_t b, enum race race)
