@@ -139,7 +139,7 @@ ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec)
 }
 
 /* ---- the slow half: the closure of launches that are ordered before, over what their streams acquired ---------- */
-#define ORDER_CLOSURE 32u
+#define ORDER_CLOSURE 40u
 struct closure_item { /* launches of `participant`: one with its base clock, or all up to `seq` */
 	const struct gsan_order *order; /* NULL: all up to `seq` with theirs */
 	u32 participant;

@@ -78,15 +78,16 @@ NEVER void version_publish(const struct who *w, struct dev_version *v, int relea
 	struct dev_state *s = w->state;
 	u32 gpu = gpu_load32(&s->fence[0]), sys = gpu_load32(&s->fence[1]); /* 1 + time */
 	u32 at_sys = release ? time + 1 : sys, at_gpu = gpu > at_sys ? gpu : at_sys;
+	u64 fenced = release ? 0 : ELEM_FENCED;
 	if (scope == GSAN_CLUSTER)
 		scope = GSAN_GPU;
 	if (scope == GSAN_CTA) /* reaches no other CTA, but words can be made of it */
 		at_gpu = release ? time + 1 : 0;
 	if (scope == GSAN_SYS)
-		version_add(w->launch, v, elem_make(w, at_sys ? at_sys - 1 : 0, GSAN_SYS, site) | (at_sys ? 0 : ELEM_RELAXED));
+		version_add(w->launch, v, elem_make(w, at_sys ? at_sys - 1 : 0, GSAN_SYS, site) | (at_sys ? fenced : ELEM_RELAXED));
 	if (scope != GSAN_SYS || at_gpu > at_sys)
 		version_add(w->launch, v, elem_make(w, at_gpu ? at_gpu - 1 : 0, scope == GSAN_CTA ? GSAN_CTA : GSAN_GPU, site) |
-						  (at_gpu ? 0 : ELEM_RELAXED));
+						  (at_gpu ? fenced : ELEM_RELAXED));
 	if (scope != GSAN_CTA)
 		version_add_list(w, v, release ? &s->clock : &s->fenced, scope, !release);
 }
@@ -108,7 +109,7 @@ NEVER void version_continue(const struct who *w, struct dev_sync *e, u32 scope)
 		u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 			u64 own = gpu_load64(&v->elem[i]);
-			if (!(own & (ELEM_RELAXED | ELEM_ALL | ELEM_PREFIX)) && elem_is_own(w, own))
+			if (!(own & (ELEM_RELAXED | ELEM_FENCED | ELEM_ALL | ELEM_PREFIX)) && elem_is_own(w, own))
 				version_again(w, &e->version[0], own, scope);
 		}
 	}
@@ -176,9 +177,9 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 	}
 	gpu_store32(&v->kernel, l->kernel);
 	if (w->state) {
-		version_publish(w, v, desc_releases(desc), time, scope, site);
 		if (!desc_releases(desc))
 			version_continue(w, e, scope);
+		version_publish(w, v, desc_releases(desc), time, scope, site);
 	} else if (w->stateless) {
 		gpu_or32(&v->flags, DEV_EVERYTHING);
 	} else if (scope != GSAN_CTA) { /* a kernel of relaxed RMWs alone: what its start releases */
@@ -232,23 +233,31 @@ NEVER void offer_settle(const struct who *w, struct dev_sync *e, u32 desc)
 
 /* ---- the coarse path: RMWs whose location has no entry ---------------------------------------------------------------- */
 
-/* Is this launch's part of the coarse clock complete, as far as relaxed RMWs of at least `scope` go? */
-ALWAYS int coarse_noted(const struct dev_tables *t, u32 tag)
+ALWAYS u32 coarse_slot(u32 participant, u32 stream) { return (participant * 13 + stream) & (DEV_COARSE - 1); }
+
+/* Is this launch in the coarse clock of the owner's tables `t`? Then its relaxed RMWs have nothing to add. */
+ALWAYS int coarse_noted(const struct dev_tables *t, const struct gsan_launch *l)
 {
-	u64 slot = gpu_load64(&t->coarse.slot[tag & (DEV_COARSE - 1)]);
-	return slot && rec_tag(slot) == tag;
+	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(l->participant, l->stream)]);
+	return slot && rec_tag(slot) == l->tag;
+}
+
+/* Is the launch of element `a` one of this launch's stream? */
+ALWAYS int coarse_same(const struct gsan_launch *l, u64 a)
+{
+	return tag_participant(l, rec_tag(a)) == l->participant && tag_launch(l, rec_tag(a))->stream == l->stream;
 }
 
 /* `elem` covers all CTAs of its launch (ELEM_ALL). Its gate is open: who reads there is not known. */
 NEVER void coarse_add(struct dev_tables *t, const struct gsan_launch *l, u64 elem)
 {
-	u64 *slot = &t->coarse.slot[rec_tag(elem) & (DEV_COARSE - 1)], old = gpu_load64(slot), now;
+	u64 *slot = &t->coarse.slot[coarse_slot(l->participant, l->stream)], old = gpu_load64(slot), now;
 	do {
 		if (old && rec_tag(old) == rec_tag(elem) && rec_epoch(old) >= rec_epoch(elem))
 			return;
 		now = gpu_cas64(slot, old, elem);
 	} while (now != old && (old = now, 1));
-	if (old && rec_tag(old) != rec_tag(elem))
+	if (old && rec_tag(old) != rec_tag(elem) && !coarse_same(l, old))
 		gpu_max64(&t->coarse.older[tag_participant(l, rec_tag(old))], elem_seq(l, old));
 	if (!gpu_load32(&t->coarse_used))
 		gpu_store32(&t->coarse_used, 1);
@@ -259,11 +268,11 @@ ALWAYS void coarse_note(const struct who *w, struct dev_tables *t, u32 time)
 {
 	u64 tag = w->self & ~0ull << GSAN_REC_TAG_SHIFT;
 	u64 epoch = time > GSAN_EPOCH_MAX ? GSAN_EPOCH_MAX : time;
-	if (!time && coarse_noted(t, rec_tag(w->self)))
+	if (!time && coarse_noted(t, w->launch))
 		return;
 	coarse_add(t, w->launch, tag | epoch << GSAN_REC_EPOCH_SHIFT | ELEM_ALL | ELEM_OPEN);
-	if (time > GSAN_EPOCH_MAX)
-		coarse_add(t, w->launch, state_stamp(w, time) | ELEM_OPEN);
+	if (time > GSAN_EPOCH_MAX) /* under a private tag, of which nobody would know */
+		gpu_max64(&t->coarse.older[w->launch->participant], w->launch->seq);
 }
 
 ALWAYS void coarse_everything(struct dev_tables *t, const struct gsan_launch *l)

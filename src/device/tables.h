@@ -18,6 +18,7 @@
 #define ELEM_SITE_SHIFT 9u          /* 16: of the release, for messages */
 #define ELEM_RELAXED (1ull << 25)   /* by a relaxed write without a fence: only what the kernel's start releases */
 #define ELEM_OPEN (1ull << 26)      /* several releases merged: the gate is open to all */
+#define ELEM_FENCED (1ull << 27)    /* by a fence before a relaxed write, not by an operation on the location */
 #define ELEM_PREFIX_OWNER_SHIFT 27u /* 5, prefix only */
 #define ELEM_PREFIX_SEQ_SHIFT 32u   /* 32, prefix only */
 
@@ -141,8 +142,9 @@ _Static_assert(sizeof(struct dev_sync) == 1024, "");
 #define DEV_SYNC_PROBES 16u
 #define DEV_SYNC_RMW_QUOTA 8192u /* entries that RMWs alone may make; beyond, the coarse path */
 
-/* The coarse path: RMWs whose location has no entry release into a clock of their launch as a whole. A slot holds the
- * newest such launch of those that share it, `older` the last launch of each participant that lost its slot. */
+/* The coarse path: RMWs whose location has no entry release into a clock of their launch as a whole. A slot holds
+ * the newest such launch of a stream, which all earlier ones of the stream are before; `older` the last launch of each
+ * participant that lost its slot to another stream. */
 #define DEV_COARSE 64u
 struct dev_coarse {
 	uint64_t slot[DEV_COARSE];             /* elements of all CTAs (ELEM_ALL) */
