@@ -76,6 +76,8 @@ static void environment_emulator(const struct launch *l)
 	environment_trace();
 	environment_number("EMU_RANKS", l->size, 1);
 	environment_number("EMU_SEED", l->option[LAUNCH_SEED].number, 1);
+	if (l->option[LAUNCH_SCHEDULE].given)
+		setenv("EMU_SCHEDULE", l->option[LAUNCH_SCHEDULE].text, 1);
 	if (!devices || strtol(devices, NULL, 10) < l->size)
 		environment_number("EMU_DEVICES", l->size, 1);
 }

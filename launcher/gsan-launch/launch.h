@@ -4,7 +4,8 @@
  *   files.c        where libgsan, gsan-ptxas and the emulated driver are, and where caches go
  *   environment.c  what a rank finds in its environment
  *   place.c        the cores nearest its GPU
- *   ranks.c        the ranks' processes: start, signals, end */
+ *   ranks.c        the ranks' processes: start, signals, end
+ *   explore.c      the whole again, under many schedules */
 #ifndef GSAN_LAUNCH_LAUNCH_H
 #define GSAN_LAUNCH_LAUNCH_H
 
@@ -54,5 +55,9 @@ void launch_find_cache(struct launch *l);
 void launch_environment(const struct launch *l, int rank); /* in the rank's process, before exec */
 void launch_place(const struct launch *l, int rank);       /* there, too */
 int launch_ranks(struct launch *l);                        /* the exit status of this launcher */
+
+/* Runs one job; the exit status. *l holds options and program, the rest is filled in. */
+typedef int (*launch_run)(struct launch *l);
+int launch_explore(const struct launch *l, launch_run run); /* l is prepared */
 
 #endif

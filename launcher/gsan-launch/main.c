@@ -95,9 +95,21 @@ static void main_reap_supervisor(pid_t supervisor)
 		nanosleep(&(struct timespec){0, 2000000}, NULL);
 }
 
+/* A real device chooses by itself. */
+static int main_check_schedule(const struct launch *l)
+{
+	enum launch_option which = l->option[LAUNCH_EXPLORE].given ? LAUNCH_EXPLORE : LAUNCH_SCHEDULE;
+	if (!l->option[which].given || !strcmp(l->option[LAUNCH_DEVICE].text, "emu"))
+		return 0;
+	log_error("--%s is for the emulated device: add --device emu", launch_option_rows[which].name);
+	return LAUNCH_EXIT_USAGE;
+}
+
 static int main_prepare(struct launch *l)
 {
-	int rc = launch_adopt(l);
+	int rc = main_check_schedule(l);
+	if (!rc)
+		rc = launch_adopt(l);
 	if (!rc)
 		rc = launch_find_program(l->program[0]);
 	if (!rc)
@@ -111,13 +123,24 @@ static int main_prepare(struct launch *l)
 	return rc;
 }
 
+static int main_run(struct launch *l)
+{
+	pid_t supervisor = 0;
+	int rc = main_prepare(l);
+	if (!rc)
+		rc = main_start_supervisor(l, &supervisor);
+	if (!rc)
+		rc = launch_ranks(l);
+	main_reap_supervisor(supervisor);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	static struct launch l;
 	static struct option_value option[LAUNCH_OPTIONS];
 	char error[300];
 	int rest;
-	pid_t supervisor = 0;
 	log_set_program("gsan-launch");
 	if (options_parse(launch_option_rows, LAUNCH_OPTIONS, argc, argv, option, &rest, error, sizeof error)) {
 		log_error("%s", error);
@@ -137,11 +160,8 @@ int main(int argc, char **argv)
 	}
 	l.option = option;
 	l.program = argv + rest;
+	if (!option[LAUNCH_EXPLORE].given)
+		return main_run(&l);
 	int rc = main_prepare(&l);
-	if (!rc)
-		rc = main_start_supervisor(&l, &supervisor);
-	if (!rc)
-		rc = launch_ranks(&l);
-	main_reap_supervisor(supervisor);
-	return rc;
+	return rc ? rc : launch_explore(&l, main_run);
 }

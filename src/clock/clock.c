@@ -18,7 +18,7 @@ int clock_init(struct clock *c, struct job *job, uint32_t participant, uint32_t 
 	pthread_mutex_init(&c->lock, NULL);
 	c->job = job;
 	c->participant = participant;
-	c->next = 1;
+	c->next = c->first = 1;
 	c->slots = 1;
 	c->slot[CLOCK_LEGACY].state = CLOCK_OPEN;
 	c->slot[CLOCK_LEGACY].blocking = 1;

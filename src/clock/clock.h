@@ -40,7 +40,8 @@ struct clock_peer { /* a peer's published clock as pairs, kept until its generat
 struct clock_tags {
 	uint32_t bits;
 	uint32_t renewed;              /* the half of the tag space (seq >> bits - 1) that is ready for use */
-	uint32_t seen[GSAN_STREAMS];   /* complete when it became ready */
+	uint32_t seen[GSAN_STREAMS];   /* complete when its renewal began */
+	uint32_t swept;                /* of launches below it no record is left */
 	uint8_t *slot;                 /* by tag: slot of its last checked launch, CLOCK_NO_RECORDS = none */
 };
 #define CLOCK_NO_RECORDS 0xffu
@@ -49,6 +50,7 @@ struct clock {
 	pthread_mutex_t lock;
 	uint32_t participant;
 	uint32_t next;        /* seq of the next launch */
+	uint32_t first;       /* seq of the first, in every participant: 1, but for tests */
 	uint32_t slots;       /* those below were opened once */
 	uint32_t shared;      /* streams that had to share CLOCK_SHARED, counted */
 	struct job *job;      /* NULL: no peers, nothing published */
@@ -72,12 +74,18 @@ uint32_t clock_slot_open(struct clock *c, int blocking);
 void clock_slot_close(struct clock *c, uint32_t slot);
 
 /* Numbers the next launch of a slot and, where order is not NULL, writes what is before it. Returns 0 with *seq set;
- * -EAGAIN: the number would enter a half of the tag space that was not renewed: clear the records that carry its tags,
- * call clock_renewed(c, *half), and try again; -EBUSY: its tag belongs to a launch that may still run (CLOCK_PLAIN
+ * -EAGAIN: the number would enter a half of the tag space that was not renewed: clear the records that carry its tags
+ * between clock_renewing() and clock_renewed(c, *half), and try again; -EBUSY: its tag belongs to a launch that may still run (CLOCK_PLAIN
  * never gets this). */
 int clock_launch(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *seq, struct gsan_order *order,
 		uint32_t *half);
-void clock_renewed(struct clock *c, uint32_t half);
+/* Around the clearing: what is complete when it begins leaves nothing behind. */
+struct clock_sweep { uint32_t seen[GSAN_STREAMS], floor; };
+void clock_renewing(struct clock *c, struct clock_sweep *sweep);
+void clock_renewed(struct clock *c, uint32_t half, const struct clock_sweep *sweep);
+/* For tests of what happens when numbers come round: the next launch's number, before there is any. */
+void clock_start_at(struct clock *c, uint32_t seq);
+uint32_t clock_swept(struct clock *c);
 
 /* Points in time: everything enqueued in a slot (or in all) until now. Taken before a call that waits, joined after it
  * returned with success. An event is such a point, too. */

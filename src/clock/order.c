@@ -57,7 +57,7 @@ static void clock_order_peers(struct clock *c, struct gsan_order *order)
 		if (c->job->host_order_modelled)
 			continue;
 		clock_peer_read(peer, q, rank);
-		order->floor[q] = peer->floor;
+		order->floor[q] = peer->floor > c->first ? peer->floor : c->first;
 		for (uint32_t i = 0; i < peer->pairs; i++, order->pairs++)
 			if (order->pairs < GSAN_ORDER_PAIRS)
 				order->pair[order->pairs] = peer->pair[i];
@@ -68,6 +68,8 @@ void clock_order(struct clock *c, const struct clock_vec *v, uint32_t seq, struc
 {
 	memset(order, 0, sizeof(*order));
 	uint32_t floor = clock_floor(c, v, seq);
+	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
+		order->floor[q] = c->first; /* a floor far behind a tag would look like one before it */
 	order->floor[c->participant] = floor;
 	order->pairs = clock_pairs(c, v, floor, order->pair, GSAN_ORDER_PAIRS);
 	if (c->job)

@@ -1,8 +1,9 @@
 /* A record's tag is the low bits of its launch's number, so tags come round. Two rules keep an old record from being
  * taken for a new launch's: before the numbers enter the next half of the tag space, all shadow is cleared (the caller
  * does it, on -EAGAIN); and a launch that may have been running at that moment may have left records behind it, so its
- * tag is passed over for the whole half. */
+ * tag is passed over for the whole half. Tags that CTAs draw for themselves (layout.h) are passed over, too. */
 #include <errno.h>
+#include <string.h>
 
 #include "clock/vec.h"
 
@@ -22,13 +23,13 @@ static int clock_tag_busy(const struct clock *c, uint32_t seq)
 int clock_tag(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *half)
 {
 	uint32_t period = 1u << c->tags.bits, seq = c->next;
-	uint32_t most = seq + period / 4; /* busy tags passed over before a launch is refused its check */
+	uint32_t most = seq + period / 4; /* busy or private tags passed over before a launch is refused its check */
 
 	for (;; seq++) {
 		*half = clock_half(c, seq);
 		if (*half > c->tags.renewed && seq >= period) /* the first time round, no tag is old */
 			return -EAGAIN;
-		if (!clock_tag_busy(c, seq))
+		if (!gsan_tag_private(seq, c->tags.bits) && !clock_tag_busy(c, seq))
 			break;
 		/* A busy tag keeps its slot's name, or the launch would be forgotten by the next round. */
 		if (use == CLOCK_PLAIN)
@@ -41,15 +42,41 @@ int clock_tag(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *half
 	return 0;
 }
 
-void clock_renewed(struct clock *c, uint32_t half)
+void clock_renewing(struct clock *c, struct clock_sweep *sweep)
+{
+	pthread_mutex_lock(&c->lock);
+	for (uint32_t s = 0; s < GSAN_STREAMS; s++) {
+		int idle = c->slot[s].last <= c->host.seen[s];
+		sweep->seen[s] = idle ? c->next - 1 : c->host.seen[s];
+	}
+	sweep->floor = clock_floor(c, &c->host, c->next);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void clock_renewed(struct clock *c, uint32_t half, const struct clock_sweep *sweep)
 {
 	pthread_mutex_lock(&c->lock);
 	if (c->tags.renewed < half) {
 		c->tags.renewed = half;
-		for (uint32_t s = 0; s < GSAN_STREAMS; s++) {
-			int idle = c->slot[s].last <= c->host.seen[s];
-			c->tags.seen[s] = idle ? c->next - 1 : c->host.seen[s];
-		}
+		memcpy(c->tags.seen, sweep->seen, sizeof(sweep->seen));
+		c->tags.swept = sweep->floor;
 	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+uint32_t clock_swept(struct clock *c)
+{
+	pthread_mutex_lock(&c->lock);
+	uint32_t swept = c->tags.swept;
+	pthread_mutex_unlock(&c->lock);
+	return swept;
+}
+
+void clock_start_at(struct clock *c, uint32_t seq)
+{
+	pthread_mutex_lock(&c->lock);
+	c->next = c->first = seq;
+	c->tags.renewed = clock_half(c, seq);
+	clock_publish(c);
 	pthread_mutex_unlock(&c->lock);
 }

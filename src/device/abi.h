@@ -47,8 +47,8 @@
  *   before     (address, desc, value)             before a strong store, or an RMW: publishes what it releases.
  *                                                 value: what a store writes
  *   after      (address, desc, value)             after a strong load, store or RMW: checks it, joins what it acquires.
- *                                                 value: what was read (desc: a failed cas comes as GSAN_OP_RMW with
- *                                                 GSAN_DESC_VALUE and is recorded as RMW until issue 4)
+ *                                                 value: what was read. Of a CAS that failed (GSAN_SEM_CAS)
+ *                                                 desc has the load that it was
  *   fence      (desc)                             before a fence or membar; desc: semantics and scope only
  * The rewriter guards a predicated operation's calls with the same predicate (access<N>: with `valid`). */
 #define GSAN_CALLS(X) \

@@ -128,6 +128,7 @@ ALWAYS u64 gpu_add64(void *p, u64 v)
 	return r;
 }
 ALWAYS void gpu_max64(void *p, u64 v) { __asm__ volatile("red.relaxed.sys.global.max.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
+ALWAYS void gpu_max32(void *p, u32 v) { __asm__ volatile("red.relaxed.sys.global.max.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
 ALWAYS u32 gpu_or32(void *p, u32 v)
 {
 	u32 r;
@@ -188,6 +189,12 @@ ALWAYS void gpu_max64(void *p, u64 v)
 {
 	u64 old = gpu_load64(p);
 	while (old < v && !__atomic_compare_exchange_n((u64 *)p, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+ALWAYS void gpu_max32(void *p, u32 v)
+{
+	u32 old = gpu_load32(p);
+	while (old < v && !__atomic_compare_exchange_n((u32 *)p, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 ALWAYS u32 gpu_or32(void *p, u32 v) { return __atomic_fetch_or((u32 *)p, v, __ATOMIC_RELAXED); }

@@ -7,7 +7,6 @@
 #include "device/state.h"
 
 ALWAYS u64 elem_gate(u64 elem) { return elem & (((1ull << ELEM_SITE_SHIFT) - 4) | ELEM_OPEN); }
-ALWAYS int elem_is_of(u64 elem, u64 who) { return !(elem & (ELEM_ALL | ELEM_PREFIX)) && !((elem ^ who) & REC_WHO); }
 
 /* Does the release that brought `elem` reach this GPU, and `scope` of this CTA the releasing one? */
 ALWAYS int elem_same_gpu(const struct gsan_launch *l, u64 elem) { return (elem >> ELEM_GPU_SHIFT & 31) == l->gpu; }
@@ -21,7 +20,7 @@ ALWAYS int elem_reached(const struct gsan_launch *l, u64 elem, u32 scope)
 }
 
 /* Is `b` as strong as `a`, so that keeping `b` alone is enough? `gated`: the gates must be equal. */
-ALWAYS int elem_within(u64 a, u64 b, int gated)
+ALWAYS int elem_within(const struct gsan_launch *l, u64 a, u64 b, int gated)
 {
 	if (gated && elem_gate(a) != elem_gate(b))
 		return 0;
@@ -29,53 +28,79 @@ ALWAYS int elem_within(u64 a, u64 b, int gated)
 		return 0;
 	if (a & ELEM_PREFIX)
 		return !((a ^ b) >> ELEM_PREFIX_OWNER_SHIFT & 31) && a >> ELEM_PREFIX_SEQ_SHIFT <= b >> ELEM_PREFIX_SEQ_SHIFT;
-	if (rec_tag(a) != rec_tag(b) || rec_epoch(a) > rec_epoch(b))
+	if (rec_tag(a) != rec_tag(b) || (a & ELEM_ALL && !(b & ELEM_ALL)))
 		return 0;
-	return b & ELEM_ALL || (!(a & ELEM_ALL) && rec_cta(a) == rec_cta(b));
+	return stamp_within(l, a, b, b & ELEM_ALL);
 }
 
-ALWAYS u64 elem_all(u64 a, u64 b) /* both CTAs' launch, up to the later epoch; an open gate unless they agree */
+/* Both CTAs' launch, up to the later epoch; of a private tag, the later time. An open gate unless they agree. */
+ALWAYS u64 elem_all(const struct gsan_launch *l, u64 a, u64 b)
 {
+	if (tag_private(l, rec_tag(a)))
+		return (rec_value(a) > rec_value(b) ? a : b) | (elem_gate(a) == elem_gate(b) ? 0 : ELEM_OPEN);
 	u64 epoch = (u64)(rec_epoch(a) > rec_epoch(b) ? rec_epoch(a) : rec_epoch(b)) << GSAN_REC_EPOCH_SHIFT;
 	u64 gate = elem_gate(a) == elem_gate(b) ? elem_gate(a) : ELEM_OPEN;
 	return (a & (~0ull << GSAN_REC_TAG_SHIFT)) | epoch | gate | ELEM_ALL;
 }
 
-/* Puts an element into a list: over one it includes, at the end, or, when full, merged with one of its launch. Every
- * merge says "ordered" too often, never too seldom. Returns 1 if the list grew or changed, 0 if it was there, -1 if it
- * could not be kept. */
+ALWAYS u32 elem_owner(const struct gsan_launch *l, u64 elem)
+{
+	return elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_OWNER_SHIFT) & 31 : tag_participant(l, rec_tag(elem));
+}
+
+ALWAYS u32 elem_seq(const struct gsan_launch *l, u64 elem)
+{
+	return elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT)  :
+	       tag_mapped(l, rec_tag(elem)) ? gpu_load32(&tag_launch(l, rec_tag(elem))->seq) : ~0u;
+}
+
+ALWAYS u64 elem_prefix(u32 participant, u32 seq)
+{
+	return ELEM_PREFIX | (u64)participant << ELEM_PREFIX_OWNER_SHIFT | (u64)seq << ELEM_PREFIX_SEQ_SHIFT | ELEM_OPEN;
+}
+
+/* A full list: the element and one of its launch become that launch's; failing that, all of its participant's become
+ * its launches up to the newest. 0: the list has nothing of that participant. */
+NEVER int elems_merge(const struct gsan_launch *l, u64 *list, u32 n, u64 elem)
+{
+	u32 place = n, newest = elem_seq(l, elem);
+	count(l, GSAN_N_CLOCK_FULL, 1);
+	for (u32 i = 0; i < n; i++) {
+		u64 old = gpu_load64(&list[i]);
+		if (!(old & ELEM_PREFIX) && !(elem & ELEM_PREFIX) && rec_tag(old) == rec_tag(elem)) {
+			gpu_store64(&list[i], elem_all(l, old, elem));
+			return 1;
+		}
+		if (elem_owner(l, old) == elem_owner(l, elem)) {
+			place = i;
+			newest = elem_seq(l, old) > newest ? elem_seq(l, old) : newest;
+		}
+	}
+	if (place < n)
+		gpu_store64(&list[place], elem_prefix(elem_owner(l, elem), newest));
+	return place < n;
+}
+
+/* Puts an element into a list: over one it includes, at the end, or, when full, merged. Every merge says "ordered" too
+ * often, never too seldom. Returns 1 if the list grew or changed, 0 if it was there, -1 if it could not be kept. */
 NEVER int elems_add(const struct gsan_launch *l, u64 *list, u32 *length, u32 room, u64 elem, int gated)
 {
 	u32 n = gpu_load32(length);
 	for (u32 i = 0; i < n; i++) {
 		u64 old = gpu_load64(&list[i]);
-		if (elem_within(elem, old, gated))
+		if (elem_within(l, elem, old, gated))
 			return 0;
-		if (elem_within(old, elem, gated)) {
+		if (elem_within(l, old, elem, gated)) {
 			gpu_store64(&list[i], elem);
 			return 1;
 		}
 	}
-	if (n < room) {
-		gpu_store64(&list[n], elem);
-		gpu_fence_sys();
-		gpu_store32(length, n + 1);
-		return 1;
-	}
-	count(l, GSAN_N_CLOCK_FULL, 1);
-	for (u32 i = 0; i < n; i++) {
-		u64 old = gpu_load64(&list[i]);
-		if (!(old & ELEM_PREFIX) && !(elem & ELEM_PREFIX) && rec_tag(old) == rec_tag(elem)) {
-			gpu_store64(&list[i], elem_all(old, elem));
-			return 1;
-		}
-	}
-	return -1;
-}
-
-ALWAYS u32 elem_owner(const struct gsan_launch *l, u64 elem)
-{
-	return elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_OWNER_SHIFT) & 31 : tag_participant(l, rec_tag(elem));
+	if (n == room)
+		return elems_merge(l, list, n, elem) ? 1 : -1;
+	gpu_store64(&list[n], elem);
+	gpu_fence_sys();
+	gpu_store32(length, n + 1);
+	return 1;
 }
 
 /* What a stream acquired from participant p, but for its newest launch there, becomes one prefix item. */
@@ -99,8 +124,7 @@ NEVER void acquired_age(const struct gsan_launch *l, struct dev_acquired *a, u32
 	a->item[place].by = by;
 	a->item[place].seq = seq;
 	gpu_fence_sys();
-	gpu_store64(&a->item[place].elem,
-		    ELEM_PREFIX | (u64)p << ELEM_PREFIX_OWNER_SHIFT | (u64)seq << ELEM_PREFIX_SEQ_SHIFT);
+	gpu_store64(&a->item[place].elem, elem_prefix(p, seq));
 }
 
 /* Makes room in a full list, under its lock; says "ordered" too often for old launches, and is counted. */
@@ -126,11 +150,10 @@ NEVER void acquired_add(const struct gsan_launch *l, u64 elem)
 {
 	struct dev_tables *t = own_tables(l);
 	struct dev_acquired *a = &t->acquired[l->stream];
-	u32 seq = elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT) : gpu_load32(&tag_launch(l, rec_tag(elem))->seq);
-	u32 place;
+	u32 seq = elem_seq(l, elem), place;
 	gpu_lock(&a->lock);
 	for (place = 0; place < a->count; place++)
-		if (a->item[place].by == l->seq && elem_within(gpu_load64(&a->item[place].elem), elem, 0))
+		if (a->item[place].by == l->seq && elem_within(l, gpu_load64(&a->item[place].elem), elem, 0))
 			break; /* an older epoch of the same */
 	if (place == DEV_ACQUIRED) {
 		acquired_shrink(l, a);
@@ -148,18 +171,36 @@ NEVER void acquired_add(const struct gsan_launch *l, u64 elem)
 	gpu_or32(&t->streams_acquired[l->stream / 32], 1u << l->stream % 32);
 }
 
+/* Launches behind this one inherit that it is ordered after everything: all that has begun by now. */
+NEVER void acquired_everything(const struct gsan_launch *l)
+{
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
+		u32 p = gpu_first(mapped), newest = (u32)gpu_load64(&dev_tables(p)->newest);
+		if (newest)
+			acquired_add(l, elem_prefix(p, newest));
+	}
+}
+
+ALWAYS int elem_is_own(const struct who *w, u64 elem)
+{
+	return !(elem & (ELEM_ALL | ELEM_PREFIX)) &&
+	       (who_made(w, elem) || (tag_private(w->launch, rec_tag(elem)) && private_own(w, rec_tag(elem))));
+}
+
 /* Joins one element into the CTA's clock; what its launch's base clock already has is not kept. */
 NEVER void clock_join(const struct who *w, u64 elem)
 {
 	const struct gsan_launch *l = w->launch;
 	struct dev_clock *c = &w->state->clock;
 	if (!(elem & ELEM_PREFIX)) {
-		if (elem_is_of(elem, w->base) || tag_below_floor(l, rec_tag(elem)))
+		if (tag_below_floor(l, rec_tag(elem)))
 			return;
 		if (!tag_mapped(l, rec_tag(elem))) {
 			gpu_or32(&c->flags, DEV_CLOCK_EVERYTHING);
 			return;
 		}
+		if (elem_is_own(w, elem))
+			return;
 	}
 	int kept = elems_add(l, c->elem, &c->count, DEV_CLOCK, elem & ~elem_gate(elem), 0);
 	if (kept < 0)

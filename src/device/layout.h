@@ -58,7 +58,7 @@ static inline uint32_t gsan_owner(uint64_t canonical)
 #define GSAN_REC_EPOCH_SHIFT 29u
 #define GSAN_REC_CTA_SHIFT 38u
 #define GSAN_REC_TAG_SHIFT 48u
-#define GSAN_EPOCH_MAX 511u   /* saturates: a saturated epoch counts as ordered once released, and is counted */
+#define GSAN_EPOCH_MAX 511u   /* then the CTA draws a private tag; without one it saturates: too much counts as released */
 #define GSAN_CTA_BITS 10u
 
 /* op × scope, 5 bits: scope is the low 2 bits of the strong forms. */
@@ -75,7 +75,8 @@ enum gsan_op {
 	GSAN_OP_STRONG_ST = 12, /* + enum gsan_scope */
 	GSAN_OP_RMW = 16,       /* + enum gsan_scope: atom, red */
 };
-enum gsan_sem { GSAN_SEM_NONE, GSAN_SEM_ACQUIRE, GSAN_SEM_RELEASE, GSAN_SEM_ACQ_REL, GSAN_SEM_SC };
+enum gsan_sem { GSAN_SEM_NONE, GSAN_SEM_ACQUIRE, GSAN_SEM_RELEASE, GSAN_SEM_ACQ_REL, GSAN_SEM_SC /* fences only */ };
+#define GSAN_SEM_CAS 4u /* added to an RMW's semantics: it may fail, and says after() so by coming as a load */
 
 struct gsan_line {
 	uint64_t write;                   /* last write; mask = sectors */
@@ -105,7 +106,13 @@ static inline uint64_t gsan_shadow(uint64_t canonical) /* address of the line re
 /* ---- launches ----------------------------------------------------------------------------------------------- */
 /* A participant numbers its launches 1, 2, 3 … (`seq`). The 16-bit tag of a record is
  *     participant << tag_bits | seq & (1 << tag_bits) - 1
- * where tag_bits = 16 - log2(participants of the job, rounded up to a power of two). */
+ * where tag_bits = 16 - log2(participants of the job, rounded up to a power of two). The last eighth of each half of the
+ * numbers is never a launch's: CTAs that use up their epochs draw their private tags there (state.h). They lie ahead of
+ * every launch of their half, so that no floor can pass one while its launch runs. */
+static inline int gsan_tag_private(uint32_t tag, uint32_t tag_bits)
+{
+	return (tag >> (tag_bits - 4) & 7) == 7;
+}
 #define GSAN_ORDER_PAIRS 32u
 #define GSAN_STREAMS 64u /* stream slots per participant; further streams share the last slot (over-orders, counted) */
 
@@ -141,10 +148,12 @@ struct gsan_launch {
 	uint32_t seed;
 	uint64_t view_table; /* address of u32[GSAN_VIEW_PAGES], or 0: no views */
 	uint64_t ring;       /* device address of this participant's struct gsan_ring */
+	uint32_t swept;       /* no record of launches with seq below it is left: their private tags are free */
+	uint32_t first_epoch; /* 0, or where a CTA's epochs start (tests) */
 	struct gsan_order order;
 };
 _Static_assert(sizeof(struct gsan_order) == 392, "");
-_Static_assert(sizeof(struct gsan_launch) == 440, "the rewriter declares this many parameter bytes");
+_Static_assert(sizeof(struct gsan_launch) == 448, "the rewriter declares this many parameter bytes");
 
 /* The launch's own floor, made ready for the upper half of a record: the bits of the number that a tag has, at the top;
  * ones below, so that what follows a record's tag does not matter; the place of the number, 16 - tag_bits, in bits 0..4. */
@@ -209,7 +218,7 @@ enum gsan_counter {
 	GSAN_N_SYNC_FULL,    /* sync table full: coarse order */
 	GSAN_N_STATE_FULL,   /* no CTA state left: coarse order */
 	GSAN_N_CLOCK_FULL,   /* clock entries collapsed to whole launches */
-	GSAN_N_EPOCH_FULL,   /* epoch saturated */
+	GSAN_N_EPOCH_FULL,   /* epoch saturated: no private tag was free */
 	GSAN_N_AMBIGUOUS,    /* version not known by its value: all candidates joined */
 	GSAN_N_UNMAPPED,     /* record of a participant whose tables are not mapped: counted as ordered */
 	GSAN_N_FOUND,        /* racy pairs seen, duplicates included */

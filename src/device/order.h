@@ -13,6 +13,7 @@ struct who {
 	const struct gsan_launch *launch;
 	struct dev_state *state; /* NULL: a kernel without synchronisation, or no state was left */
 	u64 base;                /* tag, cta, epoch */
+	u64 self;                /* tag of the launch, cta: what `base` starts from, unless a private tag was drawn */
 	u32 stateless;           /* should have a state and has none: is ordered after everything */
 };
 
@@ -29,6 +30,37 @@ ALWAYS const struct dev_launch *tag_launch(const struct gsan_launch *l, u32 tag)
 	return &dev_tables(tag_participant(l, tag))->launch[tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
 }
 ALWAYS int tag_mapped(const struct gsan_launch *l, u32 tag) { return l->mapped >> tag_participant(l, tag) & 1; }
+
+/* ---- private tags: a CTA whose epochs were used up goes on under a tag of its own, with 19 bits of time -------------- */
+#define PRIVATE_VALUES ((1u << (GSAN_REC_TAG_SHIFT - GSAN_REC_EPOCH_SHIFT)) - 1)
+ALWAYS u32 rec_value(u64 r) { return (u32)(r >> GSAN_REC_EPOCH_SHIFT) & PRIVATE_VALUES; }
+ALWAYS int tag_private(const struct gsan_launch *l, u32 tag) { return gsan_tag_private(tag, l->tag_bits); }
+
+/* Did this CTA make the record? The answers that need no memory access; older private tags are asked in order_slow(). */
+ALWAYS int who_made(const struct who *w, u64 rec)
+{
+	return !((rec ^ w->base) & REC_WHO) || !((rec ^ w->self) & REC_WHO) ||
+	       ((w->base ^ w->self) >> GSAN_REC_TAG_SHIFT && rec_tag(rec) == rec_tag(w->base));
+}
+
+/* Is `rec` of what its CTA did before it drew `tag`? */
+NEVER int private_follows(const struct gsan_launch *l, u32 tag, u64 rec)
+{
+	const struct dev_launch *e = tag_launch(l, tag);
+	if (!((gpu_load64(&e->origin) ^ rec) & REC_WHO))
+		return 1;
+	for (u32 i = gpu_load32(&e->previous); i; i = gpu_load32(&tag_launch(l, i - 1)->previous))
+		if (rec_tag(rec) == i - 1)
+			return 1;
+	return 0;
+}
+
+/* Does the private tag belong to this CTA? */
+ALWAYS int private_own(const struct who *w, u32 tag)
+{
+	return w->state && tag_participant(w->launch, tag) == w->launch->participant &&
+	       gpu_load64(&tag_launch(w->launch, tag)->cta) == gpu_load64(&w->state->key);
+}
 
 /* The fast half: below the floor, by numbers modulo the tag space. */
 ALWAYS int tag_below_floor(const struct gsan_launch *l, u32 tag)
@@ -58,49 +90,106 @@ ALWAYS int order_before(const struct gsan_launch *l, const struct gsan_order *o,
 	return order_has(o, tag_participant(l, tag), e->stream, gpu_load32(&e->seq));
 }
 
+/* Of two elements, or an element and a record, of one tag: is `a` not after `b`? */
+ALWAYS int stamp_within(const struct gsan_launch *l, u64 a, u64 b, int all)
+{
+	if (tag_private(l, rec_tag(a)))
+		return rec_value(a) <= rec_value(b);
+	return (all || rec_cta(a) == rec_cta(b)) && rec_epoch(a) <= rec_epoch(b);
+}
+
+/* A launch's entry of the launch table, claimed by the caller; `e->seq` is written last. */
+NEVER void launch_fill(const struct gsan_launch *l, struct dev_launch *e)
+{
+	const u32 *from = (const u32 *)&l->order;
+	u32 *to = (u32 *)&e->order;
+	gpu_store32(&e->kernel, l->kernel);
+	e->stream = l->stream;
+	e->gpu = (uint8_t)l->gpu;
+	gpu_store32(&e->grid[0], gpu_nctaid_x());
+	gpu_store32(&e->grid[1], gpu_nctaid_y());
+	gpu_store32(&e->grid[2], gpu_nctaid_z());
+	for (u32 i = 0; i < sizeof e->order / 4; i++)
+		gpu_store32(to + i, from[i]);
+}
+
+/* Raises what the launches of this participant may have before them. */
+NEVER void launch_base(const struct gsan_launch *l)
+{
+	struct dev_tables *t = own_tables(l);
+	for (u32 p = 0; p < GSAN_PARTICIPANTS; p++) {
+		u32 last = l->order.flags & GSAN_ORDER_UNKNOWN ? ~0u : l->order.floor[p] - 1;
+		if (last > gpu_load32(&t->base[p]))
+			gpu_max32(&t->base[p], last);
+	}
+	for (u32 i = 0; i < l->order.pairs && i < GSAN_ORDER_PAIRS; i++)
+		gpu_max32(&t->base[l->order.pair[i].participant], l->order.pair[i].seq);
+	gpu_max64(&t->newest, l->seq);
+}
+
 /* Does an element, taken by itself, cover the record? (The order before its launch is asked separately.) */
 ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec)
 {
 	if (elem & ELEM_PREFIX)
 		return ((elem >> ELEM_PREFIX_OWNER_SHIFT & 31) == tag_participant(l, rec_tag(rec)) &&
 			gpu_load32(&tag_launch(l, rec_tag(rec))->seq) <= (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT));
-	return rec_tag(elem) == rec_tag(rec) && (elem & ELEM_ALL || rec_cta(elem) == rec_cta(rec)) &&
-	       rec_epoch(rec) <= rec_epoch(elem);
+	if (rec_tag(elem) == rec_tag(rec))
+		return stamp_within(l, rec, elem, elem & ELEM_ALL);
+	return tag_private(l, rec_tag(elem)) && private_follows(l, rec_tag(elem), rec);
 }
 
 /* ---- the slow half: the closure of launches that are ordered before, over what their streams acquired ---------- */
-#define ORDER_CLOSURE 32u
+#define ORDER_CLOSURE 40u
+struct closure_item { /* launches of `participant`: one with its base clock, or all up to `seq` */
+	const struct gsan_order *order; /* NULL: all up to `seq` with theirs */
+	u32 participant;
+	u32 seq; /* with `order`: what this launch's own CTAs acquired counts, too; 0 = not */
+};
 struct closure {
 	const struct gsan_launch *l;
 	u64 rec;
 	u32 count;
-	u32 overflow;
-	const struct gsan_order *order[ORDER_CLOSURE]; /* whose base clocks are included */
+	struct closure_item item[ORDER_CLOSURE];
 };
+
+/* Does the item include launch (participant, stream, seq)? */
+ALWAYS int closure_has(const struct closure_item *i, u32 participant, u32 stream, u32 seq)
+{
+	if (i->order)
+		return (participant == i->participant && i->seq == seq) || order_has(i->order, participant, stream, seq);
+	return seq <= (participant == i->participant ? i->seq : gpu_load32(&dev_tables(i->participant)->base[participant]));
+}
 
 /* Adds an element's launch to the closure. 1: it covers the record, or its base clock does. */
 NEVER int closure_add(struct closure *c, u64 elem)
 {
-	if (elem_covers(c->l, elem, c->rec))
+	const struct gsan_launch *l = c->l;
+	struct closure_item new = {.seq = (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT)};
+	new.participant = elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_OWNER_SHIFT) & 31 : tag_participant(l, rec_tag(elem));
+	if (!(l->mapped >> new.participant & 1) || elem_covers(l, elem, c->rec))
 		return 1;
-	if (elem & ELEM_PREFIX)
-		return 0;
-	if (!tag_mapped(c->l, rec_tag(elem)))
-		return 1;
-	const struct gsan_order *o = &tag_launch(c->l, rec_tag(elem))->order;
+	if (!(elem & ELEM_PREFIX)) {
+		const struct dev_launch *launch = tag_launch(l, rec_tag(elem));
+		new.order = &launch->order;
+		new.seq = elem & ELEM_ALL ? gpu_load32(&launch->seq) : 0;
+	}
 	for (u32 i = 0; i < c->count; i++)
-		if (c->order[i] == o)
+		if (c->item[i].order == new.order && c->item[i].participant == new.participant && c->item[i].seq >= new.seq)
 			return 0;
-	if (order_before(c->l, o, rec_tag(c->rec)))
+	const struct dev_launch *e = tag_launch(l, rec_tag(c->rec));
+	u32 seq = gpu_load32(&e->seq);
+	if ((!new.order || seq != new.seq) && closure_has(&new, tag_participant(l, rec_tag(c->rec)), e->stream, seq))
 		return 1;
-	if (c->count == ORDER_CLOSURE)
+	if (c->count == ORDER_CLOSURE) {
+		count(l, GSAN_N_CLOCK_FULL, 1);
 		return 1; /* too long to follow: counts as ordered */
-	c->order[c->count++] = o;
+	}
+	c->item[c->count++] = new;
 	return 0;
 }
 
-/* Adds what the streams of `participant` acquired before any launch that `o` includes. */
-NEVER int closure_streams(struct closure *c, const struct gsan_order *o, u32 participant)
+/* Adds what the streams of `participant` acquired in or before any launch that item `at` includes. */
+NEVER int closure_streams(struct closure *c, u32 at, u32 participant)
 {
 	struct dev_tables *t = dev_tables(participant);
 	u64 streams = gpu_load64(t->streams_acquired);
@@ -111,17 +200,18 @@ NEVER int closure_streams(struct closure *c, const struct gsan_order *o, u32 par
 		for (u32 i = 0; i < n && i < DEV_ACQUIRED; i++) {
 			u64 elem, meta;
 			gpu_load128(&a->item[i], &elem, &meta);
-			if (elem && order_has(o, participant, s, (u32)meta) && closure_add(c, elem))
+			if (elem && closure_has(&c->item[at], participant, s, (u32)meta) && closure_add(c, elem))
 				return 1;
 		}
 	}
 	return 0;
 }
 
-NEVER int order_closure(const struct who *w, u64 rec)
+/* Over the launch's base clock, and the CTA's own clock if `clock`. */
+NEVER int order_closure(const struct who *w, u64 rec, int clock)
 {
-	struct closure c = {.l = w->launch, .rec = rec, .count = 1, .order = {&w->launch->order}};
-	if (w->state) {
+	struct closure c = {.l = w->launch, .rec = rec, .count = 1, .item = {{&w->launch->order, w->launch->participant, 0}}};
+	if (clock && w->state) {
 		u32 n = gpu_load32(&w->state->clock.count);
 		for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
 			if (closure_add(&c, gpu_load64(&w->state->clock.elem[i])))
@@ -129,9 +219,20 @@ NEVER int order_closure(const struct who *w, u64 rec)
 	}
 	for (u32 done = 0; done < c.count; done++)
 		for (u32 mapped = w->launch->mapped; mapped; mapped &= mapped - 1)
-			if (closure_streams(&c, c.order[done], gpu_first(mapped)))
+			if (closure_streams(&c, done, gpu_first(mapped)))
 				return 1;
 	return 0;
+}
+
+/* Is the record ordered before the launch as a whole? */
+NEVER int order_base(const struct who *w, u64 rec)
+{
+	const struct gsan_launch *l = w->launch;
+	if (!tag_mapped(l, rec_tag(rec))) {
+		count(l, GSAN_N_UNMAPPED, 1);
+		return 1;
+	}
+	return (rec_tag(rec) != l->tag && order_before(l, &l->order, rec_tag(rec))) || order_closure(w, rec, 0);
 }
 
 /* Is the record ordered before this access? Everything but the floor, which the caller asked. */
@@ -144,6 +245,8 @@ NEVER int order_slow(const struct who *w, u64 rec)
 		count(l, GSAN_N_UNMAPPED, 1);
 		return 1;
 	}
+	if (tag_private(l, rec_tag(rec)) && private_own(w, rec_tag(rec)))
+		return 1;
 	if (rec_tag(rec) != l->tag && order_before(l, &l->order, rec_tag(rec)))
 		return 1;
 	if (w->state) { /* the CTA's own clock, before anything transitive */
@@ -152,7 +255,7 @@ NEVER int order_slow(const struct who *w, u64 rec)
 			if (elem_covers(l, gpu_load64(&w->state->clock.elem[i]), rec))
 				return 1;
 	}
-	return order_closure(w, rec);
+	return order_closure(w, rec, 1);
 }
 
 #endif

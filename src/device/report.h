@@ -21,6 +21,7 @@ ALWAYS u64 mix64(u64 x)
 /* 1 the first time a key is seen. */
 ALWAYS int report_is_new(struct dev_tables *t, u64 key)
 {
+	key = key ? key : 1;
 	for (u32 i = 0; i < 8; i++) {
 		u64 *slot = &t->seen[(key + i) & (DEV_SEEN - 1)];
 		u64 old = gpu_load64(slot);
@@ -34,6 +35,7 @@ ALWAYS int report_is_new(struct dev_tables *t, u64 key)
 				return 0;
 		}
 	}
+	gpu_store64(&t->seen[key & (DEV_SEEN - 1)], key);
 	return 1; /* the table is crowded: said again rather than not at all */
 }
 
@@ -71,7 +73,8 @@ ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec)
 	const struct dev_hint *h = &w->state->hint;
 	for (u32 i = 0; i < gpu_load32(&w->state->clock.count) && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&w->state->clock.elem[i]);
-		if (!(e & (ELEM_ALL | ELEM_PREFIX | ELEM_RELAXED)) && !((e ^ rec) & REC_WHO) && rec_epoch(e) < rec_epoch(rec)) {
+		int same = tag_private(w->launch, rec_tag(e)) ? rec_tag(e) == rec_tag(rec) : !((e ^ rec) & REC_WHO);
+		if (!(e & (ELEM_ALL | ELEM_PREFIX | ELEM_RELAXED)) && same) {
 			f->reason = GSAN_WHY_BEFORE_PAYLOAD;
 			f->flag_write_site = (uint16_t)(e >> ELEM_SITE_SHIFT);
 			f->flag_kernel[0] = gpu_load32(&tag_launch(w->launch, rec_tag(rec))->kernel);
@@ -92,9 +95,10 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	const struct gsan_launch *l = w->launch;
 	struct dev_tables *t = own_tables(l);
 	struct gsan_ring *ring = (struct gsan_ring *)(uintptr_t)l->ring;
-	u64 key = mix64((u64)rec_tag(rec) << 48 | (u64)rec_site(rec) << 32 | (u64)a->site << 16 | l->tag) ^ mix64(kind + 1);
+	u64 launches = (u64)gpu_load32(&tag_launch(l, rec_tag(rec))->seq) << 32 | l->seq; /* numbers: tags come round */
+	u64 sites = (u64)rec_site(rec) << 48 | (u64)a->site << 32 | tag_participant(l, rec_tag(rec)) << 16 | kind;
 	count(l, GSAN_N_FOUND, 1);
-	if (!report_is_new(t, key ? key : 1))
+	if (!report_is_new(t, mix64(launches ^ mix64(sites + 1))))
 		return;
 	u64 ticket = gpu_add64(&t->ring_head, 1);
 	if (ticket - gpu_load64(&ring->tail) >= GSAN_RING_SLOTS) {
@@ -121,8 +125,7 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	u32 old = rec_op(rec);
 	int short_scope = 0;
 	if (a->op == GSAN_OP_LD_NC && !w->stateless) { /* only the launch's base clock counts (DESIGN §6) */
-		if (!tag_mapped(l, rec_tag(rec)) ||
-		    (rec_tag(rec) != l->tag && order_before(l, &l->order, rec_tag(rec))))
+		if (order_base(w, rec))
 			return;
 	} else if (order_slow(w, rec)) {
 		return;
@@ -150,7 +153,7 @@ ALWAYS void check(const struct who *w, u64 rec, u32 rec_mask_here, const struct 
 {
 	if (!rec || !(rec_mask_here & a->mask) || !(op_writes(rec_op(rec)) || op_writes(a->op)))
 		return;
-	if (!((rec ^ w->base) & REC_WHO) && a->op != GSAN_OP_LD_NC)
+	if (a->op != GSAN_OP_LD_NC && who_made(w, rec))
 		return; /* the same CTA */
 	if (surely_strong(w->launch, rec, a->op) || tag_below_floor(w->launch, rec_tag(rec)))
 		return;

@@ -8,16 +8,13 @@
 
 ALWAYS struct who who_of(u64 launch, u64 self)
 {
-	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)launch};
-	u64 epoch = 1;
+	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)launch, .self = self & REC_WHO};
+	w.base = w.self | (self & SELF_STATELESS ? 0 : 1ull << GSAN_REC_EPOCH_SHIFT);
 	if ((u32)self) {
 		w.state = &own_tables(w.launch)->state[(u32)self - 1];
-		epoch = gpu_load32(&w.state->epoch);
+		w.base = gpu_load64(&w.state->base);
 	}
 	w.stateless = (self & SELF_STATELESS) != 0;
-	if (w.stateless)
-		epoch = 0;
-	w.base = (self & REC_WHO) | epoch << GSAN_REC_EPOCH_SHIFT;
 	return w;
 }
 
@@ -51,16 +48,8 @@ NEVER void launch_publish(const struct gsan_launch *l)
 	u32 claim = gpu_load32(&e->claim);
 	if (claim == l->seq || gpu_cas32(&e->claim, claim, l->seq) != claim)
 		return;
-	e->kernel = l->kernel;
-	e->stream = l->stream;
-	e->gpu = (uint8_t)l->gpu;
-	e->grid[0] = gpu_nctaid_x();
-	e->grid[1] = gpu_nctaid_y();
-	e->grid[2] = gpu_nctaid_z();
-	const u32 *from = (const u32 *)&l->order;
-	u32 *to = (u32 *)&e->order;
-	for (u32 i = 0; i < sizeof e->order / 4; i++)
-		gpu_store32(to + i, from[i]);
+	launch_fill(l, e);
+	launch_base(l);
 	gpu_fence_sys();
 	gpu_release32(&e->seq, l->seq);
 }
@@ -82,7 +71,7 @@ u64 gsan_enter(u64 launch, u32 flags)
 		if (cta < PUBLISHERS && gpu_tid_x() < 32)
 			launch_publish(l);
 		if (flags & GSAN_ENTER_SYNC)
-			state = state_enter(l, cta);
+			state = state_enter(l, cta, self);
 	}
 	if (!(flags & GSAN_ENTER_SYNC))
 		return self;
@@ -93,8 +82,9 @@ u64 gsan_enter(u64 launch, u32 flags)
 void gsan_leave(u64 launch, u64 self)
 {
 	u32 members = gpu_active();
-	if ((u32)self && gpu_lane() == gpu_first(members))
-		state_leave(&own_tables((const struct gsan_launch *)(uintptr_t)launch)->state[(u32)self - 1], gpu_popc(members));
+	struct who w = who_of(launch, self);
+	if (gpu_lane() == gpu_first(members))
+		sync_leave(&w, gpu_popc(members));
 	gpu_warp_sync(members);
 }
 
@@ -237,13 +227,12 @@ ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *a
 ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
-	u64 epoch = 1, last, r0, r1, tail;
+	u64 base = (self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT, last, r0, r1, tail;
 	u32 op = desc_op(desc), mask = line & GSAN_LINES_WHOLE ? 0xff : line & (GSAN_LINE / 2) ? 0xf0 : 0x0f;
 	if ((u32)self)
-		epoch = gpu_load32(&own_tables(l)->state[(u32)self - 1].epoch);
+		base = gpu_load64(&own_tables(l)->state[(u32)self - 1].base);
 	line &= ~(u64)(GSAN_LINE - 1);
-	u64 me = (self & REC_WHO) | epoch << GSAN_REC_EPOCH_SHIFT | (u64)op << GSAN_REC_OP_SHIFT |
-		 (u64)(desc & 0xffff) << GSAN_REC_SITE_SHIFT | mask;
+	u64 me = base | (u64)op << GSAN_REC_OP_SHIFT | (u64)(desc & 0xffff) << GSAN_REC_SITE_SHIFT | mask;
 	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(line);
 	gpu_load128(at, &last, &tail);
 	gpu_load128(at->read, &r0, &r1);
@@ -364,8 +353,7 @@ ALWAYS int red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 addres
 	    !(gsan_owner(address) == quick_participant(quick, self) || l->mapped >> gsan_owner(address) & 1))
 		return 0;
 	gpu_load128(at, &last, &tail);
-	u32 coarse = gpu_load32(&dev_tables(gsan_owner(address))->coarse);
-	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || (coarse != DEV_COARSE_MANY && coarse != (u32)(self >> GSAN_REC_TAG_SHIFT) + 1))
+	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || !coarse_noted(dev_tables(gsan_owner(address)), l))
 		return 0;
 	struct gsan_granule *g = &detail_at(address, (u32)tail)->granule[granule % GSAN_LINE / GSAN_GRANULE];
 	if (!red_alone(quick, at, g, me, last, tail))

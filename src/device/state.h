@@ -1,5 +1,6 @@
 /* CTA states: what a CTA of a synchronising kernel keeps between its operations. The first warp of the CTA makes it, in
- * one of the 16 places of its bucket, the last thread to leave frees it. */
+ * one of the 16 places of its bucket, the last thread to leave frees it. And a CTA's time: its epochs, and what happens
+ * when they are used up: the CTA draws a private tag, whose 19 bits of CTA and epoch are its own alone. */
 #ifndef GSAN_DEVICE_STATE_H
 #define GSAN_DEVICE_STATE_H
 
@@ -13,16 +14,20 @@ NEVER u32 state_find(struct dev_tables *t, u64 key, u32 bucket)
 	return 0;
 }
 
-ALWAYS void state_reset(struct dev_state *s)
+/* Lists are empty by their counts. */
+ALWAYS void state_reset(struct dev_state *s, const struct gsan_launch *l, u64 self)
 {
 	u64 *word = (u64 *)s;
-	for (u32 i = 1; i < sizeof *s / 8; i++)
+	u32 first = l->first_epoch ? l->first_epoch : 1;
+	for (u32 i = 1; i < __builtin_offsetof(struct dev_state, clock.elem) / 8; i++)
 		gpu_store64(word + i, 0);
-	gpu_store32(&s->epoch, 1);
+	gpu_store64(&s->fenced.count, 0);
+	gpu_store32(&s->time, first);
+	gpu_store64(&s->base, (self & REC_WHO) | (u64)first << GSAN_REC_EPOCH_SHIFT);
 }
 
 /* Index + 1 of the state of this CTA; the first warp makes it. 0: its bucket is full. */
-NEVER u32 state_enter(const struct gsan_launch *l, u64 cta)
+NEVER u32 state_enter(const struct gsan_launch *l, u64 cta, u64 self)
 {
 	struct dev_tables *t = own_tables(l);
 	u64 key = (u64)l->seq << 32 | (u32)(cta + 1);
@@ -35,7 +40,7 @@ NEVER u32 state_enter(const struct gsan_launch *l, u64 cta)
 	if (!found)
 		found = state_find(t, 0, bucket);
 	if (found && gpu_load64(&t->state[found - 1].key) != key) {
-		state_reset(&t->state[found - 1]);
+		state_reset(&t->state[found - 1], l, self);
 		gpu_fence_sys();
 		gpu_store64(&t->state[found - 1].key, key);
 	}
@@ -45,14 +50,87 @@ NEVER u32 state_enter(const struct gsan_launch *l, u64 cta)
 	return found;
 }
 
-/* `threads` more have left; the last one of the CTA frees the state. */
-ALWAYS void state_leave(struct dev_state *s, u32 threads)
+/* `threads` more have left; 1: they are the last of the CTA, whose state is to be freed. */
+ALWAYS int state_leaves(struct dev_state *s, u32 threads)
 {
 	u32 all = gpu_ntid_x() * gpu_ntid_y() * gpu_ntid_z();
-	if (gpu_add32(&s->exited, threads) + threads == all) {
-		gpu_fence_sys();
-		gpu_store64(&s->key, 0);
+	return gpu_add32(&s->exited, threads) + threads == all;
+}
+
+ALWAYS void state_free(struct dev_state *s)
+{
+	gpu_fence_sys();
+	gpu_store64(&s->key, 0);
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------------ */
+
+/* Upper bits of the records and elements of this CTA at `time`. */
+NEVER u64 state_stamp(const struct who *w, u32 time)
+{
+	u32 tag = gpu_load32(&w->state->private_tag);
+	if (time <= GSAN_EPOCH_MAX)
+		return (w->self & REC_WHO) | (u64)time << GSAN_REC_EPOCH_SHIFT;
+	const struct dev_launch *e = tag_launch(w->launch, tag - 1);
+	while (time <= e->first) {
+		tag = e->previous;
+		e = tag_launch(w->launch, tag - 1);
 	}
+	return (u64)(tag - 1) << GSAN_REC_TAG_SHIFT | (u64)(time - e->first) << GSAN_REC_EPOCH_SHIFT;
+}
+
+/* Makes the launch table's entry of a private tag, claimed by this CTA: its launch's, and what makes it private. */
+NEVER void private_publish(const struct who *w, struct dev_launch *e, u32 first)
+{
+	const struct gsan_launch *l = w->launch;
+	gpu_store32(&e->seq, 0);
+	launch_fill(l, e);
+	e->cta = gpu_load64(&w->state->key);
+	e->origin = w->self & REC_WHO;
+	e->first = first;
+	e->previous = gpu_load32(&w->state->private_tag);
+	gpu_fence_sys();
+	gpu_release32(&e->seq, l->seq);
+	gpu_fence_sys();
+}
+
+/* A tag for this CTA alone, from behind the launches of its half: one never used, or one whose last owner's records were
+ * swept away before this launch. 1: time goes on under it. */
+#define PRIVATE_TRIES 64u
+NEVER int private_draw(const struct who *w, u32 time)
+{
+	const struct gsan_launch *l = w->launch;
+	u32 half = 1u << (l->tag_bits - 1), room = half / 8, base = (l->seq & half) + half - room;
+	for (u32 i = 0; i < PRIVATE_TRIES && i < room; i++) {
+		u32 tag = base + gpu_add32(&own_tables(l)->privates, 1) % room;
+		struct dev_launch *e = &own_tables(l)->launch[tag & (DEV_LAUNCHES - 1)];
+		u32 claim = gpu_load32(&e->claim);
+		if ((claim && claim >= l->swept) || gpu_cas32(&e->claim, claim, l->seq) != claim)
+			continue;
+		private_publish(w, e, time);
+		gpu_store32(&w->state->private_tag, ((u32)l->participant << l->tag_bits | tag) + 1);
+		return 1;
+	}
+	return 0;
+}
+
+/* Ends the CTA's epoch if anything was recorded in it; under the state's lock. Returns the last time that is complete. */
+NEVER u32 epoch_end(const struct who *w)
+{
+	struct dev_state *s = w->state;
+	u32 time = gpu_load32(&s->time), tag = gpu_load32(&s->private_tag), last = GSAN_EPOCH_MAX;
+	if (!gpu_load32(&s->dirty))
+		return time - 1;
+	if (tag)
+		last = tag_launch(w->launch, tag - 1)->first + PRIVATE_VALUES;
+	if (time >= last && !private_draw(w, time)) {
+		count(w->launch, GSAN_N_EPOCH_FULL, 1);
+		return time; /* from here on too much counts as released */
+	}
+	gpu_store32(&s->dirty, 0);
+	gpu_store32(&s->time, time + 1);
+	gpu_store64(&s->base, state_stamp(w, time + 1));
+	return time;
 }
 
 #endif

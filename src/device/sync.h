@@ -36,25 +36,18 @@ NEVER struct dev_sync *sync_find(u64 canonical, int make, u32 quota)
 
 /* ---- release ----------------------------------------------------------------------------------------------------- */
 
-/* Ends the CTA's epoch if anything was recorded in it. Returns the last epoch that is complete. */
-NEVER u32 epoch_end(const struct gsan_launch *l, struct dev_state *s)
-{
-	u32 epoch = gpu_load32(&s->epoch);
-	if (!gpu_load32(&s->dirty))
-		return epoch - 1;
-	if (epoch == GSAN_EPOCH_MAX) {
-		count(l, GSAN_N_EPOCH_FULL, 1);
-		return epoch; /* from here on too much counts as released */
-	}
-	gpu_store32(&s->dirty, 0);
-	gpu_store32(&s->epoch, epoch + 1);
-	return epoch;
-}
+ALWAYS u32 desc_scope(u32 desc) { return op_scope(desc >> GSAN_DESC_OP_SHIFT & 31); }
+ALWAYS u32 desc_sem(u32 desc) { return desc >> GSAN_DESC_SEM_SHIFT & 3; } /* not of a fence */
+ALWAYS int desc_is_rmw(u32 desc) { return op_is_rmw(desc >> GSAN_DESC_OP_SHIFT & 31); }
+ALWAYS int desc_is_cas(u32 desc) { return (int)(desc >> GSAN_DESC_SEM_SHIFT & GSAN_SEM_CAS); }
+ALWAYS int desc_acquires(u32 desc) { return desc_sem(desc) & GSAN_SEM_ACQUIRE; }
+ALWAYS int desc_releases(u32 desc) { return desc_sem(desc) & GSAN_SEM_RELEASE; }
 
-ALWAYS u64 elem_make(const struct who *w, u32 epoch, u32 scope, u32 site)
+/* An element of this CTA at `time`; 0: what its kernel's start releases. */
+ALWAYS u64 elem_make(const struct who *w, u32 time, u32 scope, u32 site)
 {
-	return (w->base & REC_WHO) | (u64)epoch << GSAN_REC_EPOCH_SHIFT | (u64)site << ELEM_SITE_SHIFT |
-	       (u64)w->launch->gpu << ELEM_GPU_SHIFT | (u64)scope << ELEM_SCOPE_SHIFT;
+	u64 stamp = time ? state_stamp(w, time) : w->self & REC_WHO;
+	return stamp | (u64)site << ELEM_SITE_SHIFT | (u64)w->launch->gpu << ELEM_GPU_SHIFT | (u64)scope << ELEM_SCOPE_SHIFT;
 }
 
 ALWAYS void version_add(const struct gsan_launch *l, struct dev_version *v, u64 elem)
@@ -63,79 +56,256 @@ ALWAYS void version_add(const struct gsan_launch *l, struct dev_version *v, u64 
 		gpu_or32(&v->flags, DEV_EVERYTHING);
 }
 
-/* What a strong write of this CTA releases at `scope`: its own epoch by the operation's semantics or by an earlier
- * fence, and the elements of its clock that go with it. The kernel's start is a fence of epoch 0. */
-NEVER void version_publish(const struct who *w, struct dev_version *v, u32 release, u32 scope, u32 site)
+/* Elements of a list that go with a release of this CTA at `scope`, each as far as its own gate allows: of the clock all
+ * do, of what was fenced those of the fence's scope. */
+NEVER void version_add_list(const struct who *w, struct dev_version *v, const struct dev_clock *from, u32 scope, int fenced)
 {
-	struct dev_state *s = w->state;
-	const struct gsan_launch *l = w->launch;
-	u32 done = release ? epoch_end(l, s) : 0, elems = release ? gpu_load32(&s->clock.count) : 0;
-	u32 best[2] = {done, done}; /* at .gpu, at .sys */
-	u64 relaxed[2] = {release ? 0 : ELEM_RELAXED, release ? 0 : ELEM_RELAXED};
-	for (u32 f = GSAN_CLUSTER; f <= GSAN_SYS; f++) {
-		u32 at = gpu_load32(&s->fence[f]), n = gpu_load32(&s->fence_elems[f]);
-		for (u32 k = 0; at && k < 2; k++) {
-			if (k == 1 && f != GSAN_SYS)
-				continue;
-			relaxed[k] = 0;
-			best[k] = at - 1 > best[k] ? at - 1 : best[k];
-		}
-		if (at && n > elems)
-			elems = n;
+	u32 n = gpu_load32(&from->count);
+	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
+		u64 e = gpu_load64(&from->elem[i]);
+		u32 own = fenced ? (u32)(e >> ELEM_SCOPE_SHIFT) & 3 : GSAN_SYS;
+		u64 gate = (u64)w->launch->gpu << ELEM_GPU_SHIFT | (u64)(own < scope ? own : scope) << ELEM_SCOPE_SHIFT;
+		version_add(w->launch, v, (e & ~elem_gate(e)) | gate);
 	}
-	if (scope == GSAN_CTA)
-		return; /* no other CTA is reached */
-	if (scope == GSAN_SYS)
-		version_add(l, v, elem_make(w, best[1], GSAN_SYS, site) | relaxed[1]);
-	if (scope != GSAN_SYS || best[0] > best[1])
-		version_add(l, v, elem_make(w, best[0], GSAN_GPU, site) | relaxed[0]);
-	u64 gate = (u64)l->gpu << ELEM_GPU_SHIFT | (u64)(scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU) << ELEM_SCOPE_SHIFT;
-	for (u32 i = 0; i < elems && i < DEV_CLOCK; i++)
-		version_add(l, v, (gpu_load64(&s->clock.elem[i]) & ~ELEM_OPEN) | gate);
-	if (gpu_load32(&s->clock.flags) & DEV_CLOCK_EVERYTHING)
+	if (gpu_load32(&from->flags) & DEV_CLOCK_EVERYTHING)
 		gpu_or32(&v->flags, DEV_EVERYTHING);
 }
 
-NEVER void version_new(struct dev_sync *e)
+/* What a strong write of this CTA at `scope` releases: by its own semantics (`time`), by fences before it, by the kernel's
+ * start, which is a fence at time 0. Under the locks of entry and state. */
+NEVER void version_publish(const struct who *w, struct dev_version *v, int release, u32 time, u32 scope, u32 site)
 {
-	const u64 *from = (const u64 *)&e->version[0];
-	u64 *to = (u64 *)&e->version[1];
-	if (gpu_load32(&e->version[1].flags) & DEV_VALID)
-		gpu_store32(&e->lost, 1);
-	for (u32 i = 0; i < sizeof(struct dev_version) / 8; i++)
-		gpu_store64(to + i, gpu_load64(from + i));
-	gpu_store32(&e->version[0].flags, 0);
-	gpu_store32(&e->version[0].count, 0);
+	struct dev_state *s = w->state;
+	u32 gpu = gpu_load32(&s->fence[0]), sys = gpu_load32(&s->fence[1]); /* 1 + time */
+	u32 at_sys = release ? time + 1 : sys, at_gpu = gpu > at_sys ? gpu : at_sys;
+	u64 fenced = release ? 0 : ELEM_FENCED;
+	if (scope == GSAN_CLUSTER)
+		scope = GSAN_GPU;
+	if (scope == GSAN_CTA) /* reaches no other CTA, but words can be made of it */
+		at_gpu = release ? time + 1 : 0;
+	if (scope == GSAN_SYS)
+		version_add(w->launch, v, elem_make(w, at_sys ? at_sys - 1 : 0, GSAN_SYS, site) | (at_sys ? fenced : ELEM_RELAXED));
+	if (scope != GSAN_SYS || at_gpu > at_sys)
+		version_add(w->launch, v, elem_make(w, at_gpu ? at_gpu - 1 : 0, scope == GSAN_CTA ? GSAN_CTA : GSAN_GPU, site) |
+						  (at_gpu ? fenced : ELEM_RELAXED));
+	if (scope != GSAN_CTA)
+		version_add_list(w, v, release ? &s->clock : &s->fenced, scope, !release);
 }
 
-/* An RMW continues what it read only where both are morally strong: other parts are dropped. */
-NEVER void version_drop(const struct gsan_launch *l, struct dev_version *v, u32 scope)
+/* A release of this CTA on the same location, earlier: a strong write continues it (PTX ISA, release patterns). `own` lies
+ * in one of the entry's versions. Of its clock, all that it has by now is taken to have been released then. */
+NEVER void version_again(const struct who *w, struct dev_version *v, u64 own, u32 scope)
 {
-	u32 n = gpu_load32(&v->count), kept = 0;
-	for (u32 i = 0; i < n; i++) {
-		u64 e = gpu_load64(&v->elem[i]);
-		if (elem_reaches(l, e) && elem_reached(l, e, scope))
-			gpu_store64(&v->elem[kept++], e);
+	u32 before = (u32)(own >> ELEM_SCOPE_SHIFT) & 3;
+	u64 narrow = (u64)(before < scope ? before : scope) << ELEM_SCOPE_SHIFT;
+	version_add(w->launch, v, (own & ~(3ull << ELEM_SCOPE_SHIFT)) | narrow);
+	version_add_list(w, v, &w->state->clock, before < scope ? before : scope, 0);
+}
+
+NEVER void version_continue(const struct who *w, struct dev_sync *e, u32 scope)
+{
+	for (u32 k = 0; k < 3 && scope != GSAN_CTA; k++) {
+		struct dev_version *v = &e->version[k];
+		u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
+		for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
+			u64 own = gpu_load64(&v->elem[i]);
+			if (!(own & (ELEM_RELAXED | ELEM_FENCED | ELEM_ALL | ELEM_PREFIX)) && elem_is_own(w, own))
+				version_again(w, &e->version[0], own, scope);
+		}
 	}
-	gpu_store32(&v->count, kept);
 }
 
-/* The coarse path: RMWs whose location has no entry. Whoever acquires without finding an entry must reckon with them. */
-ALWAYS void coarse_note(struct dev_tables *t, const struct gsan_launch *l, int release)
+/* The newest becomes the one before, the one before goes to all older ones. */
+NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 {
-	u32 mine = release ? DEV_COARSE_MANY : l->tag + 1u, old = gpu_load32(&t->coarse);
-	if (old == mine || old == DEV_COARSE_MANY)
-		return;
-	old = gpu_cas32(&t->coarse, old, old ? DEV_COARSE_MANY : mine);
+	struct dev_version *v = e->version;
+	u32 n = gpu_load32(&v[1].count);
+	if (gpu_load32(&v[1].flags) & DEV_VALID) {
+		for (u32 i = 0; i < n && i < DEV_VERSION; i++)
+			version_add(l, &v[2], gpu_load64(&v[1].elem[i]));
+		gpu_or32(&v[2].flags, DEV_VALID | (gpu_load32(&v[1].flags) & DEV_EVERYTHING));
+		gpu_store32(&v[2].kernel, gpu_load32(&v[1].kernel));
+		gpu_store32(&e->lost, 1);
+	}
+	n = gpu_load32(&v[0].count);
+	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
+		gpu_store64(&v[1].elem[i], gpu_load64(&v[0].elem[i]));
+	gpu_store64(&v[1].value, gpu_load64(&v[0].value));
+	gpu_store32(&v[1].kernel, gpu_load32(&v[0].kernel));
+	gpu_store32(&v[1].count, n);
+	gpu_store32(&v[1].flags, gpu_load32(&v[0].flags));
+	gpu_store32(&v[0].flags, 0);
+	gpu_store32(&v[0].count, 0);
 }
+
+ALWAYS int elem_continues(const struct gsan_launch *l, u64 e, u32 scope)
+{
+	return elem_reaches(l, e) && elem_reached(l, e, scope);
+}
+
+/* An RMW continues what it read only where both are morally strong; other parts end with the version before. */
+NEVER void version_extend(const struct gsan_launch *l, struct dev_sync *e, u32 scope)
+{
+	struct dev_version *v = &e->version[0];
+	u32 n = gpu_load32(&v->count), all = 1, flags;
+	for (u32 i = 0; i < n; i++)
+		all &= (u32)elem_continues(l, gpu_load64(&v->elem[i]), scope);
+	flags = (gpu_load32(&v->flags) & DEV_EVERYTHING) | DEV_VALID;
+	if (!all) {
+		version_new(l, e);
+		for (u32 i = 0; i < n; i++) {
+			u64 elem = gpu_load64(&e->version[1].elem[i]);
+			if (elem_continues(l, elem, scope))
+				version_add(l, v, elem);
+		}
+	}
+	gpu_store32(&v->flags, flags); /* of a value that is not known */
+}
+
+/* The version of a strong write, in place. Under the locks of entry and state. */
+NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 value, u32 time)
+{
+	const struct gsan_launch *l = w->launch;
+	struct dev_version *v = &e->version[0];
+	u32 scope = desc_scope(desc), site = desc & 0xffff;
+	if (desc_is_rmw(desc)) {
+		version_extend(l, e, scope);
+	} else {
+		version_new(l, e);
+		gpu_store64(&v->value, value);
+		gpu_store32(&v->flags, DEV_VALID | (desc & GSAN_DESC_VALUE ? DEV_VALUE : 0));
+	}
+	gpu_store32(&v->kernel, l->kernel);
+	if (w->state) {
+		if (!desc_releases(desc))
+			version_continue(w, e, scope);
+		version_publish(w, v, desc_releases(desc), time, scope, site);
+	} else if (w->stateless) {
+		gpu_or32(&v->flags, DEV_EVERYTHING);
+	} else if (scope != GSAN_CTA) { /* a kernel of relaxed RMWs alone: what its start releases */
+		version_add(l, v, elem_make(w, 0, scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU, site) | ELEM_RELAXED);
+	}
+	gpu_add32(&e->generation, 1);
+}
+
+/* ---- a CAS under way: whether it writes is known after it only -------------------------------------------------------- */
+
+ALWAYS u32 offer_thread(void) { return 1 + gpu_tid_x() + gpu_ntid_x() * (gpu_tid_y() + gpu_ntid_y() * gpu_tid_z()); }
+ALWAYS u32 offer_state(const struct who *w)
+{
+	return (u32)w->launch->participant << 16 | (u32)(w->state - own_tables(w->launch)->state);
+}
+
+/* Before a CAS. 0: no place is free; then it publishes at once, as if it would succeed. */
+NEVER int offer_make(const struct who *w, struct dev_sync *e, u32 desc)
+{
+	u32 time = gpu_load32(&w->state->time), gpu = gpu_load32(&w->state->fence[0]), sys = gpu_load32(&w->state->fence[1]);
+	if (!desc_releases(desc))
+		time = (sys > gpu ? sys : gpu) ? (sys > gpu ? sys : gpu) - 1 : 0;
+	for (u32 i = 0; i < DEV_OFFERS; i++) {
+		struct dev_offer *o = &e->offer[i];
+		if (gpu_load32(&o->thread))
+			continue;
+		gpu_store64(&o->elem, elem_make(w, time, desc_scope(desc), desc & 0xffff) | (time ? 0 : ELEM_RELAXED));
+		gpu_store32(&o->state, offer_state(w));
+		gpu_store32(&o->thread, offer_thread());
+		gpu_add32(&e->offers, 1);
+		return 1;
+	}
+	count(w->launch, GSAN_N_AMBIGUOUS, 1);
+	return 0;
+}
+
+/* After it: a CAS that failed has published nothing. */
+NEVER void offer_settle(const struct who *w, struct dev_sync *e, u32 desc)
+{
+	for (u32 i = 0; i < DEV_OFFERS; i++) {
+		struct dev_offer *o = &e->offer[i];
+		if (gpu_load32(&o->thread) != offer_thread() || gpu_load32(&o->state) != offer_state(w))
+			continue;
+		gpu_store32(&o->thread, 0);
+		gpu_add32(&e->offers, ~0u);
+		if (desc_is_rmw(desc))
+			version_write(w, e, desc, 0, desc_releases(desc) ? epoch_end(w) : 0);
+		return;
+	}
+}
+
+/* ---- the coarse path: RMWs whose location has no entry ---------------------------------------------------------------- */
+
+ALWAYS u32 coarse_slot(u32 participant, u32 stream) { return (participant * 13 + stream) & (DEV_COARSE - 1); }
+
+/* Is this launch in the coarse clock of the owner's tables `t`? Then its relaxed RMWs have nothing to add. */
+ALWAYS int coarse_noted(const struct dev_tables *t, const struct gsan_launch *l)
+{
+	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(l->participant, l->stream)]);
+	return slot && rec_tag(slot) == l->tag;
+}
+
+/* Is the launch of element `a` one of this launch's stream? */
+ALWAYS int coarse_same(const struct gsan_launch *l, u64 a)
+{
+	return tag_participant(l, rec_tag(a)) == l->participant && tag_launch(l, rec_tag(a))->stream == l->stream;
+}
+
+/* `elem` covers all CTAs of its launch (ELEM_ALL). Its gate is open: who reads there is not known. */
+NEVER void coarse_add(struct dev_tables *t, const struct gsan_launch *l, u64 elem)
+{
+	u64 *slot = &t->coarse.slot[coarse_slot(l->participant, l->stream)], old = gpu_load64(slot), now;
+	do {
+		if (old && rec_tag(old) == rec_tag(elem) && rec_epoch(old) >= rec_epoch(elem))
+			return;
+		now = gpu_cas64(slot, old, elem);
+	} while (now != old && (old = now, 1));
+	if (old && rec_tag(old) != rec_tag(elem) && !coarse_same(l, old))
+		gpu_max64(&t->coarse.older[tag_participant(l, rec_tag(old))], elem_seq(l, old));
+	if (!gpu_load32(&t->coarse_used))
+		gpu_store32(&t->coarse_used, 1);
+}
+
+/* An RMW of this CTA that has no entry; `time`: what it releases, 0 = only what its kernel's start does. */
+ALWAYS void coarse_note(const struct who *w, struct dev_tables *t, u32 time)
+{
+	u64 tag = w->self & ~0ull << GSAN_REC_TAG_SHIFT;
+	u64 epoch = time > GSAN_EPOCH_MAX ? GSAN_EPOCH_MAX : time;
+	if (!time && coarse_noted(t, w->launch))
+		return;
+	coarse_add(t, w->launch, tag | epoch << GSAN_REC_EPOCH_SHIFT | ELEM_ALL | ELEM_OPEN);
+	if (time > GSAN_EPOCH_MAX) /* under a private tag, of which nobody would know */
+		gpu_max64(&t->coarse.older[w->launch->participant], w->launch->seq);
+}
+
+ALWAYS void coarse_everything(struct dev_tables *t, const struct gsan_launch *l)
+{
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1)
+		gpu_max64(&t->coarse.older[gpu_first(mapped)], gpu_load64(&dev_tables(gpu_first(mapped))->newest));
+	gpu_store32(&t->coarse_used, 1);
+}
+
+/* What a strong write of this CTA releases when no location can keep it. */
+NEVER u32 coarse_time(const struct who *w, u32 desc)
+{
+	struct dev_state *s = w->state;
+	u32 at, gpu, sys;
+	if (!s)
+		return 0;
+	gpu_lock(&s->lock);
+	gpu = gpu_load32(&s->fence[0]);
+	sys = gpu_load32(&s->fence[1]);
+	at = sys > gpu ? sys : gpu;
+	at = desc_releases(desc) ? epoch_end(w) : at ? at - 1 : 0;
+	gpu_unlock(&s->lock);
+	return at;
+}
+
+/* ---- before a strong write -------------------------------------------------------------------------------------------- */
 
 /* Does this strong write make an entry for its location? Not a relaxed RMW that releases no more than its kernel's
  * start, within one GPU: histograms are made of those. */
 ALWAYS int sync_makes(const struct who *w, u32 desc)
 {
-	u32 op = desc >> GSAN_DESC_OP_SHIFT & 31;
-	return !op_is_rmw(op) || (desc >> GSAN_DESC_SEM_SHIFT & 7) != GSAN_SEM_NONE || op_scope(op) == GSAN_SYS ||
-	       (w->state && (gpu_load32(&w->state->fence[GSAN_GPU]) | gpu_load32(&w->state->fence[GSAN_SYS])));
+	return !desc_is_rmw(desc) || desc_sem(desc) != GSAN_SEM_NONE || desc_scope(desc) == GSAN_SYS ||
+	       (w->state && (gpu_load32(&w->state->fence[0]) | gpu_load32(&w->state->fence[1])));
 }
 
 /* Is there anything to publish? All lanes ask at once. If not, the coarse path has it. */
@@ -143,7 +313,7 @@ ALWAYS int sync_publishes(const struct who *w, u64 canonical, u32 desc)
 {
 	if (sync_makes(w, desc) || sync_find(canonical, 0, 0))
 		return 1;
-	coarse_note(dev_tables(gsan_owner(canonical)), w->launch, 0);
+	coarse_note(w, dev_tables(gsan_owner(canonical)), 0);
 	return 0;
 }
 
@@ -158,35 +328,25 @@ ALWAYS void line_mark_sync(u64 canonical)
 NEVER void sync_before(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	const struct gsan_launch *l = w->launch;
-	u32 op = desc >> GSAN_DESC_OP_SHIFT & 31, sem = desc >> GSAN_DESC_SEM_SHIFT & 7;
-	u32 release = sem >= GSAN_SEM_RELEASE, rmw = (u32)op_is_rmw(op), scope = op_scope(op);
-	int make = sync_makes(w, desc);
+	int make = sync_makes(w, desc), rmw = desc_is_rmw(desc);
 	struct dev_sync *e = sync_find(canonical, make, rmw ? DEV_SYNC_RMW_QUOTA : DEV_SYNCS);
 	if (!e) {
 		if (make)
 			count(l, GSAN_N_SYNC_FULL, 1);
-		coarse_note(dev_tables(gsan_owner(canonical)), l, make);
+		coarse_note(w, dev_tables(gsan_owner(canonical)), make ? coarse_time(w, desc) : 0);
+		if (w->stateless || (w->state && gpu_load32(&w->state->clock.flags) & DEV_CLOCK_EVERYTHING))
+			coarse_everything(dev_tables(gsan_owner(canonical)), l);
+		gpu_fence_sys();
 		return;
 	}
 	line_mark_sync(canonical);
 	gpu_lock(&e->lock);
-	struct dev_version *v = &e->version[0];
-	if (!rmw) {
-		version_new(e);
-		gpu_store64(&v->value, value);
-	} else if (gpu_load32(&v->flags) & DEV_VALID) {
-		version_drop(l, v, scope);
-	}
-	u32 known = !rmw && desc & GSAN_DESC_VALUE ? DEV_VALUE : 0;
-	gpu_store32(&v->flags, (gpu_load32(&v->flags) & (rmw ? DEV_EVERYTHING : 0)) | DEV_VALID | known);
-	gpu_store32(&v->kernel, l->kernel);
 	if (w->state)
-		version_publish(w, v, release, scope, desc & 0xffff);
-	else if (w->stateless)
-		gpu_or32(&v->flags, DEV_EVERYTHING);
-	else if (scope != GSAN_CTA) /* a kernel of relaxed RMWs alone: what its start releases */
-		version_add(l, v, elem_make(w, 0, scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU, desc & 0xffff) | ELEM_RELAXED);
-	gpu_add32(&e->generation, 1);
+		gpu_lock(&w->state->lock); /* locks are taken entry first */
+	if (!desc_is_cas(desc) || !w->state || !offer_make(w, e, desc))
+		version_write(w, e, desc, value, w->state && desc_releases(desc) ? epoch_end(w) : 0);
+	if (w->state)
+		gpu_unlock(&w->state->lock);
 	gpu_unlock(&e->lock);
 	gpu_fence_sys(); /* the publication is visible to whoever sees the program's store */
 }
@@ -196,7 +356,7 @@ NEVER void sync_before(const struct who *w, u64 canonical, u32 desc, u64 value)
 ALWAYS void hint_set(const struct who *w, u64 elem, u32 reason, u32 site, u32 kernel)
 {
 	struct dev_hint *h = &w->state->hint;
-	if (elem & (ELEM_ALL | ELEM_PREFIX) || elem_is_of(elem, w->base))
+	if (elem & (ELEM_ALL | ELEM_PREFIX) || elem_is_own(w, elem))
 		return;
 	h->reason = reason;
 	h->write_site = (uint16_t)(elem >> ELEM_SITE_SHIFT);
@@ -205,64 +365,137 @@ ALWAYS void hint_set(const struct who *w, u64 elem, u32 reason, u32 site, u32 ke
 	h->write_tag = (uint16_t)rec_tag(elem);
 }
 
-ALWAYS void pending_add(const struct who *w, u64 elem)
-{
-	struct dev_state *s = w->state;
-	if (elems_add(w->launch, s->pending, &s->pendings, DEV_PENDING, elem, 1) < 0)
-		gpu_or32(&s->pending_flags, DEV_CLOCK_EVERYTHING);
-}
-
-/* One version that this read may have observed. */
-NEVER void version_read(const struct who *w, const struct dev_version *v, u32 desc)
-{
-	const struct gsan_launch *l = w->launch;
-	u32 op = desc >> GSAN_DESC_OP_SHIFT & 31, sem = desc >> GSAN_DESC_SEM_SHIFT & 7, scope = op_scope(op);
-	int acquire = sem == GSAN_SEM_ACQUIRE || sem >= GSAN_SEM_ACQ_REL;
-	if (op_is_rmw(op) && !(desc & GSAN_DESC_USED))
-		acquire = 0;
-	if (gpu_load32(&v->flags) & DEV_EVERYTHING)
-		gpu_or32(acquire ? &w->state->clock.flags : &w->state->pending_flags, DEV_CLOCK_EVERYTHING);
-	u32 n = gpu_load32(&v->count), kernel = gpu_load32(&v->kernel), site = desc & 0xffff;
-	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
-		u64 e = gpu_load64(&v->elem[i]);
-		if (!elem_reaches(l, e)) {
-			hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site, kernel);
-			continue;
-		}
-		if (!elem_reached(l, e, scope)) {
-			hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, site, kernel);
-			continue;
-		}
-		if (e & ELEM_RELAXED)
-			hint_set(w, e, GSAN_WHY_RELAXED_WRITE, site, kernel);
-		else if (!acquire)
-			hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site, kernel);
-		if (acquire)
-			clock_join(w, e);
-		else
-			pending_add(w, e);
-	}
-}
-
-/* Joins earlier strong reads: an acquire fence, or an acquiring RMW whose result nobody reads. */
-NEVER void pending_join(const struct who *w, u32 scope)
-{
-	struct dev_state *s = w->state;
-	u32 n = gpu_load32(&s->pendings);
-	if (gpu_load32(&s->pending_flags))
-		gpu_or32(&s->clock.flags, DEV_CLOCK_EVERYTHING);
-	for (u32 i = 0; i < n && i < DEV_PENDING; i++) {
-		u64 e = gpu_load64(&s->pending[i]);
-		if (elem_reached(w->launch, e, scope))
-			clock_join(w, e);
-		else
-			hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, s->hint.read_site, s->hint.write_kernel);
-	}
-}
-
 ALWAYS void order_lost(const struct who *w, int acquire) /* from here on, or from the next acquire fence on */
 {
 	gpu_or32(acquire ? &w->state->clock.flags : &w->state->pending_flags, DEV_CLOCK_EVERYTHING);
+}
+
+/* Sets aside what a strong read of `key` observed. A full list merges as others do, then for any location. */
+NEVER void pending_add(const struct who *w, u64 elem, u64 key)
+{
+	struct dev_state *s = w->state;
+	const struct gsan_launch *l = w->launch;
+	u32 n = gpu_load32(&s->pendings), place = n;
+	for (u32 i = 0; i < n && i < DEV_PENDING; i++) {
+		u64 old = s->pending[i].elem;
+		if (elem_within(l, elem, old, 1) && s->pending[i].key == key)
+			return;
+		if (elem_within(l, old, elem, 1) && s->pending[i].key == key)
+			place = i;
+	}
+	if (place == DEV_PENDING) {
+		count(l, GSAN_N_CLOCK_FULL, 1);
+		for (u32 i = 0; i < DEV_PENDING; i++)
+			if (elem_owner(l, s->pending[i].elem) == elem_owner(l, elem))
+				place = i;
+		if (place == DEV_PENDING) {
+			order_lost(w, 0);
+			return;
+		}
+		u32 was = elem_seq(l, s->pending[place].elem), is = elem_seq(l, elem);
+		elem = elem_prefix(elem_owner(l, elem), was > is ? was : is);
+		key = 0;
+	}
+	s->pending[place].elem = elem;
+	s->pending[place].key = key;
+	if (place == n)
+		gpu_store32(&s->pendings, n + 1);
+}
+
+/* Joins earlier strong reads: of any location by an acquire fence (key 0), of one by a strong read that acquires there.
+ * What `scope` does not reach waits for a wider one. */
+NEVER void pending_join(const struct who *w, u64 key, u32 scope)
+{
+	struct dev_state *s = w->state;
+	u32 n = gpu_load32(&s->pendings), kept = 0;
+	if (!key && gpu_load32(&s->pending_flags))
+		gpu_or32(&s->clock.flags, DEV_CLOCK_EVERYTHING);
+	for (u32 i = 0; i < n && i < DEV_PENDING; i++) {
+		struct dev_pending p = s->pending[i];
+		int reached = elem_reached(w->launch, p.elem, scope), here = !key || !p.key || p.key == key;
+		if (here && reached)
+			clock_join(w, p.elem);
+		else if (here)
+			hint_set(w, p.elem, GSAN_WHY_ACQUIRE_SCOPE, s->hint.read_site, s->hint.write_kernel);
+		if (!here || !reached)
+			s->pending[kept++] = p;
+	}
+	gpu_store32(&s->pendings, kept);
+}
+
+/* Does this operation acquire what it reads? A red, or an atom whose result nobody reads, does not. */
+ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && (!desc_is_rmw(desc) || desc & GSAN_DESC_USED); }
+
+/* One release that this read may have observed. */
+NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 kernel)
+{
+	u32 site = desc & 0xffff;
+	if (!elem_reaches(w->launch, e)) {
+		hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site, kernel);
+		return;
+	}
+	if (!elem_reached(w->launch, e, desc_scope(desc))) {
+		hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, site, kernel);
+		return;
+	}
+	if (e & ELEM_RELAXED)
+		hint_set(w, e, GSAN_WHY_RELAXED_WRITE, site, kernel);
+	else if (!sync_acquires(desc))
+		hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site, kernel);
+	if (sync_acquires(desc))
+		clock_join(w, e);
+	else
+		pending_add(w, e, canonical);
+}
+
+/* One version that this read may have observed. */
+NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc)
+{
+	u32 n = gpu_load32(&v->count), kernel = gpu_load32(&v->kernel);
+	if (gpu_load32(&v->flags) & DEV_EVERYTHING)
+		order_lost(w, sync_acquires(desc));
+	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
+		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, kernel);
+}
+
+/* What a CAS under way would release, if this read may have observed it. */
+NEVER void offers_read(const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc)
+{
+	for (u32 i = 0; i < DEV_OFFERS; i++) {
+		const struct dev_offer *o = &e->offer[i];
+		u64 elem = gpu_load64(&o->elem);
+		u32 at = gpu_load32(&o->state), gate = (u32)elem_gate(elem);
+		if (!gpu_load32(&o->thread) || !(w->launch->mapped >> (at >> 16) & 1))
+			continue;
+		const struct dev_clock *c = &dev_tables(at >> 16)->state[at & 0xffff].clock;
+		elem_read(w, elem, canonical, desc, 0);
+		for (u32 k = 0; k < gpu_load32(&c->count) && k < DEV_CLOCK && !(elem & ELEM_RELAXED); k++)
+			elem_read(w, gpu_load64(&c->elem[k]) | gate, canonical, desc, 0);
+		if (gpu_load32(&c->flags) & DEV_CLOCK_EVERYTHING)
+			order_lost(w, sync_acquires(desc));
+	}
+}
+
+/* What RMWs without an entry released here, perhaps: all launches that make such, unless ordered already. 0: none. */
+NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
+{
+	const struct dev_tables *t = dev_tables(gsan_owner(canonical));
+	const struct gsan_launch *l = w->launch;
+	int any = 0;
+	if (!gpu_load32(&t->coarse_used))
+		return 0;
+	for (u32 i = 0; i < DEV_COARSE + GSAN_PARTICIPANTS; i++) {
+		u64 e = gpu_load64(i < DEV_COARSE ? &t->coarse.slot[i] : &t->coarse.older[i - DEV_COARSE]);
+		if (!e)
+			continue;
+		if (i >= DEV_COARSE && order_has(&l->order, i - DEV_COARSE, GSAN_STREAMS, (u32)e))
+			continue;
+		if (i < DEV_COARSE && ((rec_tag(e) == l->tag && !rec_epoch(e)) || tag_below_floor(l, rec_tag(e))))
+			continue;
+		any = 1;
+		elem_read(w, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0);
+	}
+	return any;
 }
 
 /* Is there a weak store to this location that is not ordered before the launch? */
@@ -284,7 +517,7 @@ NEVER int sync_stored(const struct gsan_launch *l, u64 canonical)
 
 /* A value that no known write left: something unseen wrote it (a copy, the host, an opaque kernel), and may order
  * anything. Known by its changing under the CTA's eyes, or at the first look by not being 0, which memory starts with. */
-ALWAYS int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
+NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	struct dev_state *s = w->state;
 	u64 before = gpu_load64(&s->polled_key) == canonical ? gpu_load64(&s->polled_value) : 0;
@@ -292,35 +525,36 @@ ALWAYS int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 }
 
 /* A location without an entry was never strongly written, except by RMWs on the coarse path. */
-ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 value, int acquire)
+ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
-	u32 coarse = gpu_load32(&dev_tables(gsan_owner(canonical))->coarse);
-	if (coarse == DEV_COARSE_MANY ||
-	    (coarse && coarse != w->launch->tag + 1u && !tag_below_floor(w->launch, coarse - 1)))
-		order_lost(w, acquire);
-	if (!coarse && sync_unseen(w, canonical, desc, value)) {
-		order_lost(w, acquire);
+	if (!coarse_read(w, canonical, desc) && sync_unseen(w, canonical, desc, value)) {
+		order_lost(w, sync_acquires(desc));
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
 	}
 }
 
-/* The versions that this read may have observed, under the entry's lock. */
-ALWAYS void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc, u64 value, int acquire)
+/* The versions that this read may have observed, under the entry's lock: by its value those that have it, or the older
+ * ones; all, if values are not known. A value that is none of them may come from an RMW that saw no entry, too. */
+NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc, u64 value)
 {
-	u32 f0 = gpu_load32(&e->version[0].flags), f1 = gpu_load32(&e->version[1].flags);
-	int known = desc & GSAN_DESC_VALUE && f0 & DEV_VALUE && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
-	int is0 = gpu_load64(&e->version[0].value) == value;
-	int is1 = f1 & DEV_VALID && gpu_load64(&e->version[1].value) == value;
-	int older = known && !is0 && !is1, all = !known || (older && gpu_load32(&e->lost));
-	if (f0 & DEV_VALID && (all || is0))
-		version_read(w, &e->version[0], desc);
-	if (f1 & DEV_VALID && (all || is1))
-		version_read(w, &e->version[1], desc);
-	if (older && !all && sync_unseen(w, canonical, desc, value)) {
-		order_lost(w, acquire);
-		all = 1;
-	}
-	if (all && f1 & DEV_VALID)
+	const struct dev_version *v = e->version;
+	u32 f0 = gpu_load32(&v[0].flags), f1 = gpu_load32(&v[1].flags), lost = gpu_load32(&e->lost);
+	int known = desc & GSAN_DESC_VALUE && !gpu_load32(&e->offers) && f0 & DEV_VALUE && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
+	int is0 = gpu_load64(&v[0].value) == value, is1 = f1 & DEV_VALID && gpu_load64(&v[1].value) == value;
+	int older = known && !is0 && !is1, unseen = 0;
+	if (f0 & DEV_VALID && (!known || is0))
+		version_read(w, &v[0], canonical, desc);
+	if (f1 & DEV_VALID && (!known || is1))
+		version_read(w, &v[1], canonical, desc);
+	if (lost && (!known || older))
+		version_read(w, &v[2], canonical, desc);
+	if (!known && gpu_load32(&e->offers))
+		offers_read(w, e, canonical, desc);
+	if (older)
+		unseen = !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value);
+	if (unseen)
+		order_lost(w, sync_acquires(desc));
+	if (unseen || (older && lost) || (!known && f1 & DEV_VALID))
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
 }
 
@@ -328,10 +562,9 @@ ALWAYS void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 
  * acquires by itself (then it joins what earlier reads set aside). */
 ALWAYS int sync_reads(u32 desc)
 {
-	u32 op = desc >> GSAN_DESC_OP_SHIFT & 31, sem = desc >> GSAN_DESC_SEM_SHIFT & 7;
-	if (op_is_rmw(op))
-		return desc & GSAN_DESC_USED || sem == GSAN_SEM_ACQUIRE || sem >= GSAN_SEM_ACQ_REL;
-	return op < GSAN_OP_STRONG_ST;
+	if (desc_is_rmw(desc))
+		return desc & GSAN_DESC_USED || desc_acquires(desc) || desc_is_cas(desc);
+	return (desc >> GSAN_DESC_OP_SHIFT & 31) < GSAN_OP_STRONG_ST;
 }
 
 /* The CTA's last look was at this, and nothing has changed: a spin loop ends here, without a lock. */
@@ -353,42 +586,76 @@ ALWAYS void sync_poll(struct dev_state *s, u64 canonical, u32 generation, u64 va
 NEVER void sync_after(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	struct dev_state *s = w->state;
-	u32 op = desc >> GSAN_DESC_OP_SHIFT & 31, sem = desc >> GSAN_DESC_SEM_SHIFT & 7;
-	int acquire = sem == GSAN_SEM_ACQUIRE || sem >= GSAN_SEM_ACQ_REL;
-	int joins = acquire && op_is_rmw(op) && !(desc & GSAN_DESC_USED); /* what earlier reads set aside */
+	int observes = !desc_is_rmw(desc) || desc & GSAN_DESC_USED;
 	gpu_fence_sys(); /* whoever's store we read has published before it */
 	struct dev_sync *e = sync_find(canonical, 0, 0);
-	if (!joins && sync_polled(s, canonical, e ? gpu_load32(&e->generation) : 0, value, desc))
+	if (observes && !desc_is_cas(desc) && sync_polled(s, canonical, e ? gpu_load32(&e->generation) : 0, value, desc))
 		return;
 	if (e)
 		gpu_lock(&e->lock); /* locks are taken entry first */
 	gpu_lock(&s->lock);
-	if (joins)
-		pending_join(w, op_scope(op));
-	if (e)
-		sync_after_entry(w, e, canonical, desc, value, acquire);
-	else
-		sync_after_none(w, canonical, desc, value, acquire);
+	if (observes && e)
+		sync_after_entry(w, e, canonical, desc, value);
+	else if (observes)
+		sync_after_none(w, canonical, desc, value);
+	if (desc_acquires(desc))
+		pending_join(w, canonical, desc_scope(desc));
+	if (desc_is_cas(desc) && e)
+		offer_settle(w, e, desc);
 	sync_poll(s, canonical, e ? gpu_load32(&e->generation) : 0, value, desc);
 	gpu_unlock(&s->lock);
 	if (e)
 		gpu_unlock(&e->lock);
 }
 
+/* ---- fences, and the end ------------------------------------------------------------------------------------------------ */
+
+/* Keeps the clock for later strong writes, as far as a fence of `scope` carries it. A wider fence replaces all. */
+NEVER void fence_keep(const struct who *w, u32 scope)
+{
+	struct dev_state *s = w->state;
+	u32 n = gpu_load32(&s->clock.count), wide = scope == GSAN_SYS;
+	if (wide)
+		gpu_store32(&s->fenced.count, 0);
+	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
+		u64 e = gpu_load64(&s->clock.elem[i]);
+		if (elems_add(w->launch, s->fenced.elem, &s->fenced.count, DEV_CLOCK, e | (u64)scope << ELEM_SCOPE_SHIFT, 1) < 0)
+			gpu_or32(&s->fenced.flags, DEV_CLOCK_EVERYTHING);
+	}
+	gpu_or32(&s->fenced.flags, gpu_load32(&s->clock.flags));
+	gpu_store32(&s->fence[wide], epoch_end(w) + 1);
+}
+
 /* A fence or membar: keeps what is released so far for later strong writes, joins what earlier strong reads set aside. */
 NEVER void sync_fence(const struct who *w, u32 desc)
 {
 	struct dev_state *s = w->state;
-	u32 sem = desc >> GSAN_DESC_SEM_SHIFT & 7, scope = op_scope(desc >> GSAN_DESC_OP_SHIFT & 31);
+	u32 sem = desc >> GSAN_DESC_SEM_SHIFT & 7, scope = desc_scope(desc);
+	if (scope == GSAN_CTA)
+		return; /* orders a CTA's own threads, which count as one */
 	gpu_lock(&s->lock);
 	if (sem != GSAN_SEM_RELEASE)
-		pending_join(w, scope);
-	if (sem != GSAN_SEM_ACQUIRE) {
-		u32 done = epoch_end(w->launch, s);
-		gpu_store32(&s->fence_elems[scope], gpu_load32(&s->clock.count));
-		gpu_store32(&s->fence[scope], done + 1);
-	}
+		pending_join(w, 0, scope);
+	if (sem != GSAN_SEM_ACQUIRE)
+		fence_keep(w, scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU);
 	gpu_unlock(&s->lock);
+}
+
+/* `threads` more have left. The end of a kernel is a fence: what its strong reads observed is before whatever its stream
+ * does next. */
+NEVER void sync_leave(const struct who *w, u32 threads)
+{
+	struct dev_state *s = w->state;
+	if (w->stateless)
+		acquired_everything(w->launch);
+	if (!s || !state_leaves(s, threads))
+		return;
+	if ((gpu_load32(&s->clock.flags) | gpu_load32(&s->pending_flags)) & DEV_CLOCK_EVERYTHING)
+		acquired_everything(w->launch);
+	for (u32 i = 0; i < gpu_load32(&s->pendings) && i < DEV_PENDING; i++)
+		if (elem_reached(w->launch, s->pending[i].elem, GSAN_SYS))
+			acquired_add(w->launch, s->pending[i].elem);
+	state_free(s);
 }
 
 #endif

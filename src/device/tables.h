@@ -18,6 +18,7 @@
 #define ELEM_SITE_SHIFT 9u          /* 16: of the release, for messages */
 #define ELEM_RELAXED (1ull << 25)   /* by a relaxed write without a fence: only what the kernel's start releases */
 #define ELEM_OPEN (1ull << 26)      /* several releases merged: the gate is open to all */
+#define ELEM_FENCED (1ull << 27)    /* by a fence before a relaxed write, not by an operation on the location */
 #define ELEM_PREFIX_OWNER_SHIFT 27u /* 5, prefix only */
 #define ELEM_PREFIX_SEQ_SHIFT 32u   /* 32, prefix only */
 
@@ -31,7 +32,13 @@ struct dev_launch {
 	uint32_t grid[3];
 	uint32_t pad1;
 	struct gsan_order order;
-	uint8_t reserve[512 - 32 - sizeof(struct gsan_order)];
+	/* Of a private tag, which one CTA drew when the epochs of its tag before were used up; 0 of a launch's own tag. What
+	 * the CTA did under its tags before is ordered before all that carries this one. */
+	uint64_t cta;      /* its state's key */
+	uint64_t origin;   /* launch tag and CTA of its first records */
+	uint32_t first;    /* the CTA's time at this tag's value 0 */
+	uint32_t previous; /* private tag + 1 drawn before, or 0 */
+	uint8_t reserve[512 - 56 - sizeof(struct gsan_order)];
 };
 _Static_assert(sizeof(struct dev_launch) == 512, "");
 
@@ -51,12 +58,16 @@ struct dev_acquired {
 _Static_assert(sizeof(struct dev_acquired) == 1024, "");
 
 /* ---- CTA states ---------------------------------------------------------------------------------------------- */
-#define DEV_CLOCK 28u
-#define DEV_PENDING 12u
-struct dev_clock { /* joined by reference to nothing: a short list, collapsed when full */
+#define DEV_CLOCK 32u
+#define DEV_PENDING 16u
+struct dev_clock { /* a short list, collapsed when full */
 	uint32_t count;
 	uint32_t flags; /* DEV_CLOCK_* */
 	uint64_t elem[DEV_CLOCK];
+};
+struct dev_pending { /* what a strong read observed, set aside for an acquire fence, or an acquire of the same location */
+	uint64_t elem;
+	uint64_t key; /* canonical address */
 };
 #define DEV_CLOCK_EVERYTHING 1u /* order unknown: counts as ordered after everything */
 
@@ -70,56 +81,75 @@ struct dev_hint {
 
 struct dev_state {
 	uint64_t key;       /* 0 free; launch seq << 32 | CTA index + 1, hashed beyond 2^32 CTAs */
-	uint32_t epoch;     /* of the records this CTA makes now */
+	uint64_t base;      /* tag, CTA and epoch of the records that this CTA makes now */
+	uint32_t time;      /* epochs so far: the epoch under the launch's tag, then values under private tags */
+	uint32_t private_tag; /* + 1; 0: its records carry the launch's tag */
 	uint32_t dirty;     /* a record was made in this epoch */
 	uint32_t exited;    /* threads that left */
-	uint32_t lock;      /* of clock and pending */
-	uint32_t fence[4];  /* per scope: 1 + epoch released by the last release fence, 0 = none */
-	uint32_t fence_elems[4]; /* elements of the clock at that fence */
-	struct dev_hint hint;
-	struct dev_clock clock;
+	uint32_t lock;      /* of clock, fenced, pending and time */
 	uint32_t pendings;
-	uint32_t pending_flags;
-	uint64_t pending[DEV_PENDING]; /* strong reads set aside for an acquire fence */
-	uint64_t polled_key;           /* the entry this CTA looked at last, its generation and the value read: */
-	uint64_t polled_value;         /* a spin loop looks no further while they stay */
+	uint32_t pending_flags; /* DEV_CLOCK_* */
 	uint32_t polled_generation;
 	uint32_t polled_desc;
-	uint8_t reserve[80];
+	uint32_t fence[2];  /* at .gpu and at .sys: 1 + time released by the last release fence, 0 = none */
+	uint32_t pad0;
+	uint64_t polled_key;   /* the entry this CTA looked at last, its generation and the value read: */
+	uint64_t polled_value; /* a spin loop looks no further while they stay */
+	struct dev_hint hint;
+	struct dev_clock clock;
+	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
+	struct dev_pending pending[DEV_PENDING];
+	uint8_t reserve[144];
 };
-_Static_assert(sizeof(struct dev_state) == 512, "");
+_Static_assert(sizeof(struct dev_state) == 1024, "");
 #define DEV_BUCKET 16u
 #define DEV_BUCKETS 1024u /* 16,384 CTAs of synchronising kernels at once; one GPU holds 132 × 32 */
 
 /* ---- synchronisation entries: one per location that was strongly written -------------------------------------- */
-#define DEV_VERSION 13u
+#define DEV_VERSION 30u
 struct dev_version {
 	uint64_t value;  /* what the store wrote, if DEV_VALUE */
 	uint32_t flags;  /* DEV_* */
 	uint32_t count;
-	uint64_t elem[DEV_VERSION];
 	uint32_t kernel; /* of the last writer, for messages */
 	uint32_t pad;
+	uint64_t elem[DEV_VERSION];
 };
-_Static_assert(sizeof(struct dev_version) == 128, "");
 #define DEV_VALID 1u
 #define DEV_VALUE 2u
-#define DEV_EVERYTHING 4u /* an element could not be kept */
+#define DEV_EVERYTHING 4u /* the writer's order is not known */
+
+/* A CAS that is under way: what it releases should it succeed. */
+#define DEV_OFFERS 6u
+struct dev_offer {
+	uint64_t elem;
+	uint32_t state;  /* participant << 16 | index of the CTA's state; its clock goes with the element */
+	uint32_t thread; /* + 1; 0 free */
+};
 
 struct dev_sync {
 	uint64_t key;  /* canonical address / 4; 0 free */
 	uint32_t lock;
-	uint32_t lost;       /* a version older than [1] existed */
+	uint32_t lost;       /* [2] is in use */
 	uint32_t generation; /* raised by every change */
-	uint32_t pad0;
-	uint64_t pad[5];
-	struct dev_version version[2]; /* newest first */
-	uint64_t pad2[24];
+	uint32_t offers;     /* in use */
+	struct dev_version version[3]; /* newest first; [2]: all older ones together, of any value */
+	struct dev_offer offer[DEV_OFFERS];
+	uint64_t pad[14];
 };
-_Static_assert(sizeof(struct dev_sync) == 512, "");
+_Static_assert(sizeof(struct dev_sync) == 1024, "");
 #define DEV_SYNCS 16384u
 #define DEV_SYNC_PROBES 16u
 #define DEV_SYNC_RMW_QUOTA 8192u /* entries that RMWs alone may make; beyond, the coarse path */
+
+/* The coarse path: RMWs whose location has no entry release into a clock of their launch as a whole. A slot holds
+ * the newest such launch of a stream, which all earlier ones of the stream are before; `older` the last launch of each
+ * participant that lost its slot to another stream. */
+#define DEV_COARSE 64u
+struct dev_coarse {
+	uint64_t slot[DEV_COARSE];             /* elements of all CTAs (ELEM_ALL) */
+	uint64_t older[GSAN_PARTICIPANTS];     /* launch numbers, every launch up to it; 0 = none */
+};
 
 /* ---- everything ------------------------------------------------------------------------------------------------ */
 #define DEV_SPREAD 256u /* counters that many accesses raise, spread over SMs */
@@ -134,11 +164,13 @@ struct dev_tables {
 	uint64_t ring_head;    /* next ticket */
 	uint32_t detail_next;
 	uint32_t syncs;        /* entries in use */
-	uint32_t coarse;       /* 1 + tag of the one launch whose RMWs had no entry; DEV_COARSE_MANY: several, or one
-				* whose RMW released */
-	uint32_t pad0;
+	uint64_t newest;       /* launch that has begun */
+	uint32_t privates;     /* private tags looked at */
+	uint32_t coarse_used;  /* 1: `coarse` is not empty */
 	uint32_t streams_acquired[2]; /* read as one u64; bit per stream slot with items in `acquired` */
-	uint8_t pad[4096 - 256 - 32];
+	struct dev_coarse coarse;
+	uint32_t base[GSAN_PARTICIPANTS]; /* no launch here has a launch of that participant with seq above it before it */
+	uint8_t pad[4096 - 256 - 40 - sizeof(struct dev_coarse) - 4 * GSAN_PARTICIPANTS];
 	uint64_t seen[DEV_SEEN];
 	uint32_t bucket_lock[DEV_BUCKETS];
 	struct dev_acquired acquired[GSAN_STREAMS];
@@ -147,7 +179,6 @@ struct dev_tables {
 	struct dev_sync sync[DEV_SYNCS];
 	struct gsan_detail detail[DEV_DETAILS];
 };
-#define DEV_COARSE_MANY 0x80000000u
 _Static_assert(__builtin_offsetof(struct dev_tables, streams_acquired) % 8 == 0, "one u64");
 _Static_assert(__builtin_offsetof(struct dev_tables, seen) % 4096 == 0, "");
 _Static_assert(sizeof(struct dev_tables) < 512ull << 20, "one table block");

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "config/settings.h"
 #include "cuda/real.h"
 #include "ipc/ipc.h"
 #include "vmm/vmm.h"
@@ -35,6 +36,7 @@ static struct flow *flow_create(struct participant *p)
 		free(f);
 		return NULL;
 	}
+	clock_start_at(&f->clock, setting_number(SETTING_TEST_FIRST_LAUNCH, 1));
 	f->participant = p;
 	f->rank = &p->job->rank[p->index];
 	for (unsigned s = 0; s < GSAN_STREAMS; s++)
@@ -125,13 +127,16 @@ int flow_capturing(CUstream stream)
 /* Tags come round: whatever records they left must be gone first (src/clock/tags.c). No enqueue lock is held. */
 static void flow_renew(struct flow *f, uint32_t half)
 {
+	struct clock_sweep sweep;
+
 	pthread_mutex_lock(&f->renew);
 	if (f->clock.tags.renewed < half) {
+		clock_renewing(&f->clock, &sweep);
 		if (vmm_renew(f->participant))
 			__atomic_store_n(&f->unclean, 1, __ATOMIC_RELAXED);
 		else
 			atomic_fetch_add_explicit(&f->rank->counter[GSAN_N_RENEWED], 1, memory_order_relaxed);
-		clock_renewed(&f->clock, half);
+		clock_renewed(&f->clock, half, &sweep);
 	}
 	pthread_mutex_unlock(&f->renew);
 }

@@ -151,12 +151,32 @@ static void add_weak(struct clone *c, const struct ptx_place *p)
 		flush(c, c->batch_end);
 }
 
+/* What a CAS compares with, kept in %gsan_e while its registers change; 0: it cannot be told whether it writes. */
+static int edit_expected(struct clone *c, const struct ptx_place *p)
+{
+	const struct ptx_access *a = &p->access;
+
+	if (strcmp(a->name, "atom.cas") || !a->value || p->instr->operands < 4 ||
+	    !ptx_call_value(&c->text, c->m, p->instr, a, a->value) ||
+	    !ptx_call_value(&c->text, c->m, p->instr, a, &p->instr->operand[2]))
+		return 0;
+	text_puts(&c->text, "\t.reg .b64 %gsan_e;\n\t.reg .pred %gsan_c;\n\tmov.b64 %gsan_e, %gsan_x;\n");
+	return 1;
+}
+
+/* A CAS that failed comes as the load that it was. */
+static void edit_failed(struct clone *c, uint32_t desc)
+{
+	text_printf(&c->text, "\tsetp.eq.u64 %%gsan_c, %%gsan_x, %%gsan_e;\n\tselp.b32 %%gsan_w, %u, %u, %%gsan_c;\n", desc,
+		    desc - ((GSAN_OP_RMW - GSAN_OP_STRONG_LD) << GSAN_DESC_OP_SHIFT));
+}
+
 /* address, desc, value of before and after; the address is taken before the operation may overwrite its register. */
 static void edit_strong(struct clone *c, const struct ptx_place *p)
 {
 	const struct ptx_access *a = &p->access;
 	const struct ptx_instr *i = p->instr;
-	uint32_t base = ptx_batch_desc(p), has;
+	uint32_t base = ptx_batch_desc(p), has, cas;
 	char desc[16];
 	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_a", desc, "%gsan_x"};
 
@@ -164,6 +184,8 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	ptx_call_address(&c->text, c->m, a, "%gsan_a");
 	if (a->kind == PTX_ACCESS_RMW && a->value && ptx_uses_read(&c->uses, a->value))
 		base |= GSAN_DESC_USED;
+	cas = edit_expected(c, p);
+	base |= cas ? GSAN_SEM_CAS << GSAN_DESC_SEM_SHIFT : 0;
 	if (a->kind != PTX_ACCESS_LOAD) {
 		has = a->kind == PTX_ACCESS_STORE && ptx_call_value(&c->text, c->m, i, a, a->value);
 		snprintf(desc, sizeof(desc), "%u", base | (has ? GSAN_DESC_VALUE : 0));
@@ -175,6 +197,10 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	has = a->kind != PTX_ACCESS_STORE && ptx_call_value(&c->text, c->m, i, a, a->value);
 	snprintf(desc, sizeof(desc), "%u", base | (has ? GSAN_DESC_VALUE : 0));
 	arg[4] = has ? "%gsan_x" : "0";
+	if (cas) {
+		edit_failed(c, base | GSAN_DESC_VALUE);
+		arg[3] = "%gsan_w";
+	}
 	call(c, PTX_CALL_after, i, arg, NULL);
 	text_puts(&c->text, "\t}\n");
 	insert(c, span_end(i->whole));

@@ -106,6 +106,10 @@ static void json_findings(cJSON *root, const struct report *r, int rank)
 		json_side(o, "second", &f->second);
 		json_allocation(o, &f->allocation);
 		json_string(o, "missing_edge", f->missing_edge);
+		if (!f->schedules)
+			continue;
+		json_number(o, "schedules", f->schedules);
+		json_number(o, "first_seed", f->first_seed);
 	}
 }
 
@@ -182,6 +186,14 @@ static void json_rank(cJSON *array, const struct report *r, uint32_t i)
 	json_string(o, "gpu_bus", one->gpu_bus);
 }
 
+static void json_explored(cJSON *root, const struct report *r)
+{
+	cJSON *o = json_check(cJSON_AddObjectToObject(root, "explored"));
+	json_number(o, "schedules", r->schedules);
+	json_string(o, "schedule", r->schedule);
+	json_number(o, "first_seed", r->first_seed);
+}
+
 char *report_json(const struct report *r, int rank)
 {
 	json_failed = 0;
@@ -193,6 +205,8 @@ char *report_json(const struct report *r, int rank)
 	cJSON *ranks = json_check(cJSON_AddArrayToObject(root, "ranks"));
 	for (uint32_t i = 0; i < r->ranks; i++)
 		json_rank(ranks, r, i);
+	if (r->schedules)
+		json_explored(root, r);
 	json_findings(root, r, rank);
 	json_coverage(root, r, rank);
 	json_integer(root, "exit", r->exit_status);

@@ -133,6 +133,10 @@ static void read_finding(struct read *x, const cJSON *o)
 	read_side(x, o, "second", &f.second);
 	read_allocation(x, o, &f.allocation);
 	f.missing_edge = read_string(x, o, "missing_edge");
+	if (cJSON_HasObjectItem(o, "schedules")) {
+		f.schedules = (uint32_t)read_number(x, o, "schedules");
+		f.first_seed = read_number(x, o, "first_seed");
+	}
 	if (!x->rc && report_add_finding(x->r, &f))
 		x->rc = -ENOMEM;
 }
@@ -214,6 +218,14 @@ static void read_rank(struct read *x, const cJSON *o)
 	one->gpu_bus = read_string(x, o, "gpu_bus");
 }
 
+static void read_explored(struct read *x, const cJSON *root)
+{
+	const cJSON *o = read_object(x, root, "explored");
+	x->r->schedules = (uint32_t)read_number(x, o, "schedules");
+	x->r->schedule = report_copy(x->r, read_string(x, o, "schedule"));
+	x->r->first_seed = read_number(x, o, "first_seed");
+}
+
 int report_read(struct report *r, const char *json, char *error, size_t error_size)
 {
 	struct read x = {r, error, error_size, 0};
@@ -230,6 +242,8 @@ int report_read(struct report *r, const char *json, char *error, size_t error_si
 	const cJSON *ranks = read_array(&x, root, "ranks");
 	cJSON_ArrayForEach(item, ranks)
 		read_rank(&x, item);
+	if (cJSON_HasObjectItem(root, "explored"))
+		read_explored(&x, root);
 	const cJSON *findings = read_array(&x, root, "findings");
 	cJSON_ArrayForEach(item, findings)
 		read_finding(&x, item);

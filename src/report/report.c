@@ -128,12 +128,17 @@ int report_add_finding(struct report *r, const struct report_finding *finding)
 		struct report_finding *known = &r->finding[i];
 		if (report_finding_order(known, finding))
 			continue;
-		uint64_t count = known->count + finding->count;
+		uint64_t count = known->count + finding->count, seed = known->first_seed;
+		uint32_t schedules = known->schedules + finding->schedules;
+		if (finding->first_seed < seed)
+			seed = finding->first_seed;
 		if (report_instance_order(finding, known) < 0) {
 			*known = *finding;
 			report_copy_finding(r, known);
 		}
 		known->count = count;
+		known->schedules = schedules;
+		known->first_seed = seed;
 		return 0;
 	}
 	struct report_finding *added = report_grow((void **)&r->finding, &r->findings, &r->findings_room, sizeof *added);
@@ -186,6 +191,8 @@ int report_finish(struct report *r)
 		qsort(r->left, r->lefts, sizeof *r->left, report_by_left);
 	for (uint32_t i = 0; i < r->findings; i++) {
 		struct text sentence = {0};
+		if (r->finding[i].missing_edge)
+			continue;
 		report_missing_edge(&sentence, &r->finding[i]);
 		r->finding[i].missing_edge = sentence.failed ? NULL : report_copy(r, sentence.data);
 		text_free(&sentence);

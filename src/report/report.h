@@ -42,6 +42,8 @@ struct report_finding {
 	struct report_flag flag_write, flag_read;  /* what `reason` speaks of */
 	struct report_allocation allocation;
 	const char *missing_edge;                  /* set by report_finish */
+	uint32_t schedules;                        /* of an exploration: how many showed it; 0: there was one run */
+	uint64_t first_seed;                       /* of the first of them */
 };
 
 enum report_end { REPORT_RUNNING, REPORT_EXITED, REPORT_SIGNALLED, REPORT_LOST, REPORT_MISSING };
@@ -69,6 +71,9 @@ struct report {
 	struct report_left *left;
 	uint64_t withheld, ordered_late; /* candidates that an order unseen by the device may explain, or does explain */
 	int exit_status;
+	uint32_t schedules;              /* of an exploration: runs; 0: there was one */
+	const char *schedule;            /* and how they chose */
+	uint64_t first_seed;
 };
 
 /* Each copies what it is given, and merges equals. Returns 0 or -ENOMEM. */
@@ -76,7 +81,7 @@ int report_add_finding(struct report *r, const struct report_finding *finding);
 int report_add_note(struct report *r, const struct report_note *note);
 int report_add_left(struct report *r, const struct report_left *left);
 const char *report_copy(struct report *r, const char *string); /* NULL stays NULL */
-int report_finish(struct report *r); /* sorts, and words each missing edge. 0 or -ENOMEM */
+int report_finish(struct report *r); /* sorts, and words each missing edge that has no words yet. 0 or -ENOMEM */
 void report_free(struct report *r);
 
 int report_checked(const struct report *r); /* did any access get checked? */

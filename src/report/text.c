@@ -80,11 +80,15 @@ static void text_side(struct text *out, const char *which, const struct report_s
 	text_puts(out, "\n");
 }
 
-static void text_finding(struct text *out, const struct report_finding *f, uint32_t number, uint32_t of)
+static void text_finding(struct text *out, const struct report *r, uint32_t number)
 {
+	const struct report_finding *f = &r->finding[number - 1];
 	const struct report_allocation *a = &f->allocation;
-	text_printf(out, "\ngsan: finding %u of %u: %s", number, of, report_kind_name(f->kind));
+	text_printf(out, "\ngsan: finding %u of %u: %s", number, r->findings, report_kind_name(f->kind));
 	text_printf(out, f->count == 1 ? ", seen once\n" : ", seen %" PRIu64 " times\n", f->count);
+	if (f->schedules)
+		text_printf(out, "  found:  in %u of %u schedules; the first again: --seed %" PRIu64 " --schedule %s\n", f->schedules, r->schedules,
+			    f->first_seed, r->schedule ? r->schedule : "random");
 	text_side(out, "first: ", &f->first);
 	text_side(out, "second:", &f->second);
 	if (a->size) {
@@ -151,8 +155,12 @@ void report_text(struct text *out, const struct report *r, const char *directory
 			    sum.launches_unchecked + sum.launches_checked);
 	text_ends(out, r);
 	for (uint32_t i = 0; i < r->findings; i++)
-		text_finding(out, &r->finding[i], i + 1, r->findings);
+		text_finding(out, r, i + 1);
 	text_limits(out, r, &sum);
+	if (r->schedules)
+		text_printf(out, "gsan: explored %u schedule%s: --schedule %s, seeds %" PRIu64 " to %" PRIu64 "\n", r->schedules,
+			    r->schedules == 1 ? "" : "s", r->schedule ? r->schedule : "random", r->first_seed,
+			    r->first_seed + r->schedules - 1);
 	if (directory)
 		text_printf(out, "gsan: the report is in %s\n", directory);
 	text_last(out, r, &sum);

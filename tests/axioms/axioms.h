@@ -22,8 +22,9 @@
  *   follows depends on it, as what stands in an `if` depends on the register (8.10.4).
  * - ld.global.nc is outside of the model: here it is a weak read that may miss all writes that are not before its launch.
  *   An overlapping write that is neither before its launch nor after the read is reported as stale-nc, a kind of race.
- * - Weak loads whose value nobody looks at are not told apart by what they read: such executions count once. (Some source
- *   is always left for a weak load, so no execution is lost.)
+ * - Executions are told apart by what is read from where, and by Fence-SC order; not by coherence order (of which one must
+ *   be permitted and have the outcome; races do not depend on it), nor by what a weak load reads whose value nobody looks
+ *   at (some source is always left for it).
  *
  * Deviations, which are the detector's documented ones (DESIGN 5, 6), each with an option that gives the pure model back:
  * - kernel_fences: the start of a kernel is a fence.acq_rel.sys behind what is ordered before the launch, its end another.
@@ -41,8 +42,15 @@
 
 struct lit_program;
 
+enum ax_until {
+	AX_ALL,       /* all executions are seen */
+	AX_SETTLED,   /* the search ends once the answer is AX_SOME: the numbers and pairs are then too low */
+	AX_PERMITTED  /* it ends at the first execution: only AX_FORBIDDEN or not is of use */
+};
+
 struct ax_options {
 	int kernel_fences, cta_thread, cluster_gpu, fence_sc, observe;
+	enum ax_until until;
 	uint64_t limit; /* steps of the search; beyond, the verdict is AX_UNKNOWN */
 };
 #define AX_DEFAULTS {.kernel_fences = 1, .cta_thread = 1, .cluster_gpu = 1, .fence_sc = 1, .observe = 1, .limit = 1u << 21}

@@ -1,12 +1,13 @@
 /* Coherence order (8.9.6): partial over overlapping writes. It holds what causality orders (8.10.1) and what an atomic read;
- * each pair of morally strong writes that is still open is taken both ways. */
+ * each pair of morally strong writes that is still open is taken both ways, until one order is found that the axioms permit
+ * and that has the outcome. Races do not depend on it. */
 #include "model.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct coherence { struct graph *g; struct order *level; uint32_t depth; uint64_t count; uint8_t *colour; };
+struct coherence { struct graph *g; bool found; uint8_t *colour; };
 
 static bool earlier(const struct order *co, uint32_t source, uint32_t write)
 {
@@ -37,7 +38,8 @@ static bool reads_from(const struct graph *g, const struct event *r, uint32_t wr
 	return false;
 }
 
-/* Single-copy atomicity: not some bytes from a morally strong write and others from before it. Atomicity of RMW: no
+/* (Where all is as the text has it, SC Per Location implies this; it stands here because it is an axiom, and saves steps.)
+ * Single-copy atomicity: not some bytes from a morally strong write and others from before it. Atomicity of RMW: no
  * morally strong write between what it reads and itself. */
 static bool atomic(const struct graph *g, const struct order *co, size_t slot)
 {
@@ -135,10 +137,10 @@ static bool choose(struct coherence *c, const struct order *co)
 	if (!axioms_hold(c, co))
 		return true;
 	if (!pair_open(g, co, &pair)) {
-		c->count += outcome_holds(g, co);
+		c->found = outcome_holds(g, co);
 		return true;
 	}
-	for (int turned = 0; turned < 2 && on; turned++) {
+	for (int turned = 0; turned < 2 && on && !c->found; turned++) {
 		struct order next;
 
 		if (order_open(&next, g->events)) {
@@ -171,7 +173,7 @@ static bool settle(const struct graph *g, struct order *co)
 	return true;
 }
 
-bool coherence_count(struct graph *g, uint64_t *count)
+bool coherence_find(struct graph *g, bool *found)
 {
 	struct coherence c = {.g = g};
 	struct order co = {0};
@@ -186,6 +188,6 @@ bool coherence_count(struct graph *g, uint64_t *count)
 	}
 	order_close(&co);
 	free(c.colour);
-	*count = c.count;
+	*found = c.found;
 	return on;
 }

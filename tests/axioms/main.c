@@ -16,18 +16,19 @@ static const char usage[] =
 	"  --cluster-gpu=yes|no    scope .cluster is .gpu (yes)\n"
 	"  --fence-sc=yes|no       no: fence.sc is fence.acq_rel (yes)\n"
 	"  --observe=yes|no        no: observation alone orders nothing (yes)\n"
+	"  --settled               stop once the answer is `some`; the number is then too low\n"
 	"  --limit=N               steps of the search (2097152)\n"
 	"  --witness               describe one racy execution on stdout\n"
 	"  --pairs                 list the racing lines: pair LINE LINE all|some [stale-nc]\n"
 	"  --check                 fail where the file's `expect` says otherwise\n";
 
-static struct { struct ax_options model; int witness, pairs, check; } set = {.model = AX_DEFAULTS};
+static struct { struct ax_options model; int witness, pairs, check, settled; } set = {.model = AX_DEFAULTS};
 
 static const struct { const char *name; int *to; } switches[] = {
 	{"--kernel-fences", &set.model.kernel_fences}, {"--cta-thread", &set.model.cta_thread},
 	{"--cluster-gpu", &set.model.cluster_gpu}, {"--fence-sc", &set.model.fence_sc}, {"--observe", &set.model.observe}};
 static const struct { const char *name; int *to; } flags[] = {
-	{"--witness", &set.witness}, {"--pairs", &set.pairs}, {"--check", &set.check}};
+	{"--witness", &set.witness}, {"--pairs", &set.pairs}, {"--check", &set.check}, {"--settled", &set.settled}};
 
 static int option(const char *text)
 {
@@ -117,6 +118,7 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
+	set.model.until = set.settled ? AX_SETTLED : AX_ALL;
 	for (int i = first; i < argc; i++) {
 		int one = judge(argv[i]);
 

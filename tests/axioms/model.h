@@ -116,10 +116,10 @@ bool constraints_hold(const struct graph *g);
 
 /* solve.c: all executions of one weave; false: stop. */
 bool solve(struct graph *g);
-/* coherence.c: how many coherence orders the axioms leave with the outcome. */
-bool coherence_count(struct graph *g, uint64_t *count);
-/* race.c: into the verdict. */
-void race_judge(struct graph *g, uint64_t executions);
+/* coherence.c: is there a coherence order that the axioms permit, with the outcome? False: stop. */
+bool coherence_find(struct graph *g, bool *found);
+/* race.c: one execution more, into the verdict. */
+void race_judge(struct graph *g);
 bool step_counted(struct graph *g); /* false: the limit is reached */
 
 #endif

@@ -57,7 +57,7 @@ static struct ax_pair *pair_of(struct graph *g, uint32_t low, uint32_t high, int
 }
 
 /* Each pair of lines once an execution: `seen` marks those of this one. */
-static void pair_count(struct graph *g, uint32_t a, uint32_t b, enum race race, uint64_t executions, uint64_t *seen)
+static void pair_count(struct graph *g, uint32_t a, uint32_t b, enum race race, uint64_t *seen)
 {
 	uint32_t x = g->event[a].instr->line, y = g->event[b].instr->line;
 	struct ax_pair *p = pair_of(g, x < y ? x : y, x < y ? y : x, race == RACE_STALE_NC);
@@ -69,7 +69,7 @@ static void pair_count(struct graph *g, uint32_t a, uint32_t b, enum race race, 
 			return;
 	if (!p)
 		return;
-	p->executions += executions;
+	p->executions++;
 	if (seen[0] < AX_EVENTS)
 		seen[++seen[0]] = mark;
 }
@@ -115,7 +115,7 @@ static uint32_t first_pattern(const struct graph *g, uint32_t write, uint32_t re
 	return AX_NOBODY;
 }
 
-/* Why what was read makes no order. */
+/* Why what was read makes no order, or which: by the first of the patterns that end there. */
 static void link_describe(const struct graph *g, uint32_t write, uint32_t read)
 {
 	uint32_t head = first_pattern(g, write, read, true), tail = first_pattern(g, write, read, false);
@@ -134,7 +134,13 @@ static void link_describe(const struct graph *g, uint32_t write, uint32_t read)
 		why = "no acquire pattern begins with the read";
 	else if (!order_has(&g->cause, head, tail))
 		why = "the scopes of the patterns' ends do not include each other";
-	fprintf(g->witness, "    %s\n", why ? why : "synchronizes");
+	fprintf(g->witness, "    %s", why ? why : "synchronizes ");
+	if (!why) {
+		event_describe(g, head);
+		fprintf(g->witness, " with ");
+		event_describe(g, tail);
+	}
+	fputc('\n', g->witness);
 }
 
 static void witness(struct graph *g, uint32_t a, uint32_t b, enum race race)
@@ -155,8 +161,7 @@ static void witness(struct graph *g, uint32_t a, uint32_t b, enum race race)
 	g->witness = NULL;
 }
 
-/* `executions`: how many coherence orders this choice of sources has; races do not depend on them. */
-void race_judge(struct graph *g, uint64_t executions)
+void race_judge(struct graph *g)
 {
 	uint64_t seen[AX_EVENTS + 1] = {0};
 	bool data = false, stale = false;
@@ -170,11 +175,11 @@ void race_judge(struct graph *g, uint64_t executions)
 				continue;
 			data |= race == RACE_DATA;
 			stale |= race == RACE_STALE_NC;
-			pair_count(g, a, b, race, executions, seen);
+			pair_count(g, a, b, race, seen);
 			if (g->witness)
 				witness(g, a, b, race);
 		}
-	g->verdict->executions += executions;
-	g->verdict->racy += data || stale ? executions : 0;
-	g->verdict->stale_nc += stale ? executions : 0;
+	g->verdict->executions++;
+	g->verdict->racy += data || stale;
+	g->verdict->stale_nc += stale;
 }

@@ -140,15 +140,20 @@ static void level_restore(struct solver *s, uint32_t depth)
 	order_copy(&s->g->flow, &s->level[depth].flow);
 }
 
+/* False: all that was asked is known. */
 static bool executed(struct graph *g)
 {
-	uint64_t executions = 0;
+	const struct ax_verdict *v = g->verdict;
+	bool found = false;
 
-	if (!coherence_count(g, &executions))
+	if (!coherence_find(g, &found))
 		return false;
-	if (executions)
-		race_judge(g, executions);
-	return !g->failed;
+	if (!found)
+		return true;
+	race_judge(g);
+	if (g->failed || g->o->until == AX_PERMITTED)
+		return false;
+	return g->o->until == AX_ALL || !v->racy || v->racy == v->executions;
 }
 
 static bool sc_pair_open(const struct graph *g, struct edge *pair)

@@ -63,6 +63,10 @@ static const struct row rows[] = {
 	{"MP.rel-weak.acq", MP("st.release.gpu.b32 f 2; st.b32 f 1", "ld.acquire.gpu.b32 r0 f"), FRESH, "allowed race", ""},
 	{"MP.rel.relaxed-acq", MP("st.release.gpu.b32 f 1", "ld.relaxed.gpu.b32 r0 f; ld.acquire.gpu.b32 r2 f"), STALE, "forbidden -", ""},
 	{"MP.rel.relaxed-acq-elsewhere", MP("st.release.gpu.b32 f 1", "ld.relaxed.gpu.b32 r0 f; ld.acquire.gpu.b32 r2 y"), FRESH, "allowed race", ""},
+	{"MP.rel-elsewhere-relaxed", "st.b32 x 1; st.release.gpu.b32 y 1; st.relaxed.gpu.b32 f 1 || ld.relaxed.gpu.b32 r0 f; fence.acq_rel.gpu; ld.b32 r1 x",
+	 FRESH, "allowed race", ""},
+	{"MP.fence.relaxed-acq-elsewhere", MP("fence.acq_rel.gpu; st.relaxed.gpu.b32 f 1", "ld.relaxed.gpu.b32 r0 f; ld.acquire.gpu.b32 r2 y"), FRESH,
+	 "allowed race", ""},
 	/* release sequences and atomics */
 	{"RMW.chain", MP("st.release.gpu.b32 f 1", "ld.acquire.gpu.b32 r0 f") " || atom.relaxed.gpu.add.u32 r0 f 1", "1:r0=2 & 1:r1=0 & 2:r0=1",
 	 "forbidden -", ""},
@@ -123,6 +127,8 @@ static const struct row rows[] = {
 	 "0:r0=1 & 1:r0=1", "forbidden -", ""},
 	{"LB.acq.rel", "ld.acquire.gpu.b32 r0 x; st.release.gpu.b32 y 1 || ld.acquire.gpu.b32 r0 y; st.release.gpu.b32 x 1", "0:r0=1 & 1:r0=1", "forbidden -", ""},
 	{"LB.rel", "ld.relaxed.gpu.b32 r0 x; st.release.gpu.b32 y 1 || ld.relaxed.gpu.b32 r0 y; st.release.gpu.b32 x 1", "0:r0=1 & 1:r0=1", "allowed free", ""},
+	{"LB.causal", "ld.b32 r0 x; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r1 f; st.b32 x 1", "0:r0=1 & 1:r1=1", "forbidden -", ""},
+	{"LB.causal.free", "ld.b32 r0 x; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r1 f; st.b32 x 1", "0:r0=0 & 1:r1=1", "allowed free", ""},
 	/* independent reads of independent writes: PTX is not multi-copy atomic */
 #define IRIW(store, load, between) store " x 1 || " store " y 1 || " load " r0 x; " between load " r1 y || " load " r0 y; " between load " r1 x"
 #define SPLIT "2:r0=1 & 2:r1=0 & 3:r0=1 & 3:r1=0"
@@ -178,6 +184,10 @@ static const struct row rows[] = {
 	 "2:r0=1 & 2:r1=2 & 3:r0=2 & 3:r1=1", "forbidden -", ""},
 	{"CoRR2.weak", "st.b32 x 1 || st.b32 x 2 || ld.b32 r0 x; ld.b32 r1 x || ld.b32 r0 x; ld.b32 r1 x", "2:r0=1 & 2:r1=2 & 3:r0=2 & 3:r1=1",
 	 "allowed race", ""},
+	{"CoRR.causal", "st.relaxed.gpu.b32 x 1 || st.relaxed.gpu.b32 x 2; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; ld.b32 r1 x",
+	 "2:r0=1 & 2:r1=1 & x=2", "forbidden -", ""},
+	{"CoRR.volatile.two-gpus", "st.volatile.b32 x 1 || @1 ld.volatile.b32 r0 x", NULL, "allowed free", ""},
+	{"CoRR.gpu.two-gpus", "st.volatile.b32 x 1 || @1 ld.relaxed.gpu.b32 r0 x", NULL, "allowed race", ""},
 	{"CoWW", "st.b32 x 1; st.b32 x 2", "x=1", "forbidden -", ""},
 	{"CoWR", "st.b32 x 1; ld.b32 r0 x", "0:r0=0", "forbidden -", ""},
 	{"CoRW1", "ld.b32 r0 x; st.b32 x 1", "0:r0=1", "forbidden -", ""},
@@ -186,6 +196,7 @@ static const struct row rows[] = {
 	/* inside a CTA */
 	{"BAR", "st.b32 x 1; bar || + bar; ld.b32 r0 x", "1:r0=0", "forbidden -", "p"},
 	{"BAR.fresh", "st.b32 x 1; bar || + bar; ld.b32 r0 x", NULL, "allowed free", "p"},
+	{"BAR.phases", "bar; ld.b32 r0 y || + st.b32 x 1; bar", NULL, "allowed free", ""},
 	{"BAR.none", "st.b32 x 1 || + ld.b32 r0 x", NULL, "allowed race", "p"},
 	{"BAR.none.one", "st.b32 x 1 || + ld.b32 r0 x", NULL, "allowed free", ""},
 	{"BAR.between-ctas", "st.b32 x 1; bar || bar; ld.b32 r0 x", NULL, "allowed race", ""},

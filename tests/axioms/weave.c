@@ -224,16 +224,21 @@ static bool finish(struct weave *w)
 }
 
 /* ---- all weaves ----------------------------------------------------------------------------------------------------- */
-/* Nothing tells in which order two neighbours came: neither synchronizes, and they do not conflict. */
-static bool commutes(const struct graph *g, const struct step *a, const struct step *b)
+/* Nothing tells in which order two neighbours came: neither begins or ends a pattern, so that no base causality passes
+ * between them but program order; and where they overlap, both are weak reads. */
+static bool commute(const struct event *x, const struct event *y)
+{
+	if (x->acquires || x->releases || y->acquires || y->releases)
+		return false;
+	return !overlapping(x, y) || !(x->strong || y->strong || x->writes || y->writes);
+}
+
+static bool steps_commute(const struct graph *g, const struct step *a, const struct step *b)
 {
 	for (uint32_t i = a->first; i < a->first + a->events; i++)
-		for (uint32_t j = b->first; j < b->first + b->events; j++) {
-			const struct event *x = &g->event[i], *y = &g->event[j];
-
-			if (x->strong || y->strong || ((x->writes || y->writes) && overlapping(x, y)))
+		for (uint32_t j = b->first; j < b->first + b->events; j++)
+			if (!commute(&g->event[i], &g->event[j]))
 				return false;
-		}
 	return true;
 }
 
@@ -253,7 +258,7 @@ static bool redundant(const struct weave *w, uint32_t section)
 	const struct step *s = &g->step[w->next[section]], *before = w->done ? &g->step[w->taken[w->done - 1]] : NULL;
 
 	return before && before->section > section && same_cta(&g->p->thread[before->section], &g->p->thread[section]) &&
-	       before->phase == s->phase && commutes(g, before, s);
+	       before->phase == s->phase && steps_commute(g, before, s);
 }
 
 static bool weave_cta(struct weave *w, const struct lit_thread *cta)

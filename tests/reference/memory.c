@@ -317,7 +317,7 @@ static void look_at(struct ref *r, const struct access *like, int reads)
 	races_explain(r, a);
 	if (observed)
 		sync_follow(r, a, observed->access);
-	settle(r, m, a, a->rmw && a->writes ? observed : NULL);
+	settle(r, m, a, a->writes ? observed : NULL); /* an RMW continues what it read */
 	r->cta[a->cta].accessed = r->line;
 	access_drop(a);
 }

@@ -147,7 +147,7 @@ struct ref {
 	struct clock *host;    /* what hosts were told */
 	struct clock *floor;   /* what is before everything that can still come */
 	uint64_t floors, floor_at;
-	uint32_t live;         /* list of launches that are not done */
+	uint32_t live, lives;  /* list of launches that are not done, and how many */
 	struct parts sc;       /* released by all fence.sc, with REF_SC */
 	uint64_t looks;        /* accesses looked at, for `seen` */
 

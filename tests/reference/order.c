@@ -56,6 +56,7 @@ static int enqueue(struct ref *r, const struct event *e, const char *kernel, str
 	if (r->live != NO_INDEX)
 		r->launch[r->live].previous_live = at;
 	r->live = at;
+	r->lives++;
 	table_put(&r->launch_by_id, id, 0, at);
 	*out = l;
 	return 0;
@@ -78,7 +79,7 @@ int order_range(struct ref *r, const struct event *e)
 	for (size_t i = 0; i < e->words; i++)
 		if (strcmp(e->word[i], i ? "ld" : "st") && (i || strcmp(e->word[i], "ld")))
 			return ref_fail(r, "a range cannot '%s'; write st or ld, and ld for the second", e->word[i]);
-	const int rc = enqueue(r, e, e->words > 1 ? "copy" : *e->word[0] == 's' ? "set" : "copy", &l);
+	const int rc = enqueue(r, e, e->words == 1 && *e->word[0] == 's' ? "set" : "copy", &l);
 	if (rc)
 		return rc;
 	l->ranges = e->words;
@@ -229,6 +230,7 @@ static void unlist(struct ref *r, struct launch *l)
 		r->launch[l->previous_live].next_live = l->next_live;
 	else
 		r->live = l->next_live;
+	r->lives--;
 }
 
 static void cta_forget(struct cta *c) /* its accesses stay, its clocks went into the launch's end */
@@ -267,7 +269,7 @@ int order_done(struct ref *r, const struct event *e)
 /* What every launch that runs or is still to come is after. Accesses below it can race with nothing any more. */
 static void raise_floor(struct ref *r)
 {
-	if (r->live != NO_INDEX && r->line < r->floor_at + 256) /* a long list of live launches: not at every line */
+	if (r->lives > 16 && r->line < r->floor_at + 16 * r->lives) /* a long list: not every time */
 		return;
 	struct clock *floor = clock_hold(r->host);
 	for (uint32_t l = r->live; l != NO_INDEX; l = r->launch[l].next_live)

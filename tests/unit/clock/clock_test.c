@@ -6,6 +6,13 @@
 
 #include "clock/clock.h"
 
+static void renew(struct clock *c, uint32_t half)
+{
+	struct clock_sweep sweep;
+	clock_renewing(c, &sweep);
+	clock_renewed(c, half, &sweep);
+}
+
 static int failed;
 
 #define CHECK(condition) \
@@ -24,7 +31,7 @@ static struct launch launch(struct clock *c, uint32_t slot)
 	uint32_t half;
 
 	while (clock_launch(c, slot, CLOCK_CHECKED, &l.seq, &l.order, &half) == -EAGAIN)
-		clock_renewed(c, half);
+		renew(c, half);
 	return l;
 }
 
@@ -245,7 +252,7 @@ static void test_tags(int finish)
 		int rc = clock_launch(&c, s, CLOCK_CHECKED, &seq, NULL, &half);
 		if (rc == -EAGAIN) {
 			renewals++;
-			clock_renewed(&c, half);
+			renew(&c, half);
 			continue;
 		}
 		CHECK(rc == 0);
@@ -268,12 +275,12 @@ static void test_tags_exhausted(void)
 	for (int i = 0; i < 600; i++) {
 		rc = clock_launch(&c, CLOCK_LEGACY, CLOCK_CHECKED, &seq, NULL, &half);
 		if (rc == -EAGAIN)
-			clock_renewed(&c, half);
+			renew(&c, half);
 		if (rc == -EBUSY)
 			busy = 1;
 		CHECK(rc != 0 || seq < 256 || !(seq & 255)); /* nobody had tag 0 at first */
 		if (rc && clock_launch(&c, CLOCK_LEGACY, CLOCK_PLAIN, &seq, NULL, &half) == -EAGAIN)
-			clock_renewed(&c, half);
+			renew(&c, half);
 	}
 	CHECK(busy && seq > 256);
 	clock_destroy(&c);

@@ -1,0 +1,206 @@
+/* --explore: the program again and again on the emulated device, each time as a job of its own with the next seed, and one
+ * report over all of them. A run is what gsan-launch does without the option, in a child: what it prints goes to a file
+ * beside its report. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "gsan-launch/launch.h"
+#include "report/report.h"
+
+struct explore {
+	const struct launch *launch;
+	launch_run run;
+	struct report all;
+	int failed;  /* status of the first run whose program failed */
+};
+
+static void explore_run(const struct explore *x, long seed, const char *folder) __attribute__((noreturn));
+static void explore_run(const struct explore *x, long seed, const char *folder)
+{
+	static struct option_value option[LAUNCH_OPTIONS];
+	struct launch l = {.option = option, .program = x->launch->program};
+	char path[PATH_MAX];
+	memcpy(option, x->launch->option, sizeof option);
+	option[LAUNCH_SEED].number = seed;
+	option[LAUNCH_REPORT].text = folder;
+	option[LAUNCH_SCHEDULE].given = 1;
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	int rc = launch_make_report(&l), out = -1, in = open("/dev/null", O_RDONLY);
+	if (rc)
+		_exit(rc);
+	if (snprintf(path, sizeof path, "%s/output.txt", l.report) < (int)sizeof path)
+		out = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	if (out < 0 || in < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0) {
+		log_error("cannot write %s: %s", path, strerror(errno));
+		_exit(LAUNCH_EXIT_USAGE);
+	}
+	close(in);
+	close(out);
+	rc = x->run(&l);
+	fflush(NULL);
+	_exit(rc);
+}
+
+/* What was not as it should be stands for all runs; otherwise the last run does. */
+static void explore_add_ranks(struct report *all, const struct report *one)
+{
+	for (uint32_t i = 0; i < one->ranks; i++) {
+		struct report_rank *to = &all->rank[i];
+		const struct report_rank *from = &one->rank[i];
+		if (all->ranks <= i || (to->end == REPORT_EXITED && !to->status)) {
+			to->end = from->end;
+			to->status = from->status;
+			to->gpu = from->gpu;
+			to->gpu_name = report_copy(all, from->gpu_name);
+			to->gpu_bus = report_copy(all, from->gpu_bus);
+		}
+		to->launches_checked += from->launches_checked;
+		to->launches_unchecked += from->launches_unchecked;
+		to->memory_bytes = from->memory_bytes > to->memory_bytes ? from->memory_bytes : to->memory_bytes;
+		to->shadow_bytes = from->shadow_bytes > to->shadow_bytes ? from->shadow_bytes : to->shadow_bytes;
+		for (int c = 0; c < GSAN_N_COUNTERS; c++)
+			to->counter[c] += from->counter[c];
+	}
+	all->ranks = one->ranks > all->ranks ? one->ranks : all->ranks;
+}
+
+static int explore_add(struct report *all, const struct report *one, long seed)
+{
+	int rc = 0;
+	for (uint32_t i = 0; i < one->findings && !rc; i++) {
+		struct report_finding f = one->finding[i];
+		f.schedules = 1;
+		f.first_seed = (uint64_t)seed;
+		rc = report_add_finding(all, &f);
+	}
+	for (uint32_t i = 0; i < one->notes && !rc; i++)
+		rc = report_add_note(all, &one->note[i]);
+	for (uint32_t i = 0; i < one->lefts && !rc; i++)
+		rc = report_add_left(all, &one->left[i]);
+	explore_add_ranks(all, one);
+	all->withheld += one->withheld;
+	all->ordered_late += one->ordered_late;
+	all->schedules++;
+	return rc;
+}
+
+static int explore_failed(const struct report *r)
+{
+	for (uint32_t i = 0; i < r->ranks; i++)
+		if (r->rank[i].end != REPORT_EXITED || r->rank[i].status)
+			return 1;
+	return 0;
+}
+
+/* Reads what one run left. Returns 0, or an exit code when it left nothing. */
+static int explore_take(struct explore *x, long seed, const char *folder, int status)
+{
+	char path[PATH_MAX], error[300] = "is not there", *json = NULL;
+	size_t size;
+	struct report one = {0};
+	int rc = snprintf(path, sizeof path, "%s/summary.json", folder) < (int)sizeof path ? text_read_file(path, &json, &size)
+											  : -ENAMETOOLONG;
+	if (!rc)
+		rc = report_read(&one, json, error, sizeof error);
+	free(json);
+	if (rc) {
+		log_error("seed %ld: the job ended with status %d and without a report (%s %s); what it printed is in %s/output.txt", seed,
+			  status, path, error, folder);
+		rc = status ? status : LAUNCH_EXIT_START;
+	} else if (explore_add(&x->all, &one, seed)) {
+		log_error("out of memory");
+		rc = LAUNCH_EXIT_START;
+	} else if (explore_failed(&one)) {
+		log_warning("seed %ld: the program ended with status %d; what it printed is in %s/output.txt", seed, status, folder);
+		x->failed = x->failed ? x->failed : status;
+	} else if (status) {
+		x->all.exit_status = status;
+	}
+	report_free(&one);
+	return rc;
+}
+
+static int explore_one(struct explore *x, long seed)
+{
+	char folder[PATH_MAX], summary[PATH_MAX + 16];
+	int status;
+	if (snprintf(folder, sizeof folder, "%s/seed-%ld", x->launch->report, seed) >= (int)sizeof folder)
+		return LAUNCH_EXIT_USAGE;
+	snprintf(summary, sizeof summary, "%s/summary.json", folder);
+	unlink(summary); /* of an earlier exploration */
+	fflush(NULL);
+	pid_t child = fork();
+	if (child == 0)
+		explore_run(x, seed, folder);
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (child < 0) {
+		log_error("cannot start a run: %s", strerror(errno));
+		return LAUNCH_EXIT_START;
+	}
+	if (WIFSIGNALED(status)) {
+		log_error("seed %ld: killed by signal %d", seed, WTERMSIG(status));
+		return 128 + WTERMSIG(status);
+	}
+	return explore_take(x, seed, folder, WEXITSTATUS(status));
+}
+
+static int explore_write(struct explore *x)
+{
+	char path[PATH_MAX + 16];
+	struct text text = {0};
+	char *json = report_finish(&x->all) ? NULL : report_json(&x->all, -1);
+	snprintf(path, sizeof path, "%s/summary.json", x->launch->report);
+	int rc = json ? text_write_file(path, json, strlen(json)) : -ENOMEM;
+	if (rc)
+		log_error("cannot write %s: %s", path, strerror(-rc));
+	free(json);
+	report_text(&text, &x->all, x->launch->report);
+	fputs(text.data ? text.data : "", stderr);
+	text_free(&text);
+	return rc ? LAUNCH_EXIT_START : 0;
+}
+
+static int explore_check(const struct launch *l)
+{
+	const struct option_value *o = l->option;
+	if (!l->own) {
+		log_error("--explore starts the ranks itself, again for each schedule: leave the starter (mpirun, torchrun, srun) out and "
+			  "say -n N");
+		return LAUNCH_EXIT_USAGE;
+	}
+	if (o[LAUNCH_SEED].number > INT_MAX - o[LAUNCH_EXPLORE].number) {
+		log_error("--seed %ld --explore %ld: the last seed would be above %d", o[LAUNCH_SEED].number, o[LAUNCH_EXPLORE].number,
+			  INT_MAX);
+		return LAUNCH_EXIT_USAGE;
+	}
+	return 0;
+}
+
+int launch_explore(const struct launch *l, launch_run run)
+{
+	static struct explore x;
+	const struct option_value *o = l->option;
+	int rc = explore_check(l);
+	x = (struct explore){.launch = l, .run = run,
+			     .all = {.schedule = o[LAUNCH_SCHEDULE].text, .first_seed = (uint64_t)o[LAUNCH_SEED].number}};
+	for (long k = 0; k < o[LAUNCH_EXPLORE].number && !rc; k++)
+		rc = explore_one(&x, o[LAUNCH_SEED].number + k);
+	if (x.failed)
+		x.all.exit_status = x.failed;
+	if (x.all.schedules) {
+		int wrote = explore_write(&x);
+		rc = rc ? rc : wrote;
+	}
+	rc = rc ? rc : x.all.exit_status;
+	report_free(&x.all);
+	return rc;
+}

@@ -1,0 +1,141 @@
+/* For tests of the runtime, native: CTAs of two participants on two GPUs are played one after the other. The arena's
+ * regions are mapped at their real addresses, sparsely. */
+#ifndef TEST_DEVICE_PLAY_H
+#define TEST_DEVICE_PLAY_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "device/abi.h"
+#include "device/calls.h"
+#include "device/runtime.h"
+#include "device/tables.h"
+
+#define DATA(p) (GSAN_DATA_BASE + (u64)(p) * GSAN_SLICE)
+static struct gsan_ring ring[2];
+static struct gsan_launch launches[1024];
+static u32 launch_count;
+static int failures;
+
+static inline void map(u64 at, u64 size)
+{
+	void *p = mmap((void *)(uintptr_t)at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+	if (p != (void *)(uintptr_t)at) {
+		perror("mmap of the arena");
+		exit(1);
+	}
+}
+
+static inline void map_arena(void)
+{
+	for (u32 p = 0; p < 2; p++) {
+		map(GSAN_TABLE_BASE + p * GSAN_TABLE_SLICE, gsan_tables_bytes());
+		map(gsan_shadow(DATA(p)), 4 << 20);
+	}
+}
+
+static inline void reset(void)
+{
+	for (u32 p = 0; p < 2; p++) {
+		madvise((void *)(uintptr_t)(GSAN_TABLE_BASE + p * GSAN_TABLE_SLICE), gsan_tables_bytes(), MADV_DONTNEED);
+		madvise((void *)(uintptr_t)gsan_shadow(DATA(p)), 4 << 20, MADV_DONTNEED);
+	}
+	memset(ring, 0, sizeof ring);
+	launch_count = 0;
+}
+
+/* Launch `seq` of participant p in stream s: everything of its own stream is before it, of the peer what `peer` says. */
+static inline struct gsan_launch *launch(u32 p, u32 s, u32 seq, u32 own_floor, u32 peer_floor)
+{
+	struct gsan_launch *l = &launches[launch_count++];
+	memset(l, 0, sizeof *l);
+	l->abi = GSAN_ABI;
+	l->seq = seq;
+	l->tag_bits = 15;
+	l->tag = (uint16_t)(p << 15 | (seq & 0x7fff));
+	l->participant = (uint8_t)p;
+	l->stream = (uint8_t)s;
+	l->kernel = seq;
+	l->mapped = 3;
+	l->gpu = p;
+	l->ring = (u64)(uintptr_t)&ring[p];
+	for (u32 i = 0; i < GSAN_PARTICIPANTS; i++)
+		l->order.floor[i] = 1;
+	l->order.floor[p] = own_floor;
+	l->order.floor[1 - p] = peer_floor;
+	l->quick = gsan_quick(l);
+	return l;
+}
+
+struct cta { u64 launch, self; u32 index; };
+static inline void be(const struct cta *c)
+{
+	gpu_host = (struct gpu_host){.ntid = {1, 1, 1}, .nctaid = {64, 1, 1}, .ctaid = {c->index, 0, 0}};
+}
+static inline struct cta enter(struct gsan_launch *l, u32 index, u32 flags)
+{
+	struct cta c = {(u64)(uintptr_t)l, 0, index};
+	be(&c);
+	c.self = gsan_enter(c.launch, flags);
+	return c;
+}
+static inline u32 desc(u32 op, u32 bytes, u32 sem, u32 site) { return site | bytes << 16 | op << 22 | sem << 27; }
+static inline void weak(const struct cta *c, u32 op, u64 at, u32 bytes, u32 site)
+{
+	be(c);
+	gsan_access1(c->launch, c->self, 1, at, desc(op, bytes, 0, site));
+}
+static inline void flag_store(const struct cta *c, u64 at, u32 sem, u32 scope, u64 value, u32 site)
+{
+	u32 d = desc(GSAN_OP_STRONG_ST + scope, 4, sem, site) | GSAN_DESC_VALUE;
+	be(c);
+	gsan_before(c->launch, c->self, at, d, value);
+	gsan_after(c->launch, c->self, at, d, value);
+}
+static inline void flag_load(const struct cta *c, u64 at, u32 sem, u32 scope, u64 value, u32 site)
+{
+	be(c);
+	gsan_after(c->launch, c->self, at, desc(GSAN_OP_STRONG_LD + scope, 4, sem, site) | GSAN_DESC_VALUE, value);
+}
+static inline void rmw(const struct cta *c, u64 at, u32 sem, u32 scope, u64 old, u32 site)
+{
+	u32 d = desc(GSAN_OP_RMW + scope, 4, sem, site) | GSAN_DESC_VALUE | GSAN_DESC_USED;
+	be(c);
+	gsan_before(c->launch, c->self, at, d & ~GSAN_DESC_VALUE, 0);
+	gsan_after(c->launch, c->self, at, d, old);
+}
+static inline void fence(const struct cta *c, u32 sem, u32 scope)
+{
+	be(c);
+	gsan_fence(c->launch, c->self, desc(GSAN_OP_STRONG_LD + scope, 0, sem, 0));
+}
+
+static inline u64 found(void)
+{
+	return dev_tables(0)->ring_head + dev_tables(1)->ring_head;
+}
+static inline int has(u32 kind, u32 reason)
+{
+	for (u32 p = 0; p < 2; p++)
+		for (u64 i = 0; i < dev_tables(p)->ring_head; i++)
+			if (ring[p].slot[i].kind == kind && ring[p].slot[i].reason == reason)
+				return 1;
+	return 0;
+}
+static inline void expect(const char *name, u64 races, u32 kind, u32 reason)
+{
+	if (found() != races || (races && !has(kind, reason))) {
+		printf("FAIL %s: %llu findings, expected %llu, of kind %u and reason %u\n", name, (unsigned long long)found(),
+		       (unsigned long long)races, kind, reason);
+		for (u32 p = 0; p < 2; p++)
+			for (u64 i = 0; i < dev_tables(p)->ring_head; i++)
+				printf("  kind %u reason %u sites %u %u\n", ring[p].slot[i].kind, ring[p].slot[i].reason,
+				       ring[p].slot[i].first.site, ring[p].slot[i].second.site);
+		failures++;
+	}
+	reset();
+}
+
+#endif

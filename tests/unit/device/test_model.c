@@ -1,0 +1,458 @@
+/* The memory model's finer rules, natively: time that runs out, release and acquire patterns, fences, CAS, versions that
+ * were overwritten, RMWs without an entry, the end of a kernel, sampling. Each in a racy form and its correct twin. */
+#include "play.h"
+
+#define PAYLOAD (DATA(1) + 4096)
+#define FLAG (DATA(1) + 8192)
+#define OTHER (DATA(1) + 16384)
+
+static u64 counted(enum gsan_counter c)
+{
+	return dev_tables(0)->head.counter[c] + dev_tables(1)->head.counter[c];
+}
+
+static void need(int condition, const char *what)
+{
+	if (condition)
+		return;
+	printf("FAIL %s\n", what);
+	failures++;
+}
+
+/* Some races, or none; how many pairs does not matter. */
+static void judge(const char *name, int race)
+{
+	if ((found() > 0) != race) {
+		printf("FAIL %s: %s\n", name, race ? "no race was found" : "a false race");
+		failures++;
+	}
+	reset();
+}
+
+static struct cta ranks_cta(u32 rank, u32 seq) { return enter(launch(rank, 0, seq, seq, 1), rank, 1); }
+
+static void leave(const struct cta *c)
+{
+	be(c);
+	gsan_leave(c->launch, c->self);
+}
+
+static void unused(const struct cta *c, u64 at, u32 sem, u32 scope, u64 old, u32 site)
+{
+	u32 d = desc(GSAN_OP_RMW + scope, 4, sem, site) | GSAN_DESC_VALUE;
+	be(c);
+	gsan_before(c->launch, c->self, at, d & ~GSAN_DESC_VALUE, 0);
+	gsan_after(c->launch, c->self, at, d, old);
+}
+
+static void cas_begin(const struct cta *c, u64 at, u32 sem, u32 site)
+{
+	be(c);
+	gsan_before(c->launch, c->self, at, desc(GSAN_OP_RMW + GSAN_SYS, 4, sem | GSAN_SEM_CAS, site) | GSAN_DESC_USED, 0);
+}
+static void cas_end(const struct cta *c, u64 at, u32 sem, u64 read, int wrote, u32 site)
+{
+	u32 op = wrote ? GSAN_OP_RMW : GSAN_OP_STRONG_LD;
+	be(c);
+	gsan_after(c->launch, c->self, at,
+		   desc(op + GSAN_SYS, 4, sem | GSAN_SEM_CAS, site) | GSAN_DESC_USED | GSAN_DESC_VALUE, read);
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------------- */
+
+static void many_releases(u32 releases, u32 first_epoch, int late, const char *name)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	l->first_epoch = first_epoch;
+	struct cta a = enter(l, 0, 1), b = ranks_cta(1, 9);
+	for (u32 i = 1; i <= releases; i++) {
+		weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+		flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, i, 2);
+		if (i % 997 == 0 || i == 2) {
+			flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, i, 7);
+			weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+			flag_store(&b, OTHER, GSAN_SEM_RELEASE, GSAN_SYS, i, 9);
+			flag_load(&a, OTHER, GSAN_SEM_ACQUIRE, GSAN_SYS, i, 3);
+		}
+	}
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, releases, 7);
+	need(!counted(GSAN_N_EPOCH_FULL), name);
+	need(!found(), "no false race while time passes");
+	if (late)
+		weak(&a, GSAN_OP_ST, PAYLOAD, 4, 4);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, late);
+}
+
+/* No private tag is free: counted, silent, nothing worse. */
+static void no_tag_left(void)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	l->first_epoch = 509;
+	for (u32 i = 0; i < DEV_LAUNCHES; i++)
+		if (gsan_tag_private(i, 15))
+			dev_tables(0)->launch[i].claim = 1;
+	struct cta a = enter(l, 0, 1), b = ranks_cta(1, 9);
+	for (u32 i = 1; i <= 20; i++) {
+		weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+		flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, i, 2);
+		flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, i, 7);
+		weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+		flag_store(&b, OTHER, GSAN_SEM_RELEASE, GSAN_SYS, i, 9);
+		flag_load(&a, OTHER, GSAN_SEM_ACQUIRE, GSAN_SYS, i, 3);
+	}
+	need(counted(GSAN_N_EPOCH_FULL) > 0, "the lack of private tags is counted");
+	judge("no private tag left", 0);
+	struct gsan_launch *later = launch(0, 0, 6, 6, 1); /* a sweep has passed since launch 1 */
+	later->swept = 2;
+	later->first_epoch = 511;
+	for (u32 i = 0; i < DEV_LAUNCHES; i++)
+		dev_tables(0)->launch[i].claim = gsan_tag_private(i, 15);
+	struct cta c = enter(later, 0, 1);
+	weak(&c, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&c, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	need(!counted(GSAN_N_EPOCH_FULL), "tags whose records were swept are drawn again");
+	reset();
+}
+
+/* Tags come round: the same sites under the same tags are another pair. */
+static void same_tags_again(void)
+{
+	for (u32 round = 0; round < 2; round++) {
+		u32 seq = 5 + (round << 15);
+		struct cta a = enter(launch(0, 0, seq, seq, 1), 0, 0), b = enter(launch(0, 1, seq + 1, seq, 1), 1, 0);
+		weak(&a, GSAN_OP_ST, DATA(0) + round * 128, 4, 1);
+		weak(&b, GSAN_OP_LD, DATA(0) + round * 128, 4, 2);
+	}
+	expect("the same sites a tag space later", 2, GSAN_RAW, GSAN_WHY_NONE);
+}
+
+/* ---- patterns --------------------------------------------------------------------------------------------------- */
+
+static void release_then_relaxed(int late, const char *name)
+{
+	struct cta a = ranks_cta(0, 5), b = ranks_cta(1, 9);
+	if (!late)
+		weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	if (late)
+		weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 2, 3);
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 2, 7);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, late);
+}
+
+static void relaxed_then_acquire(u64 again, const char *name, int race)
+{
+	struct cta a = ranks_cta(0, 5), b = ranks_cta(1, 9), c = enter(launch(0, 1, 6, 5, 1), 2, 1);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	flag_load(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 6);
+	flag_store(&c, FLAG, GSAN_SEM_NONE, GSAN_SYS, 2, 3);
+	flag_store(&c, OTHER, GSAN_SEM_NONE, GSAN_SYS, 2, 3);
+	flag_load(&b, again, GSAN_SEM_ACQUIRE, GSAN_SYS, 2, 7);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, race);
+}
+
+static void fence_snapshot(int fence_after, const char *name, int race)
+{
+	/* C releases to A, A passes on with a fence that is before or after its acquire */
+	struct cta c = ranks_cta(0, 4), a = enter(launch(0, 1, 5, 4, 1), 1, 1), b = ranks_cta(1, 9);
+	weak(&c, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&c, OTHER, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	if (!fence_after)
+		fence(&a, GSAN_SEM_ACQ_REL, GSAN_SYS);
+	flag_load(&a, OTHER, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 3);
+	if (fence_after)
+		fence(&a, GSAN_SEM_ACQ_REL, GSAN_SYS);
+	flag_store(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 4);
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, race);
+}
+
+static void fence_raised(void)
+{
+	/* what A acquires from C grows after A's fence: the fence keeps what it had */
+	struct cta c = ranks_cta(0, 4), a = enter(launch(0, 1, 5, 4, 1), 1, 1), b = ranks_cta(1, 9);
+	flag_store(&c, OTHER, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	flag_load(&a, OTHER, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 3);
+	fence(&a, GSAN_SEM_ACQ_REL, GSAN_SYS);
+	weak(&c, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&c, OTHER, GSAN_SEM_RELEASE, GSAN_SYS, 2, 2);
+	flag_load(&a, OTHER, GSAN_SEM_ACQUIRE, GSAN_SYS, 2, 3);
+	flag_store(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 4);
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge("acquired again behind the fence", 1);
+}
+
+static void fence_scopes(u32 release, u32 acquire, const char *name, int race)
+{
+	struct cta a = ranks_cta(0, 5), b = ranks_cta(1, 9);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	fence(&a, GSAN_SEM_ACQ_REL, release);
+	flag_store(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 2);
+	flag_load(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 7);
+	fence(&b, GSAN_SEM_ACQ_REL, acquire);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, race);
+}
+
+static void atom_unused(int read_before, u64 where, const char *name, int race)
+{
+	struct cta a = ranks_cta(0, 5), b = ranks_cta(1, 9);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	if (read_before)
+		flag_load(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 6);
+	unused(&b, where, GSAN_SEM_ACQ_REL, GSAN_SYS, 1, 7);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, race);
+}
+
+/* ---- CAS --------------------------------------------------------------------------------------------------------- */
+
+static void cas_publishes(int wrote, const char *name)
+{
+	struct cta a = ranks_cta(0, 5), b = ranks_cta(1, 9);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	cas_begin(&a, FLAG, GSAN_SEM_ACQ_REL, 2);
+	cas_end(&a, FLAG, GSAN_SEM_ACQ_REL, 0, wrote, 2);
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, (u64)wrote, 7);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, !wrote);
+}
+
+static void cas_seen_early(void)
+{
+	/* the CAS has written, its CTA has not come back to say so */
+	struct cta a = ranks_cta(0, 5), b = ranks_cta(1, 9);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	cas_begin(&a, FLAG, GSAN_SEM_ACQ_REL, 2);
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	cas_end(&a, FLAG, GSAN_SEM_ACQ_REL, 0, 1, 2);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge("a CAS seen before it returns", 0);
+}
+
+static void cas_reads(int wrote, const char *name)
+{
+	struct cta a = ranks_cta(0, 5), b = ranks_cta(1, 9);
+	cas_begin(&a, FLAG, GSAN_SEM_NONE, 2);
+	cas_end(&a, FLAG, GSAN_SEM_NONE, 0, wrote, 2);
+	weak(&b, GSAN_OP_LD, FLAG, 4, 8);
+	judge(name, wrote);
+}
+
+/* ---- versions ---------------------------------------------------------------------------------------------------- */
+
+static void overwritten(u64 value, const char *name, int race)
+{
+	/* five CTAs release, one after the other; the reader has read the value of one, and looks late */
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta b = ranks_cta(1, 9);
+	for (u32 i = 1; i <= 5; i++) {
+		struct cta c = enter(l, i, 1);
+		if (i == 1)
+			weak(&c, GSAN_OP_ST, PAYLOAD, 4, 1);
+		flag_store(&c, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, i, 2);
+	}
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, value, 7);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, race);
+}
+
+static void late_drop(void)
+{
+	/* an RMW too narrow to continue the sequence must not take it from those who read what was before it */
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1), c = ranks_cta(1, 9);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	be(&b);
+	gsan_before(b.launch, b.self, FLAG, desc(GSAN_OP_RMW + GSAN_CTA, 4, GSAN_SEM_ACQ_REL, 3), 0);
+	flag_load(&c, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	weak(&c, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge("a sequence that is broken later", 0);
+}
+
+static void histograms_before(void)
+{
+	/* relaxed atomics without an entry, in many launches: flags keep their meaning */
+	struct cta a = ranks_cta(0, 205), b = ranks_cta(1, 9);
+	for (u32 i = 1; i <= 200; i++) {
+		struct cta h = enter(launch(0, 0, i, i, 1), 0, 1), g = enter(launch(1, 0, 300 + i, 1, 201), 0, 1);
+		rmw(&h, OTHER, GSAN_SEM_NONE, GSAN_GPU, 0, 1);
+		leave(&h);
+		(void)g;
+	}
+	u64 before = found();
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 0, 7);
+	flag_store(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 2);
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	need(found() > before, "a relaxed flag after histograms is found");
+	reset();
+}
+
+static void histogram_start(u32 acquire, const char *name, int race)
+{
+	/* launch 6 adds to a counter, relaxed: its kernel's start publishes what launch 5 of its stream did */
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 0);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	struct cta c = enter(launch(0, 0, 6, 6, 1), 0, 1), b = enter(launch(0, 1, 7, 5, 1), 1, 1);
+	rmw(&c, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 2);
+	flag_load(&b, FLAG, acquire, GSAN_GPU, 1, 7);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, race);
+}
+
+/* ---- the end of a kernel ------------------------------------------------------------------------------------------- */
+
+static void end_is_fence(u32 stream, u32 own, int nc, const char *name, int race)
+{
+	struct cta a = ranks_cta(0, 5), b = ranks_cta(1, 9);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	flag_load(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 7);
+	leave(&b);
+	struct cta later = enter(launch(1, stream, 10, own, 1), 1, 0);
+	weak(&later, nc ? GSAN_OP_LD_NC : GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, race);
+}
+
+static void end_after_unseen(u32 own, const char *name, int race)
+{
+	/* b was told by something unseen; what follows b in its stream is ordered as well */
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 0), b = ranks_cta(1, 9);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 0, 7);
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	leave(&b);
+	struct cta later = enter(launch(1, own == 10 ? 0 : 1, 10, own, 1), 1, 0);
+	weak(&later, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, race);
+}
+
+/* ---- many CTAs ----------------------------------------------------------------------------------------------------- */
+
+/* A counter barrier of a whole grid: everybody reads afterwards what everybody wrote before it, or one reads too early. */
+static void grid_barrier(u32 ctas, int early, const char *name)
+{
+	static struct cta c[1024];
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	for (u32 i = 0; i < ctas; i++) {
+		c[i] = enter(l, i, 1);
+		weak(&c[i], GSAN_OP_ST, DATA(0) + 65536 + i * 8, 8, 1);
+		if (early && i == ctas / 2)
+			weak(&c[i], GSAN_OP_LD, DATA(0) + 65536 + i * 4 / 8 * 8, 8, 5);
+		rmw(&c[i], FLAG, GSAN_SEM_ACQ_REL, GSAN_GPU, i, 2);
+	}
+	for (u32 i = 0; i < ctas; i++) {
+		flag_load(&c[i], FLAG, GSAN_SEM_ACQUIRE, GSAN_GPU, ctas, 3);
+		for (u32 k = 0; k < ctas; k += 1 + ctas / 8)
+			weak(&c[i], GSAN_OP_LD, DATA(0) + 65536 + k * 8, 8, 4);
+	}
+	if (ctas > DEV_VERSION)
+		need(counted(GSAN_N_CLOCK_FULL) > 0, "clocks that were collapsed are counted");
+	judge(name, early);
+}
+
+/* ---- sampling ------------------------------------------------------------------------------------------------------ */
+
+/* Of 32 readers of one line two stay, each equally likely: chi-square over seeds, 31 degrees of freedom; a writer finds
+ * each with the probability 2/32, and over the seeds finds all. */
+#define READERS 32u
+#define SEEDS 4000u
+static void reservoir(int whole, const char *name)
+{
+	u32 seen[READERS] = {0};
+	double chi = 0, expected = 2.0 * SEEDS / READERS;
+	for (u32 seed = 1; seed <= SEEDS; seed++) {
+		struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+		l->seed = seed * 2654435761u;
+		struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(DATA(0));
+		for (u32 i = 0; i < READERS; i++) {
+			struct cta c = enter(l, (i * 7 + seed) % READERS, 0);
+			weak(&c, GSAN_OP_LD, DATA(0), whole ? 16 : 4, 1 + c.index);
+		}
+		struct cta w = enter(l, 100, 0);
+		u64 at = dev_tables(0)->ring_head;
+		weak(&w, GSAN_OP_ST, DATA(0), whole ? 16 : 4, 200);
+		for (u64 i = at; i < dev_tables(0)->ring_head; i++)
+			seen[ring[0].slot[i % GSAN_RING_SLOTS].first.site - 1]++;
+		memset(line, 0, 3 * 8);
+		if (line->detail)
+			memset(&dev_tables(0)->detail[line->detail - 1], 0, sizeof(struct gsan_detail));
+		memset(dev_tables(0)->seen, 0, sizeof dev_tables(0)->seen);
+		ring[0].tail = dev_tables(0)->ring_head;
+		launch_count = 0;
+	}
+	u32 total = 0, all = 1;
+	for (u32 i = 0; i < READERS; i++) {
+		chi += (seen[i] - expected) * (seen[i] - expected) / expected;
+		total += seen[i];
+		all &= seen[i] > 0;
+	}
+	if (total != 2 * SEEDS || !all || chi > 61.1) { /* p = 0.001 */
+		printf("FAIL %s: %u kept of %u, chi-square %.1f of 31 degrees\n", name, total, 2 * SEEDS, chi);
+		failures++;
+	}
+	reset();
+}
+
+int main(void)
+{
+	map_arena();
+	many_releases(1100000, 0, 0, "a million releases");
+	many_releases(1100000, 0, 1, "a race after a million releases");
+	many_releases(20, 505, 0, "releases around the last epoch");
+	many_releases(20, 505, 1, "a race after the last epoch");
+	no_tag_left();
+	same_tags_again();
+	release_then_relaxed(0, "release, then relaxed on its location");
+	release_then_relaxed(1, "payload behind the release");
+	relaxed_then_acquire(FLAG, "relaxed, then acquire on its location", 0);
+	relaxed_then_acquire(OTHER, "relaxed, then acquire elsewhere", 1);
+	fence_snapshot(1, "fence behind an acquire", 0);
+	fence_snapshot(0, "fence before an acquire", 1);
+	fence_raised();
+	fence_scopes(GSAN_SYS, GSAN_SYS, "fences at .sys", 0);
+	fence_scopes(GSAN_GPU, GSAN_SYS, "release fence at .gpu", 1);
+	fence_scopes(GSAN_SYS, GSAN_GPU, "acquire fence at .gpu", 1);
+	fence_scopes(GSAN_CTA, GSAN_SYS, "release fence at .cta", 1);
+	atom_unused(1, FLAG, "an atom acquires what was read before", 0);
+	atom_unused(0, FLAG, "an atom whose result nobody reads", 1);
+	atom_unused(1, OTHER, "an atom acquires of its own location only", 1);
+	cas_publishes(1, "a CAS that wrote releases");
+	cas_publishes(0, "a CAS that failed releases nothing");
+	cas_seen_early();
+	cas_reads(0, "a CAS that failed is a read");
+	cas_reads(1, "a CAS that wrote is a write");
+	overwritten(1, "the oldest of five versions", 0);
+	overwritten(4, "the fourth of five versions", 1);
+	overwritten(5, "the last of five versions", 1);
+	late_drop();
+	histograms_before();
+	histogram_start(GSAN_SEM_ACQUIRE, "the start of a histogram's kernel", 0);
+	histogram_start(GSAN_SEM_NONE, "a histogram that nobody acquires", 1);
+	end_is_fence(0, 10, 0, "the end of a kernel acquires", 0);
+	end_is_fence(1, 9, 0, "not for another stream", 1);
+	end_is_fence(0, 10, 1, "ld.nc behind a kernel that was told", 0);
+	end_is_fence(1, 9, 1, "ld.nc in another stream", 1);
+	end_after_unseen(10, "behind a kernel that something unseen told", 0);
+	end_after_unseen(9, "in another stream", 1);
+	grid_barrier(24, 0, "a barrier of 24 CTAs");
+	grid_barrier(24, 1, "a read before a barrier of 24 CTAs");
+	grid_barrier(1000, 0, "a barrier of 1000 CTAs");
+	grid_barrier(1000, 1, "a read before a barrier of 1000 CTAs");
+	reservoir(0, "uniform sample of reads in detail");
+	reservoir(1, "uniform sample of reads of lines");
+	need(gsan_tables_bytes() + GSAN_VIEW_PAGES * 4 <= 512ull << 20, "tables of one process per GPU");
+	printf("%s\n", failures ? "failed" : "passed");
+	return failures != 0;
+}

@@ -1,0 +1,134 @@
+/* Schedules of the program's steps (EMU_SCHEDULE=program and pct): equal seeds give equal traces whatever a rewriter put
+ * between the program's operations, other seeds others; whoever waits for others does not keep them waiting; races that
+ * need a preemption between two operations are found. Each run is a process of its own. */
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
+#define BEGIN(name) ".visible .entry " name "(.param .u64 at)\n{\n.reg .b64 %rd<4>;\n.reg .b32 %r<8>;\n.reg .pred %p<4>;\n" \
+	".reg .b32 %gsan_a;\n.reg .pred %gsan_p;\nld.param.u64 %rd1, [at];\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r2, 0;\n"
+#define NOTHING ""
+#define SOME "mov.b32 %gsan_a, 1;\n"
+/* A loop of the rewriter's, of a length that lane and CTA decide. */
+#define MUCH(label) "{\n.reg .b32 %gsan_n;\nmov.u32 %gsan_n, %ctaid.x;\nmad.lo.u32 %gsan_n, %gsan_n, 77, 40;\n" \
+	label ":\nsub.u32 %gsan_n, %gsan_n, 1;\nsetp.ne.u32 %gsan_p, %gsan_n, 0;\n@%gsan_p bra " label ";\n}\n"
+
+/* Eight rounds of an increment that is not atomic: two loads and stores of others may come between. */
+#define COUNT(name, x, y) BEGIN(name) "ROUND:\n" x "ld.volatile.global.u32 %r3, [%rd1];\nadd.u32 %r3, %r3, 1;\n" y \
+	"st.volatile.global.u32 [%rd1], %r3;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 8;\n@%p1 bra ROUND;\nret;\n}\n"
+static const char count[][4096] = {
+	HEAD COUNT("k", NOTHING, NOTHING) COUNT("k__gsan", NOTHING, NOTHING),
+	HEAD COUNT("k", NOTHING, NOTHING) COUNT("k__gsan", SOME, SOME),
+	HEAD COUNT("k", NOTHING, NOTHING) COUNT("k__gsan", MUCH("gsan_1"), MUCH("gsan_2")),
+};
+
+/* CTA 0 waits for all others, by a loop without a pause; lanes 0 and 1 of each wait for each other within the warp. */
+static const char spin[] = HEAD BEGIN("k")
+	"mov.u32 %r4, %tid.x;\nsetp.eq.u32 %p3, %r4, 0;\n@%p3 bra FIRST;\n"
+	"SECOND: ld.volatile.global.u32 %r3, [%rd1+8];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra SECOND;\nbra MEET;\n"
+	"FIRST: atom.global.exch.b32 %r5, [%rd1+8], 1;\n"
+	"MEET: bar.sync 0;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra OTHER;\n"
+	"WAIT: ld.volatile.global.u32 %r3, [%rd1+4];\nbar.sync 0;\nsetp.ne.u32 %p1, %r3, 384;\n@%p1 bra WAIT;\nret;\n"
+	"OTHER: red.global.add.u32 [%rd1+4], 1;\nret;\n}\n";
+
+struct result { uint32_t value[4]; uint64_t trace; };
+
+static uint64_t hash_lines(const char *path)
+{
+	char line[512];
+	uint64_t h = 0xcbf29ce484222325ull;
+	FILE *f = fopen(path, "r");
+	CHECK(f);
+	while (fgets(line, sizeof line, f))
+		for (char *c = line; !strncmp(line, "mem", 3) && *c; c++)
+			h = (h ^ (unsigned char)*c) * 0x100000001b3ull;
+	fclose(f);
+	unlink(path);
+	return h;
+}
+
+static void in_child(const char *ptx, const char *name, unsigned blocks, unsigned threads, int to)
+{
+	struct result r = {0};
+	CUdeviceptr at;
+	start();
+	OK(cuMemAlloc(&at, 64));
+	OK(cuMemsetD8(at, 0, 64));
+	OK(cuLaunchKernel(load(ptx, name), blocks, 1, 1, threads, 1, 1, 0, NULL, (void *[]){&at}, NULL));
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH(r.value, at, sizeof r.value));
+	r.trace = hash_lines(getenv("EMU_TRACE"));
+	CHECK(write(to, &r, sizeof r) == sizeof r);
+	exit(0);
+}
+
+static struct result run(const char *schedule, unsigned seed, const char *ptx, const char *name, unsigned blocks, unsigned threads)
+{
+	char path[64], number[16];
+	int fd[2], status;
+	struct result r;
+	CHECK(!pipe(fd));
+	snprintf(path, sizeof path, "emu-schedule-%d", (int)getpid());
+	snprintf(number, sizeof number, "%u", seed);
+	pid_t child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		setenv("EMU_TRACE", path, 1);
+		setenv("EMU_TRACE_SUFFIX", "__gsan", 1);
+		setenv("EMU_SCHEDULE", schedule, 1);
+		setenv("EMU_SEED", number, 1);
+		in_child(ptx, name, blocks, threads, fd[1]);
+	}
+	CHECK(read(fd[0], &r, sizeof r) == sizeof r);
+	CHECK(waitpid(child, &status, 0) == child && !status);
+	close(fd[0]);
+	close(fd[1]);
+	return r;
+}
+
+static void same_whatever_is_inserted(const char *schedule)
+{
+	unsigned different = 0, lost = 0;
+	uint64_t first = 0;
+	for (unsigned seed = 1; seed <= 8; seed++) {
+		const struct result a = run(schedule, seed, count[0], "k__gsan", 4, 1), b = run(schedule, seed, count[1], "k__gsan", 4, 1),
+				    c = run(schedule, seed, count[2], "k__gsan", 4, 1), d = run(schedule, seed, count[2], "k", 4, 1);
+		CHECK(a.trace == b.trace && b.trace == c.trace && c.trace == d.trace);
+		CHECK(a.value[0] >= 2 && a.value[0] <= 32);
+		lost += a.value[0] != 32; /* increments: some thread went between a load and its store */
+		first = seed == 1 ? a.trace : first;
+		different += a.trace != first;
+	}
+	CHECK(different && lost);
+}
+
+static void nobody_waits_for_ever(const char *schedule)
+{
+	for (unsigned seed = 1; seed <= 12; seed++)
+		CHECK(run(schedule, seed, spin, "k", 7, 64).value[1] == 6 * 64);
+}
+
+static void unknown_schedule(void)
+{
+	int status;
+	pid_t child = fork();
+	if (child == 0) {
+		setenv("EMU_SCHEDULE", "fair", 1);
+		exit(cuInit(0) == CUDA_ERROR_SYSTEM_NOT_READY ? 0 : 1);
+	}
+	CHECK(child > 0 && waitpid(child, &status, 0) == child && !status);
+}
+
+int main(void)
+{
+	static const char *const schedules[] = {"program", "pct"};
+	for (unsigned k = 0; k < 2; k++) {
+		same_whatever_is_inserted(schedules[k]);
+		nobody_waits_for_ever(schedules[k]);
+	}
+	unknown_schedule();
+	return 0;
+}
