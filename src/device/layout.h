@@ -43,6 +43,14 @@ static inline uint32_t gsan_owner(uint64_t canonical)
  * where the page number counts from GSAN_DATA_BASE. */
 #define GSAN_VIEW_PAGES (GSAN_VIEW_SIZE / GSAN_PAGE)
 
+/* Behind it, in the same way private to a process: ranges outside the arena (module variables) and their canonical
+ * addresses. Both are multiples of 512 bytes. */
+#define GSAN_RANGES 4096u
+#define GSAN_RANGES_OFFSET (GSAN_VIEW_PAGES * 4u)
+struct gsan_range { uint64_t base, size, canonical; }; /* size 0: none */
+struct gsan_ranges_head { uint64_t low, high; uint32_t count, pad; };
+_Static_assert(sizeof(struct gsan_ranges_head) + GSAN_RANGES * sizeof(struct gsan_range) <= GSAN_PAGE, "");
+
 /* ---- shadow ------------------------------------------------------------------------------------------------- */
 #define GSAN_LINE 128u        /* bytes of data per line record */
 #define GSAN_SECTOR 16u       /* bytes per mask bit of a line record */

@@ -8,13 +8,28 @@
 
 #define NO_ADDRESS (~0ull)
 
+/* The same for what lies outside the arena: module variables. */
+NEVER u64 shadow_variable(const struct gsan_launch *l, u64 address)
+{
+	const struct gsan_ranges_head *head = (const void *)(uintptr_t)(l->view_table + GSAN_RANGES_OFFSET);
+	const struct gsan_range *r = (const void *)(head + 1);
+	if (!l->view_table || address < gpu_load64(&head->low) || address >= gpu_load64(&head->high))
+		return NO_ADDRESS;
+	for (u32 i = 0, n = gpu_load32(&head->count); i < n && i < GSAN_RANGES; i++) {
+		u64 base = gpu_load64(&r[i].base);
+		if (address >= base && address - base < gpu_load64(&r[i].size))
+			return gpu_load64(&r[i].canonical) + (address - base);
+	}
+	return NO_ADDRESS;
+}
+
 /* Canonical address of an access, or NO_ADDRESS: not checked. */
 ALWAYS u64 shadow_canonical(const struct gsan_launch *l, u64 address)
 {
 	if (address >> GSAN_DATA_SHIFT == GSAN_DATA_TOP)
 		return address;
 	if (address >> GSAN_VIEW_SHIFT != GSAN_VIEW_TOP || !l->view_table)
-		return NO_ADDRESS;
+		return shadow_variable(l, address);
 	u64 page = (address - GSAN_VIEW_BASE) / GSAN_PAGE;
 	u32 entry = gpu_load32((const u32 *)(uintptr_t)l->view_table + page);
 	return entry ? GSAN_DATA_BASE + (u64)(entry - 1) * GSAN_PAGE + address % GSAN_PAGE : NO_ADDRESS;

@@ -9,9 +9,11 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cuda/real.h"
+#include "device/abi.h"
 #include "driver/function.h"
 #include "driver/hooks.h"
 #include "ptx/rewrite.h"
+#include "vmm/vmm.h"
 
 /* What modules and libraries have in common. Options are those of the program's call. */
 struct image {
@@ -25,6 +27,7 @@ struct image {
 	CUresult (*load)(const struct image *i, const void *text, void **handle);
 	void (*unload)(void *handle);
 	uint32_t (*registers)(void *handle, const char *kernel); /* 0 = unknown */
+	CUresult (*variable)(void *handle, const char *name, CUdeviceptr *at, size_t *size);
 };
 
 /* ---- modules ------------------------------------------------------------------------------------------------- */
@@ -52,6 +55,11 @@ static uint32_t image_module_registers(void *handle, const char *kernel)
 	return (uint32_t)regs;
 }
 
+static CUresult image_module_variable(void *handle, const char *name, CUdeviceptr *at, size_t *size)
+{
+	return real.cuModuleGetGlobal_v2(at, size, handle, name);
+}
+
 /* ---- libraries ----------------------------------------------------------------------------------------------- */
 
 static CUresult image_library_load(const struct image *i, const void *text, void **handle)
@@ -76,6 +84,11 @@ static uint32_t image_library_registers(void *handle, const char *name)
 	    real.cuKernelGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, device) != CUDA_SUCCESS)
 		return 0;
 	return (uint32_t)regs;
+}
+
+static CUresult image_library_variable(void *handle, const char *name, CUdeviceptr *at, size_t *size)
+{
+	return real.cuLibraryGetGlobal(at, size, handle, name);
 }
 
 /* ---- PTX ----------------------------------------------------------------------------------------------------- */
@@ -113,8 +126,38 @@ static uint32_t image_registers(const struct image *i, void *plain, const struct
 	return n;
 }
 
+/* The names of the module's own variables in global memory, each with its NUL. */
+static void image_names(const struct ptx_module *m, struct text *names)
+{
+	static const char info[] = GSAN_INFO_SUFFIX;
+	const size_t n = sizeof(info) - 1;
+
+	for (uint32_t i = 0; i < m->globals; i++) {
+		const struct ptx_decl *d = m->global[i];
+		const char *name = m->text + d->name.off;
+		if (d->space != PTX_GLOBAL || d->is_extern || d->is_function)
+			continue;
+		if (d->name.len > n && !memcmp(name + d->name.len - n, info, n))
+			continue;
+		text_add(names, name, d->name.len);
+		text_add(names, "", 1);
+	}
+}
+
+/* They lie outside the arena, where the driver put them. */
+static void image_variables(const struct image *i, const struct text *names, void *handle)
+{
+	struct flow *f = flow_current();
+	CUdeviceptr at;
+	size_t size;
+
+	for (size_t k = 0; f && !names->failed && k < names->size; k += strlen(names->data + k) + 1)
+		if (i->variable(handle, names->data + k, &at, &size) == CUDA_SUCCESS)
+			vmm_variable(f->participant, at, size, names->data + k, handle);
+}
+
 /* malloc'ed rewritten text, or NULL: nothing to check in it, or it was not understood (said in *reason). */
-static char *image_rewrite(const struct image *i, void *plain, const char *text, const char **reason)
+static char *image_rewrite(const struct image *i, void *plain, const char *text, struct text *names, const char **reason)
 {
 	struct ptx_error error = {0};
 	struct ptx_module *m = NULL;
@@ -127,17 +170,18 @@ static char *image_rewrite(const struct image *i, void *plain, const char *text,
 		log_info("%s: line %u: %s", i->source, error.line, error.text);
 		return NULL;
 	}
+	image_names(m, names);
 	struct ptx_regs *regs = calloc(m->functions + 1, sizeof(*regs));
-	char *names = malloc(size + 1);
-	if (regs && names) {
+	char *kernels = malloc(size + 1);
+	if (regs && kernels) {
 		struct ptx_rewrite_options options = {.source = i->source, .reg = regs};
-		options.kernels = image_registers(i, plain, m, regs, names);
+		options.kernels = image_registers(i, plain, m, regs, kernels);
 		if (ptx_rewrite(text, size, &options, &out, &out_size, &stats, &error))
 			log_info("%s: line %u: %s", i->source, error.line, error.text);
 		else
 			*reason = NULL;
 	}
-	free(names);
+	free(kernels);
 	free(regs);
 	ptx_free(m);
 	if (out && !stats.clones) {
@@ -162,10 +206,10 @@ static unsigned image_quiet(const struct image *i, CUjit_option *option, void **
 }
 
 /* Loads the rewritten image in place of *handle. */
-static const char *image_replace(const struct image *i, const char *text, void **handle)
+static const char *image_exchange(const struct image *i, const char *text, struct text *names, void **handle)
 {
 	const char *reason;
-	char *checked = image_rewrite(i, *handle, text, &reason);
+	char *checked = image_rewrite(i, *handle, text, names, &reason);
 	struct image quiet = *i;
 	void *better = NULL;
 
@@ -186,6 +230,16 @@ static const char *image_replace(const struct image *i, const char *text, void *
 	i->unload(*handle);
 	*handle = better;
 	return NULL;
+}
+
+static const char *image_replace(const struct image *i, const char *text, void **handle)
+{
+	struct text names = {0};
+	const char *reason = image_exchange(i, text, &names, handle);
+
+	image_variables(i, &names, *handle);
+	text_free(&names);
+	return reason;
 }
 
 static CUresult image_load(const struct image *i, const void *text, void **handle)
@@ -212,7 +266,8 @@ CUresult hook_cuModuleLoadData(CUmodule *module, const void *image)
 CUresult hook_cuModuleLoadDataEx(CUmodule *module, const void *text, unsigned count, CUjit_option *option, void **value)
 {
 	struct image i = {.source = "PTX in memory", .count = count, .option = option, .value = value,
-			.load = image_module_load, .unload = image_module_unload, .registers = image_module_registers};
+			.load = image_module_load, .unload = image_module_unload, .registers = image_module_registers,
+			.variable = image_module_variable};
 
 	return image_load(&i, text, (void **)module);
 }
@@ -220,7 +275,8 @@ CUresult hook_cuModuleLoadDataEx(CUmodule *module, const void *text, unsigned co
 CUresult hook_cuModuleLoad(CUmodule *module, const char *path)
 {
 	struct image i = {.source = path, .load = image_module_load, .unload = image_module_unload,
-			.registers = image_module_registers};
+			.registers = image_module_registers,
+			.variable = image_module_variable};
 	CUresult rc = real.cuModuleLoad(module, path);
 	char *text;
 	size_t size;
@@ -237,7 +293,11 @@ CUresult hook_cuModuleLoad(CUmodule *module, const char *path)
 
 CUresult hook_cuModuleUnload(CUmodule module)
 {
+	struct flow *f = flow_current();
+
 	function_forget_module(module);
+	if (f)
+		vmm_variables_drop(f->participant, module);
 	return real.cuModuleUnload(module);
 }
 
@@ -246,7 +306,8 @@ CUresult hook_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_opti
 {
 	struct image i = {.source = "PTX in memory", .count = jit_count, .option = jit, .value = jit_value,
 			.library_option = option, .library_value = value, .library_count = count, .load = image_library_load,
-			.unload = image_library_unload, .registers = image_library_registers};
+			.unload = image_library_unload, .registers = image_library_registers,
+			.variable = image_library_variable};
 
 	return image_load(&i, code, (void **)library);
 }
@@ -256,7 +317,8 @@ CUresult hook_cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_
 {
 	struct image i = {.source = path, .count = jit_count, .option = jit, .value = jit_value, .library_option = option,
 			.library_value = value, .library_count = count, .load = image_library_load,
-			.unload = image_library_unload, .registers = image_library_registers};
+			.unload = image_library_unload, .registers = image_library_registers,
+			.variable = image_library_variable};
 	CUresult rc = real.cuLibraryLoadFromFile(library, path, jit, jit_value, jit_count, option, value, count);
 	char *text;
 	size_t size;
@@ -273,6 +335,10 @@ CUresult hook_cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_
 
 CUresult hook_cuLibraryUnload(CUlibrary library)
 {
+	struct flow *f = flow_current();
+
 	function_forget_library(library);
+	if (f)
+		vmm_variables_drop(f->participant, library);
 	return real.cuLibraryUnload(library);
 }

@@ -15,7 +15,7 @@
 #include "vmm/inside.h"
 
 #define CONNECT_MS 10000
-#define VIEW_TABLE_BYTES (GSAN_VIEW_PAGES * sizeof(uint32_t))
+#define VIEW_TABLE_BYTES (GSAN_RANGES_OFFSET + GSAN_PAGE) /* and the ranges of module variables behind it */
 #define VIEW_TABLE_OFFSET (GSAN_TABLE_SLICE / 2) /* behind the tables, in the own slice; private to the process */
 
 pthread_mutex_t vmm_lock = PTHREAD_MUTEX_INITIALIZER;

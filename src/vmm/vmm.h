@@ -2,7 +2,7 @@
  * handles that ranks exchange are virtualised, so that a peer's mapping finds the owner's shadow. Three layers:
  * arena.c hands out addresses, shadow.c maps line records, block.c and handle.c are the program's two kinds of memory
  * (cuMemAlloc, and its own cuMemCreate/cuMemMap); *_hooks.c are the driver's functions on top of them. Beside them
- * participant.c starts it all, memory.c makes the driver calls of our own, span.c is their sorted array.
+ * participant.c starts it all, variable.c is for module variables, memory.c makes the driver calls of our own, span.c is their sorted array.
  *
  * One lock guards all of it (vmm_lock), and is never held across a call that can wait for the program's kernels. */
 #ifndef GSAN_VMM_VMM_H
@@ -39,6 +39,10 @@ uint64_t vmm_view_table(struct participant *p);
 uint64_t vmm_ring(struct participant *p);
 /* Empties every line record mapped here, by copies, while kernels may run. 0 or -EIO. */
 int vmm_renew(struct participant *p);
+
+/* Module variables of `owner` (a module or library), which lie outside the arena: checked from here on, until dropped. */
+void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char *name, const void *owner);
+void vmm_variables_drop(struct participant *p, const void *owner);
 
 /* Hook bodies: the driver's functions, by their final names. */
 CUresult vmm_cuMemAlloc_v2(CUdeviceptr *at, size_t size);
