@@ -46,6 +46,10 @@ struct constraint { /* on the value of an event, or of a constant */
 
 struct cell { int root; int64_t at; uint32_t bytes; };
 struct edge { uint32_t from, to; };
+struct observation { uint32_t write, read, next; }; /* next: of the same write, AX_NOBODY at the end */
+/* The ends of an operation's patterns that matter: the latest head (first tail) of each scope, fences and operations apart. */
+enum { AX_ENDS = 8 };
+struct ends { uint32_t number, event[AX_ENDS]; };
 
 struct graph {
 	const struct lit_program *p;
@@ -76,7 +80,9 @@ struct graph {
 	struct order flow;       /* dependencies; with reads-from it must stay acyclic */
 	/* one execution (solve.c) */
 	uint32_t *source;        /* per slot: the write, SOURCE_INIT, or SOURCE_OPEN */
-	struct edge *observed;   /* write, read */
+	struct ends *heads, *tails;   /* per event: of the release patterns that it ends, of the acquire patterns that it begins */
+	struct observation *observed;
+	uint32_t *observed_first;     /* per write */
 	size_t observations;
 	struct order cause;      /* base causality */
 };

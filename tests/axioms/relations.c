@@ -73,8 +73,8 @@ bool causes(const struct graph *g, uint32_t a, uint32_t b)
 {
 	if (order_has(&g->cause, a, b))
 		return true;
-	for (size_t i = 0; i < g->observations; i++)
-		if (g->observed[i].from == a && order_has(&g->cause, g->observed[i].to, b))
+	for (uint32_t i = g->observed_first[a]; i != AX_NOBODY; i = g->observed[i].next)
+		if (order_has(&g->cause, g->observed[i].read, b))
 			return true;
 	return false;
 }

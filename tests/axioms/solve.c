@@ -18,12 +18,45 @@ bool step_counted(struct graph *g)
 }
 
 /* ---- 8.9.2, 8.9.4 ------------------------------------------------------------------------------------------------- */
+/* Of two heads in program order that are alike, the later releases all that the earlier does. */
+static void end_add(const struct graph *g, struct ends *ends, uint32_t event, bool latest)
+{
+	const struct event *e = &g->event[event];
+
+	for (uint32_t i = 0; i < ends->number; i++) {
+		const struct event *other = &g->event[ends->event[i]];
+
+		if (other->scope != e->scope || other->fence != e->fence)
+			continue;
+		if (latest ? other->seq < e->seq : other->seq > e->seq)
+			ends->event[i] = event;
+		return;
+	}
+	ends->event[ends->number++] = event;
+}
+
+static void patterns(struct graph *g)
+{
+	for (uint32_t at = 0; at < g->events; at++) {
+		g->heads[at].number = g->tails[at].number = 0;
+		if (!g->event[at].memory)
+			continue;
+		for (uint32_t end = 0; end < g->nodes; end++) {
+			if (release_begins(&g->event[end], &g->event[at]))
+				end_add(g, &g->heads[at], end, true);
+			if (acquire_ends(&g->event[at], &g->event[end]))
+				end_add(g, &g->tails[at], end, false);
+		}
+	}
+}
+
 static void observe(struct graph *g, uint32_t read)
 {
 	uint32_t at = read, write = source_of(g, &g->event[read]);
 
 	while (write != SOURCE_OPEN && write != SOURCE_INIT && morally_strong(g, &g->event[write], &g->event[at])) {
-		g->observed[g->observations++] = (struct edge){write, read};
+		g->observed[g->observations] = (struct observation){write, read, g->observed_first[write]};
+		g->observed_first[write] = (uint32_t)g->observations++;
 		if (!g->event[write].rmw)
 			return;
 		at = write;
@@ -31,33 +64,27 @@ static void observe(struct graph *g, uint32_t read)
 	}
 }
 
-static bool synchronize(struct graph *g, uint32_t write, uint32_t read)
+static bool synchronize(struct graph *g, const struct ends *heads, const struct ends *tails)
 {
-	uint32_t heads = 0, head[AX_NODES];
+	for (uint32_t h = 0; h < heads->number; h++)
+		for (uint32_t t = 0; t < tails->number; t++) {
+			uint32_t head = heads->event[h], tail = tails->event[t];
 
-	for (uint32_t h = 0; h < g->nodes; h++)
-		if (release_begins(&g->event[h], &g->event[write]))
-			head[heads++] = h;
-	if (!heads)
-		return true;
-	for (uint32_t t = 0; t < g->nodes; t++) {
-		if (!acquire_ends(&g->event[read], &g->event[t]))
-			continue;
-		for (uint32_t h = 0; h < heads; h++)
-			if (morally_strong(g, &g->event[head[h]], &g->event[t]) && !order_add(&g->cause, head[h], t))
+			if (morally_strong(g, &g->event[head], &g->event[tail]) && !order_add(&g->cause, head, tail))
 				return false;
-	}
+		}
 	return true;
 }
 
 static bool propagate(struct graph *g)
 {
 	g->observations = 0;
-	for (uint32_t e = 0; e < g->events; e++)
-		if (g->event[e].reads && g->event[e].needed)
-			observe(g, e);
+	memset(g->observed_first, 0xff, g->nodes * sizeof(*g->observed_first));
+	for (size_t slot = 0; slot < g->slots; slot++)
+		if (g->slot_cell[slot] == g->event[g->slot_event[slot]].cell)
+			observe(g, g->slot_event[slot]);
 	for (size_t i = 0; i < g->observations; i++)
-		if (!synchronize(g, g->observed[i].from, g->observed[i].to))
+		if (!synchronize(g, &g->heads[g->observed[i].write], &g->tails[g->observed[i].read]))
 			return false;
 	return true;
 }
@@ -224,30 +251,44 @@ static bool choose_source(struct solver *s, uint32_t slot)
 	return true;
 }
 
+static int open_execution(struct graph *g)
+{
+	size_t reads = g->slots + 1;
+
+	g->source = malloc(reads * sizeof(*g->source));
+	g->observed = malloc(reads * reads * sizeof(*g->observed));
+	g->observed_first = malloc((g->nodes + 1) * sizeof(*g->observed_first));
+	g->heads = malloc((g->events + 1) * sizeof(*g->heads));
+	g->tails = malloc((g->events + 1) * sizeof(*g->tails));
+	if (!g->source || !g->observed || !g->observed_first || !g->heads || !g->tails || order_open(&g->cause, g->base.n))
+		return g->failed = -ENOMEM;
+	order_copy(&g->cause, &g->base);
+	memset(g->source, 0xff, reads * sizeof(*g->source));
+	patterns(g);
+	return 0;
+}
+
+static void close_execution(struct graph *g)
+{
+	order_close(&g->cause);
+	free(g->source);
+	free(g->observed);
+	free(g->observed_first);
+	free(g->heads);
+	free(g->tails);
+}
+
 /* The observations that stand when an execution is complete are those of its last choice: `propagate` ran there. */
 bool solve(struct graph *g)
 {
 	struct solver s = {.g = g};
-	size_t reads = g->events + 1;
-	bool on = false;
+	bool on = !open_execution(g) && propagate(g) && choose_source(&s, 0);
 
-	g->source = malloc((g->slots + 1) * sizeof(*g->source));
-	g->observed = malloc(reads * reads * sizeof(*g->observed));
-	if (!g->source || !g->observed || order_open(&g->cause, g->base.n)) {
-		g->failed = -ENOMEM;
-	} else {
-		order_copy(&g->cause, &g->base);
-		memset(g->source, 0xff, (g->slots + 1) * sizeof(*g->source));
-		g->observations = 0;
-		on = choose_source(&s, 0);
-	}
 	for (uint32_t l = 0; l < s.levels; l++) {
 		order_close(&s.level[l].cause);
 		order_close(&s.level[l].flow);
 	}
 	free(s.level);
-	order_close(&g->cause);
-	free(g->source);
-	free(g->observed);
+	close_execution(g);
 	return on;
 }
