@@ -1,11 +1,13 @@
-"""What checking costs: four Triton kernels, the median of CUDA-event times, in a plain run and in one under gsan-launch.
+"""What checking costs: four Triton kernels, the median of CUDA-event times, in a plain run and under gsan-launch.
 
-    bench.py --launch build/dev/bin/gsan-launch --output bench/results/bench.json
+    bench.py --launch build/dev/bin/gsan-launch --output bench/results/speed.json
 
-Both runs are processes of their own (this file again, with --measure). Each number is the median of `--samples`
-launches after a warm-up that ends with the compilation; `spread` is the distance between the quartiles. The kernels are
+One plain process measures all kernels, then one checked process each kernel, so that the counters of its report are that
+kernel's. Each time is the median of `--samples` launches after a warm-up that ends with the compilation. The kernels are
 those of the project's first measurements: add of 2^26 floats, softmax of 8192 rows of 4096, a 4096^3 half-precision
-matrix product, a histogram of 2^24 numbers by relaxed atomics.
+matrix product, a histogram of 2^24 numbers by relaxed atomics. Their racy twins (twins.py) run once under the same build
+and settings: a row counts if its twin's race was found. `shadow_bytes_per_byte`: line records, and all of the tables with
+the whole pool of byte-exact detail, over the memory of the program.
 """
 import argparse
 import datetime
@@ -19,6 +21,7 @@ import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
 sys.path.insert(0, os.path.join(ROOT, "tests", "gpu"))
+TWINS = {"vadd": "add_twin", "softmax": "softmax_twin", "matmul": "matmul_twin", "histogram": "histogram_twin"}
 
 
 def cases():
@@ -43,12 +46,14 @@ def cases():
     }
 
 
-def measure(samples):
-    """{name: {"ms": median, "spread": quartile distance, "n": samples}}"""
+def measure(names, samples):
+    """{name: median in ms}"""
     import torch
 
     result = {}
     for name, launch in cases().items():
+        if name not in names:
+            continue
         for _ in range(3):
             launch()
         torch.cuda.synchronize()
@@ -58,18 +63,25 @@ def measure(samples):
             launch()
             end.record()
         torch.cuda.synchronize()
-        times = [start.elapsed_time(end) for start, end in events]
-        low, middle, high = statistics.quantiles(times, n=4)
-        result[name] = {"ms": middle, "spread": high - low, "n": samples}
+        result[name] = statistics.median(start.elapsed_time(end) for start, end in events)
     return result
 
 
-def run(prefix, samples, where):
+def run(prefix, names, samples, where):
     path = os.path.join(where, "measured.json")
-    subprocess.run([*prefix, sys.executable, os.path.abspath(__file__), "--measure", path, "--samples", str(samples)],
-                   check=True, timeout=400)
+    subprocess.run([*prefix, sys.executable, os.path.abspath(__file__), "--measure", path, "--samples", str(samples),
+                    "--kernels", ",".join(names)], check=True, timeout=400)
     with open(path) as file:
         return json.load(file)
+
+
+def checked(launch, where, *program):
+    """The job's summary, and where it ran."""
+    report = tempfile.mkdtemp(dir=where)
+    prefix = [launch, "--device", "cuda", "--exit-code", "0", "--report", report]
+    measured = program[0](prefix) if callable(program[0]) else subprocess.run([*prefix, *program], check=True, timeout=400)
+    with open(os.path.join(report, "summary.json")) as file:
+        return measured, json.load(file)
 
 
 def about():
@@ -80,41 +92,46 @@ def about():
     return {"device": torch.cuda.get_device_name(), "driver": query, "torch": torch.__version__, "triton": triton.__version__}
 
 
-def compare(plain, checked):
-    kernels = {name: {"ratio": checked[name]["ms"] / plain[name]["ms"], "plain": plain[name], "checked": checked[name]}
-               for name in plain}
-    ratios = [kernel["ratio"] for kernel in kernels.values()]
-    return {"geomean": math.exp(sum(map(math.log, ratios)) / len(ratios)), "kernels": kernels}
+def row(name, plain_ms, launch, samples, where, twins):
+    measured, summary = checked(launch, where, lambda prefix: run(prefix, [name], samples, where))
+    coverage = summary["coverage"]
+    shadow = coverage["shadow_bytes"] + coverage.get("tables_bytes", 0)
+    return {"kernel": name, "plain_ms": plain_ms, "gsan_ms": measured[name], "gsan_x": measured[name] / plain_ms,
+            "shadow_bytes_per_byte": shadow / coverage["memory_bytes"], "accesses": coverage["counters"]["accesses"],
+            "checked": coverage["counters"]["checked"], "findings": len(summary["findings"]),
+            "twin_found": any(f["second"]["kernel"] == TWINS[name] for f in twins["findings"])}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--launch", default=os.path.join(ROOT, "build", "dev", "bin", "gsan-launch"))
-    parser.add_argument("--output", default=os.path.join(ROOT, "bench", "results", "bench.json"))
+    parser.add_argument("--output", default=os.path.join(ROOT, "bench", "results", "speed.json"))
     parser.add_argument("--samples", type=int, default=31)
+    parser.add_argument("--commit", default="unknown")
+    parser.add_argument("--kernels", default=",".join(TWINS), help="which of them, separated by commas")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    names = args.kernels.split(",")
     if args.measure:
         with open(args.measure, "w") as file:
-            json.dump(measure(args.samples), file)
-        return
+            json.dump(measure(names, args.samples), file)
+        return 0
     with tempfile.TemporaryDirectory() as where:
-        plain = run([], args.samples, where)
-        report = os.path.join(where, "report")
-        checked = run([args.launch, "--device", "cuda", "--exit-code", "0", "--report", report], args.samples, where)
-        with open(os.path.join(report, "summary.json")) as file:
-            summary = json.load(file)
-    coverage = summary["coverage"]
-    result = {**compare(plain, checked), "accesses": coverage["counters"]["accesses"],
-              "checked": coverage["counters"]["checked"], "launches_checked": coverage["launches_checked"],
-              "launches_unchecked": coverage["launches_unchecked"], "findings": len(summary["findings"]), **about(),
-              "date": datetime.date.today().isoformat()}
+        plain = run([], names, args.samples, where)
+        _, twins = checked(args.launch, where, sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "twins.py"))
+        rows = [row(name, plain[name], args.launch, args.samples, where, twins) for name in names]
+    geomean = math.exp(sum(math.log(one["gsan_x"]) for one in rows) / len(rows))
+    result = {"geomean": geomean, "rows": rows, **about(), "commit": args.commit, "date": datetime.date.today().isoformat()}
     with open(args.output, "w") as file:
         json.dump(result, file, indent=1)
-    for name, kernel in result["kernels"].items():
-        print(f"{name:10} {kernel['ratio']:7.2f}x  {kernel['plain']['ms']:8.3f} ms  {kernel['checked']['ms']:8.3f} ms")
-    print(f"geomean    {result['geomean']:7.2f}x  accesses {result['accesses']}, checked {result['checked']}")
+        file.write("\n")
+    for one in rows:
+        print(f"{one['kernel']:10} {one['gsan_x']:7.2f}x  {one['plain_ms']:8.3f} ms  {one['gsan_ms']:8.3f} ms  shadow "
+              f"{one['shadow_bytes_per_byte']:.2f}  checked {one['checked']} of {one['accesses']}  twin "
+              f"{'found' if one['twin_found'] else 'MISSED'}{'' if not one['findings'] else '  FALSE FINDINGS'}")
+    print(f"geomean    {geomean:7.2f}x")
+    return any(one["findings"] or not one["twin_found"] or one["checked"] != one["accesses"] for one in rows)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -183,10 +183,11 @@ def opcodes():
 
 
 def bench():
-    """bench/bench.py, plain and checked; its numbers go to $OUT/bench.json."""
-    result = run([PYTHON, os.path.join(ROOT, "bench", "bench.py"), "--launch", LAUNCH, "--output", os.path.join(OUT, "bench.json")])
+    """bench/bench.py, plain and checked; its rows go to $OUT/speed.json."""
+    result = run([PYTHON, os.path.join(ROOT, "bench", "bench.py"), "--launch", LAUNCH, "--commit", commit(),
+                  "--output", os.path.join(OUT, "speed.json")])
     print(result.out)
-    yield "bench", "0", str(result.status) if result.status == 0 else f"{result.status}: {result.err[-3000:]}", 1
+    yield "bench", "0", str(result.status) if result.status == 0 else f"{result.status}: {result.out}{result.err[-3000:]}", 1
 
 
 SECTIONS = {"smoke": smoke, "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "triton39": triton39,
