@@ -18,7 +18,7 @@ BUILD, OUT = os.environ["GSAN_BUILD"], os.environ["OUT"]
 LAUNCH = os.path.join(BUILD, "bin", "gsan-launch")
 EXAMPLES = os.path.join(ROOT, "examples")
 PYTHON = sys.executable
-FOUND, LIMIT = 66, 150
+FOUND, LIMIT = 66, 280
 BROKEN = {"relaxed": ["--order", "relaxed"], "gpu": ["--scope", "gpu"], "before": ["--flag", "before"]}
 MESSAGE_SITES = ("payload-store", "payload-load")
 
@@ -190,8 +190,16 @@ def bench():
     yield "bench", "0", str(result.status) if result.status == 0 else f"{result.status}: {result.out}{result.err[-3000:]}", 1
 
 
+def limits():
+    """A job with 10^8 CTAs, one with 10^7 launches, one with 10^6 releases by one CTA: then a race is found, its twin clean."""
+    for case in ("ctas=100000000", "launches=10000000", "releases=1000000"):
+        result = run([PYTHON, os.path.join(ROOT, "tests", "gpu", "limits.py"), LAUNCH, os.path.join(BUILD, "bin", "gsan-limits"), "cuda", case])
+        print(result.out.strip())
+        yield case, "found", "found" if result.status == 0 else f"{result.status}: {result.out}{result.err[-2000:]}", 1
+
+
 SECTIONS = {"smoke": smoke, "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "triton39": triton39,
-            "residency": residency, "opcodes": opcodes, "bench": bench}
+            "residency": residency, "limits": limits, "opcodes": opcodes, "bench": bench}
 
 
 def commit():

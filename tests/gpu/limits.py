@@ -1,0 +1,43 @@
+"""Runs tests/gpu/limits.c under gsan-launch, for real counts or with counters that start near their ends. Arguments:
+gsan-launch, the program, the device, then WHAT=COUNT…; prints a line for each and exits with 1 if any is not as it must be."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+NEAR_THE_END = {"ctas": {}, "launches": {"GSAN_TEST_FIRST_LAUNCH": "65400"}, "releases": {"GSAN_TEST_FIRST_EPOCH": "480"}}
+
+
+def verdict(launch, program, device, what, count):
+    settings = NEAR_THE_END[what] if device == "emu" else {}
+    with tempfile.TemporaryDirectory() as scratch:
+        report = os.path.join(scratch, "report")
+        start = time.monotonic()
+        job = subprocess.run([launch, "-n", "1", "--device", device, "--report", report, program, what, count],
+                             env={**os.environ, **settings}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=280,
+                             check=False)
+        seconds = time.monotonic() - start
+        with open(os.path.join(report, "summary.json")) as file:
+            summary = json.load(file)
+    kernels = [(f["first"]["kernel"], f["second"]["kernel"]) for f in summary["findings"]]
+    counters = {name: n for name, n in summary["coverage"]["counters"].items() if n}
+    if job.returncode != 66 or kernels != [("racy", "racy")]:
+        return f"status {job.returncode}, findings {kernels}: {job.stderr[-1500:]}", seconds, counters
+    return "found", seconds, counters
+
+
+def main():
+    launch, program, device = sys.argv[1:4]
+    failed = 0
+    for word in sys.argv[4:]:
+        what, count = word.split("=")
+        said, seconds, counters = verdict(launch, program, device, what, count)
+        failed += said != "found"
+        print(f"{what} {count}: {said} ({seconds:.1f} s, {counters})", flush=True)
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
