@@ -64,6 +64,7 @@ def environment(schedule, sample_seed, trace):
 
 def run(files, ranks=2, schedule="program", seed=1, sample_seed=1, repeat=1, keep=None):
     """Executes the programs in one job and returns its Run. `keep`: a folder that gets trace and reports."""
+    files = [os.path.abspath(path) for path in files]  # the job runs elsewhere
     scratch = tempfile.mkdtemp(prefix="gsan-random-")
     try:
         return run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat)
