@@ -12,7 +12,7 @@ struct solver { struct graph *g; struct level *level; uint32_t levels; struct or
 /* A step's work grows with the square of what there is to order. */
 bool step_counted(struct graph *g)
 {
-	g->verdict->steps += 1 + (uint64_t)(g->nodes / 32) * (g->nodes / 32);
+	g->verdict->steps += 1 + (uint64_t)(g->nodes / 20) * (g->nodes / 20);
 	if (g->verdict->steps <= g->o->limit)
 		return true;
 	g->stopped = "more executions than the limit";
