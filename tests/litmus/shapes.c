@@ -218,7 +218,7 @@ static void put_program(const char *name, const struct place *p, int threads, ch
 	fprintf(to, "litmus %s\nranks %d\ndevices", name, p->ranks);
 	for (int r = 0; r < p->ranks; r++)
 		fprintf(to, " %d", p->device[r]);
-	fprintf(to, "\nlocation x\nlocation y\nlocation f\nlocation g\n%s", set.delay ? "location idle\n" : "");
+	fprintf(to, "\nlocation x\nlocation y\nlocation f\nlocation g\nlocation idle\n");
 	for (int rank = 0; rank < p->ranks; rank++)
 		for (int launch = 0; launch < p->launches; launch++) {
 			fprintf(to, "launch %c rank %d stream %d block %d\n", 'P' + rank + launch, rank, launch, same_cta(p) ? 128 : 32);
@@ -252,10 +252,11 @@ static const struct chain chains[] = {
 
 static int put_guarded(char *to, size_t room, const struct form *q, int scope, const char *flag, int value, int reg)
 {
-	char delay[64] = "", guard[32];
+	char delay[96] = "", guard[32];
 
-	if (set.delay && strncmp(q->text, "poll", 4))
-		snprintf(delay, sizeof(delay), "poll ld.relaxed.sys.global.b32 r30 idle 1 1\n");
+	if (strncmp(q->text, "poll", 4)) /* who looks once lets the others go first */
+		snprintf(delay, sizeof(delay), set.delay ? "poll ld.relaxed.sys.global.b32 r30 idle 1 1\n"
+							 : "repeat %d\nld.relaxed.sys.global.b32 r30 idle\nend\n", 6 + 6 * reg);
 	strcat(to, delay);
 	snprintf(guard, sizeof(guard), "if r%d == %d\n", reg, value);
 	if (!fill(to, room, q->text, scope, flag, value, reg))
