@@ -30,6 +30,8 @@ ALWAYS int elem_within(const struct gsan_launch *l, u64 a, u64 b, int gated)
 		return !((a ^ b) >> ELEM_PREFIX_OWNER_SHIFT & 31) && a >> ELEM_PREFIX_SEQ_SHIFT <= b >> ELEM_PREFIX_SEQ_SHIFT;
 	if (rec_tag(a) != rec_tag(b) || (a & ELEM_ALL && !(b & ELEM_ALL)))
 		return 0;
+	if (b & ~a & ELEM_POINT || (a & ELEM_POINT && (a ^ b) & ELEM_RELAXED)) /* what is observed here stays by itself */
+		return 0;
 	return stamp_within(l, a, b, b & ELEM_ALL);
 }
 
@@ -40,7 +42,7 @@ ALWAYS u64 elem_all(const struct gsan_launch *l, u64 a, u64 b)
 		return (rec_value(a) > rec_value(b) ? a : b) | (elem_gate(a) == elem_gate(b) ? 0 : ELEM_OPEN);
 	u64 epoch = (u64)(rec_epoch(a) > rec_epoch(b) ? rec_epoch(a) : rec_epoch(b)) << GSAN_REC_EPOCH_SHIFT;
 	u64 gate = elem_gate(a) == elem_gate(b) ? elem_gate(a) : ELEM_OPEN;
-	return (a & (~0ull << GSAN_REC_TAG_SHIFT)) | epoch | gate | ELEM_ALL;
+	return (a & (~0ull << GSAN_REC_TAG_SHIFT)) | epoch | gate | ELEM_ALL | (a & b & (ELEM_POINT | ELEM_RELAXED));
 }
 
 ALWAYS u32 elem_owner(const struct gsan_launch *l, u64 elem)

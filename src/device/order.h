@@ -127,9 +127,13 @@ NEVER void launch_base(const struct gsan_launch *l)
 	gpu_max64(&t->newest, l->seq);
 }
 
+ALWAYS int elem_is_point(u64 elem) { return elem & ELEM_POINT && !(elem & ELEM_PREFIX); }
+
 /* Does an element, taken by itself, cover the record? (The order before its launch is asked separately.) */
 ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec)
 {
+	if (elem_is_point(elem) && !op_is_strong_write(rec_op(rec)))
+		return 0;
 	if (elem & ELEM_PREFIX)
 		return ((elem >> ELEM_PREFIX_OWNER_SHIFT & 31) == tag_participant(l, rec_tag(rec)) &&
 			gpu_load32(&tag_launch(l, rec_tag(rec))->seq) <= (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT));
@@ -168,6 +172,8 @@ NEVER int closure_add(struct closure *c, u64 elem)
 	new.participant = elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_OWNER_SHIFT) & 31 : tag_participant(l, rec_tag(elem));
 	if (!(l->mapped >> new.participant & 1) || elem_covers(l, elem, c->rec))
 		return 1;
+	if (elem_is_point(elem))
+		return 0; /* nothing but the writes themselves */
 	if (!(elem & ELEM_PREFIX)) {
 		const struct dev_launch *launch = tag_launch(l, rec_tag(elem));
 		new.order = &launch->order;

@@ -15,6 +15,7 @@ ALWAYS u32 rec_tag(u64 r) { return (u32)(r >> GSAN_REC_TAG_SHIFT); }
 #define REC_WHO (~0ull << GSAN_REC_CTA_SHIFT) /* tag and cta: the logical thread */
 
 ALWAYS int op_is_rmw(u32 op) { return op >= GSAN_OP_RMW && op < GSAN_OP_RMW + 4; }
+ALWAYS int op_is_strong_write(u32 op) { return op >= GSAN_OP_STRONG_ST; }
 ALWAYS int op_is_strong(u32 op) { return op >= GSAN_OP_STRONG_LD; }
 ALWAYS u32 op_scope(u32 op) { return op & 3; } /* of a strong one */
 ALWAYS int op_writes(u32 op) /* a set of operation numbers, as bits */

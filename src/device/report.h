@@ -82,7 +82,7 @@ ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec)
 	for (u32 i = 0; i < gpu_load32(&w->state->clock.count) && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&w->state->clock.elem[i]);
 		int same = tag_private(w->launch, rec_tag(e)) ? rec_tag(e) == rec_tag(rec) : !((e ^ rec) & REC_WHO);
-		if (!(e & (ELEM_ALL | ELEM_PREFIX | ELEM_RELAXED)) && same) {
+		if (!(e & (ELEM_ALL | ELEM_PREFIX | ELEM_RELAXED | ELEM_POINT)) && same) {
 			f->reason = GSAN_WHY_BEFORE_PAYLOAD;
 			f->flag_write_site = (uint16_t)(e >> ELEM_SITE_SHIFT);
 			f->flag_kernel[0] = gpu_load32(&tag_launch(w->launch, rec_tag(rec))->kernel);
@@ -127,6 +127,18 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	gpu_max64(&ring->head, ticket + 1); /* the only writers of `head` are this GPU's */
 }
 
+/* Did this CTA observe RMWs there of which no version tells? Then they count as ordered before it. */
+NEVER int seen_has(const struct who *w, const struct access *a)
+{
+	u64 granule = a->address / GSAN_GRANULE, granules = a->whole ? GSAN_LINE / GSAN_GRANULE : 1;
+	for (u32 i = 0; w->state && i < DEV_OBSERVED; i++) {
+		u64 seen = gpu_load64(&w->state->seen[i]);
+		if (seen && seen - granule < granules)
+			return 1;
+	}
+	return 0;
+}
+
 /* An old record against this access, both seen in the units of a->mask. The fast answers are inline. */
 NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
 {
@@ -139,7 +151,9 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	} else if (order_slow(w, rec)) {
 		return;
 	}
-	if (op_is_strong(old) && op_is_strong(a->op)) {
+	if (op_is_strong_write(old) && !op_is_strong(a->op) && tag_launch(l, rec_tag(rec))->gpu == l->gpu && seen_has(w, a))
+		return;
+	if (op_is_strong(old) && op_is_strong(a->op) && rec_mask_here == a->mask) {
 		int same_gpu = tag_launch(l, rec_tag(rec))->gpu == l->gpu;
 		if (scope_reaches(op_scope(old), same_gpu) && scope_reaches(op_scope(a->op), same_gpu))
 			return; /* morally strong */
@@ -150,7 +164,8 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	report(w, rec, rec_mask_here, a, kind_of(old, a->op, short_scope));
 }
 
-/* Two strong operations whose scopes certainly include each other: two participants may be two GPUs. */
+/* Two strong operations whose scopes certainly include each other: two participants may be two GPUs. Morally strong they
+ * are only if they overlap completely. */
 ALWAYS int surely_strong(const struct gsan_launch *l, u64 rec, u32 op)
 {
 	u32 scopes = op_scope(rec_op(rec)) < op_scope(op) ? op_scope(rec_op(rec)) : op_scope(op);
@@ -164,7 +179,7 @@ ALWAYS void check(const struct who *w, u64 rec, u32 rec_mask_here, const struct 
 		return;
 	if (a->op != GSAN_OP_LD_NC && who_made(w, rec))
 		return; /* the same CTA */
-	if (surely_strong(w->launch, rec, a->op) || tag_below_floor(w->launch, rec_tag(rec)))
+	if ((rec_mask_here == a->mask && surely_strong(w->launch, rec, a->op)) || tag_below_floor(w->launch, rec_tag(rec)))
 		return;
 	check_slow(w, rec, rec_mask_here, a, where);
 }

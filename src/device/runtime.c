@@ -387,26 +387,31 @@ void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 	gpu_warp_sync(members);
 }
 
+/* What a strong read acquires, lane by lane. */
+ALWAYS void after_read(const struct who *w, u64 canonical, u32 desc, u64 value, u32 members)
+{
+	if (!sync_reachable(w, canonical)) /* synchronisation that we cannot follow may order anything */
+		gpu_or32(&w->state->pending_flags, DEV_CLOCK_EVERYTHING);
+	if (!sync_reachable(w, canonical) && (desc >> GSAN_DESC_SEM_SHIFT & 7) != GSAN_SEM_NONE)
+		gpu_or32(&w->state->clock.flags, DEV_CLOCK_EVERYTHING);
+	int reads = sync_reachable(w, canonical);
+	EACH_LANE(reads)
+		sync_after(w, canonical, desc, value);
+	gpu_warp_sync(members);
+}
+
 void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 {
 	struct who w = who_of(launch, self);
 	u32 members = gpu_active(), op = desc_op(desc);
 	u64 canonical = shadow_canonical(w.launch, address);
 	who_record(&w);
+	if (w.state && sync_reads(desc)) /* first what it acquires: that goes for itself, too */
+		after_read(&w, canonical, desc, value, members);
 	warp_scattered(&w, canonical, op, desc & 0xffff, desc_bytes(desc), members);
 	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
 	if (gpu_lane() == gpu_first(members))
 		count_accesses(w.launch, gpu_popc(members), gpu_popc(checked));
-	if (!w.state || !sync_reads(desc))
-		return;
-	if (!sync_reachable(&w, canonical)) /* synchronisation that we cannot follow may order anything */
-		gpu_or32(&w.state->pending_flags, DEV_CLOCK_EVERYTHING);
-	if (!sync_reachable(&w, canonical) && (desc >> GSAN_DESC_SEM_SHIFT & 7) != GSAN_SEM_NONE)
-		gpu_or32(&w.state->clock.flags, DEV_CLOCK_EVERYTHING);
-	int reads = sync_reachable(&w, canonical);
-	EACH_LANE(reads)
-		sync_after(&w, canonical, desc, value);
-	gpu_warp_sync(members);
 }
 
 void gsan_fence(u64 launch, u64 self, u32 desc)

@@ -83,11 +83,12 @@ NEVER void version_publish(const struct who *w, struct dev_version *v, int relea
 		scope = GSAN_GPU;
 	if (scope == GSAN_CTA) /* reaches no other CTA, but words can be made of it */
 		at_gpu = release ? time + 1 : 0;
-	if (scope == GSAN_SYS)
-		version_add(w->launch, v, elem_make(w, at_sys ? at_sys - 1 : 0, GSAN_SYS, site) | (at_sys ? fenced : ELEM_RELAXED));
-	if (scope != GSAN_SYS || at_gpu > at_sys)
-		version_add(w->launch, v, elem_make(w, at_gpu ? at_gpu - 1 : 0, scope == GSAN_CTA ? GSAN_CTA : GSAN_GPU, site) |
-						  (at_gpu ? fenced : ELEM_RELAXED));
+	version_add(w->launch, v, elem_make(w, gpu_load32(&s->time), scope, site) | ELEM_RELAXED | ELEM_POINT |
+					  (at_gpu ? ELEM_FENCED : 0)); /* for words: there is more than this */
+	if (scope == GSAN_SYS && at_sys)
+		version_add(w->launch, v, elem_make(w, at_sys - 1, GSAN_SYS, site) | fenced);
+	if ((scope != GSAN_SYS && at_gpu) || at_gpu > at_sys)
+		version_add(w->launch, v, elem_make(w, at_gpu - 1, scope == GSAN_CTA ? GSAN_CTA : GSAN_GPU, site) | fenced);
 	if (scope != GSAN_CTA)
 		version_add_list(w, v, release ? &s->clock : &s->fenced, scope, !release);
 }
@@ -183,7 +184,8 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 	} else if (w->stateless) {
 		gpu_or32(&v->flags, DEV_EVERYTHING);
 	} else if (scope != GSAN_CTA) { /* a kernel of relaxed RMWs alone: what its start releases */
-		version_add(l, v, elem_make(w, 0, scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU, site) | ELEM_RELAXED);
+		version_add(l, v, elem_make(w, 0, scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU, site) |
+				  1ull << GSAN_REC_EPOCH_SHIFT | ELEM_RELAXED | ELEM_POINT);
 	}
 	gpu_add32(&e->generation, 1);
 }
@@ -438,10 +440,14 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 		hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, site, kernel);
 		return;
 	}
-	if (e & ELEM_RELAXED)
+	if (e & ELEM_RELAXED && !(e & ELEM_FENCED))
 		hint_set(w, e, GSAN_WHY_RELAXED_WRITE, site, kernel);
-	else if (!sync_acquires(desc))
+	else if (!sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)))
 		hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site, kernel);
+	if (elem_is_point(e) && e & ELEM_RELAXED) { /* observed, whatever the read does; what it released is its launch's base */
+		clock_join(w, e & ~ELEM_RELAXED);
+		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | (u64)(tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX) << GSAN_REC_EPOCH_SHIFT);
+	}
 	if (sync_acquires(desc))
 		clock_join(w, e);
 	else
@@ -524,9 +530,20 @@ NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 	return desc & GSAN_DESC_VALUE && value != before && !sync_stored(w->launch, canonical);
 }
 
+/* RMWs that left no version: that they were observed here is all that is known of them. */
+ALWAYS void seen_add(struct dev_state *s, u64 canonical)
+{
+	u64 granule = canonical / GSAN_GRANULE;
+	for (u32 i = 0; i < DEV_OBSERVED; i++)
+		if (gpu_load64(&s->seen[i]) == granule)
+			return;
+	gpu_store64(&s->seen[gpu_add32(&s->seens, 1) % DEV_OBSERVED], granule);
+}
+
 /* A location without an entry was never strongly written, except by RMWs on the coarse path. */
 ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
+	seen_add(w->state, canonical);
 	if (!coarse_read(w, canonical, desc) && sync_unseen(w, canonical, desc, value)) {
 		order_lost(w, sync_acquires(desc));
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
@@ -550,6 +567,8 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 		version_read(w, &v[2], canonical, desc);
 	if (!known && gpu_load32(&e->offers))
 		offers_read(w, e, canonical, desc);
+	if (older)
+		seen_add(w->state, canonical);
 	if (older)
 		unseen = !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value);
 	if (unseen)

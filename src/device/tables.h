@@ -17,6 +17,8 @@
 #define ELEM_GPU_SHIFT 4u           /* 5 */
 #define ELEM_SITE_SHIFT 9u          /* 16: of the release, for messages */
 #define ELEM_RELAXED (1ull << 25)   /* by a relaxed write without a fence: only what the kernel's start releases */
+#define ELEM_POINT (1ull << 28)     /* of its records, only the strong writes: they were observed, which orders nothing else.
+				     * With ELEM_RELAXED: the write at this location itself, in a version */
 #define ELEM_OPEN (1ull << 26)      /* several releases merged: the gate is open to all */
 #define ELEM_FENCED (1ull << 27)    /* by a fence before a relaxed write, not by an operation on the location */
 #define ELEM_PREFIX_OWNER_SHIFT 27u /* 5, prefix only */
@@ -79,6 +81,7 @@ struct dev_hint {
 	uint16_t write_tag, pad;
 };
 
+#define DEV_OBSERVED 8u
 struct dev_state {
 	uint64_t key;       /* 0 free; launch seq << 32 | CTA index + 1, hashed beyond 2^32 CTAs */
 	uint64_t base;      /* tag, CTA and epoch of the records that this CTA makes now */
@@ -99,7 +102,9 @@ struct dev_state {
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
-	uint8_t reserve[144];
+	uint64_t seen[DEV_OBSERVED]; /* granules where RMWs without an entry were observed, the oldest is replaced */
+	uint32_t seens;
+	uint8_t reserve[144 - 8 * DEV_OBSERVED - 4];
 };
 _Static_assert(sizeof(struct dev_state) == 1024, "");
 #define DEV_BUCKET 16u
