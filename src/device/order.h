@@ -164,6 +164,15 @@ ALWAYS int closure_has(const struct closure_item *i, u32 participant, u32 stream
 	return seq <= (participant == i->participant ? i->seq : gpu_load32(&dev_tables(i->participant)->base[participant]));
 }
 
+/* Is the element's launch before this one anyway? Then so is all that is before it, and item 0 leads there. */
+ALWAYS int closure_known(const struct gsan_launch *l, u64 elem, u32 participant)
+{
+	if (elem & ELEM_PREFIX)
+		return (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT) < l->order.floor[participant];
+	const struct dev_launch *e = tag_launch(l, rec_tag(elem));
+	return order_has(&l->order, participant, e->stream, gpu_load32(&e->seq));
+}
+
 /* Adds an element's launch to the closure. 1: it covers the record, or its base clock does. */
 NEVER int closure_add(struct closure *c, u64 elem)
 {
@@ -172,8 +181,8 @@ NEVER int closure_add(struct closure *c, u64 elem)
 	new.participant = elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_OWNER_SHIFT) & 31 : tag_participant(l, rec_tag(elem));
 	if (!(l->mapped >> new.participant & 1) || elem_covers(l, elem, c->rec))
 		return 1;
-	if (elem_is_point(elem))
-		return 0; /* nothing but the writes themselves */
+	if (elem_is_point(elem) || closure_known(l, elem, new.participant))
+		return 0; /* nothing but the writes themselves; nothing that the launch's base clock lacks */
 	if (!(elem & ELEM_PREFIX)) {
 		const struct dev_launch *launch = tag_launch(l, rec_tag(elem));
 		new.order = &launch->order;

@@ -504,7 +504,8 @@ NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
 	return any;
 }
 
-/* Is there a weak store to this location that is not ordered before the launch? */
+/* Is there a write to this location that is not ordered before the launch and has no version: a weak store, or an RMW of
+ * the coarse path? */
 NEVER int sync_stored(const struct gsan_launch *l, u64 canonical)
 {
 	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical);
@@ -516,6 +517,11 @@ NEVER int sync_stored(const struct gsan_launch *l, u64 canonical)
 	for (u32 i = 0; g && i < GSAN_DETAIL_WRITES; i++) {
 		rec = gpu_load64(&g->write[i]);
 		if (rec_mask(rec) >> (at % GSAN_GRANULE) & 1 && !tag_below_floor(l, rec_tag(rec)))
+			return 1;
+	}
+	for (u32 i = 0; g && i < GSAN_DETAIL_READS; i++) {
+		rec = gpu_load64(&g->read[i]);
+		if (op_is_rmw(rec_op(rec)) && rec_mask(rec) >> (at % GSAN_GRANULE) & 1 && !tag_below_floor(l, rec_tag(rec)))
 			return 1;
 	}
 	return 0;
