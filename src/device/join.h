@@ -32,17 +32,20 @@ ALWAYS int elem_within(const struct gsan_launch *l, u64 a, u64 b, int gated)
 		return 0;
 	if (b & ~a & ELEM_POINT || (a & ELEM_POINT && (a ^ b) & ELEM_RELAXED)) /* what is observed here stays by itself */
 		return 0;
+	if (a & b & ELEM_POINT && !(a & ELEM_RELAXED) && (a ^ b) & ELEM_ANYWHERE && ~b & ELEM_ANYWHERE)
+		return 0;
 	return stamp_within(l, a, b, b & ELEM_ALL);
 }
 
 /* Both CTAs' launch, up to the later epoch; of a private tag, the later time. An open gate unless they agree. */
 ALWAYS u64 elem_all(const struct gsan_launch *l, u64 a, u64 b)
 {
+	u64 flags = a & b & (ELEM_POINT | ELEM_RELAXED), gate = elem_gate(a) == elem_gate(b) ? elem_gate(a) : ELEM_OPEN;
+	flags |= gate | ((a ^ b) & ELEM_ANYWHERE ? ELEM_ANYWHERE : a & ELEM_ANYWHERE);
 	if (tag_private(l, rec_tag(a)))
-		return (rec_value(a) > rec_value(b) ? a : b) | (elem_gate(a) == elem_gate(b) ? 0 : ELEM_OPEN);
+		return ((rec_value(a) > rec_value(b) ? a : b) & ~0ull << GSAN_REC_EPOCH_SHIFT) | flags;
 	u64 epoch = (u64)(rec_epoch(a) > rec_epoch(b) ? rec_epoch(a) : rec_epoch(b)) << GSAN_REC_EPOCH_SHIFT;
-	u64 gate = elem_gate(a) == elem_gate(b) ? elem_gate(a) : ELEM_OPEN;
-	return (a & (~0ull << GSAN_REC_TAG_SHIFT)) | epoch | gate | ELEM_ALL | (a & b & (ELEM_POINT | ELEM_RELAXED));
+	return (a & (~0ull << GSAN_REC_TAG_SHIFT)) | epoch | flags | ELEM_ALL;
 }
 
 ALWAYS u32 elem_owner(const struct gsan_launch *l, u64 elem)

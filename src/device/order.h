@@ -127,12 +127,17 @@ NEVER void launch_base(const struct gsan_launch *l)
 	gpu_max64(&t->newest, l->seq);
 }
 
+ALWAYS u64 point_of(u64 address) /* 16 bits of a granule, never all ones */
+{
+	return ((address / GSAN_GRANULE * 0x9e3779b97f4a7c15ull >> 48) % 0xffff) << ELEM_SITE_SHIFT;
+}
 ALWAYS int elem_is_point(u64 elem) { return elem & ELEM_POINT && !(elem & ELEM_PREFIX); }
 
 /* Does an element, taken by itself, cover the record? (The order before its launch is asked separately.) */
-ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec)
+ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point)
 {
-	if (elem_is_point(elem) && !op_is_strong_write(rec_op(rec)))
+	u64 here = elem & ELEM_ANYWHERE;
+	if (elem_is_point(elem) && (!op_is_strong_write(rec_op(rec)) || (here != ELEM_ANYWHERE && here != point)))
 		return 0;
 	if (elem & ELEM_PREFIX)
 		return ((elem >> ELEM_PREFIX_OWNER_SHIFT & 31) == tag_participant(l, rec_tag(rec)) &&
@@ -151,7 +156,7 @@ struct closure_item { /* launches of `participant`: one with its base clock, or 
 };
 struct closure {
 	const struct gsan_launch *l;
-	u64 rec;
+	u64 rec, point; /* the record, and point_of() where it lies */
 	u32 count;
 	struct closure_item item[ORDER_CLOSURE];
 };
@@ -179,7 +184,7 @@ NEVER int closure_add(struct closure *c, u64 elem)
 	const struct gsan_launch *l = c->l;
 	struct closure_item new = {.seq = (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT)};
 	new.participant = elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_OWNER_SHIFT) & 31 : tag_participant(l, rec_tag(elem));
-	if (!(l->mapped >> new.participant & 1) || elem_covers(l, elem, c->rec))
+	if (!(l->mapped >> new.participant & 1) || elem_covers(l, elem, c->rec, c->point))
 		return 1;
 	if (elem_is_point(elem) || closure_known(l, elem, new.participant))
 		return 0; /* nothing but the writes themselves; nothing that the launch's base clock lacks */
@@ -223,9 +228,9 @@ NEVER int closure_streams(struct closure *c, u32 at, u32 participant)
 }
 
 /* Over the launch's base clock, and the CTA's own clock if `clock`. */
-NEVER int order_closure(const struct who *w, u64 rec, int clock)
+NEVER int order_closure(const struct who *w, u64 rec, u64 point, int clock)
 {
-	struct closure c = {.l = w->launch, .rec = rec, .count = 1, .item = {{&w->launch->order, w->launch->participant, 0}}};
+	struct closure c = {.l = w->launch, .rec = rec, .point = point, .count = 1, .item = {{&w->launch->order, w->launch->participant, 0}}};
 	if (clock && w->state) {
 		u32 n = gpu_load32(&w->state->clock.count);
 		for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
@@ -240,18 +245,18 @@ NEVER int order_closure(const struct who *w, u64 rec, int clock)
 }
 
 /* Is the record ordered before the launch as a whole? */
-NEVER int order_base(const struct who *w, u64 rec)
+NEVER int order_base(const struct who *w, u64 rec, u64 point)
 {
 	const struct gsan_launch *l = w->launch;
 	if (!tag_mapped(l, rec_tag(rec))) {
 		count(l, GSAN_N_UNMAPPED, 1);
 		return 1;
 	}
-	return (rec_tag(rec) != l->tag && order_before(l, &l->order, rec_tag(rec))) || order_closure(w, rec, 0);
+	return (rec_tag(rec) != l->tag && order_before(l, &l->order, rec_tag(rec))) || order_closure(w, rec, point, 0);
 }
 
 /* Is the record ordered before this access? Everything but the floor, which the caller asked. */
-NEVER int order_slow(const struct who *w, u64 rec)
+NEVER int order_slow(const struct who *w, u64 rec, u64 point)
 {
 	const struct gsan_launch *l = w->launch;
 	if (w->stateless || (w->state && gpu_load32(&w->state->clock.flags) & DEV_CLOCK_EVERYTHING))
@@ -267,10 +272,10 @@ NEVER int order_slow(const struct who *w, u64 rec)
 	if (w->state) { /* the CTA's own clock, before anything transitive */
 		u32 n = gpu_load32(&w->state->clock.count);
 		for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
-			if (elem_covers(l, gpu_load64(&w->state->clock.elem[i]), rec))
+			if (elem_covers(l, gpu_load64(&w->state->clock.elem[i]), rec, point))
 				return 1;
 	}
-	return order_closure(w, rec, 1);
+	return order_closure(w, rec, point, 1);
 }
 
 #endif
