@@ -496,33 +496,36 @@ NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
 			continue;
 		if (i >= DEV_COARSE && order_has(&l->order, i - DEV_COARSE, GSAN_STREAMS, (u32)e))
 			continue;
-		if (i < DEV_COARSE && ((rec_tag(e) == l->tag && !rec_epoch(e)) || tag_below_floor(l, rec_tag(e))))
+		if (i < DEV_COARSE && tag_below_floor(l, rec_tag(e)))
 			continue;
 		any = 1;
+		if (i < DEV_COARSE && rec_tag(e) == l->tag && !rec_epoch(e))
+			continue; /* its own launch's start, which it has */
 		elem_read(w, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0);
 	}
 	return any;
 }
 
-/* Is there a write to this location that is not ordered before the launch and has no version: a weak store, or an RMW of
- * the coarse path? */
-NEVER int sync_stored(const struct gsan_launch *l, u64 canonical)
+ALWAYS int stored_by(const struct gsan_launch *l, u64 rec, u32 mask)
 {
-	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical);
-	u32 at = (u32)canonical & (GSAN_LINE - 1), detail = gpu_load32(&line->detail);
-	u64 rec = gpu_load64(&line->write);
-	if (rec_mask(rec) >> (at / GSAN_SECTOR) & 1 && !tag_below_floor(l, rec_tag(rec)))
-		return 1;
-	const struct gsan_granule *g = detail ? &detail_at(canonical, detail)->granule[at / GSAN_GRANULE] : 0;
-	for (u32 i = 0; g && i < GSAN_DETAIL_WRITES; i++) {
-		rec = gpu_load64(&g->write[i]);
-		if (rec_mask(rec) >> (at % GSAN_GRANULE) & 1 && !tag_below_floor(l, rec_tag(rec)))
+	return rec && rec_mask(rec) & mask && op_writes(rec_op(rec)) && !tag_below_floor(l, rec_tag(rec));
+}
+
+/* Is there a write to any of these bytes that is not ordered before the launch? Of RMWs those that were sampled. */
+NEVER int sync_stored(const struct gsan_launch *l, u64 canonical, u32 bytes)
+{
+	for (u64 at = canonical & ~(u64)(GSAN_GRANULE - 1); at < canonical + bytes; at += GSAN_GRANULE) {
+		const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(at & ~(u64)(GSAN_LINE - 1));
+		u32 in = (u32)at & (GSAN_LINE - 1), detail = gpu_load32(&line->detail);
+		u32 from = canonical > at ? (u32)(canonical - at) : 0;
+		u32 to = canonical + bytes - at < GSAN_GRANULE ? (u32)(canonical + bytes - at) : GSAN_GRANULE;
+		u32 mask = ((1u << to) - 1) & ~((1u << from) - 1);
+		if (stored_by(l, gpu_load64(&line->write), 1u << in / GSAN_SECTOR))
 			return 1;
-	}
-	for (u32 i = 0; g && i < GSAN_DETAIL_READS; i++) {
-		rec = gpu_load64(&g->read[i]);
-		if (op_is_rmw(rec_op(rec)) && rec_mask(rec) >> (at % GSAN_GRANULE) & 1 && !tag_below_floor(l, rec_tag(rec)))
-			return 1;
+		const struct gsan_granule *g = detail ? &detail_at(canonical, detail)->granule[in / GSAN_GRANULE] : 0;
+		for (u32 i = 0; g && i < GSAN_DETAIL_WRITES + GSAN_DETAIL_READS; i++)
+			if (stored_by(l, gpu_load64(i < GSAN_DETAIL_WRITES ? &g->write[i] : &g->read[i - GSAN_DETAIL_WRITES]), mask))
+				return 1;
 	}
 	return 0;
 }
@@ -533,7 +536,7 @@ NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	struct dev_state *s = w->state;
 	u64 before = gpu_load64(&s->polled_key) == canonical ? gpu_load64(&s->polled_value) : 0;
-	return desc & GSAN_DESC_VALUE && value != before && !sync_stored(w->launch, canonical);
+	return desc & GSAN_DESC_VALUE && value != before && !sync_stored(w->launch, canonical, desc >> GSAN_DESC_BYTES_SHIFT & 63);
 }
 
 /* RMWs that left no version: that they were observed here is all that is known of them. */
