@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define SLICE 64u
-#define STEP_INSNS 100000u /* instructions after which a step ends although nobody came to a point */
+#define STEP_INSNS 20000000u /* instructions after which a step ends although nobody came to a point */
 #define PATIENCE 20u       /* steps in a row after which priorities give way */
 
 struct guard { sigjmp_buf jump; void *address; };
