@@ -108,21 +108,53 @@ NEVER int elems_add(const struct gsan_launch *l, u64 *list, u32 *length, u32 roo
 	return 1;
 }
 
+/* Is the element's launch, or are all of its launches, ordered before `l` by the floor? Then so is all that was before. */
+ALWAYS int elem_below_floor(const struct gsan_launch *l, u64 elem)
+{
+	if (elem & ELEM_PREFIX)
+		return elem_seq(l, elem) < l->order.floor[elem_owner(l, elem)];
+	return tag_below_floor(l, rec_tag(elem));
+}
+
+/* Items that l's floor includes become one: what is before l. The rest is as it was. 1: there is room now. (Whoever reads
+ * meanwhile finds an item or what replaced it.) */
+NEVER int acquired_sweep(const struct gsan_launch *l, struct dev_acquired *a)
+{
+	u32 by = ~0u, first = DEV_ACQUIRED, more = 0;
+	for (u32 i = 0; i < DEV_ACQUIRED; i++) {
+		if (!a->item[i].elem || !elem_below_floor(l, a->item[i].elem))
+			continue;
+		by = a->item[i].by < by ? a->item[i].by : by;
+		more += first < DEV_ACQUIRED;
+		first = first < DEV_ACQUIRED ? first : i;
+	}
+	if (!more)
+		return 0;
+	a->item[first].by = by;
+	a->item[first].seq = l->seq;
+	gpu_fence_sys();
+	gpu_store64(&a->item[first].elem, (u64)l->tag << GSAN_REC_TAG_SHIFT | ELEM_RELAXED);
+	gpu_fence_sys();
+	for (u32 i = first + 1; i < DEV_ACQUIRED; i++)
+		if (a->item[i].elem && elem_below_floor(l, a->item[i].elem))
+			gpu_store64(&a->item[i].elem, 0);
+	return 1;
+}
+
 /* What a stream acquired from participant p, but for its newest launch there, becomes one prefix item. */
 NEVER void acquired_age(const struct gsan_launch *l, struct dev_acquired *a, u32 p)
 {
 	u32 last = 0, by = ~0u, seq = 0, place = DEV_ACQUIRED;
-	for (u32 i = 0; i < a->count; i++)
+	for (u32 i = 0; i < DEV_ACQUIRED; i++)
 		if (a->item[i].elem && elem_owner(l, a->item[i].elem) == p && a->item[i].seq > last)
 			last = a->item[i].seq;
-	for (u32 i = 0; i < a->count; i++) {
+	for (u32 i = 0; i < DEV_ACQUIRED; i++) {
 		struct dev_acquired_item *item = &a->item[i];
 		if (!item->elem || elem_owner(l, item->elem) != p || item->seq == last)
 			continue;
 		by = item->by < by ? item->by : by;
 		seq = item->seq > seq ? item->seq : seq;
-		gpu_store64(&item->elem, 0);
-		place = i;
+		place = place < DEV_ACQUIRED ? place : i;
 	}
 	if (place == DEV_ACQUIRED)
 		return;
@@ -130,24 +162,34 @@ NEVER void acquired_age(const struct gsan_launch *l, struct dev_acquired *a, u32
 	a->item[place].seq = seq;
 	gpu_fence_sys();
 	gpu_store64(&a->item[place].elem, elem_prefix(p, seq));
+	gpu_fence_sys();
+	for (u32 i = place + 1; i < DEV_ACQUIRED; i++)
+		if (a->item[i].elem && elem_owner(l, a->item[i].elem) == p && a->item[i].seq != last)
+			gpu_store64(&a->item[i].elem, 0);
 }
 
-/* Makes room in a full list, under its lock; says "ordered" too often for old launches, and is counted. */
+/* Makes room in a full list, under its lock: by what is certainly behind all, else by saying "ordered" too often for old
+ * launches, which is counted. */
 NEVER void acquired_shrink(const struct gsan_launch *l, struct dev_acquired *a)
 {
-	u32 kept = 0;
+	if (acquired_sweep(l, a))
+		return;
 	count(l, GSAN_N_CLOCK_FULL, 1);
 	for (u32 p = 0; p < GSAN_PARTICIPANTS; p++)
 		acquired_age(l, a, p);
-	for (u32 i = 0; i < a->count; i++) {
-		struct dev_acquired_item item = a->item[i];
-		if (!item.elem)
-			continue;
-		a->item[kept].by = item.by;
-		a->item[kept].seq = item.seq;
-		gpu_store64(&a->item[kept++].elem, item.elem);
+}
+
+/* Where an item goes: over an older epoch of the same, to a free place, to DEV_ACQUIRED if there is none. */
+ALWAYS u32 acquired_place(const struct gsan_launch *l, const struct dev_acquired *a, u64 elem)
+{
+	u32 place = DEV_ACQUIRED;
+	for (u32 i = 0; i < DEV_ACQUIRED; i++) {
+		u64 old = a->item[i].elem;
+		if (old && a->item[i].by == l->seq && elem_within(l, old, elem, 0))
+			return i;
+		place = old || place < DEV_ACQUIRED ? place : i;
 	}
-	gpu_store32(&a->count, kept);
+	return place;
 }
 
 /* Launches behind this one in its stream inherit what it acquires. */
@@ -157,19 +199,17 @@ NEVER void acquired_add(const struct gsan_launch *l, u64 elem)
 	struct dev_acquired *a = &t->acquired[l->stream];
 	u32 seq = elem_seq(l, elem), place;
 	gpu_lock(&a->lock);
-	for (place = 0; place < a->count; place++)
-		if (a->item[place].by == l->seq && elem_within(l, gpu_load64(&a->item[place].elem), elem, 0))
-			break; /* an older epoch of the same */
+	place = acquired_place(l, a, elem);
 	if (place == DEV_ACQUIRED) {
 		acquired_shrink(l, a);
-		place = a->count;
+		place = acquired_place(l, a, elem);
 	}
 	if (place < DEV_ACQUIRED) {
 		a->item[place].by = l->seq;
 		a->item[place].seq = seq;
 		gpu_fence_sys();
 		gpu_store64(&a->item[place].elem, elem);
-		if (place == a->count)
+		if (place >= a->count)
 			gpu_store32(&a->count, place + 1);
 	}
 	gpu_unlock(&a->lock);
