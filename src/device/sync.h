@@ -530,12 +530,17 @@ NEVER int sync_stored(const struct gsan_launch *l, u64 canonical, u32 bytes)
 	return 0;
 }
 
+/* What the location held when this CTA looked last; 0, which memory starts with, if it looked elsewhere since. */
+ALWAYS u64 polled_before(const struct who *w, u64 canonical)
+{
+	return gpu_load64(&w->state->polled_key) == canonical ? gpu_load64(&w->state->polled_value) : 0;
+}
+
 /* A value that no known write left: something unseen wrote it (a copy, the host, an opaque kernel), and may order
  * anything. Known by its changing under the CTA's eyes, or at the first look by not being 0, which memory starts with. */
 NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
-	struct dev_state *s = w->state;
-	u64 before = gpu_load64(&s->polled_key) == canonical ? gpu_load64(&s->polled_value) : 0;
+	u64 before = polled_before(w, canonical);
 	return desc & GSAN_DESC_VALUE && value != before && !sync_stored(w->launch, canonical, desc >> GSAN_DESC_BYTES_SHIFT & 63);
 }
 
@@ -567,7 +572,9 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	u32 f0 = gpu_load32(&v[0].flags), f1 = gpu_load32(&v[1].flags), lost = gpu_load32(&e->lost);
 	int known = desc & GSAN_DESC_VALUE && !gpu_load32(&e->offers) && f0 & DEV_VALUE && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
 	int is0 = gpu_load64(&v[0].value) == value, is1 = f1 & DEV_VALID && gpu_load64(&v[1].value) == value;
-	int older = known && !is0 && !is1, unseen = 0;
+	/* A value that nothing is known to have left is an older one, or made of several writes' bytes. */
+	int none = known && !is0 && !is1, older = none && value == polled_before(w, canonical), unseen = 0;
+	known &= !none || older;
 	if (f0 & DEV_VALID && (!known || is0))
 		version_read(w, &v[0], canonical, desc);
 	if (f1 & DEV_VALID && (!known || is1))
@@ -578,7 +585,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 		offers_read(w, e, canonical, desc);
 	if (older)
 		seen_add(w->state, canonical);
-	if (older)
+	if (none)
 		unseen = !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value);
 	if (unseen)
 		order_lost(w, sync_acquires(desc));
