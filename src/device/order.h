@@ -117,8 +117,8 @@ NEVER void launch_fill(const struct gsan_launch *l, struct dev_launch *e)
 NEVER void launch_base(const struct gsan_launch *l)
 {
 	struct dev_tables *t = own_tables(l);
-	for (u32 p = 0; p < GSAN_PARTICIPANTS; p++) {
-		u32 last = l->order.flags & GSAN_ORDER_UNKNOWN ? ~0u : l->order.floor[p] - 1;
+	for (u32 left = l->mapped; left; left &= left - 1) { /* of others nothing is asked */
+		u32 p = gpu_first(left), last = l->order.flags & GSAN_ORDER_UNKNOWN ? ~0u : l->order.floor[p] - 1;
 		if (last > gpu_load32(&t->base[p]))
 			gpu_max32(&t->base[p], last);
 	}

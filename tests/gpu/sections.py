@@ -209,7 +209,7 @@ def litmus():
             continue
         where = f"{ranks} ranks on {len(set(devices))} GPUs"
         said = measure(programs, lambda pack: run([*gsan(ranks), os.path.join(BUILD, "bin", "litmus-run"), "--repeat", "100",
-                                                   "--polls", "2000", "--module", "16", pack]))
+                                                   "--polls", "200", "--module", "16", pack]))
         for row in said:
             yield f"{where}: {row[0]}", *row[1:]
 

@@ -18,7 +18,7 @@ def groups(build):
     for name in sorted(os.listdir(place)):
         with open(os.path.join(place, name)) as file:
             programs += judge.split(file.read(), name)
-    drawn = subprocess.run([os.path.join(build, "bin", "litmus-shapes"), "--gpu", "--every", "40"], capture_output=True, text=True,
+    drawn = subprocess.run([os.path.join(build, "bin", "litmus-shapes"), "--gpu", "--every", "120"], capture_output=True, text=True,
                            check=True).stdout
     found = collections.defaultdict(list)
     for program in programs + judge.split(drawn, "shapes"):
