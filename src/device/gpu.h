@@ -216,6 +216,11 @@ ALWAYS u64 gpu_shfl64(u32 members, u64 v, u32 lane)
 	for (int todo_ = (wanted); todo_;) \
 		if (gpu_lane() == gpu_first(gpu_active()) && !(todo_ = 0))
 
+/* The same where all `members` of the warp come: the others wait for each instead of spinning on its lock. */
+#define EACH_OF(members, wanted) \
+	for (u32 rest_ = gpu_ballot(members, wanted); rest_; gpu_warp_sync(members), rest_ &= rest_ - 1) \
+		if (gpu_lane() == gpu_first(rest_))
+
 /* One thread at a time; the holder never waits for anything but memory. */
 ALWAYS void gpu_lock(u32 *lock)
 {

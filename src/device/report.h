@@ -39,6 +39,14 @@ ALWAYS int report_is_new(struct dev_tables *t, u64 key)
 	return 1; /* the table is crowded: said again rather than not at all */
 }
 
+/* A launch's entry of the table is written by its first warp while others already run: a report, alone, waits for it. */
+NEVER void report_await(const struct gsan_launch *l, u32 tag)
+{
+	const struct dev_launch *e = tag_launch(l, tag);
+	for (u32 i = 0; i < 4096 && !tag_private(l, tag) && (gpu_load32(&e->seq) ^ tag) << (32 - l->tag_bits); i++)
+		gpu_pause();
+}
+
 ALWAYS void report_first(struct gsan_finding *f, const struct gsan_launch *l, u64 rec, u32 mask)
 {
 	const struct dev_launch *e = tag_launch(l, rec_tag(rec));
@@ -95,6 +103,7 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	const struct gsan_launch *l = w->launch;
 	struct dev_tables *t = own_tables(l);
 	struct gsan_ring *ring = (struct gsan_ring *)(uintptr_t)l->ring;
+	report_await(l, rec_tag(rec));
 	u64 launches = (u64)gpu_load32(&tag_launch(l, rec_tag(rec))->seq) << 32 | l->seq; /* numbers: tags come round */
 	u64 sites = (u64)rec_site(rec) << 48 | (u64)a->site << 32 | tag_participant(l, rec_tag(rec)) << 16 | kind;
 	count(l, GSAN_N_FOUND, 1);

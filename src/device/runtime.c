@@ -382,7 +382,7 @@ void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 	u32 members = gpu_active();
 	u64 canonical = shadow_canonical(w.launch, address);
 	int publishes = sync_reachable(&w, canonical) && sync_publishes(&w, canonical, desc);
-	EACH_LANE(publishes)
+	EACH_OF(members, publishes)
 		sync_before(&w, canonical, desc, value);
 	gpu_warp_sync(members);
 }
@@ -393,7 +393,10 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 	u32 members = gpu_active(), op = desc_op(desc);
 	u64 canonical = shadow_canonical(w.launch, address);
 	who_record(&w);
-	warp_scattered(&w, canonical, op, desc & 0xffff, desc_bytes(desc), members);
+	int apart = desc_is_cas(desc) && !op_is_rmw(op); /* lanes whose CAS failed only read: not with those that wrote */
+	warp_scattered(&w, apart ? NO_ADDRESS : canonical, op, desc & 0xffff, desc_bytes(desc), members);
+	if (gpu_ballot(members, apart))
+		warp_scattered(&w, apart ? canonical : NO_ADDRESS, op, desc & 0xffff, desc_bytes(desc), members);
 	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
 	if (gpu_lane() == gpu_first(members))
 		count_accesses(w.launch, gpu_popc(members), gpu_popc(checked));
@@ -401,10 +404,10 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 		return;
 	if (!sync_reachable(&w, canonical)) /* synchronisation that we cannot follow may order anything */
 		gpu_or32(&w.state->pending_flags, DEV_CLOCK_EVERYTHING);
-	if (!sync_reachable(&w, canonical) && (desc >> GSAN_DESC_SEM_SHIFT & 7) != GSAN_SEM_NONE)
+	if (!sync_reachable(&w, canonical) && desc_sem(desc) != GSAN_SEM_NONE)
 		gpu_or32(&w.state->clock.flags, DEV_CLOCK_EVERYTHING);
 	int reads = sync_reachable(&w, canonical);
-	EACH_LANE(reads)
+	EACH_OF(members, reads)
 		sync_after(&w, canonical, desc, value);
 	gpu_warp_sync(members);
 }

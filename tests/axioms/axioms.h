@@ -51,9 +51,9 @@ enum ax_until {
 struct ax_options {
 	int kernel_fences, cta_thread, cluster_gpu, fence_sc, observe;
 	enum ax_until until;
-	uint64_t limit; /* steps of the search; beyond, the verdict is AX_UNKNOWN */
+	uint64_t limit; /* steps of the search, those of large programs count more; beyond, the verdict is AX_UNKNOWN */
 };
-#define AX_DEFAULTS {.kernel_fences = 1, .cta_thread = 1, .cluster_gpu = 1, .fence_sc = 1, .observe = 1, .limit = 1u << 21}
+#define AX_DEFAULTS {.kernel_fences = 1, .cta_thread = 1, .cluster_gpu = 1, .fence_sc = 1, .observe = 1, .limit = 1u << 20}
 
 enum ax_answer { AX_FORBIDDEN, AX_FREE, AX_RACE, AX_SOME, AX_UNKNOWN };
 

@@ -17,7 +17,7 @@ static const char usage[] =
 	"  --fence-sc=yes|no       no: fence.sc is fence.acq_rel (yes)\n"
 	"  --observe=yes|no        no: observation alone orders nothing (yes)\n"
 	"  --settled               stop once the answer is `some`; the number is then too low\n"
-	"  --limit=N               steps of the search (2097152)\n"
+	"  --limit=N               steps of the search, a few microseconds each (1048576)\n"
 	"  --witness               describe one racy execution on stdout\n"
 	"  --pairs                 list the racing lines: pair LINE LINE all|some [stale-nc]\n"
 	"  --check                 fail where the file's `expect` says otherwise\n";
@@ -98,8 +98,8 @@ static int judge(const char *file)
 	report(p, &v);
 	status = agrees(p, &v, file);
 	if (v.answer == AX_UNKNOWN) {
-		fprintf(stderr, "%s: gave up after %llu steps: %s; write a smaller program, or a greater --limit\n", file,
-			(unsigned long long)v.steps, v.unknown);
+		fprintf(stderr, "%s: gave up after %llu steps: %s; write a smaller program%s\n", file, (unsigned long long)v.steps,
+			v.unknown, v.steps > set.model.limit ? ", or a greater --limit" : "");
 		status = 3;
 	}
 	ax_forget(&v);

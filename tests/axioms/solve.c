@@ -9,9 +9,11 @@
 struct level { struct order cause, flow; }; /* as they were before the choice of this depth */
 struct solver { struct graph *g; struct level *level; uint32_t levels; struct order *flow; };
 
+/* A step's work grows with the square of what there is to order. */
 bool step_counted(struct graph *g)
 {
-	if (++g->verdict->steps <= g->o->limit)
+	g->verdict->steps += 1 + (uint64_t)(g->nodes / 20) * (g->nodes / 20);
+	if (g->verdict->steps <= g->o->limit)
 		return true;
 	g->stopped = "more executions than the limit";
 	return false;

@@ -203,9 +203,10 @@ static void order_launches(struct graph *g)
 static bool finish(struct weave *w)
 {
 	struct graph *g = w->g;
-	bool on = step_counted(g);
+	bool on;
 
 	g->nodes = g->events;
+	on = step_counted(g);
 	if (order_open(&g->base, nodes_needed(g)) || order_open(&g->flow, g->events)) {
 		g->failed = -ENOMEM;
 	} else {

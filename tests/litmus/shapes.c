@@ -218,7 +218,7 @@ static void put_program(const char *name, const struct place *p, int threads, ch
 	fprintf(to, "litmus %s\nranks %d\ndevices", name, p->ranks);
 	for (int r = 0; r < p->ranks; r++)
 		fprintf(to, " %d", p->device[r]);
-	fprintf(to, "\nlocation x\nlocation y\nlocation f\nlocation g\n%s", set.delay ? "location idle\n" : "");
+	fprintf(to, "\nlocation x\nlocation y\nlocation f\nlocation g\nlocation idle\n");
 	for (int rank = 0; rank < p->ranks; rank++)
 		for (int launch = 0; launch < p->launches; launch++) {
 			fprintf(to, "launch %c rank %d stream %d block %d\n", 'P' + rank + launch, rank, launch, same_cta(p) ? 128 : 32);
@@ -250,16 +250,20 @@ static const struct chain chains[] = {
 	{"RMW", 3, "st.weak.global.b32 x 1", "ld.weak.global.b32 r10 x", 1, "%1:r0 = 1 & %2:r1 = 2"},
 };
 
-static int put_guarded(char *to, size_t room, const struct form *q, int scope, const char *flag, int value, int reg)
+/* `once`: a poll looks only once, since the values that it sees on its way would synchronize, too. */
+static int put_guarded(char *to, size_t room, const struct form *q, int scope, const char *flag, int value, int reg, int once)
 {
-	char delay[64] = "", guard[32];
+	char delay[96] = "", guard[32];
 
-	if (set.delay && strncmp(q->text, "poll", 4))
-		snprintf(delay, sizeof(delay), "poll ld.relaxed.sys.global.b32 r30 idle 1 1\n");
+	if (once || strncmp(q->text, "poll", 4)) /* who looks once lets the others go first */
+		snprintf(delay, sizeof(delay), set.delay ? "poll ld.relaxed.sys.global.b32 r30 idle 1 1\n"
+							 : "repeat %d\nld.relaxed.sys.global.b32 r30 idle\nend\n", 6 + 6 * reg);
 	strcat(to, delay);
 	snprintf(guard, sizeof(guard), "if r%d == %d\n", reg, value);
 	if (!fill(to, room, q->text, scope, flag, value, reg))
 		return 0;
+	if (once && !strcmp(to + strlen(to) - 4, " 20\n"))
+		strcpy(to + strlen(to) - 4, " 1\n");
 	strcat(to, guard);
 	return !*q->after || fill(to, room, q->after, scope, flag, value, reg);
 }
@@ -275,7 +279,7 @@ static void put_chain(const struct chain *c, const struct place *p, const struct
 	ok &= fill(text[0], sizeof(text[0]), c->first, rs, "x", 1, 10);
 	ok &= fill(text[0], sizeof(text[0]), r->text, rs, "f", 1, 20);
 	if (c->threads == 3 && !c->middle) {
-		ok &= put_guarded(text[1], sizeof(text[1]), q, qs, "f", 1, 0);
+		ok &= put_guarded(text[1], sizeof(text[1]), q, qs, "f", 1, 0, 0);
 		ok &= fill(text[1], sizeof(text[1]), r->text, rs, "g", 1, 20);
 		strcat(text[1], "end\n");
 		orders &= edge(p, r, q, rs, qs, 1, 2);
@@ -283,7 +287,8 @@ static void put_chain(const struct chain *c, const struct place *p, const struct
 		fill(text[1], sizeof(text[1]), "atom.relaxed.%S.global.add.u32 r0 f 1", qs, "f", 1, 0);
 		orders = edge(p, r, q, rs, qs, 0, 2) && strong(p, own(r->flag, rs), qs, 0, 1) && strong(p, own(q->flag, qs), qs, 1, 2);
 	}
-	ok &= put_guarded(text[last], sizeof(text[last]), q, qs, c->threads == 3 && !c->middle ? "g" : "f", 1 + c->middle, c->threads == 3);
+	ok &= put_guarded(text[last], sizeof(text[last]), q, qs, c->threads == 3 && !c->middle ? "g" : "f", 1 + c->middle, c->threads == 3,
+			  c->middle);
 	ok &= fill(text[last], sizeof(text[last]), c->last, qs, "x", 1, 10);
 	strcat(text[last], "end\n");
 	snprintf(name, sizeof(name), "%s-%s-%s-%s.%s-%s", c->name, r->name, q->name, scope_word[rs], scope_word[qs], p->name);

@@ -94,8 +94,9 @@ static void add_hex(uint64_t v, int known)
 		text_add(&buffer, " -", 2);
 }
 
-/* Memory that the driver does not know: number 0, and its address. */
-static void add_place(uint64_t address, uint64_t bytes)
+/* Memory that the driver does not know: number 0, and its address. A vector is told from a scalar of as many bytes: its
+ * elements are operations of their own (PTX ISA 8.2.4). */
+static void add_place(uint64_t address, uint64_t bytes, uint32_t elements)
 {
 	uint64_t mem = 0, offset = address;
 	const struct emu_range *r = emu_range_find(&emu_known, address);
@@ -103,7 +104,10 @@ static void add_place(uint64_t address, uint64_t bytes)
 		mem = r->physical ? emu_physical_number(r->physical) : emu_trace_number(r->id);
 		offset = address - r->base;
 	}
-	text_printf(&buffer, " %" PRIu64 " %" PRIu64 " %" PRIu64, mem, offset, bytes);
+	text_printf(&buffer, " %" PRIu64 " %" PRIu64 " ", mem, offset);
+	if (elements > 1)
+		text_printf(&buffer, "%ux", elements);
+	text_printf(&buffer, "%" PRIu64, bytes / elements);
 }
 
 static void trace_access(uint64_t launch, const struct emu_access *a)
@@ -111,7 +115,7 @@ static void trace_access(uint64_t launch, const struct emu_access *a)
 	if (file < 0)
 		return;
 	text_printf(&buffer, "mem %" PRIu64 " %" PRIu64 " %u %u %s %s %s", launch, a->cta, a->thread, a->line, a->op, a->sem, a->scope);
-	add_place(a->address, a->bytes);
+	add_place(a->address, a->bytes, a->elements);
 	add_hex(a->read, a->reads);
 	add_hex(a->wrote, a->writes);
 	line_ends();
@@ -300,11 +304,11 @@ uint64_t emu_trace_range(CUstream s, const struct emu_trace_range *r)
 	add_head("range", launch, s);
 	if (r->to) {
 		text_puts(&buffer, " st");
-		add_place(r->to, r->bytes);
+		add_place(r->to, r->bytes, 1);
 	}
 	if (r->from) {
 		text_puts(&buffer, " ld");
-		add_place(r->from, r->bytes);
+		add_place(r->from, r->bytes, 1);
 	}
 	host_line_ends();
 	return launch;

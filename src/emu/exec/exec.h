@@ -46,7 +46,7 @@ struct emu_access {
 	uint32_t thread, line;    /* linear thread; of .loc, 0 = none */
 	const char *op, *sem, *scope; /* as in the trace's text: docs/emulated-device.md */
 	uint64_t address;
-	uint32_t bytes;
+	uint32_t bytes, elements; /* all; of a vector, otherwise 1 */
 	uint8_t reads, writes;
 	uint64_t read, wrote;     /* the first 8 bytes */
 };

@@ -323,6 +323,7 @@ static void one_access(struct exec_warp *w, const struct exec_insn *n, unsigned 
 {
 	const struct exec_traced *t = n->traced;
 	const int cas = t->kind == TRACE_RMW && n->sub == ATOM_CAS;
+	a->elements = n->count;
 	a->bytes = (u32)n->size * n->count;
 	if (!exec_address(w, n, 1u << l, a->bytes))
 		return;
@@ -347,6 +348,7 @@ static void one_copy(struct exec_warp *w, const struct exec_insn *n, unsigned l,
 {
 	const u32 have = n->count > 1 ? X(u32, 1)[l] : n->size;
 	n->traced->run(w, n, 1u << l); /* leaves the address of the source */
+	a->elements = 1;
 	a->bytes = have < n->size ? have : n->size;
 	if (w->fault || !a->bytes)
 		return;

@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#define STEP_SLICE 128u /* instructions of one group of lanes within a step */
+
 void exec_warp_fault(struct exec_warp *w, uint32_t lane, const char *what)
 {
 	if (w->fault)
@@ -144,6 +146,15 @@ static u32 run_group(struct exec_warp *w, u32 pc, u32 group, u32 others, u32 bud
 	return run_code(w, pc, group, others, budget, yield, PASS_ALL);
 }
 
+/* The lanes of a warp take turns, so that one that spins on another's lock does not starve it. */
+static int next_lane(struct exec_warp *w, u32 runnable)
+{
+	const u32 later = runnable & ~((1u << w->turn) - 1);
+	const int lane = __builtin_ctz(later ? later : runnable);
+	w->turn = ((u32)lane + 1) % EXEC_LANES;
+	return lane;
+}
+
 /* Lets the parked lanes that stand where `lane` stands pass their point (lane < 0: none), and runs the warp until each of
  * its lanes is parked, waits or has ended, or the budget is used up. */
 void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget)
@@ -155,9 +166,9 @@ void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget)
 		w->parked &= ~group;
 		done = run_code(w, pc, group, w->live & ~w->waiting & ~w->parked & ~group, budget, &yield, PASS_FIRST);
 	}
-	while (done < budget && !w->fault && (runnable = w->live & ~w->waiting & ~w->parked) != 0) {
-		const u32 pc = choose(w, runnable, -1, &group);
-		done += 1 + run_code(w, pc, group, runnable & ~group, budget - done, &yield, PASS_NONE);
+	for (u32 slice = 1; done < budget && !w->fault && (runnable = w->live & ~w->waiting & ~w->parked) != 0; slice++) {
+		const u32 pc = choose(w, runnable, slice % 4 ? -1 : next_lane(w, runnable), &group);
+		done += 1 + run_code(w, pc, group, runnable & ~group, STEP_SLICE, &yield, PASS_NONE);
 	}
 }
 
@@ -165,11 +176,8 @@ uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget)
 {
 	u32 done = 0, runnable;
 	int lane = -1, yield = 0;
-	if (++w->slices % 4 == 0 && (runnable = w->live & ~w->waiting) != 0) {
-		const u32 later = runnable & ~((1u << w->turn) - 1);
-		lane = __builtin_ctz(later ? later : runnable);
-		w->turn = ((u32)lane + 1) % EXEC_LANES;
-	}
+	if (++w->slices % 4 == 0 && (runnable = w->live & ~w->waiting) != 0)
+		lane = next_lane(w, runnable);
 	while (done < budget && !w->fault && !yield && (runnable = w->live & ~w->waiting) != 0) {
 		u32 group;
 		if (lane >= 0 && !(runnable >> lane & 1))

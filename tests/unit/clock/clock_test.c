@@ -106,6 +106,20 @@ static void test_legacy(int blocking)
 	clock_destroy(&c);
 }
 
+static void test_legacy_alone(int synced)
+{
+	struct clock c;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 0);
+	struct launch l = launch(&c, CLOCK_LEGACY);
+	if (synced)
+		host_sync(&c, CLOCK_LEGACY);
+	struct launch a = launch(&c, s);
+	CHECK(before(&l, &a) == synced);
+	clock_destroy(&c);
+}
+
 static void test_host(int synced)
 {
 	struct clock c;
@@ -292,6 +306,7 @@ int main(void)
 	for (int twin = 0; twin < 2; twin++) {
 		test_events(twin);
 		test_legacy(twin);
+		test_legacy_alone(twin);
 		test_host(twin);
 		test_peers(twin);
 		test_tags(twin);

@@ -299,14 +299,14 @@ static void histograms_before(void)
 	reset();
 }
 
-static void histogram_start(u32 acquire, const char *name, int race)
+static void histogram_start(u32 acquire, u64 value, const char *name, int race)
 {
 	/* launch 6 adds to a counter, relaxed: its kernel's start publishes what launch 5 of its stream did */
 	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 0);
 	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
 	struct cta c = enter(launch(0, 0, 6, 6, 1), 0, 1), b = enter(launch(0, 1, 7, 5, 1), 1, 1);
 	rmw(&c, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 2);
-	flag_load(&b, FLAG, acquire, GSAN_GPU, 1, 7);
+	flag_load(&b, FLAG, acquire, GSAN_GPU, value, 7);
 	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
 	judge(name, race);
 }
@@ -438,8 +438,9 @@ int main(void)
 	overwritten(5, "the last of five versions", 1);
 	late_drop();
 	histograms_before();
-	histogram_start(GSAN_SEM_ACQUIRE, "the start of a histogram's kernel", 0);
-	histogram_start(GSAN_SEM_NONE, "a histogram that nobody acquires", 1);
+	histogram_start(GSAN_SEM_ACQUIRE, 1, "the start of a histogram's kernel", 0);
+	histogram_start(GSAN_SEM_ACQUIRE, 0, "an atomic that leaves 0, which no unseen writer explains", 0);
+	histogram_start(GSAN_SEM_NONE, 1, "a histogram that nobody acquires", 1);
 	end_is_fence(0, 10, 0, "the end of a kernel acquires", 0);
 	end_is_fence(1, 9, 0, "not for another stream", 1);
 	end_is_fence(0, 10, 1, "ld.nc behind a kernel that was told", 0);

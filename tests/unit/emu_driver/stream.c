@@ -75,6 +75,38 @@ static void events(CUstream a, CUstream b)
 	EXPECT(CUDA_ERROR_INVALID_HANDLE, cuEventQuery(done));
 }
 
+/* What waits for a recording does not go on when the event, recorded again elsewhere, is complete there. */
+static void recorded_again(CUstream a, CUstream b)
+{
+	CUstream c;
+	CUevent e;
+	OK(cuStreamCreate(&c, CU_STREAM_NON_BLOCKING));
+	OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+	OK(cuMemsetD32(other, 0, 2));
+	launch_spin(a);
+	OK(cuEventRecord(e, a));
+	OK(cuStreamWaitEvent(b, e, 0));
+	OK(cuMemsetD32Async(other, 1, 1, b));
+	OK(cuMemsetD32Async(other + 4, 2, 1, c));
+	OK(cuEventRecord(e, c));
+	OK(cuEventSynchronize(e)); /* the second recording: the first cannot pass yet */
+	OK(cuEventQuery(e));
+	for (int turn = 0; turn < 20; turn++) {
+		EXPECT(CUDA_ERROR_NOT_READY, cuStreamQuery(b));
+		CHECK(value_of(other) == 0 && value_of(other + 4) == 2);
+	}
+	OK(cuEventRecord(e, a));
+	OK(cuStreamWaitEvent(c, e, 0));
+	OK(cuEventDestroy(e)); /* its recordings last as long as somebody waits for them */
+	OK(cuMemsetD32Async(other + 4, 3, 1, c));
+	EXPECT(CUDA_ERROR_NOT_READY, cuStreamQuery(c));
+	*(volatile unsigned *)(uintptr_t)flag = 1;
+	OK(cuStreamSynchronize(b));
+	OK(cuStreamSynchronize(c));
+	CHECK(value_of(other) == 1 && value_of(other + 4) == 3);
+	OK(cuStreamDestroy(c));
+}
+
 static int called;
 static void CUDA_CB host_function(void *data) { called = *(int *)data; }
 
@@ -138,6 +170,7 @@ int main(void)
 	two_streams(a, b);
 	legacy(a, b);
 	events(a, b);
+	recorded_again(a, b);
 	callbacks_and_waits(a, b);
 	pageable(a);
 	threads(context, a);

@@ -8,7 +8,7 @@
 
 #define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"k.cu\"\n"
 #define BODY(extra_1, extra_2, store) \
-	"{\n.reg .b64 %rd<8>;\n.reg .b32 %r<8>;\n.reg .pred %p<4>;\n.shared .align 8 .b8 s[64];\n.reg .b64 %gsan_a;\n" \
+	"{\n.reg .b64 %rd<8>;\n.reg .b16 %h<5>;\n.reg .b32 %r<8>;\n.reg .pred %p<4>;\n.shared .align 8 .b8 s[64];\n.reg .b64 %gsan_a;\n" \
 	"ld.param.u64 %rd1, [at];\n" extra_1 \
 	".loc 1 10 1\nld.global.v2.u32 {%r1, %r2}, [%rd1+8];\n" \
 	".loc 1 11 1\n" store " [%rd1], %r1;\n" \
@@ -20,7 +20,7 @@
 	"red.relaxed.gpu.global.add.u32 [%rd1+28], %r6;\n" \
 	"st.shared.u32 [s], %r6;\nmov.u64 %rd2, s;\ncvta.shared.u64 %rd3, %rd2;\nst.u32 [%rd3], 1;\n" \
 	".loc 1 12 1\nfence.acq_rel.gpu;\nmembar.sys;\nfence.proxy.async;\n" \
-	"st.volatile.u8 [%rd1+32], 300;\nld.global.nc.u64 %rd4, [%rd1+40];\nst.mmio.relaxed.sys.u32 [%rd1+48], 1;\n" \
+	"st.volatile.u8 [%rd1+32], 300;\nld.relaxed.gpu.global.v4.u16 {%h1, %h2, %h3, %h4}, [%rd1+56];\nld.global.nc.u64 %rd4, [%rd1+40];\nst.mmio.relaxed.sys.u32 [%rd1+48], 1;\n" \
 	"setp.eq.u32 %p1, %r1, 12345;\n@%p1 st.global.u32 [%rd1], 0;\nbar.sync 0;\nret;\n}\n"
 #define CALL "{\n.param .b64 gsan_p0;\nst.param.b64 [gsan_p0], %gsan_a;\ncall gsan_note, (gsan_p0);\n}\n"
 #define NOTE ".func gsan_note(.param .b64 gsan_q)\n{\n.reg .b64 %rd<2>;\nld.param.b64 %rd1, [gsan_q];\nst.global.u32 [%rd1+512], 9;\nfence.sc.sys;\nret;\n}\n"
@@ -35,7 +35,7 @@ static const char lost[] = HEAD ".visible .entry k__gsan(.param .u64 at)\n" BODY
 
 /* L: the launch, M: its memory; the values follow from the bytes 1, 2, 3 … that the test puts there. */
 static const char kernel_lines[] =
-	"mem L 0 0 10 ld weak - M 8 8 0x100f0e0d0c0b0a09 -\n"
+	"mem L 0 0 10 ld weak - M 8 2x4 0x100f0e0d0c0b0a09 -\n"
 	"mem L 0 0 11 st relaxed gpu M 0 4 - 0xc0b0a09\n"
 	"mem L 0 0 11 atom relaxed gpu M 16 4 0x14131211 0x14131216\n"
 	"mem L 0 0 11 atom- acq_rel sys M 20 4 0x18171615 0x7\n"
@@ -45,6 +45,7 @@ static const char kernel_lines[] =
 	"fence L 0 0 12 acq_rel gpu\n"
 	"fence L 0 0 12 sc sys\n"
 	"mem L 0 0 12 st volatile sys M 32 1 - 0x2c\n"
+	"mem L 0 0 12 ld relaxed gpu M 56 4x2 0x403f3e3d3c3b3a39 -\n"
 	"mem L 0 0 12 ld nc - M 40 8 0x302f2e2d2c2b2a29 -\n"
 	"mem L 0 0 12 st mmio sys M 48 4 - 0x1\n"
 	"bar L 0\nexit L 0\n";

@@ -99,6 +99,27 @@ static void batches(void)
 		 "selp.b32 %gsan_t, %gsan_t, 0, %gsan_q", "gsan_access1");
 }
 
+/* Checks stay on their side of whatever orders; what does not, they move over. */
+static void runs(void)
+{
+	static const char before[] = HEAD ".entry k() {" REGS "ld.b32 %r1, [%rd1];\n", after[] = "\nst.b32 [%rd2], %r1;\nret; }";
+	static const struct { const char *instr; int ends; } rows[] = {
+		{"bar.sync 0;", 1}, {"barrier.sync 0;", 1}, {"fence.acq_rel.gpu;", 1}, {"membar.gl;", 1}, {"nanosleep.u32 9;", 1},
+		{"st.release.gpu.b32 [%rd3], 1;", 1}, {"ld.acquire.gpu.b32 %r3, [%rd3];", 1}, {"st.volatile.b32 [%rd3], 1;", 1},
+		{"atom.add.u32 %r3, [%rd3], 1;", 1}, {"red.relaxed.gpu.add.u32 [%rd3], 1;", 1}, {"griddepcontrol.wait;", 1},
+		{"mbarrier.arrive.shared.b64 %rd4, [%r4];", 1}, {"cp.async.wait_all;", 1},
+		{"add.s32 %r3, %r4, 1;", 0}, {"st.shared.b32 [%r4], 1;", 0}, {"cp.async.commit_group;", 0}};
+	char text[1024];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		snprintf(text, sizeof(text), "%s%s%s", before, rows[i].instr, after);
+		if (rows[i].ends)
+			IN_ORDER(text, "ld.b32 %r1", "call gsan_access1", rows[i].instr, "st.b32 [%rd2]", "call gsan_access1");
+		else
+			IN_ORDER(text, "ld.b32 %r1", rows[i].instr, "st.b32 [%rd2]", "call gsan_access2");
+	}
+}
+
 static void strong(void)
 {
 	IN_ORDER(KERNEL(REGS "@%p1 st.release.sys.global.b32 [%rd1], {%r1};\nret;"), "mov.b64 %gsan_a, %rd1",
@@ -210,6 +231,7 @@ int main(void)
 {
 	identity();
 	batches();
+	runs();
 	strong();
 	descriptors();
 	functions();
