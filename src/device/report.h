@@ -127,6 +127,18 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	gpu_max64(&ring->head, ticket + 1); /* the only writers of `head` are this GPU's */
 }
 
+/* Is `rec` a strong write that this CTA has read, strongly? Then it is before, though nothing that came before it is. */
+NEVER int was_observed(const struct who *w, u64 rec, u64 address)
+{
+	for (u32 i = 0; w->state && i < DEV_OBSERVED; i++) {
+		u64 writer = gpu_load64(&w->state->observed[i].writer);
+		if (gpu_load64(&w->state->observed[i].granule) == (address & ~(u64)(GSAN_GRANULE - 1)) + 1 &&
+		    (writer == DEV_WRITERS || (rec_tag(writer) == rec_tag(rec) && stamp_within(w->launch, rec, writer, 0))))
+			return 1;
+	}
+	return 0;
+}
+
 /* An old record against this access, both seen in the units of a->mask. The fast answers are inline. */
 NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
 {
@@ -145,6 +157,8 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 			return; /* morally strong */
 		short_scope = 1;
 	}
+	if (op_is_strong(old) && op_writes(old) && was_observed(w, rec, a->address))
+		return;
 	if (gpu_load64(where) != rec && !op_writes(a->op))
 		return; /* replaced meanwhile: its successor is looked at by whoever meets it */
 	report(w, rec, rec_mask_here, a, kind_of(old, a->op, short_scope));

@@ -22,6 +22,8 @@ ALWAYS void state_reset(struct dev_state *s, const struct gsan_launch *l, u64 se
 	for (u32 i = 1; i < __builtin_offsetof(struct dev_state, clock.elem) / 8; i++)
 		gpu_store64(word + i, 0);
 	gpu_store64(&s->fenced.count, 0);
+	for (u32 i = 0; i < DEV_OBSERVED; i++)
+		gpu_store64(&s->observed[i].granule, 0);
 	gpu_store32(&s->time, first);
 	gpu_store64(&s->base, (self & REC_WHO) | (u64)first << GSAN_REC_EPOCH_SHIFT);
 }

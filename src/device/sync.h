@@ -125,12 +125,14 @@ NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 			version_add(l, &v[2], gpu_load64(&v[1].elem[i]));
 		gpu_or32(&v[2].flags, DEV_VALID | (gpu_load32(&v[1].flags) & DEV_EVERYTHING));
 		gpu_store32(&v[2].kernel, gpu_load32(&v[1].kernel));
+		gpu_store64(&v[2].writer, DEV_WRITERS);
 		gpu_store32(&e->lost, 1);
 	}
 	n = gpu_load32(&v[0].count);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
 		gpu_store64(&v[1].elem[i], gpu_load64(&v[0].elem[i]));
 	gpu_store64(&v[1].value, gpu_load64(&v[0].value));
+	gpu_store64(&v[1].writer, gpu_load64(&v[0].writer));
 	gpu_store32(&v[1].kernel, gpu_load32(&v[0].kernel));
 	gpu_store32(&v[1].count, n);
 	gpu_store32(&v[1].flags, gpu_load32(&v[0].flags));
@@ -176,6 +178,7 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 		gpu_store32(&v->flags, DEV_VALID | (desc & GSAN_DESC_VALUE ? DEV_VALUE : 0));
 	}
 	gpu_store32(&v->kernel, l->kernel);
+	gpu_store64(&v->writer, desc_is_rmw(desc) || !w->state ? DEV_WRITERS : gpu_load64(&w->state->base));
 	if (w->state) {
 		if (!desc_releases(desc))
 			version_continue(w, e, scope);
@@ -426,17 +429,17 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 /* Does this operation acquire what it reads? A red, or an atom whose result nobody reads, does not. */
 ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && (!desc_is_rmw(desc) || desc & GSAN_DESC_USED); }
 
-/* One release that this read may have observed. */
-NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 kernel)
+/* One release that this read may have observed. 1: it reaches here. */
+NEVER int elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 kernel)
 {
 	u32 site = desc & 0xffff;
 	if (!elem_reaches(w->launch, e)) {
 		hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site, kernel);
-		return;
+		return 0;
 	}
 	if (!elem_reached(w->launch, e, desc_scope(desc))) {
 		hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, site, kernel);
-		return;
+		return 0;
 	}
 	if (e & ELEM_RELAXED)
 		hint_set(w, e, GSAN_WHY_RELAXED_WRITE, site, kernel);
@@ -446,16 +449,35 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 		clock_join(w, e);
 	else
 		pending_add(w, e, canonical);
+	return 1;
+}
+
+/* Keeps that this CTA has seen a strong write, by one writer or several, at a location. */
+NEVER void observe(const struct who *w, u64 canonical, u64 writer)
+{
+	struct dev_state *s = w->state;
+	u64 granule = (canonical & ~(u64)(GSAN_GRANULE - 1)) + 1;
+	u32 at = gpu_load32(&s->observations);
+	for (u32 i = 0; i < DEV_OBSERVED; i++)
+		if (gpu_load64(&s->observed[i].granule) == granule && gpu_load64(&s->observed[i].writer) == writer)
+			return;
+	gpu_store64(&s->observed[at % DEV_OBSERVED].granule, 0);
+	gpu_store64(&s->observed[at % DEV_OBSERVED].writer, writer);
+	gpu_store64(&s->observed[at % DEV_OBSERVED].granule, granule);
+	gpu_store32(&s->observations, at + 1);
 }
 
 /* One version that this read may have observed. */
 NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc)
 {
 	u32 n = gpu_load32(&v->count), kernel = gpu_load32(&v->kernel);
+	int reached = 0;
 	if (gpu_load32(&v->flags) & DEV_EVERYTHING)
 		order_lost(w, sync_acquires(desc));
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, kernel);
+		reached |= elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, kernel);
+	if (reached)
+		observe(w, canonical, gpu_load64(&v->writer));
 }
 
 /* What a CAS under way would release, if this read may have observed it. */
@@ -490,27 +512,38 @@ NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
 			continue;
 		if (i >= DEV_COARSE && order_has(&l->order, i - DEV_COARSE, GSAN_STREAMS, (u32)e))
 			continue;
-		if (i < DEV_COARSE && ((rec_tag(e) == l->tag && !rec_epoch(e)) || tag_below_floor(l, rec_tag(e))))
+		if (i < DEV_COARSE && tag_below_floor(l, rec_tag(e)))
 			continue;
+		if (!any)
+			observe(w, canonical, DEV_WRITERS);
 		any = 1;
+		if (i < DEV_COARSE && rec_tag(e) == l->tag && !rec_epoch(e))
+			continue; /* its own launch's start, which it has */
 		elem_read(w, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0);
 	}
 	return any;
 }
 
-/* Is there a weak store to this location that is not ordered before the launch? */
-NEVER int sync_stored(const struct gsan_launch *l, u64 canonical)
+ALWAYS int stored_by(const struct gsan_launch *l, u64 rec, u32 mask)
 {
-	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical);
-	u32 at = (u32)canonical & (GSAN_LINE - 1), detail = gpu_load32(&line->detail);
-	u64 rec = gpu_load64(&line->write);
-	if (rec_mask(rec) >> (at / GSAN_SECTOR) & 1 && !tag_below_floor(l, rec_tag(rec)))
-		return 1;
-	const struct gsan_granule *g = detail ? &detail_at(canonical, detail)->granule[at / GSAN_GRANULE] : 0;
-	for (u32 i = 0; g && i < GSAN_DETAIL_WRITES; i++) {
-		rec = gpu_load64(&g->write[i]);
-		if (rec_mask(rec) >> (at % GSAN_GRANULE) & 1 && !tag_below_floor(l, rec_tag(rec)))
+	return rec && rec_mask(rec) & mask && op_writes(rec_op(rec)) && !tag_below_floor(l, rec_tag(rec));
+}
+
+/* Is there a write to any of these bytes that is not ordered before the launch? Of RMWs those that were sampled. */
+NEVER int sync_stored(const struct gsan_launch *l, u64 canonical, u32 bytes)
+{
+	for (u64 at = canonical & ~(u64)(GSAN_GRANULE - 1); at < canonical + bytes; at += GSAN_GRANULE) {
+		const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(at & ~(u64)(GSAN_LINE - 1));
+		u32 in = (u32)at & (GSAN_LINE - 1), detail = gpu_load32(&line->detail);
+		u32 from = canonical > at ? (u32)(canonical - at) : 0;
+		u32 to = canonical + bytes - at < GSAN_GRANULE ? (u32)(canonical + bytes - at) : GSAN_GRANULE;
+		u32 mask = ((1u << to) - 1) & ~((1u << from) - 1);
+		if (stored_by(l, gpu_load64(&line->write), 1u << in / GSAN_SECTOR))
 			return 1;
+		const struct gsan_granule *g = detail ? &detail_at(canonical, detail)->granule[in / GSAN_GRANULE] : 0;
+		for (u32 i = 0; g && i < GSAN_DETAIL_WRITES + GSAN_DETAIL_READS; i++)
+			if (stored_by(l, gpu_load64(i < GSAN_DETAIL_WRITES ? &g->write[i] : &g->read[i - GSAN_DETAIL_WRITES]), mask))
+				return 1;
 	}
 	return 0;
 }
@@ -521,7 +554,7 @@ NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	struct dev_state *s = w->state;
 	u64 before = gpu_load64(&s->polled_key) == canonical ? gpu_load64(&s->polled_value) : 0;
-	return desc & GSAN_DESC_VALUE && value != before && !sync_stored(w->launch, canonical);
+	return desc & GSAN_DESC_VALUE && value != before && !sync_stored(w->launch, canonical, desc >> GSAN_DESC_BYTES_SHIFT & 63);
 }
 
 /* A location without an entry was never strongly written, except by RMWs on the coarse path. */

@@ -79,6 +79,14 @@ struct dev_hint {
 	uint16_t write_tag, pad;
 };
 
+/* A strong write that a strong read of this CTA has seen: that write, alone, is before what the CTA does next (PTX ISA,
+ * causality order by observation). */
+#define DEV_OBSERVED 8u
+struct dev_observed {
+	uint64_t granule; /* + 1; 0 = none */
+	uint64_t writer;  /* as in a version */
+};
+
 struct dev_state {
 	uint64_t key;       /* 0 free; launch seq << 32 | CTA index + 1, hashed beyond 2^32 CTAs */
 	uint64_t base;      /* tag, CTA and epoch of the records that this CTA makes now */
@@ -99,7 +107,10 @@ struct dev_state {
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
-	uint8_t reserve[144];
+	uint32_t observations; /* made so far: the next one's place */
+	uint32_t pad1;
+	struct dev_observed observed[DEV_OBSERVED];
+	uint8_t reserve[8];
 };
 _Static_assert(sizeof(struct dev_state) == 1024, "");
 #define DEV_BUCKET 16u
@@ -113,8 +124,10 @@ struct dev_version {
 	uint32_t count;
 	uint32_t kernel; /* of the last writer, for messages */
 	uint32_t pad;
+	uint64_t writer; /* tag, CTA and epoch of the store; DEV_WRITERS: several */
 	uint64_t elem[DEV_VERSION];
 };
+#define DEV_WRITERS (~0ull)
 #define DEV_VALID 1u
 #define DEV_VALUE 2u
 #define DEV_EVERYTHING 4u /* the writer's order is not known */
@@ -135,7 +148,7 @@ struct dev_sync {
 	uint32_t offers;     /* in use */
 	struct dev_version version[3]; /* newest first; [2]: all older ones together, of any value */
 	struct dev_offer offer[DEV_OFFERS];
-	uint64_t pad[14];
+	uint64_t pad[11];
 };
 _Static_assert(sizeof(struct dev_sync) == 1024, "");
 #define DEV_SYNCS 16384u
