@@ -241,13 +241,15 @@ ALWAYS void line_access(const struct who *w, const struct access *a)
 	gpu_load128(line, &last, &tail);
 	gpu_load128(line->read, &r0, &r1);
 	if (op_writes(a->op)) {
+		u64 old = last;
 		if (!rec_hides(w, me, last)) {
 			line_by_granules(w, line, a); /* other sectors' writer, or another CTA: keep both */
+			old = gpu_load64(&line->write); /* who took the line meanwhile has not seen us in the detail */
 		} else if (last != me) {
-			u64 old = gpu_exch64(&line->write, me);
-			if (old != last)
-				check(w, old, rec_mask(old), a, &line->write);
+			old = gpu_exch64(&line->write, me);
 		}
+		if (old != last)
+			check(w, old, rec_mask(old), a, &line->write);
 	} else {
 		line_mark(line, tail, GSAN_LINE_READ);
 		recorded = shadow_sample(w, me, line->read, r0, r1, a->address);
