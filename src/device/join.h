@@ -32,7 +32,7 @@ ALWAYS int elem_within(const struct gsan_launch *l, u64 a, u64 b, int gated)
 		return 0;
 	if (b & ~a & ELEM_POINT || (a & ELEM_POINT && (a ^ b) & ELEM_RELAXED)) /* what is observed here stays by itself */
 		return 0;
-	if (a & b & ELEM_POINT && !(a & ELEM_RELAXED) && (a ^ b) & ELEM_ANYWHERE && ~b & ELEM_ANYWHERE)
+	if (a & b & ELEM_POINT && !(a & ELEM_RELAXED) && !point_within(a, b))
 		return 0;
 	return stamp_within(l, a, b, b & ELEM_ALL);
 }

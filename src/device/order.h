@@ -127,24 +127,31 @@ NEVER void launch_base(const struct gsan_launch *l)
 	gpu_max64(&t->newest, l->seq);
 }
 
-ALWAYS u64 point_of(u64 address) /* 16 bits of a granule, never all ones */
+/* 14 bits of a granule, never all ones, and a scope. */
+ALWAYS u64 point_of(u64 address, u32 scope)
 {
-	return ((address / GSAN_GRANULE * 0x9e3779b97f4a7c15ull >> 48) % 0xffff) << ELEM_SITE_SHIFT;
+	u64 granule = (address / GSAN_GRANULE * 0x9e3779b97f4a7c15ull >> 50) % 0x3fff;
+	return (granule << 2 | scope) << ELEM_SITE_SHIFT;
+}
+/* Does the granule and scope of point `b` include that of `a`? */
+ALWAYS int point_within(u64 a, u64 b)
+{
+	return !(~b & ELEM_ANYWHERE) || (!((a ^ b) >> (ELEM_SITE_SHIFT + 2) & 0x3fff) && (a >> ELEM_SITE_SHIFT & 3) >= (b >> ELEM_SITE_SHIFT & 3));
 }
 ALWAYS int elem_is_point(u64 elem) { return elem & ELEM_POINT && !(elem & ELEM_PREFIX); }
 
 /* Does an element, taken by itself, cover the record? (The order before its launch is asked separately.) */
 ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point)
 {
-	u64 here = elem & ELEM_ANYWHERE;
-	if (elem_is_point(elem) && (!op_is_strong_write(rec_op(rec)) || (here != ELEM_ANYWHERE && here != point)))
+	if (elem_is_point(elem) &&
+	    !(op_is_strong_write(rec_op(rec)) && point_within(point | (u64)op_scope(rec_op(rec)) << ELEM_SITE_SHIFT, elem)))
 		return 0;
 	if (elem & ELEM_PREFIX)
 		return ((elem >> ELEM_PREFIX_OWNER_SHIFT & 31) == tag_participant(l, rec_tag(rec)) &&
 			gpu_load32(&tag_launch(l, rec_tag(rec))->seq) <= (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT));
 	if (rec_tag(elem) == rec_tag(rec))
 		return stamp_within(l, rec, elem, elem & ELEM_ALL);
-	return tag_private(l, rec_tag(elem)) && private_follows(l, rec_tag(elem), rec);
+	return !elem_is_point(elem) && tag_private(l, rec_tag(elem)) && private_follows(l, rec_tag(elem), rec);
 }
 
 /* ---- the slow half: the closure of launches that are ordered before, over what their streams acquired ---------- */
@@ -156,7 +163,7 @@ struct closure_item { /* launches of `participant`: one with its base clock, or 
 };
 struct closure {
 	const struct gsan_launch *l;
-	u64 rec, point; /* the record, and point_of() where it lies */
+	u64 rec, point; /* the record, and point_of() where it lies, of scope 0 */
 	u32 count;
 	struct closure_item item[ORDER_CLOSURE];
 };

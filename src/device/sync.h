@@ -43,11 +43,15 @@ ALWAYS int desc_is_cas(u32 desc) { return (int)(desc >> GSAN_DESC_SEM_SHIFT & GS
 ALWAYS int desc_acquires(u32 desc) { return desc_sem(desc) & GSAN_SEM_ACQUIRE; }
 ALWAYS int desc_releases(u32 desc) { return desc_sem(desc) & GSAN_SEM_RELEASE; }
 
+ALWAYS u64 elem_where(const struct who *w, u32 scope, u32 site)
+{
+	return (u64)site << ELEM_SITE_SHIFT | (u64)w->launch->gpu << ELEM_GPU_SHIFT | (u64)scope << ELEM_SCOPE_SHIFT;
+}
+
 /* An element of this CTA at `time`; 0: what its kernel's start releases. */
 ALWAYS u64 elem_make(const struct who *w, u32 time, u32 scope, u32 site)
 {
-	u64 stamp = time ? state_stamp(w, time) : w->self & REC_WHO;
-	return stamp | (u64)site << ELEM_SITE_SHIFT | (u64)w->launch->gpu << ELEM_GPU_SHIFT | (u64)scope << ELEM_SCOPE_SHIFT;
+	return (time ? state_stamp(w, time) : w->self & REC_WHO) | elem_where(w, scope, site);
 }
 
 ALWAYS void version_add(const struct gsan_launch *l, struct dev_version *v, u64 elem)
@@ -73,7 +77,7 @@ NEVER void version_add_list(const struct who *w, struct dev_version *v, const st
 
 /* What a strong write of this CTA at `scope` releases: by its own semantics (`time`), by fences before it, by the kernel's
  * start, which is a fence at time 0. Under the locks of entry and state. */
-NEVER void version_publish(const struct who *w, struct dev_version *v, int release, u32 time, u32 scope, u32 site)
+NEVER void version_publish(const struct who *w, struct dev_version *v, int release, u32 time, u64 point, u32 scope, u32 site)
 {
 	struct dev_state *s = w->state;
 	u32 gpu = gpu_load32(&s->fence[0]), sys = gpu_load32(&s->fence[1]); /* 1 + time */
@@ -83,7 +87,7 @@ NEVER void version_publish(const struct who *w, struct dev_version *v, int relea
 		scope = GSAN_GPU;
 	if (scope == GSAN_CTA) /* reaches no other CTA, but words can be made of it */
 		at_gpu = release ? time + 1 : 0;
-	version_add(w->launch, v, elem_make(w, gpu_load32(&s->time), scope, site) | ELEM_RELAXED | ELEM_POINT |
+	version_add(w->launch, v, point | elem_where(w, scope, site) | ELEM_RELAXED | ELEM_POINT |
 					  (at_gpu ? ELEM_FENCED : 0)); /* for words: there is more than this */
 	if (scope == GSAN_SYS && at_sys)
 		version_add(w->launch, v, elem_make(w, at_sys - 1, GSAN_SYS, site) | fenced);
@@ -163,8 +167,8 @@ NEVER void version_extend(const struct gsan_launch *l, struct dev_sync *e, u32 s
 	gpu_store32(&v->flags, flags); /* of a value that is not known */
 }
 
-/* The version of a strong write, in place. Under the locks of entry and state. */
-NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 value, u32 time)
+/* The version of a strong write, in place. Under the locks of entry and state. `point`: tag, CTA and epoch of its record. */
+NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 value, u32 time, u64 point)
 {
 	const struct gsan_launch *l = w->launch;
 	struct dev_version *v = &e->version[0];
@@ -180,7 +184,7 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 	if (w->state) {
 		if (!desc_releases(desc))
 			version_continue(w, e, scope);
-		version_publish(w, v, desc_releases(desc), time, scope, site);
+		version_publish(w, v, desc_releases(desc), time, point, scope, site);
 	} else if (w->stateless) {
 		gpu_or32(&v->flags, DEV_EVERYTHING);
 	} else if (scope != GSAN_CTA) { /* a kernel of relaxed RMWs alone: what its start releases */
@@ -228,7 +232,7 @@ NEVER void offer_settle(const struct who *w, struct dev_sync *e, u32 desc)
 		gpu_store32(&o->thread, 0);
 		gpu_add32(&e->offers, ~0u);
 		if (desc_is_rmw(desc))
-			version_write(w, e, desc, 0, desc_releases(desc) ? epoch_end(w) : 0);
+			version_write(w, e, desc, 0, desc_releases(desc) ? epoch_end(w) : 0, w->base);
 		return;
 	}
 }
@@ -345,8 +349,9 @@ NEVER void sync_before(const struct who *w, u64 canonical, u32 desc, u64 value)
 	gpu_lock(&e->lock);
 	if (w->state)
 		gpu_lock(&w->state->lock); /* locks are taken entry first */
+	u32 time = w->state && desc_releases(desc) ? epoch_end(w) : 0;
 	if (!desc_is_cas(desc) || !w->state || !offer_make(w, e, desc))
-		version_write(w, e, desc, value, w->state && desc_releases(desc) ? epoch_end(w) : 0);
+		version_write(w, e, desc, value, time, w->state ? gpu_load64(&w->state->base) : 0);
 	if (w->state)
 		gpu_unlock(&w->state->lock);
 	gpu_unlock(&e->lock);
@@ -445,7 +450,7 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 	else if (!sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)))
 		hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site, kernel);
 	if (elem_is_point(e) && e & ELEM_RELAXED) { /* observed, whatever the read does; what it released is its launch's base */
-		clock_join(w, (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) | point_of(canonical));
+		clock_join(w, (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) | point_of(canonical, (u32)(e >> ELEM_SCOPE_SHIFT) & 3));
 		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | (u64)(tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX) << GSAN_REC_EPOCH_SHIFT);
 	}
 	if (sync_acquires(desc))
