@@ -13,9 +13,13 @@ static void print_all(struct ref *r)
 	const struct ref_race *race;
 	const struct ref_edge *edge;
 	size_t n = ref_races(r, &race);
-	for (size_t i = 0; i < n; i++)
-		printf("race %s %s %u %s %u\n", ref_kind_name(race[i].kind), race[i].kernel[0], race[i].site[0], race[i].kernel[1],
+	for (size_t i = 0; i < n; i++) {
+		printf("race %s %s %u %s %u", ref_kind_name(race[i].kind), race[i].kernel[0], race[i].site[0], race[i].kernel[1],
 		       race[i].site[1]);
+		for (size_t k = 0; race[i].dominated == race[i].count && k < race[i].bys; k++)
+			printf(" %s %u", race[i].by[k].kernel, race[i].by[k].line);
+		putchar('\n');
+	}
 	n = ref_edges(r, &edge);
 	for (size_t i = 0; i < n; i++)
 		printf("edge %" PRIu64 " %s %s\n", edge[i].count, edge[i].kernel ? edge[i].kernel : "-", edge[i].name);

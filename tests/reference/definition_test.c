@@ -164,6 +164,45 @@ static int races(const struct world *w, int x, int y)
 	return !same_thread(a, b) && !morally_strong(w, a, b) && !causality(w, x, y);
 }
 
+/* Is y ordered after x as records are: as the same thread, or by launches? */
+static int follows(const struct world *w, int x, int y)
+{
+	const struct node *a = &w->node[x], *b = &w->node[y];
+	return (a->launch == b->launch && a->cta == b->cta) || causality(w, x, w->launch[b->launch].start);
+}
+
+/* The last node that stands for x in the granule of 8 bytes at `granule` and races with y, too; -1: none. */
+static int successor(const struct world *w, int x, int y, unsigned granule)
+{
+	const struct node *a = &w->node[x];
+	for (int z = y - 1; z > x; z--) {
+		const struct node *b = &w->node[z];
+		int includes = b->type == NODE_ACCESS;
+		for (unsigned i = granule; i < granule + 8; i++)
+			includes &= i < a->offset || i >= a->offset + a->bytes || (i >= b->offset && i < b->offset + b->bytes);
+		if (includes && b->writes >= a->writes && b->strong <= a->strong && (!b->strong || b->scope <= a->scope) && follows(w, x, z) &&
+		    races(w, z, y))
+			return z;
+	}
+	return -1;
+}
+
+/* The sites that stand for x of a race, as bits; 0: in some bytes that both touch nothing does. */
+static uint64_t dominated(const struct world *w, int x, int y)
+{
+	const struct node *a = &w->node[x], *b = &w->node[y];
+	uint64_t sites = 0;
+	for (unsigned i = 0; i < 64; i++) {
+		if (i < a->offset || i >= a->offset + a->bytes || i < b->offset || i >= b->offset + b->bytes)
+			continue;
+		const int z = successor(w, x, y, i / 8 * 8);
+		if (z < 0)
+			return 0;
+		sites |= UINT64_C(1) << (2 * w->node[z].site + (unsigned)w->node[z].launch % 2) % 64;
+	}
+	return sites;
+}
+
 static enum ref_kind kind_of(const struct world *w, const struct node *a, const struct node *b)
 {
 	if (a->strong && b->strong && !scopes_include(w, a, b))
@@ -326,11 +365,11 @@ static void generate(struct world *w, uint64_t seed)
 /* ---- comparison */
 
 struct tally {
-	struct { enum ref_kind kind; unsigned site[2]; const char *kernel[2]; uint64_t count; } pair[PAIRS];
+	struct { enum ref_kind kind; unsigned site[2]; const char *kernel[2]; uint64_t count, by; int open; } pair[PAIRS];
 	int pairs;
 };
 
-static void tally_add(struct tally *t, enum ref_kind kind, unsigned a, unsigned b, const char *ka, const char *kb, uint64_t count)
+static void tally_add(struct tally *t, enum ref_kind kind, unsigned a, unsigned b, const char *ka, const char *kb, uint64_t count, uint64_t by)
 {
 	int i = 0;
 	while (i < t->pairs && (t->pair[i].kind != kind || t->pair[i].site[0] != a || t->pair[i].site[1] != b ||
@@ -342,30 +381,38 @@ static void tally_add(struct tally *t, enum ref_kind kind, unsigned a, unsigned 
 		t->pair[i].kind = kind;
 		t->pair[i].site[0] = a, t->pair[i].site[1] = b;
 		t->pair[i].kernel[0] = ka, t->pair[i].kernel[1] = kb;
-		t->pair[i].count = 0;
+		t->pair[i].count = t->pair[i].by = 0;
+		t->pair[i].open = 0;
 	}
 	t->pair[i].count += count;
+	t->pair[i].by |= by;
+	t->pair[i].open |= !by;
 }
 
-static uint64_t tally_of(const struct tally *t, const struct tally *u, int i)
+/* The same pair in another tally: its count, and who stands for it if that is so of all. */
+static uint64_t tally_of(const struct tally *t, const struct tally *u, int i, uint64_t *by)
 {
 	for (int k = 0; k < t->pairs; k++)
 		if (t->pair[k].kind == u->pair[i].kind && t->pair[k].site[0] == u->pair[i].site[0] && t->pair[k].site[1] == u->pair[i].site[1] &&
 		    !strcmp(t->pair[k].kernel[0], u->pair[i].kernel[0]) && !strcmp(t->pair[k].kernel[1], u->pair[i].kernel[1]))
-			return t->pair[k].count;
-	return 0;
+			return *by = t->pair[k].open ? 0 : t->pair[k].by, t->pair[k].count;
+	return *by = 0;
 }
 
 static int differs(const struct tally *got, const struct tally *want, const char *what)
 {
 	int bad = 0;
-	for (int i = 0; i < want->pairs; i++)
-		if (tally_of(got, want, i) != want->pair[i].count) {
-			fprintf(stderr, "%s: race %s %s %u %s %u: %llu, by the other %llu\n", what, ref_kind_name(want->pair[i].kind),
-				want->pair[i].kernel[0], want->pair[i].site[0], want->pair[i].kernel[1], want->pair[i].site[1],
-				(unsigned long long)want->pair[i].count, (unsigned long long)tally_of(got, want, i));
-			bad = 1;
-		}
+	for (int i = 0; i < want->pairs; i++) {
+		uint64_t got_by, by = want->pair[i].open ? 0 : want->pair[i].by;
+		const uint64_t count = tally_of(got, want, i, &got_by);
+		if (count == want->pair[i].count && got_by == by)
+			continue;
+		fprintf(stderr, "%s: race %s %s %u %s %u: %llu, dominated by %llx; by the other %llu, %llx\n", what,
+			ref_kind_name(want->pair[i].kind), want->pair[i].kernel[0], want->pair[i].site[0], want->pair[i].kernel[1],
+			want->pair[i].site[1], (unsigned long long)want->pair[i].count, (unsigned long long)by, (unsigned long long)count,
+			(unsigned long long)got_by);
+		bad = 1;
+	}
 	return bad;
 }
 
@@ -377,8 +424,17 @@ static void by_definition(struct world *w, struct tally *t)
 		for (int x = 0; x < y; x++)
 			if (races(w, x, y)) {
 				const struct node *a = &w->node[x], *b = &w->node[y];
-				tally_add(t, kind_of(w, a, b), a->site, b->site, kernels[a->launch % 2], kernels[b->launch % 2], 1);
+				tally_add(t, kind_of(w, a, b), a->site, b->site, kernels[a->launch % 2], kernels[b->launch % 2], 1,
+					  dominated(w, x, y));
 			}
+}
+
+static uint64_t by_of(const struct ref_race *race)
+{
+	uint64_t sites = 0;
+	for (size_t i = 0; race->dominated == race->count && i < race->bys; i++)
+		sites |= UINT64_C(1) << (2 * race->by[i].line + (uint32_t)(race->by[i].kernel[1] - '0')) % 64;
+	return sites;
 }
 
 static int compare(uint64_t seed, uint64_t *racy)
@@ -398,7 +454,7 @@ static int compare(uint64_t seed, uint64_t *racy)
 		}
 	const size_t n = ref_races(r, &race);
 	for (size_t i = 0; i < n; i++)
-		tally_add(&got, race[i].kind, race[i].site[0], race[i].site[1], race[i].kernel[0], race[i].kernel[1], race[i].count);
+		tally_add(&got, race[i].kind, race[i].site[0], race[i].site[1], race[i].kernel[0], race[i].kernel[1], race[i].count, by_of(&race[i]));
 	const int bad = differs(&got, &want, "by definition") | differs(&want, &got, "by the detector");
 	for (unsigned i = 0; bad && i < w.lines; i++)
 		fprintf(stderr, "%4u %s\n", i + 1, w.line[i]);

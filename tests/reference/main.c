@@ -17,6 +17,7 @@ static const char usage[] =
 	"usage: gsan-reference [--edges] [--sc] [--explain EVENT1 EVENT2] [TRACE]\n"
 	"  reads a trace of the emulated device (standard input without TRACE) and lists its races:\n"
 	"    race KIND KERNEL1 LINE1 RANK1 KERNEL2 LINE2 RANK2 count N first MEM OFFSET BYTES event EVENT1 EVENT2\n"
+	"      and, if a later access stands for each first one and races as well:  dominated by KERNEL LINE ...\n"
 	"  --edges    also says how often what ordered accesses:  edge NAME N\n"
 	"  --sc       fence.sc of scopes that include each other are ordered as they came\n"
 	"  --explain  says why two accesses, named by their lines in the trace, are ordered or not\n"
@@ -70,11 +71,15 @@ static size_t races_print(struct ref *r)
 {
 	const struct ref_race *race;
 	const size_t n = ref_races(r, &race);
-	for (size_t i = 0; i < n; i++, race++)
-		printf("race %s %s %u %u %s %u %u count %llu first %llu %llu %llu event %llu %llu\n", ref_kind_name(race->kind),
+	for (size_t i = 0; i < n; i++, race++) {
+		printf("race %s %s %u %u %s %u %u count %llu first %llu %llu %llu event %llu %llu", ref_kind_name(race->kind),
 		       race->kernel[0], race->site[0], race->rank[0], race->kernel[1], race->site[1], race->rank[1],
 		       (unsigned long long)race->count, (unsigned long long)race->memory, (unsigned long long)race->offset,
 		       (unsigned long long)race->bytes, (unsigned long long)race->event[0], (unsigned long long)race->event[1]);
+		for (size_t k = 0; race->dominated == race->count && k < race->bys; k++)
+			printf("%s %s %u", k ? "" : " dominated by", race->by[k].kernel, race->by[k].line);
+		putchar('\n');
+	}
 	return n;
 }
 

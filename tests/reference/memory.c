@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GRANULE UINT64_C(8) /* what shadow keeps a record of at the finest */
+
 struct bag { /* accesses that agree in all that moral strength and conflict ask */
 	uint64_t offset, bytes;
 	int writes, rmw, strong, nc;
@@ -231,7 +233,59 @@ static void count_order(struct ref *r, const struct access *first, const struct 
 	races_edge(r, x->rank == y->rank ? "ordered-pair" : "ordered-pair-cross-rank", a->cta, 1);
 }
 
-static void check(struct ref *r, struct cell *c, const struct access *a)
+/* Do the accesses of the bag conflict with at least as much as `old`, in its bytes [from, to)? */
+static int bag_hides(const struct bag *b, const struct access *old, uint64_t from, uint64_t to)
+{
+	return b->offset <= from && b->offset + b->bytes >= to && b->writes >= old->writes &&
+	       (!b->strong || (old->strong && b->scope <= old->scope));
+}
+
+/* The last access of the cell that stands for `old` and races with `a` as well. */
+static const struct access *successor(const struct ref *r, const struct cell *c, const struct access *old, const struct access *a,
+				      const struct clock *clock)
+{
+	const uint64_t low = c->offset / GRANULE * GRANULE, high = (c->offset + c->bytes + GRANULE - 1) / GRANULE * GRANULE;
+	const uint64_t end = old->offset + old->bytes, from = old->offset > low ? old->offset : low, to = end < high ? end : high;
+	const struct access *last = NULL;
+	for (size_t i = 0; i < c->bags; i++) {
+		const struct bag *b = &c->bag[i];
+		if (!bag_hides(b, old, from, to) || !bag_matters(b, a, r->launch[r->cta[a->cta].launch].device))
+			continue;
+		for (size_t k = 0; k < b->count; k++) {
+			const struct access *o = b->access[k];
+			if (o->event <= (last ? last : old)->event || (o->cta == a->cta && !a->nc) || order_before(r, clock, o))
+				continue;
+			if (o->cta == old->cta || order_before(r, r->launch[r->cta[o->cta].launch].base, old))
+				last = o;
+		}
+	}
+	return last;
+}
+
+/* Is `old` of a racing pair replaced in all bytes that both touched? */
+static int dominated(struct ref *r, const struct memory *m, const struct access *old, const struct access *a, const struct clock *clock,
+		     struct ref_race *race)
+{
+	const uint64_t old_end = old->offset + old->bytes, a_end = a->offset + a->bytes, to = old_end < a_end ? old_end : a_end;
+	for (uint64_t at = old->offset > a->offset ? old->offset : a->offset; at < to;) {
+		const struct cell *c = cell_at(m, at);
+		const struct access *by = successor(r, c, old, a, clock);
+		if (!by)
+			return 0;
+		races_dominated(r, race, by);
+		at = c->offset + c->bytes;
+	}
+	return 1;
+}
+
+static void race(struct ref *r, const struct memory *m, const struct access *old, const struct access *a, const struct clock *clock)
+{
+	struct ref_race *race = races_add(r, old, a);
+	if (dominated(r, m, old, a, clock, race))
+		race->dominated += old->times;
+}
+
+static void check(struct ref *r, const struct memory *m, struct cell *c, const struct access *a)
 {
 	const struct cta *cta = &r->cta[a->cta];
 	const struct launch *l = &r->launch[cta->launch];
@@ -250,7 +304,7 @@ static void check(struct ref *r, struct cell *c, const struct access *a)
 			if (order_before(r, clock, o))
 				count_order(r, o, a);
 			else
-				races_add(r, o, a);
+				race(r, m, o, a, clock);
 		}
 	}
 }
@@ -311,7 +365,7 @@ static void look_at(struct ref *r, const struct access *like, int reads)
 	}
 	for (uint64_t at = a->offset; at < a->offset + a->bytes;) {
 		struct cell *c = cell_at(m, at);
-		check(r, c, a);
+		check(r, m, c, a);
 		at = c->offset + c->bytes;
 	}
 	races_explain(r, a);

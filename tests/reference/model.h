@@ -205,7 +205,8 @@ void memory_range(struct ref *r, uint32_t launch);
 void memory_free(struct ref *r);
 
 /* races.c */
-void races_add(struct ref *r, const struct access *first, const struct access *second);
+struct ref_race *races_add(struct ref *r, const struct access *first, const struct access *second);
+void races_dominated(struct ref *r, struct ref_race *race, const struct access *by);
 void races_edge(struct ref *r, const char *name, uint32_t cta, uint64_t count);
 void races_explain(struct ref *r, struct access *a);
 

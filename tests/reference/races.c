@@ -49,7 +49,7 @@ static struct ref_race *race_of(struct ref *r, const struct ref_race *like)
 	return &r->race[at];
 }
 
-void races_add(struct ref *r, const struct access *first, const struct access *second)
+struct ref_race *races_add(struct ref *r, const struct access *first, const struct access *second)
 {
 	const struct launch *x = &r->launch[r->cta[first->cta].launch], *y = &r->launch[r->cta[second->cta].launch];
 	const uint64_t from = first->offset > second->offset ? first->offset : second->offset;
@@ -57,7 +57,20 @@ void races_add(struct ref *r, const struct access *first, const struct access *s
 	const struct ref_race like = { .kind = kind_of(r, first, second), .kernel = { x->kernel, y->kernel },
 				       .site = { first->site, second->site }, .rank = { x->rank, y->rank }, .memory = second->memory,
 				       .offset = from, .bytes = (end1 < end2 ? end1 : end2) - from, .event = { first->event, second->event } };
-	race_of(r, &like)->count += first->times;
+	struct ref_race *race = race_of(r, &like);
+	race->count += first->times;
+	return race;
+}
+
+/* `by` stands for the first access of a pair. */
+void races_dominated(struct ref *r, struct ref_race *race, const struct access *by)
+{
+	const struct ref_site site = { .kernel = r->launch[r->cta[by->cta].launch].kernel, .line = by->site };
+	for (size_t i = 0; i < race->bys; i++)
+		if (race->by[i].kernel == site.kernel && race->by[i].line == site.line)
+			return;
+	race->by = table_grow(race->by, race->bys, &race->by_room, sizeof *race->by);
+	race->by[race->bys++] = site;
 }
 
 static int by_sites(const void *one, const void *other)

@@ -44,6 +44,12 @@
  * other, not morally strong. A non-coherent load is held against the base clock of its launch: that another thread, or
  * its own, wrote the bytes since is `stale-nc-read`.
  *
+ * WHAT IS DOMINATED. The detector under test keeps few records. One replaces another only if it is ordered after it, in the
+ * same logical thread or by launches, and conflicts with at least as much: in each granule of 8 bytes its bytes include the
+ * other's, and it is a write if the other is, weak if the other is, and of no wider scope (DESIGN 4). A pair whose first
+ * access may so be gone, and whose last successor races with the second access just as well, is dominated: the race is
+ * named by its successor. Of two sites all pairs must be so.
+ *
  * NOTHING IS LOST. A cell of bytes keeps all accesses except (a) those that are before everything still to come: below the
  * clocks of the hosts and of all launches that are enqueued and not done; (b) a repeat by the same thread and instruction
  * of an access that nobody can tell apart from it: no release between them, no write of them observed by itself, now or
@@ -118,6 +124,8 @@ void ref_close(struct ref *r)
 	free(r->explain.text);
 	free(r->place);
 	free(r->chain);
+	for (size_t i = 0; i < r->races; i++)
+		free(r->race[i].by);
 	free(r->race);
 	free(r->edge);
 	free(r->name);

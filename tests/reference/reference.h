@@ -10,12 +10,20 @@ struct ref;
 
 enum ref_kind { REF_RAW, REF_WAR, REF_WAW, REF_ATOMIC_PLAIN, REF_SCOPE, REF_STALE_NC, REF_KINDS };
 
+struct ref_site {
+	const char *kernel;
+	uint32_t line;
+};
+
 struct ref_race { /* of two sites; [0] came first in the trace */
 	enum ref_kind kind;
 	const char *kernel[2]; /* "copy" and "set" for work of the host */
 	uint32_t site[2];      /* source line; 0: none */
 	uint32_t rank[2];
 	uint64_t count;        /* of pairs of accesses */
+	uint64_t dominated;    /* of these: a later access stands for the first one, and races with the second, too */
+	struct ref_site *by;   /* the last such of each pair; where dominated is count, a record of the first may be gone */
+	size_t bys, by_room;
 	uint64_t memory, offset, bytes, event[2]; /* of the first pair: what both touched, line numbers in the trace */
 };
 

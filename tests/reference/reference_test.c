@@ -3,7 +3,8 @@
  *   case NAME
  *   use SETUP                     launches that have begun, see `setups`
  *   sc                            with REF_SC
- *   race KIND LINE1 LINE2 [N]     expected, with its count; no such line: no race at all
+ *   race KIND LINE1 LINE2 [N]     expected, with its count; no such line: no race at all. Where later accesses stand for
+ *                                 each first one: `[N] by LINE...`
  *   edge NAME N                   expected
  *   error TEXT                    expected, somewhere in the message that ends the trace
  *   LINE L.CTA OP.SEM[.SCOPE] AT  an access by thread 0 to AT = OFFSET[:BYTES] (4 bytes) of memory 1; `casfail` is a cas that fails
@@ -133,16 +134,26 @@ static int take(struct outcome *o, char *line)
 
 /* ---- the outcome of a case */
 
+static void say_dominated(char *to, size_t room, const struct ref_race *race)
+{
+	size_t length = 0;
+	*to = 0;
+	for (size_t i = 0; race->dominated == race->count && i < race->bys && length < room; i++)
+		length += (size_t)snprintf(to + length, room - length, "%s %u", i ? "" : " by", race->by[i].line);
+}
+
 static int judge_races(const struct outcome *o)
 {
 	const struct ref_race *race;
 	const size_t n = ref_races(o->ref, &race);
 	int bad = 0, found[EXPECTED] = { 0 };
 	for (size_t i = 0; i < n; i++) {
-		char bare[64], counted[96];
+		char bare[160], counted[160], by[64];
 		size_t k = 0;
-		snprintf(bare, sizeof bare, "%s %u %u", ref_kind_name(race[i].kind), race[i].site[0], race[i].site[1]);
-		snprintf(counted, sizeof counted, "%s %llu", bare, (unsigned long long)race[i].count);
+		say_dominated(by, sizeof by, &race[i]);
+		snprintf(bare, sizeof bare, "%s %u %u%s", ref_kind_name(race[i].kind), race[i].site[0], race[i].site[1], by);
+		snprintf(counted, sizeof counted, "%s %u %u %llu%s", ref_kind_name(race[i].kind), race[i].site[0], race[i].site[1],
+			 (unsigned long long)race[i].count, by);
 		while (k < o->want_races && strcmp(o->races[k], bare) && strcmp(o->races[k], counted))
 			k++;
 		if (k < o->want_races)

@@ -55,20 +55,29 @@ static int skipped(int32_t id, const int32_t *skip, size_t skips)
 	return 0;
 }
 
-static void read_thread(pid_t pid, int tid, struct emu_activity *a)
+/* The state comes before the count: a thread that sleeps, and has not run when the count is taken, slept all the time from
+ * an earlier equal count to its state. One that was woken is runnable at once, however long it waits for a processor. */
+static int read_thread(pid_t pid, int tid, struct emu_activity *a)
 {
-	char path[96], text[128], state = 'S';
+	char path[96], text[128], state = 'S', *at;
 	uint64_t field[23] = {0};
 	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, tid);
 	if (read_stat(path, &state, field) < 16)
-		return;
+		return -1;
 	a->awake |= state == 'R' || state == 'D' || state == 'T' || state == 't';
 	a->faults += field[10] + field[12];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, tid);
-	if (read_text(path, text, sizeof text) > 0)
-		a->cpu += strtoull(text, NULL, 10);
-	else
-		a->cpu += (field[14] + field[15]) * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK));
+	if (read_text(path, text, sizeof text) > 0) { /* nanoseconds on a processor, waiting for one, how often it got one */
+		a->ran += strtoull(text, &at, 10);
+		strtoull(at, &at, 10);
+		a->ran += strtoull(at, NULL, 10);
+	} else {
+		a->ran += (field[14] + field[15]) * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK));
+	}
+	if (a->threads < EMU_ACTIVITY_THREADS)
+		a->thread[a->threads] = (struct emu_thread){(int32_t)pid, tid};
+	a->threads++;
+	return 0;
 }
 
 static void read_process(pid_t pid, const int32_t *skip, size_t skips, int depth, struct emu_activity *a)
@@ -102,4 +111,21 @@ void emu_activity_read(pid_t pid, const int32_t *skip, size_t skips, struct emu_
 {
 	memset(activity, 0, sizeof *activity);
 	read_process(pid, skip, skips, 0, activity);
+}
+
+void emu_activity_read_alone(pid_t pid, struct emu_activity *activity)
+{
+	memset(activity, 0, sizeof *activity);
+	read_process(pid, NULL, 0, DEPTH_MAX, activity);
+}
+
+int emu_activity_rests(const struct emu_activity *seen)
+{
+	struct emu_activity now = {.ran = 0};
+	if (seen->threads > EMU_ACTIVITY_THREADS)
+		return 0;
+	for (uint32_t i = 0; i < seen->threads; i++)
+		if (read_thread(seen->thread[i].pid, seen->thread[i].tid, &now) || now.awake)
+			return 0;
+	return now.ran == seen->ran;
 }

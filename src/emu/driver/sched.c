@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -29,7 +30,9 @@
 #define WATCH_US_MIN 200     /* but no more often and no more seldom than this */
 #define WATCH_US_MAX 10000
 #define POLL_US 50000        /* how long one that polls waits for a turn before it looks itself */
-#define STEADY_MS 500        /* busy, but without a page fault for so long: a polling loop */
+#define STEADY_MS 500        /* ran for so long without a page fault: a polling loop */
+#define STEADY_US_MAX 20000  /* at most so much of that between two looks */
+#define UNWATCHED_MS 1000    /* after so long, what was seen before counts no more */
 #define PATIENCE_MS 60000    /* whatever it does, the others go on */
 #define PCT_DEPTH 3          /* changes of priority */
 #define PCT_LENGTHS 12       /* they fall within the first 2^12 steps */
@@ -43,10 +46,12 @@ struct slot {
 	uint64_t start;           /* of the process, see activity.h */
 	uint32_t users, blocked;  /* host threads that use the driver; of these, waiting in it */
 	uint64_t runnable;        /* see emu_sched_runnable */
-	_Atomic uint32_t quiet;   /* not blocked, but found asleep since `stirred` last changed */
+	_Atomic uint32_t quiet;   /* enum quiet: not blocked, but found so since `stirred` last changed */
+	uint64_t ran;             /* ASLEEP: as in struct emu_activity, when it was found so */
 	_Atomic uint32_t event;   /* futex: its worker waits here */
 	int32_t waiter[WAITERS];  /* ids of blocked threads; negative: it polls */
 };
+enum quiet { AWAKE, ASLEEP, BUSY }; /* BUSY: with something that others shall not wait for */
 struct job {
 	_Atomic uint64_t magic;   /* set last by who lays the job out */
 	pthread_mutex_t lock;     /* robust and process-shared */
@@ -64,10 +69,17 @@ struct job {
 	struct slot slot[SLOTS];
 };
 /* What this process saw of a host that is neither blocked nor gone. */
-struct watch { uint64_t stirred, cpu, faults, begun, asleep, steady; uint32_t samples; };
+struct watch {
+	uint64_t stirred, begun, looked, asleep, busy; /* the last: nanoseconds */
+	uint32_t samples;
+	struct emu_activity seen;
+};
 
 static struct job *job;
 static struct slot *self;
+static int serving;          /* the worker has not come back from its turn */
+static pid_t supervisor;     /* whose descriptor the job's memory is; 0: unknown */
+static struct { uint64_t since, looked; struct emu_activity seen; } supervising; /* since: when it rested last, about */
 static struct watch watch[SLOTS];
 static atomic_int stopping;
 
@@ -225,7 +237,7 @@ static void stir(void)
 {
 	job->stirred++;
 	for (int i = 0; i < SLOTS; i++)
-		atomic_store_explicit(&job->slot[i].quiet, 0, memory_order_relaxed);
+		atomic_store_explicit(&job->slot[i].quiet, AWAKE, memory_order_relaxed);
 }
 
 static void drop_slot(struct slot *s)
@@ -253,6 +265,8 @@ int emu_sched_join(void)
 		int rc = open_shared(path, &job);
 		if (rc)
 			return rc;
+		if (sscanf(path, "/proc/%d/fd/", &supervisor) != 1)
+			supervisor = 0;
 	} else {
 		job = mmap(NULL, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		if (job == MAP_FAILED)
@@ -303,37 +317,96 @@ static size_t skip_list(const struct slot *of, int32_t *skip)
 	return n;
 }
 
-/* One look at a host that runs outside the driver; nonzero once it counts as waiting for somebody else. */
-static int watch_slot(const struct slot *s, struct watch *w)
+static void read_slot(const struct slot *s, struct emu_activity *a)
 {
 	int32_t skip[SLOTS + WAITERS + 1];
-	struct emu_activity a;
-	emu_activity_read(s->pid, skip, skip_list(s, skip), &a);
-	uint64_t now = now_ns(), ms = 1000000;
-	if (w->stirred != job->stirred || !w->samples)
-		*w = (struct watch){.stirred = job->stirred, .begun = now, .asleep = now, .steady = now};
-	if (!w->samples || a.awake || a.cpu != w->cpu)
-		w->asleep = now;
-	if (!w->samples || a.faults != w->faults)
-		w->steady = now;
-	w->cpu = a.cpu;
-	w->faults = a.faults;
-	w->samples++;
-	return (w->samples >= 4 && now - w->asleep >= grace_ms() * ms) ||
-	       now - w->steady >= STEADY_MS * ms || now - w->begun >= PATIENCE_MS * ms;
+	emu_activity_read(s->pid, skip, skip_list(s, skip), a);
 }
 
-static int still(struct slot *s, int look)
+/* One look at a host that runs outside the driver, which in the end counts as waiting for somebody else. */
+static enum quiet look_at(const struct slot *s, struct watch *w)
 {
-	if (s->blocked && s->blocked >= s->users)
-		return 1;
-	if (atomic_load_explicit(&s->quiet, memory_order_relaxed))
-		return 1;
-	if (!look || !watch_slot(s, &watch[s - job->slot]))
+	struct emu_activity a;
+	read_slot(s, &a);
+	const uint64_t now = now_ns(), ms = 1000000, gap = now - w->looked;
+	if (w->stirred != job->stirred || !w->samples || gap > UNWATCHED_MS * ms)
+		*w = (struct watch){.stirred = job->stirred, .begun = now, .asleep = now};
+	else if (a.faults != w->seen.faults)
+		w->busy = 0;
+	else if (a.awake || a.ran != w->seen.ran)
+		w->busy += gap < STEADY_US_MAX * 1000 ? gap : STEADY_US_MAX * 1000;
+	if (a.awake || a.ran != w->seen.ran)
+		w->asleep = now;
+	w->seen = a;
+	w->looked = now;
+	w->samples++;
+	if (w->samples >= 4 && now - w->asleep >= grace_ms() * ms)
+		return ASLEEP;
+	return w->busy >= STEADY_MS * ms || now - w->begun >= PATIENCE_MS * ms ? BUSY : AWAKE;
+}
+
+/* Whether a host that some process of the job found asleep has slept ever since. Who sends it a message is on a processor
+ * or waits for one until the message has woken it: so when none of all the hosts has run, none is about to. */
+static int rests(const struct slot *s, struct watch *w)
+{
+	struct emu_activity a;
+	w->begun = w->looked = now_ns();
+	if (w->seen.ran == s->ran && w->seen.threads <= EMU_ACTIVITY_THREADS)
+		return emu_activity_rests(&w->seen);
+	read_slot(s, &a);
+	if (a.awake || a.ran != s->ran)
 		return 0;
-	watch[s - job->slot].samples = 0;
-	atomic_store_explicit(&s->quiet, 1, memory_order_relaxed);
+	w->seen = a;
 	return 1;
+}
+
+static enum quiet still(struct slot *s, int look)
+{
+	struct watch *w = &watch[s - job->slot];
+	enum quiet quiet = atomic_load_explicit(&s->quiet, memory_order_relaxed);
+	if (quiet == ASLEEP && !rests(s, w))
+		quiet = AWAKE;
+	else if (quiet == AWAKE && look)
+		quiet = look_at(s, w);
+	if (quiet != AWAKE)
+		w->begun = now_ns();
+	if (quiet == ASLEEP)
+		s->ran = w->seen.ran;
+	atomic_store_explicit(&s->quiet, quiet, memory_order_relaxed);
+	return quiet;
+}
+
+/* Hosts that sleep may wait for the supervisor, which answers them when it gets a processor. */
+static int supervisor_rests(void)
+{
+	const uint64_t now = now_ns(), ms = 1000000, gap = now - supervising.looked;
+	for (int i = 0; i < SLOTS; i++)
+		if (job->slot[i].pid == supervisor)
+			return 1; /* none, or a rank, which is watched as such */
+	const int at_rest = supervising.seen.threads && emu_activity_rests(&supervising.seen);
+	if (at_rest || gap > UNWATCHED_MS * ms)
+		supervising.since = now;
+	supervising.looked = now;
+	if (at_rest)
+		return 1;
+	emu_activity_read_alone(supervisor, &supervising.seen);
+	return !supervising.seen.threads || now - supervising.since >= PATIENCE_MS * ms;
+}
+
+/* What each host was found to do was found at one and the same moment: the one at which this begins. */
+static int all_still(int look)
+{
+	int asleep = 0;
+	for (int i = 0; i < SLOTS; i++) {
+		struct slot *s = &job->slot[i];
+		if (!s->pid || (s->blocked && s->blocked >= s->users))
+			continue;
+		const enum quiet quiet = still(s, look);
+		if (quiet == AWAKE)
+			return 0;
+		asleep |= quiet == ASLEEP;
+	}
+	return !asleep || supervisor_rests();
 }
 
 static int all_here(void)
@@ -414,11 +487,8 @@ static void give(int look)
 {
 	if (look)
 		reap();
-	if (job->token >= 0 || !all_here())
+	if (job->token >= 0 || !all_here() || !all_still(look))
 		return;
-	for (int i = 0; i < SLOTS; i++)
-		if (job->slot[i].pid && !still(&job->slot[i], look))
-			return;
 	int chosen = choose();
 	if (chosen < 0) {
 		end_polls();
@@ -432,6 +502,7 @@ static void give(int look)
 		futex_wake(&s->event);
 }
 
+/* A turn lasts until its worker asks for the next one. Before, it may still hold the lock that a host waits for. */
 int emu_sched_turn(struct emu_turn *turn)
 {
 	int look = 0;
@@ -439,13 +510,18 @@ int emu_sched_turn(struct emu_turn *turn)
 		if (atomic_load(&stopping))
 			return -ECANCELED;
 		lock();
+		if (serving && job->token == (int32_t)(self - job->slot))
+			job->token = -1;
+		serving = 0;
 		give(look);
 		uint32_t seen = atomic_load_explicit(&self->event, memory_order_acquire);
 		int mine = job->token == (int32_t)(self - job->slot), wanted = self->runnable != 0;
 		*turn = job->turn;
 		unlock();
-		if (mine)
+		if (mine) {
+			serving = 1;
 			return 0;
+		}
 		futex_wait(&self->event, seen, wanted ? watch_us() : -1);
 		look = wanted;
 	}
@@ -470,7 +546,6 @@ void emu_sched_finish(const struct emu_turn *turn, const int32_t *released, size
 	if (count)
 		stir();
 	self->runnable = runnable;
-	job->token = -1;
 	end_polls();
 	unlock();
 }

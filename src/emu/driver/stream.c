@@ -263,6 +263,7 @@ static int run_host(struct emu_op *op, struct emu_turn *turn)
 		h->function(h->data);
 	else
 		h->callback(h->handle, CUDA_SUCCESS, h->data);
+	emu_sched_stir(); /* it may have woken anybody */
 	pthread_mutex_lock(&emu.lock);
 	return 1;
 }

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -132,9 +133,54 @@ static void rank_death(struct rank *r)
 	}
 }
 
+static void compute(int ms)
+{
+	struct timespec begun, t;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &t);
+	while ((t.tv_sec - begun.tv_sec) * 1000 + (t.tv_nsec - begun.tv_nsec) / 1000000 < ms);
+}
+
+static unsigned tickets(const struct rank *r) { return *(volatile unsigned *)(uintptr_t)r->shared; }
+
+/* Rank 1's kernel may run when rank 0, which waited for long, has said what it does, not as soon as rank 1 waits too. */
+static void rank_woken(struct rank *r)
+{
+	char byte = 'x';
+	share(r);
+	if (r->number == 1) {
+		launch_turns(r);
+		compute(100); /* many times the grace: rank 0 is found asleep */
+		CHECK(write(r->socket, &byte, 1) == 1);
+	} else {
+		CHECK(read(r->socket, &byte, 1) == 1);
+		compute(50);
+		CHECK(tickets(r) == 0);
+		launch_turns(r);
+	}
+	OK(cuCtxSynchronize());
+}
+
+/* The same while rank 0 waits for the supervisor, which takes its time: it asks on output and is answered on input. */
+static void rank_answer(struct rank *r)
+{
+	char byte = 'x';
+	share(r);
+	if (r->number == 1)
+		launch_turns(r);
+	CHECK(write(1, &byte, 1) == 1);
+	if (r->number == 0) {
+		CHECK(read(0, &byte, 1) == 1);
+		CHECK(tickets(r) == 0);
+		launch_turns(r);
+	}
+	OK(cuCtxSynchronize());
+}
+
 /* ---- the supervisor */
 
-static pid_t start_rank(const char *self, const char *name, int number, int ranks, const char *seed, int socket, int out)
+static pid_t start_rank(const char *self, const char *name, int number, int ranks, const char *seed, int socket, int in, int out)
 {
 	pid_t child = fork();
 	if (child)
@@ -147,27 +193,30 @@ static pid_t start_rank(const char *self, const char *name, int number, int rank
 	setenv("EMU_RANKS", text[2], 1);
 	setenv("EMU_SEED", seed, 1);
 	setenv("EMU_JOIN_SECONDS", "2", 1);
+	dup2(in, 0);
 	dup2(out, 1);
 	execl(self, self, name, text[0], text[1], (char *)NULL);
 	_exit(127);
 }
 
-struct job { pid_t pid[2]; int out; };
+struct job { pid_t pid[2]; int in, out; };
 
 static void start_job(struct job *j, const char *self, const char *name, int ranks, const char *seed, int *memory)
 {
 	char path[64];
-	int pair[2], out[2];
+	int pair[2], in[2], out[2];
 	*memory = memfd_create("job", 0);
-	CHECK(*memory >= 0 && !socketpair(AF_UNIX, SOCK_STREAM, 0, pair) && !pipe(out));
+	CHECK(*memory >= 0 && !socketpair(AF_UNIX, SOCK_STREAM, 0, pair) && !pipe(in) && !pipe(out));
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), *memory);
 	setenv("GSAN_EMU_JOB", path, 1);
 	int present = !strcmp(name, "missing") ? 1 : ranks;
 	for (int i = 0; i < present; i++)
-		j->pid[i] = start_rank(self, name, i, ranks, seed, pair[i], out[1]);
+		j->pid[i] = start_rank(self, name, i, ranks, seed, pair[i], in[0], out[1]);
 	close(pair[0]);
 	close(pair[1]);
+	close(in[0]);
 	close(out[1]);
+	j->in = in[1];
 	j->out = out[0];
 }
 
@@ -188,6 +237,7 @@ static void interleaving(const char *self, const char *seed, unsigned *marks)
 	for (ssize_t n; (n = read(j.out, (char *)marks + have, MARKS * 4 - have)) > 0;)
 		have += (size_t)n;
 	CHECK(end_rank(j.pid[0]) == 0 && end_rank(j.pid[1]) == 0 && have == MARKS * 4);
+	close(j.in);
 	close(j.out);
 	close(memory);
 }
@@ -227,6 +277,19 @@ static void test_death(const char *self)
 	CHECK(WIFSIGNALED(end_rank(j.pid[1])) && end_rank(j.pid[0]) == 0);
 }
 
+static void test_answer(const char *self)
+{
+	struct job j;
+	int memory;
+	char byte;
+	start_job(&j, self, "answer", 2, "1", &memory);
+	for (int i = 0; i < 2; i++)
+		CHECK(read(j.out, &byte, 1) == 1);
+	compute(200);
+	CHECK(write(j.in, &byte, 1) == 1);
+	CHECK(end_rank(j.pid[0]) == 0 && end_rank(j.pid[1]) == 0);
+}
+
 static void test_plain(const char *self, const char *name)
 {
 	struct job j;
@@ -247,7 +310,8 @@ static void rank_missing(struct rank *r)
 int main(int argc, char **argv)
 {
 	static const struct { const char *name; void (*run)(struct rank *); } table[] = {
-		{"message", rank_message}, {"outside", rank_outside}, {"death", rank_death}, {"missing", rank_missing}};
+		{"message", rank_message}, {"outside", rank_outside}, {"death", rank_death}, {"missing", rank_missing},
+		{"woken", rank_woken}, {"answer", rank_answer}};
 	CHECK(argc > 1);
 	if (argc == 4) {
 		struct rank r = {.number = atoi(argv[2]), .socket = atoi(argv[3])};
@@ -257,11 +321,16 @@ int main(int argc, char **argv)
 				table[i].run(&r);
 		return 0;
 	}
+	if (!strcmp(argv[1], "woken") || !strcmp(argv[1], "answer"))
+		setenv("EMU_GRACE_MS", "2", 1);
 	if (!strcmp(argv[1], "same_seed") || !strcmp(argv[1], "other_seed"))
 		test_seeds(argv[0], !strcmp(argv[1], "same_seed"));
 	else if (!strcmp(argv[1], "death"))
 		test_death(argv[0]);
+	else if (!strcmp(argv[1], "answer"))
+		test_answer(argv[0]);
 	else
-		test_plain(argv[0], argv[1]);
+		for (int i = 0; i < (strcmp(argv[1], "woken") ? 1 : 4); i++) /* which rank is looked at first differs */
+			test_plain(argv[0], argv[1]);
 	return 0;
 }
