@@ -451,7 +451,8 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 		hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site, kernel);
 	if (elem_is_point(e) && e & ELEM_RELAXED) { /* observed, whatever the read does; what it released is its launch's base */
 		clock_join(w, (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) | point_of(canonical, (u32)(e >> ELEM_SCOPE_SHIFT) & 3));
-		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | (u64)(tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX) << GSAN_REC_EPOCH_SHIFT);
+		u64 time = tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX;
+		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | time << GSAN_REC_EPOCH_SHIFT);
 	}
 	if (sync_acquires(desc))
 		clock_join(w, e);

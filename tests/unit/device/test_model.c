@@ -405,9 +405,42 @@ static void reservoir(int whole, const char *name)
 	reset();
 }
 
+/* A strong write that a CTA read strongly is before what it, or a launch behind it, does to the location next (PTX ISA,
+ * causality order by observation): a flag may be reset weakly, a counter by its last arriver. */
+static void reset_flag(u32 scope, int reads, int later, const char *name, int race)
+{
+	struct cta a = ranks_cta(0, 5), b = ranks_cta(1, 9);
+	flag_store(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 1);
+	if (reads)
+		flag_load(&b, FLAG, GSAN_SEM_NONE, scope, 1, 7);
+	struct cta c = later ? enter(launch(1, 0, 10, 10, 1), 2, 1) : b;
+	weak(&c, GSAN_OP_ST, FLAG, 4, 8);
+	judge(name, race);
+}
+
+static void last_arriver(int used, const char *name, int race)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1);
+	rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 1);
+	if (used)
+		rmw(&b, FLAG, GSAN_SEM_NONE, GSAN_GPU, 1, 2);
+	else
+		unused(&b, FLAG, GSAN_SEM_NONE, GSAN_GPU, 1, 2);
+	weak(&b, GSAN_OP_ST, FLAG, 4, 8);
+	judge(name, race);
+}
+
 int main(void)
 {
 	map_arena();
+	reset_flag(GSAN_SYS, 1, 0, "a flag reset by its reader", 0);
+	reset_flag(GSAN_SYS, 0, 0, "a flag reset by who has not read it", 1);
+	reset_flag(GSAN_GPU, 1, 0, "a flag of another GPU read at .gpu, then reset", 1);
+	reset_flag(GSAN_SYS, 1, 1, "a flag reset by the launch behind its reader", 0);
+	reset_flag(GSAN_SYS, 0, 1, "a flag reset by a launch behind nobody", 1);
+	last_arriver(1, "a counter reset by its last arriver", 0);
+	last_arriver(0, "a counter reset by who has not looked", 1);
 	many_releases(1100000, 0, 0, "a million releases");
 	many_releases(1100000, 0, 1, "a race after a million releases");
 	many_releases(20, 505, 0, "releases around the last epoch");
