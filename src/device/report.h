@@ -153,11 +153,11 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	}
 	if (op_is_strong_write(old) && !op_is_strong(a->op) && tag_launch(l, rec_tag(rec))->gpu == l->gpu && seen_has(w, a))
 		return;
-	if (op_is_strong(old) && op_is_strong(a->op) && rec_mask_here == a->mask) {
+	if (op_is_strong(old) && op_is_strong(a->op)) {
 		int same_gpu = tag_launch(l, rec_tag(rec))->gpu == l->gpu;
-		if (scope_reaches(op_scope(old), same_gpu) && scope_reaches(op_scope(a->op), same_gpu))
+		short_scope = !scope_reaches(op_scope(old), same_gpu) || !scope_reaches(op_scope(a->op), same_gpu);
+		if (!short_scope && rec_mask_here == a->mask)
 			return; /* morally strong */
-		short_scope = 1;
 	}
 	if (gpu_load64(where) != rec && !op_writes(a->op))
 		return; /* replaced meanwhile: its successor is looked at by whoever meets it */

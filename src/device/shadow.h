@@ -54,10 +54,12 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 	return !((me ^ old) & REC_WHO) || tag_below_floor(w->launch, rec_tag(old));
 }
 
-/* The order of a reader among those of a place: mixed, so that the k smallest are a uniform sample. */
+/* The order of a record among those of a place, by who made it, with which operation, of which bytes: mixed, so that the
+ * k smallest are a uniform sample. */
 ALWAYS u32 sample_hash(u64 rec, u64 key, u32 seed)
 {
-	u32 x = (u32)(rec >> GSAN_REC_CTA_SHIFT) * 0x9e3779b1u ^ ((u32)(key >> 3) + seed) * 0x85ebca6bu;
+	u32 what = (u32)(rec >> GSAN_REC_OP_SHIFT & 31) << 8 | rec_mask(rec);
+	u32 x = (u32)(rec >> GSAN_REC_CTA_SHIFT) * 0x9e3779b1u ^ what * 0xc2b2ae35u ^ ((u32)(key >> 3) + seed) * 0x85ebca6bu;
 	x = (x ^ x >> 15) * 0x2c1b3c6du;
 	x = (x ^ x >> 12) * 0x297a2d39u;
 	return x ^ x >> 15;
@@ -82,8 +84,6 @@ ALWAYS int shadow_sample(const struct who *w, u64 me, u64 *place, u64 r0, u64 r1
 	if (r0 == me || r1 == me)
 		return 0;
 	int at = rec_hides(w, me, r0) ? 0 : rec_hides(w, me, r1) ? 1 : -1;
-	if (at < 0 && (r0 ^ r1) & ~REC_WHO && !((r0 ^ me) & REC_WHO) && !((r1 ^ me) & REC_WHO))
-		return 0; /* both are this CTA's, with other operations: they say more than one more of its reads */
 	if (at < 0)
 		at = tag_below_floor(w->launch, rec_tag(r0)) ? 0 : tag_below_floor(w->launch, rec_tag(r1)) ? 1 : -1;
 	if (at < 0)
@@ -136,8 +136,9 @@ ALWAYS void granule_check(const struct who *w, const struct gsan_granule *g, con
 		check(w, r[i], rec_mask(r[i]), a, where + i);
 }
 
-/* Where a write goes among the two places: the one it may hide, an empty one, else the one that loses less. */
-ALWAYS u32 granule_write_place(const struct who *w, u64 me, const u64 *r)
+/* Where a write goes among the two places: the one it may hide, an empty one, else any, so that all seeds together keep
+ * each of two writes that do not stand for each other. A write must look at what it replaces: it always goes in. */
+ALWAYS u32 granule_write_place(const struct who *w, u64 me, const u64 *r, u64 key)
 {
 	if (r[0] && rec_hides(w, me, r[0]))
 		return 0;
@@ -146,7 +147,7 @@ ALWAYS u32 granule_write_place(const struct who *w, u64 me, const u64 *r)
 	if (!r[0] || !r[1])
 		return r[0] ? 1 : 0;
 	gpu_count(&own_spread(w->launch)->lost, 1);
-	return gpu_popc(rec_mask(r[0])) <= gpu_popc(rec_mask(r[1])) ? 0 : 1;
+	return sample_hash(r[0], key, w->launch->seed) >= sample_hash(r[1], key, w->launch->seed) ? 0 : 1;
 }
 
 /* One granule: a->address is its address, a->mask its bytes. */
@@ -157,7 +158,7 @@ NEVER void granule_access(const struct who *w, struct gsan_granule *g, const str
 	gpu_load128(&g->write[0], &r[0], &r[1]);
 	gpu_load128(&g->read[0], &r[2], &r[3]);
 	if (op_writes(a->op) && !op_is_rmw(a->op)) {
-		u32 place = granule_write_place(w, me, r);
+		u32 place = granule_write_place(w, me, r, a->address);
 		if (r[place] != me) {
 			u64 old = gpu_exch64(&g->write[place], me);
 			if (old != r[place])

@@ -6,7 +6,7 @@
 #include "litmus/litmus.h"
 
 /* Programs of one block of seeds run in one job: they agree in the number of ranks it needs and in who has which device. */
-#define RANDOM_BLOCK 128
+#define RANDOM_BLOCK 64
 
 struct lit_program *random_generate(uint64_t seed); /* lit_free it */
 

@@ -43,16 +43,24 @@ class Race(collections.namedtuple("Race", "kind sites")):
 
 
 class Run:
-    """What one job showed: found and racy are sets of Race, edges {program: {name: count}}."""
+    """What one job showed: found and racy are sets of Race, dominated {Race: pairs of sites}, one of each first access's
+    last successor and the second access, edges {program: {name: count}}."""
 
-    def __init__(self, found, racy, edges, counters, trace_hash):
-        self.found, self.racy, self.edges, self.counters, self.trace_hash = found, racy, edges, counters, trace_hash
+    def __init__(self, found, racy, dominated, edges, counters, trace_hash):
+        self.found, self.racy, self.dominated, self.edges = found, racy, dominated, edges
+        self.counters, self.trace_hash = counters, trace_hash
 
     def false_positives(self):
         return self.found - self.racy
 
     def missed(self):
         return self.racy - self.found
+
+
+def unnamed(run, missed, found):
+    """Of missed races those for which no later access stands that was found to race: of that a user is told instead."""
+    sites = {race.sites for race in found}
+    return {race for race in missed if race not in run.dominated or not run.dominated[race] <= sites}
 
 
 def environment(schedule, sample_seed, trace):
@@ -89,12 +97,12 @@ def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat):
         summary = json.load(file)
     if summary["coverage"]["launches_unchecked"]:
         raise Broken(f"kernels ran unchecked: {summary['coverage']['kernels_unchecked'][:3]}")
-    racy, edges = reference(trace)
+    racy, dominated, edges = reference(trace)
     with open(trace, "rb") as file: # what the device did; hosts may number their copies in another order
         device = b"".join(line for line in file if line.startswith((b"mem ", b"fence ", b"bar ", b"exit ")))
     coverage = summary["coverage"]
     counters = {**coverage["counters"], "withheld": coverage["withheld"], "ordered_late": coverage["ordered_late"]}
-    return Run(findings(summary), racy, edges, counters, hashlib.sha256(device).hexdigest())
+    return Run(findings(summary), racy, dominated, edges, counters, hashlib.sha256(device).hexdigest())
 
 
 def findings(summary):
@@ -107,11 +115,13 @@ def reference(trace):
     job = subprocess.run([os.path.join(BIN, "random-programs"), "judge", trace], capture_output=True, text=True)
     if job.returncode:
         raise Broken(f"the reference detector: {job.stderr.strip()}")
-    racy, edges = set(), collections.defaultdict(collections.Counter)
+    races, edges = collections.defaultdict(list), collections.defaultdict(collections.Counter)
     for line in job.stdout.splitlines():
         word = line.split(" ", 3) if line.startswith("edge") else line.split()
         if word[0] == "race":
-            racy.add(Race.make(word[1], (kernel_name(word[2]), int(word[3])), (kernel_name(word[4]), int(word[5]))))
+            first, second, *by = [(kernel_name(kernel), int(line)) for kernel, line in zip(word[2::2], word[3::2])]
+            races[Race.make(word[1], first, second)].append({tuple(sorted((site, second))) for site in by})
         elif word[0] == "edge":
             edges[kernel_name(word[2]).rsplit("_", 1)[0]][word[3]] += int(word[1])
-    return racy, edges
+    dominated = {race: set().union(*by) for race, by in races.items() if all(by)}  # in either order of its sites
+    return set(races), dominated, edges
