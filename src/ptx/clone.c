@@ -194,6 +194,9 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	}
 	insert(c, i->whole.off);
 	text_puts(&c->text, "\n");
+	if (!cas && !strcmp(a->name, "atom.cas")) /* whether it wrote is not known: it counts as the relaxed read that it was */
+		base = (base & ~(31u << GSAN_DESC_OP_SHIFT | 7u << GSAN_DESC_SEM_SHIFT | GSAN_DESC_USED)) |
+		       (GSAN_OP_STRONG_LD + (a->op & 3u)) << GSAN_DESC_OP_SHIFT;
 	has = a->kind != PTX_ACCESS_STORE && ptx_call_value(&c->text, c->m, i, a, a->value);
 	snprintf(desc, sizeof(desc), "%u", base | (has ? GSAN_DESC_VALUE : 0));
 	arg[4] = has ? "%gsan_x" : "0";

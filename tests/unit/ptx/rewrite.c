@@ -165,6 +165,9 @@ static void descriptors(void)
 	CHECK((d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED)); /* nobody reads %r1 */
 	d = desc_of(KERNEL(REGS "red.acquire.gpu.add.u32 [%rd1], %r1; ret;"), "gsan_after", "[gsan_p3], ");
 	CHECK(!(d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED));
+	/* a CAS into nothing: it may have failed, so it counts as the read that it was */
+	d = desc_of(KERNEL(REGS "atom.acq_rel.gpu.cas.b32 _, [%rd1], %r1, %r2; ret;"), "gsan_after", "[gsan_p3], ");
+	CHECK((d >> GSAN_DESC_OP_SHIFT & 31) == GSAN_OP_STRONG_LD + GSAN_GPU && !(d >> GSAN_DESC_SEM_SHIFT & 7) && !(d & GSAN_DESC_USED));
 	d = desc_of(KERNEL(REGS "ld.global.v8.b32 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1]; ret;"), "gsan_access1", "[gsan_p4], ");
 	CHECK((d >> GSAN_DESC_BYTES_SHIFT & 63) == 32);
 }
