@@ -330,34 +330,6 @@ ALWAYS void line_mark_sync(u64 canonical)
 	line_mark(line, gpu_load64(&line->detail), GSAN_LINE_SYNC);
 }
 
-/* Before a strong store or RMW by one lane. */
-NEVER void sync_before(const struct who *w, u64 canonical, u32 desc, u64 value)
-{
-	const struct gsan_launch *l = w->launch;
-	int make = sync_makes(w, desc), rmw = desc_is_rmw(desc);
-	struct dev_sync *e = sync_find(canonical, make, rmw ? DEV_SYNC_RMW_QUOTA : DEV_SYNCS);
-	if (!e) {
-		if (make)
-			count(l, GSAN_N_SYNC_FULL, 1);
-		coarse_note(w, dev_tables(gsan_owner(canonical)), make ? coarse_time(w, desc) : 0);
-		if (w->stateless || (w->state && gpu_load32(&w->state->clock.flags) & DEV_CLOCK_EVERYTHING))
-			coarse_everything(dev_tables(gsan_owner(canonical)), l);
-		gpu_fence_sys();
-		return;
-	}
-	line_mark_sync(canonical);
-	gpu_lock(&e->lock);
-	if (w->state)
-		gpu_lock(&w->state->lock); /* locks are taken entry first */
-	u32 time = w->state && desc_releases(desc) ? epoch_end(w) : 0;
-	if (!desc_is_cas(desc) || !w->state || !offer_make(w, e, desc))
-		version_write(w, e, desc, value, time, w->state ? gpu_load64(&w->state->base) : 0);
-	if (w->state)
-		gpu_unlock(&w->state->lock);
-	gpu_unlock(&e->lock);
-	gpu_fence_sys(); /* the publication is visible to whoever sees the program's store */
-}
-
 /* ---- acquire ------------------------------------------------------------------------------------------------------ */
 
 ALWAYS void hint_set(const struct who *w, u64 elem, u32 reason, u32 site, u32 kernel)
@@ -433,6 +405,12 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 /* Does this operation acquire what it reads? A red, or an atom whose result nobody reads, does not. */
 ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && (!desc_is_rmw(desc) || desc & GSAN_DESC_USED); }
 
+/* A strong write that was observed: itself is before what follows. */
+ALWAYS void point_join(const struct who *w, u64 e, u64 canonical)
+{
+	clock_join(w, (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) | point_of(canonical, (u32)(e >> ELEM_SCOPE_SHIFT) & 3));
+}
+
 /* One release that this read may have observed. */
 NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 kernel)
 {
@@ -450,7 +428,7 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 	else if (!sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)))
 		hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site, kernel);
 	if (elem_is_point(e) && e & ELEM_RELAXED) { /* observed, whatever the read does; what it released is its launch's base */
-		clock_join(w, (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) | point_of(canonical, (u32)(e >> ELEM_SCOPE_SHIFT) & 3));
+		point_join(w, e, canonical);
 		u64 time = tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX;
 		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | time << GSAN_REC_EPOCH_SHIFT);
 	}
@@ -468,6 +446,50 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 		order_lost(w, sync_acquires(desc));
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
 		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, kernel);
+}
+
+/* What an RMW reads is before what it releases: one that acquires, too, hands it on at its own scope. A red observes the
+ * writes themselves, and is not asked afterwards. */
+NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc)
+{
+	u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
+	if (sync_acquires(desc) && desc_releases(desc) && n)
+		version_read(w, v, canonical, desc);
+	for (u32 i = 0; i < n && i < DEV_VERSION && !(desc & GSAN_DESC_USED); i++) {
+		u64 e = gpu_load64(&v->elem[i]);
+		if (elem_is_point(e) && e & ELEM_RELAXED && elem_continues(w->launch, e, desc_scope(desc)))
+			point_join(w, e, canonical);
+	}
+}
+
+/* Before a strong store or RMW by one lane. */
+NEVER void sync_before(const struct who *w, u64 canonical, u32 desc, u64 value)
+{
+	const struct gsan_launch *l = w->launch;
+	int make = sync_makes(w, desc), rmw = desc_is_rmw(desc);
+	struct dev_sync *e = sync_find(canonical, make, rmw ? DEV_SYNC_RMW_QUOTA : DEV_SYNCS);
+	if (!e) {
+		if (make)
+			count(l, GSAN_N_SYNC_FULL, 1);
+		coarse_note(w, dev_tables(gsan_owner(canonical)), make ? coarse_time(w, desc) : 0);
+		if (w->stateless || (w->state && gpu_load32(&w->state->clock.flags) & DEV_CLOCK_EVERYTHING))
+			coarse_everything(dev_tables(gsan_owner(canonical)), l);
+		gpu_fence_sys();
+		return;
+	}
+	line_mark_sync(canonical);
+	gpu_lock(&e->lock);
+	if (w->state)
+		gpu_lock(&w->state->lock); /* locks are taken entry first */
+	u32 time = w->state && desc_releases(desc) ? epoch_end(w) : 0;
+	if (rmw && w->state)
+		version_taken(w, &e->version[0], canonical, desc);
+	if (!desc_is_cas(desc) || !w->state || !offer_make(w, e, desc))
+		version_write(w, e, desc, value, time, w->state ? gpu_load64(&w->state->base) : 0);
+	if (w->state)
+		gpu_unlock(&w->state->lock);
+	gpu_unlock(&e->lock);
+	gpu_fence_sys(); /* the publication is visible to whoever sees the program's store */
 }
 
 /* What a CAS under way would release, if this read may have observed it. */
