@@ -23,7 +23,7 @@
 
 /* Descriptor of an access, an immediate u32 at the call. */
 #define GSAN_DESC_SITE_SHIFT 0u   /* 16: site */
-#define GSAN_DESC_BYTES_SHIFT 16u /* 6: bytes per thread, 1..32, whole vector */
+#define GSAN_DESC_BYTES_SHIFT 16u /* 6: bytes per thread, 1..32, whole vector; of a strong one + log2 of its elements */
 #define GSAN_DESC_OP_SHIFT 22u    /* 5: enum gsan_op + scope */
 #define GSAN_DESC_SEM_SHIFT 27u   /* 3: enum gsan_sem */
 #define GSAN_DESC_VALUE (1u << 30) /* `value` holds what is read or written (zero-extended), or for after(): was read */

@@ -9,6 +9,7 @@
 struct access {
 	u64 address; /* canonical: of the granule, or of the line if `whole` */
 	u32 mask, op, site, bytes, whole;
+	u32 element; /* bytes of one strong operation; 0: weak */
 };
 
 ALWAYS u64 mix64(u64 x)

@@ -90,9 +90,6 @@ void gsan_leave(u64 launch, u64 self)
 
 /* ---- weak accesses ------------------------------------------------------------------------------------------------ */
 
-ALWAYS u32 desc_bytes(u32 desc) { return desc >> GSAN_DESC_BYTES_SHIFT & 63; }
-ALWAYS u32 desc_op(u32 desc) { return desc >> GSAN_DESC_OP_SHIFT & 31; }
-
 /* Bits of the lanes whose group of 128 / bytes lanes covers one whole aligned line. */
 ALWAYS u32 lanes_full(u32 members, u64 canonical, u32 bytes)
 {
@@ -131,7 +128,7 @@ ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, co
 		done += gpu_popc(full | rest);
 		seen += gpu_popc(asked);
 		if (rest)
-			warp_scattered(&w, rest >> lane & 1 ? canonical : NO_ADDRESS, desc_op(desc[i]), desc[i] & 0xffff, bytes,
+			warp_scattered(&w, rest >> lane & 1 ? canonical : NO_ADDRESS, desc_op(desc[i]), desc[i] & 0xffff, bytes, 0,
 				       members);
 	}
 	if (line != NO_ADDRESS) {
@@ -376,15 +373,29 @@ void gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)
 
 /* ---- strong operations and fences --------------------------------------------------------------------------------- */
 
+ALWAYS u64 element_at(u64 canonical, u32 desc, u32 k)
+{
+	return canonical == NO_ADDRESS ? canonical : canonical + k * desc_element(desc);
+}
+
+ALWAYS u64 element_value(u64 value, u32 desc, u32 k) /* known only of 8 bytes in all */
+{
+	u32 bits = 8 * desc_element(desc);
+	return bits < 64 ? value >> (k * bits & 63) & ((1ull << bits) - 1) : value;
+}
+
 void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 {
 	struct who w = who_of(launch, self);
 	u32 members = gpu_active();
 	u64 canonical = shadow_canonical(w.launch, address);
-	int publishes = sync_reachable(&w, canonical) && sync_publishes(&w, canonical, desc);
-	EACH_OF(members, publishes)
-		sync_before(&w, canonical, desc, value);
-	gpu_warp_sync(members);
+	for (u32 k = 0; k < desc_elements(desc); k++) {
+		u64 at = element_at(canonical, desc, k);
+		int publishes = sync_reachable(&w, at) && sync_publishes(&w, at, desc);
+		EACH_OF(members, publishes)
+			sync_before(&w, at, desc_scalar(desc), element_value(value, desc, k));
+		gpu_warp_sync(members);
+	}
 }
 
 /* What a strong read acquires, lane by lane. */
@@ -407,11 +418,12 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 	u64 canonical = shadow_canonical(w.launch, address);
 	who_record(&w);
 	if (w.state && sync_reads(desc)) /* first what it acquires: that goes for itself, too */
-		after_read(&w, canonical, desc, value, members);
+		for (u32 k = 0; k < desc_elements(desc); k++)
+			after_read(&w, element_at(canonical, desc, k), desc_scalar(desc), element_value(value, desc, k), members);
 	int apart = desc_is_cas(desc) && !op_is_rmw(op); /* lanes whose CAS failed only read: not with those that wrote */
-	warp_scattered(&w, apart ? NO_ADDRESS : canonical, op, desc & 0xffff, desc_bytes(desc), members);
+	warp_scattered(&w, apart ? NO_ADDRESS : canonical, op, desc & 0xffff, desc_vector(desc), desc_element(desc), members);
 	if (gpu_ballot(members, apart))
-		warp_scattered(&w, apart ? canonical : NO_ADDRESS, op, desc & 0xffff, desc_bytes(desc), members);
+		warp_scattered(&w, apart ? canonical : NO_ADDRESS, op, desc & 0xffff, desc_vector(desc), desc_element(desc), members);
 	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
 	if (gpu_lane() == gpu_first(members))
 		count_accesses(w.launch, gpu_popc(members), gpu_popc(checked));

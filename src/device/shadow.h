@@ -270,13 +270,13 @@ ALWAYS void line_access(const struct who *w, const struct access *a)
 		line_check_detail(w, a, detail);
 }
 
-/* Bytes of one line: `cover` has a bit per byte. Whole sectors go to the line unless the operation is atomic, the rest
- * to granules. */
+/* Bytes of one line: `cover` has a bit per byte. Whole sectors go to the line unless the operation is strong, the rest
+ * to granules; each strong operation by itself, for it must overlap completely to be morally strong. */
 NEVER void line_bytes(const struct who *w, const struct access *a, const u32 cover[4])
 {
 	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
 	struct access part = *a;
-	u32 whole = 0;
+	u32 whole = 0, unit = a->element && a->element < GSAN_GRANULE ? a->element : GSAN_GRANULE;
 	for (u32 s = 0; s < 8; s++)
 		if ((cover[s / 2] >> (s % 2 * 16) & 0xffff) == 0xffff)
 			whole |= 1u << s;
@@ -292,12 +292,15 @@ NEVER void line_bytes(const struct who *w, const struct access *a, const u32 cov
 		u32 bytes = cover[g / 4] >> (g % 4 * 8) & 0xff;
 		if (!bytes || whole >> (g / 2) & 1)
 			continue;
-		part = granule_part(a, g, bytes);
 		if (!d)
 			d = detail_get(w, line, a);
-		if (d)
-			granule_access(w, &d->granule[g], &part);
-		line_check_records(w, line, g, &part);
+		for (u32 at = 0; at < GSAN_GRANULE; at += unit) {
+			part = granule_part(a, g, bytes & ((1u << unit) - 1) << at);
+			if (d && part.mask)
+				granule_access(w, &d->granule[g], &part);
+			if (part.mask)
+				line_check_records(w, line, g, &part);
+		}
 	}
 }
 
@@ -342,13 +345,13 @@ NEVER void warp_line(const struct who *w, struct access *a, u64 first, int from,
 }
 
 /* One access of each lane, of any pattern. `canonical` is NO_ADDRESS for lanes that do not take part. */
-NEVER void warp_scattered(const struct who *w, u64 canonical, u32 op, u32 site, u32 bytes, u32 members)
+NEVER void warp_scattered(const struct who *w, u64 canonical, u32 op, u32 site, u32 bytes, u32 element, u32 members)
 {
-	struct access a = {.op = op, .site = site, .bytes = bytes};
+	struct access a = {.op = op, .site = site, .bytes = bytes, .element = element};
 	int there = canonical != NO_ADDRESS, from = (int)((u32)canonical & (GSAN_LINE - 1)), to = from + (int)bytes;
 	u64 line = canonical & ~(u64)(GSAN_LINE - 1);
 	u32 group = gpu_match64(members, there ? line : NO_ADDRESS);
-	if (there && gpu_popc(group) == 1 && (from & 7) + (int)bytes <= (int)GSAN_GRANULE) {
+	if (there && gpu_popc(group) == 1 && (!element || element == bytes) && (from & 7) + (int)bytes <= (int)GSAN_GRANULE) {
 		a.address = canonical & ~(u64)(GSAN_GRANULE - 1);
 		a.mask = ((1u << bytes) - 1) << (from & 7);
 		granule_bytes(w, &a);

@@ -36,6 +36,13 @@ NEVER struct dev_sync *sync_find(u64 canonical, int make, u32 quota)
 
 /* ---- release ----------------------------------------------------------------------------------------------------- */
 
+ALWAYS u32 desc_op(u32 desc) { return desc >> GSAN_DESC_OP_SHIFT & 31; }
+ALWAYS u32 desc_bytes(u32 desc) { return desc >> GSAN_DESC_BYTES_SHIFT & 63; } /* of what is no strong vector */
+/* A strong vector is one operation per element (PTX ISA, 8.2.4): its bytes, how many, the bytes of one, one as a scalar. */
+ALWAYS u32 desc_vector(u32 desc) { return 1u << (31 - __builtin_clz(desc_bytes(desc))); }
+ALWAYS u32 desc_elements(u32 desc) { return 1u << (desc_bytes(desc) - desc_vector(desc)); }
+ALWAYS u32 desc_element(u32 desc) { return desc_vector(desc) / desc_elements(desc); }
+ALWAYS u32 desc_scalar(u32 desc) { return (desc & ~(63u << GSAN_DESC_BYTES_SHIFT)) | desc_element(desc) << GSAN_DESC_BYTES_SHIFT; }
 ALWAYS u32 desc_scope(u32 desc) { return op_scope(desc >> GSAN_DESC_OP_SHIFT & 31); }
 ALWAYS u32 desc_sem(u32 desc) { return desc >> GSAN_DESC_SEM_SHIFT & 3; } /* not of a fence */
 ALWAYS int desc_is_rmw(u32 desc) { return op_is_rmw(desc >> GSAN_DESC_OP_SHIFT & 31); }
@@ -569,7 +576,7 @@ ALWAYS u64 polled_before(const struct who *w, u64 canonical)
 NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	u64 before = polled_before(w, canonical);
-	return desc & GSAN_DESC_VALUE && value != before && !sync_stored(w->launch, canonical, desc >> GSAN_DESC_BYTES_SHIFT & 63);
+	return desc & GSAN_DESC_VALUE && value != before && !sync_stored(w->launch, canonical, desc_bytes(desc));
 }
 
 /* RMWs that left no version: that they were observed here is all that is known of them. */

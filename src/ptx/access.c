@@ -73,14 +73,13 @@ static int set_address(const struct ptx_operand *o, struct ptx_access *a)
 	return 1;
 }
 
-static uint32_t access_bytes(const struct ptx_module *m, const struct ptx_instr *i)
+static void set_bytes(const struct ptx_module *m, const struct ptx_instr *i, struct ptx_access *a)
 {
-	uint32_t lanes = 1, bits = ptx_type_bits(ptx_instr_type(m, i));
-
+	a->elements = 1;
 	for (uint32_t k = 0; k < i->mods; k++)
 		if (i->mod[k].len == 2 && m->text[i->mod[k].off] == 'v')
-			lanes = (uint32_t)(m->text[i->mod[k].off + 1] - '0');
-	return bits / 8 * lanes;
+			a->elements = (uint32_t)(m->text[i->mod[k].off + 1] - '0');
+	a->bytes = ptx_type_bits(ptx_instr_type(m, i)) / 8 * a->elements;
 }
 
 /* Semantics and scope as written; the default of a strong operation's scope is `scope`. */
@@ -107,7 +106,7 @@ static void of_load_store(const struct ptx_module *m, const struct ptx_instr *i,
 		leave(a, ptx_has(m, i, "unified") ? "unified addressing not modelled" : "asynchronous store not modelled");
 		return;
 	}
-	a->bytes = access_bytes(m, i);
+	set_bytes(m, i, a);
 	a->value = &i->operand[store];
 	if (!a->bytes || a->bytes > 32) {
 		leave(a, "type not understood");
@@ -143,7 +142,7 @@ static void of_atomic(const struct ptx_module *m, const struct ptx_instr *i, str
 		return;
 	}
 	snprintf(a->name, sizeof(a->name), "%s.%s", atom ? "atom" : "red", operation->name);
-	a->bytes = access_bytes(m, i);
+	set_bytes(m, i, a);
 	if (!a->bytes || a->bytes > 32) {
 		leave(a, "type not understood");
 		return;

@@ -23,6 +23,7 @@ struct ptx_access {
 	enum gsan_op op;            /* + scope for strong ones */
 	enum gsan_sem sem;
 	uint32_t bytes;
+	uint32_t elements;          /* of a vector; a strong one is that many operations */
 	const struct ptx_operand *address; /* PTX_OPND_ADDRESS */
 	const struct ptx_operand *value;   /* what a store writes, where a load or atom puts what it read; or NULL */
 	const struct ptx_operand *size;    /* cp.async: bytes that are really read, or a predicate that ignores it; or NULL */

@@ -7,8 +7,9 @@
 uint32_t ptx_batch_desc(const struct ptx_place *p)
 {
 	const struct ptx_access *a = &p->access;
+	uint32_t elements = a->kind == PTX_ACCESS_WEAK || a->elements < 2 ? 0 : a->elements < 4 ? 1 : a->elements < 8 ? 2 : 3;
 
-	return (uint32_t)p->site << GSAN_DESC_SITE_SHIFT | a->bytes << GSAN_DESC_BYTES_SHIFT |
+	return (uint32_t)p->site << GSAN_DESC_SITE_SHIFT | (a->bytes + elements) << GSAN_DESC_BYTES_SHIFT |
 	       (uint32_t)a->op << GSAN_DESC_OP_SHIFT | (uint32_t)a->sem << GSAN_DESC_SEM_SHIFT;
 }
 

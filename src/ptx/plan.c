@@ -90,8 +90,8 @@ static int find_reds(const struct ptx_plan *plan, const struct ptx_function *f, 
 	for (uint32_t i = fp->place; i < fp->place + fp->places; i++) {
 		struct ptx_access *a = &plan->place[i].access;
 
-		if (a->kind == PTX_ACCESS_RMW && a->sem == GSAN_SEM_NONE && a->bytes <= GSAN_GRANULE && strcmp(a->name, "atom.cas") &&
-		    !(a->value && ptx_uses_read(&uses, a->value)))
+		if (a->kind == PTX_ACCESS_RMW && a->sem == GSAN_SEM_NONE && a->elements == 1 && a->bytes <= GSAN_GRANULE &&
+		    strcmp(a->name, "atom.cas") && !(a->value && ptx_uses_read(&uses, a->value)))
 			a->kind = PTX_ACCESS_RED;
 	}
 	ptx_uses_free(&uses);
