@@ -1,5 +1,6 @@
 """Litmus programs on real GPUs, for tests/gpu/run litmus: which there are, and what many repeats of them said."""
 import collections
+import concurrent.futures
 import json
 import os
 import re
@@ -8,7 +9,8 @@ import tempfile
 
 import judge
 
-REPEATS, SHARE, JOB = 100, 0.99, 30  # of one program; of the repeats with the outcome that must find the race; programs of a job
+REPEATS, SHARE = 100, 0.99  # of one program; of the repeats with the outcome that must find the race
+JOB = 6  # programs of a job: the driver compiles the runtime once per kernel, so many small jobs share the cores
 
 
 def groups(build):
@@ -57,16 +59,21 @@ def look(programs, result):
     return [(p, shown(p, lines[p.name]), found[p.name]) for p in programs]
 
 
+def job(part, run):
+    with tempfile.NamedTemporaryFile("w", suffix=".litmus") as pack:
+        pack.write("".join(p.text if p.text.endswith("\n") else p.text + "\n" for p in part))
+        pack.flush()
+        return run(pack.name)
+
+
 def measure(programs, run):
     """Rows (case, expected, got, repeats): racy programs, correct ones, and those that never showed."""
     racy = correct = silent = 0
     missed, false, broken = [], [], []
-    for first in range(0, len(programs), JOB):
-        part = programs[first:first + JOB]
-        with tempfile.NamedTemporaryFile("w", suffix=".litmus") as pack:
-            pack.write("".join(p.text if p.text.endswith("\n") else p.text + "\n" for p in part))
-            pack.flush()
-            result = run(pack.name)
+    parts = [programs[first:first + JOB] for first in range(0, len(programs), JOB)]
+    with concurrent.futures.ThreadPoolExecutor(max(1, os.cpu_count() * 3 // 4)) as pool:
+        results = list(pool.map(lambda part: job(part, run), parts))
+    for part, result in zip(parts, results):
         said = look(part, result)
         if said is None:
             broken.append(f"{part[0].name} … {part[-1].name}: status {result.status} {result.err[-300:]}")
