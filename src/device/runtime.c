@@ -373,6 +373,9 @@ void gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)
 
 /* ---- strong operations and fences --------------------------------------------------------------------------------- */
 
+/* Lanes that came here from other instructions may run along: only those of one instruction go together. */
+ALWAYS u32 alike(u32 desc) { return gpu_match64(gpu_active(), desc); }
+
 ALWAYS u64 element_at(u64 canonical, u32 desc, u32 k)
 {
 	return canonical == NO_ADDRESS ? canonical : canonical + k * desc_element(desc);
@@ -387,7 +390,7 @@ ALWAYS u64 element_value(u64 value, u32 desc, u32 k) /* known only of 8 bytes in
 void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 {
 	struct who w = who_of(launch, self);
-	u32 members = gpu_active();
+	u32 members = alike(desc);
 	u64 canonical = shadow_canonical(w.launch, address);
 	for (u32 k = 0; k < desc_elements(desc); k++) {
 		u64 at = element_at(canonical, desc, k);
@@ -414,16 +417,13 @@ ALWAYS void after_read(const struct who *w, u64 canonical, u32 desc, u64 value, 
 void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 {
 	struct who w = who_of(launch, self);
-	u32 members = gpu_active(), op = desc_op(desc);
+	u32 members = alike(desc); /* a CAS that failed comes as a load: apart from those that wrote */
 	u64 canonical = shadow_canonical(w.launch, address);
 	who_record(&w);
 	if (w.state && sync_reads(desc)) /* first what it acquires: that goes for itself, too */
 		for (u32 k = 0; k < desc_elements(desc); k++)
 			after_read(&w, element_at(canonical, desc, k), desc_scalar(desc), element_value(value, desc, k), members);
-	int apart = desc_is_cas(desc) && !op_is_rmw(op); /* lanes whose CAS failed only read: not with those that wrote */
-	warp_scattered(&w, apart ? NO_ADDRESS : canonical, op, desc & 0xffff, desc_vector(desc), desc_element(desc), members);
-	if (gpu_ballot(members, apart))
-		warp_scattered(&w, apart ? canonical : NO_ADDRESS, op, desc & 0xffff, desc_vector(desc), desc_element(desc), members);
+	warp_scattered(&w, canonical, desc_op(desc), desc & 0xffff, desc_vector(desc), desc_element(desc), members);
 	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
 	if (gpu_lane() == gpu_first(members))
 		count_accesses(w.launch, gpu_popc(members), gpu_popc(checked));
@@ -432,7 +432,7 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 void gsan_fence(u64 launch, u64 self, u32 desc)
 {
 	struct who w = who_of(launch, self);
-	u32 members = gpu_active();
+	u32 members = alike(desc);
 	EACH_LANE(w.state && gpu_lane() == gpu_first(members))
 		sync_fence(&w, desc);
 	gpu_warp_sync(members);
