@@ -31,7 +31,7 @@
 #define WATCH_US_MAX 10000
 #define POLL_US 50000        /* how long one that polls waits for a turn before it looks itself */
 #define STEADY_MS 500        /* ran for so long without a page fault: a polling loop */
-#define STEADY_US_MAX 20000  /* at most so much of that between two looks */
+#define STEADY_US_MAX 20000  /* at most so much of it between two looks */
 #define UNWATCHED_MS 1000    /* after so long, what was seen before counts no more */
 #define PATIENCE_MS 60000    /* whatever it does, the others go on */
 #define PCT_DEPTH 3          /* changes of priority */
@@ -323,6 +323,14 @@ static void read_slot(const struct slot *s, struct emu_activity *a)
 	emu_activity_read(s->pid, skip, skip_list(s, skip), a);
 }
 
+/* How much of the time since the last look tells of a polling loop: one that sleeps now and again shows it by the clock, one
+ * that never does by its time on processors. What waits for a processor tells of nothing. */
+static uint64_t polled(const struct emu_activity *now, const struct emu_activity *before, uint64_t gap)
+{
+	const uint64_t most = gap < STEADY_US_MAX * 1000 ? gap : STEADY_US_MAX * 1000, ran = now->ran - before->ran;
+	return now->awake && ran < most ? ran : now->awake || ran ? most : 0;
+}
+
 /* One look at a host that runs outside the driver, which in the end counts as waiting for somebody else. */
 static enum quiet look_at(const struct slot *s, struct watch *w)
 {
@@ -333,8 +341,8 @@ static enum quiet look_at(const struct slot *s, struct watch *w)
 		*w = (struct watch){.stirred = job->stirred, .begun = now, .asleep = now};
 	else if (a.faults != w->seen.faults)
 		w->busy = 0;
-	else if (a.awake || a.ran != w->seen.ran)
-		w->busy += gap < STEADY_US_MAX * 1000 ? gap : STEADY_US_MAX * 1000;
+	else
+		w->busy += polled(&a, &w->seen, gap);
 	if (a.awake || a.ran != w->seen.ran)
 		w->asleep = now;
 	w->seen = a;
