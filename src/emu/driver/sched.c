@@ -6,7 +6,6 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -18,102 +17,25 @@
 
 #include "base/log.h"
 #include "emu/driver/activity.h"
+#include "emu/driver/job.h"
 #include "emu/driver/random.h"
 #include "emu/driver/trace.h"
 
 #define MAGIC 0x6773616e656d7531ull
-#define SLOTS 64
-#define WAITERS 32
-#define RANKS_MAX 1024
-#define GRACE_MS 60          /* asleep and no processor time for so long: the host waits for somebody else */
-#define GRACE_LOOKS 5        /* how often a worker looks at the others meanwhile, */
-#define WATCH_US_MIN 200     /* but no more often and no more seldom than this */
-#define WATCH_US_MAX 10000
 #define POLL_US 50000        /* how long one that polls waits for a turn before it looks itself */
-#define STEADY_MS 500        /* ran for so long without a page fault: a polling loop */
-#define STEADY_US_MAX 20000  /* at most so much of that between two looks */
-#define UNWATCHED_MS 1000    /* after so long, what was seen before counts no more */
-#define PATIENCE_MS 60000    /* whatever it does, the others go on */
 #define PCT_DEPTH 3          /* changes of priority */
 #define PCT_LENGTHS 12       /* they fall within the first 2^12 steps */
 #define JOIN_SECONDS 30      /* how long turns wait for ranks that never call cuInit */
 
-struct slot {
-	int32_t pid;              /* 0 = free */
-	int32_t rank;
-	int32_t worker;           /* thread id */
-	uint32_t arrival;
-	uint64_t start;           /* of the process, see activity.h */
-	uint32_t users, blocked;  /* host threads that use the driver; of these, waiting in it */
-	uint64_t runnable;        /* see emu_sched_runnable */
-	_Atomic uint32_t quiet;   /* enum quiet: not blocked, but found so since `stirred` last changed */
-	uint64_t ran;             /* ASLEEP: as in struct emu_activity, when it was found so */
-	_Atomic uint32_t event;   /* futex: its worker waits here */
-	int32_t waiter[WAITERS];  /* ids of blocked threads; negative: it polls */
-};
-enum quiet { AWAKE, ASLEEP, BUSY }; /* BUSY: with something that others shall not wait for */
-struct job {
-	_Atomic uint64_t magic;   /* set last by who lays the job out */
-	pthread_mutex_t lock;     /* robust and process-shared */
-	uint64_t random;
-	uint32_t ranks, arrived, arrivals, complete; /* expected, seen, processes ever, all seen or given up */
-	uint64_t join_deadline;   /* ns of the monotonic clock */
-	enum emu_schedule schedule;
-	uint64_t seed, steps, change[EMU_CHANGES]; /* EMU_PCT: of priorities; steps made so far; when they change */
-	uint64_t stirred;         /* changes whenever a host may have woken another one */
-	int32_t token;            /* slot whose turn it is, -1 = nobody's */
-	struct emu_turn turn;
-	_Atomic uint32_t turns;   /* futex: polling threads wait here */
-	uint32_t polling;         /* of them */
-	uint8_t seen[RANKS_MAX / 8];
-	struct slot slot[SLOTS];
-};
-/* What this process saw of a host that is neither blocked nor gone. */
-struct watch {
-	uint64_t stirred, begun, looked, asleep, busy; /* the last: nanoseconds */
-	uint32_t samples;
-	struct emu_activity seen;
-};
-
 static struct job *job;
 static struct slot *self;
 static int serving;          /* the worker has not come back from its turn */
-static pid_t supervisor;     /* whose descriptor the job's memory is; 0: unknown */
-static struct { uint64_t since, looked; struct emu_activity seen; } supervising; /* since: when it rested last, about */
-static struct watch watch[SLOTS];
 static atomic_int stopping;
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t env_number(const char *name, uint64_t fallback)
-{
-	const char *s = getenv(name);
-	return s && *s ? strtoull(s, NULL, 0) : fallback;
-}
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen, long timeout_us)
 {
 	struct timespec t = {timeout_us / 1000000, timeout_us % 1000000 * 1000l};
 	syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout_us < 0 ? NULL : &t, NULL, 0);
-}
-
-static uint64_t grace_ms(void)
-{
-	static uint64_t grace;
-	if (!grace)
-		grace = env_number("EMU_GRACE_MS", GRACE_MS);
-	return grace ? grace : 1;
-}
-
-static long watch_us(void)
-{
-	const uint64_t us = grace_ms() * 1000 / GRACE_LOOKS;
-	return us < WATCH_US_MIN ? WATCH_US_MIN : us > WATCH_US_MAX ? WATCH_US_MAX : (long)us;
 }
 
 static void futex_wake(_Atomic uint32_t *word)
@@ -137,7 +59,7 @@ static const char *const schedules[] = {[EMU_RANDOM] = "random", [EMU_PROGRAM] =
 /* Changes of priority fall early as often as late, whatever the length of the program: uniform in the logarithm. */
 static void lay_out_priorities(struct job *j)
 {
-	const uint64_t changes = env_number("EMU_PCT_DEPTH", PCT_DEPTH);
+	const uint64_t changes = emu_env_number("EMU_PCT_DEPTH", PCT_DEPTH);
 	j->seed = emu_random(&j->random) | 1;
 	for (unsigned k = 0; k < EMU_CHANGES && k < changes; k++) {
 		const uint64_t from = 1ull << emu_random(&j->random) % PCT_LENGTHS;
@@ -168,11 +90,11 @@ static int lay_out(struct job *j)
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	pthread_mutex_init(&j->lock, &attr);
 	pthread_mutexattr_destroy(&attr);
-	j->random = env_number("EMU_SEED", 1);
+	j->random = emu_env_number("EMU_SEED", 1);
 	if (j->schedule == EMU_PCT)
 		lay_out_priorities(j);
-	j->ranks = (uint32_t)env_number("EMU_RANKS", 1);
-	j->join_deadline = now_ns() + env_number("EMU_JOIN_SECONDS", JOIN_SECONDS) * 1000000000ull;
+	j->ranks = (uint32_t)emu_env_number("EMU_RANKS", 1);
+	j->join_deadline = emu_now_ns() + emu_env_number("EMU_JOIN_SECONDS", JOIN_SECONDS) * 1000000000ull;
 	j->token = -1;
 	emu_trace_create();
 	atomic_store_explicit(&j->magic, MAGIC, memory_order_release);
@@ -265,8 +187,7 @@ int emu_sched_join(void)
 		int rc = open_shared(path, &job);
 		if (rc)
 			return rc;
-		if (sscanf(path, "/proc/%d/fd/", &supervisor) != 1)
-			supervisor = 0;
+		emu_still_supervisor(path);
 	} else {
 		job = mmap(NULL, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		if (job == MAP_FAILED)
@@ -300,121 +221,12 @@ int emu_sched_join(void)
 	return 0;
 }
 
-/* ---- whether every host is still */
-
-static size_t skip_list(const struct slot *of, int32_t *skip)
-{
-	size_t n = 0;
-	for (int i = 0; i < SLOTS; i++) {
-		const struct slot *s = &job->slot[i];
-		if (s->pid && s != of)
-			skip[n++] = s->pid;
-	}
-	skip[n++] = of->worker;
-	for (int i = 0; i < WAITERS; i++)
-		if (of->waiter[i])
-			skip[n++] = abs(of->waiter[i]);
-	return n;
-}
-
-static void read_slot(const struct slot *s, struct emu_activity *a)
-{
-	int32_t skip[SLOTS + WAITERS + 1];
-	emu_activity_read(s->pid, skip, skip_list(s, skip), a);
-}
-
-/* One look at a host that runs outside the driver, which in the end counts as waiting for somebody else. */
-static enum quiet look_at(const struct slot *s, struct watch *w)
-{
-	struct emu_activity a;
-	read_slot(s, &a);
-	const uint64_t now = now_ns(), ms = 1000000, gap = now - w->looked;
-	if (w->stirred != job->stirred || !w->samples || gap > UNWATCHED_MS * ms)
-		*w = (struct watch){.stirred = job->stirred, .begun = now, .asleep = now};
-	else if (a.faults != w->seen.faults)
-		w->busy = 0;
-	else if (a.awake || a.ran != w->seen.ran)
-		w->busy += gap < STEADY_US_MAX * 1000 ? gap : STEADY_US_MAX * 1000;
-	if (a.awake || a.ran != w->seen.ran)
-		w->asleep = now;
-	w->seen = a;
-	w->looked = now;
-	w->samples++;
-	if (w->samples >= 4 && now - w->asleep >= grace_ms() * ms)
-		return ASLEEP;
-	return w->busy >= STEADY_MS * ms || now - w->begun >= PATIENCE_MS * ms ? BUSY : AWAKE;
-}
-
-/* Whether a host that some process of the job found asleep has slept ever since. Who sends it a message is on a processor
- * or waits for one until the message has woken it: so when none of all the hosts has run, none is about to. */
-static int rests(const struct slot *s, struct watch *w)
-{
-	struct emu_activity a;
-	w->begun = w->looked = now_ns();
-	if (w->seen.ran == s->ran && w->seen.threads <= EMU_ACTIVITY_THREADS)
-		return emu_activity_rests(&w->seen);
-	read_slot(s, &a);
-	if (a.awake || a.ran != s->ran)
-		return 0;
-	w->seen = a;
-	return 1;
-}
-
-static enum quiet still(struct slot *s, int look)
-{
-	struct watch *w = &watch[s - job->slot];
-	enum quiet quiet = atomic_load_explicit(&s->quiet, memory_order_relaxed);
-	if (quiet == ASLEEP && !rests(s, w))
-		quiet = AWAKE;
-	else if (quiet == AWAKE && look)
-		quiet = look_at(s, w);
-	if (quiet != AWAKE)
-		w->begun = now_ns();
-	if (quiet == ASLEEP)
-		s->ran = w->seen.ran;
-	atomic_store_explicit(&s->quiet, quiet, memory_order_relaxed);
-	return quiet;
-}
-
-/* Hosts that sleep may wait for the supervisor, which answers them when it gets a processor. */
-static int supervisor_rests(void)
-{
-	const uint64_t now = now_ns(), ms = 1000000, gap = now - supervising.looked;
-	for (int i = 0; i < SLOTS; i++)
-		if (job->slot[i].pid == supervisor)
-			return 1; /* none, or a rank, which is watched as such */
-	const int at_rest = supervising.seen.threads && emu_activity_rests(&supervising.seen);
-	if (at_rest || gap > UNWATCHED_MS * ms)
-		supervising.since = now;
-	supervising.looked = now;
-	if (at_rest)
-		return 1;
-	emu_activity_read_alone(supervisor, &supervising.seen);
-	return !supervising.seen.threads || now - supervising.since >= PATIENCE_MS * ms;
-}
-
-/* What each host was found to do was found at one and the same moment: the one at which this begins. */
-static int all_still(int look)
-{
-	int asleep = 0;
-	for (int i = 0; i < SLOTS; i++) {
-		struct slot *s = &job->slot[i];
-		if (!s->pid || (s->blocked && s->blocked >= s->users))
-			continue;
-		const enum quiet quiet = still(s, look);
-		if (quiet == AWAKE)
-			return 0;
-		asleep |= quiet == ASLEEP;
-	}
-	return !asleep || supervisor_rests();
-}
-
 static int all_here(void)
 {
 	if (job->complete)
 		return 1;
 	if (job->arrived < job->ranks) {
-		if (now_ns() < job->join_deadline)
+		if (emu_now_ns() < job->join_deadline)
 			return 0;
 		log_warning("emulated device: %u of %u ranks have called cuInit; going on without the others", job->arrived,
 			    job->ranks);
@@ -487,7 +299,7 @@ static void give(int look)
 {
 	if (look)
 		reap();
-	if (job->token >= 0 || !all_here() || !all_still(look))
+	if (job->token >= 0 || !all_here() || !emu_still(job, look))
 		return;
 	int chosen = choose();
 	if (chosen < 0) {
@@ -522,7 +334,7 @@ int emu_sched_turn(struct emu_turn *turn)
 			serving = 1;
 			return 0;
 		}
-		futex_wait(&self->event, seen, wanted ? watch_us() : -1);
+		futex_wait(&self->event, seen, wanted ? emu_still_us() : -1);
 		look = wanted;
 	}
 }
