@@ -66,6 +66,7 @@ static void explore_add_ranks(struct report *all, const struct report *one)
 		to->launches_unchecked += from->launches_unchecked;
 		to->memory_bytes = from->memory_bytes > to->memory_bytes ? from->memory_bytes : to->memory_bytes;
 		to->shadow_bytes = from->shadow_bytes > to->shadow_bytes ? from->shadow_bytes : to->shadow_bytes;
+		to->tables_bytes = from->tables_bytes > to->tables_bytes ? from->tables_bytes : to->tables_bytes;
 		for (int c = 0; c < GSAN_N_COUNTERS; c++)
 			to->counter[c] += from->counter[c];
 	}

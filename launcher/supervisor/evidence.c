@@ -239,6 +239,7 @@ static void evidence_add_numbers(struct report_rank *to, const struct report_ran
 	to->launches_unchecked += from->launches_unchecked;
 	to->memory_bytes += from->memory_bytes;
 	to->shadow_bytes += from->shadow_bytes;
+	to->tables_bytes += from->tables_bytes;
 	for (int i = 0; i < GSAN_N_COUNTERS; i++)
 		to->counter[i] += from->counter[i];
 }
@@ -249,6 +250,7 @@ static void evidence_numbers(const struct job_rank *from, struct report_rank *to
 	to->launches_unchecked = atomic_load_explicit(&from->launches_unchecked, memory_order_relaxed);
 	to->memory_bytes = atomic_load_explicit(&from->memory_bytes, memory_order_relaxed);
 	to->shadow_bytes = atomic_load_explicit(&from->shadow_bytes, memory_order_relaxed);
+	to->tables_bytes = atomic_load_explicit(&from->tables_bytes, memory_order_relaxed);
 	for (int i = 0; i < GSAN_N_COUNTERS; i++)
 		to->counter[i] = atomic_load_explicit(&from->counter[i], memory_order_relaxed);
 	to->counter[GSAN_N_DROPPED] += from->ring.dropped;

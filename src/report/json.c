@@ -171,6 +171,7 @@ static void json_coverage(cJSON *root, const struct report *r, int rank)
 	json_number(o, "ordered_late", sum.ordered_late);
 	json_number(o, "memory_bytes", sum.memory_bytes);
 	json_number(o, "shadow_bytes", sum.shadow_bytes);
+	json_number(o, "tables_bytes", sum.tables_bytes);
 }
 
 static void json_rank(cJSON *array, const struct report *r, uint32_t i)

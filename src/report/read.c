@@ -194,6 +194,7 @@ static void read_coverage(struct read *x, const cJSON *root)
 	x->r->ordered_late = read_number(x, o, "ordered_late");
 	sum->memory_bytes = read_number(x, o, "memory_bytes");
 	sum->shadow_bytes = read_number(x, o, "shadow_bytes");
+	sum->tables_bytes = read_number(x, o, "tables_bytes");
 }
 
 static void read_rank(struct read *x, const cJSON *o)

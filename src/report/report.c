@@ -220,6 +220,7 @@ struct report_rank report_total(const struct report *r)
 		total.launches_unchecked += one->launches_unchecked;
 		total.memory_bytes += one->memory_bytes;
 		total.shadow_bytes += one->shadow_bytes;
+		total.tables_bytes += one->tables_bytes;
 		for (int c = 0; c < GSAN_N_COUNTERS; c++)
 			total.counter[c] += one->counter[c];
 	}

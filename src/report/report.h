@@ -52,7 +52,7 @@ struct report_rank {
 	int status;              /* exit code or signal */
 	int gpu;                 /* -1: it never started CUDA */
 	const char *gpu_name, *gpu_bus;
-	uint64_t launches_checked, launches_unchecked, memory_bytes, shadow_bytes;
+	uint64_t launches_checked, launches_unchecked, memory_bytes, shadow_bytes, tables_bytes;
 	uint64_t withheld, ordered_late;
 	uint64_t counter[GSAN_N_COUNTERS];
 };

@@ -179,6 +179,7 @@ static int start_tables(struct participant *p)
 		goto unback_views;
 	if (!start_fill(p, at, size, handle)) {
 		p->mapped = 1u << p->index;
+		atomic_store_explicit(&p->job->rank[p->index].tables_bytes, size + VIEW_TABLE_BYTES, memory_order_relaxed);
 		return 0;
 	}
 	real.cuMemHostUnregister(&p->job->rank[p->index].ring);

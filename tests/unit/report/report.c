@@ -82,7 +82,7 @@ static void test_waiting_atomic(void)
 static void fill_rank(struct report_rank *rank, int gpu)
 {
 	*rank = (struct report_rank){.end = REPORT_EXITED, .gpu = gpu, .gpu_name = "Emulated", .gpu_bus = "0000:01:00.0",
-				     .launches_checked = 3, .memory_bytes = 1 << 20, .shadow_bytes = 1 << 18};
+				     .launches_checked = 3, .memory_bytes = 1 << 20, .shadow_bytes = 1 << 18, .tables_bytes = 1 << 27};
 	rank->counter[GSAN_N_ACCESSES] = 1000;
 	rank->counter[GSAN_N_CHECKED] = 990;
 	rank->counter[GSAN_N_FOREIGN] = 10;
