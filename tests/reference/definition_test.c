@@ -207,7 +207,7 @@ static enum ref_kind kind_of(const struct world *w, const struct node *a, const 
 {
 	if (a->strong && b->strong && !scopes_include(w, a, b))
 		return REF_SCOPE;
-	if (a->rmw || b->rmw)
+	if ((a->rmw && a->writes) || (b->rmw && b->writes))
 		return REF_ATOMIC_PLAIN;
 	return b->nc ? REF_STALE_NC : !b->writes ? REF_RAW : a->writes ? REF_WAW : REF_WAR;
 }

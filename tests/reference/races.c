@@ -12,7 +12,7 @@ static enum ref_kind kind_of(const struct ref *r, const struct access *first, co
 	const uint32_t x = r->launch[r->cta[first->cta].launch].device, y = r->launch[r->cta[second->cta].launch].device;
 	if (first->strong && second->strong && !sync_reaches(first->scope, x, second->scope, y))
 		return REF_SCOPE;
-	if (first->rmw || second->rmw)
+	if ((first->rmw && first->writes) || (second->rmw && second->writes)) /* a cas that failed is a read */
 		return REF_ATOMIC_PLAIN;
 	if (second->nc)
 		return REF_STALE_NC;
