@@ -58,7 +58,7 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
  * k smallest are a uniform sample. */
 ALWAYS u32 sample_hash(u64 rec, u64 key, u32 seed)
 {
-	u32 what = (u32)(rec >> GSAN_REC_OP_SHIFT & 31) << 8 | rec_mask(rec);
+	u32 what = (u32)rec & (31u << GSAN_REC_OP_SHIFT | 0xff);
 	u32 x = (u32)(rec >> GSAN_REC_CTA_SHIFT) * 0x9e3779b1u ^ what * 0xc2b2ae35u ^ ((u32)(key >> 3) + seed) * 0x85ebca6bu;
 	x = (x ^ x >> 15) * 0x2c1b3c6du;
 	x = (x ^ x >> 12) * 0x297a2d39u;
