@@ -387,11 +387,24 @@ ALWAYS u64 element_value(u64 value, u32 desc, u32 k) /* known only of 8 bytes in
 	return bits < 64 ? value >> (k * bits & 63) & ((1ull << bits) - 1) : value;
 }
 
+/* Is a strong operation checked before it executes? Whoever saw what it wrote may be there otherwise, and would seem to
+ * race with it. Not what acquires, which goes for itself, too, nor a CAS, which may write nothing. */
+ALWAYS int looks_early(u32 desc) { return op_writes(desc_op(desc)) && !desc_acquires(desc) && !desc_is_cas(desc); }
+
+ALWAYS void strong_access(const struct who *w, u64 canonical, u32 desc, u32 members)
+{
+	warp_scattered(w, canonical, desc_op(desc), desc & 0xffff, desc_vector(desc), desc_element(desc), members);
+}
+
 void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 {
 	struct who w = who_of(launch, self);
 	u32 members = alike(desc);
 	u64 canonical = shadow_canonical(w.launch, address);
+	if (looks_early(desc)) {
+		who_record(&w);
+		strong_access(&w, canonical, desc, members);
+	}
 	for (u32 k = 0; k < desc_elements(desc); k++) {
 		u64 at = element_at(canonical, desc, k);
 		int publishes = sync_reachable(&w, at) && sync_publishes(&w, at, desc);
@@ -423,7 +436,8 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 	if (w.state && sync_reads(desc)) /* first what it acquires: that goes for itself, too */
 		for (u32 k = 0; k < desc_elements(desc); k++)
 			after_read(&w, element_at(canonical, desc, k), desc_scalar(desc), element_value(value, desc, k), members);
-	warp_scattered(&w, canonical, desc_op(desc), desc & 0xffff, desc_vector(desc), desc_element(desc), members);
+	if (!looks_early(desc))
+		strong_access(&w, canonical, desc, members);
 	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
 	if (gpu_lane() == gpu_first(members))
 		count_accesses(w.launch, gpu_popc(members), gpu_popc(checked));

@@ -38,8 +38,15 @@ static void red(const struct cta *c, u32 op, u32 site)
 }
 static void strong(const struct cta *c, u32 op, u32 site)
 {
+	struct dev_tables *t = dev_tables(gsan_owner(PLACE));
+	u32 syncs = t->syncs;
 	be(c);
-	gsan_after(c->launch, c->self, PLACE, desc(op, 4, 0, site), 0);
+	t->syncs = DEV_SYNCS; /* full: no entry, whose lock the one who pauses would hold */
+	if (op_writes(op)) /* looks before it stores */
+		gsan_before(c->launch, c->self, PLACE, desc(op, 4, 0, site), 0);
+	else
+		gsan_after(c->launch, c->self, PLACE, desc(op, 4, 0, site), 0);
+	t->syncs = syncs;
 }
 static void part(const struct cta *c, u32 op, u32 site) { weak(c, op, PLACE, 2, site); }
 static void sector(const struct cta *c, u32 op, u32 site) { weak(c, op, PLACE, 16, site); }
