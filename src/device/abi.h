@@ -45,7 +45,8 @@
  *   red        (quick, address, desc)             before a relaxed RMW of at most 8 bytes whose result nobody reads: all
  *                                                 that before and after would do
  *   before     (address, desc, value)             before a strong store, or an RMW: publishes what it releases.
- *                                                 value: what a store writes
+ *                                                 value: what a store writes. An RMW with GSAN_DESC_VALUE is a CAS
+ *                                                 of which after() will not be told whether it wrote
  *   after      (address, desc, value)             after a strong load, store or RMW: checks it, joins what it acquires.
  *                                                 value: what was read. Of a CAS that failed (GSAN_SEM_CAS)
  *                                                 desc has the load that it was

@@ -401,7 +401,7 @@ void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 	struct who w = who_of(launch, self);
 	u32 members = alike(desc);
 	u64 canonical = shadow_canonical(w.launch, address);
-	if (looks_early(desc)) {
+	if (looks_early(desc) && !(op_is_rmw(desc_op(desc)) && desc & GSAN_DESC_VALUE)) {
 		who_record(&w);
 		strong_access(&w, canonical, desc, members);
 	}

@@ -176,7 +176,7 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 {
 	const struct ptx_access *a = &p->access;
 	const struct ptx_instr *i = p->instr;
-	uint32_t base = ptx_batch_desc(p), has, cas;
+	uint32_t base = ptx_batch_desc(p), has, cas, untold;
 	char desc[16];
 	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_a", desc, "%gsan_x"};
 
@@ -185,16 +185,17 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	if (a->kind == PTX_ACCESS_RMW && a->value && ptx_uses_read(&c->uses, a->value))
 		base |= GSAN_DESC_USED;
 	cas = edit_expected(c, p);
+	untold = !cas && !strcmp(a->name, "atom.cas");
 	base |= cas ? GSAN_SEM_CAS << GSAN_DESC_SEM_SHIFT : 0;
 	if (a->kind != PTX_ACCESS_LOAD) {
 		has = a->kind == PTX_ACCESS_STORE && ptx_call_value(&c->text, c->m, i, a, a->value);
-		snprintf(desc, sizeof(desc), "%u", base | (has ? GSAN_DESC_VALUE : 0));
+		snprintf(desc, sizeof(desc), "%u", base | (has || untold ? GSAN_DESC_VALUE : 0));
 		arg[4] = has ? "%gsan_x" : "0";
 		call(c, PTX_CALL_before, i, arg, NULL);
 	}
 	insert(c, i->whole.off);
 	text_puts(&c->text, "\n");
-	if (!cas && !strcmp(a->name, "atom.cas")) /* whether it wrote is not known: it counts as the relaxed read that it was */
+	if (untold) /* whether it wrote is not known: it counts as the relaxed read that it was */
 		base = (base & ~(31u << GSAN_DESC_OP_SHIFT | 7u << GSAN_DESC_SEM_SHIFT | GSAN_DESC_USED)) |
 		       (GSAN_OP_STRONG_LD + (a->op & 3u)) << GSAN_DESC_OP_SHIFT;
 	has = a->kind != PTX_ACCESS_STORE && ptx_call_value(&c->text, c->m, i, a, a->value);
