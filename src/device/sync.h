@@ -624,7 +624,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 		unseen = !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value);
 	if (unseen)
 		order_lost(w, sync_acquires(desc));
-	if (unseen || (older && lost) || (!known && f1 & DEV_VALID))
+	if (unseen || (older && lost) || (!known && (f1 & DEV_VALID || gpu_load32(&e->offers))))
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
 }
 
