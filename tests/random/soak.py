@@ -264,7 +264,7 @@ def progress(tally, done, count, began):
 def soak(first, last, args):
     results, whole, began = args.results, Tally(), time.time()
     ranges = load(results)
-    todo = blocks_left(first, last, ranges)
+    todo = [block for block in blocks_left(first, last, ranges) if schedule_of(block[0] // BLOCK) in args.schedules.split(",")]
     finished, broken = {}, 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         running = {pool.submit(Block(*block).judge): (block, time.time()) for block in todo}
@@ -336,6 +336,8 @@ def main():
     parser.add_argument("--results", metavar="FILE")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--unexplained", type=int, default=0, metavar="N", help="misses without explanation that are no failure")
+    parser.add_argument("--schedules", default="program,random,pct", help="leave out the blocks of others; under `random` the hosts' own "
+                        "order counts, and a run is not had again")
     parser.add_argument("--keep", action="store_true", help="shrink up to ten disagreements into tests/random/kept")
     parser.add_argument("--replay", nargs="*", metavar="FILE")
     parser.add_argument("--still", nargs=2, metavar=("KIND", "FILE"))
