@@ -1,4 +1,5 @@
-/* A program whose race only some schedules show: block 1 looks at a flag once, and reads what block 0 wrote only where it
+/* A program whose race only some schedules show: block 1 looks at a flag once, after about as
+ * many instructions as block 0 needs to raise it, and reads what block 0 wrote only where it
  * finds it raised. The flag is relaxed and no fence stands beside it, so that the read races whenever it is made. With
  * --crash it ends by status 3 whenever the flag was seen. */
 #include <stdio.h>
@@ -12,7 +13,8 @@ static const char ptx[] =
 	"ld.param.u64 %rd1, [at];\nmov.u32 %r1, %ctaid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra READ;\n"
 	".loc 1 10 1\nst.global.u32 [%rd1], 7;\n"
 	".loc 1 11 1\nst.relaxed.gpu.global.u32 [%rd1+128], 1;\nret;\n"
-	"READ:\n.loc 1 20 1\nld.relaxed.gpu.global.u32 %r2, [%rd1+128];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra END;\n"
+	"READ: mov.u32 %r4, 0;\nWAIT: add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p2, %r4, 700;\n@%p2 bra WAIT;\n"
+	".loc 1 20 1\nld.relaxed.gpu.global.u32 %r2, [%rd1+128];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra END;\n"
 	".loc 1 21 1\nld.global.u32 %r3, [%rd1];\nst.global.u32 [%rd1+256], %r3;\nEND: ret;\n}\n";
 
 #define TRY(call) \
