@@ -21,7 +21,7 @@ import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
 sys.path.insert(0, os.path.join(ROOT, "tests", "gpu"))
-TWINS = {"vadd": "add_twin", "softmax": "softmax_twin", "matmul": "matmul_twin", "histogram": "histogram_twin"}
+TWINS = {"vadd": "add_twin", "softmax": "softmax_twin", "matmul": "matmul", "histogram": "histogram_twin"}
 
 
 def cases():

@@ -1,7 +1,14 @@
-"""The kernels of the bench with a race in each, between CTAs of one launch: what a checked run must find to count."""
+"""The kernels of the bench with a race in each, between CTAs of one launch: what a checked run must find to count. The matrix
+product races as it is when its result goes where another factor lies."""
+import os
+import sys
+
 import torch
 import triton
 import triton.language as tl
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "gpu"))
+import kernels  # noqa: E402
 
 
 @triton.jit
@@ -21,18 +28,6 @@ def softmax_twin(out, x, columns, BLOCK: tl.constexpr):  # two programs write ea
 
 
 @triton.jit
-def matmul_twin(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):  # reads rows that others write
-    rows = tl.program_id(0) * BM + tl.arange(0, BM)
-    columns = tl.program_id(1) * BN + tl.arange(0, BN)
-    inner = tl.arange(0, BK)
-    total = tl.zeros((BM, BN), dtype=tl.float32)
-    for k in range(0, K, BK):
-        total += tl.dot(tl.load(a + rows[:, None] * K + (k + inner)[None, :]),
-                        tl.load(b + (k + inner)[:, None] * N + columns[None, :]))
-    tl.store(b + rows[:, None] * N + columns[None, :], total.to(tl.float16))
-
-
-@triton.jit
 def histogram_twin(x, bins, n, BLOCK: tl.constexpr):  # the first program clears a bin that others count in
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < n
@@ -49,7 +44,7 @@ def main():
     rows = torch.randn(512, 4096, device="cuda")
     softmax_twin[(1024,)](torch.empty_like(rows), rows, 4096, BLOCK=4096, num_warps=8)
     a, b = torch.randn(2, 1024, 1024, device="cuda", dtype=torch.float16)
-    matmul_twin[(8, 8)](a, b, b, 1024, 1024, 1024, BM=128, BN=128, BK=32, num_warps=8, num_stages=3)
+    kernels.matmul[(8, 8)](a, b, b, 1024, 1024, 1024, BM=128, BN=128, BK=32, num_warps=8, num_stages=3)
     values = torch.randint(0, 1 << 10, (1 << 20,), device="cuda", dtype=torch.int32)
     bins = torch.zeros(1 << 10, device="cuda", dtype=torch.int32)
     histogram_twin[(values.numel() // 1024,)](values, bins, values.numel(), BLOCK=1024)

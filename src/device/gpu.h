@@ -91,12 +91,6 @@ ALWAYS u64 gpu_exch64(void *p, u64 v)
 	__asm__ volatile("atom.relaxed.sys.global.exch.b64 %0, [%1], %2;" : "=l"(r) : "l"(p), "l"(v) : "memory");
 	return r;
 }
-ALWAYS u32 gpu_exch32(void *p, u32 v)
-{
-	u32 r;
-	__asm__ volatile("atom.relaxed.sys.global.exch.b32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
-	return r;
-}
 ALWAYS u64 gpu_cas64(void *p, u64 old, u64 v)
 {
 	u64 r;
@@ -167,7 +161,6 @@ ALWAYS void gpu_store32(void *p, u32 v) { __atomic_store_n((u32 *)p, v, __ATOMIC
 ALWAYS void gpu_store64(void *p, u64 v) { __atomic_store_n((u64 *)p, v, __ATOMIC_RELAXED); }
 ALWAYS void gpu_release32(void *p, u32 v) { __atomic_store_n((u32 *)p, v, __ATOMIC_RELEASE); }
 ALWAYS u64 gpu_exch64(void *p, u64 v) { return __atomic_exchange_n((u64 *)p, v, __ATOMIC_RELAXED); }
-ALWAYS u32 gpu_exch32(void *p, u32 v) { return __atomic_exchange_n((u32 *)p, v, __ATOMIC_RELAXED); }
 ALWAYS u64 gpu_cas64(void *p, u64 old, u64 v)
 {
 	__atomic_compare_exchange_n((u64 *)p, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);

@@ -48,11 +48,6 @@ ALWAYS u64 elem_all(const struct gsan_launch *l, u64 a, u64 b)
 	return (a & (~0ull << GSAN_REC_TAG_SHIFT)) | epoch | flags | ELEM_ALL;
 }
 
-ALWAYS u32 elem_owner(const struct gsan_launch *l, u64 elem)
-{
-	return elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_OWNER_SHIFT) & 31 : tag_participant(l, rec_tag(elem));
-}
-
 ALWAYS u32 elem_seq(const struct gsan_launch *l, u64 elem)
 {
 	return elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT)  :

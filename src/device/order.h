@@ -18,10 +18,8 @@ struct who {
 };
 
 ALWAYS struct dev_tables *own_tables(const struct gsan_launch *l) { return dev_tables(l->participant); }
-ALWAYS struct dev_spread *own_spread(const struct gsan_launch *l)
-{
-	return &own_tables(l)->spread[gpu_smid() & (DEV_SPREAD - 1)];
-}
+ALWAYS struct dev_spread *spread_of(u32 participant) { return &dev_tables(participant)->spread[gpu_smid() & (DEV_SPREAD - 1)]; }
+ALWAYS struct dev_spread *own_spread(const struct gsan_launch *l) { return spread_of(l->participant); }
 ALWAYS void count(const struct gsan_launch *l, enum gsan_counter c, u64 n) { gpu_count(&own_tables(l)->head.counter[c], n); }
 
 ALWAYS u32 tag_participant(const struct gsan_launch *l, u32 tag) { return tag >> l->tag_bits; }
@@ -140,6 +138,11 @@ ALWAYS int point_within(u64 a, u64 b)
 }
 ALWAYS int elem_is_point(u64 elem) { return elem & ELEM_POINT && !(elem & ELEM_PREFIX); }
 
+ALWAYS u32 elem_owner(const struct gsan_launch *l, u64 elem)
+{
+	return elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_OWNER_SHIFT) & 31 : tag_participant(l, rec_tag(elem));
+}
+
 /* Does an element, taken by itself, cover the record? (The order before its launch is asked separately.) */
 ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point)
 {
@@ -189,8 +192,7 @@ ALWAYS int closure_known(const struct gsan_launch *l, u64 elem, u32 participant)
 NEVER int closure_add(struct closure *c, u64 elem)
 {
 	const struct gsan_launch *l = c->l;
-	struct closure_item new = {.seq = (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT)};
-	new.participant = elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_OWNER_SHIFT) & 31 : tag_participant(l, rec_tag(elem));
+	struct closure_item new = {.participant = elem_owner(l, elem), .seq = (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT)};
 	if (!(l->mapped >> new.participant & 1) || elem_covers(l, elem, c->rec, c->point))
 		return 1;
 	if (elem_is_point(elem) || closure_known(l, elem, new.participant))

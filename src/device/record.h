@@ -12,6 +12,13 @@ ALWAYS u32 rec_op(u64 r) { return (u32)(r >> GSAN_REC_OP_SHIFT) & 31; }
 ALWAYS u32 rec_epoch(u64 r) { return (u32)(r >> GSAN_REC_EPOCH_SHIFT) & GSAN_EPOCH_MAX; }
 ALWAYS u32 rec_cta(u64 r) { return (u32)(r >> GSAN_REC_CTA_SHIFT) & ((1u << GSAN_CTA_BITS) - 1); }
 ALWAYS u32 rec_tag(u64 r) { return (u32)(r >> GSAN_REC_TAG_SHIFT); }
+/* `base`: tag, cta and epoch. */
+ALWAYS u64 rec_of(u64 base, u32 op, u32 site, u32 mask)
+{
+	return base | (u64)op << GSAN_REC_OP_SHIFT | (u64)site << GSAN_REC_SITE_SHIFT | mask;
+}
+/* The bytes of an access that lies in one granule, as its mask. */
+ALWAYS u32 granule_mask(u64 address, u32 bytes) { return ((1u << bytes) - 1) << (address & (GSAN_GRANULE - 1)); }
 #define REC_WHO (~0ull << GSAN_REC_CTA_SHIFT) /* tag and cta: the logical thread */
 
 ALWAYS int op_is_rmw(u32 op) { return op >= GSAN_OP_RMW && op < GSAN_OP_RMW + 4; }

@@ -195,15 +195,10 @@ NEVER void lines_foreign(u64 launch, u64 line, u32 desc) /* a group's access lie
 	gpu_count(&own_spread(l)->checked, -lanes);
 }
 
-ALWAYS struct dev_spread *quick_spread(u32 quick, u64 self)
-{
-	return &dev_tables(quick_participant(quick, self))->spread[gpu_smid() & (DEV_SPREAD - 1)];
-}
-
 /* May `me` be put over this read at once? Empty, ordered before, or an earlier read of the same CTA with no more bytes. */
-ALWAYS int is_free(u32 quick, u64 self, u64 rec, u64 me)
+ALWAYS int is_free(u32 quick, u64 rec, u64 me)
 {
-	return !rec || (quick_is_own(self, rec) ? !(((u32)rec & 0xff) & ~(u32)me) : quick_below(quick, self, rec));
+	return !rec || (quick_is_own(me, rec) ? !(rec_mask(rec) & ~(u32)me) : quick_below(quick, me, rec));
 }
 
 /* A load: itself among the sampled reads. 1: it is there now, and has to look at the last write once more. */
@@ -212,8 +207,8 @@ ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *a
 	if (r0 == me || r1 == me)
 		return 0;
 	line_mark(at, tail, GSAN_LINE_READ);
-	int free0 = is_free(quick, me, r0, me);
-	if (!free0 && !is_free(quick, me, r1, me))
+	int free0 = is_free(quick, r0, me);
+	if (!free0 && !is_free(quick, r1, me))
 		return shadow_draw(l, me, at->read, r0, r1, line);
 	gpu_store64(&at->read[free0 ? 0 : 1], me);
 	return 1;
@@ -229,7 +224,7 @@ ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 	if ((u32)self)
 		base = gpu_load64(&own_tables(l)->state[(u32)self - 1].base);
 	line &= ~(u64)(GSAN_LINE - 1);
-	u64 me = base | (u64)op << GSAN_REC_OP_SHIFT | (u64)(desc & 0xffff) << GSAN_REC_SITE_SHIFT | mask;
+	u64 me = rec_of(base, op, desc & 0xffff, mask);
 	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(line);
 	gpu_load128(at, &last, &tail);
 	gpu_load128(at->read, &r0, &r1);
@@ -256,7 +251,7 @@ void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	if (gpu_lane() == 0) {
-		gpu_count(&quick_spread(quick, self)->checked, 32 * n);
+		gpu_count(&spread_of(quick_participant(quick, self))->checked, 32 * n);
 		if ((u32)self && !gpu_load32(&own_tables(l)->state[(u32)self - 1].dirty))
 			gpu_store32(&own_tables(l)->state[(u32)self - 1].dirty, 1);
 	}
@@ -283,7 +278,7 @@ NEVER void red_general(u64 launch, u64 self, u64 address, u32 desc)
 		sync_before(&w, canonical, desc, 0);
 	who_record(&w);
 	struct access a = {.address = canonical & ~(u64)(GSAN_GRANULE - 1), .op = desc_op(desc), .site = desc & 0xffff,
-			   .bytes = desc_bytes(desc), .mask = ((1u << desc_bytes(desc)) - 1) << (canonical & 7)};
+			   .bytes = desc_bytes(desc), .mask = granule_mask(canonical, desc_bytes(desc))};
 	if (there)
 		granule_bytes(&w, &a);
 	if (!there) {
@@ -342,9 +337,8 @@ ALWAYS int red_alone(u32 quick, const struct gsan_line *at, const struct gsan_gr
 ALWAYS int red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc)
 {
 	u64 last, tail, granule = address & ~(u64)(GSAN_GRANULE - 1);
-	u32 mask = ((1u << desc_bytes(desc)) - 1) << (address & 7);
-	u64 me = (self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT | (u64)desc_op(desc) << GSAN_REC_OP_SHIFT |
-		 (u64)(desc & 0xffff) << GSAN_REC_SITE_SHIFT | mask;
+	u64 me = rec_of((self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT, desc_op(desc), desc & 0xffff,
+			granule_mask(address, desc_bytes(desc)));
 	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(address);
 	if (address >> GSAN_DATA_SHIFT != GSAN_DATA_TOP || (u32)self || self & SELF_STATELESS || desc_op(desc) == GSAN_OP_RMW + GSAN_SYS ||
 	    !(gsan_owner(address) == quick_participant(quick, self) || l->mapped >> gsan_owner(address) & 1))
@@ -366,7 +360,7 @@ void gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u32 members = gpu_active();
 	if (gpu_lane() == gpu_first(members))
-		gpu_count(&quick_spread(quick, self)->checked, gpu_popc(members));
+		gpu_count(&spread_of(quick_participant(quick, self))->checked, gpu_popc(members));
 	if (!red_fast(l, self, quick, address, desc))
 		red_general(launch, self, address, desc);
 }

@@ -35,10 +35,7 @@ ALWAYS u64 shadow_canonical(const struct gsan_launch *l, u64 address)
 	return entry ? GSAN_DATA_BASE + (u64)(entry - 1) * GSAN_PAGE + address % GSAN_PAGE : NO_ADDRESS;
 }
 
-ALWAYS u64 rec_make(const struct who *w, const struct access *a)
-{
-	return w->base | (u64)a->op << GSAN_REC_OP_SHIFT | (u64)a->site << GSAN_REC_SITE_SHIFT | a->mask;
-}
+ALWAYS u64 rec_make(const struct who *w, const struct access *a) { return rec_of(w->base, a->op, a->site, a->mask); }
 
 /* May `me` take the place of `old`? Only if it is ordered after it (by launch numbers, or as the same CTA) and conflicts
  * with at least as much: bytes ⊇, write over read, weak over strong, narrower over wider scope. */
@@ -353,7 +350,7 @@ NEVER void warp_scattered(const struct who *w, u64 canonical, u32 op, u32 site, 
 	u32 group = gpu_match64(members, there ? line : NO_ADDRESS);
 	if (there && gpu_popc(group) == 1 && (!element || element == bytes) && (from & 7) + (int)bytes <= (int)GSAN_GRANULE) {
 		a.address = canonical & ~(u64)(GSAN_GRANULE - 1);
-		a.mask = ((1u << bytes) - 1) << (from & 7);
+		a.mask = granule_mask(canonical, bytes);
 		granule_bytes(w, &a);
 		there = 0;
 	}

@@ -75,6 +75,13 @@ static void emit_valid(const struct ptx_batch *b, struct text *t, char valid[16]
 	snprintf(valid, 16, conditions ? "%%gsan_v" : "%u", always);
 }
 
+/* %gsan_k &= this thread makes every access. */
+static void emit_all_valid(const struct ptx_batch *b, const char *valid, struct text *t)
+{
+	if (*valid == '%')
+		text_printf(t, "\tsetp.eq.and.u32 %%gsan_k, %s, %u, %%gsan_k;\n", valid, (1u << b->count) - 1);
+}
+
 #define HALVES_TURN 4u /* accesses per call when groups are halves of lines: those have at least so many lanes */
 
 /* Lanes whose accesses fill half a line, for the sizes that the clone recognises by itself; else 0. */
@@ -83,14 +90,13 @@ static uint32_t lanes_per_half(uint32_t bytes)
 	return bytes == 4 || bytes == 8 || bytes == 16 ? GSAN_LINE / 2 / bytes : 0;
 }
 
-/* {%gsan_x0, %gsan_x1} = the address of access k less the lane's share of half a line: where its group's half begins. */
-static void emit_base(const struct ptx_batch *b, uint32_t k, struct text *t)
+/* {%gsan_x0, %gsan_x1} = the address of access k less the lane's share: where its group of `lanes` begins. */
+static void emit_base(const struct ptx_batch *b, uint32_t k, uint32_t lanes, struct text *t)
 {
-	uint32_t bytes = b->place[k]->access.bytes;
 
 	text_printf(t, "\tand.b32 %%gsan_t, %%gsan_n, %u;\n\tmul.lo.u32 %%gsan_y, %%gsan_t, %u;\n"
 		       "\tmov.b64 {%%gsan_x0, %%gsan_x1}, %%gsan_a%u;\n\tsub.u32 %%gsan_x0, %%gsan_x0, %%gsan_y;\n",
-		    lanes_per_half(bytes) - 1, bytes, k);
+		    lanes - 1, b->place[k]->access.bytes, k);
 }
 
 /* %gsan_w = the group beside has the other half of the line (groups side by side agree on the upper word). */
@@ -107,7 +113,7 @@ static void emit_recognition(const struct ptx_batch *b, uint32_t k, struct text 
 {
 	uint32_t lanes = lanes_per_half(b->place[k]->access.bytes);
 
-	emit_base(b, k, t);
+	emit_base(b, k, lanes, t);
 	text_printf(t, "\tshfl.sync.idx.b32 %%gsan_y, %%gsan_x0, 0, %u, -1;\n"
 		       "\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, %%gsan_x0, %%gsan_q;\n", (32 - lanes) << 8 | 31);
 	text_printf(t, "\tshfl.sync.idx.b32 %%gsan_y, %%gsan_x1, 0, %u, -1;\n"
@@ -128,25 +134,38 @@ static void emit_lines_call(const struct ptx_batch *b, uint32_t count, struct te
 	ptx_call_emit(t, PTX_CALL_lines, "", arg, NULL);
 }
 
-/* All groups have whole lines: lane k of each takes the line of access k, in which its own address lies. */
-static void emit_whole(const struct ptx_batch *b, struct text *t)
+/* Accesses `from` to `to`, known to fill lines, or halves of them, with groups of `lanes`: lane `slot` of each group takes the
+ * line in which its own address lies; bit 0 says that it is whole. */
+static void emit_slots(const struct ptx_batch *b, const uint32_t *lanes, uint32_t from, uint32_t to, struct text *t)
 {
+	int halves = 0;
+
 	text_puts(t, "\tmov.b64 %gsan_o, 0;\n\tmov.b32 %gsan_d, 0;\n");
-	for (uint32_t k = 0; k < b->count; k++)
-		text_printf(t, "\tand.b32 %%gsan_t, %%gsan_n, %u;\n\tsetp.eq.u32 %%gsan_k, %%gsan_t, %u;\n"
-			       "\tselp.b64 %%gsan_o, %%gsan_a%u, %%gsan_o, %%gsan_k;\n"
+	for (uint32_t k = from; k < to; k++) {
+		int whole = lanes[k] * b->place[k]->access.bytes == GSAN_LINE;
+
+		halves |= !whole;
+		text_printf(t, "\tor.b64 %%gsan_l, %%gsan_a%u, %u;\n\tand.b32 %%gsan_t, %%gsan_n, %u;\n"
+			       "\tsetp.eq.u32 %%gsan_k, %%gsan_t, %u;\n\tselp.b64 %%gsan_o, %%gsan_l, %%gsan_o, %%gsan_k;\n"
 			       "\tselp.b32 %%gsan_d, %u, %%gsan_d, %%gsan_k;\n",
-			    2 * lanes_per_half(b->place[k]->access.bytes) - 1, k, k, ptx_batch_desc(b->place[k]));
-	text_printf(t, "\tsetp.ne.u64 %%gsan_k, %%gsan_o, 0;\n\tand.b64 %%gsan_o, %%gsan_o, -%u;\n"
-		       "\t@%%gsan_k or.b64 %%gsan_o, %%gsan_o, %u;\n", GSAN_LINE, GSAN_LINES_WHOLE);
-	emit_lines_call(b, b->count, t);
+			    k, whole ? GSAN_LINES_WHOLE : 0, lanes[k] - 1, k - from, ptx_batch_desc(b->place[k]));
+	}
+	text_printf(t, "\tmov.b64 {%%gsan_x0, %%gsan_x1}, %%gsan_o;\n\tand.b32 %%gsan_y, %%gsan_x0, %u;\n\tmov.b32 %%gsan_t, -%u;\n",
+		    GSAN_LINES_WHOLE, GSAN_LINE);
+	if (halves)
+		text_printf(t, "\tsetp.ne.u32 %%gsan_k, %%gsan_y, 0;\n\tselp.b32 %%gsan_t, %%gsan_t, -%u, %%gsan_k;\n", GSAN_LINE / 2);
+	text_puts(t, "\tand.b32 %gsan_x0, %gsan_x0, %gsan_t;\n\tor.b32 %gsan_x0, %gsan_x0, %gsan_y;\n"
+		     "\tmov.b64 %gsan_o, {%gsan_x0, %gsan_x1};\n");
+	emit_lines_call(b, to - from, t);
 }
 
 /* Lane k of a group takes its half; where two halves make a line, the lower group takes it. */
 static void emit_half(const struct ptx_batch *b, uint32_t k, struct text *t)
 {
-	emit_base(b, k, t);
-	emit_beside(lanes_per_half(b->place[k]->access.bytes), "", t);
+	uint32_t lanes = lanes_per_half(b->place[k]->access.bytes);
+
+	emit_base(b, k, lanes, t);
+	emit_beside(lanes, "", t);
 	text_printf(t, "\tand.b32 %%gsan_y, %%gsan_x0, %u;\n\tsetp.ne.and.u32 %%gsan_k, %%gsan_y, 0, %%gsan_w;\n"
 		       "\tnot.pred %%gsan_k, %%gsan_k;\n\tsetp.eq.and.u32 %%gsan_k, %%gsan_t, %u, %%gsan_k;\n",
 		    GSAN_LINE / 2, k % HALVES_TURN);
@@ -170,16 +189,19 @@ static void emit_halves(const struct ptx_batch *b, struct text *t)
  * call. Anything else jumps to gsan_slow. */
 static void emit_lines(const struct ptx_batch *b, const char *valid, struct text *t)
 {
+	uint32_t whole[GSAN_BATCH_MAX];
+
 	text_puts(t, "\tactivemask.b32 %gsan_n;\n\tsetp.eq.u32 %gsan_k, %gsan_n, -1;\n");
-	if (*valid == '%')
-		text_printf(t, "\tsetp.eq.and.u32 %%gsan_k, %s, %u, %%gsan_k;\n", valid, (1u << b->count) - 1);
+	emit_all_valid(b, valid, t);
 	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_k, %gsan_n;\n\t@!%gsan_q bra gsan_slow;\n\tmov.u32 %gsan_n, %laneid;\n"
 		     "\tmov.pred %gsan_w, %gsan_q;\n");
-	for (uint32_t k = 0; k < b->count; k++)
+	for (uint32_t k = 0; k < b->count; k++) {
 		emit_recognition(b, k, t);
+		whole[k] = 2 * lanes_per_half(b->place[k]->access.bytes);
+	}
 	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_q, -1;\n\t@!%gsan_q bra gsan_slow;\n"
 		     "\tvote.sync.all.pred %gsan_q, %gsan_w, -1;\n\t@!%gsan_q bra gsan_halves;\n");
-	emit_whole(b, t);
+	emit_slots(b, whole, 0, b->count, t);
 	text_puts(t, "\tbra.uni gsan_done;\ngsan_halves:\n");
 	emit_halves(b, t);
 	text_puts(t, "\tbra.uni gsan_done;\ngsan_slow:\n");
@@ -204,36 +226,13 @@ static void emit_alignment(const struct ptx_batch *b, const uint32_t *lanes, con
 {
 	text_puts(t, "\tmov.u32 %gsan_n, %laneid;\n\tmov.b32 %gsan_d, 0;\n");
 	for (uint32_t k = 0; k < b->count; k++) {
-		uint32_t bytes = b->place[k]->access.bytes;
-
-		text_printf(t, "\tand.b32 %%gsan_t, %%gsan_n, %u;\n\tmul.lo.u32 %%gsan_y, %%gsan_t, %u;\n"
-			       "\tmov.b64 {%%gsan_x0, %%gsan_x1}, %%gsan_a%u;\n\tsub.u32 %%gsan_x0, %%gsan_x0, %%gsan_y;\n"
-			       "\tand.b32 %%gsan_x0, %%gsan_x0, %u;\n\tor.b32 %%gsan_d, %%gsan_d, %%gsan_x0;\n",
-			    lanes[k] - 1, bytes, k, lanes[k] * bytes - 1);
+		emit_base(b, k, lanes[k], t);
+		text_printf(t, "\tand.b32 %%gsan_x0, %%gsan_x0, %u;\n\tor.b32 %%gsan_d, %%gsan_d, %%gsan_x0;\n",
+			    lanes[k] * b->place[k]->access.bytes - 1);
 	}
 	text_puts(t, "\tsetp.eq.u32 %gsan_k, %gsan_d, 0;\n");
-	if (*valid == '%')
-		text_printf(t, "\tsetp.eq.and.u32 %%gsan_k, %s, %u, %%gsan_k;\n", valid, (1u << b->count) - 1);
+	emit_all_valid(b, valid, t);
 	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_k, -1;\n\t@!%gsan_q bra gsan_slow;\n");
-}
-
-/* Lane `slot` of each group of an access takes its line, in which its own address lies; bit 0 says that it is whole. */
-static void emit_known(const struct ptx_batch *b, const uint32_t *lanes, uint32_t from, uint32_t to, struct text *t)
-{
-	text_puts(t, "\tmov.b64 %gsan_o, 0;\n\tmov.b32 %gsan_d, 0;\n");
-	for (uint32_t k = from; k < to; k++) {
-		int whole = lanes[k] * b->place[k]->access.bytes == GSAN_LINE;
-
-		text_printf(t, "\tor.b64 %%gsan_l, %%gsan_a%u, %u;\n\tand.b32 %%gsan_t, %%gsan_n, %u;\n"
-			       "\tsetp.eq.u32 %%gsan_k, %%gsan_t, %u;\n\tselp.b64 %%gsan_o, %%gsan_l, %%gsan_o, %%gsan_k;\n"
-			       "\tselp.b32 %%gsan_d, %u, %%gsan_d, %%gsan_k;\n",
-			    k, whole ? GSAN_LINES_WHOLE : 0, lanes[k] - 1, k - from, ptx_batch_desc(b->place[k]));
-	}
-	text_printf(t, "\tmov.b64 {%%gsan_x0, %%gsan_x1}, %%gsan_o;\n\tand.b32 %%gsan_y, %%gsan_x0, %u;\n"
-		       "\tsetp.ne.u32 %%gsan_k, %%gsan_y, 0;\n\tselp.b32 %%gsan_t, -%u, -%u, %%gsan_k;\n"
-		       "\tand.b32 %%gsan_x0, %%gsan_x0, %%gsan_t;\n\tor.b32 %%gsan_x0, %%gsan_x0, %%gsan_y;\n"
-		       "\tmov.b64 %%gsan_o, {%%gsan_x0, %%gsan_x1};\n", GSAN_LINES_WHOLE, GSAN_LINE, GSAN_LINE / 2);
-	emit_lines_call(b, to - from, t);
 }
 
 /* 0: the addresses do not show enough. Slots of different accesses must not meet: groups have 4 lanes or more, 8 or more
@@ -251,7 +250,7 @@ static int emit_lines_known(const struct ptx_batch *b, const char *valid, struct
 	}
 	emit_alignment(b, lanes, valid, t);
 	for (uint32_t k = 0; k < b->count; k += turn)
-		emit_known(b, lanes, k, k + turn < b->count ? k + turn : b->count, t);
+		emit_slots(b, lanes, k, k + turn < b->count ? k + turn : b->count, t);
 	text_puts(t, "\tbra.uni gsan_done;\ngsan_slow:\n");
 	return 1;
 }
