@@ -44,12 +44,13 @@
  *                                                 its descriptor; the others bring 0. quick: the launch record's
  *   red        (quick, address, desc)             before a relaxed RMW of at most 8 bytes whose result nobody reads: all
  *                                                 that before and after would do
- *   before     (address, desc, value)             before a strong store, or an RMW: publishes what it releases.
- *                                                 value: what a store writes. An RMW with GSAN_DESC_VALUE is a CAS
- *                                                 of which after() will not be told whether it wrote
- *   after      (address, desc, value)             after a strong load, store or RMW: checks it, joins what it acquires.
- *                                                 value: what was read. Of a CAS that failed (GSAN_SEM_CAS)
- *                                                 desc has the load that it was
+ *   before     (address, desc, value)             before a strong store, or an RMW: takes the lock of its location's
+ *                                                 entry. An RMW with GSAN_DESC_VALUE is a CAS of which after() will
+ *                                                 not be told whether it wrote; value: what a strong vector stores
+ *   look       (address, desc) -> looked          before a strong load: which version its location has
+ *   after      (address, desc, value, looked)     after a strong load, store or RMW: checks it, joins what it acquires,
+ *                                                 publishes what it releases. value: what was read, or stored. Of a
+ *                                                 CAS that failed (GSAN_SEM_CAS) desc has the load that it was
  *   fence      (desc)                             before a fence or membar; desc: semantics and scope only
  * The rewriter guards a predicated operation's calls with the same predicate (access<N>: with `valid`). */
 #define GSAN_CALLS(X) \
@@ -62,7 +63,8 @@
 	X(lines, "lluuLu", "") \
 	X(red, "lluLu", "") \
 	X(before, "llLul", "") \
-	X(after, "llLul", "") \
+	X(look, "llLu", "u") \
+	X(after, "llLulu", "") \
 	X(fence, "llu", "")
 
 #endif

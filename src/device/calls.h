@@ -14,7 +14,8 @@ void gsan_access8(u64 launch, u64 self, u32 valid, u64 a0, u32 d0, u64 a1, u32 d
 void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc);
 void gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc);
 void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value);
-void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value);
+u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc);
+void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 looked);
 void gsan_fence(u64 launch, u64 self, u32 desc);
 
 #endif

@@ -97,6 +97,12 @@ ALWAYS u64 gpu_cas64(void *p, u64 old, u64 v)
 	__asm__ volatile("atom.relaxed.sys.global.cas.b64 %0, [%1], %2, %3;" : "=l"(r) : "l"(p), "l"(old), "l"(v) : "memory");
 	return r;
 }
+ALWAYS u32 gpu_acquire32(const void *p)
+{
+	u32 r;
+	__asm__ volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(r) : "l"(p) : "memory");
+	return r;
+}
 ALWAYS u32 gpu_cas32_acquire(void *p, u32 old, u32 v)
 {
 	u32 r;
@@ -154,6 +160,7 @@ ALWAYS void gpu_pause(void) {}
 ALWAYS void gpu_fence_sys(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 ALWAYS u32 gpu_load32(const void *p) { return __atomic_load_n((const u32 *)p, __ATOMIC_RELAXED); }
 ALWAYS u64 gpu_load64(const void *p) { return __atomic_load_n((const u64 *)p, __ATOMIC_RELAXED); }
+ALWAYS u32 gpu_acquire32(const void *p) { return __atomic_load_n((const u32 *)p, __ATOMIC_ACQUIRE); }
 ALWAYS u32 gpu_peek32(const void *p) { return gpu_load32(p); }
 ALWAYS u64 gpu_peek64(const void *p) { return gpu_load64(p); }
 ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b) { *a = gpu_load64(p); *b = gpu_load64((const u64 *)p + 1); }
@@ -214,10 +221,12 @@ ALWAYS u64 gpu_shfl64(u32 members, u64 v, u32 lane)
 	for (u32 rest_ = gpu_ballot(members, wanted); rest_; gpu_warp_sync(members), rest_ &= rest_ - 1) \
 		if (gpu_lane() == gpu_first(rest_))
 
-/* One thread at a time; the holder never waits for anything but memory. */
+/* One thread at a time; the holder never waits for anything but memory. One that died there, by a fault of its program, keeps
+ * nobody waiting for good: after some seconds its lock is taken. */
+#define LOCK_TRIES (1u << 22)
 ALWAYS void gpu_lock(u32 *lock)
 {
-	while (gpu_cas32_acquire(lock, 0, 1))
+	for (u32 tries = 0; gpu_cas32_acquire(lock, 0, 1) && tries < LOCK_TRIES; tries++)
 		gpu_pause();
 }
 ALWAYS void gpu_unlock(u32 *lock) { gpu_release32(lock, 0); }

@@ -274,8 +274,11 @@ NEVER void red_general(u64 launch, u64 self, u64 address, u32 desc)
 	u64 canonical = shadow_canonical(w.launch, address);
 	int there = canonical != NO_ADDRESS;
 	int publishes = sync_reachable(&w, canonical) && sync_publishes(&w, canonical, desc);
-	EACH_LANE(publishes)
-		sync_before(&w, canonical, desc, 0);
+	EACH_LANE(publishes) {
+		struct dev_sync *e = sync_entry(&w, canonical, desc);
+		if (e)
+			sync_at_once(&w, e, canonical, desc, 0);
+	}
 	who_record(&w);
 	struct access a = {.address = canonical & ~(u64)(GSAN_GRANULE - 1), .op = desc_op(desc), .site = desc & 0xffff,
 			   .bytes = desc_bytes(desc), .mask = granule_mask(canonical, desc_bytes(desc))};
@@ -385,6 +388,10 @@ ALWAYS u64 element_value(u64 value, u32 desc, u32 k) /* known only of 8 bytes in
  * race with it. Not what acquires, which goes for itself, too, nor a CAS, which may write nothing. */
 ALWAYS int looks_early(u32 desc) { return op_writes(desc_op(desc)) && !desc_acquires(desc) && !desc_is_cas(desc); }
 
+/* A CAS of which nobody will say whether it wrote. In before() alone. */
+ALWAYS int untold(u32 desc) { return op_is_rmw(desc_op(desc)) && desc & GSAN_DESC_VALUE; }
+ALWAYS int at_once(u32 desc) { return desc_elements(desc) > 1 || untold(desc); }
+
 ALWAYS void strong_access(const struct who *w, u64 canonical, u32 desc, u32 members)
 {
 	warp_scattered(w, canonical, desc_op(desc), desc & 0xffff, desc_vector(desc), desc_element(desc), members);
@@ -395,41 +402,62 @@ void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 	struct who w = who_of(launch, self);
 	u32 members = alike(desc);
 	u64 canonical = shadow_canonical(w.launch, address);
-	if (looks_early(desc) && !(op_is_rmw(desc_op(desc)) && desc & GSAN_DESC_VALUE)) {
+	if (looks_early(desc) && !untold(desc)) {
 		who_record(&w);
 		strong_access(&w, canonical, desc, members);
 	}
 	for (u32 k = 0; k < desc_elements(desc); k++) {
 		u64 at = element_at(canonical, desc, k);
 		int publishes = sync_reachable(&w, at) && sync_publishes(&w, at, desc);
+		struct dev_sync *e = 0;
 		EACH_OF(members, publishes)
-			sync_before(&w, at, desc_scalar(desc), element_value(value, desc, k));
+			e = sync_entry(&w, at, desc_scalar(desc));
+		gpu_warp_sync(members);
+		if (at_once(desc)) {
+			EACH_OF(members, e != 0)
+				sync_at_once(&w, e, at, desc_scalar(desc), element_value(value, desc, k));
+		} else {
+			sync_hold(w.launch, e, members);
+			EACH_OF(members, e && w.state && desc_releases(desc))
+				sync_time(&w, e);
+		}
 		gpu_warp_sync(members);
 	}
 }
 
-/* What a strong read acquires, lane by lane. */
-ALWAYS void after_read(const struct who *w, u64 canonical, u32 desc, u64 value, u32 members)
-{
-	if (!sync_reachable(w, canonical)) /* synchronisation that we cannot follow may order anything */
-		gpu_or32(&w->state->pending_flags, DEV_CLOCK_EVERYTHING);
-	if (!sync_reachable(w, canonical) && desc_sem(desc) != GSAN_SEM_NONE)
-		gpu_or32(&w->state->clock.flags, DEV_CLOCK_EVERYTHING);
-	int reads = sync_reachable(w, canonical);
-	EACH_OF(members, reads)
-		sync_after(w, canonical, desc, value);
-	gpu_warp_sync(members);
-}
-
-void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value)
+u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
 {
 	struct who w = who_of(launch, self);
-	u32 members = alike(desc); /* a CAS that failed comes as a load: apart from those that wrote */
 	u64 canonical = shadow_canonical(w.launch, address);
+	return sync_reachable(&w, canonical) && desc_elements(desc) == 1 ? sync_look(canonical, desc_bytes(desc)) : 0;
+}
+
+/* Order that comes from where we cannot look: it may be any. */
+ALWAYS void unreachable(const struct who *w, u32 desc)
+{
+	gpu_or32(&w->state->pending_flags, DEV_CLOCK_EVERYTHING);
+	if (desc_sem(desc) != GSAN_SEM_NONE)
+		gpu_or32(&w->state->clock.flags, DEV_CLOCK_EVERYTHING);
+}
+
+void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 looked)
+{
+	struct who w = who_of(launch, self);
+	/* A CAS that failed comes as a load: for the entry it goes with those that wrote, who share its lock. */
+	u32 together = gpu_match64(gpu_active(), desc & (0xffffu | 63u << GSAN_DESC_BYTES_SHIFT));
+	u64 canonical = shadow_canonical(w.launch, address);
+	int reads = w.state && sync_reads(desc);
 	who_record(&w);
-	if (w.state && sync_reads(desc)) /* first what it acquires: that goes for itself, too */
-		for (u32 k = 0; k < desc_elements(desc); k++)
-			after_read(&w, element_at(canonical, desc, k), desc_scalar(desc), element_value(value, desc, k), members);
+	for (u32 k = 0; k < desc_elements(desc); k++) { /* first what it acquires: that goes for itself, too */
+		u64 at = element_at(canonical, desc, k);
+		int there = sync_reachable(&w, at);
+		if (reads && !there)
+			unreachable(&w, desc);
+		EACH_OF(together, there && (reads || op_writes(desc_op(desc))))
+			sync_after(&w, at, desc_scalar(desc), element_value(value, desc, k), looked);
+		gpu_warp_sync(together);
+	}
+	u32 members = alike(desc);
 	if (!looks_early(desc))
 		strong_access(&w, canonical, desc, members);
 	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);

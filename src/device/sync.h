@@ -10,11 +10,14 @@
 
 /* ---- entries --------------------------------------------------------------------------------------------------- */
 
+/* A location is its address and its size: strong operations of different sizes are not morally strong with each other. */
+ALWAYS u64 sync_key(u64 canonical, u32 bytes) { return canonical << 3 | (u64)__builtin_ctz(bytes); }
+
 /* The entry of a location, made if `make`. NULL: none, or the table is full around it. */
-NEVER struct dev_sync *sync_find(u64 canonical, int make, u32 quota)
+NEVER struct dev_sync *sync_find(u64 canonical, u32 bytes, int make, u32 quota)
 {
 	struct dev_tables *t = dev_tables(gsan_owner(canonical));
-	u64 key = canonical >> 2;
+	u64 key = sync_key(canonical, bytes);
 	u32 at = (u32)mix64(key);
 	for (u32 i = 0; i < DEV_SYNC_PROBES; i++) {
 		struct dev_sync *s = &t->sync[(at + i) & (DEV_SYNCS - 1)];
@@ -32,6 +35,53 @@ NEVER struct dev_sync *sync_find(u64 canonical, int make, u32 quota)
 			return s;
 	}
 	return 0;
+}
+
+/* The warp, among all that run: launch, CTA, number in it. */
+ALWAYS u64 warp_id(const struct gsan_launch *l)
+{
+	u64 cta = gpu_ctaid_x() + (u64)gpu_nctaid_x() * (gpu_ctaid_y() + (u64)gpu_nctaid_y() * gpu_ctaid_z());
+	u32 thread = gpu_tid_x() + gpu_ntid_x() * (gpu_tid_y() + gpu_ntid_y() * gpu_tid_z());
+	return (u64)l->tag << GSAN_REC_TAG_SHIFT | cta << 6 | (1 + thread / 32);
+}
+
+/* Does this lane hold the lock of the entry, over the operation that it is about to end? */
+ALWAYS int sync_held(const struct gsan_launch *l, const struct dev_sync *e)
+{
+	return gpu_load64(&e->holder) == warp_id(l) && gpu_load32(&e->lanes) >> gpu_lane() & 1;
+}
+
+/* Locks the entries of the lanes that have one, each once, in the order of their addresses: two warps with several of
+ * the same cannot wait for each other. A lane that has the lock waits for nothing but the program's instruction. */
+NEVER void sync_hold(const struct gsan_launch *l, struct dev_sync *e, u32 members)
+{
+	u64 mine = (u64)(uintptr_t)e;
+	u32 group = gpu_match64(members, mine), before = 0, ranks = 0;
+	for (u32 rest = gpu_ballot(members, e && gpu_lane() == gpu_first(group)); rest; rest &= rest - 1) {
+		before += gpu_shfl64(members, mine, gpu_first(rest)) < mine;
+		ranks++;
+	}
+	for (u32 rank = 0; rank < ranks; rank++) {
+		if (e && before == rank && gpu_lane() == gpu_first(group)) {
+			gpu_lock(&e->lock);
+			gpu_store32(&e->lanes, group);
+			gpu_store32(&e->time, 0);
+			gpu_store64(&e->holder, warp_id(l));
+			gpu_fence_sys(); /* whoever sees what the program writes finds the lock taken, or the publication */
+		}
+		gpu_warp_sync(members);
+	}
+}
+
+/* This lane's operation is over; the last of its warp's gives the lock back. Lane after lane. */
+ALWAYS void sync_release(struct dev_sync *e)
+{
+	u32 left = gpu_load32(&e->lanes) & ~(1u << gpu_lane());
+	gpu_store32(&e->lanes, left);
+	if (!left) {
+		gpu_store64(&e->holder, 0);
+		gpu_unlock(&e->lock);
+	}
 }
 
 /* ---- release ----------------------------------------------------------------------------------------------------- */
@@ -135,7 +185,7 @@ NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 	if (gpu_load32(&v[1].flags) & DEV_VALID) {
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++)
 			version_add(l, &v[2], gpu_load64(&v[1].elem[i]));
-		gpu_or32(&v[2].flags, DEV_VALID | (gpu_load32(&v[1].flags) & DEV_EVERYTHING));
+		gpu_or32(&v[2].flags, gpu_load32(&v[1].flags) & ~DEV_VALUE);
 		gpu_store32(&v[2].kernel, gpu_load32(&v[1].kernel));
 		gpu_store32(&e->lost, 1);
 	}
@@ -162,7 +212,7 @@ NEVER void version_extend(const struct gsan_launch *l, struct dev_sync *e, u32 s
 	u32 n = gpu_load32(&v->count), all = 1, flags;
 	for (u32 i = 0; i < n; i++)
 		all &= (u32)elem_continues(l, gpu_load64(&v->elem[i]), scope);
-	flags = (gpu_load32(&v->flags) & DEV_EVERYTHING) | DEV_VALID;
+	flags = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->flags) & ~DEV_VALUE : DEV_VALID | DEV_COARSELY;
 	if (!all) {
 		version_new(l, e);
 		for (u32 i = 0; i < n; i++) {
@@ -199,49 +249,6 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 				  1ull << GSAN_REC_EPOCH_SHIFT | ELEM_RELAXED | ELEM_POINT);
 	}
 	gpu_add32(&e->generation, 1);
-}
-
-/* ---- a CAS under way: whether it writes is known after it only -------------------------------------------------------- */
-
-ALWAYS u32 offer_thread(void) { return 1 + gpu_tid_x() + gpu_ntid_x() * (gpu_tid_y() + gpu_ntid_y() * gpu_tid_z()); }
-ALWAYS u32 offer_state(const struct who *w)
-{
-	return (u32)w->launch->participant << 16 | (u32)(w->state - own_tables(w->launch)->state);
-}
-
-/* Before a CAS. 0: no place is free; then it publishes at once, as if it would succeed. */
-NEVER int offer_make(const struct who *w, struct dev_sync *e, u32 desc)
-{
-	u32 time = gpu_load32(&w->state->time), gpu = gpu_load32(&w->state->fence[0]), sys = gpu_load32(&w->state->fence[1]);
-	if (!desc_releases(desc))
-		time = (sys > gpu ? sys : gpu) ? (sys > gpu ? sys : gpu) - 1 : 0;
-	for (u32 i = 0; i < DEV_OFFERS; i++) {
-		struct dev_offer *o = &e->offer[i];
-		if (gpu_load32(&o->thread))
-			continue;
-		gpu_store64(&o->elem, elem_make(w, time, desc_scope(desc), desc & 0xffff) | (time ? 0 : ELEM_RELAXED));
-		gpu_store32(&o->state, offer_state(w));
-		gpu_store32(&o->thread, offer_thread());
-		gpu_add32(&e->offers, 1);
-		return 1;
-	}
-	count(w->launch, GSAN_N_AMBIGUOUS, 1);
-	return 0;
-}
-
-/* After it: a CAS that failed has published nothing. */
-NEVER void offer_settle(const struct who *w, struct dev_sync *e, u32 desc)
-{
-	for (u32 i = 0; i < DEV_OFFERS; i++) {
-		struct dev_offer *o = &e->offer[i];
-		if (gpu_load32(&o->thread) != offer_thread() || gpu_load32(&o->state) != offer_state(w))
-			continue;
-		gpu_store32(&o->thread, 0);
-		gpu_add32(&e->offers, ~0u);
-		if (desc_is_rmw(desc))
-			version_write(w, e, desc, 0, desc_releases(desc) ? epoch_end(w) : 0, w->base);
-		return;
-	}
 }
 
 /* ---- the coarse path: RMWs whose location has no entry ---------------------------------------------------------------- */
@@ -324,7 +331,7 @@ ALWAYS int sync_makes(const struct who *w, u32 desc)
 /* Is there anything to publish? All lanes ask at once. If not, the coarse path has it. */
 ALWAYS int sync_publishes(const struct who *w, u64 canonical, u32 desc)
 {
-	if (sync_makes(w, desc) || sync_find(canonical, 0, 0))
+	if (sync_makes(w, desc) || sync_find(canonical, desc_bytes(desc), 0, 0))
 		return 1;
 	coarse_note(w, dev_tables(gsan_owner(canonical)), 0);
 	return 0;
@@ -445,78 +452,6 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 		pending_add(w, e, canonical);
 }
 
-/* One version that this read may have observed. */
-NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc)
-{
-	u32 n = gpu_load32(&v->count), kernel = gpu_load32(&v->kernel);
-	if (gpu_load32(&v->flags) & DEV_EVERYTHING)
-		order_lost(w, sync_acquires(desc));
-	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, kernel);
-}
-
-/* What an RMW reads is before what it releases: one that acquires, too, hands it on at its own scope. A red observes the
- * writes themselves, and is not asked afterwards. */
-NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc)
-{
-	u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
-	if (sync_acquires(desc) && desc_releases(desc) && n)
-		version_read(w, v, canonical, desc);
-	for (u32 i = 0; i < n && i < DEV_VERSION && !(desc & GSAN_DESC_USED); i++) {
-		u64 e = gpu_load64(&v->elem[i]);
-		if (elem_is_point(e) && e & ELEM_RELAXED && elem_continues(w->launch, e, desc_scope(desc)))
-			point_join(w, e, canonical);
-	}
-}
-
-/* Before a strong store or RMW by one lane. */
-NEVER void sync_before(const struct who *w, u64 canonical, u32 desc, u64 value)
-{
-	const struct gsan_launch *l = w->launch;
-	int make = sync_makes(w, desc), rmw = desc_is_rmw(desc);
-	struct dev_sync *e = sync_find(canonical, make, rmw ? DEV_SYNC_RMW_QUOTA : DEV_SYNCS);
-	if (!e) {
-		if (make)
-			count(l, GSAN_N_SYNC_FULL, 1);
-		coarse_note(w, dev_tables(gsan_owner(canonical)), make ? coarse_time(w, desc) : 0);
-		if (w->stateless || (w->state && gpu_load32(&w->state->clock.flags) & DEV_CLOCK_EVERYTHING))
-			coarse_everything(dev_tables(gsan_owner(canonical)), l);
-		gpu_fence_sys();
-		return;
-	}
-	line_mark_sync(canonical);
-	gpu_lock(&e->lock);
-	if (w->state)
-		gpu_lock(&w->state->lock); /* locks are taken entry first */
-	u32 time = w->state && desc_releases(desc) ? epoch_end(w) : 0;
-	if (rmw && w->state)
-		version_taken(w, &e->version[0], canonical, desc);
-	if (!desc_is_cas(desc) || !w->state || !offer_make(w, e, desc))
-		version_write(w, e, desc, value, time, w->state ? gpu_load64(&w->state->base) : 0);
-	if (w->state)
-		gpu_unlock(&w->state->lock);
-	gpu_unlock(&e->lock);
-	gpu_fence_sys(); /* the publication is visible to whoever sees the program's store */
-}
-
-/* What a CAS under way would release, if this read may have observed it. */
-NEVER void offers_read(const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc)
-{
-	for (u32 i = 0; i < DEV_OFFERS; i++) {
-		const struct dev_offer *o = &e->offer[i];
-		u64 elem = gpu_load64(&o->elem);
-		u32 at = gpu_load32(&o->state), gate = (u32)elem_gate(elem);
-		if (!gpu_load32(&o->thread) || !(w->launch->mapped >> (at >> 16) & 1))
-			continue;
-		const struct dev_clock *c = &dev_tables(at >> 16)->state[at & 0xffff].clock;
-		elem_read(w, elem, canonical, desc, 0);
-		for (u32 k = 0; k < gpu_load32(&c->count) && k < DEV_CLOCK && !(elem & ELEM_RELAXED); k++)
-			elem_read(w, gpu_load64(&c->elem[k]) | gate, canonical, desc, 0);
-		if (gpu_load32(&c->flags) & DEV_CLOCK_EVERYTHING)
-			order_lost(w, sync_acquires(desc));
-	}
-}
-
 /* What RMWs without an entry released here, perhaps: all launches that make such, unless ordered already. 0: none. */
 NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
 {
@@ -539,6 +474,76 @@ NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
 		elem_read(w, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0);
 	}
 	return any;
+}
+
+/* One version that this read may have observed. */
+NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc)
+{
+	u32 n = gpu_load32(&v->count), kernel = gpu_load32(&v->kernel);
+	u32 flags = gpu_load32(&v->flags);
+	if (flags & DEV_EVERYTHING)
+		order_lost(w, sync_acquires(desc));
+	if (flags & DEV_COARSELY)
+		coarse_read(w, canonical, desc);
+	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
+		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, kernel);
+}
+
+/* What an RMW whose result nobody reads observes all the same: the writes themselves. */
+NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc)
+{
+	u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
+	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
+		u64 e = gpu_load64(&v->elem[i]);
+		if (elem_is_point(e) && e & ELEM_RELAXED && elem_continues(w->launch, e, desc_scope(desc)))
+			point_join(w, e, canonical);
+	}
+}
+
+/* The entry that a strong write of one lane goes to; NULL: the coarse path has it. */
+NEVER struct dev_sync *sync_entry(const struct who *w, u64 canonical, u32 desc)
+{
+	struct dev_tables *t = dev_tables(gsan_owner(canonical));
+	int make = sync_makes(w, desc);
+	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), make, desc_is_rmw(desc) ? DEV_SYNC_RMW_QUOTA : DEV_SYNCS);
+	if (e) {
+		line_mark_sync(canonical);
+		return e;
+	}
+	if (make)
+		count(w->launch, GSAN_N_SYNC_FULL, 1);
+	coarse_note(w, t, make ? coarse_time(w, desc) : 0);
+	if (w->stateless || (w->state && gpu_load32(&w->state->clock.flags) & DEV_CLOCK_EVERYTHING))
+		coarse_everything(t, w->launch);
+	gpu_fence_sys();
+	return 0;
+}
+
+/* Before the operation, its entry held: what it releases ends here, not with what other warps do meanwhile. */
+NEVER void sync_time(const struct who *w, struct dev_sync *e)
+{
+	gpu_lock(&w->state->lock); /* locks are taken entry first */
+	u32 time = epoch_end(w);
+	gpu_unlock(&w->state->lock);
+	if (time > gpu_load32(&e->time))
+		gpu_store32(&e->time, time);
+}
+
+/* A strong write that nobody will tell the end of: a red, an element of a vector, a CAS that may fail. Published before it
+ * executes, and so in the order of publication. */
+NEVER void sync_at_once(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value)
+{
+	gpu_lock(&e->lock);
+	if (w->state)
+		gpu_lock(&w->state->lock);
+	if (desc_is_rmw(desc) && w->state)
+		version_taken(w, &e->version[0], canonical, desc);
+	version_write(w, e, desc, value, w->state && desc_releases(desc) ? epoch_end(w) : 0, w->state ? gpu_load64(&w->state->base) : 0);
+	gpu_store32(&e->version[0].flags, gpu_load32(&e->version[0].flags) | DEV_EARLY);
+	if (w->state)
+		gpu_unlock(&w->state->lock);
+	gpu_unlock(&e->lock);
+	gpu_fence_sys(); /* the publication is visible to whoever sees the program's store */
 }
 
 ALWAYS int stored_by(const struct gsan_launch *l, u64 rec, u32 mask)
@@ -599,32 +604,37 @@ ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 va
 	}
 }
 
-/* The versions that this read may have observed, under the entry's lock: by its value those that have it, or the older
- * ones; all, if values are not known. A value that is none of them may come from an RMW that saw no entry, too. */
-NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc, u64 value)
+/* The versions that this read may have observed, under the entry's lock. `exact`: nothing was written since it looked, so
+ * it is the newest. Else by its value those that have it, or the older ones; all, if values are not known. A value that is
+ * none of them may come from an RMW that saw no entry, too. */
+NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact)
 {
 	const struct dev_version *v = e->version;
-	u32 f0 = gpu_load32(&v[0].flags), f1 = gpu_load32(&v[1].flags), lost = gpu_load32(&e->lost);
-	int known = desc & GSAN_DESC_VALUE && !gpu_load32(&e->offers) && f0 & DEV_VALUE && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
+	if (!(gpu_load32(&v[0].flags) & DEV_VALID)) { /* made for a write that did not come */
+		seen_add(w->state, canonical);
+		coarse_read(w, canonical, desc);
+		return;
+	}
+	u32 f0 = gpu_load32(&v[0].flags), newest = exact && !(f0 & DEV_EARLY);
+	u32 f1 = newest ? 0 : gpu_load32(&v[1].flags), lost = !newest && gpu_load32(&e->lost);
+	int has = desc & GSAN_DESC_VALUE && f0 & DEV_VALUE, known = has && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
 	int is0 = gpu_load64(&v[0].value) == value, is1 = f1 & DEV_VALID && gpu_load64(&v[1].value) == value;
 	/* A value that nothing is known to have left is an older one, or made of several writes' bytes. */
 	int none = known && !is0 && !is1, older = none && value == polled_before(w, canonical), unseen = 0;
 	known &= !none || older;
-	if (f0 & DEV_VALID && (!known || is0))
+	if (!known || is0)
 		version_read(w, &v[0], canonical, desc);
 	if (f1 & DEV_VALID && (!known || is1))
 		version_read(w, &v[1], canonical, desc);
 	if (lost && (!known || older))
 		version_read(w, &v[2], canonical, desc);
-	if (!known && gpu_load32(&e->offers))
-		offers_read(w, e, canonical, desc);
 	if (older)
 		seen_add(w->state, canonical);
 	if (none)
 		unseen = !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value);
 	if (unseen)
 		order_lost(w, sync_acquires(desc));
-	if (unseen || (older && lost) || (!known && (f1 & DEV_VALID || gpu_load32(&e->offers))))
+	if (unseen || (older && lost) || (f1 & DEV_VALID && (!known || (is0 && is1))))
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
 }
 
@@ -652,28 +662,63 @@ ALWAYS void sync_poll(struct dev_state *s, u64 canonical, u32 generation, u64 va
 	gpu_store32(&s->polled_desc, desc);
 }
 
-/* After a strong load or RMW by one lane. */
-NEVER void sync_after(const struct who *w, u64 canonical, u32 desc, u64 value)
+/* What a load knows of its location's entry before it executes: 0 = there is none, else its generation. Whoever was writing
+ * then raises it before the load can take the lock. */
+NEVER u32 sync_look(u64 canonical, u32 bytes)
 {
-	struct dev_state *s = w->state;
+	struct dev_sync *e = sync_find(canonical, bytes, 0, 0);
+	return e ? gpu_acquire32(&e->generation) << 1 | 1 : 0;
+}
+
+/* What a strong read acquires, by one lane; under the locks of the entry, if there is one, and of the state. */
+NEVER void sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact)
+{
 	int observes = !desc_is_rmw(desc) || desc & GSAN_DESC_USED;
-	gpu_fence_sys(); /* whoever's store we read has published before it */
-	struct dev_sync *e = sync_find(canonical, 0, 0);
-	if (observes && !desc_is_cas(desc) && sync_polled(s, canonical, e ? gpu_load32(&e->generation) : 0, value, desc))
+	if (observes && e)
+		sync_after_entry(w, e, canonical, desc, value, exact);
+	else if (observes)
+		sync_after_none(w, canonical, desc, value);
+	else if (e)
+		version_taken(w, &e->version[0], canonical, desc);
+	if (desc_acquires(desc))
+		pending_join(w, canonical, desc_scope(desc));
+	sync_poll(w->state, canonical, e ? gpu_load32(&e->generation) : 0, value, desc);
+}
+
+/* After a strong write of one lane that held the lock meanwhile: it read the newest version, and makes the next. */
+NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value)
+{
+	int failed = desc_is_cas(desc) && !desc_is_rmw(desc);
+	if (w->state)
+		gpu_lock(&w->state->lock);
+	if (w->state && (desc_is_rmw(desc) || failed))
+		sync_read(w, e, canonical, desc, value, 1);
+	if (!failed)
+		version_write(w, e, desc, value, gpu_load32(&e->time), w->state ? gpu_load64(&w->state->base) : 0);
+	if (w->state)
+		gpu_unlock(&w->state->lock);
+	sync_release(e);
+}
+
+/* After a strong operation of one lane. */
+NEVER void sync_after(const struct who *w, u64 canonical, u32 desc, u64 value, u32 looked)
+{
+	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), 0, 0);
+	if (e && sync_held(w->launch, e)) {
+		sync_wrote(w, e, canonical, desc, value);
+		return;
+	}
+	if (!w->state || !sync_reads(desc))
+		return;
+	gpu_fence_sys(); /* whoever's store we read has the lock, or has published */
+	u32 generation = e ? gpu_load32(&e->generation) : 0;
+	if (!desc_is_rmw(desc) && sync_polled(w->state, canonical, generation, value, desc))
 		return;
 	if (e)
 		gpu_lock(&e->lock); /* locks are taken entry first */
-	gpu_lock(&s->lock);
-	if (observes && e)
-		sync_after_entry(w, e, canonical, desc, value);
-	else if (observes)
-		sync_after_none(w, canonical, desc, value);
-	if (desc_acquires(desc))
-		pending_join(w, canonical, desc_scope(desc));
-	if (desc_is_cas(desc) && e)
-		offer_settle(w, e, desc);
-	sync_poll(s, canonical, e ? gpu_load32(&e->generation) : 0, value, desc);
-	gpu_unlock(&s->lock);
+	gpu_lock(&w->state->lock);
+	sync_read(w, e, canonical, desc, value, e && looked == (gpu_load32(&e->generation) << 1 | 1));
+	gpu_unlock(&w->state->lock);
 	if (e)
 		gpu_unlock(&e->lock);
 }

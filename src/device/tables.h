@@ -126,24 +126,21 @@ struct dev_version {
 #define DEV_VALID 1u
 #define DEV_VALUE 2u
 #define DEV_EVERYTHING 4u /* the writer's order is not known */
+#define DEV_EARLY 8u      /* published before the write executed: who looks may not have read it yet */
+#define DEV_COARSELY 16u  /* continues what RMWs without an entry left, if there were such */
 
-/* A CAS that is under way: what it releases should it succeed. */
-#define DEV_OFFERS 6u
-struct dev_offer {
-	uint64_t elem;
-	uint32_t state;  /* participant << 16 | index of the CTA's state; its clock goes with the element */
-	uint32_t thread; /* + 1; 0 free */
-};
-
+/* A strong write holds the lock of its entry while it executes, so that the order of the versions is that of the writes. */
 struct dev_sync {
-	uint64_t key;  /* canonical address / 4; 0 free */
+	uint64_t key; /* sync_key(); 0 free */
 	uint32_t lock;
-	uint32_t lost;       /* [2] is in use */
-	uint32_t generation; /* raised by every change */
-	uint32_t offers;     /* in use */
+	uint32_t generation; /* raised by every change; read with key and lock at once */
+	uint64_t holder; /* the warp whose operation is under way, 0 = none */
+	uint32_t lanes;  /* of that warp, those whose operation it is */
+	uint32_t time;   /* what they release: their CTA's time before the operation */
+	uint32_t lost;   /* [2] is in use */
+	uint32_t pad0;
 	struct dev_version version[3]; /* newest first; [2]: all older ones together, of any value */
-	struct dev_offer offer[DEV_OFFERS];
-	uint64_t pad[14];
+	uint64_t pad[24];
 };
 _Static_assert(sizeof(struct dev_sync) == 1024, "");
 #define DEV_SYNCS 16384u

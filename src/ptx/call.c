@@ -20,24 +20,30 @@ uint32_t ptx_call_params(enum ptx_call call)
 	return (uint32_t)strlen(calls[call].params);
 }
 
+static const char *type_of(char letter)
+{
+	return letter == 'u' ? "b32" : "b64";
+}
+
 void ptx_call_emit(struct text *t, enum ptx_call call, const char *pred, const char *const *arg, const char *result)
 {
 	uint32_t n = ptx_call_params(call);
+	const char *type = type_of(calls[call].result[0]);
 
 	text_puts(t, "\t{\n");
 	if (result)
-		text_puts(t, "\t.param .b64 gsan_r;\n");
+		text_printf(t, "\t.param .%s gsan_r;\n", type);
 	for (uint32_t i = 0; i < n; i++) {
-		const char *type = calls[call].params[i] == 'u' ? "b32" : "b64";
+		const char *kind = type_of(calls[call].params[i]);
 
-		text_printf(t, "\t.param .%s gsan_p%u;\n\tst.param.%s [gsan_p%u], %s;\n", type, i, type, i, arg[i]);
+		text_printf(t, "\t.param .%s gsan_p%u;\n\tst.param.%s [gsan_p%u], %s;\n", kind, i, kind, i, arg[i]);
 	}
 	text_printf(t, "\t%scall %s%s, (", pred, result ? "(gsan_r), " : "", calls[call].name);
 	for (uint32_t i = 0; i < n; i++)
 		text_printf(t, "%sgsan_p%u", i ? ", " : "", i);
 	text_puts(t, ");\n");
 	if (result)
-		text_printf(t, "\tld.param.b64 %s, [gsan_r];\n", result);
+		text_printf(t, "\tld.param.%s %s, [gsan_r];\n", type, result);
 	text_puts(t, "\t}\n");
 }
 

@@ -171,16 +171,16 @@ static void edit_failed(struct clone *c, uint32_t desc)
 		    desc - ((GSAN_OP_RMW - GSAN_OP_STRONG_LD) << GSAN_DESC_OP_SHIFT));
 }
 
-/* address, desc, value of before and after; the address is taken before the operation may overwrite its register. */
+/* address, desc, value of before, look and after; the address is taken before the operation may overwrite its register. */
 static void edit_strong(struct clone *c, const struct ptx_place *p)
 {
 	const struct ptx_access *a = &p->access;
 	const struct ptx_instr *i = p->instr;
-	uint32_t base = ptx_batch_desc(p), has, cas, untold;
+	uint32_t base = ptx_batch_desc(p), has = 0, cas, untold;
 	char desc[16];
-	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_a", desc, "%gsan_x"};
+	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_a", desc, "%gsan_x", "0"};
 
-	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a, %gsan_x, %gsan_y;\n\t.reg .b32 %gsan_w;\n\t.reg .b16 %gsan_h;\n");
+	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a, %gsan_x, %gsan_y;\n\t.reg .b32 %gsan_w, %gsan_g;\n\t.reg .b16 %gsan_h;\n");
 	ptx_call_address(&c->text, c->m, a, "%gsan_a");
 	if (a->kind == PTX_ACCESS_RMW && a->value && ptx_uses_read(&c->uses, a->value))
 		base |= GSAN_DESC_USED;
@@ -192,13 +192,17 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 		snprintf(desc, sizeof(desc), "%u", base | (has || untold ? GSAN_DESC_VALUE : 0));
 		arg[4] = has ? "%gsan_x" : "0";
 		call(c, PTX_CALL_before, i, arg, NULL);
+	} else {
+		snprintf(desc, sizeof(desc), "%u", base);
+		call(c, PTX_CALL_look, i, arg, "%gsan_g");
+		arg[5] = "%gsan_g";
 	}
 	insert(c, i->whole.off);
 	text_puts(&c->text, "\n");
 	if (untold) /* whether it wrote is not known: it counts as the relaxed read that it was */
 		base = (base & ~(31u << GSAN_DESC_OP_SHIFT | 7u << GSAN_DESC_SEM_SHIFT | GSAN_DESC_USED)) |
 		       (GSAN_OP_STRONG_LD + (a->op & 3u)) << GSAN_DESC_OP_SHIFT;
-	has = a->kind != PTX_ACCESS_STORE && ptx_call_value(&c->text, c->m, i, a, a->value);
+	has = a->kind == PTX_ACCESS_STORE ? has : (uint32_t)ptx_call_value(&c->text, c->m, i, a, a->value);
 	snprintf(desc, sizeof(desc), "%u", base | (has ? GSAN_DESC_VALUE : 0));
 	arg[4] = has ? "%gsan_x" : "0";
 	if (cas) {

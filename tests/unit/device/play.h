@@ -92,19 +92,29 @@ static inline void flag_store(const struct cta *c, u64 at, u32 sem, u32 scope, u
 	u32 d = desc(GSAN_OP_STRONG_ST + scope, 4, sem, site) | GSAN_DESC_VALUE;
 	be(c);
 	gsan_before(c->launch, c->self, at, d, value);
-	gsan_after(c->launch, c->self, at, d, value);
+	gsan_after(c->launch, c->self, at, d, value, 0);
+}
+/* A load in two steps, between which others may write: 0 of `looked` is a location without an entry. */
+static inline u32 flag_look(const struct cta *c, u64 at)
+{
+	be(c);
+	return gsan_look(c->launch, c->self, at, desc(GSAN_OP_STRONG_LD, 4, 0, 0));
+}
+static inline void flag_loaded(const struct cta *c, u64 at, u32 sem, u32 scope, u64 value, u32 site, u32 looked)
+{
+	be(c);
+	gsan_after(c->launch, c->self, at, desc(GSAN_OP_STRONG_LD + scope, 4, sem, site) | GSAN_DESC_VALUE, value, looked);
 }
 static inline void flag_load(const struct cta *c, u64 at, u32 sem, u32 scope, u64 value, u32 site)
 {
-	be(c);
-	gsan_after(c->launch, c->self, at, desc(GSAN_OP_STRONG_LD + scope, 4, sem, site) | GSAN_DESC_VALUE, value);
+	flag_loaded(c, at, sem, scope, value, site, flag_look(c, at));
 }
 static inline void rmw(const struct cta *c, u64 at, u32 sem, u32 scope, u64 old, u32 site)
 {
 	u32 d = desc(GSAN_OP_RMW + scope, 4, sem, site) | GSAN_DESC_VALUE | GSAN_DESC_USED;
 	be(c);
 	gsan_before(c->launch, c->self, at, d & ~GSAN_DESC_VALUE, 0);
-	gsan_after(c->launch, c->self, at, d, old);
+	gsan_after(c->launch, c->self, at, d, old, 0);
 }
 static inline void fence(const struct cta *c, u32 sem, u32 scope)
 {

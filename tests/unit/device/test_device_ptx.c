@@ -17,7 +17,9 @@ static int check(const char *name, const char *params, const char *result)
 	const char *end = strchr(at, ')'), *line = at;
 	while (line > device_runtime_ptx && line[-1] != '\n')
 		line--;
-	int bad = (*result != 0) != (strncmp(line, ".func  (.param .b64", 19) == 0);
+	char returns[32];
+	snprintf(returns, sizeof returns, ".func  (.param .b%d", *result == 'l' ? 64 : 32);
+	int bad = (*result != 0) != (strncmp(line, ".func  (", 8) == 0) || (*result && strncmp(line, returns, strlen(returns)));
 	for (const char *p = params; *p; p++) {
 		at = strstr(at, ".param .b");
 		int wide = *p == 'l' || *p == 'L';

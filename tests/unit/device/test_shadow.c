@@ -45,7 +45,7 @@ static void strong(const struct cta *c, u32 op, u32 site)
 	if (op_writes(op)) /* looks before it stores */
 		gsan_before(c->launch, c->self, PLACE, desc(op, 4, 0, site), 0);
 	else
-		gsan_after(c->launch, c->self, PLACE, desc(op, 4, 0, site), 0);
+		gsan_after(c->launch, c->self, PLACE, desc(op, 4, 0, site), 0, 0);
 	t->syncs = syncs;
 }
 static void part(const struct cta *c, u32 op, u32 site) { weak(c, op, PLACE, 2, site); }
