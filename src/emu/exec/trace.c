@@ -206,7 +206,7 @@ static int no_partner(const struct emu_kernel *k, const struct ptx_instr *o, con
 }
 
 static int align(const struct emu_kernel *k, const struct ptx_function *copy, const struct ptx_function *original,
-		 const char *suffix, const struct ptx_instr **own, struct emu_error *error)
+		 const char *suffix, struct exec_own *own, struct emu_error *error)
 {
 	const struct ptx_module *m = k->module->ptx;
 	enum exec_trace_kind kind;
@@ -223,7 +223,7 @@ static int align(const struct emu_kernel *k, const struct ptx_function *copy, co
 			continue;
 		if (!found)
 			return no_partner(k, o, c < copy->instrs ? &copy->instr[c] : NULL, error);
-		own[c] = o;
+		own[c] = (struct exec_own){ o, 1 };
 	}
 	return 0;
 }
@@ -243,8 +243,18 @@ static size_t base_length(const char *name, size_t length, const char *suffix)
 	return n && length > n && !memcmp(name + length - n, suffix, n) ? length - n : 0;
 }
 
-/* The function that f is a copy of; f itself where it runs as the program wrote it; NULL where it is not the program's. */
-const struct ptx_function *exec_trace_original(const struct emu_kernel *kernel, u32 f, const char *suffix)
+/* The kernel of the name without the suffix; NULL: it is not in the module. */
+static const struct emu_kernel *plain_kernel(struct emu_kernel *k, size_t base)
+{
+	for (size_t i = 0; !k->plain && i < k->module->kernels; i++) {
+		const struct emu_kernel *o = &k->module->kernel[i];
+		if (!strncmp(o->name, k->name, base) && !o->name[base])
+			k->plain = o;
+	}
+	return k->plain;
+}
+
+const struct ptx_function *exec_trace_original(struct emu_kernel *kernel, u32 f, const char *suffix)
 {
 	const struct ptx_module *m = kernel->module->ptx;
 	const struct ptx_function *function = &m->function[f], *found;
@@ -255,36 +265,24 @@ const struct ptx_function *exec_trace_original(const struct emu_kernel *kernel, 
 		return function;
 	if (base && (found = find_function(m, name, base)))
 		return found;
-	for (size_t k = 0; k < kernel->module->kernels; k++) {
-		const struct emu_kernel *o = &kernel->module->kernel[k];
-		if (strlen(o->name) == kernel_base && !memcmp(o->name, kernel->name, kernel_base))
-			return o->reach[f] ? function : NULL;
-	}
-	return NULL;
+	const struct emu_kernel *plain = plain_kernel(kernel, kernel_base);
+	return plain && plain->reach[f] ? function : NULL;
 }
 
-int exec_trace_align(const struct emu_kernel *kernel, u32 f, const char *suffix, const struct ptx_instr ***own,
-		     struct emu_error *error)
+int exec_trace_align(const struct emu_kernel *kernel, const struct ptx_function *copy, const struct ptx_function *original,
+		     const char *suffix, const struct exec_own **own, struct emu_error *error)
 {
 	const struct ptx_module *m = kernel->module->ptx;
-	const struct ptx_function *copy = &m->function[f], *original = exec_trace_original(kernel, f, suffix);
 	enum exec_trace_kind kind;
 	int rc = 0;
-	*own = NULL;
-	if (!original && f == kernel->function) {
-		snprintf(error->text, sizeof error->text, "kernel %s cannot be traced: its original, the name without %s, is not in its module",
-			 kernel->name, suffix);
-		return -ENOTSUP;
-	}
-	if (!original)
-		return 0;
-	const struct ptx_instr **list = calloc(copy->instrs + 1u, sizeof *list);
+	struct exec_own *list = calloc(copy->instrs + 1u, sizeof *list);
 	if (!list)
 		return -ENOMEM;
 	if (original != copy)
 		rc = align(kernel, copy, original, suffix, list, error);
 	for (u32 i = 0; original == copy && i < copy->instrs; i++)
-		list[i] = kind_of(m, copy, &copy->instr[i], &kind) ? &copy->instr[i] : NULL;
+		if (kind_of(m, copy, &copy->instr[i], &kind))
+			list[i] = (struct exec_own){ &copy->instr[i], 1 };
 	if (rc)
 		free(list);
 	else
