@@ -195,6 +195,24 @@ static int inserted(const struct ptx_module *m, const struct ptx_instr *c, const
 	return memmem(m->text + c->whole.off, c->whole.len, word, strlen(word)) != NULL;
 }
 
+/* Where the schedules choose before the operation `c`: the first of the runtime's calls behind `from` that belongs to it. Which
+ * those are their names say; all others belong to what was before, or to nothing that schedules may part. */
+static u32 first_of(const struct ptx_module *m, const struct ptx_function *copy, u32 from, u32 c, const char *suffix)
+{
+	static const char *const names[] = { "_before", "_look", "_red", "_fence" };
+	const char *word = suffix + strspn(suffix, "_");
+	const u32 n = (u32)strlen(word);
+	for (u32 i = from; i < c; i++) {
+		const struct ptx_operand *to = ptx_is(m, copy->instr[i].op, "call") ? called(&copy->instr[i]) : NULL;
+		if (!to || to->text.len <= n || memcmp(m->text + to->text.off, word, n))
+			continue;
+		for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+			if (ptx_is(m, (struct ptx_span){ to->text.off + n, to->text.len - n }, names[k]))
+				return i;
+	}
+	return c;
+}
+
 static int no_partner(const struct emu_kernel *k, const struct ptx_instr *o, const struct ptx_instr *c, struct emu_error *error)
 {
 	const char *t = k->module->ptx->text;
@@ -213,6 +231,7 @@ static int align(const struct emu_kernel *k, const struct ptx_function *copy, co
 	u32 at = 0;
 	for (u32 i = 0; i < original->instrs; i++) {
 		const struct ptx_instr *o = &original->instr[i];
+		const u32 from = at;
 		u32 c = at;
 		while (c < copy->instrs && !stands_for(m, &copy->instr[c], o, suffix) && inserted(m, &copy->instr[c], suffix))
 			c++;
@@ -223,7 +242,8 @@ static int align(const struct emu_kernel *k, const struct ptx_function *copy, co
 			continue;
 		if (!found)
 			return no_partner(k, o, c < copy->instrs ? &copy->instr[c] : NULL, error);
-		own[c] = (struct exec_own){ o, 1 };
+		own[c].original = o;
+		own[first_of(m, copy, from, c, suffix)].point = 1;
 	}
 	return 0;
 }

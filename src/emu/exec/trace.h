@@ -1,7 +1,9 @@
 /* Which instructions of a kernel are the program's own, and telling the driver of each when it executes. A kernel under
  * its own name is the program's throughout. A checked copy (its name ends in the trace's suffix) is aligned with its
  * original, which stands in the same module: in order, same operation, same operands; qualifiers may differ, and what the
- * trace says is the original's. Nothing that a rewriter wrote down is asked: the trace is to judge rewriter and runtime. */
+ * trace says is the original's. Nothing that a rewriter wrote down is asked: the trace is to judge rewriter and runtime.
+ * Only where a step of the schedules begins, the names of its calls decide: a call and the operation that it announces
+ * are one step. */
 #ifndef GSAN_EMU_EXEC_TRACE_H
 #define GSAN_EMU_EXEC_TRACE_H
 
