@@ -93,20 +93,64 @@ static void report_say_none(struct text *out, const struct report_finding *f)
 		text_puts(out, "no synchronisation between the two launches was seen");
 }
 
-static void report_say_relaxed(struct text *out, const struct report_finding *f)
+static int report_is(const char *semantics, const char *one)
 {
-	/* an RMW that only acquires writes, too: it is how the other side waits */
-	const char *semantics = f->flag_write.semantics;
-	report_add_flag(out, "store", &f->flag_write.at);
-	text_printf(out, " is %s; release is missing", semantics && !strcmp(semantics, "acquire") ? "an acquire" : "relaxed");
+	return semantics && (!strcmp(semantics, one) || !strcmp(semantics, "acq_rel"));
 }
 
+static int report_other_gpu(const struct report_finding *f) { return f->first.gpu != f->second.gpu; }
+
+/* Does the flag's own scope, as it is written, include the other side? */
+static int report_reaches(const struct report_finding *f, const struct report_flag *flag)
+{
+	if (!flag->scope || !strcmp(flag->scope, "cta"))
+		return 0;
+	return !strcmp(flag->scope, "sys") || !report_other_gpu(f);
+}
+
+static void report_add_noun(struct text *out, const struct report_side *side)
+{
+	text_printf(out, "the %s", report_noun(side));
+	report_add_place(out, &side->at);
+}
+
+/* Either the store itself releases, or a fence does that its CTA executes between the first access and it: neither is so.
+ * A fence may be there all the same, too early, of too narrow a scope, or one that only acquires. */
+static void report_say_no_release(struct text *out, const struct report_finding *f)
+{
+	const char *semantics = f->flag_write.semantics;
+	report_add_flag(out, "store", &f->flag_write.at);
+	/* an RMW that only acquires writes, too: it is how the other side waits */
+	text_printf(out, " is %s, and no fence between ", report_is(semantics, "acquire") ? "an acquire" : "relaxed");
+	report_add_noun(out, &f->first);
+	text_printf(out, " and it makes it a release at scope .%s; release is missing", report_other_gpu(f) ? "sys" : "gpu");
+}
+
+/* The device says which launch wrote the flag, not which CTA. If there were several, a fence may have acquired, but from
+ * another one than that of the first access. */
 static void report_say_no_acquire(struct text *out, const struct report_finding *f)
 {
+	const uint32_t *grid = f->first.grid;
+	int one = grid[0] == 1 && grid[1] == 1 && grid[2] == 1;
 	report_add_flag(out, "read", &f->flag_read.at);
-	text_puts(out, " does not acquire what ");
+	text_printf(out, " is %s", report_is(f->flag_read.semantics, "release") ? "a release" : "relaxed");
+	text_puts(out, one ? ", and no fence between it and " : "; acquire is missing, unless a fence between it and ");
+	report_add_noun(out, &f->second);
+	text_printf(out, " acquires at scope .%s what ", report_other_gpu(f) ? "sys" : "gpu");
 	report_add_flag(out, "store", &f->flag_write.at);
-	text_puts(out, " released; acquire is missing");
+	text_puts(out, one ? " released; acquire is missing" : " released");
+}
+
+static void report_add_outside(struct text *out, const struct report_side *outside, const struct report_side *inside)
+{
+	text_puts(out, " does not include ");
+	if (outside->gpu >= 0 && outside->gpu != inside->gpu)
+		text_printf(out, "GPU %d of ", outside->gpu);
+	else if (outside->rank == inside->rank) {
+		text_puts(out, "the other CTA");
+		return;
+	}
+	report_add_who(out, outside, 0);
 }
 
 static void report_say_scope(struct text *out, const char *what, const struct report_flag *flag,
@@ -117,16 +161,53 @@ static void report_say_scope(struct text *out, const char *what, const struct re
 		text_printf(out, " .%s", flag->scope);
 	text_printf(out, " of the %s", what);
 	report_add_place(out, &flag->at);
-	text_puts(out, " does not include ");
-	if (outside->gpu >= 0 && outside->gpu != inside->gpu)
-		text_printf(out, "GPU %d of ", outside->gpu);
-	report_add_who(out, outside, 0);
+	report_add_outside(out, outside, inside);
 }
 
-static void report_say_payload(struct text *out, const struct report_finding *f)
+/* If the scope of the store itself is wide enough, that of what releases before it is not, or of who hands on what it read. */
+static void report_say_release_scope(struct text *out, const struct report_finding *f)
 {
+	int releases = report_is(f->flag_write.semantics, "release");
+	if (!report_reaches(f, &f->flag_write)) {
+		report_say_scope(out, releases ? "release" : "flag store", &f->flag_write, &f->second, &f->first);
+		return;
+	}
+	text_puts(out, releases ? "what hands on " : "the fence before ");
 	report_add_flag(out, "store", &f->flag_write.at);
-	text_printf(out, " releases only what came before it, and the %s comes after it", report_noun(&f->first));
+	text_puts(out, releases ? " has a scope that" : ", or what hands it on, has a scope that");
+	report_add_outside(out, &f->second, &f->first);
+}
+
+/* Likewise of the read: then it is a fence, or an acquire of the same flag, behind it; or somebody on a third GPU handed the
+ * flag on. */
+static void report_say_acquire_scope(struct text *out, const struct report_finding *f)
+{
+	int sys = f->flag_read.scope && !strcmp(f->flag_read.scope, "sys");
+	if (!report_reaches(f, &f->flag_read)) {
+		report_say_scope(out, report_is(f->flag_read.semantics, "acquire") ? "acquire" : "flag read", &f->flag_read, &f->first,
+				 &f->second);
+		return;
+	}
+	text_puts(out, sys ? "the fence or the acquire behind " : "");
+	report_add_flag(out, "read", &f->flag_read.at);
+	text_puts(out, sys ? " has a scope that" : ", or what acquires behind it, has a scope that");
+	if (report_other_gpu(f))
+		report_add_outside(out, &f->first, &f->second);
+	else
+		text_puts(out, " does not include who wrote the flag");
+}
+
+static void report_say_before_payload(struct text *out, const struct report_finding *f)
+{
+	if (f->flag_write.semantics && !report_is(f->flag_write.semantics, "release")) {
+		report_say_no_release(out, f); /* what it released came before an earlier fence */
+		return;
+	}
+	report_add_flag(out, "store", &f->flag_write.at);
+	if (f->flag_write.semantics)
+		text_printf(out, " releases only what came before it, and the %s comes after it", report_noun(&f->first));
+	else
+		text_printf(out, " released something, but not the %s", report_noun(&f->first));
 }
 
 static void report_say_kind(struct text *out, const struct report_finding *f)
@@ -141,6 +222,20 @@ static void report_say_kind(struct text *out, const struct report_finding *f)
 			    b->scope ? b->scope : "none");
 }
 
+/* The reason, where it explains the finding. No flag helps ld.global.nc, and release and acquire are not what two strong
+ * accesses lack whose scopes are too narrow. A place that contradicts the reason is another's. */
+static enum gsan_reason report_reason(const struct report_finding *f)
+{
+	int scope = f->reason == GSAN_WHY_RELEASE_SCOPE || f->reason == GSAN_WHY_ACQUIRE_SCOPE;
+	if (f->kind == GSAN_STALE_NC || (f->kind == GSAN_SCOPE && !scope))
+		return GSAN_WHY_NONE;
+	if (f->reason == GSAN_WHY_RELAXED_WRITE && report_is(f->flag_write.semantics, "release"))
+		return GSAN_WHY_NONE;
+	if (f->reason == GSAN_WHY_NO_ACQUIRE && report_is(f->flag_read.semantics, "acquire"))
+		return GSAN_WHY_NONE;
+	return f->reason;
+}
+
 void report_missing_edge(struct text *out, const struct report_finding *f)
 {
 	text_puts(out, "nothing orders the ");
@@ -148,12 +243,12 @@ void report_missing_edge(struct text *out, const struct report_finding *f)
 	text_puts(out, " before the ");
 	report_add_side(out, &f->second, f->first.rank == f->second.rank);
 	text_puts(out, ": ");
-	switch (f->reason) {
-	case GSAN_WHY_RELAXED_WRITE: report_say_relaxed(out, f); break;
+	switch (report_reason(f)) {
+	case GSAN_WHY_RELAXED_WRITE: report_say_no_release(out, f); break;
 	case GSAN_WHY_NO_ACQUIRE: report_say_no_acquire(out, f); break;
-	case GSAN_WHY_RELEASE_SCOPE: report_say_scope(out, "release", &f->flag_write, &f->second, &f->first); break;
-	case GSAN_WHY_ACQUIRE_SCOPE: report_say_scope(out, "acquire", &f->flag_read, &f->first, &f->second); break;
-	case GSAN_WHY_BEFORE_PAYLOAD: report_say_payload(out, f); break;
+	case GSAN_WHY_RELEASE_SCOPE: report_say_release_scope(out, f); break;
+	case GSAN_WHY_ACQUIRE_SCOPE: report_say_acquire_scope(out, f); break;
+	case GSAN_WHY_BEFORE_PAYLOAD: report_say_before_payload(out, f); break;
 	case GSAN_WHY_NONE:
 	default:
 		if (f->kind == GSAN_STALE_NC || f->kind == GSAN_SCOPE)

@@ -18,18 +18,29 @@ struct copy_op {
 };
 enum side { HOST, DEVICE, ANY };
 
+/* Zeros into much memory give its pages back: tables that start as zeros cost what of them is used. */
+static void copy_row(uint64_t to, uint64_t from, uint64_t size)
+{
+	const char *source = (const char *)(uintptr_t)from;
+	if (size >= EMU_RANGE_MUCH && !*source && !memcmp(source, source + 1, size - 1) && emu_range_clear(to, size))
+		return;
+	memmove((void *)(uintptr_t)to, source, size);
+}
+
 static void copy_rows(const struct copy_op *c)
 {
 	for (uint64_t z = 0; z < c->depth; z++)
 		for (uint64_t y = 0; y < c->height; y++)
-			memmove((void *)(uintptr_t)(c->to.at + z * c->to.slice + y * c->to.pitch),
-				(const void *)(uintptr_t)(c->from.at + z * c->from.slice + y * c->from.pitch), c->width);
+			copy_row(c->to.at + z * c->to.slice + y * c->to.pitch, c->from.at + z * c->from.slice + y * c->from.pitch,
+				 c->width);
 }
 
 static void set_rows(const struct copy_op *c)
 {
 	for (uint64_t y = 0; y < c->height; y++) {
 		char *row = (char *)(uintptr_t)(c->to.at + y * c->to.pitch);
+		if (!c->value && c->width >= EMU_RANGE_MUCH && emu_range_clear((uintptr_t)row, c->width))
+			continue;
 		for (uint64_t x = 0; x < c->width; x += c->unit)
 			memcpy(row + x, &c->value, c->unit); /* little-endian, as the device is */
 	}

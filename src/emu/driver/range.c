@@ -149,3 +149,16 @@ uint64_t emu_range_reserve(uint64_t hint, uint64_t size, uint64_t align)
 	void *p = map_next(&next_reserve, RESERVE_END, size, align, PROT_NONE);
 	return p == MAP_FAILED ? 0 : (uintptr_t)p;
 }
+
+int emu_range_clear(uint64_t address, uint64_t size)
+{
+	const struct emu_range *r = emu_range_find(&emu_known, address);
+	const uint64_t first = round_up(address, PAGE), last = (address + size) / PAGE * PAGE;
+	if (!r || (r->kind != EMU_DEVICE && r->kind != EMU_MAPPED) || r->base + r->size - address < size || last <= first)
+		return 0;
+	if (madvise((void *)(uintptr_t)first, last - first, r->kind == EMU_MAPPED ? MADV_REMOVE : MADV_DONTNEED))
+		return 0;
+	memset((void *)(uintptr_t)address, 0, first - address);
+	memset((void *)(uintptr_t)last, 0, address + size - last);
+	return 1;
+}

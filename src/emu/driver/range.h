@@ -33,6 +33,9 @@ int emu_range_covers(uint64_t address, uint64_t size); /* accessible memory of o
 /* New memory of one of the first five kinds. */
 CUresult emu_range_alloc(CUcontext context, enum emu_range_kind kind, uint64_t size, struct emu_range **range);
 void emu_range_free(struct emu_range *range);
+/* Zeroes memory of ours within one range by giving its pages back: worth it from EMU_RANGE_MUCH bytes on. 0: not done. */
+#define EMU_RANGE_MUCH (64ull << 10)
+int emu_range_clear(uint64_t address, uint64_t size);
 /* size bytes of inaccessible addresses, at the hint if it is free, else from the region of reservations. 0: none. */
 uint64_t emu_range_reserve(uint64_t hint, uint64_t size, uint64_t align);
 

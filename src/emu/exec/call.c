@@ -84,18 +84,18 @@ static void restore_registers(struct exec_warp *w, u32 l, const struct exec_func
 /* The function a lane calls; NULL after a fault. */
 static const struct exec_function *callee(struct exec_warp *w, const struct exec_insn *n, u32 l)
 {
-	const struct exec_program *p = w->cta->grid->program;
-	const struct emu_module *module = w->cta->grid->kernel->module;
+	const struct emu_kernel *k = w->cta->grid->kernel;
+	const struct emu_module *module = k->module;
 	if (!(n->flags & F_INDIRECT))
-		return &p->function[n->call->callee];
+		return &module->function[n->call->callee];
 	const u64 offset = X(u64, 0)[l] - (u64)(uintptr_t)module->handle;
 	const u64 which = offset / sizeof *module->handle;
 	if (offset % sizeof *module->handle || which >= module->ptx->functions) {
 		exec_warp_fault(w, l, "indirect call to something that is not a function");
 		return NULL;
 	}
-	const struct exec_function *f = &p->function[module->handle[which].function];
-	if (!f->present || f->args != n->call->args || f->results != n->call->results) {
+	const struct exec_function *f = &module->function[module->handle[which].function];
+	if (!k->entry[f - module->function] || f->args != n->call->args || f->results != n->call->results) {
 		exec_warp_fault(w, l, "indirect call to a function of another type");
 		return NULL;
 	}
@@ -105,7 +105,7 @@ static const struct exec_function *callee(struct exec_warp *w, const struct exec
 
 void exec_call(struct exec_warp *w, const struct exec_insn *n, uint32_t pc, uint32_t lanes)
 {
-	const struct exec_program *p = w->cta->grid->program;
+	const struct emu_kernel *k = w->cta->grid->kernel;
 	u64 held[IN_REGISTERS_MAX];
 	for (u32 rest = lanes; rest; rest &= rest - 1) {
 		const unsigned l = (unsigned)__builtin_ctz(rest);
@@ -114,11 +114,12 @@ void exec_call(struct exec_warp *w, const struct exec_insn *n, uint32_t pc, uint
 			return;
 		struct exec_link *link = &w->link[w->depth[l] * EXEC_LANES + l];
 		const u64 frame = w->frame[l] + w->bytes[l];
-		if (w->depth[l] + 1 >= p->depth || frame + f->frame_bytes > w->local[l] + p->local_bytes) {
+		if (w->depth[l] + 1 >= k->depth || frame + f->frame_bytes > w->local[l] + k->local_bytes) {
 			exec_warp_fault(w, l, "call stack overflow");
 			return;
 		}
-		*link = (struct exec_link){ .at = pc, .function = (u32)(f - p->function), .frame = w->frame[l], .bytes = w->bytes[l] };
+		const u32 which = (u32)(f - k->module->function);
+		*link = (struct exec_link){ .at = pc, .function = which, .frame = w->frame[l], .bytes = w->bytes[l] };
 		hold(w, l, n->call->arg, n->call->args, w->frame[l], held);
 		if (f->recursive && !keep_registers(w, l, f)) {
 			exec_warp_fault(w, l, "out of memory");
@@ -128,13 +129,14 @@ void exec_call(struct exec_warp *w, const struct exec_insn *n, uint32_t pc, uint
 		w->depth[l]++;
 		w->frame[l] = frame;
 		w->bytes[l] = f->frame_bytes;
-		w->pc[l] = f->entry;
+		w->pc[l] = k->entry[which];
 	}
 }
 
 void exec_return(struct exec_warp *w, uint32_t lanes)
 {
 	const struct exec_program *p = w->cta->grid->program;
+	const struct emu_module *module = w->cta->grid->kernel->module;
 	u64 held[IN_REGISTERS_MAX];
 	u32 leaving = 0;
 	for (u32 rest = lanes; rest; rest &= rest - 1) {
@@ -144,7 +146,7 @@ void exec_return(struct exec_warp *w, uint32_t lanes)
 			continue;
 		}
 		const struct exec_link *link = &w->link[--w->depth[l] * EXEC_LANES + l];
-		const struct exec_function *f = &p->function[link->function];
+		const struct exec_function *f = &module->function[link->function];
 		const struct exec_call *call = p->insn[link->at].call;
 		hold(w, l, f->result, f->results, w->frame[l], held);
 		if (f->recursive)

@@ -1,5 +1,5 @@
-/* From parsed PTX to a program: registers and frames are laid out for every function the kernel reaches, then each
- * instruction is matched with its row of opcodes.def, its operands become places, its labels instruction numbers. */
+#include "emu/exec/decode.h"
+
 #include "emu/exec/trace.h"
 #include "emu/exec/words.h"
 
@@ -8,23 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct known_constant { uint64_t v; uint32_t place, size; }; /* place 0: none */
-
-struct decoder {
-	struct emu_kernel *kernel;
-	const struct ptx_module *m;
-	struct exec_program *p;
-	struct emu_error *error;
-	uint64_t *where;           /* by decl id: place of a register + 1, or offset in the frame + 1 */
-	uint32_t *start;           /* of the function at hand: instruction of the program by PTX instruction */
-	const struct ptx_function *function;
-	const struct ptx_instr *at;
-	const struct emu_trace *trace; /* NULL: none */
-	const struct ptx_instr **own;  /* of the function at hand: trace.h */
-	struct known_constant *constant;
-	uint32_t constant_slots, constants_known;
-	int rc;
-};
+struct exec_constant { uint64_t v; uint32_t place, size; }; /* place 0: none */
 
 /* An error of this kernel: the first one counts. */
 static void fail(struct decoder *d, const char *what)
@@ -36,27 +20,27 @@ static void fail(struct decoder *d, const char *what)
 	snprintf(d->error->text, sizeof d->error->text, "kernel %s: %.*s at PTX line %u: %s", d->kernel->name, (int)text.len,
 		 d->m->text + text.off, d->at ? d->at->line : 0, what);
 }
-static void no_memory(struct decoder *d)
+void decode_no_memory(struct decoder *d)
 {
 	d->rc = -ENOMEM;
 	snprintf(d->error->text, sizeof d->error->text, "kernel %s: out of memory", d->kernel->name);
 }
-static void *take(struct decoder *d, size_t bytes)
+void *decode_take(struct decoder *d, size_t bytes)
 {
 	void *at = pool_alloc(&d->p->pool, bytes ? bytes : 1);
 	if (!at)
-		no_memory(d);
+		decode_no_memory(d);
 	return at;
 }
 
-static void emit(struct decoder *d, const struct exec_insn *n)
+void decode_emit(struct decoder *d, const struct exec_insn *n)
 {
 	struct exec_program *p = d->p;
 	if (p->insns == p->room) {
 		const uint32_t room = p->room ? 2 * p->room : 256;
 		struct exec_insn *grown = realloc(p->insn, room * sizeof *grown);
 		if (!grown) {
-			no_memory(d);
+			decode_no_memory(d);
 			return;
 		}
 		p->insn = grown;
@@ -66,24 +50,18 @@ static void emit(struct decoder *d, const struct exec_insn *n)
 	p->insn[p->insns++].source = d->at;
 }
 
-static unsigned register_bytes(const struct ptx_decl *decl)
+unsigned decode_register_bytes(const struct ptx_decl *decl)
 {
 	const unsigned bytes = exec_type_bytes(decl->type);
 	return decl->type == PTX_PRED ? 0 : bytes < 2 ? 2 : bytes; /* .b8 registers are kept as 16 bits */
 }
-static uint32_t register_stride(const struct ptx_decl *decl)
+uint32_t decode_register_stride(const struct ptx_decl *decl)
 {
-	return decl->type == PTX_PRED ? 4 : EXEC_LANES * register_bytes(decl);
-}
-static uint32_t new_register(struct exec_program *p, uint32_t bytes, uint32_t align)
-{
-	const uint32_t at = (p->register_bytes + align - 1) / align * align;
-	p->register_bytes = at + bytes;
-	return at;
+	return decl->type == PTX_PRED ? 4 : EXEC_LANES * decode_register_bytes(decl);
 }
 
 /* The slot of a constant among those of the program, or the free one where it belongs. */
-static struct known_constant *constant_slot(struct known_constant *slot, uint32_t slots, uint64_t v, unsigned size)
+static struct exec_constant *constant_slot(struct exec_constant *slot, uint32_t slots, uint64_t v, unsigned size)
 {
 	uint32_t at = (uint32_t)((v * 0x9e3779b97f4a7c15u ^ size) >> 32) & (slots - 1);
 	while (slot[at].place && (slot[at].v != v || slot[at].size != size))
@@ -91,20 +69,20 @@ static struct known_constant *constant_slot(struct known_constant *slot, uint32_
 	return &slot[at];
 }
 
-static int constant_room(struct decoder *d)
+static int constant_room(struct exec_program *p)
 {
-	const uint32_t slots = d->constant_slots ? 2 * d->constant_slots : 128;
-	if (2 * d->constants_known < d->constant_slots)
+	const uint32_t slots = p->known_slots ? 2 * p->known_slots : 128;
+	if (2 * p->knowns < p->known_slots)
 		return 1;
-	struct known_constant *bigger = calloc(slots, sizeof *bigger);
+	struct exec_constant *bigger = calloc(slots, sizeof *bigger);
 	if (!bigger)
 		return 0;
-	for (uint32_t k = 0; k < d->constant_slots; k++)
-		if (d->constant[k].place)
-			*constant_slot(bigger, slots, d->constant[k].v, d->constant[k].size) = d->constant[k];
-	free(d->constant);
-	d->constant = bigger;
-	d->constant_slots = slots;
+	for (uint32_t k = 0; k < p->known_slots; k++)
+		if (p->known[k].place)
+			*constant_slot(bigger, slots, p->known[k].v, p->known[k].size) = p->known[k];
+	free(p->known);
+	p->known = bigger;
+	p->known_slots = slots;
 	return 1;
 }
 
@@ -133,25 +111,26 @@ static uint32_t constant_new(struct exec_program *p, uint64_t v, unsigned size)
 /* A constant, the same in all lanes; size 0: a predicate. Equal ones are shared. */
 static uint32_t constant(struct decoder *d, uint64_t v, unsigned size)
 {
-	if (!constant_room(d)) {
-		no_memory(d);
+	struct exec_program *p = d->p;
+	if (!constant_room(p)) {
+		decode_no_memory(d);
 		return EXEC_NOWHERE;
 	}
-	struct known_constant *k = constant_slot(d->constant, d->constant_slots, v, size);
+	struct exec_constant *k = constant_slot(p->known, p->known_slots, v, size);
 	if (!k->place) {
-		*k = (struct known_constant){ v, constant_new(d->p, v, size), size };
-		d->constants_known++;
+		*k = (struct exec_constant){ v, constant_new(p, v, size), size };
+		p->knowns += k->place != 0;
 	}
 	if (!k->place)
-		no_memory(d);
+		decode_no_memory(d);
 	return k->place;
 }
 
 static int is_frame_symbol(const struct decoder *d, const struct ptx_decl *decl)
 {
-	return decl && (decl->space == PTX_LOCAL || decl->space == PTX_PARAM) && d->where[decl->id];
+	return decl && (decl->space == PTX_LOCAL || decl->space == PTX_PARAM) && d->p->where[decl->id];
 }
-static int entry_param(const struct decoder *d, const struct ptx_decl *decl, uint64_t *offset)
+int decode_entry_param(const struct decoder *d, const struct ptx_decl *decl, uint64_t *offset)
 {
 	const struct ptx_function *entry = &d->m->function[d->kernel->function];
 	for (uint32_t k = 0; k < entry->param_count; k++)
@@ -160,6 +139,17 @@ static int entry_param(const struct decoder *d, const struct ptx_decl *decl, uin
 			return 1;
 		}
 	return 0;
+}
+
+static int shared_value(const struct emu_kernel *k, const struct ptx_decl *decl, uint64_t *v)
+{
+	*v = k->dynamic_at;
+	for (uint32_t i = 0; decl->elements && i < k->shareds; i++)
+		if (k->shared[i].decl == decl) {
+			*v = k->shared[i].at;
+			return 1;
+		}
+	return !decl->elements;
 }
 
 /* The value of a symbol that is the same in all lanes. */
@@ -172,8 +162,7 @@ static int symbol_value(struct decoder *d, const struct ptx_decl *decl, uint64_t
 		return 1;
 	}
 	if (decl->space == PTX_SHARED) {
-		*v = decl->elements ? d->kernel->shared[decl->id] - 1 : d->kernel->dynamic_at;
-		return 1;
+		return shared_value(d->kernel, decl, v);
 	}
 	*v = d->kernel->module->symbol[decl->id].at;
 	return d->kernel->module->symbol[decl->id].known;
@@ -186,17 +175,17 @@ static void address(struct decoder *d, struct exec_insn *n, const struct ptx_ope
 	n->imm = o->ivalue + (base != o ? base->ivalue : 0);
 	n->mode = MODE_ABSOLUTE;
 	if (base->kind == PTX_OPND_REG && base->decl) {
-		n->address = (uint32_t)(d->where[base->decl->id] - 1 + base->index * register_stride(base->decl));
-		if (register_bytes(base->decl) == 4)
+		n->address = (uint32_t)(d->p->where[base->decl->id] - 1 + base->index * decode_register_stride(base->decl));
+		if (decode_register_bytes(base->decl) == 4)
 			n->mode = MODE_NARROW;
-		else if (register_bytes(base->decl) != 8)
+		else if (decode_register_bytes(base->decl) != 8)
 			fail(d, "the address register is neither 32 nor 64 bits wide");
 	} else if (base->kind == PTX_OPND_INT || (base == o && o->kind == PTX_OPND_ADDRESS)) {
 		n->address = constant(d, 0, 8);
 	} else if (is_frame_symbol(d, base->decl)) {
 		n->mode = MODE_FRAME;
-		n->imm += (int64_t)(d->where[base->decl->id] - 1);
-	} else if (entry_param(d, base->decl, &v)) {
+		n->imm += (int64_t)(d->p->where[base->decl->id] - 1);
+	} else if (decode_entry_param(d, base->decl, &v)) {
 		n->mode = MODE_PARAM;
 		n->imm += (int64_t)v;
 	} else if (symbol_value(d, base->decl, &v)) {
@@ -206,18 +195,19 @@ static void address(struct decoder *d, struct exec_insn *n, const struct ptx_ope
 	}
 }
 
-static uint32_t special(struct decoder *d, const struct ptx_operand *o, unsigned bytes, uint32_t to)
+/* Put into a register of the instruction's own, just before it. */
+static uint32_t special(struct decoder *d, const struct ptx_operand *o, unsigned bytes)
 {
 	uint32_t width;
 	struct exec_insn n = { .run = op_special, .wide = (uint8_t)bytes };
 	const int which = exec_special_find(d->m->text + o->text.off, o->text.len, &width);
-	if (which < 0) {
-		fail(d, "a special register that is not emulated");
+	if (which < 0 || d->specials == DECODE_SPECIALS) {
+		fail(d, which < 0 ? "a special register that is not emulated" : "too many special registers");
 		return EXEC_NOWHERE;
 	}
 	n.imm = which;
-	n.x[0] = to != EXEC_NOWHERE ? to : new_register(d->p, EXEC_LANES * 8, 64);
-	emit(d, &n);
+	n.x[0] = DECODE_SPECIAL(bytes, d->specials++);
+	decode_emit(d, &n);
 	return n.x[0];
 }
 
@@ -240,17 +230,17 @@ static uint32_t operand(struct decoder *d, const struct ptx_operand *o, unsigned
 	uint64_t v;
 	switch (o->kind) {
 	case PTX_OPND_REG:
-		if (!o->decl || !d->where[o->decl->id])
+		if (!o->decl || !d->p->where[o->decl->id])
 			break;
-		if (register_bytes(o->decl) != bytes && !(bytes == 1 && register_bytes(o->decl) == 2)) {
+		if (decode_register_bytes(o->decl) != bytes && !(bytes == 1 && decode_register_bytes(o->decl) == 2)) {
 			fail(d, "a register is not as wide as the instruction says");
 			return EXEC_NOWHERE;
 		}
-		return (uint32_t)(d->where[o->decl->id] - 1 + o->index * register_stride(o->decl));
+		return (uint32_t)(d->p->where[o->decl->id] - 1 + o->index * decode_register_stride(o->decl));
 	case PTX_OPND_SINK: return EXEC_NOWHERE;
 	case PTX_OPND_INT: return constant(d, (uint64_t)o->ivalue, bytes);
 	case PTX_OPND_FLOAT: return constant(d, float_bits(o, bytes), bytes);
-	case PTX_OPND_SPECIAL: return special(d, o, bytes, EXEC_NOWHERE);
+	case PTX_OPND_SPECIAL: return special(d, o, bytes);
 	case PTX_OPND_SYMBOL:
 		if (symbol_value(d, o->decl, &v))
 			return constant(d, v + (uint64_t)o->ivalue, bytes);
@@ -338,7 +328,7 @@ static void build_move(struct decoder *d, struct exec_insn *n)
 	} else if (from->kind == PTX_OPND_VECTOR) {
 		n->run = op_pack;
 		parts(d, n, from, to, bytes);
-	} else if (from->kind == PTX_OPND_SYMBOL && (is_frame_symbol(d, from->decl) || entry_param(d, from->decl, &v))) {
+	} else if (from->kind == PTX_OPND_SYMBOL && (is_frame_symbol(d, from->decl) || decode_entry_param(d, from->decl, &v))) {
 		n->run = op_move_address;
 		n->width[0] = (uint8_t)bytes;
 		n->x[0] = operand(d, to, bytes);
@@ -365,7 +355,7 @@ static void build_move(struct decoder *d, struct exec_insn *n)
 static unsigned wide(struct decoder *d, const struct ptx_operand *o, unsigned type)
 {
 	const unsigned bytes = exec_type_bytes(type) < 2 ? 2 : exec_type_bytes(type);
-	const unsigned have = o->kind == PTX_OPND_REG && o->decl ? register_bytes(o->decl) : bytes;
+	const unsigned have = o->kind == PTX_OPND_REG && o->decl ? decode_register_bytes(o->decl) : bytes;
 	if (have < bytes)
 		fail(d, "a register is narrower than its type");
 	return have;
@@ -454,7 +444,7 @@ static void build_copy(struct decoder *d, struct exec_insn *n)
 	n->x[0] = from.address;
 	n->x[2] = (uint32_t)from.imm;
 	n->size = (uint8_t)o[2].ivalue;
-	if (d->at->operands > 3 && (o[3].kind == PTX_OPND_INT || (o[3].kind == PTX_OPND_REG && register_bytes(o[3].decl) == 4))) {
+	if (d->at->operands > 3 && (o[3].kind == PTX_OPND_INT || (o[3].kind == PTX_OPND_REG && decode_register_bytes(o[3].decl) == 4))) {
 		n->x[1] = operand(d, &o[3], 4);
 		n->count = 2;
 	}
@@ -477,7 +467,7 @@ static void build_indexed(struct decoder *d, struct exec_insn *n)
 		return;
 	}
 	const struct ptx_instr *list = &d->function->instr[o[1].decl->label_at];
-	uint32_t *targets = take(d, list->operands * sizeof *targets);
+	uint32_t *targets = decode_take(d, list->operands * sizeof *targets);
 	for (uint32_t k = 0; targets && k < list->operands; k++) {
 		if (!list->operand[k].decl || !list->operand[k].decl->is_label)
 			fail(d, "unknown label");
@@ -494,14 +484,14 @@ static void build_indexed(struct decoder *d, struct exec_insn *n)
 static void pass_list(struct decoder *d, const struct ptx_operand *list, struct exec_pass **out, uint32_t *count)
 {
 	*count = list ? list->items : 0;
-	*out = take(d, *count * sizeof **out);
+	*out = decode_take(d, *count * sizeof **out);
 	for (uint32_t k = 0; *out && k < *count; k++) {
 		const struct ptx_operand *o = &list->item[k];
 		struct exec_pass *pass = &(*out)[k];
 		if (is_frame_symbol(d, o->decl)) {
-			*pass = (struct exec_pass){ (uint32_t)(d->where[o->decl->id] - 1), (uint32_t)exec_decl_bytes(o->decl), 0 };
+			*pass = (struct exec_pass){ (uint32_t)(d->p->where[o->decl->id] - 1), (uint32_t)exec_decl_bytes(o->decl), 0 };
 		} else {
-			const unsigned bytes = o->kind == PTX_OPND_REG && o->decl ? register_bytes(o->decl) : 8;
+			const unsigned bytes = o->kind == PTX_OPND_REG && o->decl ? decode_register_bytes(o->decl) : 8;
 			*pass = (struct exec_pass){ operand(d, o, bytes), bytes, 1 };
 		}
 	}
@@ -511,7 +501,7 @@ static void build_call(struct decoder *d, struct exec_insn *n)
 {
 	const struct ptx_operand *o = d->at->operand;
 	uint32_t k = 0;
-	struct exec_call *call = take(d, sizeof *call);
+	struct exec_call *call = decode_take(d, sizeof *call);
 	if (!call)
 		return;
 	const struct ptx_operand *results = d->at->operands && o[0].kind == PTX_OPND_LIST ? &o[k++] : NULL;
@@ -533,7 +523,7 @@ static void build_call(struct decoder *d, struct exec_insn *n)
 		return;
 	}
 	call->callee = d->kernel->module->handle[callee->decl->function].function;
-	const struct exec_function *f = &d->p->function[call->callee];
+	const struct exec_function *f = &d->kernel->module->function[call->callee];
 	if (!f->source->body.len)
 		fail(d, "calls a function without a body");
 	else if (f->args != call->args || f->results != call->results)
@@ -541,66 +531,6 @@ static void build_call(struct decoder *d, struct exec_insn *n)
 }
 
 
-
-static void lay_out(struct decoder *d, struct exec_function *f, const struct ptx_decl *decl)
-{
-	const struct ptx_function *entry = &d->m->function[d->kernel->function];
-	uint64_t v;
-	if (d->where[decl->id] || decl->is_label || decl->is_function)
-		return;
-	if (decl->space == PTX_REG) {
-		const uint32_t n = decl->count ? decl->count : 1;
-		d->where[decl->id] = new_register(d->p, n * register_stride(decl), decl->type == PTX_PRED ? 4 : 64) + 1u;
-	} else if (decl->space == PTX_LOCAL || (decl->space == PTX_PARAM && !(f->source == entry && entry_param(d, decl, &v)))) {
-		const uint32_t align = exec_decl_align(decl);
-		const uint64_t at = (f->frame_bytes + align - 1) / align * align;
-		d->where[decl->id] = at + 1;
-		f->frame_bytes = (uint32_t)(at + exec_decl_bytes(decl));
-	}
-}
-
-static void formals(struct decoder *d, const struct ptx_decl **list, uint32_t count, struct exec_pass **out)
-{
-	*out = take(d, count * sizeof **out);
-	for (uint32_t k = 0; *out && k < count; k++)
-		(*out)[k] = (struct exec_pass){ (uint32_t)(d->where[list[k]->id] - 1),
-						list[k]->space == PTX_REG ? register_bytes(list[k]) : (uint32_t)exec_decl_bytes(list[k]),
-						list[k]->space == PTX_REG };
-}
-
-static void list_saved(struct decoder *d, struct exec_function *f)
-{
-	const struct ptx_function *s = f->source;
-	for (uint32_t k = 0; k < s->decls; k++)
-		if (s->decl[k]->space == PTX_REG && !s->decl[k]->is_label)
-			f->saves += s->decl[k]->count ? s->decl[k]->count : 1;
-	f->saved = take(d, f->saves * sizeof *f->saved);
-	f->saves = 0;
-	for (uint32_t k = 0; f->saved && k < s->decls; k++)
-		for (uint32_t r = 0; s->decl[k]->space == PTX_REG && !s->decl[k]->is_label && r < (s->decl[k]->count ? s->decl[k]->count : 1); r++)
-			f->saved[f->saves++] = (struct exec_pass){ (uint32_t)(d->where[s->decl[k]->id] - 1 + r * register_stride(s->decl[k])),
-								   register_bytes(s->decl[k]), 1 };
-}
-
-static void lay_out_function(struct decoder *d, struct exec_function *f)
-{
-	const struct ptx_function *s = f->source;
-	for (uint32_t k = 0; k < s->param_count; k++)
-		lay_out(d, f, s->param[k]);
-	for (uint32_t k = 0; k < s->result_count; k++)
-		lay_out(d, f, s->result[k]);
-	for (uint32_t k = 0; k < s->decls; k++)
-		lay_out(d, f, s->decl[k]);
-	if (f->recursive)
-		list_saved(d, f);
-	f->frame_bytes = (f->frame_bytes + 15) & ~15u;
-	if (s->is_entry)
-		return;
-	f->args = s->param_count;
-	f->results = s->result_count;
-	formals(d, s->param, s->param_count, &f->arg);
-	formals(d, s->result, s->result_count, &f->result);
-}
 
 static const uint8_t flows[] = {
 	[BUILD_BRANCH] = FLOW_BRANCH, [BUILD_INDEXED] = FLOW_INDEXED, [BUILD_CALL] = FLOW_CALL, [BUILD_RETURN] = FLOW_RETURN,
@@ -611,14 +541,12 @@ static const uint8_t flows[] = {
 /* An operation of the program's own. It tells what it does as it does it; a barrier, when it is complete: barrier.c. */
 static void trace_one(struct decoder *d, struct exec_insn *n, const struct ptx_instr *original)
 {
-	const struct ptx_function *f = exec_trace_original(d->kernel, (uint32_t)(d->function - d->m->function), d->trace->suffix);
-	struct exec_traced *t = take(d, sizeof *t);
+	struct exec_traced *t = decode_take(d, sizeof *t);
 	if (!t)
 		return;
-	exec_trace_describe(d->m, f, original, t);
+	exec_trace_describe(d->m, d->original, original, t);
 	t->run = n->run;
 	n->traced = t;
-	n->point = 1;
 	if (d->trace->tells && t->kind != TRACE_BARRIER && t->kind != TRACE_END)
 		n->run = exec_trace_run;
 }
@@ -629,11 +557,12 @@ static void decode_one(struct decoder *d)
 		return;
 	const struct exec_opcode *opcode = exec_opcode_find(d->m, d->at);
 	if (!opcode) {
-		no_memory(d);
+		decode_no_memory(d);
 		return;
 	}
 	const struct exec_row *row = opcode->row;
 	struct exec_insn n = opcode->insn;
+	d->specials = 0;
 	if (!row) {
 		fail(d, "this instruction is not executed by the emulated device");
 		return;
@@ -659,36 +588,22 @@ static void decode_one(struct decoder *d)
 		n.guard = operand(d, d->at->pred, 0);
 		n.guard_not = d->at->pred->negated;
 	}
-	if (d->own && d->own[d->at - d->function->instr])
-		trace_one(d, &n, d->own[d->at - d->function->instr]);
+	const struct exec_own *own = d->own ? &d->own[d->at - d->function->instr] : NULL;
+	n.point = own && own->point;
+	if (own && own->original)
+		trace_one(d, &n, own->original);
 	if (!d->rc)
-		emit(d, &n);
+		decode_emit(d, &n);
 }
 
-static void decode_function(struct decoder *d, struct exec_function *f)
+static void place_labels(struct decoder *d, uint32_t from)
 {
-	const struct exec_insn end = { .run = op_nothing, .flow = FLOW_RETURN };
-	d->function = f->source;
-	f->entry = d->p->insns;
-	d->own = NULL;
-	if (d->trace)
-		d->rc = exec_trace_align(d->kernel, (uint32_t)(f->source - d->m->function), d->trace->suffix, &d->own, d->error);
-	for (uint32_t i = 0; i < f->source->instrs && !d->rc; i++) {
-		d->start[i] = d->p->insns;
-		d->at = &f->source->instr[i];
-		decode_one(d);
-	}
-	free(d->own);
-	if (d->rc)
-		return;
-	d->start[f->source->instrs] = d->p->insns;
-	emit(d, &end);
-	for (uint32_t k = f->entry; k < d->p->insns && !d->rc; k++) {
+	for (uint32_t k = from; k < d->p->insns && !d->rc; k++) {
 		struct exec_insn *n = &d->p->insn[k];
 		if (n->flow == FLOW_BRANCH)
 			n->target = d->start[n->target];
 		else if (n->flow == FLOW_INDEXED) {
-			uint32_t *targets = take(d, (size_t)n->imm * sizeof *targets);
+			uint32_t *targets = decode_take(d, (size_t)n->imm * sizeof *targets);
 			for (int64_t t = 0; targets && t < n->imm; t++)
 				targets[t] = d->start[n->targets[t]];
 			n->targets = targets;
@@ -696,95 +611,32 @@ static void decode_function(struct decoder *d, struct exec_function *f)
 	}
 }
 
-/* Does `from` reach `to` by calls? An indirect call may reach whatever the kernel reaches. */
-static int calls(struct decoder *d, uint32_t from, uint32_t to, uint8_t *seen)
+uint32_t decode_function(struct decoder *d, const struct ptx_function *f, const struct ptx_function *original)
 {
-	const struct ptx_function *f = &d->m->function[from];
-	if (seen[from])
-		return 0;
-	seen[from] = 1;
-	for (uint32_t i = 0; i < f->instrs; i++) {
-		if (!ptx_is(d->m, f->instr[i].op, "call"))
-			continue;
-		int direct = 0;
-		for (uint32_t o = 0; o < f->instr[i].operands; o++) {
-			const struct ptx_operand *c = &f->instr[i].operand[o];
-			if (c->kind != PTX_OPND_SYMBOL || !c->decl || !c->decl->is_function)
-				continue;
-			const uint32_t next = d->kernel->module->handle[c->decl->function].function;
-			direct = 1;
-			if (next == to || calls(d, next, to, seen))
-				return 1;
-		}
-		if (!direct && d->m->function[to].address_taken)
-			return 1;
+	const struct exec_insn end = { .run = op_nothing, .flow = FLOW_RETURN };
+	const uint32_t entry = d->p->insns;
+	d->function = f;
+	d->original = original;
+	d->own = NULL;
+	d->at = NULL;
+	d->start = malloc((f->instrs + 1u) * sizeof *d->start);
+	if (!d->start)
+		decode_no_memory(d);
+	else if (d->trace && original)
+		d->rc = exec_trace_align(d->kernel, f, original, d->trace->suffix, &d->own, d->error);
+	for (uint32_t i = 0; i < f->instrs && !d->rc; i++) {
+		d->start[i] = d->p->insns;
+		d->at = &f->instr[i];
+		decode_one(d);
 	}
-	return 0;
-}
-
-static void lay_out_all(struct decoder *d)
-{
-	struct exec_program *p = d->p;
-	int recursive = 0;
-	uint8_t *seen = take(d, d->m->functions);
-	uint32_t longest = 0;
-	for (uint32_t f = 0; f < d->m->functions && !d->rc; f++) {
-		struct exec_function *e = &p->function[f];
-		e->source = &d->m->function[f];
-		if (!d->kernel->reach[f])
-			continue;
-		e->present = 1;
-		memset(seen, 0, d->m->functions);
-		e->recursive = (uint8_t)calls(d, f, f, seen);
-		recursive |= e->recursive;
-		lay_out_function(d, e);
-		p->local_bytes += e->frame_bytes;
-		p->depth++;
-		if (e->source->instrs > longest)
-			longest = e->source->instrs;
+	if (!d->rc) {
+		d->start[f->instrs] = d->p->insns;
+		decode_emit(d, &end);
+		place_labels(d, entry);
 	}
-	p->depth += recursive ? EXEC_RECURSION : 1;
-	p->local_bytes += recursive ? EXEC_RECURSION_BYTES : 0;
-	d->start = take(d, (longest + 1) * sizeof *d->start);
-}
-
-int exec_program_make(struct emu_kernel *kernel, const struct emu_trace *trace, struct emu_error *error)
-{
-	struct decoder d = { .kernel = kernel, .m = kernel->module->ptx, .error = error, .trace = trace };
-	const struct exec_insn nothing = { .run = op_nothing };
-	d.function = &d.m->function[kernel->function];
-	d.p = calloc(1, sizeof *d.p);
-	d.where = calloc(d.m->decl_ids + 1, sizeof *d.where);
-	if (!d.p || !d.where) {
-		no_memory(&d);
-		goto done;
-	}
-	d.p->register_bytes = EXEC_SINK_BYTES;
-	d.p->function = take(&d, (d.m->functions + 1) * sizeof *d.p->function);
-	if (d.rc)
-		goto done;
-	emit(&d, &nothing); /* no function begins at 0 */
-	lay_out_all(&d);
-	for (uint32_t f = 0; f < d.m->functions && !d.rc; f++)
-		if (d.p->function[f].present && d.p->function[f].source->body.len)
-			decode_function(&d, &d.p->function[f]);
-done:
-	free(d.where);
-	free(d.constant);
-	if (d.rc) {
-		exec_program_free(d.p);
-		return d.rc;
-	}
-	kernel->program = d.p;
-	return 0;
-}
-
-void exec_program_free(struct exec_program *p)
-{
-	if (!p)
-		return;
-	free(p->insn);
-	free(p->constant);
-	pool_free(&p->pool);
-	free(p);
+	free((void *)(uintptr_t)d->own);
+	free(d->start);
+	if (d->rc)
+		d->p->insns = entry;
+	return entry;
 }

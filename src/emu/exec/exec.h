@@ -73,7 +73,8 @@ enum emu_state { EMU_RUNNING, EMU_DONE, EMU_FAULT };
 enum emu_state emu_grid_run(struct emu_grid *grid, uint32_t steps, uint64_t *random, struct emu_error *error);
 
 /* Schedules whose choices see the program's own operations alone (emu_launch.trace says which they are): a step lets some
- * lanes of a warp pass one such operation, and runs the warp until each of its lanes stands before the next. */
+ * lanes of a warp pass one such operation, and runs the warp until each of its lanes stands before the next, or before a call
+ * that a rewriter put there for it. */
 #define EMU_CHANGES 8
 struct emu_steps {
 	uint32_t steps;           /* to make at most */

@@ -61,7 +61,7 @@ static uint64_t draw(uint64_t *random) /* splitmix64 */
 
 static void start_warp(struct emu_grid *g, struct exec_cta *c, struct exec_warp *w)
 {
-	const uint32_t entry = g->program->function[g->kernel->function].entry;
+	const uint32_t entry = g->kernel->entry[g->kernel->function], shared = g->program->register_bytes;
 	unsigned char *registers = w->base[0];
 	struct exec_link *link = w->link;
 	struct exec_saved saved[EXEC_LANES];
@@ -70,9 +70,8 @@ static void start_warp(struct emu_grid *g, struct exec_cta *c, struct exec_warp 
 	memcpy(saved, w->saved, sizeof saved);
 	memset(w, 0, sizeof *w);
 	memcpy(w->saved, saved, sizeof saved);
-	memset(registers, 0, g->program->register_bytes);
+	memset(registers + shared, 0, g->kernel->register_bytes - shared);
 	w->base[0] = registers;
-	w->base[1] = g->program->constant;
 	w->cta = c;
 	w->link = link;
 	w->number = number;
@@ -84,7 +83,7 @@ static void start_warp(struct emu_grid *g, struct exec_cta *c, struct exec_warp 
 		w->live |= 1u << l;
 		w->pc[l] = entry;
 		w->frame[l] = w->local[l] = (uint64_t)(uintptr_t)c->local + t * g->local_stride;
-		w->bytes[l] = g->program->function[g->kernel->function].frame_bytes;
+		w->bytes[l] = g->kernel->module->function[g->kernel->function].frame_bytes;
 		w->tid[0][l] = t % block[0];
 		w->tid[1][l] = t / block[0] % block[1];
 		w->tid[2][l] = t / block[0] / block[1];
@@ -110,7 +109,6 @@ static void start_cta(struct emu_grid *g, struct exec_cta *c)
 
 static int make_cta(struct emu_grid *g, struct exec_cta *c, uint32_t place)
 {
-	const size_t bytes = (g->program->register_bytes + 63) & ~(size_t)63;
 	c->grid = g;
 	c->place = place;
 	c->warps = g->warps_each;
@@ -122,8 +120,8 @@ static int make_cta(struct emu_grid *g, struct exec_cta *c, uint32_t place)
 	for (uint32_t k = 0; k < c->warps; k++) {
 		struct exec_warp *w = &c->warp[k];
 		w->number = k;
-		w->base[0] = aligned_alloc(64, bytes);
-		w->link = calloc((size_t)g->program->depth * EXEC_LANES, sizeof *w->link);
+		w->base[0] = exec_registers_take(g->kernel);
+		w->link = calloc((size_t)g->kernel->depth * EXEC_LANES, sizeof *w->link);
 		if (!w->base[0] || !w->link)
 			return -ENOMEM;
 	}
@@ -155,22 +153,22 @@ int emu_grid_new(struct emu_kernel *kernel, const struct emu_launch *launch, str
 {
 	static uint64_t ids;
 	int rc = check(kernel, launch, error);
-	if (!rc && !kernel->program)
-		rc = exec_program_make(kernel, launch->trace, error);
+	if (!rc && !kernel->entry)
+		rc = exec_kernel_make(kernel, launch->trace, error);
 	if (rc)
 		return rc;
 	struct emu_grid *g = calloc(1, sizeof *g);
 	if (!g)
 		goto no_memory;
 	g->kernel = kernel;
-	g->program = kernel->program;
+	g->program = kernel->module->program;
 	g->launch = *launch;
 	g->launch.sms = launch->sms ? launch->sms : 1;
 	g->id = ++ids;
 	g->threads = launch->block[0] * launch->block[1] * launch->block[2];
 	g->warps_each = (g->threads + EXEC_LANES - 1) / EXEC_LANES;
 	g->ctas = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-	g->local_stride = (g->program->local_bytes + 15u) & ~15u;
+	g->local_stride = (kernel->local_bytes + 15u) & ~15u;
 	g->shared_bytes = launch->dynamic_shared ? kernel->dynamic_at + launch->dynamic_shared : kernel->shared_bytes;
 	g->slots = launch->resident && launch->resident < g->ctas ? launch->resident : launch->resident ? (uint32_t)g->ctas : 1;
 	g->params = aligned_alloc(256, (kernel->param_bytes + 511) & ~255u);
@@ -205,7 +203,7 @@ void emu_grid_free(struct emu_grid *g)
 {
 	for (uint32_t c = 0; g->cta && c < g->slots; c++) {
 		for (uint32_t k = 0; g->cta[c].warp && k < g->warps_each; k++) {
-			free(g->cta[c].warp[k].base[0]);
+			exec_registers_give(g->kernel, g->cta[c].warp[k].base[0]);
 			free(g->cta[c].warp[k].link);
 			for (uint32_t l = 0; l < EXEC_LANES; l++)
 				free(g->cta[c].warp[k].saved[l].data);

@@ -196,17 +196,21 @@ no_memory:
 	return -ENOMEM;
 }
 
-static void place_shared(struct emu_kernel *k, const struct ptx_operand *o)
+static void place_shared(struct emu_kernel *k, const struct ptx_decl *d)
 {
-	if (o->decl && o->decl->space == PTX_SHARED && !o->decl->is_label && !o->decl->is_function && o->decl->elements && !k->shared[o->decl->id]) {
-		const uint64_t at = align_up(k->shared_bytes, exec_decl_align(o->decl));
-		k->shared[o->decl->id] = at + 1;
-		k->shared_bytes = (uint32_t)(at + exec_decl_bytes(o->decl));
+	uint32_t i = 0;
+	if (!d->elements) {
+		if (exec_decl_align(d) > k->dynamic_at)
+			k->dynamic_at = exec_decl_align(d); /* the alignment, until the static size is known */
+		return;
 	}
-	if (o->decl && o->decl->space == PTX_SHARED && !o->decl->elements && exec_decl_align(o->decl) > k->dynamic_at)
-		k->dynamic_at = exec_decl_align(o->decl); /* the alignment, until the static size is known */
-	for (uint32_t i = 0; i < o->items; i++)
-		place_shared(k, &o->item[i]);
+	while (i < k->shareds && k->shared[i].decl != d)
+		i++;
+	if (i < k->shareds)
+		return;
+	const uint64_t at = align_up(k->shared_bytes, exec_decl_align(d));
+	k->shared[k->shareds++] = (struct exec_shared){ d, at };
+	k->shared_bytes = (uint32_t)(at + exec_decl_bytes(d));
 }
 
 /* Shared variables of the functions in reach, in order of appearance; extern ones begin behind them. */
@@ -215,9 +219,12 @@ int exec_layout_kernel(struct emu_kernel *k)
 	const struct ptx_module *m = k->module->ptx;
 	const struct ptx_function *f = &m->function[k->function];
 	struct pool *pool = &k->module->pool;
+	size_t named = 0;
 
 	k->params = f->param_count;
-	k->shared = pool_alloc(pool, (m->decl_ids + 1) * sizeof *k->shared);
+	for (uint32_t r = 0; r < m->functions; r++)
+		named += k->reach[r] ? k->module->function[r].shareds : 0;
+	k->shared = pool_alloc(pool, (named + 1) * sizeof *k->shared);
 	k->param_offset = pool_alloc(pool, (k->params + 1) * sizeof(uint32_t));
 	k->param_size = pool_alloc(pool, (k->params + 1) * sizeof(uint32_t));
 	if (!k->shared || !k->param_offset || !k->param_size)
@@ -229,9 +236,8 @@ int exec_layout_kernel(struct emu_kernel *k)
 	}
 	k->dynamic_at = 16;
 	for (uint32_t r = 0; r < m->functions; r++)
-		for (uint32_t i = 0; k->reach[r] && i < m->function[r].instrs; i++)
-			for (uint32_t o = 0; o < m->function[r].instr[i].operands; o++)
-				place_shared(k, &m->function[r].instr[i].operand[o]);
+		for (uint32_t i = 0; k->reach[r] && i < k->module->function[r].shareds; i++)
+			place_shared(k, k->module->function[r].shared[i]);
 	k->dynamic_at = (uint32_t)align_up(k->shared_bytes, k->dynamic_at);
 	k->max_threads = f->reqntid[0] ? f->reqntid[0] * (f->reqntid[1] ? f->reqntid[1] : 1) * (f->reqntid[2] ? f->reqntid[2] : 1) :
 			 f->maxntid[0] ? f->maxntid[0] * (f->maxntid[1] ? f->maxntid[1] : 1) * (f->maxntid[2] ? f->maxntid[2] : 1) : 1024;

@@ -1,7 +1,8 @@
-/* The machine inside the executor. A kernel is decoded once into a flat program: the instructions of every function it
- * can reach, operands resolved to places. A warp holds the registers of all those functions, 32 lanes side by side
- * (structure of arrays), a program counter per lane, and a frame of local memory per lane. A lane has at most one
- * activation of a function that does not recurse, so such functions need no saved registers.
+/* The machine inside the executor. A module's functions are decoded into one flat program, operands resolved to places,
+ * each when the first kernel that can reach it is launched; all kernels share them. A warp holds the registers of all its
+ * module's functions and of its own kernel, 32 lanes side by side (structure of arrays), a program counter per lane, and
+ * a frame of local memory per lane. A lane has at most one activation of a function that does not recurse, so such
+ * functions need no saved registers.
  *
  * A place is an offset: bit 31 chooses the program's constants, else the warp's registers. Lane l of a value of w bytes
  * lies at place + l * w; a predicate is one 32-bit mask. Addresses of global, local, const and param space are host
@@ -73,26 +74,44 @@ struct exec_call {
 	struct exec_pass *arg, *result;
 };
 
-struct exec_function { /* one function of a program */
+/* One decoding of a function. What the trace says of it may depend on the kernel that reaches it, as may its places in
+ * shared memory. */
+struct exec_version {
+	struct exec_version *next;
+	const struct ptx_function *original; /* whose operations its own are: trace.h */
+	const struct emu_kernel *kernel;     /* the only one that may use it; NULL: all */
+	uint32_t entry;            /* first instruction */
+};
+
+struct exec_function { /* one function of a module */
 	const struct ptx_function *source;
-	uint32_t entry;            /* first instruction; 0 while not part of the program */
+	uint32_t *callee;          /* functions that it may call, each once */
+	const struct ptx_decl **shared; /* shared variables that it names, in order of appearance, each once */
+	uint32_t callees, shareds;
+	uint32_t local_bytes;      /* of its local variables */
 	uint32_t frame_bytes;      /* local and parameter variables */
 	uint32_t args, results;
 	struct exec_pass *arg, *result;
 	struct exec_pass *saved;   /* registers that a recursive call must keep */
 	uint32_t saves;
-	uint8_t present, recursive;
+	uint32_t chain, chain_bytes; /* the most that it and what it calls need: calls, bytes of frames; unless anything recurses */
+	uint8_t recursive;
+	struct exec_version *version;
 };
+
+struct exec_file { struct exec_file *next; void *memory; size_t bytes; }; /* before the registers of a warp */
 
 struct exec_program {
 	struct exec_insn *insn;
 	uint32_t insns, room;
 	unsigned char *constant;
 	uint32_t constants, constant_room; /* bytes */
-	uint32_t register_bytes;   /* per warp */
-	uint32_t local_bytes;      /* per lane */
-	uint32_t depth;            /* deepest call stack */
-	struct exec_function *function; /* parallel to the module's */
+	struct exec_constant *known; /* those constants, by value: decode.c */
+	uint32_t known_slots, knowns;
+	uint64_t *where;           /* by decl id: place of a register + 1, or offset in the frame + 1 */
+	uint32_t register_bytes;   /* per warp, of all functions; a kernel's own follow */
+	struct exec_file *file;    /* that no warp has */
+	uint32_t files;
 	struct pool pool;
 };
 
@@ -108,10 +127,16 @@ struct emu_kernel {
 	char *name;
 	uint32_t params, param_bytes, shared_bytes, dynamic_at; /* dynamic_at: where extern shared memory begins */
 	uint32_t *param_offset, *param_size;
-	uint64_t *shared;          /* offset + 1 of each shared variable, by decl id; 0 = not used here */
+	struct exec_shared { const struct ptx_decl *decl; uint64_t at; } *shared; /* offset of each shared variable used here */
+	uint32_t shareds;
 	uint32_t max_threads;
 	uint8_t *reach;            /* functions it can call, by index */
-	struct exec_program *program; /* made at the first launch */
+	const struct emu_kernel *plain; /* the kernel that it is a rewritten copy of; NULL: unknown yet, or none */
+	/* Made at the first launch: */
+	uint32_t *entry;           /* first instruction of each function in reach, by index; NULL: not made yet */
+	uint32_t register_bytes;   /* per warp: the functions', then its own */
+	uint32_t local_bytes;      /* per lane */
+	uint32_t depth;            /* deepest call stack */
 };
 
 struct emu_module {
@@ -123,6 +148,8 @@ struct emu_module {
 	struct emu_kernel *kernel;
 	char *const_low, *const_high; /* range of .const variables */
 	struct exec_handle { uint32_t function; } *handle; /* a function's address is &handle[function] */
+	struct exec_function *function; /* parallel to the parsed module's */
+	struct exec_program *program; /* made at the first launch */
 	struct pool pool;
 };
 
@@ -194,9 +221,15 @@ static inline void *exec_at(const struct exec_warp *w, uint32_t place)
 	return w->base[place >> 31] + (place & ~EXEC_CONSTANT);
 }
 
-/* decode.c: builds the program of a kernel. Returns 0, -ENOMEM, or -ENOTSUP with the text. */
-int exec_program_make(struct emu_kernel *kernel, const struct emu_trace *trace, struct emu_error *error);
+/* graph.c: what calls what. 0 or -ENOMEM. */
+int exec_graph_make(struct emu_module *module);
+void exec_graph_reach(const struct emu_module *module, uint32_t function, uint8_t *reach);
+/* program.c: decodes what a kernel reaches. Returns 0, -ENOMEM, or -ENOTSUP with the text. */
+int exec_kernel_make(struct emu_kernel *kernel, const struct emu_trace *trace, struct emu_error *error);
 void exec_program_free(struct exec_program *p);
+/* A warp's registers: those of functions hold what an earlier warp left in them. NULL: out of memory. */
+unsigned char *exec_registers_take(struct emu_kernel *kernel);
+void exec_registers_give(struct emu_kernel *kernel, unsigned char *registers);
 /* layout.c: variables. */
 int exec_layout_globals(struct emu_module *module, struct emu_error *error);
 int exec_layout_kernel(struct emu_kernel *kernel);

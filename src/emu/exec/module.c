@@ -1,5 +1,5 @@
-/* A module: parsed text, variables in place, kernels with what each can reach. Programs are decoded at the first launch,
- * so a module may hold kernels with instructions this device lacks. */
+/* A module: parsed text, variables in place, kernels with what each can reach. Code is decoded at a kernel's first
+ * launch, so a module may hold kernels with instructions this device lacks. */
 #include "emu/exec/machine.h"
 
 #include <errno.h>
@@ -15,29 +15,6 @@ static uint32_t definition(const struct ptx_module *m, uint32_t f)
 		    !memcmp(m->text + m->function[k].name.off, m->text + name.off, name.len))
 			return k;
 	return f;
-}
-
-static void reach(struct emu_kernel *k, uint32_t f)
-{
-	const struct ptx_module *m = k->module->ptx;
-	f = definition(m, f);
-	if (k->reach[f])
-		return;
-	k->reach[f] = 1;
-	for (uint32_t i = 0; i < m->function[f].instrs; i++) {
-		const struct ptx_instr *in = &m->function[f].instr[i];
-		if (!ptx_is(m, in->op, "call"))
-			continue;
-		int direct = 0;
-		for (uint32_t o = 0; o < in->operands; o++)
-			if (in->operand[o].kind == PTX_OPND_SYMBOL && in->operand[o].decl && in->operand[o].decl->is_function) {
-				reach(k, in->operand[o].decl->function);
-				direct = 1;
-			}
-		for (uint32_t t = 0; !direct && t < m->functions; t++)
-			if (m->function[t].address_taken)
-				reach(k, t);
-	}
 }
 
 static int make_kernels(struct emu_module *module)
@@ -58,7 +35,8 @@ static int make_kernels(struct emu_module *module)
 		k->reach = pool_alloc(&module->pool, m->functions + 1);
 		if (!k->name || !k->reach)
 			return -ENOMEM;
-		reach(k, f);
+		k->reach[f] = 1;
+		exec_graph_reach(module, f, k->reach);
 		if (exec_layout_kernel(k))
 			return -ENOMEM;
 		k++;
@@ -95,6 +73,9 @@ int emu_module_load(const char *ptx, size_t size, const struct emu_memory *memor
 	rc = exec_layout_globals(module, error);
 	if (rc)
 		goto failed;
+	rc = exec_graph_make(module);
+	if (rc)
+		goto failed;
 	rc = make_kernels(module);
 	if (rc)
 		goto failed;
@@ -108,8 +89,7 @@ failed:
 void emu_module_unload(struct emu_module *module)
 {
 	const struct emu_memory *memory = &module->memory;
-	for (size_t k = 0; module->kernel && k < module->kernels; k++)
-		exec_program_free(module->kernel[k].program);
+	exec_program_free(module->program);
 	for (uint32_t d = 0; module->symbol && module->ptx && d < module->ptx->decl_ids; d++) {
 		const struct exec_symbol *s = &module->symbol[d];
 		if (s->known && (s->at < (uint64_t)(uintptr_t)module->const_low || s->at >= (uint64_t)(uintptr_t)module->const_high))
@@ -156,9 +136,7 @@ void emu_kernel_info(const struct emu_kernel *k, struct emu_kernel_info *info)
 	const struct ptx_module *m = k->module->ptx;
 	uint64_t local = 0;
 	for (uint32_t f = 0; f < m->functions; f++)
-		for (uint32_t d = 0; k->reach[f] && d < m->function[f].decls; d++)
-			if (m->function[f].decl[d]->space == PTX_LOCAL)
-				local += exec_decl_bytes(m->function[f].decl[d]);
+		local += k->reach[f] ? k->module->function[f].local_bytes : 0;
 	*info = (struct emu_kernel_info){ .params = k->params, .param_bytes = k->param_bytes, .shared_bytes = k->shared_bytes,
 					  .max_threads = k->max_threads, .local_bytes = (uint32_t)local };
 }

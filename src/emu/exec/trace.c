@@ -195,6 +195,24 @@ static int inserted(const struct ptx_module *m, const struct ptx_instr *c, const
 	return memmem(m->text + c->whole.off, c->whole.len, word, strlen(word)) != NULL;
 }
 
+/* Where the schedules choose before the operation `c`: the first of the runtime's calls behind `from` that belongs to it. Which
+ * those are their names say; all others belong to what was before, or to nothing that schedules may part. */
+static u32 first_of(const struct ptx_module *m, const struct ptx_function *copy, u32 from, u32 c, const char *suffix)
+{
+	static const char *const names[] = { "_before", "_look", "_red", "_fence" };
+	const char *word = suffix + strspn(suffix, "_");
+	const u32 n = (u32)strlen(word);
+	for (u32 i = from; i < c; i++) {
+		const struct ptx_operand *to = ptx_is(m, copy->instr[i].op, "call") ? called(&copy->instr[i]) : NULL;
+		if (!to || to->text.len <= n || memcmp(m->text + to->text.off, word, n))
+			continue;
+		for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+			if (ptx_is(m, (struct ptx_span){ to->text.off + n, to->text.len - n }, names[k]))
+				return i;
+	}
+	return c;
+}
+
 static int no_partner(const struct emu_kernel *k, const struct ptx_instr *o, const struct ptx_instr *c, struct emu_error *error)
 {
 	const char *t = k->module->ptx->text;
@@ -206,13 +224,14 @@ static int no_partner(const struct emu_kernel *k, const struct ptx_instr *o, con
 }
 
 static int align(const struct emu_kernel *k, const struct ptx_function *copy, const struct ptx_function *original,
-		 const char *suffix, const struct ptx_instr **own, struct emu_error *error)
+		 const char *suffix, struct exec_own *own, struct emu_error *error)
 {
 	const struct ptx_module *m = k->module->ptx;
 	enum exec_trace_kind kind;
 	u32 at = 0;
 	for (u32 i = 0; i < original->instrs; i++) {
 		const struct ptx_instr *o = &original->instr[i];
+		const u32 from = at;
 		u32 c = at;
 		while (c < copy->instrs && !stands_for(m, &copy->instr[c], o, suffix) && inserted(m, &copy->instr[c], suffix))
 			c++;
@@ -223,7 +242,8 @@ static int align(const struct emu_kernel *k, const struct ptx_function *copy, co
 			continue;
 		if (!found)
 			return no_partner(k, o, c < copy->instrs ? &copy->instr[c] : NULL, error);
-		own[c] = o;
+		own[c].original = o;
+		own[first_of(m, copy, from, c, suffix)].point = 1;
 	}
 	return 0;
 }
@@ -243,8 +263,18 @@ static size_t base_length(const char *name, size_t length, const char *suffix)
 	return n && length > n && !memcmp(name + length - n, suffix, n) ? length - n : 0;
 }
 
-/* The function that f is a copy of; f itself where it runs as the program wrote it; NULL where it is not the program's. */
-const struct ptx_function *exec_trace_original(const struct emu_kernel *kernel, u32 f, const char *suffix)
+/* The kernel of the name without the suffix; NULL: it is not in the module. */
+static const struct emu_kernel *plain_kernel(struct emu_kernel *k, size_t base)
+{
+	for (size_t i = 0; !k->plain && i < k->module->kernels; i++) {
+		const struct emu_kernel *o = &k->module->kernel[i];
+		if (!strncmp(o->name, k->name, base) && !o->name[base])
+			k->plain = o;
+	}
+	return k->plain;
+}
+
+const struct ptx_function *exec_trace_original(struct emu_kernel *kernel, u32 f, const char *suffix)
 {
 	const struct ptx_module *m = kernel->module->ptx;
 	const struct ptx_function *function = &m->function[f], *found;
@@ -255,36 +285,24 @@ const struct ptx_function *exec_trace_original(const struct emu_kernel *kernel, 
 		return function;
 	if (base && (found = find_function(m, name, base)))
 		return found;
-	for (size_t k = 0; k < kernel->module->kernels; k++) {
-		const struct emu_kernel *o = &kernel->module->kernel[k];
-		if (strlen(o->name) == kernel_base && !memcmp(o->name, kernel->name, kernel_base))
-			return o->reach[f] ? function : NULL;
-	}
-	return NULL;
+	const struct emu_kernel *plain = plain_kernel(kernel, kernel_base);
+	return plain && plain->reach[f] ? function : NULL;
 }
 
-int exec_trace_align(const struct emu_kernel *kernel, u32 f, const char *suffix, const struct ptx_instr ***own,
-		     struct emu_error *error)
+int exec_trace_align(const struct emu_kernel *kernel, const struct ptx_function *copy, const struct ptx_function *original,
+		     const char *suffix, const struct exec_own **own, struct emu_error *error)
 {
 	const struct ptx_module *m = kernel->module->ptx;
-	const struct ptx_function *copy = &m->function[f], *original = exec_trace_original(kernel, f, suffix);
 	enum exec_trace_kind kind;
 	int rc = 0;
-	*own = NULL;
-	if (!original && f == kernel->function) {
-		snprintf(error->text, sizeof error->text, "kernel %s cannot be traced: its original, the name without %s, is not in its module",
-			 kernel->name, suffix);
-		return -ENOTSUP;
-	}
-	if (!original)
-		return 0;
-	const struct ptx_instr **list = calloc(copy->instrs + 1u, sizeof *list);
+	struct exec_own *list = calloc(copy->instrs + 1u, sizeof *list);
 	if (!list)
 		return -ENOMEM;
 	if (original != copy)
 		rc = align(kernel, copy, original, suffix, list, error);
 	for (u32 i = 0; original == copy && i < copy->instrs; i++)
-		list[i] = kind_of(m, copy, &copy->instr[i], &kind) ? &copy->instr[i] : NULL;
+		if (kind_of(m, copy, &copy->instr[i], &kind))
+			list[i] = (struct exec_own){ &copy->instr[i], 1 };
 	if (rc)
 		free(list);
 	else

@@ -161,6 +161,7 @@ void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget)
 {
 	u32 done = 0, runnable, group = 0;
 	int yield = 0;
+	w->base[1] = w->cta->grid->program->constant; /* may have grown */
 	if (lane >= 0) {
 		const u32 pc = choose(w, w->parked, lane, &group);
 		w->parked &= ~group;
@@ -176,6 +177,7 @@ uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget)
 {
 	u32 done = 0, runnable;
 	int lane = -1, yield = 0;
+	w->base[1] = w->cta->grid->program->constant;
 	if (++w->slices % 4 == 0 && (runnable = w->live & ~w->waiting) != 0)
 		lane = next_lane(w, runnable);
 	while (done < budget && !w->fault && !yield && (runnable = w->live & ~w->waiting) != 0) {

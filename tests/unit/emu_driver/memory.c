@@ -1,4 +1,5 @@
 /* Plain memory: allocations, copies of every shape, sets, pinned host memory, and what the driver says of addresses. */
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +48,50 @@ static void sets(void)
 	CHECK(half[0] == 0xbeef && half[1] == 0xbeef && half[2] == 0);
 	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemsetD32(a + 2, 0, 1));
 	OK(cuMemFree(a));
+}
+
+/* Zeros into much memory: all of it, nothing beside it, and its pages are given back. `a` has MUCH bytes. */
+#define MUCH (1ul << 20)
+static void zeros(CUdeviceptr a, CUmemorytype from)
+{
+	static unsigned char host[MUCH];
+	const unsigned char *at = (const unsigned char *)(uintptr_t)a;
+	unsigned char resident[MUCH / 4096];
+	OK(cuMemsetD8(a, 0xff, MUCH));
+	if (from == CU_MEMORYTYPE_DEVICE)
+		OK(cuMemsetD8(a + 3, 0, MUCH - 8));
+	else
+		OK(cuMemcpyHtoD(a + 3, host, MUCH - 8));
+	OK(cuCtxSynchronize());
+	CHECK(!mincore((void *)(uintptr_t)a, MUCH, resident));
+	for (size_t i = 1; i + 1 < sizeof resident; i++)
+		CHECK(!(resident[i] & 1));
+	for (size_t i = 0; i < MUCH; i++)
+		CHECK(at[i] == (i < 3 || i >= MUCH - 5 ? 0xff : 0));
+}
+
+static void much(void)
+{
+	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {CU_MEM_LOCATION_TYPE_DEVICE, {.id = 0}}};
+	const CUmemAccessDesc access = {prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemGenericAllocationHandle physical;
+	CUdeviceptr a;
+	OK(cuMemAlloc(&a, MUCH));
+	zeros(a, CU_MEMORYTYPE_DEVICE);
+	zeros(a, CU_MEMORYTYPE_HOST);
+	OK(cuMemFree(a));
+	OK(cuMemCreate(&physical, 2 * MUCH, &prop, 0));
+	OK(cuMemAddressReserve(&a, 2 * MUCH, 0, 0, 0));
+	OK(cuMemMap(a, 2 * MUCH, 0, physical, 0));
+	OK(cuMemSetAccess(a, 2 * MUCH, &access, 1));
+	OK(cuMemsetD8(a + MUCH, 0xff, MUCH));
+	zeros(a, CU_MEMORYTYPE_DEVICE);
+	zeros(a, CU_MEMORYTYPE_HOST);
+	OK(cuCtxSynchronize());
+	CHECK(*(unsigned char *)(uintptr_t)(a + MUCH) == 0xff);
+	OK(cuMemUnmap(a, 2 * MUCH));
+	OK(cuMemAddressFree(a, 2 * MUCH));
+	OK(cuMemRelease(physical));
 }
 
 static void questions(CUcontext context)
@@ -137,6 +182,7 @@ int main(void)
 	CUcontext context = start();
 	copies();
 	sets();
+	much();
 	questions(context);
 	host_memory();
 	pools();

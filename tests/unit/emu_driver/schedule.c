@@ -30,6 +30,18 @@ static const char count[][4096] = {
 	"@%gsan_p bra gsan_l;\natom.global.exch.b32 %gsan_n, [%rd1+12], 0;\n}\n"
 static const char locked[] = HEAD COUNT("k", NOTHING, NOTHING) COUNT("k__gsan", NOTHING, LOCKED);
 
+/* What the runtime begins before an operation and ends behind it is not parted from it: gsan_before takes a lock, gsan_after
+ * gives it back, and whoever finds it taken is counted at +8. */
+#define CALL(name) "call gsan_" name ", (%rd1);\n"
+#define PAIR(name) BEGIN(name) "ROUND:\n" CALL("before") "ld.volatile.global.u32 %r3, [%rd1];\n" CALL("after") \
+	"add.u32 %r3, %r3, 1;\n" CALL("before") "st.volatile.global.u32 [%rd1], %r3;\n" CALL("after") \
+	"add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 8;\n@%p1 bra ROUND;\nret;\n}\n"
+#define FUNCTION(name, body) ".func gsan_" name "(.reg .b64 %at)\n{\n.reg .b32 %r<4>;\n.reg .pred %p;\n" body "ret;\n}\n"
+static const char paired[] = HEAD
+	FUNCTION("before", "TRY: atom.global.cas.b32 %r1, [%at+4], 0, 1;\nsetp.eq.u32 %p, %r1, 0;\n@%p ret;\n"
+			   "red.global.add.u32 [%at+8], 1;\nbra TRY;\n")
+	FUNCTION("after", "atom.global.exch.b32 %r1, [%at+4], 0;\n") COUNT("k", NOTHING, NOTHING) PAIR("k__gsan");
+
 /* CTA 0 waits for all others, by a loop without a pause; lanes 0 and 1 of each wait for each other within the warp. */
 static const char spin[] = HEAD BEGIN("k")
 	"mov.u32 %r4, %tid.x;\nsetp.eq.u32 %p3, %r4, 0;\n@%p3 bra FIRST;\n"
@@ -116,6 +128,18 @@ static void nobody_waits_for_ever(const char *schedule)
 		CHECK(run(schedule, seed, spin, "k", 7, 64).value[1] == 6 * 64 && run(schedule, seed, locked, "k__gsan", 2, 40).value[0]);
 }
 
+static void operations_stay_with_their_calls(const char *schedule)
+{
+	unsigned lost = 0;
+	for (unsigned seed = 1; seed <= 8; seed++) {
+		const struct result r = run(schedule, seed, paired, "k__gsan", 4, 1);
+		CHECK(!r.value[1] && !r.value[2]);
+		CHECK(r.trace == run(schedule, seed, count[0], "k", 4, 1).trace);
+		lost += r.value[0] != 32;
+	}
+	CHECK(lost);
+}
+
 static void unknown_schedule(void)
 {
 	int status;
@@ -133,6 +157,7 @@ int main(void)
 	for (unsigned k = 0; k < 2; k++) {
 		same_whatever_is_inserted(schedules[k]);
 		nobody_waits_for_ever(schedules[k]);
+		operations_stay_with_their_calls(schedules[k]);
 	}
 	unknown_schedule();
 	return 0;

@@ -30,16 +30,69 @@ static const struct report_side atomic = {
 	.at = {"count.cu", 5, 0}, .op = "atom.add", .bytes = 4, .semantics = "relaxed", .scope = "gpu",
 };
 
-/* Each reason with the words that its sentence must hold. */
-static const struct { enum gsan_kind kind; enum gsan_reason reason; const char *says; } reasons[] = {
-	{GSAN_RAW, GSAN_WHY_NONE, "the store in rank 0 (ring.py:31) before the load in rank 1 (ring.py:47): no synchronisation"},
-	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "the flag store at ring.py:33 is relaxed; release is missing"},
-	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, "the flag read at ring.py:45 does not acquire what the flag store at ring.py:33 released"},
-	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, "the scope .gpu of the release at ring.py:33 does not include GPU 1 of rank 1"},
-	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, "the scope .cta of the acquire at ring.py:45 does not include GPU 0 of rank 0"},
-	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, "the flag store at ring.py:33 releases only what came before it, and the store comes after"},
-	{GSAN_STALE_NC, GSAN_WHY_NONE, "ld.global.nc may return old data"},
-	{GSAN_SCOPE, GSAN_WHY_NONE, "do not include both GPU 0 and GPU 1"},
+/* Each reason with the words that its sentence must hold: by kind, by the semantics and scope of the flag's store and read,
+ * by the GPU of the second side (the first is on GPU 0), and by the CTAs of the first. */
+static const struct reason {
+	enum gsan_kind kind;
+	enum gsan_reason reason;
+	const char *says;
+	struct report_flag write, read;
+	int gpu;
+	uint32_t ctas;
+} reasons[] = {
+#define STORE(semantics, scope) {{"ring.py", 33, 1}, scope, semantics}
+#define READ(semantics, scope) {{"ring.py", 45, 1}, scope, semantics}
+	{GSAN_RAW, GSAN_WHY_NONE, "the store in rank 0 (ring.py:31) before the load in rank 1 (ring.py:47): no synchronisation "
+	 "between rank 0 and rank 1 was seen", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
+
+	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, ": the flag store at ring.py:33 is relaxed, and no fence between the store at ring.py:31 and it "
+	 "makes it a release at scope .sys; release is missing", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "makes it a release at scope .gpu;", STORE("relaxed", "gpu"), READ("acquire", "gpu"), 0, 4},
+	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "is an acquire, and no fence", STORE("acquire", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "no synchronisation", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
+
+	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, ": the flag read at ring.py:45 is relaxed, and no fence between it and the load at ring.py:47 "
+	 "acquires at scope .sys what the flag store at ring.py:33 released; acquire is missing", STORE("release", "sys"),
+	 READ("relaxed", "sys"), 1, 1},
+	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, ": the flag read at ring.py:45 is relaxed; acquire is missing, unless a fence between it and the "
+	 "load at ring.py:47 acquires at scope .gpu what the flag store at ring.py:33 released", STORE("release", "gpu"),
+	 READ("relaxed", "gpu"), 0, 4},
+	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, "the flag read at ring.py:45 is a release,", STORE("release", "sys"), READ("release", "sys"), 1, 1},
+	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, "no synchronisation", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
+
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": the scope .gpu of the release at ring.py:33 does not include GPU 1 of rank 1",
+	 STORE("release", "gpu"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": the scope .gpu of the flag store at ring.py:33 does not include GPU 1 of rank 1",
+	 STORE("relaxed", "gpu"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": the scope .cta of the release at ring.py:33 does not include rank 1",
+	 STORE("acq_rel", "cta"), READ("acquire", "gpu"), 0, 4},
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": the fence before the flag store at ring.py:33, or what hands it on, has a scope that does not "
+	 "include GPU 1 of rank 1", STORE("relaxed", "sys"), READ("relaxed", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": what hands on the flag store at ring.py:33 has a scope that does not include GPU 1 of rank 1",
+	 STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
+
+	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, ": the scope .cta of the acquire at ring.py:45 does not include GPU 0 of rank 0",
+	 STORE("release", "sys"), READ("acquire", "cta"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, ": the scope .gpu of the flag read at ring.py:45 does not include GPU 0 of rank 0",
+	 STORE("release", "sys"), READ("relaxed", "gpu"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, ": the fence or the acquire behind the flag read at ring.py:45 has a scope that does not include "
+	 "GPU 0 of rank 0", STORE("release", "sys"), READ("relaxed", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, ": the flag read at ring.py:45, or what acquires behind it, has a scope that does not include who "
+	 "wrote the flag", STORE("release", "sys"), READ("acquire", "gpu"), 0, 4},
+
+	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, ": the flag store at ring.py:33 releases only what came before it, and the store comes after it",
+	 STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, "is relaxed, and no fence between the store at ring.py:31 and it makes it a release at scope .sys;",
+	 STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, ": the flag store released something, but not the store", {{0}, 0, 0}, {{0}, 0, 0}, 1, 4},
+
+	{GSAN_STALE_NC, GSAN_WHY_NONE, "ld.global.nc may return old data", STORE("release", "gpu"), READ("acquire", "gpu"), 0, 4},
+	{GSAN_STALE_NC, GSAN_WHY_BEFORE_PAYLOAD, "ld.global.nc may return old data", STORE("release", "gpu"), READ("acquire", "gpu"), 0, 4},
+	{GSAN_SCOPE, GSAN_WHY_NONE, "do not include both GPU 0 and GPU 1", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_SCOPE, GSAN_WHY_RELAXED_WRITE, "do not include both GPU 0 and GPU 1", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_SCOPE, GSAN_WHY_RELEASE_SCOPE, "the scope .gpu of the release", STORE("release", "gpu"), READ("acquire", "sys"), 1, 4},
+#undef STORE
+#undef READ
 };
 
 static struct report_finding finding(enum gsan_reason reason, uint32_t launch)
@@ -55,27 +108,33 @@ static struct report_finding finding(enum gsan_reason reason, uint32_t launch)
 static void test_sentences(void)
 {
 	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
-		struct report_finding f = finding(reasons[i].reason, 1);
+		const struct reason *r = &reasons[i];
+		struct report_finding f = finding(r->reason, 1);
 		struct text sentence = {0};
-		f.kind = reasons[i].kind;
+		f.kind = r->kind;
+		f.flag_write = r->write;
+		f.flag_read = r->read;
+		f.second.gpu = r->gpu;
+		f.first.grid[0] = r->ctas;
 		if (f.kind == GSAN_SCOPE)
 			f.first.scope = f.second.scope = "gpu";
 		report_missing_edge(&sentence, &f);
-		if (!strstr(sentence.data, reasons[i].says))
+		if (!strstr(sentence.data, r->says))
 			fprintf(stderr, "reason %zu: %s\n", i, sentence.data);
-		CHECK(strstr(sentence.data, reasons[i].says));
+		CHECK(strstr(sentence.data, r->says));
 		text_free(&sentence);
 	}
 }
 
-/* What waits for a flag by an acquiring compare-and-swap wrote it, too, and is not called relaxed. */
-static void test_waiting_atomic(void)
+/* In one rank the other side is no rank. */
+static void test_one_rank(void)
 {
-	struct report_finding f = finding(GSAN_WHY_RELAXED_WRITE, 1);
+	struct report_finding f = finding(GSAN_WHY_RELEASE_SCOPE, 1);
 	struct text sentence = {0};
-	f.flag_write.semantics = "acquire";
+	f.second.rank = f.second.gpu = 0;
+	f.flag_write.scope = "cta";
 	report_missing_edge(&sentence, &f);
-	CHECK(strstr(sentence.data, "the flag store at ring.py:33 is an acquire; release is missing"));
+	CHECK(strstr(sentence.data, ": the scope .cta of the flag store at ring.py:33 does not include the other CTA"));
 	text_free(&sentence);
 }
 
@@ -211,7 +270,7 @@ int main(int argc, char **argv)
 	CHECK(argc == 2 || (argc == 3 && !strcmp(argv[1], "write")));
 	test_golden(argv[argc - 1], argc == 3);
 	test_sentences();
-	test_waiting_atomic();
+	test_one_rank();
 	test_nothing();
 	test_bad();
 	return 0;
