@@ -42,8 +42,9 @@
  *                                                 lines, group of lanes by group. Lane i of a group brings the address
  *                                                 of access i's half line, or of its line with GSAN_LINES_WHOLE, and
  *                                                 its descriptor; the others bring 0. quick: the launch record's
- *   red        (quick, address, desc)             before a relaxed RMW of at most 8 bytes whose result nobody reads: all
- *                                                 that before and after would do
+ *   red        (quick, address, desc) -> held     before a relaxed RMW of at most 8 bytes whose result nobody reads:
+ *                                                 checks it. 1: reduced must follow
+ *   reduced    (address, desc)                    after it: publishes what it releases
  *   before     (address, desc, value)             before a strong store, or an RMW: takes the lock of its location's
  *                                                 entry. An RMW with GSAN_DESC_VALUE is a CAS of which after() will
  *                                                 not be told whether it wrote; value: what a strong vector stores
@@ -61,7 +62,8 @@
 	X(access4, "lluLuLuLuLu", "") \
 	X(access8, "lluLuLuLuLuLuLuLuLu", "") \
 	X(lines, "lluuLu", "") \
-	X(red, "lluLu", "") \
+	X(red, "lluLu", "u") \
+	X(reduced, "llLu", "") \
 	X(before, "llLul", "") \
 	X(look, "llLu", "u") \
 	X(after, "llLulu", "") \

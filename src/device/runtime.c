@@ -195,10 +195,10 @@ NEVER void lines_foreign(u64 launch, u64 line, u32 desc) /* a group's access lie
 	gpu_count(&own_spread(l)->checked, -lanes);
 }
 
-/* May `me` be put over this read at once? Empty, ordered before, or an earlier read of the same CTA with no more bytes. */
+/* May `me` be put over this read at once? Empty, or ordered before, or of the same CTA, with no more bytes. */
 ALWAYS int is_free(u32 quick, u64 rec, u64 me)
 {
-	return !rec || (quick_is_own(me, rec) ? !(rec_mask(rec) & ~(u32)me) : quick_below(quick, me, rec));
+	return !(rec_mask(rec) & ~(u32)me) && is_quiet(quick, me, rec);
 }
 
 /* A load: itself among the sampled reads. 1: it is there now, and has to look at the last write once more. */
@@ -267,18 +267,15 @@ void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
 
 /* ---- relaxed RMWs whose result nobody reads ----------------------------------------------------------------------- */
 
-/* The general case of one: publishes what it releases, if there is anybody to tell, and takes its place in the shadow. */
-NEVER void red_general(u64 launch, u64 self, u64 address, u32 desc)
+/* The general case: takes its place in the shadow, and the lock of its location's entry, if there is anybody to tell what it
+ * releases. 1: it has the lock. */
+NEVER u32 red_general(u64 launch, u64 self, u64 address, u32 desc, u32 members)
 {
 	struct who w = who_of(launch, self);
 	u64 canonical = shadow_canonical(w.launch, address);
 	int there = canonical != NO_ADDRESS;
 	int publishes = sync_reachable(&w, canonical) && sync_publishes(&w, canonical, desc);
-	EACH_LANE(publishes) {
-		struct dev_sync *e = sync_entry(&w, canonical, desc);
-		if (e)
-			sync_at_once(&w, e, canonical, desc, 0);
-	}
+	struct dev_sync *e = 0;
 	who_record(&w);
 	struct access a = {.address = canonical & ~(u64)(GSAN_GRANULE - 1), .op = desc_op(desc), .site = desc & 0xffff,
 			   .bytes = desc_bytes(desc), .mask = granule_mask(canonical, desc_bytes(desc))};
@@ -288,6 +285,11 @@ NEVER void red_general(u64 launch, u64 self, u64 address, u32 desc)
 		count(w.launch, GSAN_N_FOREIGN, 1);
 		gpu_count(&own_spread(w.launch)->checked, -1ull);
 	}
+	EACH_OF(members, publishes)
+		e = sync_entry(&w, canonical, desc);
+	gpu_warp_sync(members);
+	sync_hold(w.launch, e, members);
+	return e != 0;
 }
 
 /* Does this record of a granule say nothing to an RMW that makes `me`: quiet, of other bytes, or morally strong with it? */
@@ -302,8 +304,7 @@ ALWAYS int red_agrees(u32 quick, u64 rec, u64 me)
 
 ALWAYS int red_free(u32 quick, u64 rec, u64 me)
 {
-	return !rec || (quick_is_own(me, rec) ? !((u32)(rec ^ me) & 31u << GSAN_REC_OP_SHIFT) && !(rec_mask(rec) & ~(u32)me)
-					      : quick_below(quick, me, rec));
+	return !rec || (is_quiet(quick, me, rec) && !((u32)(rec ^ me) & 31u << GSAN_REC_OP_SHIFT) && !(rec_mask(rec) & ~(u32)me));
 }
 
 /* Its record goes among the sampled reads of its granule. -1: look closer. 1: it is there now. */
@@ -358,14 +359,26 @@ ALWAYS int red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 addres
 	return !went || (went > 0 && red_alone(quick, at, g, me, last, tail));
 }
 
-void gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)
+u32 gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u32 members = gpu_active();
 	if (gpu_lane() == gpu_first(members))
 		gpu_count(&spread_of(quick_participant(quick, self))->checked, gpu_popc(members));
-	if (!red_fast(l, self, quick, address, desc))
-		red_general(launch, self, address, desc);
+	int done = red_fast(l, self, quick, address, desc);
+	u32 rest = gpu_ballot(members, !done);
+	return done ? 0 : red_general(launch, self, address, desc, rest);
+}
+
+void gsan_reduced(u64 launch, u64 self, u64 address, u32 desc)
+{
+	struct who w = who_of(launch, self);
+	u64 canonical = shadow_canonical(w.launch, address);
+	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), 0, 0);
+	u32 members = gpu_active();
+	EACH_OF(members, e && sync_held(w.launch, e))
+		sync_wrote(&w, e, canonical, desc, 0);
+	gpu_warp_sync(members);
 }
 
 /* ---- strong operations and fences --------------------------------------------------------------------------------- */

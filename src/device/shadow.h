@@ -74,15 +74,13 @@ ALWAYS int shadow_draw(const struct gsan_launch *l, u64 me, u64 *place, u64 r0, 
 	return stays;
 }
 
-/* Stores a read (or an atomic) into one of its sampled places: the place it may hide, an empty one, one that is ordered
- * before, else the one with the larger hash if that exceeds ours: the k smallest stay, a uniform sample. 1: it went in. */
+/* Stores a read (or an atomic) into one of its sampled places: an empty one, one that it may hide, else the one with the
+ * larger hash if that exceeds ours: the k smallest stay, a uniform sample. 1: it went in. */
 ALWAYS int shadow_sample(const struct who *w, u64 me, u64 *place, u64 r0, u64 r1, u64 key)
 {
 	if (r0 == me || r1 == me)
 		return 0;
 	int at = rec_hides(w, me, r0) ? 0 : rec_hides(w, me, r1) ? 1 : -1;
-	if (at < 0)
-		at = tag_below_floor(w->launch, rec_tag(r0)) ? 0 : tag_below_floor(w->launch, rec_tag(r1)) ? 1 : -1;
 	if (at < 0)
 		return shadow_draw(w->launch, me, place, r0, r1, key);
 	gpu_store64(&place[at], me);

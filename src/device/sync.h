@@ -66,6 +66,7 @@ NEVER void sync_hold(const struct gsan_launch *l, struct dev_sync *e, u32 member
 			gpu_lock(&e->lock);
 			gpu_store32(&e->lanes, group);
 			gpu_store32(&e->time, 0);
+			gpu_store32(&e->ended, gpu_popc(group) > 1 ? DEV_MANY : 0);
 			gpu_store64(&e->holder, warp_id(l));
 			gpu_fence_sys(); /* whoever sees what the program writes finds the lock taken, or the publication */
 		}
@@ -685,18 +686,30 @@ NEVER void sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32
 	sync_poll(w->state, canonical, e ? gpu_load32(&e->generation) : 0, value, desc);
 }
 
-/* After a strong write of one lane that held the lock meanwhile: it read the newest version, and makes the next. */
+/* Lanes that wrote to one location with one instruction: the value is that of one of them. */
+ALWAYS void sync_wrote_more(struct dev_version *v, u64 value)
+{
+	if (gpu_load64(&v->value) != value)
+		gpu_store32(&v->flags, gpu_load32(&v->flags) & ~DEV_VALUE);
+}
+
+/* After a strong write of one lane that held the lock meanwhile: it read the newest version, and makes the next. One lane of
+ * those that share the location does it for all; what each of them read is not told apart. */
 NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value)
 {
-	int failed = desc_is_cas(desc) && !desc_is_rmw(desc);
+	u32 failed = desc_is_cas(desc) && !desc_is_rmw(desc), ended = gpu_load32(&e->ended);
+	int reads = w->state && (desc_is_rmw(desc) || failed) && !(ended & DEV_READ), writes = !failed && !(ended & DEV_WROTE);
 	if (w->state)
 		gpu_lock(&w->state->lock);
-	if (w->state && (desc_is_rmw(desc) || failed))
-		sync_read(w, e, canonical, desc, value, 1);
-	if (!failed)
+	if (reads)
+		sync_read(w, e, canonical, ended & DEV_MANY ? desc & ~GSAN_DESC_VALUE : desc, value, 1);
+	if (writes)
 		version_write(w, e, desc, value, gpu_load32(&e->time), w->state ? gpu_load64(&w->state->base) : 0);
+	else if (!failed)
+		sync_wrote_more(&e->version[0], value);
 	if (w->state)
 		gpu_unlock(&w->state->lock);
+	gpu_store32(&e->ended, ended | DEV_READ | (failed ? 0 : DEV_WROTE));
 	sync_release(e);
 }
 

@@ -130,6 +130,9 @@ struct dev_version {
 #define DEV_COARSELY 16u  /* continues what RMWs without an entry left, if there were such */
 
 /* A strong write holds the lock of its entry while it executes, so that the order of the versions is that of the writes. */
+#define DEV_READ 1u
+#define DEV_WROTE 2u
+#define DEV_MANY 4u
 struct dev_sync {
 	uint64_t key; /* sync_key(); 0 free */
 	uint32_t lock;
@@ -137,8 +140,8 @@ struct dev_sync {
 	uint64_t holder; /* the warp whose operation is under way, 0 = none */
 	uint32_t lanes;  /* of that warp, those whose operation it is */
 	uint32_t time;   /* what they release: their CTA's time before the operation */
+	uint32_t ended;  /* DEV_READ, DEV_WROTE: by the first of these lanes for all; DEV_MANY: they are several */
 	uint32_t lost;   /* [2] is in use */
-	uint32_t pad0;
 	struct dev_version version[3]; /* newest first; [2]: all older ones together, of any value */
 	uint64_t pad[24];
 };

@@ -214,18 +214,37 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	insert(c, span_end(i->whole));
 }
 
+/* `held` is of those that made the call. */
+static void edit_reduced(struct clone *c, const struct ptx_instr *i, const char *const *arg)
+{
+	text_puts(&c->text, "\n\tsetp.ne");
+	if (i->pred) {
+		text_puts(&c->text, ".and.u32 %gsan_c, %gsan_g, 0, ");
+		text_puts(&c->text, i->pred->negated ? "!" : "");
+		ptx_call_reg(&c->text, c->m, i->pred);
+		text_puts(&c->text, ";\n");
+	} else {
+		text_puts(&c->text, ".u32 %gsan_c, %gsan_g, 0;\n");
+	}
+	ptx_call_emit(&c->text, PTX_CALL_reduced, "@%gsan_c ", arg, NULL);
+	*c->calls |= 1u << PTX_CALL_reduced;
+}
+
 static void edit_red(struct clone *c, const struct ptx_place *p)
 {
 	char desc[16];
 	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_u", "%gsan_a", desc};
+	const char *after[] = {"%gsan_launch", "%gsan_self", "%gsan_a", desc};
 
 	snprintf(desc, sizeof(desc), "%u", ptx_batch_desc(p));
-	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a;\n\t.reg .b32 %gsan_u;\n");
+	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a;\n\t.reg .b32 %gsan_u, %gsan_g;\n\t.reg .pred %gsan_c;\n");
 	ptx_call_address(&c->text, c->m, &p->access, "%gsan_a");
 	ptx_call_quick(&c->text, c->f->is_entry);
-	call(c, PTX_CALL_red, p->instr, arg, NULL);
-	text_puts(&c->text, "\t}\n");
+	call(c, PTX_CALL_red, p->instr, arg, "%gsan_g");
 	insert(c, p->instr->whole.off);
+	edit_reduced(c, p->instr, after);
+	text_puts(&c->text, "\t}\n");
+	insert(c, span_end(p->instr->whole));
 }
 
 static void edit_fence(struct clone *c, const struct ptx_place *p)
