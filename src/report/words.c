@@ -168,6 +168,11 @@ static void report_say_scope(struct text *out, const char *what, const struct re
 static void report_say_release_scope(struct text *out, const struct report_finding *f)
 {
 	int releases = report_is(f->flag_write.semantics, "release");
+	if (!f->flag_write.scope) {
+		text_puts(out, "a release, or what hands it on, has a scope that");
+		report_add_outside(out, &f->second, &f->first);
+		return;
+	}
 	if (!report_reaches(f, &f->flag_write)) {
 		report_say_scope(out, releases ? "release" : "flag store", &f->flag_write, &f->second, &f->first);
 		return;

@@ -9,6 +9,9 @@ import jobs
 MESSAGE = os.path.join(jobs.EXAMPLES, "message_passing.py")
 MESSAGE_SITES = ("payload-store", "payload-load")
 BROKEN = {"relaxed": ["--order", "relaxed"], "gpu": ["--scope", "gpu"], "before": ["--flag", "before"]}
+MISSING = {("--order", "relaxed"): ["makes it a release at scope .sys; release is missing", "is relaxed, and no fence between"],
+           ("--scope", "gpu"): ["the scope .gpu of the release", "does not include GPU 1 of rank 1"],
+           ("--flag", "before"): ["releases only what came before it, and the store comes after it"]}
 LAUNCHERS = {"launch": jobs.launched, "mpirun": jobs.mpirun}
 
 
@@ -23,7 +26,7 @@ def message(launcher, form, correct, program, *options):
         else:
             expect.race(summary, MESSAGE, MESSAGE_SITES, (0, 1))
             lines = expect.site_lines(MESSAGE)
-            job.says(*(f"{os.path.basename(MESSAGE)}:{lines[site]}" for site in MESSAGE_SITES))
+            job.says(*(f"{os.path.basename(MESSAGE)}:{lines[site]}" for site in MESSAGE_SITES), *MISSING[options[-2:]])
     return case
 
 

@@ -202,16 +202,11 @@ def litmus():
     """Litmus programs, 100 repeats in one process each: what is racy is found in 99 of 100 repeats that show the outcome, what is
     correct never. Programs whose outcome never shows count as neither. One GPU, then two ranks on one GPU and on two."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "litmus"))
-    from gpu import groups, measure  # noqa: E402
-    gpus = int(device().split()[0])
-    for (ranks, devices), programs in sorted(groups(BUILD).items()):
-        if max(devices) >= gpus:
-            continue
-        where = f"{ranks} ranks on {len(set(devices))} GPUs"
-        said = measure(programs, lambda pack: run([*gsan(ranks), os.path.join(BUILD, "bin", "litmus-run"), "--repeat", "100",
-                                                   "--polls", "200", "--module", "16", pack]))
-        for row in said:
-            yield f"{where}: {row[0]}", *row[1:]
+    import gpu  # noqa: E402
+    program = os.path.join(BUILD, "bin", "litmus-run")
+    for row in gpu.section(BUILD, lambda ranks, arguments: run([*gsan(ranks), program, *arguments]), int(device().split()[0])):
+        print(f"{row[0]}: {row[2]}")  # in full: the names of programs are many
+        yield row
 
 
 SECTIONS = {"litmus": litmus, "smoke": smoke, "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "triton39": triton39,

@@ -2,10 +2,10 @@
 of those executions: by `expect`, by the axioms (tests/axioms), by the detector, and by the reference detector
 (tests/reference) on the very same execution. Any disagreement fails.
 
-    judge.py --bin DIR [--programs DIR] [--shapes EVERY] [--seeds N] [--jobs N] [--only REGEX] [--table FILE]
+    judge.py --bin DIR [--programs DIR] [--shapes EVERY] [--seeds N] [--jobs N] [--only REGEX] [--table FILE [--write]]
 
---table writes the table of docs/memory-model.md: for each shape and placement how many programs there are, what the axioms
-say of them, and what the detector said.
+--table compares the rows of what ran with those in docs/memory-model.md: for each shape and placement how many programs there
+are, what the axioms say of them, and what the detector said. With --write they are put there.
 """
 import argparse
 import collections
@@ -215,14 +215,13 @@ def run(args, programs, work, complaints):
 
 
 def table(programs):
-    """Rows of shape × placement; hand-written programs have one row each."""
+    """Rows of shape × placement; hand-written programs have one row each, without a placement."""
     rows = collections.OrderedDict()
     for p in programs:
         parts = p.name.split("-")
         key = (parts[0].rstrip("+"), parts[-1]) if p.source == "shapes" else (p.name, "")
         rows.setdefault(key, []).append(p)
-    lines = ["| shape | where | programs | race: expected, got | free: expected, got | allowed, but not on the emulated device | "
-             "forbidden | otherwise in the pure model |", "|---|---|---|---|---|---|---|---|"]
+    lines = []
     for (shape, where), group in sorted(rows.items()):
         def of(word):
             return [p for p in group if p.axioms == f"allowed {word}" and p.got]
@@ -231,7 +230,32 @@ def table(programs):
         cells = [f"{len(of(w))}, {sum(p.got == w for p in of(w))}" for w in ("race", "free")]
         pure = sum(p.pure != p.axioms for p in group)
         lines.append("| " + " | ".join([shape, where, str(len(group)), *cells, str(unseen), str(forbidden), str(pure)]) + " |")
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def settle(args, programs):
+    """The rows of what ran, compared with those of the same kind in the file, or put there. What differs."""
+    with open(args.table) as file:
+        lines = file.read().splitlines()
+    head = [n for n, line in enumerate(lines) if line.startswith("| shape | where |")]
+    if len(head) != 1:
+        return [f"{args.table} has no table of shapes"]
+    first = last = head[0] + 2
+    while last < len(lines) and lines[last].startswith("| "):
+        last += 1
+    ran = [kind for kind, on in ((True, args.shapes), (False, args.programs)) if on]
+    old, new = [line for line in lines[first:last] if bool(line.split(" | ")[1].strip()) in ran], table(programs)
+    kept = [line for line in lines[first:last] if line not in old]
+    if old == new:
+        return []
+    if args.write:
+        shapes = [line for line in kept + new if line.split(" | ")[1].strip()]
+        with open(args.table, "w") as file:
+            file.write("\n".join(lines[:first] + shapes + [line for line in kept + new if line not in shapes] + lines[last:]) + "\n")
+        return []
+    return [*(f"{args.table}: - {line}" for line in old if line not in new),
+            *(f"{args.table}: + {line}" for line in new if line not in old),
+            f"{args.table}: its rows are not what this run got; to put them there: {sys.executable} {' '.join(sys.argv)} --write"]
 
 
 def judge(args, programs, work):
@@ -263,7 +287,10 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--table")
+    parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
+    if args.table and args.only:
+        parser.error("--table wants all programs of a kind, --only some")
     programs = gather(args)
     work = tempfile.mkdtemp(prefix="litmus-")
     try:
@@ -271,15 +298,13 @@ def main():
     finally:
         if not args.keep:
             shutil.rmtree(work)
-    if args.table:
-        with open(args.table, "w") as file:
-            file.write(table(programs))
-    for complaint in complaints[:200]:
+    stale = settle(args, programs) if args.table and not complaints else []
+    for complaint in (complaints + stale)[:200]:
         print(complaint)
     said = collections.Counter(p.got or "not seen" for p in programs)
     print(f"{len(programs)} programs: " + ", ".join(f"{n} {word}" for word, n in sorted(said.items()))
           + f"; {len(complaints)} disagreements")
-    sys.exit(bool(complaints))
+    sys.exit(bool(complaints or stale))
 
 
 if __name__ == "__main__":

@@ -71,6 +71,9 @@ static const struct reason {
 	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": what hands on the flag store at ring.py:33 has a scope that does not include GPU 1 of rank 1",
 	 STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
 
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": a release, or what hands it on, has a scope that does not include GPU 1 of rank 1",
+	 {{0}, 0, 0}, READ("acquire", "sys"), 1, 4},
+
 	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, ": the scope .cta of the acquire at ring.py:45 does not include GPU 0 of rank 0",
 	 STORE("release", "sys"), READ("acquire", "cta"), 1, 4},
 	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, ": the scope .gpu of the flag read at ring.py:45 does not include GPU 0 of rank 0",
