@@ -577,12 +577,25 @@ ALWAYS u64 polled_before(const struct who *w, u64 canonical)
 	return gpu_load64(&w->state->polled_key) == canonical ? gpu_load64(&w->state->polled_value) : 0;
 }
 
+/* Was there a strong write of another size to any of these bytes? */
+NEVER int sync_written_otherwise(u64 canonical, u32 bytes)
+{
+	for (u32 size = 1; size <= 16; size *= 2)
+		for (u64 at = canonical & ~(u64)(size - 1); at < canonical + bytes; at += size) {
+			const struct dev_sync *e = at == canonical && size == bytes ? 0 : sync_find(at, size, 0, 0);
+			if (e && gpu_load32(&e->version[0].flags) & DEV_VALID)
+				return 1;
+		}
+	return 0;
+}
+
 /* A value that no known write left: something unseen wrote it (a copy, the host, an opaque kernel), and may order
  * anything. Known by its changing under the CTA's eyes, or at the first look by not being 0, which memory starts with. */
 NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	u64 before = polled_before(w, canonical);
-	return desc & GSAN_DESC_VALUE && value != before && !sync_stored(w->launch, canonical, desc_bytes(desc));
+	return desc & GSAN_DESC_VALUE && value != before && !sync_stored(w->launch, canonical, desc_bytes(desc)) &&
+	       !sync_written_otherwise(canonical, desc_bytes(desc));
 }
 
 /* RMWs that left no version: that they were observed here is all that is known of them. */

@@ -151,16 +151,34 @@ static void add_weak(struct clone *c, const struct ptx_place *p)
 		flush(c, c->batch_end);
 }
 
+/* Does the result of an RMW go nowhere? A CAS gets a register for it, %gsan_d: it tells whether it wrote. */
+static int is_sink(const struct ptx_place *p)
+{
+	return p->instr->operands && p->instr->operand[0].kind == PTX_OPND_SINK && p->access.bytes <= 8;
+}
+
+static void edit_sink(struct clone *c, const struct ptx_place *p)
+{
+	static const char name[] = "%gsan_d";
+	const struct ptx_operand *o = &p->instr->operand[0];
+
+	ptx_edit_add(&c->edits, o->text.off, o->text.len, name, sizeof(name) - 1);
+	text_printf(&c->text, p->access.bytes < 8 ? "\tcvt.u64.u%u %%gsan_x, %%gsan_d;\n" : "\tmov.b%u %%gsan_x, %%gsan_d;\n",
+		    8 * p->access.bytes);
+}
+
 /* What a CAS compares with, kept in %gsan_e while its registers change; 0: it cannot be told whether it writes. */
 static int edit_expected(struct clone *c, const struct ptx_place *p)
 {
 	const struct ptx_access *a = &p->access;
 
-	if (strcmp(a->name, "atom.cas") || !a->value || p->instr->operands < 4 ||
-	    !ptx_call_value(&c->text, c->m, p->instr, a, a->value) ||
+	if (strcmp(a->name, "atom.cas") || p->instr->operands < 4 ||
+	    (!is_sink(p) && !ptx_call_value(&c->text, c->m, p->instr, a, a->value)) ||
 	    !ptx_call_value(&c->text, c->m, p->instr, a, &p->instr->operand[2]))
 		return 0;
 	text_puts(&c->text, "\t.reg .b64 %gsan_e;\n\t.reg .pred %gsan_c;\n\tmov.b64 %gsan_e, %gsan_x;\n");
+	if (is_sink(p))
+		text_printf(&c->text, "\t.reg .b%u %%gsan_d;\n", 8 * a->bytes);
 	return 1;
 }
 
@@ -202,7 +220,11 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	if (untold) /* whether it wrote is not known: it counts as the relaxed read that it was */
 		base = (base & ~(31u << GSAN_DESC_OP_SHIFT | 7u << GSAN_DESC_SEM_SHIFT | GSAN_DESC_USED)) |
 		       (GSAN_OP_STRONG_LD + (a->op & 3u)) << GSAN_DESC_OP_SHIFT;
-	has = a->kind == PTX_ACCESS_STORE ? has : (uint32_t)ptx_call_value(&c->text, c->m, i, a, a->value);
+	if (cas && is_sink(p))
+		edit_sink(c, p);
+	else if (a->kind != PTX_ACCESS_STORE)
+		has = (uint32_t)ptx_call_value(&c->text, c->m, i, a, a->value);
+	has |= (uint32_t)cas;
 	snprintf(desc, sizeof(desc), "%u", base | (has ? GSAN_DESC_VALUE : 0));
 	arg[4] = has ? "%gsan_x" : "0";
 	if (cas) {

@@ -171,36 +171,51 @@ static int follows(const struct world *w, int x, int y)
 	return (a->launch == b->launch && a->cta == b->cta) || causality(w, x, w->launch[b->launch].start);
 }
 
-/* The last node that stands for x in the granule of 8 bytes at `granule` and races with y, too; -1: none. */
-static int successor(const struct world *w, int x, int y, unsigned granule)
+/* The last node before `end` that stands for x in the granule of 8 bytes at `granule` and races with y, too; -1: none. */
+static int successor(const struct world *w, int x, int y, unsigned granule, int end)
 {
 	const struct node *a = &w->node[x];
-	for (int z = y - 1; z > x; z--) {
+	for (int z = end - 1; z > x; z--) {
 		const struct node *b = &w->node[z];
-		int includes = b->type == NODE_ACCESS;
+		int includes = b->type == NODE_ACCESS && z != y;
 		for (unsigned i = granule; i < granule + 8; i++)
 			includes &= i < a->offset || i >= a->offset + a->bytes || (i >= b->offset && i < b->offset + b->bytes);
 		if (includes && b->writes >= a->writes && b->strong <= a->strong && (!b->strong || b->scope <= a->scope) && follows(w, x, z) &&
-		    races(w, z, y))
+		    (z < y ? races(w, z, y) : races(w, y, z)))
 			return z;
 	}
 	return -1;
 }
 
-/* The sites that stand for x of a race, as bits; 0: in some bytes that both touch nothing does. */
-static uint64_t dominated(const struct world *w, int x, int y)
+/* The sites that stand for x of a race until `end`, as bits; 0: in some bytes that both touch nothing does. */
+static uint64_t dominated_until(const struct world *w, int x, int y, int end)
 {
 	const struct node *a = &w->node[x], *b = &w->node[y];
 	uint64_t sites = 0;
 	for (unsigned i = 0; i < 64; i++) {
 		if (i < a->offset || i >= a->offset + a->bytes || i < b->offset || i >= b->offset + b->bytes)
 			continue;
-		const int z = successor(w, x, y, i / 8 * 8);
+		const int z = successor(w, x, y, i / 8 * 8, end);
 		if (z < 0)
 			return 0;
 		sites |= UINT64_C(1) << (2 * w->node[z].site + (unsigned)w->node[z].launch % 2) % 64;
 	}
 	return sites;
+}
+
+/* Where the thread of y synchronises next, or its launch ends. */
+static int settled(const struct world *w, int y)
+{
+	int z = y + 1;
+	while (z < w->nodes && (!same_thread(&w->node[z], &w->node[y]) || (w->node[z].type == NODE_ACCESS && !w->node[z].strong)))
+		z++;
+	return z;
+}
+
+static uint64_t dominated(const struct world *w, int x, int y)
+{
+	const uint64_t sites = dominated_until(w, x, y, y);
+	return sites || w->node[y].strong ? sites : dominated_until(w, x, y, settled(w, y));
 }
 
 static enum ref_kind kind_of(const struct world *w, const struct node *a, const struct node *b)

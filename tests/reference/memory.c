@@ -240,7 +240,7 @@ static int bag_hides(const struct bag *b, const struct access *old, uint64_t fro
 	       (!b->strong || (old->strong && b->scope <= old->scope));
 }
 
-/* The last access of the cell that stands for `old` and races with `a` as well. */
+/* The last access of the cell that stands for `old` and races with `a` as well. It may have come after `a`, too. */
 static const struct access *successor(const struct ref *r, const struct cell *c, const struct access *old, const struct access *a,
 				      const struct clock *clock)
 {
@@ -253,7 +253,8 @@ static const struct access *successor(const struct ref *r, const struct cell *c,
 			continue;
 		for (size_t k = 0; k < b->count; k++) {
 			const struct access *o = b->access[k];
-			if (o->event <= (last ? last : old)->event || (o->cta == a->cta && !a->nc) || order_before(r, clock, o))
+			const int own = o->cta == a->cta && (!a->nc || o->event > a->event);
+			if (o->event <= (last ? last : old)->event || own || order_before(r, clock, o))
 				continue;
 			if (o->cta == old->cta || order_before(r, r->launch[r->cta[o->cta].launch].base, old))
 				last = o;
@@ -264,28 +265,58 @@ static const struct access *successor(const struct ref *r, const struct cell *c,
 
 /* Is `old` of a racing pair replaced in all bytes that both touched? */
 static int dominated(struct ref *r, const struct memory *m, const struct access *old, const struct access *a, const struct clock *clock,
-		     struct ref_race *race)
+		     size_t race)
 {
 	const uint64_t old_end = old->offset + old->bytes, a_end = a->offset + a->bytes, to = old_end < a_end ? old_end : a_end;
-	for (uint64_t at = old->offset > a->offset ? old->offset : a->offset; at < to;) {
-		const struct cell *c = cell_at(m, at);
-		const struct access *by = successor(r, c, old, a, clock);
-		if (!by)
-			return 0;
-		races_dominated(r, race, by);
-		at = c->offset + c->bytes;
-	}
+	const uint64_t from = old->offset > a->offset ? old->offset : a->offset;
+	for (int all = 0; all < 2; all++) /* first whether, then by which */
+		for (uint64_t at = from; at < to;) {
+			const struct cell *c = cell_at(m, at);
+			const struct access *by = successor(r, c, old, a, clock);
+			if (!by)
+				return 0;
+			if (all)
+				races_dominated(r, &r->race[race], by);
+			at = c->offset + c->bytes;
+		}
 	return 1;
 }
 
-static void race(struct ref *r, const struct memory *m, const struct access *old, const struct access *a, const struct clock *clock)
+/* A detector may look at a weak access as late as its thread synchronises next. */
+static void late_add(struct ref *r, struct access *old, struct access *a, size_t race)
 {
-	struct ref_race *race = races_add(r, old, a);
-	if (dominated(r, m, old, a, clock, race))
-		race->dominated += old->times;
+	struct cta *c = &r->cta[a->cta];
+	c->late = table_grow(c->late, c->lates, &c->late_room, sizeof *c->late);
+	c->late[c->lates++] = (struct late){ .first = old, .second = a, .race = race, .times = old->times };
+	old->holders++;
+	a->holders++;
 }
 
-static void check(struct ref *r, const struct memory *m, struct cell *c, const struct access *a)
+void memory_settle(struct ref *r, uint32_t cta)
+{
+	struct cta *c = &r->cta[cta];
+	for (size_t i = 0; i < c->lates; i++) {
+		struct late *x = &c->late[i];
+		const struct memory *m = &r->memory[table_get(&r->memory_by_id, x->second->memory, 0)];
+		const struct clock *clock = x->second->nc ? r->launch[c->launch].base : c->clock;
+		if (dominated(r, m, x->first, x->second, clock, x->race))
+			r->race[x->race].dominated += x->times;
+		access_drop(x->first);
+		access_drop(x->second);
+	}
+	c->lates = 0;
+}
+
+static void race(struct ref *r, const struct memory *m, struct access *old, struct access *a, const struct clock *clock)
+{
+	const size_t race = (size_t)(races_add(r, old, a) - r->race);
+	if (dominated(r, m, old, a, clock, race))
+		r->race[race].dominated += old->times;
+	else if (!a->strong && !r->launch[r->cta[a->cta].launch].ranges)
+		late_add(r, old, a, race);
+}
+
+static void check(struct ref *r, const struct memory *m, struct cell *c, struct access *a)
 {
 	const struct cta *cta = &r->cta[a->cta];
 	const struct launch *l = &r->launch[cta->launch];
@@ -358,6 +389,8 @@ static void look_at(struct ref *r, const struct access *like, int reads)
 	a->event = r->line;
 	a->times = 1;
 	a->seen = ++r->looks;
+	if (a->strong)
+		memory_settle(r, a->cta);
 	cover(m, a->offset, a->offset + a->bytes);
 	if (a->strong && reads) { /* what it acquires is before it, too; what it observes only before what follows */
 		sync_look(r, a);
@@ -526,6 +559,13 @@ static void cell_free(struct cell *c)
 
 void memory_free(struct ref *r)
 {
+	for (size_t i = 0; i < r->ctas; i++) {
+		for (size_t k = 0; k < r->cta[i].lates; k++) {
+			access_drop(r->cta[i].late[k].first);
+			access_drop(r->cta[i].late[k].second);
+		}
+		free(r->cta[i].late);
+	}
 	for (size_t i = 0; i < r->memories; i++)
 		cell_free(r->memory[i].root);
 	free(r->memory);

@@ -46,6 +46,13 @@ struct chain { /* a write and the RMWs that continue it by morally strong links 
 
 /* ---- who (order.c) */
 
+struct access;
+struct late { /* a pair of a weak access that no later access stands for yet */
+	struct access *first, *second;
+	size_t race;
+	uint64_t times;
+};
+
 struct cta { /* a logical thread */
 	uint32_t launch;
 	uint64_t index;
@@ -59,6 +66,8 @@ struct cta { /* a logical thread */
 	uint32_t next;          /* CTA of the launch */
 	uint32_t tidy;          /* size at which the clock is next looked through for what its other elements imply */
 	int ended;
+	struct late *late;      /* with accesses since its last strong access, fence or barrier */
+	size_t lates, late_room;
 };
 
 enum launch_state { LAUNCH_QUEUED, LAUNCH_RUNNING, LAUNCH_DONE };
@@ -202,6 +211,7 @@ void parts_free(struct parts *p);
 #define MEMORY_END (UINT64_C(1) << 60) /* offsets and sizes beyond are nonsense */
 int memory_access(struct ref *r, const struct event *e);
 void memory_range(struct ref *r, uint32_t launch);
+void memory_settle(struct ref *r, uint32_t cta); /* before its strong accesses, fences and barriers, and at its end */
 void memory_free(struct ref *r);
 
 /* races.c */

@@ -208,7 +208,10 @@ int order_cta(struct ref *r, uint64_t id, uint64_t index, uint32_t *cta)
 int order_bar(struct ref *r, const struct event *e) /* a CTA is one logical thread: nothing to order */
 {
 	uint32_t cta;
-	return order_cta(r, e->number[0], e->number[1], &cta);
+	const int rc = order_cta(r, e->number[0], e->number[1], &cta);
+	if (!rc)
+		memory_settle(r, cta);
+	return rc;
 }
 
 int order_exit(struct ref *r, const struct event *e)
@@ -217,6 +220,7 @@ int order_exit(struct ref *r, const struct event *e)
 	const int rc = order_cta(r, e->number[0], e->number[1], &cta);
 	if (rc)
 		return rc;
+	memory_settle(r, cta);
 	sync_end(r, cta);
 	r->cta[cta].ended = 1;
 	return 0;
@@ -253,6 +257,7 @@ int order_done(struct ref *r, const struct event *e)
 				l->state == LAUNCH_DONE ? "was done already" : "never began");
 	struct clock *end = clock_hold(l->base);
 	for (uint32_t c = l->ctas; c != NO_INDEX; c = r->cta[c].next) {
+		memory_settle(r, c);
 		if (!r->cta[c].ended)
 			sync_end(r, c);
 		r->cta[c].ended = 1;

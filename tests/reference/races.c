@@ -90,6 +90,8 @@ static int by_sites(const void *one, const void *other)
 
 size_t ref_races(struct ref *r, const struct ref_race **races)
 {
+	for (size_t i = 0; i < r->ctas; i++) /* of a trace that is cut off */
+		memory_settle(r, (uint32_t)i);
 	if (r->races)
 		qsort(r->race, r->races, sizeof *r->race, by_sites);
 	table_free(&r->race_by_sites); /* it has the old places */

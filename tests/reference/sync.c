@@ -310,6 +310,7 @@ int sync_fence(struct ref *r, const struct event *e)
 	const int rc = order_cta(r, e->number[0], e->number[1], &cta);
 	if (rc)
 		return rc;
+	memory_settle(r, cta);
 	for (size_t f = 0; f < sizeof fence_names / sizeof *fence_names; f++)
 		for (size_t s = 0; s < sizeof scopes / sizeof *scopes; s++)
 			if (!strcmp(e->word[0], fence_names[f].name) && !strcmp(e->word[1], scopes[s].name)) {

@@ -175,6 +175,19 @@ static int same_callee(const struct ptx_module *m, const struct ptx_instr *o, co
 	return !rest.len || ptx_is(m, rest, suffix);
 }
 
+static int has_word(const struct ptx_module *m, struct ptx_span s, const char *suffix)
+{
+	const char *word = suffix + strspn(suffix, "_");
+	return memmem(m->text + s.off, s.len, word, strlen(word)) != NULL;
+}
+
+/* Where the operands begin that must be alike: a result that went nowhere may have got a register of the rewriter's. */
+static u32 operands_from(const struct ptx_instr *i, int fresh)
+{
+	const struct ptx_span s = fresh ? i->operand[0].text : i->opcode;
+	return s.off + s.len;
+}
+
 /* Same operation under the same predicate on the same operands. */
 static int stands_for(const struct ptx_module *m, const struct ptx_instr *c, const struct ptx_instr *o, const char *suffix)
 {
@@ -185,14 +198,15 @@ static int stands_for(const struct ptx_module *m, const struct ptx_instr *c, con
 		return 0;
 	if (ptx_is(m, o->op, "call"))
 		return same_callee(m, o, c, suffix);
-	return same_text(t + co.off + co.len, t + c->whole.off + c->whole.len, t + oo.off + oo.len, t + o->whole.off + o->whole.len);
+	const int fresh = o->operands && c->operands && o->operand[0].kind == PTX_OPND_SINK && has_word(m, c->operand[0].text, suffix);
+	return same_text(t + operands_from(c, fresh), t + c->whole.off + c->whole.len, t + operands_from(o, fresh),
+			 t + o->whole.off + o->whole.len);
 }
 
 /* What a rewriter inserts names something of its own: the suffix without its underscores. */
 static int inserted(const struct ptx_module *m, const struct ptx_instr *c, const char *suffix)
 {
-	const char *word = suffix + strspn(suffix, "_");
-	return memmem(m->text + c->whole.off, c->whole.len, word, strlen(word)) != NULL;
+	return has_word(m, c->whole, suffix);
 }
 
 /* Where the schedules choose before the operation `c`: the first of the runtime's calls behind `from` that belongs to it. Which

@@ -130,12 +130,17 @@ static void strong(void)
 	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b16 [%rd1], {%h1, -1};\nret;"), "mov.b16 %gsan_h, %h1",
 		 "mov.b64 %gsan_y, 65535;", "shl.b64 %gsan_y, %gsan_y, 16;", "or.b64", "gsan_before");
 	IN_ORDER(KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1;\n@%p2 membar.gl;\nfence.proxy.async;\n@%p3 ret;\nexit;"),
-		 "gsan_u, [gsan_launch_record+", "call gsan_red", "atom.add", "@%p2 call gsan_fence", "@%p2 membar.gl", "@%p3 call gsan_leave",
+		 "gsan_u, [gsan_launch_record+", "call (gsan_r), gsan_red", "atom.add",
+		 "setp.ne.u32 %gsan_c, %gsan_g, 0;", "@%gsan_c call gsan_reduced", "@%p2 call gsan_fence", "@%p2 membar.gl", "@%p3 call gsan_leave",
 		 "@%p3 ret", "call gsan_leave", "exit;");
 	/* an RMW that acquires, or whose result is read, takes the long way; relaxed ones alone make no state */
 	IN_ORDER(KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1;\nst.b32 [%rd2], %r1;\nret;"), "gsan_before", "atom.add", "gsan_after");
 	IN_ORDER(KERNEL(REGS "@%p1 red.acq_rel.gpu.add.u32 [%rd1], 1;\nret;"), "gsan_before", "red", "gsan_after", "gsan_leave");
-	IN_ORDER(KERNEL(REGS "@%p1 red.relaxed.gpu.add.u32 [%rd1], 1;\nret;"), "[gsan_p1], 0;", "gsan_enter", "@%p1 call gsan_red", "red");
+	IN_ORDER(KERNEL(REGS "@%p1 red.relaxed.gpu.add.u32 [%rd1], 1;\nret;"), "[gsan_p1], 0;", "gsan_enter", "@%p1 call (gsan_r), gsan_red", "red.relaxed",
+		 "setp.ne.and.u32 %gsan_c, %gsan_g, 0, %p1;", "@%gsan_c call gsan_reduced");
+	IN_ORDER(KERNEL(REGS "@!%p1 red.relaxed.gpu.add.u32 [%rd1], 1;\nret;"), "setp.ne.and.u32 %gsan_c, %gsan_g, 0, !%p1;");
+	IN_ORDER(KERNEL(REGS "@%p1 ld.acquire.gpu.b32 %r1, [%rd1];\nret;"), "@%p1 call (gsan_r), gsan_look", "%gsan_g, [gsan_r]", "ld.acquire",
+		 "[gsan_p5], %gsan_g;", "@%p1 call gsan_after");
 	/* a wide value is not passed: no GSAN_DESC_VALUE */
 	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b64 [%rd1], {%rd2, %rd3};\nret;"), "st.param.b64 [gsan_p4], 0;", "gsan_before");
 }
@@ -156,6 +161,7 @@ static uint32_t desc_of(const char *text, const char *name, const char *param)
 
 static void descriptors(void)
 {
+	char *out;
 	uint32_t d = desc_of(KERNEL(REGS "atom.acquire.sys.exch.b64 %rd2, [%rd1], %rd3;\nst.b64 [%rd4], %rd2; ret;"), "gsan_after", "[gsan_p3], ");
 
 	CHECK((d >> GSAN_DESC_SITE_SHIFT & 0xffff) == 1 && (d >> GSAN_DESC_BYTES_SHIFT & 63) == 8);
@@ -165,9 +171,14 @@ static void descriptors(void)
 	CHECK((d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED)); /* nobody reads %r1 */
 	d = desc_of(KERNEL(REGS "red.acquire.gpu.add.u32 [%rd1], %r1; ret;"), "gsan_after", "[gsan_p3], ");
 	CHECK(!(d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED));
-	/* a CAS into nothing: it may have failed, so it counts as the read that it was */
-	d = desc_of(KERNEL(REGS "atom.acq_rel.gpu.cas.b32 _, [%rd1], %r1, %r2; ret;"), "gsan_after", "[gsan_p3], ");
+	/* a CAS of 16 bytes: it may have failed, so it counts as the read that it was */
+	d = desc_of(KERNEL(REGS "atom.acq_rel.gpu.cas.b128 %rd1, [%rd1], %rd1, %rd2; ret;"), "gsan_after", "[gsan_p3], ");
 	CHECK((d >> GSAN_DESC_OP_SHIFT & 31) == GSAN_OP_STRONG_LD + GSAN_GPU && !(d >> GSAN_DESC_SEM_SHIFT & 7) && !(d & GSAN_DESC_USED));
+	/* a CAS into nothing gets a register, which tells whether it wrote */
+	out = rewrite(KERNEL(REGS "atom.acq_rel.gpu.cas.b32 _, [%rd1], %r1, %r2; ret;"), 0);
+	CHECK(out && strstr(out, ".reg .b32 %gsan_d;") && strstr(out, "cas.b32 %gsan_d, [%rd1], %r1, %r2;"));
+	CHECK(out && strstr(out, "cvt.u64.u32 %gsan_x, %gsan_d;"));
+	free(out);
 	d = desc_of(KERNEL(REGS "ld.global.v8.b32 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1]; ret;"), "gsan_access1", "[gsan_p4], ");
 	CHECK((d >> GSAN_DESC_BYTES_SHIFT & 63) == 32);
 }
