@@ -214,8 +214,7 @@ static int settled(const struct world *w, int y)
 
 static uint64_t dominated(const struct world *w, int x, int y)
 {
-	const uint64_t sites = dominated_until(w, x, y, y);
-	return sites || w->node[y].strong ? sites : dominated_until(w, x, y, settled(w, y));
+	return dominated_until(w, x, y, w->node[y].strong ? y : settled(w, y));
 }
 
 static enum ref_kind kind_of(const struct world *w, const struct node *a, const struct node *b)

@@ -282,41 +282,38 @@ static int dominated(struct ref *r, const struct memory *m, const struct access 
 	return 1;
 }
 
-/* A detector may look at a weak access as late as its thread synchronises next. */
-static void late_add(struct ref *r, struct access *old, struct access *a, size_t race)
+/* A detector may look at a weak access as late as its thread synchronises next. As the two are now: repeats that they will
+ * stand for come later. */
+static void late_add(struct ref *r, const struct access *old, const struct access *a, size_t race)
 {
 	struct cta *c = &r->cta[a->cta];
 	c->late = table_grow(c->late, c->lates, &c->late_room, sizeof *c->late);
-	c->late[c->lates++] = (struct late){ .first = old, .second = a, .race = race, .times = old->times };
-	old->holders++;
-	a->holders++;
+	c->late[c->lates++] = (struct late){ .first = *old, .second = *a, .race = race };
 }
 
 void memory_settle(struct ref *r, uint32_t cta)
 {
 	struct cta *c = &r->cta[cta];
 	for (size_t i = 0; i < c->lates; i++) {
-		struct late *x = &c->late[i];
-		const struct memory *m = &r->memory[table_get(&r->memory_by_id, x->second->memory, 0)];
-		const struct clock *clock = x->second->nc ? r->launch[c->launch].base : c->clock;
-		if (dominated(r, m, x->first, x->second, clock, x->race))
-			r->race[x->race].dominated += x->times;
-		access_drop(x->first);
-		access_drop(x->second);
+		const struct late *x = &c->late[i];
+		const struct memory *m = &r->memory[table_get(&r->memory_by_id, x->second.memory, 0)];
+		const struct clock *clock = x->second.nc ? r->launch[c->launch].base : c->clock;
+		if (dominated(r, m, &x->first, &x->second, clock, x->race))
+			r->race[x->race].dominated += x->first.times;
 	}
 	c->lates = 0;
 }
 
-static void race(struct ref *r, const struct memory *m, struct access *old, struct access *a, const struct clock *clock)
+static void race(struct ref *r, const struct memory *m, const struct access *old, const struct access *a, const struct clock *clock)
 {
 	const size_t race = (size_t)(races_add(r, old, a) - r->race);
-	if (dominated(r, m, old, a, clock, race))
-		r->race[race].dominated += old->times;
-	else if (!a->strong && !r->launch[r->cta[a->cta].launch].ranges)
+	if (!a->strong && !r->launch[r->cta[a->cta].launch].ranges)
 		late_add(r, old, a, race);
+	else if (dominated(r, m, old, a, clock, race))
+		r->race[race].dominated += old->times;
 }
 
-static void check(struct ref *r, const struct memory *m, struct cell *c, struct access *a)
+static void check(struct ref *r, const struct memory *m, struct cell *c, const struct access *a)
 {
 	const struct cta *cta = &r->cta[a->cta];
 	const struct launch *l = &r->launch[cta->launch];
@@ -559,13 +556,8 @@ static void cell_free(struct cell *c)
 
 void memory_free(struct ref *r)
 {
-	for (size_t i = 0; i < r->ctas; i++) {
-		for (size_t k = 0; k < r->cta[i].lates; k++) {
-			access_drop(r->cta[i].late[k].first);
-			access_drop(r->cta[i].late[k].second);
-		}
+	for (size_t i = 0; i < r->ctas; i++)
 		free(r->cta[i].late);
-	}
 	for (size_t i = 0; i < r->memories; i++)
 		cell_free(r->memory[i].root);
 	free(r->memory);

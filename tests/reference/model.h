@@ -46,13 +46,6 @@ struct chain { /* a write and the RMWs that continue it by morally strong links 
 
 /* ---- who (order.c) */
 
-struct access;
-struct late { /* a pair of a weak access that no later access stands for yet */
-	struct access *first, *second;
-	size_t race;
-	uint64_t times;
-};
-
 struct cta { /* a logical thread */
 	uint32_t launch;
 	uint64_t index;
@@ -66,7 +59,7 @@ struct cta { /* a logical thread */
 	uint32_t next;          /* CTA of the launch */
 	uint32_t tidy;          /* size at which the clock is next looked through for what its other elements imply */
 	int ended;
-	struct late *late;      /* with accesses since its last strong access, fence or barrier */
+	struct late *late;      /* of accesses since its last strong access, fence or barrier */
 	size_t lates, late_room;
 };
 
@@ -114,6 +107,11 @@ struct access {
 	int acquires, releases;
 	enum scope scope;
 	uint64_t seen; /* by the access that is being looked at */
+};
+
+struct late { /* a racing pair of which the second is weak */
+	struct access first, second;
+	size_t race;
 };
 
 struct message { /* a write, as its readers see it */
