@@ -197,6 +197,16 @@ static CUstream stream_of(struct runner *r, int n)
 	return r->stream[n];
 }
 
+/* In order of their numbers, whichever program uses which first: schedules count over streams. */
+static void streams_open(struct runner *r)
+{
+	for (int n = 0; n < STREAMS; n++)
+		for (size_t i = 0; i < r->items; i++)
+			for (size_t l = 0; l < r->item[i].p->launches; l++)
+				if (r->item[i].p->launch[l].stream == n)
+					stream_of(r, n);
+}
+
 static CUdeviceptr address(const struct runner *r, const struct item *it, size_t repeat, size_t location)
 {
 	int rank = it->p->location[location].rank;
@@ -360,6 +370,7 @@ int main(int argc, char **argv)
 	if (r.w.size != r.item[0].p->ranks)
 		stop(r.item[0].p->name, " needs another number of ranks: start it with gsan-launch -n RANKS");
 	memory_open(&r);
+	streams_open(&r);
 	run_all(&r);
 	world_close(&r.w);
 	return 0;

@@ -21,6 +21,7 @@ struct slot {
 	uint64_t start;           /* of the process, see activity.h */
 	uint32_t users, blocked;  /* host threads that use the driver; of these, waiting in it */
 	uint64_t runnable;        /* see emu_sched_runnable */
+	uint64_t digest;          /* of the kernels that were queued since the job was idle */
 	_Atomic uint32_t quiet;   /* enum quiet: not blocked, but found so since `stirred` last changed */
 	uint64_t ran;             /* ASLEEP: as in struct emu_activity, when it was found so */
 	_Atomic uint32_t event;   /* futex: its worker waits here */
@@ -31,6 +32,8 @@ struct job {
 	_Atomic uint64_t magic;   /* set last by who lays the job out */
 	pthread_mutex_t lock;     /* robust and process-shared */
 	uint64_t random;
+	uint64_t afresh;          /* EMU_AFRESH: `random` begins from here when the job was idle; 0: it goes on */
+	uint32_t idle;            /* nobody has run since nobody could */
 	uint32_t ranks, arrived, arrivals, complete; /* expected, seen, processes ever, all seen or given up */
 	uint64_t join_deadline;   /* ns of the monotonic clock */
 	enum emu_schedule schedule;

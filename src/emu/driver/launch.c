@@ -132,6 +132,14 @@ static CUresult check_shape(const struct CUfunc_st *f, const struct emu_launch *
 	return CUDA_SUCCESS;
 }
 
+static uint64_t digest(const struct emu_kernel *kernel, const struct emu_launch *l)
+{
+	uint64_t d = emu_kernel_digest(kernel);
+	for (int i = 0; i < 3; i++)
+		d = (d ^ (uint64_t)l->grid[i] << 32 ^ l->block[i]) * 0x9e3779b97f4a7c15;
+	return d;
+}
+
 static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launch)
 {
 	struct emu_error error = {""};
@@ -152,6 +160,7 @@ static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launc
 	emu_grid_number(k->grid, k->op.traced);
 	k->op.drop = drop_kernel;
 	k->op.priority = kernel_priority;
+	emu_sched_queued(digest(f->kernel, launch));
 	emu_op_push(s, &k->op);
 	return CUDA_SUCCESS;
 }

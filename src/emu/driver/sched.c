@@ -93,6 +93,8 @@ static int lay_out(struct job *j)
 	j->random = emu_env_number("EMU_SEED", 1);
 	if (j->schedule == EMU_PCT)
 		lay_out_priorities(j);
+	if (emu_env_number("EMU_AFRESH", 0))
+		j->afresh = emu_random(&j->random) | 1;
 	j->ranks = (uint32_t)emu_env_number("EMU_RANKS", 1);
 	j->join_deadline = emu_now_ns() + emu_env_number("EMU_JOIN_SECONDS", JOIN_SECONDS) * 1000000000ull;
 	j->token = -1;
@@ -256,6 +258,25 @@ static void end_polls(void)
 	futex_wake(&job->turns);
 }
 
+/* What can run came after all that was before has ended: the choices depend on nothing but it and the seed. */
+static void begin_afresh(const int *order, int n)
+{
+	job->random = job->afresh;
+	for (int i = 0; i < n; i++)
+		job->random = (job->random ^ job->slot[order[i]].digest) * 0x9e3779b97f4a7c15;
+	job->idle = 0;
+}
+
+static void note_idle(void)
+{
+	for (int i = 0; i < SLOTS; i++)
+		if (job->slot[i].pid && job->slot[i].runnable)
+			return;
+	for (int i = 0; i < SLOTS; i++)
+		job->slot[i].digest = 0;
+	job->idle = 1;
+}
+
 /* The runnable slots in the order of rank, then of arrival: what the choice counts over must not depend on timing. */
 static int choose(void)
 {
@@ -273,6 +294,8 @@ static int choose(void)
 		}
 		order[at] = i;
 	}
+	if (n && job->idle && job->afresh)
+		begin_afresh(order, n);
 	if (!n || job->schedule != EMU_PCT)
 		return n ? order[emu_random(&job->random) % (uint64_t)n] : -1;
 	int best = order[0];
@@ -358,6 +381,7 @@ void emu_sched_finish(const struct emu_turn *turn, const int32_t *released, size
 	if (count)
 		stir();
 	self->runnable = runnable;
+	note_idle();
 	end_polls();
 	unlock();
 }
@@ -417,6 +441,15 @@ void emu_sched_runnable(uint64_t priority)
 	unlock();
 	if (priority)
 		futex_wake(&self->event); /* its worker starts to watch the others */
+}
+
+void emu_sched_queued(uint64_t digest)
+{
+	if (!job->afresh)
+		return;
+	lock();
+	self->digest = (self->digest ^ digest) * 0x9e3779b97f4a7c15;
+	unlock();
 }
 
 void emu_sched_user(int more)

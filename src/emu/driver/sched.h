@@ -36,6 +36,7 @@ void emu_sched_worker(int32_t tid);     /* this thread runs turns: it is no host
 void emu_sched_stir(void);              /* a host is awake: called by each driver call, nearly free */
 /* The highest priority of the device work of this process that could run; 0: none could. Without priorities: 1. */
 void emu_sched_runnable(uint64_t priority);
+void emu_sched_queued(uint64_t digest); /* of a kernel that is about to be queued: EMU_AFRESH */
 enum emu_schedule emu_sched_schedule(void);
 uint64_t emu_sched_seed(void);          /* of priorities; 0: there are none */
 

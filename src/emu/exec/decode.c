@@ -538,6 +538,13 @@ static const uint8_t flows[] = {
 	[BUILD_WARP] = FLOW_WARP, [BUILD_LACKING] = FLOW_NEXT,
 };
 
+static uint64_t digest(uint64_t d, const char *text, size_t length)
+{
+	while (length--)
+		d = (d ^ (unsigned char)*text++) * 0x100000001b3; /* FNV-1a */
+	return d;
+}
+
 /* An operation of the program's own. It tells what it does as it does it; a barrier, when it is complete: barrier.c. */
 static void trace_one(struct decoder *d, struct exec_insn *n, const struct ptx_instr *original)
 {
@@ -545,6 +552,8 @@ static void trace_one(struct decoder *d, struct exec_insn *n, const struct ptx_i
 	if (!t)
 		return;
 	exec_trace_describe(d->m, d->original, original, t);
+	if (d->original->is_entry)
+		d->kernel->digest = digest(d->kernel->digest, d->m->text + original->opcode.off, original->opcode.len);
 	t->run = n->run;
 	n->traced = t;
 	if (d->trace->tells && t->kind != TRACE_BARRIER && t->kind != TRACE_END)

@@ -37,6 +37,7 @@ struct emu_kernel_info {
 	uint32_t local_bytes;
 };
 void emu_kernel_info(const struct emu_kernel *kernel, struct emu_kernel_info *info);
+uint64_t emu_kernel_digest(const struct emu_kernel *kernel); /* of the program's operations in it, once it was launched */
 int emu_kernel_param(const struct emu_kernel *kernel, uint32_t index, uint32_t *offset, uint32_t *size); /* -EINVAL */
 
 /* What the executor must know of, and tell about, the program's own operations, which it finds in the order in which they

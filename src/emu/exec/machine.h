@@ -133,6 +133,7 @@ struct emu_kernel {
 	uint8_t *reach;            /* functions it can call, by index */
 	const struct emu_kernel *plain; /* the kernel that it is a rewritten copy of; NULL: unknown yet, or none */
 	/* Made at the first launch: */
+	uint64_t digest;           /* of its own operations */
 	uint32_t *entry;           /* first instruction of each function in reach, by index; NULL: not made yet */
 	uint32_t register_bytes;   /* per warp: the functions', then its own */
 	uint32_t local_bytes;      /* per lane */

@@ -130,6 +130,7 @@ int emu_module_global(const struct emu_module *module, const char *name, void **
 }
 
 const char *emu_kernel_name(const struct emu_kernel *kernel) { return kernel->name; }
+uint64_t emu_kernel_digest(const struct emu_kernel *kernel) { return kernel->digest; }
 
 void emu_kernel_info(const struct emu_kernel *k, struct emu_kernel_info *info)
 {

@@ -215,6 +215,7 @@ void exec_program_free(struct exec_program *p)
 /* ---- register files */
 
 #define HEAD 64u           /* of a file, whose registers are aligned */
+#define OWN 65536u         /* registers of kernels differ in number; a file serves most of them */
 
 static struct exec_file *new_file(size_t bytes)
 {
@@ -239,7 +240,7 @@ unsigned char *exec_registers_take(struct emu_kernel *k)
 		f = NULL;
 	}
 	if (!f)
-		f = new_file(k->register_bytes);
+		f = new_file((k->register_bytes + OWN) / OWN * OWN);
 	return f ? (unsigned char *)f + HEAD : NULL;
 }
 

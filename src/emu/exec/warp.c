@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #define STEP_SLICE 128u /* instructions of one group of lanes within a step */
+#define STEP_TOGETHER 4096u /* of a step, in which lanes wait for those behind: they act in the order of lanes */
 
 void exec_warp_fault(struct exec_warp *w, uint32_t lane, const char *what)
 {
@@ -168,7 +169,8 @@ void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget)
 		done = run_code(w, pc, group, w->live & ~w->waiting & ~w->parked & ~group, budget, &yield, PASS_FIRST);
 	}
 	for (u32 slice = 1; done < budget && !w->fault && (runnable = w->live & ~w->waiting & ~w->parked) != 0; slice++) {
-		const u32 pc = choose(w, runnable, slice % 4 ? -1 : next_lane(w, runnable), &group);
+		const int fair = done >= STEP_TOGETHER && slice % 4 == 0;
+		const u32 pc = choose(w, runnable, fair ? next_lane(w, runnable) : -1, &group);
 		done += 1 + run_code(w, pc, group, runnable & ~group, STEP_SLICE, &yield, PASS_NONE);
 	}
 }

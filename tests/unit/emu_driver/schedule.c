@@ -51,6 +51,9 @@ static const char spin[] = HEAD BEGIN("k")
 	"WAIT: ld.volatile.global.u32 %r3, [%rd1+4];\nbar.sync 0;\nsetp.ne.u32 %p1, %r3, 384;\n@%p1 bra WAIT;\nret;\n"
 	"OTHER: red.global.add.u32 [%rd1+4], 1;\nret;\n}\n";
 
+/* Eight times as much before it in the job, or nothing: with EMU_AFRESH what comes after is the same. */
+static const char other[] = HEAD COUNT("k", SOME "st.volatile.global.u32 [%rd1+16], %r2;\n", NOTHING);
+
 struct result { uint32_t value[4]; uint64_t trace; };
 
 static uint64_t hash_lines(const char *path)
@@ -62,6 +65,22 @@ static uint64_t hash_lines(const char *path)
 	while (fgets(line, sizeof line, f))
 		for (char *c = line; !strncmp(line, "mem", 3) && *c; c++)
 			h = (h ^ (unsigned char)*c) * 0x100000001b3ull;
+	fclose(f);
+	unlink(path);
+	return h;
+}
+
+/* Which CTAs came one after the other: launches of other numbers may read other values. */
+static uint64_t hash_threads(const char *path)
+{
+	char line[512];
+	unsigned long long launch, cta;
+	uint64_t h = 0xcbf29ce484222325ull;
+	FILE *f = fopen(path, "r");
+	CHECK(f);
+	while (fgets(line, sizeof line, f))
+		if (sscanf(line, "mem %llu %llu", &launch, &cta) == 2)
+			h = (h ^ cta) * 0x100000001b3ull;
 	fclose(f);
 	unlink(path);
 	return h;
@@ -140,6 +159,50 @@ static void operations_stay_with_their_calls(const char *schedule)
 	CHECK(lost);
 }
 
+static uint64_t counted(int before, const char *afresh)
+{
+	char path[64];
+	int fd[2], status;
+	uint64_t trace = 0;
+	CHECK(!pipe(fd));
+	snprintf(path, sizeof path, "emu-afresh-%d", (int)getpid());
+	pid_t child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		CUdeviceptr at;
+		setenv("EMU_TRACE", path, 1);
+		setenv("EMU_SCHEDULE", "program", 1);
+		setenv("EMU_AFRESH", afresh, 1);
+		start();
+		OK(cuMemAlloc(&at, 64));
+		OK(cuMemsetD8(at, 0, 64));
+		for (int i = 0; i < before; i++)
+			OK(cuLaunchKernel(load(other, "k"), 4, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&at}, NULL));
+		OK(cuCtxSynchronize());
+		fclose(fopen(path, "w")); /* what follows is compared; the driver appends */
+		OK(cuLaunchKernel(load(count[0], "k"), 4, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&at}, NULL));
+		OK(cuCtxSynchronize());
+		trace = hash_threads(path);
+		CHECK(write(fd[1], &trace, sizeof trace) == sizeof trace);
+		exit(0);
+	}
+	CHECK(read(fd[0], &trace, sizeof trace) == sizeof trace);
+	CHECK(waitpid(child, &status, 0) == child && !status);
+	close(fd[0]);
+	close(fd[1]);
+	return trace;
+}
+
+static void parts_of_jobs(void)
+{
+	unsigned differ = 0;
+	for (int before = 0; before < 4; before++) {
+		CHECK(counted(before, "1") == counted(0, "1"));
+		differ += counted(before, "0") != counted(0, "0");
+	}
+	CHECK(differ);
+}
+
 static void unknown_schedule(void)
 {
 	int status;
@@ -159,6 +222,7 @@ int main(void)
 		nobody_waits_for_ever(schedules[k]);
 		operations_stay_with_their_calls(schedules[k]);
 	}
+	parts_of_jobs();
 	unknown_schedule();
 	return 0;
 }
