@@ -304,7 +304,7 @@ ALWAYS int red_agrees(u32 quick, u64 rec, u64 me)
 
 ALWAYS int red_free(u32 quick, u64 rec, u64 me)
 {
-	return !rec || (is_quiet(quick, me, rec) && !((u32)(rec ^ me) & 31u << GSAN_REC_OP_SHIFT) && !(rec_mask(rec) & ~(u32)me));
+	return !rec || (is_quiet(quick, me, rec) && !((u32)(rec ^ me) & (31u << GSAN_REC_OP_SHIFT | 0xff)));
 }
 
 /* Its record goes among the sampled reads of its granule. -1: look closer. 1: it is there now. */

@@ -188,12 +188,14 @@ NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 			version_add(l, &v[2], gpu_load64(&v[1].elem[i]));
 		gpu_or32(&v[2].flags, gpu_load32(&v[1].flags) & ~DEV_VALUE);
 		gpu_store32(&v[2].kernel, gpu_load32(&v[1].kernel));
+		gpu_store64(&v[2].writer, gpu_load64(&v[1].writer));
 		gpu_store32(&e->lost, 1);
 	}
 	n = gpu_load32(&v[0].count);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
 		gpu_store64(&v[1].elem[i], gpu_load64(&v[0].elem[i]));
 	gpu_store64(&v[1].value, gpu_load64(&v[0].value));
+	gpu_store64(&v[1].writer, gpu_load64(&v[0].writer));
 	gpu_store32(&v[1].kernel, gpu_load32(&v[0].kernel));
 	gpu_store32(&v[1].count, n);
 	gpu_store32(&v[1].flags, gpu_load32(&v[0].flags));
@@ -201,28 +203,25 @@ NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 	gpu_store32(&v[0].count, 0);
 }
 
-ALWAYS int elem_continues(const struct gsan_launch *l, u64 e, u32 scope)
+/* Is an operation of this CTA at `scope` morally strong with the write that left the version? */
+ALWAYS int version_linked(const struct who *w, const struct dev_version *v, u32 scope)
 {
-	return elem_reaches(l, e) && elem_reached(l, e, scope);
+	u64 writer = gpu_load64(&v->writer);
+	return elem_is_own(w, writer) || (elem_reaches(w->launch, writer) && elem_reached(w->launch, writer, scope));
 }
 
-/* An RMW continues what it read only where both are morally strong; other parts end with the version before. */
-NEVER void version_extend(const struct gsan_launch *l, struct dev_sync *e, u32 scope)
+/* An RMW continues what it read if both are morally strong: link by link, PTX's observation order. */
+NEVER void version_extend(const struct who *w, struct dev_sync *e, u32 scope)
 {
 	struct dev_version *v = &e->version[0];
-	u32 n = gpu_load32(&v->count), all = 1, flags;
-	for (u32 i = 0; i < n; i++)
-		all &= (u32)elem_continues(l, gpu_load64(&v->elem[i]), scope);
-	flags = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->flags) & ~DEV_VALUE : DEV_VALID | DEV_COARSELY;
-	if (!all) {
-		version_new(l, e);
-		for (u32 i = 0; i < n; i++) {
-			u64 elem = gpu_load64(&e->version[1].elem[i]);
-			if (elem_continues(l, elem, scope))
-				version_add(l, v, elem);
-		}
+	u32 flags = gpu_load32(&v->flags) & ~DEV_VALUE; /* the value is not known */
+	if (!(flags & DEV_VALID))
+		flags = DEV_VALID | DEV_COARSELY;
+	if (flags & DEV_VALID && !(flags & DEV_EARLY) && gpu_load32(&v->count) && !version_linked(w, v, scope)) {
+		version_new(w->launch, e);
+		flags = DEV_VALID;
 	}
-	gpu_store32(&v->flags, flags); /* of a value that is not known */
+	gpu_store32(&v->flags, flags);
 }
 
 /* The version of a strong write, in place. Under the locks of entry and state. `point`: tag, CTA and epoch of its record. */
@@ -232,13 +231,14 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 	struct dev_version *v = &e->version[0];
 	u32 scope = desc_scope(desc), site = desc & 0xffff;
 	if (desc_is_rmw(desc)) {
-		version_extend(l, e, scope);
+		version_extend(w, e, scope);
 	} else {
 		version_new(l, e);
 		gpu_store64(&v->value, value);
 		gpu_store32(&v->flags, DEV_VALID | (desc & GSAN_DESC_VALUE ? DEV_VALUE : 0));
 	}
 	gpu_store32(&v->kernel, l->kernel);
+	gpu_store64(&v->writer, (w->base & REC_WHO) | elem_where(w, scope, 0));
 	if (w->state) {
 		if (!desc_releases(desc))
 			version_continue(w, e, scope);
@@ -426,10 +426,14 @@ ALWAYS void point_join(const struct who *w, u64 e, u64 canonical)
 	clock_join(w, (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) | point_of(canonical, (u32)(e >> ELEM_SCOPE_SHIFT) & 3));
 }
 
-/* One release that this read may have observed. */
-NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 kernel)
+/* One release that this read may have observed; `linked`: it has. Then the write itself is before what follows (observation
+ * order, link by link); what it released only if release and acquire include each other. */
+NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 kernel, int linked)
 {
 	u32 site = desc & 0xffff;
+	int point = elem_is_point(e) && e & ELEM_RELAXED;
+	if (point && (linked || (elem_reaches(w->launch, e) && elem_reached(w->launch, e, desc_scope(desc)))))
+		point_join(w, e, canonical);
 	if (!elem_reaches(w->launch, e)) {
 		hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site, kernel);
 		return;
@@ -442,8 +446,7 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 		hint_set(w, e, GSAN_WHY_RELAXED_WRITE, site, kernel);
 	else if (!sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)))
 		hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site, kernel);
-	if (elem_is_point(e) && e & ELEM_RELAXED) { /* observed, whatever the read does; what it released is its launch's base */
-		point_join(w, e, canonical);
+	if (point) { /* what it released is its launch's base */
 		u64 time = tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX;
 		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | time << GSAN_REC_EPOCH_SHIFT);
 	}
@@ -451,6 +454,14 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 		clock_join(w, e);
 	else
 		pending_add(w, e, canonical);
+}
+
+/* The write that was read is of another scope: nothing was observed. */
+NEVER void version_hint(const struct who *w, const struct dev_version *v, u32 desc)
+{
+	u32 n = gpu_load32(&v->count), why = elem_reaches(w->launch, gpu_load64(&v->writer)) ? GSAN_WHY_ACQUIRE_SCOPE : GSAN_WHY_RELEASE_SCOPE;
+	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
+		hint_set(w, gpu_load64(&v->elem[i]), why, desc & 0xffff, gpu_load32(&v->kernel));
 }
 
 /* What RMWs without an entry released here, perhaps: all launches that make such, unless ordered already. 0: none. */
@@ -472,31 +483,36 @@ NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
 		any = 1;
 		if (i < DEV_COARSE && rec_tag(e) == l->tag && !rec_epoch(e))
 			continue; /* its own launch's start, which it has */
-		elem_read(w, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0);
+		elem_read(w, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0, 0);
 	}
 	return any;
 }
 
-/* One version that this read may have observed. */
-NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc)
+/* One version that this read may have observed; `exact`: it has. */
+NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc, int exact)
 {
-	u32 n = gpu_load32(&v->count), kernel = gpu_load32(&v->kernel);
-	u32 flags = gpu_load32(&v->flags);
+	u32 n = gpu_load32(&v->count), kernel = gpu_load32(&v->kernel), flags = gpu_load32(&v->flags);
+	if (exact && !version_linked(w, v, desc_scope(desc))) {
+		version_hint(w, v, desc);
+		return;
+	}
 	if (flags & DEV_EVERYTHING)
 		order_lost(w, sync_acquires(desc));
 	if (flags & DEV_COARSELY)
 		coarse_read(w, canonical, desc);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, kernel);
+		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, kernel, exact);
 }
 
 /* What an RMW whose result nobody reads observes all the same: the writes themselves. */
 NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc)
 {
 	u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
+	if (n && !version_linked(w, v, desc_scope(desc)))
+		return;
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
-		if (elem_is_point(e) && e & ELEM_RELAXED && elem_continues(w->launch, e, desc_scope(desc)))
+		if (elem_is_point(e) && e & ELEM_RELAXED)
 			point_join(w, e, canonical);
 	}
 }
@@ -637,11 +653,11 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	int none = known && !is0 && !is1, older = none && value == polled_before(w, canonical), unseen = 0;
 	known &= !none || older;
 	if (!known || is0)
-		version_read(w, &v[0], canonical, desc);
+		version_read(w, &v[0], canonical, desc, newest);
 	if (f1 & DEV_VALID && (!known || is1))
-		version_read(w, &v[1], canonical, desc);
+		version_read(w, &v[1], canonical, desc, 0);
 	if (lost && (!known || older))
-		version_read(w, &v[2], canonical, desc);
+		version_read(w, &v[2], canonical, desc, 0);
 	if (older)
 		seen_add(w->state, canonical);
 	if (none)

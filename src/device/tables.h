@@ -114,9 +114,10 @@ _Static_assert(sizeof(struct dev_state) == 1024, "");
 #define DEV_BUCKETS 1024u /* 16,384 CTAs of synchronising kernels at once; one GPU holds 132 × 32 */
 
 /* ---- synchronisation entries: one per location that was strongly written -------------------------------------- */
-#define DEV_VERSION 30u
+#define DEV_VERSION 29u
 struct dev_version {
 	uint64_t value;  /* what the store wrote, if DEV_VALUE */
+	uint64_t writer; /* of the last write, a store or an RMW that continues: tag and CTA, scope and GPU as an element's gate */
 	uint32_t flags;  /* DEV_* */
 	uint32_t count;
 	uint32_t kernel; /* of the last writer, for messages */
