@@ -82,6 +82,12 @@ ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b)
 {
 	__asm__ volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(p) : "memory");
 }
+ALWAYS u64 gpu_cached64(const void *p) /* as the SM's L1 has it: perhaps an older value, of this launch */
+{
+	u64 r;
+	__asm__ volatile("ld.global.ca.u64 %0, [%1];" : "=l"(r) : "l"(p) : "memory");
+	return r;
+}
 ALWAYS void gpu_store32(void *p, u32 v) { __asm__ volatile("st.relaxed.sys.global.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
 ALWAYS void gpu_store64(void *p, u64 v) { __asm__ volatile("st.relaxed.sys.global.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
 ALWAYS void gpu_release32(void *p, u32 v) { __asm__ volatile("st.release.sys.global.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
@@ -156,6 +162,7 @@ ALWAYS u32 gpu_load32(const void *p) { return __atomic_load_n((const u32 *)p, __
 ALWAYS u64 gpu_load64(const void *p) { return __atomic_load_n((const u64 *)p, __ATOMIC_RELAXED); }
 ALWAYS u32 gpu_peek32(const void *p) { return gpu_load32(p); }
 ALWAYS u64 gpu_peek64(const void *p) { return gpu_load64(p); }
+ALWAYS u64 gpu_cached64(const void *p) { return gpu_load64(p); }
 ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b) { *a = gpu_load64(p); *b = gpu_load64((const u64 *)p + 1); }
 ALWAYS void gpu_store32(void *p, u32 v) { __atomic_store_n((u32 *)p, v, __ATOMIC_RELAXED); }
 ALWAYS void gpu_store64(void *p, u64 v) { __atomic_store_n((u64 *)p, v, __ATOMIC_RELAXED); }

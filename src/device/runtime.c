@@ -330,8 +330,20 @@ ALWAYS int red_alone(u32 quick, const struct gsan_line *at, const struct gsan_gr
 		gpu_load128(at->read, &r0, &r1);
 	if (tail >> 32 & GSAN_LINE_WROTE)
 		gpu_load128(g->write, &w0, &w1);
-	return is_quiet(quick, me, last) && is_quiet(quick, me, r0) && is_quiet(quick, me, r1) && is_quiet(quick, me, w0) &&
-	       is_quiet(quick, me, w1);
+	return is_quiet(quick, me, last) &&
+	       (!(tail >> 32 & (GSAN_LINE_READ | GSAN_LINE_WROTE)) || (is_quiet(quick, me, r0) && is_quiet(quick, me, r1) &&
+								       is_quiet(quick, me, w0) && is_quiet(quick, me, w1)));
+}
+
+/* Is this launch in the coarse clock of the owner's tables? Once it is it stays covered, so that a yes may come from the L1:
+ * all ask of one place, and L2 serves one after the other. */
+ALWAYS int red_noted(const struct gsan_launch *l, u64 self, u32 quick, u64 address)
+{
+	const u64 *at = &dev_tables(gsan_owner(address))->coarse.slot[coarse_slot(quick_participant(quick, self), l->stream)];
+	u64 slot = gpu_cached64(at);
+	if (!slot || rec_tag(slot ^ self))
+		slot = gpu_load64(at);
+	return slot && !rec_tag(slot ^ self);
 }
 
 ALWAYS int red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc)
@@ -344,7 +356,7 @@ ALWAYS int red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 addres
 	    !(gsan_owner(address) == quick_participant(quick, self) || l->mapped >> gsan_owner(address) & 1))
 		return 0;
 	gpu_load128(at, &last, &tail);
-	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || !coarse_noted(dev_tables(gsan_owner(address)), l))
+	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || !red_noted(l, self, quick, address))
 		return 0;
 	struct gsan_granule *g = &detail_at(address, (u32)tail)->granule[granule % GSAN_LINE / GSAN_GRANULE];
 	if (!red_alone(quick, at, g, me, last, tail))
