@@ -214,20 +214,21 @@ ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *a
 	return 1;
 }
 
-/* `line`: as abi.h says of gsan_lines, canonical. Two waits: for the record, and for a second look
- * once ours stands there, because somebody may have come between and seen nothing of us. */
+/* `line`: as abi.h says of gsan_lines, canonical; 0: only helps the lane beside it to load. Two waits: for the record, and
+ * for a second look once ours stands there, because somebody may have come between and seen nothing of us. */
 ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
-	u64 base = (self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT, last, r0, r1, tail;
+	u64 base = (self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT, record[4];
 	u32 op = desc_op(desc), mask = line & GSAN_LINES_WHOLE ? 0xff : line & (GSAN_LINE / 2) ? 0xf0 : 0x0f;
+	struct gsan_line *at = (struct gsan_line *)(uintptr_t)(line ? gsan_shadow(line) : 0);
 	if ((u32)self)
 		base = gpu_load64(&own_tables(l)->state[(u32)self - 1].base);
+	gpu_load256(at, record);
+	if (!line)
+		return;
 	line &= ~(u64)(GSAN_LINE - 1);
-	u64 me = rec_of(base, op, desc & 0xffff, mask);
-	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(line);
-	gpu_load128(at, &last, &tail);
-	gpu_load128(at->read, &r0, &r1);
+	u64 me = rec_of(base, op, desc & 0xffff, mask), last = record[0], tail = record[1], r0 = record[2], r1 = record[3];
 	int store = op == GSAN_OP_ST;
 	int quiet = !(u32)tail && is_quiet(quick, self, last) && op != GSAN_OP_LD_NC && !(self & SELF_STATELESS);
 	if (store) /* nothing of another CTA may lie there, and the record may take the last one's place */
@@ -261,8 +262,7 @@ void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
 			lines_foreign(launch, line, desc);
 		line = canonical == NO_ADDRESS ? 0 : canonical;
 	}
-	if (line)
-		line_fast(launch, self, quick, line, desc);
+	line_fast(launch, self, quick, line, desc);
 }
 
 /* ---- relaxed RMWs whose result nobody reads ----------------------------------------------------------------------- */
@@ -334,8 +334,20 @@ ALWAYS int red_alone(u32 quick, const struct gsan_line *at, const struct gsan_gr
 		gpu_load128(at->read, &r0, &r1);
 	if (tail >> 32 & GSAN_LINE_WROTE)
 		gpu_load128(g->write, &w0, &w1);
-	return is_quiet(quick, me, last) && is_quiet(quick, me, r0) && is_quiet(quick, me, r1) && is_quiet(quick, me, w0) &&
-	       is_quiet(quick, me, w1);
+	return is_quiet(quick, me, last) &&
+	       (!(tail >> 32 & (GSAN_LINE_READ | GSAN_LINE_WROTE)) || (is_quiet(quick, me, r0) && is_quiet(quick, me, r1) &&
+								       is_quiet(quick, me, w0) && is_quiet(quick, me, w1)));
+}
+
+/* Is this launch in the coarse clock of the owner's tables? Once it is it stays covered, so that a yes may come from the L1:
+ * all ask of one place, and L2 serves one after the other. */
+ALWAYS int red_noted(const struct gsan_launch *l, u64 self, u32 quick, u64 address)
+{
+	const u64 *at = &dev_tables(gsan_owner(address))->coarse.slot[coarse_slot(quick_participant(quick, self), l->stream)];
+	u64 slot = gpu_cached64(at);
+	if (!slot || rec_tag(slot ^ self))
+		slot = gpu_load64(at);
+	return slot && !rec_tag(slot ^ self);
 }
 
 ALWAYS int red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc)
@@ -348,7 +360,7 @@ ALWAYS int red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 addres
 	    !(gsan_owner(address) == quick_participant(quick, self) || l->mapped >> gsan_owner(address) & 1))
 		return 0;
 	gpu_load128(at, &last, &tail);
-	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || !coarse_noted(dev_tables(gsan_owner(address)), l))
+	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || !red_noted(l, self, quick, address))
 		return 0;
 	struct gsan_granule *g = &detail_at(address, (u32)tail)->granule[granule % GSAN_LINE / GSAN_GRANULE];
 	if (!red_alone(quick, at, g, me, last, tail))

@@ -368,7 +368,18 @@ static void grid_barrier(u32 ctas, int early, const char *name)
  * each with the probability 2/32, and over the seeds finds all. */
 #define READERS 32u
 #define SEEDS 4000u
-static void reservoir(int whole, const char *name)
+enum { GRANULE, SECTOR, LINE };
+static void touch(const struct cta *c, u32 op, int how, u32 site)
+{
+	if (how != LINE) {
+		weak(c, op, DATA(0), how == SECTOR ? 16 : 4, site);
+		return;
+	}
+	be(c);
+	gsan_lines(c->launch, c->self, gsan_quick((const struct gsan_launch *)(uintptr_t)c->launch), 1, DATA(0) | GSAN_LINES_WHOLE,
+		   desc(op, 4, 0, site));
+}
+static void reservoir(int how, const char *name)
 {
 	u32 seen[READERS] = {0};
 	double chi = 0, expected = 2.0 * SEEDS / READERS;
@@ -377,17 +388,17 @@ static void reservoir(int whole, const char *name)
 		l->seed = seed * 2654435761u;
 		struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(DATA(0));
 		for (u32 i = 0; i < READERS; i++) {
-			struct cta c = enter(l, (i * 7 + seed) % READERS, 0);
-			weak(&c, GSAN_OP_LD, DATA(0), whole ? 16 : 4, 1 + c.index);
+			struct cta c = enter(l, i * 7 % READERS, 0); /* in the same order with every seed */
+			touch(&c, GSAN_OP_LD, how, 1 + c.index);
 		}
 		struct cta w = enter(l, 100, 0);
 		u64 at = dev_tables(0)->ring_head;
-		weak(&w, GSAN_OP_ST, DATA(0), whole ? 16 : 4, 200);
+		touch(&w, GSAN_OP_ST, how, 200);
 		for (u64 i = at; i < dev_tables(0)->ring_head; i++)
 			seen[ring[0].slot[i % GSAN_RING_SLOTS].first.site - 1]++;
-		memset(line, 0, 3 * 8);
 		if (line->detail)
 			memset(&dev_tables(0)->detail[line->detail - 1], 0, sizeof(struct gsan_detail));
+		memset(line, 0, sizeof *line);
 		memset(dev_tables(0)->seen, 0, sizeof dev_tables(0)->seen);
 		ring[0].tail = dev_tables(0)->ring_head;
 		launch_count = 0;
@@ -484,8 +495,9 @@ int main(void)
 	grid_barrier(24, 1, "a read before a barrier of 24 CTAs");
 	grid_barrier(1000, 0, "a barrier of 1000 CTAs");
 	grid_barrier(1000, 1, "a read before a barrier of 1000 CTAs");
-	reservoir(0, "uniform sample of reads in detail");
-	reservoir(1, "uniform sample of reads of lines");
+	reservoir(GRANULE, "uniform sample of reads in detail");
+	reservoir(SECTOR, "uniform sample of reads of sectors");
+	reservoir(LINE, "uniform sample of reads of lines");
 	need(gsan_tables_bytes() + GSAN_VIEW_PAGES * 4 <= 512ull << 20, "tables of one process per GPU");
 	printf("%s\n", failures ? "failed" : "passed");
 	return failures != 0;

@@ -1,0 +1,165 @@
+/* Whole lines by a warp of 32 lanes, in the runtime's PTX, by the executor of the emulated device: what native code, where
+ * a lane is a warp of its own, cannot show. Two lanes load a record together: each must get its own, whoever has none. */
+#include "device/gpu.h"
+#include "device/record.h"
+#include "emu/exec/exec.h"
+
+#include "play.h"
+
+#define LANES 32u
+static struct { u64 launch, self; u32 quick, n; u64 line[LANES]; u32 desc[LANES]; } call;
+static const char kernel[] =
+	".visible .entry lines(.param .u64 at)\n{\n\t.reg .b32 %lane, %quick, %n, %desc;\n\t.reg .b64 %at, %launch, %self, %line, %d;\n"
+	"\tld.param.u64 %at, [at];\n\tmov.u32 %lane, %tid.x;\n\tld.global.u64 %launch, [%at];\n\tld.global.u64 %self, [%at+8];\n"
+	"\tld.global.u32 %quick, [%at+16];\n\tld.global.u32 %n, [%at+20];\n"
+	"\tmad.wide.u32 %d, %lane, 8, %at;\n\tld.global.u64 %line, [%d+24];\n"
+	"\tmad.wide.u32 %d, %lane, 4, %at;\n\tld.global.u32 %desc, [%d+280];\n"
+	"\t{\n\t.param .b64 p0;\n\tst.param.b64 [p0], %launch;\n\t.param .b64 p1;\n\tst.param.b64 [p1], %self;\n"
+	"\t.param .b32 p2;\n\tst.param.b32 [p2], %quick;\n\t.param .b32 p3;\n\tst.param.b32 [p3], %n;\n"
+	"\t.param .b64 p4;\n\tst.param.b64 [p4], %line;\n\t.param .b32 p5;\n\tst.param.b32 [p5], %desc;\n"
+	"\tcall gsan_lines, (p0, p1, p2, p3, p4, p5);\n\t}\n\tret;\n}\n";
+_Static_assert(__builtin_offsetof(__typeof__(call), line) == 24 && __builtin_offsetof(__typeof__(call), desc) == 280, "");
+
+static void *allocate(void *context, size_t size, size_t align)
+{
+	(void)context;
+	void *at = aligned_alloc(align, (size + align - 1) / align * align);
+	if (at)
+		memset(at, 0, size);
+	return at;
+}
+static void release(void *context, void *at, size_t size)
+{
+	(void)context, (void)size;
+	free(at);
+}
+static const struct emu_memory memory = {NULL, allocate, release};
+static struct emu_error error;
+static struct emu_module *module;
+
+static u64 place(u32 lane) { return DATA(0) + lane * 7 % LANES * 3 * GSAN_LINE; }
+static const struct gsan_line *shadow(u32 lane) { return (const struct gsan_line *)(uintptr_t)gsan_shadow(place(lane)); }
+
+/* The lanes of `who` touch a line each, from sites `site` on. */
+static void touch(const struct cta *c, u32 op, u32 who, u32 site, u64 seed)
+{
+	const void *at = &call;
+	const struct emu_launch launch = {.grid = {1, 1, 1}, .block = {LANES, 1, 1}, .params = &at, .sms = 4, .resident = 1};
+	struct emu_grid *g;
+	enum emu_state state = EMU_RUNNING;
+	call.launch = c->launch;
+	call.self = c->self;
+	call.quick = ((const struct gsan_launch *)(uintptr_t)c->launch)->quick;
+	call.n = 8;
+	for (u32 i = 0; i < LANES; i++) {
+		call.line[i] = who >> i & 1 ? place(i) | GSAN_LINES_WHOLE : 0;
+		call.desc[i] = who >> i & 1 ? desc(op, 4, 0, site + i) : 0;
+	}
+	if (emu_grid_new(emu_module_find(module, "lines"), &launch, &g, &error)) {
+		printf("FAIL %s\n", error.text);
+		exit(1);
+	}
+	for (u32 n = 0; state == EMU_RUNNING && n < 1000; n++)
+		state = emu_grid_run(g, 1000, &seed, &error);
+	if (state != EMU_DONE)
+		printf("FAIL it does not end: %s\n", error.text), failures++;
+	emu_grid_free(g);
+}
+
+static void need(u32 who, u32 lane, const char *what, int holds)
+{
+	if (!holds)
+		printf("FAIL lanes %08x: %s of lane %u\n", who, what, lane), failures++;
+}
+
+/* Two CTAs read; a third one writes: it races with both. One of a later launch writes: nothing is wrong. */
+static void meet(u32 who, int later)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0), c = enter(later ? launch(0, 0, 6, 6, 1) : l, 2, 0);
+	touch(&a, GSAN_OP_LD, who, 100, 1);
+	touch(&b, GSAN_OP_LD, who, 200, 2);
+	for (u32 i = 0; i < LANES; i++) {
+		int mine = who >> i & 1;
+		need(who, i, "the first read", rec_site(shadow(i)->read[0]) == (mine ? 100 + i : 0));
+		need(who, i, "the second read", rec_site(shadow(i)->read[1]) == (mine ? 200 + i : 0));
+		need(who, i, "no write", !shadow(i)->write);
+	}
+	touch(&c, GSAN_OP_ST, who, 300, 3);
+	for (u32 i = 0; i < LANES; i++)
+		need(who, i, "the write", rec_site(shadow(i)->write) == (who >> i & 1 ? 300 + i : 0));
+	need(who, LANES, "findings", found() == (later ? 0 : 2 * gpu_popc(who)));
+	for (u64 k = 0; k < found(); k++) {
+		const struct gsan_finding *f = &ring[0].slot[k];
+		u32 lane = f->second.site - 300u;
+		need(who, lane, "the finding", lane < LANES && f->address == place(lane) &&
+			     (f->first.site == 100 + lane || f->first.site == 200 + lane));
+	}
+	reset();
+}
+
+/* A CTA reads all lines; another writes some of them, and a few bytes of others; the first reads them again. It stands there
+ * already, so what it loads at once is all that it sees: of each line written, both races. */
+static void again(u32 wrote, u32 parts)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0);
+	u32 war = 0, raw = 0;
+	touch(&b, GSAN_OP_LD, ~0u, 200, 1);
+	touch(&a, GSAN_OP_ST, wrote, 100, 2);
+	for (u32 i = 0; i < LANES; i++)
+		if (parts >> i & 1)
+			weak(&a, GSAN_OP_ST, place(i) + 8, 4, 100 + i);
+	touch(&b, GSAN_OP_LD, ~0u, 200, 3);
+	for (u64 k = 0; k < found(); k++) {
+		const struct gsan_finding *f = &ring[0].slot[k];
+		u32 lane = f->second.site % 100, *kind = f->kind == GSAN_WAR ? &war : &raw;
+		need(wrote, lane, "the finding", lane < LANES && f->address / GSAN_LINE == place(lane) / GSAN_LINE &&
+			     f->first.site == (f->kind == GSAN_WAR ? 200 : 100) + lane);
+		*kind |= 1u << (lane & 31);
+	}
+	need(wrote, LANES, "findings", war == (wrote | parts) && raw == (wrote | parts));
+	reset();
+}
+
+/* Of ten readers two stay: not the last one everywhere, as if there had been room. */
+static void many(void)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	u32 last = 0;
+	for (u32 k = 0; k < 10; k++) {
+		struct cta c = enter(l, k, 0);
+		touch(&c, GSAN_OP_LD, ~0u, 100 * k, k + 1);
+	}
+	for (u32 i = 0; i < LANES; i++)
+		last += rec_site(shadow(i)->read[0]) == 900 + i || rec_site(shadow(i)->read[1]) == 900 + i;
+	need(~0u, LANES, "the last reader", last > 0 && last < LANES / 3); /* 2/10 of them */
+	reset();
+}
+
+int main(void)
+{
+	static const u32 who[] = {~0u, 0x55555555, 0xaaaaaaaa, 0x3f3f3f3f, 0x80000000, 1, 0x60000006, 0};
+	char *text = malloc(device_runtime_ptx_size + sizeof kernel);
+	if (!text)
+		return 1;
+	memcpy(text, device_runtime_ptx, device_runtime_ptx_size);
+	memcpy(text + device_runtime_ptx_size, kernel, sizeof kernel);
+	map_arena();
+	if (emu_module_load(text, device_runtime_ptx_size + sizeof kernel - 1, &memory, &module, &error)) {
+		printf("FAIL %s\n", error.text);
+		return 1;
+	}
+	for (u32 i = 0; i < sizeof who / sizeof *who; i++) {
+		meet(who[i], 0);
+		meet(who[i], 1);
+		again(who[i], 0);
+		again(0, who[i]);
+		again(who[i], ~who[i]);
+	}
+	many();
+	emu_module_unload(module);
+	free(text);
+	printf("%s\n", failures ? "failed" : "passed");
+	return failures != 0;
+}
