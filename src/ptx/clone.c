@@ -236,6 +236,20 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	insert(c, span_end(i->whole));
 }
 
+/* An atom without its result: ptxas makes it a red by itself, but not behind a call, and what comes back costs. */
+static void edit_result(struct clone *c, const struct ptx_place *p)
+{
+	static const char *const both[] = {"atom.add", "atom.inc", "atom.dec", "atom.min", "atom.max", "atom.and", "atom.or", "atom.xor"};
+	const struct ptx_instr *i = p->instr;
+
+	for (uint32_t k = 0; k < sizeof(both) / sizeof(*both); k++) {
+		if (strcmp(p->access.name, both[k]) || i->operands < 2)
+			continue;
+		ptx_edit_add(&c->edits, i->op.off, i->op.len, "red", 3);
+		ptx_edit_add(&c->edits, i->operand[0].text.off, i->operand[1].text.off - i->operand[0].text.off, "", 0);
+	}
+}
+
 /* `held` is of those that made the call. */
 static void edit_reduced(struct clone *c, const struct ptx_instr *i, const char *const *arg)
 {
@@ -264,6 +278,7 @@ static void edit_red(struct clone *c, const struct ptx_place *p)
 	ptx_call_quick(&c->text, c->f->is_entry);
 	call(c, PTX_CALL_red, p->instr, arg, "%gsan_g");
 	insert(c, p->instr->whole.off);
+	edit_result(c, p);
 	edit_reduced(c, p->instr, after);
 	text_puts(&c->text, "\t}\n");
 	insert(c, span_end(p->instr->whole));

@@ -181,26 +181,28 @@ static int has_word(const struct ptx_module *m, struct ptx_span s, const char *s
 	return memmem(m->text + s.off, s.len, word, strlen(word)) != NULL;
 }
 
-/* Where the operands begin that must be alike: a result that went nowhere may have got a register of the rewriter's. */
-static u32 operands_from(const struct ptx_instr *i, int fresh)
+/* Where the operands begin that must be alike: what comes back may go to a register of the rewriter's instead of nowhere, or, if
+ * nobody reads it, not come at all. */
+static u32 operands_from(const struct ptx_instr *i, u32 skipped)
 {
-	const struct ptx_span s = fresh ? i->operand[0].text : i->opcode;
-	return s.off + s.len;
+	return skipped ? i->operand[skipped - 1].text.off + i->operand[skipped - 1].text.len : i->opcode.off + i->opcode.len;
 }
 
 /* Same operation under the same predicate on the same operands. */
 static int stands_for(const struct ptx_module *m, const struct ptx_instr *c, const struct ptx_instr *o, const char *suffix)
 {
 	const char *t = m->text;
-	const struct ptx_span co = c->opcode, oo = o->opcode;
-	if (c->op.len != o->op.len || memcmp(t + c->op.off, t + o->op.off, o->op.len) ||
-	    !same_text(t + c->whole.off, t + co.off, t + o->whole.off, t + oo.off))
+	const int reduced = ptx_is(m, o->op, "atom") && ptx_is(m, c->op, "red") && o->operands == c->operands + 1;
+	const int fresh = o->operands && c->operands && o->operand[0].kind == PTX_OPND_SINK && has_word(m, c->operand[0].text, suffix);
+	if (!reduced && (c->op.len != o->op.len || memcmp(t + c->op.off, t + o->op.off, o->op.len)))
+		return 0;
+	if (!same_text(t + c->whole.off, t + c->opcode.off, t + o->whole.off, t + o->opcode.off))
 		return 0;
 	if (ptx_is(m, o->op, "call"))
 		return same_callee(m, o, c, suffix);
-	const int fresh = o->operands && c->operands && o->operand[0].kind == PTX_OPND_SINK && has_word(m, c->operand[0].text, suffix);
-	return same_text(t + operands_from(c, fresh), t + c->whole.off + c->whole.len, t + operands_from(o, fresh),
-			 t + o->whole.off + o->whole.len);
+	const u32 from = operands_from(o, reduced || fresh);
+	const char *rest = t + from + (reduced ? strspn(t + from, ", \t") : 0);
+	return same_text(t + operands_from(c, fresh && !reduced), t + c->whole.off + c->whole.len, rest, t + o->whole.off + o->whole.len);
 }
 
 /* What a rewriter inserts names something of its own: the suffix without its underscores. */

@@ -106,7 +106,7 @@ static void runs(void)
 	static const struct { const char *instr; int ends; } rows[] = {
 		{"bar.sync 0;", 1}, {"barrier.sync 0;", 1}, {"fence.acq_rel.gpu;", 1}, {"membar.gl;", 1}, {"nanosleep.u32 9;", 1},
 		{"st.release.gpu.b32 [%rd3], 1;", 1}, {"ld.acquire.gpu.b32 %r3, [%rd3];", 1}, {"st.volatile.b32 [%rd3], 1;", 1},
-		{"atom.add.u32 %r3, [%rd3], 1;", 1}, {"red.relaxed.gpu.add.u32 [%rd3], 1;", 1}, {"griddepcontrol.wait;", 1},
+		{"atom.exch.b32 %r3, [%rd3], 1;", 1}, {"red.relaxed.gpu.add.u32 [%rd3], 1;", 1}, {"griddepcontrol.wait;", 1},
 		{"mbarrier.arrive.shared.b64 %rd4, [%r4];", 1}, {"cp.async.wait_all;", 1},
 		{"add.s32 %r3, %r4, 1;", 0}, {"st.shared.b32 [%r4], 1;", 0}, {"cp.async.commit_group;", 0}};
 	char text[1024];
@@ -130,7 +130,7 @@ static void strong(void)
 	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b16 [%rd1], {%h1, -1};\nret;"), "mov.b16 %gsan_h, %h1",
 		 "mov.b64 %gsan_y, 65535;", "shl.b64 %gsan_y, %gsan_y, 16;", "or.b64", "gsan_before");
 	IN_ORDER(KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1;\n@%p2 membar.gl;\nfence.proxy.async;\n@%p3 ret;\nexit;"),
-		 "gsan_u, [gsan_launch_record+", "call (gsan_r), gsan_red", "atom.add",
+		 "gsan_u, [gsan_launch_record+", "call (gsan_r), gsan_red", "red.add.u32 [%rd1], 1;",
 		 "setp.ne.u32 %gsan_c, %gsan_g, 0;", "@%gsan_c call gsan_reduced", "@%p2 call gsan_fence", "@%p2 membar.gl", "@%p3 call gsan_leave",
 		 "@%p3 ret", "call gsan_leave", "exit;");
 	/* an RMW that acquires, or whose result is read, takes the long way; relaxed ones alone make no state */
