@@ -216,42 +216,6 @@ ALWAYS u64 gpu_shfl64(u32 members, u64 v, u32 lane)
 	return (u64)gpu_shfl(members, (u32)(v >> 32), lane) << 32 | gpu_shfl(members, (u32)v, lane);
 }
 
-/* 32 aligned bytes for each lane of a whole warp; where `p` is 0, zeros. What goes out to L2 is a request for each sector of
- * 32 bytes that an instruction touches: two lanes side by side load the halves of the one's, then of the other's, and swap
- * what is not theirs, which makes half as many as if each loaded its own twice. */
-#ifdef __NVPTX__
-ALWAYS u64 gpu_beside(u64 v) /* the other lane's of a pair */
-{
-	u32 lo, hi;
-	__asm__ volatile("shfl.sync.bfly.b32 %0, %2, 1, 31, -1; shfl.sync.bfly.b32 %1, %3, 1, 31, -1;"
-			 : "=&r"(lo), "=r"(hi) : "r"((u32)v), "r"((u32)(v >> 32)) : "memory");
-	return (u64)hi << 32 | lo;
-}
-ALWAYS void gpu_load_some(u64 base, u64 offset, u64 *a, u64 *b) /* nothing where `base` is 0 */
-{
-	*a = *b = 0;
-	__asm__ volatile("{ .reg .pred p; setp.ne.u64 p, %2, 0; @p ld.relaxed.sys.global.v2.u64 {%0, %1}, [%3]; }"
-			 : "+l"(*a), "+l"(*b) : "l"(base), "l"(base + offset) : "memory");
-}
-ALWAYS void gpu_load256(const void *p, u64 r[4])
-{
-	u64 mine = (u64)(uintptr_t)p, other = gpu_beside(mine), odd = gpu_lane() & 1, e0, e1, o0, o1;
-	gpu_load_some(odd ? other : mine, 16 * odd, &e0, &e1);
-	gpu_load_some(odd ? mine : other, 16 * odd, &o0, &o1);
-	u64 got0 = gpu_beside(odd ? e0 : o0), got1 = gpu_beside(odd ? e1 : o1);
-	r[0] = odd ? got0 : e0;
-	r[1] = odd ? got1 : e1;
-	r[2] = odd ? o0 : got0;
-	r[3] = odd ? o1 : got1;
-}
-#else
-ALWAYS void gpu_load256(const void *p, u64 r[4])
-{
-	for (u32 i = 0; i < 4; i++)
-		r[i] = p ? gpu_load64((const u64 *)p + i) : 0;
-}
-#endif
-
 /* Runs what follows once for each lane that wants it, one lane after the other. Everything that takes a lock stands in
  * such a loop: two lanes that run together would meet behind the loop of gpu_lock(), the one that has the lock waiting
  * for the one that does not. Who runs together is the hardware's choice at that moment, hence the mask is asked for. */

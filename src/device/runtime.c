@@ -214,21 +214,20 @@ ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *a
 	return 1;
 }
 
-/* `line`: as abi.h says of gsan_lines, canonical; 0: only helps the lane beside it to load. Two waits: for the record, and
- * for a second look once ours stands there, because somebody may have come between and seen nothing of us. */
+/* `line`: as abi.h says of gsan_lines, canonical. Two waits: for the record, and for a second look
+ * once ours stands there, because somebody may have come between and seen nothing of us. */
 ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
-	u64 base = (self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT, record[4];
+	u64 base = (self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT, last, r0, r1, tail;
 	u32 op = desc_op(desc), mask = line & GSAN_LINES_WHOLE ? 0xff : line & (GSAN_LINE / 2) ? 0xf0 : 0x0f;
-	struct gsan_line *at = (struct gsan_line *)(uintptr_t)(line ? gsan_shadow(line) : 0);
 	if ((u32)self)
 		base = gpu_load64(&own_tables(l)->state[(u32)self - 1].base);
-	gpu_load256(at, record);
-	if (!line)
-		return;
 	line &= ~(u64)(GSAN_LINE - 1);
-	u64 me = rec_of(base, op, desc & 0xffff, mask), last = record[0], tail = record[1], r0 = record[2], r1 = record[3];
+	u64 me = rec_of(base, op, desc & 0xffff, mask);
+	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(line);
+	gpu_load128(at, &last, &tail);
+	gpu_load128(at->read, &r0, &r1);
 	int store = op == GSAN_OP_ST;
 	int quiet = !(u32)tail && is_quiet(quick, self, last) && op != GSAN_OP_LD_NC && !(self & SELF_STATELESS);
 	if (store) /* nothing of another CTA may lie there, and the record may take the last one's place */
@@ -262,7 +261,8 @@ void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
 			lines_foreign(launch, line, desc);
 		line = canonical == NO_ADDRESS ? 0 : canonical;
 	}
-	line_fast(launch, self, quick, line, desc);
+	if (line)
+		line_fast(launch, self, quick, line, desc);
 }
 
 /* ---- relaxed RMWs whose result nobody reads ----------------------------------------------------------------------- */

@@ -7,7 +7,6 @@ static void pause_here(void);
 #define gpu_load32(p) (pause_here(), gpu_load32(p))
 #define gpu_load64(p) (pause_here(), gpu_load64(p))
 #define gpu_load128(p, a, b) (pause_here(), gpu_load128(p, a, b))
-#define gpu_load256(p, r) (gpu_load128(p, &(r)[0], &(r)[1]), gpu_load128((p)->read, &(r)[2], &(r)[3]))
 #define gpu_store64(p, v) (pause_here(), gpu_store64(p, v))
 #define gpu_exch64(p, v) (pause_here(), gpu_exch64(p, v))
 #define gpu_cas32(p, old, v) (pause_here(), gpu_cas32(p, old, v))
