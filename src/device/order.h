@@ -125,11 +125,11 @@ NEVER void launch_base(const struct gsan_launch *l)
 	gpu_max64(&t->newest, l->seq);
 }
 
-/* 14 bits of a granule, never all ones, and a scope. */
-ALWAYS u64 point_of(u64 address, u32 scope)
+/* Where a strong write lies: 14 bits of its granule and its bytes there, never all ones, and a scope. */
+ALWAYS u64 point_of(u64 address, u32 mask, u32 scope)
 {
-	u64 granule = (address / GSAN_GRANULE * 0x9e3779b97f4a7c15ull >> 50) % 0x3fff;
-	return (granule << 2 | scope) << ELEM_SITE_SHIFT;
+	u64 place = ((address / GSAN_GRANULE << 8 | mask) * 0x9e3779b97f4a7c15ull >> 50) % 0x3fff;
+	return (place << 2 | scope) << ELEM_SITE_SHIFT;
 }
 /* Does the granule and scope of point `b` include that of `a`? */
 ALWAYS int point_within(u64 a, u64 b)

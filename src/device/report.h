@@ -147,9 +147,9 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	u32 old = rec_op(rec);
 	int short_scope = 0;
 	if (a->op == GSAN_OP_LD_NC && !w->stateless) { /* only the launch's base clock counts (DESIGN §6) */
-		if (order_base(w, rec, point_of(a->address, 0)))
+		if (order_base(w, rec, point_of(a->address, rec_mask(rec), 0)))
 			return;
-	} else if (order_slow(w, rec, point_of(a->address, 0))) {
+	} else if (order_slow(w, rec, point_of(a->address, rec_mask(rec), 0))) {
 		return;
 	}
 	if (op_is_strong_write(old) && !op_is_strong(a->op) && tag_launch(l, rec_tag(rec))->gpu == l->gpu && seen_has(w, a))

@@ -421,9 +421,11 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && (!desc_is_rmw(desc) || desc & GSAN_DESC_USED); }
 
 /* A strong write that was observed: itself is before what follows. */
-ALWAYS void point_join(const struct who *w, u64 e, u64 canonical)
+ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 {
-	clock_join(w, (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) | point_of(canonical, (u32)(e >> ELEM_SCOPE_SHIFT) & 3));
+	u32 bytes = desc_bytes(desc) < GSAN_GRANULE ? desc_bytes(desc) : GSAN_GRANULE;
+	u64 point = point_of(canonical, granule_mask(canonical, bytes), (u32)(e >> ELEM_SCOPE_SHIFT) & 3);
+	clock_join(w, (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) | point);
 }
 
 /* One release that this read may have observed; `linked`: it has. Then the write itself is before what follows (observation
@@ -433,7 +435,7 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 	u32 site = desc & 0xffff;
 	int point = elem_is_point(e) && e & ELEM_RELAXED;
 	if (point && (linked || (elem_reaches(w->launch, e) && elem_reached(w->launch, e, desc_scope(desc)))))
-		point_join(w, e, canonical);
+		point_join(w, e, canonical, desc);
 	if (!elem_reaches(w->launch, e)) {
 		hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site, kernel);
 		return;
@@ -513,7 +515,7 @@ NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 c
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
 		if (elem_is_point(e) && e & ELEM_RELAXED)
-			point_join(w, e, canonical);
+			point_join(w, e, canonical, desc);
 	}
 }
 

@@ -17,9 +17,9 @@
 #define ELEM_GPU_SHIFT 4u           /* 5 */
 #define ELEM_SITE_SHIFT 9u          /* 16: of the release, for messages */
 #define ELEM_RELAXED (1ull << 25)   /* by a relaxed write without a fence: only what the kernel's start releases */
-#define ELEM_POINT (1ull << 28)     /* of its records, only the strong writes of one granule, of one scope or a wider one: they
-				     * were observed, which orders nothing else. The site's bits hold point_of() the
-				     * granule and the scope; all ones: any. With ELEM_RELAXED: in a version, the write of
+#define ELEM_POINT (1ull << 28)     /* of its records, only the strong writes of one place, of one scope or a wider one: they
+				     * were observed, which orders nothing else. The site's bits hold point_of() that
+				     * place and the scope; all ones: any. With ELEM_RELAXED: in a version, the write of
 				     * its location, and the site is one */
 #define ELEM_ANYWHERE (0xffffull << ELEM_SITE_SHIFT)
 #define ELEM_OPEN (1ull << 26)      /* several releases merged: the gate is open to all */

@@ -279,6 +279,64 @@ static void late_drop(void)
 	expect("a sequence that is broken later: only the scope of the RMW", 2, GSAN_SCOPE, GSAN_WHY_RELEASE_SCOPE);
 }
 
+/* Races on the payload alone: the flag's own accesses may be of scopes that do not reach each other. */
+static void judge_payload(const char *name, int race)
+{
+	int is = 0;
+	for (u32 p = 0; p < 2; p++)
+		for (u64 i = 0; i < dev_tables(p)->ring_head; i++)
+			is |= (ring[p].slot[i].address & ~7ull) == PAYLOAD;
+	need(is == race, name);
+	reset();
+}
+
+static void links(u32 scope, int further, const char *name, int race)
+{
+	/* a release, an RMW of the other GPU, one of this GPU at `scope`; who reads that, too, further on */
+	struct gsan_launch *l = launch(1, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = ranks_cta(0, 9), c = enter(l, 1, 1), d = enter(l, 2, 1);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	rmw(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 3);
+	rmw(&c, FLAG, GSAN_SEM_ACQ_REL, scope, 2, 4);
+	if (further)
+		flag_load(&d, FLAG, GSAN_SEM_ACQUIRE, GSAN_GPU, 3, 5);
+	weak(further ? &d : &c, GSAN_OP_LD, PAYLOAD, 4, 6);
+	judge_payload(name, race);
+}
+
+static void narrow_release(u32 scope, const char *name, int race)
+{
+	/* release and acquire reach each other; what lies between must, link by link */
+	struct gsan_launch *l = launch(1, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1), c = ranks_cta(0, 9), d = enter(l, 2, 1);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_GPU, 1, 2);
+	rmw(&b, FLAG, GSAN_SEM_NONE, scope, 1, 3);
+	rmw(&c, FLAG, GSAN_SEM_NONE, GSAN_SYS, 2, 4);
+	flag_load(&d, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 3, 5);
+	weak(&d, GSAN_OP_LD, PAYLOAD, 4, 6);
+	judge_payload(name, race);
+}
+
+static void same_value(int between, const char *name, int race)
+{
+	/* two stores of one value; the reader looked before or behind the second, which releases nothing */
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1), c = ranks_cta(1, 9);
+	u32 looked = 0;
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	if (between)
+		looked = flag_look(&c, FLAG);
+	flag_store(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 3);
+	if (!between)
+		looked = flag_look(&c, FLAG);
+	flag_loaded(&c, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7, looked);
+	weak(&c, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, race);
+}
+
 static void histograms_before(void)
 {
 	/* relaxed atomics without an entry, in many launches: flags keep their meaning */
@@ -481,6 +539,14 @@ int main(void)
 	overwritten(4, "the fourth of five versions", 1);
 	overwritten(5, "the last of five versions", 1);
 	late_drop();
+	links(GSAN_GPU, 0, "an RMW too narrow for the one that it reads observes nothing", 1);
+	links(GSAN_SYS, 0, "an RMW observes a chain over another GPU", 0);
+	links(GSAN_GPU, 1, "an RMW too narrow for the one that it reads ends the sequence", 1);
+	links(GSAN_SYS, 1, "an RMW continues a sequence over another GPU", 0);
+	narrow_release(GSAN_GPU, "a sequence with a link that does not reach", 1);
+	narrow_release(GSAN_SYS, "a sequence of a narrow release, of links that reach", 0);
+	same_value(1, "of two stores of one value any, if the second came meanwhile", 0);
+	same_value(0, "of two stores of one value the second, if it was there before", 1);
 	histograms_before();
 	histogram_start(GSAN_SEM_ACQUIRE, 1, "the start of a histogram's kernel", 0);
 	histogram_start(GSAN_SEM_ACQUIRE, 0, "an atomic that leaves 0, which no unseen writer explains", 0);

@@ -198,9 +198,51 @@ static void nc_own(u32 op, const char *name, u64 races)
 	expect(name, races, GSAN_STALE_NC, GSAN_WHY_NONE);
 }
 
+/* Was the access of site `first` found to race? */
+static void judge_site(const char *name, u32 first, int race)
+{
+	int is = 0;
+	for (u32 p = 0; p < 2; p++)
+		for (u64 i = 0; i < dev_tables(p)->ring_head; i++)
+			is |= ring[p].slot[i].first.site == first;
+	if (is != race) {
+		printf("FAIL %s\n", name);
+		failures++;
+	}
+	reset();
+}
+
+static void mixed_sizes(int narrow, const char *name, int race)
+{
+	/* strong stores of 4 and of 8 bytes by one CTA; a load of 8 is morally strong with the second alone */
+	struct cta a = enter(launch(1, 0, 5, 5, 1), 0, 1), b = enter(launch(0, 0, 9, 9, 1), 0, 1);
+	if (narrow)
+		flag_store(&a, PLACE, GSAN_SEM_NONE, GSAN_SYS, 1, 1);
+	be(&a);
+	gsan_before(a.launch, a.self, PLACE, desc(GSAN_OP_STRONG_ST + GSAN_SYS, 8, 0, 2), 0);
+	gsan_after(a.launch, a.self, PLACE, desc(GSAN_OP_STRONG_ST + GSAN_SYS, 8, 0, 2), 0, 0);
+	be(&b);
+	gsan_after(b.launch, b.self, PLACE, desc(GSAN_OP_STRONG_LD + GSAN_SYS, 8, 0, 3), 0, 0);
+	judge_site(name, 1, race);
+}
+
+static void older_reader(u64 half_line, const char *name, int race)
+{
+	/* a launch reads a line, the next one its first half: the second stands for the first in that half alone */
+	struct cta a = enter(launch(1, 0, 5, 5, 1), 0, 0), b = enter(launch(1, 0, 6, 6, 1), 0, 0), c = enter(launch(0, 0, 9, 9, 1), 0, 0);
+	line(&a, GSAN_OP_LD, 1);
+	half(&b, GSAN_OP_LD, 2);
+	be(&c);
+	gsan_lines(c.launch, c.self, quick(&c), 1, PLACE + half_line, desc(GSAN_OP_ST, 4, 0, 3));
+	judge_site(name, 1, race);
+}
+
 int main(void)
 {
 	map_arena();
+	mixed_sizes(1, "a strong store hides no strong one of other bytes", 1);
+	mixed_sizes(0, "strong accesses of the same bytes", 0);
+	older_reader(GSAN_LINE / 2, "a reader of half a line hides no earlier reader of all of it", 1);
 	fewer_bytes(PLACE + 5, "a byte stored over eight hides no more than itself", 1);
 	fewer_bytes(PLACE + 8, "bytes nobody stored", 0);
 	fewer_bytes_read(PLACE + 5, "a byte read after eight hides no more than itself", 1);
