@@ -369,7 +369,8 @@ def main():
     parser.add_argument("--from", dest="first", type=int, default=0, metavar="A")
     parser.add_argument("--to", dest="last", type=int, metavar="B")
     parser.add_argument("--results", metavar="FILE")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() * 3 // 2,
+                        help="at once (half as many again as processors: the ranks of a job wait for each other)")
     parser.add_argument("--unexplained", type=int, default=0, metavar="N", help="misses without explanation that are no failure")
     parser.add_argument("--schedules", default="program,random,pct", help="leave out the blocks of others; under `random` the hosts' own "
                         "order counts, and a run is not had again")
