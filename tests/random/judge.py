@@ -3,6 +3,7 @@ same execution, per program. A site is (kernel, line); kernels are named l<place
 """
 import collections
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -13,7 +14,9 @@ import tempfile
 BIN = os.environ.get("GSAN_BIN") or os.path.join(os.path.dirname(__file__), "..", "..", "build", "bin")
 FOUND = 66
 LIMIT = 300
-BATCH = 16  # programs that are on the devices together
+BATCH = 16  # programs that are on the devices together,
+AFRESH = 1  # and where a job must be had again in parts: such a part
+JOBS = itertools.count()
 # Which of two comes first is the scheduler's word against the clock of whoever looks: the same race has several names.
 FAMILY = {"read-after-write": "read and write", "write-after-read": "read and write", "stale-nc-read": "read and write"}
 
@@ -44,11 +47,11 @@ class Race(collections.namedtuple("Race", "kind sites")):
 
 class Run:
     """What one job showed: found and racy are sets of Race, dominated {Race: pairs of sites}, one of each first access's
-    last successor and the second access, edges {program: {name: count}}."""
+    last successor and the second access, edges {program: {name: count}}, executions {program: what the devices did in each of its runs}."""
 
-    def __init__(self, found, racy, dominated, edges, counters, trace_hash):
+    def __init__(self, found, racy, dominated, edges, counters, executions):
         self.found, self.racy, self.dominated, self.edges = found, racy, dominated, edges
-        self.counters, self.trace_hash = counters, trace_hash
+        self.counters, self.executions = counters, executions
 
     def false_positives(self):
         return self.found - self.racy
@@ -63,31 +66,35 @@ def unnamed(run, missed, found):
     return {race for race in missed if race not in run.dominated or not run.dominated[race] <= sites}
 
 
-def environment(schedule, sample_seed, trace):
+def environment(schedule, sample_seed, trace, afresh):
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_", "GSAN_", "EMU_", "LD_"))}
-    kept.update(EMU_SCHEDULE=schedule, EMU_TRACE=trace, EMU_GRACE_MS="2", GSAN_SAMPLE_SEED=str(sample_seed))
+    kept.update(EMU_SCHEDULE=schedule, EMU_TRACE=trace, EMU_GRACE_MS="2", GSAN_SAMPLE_SEED=str(sample_seed),
+                MASTER_PORT=f"{os.getpid()}-{next(JOBS)}") # a name where ranks meet, of this job alone
+    if afresh:
+        kept["EMU_AFRESH"] = "1"
     return kept
 
 
-def run(files, ranks=2, schedule="program", seed=1, sample_seed=1, repeat=1, keep=None):
-    """Executes the programs in one job and returns its Run. `keep`: a folder that gets trace and reports."""
+def run(files, ranks=2, schedule="program", seed=1, sample_seed=1, repeat=1, keep=None, afresh=False):
+    """Executes the programs in one job and returns its Run. `keep`: a folder that gets trace and reports. afresh: AFRESH
+    programs at a time, each such part as in every other job of the same seed."""
     files = [os.path.abspath(path) for path in files]  # the job runs elsewhere
     scratch = tempfile.mkdtemp(prefix="gsan-random-")
     try:
-        return run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat)
+        return run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh)
     finally:
         if keep:
             shutil.copytree(scratch, keep, dirs_exist_ok=True)
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat):
+def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh):
     trace, report = os.path.join(scratch, "trace.txt"), os.path.join(scratch, "report")
     command = [os.path.join(BIN, "gsan-launch"), "-n", str(ranks), "--device", "emu", "--seed", str(seed), "--report", report,
-               os.path.join(BIN, "litmus-run"), "--repeat", str(repeat), "--batch", str(BATCH), *files]
+               os.path.join(BIN, "litmus-run"), "--repeat", str(repeat), "--batch", str(AFRESH if afresh else BATCH), *files]
     try:
-        job = subprocess.run(command, env=environment(schedule, sample_seed, trace), cwd=scratch, capture_output=True, text=True,
+        job = subprocess.run(command, env=environment(schedule, sample_seed, trace, afresh), cwd=scratch, capture_output=True, text=True,
                              timeout=LIMIT)
     except subprocess.TimeoutExpired:
         raise Broken(f"no end within {LIMIT} s: {' '.join(command)}")
@@ -98,11 +105,41 @@ def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat):
     if summary["coverage"]["launches_unchecked"]:
         raise Broken(f"kernels ran unchecked: {summary['coverage']['kernels_unchecked'][:3]}")
     racy, dominated, edges = reference(trace)
-    with open(trace, "rb") as file: # what the device did; hosts may number their copies in another order
-        device = b"".join(line for line in file if line.startswith((b"mem ", b"fence ", b"bar ", b"exit ")))
     coverage = summary["coverage"]
     counters = {**coverage["counters"], "withheld": coverage["withheld"], "ordered_late": coverage["ordered_late"]}
-    return Run(findings(summary), racy, dominated, edges, counters, hashlib.sha256(device).hexdigest())
+    return Run(findings(summary), racy, dominated, edges, counters, executions(trace) if afresh else {})
+
+
+def executions(trace):
+    """{program: digests of what the devices did for it, one of each of its runs}, without its place in the job: numbers of
+    launches and memories, and where in these its part lies."""
+    kernel, runs, lines, digests = {}, collections.Counter(), collections.defaultdict(list), collections.defaultdict(list)
+    with open(trace) as file:
+        for line in file:
+            word = line.split()
+            if word[0] == "launch":
+                name = kernel_name(word[9])
+                kernel[word[1]] = name, (name.rsplit("_", 1)[0], runs[name])
+                runs[name] += 1
+            elif word[0] in ("mem", "fence", "bar", "exit"):
+                word[1], run = kernel[word[1]]
+                lines[run].append(word)
+    for (program, _), words in lines.items():
+        digests[program].append(digest(words))
+    return digests
+
+
+def digest(lines):
+    """`mem L CTA THREAD LINE OP SEM SCOPE MEM OFFSET ...`: docs/emulated-device.md."""
+    low = {}
+    for word in lines:
+        if word[0] == "mem":
+            low[word[8]] = min(low.get(word[8], 1 << 62), int(word[9]))
+    number = {memory: str(n) for n, memory in enumerate(sorted(low, key=int))}
+    for word in lines:
+        if word[0] == "mem":
+            word[9], word[8] = str(int(word[9]) - low[word[8]]), number[word[8]]
+    return hashlib.sha256("\n".join(map(" ".join, lines)).encode()).hexdigest()
 
 
 def findings(summary):

@@ -9,11 +9,14 @@
 
 A finding that the reference has not is a false positive. A race of the reference that is not found is a miss. It is
 explained if a later access stands for its first one (DESIGN 4: a record replaces another if it conflicts with at least as
-much; the reference says where that may be) and that race was found: named_by_later_access. Or if the same trace shows it
-when the samples fall otherwise: sample. A run with another GSAN_SAMPLE_SEED whose trace is another is not used
-(traces_differ). Half of the blocks of seeds switch between the program's own operations (EMU_SCHEDULE=program), so that a
-trace is to be had again; the others switch inside the runtime, too, and there misses are not judged (misses_not_judged), only
-false positives. With --keep, what disagrees is shrunk into tests/random/kept.
+much; the reference says where that may be) and that race was found: named_by_later_access. Or if the same execution shows
+it when the samples fall otherwise: sample. The programs whose races are missed run again, and only they, with other
+GSAN_SAMPLE_SEEDs, some times over: launches of other numbers are sampled otherwise, too (EMU_AFRESH: their part of the
+trace is the same in any job). One whose part, or whose races in the reference, are others than before is not used
+(traces_differ counts those programs). Half of the blocks of seeds switch between the program's own operations
+(EMU_SCHEDULE=program), so that a trace is to be had again; the others, with more programs on the devices at a time, switch
+by priorities or inside the runtime, too, and there misses are not judged (misses_not_judged), only false positives. With
+--keep, what disagrees is shrunk into tests/random/kept.
 Exit status: 0 all agree but for the misses that --unexplained allows, 1 they do not, 2 a job did not run.
 """
 import argparse
@@ -34,7 +37,9 @@ SOURCE = os.path.dirname(os.path.dirname(HERE))
 KEPT = os.path.join(HERE, "kept")
 PROGRAMS = os.path.join(judge.BIN, "random-programs")
 BLOCK = 64  # RANDOM_BLOCK of generate.h
+SPAN = 512  # seeds that are judged together; results hold whole spans
 SAMPLE_SEEDS = range(2, 10)
+LIFTS = ((2, 2), (3, 6))  # sampling seed and repetitions of the jobs that show what other samples find
 LEAST = 0.3  # of the programs are racy, and as many free of races with an edge between ranks
 
 
@@ -44,6 +49,10 @@ def schedule_of(block):
 
 def ranks_of(block):
     return 3 if block % 8 == 7 else 2
+
+
+def devices_of(block):
+    return 1 if block % 8 == 5 else ranks_of(block)
 
 
 class Tally:
@@ -78,7 +87,7 @@ def commit():
     return subprocess.run(["git", "-C", SOURCE, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True).stdout.strip() or None
 
 
-# ---- one block -------------------------------------------------------------------------------------------------------
+# ---- one job ----------------------------------------------------------------------------------------------------------
 
 def make(first, last, folder):
     """Writes the programs; returns their files and how often each row of DESIGN occurs."""
@@ -89,27 +98,30 @@ def make(first, last, folder):
     return [os.path.join(folder, f"{seed}.litmus") for seed in range(first, last)], {name: int(n) for name, n in rows.items()}
 
 
-class Block:
-    """The programs of one job, and what its runs said."""
+class Unit:
+    """The programs of one job, in blocks of one schedule and equal ranks, and what its runs said."""
 
-    def __init__(self, first, last):
-        self.first, self.last, self.block = first, last, first // BLOCK
-        self.schedule, self.ranks, self.seed = schedule_of(self.block), ranks_of(self.block), self.block + 1
+    def __init__(self, blocks):
+        block = blocks[0][0] // BLOCK
+        self.blocks, self.seeds = blocks, [seed for first, last in blocks for seed in range(first, last)]
+        self.schedule, self.ranks, self.seed = schedule_of(block), ranks_of(block), block + 1
         self.tally, self.files = Tally(), []
 
-    def run(self, sample_seed):
-        """Runs the job; its false positives count whatever it runs for."""
-        run = judge.run(self.files, self.ranks, self.schedule, self.seed, sample_seed)
+    def run(self, sample_seed, files, repeat=1):
+        """Runs a job; its false positives count whatever it runs for."""
+        run = judge.run(files, self.ranks, self.schedule, self.seed, sample_seed, repeat, afresh=self.schedule == "program")
         said = self.tally.false_positives
         said += [(self.schedule, race) for race in run.false_positives() if (self.schedule, race) not in said]
         return run
 
     def judge(self):
         with tempfile.TemporaryDirectory(prefix="gsan-soak-") as folder:
-            self.files, rows = make(self.first, self.last, folder)
-            self.tally.rows.update(rows)
-            run = self.run(1)
-            count_programs(self.tally, run, self.first, self.last)
+            for block in self.blocks:
+                files, rows = make(*block, folder)
+                self.files += files
+                self.tally.rows.update(rows)
+            run = self.run(1, self.files)
+            count_programs(self.tally, run, self.seeds)
             if self.schedule == "program":
                 self.explain(run)
             else:
@@ -120,17 +132,27 @@ class Block:
         """Counts which of the missed races are named by others, and which the same trace shows when the samples fall
         otherwise; the rest is unexplained."""
         found, missed = set(first.found), self.unnamed(first, first.missed(), first.found)
-        for sample_seed in SAMPLE_SEEDS:
+        for sample_seed, repeat in LIFTS:
             if not missed:
                 break
-            lifted = self.run(sample_seed)
-            if lifted.trace_hash != first.trace_hash:
-                self.tally.traces_differ += 1
-                continue
-            self.tally.explained["sample"] += len(missed & lifted.found)
-            found |= lifted.found
-            missed = self.unnamed(first, missed - lifted.found, found)
+            lifted = self.run(sample_seed, self.parts({race.program() for race in missed}), repeat)
+            new = self.comparable(first, lifted)
+            self.tally.explained["sample"] += len(missed & new)
+            found |= new
+            missed = self.unnamed(first, missed - new, found)
         self.tally.unexplained += [(self.schedule, race) for race in missed]
+
+    def comparable(self, first, lifted):
+        """What was found in the programs that did the same again."""
+        same = {program for program, did in lifted.executions.items() if set(did) == set(first.executions[program]) and
+                races_of(program, lifted.racy) == races_of(program, first.racy)}
+        self.tally.traces_differ += len(lifted.executions) - len(same)
+        return {race for race in lifted.found if race.program() in same}
+
+    def parts(self, programs):
+        """The files of the parts of the job in which the programs are."""
+        places = {place // judge.AFRESH for place, seed in enumerate(self.seeds) if f"random{seed}" in programs}
+        return [path for place, path in enumerate(self.files) if place // judge.AFRESH in places]
 
     def unnamed(self, run, missed, found):
         rest = judge.unnamed(run, missed, found)
@@ -138,9 +160,13 @@ class Block:
         return rest
 
 
-def count_programs(tally, run, first, last):
+def races_of(program, races):
+    return {race for race in races if race.program() == program}
+
+
+def count_programs(tally, run, seeds):
     racy = {race.program() for race in run.racy}
-    for seed in range(first, last):
+    for seed in seeds:
         name = f"random{seed}"
         edges = run.edges.get(name, {})
         tally.programs += 1
@@ -243,15 +269,27 @@ def save(path, ranges):
     os.replace(path + ".new", path)
 
 
-def blocks_left(first, last, ranges):
-    """[from, to) of each block of seeds, whole ones that a range covers left out."""
+def spans_left(first, last, ranges):
+    """[from, to) of the spans of seeds that no range covers."""
     todo = []
     while first < last:
-        end = min(last, (first // BLOCK + 1) * BLOCK)
-        if not any(one["from"] <= first and end <= one["to"] for one in ranges):
+        done = [one["to"] for one in ranges if one["from"] <= first < one["to"]]
+        end = max(done, default=min([last, (first // SPAN + 1) * SPAN, *(one["from"] for one in ranges if one["from"] > first)]))
+        if not done:
             todo.append((first, end))
         first = end
     return todo
+
+
+def units_of(span, schedules):
+    """The jobs of a span: its blocks by schedule, ranks and devices."""
+    jobs, (first, last) = collections.defaultdict(list), span
+    while first < last:
+        end, block = min(last, (first // BLOCK + 1) * BLOCK), first // BLOCK
+        if schedule_of(block) in schedules:
+            jobs[schedule_of(block), ranks_of(block), devices_of(block)].append((first, end))
+        first = end
+    return [Unit(blocks) for blocks in jobs.values()]
 
 
 def progress(tally, done, count, began):
@@ -262,43 +300,40 @@ def progress(tally, done, count, began):
 
 
 def soak(first, last, args):
-    results, whole, began = args.results, Tally(), time.time()
-    ranges = load(results)
-    todo = [block for block in blocks_left(first, last, ranges) if schedule_of(block[0] // BLOCK) in args.schedules.split(",")]
-    finished, broken = {}, 0
+    whole, began, ranges = Tally(), time.time(), load(args.results)
+    spans = {span: units_of(span, args.schedules.split(",")) for span in spans_left(first, last, ranges)}
+    left, finished, broken = {span: len(units) for span, units in spans.items()}, {}, 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        running = {pool.submit(Block(*block).judge): (block, time.time()) for block in todo}
+        running = {pool.submit(unit.judge): (span, unit) for span, units in spans.items() for unit in units}
         for done, future in enumerate(concurrent.futures.as_completed(running), 1):
-            block = running[future][0]
+            span, unit = running[future]
             try:
-                tally = future.result()
+                whole.add(future.result())
             except judge.Broken as error:
-                print(f"\nseeds {block[0]} to {block[1]}: {error}")
+                print(f"\nseeds {unit.blocks}: {error}")
                 broken = 1
                 continue
-            whole.add(tally)
-            finished[block] = tally
-            progress(whole, done, len(todo), began)
-            if results and done % 16 == 0:
-                save(results, ranges + joined(finished, began))
+            progress(whole, done, len(running), began)
+            left[span] -= 1
+            if not left[span]:
+                finished[span] = Tally()
+                for one in spans.pop(span):
+                    finished[span].add(one.tally)
+                if args.results:
+                    save(args.results, ranges + joined(finished, began))
     print()
-    if results and finished:
-        save(results, ranges + joined(finished, began))
     return report(whole, args.unexplained, args.keep) or 2 * broken
 
 
 def joined(finished, began):
-    """Neighbouring blocks as one range; the time is shared out by programs."""
+    """Neighbouring spans as one range; the time is shared out by programs."""
     out, seconds, programs = [], time.time() - began, sum(t.programs for t in finished.values())
-    for block, tally in sorted(finished.items()):
-        if out and out[-1][1] == block[0]:
-            out[-1][1] = block[1]
-            out[-1][2].add(tally)
-        else:
-            fresh = Tally()
-            fresh.add(tally)
-            out.append([block[0], block[1], fresh])
-    return [tally.row(first, last, seconds * tally.programs / programs) for first, last, tally in out]
+    for (first, last), tally in sorted(finished.items()):
+        if not out or out[-1][1] != first:
+            out.append([first, first, Tally()])
+        out[-1][1] = last
+        out[-1][2].add(tally)
+    return [tally.row(first, last, seconds * tally.programs / programs) for first, last, tally in out if tally.programs]
 
 
 def keep_some(wrong):
@@ -315,7 +350,7 @@ def report(tally, allowed, keeps):
     for title, counts in (("instructions, by row of DESIGN 6", tally.rows), ("edges in the reference", tally.edges),
                           ("misses explained", tally.explained)):
         print(f"{title}: " + ", ".join(f"{name} {n}" for name, n in sorted(counts.items())))
-    print(f"misses not judged {tally.not_judged}, runs not used because their trace differs {tally.traces_differ}")
+    print(f"misses not judged {tally.not_judged}, programs not used again because their trace differs {tally.traces_differ}")
     wrong = [("false-positive", *one) for one in tally.false_positives] + [("miss", *one) for one in tally.unexplained]
     for kind, schedule, race in wrong:
         print(f"{kind} under {schedule}: {race}")
@@ -334,7 +369,8 @@ def main():
     parser.add_argument("--from", dest="first", type=int, default=0, metavar="A")
     parser.add_argument("--to", dest="last", type=int, metavar="B")
     parser.add_argument("--results", metavar="FILE")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() * 3 // 2,
+                        help="at once (half as many again as processors: the ranks of a job wait for each other)")
     parser.add_argument("--unexplained", type=int, default=0, metavar="N", help="misses without explanation that are no failure")
     parser.add_argument("--schedules", default="program,random,pct", help="leave out the blocks of others; under `random` the hosts' own "
                         "order counts, and a run is not had again")

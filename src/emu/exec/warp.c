@@ -31,6 +31,10 @@ void exec_lane_exit(struct exec_warp *w, uint32_t lanes)
 static u32 choose(const struct exec_warp *w, u32 runnable, int lane, u32 *group)
 {
 	u32 depth = 0, pc = EXEC_ALL, same = 0;
+	if (!(runnable & (runnable - 1))) { /* often one lane alone is left */
+		*group = runnable;
+		return w->pc[__builtin_ctz(runnable)];
+	}
 	if (lane >= 0) {
 		pc = w->pc[lane];
 	} else {
