@@ -118,62 +118,60 @@ ALWAYS void version_add(const struct gsan_launch *l, struct dev_version *v, u64 
 		gpu_or32(&v->flags, DEV_EVERYTHING);
 }
 
-/* Elements of a list that go with a release of this CTA at `scope`, each as far as its own gate allows: of the clock all
- * do, of what was fenced those of the fence's scope. */
+/* Elements of a list that go with a release of this CTA: of the clock all do, at the release's `scope`; of what was fenced, at
+ * that of their fence. */
 NEVER void version_add_list(const struct who *w, struct dev_version *v, const struct dev_clock *from, u32 scope, int fenced)
 {
 	u32 n = gpu_load32(&from->count);
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&from->elem[i]);
-		u32 own = fenced ? (u32)(e >> ELEM_SCOPE_SHIFT) & 3 : GSAN_SYS;
-		u64 gate = (u64)w->launch->gpu << ELEM_GPU_SHIFT | (u64)(own < scope ? own : scope) << ELEM_SCOPE_SHIFT;
-		version_add(w->launch, v, (e & ~elem_gate(e)) | gate);
+		u32 own = fenced ? (u32)(e >> ELEM_SCOPE_SHIFT) & 3 : scope;
+		version_add(w->launch, v, (e & ~elem_gate(e)) | elem_where(w, own, 0));
 	}
 	if (gpu_load32(&from->flags) & DEV_CLOCK_EVERYTHING)
 		gpu_or32(&v->flags, DEV_EVERYTHING);
 }
 
 /* What a strong write of this CTA at `scope` releases: by its own semantics (`time`), by fences before it, by the kernel's
- * start, which is a fence at time 0. Under the locks of entry and state. */
+ * start, which is a fence at time 0. A fence releases at its own scope, whatever the write's (PTX ISA: the first operation of
+ * the pattern); whether the write is seen is asked link by link. Under the locks of entry and state. */
 NEVER void version_publish(const struct who *w, struct dev_version *v, int release, u32 time, u64 point, u32 scope, u32 site)
 {
 	struct dev_state *s = w->state;
 	u32 gpu = gpu_load32(&s->fence[0]), sys = gpu_load32(&s->fence[1]); /* 1 + time */
-	u32 at_sys = release ? time + 1 : sys, at_gpu = gpu > at_sys ? gpu : at_sys;
-	u64 fenced = release ? 0 : ELEM_FENCED;
-	if (scope == GSAN_CLUSTER)
-		scope = GSAN_GPU;
-	if (scope == GSAN_CTA) /* reaches no other CTA, but words can be made of it */
-		at_gpu = release ? time + 1 : 0;
+	int itself = release && scope != GSAN_CTA;
 	version_add(w->launch, v, point | elem_where(w, scope, site) | ELEM_RELAXED | ELEM_POINT |
-					  (at_gpu ? ELEM_FENCED : 0)); /* for words: there is more than this */
-	if (scope == GSAN_SYS && at_sys)
-		version_add(w->launch, v, elem_make(w, at_sys - 1, GSAN_SYS, site) | fenced);
-	if ((scope != GSAN_SYS && at_gpu) || at_gpu > at_sys)
-		version_add(w->launch, v, elem_make(w, at_gpu - 1, scope == GSAN_CTA ? GSAN_CTA : GSAN_GPU, site) | fenced);
-	if (scope != GSAN_CTA)
-		version_add_list(w, v, release ? &s->clock : &s->fenced, scope, !release);
+					  (gpu | sys || itself ? ELEM_FENCED : 0)); /* for words: there is more than this */
+	if (sys)
+		version_add(w->launch, v, elem_make(w, sys - 1, GSAN_SYS, site) | ELEM_FENCED);
+	if (gpu > sys)
+		version_add(w->launch, v, elem_make(w, gpu - 1, GSAN_GPU, site) | ELEM_FENCED);
+	if (gpu | sys)
+		version_add_list(w, v, &s->fenced, scope, 1);
+	if (itself) {
+		u32 wide = scope == GSAN_CLUSTER ? GSAN_GPU : scope;
+		version_add(w->launch, v, elem_make(w, time, wide, site));
+		version_add_list(w, v, &s->clock, wide, 0);
+	}
 }
 
 /* A release of this CTA on the same location, earlier: a strong write continues it (PTX ISA, release patterns). `own` lies
  * in one of the entry's versions. Of its clock, all that it has by now is taken to have been released then. */
-NEVER void version_again(const struct who *w, struct dev_version *v, u64 own, u32 scope)
+NEVER void version_again(const struct who *w, struct dev_version *v, u64 own)
 {
-	u32 before = (u32)(own >> ELEM_SCOPE_SHIFT) & 3;
-	u64 narrow = (u64)(before < scope ? before : scope) << ELEM_SCOPE_SHIFT;
-	version_add(w->launch, v, (own & ~(3ull << ELEM_SCOPE_SHIFT)) | narrow);
-	version_add_list(w, v, &w->state->clock, before < scope ? before : scope, 0);
+	version_add(w->launch, v, own);
+	version_add_list(w, v, &w->state->clock, (u32)(own >> ELEM_SCOPE_SHIFT) & 3, 0);
 }
 
-NEVER void version_continue(const struct who *w, struct dev_sync *e, u32 scope)
+NEVER void version_continue(const struct who *w, struct dev_sync *e)
 {
-	for (u32 k = 0; k < 3 && scope != GSAN_CTA; k++) {
+	for (u32 k = 0; k < 3; k++) {
 		struct dev_version *v = &e->version[k];
 		u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 			u64 own = gpu_load64(&v->elem[i]);
 			if (!(own & (ELEM_RELAXED | ELEM_FENCED | ELEM_ALL | ELEM_PREFIX)) && elem_is_own(w, own))
-				version_again(w, &e->version[0], own, scope);
+				version_again(w, &e->version[0], own);
 		}
 	}
 }
@@ -241,7 +239,7 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 	gpu_store64(&v->writer, (w->base & REC_WHO) | elem_where(w, scope, 0));
 	if (w->state) {
 		if (!desc_releases(desc))
-			version_continue(w, e, scope);
+			version_continue(w, e);
 		version_publish(w, v, desc_releases(desc), time, point, scope, site);
 	} else if (w->stateless) {
 		gpu_or32(&v->flags, DEV_EVERYTHING);
@@ -436,6 +434,8 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 	int point = elem_is_point(e) && e & ELEM_RELAXED;
 	if (point && (linked || (elem_reaches(w->launch, e) && elem_reached(w->launch, e, desc_scope(desc)))))
 		point_join(w, e, canonical, desc);
+	if (point && linked)
+		e |= (u64)GSAN_SYS << ELEM_SCOPE_SHIFT; /* the kernel's start is a fence.sys */
 	if (!elem_reaches(w->launch, e)) {
 		hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site, kernel);
 		return;

@@ -79,7 +79,8 @@ static int is_place(const struct ptx_module *m, struct ptx_place *p)
 	return 1;
 }
 
-/* RMWs that neither order anything nor tell the program anything take a short way. */
+/* RMWs that neither order anything nor tell the program anything take a short way. Not those of .sys: what they observe of
+ * other GPUs counts for what their kernel does next. */
 static int find_reds(const struct ptx_plan *plan, const struct ptx_function *f, const struct ptx_function_plan *fp)
 {
 	struct ptx_uses uses;
@@ -90,7 +91,7 @@ static int find_reds(const struct ptx_plan *plan, const struct ptx_function *f, 
 	for (uint32_t i = fp->place; i < fp->place + fp->places; i++) {
 		struct ptx_access *a = &plan->place[i].access;
 
-		if (a->kind == PTX_ACCESS_RMW && a->sem == GSAN_SEM_NONE && a->elements == 1 && a->bytes <= GSAN_GRANULE &&
+		if (a->kind == PTX_ACCESS_RMW && a->sem == GSAN_SEM_NONE && a->elements == 1 && a->bytes <= GSAN_GRANULE && a->op != GSAN_OP_RMW + GSAN_SYS &&
 		    strcmp(a->name, "atom.cas") && !(a->value && ptx_uses_read(&uses, a->value)))
 			a->kind = PTX_ACCESS_RED;
 	}

@@ -39,7 +39,7 @@ PROGRAMS = os.path.join(judge.BIN, "random-programs")
 BLOCK = 64  # RANDOM_BLOCK of generate.h
 SPAN = 512  # seeds that are judged together; results hold whole spans
 SAMPLE_SEEDS = range(2, 10)
-LIFTS = ((2, 2), (3, 6))  # sampling seed and repetitions of the jobs that show what other samples find
+LIFTS = ((2, 2), (3, 6), (4, 32))  # sampling seed and repetitions of the jobs that show what other samples find
 LEAST = 0.3  # of the programs are racy, and as many free of races with an edge between ranks
 
 
