@@ -32,7 +32,7 @@ ALWAYS int elem_within(const struct gsan_launch *l, u64 a, u64 b, int gated)
 		return 0;
 	if (b & ~a & ELEM_POINT || (a & ELEM_POINT && (a ^ b) & ELEM_RELAXED)) /* what is observed here stays by itself */
 		return 0;
-	if (a & b & ELEM_POINT && !(a & ELEM_RELAXED) && !point_within(a, b))
+	if (a & b & ELEM_POINT && !(a & ELEM_RELAXED) && (!point_within(a, b) || b & ~a & ELEM_FRESH))
 		return 0;
 	return stamp_within(l, a, b, b & ELEM_ALL);
 }
@@ -246,7 +246,23 @@ NEVER void clock_join(const struct who *w, u64 elem)
 	if (kept < 0)
 		gpu_or32(&c->flags, DEV_CLOCK_EVERYTHING);
 	if (kept)
-		acquired_add(l, elem);
+		acquired_add(l, elem & ELEM_POINT && !(elem & ELEM_PREFIX) ? elem & ~ELEM_FRESH : elem);
+}
+
+/* After the check of the strong operation that observed them: fresh elements count for what follows. */
+NEVER void clock_settle(const struct who *w)
+{
+	struct dev_clock *c = &w->state->clock;
+	for (u32 i = gpu_load32(&c->count); i--;) {
+		u64 e = gpu_load64(&c->elem[i]);
+		u32 last = gpu_load32(&c->count) - 1;
+		if (!elem_is_point(e) || !(e & ELEM_FRESH))
+			continue;
+		gpu_store64(&c->elem[i], gpu_load64(&c->elem[last]));
+		gpu_store32(&c->count, last);
+		elems_add(w->launch, c->elem, &c->count, DEV_CLOCK, e & ~ELEM_FRESH, 0);
+	}
+	gpu_store32(&w->state->fresh, 0);
 }
 
 #endif

@@ -146,6 +146,8 @@ ALWAYS u32 elem_owner(const struct gsan_launch *l, u64 elem)
 /* Does an element, taken by itself, cover the record? (The order before its launch is asked separately.) */
 ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point)
 {
+	if (elem_is_point(elem) && elem & ELEM_FRESH)
+		return 0;
 	if (elem_is_point(elem) &&
 	    !(op_is_strong_write(rec_op(rec)) && point_within(point | (u64)op_scope(rec_op(rec)) << ELEM_SITE_SHIFT, elem)))
 		return 0;

@@ -382,17 +382,6 @@ u32 gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)
 	return done ? 0 : red_general(launch, self, address, desc, rest);
 }
 
-void gsan_reduced(u64 launch, u64 self, u64 address, u32 desc)
-{
-	struct who w = who_of(launch, self);
-	u64 canonical = shadow_canonical(w.launch, address);
-	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), 0, 0);
-	u32 members = gpu_active();
-	EACH_OF(members, e && sync_held(w.launch, e))
-		sync_wrote(&w, e, canonical, desc, 0);
-	gpu_warp_sync(members);
-}
-
 /* ---- strong operations and fences --------------------------------------------------------------------------------- */
 
 /* Lanes that came here from other instructions may run along: only those of one instruction go together. */
@@ -457,6 +446,28 @@ u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
 	return sync_reachable(&w, canonical) && desc_elements(desc) == 1 ? sync_look(canonical, desc_bytes(desc)) : 0;
 }
 
+/* After a strong operation and its check, by all lanes that made it. */
+ALWAYS void settle(const struct who *w)
+{
+	EACH_LANE(w->state && gpu_load32(&w->state->fresh)) {
+		gpu_lock(&w->state->lock);
+		clock_settle(w);
+		gpu_unlock(&w->state->lock);
+	}
+}
+
+void gsan_reduced(u64 launch, u64 self, u64 address, u32 desc)
+{
+	struct who w = who_of(launch, self);
+	u64 canonical = shadow_canonical(w.launch, address);
+	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), 0, 0);
+	u32 members = gpu_active();
+	EACH_OF(members, e && sync_held(w.launch, e))
+		sync_wrote(&w, e, canonical, desc, 0);
+	gpu_warp_sync(members);
+	settle(&w);
+}
+
 /* Order that comes from where we cannot look: it may be any. */
 ALWAYS void unreachable(const struct who *w, u32 desc)
 {
@@ -485,6 +496,7 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 look
 	u32 members = alike(desc);
 	if (!looks_early(desc))
 		strong_access(&w, canonical, desc, members);
+	settle(&w);
 	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
 	if (gpu_lane() == gpu_first(members))
 		count_accesses(w.launch, gpu_popc(members), gpu_popc(checked));

@@ -126,6 +126,8 @@ NEVER void version_add_list(const struct who *w, struct dev_version *v, const st
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&from->elem[i]);
 		u32 own = fenced ? (u32)(e >> ELEM_SCOPE_SHIFT) & 3 : scope;
+		if (elem_is_point(e))
+			e &= ~ELEM_FRESH;
 		version_add(w->launch, v, (e & ~elem_gate(e)) | elem_where(w, own, 0));
 	}
 	if (gpu_load32(&from->flags) & DEV_CLOCK_EVERYTHING)
@@ -418,12 +420,27 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 /* Does this operation acquire what it reads? A red, or an atom whose result nobody reads, does not. */
 ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && (!desc_is_rmw(desc) || desc & GSAN_DESC_USED); }
 
-/* A strong write that was observed: itself is before what follows. */
+/* A strong write that was observed: itself is before what follows (clock_settle). */
 ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 {
 	u32 bytes = desc_bytes(desc) < GSAN_GRANULE ? desc_bytes(desc) : GSAN_GRANULE;
 	u64 point = point_of(canonical, granule_mask(canonical, bytes), (u32)(e >> ELEM_SCOPE_SHIFT) & 3);
-	clock_join(w, (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) | point);
+	e = (e & ~(ELEM_RELAXED | ELEM_FRESH | ELEM_ANYWHERE)) | point;
+	for (u32 i = 0; i < gpu_load32(&w->state->clock.count) && i < DEV_CLOCK; i++)
+		if (elem_within(w->launch, e & ~elem_gate(e), gpu_load64(&w->state->clock.elem[i]), 0))
+			return;
+	clock_join(w, e | ELEM_FRESH);
+	gpu_store32(&w->state->fresh, 1);
+}
+
+/* RMWs that left no version: that they were observed here is all that is known of them. */
+ALWAYS void seen_add(struct dev_state *s, u64 canonical)
+{
+	u64 granule = canonical / GSAN_GRANULE;
+	for (u32 i = 0; i < DEV_OBSERVED; i++)
+		if (gpu_load64(&s->seen[i]) == granule)
+			return;
+	gpu_store64(&s->seen[gpu_add32(&s->seens, 1) % DEV_OBSERVED], granule);
 }
 
 /* One release that this read may have observed; `linked`: it has. Then the write itself is before what follows (observation
@@ -500,8 +517,10 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 	}
 	if (flags & DEV_EVERYTHING)
 		order_lost(w, sync_acquires(desc));
-	if (flags & DEV_COARSELY)
+	if (flags & DEV_COARSELY) {
+		seen_add(w->state, canonical);
 		coarse_read(w, canonical, desc);
+	}
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
 		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, kernel, exact);
 }
@@ -509,9 +528,11 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 /* What an RMW whose result nobody reads observes all the same: the writes themselves. */
 NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc)
 {
-	u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
+	u32 flags = gpu_load32(&v->flags), n = flags & DEV_VALID ? gpu_load32(&v->count) : 0;
 	if (n && !version_linked(w, v, desc_scope(desc)))
 		return;
+	if (!n || flags & DEV_COARSELY)
+		seen_add(w->state, canonical);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
 		if (elem_is_point(e) && e & ELEM_RELAXED)
@@ -614,16 +635,6 @@ NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 	u64 before = polled_before(w, canonical);
 	return desc & GSAN_DESC_VALUE && value != before && !sync_stored(w->launch, canonical, desc_bytes(desc)) &&
 	       !sync_written_otherwise(canonical, desc_bytes(desc));
-}
-
-/* RMWs that left no version: that they were observed here is all that is known of them. */
-ALWAYS void seen_add(struct dev_state *s, u64 canonical)
-{
-	u64 granule = canonical / GSAN_GRANULE;
-	for (u32 i = 0; i < DEV_OBSERVED; i++)
-		if (gpu_load64(&s->seen[i]) == granule)
-			return;
-	gpu_store64(&s->seen[gpu_add32(&s->seens, 1) % DEV_OBSERVED], granule);
 }
 
 /* A location without an entry was never strongly written, except by RMWs on the coarse path. */

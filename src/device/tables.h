@@ -24,6 +24,7 @@
 #define ELEM_ANYWHERE (0xffffull << ELEM_SITE_SHIFT)
 #define ELEM_OPEN (1ull << 26)      /* several releases merged: the gate is open to all */
 #define ELEM_FENCED (1ull << 27)    /* by a fence before a relaxed write, not by an operation on the location */
+#define ELEM_FRESH ELEM_FENCED      /* of a point in a clock: before what follows the operation that observed it, not before itself */
 #define ELEM_PREFIX_OWNER_SHIFT 27u /* 5, prefix only */
 #define ELEM_PREFIX_SEQ_SHIFT 32u   /* 32, prefix only */
 
@@ -98,7 +99,7 @@ struct dev_state {
 	uint32_t polled_generation;
 	uint32_t polled_desc;
 	uint32_t fence[2];  /* at .gpu and at .sys: 1 + time released by the last release fence, 0 = none */
-	uint32_t pad0;
+	uint32_t fresh;     /* elements of the clock that were observed by the strong operation under way (ELEM_FRESH) */
 	uint64_t polled_key;   /* the entry this CTA looked at last, its generation and the value read: */
 	uint64_t polled_value; /* a spin loop looks no further while they stay */
 	struct dev_hint hint;
