@@ -131,6 +131,8 @@ ALWAYS u64 point_of(u64 address, u32 mask, u32 scope)
 	u64 place = ((address / GSAN_GRANULE << 8 | mask) * 0x9e3779b97f4a7c15ull >> 50) % 0x3fff;
 	return (place << 2 | scope) << ELEM_SITE_SHIFT;
 }
+/* The same, of RMWs without an entry. */
+ALWAYS u64 seen_place(u64 address, u32 mask) { return address / GSAN_GRANULE << 8 | mask; }
 /* Does the granule and scope of point `b` include that of `a`? */
 ALWAYS int point_within(u64 a, u64 b)
 {

@@ -128,15 +128,13 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	gpu_max64(&ring->head, ticket + 1); /* the only writers of `head` are this GPU's */
 }
 
-/* Did this CTA observe RMWs there of which no version tells? Then they count as ordered before it. */
-NEVER int seen_has(const struct who *w, const struct access *a)
+/* Did this CTA observe RMWs at the record's place of which no version tells? Then they count as ordered before it. */
+NEVER int seen_has(const struct who *w, u64 rec, const struct access *a)
 {
-	u64 granule = a->address / GSAN_GRANULE, granules = a->whole ? GSAN_LINE / GSAN_GRANULE : 1;
-	for (u32 i = 0; w->state && i < DEV_OBSERVED; i++) {
-		u64 seen = gpu_load64(&w->state->seen[i]);
-		if (seen && seen - granule < granules)
+	u64 place = seen_place(a->address, rec_mask(rec));
+	for (u32 i = 0; w->state && i < DEV_OBSERVED; i++)
+		if (gpu_load64(&w->state->seen[i]) == place)
 			return 1;
-	}
 	return 0;
 }
 
@@ -152,7 +150,8 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	} else if (order_slow(w, rec, point_of(a->address, rec_mask(rec), 0))) {
 		return;
 	}
-	if (op_is_strong_write(old) && !op_is_strong(a->op) && tag_launch(l, rec_tag(rec))->gpu == l->gpu && seen_has(w, a))
+	if (op_is_rmw(old) && !op_is_strong(a->op) && a->op != GSAN_OP_LD_NC && tag_launch(l, rec_tag(rec))->gpu == l->gpu &&
+	    seen_has(w, rec, a))
 		return;
 	if (op_is_strong(old) && op_is_strong(a->op)) {
 		int same_gpu = tag_launch(l, rec_tag(rec))->gpu == l->gpu;

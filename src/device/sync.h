@@ -434,13 +434,14 @@ ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 }
 
 /* RMWs that left no version: that they were observed here is all that is known of them. */
-ALWAYS void seen_add(struct dev_state *s, u64 canonical)
+ALWAYS void seen_add(struct dev_state *s, u64 canonical, u32 desc)
 {
-	u64 granule = canonical / GSAN_GRANULE;
+	u32 bytes = desc_bytes(desc) < GSAN_GRANULE ? desc_bytes(desc) : GSAN_GRANULE;
+	u64 place = seen_place(canonical, granule_mask(canonical, bytes));
 	for (u32 i = 0; i < DEV_OBSERVED; i++)
-		if (gpu_load64(&s->seen[i]) == granule)
+		if (gpu_load64(&s->seen[i]) == place)
 			return;
-	gpu_store64(&s->seen[gpu_add32(&s->seens, 1) % DEV_OBSERVED], granule);
+	gpu_store64(&s->seen[gpu_add32(&s->seens, 1) % DEV_OBSERVED], place);
 }
 
 /* One release that this read may have observed; `linked`: it has. Then the write itself is before what follows (observation
@@ -518,7 +519,7 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 	if (flags & DEV_EVERYTHING)
 		order_lost(w, sync_acquires(desc));
 	if (flags & DEV_COARSELY) {
-		seen_add(w->state, canonical);
+		seen_add(w->state, canonical, desc);
 		coarse_read(w, canonical, desc);
 	}
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
@@ -532,7 +533,7 @@ NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 c
 	if (n && !version_linked(w, v, desc_scope(desc)))
 		return;
 	if (!n || flags & DEV_COARSELY)
-		seen_add(w->state, canonical);
+		seen_add(w->state, canonical, desc);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
 		if (elem_is_point(e) && e & ELEM_RELAXED)
@@ -640,7 +641,7 @@ NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 /* A location without an entry was never strongly written, except by RMWs on the coarse path. */
 ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
-	seen_add(w->state, canonical);
+	seen_add(w->state, canonical, desc);
 	if (!coarse_read(w, canonical, desc) && sync_unseen(w, canonical, desc, value)) {
 		order_lost(w, sync_acquires(desc));
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
@@ -654,7 +655,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 {
 	const struct dev_version *v = e->version;
 	if (!(gpu_load32(&v[0].flags) & DEV_VALID)) { /* made for a write that did not come */
-		seen_add(w->state, canonical);
+		seen_add(w->state, canonical, desc);
 		coarse_read(w, canonical, desc);
 		return;
 	}
@@ -672,7 +673,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	if (lost && (!known || older))
 		version_read(w, &v[2], canonical, desc, 0);
 	if (older)
-		seen_add(w->state, canonical);
+		seen_add(w->state, canonical, desc);
 	if (none)
 		unseen = !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value);
 	if (unseen)

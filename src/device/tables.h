@@ -106,7 +106,7 @@ struct dev_state {
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
-	uint64_t seen[DEV_OBSERVED]; /* granules where RMWs without an entry were observed, the oldest is replaced */
+	uint64_t seen[DEV_OBSERVED]; /* seen_place() where RMWs without an entry were observed, the oldest is replaced */
 	uint32_t seens;
 	uint8_t reserve[144 - 8 * DEV_OBSERVED - 4];
 };

@@ -21,6 +21,9 @@ JOBS = itertools.count()
 FAMILY = {"read-after-write": "read and write", "write-after-read": "read and write", "stale-nc-read": "read and write"}
 
 
+BEHIND = ("-", 0)  # in place of a site, see tests/reference/reference.h
+
+
 class Broken(Exception):
     """A job that did not run as it should: neither agreement nor disagreement."""
 
@@ -61,9 +64,15 @@ class Run:
 
 
 def unnamed(run, missed, found):
-    """Of missed races those for which no later access stands that was found to race: of that a user is told instead."""
+    """Of missed races those for which no later access stands that was found to race: of that a user is told instead. What is
+    replaced by an access that is ordered before the second is gone without a word."""
     sites = {race.sites for race in found}
-    return {race for race in missed if race not in run.dominated or not run.dominated[race] <= sites}
+    return {race for race in missed if race not in run.dominated or
+            not {pair for pair in run.dominated[race] if pair[0] != BEHIND} <= sites}
+
+
+def behind(run, race):
+    return any(pair[0] == BEHIND for pair in run.dominated[race])
 
 
 def environment(schedule, sample_seed, trace, afresh):

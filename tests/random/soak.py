@@ -9,7 +9,8 @@
 
 A finding that the reference has not is a false positive. A race of the reference that is not found is a miss. It is
 explained if a later access stands for its first one (DESIGN 4: a record replaces another if it conflicts with at least as
-much; the reference says where that may be) and that race was found: named_by_later_access. Or if the same execution shows
+much; the reference says where that may be) and that race was found: named_by_later_access; or if that access is ordered
+before the second by observation, which the first is not (replaced_by_ordered_access). Or if the same execution shows
 it when the samples fall otherwise: sample. The programs whose races are missed run again, and only they, with other
 GSAN_SAMPLE_SEEDs, some times over: launches of other numbers are sampled otherwise, too (EMU_AFRESH: their part of the
 trace is the same in any job). One whose part, or whose races in the reference, are others than before is not used
@@ -156,7 +157,8 @@ class Unit:
 
     def unnamed(self, run, missed, found):
         rest = judge.unnamed(run, missed, found)
-        self.tally.explained["named_by_later_access"] += len(missed) - len(rest)
+        for race in missed - rest:
+            self.tally.explained["replaced_by_ordered_access" if judge.behind(run, race) else "named_by_later_access"] += 1
         return rest
 
 

@@ -171,20 +171,36 @@ static int follows(const struct world *w, int x, int y)
 	return (a->launch == b->launch && a->cta == b->cta) || causality(w, x, w->launch[b->launch].start);
 }
 
+#define BEHIND_SITE (UINT64_C(1) << 63)
+#define BEHIND NODES /* no node: all that stand for x are before y */
+
+/* Is z before y, of another thread? Of a non-coherent load, before its launch. */
+static int before(const struct world *w, int z, int y)
+{
+	const struct node *b = &w->node[y];
+	if (b->nc)
+		return causality(w, z, w->launch[b->launch].start);
+	return !same_thread(&w->node[z], b) && causality(w, z, y);
+}
+
 /* The last node before `end` that stands for x in the granule of 8 bytes at `granule` and races with y, too; -1: none. */
 static int successor(const struct world *w, int x, int y, unsigned granule, int end)
 {
 	const struct node *a = &w->node[x];
+	int ordered = -1;
 	for (int z = end - 1; z > x; z--) {
 		const struct node *b = &w->node[z];
 		int includes = b->type == NODE_ACCESS && z != y;
 		for (unsigned i = granule; i < granule + 8; i++)
 			includes &= i < a->offset || i >= a->offset + a->bytes || (i >= b->offset && i < b->offset + b->bytes);
-		if (includes && b->writes >= a->writes && b->strong <= a->strong && (!b->strong || b->scope <= a->scope) && follows(w, x, z) &&
-		    (z < y ? races(w, z, y) : races(w, y, z)))
+		if (!includes || b->writes < a->writes || b->strong > a->strong || (b->strong && b->scope > a->scope) || !follows(w, x, z))
+			continue;
+		if (z < y ? races(w, z, y) : races(w, y, z))
 			return z;
+		if (z < y && before(w, z, y))
+			ordered = BEHIND;
 	}
-	return -1;
+	return ordered;
 }
 
 /* The sites that stand for x of a race until `end`, as bits; 0: in some bytes that both touch nothing does. */
@@ -198,7 +214,7 @@ static uint64_t dominated_until(const struct world *w, int x, int y, int end)
 		const int z = successor(w, x, y, i / 8 * 8, end);
 		if (z < 0)
 			return 0;
-		sites |= UINT64_C(1) << (2 * w->node[z].site + (unsigned)w->node[z].launch % 2) % 64;
+		sites |= z == BEHIND ? BEHIND_SITE : UINT64_C(1) << (2 * w->node[z].site + (unsigned)w->node[z].launch % 2) % 63;
 	}
 	return sites;
 }
@@ -447,7 +463,8 @@ static uint64_t by_of(const struct ref_race *race)
 {
 	uint64_t sites = 0;
 	for (size_t i = 0; race->dominated == race->count && i < race->bys; i++)
-		sites |= UINT64_C(1) << (2 * race->by[i].line + (uint32_t)(race->by[i].kernel[1] - '0')) % 64;
+		sites |= !strcmp(race->by[i].kernel, "-") ? BEHIND_SITE :
+							    UINT64_C(1) << (2 * race->by[i].line + (uint32_t)(race->by[i].kernel[1] - '0')) % 63;
 	return sites;
 }
 

@@ -240,6 +240,10 @@ static int bag_hides(const struct bag *b, const struct access *old, uint64_t fro
 	       (!b->strong || (old->strong && b->scope <= old->scope));
 }
 
+/* Stands for all that are before the second access, though what they replaced is not: order by observation leads to one write,
+ * not to what its thread did before. Nobody is told of the race. */
+static const struct access behind = { .site = 0 };
+
 /* The last access of the cell that stands for `old` and races with `a` as well. It may have come after `a`, too. */
 static const struct access *successor(const struct ref *r, const struct cell *c, const struct access *old, const struct access *a,
 				      const struct clock *clock)
@@ -247,20 +251,22 @@ static const struct access *successor(const struct ref *r, const struct cell *c,
 	const uint64_t low = c->offset / GRANULE * GRANULE, high = (c->offset + c->bytes + GRANULE - 1) / GRANULE * GRANULE;
 	const uint64_t end = old->offset + old->bytes, from = old->offset > low ? old->offset : low, to = end < high ? end : high;
 	const struct access *last = NULL;
+	int ordered = 0;
 	for (size_t i = 0; i < c->bags; i++) {
 		const struct bag *b = &c->bag[i];
-		if (!bag_hides(b, old, from, to) || !bag_matters(b, a, r->launch[r->cta[a->cta].launch].device))
+		if (!bag_hides(b, old, from, to))
 			continue;
 		for (size_t k = 0; k < b->count; k++) {
 			const struct access *o = b->access[k];
-			const int own = o->cta == a->cta && (!a->nc || o->event > a->event);
-			if (o->event <= (last ? last : old)->event || own || order_before(r, clock, o))
+			const int own = o->cta == a->cta && (!a->nc || o->event > a->event), before = order_before(r, clock, o);
+			if (o->event <= old->event || own || !(o->cta == old->cta || order_before(r, r->launch[r->cta[o->cta].launch].base, old)))
 				continue;
-			if (o->cta == old->cta || order_before(r, r->launch[r->cta[o->cta].launch].base, old))
+			ordered |= before;
+			if (!before && o->event > (last ? last : old)->event && bag_matters(b, a, r->launch[r->cta[a->cta].launch].device))
 				last = o;
 		}
 	}
-	return last;
+	return last || !ordered ? last : &behind;
 }
 
 /* Is `old` of a racing pair replaced in all bytes that both touched? */

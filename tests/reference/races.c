@@ -62,10 +62,10 @@ struct ref_race *races_add(struct ref *r, const struct access *first, const stru
 	return race;
 }
 
-/* `by` stands for the first access of a pair. */
+/* `by` stands for the first access of a pair; without an event: one that is ordered before the second. */
 void races_dominated(struct ref *r, struct ref_race *race, const struct access *by)
 {
-	const struct ref_site site = { .kernel = r->launch[r->cta[by->cta].launch].kernel, .line = by->site };
+	const struct ref_site site = { .kernel = by->event ? r->launch[r->cta[by->cta].launch].kernel : "-", .line = by->site };
 	for (size_t i = 0; i < race->bys; i++)
 		if (race->by[i].kernel == site.kernel && race->by[i].line == site.line)
 			return;

@@ -22,7 +22,8 @@ struct ref_race { /* of two sites; [0] came first in the trace */
 	uint32_t rank[2];
 	uint64_t count;        /* of pairs of accesses */
 	uint64_t dominated;    /* of these: a later access stands for the first one, and races with the second, too */
-	struct ref_site *by;   /* the last such of each pair; where dominated is count, a record of the first may be gone */
+	struct ref_site *by;   /* the last such of each pair; where dominated is count, a record of the first may be gone. Kernel
+				* "-": all that stand for it are before the second access, by observation; it goes unnoticed */
 	size_t bys, by_room;
 	uint64_t memory, offset, bytes, event[2]; /* of the first pair: what both touched, line numbers in the trace */
 };
