@@ -131,8 +131,9 @@ ALWAYS u64 point_of(u64 address, u32 mask, u32 scope)
 	u64 place = ((address / GSAN_GRANULE << 8 | mask) * 0x9e3779b97f4a7c15ull >> 50) % 0x3fff;
 	return (place << 2 | scope) << ELEM_SITE_SHIFT;
 }
-/* The same, of RMWs without an entry. */
-ALWAYS u64 seen_place(u64 address, u32 mask) { return address / GSAN_GRANULE << 8 | mask; }
+/* The same, of RMWs without an entry, and their GPU: who observes them is on that, or observes one there that did. */
+ALWAYS u64 seen_place(u64 address, u32 mask, u32 gpu) { return (u64)gpu << 56 | address / GSAN_GRANULE << 8 | mask; }
+#define SEEN_FRESH (1ull << 63) /* by the strong operation under way, as ELEM_FRESH */
 /* Does the granule and scope of point `b` include that of `a`? */
 ALWAYS int point_within(u64 a, u64 b)
 {

@@ -131,7 +131,7 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 /* Did this CTA observe RMWs at the record's place of which no version tells? Then they count as ordered before it. */
 NEVER int seen_has(const struct who *w, u64 rec, const struct access *a)
 {
-	u64 place = seen_place(a->address, rec_mask(rec));
+	u64 place = seen_place(a->address, rec_mask(rec), tag_launch(w->launch, rec_tag(rec))->gpu);
 	for (u32 i = 0; w->state && i < DEV_OBSERVED; i++)
 		if (gpu_load64(&w->state->seen[i]) == place)
 			return 1;
@@ -150,8 +150,7 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	} else if (order_slow(w, rec, point_of(a->address, rec_mask(rec), 0))) {
 		return;
 	}
-	if (op_is_rmw(old) && !op_is_strong(a->op) && a->op != GSAN_OP_LD_NC && tag_launch(l, rec_tag(rec))->gpu == l->gpu &&
-	    seen_has(w, rec, a))
+	if (op_is_rmw(old) && a->op != GSAN_OP_LD_NC && seen_has(w, rec, a))
 		return;
 	if (op_is_strong(old) && op_is_strong(a->op)) {
 		int same_gpu = tag_launch(l, rec_tag(rec))->gpu == l->gpu;

@@ -189,6 +189,7 @@ NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 		gpu_or32(&v[2].flags, gpu_load32(&v[1].flags) & ~DEV_VALUE);
 		gpu_store32(&v[2].kernel, gpu_load32(&v[1].kernel));
 		gpu_store64(&v[2].writer, gpu_load64(&v[1].writer));
+		gpu_store32(&v[2].coarse, gpu_load32(&v[1].coarse));
 		gpu_store32(&e->lost, 1);
 	}
 	n = gpu_load32(&v[0].count);
@@ -196,6 +197,7 @@ NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 		gpu_store64(&v[1].elem[i], gpu_load64(&v[0].elem[i]));
 	gpu_store64(&v[1].value, gpu_load64(&v[0].value));
 	gpu_store64(&v[1].writer, gpu_load64(&v[0].writer));
+	gpu_store32(&v[1].coarse, gpu_load32(&v[0].coarse));
 	gpu_store32(&v[1].kernel, gpu_load32(&v[0].kernel));
 	gpu_store32(&v[1].count, n);
 	gpu_store32(&v[1].flags, gpu_load32(&v[0].flags));
@@ -215,8 +217,10 @@ NEVER void version_extend(const struct who *w, struct dev_sync *e, u32 scope)
 {
 	struct dev_version *v = &e->version[0];
 	u32 flags = gpu_load32(&v->flags) & ~DEV_VALUE; /* the value is not known */
-	if (!(flags & DEV_VALID))
+	if (!(flags & DEV_VALID)) {
 		flags = DEV_VALID | DEV_COARSELY;
+		gpu_store32(&v->coarse, w->launch->gpu);
+	}
 	if (flags & DEV_VALID && !(flags & DEV_EARLY) && gpu_load32(&v->count) && !version_linked(w, v, scope)) {
 		version_new(w->launch, e);
 		flags = DEV_VALID;
@@ -434,14 +438,15 @@ ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 }
 
 /* RMWs that left no version: that they were observed here is all that is known of them. */
-ALWAYS void seen_add(struct dev_state *s, u64 canonical, u32 desc)
+ALWAYS void seen_add(struct dev_state *s, u64 canonical, u32 desc, u32 gpu)
 {
 	u32 bytes = desc_bytes(desc) < GSAN_GRANULE ? desc_bytes(desc) : GSAN_GRANULE;
-	u64 place = seen_place(canonical, granule_mask(canonical, bytes));
+	u64 place = seen_place(canonical, granule_mask(canonical, bytes), gpu);
 	for (u32 i = 0; i < DEV_OBSERVED; i++)
-		if (gpu_load64(&s->seen[i]) == place)
+		if ((gpu_load64(&s->seen[i]) & ~SEEN_FRESH) == place)
 			return;
-	gpu_store64(&s->seen[gpu_add32(&s->seens, 1) % DEV_OBSERVED], place);
+	gpu_store64(&s->seen[gpu_add32(&s->seens, 1) % DEV_OBSERVED], place | SEEN_FRESH);
+	gpu_store32(&s->fresh, 1);
 }
 
 /* One release that this read may have observed; `linked`: it has. Then the write itself is before what follows (observation
@@ -458,11 +463,10 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 		hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site, kernel);
 		return;
 	}
-	if (!elem_reached(w->launch, e, desc_scope(desc))) {
+	int reached = elem_reached(w->launch, e, desc_scope(desc));
+	if (!reached)
 		hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, site, kernel);
-		return;
-	}
-	if (e & ELEM_RELAXED && !(e & ELEM_FENCED))
+	else if (e & ELEM_RELAXED && !(e & ELEM_FENCED))
 		hint_set(w, e, GSAN_WHY_RELAXED_WRITE, site, kernel);
 	else if (!sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)))
 		hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site, kernel);
@@ -470,10 +474,10 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 		u64 time = tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX;
 		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | time << GSAN_REC_EPOCH_SHIFT);
 	}
-	if (sync_acquires(desc))
+	if (sync_acquires(desc) && reached)
 		clock_join(w, e);
 	else
-		pending_add(w, e, canonical);
+		pending_add(w, e, canonical); /* a fence of a wider scope, behind the read, may reach it */
 }
 
 /* The write that was read is of another scope: nothing was observed. */
@@ -519,7 +523,7 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 	if (flags & DEV_EVERYTHING)
 		order_lost(w, sync_acquires(desc));
 	if (flags & DEV_COARSELY) {
-		seen_add(w->state, canonical, desc);
+		seen_add(w->state, canonical, desc, gpu_load32(&v->coarse));
 		coarse_read(w, canonical, desc);
 	}
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
@@ -533,7 +537,7 @@ NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 c
 	if (n && !version_linked(w, v, desc_scope(desc)))
 		return;
 	if (!n || flags & DEV_COARSELY)
-		seen_add(w->state, canonical, desc);
+		seen_add(w->state, canonical, desc, n ? gpu_load32(&v->coarse) : w->launch->gpu);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
 		if (elem_is_point(e) && e & ELEM_RELAXED)
@@ -641,7 +645,7 @@ NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 /* A location without an entry was never strongly written, except by RMWs on the coarse path. */
 ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
-	seen_add(w->state, canonical, desc);
+	seen_add(w->state, canonical, desc, w->launch->gpu);
 	if (!coarse_read(w, canonical, desc) && sync_unseen(w, canonical, desc, value)) {
 		order_lost(w, sync_acquires(desc));
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
@@ -655,7 +659,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 {
 	const struct dev_version *v = e->version;
 	if (!(gpu_load32(&v[0].flags) & DEV_VALID)) { /* made for a write that did not come */
-		seen_add(w->state, canonical, desc);
+		seen_add(w->state, canonical, desc, w->launch->gpu);
 		coarse_read(w, canonical, desc);
 		return;
 	}
@@ -673,7 +677,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	if (lost && (!known || older))
 		version_read(w, &v[2], canonical, desc, 0);
 	if (older)
-		seen_add(w->state, canonical, desc);
+		seen_add(w->state, canonical, desc, w->launch->gpu);
 	if (none)
 		unseen = !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value);
 	if (unseen)

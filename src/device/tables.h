@@ -122,7 +122,7 @@ struct dev_version {
 	uint32_t flags;  /* DEV_* */
 	uint32_t count;
 	uint32_t kernel; /* of the last writer, for messages */
-	uint32_t pad;
+	uint32_t coarse; /* with DEV_COARSELY: the GPU of the RMWs without an entry that it continues */
 	uint64_t elem[DEV_VERSION];
 };
 #define DEV_VALID 1u
