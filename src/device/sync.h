@@ -354,8 +354,8 @@ ALWAYS void line_mark_sync(u64 canonical)
 ALWAYS void hint_set(const struct who *w, u64 elem, u32 reason, u32 site, u32 kernel)
 {
 	struct dev_hint *h = &w->state->hint;
-	if (elem & (ELEM_ALL | ELEM_PREFIX) || elem_is_own(w, elem))
-		return;
+	if (elem & (ELEM_ALL | ELEM_PREFIX) || elem_is_own(w, elem) || (elem & ELEM_POINT && !(elem & ELEM_RELAXED)))
+		return; /* an observed point has no site */
 	h->reason = reason;
 	h->write_site = (uint16_t)(elem >> ELEM_SITE_SHIFT);
 	h->read_site = (uint16_t)site;
