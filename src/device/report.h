@@ -158,8 +158,9 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 		if (!short_scope && rec_mask_here == a->mask)
 			return; /* morally strong */
 	}
-	if (gpu_load64(where) != rec && !op_writes(a->op))
-		return; /* replaced meanwhile: its successor is looked at by whoever meets it */
+	u64 now = gpu_load64(where);
+	if (now != rec && !op_writes(a->op) && !who_made(w, now))
+		return; /* replaced meanwhile, not by us: its successor is looked at by whoever meets it */
 	report(w, rec, rec_mask_here, a, kind_of(old, a->op, short_scope));
 }
 

@@ -1,7 +1,8 @@
-/* Synchronisation: the versions of strongly written locations, and what releases, acquires and fences do with them. A
- * release publishes elements into its location before the program's store; an acquire looks them up after the program's
- * load and joins those whose gates include each other mutually (PTX ISA: release and acquire patterns, morally strong,
- * observation). */
+/* Synchronisation: the versions of strongly written locations, and what releases, acquires and fences do with them. A strong
+ * write holds its location's entry while it executes: it reads the newest version and publishes the next, with what it
+ * releases. A load looks which version is the newest before it executes, and joins afterwards what it observed: link by link
+ * where both are morally strong, those elements whose gates include each other mutually (PTX ISA: release and acquire
+ * patterns, observation). */
 #ifndef GSAN_DEVICE_SYNC_H
 #define GSAN_DEVICE_SYNC_H
 
@@ -574,8 +575,8 @@ NEVER void sync_time(const struct who *w, struct dev_sync *e)
 		gpu_store32(&e->time, time);
 }
 
-/* A strong write that nobody will tell the end of: a red, an element of a vector, a CAS that may fail. Published before it
- * executes, and so in the order of publication. */
+/* A strong write of which after() cannot tell enough: an element of a vector, a CAS of 16 bytes that may fail. Published before
+ * it executes, and so in the order of publication. */
 NEVER void sync_at_once(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value)
 {
 	gpu_lock(&e->lock);

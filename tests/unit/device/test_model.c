@@ -319,6 +319,48 @@ static void narrow_release(u32 scope, const char *name, int race)
 	judge_payload(name, race);
 }
 
+static void observed_too_late(void)
+{
+	/* over a link on its GPU a load observes what its scope does not reach: before what follows the load, not before itself */
+	struct gsan_launch *l = launch(1, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = ranks_cta(0, 9), c = enter(l, 1, 1);
+	rmw(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 0, 1);
+	rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 2);
+	flag_load(&c, FLAG, GSAN_SEM_NONE, GSAN_GPU, 2, 3);
+	need(found() == 1, "what a load observes is not before the load");
+	flag_load(&c, FLAG, GSAN_SEM_NONE, GSAN_GPU, 2, 4);
+	need(found() == 1, "what a load observed is before the next");
+	reset();
+}
+
+static void wide_fence_behind(u32 scope, const char *name, int race)
+{
+	/* the read's own scope does not reach the release; the fence behind it may */
+	struct gsan_launch *l = launch(1, 0, 5, 5, 1);
+	struct cta a = ranks_cta(0, 9), b = enter(l, 0, 1), c = enter(l, 1, 1);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	rmw(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 3);
+	flag_load(&c, FLAG, GSAN_SEM_NONE, GSAN_GPU, 2, 4);
+	fence(&c, GSAN_SEM_ACQ_REL, scope);
+	weak(&c, GSAN_OP_LD, PAYLOAD, 4, 5);
+	judge_payload(name, race);
+}
+
+static void wide_fence_before(u32 scope, const char *name, int race)
+{
+	/* the write's own scope does not reach the reader; the fence before it may, and a link on its GPU */
+	struct gsan_launch *l = launch(1, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1), c = ranks_cta(0, 9);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	fence(&a, GSAN_SEM_ACQ_REL, scope);
+	rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 2);
+	rmw(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 3);
+	flag_load(&c, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 2, 4);
+	weak(&c, GSAN_OP_LD, PAYLOAD, 4, 5);
+	judge_payload(name, race);
+}
+
 static void same_value(int between, const char *name, int race)
 {
 	/* two stores of one value; the reader looked before or behind the second, which releases nothing */
@@ -545,6 +587,11 @@ int main(void)
 	links(GSAN_SYS, 1, "an RMW continues a sequence over another GPU", 0);
 	narrow_release(GSAN_GPU, "a sequence with a link that does not reach", 1);
 	narrow_release(GSAN_SYS, "a sequence of a narrow release, of links that reach", 0);
+	observed_too_late();
+	wide_fence_behind(GSAN_GPU, "a narrow read, then a fence too narrow", 1);
+	wide_fence_behind(GSAN_SYS, "a narrow read, then a fence of .sys", 0);
+	wide_fence_before(GSAN_GPU, "a narrow write behind a fence too narrow", 1);
+	wide_fence_before(GSAN_SYS, "a narrow write behind a fence of .sys", 0);
 	same_value(1, "of two stores of one value any, if the second came meanwhile", 0);
 	same_value(0, "of two stores of one value the second, if it was there before", 1);
 	histograms_before();
