@@ -219,7 +219,7 @@ NEVER void version_extend(const struct who *w, struct dev_sync *e, u32 scope)
 	struct dev_version *v = &e->version[0];
 	u32 flags = gpu_load32(&v->flags) & ~DEV_VALUE; /* the value is not known */
 	if (!(flags & DEV_VALID)) {
-		flags = DEV_VALID | DEV_COARSELY;
+		flags = DEV_VALID | (gpu_load32(&dev_tables(gsan_owner(gpu_load64(&e->key) >> 3))->coarse_used) ? DEV_COARSELY : 0);
 		gpu_store32(&v->coarse, w->launch->gpu);
 	}
 	if (flags & DEV_VALID && !(flags & DEV_EARLY) && gpu_load32(&v->count) && !version_linked(w, v, scope)) {
@@ -326,12 +326,11 @@ NEVER u32 coarse_time(const struct who *w, u32 desc)
 
 /* ---- before a strong write -------------------------------------------------------------------------------------------- */
 
-/* Does this strong write make an entry for its location? Not a relaxed RMW that releases no more than its kernel's
- * start, within one GPU: histograms are made of those. */
+/* Does this strong write make an entry for its location? Not the relaxed RMW of a kernel of such alone, within one GPU:
+ * histograms are made of those. */
 ALWAYS int sync_makes(const struct who *w, u32 desc)
 {
-	return !desc_is_rmw(desc) || desc_sem(desc) != GSAN_SEM_NONE || desc_scope(desc) == GSAN_SYS ||
-	       (w->state && (gpu_load32(&w->state->fence[0]) | gpu_load32(&w->state->fence[1])));
+	return !desc_is_rmw(desc) || desc_sem(desc) != GSAN_SEM_NONE || desc_scope(desc) == GSAN_SYS || w->state;
 }
 
 /* Is there anything to publish? All lanes ask at once. If not, the coarse path has it. */

@@ -529,14 +529,15 @@ static void reset_flag(u32 scope, int reads, int later, const char *name, int ra
 	judge(name, race);
 }
 
-static void last_arriver(int used, const char *name, int race)
+static void last_arriver(int how, const char *name, int race)
 {
+	/* an RMW is behind what it continues, whether anybody reads its result or not */
 	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
 	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1);
 	rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 1);
-	if (used)
+	if (how == 1)
 		rmw(&b, FLAG, GSAN_SEM_NONE, GSAN_GPU, 1, 2);
-	else
+	if (how == 2)
 		unused(&b, FLAG, GSAN_SEM_NONE, GSAN_GPU, 1, 2);
 	weak(&b, GSAN_OP_ST, FLAG, 4, 8);
 	judge(name, race);
@@ -551,7 +552,8 @@ int main(void)
 	reset_flag(GSAN_SYS, 1, 1, "a flag reset by the launch behind its reader", 0);
 	reset_flag(GSAN_SYS, 0, 1, "a flag reset by a launch behind nobody", 1);
 	last_arriver(1, "a counter reset by its last arriver", 0);
-	last_arriver(0, "a counter reset by who has not looked", 1);
+	last_arriver(2, "a counter reset by an arriver who does not look", 0);
+	last_arriver(0, "a counter reset by who has not arrived", 1);
 	many_releases(1100000, 0, 0, "a million releases");
 	many_releases(1100000, 0, 1, "a race after a million releases");
 	many_releases(20, 505, 0, "releases around the last epoch");
