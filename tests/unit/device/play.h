@@ -126,12 +126,21 @@ static inline u64 found(void)
 {
 	return dev_tables(0)->ring_head + dev_tables(1)->ring_head;
 }
+/* Finding number `n` of both participants' rings, NULL behind the last. */
+static inline const struct gsan_finding *finding(u64 n)
+{
+	u64 first = dev_tables(0)->ring_head;
+	return n < first ? &ring[0].slot[n] : n < found() ? &ring[1].slot[n - first] : NULL;
+}
+#define EACH_FINDING(f) \
+	for (u64 n_ = 0; n_ < found(); n_++) \
+		for (const struct gsan_finding *f = finding(n_); f; f = NULL)
+
 static inline int has(u32 kind, u32 reason)
 {
-	for (u32 p = 0; p < 2; p++)
-		for (u64 i = 0; i < dev_tables(p)->ring_head; i++)
-			if (ring[p].slot[i].kind == kind && ring[p].slot[i].reason == reason)
-				return 1;
+	EACH_FINDING(f)
+		if (f->kind == kind && f->reason == reason)
+			return 1;
 	return 0;
 }
 static inline void expect(const char *name, u64 races, u32 kind, u32 reason)
@@ -139,10 +148,8 @@ static inline void expect(const char *name, u64 races, u32 kind, u32 reason)
 	if (found() != races || (races && !has(kind, reason))) {
 		printf("FAIL %s: %llu findings, expected %llu, of kind %u and reason %u\n", name, (unsigned long long)found(),
 		       (unsigned long long)races, kind, reason);
-		for (u32 p = 0; p < 2; p++)
-			for (u64 i = 0; i < dev_tables(p)->ring_head; i++)
-				printf("  kind %u reason %u sites %u %u\n", ring[p].slot[i].kind, ring[p].slot[i].reason,
-				       ring[p].slot[i].first.site, ring[p].slot[i].second.site);
+		EACH_FINDING(f)
+			printf("  kind %u reason %u sites %u %u\n", f->kind, f->reason, f->first.site, f->second.site);
 		failures++;
 	}
 	reset();

@@ -202,9 +202,8 @@ static void nc_own(u32 op, const char *name, u64 races)
 static void judge_site(const char *name, u32 first, int race)
 {
 	int is = 0;
-	for (u32 p = 0; p < 2; p++)
-		for (u64 i = 0; i < dev_tables(p)->ring_head; i++)
-			is |= ring[p].slot[i].first.site == first;
+	EACH_FINDING(f)
+		is |= f->first.site == first;
 	if (is != race) {
 		printf("FAIL %s\n", name);
 		failures++;
