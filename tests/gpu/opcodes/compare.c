@@ -5,6 +5,7 @@
  *   compare opcodes.ptx vectors.txt        compare print opcodes.ptx -      prints what the executor computes */
 #include "emu/exec/exec.h"
 
+#include "heap.h"
 #include "vectors.h"
 
 #include <math.h>
@@ -18,18 +19,6 @@ static const struct { const char *prefix; unsigned ulp; double absolute; } toler
 	{ "div_approx", 2, 0 }, { "div_full", 2, 0 }, { "ex2_approx_f16", 1, 0 }, { "ex2_approx_ftz_bf16", 1, 0 },
 	{ "tanh_approx_f16", 1, 0x1p-10 }, { "tanh_approx_bf16", 1, 0x1p-8 },
 };
-
-static void *allocate(void *context, size_t size, size_t align)
-{
-	(void)context;
-	void *at = aligned_alloc(align, (size + align - 1) / align * align);
-	return at ? memset(at, 0, size) : NULL;
-}
-static void release(void *context, void *at, size_t size)
-{
-	(void)context, (void)size;
-	free(at);
-}
 
 static char *read_all(const char *path)
 {
@@ -157,7 +146,6 @@ static int compare(const char *name, const uint64_t *got, char *vectors)
 int main(int argc, char **argv)
 {
 	static uint64_t out[VECTORS_BYTES / 8];
-	const struct emu_memory memory = { NULL, allocate, release };
 	const int print = argc == 4 && !strcmp(argv[1], "print");
 	char *ptx = argc >= 3 ? read_all(argv[print ? 2 : 1]) : NULL, name[VECTORS_NAME];
 	char *vectors = argc == 3 ? read_all(argv[2]) : NULL;
@@ -168,7 +156,7 @@ int main(int argc, char **argv)
 		printf("compare: cannot read the module or %s; record.c says how vectors are recorded\n", argc >= 3 ? argv[2] : "the vectors");
 		return 1;
 	}
-	if (emu_module_load(ptx, strlen(ptx), &memory, &module, &error)) {
+	if (emu_module_load(ptx, strlen(ptx), &heap, &module, &error)) {
 		printf("%s\n", error.text);
 		return 1;
 	}

@@ -1,9 +1,10 @@
 /* Whole lines by a warp of 32 lanes, in the runtime's PTX, by the executor of the emulated device: what native code, where
- * a lane is a warp of its own, cannot show. Two lanes load a record together: each must get its own, whoever has none. */
+ * a lane is a warp of its own, cannot show. Each lane must get the record of its own line, whoever has none. */
 #include "device/gpu.h"
 #include "device/record.h"
 #include "emu/exec/exec.h"
 
+#include "heap.h"
 #include "play.h"
 
 #define LANES 32u
@@ -20,20 +21,6 @@ static const char kernel[] =
 	"\tcall gsan_lines, (p0, p1, p2, p3, p4, p5);\n\t}\n\tret;\n}\n";
 _Static_assert(__builtin_offsetof(__typeof__(call), line) == 24 && __builtin_offsetof(__typeof__(call), desc) == 280, "");
 
-static void *allocate(void *context, size_t size, size_t align)
-{
-	(void)context;
-	void *at = aligned_alloc(align, (size + align - 1) / align * align);
-	if (at)
-		memset(at, 0, size);
-	return at;
-}
-static void release(void *context, void *at, size_t size)
-{
-	(void)context, (void)size;
-	free(at);
-}
-static const struct emu_memory memory = {NULL, allocate, release};
 static struct emu_error error;
 static struct emu_module *module;
 
@@ -146,7 +133,7 @@ int main(void)
 	memcpy(text, device_runtime_ptx, device_runtime_ptx_size);
 	memcpy(text + device_runtime_ptx_size, kernel, sizeof kernel);
 	map_arena();
-	if (emu_module_load(text, device_runtime_ptx_size + sizeof kernel - 1, &memory, &module, &error)) {
+	if (emu_module_load(text, device_runtime_ptx_size + sizeof kernel - 1, &heap, &module, &error)) {
 		printf("FAIL %s\n", error.text);
 		return 1;
 	}

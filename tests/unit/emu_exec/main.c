@@ -2,6 +2,7 @@
  * gives the same order, another seed another; faults and lacking instructions say what and where. */
 #include "emu/exec/exec.h"
 
+#include "heap.h"
 #include "kernels.h"
 
 #include <stdint.h>
@@ -12,27 +13,13 @@
 static int failures;
 #define CHECK(e) do { if (!(e)) { printf("%s:%d: %s\n", __func__, __LINE__, #e); failures++; } } while (0)
 
-static void *allocate(void *context, size_t size, size_t align)
-{
-	(void)context;
-	void *at = aligned_alloc(align, (size + align - 1) / align * align);
-	if (at)
-		memset(at, 0, size);
-	return at;
-}
-static void release(void *context, void *at, size_t size)
-{
-	(void)context, (void)size;
-	free(at);
-}
-static const struct emu_memory memory = { NULL, allocate, release };
 static struct emu_error error;
 static uint32_t out[4096];
 
 static struct emu_module *load(const char *ptx)
 {
 	struct emu_module *m = NULL;
-	if (emu_module_load(ptx, strlen(ptx), &memory, &m, &error)) {
+	if (emu_module_load(ptx, strlen(ptx), &heap, &m, &error)) {
 		printf("load: %s\n", error.text);
 		exit(1);
 	}
