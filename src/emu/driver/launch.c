@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "emu/driver/queue.h"
+#include "emu/driver/random.h"
 #include "emu/driver/trace.h"
 
 struct kernel_op {
@@ -136,7 +137,7 @@ static uint64_t digest(const struct emu_kernel *kernel, const struct emu_launch 
 {
 	uint64_t d = emu_kernel_digest(kernel);
 	for (int i = 0; i < 3; i++)
-		d = (d ^ (uint64_t)l->grid[i] << 32 ^ l->block[i]) * 0x9e3779b97f4a7c15;
+		d = emu_mix(d, (uint64_t)l->grid[i] << 32 ^ l->block[i]);
 	return d;
 }
 

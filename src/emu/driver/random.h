@@ -13,4 +13,7 @@ static inline uint64_t emu_random(uint64_t *state)
 	return z ^ z >> 31;
 }
 
+/* A number for what was and what comes, in this order. */
+static inline uint64_t emu_mix(uint64_t was, uint64_t comes) { return (was ^ comes) * 0x9e3779b97f4a7c15ull; }
+
 #endif

@@ -263,7 +263,7 @@ static void begin_afresh(const int *order, int n)
 {
 	job->random = job->afresh;
 	for (int i = 0; i < n; i++)
-		job->random = (job->random ^ job->slot[order[i]].digest) * 0x9e3779b97f4a7c15;
+		job->random = emu_mix(job->random, job->slot[order[i]].digest);
 	job->idle = 0;
 }
 
@@ -448,7 +448,7 @@ void emu_sched_queued(uint64_t digest)
 	if (!job->afresh)
 		return;
 	lock();
-	self->digest = (self->digest ^ digest) * 0x9e3779b97f4a7c15;
+	self->digest = emu_mix(self->digest, digest);
 	unlock();
 }
 
