@@ -216,6 +216,10 @@ ALWAYS u64 gpu_shfl64(u32 members, u64 v, u32 lane)
 	return (u64)gpu_shfl(members, (u32)(v >> 32), lane) << 32 | gpu_shfl(members, (u32)v, lane);
 }
 
+/* Linear indices, of the CTA in its grid and of the thread in its CTA. */
+ALWAYS u64 gpu_cta(void) { return gpu_ctaid_x() + (u64)gpu_nctaid_x() * (gpu_ctaid_y() + (u64)gpu_nctaid_y() * gpu_ctaid_z()); }
+ALWAYS u32 gpu_thread(void) { return gpu_tid_x() + gpu_ntid_x() * (gpu_tid_y() + gpu_ntid_y() * gpu_tid_z()); }
+
 /* Runs what follows once for each lane that wants it, one lane after the other. Everything that takes a lock stands in
  * such a loop: two lanes that run together would meet behind the loop of gpu_lock(), the one that has the lock waiting
  * for the one that does not. Who runs together is the hardware's choice at that moment, hence the mask is asked for. */

@@ -227,6 +227,9 @@ ALWAYS int elem_is_own(const struct who *w, u64 elem)
 	       (who_made(w, elem) || (tag_private(w->launch, rec_tag(elem)) && private_own(w, rec_tag(elem))));
 }
 
+/* As it is once the operation that observed it is over. */
+ALWAYS u64 elem_settled(u64 elem) { return elem_is_point(elem) ? elem & ~ELEM_FRESH : elem; }
+
 /* Joins one element into the CTA's clock; what its launch's base clock already has is not kept. */
 NEVER void clock_join(const struct who *w, u64 elem)
 {
@@ -246,7 +249,7 @@ NEVER void clock_join(const struct who *w, u64 elem)
 	if (kept < 0)
 		gpu_or32(&c->flags, DEV_CLOCK_EVERYTHING);
 	if (kept)
-		acquired_add(l, elem & ELEM_POINT && !(elem & ELEM_PREFIX) ? elem & ~ELEM_FRESH : elem);
+		acquired_add(l, elem_settled(elem));
 }
 
 /* After the check of the strong operation that observed them: fresh elements count for what follows. */
@@ -256,11 +259,11 @@ NEVER void clock_settle(const struct who *w)
 	for (u32 i = gpu_load32(&c->count); i--;) {
 		u64 e = gpu_load64(&c->elem[i]);
 		u32 last = gpu_load32(&c->count) - 1;
-		if (!elem_is_point(e) || !(e & ELEM_FRESH))
+		if (elem_settled(e) == e)
 			continue;
 		gpu_store64(&c->elem[i], gpu_load64(&c->elem[last]));
 		gpu_store32(&c->count, last);
-		elems_add(w->launch, c->elem, &c->count, DEV_CLOCK, e & ~ELEM_FRESH, 0);
+		elems_add(w->launch, c->elem, &c->count, DEV_CLOCK, elem_settled(e), 0);
 	}
 	for (u32 i = 0; i < DEV_OBSERVED; i++)
 		gpu_store64(&w->state->seen[i], gpu_load64(&w->state->seen[i]) & ~SEEN_FRESH);

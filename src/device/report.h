@@ -143,11 +143,12 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 {
 	const struct gsan_launch *l = w->launch;
 	u32 old = rec_op(rec);
+	u64 point = point_of(a->address, rec_mask(rec), 0);
 	int short_scope = 0;
 	if (a->op == GSAN_OP_LD_NC && !w->stateless) { /* only the launch's base clock counts (DESIGN §6) */
-		if (order_base(w, rec, point_of(a->address, rec_mask(rec), 0)))
+		if (order_base(w, rec, point))
 			return;
-	} else if (order_slow(w, rec, point_of(a->address, rec_mask(rec), 0))) {
+	} else if (order_slow(w, rec, point)) {
 		return;
 	}
 	if (op_is_rmw(old) && a->op != GSAN_OP_LD_NC && seen_has(w, rec, a))

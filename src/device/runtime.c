@@ -65,7 +65,7 @@ u64 gsan_enter(u64 launch, u32 flags)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u32 members = gpu_active(), leader = gpu_first(members), state = 0;
-	u64 cta = gpu_ctaid_x() + (u64)gpu_nctaid_x() * (gpu_ctaid_y() + (u64)gpu_nctaid_y() * gpu_ctaid_z());
+	u64 cta = gpu_cta();
 	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT;
 	EACH_LANE(gpu_lane() == leader) {
 		if (cta < PUBLISHERS && gpu_tid_x() < 32)
@@ -460,10 +460,9 @@ void gsan_reduced(u64 launch, u64 self, u64 address, u32 desc)
 {
 	struct who w = who_of(launch, self);
 	u64 canonical = shadow_canonical(w.launch, address);
-	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), 0, 0);
 	u32 members = gpu_active();
-	EACH_OF(members, e && sync_held(w.launch, e))
-		sync_wrote(&w, e, canonical, desc, 0);
+	EACH_OF(members, 1)
+		sync_after(&w, canonical, desc, 0, 0);
 	gpu_warp_sync(members);
 	settle(&w);
 }

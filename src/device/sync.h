@@ -41,9 +41,7 @@ NEVER struct dev_sync *sync_find(u64 canonical, u32 bytes, int make, u32 quota)
 /* The warp, among all that run: launch, CTA, number in it. */
 ALWAYS u64 warp_id(const struct gsan_launch *l)
 {
-	u64 cta = gpu_ctaid_x() + (u64)gpu_nctaid_x() * (gpu_ctaid_y() + (u64)gpu_nctaid_y() * gpu_ctaid_z());
-	u32 thread = gpu_tid_x() + gpu_ntid_x() * (gpu_tid_y() + gpu_ntid_y() * gpu_tid_z());
-	return (u64)l->tag << GSAN_REC_TAG_SHIFT | cta << 6 | (1 + thread / 32);
+	return (u64)l->tag << GSAN_REC_TAG_SHIFT | gpu_cta() << 6 | (1 + gpu_thread() / 32);
 }
 
 /* Does this lane hold the lock of the entry, over the operation that it is about to end? */
@@ -95,6 +93,11 @@ ALWAYS u32 desc_vector(u32 desc) { return 1u << (31 - __builtin_clz(desc_bytes(d
 ALWAYS u32 desc_elements(u32 desc) { return 1u << (desc_bytes(desc) - desc_vector(desc)); }
 ALWAYS u32 desc_element(u32 desc) { return desc_vector(desc) / desc_elements(desc); }
 ALWAYS u32 desc_scalar(u32 desc) { return (desc & ~(63u << GSAN_DESC_BYTES_SHIFT)) | desc_element(desc) << GSAN_DESC_BYTES_SHIFT; }
+/* Of what is no strong vector, its bytes in the granule where it begins. */
+ALWAYS u32 desc_mask(u32 desc, u64 canonical)
+{
+	return granule_mask(canonical, desc_bytes(desc) < GSAN_GRANULE ? desc_bytes(desc) : GSAN_GRANULE);
+}
 ALWAYS u32 desc_scope(u32 desc) { return op_scope(desc >> GSAN_DESC_OP_SHIFT & 31); }
 ALWAYS u32 desc_sem(u32 desc) { return desc >> GSAN_DESC_SEM_SHIFT & 3; } /* not of a fence */
 ALWAYS int desc_is_rmw(u32 desc) { return op_is_rmw(desc >> GSAN_DESC_OP_SHIFT & 31); }
@@ -125,10 +128,8 @@ NEVER void version_add_list(const struct who *w, struct dev_version *v, const st
 {
 	u32 n = gpu_load32(&from->count);
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
-		u64 e = gpu_load64(&from->elem[i]);
+		u64 e = elem_settled(gpu_load64(&from->elem[i]));
 		u32 own = fenced ? (u32)(e >> ELEM_SCOPE_SHIFT) & 3 : scope;
-		if (elem_is_point(e))
-			e &= ~ELEM_FRESH;
 		version_add(w->launch, v, (e & ~elem_gate(e)) | elem_where(w, own, 0));
 	}
 	if (gpu_load32(&from->flags) & DEV_CLOCK_EVERYTHING)
@@ -179,6 +180,13 @@ NEVER void version_continue(const struct who *w, struct dev_sync *e)
 	}
 }
 
+ALWAYS void version_writer(struct dev_version *to, const struct dev_version *from)
+{
+	gpu_store64(&to->writer, gpu_load64(&from->writer));
+	gpu_store32(&to->coarse, gpu_load32(&from->coarse));
+	gpu_store32(&to->kernel, gpu_load32(&from->kernel));
+}
+
 /* The newest becomes the one before, the one before goes to all older ones. */
 NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 {
@@ -188,18 +196,14 @@ NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++)
 			version_add(l, &v[2], gpu_load64(&v[1].elem[i]));
 		gpu_or32(&v[2].flags, gpu_load32(&v[1].flags) & ~DEV_VALUE);
-		gpu_store32(&v[2].kernel, gpu_load32(&v[1].kernel));
-		gpu_store64(&v[2].writer, gpu_load64(&v[1].writer));
-		gpu_store32(&v[2].coarse, gpu_load32(&v[1].coarse));
+		version_writer(&v[2], &v[1]);
 		gpu_store32(&e->lost, 1);
 	}
 	n = gpu_load32(&v[0].count);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
 		gpu_store64(&v[1].elem[i], gpu_load64(&v[0].elem[i]));
 	gpu_store64(&v[1].value, gpu_load64(&v[0].value));
-	gpu_store64(&v[1].writer, gpu_load64(&v[0].writer));
-	gpu_store32(&v[1].coarse, gpu_load32(&v[0].coarse));
-	gpu_store32(&v[1].kernel, gpu_load32(&v[0].kernel));
+	version_writer(&v[1], &v[0]);
 	gpu_store32(&v[1].count, n);
 	gpu_store32(&v[1].flags, gpu_load32(&v[0].flags));
 	gpu_store32(&v[0].flags, 0);
@@ -219,10 +223,11 @@ NEVER void version_extend(const struct who *w, struct dev_sync *e, u32 scope)
 	struct dev_version *v = &e->version[0];
 	u32 flags = gpu_load32(&v->flags) & ~DEV_VALUE; /* the value is not known */
 	if (!(flags & DEV_VALID)) {
-		flags = DEV_VALID | (gpu_load32(&dev_tables(gsan_owner(gpu_load64(&e->key) >> 3))->coarse_used) ? DEV_COARSELY : 0);
+		const struct dev_tables *t = dev_tables(gsan_owner(gpu_load64(&e->key) >> 3));
+		flags = DEV_VALID | (gpu_load32(&t->coarse_used) ? DEV_COARSELY : 0);
 		gpu_store32(&v->coarse, w->launch->gpu);
 	}
-	if (flags & DEV_VALID && !(flags & DEV_EARLY) && gpu_load32(&v->count) && !version_linked(w, v, scope)) {
+	if (!(flags & DEV_EARLY) && gpu_load32(&v->count) && !version_linked(w, v, scope)) {
 		version_new(w->launch, e);
 		flags = DEV_VALID;
 	}
@@ -354,7 +359,7 @@ ALWAYS void line_mark_sync(u64 canonical)
 ALWAYS void hint_set(const struct who *w, u64 elem, u32 reason, u32 site, u32 kernel)
 {
 	struct dev_hint *h = &w->state->hint;
-	if (elem & (ELEM_ALL | ELEM_PREFIX) || elem_is_own(w, elem) || (elem & ELEM_POINT && !(elem & ELEM_RELAXED)))
+	if (elem & (ELEM_ALL | ELEM_PREFIX) || elem_is_own(w, elem) || (elem_is_point(elem) && !(elem & ELEM_RELAXED)))
 		return; /* an observed point has no site */
 	h->reason = reason;
 	h->write_site = (uint16_t)(elem >> ELEM_SITE_SHIFT);
@@ -427,8 +432,7 @@ ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && (!desc_is_rmw
 /* A strong write that was observed: itself is before what follows (clock_settle). */
 ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 {
-	u32 bytes = desc_bytes(desc) < GSAN_GRANULE ? desc_bytes(desc) : GSAN_GRANULE;
-	u64 point = point_of(canonical, granule_mask(canonical, bytes), (u32)(e >> ELEM_SCOPE_SHIFT) & 3);
+	u64 point = point_of(canonical, desc_mask(desc, canonical), (u32)(e >> ELEM_SCOPE_SHIFT) & 3);
 	e = (e & ~(ELEM_RELAXED | ELEM_FRESH | ELEM_ANYWHERE)) | point;
 	for (u32 i = 0; i < gpu_load32(&w->state->clock.count) && i < DEV_CLOCK; i++)
 		if (elem_within(w->launch, e & ~elem_gate(e), gpu_load64(&w->state->clock.elem[i]), 0))
@@ -440,8 +444,7 @@ ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 /* RMWs that left no version: that they were observed here is all that is known of them. */
 ALWAYS void seen_add(struct dev_state *s, u64 canonical, u32 desc, u32 gpu)
 {
-	u32 bytes = desc_bytes(desc) < GSAN_GRANULE ? desc_bytes(desc) : GSAN_GRANULE;
-	u64 place = seen_place(canonical, granule_mask(canonical, bytes), gpu);
+	u64 place = seen_place(canonical, desc_mask(desc, canonical), gpu);
 	for (u32 i = 0; i < DEV_OBSERVED; i++)
 		if ((gpu_load64(&s->seen[i]) & ~SEEN_FRESH) == place)
 			return;
