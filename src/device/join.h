@@ -19,6 +19,14 @@ ALWAYS int elem_reached(const struct gsan_launch *l, u64 elem, u32 scope)
 	return (elem & ELEM_OPEN) || scope_reaches(scope, elem_same_gpu(l, elem));
 }
 
+/* Is keeping `b`, a point or not, enough for the point `a`? In a version, what is observed with it stays apart from what it
+ * released. */
+ALWAYS int point_kept(u64 a, u64 b, int version)
+{
+	u64 fresh = b & ELEM_POINT ? b & ELEM_FRESH : 0;
+	return (!(b & ELEM_POINT) || point_within(a, b)) && (version ? (a & ELEM_FRESH) == fresh : !(fresh & ~a));
+}
+
 /* Is `b` as strong as `a`, so that keeping `b` alone is enough? `gated`: the gates must be equal. */
 ALWAYS int elem_within(const struct gsan_launch *l, u64 a, u64 b, int gated)
 {
@@ -32,7 +40,7 @@ ALWAYS int elem_within(const struct gsan_launch *l, u64 a, u64 b, int gated)
 		return 0;
 	if (b & ~a & ELEM_POINT || (a & ELEM_POINT && (a ^ b) & ELEM_RELAXED)) /* what is observed here stays by itself */
 		return 0;
-	if (a & b & ELEM_POINT && !(a & ELEM_RELAXED) && (!point_within(a, b) || b & ~a & ELEM_FRESH))
+	if (a & ELEM_POINT && !(a & ELEM_RELAXED) && !point_kept(a, b, gated))
 		return 0;
 	return stamp_within(l, a, b, b & ELEM_ALL);
 }

@@ -27,6 +27,10 @@ ALWAYS const struct dev_launch *tag_launch(const struct gsan_launch *l, u32 tag)
 {
 	return &dev_tables(tag_participant(l, tag))->launch[tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
 }
+ALWAYS int tag_in_stream(const struct gsan_launch *l, u32 tag, u32 participant, u32 stream)
+{
+	return tag_participant(l, tag) == participant && tag_launch(l, tag)->stream == stream;
+}
 ALWAYS int tag_mapped(const struct gsan_launch *l, u32 tag) { return l->mapped >> tag_participant(l, tag) & 1; }
 
 /* ---- private tags: a CTA whose epochs were used up goes on under a tag of its own, with 19 bits of time -------------- */
@@ -125,11 +129,26 @@ NEVER void launch_base(const struct gsan_launch *l)
 	gpu_max64(&t->newest, l->seq);
 }
 
-/* Where a strong write lies: 14 bits of its granule and its bytes there, never all ones, and a scope. */
+/* Where a write lies that may be observed: 14 bits of where its record lies and of its bytes there, never all ones, and a
+ * scope; weak ones are apart, and have the widest. */
+#define POINT_WEAK 0x100u
+#define POINT_LINE 0x200u /* its record is the line's */
 ALWAYS u64 point_of(u64 address, u32 mask, u32 scope)
 {
-	u64 place = ((address / GSAN_GRANULE << 8 | mask) * 0x9e3779b97f4a7c15ull >> 50) % 0x3fff;
+	u64 place = ((address / GSAN_GRANULE << 10 | mask) * 0x9e3779b97f4a7c15ull >> 50) % 0x3fff;
 	return (place << 2 | scope) << ELEM_SITE_SHIFT;
+}
+/* Of a record, in the granule at `address` or in its line; what only reads, nobody observes. */
+#define NO_POINT (~0ull)
+ALWAYS u64 rec_point(u64 rec, u64 address, int in_line)
+{
+	u32 op = rec_op(rec);
+	if (op_is_strong_write(op))
+		return point_of(address, rec_mask(rec), op_scope(op));
+	if (!op_writes(op))
+		return NO_POINT;
+	return in_line ? point_of(address & ~(u64)(GSAN_LINE - 1), POINT_LINE | POINT_WEAK | rec_mask(rec), GSAN_SYS) :
+			 point_of(address, POINT_WEAK | rec_mask(rec), GSAN_SYS);
 }
 /* The same, of RMWs without an entry, and their GPU: who observes them is on that, or observes one there that did. */
 ALWAYS u64 seen_place(u64 address, u32 mask, u32 gpu) { return (u64)gpu << 56 | address / GSAN_GRANULE << 8 | mask; }
@@ -151,8 +170,7 @@ ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point
 {
 	if (elem_is_point(elem) && elem & ELEM_FRESH)
 		return 0;
-	if (elem_is_point(elem) &&
-	    !(op_is_strong_write(rec_op(rec)) && point_within(point | (u64)op_scope(rec_op(rec)) << ELEM_SITE_SHIFT, elem)))
+	if (elem_is_point(elem) && (point == NO_POINT || !point_within(point, elem)))
 		return 0;
 	if (elem & ELEM_PREFIX)
 		return ((elem >> ELEM_PREFIX_OWNER_SHIFT & 31) == tag_participant(l, rec_tag(rec)) &&
@@ -171,7 +189,7 @@ struct closure_item { /* launches of `participant`: one with its base clock, or 
 };
 struct closure {
 	const struct gsan_launch *l;
-	u64 rec, point; /* the record, and point_of() where it lies, of scope 0 */
+	u64 rec, point; /* the record and its rec_point() */
 	u32 count;
 	struct closure_item item[ORDER_CLOSURE];
 };

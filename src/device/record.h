@@ -19,6 +19,7 @@ ALWAYS u64 rec_of(u64 base, u32 op, u32 site, u32 mask)
 }
 /* The bytes of an access that lies in one granule, as its mask. */
 ALWAYS u32 granule_mask(u64 address, u32 bytes) { return ((1u << bytes) - 1) << (address & (GSAN_GRANULE - 1)); }
+#define REC_STAMP (~0ull << GSAN_REC_EPOCH_SHIFT) /* tag, cta and epoch */
 #define REC_WHO (~0ull << GSAN_REC_CTA_SHIFT) /* tag and cta: the logical thread */
 
 ALWAYS int op_is_rmw(u32 op) { return op >= GSAN_OP_RMW && op < GSAN_OP_RMW + 4; }

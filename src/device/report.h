@@ -128,13 +128,32 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	gpu_max64(&ring->head, ticket + 1); /* the only writers of `head` are this GPU's */
 }
 
-/* Did this CTA observe RMWs at the record's place of which no version tells? Then they count as ordered before it. */
-NEVER int seen_has(const struct who *w, u64 rec, const struct access *a)
+/* Did RMWs of the record's launch leave no version at its address, or perhaps? */
+NEVER int coarse_made(const struct gsan_launch *l, u64 rec, u64 address)
 {
-	u64 place = seen_place(a->address, rec_mask(rec), tag_launch(w->launch, rec_tag(rec))->gpu);
-	for (u32 i = 0; w->state && i < DEV_OBSERVED; i++)
-		if (gpu_load64(&w->state->seen[i]) == place)
+	const struct dev_tables *t = dev_tables(gsan_owner(address));
+	const struct dev_launch *e = tag_launch(l, rec_tag(rec));
+	u32 p = tag_participant(l, rec_tag(rec)), seq = gpu_load32(&e->seq), tag;
+	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(p, e->stream)]);
+	tag = rec_tag(slot);
+	return gpu_load64(&t->coarse.older[p]) >= seq ||
+	       (slot && tag_in_stream(l, tag, p, e->stream) && gpu_load32(&tag_launch(l, tag)->seq) >= seq);
+}
+
+/* Did this CTA observe RMWs at the record's place of which no version tells? Then they count as ordered before it, and so does
+ * a weak write that one of them may have continued. */
+NEVER int seen_has(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a)
+{
+	u32 op = rec_op(rec);
+	int rmw = op_is_rmw(op) && op_scope(op) != GSAN_CTA, weak = op_writes(op) && !op_is_strong(op);
+	if (!w->state || !(rmw || (weak && coarse_made(w->launch, rec, a->address))))
+		return 0;
+	u64 place = seen_place(a->address, 0, tag_launch(w->launch, rec_tag(rec))->gpu);
+	for (u32 i = 0; i < DEV_OBSERVED; i++) {
+		u64 seen = gpu_load64(&w->state->seen[i]), mask = (seen ^ place) & 0xff;
+		if (!((seen ^ place) >> 8) && (rmw ? mask == rec_mask(rec) : !(rec_mask_here & a->mask & ~mask)))
 			return 1;
+	}
 	return 0;
 }
 
@@ -143,7 +162,8 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 {
 	const struct gsan_launch *l = w->launch;
 	u32 old = rec_op(rec);
-	u64 point = point_of(a->address, rec_mask(rec), 0);
+	u64 line = gsan_shadow(a->address & ~(u64)(GSAN_LINE - 1));
+	u64 point = rec_point(rec, a->address, (u64)(uintptr_t)where - line < sizeof(struct gsan_line));
 	int short_scope = 0;
 	if (a->op == GSAN_OP_LD_NC && !w->stateless) { /* only the launch's base clock counts (DESIGN §6) */
 		if (order_base(w, rec, point))
@@ -151,7 +171,7 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	} else if (order_slow(w, rec, point)) {
 		return;
 	}
-	if (op_is_rmw(old) && a->op != GSAN_OP_LD_NC && seen_has(w, rec, a))
+	if (a->op != GSAN_OP_LD_NC && seen_has(w, rec, rec_mask_here, a))
 		return;
 	if (op_is_strong(old) && op_is_strong(a->op)) {
 		int same_gpu = tag_launch(l, rec_tag(rec))->gpu == l->gpu;

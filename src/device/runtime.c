@@ -399,7 +399,8 @@ ALWAYS u64 element_value(u64 value, u32 desc, u32 k) /* known only of 8 bytes in
 }
 
 /* Is a strong operation checked before it executes? Whoever saw what it wrote may be there otherwise, and would seem to
- * race with it. Not what acquires, which goes for itself, too, nor a CAS, which may write nothing. */
+ * race with it. Not what acquires, which goes for itself, too, nor a CAS, which may write nothing: these keep their entry's
+ * lock meanwhile. */
 ALWAYS int looks_early(u32 desc) { return op_writes(desc_op(desc)) && !desc_acquires(desc) && !desc_is_cas(desc); }
 
 /* A CAS of which nobody will say whether it wrote. In before() alone. */
@@ -461,8 +462,10 @@ void gsan_reduced(u64 launch, u64 self, u64 address, u32 desc)
 	struct who w = who_of(launch, self);
 	u64 canonical = shadow_canonical(w.launch, address);
 	u32 members = gpu_active();
+	struct dev_sync *held = 0;
 	EACH_OF(members, 1)
-		sync_after(&w, canonical, desc, 0, 0);
+		held = sync_after(&w, canonical, desc, 0, 0);
+	sync_release(held, members);
 	gpu_warp_sync(members);
 	settle(&w);
 }
@@ -482,6 +485,7 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 look
 	u32 together = gpu_match64(gpu_active(), desc & (0xffffu | 63u << GSAN_DESC_BYTES_SHIFT));
 	u64 canonical = shadow_canonical(w.launch, address);
 	int reads = w.state && sync_reads(desc);
+	struct dev_sync *held = 0;
 	who_record(&w);
 	for (u32 k = 0; k < desc_elements(desc); k++) { /* first what it acquires: that goes for itself, too */
 		u64 at = element_at(canonical, desc, k);
@@ -489,12 +493,13 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 look
 		if (reads && !there)
 			unreachable(&w, desc);
 		EACH_OF(together, there && (reads || op_writes(desc_op(desc))))
-			sync_after(&w, at, desc_scalar(desc), element_value(value, desc, k), looked);
+			held = sync_after(&w, at, desc_scalar(desc), element_value(value, desc, k), looked);
 		gpu_warp_sync(together);
 	}
 	u32 members = alike(desc);
 	if (!looks_early(desc))
 		strong_access(&w, canonical, desc, members);
+	sync_release(held, together);
 	settle(&w);
 	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
 	if (gpu_lane() == gpu_first(members))

@@ -133,4 +133,11 @@ NEVER u32 epoch_end(const struct who *w)
 	return time;
 }
 
+/* Behind a strong write: one that follows must differ from it, which may be observed by itself. While epochs are plenty. */
+ALWAYS void epoch_part(const struct who *w)
+{
+	if (gpu_load32(&w->state->time) < GSAN_EPOCH_MAX / 2)
+		epoch_end(w);
+}
+
 #endif

@@ -73,10 +73,13 @@ NEVER void sync_hold(const struct gsan_launch *l, struct dev_sync *e, u32 member
 	}
 }
 
-/* This lane's operation is over; the last of its warp's gives the lock back. Lane after lane. */
-ALWAYS void sync_release(struct dev_sync *e)
+/* The operations of `members` are over, each on its entry, if it has one; the last of a warp's gives the lock back. */
+ALWAYS void sync_release(struct dev_sync *e, u32 members)
 {
-	u32 left = gpu_load32(&e->lanes) & ~(1u << gpu_lane());
+	u32 group = gpu_match64(members, (u64)(uintptr_t)e);
+	if (!e || gpu_lane() != gpu_first(group))
+		return;
+	u32 left = gpu_load32(&e->lanes) & ~group;
 	gpu_store32(&e->lanes, left);
 	if (!left) {
 		gpu_store64(&e->holder, 0);
@@ -174,7 +177,7 @@ NEVER void version_continue(const struct who *w, struct dev_sync *e)
 		u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 			u64 own = gpu_load64(&v->elem[i]);
-			if (!(own & (ELEM_RELAXED | ELEM_FENCED | ELEM_ALL | ELEM_PREFIX)) && elem_is_own(w, own))
+			if (!(own & (ELEM_POINT | ELEM_FENCED | ELEM_ALL | ELEM_PREFIX)) && elem_is_own(w, own))
 				version_again(w, &e->version[0], own);
 		}
 	}
@@ -217,6 +220,32 @@ ALWAYS int version_linked(const struct who *w, const struct dev_version *v, u32 
 	return elem_is_own(w, writer) || (elem_reaches(w->launch, writer) && elem_reached(w->launch, writer, scope));
 }
 
+/* A record, of `point`, of this CTA's own weak write. */
+ALWAYS void version_head(const struct who *w, struct dev_version *v, u64 rec, u64 point, u32 scope)
+{
+	u32 op = rec_op(rec);
+	if (rec && op_writes(op) && !op_is_strong(op) && elem_is_own(w, rec & REC_STAMP))
+		version_add(w->launch, v, (rec & REC_STAMP) | elem_where(w, scope, 0) | point | ELEM_POINT | ELEM_FRESH);
+}
+
+/* What an RMW read may be its own CTA's weak write, which it then continues as it does a strong one: who observes the RMW
+ * observes that write (PTX ISA, observation order: related in program order). */
+NEVER void version_heads(const struct who *w, struct dev_sync *e, u32 desc)
+{
+	u64 canonical = gpu_load64(&e->key) >> 3;
+	u32 in = (u32)canonical & (GSAN_LINE - 1), mask = desc_mask(desc, canonical), scope = desc_scope(desc);
+	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical - in);
+	u32 detail = gpu_load32(&line->detail);
+	u64 rec = gpu_load64(&line->write);
+	if (rec_mask(rec) >> in / GSAN_SECTOR & 1)
+		version_head(w, &e->version[0], rec, rec_point(rec, canonical, 1), scope);
+	for (u32 i = 0; detail && i < GSAN_DETAIL_WRITES; i++) {
+		rec = gpu_load64(&detail_at(canonical, detail)->granule[in / GSAN_GRANULE].write[i]);
+		if (!(mask & ~rec_mask(rec)))
+			version_head(w, &e->version[0], rec, rec_point(rec, canonical, 0), scope);
+	}
+}
+
 /* An RMW continues what it read if both are morally strong: link by link, PTX's observation order. */
 NEVER void version_extend(const struct who *w, struct dev_sync *e, u32 scope)
 {
@@ -224,7 +253,7 @@ NEVER void version_extend(const struct who *w, struct dev_sync *e, u32 scope)
 	u32 flags = gpu_load32(&v->flags) & ~DEV_VALUE; /* the value is not known */
 	if (!(flags & DEV_VALID)) {
 		const struct dev_tables *t = dev_tables(gsan_owner(gpu_load64(&e->key) >> 3));
-		flags = DEV_VALID | (gpu_load32(&t->coarse_used) ? DEV_COARSELY : 0);
+		flags = DEV_VALID | (gpu_load32(&t->coarse_used) && scope != GSAN_CTA ? DEV_COARSELY : 0);
 		gpu_store32(&v->coarse, w->launch->gpu);
 	}
 	if (!(flags & DEV_EARLY) && gpu_load32(&v->count) && !version_linked(w, v, scope)) {
@@ -249,6 +278,8 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 	}
 	gpu_store32(&v->kernel, l->kernel);
 	gpu_store64(&v->writer, (w->base & REC_WHO) | elem_where(w, scope, 0));
+	if (desc_is_rmw(desc))
+		version_heads(w, e, desc);
 	if (w->state) {
 		if (!desc_releases(desc))
 			version_continue(w, e);
@@ -264,19 +295,11 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 
 /* ---- the coarse path: RMWs whose location has no entry ---------------------------------------------------------------- */
 
-ALWAYS u32 coarse_slot(u32 participant, u32 stream) { return (participant * 13 + stream) & (DEV_COARSE - 1); }
-
 /* Is this launch in the coarse clock of the owner's tables `t`? Then its relaxed RMWs have nothing to add. */
 ALWAYS int coarse_noted(const struct dev_tables *t, const struct gsan_launch *l)
 {
 	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(l->participant, l->stream)]);
 	return slot && rec_tag(slot) == l->tag;
-}
-
-/* Is the launch of element `a` one of this launch's stream? */
-ALWAYS int coarse_same(const struct gsan_launch *l, u64 a)
-{
-	return tag_participant(l, rec_tag(a)) == l->participant && tag_launch(l, rec_tag(a))->stream == l->stream;
 }
 
 /* `elem` covers all CTAs of its launch (ELEM_ALL). Its gate is open: who reads there is not known. */
@@ -288,7 +311,7 @@ NEVER void coarse_add(struct dev_tables *t, const struct gsan_launch *l, u64 ele
 			return;
 		now = gpu_cas64(slot, old, elem);
 	} while (now != old && (old = now, 1));
-	if (old && rec_tag(old) != rec_tag(elem) && !coarse_same(l, old))
+	if (old && rec_tag(old) != rec_tag(elem) && !tag_in_stream(l, rec_tag(old), l->participant, l->stream))
 		gpu_max64(&t->coarse.older[tag_participant(l, rec_tag(old))], elem_seq(l, old));
 	if (!gpu_load32(&t->coarse_used))
 		gpu_store32(&t->coarse_used, 1);
@@ -429,11 +452,17 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 /* Does this operation acquire what it reads? A red, or an atom whose result nobody reads, does not. */
 ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && (!desc_is_rmw(desc) || desc & GSAN_DESC_USED); }
 
-/* A strong write that was observed: itself is before what follows (clock_settle). */
+/* Is it a write that who reads the version observes? */
+ALWAYS int elem_is_observed(u64 e) { return elem_is_point(e) && e & (ELEM_RELAXED | ELEM_FRESH); }
+
+/* A write that was observed: itself is before what follows (clock_settle). Of a version's last writes the place is that of the
+ * read. */
 ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 {
 	u64 point = point_of(canonical, desc_mask(desc, canonical), (u32)(e >> ELEM_SCOPE_SHIFT) & 3);
-	e = (e & ~(ELEM_RELAXED | ELEM_FRESH | ELEM_ANYWHERE)) | point;
+	if (e & ELEM_RELAXED)
+		e = (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) | point;
+	e &= ~ELEM_FRESH;
 	for (u32 i = 0; i < gpu_load32(&w->state->clock.count) && i < DEV_CLOCK; i++)
 		if (elem_within(w->launch, e & ~elem_gate(e), gpu_load64(&w->state->clock.elem[i]), 0))
 			return;
@@ -445,6 +474,8 @@ ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 ALWAYS void seen_add(struct dev_state *s, u64 canonical, u32 desc, u32 gpu)
 {
 	u64 place = seen_place(canonical, desc_mask(desc, canonical), gpu);
+	if (desc_scope(desc) == GSAN_CTA)
+		return;
 	for (u32 i = 0; i < DEV_OBSERVED; i++)
 		if ((gpu_load64(&s->seen[i]) & ~SEEN_FRESH) == place)
 			return;
@@ -458,8 +489,10 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 {
 	u32 site = desc & 0xffff;
 	int point = elem_is_point(e) && e & ELEM_RELAXED;
-	if (point && (linked || (elem_reaches(w->launch, e) && elem_reached(w->launch, e, desc_scope(desc)))))
+	if (elem_is_observed(e) && (linked || (elem_reaches(w->launch, e) && elem_reached(w->launch, e, desc_scope(desc)))))
 		point_join(w, e, canonical, desc);
+	if (elem_is_observed(e) && !point)
+		return;
 	if (point && linked)
 		e |= (u64)GSAN_SYS << ELEM_SCOPE_SHIFT; /* the kernel's start is a fence.sys */
 	if (!elem_reaches(w->launch, e)) {
@@ -508,8 +541,8 @@ NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
 		if (i < DEV_COARSE && tag_below_floor(l, rec_tag(e)))
 			continue;
 		any = 1;
-		if (i < DEV_COARSE && rec_tag(e) == l->tag && !rec_epoch(e))
-			continue; /* its own launch's start, which it has */
+		if (desc_scope(desc) == GSAN_CTA || (i < DEV_COARSE && rec_tag(e) == l->tag && !rec_epoch(e)))
+			continue; /* reaches none of them; its own launch's start, which it has */
 		elem_read(w, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0, 0);
 	}
 	return any;
@@ -543,7 +576,7 @@ NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 c
 		seen_add(w->state, canonical, desc, n ? gpu_load32(&v->coarse) : w->launch->gpu);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
-		if (elem_is_point(e) && e & ELEM_RELAXED)
+		if (elem_is_observed(e))
 			point_join(w, e, canonical, desc);
 	}
 }
@@ -588,6 +621,8 @@ NEVER void sync_at_once(const struct who *w, struct dev_sync *e, u64 canonical, 
 		version_taken(w, &e->version[0], canonical, desc);
 	version_write(w, e, desc, value, w->state && desc_releases(desc) ? epoch_end(w) : 0, w->state ? gpu_load64(&w->state->base) : 0);
 	gpu_store32(&e->version[0].flags, gpu_load32(&e->version[0].flags) | DEV_EARLY);
+	if (w->state && !desc_is_rmw(desc)) /* of which no record is there yet */
+		epoch_part(w);
 	if (w->state)
 		gpu_unlock(&w->state->lock);
 	gpu_unlock(&e->lock);
@@ -757,26 +792,27 @@ NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u3
 		version_write(w, e, desc, value, gpu_load32(&e->time), w->state ? gpu_load64(&w->state->base) : 0);
 	else if (!failed)
 		sync_wrote_more(&e->version[0], value);
+	if (writes && w->state)
+		epoch_part(w);
 	if (w->state)
 		gpu_unlock(&w->state->lock);
 	gpu_store32(&e->ended, ended | DEV_READ | (failed ? 0 : DEV_WROTE));
-	sync_release(e);
 }
 
-/* After a strong operation of one lane. */
-NEVER void sync_after(const struct who *w, u64 canonical, u32 desc, u64 value, u32 looked)
+/* After a strong operation of one lane. The entry that it holds and has to release once it was checked, or NULL. */
+NEVER struct dev_sync *sync_after(const struct who *w, u64 canonical, u32 desc, u64 value, u32 looked)
 {
 	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), 0, 0);
 	if (e && sync_held(w->launch, e)) {
 		sync_wrote(w, e, canonical, desc, value);
-		return;
+		return e;
 	}
 	if (!w->state || !sync_reads(desc))
-		return;
+		return 0;
 	gpu_fence_sys(); /* whoever's store we read has the lock, or has published */
 	u32 generation = e ? gpu_load32(&e->generation) : 0;
 	if (!desc_is_rmw(desc) && sync_polled(w->state, canonical, generation, value, desc))
-		return;
+		return 0;
 	if (e)
 		gpu_lock(&e->lock); /* locks are taken entry first */
 	gpu_lock(&w->state->lock);
@@ -784,6 +820,7 @@ NEVER void sync_after(const struct who *w, u64 canonical, u32 desc, u64 value, u
 	gpu_unlock(&w->state->lock);
 	if (e)
 		gpu_unlock(&e->lock);
+	return 0;
 }
 
 /* ---- fences, and the end ------------------------------------------------------------------------------------------------ */

@@ -17,14 +17,15 @@
 #define ELEM_GPU_SHIFT 4u           /* 5 */
 #define ELEM_SITE_SHIFT 9u          /* 16: of the release, for messages */
 #define ELEM_RELAXED (1ull << 25)   /* by a relaxed write without a fence: only what the kernel's start releases */
-#define ELEM_POINT (1ull << 28)     /* of its records, only the strong writes of one place, of one scope or a wider one: they
-				     * were observed, which orders nothing else. The site's bits hold point_of() that
-				     * place and the scope; all ones: any. With ELEM_RELAXED: in a version, the write of
-				     * its location, and the site is one */
+#define ELEM_POINT (1ull << 28)     /* of its records, only the strong writes of one place, of one scope or a wider one, or the
+				     * weak writes there: they were observed, which orders nothing else. The site's bits
+				     * hold point_of() that place and the scope; all ones: any. With ELEM_RELAXED: in a
+				     * version, the write of its location, and the site is one */
 #define ELEM_ANYWHERE (0xffffull << ELEM_SITE_SHIFT)
 #define ELEM_OPEN (1ull << 26)      /* several releases merged: the gate is open to all */
 #define ELEM_FENCED (1ull << 27)    /* by a fence before a relaxed write, not by an operation on the location */
-#define ELEM_FRESH ELEM_FENCED      /* of a point in a clock: before what follows the operation that observed it, not before itself */
+#define ELEM_FRESH ELEM_FENCED      /* of a point in a clock: before what follows the operation that observed it, not before itself;
+				     * in a version: who reads that observes the point */
 #define ELEM_PREFIX_OWNER_SHIFT 27u /* 5, prefix only */
 #define ELEM_PREFIX_SEQ_SHIFT 32u   /* 32, prefix only */
 
@@ -160,6 +161,7 @@ struct dev_coarse {
 	uint64_t slot[DEV_COARSE];             /* elements of all CTAs (ELEM_ALL) */
 	uint64_t older[GSAN_PARTICIPANTS];     /* launch numbers, every launch up to it; 0 = none */
 };
+static inline uint32_t coarse_slot(uint32_t participant, uint32_t stream) { return (participant * 13 + stream) & (DEV_COARSE - 1); }
 
 /* ---- everything ------------------------------------------------------------------------------------------------ */
 #define DEV_SPREAD 256u /* counters that many accesses raise, spread over SMs */

@@ -8,19 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_all(struct ref *r)
+static void print_races(const char *what, struct ref *r)
 {
 	const struct ref_race *race;
-	const struct ref_edge *edge;
-	size_t n = ref_races(r, &race);
+	const size_t n = ref_races(r, &race);
 	for (size_t i = 0; i < n; i++) {
-		printf("race %s %s %u %s %u", ref_kind_name(race[i].kind), race[i].kernel[0], race[i].site[0], race[i].kernel[1],
+		printf("%s %s %s %u %s %u", what, ref_kind_name(race[i].kind), race[i].kernel[0], race[i].site[0], race[i].kernel[1],
 		       race[i].site[1]);
 		for (size_t k = 0; race[i].dominated == race[i].count && k < race[i].bys; k++)
 			printf(" %s %u", race[i].by[k].kernel, race[i].by[k].line);
 		putchar('\n');
 	}
-	n = ref_edges(r, &edge);
+}
+
+static void print_edges(struct ref *r)
+{
+	const struct ref_edge *edge;
+	const size_t n = ref_edges(r, &edge);
 	for (size_t i = 0; i < n; i++)
 		printf("edge %" PRIu64 " %s %s\n", edge[i].count, edge[i].kernel ? edge[i].kernel : "-", edge[i].name);
 }
@@ -34,16 +38,23 @@ int judge_trace(const char *path)
 		fprintf(stderr, "random-programs: %s: %s\n", path, strerror(errno));
 		return 2;
 	}
-	struct ref *r = ref_open(path, 0);
+	struct ref *r = ref_open(path, 0), *over = ref_open(path, REF_OVER);
 	int rc = 0;
-	while (!rc && getline(&line, &room, from) > 0)
+	while (!rc && getline(&line, &room, from) > 0) {
 		rc = ref_line(r, line, error, sizeof error);
+		rc = rc ? rc : ref_line(over, line, error, sizeof error);
+	}
 	rc = rc ? rc : ref_end(r, error, sizeof error);
-	if (rc)
+	rc = rc ? rc : ref_end(over, error, sizeof error);
+	if (rc) {
 		fprintf(stderr, "%s\n", error);
-	else
-		print_all(r);
+	} else {
+		print_races("race", r);
+		print_races("over", over);
+		print_edges(r);
+	}
 	ref_close(r);
+	ref_close(over);
 	free(line);
 	fclose(from);
 	return rc ? 2 : 0;

@@ -48,31 +48,47 @@ class Race(collections.namedtuple("Race", "kind sites")):
         return f"{self.kind}: " + " / ".join(f"{kernel}:{line}" for kernel, line in self.sites)
 
 
-class Run:
-    """What one job showed: found and racy are sets of Race, dominated {Race: pairs of sites}, one of each first access's
-    last successor and the second access, edges {program: {name: count}}, executions {program: what the devices did in each of its runs}."""
+class Verdict:
+    """What the reference says of a trace: racy is a set of Race, dominated {Race: pairs of sites}, one of each first access's
+    last successor and the second access."""
 
-    def __init__(self, found, racy, dominated, edges, counters, executions):
-        self.found, self.racy, self.dominated, self.edges = found, racy, dominated, edges
+    def __init__(self, lines):
+        races = collections.defaultdict(list)
+        for word in lines:
+            first, second, *by = [(kernel_name(kernel), int(line)) for kernel, line in zip(word[2::2], word[3::2])]
+            races[Race.make(word[1], first, second)].append({tuple(sorted((site, second))) for site in by})
+        self.racy = set(races)
+        self.dominated = {race: set().union(*by) for race, by in races.items() if all(by)}  # in either order of its sites
+
+    def unnamed(self, missed, found):
+        """Of missed races those for which no later access stands that was found to race: of that a user is told instead. What is
+        replaced by an access that is ordered before the second is gone without a word."""
+        named, rest = {race.sites for race in found}, missed & self.racy
+        while True:  # what stands for a race may itself be replaced
+            gone = {race for race in rest if race in self.dominated and
+                    {pair for pair in self.dominated[race] if pair[0] != BEHIND} <= named}
+            if not gone:
+                return rest
+            named |= {race.sites for race in gone}
+            rest -= gone
+
+    def behind(self, race):
+        return any(pair[0] == BEHIND for pair in self.dominated[race])
+
+
+class Run:
+    """What one job showed: found is a set of Race, exact the reference's Verdict, over that with REF_OVER, edges {program:
+    {name: count}}, executions {program: what the devices did in each of its runs}."""
+
+    def __init__(self, found, exact, over, edges, counters, executions):
+        self.found, self.exact, self.over, self.edges = found, exact, over, edges
         self.counters, self.executions = counters, executions
 
     def false_positives(self):
-        return self.found - self.racy
+        return self.found - self.exact.racy
 
     def missed(self):
-        return self.racy - self.found
-
-
-def unnamed(run, missed, found):
-    """Of missed races those for which no later access stands that was found to race: of that a user is told instead. What is
-    replaced by an access that is ordered before the second is gone without a word."""
-    sites = {race.sites for race in found}
-    return {race for race in missed if race not in run.dominated or
-            not {pair for pair in run.dominated[race] if pair[0] != BEHIND} <= sites}
-
-
-def behind(run, race):
-    return any(pair[0] == BEHIND for pair in run.dominated[race])
+        return self.exact.racy - self.found
 
 
 def environment(schedule, sample_seed, trace, afresh):
@@ -113,10 +129,10 @@ def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh):
         summary = json.load(file)
     if summary["coverage"]["launches_unchecked"]:
         raise Broken(f"kernels ran unchecked: {summary['coverage']['kernels_unchecked'][:3]}")
-    racy, dominated, edges = reference(trace)
+    exact, over, edges = reference(trace)
     coverage = summary["coverage"]
     counters = {**coverage["counters"], "withheld": coverage["withheld"], "ordered_late": coverage["ordered_late"]}
-    return Run(findings(summary), racy, dominated, edges, counters, executions(trace) if afresh else {})
+    return Run(findings(summary), exact, over, edges, counters, executions(trace) if afresh else {})
 
 
 def executions(trace):
@@ -161,13 +177,11 @@ def reference(trace):
     job = subprocess.run([os.path.join(BIN, "random-programs"), "judge", trace], capture_output=True, text=True)
     if job.returncode:
         raise Broken(f"the reference detector: {job.stderr.strip()}")
-    races, edges = collections.defaultdict(list), collections.defaultdict(collections.Counter)
+    races, edges = {"race": [], "over": []}, collections.defaultdict(collections.Counter)
     for line in job.stdout.splitlines():
-        word = line.split(" ", 3) if line.startswith("edge") else line.split()
-        if word[0] == "race":
-            first, second, *by = [(kernel_name(kernel), int(line)) for kernel, line in zip(word[2::2], word[3::2])]
-            races[Race.make(word[1], first, second)].append({tuple(sorted((site, second))) for site in by})
-        elif word[0] == "edge":
-            edges[kernel_name(word[2]).rsplit("_", 1)[0]][word[3]] += int(word[1])
-    dominated = {race: set().union(*by) for race, by in races.items() if all(by)}  # in either order of its sites
-    return set(races), dominated, edges
+        if line.startswith("edge"):
+            _, count, kernel, name = line.split(" ", 3)
+            edges[kernel_name(kernel).rsplit("_", 1)[0]][name] += int(count)
+        else:
+            races[line.split()[0]].append(line.split())
+    return Verdict(races["race"]), Verdict(races["over"]), edges

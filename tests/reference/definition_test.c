@@ -183,24 +183,29 @@ static int before(const struct world *w, int z, int y)
 	return !same_thread(&w->node[z], b) && causality(w, z, y);
 }
 
-/* The last node before `end` that stands for x in the granule of 8 bytes at `granule` and races with y, too; -1: none. */
+/* Does z stand for x, an earlier node, in the granule of 8 bytes at `granule`? */
+static int stands(const struct world *w, int x, int z, unsigned granule)
+{
+	const struct node *a = &w->node[x], *b = &w->node[z];
+	int includes = b->type == NODE_ACCESS;
+	for (unsigned i = granule; i < granule + 8; i++)
+		includes &= i < a->offset || i >= a->offset + a->bytes || (i >= b->offset && i < b->offset + b->bytes);
+	return includes && b->writes >= a->writes && b->strong <= a->strong && !(b->strong && b->scope > a->scope) && follows(w, x, z);
+}
+
+/* What is left of x in the granule: the last node before `end` that stands for it and races with y, too, unless one stands for
+ * that which is before y; -1: nothing but itself. */
 static int successor(const struct world *w, int x, int y, unsigned granule, int end)
 {
-	const struct node *a = &w->node[x];
-	int ordered = -1;
-	for (int z = end - 1; z > x; z--) {
-		const struct node *b = &w->node[z];
-		int includes = b->type == NODE_ACCESS && z != y;
-		for (unsigned i = granule; i < granule + 8; i++)
-			includes &= i < a->offset || i >= a->offset + a->bytes || (i >= b->offset && i < b->offset + b->bytes);
-		if (!includes || b->writes < a->writes || b->strong > a->strong || (b->strong && b->scope > a->scope) || !follows(w, x, z))
-			continue;
-		if (z < y ? races(w, z, y) : races(w, y, z))
-			return z;
-		if (z < y && before(w, z, y))
-			ordered = BEHIND;
-	}
-	return ordered;
+	int racing = -1;
+	for (int z = x + 1; z < end; z++)
+		if (z != y && stands(w, x, z, granule) && (z < y ? races(w, z, y) : races(w, y, z)))
+			racing = z;
+	const int left = racing < 0 ? x : racing;
+	for (int z = left + 1; z < end && z < y; z++)
+		if (stands(w, left, z, granule) && before(w, z, y))
+			return BEHIND;
+	return racing;
 }
 
 /* The sites that stand for x of a race until `end`, as bits; 0: in some bytes that both touch nothing does. */

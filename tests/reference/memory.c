@@ -244,29 +244,35 @@ static int bag_hides(const struct bag *b, const struct access *old, uint64_t fro
  * not to what its thread did before. Nobody is told of the race. */
 static const struct access behind = { .site = 0 };
 
-/* The last access of the cell that stands for `old` and races with `a` as well. It may have come after `a`, too. */
-static const struct access *successor(const struct ref *r, const struct cell *c, const struct access *old, const struct access *a,
-				      const struct clock *clock)
+/* The last access of the cell that stands for `old` against `a`, of those that are before `a` or of those that race with it as well.
+ * It may have come after `a`, too. */
+static const struct access *latest(const struct ref *r, const struct cell *c, const struct access *old, const struct access *a,
+				   const struct clock *clock, int before)
 {
 	const uint64_t low = c->offset / GRANULE * GRANULE, high = (c->offset + c->bytes + GRANULE - 1) / GRANULE * GRANULE;
 	const uint64_t end = old->offset + old->bytes, from = old->offset > low ? old->offset : low, to = end < high ? end : high;
 	const struct access *last = NULL;
-	int ordered = 0;
 	for (size_t i = 0; i < c->bags; i++) {
 		const struct bag *b = &c->bag[i];
-		if (!bag_hides(b, old, from, to))
+		if (!bag_hides(b, old, from, to) || (!before && !bag_matters(b, a, r->launch[r->cta[a->cta].launch].device)))
 			continue;
 		for (size_t k = 0; k < b->count; k++) {
 			const struct access *o = b->access[k];
-			const int own = o->cta == a->cta && (!a->nc || o->event > a->event), before = order_before(r, clock, o);
-			if (o->event <= old->event || own || !(o->cta == old->cta || order_before(r, r->launch[r->cta[o->cta].launch].base, old)))
-				continue;
-			ordered |= before;
-			if (!before && o->event > (last ? last : old)->event && bag_matters(b, a, r->launch[r->cta[a->cta].launch].device))
+			const int own = o->cta == a->cta && (!a->nc || o->event > a->event);
+			if (o->event > (last ? last : old)->event && !own && order_before(r, clock, o) == before &&
+			    (o->cta == old->cta || order_before(r, r->launch[r->cta[o->cta].launch].base, old)))
 				last = o;
 		}
 	}
-	return last || !ordered ? last : &behind;
+	return last;
+}
+
+/* What took the place of `old`: an access that races with `a` as well, unless that one was replaced by one that does not. */
+static const struct access *successor(const struct ref *r, const struct cell *c, const struct access *old, const struct access *a,
+				      const struct clock *clock)
+{
+	const struct access *racing = latest(r, c, old, a, clock, 0);
+	return latest(r, c, racing ? racing : old, a, clock, 1) ? &behind : racing;
 }
 
 /* Is `old` of a racing pair replaced in all bytes that both touched? */
@@ -345,6 +351,30 @@ static void check(struct ref *r, const struct memory *m, struct cell *c, const s
 
 /* ---- an access */
 
+static struct message **strong_of(struct ref *r, const struct access *a)
+{
+	const uint64_t key = (uint64_t)table_get(&r->memory_by_id, a->memory, 0) << 8 | a->bytes;
+	uint32_t at = table_get(&r->strong_by_bytes, a->offset, key);
+	if (at == TABLE_NONE) {
+		at = (uint32_t)r->strongs;
+		r->strong = table_grow(r->strong, r->strongs++, &r->strong_room, sizeof *r->strong);
+		table_put(&r->strong_by_bytes, a->offset, key, at);
+	}
+	return &r->strong[at];
+}
+
+/* With REF_OVER: the last strong write is observed, too, and continued, with the own weak one over it. */
+static struct message *observe_over(struct ref *r, const struct access *a, struct message *observed)
+{
+	struct message *m = *strong_of(r, a);
+	if (!m || m == observed || !sync_linked(r, m->access, a))
+		return observed;
+	sync_observe(r, a, m);
+	if (observed)
+		observed->access->chain = m->access->chain;
+	return m;
+}
+
 /* What the read observes: the last writes of its bytes. At most one of them is of exactly its bytes. */
 static struct message *observe(struct ref *r, struct memory *m, const struct access *a)
 {
@@ -359,7 +389,14 @@ static struct message *observe(struct ref *r, struct memory *m, const struct acc
 		before = c->last;
 		at = c->offset + c->bytes;
 	}
-	return observed;
+	return r->flags & REF_OVER ? observe_over(r, a, observed) : observed;
+}
+
+static void last_write(struct message **last, struct message *write)
+{
+	sync_drop(*last);
+	*last = write;
+	write->holders++;
 }
 
 static void settle(struct ref *r, struct memory *m, struct access *a, const struct message *continued)
@@ -373,13 +410,12 @@ static void settle(struct ref *r, struct memory *m, struct access *a, const stru
 		struct cell *c = cell_at(m, at);
 		if (!merged)
 			remember(r, c, a);
-		if (write) {
-			sync_drop(c->last);
-			c->last = write;
-			write->holders++;
-		}
+		if (write)
+			last_write(&c->last, write);
 		at = c->offset + c->bytes;
 	}
+	if (write && a->strong && r->flags & REF_OVER)
+		last_write(strong_of(r, a), write);
 }
 
 static void look_at(struct ref *r, const struct access *like, int reads)
@@ -566,5 +602,8 @@ void memory_free(struct ref *r)
 		free(r->cta[i].late);
 	for (size_t i = 0; i < r->memories; i++)
 		cell_free(r->memory[i].root);
+	for (size_t i = 0; i < r->strongs; i++)
+		sync_drop(r->strong[i]);
+	free(r->strong);
 	free(r->memory);
 }

@@ -140,7 +140,7 @@ struct ref {
 	size_t room;
 	struct names names;
 
-	struct table launch_by_id, stream_by_id, recording_by_id, cta_by_index, place_by_key, memory_by_id;
+	struct table launch_by_id, stream_by_id, recording_by_id, cta_by_index, place_by_key, memory_by_id, strong_by_bytes;
 	struct launch *launch;
 	struct stream *stream;
 	struct tail *recording;
@@ -148,8 +148,9 @@ struct ref {
 	struct place *place;
 	struct chain *chain;
 	struct memory *memory;
-	size_t launches, streams, recordings, ctas, places, chains, memories;
-	size_t launch_room, stream_room, recording_room, cta_room, place_room, chain_room, memory_room;
+	struct message **strong; /* with REF_OVER, the last strong write of exactly these bytes */
+	size_t launches, streams, recordings, ctas, places, chains, memories, strongs;
+	size_t launch_room, stream_room, recording_room, cta_room, place_room, chain_room, memory_room, strong_room;
 
 	struct clock *host;    /* what hosts were told */
 	struct clock *floor;   /* what is before everything that can still come */

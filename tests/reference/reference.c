@@ -37,6 +37,9 @@
  *             itself, too (a weak store to a flag that is then released does not race with the acquire). And, before
  *             that, one step of observation: an observed write *itself* (not what came before it) is before all that
  *             follows the read in its thread.
+ *  over       other writes: a store ends the chain that it overwrites, of whatever size or strength it is. With REF_OVER only a
+ *             strong one of exactly the chain's bytes does: where another races with the chain, the detector does not know
+ *             which came last. Nothing but a race at the very flag tells the two apart.
  *  fence.sc   is acq_rel by default: a deviation. With REF_SC, the fences whose scopes include each other synchronise in
  *             the order of the trace (8.9.3), which is one order that the model allows.
  *
@@ -117,7 +120,7 @@ void ref_close(struct ref *r)
 	parts_free(&r->sc);
 	names_free(&r->names);
 	struct table *const tables[] = { &r->launch_by_id, &r->stream_by_id, &r->recording_by_id, &r->cta_by_index, &r->place_by_key,
-					 &r->memory_by_id, &r->race_by_sites, &r->race_by_kernels, &r->edge_by_name };
+					 &r->memory_by_id, &r->strong_by_bytes, &r->race_by_sites, &r->race_by_kernels, &r->edge_by_name };
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
 		table_free(tables[i]);
 	if (r->explain.first && !--r->explain.first->holders)

@@ -34,7 +34,10 @@ struct ref_edge { /* how often something ordered accesses that were not ordered 
 	uint64_t count;
 };
 
-enum { REF_SC = 1 }; /* fence.sc: a total order of those whose scopes include each other, as they came in the trace */
+enum {
+	REF_SC = 1,   /* fence.sc: a total order of those whose scopes include each other, as they came in the trace */
+	REF_OVER = 2, /* a location's chain goes on over weak writes and such of other sizes, as it does in the detector under test */
+};
 
 /* `name` is what messages call the trace. */
 struct ref *ref_open(const char *name, unsigned flags);

@@ -2,7 +2,7 @@
  *
  *   case NAME
  *   use SETUP                     launches that have begun, see `setups`
- *   sc                            with REF_SC
+ *   sc, over                      with REF_SC, REF_OVER
  *   race KIND LINE1 LINE2 [N]     expected, with its count; no such line: no race at all. Where later accesses stand for
  *                                 each first one: `[N] by LINE...`
  *   edge NAME N                   expected
@@ -118,9 +118,9 @@ static int take(struct outcome *o, char *line)
 		keep(o->edges[o->want_edges++], 64, line + 5);
 	} else if (!strncmp(line, "error ", 6)) {
 		keep(o->error, sizeof o->error, line + 6);
-	} else if (!strcmp(line, "sc")) {
+	} else if (!strcmp(line, "sc") || !strcmp(line, "over")) {
 		ref_close(o->ref);
-		o->ref = ref_open(o->name, REF_SC);
+		o->ref = ref_open(o->name, *line == 's' ? REF_SC : REF_OVER);
 		o->rc = ref_line(o->ref, "gsan-trace 1", o->got_error, sizeof o->got_error);
 	} else if (sscanf(line, "use %63s", name) == 1) {
 		return feed_setup(o, name);

@@ -543,9 +543,88 @@ static void last_arriver(int how, const char *name, int race)
 	judge(name, race);
 }
 
+/* What an RMW continues of its own CTA's weak store is observed with it: what follows does not race with that store. */
+static void own_store(int who, const char *name, int race)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = ranks_cta(1, 9), c = enter(l, 1, 1);
+	if (who < 2)
+		weak(who ? &c : &a, GSAN_OP_ST, FLAG, 4, 1);
+	rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 0, 2);
+	if (who == 2)
+		weak(&a, GSAN_OP_ST, FLAG, 4, 3);
+	flag_load(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 7);
+	u64 before = found();
+	weak(&b, GSAN_OP_ST, FLAG, 4, 8);
+	need((found() > before) == race, name);
+	reset();
+}
+
+static void own_store_before_histogram(u32 adding, const char *name, int race)
+{
+	/* without an entry: known of the launches that made such RMWs, `adding` of the first two */
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 0), b = enter(launch(0, 1, 6, 5, 1), 1, 0), c = enter(launch(0, 2, 7, 5, 1), 2, 1);
+	weak(&a, GSAN_OP_ST, FLAG, 4, 1);
+	if (adding > 1)
+		rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 2);
+	rmw(&b, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 3);
+	flag_load(&c, FLAG, GSAN_SEM_NONE, GSAN_GPU, 1, 7);
+	u64 before = found();
+	weak(&c, GSAN_OP_ST, FLAG, 4, 8);
+	need((found() > before) == race, name);
+	reset();
+}
+
+static void narrow_reader(int state)
+{
+	/* a load of scope .cta observes no other CTA's RMW, with an entry or without */
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, (u32)state), b = enter(launch(0, 1, 6, 5, 1), 1, 1);
+	rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 1);
+	for (u32 i = 1; i <= 2; i++) {
+		flag_load(&b, FLAG, GSAN_SEM_NONE, GSAN_CTA, 1, 6 + i);
+		need(found() == i, state ? "a load of .cta observes nothing" : "a load of .cta observes nothing of a histogram");
+	}
+	reset();
+}
+
+static void narrow_rmw(void)
+{
+	/* nor does an RMW of scope .cta, or whoever reads that */
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 0), b = enter(launch(0, 1, 6, 5, 1), 1, 1);
+	rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 1);
+	rmw(&b, FLAG, GSAN_SEM_NONE, GSAN_CTA, 1, 7);
+	flag_load(&b, FLAG, GSAN_SEM_NONE, GSAN_GPU, 2, 8);
+	u64 before = found();
+	weak(&b, GSAN_OP_ST, FLAG, 4, 9);
+	need(found() > before, "an RMW of .cta observes nothing of a histogram");
+	reset();
+}
+
+static void later_write(int again, const char *name)
+{
+	/* a strong write that was observed says nothing of the next one there by the same CTA */
+	struct cta a = ranks_cta(0, 5), b = ranks_cta(1, 9);
+	rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 0, 1);
+	flag_load(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 7);
+	if (again)
+		rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 2);
+	weak(&b, GSAN_OP_ST, FLAG, 4, 8);
+	judge(name, again);
+}
+
 int main(void)
 {
 	map_arena();
+	own_store(0, "an RMW's own weak store is observed with it", 0);
+	own_store(1, "another CTA's weak store is not", 1);
+	own_store(2, "nor one behind the RMW", 1);
+	own_store_before_histogram(2, "a histogram's own weak store is observed with it", 0);
+	own_store_before_histogram(1, "a weak store of a launch without atomics is not", 1);
+	narrow_reader(0);
+	narrow_reader(1);
+	narrow_rmw();
+	later_write(0, "an RMW that was observed");
+	later_write(1, "an RMW behind the one that was observed");
 	reset_flag(GSAN_SYS, 1, 0, "a flag reset by its reader", 0);
 	reset_flag(GSAN_SYS, 0, 0, "a flag reset by who has not read it", 1);
 	reset_flag(GSAN_GPU, 1, 0, "a flag of another GPU read at .gpu, then reset", 1);
