@@ -273,8 +273,6 @@ NEVER void clock_settle(const struct who *w)
 		gpu_store32(&c->count, last);
 		elems_add(w->launch, c->elem, &c->count, DEV_CLOCK, elem_settled(e), 0);
 	}
-	for (u32 i = 0; i < DEV_OBSERVED; i++)
-		gpu_store64(&w->state->seen[i], gpu_load64(&w->state->seen[i]) & ~SEEN_FRESH);
 	gpu_store32(&w->state->fresh, 0);
 }
 

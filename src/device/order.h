@@ -31,6 +31,12 @@ ALWAYS int tag_in_stream(const struct gsan_launch *l, u32 tag, u32 participant, 
 {
 	return tag_participant(l, tag) == participant && tag_launch(l, tag)->stream == stream;
 }
+/* Is launch `tag` behind `other` in the stream of both? Their participants' tables are mapped. */
+ALWAYS int launch_follows(const struct gsan_launch *l, u32 tag, u32 other)
+{
+	const struct dev_launch *e = tag_launch(l, tag);
+	return tag_in_stream(l, other, tag_participant(l, tag), e->stream) && gpu_load32(&tag_launch(l, other)->seq) <= gpu_load32(&e->seq);
+}
 ALWAYS int tag_mapped(const struct gsan_launch *l, u32 tag) { return l->mapped >> tag_participant(l, tag) & 1; }
 
 /* ---- private tags: a CTA whose epochs were used up goes on under a tag of its own, with 19 bits of time -------------- */
@@ -150,9 +156,6 @@ ALWAYS u64 rec_point(u64 rec, u64 address, int in_line)
 	return in_line ? point_of(address & ~(u64)(GSAN_LINE - 1), POINT_LINE | POINT_WEAK | rec_mask(rec), GSAN_SYS) :
 			 point_of(address, POINT_WEAK | rec_mask(rec), GSAN_SYS);
 }
-/* The same, of RMWs without an entry, and their GPU: who observes them is on that, or observes one there that did. */
-ALWAYS u64 seen_place(u64 address, u32 mask, u32 gpu) { return (u64)gpu << 56 | address / GSAN_GRANULE << 8 | mask; }
-#define SEEN_FRESH (1ull << 63) /* by the strong operation under way, as ELEM_FRESH */
 /* Does the granule and scope of point `b` include that of `a`? */
 ALWAYS int point_within(u64 a, u64 b)
 {
@@ -177,6 +180,8 @@ ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point
 			gpu_load32(&tag_launch(l, rec_tag(rec))->seq) <= (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT));
 	if (rec_tag(elem) == rec_tag(rec))
 		return stamp_within(l, rec, elem, elem & ELEM_ALL);
+	if (elem_is_point(elem) && elem & ELEM_ALL) /* of RMWs without an entry, the newest launch of a stream stands for all */
+		return launch_follows(l, rec_tag(elem), rec_tag(rec));
 	return !elem_is_point(elem) && tag_private(l, rec_tag(elem)) && private_follows(l, rec_tag(elem), rec);
 }
 

@@ -128,30 +128,35 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	gpu_max64(&ring->head, ticket + 1); /* the only writers of `head` are this GPU's */
 }
 
-/* Did RMWs of the record's launch leave no version at its address, or perhaps? */
-NEVER int coarse_made(const struct gsan_launch *l, u64 rec, u64 address)
+/* Did RMWs of launch `tag` leave no version at the address, or perhaps? */
+NEVER int coarse_made(const struct gsan_launch *l, u32 tag, u64 address)
 {
 	const struct dev_tables *t = dev_tables(gsan_owner(address));
-	const struct dev_launch *e = tag_launch(l, rec_tag(rec));
-	u32 p = tag_participant(l, rec_tag(rec)), seq = gpu_load32(&e->seq), tag;
-	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(p, e->stream)]);
-	tag = rec_tag(slot);
-	return gpu_load64(&t->coarse.older[p]) >= seq ||
-	       (slot && tag_in_stream(l, tag, p, e->stream) && gpu_load32(&tag_launch(l, tag)->seq) >= seq);
+	u32 p = tag_participant(l, tag);
+	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(p, tag_launch(l, tag)->stream)]);
+	return gpu_load64(&t->coarse.older[p]) >= gpu_load32(&tag_launch(l, tag)->seq) || (slot && launch_follows(l, rec_tag(slot), tag));
 }
 
-/* Did this CTA observe RMWs at the record's place of which no version tells? Then they count as ordered before it, and so does
- * a weak write that one of them may have continued. */
-NEVER int seen_has(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a)
+/* Of launches that keep no clock, what observed an RMW without an entry is not known: another of the GPU whose launch is before
+ * this one and not before the RMW's, or one of this CTA itself whose record is still there. */
+NEVER int coarse_observed(const struct who *w, u64 rec, const struct access *a, const u64 *where)
 {
-	u32 op = rec_op(rec);
-	int rmw = op_is_rmw(op) && op_scope(op) != GSAN_CTA, weak = op_writes(op) && !op_is_strong(op);
-	if (!w->state || !(rmw || (weak && coarse_made(w->launch, rec, a->address))))
+	const struct gsan_launch *l = w->launch;
+	const struct dev_tables *t = dev_tables(gsan_owner(a->address));
+	const struct dev_launch *of = tag_launch(l, rec_tag(rec));
+	if (op_scope(rec_op(rec)) == GSAN_CTA || !coarse_made(l, rec_tag(rec), a->address))
 		return 0;
-	u64 place = seen_place(a->address, 0, tag_launch(w->launch, rec_tag(rec))->gpu);
-	for (u32 i = 0; i < DEV_OBSERVED; i++) {
-		u64 seen = gpu_load64(&w->state->seen[i]), mask = (seen ^ place) & 0xff;
-		if (!((seen ^ place) >> 8) && (rmw ? mask == rec_mask(rec) : !(rec_mask_here & a->mask & ~mask)))
+	for (u32 i = 0; i < DEV_COARSE; i++) {
+		u64 slot = gpu_load64(&t->coarse.slot[i]);
+		u32 tag = rec_tag(slot);
+		if (slot && tag != l->tag && tag_mapped(l, tag) && tag_launch(l, tag)->gpu == of->gpu && !launch_follows(l, tag, rec_tag(rec)) &&
+		    order_before(l, &l->order, tag) && !order_before(l, &of->order, tag))
+			return 1;
+	}
+	const struct gsan_granule *g = (const struct gsan_granule *)((uintptr_t)where & ~(uintptr_t)(sizeof *g - 1));
+	for (u32 i = 0; i < GSAN_DETAIL_READS; i++) {
+		u64 own = gpu_load64(&g->read[i]);
+		if (who_made(w, own) && op_is_rmw(rec_op(own)) && rec_mask(own) == rec_mask(rec))
 			return 1;
 	}
 	return 0;
@@ -171,7 +176,7 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	} else if (order_slow(w, rec, point)) {
 		return;
 	}
-	if (a->op != GSAN_OP_LD_NC && seen_has(w, rec, rec_mask_here, a))
+	if (op_is_rmw(old) && a->op != GSAN_OP_LD_NC && coarse_observed(w, rec, a, where))
 		return;
 	if (op_is_strong(old) && op_is_strong(a->op)) {
 		int same_gpu = tag_launch(l, rec_tag(rec))->gpu == l->gpu;

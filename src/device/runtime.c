@@ -101,9 +101,16 @@ ALWAYS u32 lanes_full(u32 members, u64 canonical, u32 bytes)
 	return gpu_ballot(members, (all & group) == group);
 }
 
+/* The line that fell to this lane. */
+NEVER void batch_line(const struct who *w, u64 line, u32 desc)
+{
+	struct access a = {.address = line, .mask = 0xff, .op = desc_op(desc), .site = desc & 0xffff, .bytes = desc_bytes(desc), .whole = 1};
+	line_access(w, &a);
+}
+
 ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, const u32 *desc, u32 n)
 {
-	u32 members = gpu_active(), lane = gpu_lane(), done = 0, seen = 0, mine = 0;
+	u32 members = gpu_active(), lane = gpu_lane(), done = 0, seen = 0, d = 0;
 	struct who w = who_of(launch, self);
 	u64 line = NO_ADDRESS;
 	who_record(&w);
@@ -120,26 +127,23 @@ ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, co
 		u32 log = bytes == 16 ? 3 : bytes == 8 ? 4 : 5;
 		if (full >> lane & 1 && (lane & ((1u << log) - 1)) == i) {
 			line = 0;
-			mine = i;
+			d = desc[i];
 		}
 		u64 first = gpu_shfl64(members, canonical, lane >> log << log);
 		if (line == 0)
 			line = first;
 		done += gpu_popc(full | rest);
 		seen += gpu_popc(asked);
+		if (rest && line != NO_ADDRESS) { /* what lies before it in the program comes first */
+			batch_line(&w, line, d);
+			line = NO_ADDRESS;
+		}
 		if (rest)
 			warp_scattered(&w, rest >> lane & 1 ? canonical : NO_ADDRESS, desc_op(desc[i]), desc[i] & 0xffff, bytes, 0,
 				       members);
 	}
-	if (line != NO_ADDRESS) {
-		u32 d = desc[0];
-#pragma unroll
-		for (u32 i = 1; i < n; i++)
-			d = mine == i ? desc[i] : d;
-		struct access a = {.address = line, .mask = 0xff, .op = desc_op(d), .site = d & 0xffff,
-				   .bytes = desc_bytes(d), .whole = 1};
-		line_access(&w, &a);
-	}
+	if (line != NO_ADDRESS)
+		batch_line(&w, line, d);
 	gpu_warp_sync(members);
 	if (lane == gpu_first(members))
 		count_accesses(w.launch, seen, done);
@@ -440,11 +444,30 @@ void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 	}
 }
 
+/* Which versions the elements of a load have: of several, the sum, which grows with each. */
+ALWAYS u32 look(const struct who *w, u64 canonical, u32 desc)
+{
+	u32 sum = 0;
+	for (u32 k = 0; k < desc_elements(desc); k++) {
+		u64 at = element_at(canonical, desc, k);
+		sum += sync_reachable(w, at) ? sync_look(at, desc_element(desc)) : 0;
+	}
+	return sum;
+}
+
+/* What a load knew of one of its elements: nothing, if any of them has changed. */
+ALWAYS u32 looked_at(const struct who *w, u64 canonical, u32 desc, u32 k, u32 looked)
+{
+	u64 at = element_at(canonical, desc, k);
+	u32 this = desc_elements(desc) > 1 && looked && sync_reachable(w, at) ? sync_look(at, desc_element(desc)) : looked;
+	return this == looked || look(w, canonical, desc) == looked ? this : 0;
+}
+
 u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
 {
 	struct who w = who_of(launch, self);
 	u64 canonical = shadow_canonical(w.launch, address);
-	return sync_reachable(&w, canonical) && desc_elements(desc) == 1 ? sync_look(canonical, desc_bytes(desc)) : 0;
+	return look(&w, canonical, desc);
 }
 
 /* After a strong operation and its check, by all lanes that made it. */
@@ -490,10 +513,11 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 look
 	for (u32 k = 0; k < desc_elements(desc); k++) { /* first what it acquires: that goes for itself, too */
 		u64 at = element_at(canonical, desc, k);
 		int there = sync_reachable(&w, at);
+		u32 known = looked_at(&w, canonical, desc, k, looked);
 		if (reads && !there)
 			unreachable(&w, desc);
 		EACH_OF(together, there && (reads || op_writes(desc_op(desc))))
-			held = sync_after(&w, at, desc_scalar(desc), element_value(value, desc, k), looked);
+			held = sync_after(&w, at, desc_scalar(desc), element_value(value, desc, k), known);
 		gpu_warp_sync(together);
 	}
 	u32 members = alike(desc);

@@ -39,7 +39,7 @@ ALWAYS u64 rec_make(const struct who *w, const struct access *a) { return rec_of
 
 /* May `me` take the place of `old`? Only if it is ordered after it (by launch numbers, or as the same CTA) and conflicts
  * with at least as much: bytes ⊇, write over read, weak over strong, narrower over wider scope; strong over strong only of
- * the same bytes, for what is morally strong with the one is not with the other. */
+ * the same bytes and participant, for what is morally strong with the one is not with the other. */
 ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 {
 	u32 a = rec_op(me), b = rec_op(old);
@@ -47,7 +47,8 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 		return 1;
 	if (rec_mask(old) & ~rec_mask(me) || (op_writes(b) && !op_writes(a)))
 		return 0;
-	if (op_is_strong(a) && (!op_is_strong(b) || op_scope(a) > op_scope(b) || rec_mask(old) != rec_mask(me)))
+	if (op_is_strong(a) && (!op_is_strong(b) || op_scope(a) > op_scope(b) || rec_mask(old) != rec_mask(me) ||
+				tag_participant(w->launch, rec_tag(old)) != w->launch->participant))
 		return 0;
 	return !((me ^ old) & REC_WHO) || tag_below_floor(w->launch, rec_tag(old));
 }

@@ -220,30 +220,31 @@ ALWAYS int version_linked(const struct who *w, const struct dev_version *v, u32 
 	return elem_is_own(w, writer) || (elem_reaches(w->launch, writer) && elem_reached(w->launch, writer, scope));
 }
 
-/* A record, of `point`, of this CTA's own weak write. */
-ALWAYS void version_head(const struct who *w, struct dev_version *v, u64 rec, u64 point, u32 scope)
+/* Runs what follows for each record of a weak write at a location, and its rec_point(). */
+ALWAYS u64 location_write(u64 canonical, u32 desc, u32 i, u64 *point)
 {
-	u32 op = rec_op(rec);
-	if (rec && op_writes(op) && !op_is_strong(op) && elem_is_own(w, rec & REC_STAMP))
-		version_add(w->launch, v, (rec & REC_STAMP) | elem_where(w, scope, 0) | point | ELEM_POINT | ELEM_FRESH);
+	u32 in = (u32)canonical & (GSAN_LINE - 1), mask = desc_mask(desc, canonical);
+	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical - in);
+	u32 detail = gpu_load32(&line->detail);
+	u64 rec = i ? 0 : gpu_load64(&line->write);
+	if (i && detail)
+		rec = gpu_load64(&detail_at(canonical, detail)->granule[in / GSAN_GRANULE].write[i - 1]);
+	*point = rec_point(rec, canonical, !i);
+	int there = i ? !(mask & ~rec_mask(rec)) : rec_mask(rec) >> in / GSAN_SECTOR & 1;
+	return there && op_writes(rec_op(rec)) && !op_is_strong(rec_op(rec)) ? rec : 0;
 }
+#define EACH_WRITE(canonical, desc, rec, point) \
+	for (u64 i_ = 0, rec, point; i_ < 1 + GSAN_DETAIL_WRITES; i_++) \
+		if ((rec = location_write(canonical, desc, (u32)i_, &point)))
 
 /* What an RMW read may be its own CTA's weak write, which it then continues as it does a strong one: who observes the RMW
  * observes that write (PTX ISA, observation order: related in program order). */
 NEVER void version_heads(const struct who *w, struct dev_sync *e, u32 desc)
 {
 	u64 canonical = gpu_load64(&e->key) >> 3;
-	u32 in = (u32)canonical & (GSAN_LINE - 1), mask = desc_mask(desc, canonical), scope = desc_scope(desc);
-	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical - in);
-	u32 detail = gpu_load32(&line->detail);
-	u64 rec = gpu_load64(&line->write);
-	if (rec_mask(rec) >> in / GSAN_SECTOR & 1)
-		version_head(w, &e->version[0], rec, rec_point(rec, canonical, 1), scope);
-	for (u32 i = 0; detail && i < GSAN_DETAIL_WRITES; i++) {
-		rec = gpu_load64(&detail_at(canonical, detail)->granule[in / GSAN_GRANULE].write[i]);
-		if (!(mask & ~rec_mask(rec)))
-			version_head(w, &e->version[0], rec, rec_point(rec, canonical, 0), scope);
-	}
+	EACH_WRITE(canonical, desc, rec, point)
+		if (elem_is_own(w, rec & REC_STAMP))
+			version_add(w->launch, &e->version[0], (rec & REC_STAMP) | elem_where(w, desc_scope(desc), 0) | point | ELEM_POINT | ELEM_FRESH);
 }
 
 /* An RMW continues what it read if both are morally strong: link by link, PTX's observation order. */
@@ -449,20 +450,16 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 	gpu_store32(&s->pendings, kept);
 }
 
-/* Does this operation acquire what it reads? A red, or an atom whose result nobody reads, does not. */
-ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && (!desc_is_rmw(desc) || desc & GSAN_DESC_USED); }
+/* Does this operation learn what it reads? A red, or an atom whose result nobody reads, does not, be it a CAS that failed. */
+ALWAYS int sync_learns(u32 desc) { return desc & GSAN_DESC_USED || !(desc_is_rmw(desc) || desc_is_cas(desc)); }
+ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && sync_learns(desc); }
 
 /* Is it a write that who reads the version observes? */
 ALWAYS int elem_is_observed(u64 e) { return elem_is_point(e) && e & (ELEM_RELAXED | ELEM_FRESH); }
 
-/* A write that was observed: itself is before what follows (clock_settle). Of a version's last writes the place is that of the
- * read. */
-ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
+/* A write that was observed, as a point of its place: itself is before what follows (clock_settle). */
+NEVER void point_keep(const struct who *w, u64 e)
 {
-	u64 point = point_of(canonical, desc_mask(desc, canonical), (u32)(e >> ELEM_SCOPE_SHIFT) & 3);
-	if (e & ELEM_RELAXED)
-		e = (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) | point;
-	e &= ~ELEM_FRESH;
 	for (u32 i = 0; i < gpu_load32(&w->state->clock.count) && i < DEV_CLOCK; i++)
 		if (elem_within(w->launch, e & ~elem_gate(e), gpu_load64(&w->state->clock.elem[i]), 0))
 			return;
@@ -470,17 +467,43 @@ ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 	gpu_store32(&w->state->fresh, 1);
 }
 
-/* RMWs that left no version: that they were observed here is all that is known of them. */
-ALWAYS void seen_add(struct dev_state *s, u64 canonical, u32 desc, u32 gpu)
+/* The same of a version's element: of its last writes the place is that of the read. A kernel without states keeps what it
+ * observes for the launches behind it. */
+ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 {
-	u64 place = seen_place(canonical, desc_mask(desc, canonical), gpu);
-	if (desc_scope(desc) == GSAN_CTA)
+	u64 point = point_of(canonical, desc_mask(desc, canonical), (u32)(e >> ELEM_SCOPE_SHIFT) & 3);
+	if (e & ELEM_RELAXED)
+		e = (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) | point;
+	e &= ~ELEM_FRESH;
+	if (w->state)
+		point_keep(w, e);
+	else if (rec_tag(e) != w->launch->tag && !tag_below_floor(w->launch, rec_tag(e)))
+		acquired_add(w->launch, e);
+}
+
+/* Weak writes there of a launch that made such RMWs, one of which may have continued them. */
+ALWAYS void coarse_head(const struct who *w, u64 canonical, u64 rec, u64 point)
+{
+	if (!tag_below_floor(w->launch, rec_tag(rec)) && tag_mapped(w->launch, rec_tag(rec)) &&
+	    coarse_made(w->launch, rec_tag(rec), canonical))
+		point_keep(w, (rec & REC_STAMP) | point | ELEM_POINT);
+}
+
+/* RMWs of one GPU that left no version were observed, perhaps: the newest launch that made such stands for its stream's. */
+NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
+{
+	const struct gsan_launch *l = w->launch;
+	const struct dev_tables *t = dev_tables(gsan_owner(canonical));
+	u64 place = point_of(canonical, desc_mask(desc, canonical), GSAN_CLUSTER) | ELEM_POINT | ELEM_ALL;
+	if (desc_scope(desc) == GSAN_CTA || !gpu_load32(&t->coarse_used))
 		return;
-	for (u32 i = 0; i < DEV_OBSERVED; i++)
-		if ((gpu_load64(&s->seen[i]) & ~SEEN_FRESH) == place)
-			return;
-	gpu_store64(&s->seen[gpu_add32(&s->seens, 1) % DEV_OBSERVED], place | SEEN_FRESH);
-	gpu_store32(&s->fresh, 1);
+	for (u32 i = 0; i < DEV_COARSE; i++) {
+		u32 tag = rec_tag(gpu_load64(&t->coarse.slot[i]));
+		if (tag && !tag_below_floor(l, tag) && tag_mapped(l, tag) && tag_launch(l, tag)->gpu == gpu)
+			point_keep(w, (u64)tag << GSAN_REC_TAG_SHIFT | (u64)GSAN_EPOCH_MAX << GSAN_REC_EPOCH_SHIFT | place);
+	}
+	EACH_WRITE(canonical, desc, rec, point)
+		coarse_head(w, canonical, rec, point);
 }
 
 /* One release that this read may have observed; `linked`: it has. Then the write itself is before what follows (observation
@@ -559,7 +582,7 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 	if (flags & DEV_EVERYTHING)
 		order_lost(w, sync_acquires(desc));
 	if (flags & DEV_COARSELY) {
-		seen_add(w->state, canonical, desc, gpu_load32(&v->coarse));
+		coarse_join(w, canonical, desc, gpu_load32(&v->coarse));
 		coarse_read(w, canonical, desc);
 	}
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
@@ -572,8 +595,8 @@ NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 c
 	u32 flags = gpu_load32(&v->flags), n = flags & DEV_VALID ? gpu_load32(&v->count) : 0;
 	if (n && !version_linked(w, v, desc_scope(desc)))
 		return;
-	if (!n || flags & DEV_COARSELY)
-		seen_add(w->state, canonical, desc, n ? gpu_load32(&v->coarse) : w->launch->gpu);
+	if (w->state && (!n || flags & DEV_COARSELY))
+		coarse_join(w, canonical, desc, n ? gpu_load32(&v->coarse) : w->launch->gpu);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
 		if (elem_is_observed(e))
@@ -683,7 +706,7 @@ NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 /* A location without an entry was never strongly written, except by RMWs on the coarse path. */
 ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
-	seen_add(w->state, canonical, desc, w->launch->gpu);
+	coarse_join(w, canonical, desc, w->launch->gpu);
 	if (!coarse_read(w, canonical, desc) && sync_unseen(w, canonical, desc, value)) {
 		order_lost(w, sync_acquires(desc));
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
@@ -697,7 +720,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 {
 	const struct dev_version *v = e->version;
 	if (!(gpu_load32(&v[0].flags) & DEV_VALID)) { /* made for a write that did not come */
-		seen_add(w->state, canonical, desc, w->launch->gpu);
+		coarse_join(w, canonical, desc, w->launch->gpu);
 		coarse_read(w, canonical, desc);
 		return;
 	}
@@ -715,7 +738,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	if (lost && (!known || older))
 		version_read(w, &v[2], canonical, desc, 0);
 	if (older)
-		seen_add(w->state, canonical, desc, w->launch->gpu);
+		coarse_join(w, canonical, desc, w->launch->gpu);
 	if (none)
 		unseen = !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value);
 	if (unseen)
@@ -759,10 +782,9 @@ NEVER u32 sync_look(u64 canonical, u32 bytes)
 /* What a strong read acquires, by one lane; under the locks of the entry, if there is one, and of the state. */
 NEVER void sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact)
 {
-	int observes = !desc_is_rmw(desc) || desc & GSAN_DESC_USED;
-	if (observes && e)
+	if (sync_learns(desc) && e)
 		sync_after_entry(w, e, canonical, desc, value, exact);
-	else if (observes)
+	else if (sync_learns(desc))
 		sync_after_none(w, canonical, desc, value);
 	else if (e)
 		version_taken(w, &e->version[0], canonical, desc);
@@ -788,6 +810,8 @@ NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u3
 		gpu_lock(&w->state->lock);
 	if (reads)
 		sync_read(w, e, canonical, ended & DEV_MANY ? desc & ~GSAN_DESC_VALUE : desc, value, 1);
+	else if (!w->state && !w->stateless && writes && desc_is_rmw(desc) && rec_tag(gpu_load64(&e->version[0].writer)) != w->launch->tag)
+		version_taken(w, &e->version[0], canonical, desc); /* for the launches behind this one */
 	if (writes)
 		version_write(w, e, desc, value, gpu_load32(&e->time), w->state ? gpu_load64(&w->state->base) : 0);
 	else if (!failed)

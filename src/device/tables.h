@@ -19,8 +19,9 @@
 #define ELEM_RELAXED (1ull << 25)   /* by a relaxed write without a fence: only what the kernel's start releases */
 #define ELEM_POINT (1ull << 28)     /* of its records, only the strong writes of one place, of one scope or a wider one, or the
 				     * weak writes there: they were observed, which orders nothing else. The site's bits
-				     * hold point_of() that place and the scope; all ones: any. With ELEM_RELAXED: in a
-				     * version, the write of its location, and the site is one */
+				     * hold point_of() that place and the scope; all ones: any. With ELEM_ALL, of earlier
+				     * launches of the stream, too. With ELEM_RELAXED: in a version, the write of its
+				     * location, and the site is one */
 #define ELEM_ANYWHERE (0xffffull << ELEM_SITE_SHIFT)
 #define ELEM_OPEN (1ull << 26)      /* several releases merged: the gate is open to all */
 #define ELEM_FENCED (1ull << 27)    /* by a fence before a relaxed write, not by an operation on the location */
@@ -66,7 +67,7 @@ _Static_assert(sizeof(struct dev_acquired) == 1024, "");
 
 /* ---- CTA states ---------------------------------------------------------------------------------------------- */
 #define DEV_CLOCK 32u
-#define DEV_PENDING 16u
+#define DEV_PENDING 48u
 struct dev_clock { /* a short list, collapsed when full */
 	uint32_t count;
 	uint32_t flags; /* DEV_CLOCK_* */
@@ -86,7 +87,6 @@ struct dev_hint {
 	uint16_t write_tag, pad;
 };
 
-#define DEV_OBSERVED 8u
 struct dev_state {
 	uint64_t key;       /* 0 free; launch seq << 32 | CTA index + 1, hashed beyond 2^32 CTAs */
 	uint64_t base;      /* tag, CTA and epoch of the records that this CTA makes now */
@@ -107,11 +107,9 @@ struct dev_state {
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
-	uint64_t seen[DEV_OBSERVED]; /* seen_place() where RMWs without an entry were observed, the oldest is replaced */
-	uint32_t seens;
-	uint8_t reserve[144 - 8 * DEV_OBSERVED - 4];
+	uint8_t reserve[144];
 };
-_Static_assert(sizeof(struct dev_state) == 1024, "");
+_Static_assert(sizeof(struct dev_state) == 1536, "");
 #define DEV_BUCKET 16u
 #define DEV_BUCKETS 1024u /* 16,384 CTAs of synchronising kernels at once; one GPU holds 132 × 32 */
 

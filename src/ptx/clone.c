@@ -19,6 +19,7 @@ struct clone {
 	struct ptx_batch batch;
 	uint32_t batch_end;  /* source offset behind the batch's last access */
 	uint32_t batch_block;
+	uint32_t run;        /* accesses of a batch, at most */
 	uint32_t *calls;
 	struct text text;    /* scratch of one insertion */
 };
@@ -147,7 +148,7 @@ static void add_weak(struct clone *c, const struct ptx_place *p)
 	c->batch_block = p->instr->block;
 	if (ptx_batch_clobbered(&c->batch, p->instr))
 		flush(c, p->instr->whole.off);
-	else if (c->batch.count == GSAN_BATCH_MAX)
+	else if (c->batch.count == c->run)
 		flush(c, c->batch_end);
 }
 
@@ -402,10 +403,10 @@ static void edit_body(struct clone *c)
 		edit_leave(c, NULL, span_end(f->body) - 1);
 }
 
-int ptx_clone_print(const struct ptx_plan *plan, uint32_t f, uint32_t regs, struct text *out, uint32_t *calls)
+int ptx_clone_print(const struct ptx_plan *plan, uint32_t f, uint32_t regs, uint32_t run, struct text *out, uint32_t *calls)
 {
 	struct clone c = {.m = plan->module, .plan = plan, .f = &plan->module->function[f], .fp = &plan->function[f],
-			  .calls = calls};
+			  .run = run ? run : GSAN_BATCH_MAX, .calls = calls};
 	int status = ptx_uses_make(c.m, c.f, &c.uses);
 
 	if (!status)

@@ -53,7 +53,7 @@ static int add_clone(struct rewrite *r, uint32_t f)
 	int status;
 
 	text_puts(&out, "\n");
-	status = ptx_clone_print(&r->plan, f, regs_of(r, fn->name), &out, &r->calls);
+	status = ptx_clone_print(&r->plan, f, regs_of(r, fn->name), r->options->run, &out, &r->calls);
 	if (!status && fn->is_entry) {
 		memset(r->reached, 0, r->m->functions);
 		ptx_describe(&r->plan, f, r->options->source, r->reached, r->stack, &info);

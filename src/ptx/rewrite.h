@@ -11,6 +11,7 @@ struct ptx_regs { const char *kernel; uint32_t regs; };
 struct ptx_rewrite_options {
 	const char *source;                           /* for reports: path of the PTX or module name */
 	uint32_t kernels; const struct ptx_regs *reg; /* registers of the plain kernels, from ptxas -v or the driver */
+	uint32_t run;                                 /* weak accesses that are checked together, at most; 0: GSAN_BATCH_MAX */
 };
 struct ptx_rewrite_stats { uint32_t clones, sites, left, skipped_kernels; };
 

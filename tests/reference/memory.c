@@ -210,6 +210,7 @@ static struct access *merge(struct access *same[2], const struct access *a)
 		same[0]->chain = a->chain;
 	}
 	same[0]->event = a->event;
+	same[0]->warp = a->warp;
 	return same[0];
 }
 
@@ -233,11 +234,26 @@ static void count_order(struct ref *r, const struct access *first, const struct 
 	races_edge(r, x->rank == y->rank ? "ordered-pair" : "ordered-pair-cross-rank", a->cta, 1);
 }
 
-/* Do the accesses of the bag conflict with at least as much as `old`, in its bytes [from, to)? */
-static int bag_hides(const struct bag *b, const struct access *old, uint64_t from, uint64_t to)
+/* Do the accesses of the bag conflict with at least as much as `old`, in the bytes that they have in common? */
+static int bag_hides(const struct bag *b, const struct access *old)
 {
-	return b->offset <= from && b->offset + b->bytes >= to && b->writes >= old->writes &&
-	       (!b->strong || (old->strong && b->scope <= old->scope));
+	return b->writes >= old->writes && (!b->strong || (old->strong && b->scope <= old->scope));
+}
+
+/* Do the lanes that made a weak access with `o` touch all bytes [from, to) together? */
+static int lanes_cover(const struct memory *m, const struct access *o, uint64_t from, uint64_t to)
+{
+	for (uint64_t at = from; at < to;) {
+		const struct cell *c = cell_at(m, at);
+		int there = 0;
+		for (size_t i = 0; c && c->offset <= at && i < c->bags; i++)
+			for (size_t k = 0; !there && k < c->bag[i].count; k++)
+				there = c->bag[i].access[k]->warp == o->warp;
+		if (!there)
+			return 0;
+		at = c->offset + c->bytes;
+	}
+	return 1;
 }
 
 /* Stands for all that are before the second access, though what they replaced is not: order by observation leads to one write,
@@ -246,21 +262,23 @@ static const struct access behind = { .site = 0 };
 
 /* The last access of the cell that stands for `old` against `a`, of those that are before `a` or of those that race with it as well.
  * It may have come after `a`, too. */
-static const struct access *latest(const struct ref *r, const struct cell *c, const struct access *old, const struct access *a,
-				   const struct clock *clock, int before)
+static const struct access *latest(const struct ref *r, const struct memory *m, const struct cell *c, const struct access *old,
+				   const struct access *a, const struct clock *clock, int before)
 {
 	const uint64_t low = c->offset / GRANULE * GRANULE, high = (c->offset + c->bytes + GRANULE - 1) / GRANULE * GRANULE;
 	const uint64_t end = old->offset + old->bytes, from = old->offset > low ? old->offset : low, to = end < high ? end : high;
 	const struct access *last = NULL;
 	for (size_t i = 0; i < c->bags; i++) {
 		const struct bag *b = &c->bag[i];
-		if (!bag_hides(b, old, from, to) || (!before && !bag_matters(b, a, r->launch[r->cta[a->cta].launch].device)))
+		const int whole = b->offset <= from && b->offset + b->bytes >= to;
+		if (!bag_hides(b, old) || (b->strong && !whole) || (!before && !bag_matters(b, a, r->launch[r->cta[a->cta].launch].device)))
 			continue;
 		for (size_t k = 0; k < b->count; k++) {
 			const struct access *o = b->access[k];
 			const int own = o->cta == a->cta && (!a->nc || o->event > a->event);
 			if (o->event > (last ? last : old)->event && !own && order_before(r, clock, o) == before &&
-			    (o->cta == old->cta || order_before(r, r->launch[r->cta[o->cta].launch].base, old)))
+			    (o->cta == old->cta || order_before(r, r->launch[r->cta[o->cta].launch].base, old)) &&
+			    (whole || lanes_cover(m, o, from, to)))
 				last = o;
 		}
 	}
@@ -268,11 +286,11 @@ static const struct access *latest(const struct ref *r, const struct cell *c, co
 }
 
 /* What took the place of `old`: an access that races with `a` as well, unless that one was replaced by one that does not. */
-static const struct access *successor(const struct ref *r, const struct cell *c, const struct access *old, const struct access *a,
-				      const struct clock *clock)
+static const struct access *successor(const struct ref *r, const struct memory *m, const struct cell *c, const struct access *old,
+				      const struct access *a, const struct clock *clock)
 {
-	const struct access *racing = latest(r, c, old, a, clock, 0);
-	return latest(r, c, racing ? racing : old, a, clock, 1) ? &behind : racing;
+	const struct access *racing = latest(r, m, c, old, a, clock, 0);
+	return latest(r, m, c, racing ? racing : old, a, clock, 1) ? &behind : racing;
 }
 
 /* Is `old` of a racing pair replaced in all bytes that both touched? */
@@ -284,7 +302,7 @@ static int dominated(struct ref *r, const struct memory *m, const struct access 
 	for (int all = 0; all < 2; all++) /* first whether, then by which */
 		for (uint64_t at = from; at < to;) {
 			const struct cell *c = cell_at(m, at);
-			const struct access *by = successor(r, c, old, a, clock);
+			const struct access *by = successor(r, m, c, old, a, clock);
 			if (!by)
 				return 0;
 			if (all)
@@ -545,6 +563,14 @@ static int values(struct ref *r, const struct event *e, const struct op_name *op
 	return 0;
 }
 
+/* Is this access that of the next lane of the warp whose access came before it in the trace? */
+static int same_warp(struct ref *r, uint32_t cta, uint32_t site, uint64_t thread)
+{
+	const int same = r->lane.cta == cta && r->lane.site == site && r->lane.thread < thread && r->lane.thread / 32 == thread / 32;
+	r->lane.cta = cta, r->lane.site = site, r->lane.thread = thread;
+	return same;
+}
+
 int memory_access(struct ref *r, const struct event *e)
 {
 	const struct op_name *op = FIND(ops, e->word[0]);
@@ -566,6 +592,7 @@ int memory_access(struct ref *r, const struct event *e)
 				(unsigned long long)r->launch[r->cta[a.cta].launch].block);
 	if (a.offset > MEMORY_END)
 		return ref_fail(r, "offset %llu; no allocation is so long", (unsigned long long)a.offset);
+	a.warp = r->warp += !same_warp(r, a.cta, a.site, e->number[2]);
 	a.rmw = op->rmw;
 	a.writes = op->writes && *e->word[5] != '-'; /* a failed compare-and-swap is a read */
 	a.nc = sem->nc;

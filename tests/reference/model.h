@@ -107,6 +107,7 @@ struct access {
 	int acquires, releases;
 	enum scope scope;
 	uint64_t seen; /* by the access that is being looked at */
+	uint64_t warp; /* number of the instruction that lanes of one warp executed together */
 };
 
 struct late { /* a racing pair of which the second is weak */
@@ -158,6 +159,8 @@ struct ref {
 	uint32_t live, lives;  /* list of launches that are not done, and how many */
 	struct parts sc;       /* released by all fence.sc, with REF_SC */
 	uint64_t looks;        /* accesses looked at, for `seen` */
+	uint64_t warp;         /* of the last access */
+	struct { uint32_t cta, site; uint64_t thread; } lane;
 
 	struct ref_race *race;
 	struct ref_edge *edge;

@@ -226,6 +226,32 @@ static void cas_publishes(int wrote, const char *name)
 	judge(name, !wrote);
 }
 
+static void cas_unused(u32 used, const char *name, int race)
+{
+	/* a CAS that failed acquires by its result alone */
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1);
+	u32 d = desc(GSAN_OP_RMW + GSAN_SYS, 4, GSAN_SEM_ACQUIRE | GSAN_SEM_CAS, 7) | used;
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	be(&b);
+	gsan_before(b.launch, b.self, FLAG, d, 0);
+	gsan_after(b.launch, b.self, FLAG, desc(GSAN_OP_STRONG_LD + GSAN_SYS, 4, GSAN_SEM_ACQUIRE | GSAN_SEM_CAS, 7) | used | GSAN_DESC_VALUE, 1, 0);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, race);
+}
+
+static void peer_scopes(int between, const char *name, int race)
+{
+	/* an atomic of .sys of another GPU, one of this GPU behind it, and one of .gpu that reaches only the latter */
+	struct cta a = ranks_cta(0, 5), b = enter(launch(1, 0, 9, 9, 6), 1, 1), c = enter(launch(1, 1, 10, 9, 1), 2, 1);
+	rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 0, 1);
+	if (between)
+		rmw(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 2);
+	unused(&c, FLAG, GSAN_SEM_NONE, GSAN_GPU, 2, 3);
+	judge(name, race);
+}
+
 static void cas_seen_early(void)
 {
 	struct cta a = ranks_cta(0, 5), b = ranks_cta(1, 9);
@@ -656,6 +682,10 @@ int main(void)
 	cas_publishes(1, "a CAS that wrote releases");
 	cas_publishes(0, "a CAS that failed releases nothing");
 	cas_seen_early();
+	cas_unused(GSAN_DESC_USED, "a CAS that failed acquires by its result", 0);
+	cas_unused(0, "a CAS that failed and whose result nobody reads", 1);
+	peer_scopes(0, "an atomic too narrow for another GPU's", 1);
+	peer_scopes(1, "the same with one of its own GPU between", 1);
 	cas_reads(0, "a CAS that failed is a read");
 	cas_reads(1, "a CAS that wrote is a write");
 	overwritten(1, "the oldest of five versions", 0);
