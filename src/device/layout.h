@@ -157,7 +157,8 @@ struct gsan_launch {
 	uint64_t view_table; /* address of u32[GSAN_VIEW_PAGES], or 0: no views */
 	uint64_t ring;       /* device address of this participant's struct gsan_ring */
 	uint32_t swept;       /* no record of launches with seq below it is left: their private tags are free */
-	uint32_t first_epoch; /* 0, or where a CTA's epochs start (tests) */
+	uint16_t first_epoch; /* 0, or where a CTA's epochs start (tests) */
+	uint16_t all_seen;    /* 1: nothing but checked kernels writes to flags (tests) */
 	struct gsan_order order;
 };
 _Static_assert(sizeof(struct gsan_order) == 392, "");

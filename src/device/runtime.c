@@ -516,6 +516,8 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 look
 		u32 known = looked_at(&w, canonical, desc, k, looked);
 		if (reads && !there)
 			unreachable(&w, desc);
+		EACH_OF(together, there && desc_elements(desc) > 1 && op_writes(desc_op(desc)))
+			sync_came(&w, at, desc_scalar(desc));
 		EACH_OF(together, there && (reads || op_writes(desc_op(desc))))
 			held = sync_after(&w, at, desc_scalar(desc), element_value(value, desc, k), known);
 		gpu_warp_sync(together);

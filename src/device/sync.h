@@ -652,6 +652,21 @@ NEVER void sync_at_once(const struct who *w, struct dev_sync *e, u64 canonical, 
 	gpu_fence_sys(); /* the publication is visible to whoever sees the program's store */
 }
 
+/* It has executed: who loads from here on reads what was published, if nobody published since. */
+NEVER void sync_came(const struct who *w, u64 canonical, u32 desc)
+{
+	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), 0, 0);
+	if (!e)
+		return;
+	gpu_lock(&e->lock);
+	u32 flags = gpu_load32(&e->version[0].flags);
+	if (flags & DEV_EARLY && elem_is_own(w, gpu_load64(&e->version[0].writer) & REC_WHO)) {
+		gpu_store32(&e->version[0].flags, flags & ~DEV_EARLY);
+		gpu_add32(&e->generation, 1); /* not for who looked before */
+	}
+	gpu_unlock(&e->lock);
+}
+
 ALWAYS int stored_by(const struct gsan_launch *l, u64 rec, u32 mask)
 {
 	return rec && rec_mask(rec) & mask && op_writes(rec_op(rec)) && !tag_below_floor(l, rec_tag(rec));
@@ -699,7 +714,7 @@ NEVER int sync_written_otherwise(u64 canonical, u32 bytes)
 NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	u64 before = polled_before(w, canonical);
-	return desc & GSAN_DESC_VALUE && value != before && !sync_stored(w->launch, canonical, desc_bytes(desc)) &&
+	return desc & GSAN_DESC_VALUE && value != before && !w->launch->all_seen && !sync_stored(w->launch, canonical, desc_bytes(desc)) &&
 	       !sync_written_otherwise(canonical, desc_bytes(desc));
 }
 

@@ -91,37 +91,35 @@ class Run:
         return self.exact.racy - self.found
 
 
-def environment(schedule, sample_seed, trace, afresh, singly):
+def environment(schedule, sample_seed, trace, afresh, settings):
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_", "GSAN_", "EMU_", "LD_"))}
     kept.update(EMU_SCHEDULE=schedule, EMU_TRACE=trace, EMU_GRACE_MS="2", GSAN_SAMPLE_SEED=str(sample_seed),
                 MASTER_PORT=f"{os.getpid()}-{next(JOBS)}") # a name where ranks meet, of this job alone
     if afresh:
         kept["EMU_AFRESH"] = "1"
-    if singly:
-        kept["GSAN_TEST_RUN"] = "1"
-    return kept
+    return kept | settings
 
 
-def run(files, ranks=2, schedule="program", seed=1, sample_seed=1, repeat=1, keep=None, afresh=False, singly=False):
+def run(files, ranks=2, schedule="program", seed=1, sample_seed=1, repeat=1, keep=None, afresh=False, settings=None):
     """Executes the programs in one job and returns its Run. `keep`: a folder that gets trace and reports. afresh: AFRESH
-    programs at a time, each such part as in every other job of the same seed. singly: weak accesses are checked at once."""
+    programs at a time, each such part as in every other job of the same seed. settings: more of its environment."""
     files = [os.path.abspath(path) for path in files]  # the job runs elsewhere
     scratch = tempfile.mkdtemp(prefix="gsan-random-")
     try:
-        return run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh, singly)
+        return run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh, settings or {})
     finally:
         if keep:
             shutil.copytree(scratch, keep, dirs_exist_ok=True)
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh, singly):
+def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh, settings):
     trace, report = os.path.join(scratch, "trace.txt"), os.path.join(scratch, "report")
     command = [os.path.join(BIN, "gsan-launch"), "-n", str(ranks), "--device", "emu", "--seed", str(seed), "--report", report,
                os.path.join(BIN, "litmus-run"), "--repeat", str(repeat), "--batch", str(AFRESH if afresh else BATCH), *files]
     try:
-        job = subprocess.run(command, env=environment(schedule, sample_seed, trace, afresh, singly), cwd=scratch, capture_output=True, text=True,
+        job = subprocess.run(command, env=environment(schedule, sample_seed, trace, afresh, settings), cwd=scratch, capture_output=True, text=True,
                              timeout=LIMIT)
     except subprocess.TimeoutExpired:
         raise Broken(f"no end within {LIMIT} s: {' '.join(command)}")

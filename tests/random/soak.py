@@ -15,7 +15,8 @@ it when the samples fall otherwise: sample. The programs whose races are missed 
 GSAN_SAMPLE_SEEDs, some times over: launches of other numbers are sampled otherwise, too (EMU_AFRESH: their part of the
 trace is the same in any job). One whose part, or whose races in the reference, are others than before is not used
 (traces_differ counts those programs). Or if it shows it when each weak access is checked at once, not where its run ends
-(GSAN_TEST_RUN): late_check. Or, last, if the reference has it no more when a flag that another write races with
+(GSAN_TEST_RUN): late_check; or when values that nothing checked has left order nothing (GSAN_TEST_ALL_SEEN): ambiguous_version.
+Or, last, if the reference has it no more when a flag that another write races with
 keeps what was released there (REF_OVER): behind_racing_flag; the race at the flag is one of its own. Half of the blocks of
 seeds switch between the program's own operations (EMU_SCHEDULE=program), so that a trace is to be had again; the others,
 with more programs on the devices at a time, switch by priorities or inside the runtime, too, and there misses are not judged
@@ -42,8 +43,10 @@ PROGRAMS = os.path.join(judge.BIN, "random-programs")
 BLOCK = 64  # RANDOM_BLOCK of generate.h
 SPAN = 512  # seeds that are judged together; results hold whole spans
 SAMPLE_SEEDS = range(2, 10)
-# Why, and sampling seed and repetitions of the jobs that show it.
-LIFTS = (("sample", 2, 2), ("sample", 3, 6), ("sample", 4, 32), ("late_check", 5, 32))
+# Why, and sampling seed, repetitions and settings of the jobs that show it.
+LIFTS = (("sample", 2, 2, {}), ("sample", 3, 6, {}), ("sample", 4, 32, {}), ("late_check", 5, 32, {"GSAN_TEST_RUN": "1"}),
+         ("ambiguous_version", 6, 32, {"GSAN_TEST_ALL_SEEN": "1"}),
+         ("late_check_and_ambiguous_version", 7, 64, {"GSAN_TEST_RUN": "1", "GSAN_TEST_ALL_SEEN": "1"}))
 LEAST = 0.3  # of the programs are racy, and as many free of races with an edge between ranks
 
 
@@ -114,9 +117,10 @@ class Unit:
         self.schedule, self.ranks, self.seed = schedule_of(block), ranks_of(block), block + 1
         self.tally, self.files = Tally(), []
 
-    def run(self, sample_seed, files, repeat=1, singly=False):
+    def run(self, sample_seed, files, repeat=1, settings=None):
         """Runs a job; its false positives count whatever it runs for."""
-        run = judge.run(files, self.ranks, self.schedule, self.seed, sample_seed, repeat, afresh=self.schedule == "program", singly=singly)
+        run = judge.run(files, self.ranks, self.schedule, self.seed, sample_seed, repeat, afresh=self.schedule == "program",
+                        settings=settings)
         said = self.tally.false_positives
         said += [(self.schedule, race) for race in run.false_positives() if (self.schedule, race) not in said]
         return run
@@ -139,10 +143,10 @@ class Unit:
         """Counts which of the missed races are named by others, and which the same trace shows when the samples fall
         otherwise; the rest is unexplained."""
         found, missed = set(first.found), self.unnamed(first, first.missed(), first.found)
-        for cause, sample_seed, repeat in LIFTS:
+        for cause, sample_seed, repeat, settings in LIFTS:
             if not missed:
                 break
-            lifted = self.run(sample_seed, self.parts({race.program() for race in missed}), repeat, cause == "late_check")
+            lifted = self.run(sample_seed, self.parts({race.program() for race in missed}), repeat, settings)
             new = self.comparable(first, lifted)
             self.tally.explained[cause] += len(missed & new)
             found |= new

@@ -381,16 +381,19 @@ static struct message **strong_of(struct ref *r, const struct access *a)
 	return &r->strong[at];
 }
 
-/* With REF_OVER: the last strong write is observed, too, and continued, with the own weak one over it. */
-static struct message *observe_over(struct ref *r, const struct access *a, struct message *observed)
+/* With REF_OVER: the last strong write is observed, too, and continued, with the own weak one over it, which may cover more. */
+static struct message *observe_over(struct ref *r, const struct memory *m, const struct access *a, struct message *observed)
 {
-	struct message *m = *strong_of(r, a);
-	if (!m || m == observed || !sync_linked(r, m->access, a))
+	struct message *strong = *strong_of(r, a), *last = cell_at(m, a->offset)->last;
+	const struct access *w = last ? last->access : NULL;
+	if (!observed && w && a->rmw && !w->strong && w->cta == a->cta && w->offset <= a->offset && w->offset + w->bytes >= a->offset + a->bytes)
+		observed = last;
+	if (!strong || strong == observed || !sync_linked(r, strong->access, a))
 		return observed;
-	sync_observe(r, a, m);
+	sync_observe(r, a, strong);
 	if (observed)
-		observed->access->chain = m->access->chain;
-	return m;
+		observed->access->chain = strong->access->chain;
+	return strong;
 }
 
 /* What the read observes: the last writes of its bytes. At most one of them is of exactly its bytes. */
@@ -407,7 +410,7 @@ static struct message *observe(struct ref *r, struct memory *m, const struct acc
 		before = c->last;
 		at = c->offset + c->bytes;
 	}
-	return r->flags & REF_OVER ? observe_over(r, a, observed) : observed;
+	return r->flags & REF_OVER ? observe_over(r, m, a, observed) : observed;
 }
 
 static void last_write(struct message **last, struct message *write)

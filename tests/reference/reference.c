@@ -39,7 +39,8 @@
  *             follows the read in its thread.
  *  over       other writes: a store ends the chain that it overwrites, of whatever size or strength it is. With REF_OVER only a
  *             strong one of exactly the chain's bytes does: where another races with the chain, the detector does not know
- *             which came last. Nothing but a race at the very flag tells the two apart.
+ *             which came last. And an RMW continues a weak store of its own thread that covers its bytes, and more. Nothing
+ *             but a race at the very flag tells the two apart.
  *  fence.sc   is acq_rel by default: a deviation. With REF_SC, the fences whose scopes include each other synchronise in
  *             the order of the trace (8.9.3), which is one order that the model allows.
  *
