@@ -16,7 +16,7 @@ ALWAYS int elem_reaches(const struct gsan_launch *l, u64 elem)
 }
 ALWAYS int elem_reached(const struct gsan_launch *l, u64 elem, u32 scope)
 {
-	return (elem & ELEM_OPEN) || scope_reaches(scope, elem_same_gpu(l, elem));
+	return (elem & ELEM_OPEN && scope != GSAN_CTA) || scope_reaches(scope, elem_same_gpu(l, elem));
 }
 
 /* Is keeping `b`, a point or not, enough for the point `a`? In a version, what is observed with it stays apart from what it

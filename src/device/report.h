@@ -154,7 +154,7 @@ NEVER int coarse_observed(const struct who *w, u64 rec, const struct access *a, 
 			return 1;
 	}
 	const struct gsan_granule *g = (const struct gsan_granule *)((uintptr_t)where & ~(uintptr_t)(sizeof *g - 1));
-	for (u32 i = 0; i < GSAN_DETAIL_READS; i++) {
+	for (u32 i = 0; i < GSAN_DETAIL_READS && !w->state && !op_is_strong(a->op) && of->gpu == l->gpu; i++) {
 		u64 own = gpu_load64(&g->read[i]);
 		if (who_made(w, own) && op_is_rmw(rec_op(own)) && rec_mask(own) == rec_mask(rec))
 			return 1;

@@ -364,7 +364,7 @@ ALWAYS int red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 addres
 	    !(gsan_owner(address) == quick_participant(quick, self) || l->mapped >> gsan_owner(address) & 1))
 		return 0;
 	gpu_load128(at, &last, &tail);
-	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || !red_noted(l, self, quick, address))
+	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || (desc_scope(desc) != GSAN_CTA && !red_noted(l, self, quick, address)))
 		return 0;
 	struct gsan_granule *g = &detail_at(address, (u32)tail)->granule[granule % GSAN_LINE / GSAN_GRANULE];
 	if (!red_alone(quick, at, g, me, last, tail))

@@ -133,6 +133,7 @@ NEVER void version_add_list(const struct who *w, struct dev_version *v, const st
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 e = elem_settled(gpu_load64(&from->elem[i]));
 		u32 own = fenced ? (u32)(e >> ELEM_SCOPE_SHIFT) & 3 : scope;
+		e |= e & (ELEM_POINT | ELEM_RELAXED | ELEM_PREFIX) ? 0 : ELEM_FENCED; /* by no operation on the location */
 		version_add(w->launch, v, (e & ~elem_gate(e)) | elem_where(w, own, 0));
 	}
 	if (gpu_load32(&from->flags) & DEV_CLOCK_EVERYTHING)
@@ -163,7 +164,8 @@ NEVER void version_publish(const struct who *w, struct dev_version *v, int relea
 }
 
 /* A release of this CTA on the same location, earlier: a strong write continues it (PTX ISA, release patterns). `own` lies
- * in one of the entry's versions. Of its clock, all that it has by now is taken to have been released then. */
+ * in one of the entry's versions, and was not handed on by others. Of its clock, all that it has by now is taken to have been
+ * released then. */
 NEVER void version_again(const struct who *w, struct dev_version *v, u64 own)
 {
 	version_add(w->launch, v, own);
@@ -177,7 +179,7 @@ NEVER void version_continue(const struct who *w, struct dev_sync *e)
 		u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 			u64 own = gpu_load64(&v->elem[i]);
-			if (!(own & (ELEM_POINT | ELEM_FENCED | ELEM_ALL | ELEM_PREFIX)) && elem_is_own(w, own))
+			if (!(own & (ELEM_POINT | ELEM_RELAXED | ELEM_FENCED | ELEM_ALL | ELEM_PREFIX)) && elem_is_own(w, own))
 				version_again(w, &e->version[0], own);
 		}
 	}
@@ -367,7 +369,8 @@ ALWAYS int sync_publishes(const struct who *w, u64 canonical, u32 desc)
 {
 	if (sync_makes(w, desc) || sync_find(canonical, desc_bytes(desc), 0, 0))
 		return 1;
-	coarse_note(w, dev_tables(gsan_owner(canonical)), 0);
+	if (desc_scope(desc) != GSAN_CTA) /* which reaches nobody */
+		coarse_note(w, dev_tables(gsan_owner(canonical)), 0);
 	return 0;
 }
 
@@ -481,10 +484,10 @@ ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 		acquired_add(w->launch, e);
 }
 
-/* Weak writes there of a launch that made such RMWs, one of which may have continued them. */
-ALWAYS void coarse_head(const struct who *w, u64 canonical, u64 rec, u64 point)
+/* A weak write there of a launch that made such RMWs, one of which may have continued it. */
+ALWAYS void coarse_head(const struct who *w, u64 canonical, u64 rec, u64 point, u32 gpu)
 {
-	if (!tag_below_floor(w->launch, rec_tag(rec)) && tag_mapped(w->launch, rec_tag(rec)) &&
+	if (!tag_below_floor(w->launch, rec_tag(rec)) && tag_mapped(w->launch, rec_tag(rec)) && tag_launch(w->launch, rec_tag(rec))->gpu == gpu &&
 	    coarse_made(w->launch, rec_tag(rec), canonical))
 		point_keep(w, (rec & REC_STAMP) | point | ELEM_POINT);
 }
@@ -503,7 +506,7 @@ NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
 			point_keep(w, (u64)tag << GSAN_REC_TAG_SHIFT | (u64)GSAN_EPOCH_MAX << GSAN_REC_EPOCH_SHIFT | place);
 	}
 	EACH_WRITE(canonical, desc, rec, point)
-		coarse_head(w, canonical, rec, point);
+		coarse_head(w, canonical, rec, point, gpu);
 }
 
 /* One release that this read may have observed; `linked`: it has. Then the write itself is before what follows (observation
@@ -536,7 +539,7 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 	if (sync_acquires(desc) && reached)
 		clock_join(w, e);
 	else
-		pending_add(w, e, canonical); /* a fence of a wider scope, behind the read, may reach it */
+		pending_add(w, e, sync_key(canonical, desc_bytes(desc))); /* a fence of a wider scope, behind the read, may reach it */
 }
 
 /* The write that was read is of another scope: nothing was observed. */
@@ -692,9 +695,9 @@ NEVER int sync_stored(const struct gsan_launch *l, u64 canonical, u32 bytes)
 }
 
 /* What the location held when this CTA looked last; 0, which memory starts with, if it looked elsewhere since. */
-ALWAYS u64 polled_before(const struct who *w, u64 canonical)
+ALWAYS u64 polled_before(const struct who *w, u64 canonical, u32 desc)
 {
-	return gpu_load64(&w->state->polled_key) == canonical ? gpu_load64(&w->state->polled_value) : 0;
+	return gpu_load64(&w->state->polled_key) == sync_key(canonical, desc_bytes(desc)) ? gpu_load64(&w->state->polled_value) : 0;
 }
 
 /* Was there a strong write of another size to any of these bytes? */
@@ -713,7 +716,7 @@ NEVER int sync_written_otherwise(u64 canonical, u32 bytes)
  * anything. Known by its changing under the CTA's eyes, or at the first look by not being 0, which memory starts with. */
 NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
-	u64 before = polled_before(w, canonical);
+	u64 before = polled_before(w, canonical, desc);
 	return desc & GSAN_DESC_VALUE && value != before && !w->launch->all_seen && !sync_stored(w->launch, canonical, desc_bytes(desc)) &&
 	       !sync_written_otherwise(canonical, desc_bytes(desc));
 }
@@ -744,7 +747,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	int has = desc & GSAN_DESC_VALUE && f0 & DEV_VALUE, known = has && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
 	int is0 = gpu_load64(&v[0].value) == value, is1 = f1 & DEV_VALID && gpu_load64(&v[1].value) == value;
 	/* A value that nothing is known to have left is an older one, or made of several writes' bytes. */
-	int none = known && !is0 && !is1, older = none && value == polled_before(w, canonical), unseen = 0;
+	int none = known && !is0 && !is1, older = none && value == polled_before(w, canonical, desc), unseen = 0;
 	known &= !none || older;
 	if (!known || is0)
 		version_read(w, &v[0], canonical, desc, newest);
@@ -774,13 +777,13 @@ ALWAYS int sync_reads(u32 desc)
 /* The CTA's last look was at this, and nothing has changed: a spin loop ends here, without a lock. */
 ALWAYS int sync_polled(const struct dev_state *s, u64 canonical, u32 generation, u64 value, u32 desc)
 {
-	return gpu_load64(&s->polled_key) == canonical && gpu_load32(&s->polled_generation) == generation &&
+	return gpu_load64(&s->polled_key) == sync_key(canonical, desc_bytes(desc)) && gpu_load32(&s->polled_generation) == generation &&
 	       gpu_load64(&s->polled_value) == value && gpu_load32(&s->polled_desc) == desc;
 }
 
 ALWAYS void sync_poll(struct dev_state *s, u64 canonical, u32 generation, u64 value, u32 desc)
 {
-	gpu_store64(&s->polled_key, canonical);
+	gpu_store64(&s->polled_key, sync_key(canonical, desc_bytes(desc)));
 	gpu_store32(&s->polled_generation, generation);
 	gpu_store64(&s->polled_value, value);
 	gpu_store32(&s->polled_desc, desc);
@@ -804,7 +807,7 @@ NEVER void sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32
 	else if (e)
 		version_taken(w, &e->version[0], canonical, desc);
 	if (desc_acquires(desc))
-		pending_join(w, canonical, desc_scope(desc));
+		pending_join(w, sync_key(canonical, desc_bytes(desc)), desc_scope(desc));
 	sync_poll(w->state, canonical, e ? gpu_load32(&e->generation) : 0, value, desc);
 }
 

@@ -66,7 +66,7 @@ struct dev_acquired {
 _Static_assert(sizeof(struct dev_acquired) == 1024, "");
 
 /* ---- CTA states ---------------------------------------------------------------------------------------------- */
-#define DEV_CLOCK 32u
+#define DEV_CLOCK 64u
 #define DEV_PENDING 48u
 struct dev_clock { /* a short list, collapsed when full */
 	uint32_t count;
@@ -75,7 +75,7 @@ struct dev_clock { /* a short list, collapsed when full */
 };
 struct dev_pending { /* what a strong read observed, set aside for an acquire fence, or an acquire of the same location */
 	uint64_t elem;
-	uint64_t key; /* canonical address */
+	uint64_t key; /* sync_key() of its location */
 };
 #define DEV_CLOCK_EVERYTHING 1u /* order unknown: counts as ordered after everything */
 
@@ -109,12 +109,12 @@ struct dev_state {
 	struct dev_pending pending[DEV_PENDING];
 	uint8_t reserve[144];
 };
-_Static_assert(sizeof(struct dev_state) == 1536, "");
+_Static_assert(sizeof(struct dev_state) == 2048, "");
 #define DEV_BUCKET 16u
 #define DEV_BUCKETS 1024u /* 16,384 CTAs of synchronising kernels at once; one GPU holds 132 × 32 */
 
 /* ---- synchronisation entries: one per location that was strongly written -------------------------------------- */
-#define DEV_VERSION 29u
+#define DEV_VERSION 61u
 struct dev_version {
 	uint64_t value;  /* what the store wrote, if DEV_VALUE */
 	uint64_t writer; /* of the last write, a store or an RMW that continues: tag and CTA, scope and GPU as an element's gate */
@@ -144,9 +144,9 @@ struct dev_sync {
 	uint32_t ended;  /* DEV_READ, DEV_WROTE: by the first of these lanes for all; DEV_MANY: they are several */
 	uint32_t lost;   /* [2] is in use */
 	struct dev_version version[3]; /* newest first; [2]: all older ones together, of any value */
-	uint64_t pad[24];
+	uint64_t pad[56];
 };
-_Static_assert(sizeof(struct dev_sync) == 1024, "");
+_Static_assert(sizeof(struct dev_sync) == 2048, "");
 #define DEV_SYNCS 16384u
 #define DEV_SYNC_PROBES 16u
 #define DEV_SYNC_RMW_QUOTA 8192u /* entries that RMWs alone may make; beyond, the coarse path */

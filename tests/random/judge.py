@@ -77,15 +77,15 @@ class Verdict:
 
 
 class Run:
-    """What one job showed: found is a set of Race, exact the reference's Verdict, over that with REF_OVER, edges {program:
+    """What one job showed: found is a set of Race, broken those of it that break a rule in whatever order the two came, exact the reference's Verdict, over that with REF_OVER, edges {program:
     {name: count}}, executions {program: what the devices did in each of its runs}."""
 
-    def __init__(self, found, exact, over, edges, counters, executions):
-        self.found, self.exact, self.over, self.edges = found, exact, over, edges
+    def __init__(self, found, broken, exact, over, edges, counters, executions):
+        self.found, self.broken, self.exact, self.over, self.edges = found, broken, exact, over, edges
         self.counters, self.executions = counters, executions
 
     def false_positives(self):
-        return self.found - self.exact.racy
+        return self.found - self.broken - self.exact.racy
 
     def missed(self):
         return self.exact.racy - self.found
@@ -132,7 +132,7 @@ def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh, s
     exact, over, edges = reference(trace)
     coverage = summary["coverage"]
     counters = {**coverage["counters"], "withheld": coverage["withheld"], "ordered_late": coverage["ordered_late"]}
-    return Run(findings(summary), exact, over, edges, counters, executions(trace) if afresh else {})
+    return Run(*findings(summary), exact, over, edges, counters, executions(trace) if afresh else {})
 
 
 def executions(trace):
@@ -168,9 +168,14 @@ def digest(lines):
 
 
 def findings(summary):
+    """All, and those that no order mends: what a kernel reads with ld.global.nc it may not write at all (PTX ISA, ld). The
+    reference, for which a CTA is one thread, has those of one CTA only if the write came first."""
     def site(side):
         return kernel_name(side["kernel"]), side["line"]
-    return {Race.make(f["kind"], site(f["first"]), site(f["second"])) for f in summary["findings"]}
+    found = [(Race.make(f["kind"], site(f["first"]), site(f["second"])), f) for f in summary["findings"]]
+    broken = {race for race, f in found if f["kind"] == "stale-nc-read" and
+              [f["first"][name] for name in ("rank", "launch")] == [f["second"][name] for name in ("rank", "launch")]}
+    return {race for race, _ in found}, broken
 
 
 def reference(trace):

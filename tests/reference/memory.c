@@ -391,8 +391,10 @@ static struct message *observe_over(struct ref *r, const struct memory *m, const
 	if (!strong || strong == observed || !sync_linked(r, strong->access, a))
 		return observed;
 	sync_observe(r, a, strong);
-	if (observed)
-		observed->access->chain = strong->access->chain;
+	if (observed) {
+		r->chain[observed->access->chain].into = strong->access->chain + 1;
+		r->chain[observed->access->chain].touched = 1;
+	}
 	return strong;
 }
 

@@ -40,6 +40,7 @@ struct chain { /* a write and the RMWs that continue it by morally strong links 
 	uint32_t cta;      /* of the head */
 	uint64_t head;     /* its event */
 	int touched;       /* somebody observed or continued it */
+	uint32_t into;     /* with REF_OVER, of an own weak write that an RMW continued: + 1, the chain of that RMW; or 0 */
 	uint32_t *launch;  /* of all writers */
 	size_t launches, room;
 };

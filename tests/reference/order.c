@@ -310,7 +310,8 @@ int order_before(const struct ref *r, const struct clock *c, const struct access
 	const uint32_t launch = r->cta[a->cta].launch;
 	return clock_at(c, CLOCK_KEY(CLOCK_STREAM, r->launch[launch].stream)) >= r->launch[launch].number ||
 	       clock_at(c, CLOCK_KEY(CLOCK_CTA, a->cta)) >= a->event ||
-	       (a->writes && clock_at(c, CLOCK_KEY(CLOCK_CHAIN, a->chain)) >= a->event);
+	       (a->writes && clock_at(c, CLOCK_KEY(CLOCK_CHAIN, a->chain)) >= a->event) ||
+	       (a->writes && r->chain[a->chain].into && clock_at(c, CLOCK_KEY(CLOCK_CHAIN, r->chain[a->chain].into - 1)) >= a->event);
 }
 
 void order_free(struct ref *r)

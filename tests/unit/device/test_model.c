@@ -601,6 +601,76 @@ static void own_store_before_histogram(u32 adding, const char *name, int race)
 	reset();
 }
 
+static void observed_by_launch(u32 state, u32 stream, const char *name, int race)
+{
+	/* an atomic of launch 5 is continued by one of launch 6, which keeps no clock: the launch behind that may write weakly */
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, state), b = enter(launch(0, 1, 6, 5, 1), 1, 0);
+	rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 1);
+	unused(&b, FLAG, GSAN_SEM_NONE, GSAN_GPU, 1, 2);
+	leave(&a);
+	struct gsan_launch *l = launch(0, stream, 7, 5, 1);
+	if (stream == 1) {
+		l->order.pairs = 1;
+		l->order.pair[0].participant = 0;
+		l->order.pair[0].stream = 1;
+		l->order.pair[0].seq = 6;
+	}
+	struct cta c = enter(l, 2, 1);
+	u64 before = found();
+	weak(&c, GSAN_OP_ST, FLAG, 4, 8);
+	need((found() > before) == race, name);
+	reset();
+}
+
+static void other_size(u32 bytes, const char *name, int race)
+{
+	/* a relaxed load, then an acquire of a location at the same address: the pattern wants the same one */
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1);
+	u32 d = desc(GSAN_OP_STRONG_LD + GSAN_SYS, bytes, GSAN_SEM_ACQUIRE, 7) | GSAN_DESC_VALUE;
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	flag_load(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 6);
+	u32 looked = gsan_look(b.launch, b.self, FLAG, d);
+	gsan_after(b.launch, b.self, FLAG, d, 1, looked);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge_payload(name, race);
+}
+
+/* A vector of two words, in two steps between which others may write. */
+static u32 vector_look(const struct cta *c, u32 sem, u32 site, int store)
+{
+	u32 d = desc((store ? GSAN_OP_STRONG_ST : GSAN_OP_STRONG_LD) + GSAN_SYS, 8 + 1, sem, site) | GSAN_DESC_VALUE;
+	be(c);
+	if (!store)
+		return gsan_look(c->launch, c->self, FLAG, d & ~GSAN_DESC_VALUE);
+	gsan_before(c->launch, c->self, FLAG, d, 0x500000005);
+	return 0;
+}
+static void vector_end(const struct cta *c, u32 sem, u32 site, int store, u64 value, u32 looked)
+{
+	u32 d = desc((store ? GSAN_OP_STRONG_ST : GSAN_OP_STRONG_LD) + GSAN_SYS, 8 + 1, sem, site) | GSAN_DESC_VALUE;
+	be(c);
+	gsan_after(c->launch, c->self, FLAG, d, value, looked);
+}
+
+static void vectors(int when, const char *name, int race)
+{
+	/* a release, then a vector over it that releases nothing; who looks behind that has read it alone */
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1), c = ranks_cta(1, 9);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	rmw(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 4, 2);
+	u32 looked = when == 0 ? vector_look(&c, 0, 7, 0) : 0;
+	vector_look(&b, GSAN_SEM_NONE, 3, 1);
+	looked = when == 1 ? vector_look(&c, 0, 7, 0) : looked;
+	vector_end(&b, GSAN_SEM_NONE, 3, 1, 0x500000005, 0);
+	looked = when == 2 ? vector_look(&c, 0, 7, 0) : looked;
+	vector_end(&c, GSAN_SEM_ACQUIRE, 7, 0, 0x500000005, looked);
+	weak(&c, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge_payload(name, race);
+}
+
 static void narrow_reader(int state)
 {
 	/* a load of scope .cta observes no other CTA's RMW, with an entry or without */
@@ -646,6 +716,15 @@ int main(void)
 	own_store(2, "nor one behind the RMW", 1);
 	own_store_before_histogram(2, "a histogram's own weak store is observed with it", 0);
 	own_store_before_histogram(1, "a weak store of a launch without atomics is not", 1);
+	for (u32 state = 0; state < 2; state++) {
+		observed_by_launch(state, 1, "behind a launch that continued an atomic", 0);
+		observed_by_launch(state, 2, "behind nobody who continued an atomic", 1);
+	}
+	other_size(4, "relaxed, then acquire of a location", 0);
+	other_size(1, "acquire of another location at the address", 1);
+	vectors(0, "a vector looked at before another was stored", 0);
+	vectors(1, "a vector looked at while another was stored", 0);
+	vectors(2, "a vector looked at behind another", 1);
 	narrow_reader(0);
 	narrow_reader(1);
 	narrow_rmw();
