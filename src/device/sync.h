@@ -239,13 +239,25 @@ ALWAYS u64 location_write(u64 canonical, u32 desc, u32 i, u64 *point)
 	for (u64 i_ = 0, rec, point; i_ < 1 + GSAN_DETAIL_WRITES; i_++) \
 		if ((rec = location_write(canonical, desc, (u32)i_, &point)))
 
+/* Is there a strong write of this CTA in the version, behind its weak one? Strong ones end epochs, while these are plenty. */
+ALWAYS int version_has_later(const struct who *w, const struct dev_version *v, u64 rec)
+{
+	for (u32 i = 0; i < gpu_load32(&v->count) && i < DEV_VERSION; i++) {
+		u64 e = gpu_load64(&v->elem[i]);
+		if (elem_is_point(e) && e & ELEM_RELAXED && elem_is_own(w, e) && rec_tag(e) == rec_tag(rec) && rec_epoch(e) >= rec_epoch(rec) &&
+		    gpu_load32(&w->state->time) < GSAN_EPOCH_MAX / 2)
+			return 1;
+	}
+	return 0;
+}
+
 /* What an RMW read may be its own CTA's weak write, which it then continues as it does a strong one: who observes the RMW
  * observes that write (PTX ISA, observation order: related in program order). */
 NEVER void version_heads(const struct who *w, struct dev_sync *e, u32 desc)
 {
 	u64 canonical = gpu_load64(&e->key) >> 3;
 	EACH_WRITE(canonical, desc, rec, point)
-		if (elem_is_own(w, rec & REC_STAMP))
+		if (elem_is_own(w, rec & REC_STAMP) && !version_has_later(w, &e->version[0], rec))
 			version_add(w->launch, &e->version[0], (rec & REC_STAMP) | elem_where(w, desc_scope(desc), 0) | point | ELEM_POINT | ELEM_FRESH);
 }
 

@@ -381,21 +381,33 @@ static struct message **strong_of(struct ref *r, const struct access *a)
 	return &r->strong[at];
 }
 
-/* With REF_OVER: the last strong write is observed, too, and continued, with the own weak one over it, which may cover more. */
-static struct message *observe_over(struct ref *r, const struct memory *m, const struct access *a, struct message *observed)
+/* With REF_OVER: the last strong write is observed, too, and continued. */
+static struct message *observe_over(struct ref *r, const struct access *a, struct message *observed)
 {
-	struct message *strong = *strong_of(r, a), *last = cell_at(m, a->offset)->last;
-	const struct access *w = last ? last->access : NULL;
-	if (!observed && w && a->rmw && !w->strong && w->cta == a->cta && w->offset <= a->offset && w->offset + w->bytes >= a->offset + a->bytes)
-		observed = last;
+	struct message *strong = *strong_of(r, a);
 	if (!strong || strong == observed || !sync_linked(r, strong->access, a))
 		return observed;
 	sync_observe(r, a, strong);
-	if (observed) {
-		r->chain[observed->access->chain].into = strong->access->chain + 1;
-		r->chain[observed->access->chain].touched = 1;
-	}
 	return strong;
+}
+
+/* With REF_OVER: an RMW continues its own thread's weak writes there, too, but those that a strong one of the thread followed. */
+static void continue_own(struct ref *r, const struct cell *c, const struct access *a)
+{
+	const struct message *strong = *strong_of(r, a);
+	const uint64_t since = strong && strong->access->cta == a->cta ? strong->access->event : 0;
+	for (size_t i = 0; i < c->bags; i++) {
+		const struct bag *b = &c->bag[i];
+		if (b->strong || !b->writes || b->offset > a->offset || b->offset + b->bytes < a->offset + a->bytes)
+			continue;
+		for (size_t k = 0; k < b->count; k++) {
+			struct chain *own = &r->chain[b->access[k]->chain];
+			if (b->access[k]->cta == a->cta && b->access[k]->event > since && b->access[k]->chain != a->chain) {
+				own->into = a->chain + 1;
+				own->touched = 1;
+			}
+		}
+	}
 }
 
 /* What the read observes: the last writes of its bytes. At most one of them is of exactly its bytes. */
@@ -412,7 +424,7 @@ static struct message *observe(struct ref *r, struct memory *m, const struct acc
 		before = c->last;
 		at = c->offset + c->bytes;
 	}
-	return r->flags & REF_OVER ? observe_over(r, m, a, observed) : observed;
+	return r->flags & REF_OVER ? observe_over(r, a, observed) : observed;
 }
 
 static void last_write(struct message **last, struct message *write)
@@ -428,6 +440,8 @@ static void settle(struct ref *r, struct memory *m, struct access *a, const stru
 	struct access *same[2];
 	repeated(r, first, a, same); /* before the access releases anything itself */
 	struct message *write = a->writes ? sync_publish(r, a, continued) : NULL;
+	if (a->rmw && r->flags & REF_OVER)
+		continue_own(r, first, a);
 	const struct access *merged = merge(same, a);
 	for (uint64_t at = a->offset; at < a->offset + a->bytes;) {
 		struct cell *c = cell_at(m, at);
