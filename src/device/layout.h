@@ -142,6 +142,8 @@ struct gsan_order {
 #define GSAN_ORDER_UNKNOWN 1u /* pairs overflowed: everything not known to be unordered counts as ordered */
 
 /* The hidden last parameter of a checked clone, by value, 8-byte aligned. */
+#define GSAN_LIFT_UNSEEN 1u /* nothing but checked kernels writes to flags */
+#define GSAN_LIFT_COARSE 2u /* every RMW has an entry */
 struct gsan_launch {
 	uint32_t abi;
 	uint32_t seq;
@@ -158,7 +160,7 @@ struct gsan_launch {
 	uint64_t ring;       /* device address of this participant's struct gsan_ring */
 	uint32_t swept;       /* no record of launches with seq below it is left: their private tags are free */
 	uint16_t first_epoch; /* 0, or where a CTA's epochs start (tests) */
-	uint16_t all_seen;    /* 1: nothing but checked kernels writes to flags (tests) */
+	uint16_t lifted;      /* GSAN_LIFT_*: limits that do not hold, to show what they cost (tests) */
 	struct gsan_order order;
 };
 _Static_assert(sizeof(struct gsan_order) == 392, "");

@@ -373,7 +373,8 @@ NEVER u32 coarse_time(const struct who *w, u32 desc)
  * histograms are made of those. */
 ALWAYS int sync_makes(const struct who *w, u32 desc)
 {
-	return !desc_is_rmw(desc) || desc_sem(desc) != GSAN_SEM_NONE || desc_scope(desc) == GSAN_SYS || w->state;
+	return !desc_is_rmw(desc) || desc_sem(desc) != GSAN_SEM_NONE || desc_scope(desc) == GSAN_SYS || w->state ||
+	       w->launch->lifted & GSAN_LIFT_COARSE;
 }
 
 /* Is there anything to publish? All lanes ask at once. If not, the coarse path has it. */
@@ -729,7 +730,7 @@ NEVER int sync_written_otherwise(u64 canonical, u32 bytes)
 NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	u64 before = polled_before(w, canonical, desc);
-	return desc & GSAN_DESC_VALUE && value != before && !w->launch->all_seen && !sync_stored(w->launch, canonical, desc_bytes(desc)) &&
+	return desc & GSAN_DESC_VALUE && value != before && !(w->launch->lifted & GSAN_LIFT_UNSEEN) && !sync_stored(w->launch, canonical, desc_bytes(desc)) &&
 	       !sync_written_otherwise(canonical, desc_bytes(desc));
 }
 

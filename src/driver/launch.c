@@ -128,7 +128,7 @@ static void launch_record(struct flow *f, const struct function *fn, uint32_t sl
 	r->quick = gsan_quick(r);
 	r->swept = clock_swept(&f->clock);
 	r->first_epoch = (uint16_t)setting_number(SETTING_TEST_FIRST_EPOCH, 1);
-	r->all_seen = (uint16_t)setting_number(SETTING_TEST_ALL_SEEN, 0);
+	r->lifted = (uint16_t)setting_number(SETTING_TEST_LIFT, 0);
 	r->view_table = vmm_view_table(p);
 	r->ring = vmm_ring(p);
 }

@@ -15,7 +15,8 @@ it when the samples fall otherwise: sample. The programs whose races are missed 
 GSAN_SAMPLE_SEEDs, some times over: launches of other numbers are sampled otherwise, too (EMU_AFRESH: their part of the
 trace is the same in any job). One whose part, or whose races in the reference, are others than before is not used
 (traces_differ counts those programs). Or if it shows it when each weak access is checked at once, not where its run ends
-(GSAN_TEST_RUN): late_check; or when values that nothing checked has left order nothing (GSAN_TEST_ALL_SEEN): ambiguous_version.
+(GSAN_TEST_RUN): late_check; or when values that nothing checked has left order nothing (GSAN_TEST_LIFT): ambiguous_version; or when every RMW has an entry:
+coarse_path.
 Or, last, if the reference has it no more when a flag that another write races with
 keeps what was released there (REF_OVER): behind_racing_flag; the race at the flag is one of its own. Half of the blocks of
 seeds switch between the program's own operations (EMU_SCHEDULE=program), so that a trace is to be had again; the others,
@@ -45,8 +46,8 @@ SPAN = 512  # seeds that are judged together; results hold whole spans
 SAMPLE_SEEDS = range(2, 10)
 # Why, and sampling seed, repetitions and settings of the jobs that show it.
 LIFTS = (("sample", 2, 2, {}), ("sample", 3, 6, {}), ("sample", 4, 32, {}), ("late_check", 5, 32, {"GSAN_TEST_RUN": "1"}),
-         ("ambiguous_version", 6, 32, {"GSAN_TEST_ALL_SEEN": "1"}),
-         ("late_check_and_ambiguous_version", 7, 64, {"GSAN_TEST_RUN": "1", "GSAN_TEST_ALL_SEEN": "1"}))
+         ("ambiguous_version", 6, 32, {"GSAN_TEST_LIFT": "1"}), ("coarse_path", 7, 32, {"GSAN_TEST_LIFT": "2"}),
+         ("several_of_these", 8, 64, {"GSAN_TEST_LIFT": "3", "GSAN_TEST_RUN": "1"}))
 LEAST = 0.3  # of the programs are racy, and as many free of races with an edge between ranks
 
 
