@@ -485,9 +485,9 @@ void gsan_reduced(u64 launch, u64 self, u64 address, u32 desc)
 	struct who w = who_of(launch, self);
 	u64 canonical = shadow_canonical(w.launch, address);
 	u32 members = gpu_active();
-	struct dev_sync *held = 0;
+	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), 0, 0), *held = 0;
 	EACH_OF(members, 1)
-		held = sync_after(&w, canonical, desc, 0, 0);
+		held = sync_after(&w, e, canonical, desc, 0, 0);
 	sync_release(held, members);
 	gpu_warp_sync(members);
 	settle(&w);
@@ -510,16 +510,17 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 look
 	int reads = w.state && sync_reads(desc);
 	struct dev_sync *held = 0;
 	who_record(&w);
+	if (reads)
+		gpu_fence_sys(); /* whoever's store we read has made its entry, and has its lock or has published */
 	for (u32 k = 0; k < desc_elements(desc); k++) { /* first what it acquires: that goes for itself, too */
 		u64 at = element_at(canonical, desc, k);
-		int there = sync_reachable(&w, at);
+		int there = sync_reachable(&w, at), counts = there && (reads || op_writes(desc_op(desc)));
+		struct dev_sync *e = counts ? sync_find(at, desc_element(desc), 0, 0) : 0;
 		u32 known = looked_at(&w, canonical, desc, k, looked);
 		if (reads && !there)
 			unreachable(&w, desc);
-		EACH_OF(together, there && desc_elements(desc) > 1 && op_writes(desc_op(desc)))
-			sync_came(&w, at, desc_scalar(desc));
-		EACH_OF(together, there && (reads || op_writes(desc_op(desc))))
-			held = sync_after(&w, at, desc_scalar(desc), element_value(value, desc, k), known);
+		EACH_OF(together, counts)
+			held = sync_after(&w, e, at, desc_scalar(desc), element_value(value, desc, k), known);
 		gpu_warp_sync(together);
 	}
 	u32 members = alike(desc);

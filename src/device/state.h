@@ -134,9 +134,10 @@ NEVER u32 epoch_end(const struct who *w)
 }
 
 /* Behind a strong write: one that follows must differ from it, which may be observed by itself. While epochs are plenty. */
+ALWAYS int epochs_plenty(const struct who *w) { return gpu_load32(&w->state->time) < GSAN_EPOCH_MAX / 2; }
 ALWAYS void epoch_part(const struct who *w)
 {
-	if (gpu_load32(&w->state->time) < GSAN_EPOCH_MAX / 2)
+	if (epochs_plenty(w))
 		epoch_end(w);
 }
 

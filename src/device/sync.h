@@ -76,6 +76,8 @@ NEVER void sync_hold(const struct gsan_launch *l, struct dev_sync *e, u32 member
 /* The operations of `members` are over, each on its entry, if it has one; the last of a warp's gives the lock back. */
 ALWAYS void sync_release(struct dev_sync *e, u32 members)
 {
+	if (!gpu_ballot(members, e != 0)) /* loads, mostly */
+		return;
 	u32 group = gpu_match64(members, (u64)(uintptr_t)e);
 	if (!e || gpu_lane() != gpu_first(group))
 		return;
@@ -222,19 +224,25 @@ ALWAYS int version_linked(const struct who *w, const struct dev_version *v, u32 
 	return elem_is_own(w, writer) || (elem_reaches(w->launch, writer) && elem_reached(w->launch, writer, scope));
 }
 
-/* Runs what follows for each record of a weak write at a location, and its rec_point(). */
+/* The record of a weak write at a location, and its rec_point(): 0 of its line, from 1 of its granule. 0: there is none. */
 ALWAYS u64 location_write(u64 canonical, u32 desc, u32 i, u64 *point)
 {
-	u32 in = (u32)canonical & (GSAN_LINE - 1), mask = desc_mask(desc, canonical);
+	u32 in = (u32)canonical & (GSAN_LINE - 1), detail;
 	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical - in);
-	u32 detail = gpu_load32(&line->detail);
-	u64 rec = i ? 0 : gpu_load64(&line->write);
-	if (i && detail)
-		rec = gpu_load64(&detail_at(canonical, detail)->granule[in / GSAN_GRANULE].write[i - 1]);
+	u64 rec = 0;
+	int there;
+	if (!i) {
+		rec = gpu_load64(&line->write);
+		there = rec_mask(rec) >> in / GSAN_SECTOR & 1;
+	} else {
+		detail = gpu_load32(&line->detail);
+		rec = detail ? gpu_load64(&detail_at(canonical, detail)->granule[in / GSAN_GRANULE].write[i - 1]) : 0;
+		there = !(desc_mask(desc, canonical) & ~rec_mask(rec));
+	}
 	*point = rec_point(rec, canonical, !i);
-	int there = i ? !(mask & ~rec_mask(rec)) : rec_mask(rec) >> in / GSAN_SECTOR & 1;
 	return there && op_writes(rec_op(rec)) && !op_is_strong(rec_op(rec)) ? rec : 0;
 }
+/* Runs what follows for each of them. */
 #define EACH_WRITE(canonical, desc, rec, point) \
 	for (u64 i_ = 0, rec, point; i_ < 1 + GSAN_DETAIL_WRITES; i_++) \
 		if ((rec = location_write(canonical, desc, (u32)i_, &point)))
@@ -242,10 +250,10 @@ ALWAYS u64 location_write(u64 canonical, u32 desc, u32 i, u64 *point)
 /* Is there a strong write of this CTA in the version, behind its weak one? Strong ones end epochs, while these are plenty. */
 ALWAYS int version_has_later(const struct who *w, const struct dev_version *v, u64 rec)
 {
-	for (u32 i = 0; i < gpu_load32(&v->count) && i < DEV_VERSION; i++) {
+	u32 n = epochs_plenty(w) ? gpu_load32(&v->count) : 0;
+	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
-		if (elem_is_point(e) && e & ELEM_RELAXED && elem_is_own(w, e) && rec_tag(e) == rec_tag(rec) && rec_epoch(e) >= rec_epoch(rec) &&
-		    gpu_load32(&w->state->time) < GSAN_EPOCH_MAX / 2)
+		if (elem_is_point(e) && e & ELEM_RELAXED && elem_is_own(w, e) && rec_tag(e) == rec_tag(rec) && rec_epoch(e) >= rec_epoch(rec))
 			return 1;
 	}
 	return 0;
@@ -487,9 +495,9 @@ NEVER void point_keep(const struct who *w, u64 e)
  * observes for the launches behind it. */
 ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 {
-	u64 point = point_of(canonical, desc_mask(desc, canonical), (u32)(e >> ELEM_SCOPE_SHIFT) & 3);
 	if (e & ELEM_RELAXED)
-		e = (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) | point;
+		e = (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) |
+		    point_of(canonical, desc_mask(desc, canonical), (u32)(e >> ELEM_SCOPE_SHIFT) & 3);
 	e &= ~ELEM_FRESH;
 	if (w->state)
 		point_keep(w, e);
@@ -497,11 +505,16 @@ ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 		acquired_add(w->launch, e);
 }
 
+/* Is it a launch of that GPU, and not before this one by the floor? */
+ALWAYS int coarse_counts(const struct gsan_launch *l, u32 tag, u32 gpu)
+{
+	return !tag_below_floor(l, tag) && tag_mapped(l, tag) && tag_launch(l, tag)->gpu == gpu;
+}
+
 /* A weak write there of a launch that made such RMWs, one of which may have continued it. */
 ALWAYS void coarse_head(const struct who *w, u64 canonical, u64 rec, u64 point, u32 gpu)
 {
-	if (!tag_below_floor(w->launch, rec_tag(rec)) && tag_mapped(w->launch, rec_tag(rec)) && tag_launch(w->launch, rec_tag(rec))->gpu == gpu &&
-	    coarse_made(w->launch, rec_tag(rec), canonical))
+	if (coarse_counts(w->launch, rec_tag(rec), gpu) && coarse_made(w->launch, rec_tag(rec), canonical))
 		point_keep(w, (rec & REC_STAMP) | point | ELEM_POINT);
 }
 
@@ -515,7 +528,7 @@ NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
 		return;
 	for (u32 i = 0; i < DEV_COARSE; i++) {
 		u32 tag = rec_tag(gpu_load64(&t->coarse.slot[i]));
-		if (tag && !tag_below_floor(l, tag) && tag_mapped(l, tag) && tag_launch(l, tag)->gpu == gpu)
+		if (tag && coarse_counts(l, tag, gpu))
 			point_keep(w, (u64)tag << GSAN_REC_TAG_SHIFT | (u64)GSAN_EPOCH_MAX << GSAN_REC_EPOCH_SHIFT | place);
 	}
 	EACH_WRITE(canonical, desc, rec, point)
@@ -527,10 +540,10 @@ NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
 NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 kernel, int linked)
 {
 	u32 site = desc & 0xffff;
-	int point = elem_is_point(e) && e & ELEM_RELAXED;
-	if (elem_is_observed(e) && (linked || (elem_reaches(w->launch, e) && elem_reached(w->launch, e, desc_scope(desc)))))
+	int observed = elem_is_observed(e), point = observed && e & ELEM_RELAXED;
+	if (observed && (linked || (elem_reaches(w->launch, e) && elem_reached(w->launch, e, desc_scope(desc)))))
 		point_join(w, e, canonical, desc);
-	if (elem_is_observed(e) && !point)
+	if (observed && !point)
 		return;
 	if (point && linked)
 		e |= (u64)GSAN_SYS << ELEM_SCOPE_SHIFT; /* the kernel's start is a fence.sys */
@@ -668,12 +681,9 @@ NEVER void sync_at_once(const struct who *w, struct dev_sync *e, u64 canonical, 
 	gpu_fence_sys(); /* the publication is visible to whoever sees the program's store */
 }
 
-/* It has executed: who loads from here on reads what was published, if nobody published since. */
-NEVER void sync_came(const struct who *w, u64 canonical, u32 desc)
+/* What was published at once has executed: who loads from here on reads that, if nobody published since. */
+NEVER void sync_came(const struct who *w, struct dev_sync *e)
 {
-	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), 0, 0);
-	if (!e)
-		return;
 	gpu_lock(&e->lock);
 	u32 flags = gpu_load32(&e->version[0].flags);
 	if (flags & DEV_EARLY && elem_is_own(w, gpu_load64(&e->version[0].writer) & REC_WHO)) {
@@ -730,8 +740,8 @@ NEVER int sync_written_otherwise(u64 canonical, u32 bytes)
 NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	u64 before = polled_before(w, canonical, desc);
-	return desc & GSAN_DESC_VALUE && value != before && !(w->launch->lifted & GSAN_LIFT_UNSEEN) && !sync_stored(w->launch, canonical, desc_bytes(desc)) &&
-	       !sync_written_otherwise(canonical, desc_bytes(desc));
+	return desc & GSAN_DESC_VALUE && value != before && !(w->launch->lifted & GSAN_LIFT_UNSEEN) &&
+	       !sync_stored(w->launch, canonical, desc_bytes(desc)) && !sync_written_otherwise(canonical, desc_bytes(desc));
 }
 
 /* A location without an entry was never strongly written, except by RMWs on the coarse path. */
@@ -854,17 +864,18 @@ NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u3
 	gpu_store32(&e->ended, ended | DEV_READ | (failed ? 0 : DEV_WROTE));
 }
 
-/* After a strong operation of one lane. The entry that it holds and has to release once it was checked, or NULL. */
-NEVER struct dev_sync *sync_after(const struct who *w, u64 canonical, u32 desc, u64 value, u32 looked)
+/* After a strong operation of one lane, on its location's entry if there is one. The entry that it holds and has to release
+ * once it was checked, or NULL. */
+NEVER struct dev_sync *sync_after(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, u32 looked)
 {
-	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), 0, 0);
 	if (e && sync_held(w->launch, e)) {
 		sync_wrote(w, e, canonical, desc, value);
 		return e;
 	}
+	if (e && op_writes(desc_op(desc)))
+		sync_came(w, e);
 	if (!w->state || !sync_reads(desc))
 		return 0;
-	gpu_fence_sys(); /* whoever's store we read has the lock, or has published */
 	u32 generation = e ? gpu_load32(&e->generation) : 0;
 	if (!desc_is_rmw(desc) && sync_polled(w->state, canonical, generation, value, desc))
 		return 0;

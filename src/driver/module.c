@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/settings.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "config/settings.h"
 #include "cuda/real.h"
 #include "device/abi.h"
 #include "driver/function.h"

@@ -77,8 +77,9 @@ class Verdict:
 
 
 class Run:
-    """What one job showed: found is a set of Race, broken those of it that break a rule in whatever order the two came, exact the reference's Verdict, over that with REF_OVER, edges {program:
-    {name: count}}, executions {program: what the devices did in each of its runs}."""
+    """What one job showed: found is a set of Race, broken those of it that break a rule in whatever order the two came, exact
+    the reference's Verdict, over that with REF_OVER, edges {program: {name: count}}, executions {program: what the devices
+    did in each of its runs}."""
 
     def __init__(self, found, broken, exact, over, edges, counters, executions):
         self.found, self.broken, self.exact, self.over, self.edges = found, broken, exact, over, edges

@@ -15,9 +15,8 @@ it when the samples fall otherwise: sample. The programs whose races are missed 
 GSAN_SAMPLE_SEEDs, some times over: launches of other numbers are sampled otherwise, too (EMU_AFRESH: their part of the
 trace is the same in any job). One whose part, or whose races in the reference, are others than before is not used
 (traces_differ counts those programs). Or if it shows it when each weak access is checked at once, not where its run ends
-(GSAN_TEST_RUN): late_check; or when values that nothing checked has left order nothing (GSAN_TEST_LIFT): ambiguous_version; or when every RMW has an entry:
-coarse_path.
-Or, last, if the reference has it no more when a flag that another write races with
+(GSAN_TEST_RUN): late_check; or when values that nothing checked has left order nothing (GSAN_TEST_LIFT): ambiguous_version; or
+when every RMW has an entry: coarse_path. Or, last, if the reference has it no more when a flag that another write races with
 keeps what was released there (REF_OVER): behind_racing_flag; the race at the flag is one of its own. Half of the blocks of
 seeds switch between the program's own operations (EMU_SCHEDULE=program), so that a trace is to be had again; the others,
 with more programs on the devices at a time, switch by priorities or inside the runtime, too, and there misses are not judged
@@ -141,8 +140,8 @@ class Unit:
         return self.tally
 
     def explain(self, first):
-        """Counts which of the missed races are named by others, and which the same trace shows when the samples fall
-        otherwise; the rest is unexplained."""
+        """Counts which of the missed races are named by others, which the same trace shows with a limit lifted, and which are
+        behind a racing flag; the rest is unexplained."""
         found, missed = set(first.found), self.unnamed(first, first.missed(), first.found)
         for cause, sample_seed, repeat, settings in LIFTS:
             if not missed:

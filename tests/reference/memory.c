@@ -611,7 +611,9 @@ int memory_access(struct ref *r, const struct event *e)
 				(unsigned long long)r->launch[r->cta[a.cta].launch].block);
 	if (a.offset > MEMORY_END)
 		return ref_fail(r, "offset %llu; no allocation is so long", (unsigned long long)a.offset);
-	a.warp = r->warp += !same_warp(r, a.cta, a.site, e->number[2]);
+	if (!same_warp(r, a.cta, a.site, e->number[2]))
+		r->warp++;
+	a.warp = r->warp;
 	a.rmw = op->rmw;
 	a.writes = op->writes && *e->word[5] != '-'; /* a failed compare-and-swap is a read */
 	a.nc = sem->nc;
