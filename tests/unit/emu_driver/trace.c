@@ -231,7 +231,7 @@ static void of_mappings(void)
 	CUmemGenericAllocationHandle handle, again;
 	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 				    .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-				    .location = {CU_MEM_LOCATION_TYPE_DEVICE, {.id = 0}}};
+				    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
 	CUmemAccessDesc access = {prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 	CUdeviceptr at;
 	int fd;

@@ -10,7 +10,7 @@
 
 static const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 					 .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-					 .location = {CU_MEM_LOCATION_TYPE_DEVICE, {.id = 1}}};
+					 .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1}};
 
 static void send_fd(int socket, int fd)
 {
@@ -36,7 +36,7 @@ static int recv_fd(int socket)
 
 static void give_access(CUdeviceptr at, CUmemAccess_flags flags)
 {
-	CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {.id = 0}}, flags};
+	CUmemAccessDesc access = {{.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}, flags};
 	OK(cuMemSetAccess(at, SIZE, &access, 1));
 }
 
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
 	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemMap(arena + granularity, SIZE, 0, handle, 0));
 	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD(arena, &value, 4)); /* no access yet */
 	give_access(arena, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-	OK(cuMemGetAccess(&flags, &(CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, {.id = 1}}, arena));
+	OK(cuMemGetAccess(&flags, &(CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1}, arena));
 	CHECK(flags == 0);
 	OK(cuMemRetainAllocationHandle(&retained, (void *)(uintptr_t)(arena + 100)));
 	CHECK(retained == handle);

@@ -28,7 +28,7 @@
 static const char *failed_call = "none";
 
 static const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-					 .location = {CU_MEM_LOCATION_TYPE_DEVICE, {.id = 0}}};
+					 .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
 static const uint64_t slice_end = GSAN_DATA_BASE + GSAN_SLICE;
 
 static uint32_t entry_of(uint64_t canonical) { return (uint32_t)((canonical - GSAN_DATA_BASE) / PAGE + 1); }
