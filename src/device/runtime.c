@@ -6,23 +6,21 @@
 
 #define SELF_STATELESS (1ull << 32)
 
-ALWAYS struct who who_of(u64 launch, u64 self)
+/* Who calls; with `records`, records of this CTA follow. */
+ALWAYS struct who who_of(u64 launch, u64 self, int records)
 {
 	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)launch, .self = self & REC_WHO};
 	w.base = w.self | (self & SELF_STATELESS ? 0 : 1ull << GSAN_REC_EPOCH_SHIFT);
 	if ((u32)self) {
 		w.state = &own_tables(w.launch)->state[(u32)self - 1];
-		w.base = gpu_load64(&w.state->base);
+		w.base = state_base(w.state, records);
 	}
 	w.stateless = (self & SELF_STATELESS) != 0;
 	return w;
 }
 
-ALWAYS void who_record(const struct who *w) /* records follow in the current epoch */
-{
-	if (w->state && !gpu_load32(&w->state->dirty))
-		gpu_store32(&w->state->dirty, 1);
-}
+/* Lanes that came here from other instructions may run along: only those of one instruction go together. */
+ALWAYS u32 alike(u32 desc) { return gpu_match64(gpu_active(), desc); }
 
 ALWAYS int sync_reachable(const struct who *w, u64 canonical)
 {
@@ -82,7 +80,7 @@ u64 gsan_enter(u64 launch, u32 flags)
 void gsan_leave(u64 launch, u64 self)
 {
 	u32 members = gpu_active();
-	struct who w = who_of(launch, self);
+	struct who w = who_of(launch, self, 0);
 	if (gpu_lane() == gpu_first(members))
 		sync_leave(&w, gpu_popc(members));
 	gpu_warp_sync(members);
@@ -110,10 +108,9 @@ NEVER void batch_line(const struct who *w, u64 line, u32 desc)
 
 ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, const u32 *desc, u32 n)
 {
-	u32 members = gpu_active(), lane = gpu_lane(), done = 0, seen = 0, d = 0;
-	struct who w = who_of(launch, self);
+	u32 members = alike(desc[0]), lane = gpu_lane(), done = 0, seen = 0, d = 0;
+	struct who w = who_of(launch, self, 1);
 	u64 line = NO_ADDRESS;
-	who_record(&w);
 #pragma unroll
 	for (u32 i = 0; i < n; i++) {
 		u32 bytes = desc_bytes(desc[i]);
@@ -183,7 +180,7 @@ void gsan_access8(u64 launch, u64 self, u32 valid, u64 a0, u32 d0, u64 a1, u32 d
 /* The general case of one line, and a record that an exchange took out of it unseen. */
 NEVER void line_general(u64 launch, u64 self, u64 line, u32 desc, u32 mask, u64 replaced)
 {
-	struct who w = who_of(launch, self);
+	struct who w = who_of(launch, self, 1);
 	struct access a = {.address = line, .mask = mask, .op = desc_op(desc), .site = desc & 0xffff,
 			   .bytes = desc_bytes(desc), .whole = 1};
 	const struct gsan_line *shadow = (const struct gsan_line *)(uintptr_t)gsan_shadow(line);
@@ -226,7 +223,7 @@ ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 	u64 base = (self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT, last, r0, r1, tail;
 	u32 op = desc_op(desc), mask = line & GSAN_LINES_WHOLE ? 0xff : line & (GSAN_LINE / 2) ? 0xf0 : 0x0f;
 	if ((u32)self)
-		base = gpu_load64(&own_tables(l)->state[(u32)self - 1].base);
+		base = state_base(&own_tables(l)->state[(u32)self - 1], 1);
 	line &= ~(u64)(GSAN_LINE - 1);
 	u64 me = rec_of(base, op, desc & 0xffff, mask);
 	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(line);
@@ -254,11 +251,8 @@ ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
-	if (gpu_lane() == 0) {
+	if (gpu_lane() == 0)
 		gpu_count(&spread_of(quick_participant(quick, self))->checked, 32 * n);
-		if ((u32)self && !gpu_load32(&own_tables(l)->state[(u32)self - 1].dirty))
-			gpu_store32(&own_tables(l)->state[(u32)self - 1].dirty, 1);
-	}
 	if (line >> GSAN_DATA_SHIFT != GSAN_DATA_TOP && line) {
 		u64 canonical = shadow_canonical(l, line);
 		if (canonical == NO_ADDRESS)
@@ -275,12 +269,11 @@ void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
  * releases. 1: it has the lock. */
 NEVER u32 red_general(u64 launch, u64 self, u64 address, u32 desc, u32 members)
 {
-	struct who w = who_of(launch, self);
+	struct who w = who_of(launch, self, 1);
 	u64 canonical = shadow_canonical(w.launch, address);
 	int there = canonical != NO_ADDRESS;
 	int publishes = sync_reachable(&w, canonical) && sync_publishes(&w, canonical, desc);
 	struct dev_sync *e = 0;
-	who_record(&w);
 	struct access a = {.address = canonical & ~(u64)(GSAN_GRANULE - 1), .op = desc_op(desc), .site = desc & 0xffff,
 			   .bytes = desc_bytes(desc), .mask = granule_mask(canonical, desc_bytes(desc))};
 	if (there)
@@ -388,9 +381,6 @@ u32 gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)
 
 /* ---- strong operations and fences --------------------------------------------------------------------------------- */
 
-/* Lanes that came here from other instructions may run along: only those of one instruction go together. */
-ALWAYS u32 alike(u32 desc) { return gpu_match64(gpu_active(), desc); }
-
 ALWAYS u64 element_at(u64 canonical, u32 desc, u32 k)
 {
 	return canonical == NO_ADDRESS ? canonical : canonical + k * desc_element(desc);
@@ -418,13 +408,12 @@ ALWAYS void strong_access(const struct who *w, u64 canonical, u32 desc, u32 memb
 
 void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 {
-	struct who w = who_of(launch, self);
+	int early = looks_early(desc) && !untold(desc);
+	struct who w = who_of(launch, self, early);
 	u32 members = alike(desc);
 	u64 canonical = shadow_canonical(w.launch, address);
-	if (looks_early(desc) && !untold(desc)) {
-		who_record(&w);
+	if (early)
 		strong_access(&w, canonical, desc, members);
-	}
 	for (u32 k = 0; k < desc_elements(desc); k++) {
 		u64 at = element_at(canonical, desc, k);
 		int publishes = sync_reachable(&w, at) && sync_publishes(&w, at, desc);
@@ -465,7 +454,7 @@ ALWAYS u32 looked_at(const struct who *w, u64 canonical, u32 desc, u32 k, u32 lo
 
 u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
 {
-	struct who w = who_of(launch, self);
+	struct who w = who_of(launch, self, 0);
 	u64 canonical = shadow_canonical(w.launch, address);
 	return look(&w, canonical, desc);
 }
@@ -482,7 +471,7 @@ ALWAYS void settle(const struct who *w)
 
 void gsan_reduced(u64 launch, u64 self, u64 address, u32 desc)
 {
-	struct who w = who_of(launch, self);
+	struct who w = who_of(launch, self, 0);
 	u64 canonical = shadow_canonical(w.launch, address);
 	u32 members = gpu_active();
 	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), 0, 0), *held = 0;
@@ -503,13 +492,12 @@ ALWAYS void unreachable(const struct who *w, u32 desc)
 
 void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 looked)
 {
-	struct who w = who_of(launch, self);
+	struct who w = who_of(launch, self, 1);
 	/* A CAS that failed comes as a load: for the entry it goes with those that wrote, who share its lock. */
 	u32 together = gpu_match64(gpu_active(), desc & (0xffffu | 63u << GSAN_DESC_BYTES_SHIFT));
 	u64 canonical = shadow_canonical(w.launch, address);
 	int reads = w.state && sync_reads(desc);
 	struct dev_sync *held = 0;
-	who_record(&w);
 	if (reads)
 		gpu_fence_sys(); /* whoever's store we read has made its entry, and has its lock or has published */
 	for (u32 k = 0; k < desc_elements(desc); k++) { /* first what it acquires: that goes for itself, too */
@@ -535,7 +523,7 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 look
 
 void gsan_fence(u64 launch, u64 self, u32 desc)
 {
-	struct who w = who_of(launch, self);
+	struct who w = who_of(launch, self, 0);
 	u32 members = alike(desc);
 	EACH_LANE(w.state && gpu_lane() == gpu_first(members))
 		sync_fence(&w, desc);

@@ -114,6 +114,17 @@ NEVER int private_draw(const struct who *w, u32 time)
 	return 0;
 }
 
+/* The upper bits of the records that this CTA makes now; with `records`, some follow, and the epoch does not count as empty.
+ * One load of both: had the epoch ended between two, by another warp's fence, its successor would seem empty. */
+ALWAYS u64 state_base(struct dev_state *s, int records)
+{
+	u64 base, dirty;
+	gpu_load128(&s->base, &base, &dirty);
+	if (records && !(u32)dirty)
+		gpu_store32(&s->dirty, 1);
+	return base;
+}
+
 /* Ends the CTA's epoch if anything was recorded in it; under the state's lock. Returns the last time that is complete. */
 NEVER u32 epoch_end(const struct who *w)
 {
@@ -127,7 +138,7 @@ NEVER u32 epoch_end(const struct who *w)
 		count(w->launch, GSAN_N_EPOCH_FULL, 1);
 		return time; /* from here on too much counts as released */
 	}
-	gpu_store32(&s->dirty, 0);
+	gpu_store32(&s->dirty, 0); /* first: see state_base */
 	gpu_store32(&s->time, time + 1);
 	gpu_store64(&s->base, state_stamp(w, time + 1));
 	return time;

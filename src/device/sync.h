@@ -535,13 +535,13 @@ NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
 		coarse_head(w, canonical, rec, point, gpu);
 }
 
-/* One release that this read may have observed; `linked`: it has. Then the write itself is before what follows (observation
- * order, link by link); what it released only if release and acquire include each other. */
+/* One release that this read may have observed; `linked`: it is morally strong with what was read. Then the write itself is
+ * before what follows (observation order, link by link); what it released only if release and acquire include each other. */
 NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 kernel, int linked)
 {
 	u32 site = desc & 0xffff;
 	int observed = elem_is_observed(e), point = observed && e & ELEM_RELAXED;
-	if (observed && (linked || (elem_reaches(w->launch, e) && elem_reached(w->launch, e, desc_scope(desc)))))
+	if (observed && linked)
 		point_join(w, e, canonical, desc);
 	if (observed && !point)
 		return;
@@ -600,11 +600,24 @@ NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
 	return any;
 }
 
-/* One version that this read may have observed; `exact`: it has. */
+/* Is it, or may what was read of it be, morally strong with this read? It may be any of the RMWs that follow each other there. */
+ALWAYS int version_may_link(const struct who *w, const struct dev_version *v, u32 scope)
+{
+	int any = version_linked(w, v, scope);
+	u32 n = any ? 0 : gpu_load32(&v->count);
+	for (u32 i = 0; i < n && i < DEV_VERSION && !any; i++) {
+		u64 e = gpu_load64(&v->elem[i]);
+		any = elem_is_observed(e) && elem_reaches(w->launch, e) && elem_reached(w->launch, e, scope);
+	}
+	return any;
+}
+
+/* One version that this read may have observed; `exact`: it has. What it links to it observes, and all before that, link by link. */
 NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc, int exact)
 {
-	u32 n = gpu_load32(&v->count), kernel = gpu_load32(&v->kernel), flags = gpu_load32(&v->flags);
-	if (exact && !version_linked(w, v, desc_scope(desc))) {
+	u32 n = gpu_load32(&v->count), kernel = gpu_load32(&v->kernel), flags = gpu_load32(&v->flags), scope = desc_scope(desc);
+	int linked = exact ? version_linked(w, v, scope) : version_may_link(w, v, scope);
+	if (exact && !linked) {
 		version_hint(w, v, desc);
 		return;
 	}
@@ -615,7 +628,7 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 		coarse_read(w, canonical, desc);
 	}
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, kernel, exact);
+		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, kernel, linked);
 }
 
 /* What an RMW whose result nobody reads observes all the same: the writes themselves. */

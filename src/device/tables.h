@@ -89,10 +89,10 @@ struct dev_hint {
 
 struct dev_state {
 	uint64_t key;       /* 0 free; launch seq << 32 | CTA index + 1, hashed beyond 2^32 CTAs */
-	uint64_t base;      /* tag, CTA and epoch of the records that this CTA makes now */
 	uint32_t time;      /* epochs so far: the epoch under the launch's tag, then values under private tags */
 	uint32_t private_tag; /* + 1; 0: its records carry the launch's tag */
-	uint32_t dirty;     /* a record was made in this epoch */
+	uint64_t base;      /* tag, CTA and epoch of the records that this CTA makes now */
+	uint32_t dirty;     /* a record was made in this epoch; read together with base (state_base) */
 	uint32_t exited;    /* threads that left */
 	uint32_t lock;      /* of clock, fenced, pending and time */
 	uint32_t pendings;
@@ -110,6 +110,7 @@ struct dev_state {
 	uint8_t reserve[144];
 };
 _Static_assert(sizeof(struct dev_state) == 2048, "");
+_Static_assert(__builtin_offsetof(struct dev_state, base) % 16 == 0, "one load");
 #define DEV_BUCKET 16u
 #define DEV_BUCKETS 1024u /* 16,384 CTAs of synchronising kernels at once; one GPU holds 132 × 32 */
 

@@ -1,4 +1,4 @@
-/* Whole lines by a warp of 32 lanes, in the runtime's PTX, by the executor of the emulated device: what native code, where
+/* Calls by a warp of 32 lanes, in the runtime's PTX, by the executor of the emulated device: what native code, where
  * a lane is a warp of its own, cannot show. Each lane must get the record of its own line, whoever has none. */
 #include "device/gpu.h"
 #include "device/record.h"
@@ -9,16 +9,21 @@
 
 #define LANES 32u
 static struct { u64 launch, self; u32 quick, n; u64 line[LANES]; u32 desc[LANES]; } call;
-static const char kernel[] =
-	".visible .entry lines(.param .u64 at)\n{\n\t.reg .b32 %lane, %quick, %n, %desc;\n\t.reg .b64 %at, %launch, %self, %line, %d;\n"
-	"\tld.param.u64 %at, [at];\n\tmov.u32 %lane, %tid.x;\n\tld.global.u64 %launch, [%at];\n\tld.global.u64 %self, [%at+8];\n"
-	"\tld.global.u32 %quick, [%at+16];\n\tld.global.u32 %n, [%at+20];\n"
-	"\tmad.wide.u32 %d, %lane, 8, %at;\n\tld.global.u64 %line, [%d+24];\n"
-	"\tmad.wide.u32 %d, %lane, 4, %at;\n\tld.global.u32 %desc, [%d+280];\n"
+#define ENTRY(name) \
+	".visible .entry " name "(.param .u64 at)\n{\n\t.reg .b32 %lane, %quick, %n, %desc;\n\t.reg .b64 %at, %launch, %self, %line, %d;\n" \
+	"\tld.param.u64 %at, [at];\n\tmov.u32 %lane, %tid.x;\n\tld.global.u64 %launch, [%at];\n\tld.global.u64 %self, [%at+8];\n" \
+	"\tld.global.u32 %quick, [%at+16];\n\tld.global.u32 %n, [%at+20];\n" \
+	"\tmad.wide.u32 %d, %lane, 8, %at;\n\tld.global.u64 %line, [%d+24];\n" \
+	"\tmad.wide.u32 %d, %lane, 4, %at;\n\tld.global.u32 %desc, [%d+280];\n" \
 	"\t{\n\t.param .b64 p0;\n\tst.param.b64 [p0], %launch;\n\t.param .b64 p1;\n\tst.param.b64 [p1], %self;\n"
+static const char kernels[] =
+	ENTRY("lines")
 	"\t.param .b32 p2;\n\tst.param.b32 [p2], %quick;\n\t.param .b32 p3;\n\tst.param.b32 [p3], %n;\n"
 	"\t.param .b64 p4;\n\tst.param.b64 [p4], %line;\n\t.param .b32 p5;\n\tst.param.b32 [p5], %desc;\n"
-	"\tcall gsan_lines, (p0, p1, p2, p3, p4, p5);\n\t}\n\tret;\n}\n";
+	"\tcall gsan_lines, (p0, p1, p2, p3, p4, p5);\n\t}\n\tret;\n}\n"
+	ENTRY("access") /* n: are the addresses there? */
+	"\t.param .b32 p2;\n\tst.param.b32 [p2], %n;\n\t.param .b64 p3;\n\tst.param.b64 [p3], %line;\n"
+	"\t.param .b32 p4;\n\tst.param.b32 [p4], %desc;\n\tcall gsan_access1, (p0, p1, p2, p3, p4);\n\t}\n\tret;\n}\n";
 _Static_assert(__builtin_offsetof(__typeof__(call), line) == 24 && __builtin_offsetof(__typeof__(call), desc) == 280, "");
 
 static struct emu_error error;
@@ -27,8 +32,8 @@ static struct emu_module *module;
 static u64 place(u32 lane) { return DATA(0) + lane * 7 % LANES * 3 * GSAN_LINE; }
 static const struct gsan_line *shadow(u32 lane) { return (const struct gsan_line *)(uintptr_t)gsan_shadow(place(lane)); }
 
-/* The lanes of `who` touch a line each, from sites `site` on. */
-static void touch(const struct cta *c, u32 op, u32 who, u32 site, u64 seed)
+/* All lanes call with what `call` has of them. */
+static void run(const char *entry, const struct cta *c, u32 n, u64 seed)
 {
 	const void *at = &call;
 	const struct emu_launch launch = {.grid = {1, 1, 1}, .block = {LANES, 1, 1}, .params = &at, .sms = 4, .resident = 1};
@@ -37,20 +42,26 @@ static void touch(const struct cta *c, u32 op, u32 who, u32 site, u64 seed)
 	call.launch = c->launch;
 	call.self = c->self;
 	call.quick = ((const struct gsan_launch *)(uintptr_t)c->launch)->quick;
-	call.n = 8;
-	for (u32 i = 0; i < LANES; i++) {
-		call.line[i] = who >> i & 1 ? place(i) | GSAN_LINES_WHOLE : 0;
-		call.desc[i] = who >> i & 1 ? desc(op, 4, 0, site + i) : 0;
-	}
-	if (emu_grid_new(emu_module_find(module, "lines"), &launch, &g, &error)) {
+	call.n = n;
+	if (emu_grid_new(emu_module_find(module, entry), &launch, &g, &error)) {
 		printf("FAIL %s\n", error.text);
 		exit(1);
 	}
-	for (u32 n = 0; state == EMU_RUNNING && n < 1000; n++)
+	for (u32 slices = 0; state == EMU_RUNNING && slices < 1000; slices++)
 		state = emu_grid_run(g, 1000, &seed, &error);
 	if (state != EMU_DONE)
 		printf("FAIL it does not end: %s\n", error.text), failures++;
 	emu_grid_free(g);
+}
+
+/* The lanes of `who` touch a line each, from sites `site` on. */
+static void touch(const struct cta *c, u32 op, u32 who, u32 site, u64 seed)
+{
+	for (u32 i = 0; i < LANES; i++) {
+		call.line[i] = who >> i & 1 ? place(i) | GSAN_LINES_WHOLE : 0;
+		call.desc[i] = who >> i & 1 ? desc(op, 4, 0, site + i) : 0;
+	}
+	run("lines", c, 8, seed);
 }
 
 static void need(u32 who, u32 lane, const char *what, int holds)
@@ -124,16 +135,34 @@ static void many(void)
 	reset();
 }
 
+/* Lanes that came from two instructions run together: one reads half a granule, the other half of the next. */
+static void of_two_instructions(void)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0);
+	for (u32 i = 0; i < LANES; i++) {
+		call.line[i] = DATA(0) + (i & 1) * 12;
+		call.desc[i] = desc(GSAN_OP_LD, 4, 0, 100 + (i & 1));
+	}
+	run("access", &a, 1, 1);
+	weak(&b, GSAN_OP_ST, DATA(0), 4, 200);
+	weak(&b, GSAN_OP_ST, DATA(0) + 12, 4, 201);
+	need(~0u, 0, "findings", found() == 2);
+	for (u64 k = 0; k < found(); k++)
+		need(~0u, (u32)k, "the finding", ring[0].slot[k].first.site + 100u == ring[0].slot[k].second.site);
+	reset();
+}
+
 int main(void)
 {
 	static const u32 who[] = {~0u, 0x55555555, 0xaaaaaaaa, 0x3f3f3f3f, 0x80000000, 1, 0x60000006, 0};
-	char *text = malloc(device_runtime_ptx_size + sizeof kernel);
+	char *text = malloc(device_runtime_ptx_size + sizeof kernels);
 	if (!text)
 		return 1;
 	memcpy(text, device_runtime_ptx, device_runtime_ptx_size);
-	memcpy(text + device_runtime_ptx_size, kernel, sizeof kernel);
+	memcpy(text + device_runtime_ptx_size, kernels, sizeof kernels);
 	map_arena();
-	if (emu_module_load(text, device_runtime_ptx_size + sizeof kernel - 1, &heap, &module, &error)) {
+	if (emu_module_load(text, device_runtime_ptx_size + sizeof kernels - 1, &heap, &module, &error)) {
 		printf("FAIL %s\n", error.text);
 		return 1;
 	}
@@ -145,6 +174,7 @@ int main(void)
 		again(who[i], ~who[i]);
 	}
 	many();
+	of_two_instructions();
 	emu_module_unload(module);
 	free(text);
 	printf("%s\n", failures ? "failed" : "passed");

@@ -358,6 +358,21 @@ static void observed_too_late(void)
 	reset();
 }
 
+static void links_looked_before(void)
+{
+	/* the same of a load that looked before them, and so does not know which it read */
+	struct gsan_launch *l = launch(1, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1), c = ranks_cta(0, 9);
+	u32 looked = flag_look(&c, FLAG);
+	rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 1);
+	rmw(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 2);
+	flag_loaded(&c, FLAG, GSAN_SEM_NONE, GSAN_SYS, 2, 3, looked);
+	need(found() == 1, "what may have been observed is not before the load");
+	flag_load(&c, FLAG, GSAN_SEM_NONE, GSAN_SYS, 2, 4);
+	need(found() == 1, "what may have been observed, link by link, is before the next");
+	reset();
+}
+
 static void wide_fence_behind(u32 scope, const char *name, int race)
 {
 	/* the read's own scope does not reach the release; the fence behind it may */
@@ -778,6 +793,7 @@ int main(void)
 	narrow_release(GSAN_GPU, "a sequence with a link that does not reach", 1);
 	narrow_release(GSAN_SYS, "a sequence of a narrow release, of links that reach", 0);
 	observed_too_late();
+	links_looked_before();
 	wide_fence_behind(GSAN_GPU, "a narrow read, then a fence too narrow", 1);
 	wide_fence_behind(GSAN_SYS, "a narrow read, then a fence of .sys", 0);
 	wide_fence_before(GSAN_GPU, "a narrow write behind a fence too narrow", 1);
