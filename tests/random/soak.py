@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Random programs on the emulated device: the detector against the reference detector on the same trace.
 
-    soak.py --from A --to B [--results FILE] [--keep] [--unexplained N]
+    soak.py --from A --to B [--results FILE] [--keep] [--traces DIR] [--unexplained N]
                                                  programs of the seeds [A, B); with --results, seeds that are there already
                                                  are left out, and the numbers of all ranges are added up
     soak.py --replay FILE.litmus...              programs that disagreed once, under many schedules
     soak.py --still KIND FILE.litmus             exit 0 if it still disagrees (the shrinker's question)
 
-A finding that the reference has not is a false positive. A race of the reference that is not found is a miss. It is
+A finding that the reference has not is a false positive (under `random`, one that it has not between threads, either:
+judge.py). A race of the reference that is not found is a miss. It is
 explained if a later access stands for its first one (DESIGN 4: a record replaces another if it conflicts with at least as
 much; the reference says where that may be) and that race was found: named_by_later_access; or if that access is ordered
 before the second by observation, which the first is not (replaced_by_ordered_access). Or if the same execution shows
@@ -20,7 +21,8 @@ when every RMW has an entry: coarse_path. Or, last, if the reference has it no m
 keeps what was released there (REF_OVER): behind_racing_flag; the race at the flag is one of its own. Half of the blocks of
 seeds switch between the program's own operations (EMU_SCHEDULE=program), so that a trace is to be had again; the others,
 with more programs on the devices at a time, switch by priorities or inside the runtime, too, and there misses are not judged
-(misses_not_judged), only false positives. With --keep, what disagrees is shrunk into tests/random/kept.
+(misses_not_judged), only false positives. With --keep, what disagrees is shrunk into tests/random/kept; with --traces, DIR
+gets a folder for each job with a false positive, as many a one does not come again: its programs, trace and reports.
 Exit status: 0 all agree but for the misses that --unexplained allows, 1 they do not, 2 a job did not run.
 """
 import argparse
@@ -29,6 +31,7 @@ import concurrent.futures
 import datetime
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -111,19 +114,30 @@ def make(first, last, folder):
 class Unit:
     """The programs of one job, in blocks of one schedule and equal ranks, and what its runs said."""
 
-    def __init__(self, blocks):
+    def __init__(self, blocks, traces=None):
         block = blocks[0][0] // BLOCK
         self.blocks, self.seeds = blocks, [seed for first, last in blocks for seed in range(first, last)]
         self.schedule, self.ranks, self.seed = schedule_of(block), ranks_of(block), block + 1
-        self.tally, self.files = Tally(), []
+        self.tally, self.files, self.traces = Tally(), [], traces
 
     def run(self, sample_seed, files, repeat=1, settings=None):
         """Runs a job; its false positives count whatever it runs for."""
-        run = judge.run(files, self.ranks, self.schedule, self.seed, sample_seed, repeat, afresh=self.schedule == "program",
-                        settings=settings)
+        with tempfile.TemporaryDirectory(prefix="gsan-soak-") as job:
+            run = judge.run(files, self.ranks, self.schedule, self.seed, sample_seed, repeat, keep=self.traces and job,
+                            afresh=self.schedule == "program", settings=settings)
+            if self.traces and run.false_positives():
+                self.preserve(job, files, run)
         said = self.tally.false_positives
         said += [(self.schedule, race) for race in run.false_positives() if (self.schedule, race) not in said]
         return run
+
+    def preserve(self, job, files, run):
+        os.makedirs(self.traces, exist_ok=True)
+        folder = shutil.copytree(job, tempfile.mkdtemp(prefix=f"{self.seeds[0]}-", dir=self.traces), dirs_exist_ok=True)
+        for path in files:
+            shutil.copy(path, folder)
+        with open(os.path.join(folder, "false-positives"), "w") as file:
+            file.writelines(f"{race}\n" for race in sorted(run.false_positives()))
 
     def judge(self):
         with tempfile.TemporaryDirectory(prefix="gsan-soak-") as folder:
@@ -295,7 +309,7 @@ def spans_left(first, last, ranges):
     return todo
 
 
-def units_of(span, schedules):
+def units_of(span, schedules, traces=None):
     """The jobs of a span: its blocks by schedule, ranks and devices."""
     jobs, (first, last) = collections.defaultdict(list), span
     while first < last:
@@ -303,7 +317,7 @@ def units_of(span, schedules):
         if schedule_of(block) in schedules:
             jobs[schedule_of(block), ranks_of(block), devices_of(block)].append((first, end))
         first = end
-    return [Unit(blocks) for blocks in jobs.values()]
+    return [Unit(blocks, traces) for blocks in jobs.values()]
 
 
 def progress(tally, done, count, began):
@@ -315,7 +329,7 @@ def progress(tally, done, count, began):
 
 def soak(first, last, args):
     whole, began, ranges = Tally(), time.time(), load(args.results)
-    spans = {span: units_of(span, args.schedules.split(",")) for span in spans_left(first, last, ranges)}
+    spans = {span: units_of(span, args.schedules.split(","), args.traces) for span in spans_left(first, last, ranges)}
     left, finished, broken = {span: len(units) for span, units in spans.items()}, {}, 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         running = {pool.submit(unit.judge): (span, unit) for span, units in spans.items() for unit in units}
@@ -388,6 +402,7 @@ def main():
     parser.add_argument("--schedules", default="program,random,pct", help="leave out the blocks of others; under `random` the hosts' own "
                         "order counts, and a run is not had again")
     parser.add_argument("--keep", action="store_true", help="shrink up to ten disagreements into tests/random/kept")
+    parser.add_argument("--traces", metavar="DIR", help="keep programs, trace and reports of jobs with a false positive")
     parser.add_argument("--replay", nargs="*", metavar="FILE")
     parser.add_argument("--still", nargs=2, metavar=("KIND", "FILE"))
     args = parser.parse_args()

@@ -1,4 +1,4 @@
-/* The reference detector as a program: `gsan-reference [--edges] [--sc] [--over] [--explain EVENT1 EVENT2] [TRACE]`. */
+/* The reference detector as a program: `gsan-reference [--edges] [--sc] [--over] [--threads] [--explain EVENT1 EVENT2] [TRACE]`. */
 #include "reference/reference.h"
 
 #include <errno.h>
@@ -14,13 +14,14 @@ struct options {
 };
 
 static const char usage[] =
-	"usage: gsan-reference [--edges] [--sc] [--over] [--explain EVENT1 EVENT2] [TRACE]\n"
+	"usage: gsan-reference [--edges] [--sc] [--over] [--threads] [--explain EVENT1 EVENT2] [TRACE]\n"
 	"  reads a trace of the emulated device (standard input without TRACE) and lists its races:\n"
 	"    race KIND KERNEL1 LINE1 RANK1 KERNEL2 LINE2 RANK2 count N first MEM OFFSET BYTES event EVENT1 EVENT2\n"
 	"      and, if a later access stands for each first one and races as well:  dominated by KERNEL LINE ...\n"
 	"  --edges    also says how often what ordered accesses:  edge NAME N\n"
 	"  --sc       fence.sc of scopes that include each other are ordered as they came\n"
 	"  --over     a location's chain goes on over weak writes and such of other sizes, as it does in the detector\n"
+	"  --threads  a thread knows what it did itself, not what its CTA did, until a barrier\n"
 	"  --explain  says why two accesses, named by their lines in the trace, are ordered or not\n"
 	"  exit status: 0 no race, 1 races, 2 the trace cannot be read\n";
 
@@ -42,6 +43,8 @@ static int options_read(struct options *o, char **argv)
 			o->flags |= REF_SC;
 		} else if (!strcmp(*argv, "--over")) {
 			o->flags |= REF_OVER;
+		} else if (!strcmp(*argv, "--threads")) {
+			o->flags |= REF_THREADS;
 		} else if (!strcmp(*argv, "--explain")) {
 			if (number(argv[1], &o->explain[0]) || number(argv[2], &o->explain[1]))
 				return fputs("gsan-reference: --explain takes two line numbers of the trace\n", stderr), -EINVAL;

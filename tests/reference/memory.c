@@ -600,15 +600,12 @@ int memory_access(struct ref *r, const struct event *e)
 		return ref_fail(r, "unknown operation '%s'; it is one of ld st atom red cas, with - behind if its result is not read", e->word[0]);
 	if (!sem)
 		return ref_fail(r, "unknown semantics '%s'; it is one of weak relaxed acquire release acq_rel volatile mmio nc", e->word[1]);
-	int rc = order_cta(r, e->number[0], e->number[1], &a.cta);
+	int rc = order_thread(r, e, &a.cta);
 	rc = rc ? rc : qualify(r, e, op, sem, &a);
 	rc = rc ? rc : extent(r, e, a.strong, &elements, &a.bytes);
 	rc = rc ? rc : values(r, e, op);
 	if (rc)
 		return rc;
-	if (e->number[2] >= r->launch[r->cta[a.cta].launch].block)
-		return ref_fail(r, "thread %llu in a block of %llu, counted from 0", (unsigned long long)e->number[2],
-				(unsigned long long)r->launch[r->cta[a.cta].launch].block);
 	if (a.offset > MEMORY_END)
 		return ref_fail(r, "offset %llu; no allocation is so long", (unsigned long long)a.offset);
 	if (!same_warp(r, a.cta, a.site, e->number[2]))

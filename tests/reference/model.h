@@ -58,6 +58,7 @@ struct cta { /* a logical thread */
 	uint64_t accessed;      /* event of the last access */
 	uint32_t places;        /* list; NO_INDEX ends it */
 	uint32_t next;          /* CTA of the launch */
+	uint32_t sibling;       /* of a CTA with REF_THREADS: list of its threads that did something */
 	uint32_t tidy;          /* size at which the clock is next looked through for what its other elements imply */
 	int ended;
 	struct late *late;      /* of accesses since its last strong access, fence or barrier */
@@ -193,7 +194,8 @@ int order_wait(struct ref *r, const struct event *e);
 int order_complete(struct ref *r, const struct event *e);
 int order_bar(struct ref *r, const struct event *e);
 int order_exit(struct ref *r, const struct event *e);
-int order_cta(struct ref *r, uint64_t launch, uint64_t index, uint32_t *cta); /* the running logical thread */
+int order_cta(struct ref *r, uint64_t launch, uint64_t index, uint32_t *cta); /* of a running launch */
+int order_thread(struct ref *r, const struct event *e, uint32_t *cta); /* the logical thread: the CTA, but for REF_THREADS */
 int order_before(const struct ref *r, const struct clock *c, const struct access *a);
 struct clock *order_prune(const struct ref *r, struct clock *c); /* takes the caller's hold, returns one */
 void order_free(struct ref *r);
@@ -206,6 +208,7 @@ void sync_observe(struct ref *r, const struct access *a, struct message *m);
 void sync_look(struct ref *r, const struct access *a); /* once, before it observes anything */
 void sync_follow(struct ref *r, const struct access *a, const struct access *observed);
 struct message *sync_publish(struct ref *r, struct access *a, const struct message *continued);
+struct clock *sync_snapshot(struct ref *r, uint32_t cta); /* what it did so far, the event of now included; to hand on */
 void sync_end(struct ref *r, uint32_t cta);
 void sync_drop(struct message *m);
 void parts_free(struct parts *p);

@@ -170,17 +170,25 @@ int order_begin(struct ref *r, const struct event *e)
 	return 0;
 }
 
-static uint32_t cta_make(struct ref *r, uint32_t launch, uint64_t index)
+/* CTA `index` of a launch, or one of its threads; `which` tells them apart. */
+static uint32_t cta_make(struct ref *r, uint32_t launch, uint64_t index, uint64_t which, struct clock *clock)
 {
 	struct launch *l = &r->launch[launch];
 	const uint32_t at = (uint32_t)r->ctas;
 	r->cta = table_grow(r->cta, r->ctas, &r->cta_room, sizeof *r->cta);
 	/* The kernel's start is fence.acq_rel.sys: what is before the launch is released by every strong write. */
-	r->cta[r->ctas++] = (struct cta){ .launch = launch, .index = index, .clock = clock_hold(l->base), .places = NO_INDEX,
-					  .fence = { NULL, clock_hold(l->base) }, .fence_form = { FORM_FENCE, FORM_START }, .next = l->ctas };
+	r->cta[r->ctas++] = (struct cta){ .launch = launch, .index = index, .clock = clock_hold(clock), .places = NO_INDEX,
+					  .fence = { NULL, clock_hold(l->base) }, .fence_form = { FORM_FENCE, FORM_START },
+					  .next = l->ctas, .sibling = NO_INDEX };
 	l->ctas = at;
-	table_put(&r->cta_by_index, launch, index, at);
+	table_put(&r->cta_by_index, launch, which, at);
 	return at;
+}
+
+/* The number of a CTA among the logical threads of its launch; with REF_THREADS, its threads have the next ones. */
+static uint64_t number_of(const struct ref *r, const struct launch *l, uint64_t index)
+{
+	return r->flags & REF_THREADS ? index * (l->block + 1) : index;
 }
 
 int order_cta(struct ref *r, uint64_t id, uint64_t index, uint32_t *cta)
@@ -196,22 +204,52 @@ int order_cta(struct ref *r, uint64_t id, uint64_t index, uint32_t *cta)
 	if (index >= l->grid)
 		return ref_fail(r, "launch %llu has no CTA %llu: its grid has %llu, counted from 0", (unsigned long long)id,
 				(unsigned long long)index, (unsigned long long)l->grid);
-	*cta = table_get(&r->cta_by_index, launch, index);
+	*cta = table_get(&r->cta_by_index, launch, number_of(r, l, index));
 	if (*cta == TABLE_NONE)
-		*cta = cta_make(r, launch, index);
+		*cta = cta_make(r, launch, index, number_of(r, l, index), l->base);
 	if (r->cta[*cta].ended)
 		return ref_fail(r, "CTA %llu of launch %llu has ended; nothing of it may follow its 'exit'", (unsigned long long)index,
 				(unsigned long long)id);
 	return 0;
 }
 
-int order_bar(struct ref *r, const struct event *e) /* a CTA is one logical thread: nothing to order */
+int order_thread(struct ref *r, const struct event *e, uint32_t *cta)
+{
+	const uint64_t index = e->number[1], thread = e->number[2];
+	const int rc = order_cta(r, e->number[0], index, cta);
+	if (rc)
+		return rc;
+	const uint32_t whole = *cta, launch = r->cta[whole].launch;
+	const struct launch *l = &r->launch[launch];
+	const uint64_t which = number_of(r, l, index) + 1 + thread;
+	if (thread >= l->block)
+		return ref_fail(r, "thread %llu in a block of %llu, counted from 0", (unsigned long long)thread,
+				(unsigned long long)l->block);
+	if (!(r->flags & REF_THREADS))
+		return 0;
+	*cta = table_get(&r->cta_by_index, launch, which);
+	if (*cta == TABLE_NONE) {
+		*cta = cta_make(r, launch, index, which, r->cta[whole].clock); /* what the CTA's last barrier made known */
+		r->cta[*cta].sibling = r->cta[whole].sibling;
+		r->cta[whole].sibling = *cta;
+	}
+	return 0;
+}
+
+int order_bar(struct ref *r, const struct event *e) /* nothing to order in a CTA, but with REF_THREADS */
 {
 	uint32_t cta;
 	const int rc = order_cta(r, e->number[0], e->number[1], &cta);
-	if (!rc)
-		memory_settle(r, cta);
-	return rc;
+	if (rc)
+		return rc;
+	memory_settle(r, cta);
+	for (uint32_t t = r->cta[cta].sibling; t != NO_INDEX; t = r->cta[t].sibling) {
+		memory_settle(r, t);
+		r->cta[cta].clock = clock_join(r->cta[cta].clock, sync_snapshot(r, t));
+	}
+	for (uint32_t t = r->cta[cta].sibling; t != NO_INDEX; t = r->cta[t].sibling)
+		r->cta[t].clock = clock_join(r->cta[t].clock, r->cta[cta].clock);
+	return 0;
 }
 
 int order_exit(struct ref *r, const struct event *e)
@@ -220,9 +258,11 @@ int order_exit(struct ref *r, const struct event *e)
 	const int rc = order_cta(r, e->number[0], e->number[1], &cta);
 	if (rc)
 		return rc;
-	memory_settle(r, cta);
-	sync_end(r, cta);
-	r->cta[cta].ended = 1;
+	for (; cta != NO_INDEX; cta = r->cta[cta].sibling) {
+		memory_settle(r, cta);
+		sync_end(r, cta);
+		r->cta[cta].ended = 1;
+	}
 	return 0;
 }
 

@@ -2,6 +2,8 @@
  *
  * WHO. A logical thread is a CTA of one launch: what its threads do is ordered by the trace, barriers inside a CTA add
  * nothing. A copy or set is a launch with one logical thread. All hosts together are one clock (host_order=assumed).
+ * With REF_THREADS every thread is one, as in PTX, and barriers order those of a CTA: what is ordered only because another
+ * warp of the CTA happened to learn of it in time is a race then. Races within a CTA are, too, and .cta reaches nobody.
  *
  * CLOCKS. Every logical thread carries a clock: the set of accesses that are before what it does next. It is kept as a
  * sparse list (clock.h). An access (thread t, event e) is before another if the other thread's clock, when it makes that

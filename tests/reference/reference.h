@@ -37,6 +37,7 @@ struct ref_edge { /* how often something ordered accesses that were not ordered 
 enum {
 	REF_SC = 1,   /* fence.sc: a total order of those whose scopes include each other, as they came in the trace */
 	REF_OVER = 2, /* a location's chain goes on over weak writes and such of other sizes, as it does in the detector under test */
+	REF_THREADS = 4, /* a logical thread is a thread, not its CTA */
 };
 
 /* `name` is what messages call the trace. */

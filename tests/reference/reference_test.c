@@ -2,13 +2,14 @@
  *
  *   case NAME
  *   use SETUP                     launches that have begun, see `setups`
- *   sc, over                      with REF_SC, REF_OVER
+ *   sc, over, threads             with REF_SC, REF_OVER, REF_THREADS
  *   race KIND LINE1 LINE2 [N]     expected, with its count; no such line: no race at all. Where later accesses stand for
  *                                 each first one: `[N] by LINE...`
  *   edge NAME N                   expected
  *   error TEXT                    expected, somewhere in the message that ends the trace
- *   LINE L.CTA OP.SEM[.SCOPE] AT  an access by thread 0 to AT = OFFSET[:BYTES] (4 bytes) of memory 1; `casfail` is a cas that fails
- *   LINE L.CTA fence.SEM.SCOPE
+ *   LINE L.CTA[.THREAD] OP.SEM[.SCOPE] AT  an access, by thread 0 if none is named, to AT = OFFSET[:BYTES] (4 bytes) of memory 1;
+ *                                 `casfail` is a cas that fails
+ *   LINE L.CTA[.THREAD] fence.SEM.SCOPE
  *   anything else                 a line of the trace
  *
  * Launches that still run at the end are done then. `--speed` instead times a trace of 50,000 events. */
@@ -84,18 +85,19 @@ static int feed_setup(struct outcome *o, const char *name)
 static int feed_short(struct outcome *o, const char *line)
 {
 	char what[64], at[32] = "", text[256], op[16] = "", sem[16] = "", scope[16] = "-";
-	unsigned site, launch, cta, offset = 0;
-	if (sscanf(line, "%u %u.%u %63s %31s", &site, &launch, &cta, what, at) < 4 ||
+	unsigned site, launch, cta, thread = 0, offset = 0;
+	if ((sscanf(line, "%u %u.%u.%u %63s %31s", &site, &launch, &cta, &thread, what, at) < 5 &&
+	     sscanf(line, "%u %u.%u %63s %31s", &site, &launch, &cta, what, at) < 4) ||
 	    sscanf(what, "%15[^.].%15[^.].%15s", op, sem, scope) < 2)
 		return wrong(o, "not understood: ", line);
 	if (!strcmp(op, "fence")) {
-		snprintf(text, sizeof text, "fence %u %u 0 %u %s %s", launch, cta, site, sem, scope);
+		snprintf(text, sizeof text, "fence %u %u %u %u %s %s", launch, cta, thread, site, sem, scope);
 	} else {
 		const int fails = !strcmp(op, "casfail"), reads = strcmp(op, "st") && strcmp(op, "red"), writes = strcmp(op, "ld") && !fails;
 		const char *bytes = strchr(at, ':');
 		CHECK(sscanf(at, "%u", &offset) == 1);
-		snprintf(text, sizeof text, "mem %u %u 0 %u %s %s %s 1 %u %s %s %s", launch, cta, site, fails ? "cas" : op, sem, scope, offset,
-			 bytes ? bytes + 1 : "4", reads ? "0x0" : "-", writes ? "0x1" : "-");
+		snprintf(text, sizeof text, "mem %u %u %u %u %s %s %s 1 %u %s %s %s", launch, cta, thread, site, fails ? "cas" : op, sem,
+			 scope, offset, bytes ? bytes + 1 : "4", reads ? "0x0" : "-", writes ? "0x1" : "-");
 	}
 	feed(o, text);
 	return 0;
@@ -118,9 +120,9 @@ static int take(struct outcome *o, char *line)
 		keep(o->edges[o->want_edges++], 64, line + 5);
 	} else if (!strncmp(line, "error ", 6)) {
 		keep(o->error, sizeof o->error, line + 6);
-	} else if (!strcmp(line, "sc") || !strcmp(line, "over")) {
+	} else if (!strcmp(line, "sc") || !strcmp(line, "over") || !strcmp(line, "threads")) {
 		ref_close(o->ref);
-		o->ref = ref_open(o->name, *line == 's' ? REF_SC : REF_OVER);
+		o->ref = ref_open(o->name, *line == 's' ? REF_SC : *line == 'o' ? REF_OVER : REF_THREADS);
 		o->rc = ref_line(o->ref, "gsan-trace 1", o->got_error, sizeof o->got_error);
 	} else if (sscanf(line, "use %63s", name) == 1) {
 		return feed_setup(o, name);

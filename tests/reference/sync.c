@@ -191,8 +191,7 @@ void sync_end(struct ref *r, uint32_t cta) /* the kernel's end is fence.acq_rel.
 
 /* ---- release */
 
-/* What the thread did so far, the event of now included, as something that may be handed on. */
-static struct clock *snapshot(struct ref *r, uint32_t cta)
+struct clock *sync_snapshot(struct ref *r, uint32_t cta)
 {
 	struct cta *c = &r->cta[cta];
 	c->clock = clock_with(c->clock, CLOCK_KEY(CLOCK_CTA, cta), r->line);
@@ -243,7 +242,7 @@ static void release(struct ref *r, const struct access *a, struct parts *to)
 		return;
 	p.scope = a->scope;
 	p.form = a->rmw ? FORM_RMW : FORM_STORE;
-	p.clock = snapshot(r, a->cta);
+	p.clock = sync_snapshot(r, a->cta);
 	parts_add(to, &p);
 	p.form = FORM_AGAIN;
 	parts_add(&place_of(r, a, 1)->released, &p);
@@ -279,7 +278,7 @@ static void fence_sc(struct ref *r, uint32_t cta, enum scope scope)
 	for (size_t i = 0; i < r->sc.count; i++)
 		if (sync_reaches(r->sc.part[i].scope, r->sc.part[i].device, scope, l->device))
 			learn(r, cta, &r->sc.part[i], "fence.sc");
-	const struct part p = { .scope = scope, .form = FORM_SC, .device = l->device, .rank = l->rank, .clock = snapshot(r, cta) };
+	const struct part p = { .scope = scope, .form = FORM_SC, .device = l->device, .rank = l->rank, .clock = sync_snapshot(r, cta) };
 	parts_add(&r->sc, &p);
 }
 
@@ -295,7 +294,7 @@ static void fence(struct ref *r, uint32_t cta, const struct fence_name *f, enum 
 		fence_sc(r, cta, scope);
 	if (!f->releases || (c->fence_form[at] == FORM_FENCE && c->fence_at[at] > c->accessed && clock_covers(c->fence[at], c->clock)))
 		return; /* the other threads of a warp repeat what the first one did */
-	struct clock *now = clock_hold(snapshot(r, cta));
+	struct clock *now = clock_hold(sync_snapshot(r, cta));
 	clock_drop(c->fence[at]);
 	c->fence[at] = now;
 	c->fence_form[at] = FORM_FENCE;
@@ -307,7 +306,7 @@ int sync_fence(struct ref *r, const struct event *e)
 	static const struct { const char *name; enum scope scope; } scopes[] = {
 		{ "cta", SCOPE_CTA }, { "cluster", SCOPE_GPU }, { "gpu", SCOPE_GPU }, { "sys", SCOPE_SYS } };
 	uint32_t cta;
-	const int rc = order_cta(r, e->number[0], e->number[1], &cta);
+	const int rc = order_thread(r, e, &cta);
 	if (rc)
 		return rc;
 	memory_settle(r, cta);
