@@ -250,7 +250,7 @@ ALWAYS u64 location_write(u64 canonical, u32 desc, u32 i, u64 *point)
 /* Is there a strong write of this CTA in the version, behind its weak one? Strong ones end epochs, while these are plenty. */
 ALWAYS int version_has_later(const struct who *w, const struct dev_version *v, u64 rec)
 {
-	u32 n = epochs_plenty(w) ? gpu_load32(&v->count) : 0;
+	u32 n = w->state && epochs_plenty(w) ? gpu_load32(&v->count) : 0;
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
 		if (elem_is_point(e) && e & ELEM_RELAXED && elem_is_own(w, e) && rec_tag(e) == rec_tag(rec) && rec_epoch(e) >= rec_epoch(rec))

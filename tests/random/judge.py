@@ -125,7 +125,7 @@ def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh, s
     except subprocess.TimeoutExpired:
         raise Broken(f"no end within {LIMIT} s: {' '.join(command)}")
     if job.returncode not in (0, FOUND):
-        raise Broken(f"status {job.returncode}: {' '.join(command)}\n{job.stderr[-3000:]}")
+        raise Broken(f"status {job.returncode}: {' '.join(command)}\n{beside_findings(job.stderr)}")
     with open(os.path.join(report, "summary.json")) as file:
         summary = json.load(file)
     if summary["coverage"]["launches_unchecked"]:
@@ -137,6 +137,11 @@ def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh, s
     coverage = summary["coverage"]
     counters = {**coverage["counters"], "withheld": coverage["withheld"], "ordered_late": coverage["ordered_late"]}
     return Run(found, broken, exact, over, edges, counters, executions(trace) if afresh else {})
+
+
+def beside_findings(text):
+    """What a job said on stderr, without the findings, which are paragraphs."""
+    return "\n\n".join(part for part in text.split("\n\n") if not part.startswith("gsan: finding "))[-3000:]
 
 
 def executions(trace):

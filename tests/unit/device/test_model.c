@@ -585,10 +585,10 @@ static void last_arriver(int how, const char *name, int race)
 }
 
 /* What an RMW continues of its own CTA's weak store is observed with it: what follows does not race with that store. */
-static void own_store(int who, const char *name, int race)
+static void own_store(int who, u32 state, const char *name, int race)
 {
 	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
-	struct cta a = enter(l, 0, 1), b = ranks_cta(1, 9), c = enter(l, 1, 1);
+	struct cta a = enter(l, 0, state), b = ranks_cta(1, 9), c = enter(l, 1, 1);
 	if (who < 2)
 		weak(who ? &c : &a, GSAN_OP_ST, FLAG, 4, 1);
 	rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 0, 2);
@@ -726,9 +726,11 @@ static void later_write(int again, const char *name)
 int main(void)
 {
 	map_arena();
-	own_store(0, "an RMW's own weak store is observed with it", 0);
-	own_store(1, "another CTA's weak store is not", 1);
-	own_store(2, "nor one behind the RMW", 1);
+	own_store(0, 1, "an RMW's own weak store is observed with it", 0);
+	own_store(1, 1, "another CTA's weak store is not", 1);
+	own_store(2, 1, "nor one behind the RMW", 1);
+	own_store(0, 0, "without a CTA state, an RMW's own weak store is observed with it", 0);
+	own_store(1, 0, "and another CTA's is not", 1);
 	own_store_before_histogram(2, "a histogram's own weak store is observed with it", 0);
 	own_store_before_histogram(1, "a weak store of a launch without atomics is not", 1);
 	for (u32 state = 0; state < 2; state++) {
