@@ -199,7 +199,7 @@ NEVER void lines_foreign(u64 launch, u64 line, u32 desc) /* a group's access lie
 /* May `me` be put over this read at once? Empty, or ordered before, or of the same CTA, with no more bytes. */
 ALWAYS int is_free(u32 quick, u64 rec, u64 me)
 {
-	return !(rec_mask(rec) & ~(u32)me) && is_quiet(quick, me, rec);
+	return ((rec_mask(rec) & ~(u32)me) == 0) & is_quiet(quick, me, rec);
 }
 
 /* A load: itself among the sampled reads. 1: it is there now, and has to look at the last write once more. */
