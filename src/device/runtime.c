@@ -37,15 +37,20 @@ ALWAYS void count_accesses(const struct gsan_launch *l, u32 made, u32 checked)
 
 /* ---- entering and leaving -------------------------------------------------------------------------------------- */
 
-/* The launch's entry of the launch table, written by the first warp that claims it; nobody waits for it, and CTAs that
- * start late do not even ask. (An entry read too early names an older launch, which counts as ordered.) */
+/* The launch's entry of the launch table, written by the first warp that claims it. The others wait until it stands there: who
+ * met a record of theirs before would ask an older launch's entry about the order. CTAs that start late do not even look. */
 #define PUBLISHERS 8192u /* CTAs, more than any GPU holds at once */
 NEVER void launch_publish(const struct gsan_launch *l)
 {
 	struct dev_launch *e = &own_tables(l)->launch[l->tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
-	u32 claim = gpu_load32(&e->claim);
-	if (claim == l->seq || gpu_cas32(&e->claim, claim, l->seq) != claim)
+	if (gpu_load32(&e->seq) == l->seq)
 		return;
+	u32 claim = gpu_load32(&e->claim);
+	if (claim == l->seq || gpu_cas32(&e->claim, claim, l->seq) != claim) {
+		for (u32 tries = 0; gpu_acquire32(&e->seq) != l->seq && tries < LOCK_TRIES; tries++)
+			gpu_pause();
+		return;
+	}
 	launch_fill(l, e);
 	launch_base(l);
 	gpu_fence_sys();
@@ -66,7 +71,7 @@ u64 gsan_enter(u64 launch, u32 flags)
 	u64 cta = gpu_cta();
 	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT;
 	EACH_LANE(gpu_lane() == leader) {
-		if (cta < PUBLISHERS && gpu_tid_x() < 32)
+		if (cta < PUBLISHERS)
 			launch_publish(l);
 		if (flags & GSAN_ENTER_SYNC)
 			state = state_enter(l, cta, self);

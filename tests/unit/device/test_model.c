@@ -373,6 +373,20 @@ static void links_looked_before(void)
 	reset();
 }
 
+static void second_warp_first(void)
+{
+	/* the first warp of its CTA has not come yet */
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1), *m = launch(1, 0, 5, 5, 1);
+	struct cta a = {(u64)(uintptr_t)l, 0, 0}, b = enter(m, 0, 0);
+	be(&a);
+	gpu_host.ntid[0] = 64;
+	gpu_host.tid[0] = 32;
+	a.self = gsan_enter(a.launch, 0);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	weak(&b, GSAN_OP_ST, PAYLOAD, 4, 2);
+	judge_payload("what a second warp did before the first one came", 1);
+}
+
 static void wide_fence_behind(u32 scope, const char *name, int race)
 {
 	/* the read's own scope does not reach the release; the fence behind it may */
@@ -796,6 +810,7 @@ int main(void)
 	narrow_release(GSAN_SYS, "a sequence of a narrow release, of links that reach", 0);
 	observed_too_late();
 	links_looked_before();
+	second_warp_first();
 	wide_fence_behind(GSAN_GPU, "a narrow read, then a fence too narrow", 1);
 	wide_fence_behind(GSAN_SYS, "a narrow read, then a fence of .sys", 0);
 	wide_fence_before(GSAN_GPU, "a narrow write behind a fence too narrow", 1);
