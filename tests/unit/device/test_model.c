@@ -584,6 +584,19 @@ static void reset_flag(u32 scope, int reads, int later, const char *name, int ra
 	judge(name, race);
 }
 
+static void stored_before(u32 scope, const char *name, int race)
+{
+	/* who reads the second of two stores has not observed the first */
+	struct cta a = ranks_cta(0, 5), b = ranks_cta(1, 9);
+	flag_store(&a, FLAG, GSAN_SEM_NONE, scope, 1, 1);
+	flag_store(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 2, 2);
+	flag_load(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 2, 7);
+	u64 before = found();
+	weak(&b, GSAN_OP_ST, FLAG, 4, 8);
+	need((found() > before) == race, name);
+	reset();
+}
+
 static void last_arriver(int how, const char *name, int race)
 {
 	/* an RMW is behind what it continues, whether anybody reads its result or not */
@@ -764,6 +777,8 @@ int main(void)
 	reset_flag(GSAN_SYS, 1, 0, "a flag reset by its reader", 0);
 	reset_flag(GSAN_SYS, 0, 0, "a flag reset by who has not read it", 1);
 	reset_flag(GSAN_GPU, 1, 0, "a flag of another GPU read at .gpu, then reset", 1);
+	stored_before(GSAN_GPU, "a narrower store before the one that was observed", 1);
+	stored_before(GSAN_SYS, "one of the same scope, for which the later one stands", 0);
 	reset_flag(GSAN_SYS, 1, 1, "a flag reset by the launch behind its reader", 0);
 	reset_flag(GSAN_SYS, 0, 1, "a flag reset by a launch behind nobody", 1);
 	last_arriver(1, "a counter reset by its last arriver", 0);
