@@ -1,0 +1,143 @@
+/* Acquire: what a strong read sets aside of a version's elements, and what of it goes into its CTA's clock: at once, by a
+ * later fence, or by a later operation on the location (PTX ISA, acquire patterns; observation). */
+#ifndef GSAN_DEVICE_ACQUIRE_H
+#define GSAN_DEVICE_ACQUIRE_H
+
+#include "device/desc.h"
+#include "device/entry.h"
+
+ALWAYS void hint_set(const struct who *w, u64 elem, u32 reason, u32 site, u32 kernel)
+{
+	struct dev_hint *h = &w->state->hint;
+	if (elem & (ELEM_ALL | ELEM_PREFIX) || elem_is_own(w, elem) || (elem_is_point(elem) && !(elem & ELEM_RELAXED)))
+		return; /* an observed point has no site */
+	h->reason = reason;
+	h->write_site = (uint16_t)(elem >> ELEM_SITE_SHIFT);
+	h->read_site = (uint16_t)site;
+	h->write_kernel = kernel;
+	h->write_tag = (uint16_t)rec_tag(elem);
+}
+
+ALWAYS void order_lost(const struct who *w, int acquire) /* from here on, or from the next acquire fence on */
+{
+	gpu_or32(acquire ? &w->state->clock.flags : &w->state->pending_flags, DEV_CLOCK_EVERYTHING);
+}
+
+/* Sets aside what a strong read of `key` observed. A full list merges as others do, then for any location. */
+NEVER void pending_add(const struct who *w, u64 elem, u64 key)
+{
+	struct dev_state *s = w->state;
+	const struct gsan_launch *l = w->launch;
+	u32 n = gpu_load32(&s->pendings), place = n;
+	for (u32 i = 0; i < n && i < DEV_PENDING; i++) {
+		u64 old = s->pending[i].elem;
+		if (elem_within(l, elem, old, 1) && s->pending[i].key == key)
+			return;
+		if (elem_within(l, old, elem, 1) && s->pending[i].key == key)
+			place = i;
+	}
+	if (place == DEV_PENDING) {
+		count(l, GSAN_N_CLOCK_FULL, 1);
+		for (u32 i = 0; i < DEV_PENDING; i++)
+			if (elem_owner(l, s->pending[i].elem) == elem_owner(l, elem))
+				place = i;
+		if (place == DEV_PENDING) {
+			order_lost(w, 0);
+			return;
+		}
+		u32 was = elem_seq(l, s->pending[place].elem), is = elem_seq(l, elem);
+		elem = elem_prefix(elem_owner(l, elem), was > is ? was : is);
+		key = 0;
+	}
+	s->pending[place].elem = elem;
+	s->pending[place].key = key;
+	if (place == n)
+		gpu_store32(&s->pendings, n + 1);
+}
+
+/* Joins earlier strong reads: of any location by an acquire fence (key 0), of one by a strong read that acquires there.
+ * What `scope` does not reach waits for a wider one. */
+NEVER void pending_join(const struct who *w, u64 key, u32 scope)
+{
+	struct dev_state *s = w->state;
+	u32 n = gpu_load32(&s->pendings), kept = 0;
+	if (!key && gpu_load32(&s->pending_flags))
+		gpu_or32(&s->clock.flags, DEV_CLOCK_EVERYTHING);
+	for (u32 i = 0; i < n && i < DEV_PENDING; i++) {
+		struct dev_pending p = s->pending[i];
+		int reached = elem_reached(w->launch, p.elem, scope), here = !key || !p.key || p.key == key;
+		if (here && reached)
+			clock_join(w, p.elem);
+		else if (here)
+			hint_set(w, p.elem, GSAN_WHY_ACQUIRE_SCOPE, s->hint.read_site, s->hint.write_kernel);
+		if (!here || !reached)
+			s->pending[kept++] = p;
+	}
+	gpu_store32(&s->pendings, kept);
+}
+
+/* Does this operation learn what it reads? A red, or an atom whose result nobody reads, does not, be it a CAS that failed. */
+ALWAYS int sync_learns(u32 desc) { return desc & GSAN_DESC_USED || !(desc_is_rmw(desc) || desc_is_cas(desc)); }
+ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && sync_learns(desc); }
+
+/* Is it a write that who reads the version observes? */
+ALWAYS int elem_is_observed(u64 e) { return elem_is_point(e) && e & (ELEM_RELAXED | ELEM_FRESH); }
+
+/* A write that was observed, as a point of its place: itself is before what follows (clock_settle). */
+NEVER void point_keep(const struct who *w, u64 e)
+{
+	for (u32 i = 0; i < gpu_load32(&w->state->clock.count) && i < DEV_CLOCK; i++)
+		if (elem_within(w->launch, e & ~elem_gate(e), gpu_load64(&w->state->clock.elem[i]), 0))
+			return;
+	clock_join(w, e | ELEM_FRESH);
+	gpu_store32(&w->state->fresh, 1);
+}
+
+/* The same of a version's element: of its last writes the place is that of the read. A kernel without states keeps what it
+ * observes for the launches behind it. */
+ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
+{
+	if (e & ELEM_RELAXED)
+		e = (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) |
+		    point_of(canonical, desc_mask(desc, canonical), (u32)(e >> ELEM_SCOPE_SHIFT) & 3);
+	e &= ~ELEM_FRESH;
+	if (w->state)
+		point_keep(w, e);
+	else if (rec_tag(e) != w->launch->tag && !tag_below_floor(w->launch, rec_tag(e)))
+		acquired_add(w->launch, e);
+}
+
+/* One release that this read may have observed; `linked`: it is morally strong with what was read. Then the write itself is
+ * before what follows (observation order, link by link); what it released only if release and acquire include each other. */
+NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 kernel, int linked)
+{
+	u32 site = desc & 0xffff;
+	int observed = elem_is_observed(e), point = observed && e & ELEM_RELAXED;
+	if (observed && linked)
+		point_join(w, e, canonical, desc);
+	if (observed && !point)
+		return;
+	if (point && linked)
+		e |= (u64)GSAN_SYS << ELEM_SCOPE_SHIFT; /* the kernel's start is a fence.sys */
+	if (!elem_reaches(w->launch, e)) {
+		hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site, kernel);
+		return;
+	}
+	int reached = elem_reached(w->launch, e, desc_scope(desc));
+	if (!reached)
+		hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, site, kernel);
+	else if (e & ELEM_RELAXED && !(e & ELEM_FENCED))
+		hint_set(w, e, GSAN_WHY_RELAXED_WRITE, site, kernel);
+	else if (!sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)))
+		hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site, kernel);
+	if (point) { /* what it released is its launch's base */
+		u64 time = tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX;
+		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | time << GSAN_REC_EPOCH_SHIFT);
+	}
+	if (sync_acquires(desc) && reached)
+		clock_join(w, e);
+	else
+		pending_add(w, e, sync_key(canonical, desc_bytes(desc))); /* a fence of a wider scope, behind the read, may reach it */
+}
+
+#endif

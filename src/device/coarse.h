@@ -1,0 +1,122 @@
+/* The coarse path: RMWs whose location has no entry. They release into a clock of their launch as a whole; who reads there may
+ * have observed any of them. */
+#ifndef GSAN_DEVICE_COARSE_H
+#define GSAN_DEVICE_COARSE_H
+
+#include "device/acquire.h"
+#include "device/release.h"
+
+/* Is this launch in the coarse clock of the owner's tables `t`? Then its relaxed RMWs have nothing to add. */
+ALWAYS int coarse_noted(const struct dev_tables *t, const struct gsan_launch *l)
+{
+	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(l->participant, l->stream)]);
+	return slot && rec_tag(slot) == l->tag;
+}
+
+/* `elem` covers all CTAs of its launch (ELEM_ALL). Its gate is open: who reads there is not known. */
+NEVER void coarse_add(struct dev_tables *t, const struct gsan_launch *l, u64 elem)
+{
+	u64 *slot = &t->coarse.slot[coarse_slot(l->participant, l->stream)], old = gpu_load64(slot), now;
+	do {
+		if (old && rec_tag(old) == rec_tag(elem) && rec_epoch(old) >= rec_epoch(elem))
+			return;
+		now = gpu_cas64(slot, old, elem);
+	} while (now != old && (old = now, 1));
+	if (old && rec_tag(old) != rec_tag(elem) && !tag_in_stream(l, rec_tag(old), l->participant, l->stream))
+		gpu_max64(&t->coarse.older[tag_participant(l, rec_tag(old))], elem_seq(l, old));
+	if (!gpu_load32(&t->coarse_used))
+		gpu_store32(&t->coarse_used, 1);
+}
+
+/* An RMW of this CTA that has no entry; `time`: what it releases, 0 = only what its kernel's start does. */
+ALWAYS void coarse_note(const struct who *w, struct dev_tables *t, u32 time)
+{
+	u64 tag = w->self & ~0ull << GSAN_REC_TAG_SHIFT;
+	u64 epoch = time > GSAN_EPOCH_MAX ? GSAN_EPOCH_MAX : time;
+	if (!time && coarse_noted(t, w->launch))
+		return;
+	coarse_add(t, w->launch, tag | epoch << GSAN_REC_EPOCH_SHIFT | ELEM_ALL | ELEM_OPEN);
+	if (time > GSAN_EPOCH_MAX) /* under a private tag, of which nobody would know */
+		gpu_max64(&t->coarse.older[w->launch->participant], w->launch->seq);
+}
+
+ALWAYS void coarse_everything(struct dev_tables *t, const struct gsan_launch *l)
+{
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1)
+		gpu_max64(&t->coarse.older[gpu_first(mapped)], gpu_load64(&dev_tables(gpu_first(mapped))->newest));
+	gpu_store32(&t->coarse_used, 1);
+}
+
+/* What a strong write of this CTA releases when no location can keep it. */
+NEVER u32 coarse_time(const struct who *w, u32 desc)
+{
+	struct dev_state *s = w->state;
+	u32 at, gpu, sys;
+	if (!s)
+		return 0;
+	gpu_lock(&s->lock);
+	gpu = gpu_load32(&s->fence[0]);
+	sys = gpu_load32(&s->fence[1]);
+	at = sys > gpu ? sys : gpu;
+	at = desc_releases(desc) ? epoch_end(w) : at ? at - 1 : 0;
+	gpu_unlock(&s->lock);
+	return at;
+}
+
+/* ---- who reads there ------------------------------------------------------------------------------------------------- */
+
+/* Is it a launch of that GPU, and not before this one by the floor? */
+ALWAYS int coarse_counts(const struct gsan_launch *l, u32 tag, u32 gpu)
+{
+	return !tag_below_floor(l, tag) && tag_mapped(l, tag) && tag_launch(l, tag)->gpu == gpu;
+}
+
+/* A weak write there of a launch that made such RMWs, one of which may have continued it. */
+ALWAYS void coarse_head(const struct who *w, u64 canonical, u64 rec, u64 point, u32 gpu)
+{
+	if (coarse_counts(w->launch, rec_tag(rec), gpu) && coarse_made(w->launch, rec_tag(rec), canonical))
+		point_keep(w, (rec & REC_STAMP) | point | ELEM_POINT);
+}
+
+/* RMWs of one GPU that left no version were observed, perhaps: the newest launch that made such stands for its stream's. */
+NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
+{
+	const struct gsan_launch *l = w->launch;
+	const struct dev_tables *t = dev_tables(gsan_owner(canonical));
+	u64 place = point_of(canonical, desc_mask(desc, canonical), GSAN_CLUSTER) | ELEM_POINT | ELEM_ALL;
+	if (desc_scope(desc) == GSAN_CTA || !gpu_load32(&t->coarse_used))
+		return;
+	for (u32 i = 0; i < DEV_COARSE; i++) {
+		u32 tag = rec_tag(gpu_load64(&t->coarse.slot[i]));
+		if (tag && coarse_counts(l, tag, gpu))
+			point_keep(w, (u64)tag << GSAN_REC_TAG_SHIFT | (u64)GSAN_EPOCH_MAX << GSAN_REC_EPOCH_SHIFT | place);
+	}
+	EACH_WRITE(canonical, desc, rec, point)
+		coarse_head(w, canonical, rec, point, gpu);
+}
+
+/* What RMWs without an entry released here, perhaps: all launches that make such, unless ordered already. 0: none. */
+NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
+{
+	const struct dev_tables *t = dev_tables(gsan_owner(canonical));
+	const struct gsan_launch *l = w->launch;
+	int any = 0;
+	if (!gpu_load32(&t->coarse_used))
+		return 0;
+	for (u32 i = 0; i < DEV_COARSE + GSAN_PARTICIPANTS; i++) {
+		u64 e = gpu_load64(i < DEV_COARSE ? &t->coarse.slot[i] : &t->coarse.older[i - DEV_COARSE]);
+		if (!e)
+			continue;
+		if (i >= DEV_COARSE && order_has(&l->order, i - DEV_COARSE, GSAN_STREAMS, (u32)e))
+			continue;
+		if (i < DEV_COARSE && tag_below_floor(l, rec_tag(e)))
+			continue;
+		any = 1;
+		if (desc_scope(desc) == GSAN_CTA || (i < DEV_COARSE && rec_tag(e) == l->tag && !rec_epoch(e)))
+			continue; /* reaches none of them; its own launch's start, which it has */
+		elem_read(w, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0, 0);
+	}
+	return any;
+}
+
+#endif

@@ -1,0 +1,86 @@
+/* Entries: one for each location that is strongly written. A strong write holds its location's entry while it executes, so
+ * that versions are in the order of the writes. */
+#ifndef GSAN_DEVICE_ENTRY_H
+#define GSAN_DEVICE_ENTRY_H
+
+#include "device/join.h"
+
+/* A location is its address and its size: strong operations of different sizes are not morally strong with each other. */
+ALWAYS u64 sync_key(u64 canonical, u32 bytes) { return canonical << 3 | (u64)__builtin_ctz(bytes); }
+
+/* The entry of a location, made if `make`. NULL: none, or the table is full around it. */
+NEVER struct dev_sync *sync_find(u64 canonical, u32 bytes, int make, u32 quota)
+{
+	struct dev_tables *t = dev_tables(gsan_owner(canonical));
+	u64 key = sync_key(canonical, bytes);
+	u32 at = (u32)mix64(key);
+	for (u32 i = 0; i < DEV_SYNC_PROBES; i++) {
+		struct dev_sync *s = &t->sync[(at + i) & (DEV_SYNCS - 1)];
+		u64 found = gpu_load64(&s->key);
+		if (!found) {
+			if (!make || gpu_load32(&t->syncs) >= quota)
+				return 0;
+			found = gpu_cas64(&s->key, 0, key);
+			if (!found) {
+				gpu_add32(&t->syncs, 1);
+				return s;
+			}
+		}
+		if (found == key)
+			return s;
+	}
+	return 0;
+}
+
+/* The warp, among all that run: launch, CTA, number in it. */
+ALWAYS u64 warp_id(const struct gsan_launch *l)
+{
+	return (u64)l->tag << GSAN_REC_TAG_SHIFT | gpu_cta() << 6 | (1 + gpu_thread() / 32);
+}
+
+/* Does this lane hold the lock of the entry, over the operation that it is about to end? */
+ALWAYS int sync_held(const struct gsan_launch *l, const struct dev_sync *e)
+{
+	return gpu_load64(&e->holder) == warp_id(l) && gpu_load32(&e->lanes) >> gpu_lane() & 1;
+}
+
+/* Locks the entries of the lanes that have one, each once, in the order of their addresses: two warps with several of
+ * the same cannot wait for each other. A lane that has the lock waits for nothing but the program's instruction. */
+NEVER void sync_hold(const struct gsan_launch *l, struct dev_sync *e, u32 members)
+{
+	u64 mine = (u64)(uintptr_t)e;
+	u32 group = gpu_match64(members, mine), before = 0, ranks = 0;
+	for (u32 rest = gpu_ballot(members, e && gpu_lane() == gpu_first(group)); rest; rest &= rest - 1) {
+		before += gpu_shfl64(members, mine, gpu_first(rest)) < mine;
+		ranks++;
+	}
+	for (u32 rank = 0; rank < ranks; rank++) {
+		if (e && before == rank && gpu_lane() == gpu_first(group)) {
+			gpu_lock(&e->lock);
+			gpu_store32(&e->lanes, group);
+			gpu_store32(&e->time, 0);
+			gpu_store32(&e->ended, gpu_popc(group) > 1 ? DEV_MANY : 0);
+			gpu_store64(&e->holder, warp_id(l));
+			gpu_fence_sys(); /* whoever sees what the program writes finds the lock taken, or the publication */
+		}
+		gpu_warp_sync(members);
+	}
+}
+
+/* The operations of `members` are over, each on its entry, if it has one; the last of a warp's gives the lock back. */
+ALWAYS void sync_release(struct dev_sync *e, u32 members)
+{
+	if (!gpu_ballot(members, e != 0)) /* loads, mostly */
+		return;
+	u32 group = gpu_match64(members, (u64)(uintptr_t)e);
+	if (!e || gpu_lane() != gpu_first(group))
+		return;
+	u32 left = gpu_load32(&e->lanes) & ~group;
+	gpu_store32(&e->lanes, left);
+	if (!left) {
+		gpu_store64(&e->holder, 0);
+		gpu_unlock(&e->lock);
+	}
+}
+
+#endif

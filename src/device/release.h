@@ -1,0 +1,215 @@
+/* Release: the versions of a location, and what a strong write publishes in them: what its CTA released so far, by its own
+ * semantics, by fences before it and by the kernel's start (PTX ISA, release patterns), and what it continues. */
+#ifndef GSAN_DEVICE_RELEASE_H
+#define GSAN_DEVICE_RELEASE_H
+
+#include "device/desc.h"
+#include "device/entry.h"
+
+ALWAYS u64 elem_where(const struct who *w, u32 scope, u32 site)
+{
+	return (u64)site << ELEM_SITE_SHIFT | (u64)w->launch->gpu << ELEM_GPU_SHIFT | (u64)scope << ELEM_SCOPE_SHIFT;
+}
+
+/* An element of this CTA at `time`; 0: what its kernel's start releases. */
+ALWAYS u64 elem_make(const struct who *w, u32 time, u32 scope, u32 site)
+{
+	return (time ? state_stamp(w, time) : w->self & REC_WHO) | elem_where(w, scope, site);
+}
+
+ALWAYS void version_add(const struct gsan_launch *l, struct dev_version *v, u64 elem)
+{
+	if (elems_add(l, v->elem, &v->count, DEV_VERSION, elem, 1) < 0)
+		gpu_or32(&v->flags, DEV_EVERYTHING);
+}
+
+/* Elements of a list that go with a release of this CTA: of the clock all do, at the release's `scope`; of what was fenced, at
+ * that of their fence. */
+NEVER void version_add_list(const struct who *w, struct dev_version *v, const struct dev_clock *from, u32 scope, int fenced)
+{
+	u32 n = gpu_load32(&from->count);
+	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
+		u64 e = elem_settled(gpu_load64(&from->elem[i]));
+		u32 own = fenced ? (u32)(e >> ELEM_SCOPE_SHIFT) & 3 : scope;
+		e |= e & (ELEM_POINT | ELEM_RELAXED | ELEM_PREFIX) ? 0 : ELEM_FENCED; /* by no operation on the location */
+		version_add(w->launch, v, (e & ~elem_gate(e)) | elem_where(w, own, 0));
+	}
+	if (gpu_load32(&from->flags) & DEV_CLOCK_EVERYTHING)
+		gpu_or32(&v->flags, DEV_EVERYTHING);
+}
+
+/* What a strong write of this CTA at `scope` releases: by its own semantics (`time`), by fences before it, by the kernel's
+ * start, which is a fence at time 0. A fence releases at its own scope, whatever the write's (PTX ISA: the first operation of
+ * the pattern); whether the write is seen is asked link by link. Under the locks of entry and state. */
+NEVER void version_publish(const struct who *w, struct dev_version *v, int release, u32 time, u64 point, u32 scope, u32 site)
+{
+	struct dev_state *s = w->state;
+	u32 gpu = gpu_load32(&s->fence[0]), sys = gpu_load32(&s->fence[1]); /* 1 + time */
+	int itself = release && scope != GSAN_CTA;
+	version_add(w->launch, v, point | elem_where(w, scope, site) | ELEM_RELAXED | ELEM_POINT |
+					  (gpu | sys || itself ? ELEM_FENCED : 0)); /* for words: there is more than this */
+	if (sys)
+		version_add(w->launch, v, elem_make(w, sys - 1, GSAN_SYS, site) | ELEM_FENCED);
+	if (gpu > sys)
+		version_add(w->launch, v, elem_make(w, gpu - 1, GSAN_GPU, site) | ELEM_FENCED);
+	if (gpu | sys)
+		version_add_list(w, v, &s->fenced, scope, 1);
+	if (itself) {
+		u32 wide = scope == GSAN_CLUSTER ? GSAN_GPU : scope;
+		version_add(w->launch, v, elem_make(w, time, wide, site));
+		version_add_list(w, v, &s->clock, wide, 0);
+	}
+}
+
+/* A release of this CTA on the same location, earlier: a strong write continues it (PTX ISA, release patterns). `own` lies
+ * in one of the entry's versions, and was not handed on by others. Of its clock, all that it has by now is taken to have been
+ * released then. */
+NEVER void version_again(const struct who *w, struct dev_version *v, u64 own)
+{
+	version_add(w->launch, v, own);
+	version_add_list(w, v, &w->state->clock, (u32)(own >> ELEM_SCOPE_SHIFT) & 3, 0);
+}
+
+NEVER void version_continue(const struct who *w, struct dev_sync *e)
+{
+	for (u32 k = 0; k < 3; k++) {
+		struct dev_version *v = &e->version[k];
+		u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
+		for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
+			u64 own = gpu_load64(&v->elem[i]);
+			if (!(own & (ELEM_POINT | ELEM_RELAXED | ELEM_FENCED | ELEM_ALL | ELEM_PREFIX)) && elem_is_own(w, own))
+				version_again(w, &e->version[0], own);
+		}
+	}
+}
+
+ALWAYS void version_writer(struct dev_version *to, const struct dev_version *from)
+{
+	gpu_store64(&to->writer, gpu_load64(&from->writer));
+	gpu_store32(&to->coarse, gpu_load32(&from->coarse));
+	gpu_store32(&to->kernel, gpu_load32(&from->kernel));
+}
+
+/* The newest becomes the one before, the one before goes to all older ones. */
+NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
+{
+	struct dev_version *v = e->version;
+	u32 n = gpu_load32(&v[1].count);
+	if (gpu_load32(&v[1].flags) & DEV_VALID) {
+		for (u32 i = 0; i < n && i < DEV_VERSION; i++)
+			version_add(l, &v[2], gpu_load64(&v[1].elem[i]));
+		gpu_or32(&v[2].flags, gpu_load32(&v[1].flags) & ~DEV_VALUE);
+		version_writer(&v[2], &v[1]);
+		gpu_store32(&e->lost, 1);
+	}
+	n = gpu_load32(&v[0].count);
+	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
+		gpu_store64(&v[1].elem[i], gpu_load64(&v[0].elem[i]));
+	gpu_store64(&v[1].value, gpu_load64(&v[0].value));
+	version_writer(&v[1], &v[0]);
+	gpu_store32(&v[1].count, n);
+	gpu_store32(&v[1].flags, gpu_load32(&v[0].flags));
+	gpu_store32(&v[0].flags, 0);
+	gpu_store32(&v[0].count, 0);
+}
+
+/* Is an operation of this CTA at `scope` morally strong with the write that left the version? */
+ALWAYS int version_linked(const struct who *w, const struct dev_version *v, u32 scope)
+{
+	u64 writer = gpu_load64(&v->writer);
+	return elem_is_own(w, writer) || (elem_reaches(w->launch, writer) && elem_reached(w->launch, writer, scope));
+}
+
+/* The record of a weak write at a location, and its rec_point(): 0 of its line, from 1 of its granule. 0: there is none. */
+ALWAYS u64 location_write(u64 canonical, u32 desc, u32 i, u64 *point)
+{
+	u32 in = (u32)canonical & (GSAN_LINE - 1), detail;
+	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical - in);
+	u64 rec = 0;
+	int there;
+	if (!i) {
+		rec = gpu_load64(&line->write);
+		there = rec_mask(rec) >> in / GSAN_SECTOR & 1;
+	} else {
+		detail = gpu_load32(&line->detail);
+		rec = detail ? gpu_load64(&detail_at(canonical, detail)->granule[in / GSAN_GRANULE].write[i - 1]) : 0;
+		there = !(desc_mask(desc, canonical) & ~rec_mask(rec));
+	}
+	*point = rec_point(rec, canonical, !i);
+	return there && op_writes(rec_op(rec)) && !op_is_strong(rec_op(rec)) ? rec : 0;
+}
+/* Runs what follows for each of them. */
+#define EACH_WRITE(canonical, desc, rec, point) \
+	for (u64 i_ = 0, rec, point; i_ < 1 + GSAN_DETAIL_WRITES; i_++) \
+		if ((rec = location_write(canonical, desc, (u32)i_, &point)))
+
+/* Is there a strong write of this CTA in the version, behind its weak one? Strong ones end epochs, while these are plenty. */
+ALWAYS int version_has_later(const struct who *w, const struct dev_version *v, u64 rec)
+{
+	u32 n = w->state && epochs_plenty(w) ? gpu_load32(&v->count) : 0;
+	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
+		u64 e = gpu_load64(&v->elem[i]);
+		if (elem_is_point(e) && e & ELEM_RELAXED && elem_is_own(w, e) && rec_tag(e) == rec_tag(rec) && rec_epoch(e) >= rec_epoch(rec))
+			return 1;
+	}
+	return 0;
+}
+
+/* What an RMW read may be its own CTA's weak write, which it then continues as it does a strong one: who observes the RMW
+ * observes that write (PTX ISA, observation order: related in program order). */
+NEVER void version_heads(const struct who *w, struct dev_sync *e, u32 desc)
+{
+	u64 canonical = gpu_load64(&e->key) >> 3;
+	EACH_WRITE(canonical, desc, rec, point)
+		if (elem_is_own(w, rec & REC_STAMP) && !version_has_later(w, &e->version[0], rec))
+			version_add(w->launch, &e->version[0], (rec & REC_STAMP) | elem_where(w, desc_scope(desc), 0) | point | ELEM_POINT | ELEM_FRESH);
+}
+
+/* An RMW continues what it read if both are morally strong: link by link, PTX's observation order. */
+NEVER void version_extend(const struct who *w, struct dev_sync *e, u32 scope)
+{
+	struct dev_version *v = &e->version[0];
+	u32 flags = gpu_load32(&v->flags) & ~DEV_VALUE; /* the value is not known */
+	if (!(flags & DEV_VALID)) {
+		const struct dev_tables *t = dev_tables(gsan_owner(gpu_load64(&e->key) >> 3));
+		flags = DEV_VALID | (gpu_load32(&t->coarse_used) && scope != GSAN_CTA ? DEV_COARSELY : 0);
+		gpu_store32(&v->coarse, w->launch->gpu);
+	}
+	if (!(flags & DEV_EARLY) && gpu_load32(&v->count) && !version_linked(w, v, scope)) {
+		version_new(w->launch, e);
+		flags = DEV_VALID;
+	}
+	gpu_store32(&v->flags, flags);
+}
+
+/* The version of a strong write, in place. Under the locks of entry and state. `point`: tag, CTA and epoch of its record. */
+NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 value, u32 time, u64 point)
+{
+	const struct gsan_launch *l = w->launch;
+	struct dev_version *v = &e->version[0];
+	u32 scope = desc_scope(desc), site = desc & 0xffff;
+	if (desc_is_rmw(desc)) {
+		version_extend(w, e, scope);
+	} else {
+		version_new(l, e);
+		gpu_store64(&v->value, value);
+		gpu_store32(&v->flags, DEV_VALID | (desc & GSAN_DESC_VALUE ? DEV_VALUE : 0));
+	}
+	gpu_store32(&v->kernel, l->kernel);
+	gpu_store64(&v->writer, (w->base & REC_WHO) | elem_where(w, scope, 0));
+	if (desc_is_rmw(desc))
+		version_heads(w, e, desc);
+	if (w->state) {
+		if (!desc_releases(desc))
+			version_continue(w, e);
+		version_publish(w, v, desc_releases(desc), time, point, scope, site);
+	} else if (w->stateless) {
+		gpu_or32(&v->flags, DEV_EVERYTHING);
+	} else if (scope != GSAN_CTA) { /* a kernel of relaxed RMWs alone: what its start releases */
+		version_add(l, v, elem_make(w, 0, scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU, site) |
+				  1ull << GSAN_REC_EPOCH_SHIFT | ELEM_RELAXED | ELEM_POINT);
+	}
+	gpu_add32(&e->generation, 1);
+}
+
+#endif
