@@ -17,9 +17,9 @@ ALWAYS u32 desc_mask(u32 desc, u64 canonical)
 {
 	return granule_mask(canonical, desc_bytes(desc) < GSAN_GRANULE ? desc_bytes(desc) : GSAN_GRANULE);
 }
-ALWAYS u32 desc_scope(u32 desc) { return op_scope(desc >> GSAN_DESC_OP_SHIFT & 31); }
+ALWAYS u32 desc_scope(u32 desc) { return op_scope(desc_op(desc)); }
 ALWAYS u32 desc_sem(u32 desc) { return desc >> GSAN_DESC_SEM_SHIFT & 3; } /* not of a fence */
-ALWAYS int desc_is_rmw(u32 desc) { return op_is_rmw(desc >> GSAN_DESC_OP_SHIFT & 31); }
+ALWAYS int desc_is_rmw(u32 desc) { return op_is_rmw(desc_op(desc)); }
 ALWAYS int desc_is_cas(u32 desc) { return (int)(desc >> GSAN_DESC_SEM_SHIFT & GSAN_SEM_CAS); }
 ALWAYS int desc_acquires(u32 desc) { return desc_sem(desc) & GSAN_SEM_ACQUIRE; }
 ALWAYS int desc_releases(u32 desc) { return desc_sem(desc) & GSAN_SEM_RELEASE; }

@@ -113,11 +113,17 @@ NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 	gpu_store32(&v[0].count, 0);
 }
 
+/* Do the scope of a write and `scope` of this CTA include each other? */
+ALWAYS int elem_links(const struct who *w, u64 elem, u32 scope)
+{
+	return elem_reaches(w->launch, elem) && elem_reached(w->launch, elem, scope);
+}
+
 /* Is an operation of this CTA at `scope` morally strong with the write that left the version? */
 ALWAYS int version_linked(const struct who *w, const struct dev_version *v, u32 scope)
 {
 	u64 writer = gpu_load64(&v->writer);
-	return elem_is_own(w, writer) || (elem_reaches(w->launch, writer) && elem_reached(w->launch, writer, scope));
+	return elem_is_own(w, writer) || elem_links(w, writer, scope);
 }
 
 /* The record of a weak write at a location, and its rec_point(): 0 of its line, from 1 of its granule. 0: there is none. */

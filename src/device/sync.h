@@ -25,7 +25,7 @@ ALWAYS int version_may_link(const struct who *w, const struct dev_version *v, u3
 	u32 n = any ? 0 : gpu_load32(&v->count);
 	for (u32 i = 0; i < n && i < DEV_VERSION && !any; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
-		any = elem_is_observed(e) && elem_reaches(w->launch, e) && elem_reached(w->launch, e, scope);
+		any = elem_is_observed(e) && elem_links(w, e, scope);
 	}
 	return any;
 }
@@ -254,7 +254,7 @@ ALWAYS int sync_reads(u32 desc)
 {
 	if (desc_is_rmw(desc))
 		return desc & GSAN_DESC_USED || desc_acquires(desc) || desc_is_cas(desc);
-	return (desc >> GSAN_DESC_OP_SHIFT & 31) < GSAN_OP_STRONG_ST;
+	return desc_op(desc) < GSAN_OP_STRONG_ST;
 }
 
 /* The CTA's last look was at this, and nothing has changed: a spin loop ends here, without a lock. */

@@ -315,6 +315,15 @@ static void judge_payload(const char *name, int race)
 	reset();
 }
 
+/* Does a weak store of the flag race with anything? */
+static void judge_store(const struct cta *c, const char *name, int race)
+{
+	u64 before = found();
+	weak(c, GSAN_OP_ST, FLAG, 4, 8);
+	need((found() > before) == race, name);
+	reset();
+}
+
 static void links(u32 scope, int further, const char *name, int race)
 {
 	/* a release, an RMW of the other GPU, one of this GPU at `scope`; who reads that, too, further on */
@@ -591,10 +600,7 @@ static void stored_before(u32 scope, const char *name, int race)
 	flag_store(&a, FLAG, GSAN_SEM_NONE, scope, 1, 1);
 	flag_store(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 2, 2);
 	flag_load(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 2, 7);
-	u64 before = found();
-	weak(&b, GSAN_OP_ST, FLAG, 4, 8);
-	need((found() > before) == race, name);
-	reset();
+	judge_store(&b, name, race);
 }
 
 static void last_arriver(int how, const char *name, int race)
@@ -622,10 +628,7 @@ static void own_store(int who, u32 state, const char *name, int race)
 	if (who == 2)
 		weak(&a, GSAN_OP_ST, FLAG, 4, 3);
 	flag_load(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 7);
-	u64 before = found();
-	weak(&b, GSAN_OP_ST, FLAG, 4, 8);
-	need((found() > before) == race, name);
-	reset();
+	judge_store(&b, name, race);
 }
 
 static void own_store_before_histogram(u32 adding, const char *name, int race)
@@ -637,10 +640,7 @@ static void own_store_before_histogram(u32 adding, const char *name, int race)
 		rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 2);
 	rmw(&b, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 3);
 	flag_load(&c, FLAG, GSAN_SEM_NONE, GSAN_GPU, 1, 7);
-	u64 before = found();
-	weak(&c, GSAN_OP_ST, FLAG, 4, 8);
-	need((found() > before) == race, name);
-	reset();
+	judge_store(&c, name, race);
 }
 
 static void observed_by_launch(u32 state, u32 stream, const char *name, int race)
@@ -658,10 +658,7 @@ static void observed_by_launch(u32 state, u32 stream, const char *name, int race
 		l->order.pair[0].seq = 6;
 	}
 	struct cta c = enter(l, 2, 1);
-	u64 before = found();
-	weak(&c, GSAN_OP_ST, FLAG, 4, 8);
-	need((found() > before) == race, name);
-	reset();
+	judge_store(&c, name, race);
 }
 
 static void other_size(u32 bytes, const char *name, int race)
