@@ -271,8 +271,9 @@ def judge(args, programs, work):
     complaints += unknown if len(unknown) * 100 > len(programs) else []
     unseen = run(args, programs, work, complaints)
     complaints += [f"{p.name}: its race was only ever lost to versions that are not known" for p in unseen if p.excused]
-    if len(unseen) * 20 > len(programs): # some need a chance that few schedules give
-        complaints += [f"{p.name}: its outcome did not appear under {args.seeds} seeds (axioms: {p.axioms})" for p in unseen]
+    rare = len(unseen) * 20 <= len(programs) # some shapes need a chance that few schedules give
+    complaints += [f"{p.name}: its outcome did not appear under {args.seeds} seeds (axioms: {p.axioms})"
+                   for p in unseen if p.source != "shapes" or not rare]
     return complaints
 
 
@@ -281,7 +282,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--programs")
     parser.add_argument("--shapes", type=int, default=0)
-    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--seeds", type=int, default=24)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--limit", type=int, default=280)
     parser.add_argument("--only", default="")

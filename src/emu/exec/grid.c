@@ -1,7 +1,8 @@
 /* A launch: its CTAs, as many as may be resident at once, and the scheduler over their warps. Time goes in rounds: each
  * round runs every runnable warp once, in an order and for slices (1 to 64 instructions) drawn from the caller's random
- * state, so one seed is one interleaving and nobody starves. A memory fault of the program arrives as SIGSEGV or SIGBUS
- * while a grid runs on this thread; the handler, installed only then, jumps back and the launch ends with its text. */
+ * state, so one seed is one interleaving; now and then a warp stays behind, for less than HELD rounds, so nobody starves. A
+ * memory fault of the program arrives as SIGSEGV or SIGBUS while a grid runs on this thread; the handler, installed only
+ * then, jumps back and the launch ends with its text. */
 #include "emu/exec/machine.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #define SLICE 64u
+#define HELD 256u          /* rounds */
 #define STEP_INSNS 20000000u /* instructions after which a step ends although nobody came to a point */
 #define PATIENCE 20u       /* steps in a row after which priorities give way */
 
@@ -293,6 +295,18 @@ static struct exec_warp *runnable(const struct emu_grid *g, uint32_t k)
 
 struct run { uint32_t steps; uint64_t *random; struct emu_steps *program; };
 
+/* Before half of the warps begin, and before each 64th of their slices, others may get far ahead: 1 to HELD - 1 rounds, few as
+ * often as many. On a GPU no two CTAs begin together, and a miss or a full pipe takes as long as many instructions. */
+static int stays_behind(struct exec_warp *w, uint64_t *random)
+{
+	if (w->held)
+		return --w->held != 0;
+	const uint64_t r = draw(random);
+	if (r % (w->slices ? 64 : 2) == 0)
+		w->held = (uint32_t)(r >> 32) % (HELD >> (r >> 8) % 9);
+	return w->held != 0;
+}
+
 static void schedule(struct emu_grid *g, struct run *r, struct exec_warp *volatile *running)
 {
 	uint32_t used = 0;
@@ -307,9 +321,13 @@ static void schedule(struct emu_grid *g, struct run *r, struct exec_warp *volati
 		struct exec_warp *w = runnable(g, g->order[g->turn++]);
 		if (!w)
 			continue;
+		g->ran++;
+		if (stays_behind(w, r->random)) {
+			used++;
+			continue;
+		}
 		*running = w;
 		used += exec_warp_run(w, 1 + (uint32_t)(draw(r->random) % SLICE));
-		g->ran++;
 		after(g, w);
 	}
 }

@@ -171,6 +171,7 @@ struct exec_warp {
 	uint32_t at;               /* instruction being executed, for faults */
 	uint32_t turn;             /* lane whose group runs next when it is its turn */
 	uint32_t slices;
+	uint32_t held;             /* rounds that pass before its next slice */
 	uint32_t pc[EXEC_LANES];
 	uint32_t depth[EXEC_LANES];
 	uint8_t wait[EXEC_LANES];
