@@ -42,7 +42,7 @@ static int list_sites(const struct ptxas_args *a, const char *path, const char *
 
 	if (status)
 		return say_bad(path, &error, status);
-	status = ptx_plan_make(m, &plan);
+	status = ptx_plan_make(m, 1, &plan);
 	if (!status) {
 		ptx_plan_print(&plan, path, &out);
 		ptx_plan_free(&plan);

@@ -142,7 +142,7 @@ struct gsan_order {
 #define GSAN_ORDER_UNKNOWN 1u /* pairs overflowed: everything not known to be unordered counts as ordered */
 
 #define GSAN_LIFT_UNSEEN 1u /* nothing but checked kernels writes to flags */
-#define GSAN_LIFT_COARSE 2u /* every RMW has an entry */
+#define GSAN_LIFT_COARSE 2u /* every RMW has an entry, and its CTA a state */
 
 /* The hidden last parameter of a checked clone, by value, 8-byte aligned. */
 struct gsan_launch {

@@ -190,7 +190,7 @@ ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point
 struct closure_item { /* launches of `participant`: one with its base clock, or all up to `seq` */
 	const struct gsan_order *order; /* NULL: all up to `seq` with theirs */
 	u32 participant;
-	u32 seq; /* with `order`: what this launch's own CTAs acquired counts, too; 0 = not */
+	u32 seq; /* with `order`: what this launch's own CTAs observed counts, too; 0 = not */
 };
 struct closure {
 	const struct gsan_launch *l;
@@ -264,10 +264,12 @@ NEVER int closure_streams(struct closure *c, u32 at, u32 participant)
 	return 0;
 }
 
-/* Over the launch's base clock, and the CTA's own clock if `clock`. */
+/* Over the launch's base clock, and the CTA's own clock if `clock`. A kernel whose CTAs keep none keeps one for all: what its
+ * RMWs observed. */
 NEVER int order_closure(const struct who *w, u64 rec, u64 point, int clock)
 {
-	struct closure c = {.l = w->launch, .rec = rec, .point = point, .count = 1, .item = {{&w->launch->order, w->launch->participant, 0}}};
+	struct closure c = {.l = w->launch, .rec = rec, .point = point, .count = 1,
+			    .item = {{&w->launch->order, w->launch->participant, clock && !w->state ? w->launch->seq : 0}}};
 	if (clock && w->state) {
 		u32 n = gpu_load32(&w->state->clock.count);
 		for (u32 i = 0; i < n && i < DEV_CLOCK; i++)

@@ -137,8 +137,21 @@ NEVER int coarse_made(const struct gsan_launch *l, u32 tag, u64 address)
 	return gpu_load64(&t->coarse.older[p]) >= gpu_load32(&tag_launch(l, tag)->seq) || (slot && launch_follows(l, rec_tag(slot), tag));
 }
 
+/* May this CTA have made an RMW of these bytes in the granule? Its record is there, or was displaced: both places are taken. */
+ALWAYS int rmw_may_be_own(const struct who *w, const struct gsan_granule *g, u32 mask)
+{
+	int taken = 1;
+	for (u32 i = 0; i < GSAN_DETAIL_READS; i++) {
+		u64 rec = gpu_load64(&g->read[i]);
+		if (who_made(w, rec) && op_is_rmw(rec_op(rec)) && rec_mask(rec) == mask)
+			return 1;
+		taken &= rec && !tag_below_floor(w->launch, rec_tag(rec));
+	}
+	return taken;
+}
+
 /* Of launches that keep no clock, what observed an RMW without an entry is not known: another of the GPU whose launch is before
- * this one and not before the RMW's, or one of this CTA itself whose record is still there. */
+ * this one and not before the RMW's, or one of this CTA itself. */
 NEVER int coarse_observed(const struct who *w, u64 rec, const struct access *a, const u64 *where)
 {
 	const struct gsan_launch *l = w->launch;
@@ -154,12 +167,7 @@ NEVER int coarse_observed(const struct who *w, u64 rec, const struct access *a, 
 			return 1;
 	}
 	const struct gsan_granule *g = (const struct gsan_granule *)((uintptr_t)where & ~(uintptr_t)(sizeof *g - 1));
-	for (u32 i = 0; i < GSAN_DETAIL_READS && !w->state && !op_is_strong(a->op) && of->gpu == l->gpu; i++) {
-		u64 own = gpu_load64(&g->read[i]);
-		if (who_made(w, own) && op_is_rmw(rec_op(own)) && rec_mask(own) == rec_mask(rec))
-			return 1;
-	}
-	return 0;
+	return !w->state && !op_is_strong(a->op) && of->gpu == l->gpu && rmw_may_be_own(w, g, rec_mask(rec));
 }
 
 /* An old record against this access, both seen in the units of a->mask. The fast answers are inline. */

@@ -270,14 +270,13 @@ void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
 
 /* ---- relaxed RMWs whose result nobody reads ----------------------------------------------------------------------- */
 
-/* The general case: takes its place in the shadow, and the lock of its location's entry, if there is anybody to tell what it
- * releases. 1: it has the lock. */
+/* The general case: takes its place in the shadow, where who makes an entry meanwhile finds it (sync_grace); then the lock of
+ * its location's entry, if there is anybody to tell what it releases. 1: it has the lock. */
 NEVER u32 red_general(u64 launch, u64 self, u64 address, u32 desc, u32 members)
 {
 	struct who w = who_of(launch, self, 1);
 	u64 canonical = shadow_canonical(w.launch, address);
 	int there = canonical != NO_ADDRESS;
-	int publishes = sync_reachable(&w, canonical) && sync_publishes(&w, canonical, desc);
 	struct dev_sync *e = 0;
 	struct access a = {.address = canonical & ~(u64)(GSAN_GRANULE - 1), .op = desc_op(desc), .site = desc & 0xffff,
 			   .bytes = desc_bytes(desc), .mask = granule_mask(canonical, desc_bytes(desc))};
@@ -287,6 +286,8 @@ NEVER u32 red_general(u64 launch, u64 self, u64 address, u32 desc, u32 members)
 		count(w.launch, GSAN_N_FOREIGN, 1);
 		gpu_count(&own_spread(w.launch)->checked, -1ull);
 	}
+	gpu_warp_sync(members);
+	int publishes = sync_reachable(&w, canonical) && sync_publishes(&w, canonical, desc);
 	EACH_OF(members, publishes)
 		e = sync_entry(&w, canonical, desc);
 	gpu_warp_sync(members);

@@ -91,6 +91,24 @@ ALWAYS void line_mark_sync(u64 canonical)
 	line_mark(line, gpu_load64(&line->detail), GSAN_LINE_SYNC);
 }
 
+/* Before the first write that an entry is for. Relaxed RMWs of kernels without states that found none do not say afterwards what
+ * they observed; those of other launches whose records stand there, or were displaced, are left the time to execute before. */
+#define ENTRY_GRACE 256u /* pauses */
+NEVER void sync_grace(const struct who *w, u64 canonical)
+{
+	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical & ~(u64)(GSAN_LINE - 1));
+	u32 detail = gpu_load32(&line->detail), taken = 0, rmws = 0;
+	const struct gsan_granule *g = detail ? &detail_at(canonical, detail)->granule[canonical % GSAN_LINE / GSAN_GRANULE] : 0;
+	for (u32 i = 0; g && i < GSAN_DETAIL_READS; i++) {
+		u64 rec = gpu_load64(&g->read[i]);
+		int live = rec && !tag_below_floor(w->launch, rec_tag(rec));
+		taken += live;
+		rmws += live && op_is_rmw(rec_op(rec)) && rec_tag(rec) != w->launch->tag;
+	}
+	for (u32 i = 0; (rmws || taken == GSAN_DETAIL_READS) && i < ENTRY_GRACE; i++)
+		gpu_pause();
+}
+
 /* The entry that a strong write of one lane goes to; NULL: the coarse path has it. */
 NEVER struct dev_sync *sync_entry(const struct who *w, u64 canonical, u32 desc)
 {
@@ -99,6 +117,10 @@ NEVER struct dev_sync *sync_entry(const struct who *w, u64 canonical, u32 desc)
 	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), make, desc_is_rmw(desc) ? DEV_SYNC_RMW_QUOTA : DEV_SYNCS);
 	if (e) {
 		line_mark_sync(canonical);
+		if (!(gpu_load32(&e->version[0].flags) & DEV_VALID)) {
+			gpu_fence_sys();
+			sync_grace(w, canonical);
+		}
 		return e;
 	}
 	if (make)
@@ -312,7 +334,7 @@ NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u3
 	if (reads)
 		sync_read(w, e, canonical, ended & DEV_MANY ? desc & ~GSAN_DESC_VALUE : desc, value, 1);
 	else if (!w->state && !w->stateless && writes && desc_is_rmw(desc) && rec_tag(gpu_load64(&e->version[0].writer)) != w->launch->tag)
-		version_taken(w, &e->version[0], canonical, desc); /* for the launches behind this one */
+		version_taken(w, &e->version[0], canonical, desc); /* for the rest of this one, and those behind */
 	if (writes)
 		version_write(w, e, desc, value, gpu_load32(&e->time), w->state ? gpu_load64(&w->state->base) : 0);
 	else if (!failed)

@@ -175,7 +175,8 @@ static char *image_rewrite(const struct image *i, void *plain, const char *text,
 	struct ptx_regs *regs = calloc(m->functions + 1, sizeof(*regs));
 	char *kernels = malloc(size + 1);
 	if (regs && kernels) {
-		struct ptx_rewrite_options options = {.source = i->source, .reg = regs, .run = setting_number(SETTING_TEST_RUN, 0)};
+		struct ptx_rewrite_options options = {.source = i->source, .reg = regs, .run = setting_number(SETTING_TEST_RUN, 0),
+						      .clocks = setting_number(SETTING_TEST_LIFT, 0) & GSAN_LIFT_COARSE};
 		options.kernels = image_registers(i, plain, m, regs, kernels);
 		if (ptx_rewrite(text, size, &options, &out, &out_size, &stats, &error))
 			log_info("%s: line %u: %s", i->source, error.line, error.text);

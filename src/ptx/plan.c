@@ -99,14 +99,14 @@ static int find_reds(const struct ptx_plan *plan, const struct ptx_function *f, 
 	return 0;
 }
 
-static int gather_function(struct ptx_plan *plan, uint32_t f)
+static int gather_function(struct ptx_plan *plan, uint32_t f, int reds)
 {
 	struct ptx_function_plan *fp = &plan->function[f];
 	int rmw = 0;
 
 	fp->places = plan->places - fp->place;
 	for (uint32_t i = fp->place; i < plan->places; i++)
-		rmw |= plan->place[i].access.kind == PTX_ACCESS_RMW;
+		rmw |= reds && plan->place[i].access.kind == PTX_ACCESS_RMW;
 	if (rmw && find_reds(plan, &plan->module->function[f], fp))
 		return -ENOMEM;
 	for (uint32_t i = fp->place; i < plan->places; i++)
@@ -114,7 +114,7 @@ static int gather_function(struct ptx_plan *plan, uint32_t f)
 	return 0;
 }
 
-static int gather(struct ptx_plan *plan)
+static int gather(struct ptx_plan *plan, int reds)
 {
 	const struct ptx_module *m = plan->module;
 	size_t room = 0;
@@ -137,7 +137,7 @@ static int gather(struct ptx_plan *plan)
 			}
 			plan->place[plan->places++] = p;
 		}
-		if (gather_function(plan, f))
+		if (gather_function(plan, f, reds))
 			return -ENOMEM;
 	}
 	return 0;
@@ -224,7 +224,7 @@ static void number_sites(struct ptx_plan *plan)
 	}
 }
 
-int ptx_plan_make(const struct ptx_module *m, struct ptx_plan *plan)
+int ptx_plan_make(const struct ptx_module *m, int reds, struct ptx_plan *plan)
 {
 	uint8_t *reached = calloc(m->functions + 1, 1);
 	uint32_t *stack = calloc(m->functions + 1, sizeof(*stack));
@@ -233,7 +233,7 @@ int ptx_plan_make(const struct ptx_module *m, struct ptx_plan *plan)
 	*plan = (struct ptx_plan){.module = m};
 	plan->function = calloc(m->functions + 1, sizeof(*plan->function));
 	if (reached && stack && plan->function)
-		status = gather(plan);
+		status = gather(plan, reds);
 	if (!status) {
 		choose(plan, reached, stack);
 		number_sites(plan);

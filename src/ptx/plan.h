@@ -34,7 +34,8 @@ struct ptx_plan {
 	uint32_t sites, left;
 };
 
-int ptx_plan_make(const struct ptx_module *m, struct ptx_plan *plan); /* 0 or -ENOMEM */
+/* reds: relaxed RMWs whose result nobody reads become PTX_ACCESS_RED. Returns 0 or -ENOMEM. */
+int ptx_plan_make(const struct ptx_module *m, int reds, struct ptx_plan *plan);
 void ptx_plan_free(struct ptx_plan *plan);
 
 /* Marks the functions that the clone of `from` may run, itself included: reached[function index] = 1.

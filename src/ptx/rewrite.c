@@ -108,7 +108,7 @@ static int add_runtime(struct rewrite *r, struct ptx_error *error)
 
 static int rewrite_module(struct rewrite *r, struct text *out, struct ptx_rewrite_stats *stats, struct ptx_error *error)
 {
-	int status = ptx_plan_make(r->m, &r->plan);
+	int status = ptx_plan_make(r->m, !r->options->clocks, &r->plan);
 
 	if (status)
 		return status;

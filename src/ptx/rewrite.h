@@ -12,6 +12,7 @@ struct ptx_rewrite_options {
 	const char *source;                           /* for reports: path of the PTX or module name */
 	uint32_t kernels; const struct ptx_regs *reg; /* registers of the plain kernels, from ptxas -v or the driver */
 	uint32_t run;                                 /* weak accesses that are checked together, at most; 0: GSAN_BATCH_MAX */
+	uint32_t clocks;                              /* every kernel with an RMW keeps clocks: none of its RMWs is PTX_ACCESS_RED */
 };
 struct ptx_rewrite_stats { uint32_t clones, sites, left, skipped_kernels; };
 

@@ -661,6 +661,52 @@ static void observed_by_launch(u32 state, u32 stream, const char *name, int race
 	judge_store(&c, name, race);
 }
 
+static void red(const struct cta *c, u64 at, u32 site)
+{
+	u32 d = desc(GSAN_OP_RMW + GSAN_GPU, 4, GSAN_SEM_NONE, site);
+	be(c);
+	if (gsan_red(c->launch, c->self, gsan_quick((const struct gsan_launch *)(uintptr_t)c->launch), at, d))
+		gsan_reduced(c->launch, c->self, at, d);
+}
+
+static void observed_by_red(int how, const char *name, int race)
+{
+	/* a kernel of such alone keeps no clock, and its own weak accesses are behind what it observed all the same */
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(0, 1, 6, 5, 1), 1, 0);
+	if (how == 1)
+		red(&b, FLAG, 2);
+	if (how == 2)
+		rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 1);
+	else
+		flag_store(&a, FLAG, GSAN_SEM_NONE, GSAN_GPU, 1, 1);
+	if (how == 3)
+		red(&b, FLAG + 4, 2);
+	if (how == 0 || how == 2)
+		red(&b, FLAG, 2);
+	weak(&b, GSAN_OP_ST, FLAG, 4, 3);
+	judge(name, race);
+}
+
+static void observed_by_displaced_red(void)
+{
+	/* nor is it known where its record lost its place to another's */
+	for (u32 seed = 0; seed < 32; seed++) {
+		struct gsan_launch *l[] = {launch(0, 0, 5, 5, 1), launch(0, 1, 6, 5, 1), launch(0, 2, 7, 5, 1)};
+		struct cta c[3];
+		for (u32 i = 0; i < 3; i++) {
+			l[i]->seed = seed;
+			c[i] = enter(l[i], i, 0);
+		}
+		red(&c[0], FLAG, 1);
+		red(&c[1], FLAG, 2);
+		weak(&c[2], GSAN_OP_LD, FLAG, 4, 4);
+		u64 before = found();
+		weak(&c[1], GSAN_OP_LD, FLAG, 4, 3);
+		need(found() == before, "a red whose record is gone may have observed another");
+		reset();
+	}
+}
+
 static void other_size(u32 bytes, const char *name, int race)
 {
 	/* a relaxed load, then an acquire of a location at the same address: the pattern wants the same one */
@@ -780,6 +826,11 @@ int main(void)
 	reset_flag(GSAN_SYS, 0, 1, "a flag reset by a launch behind nobody", 1);
 	last_arriver(1, "a counter reset by its last arriver", 0);
 	last_arriver(2, "a counter reset by an arriver who does not look", 0);
+	observed_by_red(0, "a store, a red, a weak store behind it", 0);
+	observed_by_red(1, "a red, a store of another, a weak store", 1);
+	observed_by_red(2, "an atomic, a red, a weak store behind it", 0);
+	observed_by_red(3, "a red beside what was stored", 1);
+	observed_by_displaced_red();
 	last_arriver(0, "a counter reset by who has not arrived", 1);
 	many_releases(1100000, 0, 0, "a million releases");
 	many_releases(1100000, 0, 1, "a race after a million releases");
