@@ -20,6 +20,7 @@
 
 /* flags of gsan_enter */
 #define GSAN_ENTER_SYNC 1u /* the kernel or a function it reaches has a strong operation or a fence */
+#define GSAN_ENTER_REDS 2u /* or a `red` */
 
 /* Descriptor of an access, an immediate u32 at the call. */
 #define GSAN_DESC_SITE_SHIFT 0u   /* 16: site */

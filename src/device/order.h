@@ -8,14 +8,27 @@
 #include "device/record.h"
 #include "device/tables.h"
 
-/* The access under check, as every level below needs it. */
+/* Who makes the access under check, as every level below needs it. */
 struct who {
 	const struct gsan_launch *launch;
 	struct dev_state *state; /* NULL: a kernel without synchronisation, or no state was left */
 	u64 base;                /* tag, cta, epoch */
 	u64 self;                /* tag of the launch, cta: what `base` starts from, unless a private tag was drawn */
 	u32 stateless;           /* should have a state and has none: is ordered after everything */
+	u32 reds;                /* its kernel has relaxed RMWs of which nobody reads the result */
 };
+
+/* The access under check, exactly known. */
+struct access {
+	u64 address; /* canonical: of the granule, or of the line if `whole` */
+	u32 mask, op, site, bytes, whole;
+	u32 element; /* bytes of one strong operation; 0: weak */
+};
+
+ALWAYS struct gsan_detail *detail_at(u64 canonical, u32 index)
+{
+	return &dev_tables(gsan_owner(canonical))->detail[index - 1];
+}
 
 ALWAYS struct dev_tables *own_tables(const struct gsan_launch *l) { return dev_tables(l->participant); }
 ALWAYS struct dev_spread *spread_of(u32 participant) { return &dev_tables(participant)->spread[gpu_smid() & (DEV_SPREAD - 1)]; }
@@ -264,12 +277,11 @@ NEVER int closure_streams(struct closure *c, u32 at, u32 participant)
 	return 0;
 }
 
-/* Over the launch's base clock, and the CTA's own clock if `clock`. A kernel whose CTAs keep none keeps one for all: what its
- * RMWs observed. */
-NEVER int order_closure(const struct who *w, u64 rec, u64 point, int clock)
+/* Over the launch's base clock, and the CTA's own clock if `clock`, or what RMWs of its launch observed, if that keeps none. */
+NEVER int order_closure(const struct who *w, u64 rec, u64 point, int clock, int launch)
 {
 	struct closure c = {.l = w->launch, .rec = rec, .point = point, .count = 1,
-			    .item = {{&w->launch->order, w->launch->participant, clock && !w->state ? w->launch->seq : 0}}};
+			    .item = {{&w->launch->order, w->launch->participant, launch ? w->launch->seq : 0}}};
 	if (clock && w->state) {
 		u32 n = gpu_load32(&w->state->clock.count);
 		for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
@@ -291,7 +303,7 @@ NEVER int order_base(const struct who *w, u64 rec, u64 point)
 		count(l, GSAN_N_UNMAPPED, 1);
 		return 1;
 	}
-	return (rec_tag(rec) != l->tag && order_before(l, &l->order, rec_tag(rec))) || order_closure(w, rec, point, 0);
+	return (rec_tag(rec) != l->tag && order_before(l, &l->order, rec_tag(rec))) || order_closure(w, rec, point, 0, 0);
 }
 
 /* Is the record ordered before this access? Everything but the floor, which the caller asked. */
@@ -314,7 +326,7 @@ NEVER int order_slow(const struct who *w, u64 rec, u64 point)
 			if (elem_covers(l, gpu_load64(&w->state->clock.elem[i]), rec, point))
 				return 1;
 	}
-	return order_closure(w, rec, point, 1);
+	return order_closure(w, rec, point, 1, 0);
 }
 
 #endif

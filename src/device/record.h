@@ -62,4 +62,15 @@ ALWAYS u32 kind_of(u32 first, u32 second, int scopes_short)
 	return op_writes(first) ? GSAN_WAW : GSAN_WAR;
 }
 
+/* The order of a record among those of a place, by who made it, with which operation, of which bytes: mixed, so that the
+ * k smallest are a uniform sample. */
+ALWAYS u32 sample_hash(u64 rec, u64 key, u32 seed)
+{
+	u32 what = (u32)rec & (31u << GSAN_REC_OP_SHIFT | 0xff);
+	u32 x = (u32)(rec >> GSAN_REC_CTA_SHIFT) * 0x9e3779b1u ^ what * 0xc2b2ae35u ^ ((u32)(key >> 3) + seed) * 0x85ebca6bu;
+	x = (x ^ x >> 15) * 0x2c1b3c6du;
+	x = (x ^ x >> 12) * 0x297a2d39u;
+	return x ^ x >> 15;
+}
+
 #endif

@@ -3,14 +3,7 @@
 #ifndef GSAN_DEVICE_REPORT_H
 #define GSAN_DEVICE_REPORT_H
 
-#include "device/order.h"
-
-/* The second access, exactly known. */
-struct access {
-	u64 address; /* canonical: of the granule, or of the line if `whole` */
-	u32 mask, op, site, bytes, whole;
-	u32 element; /* bytes of one strong operation; 0: weak */
-};
+#include "device/observed.h"
 
 ALWAYS u64 mix64(u64 x)
 {
@@ -128,48 +121,6 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	gpu_max64(&ring->head, ticket + 1); /* the only writers of `head` are this GPU's */
 }
 
-/* Did RMWs of launch `tag` leave no version at the address, or perhaps? */
-NEVER int coarse_made(const struct gsan_launch *l, u32 tag, u64 address)
-{
-	const struct dev_tables *t = dev_tables(gsan_owner(address));
-	u32 p = tag_participant(l, tag);
-	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(p, tag_launch(l, tag)->stream)]);
-	return gpu_load64(&t->coarse.older[p]) >= gpu_load32(&tag_launch(l, tag)->seq) || (slot && launch_follows(l, rec_tag(slot), tag));
-}
-
-/* May this CTA have made an RMW of these bytes in the granule? Its record is there, or was displaced: both places are taken. */
-ALWAYS int rmw_may_be_own(const struct who *w, const struct gsan_granule *g, u32 mask)
-{
-	int taken = 1;
-	for (u32 i = 0; i < GSAN_DETAIL_READS; i++) {
-		u64 rec = gpu_load64(&g->read[i]);
-		if (who_made(w, rec) && op_is_rmw(rec_op(rec)) && rec_mask(rec) == mask)
-			return 1;
-		taken &= rec && !tag_below_floor(w->launch, rec_tag(rec));
-	}
-	return taken;
-}
-
-/* Of launches that keep no clock, what observed an RMW without an entry is not known: another of the GPU whose launch is before
- * this one and not before the RMW's, or one of this CTA itself. */
-NEVER int coarse_observed(const struct who *w, u64 rec, const struct access *a, const u64 *where)
-{
-	const struct gsan_launch *l = w->launch;
-	const struct dev_tables *t = dev_tables(gsan_owner(a->address));
-	const struct dev_launch *of = tag_launch(l, rec_tag(rec));
-	if (op_scope(rec_op(rec)) == GSAN_CTA || !coarse_made(l, rec_tag(rec), a->address))
-		return 0;
-	for (u32 i = 0; i < DEV_COARSE; i++) {
-		u64 slot = gpu_load64(&t->coarse.slot[i]);
-		u32 tag = rec_tag(slot);
-		if (slot && tag != l->tag && tag_mapped(l, tag) && tag_launch(l, tag)->gpu == of->gpu && !launch_follows(l, tag, rec_tag(rec)) &&
-		    order_before(l, &l->order, tag) && !order_before(l, &of->order, tag))
-			return 1;
-	}
-	const struct gsan_granule *g = (const struct gsan_granule *)((uintptr_t)where & ~(uintptr_t)(sizeof *g - 1));
-	return !w->state && !op_is_strong(a->op) && of->gpu == l->gpu && rmw_may_be_own(w, g, rec_mask(rec));
-}
-
 /* An old record against this access, both seen in the units of a->mask. The fast answers are inline. */
 NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
 {
@@ -184,7 +135,9 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	} else if (order_slow(w, rec, point)) {
 		return;
 	}
-	if (op_is_rmw(old) && a->op != GSAN_OP_LD_NC && coarse_observed(w, rec, a, where))
+	if (op_is_rmw(old) && a->op != GSAN_OP_LD_NC && coarse_observed(w, rec, a))
+		return;
+	if (w->reds && !w->state && op_writes(old) && a->op != GSAN_OP_LD_NC && red_observed(w, rec, rec_mask_here & a->mask, a, point))
 		return;
 	if (op_is_strong(old) && op_is_strong(a->op)) {
 		int same_gpu = tag_launch(l, rec_tag(rec))->gpu == l->gpu;

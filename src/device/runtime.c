@@ -5,6 +5,7 @@
 #include "device/sync.h"
 
 #define SELF_STATELESS (1ull << 32)
+#define SELF_REDS (1ull << 33)
 
 /* Who calls; with `records`, records of this CTA follow. */
 ALWAYS struct who who_of(u64 launch, u64 self, int records)
@@ -16,6 +17,7 @@ ALWAYS struct who who_of(u64 launch, u64 self, int records)
 		w.base = state_base(w.state, records);
 	}
 	w.stateless = (self & SELF_STATELESS) != 0;
+	w.reds = (self & SELF_REDS) != 0;
 	return w;
 }
 
@@ -69,7 +71,7 @@ u64 gsan_enter(u64 launch, u32 flags)
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u32 members = gpu_active(), leader = gpu_first(members), state = 0;
 	u64 cta = gpu_cta();
-	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT;
+	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT | (flags & GSAN_ENTER_REDS ? SELF_REDS : 0);
 	EACH_LANE(gpu_lane() == leader) {
 		if (cta < PUBLISHERS)
 			launch_publish(l);

@@ -53,17 +53,6 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 	return !((me ^ old) & REC_WHO) || tag_below_floor(w->launch, rec_tag(old));
 }
 
-/* The order of a record among those of a place, by who made it, with which operation, of which bytes: mixed, so that the
- * k smallest are a uniform sample. */
-ALWAYS u32 sample_hash(u64 rec, u64 key, u32 seed)
-{
-	u32 what = (u32)rec & (31u << GSAN_REC_OP_SHIFT | 0xff);
-	u32 x = (u32)(rec >> GSAN_REC_CTA_SHIFT) * 0x9e3779b1u ^ what * 0xc2b2ae35u ^ ((u32)(key >> 3) + seed) * 0x85ebca6bu;
-	x = (x ^ x >> 15) * 0x2c1b3c6du;
-	x = (x ^ x >> 12) * 0x297a2d39u;
-	return x ^ x >> 15;
-}
-
 /* One of three readers does not stay; 1: `me` does. Of the losses every 256th is counted, as 256. */
 ALWAYS int shadow_draw(const struct gsan_launch *l, u64 me, u64 *place, u64 r0, u64 r1, u64 key)
 {
@@ -90,11 +79,6 @@ ALWAYS int shadow_sample(const struct who *w, u64 me, u64 *place, u64 r0, u64 r1
 }
 
 /* ---- detail --------------------------------------------------------------------------------------------------- */
-
-ALWAYS struct gsan_detail *detail_at(u64 canonical, u32 index)
-{
-	return &dev_tables(gsan_owner(canonical))->detail[index - 1];
-}
 
 /* Sets a flag of a line; `tail`: detail and flags as they were read. */
 ALWAYS void line_mark(struct gsan_line *line, u64 tail, u32 flag)

@@ -115,9 +115,9 @@ static void edit_limits(struct clone *c, uint32_t regs)
 static void edit_prologue(struct clone *c)
 {
 	static const char *const names[] = {"gsan_launch", "gsan_self"};
-	const char *arg[] = {"%gsan_launch", c->fp->reaches_sync ? "1" : "0"};
+	static const char *const flags[] = {"0", "1", "2", "3"};
+	const char *arg[] = {"%gsan_launch", flags[c->fp->reaches_sync * GSAN_ENTER_SYNC + c->fp->reaches_reds * GSAN_ENTER_REDS]};
 
-	_Static_assert(GSAN_ENTER_SYNC == 1, "the flag is written as a literal");
 	text_puts(&c->text, "\n\t.reg .b64 %gsan_launch;\n\t.reg .b64 %gsan_self;\n");
 	if (c->f->is_entry) {
 		text_puts(&c->text, "\tmov.b64 %gsan_launch, " GSAN_RECORD_PARAM ";\n"

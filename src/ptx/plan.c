@@ -109,8 +109,12 @@ static int gather_function(struct ptx_plan *plan, uint32_t f, int reds)
 		rmw |= reds && plan->place[i].access.kind == PTX_ACCESS_RMW;
 	if (rmw && find_reds(plan, &plan->module->function[f], fp))
 		return -ENOMEM;
-	for (uint32_t i = fp->place; i < plan->places; i++)
-		fp->sync |= plan->place[i].access.kind >= PTX_ACCESS_LOAD && plan->place[i].access.kind <= PTX_ACCESS_FENCE;
+	for (uint32_t i = fp->place; i < plan->places; i++) {
+		enum ptx_access_kind kind = plan->place[i].access.kind;
+
+		fp->sync |= kind >= PTX_ACCESS_LOAD && kind <= PTX_ACCESS_FENCE;
+		fp->reds |= kind == PTX_ACCESS_RED;
+	}
 	return 0;
 }
 
@@ -187,6 +191,7 @@ static void choose(struct ptx_plan *plan, uint8_t *reached, uint32_t *stack)
 		for (uint32_t g = 0; g < m->functions; g++) {
 			plan->function[g].cloned |= reached[g];
 			plan->function[f].reaches_sync |= reached[g] && plan->function[g].sync;
+			plan->function[f].reaches_reds |= reached[g] && plan->function[g].reds;
 		}
 		for (uint32_t g = 0; g < m->functions; g++) /* an exit in any of them ends such a kernel */
 			plan->function[g].reaches_sync |= reached[g] && plan->function[f].reaches_sync;

@@ -512,9 +512,43 @@ static void chaos(struct build *b)
 			build_instr(b, a, access_any(b, a, build_chance(b, 60) ? x : y));
 }
 
+/* Each launch knows few operations, all on the same bytes: kernels of red alone, of weak accesses and red, of loads alone. */
+static void specialists(struct build *b)
+{
+	static const struct { enum lit_op op; enum lit_sem sem; int unread; } all[] = {
+		{LIT_LD, LIT_WEAK, 0}, {LIT_ST, LIT_WEAK, 0}, {LIT_RED, LIT_RELAXED, 0}, {LIT_RED, LIT_RELAXED, 0}, {LIT_ATOM, LIT_RELAXED, 0},
+		{LIT_ATOM, LIT_RELAXED, 1}, {LIT_ATOM, LIT_ACQ_REL, 0}, {LIT_LD, LIT_RELAXED, 0}, {LIT_ST, LIT_RELAXED, 0},
+		{LIT_LD, LIT_ACQUIRE, 0}, {LIT_ST, LIT_RELEASE, 0}, {LIT_RED, LIT_RELEASE, 0}, {LIT_LD, LIT_NC, 0},
+	};
+	uint32_t known[BUILD_LAUNCHES][2];
+	int x = build_location(b, "one", (int)build_below(b, (uint32_t)b->p->ranks), build_chance(b, 60) ? 4 : 8);
+	enum lit_scope scope = build_chance(b, 50) ? LIT_GPU : LIT_SYS;
+	for (int i = 0; i < BUILD_LAUNCHES; i++)
+		for (int k = 0; k < 2; k++)
+			known[i][k] = build_below(b, sizeof all / sizeof *all);
+	for (struct build_actor *a = b->actor; a < b->actor + b->actors; a++)
+		for (uint32_t n = build_below(b, 5); n--;) {
+			uint32_t k = known[a->launch][build_below(b, 2)];
+			int weak = all[k].sem == LIT_WEAK || all[k].sem == LIT_NC, rmw = all[k].op == LIT_RED || all[k].op == LIT_ATOM;
+			struct lit_instr i = rmw ? access_rmw(b, a, x, LIT_ADD, all[k].op == LIT_ATOM && !all[k].unread) :
+						   access_data(b, a, x, 0, b->p->location[x].bytes, all[k].op);
+			i.op = all[k].op;
+			i.sem = all[k].sem;
+			if (!weak) {
+				i.scope = build_breaks(b) ? access_scope(b, a, other_actor(b, a)) : scope;
+				i.bytes = b->p->location[x].bytes == 8 ? 8 : 4;
+				i.vector = 1;
+				i.offset = i.stride = 0;
+			}
+			if (i.sem == LIT_NC)
+				i.generic = 0;
+			build_instr(b, a, i);
+		}
+}
+
 static const struct { void (*add)(struct build *); uint32_t weight; } idioms[] = {
 	{message, 30}, {chain, 10}, {relay, 8}, {handover, 5}, {last_arriver, 7}, {lock, 8}, {ordered, 8}, {kernel_start, 5},
-	{kernel_end, 5}, {neighbours, 7}, {lines, 5}, {strong, 6}, {readers, 5}, {chaos, 4},
+	{kernel_end, 5}, {neighbours, 7}, {lines, 5}, {strong, 6}, {readers, 5}, {chaos, 5}, {specialists, 5},
 };
 
 void idioms_add(struct build *b)

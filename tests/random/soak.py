@@ -49,7 +49,8 @@ SAMPLE_SEEDS = range(2, 10)
 # Why, and sampling seed, repetitions and settings of the jobs that show it.
 LIFTS = (("sample", 2, 2, {}), ("sample", 3, 6, {}), ("sample", 4, 32, {}), ("late_check", 5, 32, {"GSAN_TEST_RUN": "1"}),
          ("ambiguous_version", 6, 32, {"GSAN_TEST_LIFT": "1"}), ("coarse_path", 7, 32, {"GSAN_TEST_LIFT": "2"}),
-         ("several_of_these", 8, 64, {"GSAN_TEST_LIFT": "3", "GSAN_TEST_RUN": "1"}))
+         ("several_of_these", 8, 64, {"GSAN_TEST_LIFT": "3", "GSAN_TEST_RUN": "1"}),
+         ("several_of_these", 9, 400, {"GSAN_TEST_LIFT": "3", "GSAN_TEST_RUN": "1"}))
 LEAST = 0.3  # of the programs are racy, and as many free of races with an edge between ranks
 
 

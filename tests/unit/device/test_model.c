@@ -672,7 +672,7 @@ static void red(const struct cta *c, u64 at, u32 site)
 static void observed_by_red(int how, const char *name, int race)
 {
 	/* a kernel of such alone keeps no clock, and its own weak accesses are behind what it observed all the same */
-	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(0, 1, 6, 5, 1), 1, 0);
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(0, 1, 6, 5, 1), 1, GSAN_ENTER_REDS);
 	if (how == 1)
 		red(&b, FLAG, 2);
 	if (how == 2)
@@ -687,6 +687,26 @@ static void observed_by_red(int how, const char *name, int race)
 	judge(name, race);
 }
 
+static void observed_in_launch(u32 reds, const char *name, int race)
+{
+	/* at a location with an entry; under many seeds, a red of the second CTA might have lost its record's place */
+	u32 seeds = 0;
+	for (u32 seed = 0; seed < 16; seed++) {
+		struct cta before = enter(launch(0, 2, 4, 4, 1), 0, 1), c[2];
+		struct gsan_launch *l = launch(0, 1, 7, 5, 1);
+		l->seed = seed;
+		flag_store(&before, FLAG, GSAN_SEM_NONE, GSAN_GPU, 1, 1);
+		for (u32 i = 0; i < 2; i++)
+			c[i] = enter(l, i, GSAN_ENTER_REDS);
+		for (u32 i = 0; i < reds; i++)
+			red(&c[i], FLAG, 2);
+		weak(&c[1], GSAN_OP_LD, FLAG, 4, 3);
+		seeds += found() > 0;
+		reset();
+	}
+	need(race ? seeds >= 5 : seeds == 0, name);
+}
+
 static void observed_by_displaced_red(void)
 {
 	/* nor is it known where its record lost its place to another's */
@@ -695,7 +715,7 @@ static void observed_by_displaced_red(void)
 		struct cta c[3];
 		for (u32 i = 0; i < 3; i++) {
 			l[i]->seed = seed;
-			c[i] = enter(l[i], i, 0);
+			c[i] = enter(l[i], i, GSAN_ENTER_REDS);
 		}
 		red(&c[0], FLAG, 1);
 		red(&c[1], FLAG, 2);
@@ -830,6 +850,8 @@ int main(void)
 	observed_by_red(1, "a red, a store of another, a weak store", 1);
 	observed_by_red(2, "an atomic, a red, a weak store behind it", 0);
 	observed_by_red(3, "a red beside what was stored", 1);
+	observed_in_launch(2, "two reds, a weak load behind the second", 0);
+	observed_in_launch(1, "a red, a weak load", 1);
 	observed_by_displaced_red();
 	last_arriver(0, "a counter reset by who has not arrived", 1);
 	many_releases(1100000, 0, 0, "a million releases");

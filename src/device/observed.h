@@ -1,0 +1,93 @@
+/* What an RMW observed where nothing keeps it: of RMWs without an entry (coarse.h), and by CTAs without a clock. Said too often
+ * rather than too seldom: then a race is missed, and never made up. */
+#ifndef GSAN_DEVICE_OBSERVED_H
+#define GSAN_DEVICE_OBSERVED_H
+
+#include "device/order.h"
+
+/* Did RMWs of launch `tag` leave no version at the address, or perhaps? */
+NEVER int coarse_made(const struct gsan_launch *l, u32 tag, u64 address)
+{
+	const struct dev_tables *t = dev_tables(gsan_owner(address));
+	u32 p = tag_participant(l, tag);
+	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(p, tag_launch(l, tag)->stream)]);
+	return gpu_load64(&t->coarse.older[p]) >= gpu_load32(&tag_launch(l, tag)->seq) || (slot && launch_follows(l, rec_tag(slot), tag));
+}
+
+/* What observed an RMW without an entry is not known: perhaps another of the GPU whose launch is before this one and not before the
+ * RMW's. */
+NEVER int coarse_observed(const struct who *w, u64 rec, const struct access *a)
+{
+	const struct gsan_launch *l = w->launch;
+	const struct dev_tables *t = dev_tables(gsan_owner(a->address));
+	const struct dev_launch *of = tag_launch(l, rec_tag(rec));
+	if (op_scope(rec_op(rec)) == GSAN_CTA || !coarse_made(l, rec_tag(rec), a->address))
+		return 0;
+	for (u32 i = 0; i < DEV_COARSE; i++) {
+		u64 slot = gpu_load64(&t->coarse.slot[i]);
+		u32 tag = rec_tag(slot);
+		if (slot && tag != l->tag && tag_mapped(l, tag) && tag_launch(l, tag)->gpu == of->gpu && !launch_follows(l, tag, rec_tag(rec)) &&
+		    order_before(l, &l->order, tag) && !order_before(l, &of->order, tag))
+			return 1;
+	}
+	return 0;
+}
+
+/* The sampled records of an access' granule. */
+struct sampled { u64 r[GSAN_DETAIL_READS]; };
+ALWAYS int sampled_at(const struct access *a, struct sampled *s)
+{
+	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(a->address & ~(u64)(GSAN_LINE - 1));
+	u32 detail = gpu_load32(&line->detail);
+	if (!detail || a->whole)
+		return 0;
+	const struct gsan_granule *g = &detail_at(a->address, detail)->granule[a->address % GSAN_LINE / GSAN_GRANULE];
+	gpu_load128(&g->read[0], &s->r[0], &s->r[1]);
+	return 1;
+}
+
+/* Did the CTA of `who` make an RMW of the bytes `mask`, perhaps, that may observe others and be observed? Its record is there, or
+ * lost its place to those that are: they have the least hashes. (Taken for one of .gpu, as nearly all are.) */
+NEVER int red_made(const struct gsan_launch *l, u64 who, const struct sampled *s, u32 mask, u64 key)
+{
+	u32 most = 0, live = 0;
+	for (u32 i = 0; i < GSAN_DETAIL_READS; i++) {
+		u64 rec = s->r[i];
+		u32 hash = sample_hash(rec, key, l->seed);
+		if (!((rec ^ who) & REC_WHO) && op_is_rmw(rec_op(rec)) && op_scope(rec_op(rec)) != GSAN_CTA && rec_mask(rec) == mask)
+			return 1;
+		live += rec && !tag_below_floor(l, rec_tag(rec));
+		most = hash > most ? hash : most;
+	}
+	return live == GSAN_DETAIL_READS && sample_hash(rec_of(who & REC_WHO, GSAN_OP_RMW + GSAN_GPU, 0, mask), key, l->seed) >= most;
+}
+
+/* Has this CTA made such an RMW of all bytes that the access shares (`mask`) with the write `rec`? Of the same alone, if that is
+ * strong. The access may be one itself, and then says nothing of those that were before. */
+NEVER int red_covers(const struct who *w, u64 rec, u32 mask, const struct access *a, const struct sampled *s)
+{
+	for (u32 bytes = 2; bytes <= GSAN_GRANULE; bytes *= 2) {
+		u32 all = granule_mask(gpu_first(mask) & ~(bytes - 1), bytes);
+		if (!(mask & ~all) && (!op_is_strong(rec_op(rec)) || all == rec_mask(rec)) &&
+		    ((op_is_strong(a->op) && all == a->mask) || red_made(w->launch, w->self, s, all, a->address)))
+			return 1;
+	}
+	return 0;
+}
+
+/* Was `rec` observed by an RMW that this CTA, which keeps no clock, made before the access, perhaps? Of locations with an entry, what
+ * its launch observed is known, for all its CTAs together. Else it may be any write that can be observed, itself or by what its
+ * CTA did later; against the RMW that write is checked as against any access. */
+NEVER int red_observed(const struct who *w, u64 rec, u32 mask, const struct access *a, u64 point)
+{
+	const struct gsan_launch *l = w->launch;
+	struct sampled s;
+	int strong = op_is_strong(rec_op(rec));
+	if (!sampled_at(a, &s) || !red_covers(w, rec, mask, a, &s))
+		return 0;
+	if (strong && rec_tag(rec) != l->tag && !coarse_made(l, rec_tag(rec), a->address))
+		return order_closure(w, rec, point, 0, 1);
+	return op_is_strong(a->op) ? strong && red_made(l, rec, &s, rec_mask(rec), a->address) : 1;
+}
+
+#endif
