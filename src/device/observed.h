@@ -63,13 +63,13 @@ NEVER int red_made(const struct gsan_launch *l, u64 who, const struct sampled *s
 }
 
 /* Has this CTA made such an RMW of all bytes that the access shares (`mask`) with the write `rec`? Of the same alone, if that is
- * strong. The access may be one itself, and then says nothing of those that were before. */
+ * strong. The access may be one itself, in the place of those that were before. */
 NEVER int red_covers(const struct who *w, u64 rec, u32 mask, const struct access *a, const struct sampled *s)
 {
 	for (u32 bytes = 2; bytes <= GSAN_GRANULE; bytes *= 2) {
 		u32 all = granule_mask(gpu_first(mask) & ~(bytes - 1), bytes);
 		if (!(mask & ~all) && (!op_is_strong(rec_op(rec)) || all == rec_mask(rec)) &&
-		    ((op_is_strong(a->op) && all == a->mask) || red_made(w->launch, w->self, s, all, a->address)))
+		    (op_is_strong(a->op) && all == a->mask ? a->again != 0 : red_made(w->launch, w->self, s, all, a->address)))
 			return 1;
 	}
 	return 0;
@@ -87,7 +87,7 @@ NEVER int red_observed(const struct who *w, u64 rec, u32 mask, const struct acce
 		return 0;
 	if (strong && rec_tag(rec) != l->tag && !coarse_made(l, rec_tag(rec), a->address))
 		return order_closure(w, rec, point, 0, 1);
-	return op_is_strong(a->op) ? strong && red_made(l, rec, &s, rec_mask(rec), a->address) : 1;
+	return !op_is_strong(a->op) || red_made(l, rec, &s, a->mask, a->address);
 }
 
 #endif

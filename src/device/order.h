@@ -23,6 +23,7 @@ struct access {
 	u64 address; /* canonical: of the granule, or of the line if `whole` */
 	u32 mask, op, site, bytes, whole;
 	u32 element; /* bytes of one strong operation; 0: weak */
+	u32 again;   /* an RMW that its CTA, which keeps no clock, made here before, perhaps (observed.h) */
 };
 
 ALWAYS struct gsan_detail *detail_at(u64 canonical, u32 index)

@@ -132,7 +132,7 @@ ALWAYS u32 granule_write_place(const struct who *w, u64 me, const u64 *r, u64 ke
 }
 
 /* One granule: a->address is its address, a->mask its bytes. */
-NEVER void granule_access(const struct who *w, struct gsan_granule *g, const struct access *a)
+NEVER void granule_access(const struct who *w, struct gsan_granule *g, struct access *a)
 {
 	u64 r[4], me = rec_make(w, a);
 	int recorded = 1;
@@ -146,6 +146,8 @@ NEVER void granule_access(const struct who *w, struct gsan_granule *g, const str
 				check(w, old, rec_mask(old), a, &g->write[place]);
 		}
 	} else {
+		if (w->reds && !w->state && op_is_rmw(a->op))
+			a->again = red_made(w->launch, w->self, &(struct sampled){{r[2], r[3]}}, a->mask, a->address);
 		recorded = shadow_sample(w, me, g->read, r[2], r[3], a->address);
 	}
 	for (u32 i = 0; i < 4; i++) /* what was there when the record went in */

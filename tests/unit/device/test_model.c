@@ -707,6 +707,21 @@ static void observed_in_launch(u32 reds, const char *name, int race)
 	need(race ? seeds >= 5 : seeds == 0, name);
 }
 
+static void observed_by_second_red(void)
+{
+	/* the first red behind another's store and red races with the store, the second one does not */
+	struct gsan_launch *l = launch(0, 1, 7, 5, 1);
+	struct cta c[2] = {enter(l, 0, GSAN_ENTER_REDS), enter(l, 1, GSAN_ENTER_REDS)};
+	weak(&c[0], GSAN_OP_ST, FLAG, 4, 1);
+	red(&c[0], FLAG, 2);
+	red(&c[1], FLAG, 3);
+	u64 before = found();
+	need(before > 0, "a red behind a weak store and a red of another");
+	red(&c[1], FLAG, 4);
+	need(found() == before, "the red behind that one");
+	reset();
+}
+
 static void observed_by_displaced_red(void)
 {
 	/* nor is it known where its record lost its place to another's */
@@ -852,6 +867,7 @@ int main(void)
 	observed_by_red(3, "a red beside what was stored", 1);
 	observed_in_launch(2, "two reds, a weak load behind the second", 0);
 	observed_in_launch(1, "a red, a weak load", 1);
+	observed_by_second_red();
 	observed_by_displaced_red();
 	last_arriver(0, "a counter reset by who has not arrived", 1);
 	many_releases(1100000, 0, 0, "a million releases");
