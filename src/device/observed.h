@@ -33,15 +33,15 @@ NEVER int coarse_observed(const struct who *w, u64 rec, const struct access *a)
 	return 0;
 }
 
-/* The sampled records of an access' granule. */
+/* The sampled records of the granule at an address; 0: it has none. */
 struct sampled { u64 r[GSAN_DETAIL_READS]; };
-ALWAYS int sampled_at(const struct access *a, struct sampled *s)
+ALWAYS int sampled_at(u64 canonical, struct sampled *s)
 {
-	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(a->address & ~(u64)(GSAN_LINE - 1));
+	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical);
 	u32 detail = gpu_load32(&line->detail);
-	if (!detail || a->whole)
+	if (!detail)
 		return 0;
-	const struct gsan_granule *g = &detail_at(a->address, detail)->granule[a->address % GSAN_LINE / GSAN_GRANULE];
+	const struct gsan_granule *g = &detail_at(canonical, detail)->granule[canonical % GSAN_LINE / GSAN_GRANULE];
 	gpu_load128(&g->read[0], &s->r[0], &s->r[1]);
 	return 1;
 }
@@ -56,7 +56,7 @@ NEVER int red_made(const struct gsan_launch *l, u64 who, const struct sampled *s
 		u32 hash = sample_hash(rec, key, l->seed);
 		if (!((rec ^ who) & REC_WHO) && op_is_rmw(rec_op(rec)) && op_scope(rec_op(rec)) != GSAN_CTA && rec_mask(rec) == mask)
 			return 1;
-		live += rec && !tag_below_floor(l, rec_tag(rec));
+		live += rec_live(l, rec);
 		most = hash > most ? hash : most;
 	}
 	return live == GSAN_DETAIL_READS && sample_hash(rec_of(who & REC_WHO, GSAN_OP_RMW + GSAN_GPU, 0, mask), key, l->seed) >= most;
@@ -83,7 +83,7 @@ NEVER int red_observed(const struct who *w, u64 rec, u32 mask, const struct acce
 	const struct gsan_launch *l = w->launch;
 	struct sampled s;
 	int strong = op_is_strong(rec_op(rec));
-	if (!sampled_at(a, &s) || !red_covers(w, rec, mask, a, &s))
+	if (a->whole || !sampled_at(a->address, &s) || !red_covers(w, rec, mask, a, &s))
 		return 0;
 	if (strong && rec_tag(rec) != l->tag && !coarse_made(l, rec_tag(rec), a->address))
 		return order_closure(w, rec, point, 0, 1);

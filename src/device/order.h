@@ -91,6 +91,9 @@ ALWAYS int tag_below_floor(const struct gsan_launch *l, u32 tag)
 	return (int)behind >= 0; /* tag ≤ floor - 1 */
 }
 
+/* A record that says something to this launch: not ordered before it by the floor. */
+ALWAYS int rec_live(const struct gsan_launch *l, u64 rec) { return rec && !tag_below_floor(l, rec_tag(rec)); }
+
 /* Is launch (participant, stream, seq) in `o`? `o` lies in a launch record or in the launch table. */
 ALWAYS int order_has(const struct gsan_order *o, u32 participant, u32 stream, u32 seq)
 {

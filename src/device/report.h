@@ -33,7 +33,7 @@ ALWAYS int report_is_new(struct dev_tables *t, u64 key)
 	return 1; /* the table is crowded: said again rather than not at all */
 }
 
-/* A launch's entry of the table is written by its first warp while others already run: a report, alone, waits for it. */
+/* A launch's entry stands in the table before any record of it, but another GPU may see it later: a report waits for it. */
 NEVER void report_await(const struct gsan_launch *l, u32 tag)
 {
 	const struct dev_launch *e = tag_launch(l, tag);

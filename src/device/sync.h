@@ -96,14 +96,15 @@ ALWAYS void line_mark_sync(u64 canonical)
 #define ENTRY_GRACE 256u /* pauses */
 NEVER void sync_grace(const struct who *w, u64 canonical)
 {
-	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical & ~(u64)(GSAN_LINE - 1));
-	u32 detail = gpu_load32(&line->detail), taken = 0, rmws = 0;
-	const struct gsan_granule *g = detail ? &detail_at(canonical, detail)->granule[canonical % GSAN_LINE / GSAN_GRANULE] : 0;
-	for (u32 i = 0; g && i < GSAN_DETAIL_READS; i++) {
-		u64 rec = gpu_load64(&g->read[i]);
-		int live = rec && !tag_below_floor(w->launch, rec_tag(rec));
+	struct sampled s;
+	u32 taken = 0, rmws = 0;
+	gpu_fence_sys();
+	if (!sampled_at(canonical, &s))
+		return;
+	for (u32 i = 0; i < GSAN_DETAIL_READS; i++) {
+		int live = rec_live(w->launch, s.r[i]);
 		taken += live;
-		rmws += live && op_is_rmw(rec_op(rec)) && rec_tag(rec) != w->launch->tag;
+		rmws += live && op_is_rmw(rec_op(s.r[i])) && rec_tag(s.r[i]) != w->launch->tag;
 	}
 	for (u32 i = 0; (rmws || taken == GSAN_DETAIL_READS) && i < ENTRY_GRACE; i++)
 		gpu_pause();
@@ -117,10 +118,8 @@ NEVER struct dev_sync *sync_entry(const struct who *w, u64 canonical, u32 desc)
 	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), make, desc_is_rmw(desc) ? DEV_SYNC_RMW_QUOTA : DEV_SYNCS);
 	if (e) {
 		line_mark_sync(canonical);
-		if (!(gpu_load32(&e->version[0].flags) & DEV_VALID)) {
-			gpu_fence_sys();
+		if (!(gpu_load32(&e->version[0].flags) & DEV_VALID))
 			sync_grace(w, canonical);
-		}
 		return e;
 	}
 	if (make)
@@ -177,7 +176,7 @@ NEVER void sync_came(const struct who *w, struct dev_sync *e)
 
 ALWAYS int stored_by(const struct gsan_launch *l, u64 rec, u32 mask)
 {
-	return rec && rec_mask(rec) & mask && op_writes(rec_op(rec)) && !tag_below_floor(l, rec_tag(rec));
+	return rec_mask(rec) & mask && op_writes(rec_op(rec)) && rec_live(l, rec);
 }
 
 /* Is there a write to any of these bytes that is not ordered before the launch? Of RMWs those that were sampled. */

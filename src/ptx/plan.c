@@ -106,8 +106,8 @@ static int gather_function(struct ptx_plan *plan, uint32_t f, int reds)
 
 	fp->places = plan->places - fp->place;
 	for (uint32_t i = fp->place; i < plan->places; i++)
-		rmw |= reds && plan->place[i].access.kind == PTX_ACCESS_RMW;
-	if (rmw && find_reds(plan, &plan->module->function[f], fp))
+		rmw |= plan->place[i].access.kind == PTX_ACCESS_RMW;
+	if (reds && rmw && find_reds(plan, &plan->module->function[f], fp))
 		return -ENOMEM;
 	for (uint32_t i = fp->place; i < plan->places; i++) {
 		enum ptx_access_kind kind = plan->place[i].access.kind;

@@ -15,7 +15,8 @@
 #include <string.h>
 
 #define SLICE 64u
-#define HELD 256u          /* rounds */
+#define HELD_LOG 8u        /* of rounds */
+#define HELD (1u << HELD_LOG)
 #define STEP_INSNS 20000000u /* instructions after which a step ends although nobody came to a point */
 #define PATIENCE 20u       /* steps in a row after which priorities give way */
 
@@ -303,7 +304,7 @@ static int stays_behind(struct exec_warp *w, uint64_t *random)
 		return --w->held != 0;
 	const uint64_t r = draw(random);
 	if (r % (w->slices ? 64 : 2) == 0)
-		w->held = (uint32_t)(r >> 32) % (HELD >> (r >> 8) % 9);
+		w->held = (uint32_t)(r >> 32) % (HELD >> (r >> 8) % (HELD_LOG + 1));
 	return w->held != 0;
 }
 

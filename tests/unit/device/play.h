@@ -70,6 +70,7 @@ static inline struct gsan_launch *launch(u32 p, u32 s, u32 seq, u32 own_floor, u
 }
 
 struct cta { u64 launch, self; u32 index; };
+static inline u32 quick(const struct cta *c) { return gsan_quick((const struct gsan_launch *)(uintptr_t)c->launch); }
 static inline void be(const struct cta *c)
 {
 	gpu_host = (struct gpu_host){.ntid = {1, 1, 1}, .nctaid = {64, 1, 1}, .ctaid = {c->index, 0, 0}};

@@ -212,7 +212,7 @@ static void atomics(void)
 static void line(const struct cta *c, u32 op, u64 at, u32 site)
 {
 	be(c);
-	gsan_lines(c->launch, c->self, gsan_quick((const struct gsan_launch *)(uintptr_t)c->launch), 1, at | GSAN_LINES_WHOLE, desc(op, 4, 0, site));
+	gsan_lines(c->launch, c->self, quick(c), 1, at | GSAN_LINES_WHOLE, desc(op, 4, 0, site));
 }
 
 static void lines(u32 floor, u32 first, u32 second, const char *name, u64 races, u32 kind)
@@ -230,9 +230,9 @@ static void halves(u32 second, const char *name, u64 races)
 	struct gsan_launch *l = launch(0, 0, 1, 1, 1);
 	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0);
 	be(&a);
-	gsan_lines(a.launch, a.self, gsan_quick((const struct gsan_launch *)(uintptr_t)a.launch), 1, DATA(0), desc(GSAN_OP_ST, 4, 0, 1));
+	gsan_lines(a.launch, a.self, quick(&a), 1, DATA(0), desc(GSAN_OP_ST, 4, 0, 1));
 	be(&b);
-	gsan_lines(b.launch, b.self, gsan_quick((const struct gsan_launch *)(uintptr_t)b.launch), 1, DATA(0) + second, desc(GSAN_OP_ST, 4, 0, 2));
+	gsan_lines(b.launch, b.self, quick(&b), 1, DATA(0) + second, desc(GSAN_OP_ST, 4, 0, 2));
 	expect(name, races, GSAN_WAW, GSAN_WHY_NONE);
 }
 

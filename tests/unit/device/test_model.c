@@ -540,7 +540,7 @@ static void touch(const struct cta *c, u32 op, int how, u32 site)
 		return;
 	}
 	be(c);
-	gsan_lines(c->launch, c->self, gsan_quick((const struct gsan_launch *)(uintptr_t)c->launch), 1, DATA(0) | GSAN_LINES_WHOLE,
+	gsan_lines(c->launch, c->self, quick(c), 1, DATA(0) | GSAN_LINES_WHOLE,
 		   desc(op, 4, 0, site));
 }
 static void reservoir(int how, const char *name)
@@ -665,7 +665,7 @@ static void red(const struct cta *c, u64 at, u32 site)
 {
 	u32 d = desc(GSAN_OP_RMW + GSAN_GPU, 4, GSAN_SEM_NONE, site);
 	be(c);
-	if (gsan_red(c->launch, c->self, gsan_quick((const struct gsan_launch *)(uintptr_t)c->launch), at, d))
+	if (gsan_red(c->launch, c->self, quick(c), at, d))
 		gsan_reduced(c->launch, c->self, at, d);
 }
 
@@ -861,6 +861,7 @@ int main(void)
 	reset_flag(GSAN_SYS, 0, 1, "a flag reset by a launch behind nobody", 1);
 	last_arriver(1, "a counter reset by its last arriver", 0);
 	last_arriver(2, "a counter reset by an arriver who does not look", 0);
+	last_arriver(0, "a counter reset by who has not arrived", 1);
 	observed_by_red(0, "a store, a red, a weak store behind it", 0);
 	observed_by_red(1, "a red, a store of another, a weak store", 1);
 	observed_by_red(2, "an atomic, a red, a weak store behind it", 0);
@@ -869,7 +870,6 @@ int main(void)
 	observed_in_launch(1, "a red, a weak load", 1);
 	observed_by_second_red();
 	observed_by_displaced_red();
-	last_arriver(0, "a counter reset by who has not arrived", 1);
 	many_releases(1100000, 0, 0, "a million releases");
 	many_releases(1100000, 0, 1, "a race after a million releases");
 	many_releases(20, 505, 0, "releases around the last epoch");

@@ -20,7 +20,6 @@ static void pause_here(void);
 
 /* ---- two that meet ---------------------------------------------------------------------------------------------- */
 
-static u32 quick(const struct cta *c) { return gsan_quick((const struct gsan_launch *)(uintptr_t)c->launch); }
 static void line(const struct cta *c, u32 op, u32 site)
 {
 	be(c);
