@@ -35,6 +35,7 @@ ALWAYS void coarse_note(const struct who *w, struct dev_tables *t, u32 time)
 	u64 epoch = time > GSAN_EPOCH_MAX ? GSAN_EPOCH_MAX : time;
 	if (!time && coarse_noted(t, w->launch))
 		return;
+	tag_await(w->launch, w->launch->tag);
 	coarse_add(t, w->launch, tag | epoch << GSAN_REC_EPOCH_SHIFT | ELEM_ALL | ELEM_OPEN);
 	if (time > GSAN_EPOCH_MAX) /* under a private tag, of which nobody would know */
 		gpu_max64(&t->coarse.older[w->launch->participant], w->launch->seq);
@@ -66,9 +67,12 @@ NEVER u32 coarse_time(const struct who *w, u32 desc)
 /* ---- who reads there ------------------------------------------------------------------------------------------------- */
 
 /* Is it a launch of that GPU, and not before this one by the floor? */
-ALWAYS int coarse_counts(const struct gsan_launch *l, u32 tag, u32 gpu)
+NEVER int coarse_counts(const struct gsan_launch *l, u32 tag, u32 gpu)
 {
-	return !tag_below_floor(l, tag) && tag_mapped(l, tag) && tag_launch(l, tag)->gpu == gpu;
+	if (tag_below_floor(l, tag) || !tag_mapped(l, tag))
+		return 0;
+	tag_await(l, tag);
+	return tag_launch(l, tag)->gpu == gpu;
 }
 
 /* A weak write there of a launch that made such RMWs, one of which may have continued it. */
@@ -78,12 +82,13 @@ ALWAYS void coarse_head(const struct who *w, u64 canonical, u64 rec, u64 point, 
 		point_keep(w, (rec & REC_STAMP) | point | ELEM_POINT);
 }
 
-/* RMWs of one GPU that left no version were observed, perhaps: the newest launch that made such stands for its stream's. */
+/* RMWs of one GPU that left no version were observed, perhaps, and with them those of .cta that their CTAs made before: the newest
+ * launch that made such stands for its stream's. */
 NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
 {
 	const struct gsan_launch *l = w->launch;
 	const struct dev_tables *t = dev_tables(gsan_owner(canonical));
-	u64 place = point_of(canonical, desc_mask(desc, canonical), GSAN_CLUSTER) | ELEM_POINT | ELEM_ALL;
+	u64 place = point_of(canonical, desc_mask(desc, canonical), GSAN_CTA) | ELEM_POINT | ELEM_ALL;
 	if (desc_scope(desc) == GSAN_CTA || !gpu_load32(&t->coarse_used))
 		return;
 	for (u32 i = 0; i < DEV_COARSE; i++) {

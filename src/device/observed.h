@@ -21,7 +21,7 @@ NEVER int coarse_observed(const struct who *w, u64 rec, const struct access *a)
 	const struct gsan_launch *l = w->launch;
 	const struct dev_tables *t = dev_tables(gsan_owner(a->address));
 	const struct dev_launch *of = tag_launch(l, rec_tag(rec));
-	if (op_scope(rec_op(rec)) == GSAN_CTA || !coarse_made(l, rec_tag(rec), a->address))
+	if (!coarse_made(l, rec_tag(rec), a->address))
 		return 0;
 	for (u32 i = 0; i < DEV_COARSE; i++) {
 		u64 slot = gpu_load64(&t->coarse.slot[i]);

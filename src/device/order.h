@@ -17,6 +17,7 @@ struct who {
 	u32 stateless;           /* should have a state and has none: is ordered after everything */
 	u32 reds;                /* its kernel has relaxed RMWs of which nobody reads the result */
 };
+ALWAYS int keeps_no_clock(const struct who *w) { return w->reds && !w->state; }
 
 /* The access under check, exactly known. */
 struct access {
@@ -121,6 +122,19 @@ ALWAYS int stamp_within(const struct gsan_launch *l, u64 a, u64 b, int all)
 	if (tag_private(l, rec_tag(a)))
 		return rec_value(a) <= rec_value(b);
 	return (all || rec_cta(a) == rec_cta(b)) && rec_epoch(a) <= rec_epoch(b);
+}
+
+/* Until the entry of a launch stands in the table. Each warp makes its records once the entry is claimed, and tells others of its
+ * launch in any other way once it is written: who meets a record waits here before it asks what the entry says. */
+NEVER void tag_await(const struct gsan_launch *l, u32 tag)
+{
+	const struct dev_launch *e = tag_launch(l, tag);
+	for (u32 tries = 0; tries < LOCK_TRIES; tries++) {
+		u64 both = gpu_load64(&e->seq); /* and the claim */
+		if ((u32)both == both >> 32)
+			break;
+		gpu_pause();
+	}
 }
 
 /* A launch's entry of the launch table, claimed by the caller; `e->seq` is written last. */

@@ -211,9 +211,9 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 		version_publish(w, v, desc_releases(desc), time, point, scope, site);
 	} else if (w->stateless) {
 		gpu_or32(&v->flags, DEV_EVERYTHING);
-	} else if (scope != GSAN_CTA) { /* a kernel of relaxed RMWs alone: what its start releases */
-		version_add(l, v, elem_make(w, 0, scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU, site) |
-				  1ull << GSAN_REC_EPOCH_SHIFT | ELEM_RELAXED | ELEM_POINT);
+	} else { /* a kernel of relaxed RMWs alone: what its start releases */
+		tag_await(l, l->tag);
+		version_add(l, v, elem_make(w, 0, scope, site) | 1ull << GSAN_REC_EPOCH_SHIFT | ELEM_RELAXED | ELEM_POINT);
 	}
 	gpu_add32(&e->generation, 1);
 }

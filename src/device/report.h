@@ -33,14 +33,6 @@ ALWAYS int report_is_new(struct dev_tables *t, u64 key)
 	return 1; /* the table is crowded: said again rather than not at all */
 }
 
-/* A launch's entry stands in the table before any record of it, but another GPU may see it later: a report waits for it. */
-NEVER void report_await(const struct gsan_launch *l, u32 tag)
-{
-	const struct dev_launch *e = tag_launch(l, tag);
-	for (u32 i = 0; i < 4096 && !tag_private(l, tag) && (gpu_load32(&e->seq) ^ tag) << (32 - l->tag_bits); i++)
-		gpu_pause();
-}
-
 ALWAYS void report_first(struct gsan_finding *f, const struct gsan_launch *l, u64 rec, u32 mask)
 {
 	const struct dev_launch *e = tag_launch(l, rec_tag(rec));
@@ -97,7 +89,6 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	const struct gsan_launch *l = w->launch;
 	struct dev_tables *t = own_tables(l);
 	struct gsan_ring *ring = (struct gsan_ring *)(uintptr_t)l->ring;
-	report_await(l, rec_tag(rec));
 	u64 launches = (u64)gpu_load32(&tag_launch(l, rec_tag(rec))->seq) << 32 | l->seq; /* numbers: tags come round */
 	u64 sites = (u64)rec_site(rec) << 48 | (u64)a->site << 32 | tag_participant(l, rec_tag(rec)) << 16 | kind;
 	count(l, GSAN_N_FOUND, 1);
@@ -126,6 +117,8 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 {
 	const struct gsan_launch *l = w->launch;
 	u32 old = rec_op(rec);
+	if (tag_mapped(l, rec_tag(rec)))
+		tag_await(l, rec_tag(rec));
 	u64 line = gsan_shadow(a->address & ~(u64)(GSAN_LINE - 1));
 	u64 point = rec_point(rec, a->address, (u64)(uintptr_t)where - line < sizeof(struct gsan_line));
 	int short_scope = 0;
@@ -137,7 +130,7 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	}
 	if (op_is_rmw(old) && a->op != GSAN_OP_LD_NC && coarse_observed(w, rec, a))
 		return;
-	if (w->reds && !w->state && op_writes(old) && a->op != GSAN_OP_LD_NC && red_observed(w, rec, rec_mask_here & a->mask, a, point))
+	if (keeps_no_clock(w) && op_writes(old) && a->op != GSAN_OP_LD_NC && red_observed(w, rec, rec_mask_here & a->mask, a, point))
 		return;
 	if (op_is_strong(old) && op_is_strong(a->op)) {
 		int same_gpu = tag_launch(l, rec_tag(rec))->gpu == l->gpu;

@@ -39,20 +39,15 @@ ALWAYS void count_accesses(const struct gsan_launch *l, u32 made, u32 checked)
 
 /* ---- entering and leaving -------------------------------------------------------------------------------------- */
 
-/* The launch's entry of the launch table, written by the first warp that claims it. The others wait until it stands there: who
- * met a record of theirs before would ask an older launch's entry about the order. CTAs that start late do not even look. */
+/* The launch's entry of the launch table, written by the first warp that claims it. Who meets a record of the others meanwhile
+ * waits for it (tag_await). CTAs that start late do not even look. */
 #define PUBLISHERS 8192u /* CTAs, more than any GPU holds at once */
 NEVER void launch_publish(const struct gsan_launch *l)
 {
 	struct dev_launch *e = &own_tables(l)->launch[l->tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
-	if (gpu_load32(&e->seq) == l->seq)
-		return;
 	u32 claim = gpu_load32(&e->claim);
-	if (claim == l->seq || gpu_cas32(&e->claim, claim, l->seq) != claim) {
-		for (u32 tries = 0; gpu_acquire32(&e->seq) != l->seq && tries < LOCK_TRIES; tries++)
-			gpu_pause();
+	if (claim == l->seq || gpu_cas32(&e->claim, claim, l->seq) != claim)
 		return;
-	}
 	launch_fill(l, e);
 	launch_base(l);
 	gpu_fence_sys();
@@ -75,8 +70,10 @@ u64 gsan_enter(u64 launch, u32 flags)
 	EACH_LANE(gpu_lane() == leader) {
 		if (cta < PUBLISHERS)
 			launch_publish(l);
-		if (flags & GSAN_ENTER_SYNC)
+		if (flags & GSAN_ENTER_SYNC) { /* whose releases name their launch */
+			tag_await(l, l->tag);
 			state = state_enter(l, cta, self);
+		}
 	}
 	if (!(flags & GSAN_ENTER_SYNC))
 		return self;
@@ -215,11 +212,10 @@ ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *a
 	if (r0 == me || r1 == me)
 		return 0;
 	line_mark(at, tail, GSAN_LINE_READ);
-	int free0 = is_free(quick, r0, me);
-	if (!free0 && !is_free(quick, r1, me))
-		return shadow_draw(l, me, at->read, r0, r1, line);
-	gpu_store64(&at->read[free0 ? 0 : 1], me);
-	return 1;
+	int free0 = is_free(quick, r0, me), place = free0 ? 0 : is_free(quick, r1, me) ? 1 : place_drawn(l, me, r0, r1, line);
+	if (place >= 0)
+		gpu_store64(&at->read[place], me);
+	return place >= 0;
 }
 
 /* `line`: as abi.h says of gsan_lines, canonical. Two waits: for the record, and for a second look
@@ -282,6 +278,8 @@ NEVER u32 red_general(u64 launch, u64 self, u64 address, u32 desc, u32 members)
 	struct dev_sync *e = 0;
 	struct access a = {.address = canonical & ~(u64)(GSAN_GRANULE - 1), .op = desc_op(desc), .site = desc & 0xffff,
 			   .bytes = desc_bytes(desc), .mask = granule_mask(canonical, desc_bytes(desc))};
+	if (sync_reachable(&w, canonical)) /* until it is said that there are such, all of them come here */
+		sync_publishes(&w, canonical, desc);
 	if (there)
 		granule_bytes(&w, &a);
 	if (!there) {
@@ -321,14 +319,15 @@ ALWAYS int red_granule(const struct gsan_launch *l, u32 quick, struct gsan_granu
 		return -1;
 	if (r0 == me || r1 == me)
 		return 0;
-	int free0 = red_free(quick, r0, me);
-	if (free0 || red_free(quick, r1, me))
-		gpu_store64(&g->read[free0 ? 0 : 1], me);
-	else if (quick_is_own(me, r0) || quick_is_own(me, r1))
+	int place = red_free(quick, r0, me) ? 0 : red_free(quick, r1, me) ? 1 : -1;
+	if (place < 0 && (quick_is_own(me, r0) || quick_is_own(me, r1)))
 		return -1; /* other operations of this CTA */
-	else
-		return shadow_draw(l, me, g->read, r0, r1, key);
-	return 1;
+	if (place < 0)
+		place = place_drawn(l, me, r0, r1, key);
+	if (place < 0)
+		return 0;
+	u64 was = place ? r1 : r0;
+	return gpu_cas64(&g->read[place], was, me) == was ? 1 : -1;
 }
 
 /* Quiet, all that may lie there of weak accesses? Lines of counters have none, and say so: the loads are the cost. */

@@ -47,35 +47,50 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 		return 1;
 	if (rec_mask(old) & ~rec_mask(me) || (op_writes(b) && !op_writes(a)))
 		return 0;
+	if (keeps_no_clock(w) && op_is_rmw(b) && a != b && !((me ^ old) & REC_WHO))
+		return 0; /* it says, too, what this CTA observed (observed.h) */
 	if (op_is_strong(a) && (!op_is_strong(b) || op_scope(a) > op_scope(b) || rec_mask(old) != rec_mask(me) ||
 				tag_participant(w->launch, rec_tag(old)) != w->launch->participant))
 		return 0;
 	return !((me ^ old) & REC_WHO) || tag_below_floor(w->launch, rec_tag(old));
 }
 
-/* One of three readers does not stay; 1: `me` does. Of the losses every 256th is counted, as 256. */
-ALWAYS int shadow_draw(const struct gsan_launch *l, u64 me, u64 *place, u64 r0, u64 r1, u64 key)
+/* Which of two records `me` takes the place of, if it may: of both the one of its own operation, for the other's place is wanted
+ * by the next of that. -1: of neither. */
+ALWAYS int place_hidden(const struct who *w, u64 me, u64 r0, u64 r1)
 {
-	u32 h = sample_hash(me, key, l->seed), h0 = sample_hash(r0, key, l->seed), h1 = sample_hash(r1, key, l->seed);
-	int stays = h0 >= h1 ? h < h0 : h < h1;
-	if (stays)
-		gpu_store64(&place[h0 >= h1 ? 0 : 1], me);
-	if (!(h >> 24))
-		gpu_count(&own_spread(l)->lost, 256);
-	return stays;
+	int first = rec_hides(w, me, r0), second = rec_hides(w, me, r1);
+	if (first && second)
+		return r0 && r1 && rec_op(r0) != rec_op(me) && rec_op(r1) == rec_op(me);
+	return first ? 0 : second ? 1 : -1;
 }
 
-/* Stores a read (or an atomic) into one of its sampled places: an empty one, one that it may hide, else the one with the
- * larger hash if that exceeds ours: the k smallest stay, a uniform sample. 1: it went in. */
-ALWAYS int shadow_sample(const struct who *w, u64 me, u64 *place, u64 r0, u64 r1, u64 key)
+/* One of three readers does not stay: whose place is `me`'s, or -1. Of the losses every 256th is counted, as 256. */
+ALWAYS int place_drawn(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 key)
 {
-	if (r0 == me || r1 == me)
-		return 0;
-	int at = rec_hides(w, me, r0) ? 0 : rec_hides(w, me, r1) ? 1 : -1;
-	if (at < 0)
-		return shadow_draw(w->launch, me, place, r0, r1, key);
-	gpu_store64(&place[at], me);
-	return 1;
+	u32 h = sample_hash(me, key, l->seed), h0 = sample_hash(r0, key, l->seed), h1 = sample_hash(r1, key, l->seed);
+	if (!(h >> 24))
+		gpu_count(&own_spread(l)->lost, 256);
+	return h0 >= h1 ? (h < h0 ? 0 : -1) : (h < h1 ? 1 : -1);
+}
+
+/* Puts a read (or an atomic) into one of its sampled places: an empty one, one that it may hide, else the one with the
+ * larger hash if that exceeds ours: the k smallest stay, a uniform sample. Of two that want a place at once one looks again: `r`
+ * is what was there last. 1: it went in. */
+ALWAYS int shadow_sample(const struct who *w, u64 me, u64 *place, u64 *r, u64 key)
+{
+	while (r[0] != me && r[1] != me) {
+		int at = place_hidden(w, me, r[0], r[1]);
+		if (at < 0)
+			at = place_drawn(w->launch, me, r[0], r[1], key);
+		if (at < 0)
+			return 0;
+		u64 was = r[at];
+		r[at] = gpu_cas64(&place[at], was, me);
+		if (r[at] == was)
+			return 1;
+	}
+	return 0;
 }
 
 /* ---- detail --------------------------------------------------------------------------------------------------- */
@@ -121,12 +136,9 @@ ALWAYS void granule_check(const struct who *w, const struct gsan_granule *g, con
  * each of two writes that do not stand for each other. A write must look at what it replaces: it always goes in. */
 ALWAYS u32 granule_write_place(const struct who *w, u64 me, const u64 *r, u64 key)
 {
-	if (r[0] && rec_hides(w, me, r[0]))
-		return 0;
-	if (r[1] && rec_hides(w, me, r[1]))
-		return 1;
-	if (!r[0] || !r[1])
-		return r[0] ? 1 : 0;
+	int hidden = place_hidden(w, me, r[0], r[1]);
+	if (hidden >= 0)
+		return (u32)hidden;
 	gpu_count(&own_spread(w->launch)->lost, 1);
 	return sample_hash(r[0], key, w->launch->seed) >= sample_hash(r[1], key, w->launch->seed) ? 0 : 1;
 }
@@ -146,9 +158,9 @@ NEVER void granule_access(const struct who *w, struct gsan_granule *g, struct ac
 				check(w, old, rec_mask(old), a, &g->write[place]);
 		}
 	} else {
-		if (w->reds && !w->state && op_is_rmw(a->op))
+		if (keeps_no_clock(w) && op_is_rmw(a->op))
 			a->again = red_made(w->launch, w->self, &(struct sampled){{r[2], r[3]}}, a->mask, a->address);
-		recorded = shadow_sample(w, me, g->read, r[2], r[3], a->address);
+		recorded = shadow_sample(w, me, g->read, r + 2, a->address);
 	}
 	for (u32 i = 0; i < 4; i++) /* what was there when the record went in */
 		check(w, r[i], rec_mask(r[i]), a, &g->write[i]);
@@ -220,10 +232,10 @@ NEVER void line_check_detail(const struct who *w, const struct access *a, u32 in
 ALWAYS void line_access(const struct who *w, const struct access *a)
 {
 	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
-	u64 last, r0, r1, tail, me = rec_make(w, a);
+	u64 last, r[2], tail, me = rec_make(w, a);
 	int recorded = 1;
 	gpu_load128(line, &last, &tail);
-	gpu_load128(line->read, &r0, &r1);
+	gpu_load128(line->read, &r[0], &r[1]);
 	if (op_writes(a->op)) {
 		u64 old = last;
 		if (!rec_hides(w, me, last)) {
@@ -236,13 +248,13 @@ ALWAYS void line_access(const struct who *w, const struct access *a)
 			check(w, old, rec_mask(old), a, &line->write);
 	} else {
 		line_mark(line, tail, GSAN_LINE_READ);
-		recorded = shadow_sample(w, me, line->read, r0, r1, a->address);
+		recorded = shadow_sample(w, me, line->read, r, a->address);
 	}
 	check(w, last, rec_mask(last), a, &line->write);
 	if (op_writes(a->op)) {
-		gpu_load128(line->read, &r0, &r1); /* now that the write stands there */
-		check(w, r0, rec_mask(r0), a, &line->read[0]);
-		check(w, r1, rec_mask(r1), a, &line->read[1]);
+		gpu_load128(line->read, &r[0], &r[1]); /* now that the write stands there */
+		check(w, r[0], rec_mask(r[0]), a, &line->read[0]);
+		check(w, r[1], rec_mask(r[1]), a, &line->read[1]);
 	} else if (recorded) {
 		u64 again = gpu_load64(&line->write);
 		if (again != last)

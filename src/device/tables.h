@@ -33,7 +33,7 @@
 /* ---- launch table: one entry per tag, written by the launch's first CTAs ------------------------------------ */
 struct dev_launch {
 	uint32_t seq;   /* written last: the entry is that launch's */
-	uint32_t claim; /* the launch one of whose CTAs writes the entry */
+	uint32_t claim; /* the launch one of whose CTAs writes the entry; read with `seq` */
 	uint32_t kernel;
 	uint8_t stream, gpu;
 	uint16_t pad;

@@ -132,7 +132,7 @@ def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh, s
         raise Broken(f"kernels ran unchecked: {summary['coverage']['kernels_unchecked'][:3]}")
     exact, over, edges = reference(trace)
     found, broken = findings(summary)
-    if schedule == "random" and found - broken - exact.racy:
+    if found - broken - exact.racy:
         broken |= between_threads(trace)
     coverage = summary["coverage"]
     counters = {**coverage["counters"], "withheld": coverage["withheld"], "ordered_late": coverage["ordered_late"]}
@@ -188,9 +188,10 @@ def findings(summary):
 
 
 def between_threads(trace):
-    """Races if each thread counts for itself, as it does in PTX, not its CTA. Where warps are switched inside the detector's
-    calls, one may be checked before its CTA has learnt what another warp's operation, which is done, observed; in a trace of
-    whole operations it would be behind it. The two race all the same."""
+    """Races if each thread counts for itself, as it does in PTX, not its CTA. An access is checked where its run ends: another
+    warp of its CTA may have released meanwhile, and whoever acquired that seems not to be behind it. Where warps are switched
+    inside the detector's calls, one may be checked before its CTA has learnt what another warp's operation, which is done,
+    observed. The two race all the same."""
     job = subprocess.run([os.path.join(BIN, "gsan-reference"), "--threads", trace], capture_output=True, text=True)
     if job.returncode > 1:
         raise Broken(f"the reference detector: {job.stderr.strip()}")

@@ -7,8 +7,7 @@
     soak.py --replay FILE.litmus...              programs that disagreed once, under many schedules
     soak.py --still KIND FILE.litmus             exit 0 if it still disagrees (the shrinker's question)
 
-A finding that the reference has not is a false positive (under `random`, one that it has not between threads, either:
-judge.py). A race of the reference that is not found is a miss. It is
+A finding that the reference has not is a false positive, unless it has it between threads (judge.py). A race of the reference that is not found is a miss. It is
 explained if a later access stands for its first one (DESIGN 4: a record replaces another if it conflicts with at least as
 much; the reference says where that may be) and that race was found: named_by_later_access; or if that access is ordered
 before the second by observation, which the first is not (replaced_by_ordered_access). Or if the same execution shows

@@ -144,6 +144,13 @@ static inline int has(u32 kind, u32 reason)
 			return 1;
 	return 0;
 }
+static inline void need(int condition, const char *what)
+{
+	if (condition)
+		return;
+	printf("FAIL %s\n", what);
+	failures++;
+}
 static inline void expect(const char *name, u64 races, u32 kind, u32 reason)
 {
 	if (found() != races || (races && !has(kind, reason))) {

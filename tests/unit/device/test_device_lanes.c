@@ -64,7 +64,7 @@ static void touch(const struct cta *c, u32 op, u32 who, u32 site, u64 seed)
 	run("lines", c, 8, seed);
 }
 
-static void need(u32 who, u32 lane, const char *what, int holds)
+static void lane_need(u32 who, u32 lane, const char *what, int holds)
 {
 	if (!holds)
 		printf("FAIL lanes %08x: %s of lane %u\n", who, what, lane), failures++;
@@ -79,18 +79,18 @@ static void meet(u32 who, int later)
 	touch(&b, GSAN_OP_LD, who, 200, 2);
 	for (u32 i = 0; i < LANES; i++) {
 		int mine = who >> i & 1;
-		need(who, i, "the first read", rec_site(shadow(i)->read[0]) == (mine ? 100 + i : 0));
-		need(who, i, "the second read", rec_site(shadow(i)->read[1]) == (mine ? 200 + i : 0));
-		need(who, i, "no write", !shadow(i)->write);
+		lane_need(who, i, "the first read", rec_site(shadow(i)->read[0]) == (mine ? 100 + i : 0));
+		lane_need(who, i, "the second read", rec_site(shadow(i)->read[1]) == (mine ? 200 + i : 0));
+		lane_need(who, i, "no write", !shadow(i)->write);
 	}
 	touch(&c, GSAN_OP_ST, who, 300, 3);
 	for (u32 i = 0; i < LANES; i++)
-		need(who, i, "the write", rec_site(shadow(i)->write) == (who >> i & 1 ? 300 + i : 0));
-	need(who, LANES, "findings", found() == (later ? 0 : 2 * gpu_popc(who)));
+		lane_need(who, i, "the write", rec_site(shadow(i)->write) == (who >> i & 1 ? 300 + i : 0));
+	lane_need(who, LANES, "findings", found() == (later ? 0 : 2 * gpu_popc(who)));
 	for (u64 k = 0; k < found(); k++) {
 		const struct gsan_finding *f = &ring[0].slot[k];
 		u32 lane = f->second.site - 300u;
-		need(who, lane, "the finding", lane < LANES && f->address == place(lane) &&
+		lane_need(who, lane, "the finding", lane < LANES && f->address == place(lane) &&
 			     (f->first.site == 100 + lane || f->first.site == 200 + lane));
 	}
 	reset();
@@ -112,11 +112,11 @@ static void again(u32 wrote, u32 parts)
 	for (u64 k = 0; k < found(); k++) {
 		const struct gsan_finding *f = &ring[0].slot[k];
 		u32 lane = f->second.site % 100, *kind = f->kind == GSAN_WAR ? &war : &raw;
-		need(wrote, lane, "the finding", lane < LANES && f->address / GSAN_LINE == place(lane) / GSAN_LINE &&
+		lane_need(wrote, lane, "the finding", lane < LANES && f->address / GSAN_LINE == place(lane) / GSAN_LINE &&
 			     f->first.site == (f->kind == GSAN_WAR ? 200 : 100) + lane);
 		*kind |= 1u << (lane & 31);
 	}
-	need(wrote, LANES, "findings", war == (wrote | parts) && raw == (wrote | parts));
+	lane_need(wrote, LANES, "findings", war == (wrote | parts) && raw == (wrote | parts));
 	reset();
 }
 
@@ -131,7 +131,7 @@ static void many(void)
 	}
 	for (u32 i = 0; i < LANES; i++)
 		last += rec_site(shadow(i)->read[0]) == 900 + i || rec_site(shadow(i)->read[1]) == 900 + i;
-	need(~0u, LANES, "the last reader", last > 0 && last < LANES / 3); /* 2/10 of them */
+	lane_need(~0u, LANES, "the last reader", last > 0 && last < LANES / 3); /* 2/10 of them */
 	reset();
 }
 
@@ -147,9 +147,9 @@ static void of_two_instructions(void)
 	run("access", &a, 1, 1);
 	weak(&b, GSAN_OP_ST, DATA(0), 4, 200);
 	weak(&b, GSAN_OP_ST, DATA(0) + 12, 4, 201);
-	need(~0u, 0, "findings", found() == 2);
+	lane_need(~0u, 0, "findings", found() == 2);
 	for (u64 k = 0; k < found(); k++)
-		need(~0u, (u32)k, "the finding", ring[0].slot[k].first.site + 100u == ring[0].slot[k].second.site);
+		lane_need(~0u, (u32)k, "the finding", ring[0].slot[k].first.site + 100u == ring[0].slot[k].second.site);
 	reset();
 }
 

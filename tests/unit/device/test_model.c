@@ -11,14 +11,6 @@ static u64 counted(enum gsan_counter c)
 	return dev_tables(0)->head.counter[c] + dev_tables(1)->head.counter[c];
 }
 
-static void need(int condition, const char *what)
-{
-	if (condition)
-		return;
-	printf("FAIL %s\n", what);
-	failures++;
-}
-
 /* Some races, or none; how many pairs does not matter. */
 static void judge(const char *name, int race)
 {
@@ -661,13 +653,15 @@ static void observed_by_launch(u32 state, u32 stream, const char *name, int race
 	judge_store(&c, name, race);
 }
 
-static void red(const struct cta *c, u64 at, u32 site)
+static void red_at(const struct cta *c, u32 scope, u64 at, u32 site)
 {
-	u32 d = desc(GSAN_OP_RMW + GSAN_GPU, 4, GSAN_SEM_NONE, site);
+	u32 d = desc(GSAN_OP_RMW + scope, 4, GSAN_SEM_NONE, site);
 	be(c);
 	if (gsan_red(c->launch, c->self, quick(c), at, d))
 		gsan_reduced(c->launch, c->self, at, d);
 }
+
+static void red(const struct cta *c, u64 at, u32 site) { red_at(c, GSAN_GPU, at, site); }
 
 static void observed_by_red(int how, const char *name, int race)
 {
@@ -740,6 +734,39 @@ static void observed_by_displaced_red(void)
 		need(found() == before, "a red whose record is gone may have observed another");
 		reset();
 	}
+}
+
+static void narrow_red_before(u32 narrow, u32 wide, int entry, const char *name, u32 races)
+{
+	/* who reads a red observes, with it, the one of .cta that its CTA made before; not one that it made afterwards */
+	struct cta before = enter(launch(0, 2, 4, 4, 1), 0, 1), b = enter(launch(0, 1, 6, 5, 1), 1, GSAN_ENTER_REDS), c;
+	if (entry)
+		flag_store(&before, FLAG, GSAN_SEM_NONE, GSAN_GPU, 1, 9);
+	c = enter(launch(0, 0, 5, 5, 1), 0, 1);
+	if (narrow == 1)
+		red_at(&b, GSAN_CTA, FLAG, 1);
+	red_at(&b, wide, FLAG, 2);
+	flag_load(&c, FLAG, GSAN_SEM_NONE, GSAN_GPU, 2, 6);
+	if (narrow == 2)
+		red_at(&b, GSAN_CTA, FLAG, 1);
+	u64 had = found();
+	weak(&c, GSAN_OP_ST, FLAG, 4, 7);
+	need(found() - had == races, name);
+	reset();
+}
+
+static void narrow_red_behind(int wide, const char *name, int race)
+{
+	/* a red of .cta says nothing of what its CTA observed, and leaves the record of a wider one that does */
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(0, 1, 6, 5, 1), 1, GSAN_ENTER_REDS);
+	flag_store(&a, FLAG, GSAN_SEM_NONE, GSAN_GPU, 1, 1);
+	if (wide)
+		red(&b, FLAG, 2);
+	red_at(&b, GSAN_CTA, FLAG, 3);
+	u64 had = found();
+	weak(&b, GSAN_OP_ST, FLAG, 4, 4);
+	need((found() > had) == race, name);
+	reset();
 }
 
 static void other_size(u32 bytes, const char *name, int race)
@@ -870,6 +897,14 @@ int main(void)
 	observed_in_launch(1, "a red, a weak load", 1);
 	observed_by_second_red();
 	observed_by_displaced_red();
+	for (int entry = 0; entry < 2; entry++) {
+		narrow_red_before(1, GSAN_GPU, entry, "a red of .cta, then one of .gpu that is read", 0);
+		narrow_red_before(1, GSAN_CLUSTER, entry, "a red of .cta, then one of .cluster that is read", 0);
+		narrow_red_before(2, GSAN_GPU, entry, "a red of .gpu that is read, then one of .cta", entry);
+		narrow_red_before(1, GSAN_CTA, entry, "reds of .cta, which nobody else observes", 1);
+	}
+	narrow_red_behind(1, "a red, then one of .cta, a weak store", 0);
+	narrow_red_behind(0, "a red of .cta, a weak store", 1);
 	many_releases(1100000, 0, 0, "a million releases");
 	many_releases(1100000, 0, 1, "a race after a million releases");
 	many_releases(20, 505, 0, "releases around the last epoch");
