@@ -33,9 +33,13 @@ ALWAYS void coarse_note(const struct who *w, struct dev_tables *t, u32 time)
 {
 	u64 tag = w->self & ~0ull << GSAN_REC_TAG_SHIFT;
 	u64 epoch = time > GSAN_EPOCH_MAX ? GSAN_EPOCH_MAX : time;
-	if (!time && coarse_noted(t, w->launch))
+	if (!time) { /* when a kernel begins all lanes come here at once, with one place to write to: one of a warp does */
+		u32 together = gpu_match64(gpu_active(), (u64)(uintptr_t)t);
+		if (gpu_lane() == gpu_first(together) && !coarse_noted(t, w->launch))
+			coarse_add(t, w->launch, tag | ELEM_ALL | ELEM_OPEN);
+		gpu_warp_sync(together);
 		return;
-	tag_await(w->launch, w->launch->tag);
+	}
 	coarse_add(t, w->launch, tag | epoch << GSAN_REC_EPOCH_SHIFT | ELEM_ALL | ELEM_OPEN);
 	if (time > GSAN_EPOCH_MAX) /* under a private tag, of which nobody would know */
 		gpu_max64(&t->coarse.older[w->launch->participant], w->launch->seq);
@@ -116,6 +120,8 @@ NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
 			continue;
 		if (i < DEV_COARSE && tag_below_floor(l, rec_tag(e)))
 			continue;
+		if (i < DEV_COARSE && tag_mapped(l, rec_tag(e)))
+			tag_await(l, rec_tag(e));
 		any = 1;
 		if (desc_scope(desc) == GSAN_CTA || (i < DEV_COARSE && rec_tag(e) == l->tag && !rec_epoch(e)))
 			continue; /* reaches none of them; its own launch's start, which it has */

@@ -11,6 +11,8 @@ NEVER int coarse_made(const struct gsan_launch *l, u32 tag, u64 address)
 	const struct dev_tables *t = dev_tables(gsan_owner(address));
 	u32 p = tag_participant(l, tag);
 	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(p, tag_launch(l, tag)->stream)]);
+	if (slot && tag_mapped(l, rec_tag(slot)))
+		tag_await(l, rec_tag(slot));
 	return gpu_load64(&t->coarse.older[p]) >= gpu_load32(&tag_launch(l, tag)->seq) || (slot && launch_follows(l, rec_tag(slot), tag));
 }
 
@@ -26,8 +28,11 @@ NEVER int coarse_observed(const struct who *w, u64 rec, const struct access *a)
 	for (u32 i = 0; i < DEV_COARSE; i++) {
 		u64 slot = gpu_load64(&t->coarse.slot[i]);
 		u32 tag = rec_tag(slot);
-		if (slot && tag != l->tag && tag_mapped(l, tag) && tag_launch(l, tag)->gpu == of->gpu && !launch_follows(l, tag, rec_tag(rec)) &&
-		    order_before(l, &l->order, tag) && !order_before(l, &of->order, tag))
+		if (!slot || tag == l->tag || !tag_mapped(l, tag))
+			continue;
+		tag_await(l, tag);
+		if (tag_launch(l, tag)->gpu == of->gpu && !launch_follows(l, tag, rec_tag(rec)) && order_before(l, &l->order, tag) &&
+		    !order_before(l, &of->order, tag))
 			return 1;
 	}
 	return 0;
@@ -46,8 +51,18 @@ ALWAYS int sampled_at(u64 canonical, struct sampled *s)
 	return 1;
 }
 
+/* Of the reds of a launch that find both places taken only those draw for one whose hash is small, of some eight CTAs for each place
+ * that all come to: the first ones of a histogram would keep storing otherwise. */
+#define RED_DRAWERS 8u
+ALWAYS int red_draws(u32 hash, u32 ctas) { return ctas <= RED_DRAWERS || hash <= ~0u >> (29 - __builtin_clz(ctas)); }
+ALWAYS u32 tag_ctas(const struct gsan_launch *l, u32 tag)
+{
+	const u32 *grid = tag_launch(l, tag)->grid;
+	return tag == l->tag ? gpu_ctas() : gpu_load32(&grid[0]) * gpu_load32(&grid[1]) * gpu_load32(&grid[2]);
+}
+
 /* Did the CTA of `who` make an RMW of the bytes `mask`, perhaps, that may observe others and be observed? Its record is there, or
- * lost its place to those that are: they have the least hashes. (Taken for one of .gpu, as nearly all are.) */
+ * it did not draw, or lost its place to those that are: they have the least hashes. */
 NEVER int red_made(const struct gsan_launch *l, u64 who, const struct sampled *s, u32 mask, u64 key)
 {
 	u32 most = 0, live = 0;
@@ -59,7 +74,12 @@ NEVER int red_made(const struct gsan_launch *l, u64 who, const struct sampled *s
 		live += rec_live(l, rec);
 		most = hash > most ? hash : most;
 	}
-	return live == GSAN_DETAIL_READS && sample_hash(rec_of(who & REC_WHO, GSAN_OP_RMW + GSAN_GPU, 0, mask), key, l->seed) >= most;
+	for (u32 scope = GSAN_CLUSTER; live == GSAN_DETAIL_READS && scope <= GSAN_SYS; scope++) {
+		u32 hash = sample_hash(rec_of(who & REC_WHO, GSAN_OP_RMW + scope, 0, mask), key, l->seed);
+		if (hash >= most || !red_draws(hash, tag_ctas(l, rec_tag(who))))
+			return 1;
+	}
+	return 0;
 }
 
 /* Has this CTA made such an RMW of all bytes that the access shares (`mask`) with the write `rec`? Of the same alone, if that is

@@ -124,8 +124,9 @@ ALWAYS int stamp_within(const struct gsan_launch *l, u64 a, u64 b, int all)
 	return (all || rec_cta(a) == rec_cta(b)) && rec_epoch(a) <= rec_epoch(b);
 }
 
-/* Until the entry of a launch stands in the table. Each warp makes its records once the entry is claimed, and tells others of its
- * launch in any other way once it is written: who meets a record waits here before it asks what the entry says. */
+/* Until the entry of a launch stands in the table. Each warp makes its records once the entry is claimed, notes its launch among
+ * those of the coarse path then, too, and releases anything else once it is written: who meets a record or such a note waits
+ * here before it asks what the entry says. */
 NEVER void tag_await(const struct gsan_launch *l, u32 tag)
 {
 	const struct dev_launch *e = tag_launch(l, tag);

@@ -41,10 +41,13 @@ ALWAYS void count_accesses(const struct gsan_launch *l, u32 made, u32 checked)
 
 /* The launch's entry of the launch table, written by the first warp that claims it. Who meets a record of the others meanwhile
  * waits for it (tag_await). CTAs that start late do not even look. */
-#define PUBLISHERS 8192u /* CTAs, more than any GPU holds at once */
+#define SM_THREADS 2048ull
+ALWAYS int comes_early(u64 cta) { return cta * gpu_threads() < gpu_nsmid() * SM_THREADS; } /* the GPU holds no more at once */
 NEVER void launch_publish(const struct gsan_launch *l)
 {
 	struct dev_launch *e = &own_tables(l)->launch[l->tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
+	if (gpu_cached64(&e->seq) >> 32 == l->seq) /* once claimed it stays so: a yes may come from the L1 */
+		return;
 	u32 claim = gpu_load32(&e->claim);
 	if (claim == l->seq || gpu_cas32(&e->claim, claim, l->seq) != claim)
 		return;
@@ -61,6 +64,16 @@ ALWAYS u32 cta_hash(u64 cta, u32 seed)
 	return ((u32)cta ^ block >> (32 - GSAN_CTA_BITS)) & ((1u << GSAN_CTA_BITS) - 1);
 }
 
+/* Where its stream took the coarse path before, a kernel of relaxed RMWs says so before its first: all CTAs' first would come to
+ * red_general at once otherwise. */
+NEVER void note_reds(const struct gsan_launch *l, u64 self)
+{
+	struct dev_tables *t = own_tables(l);
+	struct who w = {.launch = l, .self = self & REC_WHO};
+	if (gpu_cached64(&t->coarse.slot[coarse_slot(l->participant, l->stream)]))
+		coarse_note(&w, t, 0);
+}
+
 u64 gsan_enter(u64 launch, u32 flags)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
@@ -68,8 +81,10 @@ u64 gsan_enter(u64 launch, u32 flags)
 	u64 cta = gpu_cta();
 	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT | (flags & GSAN_ENTER_REDS ? SELF_REDS : 0);
 	EACH_LANE(gpu_lane() == leader) {
-		if (cta < PUBLISHERS)
+		if (comes_early(cta))
 			launch_publish(l);
+		if (flags & GSAN_ENTER_REDS && !(flags & GSAN_ENTER_SYNC) && comes_early(cta) && gpu_thread() < 32)
+			note_reds(l, self);
 		if (flags & GSAN_ENTER_SYNC) { /* whose releases name their launch */
 			tag_await(l, l->tag);
 			state = state_enter(l, cta, self);
@@ -212,7 +227,12 @@ ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *a
 	if (r0 == me || r1 == me)
 		return 0;
 	line_mark(at, tail, GSAN_LINE_READ);
-	int free0 = is_free(quick, r0, me), place = free0 ? 0 : is_free(quick, r1, me) ? 1 : place_drawn(l, me, r0, r1, line);
+	int free0 = is_free(quick, r0, me), place;
+	if (free0 || is_free(quick, r1, me)) {
+		gpu_store64(&at->read[free0 ? 0 : 1], me);
+		return 1;
+	}
+	place = place_drawn(l, me, r0, r1, line, 1);
 	if (place >= 0)
 		gpu_store64(&at->read[place], me);
 	return place >= 0;
@@ -310,24 +330,31 @@ ALWAYS int red_free(u32 quick, u64 rec, u64 me)
 	return !rec || (is_quiet(quick, me, rec) && !((u32)(rec ^ me) & (31u << GSAN_REC_OP_SHIFT | 0xff)));
 }
 
-/* Its record goes among the sampled reads of its granule. -1: look closer. 1: it is there now. */
-ALWAYS int red_granule(const struct gsan_launch *l, u32 quick, struct gsan_granule *g, u64 me, u64 key)
+enum red { RED_GENERAL, RED_DONE, RED_AGAIN }; /* what is left to do: look closer, nothing, or all once more, for somebody else came between */
+
+/* Its record goes among the sampled reads of its granule. Then `last` and `tail` are of the line behind it: somebody may have come
+ * between, and have seen nothing of us. Both are on the way at once. */
+ALWAYS enum red red_granule(const struct gsan_launch *l, u32 quick, struct gsan_granule *g, u64 me, u64 key, const struct gsan_line *at,
+			    u64 *last, u64 *tail, int *went)
 {
 	u64 r0, r1;
 	gpu_load128(&g->read[0], &r0, &r1);
 	if (!red_agrees(quick, r0, me) || !red_agrees(quick, r1, me))
-		return -1;
+		return RED_GENERAL;
 	if (r0 == me || r1 == me)
-		return 0;
-	int place = red_free(quick, r0, me) ? 0 : red_free(quick, r1, me) ? 1 : -1;
+		return RED_DONE;
+	int free1 = red_free(quick, r1, me), odd = (int)(me >> GSAN_REC_CTA_SHIFT & 1); /* who come at once take both places */
+	int place = red_free(quick, r0, me) && !(free1 && odd) ? 0 : free1 ? 1 : -1;
 	if (place < 0 && (quick_is_own(me, r0) || quick_is_own(me, r1)))
-		return -1; /* other operations of this CTA */
+		return RED_GENERAL; /* other operations of this CTA */
 	if (place < 0)
-		place = place_drawn(l, me, r0, r1, key);
+		place = place_drawn(l, me, r0, r1, key, gpu_ctas());
 	if (place < 0)
-		return 0;
-	u64 was = place ? r1 : r0;
-	return gpu_cas64(&g->read[place], was, me) == was ? 1 : -1;
+		return RED_DONE;
+	u64 was = place ? r1 : r0, now = gpu_cas64(&g->read[place], was, me);
+	gpu_load128(at, last, tail);
+	*went = 1;
+	return now == was ? RED_DONE : RED_AGAIN;
 }
 
 /* Quiet, all that may lie there of weak accesses? Lines of counters have none, and say so: the loads are the cost. */
@@ -354,7 +381,7 @@ ALWAYS int red_noted(const struct gsan_launch *l, u64 self, u32 quick, u64 addre
 	return slot && !rec_tag(slot ^ self);
 }
 
-ALWAYS int red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc)
+ALWAYS enum red red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc)
 {
 	u64 last, tail, granule = address & ~(u64)(GSAN_GRANULE - 1);
 	u64 me = rec_of((self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT, desc_op(desc), desc & 0xffff,
@@ -362,17 +389,26 @@ ALWAYS int red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 addres
 	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(address);
 	if (address >> GSAN_DATA_SHIFT != GSAN_DATA_TOP || (u32)self || self & SELF_STATELESS || desc_op(desc) == GSAN_OP_RMW + GSAN_SYS ||
 	    !(gsan_owner(address) == quick_participant(quick, self) || l->mapped >> gsan_owner(address) & 1))
-		return 0;
+		return RED_GENERAL;
 	gpu_load128(at, &last, &tail);
 	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || (desc_scope(desc) != GSAN_CTA && !red_noted(l, self, quick, address)))
-		return 0;
+		return RED_GENERAL;
 	struct gsan_granule *g = &detail_at(address, (u32)tail)->granule[granule % GSAN_LINE / GSAN_GRANULE];
 	if (!red_alone(quick, at, g, me, last, tail))
-		return 0;
-	int went = red_granule(l, quick, g, me, granule);
-	if (went > 0) /* look once more: somebody may have come between, and have seen nothing of us */
-		gpu_load128(at, &last, &tail);
-	return !went || (went > 0 && red_alone(quick, at, g, me, last, tail));
+		return RED_GENERAL;
+	int went = 0;
+	enum red is = red_granule(l, quick, g, me, granule, at, &last, &tail, &went);
+	return !went || is == RED_AGAIN || red_alone(quick, at, g, me, last, tail) ? is : RED_GENERAL;
+}
+
+/* When a kernel begins many come to few places. */
+#define RED_TRIES 4u
+NEVER enum red red_again(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc)
+{
+	enum red is = RED_AGAIN;
+	for (u32 i = 0; i < RED_TRIES && is == RED_AGAIN; i++)
+		is = red_fast(l, self, quick, address, desc);
+	return is;
 }
 
 u32 gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)
@@ -381,9 +417,11 @@ u32 gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)
 	u32 members = gpu_active();
 	if (gpu_lane() == gpu_first(members))
 		gpu_count(&spread_of(quick_participant(quick, self))->checked, gpu_popc(members));
-	int done = red_fast(l, self, quick, address, desc);
-	u32 rest = gpu_ballot(members, !done);
-	return done ? 0 : red_general(launch, self, address, desc, rest);
+	enum red is = red_fast(l, self, quick, address, desc);
+	if (is == RED_AGAIN)
+		is = red_again(l, self, quick, address, desc);
+	u32 rest = gpu_ballot(members, is != RED_DONE);
+	return is == RED_DONE ? 0 : red_general(launch, self, address, desc, rest);
 }
 
 /* ---- strong operations and fences --------------------------------------------------------------------------------- */

@@ -55,22 +55,18 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 	return !((me ^ old) & REC_WHO) || tag_below_floor(w->launch, rec_tag(old));
 }
 
-/* Which of two records `me` takes the place of, if it may: of both the one of its own operation, for the other's place is wanted
- * by the next of that. -1: of neither. */
-ALWAYS int place_hidden(const struct who *w, u64 me, u64 r0, u64 r1)
-{
-	int first = rec_hides(w, me, r0), second = rec_hides(w, me, r1);
-	if (first && second)
-		return r0 && r1 && rec_op(r0) != rec_op(me) && rec_op(r1) == rec_op(me);
-	return first ? 0 : second ? 1 : -1;
-}
+/* Which of two places may be `me`'s; -1: neither. */
+ALWAYS int place_hidden(const struct who *w, u64 me, const u64 *r) { return rec_hides(w, me, r[0]) ? 0 : rec_hides(w, me, r[1]) ? 1 : -1; }
 
-/* One of three readers does not stay: whose place is `me`'s, or -1. Of the losses every 256th is counted, as 256. */
-ALWAYS int place_drawn(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 key)
+/* One of three readers does not stay: whose place is `me`'s, or -1. Of the losses every 256th is counted, as 256. `ctas`: of so many
+ * only some draw at all (red_draws); 1: all do. */
+ALWAYS int place_drawn(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 key, u32 ctas)
 {
 	u32 h = sample_hash(me, key, l->seed), h0 = sample_hash(r0, key, l->seed), h1 = sample_hash(r1, key, l->seed);
 	if (!(h >> 24))
 		gpu_count(&own_spread(l)->lost, 256);
+	if (!red_draws(h, ctas))
+		return -1;
 	return h0 >= h1 ? (h < h0 ? 0 : -1) : (h < h1 ? 1 : -1);
 }
 
@@ -80,9 +76,9 @@ ALWAYS int place_drawn(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 
 ALWAYS int shadow_sample(const struct who *w, u64 me, u64 *place, u64 *r, u64 key)
 {
 	while (r[0] != me && r[1] != me) {
-		int at = place_hidden(w, me, r[0], r[1]);
+		int at = place_hidden(w, me, r);
 		if (at < 0)
-			at = place_drawn(w->launch, me, r[0], r[1], key);
+			at = place_drawn(w->launch, me, r[0], r[1], key, 1);
 		if (at < 0)
 			return 0;
 		u64 was = r[at];
@@ -132,11 +128,11 @@ ALWAYS void granule_check(const struct who *w, const struct gsan_granule *g, con
 		check(w, r[i], rec_mask(r[i]), a, where + i);
 }
 
-/* Where a write goes among the two places: the one it may hide, an empty one, else any, so that all seeds together keep
+/* Where a write goes among the two places: an empty one, one that it may hide, else any, so that all seeds together keep
  * each of two writes that do not stand for each other. A write must look at what it replaces: it always goes in. */
 ALWAYS u32 granule_write_place(const struct who *w, u64 me, const u64 *r, u64 key)
 {
-	int hidden = place_hidden(w, me, r[0], r[1]);
+	int hidden = place_hidden(w, me, r);
 	if (hidden >= 0)
 		return (u32)hidden;
 	gpu_count(&own_spread(w->launch)->lost, 1);
@@ -156,6 +152,8 @@ NEVER void granule_access(const struct who *w, struct gsan_granule *g, struct ac
 			u64 old = gpu_exch64(&g->write[place], me);
 			if (old != r[place])
 				check(w, old, rec_mask(old), a, &g->write[place]);
+			if (r[!place] && rec_hides(w, me, r[!place])) /* whose place is wanted, by the next strong write perhaps */
+				gpu_cas64(&g->write[!place], r[!place], 0);
 		}
 	} else {
 		if (keeps_no_clock(w) && op_is_rmw(a->op))

@@ -139,20 +139,6 @@ static void access_drop(struct access *a)
 		free(a);
 }
 
-static void bag_sweep(const struct ref *r, struct bag *b) /* what lies below the floor can race with nothing to come */
-{
-	size_t kept = 0;
-	if (b->floors == r->floors)
-		return;
-	b->floors = r->floors;
-	for (size_t i = 0; i < b->count; i++)
-		if (order_before(r, r->floor, b->access[i]))
-			access_drop(b->access[i]);
-		else
-			b->access[kept++] = b->access[i];
-	b->count = kept;
-}
-
 static int bag_holds(const struct bag *b, const struct access *a, uint32_t device)
 {
 	return b->offset == a->offset && b->bytes == a->bytes && b->writes == a->writes && b->rmw == a->rmw && b->strong == a->strong &&
@@ -206,9 +192,11 @@ static struct access *merge(struct access *same[2], const struct access *a)
 		same[0]->times++;
 	} else {
 		same[1]->times += same[0]->times;
+		same[1]->behind &= same[0]->behind;
 		same[0]->times = 1;
 		same[0]->chain = a->chain;
 	}
+	same[0]->behind = 0;
 	same[0]->event = a->event;
 	same[0]->warp = a->warp;
 	return same[0];
@@ -256,29 +244,86 @@ static int lanes_cover(const struct memory *m, const struct access *o, uint64_t 
 	return 1;
 }
 
+/* The bytes of an access in the granules of a cell. */
+struct bytes { uint64_t from, to; };
+static struct bytes bytes_of(const struct cell *c, const struct access *a)
+{
+	const uint64_t low = c->offset / GRANULE * GRANULE, high = (c->offset + c->bytes + GRANULE - 1) / GRANULE * GRANULE;
+	const uint64_t end = a->offset + a->bytes;
+	return (struct bytes){ .from = a->offset > low ? a->offset : low, .to = end < high ? end : high };
+}
+
+/* Does `o`, of bag `b`, stand for `old` in these bytes? */
+static int stands_for(const struct ref *r, const struct memory *m, const struct bag *b, const struct access *o, const struct access *old,
+		      struct bytes p)
+{
+	const int whole = b->offset <= p.from && b->offset + b->bytes >= p.to;
+	return o->event > old->event && bag_hides(b, old) && (whole || !b->strong) &&
+	       (o->cta == old->cta || order_before(r, r->launch[r->cta[o->cta].launch].base, old)) &&
+	       (whole || lanes_cover(m, o, p.from, p.to));
+}
+
 /* Stands for all that are before the second access, though what they replaced is not: order by observation leads to one write,
  * not to what its thread did before. Nobody is told of the race. */
 static const struct access behind = { .site = 0 };
+
+/* The granules of these bytes, as bits from that on where the access begins; 0: further than there are bits. */
+static uint32_t granules(const struct access *a, struct bytes p)
+{
+	const uint64_t low = p.from / GRANULE - a->offset / GRANULE, high = (p.to - 1) / GRANULE - a->offset / GRANULE;
+	return high < 32 ? (2u << high) - (1u << low) : 0;
+}
+
+static int is_behind(const struct access *a, struct bytes p)
+{
+	const uint32_t all = granules(a, p);
+	return all && !(all & ~a->behind);
+}
+
+/* What lies below the floor is before all that is to come, and can race with nothing. It may stand for what is not. */
+static void mark_behind(const struct ref *r, const struct memory *m, const struct cell *c, const struct bag *b, const struct access *o)
+{
+	for (size_t i = 0; i < c->bags; i++)
+		for (size_t k = 0; k < c->bag[i].count; k++) {
+			struct access *old = c->bag[i].access[k];
+			const struct bytes p = bytes_of(c, old);
+			if (!is_behind(old, p) && stands_for(r, m, b, o, old, p))
+				old->behind |= granules(old, p);
+		}
+}
+
+static void bag_sweep(const struct ref *r, const struct memory *m, const struct cell *c, struct bag *b)
+{
+	size_t kept = 0;
+	if (b->floors == r->floors)
+		return;
+	b->floors = r->floors;
+	for (size_t i = 0; i < b->count; i++)
+		if (order_before(r, r->floor, b->access[i]))
+			mark_behind(r, m, c, b, b->access[i]);
+	for (size_t i = 0; i < b->count; i++)
+		if (order_before(r, r->floor, b->access[i]))
+			access_drop(b->access[i]);
+		else
+			b->access[kept++] = b->access[i];
+	b->count = kept;
+}
 
 /* The last access of the cell that stands for `old` against `a`, of those that are before `a` or of those that race with it as well.
  * It may have come after `a`, too. */
 static const struct access *latest(const struct ref *r, const struct memory *m, const struct cell *c, const struct access *old,
 				   const struct access *a, const struct clock *clock, int before)
 {
-	const uint64_t low = c->offset / GRANULE * GRANULE, high = (c->offset + c->bytes + GRANULE - 1) / GRANULE * GRANULE;
-	const uint64_t end = old->offset + old->bytes, from = old->offset > low ? old->offset : low, to = end < high ? end : high;
+	const struct bytes p = bytes_of(c, old);
 	const struct access *last = NULL;
 	for (size_t i = 0; i < c->bags; i++) {
 		const struct bag *b = &c->bag[i];
-		const int whole = b->offset <= from && b->offset + b->bytes >= to;
-		if (!bag_hides(b, old) || (b->strong && !whole) || (!before && !bag_matters(b, a, r->launch[r->cta[a->cta].launch].device)))
+		if (!before && !bag_matters(b, a, r->launch[r->cta[a->cta].launch].device))
 			continue;
 		for (size_t k = 0; k < b->count; k++) {
 			const struct access *o = b->access[k];
 			const int own = o->cta == a->cta && (!a->nc || o->event > a->event);
-			if (o->event > (last ? last : old)->event && !own && order_before(r, clock, o) == before &&
-			    (o->cta == old->cta || order_before(r, r->launch[r->cta[o->cta].launch].base, old)) &&
-			    (whole || lanes_cover(m, o, from, to)))
+			if (o->event > (last ? last : old)->event && !own && stands_for(r, m, b, o, old, p) && order_before(r, clock, o) == before)
 				last = o;
 		}
 	}
@@ -289,8 +334,8 @@ static const struct access *latest(const struct ref *r, const struct memory *m, 
 static const struct access *successor(const struct ref *r, const struct memory *m, const struct cell *c, const struct access *old,
 				      const struct access *a, const struct clock *clock)
 {
-	const struct access *racing = latest(r, m, c, old, a, clock, 0);
-	return latest(r, m, c, racing ? racing : old, a, clock, 1) ? &behind : racing;
+	const struct access *racing = latest(r, m, c, old, a, clock, 0), *left = racing ? racing : old;
+	return is_behind(left, bytes_of(c, left)) || latest(r, m, c, left, a, clock, 1) ? &behind : racing;
 }
 
 /* Is `old` of a racing pair replaced in all bytes that both touched? */
@@ -314,27 +359,31 @@ static int dominated(struct ref *r, const struct memory *m, const struct access 
 
 /* A detector may look at a weak access as late as its thread synchronises next. As the two are now: repeats that they will
  * stand for come later. */
-static void late_add(struct ref *r, const struct access *old, const struct access *a, size_t race)
+static void late_add(struct ref *r, struct access *old, const struct access *a, size_t race)
 {
 	struct cta *c = &r->cta[a->cta];
 	c->late = table_grow(c->late, c->lates, &c->late_room, sizeof *c->late);
-	c->late[c->lates++] = (struct late){ .first = *old, .second = *a, .race = race };
+	c->late[c->lates++] = (struct late){ .first = *old, .second = *a, .of = old, .race = race };
+	old->holders++;
 }
 
 void memory_settle(struct ref *r, uint32_t cta)
 {
 	struct cta *c = &r->cta[cta];
 	for (size_t i = 0; i < c->lates; i++) {
-		const struct late *x = &c->late[i];
+		struct late *x = &c->late[i];
 		const struct memory *m = &r->memory[table_get(&r->memory_by_id, x->second.memory, 0)];
 		const struct clock *clock = x->second.nc ? r->launch[c->launch].base : c->clock;
+		if (x->of->event == x->first.event)
+			x->first.behind = x->of->behind;
+		access_drop(x->of);
 		if (dominated(r, m, &x->first, &x->second, clock, x->race))
 			r->race[x->race].dominated += x->first.times;
 	}
 	c->lates = 0;
 }
 
-static void race(struct ref *r, const struct memory *m, const struct access *old, const struct access *a, const struct clock *clock)
+static void race(struct ref *r, const struct memory *m, struct access *old, const struct access *a, const struct clock *clock)
 {
 	const size_t race = (size_t)(races_add(r, old, a) - r->race);
 	if (!a->strong && !r->launch[r->cta[a->cta].launch].ranges)
@@ -353,7 +402,7 @@ static void check(struct ref *r, const struct memory *m, struct cell *c, const s
 		struct bag *b = &c->bag[i];
 		if (!bag_matters(b, a, l->device))
 			continue;
-		bag_sweep(r, b);
+		bag_sweep(r, m, c, b);
 		for (size_t k = 0; k < b->count; k++) {
 			struct access *o = b->access[k];
 			if (o->seen == a->seen || (o->cta == a->cta && !a->nc))

@@ -109,11 +109,12 @@ struct access {
 	int acquires, releases;
 	enum scope scope;
 	uint64_t seen; /* by the access that is being looked at */
+	uint32_t behind; /* granules, as bits, in which one that stands for it is before all that is to come */
 	uint64_t warp; /* number of the instruction that lanes of one warp executed together */
 };
 
 struct late { /* a racing pair of which the second is weak */
-	struct access first, second;
+	struct access first, second, *of; /* the first one itself, which may be replaced since */
 	size_t race;
 };
 

@@ -299,10 +299,32 @@ static void weak_and_strong(void)
 	need(weak_found && strong_found, "a weak store and a strong one behind it, in the places of those before");
 }
 
+static void last_of_three(void)
+{
+	/* between two others' strong stores: the last of a CTA's weak ones has a place, under some seeds, though the second is of fewer bytes */
+	u32 last_found = 0;
+	for (u32 seed = 0; seed < 16; seed++) {
+		struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+		l->seed = seed;
+		struct cta a = enter(l, 0, 1), b = enter(l, 1, 1), c = enter(l, 2, 1), d = enter(launch(0, 1, 6, 5, 1), 0, 1);
+		flag_store(&a, PLACE, GSAN_SEM_NONE, GSAN_SYS, 1, 1);
+		weak(&b, GSAN_OP_ST, PLACE, 4, 2);
+		weak(&b, GSAN_OP_ST, PLACE, 1, 3);
+		weak(&b, GSAN_OP_ST, PLACE, 4, 4);
+		flag_store(&c, PLACE, GSAN_SEM_NONE, GSAN_SYS, 1, 5);
+		weak(&d, GSAN_OP_ST, PLACE, 4, 8);
+		EACH_FINDING(f)
+			last_found += f->first.site == 4 && f->second.site == 8;
+		reset();
+	}
+	need(last_found > 0, "the last of three weak stores, between others' strong ones");
+}
+
 int main(void)
 {
 	map_arena();
 	weak_and_strong();
+	last_of_three();
 	entry_written_late(1, "a record whose launch's entry is not written yet");
 	entry_written_late(0, "one that is ordered before anyway");
 	mixed_sizes(1, "a strong store hides no strong one of other bytes", 1);
