@@ -55,28 +55,25 @@ ALWAYS int sampled_at(u64 canonical, struct sampled *s)
  * that all come to: the first ones of a histogram would keep storing otherwise. */
 #define RED_DRAWERS 8u
 ALWAYS int red_draws(u32 hash, u32 ctas) { return ctas <= RED_DRAWERS || hash <= ~0u >> (29 - __builtin_clz(ctas)); }
-ALWAYS u32 tag_ctas(const struct gsan_launch *l, u32 tag)
-{
-	const u32 *grid = tag_launch(l, tag)->grid;
-	return tag == l->tag ? gpu_ctas() : gpu_load32(&grid[0]) * gpu_load32(&grid[1]) * gpu_load32(&grid[2]);
-}
 
 /* Did the CTA of `who` make an RMW of the bytes `mask`, perhaps, that may observe others and be observed? Its record is there, or
- * it did not draw, or lost its place to those that are: they have the least hashes. */
+ * it did not draw, or lost its place to those that are: they have the least hashes. What is ordered before a launch keeps no place from
+ * its reds; what that is for another launch than this one is not known. */
 NEVER int red_made(const struct gsan_launch *l, u64 who, const struct sampled *s, u32 mask, u64 key)
 {
-	u32 most = 0, live = 0;
+	u32 most = 0, taken = 0;
+	int ours = rec_tag(who) == l->tag;
 	for (u32 i = 0; i < GSAN_DETAIL_READS; i++) {
 		u64 rec = s->r[i];
 		u32 hash = sample_hash(rec, key, l->seed);
 		if (!((rec ^ who) & REC_WHO) && op_is_rmw(rec_op(rec)) && op_scope(rec_op(rec)) != GSAN_CTA && rec_mask(rec) == mask)
 			return 1;
-		live += rec_live(l, rec);
+		taken += ours ? rec_live(l, rec) : rec != 0;
 		most = hash > most ? hash : most;
 	}
-	for (u32 scope = GSAN_CLUSTER; live == GSAN_DETAIL_READS && scope <= GSAN_SYS; scope++) {
+	for (u32 scope = GSAN_CLUSTER; taken == GSAN_DETAIL_READS && scope <= GSAN_SYS; scope++) {
 		u32 hash = sample_hash(rec_of(who & REC_WHO, GSAN_OP_RMW + scope, 0, mask), key, l->seed);
-		if (hash >= most || !red_draws(hash, tag_ctas(l, rec_tag(who))))
+		if (!ours || hash >= most || !red_draws(hash, gpu_ctas()))
 			return 1;
 	}
 	return 0;

@@ -315,19 +315,21 @@ NEVER u32 red_general(u64 launch, u64 self, u64 address, u32 desc, u32 members)
 	return e != 0;
 }
 
-/* Does this record of a granule say nothing to an RMW that makes `me`: quiet, of other bytes, or morally strong with it? */
+/* Does this record of a granule, of the same participant, say nothing to an RMW that makes `me`: quiet, of other bytes, or morally
+ * strong with it? */
 ALWAYS int red_agrees(u32 quick, u64 rec, u64 me)
 {
 	u32 a = rec_op(rec), b = rec_op(me);
 	return is_quiet(quick, me, rec) ||
-	       !(rec_mask(rec) & rec_mask(me)) ||
-	       (a >= GSAN_OP_STRONG_LD && (a & b & 2) && !((u32)(rec ^ me) & 0xff) && /* .gpu or .sys, the same bytes */
-		!quick_participant(quick, rec ^ me));                                 /* and participant: the same GPU */
+	       (!quick_participant(quick, rec ^ me) && /* the same GPU */
+		(!(rec_mask(rec) & rec_mask(me)) ||
+		 (a >= GSAN_OP_STRONG_LD && (a & b & 2) && !((u32)(rec ^ me) & 0xff)))); /* .gpu or .sys, the same bytes */
 }
 
+/* May a red take the place of this one at once? It is of what is ordered before, or the same. */
 ALWAYS int red_free(u32 quick, u64 rec, u64 me)
 {
-	return !rec || (is_quiet(quick, me, rec) && !((u32)(rec ^ me) & (31u << GSAN_REC_OP_SHIFT | 0xff)));
+	return !rec || quick_below(quick, me, rec) || (quick_is_own(me, rec) && !((u32)(rec ^ me) & (31u << GSAN_REC_OP_SHIFT | 0xff)));
 }
 
 enum red { RED_GENERAL, RED_DONE, RED_AGAIN }; /* what is left to do: look closer, nothing, or all once more, for somebody else came between */

@@ -45,6 +45,8 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 	u32 a = rec_op(me), b = rec_op(old);
 	if (!old)
 		return 1;
+	if (keeps_no_clock(w) && op_is_rmw(a) && tag_below_floor(w->launch, rec_tag(old)))
+		return 1; /* where a red finds no place, it is not known afterwards whether there was one (observed.h) */
 	if (rec_mask(old) & ~rec_mask(me) || (op_writes(b) && !op_writes(a)))
 		return 0;
 	if (keeps_no_clock(w) && op_is_rmw(b) && a != b && !((me ^ old) & REC_WHO))

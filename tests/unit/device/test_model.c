@@ -736,6 +736,23 @@ static void observed_by_displaced_red(u32 scope)
 	}
 }
 
+static void observed_beside_an_old_load(void)
+{
+	/* whose place a red does not take */
+	for (u32 seed = 0; seed < 32; seed++) {
+		struct gsan_launch *old = launch(0, 1, 4, 4, 1), *l = launch(0, 0, 5, 4, 1), *m = launch(0, 1, 6, 5, 1);
+		old->seed = l->seed = m->seed = seed;
+		struct cta a = enter(old, 0, 0), b = enter(l, 0, 1), c = enter(m, 0, GSAN_ENTER_REDS);
+		weak(&a, GSAN_OP_LD, FLAG, 4, 1);
+		rmw(&b, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 2);
+		u64 had = found();
+		red(&c, FLAG, 3);
+		weak(&c, GSAN_OP_LD, FLAG, 4, 4);
+		need(found() == had, "a red that found the places taken, one by an old load, may have observed another");
+		reset();
+	}
+}
+
 static void observed_without_a_draw(void)
 {
 	/* in a large grid, most reds that find both places taken do not draw for one */
@@ -918,6 +935,7 @@ int main(void)
 	observed_by_displaced_red(GSAN_CLUSTER);
 	observed_by_displaced_red(GSAN_GPU);
 	observed_without_a_draw();
+	observed_beside_an_old_load();
 	for (int entry = 0; entry < 2; entry++) {
 		narrow_red_before(1, GSAN_GPU, entry, "a red of .cta, then one of .gpu that is read", 0);
 		narrow_red_before(1, GSAN_CLUSTER, entry, "a red of .cta, then one of .cluster that is read", 0);
