@@ -20,7 +20,8 @@
 
 /* flags of gsan_enter */
 #define GSAN_ENTER_SYNC 1u /* the kernel or a function it reaches has a strong operation or a fence */
-#define GSAN_ENTER_REDS 2u /* or a `red` */
+#define GSAN_ENTER_REDS_SHIFT 1u /* or such `red`s: a bit for each scope */
+#define GSAN_ENTER_REDS (15u << GSAN_ENTER_REDS_SHIFT)
 
 /* Descriptor of an access, an immediate u32 at the call. */
 #define GSAN_DESC_SITE_SHIFT 0u   /* 16: site */

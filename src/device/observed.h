@@ -51,16 +51,13 @@ ALWAYS int sampled_at(u64 canonical, struct sampled *s)
 	return 1;
 }
 
-/* Of the reds of a launch that find both places taken only those draw for one whose hash is small, of some eight CTAs for each place
- * that all come to: the first ones of a histogram would keep storing otherwise. */
-#define RED_DRAWERS 8u
-ALWAYS int red_draws(u32 hash, u32 ctas) { return ctas <= RED_DRAWERS || hash <= ~0u >> (29 - __builtin_clz(ctas)); }
 
 /* Did the CTA of `who` make an RMW of the bytes `mask`, perhaps, that may observe others and be observed? Its record is there, or
- * it did not draw, or lost its place to those that are: they have the least hashes. What is ordered before a launch keeps no place from
- * its reds; what that is for another launch than this one is not known. */
-NEVER int red_made(const struct gsan_launch *l, u64 who, const struct sampled *s, u32 mask, u64 key)
+ * lost its place to those that are: they have the least hashes. What is ordered before a launch keeps no place from its reds; what that
+ * is for another launch than this one is not known. */
+NEVER int red_made(const struct who *w, u64 who, const struct sampled *s, u32 mask, u64 key)
 {
+	const struct gsan_launch *l = w->launch;
 	u32 most = 0, taken = 0;
 	int ours = rec_tag(who) == l->tag;
 	for (u32 i = 0; i < GSAN_DETAIL_READS; i++) {
@@ -71,9 +68,9 @@ NEVER int red_made(const struct gsan_launch *l, u64 who, const struct sampled *s
 		taken += ours ? rec_live(l, rec) : rec != 0;
 		most = hash > most ? hash : most;
 	}
-	for (u32 scope = GSAN_CLUSTER; taken == GSAN_DETAIL_READS && scope <= GSAN_SYS; scope++) {
-		u32 hash = sample_hash(rec_of(who & REC_WHO, GSAN_OP_RMW + scope, 0, mask), key, l->seed);
-		if (!ours || hash >= most || !red_draws(hash, gpu_ctas()))
+	for (u32 left = taken == GSAN_DETAIL_READS ? w->reds & ~(1u << GSAN_CTA) : 0; left; left &= left - 1) {
+		u64 me = rec_of(who & REC_WHO, GSAN_OP_RMW + gpu_first(left), 0, mask);
+		if (!ours || sample_hash(me, key, l->seed) >= most)
 			return 1;
 	}
 	return 0;
@@ -86,7 +83,7 @@ NEVER int red_covers(const struct who *w, u64 rec, u32 mask, const struct access
 	for (u32 bytes = 2; bytes <= GSAN_GRANULE; bytes *= 2) {
 		u32 all = granule_mask(gpu_first(mask) & ~(bytes - 1), bytes);
 		if (!(mask & ~all) && (!op_is_strong(rec_op(rec)) || all == rec_mask(rec)) &&
-		    (op_is_strong(a->op) && all == a->mask ? a->again != 0 : red_made(w->launch, w->self, s, all, a->address)))
+		    (op_is_strong(a->op) && all == a->mask ? a->again != 0 : red_made(w, w->self, s, all, a->address)))
 			return 1;
 	}
 	return 0;
@@ -104,7 +101,7 @@ NEVER int red_observed(const struct who *w, u64 rec, u32 mask, const struct acce
 		return 0;
 	if (strong && rec_tag(rec) != l->tag && !coarse_made(l, rec_tag(rec), a->address))
 		return order_closure(w, rec, point, 0, 1);
-	return !op_is_strong(a->op) || red_made(l, rec, &s, a->mask, a->address);
+	return !op_is_strong(a->op) || red_made(w, rec, &s, a->mask, a->address);
 }
 
 #endif

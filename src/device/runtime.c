@@ -5,7 +5,7 @@
 #include "device/sync.h"
 
 #define SELF_STATELESS (1ull << 32)
-#define SELF_REDS (1ull << 33)
+#define SELF_REDS_SHIFT 33u /* 4 bits, of GSAN_ENTER_REDS */
 
 /* Who calls; with `records`, records of this CTA follow. */
 ALWAYS struct who who_of(u64 launch, u64 self, int records)
@@ -17,7 +17,7 @@ ALWAYS struct who who_of(u64 launch, u64 self, int records)
 		w.base = state_base(w.state, records);
 	}
 	w.stateless = (self & SELF_STATELESS) != 0;
-	w.reds = (self & SELF_REDS) != 0;
+	w.reds = (u32)(self >> SELF_REDS_SHIFT) & 15;
 	return w;
 }
 
@@ -79,7 +79,8 @@ u64 gsan_enter(u64 launch, u32 flags)
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u32 members = gpu_active(), leader = gpu_first(members), state = 0;
 	u64 cta = gpu_cta();
-	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT | (flags & GSAN_ENTER_REDS ? SELF_REDS : 0);
+	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT | 
+		   (u64)((flags & GSAN_ENTER_REDS) >> GSAN_ENTER_REDS_SHIFT) << SELF_REDS_SHIFT;
 	EACH_LANE(gpu_lane() == leader) {
 		if (comes_early(cta))
 			launch_publish(l);
@@ -232,7 +233,7 @@ ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *a
 		gpu_store64(&at->read[free0 ? 0 : 1], me);
 		return 1;
 	}
-	place = place_drawn(l, me, r0, r1, line, 1);
+	place = place_drawn(l, me, r0, r1, line);
 	if (place >= 0)
 		gpu_store64(&at->read[place], me);
 	return place >= 0;
@@ -350,7 +351,7 @@ ALWAYS enum red red_granule(const struct gsan_launch *l, u32 quick, struct gsan_
 	if (place < 0 && (quick_is_own(me, r0) || quick_is_own(me, r1)))
 		return RED_GENERAL; /* other operations of this CTA */
 	if (place < 0)
-		place = place_drawn(l, me, r0, r1, key, gpu_ctas());
+		place = place_drawn(l, me, r0, r1, key);
 	if (place < 0)
 		return RED_DONE;
 	u64 was = place ? r1 : r0, now = gpu_cas64(&g->read[place], was, me);

@@ -60,27 +60,31 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 /* Which of two places may be `me`'s; -1: neither. */
 ALWAYS int place_hidden(const struct who *w, u64 me, const u64 *r) { return rec_hides(w, me, r[0]) ? 0 : rec_hides(w, me, r[1]) ? 1 : -1; }
 
-/* One of three readers does not stay: whose place is `me`'s, or -1. Of the losses every 256th is counted, as 256. `ctas`: of so many
- * only some draw at all (red_draws); 1: all do. */
-ALWAYS int place_drawn(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 key, u32 ctas)
+/* One of three readers does not stay: whose place is `me`'s, or -1. Of the losses every 256th is counted, as 256. */
+ALWAYS int place_drawn(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 key)
 {
 	u32 h = sample_hash(me, key, l->seed), h0 = sample_hash(r0, key, l->seed), h1 = sample_hash(r1, key, l->seed);
 	if (!(h >> 24))
 		gpu_count(&own_spread(l)->lost, 256);
-	if (!red_draws(h, ctas))
-		return -1;
 	return h0 >= h1 ? (h < h0 ? 0 : -1) : (h < h1 ? 1 : -1);
+}
+
+/* Would `me` have a larger hash there than what it may hide, of what was sampled with it? In a granule whoever found no place since would
+ * then seem not to have asked for one (observed.h). */
+ALWAYS int place_rises(const struct gsan_launch *l, u64 me, u64 old, u64 key)
+{
+	return rec_live(l, old) && sample_hash(me, key, l->seed) > sample_hash(old, key, l->seed);
 }
 
 /* Puts a read (or an atomic) into one of its sampled places: an empty one, one that it may hide, else the one with the
  * larger hash if that exceeds ours: the k smallest stay, a uniform sample. Of two that want a place at once one looks again: `r`
  * is what was there last. 1: it went in. */
-ALWAYS int shadow_sample(const struct who *w, u64 me, u64 *place, u64 *r, u64 key)
+ALWAYS int shadow_sample(const struct who *w, u64 me, u64 *place, u64 *r, u64 key, int in_granule)
 {
 	while (r[0] != me && r[1] != me) {
 		int at = place_hidden(w, me, r);
-		if (at < 0)
-			at = place_drawn(w->launch, me, r[0], r[1], key, 1);
+		if (at < 0 || (in_granule && place_rises(w->launch, me, r[at], key)))
+			at = place_drawn(w->launch, me, r[0], r[1], key);
 		if (at < 0)
 			return 0;
 		u64 was = r[at];
@@ -159,8 +163,8 @@ NEVER void granule_access(const struct who *w, struct gsan_granule *g, struct ac
 		}
 	} else {
 		if (keeps_no_clock(w) && op_is_rmw(a->op))
-			a->again = red_made(w->launch, w->self, &(struct sampled){{r[2], r[3]}}, a->mask, a->address);
-		recorded = shadow_sample(w, me, g->read, r + 2, a->address);
+			a->again = red_made(w, w->self, &(struct sampled){{r[2], r[3]}}, a->mask, a->address);
+		recorded = shadow_sample(w, me, g->read, r + 2, a->address, 1);
 	}
 	for (u32 i = 0; i < 4; i++) /* what was there when the record went in */
 		check(w, r[i], rec_mask(r[i]), a, &g->write[i]);
@@ -248,7 +252,7 @@ ALWAYS void line_access(const struct who *w, const struct access *a)
 			check(w, old, rec_mask(old), a, &line->write);
 	} else {
 		line_mark(line, tail, GSAN_LINE_READ);
-		recorded = shadow_sample(w, me, line->read, r, a->address);
+		recorded = shadow_sample(w, me, line->read, r, a->address, 0);
 	}
 	check(w, last, rec_mask(last), a, &line->write);
 	if (op_writes(a->op)) {

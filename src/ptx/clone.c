@@ -115,9 +115,10 @@ static void edit_limits(struct clone *c, uint32_t regs)
 static void edit_prologue(struct clone *c)
 {
 	static const char *const names[] = {"gsan_launch", "gsan_self"};
-	static const char *const flags[] = {"0", "1", "2", "3"};
-	const char *arg[] = {"%gsan_launch", flags[c->fp->reaches_sync * GSAN_ENTER_SYNC + c->fp->reaches_reds * GSAN_ENTER_REDS]};
+	char flags[16];
+	const char *arg[] = {"%gsan_launch", flags};
 
+	snprintf(flags, sizeof(flags), "%u", c->fp->reaches_sync * GSAN_ENTER_SYNC | (uint32_t)c->fp->reaches_reds << GSAN_ENTER_REDS_SHIFT);
 	text_puts(&c->text, "\n\t.reg .b64 %gsan_launch;\n\t.reg .b64 %gsan_self;\n");
 	if (c->f->is_entry) {
 		text_puts(&c->text, "\tmov.b64 %gsan_launch, " GSAN_RECORD_PARAM ";\n"

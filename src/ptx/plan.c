@@ -113,7 +113,8 @@ static int gather_function(struct ptx_plan *plan, uint32_t f, int reds)
 		enum ptx_access_kind kind = plan->place[i].access.kind;
 
 		fp->sync |= kind >= PTX_ACCESS_LOAD && kind <= PTX_ACCESS_FENCE;
-		fp->reds |= kind == PTX_ACCESS_RED;
+		if (kind == PTX_ACCESS_RED)
+			fp->reds |= (uint8_t)(1u << (plan->place[i].access.op - GSAN_OP_RMW));
 	}
 	return 0;
 }
@@ -191,7 +192,7 @@ static void choose(struct ptx_plan *plan, uint8_t *reached, uint32_t *stack)
 		for (uint32_t g = 0; g < m->functions; g++) {
 			plan->function[g].cloned |= reached[g];
 			plan->function[f].reaches_sync |= reached[g] && plan->function[g].sync;
-			plan->function[f].reaches_reds |= reached[g] && plan->function[g].reds;
+			plan->function[f].reaches_reds |= reached[g] ? plan->function[g].reds : 0;
 		}
 		for (uint32_t g = 0; g < m->functions; g++) /* an exit in any of them ends such a kernel */
 			plan->function[g].reaches_sync |= reached[g] && plan->function[f].reaches_sync;

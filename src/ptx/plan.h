@@ -21,9 +21,9 @@ struct ptx_place {
 struct ptx_function_plan {
 	uint8_t cloned;
 	uint8_t sync;             /* it has a strong operation or a fence, PTX_ACCESS_RED aside */
-	uint8_t reds;             /* it has a PTX_ACCESS_RED */
+	uint8_t reds;             /* scopes of its PTX_ACCESS_REDs, as bits */
 	uint8_t reaches_sync;     /* a kernel whose clone runs it has a strong operation or a fence */
-	uint8_t reaches_reds;     /* an entry's clone runs one */
+	uint8_t reaches_reds;     /* and of those that an entry's clone runs */
 	uint32_t place, places;   /* its places, in the order of the source */
 };
 

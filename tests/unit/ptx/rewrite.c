@@ -136,7 +136,7 @@ static void strong(void)
 	/* an RMW that acquires, or whose result is read, takes the long way; relaxed ones alone make no state */
 	IN_ORDER(KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1;\nst.b32 [%rd2], %r1;\nret;"), "gsan_before", "atom.add", "gsan_after");
 	IN_ORDER(KERNEL(REGS "@%p1 red.acq_rel.gpu.add.u32 [%rd1], 1;\nret;"), "gsan_before", "red", "gsan_after", "gsan_leave");
-	IN_ORDER(KERNEL(REGS "@%p1 red.relaxed.gpu.add.u32 [%rd1], 1;\nret;"), "[gsan_p1], 2;", "gsan_enter", "@%p1 call (gsan_r), gsan_red", "red.relaxed",
+	IN_ORDER(KERNEL(REGS "@%p1 red.relaxed.gpu.add.u32 [%rd1], 1;\nret;"), "[gsan_p1], 8;", "gsan_enter", "@%p1 call (gsan_r), gsan_red", "red.relaxed",
 		 "setp.ne.and.u32 %gsan_c, %gsan_g, 0, %p1;", "@%gsan_c call gsan_reduced");
 	IN_ORDER(KERNEL(REGS "@!%p1 red.relaxed.gpu.add.u32 [%rd1], 1;\nret;"), "setp.ne.and.u32 %gsan_c, %gsan_g, 0, !%p1;");
 	IN_ORDER(KERNEL(REGS "@%p1 ld.acquire.gpu.b32 %r1, [%rd1];\nret;"), "@%p1 call (gsan_r), gsan_look", "%gsan_g, [gsan_r]", "ld.acquire",
