@@ -51,7 +51,6 @@ ALWAYS int sampled_at(u64 canonical, struct sampled *s)
 	return 1;
 }
 
-
 /* Did the CTA of `who` make an RMW of the bytes `mask`, perhaps, that may observe others and be observed? Its record is there, or
  * lost its place to those that are: they have the least hashes. What is ordered before a launch keeps no place from its reds; what that
  * is for another launch than this one is not known. */

@@ -7,21 +7,23 @@
     soak.py --replay FILE.litmus...              programs that disagreed once, under many schedules
     soak.py --still KIND FILE.litmus             exit 0 if it still disagrees (the shrinker's question)
 
-A finding that the reference has not is a false positive, unless it has it between threads (judge.py). A race of the reference that is not found is a miss. It is
-explained if a later access stands for its first one (DESIGN 4: a record replaces another if it conflicts with at least as
-much; the reference says where that may be) and that race was found: named_by_later_access; or if that access is ordered
-before the second by observation, which the first is not (replaced_by_ordered_access). Or if the same execution shows
-it when the samples fall otherwise: sample. The programs whose races are missed run again, and only they, with other
-GSAN_SAMPLE_SEEDs, some times over: launches of other numbers are sampled otherwise, too (EMU_AFRESH: their part of the
-trace is the same in any job). One whose part, or whose races in the reference, are others than before is not used
-(traces_differ counts those programs). Or if it shows it when each weak access is checked at once, not where its run ends
-(GSAN_TEST_RUN): late_check; or when values that nothing checked has left order nothing (GSAN_TEST_LIFT): ambiguous_version; or
-when every RMW has an entry: coarse_path. Or, last, if the reference has it no more when a flag that another write races with
-keeps what was released there (REF_OVER): behind_racing_flag; the race at the flag is one of its own. Half of the blocks of
-seeds switch between the program's own operations (EMU_SCHEDULE=program), so that a trace is to be had again; the others,
-with more programs on the devices at a time, switch by priorities or inside the runtime, too, and there misses are not judged
-(misses_not_judged), only false positives. With --keep, what disagrees is shrunk into tests/random/kept; with --traces, DIR
-gets a folder for each job with a false positive, as many a one does not come again: its programs, trace and reports.
+A finding that the reference has not is a false positive, unless it has it between threads (judge.py). A race of the
+reference that is not found is a miss. It is explained if a later access stands for its first one (DESIGN 4: a record
+replaces another if it conflicts with at least as much; the reference says where that may be) and that race was found:
+named_by_later_access; or if that access is ordered before the second by observation, which the first is not
+(replaced_by_ordered_access). Or if the same execution shows it when the samples fall otherwise: sample. The programs
+whose races are missed run again, and only they, with other GSAN_SAMPLE_SEEDs, some times over: launches of other
+numbers are sampled otherwise, too (EMU_AFRESH: their part of the trace is the same in any job). One whose part, or
+whose races in the reference, are others than before is not used (traces_differ counts those programs). Or if it shows
+it when each weak access is checked at once, not where its run ends (GSAN_TEST_RUN): late_check; or when values that
+nothing checked has left order nothing (GSAN_TEST_LIFT): ambiguous_version; or when every RMW has an entry: coarse_path.
+Or, last, if the reference has it no more when a flag that another write races with keeps what was released there
+(REF_OVER): behind_racing_flag; the race at the flag is one of its own. Half of the blocks of seeds switch between the
+program's own operations (EMU_SCHEDULE=program), so that a trace is to be had again; the others, with more programs on
+the devices at a time, switch by priorities or inside the runtime, too, and there misses are not judged
+(misses_not_judged), only false positives. With --keep, what disagrees is shrunk into tests/random/kept; with --traces,
+DIR gets a folder for each job with a false positive, as many a one does not come again: its programs, trace and
+reports.
 Exit status: 0 all agree but for the misses that --unexplained allows, 1 they do not, 2 a job did not run.
 """
 import argparse

@@ -738,7 +738,7 @@ static void observed_by_displaced_red(u32 scope)
 
 static void observed_beside_an_old_load(void)
 {
-	/* whose place a red does not take */
+	/* whose place the red takes, whatever its hash: it is ordered before */
 	for (u32 seed = 0; seed < 32; seed++) {
 		struct gsan_launch *old = launch(0, 1, 4, 4, 1), *l = launch(0, 0, 5, 4, 1), *m = launch(0, 1, 6, 5, 1);
 		old->seed = l->seed = m->seed = seed;
@@ -748,7 +748,7 @@ static void observed_beside_an_old_load(void)
 		u64 had = found();
 		red(&c, FLAG, 3);
 		weak(&c, GSAN_OP_LD, FLAG, 4, 4);
-		need(found() == had, "a red that found the places taken, one by an old load, may have observed another");
+		need(found() == had, "a red behind an old load and an atomic has observed the atomic");
 		reset();
 	}
 }
