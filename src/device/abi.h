@@ -8,7 +8,8 @@
  * (.b64 launch, .b64 self). Beside each clone stands `.visible .global .align 8 .b8 K__gsan_info[]`: the text that
  * src/ptx/info.h describes (ABI number, flags, sites).
  *
- * `self` names the CTA: record bits 48..63 tag, 38..47 cta; bits 0..31 hold 1 + index of its CTA state, or 0. */
+ * `self` names the CTA: record bits 48..63 tag, 38..47 cta; bits 0..31 hold 1 + index of its CTA state, or 0. It is a
+ * register of each thread, and the clone of a kernel without GSAN_ENTER_SYNC, but with GSAN_ENTER_REDS, sets a bit of it. */
 #ifndef GSAN_DEVICE_ABI_H
 #define GSAN_DEVICE_ABI_H
 
@@ -22,6 +23,9 @@
 #define GSAN_ENTER_SYNC 1u /* the kernel or a function it reaches has a strong operation or a fence */
 #define GSAN_ENTER_REDS_SHIFT 1u /* or such `red`s: a bit for each scope */
 #define GSAN_ENTER_REDS (15u << GSAN_ENTER_REDS_SHIFT)
+
+/* in `self`: the thread made such a `red`, or waited for another of its CTA that did, perhaps */
+#define GSAN_SELF_BEHIND_RED (1ull << 37)
 
 /* Descriptor of an access, an immediate u32 at the call. */
 #define GSAN_DESC_SITE_SHIFT 0u   /* 16: site */

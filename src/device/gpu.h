@@ -218,6 +218,7 @@ ALWAYS u64 gpu_shfl64(u32 members, u64 v, u32 lane)
 
 /* Linear indices, of the CTA in its grid and of the thread in its CTA. */
 ALWAYS u64 gpu_cta(void) { return gpu_ctaid_x() + (u64)gpu_nctaid_x() * (gpu_ctaid_y() + (u64)gpu_nctaid_y() * gpu_ctaid_z()); }
+ALWAYS u32 gpu_ctas(void) { return gpu_nctaid_x() * gpu_nctaid_y() * gpu_nctaid_z(); } /* of the grid */
 ALWAYS u32 gpu_threads(void) { return gpu_ntid_x() * gpu_ntid_y() * gpu_ntid_z(); } /* of a CTA */
 ALWAYS u32 gpu_thread(void) { return gpu_tid_x() + gpu_ntid_x() * (gpu_tid_y() + gpu_ntid_y() * gpu_tid_z()); }
 

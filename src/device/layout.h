@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 3u
+#define GSAN_ABI 4u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #define GSAN_ARENA_BASE 0x200000000000ull /* FACTS A: honoured by cuMemAddressReserve up to 2^45 bytes */

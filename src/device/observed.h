@@ -51,9 +51,14 @@ ALWAYS int sampled_at(u64 canonical, struct sampled *s)
 	return 1;
 }
 
+/* Of the reds of a launch that find both places taken only those draw for one whose hash is small, of some eight CTAs for each place
+ * that all come to: the first ones of a histogram would keep storing otherwise. */
+#define RED_DRAWERS 8u
+ALWAYS int red_draws(u32 hash, u32 ctas) { return ctas <= RED_DRAWERS || hash <= ~0u >> (29 - __builtin_clz(ctas)); }
+
 /* Did the CTA of `who` make an RMW of the bytes `mask`, perhaps, that may observe others and be observed? Its record is there, or
- * lost its place to those that are: they have the least hashes. What is ordered before a launch keeps no place from its reds; what that
- * is for another launch than this one is not known. */
+ * it did not draw, or lost its place to those that are: they have the least hashes. What is ordered before a launch keeps no place from
+ * its reds; what that is for another launch than this one is not known. */
 NEVER int red_made(const struct who *w, u64 who, const struct sampled *s, u32 mask, u64 key)
 {
 	const struct gsan_launch *l = w->launch;
@@ -69,7 +74,8 @@ NEVER int red_made(const struct who *w, u64 who, const struct sampled *s, u32 ma
 	}
 	for (u32 left = taken == GSAN_DETAIL_READS ? w->reds & ~(1u << GSAN_CTA) : 0; left; left &= left - 1) {
 		u64 me = rec_of(who & REC_WHO, GSAN_OP_RMW + gpu_first(left), 0, mask);
-		if (!ours || sample_hash(me, key, l->seed) >= most)
+		u32 hash = sample_hash(me, key, l->seed);
+		if (!ours || hash >= most || !red_draws(hash, gpu_ctas()))
 			return 1;
 	}
 	return 0;
@@ -88,7 +94,7 @@ NEVER int red_covers(const struct who *w, u64 rec, u32 mask, const struct access
 	return 0;
 }
 
-/* Was `rec` observed by an RMW that this CTA, which keeps no clock, made before the access, perhaps? Of locations with an entry, what
+/* Was `rec` observed by an RMW that this CTA, which keeps no clock, made before the access, perhaps? Not if the thread comes behind none. Of locations with an entry, what
  * its launch observed is known, for all its CTAs together. Else it may be any write that can be observed, itself or by what its
  * CTA did later; against the RMW that write is checked as against any access. */
 NEVER int red_observed(const struct who *w, u64 rec, u32 mask, const struct access *a, u64 point)
@@ -96,7 +102,7 @@ NEVER int red_observed(const struct who *w, u64 rec, u32 mask, const struct acce
 	const struct gsan_launch *l = w->launch;
 	struct sampled s;
 	int strong = op_is_strong(rec_op(rec));
-	if (a->whole || !sampled_at(a->address, &s) || !red_covers(w, rec, mask, a, &s))
+	if (!w->behind_red || a->whole || !sampled_at(a->address, &s) || !red_covers(w, rec, mask, a, &s))
 		return 0;
 	if (strong && rec_tag(rec) != l->tag && !coarse_made(l, rec_tag(rec), a->address))
 		return order_closure(w, rec, point, 0, 1);

@@ -16,6 +16,7 @@ struct who {
 	u64 self;                /* tag of the launch, cta: what `base` starts from, unless a private tag was drawn */
 	u32 stateless;           /* should have a state and has none: is ordered after everything */
 	u32 reds;                /* scopes, as bits, of its kernel's relaxed RMWs of which nobody reads the result */
+	u32 behind_red;          /* its thread made one of these, or waited for one that did, perhaps */
 };
 ALWAYS int keeps_no_clock(const struct who *w) { return w->reds && !w->state; }
 

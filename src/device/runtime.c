@@ -18,6 +18,7 @@ ALWAYS struct who who_of(u64 launch, u64 self, int records)
 	}
 	w.stateless = (self & SELF_STATELESS) != 0;
 	w.reds = (u32)(self >> SELF_REDS_SHIFT) & 15;
+	w.behind_red = (self & GSAN_SELF_BEHIND_RED) != 0;
 	return w;
 }
 
@@ -79,8 +80,9 @@ u64 gsan_enter(u64 launch, u32 flags)
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u32 members = gpu_active(), leader = gpu_first(members), state = 0;
 	u64 cta = gpu_cta();
-	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT | 
-		   (u64)((flags & GSAN_ENTER_REDS) >> GSAN_ENTER_REDS_SHIFT) << SELF_REDS_SHIFT;
+	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT |
+		   (u64)((flags & GSAN_ENTER_REDS) >> GSAN_ENTER_REDS_SHIFT) << SELF_REDS_SHIFT |
+		   (flags & GSAN_ENTER_SYNC ? GSAN_SELF_BEHIND_RED : 0);
 	EACH_LANE(gpu_lane() == leader) {
 		if (comes_early(cta))
 			launch_publish(l);
@@ -130,6 +132,7 @@ ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, co
 {
 	u32 members = alike(desc[0]), lane = gpu_lane(), done = 0, seen = 0, d = 0;
 	struct who w = who_of(launch, self, 1);
+	w.behind_red = w.reds && gpu_ballot(members, (int)w.behind_red); /* a lane goes for others, too */
 	u64 line = NO_ADDRESS;
 #pragma unroll
 	for (u32 i = 0; i < n; i++) {
@@ -200,7 +203,7 @@ void gsan_access8(u64 launch, u64 self, u32 valid, u64 a0, u32 d0, u64 a1, u32 d
 /* The general case of one line, and a record that an exchange took out of it unseen. */
 NEVER void line_general(u64 launch, u64 self, u64 line, u32 desc, u32 mask, u64 replaced)
 {
-	struct who w = who_of(launch, self, 1);
+	struct who w = who_of(launch, self | GSAN_SELF_BEHIND_RED, 1); /* one of the lanes whose line it is may be */
 	struct access a = {.address = line, .mask = mask, .op = desc_op(desc), .site = desc & 0xffff,
 			   .bytes = desc_bytes(desc), .whole = 1};
 	const struct gsan_line *shadow = (const struct gsan_line *)(uintptr_t)gsan_shadow(line);
@@ -233,7 +236,7 @@ ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *a
 		gpu_store64(&at->read[free0 ? 0 : 1], me);
 		return 1;
 	}
-	place = place_drawn(l, me, r0, r1, line);
+	place = place_drawn(l, me, r0, r1, line, 1);
 	if (place >= 0)
 		gpu_store64(&at->read[place], me);
 	return place >= 0;
@@ -351,7 +354,7 @@ ALWAYS enum red red_granule(const struct gsan_launch *l, u32 quick, struct gsan_
 	if (place < 0 && (quick_is_own(me, r0) || quick_is_own(me, r1)))
 		return RED_GENERAL; /* other operations of this CTA */
 	if (place < 0)
-		place = place_drawn(l, me, r0, r1, key);
+		place = place_drawn(l, me, r0, r1, key, gpu_ctas());
 	if (place < 0)
 		return RED_DONE;
 	u64 was = place ? r1 : r0, now = gpu_cas64(&g->read[place], was, me);

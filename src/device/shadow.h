@@ -60,12 +60,15 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 /* Which of two places may be `me`'s; -1: neither. */
 ALWAYS int place_hidden(const struct who *w, u64 me, const u64 *r) { return rec_hides(w, me, r[0]) ? 0 : rec_hides(w, me, r[1]) ? 1 : -1; }
 
-/* One of three readers does not stay: whose place is `me`'s, or -1. Of the losses every 256th is counted, as 256. */
-ALWAYS int place_drawn(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 key)
+/* One of three readers does not stay: whose place is `me`'s, or -1. Of the losses every 256th is counted, as 256. `ctas`: of so many
+ * only some draw at all (red_draws); 1: all do. */
+ALWAYS int place_drawn(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 key, u32 ctas)
 {
 	u32 h = sample_hash(me, key, l->seed), h0 = sample_hash(r0, key, l->seed), h1 = sample_hash(r1, key, l->seed);
 	if (!(h >> 24))
 		gpu_count(&own_spread(l)->lost, 256);
+	if (!red_draws(h, ctas))
+		return -1;
 	return h0 >= h1 ? (h < h0 ? 0 : -1) : (h < h1 ? 1 : -1);
 }
 
@@ -84,7 +87,7 @@ ALWAYS int shadow_sample(const struct who *w, u64 me, u64 *place, u64 *r, u64 ke
 	while (r[0] != me && r[1] != me) {
 		int at = place_hidden(w, me, r);
 		if (at < 0 || (in_granule && place_rises(w->launch, me, r[at], key)))
-			at = place_drawn(w->launch, me, r[0], r[1], key);
+			at = place_drawn(w->launch, me, r[0], r[1], key, 1);
 		if (at < 0)
 			return 0;
 		u64 was = r[at];

@@ -258,18 +258,32 @@ void ptx_access_of(const struct ptx_module *m, const struct ptx_instr *i, struct
 	of_other(m, i, a);
 }
 
-int ptx_access_ends_run(const struct ptx_module *m, const struct ptx_instr *i)
+static int is_one_of(const struct ptx_module *m, const struct ptx_instr *i, const char *const *words)
 {
-	static const char *const words[] = {"bra", "brx", "call", "ret", "exit", "trap", "brkpt", "bar", "barrier", "fence",
-					    "membar", "mbarrier", "griddepcontrol", "setmaxnreg", "atom", "red",
-					    "multimem", "clusterlaunchcontrol", "nanosleep", "tensormap", "discard"};
-
-	for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
-		if (ptx_is(m, i->op, words[k]))
+	for (; *words; words++)
+		if (ptx_is(m, i->op, *words))
 			return 1;
+	return 0;
+}
+
+int ptx_access_meets(const struct ptx_module *m, const struct ptx_instr *i)
+{
+	static const char *const words[] = {"bar", "barrier", "fence", "membar", "mbarrier", "griddepcontrol", "atom", "red", "multimem",
+					    "clusterlaunchcontrol", "call", 0};
+
+	if (is_one_of(m, i, words))
+		return 1;
 	if (ptx_is(m, i->op, "cp"))
 		return ptx_has(m, i, "wait_group") || ptx_has(m, i, "wait_all") || ptx_has(m, i, "bulk");
 	if (ptx_is(m, i->op, "tcgen05") || ptx_is(m, i->op, "wgmma"))
 		return ptx_has(m, i, "wait") || ptx_has(m, i, "wait_group");
 	return (ptx_is(m, i->op, "ld") || ptx_is(m, i->op, "st")) && (find(m, i, semantics) || ptx_has(m, i, "async"));
+}
+
+int ptx_access_ends_run(const struct ptx_module *m, const struct ptx_instr *i)
+{
+	static const char *const words[] = {"bra", "brx", "ret", "exit", "trap", "brkpt", "setmaxnreg", "nanosleep", "tensormap",
+					    "discard", 0};
+
+	return is_one_of(m, i, words) || ptx_access_meets(m, i);
 }

@@ -34,6 +34,8 @@ struct ptx_access {
 };
 
 void ptx_access_of(const struct ptx_module *m, const struct ptx_instr *i, struct ptx_access *a);
+/* May the thread that executes it come behind what another of its CTA did before? It synchronises, calls, or is strong. */
+int ptx_access_meets(const struct ptx_module *m, const struct ptx_instr *i);
 /* Weak accesses on either side of it must not share a batch: it synchronises, branches or calls. */
 int ptx_access_ends_run(const struct ptx_module *m, const struct ptx_instr *i);
 

@@ -286,6 +286,14 @@ static void edit_red(struct clone *c, const struct ptx_place *p)
 	insert(c, span_end(p->instr->whole));
 }
 
+static void edit_behind_red(struct clone *c, const struct ptx_instr *i)
+{
+	text_puts(&c->text, "\n\t");
+	ptx_call_pred(&c->text, c->m, i);
+	text_printf(&c->text, "or.b64 %%gsan_self, %%gsan_self, %llu;\n", GSAN_SELF_BEHIND_RED);
+	insert(c, span_end(i->whole));
+}
+
 static void edit_fence(struct clone *c, const struct ptx_place *p)
 {
 	char desc[16];
@@ -376,6 +384,8 @@ static void edit_instr(struct clone *c, uint32_t index, const struct ptx_place *
 		ptx_edit_add(&c->edits, i->whole.off, i->whole.len, "", 0);
 	if (p)
 		edit_place(c, p);
+	if (c->fp->says_behind_red && ptx_access_meets(c->m, i))
+		edit_behind_red(c, i);
 }
 
 /* Labels that only debug sections name belong to the original. */

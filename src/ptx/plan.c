@@ -194,8 +194,11 @@ static void choose(struct ptx_plan *plan, uint8_t *reached, uint32_t *stack)
 			plan->function[f].reaches_sync |= reached[g] && plan->function[g].sync;
 			plan->function[f].reaches_reds |= reached[g] ? plan->function[g].reds : 0;
 		}
-		for (uint32_t g = 0; g < m->functions; g++) /* an exit in any of them ends such a kernel */
+		for (uint32_t g = 0; g < m->functions; g++) { /* an exit in any of them ends such a kernel */
 			plan->function[g].reaches_sync |= reached[g] && plan->function[f].reaches_sync;
+			plan->function[g].says_behind_red |=
+				reached[g] && plan->function[f].reaches_reds && !plan->function[f].reaches_sync;
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ struct ptx_function_plan {
 	uint8_t reds;             /* scopes of its PTX_ACCESS_REDs, as bits */
 	uint8_t reaches_sync;     /* a kernel whose clone runs it has a strong operation or a fence */
 	uint8_t reaches_reds;     /* and of those that an entry's clone runs */
+	uint8_t says_behind_red;  /* a kernel whose clone runs it has PTX_ACCESS_REDs, and no other strong operation or fence */
 	uint32_t place, places;   /* its places, in the order of the source */
 };
 

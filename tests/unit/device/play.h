@@ -70,11 +70,12 @@ static inline struct gsan_launch *launch(u32 p, u32 s, u32 seq, u32 own_floor, u
 }
 
 #define REDS(scope) (1u << (GSAN_ENTER_REDS_SHIFT + (scope))) /* a kernel that has such */
+static u32 grid = 8; /* CTAs */
 struct cta { u64 launch, self; u32 index; };
 static inline u32 quick(const struct cta *c) { return gsan_quick((const struct gsan_launch *)(uintptr_t)c->launch); }
 static inline void be(const struct cta *c)
 {
-	gpu_host = (struct gpu_host){.nsmid = 1, .ntid = {1, 1, 1}, .nctaid = {64, 1, 1}, .ctaid = {c->index, 0, 0}};
+	gpu_host = (struct gpu_host){.nsmid = 1, .ntid = {1, 1, 1}, .nctaid = {grid, 1, 1}, .ctaid = {c->index, 0, 0}};
 }
 static inline struct cta enter(struct gsan_launch *l, u32 index, u32 flags)
 {

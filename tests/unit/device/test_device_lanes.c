@@ -8,13 +8,13 @@
 #include "play.h"
 
 #define LANES 32u
-static struct { u64 launch, self; u32 quick, n; u64 line[LANES]; u32 desc[LANES]; } call;
+static struct { u64 launch; u32 quick, n; u64 self[LANES], line[LANES]; u32 desc[LANES]; } call;
 #define ENTRY(name) \
 	".visible .entry " name "(.param .u64 at)\n{\n\t.reg .b32 %lane, %quick, %n, %desc;\n\t.reg .b64 %at, %launch, %self, %line, %d;\n" \
-	"\tld.param.u64 %at, [at];\n\tmov.u32 %lane, %tid.x;\n\tld.global.u64 %launch, [%at];\n\tld.global.u64 %self, [%at+8];\n" \
-	"\tld.global.u32 %quick, [%at+16];\n\tld.global.u32 %n, [%at+20];\n" \
-	"\tmad.wide.u32 %d, %lane, 8, %at;\n\tld.global.u64 %line, [%d+24];\n" \
-	"\tmad.wide.u32 %d, %lane, 4, %at;\n\tld.global.u32 %desc, [%d+280];\n" \
+	"\tld.param.u64 %at, [at];\n\tmov.u32 %lane, %tid.x;\n\tld.global.u64 %launch, [%at];\n" \
+	"\tld.global.u32 %quick, [%at+8];\n\tld.global.u32 %n, [%at+12];\n" \
+	"\tmad.wide.u32 %d, %lane, 8, %at;\n\tld.global.u64 %self, [%d+16];\n\tld.global.u64 %line, [%d+272];\n" \
+	"\tmad.wide.u32 %d, %lane, 4, %at;\n\tld.global.u32 %desc, [%d+528];\n" \
 	"\t{\n\t.param .b64 p0;\n\tst.param.b64 [p0], %launch;\n\t.param .b64 p1;\n\tst.param.b64 [p1], %self;\n"
 static const char kernels[] =
 	ENTRY("lines")
@@ -24,7 +24,8 @@ static const char kernels[] =
 	ENTRY("access") /* n: are the addresses there? */
 	"\t.param .b32 p2;\n\tst.param.b32 [p2], %n;\n\t.param .b64 p3;\n\tst.param.b64 [p3], %line;\n"
 	"\t.param .b32 p4;\n\tst.param.b32 [p4], %desc;\n\tcall gsan_access1, (p0, p1, p2, p3, p4);\n\t}\n\tret;\n}\n";
-_Static_assert(__builtin_offsetof(__typeof__(call), line) == 24 && __builtin_offsetof(__typeof__(call), desc) == 280, "");
+_Static_assert(__builtin_offsetof(__typeof__(call), self) == 16 && __builtin_offsetof(__typeof__(call), line) == 272 &&
+	       __builtin_offsetof(__typeof__(call), desc) == 528, "");
 
 static struct emu_error error;
 static struct emu_module *module;
@@ -32,15 +33,16 @@ static struct emu_module *module;
 static u64 place(u32 lane) { return DATA(0) + lane * 7 % LANES * 3 * GSAN_LINE; }
 static const struct gsan_line *shadow(u32 lane) { return (const struct gsan_line *)(uintptr_t)gsan_shadow(place(lane)); }
 
-/* All lanes call with what `call` has of them. */
-static void run(const char *entry, const struct cta *c, u32 n, u64 seed)
+/* All lanes call with what `call` has of them; those of `behind` come after a red. */
+static void run(const char *entry, const struct cta *c, u32 n, u32 behind, u64 seed)
 {
 	const void *at = &call;
 	const struct emu_launch launch = {.grid = {1, 1, 1}, .block = {LANES, 1, 1}, .params = &at, .sms = 4, .resident = 1};
 	struct emu_grid *g;
 	enum emu_state state = EMU_RUNNING;
 	call.launch = c->launch;
-	call.self = c->self;
+	for (u32 i = 0; i < LANES; i++)
+		call.self[i] = c->self | (behind >> i & 1 ? GSAN_SELF_BEHIND_RED : 0);
 	call.quick = ((const struct gsan_launch *)(uintptr_t)c->launch)->quick;
 	call.n = n;
 	if (emu_grid_new(emu_module_find(module, entry), &launch, &g, &error)) {
@@ -61,7 +63,7 @@ static void touch(const struct cta *c, u32 op, u32 who, u32 site, u64 seed)
 		call.line[i] = who >> i & 1 ? place(i) | GSAN_LINES_WHOLE : 0;
 		call.desc[i] = who >> i & 1 ? desc(op, 4, 0, site + i) : 0;
 	}
-	run("lines", c, 8, seed);
+	run("lines", c, 8, 0, seed);
 }
 
 static void lane_need(u32 who, u32 lane, const char *what, int holds)
@@ -144,12 +146,31 @@ static void of_two_instructions(void)
 		call.line[i] = DATA(0) + (i & 1) * 12;
 		call.desc[i] = desc(GSAN_OP_LD, 4, 0, 100 + (i & 1));
 	}
-	run("access", &a, 1, 1);
+	run("access", &a, 1, 0, 1);
 	weak(&b, GSAN_OP_ST, DATA(0), 4, 200);
 	weak(&b, GSAN_OP_ST, DATA(0) + 12, 4, 201);
 	lane_need(~0u, 0, "findings", found() == 2);
 	for (u64 k = 0; k < found(); k++)
 		lane_need(~0u, (u32)k, "the finding", ring[0].slot[k].first.site + 100u == ring[0].slot[k].second.site);
+	reset();
+}
+
+/* One lane goes for all whose bytes make a line: it counts if any of them, or all, come after a red that observed the store. */
+static void behind_red(u32 behind, int race)
+{
+	const u64 flag = DATA(0) + 4;
+	u32 d = desc(GSAN_OP_RMW + GSAN_GPU, 4, GSAN_SEM_NONE, 2);
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(0, 1, 6, 5, 1), 1, REDS(GSAN_GPU));
+	flag_store(&a, flag, GSAN_SEM_NONE, GSAN_GPU, 1, 1);
+	be(&b);
+	if (gsan_red(b.launch, b.self, quick(&b), flag, d))
+		gsan_reduced(b.launch, b.self, flag, d);
+	for (u32 i = 0; i < LANES; i++) {
+		call.line[i] = DATA(0) + 4 * i;
+		call.desc[i] = desc(GSAN_OP_ST, 4, 0, 3);
+	}
+	run("access", &b, 1, behind, 1);
+	lane_need(behind, LANES, "findings", found() == (u64)race);
 	reset();
 }
 
@@ -175,6 +196,8 @@ int main(void)
 	}
 	many();
 	of_two_instructions();
+	behind_red(0, 1);
+	behind_red(1u << 1, 0);
 	emu_module_unload(module);
 	free(text);
 	printf("%s\n", failures ? "failed" : "passed");

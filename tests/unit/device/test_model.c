@@ -653,15 +653,16 @@ static void observed_by_launch(u32 state, u32 stream, const char *name, int race
 	judge_store(&c, name, race);
 }
 
-static void red_at(const struct cta *c, u32 scope, u64 at, u32 site)
+static void red_at(struct cta *c, u32 scope, u64 at, u32 site)
 {
 	u32 d = desc(GSAN_OP_RMW + scope, 4, GSAN_SEM_NONE, site);
 	be(c);
 	if (gsan_red(c->launch, c->self, quick(c), at, d))
 		gsan_reduced(c->launch, c->self, at, d);
+	c->self |= GSAN_SELF_BEHIND_RED; /* as the clone does */
 }
 
-static void red(const struct cta *c, u64 at, u32 site) { red_at(c, GSAN_GPU, at, site); }
+static void red(struct cta *c, u64 at, u32 site) { red_at(c, GSAN_GPU, at, site); }
 
 static void observed_by_red(int how, const char *name, int race)
 {
@@ -732,6 +733,49 @@ static void observed_by_displaced_red(u32 scope)
 		u64 before = found();
 		weak(&c[1], GSAN_OP_LD, FLAG, 4, 3);
 		need(found() == before, "a red whose record is gone may have observed another");
+		reset();
+	}
+}
+
+static void observed_without_a_draw(void)
+{
+	/* in a large grid, most reds that find both places taken do not draw for one */
+	grid = 1024;
+	for (u32 seed = 0; seed < 32; seed++) {
+		struct gsan_launch *l = launch(0, 1, 7, 5, 1);
+		struct cta c[3];
+		l->seed = seed;
+		for (u32 i = 0; i < 3; i++) {
+			c[i] = enter(l, i, REDS(GSAN_GPU));
+			red(&c[i], FLAG, 2);
+		}
+		weak(&c[2], GSAN_OP_LD, FLAG, 4, 3);
+		need(!found(), "a red that did not draw for a place may have observed others");
+		reset();
+	}
+	grid = 8;
+}
+
+static void behind_no_red(void)
+{
+	/* other threads of its CTA may have observed the atomic, whatever the hashes: this one made no red before, and is behind nothing */
+	for (u32 seed = 0; seed < 32; seed++) {
+		struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+		l->seed = seed;
+		struct cta c[3];
+		for (u32 i = 0; i < 3; i++)
+			c[i] = enter(l, i, REDS(GSAN_GPU));
+		for (u32 i = 0; i < 3; i++)
+			red(&c[i], FLAG, 1);
+		c[2].self &= ~GSAN_SELF_BEHIND_RED;
+		weak(&c[2], GSAN_OP_LD, FLAG, 4, 2);
+		need(found() > 0, "a load by a thread that made no red");
+		u64 had = found();
+		weak(&c[1], GSAN_OP_ST, FLAG + 8, 4, 3);
+		c[2].self &= ~GSAN_SELF_BEHIND_RED;
+		red(&c[0], FLAG + 8, 4);
+		red(&c[2], FLAG + 8, 5);
+		need(found() == had + 2, "the first red of a thread behind a store");
 		reset();
 	}
 }
@@ -934,6 +978,8 @@ int main(void)
 	observed_by_displaced_red(GSAN_CLUSTER);
 	observed_by_displaced_red(GSAN_GPU);
 	observed_by_hidden_red();
+	observed_without_a_draw();
+	behind_no_red();
 	observed_beside_an_old_load();
 	for (int entry = 0; entry < 2; entry++) {
 		narrow_red_before(1, GSAN_GPU, entry, "a red of .cta, then one of .gpu that is read", 0);

@@ -17,7 +17,7 @@ __attribute__((visibility("default"))) struct fake fake = {.clone_blocks = 2, .p
 
 struct CUfunc_st { const char *name; size_t params; };
 static struct CUfunc_st kernels[] = {{"plain", 1}, {"twin", 1}, {"twin__gsan", 2}, {"wide", 1}};
-static char info[] = "gsan-info\t3\ttwin\tsync\nsource\ttest\n";
+static char info[] = "gsan-info\t4\ttwin\tsync\nsource\ttest\n";
 
 static void called(const char *name)
 {

@@ -145,6 +145,30 @@ static void strong(void)
 	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b64 [%rd1], {%rd2, %rd3};\nret;"), "st.param.b64 [gsan_p4], 0;", "gsan_before");
 }
 
+/* A kernel of such RMWs alone says of each thread whether it comes behind one of them, by itself, or through others of its CTA. */
+static void behind_reds(void)
+{
+#define BEHIND "or.b64 %gsan_self, %gsan_self, 137438953472;"
+#define RED "red.relaxed.gpu.add.u32 [%rd1], 1;\n"
+#define CALLED ".func quiet { bar.sync 0;\n ret; }\n.entry k() { " REGS "call quiet;\n"
+	static const struct { const char *text; uint32_t says; } rows[] = {
+		{KERNEL(REGS RED "ret;"), 1}, {KERNEL(REGS RED RED "ret;"), 2}, {KERNEL(REGS "bar.sync 0;\n" RED "ret;"), 2},
+		{KERNEL(REGS RED "@%p1 bar.warp.sync -1;\nret;"), 2}, {KERNEL(REGS RED "ld.volatile.shared.b32 %r1, [%r2];\nret;"), 2},
+		{KERNEL(REGS RED "mbarrier.try_wait.shared.b64 %p1, [%r2], %rd3;\nret;"), 2},
+		{KERNEL(REGS RED "ld.shared.b32 %r1, [%r2];\nshfl.sync.idx.b32 %r1, %r1, 0, 31, -1;\nret;"), 1},
+		{KERNEL(REGS "bar.sync 0;\nret;"), 0}, {KERNEL(REGS RED "bar.sync 0;\nfence.acq_rel.gpu;\nret;"), 0},
+		{HEAD CALLED RED "ret; }\n", 3}, {HEAD CALLED "ret; }\n", 0}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char *out = rewrite(rows[i].text, 0);
+
+		CHECK(count(out, BEHIND) == rows[i].says);
+		free(out);
+	}
+	IN_ORDER(KERNEL(REGS "@%p1 " RED "@!%p2 bar.sync 0;\nst.b32 [%rd1], 1;\nret;"), "@%p1 red.relaxed", "@%gsan_c call gsan_reduced",
+		 "@%p1 " BEHIND, "@!%p2 bar.sync", "@!%p2 " BEHIND, "st.b32", "gsan_access1");
+}
+
 /* The descriptor of the first call of `name`, which is what it puts into `param`. */
 static uint32_t desc_of(const char *text, const char *name, const char *param)
 {
@@ -247,6 +271,7 @@ int main(void)
 	batches();
 	runs();
 	strong();
+	behind_reds();
 	descriptors();
 	functions();
 	limits();
