@@ -17,7 +17,7 @@ typedef uint64_t u64;
 
 #define SREG(name, reg) \
 	ALWAYS u32 gpu_##name(void) { u32 r; __asm__ volatile("mov.u32 %0, %%" reg ";" : "=r"(r)); return r; }
-SREG(lane, "laneid") SREG(smid, "smid") SREG(nsmid, "nsmid")
+SREG(lane, "laneid") SREG(nsmid, "nsmid")
 SREG(tid_x, "tid.x") SREG(tid_y, "tid.y") SREG(tid_z, "tid.z")
 SREG(ntid_x, "ntid.x") SREG(ntid_y, "ntid.y") SREG(ntid_z, "ntid.z")
 SREG(ctaid_x, "ctaid.x") SREG(ctaid_y, "ctaid.y") SREG(ctaid_z, "ctaid.z")
@@ -145,11 +145,11 @@ ALWAYS void gpu_count(u64 *p, u64 v) { __asm__ volatile("red.relaxed.gpu.global.
 
 #else /* host: one lane, and the position that the test sets */
 
-struct gpu_host { u32 tid[3], ntid[3], ctaid[3], nctaid[3], smid, nsmid; };
+struct gpu_host { u32 tid[3], ntid[3], ctaid[3], nctaid[3], nsmid; };
 extern _Thread_local struct gpu_host gpu_host;
 
 #define SREG(name, field) ALWAYS u32 gpu_##name(void) { return gpu_host.field; }
-SREG(smid, smid) SREG(nsmid, nsmid)
+SREG(nsmid, nsmid)
 SREG(tid_x, tid[0]) SREG(tid_y, tid[1]) SREG(tid_z, tid[2])
 SREG(ntid_x, ntid[0]) SREG(ntid_y, ntid[1]) SREG(ntid_z, ntid[2])
 SREG(ctaid_x, ctaid[0]) SREG(ctaid_y, ctaid[1]) SREG(ctaid_z, ctaid[2])

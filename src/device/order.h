@@ -34,8 +34,11 @@ ALWAYS struct gsan_detail *detail_at(u64 canonical, u32 index)
 }
 
 ALWAYS struct dev_tables *own_tables(const struct gsan_launch *l) { return dev_tables(l->participant); }
-ALWAYS struct dev_spread *spread_of(u32 participant) { return &dev_tables(participant)->spread[gpu_smid() & (DEV_SPREAD - 1)]; }
-ALWAYS struct dev_spread *own_spread(const struct gsan_launch *l) { return spread_of(l->participant); }
+ALWAYS struct dev_spread *spread_of(u32 participant, u64 who)
+{
+	return &dev_tables(participant)->spread[who >> GSAN_REC_CTA_SHIFT & (DEV_SPREAD - 1)];
+}
+ALWAYS struct dev_spread *own_spread(const struct gsan_launch *l, u64 who) { return spread_of(l->participant, who); }
 ALWAYS void count(const struct gsan_launch *l, enum gsan_counter c, u64 n) { gpu_count(&own_tables(l)->head.counter[c], n); }
 
 ALWAYS u32 tag_participant(const struct gsan_launch *l, u32 tag) { return tag >> l->tag_bits; }

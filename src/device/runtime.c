@@ -30,12 +30,12 @@ ALWAYS int sync_reachable(const struct who *w, u64 canonical)
 	return canonical != NO_ADDRESS && w->launch->mapped >> gsan_owner(canonical) & 1;
 }
 
-ALWAYS void count_accesses(const struct gsan_launch *l, u32 made, u32 checked)
+ALWAYS void count_accesses(const struct who *w, u32 made, u32 checked)
 {
 	if (checked)
-		gpu_count(&own_spread(l)->checked, checked);
+		gpu_count(&own_spread(w->launch, w->self)->checked, checked);
 	if (made != checked)
-		count(l, GSAN_N_FOREIGN, made - checked);
+		count(w->launch, GSAN_N_FOREIGN, made - checked);
 }
 
 /* ---- entering and leaving -------------------------------------------------------------------------------------- */
@@ -166,7 +166,7 @@ ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, co
 		batch_line(&w, line, d);
 	gpu_warp_sync(members);
 	if (lane == gpu_first(members))
-		count_accesses(w.launch, seen, done);
+		count_accesses(&w, seen, done);
 }
 
 void gsan_access1(u64 launch, u64 self, u32 valid, u64 a0, u32 d0)
@@ -211,12 +211,12 @@ NEVER void line_general(u64 launch, u64 self, u64 line, u32 desc, u32 mask, u64 
 	line_access(&w, &a);
 }
 
-NEVER void lines_foreign(u64 launch, u64 line, u32 desc) /* a group's access lies outside the arena */
+NEVER void lines_foreign(u64 launch, u64 self, u64 line, u32 desc) /* a group's access lies outside the arena */
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u64 lanes = (line & GSAN_LINES_WHOLE ? GSAN_LINE : GSAN_LINE / 2) / desc_bytes(desc);
 	count(l, GSAN_N_FOREIGN, lanes);
-	gpu_count(&own_spread(l)->checked, -lanes);
+	gpu_count(&own_spread(l, self)->checked, -lanes);
 }
 
 /* May `me` be put over this read at once? Empty, or ordered before, or of the same CTA, with no more bytes. */
@@ -279,11 +279,11 @@ void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	if (gpu_lane() == 0)
-		gpu_count(&spread_of(quick_participant(quick, self))->checked, 32 * n);
+		gpu_count(&spread_of(quick_participant(quick, self), self)->checked, 32 * n);
 	if (line >> GSAN_DATA_SHIFT != GSAN_DATA_TOP && line) {
 		u64 canonical = shadow_canonical(l, line);
 		if (canonical == NO_ADDRESS)
-			lines_foreign(launch, line, desc);
+			lines_foreign(launch, self, line, desc);
 		line = canonical == NO_ADDRESS ? 0 : canonical;
 	}
 	if (line)
@@ -308,7 +308,7 @@ NEVER u32 red_general(u64 launch, u64 self, u64 address, u32 desc, u32 members)
 		granule_bytes(&w, &a);
 	if (!there) {
 		count(w.launch, GSAN_N_FOREIGN, 1);
-		gpu_count(&own_spread(w.launch)->checked, -1ull);
+		gpu_count(&own_spread(w.launch, w.self)->checked, -1ull);
 	}
 	gpu_warp_sync(members);
 	int publishes = sync_reachable(&w, canonical) && sync_publishes(&w, canonical, desc);
@@ -324,28 +324,30 @@ NEVER u32 red_general(u64 launch, u64 self, u64 address, u32 desc, u32 members)
 ALWAYS int red_agrees(u32 quick, u64 rec, u64 me)
 {
 	u32 a = rec_op(rec), b = rec_op(me);
-	return is_quiet(quick, me, rec) ||
-	       (!quick_participant(quick, rec ^ me) && /* the same GPU */
-		(!(rec_mask(rec) & rec_mask(me)) ||
-		 (a >= GSAN_OP_STRONG_LD && (a & b & 2) && !((u32)(rec ^ me) & 0xff)))); /* .gpu or .sys, the same bytes */
+	return is_quiet(quick, me, rec) |
+	       ((quick_participant(quick, rec ^ me) == 0) & /* the same GPU */
+		(((rec_mask(rec) & rec_mask(me)) == 0) |
+		 ((a >= GSAN_OP_STRONG_LD) & ((a & b & 2) != 0) & (((u32)(rec ^ me) & 0xff) == 0)))); /* .gpu or .sys, the same bytes */
 }
 
 /* May a red take the place of this one at once? It is of what is ordered before, or the same. */
 ALWAYS int red_free(u32 quick, u64 rec, u64 me)
 {
-	return !rec || quick_below(quick, me, rec) || (quick_is_own(me, rec) && !((u32)(rec ^ me) & (31u << GSAN_REC_OP_SHIFT | 0xff)));
+	return (rec == 0) | quick_below(quick, me, rec) |
+	       (quick_is_own(me, rec) & (((u32)(rec ^ me) & (31u << GSAN_REC_OP_SHIFT | 0xff)) == 0));
 }
 
-enum red { RED_GENERAL, RED_DONE, RED_AGAIN }; /* what is left to do: look closer, nothing, or all once more, for somebody else came between */
+/* What is left to do: look closer; nothing; or all once more, for its record has to go in, or somebody else came between. */
+enum red { RED_GENERAL, RED_DONE, RED_AGAIN };
 
-/* Its record goes among the sampled reads of its granule. Then `last` and `tail` are of the line behind it: somebody may have come
- * between, and have seen nothing of us. Both are on the way at once. */
-ALWAYS enum red red_granule(const struct gsan_launch *l, u32 quick, struct gsan_granule *g, u64 me, u64 key, const struct gsan_line *at,
-			    u64 *last, u64 *tail, int *went)
+/* Its record goes among the sampled reads of its granule, if `in`. Then `last` and `tail` are of the line behind it: somebody may have
+ * come between, and have seen nothing of us. Both are on the way at once. */
+ALWAYS enum red red_granule(const struct gsan_launch *l, u32 quick, struct gsan_granule *g, u64 me, u64 key, int in,
+			    const struct gsan_line *at, u64 *last, u64 *tail, int *went)
 {
 	u64 r0, r1;
 	gpu_load128(&g->read[0], &r0, &r1);
-	if (!red_agrees(quick, r0, me) || !red_agrees(quick, r1, me))
+	if (!(red_agrees(quick, r0, me) & red_agrees(quick, r1, me)))
 		return RED_GENERAL;
 	if (r0 == me || r1 == me)
 		return RED_DONE;
@@ -357,6 +359,8 @@ ALWAYS enum red red_granule(const struct gsan_launch *l, u32 quick, struct gsan_
 		place = place_drawn(l, me, r0, r1, key, gpu_ctas());
 	if (place < 0)
 		return RED_DONE;
+	if (!in)
+		return RED_AGAIN;
 	u64 was = place ? r1 : r0, now = gpu_cas64(&g->read[place], was, me);
 	gpu_load128(at, last, tail);
 	*went = 1;
@@ -387,7 +391,8 @@ ALWAYS int red_noted(const struct gsan_launch *l, u64 self, u32 quick, u64 addre
 	return slot && !rec_tag(slot ^ self);
 }
 
-ALWAYS enum red red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc)
+/* in: 0 looks only, and leaves to others what takes registers: nearly all find that nothing is left to do. */
+ALWAYS enum red red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc, int in)
 {
 	u64 last, tail, granule = address & ~(u64)(GSAN_GRANULE - 1);
 	u64 me = rec_of((self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT, desc_op(desc), desc & 0xffff,
@@ -397,13 +402,15 @@ ALWAYS enum red red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 a
 	    !(gsan_owner(address) == quick_participant(quick, self) || l->mapped >> gsan_owner(address) & 1))
 		return RED_GENERAL;
 	gpu_load128(at, &last, &tail);
-	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || (desc_scope(desc) != GSAN_CTA && !red_noted(l, self, quick, address)))
+	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC)
 		return RED_GENERAL;
+	if (desc_scope(desc) != GSAN_CTA && !red_noted(l, self, quick, address))
+		return RED_AGAIN; /* its launch is about to be noted */
 	struct gsan_granule *g = &detail_at(address, (u32)tail)->granule[granule % GSAN_LINE / GSAN_GRANULE];
 	if (!red_alone(quick, at, g, me, last, tail))
 		return RED_GENERAL;
 	int went = 0;
-	enum red is = red_granule(l, quick, g, me, granule, at, &last, &tail, &went);
+	enum red is = red_granule(l, quick, g, me, granule, in, at, &last, &tail, &went);
 	return !went || is == RED_AGAIN || red_alone(quick, at, g, me, last, tail) ? is : RED_GENERAL;
 }
 
@@ -413,7 +420,7 @@ NEVER enum red red_again(const struct gsan_launch *l, u64 self, u32 quick, u64 a
 {
 	enum red is = RED_AGAIN;
 	for (u32 i = 0; i < RED_TRIES && is == RED_AGAIN; i++)
-		is = red_fast(l, self, quick, address, desc);
+		is = red_fast(l, self, quick, address, desc, 1);
 	return is;
 }
 
@@ -422,8 +429,8 @@ u32 gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u32 members = gpu_active();
 	if (gpu_lane() == gpu_first(members))
-		gpu_count(&spread_of(quick_participant(quick, self))->checked, gpu_popc(members));
-	enum red is = red_fast(l, self, quick, address, desc);
+		gpu_count(&spread_of(quick_participant(quick, self), self)->checked, gpu_popc(members));
+	enum red is = red_fast(l, self, quick, address, desc, 0);
 	if (is == RED_AGAIN)
 		is = red_again(l, self, quick, address, desc);
 	u32 rest = gpu_ballot(members, is != RED_DONE);
@@ -569,7 +576,7 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 look
 	settle(&w);
 	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
 	if (gpu_lane() == gpu_first(members))
-		count_accesses(w.launch, gpu_popc(members), gpu_popc(checked));
+		count_accesses(&w, gpu_popc(members), gpu_popc(checked));
 }
 
 void gsan_fence(u64 launch, u64 self, u32 desc)

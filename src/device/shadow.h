@@ -64,11 +64,12 @@ ALWAYS int place_hidden(const struct who *w, u64 me, const u64 *r) { return rec_
  * only some draw at all (red_draws); 1: all do. */
 ALWAYS int place_drawn(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 key, u32 ctas)
 {
-	u32 h = sample_hash(me, key, l->seed), h0 = sample_hash(r0, key, l->seed), h1 = sample_hash(r1, key, l->seed);
+	u32 h = sample_hash(me, key, l->seed);
 	if (!(h >> 24))
-		gpu_count(&own_spread(l)->lost, 256);
+		gpu_count(&own_spread(l, me)->lost, 256);
 	if (!red_draws(h, ctas))
 		return -1;
+	u32 h0 = sample_hash(r0, key, l->seed), h1 = sample_hash(r1, key, l->seed);
 	return h0 >= h1 ? (h < h0 ? 0 : -1) : (h < h1 ? 1 : -1);
 }
 
@@ -144,7 +145,7 @@ ALWAYS u32 granule_write_place(const struct who *w, u64 me, const u64 *r, u64 ke
 	int hidden = place_hidden(w, me, r);
 	if (hidden >= 0)
 		return (u32)hidden;
-	gpu_count(&own_spread(w->launch)->lost, 1);
+	gpu_count(&own_spread(w->launch, me)->lost, 1);
 	return sample_hash(r[0], key, w->launch->seed) >= sample_hash(r[1], key, w->launch->seed) ? 0 : 1;
 }
 

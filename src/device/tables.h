@@ -163,7 +163,7 @@ struct dev_coarse {
 static inline uint32_t coarse_slot(uint32_t participant, uint32_t stream) { return (participant * 13 + stream) & (DEV_COARSE - 1); }
 
 /* ---- everything ------------------------------------------------------------------------------------------------ */
-#define DEV_SPREAD 256u /* counters that many accesses raise, spread over SMs */
+#define DEV_SPREAD 256u /* counters that many accesses raise, spread over CTAs */
 struct dev_spread { uint64_t checked, lost; };
 #define DEV_SEEN 4096u  /* findings already sent */
 #define DEV_LAUNCHES 32768u
