@@ -94,9 +94,9 @@ NEVER int red_covers(const struct who *w, u64 rec, u32 mask, const struct access
 	return 0;
 }
 
-/* Was `rec` observed by an RMW that this CTA, which keeps no clock, made before the access, perhaps? Not if the thread comes behind none. Of locations with an entry, what
- * its launch observed is known, for all its CTAs together. Else it may be any write that can be observed, itself or by what its
- * CTA did later; against the RMW that write is checked as against any access. */
+/* Was `rec` observed by an RMW that this CTA, which keeps no clock, made before the access, perhaps? Not if the thread comes behind
+ * none. Of locations with an entry, what its launch observed is known, for all its CTAs together. Else it may be any write that can be
+ * observed, itself or by what its CTA did later; against the RMW that write is checked as against any access. */
 NEVER int red_observed(const struct who *w, u64 rec, u32 mask, const struct access *a, u64 point)
 {
 	const struct gsan_launch *l = w->launch;

@@ -286,12 +286,13 @@ static void edit_red(struct clone *c, const struct ptx_place *p)
 	insert(c, span_end(p->instr->whole));
 }
 
+/* From here on: behind the check of the RMW itself, and before the instruction may change what it is predicated with. */
 static void edit_behind_red(struct clone *c, const struct ptx_instr *i)
 {
-	text_puts(&c->text, "\n\t");
+	text_puts(&c->text, "\t");
 	ptx_call_pred(&c->text, c->m, i);
 	text_printf(&c->text, "or.b64 %%gsan_self, %%gsan_self, %llu;\n", GSAN_SELF_BEHIND_RED);
-	insert(c, span_end(i->whole));
+	insert(c, i->whole.off);
 }
 
 static void edit_fence(struct clone *c, const struct ptx_place *p)

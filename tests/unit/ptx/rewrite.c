@@ -165,8 +165,8 @@ static void behind_reds(void)
 		CHECK(count(out, BEHIND) == rows[i].says);
 		free(out);
 	}
-	IN_ORDER(KERNEL(REGS "@%p1 " RED "@!%p2 bar.sync 0;\nst.b32 [%rd1], 1;\nret;"), "@%p1 red.relaxed", "@%gsan_c call gsan_reduced",
-		 "@%p1 " BEHIND, "@!%p2 bar.sync", "@!%p2 " BEHIND, "st.b32", "gsan_access1");
+	IN_ORDER(KERNEL(REGS "@%p1 " RED "st.b32 [%rd1], 1;\n@!%p2 bar.red.and.pred %p2, 0, %p3;\nret;"), "@%p1 call (gsan_r), gsan_red", "@%p1 " BEHIND,
+		 "@%p1 red.relaxed", "@%gsan_c call gsan_reduced", "st.b32", "gsan_access1", "@!%p2 " BEHIND, "@!%p2 bar.red");
 }
 
 /* The descriptor of the first call of `name`, which is what it puts into `param`. */
