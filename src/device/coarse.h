@@ -120,7 +120,7 @@ NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
 			continue;
 		if (i < DEV_COARSE && tag_below_floor(l, rec_tag(e)))
 			continue;
-		if (i < DEV_COARSE && tag_mapped(l, rec_tag(e)))
+		if (i < DEV_COARSE)
 			tag_await(l, rec_tag(e));
 		any = 1;
 		if (desc_scope(desc) == GSAN_CTA || (i < DEV_COARSE && rec_tag(e) == l->tag && !rec_epoch(e)))

@@ -11,7 +11,7 @@ NEVER int coarse_made(const struct gsan_launch *l, u32 tag, u64 address)
 	const struct dev_tables *t = dev_tables(gsan_owner(address));
 	u32 p = tag_participant(l, tag);
 	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(p, tag_launch(l, tag)->stream)]);
-	if (slot && tag_mapped(l, rec_tag(slot)))
+	if (slot)
 		tag_await(l, rec_tag(slot));
 	return gpu_load64(&t->coarse.older[p]) >= gpu_load32(&tag_launch(l, tag)->seq) || (slot && launch_follows(l, rec_tag(slot), tag));
 }

@@ -130,11 +130,11 @@ ALWAYS int stamp_within(const struct gsan_launch *l, u64 a, u64 b, int all)
 
 /* Until the entry of a launch stands in the table. Each warp makes its records once the entry is claimed, notes its launch among
  * those of the coarse path then, too, and releases anything else once it is written: who meets a record or such a note waits
- * here before it asks what the entry says. */
+ * here before it asks what the entry says, if it can be asked. */
 NEVER void tag_await(const struct gsan_launch *l, u32 tag)
 {
 	const struct dev_launch *e = tag_launch(l, tag);
-	for (u32 tries = 0; tries < LOCK_TRIES; tries++) {
+	for (u32 tries = 0; tag_mapped(l, tag) && tries < LOCK_TRIES; tries++) {
 		u64 both = gpu_load64(&e->seq); /* and the claim */
 		if ((u32)both == both >> 32)
 			break;

@@ -117,8 +117,7 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 {
 	const struct gsan_launch *l = w->launch;
 	u32 old = rec_op(rec);
-	if (tag_mapped(l, rec_tag(rec)))
-		tag_await(l, rec_tag(rec));
+	tag_await(l, rec_tag(rec));
 	u64 line = gsan_shadow(a->address & ~(u64)(GSAN_LINE - 1));
 	u64 point = rec_point(rec, a->address, (u64)(uintptr_t)where - line < sizeof(struct gsan_line));
 	int short_scope = 0;

@@ -132,7 +132,7 @@ def section(build, run, gpus, repeats=REPEATS, every=EVERY, share=SHARE):
     for (ranks, devices), programs in sorted(groups(build, every).items()):
         where = f"{ranks} ranks on {len(set(devices))} GPUs"
         if max(devices) >= gpus:
-            yield f"{where}: {len(programs)} programs", "not run", "not run", 0
+            yield f"{where}: {len(programs)} programs", "ended", f"not run: {gpus} GPUs here", 0
             continue
         for case, *row in measure(programs, run, repeats, share):
             yield f"{where}: {case}", *row
