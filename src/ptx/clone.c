@@ -268,6 +268,14 @@ static void edit_reduced(struct clone *c, const struct ptx_instr *i, const char 
 	*c->calls |= 1u << PTX_CALL_reduced;
 }
 
+/* From here on the thread comes behind a red, perhaps: said before the instruction may change what it is predicated with. */
+static void say_behind_red(struct clone *c, const struct ptx_instr *i)
+{
+	text_puts(&c->text, "\t");
+	ptx_call_pred(&c->text, c->m, i);
+	text_printf(&c->text, "or.b64 %%gsan_self, %%gsan_self, %llu;\n", GSAN_SELF_BEHIND_RED);
+}
+
 static void edit_red(struct clone *c, const struct ptx_place *p)
 {
 	char desc[16];
@@ -279,20 +287,13 @@ static void edit_red(struct clone *c, const struct ptx_place *p)
 	ptx_call_address(&c->text, c->m, &p->access, "%gsan_a");
 	ptx_call_quick(&c->text, c->f->is_entry);
 	call(c, PTX_CALL_red, p->instr, arg, "%gsan_g");
+	if (c->fp->says_behind_red)
+		say_behind_red(c, p->instr);
 	insert(c, p->instr->whole.off);
 	edit_result(c, p);
 	edit_reduced(c, p->instr, after);
 	text_puts(&c->text, "\t}\n");
 	insert(c, span_end(p->instr->whole));
-}
-
-/* From here on: behind the check of the RMW itself, and before the instruction may change what it is predicated with. */
-static void edit_behind_red(struct clone *c, const struct ptx_instr *i)
-{
-	text_puts(&c->text, "\t");
-	ptx_call_pred(&c->text, c->m, i);
-	text_printf(&c->text, "or.b64 %%gsan_self, %%gsan_self, %llu;\n", GSAN_SELF_BEHIND_RED);
-	insert(c, i->whole.off);
 }
 
 static void edit_fence(struct clone *c, const struct ptx_place *p)
@@ -385,8 +386,10 @@ static void edit_instr(struct clone *c, uint32_t index, const struct ptx_place *
 		ptx_edit_add(&c->edits, i->whole.off, i->whole.len, "", 0);
 	if (p)
 		edit_place(c, p);
-	if (c->fp->says_behind_red && ptx_access_meets(c->m, i))
-		edit_behind_red(c, i);
+	if (c->fp->says_behind_red && !(p && p->access.kind == PTX_ACCESS_RED) && ptx_access_meets(c->m, i)) {
+		say_behind_red(c, i);
+		insert(c, i->whole.off);
+	}
 }
 
 /* Labels that only debug sections name belong to the original. */
