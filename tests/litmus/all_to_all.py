@@ -11,9 +11,10 @@ import collections
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
+
+import gpu
 
 REPEATS = 3
 FORMS = (("flags", 8, 2, True), ("counters", 6, 1, True), ("counters", 8, 2, False))  # ranks, CTAs of each, is no limit reached?
@@ -81,14 +82,11 @@ def run(build, program, ranks):
         path = os.path.join(place, "program.litmus")
         with open(path, "w") as file:
             file.write("\n".join(program.lines) + "\n")
-        job = subprocess.run([os.path.join(build, "bin", "gsan-launch"), "-n", str(ranks), "--device", "emu", "--seed", "1", "--report", place,
-                              "--exit-code", "0", os.path.join(build, "bin", "litmus-run"), "--repeat", str(REPEATS), "--batch", "1",
-                              "--polls", "500", path], capture_output=True, text=True,
-                             env={**os.environ, "EMU_DEVICES": str(ranks), "EMU_GRACE_MS": "5"})
-        if job.returncode:
-            sys.exit(f"status {job.returncode}: {job.stderr[-2000:]}")
-        with open(os.path.join(place, "summary.json")) as file:
-            return re.findall(r":r50=(\d+)", job.stdout), json.load(file)
+        job = gpu.Emulated(build, place, ranks)(ranks, ["--repeat", str(REPEATS), "--batch", "1", "--polls", "500", path])
+        if job.status not in (0, 66):
+            sys.exit(f"status {job.status}: {job.err[-2000:]}")
+        with open(os.path.join(job.report, "summary.json")) as file:
+            return re.findall(r":r50=(\d+)", job.out), json.load(file)
 
 
 def complaints(build, program, ranks, exact):

@@ -140,14 +140,14 @@ def section(build, run, gpus, repeats=REPEATS, every=EVERY, share=SHARE):
 
 # ---- the same on the emulated device ----------------------------------------------------------------------------
 class Emulated:
-    def __init__(self, build, place):
-        self.build, self.place, self.deaf = build, place, False  # deaf: as if nothing had been found
+    def __init__(self, build, place, devices=4):
+        self.build, self.place, self.devices, self.deaf = build, place, devices, False  # deaf: as if nothing had been found
 
     def __call__(self, ranks, arguments):
         report = tempfile.mkdtemp(dir=self.place)
         done = subprocess.run([os.path.join(self.build, "bin", "gsan-launch"), "-n", str(ranks), "--device", "emu", "--seed", "1",
                                "--report", report, os.path.join(self.build, "bin", "litmus-run"), *arguments], capture_output=True,
-                              text=True, env={**os.environ, "EMU_GRACE_MS": "5", "EMU_DEVICES": "4"})
+                              text=True, env={**os.environ, "EMU_GRACE_MS": "5", "EMU_DEVICES": str(self.devices)})
         if self.deaf:
             with open(os.path.join(report, "summary.json"), "w") as file:
                 json.dump({"findings": []}, file)

@@ -17,14 +17,13 @@ numbers are sampled otherwise, too (EMU_AFRESH: their part of the trace is the s
 whose races in the reference, are others than before is not used (traces_differ counts those programs). Or if it shows
 it when each weak access is checked at once, not where its run ends (GSAN_TEST_RUN): late_check; or when values that
 nothing checked has left order nothing (GSAN_TEST_LIFT): ambiguous_version; or when every RMW has an entry: coarse_path.
-Or if the reference has it no more when a flag that another write races with keeps what was released there
-(REF_OVER): behind_racing_flag; the race at the flag is one of its own. What is left then runs 400 times with all limits
-lifted. Half of the blocks of seeds switch between the
-program's own operations (EMU_SCHEDULE=program), so that a trace is to be had again; the others, with more programs on
-the devices at a time, switch by priorities or inside the runtime, too, and there misses are not judged
-(misses_not_judged), only false positives. With --keep, what disagrees is shrunk into tests/random/kept; with --traces,
-DIR gets a folder for each job with a false positive, as many a one does not come again: its programs, trace and
-reports.
+Or if the reference has it no more when a flag that another write races with keeps what was released there (REF_OVER):
+behind_racing_flag; the race at the flag is one of its own. What is left then runs 400 times with all limits lifted.
+Half of the blocks of seeds switch between the program's own operations (EMU_SCHEDULE=program), so that a trace is to be
+had again; the others, with more programs on the devices at a time, switch by priorities or inside the runtime, too, and
+there misses are not judged (misses_not_judged), only false positives. With --keep, what disagrees is shrunk into
+tests/random/kept; with --traces, DIR gets a folder for each job with a false positive, as many a one does not come
+again: its programs, trace and reports.
 Exit status: 0 all agree but for the misses that --unexplained allows, 1 they do not, 2 a job did not run.
 """
 import argparse

@@ -119,6 +119,14 @@ static inline void rmw(const struct cta *c, u64 at, u32 sem, u32 scope, u64 old,
 	gsan_before(c->launch, c->self, at, d & ~GSAN_DESC_VALUE, 0);
 	gsan_after(c->launch, c->self, at, d, old, 0);
 }
+static inline void red_at(struct cta *c, u32 scope, u64 at, u32 site)
+{
+	u32 d = desc(GSAN_OP_RMW + scope, 4, GSAN_SEM_NONE, site);
+	be(c);
+	if (gsan_red(c->launch, c->self, quick(c), at, d))
+		gsan_reduced(c->launch, c->self, at, d);
+	c->self |= GSAN_SELF_BEHIND_RED; /* as the clone does */
+}
 static inline void fence(const struct cta *c, u32 sem, u32 scope)
 {
 	be(c);

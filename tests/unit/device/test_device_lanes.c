@@ -159,12 +159,9 @@ static void of_two_instructions(void)
 static void behind_red(u32 behind, int race)
 {
 	const u64 flag = DATA(0) + 4;
-	u32 d = desc(GSAN_OP_RMW + GSAN_GPU, 4, GSAN_SEM_NONE, 2);
-	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(0, 1, 6, 5, 1), 1, REDS(GSAN_GPU));
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(0, 1, 6, 5, 1), 1, REDS(GSAN_GPU)), other = b;
 	flag_store(&a, flag, GSAN_SEM_NONE, GSAN_GPU, 1, 1);
-	be(&b);
-	if (gsan_red(b.launch, b.self, quick(&b), flag, d))
-		gsan_reduced(b.launch, b.self, flag, d);
+	red_at(&other, GSAN_GPU, flag, 2); /* another thread of that CTA */
 	for (u32 i = 0; i < LANES; i++) {
 		call.line[i] = DATA(0) + 4 * i;
 		call.desc[i] = desc(GSAN_OP_ST, 4, 0, 3);

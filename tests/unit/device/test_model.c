@@ -653,15 +653,6 @@ static void observed_by_launch(u32 state, u32 stream, const char *name, int race
 	judge_store(&c, name, race);
 }
 
-static void red_at(struct cta *c, u32 scope, u64 at, u32 site)
-{
-	u32 d = desc(GSAN_OP_RMW + scope, 4, GSAN_SEM_NONE, site);
-	be(c);
-	if (gsan_red(c->launch, c->self, quick(c), at, d))
-		gsan_reduced(c->launch, c->self, at, d);
-	c->self |= GSAN_SELF_BEHIND_RED; /* as the clone does */
-}
-
 static void red(struct cta *c, u64 at, u32 site) { red_at(c, GSAN_GPU, at, site); }
 
 static void observed_by_red(int how, const char *name, int race)

@@ -152,7 +152,8 @@ static void behind_reds(void)
 #define RED "red.relaxed.gpu.add.u32 [%rd1], 1;\n"
 #define CALLED ".func quiet { bar.sync 0;\n ret; }\n.entry k() { " REGS "call quiet;\n"
 	static const struct { const char *text; uint32_t says; } rows[] = {
-		{KERNEL(REGS RED "ret;"), 1}, {KERNEL(REGS RED RED "ret;"), 2}, {KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1;\nret;"), 1}, {KERNEL(REGS "bar.sync 0;\n" RED "ret;"), 2},
+		{KERNEL(REGS RED "ret;"), 1}, {KERNEL(REGS RED RED "ret;"), 2}, {KERNEL(REGS "bar.sync 0;\n" RED "ret;"), 2},
+		{KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1;\nret;"), 1},
 		{KERNEL(REGS RED "@%p1 bar.warp.sync -1;\nret;"), 2}, {KERNEL(REGS RED "ld.volatile.shared.b32 %r1, [%r2];\nret;"), 2},
 		{KERNEL(REGS RED "mbarrier.try_wait.shared.b64 %p1, [%r2], %rd3;\nret;"), 2},
 		{KERNEL(REGS RED "ld.shared.b32 %r1, [%r2];\nshfl.sync.idx.b32 %r1, %r1, 0, 31, -1;\nret;"), 1},
