@@ -1,5 +1,6 @@
 """A world of ranks as PyTorch programs have it: torch.distributed, and its symmetric memory for buffers that peers
-address. Hosts meet over gloo, so that no kernel but the example's own runs on the GPUs.
+address. Hosts meet over gloo, so that no kernel but the example's own runs on the GPUs; EXAMPLE_BACKEND=nccl has them meet
+as most programs do.
 """
 import os
 
@@ -22,7 +23,8 @@ class TorchWorld:
         self.device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
         torch.cuda.set_device(self.device)
         if self.size > 1:
-            dist.init_process_group("gloo")
+            backend = os.environ.get("EXAMPLE_BACKEND", "gloo")
+            dist.init_process_group(backend, device_id=self.device if backend == "nccl" else None)
 
     def zeros(self, count, dtype):
         return torch.zeros(count, dtype=getattr(torch, dtype), device=self.device)

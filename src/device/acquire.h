@@ -23,36 +23,12 @@ ALWAYS void order_lost(const struct who *w, int acquire) /* from here on, or fro
 	gpu_or32(acquire ? &w->state->clock.flags : &w->state->pending_flags, DEV_CLOCK_EVERYTHING);
 }
 
-/* Sets aside what a strong read of `key` observed. A full list merges as others do, then for any location. */
+/* Sets aside what a strong read of `key` observed. */
 NEVER void pending_add(const struct who *w, u64 elem, u64 key)
 {
 	struct dev_state *s = w->state;
-	const struct gsan_launch *l = w->launch;
-	u32 n = gpu_load32(&s->pendings), place = n;
-	for (u32 i = 0; i < n && i < DEV_PENDING; i++) {
-		u64 old = s->pending[i].elem;
-		if (elem_within(l, elem, old, 1) && s->pending[i].key == key)
-			return;
-		if (elem_within(l, old, elem, 1) && s->pending[i].key == key)
-			place = i;
-	}
-	if (place == DEV_PENDING) {
-		count(l, GSAN_N_CLOCK_FULL, 1);
-		for (u32 i = 0; i < DEV_PENDING; i++)
-			if (elem_owner(l, s->pending[i].elem) == elem_owner(l, elem))
-				place = i;
-		if (place == DEV_PENDING) {
-			order_lost(w, 0);
-			return;
-		}
-		u32 was = elem_seq(l, s->pending[place].elem), is = elem_seq(l, elem);
-		elem = elem_prefix(elem_owner(l, elem), was > is ? was : is);
-		key = 0;
-	}
-	s->pending[place].elem = elem;
-	s->pending[place].key = key;
-	if (place == n)
-		gpu_store32(&s->pendings, n + 1);
+	struct elems list = {.word = &s->pending[0].elem, .count = &s->pendings, .room = DEV_PENDING, .kind = ELEMS_GATED | ELEMS_AT};
+	elems_add(w->launch, &list, elem, key);
 }
 
 /* Joins earlier strong reads: of any location by an acquire fence (key 0), of one by a strong read that acquires there.
@@ -80,9 +56,6 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 ALWAYS int sync_learns(u32 desc) { return desc & GSAN_DESC_USED || !(desc_is_rmw(desc) || desc_is_cas(desc)); }
 ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && sync_learns(desc); }
 
-/* Is it a write that who reads the version observes? */
-ALWAYS int elem_is_observed(u64 e) { return elem_is_point(e) && e & (ELEM_RELAXED | ELEM_FRESH); }
-
 /* A write that was observed, as a point of its place: itself is before what follows (clock_settle). */
 NEVER void point_keep(const struct who *w, u64 e)
 {
@@ -107,14 +80,25 @@ ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 		acquired_add(w->launch, e);
 }
 
+/* What of a version is observed, whatever the reader acquires. */
+ALWAYS void observe(const struct who *w, u64 e, u64 canonical, u32 desc)
+{
+	if (!(e & ELEM_PREFIX))
+		point_join(w, e, canonical, desc);
+	else if (w->state) /* which of it, is not known any more */
+		clock_join(w, e);
+	else
+		acquired_add(w->launch, e);
+}
+
 /* One release that this read may have observed; `linked`: it is morally strong with what was read. Then the write itself is
  * before what follows (observation order, link by link); what it released only if release and acquire include each other. */
 NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 kernel, int linked)
 {
 	u32 site = desc & 0xffff;
-	int observed = elem_is_observed(e), point = observed && e & ELEM_RELAXED;
+	int observed = elem_is_observed(e), point = observed && !(e & ELEM_PREFIX) && e & ELEM_RELAXED;
 	if (observed && linked)
-		point_join(w, e, canonical, desc);
+		observe(w, e, canonical, desc);
 	if (observed && !point)
 		return;
 	if (point && linked)

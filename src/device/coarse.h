@@ -59,7 +59,9 @@ NEVER u32 coarse_time(const struct who *w, u32 desc)
 	u32 at, gpu, sys;
 	if (!s)
 		return 0;
-	gpu_lock(&s->lock);
+	if (!lock_take(w->launch, &s->lock))
+		return 0;
+	acquired_clock(w); /* which goes with what the launch releases as a whole (closure_add) */
 	gpu = gpu_load32(&s->fence[0]);
 	sys = gpu_load32(&s->fence[1]);
 	at = sys > gpu ? sys : gpu;

@@ -56,11 +56,12 @@ NEVER void sync_hold(const struct gsan_launch *l, struct dev_sync *e, u32 member
 	}
 	for (u32 rank = 0; rank < ranks; rank++) {
 		if (e && before == rank && gpu_lane() == gpu_first(group)) {
-			gpu_lock(&e->lock);
-			gpu_store32(&e->lanes, group);
-			gpu_store32(&e->time, 0);
-			gpu_store32(&e->ended, gpu_popc(group) > 1 ? DEV_MANY : 0);
-			gpu_store64(&e->holder, warp_id(l));
+			if (lock_take(l, &e->lock)) {
+				gpu_store32(&e->lanes, group);
+				gpu_store32(&e->time, 0);
+				gpu_store32(&e->ended, gpu_popc(group) > 1 ? DEV_MANY : 0);
+				gpu_store64(&e->holder, warp_id(l));
+			}
 			gpu_fence_sys(); /* whoever sees what the program writes finds the lock taken, or the publication */
 		}
 		gpu_warp_sync(members);

@@ -44,12 +44,6 @@ ALWAYS u32 gpu_match64(u32 members, u64 v)
 	__asm__ volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(r) : "l"(v), "r"(members) : "memory");
 	return r;
 }
-ALWAYS u32 gpu_or(u32 members, u32 v)
-{
-	u32 r;
-	__asm__ volatile("redux.sync.or.b32 %0, %1, %2;" : "=r"(r) : "r"(v), "r"(members) : "memory");
-	return r;
-}
 ALWAYS void gpu_warp_sync(u32 members) { __asm__ volatile("bar.warp.sync %0;" :: "r"(members) : "memory"); }
 ALWAYS void gpu_pause(void) { __asm__ volatile("nanosleep.u32 100;" ::: "memory"); }
 ALWAYS void gpu_fence_sys(void) { __asm__ volatile("fence.acq_rel.sys;" ::: "memory"); }
@@ -160,7 +154,6 @@ ALWAYS u32 gpu_active(void) { return 1; }
 ALWAYS u32 gpu_ballot(u32 members, int p) { return p ? members : 0; }
 ALWAYS u32 gpu_shfl(u32 members, u32 v, u32 lane) { (void)members, (void)lane; return v; }
 ALWAYS u32 gpu_match64(u32 members, u64 v) { (void)v; return members; }
-ALWAYS u32 gpu_or(u32 members, u32 v) { (void)members; return v; }
 ALWAYS void gpu_warp_sync(u32 members) { (void)members; }
 ALWAYS void gpu_pause(void) {}
 ALWAYS void gpu_fence_sys(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
@@ -234,13 +227,16 @@ ALWAYS u32 gpu_thread(void) { return gpu_tid_x() + gpu_ntid_x() * (gpu_tid_y() +
 	for (u32 rest_ = gpu_ballot(members, wanted); rest_; gpu_warp_sync(members), rest_ &= rest_ - 1) \
 		if (gpu_lane() == gpu_first(rest_))
 
-/* One thread at a time; the holder never waits for anything but memory. One that died there, by a fault of its program, keeps
- * nobody waiting for good: after some seconds its lock is taken. */
-#define LOCK_TRIES (1u << 22)
-ALWAYS void gpu_lock(u32 *lock)
+/* One thread at a time; the holder never waits for anything but memory and a lock behind this one. 0: not after `tries`. */
+ALWAYS int gpu_lock(u32 *lock, u32 tries)
 {
-	for (u32 tries = 0; gpu_cas32_acquire(lock, 0, 1) && tries < LOCK_TRIES; tries++)
-		gpu_pause();
+	while (gpu_cas32_acquire(lock, 0, 1))
+		do {
+			if (!tries--)
+				return 0;
+			gpu_pause();
+		} while (gpu_load32(lock));
+	return 1;
 }
 ALWAYS void gpu_unlock(u32 *lock) { gpu_release32(lock, 0); }
 

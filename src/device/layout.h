@@ -236,12 +236,13 @@ enum gsan_counter {
 	GSAN_N_FOUND,        /* racy pairs seen, duplicates included */
 	GSAN_N_DROPPED,      /* findings lost to a full ring */
 	GSAN_N_RENEWED,      /* shadow cleared to reuse tags (host) */
+	GSAN_N_LOCKS,        /* locks whose holder did not come again: nothing is reported from there on */
 	GSAN_N_COUNTERS
 };
 #define GSAN_COUNTER_NAMES \
 	{"accesses", "checked", "foreign", "unrecorded", "lost_records", "sync_table_full", "cta_states_full", \
 	 "clock_entries_collapsed", "epochs_saturated", "ambiguous_versions", "unmapped_participants", "racy_pairs", \
-	 "findings_dropped", "history_renewals"}
+	 "findings_dropped", "history_renewals", "locks_abandoned"}
 
 struct gsan_ring {
 	uint64_t head;    /* tickets below it were given out; raised by the device alone. slot = ticket % slots */

@@ -57,12 +57,12 @@ ALWAYS int sampled_at(u64 canonical, struct sampled *s)
 ALWAYS int red_draws(u32 hash, u32 ctas) { return ctas <= RED_DRAWERS || hash <= ~0u >> (29 - __builtin_clz(ctas)); }
 
 /* Did the CTA of `who` make an RMW of the bytes `mask`, perhaps, that may observe others and be observed? Its record is there, or
- * it did not draw, or lost its place to those that are: they have the least hashes. What is ordered before a launch keeps no place from
+ * it did not draw, or lost its place to those of RMWs that are: they have the least hashes. What is ordered before a launch keeps no place from
  * its reds; what that is for another launch than this one is not known. */
 NEVER int red_made(const struct who *w, u64 who, const struct sampled *s, u32 mask, u64 key)
 {
 	const struct gsan_launch *l = w->launch;
-	u32 most = 0, taken = 0;
+	u32 most = 0, taken = 0, rmws = 0;
 	int ours = rec_tag(who) == l->tag;
 	for (u32 i = 0; i < GSAN_DETAIL_READS; i++) {
 		u64 rec = s->r[i];
@@ -70,9 +70,10 @@ NEVER int red_made(const struct who *w, u64 who, const struct sampled *s, u32 ma
 		if (!((rec ^ who) & REC_WHO) && op_is_rmw(rec_op(rec)) && op_scope(rec_op(rec)) != GSAN_CTA && rec_mask(rec) == mask)
 			return 1;
 		taken += ours ? rec_live(l, rec) : rec != 0;
-		most = hash > most ? hash : most;
+		rmws += rec_is_rmw(rec);
+		most = rec_is_rmw(rec) && hash > most ? hash : most;
 	}
-	for (u32 left = taken == GSAN_DETAIL_READS ? w->reds & ~(1u << GSAN_CTA) : 0; left; left &= left - 1) {
+	for (u32 left = taken == GSAN_DETAIL_READS && rmws ? w->reds & ~(1u << GSAN_CTA) : 0; left; left &= left - 1) {
 		u64 me = rec_of(who & REC_WHO, GSAN_OP_RMW + gpu_first(left), 0, mask);
 		u32 hash = sample_hash(me, key, l->seed);
 		if (!ours || hash >= most || !red_draws(hash, gpu_ctas()))

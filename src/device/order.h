@@ -41,6 +41,21 @@ ALWAYS struct dev_spread *spread_of(u32 participant, u64 who)
 ALWAYS struct dev_spread *own_spread(const struct gsan_launch *l, u64 who) { return spread_of(l->participant, who); }
 ALWAYS void count(const struct gsan_launch *l, enum gsan_counter c, u64 n) { gpu_count(&own_tables(l)->head.counter[c], n); }
 
+/* The lock of a shared structure. 0: its holder does not come any more, its process died. Nobody takes its place, for what it
+ * left there may be half of something: what was to be done is left undone, and from here on no participant whose order that may
+ * concern reports anything. */
+#define LOCK_TRIES (1u << 25) /* half a minute; whoever was preempted comes again */
+#define LOCK_TRIES_BROKEN (1u << 10)
+NEVER int lock_take(const struct gsan_launch *l, u32 *lock)
+{
+	if (gpu_lock(lock, gpu_load32(&own_tables(l)->broken) ? LOCK_TRIES_BROKEN : LOCK_TRIES))
+		return 1;
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1)
+		gpu_store32(&dev_tables(gpu_first(mapped))->broken, 1);
+	count(l, GSAN_N_LOCKS, 1);
+	return 0;
+}
+
 ALWAYS u32 tag_participant(const struct gsan_launch *l, u32 tag) { return tag >> l->tag_bits; }
 ALWAYS const struct dev_launch *tag_launch(const struct gsan_launch *l, u32 tag) /* participant's tables must be mapped */
 {
@@ -131,10 +146,11 @@ ALWAYS int stamp_within(const struct gsan_launch *l, u64 a, u64 b, int all)
 /* Until the entry of a launch stands in the table. Each warp makes its records once the entry is claimed, notes its launch among
  * those of the coarse path then, too, and releases anything else once it is written: who meets a record or such a note waits
  * here before it asks what the entry says, if it can be asked. */
+#define AWAIT_TRIES (1u << 22)
 NEVER void tag_await(const struct gsan_launch *l, u32 tag)
 {
 	const struct dev_launch *e = tag_launch(l, tag);
-	for (u32 tries = 0; tag_mapped(l, tag) && tries < LOCK_TRIES; tries++) {
+	for (u32 tries = 0; tag_mapped(l, tag) && tries < AWAIT_TRIES; tries++) {
 		u64 both = gpu_load64(&e->seq); /* and the claim */
 		if ((u32)both == both >> 32)
 			break;
@@ -300,8 +316,23 @@ NEVER int closure_streams(struct closure *c, u32 at, u32 participant)
 	return 0;
 }
 
+/* A number that changes whenever elements change their places in what the closure walks through; odd: they do so now. */
+NEVER u64 closure_changes(const struct who *w)
+{
+	u64 sum = w->state ? gpu_load32(&w->state->clock.changing) : 0, odd = sum & 1;
+	for (u32 mapped = w->launch->mapped; mapped; mapped &= mapped - 1) {
+		const struct dev_tables *t = dev_tables(gpu_first(mapped));
+		for (u64 streams = gpu_load64(t->streams_acquired); streams; streams &= streams - 1) {
+			u32 changing = gpu_load32(&t->acquired[__builtin_ctzll(streams)].changing);
+			sum += changing;
+			odd |= changing & 1;
+		}
+	}
+	return sum << 1 | odd;
+}
+
 /* Over the launch's base clock, and the CTA's own clock if `clock`, or what RMWs of its launch observed, if that keeps none. */
-NEVER int order_closure(const struct who *w, u64 rec, u64 point, int clock, int launch)
+NEVER int closure_walk(const struct who *w, u64 rec, u64 point, int clock, int launch)
 {
 	struct closure c = {.l = w->launch, .rec = rec, .point = point, .count = 1,
 			    .item = {{&w->launch->order, w->launch->participant, launch ? w->launch->seq : 0}}};
@@ -316,6 +347,24 @@ NEVER int order_closure(const struct who *w, u64 rec, u64 point, int clock, int 
 			if (closure_streams(&c, done, gpu_first(mapped)))
 				return 1;
 	return 0;
+}
+
+/* The same; who found nothing looks again if something changed meanwhile. */
+#define CLOSURE_TRIES 64u
+NEVER int order_closure(const struct who *w, u64 rec, u64 point, int clock, int launch)
+{
+	for (u32 tries = 0; tries < CLOSURE_TRIES; tries++) {
+		u64 before = closure_changes(w);
+		gpu_fence_sys();
+		if (closure_walk(w, rec, point, clock, launch))
+			return 1;
+		gpu_fence_sys();
+		if (!(before & 1) && before == closure_changes(w))
+			return 0;
+		gpu_pause();
+	}
+	count(w->launch, GSAN_N_CLOCK_FULL, 1);
+	return 1;
 }
 
 /* Is the record ordered before the launch as a whole? */

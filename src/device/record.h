@@ -23,6 +23,7 @@ ALWAYS u32 granule_mask(u64 address, u32 bytes) { return ((1u << bytes) - 1) << 
 #define REC_WHO (~0ull << GSAN_REC_CTA_SHIFT) /* tag and cta: the logical thread */
 
 ALWAYS int op_is_rmw(u32 op) { return op >= GSAN_OP_RMW && op < GSAN_OP_RMW + 4; }
+ALWAYS u32 rec_is_rmw(u64 r) { return (u32)r >> (GSAN_REC_OP_SHIFT + 4) & 1; } /* by its bit: no operation has a larger number */
 ALWAYS int op_is_strong_write(u32 op) { return op >= GSAN_OP_STRONG_ST; }
 ALWAYS int op_is_strong(u32 op) { return op >= GSAN_OP_STRONG_LD; }
 ALWAYS u32 op_scope(u32 op) { return op & 3; } /* of a strong one */

@@ -19,8 +19,8 @@ ALWAYS u64 elem_make(const struct who *w, u32 time, u32 scope, u32 site)
 
 ALWAYS void version_add(const struct gsan_launch *l, struct dev_version *v, u64 elem)
 {
-	if (elems_add(l, v->elem, &v->count, DEV_VERSION, elem, 1) < 0)
-		gpu_or32(&v->flags, DEV_EVERYTHING);
+	struct elems s = {.word = v->elem, .count = &v->count, .room = DEV_VERSION, .kind = ELEMS_GATED};
+	elems_add(l, &s, elem, 0);
 }
 
 /* Elements of a list that go with a release of this CTA: of the clock all do, at the release's `scope`; of what was fenced, at
@@ -209,11 +209,11 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 		if (!desc_releases(desc))
 			version_continue(w, e);
 		version_publish(w, v, desc_releases(desc), time, point, scope, site);
-	} else if (w->stateless) {
-		gpu_or32(&v->flags, DEV_EVERYTHING);
-	} else { /* a kernel of relaxed RMWs alone: what its start releases */
+	} else { /* the write itself, and what its kernel's start releases: that is all of a kernel of relaxed RMWs alone */
 		tag_await(l, l->tag);
-		version_add(l, v, elem_make(w, 0, scope, site) | 1ull << GSAN_REC_EPOCH_SHIFT | ELEM_RELAXED | ELEM_POINT);
+		version_add(l, v, (w->base & REC_STAMP) | elem_where(w, scope, site) | ELEM_RELAXED | ELEM_POINT);
+		if (w->stateless)
+			gpu_or32(&v->flags, DEV_EVERYTHING);
 	}
 	gpu_add32(&e->generation, 1);
 }

@@ -91,6 +91,10 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	struct gsan_ring *ring = (struct gsan_ring *)(uintptr_t)l->ring;
 	u64 launches = (u64)gpu_load32(&tag_launch(l, rec_tag(rec))->seq) << 32 | l->seq; /* numbers: tags come round */
 	u64 sites = (u64)rec_site(rec) << 48 | (u64)a->site << 32 | tag_participant(l, rec_tag(rec)) << 16 | kind;
+	if (gpu_load32(&t->broken)) {
+		count(l, GSAN_N_LOCKS, 1);
+		return;
+	}
 	count(l, GSAN_N_FOUND, 1);
 	if (!report_is_new(t, mix64(launches ^ mix64(sites + 1))))
 		return;

@@ -484,8 +484,8 @@ void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
 				sync_at_once(&w, e, at, desc_scalar(desc), element_value(value, desc, k));
 		} else {
 			sync_hold(w.launch, e, members);
-			EACH_OF(members, e && w.state && desc_releases(desc))
-				sync_time(&w, e);
+			EACH_OF(members, e && w.state && desc_releases(desc) && sync_held(w.launch, e))
+				sync_time(&w, e, desc);
 		}
 		gpu_warp_sync(members);
 	}
@@ -521,9 +521,10 @@ u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
 ALWAYS void settle(const struct who *w)
 {
 	EACH_LANE(w->state && gpu_load32(&w->state->fresh)) {
-		gpu_lock(&w->state->lock);
-		clock_settle(w);
-		gpu_unlock(&w->state->lock);
+		if (lock_take(w->launch, &w->state->lock)) {
+			clock_settle(w);
+			gpu_unlock(&w->state->lock);
+		}
 	}
 }
 

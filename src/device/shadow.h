@@ -60,17 +60,20 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 /* Which of two places may be `me`'s; -1: neither. */
 ALWAYS int place_hidden(const struct who *w, u64 me, const u64 *r) { return rec_hides(w, me, r[0]) ? 0 : rec_hides(w, me, r[1]) ? 1 : -1; }
 
-/* One of three readers does not stay: whose place is `me`'s, or -1. Of the losses every 256th is counted, as 256. `ctas`: of so many
- * only some draw at all (red_draws); 1: all do. */
+/* One of three does not stay: whose place is `me`'s, or -1. Reads and atomics each keep a place if there are both, for what the one
+ * races with may be strong with the other; the least hashes of its kind decide. Of the losses every 256th is counted, as 256.
+ * `ctas`: of so many only some draw at all (red_draws); 1: all do. */
 ALWAYS int place_drawn(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 key, u32 ctas)
 {
-	u32 h = sample_hash(me, key, l->seed);
+	u32 h = sample_hash(me, key, l->seed), atomic = rec_is_rmw(me), atomic0 = rec_is_rmw(r0), atomic1 = rec_is_rmw(r1);
 	if (!(h >> 24))
 		gpu_count(&own_spread(l, me)->lost, 256);
-	if (!red_draws(h, ctas))
+	int one = atomic0 != atomic1, first = atomic0 == atomic1 && atomic != atomic0; /* of its kind one is there; none */
+	if (!first && !red_draws(h, ctas))
 		return -1;
 	u32 h0 = sample_hash(r0, key, l->seed), h1 = sample_hash(r1, key, l->seed);
-	return h0 >= h1 ? (h < h0 ? 0 : -1) : (h < h1 ? 1 : -1);
+	int at = one ? atomic1 == atomic : h0 < h1;
+	return first || h < (at ? h1 : h0) ? at : -1;
 }
 
 /* Would `me` have a larger hash there than what it may hide, of what was sampled with it? In a granule whoever found no place since would
@@ -330,6 +333,20 @@ ALWAYS u32 cover_word(int from, int to, int k)
 	return hi <= lo ? 0 : (u32)(((1ull << hi) - 1) & ~((1ull << lo) - 1));
 }
 
+/* ORs a line's cover over the lanes of each group, into its first one. All members execute the same instructions with the same mask:
+ * where the groups of a warp do so side by side, each with its own, an H200 stops at an illegal instruction (FACTS). Each lane adds what
+ * a later one of its group has, which is by then twice as many lanes' at each step. */
+ALWAYS void group_or(u32 members, u32 group, u32 cover[4])
+{
+	u32 lane = gpu_lane(), later = group & ~1u << lane, next = later ? gpu_first(later) : 32;
+	while (gpu_ballot(members, next < 32)) {
+		u32 from = next < 32 ? next : lane;
+		for (int k = 0; k < 4; k++)
+			cover[k] |= gpu_shfl(members, cover[k], from);
+		next = gpu_shfl(members, next, from);
+	}
+}
+
 /* Bytes [from, to) of the line at `first`, by the lanes with `mine`. The lanes of `group` are on one line and act as one,
  * led by the first. */
 NEVER void warp_line(const struct who *w, struct access *a, u64 first, int from, int to, int mine, u32 group, u32 members)
@@ -337,10 +354,7 @@ NEVER void warp_line(const struct who *w, struct access *a, u64 first, int from,
 	u32 cover[4];
 	for (int k = 0; k < 4; k++)
 		cover[k] = mine ? cover_word(from, to, k) : 0;
-	if (gpu_popc(group) > 1) /* each group runs this by itself */
-		for (int k = 0; k < 4; k++)
-			cover[k] = gpu_or(group, cover[k]);
-	gpu_warp_sync(members);
+	group_or(members, group, cover);
 	a->address = first;
 	if (mine && gpu_lane() == gpu_first(group))
 		line_bytes(w, a, cover);

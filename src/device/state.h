@@ -35,7 +35,8 @@ NEVER u32 state_enter(const struct gsan_launch *l, u64 cta, u64 self)
 	u32 found = state_find(t, key, bucket);
 	if (found)
 		return found;
-	gpu_lock(&t->bucket_lock[bucket]);
+	if (!lock_take(l, &t->bucket_lock[bucket]))
+		return 0;
 	found = state_find(t, key, bucket);
 	if (!found)
 		found = state_find(t, 0, bucket);

@@ -60,7 +60,7 @@ NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 c
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
 		if (elem_is_observed(e))
-			point_join(w, e, canonical, desc);
+			observe(w, e, canonical, desc);
 	}
 }
 
@@ -132,38 +132,61 @@ NEVER struct dev_sync *sync_entry(const struct who *w, u64 canonical, u32 desc)
 }
 
 /* Before the operation, its entry held: what it releases ends here, not with what other warps do meanwhile. */
-NEVER void sync_time(const struct who *w, struct dev_sync *e)
+NEVER void sync_time(const struct who *w, struct dev_sync *e, u32 desc)
 {
-	gpu_lock(&w->state->lock); /* locks are taken entry first */
-	u32 time = epoch_end(w);
-	gpu_unlock(&w->state->lock);
+	u32 time;
+	if (desc_is_cas(desc)) { /* which may fail: a spin on a lock would use up the epochs */
+		time = gpu_load32(&w->state->time);
+	} else if (lock_take(w->launch, &w->state->lock)) { /* locks are taken entry first */
+		time = epoch_end(w);
+		gpu_unlock(&w->state->lock);
+	} else {
+		return;
+	}
 	if (time > gpu_load32(&e->time))
 		gpu_store32(&e->time, time);
+}
+
+/* The locks of an entry, if there is one, and of this CTA's state, if it has one; in this order everywhere. */
+NEVER int entry_lock(const struct who *w, struct dev_sync *e)
+{
+	if (e && !lock_take(w->launch, &e->lock))
+		return 0;
+	if (!w->state || lock_take(w->launch, &w->state->lock))
+		return 1;
+	if (e)
+		gpu_unlock(&e->lock);
+	return 0;
+}
+ALWAYS void entry_unlock(const struct who *w, struct dev_sync *e)
+{
+	if (w->state)
+		gpu_unlock(&w->state->lock);
+	if (e)
+		gpu_unlock(&e->lock);
 }
 
 /* A strong write of which after() cannot tell enough: an element of a vector, a CAS of 16 bytes that may fail. Published before
  * it executes, and so in the order of publication. */
 NEVER void sync_at_once(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value)
 {
-	gpu_lock(&e->lock);
-	if (w->state)
-		gpu_lock(&w->state->lock);
+	if (!entry_lock(w, e))
+		return;
 	if (desc_is_rmw(desc) && w->state)
 		version_taken(w, &e->version[0], canonical, desc);
 	version_write(w, e, desc, value, w->state && desc_releases(desc) ? epoch_end(w) : 0, w->state ? gpu_load64(&w->state->base) : 0);
 	gpu_store32(&e->version[0].flags, gpu_load32(&e->version[0].flags) | DEV_EARLY);
 	if (w->state && !desc_is_rmw(desc)) /* of which no record is there yet */
 		epoch_part(w);
-	if (w->state)
-		gpu_unlock(&w->state->lock);
-	gpu_unlock(&e->lock);
+	entry_unlock(w, e);
 	gpu_fence_sys(); /* the publication is visible to whoever sees the program's store */
 }
 
 /* What was published at once has executed: who loads from here on reads that, if nobody published since. */
 NEVER void sync_came(const struct who *w, struct dev_sync *e)
 {
-	gpu_lock(&e->lock);
+	if (!lock_take(w->launch, &e->lock))
+		return;
 	u32 flags = gpu_load32(&e->version[0].flags);
 	if (flags & DEV_EARLY && elem_is_own(w, gpu_load64(&e->version[0].writer) & REC_WHO)) {
 		gpu_store32(&e->version[0].flags, flags & ~DEV_EARLY);
@@ -328,14 +351,17 @@ NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u3
 {
 	u32 failed = desc_is_cas(desc) && !desc_is_rmw(desc), ended = gpu_load32(&e->ended);
 	int reads = w->state && (desc_is_rmw(desc) || failed) && !(ended & DEV_READ), writes = !failed && !(ended & DEV_WROTE);
-	if (w->state)
-		gpu_lock(&w->state->lock);
+	if (w->state && !lock_take(w->launch, &w->state->lock))
+		return;
 	if (reads)
 		sync_read(w, e, canonical, ended & DEV_MANY ? desc & ~GSAN_DESC_VALUE : desc, value, 1);
 	else if (!w->state && !w->stateless && writes && desc_is_rmw(desc) && rec_tag(gpu_load64(&e->version[0].writer)) != w->launch->tag)
 		version_taken(w, &e->version[0], canonical, desc); /* for the rest of this one, and those behind */
+	u32 time = gpu_load32(&e->time);
+	if (writes && w->state && desc_is_cas(desc) && desc_releases(desc) && time == gpu_load32(&w->state->time))
+		time = epoch_end(w); /* no other warp did so since sync_time(): what came between goes with it */
 	if (writes)
-		version_write(w, e, desc, value, gpu_load32(&e->time), w->state ? gpu_load64(&w->state->base) : 0);
+		version_write(w, e, desc, value, time, w->state ? gpu_load64(&w->state->base) : 0);
 	else if (!failed)
 		sync_wrote_more(&e->version[0], value);
 	if (writes && w->state)
@@ -360,13 +386,10 @@ NEVER struct dev_sync *sync_after(const struct who *w, struct dev_sync *e, u64 c
 	u32 generation = e ? gpu_load32(&e->generation) : 0;
 	if (!desc_is_rmw(desc) && sync_polled(w->state, canonical, generation, value, desc))
 		return 0;
-	if (e)
-		gpu_lock(&e->lock); /* locks are taken entry first */
-	gpu_lock(&w->state->lock);
+	if (!entry_lock(w, e))
+		return 0;
 	sync_read(w, e, canonical, desc, value, e && looked == (gpu_load32(&e->generation) << 1 | 1));
-	gpu_unlock(&w->state->lock);
-	if (e)
-		gpu_unlock(&e->lock);
+	entry_unlock(w, e);
 	return 0;
 }
 
@@ -379,11 +402,9 @@ NEVER void fence_keep(const struct who *w, u32 scope)
 	u32 n = gpu_load32(&s->clock.count), wide = scope == GSAN_SYS;
 	if (wide)
 		gpu_store32(&s->fenced.count, 0);
-	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
-		u64 e = gpu_load64(&s->clock.elem[i]);
-		if (elems_add(w->launch, s->fenced.elem, &s->fenced.count, DEV_CLOCK, e | (u64)scope << ELEM_SCOPE_SHIFT, 1) < 0)
-			gpu_or32(&s->fenced.flags, DEV_CLOCK_EVERYTHING);
-	}
+	struct elems fenced = {.word = s->fenced.elem, .count = &s->fenced.count, .room = DEV_CLOCK, .kind = ELEMS_GATED};
+	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
+		elems_add(w->launch, &fenced, gpu_load64(&s->clock.elem[i]) | (u64)scope << ELEM_SCOPE_SHIFT, 0);
 	gpu_or32(&s->fenced.flags, gpu_load32(&s->clock.flags));
 	gpu_store32(&s->fence[wide], epoch_end(w) + 1);
 }
@@ -395,7 +416,8 @@ NEVER void sync_fence(const struct who *w, u32 desc)
 	u32 sem = desc >> GSAN_DESC_SEM_SHIFT & 7, scope = desc_scope(desc);
 	if (scope == GSAN_CTA)
 		return; /* orders a CTA's own threads, which count as one */
-	gpu_lock(&s->lock);
+	if (!lock_take(w->launch, &s->lock))
+		return;
 	if (sem != GSAN_SEM_RELEASE)
 		pending_join(w, 0, scope);
 	if (sem != GSAN_SEM_ACQUIRE)
@@ -412,10 +434,11 @@ NEVER void sync_leave(const struct who *w, u32 threads)
 		acquired_everything(w->launch);
 	if (!s || !state_leaves(s, threads))
 		return;
-	if ((gpu_load32(&s->clock.flags) | gpu_load32(&s->pending_flags)) & DEV_CLOCK_EVERYTHING)
+	acquired_clock(w);
+	if (gpu_load32(&s->pending_flags) & DEV_CLOCK_EVERYTHING)
 		acquired_everything(w->launch);
 	for (u32 i = 0; i < gpu_load32(&s->pendings) && i < DEV_PENDING; i++)
-		if (elem_reached(w->launch, s->pending[i].elem, GSAN_SYS))
+		if (elem_reached(w->launch, s->pending[i].elem, GSAN_SYS) && !elem_inherited(w->launch, s->pending[i].elem))
 			acquired_add(w->launch, s->pending[i].elem);
 	state_free(s);
 }

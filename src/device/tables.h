@@ -27,6 +27,7 @@
 #define ELEM_FENCED (1ull << 27)    /* by a fence before a relaxed write, not by an operation on the location */
 #define ELEM_FRESH ELEM_FENCED      /* of a point in a clock: before what follows the operation that observed it, not before itself;
 				     * in a version: who reads that observes the point */
+#define ELEM_PREFIX_OBSERVED (1ull << 9) /* prefix only: of a version, who reads it observes some of that */
 #define ELEM_PREFIX_OWNER_SHIFT 27u /* 5, prefix only */
 #define ELEM_PREFIX_SEQ_SHIFT 32u   /* 32, prefix only */
 
@@ -60,7 +61,8 @@ struct dev_acquired_item {
 struct dev_acquired {
 	uint32_t lock;
 	uint32_t count;
-	uint64_t pad[3];
+	uint32_t changing, pad0;
+	uint64_t pad[2];
 	struct dev_acquired_item item[DEV_ACQUIRED];
 };
 _Static_assert(sizeof(struct dev_acquired) == 1024, "");
@@ -68,9 +70,10 @@ _Static_assert(sizeof(struct dev_acquired) == 1024, "");
 /* ---- CTA states ---------------------------------------------------------------------------------------------- */
 #define DEV_CLOCK 64u
 #define DEV_PENDING 48u
-struct dev_clock { /* a short list, collapsed when full */
+struct dev_clock { /* a short list, widened when full */
 	uint32_t count;
 	uint32_t flags; /* DEV_CLOCK_* */
+	uint32_t changing, pad;
 	uint64_t elem[DEV_CLOCK];
 };
 struct dev_pending { /* what a strong read observed, set aside for an acquire fence, or an acquire of the same location */
@@ -107,7 +110,7 @@ struct dev_state {
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
-	uint8_t reserve[144];
+	uint8_t reserve[128];
 };
 _Static_assert(sizeof(struct dev_state) == 2048, "");
 _Static_assert(__builtin_offsetof(struct dev_state, base) % 16 == 0, "one load");
@@ -180,8 +183,10 @@ struct dev_tables {
 	uint32_t coarse_used;  /* 1: `coarse` is not empty */
 	uint32_t streams_acquired[2]; /* read as one u64; bit per stream slot with items in `acquired` */
 	struct dev_coarse coarse;
+	uint32_t broken;       /* a lock was given up: order is not known any more, nothing is reported */
+	uint32_t pad0;
 	uint32_t base[GSAN_PARTICIPANTS]; /* no launch here has a launch of that participant with seq above it before it */
-	uint8_t pad[4096 - 256 - 40 - sizeof(struct dev_coarse) - 4 * GSAN_PARTICIPANTS];
+	uint8_t pad[4096 - 256 - 48 - sizeof(struct dev_coarse) - 4 * GSAN_PARTICIPANTS];
 	uint64_t seen[DEV_SEEN];
 	uint32_t bucket_lock[DEV_BUCKETS];
 	struct dev_acquired acquired[GSAN_STREAMS];

@@ -1,5 +1,6 @@
 """The sections of tests/gpu/run. Each is a function that yields rows (case, expected, got, repeats); a row whose `got`
 is not its `expected` fails the section. Run through tests/gpu/run, which sets the environment."""
+import concurrent.futures
 import datetime
 import json
 import os
@@ -209,7 +210,31 @@ def litmus():
         yield row
 
 
-SECTIONS = {"litmus": litmus, "smoke": smoke, "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "triton39": triton39,
+def cases():
+    """The programs of tests/cases: correct forms 20 times clean, each broken one found; two ranks with gloo and with NCCL, on two GPUs
+    if there are two."""
+    place = os.path.join(ROOT, "tests", "cases")
+    sys.path.insert(0, place)
+    from cases import NATIVE  # noqa: E402
+    for name, (program, arguments, ranks, racy) in NATIVE.items():
+        for backend in ("gloo", "nccl") if ranks > 1 else (None,):
+            if backend == "nccl" and int(device().split()[0]) < ranks:
+                continue  # NCCL refuses ranks that share a GPU
+            environment = {"PYTHONPATH": EXAMPLES, "GSAN_CACHE_DIR": os.path.join(tempfile.gettempdir(), f"cases-{name}"),
+                           **({"EXAMPLE_BACKEND": backend} if backend else {})}
+            repeats = 3 if racy else 20
+            command = [*gsan(ranks), PYTHON, os.path.join(place, program), *arguments]
+            results = [run(command, environment)]  # which compiles for the others
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                results += pool.map(lambda _: run(command, environment), range(repeats - 1))
+            got = sorted({"hang" if r.status is None else {0: "clean", FOUND: "found"}.get(r.status, f"status {r.status}") for r in results})
+            if got != ["found" if racy else "clean"]:
+                bad = next(r for r in results if r.status != (FOUND if racy else 0))
+                sys.stderr.write(f"---- {name}\n{bad.out[-2000:]}\n{bad.err[-4000:]}\n")
+            yield f"{name}{f', {backend}' if backend else ''}", "found" if racy else "clean", "; ".join(got), repeats
+
+
+SECTIONS = {"cases": cases, "litmus": litmus, "smoke": smoke, "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "triton39": triton39,
             "residency": residency, "limits": limits, "opcodes": opcodes, "bench": bench}
 
 

@@ -133,6 +133,8 @@ static void inherited(u32 floor, const char *name, u64 races)
 	weak(&a, GSAN_OP_ST, payload, 4, 1);
 	flag_store(&a, flag, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
 	flag_load(&b, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	be(&b);
+	gsan_leave(b.launch, b.self);
 	struct cta later = enter(launch(1, floor == 10 ? 0 : 1, 10, floor, 1), 2, 0);
 	weak(&later, GSAN_OP_LD, payload, 4, 8);
 	expect(name, races, GSAN_RAW, GSAN_WHY_NONE);

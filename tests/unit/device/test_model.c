@@ -580,6 +580,8 @@ static void reset_flag(u32 scope, int reads, int later, const char *name, int ra
 	flag_store(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 1);
 	if (reads)
 		flag_load(&b, FLAG, GSAN_SEM_NONE, scope, 1, 7);
+	if (later)
+		leave(&b);
 	struct cta c = later ? enter(launch(1, 0, 10, 10, 1), 2, 1) : b;
 	weak(&c, GSAN_OP_ST, FLAG, 4, 8);
 	judge(name, race);

@@ -1,0 +1,55 @@
+"""Programs that must come out right, as a table of (program, arguments, ranks, racy): `emulated` for the emulated device in CTest,
+`native` for tests/gpu/run cases. The racy forms need not name their lines here: that a race is found, and nothing in the correct
+form, is what each is for.
+
+    cases.py NAME        one case on the emulated device, as CTest runs it
+    cases.py --list
+"""
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+BREAKS = ("no-first", "no-last", "first-relaxed", "last-relaxed", "scope")
+SMALL = ["--blocks", "20", "--warps", "1", "--count", "8192", "--rounds", "3"]
+
+
+def table(exchange, ranks, locks, cas):
+    """{name: (program, arguments, ranks, racy)}"""
+    cases = {"exchange": ("exchange.py", exchange, ranks, False)}
+    cases.update({f"exchange-{what}": ("exchange.py", [*exchange, "--break", what], ranks, True) for what in BREAKS})
+    cases["lock-groups"] = ("lock_groups.py", locks, 1, False)
+    cases["cas-then-load"] = ("cas_then_load.py", cas, 1, True)
+    return cases
+
+
+EMULATED = table(SMALL, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], [])
+NATIVE = table([], 2, [], [])
+
+
+def one(name):
+    """The case as a function of its scratch directory (jobs.main)."""
+    import expect
+    import jobs
+
+    def run(scratch):
+        program, arguments, ranks, racy = EMULATED[name]
+        for number, schedule in enumerate(("program", "pct"), 1):
+            place = os.path.join(scratch, schedule)
+            os.makedirs(place)
+            job = jobs.launched(place, [jobs.python(), os.path.join(HERE, program), *arguments], ranks,
+                                ["--schedule", schedule, "--seed", str(number)],
+                                environment={**jobs.Job.environment(scratch), "PYTHONPATH": jobs.EXAMPLES})
+            summary = job.ends(jobs.FOUND if racy else 0).summary(ranks)
+            expect.checked(summary)
+            if not racy:
+                expect.clean(summary)
+    return run
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--list":
+        print(";".join(EMULATED), end="")
+    else:
+        import jobs
+        jobs.main({name: one(name) for name in EMULATED})
