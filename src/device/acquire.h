@@ -59,11 +59,8 @@ ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && sync_learns(d
 /* A write that was observed, as a point of its place: itself is before what follows (clock_settle). */
 NEVER void point_keep(const struct who *w, u64 e)
 {
-	for (u32 i = 0; i < gpu_load32(&w->state->clock.count) && i < DEV_CLOCK; i++)
-		if (elem_within(w->launch, e & ~elem_gate(e), gpu_load64(&w->state->clock.elem[i]), 0))
-			return;
-	clock_join(w, e | ELEM_FRESH);
-	gpu_store32(&w->state->fresh, 1);
+	if (clock_join(w, e | ELEM_FRESH))
+		gpu_store32(&w->state->fresh, 1);
 }
 
 /* The same of a version's element: of its last writes the place is that of the read. A kernel without states keeps what it

@@ -102,6 +102,21 @@ struct elems {
 ALWAYS u32 elems_stride(const struct elems *s) { return s->kind & (ELEMS_BY | ELEMS_AT) ? 2 : 1; }
 ALWAYS u64 elems_at(const struct elems *s, u32 i) { return gpu_load64(&s->word[i * elems_stride(s)]); }
 ALWAYS u64 elems_with(const struct elems *s, u32 i) { return elems_stride(s) > 1 ? gpu_load64(&s->word[2 * i + 1]) : 0; }
+/* Four from `i` on, and their second words: on the way at once, for such a list is walked at the latency of L2. What lies behind the
+ * last one is read, too, and of no meaning. */
+#define ELEMS_ROW 4u
+ALWAYS void elems_row(const struct elems *s, u32 i, u64 elem[ELEMS_ROW], u64 with[ELEMS_ROW])
+{
+	const u64 *at = s->word + i * elems_stride(s);
+	if (elems_stride(s) == 1) {
+		with[0] = with[1] = with[2] = with[3] = 0;
+		gpu_load128(at, &elem[0], &elem[1]);
+		gpu_load128(at + 2, &elem[2], &elem[3]);
+	} else {
+		for (u32 k = 0; k < ELEMS_ROW; k++)
+			gpu_load128(at + 2 * k, &elem[k], &with[k]);
+	}
+}
 ALWAYS void elems_put(const struct elems *s, u32 i, u64 elem, u64 with)
 {
 	if (elems_stride(s) > 1)
@@ -181,17 +196,20 @@ NEVER u32 elems_widen(const struct gsan_launch *l, const struct elems *s)
 	return n;
 }
 
-/* Puts an element into a list: over one that it includes, or at the end. */
-NEVER void elems_add(const struct gsan_launch *l, const struct elems *s, u64 elem, u64 with)
+/* Puts an element into a list: over one that it includes, or at the end. 0: it was there. */
+NEVER int elems_add(const struct gsan_launch *l, const struct elems *s, u64 elem, u64 with)
 {
 	u32 n = gpu_load32(s->count), gated = s->kind & ELEMS_GATED;
+	u64 old[ELEMS_ROW], its[ELEMS_ROW];
 	for (u32 i = 0; i < n; i++) {
-		u64 old = elems_at(s, i), its = elems_with(s, i);
-		if (elem_within(l, elem, old, gated) && with_within(s, with, its))
-			return;
-		if (elem_within(l, old, elem, gated) && with_within(s, its, with)) {
+		u32 k = i % ELEMS_ROW;
+		if (!k)
+			elems_row(s, i, old, its);
+		if (elem_within(l, elem, old[k], gated) && with_within(s, with, its[k]))
+			return 0;
+		if (elem_within(l, old[k], elem, gated) && with_within(s, its[k], with)) {
 			elems_put(s, i, elem, with); /* its second word alone may be seen first: it includes the old one's, too */
-			return;
+			return 1;
 		}
 	}
 	if (n == s->room)
@@ -199,6 +217,7 @@ NEVER void elems_add(const struct gsan_launch *l, const struct elems *s, u64 ele
 	elems_put(s, n, elem, with);
 	gpu_fence_sys();
 	gpu_store32(s->count, n + 1);
+	return 1;
 }
 
 ALWAYS struct elems clock_elems(struct dev_clock *c)
@@ -293,19 +312,18 @@ ALWAYS int elem_is_own(const struct who *w, u64 elem)
 	       (who_made(w, elem) || (tag_private(w->launch, rec_tag(elem)) && private_own(w, rec_tag(elem))));
 }
 
-/* Joins one element into the CTA's clock; what its launch's base clock already has is not kept. */
-NEVER void clock_join(const struct who *w, u64 elem)
+/* Joins one element into the CTA's clock; what its launch's base clock already has is not kept. 1: it is news. */
+NEVER int clock_join(const struct who *w, u64 elem)
 {
 	const struct gsan_launch *l = w->launch;
 	struct elems s = clock_elems(&w->state->clock);
 	if (elem_below_floor(l, elem) || elem_is_own(w, elem))
-		return;
-	if (l->mapped >> elem_owner(l, elem) & 1) {
-		elems_add(l, &s, elem_bare(elem), 0);
-	} else { /* a launch behind this one may be able to ask about it */
-		gpu_or32(&w->state->clock.flags, DEV_CLOCK_EVERYTHING);
-		acquired_add(l, elem_prefix(elem_owner(l, elem), ~0u));
-	}
+		return 0;
+	if (l->mapped >> elem_owner(l, elem) & 1)
+		return elems_add(l, &s, elem_bare(elem), 0);
+	gpu_or32(&w->state->clock.flags, DEV_CLOCK_EVERYTHING);
+	acquired_add(l, elem_prefix(elem_owner(l, elem), ~0u)); /* a launch behind this one may be able to ask about it */
+	return 1;
 }
 
 /* Takes out what element `i` says, too. Returns where that is now. */

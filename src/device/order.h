@@ -394,9 +394,12 @@ NEVER int order_slow(const struct who *w, u64 rec, u64 point)
 		return 1;
 	if (w->state) { /* the CTA's own clock, before anything transitive */
 		u32 n = gpu_load32(&w->state->clock.count);
-		for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
-			if (elem_covers(l, gpu_load64(&w->state->clock.elem[i]), rec, point))
+		for (u32 i = 0; i < n && i < DEV_CLOCK; i += 2) {
+			u64 a, b;
+			gpu_load128(&w->state->clock.elem[i], &a, &b);
+			if (elem_covers(l, a, rec, point) || (i + 1 < n && elem_covers(l, b, rec, point)))
 				return 1;
+		}
 	}
 	return order_closure(w, rec, point, 1, 0);
 }

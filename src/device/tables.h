@@ -114,11 +114,13 @@ struct dev_state {
 };
 _Static_assert(sizeof(struct dev_state) == 2048, "");
 _Static_assert(__builtin_offsetof(struct dev_state, base) % 16 == 0, "one load");
+_Static_assert((__builtin_offsetof(struct dev_state, clock.elem) | __builtin_offsetof(struct dev_state, fenced.elem) |
+		__builtin_offsetof(struct dev_state, pending)) % 16 == 0, "loads of two");
 #define DEV_BUCKET 16u
 #define DEV_BUCKETS 1024u /* 16,384 CTAs of synchronising kernels at once; one GPU holds 132 × 32 */
 
 /* ---- synchronisation entries: one per location that was strongly written -------------------------------------- */
-#define DEV_VERSION 61u
+#define DEV_VERSION 62u
 struct dev_version {
 	uint64_t value;  /* what the store wrote, if DEV_VALUE */
 	uint64_t writer; /* of the last write, a store or an RMW that continues: tag and CTA, scope and GPU as an element's gate */
@@ -147,10 +149,13 @@ struct dev_sync {
 	uint32_t time;   /* what they release: their CTA's time before the operation */
 	uint32_t ended;  /* DEV_READ, DEV_WROTE: by the first of these lanes for all; DEV_MANY: they are several */
 	uint32_t lost;   /* [2] is in use */
+	uint64_t pad0;
 	struct dev_version version[3]; /* newest first; [2]: all older ones together, of any value */
-	uint64_t pad[56];
+	uint64_t pad[52];
 };
 _Static_assert(sizeof(struct dev_sync) == 2048, "");
+_Static_assert((__builtin_offsetof(struct dev_sync, version) + __builtin_offsetof(struct dev_version, elem)) % 16 == 0 &&
+	       sizeof(struct dev_version) % 16 == 0, "loads of two");
 #define DEV_SYNCS 16384u
 #define DEV_SYNC_PROBES 16u
 #define DEV_SYNC_RMW_QUOTA 8192u /* entries that RMWs alone may make; beyond, the coarse path */
