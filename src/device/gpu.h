@@ -46,6 +46,7 @@ ALWAYS u32 gpu_match64(u32 members, u64 v)
 }
 ALWAYS void gpu_warp_sync(u32 members) { __asm__ volatile("bar.warp.sync %0;" :: "r"(members) : "memory"); }
 ALWAYS void gpu_pause(void) { __asm__ volatile("nanosleep.u32 100;" ::: "memory"); }
+ALWAYS void gpu_sleep(u32 ns) { __asm__ volatile("nanosleep.u32 %0;" :: "r"(ns) : "memory"); }
 ALWAYS void gpu_fence_sys(void) { __asm__ volatile("fence.acq_rel.sys;" ::: "memory"); }
 
 ALWAYS u32 gpu_load32(const void *p)
@@ -103,11 +104,15 @@ ALWAYS u32 gpu_acquire32(const void *p)
 	__asm__ volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(r) : "l"(p) : "memory");
 	return r;
 }
-ALWAYS u32 gpu_cas32_acquire(void *p, u32 old, u32 v)
+ALWAYS u32 gpu_add32_acquire(void *p, u32 v)
 {
 	u32 r;
-	__asm__ volatile("atom.acquire.sys.global.cas.b32 %0, [%1], %2, %3;" : "=r"(r) : "l"(p), "r"(old), "r"(v) : "memory");
+	__asm__ volatile("atom.acquire.sys.global.add.u32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
 	return r;
+}
+ALWAYS void gpu_add32_release(void *p, u32 v)
+{
+	__asm__ volatile("red.release.sys.global.add.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory");
 }
 ALWAYS u32 gpu_cas32(void *p, u32 old, u32 v)
 {
@@ -156,6 +161,7 @@ ALWAYS u32 gpu_shfl(u32 members, u32 v, u32 lane) { (void)members, (void)lane; r
 ALWAYS u32 gpu_match64(u32 members, u64 v) { (void)v; return members; }
 ALWAYS void gpu_warp_sync(u32 members) { (void)members; }
 ALWAYS void gpu_pause(void) {}
+ALWAYS void gpu_sleep(u32 ns) { (void)ns; }
 ALWAYS void gpu_fence_sys(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 ALWAYS u32 gpu_load32(const void *p) { return __atomic_load_n((const u32 *)p, __ATOMIC_RELAXED); }
 ALWAYS u64 gpu_load64(const void *p) { return __atomic_load_n((const u64 *)p, __ATOMIC_RELAXED); }
@@ -178,11 +184,8 @@ ALWAYS u32 gpu_cas32(void *p, u32 old, u32 v)
 	__atomic_compare_exchange_n((u32 *)p, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return old;
 }
-ALWAYS u32 gpu_cas32_acquire(void *p, u32 old, u32 v)
-{
-	__atomic_compare_exchange_n((u32 *)p, &old, v, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-	return old;
-}
+ALWAYS u32 gpu_add32_acquire(void *p, u32 v) { return __atomic_fetch_add((u32 *)p, v, __ATOMIC_ACQUIRE); }
+ALWAYS void gpu_add32_release(void *p, u32 v) { __atomic_fetch_add((u32 *)p, v, __ATOMIC_RELEASE); }
 ALWAYS u32 gpu_add32(void *p, u32 v) { return __atomic_fetch_add((u32 *)p, v, __ATOMIC_RELAXED); }
 ALWAYS u64 gpu_add64(void *p, u64 v) { return __atomic_fetch_add((u64 *)p, v, __ATOMIC_RELAXED); }
 ALWAYS void gpu_max64(void *p, u64 v)
@@ -216,7 +219,7 @@ ALWAYS u32 gpu_threads(void) { return gpu_ntid_x() * gpu_ntid_y() * gpu_ntid_z()
 ALWAYS u32 gpu_thread(void) { return gpu_tid_x() + gpu_ntid_x() * (gpu_tid_y() + gpu_ntid_y() * gpu_tid_z()); }
 
 /* Runs what follows once for each lane that wants it, one lane after the other. Everything that takes a lock stands in
- * such a loop: two lanes that run together would meet behind the loop of gpu_lock(), the one that has the lock waiting
+ * such a loop: two lanes that run together would meet behind the loop of lock_take(), the one that has the lock waiting
  * for the one that does not. Who runs together is the hardware's choice at that moment, hence the mask is asked for. */
 #define EACH_LANE(wanted) \
 	for (int todo_ = (wanted); todo_;) \
@@ -227,17 +230,16 @@ ALWAYS u32 gpu_thread(void) { return gpu_tid_x() + gpu_ntid_x() * (gpu_tid_y() +
 	for (u32 rest_ = gpu_ballot(members, wanted); rest_; gpu_warp_sync(members), rest_ &= rest_ - 1) \
 		if (gpu_lane() == gpu_first(rest_))
 
-/* One thread at a time; the holder never waits for anything but memory and a lock behind this one. 0: not after `tries`. */
-ALWAYS int gpu_lock(u32 *lock, u32 tries)
+/* A lock for one thread at a time, in the order in which they come: whose turn it is, below, and the next that will be given out, in the
+ * upper half. First come, first served, because of those who ask for it again and again (a spin on a lock of the program's) some
+ * always won otherwise, and the one that would have ended the spin never did, for seconds (H200, 16 CTAs). */
+#define TURN_NEXT 0x10000u
+ALWAYS u32 turn_take(u32 *lock) { return gpu_add32_acquire(lock, TURN_NEXT); }
+ALWAYS u32 turn_ahead(u32 taken, u32 lock) { return ((taken >> 16) - lock) & 0xffff; } /* of so many it is the turn first */
+ALWAYS void gpu_unlock(u32 *lock)
 {
-	while (gpu_cas32_acquire(lock, 0, 1))
-		do {
-			if (!tries--)
-				return 0;
-			gpu_pause();
-		} while (gpu_load32(lock));
-	return 1;
+	u32 now = gpu_load32(lock) & 0xffff; /* nobody else changes it */
+	gpu_add32_release(lock, now == 0xffff ? 1u - TURN_NEXT : 1u);
 }
-ALWAYS void gpu_unlock(u32 *lock) { gpu_release32(lock, 0); }
 
 #endif

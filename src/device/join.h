@@ -64,13 +64,23 @@ ALWAYS int elem_within(const struct gsan_launch *l, u64 a, u64 b, int gated)
 	return stamp_within(l, a, b, b & ELEM_ALL);
 }
 
+/* The place of either of two points. */
+ALWAYS u64 point_union(u64 a, u64 b)
+{
+	u64 scope = point_scope(a) < point_scope(b) ? point_scope(a) : point_scope(b);
+	if (!point_same(a, b) && (a | b) & ELEM_OF_WEAK)
+		return ELEM_ANYWHERE;
+	return ((point_same(a, b) ? a : ELEM_ANY_PLACE) & ~(3ull << ELEM_SITE_SHIFT) & ELEM_ANYWHERE) | scope << ELEM_SITE_SHIFT;
+}
+
 /* What two elements of one tag say, and of one kind: of one CTA, its later epoch (of a private tag, the later time), of several all
  * CTAs of the launch. An open gate, and any place, unless they agree. */
 ALWAYS u64 elem_both(const struct gsan_launch *l, u64 a, u64 b)
 {
 	u64 flags = a & b & (ELEM_POINT | ELEM_RELAXED | ELEM_FRESH), gate = elem_gate(a) == elem_gate(b) ? elem_gate(a) : ELEM_OPEN;
 	u64 all = (a | b) & ELEM_ALL, who = a & REC_WHO;
-	flags |= gate | ((a ^ b) & ELEM_ANYWHERE ? ELEM_ANYWHERE : a & ELEM_ANYWHERE);
+	u64 site = (a ^ b) & ELEM_ANYWHERE ? ELEM_ANYWHERE : a & ELEM_ANYWHERE;
+	flags |= gate | (elem_is_point(a & b) && !(flags & ELEM_RELAXED) ? point_union(a, b) : site);
 	if (tag_private(l, rec_tag(a)))
 		return ((rec_value(a) > rec_value(b) ? a : b) & REC_STAMP) | flags;
 	if ((a ^ b) & REC_WHO || all) {

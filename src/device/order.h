@@ -41,15 +41,26 @@ ALWAYS struct dev_spread *spread_of(u32 participant, u64 who)
 ALWAYS struct dev_spread *own_spread(const struct gsan_launch *l, u64 who) { return spread_of(l->participant, who); }
 ALWAYS void count(const struct gsan_launch *l, enum gsan_counter c, u64 n) { gpu_count(&own_tables(l)->head.counter[c], n); }
 
-/* The lock of a shared structure. 0: its holder does not come any more, its process died. Nobody takes its place, for what it
- * left there may be half of something: what was to be done is left undone, and from here on no participant whose order that may
- * concern reports anything. */
+/* Waits for its turn at the lock of a shared structure; those far behind look less often. 0: the holder, or one before it, does not
+ * come any more, its process died. Nobody takes its place, for what it left there may be half of something: what was to be done is
+ * left undone, and from here on no participant whose order that may concern takes a turn or reports anything. */
 #define LOCK_TRIES (1u << 25) /* half a minute; whoever was preempted comes again */
-#define LOCK_TRIES_BROKEN (1u << 10)
+#define LOCK_NS 100u
+#define LOCK_NS_MOST 2000u
 NEVER int lock_take(const struct gsan_launch *l, u32 *lock)
 {
-	if (gpu_lock(lock, gpu_load32(&own_tables(l)->broken) ? LOCK_TRIES_BROKEN : LOCK_TRIES))
+	u32 taken = turn_take(lock), ahead = turn_ahead(taken, taken);
+	if (!ahead)
 		return 1;
+	for (u32 tries = 0; tries < LOCK_TRIES && (tries % 256 || !gpu_load32(&own_tables(l)->broken)); tries++) {
+		u32 ns = ahead * LOCK_NS;
+		gpu_sleep(ns < LOCK_NS_MOST ? ns : LOCK_NS_MOST);
+		ahead = turn_ahead(taken, gpu_load32(lock));
+		if (ahead)
+			continue;
+		gpu_acquire32(lock); /* what was released is before what follows */
+		return 1;
+	}
 	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1)
 		gpu_store32(&dev_tables(gpu_first(mapped))->broken, 1);
 	count(l, GSAN_N_LOCKS, 1);
@@ -187,14 +198,14 @@ NEVER void launch_base(const struct gsan_launch *l)
 	gpu_max64(&t->newest, l->seq);
 }
 
-/* Where a write lies that may be observed: 14 bits of where its record lies and of its bytes there, never all ones, and a
- * scope; weak ones are apart, and have the widest. */
+/* Where a write lies that may be observed: 13 bits of where its record lies and of its bytes there, never all ones, a bit for weak
+ * ones, and a scope, of which these have the widest. */
 #define POINT_WEAK 0x100u
 #define POINT_LINE 0x200u /* its record is the line's */
 ALWAYS u64 point_of(u64 address, u32 mask, u32 scope)
 {
-	u64 place = ((address / GSAN_GRANULE << 10 | mask) * 0x9e3779b97f4a7c15ull >> 50) % 0x3fff;
-	return (place << 2 | scope) << ELEM_SITE_SHIFT;
+	u64 place = ((address / GSAN_GRANULE << 10 | mask) * 0x9e3779b97f4a7c15ull >> 51) % 0x1fff;
+	return (place << 2 | scope) << ELEM_SITE_SHIFT | (mask & POINT_WEAK ? ELEM_OF_WEAK : 0);
 }
 /* Of a record, in the granule at `address` or in its line; what only reads, nobody observes. */
 #define NO_POINT (~0ull)
@@ -208,10 +219,14 @@ ALWAYS u64 rec_point(u64 rec, u64 address, int in_line)
 	return in_line ? point_of(address & ~(u64)(GSAN_LINE - 1), POINT_LINE | POINT_WEAK | rec_mask(rec), GSAN_SYS) :
 			 point_of(address, POINT_WEAK | rec_mask(rec), GSAN_SYS);
 }
-/* Does the granule and scope of point `b` include that of `a`? */
+/* Do the place and scope of point `b` include that of `a`? */
+ALWAYS u32 point_scope(u64 a) { return (u32)(a >> ELEM_SITE_SHIFT) & 3; }
+ALWAYS int point_same(u64 a, u64 b) { return !((a ^ b) & (ELEM_ANY_PLACE | ELEM_OF_WEAK)); }
 ALWAYS int point_within(u64 a, u64 b)
 {
-	return !(~b & ELEM_ANYWHERE) || (!((a ^ b) >> (ELEM_SITE_SHIFT + 2) & 0x3fff) && (a >> ELEM_SITE_SHIFT & 3) >= (b >> ELEM_SITE_SHIFT & 3));
+	if (!(~b & ELEM_ANYWHERE))
+		return 1;
+	return (point_same(a, b) || (!(~b & ELEM_ANY_PLACE) && !((a | b) & ELEM_OF_WEAK))) && point_scope(a) >= point_scope(b);
 }
 ALWAYS int elem_is_point(u64 elem) { return elem & ELEM_POINT && !(elem & ELEM_PREFIX); }
 

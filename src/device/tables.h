@@ -23,6 +23,8 @@
 				     * launches of the stream, too. With ELEM_RELAXED: in a version, the write of its
 				     * location, and the site is one */
 #define ELEM_ANYWHERE (0xffffull << ELEM_SITE_SHIFT)
+#define ELEM_ANY_PLACE (0x7ffcull << ELEM_SITE_SHIFT) /* of a point: 13 bits; all ones without the next one: any strong one of the scope */
+#define ELEM_OF_WEAK (0x8000ull << ELEM_SITE_SHIFT)
 #define ELEM_OPEN (1ull << 26)      /* several releases merged: the gate is open to all */
 #define ELEM_FENCED (1ull << 27)    /* by a fence before a relaxed write, not by an operation on the location */
 #define ELEM_FRESH ELEM_FENCED      /* of a point in a clock: before what follows the operation that observed it, not before itself;

@@ -1,0 +1,188 @@
+/* What happens when a list of bounded length is full, or a lock is not given back: nothing is dropped, what is not known any more
+ * counts as order, and what is known is still found. Each in a racy form and its correct twin. */
+#include "play.h"
+
+#include "device/order.h"
+
+#define MANY 200u /* more than any list holds */
+#define PAYLOAD(i) (DATA(0) + 4096 + (u64)(i) * 256)
+#define FLAG(i) (DATA(0) + (2 << 20) + (u64)(i) * 256)
+
+static void judge(const char *name, int race)
+{
+	if ((found() > 0) != race) {
+		printf("FAIL %s: %s\n", name, race ? "no race was found" : "a false race");
+		failures++;
+	}
+	reset();
+}
+
+static u64 counted(enum gsan_counter c) { return dev_tables(0)->head.counter[c] + dev_tables(1)->head.counter[c]; }
+static void leave(const struct cta *c)
+{
+	be(c);
+	gsan_leave(c->launch, c->self);
+}
+
+/* CTA i of launch 5 of rank 0 fills its payload and raises its flag. */
+static void messages(u32 sem)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	for (u32 i = 0; i < MANY; i++) {
+		struct cta a = enter(l, i, 1);
+		weak(&a, GSAN_OP_ST, PAYLOAD(i), 4, 1);
+		flag_store(&a, FLAG(i), sem, GSAN_SYS, 1, 2);
+		leave(&a);
+	}
+}
+
+/* Each CTA of launch 9 of rank 1 acquires one of them; the launch behind it, or one of another stream, reads all. */
+static void inherited(u32 sem, int behind, const char *name, int race)
+{
+	messages(GSAN_SEM_RELEASE);
+	struct gsan_launch *l = launch(1, 0, 9, 9, 1);
+	for (u32 i = 0; i < MANY; i++) {
+		struct cta b = enter(l, i, 1);
+		flag_load(&b, FLAG(i), sem, GSAN_SYS, 1, 7);
+		leave(&b);
+	}
+	struct cta c = enter(behind ? launch(1, 0, 10, 10, 1) : launch(1, 1, 10, 9, 1), 0, 0);
+	for (u32 i = 0; i < MANY; i++)
+		weak(&c, GSAN_OP_LD, PAYLOAD(i), 4, 8);
+	judge(name, race);
+}
+
+/* The kernel's end acquires what was read relaxed. */
+static void inherited_from_clock(const char *name)
+{
+	messages(GSAN_SEM_RELEASE);
+	struct cta b = enter(launch(1, 0, 9, 9, 1), 0, 1);
+	for (u32 i = 0; i < MANY; i++)
+		flag_load(&b, FLAG(i), GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	leave(&b);
+	struct cta c = enter(launch(1, 0, 10, 10, 1), 0, 0);
+	for (u32 i = 0; i < MANY; i++)
+		weak(&c, GSAN_OP_LD, PAYLOAD(i), 4, 8);
+	judge(name, 0);
+}
+
+/* One CTA reads all flags, relaxed, with a fence behind, or acquiring, and then all payloads. */
+static void read_by_one(u32 release, u32 acquire, int fences, const char *name, int race)
+{
+	messages(release);
+	struct cta b = enter(launch(1, 0, 9, 9, 1), 0, 1);
+	for (u32 i = 0; i < MANY; i++)
+		flag_load(&b, FLAG(i), acquire, GSAN_SYS, 1, 7);
+	if (fences)
+		fence(&b, GSAN_SEM_ACQUIRE, GSAN_SYS);
+	for (u32 i = 0; i < MANY; i++)
+		weak(&b, GSAN_OP_LD, PAYLOAD(i), 4, 8);
+	judge(name, race);
+}
+
+/* One CTA raises many flags, without a release, all of which are read: its weak store is not among what was observed. */
+static void many_flags_of_one(u32 sem, const char *name, int race)
+{
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(1, 0, 9, 9, 1), 0, 1);
+	weak(&a, GSAN_OP_ST, PAYLOAD(0), 4, 1);
+	for (u32 i = 0; i < MANY; i++) {
+		flag_store(&a, FLAG(i), sem, GSAN_SYS, 1, 2);
+		flag_load(&b, FLAG(i), GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	}
+	weak(&b, GSAN_OP_LD, PAYLOAD(0), 4, 8);
+	judge(name, race);
+}
+
+/* All arrive at one counter; who sees it has all payloads, but none that was filled behind its CTA's arrival. */
+static void counter(int late, const char *name, int race)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta last = {0};
+	for (u32 i = 0; i < MANY; i++) {
+		last = enter(l, i, 1);
+		weak(&last, GSAN_OP_ST, PAYLOAD(i), 4, 1);
+		rmw(&last, FLAG(0), GSAN_SEM_RELEASE, GSAN_SYS, i, 2);
+	}
+	if (late)
+		weak(&last, GSAN_OP_ST, PAYLOAD(MANY), 4, 3);
+	struct cta b = enter(launch(1, 0, 9, 9, 1), 0, 1);
+	flag_load(&b, FLAG(0), GSAN_SEM_ACQUIRE, GSAN_SYS, MANY, 7);
+	for (u32 i = 0; i <= MANY; i++)
+		weak(&b, GSAN_OP_LD, PAYLOAD(i), 4, 8);
+	judge(name, race);
+}
+
+/* Relaxed reads of a counter observe the RMWs themselves: the counter may be reset weakly. */
+static void reset_counter(int reads, const char *name, int race)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	for (u32 i = 0; i < MANY; i++) {
+		struct cta a = enter(l, i, 1);
+		rmw(&a, FLAG(0), GSAN_SEM_NONE, GSAN_SYS, i, 2);
+	}
+	struct cta b = enter(launch(1, 0, 9, 9, 1), 0, 1);
+	if (reads)
+		flag_load(&b, FLAG(0), GSAN_SEM_NONE, GSAN_SYS, MANY, 7);
+	weak(&b, GSAN_OP_ST, FLAG(0), 4, 8);
+	judge(name, race);
+}
+
+/* ---- locks ------------------------------------------------------------------------------------------------------------ */
+
+static void turns(void)
+{
+	const struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	u32 lock = 0, taken = 1;
+	for (u32 i = 0; i < 3u << 16; i++) {
+		taken &= (u32)lock_take(l, &lock);
+		gpu_unlock(&lock);
+	}
+	need(taken == 1, "a lock is free again after each of many turns");
+	u32 first = turn_take(&lock), second = turn_take(&lock);
+	need(!turn_ahead(first, lock) && turn_ahead(second, lock) == 1, "one after the other");
+	gpu_unlock(&lock);
+	need(!turn_ahead(second, lock), "the next has its turn");
+	reset();
+}
+
+/* A holder that never comes again: whoever waits goes on, and nothing is reported from there on, by nobody who may need the order. */
+static void holder_gone(int gone, const char *name, int race)
+{
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
+	flag_store(&a, FLAG(0), GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	struct dev_sync *e = dev_tables(0)->sync;
+	while (!e->key)
+		e++;
+	if (gone)
+		turn_take(&e->lock);
+	flag_load(&b, FLAG(0), GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	need(!gone == !counted(GSAN_N_LOCKS), "a lock that was given up is counted");
+	weak(&a, GSAN_OP_ST, PAYLOAD(0), 4, 1);
+	weak(&b, GSAN_OP_ST, PAYLOAD(0), 4, 8);
+	judge(name, race);
+}
+
+int main(void)
+{
+	map_arena();
+	grid = MANY;
+	inherited(GSAN_SEM_ACQUIRE, 1, "a launch inherits what each CTA before it acquired", 0);
+	inherited(GSAN_SEM_NONE, 1, "and what it read relaxed, for its end is a fence", 0);
+	inherited(GSAN_SEM_ACQUIRE, 0, "a launch of another stream does not", 1);
+	inherited_from_clock("a launch inherits a clock that was full");
+	read_by_one(GSAN_SEM_RELEASE, GSAN_SEM_ACQUIRE, 0, "more releases than a clock holds", 0);
+	read_by_one(GSAN_SEM_RELEASE, GSAN_SEM_NONE, 1, "more reads than are set aside for a fence", 0);
+	read_by_one(GSAN_SEM_RELEASE, GSAN_SEM_NONE, 0, "without a fence", 1);
+	read_by_one(GSAN_SEM_NONE, GSAN_SEM_ACQUIRE, 0, "many flags without a release", 1);
+	many_flags_of_one(GSAN_SEM_RELEASE, "many flags of one CTA", 0);
+	many_flags_of_one(GSAN_SEM_NONE, "many flags of one CTA, none a release", 1);
+	counter(0, "more arrivals than a version holds", 0);
+	counter(1, "filled behind the arrival", 1);
+	reset_counter(1, "more RMWs observed than a version holds", 0);
+	reset_counter(0, "none observed", 1);
+	turns();
+	holder_gone(0, "a lock that is given back", 1);
+	holder_gone(1, "a lock that is not", 0);
+	printf(failures ? "failed\n" : "ok\n");
+	return failures != 0;
+}
