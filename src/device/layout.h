@@ -95,6 +95,7 @@ struct gsan_line {
 #define GSAN_LINE_SYNC 1u /* some location in it has, or had, a synchronisation entry */
 #define GSAN_LINE_READ 2u /* there is, or was, something in `read`; set before it */
 #define GSAN_LINE_WROTE 4u /* the same of `write` in some granule of the detail */
+#define GSAN_LINE_VALUE 0x01000000u /* streams write values there: set by hosts, which write this byte and no other */
 _Static_assert(sizeof(struct gsan_line) == 32, "a line record is a quarter of its line");
 
 struct gsan_granule {

@@ -248,11 +248,17 @@ NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 	       !sync_stored(w->launch, canonical, desc_bytes(desc)) && !sync_written_otherwise(canonical, desc_bytes(desc));
 }
 
+/* Does a stream write values there (cuStreamWriteValue)? One may be what any known write left, or 0. */
+ALWAYS int sync_by_stream(u64 canonical)
+{
+	return !!(gpu_load32(&((const struct gsan_line *)(uintptr_t)gsan_shadow(canonical))->flags) & GSAN_LINE_VALUE);
+}
+
 /* A location without an entry was never strongly written, except by RMWs on the coarse path. */
 ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	coarse_join(w, canonical, desc, w->launch->gpu);
-	if (!coarse_read(w, canonical, desc) && sync_unseen(w, canonical, desc, value)) {
+	if (sync_by_stream(canonical) || (!coarse_read(w, canonical, desc) && sync_unseen(w, canonical, desc, value))) {
 		order_lost(w, sync_acquires(desc));
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
 	}
@@ -267,6 +273,8 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	if (!(gpu_load32(&v[0].flags) & DEV_VALID)) { /* made for a write that did not come */
 		coarse_join(w, canonical, desc, w->launch->gpu);
 		coarse_read(w, canonical, desc);
+		if (sync_by_stream(canonical))
+			order_lost(w, sync_acquires(desc));
 		return;
 	}
 	u32 f0 = gpu_load32(&v[0].flags), newest = exact && !(f0 & DEV_EARLY);
@@ -274,7 +282,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	int has = desc & GSAN_DESC_VALUE && f0 & DEV_VALUE, known = has && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
 	int is0 = gpu_load64(&v[0].value) == value, is1 = f1 & DEV_VALID && gpu_load64(&v[1].value) == value;
 	/* A value that nothing is known to have left is an older one, or made of several writes' bytes. */
-	int none = known && !is0 && !is1, older = none && value == polled_before(w, canonical, desc), unseen = 0;
+	int none = known && !is0 && !is1, older = none && value == polled_before(w, canonical, desc), unseen = sync_by_stream(canonical);
 	known &= !none || older;
 	if (!known || is0)
 		version_read(w, &v[0], canonical, desc, newest);
@@ -285,7 +293,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	if (older)
 		coarse_join(w, canonical, desc, w->launch->gpu);
 	if (none)
-		unseen = !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value);
+		unseen |= !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value);
 	if (unseen)
 		order_lost(w, sync_acquires(desc));
 	if (unseen || (older && lost) || (f1 & DEV_VALID && (!known || (is0 && is1))))
