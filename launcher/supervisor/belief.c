@@ -1,6 +1,7 @@
 /* What the device cannot see may order two accesses: a kernel of a library that synchronises (BARRIER, from the table of
- * models) or may (OPAQUE), or a stream that writes a value (SIGNAL). Each participant lists such launches as events; here they are held against a pair of
- * accesses, launch `a` of participant p first and launch `b` of participant q second, before anyone calls it a race. */
+ * models) or may (OPAQUE), or a value that a stream writes, where such a kernel or a host reads it. Each participant lists
+ * these (job.h); here they are held against a pair of accesses, launch `a` of participant p first and launch `b` of
+ * participant q second, before anyone calls it a race. */
 #include "supervisor/state.h"
 
 static uint32_t belief_events(const struct job_rank *rank)
@@ -14,23 +15,32 @@ static int belief_lost(const struct job_rank *rank)
 	return atomic_load_explicit(&rank->events_lost, memory_order_relaxed) != 0;
 }
 
-/* A stream of p wrote a value after p's access: what q's kernel read may have been that value. */
-static int belief_signal(const struct job_rank *p, uint32_t a)
+/* A stream of p wrote a value after p's access: a host may have read it before it launched b; or else nobody has whose
+ * reading goes unseen, but for kernels of unknown effect: that is told by *written. */
+static int belief_signal(const struct job_rank *p, uint32_t a, uint32_t q, uint32_t b, int *written)
 {
-	for (uint32_t i = 0, n = belief_events(p); i < n; i++)
-		if (p->event[i].kind == JOB_EVENT_SIGNAL && p->event[i].seq > a)
+	uint32_t n = atomic_load_explicit(&p->signals, memory_order_acquire); /* pairs with the owner's release store */
+	for (uint32_t i = 0; i < n && i < JOB_SIGNALS; i++) {
+		const struct job_signal *s = &p->signal[i];
+		if (atomic_load_explicit(&s->seq, memory_order_relaxed) <= a)
+			continue;
+		*written = 1;
+		if (atomic_load_explicit(&s->seen[q], memory_order_relaxed) <= b)
 			return 1;
+	}
 	return 0;
 }
 
-/* Something unknown ran after p's access and something unknown ran before q's: together they may be a handshake. */
-static int belief_opaque(const struct job_rank *p, uint32_t a, const struct job_rank *q, uint32_t b)
+/* Something unknown ran after p's access and something unknown ran before q's: together they may be a handshake. `after`:
+ * p's side is known to be there. */
+static int belief_opaque(const struct job_rank *p, uint32_t a, const struct job_rank *q, uint32_t b, int after)
 {
-	int after = belief_lost(p), before = belief_lost(q);
+	int before = belief_lost(q), written = after;
+	after |= belief_lost(p);
 	for (uint32_t i = 0, n = belief_events(p); i < n && !after; i++)
 		after = p->event[i].kind == JOB_EVENT_OPAQUE && p->event[i].seq >= a;
 	for (uint32_t i = 0, n = belief_events(q); after && i < n && !before; i++)
-		before = q->event[i].kind == JOB_EVENT_OPAQUE && q->event[i].seq <= b;
+		before = (q->event[i].kind == JOB_EVENT_OPAQUE || written) && q->event[i].seq <= b;
 	return after && before;
 }
 
@@ -59,5 +69,6 @@ enum belief supervisor_believe(const struct job *job, const struct gsan_finding 
 		return BELIEF_RACE;
 	if (p != q && belief_barrier(p, a->seq, q, b->seq))
 		return BELIEF_ORDERED;
-	return belief_signal(p, a->seq) || belief_opaque(p, a->seq, q, b->seq) ? BELIEF_WITHHELD : BELIEF_RACE;
+	int written = 0, host = belief_signal(p, a->seq, b->participant, b->seq, &written);
+	return host || belief_opaque(p, a->seq, q, b->seq, written) ? BELIEF_WITHHELD : BELIEF_RACE;
 }

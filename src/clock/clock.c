@@ -102,6 +102,8 @@ int clock_launch(struct clock *c, uint32_t s, enum clock_use use, uint32_t *seq,
 	if (!rc) {
 		clock_slot_update(c, s);
 		*seq = c->next++;
+		if (c->job)
+			atomic_store_explicit(&c->job->rank[c->participant].next, c->next, memory_order_release);
 		if (order)
 			clock_order(c, &slot->vec, *seq, order);
 		if (slot->last <= c->host.seen[s])

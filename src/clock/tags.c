@@ -76,6 +76,8 @@ void clock_start_at(struct clock *c, uint32_t seq)
 {
 	pthread_mutex_lock(&c->lock);
 	c->next = c->first = seq;
+	if (c->job)
+		atomic_store_explicit(&c->job->rank[c->participant].next, seq, memory_order_release);
 	c->tags.renewed = clock_half(c, seq);
 	clock_publish(c);
 	pthread_mutex_unlock(&c->lock);

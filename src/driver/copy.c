@@ -1,17 +1,30 @@
 #include "driver/copy.h"
 
-void copy_begin(struct copy *c, CUstream stream, int blocks)
+/* On a GPU that is not checked. */
+static void copy_elsewhere(enum copy_way way)
+{
+	struct flow *f = way ? flow_elsewhere() : NULL;
+
+	if (f && way & COPY_OUT)
+		flow_elsewhere_copies_out(f);
+}
+
+void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
 {
 	uint32_t slot, seq;
 
 	c->blocks = blocks;
 	c->flow = flow_current();
+	if (!c->flow)
+		copy_elsewhere(way);
 	if (!c->flow || flow_capturing(stream)) {
 		c->flow = NULL;
 		return;
 	}
 	slot = flow_slot(c->flow, stream);
 	flow_number(c->flow, slot, CLOCK_PLAIN, &seq, NULL);
+	if (way & COPY_OUT)
+		flow_copies_out(c->flow, slot, seq);
 	/* A copy of pageable memory may wait for the stream: not under the lock. It leaves no records, so a kernel that
 	 * another thread enqueues meanwhile may come first without harm. */
 	flow_enqueued(c->flow, slot);

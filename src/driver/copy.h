@@ -1,12 +1,15 @@
 /* Copies and sets, as far as order goes: each takes a number in its stream; one that the host waits for joins the host's
- * clock when it returns. (Their ranges are not checked.) */
+ * clock when it returns; one to host memory may be how a host reads a value. (Their ranges are not checked.) */
 #ifndef GSAN_DRIVER_COPY_H
 #define GSAN_DRIVER_COPY_H
 
 #include "driver/flow.h"
 
+/* From where to where; BOTH: its arguments would have to tell. */
+enum copy_way { COPY_NEITHER = 0, COPY_IN = 1 /* writes device memory */, COPY_OUT = 2 /* to a host */, COPY_BOTH = 3 };
+
 struct copy { struct flow *flow; int blocks; struct clock_vec mark; };
-void copy_begin(struct copy *c, CUstream stream, int blocks);
+void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks);
 void copy_end(struct copy *c, CUresult rc);
 
 #endif

@@ -37,23 +37,23 @@
 		driver_leave(); \
 		return rc; \
 	}
-#define COPY_ENTRY(name, parameters, arguments, in, blocks) \
+#define COPY_ENTRY(name, parameters, arguments, in, way, blocks) \
 	ENTRY(name, parameters) \
 	{ \
 		struct copy copy_; \
 		GUARD(name, arguments); \
-		copy_begin(&copy_, in, blocks); \
+		copy_begin(&copy_, in, way, blocks); \
 		rc = real.name arguments; \
 		copy_end(&copy_, rc); \
 		driver_leave(); \
 		return rc; \
 	}
-#define COPY(name, parameters, arguments) \
-	COPY_ENTRY(name, parameters, arguments, NULL, 1) \
-	COPY_ENTRY(name##_ptds, parameters, arguments, CU_STREAM_PER_THREAD, 1)
-#define COPY_ASYNC(name, parameters, arguments) \
-	COPY_ENTRY(name, parameters, arguments, stream, 0) \
-	COPY_ENTRY(name##_ptsz, parameters, arguments, stream ? stream : CU_STREAM_PER_THREAD, 0)
+#define COPY(name, parameters, arguments, way) \
+	COPY_ENTRY(name, parameters, arguments, NULL, COPY_##way, 1) \
+	COPY_ENTRY(name##_ptds, parameters, arguments, CU_STREAM_PER_THREAD, COPY_##way, 1)
+#define COPY_ASYNC(name, parameters, arguments, way) \
+	COPY_ENTRY(name, parameters, arguments, stream, COPY_##way, 0) \
+	COPY_ENTRY(name##_ptsz, parameters, arguments, stream ? stream : CU_STREAM_PER_THREAD, COPY_##way, 0)
 #include "driver/hooks.def"
 #undef HOOK
 #undef HOOK_PTSZ
@@ -64,8 +64,8 @@ const struct ways_row ways_rows[] = {
 #define ROW(name) {#name, (void *)name, (void **)&real.name},
 #define HOOK(name, parameters, arguments, body) {#name, (void *)name, (void **)&real.name},
 #define HOOK_PTSZ(name, parameters, arguments, body) ROW(name) ROW(name##_ptsz)
-#define COPY(name, parameters, arguments) ROW(name) ROW(name##_ptds)
-#define COPY_ASYNC(name, parameters, arguments) ROW(name) ROW(name##_ptsz)
+#define COPY(name, parameters, arguments, way) ROW(name) ROW(name##_ptds)
+#define COPY_ASYNC(name, parameters, arguments, way) ROW(name) ROW(name##_ptsz)
 #include "driver/hooks.def"
 	{NULL, NULL, NULL},
 };

@@ -165,23 +165,6 @@ void flow_enqueued(struct flow *f, uint32_t slot)
 	pthread_mutex_unlock(&f->enqueue[slot]);
 }
 
-void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	struct job_rank *rank = f->rank;
-
-	pthread_mutex_lock(&lock);
-	uint32_t n = atomic_load_explicit(&rank->events, memory_order_relaxed);
-	if (n < JOB_EVENTS) {
-		rank->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind, .stream = (uint8_t)slot};
-		/* Partner: the supervisor's acquire load of `events`. */
-		atomic_store_explicit(&rank->events, n + 1, memory_order_release);
-	} else {
-		atomic_fetch_add_explicit(&rank->events_lost, 1, memory_order_relaxed);
-	}
-	pthread_mutex_unlock(&lock);
-}
-
 void flow_note(struct flow *f, const char *key, const char *name, const char *reason)
 {
 	struct ipc_msg msg = {.type = IPC_NOTE};

@@ -41,8 +41,14 @@ void flow_capture_begins(void);
 int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq, struct gsan_order *order);
 void flow_enqueued(struct flow *f, uint32_t slot);
 
-/* Tells the supervisor of a launch that may order anything, or is a barrier among ranks (job.h). */
+/* What the device does not see (unseen.c), told to the supervisor before it is enqueued: a launch that may order anything,
+ * or is a barrier among ranks (job.h); a value that a stream writes, which hosts may read without a copy or not; a copy by
+ * which a host may read what is on a device; and the kernels and copies of another GPU of the process. */
 void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq);
+void flow_value(struct flow *f, uint32_t seq, int host_reads);
+void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq);
+void flow_elsewhere_runs(struct flow *f);
+void flow_elsewhere_copies_out(struct flow *f);
 
 /* Says of something unchecked or not modelled, once per text: to the supervisor and, at level info, on stderr. */
 void flow_note(struct flow *f, const char *key, const char *name, const char *reason);

@@ -35,11 +35,6 @@ BODY(cuStreamBeginCapture_v2);
 BODY(cuStreamBeginCaptureToGraph);
 BODY(cuStreamSynchronize);
 BODY(cuStreamQuery);
-BODY(cuStreamWriteValue32_v2);
-BODY(cuStreamWriteValue64_v2);
-BODY(cuStreamWaitValue32_v2);
-BODY(cuStreamWaitValue64_v2);
-BODY(cuStreamBatchMemOp_v2);
 BODY(cuLaunchHostFunc);
 BODY(cuStreamAddCallback);
 BODY(cuCtxSynchronize);
@@ -48,6 +43,12 @@ BODY(cuDevicePrimaryCtxRelease_v2);
 BODY(cuDevicePrimaryCtxReset_v2);
 BODY(cuMemFree_v2);
 real_ctx_synchronize_13000 hook_cuCtxSynchronize_v2;
+/* value.c */
+BODY(cuStreamWriteValue32_v2);
+BODY(cuStreamWriteValue64_v2);
+BODY(cuStreamWaitValue32_v2);
+BODY(cuStreamWaitValue64_v2);
+BODY(cuStreamBatchMemOp_v2);
 /* event.c */
 BODY(cuStreamWaitEvent);
 BODY(cuEventCreate);

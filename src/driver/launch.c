@@ -60,21 +60,16 @@ static CUresult launch_plain(struct flow *f, const struct function *fn, const st
 	return rc;
 }
 
-/* On a GPU that is not checked. Its streams have no place in the order here: its kernels may come before and after
- * anything, which two events say once and for all. */
+/* On a GPU that is not checked. */
 static void launch_elsewhere(void)
 {
-	static _Atomic int said;
 	struct flow *f = flow_elsewhere();
 
 	if (!f)
 		return;
 	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
-	if (atomic_exchange_explicit(&said, 1, memory_order_relaxed))
-		return;
 	flow_note(f, "unchecked", "(kernels on another GPU)", "a process is checked on the first GPU that it uses");
-	flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, 0);
-	flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, UINT32_MAX);
+	flow_elsewhere_runs(f);
 }
 
 /* ---- checked ------------------------------------------------------------------------------------------------- */
@@ -251,6 +246,7 @@ CUresult hook_cuGraphLaunch(CUgraphExec graph, CUstream stream)
 	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
 	flow_number(f, slot, CLOCK_PLAIN, &seq, NULL);
 	flow_event(f, JOB_EVENT_OPAQUE, slot, seq);
+	flow_copies_out(f, slot, seq);
 	CUresult rc = real.cuGraphLaunch(graph, stream);
 	flow_enqueued(f, slot);
 	return rc;

@@ -1,4 +1,4 @@
-/* Streams and contexts: waits of the host, captures, callbacks, and memory operations that wait. */
+/* Streams and contexts: waits of the host, captures, callbacks. (Memory operations: value.c.) */
 #include <stdlib.h>
 
 #include "driver/flow.h"
@@ -205,71 +205,4 @@ CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback function, vo
 	if (rc != CUDA_SUCCESS)
 		free(c);
 	return rc;
-}
-
-/* ---- stream memory operations: who wrote, or will read, the value is not known ------------------------------- */
-
-static void stream_waited(CUstream stream)
-{
-	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
-
-	if (!f)
-		return;
-	clock_wait_unknown(&f->clock, flow_slot(f, stream));
-	flow_note(f, "order", "cuStreamWaitValue", "a stream's wait for a value orders everything");
-}
-
-/* Before the call: a kernel that waits for the value may run at once. */
-static void stream_writes(CUstream stream)
-{
-	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
-	uint32_t slot, seq;
-
-	if (!f)
-		return;
-	slot = flow_slot(f, stream);
-	flow_number(f, slot, CLOCK_PLAIN, &seq, NULL);
-	flow_event(f, JOB_EVENT_SIGNAL, slot, seq);
-	flow_enqueued(f, slot);
-	flow_note(f, "order", "cuStreamWriteValue", "a value that a stream writes may order what is before it");
-}
-
-CUresult hook_cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags)
-{
-	stream_writes(stream);
-	return real.cuStreamWriteValue32_v2(stream, address, value, flags);
-}
-
-CUresult hook_cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags)
-{
-	stream_writes(stream);
-	return real.cuStreamWriteValue64_v2(stream, address, value, flags);
-}
-
-CUresult hook_cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags)
-{
-	stream_waited(stream);
-	return real.cuStreamWaitValue32_v2(stream, address, value, flags);
-}
-
-CUresult hook_cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags)
-{
-	stream_waited(stream);
-	return real.cuStreamWaitValue64_v2(stream, address, value, flags);
-}
-
-CUresult hook_cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams *param, unsigned flags)
-{
-	int waits = 0, others = 0;
-
-	for (unsigned i = 0; param && i < count; i++) {
-		int wait = param[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || param[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
-		waits |= wait;
-		others |= !wait;
-	}
-	if (waits)
-		stream_waited(stream);
-	if (others)
-		stream_writes(stream);
-	return real.cuStreamBatchMemOp_v2(stream, count, param, flags);
 }

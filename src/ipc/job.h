@@ -18,11 +18,20 @@ struct job_clock {
 };
 
 /* Order that the device does not see and the supervisor applies before it believes a finding: a launch of a modelled or
- * unknown opaque kernel, or a value that a stream wrote (SIGNAL), for which any running kernel may have waited. Appended
- * by the owner, count stored with release. */
-enum job_event_kind { JOB_EVENT_BARRIER, JOB_EVENT_OPAQUE, JOB_EVENT_SIGNAL };
+ * unknown opaque kernel. Appended by the owner, count stored with release. */
+enum job_event_kind { JOB_EVENT_BARRIER, JOB_EVENT_OPAQUE };
 struct job_event { uint32_t seq; uint8_t kind, stream; uint16_t name; };
 #define JOB_EVENTS 65536u
+
+/* A value that a stream writes orders who reads its location, and nobody else. Checked kernels that read it know by
+ * themselves (layout.h, GSAN_LINE_VALUE); streams that wait for a value come behind everything. There remain kernels of
+ * unknown effect, and hosts: of participant q, those launches may come behind a host that read it whose number is seen[q]
+ * or above. From the start, if it lies in memory that hosts can read, or a copy to one may be under way; else (JOB_NOT_SEEN)
+ * from the next such copy on, when whoever makes it writes it. The last place stands for all that had none: the newest of
+ * their numbers, the lowest of `seen`. */
+struct job_signal { _Atomic uint32_t seq, seen[GSAN_PARTICIPANTS]; };
+#define JOB_SIGNALS 1024u
+#define JOB_NOT_SEEN UINT32_MAX
 
 struct job_rank {
 	_Atomic uint32_t state;          /* enum job_state */
@@ -35,8 +44,12 @@ struct job_rank {
 	_Atomic uint64_t counter[GSAN_N_COUNTERS]; /* drained from the device, see libgsan */
 	_Atomic uint64_t memory_bytes, shadow_bytes, tables_bytes;
 	struct job_clock clock;
+	_Atomic uint32_t next;           /* launches with a number below it were given it; raised before they are enqueued */
+	_Atomic uint32_t outgoing[GSAN_STREAMS]; /* newest copy of each stream that may bring a host what is on a device */
 	_Atomic uint32_t events, events_lost;
 	struct job_event event[JOB_EVENTS];
+	_Atomic uint32_t signals;        /* stored with release by the owner */
+	struct job_signal signal[JOB_SIGNALS];
 	_Alignas(4096) struct gsan_ring ring;
 	_Alignas(4096) char end[1];
 };

@@ -111,7 +111,7 @@ static int view_table_write(struct participant *p, uint64_t at, uint64_t size, u
 
 int view_add(struct participant *p, struct handle *h, uint64_t at, uint64_t size, uint64_t offset)
 {
-	struct view v = {{at, size}, h};
+	struct view v = {{at, size}, h, h ? h->canonical + offset : 0};
 	if (h && ((at | offset) % GSAN_PAGE || offset > h->size || size > h->size - offset))
 		return -EINVAL; /* the table has whole pages only, and the driver would not have it either */
 	view_remove(p, at, size); /* the driver would have refused: an unmap that we did not see */
@@ -139,6 +139,12 @@ void view_remove(struct participant *p, uint64_t at, uint64_t size)
 		v.handle->views--;
 		handle_drop(p, v.handle);
 	}
+}
+
+uint64_t view_canonical(uint64_t at)
+{
+	const struct view *v = spans_find(&views, at);
+	return v && v->handle ? v->canonical + (at - v->at.base) : 0;
 }
 
 int view_within(uint64_t at, uint64_t size)

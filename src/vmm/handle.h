@@ -14,7 +14,7 @@ struct handle {
 	uint8_t imported; /* the canonical range is a peer's */
 	uint8_t spent;    /* it is ours, and others may hold the memory: never used again */
 };
-struct view { struct span at; struct handle *handle; }; /* handle NULL: memory that is not checked */
+struct view { struct span at; struct handle *handle; uint64_t canonical; }; /* handle NULL: memory that is not checked */
 
 /* All with vmm_lock held. Those that return int: 0 or -errno, then nothing changed. */
 struct handle *handle_find(CUmemGenericAllocationHandle name);
@@ -24,6 +24,7 @@ int handle_retain(struct participant *p, CUmemGenericAllocationHandle name, uint
 void handle_release(struct participant *p, CUmemGenericAllocationHandle name); /* unknown: nothing to do */
 int view_add(struct participant *p, struct handle *h, uint64_t at, uint64_t size, uint64_t offset);
 void view_remove(struct participant *p, uint64_t at, uint64_t size);
+uint64_t view_canonical(uint64_t at); /* 0: nothing checked is mapped there */
 int view_within(uint64_t at, uint64_t size); /* something is mapped there */
 
 #endif

@@ -51,5 +51,8 @@ int shadow_clear(struct participant *p, uint64_t base, uint64_t size);  /* 0 or 
 int shadow_publish(struct participant *p, uint64_t base, uint64_t size); /* lets peers map it. 0 or -errno */
 int shadow_import(struct participant *p, uint64_t base, uint64_t size);  /* a peer's. 0 or -errno */
 int shadow_renew(struct participant *p);
+int shadow_value(struct participant *p, uint64_t canonical); /* sets GSAN_LINE_VALUE. 0 or -EIO */
+
+uint64_t variable_canonical(uint64_t at); /* variable.c; 0: no module variable is there */
 
 #endif

@@ -2,6 +2,7 @@
  * of data, so neighbouring allocations share pages; a page, once mapped, stays. Each own extent is one handle, which
  * peers can map; an extent of a peer is mapped once. */
 #include <errno.h>
+#include <stddef.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -126,6 +127,12 @@ int shadow_import(struct participant *p, uint64_t base, uint64_t size)
 		covered += to > from ? to - from : 0;
 	}
 	return covered == want.size ? 0 : -ENOENT;
+}
+
+int shadow_value(struct participant *p, uint64_t canonical)
+{
+	const uint8_t mark = GSAN_LINE_VALUE >> 24;
+	return vmm_upload(p, gsan_shadow(canonical) + offsetof(struct gsan_line, flags) + 3, &mark, sizeof mark);
 }
 
 int shadow_renew(struct participant *p)

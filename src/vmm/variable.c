@@ -86,6 +86,14 @@ static int range_add(struct participant *p, uint64_t at, uint64_t size, const ch
 	return 0;
 }
 
+uint64_t variable_canonical(uint64_t at)
+{
+	for (uint32_t i = 0; i < head.count; i++)
+		if (at >= ranges[i].base && at - ranges[i].base < ranges[i].size)
+			return ranges[i].canonical + (at - ranges[i].base);
+	return 0;
+}
+
 void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char *name, const void *owner)
 {
 	struct vmm_section s;

@@ -2,7 +2,8 @@
  * handles that ranks exchange are virtualised, so that a peer's mapping finds the owner's shadow. Three layers:
  * arena.c hands out addresses, shadow.c maps line records, block.c and handle.c are the program's two kinds of memory
  * (cuMemAlloc, and its own cuMemCreate/cuMemMap); *_hooks.c are the driver's functions on top of them. Beside them
- * participant.c starts it all, variable.c is for module variables, memory.c makes the driver calls of our own, span.c is their sorted array.
+ * participant.c starts it all, variable.c is for module variables, value.c for what streams write, memory.c makes the
+ * driver calls of our own, span.c is their sorted array.
  *
  * One lock guards all of it (vmm_lock), and is never held across a call that can wait for the program's kernels. */
 #ifndef GSAN_VMM_VMM_H
@@ -43,6 +44,10 @@ int vmm_renew(struct participant *p);
 /* Module variables of `owner` (a module or library), which lie outside the arena: checked from here on, until dropped. */
 void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char *name, const void *owner);
 void vmm_variables_drop(struct participant *p, const void *owner);
+
+/* A stream is about to write a value at `at`: from here on the device takes it that whoever reads there may come behind
+ * anything. 1; 0: it lies in memory without shadow, which hosts may read, too. */
+int vmm_value(struct participant *p, uint64_t at);
 
 /* Hook bodies: the driver's functions, by their final names. */
 CUresult vmm_cuMemAlloc_v2(CUdeviceptr *at, size_t size);

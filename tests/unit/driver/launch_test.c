@@ -38,6 +38,8 @@ void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char 
 	(void)p, (void)at, (void)size, (void)name, (void)owner;
 }
 void vmm_variables_drop(struct participant *p, const void *owner) { (void)p, (void)owner; }
+static uint64_t shadowed; /* memory where vmm_value() finds shadow */
+int vmm_value(struct participant *p, uint64_t at) { return p == &self && at == shadowed; }
 int vmm_renew(struct participant *p) { return p == &self ? 0 : -1; }
 
 int ipc_call(int socket, struct ipc_msg *msg, int fd_in, int *fd_out)
@@ -193,17 +195,50 @@ static void test_capture(void)
 	CHECK(launch(twin, s) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
 }
 
-/* A value that a stream writes has a number behind what came before it, and the supervisor knows of it. */
+/* A value that a stream writes has a number behind what came before it. A host may have read it where hosts can, or by
+ * a copy: one that comes later, or is under way. */
 static void test_signal(void)
 {
 	struct job_rank *rank = &self.job->rank[1];
-	uint32_t events = atomic_load(&rank->events);
+	uint32_t signals = atomic_load(&rank->signals), word = 0;
+	const struct job_signal *s = &rank->signal[signals];
+	CUstream stream;
 
+	cuCtxSynchronize();
+	atomic_store(&self.job->rank[0].next, 40);
 	launch(twin, NULL);
 	uint32_t before = record().seq;
-	CHECK(cuStreamWriteValue32_v2(NULL, 0, 1, 0) == CUDA_SUCCESS && !strcmp(fake->last_call, "cuStreamWriteValue32_v2"));
-	CHECK(atomic_load(&rank->events) == events + 1 && rank->event[events].kind == JOB_EVENT_SIGNAL);
-	CHECK(rank->event[events].seq == before + 1);
+	CHECK(cuStreamWriteValue32_v2(NULL, 0x500, 1, 0) == CUDA_SUCCESS && !strcmp(fake->last_call, "cuStreamWriteValue32_v2"));
+	CHECK(atomic_load(&rank->signals) == signals + 1 && s[0].seq == before + 1);
+	CHECK(s[0].seen[0] == 40 && s[0].seen[1] == before + 2); /* no shadow: hosts can read it */
+	shadowed = 0x500;
+	CHECK(cuStreamWriteValue32_v2(NULL, 0x500, 1, 0) == CUDA_SUCCESS && s[1].seen[0] == JOB_NOT_SEEN);
+	CHECK(s[1].seq == before + 2 && s[1].seen[1] == JOB_NOT_SEEN);
+	CHECK(cuMemcpyDtoH_v2(&word, (CUdeviceptr)&before, 4) == CUDA_SUCCESS && word == before);
+	CHECK(s[1].seen[0] == 40 && s[1].seen[1] == before + 4 && s[0].seen[1] == before + 2);
+	CHECK(cuStreamWriteValue32_v2(NULL, 0x500, 1, 0) == CUDA_SUCCESS && s[2].seen[1] == JOB_NOT_SEEN);
+	cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+	CHECK(cuMemcpyDtoHAsync_v2(&word, (CUdeviceptr)&before, 4, stream) == CUDA_SUCCESS);
+	CHECK(cuStreamWriteValue32_v2(NULL, 0x500, 1, 0) == CUDA_SUCCESS && s[3].seen[1] == before + 7);
+	cuStreamSynchronize(stream);
+	CHECK(cuStreamWriteValue32_v2(NULL, 0x500, 1, 0) == CUDA_SUCCESS && s[4].seen[1] == JOB_NOT_SEEN);
+}
+
+/* More values than places: the last place stands for all, the newest of them, and whatever was seen of one was of all. */
+static void test_many_signals(void)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	uint32_t word = 0;
+
+	for (uint32_t i = atomic_load(&rank->signals); i < JOB_SIGNALS + 3; i++)
+		cuStreamWriteValue32_v2(NULL, 0x500, 1, 0);
+	const struct job_signal *s = &rank->signal[JOB_SIGNALS - 1];
+	uint32_t next = atomic_load(&rank->next);
+	CHECK(atomic_load(&rank->signals) == JOB_SIGNALS && s->seq == next - 1 && s->seen[1] == JOB_NOT_SEEN);
+	cuMemcpyDtoH_v2(&word, (CUdeviceptr)&next, 4);
+	CHECK(s->seen[1] == next + 1);
+	cuStreamWriteValue32_v2(NULL, 0x500, 1, 0);
+	CHECK(s->seen[1] == next + 1 && s->seq == next + 1);
 }
 
 /* What the CTAs of a cluster do to each other is not modelled: such launches run plain, whoever asks for clusters. */
@@ -283,6 +318,7 @@ int main(void)
 	test_elsewhere();
 	test_models();
 	test_signal();
+	test_many_signals();
 	test_clusters();
 	/* The counters were copied when the host had seen everything (the fake's table holds sevens). */
 	CHECK(atomic_load(&self.job->rank[1].counter[GSAN_N_UNMAPPED]) == 0x0707070707070707ull);

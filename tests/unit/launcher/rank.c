@@ -127,6 +127,17 @@ static void event(uint32_t participant, uint32_t seq, enum job_event_kind kind)
 	atomic_store_explicit(&to->events, n + 1, memory_order_release);
 }
 
+/* A value that a stream of `participant` writes, and the first launch of the other that may come behind a host that read it. */
+static void value(uint32_t participant, uint32_t seq, uint32_t seen)
+{
+	struct job_rank *to = &job->rank[participant];
+	uint32_t n = atomic_load(&to->signals);
+	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
+		atomic_store(&to->signal[n].seen[q], q == !participant ? seen : JOB_NOT_SEEN);
+	atomic_store(&to->signal[n].seq, seq);
+	atomic_store_explicit(&to->signals, n + 1, memory_order_release);
+}
+
 static void wait_for(uint32_t participant, enum job_state state)
 {
 	for (int i = 0; atomic_load(&job->rank[participant].state) < (uint32_t)state; i++) {
@@ -151,11 +162,21 @@ static void part_finding(void)
 		event(0, 21, JOB_EVENT_OPAQUE);
 		event(1, 6, JOB_EVENT_OPAQUE);
 		put(finding(20, 7)); /* no barrier of p after 20; opaque 21 ≥ 20 and 6 ≤ 7 */
-		/* Withheld, too: a stream of the first one's process writes a value after 30. */
-		event(1, 31, JOB_EVENT_SIGNAL);
+		/* Withheld, too: a stream of the first one's process writes a value after 30 that a host has read before the
+		 * other one's 7, but not before 5; and one after 40, that the other one's unknown kernel 21 may have read. */
+		value(1, 31, 7);
+		value(1, 41, JOB_NOT_SEEN);
 		struct gsan_finding f = finding(30, 7);
 		f.first.participant = 1;
 		f.second.participant = 0;
+		put(f);
+		f.second.seq = 5;
+		f.kind = GSAN_WAR;
+		put(f);
+		f.first.seq = 40;
+		f.second.seq = 22;
+		put(f);
+		f.second.seq = 10;
 		put(f);
 		/* Unknown kernel 5, and a ticket that nobody finishes. */
 		f = finding(3, 1);

@@ -2,6 +2,7 @@
 #include "vmm/vmm.h"
 
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,26 @@ static void small_blocks(void)
 	CHECK(pitch == 1024 && at[0] < slice_end);
 	OK(vmm_cuMemFree_v2(at[0]));
 	CHECK(fake_mapped(GSAN_DATA_BASE, slice_end) == 32 * MIB); /* the chunk stays */
+}
+
+/* A location that a stream writes a value to is marked where its line record is, once for each of its addresses; memory
+ * without shadow is not. */
+static void values(void)
+{
+	CUdeviceptr a, at = reserve(2 * PAGE);
+	CUmemGenericAllocationHandle h;
+	struct participant *p = participant_current();
+	OK(vmm_cuMemAlloc_v2(&a, 5 * MIB));
+	fake_mark(gsan_shadow(a + 4 * MIB + 64) + offsetof(struct gsan_line, flags) + 3);
+	CHECK(vmm_value(p, a + 4 * MIB) == 1 && !fake_marked());
+	h = create(2 * PAGE);
+	uint64_t canonical = super.alloc_base;
+	CHECK(vmm_value(p, at + PAGE) == 0);
+	OK(vmm_cuMemMap(at, 2 * PAGE, 0, h, 0));
+	fake_mark(gsan_shadow(canonical + PAGE + 128) + offsetof(struct gsan_line, flags) + 3);
+	CHECK(vmm_value(p, at + PAGE) == 1 && fake_marked() == 1);
+	CHECK(vmm_value(p, at + PAGE + 128) == 1 && !fake_marked());
+	CHECK(vmm_value(p, 0x7f0000000000) == 0 && vmm_value(p, a + 64 * MIB) == 0 && !fake.wild);
 }
 
 /* What cannot have shadow is the driver's, and said; what the driver has not either is not said. */
@@ -572,7 +593,7 @@ int main(void)
 {
 #define TEST(name) {#name, name}
 	static const struct { const char *name; void (*test)(void); } tests[] = {
-		TEST(blocks), TEST(small_blocks), TEST(exhaustion), TEST(stream_order), TEST(captures), TEST(other_contexts),
+		TEST(blocks), TEST(values), TEST(small_blocks), TEST(exhaustion), TEST(stream_order), TEST(captures), TEST(other_contexts),
 		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(tables),
 		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing), TEST(threads),
 	};

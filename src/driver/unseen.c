@@ -1,0 +1,116 @@
+/* What the device does not see, told to the job: kernels that may order anything, and values that streams write, as far as
+ * hosts may read them. */
+#include "driver/flow.h"
+
+#include "vmm/vmm.h"
+
+static pthread_mutex_t unseen_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq)
+{
+	struct job_rank *rank = f->rank;
+
+	pthread_mutex_lock(&unseen_lock);
+	uint32_t n = atomic_load_explicit(&rank->events, memory_order_relaxed);
+	if (n < JOB_EVENTS) {
+		rank->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind, .stream = (uint8_t)slot};
+		/* Partner: the supervisor's acquire load of `events`. */
+		atomic_store_explicit(&rank->events, n + 1, memory_order_release);
+	} else {
+		atomic_fetch_add_explicit(&rank->events_lost, 1, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&unseen_lock);
+}
+
+/* ---- values, and the copies by which a host may read them ---------------------------------------------------- */
+
+/* What any participant launches from now on may come behind a host that read it. */
+static void signal_seen(const struct job *job, struct job_signal *s)
+{
+	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++) {
+		uint32_t next = atomic_load_explicit(&job->rank[q].next, memory_order_acquire);
+		if (atomic_load_explicit(&s->seen[q], memory_order_relaxed) > next)
+			atomic_store_explicit(&s->seen[q], next, memory_order_relaxed);
+	}
+}
+
+/* May some participant's copy to a host be under way, which reads the location later? */
+static int copies_under_way(const struct job *job)
+{
+	for (uint32_t q = 0; q < job->participants && q < GSAN_PARTICIPANTS; q++) {
+		const struct job_rank *rank = &job->rank[q];
+		if (atomic_load_explicit(&rank->state, memory_order_acquire) == JOB_LEFT)
+			continue;
+		for (uint32_t s = 0; s < GSAN_STREAMS; s++)
+			if (atomic_load_explicit(&rank->outgoing[s], memory_order_acquire) >
+			    atomic_load_explicit(&rank->clock.stream[s], memory_order_relaxed))
+				return 1;
+	}
+	return 0;
+}
+
+void flow_value(struct flow *f, uint32_t seq, int host_reads)
+{
+	struct job_rank *rank = f->rank;
+
+	pthread_mutex_lock(&unseen_lock);
+	uint32_t n = atomic_load_explicit(&rank->signals, memory_order_relaxed);
+	struct job_signal *s = &rank->signal[n < JOB_SIGNALS ? n : JOB_SIGNALS - 1];
+	if (n < JOB_SIGNALS)
+		for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
+			atomic_store_explicit(&s->seen[q], JOB_NOT_SEEN, memory_order_relaxed);
+	atomic_store_explicit(&s->seq, seq, memory_order_relaxed);
+	/* Partner: the acquire loads of `signals` in flow_copies_out() and in the supervisor. */
+	if (n < JOB_SIGNALS)
+		atomic_store_explicit(&rank->signals, n + 1, memory_order_seq_cst);
+	/* Either this sees the copy that is about to read the value, or that copy's sweep sees the signal. */
+	if (host_reads || copies_under_way(f->participant->job))
+		signal_seen(f->participant->job, s);
+	pthread_mutex_unlock(&unseen_lock);
+}
+
+/* Each signal is swept once by each process, but for the last place, which is many. */
+static void signals_sweep(struct job *job, uint32_t p)
+{
+	static struct { int32_t pid; uint32_t next; } swept[GSAN_PARTICIPANTS];
+	struct job_rank *rank = &job->rank[p];
+	int32_t pid = atomic_load_explicit(&rank->pid, memory_order_relaxed);
+	uint32_t n = atomic_load_explicit(&rank->signals, memory_order_seq_cst), i = swept[p].pid == pid ? swept[p].next : 0;
+
+	if (n > JOB_SIGNALS)
+		n = JOB_SIGNALS;
+	swept[p].pid = pid;
+	swept[p].next = n < JOB_SIGNALS ? n : JOB_SIGNALS - 1;
+	for (; i < n; i++)
+		signal_seen(job, &rank->signal[i]);
+}
+
+void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq)
+{
+	struct job *job = f->participant->job;
+
+	atomic_store_explicit(&f->rank->outgoing[slot], seq, memory_order_seq_cst);
+	pthread_mutex_lock(&unseen_lock);
+	for (uint32_t p = 0; p < job->participants && p < GSAN_PARTICIPANTS; p++)
+		signals_sweep(job, p);
+	pthread_mutex_unlock(&unseen_lock);
+}
+
+/* ---- another GPU of the process, whose streams have no place in the order here -------------------------------- */
+
+/* Its kernels may come before and after anything, which two events say once and for all. */
+void flow_elsewhere_runs(struct flow *f)
+{
+	static _Atomic int said;
+
+	if (atomic_exchange_explicit(&said, 1, memory_order_relaxed))
+		return;
+	flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, 0);
+	flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, UINT32_MAX);
+}
+
+/* Its copies to hosts may be under way at any time. */
+void flow_elsewhere_copies_out(struct flow *f)
+{
+	flow_copies_out(f, CLOCK_SHARED, UINT32_MAX);
+}

@@ -1,0 +1,22 @@
+/* Locations that a stream writes a value to. The mark lies in their line records, so a peer's memory has it, too; it goes
+ * with the history of the memory, and is made anew with each value. */
+#include "vmm/block.h"
+#include "vmm/handle.h"
+
+static uint64_t value_canonical(uint64_t at)
+{
+	if (at >> GSAN_DATA_SHIFT == GSAN_DATA_TOP)
+		return block_find(at) ? at : 0;
+	return at >> GSAN_VIEW_SHIFT == GSAN_VIEW_TOP ? view_canonical(at) : variable_canonical(at);
+}
+
+int vmm_value(struct participant *p, uint64_t at)
+{
+	struct vmm_section s;
+	if (vmm_enter(p, &s))
+		return 0;
+	uint64_t canonical = value_canonical(at);
+	int marked = canonical && !shadow_value(p, canonical);
+	vmm_leave(&s);
+	return marked;
+}

@@ -1,0 +1,133 @@
+/* A program for gsan-launch: `value FORM racy|correct`. A stream stores a payload and then writes a value; another stream
+ * loads the payload. FORM says who reads that value in the correct program, and so comes behind the payload:
+ *   unrelated   nobody: an event orders the two       polled   a kernel, by ld.acquire
+ *   reset       a kernel that awaits a zero           waited   the other stream, by cuStreamWaitValue
+ *   pinned      the host, in memory of its own        copied   the host, by copies from the device
+ * In the racy program the load does not come behind it. */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char ptx[] =
+	".version 8.0\n.target sm_90\n.address_size 64\n"
+	".visible .entry store(.param .u64 p)\n{\n"
+	"\t.reg .b64 %rd<2>;\n"
+	"\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
+	"\tst.global.u32 [%rd1], 7;\n\tret;\n}\n"
+	".visible .entry load(.param .u64 p)\n{\n"
+	"\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n"
+	"\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
+	"\tld.global.u32 %r1, [%rd1];\n\tst.global.u32 [%rd1+256], %r1;\n\tret;\n}\n"
+	".visible .entry await(.param .u64 flag, .param .u32 value)\n{\n"
+	"\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<3>;\n\t.reg .pred %p<2>;\n"
+	"\tld.param.u64 %rd1, [flag];\n\tld.param.u32 %r1, [value];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
+	"again:\n\tld.acquire.sys.global.u32 %r2, [%rd1];\n\tsetp.ne.u32 %p1, %r1, %r2;\n\t@%p1 bra again;\n\tret;\n}\n";
+
+static CUfunction store, load, await;
+static CUstream a, b, c;
+static CUdeviceptr memory, flag;
+static volatile unsigned *host;
+
+static void must(CUresult rc, const char *what)
+{
+	if (rc == CUDA_SUCCESS)
+		return;
+	fprintf(stderr, "value: %s: error %d\n", what, rc);
+	exit(1);
+}
+
+static void run(CUfunction f, CUstream stream, void **params)
+{
+	must(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL), "cuLaunchKernel");
+}
+
+static void read_payload(void) { run(load, b, (void *[]){&memory}); }
+
+static CUevent event;
+static void by_event(void) { must(cuStreamWaitEvent(b, event, 0), "cuStreamWaitEvent"); }
+
+static void by_kernel(unsigned value) { run(await, b, (void *[]){&flag, &value}); }
+static void by_one(void) { by_kernel(1); }
+static void by_zero(void) { by_kernel(0); }
+static void by_wait(void) { must(cuStreamWaitValue32(b, flag, 1, CU_STREAM_WAIT_VALUE_EQ), "cuStreamWaitValue32"); }
+
+static void by_host(void)
+{
+	while (!*host)
+		continue;
+}
+
+static void by_copy(void)
+{
+	unsigned seen = 0;
+
+	while (!seen) {
+		must(cuMemcpyDtoHAsync(&seen, flag, 4, c), "cuMemcpyDtoHAsync");
+		must(cuStreamSynchronize(c), "cuStreamSynchronize");
+	}
+}
+
+/* early: the racy program enqueues its load before the value is written, since a host may have read it from then on. */
+static const struct form { const char *name; void (*order)(void); unsigned before, after; int pinned, early; } forms[] = {
+	{"unrelated", by_event, 0, 1, 0, 0}, {"polled", by_one, 0, 1, 0, 0}, {"reset", by_zero, 1, 0, 0, 0},
+	{"waited", by_wait, 0, 1, 0, 0}, {"pinned", by_host, 0, 1, 1, 1}, {"copied", by_copy, 0, 1, 0, 1},
+};
+
+static void set_up(const struct form *form)
+{
+	CUdevice device;
+	CUcontext context;
+	CUmodule module;
+
+	must(cuInit(0), "cuInit");
+	must(cuDeviceGet(&device, 0), "cuDeviceGet");
+	must(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+	must(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+	must(cuModuleLoadData(&module, ptx), "cuModuleLoadData");
+	must(cuModuleGetFunction(&store, module, "store"), "store");
+	must(cuModuleGetFunction(&load, module, "load"), "load");
+	must(cuModuleGetFunction(&await, module, "await"), "await");
+	must(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	must(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	must(cuStreamCreate(&c, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	must(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+	must(cuMemAlloc(&memory, 4096), "cuMemAlloc");
+	must(cuMemHostAlloc((void **)(uintptr_t)&host, 4096, CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc");
+	*host = 0;
+	flag = memory + 2048;
+	if (form->pinned)
+		must(cuMemHostGetDevicePointer(&flag, (void *)(uintptr_t)host, 0), "cuMemHostGetDevicePointer");
+	else
+		must(cuMemsetD32(flag, form->before, 1), "cuMemsetD32");
+	must(cuCtxSynchronize(), "cuCtxSynchronize");
+}
+
+int main(int argc, char **argv)
+{
+	const struct form *form = forms, *end = forms + sizeof(forms) / sizeof(*forms);
+
+	while (argc == 3 && form < end && strcmp(form->name, argv[1]))
+		form++;
+	if (argc != 3 || form == end) {
+		fprintf(stderr, "usage: value FORM racy|correct\n");
+		return 2;
+	}
+	int racy = !strcmp(argv[2], "racy");
+	set_up(form);
+	run(store, a, (void *[]){&memory});
+	must(cuEventRecord(event, a), "cuEventRecord");
+	if (racy && form->early)
+		read_payload();
+	must(cuStreamWriteValue32(a, flag, form->after, 0), "cuStreamWriteValue32");
+	if (racy && !form->early)
+		read_payload();
+	if (!racy || !form->early) /* polls by copies wear out the history */
+		form->order();
+	if (!racy)
+		read_payload();
+	must(cuStreamWriteValue32(a, memory + 3072, 1, 0), "cuStreamWriteValue32"); /* which nobody reads */
+	must(cuStreamWriteValue32(b, memory + 3072, 1, 0), "cuStreamWriteValue32");
+	must(cuCtxSynchronize(), "cuCtxSynchronize");
+	return 0;
+}

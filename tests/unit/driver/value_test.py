@@ -1,0 +1,30 @@
+"""Jobs on the emulated device: a stream writes a value, which orders who reads it and nobody else. Each racy program is
+found, each correct one is clean, under several seeds. Arguments: gsan-launch, the program, a form."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+SEEDS = (1, 2, 3)
+
+
+def run(launch, program, form, case, seed):
+    with tempfile.TemporaryDirectory() as scratch:
+        report = os.path.join(scratch, "report")
+        job = subprocess.run([launch, "-n", "1", "--device", "emu", "--seed", str(seed), "--report", report, program, case, form],
+                             capture_output=True, text=True, timeout=60)
+        with open(os.path.join(report, "summary.json")) as file:
+            return job, json.load(file)
+
+
+def main():
+    launch, program, case = sys.argv[1:]
+    for form, status, count in (("racy", 66, 1), ("correct", 0, 0)):
+        for seed in SEEDS:
+            job, summary = run(launch, program, form, case, seed)
+            said = f"{form}, seed {seed}: exit {job.returncode}\n{job.stdout}\n{job.stderr}\n{json.dumps(summary, indent=1)}"
+            assert job.returncode == status and len(summary["findings"]) == count, said
+
+
+main()
