@@ -122,6 +122,14 @@ static int request_slot(const struct supervisor *s, int rank, uint32_t *slot)
 	return -ENOSPC;
 }
 
+static int request_others(const struct supervisor *s, uint32_t p)
+{
+	int any = 0;
+	for (uint32_t q = 0; q < s->job->participants; q++)
+		any |= q != p && (request_state(s, q) == JOB_JOINED || request_state(s, q) == JOB_RUNNING);
+	return any;
+}
+
 /* The slot's last owner is gone, its numbers are kept; its kernels' ids mean nothing to the next owner. */
 static void request_slot_clear(struct supervisor *s, uint32_t p)
 {
@@ -133,6 +141,8 @@ static void request_slot_clear(struct supervisor *s, uint32_t p)
 		past->counter[i] += atomic_load_explicit(&rank->counter[i], memory_order_relaxed);
 	past->counter[GSAN_N_DROPPED] += rank->ring.dropped;
 	memset(rank, 0, sizeof *rank);
+	if (!request_others(s, p)) /* whose running launches may come behind what the last owner wrote */
+		memset(s->job->writers.newest[p], 0, sizeof s->job->writers.newest[p]);
 	for (struct kernel *k = s->kernels; k; k = k->next)
 		if (k->participant == p)
 			k->id = 0; /* ids count from 1: candidates keep it, nobody finds it again */

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 4u
+#define GSAN_ABI 5u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #define GSAN_ARENA_BASE 0x200000000000ull /* FACTS A: honoured by cuMemAddressReserve up to 2^45 bytes */
@@ -142,6 +142,19 @@ struct gsan_order {
 };
 #define GSAN_ORDER_UNKNOWN 1u /* pairs overflowed: everything not known to be unordered counts as ordered */
 
+/* The newest operation that each stream of the job has enqueued, or is about to, which may write device memory without
+ * leaving a record: copies to device memory and sets, values that streams write, host functions, graphs, kernels that run
+ * unchecked unless their model says `local`, and checked ones with instructions that are left unchecked. As numbers of that
+ * participant (`seq`), 0 = none yet, ~0 = any at any time (another GPU of the process, a process that could not be taken
+ * in). Not counted: what the graph of a capture will do until it is launched, and what is not of the job.
+ *
+ * In memory of the host, raised before the operation is enqueued, and never lowered while launches run. So of a value
+ * that a launch reads and that no checked kernel left: if every newest[p][s] is ordered before the launch, then so is
+ * whatever may have written it. Only one entry may be behind the launch and not be ordered with it: in its own slot, unless
+ * that is GSAN_STREAMS - 1, which streams share, what has a greater number than the launch itself comes behind its end, and
+ * what has a lower one is before it. (A launch whose own kernel has unchecked instructions gets 0 for this address.) */
+struct gsan_writers { uint32_t newest[GSAN_PARTICIPANTS][GSAN_STREAMS]; };
+
 #define GSAN_LIFT_UNSEEN 1u /* nothing but checked kernels writes to flags */
 #define GSAN_LIFT_COARSE 2u /* every RMW has an entry, and its CTA a state */
 
@@ -160,13 +173,14 @@ struct gsan_launch {
 	uint32_t seed;
 	uint64_t view_table; /* address of u32[GSAN_VIEW_PAGES], or 0: no views */
 	uint64_t ring;       /* device address of this participant's struct gsan_ring */
+	uint64_t writers;    /* address of struct gsan_writers, or 0: anything unseen may write while this launch runs */
 	uint32_t swept;       /* no record of launches with seq below it is left: their private tags are free */
 	uint16_t first_epoch; /* 0, or where a CTA's epochs start (tests) */
 	uint16_t lifted;      /* GSAN_LIFT_*: limits that do not hold, to show what they cost (tests) */
 	struct gsan_order order;
 };
 _Static_assert(sizeof(struct gsan_order) == 392, "");
-_Static_assert(sizeof(struct gsan_launch) == 448, "the rewriter declares this many parameter bytes");
+_Static_assert(sizeof(struct gsan_launch) == 456, "the rewriter declares this many parameter bytes");
 
 /* The launch's own floor, made ready for the upper half of a record: the bits of the number that a tag has, at the top;
  * ones below, so that what follows a record's tag does not matter; the place of the number, 16 - tag_bits, in bits 0..4. */

@@ -7,6 +7,8 @@ static void copy_elsewhere(enum copy_way way)
 
 	if (f && way & COPY_OUT)
 		flow_elsewhere_copies_out(f);
+	if (f && way & COPY_IN)
+		flow_elsewhere_writes(f);
 }
 
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
@@ -25,6 +27,8 @@ void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
 	flow_number(c->flow, slot, CLOCK_PLAIN, &seq, NULL);
 	if (way & COPY_OUT)
 		flow_copies_out(c->flow, slot, seq);
+	if (way & COPY_IN)
+		flow_writes(c->flow, slot, seq);
 	/* A copy of pageable memory may wait for the stream: not under the lock. It leaves no records, so a kernel that
 	 * another thread enqueues meanwhile may come first without harm. */
 	flow_enqueued(c->flow, slot);

@@ -47,6 +47,8 @@ void flow_enqueued(struct flow *f, uint32_t slot);
 void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq);
 void flow_value(struct flow *f, uint32_t seq, int host_reads);
 void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq);
+void flow_writes(struct flow *f, uint32_t slot, uint32_t seq); /* device memory, without a record: struct gsan_writers */
+void flow_elsewhere_writes(struct flow *f);
 void flow_elsewhere_runs(struct flow *f);
 void flow_elsewhere_copies_out(struct flow *f);
 

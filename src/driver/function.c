@@ -153,6 +153,7 @@ static const char *function_clone(struct flow *f, struct function *fn, CUfunctio
 		reason = "its clone was made by another version of gsan";
 	else if (function_register(f, fn, info))
 		reason = "the supervisor did not take its sites";
+	fn->unseen = strstr(info, "\nleft\t") != NULL;
 	free(info);
 	return reason;
 }

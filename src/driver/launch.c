@@ -53,8 +53,10 @@ static CUresult launch_plain(struct flow *f, const struct function *fn, const st
 	if (flow_capturing(l->stream))
 		return l->call(l, l->f, l->params, l->extra);
 	flow_number(f, slot, CLOCK_PLAIN, &seq, NULL);
-	if (model != MODEL_LOCAL)
+	if (model != MODEL_LOCAL) {
 		flow_event(f, model == MODEL_BARRIER ? JOB_EVENT_BARRIER : JOB_EVENT_OPAQUE, slot, seq);
+		flow_writes(f, slot, seq);
+	}
 	CUresult rc = l->call(l, l->f, l->params, l->extra);
 	flow_enqueued(f, slot);
 	return rc;
@@ -126,6 +128,7 @@ static void launch_record(struct flow *f, const struct function *fn, uint32_t sl
 	r->lifted = (uint16_t)setting_number(SETTING_TEST_LIFT, 0);
 	r->view_table = vmm_view_table(p);
 	r->ring = vmm_ring(p);
+	r->writers = fn->unseen ? 0 : vmm_writers(p);
 }
 
 /* `extra` is a list of names and values: the buffer of parameters grows by the record. */
@@ -183,6 +186,8 @@ static CUresult launch_run(const struct launch *l)
 	if (flow_number(f, slot, CLOCK_CHECKED, &seq, &record.order))
 		return launch_plain(f, fn, l, "no launch tag is free: older launches may still run");
 	launch_record(f, fn, slot, seq, &record);
+	if (fn->unseen)
+		flow_writes(f, slot, seq);
 	CUresult rc = l->extra ? launch_extra(l, fn, &record) : launch_params(l, fn, &record);
 	flow_enqueued(f, slot);
 	if (rc != CUDA_SUCCESS) /* what the plain call answers is what the program must see */
@@ -247,6 +252,7 @@ CUresult hook_cuGraphLaunch(CUgraphExec graph, CUstream stream)
 	flow_number(f, slot, CLOCK_PLAIN, &seq, NULL);
 	flow_event(f, JOB_EVENT_OPAQUE, slot, seq);
 	flow_copies_out(f, slot, seq);
+	flow_writes(f, slot, seq);
 	CUresult rc = real.cuGraphLaunch(graph, stream);
 	flow_enqueued(f, slot);
 	return rc;

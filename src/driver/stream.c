@@ -149,6 +149,7 @@ static struct stream_callback *stream_callback(CUstream stream, void *data)
 {
 	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
 	struct stream_callback *c = f ? calloc(1, sizeof(*c)) : NULL;
+	uint32_t slot, seq;
 
 	if (c) {
 		c->flow = f;
@@ -156,6 +157,10 @@ static struct stream_callback *stream_callback(CUstream stream, void *data)
 		clock_mark(&f->clock, flow_slot(f, stream), &c->mark);
 	}
 	if (f) {
+		slot = flow_slot(f, stream);
+		flow_number(f, slot, CLOCK_PLAIN, &seq, NULL); /* not in its own mark: it has not ended when it begins */
+		flow_writes(f, slot, seq); /* it may write memory that kernels read */
+		flow_enqueued(f, slot);
 		clock_wait_unknown(&f->clock, flow_slot(f, stream));
 		flow_note(f, "order", "host callback", "a callback orders what comes after it behind everything");
 	}

@@ -1,5 +1,5 @@
-/* What the device does not see, told to the job: kernels that may order anything, and values that streams write, as far as
- * hosts may read them. */
+/* What the device does not see, told to the job: kernels that may order anything; values that streams write, as far as
+ * hosts may read them; whatever writes device memory without a record. */
 #include "driver/flow.h"
 
 #include "vmm/vmm.h"
@@ -20,6 +20,15 @@ void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_
 		atomic_fetch_add_explicit(&rank->events_lost, 1, memory_order_relaxed);
 	}
 	pthread_mutex_unlock(&unseen_lock);
+}
+
+void flow_writes(struct flow *f, uint32_t slot, uint32_t seq)
+{
+	uint32_t *newest = &f->participant->job->writers.newest[f->clock.participant][slot];
+	uint32_t old = __atomic_load_n(newest, __ATOMIC_RELAXED);
+
+	while (old < seq && !__atomic_compare_exchange_n(newest, &old, seq, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		continue;
 }
 
 /* ---- values, and the copies by which a host may read them ---------------------------------------------------- */
@@ -98,11 +107,17 @@ void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq)
 
 /* ---- another GPU of the process, whose streams have no place in the order here -------------------------------- */
 
+void flow_elsewhere_writes(struct flow *f)
+{
+	flow_writes(f, CLOCK_SHARED, UINT32_MAX);
+}
+
 /* Its kernels may come before and after anything, which two events say once and for all. */
 void flow_elsewhere_runs(struct flow *f)
 {
 	static _Atomic int said;
 
+	flow_elsewhere_writes(f);
 	if (atomic_exchange_explicit(&said, 1, memory_order_relaxed))
 		return;
 	flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, 0);

@@ -47,6 +47,7 @@ static void value_writes(CUstream stream, const CUdeviceptr *at, unsigned count)
 	slot = flow_slot(f, stream);
 	flow_number(f, slot, CLOCK_PLAIN, &seq, NULL);
 	flow_value(f, seq, host_reads);
+	flow_writes(f, slot, seq);
 	flow_enqueued(f, slot);
 	flow_note(f, "order", "cuStreamWriteValue", "a value that a stream writes may order what is before it for who reads it");
 }

@@ -59,6 +59,7 @@ struct job {
 	uint32_t seed;
 	uint32_t host_order_modelled;    /* 0: DESIGN §7's host_order=assumed */
 	uint32_t pad[11];
+	_Alignas(4096) struct gsan_writers writers; /* registered with CUDA by every participant */
 	_Alignas(4096) struct job_rank rank[GSAN_PARTICIPANTS];
 };
 

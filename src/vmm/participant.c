@@ -136,19 +136,32 @@ static void stop_copies(struct participant *p)
 	real.cuStreamDestroy_v2(p->stream);
 }
 
-static int start_ring(struct participant *p)
+/* Lets kernels see a part of the job's memory, whole pages. 0: the driver refuses. */
+static uint64_t start_shared(void *part, uint64_t size)
 {
 	CUdeviceptr at;
-	struct gsan_ring *ring = &p->job->rank[p->index].ring;
-	uint64_t size = vmm_round(sizeof *ring, 4096);
-	if (real.cuMemHostRegister_v2(ring, size, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP))
-		return -1;
-	if (real.cuMemHostGetDevicePointer_v2(&at, ring, 0)) {
-		real.cuMemHostUnregister(ring);
-		return -1;
-	}
-	p->ring = at;
+	if (real.cuMemHostRegister_v2(part, vmm_round(size, 4096), CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP))
+		return 0;
+	if (!real.cuMemHostGetDevicePointer_v2(&at, part, 0))
+		return at;
+	real.cuMemHostUnregister(part);
 	return 0;
+}
+
+static int start_ring(struct participant *p)
+{
+	p->ring = start_shared(&p->job->rank[p->index].ring, sizeof(struct gsan_ring));
+	if (!p->ring)
+		return -1;
+	p->writers = start_shared(&p->job->writers, sizeof p->job->writers); /* what is unknown is silent */
+	return 0;
+}
+
+static void stop_ring(struct participant *p)
+{
+	real.cuMemHostUnregister(&p->job->rank[p->index].ring);
+	if (p->writers)
+		real.cuMemHostUnregister(&p->job->writers);
 }
 
 /* Zeroed memory, given to the peers if it is the tables. */
@@ -182,7 +195,7 @@ static int start_tables(struct participant *p)
 		atomic_store_explicit(&p->job->rank[p->index].tables_bytes, size + VIEW_TABLE_BYTES, memory_order_relaxed);
 		return 0;
 	}
-	real.cuMemHostUnregister(&p->job->rank[p->index].ring);
+	stop_ring(p);
 unback_views:
 	vmm_unback(p->view_table, VIEW_TABLE_BYTES, views);
 unback_tables:
@@ -201,6 +214,7 @@ static int start(struct participant *p)
 		log_error("cannot set up the clock tables (they need %llu MiB of device memory); the program runs unchecked",
 			  (unsigned long long)(gsan_tables_bytes() + VIEW_TABLE_BYTES) >> 20);
 		vmm_note(p, "unchecked", "rank", "the clock tables could not be set up (device memory?)");
+		__atomic_store_n(&p->job->writers.newest[p->index][0], UINT32_MAX, __ATOMIC_SEQ_CST); /* it runs, unseen */
 		arena_drop(&vmm_slice);
 		arena_drop(&vmm_views);
 		real.cuMemAddressFree(GSAN_ARENA_BASE, GSAN_ARENA_SIZE);
@@ -315,6 +329,7 @@ uint32_t vmm_mapped(struct participant *p)
 
 uint64_t vmm_view_table(struct participant *p) { return p->view_table; }
 uint64_t vmm_ring(struct participant *p) { return p->ring; }
+uint64_t vmm_writers(struct participant *p) { return p->writers; }
 
 int vmm_renew(struct participant *p)
 {

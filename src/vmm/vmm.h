@@ -23,6 +23,7 @@ struct participant {
 	CUstream stream;        /* our copies: non-blocking */
 	void *zeros;            /* pinned, VMM_ZEROS bytes */
 	uint64_t ring;          /* device address of its finding ring */
+	uint64_t writers;       /* device address of the job's struct gsan_writers, or 0 */
 	uint64_t view_table;    /* device address of u32[GSAN_VIEW_PAGES] */
 	_Atomic uint32_t mapped;  /* whose tables are mapped here */
 	_Atomic uint32_t refused; /* whose cannot be */
@@ -38,6 +39,7 @@ struct participant *participant_elsewhere(void);
 uint32_t vmm_mapped(struct participant *p); /* bit per participant; maps the tables of newcomers */
 uint64_t vmm_view_table(struct participant *p);
 uint64_t vmm_ring(struct participant *p);
+uint64_t vmm_writers(struct participant *p);
 /* Empties every line record mapped here, by copies, while kernels may run. 0 or -EIO. */
 int vmm_renew(struct participant *p);
 

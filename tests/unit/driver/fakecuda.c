@@ -16,8 +16,9 @@
 __attribute__((visibility("default"))) struct fake fake = {.clone_blocks = 2, .plain_blocks = 2};
 
 struct CUfunc_st { const char *name; size_t params; };
-static struct CUfunc_st kernels[] = {{"plain", 1}, {"twin", 1}, {"twin__gsan", 2}, {"wide", 1}};
-static char info[] = "gsan-info\t4\ttwin\tsync\nsource\ttest\n";
+static struct CUfunc_st kernels[] = {{"plain", 1}, {"twin", 1}, {"twin__gsan", 2}, {"elementwise_kernel", 1}};
+static char info_left[] = "gsan-info\t5\ttwin\tsync\nsource\ttest\nleft\t-\t7\tcp.async.bulk\tnot modelled\n";
+static char info[] = "gsan-info\t5\ttwin\tsync\nsource\ttest\n";
 
 static void called(const char *name)
 {
@@ -170,8 +171,8 @@ API cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule module, co
 	(void)module;
 	if (strcmp(name, "twin__gsan_info"))
 		return CUDA_ERROR_NOT_FOUND;
-	*address = (CUdeviceptr)info;
-	*size = sizeof(info);
+	*address = (CUdeviceptr)(fake.left ? info_left : info);
+	*size = fake.left ? sizeof(info_left) : sizeof(info);
 	return CUDA_SUCCESS;
 }
 
@@ -237,6 +238,19 @@ API cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f)
 {
 	(void)f;
 	*value = attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH ? fake.required_cluster : 0;
+	return CUDA_SUCCESS;
+}
+
+API cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t n, CUstream stream)
+{
+	(void)to, (void)value, (void)n, (void)stream;
+	return CUDA_SUCCESS;
+}
+
+API cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
+{
+	(void)stream;
+	function(data);
 	return CUDA_SUCCESS;
 }
 

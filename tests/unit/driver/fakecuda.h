@@ -10,7 +10,7 @@ struct fake {
 	unsigned params;       /* parameters it got, each as an address */
 	unsigned char record[1024];
 	int syncs, queries, copies;
-	int query_result, refuse_clone, clone_blocks, plain_blocks, capturing, required_cluster;
+	int query_result, refuse_clone, clone_blocks, plain_blocks, capturing, required_cluster, left;
 	char last_call[64];
 };
 

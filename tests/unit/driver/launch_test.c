@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock/clock.h"
 #include "driver/models.h"
 #include "fakecuda.h"
 #include "ipc/ipc.h"
@@ -33,6 +34,7 @@ struct participant *participant_elsewhere(void) { return elsewhere ? &self : NUL
 uint32_t vmm_mapped(struct participant *p) { return 1u << p->index; }
 uint64_t vmm_view_table(struct participant *p) { return p->view_table; }
 uint64_t vmm_ring(struct participant *p) { return p->ring; }
+uint64_t vmm_writers(struct participant *p) { return p->writers; }
 void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char *name, const void *owner)
 {
 	(void)p, (void)at, (void)size, (void)name, (void)owner;
@@ -95,7 +97,9 @@ ABSENT(cuMemImportFromShareableHandle)
 /* ---- the program --------------------------------------------------------------------------------------------- */
 
 static struct fake *fake;
-static CUfunction twin, plain;
+static CUfunction twin, plain, local;
+
+static void CUDA_CB nothing(void *data) { (void)data; }
 
 static CUresult launch(CUfunction f, CUstream stream)
 {
@@ -224,6 +228,59 @@ static void test_signal(void)
 	CHECK(cuStreamWriteValue32_v2(NULL, 0x500, 1, 0) == CUDA_SUCCESS && s[4].seen[1] == JOB_NOT_SEEN);
 }
 
+/* The number of the newest operation of a stream that writes device memory unseen stands there before it is enqueued; what
+ * is checked, what is known as local, and what only reads device memory has none. */
+static void test_writers(void)
+{
+	CUstream s;
+	uint32_t word = 0;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	launch(twin, s);
+	struct gsan_launch r = record();
+	const uint32_t *newest = self.job->writers.newest[1], *mine = &newest[r.stream];
+	CHECK(r.stream > 0 && *mine == 0 && r.writers == self.writers);
+	cuMemcpyDtoHAsync_v2(&word, (CUdeviceptr)&r, 4, s);
+	CHECK(*mine == 0);
+	cuMemsetD32Async(0x500, 1, 1, s);
+	CHECK(*mine == r.seq + 2);
+	launch(local, s);
+	CHECK(*mine == r.seq + 2 && !strcmp(fake->kernel, "elementwise_kernel"));
+	launch(plain, s);
+	CHECK(*mine == r.seq + 4);
+	cuStreamWriteValue32_v2(s, 0x500, 1, 0);
+	CHECK(*mine == r.seq + 5);
+	cuLaunchHostFunc(s, nothing, NULL);
+	CHECK(*mine == r.seq + 6);
+	launch(twin, s);
+	CHECK(*mine == r.seq + 6 && record().seq == r.seq + 7);
+	CHECK(newest[CLOCK_SHARED] != UINT32_MAX);
+	elsewhere = 1;
+	cuMemcpyDtoHAsync_v2(&word, (CUdeviceptr)&r, 4, s);
+	CHECK(newest[CLOCK_SHARED] != UINT32_MAX);
+	cuMemsetD32Async(0x500, 1, 1, s);
+	elsewhere = 0;
+	CHECK(newest[CLOCK_SHARED] == UINT32_MAX && self.job->writers.newest[0][0] == 0);
+}
+
+/* A kernel with instructions that are left unchecked may itself write a value: its launch is a writer, and does not ask. */
+static void test_writes_itself(void)
+{
+	CUmodule module;
+	CUfunction f;
+
+	fake->left = 1;
+	CHECK(cuModuleLoadData(&module, "\177ELF") == CUDA_SUCCESS);
+	cuModuleUnload(module);
+	CHECK(cuModuleGetFunction(&f, module, "twin") == CUDA_SUCCESS);
+	fake->left = 0;
+	CHECK(launch(f, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
+	CHECK(record().writers == 0 && self.job->writers.newest[1][0] == record().seq);
+	cuModuleUnload(module);
+	CHECK(cuModuleGetFunction(&f, module, "twin") == CUDA_SUCCESS && launch(f, NULL) == CUDA_SUCCESS);
+	CHECK(record().writers == self.writers && self.job->writers.newest[1][0] < record().seq);
+}
+
 /* More values than places: the last place stands for all, the newest of them, and whatever was seen of one was of all. */
 static void test_many_signals(void)
 {
@@ -300,6 +357,7 @@ int main(void)
 	fake = driver ? dlsym(driver, "fake") : NULL;
 	self.job = calloc(1, sizeof(*self.job));
 	self.ring = 0x1234;
+	self.writers = 0x5678;
 	if (!fake || !self.job)
 		return 1;
 	self.job->participants = 2;
@@ -307,6 +365,7 @@ int main(void)
 	CHECK(cuModuleLoadData(&module, "\177ELF") == CUDA_SUCCESS);
 	CHECK(cuModuleGetFunction(&twin, module, "twin") == CUDA_SUCCESS);
 	CHECK(cuModuleGetFunction(&plain, module, "plain") == CUDA_SUCCESS);
+	CHECK(cuModuleGetFunction(&local, module, "elementwise_kernel") == CUDA_SUCCESS);
 	CHECK(registered == 1); /* when the handle was asked for, not at its launch */
 	test_checked();
 	test_extra();
@@ -315,10 +374,12 @@ int main(void)
 	test_order(1);
 	test_plain();
 	test_capture();
-	test_elsewhere();
-	test_models();
 	test_signal();
 	test_many_signals();
+	test_writers();
+	test_writes_itself();
+	test_elsewhere();
+	test_models();
 	test_clusters();
 	/* The counters were copied when the host had seen everything (the fake's table holds sevens). */
 	CHECK(atomic_load(&self.job->rank[1].counter[GSAN_N_UNMAPPED]) == 0x0707070707070707ull);
