@@ -1,6 +1,7 @@
 /* From the ranks' rings to a struct report: findings are taken out as they come, tied to the kernels and allocations of
  * that moment, counted, and believed or not at the end, when all events are known. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,6 +238,7 @@ static void evidence_add_numbers(struct report_rank *to, const struct report_ran
 {
 	to->launches_checked += from->launches_checked;
 	to->launches_unchecked += from->launches_unchecked;
+	to->launches_uncounted += from->launches_uncounted;
 	to->memory_bytes += from->memory_bytes;
 	to->shadow_bytes += from->shadow_bytes;
 	to->tables_bytes += from->tables_bytes;
@@ -248,6 +250,8 @@ static void evidence_numbers(const struct job_rank *from, struct report_rank *to
 {
 	to->launches_checked = atomic_load_explicit(&from->launches_checked, memory_order_relaxed);
 	to->launches_unchecked = atomic_load_explicit(&from->launches_unchecked, memory_order_relaxed);
+	uint64_t counted = atomic_load_explicit(&from->launches_counted, memory_order_relaxed);
+	to->launches_uncounted = to->launches_checked > counted ? to->launches_checked - counted : 0;
 	to->memory_bytes = atomic_load_explicit(&from->memory_bytes, memory_order_relaxed);
 	to->shadow_bytes = atomic_load_explicit(&from->shadow_bytes, memory_order_relaxed);
 	to->tables_bytes = atomic_load_explicit(&from->tables_bytes, memory_order_relaxed);
@@ -305,8 +309,24 @@ static void evidence_participants(const struct supervisor *s, struct report *r)
 		r->rank[0].counter[GSAN_N_DROPPED] += s->candidates_lost;
 }
 
+/* Counters of what nobody waited for stay on the device. */
+static int evidence_uncounted(struct report *r)
+{
+	for (uint32_t i = 0; i < r->ranks; i++) {
+		uint64_t n = r->rank[i].launches_uncounted;
+		char name[64];
+		snprintf(name, sizeof name, "the last %" PRIu64 " launch%s", n, n == 1 ? "" : "es");
+		struct report_note note = {REPORT_UNCOUNTED, name, "ended without a wait", 1u << i};
+		if (n && report_add_note(r, &note))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int evidence_coverage(const struct supervisor *s, struct report *r)
 {
+	if (evidence_uncounted(r))
+		return -ENOMEM;
 	for (uint32_t i = 0; i < s->notes.notes; i++)
 		if (report_add_note(r, &s->notes.note[i]))
 			return -ENOMEM;

@@ -137,6 +137,8 @@ static void request_slot_clear(struct supervisor *s, uint32_t p)
 	struct report_rank *past = &s->past[p];
 	past->launches_checked += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed);
 	past->launches_unchecked += atomic_load_explicit(&rank->launches_unchecked, memory_order_relaxed);
+	past->launches_uncounted += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed) -
+				    atomic_load_explicit(&rank->launches_counted, memory_order_relaxed);
 	for (int i = 0; i < GSAN_N_COUNTERS; i++)
 		past->counter[i] += atomic_load_explicit(&rank->counter[i], memory_order_relaxed);
 	past->counter[GSAN_N_DROPPED] += rank->ring.dropped;

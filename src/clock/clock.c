@@ -164,10 +164,13 @@ void clock_host_unknown(struct clock *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-int clock_idle(struct clock *c)
+int clock_idle(struct clock *c, const struct clock_vec *also)
 {
 	pthread_mutex_lock(&c->lock);
-	int idle = clock_floor(c, &c->host, c->next) == c->next;
+	struct clock_vec seen = c->host;
+	if (also)
+		clock_join(&seen, also, GSAN_STREAMS);
+	int idle = clock_floor(c, &seen, c->next) == c->next;
 	pthread_mutex_unlock(&c->lock);
 	return idle;
 }

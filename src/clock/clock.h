@@ -99,6 +99,7 @@ void clock_host_join(struct clock *c, const struct clock_vec *mark);            
 void clock_wait_unknown(struct clock *c, uint32_t slot);
 void clock_host_unknown(struct clock *c);
 
-int clock_idle(struct clock *c); /* 1: the host has seen every launch complete */
+/* 1: the host has seen every launch complete; `also`: or that is known to be, though the host was not told. May be NULL. */
+int clock_idle(struct clock *c, const struct clock_vec *also);
 
 #endif

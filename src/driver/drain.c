@@ -1,9 +1,11 @@
 /* The device adds up its counters in its own table; from time to time, and at the end, they are copied to the job's
  * memory, where the supervisor reads them whatever becomes of this process. (Findings need no copy: kernels write them
- * there themselves.) The copies run on a stream of our own and never while something of the program's may run. */
+ * there themselves.) The copies run on a stream of our own, and while the program goes on, never while something of its
+ * may run; at the end that is waited for, not for long, and how many launches were counted is told. */
 #include <errno.h>
 #include <time.h>
 
+#include "clock/vec.h"
 #include "cuda/real.h"
 #include "device/runtime.h"
 #include "driver/flow.h"
@@ -12,15 +14,21 @@
 
 #define DRAIN_BYTES 8192 /* holds gsan_counters_bytes() */
 #define DRAIN_PERIOD_NS 100000000ull /* a program may synchronise thousands of times a second */
+#define DRAIN_WAIT_NS 2000000000ull  /* what runs when the process or a context ends is given so long */
+
+/* Calls of our own do not disturb a capture (DESIGN §3). */
+static int capture_relax(CUstreamCaptureMode *mode)
+{
+	*mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	return real.cuThreadExchangeStreamCaptureMode && real.cuThreadExchangeStreamCaptureMode(mode) == CUDA_SUCCESS;
+}
 
 int flow_read(struct flow *f, void *to, CUdeviceptr from, size_t size)
 {
 	CUstream stream = f->participant->stream;
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	int rc = -EIO, exchanged = 0;
+	CUstreamCaptureMode mode;
+	int rc = -EIO, exchanged = capture_relax(&mode);
 
-	if (real.cuThreadExchangeStreamCaptureMode)
-		exchanged = real.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
 	if (real.cuMemcpyDtoHAsync_v2(to, from, size, stream) == CUDA_SUCCESS &&
 	    real.cuStreamSynchronize(stream) == CUDA_SUCCESS)
 		rc = 0;
@@ -37,20 +45,30 @@ static uint64_t drain_now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-void flow_drain(struct flow *f)
+/* `all`: everything that was launched before this call is known to be complete. */
+static void drain_copy(struct flow *f, uint64_t launches, int all)
 {
 	char copy[DRAIN_BYTES];
 	uint64_t sum[GSAN_N_COUNTERS] = {0};
 	CUdeviceptr table = GSAN_TABLE_BASE + f->clock.participant * GSAN_TABLE_SLICE;
 
-	if (gsan_counters_bytes() > sizeof(copy) || !clock_idle(&f->clock) ||
-	    flow_read(f, copy, table, gsan_counters_bytes()))
+	if (gsan_counters_bytes() > sizeof(copy) || flow_read(f, copy, table, gsan_counters_bytes()))
 		return;
 	gsan_counters_add(copy, sum);
 	for (unsigned i = 0; i < GSAN_N_COUNTERS; i++)
 		if (i != GSAN_N_RENEWED) /* counted on the host */
 			atomic_store_explicit(&f->rank->counter[i], sum[i], memory_order_relaxed);
+	if (all)
+		atomic_store_explicit(&f->rank->launches_counted, launches, memory_order_relaxed);
 	atomic_store_explicit(&f->drained, drain_now(), memory_order_relaxed);
+}
+
+void flow_drain(struct flow *f)
+{
+	uint64_t launches = atomic_load_explicit(&f->rank->launches_checked, memory_order_relaxed);
+
+	if (clock_idle(&f->clock, NULL))
+		drain_copy(f, launches, 1);
 }
 
 void flow_host_saw(struct flow *f, const struct clock_vec *mark)
@@ -60,15 +78,68 @@ void flow_host_saw(struct flow *f, const struct clock_vec *mark)
 		flow_drain(f);
 }
 
+/* ---- the last time: what runs is waited for, not for long ---------------------------------------------------- */
+
+static _Atomic uint64_t wait_left = DRAIN_WAIT_NS; /* once in a process */
+static _Atomic int handles_gone;                   /* a context ended: a stream's handle may be no more */
+
+void flow_context_ended(void)
+{
+	atomic_store_explicit(&handles_gone, 1, memory_order_relaxed);
+}
+
+struct drain_poll { struct flow *flow; struct clock_vec done; };
+
+/* A stream that has nothing left to do is known to be so far. What its handle cannot tell stays open: the default streams
+ * of other threads, and streams that were destroyed with work in them. */
+static int drain_ask(uint64_t key, void *slot, void *context)
+{
+	struct drain_poll *poll = context;
+	struct clock_vec mark;
+
+	if (key >> 63 || flow_capturing((CUstream)(uintptr_t)key))
+		return 0;
+	clock_mark(&poll->flow->clock, (uint32_t)(uintptr_t)slot - 1, &mark);
+	if (real.cuStreamQuery && real.cuStreamQuery((CUstream)(uintptr_t)key) == CUDA_SUCCESS)
+		clock_join(&poll->done, &mark, GSAN_STREAMS);
+	return 0;
+}
+
+/* The host of the program is not told: it did not wait, and what it launches later is not ordered by this. */
+static int drain_wait(struct flow *f)
+{
+	struct drain_poll poll = {.flow = f};
+	uint64_t begun = drain_now();
+
+	for (;;) {
+		drain_ask((uintptr_t)CU_STREAM_LEGACY, (void *)(uintptr_t)(CLOCK_LEGACY + 1), &poll);
+		if (!atomic_load_explicit(&handles_gone, memory_order_relaxed))
+			map_sweep(&f->stream, drain_ask, &poll);
+		if (clock_idle(&f->clock, &poll.done))
+			return 1;
+		if (!real.cuStreamQuery || drain_now() - begun > atomic_load_explicit(&wait_left, memory_order_relaxed))
+			break;
+		nanosleep(&(struct timespec){0, 100000}, NULL);
+	}
+	atomic_store_explicit(&wait_left, 0, memory_order_relaxed);
+	return 0;
+}
+
 /* The calling thread may have another context or none. A driver that is shutting down refuses, which is fine. */
 static void drain_last(struct flow *f, void *unused)
 {
+	uint64_t launches = atomic_load_explicit(&f->rank->launches_checked, memory_order_relaxed);
+	CUstreamCaptureMode mode;
 	CUcontext gone;
 
 	(void)unused;
 	if (real.cuCtxPushCurrent_v2(f->participant->context) != CUDA_SUCCESS)
 		return;
-	flow_drain(f);
+	int exchanged = capture_relax(&mode);
+	int all = launches == atomic_load_explicit(&f->rank->launches_counted, memory_order_relaxed) || drain_wait(f);
+	drain_copy(f, launches, all);
+	if (exchanged)
+		real.cuThreadExchangeStreamCaptureMode(&mode);
 	real.cuCtxPopCurrent_v2(&gone);
 }
 

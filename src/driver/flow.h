@@ -60,7 +60,8 @@ void flow_host_saw(struct flow *f, const struct clock_vec *mark);
 
 /* Copies the device's counters to the job's memory unless something may still run. */
 void flow_drain(struct flow *f);
-void flow_drain_everywhere(void);
+void flow_drain_everywhere(void); /* the last time: waits for what runs, up to some seconds in all */
+void flow_context_ended(void);
 void flow_drain_at_exit(void);
 void flow_each(void (*call)(struct flow *f, void *context), void *context);
 

@@ -243,11 +243,12 @@ CUresult hook_cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 
 struct function_holder { CUmodule module; CUlibrary library; };
 
-static int function_drop(void *value, void *context)
+static int function_drop(uint64_t handle, void *value, void *context)
 {
 	struct function *fn = value;
 	const struct function_holder *gone = context;
 
+	(void)handle;
 	if (gone->module ? fn->module != gone->module : fn->library != gone->library)
 		return 0;
 	free(fn->name);

@@ -39,6 +39,7 @@ BODY(cuLaunchHostFunc);
 BODY(cuStreamAddCallback);
 BODY(cuCtxSynchronize);
 BODY(cuCtxDestroy_v2);
+BODY(cuDevicePrimaryCtxRetain);
 BODY(cuDevicePrimaryCtxRelease_v2);
 BODY(cuDevicePrimaryCtxReset_v2);
 BODY(cuMemFree_v2);

@@ -87,12 +87,12 @@ void *map_remove(struct map *m, uint64_t key)
 	return value;
 }
 
-void map_sweep(struct map *m, int (*drop)(void *value, void *context), void *context)
+void map_sweep(struct map *m, int (*drop)(uint64_t key, void *value, void *context), void *context)
 {
 	pthread_mutex_lock(&m->lock);
 	for (size_t i = 0; i < m->room; i++) {
 		struct map_entry *e = &m->entry[i];
-		if (e->value && e->value != MAP_GONE && drop(e->value, context))
+		if (e->value && e->value != MAP_GONE && drop(e->key, e->value, context))
 			e->value = MAP_GONE;
 	}
 	pthread_mutex_unlock(&m->lock);

@@ -17,7 +17,7 @@ struct map {
 void *map_get(struct map *m, uint64_t key);              /* NULL: absent */
 int map_put(struct map *m, uint64_t key, void *value);   /* replaces; 0 or -ENOMEM */
 void *map_remove(struct map *m, uint64_t key);           /* what was there, or NULL */
-/* Removes every entry for which drop() answers 1; drop may free the value. */
-void map_sweep(struct map *m, int (*drop)(void *value, void *context), void *context);
+/* Removes every entry for which drop() answers 1; drop may free the value, but not use the map. */
+void map_sweep(struct map *m, int (*drop)(uint64_t key, void *value, void *context), void *context);
 
 #endif

@@ -101,22 +101,46 @@ CUresult hook_cuMemFree_v2(CUdeviceptr at)
 
 /* ---- a context ends: the counters are on its device ---------------------------------------------------------- */
 
+static CUresult context_ended(CUresult rc)
+{
+	if (rc == CUDA_SUCCESS)
+		flow_context_ended();
+	return rc;
+}
+
 CUresult hook_cuCtxDestroy_v2(CUcontext context)
 {
 	flow_drain_everywhere();
-	return real.cuCtxDestroy_v2(context);
+	return context_ended(real.cuCtxDestroy_v2(context));
 }
 
+#define DEVICES 64
+static _Atomic int retained[DEVICES]; /* how often the program did, as far as we saw */
+
+CUresult hook_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+	CUresult rc = real.cuDevicePrimaryCtxRetain(context, device);
+
+	if (rc == CUDA_SUCCESS && device >= 0 && device < DEVICES)
+		atomic_fetch_add_explicit(&retained[device], 1, memory_order_relaxed);
+	return rc;
+}
+
+/* Only the last release ends it. */
 CUresult hook_cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
+	int known = device >= 0 && device < DEVICES;
+
+	if (known && atomic_fetch_sub_explicit(&retained[device], 1, memory_order_relaxed) > 1)
+		return real.cuDevicePrimaryCtxRelease_v2(device);
 	flow_drain_everywhere();
-	return real.cuDevicePrimaryCtxRelease_v2(device);
+	return context_ended(real.cuDevicePrimaryCtxRelease_v2(device));
 }
 
 CUresult hook_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
 	flow_drain_everywhere();
-	return real.cuDevicePrimaryCtxReset_v2(device);
+	return context_ended(real.cuDevicePrimaryCtxReset_v2(device));
 }
 
 /* ---- captures: what is launched into one is not executed now ------------------------------------------------- */

@@ -15,6 +15,7 @@
 #define REPORT_SCHEMA_VERSION 1
 #define REPORT_RANKS_MAX 32
 #define REPORT_UNCHECKED "unchecked"
+#define REPORT_UNCOUNTED "uncounted" /* launches whose counters are not known: a program that did not wait */
 
 struct report_place { const char *file; uint32_t line, column; }; /* file NULL: unknown */
 
@@ -52,6 +53,7 @@ struct report_rank {
 	int status;              /* exit code or signal */
 	int gpu;                 /* -1: it never started CUDA */
 	const char *gpu_name, *gpu_bus;
+	uint64_t launches_uncounted; /* of those checked: ended without a wait, so that their counters are not known; in no file */
 	uint64_t launches_checked, launches_unchecked, memory_bytes, shadow_bytes, tables_bytes;
 	uint64_t withheld, ordered_late;
 	uint64_t counter[GSAN_N_COUNTERS];

@@ -123,15 +123,31 @@ static void text_limits(struct text *out, const struct report *r, const struct r
 		text_puts(out, "\n");
 }
 
+/* Launches that ran, perhaps, but whose counters nobody could fetch. */
+static int text_uncounted(struct text *out, const struct report *r)
+{
+	int any = 0;
+	for (uint32_t i = 0; i < r->notes; i++) {
+		const struct report_note *note = &r->note[i];
+		if (strcmp(note->key, REPORT_UNCOUNTED))
+			continue;
+		text_printf(out, "gsan: the counters of %s in rank ", note->name);
+		text_ranks(out, note->ranks);
+		text_printf(out, " are unknown: %s\n", note->reason);
+		any = 1;
+	}
+	return any;
+}
+
 static void text_last(struct text *out, const struct report *r, const struct report_rank *sum)
 {
-	int started = 0;
+	int started = 0, uncounted = text_uncounted(out, r);
 	for (uint32_t i = 0; i < r->ranks; i++)
 		started |= r->rank[i].gpu >= 0;
-	if (r->findings || report_checked(r)) {
-		text_printf(out, "gsan: %u finding%s in %u rank%s (checked %" PRIu64 " accesses in %" PRIu64 " launches)\n",
+	if (r->findings || uncounted || report_checked(r)) {
+		text_printf(out, "gsan: %u finding%s in %u rank%s (checked %s%" PRIu64 " accesses in %" PRIu64 " launches)\n",
 			    r->findings, r->findings == 1 ? "" : "s", r->ranks, r->ranks == 1 ? "" : "s",
-			    sum->counter[GSAN_N_CHECKED], sum->launches_checked);
+			    uncounted ? "at least " : "", sum->counter[GSAN_N_CHECKED], sum->launches_checked);
 		return;
 	}
 	text_puts(out, "gsan: nothing was checked: ");

@@ -136,9 +136,9 @@ static void test_host(int synced)
 	CHECK(before(&a, &b) == synced);
 	CHECK(!before(&late, &b)); /* enqueued after the wait began */
 	clock_mark_all(&c, &mark);
-	CHECK(!clock_idle(&c));
+	CHECK(!clock_idle(&c, NULL) && clock_idle(&c, &mark) && !clock_idle(&c, NULL));
 	clock_host_join(&c, &mark);
-	CHECK(clock_idle(&c));
+	CHECK(clock_idle(&c, NULL));
 	struct launch d = launch(&c, clock_slot_open(&c, 0));
 	CHECK(before(&late, &d) && before(&b, &d) && d.order.floor[0] == d.seq && d.order.pairs == 0);
 	clock_destroy(&c);

@@ -1,0 +1,69 @@
+/* A program for gsan-launch: `ends FORM` launches a kernel whose two CTAs store to one word, waits for nothing, and ends:
+ *   return    from main                            release, reset, destroy   its context first, then by _exit
+ *   _exit     some time after the launch           kill                      so, too, by a signal that nobody catches
+ *   endless   from main, while the kernel never ends */
+#include <cuda.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char ptx[] =
+	".version 8.0\n.target sm_90\n.address_size 64\n"
+	".visible .entry both(.param .u64 p, .param .u32 more)\n{\n"
+	"\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<3>;\n\t.reg .pred %p<2>;\n"
+	"\tld.param.u64 %rd1, [p];\n\tld.param.u32 %r1, [more];\n\tmov.u32 %r2, %ctaid.x;\n\tsetp.ne.u32 %p1, %r1, 0;\n"
+	"again:\n\tst.global.u32 [%rd1], %r2;\n\t@%p1 bra again;\n\tret;\n}\n";
+
+static void must(CUresult rc, const char *what)
+{
+	if (rc == CUDA_SUCCESS)
+		return;
+	fprintf(stderr, "ends: %s: error %d\n", what, rc);
+	exit(1);
+}
+
+static CUdevice device;
+static CUcontext context;
+
+static void by_return(void) {}
+static void release(void) { must(cuDevicePrimaryCtxRelease(device), "cuDevicePrimaryCtxRelease"); _exit(0); }
+static void reset(void) { must(cuDevicePrimaryCtxReset(device), "cuDevicePrimaryCtxReset"); _exit(0); }
+static void destroy(void) { must(cuCtxDestroy(context), "cuCtxDestroy"); _exit(0); }
+static void at_once(void) { usleep(500000); _exit(0); }
+static void by_signal(void) { usleep(500000); raise(SIGKILL); }
+
+static const struct { const char *name; void (*end)(void); } forms[] = {
+	{"return", by_return}, {"endless", by_return}, {"release", release}, {"reset", reset}, {"destroy", destroy},
+	{"_exit", at_once}, {"kill", by_signal},
+};
+
+int main(int argc, char **argv)
+{
+	CUmodule module;
+	CUfunction both;
+	CUdeviceptr memory;
+	size_t form = 0;
+
+	while (argc == 2 && form < sizeof(forms) / sizeof(*forms) && strcmp(forms[form].name, argv[1]))
+		form++;
+	if (argc != 2 || form == sizeof(forms) / sizeof(*forms)) {
+		fprintf(stderr, "usage: ends FORM\n");
+		return 2;
+	}
+	unsigned more = !strcmp(argv[1], "endless");
+	must(cuInit(0), "cuInit");
+	must(cuDeviceGet(&device, 0), "cuDeviceGet");
+	if (!strcmp(argv[1], "destroy"))
+		must(cuCtxCreate(&context, NULL, 0, device), "cuCtxCreate");
+	else
+		must(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+	must(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+	must(cuModuleLoadData(&module, ptx), "cuModuleLoadData");
+	must(cuModuleGetFunction(&both, module, "both"), "both");
+	must(cuMemAlloc(&memory, 4096), "cuMemAlloc");
+	must(cuLaunchKernel(both, 2, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&memory, &more}, NULL), "both");
+	forms[form].end();
+	return 0;
+}
