@@ -44,6 +44,7 @@ static struct flow *flow_create(struct participant *p)
 	pthread_mutex_init(&f->renew, NULL);
 	pthread_mutex_init(&f->stream.lock, NULL);
 	pthread_mutex_init(&f->function.lock, NULL);
+	pthread_mutex_init(&f->variables.lock, NULL);
 	pthread_mutex_init(&f->noted.lock, NULL);
 	return f;
 }

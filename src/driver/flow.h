@@ -19,6 +19,7 @@ struct flow {
 	int unclean;                              /* old records could not be cleared: no check may follow */
 	struct map stream;                        /* handle, or thread for its default stream → slot + 1 */
 	struct map function;                      /* CUfunction or CUkernel → struct function */
+	struct map variables;                     /* modules and libraries whose variables are known */
 	struct map noted;                         /* hash of each note given */
 	_Atomic uint32_t kernels;                 /* kernel ids given out */
 	_Atomic uint64_t drained;                 /* ns, when the counters were last copied */

@@ -92,13 +92,14 @@ static int function_clusters(const struct function *fn)
 }
 
 /* The text K__gsan_info, read from the device: malloc'ed, NUL-terminated. */
-static char *function_info(struct flow *f, const struct function *fn)
+static char *function_info(struct flow *f, const struct function *fn, const char *kernel, size_t length)
 {
 	char symbol[1100];
 	CUdeviceptr address;
 	size_t size;
 
-	snprintf(symbol, sizeof(symbol), "%s" GSAN_INFO_SUFFIX, fn->name);
+	if (snprintf(symbol, sizeof(symbol), "%.*s" GSAN_INFO_SUFFIX, (int)length, kernel) >= (int)sizeof(symbol))
+		return NULL;
 	if (function_global(fn, symbol, &address, &size) != CUDA_SUCCESS || size > 64u << 20)
 		return NULL;
 	char *text = malloc(size + 1);
@@ -110,6 +111,46 @@ static char *function_info(struct flow *f, const struct function *fn)
 	}
 	text[size] = 0;
 	return text;
+}
+
+static _Atomic int variables_known;
+
+int function_variables_known(void) { return atomic_load_explicit(&variables_known, memory_order_relaxed); }
+
+static void function_variable(struct flow *f, const struct function *fn, const char *name)
+{
+	CUdeviceptr at;
+	size_t size;
+
+	if (function_global(fn, name, &at, &size) == CUDA_SUCCESS)
+		vmm_variable(f->participant, at, size, name, fn->module ? (void *)fn->module : (void *)fn->library);
+	else
+		flow_note(f, "foreign", name, "a module variable of which the driver does not tell where it lies");
+}
+
+/* The variables of the kernel's module lie outside the arena, where the driver put them. Asked for once in a module. */
+static void function_variables(struct flow *f, const struct function *fn, const char *info)
+{
+	static const char one[] = "\nvariable\t", other[] = "\nvariables\t";
+	const void *holder = fn->module ? (void *)fn->module : (void *)fn->library;
+	char *text = NULL;
+
+	if (map_get(&f->variables, (uintptr_t)holder) || map_put(&f->variables, (uintptr_t)holder, f))
+		return;
+	atomic_store_explicit(&variables_known, 1, memory_order_relaxed);
+	const char *elsewhere = strstr(info, other);
+	if (elsewhere) {
+		elsewhere += sizeof(other) - 1;
+		info = text = function_info(f, fn, elsewhere, strcspn(elsewhere, "\n"));
+	}
+	for (const char *at = info ? strstr(info, one) : NULL; at; at = strstr(at, one)) {
+		at += sizeof(one) - 1;
+		char *name = strndup(at, strcspn(at, "\n"));
+		if (name)
+			function_variable(f, fn, name);
+		free(name);
+	}
+	free(text);
 }
 
 /* Gives the kernel its number and its sites to the supervisor. */
@@ -146,13 +187,15 @@ static const char *function_clone(struct flow *f, struct function *fn, CUfunctio
 	if (reason)
 		return reason;
 	fn->clusters = function_clusters(fn);
-	char *info = function_info(f, fn);
+	char *info = function_info(f, fn, fn->name, strlen(fn->name));
 	if (!info)
 		return "its table of sites cannot be read";
 	if (sscanf(info, "gsan-info %u", &abi) != 1 || abi != GSAN_ABI)
 		reason = "its clone was made by another version of gsan";
 	else if (function_register(f, fn, info))
 		reason = "the supervisor did not take its sites";
+	else
+		function_variables(f, fn, info);
 	fn->unseen = strstr(info, "\nleft\t") != NULL;
 	free(info);
 	return reason;
@@ -258,7 +301,12 @@ static int function_drop(uint64_t handle, void *value, void *context)
 
 static void function_forget_in(struct flow *f, void *holder)
 {
+	const struct function_holder *gone = holder;
+	void *key = gone->module ? (void *)gone->module : (void *)gone->library;
+
 	map_sweep(&f->function, function_drop, holder);
+	if (map_remove(&f->variables, (uintptr_t)key))
+		vmm_variables_drop(f->participant, key);
 }
 
 void function_forget_module(CUmodule module)

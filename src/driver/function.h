@@ -31,8 +31,9 @@ struct function *function_find(struct flow *f, CUfunction handle);
 /* Whether the clone keeps the plain kernel's CTAs per SM at this launch shape. */
 int function_fits(struct function *fn, CUfunction handle, uint32_t threads, uint32_t shared);
 
-/* Handles of a module or library that is going away. */
+/* Handles and variables of a module or library that is going away. */
 void function_forget_module(CUmodule module);
+int function_variables_known(void); /* of any */
 void function_forget_library(CUlibrary library);
 
 #endif

@@ -28,7 +28,6 @@ struct image {
 	CUresult (*load)(const struct image *i, const void *text, void **handle);
 	void (*unload)(void *handle);
 	uint32_t (*registers)(void *handle, const char *kernel); /* 0 = unknown */
-	CUresult (*variable)(void *handle, const char *name, CUdeviceptr *at, size_t *size);
 };
 
 /* ---- modules ------------------------------------------------------------------------------------------------- */
@@ -56,11 +55,6 @@ static uint32_t image_module_registers(void *handle, const char *kernel)
 	return (uint32_t)regs;
 }
 
-static CUresult image_module_variable(void *handle, const char *name, CUdeviceptr *at, size_t *size)
-{
-	return real.cuModuleGetGlobal_v2(at, size, handle, name);
-}
-
 /* ---- libraries ----------------------------------------------------------------------------------------------- */
 
 static CUresult image_library_load(const struct image *i, const void *text, void **handle)
@@ -85,11 +79,6 @@ static uint32_t image_library_registers(void *handle, const char *name)
 	    real.cuKernelGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, device) != CUDA_SUCCESS)
 		return 0;
 	return (uint32_t)regs;
-}
-
-static CUresult image_library_variable(void *handle, const char *name, CUdeviceptr *at, size_t *size)
-{
-	return real.cuLibraryGetGlobal(at, size, handle, name);
 }
 
 /* ---- PTX ----------------------------------------------------------------------------------------------------- */
@@ -127,38 +116,8 @@ static uint32_t image_registers(const struct image *i, void *plain, const struct
 	return n;
 }
 
-/* The names of the module's own variables in global memory, each with its NUL. */
-static void image_names(const struct ptx_module *m, struct text *names)
-{
-	static const char info[] = GSAN_INFO_SUFFIX;
-	const size_t n = sizeof(info) - 1;
-
-	for (uint32_t i = 0; i < m->globals; i++) {
-		const struct ptx_decl *d = m->global[i];
-		const char *name = m->text + d->name.off;
-		if (d->space != PTX_GLOBAL || d->is_extern || d->is_function)
-			continue;
-		if (d->name.len > n && !memcmp(name + d->name.len - n, info, n))
-			continue;
-		text_add(names, name, d->name.len);
-		text_add(names, "", 1);
-	}
-}
-
-/* They lie outside the arena, where the driver put them. */
-static void image_variables(const struct image *i, const struct text *names, void *handle)
-{
-	struct flow *f = flow_current();
-	CUdeviceptr at;
-	size_t size;
-
-	for (size_t k = 0; f && !names->failed && k < names->size; k += strlen(names->data + k) + 1)
-		if (i->variable(handle, names->data + k, &at, &size) == CUDA_SUCCESS)
-			vmm_variable(f->participant, at, size, names->data + k, handle);
-}
-
 /* malloc'ed rewritten text, or NULL: nothing to check in it, or it was not understood (said in *reason). */
-static char *image_rewrite(const struct image *i, void *plain, const char *text, struct text *names, const char **reason)
+static char *image_rewrite(const struct image *i, void *plain, const char *text, const char **reason)
 {
 	struct ptx_error error = {0};
 	struct ptx_module *m = NULL;
@@ -171,7 +130,6 @@ static char *image_rewrite(const struct image *i, void *plain, const char *text,
 		log_info("%s: line %u: %s", i->source, error.line, error.text);
 		return NULL;
 	}
-	image_names(m, names);
 	struct ptx_regs *regs = calloc(m->functions + 1, sizeof(*regs));
 	char *kernels = malloc(size + 1);
 	if (regs && kernels) {
@@ -208,10 +166,10 @@ static unsigned image_quiet(const struct image *i, CUjit_option *option, void **
 }
 
 /* Loads the rewritten image in place of *handle. */
-static const char *image_exchange(const struct image *i, const char *text, struct text *names, void **handle)
+static const char *image_replace(const struct image *i, const char *text, void **handle)
 {
 	const char *reason;
-	char *checked = image_rewrite(i, *handle, text, names, &reason);
+	char *checked = image_rewrite(i, *handle, text, &reason);
 	struct image quiet = *i;
 	void *better = NULL;
 
@@ -232,16 +190,6 @@ static const char *image_exchange(const struct image *i, const char *text, struc
 	i->unload(*handle);
 	*handle = better;
 	return NULL;
-}
-
-static const char *image_replace(const struct image *i, const char *text, void **handle)
-{
-	struct text names = {0};
-	const char *reason = image_exchange(i, text, &names, handle);
-
-	image_variables(i, &names, *handle);
-	text_free(&names);
-	return reason;
 }
 
 static CUresult image_load(const struct image *i, const void *text, void **handle)
@@ -268,8 +216,7 @@ CUresult hook_cuModuleLoadData(CUmodule *module, const void *image)
 CUresult hook_cuModuleLoadDataEx(CUmodule *module, const void *text, unsigned count, CUjit_option *option, void **value)
 {
 	struct image i = {.source = "PTX in memory", .count = count, .option = option, .value = value,
-			.load = image_module_load, .unload = image_module_unload, .registers = image_module_registers,
-			.variable = image_module_variable};
+			.load = image_module_load, .unload = image_module_unload, .registers = image_module_registers};
 
 	return image_load(&i, text, (void **)module);
 }
@@ -277,8 +224,7 @@ CUresult hook_cuModuleLoadDataEx(CUmodule *module, const void *text, unsigned co
 CUresult hook_cuModuleLoad(CUmodule *module, const char *path)
 {
 	struct image i = {.source = path, .load = image_module_load, .unload = image_module_unload,
-			.registers = image_module_registers,
-			.variable = image_module_variable};
+			.registers = image_module_registers};
 	CUresult rc = real.cuModuleLoad(module, path);
 	char *text;
 	size_t size;
@@ -295,11 +241,7 @@ CUresult hook_cuModuleLoad(CUmodule *module, const char *path)
 
 CUresult hook_cuModuleUnload(CUmodule module)
 {
-	struct flow *f = flow_current();
-
 	function_forget_module(module);
-	if (f)
-		vmm_variables_drop(f->participant, module);
 	return real.cuModuleUnload(module);
 }
 
@@ -308,8 +250,7 @@ CUresult hook_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_opti
 {
 	struct image i = {.source = "PTX in memory", .count = jit_count, .option = jit, .value = jit_value,
 			.library_option = option, .library_value = value, .library_count = count, .load = image_library_load,
-			.unload = image_library_unload, .registers = image_library_registers,
-			.variable = image_library_variable};
+			.unload = image_library_unload, .registers = image_library_registers};
 
 	return image_load(&i, code, (void **)library);
 }
@@ -319,8 +260,7 @@ CUresult hook_cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_
 {
 	struct image i = {.source = path, .count = jit_count, .option = jit, .value = jit_value, .library_option = option,
 			.library_value = value, .library_count = count, .load = image_library_load,
-			.unload = image_library_unload, .registers = image_library_registers,
-			.variable = image_library_variable};
+			.unload = image_library_unload, .registers = image_library_registers};
 	CUresult rc = real.cuLibraryLoadFromFile(library, path, jit, jit_value, jit_count, option, value, count);
 	char *text;
 	size_t size;
@@ -337,10 +277,10 @@ CUresult hook_cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_
 
 CUresult hook_cuLibraryUnload(CUlibrary library)
 {
-	struct flow *f = flow_current();
+	CUmodule module = NULL;
 
+	if (function_variables_known() && real.cuLibraryGetModule && real.cuLibraryGetModule(&module, library) == CUDA_SUCCESS)
+		function_forget_module(module);
 	function_forget_library(library);
-	if (f)
-		vmm_variables_drop(f->participant, library);
 	return real.cuLibraryUnload(library);
 }

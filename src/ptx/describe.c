@@ -1,5 +1,7 @@
 #include "ptx/describe.h"
 
+#include <string.h>
+
 #include "device/abi.h"
 
 #define NUMBERS_PER_LINE 32u
@@ -70,6 +72,31 @@ static void describe_left(const struct ptx_module *m, const struct ptx_place *p,
 	text_puts(out, "\n");
 }
 
+/* The module's variables, once a module: in the text of its first checked kernel. */
+static void describe_variables(const struct ptx_plan *plan, uint32_t entry, struct text *out)
+{
+	static const char info[] = GSAN_INFO_SUFFIX;
+	const size_t n = sizeof(info) - 1;
+	const struct ptx_module *m = plan->module;
+	uint32_t first = 0;
+
+	while (!m->function[first].is_entry || !plan->function[first].cloned)
+		first++;
+	for (uint32_t i = 0; i < m->globals; i++) {
+		const struct ptx_decl *d = m->global[i];
+		const char *name = m->text + d->name.off;
+
+		if (d->space != PTX_GLOBAL || d->is_extern || d->is_function ||
+		    (d->name.len > n && !memcmp(name + d->name.len - n, info, n)))
+			continue;
+		text_puts(out, first == entry ? "variable" : "variables");
+		span(out, m, first == entry ? d->name : m->function[first].name);
+		text_puts(out, "\n");
+		if (first != entry)
+			break;
+	}
+}
+
 void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *source, uint8_t *reached, uint32_t *stack,
 		  struct text *out)
 {
@@ -91,6 +118,7 @@ void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *sourc
 		else if (p->site || p->access.kind == PTX_ACCESS_LEFT)
 			describe_left(m, p, out);
 	}
+	describe_variables(plan, entry, out);
 }
 
 void ptx_describe_variable(const struct ptx_module *m, struct ptx_span kernel, const struct text *info, struct text *out)

@@ -10,7 +10,8 @@ int main(void)
 	static const char text[] = "gsan-info\t5\tk\tsync\nsource\t/tmp/x.ptx\n"
 				   "site\t7\t/a\\tb.py\t3\t4\tk\tatom.add\tacq_rel\tgpu\t4\t/a.py:9,/b.py:1\n"
 				   "site\t2\t-\t12\t0\tf\\\\g\tld\tweak\t-\t16\t-\n"
-				   "left\t/a.py\t5\tcp.async.bulk\tbulk copy not modelled\n";
+				   "left\t/a.py\t5\tcp.async.bulk\tbulk copy not modelled\n"
+				   "variable\tcounter\nvariables\tother\n";
 	struct ptx_info info;
 
 	CHECK(!ptx_info_parse(text, sizeof(text), &info));
@@ -23,6 +24,7 @@ int main(void)
 	CHECK(ptx_info_parse("gsan-info\t999\tk\t-\n", 19, &info) == -EINVAL && info.abi == 999);
 	CHECK(ptx_info_parse("", 0, &info) == -EINVAL);
 	CHECK(ptx_info_parse("gsan-info\t5\tk\t-\nsite\t1\n", 25, &info) == -EINVAL);
+	CHECK(ptx_info_parse("gsan-info\t5\tk\t-\nvariable\ta\tb\n", 31, &info) == -EINVAL);
 	CHECK(ptx_info_parse("hello", 5, &info) == -EINVAL);
 	return 0;
 }
