@@ -10,29 +10,32 @@
 #define GSAN_ABI 5u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
+#ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
 #define GSAN_ARENA_BASE 0x200000000000ull /* FACTS A: honoured by cuMemAddressReserve up to 2^45 bytes */
-#define GSAN_ARENA_SIZE (1ull << 45)
+#define GSAN_ARENA_BITS 45u
+#endif
+#define GSAN_ARENA_SIZE (1ull << GSAN_ARENA_BITS)
 #define GSAN_PAGE (2ull << 20)       /* VMM granularity of data, shadow and views */
 #define GSAN_PARTICIPANTS 32u        /* processes × GPUs in one job */
-#define GSAN_SLICE_BITS 39u          /* canonical data addresses per participant: 512 GiB */
+#define GSAN_SLICE_BITS (GSAN_ARENA_BITS - 6) /* canonical data addresses per participant: 512 GiB */
 #define GSAN_SLICE (1ull << GSAN_SLICE_BITS)
 
-#define GSAN_DATA_BASE GSAN_ARENA_BASE                      /* canonical addresses, 2^44 bytes */
-#define GSAN_VIEW_BASE (GSAN_ARENA_BASE + (1ull << 44))     /* the program's own VMM reservations, 2^43 bytes */
-#define GSAN_VIEW_SIZE (1ull << 43)
-#define GSAN_SHADOW_BASE (GSAN_VIEW_BASE + GSAN_VIEW_SIZE)  /* line records, 2^42 bytes */
-#define GSAN_TABLE_BASE (GSAN_SHADOW_BASE + (1ull << 42))   /* node-wide tables, 2^42 bytes */
-#define GSAN_TABLE_SLICE (1ull << 37)                       /* per participant */
-
-#define GSAN_DATA_SHIFT 44u /* (address >> 44) == GSAN_DATA_TOP  ⇔ canonical */
+#define GSAN_DATA_SHIFT (GSAN_ARENA_BITS - 1) /* (address >> 44) == GSAN_DATA_TOP  ⇔ canonical */
+#define GSAN_VIEW_SHIFT (GSAN_ARENA_BITS - 2) /* (address >> 43) == GSAN_VIEW_TOP  ⇔ view */
+#define GSAN_DATA_BASE GSAN_ARENA_BASE                               /* canonical addresses, 2^44 bytes */
+#define GSAN_VIEW_BASE (GSAN_ARENA_BASE + (1ull << GSAN_DATA_SHIFT)) /* the program's own VMM reservations, 2^43 bytes */
+#define GSAN_VIEW_SIZE (1ull << GSAN_VIEW_SHIFT)
+#define GSAN_SHADOW_BASE (GSAN_VIEW_BASE + GSAN_VIEW_SIZE)           /* line records, 2^42 bytes */
+#define GSAN_TABLE_BASE (GSAN_SHADOW_BASE + GSAN_VIEW_SIZE / 2)      /* node-wide tables, 2^42 bytes */
+#define GSAN_TABLE_SLICE (1ull << (GSAN_ARENA_BITS - 8))             /* per participant */
 #define GSAN_DATA_TOP (GSAN_DATA_BASE >> GSAN_DATA_SHIFT)
-#define GSAN_VIEW_SHIFT 43u /* (address >> 43) == GSAN_VIEW_TOP  ⇔ view */
 #define GSAN_VIEW_TOP (GSAN_VIEW_BASE >> GSAN_VIEW_SHIFT)
 
 _Static_assert(GSAN_DATA_BASE % (1ull << GSAN_DATA_SHIFT) == 0, "the data region is one aligned block");
 _Static_assert(GSAN_VIEW_BASE % (1ull << GSAN_VIEW_SHIFT) == 0, "the view region is one aligned block");
-_Static_assert(GSAN_TABLE_BASE + (1ull << 42) == GSAN_ARENA_BASE + GSAN_ARENA_SIZE, "the regions fill the arena");
-_Static_assert(GSAN_PARTICIPANTS * GSAN_SLICE == 1ull << 44, "the slices fill the data region");
+_Static_assert(GSAN_TABLE_BASE + GSAN_PARTICIPANTS * GSAN_TABLE_SLICE == GSAN_ARENA_BASE + GSAN_ARENA_SIZE, "the regions fill the arena");
+_Static_assert(GSAN_PARTICIPANTS * GSAN_SLICE == 1ull << GSAN_DATA_SHIFT, "the slices fill the data region");
+_Static_assert((GSAN_VIEW_BASE - GSAN_DATA_BASE) / 4 <= GSAN_TABLE_BASE - GSAN_SHADOW_BASE, "each line has its record");
 
 static inline uint32_t gsan_owner(uint64_t canonical)
 {

@@ -204,7 +204,7 @@ struct dev_tables {
 };
 _Static_assert(__builtin_offsetof(struct dev_tables, streams_acquired) % 8 == 0, "one u64");
 _Static_assert(__builtin_offsetof(struct dev_tables, seen) % 4096 == 0, "");
-_Static_assert(sizeof(struct dev_tables) < 512ull << 20, "one table block");
+_Static_assert(sizeof(struct dev_tables) < 512ull << 20 && sizeof(struct dev_tables) <= GSAN_TABLE_SLICE, "one table block");
 
 static inline struct dev_tables *dev_tables(uint32_t participant)
 {
