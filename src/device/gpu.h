@@ -160,48 +160,89 @@ ALWAYS u32 gpu_ballot(u32 members, int p) { return p ? members : 0; }
 ALWAYS u32 gpu_shfl(u32 members, u32 v, u32 lane) { (void)members, (void)lane; return v; }
 ALWAYS u32 gpu_match64(u32 members, u64 v) { (void)v; return members; }
 ALWAYS void gpu_warp_sync(u32 members) { (void)members; }
+
+/* What stands around an access to shared tables: nothing, but where OS threads play warps under ThreadSanitizer (gpu_host.c). */
+#ifdef GPU_HOST_THREADS
+struct gpu_host_thread { void *self, *reader, *writer; u32 random; }; /* fibers, see there; self 0: it plays no warp */
+extern _Thread_local struct gpu_host_thread gpu_host_thread;
+void gpu_host_begin(u32 seed);      /* this thread plays warps, until the end */
+void gpu_host_end(void);
+void gpu_host_read(const void *p);  /* behind a relaxed read of it */
+void gpu_host_write(void *p);       /* before a relaxed write to it */
+void gpu_host_both(const void *p, u64 *a, u64 *b);
+void gpu_host_fence(void);
+void gpu_pause(void);
+#else
+ALWAYS void gpu_host_read(const void *p) { (void)p; }
+ALWAYS void gpu_host_write(void *p) { (void)p; }
+ALWAYS void gpu_host_both(const void *p, u64 *a, u64 *b) { (void)p, (void)a, (void)b; }
+ALWAYS void gpu_host_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 ALWAYS void gpu_pause(void) {}
-ALWAYS void gpu_sleep(u32 ns) { (void)ns; }
-ALWAYS void gpu_fence_sys(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-ALWAYS u32 gpu_load32(const void *p) { return __atomic_load_n((const u32 *)p, __ATOMIC_RELAXED); }
-ALWAYS u64 gpu_load64(const void *p) { return __atomic_load_n((const u64 *)p, __ATOMIC_RELAXED); }
+#endif
+ALWAYS void gpu_sleep(u32 ns)
+{
+	(void)ns;
+	gpu_pause();
+}
+
+#define HOST_LOAD(name, type) \
+	ALWAYS type gpu_##name(const void *p) \
+	{ \
+		type v = __atomic_load_n((const type *)p, __ATOMIC_RELAXED); \
+		gpu_host_read(p); \
+		return v; \
+	}
+HOST_LOAD(load32, u32) HOST_LOAD(load64, u64) HOST_LOAD(peek32, u32) HOST_LOAD(peek64, u64) HOST_LOAD(cached64, u64)
+#undef HOST_LOAD
+#define HOST_RMW(name, type, now) \
+	ALWAYS type gpu_##name(void *p, type v) \
+	{ \
+		gpu_host_write(p); \
+		type old = __atomic_load_n((const type *)p, __ATOMIC_RELAXED); \
+		while (!__atomic_compare_exchange_n((type *)p, &old, now, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) \
+			; \
+		gpu_host_read(p); \
+		return old; \
+	}
+HOST_RMW(exch64, u64, v) HOST_RMW(add32, u32, old + v) HOST_RMW(add64, u64, old + v) HOST_RMW(or32, u32, old | v)
+HOST_RMW(larger64, u64, old > v ? old : v) HOST_RMW(larger32, u32, old > v ? old : v)
+#undef HOST_RMW
+#define HOST_CAS(name, type, order) \
+	ALWAYS type gpu_##name(void *p, type old, type v) \
+	{ \
+		gpu_host_write(p); \
+		__atomic_compare_exchange_n((type *)p, &old, v, 0, order, __ATOMIC_RELAXED); \
+		gpu_host_read(p); \
+		return old; \
+	}
+HOST_CAS(cas64, u64, __ATOMIC_RELAXED) HOST_CAS(cas32, u32, __ATOMIC_RELAXED)
+#undef HOST_CAS
+ALWAYS u32 gpu_add32_acquire(void *p, u32 v)
+{
+	gpu_host_write(p);
+	u32 old = __atomic_fetch_add((u32 *)p, v, __ATOMIC_ACQUIRE);
+	gpu_host_read(p);
+	return old;
+}
+ALWAYS void gpu_add32_release(void *p, u32 v)
+{
+	gpu_host_write(p);
+	__atomic_fetch_add((u32 *)p, v, __ATOMIC_RELEASE);
+}
+ALWAYS void gpu_fence_sys(void) { gpu_host_fence(); }
 ALWAYS u32 gpu_acquire32(const void *p) { return __atomic_load_n((const u32 *)p, __ATOMIC_ACQUIRE); }
-ALWAYS u32 gpu_peek32(const void *p) { return gpu_load32(p); }
-ALWAYS u64 gpu_peek64(const void *p) { return gpu_load64(p); }
-ALWAYS u64 gpu_cached64(const void *p) { return gpu_load64(p); }
-ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b) { *a = gpu_load64(p); *b = gpu_load64((const u64 *)p + 1); }
-ALWAYS void gpu_store32(void *p, u32 v) { __atomic_store_n((u32 *)p, v, __ATOMIC_RELAXED); }
-ALWAYS void gpu_store64(void *p, u64 v) { __atomic_store_n((u64 *)p, v, __ATOMIC_RELAXED); }
+ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b)
+{
+	*a = gpu_load64(p);
+	*b = gpu_load64((const u64 *)p + 1);
+	gpu_host_both(p, a, b);
+}
+ALWAYS void gpu_store32(void *p, u32 v) { gpu_host_write(p); __atomic_store_n((u32 *)p, v, __ATOMIC_RELAXED); }
+ALWAYS void gpu_store64(void *p, u64 v) { gpu_host_write(p); __atomic_store_n((u64 *)p, v, __ATOMIC_RELAXED); }
 ALWAYS void gpu_release32(void *p, u32 v) { __atomic_store_n((u32 *)p, v, __ATOMIC_RELEASE); }
-ALWAYS u64 gpu_exch64(void *p, u64 v) { return __atomic_exchange_n((u64 *)p, v, __ATOMIC_RELAXED); }
-ALWAYS u64 gpu_cas64(void *p, u64 old, u64 v)
-{
-	__atomic_compare_exchange_n((u64 *)p, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	return old;
-}
-ALWAYS u32 gpu_cas32(void *p, u32 old, u32 v)
-{
-	__atomic_compare_exchange_n((u32 *)p, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	return old;
-}
-ALWAYS u32 gpu_add32_acquire(void *p, u32 v) { return __atomic_fetch_add((u32 *)p, v, __ATOMIC_ACQUIRE); }
-ALWAYS void gpu_add32_release(void *p, u32 v) { __atomic_fetch_add((u32 *)p, v, __ATOMIC_RELEASE); }
-ALWAYS u32 gpu_add32(void *p, u32 v) { return __atomic_fetch_add((u32 *)p, v, __ATOMIC_RELAXED); }
-ALWAYS u64 gpu_add64(void *p, u64 v) { return __atomic_fetch_add((u64 *)p, v, __ATOMIC_RELAXED); }
-ALWAYS void gpu_max64(void *p, u64 v)
-{
-	u64 old = gpu_load64(p);
-	while (old < v && !__atomic_compare_exchange_n((u64 *)p, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-}
-ALWAYS void gpu_max32(void *p, u32 v)
-{
-	u32 old = gpu_load32(p);
-	while (old < v && !__atomic_compare_exchange_n((u32 *)p, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-}
-ALWAYS u32 gpu_or32(void *p, u32 v) { return __atomic_fetch_or((u32 *)p, v, __ATOMIC_RELAXED); }
-ALWAYS void gpu_count(u64 *p, u64 v) { __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
+ALWAYS void gpu_max64(void *p, u64 v) { gpu_larger64(p, v); }
+ALWAYS void gpu_max32(void *p, u32 v) { gpu_larger32(p, v); }
+ALWAYS void gpu_count(u64 *p, u64 v) { gpu_add64(p, v); }
 
 #endif
 
