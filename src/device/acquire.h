@@ -6,16 +6,12 @@
 #include "device/desc.h"
 #include "device/entry.h"
 
-ALWAYS void hint_set(const struct who *w, u64 elem, u32 reason, u32 site, u32 kernel)
+ALWAYS void hint_set(const struct who *w, u64 elem, u64 reason, u32 site)
 {
-	struct dev_hint *h = &w->state->hint;
 	if (elem & (ELEM_ALL | ELEM_PREFIX) || elem_is_own(w, elem) || (elem_is_point(elem) && !(elem & ELEM_RELAXED)))
 		return; /* an observed point has no site */
-	h->reason = reason;
-	h->write_site = (uint16_t)(elem >> ELEM_SITE_SHIFT);
-	h->read_site = (uint16_t)site;
-	h->write_kernel = kernel;
-	h->write_tag = (uint16_t)rec_tag(elem);
+	gpu_store64(&w->state->hint, reason << HINT_REASON_SHIFT | (u64)rec_tag(elem) << HINT_TAG_SHIFT |
+					     (u64)(site & 0xffff) << HINT_READ_SHIFT | (elem >> ELEM_SITE_SHIFT & 0xffff));
 }
 
 ALWAYS void order_lost(const struct who *w, int acquire) /* from here on, or from the next acquire fence on */
@@ -45,7 +41,7 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 		if (here && reached)
 			clock_join(w, p.elem);
 		else if (here)
-			hint_set(w, p.elem, GSAN_WHY_ACQUIRE_SCOPE, s->hint.read_site, s->hint.write_kernel);
+			hint_set(w, p.elem, GSAN_WHY_ACQUIRE_SCOPE, (u32)(gpu_load64(&s->hint) >> HINT_READ_SHIFT));
 		if (!here || !reached)
 			s->pending[kept++] = p;
 	}
@@ -90,7 +86,7 @@ ALWAYS void observe(const struct who *w, u64 e, u64 canonical, u32 desc)
 
 /* One release that this read may have observed; `linked`: it is morally strong with what was read. Then the write itself is
  * before what follows (observation order, link by link); what it released only if release and acquire include each other. */
-NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 kernel, int linked)
+NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, int linked)
 {
 	u32 site = desc & 0xffff;
 	int observed = elem_is_observed(e), point = observed && !(e & ELEM_PREFIX) && e & ELEM_RELAXED;
@@ -101,16 +97,16 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 	if (point && linked)
 		e |= (u64)GSAN_SYS << ELEM_SCOPE_SHIFT; /* the kernel's start is a fence.sys */
 	if (!elem_reaches(w->launch, e)) {
-		hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site, kernel);
+		hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site);
 		return;
 	}
 	int reached = elem_reached(w->launch, e, desc_scope(desc));
 	if (!reached)
-		hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, site, kernel);
+		hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, site);
 	else if (e & ELEM_RELAXED && !(e & ELEM_FENCED))
-		hint_set(w, e, GSAN_WHY_RELAXED_WRITE, site, kernel);
+		hint_set(w, e, GSAN_WHY_RELAXED_WRITE, site);
 	else if (!sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)))
-		hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site, kernel);
+		hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site);
 	if (point) { /* what it released is its launch's base */
 		u64 time = tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX;
 		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | time << GSAN_REC_EPOCH_SHIFT);

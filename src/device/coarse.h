@@ -78,7 +78,7 @@ NEVER int coarse_counts(const struct gsan_launch *l, u32 tag, u32 gpu)
 	if (tag_below_floor(l, tag) || !tag_mapped(l, tag))
 		return 0;
 	tag_await(l, tag);
-	return tag_launch(l, tag)->gpu == gpu;
+	return launch_gpu(tag_launch(l, tag)) == gpu;
 }
 
 /* A weak write there of a launch that made such RMWs, one of which may have continued it. */
@@ -127,7 +127,7 @@ NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
 		any = 1;
 		if (desc_scope(desc) == GSAN_CTA || (i < DEV_COARSE && rec_tag(e) == l->tag && !rec_epoch(e)))
 			continue; /* reaches none of them; its own launch's start, which it has */
-		elem_read(w, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0, 0);
+		elem_read(w, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0);
 	}
 	return any;
 }

@@ -10,7 +10,7 @@ NEVER int coarse_made(const struct gsan_launch *l, u32 tag, u64 address)
 {
 	const struct dev_tables *t = dev_tables(gsan_owner(address));
 	u32 p = tag_participant(l, tag);
-	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(p, tag_launch(l, tag)->stream)]);
+	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(p, launch_stream(tag_launch(l, tag)))]);
 	if (slot)
 		tag_await(l, rec_tag(slot));
 	return gpu_load64(&t->coarse.older[p]) >= gpu_load32(&tag_launch(l, tag)->seq) || (slot && launch_follows(l, rec_tag(slot), tag));
@@ -31,7 +31,7 @@ NEVER int coarse_observed(const struct who *w, u64 rec, const struct access *a)
 		if (!slot || tag == l->tag || !tag_mapped(l, tag))
 			continue;
 		tag_await(l, tag);
-		if (tag_launch(l, tag)->gpu == of->gpu && !launch_follows(l, tag, rec_tag(rec)) && order_before(l, &l->order, tag) &&
+		if (launch_gpu(tag_launch(l, tag)) == launch_gpu(of) && !launch_follows(l, tag, rec_tag(rec)) && order_before(l, &l->order, tag) &&
 		    !order_before(l, &of->order, tag))
 			return 1;
 	}

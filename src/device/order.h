@@ -72,15 +72,17 @@ ALWAYS const struct dev_launch *tag_launch(const struct gsan_launch *l, u32 tag)
 {
 	return &dev_tables(tag_participant(l, tag))->launch[tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
 }
+ALWAYS u32 launch_stream(const struct dev_launch *e) { return gpu_load32(&e->where) & 0xff; }
+ALWAYS u32 launch_gpu(const struct dev_launch *e) { return gpu_load32(&e->where) >> 8; }
 ALWAYS int tag_in_stream(const struct gsan_launch *l, u32 tag, u32 participant, u32 stream)
 {
-	return tag_participant(l, tag) == participant && tag_launch(l, tag)->stream == stream;
+	return tag_participant(l, tag) == participant && launch_stream(tag_launch(l, tag)) == stream;
 }
 /* Is launch `tag` behind `other` in the stream of both? Their participants' tables are mapped. */
 ALWAYS int launch_follows(const struct gsan_launch *l, u32 tag, u32 other)
 {
 	const struct dev_launch *e = tag_launch(l, tag);
-	return tag_in_stream(l, other, tag_participant(l, tag), e->stream) && gpu_load32(&tag_launch(l, other)->seq) <= gpu_load32(&e->seq);
+	return tag_in_stream(l, other, tag_participant(l, tag), launch_stream(e)) && gpu_load32(&tag_launch(l, other)->seq) <= gpu_load32(&e->seq);
 }
 ALWAYS int tag_mapped(const struct gsan_launch *l, u32 tag) { return l->mapped >> tag_participant(l, tag) & 1; }
 
@@ -143,7 +145,7 @@ ALWAYS int order_has(const struct gsan_order *o, u32 participant, u32 stream, u3
 ALWAYS int order_before(const struct gsan_launch *l, const struct gsan_order *o, u32 tag)
 {
 	const struct dev_launch *e = tag_launch(l, tag);
-	return order_has(o, tag_participant(l, tag), e->stream, gpu_load32(&e->seq));
+	return order_has(o, tag_participant(l, tag), launch_stream(e), gpu_load32(&e->seq));
 }
 
 /* Of two elements, or an element and a record, of one tag: is `a` not after `b`? */
@@ -175,8 +177,7 @@ NEVER void launch_fill(const struct gsan_launch *l, struct dev_launch *e)
 	const u32 *from = (const u32 *)&l->order;
 	u32 *to = (u32 *)&e->order;
 	gpu_store32(&e->kernel, l->kernel);
-	e->stream = l->stream;
-	e->gpu = (uint8_t)l->gpu;
+	gpu_store32(&e->where, l->stream | (u32)l->gpu << 8);
 	gpu_store32(&e->grid[0], gpu_nctaid_x());
 	gpu_store32(&e->grid[1], gpu_nctaid_y());
 	gpu_store32(&e->grid[2], gpu_nctaid_z());
@@ -280,7 +281,7 @@ ALWAYS int closure_known(const struct gsan_launch *l, u64 elem, u32 participant)
 	if (elem & ELEM_PREFIX)
 		return (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT) < l->order.floor[participant];
 	const struct dev_launch *e = tag_launch(l, rec_tag(elem));
-	return order_has(&l->order, participant, e->stream, gpu_load32(&e->seq));
+	return order_has(&l->order, participant, launch_stream(e), gpu_load32(&e->seq));
 }
 
 /* Adds an element's launch to the closure. 1: it covers the record, or its base clock does. */
@@ -302,7 +303,7 @@ NEVER int closure_add(struct closure *c, u64 elem)
 			return 0;
 	const struct dev_launch *e = tag_launch(l, rec_tag(c->rec));
 	u32 seq = gpu_load32(&e->seq);
-	if ((!new.order || seq != new.seq) && closure_has(&new, tag_participant(l, rec_tag(c->rec)), e->stream, seq))
+	if ((!new.order || seq != new.seq) && closure_has(&new, tag_participant(l, rec_tag(c->rec)), launch_stream(e), seq))
 		return 1;
 	if (c->count == ORDER_CLOSURE) {
 		count(l, GSAN_N_CLOCK_FULL, 1);

@@ -38,7 +38,7 @@ ALWAYS void report_first(struct gsan_finding *f, const struct gsan_launch *l, u6
 	const struct dev_launch *e = tag_launch(l, rec_tag(rec));
 	f->first = (struct gsan_side){
 		.seq = gpu_load32(&e->seq), .kernel = gpu_load32(&e->kernel),
-		.participant = (uint8_t)tag_participant(l, rec_tag(rec)), .stream = e->stream, .site = (uint16_t)rec_site(rec),
+		.participant = (uint8_t)tag_participant(l, rec_tag(rec)), .stream = (uint8_t)launch_stream(e), .site = (uint16_t)rec_site(rec),
 		.cta = (uint16_t)rec_cta(rec), .op = (uint8_t)rec_op(rec), .mask = (uint8_t)mask,
 		.grid = {gpu_load32(&e->grid[0]), gpu_load32(&e->grid[1]), gpu_load32(&e->grid[2])},
 		.ctaid = {~0u, ~0u, ~0u}, .epoch = (uint16_t)rec_epoch(rec),
@@ -64,22 +64,23 @@ ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec)
 	f->flag_write_site = f->flag_read_site = 0xffff;
 	if (!w->state)
 		return;
-	const struct dev_hint *h = &w->state->hint;
+	u64 h = gpu_load64(&w->state->hint);
+	u32 kernel = gpu_load32(&tag_launch(w->launch, rec_tag(rec))->kernel);
 	for (u32 i = 0; i < gpu_load32(&w->state->clock.count) && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&w->state->clock.elem[i]);
 		int same = tag_private(w->launch, rec_tag(e)) ? rec_tag(e) == rec_tag(rec) : !((e ^ rec) & REC_WHO);
 		if (!(e & (ELEM_ALL | ELEM_PREFIX | ELEM_RELAXED | ELEM_POINT)) && same) {
 			f->reason = GSAN_WHY_BEFORE_PAYLOAD;
 			f->flag_write_site = (uint16_t)(e >> ELEM_SITE_SHIFT);
-			f->flag_kernel[0] = gpu_load32(&tag_launch(w->launch, rec_tag(rec))->kernel);
+			f->flag_kernel[0] = kernel;
 			return;
 		}
 	}
-	if (h->reason && h->write_tag == rec_tag(rec)) {
-		f->reason = (uint8_t)h->reason;
-		f->flag_write_site = h->write_site;
-		f->flag_read_site = h->read_site;
-		f->flag_kernel[0] = h->write_kernel;
+	if (h && (h >> HINT_TAG_SHIFT & 0xffff) == rec_tag(rec)) {
+		f->reason = (uint8_t)(h >> HINT_REASON_SHIFT);
+		f->flag_write_site = (uint16_t)h;
+		f->flag_read_site = (uint16_t)(h >> HINT_READ_SHIFT);
+		f->flag_kernel[0] = kernel;
 		f->flag_kernel[1] = w->launch->kernel;
 	}
 }
@@ -136,7 +137,7 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	if (keeps_no_clock(w) && op_writes(old) && a->op != GSAN_OP_LD_NC && red_observed(w, rec, rec_mask_here & a->mask, a, point))
 		return;
 	if (op_is_strong(old) && op_is_strong(a->op)) {
-		int same_gpu = tag_launch(l, rec_tag(rec))->gpu == l->gpu;
+		int same_gpu = launch_gpu(tag_launch(l, rec_tag(rec))) == l->gpu;
 		short_scope = !scope_reaches(op_scope(old), same_gpu) || !scope_reaches(op_scope(a->op), same_gpu);
 		if (!short_scope && rec_mask_here == a->mask)
 			return; /* morally strong */

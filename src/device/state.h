@@ -73,11 +73,13 @@ NEVER u64 state_stamp(const struct who *w, u32 time)
 	if (time <= GSAN_EPOCH_MAX)
 		return (w->self & REC_WHO) | (u64)time << GSAN_REC_EPOCH_SHIFT;
 	const struct dev_launch *e = tag_launch(w->launch, tag - 1);
-	while (time <= e->first) {
-		tag = e->previous;
+	u32 first = gpu_load32(&e->first);
+	while (time <= first) {
+		tag = gpu_load32(&e->previous);
 		e = tag_launch(w->launch, tag - 1);
+		first = gpu_load32(&e->first);
 	}
-	return (u64)(tag - 1) << GSAN_REC_TAG_SHIFT | (u64)(time - e->first) << GSAN_REC_EPOCH_SHIFT;
+	return (u64)(tag - 1) << GSAN_REC_TAG_SHIFT | (u64)(time - first) << GSAN_REC_EPOCH_SHIFT;
 }
 
 /* Makes the launch table's entry of a private tag, claimed by this CTA: its launch's, and what makes it private. */
@@ -86,10 +88,10 @@ NEVER void private_publish(const struct who *w, struct dev_launch *e, u32 first)
 	const struct gsan_launch *l = w->launch;
 	gpu_store32(&e->seq, 0);
 	launch_fill(l, e);
-	e->cta = gpu_load64(&w->state->key);
-	e->origin = w->self & REC_WHO;
-	e->first = first;
-	e->previous = gpu_load32(&w->state->private_tag);
+	gpu_store64(&e->cta, gpu_load64(&w->state->key));
+	gpu_store64(&e->origin, w->self & REC_WHO);
+	gpu_store32(&e->first, first);
+	gpu_store32(&e->previous, gpu_load32(&w->state->private_tag));
 	gpu_fence_sys();
 	gpu_release32(&e->seq, l->seq);
 	gpu_fence_sys();
@@ -134,7 +136,7 @@ NEVER u32 epoch_end(const struct who *w)
 	if (!gpu_load32(&s->dirty))
 		return time - 1;
 	if (tag)
-		last = tag_launch(w->launch, tag - 1)->first + PRIVATE_VALUES;
+		last = gpu_load32(&tag_launch(w->launch, tag - 1)->first) + PRIVATE_VALUES;
 	if (time >= last && !private_draw(w, time)) {
 		count(w->launch, GSAN_N_EPOCH_FULL, 1);
 		return time; /* from here on too much counts as released */

@@ -15,7 +15,7 @@ NEVER void version_hint(const struct who *w, const struct dev_version *v, u32 de
 {
 	u32 n = gpu_load32(&v->count), why = elem_reaches(w->launch, gpu_load64(&v->writer)) ? GSAN_WHY_ACQUIRE_SCOPE : GSAN_WHY_RELEASE_SCOPE;
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		hint_set(w, gpu_load64(&v->elem[i]), why, desc & 0xffff, gpu_load32(&v->kernel));
+		hint_set(w, gpu_load64(&v->elem[i]), why, desc & 0xffff);
 }
 
 /* Is it, or may what was read of it be, morally strong with this read? It may be any of the RMWs that follow each other there. */
@@ -33,7 +33,7 @@ ALWAYS int version_may_link(const struct who *w, const struct dev_version *v, u3
 /* One version that this read may have observed; `exact`: it has. What it links to it observes, and all before that, link by link. */
 NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc, int exact)
 {
-	u32 n = gpu_load32(&v->count), kernel = gpu_load32(&v->kernel), flags = gpu_load32(&v->flags), scope = desc_scope(desc);
+	u32 n = gpu_load32(&v->count), flags = gpu_load32(&v->flags), scope = desc_scope(desc);
 	int linked = exact ? version_linked(w, v, scope) : version_may_link(w, v, scope);
 	if (exact && !linked) {
 		version_hint(w, v, desc);
@@ -46,7 +46,7 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 		coarse_read(w, canonical, desc);
 	}
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, kernel, linked);
+		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, linked);
 }
 
 /* What an RMW whose result nobody reads observes all the same: the writes themselves. */
@@ -442,12 +442,15 @@ NEVER void sync_leave(const struct who *w, u32 threads)
 		acquired_everything(w->launch);
 	if (!s || !state_leaves(s, threads))
 		return;
+	if (!lock_take(w->launch, &s->lock)) /* behind what the others did under it, its release too: the state is another CTA's soon */
+		return;
 	acquired_clock(w);
 	if (gpu_load32(&s->pending_flags) & DEV_CLOCK_EVERYTHING)
 		acquired_everything(w->launch);
 	for (u32 i = 0; i < gpu_load32(&s->pendings) && i < DEV_PENDING; i++)
 		if (elem_reached(w->launch, s->pending[i].elem, GSAN_SYS) && !elem_inherited(w->launch, s->pending[i].elem))
 			acquired_add(w->launch, s->pending[i].elem);
+	gpu_unlock(&s->lock);
 	state_free(s);
 }
 

@@ -38,10 +38,9 @@ struct dev_launch {
 	uint32_t seq;   /* written last: the entry is that launch's */
 	uint32_t claim; /* the launch one of whose CTAs writes the entry; read with `seq` */
 	uint32_t kernel;
-	uint8_t stream, gpu;
-	uint16_t pad;
+	uint32_t where; /* stream, GPU << 8 */
 	uint32_t grid[3];
-	uint32_t pad1;
+	uint32_t pad;
 	struct gsan_order order;
 	/* Of a private tag, which one CTA drew when the epochs of its tag before were used up; 0 of a launch's own tag. What
 	 * the CTA did under its tags before is ordered before all that carries this one. */
@@ -85,12 +84,9 @@ struct dev_pending { /* what a strong read observed, set aside for an acquire fe
 #define DEV_CLOCK_EVERYTHING 1u /* order unknown: counts as ordered after everything */
 
 /* Why the last flag that this CTA read gave no edge; words the finding's missing edge. */
-struct dev_hint {
-	uint32_t reason; /* enum gsan_reason */
-	uint16_t write_site, read_site;
-	uint32_t write_kernel;
-	uint16_t write_tag, pad;
-};
+#define HINT_READ_SHIFT 16u  /* 16: site; below: the release's */
+#define HINT_TAG_SHIFT 32u   /* 16: who released */
+#define HINT_REASON_SHIFT 48u /* enum gsan_reason */
 
 struct dev_state {
 	uint64_t key;       /* 0 free; launch seq << 32 | CTA index + 1, hashed beyond 2^32 CTAs */
@@ -108,7 +104,8 @@ struct dev_state {
 	uint32_t fresh;     /* elements of the clock that were observed by the strong operation under way (ELEM_FRESH) */
 	uint64_t polled_key;   /* the entry this CTA looked at last, its generation and the value read: */
 	uint64_t polled_value; /* a spin loop looks no further while they stay */
-	struct dev_hint hint;
+	uint64_t hint;         /* HINT_*, one word: a report reads it while another warp writes */
+	uint64_t pad;
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
@@ -128,7 +125,7 @@ struct dev_version {
 	uint64_t writer; /* of the last write, a store or an RMW that continues: tag and CTA, scope and GPU as an element's gate */
 	uint32_t flags;  /* DEV_* */
 	uint32_t count;
-	uint32_t kernel; /* of the last writer, for messages */
+	uint32_t pad;
 	uint32_t coarse; /* with DEV_COARSELY: the GPU of the RMWs without an entry that it continues */
 	uint64_t elem[DEV_VERSION];
 };
