@@ -13,17 +13,31 @@ ALWAYS int coarse_noted(const struct dev_tables *t, const struct gsan_launch *l)
 	return slot && rec_tag(slot) == l->tag;
 }
 
+/* Before `elem` takes the place of `old`, of another stream: that goes to `older` first, so that who asks in between finds it. 1: `old`
+ * says as much already, or its launch is behind this one in a stream that several share (layout.h). */
+ALWAYS int coarse_stands(struct dev_tables *t, const struct gsan_launch *l, u64 old, u64 elem)
+{
+	if (!old)
+		return 0;
+	if (rec_tag(old) == rec_tag(elem))
+		return rec_epoch(old) >= rec_epoch(elem);
+	tag_await(l, rec_tag(old));
+	if (tag_in_stream(l, rec_tag(old), l->participant, l->stream))
+		return elem_seq(l, old) > l->seq;
+	gpu_max64(&t->coarse.older[tag_participant(l, rec_tag(old))], elem_seq(l, old));
+	gpu_fence_sys();
+	return 0;
+}
+
 /* `elem` covers all CTAs of its launch (ELEM_ALL). Its gate is open: who reads there is not known. */
 NEVER void coarse_add(struct dev_tables *t, const struct gsan_launch *l, u64 elem)
 {
 	u64 *slot = &t->coarse.slot[coarse_slot(l->participant, l->stream)], old = gpu_load64(slot), now;
 	do {
-		if (old && rec_tag(old) == rec_tag(elem) && rec_epoch(old) >= rec_epoch(elem))
+		if (coarse_stands(t, l, old, elem))
 			return;
 		now = gpu_cas64(slot, old, elem);
 	} while (now != old && (old = now, 1));
-	if (old && rec_tag(old) != rec_tag(elem) && !tag_in_stream(l, rec_tag(old), l->participant, l->stream))
-		gpu_max64(&t->coarse.older[tag_participant(l, rec_tag(old))], elem_seq(l, old));
 	if (!gpu_load32(&t->coarse_used))
 		gpu_store32(&t->coarse_used, 1);
 }

@@ -85,6 +85,20 @@ ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec)
 	}
 }
 
+/* A place in the ring. 0: it is full; no ticket was taken then, for the supervisor waits for each that was. */
+ALWAYS int report_ticket(struct dev_tables *t, struct gsan_ring *ring, u64 *ticket)
+{
+	u64 now = gpu_load64(&t->ring_head);
+	do {
+		*ticket = now;
+		if (now - gpu_load64(&ring->tail) >= GSAN_RING_SLOTS)
+			return 0;
+		now = gpu_cas64(&t->ring_head, now, now + 1);
+	} while (now != *ticket);
+	gpu_fence_sys(); /* the slot was read before `tail` passed it */
+	return 1;
+}
+
 NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct access *a, u32 kind)
 {
 	const struct gsan_launch *l = w->launch;
@@ -99,8 +113,8 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	count(l, GSAN_N_FOUND, 1);
 	if (!report_is_new(t, mix64(launches ^ mix64(sites + 1))))
 		return;
-	u64 ticket = gpu_add64(&t->ring_head, 1);
-	if (ticket - gpu_load64(&ring->tail) >= GSAN_RING_SLOTS) {
+	u64 ticket;
+	if (!report_ticket(t, ring, &ticket)) {
 		count(l, GSAN_N_DROPPED, 1);
 		return;
 	}
