@@ -179,12 +179,11 @@ static void warp_play(struct warp *w)
 /* Draws the launches of a round: one to three, of CTAs of one or two warps; how many warps there are. */
 static u32 round_launches(void)
 {
-	static u32 seq;
-	u32 launches = 1 + dice(MEMBERS), one_gpu = dice(3) == 0, n = 0, first = ++seq;
+	u32 launches = 1 + dice(MEMBERS), one_gpu = dice(3) == 0, n = 0, first = numbers(MEMBERS);
 	for (u32 i = 0; i < launches; i++) {
 		struct launched *l = &round_launch[i];
 		u32 p = dice(2) ? i : 0; /* several of one participant, in streams of their own, or not */
-		*l = launched(p, i, p ? first : seq++, first, one_gpu ? 0 : p);
+		*l = launched(p, i, first + i, first, one_gpu ? 0 : p);
 		l->warps = 1 + dice(2);
 		l->ctas = 1 + dice(4 / l->warps);
 		l->flags = played->flags;

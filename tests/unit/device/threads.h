@@ -72,6 +72,16 @@ struct launched {
 	u32 flags;       /* of gsan_enter */
 };
 
+/* The first of `n` launch numbers, of all participants; the last eighth of each half is never a launch's (layout.h). */
+static inline u32 numbers(u32 n)
+{
+	static u32 next = 1;
+	while (gsan_tag_private(next, TAG_BITS) || gsan_tag_private(next + n, TAG_BITS))
+		next++;
+	next += n;
+	return next - n;
+}
+
 /* Launch `seq` of participant p in stream s, behind all launches below `floor`, whoever's. */
 static inline struct launched launched(u32 p, u32 s, u32 seq, u32 floor, u32 gpu)
 {
