@@ -10,6 +10,8 @@ struct round {
 	int racy;
 	u64 base[2];  /* of a program's synchronisation and of its payload */
 	u32 count;    /* what its counters held before */
+	u32 floor;    /* its first launch number */
+	u32 seqs;     /* of the numbers for launches that warps make */
 };
 static struct round now;
 
@@ -33,10 +35,13 @@ static int slip(struct warp *w) { return now.racy && draw(w, 4) == 0; } /* the r
 /* A flag raised, in one of the forms that release; a slip raises it relaxed. */
 static void raise(struct warp *w, u64 at, u32 v, u32 site)
 {
-	u32 form = slip(w) ? 2 : draw(w, 2);
+	u32 form = slip(w) ? 3 : draw(w, 3);
 	if (form == 1)
 		p_fence(w, GSAN_SEM_ACQ_REL);
-	p_store(w, at, form == 0 ? GSAN_SEM_RELEASE : GSAN_SEM_NONE, v, site);
+	if (form == 2)
+		p_store2(w, at, GSAN_SEM_RELEASE, v, site);
+	else
+		p_store(w, at, form == 0 ? GSAN_SEM_RELEASE : GSAN_SEM_NONE, v, site);
 }
 static void await(struct warp *w, u64 at, u32 v, u32 site)
 {
@@ -119,6 +124,56 @@ static void barriers(struct warp *w)
 	}
 }
 
+/* Each warp is a stream of small launches. A relaxed flag that begins a launch publishes what the one before did; what a launch
+ * waited for is before the next. A slip reads before its launch has ended. */
+static struct launched stream_launch[WARPS];
+static void next_launch(struct warp *w, u32 seq)
+{
+	struct launched *l = &stream_launch[w->rank];
+	struct gsan_launch *r = &l->record;
+	u32 before = r->seq;
+	if (w->of == l) {
+		warp_leave(w);
+		gpu_fence_sys();
+	} else {
+		*l = *w->of;
+		before = seq;
+	}
+	*r = launched(r->participant, 8 + w->rank, seq, now.floor, r->gpu).record;
+	r->order.pairs = 1;
+	r->order.pair[0] = (struct gsan_pair){.participant = r->participant, .stream = r->stream, .seq = before - (before == seq)};
+	l->ctas = l->warps = 1;
+	w->cta = w->number = 0;
+	gpu_fence_sys();
+	warp_enter(w, l);
+}
+static void wait_relaxed(const struct warp *w, u64 at, u32 v, u32 site)
+{
+	while ((int)(p_load(w, at, GSAN_SEM_NONE, site) - v) < 0)
+		gpu_pause();
+}
+static void streams(struct warp *w)
+{
+	u32 left = (w->rank + w->ranks - 1) % w->ranks, seq = now.seqs + w->rank;
+	u64 flags = now.base[0], acks = now.base[0] + 4096, data = now.base[1];
+	warp_leave(w); /* of the round's launch */
+	for (u32 k = 1; k <= 3; k++, seq += 4 * WARPS) {
+		u32 v = now.number * 3 + k, got;
+		next_launch(w, seq);
+		put(w, data + w->rank * 8, v, 1);
+		next_launch(w, seq + WARPS);
+		p_store(w, flags + w->rank * 64, GSAN_SEM_NONE, v, 60);
+		wait_relaxed(w, flags + left * 64, v, 61);
+		if (!slip(w))
+			next_launch(w, seq + 2 * WARPS);
+		got = get(w, data + left * 8, 2);
+		need(got == v || now.racy, "a message holds what was sent, launches later");
+		next_launch(w, seq + 3 * WARPS);
+		p_store(w, acks + left * 64, GSAN_SEM_NONE, v, 62);
+		wait_relaxed(w, acks + w->rank * 64, v, 63);
+	}
+}
+
 /* Who comes last reads what all have left. */
 static void last_one(struct warp *w)
 {
@@ -151,6 +206,7 @@ static const struct program {
 	{"locks", locks, GSAN_ENTER_SYNC, 0},
 	{"messages", messages, GSAN_ENTER_SYNC, 0},
 	{"barriers", barriers, GSAN_ENTER_SYNC, 4},
+	{"streams", streams, GSAN_ENTER_SYNC, 0},
 	{"the last one", last_one, GSAN_ENTER_SYNC, 1},
 	{"bins", bins, (1u << GSAN_GPU | 1u << GSAN_SYS) << GSAN_ENTER_REDS_SHIFT, 0},
 };
@@ -179,7 +235,9 @@ static void warp_play(struct warp *w)
 /* Draws the launches of a round: one to three, of CTAs of one or two warps; how many warps there are. */
 static u32 round_launches(void)
 {
-	u32 launches = 1 + dice(MEMBERS), one_gpu = dice(3) == 0, n = 0, first = numbers(MEMBERS);
+	u32 launches = 1 + dice(MEMBERS), one_gpu = dice(3) == 0, n = 0, first = numbers(MEMBERS + (played->run == streams ? 12 * WARPS : 0));
+	now.floor = first;
+	now.seqs = first + MEMBERS;
 	for (u32 i = 0; i < launches; i++) {
 		struct launched *l = &round_launch[i];
 		u32 p = dice(2) ? i : 0; /* several of one participant, in streams of their own, or not */

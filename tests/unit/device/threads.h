@@ -72,12 +72,17 @@ struct launched {
 	u32 flags;       /* of gsan_enter */
 };
 
-/* The first of `n` launch numbers, of all participants; the last eighth of each half is never a launch's (layout.h). */
+/* The first of `n` launch numbers, of all participants; the last eighth of each half is never a launch's (layout.h). Before the next
+ * half, all records are cleared, as the host does (src/clock/tags.c). No warp plays. */
 static inline u32 numbers(u32 n)
 {
-	static u32 next = 1;
+	static u32 next = 1, half;
 	while (gsan_tag_private(next, TAG_BITS) || gsan_tag_private(next + n, TAG_BITS))
 		next++;
+	if ((next + n) >> (TAG_BITS - 1) != half)
+		for (u32 p = 0; p < MEMBERS; p++)
+			madvise((void *)(uintptr_t)gsan_shadow(DATA(p)), DATA_BYTES / 4, MADV_DONTNEED);
+	half = (next + n) >> (TAG_BITS - 1);
 	next += n;
 	return next - n;
 }
@@ -218,6 +223,18 @@ static inline void p_store(const struct warp *w, u64 at, u32 sem, u32 v, u32 sit
 		gpu_fence_sys();
 	gpu_store32(word(at), v);
 	gsan_after(w->launch, w->self, at, d, v, 0);
+}
+/* Two words at once, one operation each: published before they execute. */
+static inline void p_store2(const struct warp *w, u64 at, u32 sem, u32 v, u32 site)
+{
+	u32 d = desc(GSAN_OP_STRONG_ST + w->scope, 8 + 1, sem, site) | GSAN_DESC_VALUE;
+	u64 both = (u64)v << 32 | v;
+	gsan_before(w->launch, w->self, at, d, both);
+	if (sem & GSAN_SEM_RELEASE)
+		gpu_fence_sys();
+	gpu_store32(word(at), v);
+	gpu_store32(word(at + 4), v);
+	gsan_after(w->launch, w->self, at, d, both, 0);
 }
 /* used: GSAN_DESC_USED, or 0: nobody reads the result. */
 static inline u32 p_add(const struct warp *w, u64 at, u32 sem, u32 v, u32 used, u32 site)
