@@ -28,11 +28,13 @@ static u64 stamp(u32 tag, u32 cta, u32 epoch)
 }
 static u64 store_by(u64 elem) { return rec_of(elem & REC_STAMP, GSAN_OP_ST, 1, 0xff); }
 
-/* A lock of the tables, whatever its interface. */
+/* A lock of the tables, by who has no launch. */
 static void take(u32 *lock)
 {
-	while (gpu_cas32_acquire(lock, 0, 1))
+	u32 taken = turn_take(lock);
+	while (turn_ahead(taken, gpu_load32(lock)))
 		gpu_pause();
+	gpu_acquire32(lock);
 }
 
 /* What one thread has told the others, once what it speaks of is done: as a program's flag would. */
