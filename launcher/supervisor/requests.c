@@ -143,8 +143,10 @@ static void request_slot_clear(struct supervisor *s, uint32_t p)
 		past->counter[i] += atomic_load_explicit(&rank->counter[i], memory_order_relaxed);
 	past->counter[GSAN_N_DROPPED] += rank->ring.dropped;
 	memset(rank, 0, sizeof *rank);
-	if (!request_others(s, p)) /* whose running launches may come behind what the last owner wrote */
+	if (!request_others(s, p)) { /* whose running launches may come behind what the last owner wrote */
+		s->job->writers.streams[p] = 0;
 		memset(s->job->writers.newest[p], 0, sizeof s->job->writers.newest[p]);
+	}
 	for (struct kernel *k = s->kernels; k; k = k->next)
 		if (k->participant == p)
 			k->id = 0; /* ids count from 1: candidates keep it, nobody finds it again */

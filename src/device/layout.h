@@ -156,7 +156,10 @@ struct gsan_order {
  * whatever may have written it. Only one entry may be behind the launch and not be ordered with it: in its own slot, unless
  * that is GSAN_STREAMS - 1, which streams share, what has a greater number than the launch itself comes behind its end, and
  * what has a lower one is before it. (A launch whose own kernel has unchecked instructions gets 0 for this address.) */
-struct gsan_writers { uint32_t newest[GSAN_PARTICIPANTS][GSAN_STREAMS]; };
+struct gsan_writers {
+	uint64_t streams[GSAN_PARTICIPANTS]; /* bit s: newest[p][s] is not 0. Raised before the operation is enqueued, too */
+	uint32_t newest[GSAN_PARTICIPANTS][GSAN_STREAMS];
+};
 
 #define GSAN_LIFT_UNSEEN 1u /* nothing but checked kernels writes to flags */
 #define GSAN_LIFT_COARSE 2u /* every RMW has an entry, and its CTA a state */

@@ -239,13 +239,29 @@ NEVER int sync_written_otherwise(u64 canonical, u32 bytes)
 	return 0;
 }
 
+/* Has something that leaves no record been enqueued that is not ordered before this launch (layout.h, struct gsan_writers)? */
+NEVER int writers_unordered(const struct gsan_launch *l)
+{
+	const struct gsan_writers *all = (const struct gsan_writers *)(uintptr_t)l->writers;
+	for (u32 p = 0; all && p < GSAN_PARTICIPANTS; p++)
+		for (u64 streams = gpu_peek64(&all->streams[p]); streams; streams &= streams - 1) {
+			u32 s = (u32)__builtin_ctzll(streams);
+			int own = p == l->participant && s == l->stream && s != GSAN_STREAMS - 1; /* ahead, or behind this one's end */
+			if (!own && !order_has(&l->order, p, s, gpu_peek32(&all->newest[p][s])))
+				return 1;
+		}
+	return !all;
+}
+
 /* A value that no known write left: something unseen wrote it (a copy, the host, an opaque kernel), and may order
- * anything. Known by its changing under the CTA's eyes, or at the first look by not being 0, which memory starts with. */
+ * anything. Known by its changing under the CTA's eyes, or at the first look by not being 0, which memory starts with; not what
+ * can only have been written before this launch. */
 NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	u64 before = polled_before(w, canonical, desc);
 	return desc & GSAN_DESC_VALUE && value != before && !(w->launch->lifted & GSAN_LIFT_UNSEEN) &&
-	       !sync_stored(w->launch, canonical, desc_bytes(desc)) && !sync_written_otherwise(canonical, desc_bytes(desc));
+	       !sync_stored(w->launch, canonical, desc_bytes(desc)) && !sync_written_otherwise(canonical, desc_bytes(desc)) &&
+	       writers_unordered(w->launch);
 }
 
 /* Does a stream write values there (cuStreamWriteValue)? One may be what any known write left, or 0. */

@@ -24,11 +24,7 @@ void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_
 
 void flow_writes(struct flow *f, uint32_t slot, uint32_t seq)
 {
-	uint32_t *newest = &f->participant->job->writers.newest[f->clock.participant][slot];
-	uint32_t old = __atomic_load_n(newest, __ATOMIC_RELAXED);
-
-	while (old < seq && !__atomic_compare_exchange_n(newest, &old, seq, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		continue;
+	job_writes(f->participant->job, f->clock.participant, slot, seq);
 }
 
 /* ---- values, and the copies by which a host may read them ---------------------------------------------------- */

@@ -64,4 +64,14 @@ struct job {
 	_Alignas(4096) struct job_rank rank[GSAN_PARTICIPANTS];
 };
 
+/* Raises what the participant's streams may write unseen, before they are told to. */
+static inline void job_writes(struct job *job, uint32_t participant, uint32_t slot, uint32_t seq)
+{
+	uint32_t *newest = &job->writers.newest[participant][slot], old = __atomic_load_n(newest, __ATOMIC_RELAXED);
+
+	while (old < seq && !__atomic_compare_exchange_n(newest, &old, seq, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		continue;
+	__atomic_fetch_or(&job->writers.streams[participant], 1ull << slot, __ATOMIC_SEQ_CST);
+}
+
 #endif

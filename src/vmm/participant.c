@@ -214,7 +214,7 @@ static int start(struct participant *p)
 		log_error("cannot set up the clock tables (they need %llu MiB of device memory); the program runs unchecked",
 			  (unsigned long long)(gsan_tables_bytes() + VIEW_TABLE_BYTES) >> 20);
 		vmm_note(p, "unchecked", "rank", "the clock tables could not be set up (device memory?)");
-		__atomic_store_n(&p->job->writers.newest[p->index][0], UINT32_MAX, __ATOMIC_SEQ_CST); /* it runs, unseen */
+		job_writes(p->job, p->index, 0, UINT32_MAX); /* it runs, unseen */
 		arena_drop(&vmm_slice);
 		arena_drop(&vmm_views);
 		real.cuMemAddressFree(GSAN_ARENA_BASE, GSAN_ARENA_SIZE);

@@ -165,6 +165,23 @@ static void unseen(int changes, u32 acquire, const char *name, u64 races)
 	expect(name, races, GSAN_RAW, GSAN_WHY_NONE);
 }
 
+/* A counter that was set before launch 9, by a copy that is number 8 there: `behind` it in order, or not. Nothing else writes unseen. */
+static void set_before(int behind, const char *name, u64 races)
+{
+	static struct gsan_writers writers;
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	memset(&writers, 0, sizeof writers);
+	writers.streams[1] = 1u << 3;
+	writers.newest[1][3] = 8;
+	struct gsan_launch *l = launch(1, 0, 9, behind ? 9 : 8, 1);
+	l->writers = (u64)(uintptr_t)&writers;
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 0), b = enter(l, 1, 1);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	flag_load(&b, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 3, 7);
+	weak(&b, GSAN_OP_LD, payload, 4, 8);
+	expect(name, races, GSAN_RAW, GSAN_WHY_NONE);
+}
+
 static void weak_flag(void)
 {
 	/* a flag raised by a weak store is a race twice over, not an unseen writer */
@@ -320,6 +337,8 @@ int main(void)
 	unseen(1, GSAN_SEM_ACQUIRE, "flag raised by something unseen", 0);
 	unseen(0, GSAN_SEM_ACQUIRE, "flag never raised", 1);
 	unseen(1, GSAN_SEM_NONE, "flag raised unseen, read relaxed", 1);
+	set_before(1, "a value that was there before the launch", 1);
+	set_before(0, "a value that may come while it runs", 0);
 	weak_flag();
 	nc(2, "ld.nc of an earlier launch", 0);
 	nc(1, "ld.nc of a concurrent launch", 1);
