@@ -23,7 +23,7 @@ class TorchWorld:
         self.device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
         torch.cuda.set_device(self.device)
         if self.size > 1:
-            backend = os.environ.get("EXAMPLE_BACKEND", "gloo")
+            backend = os.environ.get("EXAMPLE_BACKEND") or "gloo"
             dist.init_process_group(backend, device_id=self.device if backend == "nccl" else None)
 
     def zeros(self, count, dtype):
