@@ -31,17 +31,25 @@ static int belief_signal(const struct job_rank *p, uint32_t a, uint32_t q, uint3
 	return 0;
 }
 
-/* Something unknown ran after p's access and something unknown ran before q's: together they may be a handshake. `after`:
- * p's side is known to be there. */
-static int belief_opaque(const struct job_rank *p, uint32_t a, const struct job_rank *q, uint32_t b, int after)
+/* Something unknown ran after p's access, or a stream wrote a value (`written`), and something unknown ran before q's: together
+ * they may be a handshake, unless the one was over, as a host has seen, before the other was told to run. */
+static int belief_opaque(const struct job_rank *p, uint32_t a, const struct job_rank *q, uint32_t b, int written)
 {
-	int before = belief_lost(q), written = after;
-	after |= belief_lost(p);
-	for (uint32_t i = 0, n = belief_events(p); i < n && !after; i++)
-		after = p->event[i].kind == JOB_EVENT_OPAQUE && p->event[i].seq >= a;
-	for (uint32_t i = 0, n = belief_events(q); after && i < n && !before; i++)
-		before = (q->event[i].kind == JOB_EVENT_OPAQUE || written) && q->event[i].seq <= b;
-	return after && before;
+	uint64_t begun = written || belief_lost(p) ? 0 : UINT64_MAX;
+	for (uint32_t i = 0, n = belief_events(p); i < n; i++) {
+		const struct job_event *e = &p->event[i];
+		if (e->kind == JOB_EVENT_OPAQUE && e->seq >= a && e->begun < begun)
+			begun = e->begun;
+	}
+	if (begun == UINT64_MAX || belief_lost(q))
+		return begun != UINT64_MAX;
+	for (uint32_t i = 0, n = belief_events(q); i < n; i++) {
+		const struct job_event *e = &q->event[i];
+		uint64_t ended = atomic_load_explicit(&e->ended, memory_order_relaxed);
+		if ((e->kind == JOB_EVENT_OPAQUE || written) && e->seq <= b && (!ended || ended > begun))
+			return 1;
+	}
+	return 0;
 }
 
 /* All participants run the same barriers in the same order. p's first barrier after a is its k-th; q cannot have passed

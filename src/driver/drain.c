@@ -37,7 +37,7 @@ int flow_read(struct flow *f, void *to, CUdeviceptr from, size_t size)
 	return rc;
 }
 
-static uint64_t drain_now(void)
+uint64_t flow_now(void)
 {
 	struct timespec t;
 
@@ -60,7 +60,7 @@ static void drain_copy(struct flow *f, uint64_t launches, int all)
 			atomic_store_explicit(&f->rank->counter[i], sum[i], memory_order_relaxed);
 	if (all)
 		atomic_store_explicit(&f->rank->launches_counted, launches, memory_order_relaxed);
-	atomic_store_explicit(&f->drained, drain_now(), memory_order_relaxed);
+	atomic_store_explicit(&f->drained, flow_now(), memory_order_relaxed);
 }
 
 void flow_drain(struct flow *f)
@@ -74,7 +74,8 @@ void flow_drain(struct flow *f)
 void flow_host_saw(struct flow *f, const struct clock_vec *mark)
 {
 	clock_host_join(&f->clock, mark);
-	if (drain_now() - atomic_load_explicit(&f->drained, memory_order_relaxed) > DRAIN_PERIOD_NS)
+	flow_events_end(f);
+	if (flow_now() - atomic_load_explicit(&f->drained, memory_order_relaxed) > DRAIN_PERIOD_NS)
 		flow_drain(f);
 }
 
@@ -109,7 +110,7 @@ static int drain_ask(uint64_t key, void *slot, void *context)
 static int drain_wait(struct flow *f)
 {
 	struct drain_poll poll = {.flow = f};
-	uint64_t begun = drain_now();
+	uint64_t begun = flow_now();
 
 	for (;;) {
 		drain_ask((uintptr_t)CU_STREAM_LEGACY, (void *)(uintptr_t)(CLOCK_LEGACY + 1), &poll);
@@ -117,7 +118,7 @@ static int drain_wait(struct flow *f)
 			map_sweep(&f->stream, drain_ask, &poll);
 		if (clock_idle(&f->clock, &poll.done))
 			return 1;
-		if (!real.cuStreamQuery || drain_now() - begun > atomic_load_explicit(&wait_left, memory_order_relaxed))
+		if (!real.cuStreamQuery || flow_now() - begun > atomic_load_explicit(&wait_left, memory_order_relaxed))
 			break;
 		nanosleep(&(struct timespec){0, 100000}, NULL);
 	}

@@ -23,6 +23,7 @@ struct flow {
 	struct map noted;                         /* hash of each note given */
 	_Atomic uint32_t kernels;                 /* kernel ids given out */
 	_Atomic uint64_t drained;                 /* ns, when the counters were last copied */
+	uint32_t events_open;                     /* those before it have ended (unseen.c) */
 };
 
 /* Of the calling thread's current context; NULL: none, or it could not join the job. */
@@ -46,6 +47,8 @@ void flow_enqueued(struct flow *f, uint32_t slot);
  * or is a barrier among ranks (job.h); a value that a stream writes, which hosts may read without a copy or not; a copy by
  * which a host may read what is on a device; and the kernels and copies of another GPU of the process. */
 void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq);
+void flow_events_end(struct flow *f); /* those that the host has seen complete by now */
+uint64_t flow_now(void);              /* CLOCK_MONOTONIC, in ns */
 void flow_value(struct flow *f, uint32_t seq, int host_reads);
 void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq);
 void flow_writes(struct flow *f, uint32_t slot, uint32_t seq); /* device memory, without a record: struct gsan_writers */

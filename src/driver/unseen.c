@@ -13,11 +13,28 @@ void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_
 	pthread_mutex_lock(&unseen_lock);
 	uint32_t n = atomic_load_explicit(&rank->events, memory_order_relaxed);
 	if (n < JOB_EVENTS) {
-		rank->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind, .stream = (uint8_t)slot};
+		rank->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind, .stream = (uint8_t)slot, .begun = flow_now()};
 		/* Partner: the supervisor's acquire load of `events`. */
 		atomic_store_explicit(&rank->events, n + 1, memory_order_release);
 	} else {
 		atomic_fetch_add_explicit(&rank->events_lost, 1, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&unseen_lock);
+}
+
+void flow_events_end(struct flow *f)
+{
+	struct job_rank *rank = f->rank;
+	uint64_t now = flow_now();
+
+	pthread_mutex_lock(&unseen_lock);
+	uint32_t n = atomic_load_explicit(&rank->events, memory_order_relaxed);
+	for (uint32_t i = f->events_open; i < n; i++) {
+		struct job_event *e = &rank->event[i];
+		if (!atomic_load_explicit(&e->ended, memory_order_relaxed) && e->seq <= rank->clock.stream[e->stream] && e->seq)
+			atomic_store_explicit(&e->ended, now, memory_order_relaxed); /* alone: too late a look withholds */
+		if (i == f->events_open && atomic_load_explicit(&e->ended, memory_order_relaxed))
+			f->events_open++;
 	}
 	pthread_mutex_unlock(&unseen_lock);
 }

@@ -120,13 +120,14 @@ static void put(struct gsan_finding f)
 	__atomic_store_n(&slot->ready, (uint32_t)(ticket + 1), __ATOMIC_RELEASE);
 }
 
-static void event(uint32_t participant, uint32_t seq, enum job_event_kind kind)
+static void event_at(uint32_t participant, uint32_t seq, enum job_event_kind kind, uint64_t begun, uint64_t ended)
 {
 	struct job_rank *to = &job->rank[participant];
 	uint32_t n = atomic_load(&to->events);
-	to->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind};
+	to->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind, .begun = begun, .ended = ended};
 	atomic_store_explicit(&to->events, n + 1, memory_order_release);
 }
+static void event(uint32_t participant, uint32_t seq, enum job_event_kind kind) { event_at(participant, seq, kind, 0, 0); }
 
 /* A value that a stream of `participant` writes, and the first launch of the other that may come behind a host that read it. */
 static void value(uint32_t participant, uint32_t seq, uint32_t seen)
@@ -178,6 +179,16 @@ static void part_finding(void)
 		f.second.seq = 22;
 		put(f);
 		f.second.seq = 10;
+		put(f);
+		/* The other one's unknown kernel 15 was over when 51 was told to run, a race; not when 46 was, withheld. */
+		event_at(0, 15, JOB_EVENT_OPAQUE, 500, 1000);
+		event_at(1, 46, JOB_EVENT_OPAQUE, 700, 0);
+		event_at(1, 51, JOB_EVENT_OPAQUE, 2000, 0);
+		f.kind = finding(3, 1).kind;
+		f.second.seq = 20;
+		f.first.seq = 50;
+		put(f);
+		f.first.seq = 45;
 		put(f);
 		/* Unknown kernel 5, and a ticket that nobody finishes. */
 		f = finding(3, 1);
