@@ -163,18 +163,28 @@ ALWAYS void gpu_warp_sync(u32 members) { (void)members; }
 
 /* What stands around an access to shared tables: nothing, but where OS threads play warps under ThreadSanitizer (gpu_host.c). */
 #ifdef GPU_HOST_THREADS
-struct gpu_host_thread { void *self, *reader, *writer; u32 random; }; /* fibers, see there; self 0: it plays no warp */
-extern _Thread_local struct gpu_host_thread gpu_host_thread;
-void gpu_host_begin(u32 seed);      /* this thread plays warps, until the end */
+void gpu_host_begin(u32 seed);       /* this thread plays warps, until the end */
 void gpu_host_end(void);
-void gpu_host_read(const void *p);  /* behind a relaxed read of it */
-void gpu_host_write(void *p);       /* before a relaxed write to it */
+void gpu_host_flush(void);           /* all that it stored is in memory */
+void gpu_host_reads(const void *p);  /* before and behind a relaxed read of it */
+void gpu_host_read(const void *p);
+void gpu_host_write(void *p);        /* before a relaxed RMW of it */
+void gpu_host_store(void *p, u64 v, u32 bytes);
 void gpu_host_both(const void *p, u64 *a, u64 *b);
 void gpu_host_fence(void);
 void gpu_pause(void);
 #else
+ALWAYS void gpu_host_flush(void) {}
+ALWAYS void gpu_host_reads(const void *p) { (void)p; }
 ALWAYS void gpu_host_read(const void *p) { (void)p; }
 ALWAYS void gpu_host_write(void *p) { (void)p; }
+ALWAYS void gpu_host_store(void *p, u64 v, u32 bytes)
+{
+	if (bytes == 4)
+		__atomic_store_n((u32 *)p, (u32)v, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n((u64 *)p, v, __ATOMIC_RELAXED);
+}
 ALWAYS void gpu_host_both(const void *p, u64 *a, u64 *b) { (void)p, (void)a, (void)b; }
 ALWAYS void gpu_host_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 ALWAYS void gpu_pause(void) {}
@@ -188,6 +198,7 @@ ALWAYS void gpu_sleep(u32 ns)
 #define HOST_LOAD(name, type) \
 	ALWAYS type gpu_##name(const void *p) \
 	{ \
+		gpu_host_reads(p); \
 		type v = __atomic_load_n((const type *)p, __ATOMIC_RELAXED); \
 		gpu_host_read(p); \
 		return v; \
@@ -230,16 +241,16 @@ ALWAYS void gpu_add32_release(void *p, u32 v)
 	__atomic_fetch_add((u32 *)p, v, __ATOMIC_RELEASE);
 }
 ALWAYS void gpu_fence_sys(void) { gpu_host_fence(); }
-ALWAYS u32 gpu_acquire32(const void *p) { return __atomic_load_n((const u32 *)p, __ATOMIC_ACQUIRE); }
+ALWAYS u32 gpu_acquire32(const void *p) { gpu_host_reads(p); return __atomic_load_n((const u32 *)p, __ATOMIC_ACQUIRE); }
 ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b)
 {
 	*a = gpu_load64(p);
 	*b = gpu_load64((const u64 *)p + 1);
 	gpu_host_both(p, a, b);
 }
-ALWAYS void gpu_store32(void *p, u32 v) { gpu_host_write(p); __atomic_store_n((u32 *)p, v, __ATOMIC_RELAXED); }
-ALWAYS void gpu_store64(void *p, u64 v) { gpu_host_write(p); __atomic_store_n((u64 *)p, v, __ATOMIC_RELAXED); }
-ALWAYS void gpu_release32(void *p, u32 v) { __atomic_store_n((u32 *)p, v, __ATOMIC_RELEASE); }
+ALWAYS void gpu_store32(void *p, u32 v) { gpu_host_store(p, v, 4); }
+ALWAYS void gpu_store64(void *p, u64 v) { gpu_host_store(p, v, 8); }
+ALWAYS void gpu_release32(void *p, u32 v) { gpu_host_flush(); __atomic_store_n((u32 *)p, v, __ATOMIC_RELEASE); }
 ALWAYS void gpu_max64(void *p, u64 v) { gpu_larger64(p, v); }
 ALWAYS void gpu_max32(void *p, u32 v) { gpu_larger32(p, v); }
 ALWAYS void gpu_count(u64 *p, u64 v) { gpu_add64(p, v); }

@@ -90,6 +90,8 @@ static void launch_play(struct warp *w)
 		need(launch_stream(e) == its->stream && launch_gpu(e) == its->gpu, "its stream and GPU");
 		need(gpu_load32(&e->grid[0]) == grid_of(its->seq), "its grid");
 		need(gpu_load32(&e->order.floor[1]) == its->order.floor[1], "its order");
+		need(gpu_load32(&e->order.pair[GSAN_ORDER_PAIRS - 1].seq) == its->order.pair[GSAN_ORDER_PAIRS - 1].seq, "to its end");
+		need(gpu_load64(&dev_tables(its->participant)->newest) >= its->seq, "it has begun");
 	}
 }
 static void launches_stand(void)
@@ -99,6 +101,7 @@ static void launches_stand(void)
 	for (u32 i = 0; i < LAUNCHES; i++) {
 		launch_list[i] = launched(i % 3, i % 5, first + i, first + i / 2, i % 2);
 		launch_list[i].flags = 0;
+		launch_list[i].record.order.pair[GSAN_ORDER_PAIRS - 1].seq = first + i;
 		launch_list[i].ctas = grid_of(first + i);
 	}
 	play_all(launch_play, 9);
@@ -229,6 +232,7 @@ static void state_play(struct warp *w)
 		warp_enter(w, &state_launch);
 		struct who who = who_of(w->launch, w->self, 0);
 		need(who.state != NULL, "there is a state");
+		need(!((who.base ^ w->self) & REC_WHO) && rec_epoch(who.base), "its records are this CTA's");
 		u64 mine = (u64)w->cta + 1, index = (u32)w->self, was = gpu_exch64(&state_user[index - 1], mine);
 		need(was == 0 || was == mine, "a state is one CTA's");
 		was = gpu_exch64(&state_of[pair], index);
@@ -240,9 +244,11 @@ static void state_play(struct warp *w)
 		need(who.state->pending[0].key == mine, "nobody else writes to it");
 		gpu_store32(&who.state->pendings, 0);
 		gpu_unlock(&who.state->lock);
+		gpu_host_flush();
 		pthread_barrier_wait(&meet); /* all have done so */
 		gpu_store64(&state_user[index - 1], 0);
 		gpu_store64(&state_of[pair], 0);
+		gpu_host_flush();
 		pthread_barrier_wait(&meet);
 		warp_leave(w);
 	}

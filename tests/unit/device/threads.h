@@ -162,6 +162,7 @@ static inline void *crew_member(void *number)
 			break;
 		if (i < crew.count)
 			crew.play(&crew.warps[i]);
+		gpu_host_flush();
 		pthread_barrier_wait(&crew.end);
 	}
 	gpu_host_end();
