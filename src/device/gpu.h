@@ -237,6 +237,7 @@ ALWAYS u32 gpu_add32_acquire(void *p, u32 v)
 }
 ALWAYS void gpu_add32_release(void *p, u32 v)
 {
+	gpu_host_flush();
 	gpu_host_write(p);
 	__atomic_fetch_add((u32 *)p, v, __ATOMIC_RELEASE);
 }

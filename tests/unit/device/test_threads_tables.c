@@ -28,14 +28,7 @@ static u64 stamp(u32 tag, u32 cta, u32 epoch)
 }
 static u64 store_by(u64 elem) { return rec_of(elem & REC_STAMP, GSAN_OP_ST, 1, 0xff); }
 
-/* A lock of the tables, by who has no launch. */
-static void take(u32 *lock)
-{
-	u32 taken = turn_take(lock);
-	while (turn_ahead(taken, gpu_load32(lock)))
-		gpu_pause();
-	gpu_acquire32(lock);
-}
+static void take(const struct gsan_launch *l, u32 *lock) { need(lock_take(l, lock), "a lock is never given up"); }
 
 /* What one thread has told the others, once what it speaks of is done: as a program's flag would. */
 #define TOLD 4096u
@@ -119,7 +112,7 @@ static void private_play(struct warp *w)
 	struct who who = who_of(w->launch, w->self, 0);
 	u64 key = gpu_load64(&who.state->key);
 	u32 times[16], n = 0;
-	take(&who.state->lock);
+	take(who.launch, &who.state->lock);
 	for (u32 time = GSAN_EPOCH_MAX; n < 16 && private_draw(&who, time); n++, time += 1000) {
 		u32 tag = gpu_load32(&who.state->private_tag) - 1;
 		need(gpu_exch64(&tag_owner[tag], key) == 0, "a private tag is drawn once");
@@ -147,6 +140,49 @@ static void private_tags(void)
 	play_all(private_play, 10);
 }
 
+/* ---- what a stream's launches acquired ---------------------------------------------------------------------------------- */
+
+#define SOURCES 150u
+static u32 inherit_first, inherit_done;
+/* Some add elements for their stream, again and again; others, of launches behind theirs, must find what was added. */
+static void inherit_play(struct warp *w)
+{
+	u32 writers = w->ranks / 2;
+	if (w->rank < writers) {
+		struct launched l = launched(0, w->rank % 2, inherit_first + w->rank, inherit_first, 0);
+		l.flags = 0;
+		l.record.order.floor[2] = sources[w->rank & 1 ? SOURCES / 2 : 0].record.seq; /* some have half of them anyway */
+		warp_enter(w, &l);
+		for (u32 i = 0; i < SOURCES; i++) {
+			u32 at = (i * 7 + w->rank * 13) % SOURCES;
+			u64 elem = stamp(sources[at].record.tag, draw(w, 4), 1 + draw(w, 300));
+			acquired_add(&l.record, elem);
+			tell(w->rank * SOURCES + i, elem);
+		}
+		gpu_add32(&inherit_done, 1);
+		return;
+	}
+	const struct launched l = launched(0, 5, inherit_first + 100 + w->rank, inherit_first, 0);
+	struct launched behind = l;
+	behind.record.order.floor[0] = inherit_first + 100;
+	behind.record.order.floor[2] = sources[SOURCES / 2].record.seq; /* what is before those is before this one, as hosts order launches */
+	behind.record.quick = gsan_quick(&behind.record);
+	struct who who = {.launch = &behind.record, .self = stamp(behind.record.tag, 0, 0)};
+	for (u32 i = 0; i < 200 || gpu_load32(&inherit_done) < writers; i++) {
+		u64 elem = hear(draw(w, writers * SOURCES));
+		if (elem)
+			need(order_slow(&who, store_by(elem), NO_POINT), "nothing that was acquired is lost to the launches behind");
+	}
+}
+static void inherited(void)
+{
+	forget();
+	sources_make(SOURCES);
+	inherit_first = numbers(200);
+	inherit_done = 0;
+	play_all(inherit_play, 8);
+}
+
 /* ---- a CTA's clock ---------------------------------------------------------------------------------------------------- */
 
 static struct launched clock_launch;
@@ -159,11 +195,11 @@ static void clock_play(struct warp *w)
 		u64 elem = stamp(sources[draw(w, 40)].record.tag, draw(w, 3), 1 + draw(w, 200)), point = 0, place = DATA(0) + 8 * draw(w, 4);
 		if (draw(w, 3) == 0)
 			point = rec_point(rec_of(elem, GSAN_OP_STRONG_ST + GSAN_SYS, 1, 0xf), place, 0) | ELEM_POINT;
-		take(&who.state->lock);
+		take(who.launch, &who.state->lock);
 		clock_join(&who, elem | point | (point ? ELEM_FRESH : 0));
 		gpu_unlock(&who.state->lock);
 		if (point) { /* other warps joined meanwhile */
-			take(&who.state->lock);
+			take(who.launch, &who.state->lock);
 			clock_settle(&who);
 			gpu_unlock(&who.state->lock);
 		}
@@ -237,7 +273,7 @@ static void state_play(struct warp *w)
 		need(was == 0 || was == mine, "a state is one CTA's");
 		was = gpu_exch64(&state_of[pair], index);
 		need(was == 0 || was == index, "a CTA has one state");
-		take(&who.state->lock);
+		take(who.launch, &who.state->lock);
 		need(gpu_load32(&who.state->clock.count) <= 1 && gpu_load32(&who.state->pendings) <= 1, "it begins without lists");
 		gpu_store32(&who.state->pendings, 1);
 		who.state->pending[0].key = mine;
@@ -384,7 +420,7 @@ static void findings(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const tests[])(void) = {launches_stand, private_tags, clocks, coarse, states, finds, holds, findings};
+	static void (*const tests[])(void) = {launches_stand, private_tags, inherited, clocks, coarse, states, finds, holds, findings};
 	double end = seconds() + (argc > 1 ? atof(argv[1]) : 0);
 	u32 only = argc > 2 ? (u32)atoi(argv[2]) : ~0u;
 	map_arena();

@@ -60,10 +60,6 @@ static inline double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Lists that are being rewritten (acquired_*): what readers see of them without the lock is plain there, still. */
-__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void) { return "race:acquired_add\nrace:acquired_sweep\nrace:acquired_age\n"; }
-
 /* ---- launches and warps --------------------------------------------------------------------------------------------- */
 
 struct launched {
