@@ -325,19 +325,21 @@ ALWAYS int sync_reads(u32 desc)
 	return desc_op(desc) < GSAN_OP_STRONG_ST;
 }
 
-/* The CTA's last look was at this, and nothing has changed: a spin loop ends here, without a lock. */
+/* Was this CTA's last look this one, and nothing has changed? A spin loop ends here, without a lock. */
+ALWAYS u64 poll_of(u64 canonical, u32 generation, u64 value, u32 desc)
+{
+	return mix64(sync_key(canonical, desc_bytes(desc)) ^ mix64(value + mix64((u64)generation << 32 | desc)));
+}
 ALWAYS int sync_polled(const struct dev_state *s, u64 canonical, u32 generation, u64 value, u32 desc)
 {
-	return gpu_load64(&s->polled_key) == sync_key(canonical, desc_bytes(desc)) && gpu_load32(&s->polled_generation) == generation &&
-	       gpu_load64(&s->polled_value) == value && gpu_load32(&s->polled_desc) == desc;
+	return gpu_load64(&s->polled) == poll_of(canonical, generation, value, desc);
 }
 
 ALWAYS void sync_poll(struct dev_state *s, u64 canonical, u32 generation, u64 value, u32 desc)
 {
 	gpu_store64(&s->polled_key, sync_key(canonical, desc_bytes(desc)));
-	gpu_store32(&s->polled_generation, generation);
 	gpu_store64(&s->polled_value, value);
-	gpu_store32(&s->polled_desc, desc);
+	gpu_store64(&s->polled, poll_of(canonical, generation, value, desc));
 }
 
 /* What a load knows of its location's entry before it executes: 0 = there is none, else its generation. Whoever was writing

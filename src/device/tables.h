@@ -98,14 +98,13 @@ struct dev_state {
 	uint32_t lock;      /* of clock, fenced, pending and time */
 	uint32_t pendings;
 	uint32_t pending_flags; /* DEV_CLOCK_* */
-	uint32_t polled_generation;
-	uint32_t polled_desc;
+	uint32_t pad[2];
 	uint32_t fence[2];  /* at .gpu and at .sys: 1 + time released by the last release fence, 0 = none */
 	uint32_t fresh;     /* elements of the clock that were observed by the strong operation under way (ELEM_FRESH) */
-	uint64_t polled_key;   /* the entry this CTA looked at last, its generation and the value read: */
-	uint64_t polled_value; /* a spin loop looks no further while they stay */
+	uint64_t polled_key;   /* the location this CTA looked at last, and the value read */
+	uint64_t polled_value;
 	uint64_t hint;         /* HINT_*, one word: a report reads it while another warp writes */
-	uint64_t pad;
+	uint64_t polled;       /* all of that look, mixed to one word: a spin loop looks no further while it stays */
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];

@@ -304,6 +304,34 @@ static void states(void)
 	play_all(state_play, 10);
 }
 
+/* What a CTA polled last, as its other warps read it without the lock: never halves of two looks. */
+static struct launched poll_launch;
+static void poll_play(struct warp *w)
+{
+	static const struct { u64 at, value; u32 generation; } looks[] = {{8, 0, 1}, {16, 1, 2}, {24, 2, 3}};
+	u32 d = desc(GSAN_OP_STRONG_LD + GSAN_SYS, 4, GSAN_SEM_ACQUIRE, 1);
+	w->number = w->rank;
+	warp_enter(w, &poll_launch);
+	struct who who = who_of(w->launch, w->self, 0);
+	for (u32 i = 0; i < 300; i++) {
+		u32 a = draw(w, 3), b = (a + 1 + draw(w, 2)) % 3;
+		take(who.launch, &who.state->lock);
+		sync_poll(who.state, DATA(0) + looks[a].at, looks[a].generation, looks[a].value, d);
+		need(sync_polled(who.state, DATA(0) + looks[a].at, looks[a].generation, looks[a].value, d), "the last look is known");
+		gpu_unlock(&who.state->lock);
+		need(!sync_polled(who.state, DATA(0) + looks[a].at, looks[b].generation, looks[b].value, d), "no look is made of two");
+		need(!sync_polled(who.state, DATA(0) + looks[a].at, looks[a].generation, looks[b].value, d), "no look has another's value");
+	}
+	warp_leave(w);
+}
+static void polls(void)
+{
+	u32 seq = numbers(1);
+	poll_launch = launched(0, 0, seq, seq, 0);
+	poll_launch.warps = 8;
+	play_all(poll_play, 8);
+}
+
 /* ---- detail, entries --------------------------------------------------------------------------------------------------- */
 
 static u32 find_seq;
@@ -420,7 +448,7 @@ static void findings(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const tests[])(void) = {launches_stand, private_tags, inherited, clocks, coarse, states, finds, holds, findings};
+	static void (*const tests[])(void) = {launches_stand, private_tags, inherited, clocks, coarse, states, polls, finds, holds, findings};
 	double end = seconds() + (argc > 1 ? atof(argv[1]) : 0);
 	u32 only = argc > 2 ? (u32)atoi(argv[2]) : ~0u;
 	map_arena();
