@@ -89,6 +89,13 @@ enum gsan_op {
 enum gsan_sem { GSAN_SEM_NONE, GSAN_SEM_ACQUIRE, GSAN_SEM_RELEASE, GSAN_SEM_ACQ_REL, GSAN_SEM_SC /* fences only */ };
 #define GSAN_SEM_CAS 4u /* added to an RMW's semantics: it may fail, and says after() so by coming as a load */
 
+/* Protocol of records. No lock. A record is one word: a reader sees one that was made, whole, or none. `write` is exchanged,
+ * so that who puts one looks at each that it displaces; `read` is put by compare-and-swap, or by a store where the place was
+ * free a moment ago: of two that come at once one may be lost, which misses, and never invents. Everyone records first and
+ * looks afterwards. `detail` goes from 0 to an index once; of two that come at once the loser's block stays unused. Flags are
+ * added, before what they announce. In a granule a write always goes in, and may empty the other place if its record hides
+ * that one. The host sets whole pages to 0 when memory is freed, and when tags come round (src/clock/tags.c), beside running
+ * kernels: that misses, too. A record's launch stands in the launch table, or will in a moment (tables.h). */
 struct gsan_line {
 	uint64_t write;                   /* last write; mask = sectors */
 	uint32_t detail;                  /* 0, or 1 + index into the owner's detail pool */
@@ -265,6 +272,10 @@ enum gsan_counter {
 	 "clock_entries_collapsed", "epochs_saturated", "ambiguous_versions", "unmapped_participants", "racy_pairs", \
 	 "findings_dropped", "history_renewals", "locks_abandoned"}
 
+/* Protocol. A warp draws a ticket, if `tail` leaves room, from its participant's tables; the slot is its own then: it writes
+ * the finding, releases `ready`, raises `head`. The supervisor alone reads: `head` acquiring, then each slot whose `ready` is
+ * its ticket + 1, acquiring, in the order of tickets; then it releases `tail`. A slot is written again only behind that, and a
+ * fence. */
 struct gsan_ring {
 	uint64_t head;    /* tickets below it were given out; raised by the device alone. slot = ticket % slots */
 	uint64_t tail;    /* first ticket the supervisor has not consumed; written by the supervisor only */

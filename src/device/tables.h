@@ -1,6 +1,12 @@
 /* What lies in a participant's block of the node-wide tables: counters, launch table, what the launches of a stream have
  * acquired, CTA states, synchronisation entries, and the pool of byte-exact detail. Every participant's block is at a
- * fixed address (layout.h), so a reference is (participant, index). All of it starts as zeros. */
+ * fixed address (layout.h), so a reference is (participant, index). All of it starts as zeros.
+ *
+ * Each structure says under *Protocol* who writes it, under what, what who holds no lock may see, and what frees it. Common to
+ * all: every access is relaxed at .sys, past the L1 (gpu.h), but for what only the holder of a lock reads and writes; of two
+ * words nothing is sure unless they are read at once or lie in order between fences. Locks are taken in one order: an entry's,
+ * a state's, then a stream's or a bucket's. Where a lock was given up (`broken`) nothing is reported any more, so that what is
+ * half written there does no harm. unit.device_threads and unit.device_threads_tables play each protocol with OS threads. */
 #ifndef GSAN_DEVICE_TABLES_H
 #define GSAN_DEVICE_TABLES_H
 
@@ -34,6 +40,13 @@
 #define ELEM_PREFIX_SEQ_SHIFT 32u   /* 32, prefix only */
 
 /* ---- launch table: one entry per tag, written by the launch's first CTAs ------------------------------------ */
+/* Protocol. Whose compare-and-swap puts its launch number into `claim` writes the rest, and releases `seq` last: one of the
+ * launch's first warps, or the CTA that draws a private tag. Every warp makes its first record once the entry is claimed. A
+ * reader takes `seq` and `claim` at once: equal, the entry is whole; else it waits (tag_await). Who reads both as they were
+ * before the claim finds a launch that is a whole round of tags older, below its floor: ordered. Then each word stays as it is
+ * until the launch whose number is higher by the number of tags, or by DEV_LAUNCHES if that is less, claims the entry; records
+ * are cleared by the host before (src/clock/tags.c). Elements of versions and lists are not: they then name the newer launch,
+ * which says "ordered" too often. A private tag's entry is claimed again once no record of its time is left (`swept`). */
 struct dev_launch {
 	uint32_t seq;   /* written last: the entry is that launch's */
 	uint32_t claim; /* the launch one of whose CTAs writes the entry; read with `seq` */
@@ -53,6 +66,12 @@ struct dev_launch {
 _Static_assert(sizeof(struct dev_launch) == 512, "");
 
 /* ---- what a stream's launches acquired while they ran: order for the launches behind them -------------------- */
+/* Protocol. Written under `lock`, by the warps of the stream's launches. Launches that come behind by their base clocks walk
+ * the items without it: an item's two words at once, `count` before. Appending shows an item before its count; a wider item
+ * replaces one in place, its second word first. Where items are taken out or change places `changing` is odd, and another
+ * number afterwards: who walked meanwhile and found nothing walks again (order_closure); who found something is right, for
+ * each item that ever stood there was true. `by` makes sure that only who is behind counts it. Nothing is dropped; nothing is
+ * ever freed. */
 #define DEV_ACQUIRED 62u
 struct dev_acquired_item {
 	uint64_t elem;
@@ -71,7 +90,7 @@ _Static_assert(sizeof(struct dev_acquired) == 1024, "");
 /* ---- CTA states ---------------------------------------------------------------------------------------------- */
 #define DEV_CLOCK 64u
 #define DEV_PENDING 48u
-struct dev_clock { /* a short list, widened when full */
+struct dev_clock { /* a short list, widened when full; as the lists above, `changing` included */
 	uint32_t count;
 	uint32_t flags; /* DEV_CLOCK_* */
 	uint32_t changing, pad;
@@ -88,6 +107,15 @@ struct dev_pending { /* what a strong read observed, set aside for an acquire fe
 #define HINT_TAG_SHIFT 32u   /* 16: who released */
 #define HINT_REASON_SHIFT 48u /* enum gsan_reason */
 
+/* Protocol. A place is free while `key` is 0. The first warp of a CTA to come, under its bucket's lock, empties the state and
+ * writes `key` last, behind a fence; the others find the key without the lock. Only warps of that CTA use it then, until its
+ * last thread has left and frees the place, under the state's lock: a late release of that lock by another warp would open it
+ * under the next owner. Under `lock`: all but the following. Without it, from warps of the CTA: `exited`, added to; `dirty`,
+ * set to 1 by who is about to make a record, and read at once with `base`, while the epoch's end, under the lock, clears it
+ * before it moves `base`; the flags of clock and pending, to which bits are added. Read without it: `clock` (which may grow or
+ * widen meanwhile, so that an answer "ordered" stays right, and one of "not" is asked again if `changing` moved), `fresh`,
+ * `polled` and `hint`, one word each. A private tag's time is under `lock`, too: who needs the stamp of a time takes it.
+ * `polled` may be older than what another warp has just learnt: then one looks again. */
 struct dev_state {
 	uint64_t key;       /* 0 free; launch seq << 32 | CTA index + 1, hashed beyond 2^32 CTAs */
 	uint32_t time;      /* epochs so far: the epoch under the launch's tag, then values under private tags */
@@ -134,7 +162,15 @@ struct dev_version {
 #define DEV_EARLY 8u      /* published before the write executed: who looks may not have read it yet */
 #define DEV_COARSELY 16u  /* continues what RMWs without an entry left, if there were such */
 
-/* A strong write holds the lock of its entry while it executes, so that the order of the versions is that of the writes. */
+/* A strong write holds the lock of its entry while it executes, so that the order of the versions is that of the writes.
+ * Protocol. `key` is exchanged for 0 once, by who needs the entry first, and stays for good: entries are not freed, a full
+ * table takes the coarse path. What else is there is written under `lock`, by the warp that holds it over its operation
+ * (`holder`, which only that warp can find to be itself) or by who publishes at once. `generation` alone is read without the
+ * lock: a load notes it before it executes, acquiring, and compares it under the lock afterwards; it was raised under the
+ * lock, after the write, so that an equal number means that nothing was written between. A spin loop compares it without the
+ * lock with what its CTA polled: it may see the number from before a write that is not over; it saw that write's value then
+ * only if it is the polled one again, and looks the next time. Versions move, [0] to [1] to [2], under the lock, where all who
+ * read them are. */
 #define DEV_READ 1u
 #define DEV_WROTE 2u
 #define DEV_MANY 4u
@@ -160,7 +196,11 @@ _Static_assert((__builtin_offsetof(struct dev_sync, version) + __builtin_offseto
 
 /* The coarse path: RMWs whose location has no entry release into a clock of their launch as a whole. A slot holds
  * the newest such launch of a stream, which all earlier ones of the stream are before; `older` the last launch of each
- * participant that lost its slot to another stream. */
+ * participant that lost its slot to another stream.
+ * Protocol. Without a lock. A slot changes by compare-and-swap; a launch of another stream raises `older` for the one that it
+ * puts out, behind which a fence stands, before. `older` only rises. A reader takes the slots first, then `older`: each launch
+ * that was noted is in one of them, or a later one of its stream is. `coarse_used` follows the first slot; each RMW on this
+ * path comes after a warp of its launch has noted it there or has read that. Which waits for the launch's entry (tag_await). */
 #define DEV_COARSE 64u
 struct dev_coarse {
 	uint64_t slot[DEV_COARSE];             /* elements of all CTAs (ELEM_ALL) */
@@ -175,6 +215,12 @@ struct dev_spread { uint64_t checked, lost; };
 #define DEV_LAUNCHES 32768u
 #define DEV_DETAILS (1u << 18)
 
+/* Protocol of the rest. Counters, `detail_next` and `privates` are added to by anyone. `ring_head` is raised by compare-and-
+ * swap, if there is room in the ring. `syncs` follows the entries made, as a quota that may be passed by a few. `newest` and
+ * `base` rise (atomic maximum), before `seq` of the launch's entry is released: who has met the entry sees them.
+ * `streams_acquired` gets bits, after the first item. `broken` is set, never cleared. `seen`: a key is put by compare-and-
+ * swap, or over another where it is crowded: a finding may be sent twice, never lost. `bucket_lock`: see dev_state. `detail`:
+ * see gsan_line. Nothing of it is freed while the participant lives. */
 struct dev_tables {
 	struct gsan_table_head head;
 	struct dev_spread spread[DEV_SPREAD];
