@@ -25,6 +25,11 @@ NEVER int coarse_observed(const struct who *w, u64 rec, const struct access *a)
 	const struct dev_launch *of = tag_launch(l, rec_tag(rec));
 	if (!coarse_made(l, rec_tag(rec), a->address))
 		return 0;
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) { /* those that lost their slot */
+		u32 p = gpu_first(mapped), older = (u32)gpu_load64(&t->coarse.older[p]);
+		if (older && !order_has(&of->order, p, GSAN_STREAMS, older))
+			return 1;
+	}
 	for (u32 i = 0; i < DEV_COARSE; i++) {
 		u64 slot = gpu_load64(&t->coarse.slot[i]);
 		u32 tag = rec_tag(slot);

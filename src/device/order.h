@@ -41,6 +41,14 @@ ALWAYS struct dev_spread *spread_of(u32 participant, u64 who)
 ALWAYS struct dev_spread *own_spread(const struct gsan_launch *l, u64 who) { return spread_of(l->participant, who); }
 ALWAYS void count(const struct gsan_launch *l, enum gsan_counter c, u64 n) { gpu_count(&own_tables(l)->head.counter[c], n); }
 
+/* Somebody died between two steps that belong together: nothing that this may concern is known any more. */
+NEVER void order_broken(const struct gsan_launch *l)
+{
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1)
+		gpu_store32(&dev_tables(gpu_first(mapped))->broken, 1);
+	count(l, GSAN_N_LOCKS, 1);
+}
+
 /* Waits for its turn at the lock of a shared structure; those far behind look less often. 0: the holder, or one before it, does not
  * come any more, its process died. Nobody takes its place, for what it left there may be half of something: what was to be done is
  * left undone, and from here on no participant whose order that may concern takes a turn or reports anything. */
@@ -61,9 +69,7 @@ NEVER int lock_take(const struct gsan_launch *l, u32 *lock)
 		gpu_acquire32(lock); /* what was released is before what follows */
 		return 1;
 	}
-	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1)
-		gpu_store32(&dev_tables(gpu_first(mapped))->broken, 1);
-	count(l, GSAN_N_LOCKS, 1);
+	order_broken(l);
 	return 0;
 }
 
@@ -165,10 +171,14 @@ NEVER void tag_await(const struct gsan_launch *l, u32 tag)
 	const struct dev_launch *e = tag_launch(l, tag);
 	for (u32 tries = 0; tag_mapped(l, tag) && tries < AWAIT_TRIES; tries++) {
 		u64 both = gpu_load64(&e->seq); /* and the claim */
-		if ((u32)both == both >> 32)
-			break;
+		if ((u32)both == both >> 32) {
+			gpu_acquire32(&e->seq); /* what was released with it is read behind it */
+			return;
+		}
 		gpu_pause();
 	}
+	if (tag_mapped(l, tag)) /* who claimed it does not come any more */
+		order_broken(l);
 }
 
 /* A launch's entry of the launch table, claimed by the caller; `e->seq` is written last. */
