@@ -127,6 +127,29 @@ static void reset_counter(int reads, const char *name, int race)
 	judge(name, race);
 }
 
+/* A CTA's atomic, and then its own reads of any kind: another CTA's load races with the atomic in every granule, whoever won the draw
+ * for the places. The twin: a strong one does not. */
+static void atomic_among_reads(int strong, const char *name)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1);
+	u32 silent = 0;
+	for (u32 i = 0; i < MANY; i++) {
+		u64 before = found();
+		rmw(&a, PAYLOAD(i), GSAN_SEM_NONE, GSAN_SYS, 0, 1);
+		weak(&a, GSAN_OP_LD, PAYLOAD(i), 4, 10 + i);
+		for (u32 scope = GSAN_CTA; scope <= GSAN_SYS; scope++)
+			flag_load(&a, PAYLOAD(i), GSAN_SEM_NONE, scope, 1, 3);
+		if (strong)
+			flag_load(&b, PAYLOAD(i), GSAN_SEM_NONE, GSAN_SYS, 1, 4);
+		else
+			weak(&b, GSAN_OP_LD, PAYLOAD(i), 4, 300 + i);
+		silent += found() == before;
+	}
+	need(silent == (strong ? MANY : 0), name);
+	reset();
+}
+
 /* ---- locks ------------------------------------------------------------------------------------------------------------ */
 
 static void turns(void)
@@ -142,6 +165,7 @@ static void turns(void)
 	need(!turn_ahead(first, lock) && turn_ahead(second, lock) == 1, "one after the other");
 	gpu_unlock(&lock);
 	need(!turn_ahead(second, lock), "the next has its turn");
+	need(!lock_take(l, &lock), "nobody takes it from a holder that does not come again");
 	reset();
 }
 
@@ -180,6 +204,8 @@ int main(void)
 	counter(1, "filled behind the arrival", 1);
 	reset_counter(1, "more RMWs observed than a version holds", 0);
 	reset_counter(0, "none observed", 1);
+	atomic_among_reads(0, "an atomic keeps its place among reads");
+	atomic_among_reads(1, "with which it does not race if they are strong");
 	turns();
 	holder_gone(0, "a lock that is given back", 1);
 	holder_gone(1, "a lock that is not", 0);
