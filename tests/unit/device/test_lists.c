@@ -127,7 +127,7 @@ static void reset_counter(int reads, const char *name, int race)
 	judge(name, race);
 }
 
-/* A CTA's atomic, and then its own reads of any kind: another CTA's load races with the atomic in every granule, whoever won the draw
+/* A CTA's atomic among its own reads of any kind, before and behind it: another CTA's load races with the atomic in every granule, whoever won the draw
  * for the places. The twin: a strong one does not. */
 static void atomic_among_reads(int strong, const char *name)
 {
@@ -136,8 +136,13 @@ static void atomic_among_reads(int strong, const char *name)
 	u32 silent = 0;
 	for (u32 i = 0; i < MANY; i++) {
 		u64 before = found();
-		rmw(&a, PAYLOAD(i), GSAN_SEM_NONE, GSAN_SYS, 0, 1);
+		if (i & 1)
+			rmw(&a, PAYLOAD(i), GSAN_SEM_NONE, GSAN_SYS, 0, 1);
 		weak(&a, GSAN_OP_LD, PAYLOAD(i), 4, 10 + i);
+		if (!(i & 1)) {
+			flag_load(&a, PAYLOAD(i), GSAN_SEM_NONE, GSAN_SYS, 1, 3);
+			rmw(&a, PAYLOAD(i), GSAN_SEM_NONE, GSAN_SYS, 0, 1);
+		}
 		for (u32 scope = GSAN_CTA; scope <= GSAN_SYS; scope++)
 			flag_load(&a, PAYLOAD(i), GSAN_SEM_NONE, scope, 1, 3);
 		if (strong)
