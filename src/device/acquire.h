@@ -6,16 +6,21 @@
 #include "device/desc.h"
 #include "device/entry.h"
 
-ALWAYS void hint_set(const struct who *w, u64 elem, u32 reason, u32 site, u32 kernel)
+/* Does this operation learn what it reads? A red, or an atom whose result nobody reads, does not, be it a CAS that failed. */
+ALWAYS int sync_learns(u32 desc) { return desc & GSAN_DESC_USED || !(desc_is_rmw(desc) || desc_is_cas(desc)); }
+ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && sync_learns(desc); }
+
+/* This CTA read a flag, and an element of its version gives no edge. An element that was handed on came by the version's last write
+ * (`writer`), which is then what there is to mend; an RMW that continues such a version is taken for one. */
+ALWAYS void hint_set(const struct who *w, u64 elem, u64 writer, u32 reason, u32 desc)
 {
-	struct dev_hint *h = &w->state->hint;
-	if (elem & (ELEM_ALL | ELEM_PREFIX) || elem_is_own(w, elem) || (elem_is_point(elem) && !(elem & ELEM_RELAXED)))
+	int point = elem_is_point(elem), fenced = elem & ELEM_FENCED && !point, early = reason == GSAN_WHY_RELAXED_WRITE && elem & ELEM_FENCED;
+	if (elem & (ELEM_ALL | ELEM_PREFIX) || (point && !(elem & ELEM_RELAXED)) || tag_below_floor(w->launch, rec_tag(elem)) ||
+	    elem_is_own(w, elem))
 		return; /* an observed point has no site */
-	h->reason = reason;
-	h->write_site = (uint16_t)(elem >> ELEM_SITE_SHIFT);
-	h->read_site = (uint16_t)site;
-	h->write_kernel = kernel;
-	h->write_tag = (uint16_t)rec_tag(elem);
+	u64 by = fenced && (elem ^ writer) & REC_WHO ? writer : elem;
+	by = (by & REC_WHO) | (u64)((u32)(by >> ELEM_SITE_SHIFT) & 0xffff) << GSAN_REC_SITE_SHIFT;
+	hint_add(w, elem, by, desc & 0xffff, reason | (sync_acquires(desc) ? HINT_ACQUIRES : 0), !early);
 }
 
 ALWAYS void order_lost(const struct who *w, int acquire) /* from here on, or from the next acquire fence on */
@@ -69,16 +74,12 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 		if (here && reached)
 			clock_join(w, p.elem);
 		else if (here)
-			hint_set(w, p.elem, GSAN_WHY_ACQUIRE_SCOPE, s->hint.read_site, s->hint.write_kernel);
+			hint_unreached(w, p.elem);
 		if (!here || !reached)
 			s->pending[kept++] = p;
 	}
 	gpu_store32(&s->pendings, kept);
 }
-
-/* Does this operation learn what it reads? A red, or an atom whose result nobody reads, does not, be it a CAS that failed. */
-ALWAYS int sync_learns(u32 desc) { return desc & GSAN_DESC_USED || !(desc_is_rmw(desc) || desc_is_cas(desc)); }
-ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && sync_learns(desc); }
 
 /* Is it a write that who reads the version observes? */
 ALWAYS int elem_is_observed(u64 e) { return elem_is_point(e) && e & (ELEM_RELAXED | ELEM_FRESH); }
@@ -109,9 +110,8 @@ ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 
 /* One release that this read may have observed; `linked`: it is morally strong with what was read. Then the write itself is
  * before what follows (observation order, link by link); what it released only if release and acquire include each other. */
-NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 kernel, int linked)
+NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u64 writer, int linked)
 {
-	u32 site = desc & 0xffff;
 	int observed = elem_is_observed(e), point = observed && e & ELEM_RELAXED;
 	if (observed && linked)
 		point_join(w, e, canonical, desc);
@@ -120,16 +120,16 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u32 ke
 	if (point && linked)
 		e |= (u64)GSAN_SYS << ELEM_SCOPE_SHIFT; /* the kernel's start is a fence.sys */
 	if (!elem_reaches(w->launch, e)) {
-		hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site, kernel);
+		hint_set(w, e, writer, GSAN_WHY_RELEASE_SCOPE, desc);
 		return;
 	}
 	int reached = elem_reached(w->launch, e, desc_scope(desc));
 	if (!reached)
-		hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, site, kernel);
-	else if (e & ELEM_RELAXED && !(e & ELEM_FENCED))
-		hint_set(w, e, GSAN_WHY_RELAXED_WRITE, site, kernel);
+		hint_set(w, e, writer, GSAN_WHY_ACQUIRE_SCOPE, desc);
+	else if (e & ELEM_RELAXED && (!(e & ELEM_FENCED) || !((e ^ writer) & REC_WHO || writer & ELEM_FENCED))) /* fenced: too early? */
+		hint_set(w, e, writer, GSAN_WHY_RELAXED_WRITE, desc);
 	else if (!sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)))
-		hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site, kernel);
+		hint_set(w, e, writer, GSAN_WHY_NO_ACQUIRE, desc);
 	if (point) { /* what it released is its launch's base */
 		u64 time = tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX;
 		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | time << GSAN_REC_EPOCH_SHIFT);

@@ -79,13 +79,19 @@ struct dev_pending { /* what a strong read observed, set aside for an acquire fe
 };
 #define DEV_CLOCK_EVERYTHING 1u /* order unknown: counts as ordered after everything */
 
-/* Why the last flag that this CTA read gave no edge; words the finding's missing edge. */
+/* A flag that was read and gave no edge; words the finding's missing edge (hint.h). The first three are as in a record. */
 struct dev_hint {
-	uint32_t reason; /* enum gsan_reason */
-	uint16_t write_site, read_site;
-	uint32_t write_kernel;
-	uint16_t write_tag, pad;
+	uint64_t writer; /* tag, CTA and epoch of the write, or of the release that it hands on */
+	uint64_t by;     /* tag, CTA and site of the write */
+	uint64_t reader; /* tag, CTA, epoch and site of the read */
+	uint64_t why;    /* enum gsan_reason, HINT_ACQUIRES; a sum over the rest in the upper half */
 };
+_Static_assert(sizeof(struct dev_hint) == 32, "");
+#define HINT_REASON 0xffu
+#define HINT_ACQUIRES 0x100u /* the read, or a fence behind it, acquires */
+#define DEV_OWN_HINTS 4u
+#define DEV_HINTS 1024u
+#define DEV_HINT_WAYS 16u
 
 struct dev_state {
 	uint64_t key;       /* 0 free; launch seq << 32 | CTA index + 1, hashed beyond 2^32 CTAs */
@@ -103,14 +109,18 @@ struct dev_state {
 	uint32_t fresh;     /* elements of the clock that were observed by the strong operation under way (ELEM_FRESH) */
 	uint64_t polled_key;   /* the entry this CTA looked at last, its generation and the value read: */
 	uint64_t polled_value; /* a spin loop looks no further while they stay */
-	struct dev_hint hint;
+	uint32_t hints;        /* so many went into `hint`, each over the oldest */
+	uint32_t hints_fenced; /* so many when it executed an acquire fence last */
+	uint64_t reserve0;
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
-	uint8_t reserve[144];
+	struct dev_hint hint[DEV_OWN_HINTS];
+	uint8_t reserve[16];
 };
 _Static_assert(sizeof(struct dev_state) == 2048, "");
 _Static_assert(__builtin_offsetof(struct dev_state, base) % 16 == 0, "one load");
+_Static_assert(__builtin_offsetof(struct dev_state, hint) % 16 == 0, "two loads");
 #define DEV_BUCKET 16u
 #define DEV_BUCKETS 1024u /* 16,384 CTAs of synchronising kernels at once; one GPU holds 132 × 32 */
 
@@ -118,10 +128,11 @@ _Static_assert(__builtin_offsetof(struct dev_state, base) % 16 == 0, "one load")
 #define DEV_VERSION 61u
 struct dev_version {
 	uint64_t value;  /* what the store wrote, if DEV_VALUE */
-	uint64_t writer; /* of the last write, a store or an RMW that continues: tag and CTA, scope and GPU as an element's gate */
+	uint64_t writer; /* of the last write, a store or an RMW that continues: tag and CTA, scope and GPU as an element's gate, site;
+			  * ELEM_FENCED: it releases by itself */
 	uint32_t flags;  /* DEV_* */
 	uint32_t count;
-	uint32_t kernel; /* of the last writer, for messages */
+	uint32_t pad;
 	uint32_t coarse; /* with DEV_COARSELY: the GPU of the RMWs without an entry that it continues */
 	uint64_t elem[DEV_VERSION];
 };
@@ -185,6 +196,7 @@ struct dev_tables {
 	uint64_t seen[DEV_SEEN];
 	uint32_t bucket_lock[DEV_BUCKETS];
 	struct dev_acquired acquired[GSAN_STREAMS];
+	struct dev_hint hint[DEV_HINTS];
 	struct dev_launch launch[DEV_LAUNCHES];
 	struct dev_state state[DEV_BUCKETS * DEV_BUCKET];
 	struct dev_sync sync[DEV_SYNCS];

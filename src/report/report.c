@@ -108,16 +108,19 @@ static void report_copy_side(struct report *r, struct report_side *side)
 		*text[i] = report_copy(r, *text[i]);
 }
 
+static void report_copy_flag(struct report *r, struct report_flag *flag)
+{
+	const char **const text[] = {&flag->at.file, &flag->scope, &flag->semantics, &flag->inlined_at};
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+		*text[i] = report_copy(r, *text[i]);
+}
+
 static void report_copy_finding(struct report *r, struct report_finding *f)
 {
 	report_copy_side(r, &f->first);
 	report_copy_side(r, &f->second);
-	f->flag_write = (struct report_flag){f->flag_write.at, report_copy(r, f->flag_write.scope),
-					   report_copy(r, f->flag_write.semantics)};
-	f->flag_read = (struct report_flag){f->flag_read.at, report_copy(r, f->flag_read.scope),
-					  report_copy(r, f->flag_read.semantics)};
-	f->flag_write.at.file = report_copy(r, f->flag_write.at.file);
-	f->flag_read.at.file = report_copy(r, f->flag_read.at.file);
+	report_copy_flag(r, &f->flag_write);
+	report_copy_flag(r, &f->flag_read);
 	f->allocation.label = report_copy(r, f->allocation.label);
 	f->missing_edge = report_copy(r, f->missing_edge);
 }

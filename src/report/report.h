@@ -31,7 +31,7 @@ struct report_side {
 	uint32_t bytes;
 	const char *semantics, *scope;     /* scope NULL: none */
 };
-struct report_flag { struct report_place at; const char *scope, *semantics; };
+struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at; };
 struct report_allocation { int rank; uint64_t base, size, offset; const char *label; }; /* size 0: not known */
 
 struct report_finding {
@@ -40,6 +40,7 @@ struct report_finding {
 	uint64_t count;
 	struct report_side first, second;
 	struct report_flag flag_write, flag_read;  /* what `reason` speaks of */
+	int both;                                  /* of a relaxed write: the read does not acquire, either */
 	struct report_allocation allocation;
 	const char *missing_edge;                  /* set by report_finish */
 	uint32_t schedules;                        /* of an exploration: how many showed it; 0: there was one run */
@@ -92,6 +93,8 @@ const char *report_kind_name(enum gsan_kind kind);
 int report_kind_find(const char *name, enum gsan_kind *kind);
 const char *report_end_name(enum report_end end);
 void report_missing_edge(struct text *out, const struct report_finding *finding);
+/* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */
+int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at);
 
 /* json.c: malloc'ed text ending in a newline, or NULL. rank -1: the summary. */
 char *report_json(const struct report *r, int rank);

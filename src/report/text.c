@@ -53,8 +53,10 @@ static void text_notes(struct text *out, const struct report *r, const char *key
 static void text_side(struct text *out, const char *which, const struct report_side *side)
 {
 	text_printf(out, "  %s ", which);
-	if (side->at.file)
-		text_printf(out, "%s:%u: ", side->at.file, side->at.line);
+	if (side->at.file) {
+		report_add_frame(out, &side->at, side->inlined_at);
+		text_puts(out, ": ");
+	}
 	text_printf(out, "%s", side->op ? side->op : "access");
 	if (side->semantics)
 		text_printf(out, ".%s", side->semantics);

@@ -74,7 +74,7 @@ static void fence_too_early(void)
 	flag_store(&a, flag, GSAN_SEM_NONE, GSAN_SYS, 1, 2);
 	flag_load(&b, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
 	weak(&b, GSAN_OP_LD, payload, 4, 8);
-	expect("a fence releases only what came before it", 1, GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD);
+	expect("a fence releases only what came before it", 1, GSAN_RAW, GSAN_WHY_RELAXED_WRITE);
 }
 
 static void lock(u32 ctas, u32 acquire, u32 release, const char *name, u64 races)
@@ -173,7 +173,7 @@ static void weak_flag(void)
 	weak(&a, GSAN_OP_ST, flag, 4, 2);
 	flag_load(&b, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
 	weak(&b, GSAN_OP_LD, payload, 4, 8);
-	expect("a flag raised by a weak store", 3, GSAN_RAW, GSAN_WHY_NONE);
+	expect("a flag raised by a weak store", 3, GSAN_RAW, GSAN_WHY_WEAK_WRITE);
 }
 
 static void nc(u32 floor, const char *name, u64 races)
@@ -192,7 +192,7 @@ static void hidden_store(void)
 	weak(&a, GSAN_OP_ST, DATA(0), 4, 1);
 	rmw(&a, DATA(0), GSAN_SEM_NONE, GSAN_GPU, 0, 2);
 	rmw(&b, DATA(0), GSAN_SEM_NONE, GSAN_GPU, 1, 3);
-	expect("store, then atomic", 1, GSAN_ATOMIC_PLAIN, GSAN_WHY_NONE);
+	expect("store, then atomic", 1, GSAN_ATOMIC_PLAIN, GSAN_WHY_WEAK_WRITE);
 }
 
 static void atomics(void)
@@ -314,7 +314,7 @@ int main(void)
 	inherited(10, "acquired by an earlier launch of the stream", 0);
 	inherited(9, "acquired by a launch of another stream", 1);
 	earlier_kernel(1, "kernel start is a fence", 0, 0);
-	earlier_kernel(0, "kernel start, but no acquire", 1, GSAN_WHY_NONE);
+	earlier_kernel(0, "kernel start, but no acquire", 1, GSAN_WHY_NO_ACQUIRE);
 	unseen(1, GSAN_SEM_ACQUIRE, "flag raised by something unseen", 0);
 	unseen(0, GSAN_SEM_ACQUIRE, "flag never raised", 1);
 	unseen(1, GSAN_SEM_NONE, "flag raised unseen, read relaxed", 1);

@@ -40,8 +40,8 @@ static const struct reason {
 	int gpu;
 	uint32_t ctas;
 } reasons[] = {
-#define STORE(semantics, scope) {{"ring.py", 33, 1}, scope, semantics}
-#define READ(semantics, scope) {{"ring.py", 45, 1}, scope, semantics}
+#define STORE(semantics, scope) {{"ring.py", 33, 1}, scope, semantics, NULL}
+#define READ(semantics, scope) {{"ring.py", 45, 1}, scope, semantics, NULL}
 	{GSAN_RAW, GSAN_WHY_NONE, "the store in rank 0 (ring.py:31) before the load in rank 1 (ring.py:47): no synchronisation "
 	 "between rank 0 and rank 1 was seen", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
 
@@ -49,13 +49,13 @@ static const struct reason {
 	 "makes it a release at scope .sys; release is missing", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
 	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "makes it a release at scope .gpu;", STORE("relaxed", "gpu"), READ("acquire", "gpu"), 0, 4},
 	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "is an acquire, and no fence", STORE("acquire", "sys"), READ("acquire", "sys"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "no synchronisation", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "releases only what came before it", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
 
 	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, ": the flag read at ring.py:45 is relaxed, and no fence between it and the load at ring.py:47 "
 	 "acquires at scope .sys what the flag store at ring.py:33 released; acquire is missing", STORE("release", "sys"),
 	 READ("relaxed", "sys"), 1, 1},
-	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, ": the flag read at ring.py:45 is relaxed; acquire is missing, unless a fence between it and the "
-	 "load at ring.py:47 acquires at scope .gpu what the flag store at ring.py:33 released", STORE("release", "gpu"),
+	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, ": the flag read at ring.py:45 is relaxed, and no fence between it and the load at ring.py:47 "
+	 "acquires at scope .gpu what the flag store at ring.py:33 released; acquire is missing", STORE("release", "gpu"),
 	 READ("relaxed", "gpu"), 0, 4},
 	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, "the flag read at ring.py:45 is a release,", STORE("release", "sys"), READ("release", "sys"), 1, 1},
 	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, "no synchronisation", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
@@ -72,7 +72,7 @@ static const struct reason {
 	 STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
 
 	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": a release, or what hands it on, has a scope that does not include GPU 1 of rank 1",
-	 {{0}, 0, 0}, READ("acquire", "sys"), 1, 4},
+	 {{0}, 0, 0, 0}, READ("acquire", "sys"), 1, 4},
 
 	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, ": the scope .cta of the acquire at ring.py:45 does not include GPU 0 of rank 0",
 	 STORE("release", "sys"), READ("acquire", "cta"), 1, 4},
@@ -87,7 +87,7 @@ static const struct reason {
 	 STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
 	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, "is relaxed, and no fence between the store at ring.py:31 and it makes it a release at scope .sys;",
 	 STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, ": the flag store released something, but not the store", {{0}, 0, 0}, {{0}, 0, 0}, 1, 4},
+	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, ": the flag store released something, but not the store", {{0}, 0, 0, 0}, {{0}, 0, 0, 0}, 1, 4},
 
 	{GSAN_STALE_NC, GSAN_WHY_NONE, "ld.global.nc may return old data", STORE("release", "gpu"), READ("acquire", "gpu"), 0, 4},
 	{GSAN_STALE_NC, GSAN_WHY_BEFORE_PAYLOAD, "ld.global.nc may return old data", STORE("release", "gpu"), READ("acquire", "gpu"), 0, 4},
@@ -101,8 +101,8 @@ static const struct reason {
 static struct report_finding finding(enum gsan_reason reason, uint32_t launch)
 {
 	struct report_finding f = {.kind = GSAN_RAW, .reason = reason, .count = 2, .first = store, .second = load};
-	f.flag_write = (struct report_flag){{"ring.py", 33, 1}, "gpu", "relaxed"};
-	f.flag_read = (struct report_flag){{"ring.py", 45, 1}, "cta", "acquire"};
+	f.flag_write = (struct report_flag){{"ring.py", 33, 1}, "gpu", "relaxed", NULL};
+	f.flag_read = (struct report_flag){{"ring.py", 45, 1}, "cta", "acquire", NULL};
 	f.allocation = (struct report_allocation){1, 0x208000000000ull, 4096, 128, "symmetric"};
 	f.second.launch = launch;
 	return f;

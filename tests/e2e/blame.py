@@ -1,0 +1,152 @@
+"""The edge that a finding names is the one that, mended, silences it. Each program is wrong in lines that say what they should
+be (`# mend: …`); all its findings must blame one of these lines, and with them mended it is clean."""
+import os
+import re
+
+import expect
+import jobs
+
+FILE = "blame.litmus"
+
+
+def section(number, lines):
+    return [f"cta {number}", *lines]
+
+
+def program(locations, *parts, ranks=1):
+    head = ["litmus blame", f"ranks {ranks}", *(["devices 0 1"] if ranks == 2 else [])]
+    return "\n".join([*head, *(f"location {name}" for name in locations.split()), *(line for part in parts for line in part)]) + "\n"
+
+
+def lock(unlock, ctas=3):
+    """Each CTA tries until it has had the lock once."""
+    def one(i):
+        return section(i, ["repeat 60", f"ld.global.b32 r2 mine{i}", "if r2 == 0",
+                           "atom.acquire.gpu.global.cas.b32 r0 lock 0 1", "if r0 == 0",
+                           "ld.global.b32 r1 x", "st.global.b32 x 1", f"{unlock}", f"st.global.b32 mine{i} 1", "end", "end", "end"])
+    return program("lock x " + " ".join(f"mine{i}" for i in range(ctas)), ["launch P"], *(one(i) for i in range(ctas)))
+
+
+def clh(ctas=3):
+    """Each waits for the node of its predecessor, whose number the tail had."""
+    def one(i):
+        waits = [line for k in range(ctas) if k != i
+                 for line in (f"if r0 == {k + 1}", f"poll ld.acquire.gpu.global.b32 r1 node{k} 0 400", "end")]
+        return section(i, [f"st.relaxed.gpu.global.b32 node{i} 1", f"atom.acq_rel.gpu.global.exch.b32 r0 tail {i + 1}", *waits,
+                           "ld.global.b32 r2 x", "st.global.b32 x 1",
+                           f"st.relaxed.gpu.global.b32 node{i} 0  # mend: st.release.gpu.global.b32 node{i} 0"])
+    return program("tail x " + " ".join(f"node{i}" for i in range(ctas)), ["launch P"], *(one(i) for i in range(ctas)))
+
+
+def look_back(publish, poll, ctas=4):
+    """Each publishes its part, waits for all before it, nearest first, and then reads their parts."""
+    def one(i):
+        waits = [poll.format(j=j) for j in reversed(range(i))]
+        return section(i, [f"st.global.b32 part{i} 1", publish.format(i=i), *waits, *(f"ld.global.b32 r1 part{j}" for j in range(i))])
+    names = " ".join(f"part{i} f{i}" for i in range(ctas))
+    return program(names, ["launch P"], *(one(i) for i in range(ctas)))
+
+
+def barriers(arrive, ctas=3):
+    """Two barriers of one counter, which the last arriver resets; before each, all write their parts anew."""
+    def barrier(number, add):
+        return [add, f"if r0 == {ctas - 1}", "st.relaxed.gpu.global.b32 count 0", f"st.release.gpu.global.b32 gate{number} 1", "end",
+                f"poll ld.acquire.gpu.global.b32 r1 gate{number} 1 400"]
+
+    def one(i):
+        good = "atom.acq_rel.gpu.global.add.u32 r0 count 1"
+        reads = [f"ld.global.b32 r2 part{j}" for j in range(ctas) if j != i]
+        return section(i, [f"st.global.b32 early{i} 1", *barrier(1, good), f"st.global.b32 part{i} 1",
+                           *barrier(2, arrive or good), *reads])
+    names = "count gate1 gate2 " + " ".join(f"part{i} early{i}" for i in range(ctas))
+    return program(names, ["launch P"], *(one(i) for i in range(ctas)))
+
+
+def later(raises, waits, reads="same"):
+    """The payload is of one launch, the flag of the next in its stream; who waits reads, or the next launch does."""
+    between = [] if reads == "same" else ["launch Q2 rank 1", "cta 0"]
+    return program("x f", ["launch P1 rank 0", "cta 0", "st.global.b32 x 1", "launch P2 rank 0", "cta 0", raises, "launch Q1 rank 1",
+                           "cta 0", waits, *between, "ld.global.b32 r1 x"], ranks=2)
+
+
+def later_write(raises):
+    """Who reads raises the flag in a later launch; the next launch of the writer writes again."""
+    return program("x f", ["launch P rank 0", "cta 0", "ld.global.b32 r1 x", "launch P2 rank 0", "cta 0", raises,
+                           "launch Q1 rank 1", "cta 0", ACQUIRE, "launch Q2 rank 1", "cta 0", "st.global.b32 x 2"], ranks=2)
+
+
+def message(writer, reader):
+    return program("x f", ["launch P rank 0", "cta 0", *writer, "launch Q rank 1", "cta 0", *reader], ranks=2)
+
+
+ACQUIRE = "poll ld.acquire.sys.global.b32 r0 f 1 400"
+RAISE = "st.relaxed.sys.global.b32 f 1"
+RELEASE = "st.release.sys.global.b32 f 1"
+EXCHANGE = "atom.relaxed.gpu.global.exch.b32 r9 lock 0  # mend: atom.release.gpu.global.exch.b32 r9 lock 0"
+STORE = "st.relaxed.gpu.global.b32 lock 0  # mend: st.release.gpu.global.b32 lock 0"
+PLAIN = "st.global.b32 lock 0  # mend: st.release.gpu.global.b32 lock 0"
+PUBLISH, POLL = "st.release.gpu.global.b32 f{i} 1", "poll ld.acquire.gpu.global.b32 r0 f{j} 1 400"
+
+# the program, what is said of the race of its payload (here: {mend}, any of the lines to be mended)
+CASES = {
+    "lock_relaxed_exchange": (lock(EXCHANGE), "the flag store at {mend} is relaxed, and no fence between"),
+    "lock_relaxed_store": (lock(STORE), "the flag store at {mend} is relaxed, and no fence between"),
+    "lock_plain_store": (lock(PLAIN), "the flag store at {mend} is weak"),
+    "clh_relaxed": (clh(), "the flag store at {mend} is relaxed, and no fence between"),
+    "look_back_publish": (look_back("st.relaxed.gpu.global.b32 f{i} 1  # mend: st.release.gpu.global.b32 f{i} 1", POLL),
+                          "the flag store at {mend} is relaxed, and no fence between"),
+    "look_back_poll": (look_back(PUBLISH, POLL.replace("acquire", "relaxed") + "  # mend: " + POLL),
+                       "the flag read at {mend} is relaxed, and no fence between"),
+    "last_arriver": (barriers("atom.release.gpu.global.add.u32 r0 count 1  # mend: atom.acq_rel.gpu.global.add.u32 r0 count 1"),
+                     "the flag read at {mend} is a release, and no fence between"),
+    "arrival": (barriers("atom.acquire.gpu.global.add.u32 r0 count 1  # mend: atom.acq_rel.gpu.global.add.u32 r0 count 1"),
+                "the flag store at {mend} is an acquire, and no fence between"),
+    "later_launch_read": (later(RAISE, ACQUIRE.replace("acquire", "relaxed") + f"  # mend: {ACQUIRE}"),
+                          "the flag read at {mend} is relaxed, and no fence between"),
+    "later_launch_flag_scope": (later(RAISE.replace("sys", "gpu") + f"  # mend: {RAISE}", ACQUIRE, "next"),
+                                "the scope .gpu of the flag store at {mend} does not include GPU 1 of rank 1"),
+    "later_launch_read_scope": (later(RAISE, ACQUIRE.replace("sys", "gpu") + f"  # mend: {ACQUIRE}", "next"),
+                                "the scope .gpu of the acquire at {mend} does not include GPU 0 of rank 0"),
+    "later_launch_write": (later_write(RAISE.replace("sys", "gpu") + f"  # mend: {RAISE}"),
+                           "the scope .gpu of the flag store at {mend} does not include GPU 1 of rank 1"),
+    "plain_read": (message(["st.global.b32 x 1", RELEASE], [f"poll ld.global.b32 r0 f 1 400  # mend: {ACQUIRE}", "ld.global.b32 r1 x"]),
+                   "the flag read at {mend} is weak"),
+    "plain_store": (message(["st.global.b32 x 1", f"st.global.b32 f 1  # mend: {RELEASE}"], [ACQUIRE, "ld.global.b32 r1 x"]),
+                    "the flag store at {mend} is weak"),
+}
+
+
+def run(scratch, text, status, ranks, seed):
+    folder = os.path.join(scratch, f"{len(status)}-{seed}")
+    os.mkdir(folder)
+    with open(os.path.join(folder, FILE), "w") as file:
+        file.write(text)
+    job = jobs.launched(folder, [os.path.join(jobs.BIN, "litmus-run"), FILE], ranks=ranks, options=["--seed", str(seed)])
+    expect.need(job.status in status, f"status {job.status}, not {status}\n{job}")
+    return job.summary(ranks=ranks)
+
+
+def blames(finding, lines, says):
+    """Is one of the lines to be mended named as the reason, or the flag itself that races?"""
+    if {finding["first"]["line"], finding["second"]["line"]} & lines:
+        return True
+    reason = finding["missing_edge"].split(": ", 1)[1]
+    return any(says.format(mend=f"{FILE}:{line}") in reason for line in lines)
+
+
+def case(text, says):
+    def test(scratch):
+        ranks, lines = 2 if "ranks 2" in text else 1, {n for n, line in enumerate(text.splitlines(), 1) if "# mend:" in line}
+        explained = 0
+        for seed in (1, 2, 3):
+            findings = run(scratch, text, (0, jobs.FOUND), ranks, seed)["findings"]
+            for finding in findings:
+                expect.need(blames(finding, lines, says), f"seed {seed}, to be mended {lines}: {finding['missing_edge']}")
+                explained += any(f"{FILE}:{line}" in finding["missing_edge"].split(": ", 1)[1] for line in lines)
+            expect.clean(run(scratch, re.sub(r"^.*# mend: ", "", text, flags=re.M), (0,), ranks, seed))
+        expect.need(explained, "no reason was given for the race of the payload")
+    return test
+
+
+if __name__ == "__main__":
+    jobs.main({name: case(*parts) for name, parts in CASES.items()})
