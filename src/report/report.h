@@ -36,6 +36,7 @@ struct report_allocation { int rank; uint64_t base, size, offset; const char *la
 
 struct report_finding {
 	enum gsan_kind kind;
+	uint32_t also;           /* bit k: seen as that kind, too (report_finish) */
 	enum gsan_reason reason;
 	uint64_t count;
 	struct report_side first, second;
@@ -82,7 +83,7 @@ int report_add_finding(struct report *r, const struct report_finding *finding);
 int report_add_note(struct report *r, const struct report_note *note);
 int report_add_left(struct report *r, const struct report_left *left);
 const char *report_copy(struct report *r, const char *string); /* NULL stays NULL */
-int report_finish(struct report *r); /* sorts, and words each missing edge that has no words yet. 0 or -ENOMEM */
+int report_finish(struct report *r); /* merges what has one cause, sorts, words each missing edge that has no words yet. 0 or -ENOMEM */
 void report_free(struct report *r);
 
 int report_checked(const struct report *r); /* did any access get checked? */
@@ -94,6 +95,8 @@ int report_kind_find(const char *name, enum gsan_kind *kind);
 const char *report_end_name(enum report_end end);
 void report_missing_edge(struct text *out, const struct report_finding *finding);
 /* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */
+int report_same_place(const struct report_place *a, const struct report_place *b);
+int report_flag_races(const struct report_finding *f); /* is it the flag's own, of which one side is weak? */
 int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at);
 
 /* json.c: malloc'ed text ending in a newline, or NULL. rank -1: the summary. */

@@ -87,6 +87,9 @@ static void text_finding(struct text *out, const struct report *r, uint32_t numb
 	const struct report_finding *f = &r->finding[number - 1];
 	const struct report_allocation *a = &f->allocation;
 	text_printf(out, "\ngsan: finding %u of %u: %s", number, r->findings, report_kind_name(f->kind));
+	for (int k = 0; k < 32; k++)
+		if (f->also >> k & 1)
+			text_printf(out, " and %s", report_kind_name((enum gsan_kind)k));
 	text_printf(out, f->count == 1 ? ", seen once\n" : ", seen %" PRIu64 " times\n", f->count);
 	if (f->schedules)
 		text_printf(out, "  found:  in %u of %u schedules; the first again: --seed %" PRIu64 " --schedule %s\n", f->schedules, r->schedules,

@@ -174,9 +174,15 @@ static void report_say_no_acquire(struct text *out, const struct report_finding 
 	text_puts(out, " released; acquire is missing");
 }
 
-static int report_same_place(const struct report_place *a, const struct report_place *b)
+int report_same_place(const struct report_place *a, const struct report_place *b)
 {
 	return a->file && b->file && a->line == b->line && a->column == b->column && !strcmp(a->file, b->file);
+}
+
+int report_flag_races(const struct report_finding *f)
+{
+	return (f->reason == GSAN_WHY_WEAK_WRITE || f->reason == GSAN_WHY_WEAK_READ) &&
+	       report_same_place(&f->first.at, &f->flag_write.at) && report_same_place(&f->second.at, &f->flag_read.at);
 }
 
 /* A flag that one side accesses weakly races itself; nothing that it is to order is ordered. */
@@ -184,7 +190,7 @@ static void report_say_weak(struct text *out, const struct report_finding *f)
 {
 	int writes = f->reason == GSAN_WHY_WEAK_WRITE;
 	const struct report_side *weak = writes ? &f->first : &f->second, *strong = writes ? &f->second : &f->first;
-	if (report_same_place(&f->first.at, &f->flag_write.at) && report_same_place(&f->second.at, &f->flag_read.at)) {
+	if (report_flag_races(f)) {
 		report_say_none(out, f);
 		text_printf(out, ", and the %s is weak: as a strong one%s it would not race with ", report_noun(weak),
 			    writes ? " (release, or relaxed)" : " (acquire, or relaxed)");
