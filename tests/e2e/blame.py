@@ -148,5 +148,21 @@ def case(text, says):
     return test
 
 
+def inlined(scratch):
+    """Of what a header's function does, the line of the user's that calls it is named; the header's, too."""
+    program = os.path.join(jobs.BIN, "e2e_inlined")
+    racy, correct = os.path.join(scratch, "racy"), os.path.join(scratch, "correct")
+    os.mkdir(racy)
+    os.mkdir(correct)
+    job = jobs.launched(racy, [program], ranks=1).ends(jobs.FOUND)
+    job.says("first:  user.cu:11: st", "second: user.cu:23: ld", "the store in rank 0's kernel kernel (user.cu:11) before",
+             "the flag store at user.cu:11 (there from lock.h:5) is relaxed, and no fence between the store at user.cu:11 (there from "
+             "lock.h:4) and it")
+    first = job.summary(ranks=1)["findings"][0]["first"]
+    place = first["file"], first["line"], first["inlined_at"]
+    expect.need(place == ("lock.h", 4, "user.cu:11,user.cu:20"), f"the store is at {place}")
+    expect.clean(jobs.launched(correct, [program, "--release"], ranks=1).ends(0).summary(ranks=1))
+
+
 if __name__ == "__main__":
-    jobs.main({name: case(*parts) for name, parts in CASES.items()})
+    jobs.main({"inlined": inlined, **{name: case(*parts) for name, parts in CASES.items()}})
