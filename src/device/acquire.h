@@ -15,7 +15,7 @@ ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && sync_learns(d
 ALWAYS void hint_set(const struct who *w, u64 elem, u64 writer, u32 reason, u32 desc)
 {
 	int point = elem_is_point(elem), fenced = elem & ELEM_FENCED && !point, early = reason == GSAN_WHY_RELAXED_WRITE && elem & ELEM_FENCED;
-	if (elem & (ELEM_ALL | ELEM_PREFIX) || (point && !(elem & ELEM_RELAXED)) || tag_below_floor(w->launch, rec_tag(elem)) ||
+	if (!reason || elem & (ELEM_ALL | ELEM_PREFIX) || (point && !(elem & ELEM_RELAXED)) || tag_below_floor(w->launch, rec_tag(elem)) ||
 	    elem_is_own(w, elem))
 		return; /* an observed point has no site */
 	u64 by = fenced && (elem ^ writer) & REC_WHO ? writer : elem;
@@ -108,6 +108,16 @@ ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 		acquired_add(w->launch, e);
 }
 
+/* Why an element that was released for this read gives no edge at once. A relaxed write behind a fence may have come too late for it. */
+ALWAYS u32 why_no_edge(u64 e, u64 writer, u32 desc, int reached)
+{
+	if (!reached)
+		return GSAN_WHY_ACQUIRE_SCOPE;
+	if (e & ELEM_RELAXED && (!(e & ELEM_FENCED) || !((e ^ writer) & REC_WHO || writer & ELEM_FENCED)))
+		return GSAN_WHY_RELAXED_WRITE;
+	return !sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)) ? GSAN_WHY_NO_ACQUIRE : GSAN_WHY_NONE;
+}
+
 /* One release that this read may have observed; `linked`: it is morally strong with what was read. Then the write itself is
  * before what follows (observation order, link by link); what it released only if release and acquire include each other. */
 NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u64 writer, int linked)
@@ -119,17 +129,10 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u64 wr
 		return;
 	if (point && linked)
 		e |= (u64)GSAN_SYS << ELEM_SCOPE_SHIFT; /* the kernel's start is a fence.sys */
-	if (!elem_reaches(w->launch, e)) {
-		hint_set(w, e, writer, GSAN_WHY_RELEASE_SCOPE, desc);
+	int reached = elem_reached(w->launch, e, desc_scope(desc)), reaches = elem_reaches(w->launch, e);
+	hint_set(w, e, writer, reaches ? why_no_edge(e, writer, desc, reached) : GSAN_WHY_RELEASE_SCOPE, desc);
+	if (!reaches)
 		return;
-	}
-	int reached = elem_reached(w->launch, e, desc_scope(desc));
-	if (!reached)
-		hint_set(w, e, writer, GSAN_WHY_ACQUIRE_SCOPE, desc);
-	else if (e & ELEM_RELAXED && (!(e & ELEM_FENCED) || !((e ^ writer) & REC_WHO || writer & ELEM_FENCED))) /* fenced: too early? */
-		hint_set(w, e, writer, GSAN_WHY_RELAXED_WRITE, desc);
-	else if (!sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)))
-		hint_set(w, e, writer, GSAN_WHY_NO_ACQUIRE, desc);
 	if (point) { /* what it released is its launch's base */
 		u64 time = tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX;
 		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | time << GSAN_REC_EPOCH_SHIFT);

@@ -95,10 +95,9 @@ NEVER void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u3
 	h->reason = why & HINT_REASON;
 	if (!behind && !later && (!same || !((h->writer ^ rec) & REC_WHO)))
 		return;
-	if (!behind && !later && order_slow(w, h->writer, NO_POINT))
-		return; /* this edge is there */
-	if (!own && !order_slow(w, h->reader, NO_POINT))
-		return;
+	for (int i = 0; i < 2; i++) /* is that edge there after all? And is the read before this access? */
+		if ((i ? !own : !behind && !later) && order_slow(w, i ? h->reader : h->writer, NO_POINT) != i)
+			return;
 	if (later && h->reason == GSAN_WHY_RELAXED_WRITE) {
 		if (acquired)
 			return;
@@ -134,15 +133,15 @@ NEVER void hint_consider(const struct who *w, const struct dev_hint *from, u64 r
 NEVER void hint_find(const struct who *w, u64 rec, u32 site, struct hint *best)
 {
 	const struct dev_state *s = w->state;
-	u32 n = s ? gpu_load32(&s->hints) : 0, fenced = s ? gpu_load32(&s->hints_fenced) : 0;
-	for (u32 i = n; i > 0 && n - i < DEV_OWN_HINTS; i--)
-		hint_consider(w, &s->hint[(i - 1) % DEV_OWN_HINTS], rec, site, i <= fenced ? HINT_ACQUIRES : 0, best);
-	for (u32 p = 0; p < GSAN_PARTICIPANTS && best->score < HINT_EXACT; p++) {
-		const struct dev_tables *t = dev_tables((p + w->launch->participant) % GSAN_PARTICIPANTS);
-		if (!(w->launch->mapped >> (p + w->launch->participant) % GSAN_PARTICIPANTS & 1))
+	u32 n = s ? gpu_load32(&s->hints) : 0, fenced = s ? gpu_load32(&s->hints_fenced) : 0, own = n < DEV_OWN_HINTS ? n : DEV_OWN_HINTS;
+	for (u32 list = 0; list <= GSAN_PARTICIPANTS && best->score < HINT_EXACT; list++) {
+		u32 p = (w->launch->participant + list - 1) % GSAN_PARTICIPANTS, size = list ? DEV_HINTS : own;
+		if (list && !(w->launch->mapped >> p & 1))
 			continue;
-		for (u32 i = 0; i < DEV_HINTS && best->score < HINT_EXACT; i++)
-			hint_consider(w, &t->hint[i], rec, site, 0, best);
+		for (u32 i = 0; i < size && best->score < HINT_EXACT; i++) {
+			const struct dev_hint *h = list ? &dev_tables(p)->hint[i] : &s->hint[(n - 1 - i) % DEV_OWN_HINTS];
+			hint_consider(w, h, rec, site, !list && n - i <= fenced ? HINT_ACQUIRES : 0, best);
+		}
 	}
 }
 

@@ -100,10 +100,9 @@ ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec, 
 ALWAYS void report_weak(const struct who *w, u64 rec, const struct access *a)
 {
 	u32 old = rec_op(rec);
-	if (old == GSAN_OP_ST && op_is_strong(a->op) && (a->op < GSAN_OP_STRONG_ST || op_is_rmw(a->op)))
-		hint_add(w, rec, rec, a->site, GSAN_WHY_WEAK_WRITE, 1);
-	else if (op_is_strong_write(old) && !op_writes(a->op) && !op_is_strong(a->op))
-		hint_add(w, rec, rec, a->site, GSAN_WHY_WEAK_READ, 1);
+	int write = old == GSAN_OP_ST && op_is_strong(a->op) && (a->op < GSAN_OP_STRONG_ST || op_is_rmw(a->op));
+	if (write || (op_is_strong_write(old) && !op_writes(a->op) && !op_is_strong(a->op)))
+		hint_add(w, rec, rec, a->site, write ? GSAN_WHY_WEAK_WRITE : GSAN_WHY_WEAK_READ, 1);
 }
 
 NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct access *a, u32 kind)

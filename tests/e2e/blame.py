@@ -18,12 +18,12 @@ def program(locations, *parts, ranks=1):
     return "\n".join([*head, *(f"location {name}" for name in locations.split()), *(line for part in parts for line in part)]) + "\n"
 
 
-def lock(unlock, ctas=3):
+def lock(unlock, ctas=3, take=("atom.acquire.gpu.global.cas.b32 r0 lock 0 1",)):
     """Each CTA tries until it has had the lock once."""
     def one(i):
-        return section(i, ["repeat 60", f"ld.global.b32 r2 mine{i}", "if r2 == 0",
-                           "atom.acquire.gpu.global.cas.b32 r0 lock 0 1", "if r0 == 0",
-                           "ld.global.b32 r1 x", "st.global.b32 x 1", f"{unlock}", f"st.global.b32 mine{i} 1", "end", "end", "end"])
+        return section(i, ["repeat 60", f"ld.global.b32 r2 mine{i}", "if r2 == 0", take[0], "if r0 == 0", *take[1:],
+                           "ld.global.b32 r1 x", "st.global.b32 x 1", *unlock.split(";"), f"st.global.b32 mine{i} 1",
+                           "end", "end", "end"])
     return program("lock x " + " ".join(f"mine{i}" for i in range(ctas)), ["launch P"], *(one(i) for i in range(ctas)))
 
 
@@ -62,6 +62,49 @@ def barriers(arrive, ctas=3):
     return program(names, ["launch P"], *(one(i) for i in range(ctas)))
 
 
+def ticket(serve, ctas=3):
+    """Each draws a number and waits until it is served; a shared counter of no use is raised by all."""
+    def one(i):
+        turns = [line for n in range(ctas) for line in (
+            f"if r0 == {n}", f"poll ld.acquire.gpu.global.b32 r1 serving {n} 400", "atom.relaxed.gpu.global.add.u32 r3 seen 1",
+            "ld.global.b32 r2 x", "st.global.b32 x 1", serve.format(n=n + 1), "end")]
+        return section(i, ["atom.relaxed.gpu.global.add.u32 r0 next 1", *turns])
+    return program("next serving seen x", ["launch P"], *(one(i) for i in range(ctas)))
+
+
+def last_block(arrive, fence, ctas=4):
+    """The last to arrive reads the parts of all."""
+    def one(i):
+        return section(i, [f"st.global.b32 part{i} 1", *fence, arrive, f"if r0 == {ctas - 1}", *fence,
+                           *(f"ld.global.b32 r1 part{j}" for j in range(ctas) if j != i), "end"])
+    return program("count " + " ".join(f"part{i}" for i in range(ctas)), ["launch P"], *(one(i) for i in range(ctas)))
+
+
+def credits(full, empty, rounds=3):
+    """A buffer of one place: `full` says that it is written, `empty` that it is read."""
+    send, take = [], []
+    for n in range(1, rounds + 1):
+        send += [f"poll ld.acquire.sys.global.b32 r0 e {n - 1} 400", "st.global.b32 x 1", full.format(n=n)]
+        take += [f"poll ld.acquire.sys.global.b32 r0 f {n} 400", "ld.global.b32 r1 x", empty.format(n=n)]
+    return program("x f e", ["launch P rank 0", "cta 0", *send, "launch Q rank 1", "cta 0", *take], ranks=2)
+
+
+def pads(enter, leave, rounds=2):
+    """Two ranks: each fills its buffer in a launch of its own, then waits for the other, reads there, waits again."""
+    lines = []
+    for n in range(1, rounds + 1):
+        for me in range(2):
+            lines += [f"launch F{n}{me} rank {me}", "cta 0", f"st.global.b32 x{me} {n}", "cta 1", f"st.global.b32 y{me} {n}"]
+            lines += [f"launch E{n}{me} rank {me}"]
+            for cta in range(2):
+                it, other = f"{cta}{me}", f"{cta}{1 - me}"
+                lines += [f"cta {cta}", enter.format(f="in" + it, n=n), f"poll ld.acquire.sys.global.b32 r0 in{other} {n} 400",
+                          f"ld.global.b32 r1 x{1 - me}", f"ld.global.b32 r1 y{1 - me}",
+                          leave.format(f="out" + it, n=n), f"poll ld.acquire.sys.global.b32 r0 out{other} {n} 400"]
+    names = " ".join(f"x{me} y{me} in0{me} in1{me} out0{me} out1{me}" for me in range(2))
+    return program(names, lines, ranks=2)
+
+
 def later(raises, waits, reads="same"):
     """The payload is of one launch, the flag of the next in its stream; who waits reads, or the next launch does."""
     between = [] if reads == "same" else ["launch Q2 rank 1", "cta 0"]
@@ -85,6 +128,7 @@ RELEASE = "st.release.sys.global.b32 f 1"
 EXCHANGE = "atom.relaxed.gpu.global.exch.b32 r9 lock 0  # mend: atom.release.gpu.global.exch.b32 r9 lock 0"
 STORE = "st.relaxed.gpu.global.b32 lock 0  # mend: st.release.gpu.global.b32 lock 0"
 PLAIN = "st.global.b32 lock 0  # mend: st.release.gpu.global.b32 lock 0"
+FENCE, ADD = "fence.acq_rel.gpu", "atom.{}.gpu.global.add.u32 r0 count 1"
 PUBLISH, POLL = "st.release.gpu.global.b32 f{i} 1", "poll ld.acquire.gpu.global.b32 r0 f{j} 1 400"
 
 # the program, what is said of the race of its payload (here: {mend}, any of the lines to be mended)
@@ -109,6 +153,25 @@ CASES = {
                                 "the scope .gpu of the acquire at {mend} does not include GPU 0 of rank 0"),
     "later_launch_write": (later_write(RAISE.replace("sys", "gpu") + f"  # mend: {RAISE}"),
                            "the scope .gpu of the flag store at {mend} does not include GPU 1 of rank 1"),
+    "fence_unlock": (lock(EXCHANGE, take=("atom.relaxed.gpu.global.cas.b32 r0 lock 0 1", FENCE)),
+                     "the flag store at {mend} is relaxed, and no fence between"),
+    "fence_take": (lock(f"{FENCE};atom.relaxed.gpu.global.exch.b32 r9 lock 0",
+                        take=("atom.relaxed.gpu.global.cas.b32 r0 lock 0 1  # mend: atom.acquire.gpu.global.cas.b32 r0 lock 0 1",)),
+                   "the flag read at {mend} is relaxed, and no fence between"),
+    "ticket": (ticket("st.relaxed.gpu.global.b32 serving {n}  # mend: st.release.gpu.global.b32 serving {n}"),
+               "the flag store at {mend} is relaxed, and no fence between"),
+    "last_block": (last_block(ADD.format("release") + "  # mend: " + ADD.format("acq_rel"), []),
+                   "the flag read at {mend} is a release, and no fence between"),
+    "last_block_fences": (last_block(ADD.format("relaxed") + "  # mend: " + ADD.format("acq_rel"), []),
+                          "the flag store at {mend} is relaxed, and no fence between"),
+    "credits_full": (credits("st.relaxed.sys.global.b32 f {n}  # mend: st.release.sys.global.b32 f {n}", "st.release.sys.global.b32 e {n}"),
+                     "the flag store at {mend} is relaxed, and no fence between"),
+    "credits_empty": (credits("st.release.sys.global.b32 f {n}", "st.relaxed.sys.global.b32 e {n}  # mend: st.release.sys.global.b32 e {n}"),
+                      "the flag store at {mend} is relaxed, and no fence between"),
+    "pads_enter": (pads("st.relaxed.gpu.global.b32 {f} {n}  # mend: st.release.sys.global.b32 {f} {n}", "st.release.sys.global.b32 {f} {n}"),
+                   "the scope .gpu of the flag store at {mend} does not include"),
+    "pads_leave": (pads("st.release.sys.global.b32 {f} {n}", "st.relaxed.sys.global.b32 {f} {n}  # mend: st.release.sys.global.b32 {f} {n}"),
+                   "the flag store at {mend} is relaxed, and no fence between"),
     "plain_read": (message(["st.global.b32 x 1", RELEASE], [f"poll ld.global.b32 r0 f 1 400  # mend: {ACQUIRE}", "ld.global.b32 r1 x"]),
                    "the flag read at {mend} is weak"),
     "plain_store": (message(["st.global.b32 x 1", f"st.global.b32 f 1  # mend: {RELEASE}"], [ACQUIRE, "ld.global.b32 r1 x"]),
