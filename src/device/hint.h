@@ -19,12 +19,13 @@ ALWAYS void hint_put(struct dev_hint *to, u64 writer, u64 by, u64 reader, u32 wh
 	gpu_store64(&to->why, (u64)hint_sum(writer, by, reader) << 32 | why);
 }
 
-/* Its place in the table: hints of the same two launches and sites share a few, lest they displace all others. */
+/* Its place in the table: hints of the same two launches and sites share a few, lest they displace all others. Of the same two CTAs an
+ * earlier one stays, too, for who comes behind that read alone. */
 ALWAYS struct dev_hint *hint_place(const struct gsan_launch *l, u64 writer, u64 by, u64 reader)
 {
 	u64 both = (u64)rec_site(by) << 48 | (u64)rec_site(reader) << 32 | rec_tag(by) << 16 | rec_tag(reader);
-	u32 set = (u32)(hint_mix(both) >> 40) % (DEV_HINTS / DEV_HINT_WAYS), way = (rec_cta(writer) + 5 * rec_cta(reader)) % DEV_HINT_WAYS;
-	return &own_tables(l)->hint[set * DEV_HINT_WAYS + way];
+	u32 set = (u32)(hint_mix(both) >> 40) % (DEV_HINTS / DEV_HINT_WAYS), way = rec_cta(writer) + 5 * rec_cta(reader) + 7 * rec_epoch(writer);
+	return &own_tables(l)->hint[set * DEV_HINT_WAYS + way % DEV_HINT_WAYS];
 }
 
 /* What `writer` (tag, CTA and epoch) wrote was read by this CTA at `site`, and gives no edge. by: the record of the write, as far as
