@@ -20,7 +20,7 @@ ALWAYS void hint_set(const struct who *w, u64 elem, u64 writer, u32 reason, u32 
 		return; /* an observed point has no site */
 	u64 by = fenced && (elem ^ writer) & REC_WHO ? writer : elem;
 	by = (by & REC_WHO) | (u64)((u32)(by >> ELEM_SITE_SHIFT) & 0xffff) << GSAN_REC_SITE_SHIFT;
-	hint_add(w, elem, by, desc & 0xffff, reason | (sync_acquires(desc) ? HINT_ACQUIRES : 0), !early);
+	hint_add(w, elem, by, desc & 0xffff, reason | (sync_acquires(desc) ? HINT_ACQUIRES : 0) | (desc_releases(desc) ? HINT_RELEASES : 0), !early);
 }
 
 ALWAYS void order_lost(const struct who *w, int acquire) /* from here on, or from the next acquire fence on */

@@ -69,13 +69,14 @@ struct hint { u64 writer, by, reader; u32 reason, both, score; };
 /* How well a reason explains: the edge from this very CTA, the read by this one or by one that it is behind, and nothing else missing
  * there; then another CTA of the launch, which may have been behind the first; what both sides have to mend comes last. Between
  * them are the reasons that a clock tells. */
-#define HINT_EXACT 10u /* + 1 if this CTA itself read it, as those below */
-#define HINT_LIKELY 8u
-#define HINT_ITSELF 6u /* the race is that of the flag */
-#define HINT_TOO_EARLY 5u
-#define HINT_BOTH 3u
-#define HINT_OTHER_CTA 2u
+#define HINT_EXACT 20u /* these: + 2 if this CTA itself read it, + 1 if by what was not made to write */
+#define HINT_LIKELY 16u
+#define HINT_ITSELF 12u /* the race is that of the flag */
+#define HINT_TOO_EARLY 11u
+#define HINT_BOTH 6u
+#define HINT_OTHER_CTA 5u
 #define HINT_BOTH_LIKELY 0u
+#define HINT_BEST (HINT_EXACT + 3)
 
 /* Is the flag's write behind the access in its own CTA? */
 ALWAYS int hint_behind(const struct gsan_launch *l, u64 writer, u64 rec)
@@ -91,7 +92,7 @@ NEVER void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u3
 	const struct gsan_launch *l = w->launch;
 	int behind = hint_behind(l, h->writer, rec), same = rec_tag(h->writer) == rec_tag(rec), own = who_made(w, h->reader);
 	int later = !same && !behind && order_before(l, &tag_launch(l, rec_tag(h->writer))->order, rec_tag(rec));
-	u32 acquired = why & HINT_ACQUIRES;
+	u32 acquired = why & HINT_ACQUIRES, more = 2 * (u32)own + !(why & HINT_RELEASES);
 	h->score = 0;
 	h->reason = why & HINT_REASON;
 	if (!behind && !later && (!same || !((h->writer ^ rec) & REC_WHO)))
@@ -106,11 +107,11 @@ NEVER void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u3
 	}
 	h->both = h->reason == GSAN_WHY_RELAXED_WRITE && !acquired;
 	if (h->both)
-		h->score = (behind ? HINT_BOTH : HINT_BOTH_LIKELY) + (u32)own;
+		h->score = (behind ? HINT_BOTH : HINT_BOTH_LIKELY) + more;
 	else if (h->writer == (rec & REC_STAMP) && rec_site(h->by) == rec_site(rec) && rec_site(h->reader) == site)
-		h->score = HINT_ITSELF + (u32)own;
+		h->score = HINT_ITSELF + more;
 	else
-		h->score = (behind || later ? HINT_EXACT : HINT_LIKELY) + (u32)own;
+		h->score = (behind || later ? HINT_EXACT : HINT_LIKELY) + more;
 }
 
 NEVER void hint_consider(const struct who *w, const struct dev_hint *from, u64 rec, u32 site, u32 more, struct hint *best)
@@ -135,11 +136,11 @@ NEVER void hint_find(const struct who *w, u64 rec, u32 site, struct hint *best)
 {
 	const struct dev_state *s = w->state;
 	u32 n = s ? gpu_load32(&s->hints) : 0, fenced = s ? gpu_load32(&s->hints_fenced) : 0, own = n < DEV_OWN_HINTS ? n : DEV_OWN_HINTS;
-	for (u32 list = 0; list <= GSAN_PARTICIPANTS && best->score < HINT_EXACT; list++) {
+	for (u32 list = 0; list <= GSAN_PARTICIPANTS && best->score < HINT_BEST; list++) {
 		u32 p = (w->launch->participant + list - 1) % GSAN_PARTICIPANTS, size = list ? DEV_HINTS : own;
 		if (list && !(w->launch->mapped >> p & 1))
 			continue;
-		for (u32 i = 0; i < size && best->score < HINT_EXACT; i++) {
+		for (u32 i = 0; i < size && best->score < HINT_BEST; i++) {
 			const struct dev_hint *h = list ? &dev_tables(p)->hint[i] : &s->hint[(n - 1 - i) % DEV_OWN_HINTS];
 			hint_consider(w, h, rec, site, !list && n - i <= fenced ? HINT_ACQUIRES : 0, best);
 		}

@@ -89,6 +89,7 @@ struct dev_hint {
 _Static_assert(sizeof(struct dev_hint) == 32, "");
 #define HINT_REASON 0xffu
 #define HINT_ACQUIRES 0x100u /* the read, or a fence behind it, acquires */
+#define HINT_RELEASES 0x200u /* the read is of an RMW that releases: it was made to write */
 #define DEV_OWN_HINTS 4u
 #define DEV_HINTS 1024u
 #define DEV_HINT_WAYS 16u
