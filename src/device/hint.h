@@ -35,12 +35,14 @@ NEVER void hint_add(const struct who *w, u64 writer, u64 by, u32 site, u32 why, 
 	struct dev_state *s = w->state;
 	u64 reader = rec_of(w->base & REC_STAMP, GSAN_OP_LD, site, 0);
 	writer &= REC_STAMP;
+	u32 n = s && own ? gpu_load32(&s->hints) : 0;
+	const struct dev_hint *last = n ? &s->hint[(n - 1) % DEV_OWN_HINTS] : 0;
+	if (last && gpu_load64(&last->writer) == writer && gpu_load64(&last->reader) == reader && gpu_load64(&last->by) == by)
+		return; /* in a loop that waits */
 	hint_put(hint_place(w->launch, writer, by, reader), writer, by, reader, why);
 	if (!s || !own)
 		return;
-	u32 n = gpu_load32(&s->hints);
-	const struct dev_hint *last = &s->hint[(n - 1) % DEV_OWN_HINTS];
-	if (n && !((gpu_load64(&last->writer) ^ writer) & REC_WHO) && rec_site(gpu_load64(&last->by)) == rec_site(by) &&
+	if (last && !((gpu_load64(&last->writer) ^ writer) & REC_WHO) && rec_site(gpu_load64(&last->by)) == rec_site(by) &&
 	    rec_site(gpu_load64(&last->reader)) == site)
 		n--; /* the same once more */
 	hint_put(&s->hint[n % DEV_OWN_HINTS], writer, by, reader, why);
