@@ -86,8 +86,8 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 	c->finding = *f;
 	c->kernel[0] = evidence_kernel(s, f->first.participant, f->first.kernel);
 	c->kernel[1] = evidence_kernel(s, f->second.participant, f->second.kernel);
-	c->flag[0] = evidence_kernel(s, f->first.participant, f->flag_kernel[0]);
-	c->flag[1] = evidence_kernel(s, f->second.participant, f->flag_kernel[1]);
+	for (int i = 0; i < 2; i++)
+		c->flag[i] = evidence_kernel(s, f->flag_participant[i], f->flag_kernel[i]);
 	c->allocation = evidence_allocation(s, f->address);
 }
 
@@ -190,13 +190,13 @@ static struct report_flag evidence_flag(const struct kernel *kernel, uint16_t id
 	if (!site)
 		return (struct report_flag){0};
 	return (struct report_flag){{evidence_dash(site->file), site->line, site->column}, evidence_dash(site->scope),
-				    evidence_dash(site->semantics)};
+				    evidence_dash(site->semantics), evidence_dash(site->inlined_at)};
 }
 
 static int evidence_finding(const struct supervisor *s, struct report *r, const struct candidate *c)
 {
 	const struct gsan_finding *from = &c->finding;
-	struct report_finding f = {.kind = from->kind, .reason = from->reason, .count = c->count};
+	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = c->count};
 	char unnamed[2][16];
 	evidence_side(s, &f.first, &from->first, c->kernel[0], unnamed[0], sizeof unnamed[0]);
 	evidence_side(s, &f.second, &from->second, c->kernel[1], unnamed[1], sizeof unnamed[1]);

@@ -6,12 +6,21 @@
 #include "device/desc.h"
 #include "device/entry.h"
 
-ALWAYS void hint_set(const struct who *w, u64 elem, u64 reason, u32 site)
+/* Does this operation learn what it reads? A red, or an atom whose result nobody reads, does not, be it a CAS that failed. */
+ALWAYS int sync_learns(u32 desc) { return desc & GSAN_DESC_USED || !(desc_is_rmw(desc) || desc_is_cas(desc)); }
+ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && sync_learns(desc); }
+
+/* This CTA read a flag, and an element of its version gives no edge. An element that was handed on came by the version's last write
+ * (`writer`), which is then what there is to mend; an RMW that continues such a version is taken for one. */
+ALWAYS void hint_set(const struct who *w, u64 elem, u64 writer, u32 reason, u32 desc)
 {
-	if (elem & (ELEM_ALL | ELEM_PREFIX) || elem_is_own(w, elem) || (elem_is_point(elem) && !(elem & ELEM_RELAXED)))
+	int point = elem_is_point(elem), fenced = elem & ELEM_FENCED && !point, early = reason == GSAN_WHY_RELAXED_WRITE && elem & ELEM_FENCED;
+	if (!reason || elem & (ELEM_ALL | ELEM_PREFIX) || (point && !(elem & ELEM_RELAXED)) || tag_below_floor(w->launch, rec_tag(elem)) ||
+	    elem_is_own(w, elem))
 		return; /* an observed point has no site */
-	gpu_store64(&w->state->hint, reason << HINT_REASON_SHIFT | (u64)rec_tag(elem) << HINT_TAG_SHIFT |
-					     (u64)(site & 0xffff) << HINT_READ_SHIFT | (elem >> ELEM_SITE_SHIFT & 0xffff));
+	u64 by = fenced && (elem ^ writer) & REC_WHO ? writer : elem;
+	by = (by & REC_WHO) | (u64)((u32)(by >> ELEM_SITE_SHIFT) & 0xffff) << GSAN_REC_SITE_SHIFT;
+	hint_add(w, elem, by, desc & 0xffff, reason | (sync_acquires(desc) ? HINT_ACQUIRES : 0) | (desc_releases(desc) ? HINT_RELEASES : 0), !early);
 }
 
 ALWAYS void order_lost(const struct who *w, int acquire) /* from here on, or from the next acquire fence on */
@@ -41,16 +50,13 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 		if (here && reached)
 			clock_join(w, p.elem);
 		else if (here)
-			hint_set(w, p.elem, GSAN_WHY_ACQUIRE_SCOPE, (u32)(gpu_load64(&s->hint) >> HINT_READ_SHIFT));
+			hint_unreached(w, p.elem);
 		if (!here || !reached)
 			s->pending[kept++] = p;
 	}
 	gpu_store32(&s->pendings, kept);
 }
 
-/* Does this operation learn what it reads? A red, or an atom whose result nobody reads, does not, be it a CAS that failed. */
-ALWAYS int sync_learns(u32 desc) { return desc & GSAN_DESC_USED || !(desc_is_rmw(desc) || desc_is_cas(desc)); }
-ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && sync_learns(desc); }
 
 /* A write that was observed, as a point of its place: itself is before what follows (clock_settle). */
 NEVER void point_keep(const struct who *w, u64 e)
@@ -84,11 +90,20 @@ ALWAYS void observe(const struct who *w, u64 e, u64 canonical, u32 desc)
 		acquired_add(w->launch, e);
 }
 
+/* Why an element that was released for this read gives no edge at once. A relaxed write behind a fence may have come too late for it. */
+ALWAYS u32 why_no_edge(u64 e, u64 writer, u32 desc, int reached)
+{
+	if (!reached)
+		return GSAN_WHY_ACQUIRE_SCOPE;
+	if (e & ELEM_RELAXED && (!(e & ELEM_FENCED) || !((e ^ writer) & REC_WHO || writer & ELEM_FENCED)))
+		return GSAN_WHY_RELAXED_WRITE;
+	return !sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)) ? GSAN_WHY_NO_ACQUIRE : GSAN_WHY_NONE;
+}
+
 /* One release that this read may have observed; `linked`: it is morally strong with what was read. Then the write itself is
  * before what follows (observation order, link by link); what it released only if release and acquire include each other. */
-NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, int linked)
+NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u64 writer, int linked)
 {
-	u32 site = desc & 0xffff;
 	int observed = elem_is_observed(e), point = observed && !(e & ELEM_PREFIX) && e & ELEM_RELAXED;
 	if (observed && linked)
 		observe(w, e, canonical, desc);
@@ -96,17 +111,10 @@ NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, int li
 		return;
 	if (point && linked)
 		e |= (u64)GSAN_SYS << ELEM_SCOPE_SHIFT; /* the kernel's start is a fence.sys */
-	if (!elem_reaches(w->launch, e)) {
-		hint_set(w, e, GSAN_WHY_RELEASE_SCOPE, site);
+	int reached = elem_reached(w->launch, e, desc_scope(desc)), reaches = elem_reaches(w->launch, e);
+	hint_set(w, e, writer, reaches ? why_no_edge(e, writer, desc, reached) : GSAN_WHY_RELEASE_SCOPE, desc);
+	if (!reaches)
 		return;
-	}
-	int reached = elem_reached(w->launch, e, desc_scope(desc));
-	if (!reached)
-		hint_set(w, e, GSAN_WHY_ACQUIRE_SCOPE, site);
-	else if (e & ELEM_RELAXED && !(e & ELEM_FENCED))
-		hint_set(w, e, GSAN_WHY_RELAXED_WRITE, site);
-	else if (!sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)))
-		hint_set(w, e, GSAN_WHY_NO_ACQUIRE, site);
 	if (point) { /* what it released is its launch's base */
 		u64 time = tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX;
 		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | time << GSAN_REC_EPOCH_SHIFT);

@@ -215,7 +215,10 @@ enum gsan_reason {
 	GSAN_WHY_NO_ACQUIRE,     /* it was released, and read without acquire */
 	GSAN_WHY_RELEASE_SCOPE,  /* the release's scope does not include the reader */
 	GSAN_WHY_ACQUIRE_SCOPE,  /* the acquire's scope does not include the writer */
-	GSAN_WHY_BEFORE_PAYLOAD  /* an edge exists, but the access came after its release */
+	GSAN_WHY_BEFORE_PAYLOAD, /* an edge exists, but the access came after its release */
+	GSAN_WHY_WEAK_WRITE,     /* the flag that was read was written by a weak store */
+	GSAN_WHY_WEAK_READ,      /* the flag was read by a weak load */
+	GSAN_WHY_OTHER_CTA       /* an edge exists, from another CTA of first's launch */
 };
 struct gsan_side {
 	uint32_t seq;
@@ -241,8 +244,10 @@ struct gsan_finding {
 	uint64_t address; /* canonical */
 	struct gsan_side first, second;
 	uint16_t flag_write_site, flag_read_site; /* the sites that `reason` speaks of, 0xffff = unknown */
-	uint32_t flag_kernel[2];                  /* their kernel ids, of first's and second's participant */
-	uint32_t pad[1];
+	uint32_t flag_kernel[2];                  /* their kernel ids, and whose these are */
+	uint8_t flag_participant[2];
+	uint8_t both; /* the read of a relaxed flag does not acquire, either */
+	uint8_t pad;
 };
 _Static_assert(sizeof(struct gsan_finding) == 120, "");
 

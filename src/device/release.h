@@ -200,7 +200,7 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 		gpu_store64(&v->value, value);
 		gpu_store32(&v->flags, DEV_VALID | (desc & GSAN_DESC_VALUE ? DEV_VALUE : 0));
 	}
-	gpu_store64(&v->writer, (w->base & REC_WHO) | elem_where(w, scope, 0));
+	gpu_store64(&v->writer, (w->base & REC_WHO) | elem_where(w, scope, site) | (desc_releases(desc) ? ELEM_FENCED : 0));
 	if (desc_is_rmw(desc))
 		version_heads(w, e, desc);
 	if (w->state) {

@@ -3,6 +3,7 @@
 #ifndef GSAN_DEVICE_REPORT_H
 #define GSAN_DEVICE_REPORT_H
 
+#include "device/hint.h"
 #include "device/observed.h"
 
 ALWAYS u64 mix64(u64 x)
@@ -57,32 +58,51 @@ ALWAYS void report_second(struct gsan_finding *f, const struct who *w, const str
 	};
 }
 
-/* Words for the missing edge: what this CTA last read from the first one's launch, or that an edge came too early. */
-ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec)
+/* What this CTA's clock has of the first one's launch: an edge that came too early, or from another CTA. */
+ALWAYS void report_clock(const struct who *w, u64 rec, struct hint *best)
 {
-	f->reason = GSAN_WHY_NONE;
-	f->flag_write_site = f->flag_read_site = 0xffff;
-	if (!w->state)
-		return;
-	u64 h = gpu_load64(&w->state->hint);
-	u32 kernel = gpu_load32(&tag_launch(w->launch, rec_tag(rec))->kernel);
-	for (u32 i = 0; i < gpu_load32(&w->state->clock.count) && i < DEV_CLOCK; i++) {
+	u32 n = w->state && best->score < HINT_TOO_EARLY ? gpu_load32(&w->state->clock.count) : 0;
+	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&w->state->clock.elem[i]);
-		int same = tag_private(w->launch, rec_tag(e)) ? rec_tag(e) == rec_tag(rec) : !((e ^ rec) & REC_WHO);
-		if (!(e & (ELEM_ALL | ELEM_PREFIX | ELEM_RELAXED | ELEM_POINT)) && same) {
-			f->reason = GSAN_WHY_BEFORE_PAYLOAD;
-			f->flag_write_site = (uint16_t)(e >> ELEM_SITE_SHIFT);
-			f->flag_kernel[0] = kernel;
-			return;
-		}
+		if (e & (ELEM_ALL | ELEM_PREFIX | ELEM_RELAXED | ELEM_POINT) || rec_tag(e) != rec_tag(rec))
+			continue;
+		int same = tag_private(w->launch, rec_tag(e)) || !((e ^ rec) & REC_WHO);
+		u32 score = same ? HINT_TOO_EARLY : HINT_OTHER_CTA, site = (u32)(e >> ELEM_SITE_SHIFT) & 0xffff;
+		if (score > best->score && (same || site))
+			*best = (struct hint){.by = rec_of(e & REC_STAMP, 0, site, 0), .score = score,
+					      .reason = same ? GSAN_WHY_BEFORE_PAYLOAD : GSAN_WHY_OTHER_CTA};
 	}
-	if (h && (h >> HINT_TAG_SHIFT & 0xffff) == rec_tag(rec)) {
-		f->reason = (uint8_t)(h >> HINT_REASON_SHIFT);
-		f->flag_write_site = (uint16_t)h;
-		f->flag_read_site = (uint16_t)(h >> HINT_READ_SHIFT);
-		f->flag_kernel[0] = kernel;
-		f->flag_kernel[1] = w->launch->kernel;
-	}
+}
+
+ALWAYS void report_flag(struct gsan_finding *f, const struct gsan_launch *l, u32 i, u64 rec)
+{
+	f->flag_kernel[i] = rec ? gpu_load32(&tag_launch(l, rec_tag(rec))->kernel) : 0;
+	f->flag_participant[i] = (uint8_t)(rec ? tag_participant(l, rec_tag(rec)) : 0);
+}
+
+/* Words for the missing edge. It takes a look at many places, which the first thousands of findings are worth. */
+#define REPORT_REASONED 4096u
+ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec, u32 site, u64 ticket)
+{
+	struct hint best = {0};
+	if (ticket < REPORT_REASONED)
+		hint_find(w, rec, site, &best);
+	report_clock(w, rec, &best);
+	f->reason = (uint8_t)best.reason;
+	f->both = (uint8_t)best.both;
+	f->flag_write_site = best.by ? (uint16_t)rec_site(best.by) : 0xffff;
+	f->flag_read_site = best.reader ? (uint16_t)rec_site(best.reader) : 0xffff;
+	report_flag(f, w->launch, 0, best.by);
+	report_flag(f, w->launch, 1, best.reader);
+}
+
+/* A flag that one side accesses weakly: what it is to order is not ordered. */
+ALWAYS void report_weak(const struct who *w, u64 rec, const struct access *a)
+{
+	u32 old = rec_op(rec);
+	int write = old == GSAN_OP_ST && op_is_strong(a->op) && (a->op < GSAN_OP_STRONG_ST || op_is_rmw(a->op));
+	if (write || (op_is_strong_write(old) && !op_writes(a->op) && !op_is_strong(a->op)))
+		hint_add(w, rec, rec, a->site, write ? GSAN_WHY_WEAK_WRITE : GSAN_WHY_WEAK_READ, 1);
 }
 
 /* A place in the ring. 0: it is full; no ticket was taken then, for the supervisor waits for each that was. */
@@ -111,6 +131,7 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 		return;
 	}
 	count(l, GSAN_N_FOUND, 1);
+	report_weak(w, rec, a);
 	if (!report_is_new(t, mix64(launches ^ mix64(sites + 1))))
 		return;
 	u64 ticket;
@@ -125,7 +146,7 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	report_first(f, l, rec, rec_bytes_mask);
 	f->first.whole = (uint8_t)a->whole;
 	report_second(f, w, a);
-	report_reason(f, w, rec);
+	report_reason(f, w, rec, a->site, ticket);
 	gpu_fence_sys();
 	gpu_release32(&f->ready, (u32)ticket + 1);
 	gpu_max64(&ring->head, ticket + 1); /* the only writers of `head` are this GPU's */

@@ -15,7 +15,7 @@ NEVER void version_hint(const struct who *w, const struct dev_version *v, u32 de
 {
 	u32 n = gpu_load32(&v->count), why = elem_reaches(w->launch, gpu_load64(&v->writer)) ? GSAN_WHY_ACQUIRE_SCOPE : GSAN_WHY_RELEASE_SCOPE;
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		hint_set(w, gpu_load64(&v->elem[i]), why, desc & 0xffff);
+		hint_set(w, gpu_load64(&v->elem[i]), gpu_load64(&v->writer), why, desc);
 }
 
 /* Is it, or may what was read of it be, morally strong with this read? It may be any of the RMWs that follow each other there. */
@@ -34,6 +34,7 @@ ALWAYS int version_may_link(const struct who *w, const struct dev_version *v, u3
 NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc, int exact)
 {
 	u32 n = gpu_load32(&v->count), flags = gpu_load32(&v->flags), scope = desc_scope(desc);
+	u64 writer = gpu_load64(&v->writer);
 	int linked = exact ? version_linked(w, v, scope) : version_may_link(w, v, scope);
 	if (exact && !linked) {
 		version_hint(w, v, desc);
@@ -46,7 +47,7 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 		coarse_read(w, canonical, desc);
 	}
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, linked);
+		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, writer, linked);
 }
 
 /* What an RMW whose result nobody reads observes all the same: the writes themselves. */
@@ -444,8 +445,10 @@ NEVER void sync_fence(const struct who *w, u32 desc)
 		return; /* orders a CTA's own threads, which count as one */
 	if (!lock_take(w->launch, &s->lock))
 		return;
-	if (sem != GSAN_SEM_RELEASE)
+	if (sem != GSAN_SEM_RELEASE) {
 		pending_join(w, 0, scope);
+		hint_fenced(s);
+	}
 	if (sem != GSAN_SEM_ACQUIRE)
 		fence_keep(w, scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU);
 	gpu_unlock(&s->lock);

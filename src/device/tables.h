@@ -102,10 +102,20 @@ struct dev_pending { /* what a strong read observed, set aside for an acquire fe
 };
 #define DEV_CLOCK_EVERYTHING 1u /* order unknown: counts as ordered after everything */
 
-/* Why the last flag that this CTA read gave no edge; words the finding's missing edge. */
-#define HINT_READ_SHIFT 16u  /* 16: site; below: the release's */
-#define HINT_TAG_SHIFT 32u   /* 16: who released */
-#define HINT_REASON_SHIFT 48u /* enum gsan_reason */
+/* A flag that was read and gave no edge; words the finding's missing edge (hint.h). The first three are as in a record. */
+struct dev_hint {
+	uint64_t writer; /* tag, CTA and epoch of the write, or of the release that it hands on */
+	uint64_t by;     /* tag, CTA and site of the write */
+	uint64_t reader; /* tag, CTA, epoch and site of the read */
+	uint64_t why;    /* enum gsan_reason, HINT_ACQUIRES; a sum over the rest in the upper half */
+};
+_Static_assert(sizeof(struct dev_hint) == 32, "");
+#define HINT_REASON 0xffu
+#define HINT_ACQUIRES 0x100u /* the read, or a fence behind it, acquires */
+#define HINT_RELEASES 0x200u /* the read is of an RMW that releases: it was made to write */
+#define DEV_OWN_HINTS 4u
+#define DEV_HINTS 1024u
+#define DEV_HINT_WAYS 16u
 
 /* Protocol. A place is free while `key` is 0. The first warp of a CTA to come, under its bucket's lock, empties the state and
  * writes `key` last, behind a fence; the others find the key without the lock. Only warps of that CTA use it then, until its
@@ -131,15 +141,17 @@ struct dev_state {
 	uint32_t fresh;     /* elements of the clock that were observed by the strong operation under way (ELEM_FRESH) */
 	uint64_t polled_key;   /* the location this CTA looked at last, and the value read */
 	uint64_t polled_value;
-	uint64_t hint;         /* HINT_*, one word: a report reads it while another warp writes */
 	uint64_t polled;       /* all of that look, mixed to one word: a spin loop looks no further while it stays */
+	uint32_t hints;        /* so many went into `hint`, each over the oldest */
+	uint32_t hints_fenced; /* so many when it executed an acquire fence last */
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
-	uint8_t reserve[128];
+	struct dev_hint hint[DEV_OWN_HINTS];
 };
 _Static_assert(sizeof(struct dev_state) == 2048, "");
 _Static_assert(__builtin_offsetof(struct dev_state, base) % 16 == 0, "one load");
+_Static_assert(__builtin_offsetof(struct dev_state, hint) % 16 == 0, "two loads");
 _Static_assert((__builtin_offsetof(struct dev_state, clock.elem) | __builtin_offsetof(struct dev_state, fenced.elem) |
 		__builtin_offsetof(struct dev_state, pending)) % 16 == 0, "loads of two");
 #define DEV_BUCKET 16u
@@ -149,7 +161,8 @@ _Static_assert((__builtin_offsetof(struct dev_state, clock.elem) | __builtin_off
 #define DEV_VERSION 62u
 struct dev_version {
 	uint64_t value;  /* what the store wrote, if DEV_VALUE */
-	uint64_t writer; /* of the last write, a store or an RMW that continues: tag and CTA, scope and GPU as an element's gate */
+	uint64_t writer; /* of the last write, a store or an RMW that continues: tag and CTA, scope and GPU as an element's gate, site;
+			  * ELEM_FENCED: it releases by itself */
 	uint32_t flags;  /* DEV_* */
 	uint32_t count;
 	uint32_t pad;
@@ -239,6 +252,7 @@ struct dev_tables {
 	uint64_t seen[DEV_SEEN];
 	uint32_t bucket_lock[DEV_BUCKETS];
 	struct dev_acquired acquired[GSAN_STREAMS];
+	struct dev_hint hint[DEV_HINTS];
 	struct dev_launch launch[DEV_LAUNCHES];
 	struct dev_state state[DEV_BUCKETS * DEV_BUCKET];
 	struct dev_sync sync[DEV_SYNCS];

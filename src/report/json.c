@@ -92,6 +92,14 @@ static void json_allocation(cJSON *finding, const struct report_allocation *a)
 	json_string(o, "label", a->label);
 }
 
+static void json_also(cJSON *finding, uint32_t kinds)
+{
+	cJSON *array = json_check(cJSON_AddArrayToObject(finding, "also"));
+	for (int i = 0; i < 32; i++)
+		if (kinds >> i & 1)
+			cJSON_AddItemToArray(array, json_check(cJSON_CreateString(report_kind_name((enum gsan_kind)i))));
+}
+
 static void json_findings(cJSON *root, const struct report *r, int rank)
 {
 	cJSON *array = json_check(cJSON_AddArrayToObject(root, "findings"));
@@ -101,6 +109,8 @@ static void json_findings(cJSON *root, const struct report *r, int rank)
 			continue;
 		cJSON *o = json_object(array);
 		json_string(o, "kind", report_kind_name(f->kind));
+		if (f->also)
+			json_also(o, f->also);
 		json_number(o, "count", f->count);
 		json_side(o, "first", &f->first);
 		json_side(o, "second", &f->second);

@@ -122,12 +122,26 @@ static void read_allocation(struct read *x, const cJSON *finding, struct report_
 	a->label = read_string(x, o, "label");
 }
 
+static uint32_t read_also(struct read *x, const cJSON *o)
+{
+	const cJSON *item, *array = read_array(x, o, "also");
+	uint32_t kinds = 0;
+	cJSON_ArrayForEach(item, array) {
+		enum gsan_kind kind = GSAN_KIND_NONE;
+		if (!cJSON_IsString(item) || report_kind_find(item->valuestring, &kind))
+			read_wrong(x, "also", "names no kind of finding");
+		kinds |= 1u << kind;
+	}
+	return kinds;
+}
+
 static void read_finding(struct read *x, const cJSON *o)
 {
 	struct report_finding f = {0};
 	const char *kind = read_string(x, o, "kind");
 	if (!kind || report_kind_find(kind, &f.kind))
 		read_wrong(x, "kind", "names no kind of finding");
+	f.also = cJSON_HasObjectItem(o, "also") ? read_also(x, o) : 0;
 	f.count = read_number(x, o, "count");
 	read_side(x, o, "first", &f.first);
 	read_side(x, o, "second", &f.second);

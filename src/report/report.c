@@ -108,16 +108,19 @@ static void report_copy_side(struct report *r, struct report_side *side)
 		*text[i] = report_copy(r, *text[i]);
 }
 
+static void report_copy_flag(struct report *r, struct report_flag *flag)
+{
+	const char **const text[] = {&flag->at.file, &flag->scope, &flag->semantics, &flag->inlined_at};
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+		*text[i] = report_copy(r, *text[i]);
+}
+
 static void report_copy_finding(struct report *r, struct report_finding *f)
 {
 	report_copy_side(r, &f->first);
 	report_copy_side(r, &f->second);
-	f->flag_write = (struct report_flag){f->flag_write.at, report_copy(r, f->flag_write.scope),
-					   report_copy(r, f->flag_write.semantics)};
-	f->flag_read = (struct report_flag){f->flag_read.at, report_copy(r, f->flag_read.scope),
-					  report_copy(r, f->flag_read.semantics)};
-	f->flag_write.at.file = report_copy(r, f->flag_write.at.file);
-	f->flag_read.at.file = report_copy(r, f->flag_read.at.file);
+	report_copy_flag(r, &f->flag_write);
+	report_copy_flag(r, &f->flag_read);
 	f->allocation.label = report_copy(r, f->allocation.label);
 	f->missing_edge = report_copy(r, f->missing_edge);
 }
@@ -129,7 +132,7 @@ int report_add_finding(struct report *r, const struct report_finding *finding)
 		if (report_finding_order(known, finding))
 			continue;
 		uint64_t count = known->count + finding->count, seed = known->first_seed;
-		uint32_t schedules = known->schedules + finding->schedules;
+		uint32_t schedules = known->schedules + finding->schedules, also = known->also | finding->also;
 		if (finding->first_seed < seed)
 			seed = finding->first_seed;
 		if (report_instance_order(finding, known) < 0) {
@@ -137,6 +140,7 @@ int report_add_finding(struct report *r, const struct report_finding *finding)
 			report_copy_finding(r, known);
 		}
 		known->count = count;
+		known->also = also;
 		known->schedules = schedules;
 		known->first_seed = seed;
 		return 0;
@@ -181,9 +185,58 @@ int report_add_left(struct report *r, const struct report_left *left)
 	return 0;
 }
 
+/* What stands for findings of one cause: the kind that says most, then the earliest. */
+static int report_cause_rank(const struct report_finding *f)
+{
+	static const int rank[] = {[GSAN_SCOPE] = 0, [GSAN_ATOMIC_PLAIN] = 1, [GSAN_RAW] = 2, [GSAN_WAR] = 3, [GSAN_WAW] = 4};
+	return 2 * rank[f->kind] + !f->reason;
+}
+
+/* Have two findings one cause? Those of one pair of sites, whichever came first, that lack the same edge: which of the two is first
+ * is the schedule's choice, and an atomic that fails is a load. A flag that is weak itself needs no other reason. ld.global.nc and
+ * a finding that was worded before stand for themselves. */
+static int report_one_cause(const struct report_finding *a, const struct report_finding *b)
+{
+	int straight = !report_side_order(&a->first, &b->first) && !report_side_order(&a->second, &b->second);
+	int crossed = !report_side_order(&a->first, &b->second) && !report_side_order(&a->second, &b->first);
+	if ((!straight && !crossed) || a->kind == GSAN_STALE_NC || b->kind == GSAN_STALE_NC || a->missing_edge || b->missing_edge)
+		return 0;
+	if ((!a->reason && report_flag_races(b)) || (!b->reason && report_flag_races(a)))
+		return 1;
+	return a->reason == b->reason && !report_place_order(&a->flag_write.at, &b->flag_write.at) &&
+	       !report_place_order(&a->flag_read.at, &b->flag_read.at);
+}
+
+static void report_merge(struct report_finding *into, const struct report_finding *other)
+{
+	struct report_finding whole = report_cause_rank(other) < report_cause_rank(into) ? *other : *into;
+	whole.count = into->count + other->count;
+	whole.also = (into->also | other->also | 1u << into->kind | 1u << other->kind) & ~(1u << whole.kind);
+	*into = whole;
+}
+
+/* The findings are sorted: what is left does not depend on the order of arrival. */
+static void report_merge_causes(struct report *r)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < r->findings; i++) {
+		uint32_t k = 0;
+		while (k < kept && !report_one_cause(&r->finding[k], &r->finding[i]))
+			k++;
+		if (k < kept)
+			report_merge(&r->finding[k], &r->finding[i]);
+		else
+			r->finding[kept++] = r->finding[i];
+	}
+	r->findings = kept;
+}
+
 int report_finish(struct report *r)
 {
 	if (r->findings)
+		qsort(r->finding, r->findings, sizeof *r->finding, report_by_finding);
+	report_merge_causes(r);
+	if (r->findings) /* who stands for several may belong elsewhere */
 		qsort(r->finding, r->findings, sizeof *r->finding, report_by_finding);
 	if (r->notes)
 		qsort(r->note, r->notes, sizeof *r->note, report_by_note);

@@ -32,15 +32,17 @@ struct report_side {
 	uint32_t bytes;
 	const char *semantics, *scope;     /* scope NULL: none */
 };
-struct report_flag { struct report_place at; const char *scope, *semantics; };
+struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at; };
 struct report_allocation { int rank; uint64_t base, size, offset; const char *label; }; /* size 0: not known */
 
 struct report_finding {
 	enum gsan_kind kind;
+	uint32_t also;           /* bit k: seen as that kind, too (report_finish) */
 	enum gsan_reason reason;
 	uint64_t count;
 	struct report_side first, second;
 	struct report_flag flag_write, flag_read;  /* what `reason` speaks of */
+	int both;                                  /* of a relaxed write: the read does not acquire, either */
 	struct report_allocation allocation;
 	const char *missing_edge;                  /* set by report_finish */
 	uint32_t schedules;                        /* of an exploration: how many showed it; 0: there was one run */
@@ -83,7 +85,7 @@ int report_add_finding(struct report *r, const struct report_finding *finding);
 int report_add_note(struct report *r, const struct report_note *note);
 int report_add_left(struct report *r, const struct report_left *left);
 const char *report_copy(struct report *r, const char *string); /* NULL stays NULL */
-int report_finish(struct report *r); /* sorts, and words each missing edge that has no words yet. 0 or -ENOMEM */
+int report_finish(struct report *r); /* merges what has one cause, sorts, words each missing edge that has no words yet. 0 or -ENOMEM */
 void report_free(struct report *r);
 
 int report_checked(const struct report *r); /* did any access get checked? */
@@ -94,6 +96,10 @@ const char *report_kind_name(enum gsan_kind kind);
 int report_kind_find(const char *name, enum gsan_kind *kind);
 const char *report_end_name(enum report_end end);
 void report_missing_edge(struct text *out, const struct report_finding *finding);
+/* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */
+int report_same_place(const struct report_place *a, const struct report_place *b);
+int report_flag_races(const struct report_finding *f); /* is it the flag's own, of which one side is weak? */
+int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at);
 
 /* json.c: malloc'ed text ending in a newline, or NULL. rank -1: the summary. */
 char *report_json(const struct report *r, int rank);

@@ -53,8 +53,10 @@ static void text_notes(struct text *out, const struct report *r, const char *key
 static void text_side(struct text *out, const char *which, const struct report_side *side)
 {
 	text_printf(out, "  %s ", which);
-	if (side->at.file)
-		text_printf(out, "%s:%u: ", side->at.file, side->at.line);
+	if (side->at.file) {
+		report_add_frame(out, &side->at, side->inlined_at);
+		text_puts(out, ": ");
+	}
 	text_printf(out, "%s", side->op ? side->op : "access");
 	if (side->semantics)
 		text_printf(out, ".%s", side->semantics);
@@ -85,6 +87,9 @@ static void text_finding(struct text *out, const struct report *r, uint32_t numb
 	const struct report_finding *f = &r->finding[number - 1];
 	const struct report_allocation *a = &f->allocation;
 	text_printf(out, "\ngsan: finding %u of %u: %s", number, r->findings, report_kind_name(f->kind));
+	for (int k = 0; k < 32; k++)
+		if (f->also >> k & 1)
+			text_printf(out, " and %s", report_kind_name((enum gsan_kind)k));
 	text_printf(out, f->count == 1 ? ", seen once\n" : ", seen %" PRIu64 " times\n", f->count);
 	if (f->schedules)
 		text_printf(out, "  found:  in %u of %u schedules; the first again: --seed %" PRIu64 " --schedule %s\n", f->schedules, r->schedules,

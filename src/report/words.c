@@ -36,6 +36,33 @@ const char *report_end_name(enum report_end end)
 	return name[end];
 }
 
+/* The length of the file's name in the first frame of a chain FILE:LINE[,FILE:LINE…]; `all`: of the frame. */
+static size_t report_frame_length(const char *chain, size_t *all)
+{
+	size_t end = *all = strcspn(chain, ",");
+	while (end && chain[end - 1] != ':')
+		end--;
+	return end ? end - 1 : *all;
+}
+
+static int report_same_file(const char *a, size_t n, const char *b, size_t m) { return n == m && !memcmp(a, b, n); }
+
+int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at)
+{
+	const char *last = inlined_at ? strrchr(inlined_at, ',') : NULL, *frame = inlined_at;
+	size_t all, length, n;
+	last = last ? last + 1 : inlined_at; /* in the kernel itself */
+	length = last ? report_frame_length(last, &all) : 0;
+	if (!last || report_same_file(at->file, strlen(at->file), last, length)) {
+		text_printf(out, "%s:%u", at->file, at->line);
+		return 0;
+	}
+	while (n = report_frame_length(frame, &all), frame != last && !report_same_file(frame, n, last, length))
+		frame += all + 1;
+	text_printf(out, "%.*s", (int)all, frame);
+	return 1;
+}
+
 /* "load", "store", "atomic": what a reader calls an operation, from its PTX name. */
 static const char *report_noun(const struct report_side *side)
 {
@@ -66,20 +93,27 @@ static void report_add_side(struct text *out, const struct report_side *side, in
 {
 	text_printf(out, "%s in ", report_noun(side));
 	report_add_who(out, side, with_kernel);
-	if (side->at.file)
-		text_printf(out, " (%s:%u)", side->at.file, side->at.line);
+	if (!side->at.file)
+		return;
+	text_puts(out, " (");
+	report_add_frame(out, &side->at, side->inlined_at);
+	text_puts(out, ")");
 }
 
-static void report_add_place(struct text *out, const struct report_place *at)
+/* " at kernel.cu:42", " at kernel.cu:42 (there from lock.h:7)" */
+static void report_add_place(struct text *out, const struct report_place *at, const char *inlined_at)
 {
-	if (at->file)
-		text_printf(out, " at %s:%u", at->file, at->line);
+	if (!at->file)
+		return;
+	text_puts(out, " at ");
+	if (report_add_frame(out, at, inlined_at))
+		text_printf(out, " (there from %s:%u)", at->file, at->line);
 }
 
-static void report_add_flag(struct text *out, const char *what, const struct report_place *at)
+static void report_add_flag(struct text *out, const char *what, const struct report_flag *flag)
 {
 	text_printf(out, "the flag %s", what);
-	report_add_place(out, at);
+	report_add_place(out, &flag->at, flag->inlined_at);
 }
 
 static void report_say_none(struct text *out, const struct report_finding *f)
@@ -111,7 +145,7 @@ static int report_reaches(const struct report_finding *f, const struct report_fl
 static void report_add_noun(struct text *out, const struct report_side *side)
 {
 	text_printf(out, "the %s", report_noun(side));
-	report_add_place(out, &side->at);
+	report_add_place(out, &side->at, side->inlined_at);
 }
 
 /* Either the store itself releases, or a fence does that its CTA executes between the first access and it: neither is so.
@@ -119,26 +153,62 @@ static void report_add_noun(struct text *out, const struct report_side *side)
 static void report_say_no_release(struct text *out, const struct report_finding *f)
 {
 	const char *semantics = f->flag_write.semantics;
-	report_add_flag(out, "store", &f->flag_write.at);
+	report_add_flag(out, "store", &f->flag_write);
 	/* an RMW that only acquires writes, too: it is how the other side waits */
 	text_printf(out, " is %s, and no fence between ", report_is(semantics, "acquire") ? "an acquire" : "relaxed");
 	report_add_noun(out, &f->first);
 	text_printf(out, " and it makes it a release at scope .%s; release is missing", report_other_gpu(f) ? "sys" : "gpu");
+	if (!f->both || report_is(f->flag_read.semantics, "acquire"))
+		return;
+	text_puts(out, ", and so is an acquire at ");
+	report_add_flag(out, "read", &f->flag_read);
 }
 
-/* The device says which launch wrote the flag, not which CTA. If there were several, a fence may have acquired, but from
- * another one than that of the first access. */
 static void report_say_no_acquire(struct text *out, const struct report_finding *f)
 {
-	const uint32_t *grid = f->first.grid;
-	int one = grid[0] == 1 && grid[1] == 1 && grid[2] == 1;
-	report_add_flag(out, "read", &f->flag_read.at);
-	text_printf(out, " is %s", report_is(f->flag_read.semantics, "release") ? "a release" : "relaxed");
-	text_puts(out, one ? ", and no fence between it and " : "; acquire is missing, unless a fence between it and ");
+	report_add_flag(out, "read", &f->flag_read);
+	text_printf(out, " is %s, and no fence between it and ", report_is(f->flag_read.semantics, "release") ? "a release" : "relaxed");
 	report_add_noun(out, &f->second);
 	text_printf(out, " acquires at scope .%s what ", report_other_gpu(f) ? "sys" : "gpu");
-	report_add_flag(out, "store", &f->flag_write.at);
-	text_puts(out, one ? " released; acquire is missing" : " released");
+	report_add_flag(out, "store", &f->flag_write);
+	text_puts(out, " released; acquire is missing");
+}
+
+int report_same_place(const struct report_place *a, const struct report_place *b)
+{
+	return a->file && b->file && a->line == b->line && a->column == b->column && !strcmp(a->file, b->file);
+}
+
+int report_flag_races(const struct report_finding *f)
+{
+	return (f->reason == GSAN_WHY_WEAK_WRITE || f->reason == GSAN_WHY_WEAK_READ) &&
+	       report_same_place(&f->first.at, &f->flag_write.at) && report_same_place(&f->second.at, &f->flag_read.at);
+}
+
+/* A flag that one side accesses weakly races itself; nothing that it is to order is ordered. */
+static void report_say_weak(struct text *out, const struct report_finding *f)
+{
+	int writes = f->reason == GSAN_WHY_WEAK_WRITE;
+	const struct report_side *weak = writes ? &f->first : &f->second, *strong = writes ? &f->second : &f->first;
+	if (report_flag_races(f)) {
+		report_say_none(out, f);
+		text_printf(out, ", and the %s is weak: as a strong one%s it would not race with ", report_noun(weak),
+			    writes ? " (release, or relaxed)" : " (acquire, or relaxed)");
+		report_add_noun(out, strong);
+		return;
+	}
+	report_add_flag(out, writes ? "store" : "read", writes ? &f->flag_write : &f->flag_read);
+	text_printf(out, " is weak, and a weak %s ", writes ? "store releases nothing to" : "load acquires nothing from");
+	report_add_flag(out, writes ? "read" : "store", writes ? &f->flag_read : &f->flag_write);
+	text_puts(out, writes ? "; release is missing" : "; acquire is missing");
+}
+
+static void report_say_other_cta(struct text *out, const struct report_finding *f)
+{
+	report_add_flag(out, "store", &f->flag_write);
+	text_puts(out, " is of another CTA, and nothing orders ");
+	report_add_noun(out, &f->first);
+	text_puts(out, " before it");
 }
 
 static void report_add_outside(struct text *out, const struct report_side *outside, const struct report_side *inside)
@@ -160,7 +230,7 @@ static void report_say_scope(struct text *out, const char *what, const struct re
 	if (flag->scope)
 		text_printf(out, " .%s", flag->scope);
 	text_printf(out, " of the %s", what);
-	report_add_place(out, &flag->at);
+	report_add_place(out, &flag->at, flag->inlined_at);
 	report_add_outside(out, outside, inside);
 }
 
@@ -178,7 +248,7 @@ static void report_say_release_scope(struct text *out, const struct report_findi
 		return;
 	}
 	text_puts(out, releases ? "what hands on " : "the fence before ");
-	report_add_flag(out, "store", &f->flag_write.at);
+	report_add_flag(out, "store", &f->flag_write);
 	text_puts(out, releases ? " has a scope that" : ", or what hands it on, has a scope that");
 	report_add_outside(out, &f->second, &f->first);
 }
@@ -194,7 +264,7 @@ static void report_say_acquire_scope(struct text *out, const struct report_findi
 		return;
 	}
 	text_puts(out, sys ? "the fence or the acquire behind " : "");
-	report_add_flag(out, "read", &f->flag_read.at);
+	report_add_flag(out, "read", &f->flag_read);
 	text_puts(out, sys ? " has a scope that" : ", or what acquires behind it, has a scope that");
 	if (report_other_gpu(f))
 		report_add_outside(out, &f->first, &f->second);
@@ -208,7 +278,7 @@ static void report_say_before_payload(struct text *out, const struct report_find
 		report_say_no_release(out, f); /* what it released came before an earlier fence */
 		return;
 	}
-	report_add_flag(out, "store", &f->flag_write.at);
+	report_add_flag(out, "store", &f->flag_write);
 	if (f->flag_write.semantics)
 		text_printf(out, " releases only what came before it, and the %s comes after it", report_noun(&f->first));
 	else
@@ -235,7 +305,7 @@ static enum gsan_reason report_reason(const struct report_finding *f)
 	if (f->kind == GSAN_STALE_NC || (f->kind == GSAN_SCOPE && !scope))
 		return GSAN_WHY_NONE;
 	if (f->reason == GSAN_WHY_RELAXED_WRITE && report_is(f->flag_write.semantics, "release"))
-		return GSAN_WHY_NONE;
+		return GSAN_WHY_BEFORE_PAYLOAD; /* in one epoch with it */
 	if (f->reason == GSAN_WHY_NO_ACQUIRE && report_is(f->flag_read.semantics, "acquire"))
 		return GSAN_WHY_NONE;
 	return f->reason;
@@ -254,6 +324,9 @@ void report_missing_edge(struct text *out, const struct report_finding *f)
 	case GSAN_WHY_RELEASE_SCOPE: report_say_release_scope(out, f); break;
 	case GSAN_WHY_ACQUIRE_SCOPE: report_say_acquire_scope(out, f); break;
 	case GSAN_WHY_BEFORE_PAYLOAD: report_say_before_payload(out, f); break;
+	case GSAN_WHY_WEAK_WRITE:
+	case GSAN_WHY_WEAK_READ: report_say_weak(out, f); break;
+	case GSAN_WHY_OTHER_CTA: report_say_other_cta(out, f); break;
 	case GSAN_WHY_NONE:
 	default:
 		if (f->kind == GSAN_STALE_NC || f->kind == GSAN_SCOPE)

@@ -18,7 +18,9 @@ FENCES = [PAYLOAD, FENCE, RAISE], [RELAXED, WAIT, FENCE, LOAD, END]
 FORMS = {
     "no_fence": ([PAYLOAD, RAISE], CORRECT[1], NO_RELEASE, FENCES),
     "fence_too_early": ([FENCE, PAYLOAD, RAISE], CORRECT[1], NO_RELEASE, FENCES),
-    "fence_too_narrow": ([PAYLOAD, NARROW, RAISE], CORRECT[1], NO_RELEASE, FENCES),
+    "fence_too_narrow": ([PAYLOAD, NARROW, RAISE], CORRECT[1],
+                         "the fence before the flag store at {f}, or what hands it on, has a scope that does not include GPU 1 of rank 1",
+                         FENCES),
     "fence_of_acquire": ([PAYLOAD, ACQUIRES, RAISE], CORRECT[1], NO_RELEASE, FENCES),
     "fence_then_flag": ([FENCE, RAISE, PAYLOAD], CORRECT[1], NO_RELEASE, FENCES),
     "narrow_fence_relaxed_read": ([PAYLOAD, NARROW, RAISE], [RELAXED, WAIT, LOAD, END],
@@ -40,12 +42,13 @@ FORMS = {
                                  FENCES),
     # the fence does acquire, but from the CTA that raised the flag
     "another_cta": ([RELEASE, "cta 1", PAYLOAD], FENCES[1],
-                    "the flag read at {r} is relaxed; acquire is missing, unless a fence between it and the load at {l} acquires at "
-                    "scope .sys what the flag store at {f} released", FENCES),
+                    "the flag store at {f} is of another CTA, and nothing orders the store at {x} before it", FENCES),
+    "relaxed_both": ([PAYLOAD, RAISE], [RELAXED, WAIT, LOAD, END],
+                     NO_RELEASE + "; release is missing, and so is an acquire at the flag read at {r}", FENCES),
     # handed on by a CTA that acquires everything, and releases it at a scope too narrow
     "handed_on": ([PAYLOAD, FENCE, "st.relaxed.sys.global.b32 g 1", "cta 1", "poll ld.acquire.gpu.global.b32 r0 g 1 400", WAIT,
                    RELEASE.replace("sys", "gpu"), END], CORRECT[1],
-                  "the fence before the flag store at {g}, or what hands it on, has a scope that does not include GPU 1 of rank 1",
+                  "the scope .gpu of the release at {f} does not include GPU 1 of rank 1",
                   CORRECT),
 }
 

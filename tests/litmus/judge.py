@@ -138,7 +138,8 @@ class Job:
             names = {self.program_of(finding[side]["kernel"]) for side in ("first", "second")}
             if len(names) != 1 or None in names:
                 self.error = f"a finding between programs: {names}"
-            found[names.pop()].add((finding["kind"], *sorted((finding["first"]["line"], finding["second"]["line"]))))
+            lines, name = sorted((finding["first"]["line"], finding["second"]["line"])), names.pop()
+            found[name].update((kind, *lines) for kind in (finding["kind"], *finding.get("also", ())))
         return found
 
     def ask_reference(self, args, trace):

@@ -181,7 +181,8 @@ def findings(summary):
     reference, for which a CTA is one thread, has those of one CTA only if the write came first."""
     def site(side):
         return kernel_name(side["kernel"]), side["line"]
-    found = [(Race.make(f["kind"], site(f["first"]), site(f["second"])), f) for f in summary["findings"]]
+    found = [(Race.make(kind, site(f["first"]), site(f["second"])), f) for f in summary["findings"]
+             for kind in (f["kind"], *f.get("also", ()))]
     broken = {race for race, f in found if f["kind"] == "stale-nc-read" and
               [f["first"][name] for name in ("rank", "launch")] == [f["second"][name] for name in ("rank", "launch")]}
     return {race for race, _ in found}, broken

@@ -107,6 +107,8 @@ static struct gsan_finding finding(uint32_t first_seq, uint32_t second_seq)
 	f.flag_read_site = 8;
 	f.flag_kernel[0] = 1;
 	f.flag_kernel[1] = 2;
+	f.flag_participant[0] = f.first.participant;
+	f.flag_participant[1] = f.second.participant;
 	return f;
 }
 

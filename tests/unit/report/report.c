@@ -40,8 +40,8 @@ static const struct reason {
 	int gpu;
 	uint32_t ctas;
 } reasons[] = {
-#define STORE(semantics, scope) {{"ring.py", 33, 1}, scope, semantics}
-#define READ(semantics, scope) {{"ring.py", 45, 1}, scope, semantics}
+#define STORE(semantics, scope) {{"ring.py", 33, 1}, scope, semantics, NULL}
+#define READ(semantics, scope) {{"ring.py", 45, 1}, scope, semantics, NULL}
 	{GSAN_RAW, GSAN_WHY_NONE, "the store in rank 0 (ring.py:31) before the load in rank 1 (ring.py:47): no synchronisation "
 	 "between rank 0 and rank 1 was seen", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
 
@@ -49,13 +49,13 @@ static const struct reason {
 	 "makes it a release at scope .sys; release is missing", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
 	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "makes it a release at scope .gpu;", STORE("relaxed", "gpu"), READ("acquire", "gpu"), 0, 4},
 	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "is an acquire, and no fence", STORE("acquire", "sys"), READ("acquire", "sys"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "no synchronisation", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "releases only what came before it", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
 
 	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, ": the flag read at ring.py:45 is relaxed, and no fence between it and the load at ring.py:47 "
 	 "acquires at scope .sys what the flag store at ring.py:33 released; acquire is missing", STORE("release", "sys"),
 	 READ("relaxed", "sys"), 1, 1},
-	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, ": the flag read at ring.py:45 is relaxed; acquire is missing, unless a fence between it and the "
-	 "load at ring.py:47 acquires at scope .gpu what the flag store at ring.py:33 released", STORE("release", "gpu"),
+	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, ": the flag read at ring.py:45 is relaxed, and no fence between it and the load at ring.py:47 "
+	 "acquires at scope .gpu what the flag store at ring.py:33 released; acquire is missing", STORE("release", "gpu"),
 	 READ("relaxed", "gpu"), 0, 4},
 	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, "the flag read at ring.py:45 is a release,", STORE("release", "sys"), READ("release", "sys"), 1, 1},
 	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, "no synchronisation", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
@@ -72,7 +72,7 @@ static const struct reason {
 	 STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
 
 	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": a release, or what hands it on, has a scope that does not include GPU 1 of rank 1",
-	 {{0}, 0, 0}, READ("acquire", "sys"), 1, 4},
+	 {{0}, 0, 0, 0}, READ("acquire", "sys"), 1, 4},
 
 	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, ": the scope .cta of the acquire at ring.py:45 does not include GPU 0 of rank 0",
 	 STORE("release", "sys"), READ("acquire", "cta"), 1, 4},
@@ -87,7 +87,7 @@ static const struct reason {
 	 STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
 	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, "is relaxed, and no fence between the store at ring.py:31 and it makes it a release at scope .sys;",
 	 STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, ": the flag store released something, but not the store", {{0}, 0, 0}, {{0}, 0, 0}, 1, 4},
+	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, ": the flag store released something, but not the store", {{0}, 0, 0, 0}, {{0}, 0, 0, 0}, 1, 4},
 
 	{GSAN_STALE_NC, GSAN_WHY_NONE, "ld.global.nc may return old data", STORE("release", "gpu"), READ("acquire", "gpu"), 0, 4},
 	{GSAN_STALE_NC, GSAN_WHY_BEFORE_PAYLOAD, "ld.global.nc may return old data", STORE("release", "gpu"), READ("acquire", "gpu"), 0, 4},
@@ -101,8 +101,8 @@ static const struct reason {
 static struct report_finding finding(enum gsan_reason reason, uint32_t launch)
 {
 	struct report_finding f = {.kind = GSAN_RAW, .reason = reason, .count = 2, .first = store, .second = load};
-	f.flag_write = (struct report_flag){{"ring.py", 33, 1}, "gpu", "relaxed"};
-	f.flag_read = (struct report_flag){{"ring.py", 45, 1}, "cta", "acquire"};
+	f.flag_write = (struct report_flag){{"ring.py", 33, 1}, "gpu", "relaxed", NULL};
+	f.flag_read = (struct report_flag){{"ring.py", 45, 1}, "cta", "acquire", NULL};
 	f.allocation = (struct report_allocation){1, 0x208000000000ull, 4096, 128, "symmetric"};
 	f.second.launch = launch;
 	return f;
@@ -141,6 +141,84 @@ static void test_one_rank(void)
 	text_free(&sentence);
 }
 
+/* Two findings of one pair of sites: one if they lack the same edge, else two, whichever comes first. */
+static const struct cause {
+	enum gsan_kind kind[2];
+	enum gsan_reason reason[2];
+	int crossed;      /* the second's sides are the first's, exchanged */
+	uint32_t flag[2]; /* lines of the flags' stores */
+	uint32_t findings;
+	enum gsan_kind stands;
+} causes[] = {
+	{{GSAN_RAW, GSAN_WAR}, {GSAN_WHY_NONE, GSAN_WHY_NONE}, 1, {33, 33}, 1, GSAN_RAW},
+	{{GSAN_WAR, GSAN_RAW}, {GSAN_WHY_RELAXED_WRITE, GSAN_WHY_RELAXED_WRITE}, 1, {33, 33}, 1, GSAN_RAW},
+	{{GSAN_RAW, GSAN_ATOMIC_PLAIN}, {GSAN_WHY_RELAXED_WRITE, GSAN_WHY_RELAXED_WRITE}, 0, {33, 33}, 1, GSAN_ATOMIC_PLAIN},
+	{{GSAN_SCOPE, GSAN_ATOMIC_PLAIN}, {GSAN_WHY_NONE, GSAN_WHY_NONE}, 0, {33, 33}, 1, GSAN_SCOPE},
+	{{GSAN_WAR, GSAN_RAW}, {GSAN_WHY_NONE, GSAN_WHY_WEAK_WRITE}, 1, {33, 31}, 1, GSAN_RAW}, /* the flag itself */
+	{{GSAN_WAR, GSAN_RAW}, {GSAN_WHY_NONE, GSAN_WHY_WEAK_WRITE}, 1, {33, 33}, 2, GSAN_RAW}, /* not the flag */
+	{{GSAN_RAW, GSAN_WAR}, {GSAN_WHY_RELAXED_WRITE, GSAN_WHY_RELAXED_WRITE}, 1, {33, 34}, 2, GSAN_RAW},
+	{{GSAN_RAW, GSAN_WAR}, {GSAN_WHY_RELAXED_WRITE, GSAN_WHY_NO_ACQUIRE}, 1, {33, 33}, 2, GSAN_RAW},
+	{{GSAN_RAW, GSAN_WAR}, {GSAN_WHY_RELAXED_WRITE, GSAN_WHY_NONE}, 1, {33, 33}, 2, GSAN_RAW},
+	{{GSAN_STALE_NC, GSAN_WAR}, {GSAN_WHY_NONE, GSAN_WHY_NONE}, 1, {33, 33}, 2, GSAN_WAR},
+};
+
+static struct report_finding of_cause(const struct cause *c, int i)
+{
+	struct report_finding f = finding(c->reason[i], 1);
+	f.kind = c->kind[i];
+	f.flag_write.at.line = c->flag[i];
+	f.flag_write.at.column = store.at.column;
+	f.flag_read.at = c->crossed && c->flag[i] == store.at.line ? load.at : f.flag_read.at;
+	if (i && c->crossed && c->flag[i] != store.at.line) {
+		f.first = load;
+		f.second = store;
+		f.second.launch = 1;
+	} else if (!i && c->crossed && c->flag[1] == store.at.line) {
+		f.first = load;
+		f.second = store;
+	}
+	return f;
+}
+
+static void test_causes(void)
+{
+	for (size_t i = 0; i < sizeof causes / sizeof *causes * 2; i++) {
+		const struct cause *c = &causes[i / 2];
+		struct report r = {.ranks = 2};
+		struct report_finding f[2] = {of_cause(c, 0), of_cause(c, 1)};
+		CHECK(!report_add_finding(&r, &f[i & 1]) && !report_add_finding(&r, &f[~i & 1]) && !report_finish(&r));
+		if (r.findings != c->findings)
+			fprintf(stderr, "cause %zu: %u findings\n", i / 2, r.findings);
+		CHECK(r.findings == c->findings);
+		if (r.findings == 1)
+			CHECK(r.finding[0].count == 4 && r.finding[0].kind == c->stands &&
+			      r.finding[0].also == (1u << c->kind[0] | 1u << c->kind[1]) - (1u << c->stands));
+		report_free(&r);
+	}
+}
+
+/* The user's frame: the innermost in the file of the kernel. */
+static void test_frames(void)
+{
+	static const struct { const char *at, *chain, *says; int other; } row[] = {
+		{"k.cu", NULL, "k.cu:7", 0},
+		{"k.cu", "k.cu:20", "k.cu:7", 0},
+		{"k.cu", "lock.h:3,k.cu:20", "k.cu:7", 0},
+		{"lock.h", "k.cu:20", "k.cu:20", 1},
+		{"lock.h", "more.h:9,k.cu:20,k.cu:30", "k.cu:20", 1},
+		{"lock.h", "k.cu:20,more.h:9,k.cu:30", "k.cu:20", 1},
+		{"a,b.h", "/x:y/k.cu:20", "/x:y/k.cu:20", 1},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct text out = {0};
+		int other = report_add_frame(&out, &(struct report_place){row[i].at, 7, 1}, row[i].chain);
+		if (strcmp(out.data, row[i].says))
+			fprintf(stderr, "frame %zu: %s\n", i, out.data);
+		CHECK(other == row[i].other && !strcmp(out.data, row[i].says));
+		text_free(&out);
+	}
+}
+
 static void fill_rank(struct report_rank *rank, int gpu)
 {
 	*rank = (struct report_rank){.end = REPORT_EXITED, .gpu = gpu, .gpu_name = "Emulated", .gpu_bus = "0000:01:00.0",
@@ -166,6 +244,7 @@ static void fill(struct report *r, int turn)
 	all[2].second.op = "st";
 	all[2].second.semantics = "weak";
 	all[2].second.scope = NULL;
+	all[2].also = 1u << GSAN_RAW | 1u << GSAN_WAR;
 	struct report_note note[] = {{"unchecked", "ampere_gemm", "no PTX", 2}, {"unchecked", "ampere_gemm", "no PTX", 1},
 				     {"foreign", "pinned", "host memory", 1}};
 	struct report_left left[] = {{{"ring.py", 50, 0}, "cp.async.bulk", "bulk copies are not modelled", 1},
@@ -274,6 +353,8 @@ int main(int argc, char **argv)
 	test_golden(argv[argc - 1], argc == 3);
 	test_sentences();
 	test_one_rank();
+	test_causes();
+	test_frames();
 	test_nothing();
 	test_bad();
 	return 0;

@@ -1,0 +1,152 @@
+/* Hints: flags that were read and gave no edge, and why. They order nothing; when a race is reported, one of them says which edge
+ * is missing: a flag that the first side's CTA wrote behind its access, and that was read before the second access.
+ *
+ * A CTA keeps the last few that it met, its participant's table keeps some of all CTAs, for those that come behind them. Whoever
+ * meets one writes it without a lock, over what is there; a reader believes what has the right sum. */
+#ifndef GSAN_DEVICE_HINT_H
+#define GSAN_DEVICE_HINT_H
+
+#include "device/order.h"
+
+ALWAYS u64 hint_mix(u64 x) { return (x ^ x >> 29) * 0x9e3779b97f4a7c15ull; }
+ALWAYS u32 hint_sum(u64 writer, u64 by, u64 reader) { return (u32)(hint_mix(hint_mix(hint_mix(writer) ^ by) ^ reader) >> 32); }
+
+ALWAYS void hint_put(struct dev_hint *to, u64 writer, u64 by, u64 reader, u32 why)
+{
+	gpu_store64(&to->writer, writer);
+	gpu_store64(&to->by, by);
+	gpu_store64(&to->reader, reader);
+	gpu_store64(&to->why, (u64)hint_sum(writer, by, reader) << 32 | why);
+}
+
+/* Its place in the table: hints of the same two launches and sites share a few, lest they displace all others. Of the same two CTAs an
+ * earlier one stays, too, for who comes behind that read alone. */
+ALWAYS struct dev_hint *hint_place(const struct gsan_launch *l, u64 writer, u64 by, u64 reader)
+{
+	u64 both = (u64)rec_site(by) << 48 | (u64)rec_site(reader) << 32 | rec_tag(by) << 16 | rec_tag(reader);
+	u32 set = (u32)(hint_mix(both) >> 40) % (DEV_HINTS / DEV_HINT_WAYS), way = rec_cta(writer) + 5 * rec_cta(reader) + 7 * rec_epoch(writer);
+	return &own_tables(l)->hint[set * DEV_HINT_WAYS + way % DEV_HINT_WAYS];
+}
+
+/* What `writer` (tag, CTA and epoch) wrote was read by this CTA at `site`, and gives no edge. by: the record of the write, as far as
+ * its site and launch go, if that handed it on. `own`: among the few that the CTA keeps, too. */
+NEVER void hint_add(const struct who *w, u64 writer, u64 by, u32 site, u32 why, int own)
+{
+	struct dev_state *s = w->state;
+	u64 reader = rec_of(w->base & REC_STAMP, GSAN_OP_LD, site, 0);
+	writer &= REC_STAMP;
+	u32 n = s && own ? gpu_load32(&s->hints) : 0;
+	const struct dev_hint *last = n ? &s->hint[(n - 1) % DEV_OWN_HINTS] : 0;
+	if (last && gpu_load64(&last->writer) == writer && gpu_load64(&last->reader) == reader && gpu_load64(&last->by) == by)
+		return; /* in a loop that waits */
+	hint_put(hint_place(w->launch, writer, by, reader), writer, by, reader, why);
+	if (!s || !own)
+		return;
+	if (last && !((gpu_load64(&last->writer) ^ writer) & REC_WHO) && rec_site(gpu_load64(&last->by)) == rec_site(by) &&
+	    rec_site(gpu_load64(&last->reader)) == site)
+		n--; /* the same once more */
+	hint_put(&s->hint[n % DEV_OWN_HINTS], writer, by, reader, why);
+	gpu_store32(&s->hints, n + 1);
+}
+
+/* An acquire fence of this CTA: what it read before is acquired, where that was released. What the scope of the fence does not reach
+ * (`writer`) is not. */
+ALWAYS void hint_fenced(struct dev_state *s) { gpu_store32(&s->hints_fenced, gpu_load32(&s->hints)); }
+NEVER void hint_unreached(const struct who *w, u64 writer)
+{
+	struct dev_state *s = w->state;
+	u32 n = gpu_load32(&s->hints);
+	for (u32 i = 0; i < DEV_OWN_HINTS && i < n; i++) {
+		struct dev_hint *h = &s->hint[i];
+		u64 why = gpu_load64(&h->why);
+		if (gpu_load64(&h->writer) == (writer & REC_STAMP) && ((u32)why & HINT_REASON) == GSAN_WHY_NO_ACQUIRE)
+			gpu_store64(&h->why, (why & ~(u64)HINT_REASON) | GSAN_WHY_ACQUIRE_SCOPE);
+	}
+}
+
+/* ---- which of them explains a race ------------------------------------------------------------------------------------- */
+
+struct hint { u64 writer, by, reader; u32 reason, both, score; };
+
+/* How well a reason explains: the edge from this very CTA, the read by this one or by one that it is behind, and nothing else missing
+ * there; then another CTA of the launch, which may have been behind the first; what both sides have to mend comes last. Between
+ * them are the reasons that a clock tells. */
+#define HINT_EXACT 20u /* these: + 2 if this CTA itself read it, + 1 if by what was not made to write */
+#define HINT_LIKELY 16u
+#define HINT_ITSELF 12u /* the race is that of the flag */
+#define HINT_TOO_EARLY 11u
+#define HINT_BOTH 6u
+#define HINT_OTHER_CTA 5u
+#define HINT_BOTH_LIKELY 0u
+#define HINT_BEST (HINT_EXACT + 3)
+
+/* Is the flag's write behind the access in its own CTA? */
+ALWAYS int hint_behind(const struct gsan_launch *l, u64 writer, u64 rec)
+{
+	if (rec_tag(writer) == rec_tag(rec))
+		return stamp_within(l, rec, writer, 0);
+	return tag_private(l, rec_tag(writer)) && private_follows(l, rec_tag(writer), rec);
+}
+
+/* Would an edge from `writer` to `reader` order the record before this access? What its kernel's start releases needs no release. */
+NEVER void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u32 why)
+{
+	const struct gsan_launch *l = w->launch;
+	int behind = hint_behind(l, h->writer, rec), same = rec_tag(h->writer) == rec_tag(rec), own = who_made(w, h->reader);
+	int later = !same && !behind && order_before(l, &tag_launch(l, rec_tag(h->writer))->order, rec_tag(rec));
+	u32 acquired = why & HINT_ACQUIRES, more = 2 * (u32)own + !(why & HINT_RELEASES);
+	h->score = 0;
+	h->reason = why & HINT_REASON;
+	if (!behind && !later && (!same || !((h->writer ^ rec) & REC_WHO)))
+		return;
+	for (int i = 0; i < 2; i++) /* is that edge there after all? And is the read before this access? */
+		if ((i ? !own : !behind && !later) && order_slow(w, i ? h->reader : h->writer, NO_POINT) != i)
+			return;
+	if (later && h->reason == GSAN_WHY_RELAXED_WRITE) {
+		if (acquired)
+			return;
+		h->reason = GSAN_WHY_NO_ACQUIRE;
+	}
+	h->both = h->reason == GSAN_WHY_RELAXED_WRITE && !acquired;
+	if (h->both)
+		h->score = (behind ? HINT_BOTH : HINT_BOTH_LIKELY) + more;
+	else if (h->writer == (rec & REC_STAMP) && rec_site(h->by) == rec_site(rec) && rec_site(h->reader) == site)
+		h->score = HINT_ITSELF + more;
+	else
+		h->score = (behind || later ? HINT_EXACT : HINT_LIKELY) + more;
+}
+
+NEVER void hint_consider(const struct who *w, const struct dev_hint *from, u64 rec, u32 site, u32 more, struct hint *best)
+{
+	const struct gsan_launch *l = w->launch;
+	struct hint h;
+	u64 why;
+	gpu_load128(from, &h.writer, &h.by);
+	u32 p = tag_participant(l, rec_tag(h.writer));
+	if (!h.writer || p != tag_participant(l, rec_tag(rec)) || tag_below_floor(l, rec_tag(h.writer)))
+		return;
+	gpu_load128(&from->reader, &h.reader, &why);
+	if (why >> 32 != hint_sum(h.writer, h.by, h.reader) || !tag_mapped(l, rec_tag(h.reader)) || !tag_mapped(l, rec_tag(h.by)))
+		return;
+	hint_judge(w, &h, rec, site, (u32)why | more);
+	if (h.score > best->score)
+		*best = h;
+}
+
+/* Of the race of `rec` with this access at `site`: those of this CTA, newest first; those of all that a participant knows. */
+NEVER void hint_find(const struct who *w, u64 rec, u32 site, struct hint *best)
+{
+	const struct dev_state *s = w->state;
+	u32 n = s ? gpu_load32(&s->hints) : 0, fenced = s ? gpu_load32(&s->hints_fenced) : 0, own = n < DEV_OWN_HINTS ? n : DEV_OWN_HINTS;
+	for (u32 list = 0; list <= GSAN_PARTICIPANTS && best->score < HINT_BEST; list++) {
+		u32 p = (w->launch->participant + list - 1) % GSAN_PARTICIPANTS, size = list ? DEV_HINTS : own;
+		if (list && !(w->launch->mapped >> p & 1))
+			continue;
+		for (u32 i = 0; i < size && best->score < HINT_BEST; i++) {
+			const struct dev_hint *h = list ? &dev_tables(p)->hint[i] : &s->hint[(n - 1 - i) % DEV_OWN_HINTS];
+			hint_consider(w, h, rec, site, !list && n - i <= fenced ? HINT_ACQUIRES : 0, best);
+		}
+	}
+}
+
+#endif
