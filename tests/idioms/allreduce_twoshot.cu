@@ -2,7 +2,7 @@
  * halves of both ranks. Flags toggle before, between and after. */
 #include "idiom.h"
 
-enum { HALVES = 1 << 16 };
+enum { HALVES = 1 << 20 };
 #define PUT(how, flag) do while (CAS(how, flag, 0, 1) != 0); while (0)
 #define GET(how, flag) do while (CAS(how, flag, 1, 0) != 1); while (0)
 

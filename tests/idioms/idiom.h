@@ -36,7 +36,7 @@ struct idiom {
 
 #define KERNEL(name) extern "C" __attribute__((global)) void name(const struct idiom a)
 #define DEVICE static __attribute__((device, always_inline, unused)) inline
-#define SHARED __attribute__((shared)) static
+#define SHARED __attribute__((shared)) static volatile /* or clang takes it that a barrier changes nothing in it */
 #define MAX_THREADS 1024
 
 #define THREAD ((u32)__nvvm_read_ptx_sreg_tid_x())
@@ -71,7 +71,7 @@ struct idiom {
 #define THREADFENCE() asm volatile("membar.gl;" : : : "memory")
 
 /* The sum over the threads of a CTA up to this one. `room`: shared, of MAX_THREADS. */
-DEVICE u32 block_scan(u32 *room, u32 mine)
+DEVICE u32 block_scan(volatile u32 *room, u32 mine)
 {
 	const u32 t = THREAD;
 
