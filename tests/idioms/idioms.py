@@ -16,6 +16,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHAPE = ["--ctas", "4", "--threads", "64", "--rounds", "3"]
 NATIVE = ["--ctas", "132", "--threads", "256", "--rounds", "3", "--repeats", "20"]
+SMALL = {"ll": ["--ctas", "2", "--threads", "32"], "lamport": ["--ctas", "2", "--threads", "32"]}  # lanes that wait one by one
 TWO_RANKS = {"allreduce_oneshot", "allreduce_twoshot", "ll", "ll128", "lamport"}
 SCHEDULES = ("program", "pct", "random")
 GOOD = {0: "clean", 1: "found", 2: "found"}
@@ -78,7 +79,8 @@ def measure(run, forms, options, workers=1):
     def job(task):
         (name, mutant), (launcher, program) = task
         ranks = 2 if name in TWO_RANKS else 1
-        return look(run(ranks, launcher, ["--mutant", str(mutant), *program, name]), name, mutant)
+        shape = [*program, *(SMALL.get(name, []) if program is SHAPE else [])]
+        return look(run(ranks, launcher, ["--mutant", str(mutant), *shape, name]), name, mutant)
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         said = list(pool.map(job, [(form, option) for form in forms for option in options]))
     for i, form in enumerate(forms):

@@ -30,7 +30,7 @@ KERNEL(run)
 			lock_exclusive(word);
 		__syncthreads();
 		if (CTA % 2)
-			*out += a.data[0][THREAD] - a.data[0][THREADS - 1 - THREAD];
+			*out += a.data[0][THREADS - 1 - THREAD] - a.data[0][(THREADS - 1 - THREAD) ^ 1];
 		else
 			a.data[0][THREAD] += 1;
 		__syncthreads();
