@@ -16,14 +16,41 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHAPE = ["--ctas", "4", "--threads", "64", "--rounds", "3"]
 NATIVE = ["--ctas", "132", "--threads", "256", "--rounds", "3", "--repeats", "20"]
-SMALL = {"ll": ["--ctas", "2", "--threads", "32"], "lamport": ["--ctas", "2", "--threads", "32"]}  # lanes that wait one by one
+EACH = {"ll", "ll128", "lamport"}  # a strong location for each thread, which waits for itself
+SMALL, FEW = ["--ctas", "2", "--threads", "32"], ["--ctas", "24"]  # of these, emulated and natively
+WIDE = ["--ctas", "16", "--threads", "64", "--rounds", "3"]  # correct forms once more, where that is cheap
+CHEAP = {"allreduce_oneshot", "allreduce_twoshot", "lookback_flags", "lookback_word", "splitk", "streamk", "last_block",
+         "stream_value"}
 TWO_RANKS = {"allreduce_oneshot", "allreduce_twoshot", "ll", "ll128", "lamport"}
 SCHEDULES = ("program", "pct", "random")
+PARTED = ("program", "pct", "program")  # of EACH: lanes that part stay so under `random`, and each looks for itself
 GOOD = {0: "clean", 1: "found", 2: "found"}
 
-# What the detector does not do yet, of (idiom, mutant; 0: the correct form). A row that has become right fails the test, and goes.
-#   false: a finding in the correct form; missed: in more runs than one nothing; words: a sentence does not name the line.
+# What the detector does not do yet, of (idiom, mutant; 0: correct). A row that has become right fails the test: take it out.
+#   false: a finding in the correct form; missed: in more runs than one nothing; words: a sentence does not name the line;
+#   words?: so in some schedules only, and those of the test need not be among them.
 TODAY = {
+    ("allreduce_oneshot", 0): "false",  # 16 CTAs: what a launch acquired does not reach the next one
+    ("allreduce_twoshot", 0): "false",
+    ("lamport", 0): "false",            # likewise, with 64 threads
+    ("stream_value", 1): "missed",      # a value counts as whatever may order: findings are withheld
+    ("stream_value", 2): "missed",
+    ("allreduce_oneshot", 1): "words",  # the flag belongs to a later launch of the stream: no synchronisation was seen
+    ("allreduce_oneshot", 2): "words",
+    ("allreduce_twoshot", 1): "words",  # the barrier before is blamed
+    ("allreduce_twoshot", 2): "words",  # likewise, and the toggling flags' own scopes are findings of their own
+    ("lock_clh", 1): "words",           # the exchange is blamed, which releases, but earlier
+    ("lock_rw", 1): "words",            # an RMW on the way is blamed
+    ("lock_rw", 2): "words",
+    ("queue", 1): "words?",             # the relaxed claim of a place is blamed
+    ("queue", 2): "words",
+    ("treiber", 1): "words?",           # a later pop's CAS is blamed
+    ("dekker", 1): "words?",            # the relaxed turn is blamed
+    ("dekker", 2): "words?",
+    ("lock_cas", 2): "words?",          # the unlock is blamed, although a fence is before it
+    ("lock_clh", 2): "words?",
+    ("lookback_flags", 2): "words?",    # the relaxed ticket is blamed
+    ("seqlock", 1): "words?",
 }
 
 
@@ -75,27 +102,29 @@ def verdict(runs, mutant):
 
 
 def measure(run, forms, options, workers=1):
-    """(name, mutant, runs) of each form; options: those of each run, for gsan-launch and the program."""
+    """(name, mutant, runs) of each form; options(name, mutant): those of each run, for gsan-launch and the program."""
     def job(task):
         (name, mutant), (launcher, program) = task
         ranks = 2 if name in TWO_RANKS else 1
-        shape = [*program, *(SMALL.get(name, []) if program is SHAPE else [])]
-        return look(run(ranks, launcher, ["--mutant", str(mutant), *shape, name]), name, mutant)
+        return look(run(ranks, launcher, ["--mutant", str(mutant), *program, name]), name, mutant)
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        said = list(pool.map(job, [(form, option) for form in forms for option in options]))
-    for i, form in enumerate(forms):
-        yield (*form, said[i * len(options):(i + 1) * len(options)])
+        jobs = [(form, [pool.submit(job, (form, option)) for option in options(*form)]) for form in forms]
+        for form, each in jobs:
+            yield (*form, [one.result() for one in each])
 
 
-def section(run, repeats=1):
-    """Rows (case, expected, got, repeats) of tests/gpu/run. run(ranks, options of gsan-launch, arguments of idioms-run)."""
-    forms = [(name, mutant) for name in names() for mutant in range(3)]
-    workers = max(1, min(8, (os.cpu_count() or 1) // 2))
-    for name, mutant, runs in measure(run, forms, [([], NATIVE)] * repeats, workers):
+def section(run, gpus, native=NATIVE, repeats=20):
+    """Rows (case, expected, got, repeats) of tests/gpu/run. run(ranks, options of gsan-launch, arguments of idioms-run). The
+    driver compiles the runtime for each kernel, so jobs run side by side."""
+    forms = [(name, mutant) for name in names() for mutant in range(3) if name not in TWO_RANKS or gpus > 1]
+    workers = max(1, min(12, (os.cpu_count() or 1) * 3 // 4))
+    for name, mutant, runs in measure(run, forms, lambda name, _: [([], native + (FEW if name in EACH else []))], workers):
         got = verdict(runs, mutant)
-        if got in ("false", "words"):
-            print("\n".join(line for one in runs for line in one.said))
-        yield f"{name}: {'mutant ' + str(mutant) if mutant else 'correct'}", GOOD[mutant], got, len(runs)
+        if got != GOOD[mutant]:
+            print("\n".join([got, *(line for one in runs for line in one.said)]), flush=True)
+        yield f"{name}: {('correct', 'mutant 1', 'mutant 2')[mutant]}", GOOD[mutant], got, repeats
+    if gpus < 2:
+        yield f"{len(TWO_RANKS)} idioms of two ranks", "ended", f"not run: {gpus} GPUs here", 0
 
 
 class Emulated:
@@ -106,8 +135,9 @@ class Emulated:
 
     def __call__(self, ranks, launcher, arguments):
         report = tempfile.mkdtemp(dir=self.place)
-        command = [os.path.join(self.build, "bin", "gsan-launch"), "-n", str(ranks), "--device", "emu", "--report", report, *launcher,
-                   os.path.join(self.build, "bin", "idioms-run"), *arguments]
+        program = [os.path.join(self.build, "bin", "idioms-run"), *arguments]
+        command = [os.path.join(self.build, "bin", "gsan-launch"), "-n", str(ranks), "--device", "emu", "--report", report,
+                   *launcher, *program]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100,
                                   env={"EMU_GRACE_MS": "5", "EMU_STEP_LIMIT": "20000000", **os.environ})
@@ -120,13 +150,13 @@ class Emulated:
 def complaints_of(results, show):
     for name, mutant, runs in results:
         got, today = verdict(runs, mutant), TODAY.get((name, mutant), GOOD[mutant])
-        print(f"{'ok  ' if got == today else 'FAIL'} {name} {mutant}: {got} ({' '.join(run.what[:60] for run in runs)})", flush=True)
-        if show or got != today:
+        each = " ".join(run.what.splitlines()[0][:60] for run in runs)
+        right = got in ("words", "found") if today == "words?" else got == today
+        print(f"{'ok  ' if right else 'FAIL'} {name} {mutant}: {got} ({each})", flush=True)
+        if show or not right:
             print("\n".join(f"     {line}" for line in sorted({line for run in runs for line in run.said})))
-        if got != today and got == GOOD[mutant]:
-            yield f"{name} {mutant} is {got} and no longer {today}: take its row out of TODAY"
-        elif got != today:
-            yield f"{name} {mutant}: {got}, not {today}"
+        if not right:
+            yield f"{name} {mutant} is {got}, not {today}" + (": take its row out of TODAY" if got == GOOD[mutant] else "")
 
 
 def main():
@@ -139,8 +169,12 @@ def main():
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     forms = [(name, mutant) for name in args.names or names() for mutant in args.mutant or range(3)]
-    options = [(["--seed", str(args.seed + i // len(SCHEDULES)), "--schedule", SCHEDULES[i % len(SCHEDULES)]], SHAPE)
-               for i in range(args.runs)]
+
+    def options(name, mutant):
+        schedules, shape = (PARTED, SHAPE + SMALL) if name in EACH else (SCHEDULES, SHAPE)
+        seeds = [args.seed + i // len(schedules) + (1000 if name in EACH and i % 3 == 2 else 0) for i in range(args.runs)]
+        runs = [(["--seed", str(seed), "--schedule", schedules[i % len(schedules)]], shape) for i, seed in enumerate(seeds)]
+        return runs + ([(["--seed", str(args.seed), "--schedule", "program"], WIDE)] if not mutant and name in CHEAP else [])
     with tempfile.TemporaryDirectory(prefix="idioms-") as place:
         complaints = list(complaints_of(measure(Emulated(args.build, place), forms, options), args.show))
     print("\n".join(complaints) or "as expected")
