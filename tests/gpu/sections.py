@@ -244,7 +244,17 @@ def random_section():
         yield row
 
 
-SECTIONS = {"cases": cases, "litmus": litmus, "random": random_section, "smoke": smoke, "peers-mpirun": peers_mpirun,
+def idioms():
+    """tests/idioms with 132 CTAs of 256 threads, 20 repeats in one process each: what is correct is clean and right, of each
+    mutant a race is found, and every sentence names the changed line. One GPU; all-reduces and LL protocols two."""
+    sys.path.insert(0, os.path.join(ROOT, "tests", "idioms"))
+    import idioms as those  # noqa: E402
+    program = os.path.join(BUILD, "bin", "idioms-run")
+    yield from those.section(lambda ranks, launcher, arguments: run([*gsan(ranks), *launcher, program, *arguments]),
+                             int(device().split()[0]))
+
+
+SECTIONS = {"cases": cases, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke, "peers-mpirun": peers_mpirun,
             "peers-torchrun": peers_torchrun, "triton39": triton39, "residency": residency, "limits": limits, "opcodes": opcodes,
             "bench": bench}
 

@@ -1,0 +1,96 @@
+/* What the idioms are written with: CUDA C without the toolkit, compiled to PTX by clang alone. Strong operations are inline
+ * PTX, in the forms that nvcc gives cuda::atomic_ref, atomicAdd, volatile and __threadfence, on generic addresses. They are
+ * macros, because clang 14 does not say where an inlined function was called, and a finding must name the user's line.
+ *
+ * M1(right, wrong) and M2(right, wrong) stand where a mutant differs from the correct form, on one line; -DMUTANT=1 or 2 takes
+ * what is wrong. The sentence of a finding must name that line, or where nothing is left to name (a fence that is gone) the
+ * line that says `edge 1` or `edge 2` in its comment. */
+#ifndef IDIOM_H
+#define IDIOM_H
+
+#if MUTANT == 1
+#define M1(right, wrong) wrong
+#else
+#define M1(right, wrong) right
+#endif
+#if MUTANT == 2
+#define M2(right, wrong) wrong
+#else
+#define M2(right, wrong) right
+#endif
+
+typedef unsigned u32;
+typedef unsigned long long u64;
+
+/* What each kernel gets; tests/idioms/run.c has the same. */
+struct idiom {
+	u32 *data[2];     /* payload in the memory of each rank; of one rank: twice the same */
+	u32 *flag[2];     /* what synchronises, likewise */
+	u32 *own;         /* of this rank alone: results, inputs, notes */
+	u32 *wrong;       /* `check` adds what is not as it must be */
+	u32 rank, ranks;
+	u32 round;        /* from 1: how often the kernel was launched on these buffers */
+	u32 rounds;       /* how often it will have been */
+	u32 ctas, threads; /* of `run`, for `check` */
+};
+
+#define KERNEL(name) extern "C" __attribute__((global)) void name(const struct idiom a)
+#define DEVICE static __attribute__((device, always_inline, unused)) inline
+#define SHARED __attribute__((shared)) static volatile /* or clang takes it that a barrier changes nothing in it */
+#define MAX_THREADS 1024
+
+#define THREAD ((u32)__nvvm_read_ptx_sreg_tid_x())
+#define THREADS ((u32)__nvvm_read_ptx_sreg_ntid_x())
+#define CTA ((u32)__nvvm_read_ptx_sreg_ctaid_x())
+#define CTAS ((u32)__nvvm_read_ptx_sreg_nctaid_x())
+
+/* how: "acquire.gpu", "relaxed.sys", "volatile", "cg" … */
+#define LD(how, p) ({ u32 r_; asm volatile("ld." how ".u32 %0, [%1];" : "=r"(r_) : "l"(p) : "memory"); r_; })
+#define LD64(how, p) ({ u64 r_; asm volatile("ld." how ".u64 %0, [%1];" : "=l"(r_) : "l"(p) : "memory"); r_; })
+#define ST(how, p, v) ({ asm volatile("st." how ".u32 [%0], %1;" : : "l"(p), "r"((u32)(v)) : "memory"); })
+#define ST64(how, p, v) ({ asm volatile("st." how ".u64 [%0], %1;" : : "l"(p), "l"((u64)(v)) : "memory"); })
+#define LD_V4(how, p, v) \
+	asm volatile("ld." how "v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]) : "l"(p) : "memory")
+#define ST_V4(how, p, v) \
+	asm volatile("st." how "v4.u32 [%0], {%1,%2,%3,%4};" : : "l"(p), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3]) : "memory")
+#define LD_V2(how, p, v) asm volatile("ld." how "v2.u64 {%0,%1}, [%2];" : "=l"(v[0]), "=l"(v[1]) : "l"(p) : "memory")
+#define ST_V2(how, p, v) asm volatile("st." how "v2.u64 [%0], {%1,%2};" : : "l"(p), "l"(v[0]), "l"(v[1]) : "memory")
+/* how: "add", "add.release.gpu", "inc" … */
+#define ATOM(how, p, v) \
+	({ u32 r_; asm volatile("atom." how ".u32 %0, [%1], %2;" : "=r"(r_) : "l"(p), "r"((u32)(v)) : "memory"); r_; })
+#define RED(how, p, v) ({ asm volatile("red." how ".u32 [%0], %1;" : : "l"(p), "r"((u32)(v)) : "memory"); })
+#define EXCH(how, p, v) \
+	({ u32 r_; asm volatile("atom.exch." how ".b32 %0, [%1], %2;" : "=r"(r_) : "l"(p), "r"((u32)(v)) : "memory"); r_; })
+#define CAS(how, p, was, v) \
+	({ u32 r_; asm volatile("atom.cas." how ".b32 %0, [%1], %2, %3;" \
+				: "=r"(r_) : "l"(p), "r"((u32)(was)), "r"((u32)(v)) : "memory"); r_; })
+#define CAS64(how, p, was, v) \
+	({ u64 r_; asm volatile("atom.cas." how ".b64 %0, [%1], %2, %3;" \
+				: "=l"(r_) : "l"(p), "l"((u64)(was)), "l"((u64)(v)) : "memory"); r_; })
+#define FENCE(how) asm volatile("fence." how ";" : : : "memory")
+#define THREADFENCE() asm volatile("membar.gl;" : : : "memory")
+
+/* The sum over the threads of a CTA up to this one. `room`: shared, of MAX_THREADS. */
+DEVICE u32 block_scan(volatile u32 *room, u32 mine)
+{
+	const u32 t = THREAD;
+
+	room[t] = mine;
+	__syncthreads();
+	for (u32 step = 1; step < THREADS; step *= 2) {
+		const u32 left = t >= step ? room[t - step] : 0;
+
+		__syncthreads();
+		room[t] += left;
+		__syncthreads();
+	}
+	return room[t];
+}
+
+DEVICE void expect_equal(const struct idiom &a, u32 got, u32 expected)
+{
+	if (got != expected)
+		RED("add", a.wrong, 1);
+}
+
+#endif

@@ -1,0 +1,200 @@
+"""Runs each idiom of this folder, correct and with its two mutants, under gsan-launch: what is correct is clean and computes
+what it must; of a mutant a race is found in all runs but one, and every sentence names the line that was changed. On the emulated
+device the reference detector says of each run whether there was a race; it must say so of mutants alone, and of all their runs.
+
+    idioms.py [--build DIR] [--runs N] [--mutant 0|1|2]… [--show] [NAME…]
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHAPE = ["--ctas", "4", "--threads", "64", "--rounds", "3"]
+NATIVE = ["--ctas", "132", "--threads", "256", "--rounds", "3", "--repeats", "20"]
+EACH = {"ll", "ll128", "lamport"}  # a strong location for each thread, which waits for itself
+SMALL, FEW = ["--ctas", "2", "--threads", "32"], ["--ctas", "24"]  # of these, emulated and natively
+WIDE = ["--ctas", "16", "--threads", "64", "--rounds", "3"]  # correct forms once more, where that is cheap
+CHEAP = {"allreduce_oneshot", "allreduce_twoshot", "lookback_flags", "lookback_word", "splitk", "streamk", "last_block",
+         "stream_value"}
+TWO_RANKS = {"allreduce_oneshot", "allreduce_twoshot", "ll", "ll128", "lamport"}
+SCHEDULES = ("program", "pct", "random")
+UNMODELLED = {"stream_value"}  # the reference detector takes what a stream writes for a plain store
+PARTED = ("program", "pct", "program")  # of EACH: lanes that part stay so under `random`, and each looks for itself
+GOOD = {0: "clean", 1: "found", 2: "found"}
+
+# What the detector does not do yet, of (idiom, mutant; 0: correct). A row that has become right fails the test: take it out.
+#   false: a finding in the correct form; missed: in more runs than one nothing; words: a sentence does not name the line;
+#   words?: so in some schedules only, and those of the test need not be among them.
+TODAY = {
+    ("allreduce_oneshot", 0): "false",  # 16 CTAs: what a launch acquired does not reach the next one
+    ("allreduce_twoshot", 0): "false",
+    ("lamport", 0): "false",            # likewise, with 64 threads
+    ("stream_value", 1): "missed",      # a value counts as whatever may order: findings are withheld
+    ("stream_value", 2): "missed",
+    ("allreduce_oneshot", 1): "words",  # the flag belongs to a later launch of the stream: no synchronisation was seen
+    ("allreduce_oneshot", 2): "words",
+    ("allreduce_twoshot", 1): "words",  # the barrier before is blamed
+    ("allreduce_twoshot", 2): "words",  # likewise, and the toggling flags' own scopes are findings of their own
+    ("lock_clh", 1): "words",           # the exchange is blamed, which releases, but earlier
+    ("lock_rw", 1): "words",            # an RMW on the way is blamed
+    ("lock_rw", 2): "words",
+    ("queue", 1): "words?",             # the relaxed claim of a place is blamed
+    ("queue", 2): "words",
+    ("treiber", 1): "words?",           # a later pop's CAS is blamed
+    ("dekker", 1): "words?",            # the relaxed turn is blamed
+    ("dekker", 2): "words?",
+    ("lock_cas", 2): "words?",          # the unlock is blamed, although a fence is before it
+    ("lock_clh", 2): "words?",
+    ("lock_ticket", 1): "words?",       # the relaxed draw of a ticket is blamed
+    ("lock_ticket", 2): "words?",
+    ("lookback_flags", 2): "words?",    # the relaxed ticket is blamed
+    ("seqlock", 1): "words?",
+}
+
+
+def names():
+    return sorted(name[:-3] for name in os.listdir(HERE) if name.endswith(".cu"))
+
+
+def edge(name, mutant):
+    """FILE:LINE that the sentences must name."""
+    with open(os.path.join(HERE, name + ".cu")) as file:
+        lines = file.read().splitlines()
+    for mark in (f"edge {mutant}", f"M{mutant}("):
+        found = [number for number, line in enumerate(lines, 1) if re.search(rf"{re.escape(mark)}(?!\d)", line)]
+        if found:
+            assert len(found) == 1, f"{name}: {mark} on several lines"
+            return f"{name}.cu:{found[0]}"
+    raise ValueError(f"{name} has no mutant {mutant}")
+
+
+# what: clean, false, found, missed, words, or why it did not end well
+Run = collections.namedtuple("Run", "what said")
+
+
+def look(result, name, mutant):
+    """What one job turned out to be."""
+    if result.status not in (0, 66):
+        return Run(f"status {result.status}: {result.err[-1500:]} {result.out[-200:]}", [])
+    with open(os.path.join(result.report, "summary.json")) as file:
+        summary = json.load(file)
+    racy = getattr(result, "racy", None)  # None: nobody has said
+    if racy not in (None, bool(mutant)) and name not in UNMODELLED:
+        return Run(f"the reference detector finds {'a' if racy else 'no'} race", [])
+    said = [f"{f['kind']} x{f['count']}: {f['missing_edge']}" for f in summary["findings"]]
+    if not summary["coverage"]["counters"]["checked"] or not re.search(r"\d+ runs, \d+ wrong results", result.out):
+        return Run("nothing was checked, or nothing ran", said)
+    if not mutant:
+        return Run("false" if said else "clean", said)
+    place = re.compile(rf"\b{re.escape(edge(name, mutant))}\b")
+    return Run("missed" if not said else "found" if all(map(place.search, said)) else "words", said)
+
+
+def verdict(runs, mutant):
+    """One word for all runs of a form; how many were so. A broken job is its own word."""
+    count = collections.Counter(run.what for run in runs)
+    broken = [what for what in count if what not in ("clean", "false", "found", "missed", "words")]
+    if broken:
+        return broken[0]
+    if not mutant:
+        return "false" if count["false"] else "clean"
+    if count["missed"] > (1 if len(runs) > 1 else 0):
+        return "missed"
+    return "words" if count["words"] else "found"
+
+
+def measure(run, forms, options, workers=1):
+    """(name, mutant, runs) of each form; options(name, mutant): those of each run, for gsan-launch and the program."""
+    def job(task):
+        (name, mutant), (launcher, program) = task
+        ranks = 2 if name in TWO_RANKS else 1
+        return look(run(ranks, launcher, ["--mutant", str(mutant), *program, name]), name, mutant)
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        jobs = [(form, [pool.submit(job, (form, option)) for option in options(*form)]) for form in forms]
+        for form, each in jobs:
+            yield (*form, [one.result() for one in each])
+
+
+def section(run, gpus, native=NATIVE, repeats=20):
+    """Rows (case, expected, got, repeats) of tests/gpu/run. run(ranks, options of gsan-launch, arguments of idioms-run). The
+    driver compiles the runtime for each kernel, so jobs run side by side."""
+    forms = [(name, mutant) for name in names() for mutant in range(3) if name not in TWO_RANKS or gpus > 1]
+    workers = max(1, min(12, (os.cpu_count() or 1) * 3 // 4))
+    for name, mutant, runs in measure(run, forms, lambda name, _: [([], native + (FEW if name in EACH else []))], workers):
+        got = verdict(runs, mutant)
+        if got != GOOD[mutant]:
+            print("\n".join([got, *(line for one in runs for line in one.said)]), flush=True)
+        yield f"{name}: {('correct', 'mutant 1', 'mutant 2')[mutant]}", GOOD[mutant], got, repeats
+    if gpus < 2:
+        yield f"{len(TWO_RANKS)} idioms of two ranks", "ended", f"not run: {gpus} GPUs here", 0
+
+
+Result = collections.namedtuple("Result", "report status out err racy")
+
+
+class Emulated:
+    """A job on the emulated device, and what the reference detector says of its trace."""
+
+    def __init__(self, build, place):
+        self.build, self.place = build, place
+
+    def __call__(self, ranks, launcher, arguments):
+        report = tempfile.mkdtemp(dir=self.place)
+        trace = report + ".trace"
+        program = [os.path.join(self.build, "bin", "idioms-run"), *arguments]
+        command = [os.path.join(self.build, "bin", "gsan-launch"), "-n", str(ranks), "--device", "emu", "--report", report,
+                   *launcher, *program]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100,
+                                  env={"EMU_GRACE_MS": "5", "EMU_STEP_LIMIT": "20000000", **os.environ, "EMU_TRACE": trace})
+            judge = subprocess.run([os.path.join(self.build, "bin", "gsan-reference"), trace], capture_output=True,
+                                   text=True, check=False, timeout=100)
+        except subprocess.TimeoutExpired as late:
+            return Result(report, None, "", f"no end within {late.timeout} s", None)
+        broken = judge.returncode not in (0, 1)
+        return Result(report, 2 if broken else done.returncode, done.stdout, judge.stderr if broken else done.stderr,
+                      judge.returncode == 1)
+
+
+def complaints_of(results, show):
+    for name, mutant, runs in results:
+        got, today = verdict(runs, mutant), TODAY.get((name, mutant), GOOD[mutant])
+        each = " ".join(run.what.splitlines()[0][:60] for run in runs)
+        right = got in ("words", "found") if today == "words?" else got == today
+        print(f"{'ok  ' if right else 'FAIL'} {name} {mutant}: {got} ({each})", flush=True)
+        if show or not right:
+            print("\n".join(f"     {line}" for line in sorted({line for run in runs for line in run.said})))
+        if not right:
+            yield f"{name} {mutant} is {got}, not {today}" + (": take its row out of TODAY" if got == GOOD[mutant] else "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build", "dev"))
+    parser.add_argument("--runs", type=int, default=3, help="of each form, with schedules by turns")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--mutant", type=int, action="append")
+    parser.add_argument("--show", action="store_true", help="all sentences")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    forms = [(name, mutant) for name in args.names or names() for mutant in args.mutant or range(3)]
+
+    def options(name, mutant):
+        schedules, shape = (PARTED, SHAPE + SMALL) if name in EACH else (SCHEDULES, SHAPE)
+        seeds = [args.seed + i // len(schedules) + (1000 if name in EACH and i % 3 == 2 else 0) for i in range(args.runs)]
+        runs = [(["--seed", str(seed), "--schedule", schedules[i % len(schedules)]], shape) for i, seed in enumerate(seeds)]
+        return runs + ([(["--seed", str(args.seed), "--schedule", "program"], WIDE)] if not mutant and name in CHEAP else [])
+    with tempfile.TemporaryDirectory(prefix="idioms-") as place:
+        complaints = list(complaints_of(measure(Emulated(args.build, place), forms, options), args.show))
+    print("\n".join(complaints) or "as expected")
+    sys.exit(bool(complaints))
+
+
+if __name__ == "__main__":
+    main()
