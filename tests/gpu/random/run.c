@@ -1,0 +1,258 @@
+/* gsan-random: programs of native.h, many in one process, each REPEAT times on memory of its own. The same whether it runs
+ * plain or under gsan-launch, with one rank or two. What it prints is for tests/gpu/random_programs.py. */
+#include "construct.h"
+#include "forms.h"
+#include "player.h"
+
+#include "base/text.h"
+#include "host/world.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUPS = 8, GROUP_STREAMS = 3, MANY = 600 }; /* launches between two waits: tags are few */
+
+struct item {
+	struct native *p;
+	uint64_t at[NATIVE_RANKS]; /* of its first repeat */
+};
+
+struct runner {
+	struct world w;
+	const char *image;
+	struct construct_options how;
+	uint64_t *seed;
+	size_t items, repeats;
+	struct item *item;
+	struct world_shared memory;
+	uint64_t total[NATIVE_RANKS];
+	CUfunction kernel[PLAYER_KERNELS];
+	CUstream stream[GROUPS][GROUP_STREAMS];
+	CUevent event[GROUPS];
+	size_t queued;
+};
+
+static void __attribute__((noreturn)) stop(const char *what)
+{
+	fprintf(stderr, "gsan-random: %s\n", what);
+	exit(2);
+}
+
+static void *need(void *memory)
+{
+	if (!memory)
+		stop("no memory");
+	return memory;
+}
+
+/* ---- before ---------------------------------------------------------------------------------------------------- */
+static void kernels_load(struct runner *r)
+{
+	char path[4096], *text;
+	size_t size;
+	CUmodule module;
+
+	for (int k = 0; k < PLAYER_KERNELS; k++) {
+		snprintf(path, sizeof(path), "%s/%s", r->image, player_name[k]);
+		if (text_read_file(path, &text, &size))
+			stop(path);
+		WORLD_TRY(cuModuleLoadData(&module, text));
+		WORLD_TRY(cuModuleGetFunction(&r->kernel[k], module, player_name[k]));
+		free(text);
+	}
+}
+
+static void programs_make(struct runner *r)
+{
+	r->item = need(calloc(r->items, sizeof(*r->item)));
+	for (size_t i = 0; i < r->items; i++) {
+		struct item *it = &r->item[i];
+
+		it->p = need(malloc(sizeof(*it->p)));
+		construct(r->seed[i], &r->how, it->p);
+		for (int k = 0; k < r->w.size; k++) {
+			it->at[k] = r->total[k];
+			r->total[k] += it->p->bytes[k] * r->repeats;
+		}
+	}
+}
+
+static void memory_open(struct runner *r)
+{
+	uint64_t most = 256;
+
+	for (int k = 0; k < r->w.size; k++)
+		most = r->total[k] > most ? r->total[k] : most;
+	world_shared_new(&r->w, most, &r->memory);
+	WORLD_TRY(cuCtxSynchronize());
+	world_barrier(&r->w);
+	if (r->w.rank)
+		return;
+	for (size_t i = 0; i < r->items; i++)
+		for (int k = 0; k < r->w.size; k++)
+			printf("place %" PRIu64 " %d %" PRIu64 " %" PRIu64 "\n", r->seed[i], k, r->item[i].at[k],
+			       r->item[i].p->bytes[k] * r->repeats);
+}
+
+static void streams_open(struct runner *r)
+{
+	for (int g = 0; g < GROUPS; g++) {
+		for (int s = 0; s < GROUP_STREAMS; s++)
+			WORLD_TRY(cuStreamCreate(&r->stream[g][s], CU_STREAM_NON_BLOCKING));
+		WORLD_TRY(cuEventCreate(&r->event[g], CU_EVENT_DISABLE_TIMING));
+	}
+}
+
+/* ---- a program ------------------------------------------------------------------------------------------------- */
+static CUdeviceptr address(const struct runner *r, const struct item *it, size_t repeat, int rank, uint64_t offset)
+{
+	return r->memory.of[rank] + it->at[rank] + repeat * it->p->bytes[rank] + offset;
+}
+
+static void launch(struct runner *r, const struct item *it, size_t repeat, const struct native_launch *l, int group)
+{
+	struct native_list list = l->list;
+	void *args[] = {&list};
+
+	list.failed = address(r, it, repeat, l->rank, 0);
+	for (uint32_t n = 0; n < list.ops; n++)
+		list.op[n].address = address(r, it, repeat, list.op[n].rank, list.op[n].address);
+	WORLD_TRY(cuLaunchKernel(r->kernel[l->kernel], l->grid, 1, 1, l->block, 1, 1, 0, r->stream[group][l->stream], args, NULL));
+	r->queued++;
+}
+
+static void wait_all(struct runner *r)
+{
+	WORLD_TRY(cuCtxSynchronize());
+	world_barrier(&r->w);
+	r->queued = 0;
+}
+
+static void step(struct runner *r, const struct item *it, size_t repeat, const struct native_step *s, int group)
+{
+	if (s->op == NATIVE_DO_WAIT) {
+		wait_all(r);
+	} else if (s->rank == r->w.rank && s->op == NATIVE_DO_LAUNCH) {
+		launch(r, it, repeat, &it->p->launch[s->what], group);
+	} else if (s->rank == r->w.rank) {
+		WORLD_TRY(cuEventRecord(r->event[group], r->stream[group][s->what]));
+		WORLD_TRY(cuStreamWaitEvent(r->stream[group][s->stream], r->event[group], 0));
+	}
+}
+
+static void play(struct runner *r)
+{
+	size_t steps = 0;
+
+	for (size_t i = 0; i < r->items; i++) {
+		const struct item *it = &r->item[i];
+
+		for (size_t repeat = 0; repeat < r->repeats; repeat++) {
+			for (int s = 0; s < it->p->steps; s++)
+				step(r, it, repeat, &it->p->step[s], (int)(i % GROUPS));
+			steps += (size_t)it->p->launches;
+		}
+		if (steps > MANY) { /* the same in all ranks */
+			wait_all(r);
+			steps = 0;
+			if (!r->w.rank)
+				printf("done %" PRIu64 "\n", r->seed[i]);
+		}
+	}
+	wait_all(r);
+}
+
+/* ---- after ----------------------------------------------------------------------------------------------------- */
+static uint64_t digest(const unsigned char *at, uint64_t bytes)
+{
+	uint64_t h = 0xcbf29ce484222325ull, word;
+
+	for (uint64_t i = 0; i < bytes; i += sizeof(word)) {
+		memcpy(&word, at + i, sizeof(word));
+		h = (h ^ word) * 0x100000001b3ull;
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+static void look(struct runner *r, size_t i, unsigned char *seen)
+{
+	const struct item *it = &r->item[i];
+	uint64_t bytes = it->p->bytes[r->w.rank];
+	size_t differ = 0, failed = 0;
+
+	if (!bytes)
+		return;
+	WORLD_TRY(cuMemcpyDtoH(seen, r->memory.of[r->w.rank] + it->at[r->w.rank], bytes * r->repeats));
+	for (size_t repeat = 0; repeat < r->repeats; repeat++) {
+		differ += memcmp(seen, seen + repeat * bytes, bytes) != 0;
+		failed += *(uint32_t *)(void *)(seen + repeat * bytes) != 0;
+	}
+	printf("result %" PRIu64 " %d %016" PRIx64 " differ %zu failed %zu\n", it->p->seed, r->w.rank, digest(seen, bytes), differ, failed);
+}
+
+static void look_at_all(struct runner *r)
+{
+	uint64_t most = 0;
+	unsigned char *seen;
+
+	for (size_t i = 0; i < r->items; i++)
+		most = r->item[i].p->bytes[r->w.rank] > most ? r->item[i].p->bytes[r->w.rank] : most;
+	seen = need(malloc(most * r->repeats + 8));
+	for (size_t i = 0; i < r->items; i++)
+		look(r, i, seen);
+	free(seen);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------------------- */
+static const char usage[] =
+	"usage: gsan-random --image DIR [--repeat N] [--ranks N] [--small 1] [--broken 1] [--from A --to B] [SEED…]\n"
+	"Runs the programs of the seeds, N times each (20), with the kernels in DIR (PTX or cubins named like the kernels), and prints\n"
+	"`result SEED RANK DIGEST differ N failed N`: how many repeats left other memory than the first, how many waits did not end.\n"
+	"--small: some hundred threads at most. --broken: programs with one edge left out.\n"
+	"With --ranks 2, start it with gsan-launch -n 2.\n";
+
+static void seeds(struct runner *r, uint64_t from, uint64_t to, char **words)
+{
+	for (; from < to || *words; r->items++) {
+		r->seed = need(realloc(r->seed, (r->items + 1) * sizeof(*r->seed)));
+		r->seed[r->items] = from < to ? from++ : strtoull(*words++, NULL, 10);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct runner r = {.repeats = 20, .how = {.ranks = 1}};
+	uint64_t from = 0, to = 0;
+	int i = 1;
+
+	for (; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
+		uint64_t n = strtoull(argv[i + 1], NULL, 10);
+
+		if (!strcmp(argv[i], "--image")) r.image = argv[i + 1];
+		else if (!strcmp(argv[i], "--repeat")) r.repeats = n;
+		else if (!strcmp(argv[i], "--from")) from = n;
+		else if (!strcmp(argv[i], "--to")) to = n;
+		else if (!strcmp(argv[i], "--ranks")) r.how.ranks = (int)n;
+		else if (!strcmp(argv[i], "--small")) r.how.small = (int)n;
+		else if (!strcmp(argv[i], "--broken")) r.how.broken = (int)n;
+		else stop(usage);
+	}
+	seeds(&r, from, to, argv + i);
+	if (!r.items || !r.image || !r.repeats || r.how.ranks < 1 || r.how.ranks > NATIVE_RANKS)
+		stop(usage);
+	setvbuf(stdout, NULL, _IOLBF, 1 << 16); /* a line is one write: ranks share the pipe */
+	world_open(&r.w);
+	if (r.w.size != r.how.ranks)
+		stop("another number of ranks than --ranks says");
+	programs_make(&r);
+	memory_open(&r);
+	kernels_load(&r);
+	streams_open(&r);
+	play(&r);
+	look_at_all(&r);
+	world_barrier(&r.w);
+	world_close(&r.w);
+	return 0;
+}

@@ -1,0 +1,317 @@
+"""Random programs on real GPUs, for tests/gpu/run random; as a program, the same on the emulated device or of single seeds:
+
+    random_programs.py --build DIR --device emu|cuda [--programs N] [--broken N] [--ranks N] [--out DIR]
+    random_programs.py --build DIR --device emu|cuda [--ranks N] [--small 1] [--kind free|broken] --seed N…
+
+A program is data for three kernels that hold every instruction form (tests/gpu/random): a seed gives one that is race-free by
+construction and leaves the same memory behind whatever the schedule, or, of kind `broken`, one that has lost one edge and races
+in every schedule. Jobs of many programs run side by side, one per core: each program 20 times on fresh memory, checked, and
+plain. Of a race-free program: no error, no end of a wait, no finding, the memory that the plain run left. A job that fails or hangs
+is halved until the program is known, and the others go on. What failed is written to OUT/random/SEED.txt: the program,
+and the finding or the error. `--small 1 --device emu` shows the same seed in a small shape on the emulated device."""
+import argparse
+import collections
+import concurrent.futures
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+KERNELS = ("play_weak", "play_reds", "play_sync")
+SETTINGS = collections.namedtuple("Settings", "build device ranks small kind repeat image gpus place limit")
+JOBS = itertools.count()
+FOUND = 66
+
+
+# ---- one job ----------------------------------------------------------------------------------------------------------
+class Outcome:
+    """What a job said. results: {(seed, rank): (digest, differing repeats, waits without end)}; findings: {seed or None: [finding]};
+    why: None, or why it did not end well."""
+
+    def __init__(self):
+        self.results, self.findings, self.why, self.unchecked = {}, collections.defaultdict(list), None, 0
+
+
+def image(build, device, place):
+    """The kernels as the job loads them: cubins made by gsan-ptxas, all at once; on the emulated device PTX."""
+    def one(name):
+        text = subprocess.run([os.path.join(build, "bin", "gsan-random-text"), "--emit", name], capture_output=True, check=True).stdout
+        path = os.path.join(place, name)
+        with open(path + ".ptx", "wb") as file:
+            file.write(text)
+        ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
+        if device == "emu":
+            os.rename(path + ".ptx", path)
+        else:
+            subprocess.run([os.path.join(build, "bin", "gsan-ptxas"), "-arch=sm_90", path + ".ptx", "-o", path], check=True,
+                           env={**os.environ, "GSAN_REAL_PTXAS": ptxas})
+    with concurrent.futures.ThreadPoolExecutor(len(KERNELS)) as pool:
+        list(pool.map(one, KERNELS))
+    return place
+
+
+def environment(s, number):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_"))}
+    kept.update(MASTER_PORT=f"random-{os.getpid()}-{number}", EMU_GRACE_MS="2", EMU_DEVICES="2", EMU_SCHEDULE=kept.get("EMU_SCHEDULE", "random"))
+    if s.device == "cuda" and s.ranks == 1:
+        kept["CUDA_VISIBLE_DEVICES"] = str(number % s.gpus)
+    if s.device == "emu":
+        kept["LD_LIBRARY_PATH"] = os.path.join(s.build, "lib", "emu")
+    return kept
+
+
+def command(s, seeds, checked, repeat):
+    program = [os.path.join(s.build, "bin", "gsan-random"), "--image", s.image, "--repeat", str(repeat), "--ranks", str(s.ranks),
+               "--small", str(s.small), "--broken", str(int(s.kind == "broken")), *map(str, seeds)]
+    if not checked:
+        return program
+    return [os.path.join(s.build, "bin", "gsan-launch"), "-n", str(s.ranks), "--device", s.device, "--report", checked, *program]
+
+
+def end(processes):
+    """Those that this job started, and what they started."""
+    for process in processes:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(process.pid, number)
+            except ProcessLookupError:
+                pass
+            time.sleep(0.5 if number == signal.SIGTERM else 0)
+
+
+def execute(s, seeds, report, repeat, limit):
+    """Status (None: it did not end), output and errors of a job; plain without a report, and then all ranks started here."""
+    env, words, out = environment(s, next(JOBS)), command(s, seeds, report, repeat), tempfile.TemporaryFile("w+")
+    err = tempfile.TemporaryFile("w+")
+    ranks = [{}] if report else [{"RANK": str(r), "LOCAL_RANK": str(r), "GSAN_RANK": str(r), "WORLD_SIZE": str(s.ranks)} for r in range(s.ranks)]
+    processes = [subprocess.Popen(words, stdout=out, stderr=err, env={**env, **more}, start_new_session=True) for more in ranks]
+    deadline, status = time.monotonic() + limit, 0
+    try:
+        for process in processes:
+            status = process.wait(max(0.1, deadline - time.monotonic())) or status
+    except subprocess.TimeoutExpired:
+        status = None
+        end(processes)
+        for process in processes:
+            process.wait()
+    texts = []
+    for file in (out, err):
+        file.seek(0)
+        texts.append(file.read())
+        file.close()
+    return status, *texts
+
+
+def parse(text, outcome):
+    places = []
+    for line in text.splitlines():
+        word = line.split()
+        if line.startswith("place ") and len(word) == 5:
+            places.append(tuple(map(int, word[1:])))
+        elif line.startswith("result ") and len(word) == 8:
+            outcome.results[int(word[1]), int(word[2])] = word[3], int(word[5]), int(word[7])
+    return places
+
+
+def owner(finding, places):
+    """The seed in whose memory it is; None: in none."""
+    where = finding["allocation"] or {"rank": -1, "offset": 0}
+    for seed, rank, at, size in places:
+        if rank == where["rank"] and at <= where["offset"] < at + size:
+            return seed
+    return None
+
+
+def job(s, seeds, checked=True, repeat=None):
+    outcome = Outcome()
+    report = tempfile.mkdtemp(prefix="report-", dir=s.place) if checked else None
+    status, out, err = execute(s, seeds, report, repeat or s.repeat, s.limit)
+    places = parse(out, outcome)
+    if status is None:
+        outcome.why = f"no end within {s.limit} s"
+    elif status not in (0, FOUND if checked else 0):
+        outcome.why = f"status {status}: {err[-2000:]}"
+    elif {seed for seed, _ in outcome.results} != set(seeds):
+        outcome.why = f"results of {len(outcome.results)} programs, not {len(seeds)}: {err[-2000:]}"
+    if checked and not outcome.why:
+        with open(os.path.join(report, "summary.json")) as file:
+            summary = json.load(file)
+        for finding in summary["findings"]:
+            outcome.findings[owner(finding, places)].append(finding)
+        outcome.unchecked = summary["coverage"]["launches_unchecked"] + (summary["coverage"]["counters"]["checked"] == 0)
+    if report:
+        shutil.rmtree(report, ignore_errors=True)
+    return outcome
+
+
+# ---- many -------------------------------------------------------------------------------------------------------------
+class Tally:
+    """Of race-free programs."""
+
+    def __init__(self, out):
+        self.lock, self.out = threading.Lock(), out
+        self.ran, self.unchecked = 0, 0
+        self.failed, self.false, self.other = {}, {}, {}  # {seed: why}
+
+    def note(self, kind, s, seed, why):
+        with self.lock:
+            kind[seed] = why
+            if self.out and len(kind) <= 20:
+                os.makedirs(self.out, exist_ok=True)
+                with open(os.path.join(self.out, f"{seed}.txt"), "a") as file:
+                    file.write(f"seed {seed}, {s}\n{why}\n")
+                    file.flush()
+                    if isinstance(seed, int):
+                        subprocess.run([os.path.join(s.build, "bin", "gsan-random-text"), "--print", str(seed), str(s.ranks), str(s.small),
+                                        str(int(s.kind == "broken"))], stdout=file, check=False)
+
+
+def first_failure(s, seeds, deadline, checked):
+    """The shortest row of programs that a halving finds to fail, and why."""
+    outcome = None
+    while len(seeds) > 1 and time.monotonic() < deadline:
+        half = seeds[:len(seeds) // 2]
+        first = job(s, half, checked)
+        if first.why:
+            seeds, outcome = half, first
+            continue
+        second = job(s, seeds[len(half):], checked)
+        if not second.why:
+            return seeds, "only together"
+        seeds, outcome = seeds[len(half):], second
+    return seeds, outcome.why if outcome else "alone"
+
+
+def judge_free(s, seeds, tally, deadline):
+    """Programs that must be clean, until every one has been; those that are not are named and left out."""
+    for _ in range(6):
+        if not seeds or time.monotonic() > deadline:
+            return
+        outcome = job(s, seeds)
+        if outcome.why:
+            bad, why = first_failure(s, seeds, deadline, True) if len(seeds) > 1 else (seeds, outcome.why)
+            tally.note(tally.failed, s, bad[0] if len(bad) == 1 else f"{bad[0]}-{bad[-1]}", outcome.why if why == "alone" else f"{why}\n{outcome.why}")
+            seeds = [seed for seed in seeds if seed not in bad]
+            continue
+        wrong = compare(s, seeds, outcome, tally)
+        for seed, findings in outcome.findings.items():
+            tally.note(tally.false, s, seed if seed is not None else "memory of no program", json.dumps(findings, indent=1))
+        with tally.lock:
+            tally.ran += len(seeds) - len(set(outcome.findings) | wrong)
+            tally.unchecked += outcome.unchecked
+        seeds = [seed for seed in seeds if seed in outcome.findings] and []  # equal findings count as one: the first is named
+        return
+
+
+def compare(s, seeds, outcome, tally):
+    """Seeds whose memory differs from a plain run's, or between repeats."""
+    plain, wrong = job(s, seeds, False, min(s.repeat, 3)), set()
+    if plain.why:
+        tally.note(tally.failed, s, f"plain {seeds[0]}-{seeds[-1]}", plain.why)
+        return set(seeds)
+    for key, (digest, differ, failed) in outcome.results.items():
+        was = plain.results.get(key, ("none", 0, 0))
+        if differ or failed or was != (digest, 0, 0):
+            wrong.add(key[0])
+            tally.note(tally.other, s, key[0], f"rank {key[1]}: digest {digest}, {differ} repeats differ, {failed} waits without end; plain {was}")
+    return wrong
+
+
+def parts(first, count, size):
+    return [list(range(at, min(at + size, first + count))) for at in range(first, first + count, size)]
+
+
+def short(found):
+    return ", ".join(f"{seed}: {str(why).strip().splitlines()[-1][:80]}" for seed, why in list(found.items())[:4]) + (" …" if len(found) > 4 else "")
+
+
+def free_rows(s, programs, first, size, workers, seconds, out):
+    tally, deadline = Tally(out), time.monotonic() + seconds
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        list(pool.map(lambda seeds: judge_free(s, seeds, tally, deadline), parts(first, programs, size)))
+    name = f"{s.ranks} rank{'s' * (s.ranks > 1)}: race-free programs"
+    bad = len(tally.failed) + len(tally.false) + len(tally.other)
+    ran = tally.ran + bad
+    yield f"{name}: ran", str(programs), str(programs if ran >= programs else ran), s.repeat
+    yield f"{name}: ended well", "ended", short(tally.failed) or "ended", s.repeat
+    yield f"{name}: findings", "clean", short({k: json.loads(v)[0]["kind"] for k, v in tally.false.items()}) or "clean", s.repeat
+    yield f"{name}: memory", "equal", short(tally.other) or "equal", s.repeat
+    yield f"{name}: unchecked launches", "0", str(tally.unchecked), s.repeat
+
+
+def broken_rows(s, programs, first, workers, share):
+    """One job each: equal findings of several programs would count as one."""
+    s = s._replace(kind="broken")
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        seeds = range(first, first + programs)
+        outcomes = dict(zip(seeds, pool.map(lambda seed: job(s, [seed]), seeds)))
+    failed = {seed: outcome.why for seed, outcome in outcomes.items() if outcome.why}
+    missed = [seed for seed, outcome in outcomes.items() if not outcome.why and not outcome.findings.get(seed)]
+    name, found = f"{s.ranks} rank{'s' * (s.ranks > 1)}: broken programs", programs - len(failed) - len(missed)
+    print(f"{name}: missed {missed}")
+    yield f"{name}: ended well", "ended", short(failed) or "ended", s.repeat
+    yield f"{name}: {found} of {programs} found", "found", "found" if found >= share * programs else f"missed {missed}", s.repeat
+
+
+def settings(build, device, ranks, place, **more):
+    given = {"small": 0, "kind": "free", "repeat": 20, "gpus": 1, "limit": 150, **more}
+    return SETTINGS(build=build, device=device, ranks=ranks, place=place, **given)
+
+
+def section(build, gpus, out, programs=20000, broken=320):
+    """All rows, on GPUs. With two, a fifth of the programs has two ranks."""
+    workers = os.cpu_count() or 16
+    with tempfile.TemporaryDirectory(prefix="random-") as place:
+        s = settings(build, "cuda", 1, place, gpus=gpus, image=image(build, "cuda", place))
+        pair = s._replace(ranks=2)
+        two = programs // 5 if gpus > 1 else 0
+        yield from free_rows(s, programs - two, 0, 200, workers, 240, out)
+        yield from broken_rows(s, broken, 0, workers, 0.95)
+        if two:
+            yield from free_rows(pair, two, 0, 100, workers // 2, 120, out)
+            yield from broken_rows(pair, broken // 4, 0, workers // 2, 0.95)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--device", choices=["emu", "cuda"], default="emu")
+    parser.add_argument("--programs", type=int, default=16)
+    parser.add_argument("--broken", type=int, default=4)
+    parser.add_argument("--share", type=float, default=0.75, help="of the broken programs must be found")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1])
+    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--size", type=int, default=8, help="programs of a job")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--small", type=int)
+    parser.add_argument("--kind", choices=["free", "broken"], default="free")
+    parser.add_argument("--seed", type=int, nargs="+")
+    parser.add_argument("--out", default=None)
+    args = parser.parse_args()
+    args.build, small, bad = os.path.abspath(args.build), int(args.device == "emu") if args.small is None else args.small, 0
+    with tempfile.TemporaryDirectory(prefix="random-") as place:
+        for ranks in args.ranks:
+            s = settings(args.build, args.device, ranks, place, small=small, kind=args.kind, repeat=args.repeat,
+                         image=image(args.build, args.device, place))
+            if args.seed:
+                outcome = job(s, args.seed)
+                print(outcome.why, outcome.results, json.dumps(outcome.findings, indent=1), sep="\n")
+                bad += bool(outcome.why or outcome.findings)
+                continue
+            rows = itertools.chain(free_rows(s, args.programs, args.first, args.size, args.workers, 3600, args.out),
+                                   broken_rows(s, args.broken, args.first, args.workers, args.share) if args.broken else ())
+            for case, expected, got, repeats in rows:
+                bad += got != expected
+                print(f"{'ok  ' if got == expected else 'FAIL'} {case}: {got} x{repeats}", flush=True)
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()
