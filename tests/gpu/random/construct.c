@@ -406,7 +406,7 @@ static int waits_in(const struct make *m, int phase) /* the launch that phase be
 	return 0;
 }
 
-static void plan(struct make *m)
+static void borders(struct make *m)
 {
 	m->phases = 2 + (int)below(m, PHASES - 1);
 	for (int p = 0; p < m->phases - 1; p++) {
@@ -415,13 +415,23 @@ static void plan(struct make *m)
 			m->border[p] = BY_STREAM; /* the others have gone */
 		if (p && m->border[p - 1] == BY_CHAIN && !ends_launch(m->border[p]))
 			m->border[p] = BY_GRID;
+		if (m->o->broken && m->border[p] == BY_CHAIN && p % 2)
+			m->border[p] = BY_GRID; /* array 0 would not be written in the phase behind it */
 	}
+}
+
+static void shapes(struct make *m)
+{
 	for (int p = 0; p < m->phases; p++) {
-		if (p && !ends_launch(m->border[p - 1])) {
+		int waits = 0;
+
+		if (p && (m->o->broken || !ends_launch(m->border[p - 1]))) { /* broken: all meet in the same bytes */
 			m->grid[p] = m->grid[p - 1];
 			m->block[p] = m->block[p - 1];
 		} else {
-			shape(m, p, waits_in(m, p));
+			for (int q = p; q < (m->o->broken ? m->phases : p + 1); q++)
+				waits |= waits_in(m, q);
+			shape(m, p, waits);
 		}
 	}
 }
@@ -457,7 +467,7 @@ static void arrays(struct make *m)
 	for (int i = 0; i < m->arrays; i++) {
 		struct array *a = &m->array[i];
 
-		*a = (struct array){.size = sizes[below(m, 8)], .rows = rows[below(m, 5)], .quiet = 1, .rank = (int)below(m, (uint32_t)m->o->ranks)};
+		*a = (struct array){.size = sizes[below(m, 8)], .rows = m->o->broken && !i ? 1 : rows[below(m, 5)], .quiet = 1, .rank = (int)below(m, (uint32_t)m->o->ranks)};
 		while ((uint64_t)most * a->rows * a->size > MOST_BYTES / 4 && a->rows > 1)
 			a->rows /= 2;
 		while ((uint64_t)most * a->rows * a->size > MOST_BYTES / 4 && a->size > 1)
@@ -499,7 +509,8 @@ static void launch_begin(struct make *m)
 	m->sync = chance(m, 25);
 	step(m, NATIVE_DO_LAUNCH, m->p->launches++, rank, stream);
 	for (int i = 0; i < m->arrays; i++) {
-		layout(m, &m->array[i], m->l->grid, m->l->block);
+		if (!m->phase || !m->o->broken)
+			layout(m, &m->array[i], m->l->grid, m->l->block);
 		m->array[i].quiet |= before != BY_COUNTER;
 	}
 }
@@ -592,7 +603,7 @@ static uint64_t border_leave(struct make *m, enum border b, uint64_t *flags, int
 	} else if (b == BY_CHAIN) {
 		*flags = room(m, *rank, 128ull * m->l->grid);
 		m->cta_first = 1;
-		if (!chance(m, 50)) { /* in turn: each waits for the one before it, which has all those before */
+		if (!m->o->broken && chance(m, 50)) { /* in turn: each waits for the one before it, which has all those before */
 			await_flag(m, *rank, *flags, 128, m->l->grid - 1, 1);
 			m->cta_first = 0;
 			raise_flag(m, *rank, *flags, 128, 0, 1);
@@ -677,8 +688,6 @@ static void choose_break(struct make *m)
 		return;
 	m->breaks = (int)below(m, (uint32_t)m->phases - 1);
 	enum border b = m->border[m->breaks];
-	if (b == BY_CHAIN && m->breaks % 2) /* between two phases that read */
-		b = m->border[m->breaks] = BY_GRID;
 	if (b == BY_STREAM || b == BY_HOST) /* an event is left out */
 		b = m->border[m->breaks] = BY_EVENT;
 	m->how = b == BY_EVENT ? "event" : ways[below(m, 3)];
@@ -697,8 +706,9 @@ void construct(uint64_t seed, const struct construct_options *options, struct na
 	m.b.state = build_random(&m.b);
 	for (int r = 0; r < p->ranks; r++)
 		room(&m, r, 4);
-	plan(&m);
+	borders(&m);
 	choose_break(&m);
+	shapes(&m);
 	arrays(&m);
 	for (m.phase = 0; m.phase < m.phases; m.phase++) {
 		int begins = !m.phase || ends_launch(m.border[m.phase - 1]);
