@@ -39,6 +39,7 @@ struct make {
 	uint32_t far;                   /* scopes have to be sys */
 	uint32_t cta_first;             /* of this phase, by a chain: CTAs before it have nobody to read from */
 	int single;                     /* the launch has no other phase */
+	int running;                    /* a launch that a counter came from may run still */
 };
 
 static uint32_t below(struct make *m, uint32_t n) { return build_below(&m->b, n); }
@@ -272,7 +273,7 @@ static void read_all(struct make *m, struct array *a)
 	for (uint32_t n = 1 + below(m, 3); n--;) {
 		struct native_op *op = chance(m, 40) ? slots_batch(m, a, 0) : NULL;
 
-		op = op ? op : slot_access(m, a, LIT_LD, 0, m->single && a->quiet && chance(m, 50));
+		op = op ? op : slot_access(m, a, LIT_LD, 0, m->single && a->quiet && !m->running && chance(m, 50));
 		from(m, op);
 	}
 }
@@ -493,6 +494,7 @@ static void launch_begin(struct make *m)
 	struct native_launch *last = m->l;
 	int rank = last ? last->rank : (int)below(m, (uint32_t)m->o->ranks), stream = last ? last->stream : (int)below(m, 3);
 
+	m->running = before == BY_COUNTER || (m->running && before != BY_HOST);
 	if (before == BY_EVENT || before == BY_COUNTER)
 		stream = (stream + 1 + (int)below(m, 2)) % 3;
 	if (m->o->ranks > 1 && (before == BY_COUNTER || before == BY_HOST) && chance(m, 70))
