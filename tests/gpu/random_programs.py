@@ -25,8 +25,9 @@ import threading
 import time
 
 KERNELS = ("play_weak", "play_reds", "play_sync")
-SETTINGS = collections.namedtuple("Settings", "build device ranks small kind repeat image gpus place limit")
+SETTINGS = collections.namedtuple("Settings", "build device ranks small kind compiled crash repeat image gpus place limit")
 JOBS = itertools.count()
+KINDS = ("free", "broken", "mixed")
 FOUND = 66
 
 
@@ -69,7 +70,8 @@ def environment(s, number):
 
 def command(s, seeds, checked, repeat):
     program = [os.path.join(s.build, "bin", "gsan-random"), "--image", s.image, "--repeat", str(repeat), "--ranks", str(s.ranks),
-               "--small", str(s.small), "--broken", str(int(s.kind == "broken")), *map(str, seeds)]
+               "--small", str(s.small), "--broken", str(KINDS.index(s.kind)), "--compiled", str(s.compiled if checked else 0), "--crash", str(s.crash),
+               *map(str, seeds)]
     if not checked:
         return program
     return [os.path.join(s.build, "bin", "gsan-launch"), "-n", str(s.ranks), "--device", s.device, "--report", checked, *program]
@@ -171,7 +173,7 @@ class Tally:
                     file.flush()
                     if isinstance(seed, int):
                         subprocess.run([os.path.join(s.build, "bin", "gsan-random-text"), "--print", str(seed), str(s.ranks), str(s.small),
-                                        str(int(s.kind == "broken"))], stdout=file, check=False)
+                                        str(KINDS.index(s.kind))], stdout=file, check=False)
 
 
 def first_failure(s, seeds, deadline, checked):
@@ -217,7 +219,9 @@ def judge_free(s, seeds, tally, deadline):
 
 
 def compare(s, seeds, outcome, tally):
-    """Notes programs whose memory differs from a plain run's, or between repeats."""
+    """Notes programs whose memory differs from a plain run's, or between repeats. Others may leave what they like."""
+    if s.kind != "free":
+        return
     plain = job(s, seeds, False, min(s.repeat, 3))
     if plain.why:
         tally.note(tally.failed, s, f"plain {seeds[0]}-{seeds[-1]}", plain.why)
@@ -240,7 +244,7 @@ def free_rows(s, programs, first, size, workers, seconds, out):
     tally, deadline = Tally(out), time.monotonic() + seconds
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         list(pool.map(lambda seeds: judge_free(s, seeds, tally, deadline), parts(first, programs, size)))
-    name = f"{s.ranks} rank{'s' * (s.ranks > 1)}: race-free programs"
+    name = f"{s.ranks} rank{'s' * (s.ranks > 1)}: race-free programs{', compiled' * s.compiled}"
     yield f"{name}: ran", str(programs), str(tally.ran), s.repeat
     yield f"{name}: ended well", "ended", short(tally.failed) or "ended", s.repeat
     yield f"{name}: findings", "clean", short({k: json.loads(v)[0]["kind"] for k, v in tally.false.items()}) or "clean", s.repeat
@@ -296,20 +300,74 @@ def proof_rows(s, programs, first, schedules, size, workers):
     yield f"{name} on {programs} broken ones", "races", f"none in {silent}" if silent else "races", schedules
 
 
+def judged(s, seeds, schedules):
+    """Those of the programs for which the reference finds no race under any of the schedules. Equal races of several programs count
+    as one, so that those without a named one are asked again."""
+    for number in range(1, schedules + 1):
+        named = True
+        while named and seeds:
+            named = races(s, seeds, ("random", "program", "pct")[number % 3], number)
+            seeds = [seed for seed in seeds if seed not in named]
+    return seeds
+
+
+def mixed_rows(s, emulated, programs, first, schedules, size, workers, seconds, out):
+    """Programs changed by chance, small: where the reference finds no race, the detector has no finding. A finding is explained if
+    the reference finds that program's race under one of many more schedules."""
+    s, emulated = s._replace(kind="mixed", small=1), emulated._replace(kind="mixed", small=1)
+    tally, deadline = Tally(None), time.monotonic() + seconds
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        free = sorted(itertools.chain(*pool.map(lambda seeds: judged(emulated, seeds, schedules), parts(first, programs, 25))))
+        list(pool.map(lambda seeds: judge_free(s, seeds, tally, deadline), [free[at:at + size] for at in range(0, len(free), size)]))
+        named = [seed for seed in tally.false if isinstance(seed, int)]
+        rare = [seed for seed, still in zip(named, pool.map(lambda seed: judged(emulated, [seed], 60), named)) if not still]
+    false = Tally(out)
+    for seed, why in tally.false.items():
+        if seed not in rare:
+            false.note(false.false, s, seed, why)
+    name = f"{s.ranks} rank{'s' * (s.ranks > 1)}: programs changed by chance"
+    yield f"{name}: race-free under {schedules} schedules: {len(free)} of {programs}", "ran", "ran" if tally.ran == len(free) > 0 else str(tally.ran), s.repeat
+    yield f"{name}: ended well", "ended", short(tally.failed) or "ended", s.repeat
+    yield (f"{name}: findings" + f" ({len(rare)} races that few schedules show)" * bool(rare), "clean",
+           short({k: json.loads(v)[0]["kind"] for k, v in false.false.items()}) or "clean", s.repeat)
+    yield f"{name}: unchecked launches", "0", str(tally.unchecked), s.repeat
+
+
+def self_rows(s, workers):
+    """Is a program named that crashes, whose waits do not end in time, that has a finding, that leaves other memory than plain?"""
+    tally = Tally(None)
+    judge_free(s._replace(crash=13), list(range(10, 15)), tally, time.monotonic() + 200)
+    yield "a program that crashes", "13 of 5", f"{','.join(map(str, tally.failed))} of {tally.ran}", s.repeat
+    tally = Tally(None)
+    judge_free(s._replace(limit=0.05), [7, 8], tally, time.monotonic() + 200)
+    yield "programs without an end", "7,8 of 2", f"{','.join(map(str, tally.failed))} of {tally.ran}", s.repeat
+    tally = Tally(None)
+    judge_free(s._replace(kind="broken"), [20, 21], tally, time.monotonic() + 200)
+    yield "programs with findings", "20,21 of 2", f"{','.join(map(str, sorted(tally.false)))} of {tally.ran}", s.repeat
+    tally, outcome = Tally(None), Outcome()
+    outcome.results[30, 0] = "0", 0, 0
+    compare(s, [30], outcome, tally)
+    yield "other memory", "30", ",".join(map(str, tally.other)), s.repeat
+
+
 def settings(build, device, ranks, place, **more):
-    given = {"small": 0, "kind": "free", "repeat": 20, "gpus": 1, "limit": 150, **more}
+    given = {"small": 0, "kind": "free", "compiled": 0, "crash": 0, "repeat": 20, "gpus": 1, "limit": 150, **more}
     return SETTINGS(build=build, device=device, ranks=ranks, place=place, **given)
 
 
-def section(build, gpus, out, programs=20000, broken=320):
+def section(build, gpus, out, programs=20000, broken=320, compiled=96, mixed=2000):
     """All rows, on GPUs. With two, a fifth of the programs has two ranks."""
     workers = os.cpu_count() or 16
     with tempfile.TemporaryDirectory(prefix="random-") as place:
         s = settings(build, "cuda", 1, place, gpus=gpus, image=image(build, "cuda", place))
+        os.mkdir(os.path.join(place, "emu"))
+        emulated = s._replace(device="emu", image=image(build, "emu", os.path.join(place, "emu")))
         pair = s._replace(ranks=2)
         two = programs // 5 if gpus > 1 else 0
         yield from free_rows(s, programs - two, 0, 200, workers, 240, out)
         yield from broken_rows(s, broken, 0, workers, 0.95)
+        yield from free_rows(s._replace(compiled=1), compiled, 0, 3, workers, 120, out)
+        yield from mixed_rows(s, emulated, mixed, 0, 3, 100, workers, 120, out)
         if two:
             yield from free_rows(pair, two, 0, 100, workers // 2, 120, out)
             yield from broken_rows(pair, broken // 4, 0, workers // 2, 0.95)
@@ -328,9 +386,12 @@ def main():
     parser.add_argument("--size", type=int, default=8, help="programs of a job")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--small", type=int)
-    parser.add_argument("--kind", choices=["free", "broken"], default="free")
+    parser.add_argument("--kind", choices=KINDS, default="free")
     parser.add_argument("--seed", type=int, nargs="+")
     parser.add_argument("--proof", type=int, default=0, help="under so many schedules, ask the reference detector instead")
+    parser.add_argument("--compiled", type=int, default=0, help="so many programs as kernels of their own, too")
+    parser.add_argument("--mixed", type=int, default=0, help="so many programs changed by chance, judged by the reference detector, too")
+    parser.add_argument("--selftest", action="store_true", help="what fails is named")
     parser.add_argument("--out", default=None)
     args = parser.parse_args()
     args.build, small, bad = os.path.abspath(args.build), int(args.device == "emu") if args.small is None else args.small, 0
@@ -343,10 +404,15 @@ def main():
                 print(outcome.why, outcome.results, json.dumps(outcome.findings, indent=1), sep="\n")
                 bad += bool(outcome.why or outcome.findings)
                 continue
-            if args.proof:
+            if args.selftest:
+                rows = self_rows(s, args.workers)
+            elif args.proof:
                 rows = proof_rows(s, args.programs, args.first, args.proof, args.size, args.workers)
             else:
                 rows = itertools.chain(free_rows(s, args.programs, args.first, args.size, args.workers, 3600, args.out),
+                                       free_rows(s._replace(compiled=1), args.compiled, args.first, args.size, args.workers, 3600, args.out)
+                                       if args.compiled else (),
+                                       mixed_rows(s, s, args.mixed, args.first, 3, args.size, args.workers, 3600, args.out) if args.mixed else (),
                                        broken_rows(s, args.broken, args.first, args.workers, args.share) if args.broken else ())
             for case, expected, got, repeats in rows:
                 bad += got != expected

@@ -1,6 +1,7 @@
 #include "construct.h"
 
 #include "forms.h"
+#include "mutate.h"
 #include "player.h"
 #include "random/build.h"
 
@@ -119,7 +120,7 @@ static void await_flag(struct make *m, int rank, uint64_t at, uint32_t stride, u
 		{LIT_LD, LIT_RELAXED, LIT_SC}, {LIT_LD, LIT_VOLATILE, LIT_SC}, {LIT_ATOM, LIT_ACQUIRE, LIT_WEAK}, {LIT_ATOM, LIT_RELAXED, LIT_ACQ_REL},
 	};
 	size_t which = below(m, sizeof(looks) / sizeof(*looks));
-	enum lit_scope far = reach(m);
+	enum lit_scope far = scope(m); /* never .cta: a GPU might not see the flag at all */
 	struct lit_instr i = {.op = looks[which].op, .sem = looks[which].sem, .bytes = 4, .vector = 1, .scope = far, .rmw = LIT_ADD, .value_reg = -1};
 	enum lit_sem after = looks[which].after;
 	struct native_op *op = control(m, NATIVE_SET);
@@ -696,15 +697,16 @@ static void choose_break(struct make *m)
 	m->p->broken = m->how;
 }
 
-void construct(uint64_t seed, const struct construct_options *options, struct native *p)
+void construct(uint64_t seed, const struct construct_options *given, struct native *p)
 {
-	struct make m = {.b = {.state = seed * 0xd6e8feb86659fd93ull}, .o = options, .p = p};
+	struct construct_options options = {.ranks = given->ranks, .small = given->small, .broken = given->broken == 1};
+	struct make m = {.b = {.state = seed * 0xd6e8feb86659fd93ull}, .o = &options, .p = p};
 	uint64_t flags = 0;
 	int rank = 0;
 
 	memset(p, 0, sizeof(*p));
 	p->seed = seed;
-	p->ranks = options->ranks;
+	p->ranks = options.ranks;
 	m.b.state = build_random(&m.b);
 	for (int r = 0; r < p->ranks; r++)
 		room(&m, r, 4);
@@ -731,4 +733,6 @@ void construct(uint64_t seed, const struct construct_options *options, struct na
 		if (m.phase == m.phases - 1 || ends_launch(m.border[m.phase]))
 			launch_end(&m);
 	}
+	if (given->broken == 2)
+		mutate(p, seed);
 }

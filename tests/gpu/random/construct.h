@@ -10,7 +10,7 @@
 struct construct_options {
 	int ranks;
 	int small;  /* at most some hundred threads, for the emulated device */
-	int broken;
+	int broken; /* 1: one edge is left out, 2: changed by chance (mutate.h) */
 };
 
 void construct(uint64_t seed, const struct construct_options *options, struct native *p);

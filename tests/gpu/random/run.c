@@ -1,5 +1,6 @@
 /* gsan-random: programs of native.h, many in one process, each REPEAT times on memory of its own. The same whether it runs
  * plain or under gsan-launch, with one rank or two. What it prints is for tests/gpu/random_programs.py. */
+#include "compile.h"
 #include "construct.h"
 #include "forms.h"
 #include "player.h"
@@ -16,6 +17,7 @@ enum { GROUPS = 8, GROUP_STREAMS = 3, MANY = 600 }; /* launches between two wait
 struct item {
 	struct native *p;
 	uint64_t at[NATIVE_RANKS]; /* of its first repeat */
+	CUfunction own[NATIVE_LAUNCHES]; /* --compiled: its kernels */
 };
 
 struct runner {
@@ -23,7 +25,8 @@ struct runner {
 	const char *image;
 	struct construct_options how;
 	uint64_t *seed;
-	size_t items, repeats;
+	size_t items, repeats, compiled;
+	uint64_t crash; /* the seed that aborts, for a test of who looks on; 0: none */
 	struct item *item;
 	struct world_shared memory;
 	uint64_t total[NATIVE_RANKS];
@@ -61,6 +64,23 @@ static void kernels_load(struct runner *r)
 		WORLD_TRY(cuModuleGetFunction(&r->kernel[k], module, player_name[k]));
 		free(text);
 	}
+}
+
+static void compiled_load(struct item *it)
+{
+	char *text = NULL, name[32];
+	size_t size = 0;
+	FILE *out = need(open_memstream(&text, &size));
+	CUmodule module;
+
+	compile_emit(it->p, out);
+	fclose(out);
+	WORLD_TRY(cuModuleLoadData(&module, text));
+	for (int l = 0; l < it->p->launches; l++) {
+		snprintf(name, sizeof(name), "launch%d", l);
+		WORLD_TRY(cuModuleGetFunction(&it->own[l], module, name));
+	}
+	free(text);
 }
 
 static void programs_make(struct runner *r)
@@ -113,12 +133,15 @@ static CUdeviceptr address(const struct runner *r, const struct item *it, size_t
 static void launch(struct runner *r, const struct item *it, size_t repeat, const struct native_launch *l, int group)
 {
 	struct native_list list = l->list;
-	void *args[] = {&list};
+	CUfunction own = it->own[l - it->p->launch];
+	CUdeviceptr memory[NATIVE_RANKS] = {address(r, it, repeat, 0, 0), r->w.size > 1 ? address(r, it, repeat, 1, 0) : 0};
+	void *args[] = {&list}, *own_args[] = {&memory[0], &memory[1], &memory[l->rank]};
 
 	list.failed = address(r, it, repeat, l->rank, 0);
 	for (uint32_t n = 0; n < list.ops; n++)
 		list.op[n].address = address(r, it, repeat, list.op[n].rank, list.op[n].address);
-	WORLD_TRY(cuLaunchKernel(r->kernel[l->kernel], l->grid, 1, 1, l->block, 1, 1, 0, r->stream[group][l->stream], args, NULL));
+	WORLD_TRY(cuLaunchKernel(own ? own : r->kernel[l->kernel], l->grid, 1, 1, l->block, 1, 1, 0, r->stream[group][l->stream],
+				 own ? own_args : args, NULL));
 	r->queued++;
 }
 
@@ -148,6 +171,8 @@ static void play(struct runner *r)
 	for (size_t i = 0; i < r->items; i++) {
 		const struct item *it = &r->item[i];
 
+		if (r->crash && r->crash == it->p->seed)
+			abort();
 		for (size_t repeat = 0; repeat < r->repeats; repeat++) {
 			for (int s = 0; s < it->p->steps; s++)
 				step(r, it, repeat, &it->p->step[s], (int)(i % GROUPS));
@@ -207,10 +232,11 @@ static void look_at_all(struct runner *r)
 
 /* ---- arguments ------------------------------------------------------------------------------------------------- */
 static const char usage[] =
-	"usage: gsan-random --image DIR [--repeat N] [--ranks N] [--small 1] [--broken 1] [--from A --to B] [SEED…]\n"
+	"usage: gsan-random --image DIR [--repeat N] [--ranks N] [--small 1] [--broken 1] [--compiled 1] [--from A --to B] [SEED…]\n"
 	"Runs the programs of the seeds, N times each (20), with the kernels in DIR (PTX or cubins named like the kernels), and prints\n"
 	"`result SEED RANK DIGEST differ N failed N`: how many repeats left other memory than the first, how many waits did not end.\n"
-	"--small: some hundred threads at most. --broken: programs with one edge left out.\n"
+	"--small: some hundred threads at most. --broken 1: programs with one edge left out, 2: changed by chance.\n"
+	"--compiled: by PTX of their own instead.\n"
 	"With --ranks 2, start it with gsan-launch -n 2.\n";
 
 static void seeds(struct runner *r, uint64_t from, uint64_t to, char **words)
@@ -237,6 +263,8 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--ranks")) r.how.ranks = (int)n;
 		else if (!strcmp(argv[i], "--small")) r.how.small = (int)n;
 		else if (!strcmp(argv[i], "--broken")) r.how.broken = (int)n;
+		else if (!strcmp(argv[i], "--compiled")) r.compiled = n;
+		else if (!strcmp(argv[i], "--crash")) r.crash = n;
 		else stop(usage);
 	}
 	seeds(&r, from, to, argv + i);
@@ -249,6 +277,8 @@ int main(int argc, char **argv)
 	programs_make(&r);
 	memory_open(&r);
 	kernels_load(&r);
+	for (size_t k = 0; k < r.items && r.compiled; k++)
+		compiled_load(&r.item[k]);
 	streams_open(&r);
 	play(&r);
 	look_at_all(&r);

@@ -1,4 +1,5 @@
 /* gsan-random-text: what tests/gpu/run random executes, as text: a kernel's PTX, or the program of a seed. Needs no driver. */
+#include "compile.h"
 #include "construct.h"
 #include "player.h"
 
@@ -7,7 +8,7 @@
 #include <string.h>
 
 static const char usage[] =
-	"usage: gsan-random-text --emit KERNEL | --print SEED RANKS SMALL BROKEN\n"
+	"usage: gsan-random-text --emit KERNEL | --print SEED RANKS SMALL BROKEN | --ptx SEED RANKS SMALL BROKEN\n"
 	"KERNEL: play_weak, play_reds or play_sync. RANKS, SMALL and BROKEN: as gsan-random takes them.\n";
 
 static int emit(const char *name)
@@ -18,7 +19,7 @@ static int emit(const char *name)
 	return fputs(usage, stderr), 2;
 }
 
-static int print(char **words)
+static int print(char **words, void show(const struct native *p, FILE *to))
 {
 	struct construct_options how = {.ranks = atoi(words[1]), .small = atoi(words[2]), .broken = atoi(words[3])};
 	struct native *p = malloc(sizeof(*p));
@@ -26,7 +27,7 @@ static int print(char **words)
 	if (!p || how.ranks < 1 || how.ranks > NATIVE_RANKS)
 		return fputs(usage, stderr), 2;
 	construct(strtoull(words[0], NULL, 10), &how, p);
-	native_print(p, stdout);
+	show(p, stdout);
 	free(p);
 	return 0;
 }
@@ -36,7 +37,9 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "--emit"))
 		return emit(argv[2]);
 	if (argc == 6 && !strcmp(argv[1], "--print"))
-		return print(argv + 2);
+		return print(argv + 2, native_print);
+	if (argc == 6 && !strcmp(argv[1], "--ptx"))
+		return print(argv + 2, compile_emit);
 	fputs(usage, stderr);
 	return 2;
 }
