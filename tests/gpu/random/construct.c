@@ -10,7 +10,7 @@
 
 #define SPIN_TRIES (1u << 24) /* of a wait that must end */
 #define CONTROL(c) ((uint16_t)(forms_count() + (c)))
-enum { ARRAYS = 3, PHASES = 4, MOST_BYTES = 4 << 20 };
+enum { ARRAYS = 3, PHASES = 4, MOST_BYTES = 2 << 20 };
 
 /* What orders a phase before the next. The first four end the launch. */
 enum border { BY_STREAM, BY_EVENT, BY_HOST, BY_COUNTER, BY_GRID, BY_LAST, BY_CHAIN, BORDERS };
@@ -377,7 +377,10 @@ static void shape(struct make *m, int phase, int waits)
 
 	if (waits && block > 256)
 		block = 256;
-	while (grid > 64 && (uint64_t)grid * block > (1u << 18))
+	/* Most are small: 20,000 of them, 20 times each, are to take minutes. */
+	uint32_t most = 1u << (chance(m, 90) ? 12 : chance(m, 80) ? 15 : 18);
+
+	while (grid > 2 && grid * block > most)
 		grid /= 2;
 	if (m->o->broken && grid < 2)
 		grid = 2;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define NATIVE_OPS 96        /* of a launch */
+#define NATIVE_OPS 128       /* of a launch */
 #define NATIVE_LAUNCHES 6
 #define NATIVE_RANKS 2
 #define NATIVE_REGS 64       /* of a thread */
