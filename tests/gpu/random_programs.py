@@ -25,7 +25,7 @@ import threading
 import time
 
 KERNELS = ("play_weak", "play_reds", "play_sync")
-SETTINGS = collections.namedtuple("Settings", "build device ranks small kind compiled crash repeat image gpus place limit")
+SETTINGS = collections.namedtuple("Settings", "build device ranks small kind compiled crash drop emu_seed repeat image gpus place limit")
 JOBS = itertools.count()
 KINDS = ("free", "broken", "mixed")
 FOUND = 66
@@ -63,6 +63,8 @@ def environment(s, number):
     kept.update(MASTER_PORT=f"random-{os.getpid()}-{number}", EMU_GRACE_MS="2", EMU_DEVICES="2", EMU_SCHEDULE=kept.get("EMU_SCHEDULE", "random"))
     if s.device == "cuda" and s.ranks == 1:
         kept["CUDA_VISIBLE_DEVICES"] = str(number % s.gpus)
+    if s.emu_seed:
+        kept["EMU_SEED"] = kept["GSAN_SEED"] = str(s.emu_seed)
     if s.device == "emu":
         kept["LD_LIBRARY_PATH"] = os.path.join(s.build, "lib", "emu")
     return kept
@@ -70,11 +72,12 @@ def environment(s, number):
 
 def command(s, seeds, checked, repeat):
     program = [os.path.join(s.build, "bin", "gsan-random"), "--image", s.image, "--repeat", str(repeat), "--ranks", str(s.ranks),
-               "--small", str(s.small), "--broken", str(KINDS.index(s.kind)), "--compiled", str(s.compiled if checked else 0), "--crash", str(s.crash),
+               "--small", str(s.small), "--broken", str(KINDS.index(s.kind)), "--compiled", str(s.compiled if checked else 0), "--crash", str(s.crash), "--drop", s.drop,
                *map(str, seeds)]
     if not checked:
         return program
-    return [os.path.join(s.build, "bin", "gsan-launch"), "-n", str(s.ranks), "--device", s.device, "--report", checked, *program]
+    more = ["--seed", str(s.emu_seed)] if s.emu_seed else []
+    return [os.path.join(s.build, "bin", "gsan-launch"), "-n", str(s.ranks), "--device", s.device, *more, "--report", checked, *program]
 
 
 def end(processes):
@@ -240,10 +243,11 @@ def short(found):
     return ", ".join(f"{seed}: {str(why).strip().splitlines()[-1][:80]}" for seed, why in list(found.items())[:4]) + (" …" if len(found) > 4 else "")
 
 
-def free_rows(s, programs, first, size, workers, seconds, out):
+def free_rows(s, emulated, programs, first, size, workers, seconds, out):
     tally, deadline = Tally(out), time.monotonic() + seconds
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         list(pool.map(lambda seeds: judge_free(s, seeds, tally, deadline), parts(first, programs, size)))
+    shrunk(s, emulated, tally, min(deadline, time.monotonic() + 60))
     name = f"{s.ranks} rank{'s' * (s.ranks > 1)}: race-free programs{', compiled' * s.compiled}"
     yield f"{name}: ran", str(programs), str(tally.ran), s.repeat
     yield f"{name}: ended well", "ended", short(tally.failed) or "ended", s.repeat
@@ -333,6 +337,65 @@ def mixed_rows(s, emulated, programs, first, schedules, size, workers, seconds, 
     yield f"{name}: unchecked launches", "0", str(tally.unchecked), s.repeat
 
 
+# ---- smaller ----------------------------------------------------------------------------------------------------------
+def program_text(s, seed, drop=""):
+    return subprocess.run([os.path.join(s.build, "bin", "gsan-random-text"), "--print", str(seed), str(s.ranks), str(s.small), str(KINDS.index(s.kind)),
+                           drop], capture_output=True, text=True, check=True).stdout
+
+
+def droppable(text):
+    """LAUNCH.PLACE of what no wait and no barrier hangs on: not what steers, and not what thread 0 does for its CTA."""
+    found, launch = [], None
+    for line in text.splitlines():
+        begins = re.match(r"  launch (\d+): ", line)
+        launch = begins.group(1) if begins else launch
+        place = re.match(r"    +(\d+) (ld|st|red|atom|batch|sleep|exit|fence)", line)
+        if place and (place.group(2) == "fence" or " tid 0..1 " not in line):
+            found.append(f"{launch}.{place.group(1)}")
+    return found
+
+
+def shrink(s, seed, deadline, bad=lambda outcome: bool(outcome.why or outcome.findings)):
+    """The program with as few operations as still show the same, halves first; None: it does not show at all."""
+    def shows(drop):
+        return bad(job(s._replace(drop=",".join(drop)), [seed]))
+    if not shows([]):
+        return None
+    gone, rest = [], droppable(program_text(s, seed))
+    size = max(1, len(rest) // 2)
+    while size and time.monotonic() < deadline:
+        at = 0
+        while at < len(rest) and time.monotonic() < deadline:
+            if shows(gone + rest[at:at + size]):
+                gone, rest = gone + rest[at:at + size], rest[:at] + rest[at + size:]
+            else:
+                at += size
+        size //= 2
+    return ",".join(gone)
+
+
+def hand_over(s, emulated, seed, deadline):
+    """The smallest form of a program that failed, found on the emulated device if that shows it under one of some schedules, else
+    where it failed: (settings, what was left out), or None."""
+    for number in range(1, 6):
+        small = emulated._replace(kind=s.kind, ranks=s.ranks, compiled=s.compiled, small=1, repeat=4, emu_seed=number)
+        drop = shrink(small, seed, deadline)
+        if drop is not None:
+            return small, drop
+    drop = shrink(s, seed, deadline)
+    return None if drop is None else (s, drop)
+
+
+def shrunk(s, emulated, tally, deadline):
+    """Adds smaller forms of the first programs that failed to what is written of them."""
+    for seed in [seed for kind in (tally.false, tally.failed) for seed in list(kind)[:2] if isinstance(seed, int)]:
+        smaller = hand_over(s, emulated, seed, deadline) if tally.out else None
+        if smaller:
+            with open(os.path.join(tally.out, f"{seed}.txt"), "a") as file:
+                file.write(f"\nshrunk on {smaller[0].device}, schedule {smaller[0].emu_seed}: --drop {smaller[1]}\n"
+                           + program_text(smaller[0], seed, smaller[1]))
+
+
 def self_rows(s, workers):
     """Is a program named that crashes, whose waits do not end in time, that has a finding, that leaves other memory than plain?"""
     tally = Tally(None)
@@ -347,15 +410,19 @@ def self_rows(s, workers):
     tally, outcome = Tally(None), Outcome()
     outcome.results[30, 0] = "0", 0, 0
     compare(s, [30], outcome, tally)
+    s = s._replace(kind="broken")
+    drop = shrink(s, 20, time.monotonic() + 60)
+    few, many = (len(droppable(program_text(s, 20, gone))) for gone in (drop or "", ""))
+    yield "a smaller program", "found", "found" if few < many / 2 and job(s._replace(drop=drop), [20]).findings else f"{few} of {many}", s.repeat
     yield "other memory", "30", ",".join(map(str, tally.other)), s.repeat
 
 
 def settings(build, device, ranks, place, **more):
-    given = {"small": 0, "kind": "free", "compiled": 0, "crash": 0, "repeat": 20, "gpus": 1, "limit": 150, **more}
+    given = {"small": 0, "kind": "free", "compiled": 0, "crash": 0, "drop": "", "emu_seed": 0, "repeat": 20, "gpus": 1, "limit": 150, **more}
     return SETTINGS(build=build, device=device, ranks=ranks, place=place, **given)
 
 
-def section(build, gpus, out, programs=20000, broken=320, compiled=96, mixed=2000):
+def section(build, gpus, out, programs=20000, broken=160, compiled=64, mixed=2000):
     """All rows, on GPUs. With two, a fifth of the programs has two ranks."""
     workers = os.cpu_count() or 16
     with tempfile.TemporaryDirectory(prefix="random-") as place:
@@ -364,13 +431,13 @@ def section(build, gpus, out, programs=20000, broken=320, compiled=96, mixed=200
         emulated = s._replace(device="emu", image=image(build, "emu", os.path.join(place, "emu")))
         pair = s._replace(ranks=2)
         two = programs // 5 if gpus > 1 else 0
-        yield from free_rows(s, programs - two, 0, 200, workers, 240, out)
+        yield from free_rows(s, emulated, programs - two, 0, 250, workers, 240, out)
         yield from broken_rows(s, broken, 0, workers, 0.95)
-        yield from free_rows(s._replace(compiled=1), compiled, 0, 3, workers, 120, out)
+        yield from free_rows(s._replace(compiled=1), emulated, compiled, 0, 3, workers, 120, out)
         yield from mixed_rows(s, emulated, mixed, 0, 3, 100, workers, 120, out)
         if two:
-            yield from free_rows(pair, two, 0, 100, workers // 2, 120, out)
-            yield from broken_rows(pair, broken // 4, 0, workers // 2, 0.95)
+            yield from free_rows(pair, emulated, two, 0, 100, workers // 2, 120, out)
+            yield from broken_rows(pair, broken // 2, 0, workers // 2, 0.95)
 
 
 def main():
@@ -391,6 +458,7 @@ def main():
     parser.add_argument("--proof", type=int, default=0, help="under so many schedules, ask the reference detector instead")
     parser.add_argument("--compiled", type=int, default=0, help="so many programs as kernels of their own, too")
     parser.add_argument("--mixed", type=int, default=0, help="so many programs changed by chance, judged by the reference detector, too")
+    parser.add_argument("--shrink", action="store_true", help="the programs of --seed")
     parser.add_argument("--selftest", action="store_true", help="what fails is named")
     parser.add_argument("--out", default=None)
     args = parser.parse_args()
@@ -399,6 +467,12 @@ def main():
         for ranks in args.ranks:
             s = settings(args.build, args.device, ranks, place, small=small, kind=args.kind, repeat=args.repeat,
                          image=image(args.build, args.device, place))
+            if args.seed and args.shrink:
+                for seed in args.seed:
+                    smaller = hand_over(s, s, seed, time.monotonic() + 600) if s.device == "emu" else (s, shrink(s, seed, time.monotonic() + 600))
+                    print(f"--drop {smaller[1]}\n{program_text(smaller[0], seed, smaller[1])}" if smaller and smaller[1] is not None else "it shows nothing")
+                    bad += bool(smaller)
+                continue
             if args.seed:
                 outcome = job(s, args.seed)
                 print(outcome.why, outcome.results, json.dumps(outcome.findings, indent=1), sep="\n")
@@ -409,8 +483,8 @@ def main():
             elif args.proof:
                 rows = proof_rows(s, args.programs, args.first, args.proof, args.size, args.workers)
             else:
-                rows = itertools.chain(free_rows(s, args.programs, args.first, args.size, args.workers, 3600, args.out),
-                                       free_rows(s._replace(compiled=1), args.compiled, args.first, args.size, args.workers, 3600, args.out)
+                rows = itertools.chain(free_rows(s, s, args.programs, args.first, args.size, args.workers, 3600, args.out),
+                                       free_rows(s._replace(compiled=1), s, args.compiled, args.first, args.size, args.workers, 3600, args.out)
                                        if args.compiled else (),
                                        mixed_rows(s, s, args.mixed, args.first, 3, args.size, args.workers, 3600, args.out) if args.mixed else (),
                                        broken_rows(s, args.broken, args.first, args.workers, args.share) if args.broken else ())

@@ -19,6 +19,19 @@ struct native_op *native_add(struct native_launch *l, struct native_op op)
 	return &l->list.op[l->list.ops++];
 }
 
+int native_drop(struct native *p, const char *list)
+{
+	int launch, place, used;
+
+	for (; *list; list += used + (list[used] == ',')) {
+		if (sscanf(list, "%d.%d%n", &launch, &place, &used) != 2 || launch < 0 || launch >= p->launches || place < 0 ||
+		    (uint32_t)place >= p->launch[launch].list.ops)
+			return -1;
+		p->launch[launch].list.op[place].cta_first = p->launch[launch].list.op[place].cta_end = 0;
+	}
+	return 0;
+}
+
 static const char *const control_name[NATIVE_CONTROLS] = {"end", "exit", "jump", "if", "set", "loop", "again", "awaited", "barrier", "sleep"};
 
 static void print_op(uint32_t n, const struct native_op *o, FILE *to)
@@ -26,6 +39,8 @@ static void print_op(uint32_t n, const struct native_op *o, FILE *to)
 	char name[LIT_OPCODE];
 	size_t forms = forms_count();
 
+	if (!o->cta_end)
+		return; /* dropped */
 	if (o->code < forms)
 		forms_name(o->code, name);
 	else

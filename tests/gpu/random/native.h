@@ -91,6 +91,8 @@ struct native {
 
 struct native_op native_op(uint16_t code);                 /* for all threads; no operands */
 struct native_op *native_add(struct native_launch *l, struct native_op op); /* aborts when full */
+/* Nobody executes the operations "LAUNCH.PLACE,…". Returns 0, or -1: there is none such. */
+int native_drop(struct native *p, const char *list);
 void native_print(const struct native *p, FILE *to);
 
 #endif
