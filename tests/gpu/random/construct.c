@@ -184,7 +184,7 @@ static void elected(struct make *m, uint32_t first)
 		o->cta_end = NATIVE_ALL;
 		o->rotate = 0;
 		o->group = 1;
-		if (o->cta_stride && (o->code >= forms_count() - 9 || forms_get(o->code)->like.op == LIT_LD))
+		if (o->cta_stride && (forms_is_batch(o->code) || (forms_get(o->code) && forms_get(o->code)->like.op <= LIT_ST)))
 			o->address += (uint64_t)make_below(m, m->l->grid) * o->cta_stride;
 	}
 }

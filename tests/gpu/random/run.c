@@ -216,7 +216,8 @@ static void look(struct runner *r, size_t i, unsigned char *seen)
 		differ += memcmp(seen, seen + repeat * bytes, bytes) != 0;
 		failed += *(uint32_t *)(void *)(seen + repeat * bytes) != 0;
 	}
-	printf("result %" PRIu64 " %d %016" PRIx64 " differ %zu failed %zu\n", it->p->seed, r->w.rank, digest(seen, bytes), differ, failed);
+	printf("result %" PRIu64 " %d %016" PRIx64 " differ %zu failed %zu\n", it->p->seed, r->w.rank, digest(seen, bytes),
+	       differ, failed);
 }
 
 static void look_at_all(struct runner *r)
@@ -234,7 +235,8 @@ static void look_at_all(struct runner *r)
 
 /* ---- arguments ------------------------------------------------------------------------------------------------- */
 static const char usage[] =
-	"usage: gsan-random --image DIR [--repeat N] [--ranks N] [--small 1] [--broken 1] [--compiled 1] [--drop LAUNCH.PLACE,…] [--from A --to B] [SEED…]\n"
+	"usage: gsan-random --image DIR [--repeat N] [--ranks N] [--small 1] [--broken 1] [--compiled 1]\n"
+	"                   [--drop LAUNCH.PLACE,…] [--from A --to B] [SEED…]\n"
 	"Runs the programs of the seeds, N times each (20), with the kernels in DIR (PTX or cubins named like the kernels), and prints\n"
 	"`result SEED RANK DIGEST differ N failed N`: how many repeats left other memory than the first, how many waits did not end.\n"
 	"--small: some hundred threads at most. --broken 1: programs with one edge left out, 2: changed by chance.\n"

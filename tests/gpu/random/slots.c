@@ -29,7 +29,8 @@ static void slot_place(struct array *a, struct native_op *op, uint32_t row)
 /* A scalar or vector in a slot. whole: all of it, by all threads. */
 struct native_op *slots_access(struct make *m, struct array *a, enum lit_op what, int whole, int nc)
 {
-	struct lit_instr i = {.op = what, .sem = nc ? LIT_NC : LIT_WEAK, .bytes = 4, .vector = 1, .reg = what == LIT_LD ? 0 : -1, .value_reg = -1};
+	struct lit_instr i = {.op = what, .sem = nc ? LIT_NC : LIT_WEAK, .bytes = 4, .vector = 1,
+			      .reg = what == LIT_LD ? 0 : -1, .value_reg = -1};
 	uint32_t size = whole ? a->size : 1u << make_below(m, 5), row = make_below(m, a->rows), offset;
 	struct native_op op, *added;
 
@@ -66,8 +67,8 @@ struct native_op *slots_access(struct make *m, struct array *a, enum lit_op what
  * gets what is stored. */
 static struct native_op *slots_batch(struct make *m, struct array *a, int stores)
 {
-	static const struct form_batch all[] = {{4, 0, 4, 4}, {8, 0, 4, 1}, {0, 4, 4, 4}, {0, 8, 4, 1}, {2, 2, 4, 4}, {3, 3, 1, 1}, {4, 0, 8, 2},
-						{0, 4, 2, 1}, {2, 2, 8, 1}};
+	static const struct form_batch all[] = {{4, 0, 4, 4}, {8, 0, 4, 1}, {0, 4, 4, 4}, {0, 8, 4, 1}, {2, 2, 4, 4},
+						{3, 3, 1, 1}, {4, 0, 8, 2}, {0, 4, 2, 1}, {2, 2, 8, 1}};
 	const struct form_batch *f = &all[make_below(m, sizeof(all) / sizeof(*all))];
 	uint32_t n = f->loads > f->stores ? f->loads : f->stores, both = f->loads && f->stores;
 	struct native_op op;
@@ -158,7 +159,10 @@ void slots_arrays(struct make *m)
 	for (int i = 0; i < m->arrays; i++) {
 		struct array *a = &m->array[i];
 
-		*a = (struct array){.size = sizes[make_below(m, 8)], .rows = m->o->broken && !i ? 1 : rows[make_below(m, 5)], .quiet = 1, .rank = (int)make_below(m, (uint32_t)m->o->ranks)};
+		*a = (struct array){.quiet = 1};
+		a->size = sizes[make_below(m, 8)];
+		a->rows = m->o->broken && !i ? 1 : rows[make_below(m, 5)];
+		a->rank = (int)make_below(m, (uint32_t)m->o->ranks);
 		while ((uint64_t)most * a->rows * a->size > MOST_BYTES / 4 && a->rows > 1)
 			a->rows /= 2;
 		while ((uint64_t)most * a->rows * a->size > MOST_BYTES / 4 && a->size > 1)

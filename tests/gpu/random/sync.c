@@ -44,12 +44,15 @@ void sync_raise(struct make *m, int rank, uint64_t at, uint32_t stride, int adds
 void sync_await(struct make *m, int rank, uint64_t at, uint32_t stride, uint32_t rotate, uint32_t value)
 {
 	static const struct { enum lit_op op; enum lit_sem sem, after; } looks[] = {
-		{LIT_LD, LIT_ACQUIRE, LIT_WEAK}, {LIT_LD, LIT_ACQUIRE, LIT_WEAK}, {LIT_LD, LIT_RELAXED, LIT_ACQUIRE}, {LIT_LD, LIT_RELAXED, LIT_ACQ_REL},
-		{LIT_LD, LIT_RELAXED, LIT_SC}, {LIT_LD, LIT_VOLATILE, LIT_SC}, {LIT_ATOM, LIT_ACQUIRE, LIT_WEAK}, {LIT_ATOM, LIT_RELAXED, LIT_ACQ_REL},
+		{LIT_LD, LIT_ACQUIRE, LIT_WEAK}, {LIT_LD, LIT_ACQUIRE, LIT_WEAK}, {LIT_LD, LIT_RELAXED, LIT_ACQUIRE},
+		{LIT_LD, LIT_RELAXED, LIT_ACQ_REL},
+		{LIT_LD, LIT_RELAXED, LIT_SC}, {LIT_LD, LIT_VOLATILE, LIT_SC}, {LIT_ATOM, LIT_ACQUIRE, LIT_WEAK},
+		{LIT_ATOM, LIT_RELAXED, LIT_ACQ_REL},
 	};
 	size_t which = make_below(m, sizeof(looks) / sizeof(*looks));
 	enum lit_scope far = make_scope(m); /* never .cta: a GPU might not see the flag at all */
-	struct lit_instr i = {.op = looks[which].op, .sem = looks[which].sem, .bytes = 4, .vector = 1, .scope = far, .rmw = LIT_ADD, .value_reg = -1};
+	struct lit_instr i = {.op = looks[which].op, .sem = looks[which].sem, .bytes = 4, .vector = 1, .scope = far,
+			      .rmw = LIT_ADD, .value_reg = -1};
 	enum lit_sem after = looks[which].after;
 	struct native_op *op = make_control(m, NATIVE_SET);
 	uint32_t first;
@@ -78,14 +81,15 @@ void sync_await(struct make *m, int rank, uint64_t at, uint32_t stride, uint32_t
 	op->tid_end = 1;
 	op->cta_first = (uint16_t)m->cta_first;
 	if (after != LIT_WEAK)
-		fence(m, after, far, !m->o->broken && make_chance(m, 40)); /* others' fences, while thread 0 waits, may release: CTAs are threads */
+		fence(m, after, far, !m->o->broken && make_chance(m, 40)); /* what others fence before its RMW, a CTA releases */
 	make_control(m, NATIVE_BARRIER);
 }
 
 /* Counted by everybody; nothing else touches them. */
 void sync_count(struct make *m)
 {
-	struct lit_instr i = {.op = make_chance(m, 70) ? LIT_RED : LIT_ATOM, .sem = LIT_RELAXED, .bytes = 4, .vector = 1, .rmw = LIT_ADD, .value_reg = -1};
+	struct lit_instr i = {.op = make_chance(m, 70) ? LIT_RED : LIT_ATOM, .sem = LIT_RELAXED, .bytes = 4, .vector = 1,
+			      .rmw = LIT_ADD, .value_reg = -1};
 	uint32_t bins = 1u << make_below(m, 8);
 	int rank = m->l->rank;
 	struct native_op *op;
@@ -101,8 +105,8 @@ void sync_count(struct make *m)
 
 static void lock_take(struct make *m, int rank, uint64_t lock, uint32_t locks)
 {
-	struct lit_instr i = {.op = LIT_ATOM, .rmw = LIT_CAS, .sem = make_chance(m, 60) ? LIT_ACQUIRE : LIT_ACQ_REL, .scope = reach(m), .bytes = 4, .vector = 1,
-			      .value_reg = -1};
+	struct lit_instr i = {.op = LIT_ATOM, .rmw = LIT_CAS, .sem = make_chance(m, 60) ? LIT_ACQUIRE : LIT_ACQ_REL,
+			      .scope = reach(m), .bytes = 4, .vector = 1, .value_reg = -1};
 	int fenced = make_chance(m, 30);
 	struct native_op *op = make_control(m, NATIVE_SET);
 	uint32_t first;
@@ -127,7 +131,8 @@ static void lock_take(struct make *m, int rank, uint64_t lock, uint32_t locks)
 static void lock_give(struct make *m, int rank, uint64_t lock, uint32_t locks)
 {
 	int fenced = make_chance(m, 40);
-	struct lit_instr i = {.op = make_chance(m, 50) ? LIT_ST : LIT_ATOM, .rmw = LIT_EXCH, .scope = reach(m), .bytes = 4, .vector = 1, .value_reg = -1};
+	struct lit_instr i = {.op = make_chance(m, 50) ? LIT_ST : LIT_ATOM, .rmw = LIT_EXCH, .scope = reach(m), .bytes = 4,
+			      .vector = 1, .value_reg = -1};
 	struct native_op *op;
 
 	make_control(m, NATIVE_BARRIER);
@@ -172,7 +177,8 @@ void sync_locked(struct make *m)
 void sync_last(struct make *m)
 {
 	enum lit_scope far = reach(m);
-	struct lit_instr i = {.op = LIT_ATOM, .rmw = LIT_ADD, .sem = LIT_ACQ_REL, .scope = far, .bytes = 4, .vector = 1, .value_reg = -1};
+	struct lit_instr i = {.op = LIT_ATOM, .rmw = LIT_ADD, .sem = LIT_ACQ_REL, .scope = far, .bytes = 4, .vector = 1,
+			      .value_reg = -1};
 	int rank = m->l->rank, fenced = make_chance(m, 50);
 	uint64_t counter = make_room(m, rank, 4), told = make_room(m, rank, 128 * (uint64_t)m->l->grid);
 	struct native_op *op;

@@ -1,4 +1,5 @@
-/* How the CTAs of a program meet: flags, counters, locks, the last to arrive. An element of it is missing where the program is broken. */
+/* How the CTAs of a program meet: flags, counters, locks, the last to arrive. An element of it is
+ * missing where the program is broken. */
 #ifndef GSAN_SYNC_H
 #define GSAN_SYNC_H
 
