@@ -6,8 +6,8 @@
 A program is data for three kernels that hold every instruction form (tests/gpu/random): a seed gives one that is race-free by
 construction and leaves the same memory behind whatever the schedule, or, of kind `broken`, one that has lost one edge and races
 in every schedule. Jobs of many programs run side by side, one per core: each program 20 times on fresh memory, checked, and
-plain. Of a race-free program: no error, no end of a wait, no finding, the memory that the plain run left. A job that fails or hangs
-is halved until the program is known, and the others go on. What failed is written to OUT/random/SEED.txt: the program,
+plain. Of a race-free program: no error, no end of a wait, no finding, the memory that the plain run left. A job that fails or
+hangs is halved until the program is known, and the others go on. What failed is written to OUT/random/SEED.txt: the program,
 and the finding or the error. `--small 1 --device emu` shows the same seed in a small shape on the emulated device."""
 import argparse
 import collections
@@ -25,7 +25,8 @@ import threading
 import time
 
 KERNELS = ("play_weak", "play_reds", "play_sync")
-SETTINGS = collections.namedtuple("Settings", "build device ranks small kind compiled crash repeat image gpus place limit")
+SETTINGS = collections.namedtuple("Settings", "build device ranks small kind compiled crash drop emu_seed repeat image gpus "
+                                  "place limit")
 JOBS = itertools.count()
 KINDS = ("free", "broken", "mixed")
 FOUND = 66
@@ -33,17 +34,22 @@ FOUND = 66
 
 # ---- one job ----------------------------------------------------------------------------------------------------------
 class Outcome:
-    """What a job said. results: {(seed, rank): (digest, differing repeats, waits without end)}; findings: {seed or None: [finding]};
-    why: None, or why it did not end well."""
+    """What a job said. results: {(seed, rank): (digest, differing repeats, waits without end)}; findings: {seed or None:
+    [finding]}; why: None, or why it did not end well."""
 
     def __init__(self):
         self.results, self.findings, self.why, self.unchecked = {}, collections.defaultdict(list), None, 0
 
 
+def tool(build, name, *arguments):
+    command_line = [os.path.join(build, "bin", name), *map(str, arguments)]
+    return subprocess.run(command_line, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
 def image(build, device, place):
     """The kernels as the job loads them: cubins made by gsan-ptxas, all at once; on the emulated device PTX."""
     def one(name):
-        text = subprocess.run([os.path.join(build, "bin", "gsan-random-text"), "--emit", name], capture_output=True, check=True).stdout
+        text = tool(build, "gsan-random-text", "--emit", name).encode()
         path = os.path.join(place, name)
         with open(path + ".ptx", "wb") as file:
             file.write(text)
@@ -60,9 +66,12 @@ def image(build, device, place):
 
 def environment(s, number):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_"))}
-    kept.update(MASTER_PORT=f"random-{os.getpid()}-{number}", EMU_GRACE_MS="2", EMU_DEVICES="2", EMU_SCHEDULE=kept.get("EMU_SCHEDULE", "random"))
-    if s.device == "cuda" and s.ranks == 1:
+    kept.update(MASTER_PORT=f"random-{os.getpid()}-{number}", EMU_GRACE_MS="2", EMU_DEVICES="2",
+                EMU_SCHEDULE=kept.get("EMU_SCHEDULE", "program"))
+    if s.device == "cuda" and s.ranks == 1 and s.gpus > 1:
         kept["CUDA_VISIBLE_DEVICES"] = str(number % s.gpus)
+    if s.emu_seed:
+        kept["EMU_SEED"] = kept["GSAN_SEED"] = str(s.emu_seed)
     if s.device == "emu":
         kept["LD_LIBRARY_PATH"] = os.path.join(s.build, "lib", "emu")
     return kept
@@ -70,11 +79,13 @@ def environment(s, number):
 
 def command(s, seeds, checked, repeat):
     program = [os.path.join(s.build, "bin", "gsan-random"), "--image", s.image, "--repeat", str(repeat), "--ranks", str(s.ranks),
-               "--small", str(s.small), "--broken", str(KINDS.index(s.kind)), "--compiled", str(s.compiled if checked else 0), "--crash", str(s.crash),
+               "--small", str(s.small), "--broken", str(KINDS.index(s.kind)), "--compiled", str(s.compiled if checked else 0),
+               "--crash", str(s.crash), "--drop", s.drop,
                *map(str, seeds)]
     if not checked:
         return program
-    return [os.path.join(s.build, "bin", "gsan-launch"), "-n", str(s.ranks), "--device", s.device, "--report", checked, *program]
+    launch = [os.path.join(s.build, "bin", "gsan-launch"), "-n", str(s.ranks), "--device", s.device, "--report", checked]
+    return [*launch, *(["--seed", str(s.emu_seed)] if s.emu_seed else []), *program]
 
 
 def end(processes):
@@ -92,7 +103,8 @@ def execute(s, seeds, report, repeat, limit, more_environment=None):
     """Status (None: it did not end), output and errors of a job; plain without a report, and then all ranks started here."""
     env, words, out = environment(s, next(JOBS)), command(s, seeds, report, repeat), tempfile.TemporaryFile("w+")
     err = tempfile.TemporaryFile("w+")
-    ranks = [{}] if report else [{"RANK": str(r), "LOCAL_RANK": str(r), "GSAN_RANK": str(r), "WORLD_SIZE": str(s.ranks)} for r in range(s.ranks)]
+    names = ("RANK", "LOCAL_RANK", "GSAN_RANK")
+    ranks = [{}] if report else [{"WORLD_SIZE": str(s.ranks), **dict.fromkeys(names, str(rank))} for rank in range(s.ranks)]
     env.update(more_environment or {})
     processes = [subprocess.Popen(words, stdout=out, stderr=err, env={**env, **more}, start_new_session=True) for more in ranks]
     deadline, status = time.monotonic() + limit, 0
@@ -169,16 +181,12 @@ class Tally:
             if self.out and len(kind) <= 20:
                 os.makedirs(self.out, exist_ok=True)
                 with open(os.path.join(self.out, f"{seed}.txt"), "a") as file:
-                    file.write(f"seed {seed}, {s}\n{why}\n")
-                    file.flush()
-                    if isinstance(seed, int):
-                        subprocess.run([os.path.join(s.build, "bin", "gsan-random-text"), "--print", str(seed), str(s.ranks), str(s.small),
-                                        str(KINDS.index(s.kind))], stdout=file, check=False)
+                    file.write(f"seed {seed}, {s}\n{why}\n{program_text(s, seed) if isinstance(seed, int) else ''}")
 
 
 def first_failure(s, seeds, deadline, checked):
     """The shortest row of programs that a halving finds to fail, and why."""
-    outcome = None
+    outcome, s, deadline = None, s._replace(limit=min(s.limit, 40)), deadline + 60
     while len(seeds) > 1 and time.monotonic() < deadline:
         half = seeds[:len(seeds) // 2]
         first = job(s, half, checked)
@@ -229,7 +237,8 @@ def compare(s, seeds, outcome, tally):
     for key, (digest, differ, failed) in outcome.results.items():
         was = plain.results.get(key, ("none", 0, 0))
         if differ or failed or was != (digest, 0, 0):
-            tally.note(tally.other, s, key[0], f"rank {key[1]}: digest {digest}, {differ} repeats differ, {failed} waits without end; plain {was}")
+            tally.note(tally.other, s, key[0], f"rank {key[1]}: digest {digest}, {differ} repeats differ, {failed} waits "
+                       f"without end; plain {was}")
 
 
 def parts(first, count, size):
@@ -237,13 +246,15 @@ def parts(first, count, size):
 
 
 def short(found):
-    return ", ".join(f"{seed}: {str(why).strip().splitlines()[-1][:80]}" for seed, why in list(found.items())[:4]) + (" …" if len(found) > 4 else "")
+    words = [f"{seed}: {str(why).strip().splitlines()[-1][:80]}" for seed, why in found.items()]
+    return ", ".join(words[:4]) + (f" and {len(words) - 4} more" if len(words) > 4 else "")
 
 
-def free_rows(s, programs, first, size, workers, seconds, out):
+def free_rows(s, emulated, programs, first, size, workers, seconds, out):
     tally, deadline = Tally(out), time.monotonic() + seconds
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         list(pool.map(lambda seeds: judge_free(s, seeds, tally, deadline), parts(first, programs, size)))
+    shrunk(s, emulated, tally, min(deadline, time.monotonic() + 60))
     name = f"{s.ranks} rank{'s' * (s.ranks > 1)}: race-free programs{', compiled' * s.compiled}"
     yield f"{name}: ran", str(programs), str(tally.ran), s.repeat
     yield f"{name}: ended well", "ended", short(tally.failed) or "ended", s.repeat
@@ -272,11 +283,11 @@ def races(s, seeds, schedule, number):
     with tempfile.TemporaryDirectory(dir=s.place) as folder:
         trace = os.path.join(folder, "trace")
         status, out, err = execute(s, seeds, os.path.join(folder, "report") if s.ranks > 1 else None, 1, s.limit,
-                                   {"EMU_TRACE": trace, "EMU_SCHEDULE": schedule, "EMU_SEED": str(number), "GSAN_SEED": str(number)})
+                                   {"EMU_TRACE": trace, "EMU_SCHEDULE": schedule, "EMU_SEED": str(number)})
         if status not in (0, FOUND):
             raise RuntimeError(f"{schedule} {number}: status {status}: {err[-1000:]}")
         places, memory = parse(out, Outcome()), {}
-        said = subprocess.run([os.path.join(s.build, "bin", "gsan-reference"), trace], capture_output=True, text=True, check=False)
+        said = subprocess.run([os.path.join(s.build, "bin", "gsan-reference"), trace], capture_output=True, text=True)
         if said.returncode > 1:
             raise RuntimeError(said.stderr)
         for line in said.stdout.splitlines():
@@ -294,15 +305,16 @@ def proof_rows(s, programs, first, schedules, size, workers):
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         found = list(pool.map(lambda name: races(s._replace(kind=name[0]), *name[1:]), names))
     racy = {seed: line for (kind, *_), said in zip(names, found) for seed, line in said.items() if kind == "free"}
-    silent = sorted({seed for (kind, seeds, *_), said in zip(names, found) if kind == "broken" for seed in seeds if seed not in said})
+    silent = sorted({seed for (kind, seeds, *_), said in zip(names, found) if kind == "broken"
+                     for seed in seeds if seed not in said})
     name = f"{s.ranks} rank{'s' * (s.ranks > 1)}: the reference detector"
     yield f"{name} on {programs} race-free programs", "none", short(racy) or "none", schedules
     yield f"{name} on {programs} broken ones", "races", f"none in {silent}" if silent else "races", schedules
 
 
 def judged(s, seeds, schedules):
-    """Those of the programs for which the reference finds no race under any of the schedules. Equal races of several programs count
-    as one, so that those without a named one are asked again."""
+    """Those of the programs for which the reference finds no race under any of the schedules. Equal races of several programs
+    count as one, so that those without a named one are asked again."""
     for number in range(1, schedules + 1):
         named = True
         while named and seeds:
@@ -312,13 +324,14 @@ def judged(s, seeds, schedules):
 
 
 def mixed_rows(s, emulated, programs, first, schedules, size, workers, seconds, out):
-    """Programs changed by chance, small: where the reference finds no race, the detector has no finding. A finding is explained if
-    the reference finds that program's race under one of many more schedules."""
+    """Programs changed by chance, small: where the reference finds no race, the detector has no finding. A finding is explained
+    if the reference finds that program's race under one of many more schedules."""
     s, emulated = s._replace(kind="mixed", small=1), emulated._replace(kind="mixed", small=1)
     tally, deadline = Tally(None), time.monotonic() + seconds
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         free = sorted(itertools.chain(*pool.map(lambda seeds: judged(emulated, seeds, schedules), parts(first, programs, 25))))
-        list(pool.map(lambda seeds: judge_free(s, seeds, tally, deadline), [free[at:at + size] for at in range(0, len(free), size)]))
+        jobs = [free[at:at + size] for at in range(0, len(free), size)]
+        list(pool.map(lambda seeds: judge_free(s, seeds, tally, deadline), jobs))
         named = [seed for seed in tally.false if isinstance(seed, int)]
         rare = [seed for seed, still in zip(named, pool.map(lambda seed: judged(emulated, [seed], 60), named)) if not still]
     false = Tally(out)
@@ -326,15 +339,74 @@ def mixed_rows(s, emulated, programs, first, schedules, size, workers, seconds, 
         if seed not in rare:
             false.note(false.false, s, seed, why)
     name = f"{s.ranks} rank{'s' * (s.ranks > 1)}: programs changed by chance"
-    yield f"{name}: race-free under {schedules} schedules: {len(free)} of {programs}", "ran", "ran" if tally.ran == len(free) > 0 else str(tally.ran), s.repeat
+    yield (f"{name}: race-free under {schedules} schedules: {len(free)} of {programs}", "ran",
+           "ran" if tally.ran == len(free) > 0 else str(tally.ran), s.repeat)
     yield f"{name}: ended well", "ended", short(tally.failed) or "ended", s.repeat
     yield (f"{name}: findings" + f" ({len(rare)} races that few schedules show)" * bool(rare), "clean",
            short({k: json.loads(v)[0]["kind"] for k, v in false.false.items()}) or "clean", s.repeat)
     yield f"{name}: unchecked launches", "0", str(tally.unchecked), s.repeat
 
 
+# ---- smaller ----------------------------------------------------------------------------------------------------------
+def program_text(s, seed, drop=""):
+    return tool(s.build, "gsan-random-text", "--print", seed, s.ranks, s.small, KINDS.index(s.kind), drop)
+
+
+def droppable(text):
+    """LAUNCH.PLACE of what no wait and no barrier hangs on: not what steers, and not what thread 0 does for its CTA."""
+    found, launch = [], None
+    for line in text.splitlines():
+        begins = re.match(r"  launch (\d+): ", line)
+        launch = begins.group(1) if begins else launch
+        place = re.match(r"    +(\d+) (ld|st|red|atom|batch|sleep|exit|fence)", line)
+        if place and (place.group(2) == "fence" or " tid 0..1 " not in line):
+            found.append(f"{launch}.{place.group(1)}")
+    return found
+
+
+def shrink(s, seed, deadline, bad=lambda outcome: bool(outcome.why or outcome.findings)):
+    """The program with as few operations as still show the same, halves first; None: it does not show at all."""
+    def shows(drop):
+        return bad(job(s._replace(drop=",".join(drop)), [seed]))
+    if not shows([]):
+        return None
+    gone, rest = [], droppable(program_text(s, seed))
+    size = max(1, len(rest) // 2)
+    while size and time.monotonic() < deadline:
+        at = 0
+        while at < len(rest) and time.monotonic() < deadline:
+            if shows(gone + rest[at:at + size]):
+                gone, rest = gone + rest[at:at + size], rest[:at] + rest[at + size:]
+            else:
+                at += size
+        size //= 2
+    return ",".join(gone)
+
+
+def hand_over(s, emulated, seed, deadline):
+    """The smallest form of a program that failed, found on the emulated device if that shows it under one of some schedules, else
+    where it failed: (settings, what was left out), or None."""
+    for number in range(1, 6):
+        small = emulated._replace(kind=s.kind, ranks=s.ranks, compiled=s.compiled, small=1, repeat=4, emu_seed=number)
+        drop = shrink(small, seed, deadline)
+        if drop is not None:
+            return small, drop
+    drop = shrink(s, seed, deadline)
+    return None if drop is None else (s, drop)
+
+
+def shrunk(s, emulated, tally, deadline):
+    """Adds smaller forms of the first programs that failed to what is written of them."""
+    for seed in [seed for kind in (tally.false, tally.failed) for seed in list(kind)[:2] if isinstance(seed, int)]:
+        smaller = hand_over(s, emulated, seed, deadline) if tally.out else None
+        if smaller:
+            with open(os.path.join(tally.out, f"{seed}.txt"), "a") as file:
+                file.write(f"\nshrunk on {smaller[0].device}, schedule {smaller[0].emu_seed}: --drop {smaller[1]}\n"
+                           + program_text(smaller[0], seed, smaller[1]))
+
+
 def self_rows(s, workers):
-    """Is a program named that crashes, whose waits do not end in time, that has a finding, that leaves other memory than plain?"""
+    """Is a program named that crashes, that does not end in time, that has a finding, that leaves other memory than plain?"""
     tally = Tally(None)
     judge_free(s._replace(crash=13), list(range(10, 15)), tally, time.monotonic() + 200)
     yield "a program that crashes", "13 of 5", f"{','.join(map(str, tally.failed))} of {tally.ran}", s.repeat
@@ -347,15 +419,21 @@ def self_rows(s, workers):
     tally, outcome = Tally(None), Outcome()
     outcome.results[30, 0] = "0", 0, 0
     compare(s, [30], outcome, tally)
+    s = s._replace(kind="broken")
+    drop = shrink(s, 20, time.monotonic() + 60)
+    few, many = (len(droppable(program_text(s, 20, gone))) for gone in (drop or "", ""))
+    smaller = few < many / 2 and job(s._replace(drop=drop), [20]).findings
+    yield "a smaller program", "found", "found" if smaller else f"{few} of {many}", s.repeat
     yield "other memory", "30", ",".join(map(str, tally.other)), s.repeat
 
 
 def settings(build, device, ranks, place, **more):
-    given = {"small": 0, "kind": "free", "compiled": 0, "crash": 0, "repeat": 20, "gpus": 1, "limit": 150, **more}
-    return SETTINGS(build=build, device=device, ranks=ranks, place=place, **given)
+    given = {"small": 0, "kind": "free", "compiled": 0, "crash": 0, "drop": "", "emu_seed": 0, "repeat": 20, "gpus": 1,
+             "limit": 150}
+    return SETTINGS(build=build, device=device, ranks=ranks, place=place, **{**given, **more})
 
 
-def section(build, gpus, out, programs=20000, broken=320, compiled=96, mixed=2000):
+def section(build, gpus, out, programs=20000, broken=160, compiled=64, mixed=2000):
     """All rows, on GPUs. With two, a fifth of the programs has two ranks."""
     workers = os.cpu_count() or 16
     with tempfile.TemporaryDirectory(prefix="random-") as place:
@@ -364,13 +442,37 @@ def section(build, gpus, out, programs=20000, broken=320, compiled=96, mixed=200
         emulated = s._replace(device="emu", image=image(build, "emu", os.path.join(place, "emu")))
         pair = s._replace(ranks=2)
         two = programs // 5 if gpus > 1 else 0
-        yield from free_rows(s, programs - two, 0, 200, workers, 240, out)
+        yield from free_rows(s, emulated, programs - two, 0, 250, workers, 240, out)
         yield from broken_rows(s, broken, 0, workers, 0.95)
-        yield from free_rows(s._replace(compiled=1), compiled, 0, 3, workers, 120, out)
+        yield from free_rows(s._replace(compiled=1), emulated, compiled, 0, 3, workers, 120, out)
         yield from mixed_rows(s, emulated, mixed, 0, 3, 100, workers, 120, out)
         if two:
-            yield from free_rows(pair, two, 0, 100, workers // 2, 120, out)
-            yield from broken_rows(pair, broken // 4, 0, workers // 2, 0.95)
+            yield from free_rows(pair, emulated, two, 0, 100, workers // 2, 120, out)
+            yield from broken_rows(pair, broken // 2, 0, workers // 2, 0.95)
+
+
+def again(s, seed, smaller):
+    """Runs one program again, or makes it smaller; 1 if it is as bad as that."""
+    if not smaller:
+        outcome = job(s, [seed])
+        print(outcome.why, outcome.results, json.dumps(outcome.findings, indent=1), sep="\n")
+        return bool(outcome.why or outcome.findings)
+    deadline = time.monotonic() + 600
+    found = hand_over(s, s, seed, deadline) if s.device == "emu" else (s, shrink(s, seed, deadline))
+    shown = found and found[1] is not None
+    print(f"--drop {found[1]}\n{program_text(found[0], seed, found[1])}" if shown else "it shows nothing")
+    return bool(shown)
+
+
+def few_rows(s, args):
+    common = args.first, args.size, args.workers
+    yield from free_rows(s, s, args.programs, *common, 3600, args.out)
+    if args.compiled:
+        yield from free_rows(s._replace(compiled=1), s, args.compiled, *common, 3600, args.out)
+    if args.mixed:
+        yield from mixed_rows(s, s, args.mixed, args.first, 3, args.size, args.workers, 3600, args.out)
+    if args.broken:
+        yield from broken_rows(s, args.broken, args.first, args.workers, args.share)
 
 
 def main():
@@ -390,7 +492,8 @@ def main():
     parser.add_argument("--seed", type=int, nargs="+")
     parser.add_argument("--proof", type=int, default=0, help="under so many schedules, ask the reference detector instead")
     parser.add_argument("--compiled", type=int, default=0, help="so many programs as kernels of their own, too")
-    parser.add_argument("--mixed", type=int, default=0, help="so many programs changed by chance, judged by the reference detector, too")
+    parser.add_argument("--mixed", type=int, default=0, help="so many programs changed by chance, judged by the reference, too")
+    parser.add_argument("--shrink", action="store_true", help="the programs of --seed")
     parser.add_argument("--selftest", action="store_true", help="what fails is named")
     parser.add_argument("--out", default=None)
     args = parser.parse_args()
@@ -400,20 +503,14 @@ def main():
             s = settings(args.build, args.device, ranks, place, small=small, kind=args.kind, repeat=args.repeat,
                          image=image(args.build, args.device, place))
             if args.seed:
-                outcome = job(s, args.seed)
-                print(outcome.why, outcome.results, json.dumps(outcome.findings, indent=1), sep="\n")
-                bad += bool(outcome.why or outcome.findings)
+                bad += sum(again(s, seed, args.shrink) for seed in args.seed)
                 continue
             if args.selftest:
                 rows = self_rows(s, args.workers)
             elif args.proof:
                 rows = proof_rows(s, args.programs, args.first, args.proof, args.size, args.workers)
             else:
-                rows = itertools.chain(free_rows(s, args.programs, args.first, args.size, args.workers, 3600, args.out),
-                                       free_rows(s._replace(compiled=1), args.compiled, args.first, args.size, args.workers, 3600, args.out)
-                                       if args.compiled else (),
-                                       mixed_rows(s, s, args.mixed, args.first, 3, args.size, args.workers, 3600, args.out) if args.mixed else (),
-                                       broken_rows(s, args.broken, args.first, args.workers, args.share) if args.broken else ())
+                rows = few_rows(s, args)
             for case, expected, got, repeats in rows:
                 bad += got != expected
                 print(f"{'ok  ' if got == expected else 'FAIL'} {case}: {got} x{repeats}", flush=True)

@@ -26,13 +26,6 @@ static void emit_and(struct compiler *c, const char *test, const char *what, uin
 	c->predicate = 1;
 }
 
-static int is_batch(uint16_t code)
-{
-	const struct form *f = forms_get(code);
-
-	return f && f->batch.loads + f->batch.stores;
-}
-
 /* Leaves in %in<n> whether the thread executes the operation, if that is a question at all. */
 static void emit_condition(struct compiler *c, const struct native_op *o)
 {
@@ -47,7 +40,7 @@ static void emit_condition(struct compiler *c, const struct native_op *o)
 		emit_and(c, "ge", "me", o->tid_first);
 	if (o->tid_end != NATIVE_ALL)
 		emit_and(c, "lt", "me", o->tid_end);
-	if (o->lanes != ~0u && !is_batch(o->code)) {
+	if (o->lanes != ~0u && !forms_is_batch(o->code)) {
 		OUT("\tshr.u32 %%t, %u, %%lane;\n\tand.b32 %%t, %%t, 1;\n", o->lanes);
 		emit_and(c, "ne", "t", 0);
 	}
@@ -287,7 +280,7 @@ static void emit_op(struct compiler *c)
 	emit_condition(c, o);
 	if (!f)
 		emit_control(c, o);
-	else if (is_batch(o->code))
+	else if (forms_is_batch(o->code))
 		emit_batch(c, o, &f->batch);
 	else
 		emit_form(c, o, &f->like);
@@ -298,11 +291,13 @@ static void emit_launch(const struct native *p, int launch, FILE *to)
 	struct compiler c = {.l = &p->launch[launch], .to = to};
 	unsigned ops = c.l->list.ops;
 
-	OUT("\n.visible .entry launch%d(.param .u64 memory0_%d, .param .u64 memory1_%d, .param .u64 failed_%d)\n", launch, launch, launch, launch);
+	OUT("\n.visible .entry launch%d(.param .u64 memory0_%d, .param .u64 memory1_%d, .param .u64 failed_%d)\n", launch,
+	    launch, launch, launch);
 	if (p->seed % 3)
 		OUT(".reqntid %u, 1, 1\n", c.l->block);
 	OUT("{\n\t.reg .pred %%q, %%in<%u>, %%k<8>;\n\t.reg .b32 %%t, %%u, %%cta, %%me, %%lane, %%hash, %%acc, %%w<3>, %%n<16>;\n", ops);
-	OUT("\t.reg .b64 %%w, %%memory<2>, %%failed, %%at<%u>, %%o<%u>, %%v<%u>, %%y<32>, %%r<%u>, %%q<3>;\n", ops, ops, 4 * ops, NATIVE_REGS);
+	OUT("\t.reg .b64 %%w, %%memory<2>, %%failed, %%at<%u>, %%o<%u>, %%v<%u>, %%y<32>, %%r<%u>, %%q<3>;\n", ops, ops,
+	    4 * ops, NATIVE_REGS);
 	OUT("\tld.param.u64 %%memory0, [memory0_%d];\n\tld.param.u64 %%memory1, [memory1_%d];\n", launch, launch);
 	OUT("\tmov.u32 %%cta, %%ctaid.x;\n\tmov.u32 %%me, %%tid.x;\n\tand.b32 %%lane, %%me, 31;\n");
 	OUT("\tmad.lo.u32 %%hash, %%cta, 1000003, %%me;\n\tmov.u32 %%acc, 1;\n");
@@ -310,7 +305,8 @@ static void emit_launch(const struct native *p, int launch, FILE *to)
 		OUT("\tmov.b64 %%r%u, 0;\n", k);
 	for (; c.n < ops; c.n++)
 		emit_op(&c);
-	OUT("\tbra END;\nFAILED:\n\tld.param.u64 %%failed, [failed_%d];\n\t.loc 1 999 0\n\tst.global.u32 [%%failed], 1;\nEND:\n\tret;\n}\n", launch);
+	OUT("\tbra END;\nFAILED:\n\tld.param.u64 %%failed, [failed_%d];\n\t.loc 1 999 0\n", launch);
+	OUT("\tst.global.u32 [%%failed], 1;\nEND:\n\tret;\n}\n");
 }
 
 void compile_emit(const struct native *p, FILE *to)

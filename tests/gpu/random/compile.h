@@ -1,5 +1,5 @@
-/* A program as PTX of its own, one kernel per launch: straight-line code with the program's numbers in it, so that the rewriter sees
- * runs of accesses, lines that registers fill, predicates and loops as it does in a user's kernels. What it leaves in memory
+/* A program as PTX of its own, one kernel per launch: straight-line code with the program's numbers in it, so that the rewriter
+ * sees runs of accesses, lines that registers fill, predicates and loops as it does in a user's kernels. What it leaves in memory
  * is what player.c's kernels leave. */
 #ifndef GSAN_COMPILE_H
 #define GSAN_COMPILE_H

@@ -1,5 +1,5 @@
-/* A seed is a program that is race-free by construction, or one that has lost one edge: phases in which each thread keeps to its own
- * part of an array or all only read it, and between them something that orders all CTAs: a launch, an event, a barrier of the
+/* A seed is a program that is race-free by construction, or one that has lost one edge: phases in which each thread keeps to its
+ * own part of an array or all only read it, and between them something that orders all CTAs: a launch, an event, a barrier of the
  * grid, a counter that a kernel elsewhere waits for, the last CTA to arrive, a chain from CTA to CTA; with locks and atomics
  * beside. What it leaves in memory does not depend on the schedule, unless it is broken. */
 #ifndef GSAN_CONSTRUCT_H

@@ -48,8 +48,8 @@ static size_t forms;
 
 static void form_add(const struct row *r, enum lit_sem sem, enum lit_scope scope, enum lit_rmw rmw, uint8_t bytes, uint8_t vector)
 {
-	struct lit_instr i = {.op = r->op, .sem = sem, .scope = scope, .rmw = rmw, .bytes = bytes, .vector = vector, .generic = r->generic,
-			      .membar = r->membar, .location = 0, .reg = r->used ? 0 : -1, .value_reg = -1};
+	struct lit_instr i = {.op = r->op, .sem = sem, .scope = scope, .rmw = rmw, .bytes = bytes, .vector = vector,
+			      .generic = r->generic, .membar = r->membar, .location = 0, .reg = r->used ? 0 : -1, .value_reg = -1};
 
 	if (bytes * vector > 16)
 		return;
@@ -108,7 +108,7 @@ int forms_find(const struct lit_instr *i)
 	size_t n = forms_count();
 
 	for (size_t k = 0; k < n; k++)
-		if (!(form[k].batch.loads + form[k].batch.stores) && same(&form[k].like, i))
+		if (!forms_is_batch(k) && same(&form[k].like, i))
 			return (int)k;
 	return -1;
 }
@@ -123,11 +123,18 @@ int forms_batch(struct form_batch batch)
 	return -1;
 }
 
+int forms_is_batch(size_t code)
+{
+	const struct form *f = forms_get(code);
+
+	return f && f->batch.loads + f->batch.stores;
+}
+
 void forms_name(size_t code, char to[LIT_OPCODE])
 {
 	const struct form *f = forms_get(code);
 
-	if (f->batch.loads + f->batch.stores)
+	if (forms_is_batch(code))
 		snprintf(to, LIT_OPCODE, "batch of %u ld, %u st .v%u.b%u", f->batch.loads, f->batch.stores, f->batch.vector,
 			 8u * f->batch.bytes);
 	else

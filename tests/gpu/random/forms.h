@@ -8,7 +8,7 @@
 #define FORMS_MAX 512
 #define FORMS_BATCH 8
 
-/* Loads and stores of a batch; access i is at `address + i × step`, its stores as far behind as `compare` says if it has both. */
+/* Loads and stores of a batch; access i is at `address + i × step`, stores `behind` further on if it has both. */
 struct form_batch { uint8_t loads, stores, bytes, vector; };
 struct form {
 	struct lit_instr like;   /* location and values mean nothing; reg >= 0: the result of an atom is read */
@@ -20,6 +20,7 @@ const struct form *forms_get(size_t code);
 /* The code of an instruction's form, -1: there is none. */
 int forms_find(const struct lit_instr *i);
 int forms_batch(struct form_batch batch);
+int forms_is_batch(size_t code);
 void forms_name(size_t code, char to[LIT_OPCODE]);
 
 #endif

@@ -8,7 +8,7 @@ static int is_data(const struct native_op *o) /* nobody waits for it */
 {
 	const struct form *f = forms_get(o->code);
 
-	if (!f || (f->like.op == LIT_FENCE && !f->batch.loads && !f->batch.stores))
+	if (!f || (f->like.op == LIT_FENCE && !forms_is_batch(o->code)))
 		return 0;
 	return o->tid_end != 1 && !(o->flags & (NATIVE_TO_REG | NATIVE_FROM_REG));
 }
@@ -17,7 +17,7 @@ static int is_fence(const struct native_op *o)
 {
 	const struct form *f = forms_get(o->code);
 
-	return f && !f->batch.loads && !f->batch.stores && f->like.op == LIT_FENCE;
+	return f && !forms_is_batch(o->code) && f->like.op == LIT_FENCE;
 }
 
 static int is_target(const struct native_launch *l, uint32_t n)
@@ -26,8 +26,9 @@ static int is_target(const struct native_launch *l, uint32_t n)
 
 	for (uint32_t k = 0; k < l->list.ops; k++) {
 		const struct native_op *o = &l->list.op[k];
+		size_t what = o->code - forms;
 
-		if (o->code >= forms && o->code - forms >= NATIVE_JUMP && o->code - forms <= NATIVE_AGAIN && o->code - forms != NATIVE_SET && o->target == n)
+		if (o->code >= forms && what >= NATIVE_JUMP && what <= NATIVE_AGAIN && what != NATIVE_SET && o->target == n)
 			return 1;
 	}
 	return 0;
@@ -80,13 +81,13 @@ static void mutate_op(struct build *b, struct native_launch *l, uint32_t n)
 	if (is_fence(o)) {
 		o->cta_end = 0; /* nobody executes it */
 	} else if (!is_data(o)) {
-		if (!f->batch.loads && !f->batch.stores)
+		if (!forms_is_batch(o->code))
 			weaken(b, o);
 	} else if (build_chance(b, 35)) {
 		o->rotate = build_below(b, l->grid);
 	} else if (build_chance(b, 50)) {
 		move(b, l, n);
-	} else if (!f->batch.loads && !f->batch.stores) {
+	} else if (!forms_is_batch(o->code)) {
 		weaken(b, o);
 	}
 }

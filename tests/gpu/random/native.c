@@ -8,7 +8,8 @@
 
 struct native_op native_op(uint16_t code)
 {
-	return (struct native_op){.code = code, .lanes = ~0u, .cta_end = NATIVE_ALL, .tid_end = NATIVE_ALL, .tid_mul = 1, .tid_mask = ~0u};
+	return (struct native_op){.code = code, .lanes = ~0u, .cta_end = NATIVE_ALL, .tid_end = NATIVE_ALL, .tid_mul = 1,
+				  .tid_mask = ~0u};
 }
 
 struct native_op *native_add(struct native_launch *l, struct native_op op)
@@ -19,18 +20,35 @@ struct native_op *native_add(struct native_launch *l, struct native_op op)
 	return &l->list.op[l->list.ops++];
 }
 
-static const char *const control_name[NATIVE_CONTROLS] = {"end", "exit", "jump", "if", "set", "loop", "again", "awaited", "barrier", "sleep"};
+int native_drop(struct native *p, const char *list)
+{
+	int launch, place, used;
+
+	for (; *list; list += used + (list[used] == ',')) {
+		if (sscanf(list, "%d.%d%n", &launch, &place, &used) != 2 || launch < 0 || launch >= p->launches || place < 0 ||
+		    (uint32_t)place >= p->launch[launch].list.ops)
+			return -1;
+		p->launch[launch].list.op[place].cta_first = p->launch[launch].list.op[place].cta_end = 0;
+	}
+	return 0;
+}
+
+static const char *const control_name[NATIVE_CONTROLS] = {"end",  "exit",  "jump",    "if",      "set",
+							     "loop", "again", "awaited", "barrier", "sleep"};
 
 static void print_op(uint32_t n, const struct native_op *o, FILE *to)
 {
 	char name[LIT_OPCODE];
 	size_t forms = forms_count();
 
+	if (!o->cta_end)
+		return; /* dropped */
 	if (o->code < forms)
 		forms_name(o->code, name);
 	else
 		snprintf(name, sizeof(name), "%s", control_name[o->code - forms]);
-	fprintf(to, "    %2u %-32s rank %u + 0x%" PRIx64 " + %u*cta + %u*tid", n, name, o->rank, o->address, o->cta_stride, o->tid_stride);
+	fprintf(to, "    %2u %-32s rank %u + 0x%" PRIx64 " + %u*cta + %u*tid", n, name, o->rank, o->address, o->cta_stride,
+		o->tid_stride);
 	if (o->rotate || o->group)
 		fprintf(to, ", cta + %u %% %u", o->rotate, o->group);
 	if (o->tid_mul != 1 || o->tid_add || o->tid_mask != ~0u)
@@ -54,7 +72,8 @@ void native_print(const struct native *p, FILE *to)
 	for (int i = 0; i < p->launches; i++) {
 		const struct native_launch *l = &p->launch[i];
 
-		fprintf(to, "  launch %d: %s, rank %d stream %d, %u CTAs of %u\n", i, player_name[l->kernel], l->rank, l->stream, l->grid, l->block);
+		fprintf(to, "  launch %d: %s, rank %d stream %d, %u CTAs of %u\n", i, player_name[l->kernel], l->rank, l->stream,
+			l->grid, l->block);
 		for (uint32_t n = 0; n < l->list.ops; n++)
 			print_op(n, &l->list.op[n], to);
 	}

@@ -1,7 +1,7 @@
-/* Programs for `tests/gpu/run random`: data, not code. A launch is a list of operations that the kernels of player.c execute, each
- * thread for itself; an operation is one PTX instruction of the table in forms.c, or a batch of them, at addresses that depend
- * on CTA and thread, or it steers. So tens of thousands of programs need one compilation, and each of their accesses is a PTX
- * instruction with a checked clone of its own. */
+/* Programs for `tests/gpu/run random`: data, not code. A launch is a list of operations that the kernels of player.c execute,
+ * each thread for itself; an operation is one PTX instruction of the table in forms.c, or a batch of them, at addresses that
+ * depend on CTA and thread, or it steers. So tens of thousands of programs need one compilation, and each of their accesses is a
+ * PTX instruction with a checked clone of its own. */
 #ifndef GSAN_NATIVE_H
 #define GSAN_NATIVE_H
 
@@ -91,6 +91,8 @@ struct native {
 
 struct native_op native_op(uint16_t code);                 /* for all threads; no operands */
 struct native_op *native_add(struct native_launch *l, struct native_op op); /* aborts when full */
+/* Nobody executes the operations "LAUNCH.PLACE,…". Returns 0, or -1: there is none such. */
+int native_drop(struct native *p, const char *list);
 void native_print(const struct native *p, FILE *to);
 
 #endif

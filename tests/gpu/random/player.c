@@ -30,7 +30,7 @@ int player_has(enum player_kernel kernel, size_t code)
 {
 	const struct form *f = forms_get(code);
 
-	if (!f || kernel == PLAYER_SYNC || f->batch.loads + f->batch.stores)
+	if (!f || kernel == PLAYER_SYNC || forms_is_batch(code))
 		return 1;
 	if (f->like.op == LIT_RED)
 		return kernel == PLAYER_REDS && f->like.sem == LIT_RELAXED && f->like.rmw == LIT_ADD;
@@ -139,7 +139,7 @@ static void emit_place(enum player_kernel kernel, size_t code, FILE *to)
 	OUT("C%zu:\n\t.loc 1 %zu 0\n", code, code + 1);
 	if (!player_has(kernel, code))
 		OUT("\ttrap;\n\tbra NEXT;\n");
-	else if (f->batch.loads + f->batch.stores)
+	else if (forms_is_batch(code))
 		emit_batch(&f->batch, to);
 	else
 		emit_one(&f->like, to);
@@ -148,7 +148,7 @@ static void emit_place(enum player_kernel kernel, size_t code, FILE *to)
 /* ---- the loop --------------------------------------------------------------------------------------------------- */
 static const char head[] =
 	"\t.local .align 8 .b8 regs[544];\n\t.local .align 4 .b8 counters[64];\n"
-	"\t.reg .pred %p, %q, %in, %k<8>;\n\t.reg .b32 %w<3>, %t, %u, %cta, %ctas, %me, %lane, %code, %reg, %flags, %tids, %ctaw, %lanes;\n"
+	"\t.reg .pred %p, %q, %in, %k<8>;\n\t.reg .b32 %w<3>, %t, %u, %cta, %ctas, %me, %lane, %code, %reg, %flags, %tids, %lanes;\n"
 	"\t.reg .b32 %f<16>, %value, %compare, %step, %hash, %acc, %loop;\n"
 	"\t.reg .b64 %q<3>, %v<4>, %x<1>, %y<32>, %a<8>, %b<8>, %list, %now, %at, %operand, %slot, %counter, %delta, %regs, %failed;\n"
 	"\tmov.u32 %cta, %ctaid.x;\n\tmov.u32 %ctas, %nctaid.x;\n\tmov.u32 %me, %tid.x;\n\tand.b32 %lane, %me, 31;\n"
@@ -169,20 +169,25 @@ static const char fetch[] =
 	"\tand.pred %in, %in, %p;\n\tand.b32 %t, %flags, 128;\n\tsetp.ne.u32 %p, %t, 0;\n\txor.pred %in, %in, %p;\n"
 	"\t@!%in bra NEXT;\n"
 	/* cta' and tid' */
-	"\tadd.u32 %t, %cta, %f12;\n\trem.u32 %t, %t, %ctas;\n\tsetp.ne.u32 %p, %f14, 0;\n\t@!%p bra WHOLE;\n\trem.u32 %t, %t, %f14;\nWHOLE:\n"
-	"\tand.b32 %u, %f8, 65535;\n\tmul.lo.u32 %u, %u, %me;\n\tshr.u32 %tids, %f8, 16;\n\tadd.u32 %u, %u, %tids;\n\tand.b32 %u, %u, %f9;\n"
-	"\tmov.b64 %at, {%f2, %f3};\n\tmul.wide.u32 %q0, %t, %f4;\n\tadd.s64 %at, %at, %q0;\n\tmul.wide.u32 %q0, %u, %f1;\n\tadd.s64 %at, %at, %q0;\n"
+	"\tadd.u32 %t, %cta, %f12;\n\trem.u32 %t, %t, %ctas;\n\tsetp.ne.u32 %p, %f14, 0;\n"
+	"\t@!%p bra WHOLE;\n\trem.u32 %t, %t, %f14;\nWHOLE:\n"
+	"\tand.b32 %u, %f8, 65535;\n\tmul.lo.u32 %u, %u, %me;\n"
+	"\tshr.u32 %tids, %f8, 16;\n\tadd.u32 %u, %u, %tids;\n\tand.b32 %u, %u, %f9;\n"
+	"\tmov.b64 %at, {%f2, %f3};\n\tmul.wide.u32 %q0, %t, %f4;\n\tadd.s64 %at, %at, %q0;\n"
+	"\tmul.wide.u32 %q0, %u, %f1;\n\tadd.s64 %at, %at, %q0;\n"
 	"\tmad.wide.u32 %slot, %reg, 8, %regs;\n"
 	"\tand.b32 %loop, %f13, 15;\n\tmov.b64 %counter, counters;\n\tmad.wide.u32 %counter, %loop, 4, %counter;\n"
 	/* operand */
 	"\tcvt.u64.u32 %operand, %value;\n\tand.b32 %t, %flags, 3;\n\tsetp.eq.u32 %p, %t, 0;\n\t@%p bra READY;\n"
 	"\tsetp.eq.u32 %p, %t, 2;\n\t@%p bra FROM;\n"
 	"\tadd.u32 %t, %value, %hash;\n\tmad.lo.u32 %t, %acc, 31, %t;\n\tcvt.u64.u32 %operand, %t;\n\tbra READY;\n"
-	"FROM:\n\tand.b32 %t, %f15, 63;\n\tmad.wide.u32 %q0, %t, 8, %regs;\n\tld.local.u64 %q1, [%q0];\n\tadd.u64 %operand, %q1, %operand;\n"
+	"FROM:\n\tand.b32 %t, %f15, 63;\n\tmad.wide.u32 %q0, %t, 8, %regs;\n"
+	"\tld.local.u64 %q1, [%q0];\n\tadd.u64 %operand, %q1, %operand;\n"
 	"READY:\n\tmov.b64 %v0, 0;\n\tmov.b64 %v1, 0;\n\tmov.b64 %v2, 0;\n\tmov.b64 %v3, 0;\n";
 
 static const char tail[] =
-	"COUNT:\n\tld.local.u32 %t, [%counter];\n\tsub.u32 %t, %t, 1;\n\tst.local.u32 [%counter], %t;\n\tsetp.eq.u32 %p, %t, 0;\n\t@%p bra NEXT;\n"
+	"COUNT:\n\tld.local.u32 %t, [%counter];\n\tsub.u32 %t, %t, 1;\n\tst.local.u32 [%counter], %t;\n"
+	"\tsetp.eq.u32 %p, %t, 0;\n\t@%p bra NEXT;\n"
 	"JUMP:\n\tmul.wide.u32 %q0, %compare, 64;\n\tadd.s64 %now, %list, %q0;\n\tadd.s64 %now, %now, 16;\n\tbra AGAIN;\n"
 	"READ:\n\tand.b32 %t, %flags, 8;\n\tsetp.eq.u32 %p, %t, 0;\n\t@%p bra KEEP;\n"
 	"\tst.local.u64 [%slot], %v0;\n\tsetp.ge.u32 %p, %code, BATCHES;\n\t@%p bra KEEP;\n"
@@ -200,7 +205,7 @@ static void put_numbered(const char *text, FILE *to)
 {
 	size_t first = forms_count(), all = first;
 
-	while (first && forms_get(first - 1)->batch.loads + forms_get(first - 1)->batch.stores)
+	while (first && forms_is_batch(first - 1))
 		first--;
 	for (const char *line = text, *end; *line; line = end) {
 		const char *b = strstr(line, "BATCHES"), *n = strstr(line, "NUMBER");

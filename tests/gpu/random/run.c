@@ -22,7 +22,7 @@ struct item {
 
 struct runner {
 	struct world w;
-	const char *image;
+	const char *image, *drop;
 	struct construct_options how;
 	uint64_t *seed;
 	size_t items, repeats, compiled;
@@ -91,6 +91,8 @@ static void programs_make(struct runner *r)
 
 		it->p = need(malloc(sizeof(*it->p)));
 		construct(r->seed[i], &r->how, it->p);
+		if (r->drop && native_drop(it->p, r->drop))
+			stop("--drop names an operation that is not there");
 		for (int k = 0; k < r->w.size; k++) {
 			it->at[k] = r->total[k];
 			r->total[k] += it->p->bytes[k] * r->repeats;
@@ -214,7 +216,8 @@ static void look(struct runner *r, size_t i, unsigned char *seen)
 		differ += memcmp(seen, seen + repeat * bytes, bytes) != 0;
 		failed += *(uint32_t *)(void *)(seen + repeat * bytes) != 0;
 	}
-	printf("result %" PRIu64 " %d %016" PRIx64 " differ %zu failed %zu\n", it->p->seed, r->w.rank, digest(seen, bytes), differ, failed);
+	printf("result %" PRIu64 " %d %016" PRIx64 " differ %zu failed %zu\n", it->p->seed, r->w.rank, digest(seen, bytes),
+	       differ, failed);
 }
 
 static void look_at_all(struct runner *r)
@@ -232,11 +235,12 @@ static void look_at_all(struct runner *r)
 
 /* ---- arguments ------------------------------------------------------------------------------------------------- */
 static const char usage[] =
-	"usage: gsan-random --image DIR [--repeat N] [--ranks N] [--small 1] [--broken 1] [--compiled 1] [--from A --to B] [SEED…]\n"
+	"usage: gsan-random --image DIR [--repeat N] [--ranks N] [--small 1] [--broken 1] [--compiled 1]\n"
+	"                   [--drop LAUNCH.PLACE,…] [--from A --to B] [SEED…]\n"
 	"Runs the programs of the seeds, N times each (20), with the kernels in DIR (PTX or cubins named like the kernels), and prints\n"
 	"`result SEED RANK DIGEST differ N failed N`: how many repeats left other memory than the first, how many waits did not end.\n"
 	"--small: some hundred threads at most. --broken 1: programs with one edge left out, 2: changed by chance.\n"
-	"--compiled: by PTX of their own instead.\n"
+	"--compiled: by PTX of their own instead. --drop: without these operations.\n"
 	"With --ranks 2, start it with gsan-launch -n 2.\n";
 
 static void seeds(struct runner *r, uint64_t from, uint64_t to, char **words)
@@ -264,6 +268,7 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--small")) r.how.small = (int)n;
 		else if (!strcmp(argv[i], "--broken")) r.how.broken = (int)n;
 		else if (!strcmp(argv[i], "--compiled")) r.compiled = n;
+		else if (!strcmp(argv[i], "--drop")) r.drop = argv[i + 1];
 		else if (!strcmp(argv[i], "--crash")) r.crash = n;
 		else stop(usage);
 	}
