@@ -16,24 +16,16 @@
 #define DRAIN_PERIOD_NS 100000000ull /* a program may synchronise thousands of times a second */
 #define DRAIN_WAIT_NS 2000000000ull  /* what runs when the process or a context ends is given so long */
 
-/* Calls of our own do not disturb a capture (DESIGN §3). */
-static int capture_relax(CUstreamCaptureMode *mode)
-{
-	*mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	return real.cuThreadExchangeStreamCaptureMode && real.cuThreadExchangeStreamCaptureMode(mode) == CUDA_SUCCESS;
-}
-
 int flow_read(struct flow *f, void *to, CUdeviceptr from, size_t size)
 {
 	CUstream stream = f->participant->stream;
 	CUstreamCaptureMode mode;
-	int rc = -EIO, exchanged = capture_relax(&mode);
+	int rc = -EIO, relaxed = flow_relax(&mode);
 
 	if (real.cuMemcpyDtoHAsync_v2(to, from, size, stream) == CUDA_SUCCESS &&
 	    real.cuStreamSynchronize(stream) == CUDA_SUCCESS)
 		rc = 0;
-	if (exchanged)
-		real.cuThreadExchangeStreamCaptureMode(&mode);
+	flow_unrelax(mode, relaxed);
 	return rc;
 }
 
@@ -136,11 +128,10 @@ static void drain_last(struct flow *f, void *unused)
 	(void)unused;
 	if (real.cuCtxPushCurrent_v2(f->participant->context) != CUDA_SUCCESS)
 		return;
-	int exchanged = capture_relax(&mode);
+	int relaxed = flow_relax(&mode);
 	int all = launches == atomic_load_explicit(&f->rank->launches_counted, memory_order_relaxed) || drain_wait(f);
 	drain_copy(f, launches, all);
-	if (exchanged)
-		real.cuThreadExchangeStreamCaptureMode(&mode);
+	flow_unrelax(mode, relaxed);
 	real.cuCtxPopCurrent_v2(&gone);
 }
 

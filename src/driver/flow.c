@@ -16,6 +16,8 @@
 static struct flow *flows[GSAN_PARTICIPANTS]; /* published with release; never freed: kernels refer to them */
 static pthread_mutex_t flow_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int flow_captured; /* a capture began once */
+static struct map captures = MAP_INIT; /* streams that captures began on, and of which no end was seen */
+static _Atomic int captures_known;
 
 static uint32_t flow_tag_bits(const struct job *job)
 {
@@ -101,14 +103,43 @@ void flow_forget(struct flow *f, CUstream stream)
 {
 	if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)
 		return;
+	flow_capture_ends(stream);
 	uintptr_t slot = (uintptr_t)map_remove(&f->stream, (uintptr_t)stream);
 	if (slot)
 		clock_slot_close(&f->clock, (uint32_t)slot - 1);
 }
 
-void flow_capture_begins(void)
+/* Before: whoever launches meanwhile must know. */
+void flow_capture_begins(CUstream stream)
 {
+	uint64_t key = flow_stream_key(stream);
+
 	atomic_store_explicit(&flow_captured, 1, memory_order_relaxed);
+	if (!map_get(&captures, key) && !map_put(&captures, key, &captures))
+		atomic_fetch_add_explicit(&captures_known, 1, memory_order_seq_cst);
+}
+
+void flow_capture_ends(CUstream stream)
+{
+	if (map_remove(&captures, flow_stream_key(stream)))
+		atomic_fetch_sub_explicit(&captures_known, 1, memory_order_relaxed);
+}
+
+int flow_captures(void)
+{
+	return atomic_load_explicit(&captures_known, memory_order_seq_cst) > 0;
+}
+
+int flow_relax(CUstreamCaptureMode *mode)
+{
+	*mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	return real.cuThreadExchangeStreamCaptureMode && real.cuThreadExchangeStreamCaptureMode(mode) == CUDA_SUCCESS;
+}
+
+void flow_unrelax(CUstreamCaptureMode mode, int relaxed)
+{
+	if (relaxed)
+		real.cuThreadExchangeStreamCaptureMode(&mode);
 }
 
 int flow_capturing(CUstream stream)

@@ -34,9 +34,15 @@ struct flow *flow_elsewhere(void);
 uint32_t flow_slot(struct flow *f, CUstream stream);
 void flow_forget(struct flow *f, CUstream stream); /* the handle is about to be destroyed */
 
-/* Whether a stream is being captured; asked of the driver only once any capture began. */
+/* Whether a stream is being captured; asked of the driver only once any capture began. And whether any stream may be: then
+ * nothing may be asked of the driver that could wait for the device, load code or use the legacy stream. */
 int flow_capturing(CUstream stream);
-void flow_capture_begins(void);
+int flow_captures(void);
+void flow_capture_begins(CUstream stream);
+void flow_capture_ends(CUstream stream);
+/* Calls of our own in between do not count as the program's for its captures. */
+int flow_relax(CUstreamCaptureMode *mode);
+void flow_unrelax(CUstreamCaptureMode mode, int relaxed);
 
 /* Numbers a launch. With CLOCK_CHECKED or not, the slot's enqueue lock is held on return: the caller enqueues, then
  * calls flow_enqueued(). 0, or -EBUSY (clock.h; the lock is not held). */

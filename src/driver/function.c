@@ -173,6 +173,33 @@ static int function_register(struct flow *f, struct function *fn, const char *in
 	return rc;
 }
 
+/* What the program set on the kernel before it was known here. */
+static void function_attributes(CUfunction handle, CUfunction clone)
+{
+	static const CUfunction_attribute mirrored[] = {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+			CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT};
+	int is, was;
+
+	for (unsigned i = 0; i < sizeof(mirrored) / sizeof(*mirrored) && real.cuFuncGetAttribute && real.cuFuncSetAttribute; i++)
+		if (real.cuFuncGetAttribute(&is, mirrored[i], handle) == CUDA_SUCCESS &&
+		    real.cuFuncGetAttribute(&was, mirrored[i], clone) == CUDA_SUCCESS && is != was)
+			real.cuFuncSetAttribute(clone, mirrored[i], is);
+}
+
+/* Both are loaded now, where the driver would wait for their first launch: that may lie in a capture. */
+static void function_load(const struct function *fn, CUfunction handle)
+{
+	CUfunction plain = handle;
+
+	if (!fn->module && real.cuKernelGetFunction(&plain, (CUkernel)handle) != CUDA_SUCCESS)
+		return;
+	if (real.cuFuncLoad) {
+		real.cuFuncLoad(plain);
+		real.cuFuncLoad(fn->clone);
+	}
+	function_attributes(plain, fn->clone);
+}
+
 /* NULL: fn->clone is good. */
 static const char *function_clone(struct flow *f, struct function *fn, CUfunction handle)
 {
@@ -198,6 +225,8 @@ static const char *function_clone(struct flow *f, struct function *fn, CUfunctio
 		function_variables(f, fn, info);
 	fn->unseen = strstr(info, "\nleft\t") != NULL;
 	free(info);
+	if (!reason)
+		function_load(fn, handle);
 	return reason;
 }
 
@@ -227,17 +256,28 @@ static struct function *function_add(struct flow *f, CUfunction handle, CUmodule
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one creation at a time */
 
+	CUstreamCaptureMode mode;
+
+	if (flow_captures())
+		return map_get(&f->function, (uintptr_t)handle);
 	pthread_mutex_lock(&lock);
+	int relaxed = flow_relax(&mode);
 	struct function *fn = map_get(&f->function, (uintptr_t)handle);
 	if (!fn)
 		fn = function_create(f, handle, module, name);
+	flow_unrelax(mode, relaxed);
 	pthread_mutex_unlock(&lock);
 	return fn;
 }
 
+struct function *function_known(struct flow *f, CUfunction handle)
+{
+	return map_get(&f->function, (uintptr_t)handle);
+}
+
 struct function *function_find(struct flow *f, CUfunction handle)
 {
-	struct function *fn = map_get(&f->function, (uintptr_t)handle);
+	struct function *fn = function_known(f, handle);
 
 	return fn ? fn : function_add(f, handle, NULL, NULL);
 }

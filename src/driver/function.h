@@ -26,8 +26,9 @@ struct function {
 	_Atomic uint64_t fits; /* the last launch shape that was compared: 0 none, else shape << 1 | fits */
 };
 
-/* NULL: out of memory, or the driver does not know the handle. */
+/* NULL: out of memory, the driver does not know the handle, or it is not known here and a stream is being captured. */
 struct function *function_find(struct flow *f, CUfunction handle);
+struct function *function_known(struct flow *f, CUfunction handle); /* asks nobody */
 /* Whether the clone keeps the plain kernel's CTAs per SM at this launch shape. */
 int function_fits(struct function *fn, CUfunction handle, uint32_t threads, uint32_t shared);
 

@@ -33,6 +33,7 @@ BODY(cuInit);
 BODY(cuStreamDestroy_v2);
 BODY(cuStreamBeginCapture_v2);
 BODY(cuStreamBeginCaptureToGraph);
+BODY(cuStreamEndCapture);
 BODY(cuStreamSynchronize);
 BODY(cuStreamQuery);
 BODY(cuLaunchHostFunc);

@@ -41,6 +41,12 @@ static CUresult launch_call_ex(const struct launch *l, CUfunction f, void **para
 
 /* ---- unchecked ----------------------------------------------------------------------------------------------- */
 
+static void launch_unchecked(struct flow *f, const struct function *fn, const char *reason)
+{
+	flow_note(f, "unchecked", fn ? fn->name : "(unknown kernel)", reason);
+	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
+}
+
 /* A kernel that runs plain still has its place in the order; unless its model says that it is local, the supervisor must
  * know of it before any finding that it could explain. */
 static CUresult launch_plain(struct flow *f, const struct function *fn, const struct launch *l, const char *reason)
@@ -48,10 +54,7 @@ static CUresult launch_plain(struct flow *f, const struct function *fn, const st
 	enum model model = fn ? fn->model : MODEL_NONE;
 	uint32_t slot = flow_slot(f, l->stream), seq;
 
-	flow_note(f, "unchecked", fn ? fn->name : "(unknown kernel)", reason);
-	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
-	if (flow_capturing(l->stream))
-		return l->call(l, l->f, l->params, l->extra);
+	launch_unchecked(f, fn, reason);
 	flow_number(f, slot, CLOCK_PLAIN, &seq, NULL);
 	if (model != MODEL_LOCAL) {
 		flow_event(f, model == MODEL_BARRIER ? JOB_EVENT_BARRIER : JOB_EVENT_OPAQUE, slot, seq);
@@ -93,13 +96,11 @@ static const char *launch_refuse(struct function *fn, const struct launch *l)
 	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
 
 	if (!fn)
-		return "the driver does not tell its name";
+		return flow_captures() ? "first launched while a stream was being captured" : "the driver does not tell its name";
 	if (!fn->clone)
 		return fn->reason;
 	if (launch_in_clusters(l, fn))
 		return "it runs in clusters, whose barriers are not modelled";
-	if (flow_capturing(l->stream))
-		return "launched into a graph capture";
 	if (l->extra ? l->params != NULL : !l->params && fn->params)
 		return "launched without parameters, or with two sets";
 	if (threads > 1024 || !function_fits(fn, l->f, (uint32_t)threads, l->shared))
@@ -174,6 +175,10 @@ static CUresult launch_run(const struct launch *l)
 
 	if (!f) {
 		launch_elsewhere();
+		return l->call(l, l->f, l->params, l->extra);
+	}
+	if (flow_capturing(l->stream)) { /* it is not executed now; and nothing but this may be asked of the driver */
+		launch_unchecked(f, function_known(f, l->f), "launched into a graph capture");
 		return l->call(l, l->f, l->params, l->extra);
 	}
 	struct function *fn = function_find(f, l->f);

@@ -169,6 +169,8 @@ static unsigned image_quiet(const struct image *i, CUjit_option *option, void **
 static const char *image_replace(const struct image *i, const char *text, void **handle)
 {
 	const char *reason;
+	if (flow_captures())
+		return "loaded while a stream was being captured";
 	char *checked = image_rewrite(i, *handle, text, &reason);
 	struct image quiet = *i;
 	void *better = NULL;
@@ -279,7 +281,8 @@ CUresult hook_cuLibraryUnload(CUlibrary library)
 {
 	CUmodule module = NULL;
 
-	if (function_variables_known() && real.cuLibraryGetModule && real.cuLibraryGetModule(&module, library) == CUDA_SUCCESS)
+	if (function_variables_known() && !flow_captures() && real.cuLibraryGetModule &&
+	    real.cuLibraryGetModule(&module, library) == CUDA_SUCCESS)
 		function_forget_module(module);
 	function_forget_library(library);
 	return real.cuLibraryUnload(library);

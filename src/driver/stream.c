@@ -145,17 +145,41 @@ CUresult hook_cuDevicePrimaryCtxReset_v2(CUdevice device)
 
 /* ---- captures: what is launched into one is not executed now ------------------------------------------------- */
 
+/* The participant starts before, if it has not. */
+static void capture_begins(CUstream stream)
+{
+	flow_current();
+	flow_capture_begins(stream);
+}
+
+static CUresult capture_began(CUstream stream, CUresult rc)
+{
+	if (rc != CUDA_SUCCESS && !flow_capturing(stream))
+		flow_capture_ends(stream);
+	return rc;
+}
+
 CUresult hook_cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
 {
-	flow_capture_begins();
-	return real.cuStreamBeginCapture_v2(stream, mode);
+	capture_begins(stream);
+	return capture_began(stream, real.cuStreamBeginCapture_v2(stream, mode));
 }
 
 CUresult hook_cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *node,
 		const CUgraphEdgeData *edge, size_t count, CUstreamCaptureMode mode)
 {
-	flow_capture_begins();
-	return real.cuStreamBeginCaptureToGraph(stream, graph, node, edge, count, mode);
+	capture_begins(stream);
+	return capture_began(stream, real.cuStreamBeginCaptureToGraph(stream, graph, node, edge, count, mode));
+}
+
+/* One that was invalidated ends with an error; only a call by the wrong thread leaves it as it is. */
+CUresult hook_cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+	CUresult rc = real.cuStreamEndCapture(stream, graph);
+
+	if (rc == CUDA_SUCCESS || !flow_capturing(stream))
+		flow_capture_ends(stream);
+	return rc;
 }
 
 /* ---- callbacks: the stream's work is before them, and they are before what comes next in the stream ---------- */

@@ -63,6 +63,7 @@ API cuCtxSynchronize(void)
 
 API cuStreamSynchronize(CUstream stream)
 {
+	fake.disturbed += fake.capturing;
 	/* This stream, named, is what the other form means by stream 0. */
 	called(stream == CU_STREAM_PER_THREAD ? "cuStreamSynchronize_ptsz" : "cuStreamSynchronize");
 	fake.syncs++;
@@ -94,8 +95,15 @@ API cuStreamCreate(CUstream *stream, unsigned flags)
 	return CUDA_SUCCESS;
 }
 
+API cuStreamDestroy_v2(CUstream stream)
+{
+	(void)stream;
+	return CUDA_SUCCESS;
+}
+
 API cuStreamGetFlags(CUstream stream, unsigned *flags)
 {
+	fake.disturbed += fake.capturing;
 	(void)stream;
 	*flags = CU_STREAM_NON_BLOCKING;
 	return CUDA_SUCCESS;
@@ -105,6 +113,14 @@ API cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
 	(void)stream;
 	*status = fake.capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+	return CUDA_SUCCESS;
+}
+
+API cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+	(void)stream;
+	*graph = NULL;
+	fake.capturing = 0;
 	return CUDA_SUCCESS;
 }
 
@@ -143,6 +159,7 @@ API cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 
 API cuModuleLoadData(CUmodule *module, const void *image)
 {
+	fake.disturbed += fake.capturing;
 	(void)image;
 	*module = (CUmodule)kernels;
 	return CUDA_SUCCESS;
@@ -150,12 +167,14 @@ API cuModuleLoadData(CUmodule *module, const void *image)
 
 API cuModuleUnload(CUmodule module)
 {
+	fake.disturbed += fake.capturing;
 	(void)module;
 	return CUDA_SUCCESS;
 }
 
 API cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
+	fake.disturbed += fake.capturing;
 	(void)module;
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
 		if (!strcmp(kernels[i].name, name)) {
@@ -168,11 +187,26 @@ API cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 
 API cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule module, const char *name)
 {
+	fake.disturbed += fake.capturing;
 	(void)module;
 	if (strcmp(name, "twin__gsan_info"))
 		return CUDA_ERROR_NOT_FOUND;
 	*address = (CUdeviceptr)(fake.left ? info_left : info);
 	*size = fake.left ? sizeof(info_left) : sizeof(info);
+	return CUDA_SUCCESS;
+}
+
+API cuFuncGetModule(CUmodule *module, CUfunction function)
+{
+	(void)function;
+	fake.disturbed += fake.capturing;
+	*module = (CUmodule)kernels;
+	return CUDA_SUCCESS;
+}
+
+API cuFuncGetName(const char **name, CUfunction function)
+{
+	*name = function->name;
 	return CUDA_SUCCESS;
 }
 
@@ -195,6 +229,7 @@ API cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function
 
 API cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstream stream)
 {
+	fake.disturbed += fake.capturing;
 	(void)stream;
 	fake.copies++;
 	if (from >= GSAN_ARENA_BASE && from < GSAN_ARENA_BASE + GSAN_ARENA_SIZE)
@@ -236,6 +271,7 @@ API cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params, 
 
 API cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f)
 {
+	fake.disturbed += fake.capturing;
 	(void)f;
 	*value = attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH ? fake.required_cluster : 0;
 	return CUDA_SUCCESS;

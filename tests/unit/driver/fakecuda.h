@@ -11,6 +11,7 @@ struct fake {
 	unsigned char record[1024];
 	int syncs, queries, copies;
 	int query_result, refuse_clone, clone_blocks, plain_blocks, capturing, required_cluster, left;
+	int disturbed; /* calls made in a capture that might end it */
 	char last_call[64];
 };
 

@@ -191,12 +191,55 @@ static void test_plain(void)
 static void test_capture(void)
 {
 	CUstream s;
+	CUgraph graph;
 
 	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
 	cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL);
 	CHECK(launch(twin, s) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin") && strstr(last_note, "capture"));
-	fake->capturing = 0;
+	CHECK(cuStreamEndCapture(s, &graph) == CUDA_SUCCESS && !fake->disturbed);
 	CHECK(launch(twin, s) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
+}
+
+/* While a stream is captured, a kernel that was not seen before is not looked up, in whatever stream it is launched: it runs
+ * plain and is listed. Nothing is asked of the driver that might end the capture but what the program asks itself. */
+static void test_first_in_capture(int in_capture)
+{
+	CUstream s, t;
+	CUmodule module;
+	CUfunction f;
+	CUgraph graph;
+	unsigned before = registered;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	cuStreamCreate(&t, CU_STREAM_NON_BLOCKING);
+	CHECK(cuModuleLoadData(&module, "\177ELF") == CUDA_SUCCESS);
+	cuModuleUnload(module); /* the fake's handles are the same in every module: all are forgotten */
+	CHECK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+	fake->disturbed = 0;
+	CHECK(launch(twin, s) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin") && !fake->disturbed);
+	CHECK(cuModuleGetFunction(&f, module, "twin") == CUDA_SUCCESS && fake->disturbed == 1);
+	CHECK(cuModuleLoadData(&module, ".version 8.0") == CUDA_SUCCESS && fake->disturbed == 2);
+	fake->capturing = in_capture; /* t is not */
+	CHECK(launch(twin, t) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin") && registered == before);
+	CHECK(strstr(last_note, "capture"));
+	CHECK(cuStreamEndCapture(s, &graph) == CUDA_SUCCESS && fake->disturbed == 2);
+	CHECK(launch(f, t) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan") && registered == before + 1);
+}
+
+/* A stream that is destroyed while it is captured: the capture is over. */
+static void test_capture_destroyed(void)
+{
+	CUstream s;
+
+	CUmodule module;
+
+	CHECK(cuModuleLoadData(&module, "\177ELF") == CUDA_SUCCESS);
+	cuModuleUnload(module);
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	CHECK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
+	cuStreamDestroy_v2(s);
+	fake->capturing = 0;
+	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
 }
 
 /* A value that a stream writes has a number behind what came before it. A host may have read it where hosts can, or by
@@ -374,6 +417,9 @@ int main(void)
 	test_order(1);
 	test_plain();
 	test_capture();
+	test_first_in_capture(1);
+	test_first_in_capture(0);
+	test_capture_destroyed();
 	test_signal();
 	test_many_signals();
 	test_writers();
