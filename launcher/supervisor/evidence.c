@@ -323,9 +323,30 @@ static int evidence_uncounted(struct report *r)
 	return 0;
 }
 
+/* Named only where kernels used memory that is not checked, or where that is not known. */
+static int evidence_foreign(const struct supervisor *s, struct report *r)
+{
+	static const char *const names[] = JOB_FOREIGN_NAMES;
+	for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++) {
+		const struct job_rank *from = &s->job->rank[p];
+		uint32_t rank = (uint32_t)supervisor_rank_of(s, p);
+		if (!r->rank[rank].counter[GSAN_N_FOREIGN] && !r->rank[rank].launches_uncounted)
+			continue;
+		for (int i = 0; i < JOB_FOREIGNS; i++) {
+			uint64_t bytes = atomic_load_explicit(&from->foreign_bytes[i], memory_order_relaxed);
+			char reason[128];
+			snprintf(reason, sizeof reason, "%" PRIu64 " bytes that hosts can read: accesses to it are not checked", bytes);
+			struct report_note note = {"foreign", names[i], reason, 1u << rank};
+			if (bytes && report_add_note(r, &note))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 static int evidence_coverage(const struct supervisor *s, struct report *r)
 {
-	if (evidence_uncounted(r))
+	if (evidence_uncounted(r) || evidence_foreign(s, r))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->notes.notes; i++)
 		if (report_add_note(r, &s->notes.note[i]))

@@ -51,6 +51,11 @@ BODY(cuStreamWriteValue64_v2);
 BODY(cuStreamWaitValue32_v2);
 BODY(cuStreamWaitValue64_v2);
 BODY(cuStreamBatchMemOp_v2);
+/* foreign.c */
+BODY(cuMemAllocManaged);
+BODY(cuMemHostAlloc);
+BODY(cuMemAllocHost_v2);
+BODY(cuMemHostRegister_v2);
 /* event.c */
 BODY(cuStreamWaitEvent);
 BODY(cuEventCreate);

@@ -34,6 +34,10 @@ struct job_signal { _Atomic uint32_t seq, seen[GSAN_PARTICIPANTS]; };
 #define JOB_SIGNALS 1024u
 #define JOB_NOT_SEEN UINT32_MAX
 
+/* Memory that kernels may use, that hosts can read and write, and that has no shadow. */
+enum job_foreign { JOB_MANAGED, JOB_PINNED, JOB_REGISTERED, JOB_FOREIGNS };
+#define JOB_FOREIGN_NAMES {"cuMemAllocManaged", "cuMemHostAlloc", "cuMemHostRegister"}
+
 struct job_rank {
 	_Atomic uint32_t state;          /* enum job_state */
 	_Atomic int32_t rank;            /* -1 unknown */
@@ -45,6 +49,7 @@ struct job_rank {
 	_Atomic uint64_t launches_counted; /* of those checked, how many `counter` has: the first ones */
 	_Atomic uint64_t counter[GSAN_N_COUNTERS]; /* drained from the device, see libgsan */
 	_Atomic uint64_t memory_bytes, shadow_bytes, tables_bytes;
+	_Atomic uint64_t foreign_bytes[JOB_FOREIGNS]; /* asked for, in all */
 	struct job_clock clock;
 	_Atomic uint32_t next;           /* launches with a number below it were given it; raised before they are enqueued */
 	_Atomic uint32_t outgoing[GSAN_STREAMS]; /* newest copy of each stream that may bring a host what is on a device */

@@ -1,4 +1,5 @@
-/* A program for gsan-launch: `late racy|correct VARIABLE|MEMORY|LIBRARY|FLAG LAUNCHES [IMAGE]`. Two CTAs store to one word, of a module variable
+/* A program for gsan-launch: `late racy|correct WHERE LAUNCHES [IMAGE]`. WHERE is
+ * VARIABLE, LIBRARY, FLAG, MEMORY, MANAGED, PINNED or REGISTERED. Two CTAs store to one word, of a module variable
  * or of an allocation (racy), or each to its own (correct), after LAUNCHES launches of a kernel that is always correct.
  * FLAG: one stores to the allocation, the other loads it behind a flag in the variable, which is raised relaxed (racy) or released.
  * The module is IMAGE, a file, or PTX given to the driver; LIBRARY: it is loaded as a library. `late ptx` prints that. */
@@ -41,6 +42,26 @@ static void must(CUresult rc, const char *what)
 	exit(1);
 }
 
+/* Memory that is not checked; 0: WHERE is another. */
+static CUdeviceptr host_memory(const char *where)
+{
+	static char own[8192];
+	CUdeviceptr at = 0;
+	void *pinned = NULL;
+
+	if (!strcmp(where, "MANAGED")) {
+		must(cuMemAllocManaged(&at, 8192, CU_MEM_ATTACH_GLOBAL), "cuMemAllocManaged");
+		return at;
+	}
+	if (!strcmp(where, "PINNED"))
+		must(cuMemHostAlloc(&pinned, 8192, CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc");
+	if (!strcmp(where, "REGISTERED"))
+		must(cuMemHostRegister(pinned = own, 8192, CU_MEMHOSTREGISTER_DEVICEMAP), "cuMemHostRegister");
+	if (pinned)
+		must(cuMemHostGetDevicePointer(&at, pinned, 0), "cuMemHostGetDevicePointer");
+	return at;
+}
+
 static void module_get(const char *image, CUfunction *step, CUfunction *both, CUdeviceptr *words)
 {
 	size_t size;
@@ -80,7 +101,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "ptx"))
 		return puts(ptx) < 0;
 	if (argc < 4 || argc > 5) {
-		fprintf(stderr, "usage: late racy|correct VARIABLE|MEMORY|LIBRARY|FLAG LAUNCHES [IMAGE]\n");
+		fprintf(stderr, "usage: late racy|correct WHERE LAUNCHES [IMAGE]\n");
 		return 2;
 	}
 	unsigned stride = strcmp(argv[1], "racy") ? 4 : 0;
@@ -92,6 +113,8 @@ int main(int argc, char **argv)
 	must(cuMemAlloc(&memory, 4096), "cuMemAlloc");
 	if (!strcmp(argv[2], "MEMORY"))
 		at = memory;
+	CUdeviceptr other = host_memory(argv[2]);
+	at = other ? other : at;
 	void *first[] = {&memory}, *second[] = {&at, &stride}, *third[] = {&memory, &at};
 	for (int i = 0; i < atoi(argv[3]); i++) {
 		must(cuLaunchKernel(step, 1, 1, 1, 1, 1, 1, 0, NULL, first, NULL), "step");
