@@ -140,27 +140,56 @@ void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Something that is over came behind whatever was enqueued until now, perhaps. */
+static void clock_all_before(struct clock *c)
+{
+	for (uint32_t q = 0; c->job && q < c->job->participants && q < GSAN_PARTICIPANTS; q++)
+		clock_raise(&c->before[q], atomic_load_explicit(&c->job->rank[q].next, memory_order_acquire));
+	c->before[c->participant] = c->next;
+}
+
+/* Waits whose end the host has seen. Streams that share a slot are not told apart: theirs are never known to be over. */
+static int clock_resolve(struct clock_slot *slot, uint32_t seen)
+{
+	if (!slot->unknown_first || seen < slot->unknown_first)
+		return 0;
+	slot->unknown_first = seen < slot->unknown_last ? seen + 1 : 0;
+	if (!slot->unknown_first)
+		slot->unknown_last = 0;
+	return 1;
+}
+
 void clock_host_join(struct clock *c, const struct clock_vec *mark)
 {
+	int over = 0;
+
 	pthread_mutex_lock(&c->lock);
 	clock_join(&c->host, mark, GSAN_STREAMS);
-	for (uint32_t s = 0; s < c->slots; s++)
+	for (uint32_t s = 0; s < c->slots; s++) {
 		clock_raise(&c->slot[s].pending, c->host.seen[s] + 1);
+		over |= s != CLOCK_SHARED && clock_resolve(&c->slot[s], c->host.seen[s]);
+	}
+	if (over)
+		clock_all_before(c);
 	clock_publish(c);
 	pthread_mutex_unlock(&c->lock);
 }
 
-void clock_wait_unknown(struct clock *c, uint32_t slot)
+void clock_wait_unknown(struct clock *c, uint32_t s, uint32_t seq)
 {
+	struct clock_slot *slot = &c->slot[s];
+
 	pthread_mutex_lock(&c->lock);
-	c->slot[slot].vec.unknown = 1;
+	if (!slot->unknown_first)
+		slot->unknown_first = seq;
+	clock_raise(&slot->unknown_last, seq);
 	pthread_mutex_unlock(&c->lock);
 }
 
 void clock_host_unknown(struct clock *c)
 {
 	pthread_mutex_lock(&c->lock);
-	c->host.unknown = 1;
+	clock_all_before(c);
 	pthread_mutex_unlock(&c->lock);
 }
 

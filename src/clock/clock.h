@@ -18,7 +18,6 @@
 
 struct clock_vec {
 	uint32_t seen[GSAN_STREAMS];
-	uint32_t unknown; /* came through an edge that is not modelled: anything may be before */
 };
 
 enum clock_slot_state { CLOCK_FREE, CLOCK_OPEN, CLOCK_CLOSED /* its work may still run */ };
@@ -29,6 +28,8 @@ struct clock_slot {
 	uint32_t pending;     /* no launch of this slot in (host.seen, pending) exists */
 	enum clock_slot_state state;
 	int blocking;         /* synchronises with the legacy default stream */
+	uint32_t unknown_first, unknown_last; /* waits for what is not modelled, of which the host has not seen the end: none
+	                                       * (0, 0), or the last and perhaps others from the first on */
 };
 
 struct clock_peer { /* a peer's published clock as pairs, kept until its generation moves */
@@ -55,6 +56,7 @@ struct clock {
 	uint32_t shared;      /* streams that had to share CLOCK_SHARED, counted */
 	struct job *job;      /* NULL: no peers, nothing published */
 	struct clock_vec host;
+	uint32_t before[GSAN_PARTICIPANTS]; /* what is below came before a wait for what is not modelled, perhaps, that is over */
 	struct clock_slot slot[GSAN_STREAMS];
 	struct clock_peer peer[GSAN_PARTICIPANTS];
 	struct clock_tags tags;
@@ -95,8 +97,10 @@ void clock_mark_all(struct clock *c, struct clock_vec *mark);
 void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event); /* the slot's next launches */
 void clock_host_join(struct clock *c, const struct clock_vec *mark);            /* every later launch, and peers' */
 
-/* An edge from where this clock cannot look (another participant's or process's event): over-orders from here on. */
-void clock_wait_unknown(struct clock *c, uint32_t slot);
+/* An edge from where this clock cannot look (another participant's or process's event, a value): launch `seq` of the slot,
+ * or the host, waited for it. Whatever comes behind such a wait is behind everything; once the host knows that it is over,
+ * behind whatever any participant had enqueued until then. */
+void clock_wait_unknown(struct clock *c, uint32_t slot, uint32_t seq);
 void clock_host_unknown(struct clock *c);
 
 /* 1: the host has seen every launch complete; `also`: or that is known to be, though the host was not told. May be NULL. */

@@ -50,6 +50,9 @@ static void clock_order_peers(struct clock *c, struct gsan_order *order)
 
 		if (q == c->participant)
 			continue;
+		if (atomic_load_explicit(&rank->next, memory_order_relaxed) < c->before[q])
+			c->before[q] = 0; /* another process now */
+		clock_raise(&order->floor[q], c->before[q]);
 		if (atomic_load_explicit(&rank->state, memory_order_acquire) == JOB_LEFT) {
 			order->floor[q] = UINT32_MAX; /* the process is gone, and its kernels with it */
 			continue;
@@ -57,7 +60,7 @@ static void clock_order_peers(struct clock *c, struct gsan_order *order)
 		if (c->job->host_order_modelled)
 			continue;
 		clock_peer_read(peer, q, rank);
-		order->floor[q] = peer->floor > c->first ? peer->floor : c->first;
+		clock_raise(&order->floor[q], peer->floor);
 		for (uint32_t i = 0; i < peer->pairs; i++, order->pairs++)
 			if (order->pairs < GSAN_ORDER_PAIRS)
 				order->pair[order->pairs] = peer->pair[i];
@@ -68,13 +71,14 @@ void clock_order(struct clock *c, const struct clock_vec *v, uint32_t seq, struc
 {
 	memset(order, 0, sizeof(*order));
 	uint32_t floor = clock_floor(c, v, seq);
+	clock_raise(&floor, c->before[c->participant]);
 	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
 		order->floor[q] = c->first; /* a floor far behind a tag would look like one before it */
 	order->floor[c->participant] = floor;
 	order->pairs = clock_pairs(c, v, floor, order->pair, GSAN_ORDER_PAIRS);
 	if (c->job)
 		clock_order_peers(c, order);
-	if (v->unknown || order->pairs > GSAN_ORDER_PAIRS)
+	if (clock_unknown(c, v) || order->pairs > GSAN_ORDER_PAIRS)
 		order->flags |= GSAN_ORDER_UNKNOWN;
 	if (order->pairs > GSAN_ORDER_PAIRS)
 		order->pairs = GSAN_ORDER_PAIRS;

@@ -14,7 +14,6 @@ static inline void clock_join(struct clock_vec *a, const struct clock_vec *b, ui
 {
 	for (uint32_t s = 0; s < slots; s++)
 		clock_raise(&a->seen[s], b->seen[s]);
-	a->unknown |= b->unknown;
 }
 
 /* The least seq that a launch of slot s may have that is not before v; 0 = every launch of the slot is before. */
@@ -25,6 +24,16 @@ static inline uint32_t clock_open_seq(const struct clock *c, const struct clock_
 	if (slot->last <= v->seen[s])
 		return 0;
 	return v->seen[s] + 1 > slot->pending ? v->seen[s] + 1 : slot->pending;
+}
+
+/* Is something before v that waits, perhaps still, for what is not modelled? */
+static inline int clock_unknown(const struct clock *c, const struct clock_vec *v)
+{
+	int unknown = 0;
+
+	for (uint32_t s = 0; s < c->slots; s++)
+		unknown |= c->slot[s].unknown_first && v->seen[s] >= c->slot[s].unknown_first;
+	return unknown;
 }
 
 static inline uint32_t clock_floor(const struct clock *c, const struct clock_vec *v, uint32_t limit)

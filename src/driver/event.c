@@ -115,7 +115,7 @@ CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 		clock_wait(&f->clock, flow_slot(f, stream), &e.vec);
 		return rc;
 	}
-	clock_wait_unknown(&f->clock, flow_slot(f, stream));
+	flow_wait_unknown(f, stream);
 	flow_note(f, "order", "cuStreamWaitEvent", "an event of another process or GPU orders everything");
 	return rc;
 }

@@ -197,6 +197,15 @@ void flow_enqueued(struct flow *f, uint32_t slot)
 	pthread_mutex_unlock(&f->enqueue[slot]);
 }
 
+void flow_wait_unknown(struct flow *f, CUstream stream)
+{
+	uint32_t slot = flow_slot(f, stream), seq;
+
+	flow_number(f, slot, CLOCK_PLAIN, &seq, NULL);
+	clock_wait_unknown(&f->clock, slot, seq);
+	flow_enqueued(f, slot);
+}
+
 void flow_note(struct flow *f, const char *key, const char *name, const char *reason)
 {
 	struct ipc_msg msg = {.type = IPC_NOTE};

@@ -48,6 +48,9 @@ void flow_unrelax(CUstreamCaptureMode mode, int relaxed);
  * calls flow_enqueued(). 0, or -EBUSY (clock.h; the lock is not held). */
 int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq, struct gsan_order *order);
 void flow_enqueued(struct flow *f, uint32_t slot);
+/* The stream waits for something that is not modelled. Called when that is enqueued: a host that sees this number complete
+ * has seen the end of the wait. (What another thread launches there meanwhile cannot rely on it.) */
+void flow_wait_unknown(struct flow *f, CUstream stream);
 
 /* What the device does not see (unseen.c), told to the supervisor before it is enqueued: a launch that may order anything,
  * or is a barrier among ranks (job.h); a value that a stream writes, which hosts may read without a copy or not; a copy by

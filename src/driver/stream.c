@@ -192,7 +192,6 @@ struct stream_callback {
 	void *data;
 };
 
-/* The callback may have waited for anything before it lets the stream go on. */
 static struct stream_callback *stream_callback(CUstream stream, void *data)
 {
 	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
@@ -209,10 +208,22 @@ static struct stream_callback *stream_callback(CUstream stream, void *data)
 		flow_number(f, slot, CLOCK_PLAIN, &seq, NULL); /* not in its own mark: it has not ended when it begins */
 		flow_writes(f, slot, seq); /* it may write memory that kernels read */
 		flow_enqueued(f, slot);
-		clock_wait_unknown(&f->clock, flow_slot(f, stream));
-		flow_note(f, "order", "host callback", "a callback orders what comes after it behind everything");
 	}
 	return c;
+}
+
+/* The callback may wait for anything before it lets the stream go on. */
+static CUresult stream_called(CUstream stream, struct stream_callback *c, CUresult rc)
+{
+	struct flow *f = rc != CUDA_SUCCESS || flow_capturing(stream) ? NULL : flow_current();
+
+	if (rc != CUDA_SUCCESS)
+		free(c); /* which the callback does else */
+	if (f) {
+		flow_wait_unknown(f, stream);
+		flow_note(f, "order", "host callback", "a callback orders what comes after it behind everything");
+	}
+	return rc;
 }
 
 static void stream_run_host(void *data)
@@ -239,12 +250,9 @@ CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 	struct stream_callback *c = stream_callback(stream, data);
 
 	if (!c)
-		return real.cuLaunchHostFunc(stream, function, data);
+		return stream_called(stream, NULL, real.cuLaunchHostFunc(stream, function, data));
 	c->host = function;
-	CUresult rc = real.cuLaunchHostFunc(stream, stream_run_host, c);
-	if (rc != CUDA_SUCCESS)
-		free(c);
-	return rc;
+	return stream_called(stream, c, real.cuLaunchHostFunc(stream, stream_run_host, c));
 }
 
 CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *data, unsigned flags)
@@ -252,10 +260,7 @@ CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback function, vo
 	struct stream_callback *c = stream_callback(stream, data);
 
 	if (!c)
-		return real.cuStreamAddCallback(stream, function, data, flags);
+		return stream_called(stream, NULL, real.cuStreamAddCallback(stream, function, data, flags));
 	c->stream = function;
-	CUresult rc = real.cuStreamAddCallback(stream, stream_run_callback, c, flags);
-	if (rc != CUDA_SUCCESS)
-		free(c);
-	return rc;
+	return stream_called(stream, c, real.cuStreamAddCallback(stream, stream_run_callback, c, flags));
 }

@@ -4,14 +4,15 @@
 #include "driver/hooks.h"
 #include "vmm/vmm.h"
 
-static void value_awaited(CUstream stream)
+static CUresult value_awaited(CUstream stream, CUresult rc)
 {
-	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
+	struct flow *f = rc != CUDA_SUCCESS || flow_capturing(stream) ? NULL : flow_current();
 
-	if (!f)
-		return;
-	clock_wait_unknown(&f->clock, flow_slot(f, stream));
-	flow_note(f, "order", "cuStreamWaitValue", "a stream's wait for a value orders everything");
+	if (f) {
+		flow_wait_unknown(f, stream);
+		flow_note(f, "order", "cuStreamWaitValue", "a stream's wait for a value orders everything");
+	}
+	return rc;
 }
 
 static int value_is_wait(const CUstreamBatchMemOpParams *p)
@@ -66,14 +67,12 @@ CUresult hook_cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuui
 
 CUresult hook_cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags)
 {
-	value_awaited(stream);
-	return real.cuStreamWaitValue32_v2(stream, address, value, flags);
+	return value_awaited(stream, real.cuStreamWaitValue32_v2(stream, address, value, flags));
 }
 
 CUresult hook_cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags)
 {
-	value_awaited(stream);
-	return real.cuStreamWaitValue64_v2(stream, address, value, flags);
+	return value_awaited(stream, real.cuStreamWaitValue64_v2(stream, address, value, flags));
 }
 
 #define BATCH 64u /* that many at a time */
@@ -92,7 +91,6 @@ CUresult hook_cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBat
 			n = 0;
 		}
 	}
-	if (waits)
-		value_awaited(stream);
-	return real.cuStreamBatchMemOp_v2(stream, count, param, flags);
+	CUresult rc = real.cuStreamBatchMemOp_v2(stream, count, param, flags);
+	return waits ? value_awaited(stream, rc) : rc;
 }

@@ -214,6 +214,11 @@ static void test_overflow(unsigned streams)
 	clock_destroy(&c);
 }
 
+static void wait_unknown(struct clock *c, uint32_t slot)
+{
+	clock_wait_unknown(c, slot, launch(c, slot).seq);
+}
+
 static void test_unknown(void)
 {
 	struct clock c;
@@ -222,12 +227,68 @@ static void test_unknown(void)
 	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0);
 	struct launch a = launch(&c, s), b = launch(&c, t);
 	CHECK(!before(&a, &b));
-	clock_wait_unknown(&c, t);
+	wait_unknown(&c, t);
 	struct launch d = launch(&c, t), e = launch(&c, s);
 	CHECK(before(&a, &d) && !before(&d, &e));
 	clock_host_unknown(&c);
 	struct launch f = launch(&c, s);
 	CHECK(before(&d, &f));
+	clock_destroy(&c);
+}
+
+/* A wait for something unknown is over when the host has seen its stream behind it (or a stream that waited for that one): it
+ * came behind whatever was enqueued until then, by peers too, and what comes later is as free as ever. */
+static void test_unknown_over(int by_event)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	struct clock_vec mark, event;
+	struct clock c, p;
+
+	job->participants = 2;
+	clock_init(&c, job, 0, 15);
+	clock_init(&p, job, 1, 15);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0), u = clock_slot_open(&c, 0);
+	struct launch a = launch(&c, s), theirs = launch(&p, CLOCK_LEGACY);
+	clock_mark(&c, t, &mark);
+	wait_unknown(&c, t);
+	clock_host_join(&c, &mark); /* of what was before the wait */
+	clock_mark(&c, t, &event);
+	clock_wait(&c, u, &event);
+	struct launch b = launch(&c, t), d = launch(&c, u), e = launch(&c, s);
+	CHECK(before(&a, &b) && before(&theirs, &b) && before(&a, &d) && before(&theirs, &d));
+	CHECK(!before(&b, &e) && !before(&theirs, &e));
+	host_sync(&c, by_event ? u : t);
+	struct launch f = launch(&c, u);
+	CHECK(before(&e, &f) && before(&theirs, &f) && !(f.order.flags & GSAN_ORDER_UNKNOWN));
+	struct launch late = launch(&p, CLOCK_LEGACY), g = launch(&c, t), h = launch(&c, s);
+	CHECK(!before(&late, &g) && !before(&g, &h) && !before(&f, &g) && !(g.order.flags & GSAN_ORDER_UNKNOWN));
+	wait_unknown(&c, t);
+	struct launch again = launch(&c, t);
+	CHECK(before(&late, &again) && before(&h, &again));
+	clock_destroy(&c);
+	clock_destroy(&p);
+	free(job);
+}
+
+/* Of two waits, the first is over: what comes behind the second is not. Streams that share a slot are never told apart. */
+static void test_unknown_twice(int shared)
+{
+	struct clock_vec mark;
+	struct clock c;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0);
+	while (shared && t != CLOCK_SHARED)
+		t = clock_slot_open(&c, 0);
+	wait_unknown(&c, t);
+	clock_mark(&c, t, &mark);
+	wait_unknown(&c, t);
+	clock_host_join(&c, &mark);
+	struct launch a = launch(&c, s), b = launch(&c, t), d = launch(&c, s);
+	CHECK(before(&a, &b) && !!(d.order.flags & GSAN_ORDER_UNKNOWN) == shared);
+	host_sync(&c, t);
+	struct launch e = launch(&c, t);
+	CHECK(!!(e.order.flags & GSAN_ORDER_UNKNOWN) == shared);
 	clock_destroy(&c);
 }
 
@@ -315,6 +376,10 @@ int main(void)
 	test_overflow(GSAN_ORDER_PAIRS);
 	test_overflow(GSAN_ORDER_PAIRS + 1);
 	test_unknown();
+	test_unknown_over(0);
+	test_unknown_over(1);
+	test_unknown_twice(0);
+	test_unknown_twice(1);
 	test_slots();
 	test_tags_exhausted();
 	return failed;

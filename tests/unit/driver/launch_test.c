@@ -296,7 +296,11 @@ static void test_writers(void)
 	cuLaunchHostFunc(s, nothing, NULL);
 	CHECK(*mine == r.seq + 6);
 	launch(twin, s);
-	CHECK(*mine == r.seq + 6 && record().seq == r.seq + 7);
+	CHECK(*mine == r.seq + 6 && record().seq == r.seq + 8); /* the stream's wait for it has a number, too */
+	CHECK(record().order.flags & GSAN_ORDER_UNKNOWN);
+	cuStreamSynchronize(s);
+	launch(twin, s);
+	CHECK(!(record().order.flags & GSAN_ORDER_UNKNOWN));
 	CHECK(newest[CLOCK_SHARED] != UINT32_MAX);
 	elsewhere = 1;
 	cuMemcpyDtoHAsync_v2(&word, (CUdeviceptr)&r, 4, s);
