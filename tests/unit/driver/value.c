@@ -3,6 +3,7 @@
  *   unrelated   nobody: an event orders the two       polled   a kernel, by ld.acquire
  *   reset       a kernel that awaits a zero           waited   the other stream, by cuStreamWaitValue
  *   pinned      the host, in memory of its own        copied   the host, by copies from the device
+ *   after       nobody, as in `unrelated`; streams waited for a value and a callback before, and the host for them
  * In the racy program the load does not come behind it. */
 #include <cuda.h>
 #include <stdio.h>
@@ -43,6 +44,7 @@ static void run(CUfunction f, CUstream stream, void **params)
 	must(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL), "cuLaunchKernel");
 }
 
+static void CUDA_CB callback(void *data) { (void)data; }
 static void read_payload(void) { run(load, b, (void *[]){&memory}); }
 
 static CUevent event;
@@ -73,7 +75,8 @@ static void by_copy(void)
 /* early: the racy program enqueues its load before the value is written, since a host may have read it from then on. */
 static const struct form { const char *name; void (*order)(void); unsigned before, after; int pinned, early; } forms[] = {
 	{"unrelated", by_event, 0, 1, 0, 0}, {"polled", by_one, 0, 1, 0, 0}, {"reset", by_zero, 1, 0, 0, 0},
-	{"waited", by_wait, 0, 1, 0, 0}, {"pinned", by_host, 0, 1, 1, 1}, {"copied", by_copy, 0, 1, 0, 1},
+	{"waited", by_wait, 0, 1, 0, 0}, {"after", by_event, 0, 1, 0, 0},
+	{"pinned", by_host, 0, 1, 1, 1}, {"copied", by_copy, 0, 1, 0, 1},
 };
 
 static void set_up(const struct form *form)
@@ -102,6 +105,11 @@ static void set_up(const struct form *form)
 		must(cuMemHostGetDevicePointer(&flag, (void *)(uintptr_t)host, 0), "cuMemHostGetDevicePointer");
 	else
 		must(cuMemsetD32(flag, form->before, 1), "cuMemsetD32");
+	if (!strcmp(form->name, "after")) {
+		must(cuStreamWriteValue32(c, memory + 3072, 1, 0), "cuStreamWriteValue32");
+		must(cuStreamWaitValue32(b, memory + 3072, 1, CU_STREAM_WAIT_VALUE_EQ), "cuStreamWaitValue32");
+		must(cuLaunchHostFunc(a, callback, NULL), "cuLaunchHostFunc");
+	}
 	must(cuCtxSynchronize(), "cuCtxSynchronize");
 }
 
