@@ -12,6 +12,15 @@
 typedef CUresult real_get_proc_address_11030(const char *symbol, void **function, int version, cuuint64_t flags);
 typedef CUresult real_get_proc_address_12000(const char *symbol, void **function, int version, cuuint64_t flags,
 		CUdriverProcAddressQueryResult *status);
+/* Batches of copies: their first forms, before CUDA 13 took a parameter away. */
+#if CUDA_VERSION >= 13000
+#undef cuMemcpyBatchAsync
+#undef cuMemcpy3DBatchAsync
+typedef CUresult real_memcpy_batch_12080(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
+		CUmemcpyAttributes *attribute, size_t *first, size_t attributes, size_t *failed, CUstream stream);
+typedef CUresult real_memcpy_3d_batch_12080(size_t count, CUDA_MEMCPY3D_BATCH_OP *copy, size_t *failed,
+		unsigned long long flags, CUstream stream);
+#endif
 /* Newer than the oldest cuda.h that this builds with. */
 typedef CUresult real_ctx_synchronize_13000(CUcontext context);
 
