@@ -20,11 +20,12 @@ struct kernel_op {
 
 static void drop_kernel(struct emu_op *op) { emu_grid_free(((struct kernel_op *)op)->grid); }
 
-/* A fault of an address is the sticky error that real programs test for; every other one is a launch failure. */
 static CUresult fault_of(const struct emu_error *error)
 {
-	return strstr(error->text, "address") || strstr(error->text, "access") ? CUDA_ERROR_ILLEGAL_ADDRESS
-									      : CUDA_ERROR_LAUNCH_FAILED;
+	static const CUresult results[] = {[EMU_FAILED] = CUDA_ERROR_LAUNCH_FAILED,
+					   [EMU_ILLEGAL_ADDRESS] = CUDA_ERROR_ILLEGAL_ADDRESS,
+					   [EMU_ILLEGAL_INSTRUCTION] = CUDA_ERROR_ILLEGAL_INSTRUCTION};
+	return results[error->fault];
 }
 
 static uint64_t kernel_priority(const struct emu_op *op)
@@ -47,7 +48,7 @@ static enum emu_state run_steps(struct kernel_op *k, struct emu_turn *turn, stru
 static int run_kernel(struct emu_op *op, struct emu_turn *turn)
 {
 	struct kernel_op *k = (struct kernel_op *)op;
-	struct emu_error error = {""};
+	struct emu_error error = {.text = ""};
 	enum emu_state state = turn->schedule == EMU_RANDOM ? emu_grid_run(k->grid, turn->steps, &turn->random, &error)
 							    : run_steps(k, turn, &error);
 	k->steps += turn->steps;
@@ -143,7 +144,7 @@ static uint64_t digest(const struct emu_kernel *kernel, const struct emu_launch 
 
 static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launch)
 {
-	struct emu_error error = {""};
+	struct emu_error error = {.text = ""};
 	struct kernel_op *k = emu_op_new(sizeof *k, run_kernel);
 	if (!k)
 		return CUDA_ERROR_OUT_OF_MEMORY;

@@ -105,7 +105,7 @@ CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
 /* The error text goes where the program asked for it: cuda.h, CUjit_option. */
 CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, CUjit_option *option, void **value)
 {
-	struct emu_error error = {""};
+	struct emu_error error = {.text = ""};
 	char *log = NULL;
 	size_t room = 0;
 	for (unsigned i = 0; i < count; i++) {

@@ -1,5 +1,4 @@
-/* Where lanes wait for each other: CTA barriers by thread counts (PTX ISA 9.7.13.1), and the rendezvous of a member mask
- * before shfl, vote and their like. A waiting lane keeps its pc at the instruction; release moves it on. */
+/* CTA barriers, by thread counts (PTX ISA 9.7.13.1). A waiting lane keeps its pc at the instruction; release moves it on. */
 #include "emu/exec/ops.h"
 
 /* Threads that will not come: of a whole-CTA barrier all that exited, of a counted one those of the warps that take part
@@ -61,7 +60,7 @@ void exec_barrier_arrive(struct exec_warp *w, const struct exec_insn *n, u32 lan
 		const unsigned l = (unsigned)__builtin_ctz(rest);
 		const u32 number = ((const u32 *)exec_at(w, n->x[first]))[l];
 		if (number >= EXEC_BARRIERS) {
-			exec_warp_fault(w, l, "no such barrier");
+			exec_warp_fault(w, l, EMU_FAILED, "no such barrier");
 			return;
 		}
 		struct exec_barrier *b = &w->cta->barrier[number];
@@ -83,52 +82,7 @@ void exec_barrier_arrive(struct exec_warp *w, const struct exec_insn *n, u32 lan
 		}
 		settle(w->cta, number);
 	}
-}
-
-/* Runs every complete set among the lanes that wait: all its live members wait, at the same kind of instruction. */
-void exec_rendezvous_recheck(struct exec_warp *w)
-{
-	u32 waiting = 0;
-	for (u32 rest = w->waiting; rest; rest &= rest - 1)
-		if (w->wait[__builtin_ctz(rest)] == WAIT_WARP)
-			waiting |= rest & -rest;
-	while (waiting) {
-		const unsigned l = (unsigned)__builtin_ctz(waiting);
-		const struct exec_insn *n = w->cta->grid->program->insn + w->pc[l];
-		const u32 members = w->members[l] & w->live;
-		u32 ready = 0;
-		for (u32 rest = members & waiting; rest; rest &= rest - 1) {
-			const unsigned o = (unsigned)__builtin_ctz(rest);
-			const struct exec_insn *other = w->cta->grid->program->insn + w->pc[o];
-			if (other->run == n->run && other->sub == n->sub && (w->members[o] & w->live) == members)
-				ready |= 1u << o;
-		}
-		waiting &= ~(ready | 1u << l);
-		if (ready != members)
-			continue;
-		w->at = w->pc[l];
-		n->run(w, n, ready);
-		w->waiting &= ~ready;
-		for (u32 rest = ready; rest; rest &= rest - 1)
-			w->pc[__builtin_ctz(rest)]++;
-	}
-}
-
-/* Lanes that arrive together, each with its own mask (the last operand). A lane outside its own mask is an error. */
-void exec_rendezvous(struct exec_warp *w, const struct exec_insn *n, u32 lanes)
-{
-	const u32 *mask = exec_at(w, n->x[n->count - 1]);
-	for (u32 rest = lanes; rest; rest &= rest - 1) {
-		const unsigned l = (unsigned)__builtin_ctz(rest);
-		if (!(mask[l] >> l & 1)) {
-			exec_warp_fault(w, l, "lane is not in its own member mask");
-			return;
-		}
-		w->members[l] = mask[l];
-		w->wait[l] = WAIT_WARP;
-	}
-	w->waiting |= lanes;
-	exec_rendezvous_recheck(w);
+	exec_rendezvous_stuck(w);
 }
 
 /* Their work is done above; the names tell them apart. */

@@ -91,12 +91,12 @@ static const struct exec_function *callee(struct exec_warp *w, const struct exec
 	const u64 offset = X(u64, 0)[l] - (u64)(uintptr_t)module->handle;
 	const u64 which = offset / sizeof *module->handle;
 	if (offset % sizeof *module->handle || which >= module->ptx->functions) {
-		exec_warp_fault(w, l, "indirect call to something that is not a function");
+		exec_warp_fault(w, l, EMU_FAILED, "indirect call to something that is not a function");
 		return NULL;
 	}
 	const struct exec_function *f = &module->function[module->handle[which].function];
 	if (!k->entry[f - module->function] || f->args != n->call->args || f->results != n->call->results) {
-		exec_warp_fault(w, l, "indirect call to a function of another type");
+		exec_warp_fault(w, l, EMU_FAILED, "indirect call to a function of another type");
 		return NULL;
 	}
 	return f;
@@ -115,14 +115,14 @@ void exec_call(struct exec_warp *w, const struct exec_insn *n, uint32_t pc, uint
 		struct exec_link *link = &w->link[w->depth[l] * EXEC_LANES + l];
 		const u64 frame = w->frame[l] + w->bytes[l];
 		if (w->depth[l] + 1 >= k->depth || frame + f->frame_bytes > w->local[l] + k->local_bytes) {
-			exec_warp_fault(w, l, "call stack overflow");
+			exec_warp_fault(w, l, EMU_FAILED, "call stack overflow");
 			return;
 		}
 		const u32 which = (u32)(f - k->module->function);
 		*link = (struct exec_link){ .at = pc, .function = which, .frame = w->frame[l], .bytes = w->bytes[l] };
 		hold(w, l, n->call->arg, n->call->args, w->frame[l], held);
 		if (f->recursive && !keep_registers(w, l, f)) {
-			exec_warp_fault(w, l, "out of memory");
+			exec_warp_fault(w, l, EMU_FAILED, "out of memory");
 			return;
 		}
 		hand_over(w, l, n->call->arg, w->frame[l], f->arg, frame, n->call->args, held);

@@ -11,7 +11,11 @@ struct emu_module;
 struct emu_kernel;
 struct emu_grid;
 
-struct emu_error { char text[512]; }; /* says instruction, kernel and PTX line */
+enum emu_fault { EMU_FAILED, EMU_ILLEGAL_ADDRESS, EMU_ILLEGAL_INSTRUCTION };
+struct emu_error {
+	char text[512];           /* says instruction, kernel and line */
+	enum emu_fault fault;     /* of a grid that ended in EMU_FAULT */
+};
 
 /* How the executor asks for memory of module variables (.global, .const): zeroed, aligned, freed with the module. */
 struct emu_memory {

@@ -221,14 +221,25 @@ void emu_grid_free(struct emu_grid *g)
 	free(g);
 }
 
-static void describe(struct emu_grid *g, const struct exec_warp *w, uint32_t lane, const char *what)
+static void describe_line(char *to, size_t room, const struct ptx_module *m, const struct ptx_instr *i)
+{
+	const struct ptx_loc *l = i && i->loc ? &m->loc[i->loc - 1] : NULL;
+	const struct ptx_file *f = l ? ptx_file_of(m, l->file) : NULL;
+	snprintf(to, room, f ? "PTX line %u, %s:%u" : "PTX line %u", i ? i->line : 0, f ? f->path : "", l ? l->line : 0);
+}
+
+static void describe(struct emu_grid *g, const struct exec_warp *w, uint32_t lane, enum emu_fault kind, const char *what)
 {
 	const struct ptx_instr *i = g->program->insn[w->at].source;
 	const struct ptx_span text = i ? i->whole : (struct ptx_span){ 0, 0 };
-	snprintf(g->fault.text, sizeof g->fault.text,
-		 "kernel %s: %s, address 0x%llx, at '%.*s' (PTX line %u), block (%u,%u,%u), thread (%u,%u,%u)", g->kernel->name, what,
-		 (unsigned long long)w->address[lane], (int)(text.len > 160 ? 160 : text.len), g->kernel->module->ptx->text + text.off,
-		 i ? i->line : 0, w->cta->index[0], w->cta->index[1], w->cta->index[2], w->tid[0][lane], w->tid[1][lane], w->tid[2][lane]);
+	char address[32] = "", line[160];
+	if (kind == EMU_ILLEGAL_ADDRESS)
+		snprintf(address, sizeof address, ", address 0x%llx", (unsigned long long)w->address[lane]);
+	describe_line(line, sizeof line, g->kernel->module->ptx, i);
+	snprintf(g->fault.text, sizeof g->fault.text, "kernel %s: %s%s, at '%.*s' (%s), block (%u,%u,%u), thread (%u,%u,%u)",
+		 g->kernel->name, what, address, (int)(text.len > 160 ? 160 : text.len), g->kernel->module->ptx->text + text.off, line,
+		 w->cta->index[0], w->cta->index[1], w->cta->index[2], w->tid[0][lane], w->tid[1][lane], w->tid[2][lane]);
+	g->fault.fault = kind;
 	g->state = EMU_FAULT;
 }
 
@@ -274,13 +285,13 @@ static void deadlocked(struct emu_grid *g)
 	const struct exec_warp *w = c->warp;
 	while (!w->live)
 		w++;
-	describe(g, w, (uint32_t)__builtin_ctz(w->live), "deadlock, every thread waits at a barrier");
+	describe(g, w, (uint32_t)__builtin_ctz(w->live), EMU_FAILED, "deadlock, every thread waits at a barrier");
 }
 
 static void after(struct emu_grid *g, struct exec_warp *w)
 {
 	if (w->fault)
-		describe(g, w, w->fault_lane, w->fault);
+		describe(g, w, w->fault_lane, w->fault_kind, w->fault);
 	else if (!w->cta->live)
 		end_cta(g, w->cta);
 }
@@ -472,7 +483,7 @@ static enum emu_state run_guarded(struct emu_grid *g, struct run *r, struct emu_
 			schedule(g, r, &running);
 	} else {
 		const uint64_t at = (uint64_t)(uintptr_t)guard.address;
-		describe(g, running, culprit(running, at), "illegal address");
+		describe(g, running, culprit(running, at), EMU_ILLEGAL_ADDRESS, "illegal address");
 	}
 	guarding = NULL;
 	install_handlers(0);

@@ -183,6 +183,7 @@ struct exec_warp {
 	struct exec_link *link;    /* [depth][lane] */
 	struct exec_saved { unsigned char *data; size_t size, room; } saved[EXEC_LANES]; /* registers of recursive calls */
 	const char *fault;         /* set by a handler: what is wrong, with the lane */
+	enum emu_fault fault_kind;
 	uint32_t fault_lane;
 };
 
@@ -215,6 +216,7 @@ struct emu_grid {
 	struct exec_warp *last;    /* the warp of the last step, and how many it and its CTA have had in a row */
 	uint32_t in_a_row, cta_in_a_row;
 	struct emu_error fault;
+	char words[192];           /* of a fault that are not known before it happens */
 	enum emu_state state;
 };
 
@@ -240,13 +242,14 @@ uint32_t exec_decl_align(const struct ptx_decl *d);
 /* warp.c: runs one warp for up to `budget` instructions; returns those executed. */
 uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget);
 void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget);
-void exec_warp_fault(struct exec_warp *w, uint32_t lane, const char *what);
+void exec_warp_fault(struct exec_warp *w, uint32_t lane, enum emu_fault kind, const char *what);
 void exec_lane_exit(struct exec_warp *w, uint32_t lanes);
-/* barrier.c */
+/* barrier.c, rendezvous.c */
 void exec_barrier_arrive(struct exec_warp *w, const struct exec_insn *n, uint32_t lanes);
 void exec_barrier_recheck(struct exec_cta *cta);
 void exec_rendezvous(struct exec_warp *w, const struct exec_insn *n, uint32_t lanes);
 void exec_rendezvous_recheck(struct exec_warp *w);
+void exec_rendezvous_stuck(struct exec_warp *w);
 /* special.c: reads a special register by its number (an index of exec_special_find). */
 int exec_special_find(const char *name, size_t length, uint32_t *width);
 void exec_special_read(struct exec_warp *w, const struct exec_insn *n, uint32_t m);

@@ -13,7 +13,7 @@ static int shared_addresses(struct exec_warp *w, u32 m, u32 bytes)
 	for (u32 rest = m; rest; rest &= rest - 1) {
 		const unsigned l = (unsigned)__builtin_ctz(rest);
 		if (w->address[l] + bytes > size || w->address[l] > size) {
-			exec_warp_fault(w, l, "access outside shared memory");
+			exec_warp_fault(w, l, EMU_ILLEGAL_ADDRESS, "access outside shared memory");
 			return 0;
 		}
 		w->address[l] += base;
@@ -43,7 +43,7 @@ int exec_address(struct exec_warp *w, const struct exec_insn *n, u32 m, u32 byte
 		return 0;
 	EACH(misaligned |= (address[l] & (bytes - 1)) != 0 ? (u64)1 << l : 0);
 	if (misaligned) {
-		exec_warp_fault(w, (u32)__builtin_ctzll(misaligned), "misaligned address");
+		exec_warp_fault(w, (u32)__builtin_ctzll(misaligned), EMU_ILLEGAL_ADDRESS, "misaligned address");
 		return 0;
 	}
 	return 1;
@@ -212,7 +212,7 @@ static void arrive(struct exec_warp *w, const struct exec_insn *n, u32 m, const 
 		if (n->x[0] != EXEC_NOWHERE)
 			X(u64, 0)[l] = *b;
 		if ((*b & MBAR_MASK) < arrivals) {
-			exec_warp_fault(w, l, "more arrivals at an mbarrier than it expects");
+			exec_warp_fault(w, l, EMU_FAILED, "more arrivals at an mbarrier than it expects");
 			return;
 		}
 		*b += (bytes ? bytes[l] * MBAR_TX : 0) - arrivals;

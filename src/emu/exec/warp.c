@@ -10,11 +10,12 @@
 #define STEP_SLICE 128u /* instructions of one group of lanes within a step */
 #define STEP_TOGETHER 4096u /* of a step, in which lanes wait for those behind: they act in the order of lanes */
 
-void exec_warp_fault(struct exec_warp *w, uint32_t lane, const char *what)
+void exec_warp_fault(struct exec_warp *w, uint32_t lane, enum emu_fault kind, const char *what)
 {
 	if (w->fault)
 		return;
 	w->fault = what;
+	w->fault_kind = kind;
 	w->fault_lane = lane;
 }
 
@@ -25,6 +26,8 @@ void exec_lane_exit(struct exec_warp *w, uint32_t lanes)
 	if (w->waiting)
 		exec_rendezvous_recheck(w);
 	exec_barrier_recheck(w->cta);
+	if (w->waiting)
+		exec_rendezvous_stuck(w);
 }
 
 /* The pc that goes next and its lanes. */
@@ -85,7 +88,7 @@ static int control(struct exec_warp *w, const struct exec_insn *n, u32 pc, u32 g
 			const unsigned l = (unsigned)__builtin_ctz(rest);
 			const u32 index = X(u32, 0)[l];
 			if (index >= (u64)n->imm)
-				exec_warp_fault(w, l, "index past the list of targets");
+				exec_warp_fault(w, l, EMU_FAILED, "index past the list of targets");
 			else
 				w->pc[l] = n->targets[index];
 		}
@@ -93,7 +96,7 @@ static int control(struct exec_warp *w, const struct exec_insn *n, u32 pc, u32 g
 	case FLOW_CALL: exec_call(w, n, pc, m); break;
 	case FLOW_RETURN: exec_return(w, m); break;
 	case FLOW_EXIT: exec_lane_exit(w, m); break;
-	case FLOW_TRAP: exec_warp_fault(w, (u32)__builtin_ctz(m), "trap"); break;
+	case FLOW_TRAP: exec_warp_fault(w, (u32)__builtin_ctz(m), EMU_FAILED, "trap"); break;
 	case FLOW_WARP: exec_rendezvous(w, n, m); break;
 	case FLOW_BARRIER: exec_barrier_arrive(w, n, m); break;
 	case FLOW_YIELD: put(w, m, pc + 1); return 1;

@@ -78,4 +78,24 @@
 #define LACKING ENTRY("lacking") "wgmma.fence.sync.aligned;\n" END
 #define TRAP ENTRY("traps") "trap;\n" END
 
+/* Groups of match.any side by side, each lane with its own mask; then lanes that meet as a pair before they come to the others;
+ * then lanes at copies of one instruction, after some have exited. */
+#define MASKS ENTRY("masks") \
+	"rem.u32 %r1, %r0, 3;\nmatch.any.sync.b32 %r2, %r1, -1;\nshfl.sync.idx.b32 %r3, %r0, %r1, 31, %r2;\n" \
+	"vote.sync.ballot.b32 %r4, %p0, %r2;\nbar.warp.sync %r2;\nsetp.lt.u32 %p1, %r0, 2;\n@%p1 bar.warp.sync 3;\nbar.warp.sync -1;\n" \
+	"setp.ge.u32 %p2, %r0, 24;\n@%p2 exit;\nsetp.lt.u32 %p3, %r0, 12;\n@%p3 bra COPY;\nshfl.sync.bfly.b32 %r5, %r0, 12, 31, -1;\nbra JOIN;\n" \
+	"COPY:\nshfl.sync.bfly.b32 %r5, %r0, 12, 31, -1;\nJOIN:\nredux.sync.max.u32 %r6, %r0, -1;\n" \
+	"st.global.u32 [%d1], %r2;\nst.global.u32 [%d1+128], %r3;\nst.global.u32 [%d1+256], %r5;\nst.global.u32 [%d1+384], %r6;\n" END
+#define EVEN "and.b32 %r1, %r0, 1;\nsetp.eq.u32 %p0, %r1, 0;\n"
+#define FILE_LINE ".file 1 \"masks.cu\"\n"
+#define NOT_SELF ENTRY("not_self") ".loc 1 7 0\nvote.sync.ballot.b32 %r1, %p0, 0x0000fffe;\n" END
+#define OTHER_INSTRUCTION ENTRY("other_instruction") EVEN "@%p0 bar.warp.sync -1;\n@!%p0 vote.sync.ballot.b32 %r2, %p0, -1;\n" END
+#define OTHER_MASK ENTRY("other_mask") EVEN "mov.u32 %r2, -1;\n@%p0 mov.u32 %r2, 0x7fffffff;\nmatch.any.sync.b32 %r3, %r1, %r2;\n" END
+#define AT_BARRIER ENTRY("at_barrier") EVEN "@%p0 bar.sync 0;\nbar.warp.sync -1;\n" END
+#define REDUX_MASKS ENTRY("redux_masks") EVEN "match.any.sync.b32 %r2, %r1, -1;\nredux.sync.or.b32 %r3, %r0, %r2;\n" END
+/* One warp's lanes wait wrongly; the other's would spin for ever on what they would do. */
+#define SPINNER ".global .u32 never;\n" ENTRY("spinner") \
+	"setp.ge.u32 %p1, %r0, 32;\n@%p1 bra SPIN;\n" EVEN "@%p0 bar.warp.sync -1;\n@!%p0 vote.sync.ballot.b32 %r2, %p0, -1;\n" \
+	"st.global.u32 [never], 1;\nret;\nSPIN:\nld.volatile.global.u32 %r3, [never];\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra SPIN;\n" END
+
 #endif

@@ -168,9 +168,45 @@ static void faults(void)
 	emu_module_unload(m);
 }
 
+static void masks(void)
+{
+	struct emu_module *m = load(HEAD MASKS);
+	for (uint64_t seed = 1; seed < 9; seed++) {
+		CHECK(run(m, "masks", 1, 32, seed) == EMU_DONE);
+		for (uint32_t t = 0; t < 24; t++) {
+			CHECK(out[t] == 0x49249249u << t % 3);
+			CHECK(out[t + 32] == t % 3);
+			CHECK(t >= 16 || out[t + 64] == (t ^ 12)); /* of lanes that have exited nothing is said */
+			CHECK(out[t + 96] == 23);
+		}
+	}
+	emu_module_unload(m);
+}
+
+/* Each is an illegal instruction, whatever the seed, that says its masks. */
+static void wrong_masks(void)
+{
+	static const struct { const char *kernel, *says, *also; uint32_t threads; } table[] = {
+		{ "not_self", "lane 0 is not in its own member mask 0xfffe", "masks.cu:7", 32 },
+		{ "other_instruction", "lanes of member mask 0xffffffff that do not come", "with mask 0xffffffff", 32 },
+		{ "other_mask", "that do not come", "match.any.sync.b32", 32 },
+		{ "at_barrier", "lanes of member mask 0xffffffff that do not come: 0x55555555; lane 0 waits at 'bar.sync'", "bar.warp.sync -1", 32 },
+		{ "redux_masks", "lane 0 has 0x55555555, lane 1 0xaaaaaaaa", "redux.sync.or.b32", 32 },
+		{ "spinner", "that do not come", "kernel spinner", 64 },
+	};
+	struct emu_module *m = load(HEAD FILE_LINE NOT_SELF OTHER_INSTRUCTION OTHER_MASK AT_BARRIER REDUX_MASKS SPINNER);
+	for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+		for (uint64_t seed = 1; seed < 9; seed++) {
+			error = (struct emu_error){ .text = "" };
+			CHECK(run(m, table[k].kernel, 1, table[k].threads, seed) == EMU_FAULT);
+			CHECK(error.fault == EMU_ILLEGAL_INSTRUCTION && strstr(error.text, table[k].says) && strstr(error.text, table[k].also));
+		}
+	emu_module_unload(m);
+}
+
 int main(void)
 {
-	static void (*const tests[])(void) = { diverges, calls, locks, barriers, spaces, atomics, shuffles, vectors, orders, faults };
+	static void (*const tests[])(void) = { diverges, calls, locks, barriers, spaces, atomics, shuffles, vectors, orders, faults, masks, wrong_masks };
 	for (unsigned k = 0; k < sizeof tests / sizeof *tests; k++)
 		tests[k]();
 	if (failures)
