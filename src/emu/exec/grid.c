@@ -17,6 +17,7 @@
 #define SLICE 64u
 #define HELD_LOG 8u        /* of rounds */
 #define HELD (1u << HELD_LOG)
+#define SLEEP 8u           /* nanoseconds of a round, for who sleeps: what he looks at then takes a GPU as long as many instructions */
 #define STEP_INSNS 20000000u /* instructions after which a step ends although nobody came to a point */
 #define PATIENCE 20u       /* steps in a row after which priorities give way */
 
@@ -54,7 +55,7 @@ static void install_handlers(int install)
 	pthread_mutex_unlock(&handlers);
 }
 
-static uint64_t draw(uint64_t *random) /* splitmix64 */
+uint64_t exec_draw(uint64_t *random)
 {
 	uint64_t v = *random += 0x9e3779b97f4a7c15;
 	v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9;
@@ -78,6 +79,7 @@ static void start_warp(struct emu_grid *g, struct exec_cta *c, struct exec_warp 
 	w->cta = c;
 	w->link = link;
 	w->number = number;
+	w->leader = -1;
 	for (uint32_t l = 0; l < EXEC_LANES; l++) {
 		const uint32_t t = number * EXEC_LANES + l, *block = g->launch.block;
 		w->saved[l].size = 0;
@@ -258,7 +260,7 @@ static uint32_t culprit(const struct exec_warp *w, uint64_t address)
 static void new_round(struct emu_grid *g, uint64_t *random)
 {
 	for (uint32_t k = g->orders - 1; k > 0; k--) {
-		const uint32_t other = (uint32_t)(draw(random) % (k + 1)), was = g->order[k];
+		const uint32_t other = (uint32_t)(exec_draw(random) % (k + 1)), was = g->order[k];
 		g->order[k] = g->order[other];
 		g->order[other] = was;
 	}
@@ -313,10 +315,18 @@ static int stays_behind(struct exec_warp *w, uint64_t *random)
 {
 	if (w->held)
 		return --w->held != 0;
-	const uint64_t r = draw(random);
+	const uint64_t r = exec_draw(random);
 	if (r % (w->slices ? 64 : 2) == 0)
 		w->held = (uint32_t)(r >> 32) % (HELD >> (r >> 8) % (HELD_LOG + 1));
 	return w->held != 0;
+}
+
+/* Up to twice as long as it says (PTX ISA, nanosleep). */
+static void sleeps(struct exec_warp *w, uint64_t *random)
+{
+	const uint32_t rounds = w->sleeps / (SLEEP / 2) + 1;
+	w->held = (uint32_t)exec_draw(random) % (rounds < HELD ? rounds : HELD);
+	w->sleeps = 0;
 }
 
 static void schedule(struct emu_grid *g, struct run *r, struct exec_warp *volatile *running)
@@ -339,7 +349,9 @@ static void schedule(struct emu_grid *g, struct run *r, struct exec_warp *volati
 			continue;
 		}
 		*running = w;
-		used += exec_warp_run(w, 1 + (uint32_t)(draw(r->random) % SLICE));
+		used += exec_warp_run(w, 1 + (uint32_t)(exec_draw(r->random) % SLICE), r->random);
+		if (w->sleeps)
+			sleeps(w, r->random);
 		after(g, w);
 	}
 }
@@ -349,7 +361,7 @@ static void schedule(struct emu_grid *g, struct run *r, struct exec_warp *volati
 uint64_t emu_priority(uint64_t seed, uint64_t what)
 {
 	uint64_t state = seed ^ what * 0x9e3779b97f4a7c15;
-	return draw(&state) >> 1 | (uint64_t)1 << 63;
+	return exec_draw(&state) >> 1 | (uint64_t)1 << 63;
 }
 
 /* Above all others until it is demoted; then below all that were demoted before. */
@@ -415,7 +427,7 @@ static void note_step(struct emu_grid *g, struct exec_warp *w)
 static struct exec_warp *any(const struct emu_grid *g, struct emu_steps *s)
 {
 	uint32_t n = 0, chosen;
-	const uint64_t r = draw(&s->random);
+	const uint64_t r = exec_draw(&s->random);
 	for (uint32_t k = 0; k < g->orders; k++) {
 		struct exec_warp *w = runnable(g, k);
 		if (w && w == g->last && r % 8 < s->stay)
@@ -433,7 +445,7 @@ static struct exec_warp *any(const struct emu_grid *g, struct emu_steps *s)
 static int pick_lane(const struct exec_warp *w, struct emu_steps *s)
 {
 	uint32_t parked = w->parked & w->live;
-	const uint64_t r = draw(&s->random);
+	const uint64_t r = exec_draw(&s->random);
 	if (!parked || (w->live & ~w->waiting & ~w->parked))
 		return -1;
 	for (uint64_t skip = r % (uint32_t)__builtin_popcount(parked); skip; skip--)

@@ -169,7 +169,13 @@ struct exec_warp {
 	uint64_t demoted;          /* when it lost its priority; 0 = not yet */
 	uint32_t carry;            /* CC.CF by lane */
 	uint32_t at;               /* instruction being executed, for faults */
-	uint32_t turn;             /* lane whose group runs next when it is its turn */
+	uint32_t turn;             /* lane that leads next when lanes take turns */
+	int leader;                /* lane whose group goes first; -1: the one that is behind */
+	int32_t leads;             /* instructions for which it does */
+	int32_t patience, quantum; /* instructions until those lead that have not run since; for how many */
+	int32_t apart;             /* instructions until some group goes ahead at random */
+	uint32_t ran;              /* lanes that have run since `patience` began, but for those that led */
+	uint32_t sleeps;           /* nanoseconds, if its last slice ended so */
 	uint32_t slices;
 	uint32_t held;             /* rounds that pass before its next slice */
 	uint32_t pc[EXEC_LANES];
@@ -240,7 +246,8 @@ int exec_layout_kernel(struct emu_kernel *kernel);
 uint64_t exec_decl_bytes(const struct ptx_decl *d);
 uint32_t exec_decl_align(const struct ptx_decl *d);
 /* warp.c: runs one warp for up to `budget` instructions; returns those executed. */
-uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget);
+uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget, uint64_t *random);
+uint64_t exec_draw(uint64_t *random); /* grid.c: splitmix64 */
 void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget);
 void exec_warp_fault(struct exec_warp *w, uint32_t lane, enum emu_fault kind, const char *what);
 void exec_lane_exit(struct exec_warp *w, uint32_t lanes);

@@ -1,14 +1,20 @@
 /* One warp. Lanes have their own program counters; those at one instruction run together. Usually the group deepest in
  * calls, then lowest in the code, goes first: lanes that are ahead wait for the others there, which brings them together
- * again. Every fourth slice goes to the next lane's group instead, wherever it is, so a group that spins on what another
- * lane of its warp must do does not starve that lane (independent thread scheduling, PTX ISA 3.1). */
+ * again. Another group leads meanwhile where it must or may (independent thread scheduling, PTX ISA 3.1): one that has not run
+ * for PATIENCE instructions, for the group that goes first may spin on what it must do; one beside a group that sleeps; and
+ * under schedules that ask for it any one, now and then, for less than it takes to meet again. */
 #include "emu/exec/call.h"
 #include "emu/exec/ops.h"
 
 #include <stdio.h>
 
-#define STEP_SLICE 128u /* instructions of one group of lanes within a step */
-#define STEP_TOGETHER 4096u /* of a step, in which lanes wait for those behind: they act in the order of lanes */
+#define STEP_SLICE 128u  /* instructions of one group of lanes within a step */
+#define PATIENCE 4096    /* instructions for which lanes wait for those behind */
+#define QUANTUM 256      /* for which lanes lead that waited so long; twice as many each time in a row */
+#define QUANTUM_MOST 65536
+#define ASLEEP 64        /* for which others lead while a group sleeps */
+#define APART_LOG 13u    /* of the most instructions between two partings at random */
+#define AHEAD_LOG 8u     /* of those for which one group then goes ahead */
 
 void exec_warp_fault(struct exec_warp *w, uint32_t lane, enum emu_fault kind, const char *what)
 {
@@ -99,7 +105,10 @@ static int control(struct exec_warp *w, const struct exec_insn *n, u32 pc, u32 g
 	case FLOW_TRAP: exec_warp_fault(w, (u32)__builtin_ctz(m), EMU_FAILED, "trap"); break;
 	case FLOW_WARP: exec_rendezvous(w, n, m); break;
 	case FLOW_BARRIER: exec_barrier_arrive(w, n, m); break;
-	case FLOW_YIELD: put(w, m, pc + 1); return 1;
+	case FLOW_YIELD:
+		w->sleeps = X(u32, 0)[__builtin_ctz(m)];
+		put(w, m, pc + 1);
+		return 1;
 	case FLOW_NEXT: break;
 	}
 	return 0;
@@ -154,13 +163,71 @@ static u32 run_group(struct exec_warp *w, u32 pc, u32 group, u32 others, u32 bud
 	return run_code(w, pc, group, others, budget, yield, PASS_ALL);
 }
 
-/* The lanes of a warp take turns, so that one that spins on another's lock does not starve it. */
-static int next_lane(struct exec_warp *w, u32 runnable)
+/* The lanes of a warp take turns. */
+static void lead(struct exec_warp *w, u32 lanes, int32_t instructions)
 {
-	const u32 later = runnable & ~((1u << w->turn) - 1);
-	const int lane = __builtin_ctz(later ? later : runnable);
-	w->turn = ((u32)lane + 1) % EXEC_LANES;
-	return lane;
+	const u32 later = lanes & ~((1u << w->turn) - 1);
+	w->leader = __builtin_ctz(later ? later : lanes);
+	w->turn = ((u32)w->leader + 1) % EXEC_LANES;
+	w->leads = instructions;
+}
+
+static void be_patient(struct exec_warp *w)
+{
+	w->ran = 0;
+	w->patience = PATIENCE;
+	w->quantum = QUANTUM;
+}
+
+/* Those that have not run for so long lead, the longer the more often that was so: then the others spin. */
+static void end_patience(struct exec_warp *w, u32 runnable)
+{
+	const u32 starved = runnable & ~w->ran;
+	w->ran = 0;
+	w->patience = PATIENCE;
+	if (!starved) {
+		w->quantum = QUANTUM;
+		return;
+	}
+	lead(w, starved, w->quantum);
+	w->patience += w->quantum;
+	w->quantum = w->quantum < QUANTUM_MOST ? 2 * w->quantum : QUANTUM_MOST;
+}
+
+/* The lane whose group goes next; -1: the one that is behind. */
+static int leader(struct exec_warp *w, u32 runnable, u64 *random)
+{
+	if (!(runnable & (runnable - 1)))
+		return -1;
+	if (w->leads <= 0 || (w->leader >= 0 && !(runnable >> w->leader & 1)))
+		w->leader = -1;
+	if (w->patience <= 0) {
+		end_patience(w, runnable);
+	} else if (random && w->apart <= 0) {
+		const u64 r = exec_draw(random);
+		w->apart = 1 + (int32_t)((r >> 8) % (8u << r % (APART_LOG - 2)));
+		w->turn = (u32)(r >> 40) % EXEC_LANES;
+		lead(w, runnable, 1 + (int32_t)((r >> 48) % (4u << (r >> 4) % (AHEAD_LOG - 1))));
+	}
+	return w->leader;
+}
+
+/* For how long the group that was chosen runs. */
+static u32 length(const struct exec_warp *w, u32 most)
+{
+	return w->leader >= 0 && (u32)w->leads < most ? (u32)w->leads : most;
+}
+
+static void ran(struct exec_warp *w, u32 group, u32 runnable, u32 done, int yielded)
+{
+	w->ran |= w->leader < 0 ? group : 0;
+	w->patience -= (int32_t)done;
+	w->apart -= (int32_t)done;
+	w->leads -= (int32_t)done;
+	if (group == runnable)
+		be_patient(w);
+	else if (yielded && (runnable &= w->live & ~w->waiting & ~w->parked & ~group) != 0)
+		lead(w, runnable, ASLEEP);
 }
 
 /* Lets the parked lanes that stand where `lane` stands pass their point (lane < 0: none), and runs the warp until each of
@@ -170,31 +237,35 @@ void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget)
 	u32 done = 0, runnable, group = 0;
 	int yield = 0;
 	w->base[1] = w->cta->grid->program->constant; /* may have grown */
+	w->leader = -1;
+	be_patient(w);
 	if (lane >= 0) {
 		const u32 pc = choose(w, w->parked, lane, &group);
 		w->parked &= ~group;
 		done = run_code(w, pc, group, w->live & ~w->waiting & ~w->parked & ~group, budget, &yield, PASS_FIRST);
 	}
-	for (u32 slice = 1; done < budget && !w->fault && (runnable = w->live & ~w->waiting & ~w->parked) != 0; slice++) {
-		const int fair = done >= STEP_TOGETHER && slice % 4 == 0;
-		const u32 pc = choose(w, runnable, fair ? next_lane(w, runnable) : -1, &group);
-		done += 1 + run_code(w, pc, group, runnable & ~group, STEP_SLICE, &yield, PASS_NONE);
+	while (done < budget && !w->fault && (runnable = w->live & ~w->waiting & ~w->parked) != 0) {
+		const u32 pc = choose(w, runnable, leader(w, runnable, NULL), &group);
+		yield = 0;
+		const u32 more = 1 + run_code(w, pc, group, runnable & ~group, length(w, STEP_SLICE), &yield, PASS_NONE);
+		ran(w, group, runnable, more, yield);
+		done += more;
 	}
 }
 
-uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget)
+uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget, uint64_t *random)
 {
 	u32 done = 0, runnable;
-	int lane = -1, yield = 0;
+	int yield = 0;
 	w->base[1] = w->cta->grid->program->constant;
-	if (++w->slices % 4 == 0 && (runnable = w->live & ~w->waiting) != 0)
-		lane = next_lane(w, runnable);
+	w->slices++;
 	while (done < budget && !w->fault && !yield && (runnable = w->live & ~w->waiting) != 0) {
 		u32 group;
-		if (lane >= 0 && !(runnable >> lane & 1))
-			lane = -1;
-		const u32 pc = choose(w, runnable, lane, &group);
-		done += run_group(w, pc, group, runnable & ~group, budget - done, &yield);
+		const u32 pc = choose(w, runnable, leader(w, runnable, random), &group);
+		const u32 more = run_group(w, pc, group, runnable & ~group, length(w, budget - done), &yield);
+		ran(w, group, runnable, more, yield);
+		done += more;
+		w->sleeps = yield && group == runnable ? w->sleeps : 0;
 	}
 	return done;
 }

@@ -1,6 +1,7 @@
 /* The executor, kernel by kernel: control flow, calls, locks, barriers, spaces, atomics, shuffles, vectors; the same seed
  * gives the same order, another seed another; faults and lacking instructions say what and where. */
 #include "emu/exec/exec.h"
+#include "emu/exec/machine.h"
 
 #include "heap.h"
 #include "kernels.h"
@@ -43,13 +44,14 @@ static int run(struct emu_module *m, const char *name, uint32_t blocks, uint32_t
 	return (int)state;
 }
 
-static uint32_t global(const struct emu_module *m, const char *name)
+static uint32_t *global_at(const struct emu_module *m, const char *name)
 {
 	void *at;
 	size_t size;
 	CHECK(emu_module_global(m, name, &at, &size) == 0 && size == 4);
-	return *(uint32_t *)at;
+	return at;
 }
+static uint32_t global(const struct emu_module *m, const char *name) { return *global_at(m, name); }
 
 static void diverges(void)
 {
@@ -204,9 +206,53 @@ static void wrong_masks(void)
 	emu_module_unload(m);
 }
 
+/* Lanes that part meet again: the warp takes at most twice what one lane takes. */
+static void meets_again(void)
+{
+	struct emu_module *m = load(HEAD STRIDES);
+	for (uint64_t seed = 1; seed < 9; seed++) {
+		uint64_t began = exec_time, alone;
+		CHECK(run(m, "strides", 1, 1, seed) == EMU_DONE);
+		alone = exec_time - began;
+		began = exec_time;
+		CHECK(run(m, "strides", 1, 32, seed) == EMU_DONE);
+		CHECK(exec_time - began <= 2 * alone);
+		for (uint32_t t = 0; t < 32; t++)
+			CHECK(out[t] == 50);
+	}
+	emu_module_unload(m);
+}
+
+/* A lane that spins does not keep another of its warp from what it waits for. */
+static void goes_on(void)
+{
+	struct emu_module *m = load(HEAD LANES_WAIT);
+	const uint64_t began = exec_time;
+	for (uint64_t seed = 1; seed < 9; seed++) {
+		*global_at(m, "told") = 0;
+		CHECK(run(m, "lanes_wait", 1, 32, seed) == EMU_DONE);
+		CHECK(out[5] == 1 && out[9] == 1);
+	}
+	CHECK(exec_time - began < 8 * 100000);
+	emu_module_unload(m);
+}
+
+static void parts(void)
+{
+	uint32_t seen = 0;
+	struct emu_module *m = load(HEAD APART);
+	for (uint64_t seed = 1; seed < 3000; seed++) {
+		*global_at(m, "a") = *global_at(m, "b") = 0;
+		CHECK(run(m, "apart", 1, 2, seed) == EMU_DONE);
+		seen |= 1u << (out[0] + 2 * out[1]);
+	}
+	emu_module_unload(m);
+	CHECK(seen == (1u << 1 | 1u << 2 | 1u << 3)); /* both 0: none is sequentially consistent */
+}
+
 int main(void)
 {
-	static void (*const tests[])(void) = { diverges, calls, locks, barriers, spaces, atomics, shuffles, vectors, orders, faults, masks, wrong_masks };
+	static void (*const tests[])(void) = { diverges, calls, locks, barriers, spaces, atomics, shuffles, vectors, orders, faults, masks, wrong_masks, meets_again, goes_on, parts };
 	for (unsigned k = 0; k < sizeof tests / sizeof *tests; k++)
 		tests[k]();
 	if (failures)
