@@ -37,6 +37,7 @@ struct job {
 	uint32_t ranks, arrived, arrivals, complete; /* expected, seen, processes ever, all seen or given up */
 	uint64_t join_deadline;   /* ns of the monotonic clock */
 	enum emu_schedule schedule;
+	uint64_t weak;            /* EMU_MEMORY=weak: seed; 0: memory is strong */
 	uint64_t seed, steps, change[EMU_CHANGES]; /* EMU_PCT: of priorities; steps made so far; when they change */
 	uint64_t stirred;         /* changes whenever a host may have woken another one */
 	int32_t token;            /* slot whose turn it is, -1 = nobody's */

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/random.h"
+#include "emu/driver/sched.h"
 #include "emu/driver/trace.h"
 
 struct kernel_op {
@@ -185,7 +186,7 @@ static CUresult launch(const CUlaunchConfig *config, CUfunction handle, void **p
 			       .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 			       .cluster = {a.cluster[0], a.cluster[1], a.cluster[2]},
 			       .dynamic_shared = config->sharedMemBytes, .sms = (uint32_t)emu.sms, .resident = resident,
-			       .trace = emu_trace_device()};
+			       .trace = emu_trace_device(), .weak = emu_sched_weak()};
 	result = check_shape(f, &l);
 	if (!result && !resident)
 		result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;

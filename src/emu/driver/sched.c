@@ -79,10 +79,23 @@ static int read_schedule(enum emu_schedule *schedule)
 	return -EINVAL;
 }
 
+static int read_memory(uint64_t *weak)
+{
+	const char *s = getenv("EMU_MEMORY");
+	const int is_weak = s && !strcmp(s, "weak");
+	*weak = is_weak ? emu_mix(emu_env_number("EMU_SEED", 1), 1) | 1 : 0;
+	if (is_weak || !s || !*s || !strcmp(s, "strong"))
+		return 0;
+	log_error("emulated device: EMU_MEMORY=%s is not known; use strong or weak", s);
+	return -EINVAL;
+}
+
 static int lay_out(struct job *j)
 {
 	pthread_mutexattr_t attr;
 	int rc = read_schedule(&j->schedule);
+	if (!rc)
+		rc = read_memory(&j->weak);
 	if (rc)
 		return rc;
 	pthread_mutexattr_init(&attr);
@@ -98,7 +111,7 @@ static int lay_out(struct job *j)
 	j->ranks = (uint32_t)emu_env_number("EMU_RANKS", 1);
 	j->join_deadline = emu_now_ns() + emu_env_number("EMU_JOIN_SECONDS", JOIN_SECONDS) * 1000000000ull;
 	j->token = -1;
-	emu_trace_create();
+	emu_trace_create(j->weak != 0);
 	atomic_store_explicit(&j->magic, MAGIC, memory_order_release);
 	return 0;
 }
@@ -432,6 +445,12 @@ void emu_sched_poll(int32_t tid)
 
 enum emu_schedule emu_sched_schedule(void) { return job->schedule; }
 uint64_t emu_sched_seed(void) { return job->seed; }
+
+uint64_t emu_sched_weak(void)
+{
+	static uint64_t launches;
+	return job->weak ? emu_mix(emu_mix(job->weak, self->rank + 1u), ++launches) | 1 : 0;
+}
 
 void emu_sched_runnable(uint64_t priority)
 {

@@ -38,6 +38,7 @@ void emu_sched_stir(void);              /* a host is awake: called by each drive
 void emu_sched_runnable(uint64_t priority);
 void emu_sched_queued(uint64_t digest); /* of a kernel that is about to be queued: EMU_AFRESH */
 enum emu_schedule emu_sched_schedule(void);
+uint64_t emu_sched_weak(void);          /* a seed, of the next launch; 0: memory is strong */
 uint64_t emu_sched_seed(void);          /* of priorities; 0: there are none */
 
 /* A host thread waits for device work; one that polls counts as waiting for one turn. */

@@ -32,14 +32,14 @@ static const char *path_of(void)
 	return path && *path ? path : NULL;
 }
 
-void emu_trace_create(void)
+void emu_trace_create(int weak)
 {
-	static const char head[] = "gsan-trace 1\n";
+	const char *head = weak ? "gsan-trace 1 weak\n" : "gsan-trace 1\n";
 	const char *path = path_of();
 	int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
 	if (fd < 0)
 		return; /* emu_trace_open says why */
-	if (text_write_fd(fd, head, sizeof head - 1))
+	if (text_write_fd(fd, head, strlen(head)))
 		log_error("EMU_TRACE: cannot write %s: %s", path, strerror(errno));
 	close(fd);
 }

@@ -12,7 +12,7 @@
 
 void emu_point_free(struct emu_point *p);
 
-void emu_trace_create(void);  /* the job's first process: an empty trace */
+void emu_trace_create(int weak); /* the job's first process: an empty trace, of weak memory or not */
 int emu_trace_open(void);     /* 0 or -errno (logged) */
 const struct emu_trace *emu_trace_device(void); /* what the executor must know and tell; NULL: nothing */
 uint64_t emu_trace_number(uint64_t serial);

@@ -3,6 +3,7 @@
  * in lane order. */
 #include "emu/exec/half.h"
 #include "emu/exec/ops.h"
+#include "emu/exec/weak.h"
 
 #include <string.h>
 
@@ -121,14 +122,26 @@ static u128 atomic_u128(u128 *at, const struct exec_insn *n, u128 b, u128 c)
 			((T *)exec_at(w, n->x[k]))[l] = atomic_##T((T *)(uintptr_t)w->address[l] + k, n, b, c); \
 		} \
 	}
-void op_atomic(OP_ARGS)
+static void atomics(OP_ARGS)
 {
-	if (!exec_address(w, n, m, (u32)n->size * n->count))
-		return;
 	switch (n->size) {
 	case 2: RUN(u16) break;
 	case 4: RUN(u32) break;
 	case 8: RUN(u64) break;
 	default: RUN(u128) break;
+	}
+}
+
+void op_atomic(OP_ARGS)
+{
+	if (!exec_address(w, n, m, (u32)n->size * n->count))
+		return;
+	if (!w->weak)
+		atomics(w, n, m);
+	for (u32 rest = w->weak ? m : 0; rest; rest &= rest - 1) {
+		weak_before_rmw(w, n, (unsigned)__builtin_ctz(rest));
+		atomics(w, n, rest & -rest);
+		if (n->flags & F_ACQUIRE)
+			weak_acquire(w, rest & -rest);
 	}
 }

@@ -1,5 +1,6 @@
 /* CTA barriers, by thread counts (PTX ISA 9.7.13.1). A waiting lane keeps its pc at the instruction; release moves it on. */
 #include "emu/exec/ops.h"
+#include "emu/exec/weak.h"
 
 /* Threads that will not come: of a whole-CTA barrier all that exited, of a counted one those of the warps that take part
  * (a warp counts as a multiple of 32, PTX ISA, barrier). */
@@ -37,6 +38,8 @@ static void settle(struct exec_cta *cta, unsigned number)
 			deliver(w, l, b);
 			w->waiting &= ~(1u << l);
 			w->pc[l]++;
+			if (w->weak)
+				weak_acquire(w, 1u << l);
 		}
 	}
 	*b = (struct exec_barrier){ .all = 1 };
@@ -56,6 +59,8 @@ void exec_barrier_arrive(struct exec_warp *w, const struct exec_insn *n, u32 lan
 {
 	const int reduces = n->run == op_barrier_popc || n->run == op_barrier_and || n->run == op_barrier_or;
 	const unsigned first = reduces ? 1 : 0;
+	if (w->weak)
+		weak_release(w, lanes);
 	for (u32 rest = lanes; rest; rest &= rest - 1) {
 		const unsigned l = (unsigned)__builtin_ctz(rest);
 		const u32 number = ((const u32 *)exec_at(w, n->x[first]))[l];

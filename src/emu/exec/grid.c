@@ -3,7 +3,7 @@
  * state, so one seed is one interleaving; now and then a warp stays behind, for less than HELD rounds, so nobody starves. A
  * memory fault of the program arrives as SIGSEGV or SIGBUS while a grid runs on this thread; the handler, installed only
  * then, jumps back and the launch ends with its text. */
-#include "emu/exec/machine.h"
+#include "emu/exec/weak.h"
 
 #include <errno.h>
 #include <fenv.h>
@@ -69,6 +69,7 @@ static void start_warp(struct emu_grid *g, struct exec_cta *c, struct exec_warp 
 	unsigned char *registers = w->base[0];
 	struct exec_link *link = w->link;
 	struct exec_saved saved[EXEC_LANES];
+	struct exec_weak *weak = w->weak;
 	const uint32_t number = w->number;
 
 	memcpy(saved, w->saved, sizeof saved);
@@ -80,6 +81,9 @@ static void start_warp(struct emu_grid *g, struct exec_cta *c, struct exec_warp 
 	w->link = link;
 	w->number = number;
 	w->leader = -1;
+	w->weak = weak;
+	if (weak)
+		weak_start(w, g->launch.weak ^ emu_priority(g->launch.weak, c->linear * g->warps_each + number + 1));
 	for (uint32_t l = 0; l < EXEC_LANES; l++) {
 		const uint32_t t = number * EXEC_LANES + l, *block = g->launch.block;
 		w->saved[l].size = 0;
@@ -127,7 +131,9 @@ static int make_cta(struct emu_grid *g, struct exec_cta *c, uint32_t place)
 		w->number = k;
 		w->base[0] = exec_registers_take(g->kernel);
 		w->link = calloc((size_t)g->kernel->depth * EXEC_LANES, sizeof *w->link);
-		if (!w->base[0] || !w->link)
+		if (g->launch.weak)
+			w->weak = calloc(1, sizeof *w->weak);
+		if (!w->base[0] || !w->link || (g->launch.weak && !w->weak))
 			return -ENOMEM;
 	}
 	start_cta(g, c);
@@ -210,6 +216,7 @@ void emu_grid_free(struct emu_grid *g)
 		for (uint32_t k = 0; g->cta[c].warp && k < g->warps_each; k++) {
 			exec_registers_give(g->kernel, g->cta[c].warp[k].base[0]);
 			free(g->cta[c].warp[k].link);
+			free(g->cta[c].warp[k].weak);
 			for (uint32_t l = 0; l < EXEC_LANES; l++)
 				free(g->cta[c].warp[k].saved[l].data);
 		}
@@ -257,8 +264,18 @@ static uint32_t culprit(const struct exec_warp *w, uint64_t address)
 	return (uint32_t)__builtin_ctz(w->live);
 }
 
+static void drift(struct emu_grid *g)
+{
+	for (uint32_t k = 0; g->launch.weak && k < g->orders; k++) {
+		struct exec_cta *c = &g->cta[k / g->warps_each];
+		if (c->running)
+			weak_drift(&c->warp[k % g->warps_each]);
+	}
+}
+
 static void new_round(struct emu_grid *g, uint64_t *random)
 {
+	drift(g);
 	for (uint32_t k = g->orders - 1; k > 0; k--) {
 		const uint32_t other = (uint32_t)(exec_draw(random) % (k + 1)), was = g->order[k];
 		g->order[k] = g->order[other];
@@ -470,6 +487,7 @@ static void schedule_steps(struct emu_grid *g, struct run *r, struct exec_warp *
 			return;
 		note_step(g, w);
 		*running = w;
+		drift(g);
 		exec_warp_step(w, pick_lane(w, s), STEP_INSNS);
 		s->made++;
 		after(g, w);

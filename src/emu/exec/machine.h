@@ -188,6 +188,7 @@ struct exec_warp {
 	uint32_t tid[3][EXEC_LANES];
 	struct exec_link *link;    /* [depth][lane] */
 	struct exec_saved { unsigned char *data; size_t size, room; } saved[EXEC_LANES]; /* registers of recursive calls */
+	struct exec_weak *weak;    /* NULL: memory is strong. weak.h */
 	const char *fault;         /* set by a handler: what is wrong, with the lane */
 	enum emu_fault fault_kind;
 	uint32_t fault_lane;
@@ -251,6 +252,7 @@ uint64_t exec_draw(uint64_t *random); /* grid.c: splitmix64 */
 void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget);
 void exec_warp_fault(struct exec_warp *w, uint32_t lane, enum emu_fault kind, const char *what);
 void exec_lane_exit(struct exec_warp *w, uint32_t lanes);
+int exec_is_global(const struct exec_warp *w, uint64_t address); /* memory.c */
 /* barrier.c, rendezvous.c */
 void exec_barrier_arrive(struct exec_warp *w, const struct exec_insn *n, uint32_t lanes);
 void exec_barrier_recheck(struct exec_cta *cta);

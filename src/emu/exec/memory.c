@@ -3,6 +3,7 @@
  * fences. A misaligned address and one outside the CTA's shared memory are faults here; an unmapped one is the host's
  * SIGSEGV, which grid.c turns into a fault. */
 #include "emu/exec/ops.h"
+#include "emu/exec/weak.h"
 
 #include <string.h>
 
@@ -49,6 +50,16 @@ int exec_address(struct exec_warp *w, const struct exec_insn *n, u32 m, u32 byte
 	return 1;
 }
 
+int exec_is_global(const struct exec_warp *w, u64 a)
+{
+	const struct emu_grid *g = w->cta->grid;
+	const struct emu_module *m = g->kernel->module;
+	return a - (u64)(uintptr_t)w->cta->shared >= g->shared_bytes &&
+	       a - (u64)(uintptr_t)w->cta->local >= g->local_stride * g->threads &&
+	       a - (u64)(uintptr_t)g->params >= g->kernel->param_bytes &&
+	       a - (u64)(uintptr_t)m->const_low >= (u64)(m->const_high - m->const_low);
+}
+
 #define LOAD(T, S, D) \
 	do { \
 		D *d = exec_at(w, place); \
@@ -74,12 +85,29 @@ static void load_element(OP_ARGS, u32 place, u32 at)
 	}
 }
 
+static void load_elements(OP_ARGS)
+{
+	for (unsigned k = 0; k < n->count; k++)
+		load_element(w, n, m, n->x[k], k * n->size);
+}
+
+static void load_weakly(OP_ARGS)
+{
+	const u32 there = n->flags & F_SHARED || n->mode != MODE_ABSOLUTE ? 0 : weak_load(w, n, m);
+	load_elements(w, n, m);
+	weak_back(w, there);
+	if (n->flags & F_ACQUIRE)
+		weak_acquire(w, m);
+}
+
 void op_load(OP_ARGS)
 {
 	if (!exec_address(w, n, m, (u32)n->size * n->count))
 		return;
-	for (unsigned k = 0; k < n->count; k++)
-		load_element(w, n, m, n->x[k], k * n->size);
+	if (w->weak)
+		load_weakly(w, n, m);
+	else
+		load_elements(w, n, m);
 	if (n->flags & F_ACQUIRE)
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
@@ -125,13 +153,19 @@ void op_store(OP_ARGS)
 		return;
 	if (n->flags & F_RELEASE)
 		__atomic_thread_fence(__ATOMIC_RELEASE);
+	const u32 there = w->weak && !(n->flags & F_SHARED) && n->mode == MODE_ABSOLUTE ? weak_to_images(w, m) : 0;
+	if (w->weak && (m & ~there) && n->mode != MODE_FRAME)
+		weak_elsewhere(w, n, m & ~there);
 	for (unsigned k = 0; k < n->count; k++)
 		store_element(w, n, m, n->x[k], k * n->size);
+	if (there)
+		weak_store(w, n, there);
 }
 
 void op_fence(OP_ARGS)
 {
-	(void)w, (void)n, (void)m;
+	if (w->weak)
+		weak_fence(w, n, m);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 void op_nothing(OP_ARGS) { (void)w, (void)n, (void)m; }
@@ -144,6 +178,8 @@ void op_copy_async(OP_ARGS)
 	const u32 *have = n->count > 1 ? X(u32, 1) : NULL;
 	if (!exec_address(w, n, m, n->size))
 		return;
+	if (w->weak)
+		weak_release(w, m); /* it reads memory itself */
 	EACH(const u32 bytes = have && have[l] < n->size ? have[l] : n->size;
 	     u8 *to = (u8 *)(uintptr_t)w->address[l]; w->address[l] = from[l] + n->x[2];
 	     memcpy(to, (const void *)(uintptr_t)w->address[l], bytes); memset(to + bytes, 0, n->size - bytes));
@@ -205,6 +241,8 @@ static void arrive(struct exec_warp *w, const struct exec_insn *n, u32 m, const 
 {
 	if (!exec_address(w, n, m, 8))
 		return;
+	if (w->weak)
+		weak_release(w, m);
 	for (u32 rest = m; rest; rest &= rest - 1) {
 		const unsigned l = (unsigned)__builtin_ctz(rest);
 		u64 *b = mbarrier(w, l);
@@ -242,5 +280,7 @@ void op_mbarrier_wait(OP_ARGS) /* true once the phase of the state, or of that p
 	EACH(const u32 phase = n->flags & F_PARITY ? X(u32, 1)[l] & 1 : (u32)(X(u64, 1)[l] >> 63);
 	     r |= (u32)(*mbarrier(w, l) >> 63 != phase) << l);
 	op_set_mask(w, n->x[0], m, r);
+	if (w->weak)
+		weak_acquire(w, r);
 }
 void op_mbarrier_pending(OP_ARGS) { u32 *d = X(u32, 0); const u64 *a = X(u64, 1); EACH(d[l] = (u32)(a[l] & MBAR_MASK)); }

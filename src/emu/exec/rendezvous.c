@@ -3,6 +3,7 @@
  * copy of it. What a GPU answers with an illegal instruction, a hang or nonsense is a fault here: a mask without the lane
  * itself, one with lanes that can no longer come, and redux with several masks side by side. */
 #include "emu/exec/ops.h"
+#include "emu/exec/weak.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,8 @@ void exec_rendezvous_recheck(struct exec_warp *w)
 		w->at = w->pc[l];
 		n->run(w, n, ready);
 		w->waiting &= ~ready;
+		if (w->weak && n->run == op_warp_sync)
+			weak_acquire(w, ready);
 		for (u32 rest = ready; rest; rest &= rest - 1)
 			w->pc[__builtin_ctz(rest)]++;
 	}
@@ -142,6 +145,8 @@ void exec_rendezvous(struct exec_warp *w, const struct exec_insn *n, u32 lanes)
 		w->wait[l] = WAIT_WARP;
 	}
 	w->waiting |= lanes;
+	if (w->weak && n->run == op_warp_sync)
+		weak_release(w, lanes);
 	exec_rendezvous_recheck(w);
 	exec_rendezvous_stuck(w);
 }

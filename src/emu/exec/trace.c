@@ -1,6 +1,7 @@
 #include "emu/exec/trace.h"
 
 #include "emu/exec/ops.h"
+#include "emu/exec/weak.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -328,16 +329,6 @@ int exec_trace_align(const struct emu_kernel *kernel, const struct ptx_function 
 
 /* ---- execution */
 
-static int is_global(const struct exec_warp *w, u64 a)
-{
-	const struct emu_grid *g = w->cta->grid;
-	const struct emu_module *m = g->kernel->module;
-	return a - (u64)(uintptr_t)w->cta->shared >= g->shared_bytes &&
-	       a - (u64)(uintptr_t)w->cta->local >= g->local_stride * g->threads &&
-	       a - (u64)(uintptr_t)g->params >= g->kernel->param_bytes &&
-	       a - (u64)(uintptr_t)m->const_low >= (u64)(m->const_high - m->const_low);
-}
-
 static u128 peek(u64 at, u32 bytes)
 {
 	u128 v = 0;
@@ -362,19 +353,25 @@ static void one_access(struct exec_warp *w, const struct exec_insn *n, unsigned 
 	if (!exec_address(w, n, 1u << l, a->bytes))
 		return;
 	a->address = w->address[l];
-	if (!is_global(w, a->address)) {
+	if (!exec_is_global(w, a->address)) {
 		t->run(w, n, 1u << l);
 		return;
 	}
-	const u128 read = t->kind == TRACE_STORE ? 0 : peek(a->address, a->bytes);
+	const int passes = w->weak && t->kind != TRACE_RMW; /* what was loaded or stored need not be what memory has */
+	const u64 at = passes ? (u64)(uintptr_t)w->weak->image[l] : a->address;
+	if (w->weak && t->kind == TRACE_RMW)
+		weak_settle(w, n, l);
+	u128 read = t->kind == TRACE_STORE ? 0 : peek(a->address, a->bytes);
 	const u128 expected = cas ? register_value(w, n->x[n->count], l, n->size) : 0;
 	t->run(w, n, 1u << l);
 	if (w->fault)
 		return;
+	if (passes && t->kind == TRACE_LOAD)
+		read = peek(at, a->bytes);
 	a->reads = t->kind != TRACE_STORE;
 	a->writes = t->kind != TRACE_LOAD && (!cas || read == expected);
 	a->read = (u64)read;
-	a->wrote = a->writes ? (u64)peek(a->address, a->bytes) : 0;
+	a->wrote = a->writes ? (u64)peek(at, a->bytes) : 0;
 	w->cta->grid->launch.trace->access(w->cta->grid->number, a);
 }
 

@@ -5,6 +5,7 @@
  * under schedules that ask for it any one, now and then, for less than it takes to meet again. */
 #include "emu/exec/call.h"
 #include "emu/exec/ops.h"
+#include "emu/exec/weak.h"
 
 #include <stdio.h>
 
@@ -27,6 +28,8 @@ void exec_warp_fault(struct exec_warp *w, uint32_t lane, enum emu_fault kind, co
 
 void exec_lane_exit(struct exec_warp *w, uint32_t lanes)
 {
+	if (w->weak)
+		weak_release(w, lanes);
 	w->live &= ~lanes;
 	w->cta->live -= (u32)__builtin_popcount(lanes);
 	if (w->waiting)
