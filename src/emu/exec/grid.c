@@ -502,6 +502,10 @@ static enum emu_state run_guarded(struct emu_grid *g, struct run *r, struct emu_
 
 	if (g->state != EMU_RUNNING)
 		goto done;
+	if (!g->began) /* its CTAs were made when it was queued */
+		for (uint32_t k = 0; g->launch.weak && k < g->orders; k++)
+			weak_acquire(&g->cta[k / g->warps_each].warp[k % g->warps_each], EXEC_ALL);
+	g->began = 1;
 	fegetenv(&floats);
 	install_handlers(1);
 	if (sigsetjmp(guard.jump, 0) == 0) { /* the handler blocks no signal: the mask stays */

@@ -215,6 +215,7 @@ struct emu_grid {
 	unsigned char *params, *workspace; /* one allocation; the workspace is for cooperative launches */
 	uint32_t shared_bytes, threads, warps_each;
 	size_t local_stride;       /* bytes per lane */
+	uint8_t began;
 	uint64_t next_cta, ctas, done, id, number;
 	uint32_t slots;            /* resident CTAs */
 	struct exec_cta *cta;
