@@ -96,6 +96,7 @@ u64 gsan_enter(u64 launch, u32 flags)
 	if (!(flags & GSAN_ENTER_SYNC))
 		return self;
 	state = gpu_shfl(members, state, leader);
+	gpu_warp_sync(members); /* a shuffle orders no memory: now all see the state that one of them made or found */
 	return self | (state ? state : SELF_STATELESS);
 }
 
@@ -103,6 +104,7 @@ void gsan_leave(u64 launch, u64 self)
 {
 	u32 members = gpu_active();
 	struct who w = who_of(launch, self, 0);
+	gpu_warp_sync(members); /* one says for all that they have left the state */
 	if (gpu_lane() == gpu_first(members))
 		sync_leave(&w, gpu_popc(members));
 	gpu_warp_sync(members);

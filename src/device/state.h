@@ -33,14 +33,17 @@ NEVER u32 state_enter(const struct gsan_launch *l, u64 cta, u64 self)
 	u64 key = (u64)l->seq << 32 | (u32)(cta + 1);
 	u32 bucket = (u32)mix64(key) & (DEV_BUCKETS - 1);
 	u32 found = state_find(t, key, bucket);
-	if (found)
+	if (found) {
+		gpu_fence_sys(); /* its key was written last */
 		return found;
+	}
 	if (!lock_take(l, &t->bucket_lock[bucket]))
 		return 0;
 	found = state_find(t, key, bucket);
 	if (!found)
 		found = state_find(t, 0, bucket);
 	if (found && gpu_load64(&t->state[found - 1].key) != key) {
+		gpu_fence_sys(); /* after all that its last CTA did there */
 		state_reset(&t->state[found - 1], l, self);
 		gpu_fence_sys();
 		gpu_store64(&t->state[found - 1].key, key);
@@ -55,7 +58,11 @@ NEVER u32 state_enter(const struct gsan_launch *l, u64 cta, u64 self)
 ALWAYS int state_leaves(struct dev_state *s, u32 threads)
 {
 	u32 all = gpu_ntid_x() * gpu_ntid_y() * gpu_ntid_z();
-	return gpu_add32(&s->exited, threads) + threads == all;
+	gpu_fence_sys(); /* what this warp stored there is before what the next CTA does */
+	int last = gpu_add32(&s->exited, threads) + threads == all;
+	if (last)
+		gpu_fence_sys();
+	return last;
 }
 
 ALWAYS void state_free(struct dev_state *s)
