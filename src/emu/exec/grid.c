@@ -264,7 +264,7 @@ static uint32_t culprit(const struct exec_warp *w, uint64_t address)
 	return (uint32_t)__builtin_ctz(w->live);
 }
 
-static void drift(struct emu_grid *g)
+void exec_drift(struct emu_grid *g)
 {
 	for (uint32_t k = 0; g->launch.weak && k < g->orders; k++) {
 		struct exec_cta *c = &g->cta[k / g->warps_each];
@@ -275,7 +275,7 @@ static void drift(struct emu_grid *g)
 
 static void new_round(struct emu_grid *g, uint64_t *random)
 {
-	drift(g);
+	exec_drift(g);
 	for (uint32_t k = g->orders - 1; k > 0; k--) {
 		const uint32_t other = (uint32_t)(exec_draw(random) % (k + 1)), was = g->order[k];
 		g->order[k] = g->order[other];
@@ -487,10 +487,20 @@ static void schedule_steps(struct emu_grid *g, struct run *r, struct exec_warp *
 			return;
 		note_step(g, w);
 		*running = w;
-		drift(g);
+		exec_drift(g);
 		exec_warp_step(w, pick_lane(w, s), STEP_INSNS);
 		s->made++;
 		after(g, w);
+	}
+}
+
+/* Others may now run for long, and spin on what waits here: within steps of the program nothing ends that. */
+static void end_turn(struct emu_grid *g, int steps)
+{
+	for (uint32_t k = 0; g->launch.weak && g->state == EMU_RUNNING && k < g->orders; k++) {
+		struct exec_warp *w = &g->cta[k / g->warps_each].warp[k % g->warps_each];
+		const uint64_t r = w->weak->pending ? exec_draw(&w->weak->random) : 0;
+		weak_release(w, steps ? EXEC_ALL : (uint32_t)(r | r >> 32));
 	}
 }
 
@@ -515,6 +525,7 @@ static enum emu_state run_guarded(struct emu_grid *g, struct run *r, struct emu_
 			schedule_steps(g, r, &running);
 		else
 			schedule(g, r, &running);
+		end_turn(g, r->program != NULL);
 	} else {
 		const uint64_t at = (uint64_t)(uintptr_t)guard.address;
 		describe(g, running, culprit(running, at), EMU_ILLEGAL_ADDRESS, "illegal address");

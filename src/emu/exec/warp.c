@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #define STEP_SLICE 128u  /* instructions of one group of lanes within a step */
+#define STEP_DRIFT 1024u /* after so many in a step, stores may reach memory that wait meanwhile */
 #define PATIENCE 4096    /* instructions for which lanes wait for those behind */
 #define QUANTUM 256      /* for which lanes lead that waited so long; twice as many each time in a row */
 #define QUANTUM_MOST 65536
@@ -252,6 +253,8 @@ void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget)
 		yield = 0;
 		const u32 more = 1 + run_code(w, pc, group, runnable & ~group, length(w, STEP_SLICE), &yield, PASS_NONE);
 		ran(w, group, runnable, more, yield);
+		if (w->weak && (done ^ (done + more)) / STEP_DRIFT)
+			exec_drift(w->cta->grid);
 		done += more;
 	}
 }
