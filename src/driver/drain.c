@@ -81,20 +81,23 @@ void flow_context_ended(void)
 	atomic_store_explicit(&handles_gone, 1, memory_order_relaxed);
 }
 
-struct drain_poll { struct flow *flow; struct clock_vec done; };
+struct drain_poll { struct flow *flow; struct clock_vec done; int busy; };
 
 /* A stream that has nothing left to do is known to be so far. What its handle cannot tell stays open: the default streams
  * of other threads, and streams that were destroyed with work in them. */
 static int drain_ask(uint64_t key, void *slot, void *context)
 {
 	struct drain_poll *poll = context;
+	CUstream stream = key >> 63 ? CU_STREAM_PER_THREAD : (CUstream)(uintptr_t)key;
 	struct clock_vec mark;
 
-	if (key >> 63 || flow_capturing((CUstream)(uintptr_t)key))
+	if ((key >> 63 && key != flow_stream_key(CU_STREAM_PER_THREAD)) || flow_capturing(stream) || !real.cuStreamQuery)
 		return 0;
 	clock_mark(&poll->flow->clock, (uint32_t)(uintptr_t)slot - 1, &mark);
-	if (real.cuStreamQuery && real.cuStreamQuery((CUstream)(uintptr_t)key) == CUDA_SUCCESS)
+	CUresult rc = real.cuStreamQuery(stream);
+	if (rc == CUDA_SUCCESS)
 		clock_join(&poll->done, &mark, GSAN_STREAMS);
+	poll->busy |= rc == CUDA_ERROR_NOT_READY;
 	return 0;
 }
 
@@ -104,17 +107,17 @@ static int drain_wait(struct flow *f)
 	struct drain_poll poll = {.flow = f};
 	uint64_t begun = flow_now();
 
-	for (;;) {
+	do {
+		nanosleep(&(struct timespec){0, poll.busy ? 100000 : 0}, NULL);
+		poll.busy = 0;
 		drain_ask((uintptr_t)CU_STREAM_LEGACY, (void *)(uintptr_t)(CLOCK_LEGACY + 1), &poll);
 		if (!atomic_load_explicit(&handles_gone, memory_order_relaxed))
 			map_sweep(&f->stream, drain_ask, &poll);
 		if (clock_idle(&f->clock, &poll.done))
 			return 1;
-		if (!real.cuStreamQuery || flow_now() - begun > atomic_load_explicit(&wait_left, memory_order_relaxed))
-			break;
-		nanosleep(&(struct timespec){0, 100000}, NULL);
-	}
-	atomic_store_explicit(&wait_left, 0, memory_order_relaxed);
+	} while (poll.busy && flow_now() - begun < atomic_load_explicit(&wait_left, memory_order_relaxed));
+	if (poll.busy)
+		atomic_store_explicit(&wait_left, 0, memory_order_relaxed);
 	return 0;
 }
 

@@ -73,7 +73,7 @@ struct flow *flow_elsewhere(void) { return flow_of(participant_elsewhere()); }
 
 /* ---- streams ------------------------------------------------------------------------------------------------- */
 
-static uint64_t flow_stream_key(CUstream stream)
+uint64_t flow_stream_key(CUstream stream)
 {
 	if (stream == CU_STREAM_PER_THREAD) /* handles are pointers: no thread's key is one */
 		return 1ull << 63 | (uint64_t)syscall(SYS_gettid);

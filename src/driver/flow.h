@@ -31,6 +31,7 @@ struct flow *flow_current(void);
 /* The process's, while the calling thread's context is on another GPU, which is not checked; else NULL. */
 struct flow *flow_elsewhere(void);
 
+uint64_t flow_stream_key(CUstream stream); /* in flow.stream: the handle, or bit 63 and the thread whose default stream it is */
 uint32_t flow_slot(struct flow *f, CUstream stream);
 void flow_forget(struct flow *f, CUstream stream); /* the handle is about to be destroyed */
 
