@@ -98,16 +98,16 @@
 	"setp.ge.u32 %p1, %r0, 32;\n@%p1 bra SPIN;\n" EVEN "@%p0 bar.warp.sync -1;\n@!%p0 vote.sync.ballot.b32 %r2, %p0, -1;\n" \
 	"st.global.u32 [never], 1;\nret;\nSPIN:\nld.volatile.global.u32 %r3, [never];\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra SPIN;\n" END
 
-/* Lanes that part in each of 200 rounds, each with two calls of what a checker inserts: some hundred instructions of those who
- * come together. */
+/* A lane calls what a checker inserts as often as its number says, then, with all others, 200 times: some hundred instructions of
+ * those who come together. */
 #define STRIDES \
 	".func checks(.param .b32 x)\n{\n.reg .b32 %a<6>;\n.reg .pred %q<3>;\nld.param.b32 %a0, [x];\nactivemask.b32 %a1;\nmov.u32 %a2, 0;\n" \
 	"ROUND:\nadd.u32 %a2, %a2, 1;\nand.b32 %a3, %a0, 1;\nsetp.eq.u32 %q1, %a3, 0;\n@%q1 bra SKIP;\nxor.b32 %a0, %a0, %a2;\nadd.u32 %a0, %a0, 3;\n" \
 	"SKIP:\nshr.u32 %a0, %a0, 1;\nsetp.lt.u32 %q0, %a2, 40;\n@%q0 bra ROUND;\nbar.warp.sync %a1;\nret;\n}\n" \
 	ENTRY("strides") "mov.u32 %r1, 0;\nmov.u32 %r2, 0;\n" \
-	"NEXT:\n{\n.param .b32 p0;\nst.param.b32 [p0], %r1;\ncall.uni checks, (p0);\n}\n" \
-	"add.u32 %r3, %r0, %r1;\nand.b32 %r3, %r3, 3;\nsetp.ne.u32 %p0, %r3, 0;\n@%p0 bra OVER;\nadd.u32 %r2, %r2, %r3;\nadd.u32 %r2, %r2, 1;\n" \
-	"OVER:\nadd.u32 %r1, %r1, 1;\n{\n.param .b32 p0;\nst.param.b32 [p0], %r2;\ncall.uni checks, (p0);\n}\n" \
+	"FIRST:\nsetp.ge.u32 %p0, %r2, %r0;\n@%p0 bra NEXT;\n{\n.param .b32 p0;\nst.param.b32 [p0], %r2;\ncall.uni checks, (p0);\n}\n" \
+	"add.u32 %r2, %r2, 1;\nbra FIRST;\n" \
+	"NEXT:\n{\n.param .b32 p0;\nst.param.b32 [p0], %r1;\ncall.uni checks, (p0);\n}\nadd.u32 %r1, %r1, 1;\n" \
 	"setp.lt.u32 %p1, %r1, 200;\n@%p1 bra NEXT;\nst.global.u32 [%d1], %r2;\n" END
 
 /* Lane 5 spins, without a pause, until lane 9 has told it; lane 9 has 3,000 instructions to do first. */

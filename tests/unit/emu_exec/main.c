@@ -206,7 +206,7 @@ static void wrong_masks(void)
 	emu_module_unload(m);
 }
 
-/* Lanes that part meet again: the warp takes at most twice what one lane takes. */
+/* Lanes that part meet again: the warp takes little more than what one lane takes. */
 static void meets_again(void)
 {
 	struct emu_module *m = load(HEAD STRIDES);
@@ -216,9 +216,9 @@ static void meets_again(void)
 		alone = exec_time - began;
 		began = exec_time;
 		CHECK(run(m, "strides", 1, 32, seed) == EMU_DONE);
-		CHECK(exec_time - began <= 2 * alone);
+		CHECK(100 * (exec_time - began) <= 128 * alone); /* 115 is the least; turns taken in every fourth slice were 135 */
 		for (uint32_t t = 0; t < 32; t++)
-			CHECK(out[t] == 50);
+			CHECK(out[t] == t);
 	}
 	emu_module_unload(m);
 }
