@@ -76,9 +76,7 @@ ALWAYS void sync_release(struct dev_sync *e, u32 members)
 	u32 group = gpu_match64(members, (u64)(uintptr_t)e);
 	if (!e || gpu_lane() != gpu_first(group))
 		return;
-	u32 left = gpu_load32(&e->lanes) & ~group;
-	gpu_store32(&e->lanes, left);
-	if (!left) {
+	if (!(gpu_and32(&e->lanes, ~group) & ~group)) { /* lanes that parted may come here side by side */
 		gpu_store64(&e->holder, 0);
 		gpu_unlock(&e->lock);
 	}

@@ -140,6 +140,12 @@ ALWAYS u32 gpu_or32(void *p, u32 v)
 	__asm__ volatile("atom.relaxed.sys.global.or.b32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
 	return r;
 }
+ALWAYS u32 gpu_and32(void *p, u32 v)
+{
+	u32 r;
+	__asm__ volatile("atom.relaxed.sys.global.and.b32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
+	return r;
+}
 ALWAYS void gpu_count(u64 *p, u64 v) { __asm__ volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
 
 #else /* host: one lane, and the position that the test sets */
@@ -215,7 +221,7 @@ HOST_LOAD(load32, u32) HOST_LOAD(load64, u64) HOST_LOAD(peek32, u32) HOST_LOAD(p
 		gpu_host_read(p); \
 		return old; \
 	}
-HOST_RMW(exch64, u64, v) HOST_RMW(add32, u32, old + v) HOST_RMW(add64, u64, old + v) HOST_RMW(or32, u32, old | v)
+HOST_RMW(exch64, u64, v) HOST_RMW(add32, u32, old + v) HOST_RMW(add64, u64, old + v) HOST_RMW(or32, u32, old | v) HOST_RMW(and32, u32, old & v)
 HOST_RMW(larger64, u64, old > v ? old : v) HOST_RMW(larger32, u32, old > v ? old : v)
 #undef HOST_RMW
 #define HOST_CAS(name, type, order) \

@@ -573,9 +573,11 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 look
 		gpu_warp_sync(together);
 	}
 	u32 members = alike(desc);
+	int failed = desc_is_cas(desc) && !desc_is_rmw(desc);
+	sync_release(failed ? held : 0, together); /* it wrote nothing: others need not wait for its check */
 	if (!looks_early(desc))
 		strong_access(&w, canonical, desc, members);
-	sync_release(held, together);
+	sync_release(failed ? 0 : held, together);
 	settle(&w);
 	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
 	if (gpu_lane() == gpu_first(members))

@@ -377,11 +377,14 @@ ALWAYS void sync_wrote_more(struct dev_version *v, u64 value)
 NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value)
 {
 	u32 failed = desc_is_cas(desc) && !desc_is_rmw(desc), ended = gpu_load32(&e->ended);
+	u32 told = ended & DEV_MANY ? desc & ~GSAN_DESC_VALUE : desc;
 	int reads = w->state && (desc_is_rmw(desc) || failed) && !(ended & DEV_READ), writes = !failed && !(ended & DEV_WROTE);
+	if (failed && w->state && (!reads || sync_polled(w->state, canonical, gpu_load32(&e->generation), value, told)))
+		return; /* a spin on a lock of the program's: it saw what it saw before */
 	if (w->state && !lock_take(w->launch, &w->state->lock))
 		return;
-	if (reads && !(failed && sync_polled(w->state, canonical, gpu_load32(&e->generation), value, desc)))
-		sync_read(w, e, canonical, ended & DEV_MANY ? desc & ~GSAN_DESC_VALUE : desc, value, 1);
+	if (reads)
+		sync_read(w, e, canonical, told, value, 1);
 	else if (!w->state && !w->stateless && writes && desc_is_rmw(desc) && rec_tag(gpu_load64(&e->version[0].writer)) != w->launch->tag)
 		version_taken(w, &e->version[0], canonical, desc); /* for the rest of this one, and those behind */
 	u32 time = gpu_load32(&e->time);
