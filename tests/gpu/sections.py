@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,15 +34,29 @@ class Result:
         self.status, self.out, self.err, self.report, self.seconds = status, out, err, report, seconds
 
 
-def run(command, environment=None):
+RUNNING = set()
+
+
+def stop(signum, frame):
+    """Whoever ends a section ends its jobs: what stays on a GPU would be in the measurements of the next."""
+    for process in list(RUNNING):
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    os._exit(128 + signum)
+
+
+def run(command, environment=None, limit=LIMIT):
     """One job with a time limit, hung ones killed with all they started; status None: it hung."""
     report = tempfile.mkdtemp(prefix="gpu-report-")
     command = [part.replace("{report}", report) for part in command]
     start = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
                                env={**os.environ, **(environment or {})}, start_new_session=True)
+    RUNNING.add(process)
     try:
-        out, err = process.communicate(timeout=LIMIT)
+        out, err = process.communicate(timeout=limit)
         status = process.returncode
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, 15)
@@ -52,6 +67,7 @@ def run(command, environment=None):
             pass
         out, err = process.communicate()
         status = None
+    RUNNING.discard(process)
     return Result(status, out, err, report, time.monotonic() - start)
 
 
@@ -237,8 +253,8 @@ def cases():
             if ranks <= gpus: # symmetric memory and NCCL refuse ranks that share a GPU
                 jobs.append((f"{name} {backend}".strip(), [*gsan(ranks), PYTHON, os.path.join(place, program), *arguments], environment, racy))
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        first = list(pool.map(lambda job: run(job[1], job[2]), jobs))
-        more = [[pool.submit(run, job[1], job[2]) for _ in range(2 if job[3] else 19)] for job in jobs]
+        first = list(pool.map(lambda job: run(job[1], job[2], 100), jobs))
+        more = [[pool.submit(run, job[1], job[2], 60) for _ in range(2 if job[3] else 19)] for job in jobs]
         for job, one, others in zip(jobs, first, more):
             results = [one, *(other.result() for other in others)]
             got = sorted({"hang" if r.status is None else {0: "clean", FOUND: "found"}.get(r.status, f"status {r.status}") for r in results})
@@ -291,6 +307,7 @@ def main():
     if len(sys.argv) != 2 or sys.argv[1] not in SECTIONS:
         sys.exit(f"usage: tests/gpu/run {'|'.join(SECTIONS)}")
     section, failed, table = sys.argv[1], 0, []
+    signal.signal(signal.SIGTERM, stop)
     common = {"device": device(), "commit": commit(), "date": datetime.date.today().isoformat()}
     path = os.path.join(OUT, "gpu.json")
     rows = []
