@@ -99,6 +99,18 @@ def end(processes):
             time.sleep(0.5 if number == signal.SIGTERM else 0)
 
 
+RUNNING = set()  # what whoever ends this program has to end, too
+
+
+def stop(signum, frame):
+    for process in list(RUNNING):
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    os._exit(128 + signum)
+
+
 def execute(s, seeds, report, repeat, limit, more_environment=None):
     """Status (None: it did not end), output and errors of a job; plain without a report, and then all ranks started here."""
     env, words, out = environment(s, next(JOBS)), command(s, seeds, report, repeat), tempfile.TemporaryFile("w+")
@@ -107,6 +119,7 @@ def execute(s, seeds, report, repeat, limit, more_environment=None):
     ranks = [{}] if report else [{"WORLD_SIZE": str(s.ranks), **dict.fromkeys(names, str(rank))} for rank in range(s.ranks)]
     env.update(more_environment or {})
     processes = [subprocess.Popen(words, stdout=out, stderr=err, env={**env, **more}, start_new_session=True) for more in ranks]
+    RUNNING.update(processes)
     deadline, status = time.monotonic() + limit, 0
     try:
         for process in processes:
@@ -116,6 +129,7 @@ def execute(s, seeds, report, repeat, limit, more_environment=None):
         end(processes)
         for process in processes:
             process.wait()
+    RUNNING.difference_update(processes)
     texts = []
     for file in (out, err):
         file.seek(0)
@@ -221,6 +235,7 @@ def judge_free(s, seeds, tally, deadline):
             compare(s, seeds, outcome, tally)
             with tally.lock:
                 tally.ran += len(seeds)
+                print(f"random programs: {tally.ran} ran, {len(tally.failed)} failed, {len(tally.false)} with findings", file=sys.stderr, flush=True)
                 tally.unchecked += outcome.unchecked
             return
         seeds = rest
@@ -476,6 +491,7 @@ def few_rows(s, args):
 
 
 def main():
+    signal.signal(signal.SIGTERM, stop)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True)
     parser.add_argument("--device", choices=["emu", "cuda"], default="emu")

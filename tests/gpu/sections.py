@@ -269,6 +269,7 @@ def random_section():
     ranks: race-free ones end well, have no finding, and leave the memory that the plain run leaves; of those that have lost an edge,
     nearly all are found. What failed: $OUT/random/SEED.txt. random_programs.py runs single seeds again, on the emulated device, too."""
     import random_programs  # noqa: E402
+    random_programs.RUNNING = RUNNING
     for row in random_programs.section(BUILD, int(device().split()[0]), os.path.join(OUT, "random")):
         yield row
 
