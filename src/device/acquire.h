@@ -3,8 +3,15 @@
 #ifndef GSAN_DEVICE_ACQUIRE_H
 #define GSAN_DEVICE_ACQUIRE_H
 
+#include "device/abi.h"
+#include "device/clock.h"
 #include "device/desc.h"
+#include "device/elem.h"
+#include "device/elems.h"
 #include "device/entry.h"
+#include "device/hint.h"
+#include "device/inherit.h"
+#include "device/launch.h"
 
 /* Does this operation learn what it reads? A red, or an atom whose result nobody reads, does not, be it a CAS that failed. */
 ALWAYS int sync_learns(u32 desc) { return desc & GSAN_DESC_USED || !(desc_is_rmw(desc) || desc_is_cas(desc)); }

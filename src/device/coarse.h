@@ -4,7 +4,14 @@
 #define GSAN_DEVICE_COARSE_H
 
 #include "device/acquire.h"
+#include "device/clock.h"
+#include "device/desc.h"
+#include "device/elem.h"
+#include "device/launch.h"
+#include "device/lock.h"
+#include "device/observed.h"
 #include "device/release.h"
+#include "device/state.h"
 
 /* Is this launch in the coarse clock of the owner's tables `t`? Then its relaxed RMWs have nothing to add. */
 ALWAYS int coarse_noted(const struct dev_tables *t, const struct gsan_launch *l)

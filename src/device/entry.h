@@ -3,7 +3,7 @@
 #ifndef GSAN_DEVICE_ENTRY_H
 #define GSAN_DEVICE_ENTRY_H
 
-#include "device/join.h"
+#include "device/lock.h"
 
 /* A location is its address and its size: strong operations of different sizes are not morally strong with each other. */
 ALWAYS u64 sync_key(u64 canonical, u32 bytes) { return canonical << 3 | (u64)__builtin_ctz(bytes); }

@@ -6,6 +6,8 @@
 #ifndef GSAN_DEVICE_HINT_H
 #define GSAN_DEVICE_HINT_H
 
+#include "device/elem.h"
+#include "device/launch.h"
 #include "device/order.h"
 
 ALWAYS u64 hint_mix(u64 x) { return (x ^ x >> 29) * 0x9e3779b97f4a7c15ull; }

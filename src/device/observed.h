@@ -3,6 +3,7 @@
 #ifndef GSAN_DEVICE_OBSERVED_H
 #define GSAN_DEVICE_OBSERVED_H
 
+#include "device/launch.h"
 #include "device/order.h"
 
 /* Did RMWs of launch `tag` leave no version at the address, or perhaps? */

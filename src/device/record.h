@@ -63,6 +63,13 @@ ALWAYS u32 kind_of(u32 first, u32 second, int scopes_short)
 	return op_writes(first) ? GSAN_WAW : GSAN_WAR;
 }
 
+ALWAYS u64 mix64(u64 x)
+{
+	x = (x ^ x >> 31) * 0x9e3779b97f4a7c15ull;
+	x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull;
+	return x ^ x >> 32;
+}
+
 /* The order of a record among those of a place, by who made it, with which operation, of which bytes: mixed, so that the
  * k smallest are a uniform sample. */
 ALWAYS u32 sample_hash(u64 rec, u64 key, u32 seed)

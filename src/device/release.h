@@ -3,8 +3,12 @@
 #ifndef GSAN_DEVICE_RELEASE_H
 #define GSAN_DEVICE_RELEASE_H
 
+#include "device/abi.h"
 #include "device/desc.h"
-#include "device/entry.h"
+#include "device/elem.h"
+#include "device/elems.h"
+#include "device/launch.h"
+#include "device/state.h"
 
 ALWAYS u64 elem_where(const struct who *w, u32 scope, u32 site)
 {

@@ -3,15 +3,11 @@
 #ifndef GSAN_DEVICE_REPORT_H
 #define GSAN_DEVICE_REPORT_H
 
+#include "device/elem.h"
 #include "device/hint.h"
+#include "device/launch.h"
 #include "device/observed.h"
-
-ALWAYS u64 mix64(u64 x)
-{
-	x = (x ^ x >> 31) * 0x9e3779b97f4a7c15ull;
-	x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull;
-	return x ^ x >> 32;
-}
+#include "device/order.h"
 
 /* 1 the first time a key is seen. */
 ALWAYS int report_is_new(struct dev_tables *t, u64 key)

@@ -4,6 +4,8 @@
 #ifndef GSAN_DEVICE_SHADOW_H
 #define GSAN_DEVICE_SHADOW_H
 
+#include "device/launch.h"
+#include "device/observed.h"
 #include "device/report.h"
 
 #define NO_ADDRESS (~0ull)

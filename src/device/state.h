@@ -4,7 +4,8 @@
 #ifndef GSAN_DEVICE_STATE_H
 #define GSAN_DEVICE_STATE_H
 
-#include "device/shadow.h"
+#include "device/launch.h"
+#include "device/lock.h"
 
 NEVER u32 state_find(struct dev_tables *t, u64 key, u32 bucket)
 {

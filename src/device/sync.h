@@ -6,7 +6,22 @@
 #ifndef GSAN_DEVICE_SYNC_H
 #define GSAN_DEVICE_SYNC_H
 
+#include "device/abi.h"
+#include "device/acquire.h"
+#include "device/clock.h"
 #include "device/coarse.h"
+#include "device/desc.h"
+#include "device/elem.h"
+#include "device/elems.h"
+#include "device/entry.h"
+#include "device/hint.h"
+#include "device/inherit.h"
+#include "device/launch.h"
+#include "device/lock.h"
+#include "device/observed.h"
+#include "device/release.h"
+#include "device/shadow.h"
+#include "device/state.h"
 
 /* ---- which version was read --------------------------------------------------------------------------------------------- */
 

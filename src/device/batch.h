@@ -1,0 +1,99 @@
+/* Weak accesses as a batch of addresses of any pattern (gsan_access1 to 8): lanes that fill whole aligned lines are recognised here,
+ * the rest goes to the scattered path of shadow.h. */
+#ifndef GSAN_DEVICE_BATCH_H
+#define GSAN_DEVICE_BATCH_H
+
+#include "device/caller.h"
+#include "device/calls.h"
+#include "device/desc.h"
+#include "device/shadow.h"
+
+/* Bits of the lanes whose group of 128 / bytes lanes covers one whole aligned line. */
+ALWAYS u32 lanes_full(u32 members, u64 canonical, u32 bytes)
+{
+	u32 log = bytes == 16 ? 3 : bytes == 8 ? 4 : 5; /* lanes per line */
+	u32 lane = gpu_lane(), lead = lane >> log << log;
+	u64 base = gpu_shfl64(members, canonical, lead);
+	int fits = canonical != NO_ADDRESS && canonical == base + (lane - lead) * bytes && !(base & (GSAN_LINE - 1));
+	u32 all = gpu_ballot(members, fits), group = log == 5 ? ~0u : ((1u << (1u << log)) - 1) << lead;
+	return gpu_ballot(members, (all & group) == group);
+}
+
+/* The line that fell to this lane. */
+NEVER void batch_line(const struct who *w, u64 line, u32 desc)
+{
+	struct access a = {.address = line, .mask = 0xff, .op = desc_op(desc), .site = desc & 0xffff, .bytes = desc_bytes(desc), .whole = 1};
+	line_access(w, &a);
+}
+
+ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, const u32 *desc, u32 n)
+{
+	u32 members = alike(desc[0]), lane = gpu_lane(), done = 0, seen = 0, d = 0;
+	struct who w = who_of(launch, self, 1);
+	w.behind_red = w.reds && gpu_ballot(members, (int)w.behind_red); /* a lane goes for others, too */
+	u64 line = NO_ADDRESS;
+#pragma unroll
+	for (u32 i = 0; i < n; i++) {
+		u32 bytes = desc_bytes(desc[i]);
+		int there = valid >> i & 1;
+		u32 asked = gpu_ballot(members, there);
+		if (!asked)
+			continue;
+		u64 canonical = there ? shadow_canonical(w.launch, address[i]) : NO_ADDRESS;
+		u32 full = members == ~0u && (bytes == 4 || bytes == 8 || bytes == 16) ? lanes_full(members, canonical, bytes) : 0;
+		u32 rest = gpu_ballot(members, canonical != NO_ADDRESS) & ~full;
+		u32 log = bytes == 16 ? 3 : bytes == 8 ? 4 : 5;
+		if (full >> lane & 1 && (lane & ((1u << log) - 1)) == i) {
+			line = 0;
+			d = desc[i];
+		}
+		u64 first = gpu_shfl64(members, canonical, lane >> log << log);
+		if (line == 0)
+			line = first;
+		done += gpu_popc(full | rest);
+		seen += gpu_popc(asked);
+		if (rest && line != NO_ADDRESS) { /* what lies before it in the program comes first */
+			batch_line(&w, line, d);
+			line = NO_ADDRESS;
+		}
+		if (rest)
+			warp_scattered(&w, rest >> lane & 1 ? canonical : NO_ADDRESS, desc_op(desc[i]), desc[i] & 0xffff, bytes, 0,
+				       members);
+	}
+	if (line != NO_ADDRESS)
+		batch_line(&w, line, d);
+	gpu_warp_sync(members);
+	if (lane == gpu_first(members))
+		count_accesses(&w, seen, done);
+}
+
+void gsan_access1(u64 launch, u64 self, u32 valid, u64 a0, u32 d0)
+{
+	const u64 a[] = {a0};
+	const u32 d[] = {d0};
+	access_batch(launch, self, valid, a, d, 1);
+}
+
+void gsan_access2(u64 launch, u64 self, u32 valid, u64 a0, u32 d0, u64 a1, u32 d1)
+{
+	const u64 a[] = {a0, a1};
+	const u32 d[] = {d0, d1};
+	access_batch(launch, self, valid, a, d, 2);
+}
+
+void gsan_access4(u64 launch, u64 self, u32 valid, u64 a0, u32 d0, u64 a1, u32 d1, u64 a2, u32 d2, u64 a3, u32 d3)
+{
+	const u64 a[] = {a0, a1, a2, a3};
+	const u32 d[] = {d0, d1, d2, d3};
+	access_batch(launch, self, valid, a, d, 4);
+}
+
+void gsan_access8(u64 launch, u64 self, u32 valid, u64 a0, u32 d0, u64 a1, u32 d1, u64 a2, u32 d2, u64 a3, u32 d3, u64 a4,
+		  u32 d4, u64 a5, u32 d5, u64 a6, u32 d6, u64 a7, u32 d7)
+{
+	const u64 a[] = {a0, a1, a2, a3, a4, a5, a6, a7};
+	const u32 d[] = {d0, d1, d2, d3, d4, d5, d6, d7};
+	access_batch(launch, self, valid, a, d, 8);
+}
+
+#endif

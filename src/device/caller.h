@@ -1,0 +1,44 @@
+/* What each call of a clone (abi.h) begins with: who calls, and which lanes go together. */
+#ifndef GSAN_DEVICE_CALLER_H
+#define GSAN_DEVICE_CALLER_H
+
+#include "device/abi.h"
+#include "device/calls.h"
+#include "device/shadow.h"
+#include "device/state.h"
+
+#define SELF_STATELESS (1ull << 32)
+#define SELF_REDS_SHIFT 33u /* 4 bits, of GSAN_ENTER_REDS */
+
+/* Who calls; with `records`, records of this CTA follow. */
+ALWAYS struct who who_of(u64 launch, u64 self, int records)
+{
+	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)launch, .self = self & REC_WHO};
+	w.base = w.self | (self & SELF_STATELESS ? 0 : 1ull << GSAN_REC_EPOCH_SHIFT);
+	if ((u32)self) {
+		w.state = &own_tables(w.launch)->state[(u32)self - 1];
+		w.base = state_base(w.state, records);
+	}
+	w.stateless = (self & SELF_STATELESS) != 0;
+	w.reds = (u32)(self >> SELF_REDS_SHIFT) & 15;
+	w.behind_red = (self & GSAN_SELF_BEHIND_RED) != 0;
+	return w;
+}
+
+/* Lanes that came here from other instructions may run along: only those of one instruction go together. */
+ALWAYS u32 alike(u32 desc) { return gpu_match64(gpu_active(), desc); }
+
+ALWAYS int sync_reachable(const struct who *w, u64 canonical)
+{
+	return canonical != NO_ADDRESS && w->launch->mapped >> gsan_owner(canonical) & 1;
+}
+
+ALWAYS void count_accesses(const struct who *w, u32 made, u32 checked)
+{
+	if (checked)
+		gpu_count(&own_spread(w->launch, w->self)->checked, checked);
+	if (made != checked)
+		count(w->launch, GSAN_N_FOREIGN, made - checked);
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* The clock of a CTA: what it joins, what counts once an operation is over, and what goes to the launches behind. */
+#ifndef GSAN_DEVICE_CLOCK_H
+#define GSAN_DEVICE_CLOCK_H
+
+#include "device/elem.h"
+#include "device/elems.h"
+#include "device/inherit.h"
+
+ALWAYS struct elems clock_elems(struct dev_clock *c)
+{
+	return (struct elems){.word = c->elem, .count = &c->count, .changing = &c->changing, .room = DEV_CLOCK};
+}
+
+/* Joins one element into the CTA's clock; what its launch's base clock already has is not kept. 1: it is news. */
+NEVER int clock_join(const struct who *w, u64 elem)
+{
+	const struct gsan_launch *l = w->launch;
+	struct elems s = clock_elems(&w->state->clock);
+	if (elem_below_floor(l, elem) || elem_is_own(w, elem))
+		return 0;
+	if (l->mapped >> elem_owner(l, elem) & 1)
+		return elems_add(l, &s, elem_bare(elem), 0);
+	gpu_or32(&w->state->clock.flags, DEV_CLOCK_EVERYTHING);
+	acquired_add(l, elem_prefix(elem_owner(l, elem), ~0u)); /* a launch behind this one may be able to ask about it */
+	return 1;
+}
+
+/* Takes out what element `i` says, too. Returns where that is now. */
+NEVER u32 clock_only(const struct who *w, const struct elems *s, u32 i)
+{
+	for (u32 j = gpu_load32(s->count); j--;) {
+		u32 last = gpu_load32(s->count) - 1;
+		if (j == i || !elem_within(w->launch, elems_at(s, j), elems_at(s, i), 0))
+			continue;
+		elems_change(s);
+		elems_put(s, j, elems_at(s, last), 0);
+		gpu_store32(s->count, last);
+		elems_change(s);
+		i = i == last ? j : i;
+	}
+	return i;
+}
+
+/* After the check of the strong operation that observed them: fresh elements count for what follows. */
+NEVER void clock_settle(const struct who *w)
+{
+	struct elems s = clock_elems(&w->state->clock);
+	for (u32 i = 0; i < gpu_load32(s.count); i++) {
+		u64 e = elems_at(&s, i);
+		if (elem_settled(e) == e)
+			continue;
+		elems_put(&s, i, elem_settled(e), 0);
+		i = clock_only(w, &s, i);
+	}
+	gpu_store32(&w->state->fresh, 0);
+}
+
+
+/* What this CTA has acquired by now goes to the launches behind its own. */
+NEVER void acquired_clock(const struct who *w)
+{
+	const struct dev_clock *c = &w->state->clock;
+	u32 n = gpu_load32(&c->count);
+	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
+		u64 elem = elem_settled(gpu_load64(&c->elem[i]));
+		if (!elem_inherited(w->launch, elem))
+			acquired_add(w->launch, elem);
+	}
+	if (gpu_load32(&c->flags) & DEV_CLOCK_EVERYTHING)
+		acquired_everything(w->launch);
+}
+
+#endif

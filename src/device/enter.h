@@ -1,0 +1,83 @@
+/* A CTA enters and leaves: its launch in the launch table, its hash, its state. */
+#ifndef GSAN_DEVICE_ENTER_H
+#define GSAN_DEVICE_ENTER_H
+
+#include "device/abi.h"
+#include "device/caller.h"
+#include "device/calls.h"
+#include "device/coarse.h"
+#include "device/launch.h"
+#include "device/state.h"
+#include "device/sync.h"
+
+/* The launch's entry of the launch table, written by the first warp that claims it. Who meets a record of the others meanwhile
+ * waits for it (tag_await). CTAs that start late do not even look. */
+#define SM_THREADS 2048ull
+ALWAYS int comes_early(u64 cta) { return cta * gpu_threads() < gpu_nsmid() * SM_THREADS; } /* the GPU holds no more at once */
+NEVER void launch_publish(const struct gsan_launch *l)
+{
+	struct dev_launch *e = &own_tables(l)->launch[l->tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
+	if (gpu_cached64(&e->seq) >> 32 == l->seq) /* once claimed it stays so: a yes may come from the L1 */
+		return;
+	u32 claim = gpu_load32(&e->claim);
+	if (claim == l->seq || gpu_cas32(&e->claim, claim, l->seq) != claim)
+		return;
+	launch_fill(l, e);
+	launch_base(l);
+	gpu_fence_sys();
+	gpu_release32(&e->seq, l->seq);
+}
+
+/* Mixed to 10 bits; the first 1024 CTAs differ, and which of the further ones look alike is the seed's choice. */
+ALWAYS u32 cta_hash(u64 cta, u32 seed)
+{
+	u32 block = (u32)(cta >> GSAN_CTA_BITS) * (seed * 0x9e3779b0u + 0x78e38e4du);
+	return ((u32)cta ^ block >> (32 - GSAN_CTA_BITS)) & ((1u << GSAN_CTA_BITS) - 1);
+}
+
+/* Where its stream took the coarse path before, a kernel of relaxed RMWs says so before its first: all CTAs' first would come to
+ * red_general at once otherwise. */
+NEVER void note_reds(const struct gsan_launch *l, u64 self)
+{
+	struct dev_tables *t = own_tables(l);
+	struct who w = {.launch = l, .self = self & REC_WHO};
+	if (gpu_cached64(&t->coarse.slot[coarse_slot(l->participant, l->stream)]))
+		coarse_note(&w, t, 0);
+}
+
+u64 gsan_enter(u64 launch, u32 flags)
+{
+	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
+	u32 members = gpu_active(), leader = gpu_first(members), state = 0;
+	u64 cta = gpu_cta();
+	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT |
+		   (u64)((flags & GSAN_ENTER_REDS) >> GSAN_ENTER_REDS_SHIFT) << SELF_REDS_SHIFT |
+		   (flags & GSAN_ENTER_SYNC ? GSAN_SELF_BEHIND_RED : 0);
+	EACH_LANE(gpu_lane() == leader) {
+		if (comes_early(cta))
+			launch_publish(l);
+		if (flags & GSAN_ENTER_REDS && !(flags & GSAN_ENTER_SYNC) && comes_early(cta) && gpu_thread() < 32)
+			note_reds(l, self);
+		if (flags & GSAN_ENTER_SYNC) { /* whose releases name their launch */
+			tag_await(l, l->tag);
+			state = state_enter(l, cta, self);
+		}
+	}
+	if (!(flags & GSAN_ENTER_SYNC))
+		return self;
+	state = gpu_shfl(members, state, leader);
+	gpu_warp_sync(members); /* a shuffle orders no memory: now all see the state that one of them made or found */
+	return self | (state ? state : SELF_STATELESS);
+}
+
+void gsan_leave(u64 launch, u64 self)
+{
+	u32 members = gpu_active();
+	struct who w = who_of(launch, self, 0);
+	gpu_warp_sync(members); /* one says for all that they have left the state */
+	if (gpu_lane() == gpu_first(members))
+		sync_leave(&w, gpu_popc(members));
+	gpu_warp_sync(members);
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* What the launches of a stream acquired while they ran: order for the launches behind them (order.h walks through it). */
+#ifndef GSAN_DEVICE_INHERIT_H
+#define GSAN_DEVICE_INHERIT_H
+
+#include "device/elem.h"
+#include "device/elems.h"
+#include "device/lock.h"
+
+ALWAYS struct elems acquired_elems(struct dev_acquired *a)
+{
+	return (struct elems){.word = &a->item[0].elem, .count = &a->count, .changing = &a->changing, .room = DEV_ACQUIRED, .kind = ELEMS_BY};
+}
+
+/* Items that l's floor includes become one: what is before l. The rest is as it was. */
+NEVER void acquired_sweep(const struct gsan_launch *l, const struct elems *s)
+{
+	u32 n = gpu_load32(s->count), by = ~0u, kept = 0;
+	elems_change(s);
+	for (u32 i = 0; i < n; i++) {
+		u64 elem = elems_at(s, i), with = elems_with(s, i);
+		if (elem_below_floor(l, elem))
+			by = (u32)with < by ? (u32)with : by;
+		else
+			elems_put(s, kept++, elem, with);
+	}
+	if (by != ~0u)
+		elems_put(s, kept++, (u64)l->tag << GSAN_REC_TAG_SHIFT | ELEM_RELAXED, (u64)l->seq << 32 | by);
+	gpu_store32(s->count, kept);
+	elems_change(s);
+}
+
+/* Launches behind this one in its stream inherit what it acquires. */
+NEVER void acquired_add(const struct gsan_launch *l, u64 elem)
+{
+	struct dev_tables *t = own_tables(l);
+	struct dev_acquired *a = &t->acquired[l->stream];
+	struct elems s = acquired_elems(a);
+	if (!lock_take(l, &a->lock))
+		return;
+	if (gpu_load32(s.count) == s.room)
+		acquired_sweep(l, &s);
+	elems_add(l, &s, elem_bare(elem), (u64)elem_seq(l, elem) << 32 | l->seq);
+	gpu_or32(&t->streams_acquired[l->stream / 32], 1u << l->stream % 32);
+	gpu_unlock(&a->lock);
+}
+
+/* Launches behind this one inherit that it is ordered after everything: all that has begun by now. */
+NEVER void acquired_everything(const struct gsan_launch *l)
+{
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
+		u32 p = gpu_first(mapped), newest = (u32)gpu_load64(&dev_tables(p)->newest);
+		if (newest)
+			acquired_add(l, elem_prefix(p, newest));
+	}
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* Launches by their tags: the launch table, private tags, and what is ordered before a launch as its record says (layout.h): floors
+ * and pairs. Whatever cannot be read counts as ordered (DESIGN §5). */
+#ifndef GSAN_DEVICE_LAUNCH_H
+#define GSAN_DEVICE_LAUNCH_H
+
+#include "device/lock.h"
+
+ALWAYS u32 tag_participant(const struct gsan_launch *l, u32 tag) { return tag >> l->tag_bits; }
+ALWAYS const struct dev_launch *tag_launch(const struct gsan_launch *l, u32 tag) /* participant's tables must be mapped */
+{
+	return &dev_tables(tag_participant(l, tag))->launch[tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
+}
+ALWAYS u32 launch_stream(const struct dev_launch *e) { return gpu_load32(&e->where) & 0xff; }
+ALWAYS u32 launch_gpu(const struct dev_launch *e) { return gpu_load32(&e->where) >> 8; }
+ALWAYS int tag_in_stream(const struct gsan_launch *l, u32 tag, u32 participant, u32 stream)
+{
+	return tag_participant(l, tag) == participant && launch_stream(tag_launch(l, tag)) == stream;
+}
+/* Is launch `tag` behind `other` in the stream of both? Their participants' tables are mapped. */
+ALWAYS int launch_follows(const struct gsan_launch *l, u32 tag, u32 other)
+{
+	const struct dev_launch *e = tag_launch(l, tag);
+	return tag_in_stream(l, other, tag_participant(l, tag), launch_stream(e)) && gpu_load32(&tag_launch(l, other)->seq) <= gpu_load32(&e->seq);
+}
+ALWAYS int tag_mapped(const struct gsan_launch *l, u32 tag) { return l->mapped >> tag_participant(l, tag) & 1; }
+
+/* ---- private tags: a CTA whose epochs were used up goes on under a tag of its own, with 19 bits of time -------------- */
+#define PRIVATE_VALUES ((1u << (GSAN_REC_TAG_SHIFT - GSAN_REC_EPOCH_SHIFT)) - 1)
+ALWAYS u32 rec_value(u64 r) { return (u32)(r >> GSAN_REC_EPOCH_SHIFT) & PRIVATE_VALUES; }
+ALWAYS int tag_private(const struct gsan_launch *l, u32 tag) { return gsan_tag_private(tag, l->tag_bits); }
+
+/* Did this CTA make the record? The answers that need no memory access; older private tags are asked in order_slow(). */
+ALWAYS int who_made(const struct who *w, u64 rec)
+{
+	return !((rec ^ w->base) & REC_WHO) || !((rec ^ w->self) & REC_WHO) ||
+	       ((w->base ^ w->self) >> GSAN_REC_TAG_SHIFT && rec_tag(rec) == rec_tag(w->base));
+}
+
+/* Is `rec` of what its CTA did before it drew `tag`? */
+NEVER int private_follows(const struct gsan_launch *l, u32 tag, u64 rec)
+{
+	const struct dev_launch *e = tag_launch(l, tag);
+	if (!((gpu_load64(&e->origin) ^ rec) & REC_WHO))
+		return 1;
+	for (u32 i = gpu_load32(&e->previous); i; i = gpu_load32(&tag_launch(l, i - 1)->previous))
+		if (rec_tag(rec) == i - 1)
+			return 1;
+	return 0;
+}
+
+/* Does the private tag belong to this CTA? */
+ALWAYS int private_own(const struct who *w, u32 tag)
+{
+	return w->state && tag_participant(w->launch, tag) == w->launch->participant &&
+	       gpu_load64(&tag_launch(w->launch, tag)->cta) == gpu_load64(&w->state->key);
+}
+
+/* The fast half: below the floor, by numbers modulo the tag space. */
+ALWAYS int tag_below_floor(const struct gsan_launch *l, u32 tag)
+{
+	u32 behind = (l->order.floor[tag_participant(l, tag)] - 1 - tag) << (32 - l->tag_bits);
+	return (int)behind >= 0; /* tag ≤ floor - 1 */
+}
+
+/* A record that says something to this launch: not ordered before it by the floor. */
+ALWAYS int rec_live(const struct gsan_launch *l, u64 rec) { return rec && !tag_below_floor(l, rec_tag(rec)); }
+
+/* Is launch (participant, stream, seq) in `o`? `o` lies in a launch record or in the launch table. */
+ALWAYS int order_has(const struct gsan_order *o, u32 participant, u32 stream, u32 seq)
+{
+	if (gpu_peek32(&o->flags) & GSAN_ORDER_UNKNOWN || seq < gpu_peek32(&o->floor[participant]))
+		return 1;
+	u32 pairs = gpu_peek32(&o->pairs);
+	for (u32 i = 0; i < pairs && i < GSAN_ORDER_PAIRS; i++) {
+		u64 both = gpu_peek64(&o->pair[i]);
+		if ((both & 0xff) == participant && (both >> 8 & 0xff) == stream && seq <= (u32)(both >> 32))
+			return 1;
+	}
+	return 0;
+}
+
+/* Is the launch of `tag` before the launch whose order is `o`? */
+ALWAYS int order_before(const struct gsan_launch *l, const struct gsan_order *o, u32 tag)
+{
+	const struct dev_launch *e = tag_launch(l, tag);
+	return order_has(o, tag_participant(l, tag), launch_stream(e), gpu_load32(&e->seq));
+}
+
+/* Of two elements, or an element and a record, of one tag: is `a` not after `b`? */
+ALWAYS int stamp_within(const struct gsan_launch *l, u64 a, u64 b, int all)
+{
+	if (tag_private(l, rec_tag(a)))
+		return rec_value(a) <= rec_value(b);
+	return (all || rec_cta(a) == rec_cta(b)) && rec_epoch(a) <= rec_epoch(b);
+}
+
+/* Until the entry of a launch stands in the table. Each warp makes its records once the entry is claimed, notes its launch among
+ * those of the coarse path then, too, and releases anything else once it is written: who meets a record or such a note waits
+ * here before it asks what the entry says, if it can be asked. */
+#define AWAIT_TRIES (1u << 22)
+NEVER void tag_await(const struct gsan_launch *l, u32 tag)
+{
+	const struct dev_launch *e = tag_launch(l, tag);
+	for (u32 tries = 0; tag_mapped(l, tag) && tries < AWAIT_TRIES; tries++) {
+		u64 both = gpu_load64(&e->seq); /* and the claim */
+		if ((u32)both == both >> 32) {
+			gpu_acquire32(&e->seq); /* what was released with it is read behind it */
+			return;
+		}
+		gpu_pause();
+	}
+	if (tag_mapped(l, tag)) /* who claimed it does not come any more */
+		order_broken(l);
+}
+
+/* A launch's entry of the launch table, claimed by the caller; `e->seq` is written last. */
+NEVER void launch_fill(const struct gsan_launch *l, struct dev_launch *e)
+{
+	const u32 *from = (const u32 *)&l->order;
+	u32 *to = (u32 *)&e->order;
+	gpu_store32(&e->kernel, l->kernel);
+	gpu_store32(&e->where, l->stream | (u32)l->gpu << 8);
+	gpu_store32(&e->grid[0], gpu_nctaid_x());
+	gpu_store32(&e->grid[1], gpu_nctaid_y());
+	gpu_store32(&e->grid[2], gpu_nctaid_z());
+	for (u32 i = 0; i < sizeof e->order / 4; i++)
+		gpu_store32(to + i, from[i]);
+}
+
+/* Raises what the launches of this participant may have before them. */
+NEVER void launch_base(const struct gsan_launch *l)
+{
+	struct dev_tables *t = own_tables(l);
+	for (u32 left = l->mapped; left; left &= left - 1) { /* of others nothing is asked */
+		u32 p = gpu_first(left), last = l->order.flags & GSAN_ORDER_UNKNOWN ? ~0u : l->order.floor[p] - 1;
+		if (last > gpu_load32(&t->base[p]))
+			gpu_max32(&t->base[p], last);
+	}
+	for (u32 i = 0; i < l->order.pairs && i < GSAN_ORDER_PAIRS; i++)
+		gpu_max32(&t->base[l->order.pair[i].participant], l->order.pair[i].seq);
+	gpu_max64(&t->newest, l->seq);
+}
+
+#endif

@@ -1,0 +1,167 @@
+/* Strong operations and fences: what happens before one executes, and after it. */
+#ifndef GSAN_DEVICE_STRONG_H
+#define GSAN_DEVICE_STRONG_H
+
+#include "device/abi.h"
+#include "device/caller.h"
+#include "device/calls.h"
+#include "device/clock.h"
+#include "device/desc.h"
+#include "device/entry.h"
+#include "device/lock.h"
+#include "device/shadow.h"
+#include "device/sync.h"
+
+ALWAYS u64 element_at(u64 canonical, u32 desc, u32 k)
+{
+	return canonical == NO_ADDRESS ? canonical : canonical + k * desc_element(desc);
+}
+
+ALWAYS u64 element_value(u64 value, u32 desc, u32 k) /* known only of 8 bytes in all */
+{
+	u32 bits = 8 * desc_element(desc);
+	return bits < 64 ? value >> (k * bits & 63) & ((1ull << bits) - 1) : value;
+}
+
+/* Is a strong operation checked before it executes? Whoever saw what it wrote may be there otherwise, and would seem to
+ * race with it. Not what acquires, which goes for itself, too, nor a CAS, which may write nothing: these keep their entry's
+ * lock meanwhile. */
+ALWAYS int looks_early(u32 desc) { return op_writes(desc_op(desc)) && !desc_acquires(desc) && !desc_is_cas(desc); }
+
+/* A CAS of which nobody will say whether it wrote. In before() alone. */
+ALWAYS int untold(u32 desc) { return op_is_rmw(desc_op(desc)) && desc & GSAN_DESC_VALUE; }
+ALWAYS int at_once(u32 desc) { return desc_elements(desc) > 1 || untold(desc); }
+
+ALWAYS void strong_access(const struct who *w, u64 canonical, u32 desc, u32 members)
+{
+	warp_scattered(w, canonical, desc_op(desc), desc & 0xffff, desc_vector(desc), desc_element(desc), members);
+}
+
+void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
+{
+	int early = looks_early(desc) && !untold(desc);
+	struct who w = who_of(launch, self, early);
+	u32 members = alike(desc);
+	u64 canonical = shadow_canonical(w.launch, address);
+	if (early)
+		strong_access(&w, canonical, desc, members);
+	for (u32 k = 0; k < desc_elements(desc); k++) {
+		u64 at = element_at(canonical, desc, k);
+		int publishes = sync_reachable(&w, at) && sync_publishes(&w, at, desc);
+		struct dev_sync *e = 0;
+		EACH_OF(members, publishes)
+			e = sync_entry(&w, at, desc_scalar(desc));
+		gpu_warp_sync(members);
+		if (at_once(desc)) {
+			EACH_OF(members, e != 0)
+				sync_at_once(&w, e, at, desc_scalar(desc), element_value(value, desc, k));
+		} else {
+			sync_hold(w.launch, e, members);
+			EACH_OF(members, e && w.state && desc_releases(desc) && sync_held(w.launch, e))
+				sync_time(&w, e, desc);
+		}
+		gpu_warp_sync(members);
+	}
+}
+
+/* Which versions the elements of a load have: of several, the sum, which grows with each. */
+ALWAYS u32 look(const struct who *w, u64 canonical, u32 desc)
+{
+	u32 sum = 0;
+	for (u32 k = 0; k < desc_elements(desc); k++) {
+		u64 at = element_at(canonical, desc, k);
+		sum += sync_reachable(w, at) ? sync_look(at, desc_element(desc)) : 0;
+	}
+	return sum;
+}
+
+/* What a load knew of one of its elements: nothing, if any of them has changed. */
+ALWAYS u32 looked_at(const struct who *w, u64 canonical, u32 desc, u32 k, u32 looked)
+{
+	u64 at = element_at(canonical, desc, k);
+	u32 this = desc_elements(desc) > 1 && looked && sync_reachable(w, at) ? sync_look(at, desc_element(desc)) : looked;
+	return this == looked || look(w, canonical, desc) == looked ? this : 0;
+}
+
+u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
+{
+	struct who w = who_of(launch, self, 0);
+	u64 canonical = shadow_canonical(w.launch, address);
+	return look(&w, canonical, desc);
+}
+
+/* After a strong operation and its check, by all lanes that made it. */
+ALWAYS void settle(const struct who *w)
+{
+	EACH_LANE(w->state && gpu_load32(&w->state->fresh)) {
+		if (lock_take(w->launch, &w->state->lock)) {
+			clock_settle(w);
+			gpu_unlock(&w->state->lock);
+		}
+	}
+}
+
+void gsan_reduced(u64 launch, u64 self, u64 address, u32 desc)
+{
+	struct who w = who_of(launch, self, 0);
+	u64 canonical = shadow_canonical(w.launch, address);
+	u32 members = gpu_active();
+	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), 0, 0), *held = 0;
+	EACH_OF(members, 1)
+		held = sync_after(&w, e, canonical, desc, 0, 0);
+	sync_release(held, members);
+	gpu_warp_sync(members);
+	settle(&w);
+}
+
+/* Order that comes from where we cannot look: it may be any. */
+ALWAYS void unreachable(const struct who *w, u32 desc)
+{
+	gpu_or32(&w->state->pending_flags, DEV_CLOCK_EVERYTHING);
+	if (desc_sem(desc) != GSAN_SEM_NONE)
+		gpu_or32(&w->state->clock.flags, DEV_CLOCK_EVERYTHING);
+}
+
+void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 looked)
+{
+	struct who w = who_of(launch, self, 1);
+	/* A CAS that failed comes as a load: for the entry it goes with those that wrote, who share its lock. */
+	u32 together = gpu_match64(gpu_active(), desc & (0xffffu | 63u << GSAN_DESC_BYTES_SHIFT));
+	u64 canonical = shadow_canonical(w.launch, address);
+	int reads = w.state && sync_reads(desc);
+	struct dev_sync *held = 0;
+	if (reads)
+		gpu_fence_sys(); /* whoever's store we read has made its entry, and has its lock or has published */
+	for (u32 k = 0; k < desc_elements(desc); k++) { /* first what it acquires: that goes for itself, too */
+		u64 at = element_at(canonical, desc, k);
+		int there = sync_reachable(&w, at), counts = there && (reads || op_writes(desc_op(desc)));
+		struct dev_sync *e = counts ? sync_find(at, desc_element(desc), 0, 0) : 0;
+		u32 known = looked_at(&w, canonical, desc, k, looked);
+		if (reads && !there)
+			unreachable(&w, desc);
+		EACH_OF(together, counts)
+			held = sync_after(&w, e, at, desc_scalar(desc), element_value(value, desc, k), known);
+		gpu_warp_sync(together);
+	}
+	u32 members = alike(desc);
+	int failed = desc_is_cas(desc) && !desc_is_rmw(desc);
+	sync_release(failed ? held : 0, together); /* it wrote nothing: others need not wait for its check */
+	if (!looks_early(desc))
+		strong_access(&w, canonical, desc, members);
+	sync_release(failed ? 0 : held, together);
+	settle(&w);
+	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
+	if (gpu_lane() == gpu_first(members))
+		count_accesses(&w, gpu_popc(members), gpu_popc(checked));
+}
+
+void gsan_fence(u64 launch, u64 self, u32 desc)
+{
+	struct who w = who_of(launch, self, 0);
+	u32 members = alike(desc);
+	EACH_LANE(w.state && gpu_lane() == gpu_first(members))
+		sync_fence(&w, desc);
+	gpu_warp_sync(members);
+}
+
+#endif
