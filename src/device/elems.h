@@ -134,7 +134,8 @@ NEVER int elems_add(const struct gsan_launch *l, const struct elems *s, u64 elem
 	if (n == s->room)
 		n = elems_widen(l, s);
 	elems_put(s, n, elem, with);
-	gpu_fence_sys();
+	if (s->changing) /* others read without the lock */
+		gpu_fence_sys();
 	gpu_store32(s->count, n + 1);
 	return 1;
 }
