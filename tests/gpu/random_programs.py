@@ -99,7 +99,7 @@ def end(processes):
             time.sleep(0.5 if number == signal.SIGTERM else 0)
 
 
-RUNNING = set()  # what whoever ends this program has to end, too
+RUNNING = set()  # what whoever ends this program, or a section, has to end: jobs left on a GPU would be in the next measurements
 
 
 def stop(signum, frame):

@@ -15,6 +15,8 @@ import time
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
 import expect  # noqa: E402
+import random_programs  # noqa: E402
+from random_programs import RUNNING, stop  # noqa: E402
 
 BUILD, OUT = os.environ["GSAN_BUILD"], os.environ["OUT"]
 LAUNCH = os.path.join(BUILD, "bin", "gsan-launch")
@@ -32,19 +34,6 @@ def example(name):
 class Result:
     def __init__(self, status, out, err, report, seconds):
         self.status, self.out, self.err, self.report, self.seconds = status, out, err, report, seconds
-
-
-RUNNING = set()
-
-
-def stop(signum, frame):
-    """Whoever ends a section ends its jobs: what stays on a GPU would be in the measurements of the next."""
-    for process in list(RUNNING):
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    os._exit(128 + signum)
 
 
 def run(command, environment=None, limit=LIMIT):
@@ -268,8 +257,6 @@ def random_section():
     """20,000 random programs, 20 times each on fresh memory, checked and plain, on one GPU, with two GPUs a fifth of them with two
     ranks: race-free ones end well, have no finding, and leave the memory that the plain run leaves; of those that have lost an edge,
     nearly all are found. What failed: $OUT/random/SEED.txt. random_programs.py runs single seeds again, on the emulated device, too."""
-    import random_programs  # noqa: E402
-    random_programs.RUNNING = RUNNING
     for row in random_programs.section(BUILD, int(device().split()[0]), os.path.join(OUT, "random")):
         yield row
 
