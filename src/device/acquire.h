@@ -11,6 +11,7 @@
 #include "device/entry.h"
 #include "device/hint.h"
 #include "device/inherit.h"
+#include "device/known.h"
 #include "device/launch.h"
 
 /* Does this operation learn what it reads? A red, or an atom whose result nobody reads, does not, be it a CAS that failed. */
@@ -68,7 +69,7 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 /* A write that was observed, as a point of its place: itself is before what follows (clock_settle). */
 NEVER void point_keep(const struct who *w, u64 e)
 {
-	if (clock_join(w, e | ELEM_FRESH))
+	if (!(clock_join(w, e | ELEM_FRESH) & 1))
 		gpu_store32(&w->state->fresh, 1);
 }
 
@@ -107,29 +108,36 @@ ALWAYS u32 why_no_edge(u64 e, u64 writer, u32 desc, int reached)
 	return !sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)) ? GSAN_WHY_NO_ACQUIRE : GSAN_WHY_NONE;
 }
 
-/* One release that this read may have observed; `linked`: it is morally strong with what was read. Then the write itself is
- * before what follows (observation order, link by link); what it released only if release and acquire include each other. */
-NEVER void elem_read(const struct who *w, u64 e, u64 canonical, u32 desc, u64 writer, int linked)
+/* One release that this read may have observed; `newest`: the entry whose newest version has it and was read, or NULL; `linked`: it is
+ * morally strong with what was read. Then the write itself is before what follows (observation order, link by link); what it released
+ * only if release and acquire include each other. 1: another read of it would have nothing to add, not even a hint. */
+NEVER int elem_read(const struct who *w, const struct dev_sync *newest, u64 elem, u64 canonical, u32 desc, u64 writer, int linked)
 {
+	u64 e = elem;
 	int observed = elem_is_observed(e), point = observed && !(e & ELEM_PREFIX) && e & ELEM_RELAXED;
 	if (observed && linked)
 		observe(w, e, canonical, desc);
 	if (observed && !point)
-		return;
+		return 1;
 	if (point && linked)
 		e |= (u64)GSAN_SYS << ELEM_SCOPE_SHIFT; /* the kernel's start is a fence.sys */
 	int reached = elem_reached(w->launch, e, desc_scope(desc)), reaches = elem_reaches(w->launch, e);
-	hint_set(w, e, writer, reaches ? why_no_edge(e, writer, desc, reached) : GSAN_WHY_RELEASE_SCOPE, desc);
+	u32 why = reaches ? why_no_edge(e, writer, desc, reached) : GSAN_WHY_RELEASE_SCOPE;
+	hint_set(w, e, writer, why, desc);
 	if (!reaches)
-		return;
+		return 0;
 	if (point) { /* what it released is its launch's base */
 		u64 time = tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX;
 		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | time << GSAN_REC_EPOCH_SHIFT);
 	}
-	if (sync_acquires(desc) && reached)
-		clock_join(w, e);
-	else
+	if (sync_acquires(desc) && reached) {
+		u32 at = clock_join(w, e);
+		if (newest && at != ELEMS_NOWHERE)
+			told_by(w, newest, at >> 1, elem);
+	} else {
 		pending_add(w, e, sync_key(canonical, desc_bytes(desc))); /* a fence of a wider scope, behind the read, may reach it */
+	}
+	return why == GSAN_WHY_NONE;
 }
 
 #endif

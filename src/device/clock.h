@@ -6,23 +6,23 @@
 #include "device/elems.h"
 #include "device/inherit.h"
 
-ALWAYS struct elems clock_elems(struct dev_clock *c)
+ALWAYS struct elems clock_elems(struct dev_state *s)
 {
-	return (struct elems){.word = c->elem, .count = &c->count, .changing = &c->changing, .room = DEV_CLOCK};
+	return (struct elems){.word = s->clock.elem, .count = &s->clock.count, .changing = &s->clock.changing, .told = &s->told, .room = DEV_CLOCK};
 }
 
-/* Joins one element into the CTA's clock; what its launch's base clock already has is not kept. 1: it is news. */
-NEVER int clock_join(const struct who *w, u64 elem)
+/* Joins one element into the CTA's clock; what its launch's base clock already has is not kept. Returns where it is, as elems_add(). */
+NEVER u32 clock_join(const struct who *w, u64 elem)
 {
 	const struct gsan_launch *l = w->launch;
-	struct elems s = clock_elems(&w->state->clock);
+	struct elems s = clock_elems(w->state);
 	if (elem_below_floor(l, elem) || elem_is_own(w, elem))
-		return 0;
+		return ELEMS_NOWHERE;
 	if (l->mapped >> elem_owner(l, elem) & 1)
 		return elems_add(l, &s, elem_bare(elem), 0);
 	gpu_or32(&w->state->clock.flags, DEV_CLOCK_EVERYTHING);
 	acquired_add(l, elem_prefix(elem_owner(l, elem), ~0u)); /* a launch behind this one may be able to ask about it */
-	return 1;
+	return ELEMS_NOWHERE;
 }
 
 /* Takes out what element `i` says, too. Returns where that is now. */
@@ -44,7 +44,7 @@ NEVER u32 clock_only(const struct who *w, const struct elems *s, u32 i)
 /* After the check of the strong operation that observed them: fresh elements count for what follows. */
 NEVER void clock_settle(const struct who *w)
 {
-	struct elems s = clock_elems(&w->state->clock);
+	struct elems s = clock_elems(w->state);
 	for (u32 i = 0; i < gpu_load32(s.count); i++) {
 		u64 e = elems_at(&s, i);
 		if (elem_settled(e) == e)

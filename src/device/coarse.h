@@ -148,7 +148,7 @@ NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
 		any = 1;
 		if (desc_scope(desc) == GSAN_CTA || (i < DEV_COARSE && rec_tag(e) == l->tag && !rec_epoch(e)))
 			continue; /* reaches none of them; its own launch's start, which it has */
-		elem_read(w, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0, 0);
+		elem_read(w, 0, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0, 0);
 	}
 	return any;
 }

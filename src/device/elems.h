@@ -13,34 +13,39 @@ struct elems {
 	u64 *word;
 	u32 *count;
 	u32 *changing; /* for who reads without the lock: odd while elements are taken out or change places; NULL: nobody does */
-	u32 room, kind;
+	u32 *changed;  /* of the newest version: where each element's generation is put, which is `generation` */
+	u64 *told;     /* of a clock: loses the bit of each element that changes (dev_state) */
+	u32 room, kind, generation;
 };
 #define ELEMS_GATED 1u /* elements of other gates are others */
 #define ELEMS_BY 2u
 #define ELEMS_AT 4u
 ALWAYS u32 elems_stride(const struct elems *s) { return s->kind & (ELEMS_BY | ELEMS_AT) ? 2 : 1; }
-ALWAYS u64 elems_at(const struct elems *s, u32 i) { return gpu_load64(&s->word[i * elems_stride(s)]); }
-ALWAYS u64 elems_with(const struct elems *s, u32 i) { return elems_stride(s) > 1 ? gpu_load64(&s->word[2 * i + 1]) : 0; }
-/* Four from `i` on, and their second words: on the way at once, for such a list is walked at the latency of L2. What lies behind the
- * last one is read, too, and of no meaning. */
+ALWAYS u64 elems_at(const struct elems *s, u32 i) { return gpu_own64(&s->word[i * elems_stride(s)]); }
+ALWAYS u64 elems_with(const struct elems *s, u32 i) { return elems_stride(s) > 1 ? gpu_own64(&s->word[2 * i + 1]) : 0; }
+/* Four from `at` on. What lies behind the last one is read, too, and of no meaning. */
 #define ELEMS_ROW 4u
-ALWAYS void elems_row(const struct elems *s, u32 i, u64 elem[ELEMS_ROW], u64 with[ELEMS_ROW])
+_Static_assert(!(DEV_CLOCK % ELEMS_ROW | DEV_PENDING % ELEMS_ROW | DEV_VERSION % ELEMS_ROW | DEV_ACQUIRED % ELEMS_ROW), "whole rows");
+ALWAYS void elems_row(const u64 *at, u32 stride, u64 elem[ELEMS_ROW])
 {
-	const u64 *at = s->word + i * elems_stride(s);
-	if (elems_stride(s) == 1) {
-		with[0] = with[1] = with[2] = with[3] = 0;
-		gpu_load128(at, &elem[0], &elem[1]);
-		gpu_load128(at + 2, &elem[2], &elem[3]);
-	} else {
-		for (u32 k = 0; k < ELEMS_ROW; k++)
-			gpu_load128(at + 2 * k, &elem[k], &with[k]);
+	u64 with;
+	if (stride == 1) {
+		gpu_own128(at, &elem[0], &elem[1]);
+		gpu_own128(at + 2, &elem[2], &elem[3]);
+		return;
 	}
+	for (u32 k = 0; k < ELEMS_ROW; k++)
+		gpu_own128(at + 2 * k, &elem[k], &with);
 }
 ALWAYS void elems_put(const struct elems *s, u32 i, u64 elem, u64 with)
 {
 	if (elems_stride(s) > 1)
 		gpu_store64(&s->word[2 * i + 1], with);
 	gpu_store64(&s->word[i * elems_stride(s)], elem);
+	if (s->changed)
+		gpu_store32(&s->changed[i], s->generation);
+	if (s->told)
+		gpu_store64(s->told, gpu_own64(s->told) & ~(1ull << i));
 }
 ALWAYS void elems_change(const struct elems *s) /* before, and after */
 {
@@ -75,21 +80,30 @@ NEVER u64 elem_union_prefix(const struct gsan_launch *l, u64 a, u64 b, u64 with_
 	return elem_prefix(elem_owner(l, a), seq_a > seq_b ? seq_a : seq_b) | observed;
 }
 
-/* One element that says what both say, and no more than `step` allows; 0: there is none. */
-NEVER u64 elem_union(const struct gsan_launch *l, const struct elems *s, u32 i, u32 j, enum elems_step step)
+/* May a step unite this element with another? Is there one that says what both say, and no more than the step allows? */
+ALWAYS int elems_may_meet(u64 a, enum elems_step step)
 {
-	u64 a = elems_at(s, i), b = elems_at(s, j), of = ELEM_POINT | (a & ELEM_POINT ? ELEM_RELAXED | (a & ELEM_RELAXED ? 0 : ELEM_FRESH) : 0);
-	int numbers = s->kind & ELEMS_BY;
+	return step == STEP_PARTICIPANT || (!(a & ELEM_PREFIX) && elem_is_point(a) == (step < STEP_LAUNCH));
+}
+ALWAYS int elems_meet(const struct gsan_launch *l, u64 a, u64 b, enum elems_step step)
+{
+	u64 kind = ELEM_POINT | (a & ELEM_POINT ? ELEM_RELAXED | (a & ELEM_RELAXED ? 0 : ELEM_FRESH) : 0);
 	if (step == STEP_PARTICIPANT)
-		return elem_owner(l, a) != elem_owner(l, b) ? 0 :
-		       elem_union_prefix(l, a, b, numbers ? elems_with(s, i) : 0, numbers ? elems_with(s, j) : 0);
-	if ((a | b) & ELEM_PREFIX || rec_tag(a) != rec_tag(b) || (a ^ b) & of)
+		return elem_owner(l, a) == elem_owner(l, b);
+	if (rec_tag(a) != rec_tag(b) || b & ELEM_PREFIX || (a ^ b) & kind)
 		return 0;
-	if (elem_is_point(a) ? step > STEP_LAUNCH_POINTS : step != STEP_LAUNCH)
-		return 0;
-	if (step == STEP_CTA_POINTS && ((a | b) & ELEM_ALL || (!tag_private(l, rec_tag(a)) && rec_cta(a) != rec_cta(b))))
-		return 0;
-	return elem_both(l, a, b);
+	return step != STEP_CTA_POINTS || (!((a | b) & ELEM_ALL) && (tag_private(l, rec_tag(a)) || rec_cta(a) == rec_cta(b)));
+}
+
+/* Puts it in the place of the first, and the list's last one in that of the second. Returns it. */
+NEVER u64 elems_unite(const struct gsan_launch *l, const struct elems *s, u32 i, u32 j, u32 last, enum elems_step step)
+{
+	u64 a = elems_at(s, i), b = elems_at(s, j), with_a = elems_with(s, i), with_b = elems_with(s, j);
+	int numbers = s->kind & ELEMS_BY;
+	u64 both = step < STEP_PARTICIPANT ? elem_both(l, a, b) : elem_union_prefix(l, a, b, numbers ? with_a : 0, numbers ? with_b : 0);
+	elems_put(s, i, both, with_union(s, with_a, with_b));
+	elems_put(s, j, elems_at(s, last), elems_with(s, last));
+	return both;
 }
 
 /* Makes room in a full list: at least an eighth, so that it is not asked for at once again. Returns how many there are now. */
@@ -99,45 +113,72 @@ NEVER u32 elems_widen(const struct gsan_launch *l, const struct elems *s)
 	count(l, GSAN_N_CLOCK_FULL, 1);
 	elems_change(s);
 	for (u32 step = 0; n > enough && step < ELEMS_STEPS; step++)
-		for (u32 i = 0; i < n; i++)
-			for (u32 j = i + 1; j < n;) {
-				u64 both = elem_union(l, s, i, j, (enum elems_step)step);
-				if (!both) {
+		for (u32 i = 0; i < n; i++) {
+			u64 a = elems_at(s, i);
+			for (u32 j = i + 1; elems_may_meet(a, (enum elems_step)step) && j < n;)
+				if (elems_meet(l, a, elems_at(s, j), (enum elems_step)step))
+					a = elems_unite(l, s, i, j, --n, (enum elems_step)step);
+				else
 					j++;
-					continue;
-				}
-				elems_put(s, i, both, with_union(s, elems_with(s, i), elems_with(s, j)));
-				elems_put(s, j, elems_at(s, n - 1), elems_with(s, n - 1));
-				n--;
-			}
+		}
 	gpu_store32(s->count, n);
 	elems_change(s);
 	return n;
 }
 
-/* Puts an element into a list: over one that it includes, or at the end. 0: it was there. */
-NEVER int elems_add(const struct gsan_launch *l, const struct elems *s, u64 elem, u64 with)
+/* What two elements must have in common, unless one of them is of many, for one to include the other; nothing, if `elem` is. */
+ALWAYS u64 elem_identity(const struct gsan_launch *l, u64 elem)
 {
-	u32 n = gpu_load32(s->count), gated = s->kind & ELEMS_GATED;
-	u64 old[ELEMS_ROW], its[ELEMS_ROW];
-	for (u32 i = 0; i < n; i++) {
-		u32 k = i % ELEMS_ROW;
-		if (!k)
-			elems_row(s, i, old, its);
-		if (elem_within(l, elem, old[k], gated) && with_within(s, with, its[k]))
-			return 0;
-		if (elem_within(l, old[k], elem, gated) && with_within(s, its[k], with)) {
-			elems_put(s, i, elem, with); /* its second word alone may be seen first: it includes the old one's, too */
-			return 1;
+	return elem & (ELEM_ALL | ELEM_PREFIX) ? 0 : tag_private(l, rec_tag(elem)) ? ~0ull << GSAN_REC_TAG_SHIFT : REC_WHO;
+}
+ALWAYS u32 elems_near(u64 elem, u64 old, u64 identity) { return !((elem ^ old) & identity) | !!(old & (ELEM_ALL | ELEM_PREFIX)); }
+
+/* Those of four elements, as bits, that are near. */
+ALWAYS u32 elems_row_near(const u64 *at, u32 stride, u64 elem, u64 identity)
+{
+	u64 old[ELEMS_ROW];
+	elems_row(at, stride, old);
+	return elems_near(elem, old[0], identity) | elems_near(elem, old[1], identity) << 1 | elems_near(elem, old[2], identity) << 2 |
+	       elems_near(elem, old[3], identity) << 3;
+}
+
+/* Where in a list an element stands that includes this one, or that this one includes: index * 2 + 1 of the former, index * 2 of the
+ * latter. */
+#define ELEMS_NOWHERE (~0u)
+NEVER u32 elems_find(const struct gsan_launch *l, const struct elems *s, u64 elem, u64 with)
+{
+	u32 n = gpu_load32(s->count), gated = s->kind & ELEMS_GATED, stride = elems_stride(s);
+	u64 identity = elem_identity(l, elem);
+	const u64 *row = s->word;
+	for (u32 i = 0; i < n; i += ELEMS_ROW, row += ELEMS_ROW * stride)
+		for (u32 near = elems_row_near(row, stride, elem, identity); near; near &= near - 1) {
+			u32 at = i + gpu_first(near);
+			u64 old = elems_at(s, at), its = elems_with(s, at);
+			if (at < n && elem_within(l, elem, old, gated) && with_within(s, with, its))
+				return at << 1 | 1;
+			if (at < n && elem_within(l, old, elem, gated) && with_within(s, its, with))
+				return at << 1;
 		}
+	return ELEMS_NOWHERE;
+}
+
+/* Puts an element into a list: over one that it includes, or at the end. Returns where it is, as index * 2, with 1 if it was there. */
+NEVER u32 elems_add(const struct gsan_launch *l, const struct elems *s, u64 elem, u64 with)
+{
+	u32 found = elems_find(l, s, elem, with), n;
+	if (found != ELEMS_NOWHERE) {
+		if (!(found & 1))
+			elems_put(s, found >> 1, elem, with); /* its second word alone may be seen first: it includes the old one's, too */
+		return found;
 	}
+	n = gpu_load32(s->count);
 	if (n == s->room)
 		n = elems_widen(l, s);
 	elems_put(s, n, elem, with);
 	if (s->changing) /* others read without the lock */
 		gpu_fence_sys();
 	gpu_store32(s->count, n + 1);
-	return 1;
+	return n << 1;
 }
 
 #endif

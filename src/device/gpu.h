@@ -77,6 +77,17 @@ ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b)
 {
 	__asm__ volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(p) : "memory");
 }
+/* Of what only the holder of a lock changes, by that holder: from the L1, which taking the lock has emptied. */
+ALWAYS u64 gpu_own64(const void *p)
+{
+	u64 r;
+	__asm__ volatile("ld.global.u64 %0, [%1];" : "=l"(r) : "l"(p) : "memory");
+	return r;
+}
+ALWAYS void gpu_own128(const void *p, u64 *a, u64 *b)
+{
+	__asm__ volatile("ld.global.v2.u64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(p) : "memory");
+}
 ALWAYS u64 gpu_cached64(const void *p) /* as the SM's L1 has it: perhaps an older value, of this launch */
 {
 	u64 r;
@@ -254,6 +265,16 @@ ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b)
 	*a = gpu_load64(p);
 	*b = gpu_load64((const u64 *)p + 1);
 	gpu_host_both(p, a, b);
+}
+ALWAYS u64 gpu_own64(const void *p)
+{
+	gpu_host_reads(p);
+	return *(const u64 *)p;
+}
+ALWAYS void gpu_own128(const void *p, u64 *a, u64 *b)
+{
+	*a = gpu_own64(p);
+	*b = gpu_own64((const u64 *)p + 1);
 }
 ALWAYS void gpu_store32(void *p, u32 v) { gpu_host_store(p, v, 4); }
 ALWAYS void gpu_store64(void *p, u64 v) { gpu_host_store(p, v, 8); }

@@ -7,13 +7,9 @@
 #include "device/desc.h"
 #include "device/elem.h"
 #include "device/elems.h"
+#include "device/known.h"
 #include "device/launch.h"
 #include "device/state.h"
-
-ALWAYS u64 elem_where(const struct who *w, u32 scope, u32 site)
-{
-	return (u64)site << ELEM_SITE_SHIFT | (u64)w->launch->gpu << ELEM_GPU_SHIFT | (u64)scope << ELEM_SCOPE_SHIFT;
-}
 
 /* An element of this CTA at `time`; 0: what its kernel's start releases. */
 ALWAYS u64 elem_make(const struct who *w, u32 time, u32 scope, u32 site)
@@ -21,57 +17,71 @@ ALWAYS u64 elem_make(const struct who *w, u32 time, u32 scope, u32 site)
 	return (time ? state_stamp(w, time) : w->self & REC_WHO) | elem_where(w, scope, site);
 }
 
-ALWAYS void version_add(const struct gsan_launch *l, struct dev_version *v, u64 elem)
+/* Adds to the newest version, by the write that raises the generation next. */
+ALWAYS void version_add(const struct gsan_launch *l, struct dev_sync *e, u64 elem)
 {
-	struct elems s = {.word = v->elem, .count = &v->count, .room = DEV_VERSION, .kind = ELEMS_GATED};
+	struct elems s = {.word = e->version[0].elem, .count = &e->version[0].count, .changed = e->changed, .room = DEV_VERSION,
+			  .kind = ELEMS_GATED, .generation = gpu_load32(&e->generation) + 1};
 	elems_add(l, &s, elem, 0);
 }
 
-/* Elements of a list that go with a release of this CTA: of the clock all do, at the release's `scope`; of what was fenced, at
- * that of their fence. */
-NEVER void version_add_list(const struct who *w, struct dev_version *v, const struct dev_clock *from, u32 scope, int fenced)
+/* What was fenced goes with a release of this CTA at the scopes of the fences. */
+NEVER void version_add_fenced(const struct who *w, struct dev_sync *e)
 {
+	const struct dev_clock *from = &w->state->fenced;
 	u32 n = gpu_load32(&from->count);
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
-		u64 e = elem_settled(gpu_load64(&from->elem[i]));
-		u32 own = fenced ? (u32)(e >> ELEM_SCOPE_SHIFT) & 3 : scope;
-		e |= e & (ELEM_POINT | ELEM_RELAXED | ELEM_PREFIX) ? 0 : ELEM_FENCED; /* by no operation on the location */
-		version_add(w->launch, v, (e & ~elem_gate(e)) | elem_where(w, own, 0));
+		u64 elem = gpu_own64(&from->elem[i]);
+		version_add(w->launch, e, elem_handed_on(w, elem, (u32)(elem >> ELEM_SCOPE_SHIFT) & 3));
 	}
 	if (gpu_load32(&from->flags) & DEV_CLOCK_EVERYTHING)
-		gpu_or32(&v->flags, DEV_EVERYTHING);
+		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);
+}
+
+/* The clock goes with it at the release's scope, but for what the version is known to have. */
+NEVER void version_add_clock(const struct who *w, struct dev_sync *e, u32 scope)
+{
+	struct dev_state *s = w->state;
+	u32 n = gpu_load32(&s->clock.count);
+	u64 told = told_about(s, e, scope) ? gpu_own64(&s->told) : 0;
+	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
+		if (!(told >> i & 1))
+			version_add(w->launch, e, elem_handed_on(w, gpu_own64(&s->clock.elem[i]), scope));
+	told_set(s, e, scope, n < 64 ? (1ull << n) - 1 : ~0ull);
+	if (gpu_load32(&s->clock.flags) & DEV_CLOCK_EVERYTHING)
+		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);
 }
 
 /* What a strong write of this CTA at `scope` releases: by its own semantics (`time`), by fences before it, by the kernel's
  * start, which is a fence at time 0. A fence releases at its own scope, whatever the write's (PTX ISA: the first operation of
  * the pattern); whether the write is seen is asked link by link. Under the locks of entry and state. */
-NEVER void version_publish(const struct who *w, struct dev_version *v, int release, u32 time, u64 point, u32 scope, u32 site)
+NEVER void version_publish(const struct who *w, struct dev_sync *e, int release, u32 time, u64 point, u32 scope, u32 site)
 {
 	struct dev_state *s = w->state;
 	u32 gpu = gpu_load32(&s->fence[0]), sys = gpu_load32(&s->fence[1]); /* 1 + time */
 	int itself = release && scope != GSAN_CTA;
-	version_add(w->launch, v, point | elem_where(w, scope, site) | ELEM_RELAXED | ELEM_POINT |
+	version_add(w->launch, e, point | elem_where(w, scope, site) | ELEM_RELAXED | ELEM_POINT |
 					  (gpu | sys || itself ? ELEM_FENCED : 0)); /* for words: there is more than this */
 	if (sys)
-		version_add(w->launch, v, elem_make(w, sys - 1, GSAN_SYS, site) | ELEM_FENCED);
+		version_add(w->launch, e, elem_make(w, sys - 1, GSAN_SYS, site) | ELEM_FENCED);
 	if (gpu > sys)
-		version_add(w->launch, v, elem_make(w, gpu - 1, GSAN_GPU, site) | ELEM_FENCED);
+		version_add(w->launch, e, elem_make(w, gpu - 1, GSAN_GPU, site) | ELEM_FENCED);
 	if (gpu | sys)
-		version_add_list(w, v, &s->fenced, scope, 1);
+		version_add_fenced(w, e);
 	if (itself) {
 		u32 wide = scope == GSAN_CLUSTER ? GSAN_GPU : scope;
-		version_add(w->launch, v, elem_make(w, time, wide, site));
-		version_add_list(w, v, &s->clock, wide, 0);
+		version_add(w->launch, e, elem_make(w, time, wide, site));
+		version_add_clock(w, e, wide);
 	}
 }
 
 /* A release of this CTA on the same location, earlier: a strong write continues it (PTX ISA, release patterns). `own` lies
  * in one of the entry's versions, and was not handed on by others. Of its clock, all that it has by now is taken to have been
  * released then. */
-NEVER void version_again(const struct who *w, struct dev_version *v, u64 own)
+NEVER void version_again(const struct who *w, struct dev_sync *e, u64 own)
 {
-	version_add(w->launch, v, own);
-	version_add_list(w, v, &w->state->clock, (u32)(own >> ELEM_SCOPE_SHIFT) & 3, 0);
+	version_add(w->launch, e, own);
+	version_add_clock(w, e, (u32)(own >> ELEM_SCOPE_SHIFT) & 3);
 }
 
 NEVER void version_continue(const struct who *w, struct dev_sync *e)
@@ -80,9 +90,9 @@ NEVER void version_continue(const struct who *w, struct dev_sync *e)
 		struct dev_version *v = &e->version[k];
 		u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
-			u64 own = gpu_load64(&v->elem[i]);
+			u64 own = gpu_own64(&v->elem[i]);
 			if (!(own & (ELEM_POINT | ELEM_RELAXED | ELEM_FENCED | ELEM_ALL | ELEM_PREFIX)) && elem_is_own(w, own))
-				version_again(w, &e->version[0], own);
+				version_again(w, e, own);
 		}
 	}
 }
@@ -99,21 +109,23 @@ NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 	struct dev_version *v = e->version;
 	u32 n = gpu_load32(&v[1].count);
 	if (gpu_load32(&v[1].flags) & DEV_VALID) {
+		struct elems older = {.word = v[2].elem, .count = &v[2].count, .room = DEV_VERSION, .kind = ELEMS_GATED};
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-			version_add(l, &v[2], gpu_load64(&v[1].elem[i]));
+			elems_add(l, &older, gpu_own64(&v[1].elem[i]), 0);
 		gpu_or32(&v[2].flags, gpu_load32(&v[1].flags) & ~DEV_VALUE);
 		version_writer(&v[2], &v[1]);
 		gpu_store32(&e->lost, 1);
 	}
 	n = gpu_load32(&v[0].count);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		gpu_store64(&v[1].elem[i], gpu_load64(&v[0].elem[i]));
+		gpu_store64(&v[1].elem[i], gpu_own64(&v[0].elem[i]));
 	gpu_store64(&v[1].value, gpu_load64(&v[0].value));
 	version_writer(&v[1], &v[0]);
 	gpu_store32(&v[1].count, n);
 	gpu_store32(&v[1].flags, gpu_load32(&v[0].flags));
 	gpu_store32(&v[0].flags, 0);
 	gpu_store32(&v[0].count, 0);
+	gpu_store32(&e->lineage, gpu_load32(&e->lineage) + 1);
 }
 
 /* Do the scope of a write and `scope` of this CTA include each other? */
@@ -171,7 +183,7 @@ NEVER void version_heads(const struct who *w, struct dev_sync *e, u32 desc)
 	u64 canonical = gpu_load64(&e->key) >> 3;
 	EACH_WRITE(canonical, desc, rec, point)
 		if (elem_is_own(w, rec & REC_STAMP) && !version_has_later(w, &e->version[0], rec))
-			version_add(w->launch, &e->version[0], (rec & REC_STAMP) | elem_where(w, desc_scope(desc), 0) | point | ELEM_POINT | ELEM_FRESH);
+			version_add(w->launch, e, (rec & REC_STAMP) | elem_where(w, desc_scope(desc), 0) | point | ELEM_POINT | ELEM_FRESH);
 }
 
 /* An RMW continues what it read if both are morally strong: link by link, PTX's observation order. */
@@ -210,10 +222,10 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 	if (w->state) {
 		if (!desc_releases(desc))
 			version_continue(w, e);
-		version_publish(w, v, desc_releases(desc), time, point, scope, site);
+		version_publish(w, e, desc_releases(desc), time, point, scope, site);
 	} else { /* the write itself, and what its kernel's start releases: that is all of a kernel of relaxed RMWs alone */
 		tag_await(l, l->tag);
-		version_add(l, v, (w->base & REC_STAMP) | elem_where(w, scope, site) | ELEM_RELAXED | ELEM_POINT);
+		version_add(l, e, (w->base & REC_STAMP) | elem_where(w, scope, site) | ELEM_RELAXED | ELEM_POINT);
 		if (w->stateless)
 			gpu_or32(&v->flags, DEV_EVERYTHING);
 	}

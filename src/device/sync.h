@@ -45,13 +45,14 @@ ALWAYS int version_may_link(const struct who *w, const struct dev_version *v, u3
 	return any;
 }
 
-/* One version that this read may have observed; `exact`: it has. What it links to it observes, and all before that, link by link. */
-NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc, int exact)
+/* One version that this read may have observed; `newest` given: it has, and that is its entry's newest. What it links to it
+ * observes, and all before that, link by link. */
+NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc, const struct dev_sync *newest)
 {
 	u32 n = gpu_load32(&v->count), flags = gpu_load32(&v->flags), scope = desc_scope(desc);
 	u64 writer = gpu_load64(&v->writer);
-	int linked = exact ? version_linked(w, v, scope) : version_may_link(w, v, scope);
-	if (exact && !linked) {
+	int linked = newest ? version_linked(w, v, scope) : version_may_link(w, v, scope);
+	if (newest && !linked) {
 		version_hint(w, v, desc);
 		return;
 	}
@@ -61,8 +62,13 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 		coarse_join(w, canonical, desc, gpu_load32(&v->coarse));
 		coarse_read(w, canonical, desc);
 	}
+	u32 site = desc & 0xffff, looked = newest ? looked_at_last(w->state, newest, site) : 0;
+	int hinted = looked && gpu_load32(&w->state->looked_hinted);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		elem_read(w, gpu_load64(&v->elem[i]), canonical, desc, writer, linked);
+		if (!newest || changed_since(newest, i, looked))
+			hinted |= !elem_read(w, newest, gpu_own64(&v->elem[i]), canonical, desc, writer, linked);
+	if (newest)
+		looked_now(w->state, newest, site, hinted);
 }
 
 /* What an RMW whose result nobody reads observes all the same: the writes themselves. */
@@ -317,7 +323,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	int none = known && !is0 && !is1, older = none && value == polled_before(w, canonical, desc), unseen = sync_by_stream(canonical);
 	known &= !none || older;
 	if (!known || is0)
-		version_read(w, &v[0], canonical, desc, newest);
+		version_read(w, &v[0], canonical, desc, newest ? e : 0);
 	if (f1 & DEV_VALID && (!known || is1))
 		version_read(w, &v[1], canonical, desc, 0);
 	if (lost && (!known || older))

@@ -72,7 +72,7 @@ _Static_assert(sizeof(struct dev_launch) == 512, "");
  * number afterwards: who walked meanwhile and found nothing walks again (order_closure); who found something is right, for
  * each item that ever stood there was true. `by` makes sure that only who is behind counts it. Nothing is dropped; nothing is
  * ever freed. */
-#define DEV_ACQUIRED 62u
+#define DEV_ACQUIRED 60u /* as the rooms of all lists, a multiple of ELEMS_ROW */
 struct dev_acquired_item {
 	uint64_t elem;
 	uint32_t by;  /* launch that acquired it: counts for launches ordered after that one */
@@ -84,12 +84,13 @@ struct dev_acquired {
 	uint32_t changing, pad0;
 	uint64_t pad[2];
 	struct dev_acquired_item item[DEV_ACQUIRED];
+	uint64_t reserve[4];
 };
 _Static_assert(sizeof(struct dev_acquired) == 1024, "");
 
 /* ---- CTA states ---------------------------------------------------------------------------------------------- */
 #define DEV_CLOCK 64u
-#define DEV_PENDING 48u
+#define DEV_PENDING 44u
 struct dev_clock { /* a short list, widened when full; as the lists above, `changing` included */
 	uint32_t count;
 	uint32_t flags; /* DEV_CLOCK_* */
@@ -136,18 +137,25 @@ struct dev_state {
 	uint32_t lock;      /* of clock, fenced, pending and time */
 	uint32_t pendings;
 	uint32_t pending_flags; /* DEV_CLOCK_* */
-	uint32_t pad[2];
+	uint32_t told_lineage; /* of `told`: the newest version's, and the scope */
+	uint32_t told_scope;
 	uint32_t fence[2];  /* at .gpu and at .sys: 1 + time released by the last release fence, 0 = none */
 	uint32_t fresh;     /* elements of the clock that were observed by the strong operation under way (ELEM_FRESH) */
 	uint64_t polled_key;   /* the location this CTA looked at last, and the value read */
 	uint64_t polled_value;
 	uint64_t polled;       /* all of that look, mixed to one word: a spin loop looks no further while it stays */
+	uint64_t looked_key;   /* the location whose newest version this CTA read last, and its generation then (known.h) */
+	uint32_t looked;
+	uint32_t looked_hinted; /* 1 + site of that read, if it left hints */
+	uint64_t told_key;     /* a location whose newest version has those elements of the clock, as bits, by releases of that scope */
+	uint64_t told;
 	uint32_t hints;        /* so many went into `hint`, each over the oldest */
 	uint32_t hints_fenced; /* so many when it executed an acquire fence last */
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
 	struct dev_hint hint[DEV_OWN_HINTS];
+	uint64_t reserve[4];
 };
 _Static_assert(sizeof(struct dev_state) == 2048, "");
 _Static_assert(__builtin_offsetof(struct dev_state, base) % 16 == 0, "one load");
@@ -158,7 +166,7 @@ _Static_assert((__builtin_offsetof(struct dev_state, clock.elem) | __builtin_off
 #define DEV_BUCKETS 1024u /* 16,384 CTAs of synchronising kernels at once; one GPU holds 132 × 32 */
 
 /* ---- synchronisation entries: one per location that was strongly written -------------------------------------- */
-#define DEV_VERSION 62u
+#define DEV_VERSION 60u
 struct dev_version {
 	uint64_t value;  /* what the store wrote, if DEV_VALUE */
 	uint64_t writer; /* of the last write, a store or an RMW that continues: tag and CTA, scope and GPU as an element's gate, site;
@@ -196,9 +204,11 @@ struct dev_sync {
 	uint32_t time;   /* what they release: their CTA's time before the operation */
 	uint32_t ended;  /* DEV_READ, DEV_WROTE: by the first of these lanes for all; DEV_MANY: they are several */
 	uint32_t lost;   /* [2] is in use */
-	uint64_t pad0;
+	uint32_t lineage; /* raised when [0] starts anew */
+	uint32_t pad0;
 	struct dev_version version[3]; /* newest first; [2]: all older ones together, of any value */
-	uint64_t pad[52];
+	uint32_t changed[DEV_VERSION]; /* of each element of [0] the generation with which it came or grew */
+	uint64_t reserve[28];
 };
 _Static_assert(sizeof(struct dev_sync) == 2048, "");
 _Static_assert((__builtin_offsetof(struct dev_sync, version) + __builtin_offsetof(struct dev_version, elem)) % 16 == 0 &&

@@ -1,0 +1,64 @@
+/* What a CTA and the newest version of a location are known to share already, so that who spins on a location, and who writes there
+ * again, goes through what has changed since and not through all: of a version, elements that this CTA has read; of the CTA's clock,
+ * elements that the version has. Under the locks of entry and state. */
+#ifndef GSAN_DEVICE_KNOWN_H
+#define GSAN_DEVICE_KNOWN_H
+
+#include "device/desc.h"
+#include "device/elem.h"
+
+/* ---- read before -------------------------------------------------------------------------------------------------------- */
+/* The generation at which this CTA read the newest version last, being morally strong with it; 0: never. What it found it has joined
+ * or set aside, whatever it acquired; but where that left a hint, a read at another site leaves its own. */
+ALWAYS u32 looked_at_last(const struct dev_state *s, const struct dev_sync *e, u32 site)
+{
+	u32 hinted = gpu_load32(&s->looked_hinted);
+	return gpu_own64(&s->looked_key) == gpu_load64(&e->key) && (!hinted || hinted == site + 1) ? gpu_load32(&s->looked) : 0;
+}
+ALWAYS void looked_now(struct dev_state *s, const struct dev_sync *e, u32 site, int hinted)
+{
+	gpu_store64(&s->looked_key, gpu_load64(&e->key));
+	gpu_store32(&s->looked, gpu_load32(&e->generation));
+	gpu_store32(&s->looked_hinted, hinted ? site + 1 : 0);
+}
+ALWAYS int changed_since(const struct dev_sync *e, u32 i, u32 looked) { return !looked || (int)(gpu_load32(&e->changed[i]) - looked) > 0; }
+
+/* ---- released before ---------------------------------------------------------------------------------------------------- */
+ALWAYS u64 elem_where(const struct who *w, u32 scope, u32 site)
+{
+	return (u64)site << ELEM_SITE_SHIFT | (u64)w->launch->gpu << ELEM_GPU_SHIFT | (u64)scope << ELEM_SCOPE_SHIFT;
+}
+
+/* An element of this CTA's clock as a release at `scope` hands it on. */
+ALWAYS u64 elem_handed_on(const struct who *w, u64 elem, u32 scope)
+{
+	u64 e = elem_settled(elem);
+	e |= e & (ELEM_POINT | ELEM_RELAXED | ELEM_PREFIX) ? 0 : ELEM_FENCED; /* by no operation on the location */
+	return (e & ~elem_gate(e)) | elem_where(w, scope, 0);
+}
+
+/* Is `told` about the newest version of this location, and releases of that scope? */
+ALWAYS int told_about(const struct dev_state *s, const struct dev_sync *e, u32 scope)
+{
+	return gpu_own64(&s->told_key) == gpu_load64(&e->key) && gpu_load32(&s->told_lineage) == gpu_load32(&e->lineage) &&
+	       gpu_load32(&s->told_scope) == scope;
+}
+/* From here on it is; those elements are there. */
+ALWAYS void told_set(struct dev_state *s, const struct dev_sync *e, u32 scope, u64 told)
+{
+	gpu_store64(&s->told_key, gpu_load64(&e->key));
+	gpu_store32(&s->told_lineage, gpu_load32(&e->lineage));
+	gpu_store32(&s->told_scope, scope);
+	gpu_store64(&s->told, told);
+}
+
+/* `elem`, which has just been joined to place `at` of the clock, stands in the newest version. */
+ALWAYS void told_by(const struct who *w, const struct dev_sync *e, u32 at, u64 elem)
+{
+	struct dev_state *s = w->state;
+	u32 scope = gpu_load32(&s->told_scope);
+	if (told_about(s, e, scope) && elem_within(w->launch, elem_handed_on(w, gpu_own64(&s->clock.elem[at]), scope), elem, 1))
+		gpu_store64(&s->told, gpu_own64(&s->told) | 1ull << at);
+}
+
+#endif

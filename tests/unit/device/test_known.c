@@ -1,0 +1,128 @@
+/* What a release leaves out because the location has it, and a read because its CTA has read it (device/known.h): never what came
+ * or changed since, nor what another location or version has. Each is a correct program, and its twin without the last edge. */
+#include "play.h"
+
+#define PAYLOAD(i) (DATA(0) + 4096 + (u64)(i) * 256)
+#define FLAG(i) (DATA(0) + (2 << 20) + (u64)(i) * 256)
+enum { FIRST, AGAIN, GATE, OTHER_GATE };
+
+static struct cta from, middle, to;
+static u32 sent;
+
+static void begin(void)
+{
+	from = enter(launch(0, 0, 5, 5, 1), 0, 1);
+	middle = enter(launch(0, 1, 6, 5, 1), 1, 1);
+	to = enter(launch(1, 0, 9, 9, 1), 2, 1);
+	sent = 0;
+}
+
+/* The next payload reaches the middle. */
+static void message(void)
+{
+	weak(&from, GSAN_OP_ST, PAYLOAD(sent), 4, 1);
+	sent++;
+	flag_store(&from, FLAG(FIRST), GSAN_SEM_RELEASE, GSAN_SYS, sent, 2);
+	flag_load(&middle, FLAG(FIRST), GSAN_SEM_ACQUIRE, GSAN_SYS, sent, 3);
+}
+
+/* The last CTA acquires there, and reads all payloads. */
+static void end(u32 flag, u32 value, u32 sem, const char *name)
+{
+	flag_load(&to, FLAG(flag), sem, GSAN_SYS, value, 7);
+	for (u32 i = 0; i < sent; i++)
+		weak(&to, GSAN_OP_LD, PAYLOAD(i), 4, 8);
+	if ((found() > 0) != (sem == GSAN_SEM_NONE)) {
+		printf("FAIL %s: %s\n", name, found() ? "a false race" : "no race was found");
+		failures++;
+	}
+	reset();
+}
+
+static void changed_since(u32 sem)
+{
+	begin();
+	for (u32 i = 0; i < 3; i++) {
+		message();
+		rmw(&middle, FLAG(GATE), GSAN_SEM_RELEASE, GSAN_SYS, i, 4);
+	}
+	end(GATE, 3, sem, "an element of the clock that has grown goes with the next release");
+}
+
+static void another_version(u32 sem)
+{
+	begin();
+	message();
+	flag_store(&middle, FLAG(GATE), GSAN_SEM_RELEASE, GSAN_SYS, 1, 4);
+	flag_store(&middle, FLAG(GATE), GSAN_SEM_RELEASE, GSAN_SYS, 2, 5);
+	end(GATE, 2, sem, "a store's version has all of its own");
+}
+
+static void of_others(u32 sem)
+{
+	begin();
+	message();
+	rmw(&middle, FLAG(GATE), GSAN_SEM_RELEASE, GSAN_SYS, 0, 4);
+	flag_store(&from, FLAG(GATE), GSAN_SEM_NONE, GSAN_SYS, 7, 5);
+	rmw(&middle, FLAG(GATE), GSAN_SEM_RELEASE, GSAN_SYS, 7, 4);
+	end(GATE, 8, sem, "a release behind another CTA's store");
+}
+
+static void another_location(u32 sem)
+{
+	begin();
+	message();
+	flag_store(&middle, FLAG(GATE), GSAN_SEM_RELEASE, GSAN_SYS, 1, 4);
+	flag_store(&middle, FLAG(OTHER_GATE), GSAN_SEM_RELEASE, GSAN_SYS, 1, 5);
+	end(OTHER_GATE, 1, sem, "another location has nothing yet");
+}
+
+static void wider_scope(u32 sem)
+{
+	begin();
+	message();
+	rmw(&middle, FLAG(GATE), GSAN_SEM_RELEASE, GSAN_GPU, 0, 4);
+	rmw(&middle, FLAG(GATE), GSAN_SEM_RELEASE, GSAN_SYS, 1, 5);
+	end(GATE, 2, sem, "a release of a wider scope");
+}
+
+/* What it has read before it is told at once: all but what is new. */
+static void read_and_written(u32 sem)
+{
+	begin();
+	for (u32 i = 0; i < 3; i++) {
+		weak(&from, GSAN_OP_ST, PAYLOAD(sent), 4, 1);
+		sent++;
+		rmw(&from, FLAG(GATE), GSAN_SEM_RELEASE | GSAN_SEM_ACQUIRE, GSAN_SYS, 2 * i, 2);
+		rmw(&middle, FLAG(GATE), GSAN_SEM_RELEASE | GSAN_SEM_ACQUIRE, GSAN_SYS, 2 * i + 1, 4);
+	}
+	flag_store(&middle, FLAG(AGAIN), GSAN_SEM_RELEASE, GSAN_SYS, 1, 5);
+	end(AGAIN, 1, sem, "what was read by an RMW goes on from its CTA");
+}
+
+/* Reads of a growing version: relaxed ones, then one that acquires. */
+static void read_again(u32 sem)
+{
+	begin();
+	for (u32 i = 0; i < 3; i++) {
+		weak(&from, GSAN_OP_ST, PAYLOAD(sent), 4, 1);
+		sent++;
+		rmw(&from, FLAG(GATE), GSAN_SEM_RELEASE, GSAN_SYS, i, 2);
+		flag_load(&to, FLAG(GATE), GSAN_SEM_NONE, GSAN_SYS, i + 1, 6);
+	}
+	end(GATE, 3, sem, "relaxed reads, then one that acquires");
+}
+
+int main(void)
+{
+	static void (*const programs[])(u32) = {changed_since, another_version, of_others, another_location, wider_scope, read_and_written,
+						read_again};
+	map_arena();
+	grid = 4;
+	for (u32 i = 0; i < sizeof programs / sizeof *programs; i++) {
+		programs[i](GSAN_SEM_ACQUIRE);
+		programs[i](GSAN_SEM_NONE);
+	}
+	printf(failures ? "failed\n" : "ok\n");
+	return failures != 0;
+}
