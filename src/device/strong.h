@@ -146,6 +146,8 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 look
 	u32 members = alike(desc);
 	int failed = desc_is_cas(desc) && !desc_is_rmw(desc);
 	sync_release(failed ? held : 0, together); /* it wrote nothing: others need not wait for its check */
+	if (failed && w.state) /* by now what another lane of the warp released has ended an epoch: this read is not among that */
+		w.base = state_base(w.state, 1);
 	if (!looks_early(desc))
 		strong_access(&w, canonical, desc, members);
 	sync_release(failed ? 0 : held, together);
