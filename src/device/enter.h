@@ -53,7 +53,7 @@ u64 gsan_enter(u64 launch, u32 flags)
 	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT |
 		   (u64)((flags & GSAN_ENTER_REDS) >> GSAN_ENTER_REDS_SHIFT) << SELF_REDS_SHIFT |
 		   (flags & GSAN_ENTER_SYNC ? GSAN_SELF_BEHIND_RED : 0);
-	EACH_LANE(gpu_lane() == leader) {
+	if (gpu_lane() == leader) {
 		if (comes_early(cta))
 			launch_publish(l);
 		if (flags & GSAN_ENTER_REDS && !(flags & GSAN_ENTER_SYNC) && comes_early(cta) && gpu_thread() < 32)

@@ -298,14 +298,10 @@ ALWAYS u32 gpu_ctas(void) { return gpu_nctaid_x() * gpu_nctaid_y() * gpu_nctaid_
 ALWAYS u32 gpu_threads(void) { return gpu_ntid_x() * gpu_ntid_y() * gpu_ntid_z(); } /* of a CTA */
 ALWAYS u32 gpu_thread(void) { return gpu_tid_x() + gpu_ntid_x() * (gpu_tid_y() + gpu_ntid_y() * gpu_tid_z()); }
 
-/* Runs what follows once for each lane that wants it, one lane after the other. Everything that takes a lock stands in
- * such a loop: two lanes that run together would meet behind the loop of lock_take(), the one that has the lock waiting
- * for the one that does not. Who runs together is the hardware's choice at that moment, hence the mask is asked for. */
-#define EACH_LANE(wanted) \
-	for (int todo_ = (wanted); todo_;) \
-		if (gpu_lane() == gpu_first(gpu_active()) && !(todo_ = 0))
-
-/* The same where all `members` of the warp come: the others wait for each instead of spinning on its lock. */
+/* Runs what follows once for each lane that wants it, one after the other; all `members` of the warp come. Everything that takes a lock
+ * stands in such a loop, or is for one lane of the members: of two lanes that run together the one that has the lock would wait for
+ * the one that waits for it, wherever ptxas lets them meet again (behind a loop, behind a call). Lanes of different instructions do
+ * not run together there. */
 #define EACH_OF(members, wanted) \
 	for (u32 rest_ = gpu_ballot(members, wanted); rest_; gpu_warp_sync(members), rest_ &= rest_ - 1) \
 		if (gpu_lane() == gpu_first(rest_))

@@ -90,15 +90,14 @@ u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
 	return look(&w, canonical, desc);
 }
 
-/* After a strong operation and its check, by all lanes that made it. */
-ALWAYS void settle(const struct who *w)
+/* After a strong operation and its check: what it observed counts from here on, for the CTA of all who made it. */
+ALWAYS void settle(const struct who *w, u32 members)
 {
-	EACH_LANE(w->state && gpu_load32(&w->state->fresh)) {
-		if (lock_take(w->launch, &w->state->lock)) {
-			clock_settle(w);
-			gpu_unlock(&w->state->lock);
-		}
+	if (w->state && gpu_lane() == gpu_first(members) && gpu_load32(&w->state->fresh) && lock_take(w->launch, &w->state->lock)) {
+		clock_settle(w);
+		gpu_unlock(&w->state->lock);
 	}
+	gpu_warp_sync(members);
 }
 
 void gsan_reduced(u64 launch, u64 self, u64 address, u32 desc)
@@ -111,7 +110,7 @@ void gsan_reduced(u64 launch, u64 self, u64 address, u32 desc)
 		held = sync_after(&w, e, canonical, desc, 0, 0);
 	sync_release(held, members);
 	gpu_warp_sync(members);
-	settle(&w);
+	settle(&w, members);
 }
 
 /* Order that comes from where we cannot look: it may be any. */
@@ -151,7 +150,7 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 look
 	if (!looks_early(desc))
 		strong_access(&w, canonical, desc, members);
 	sync_release(failed ? 0 : held, together);
-	settle(&w);
+	settle(&w, together);
 	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
 	if (gpu_lane() == gpu_first(members))
 		count_accesses(&w, gpu_popc(members), gpu_popc(checked));
@@ -161,7 +160,7 @@ void gsan_fence(u64 launch, u64 self, u32 desc)
 {
 	struct who w = who_of(launch, self, 0);
 	u32 members = alike(desc);
-	EACH_LANE(w.state && gpu_lane() == gpu_first(members))
+	if (w.state && gpu_lane() == gpu_first(members))
 		sync_fence(&w, desc);
 	gpu_warp_sync(members);
 }
