@@ -25,8 +25,8 @@ NEVER u32 clock_join(const struct who *w, u64 elem)
 	return ELEMS_NOWHERE;
 }
 
-/* Takes out what element `i` says, too. Returns where that is now. */
-NEVER u32 clock_only(const struct who *w, const struct elems *s, u32 i)
+/* Takes out what element `i` says, too; others may change their places. */
+NEVER void clock_only(const struct who *w, const struct elems *s, u32 i)
 {
 	for (u32 j = gpu_load32(s->count); j--;) {
 		u32 last = gpu_load32(s->count) - 1;
@@ -38,19 +38,20 @@ NEVER u32 clock_only(const struct who *w, const struct elems *s, u32 i)
 		elems_change(s);
 		i = i == last ? j : i;
 	}
-	return i;
 }
 
 /* After the check of the strong operation that observed them: fresh elements count for what follows. */
 NEVER void clock_settle(const struct who *w)
 {
 	struct elems s = clock_elems(w->state);
-	for (u32 i = 0; i < gpu_load32(s.count); i++) {
-		u64 e = elems_at(&s, i);
-		if (elem_settled(e) == e)
-			continue;
-		elems_put(&s, i, elem_settled(e), 0);
-		i = clock_only(w, &s, i);
+	for (u32 i = 0; i < gpu_load32(s.count);) {
+		u32 n = gpu_load32(s.count);
+		u64 e = elems_at(&s, i), settled = elem_settled(e);
+		if (settled != e) {
+			elems_put(&s, i, settled, 0);
+			clock_only(w, &s, i);
+		}
+		i = gpu_load32(s.count) == n ? i + 1 : 0; /* where some were taken out, one not seen yet may stand before */
 	}
 	gpu_store32(&w->state->fresh, 0);
 }

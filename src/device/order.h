@@ -105,8 +105,12 @@ NEVER u64 closure_changes(const struct who *w)
 /* Over the launch's base clock, and the CTA's own clock if `clock`, or what RMWs of its launch observed, if that keeps none. */
 NEVER int closure_walk(const struct who *w, u64 rec, u64 point, int clock, int launch)
 {
-	struct closure c = {.l = w->launch, .rec = rec, .point = point, .count = 1,
-			    .item = {{&w->launch->order, w->launch->participant, launch ? w->launch->seq : 0}}};
+	struct closure c; /* the other items stay as they are: a store for each byte of them would be a thousand */
+	c.l = w->launch;
+	c.rec = rec;
+	c.point = point;
+	c.count = 1;
+	c.item[0] = (struct closure_item){&w->launch->order, w->launch->participant, launch ? w->launch->seq : 0};
 	if (clock && w->state) {
 		u32 n = gpu_load32(&w->state->clock.count);
 		for (u32 i = 0; i < n && i < DEV_CLOCK; i++)

@@ -1,6 +1,9 @@
 /* What a release leaves out because the location has it, and a read because its CTA has read it (device/known.h): never what came
- * or changed since, nor what another location or version has. Each is a correct program, and its twin without the last edge. */
+ * or changed since, nor what another location or version has. Each is a correct program, and its twin without the last edge. And
+ * what a CTA's clock makes of what it observed. */
 #include "play.h"
+
+#include "device/clock.h"
 
 #define PAYLOAD(i) (DATA(0) + 4096 + (u64)(i) * 256)
 #define FLAG(i) (DATA(0) + (2 << 20) + (u64)(i) * 256)
@@ -113,6 +116,28 @@ static void read_again(u32 sem)
 	end(GATE, 3, sem, "relaxed reads, then one that acquires");
 }
 
+/* Of three writes that were observed the second includes the first: once they count, the last takes its place, and counts, too. */
+static void all_settle(void)
+{
+	begin();
+	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)to.launch, .self = to.self & REC_WHO, .base = to.self & REC_WHO,
+			.state = &dev_tables(1)->state[(u32)to.self - 1]};
+	struct dev_clock *c = &w.state->clock;
+	u64 first = (from.self & REC_WHO) | point_of(FLAG(0), 15, GSAN_SYS) | ELEM_POINT;
+	c->elem[0] = first | 1ull << GSAN_REC_EPOCH_SHIFT;
+	c->elem[1] = first | 2ull << GSAN_REC_EPOCH_SHIFT | ELEM_FRESH;
+	c->elem[2] = (middle.self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT | point_of(FLAG(1), 15, GSAN_SYS) | ELEM_POINT | ELEM_FRESH;
+	c->count = 3;
+	w.state->fresh = 1;
+	clock_settle(&w);
+	if (c->count != 2 || (c->elem[0] | c->elem[1]) & ELEM_FRESH || w.state->fresh) {
+		printf("FAIL all that was observed counts: %u elements, %llx %llx\n", c->count, (unsigned long long)c->elem[0],
+		       (unsigned long long)c->elem[1]);
+		failures++;
+	}
+	reset();
+}
+
 int main(void)
 {
 	static void (*const programs[])(u32) = {changed_since, another_version, of_others, another_location, wider_scope, read_and_written,
@@ -123,6 +148,7 @@ int main(void)
 		programs[i](GSAN_SEM_ACQUIRE);
 		programs[i](GSAN_SEM_NONE);
 	}
+	all_settle();
 	printf(failures ? "failed\n" : "ok\n");
 	return failures != 0;
 }
