@@ -56,7 +56,6 @@ NEVER void clock_settle(const struct who *w)
 	gpu_store32(&w->state->fresh, 0);
 }
 
-
 /* What this CTA has acquired by now goes to the launches behind its own. */
 NEVER void acquired_clock(const struct who *w)
 {

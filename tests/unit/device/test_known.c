@@ -20,11 +20,16 @@ static void begin(void)
 	sent = 0;
 }
 
-/* The next payload reaches the middle. */
-static void message(void)
+static void fill(void)
 {
 	weak(&from, GSAN_OP_ST, PAYLOAD(sent), 4, 1);
 	sent++;
+}
+
+/* The next payload reaches the middle. */
+static void message(void)
+{
+	fill();
 	flag_store(&from, FLAG(FIRST), GSAN_SEM_RELEASE, GSAN_SYS, sent, 2);
 	flag_load(&middle, FLAG(FIRST), GSAN_SEM_ACQUIRE, GSAN_SYS, sent, 3);
 }
@@ -94,8 +99,7 @@ static void read_and_written(u32 sem)
 {
 	begin();
 	for (u32 i = 0; i < 3; i++) {
-		weak(&from, GSAN_OP_ST, PAYLOAD(sent), 4, 1);
-		sent++;
+		fill();
 		rmw(&from, FLAG(GATE), GSAN_SEM_RELEASE | GSAN_SEM_ACQUIRE, GSAN_SYS, 2 * i, 2);
 		rmw(&middle, FLAG(GATE), GSAN_SEM_RELEASE | GSAN_SEM_ACQUIRE, GSAN_SYS, 2 * i + 1, 4);
 	}
@@ -108,8 +112,7 @@ static void read_again(u32 sem)
 {
 	begin();
 	for (u32 i = 0; i < 3; i++) {
-		weak(&from, GSAN_OP_ST, PAYLOAD(sent), 4, 1);
-		sent++;
+		fill();
 		rmw(&from, FLAG(GATE), GSAN_SEM_RELEASE, GSAN_SYS, i, 2);
 		flag_load(&to, FLAG(GATE), GSAN_SEM_NONE, GSAN_SYS, i + 1, 6);
 	}
