@@ -38,6 +38,10 @@
 #define GSAN_BATCH_MAX 8u
 #define GSAN_LINES_WHOLE 1u
 
+/* What is left to do of a red, as gsan_red says; 0: nothing */
+#define GSAN_RED_GENERAL 1u /* this lane's goes the general way */
+#define GSAN_RED_WHOLE 2u   /* that of some lanes does, and the whole warp comes along */
+
 /* Every function takes (u64 launch, u64 self) first; u = u32, l = u64.
  *   enter      (launch, flags) -> self            at the start of a clone, all threads
  *   leave      ()                                 before each ret/exit of a clone with GSAN_ENTER_SYNC
@@ -48,18 +52,21 @@
  *                                                 lines, group of lanes by group. Lane i of a group brings the address
  *                                                 of access i's half line, or of its line with GSAN_LINES_WHOLE, and
  *                                                 its descriptor; the others bring 0. quick: the launch record's
- *   red        (quick, address, desc) -> held     before a relaxed RMW of at most 8 bytes whose result nobody reads:
- *                                                 checks it. 1: reduced must follow
- *   reduced    (address, desc)                    after it: publishes what it releases
- *   before     (address, desc, value)             before a strong store, or an RMW: takes the lock of its location's
+ *   red        (quick, address, desc) -> todo     before a relaxed RMW of at most 8 bytes whose result nobody reads:
+ *                                                 checks it. Else than 0, hold comes before it and reduced after it
+ *   hold       (todo, address, desc)              checks it, takes the lock of its location's entry, if it has one
+ *   reduced    (todo, address, desc)              publishes what it releases
+ *   before     (whole, address, desc, value)      before a strong store, or an RMW: takes the lock of its location's
  *                                                 entry. An RMW with GSAN_DESC_VALUE is a CAS of which after() will
  *                                                 not be told whether it wrote; value: what a strong vector stores
  *   look       (address, desc) -> looked          before a strong load: which version its location has
- *   after      (address, desc, value, looked)     after a strong load, store or RMW: checks it, joins what it acquires,
- *                                                 publishes what it releases. value: what was read, or stored. Of a
+ *   after      (whole, address, desc, value,      after a strong load, store or RMW: checks it, joins what it acquires,
+ *               looked)                           publishes what it releases. value: what was read, or stored. Of a
  *                                                 CAS that failed (GSAN_SEM_CAS) desc has the load that it was
  *   fence      (desc)                             before a fence or membar; desc: semantics and scope only
- * The rewriter guards a predicated operation's calls with the same predicate (access<N>: with `valid`). */
+ * The rewriter guards a predicated operation's calls with the same predicate (access<N>: with `valid`). What stands around an
+ * operation goes with it: for all lanes of the warp at once (whole = 1, or GSAN_RED_WHOLE), if all come to it together, else
+ * for one lane after the other, operation included (whole = 0), so that none has an entry's lock while it waits for another. */
 #define GSAN_CALLS(X) \
 	X(enter, "lu", "l") \
 	X(leave, "ll", "") \
@@ -69,10 +76,11 @@
 	X(access8, "lluLuLuLuLuLuLuLuLu", "") \
 	X(lines, "lluuLu", "") \
 	X(red, "lluLu", "u") \
-	X(reduced, "llLu", "") \
-	X(before, "llLul", "") \
+	X(hold, "lluLu", "") \
+	X(reduced, "lluLu", "") \
+	X(before, "lluLul", "") \
 	X(look, "llLu", "u") \
-	X(after, "llLulu", "") \
+	X(after, "lluLulu", "") \
 	X(fence, "llu", "")
 
 #endif

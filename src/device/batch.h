@@ -9,14 +9,14 @@
 #include "device/shadow.h"
 
 /* Bits of the lanes whose group of 128 / bytes lanes covers one whole aligned line. */
-ALWAYS u32 lanes_full(u32 members, u64 canonical, u32 bytes)
+ALWAYS u32 lanes_full(u64 canonical, u32 bytes)
 {
 	u32 log = bytes == 16 ? 3 : bytes == 8 ? 4 : 5; /* lanes per line */
 	u32 lane = gpu_lane(), lead = lane >> log << log;
-	u64 base = gpu_shfl64(members, canonical, lead);
+	u64 base = gpu_from64(1, canonical, lead);
 	int fits = canonical != NO_ADDRESS && canonical == base + (lane - lead) * bytes && !(base & (GSAN_LINE - 1));
-	u32 all = gpu_ballot(members, fits), group = log == 5 ? ~0u : ((1u << (1u << log)) - 1) << lead;
-	return gpu_ballot(members, (all & group) == group);
+	u32 all = gpu_ballot(fits), group = log == 5 ? ~0u : ((1u << (1u << log)) - 1) << lead;
+	return gpu_ballot((all & group) == group);
 }
 
 /* The line that fell to this lane. */
@@ -28,26 +28,27 @@ NEVER void batch_line(const struct who *w, u64 line, u32 desc)
 
 ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, const u32 *desc, u32 n)
 {
-	u32 members = alike(desc[0]), lane = gpu_lane(), done = 0, seen = 0, d = 0;
+	u32 lane = gpu_lane(), done = 0, seen = 0, d = 0;
+	int whole = of_one_instruction(desc[0]);
 	struct who w = who_of(launch, self, 1);
-	w.behind_red = w.reds && gpu_ballot(members, (int)w.behind_red); /* a lane goes for others, too */
+	w.behind_red = w.reds && gpu_which(whole, (int)w.behind_red); /* a lane goes for others, too */
 	u64 line = NO_ADDRESS;
 #pragma unroll
 	for (u32 i = 0; i < n; i++) {
 		u32 bytes = desc_bytes(desc[i]);
 		int there = valid >> i & 1;
-		u32 asked = gpu_ballot(members, there);
+		u32 asked = gpu_which(whole, there);
 		if (!asked)
 			continue;
 		u64 canonical = there ? shadow_canonical(w.launch, address[i]) : NO_ADDRESS;
-		u32 full = members == ~0u && (bytes == 4 || bytes == 8 || bytes == 16) ? lanes_full(members, canonical, bytes) : 0;
-		u32 rest = gpu_ballot(members, canonical != NO_ADDRESS) & ~full;
+		u32 full = whole && (bytes == 4 || bytes == 8 || bytes == 16) ? lanes_full(canonical, bytes) : 0;
+		u32 rest = gpu_which(whole, canonical != NO_ADDRESS) & ~full;
 		u32 log = bytes == 16 ? 3 : bytes == 8 ? 4 : 5;
 		if (full >> lane & 1 && (lane & ((1u << log) - 1)) == i) {
 			line = 0;
 			d = desc[i];
 		}
-		u64 first = gpu_shfl64(members, canonical, lane >> log << log);
+		u64 first = gpu_from64(whole, canonical, lane >> log << log);
 		if (line == 0)
 			line = first;
 		done += gpu_popc(full | rest);
@@ -58,12 +59,12 @@ ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, co
 		}
 		if (rest)
 			warp_scattered(&w, rest >> lane & 1 ? canonical : NO_ADDRESS, desc_op(desc[i]), desc[i] & 0xffff, bytes, 0,
-				       members);
+				       whole);
 	}
 	if (line != NO_ADDRESS)
 		batch_line(&w, line, d);
-	gpu_warp_sync(members);
-	if (lane == gpu_first(members))
+	gpu_meet(whole);
+	if (gpu_speaks(whole))
 		count_accesses(&w, seen, done);
 }
 

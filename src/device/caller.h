@@ -25,13 +25,8 @@ ALWAYS struct who who_of(u64 launch, u64 self, int records)
 	return w;
 }
 
-/* Lanes that came here from other instructions may run along: only those of one instruction go together. */
-ALWAYS u32 alike(u32 desc) { return gpu_match64(gpu_active(), desc); }
-
-ALWAYS int sync_reachable(const struct who *w, u64 canonical)
-{
-	return canonical != NO_ADDRESS && w->launch->mapped >> gsan_owner(canonical) & 1;
-}
+/* Does the whole warp make this access? Lanes that came here from other instructions may run along. */
+ALWAYS int of_one_instruction(u32 desc) { return gpu_whole() && gpu_ballot(desc == gpu_shfl(desc, 0)) == GPU_WARP; }
 
 ALWAYS void count_accesses(const struct who *w, u32 made, u32 checked)
 {

@@ -54,11 +54,9 @@ ALWAYS void coarse_note(const struct who *w, struct dev_tables *t, u32 time)
 {
 	u64 tag = w->self & ~0ull << GSAN_REC_TAG_SHIFT;
 	u64 epoch = time > GSAN_EPOCH_MAX ? GSAN_EPOCH_MAX : time;
-	if (!time) { /* when a kernel begins all lanes come here at once, with one place to write to: one of a warp does */
-		u32 together = gpu_match64(gpu_active(), (u64)(uintptr_t)t);
-		if (gpu_lane() == gpu_first(together) && !coarse_noted(t, w->launch))
+	if (!time) {
+		if (!coarse_noted(t, w->launch))
 			coarse_add(t, w->launch, tag | ELEM_ALL | ELEM_OPEN);
-		gpu_warp_sync(together);
 		return;
 	}
 	coarse_add(t, w->launch, tag | epoch << GSAN_REC_EPOCH_SHIFT | ELEM_ALL | ELEM_OPEN);

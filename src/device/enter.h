@@ -48,12 +48,12 @@ NEVER void note_reds(const struct gsan_launch *l, u64 self)
 u64 gsan_enter(u64 launch, u32 flags)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
-	u32 members = gpu_active(), leader = gpu_first(members), state = 0;
+	u32 active = gpu_active(), state = 0;
 	u64 cta = gpu_cta();
 	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT |
 		   (u64)((flags & GSAN_ENTER_REDS) >> GSAN_ENTER_REDS_SHIFT) << SELF_REDS_SHIFT |
 		   (flags & GSAN_ENTER_SYNC ? GSAN_SELF_BEHIND_RED : 0);
-	if (gpu_lane() == leader) {
+	EACH_TURN(active) {
 		if (comes_early(cta))
 			launch_publish(l);
 		if (flags & GSAN_ENTER_REDS && !(flags & GSAN_ENTER_SYNC) && comes_early(cta) && gpu_thread() < 32)
@@ -65,19 +65,20 @@ u64 gsan_enter(u64 launch, u32 flags)
 	}
 	if (!(flags & GSAN_ENTER_SYNC))
 		return self;
-	state = gpu_shfl(members, state, leader);
-	gpu_warp_sync(members); /* a shuffle orders no memory: now all see the state that one of them made or found */
+	state = gpu_from(active == GPU_WARP, state, 0);
+	gpu_meet(active == GPU_WARP); /* a shuffle orders no memory: now all see the state that one of them made or found */
 	return self | (state ? state : SELF_STATELESS);
 }
 
 void gsan_leave(u64 launch, u64 self)
 {
-	u32 members = gpu_active();
+	u32 active = gpu_active();
+	int whole = active == GPU_WARP;
 	struct who w = who_of(launch, self, 0);
-	gpu_warp_sync(members); /* one says for all that they have left the state */
-	if (gpu_lane() == gpu_first(members))
-		sync_leave(&w, gpu_popc(members));
-	gpu_warp_sync(members);
+	gpu_meet(whole); /* one says for all that they have left the state */
+	EACH_TURN(active)
+		sync_leave(&w, whole ? gpu_popc(active) : 1);
+	gpu_meet(whole);
 }
 
 #endif

@@ -46,16 +46,16 @@ ALWAYS int sync_held(const struct gsan_launch *l, const struct dev_sync *e)
 
 /* Locks the entries of the lanes that have one, each once, in the order of their addresses: two warps with several of
  * the same cannot wait for each other. A lane that has the lock waits for nothing but the program's instruction. */
-NEVER void sync_hold(const struct gsan_launch *l, struct dev_sync *e, u32 members)
+NEVER void sync_hold(const struct gsan_launch *l, struct dev_sync *e, int whole)
 {
 	u64 mine = (u64)(uintptr_t)e;
-	u32 group = gpu_match64(members, mine), before = 0, ranks = 0;
-	for (u32 rest = gpu_ballot(members, e && gpu_lane() == gpu_first(group)); rest; rest &= rest - 1) {
-		before += gpu_shfl64(members, mine, gpu_first(rest)) < mine;
+	u32 group = gpu_same(whole, mine), before = 0, ranks = 0;
+	for (u32 rest = gpu_which(whole, e && gpu_leads(group)); rest; rest &= rest - 1) {
+		before += gpu_from64(whole, mine, gpu_first(rest)) < mine;
 		ranks++;
 	}
 	for (u32 rank = 0; rank < ranks; rank++) {
-		if (e && before == rank && gpu_lane() == gpu_first(group)) {
+		if (e && before == rank && gpu_leads(group)) {
 			if (lock_take(l, &e->lock)) {
 				gpu_store32(&e->lanes, group);
 				gpu_store32(&e->time, 0);
@@ -64,19 +64,19 @@ NEVER void sync_hold(const struct gsan_launch *l, struct dev_sync *e, u32 member
 			}
 			gpu_fence_sys(); /* whoever sees what the program writes finds the lock taken, or the publication */
 		}
-		gpu_warp_sync(members);
+		gpu_meet(whole);
 	}
 }
 
-/* The operations of `members` are over, each on its entry, if it has one; the last of a warp's gives the lock back. */
-ALWAYS void sync_release(struct dev_sync *e, u32 members)
+/* The operations are over, of each lane on its entry, if it has one; the last of a warp's gives the lock back. */
+ALWAYS void sync_release(struct dev_sync *e, int whole)
 {
-	if (!gpu_ballot(members, e != 0)) /* loads, mostly */
+	if (!gpu_which(whole, e != 0)) /* loads, mostly */
 		return;
-	u32 group = gpu_match64(members, (u64)(uintptr_t)e);
-	if (!e || gpu_lane() != gpu_first(group))
+	u32 group = gpu_same(whole, (u64)(uintptr_t)e);
+	if (!e || !gpu_leads(group))
 		return;
-	if (!(gpu_and32(&e->lanes, ~group) & ~group)) { /* lanes that parted may come here side by side */
+	if (!(gpu_and32(&e->lanes, ~group) & ~group)) { /* of a CAS lanes that failed come before those that wrote */
 		gpu_store64(&e->holder, 0);
 		gpu_unlock(&e->lock);
 	}

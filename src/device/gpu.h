@@ -25,26 +25,26 @@ SREG(nctaid_x, "nctaid.x") SREG(nctaid_y, "nctaid.y") SREG(nctaid_z, "nctaid.z")
 #undef SREG
 
 ALWAYS u32 gpu_active(void) { u32 r; __asm__ volatile("activemask.b32 %0;" : "=r"(r) :: "memory"); return r; }
-ALWAYS u32 gpu_ballot(u32 members, int p)
+#define GPU_WARP (~0u) /* all lanes of a warp: the only mask, see gpu_whole() */
+ALWAYS u32 gpu_ballot(int p)
 {
 	u32 r;
-	__asm__ volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, %2; }"
-			 : "=r"(r) : "r"(p), "r"(members) : "memory");
+	__asm__ volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, -1; }" : "=r"(r) : "r"(p) : "memory");
 	return r;
 }
-ALWAYS u32 gpu_shfl(u32 members, u32 v, u32 lane)
+ALWAYS u32 gpu_shfl(u32 v, u32 lane)
 {
 	u32 r;
-	__asm__ volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;" : "=r"(r) : "r"(v), "r"(lane), "r"(members) : "memory");
+	__asm__ volatile("shfl.sync.idx.b32 %0, %1, %2, 31, -1;" : "=r"(r) : "r"(v), "r"(lane) : "memory");
 	return r;
 }
-ALWAYS u32 gpu_match64(u32 members, u64 v)
+ALWAYS u32 gpu_match64(u64 v)
 {
 	u32 r;
-	__asm__ volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(r) : "l"(v), "r"(members) : "memory");
+	__asm__ volatile("match.any.sync.b64 %0, %1, -1;" : "=r"(r) : "l"(v) : "memory");
 	return r;
 }
-ALWAYS void gpu_warp_sync(u32 members) { __asm__ volatile("bar.warp.sync %0;" :: "r"(members) : "memory"); }
+ALWAYS void gpu_warp_sync(void) { __asm__ volatile("bar.warp.sync -1;" ::: "memory"); }
 ALWAYS void gpu_pause(void) { __asm__ volatile("nanosleep.u32 100;" ::: "memory"); }
 ALWAYS void gpu_sleep(u32 ns) { __asm__ volatile("nanosleep.u32 %0;" :: "r"(ns) : "memory"); }
 ALWAYS void gpu_fence_sys(void) { __asm__ volatile("fence.acq_rel.sys;" ::: "memory"); }
@@ -172,11 +172,12 @@ SREG(ctaid_x, ctaid[0]) SREG(ctaid_y, ctaid[1]) SREG(ctaid_z, ctaid[2])
 SREG(nctaid_x, nctaid[0]) SREG(nctaid_y, nctaid[1]) SREG(nctaid_z, nctaid[2])
 #undef SREG
 ALWAYS u32 gpu_lane(void) { return 0; }
-ALWAYS u32 gpu_active(void) { return 1; }
-ALWAYS u32 gpu_ballot(u32 members, int p) { return p ? members : 0; }
-ALWAYS u32 gpu_shfl(u32 members, u32 v, u32 lane) { (void)members, (void)lane; return v; }
-ALWAYS u32 gpu_match64(u32 members, u64 v) { (void)v; return members; }
-ALWAYS void gpu_warp_sync(u32 members) { (void)members; }
+#define GPU_WARP 1u
+ALWAYS u32 gpu_active(void) { return GPU_WARP; }
+ALWAYS u32 gpu_ballot(int p) { return p != 0; }
+ALWAYS u32 gpu_shfl(u32 v, u32 lane) { (void)lane; return v; }
+ALWAYS u32 gpu_match64(u64 v) { (void)v; return GPU_WARP; }
+ALWAYS void gpu_warp_sync(void) {}
 
 /* What stands around an access to shared tables: nothing, but where OS threads play warps under ThreadSanitizer (gpu_host.c). */
 #ifdef GPU_HOST_THREADS
@@ -287,10 +288,6 @@ ALWAYS void gpu_count(u64 *p, u64 v) { gpu_add64(p, v); }
 
 ALWAYS u32 gpu_popc(u32 v) { return (u32)__builtin_popcount(v); }
 ALWAYS u32 gpu_first(u32 mask) { return (u32)__builtin_ctz(mask); }
-ALWAYS u64 gpu_shfl64(u32 members, u64 v, u32 lane)
-{
-	return (u64)gpu_shfl(members, (u32)(v >> 32), lane) << 32 | gpu_shfl(members, (u32)v, lane);
-}
 
 /* Linear indices, of the CTA in its grid and of the thread in its CTA. */
 ALWAYS u64 gpu_cta(void) { return gpu_ctaid_x() + (u64)gpu_nctaid_x() * (gpu_ctaid_y() + (u64)gpu_nctaid_y() * gpu_ctaid_z()); }
@@ -298,13 +295,38 @@ ALWAYS u32 gpu_ctas(void) { return gpu_nctaid_x() * gpu_nctaid_y() * gpu_nctaid_
 ALWAYS u32 gpu_threads(void) { return gpu_ntid_x() * gpu_ntid_y() * gpu_ntid_z(); } /* of a CTA */
 ALWAYS u32 gpu_thread(void) { return gpu_tid_x() + gpu_ntid_x() * (gpu_tid_y() + gpu_ntid_y() * gpu_tid_z()); }
 
-/* Runs what follows once for each lane that wants it, one after the other; all `members` of the warp come. Everything that takes a lock
- * stands in such a loop, or is for one lane of the members: of two lanes that run together the one that has the lock would wait for
- * the one that waits for it, wherever ptxas lets them meet again (behind a loop, behind a call). Lanes of different instructions do
- * not run together there. */
-#define EACH_OF(members, wanted) \
-	for (u32 rest_ = gpu_ballot(members, wanted); rest_; gpu_warp_sync(members), rest_ &= rest_ - 1) \
-		if (gpu_lane() == gpu_first(rest_))
+/* ---- lanes --------------------------------------------------------------------------------------------------------------- */
+/* All 32 lanes of a warp go together, `whole`, or each of them goes alone: then it votes with nobody and waits for nobody. Which of it
+ * is so is asked once, where an operation of the program begins, and holds to its end, however the lanes part meanwhile. There is
+ * nothing between: groups of lanes, each with a mask of its own, that run side by side let each other wait for ever (H100, H200). */
+ALWAYS int gpu_whole(void) { return gpu_active() == GPU_WARP; }
+ALWAYS u32 gpu_which(int whole, int p) { return whole ? gpu_ballot(p) : p ? 1u << gpu_lane() : 0; } /* lanes where it holds */
+ALWAYS u32 gpu_same(int whole, u64 v) { return whole ? gpu_match64(v) : 1u << gpu_lane(); } /* lanes that have the same */
+ALWAYS u32 gpu_from(int whole, u32 v, u32 lane) { return whole ? gpu_shfl(v, lane) : v; }
+ALWAYS u64 gpu_from64(int whole, u64 v, u32 lane)
+{
+	return (u64)gpu_from(whole, (u32)(v >> 32), lane) << 32 | gpu_from(whole, (u32)v, lane);
+}
+ALWAYS void gpu_meet(int whole)
+{
+	if (whole)
+		gpu_warp_sync();
+}
+ALWAYS int gpu_leads(u32 group) { return gpu_lane() == gpu_first(group); }
+ALWAYS int gpu_speaks(int whole) { return !whole || gpu_lane() == 0; } /* for all that go together */
+
+/* Runs what follows once for each lane that wants it, one after the other. Everything that takes a lock stands in such a loop, or is
+ * for one lane of a whole warp: of two lanes that run together the one that has the lock would wait for the one that waits for it,
+ * wherever ptxas lets them meet again (behind a loop, behind a call). */
+#define EACH_OF(whole, wanted) \
+	for (u32 rest_ = gpu_which(whole, wanted); rest_; gpu_meet(whole), rest_ &= rest_ - 1) \
+		if (gpu_leads(rest_))
+
+/* Once for a whole warp, else once for each of the lanes that are `active`, in turn. A turn gives back the locks that it took: who comes
+ * next may come before it is over. */
+#define EACH_TURN(active) \
+	for (u32 rest_ = (active) == GPU_WARP ? 1u : (active); rest_; rest_ &= rest_ - 1) \
+		if (gpu_leads(rest_))
 
 /* A lock for one thread at a time, in the order in which they come: whose turn it is, below, and the next that will be given out, in the
  * upper half. First come, first served, because of those who ask for it again and again (a spin on a lock of the program's) some

@@ -98,6 +98,7 @@ void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
 	}
 	if (line)
 		line_fast(launch, self, quick, line, desc);
+	gpu_warp_sync(); /* lanes that had none go on with the others: apart, they would go alone in all that follows */
 }
 
 #endif

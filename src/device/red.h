@@ -7,33 +7,46 @@
 #include "device/desc.h"
 #include "device/entry.h"
 #include "device/shadow.h"
+#include "device/strong.h"
 #include "device/sync.h"
 
 /* The general case: takes its place in the shadow, where who makes an entry meanwhile finds it (sync_grace); then the lock of
- * its location's entry, if there is anybody to tell what it releases. 1: it has the lock. */
-NEVER u32 red_general(u64 launch, u64 self, u64 address, u32 desc, u32 members)
+ * its location's entry, if there is anybody to tell what it releases. */
+void gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 {
-	struct who w = who_of(launch, self, 1);
-	u64 canonical = shadow_canonical(w.launch, address);
+	int whole = todo & GSAN_RED_WHOLE, mine = todo & GSAN_RED_GENERAL;
+	struct who w = who_of(launch, self, mine);
+	u64 canonical = mine ? shadow_canonical(w.launch, address) : NO_ADDRESS;
 	int there = canonical != NO_ADDRESS;
 	struct dev_sync *e = 0;
 	struct access a = {.address = canonical & ~(u64)(GSAN_GRANULE - 1), .op = desc_op(desc), .site = desc & 0xffff,
 			   .bytes = desc_bytes(desc), .mask = granule_mask(canonical, desc_bytes(desc))};
-	if (sync_reachable(&w, canonical)) /* until it is said that there are such, all of them come here */
-		sync_publishes(&w, canonical, desc);
+	sync_publishes(&w, canonical, desc, whole); /* until it is said that there are such, all of them come here */
 	if (there)
 		granule_bytes(&w, &a);
-	if (!there) {
+	if (mine && !there) {
 		count(w.launch, GSAN_N_FOREIGN, 1);
 		gpu_count(&own_spread(w.launch, w.self)->checked, -1ull);
 	}
-	gpu_warp_sync(members);
-	int publishes = sync_reachable(&w, canonical) && sync_publishes(&w, canonical, desc);
-	EACH_OF(members, publishes)
+	gpu_meet(whole);
+	int publishes = sync_publishes(&w, canonical, desc, whole);
+	EACH_OF(whole, publishes)
 		e = sync_entry(&w, canonical, desc);
-	gpu_warp_sync(members);
-	sync_hold(w.launch, e, members);
-	return e != 0;
+	gpu_meet(whole);
+	sync_hold(w.launch, e, whole);
+}
+
+void gsan_reduced(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
+{
+	int whole = todo & GSAN_RED_WHOLE;
+	struct who w = who_of(launch, self, 0);
+	u64 canonical = todo & GSAN_RED_GENERAL ? shadow_canonical(w.launch, address) : NO_ADDRESS;
+	struct dev_sync *e = sync_reachable(&w, canonical) ? sync_find(canonical, desc_bytes(desc), 0, 0) : 0, *held = 0;
+	EACH_OF(whole, e != 0)
+		held = sync_after(&w, e, canonical, desc, 0, 0);
+	sync_release(held, whole);
+	gpu_meet(whole);
+	settle(&w, whole);
 }
 
 /* Does this record of a granule, of the same participant, say nothing to an RMW that makes `me`: quiet, of other bytes, or morally
@@ -144,14 +157,14 @@ NEVER enum red red_again(const struct gsan_launch *l, u64 self, u32 quick, u64 a
 u32 gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
-	u32 members = gpu_active();
-	if (gpu_lane() == gpu_first(members))
-		gpu_count(&spread_of(quick_participant(quick, self), self)->checked, gpu_popc(members));
+	u32 active = gpu_active();
+	if (gpu_leads(active))
+		gpu_count(&spread_of(quick_participant(quick, self), self)->checked, gpu_popc(active));
 	enum red is = red_fast(l, self, quick, address, desc, 0);
 	if (is == RED_AGAIN)
 		is = red_again(l, self, quick, address, desc);
-	u32 rest = gpu_ballot(members, is != RED_DONE);
-	return is == RED_DONE ? 0 : red_general(launch, self, address, desc, rest);
+	u32 mine = is == RED_DONE ? 0 : GSAN_RED_GENERAL;
+	return active == GPU_WARP && gpu_ballot((int)mine) ? mine | GSAN_RED_WHOLE : mine;
 }
 
 #endif

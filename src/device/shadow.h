@@ -85,14 +85,34 @@ ALWAYS int place_rises(const struct gsan_launch *l, u64 me, u64 old, u64 key)
 	return rec_live(l, old) && sample_hash(me, key, l->seed) > sample_hash(old, key, l->seed);
 }
 
+/* May two weak records be one: of the same instruction, CTA and epoch, at other bytes? So it is with lanes that go alone. */
+ALWAYS int rec_beside(u64 me, u64 old) { return !((me ^ old) & ~0xffull) && !op_is_strong(rec_op(me)); }
+ALWAYS int place_beside(u64 me, const u64 *r) { return rec_beside(me, r[0]) ? 0 : rec_beside(me, r[1]) ? 1 : -1; }
+
+/* Puts a weak write where `was` stands, united with what lies there beside it. Returns what another made and it took out, or `was`. */
+ALWAYS u64 shadow_write(u64 *place, u64 was, u64 me)
+{
+	for (;;) {
+		int beside = rec_beside(me, was);
+		me |= beside ? was : 0;
+		if (me == was)
+			return was;
+		u64 now = beside ? gpu_cas64(place, was, me) : gpu_exch64(place, me);
+		if (beside ? now == was : !rec_beside(me, now) || !(now & ~me))
+			return now;
+		was = now;
+	}
+}
+
 /* Puts a read (or an atomic) into one of its sampled places: an empty one, one that it may hide, else the one with the
  * larger hash if that exceeds ours: the k smallest stay, a uniform sample. Of two that want a place at once one looks again: `r`
  * is what was there last. 1: it went in. */
 ALWAYS int shadow_sample(const struct who *w, u64 me, u64 *place, u64 *r, u64 key, int in_granule)
 {
 	while (r[0] != me && r[1] != me) {
-		int at = place_hidden(w, me, r);
-		if (at < 0 || (in_granule && place_rises(w->launch, me, r[at], key)))
+		int beside = place_beside(me, r), at = beside >= 0 ? beside : place_hidden(w, me, r);
+		me |= beside >= 0 ? r[at] : 0;
+		if (beside < 0 && (at < 0 || (in_granule && place_rises(w->launch, me, r[at], key))))
 			at = place_drawn(w->launch, me, r[0], r[1], key, 1);
 		if (at < 0)
 			return 0;
@@ -147,9 +167,9 @@ ALWAYS void granule_check(const struct who *w, const struct gsan_granule *g, con
  * each of two writes that do not stand for each other. A write must look at what it replaces: it always goes in. */
 ALWAYS u32 granule_write_place(const struct who *w, u64 me, const u64 *r, u64 key)
 {
-	int hidden = place_hidden(w, me, r);
-	if (hidden >= 0)
-		return (u32)hidden;
+	int beside = place_beside(me, r), place = beside >= 0 ? beside : place_hidden(w, me, r);
+	if (place >= 0)
+		return (u32)place;
 	gpu_count(&own_spread(w->launch, me)->lost, 1);
 	return sample_hash(r[0], key, w->launch->seed) >= sample_hash(r[1], key, w->launch->seed) ? 0 : 1;
 }
@@ -164,7 +184,7 @@ NEVER void granule_access(const struct who *w, struct gsan_granule *g, struct ac
 	if (op_writes(a->op) && !op_is_rmw(a->op)) {
 		u32 place = granule_write_place(w, me, r, a->address);
 		if (r[place] != me) {
-			u64 old = gpu_exch64(&g->write[place], me);
+			u64 old = shadow_write(&g->write[place], r[place], me);
 			if (old != r[place])
 				check(w, old, rec_mask(old), a, &g->write[place]);
 			if (r[!place] && rec_hides(w, me, r[!place])) /* whose place is wanted, by the next strong write perhaps */
@@ -251,11 +271,11 @@ ALWAYS void line_access(const struct who *w, const struct access *a)
 	gpu_load128(line->read, &r[0], &r[1]);
 	if (op_writes(a->op)) {
 		u64 old = last;
-		if (!rec_hides(w, me, last)) {
+		if (!rec_beside(me, last) && !rec_hides(w, me, last)) {
 			line_by_granules(w, line, a); /* other sectors' writer, or another CTA: keep both */
 			old = gpu_load64(&line->write); /* who took the line meanwhile has not seen us in the detail */
 		} else if (last != me) {
-			old = gpu_exch64(&line->write, me);
+			old = shadow_write(&line->write, last, me);
 		}
 		if (old != last)
 			check(w, old, rec_mask(old), a, &line->write);
@@ -335,54 +355,53 @@ ALWAYS u32 cover_word(int from, int to, int k)
 	return hi <= lo ? 0 : (u32)(((1ull << hi) - 1) & ~((1ull << lo) - 1));
 }
 
-/* ORs a line's cover over the lanes of each group, into its first one. All members execute the same instructions with the same mask:
- * where the groups of a warp do so side by side, each with its own, an H200 stops at an illegal instruction (FACTS). Each lane adds what
- * a later one of its group has, which is by then twice as many lanes' at each step. */
-ALWAYS void group_or(u32 members, u32 group, u32 cover[4])
+/* ORs a line's cover over the lanes of each group, into its first one. Each lane adds what a later one of its group has, which is by
+ * then twice as many lanes' at each step. */
+ALWAYS void group_or(int whole, u32 group, u32 cover[4])
 {
 	u32 lane = gpu_lane(), later = group & ~1u << lane, next = later ? gpu_first(later) : 32;
-	while (gpu_ballot(members, next < 32)) {
+	while (gpu_which(whole, next < 32)) {
 		u32 from = next < 32 ? next : lane;
 		for (int k = 0; k < 4; k++)
-			cover[k] |= gpu_shfl(members, cover[k], from);
-		next = gpu_shfl(members, next, from);
+			cover[k] |= gpu_from(whole, cover[k], from);
+		next = gpu_from(whole, next, from);
 	}
 }
 
 /* Bytes [from, to) of the line at `first`, by the lanes with `mine`. The lanes of `group` are on one line and act as one,
  * led by the first. */
-NEVER void warp_line(const struct who *w, struct access *a, u64 first, int from, int to, int mine, u32 group, u32 members)
+NEVER void warp_line(const struct who *w, struct access *a, u64 first, int from, int to, int mine, u32 group, int whole)
 {
 	u32 cover[4];
 	for (int k = 0; k < 4; k++)
 		cover[k] = mine ? cover_word(from, to, k) : 0;
-	group_or(members, group, cover);
+	group_or(whole, group, cover);
 	a->address = first;
-	if (mine && gpu_lane() == gpu_first(group))
+	if (mine && gpu_leads(group))
 		line_bytes(w, a, cover);
-	gpu_warp_sync(members);
+	gpu_meet(whole);
 }
 
 /* One access of each lane, of any pattern. `canonical` is NO_ADDRESS for lanes that do not take part. */
-NEVER void warp_scattered(const struct who *w, u64 canonical, u32 op, u32 site, u32 bytes, u32 element, u32 members)
+NEVER void warp_scattered(const struct who *w, u64 canonical, u32 op, u32 site, u32 bytes, u32 element, int whole)
 {
 	struct access a = {.op = op, .site = site, .bytes = bytes, .element = element};
 	int there = canonical != NO_ADDRESS, from = (int)((u32)canonical & (GSAN_LINE - 1)), to = from + (int)bytes;
 	u64 line = canonical & ~(u64)(GSAN_LINE - 1);
-	u32 group = gpu_match64(members, there ? line : NO_ADDRESS);
+	u32 group = gpu_same(whole, there ? line : NO_ADDRESS);
 	if (there && gpu_popc(group) == 1 && (!element || element == bytes) && (from & 7) + (int)bytes <= (int)GSAN_GRANULE) {
 		a.address = canonical & ~(u64)(GSAN_GRANULE - 1);
 		a.mask = granule_mask(canonical, bytes);
 		granule_bytes(w, &a);
 		there = 0;
 	}
-	gpu_warp_sync(members);
-	if (gpu_ballot(members, there))
-		warp_line(w, &a, line, from, to < (int)GSAN_LINE ? to : (int)GSAN_LINE, there, group, members);
+	gpu_meet(whole);
+	if (gpu_which(whole, there))
+		warp_line(w, &a, line, from, to < (int)GSAN_LINE ? to : (int)GSAN_LINE, there, group, whole);
 	int over = there && to > (int)GSAN_LINE; /* vectors of 32 bytes may straddle */
-	if (gpu_ballot(members, over)) {
-		group = gpu_match64(members, over ? line : NO_ADDRESS);
-		warp_line(w, &a, line + GSAN_LINE, 0, to - (int)GSAN_LINE, over, group, members);
+	if (gpu_which(whole, over)) {
+		group = gpu_same(whole, over ? line : NO_ADDRESS);
+		warp_line(w, &a, line + GSAN_LINE, 0, to - (int)GSAN_LINE, over, group, whole);
 	}
 }
 

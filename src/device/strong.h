@@ -32,35 +32,39 @@ ALWAYS int looks_early(u32 desc) { return op_writes(desc_op(desc)) && !desc_acqu
 ALWAYS int untold(u32 desc) { return op_is_rmw(desc_op(desc)) && desc & GSAN_DESC_VALUE; }
 ALWAYS int at_once(u32 desc) { return desc_elements(desc) > 1 || untold(desc); }
 
-ALWAYS void strong_access(const struct who *w, u64 canonical, u32 desc, u32 members)
+/* Its check. Of a CAS some lanes wrote, perhaps, and some did not: these come as what they did. */
+ALWAYS void strong_access(const struct who *w, u64 canonical, u32 desc, int whole)
 {
-	warp_scattered(w, canonical, desc_op(desc), desc & 0xffff, desc_vector(desc), desc_element(desc), members);
+	for (u32 rest = gpu_which(whole, 1), same; rest; rest &= ~same) {
+		u32 one = gpu_from(whole, desc, gpu_first(rest));
+		same = gpu_which(whole, desc == one);
+		warp_scattered(w, desc == one ? canonical : NO_ADDRESS, desc_op(one), one & 0xffff, desc_vector(one), desc_element(one), whole);
+	}
 }
 
-void gsan_before(u64 launch, u64 self, u64 address, u32 desc, u64 value)
+void gsan_before(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value)
 {
 	int early = looks_early(desc) && !untold(desc);
 	struct who w = who_of(launch, self, early);
-	u32 members = alike(desc);
 	u64 canonical = shadow_canonical(w.launch, address);
 	if (early)
-		strong_access(&w, canonical, desc, members);
+		strong_access(&w, canonical, desc, whole);
 	for (u32 k = 0; k < desc_elements(desc); k++) {
 		u64 at = element_at(canonical, desc, k);
-		int publishes = sync_reachable(&w, at) && sync_publishes(&w, at, desc);
+		int publishes = sync_publishes(&w, at, desc, whole);
 		struct dev_sync *e = 0;
-		EACH_OF(members, publishes)
+		EACH_OF(whole, publishes)
 			e = sync_entry(&w, at, desc_scalar(desc));
-		gpu_warp_sync(members);
+		gpu_meet(whole);
 		if (at_once(desc)) {
-			EACH_OF(members, e != 0)
+			EACH_OF(whole, e != 0)
 				sync_at_once(&w, e, at, desc_scalar(desc), element_value(value, desc, k));
 		} else {
-			sync_hold(w.launch, e, members);
-			EACH_OF(members, e && w.state && desc_releases(desc) && sync_held(w.launch, e))
+			sync_hold(w.launch, e, whole);
+			EACH_OF(whole, e && w.state && desc_releases(desc) && sync_held(w.launch, e))
 				sync_time(&w, e, desc);
 		}
-		gpu_warp_sync(members);
+		gpu_meet(whole);
 	}
 }
 
@@ -91,26 +95,13 @@ u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
 }
 
 /* After a strong operation and its check: what it observed counts from here on, for the CTA of all who made it. */
-ALWAYS void settle(const struct who *w, u32 members)
+ALWAYS void settle(const struct who *w, int whole)
 {
-	if (w->state && gpu_lane() == gpu_first(members) && gpu_load32(&w->state->fresh) && lock_take(w->launch, &w->state->lock)) {
+	if (w->state && gpu_speaks(whole) && gpu_load32(&w->state->fresh) && lock_take(w->launch, &w->state->lock)) {
 		clock_settle(w);
 		gpu_unlock(&w->state->lock);
 	}
-	gpu_warp_sync(members);
-}
-
-void gsan_reduced(u64 launch, u64 self, u64 address, u32 desc)
-{
-	struct who w = who_of(launch, self, 0);
-	u64 canonical = shadow_canonical(w.launch, address);
-	u32 members = gpu_active();
-	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), 0, 0), *held = 0;
-	EACH_OF(members, 1)
-		held = sync_after(&w, e, canonical, desc, 0, 0);
-	sync_release(held, members);
-	gpu_warp_sync(members);
-	settle(&w, members);
+	gpu_meet(whole);
 }
 
 /* Order that comes from where we cannot look: it may be any. */
@@ -121,11 +112,9 @@ ALWAYS void unreachable(const struct who *w, u32 desc)
 		gpu_or32(&w->state->clock.flags, DEV_CLOCK_EVERYTHING);
 }
 
-void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 looked)
+void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value, u32 looked)
 {
 	struct who w = who_of(launch, self, 1);
-	/* A CAS that failed comes as a load: for the entry it goes with those that wrote, who share its lock. */
-	u32 together = gpu_match64(gpu_active(), desc & (0xffffu | 63u << GSAN_DESC_BYTES_SHIFT));
 	u64 canonical = shadow_canonical(w.launch, address);
 	int reads = w.state && sync_reads(desc);
 	struct dev_sync *held = 0;
@@ -138,31 +127,32 @@ void gsan_after(u64 launch, u64 self, u64 address, u32 desc, u64 value, u32 look
 		u32 known = looked_at(&w, canonical, desc, k, looked);
 		if (reads && !there)
 			unreachable(&w, desc);
-		EACH_OF(together, counts)
+		EACH_OF(whole, counts)
 			held = sync_after(&w, e, at, desc_scalar(desc), element_value(value, desc, k), known);
-		gpu_warp_sync(together);
+		gpu_meet(whole);
 	}
-	u32 members = alike(desc);
 	int failed = desc_is_cas(desc) && !desc_is_rmw(desc);
-	sync_release(failed ? held : 0, together); /* it wrote nothing: others need not wait for its check */
+	sync_release(failed ? held : 0, whole); /* it wrote nothing: others need not wait for its check */
 	if (failed && w.state) /* by now what another lane of the warp released has ended an epoch: this read is not among that */
 		w.base = state_base(w.state, 1);
 	if (!looks_early(desc))
-		strong_access(&w, canonical, desc, members);
-	sync_release(failed ? 0 : held, together);
-	settle(&w, together);
-	u32 checked = gpu_ballot(members, canonical != NO_ADDRESS);
-	if (gpu_lane() == gpu_first(members))
-		count_accesses(&w, gpu_popc(members), gpu_popc(checked));
+		strong_access(&w, canonical, desc, whole);
+	sync_release(failed ? 0 : held, whole);
+	settle(&w, whole);
+	u32 made = gpu_which(whole, 1), checked = gpu_which(whole, canonical != NO_ADDRESS);
+	if (gpu_speaks(whole))
+		count_accesses(&w, gpu_popc(made), gpu_popc(checked));
 }
 
 void gsan_fence(u64 launch, u64 self, u32 desc)
 {
 	struct who w = who_of(launch, self, 0);
-	u32 members = alike(desc);
-	if (w.state && gpu_lane() == gpu_first(members))
+	u32 active = gpu_active();
+	if (!w.state)
+		return;
+	EACH_TURN(active)
 		sync_fence(&w, desc);
-	gpu_warp_sync(members);
+	gpu_meet(active == GPU_WARP);
 }
 
 #endif

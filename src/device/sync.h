@@ -88,6 +88,11 @@ NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 c
 
 /* ---- before a strong write -------------------------------------------------------------------------------------------- */
 
+ALWAYS int sync_reachable(const struct who *w, u64 canonical)
+{
+	return canonical != NO_ADDRESS && w->launch->mapped >> gsan_owner(canonical) & 1;
+}
+
 /* Does this strong write make an entry for its location? Not the relaxed RMW of a kernel of such alone, within one GPU:
  * histograms are made of those. */
 ALWAYS int sync_makes(const struct who *w, u32 desc)
@@ -96,14 +101,19 @@ ALWAYS int sync_makes(const struct who *w, u32 desc)
 	       w->launch->lifted & GSAN_LIFT_COARSE;
 }
 
-/* Is there anything to publish? All lanes ask at once. If not, the coarse path has it. */
-ALWAYS int sync_publishes(const struct who *w, u64 canonical, u32 desc)
+/* Is there anything to publish, of what is in reach? If not, the coarse path has it: when a kernel begins all lanes come with one
+ * place to write to, and one of them does. */
+ALWAYS int sync_publishes(const struct who *w, u64 canonical, u32 desc, int whole)
 {
-	if (sync_makes(w, desc) || sync_find(canonical, desc_bytes(desc), 0, 0))
-		return 1;
-	if (desc_scope(desc) != GSAN_CTA) /* which reaches nobody */
-		coarse_note(w, dev_tables(gsan_owner(canonical)), 0);
-	return 0;
+	int there = sync_reachable(w, canonical), publishes = there && (sync_makes(w, desc) || sync_find(canonical, desc_bytes(desc), 0, 0));
+	int notes = there && !publishes && desc_scope(desc) != GSAN_CTA; /* which reaches nobody */
+	if (gpu_which(whole, notes)) {
+		u64 tables = notes ? (u64)(uintptr_t)dev_tables(gsan_owner(canonical)) : 0;
+		if (gpu_leads(gpu_same(whole, tables)) && notes)
+			coarse_note(w, (struct dev_tables *)(uintptr_t)tables, 0);
+		gpu_meet(whole);
+	}
+	return publishes;
 }
 
 /* RMWs that find no mark in their line need not look for an entry (runtime.c, red_fast). */

@@ -75,11 +75,11 @@ static void emit_valid(const struct ptx_batch *b, struct text *t, char valid[16]
 	snprintf(valid, 16, conditions ? "%%gsan_v" : "%u", always);
 }
 
-/* %gsan_k &= this thread makes every access. */
+/* %gsan_q &= this thread makes every access. */
 static void emit_all_valid(const struct ptx_batch *b, const char *valid, struct text *t)
 {
 	if (*valid == '%')
-		text_printf(t, "\tsetp.eq.and.u32 %%gsan_k, %s, %u, %%gsan_k;\n", valid, (1u << b->count) - 1);
+		text_printf(t, "\tsetp.eq.and.u32 %%gsan_q, %s, %u, %%gsan_q;\n", valid, (1u << b->count) - 1);
 }
 
 #define HALVES_TURN 4u /* accesses per call when groups are halves of lines: those have at least so many lanes */
@@ -191,10 +191,9 @@ static void emit_lines(const struct ptx_batch *b, const char *valid, struct text
 {
 	uint32_t whole[GSAN_BATCH_MAX];
 
-	text_puts(t, "\tactivemask.b32 %gsan_n;\n\tsetp.eq.u32 %gsan_k, %gsan_n, -1;\n");
+	text_puts(t, "\tactivemask.b32 %gsan_n;\n\tsetp.eq.u32 %gsan_q, %gsan_n, -1;\n\t@!%gsan_q bra gsan_slow;\n");
 	emit_all_valid(b, valid, t);
-	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_k, %gsan_n;\n\t@!%gsan_q bra gsan_slow;\n\tmov.u32 %gsan_n, %laneid;\n"
-		     "\tmov.pred %gsan_w, %gsan_q;\n");
+	text_puts(t, "\tmov.u32 %gsan_n, %laneid;\n\tmov.pred %gsan_w, %gsan_q;\n");
 	for (uint32_t k = 0; k < b->count; k++) {
 		emit_recognition(b, k, t);
 		whole[k] = 2 * lanes_per_half(b->place[k]->access.bytes);
@@ -230,9 +229,9 @@ static void emit_alignment(const struct ptx_batch *b, const uint32_t *lanes, con
 		text_printf(t, "\tand.b32 %%gsan_x0, %%gsan_x0, %u;\n\tor.b32 %%gsan_d, %%gsan_d, %%gsan_x0;\n",
 			    lanes[k] * b->place[k]->access.bytes - 1);
 	}
-	text_puts(t, "\tsetp.eq.u32 %gsan_k, %gsan_d, 0;\n");
+	text_puts(t, "\tsetp.eq.u32 %gsan_q, %gsan_d, 0;\n");
 	emit_all_valid(b, valid, t);
-	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_k, -1;\n\t@!%gsan_q bra gsan_slow;\n");
+	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_q, -1;\n\t@!%gsan_q bra gsan_slow;\n");
 }
 
 /* 0: the addresses do not show enough. Slots of different accesses must not meet: groups have 4 lanes or more, 8 or more

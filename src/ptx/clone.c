@@ -191,6 +191,32 @@ static void edit_failed(struct clone *c, uint32_t desc)
 		    desc - ((GSAN_OP_RMW - GSAN_OP_STRONG_LD) << GSAN_DESC_OP_SHIFT));
 }
 
+/* Only those lanes go on that make the operation. */
+static void edit_guard(struct clone *c, const struct ptx_instr *i)
+{
+	if (!i->pred)
+		return;
+	text_puts(&c->text, i->pred->negated ? "\t@" : "\t@!");
+	ptx_call_reg(&c->text, c->m, i->pred);
+	text_puts(&c->text, " bra gsan_over;\n");
+}
+
+/* The operation and what stands around it, up to edit_turns_end(): at once where %gsan_q, else for one lane of %gsan_m after the other.
+ * Not by an early way out of a loop: ptxas lets lanes meet behind it, where each of them already holds a lock. */
+#define TURN_REGS "\t.reg .b32 %gsan_m, %gsan_t;\n\t.reg .pred %gsan_q, %gsan_k;\n"
+static void edit_turns(struct clone *c)
+{
+	text_puts(&c->text, "\tselp.b32 %gsan_m, 1, %gsan_m, %gsan_q;\ngsan_turn:\n\t{\n\t.reg .b32 %gsan_l;\n\tmov.u32 %gsan_l, %lanemask_eq;\n"
+			    "\tneg.s32 %gsan_t, %gsan_m;\n\tand.b32 %gsan_t, %gsan_t, %gsan_m;\n"
+			    "\tsetp.eq.or.u32 %gsan_k, %gsan_t, %gsan_l, %gsan_q;\n\t}\n\t@!%gsan_k bra gsan_next;\n");
+}
+static void edit_turns_end(struct clone *c, const struct ptx_instr *i)
+{
+	text_puts(&c->text, "gsan_next:\n\tadd.s32 %gsan_t, %gsan_m, -1;\n\tand.b32 %gsan_m, %gsan_m, %gsan_t;\n"
+			    "\tsetp.ne.u32 %gsan_k, %gsan_m, 0;\n\t@%gsan_k bra gsan_turn;\n");
+	text_puts(&c->text, i->pred ? "gsan_over:\n\t}\n" : "\t}\n");
+}
+
 /* address, desc, value of before, look and after; the address is taken before the operation may overwrite its register. */
 static void edit_strong(struct clone *c, const struct ptx_place *p)
 {
@@ -198,9 +224,14 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	const struct ptx_instr *i = p->instr;
 	uint32_t base = ptx_batch_desc(p), has = 0, cas, untold;
 	char desc[16];
-	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_a", desc, "%gsan_x", "0"};
+	const char *look[] = {"%gsan_launch", "%gsan_self", "%gsan_a", desc};
+	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_o", "%gsan_a", desc, "%gsan_x", "0"};
 
-	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a, %gsan_x, %gsan_y;\n\t.reg .b32 %gsan_w, %gsan_g;\n\t.reg .b16 %gsan_h;\n");
+	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a, %gsan_x, %gsan_y;\n\t.reg .b32 %gsan_w, %gsan_g, %gsan_o;\n\t.reg .b16 %gsan_h;\n"
+			    TURN_REGS);
+	edit_guard(c, i);
+	text_puts(&c->text, "\tactivemask.b32 %gsan_m;\n\tsetp.eq.u32 %gsan_q, %gsan_m, -1;\n\tselp.b32 %gsan_o, 1, 0, %gsan_q;\n");
+	edit_turns(c);
 	ptx_call_address(&c->text, c->m, a, "%gsan_a");
 	if (a->kind == PTX_ACCESS_RMW && a->value && ptx_uses_read(&c->uses, a->value))
 		base |= GSAN_DESC_USED;
@@ -210,12 +241,12 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	if (a->kind != PTX_ACCESS_LOAD) {
 		has = a->kind == PTX_ACCESS_STORE && ptx_call_value(&c->text, c->m, i, a, a->value);
 		snprintf(desc, sizeof(desc), "%u", base | (has || untold ? GSAN_DESC_VALUE : 0));
-		arg[4] = has ? "%gsan_x" : "0";
-		call(c, PTX_CALL_before, i, arg, NULL);
+		arg[5] = has ? "%gsan_x" : "0";
+		call(c, PTX_CALL_before, NULL, arg, NULL);
 	} else {
 		snprintf(desc, sizeof(desc), "%u", base);
-		call(c, PTX_CALL_look, i, arg, "%gsan_g");
-		arg[5] = "%gsan_g";
+		call(c, PTX_CALL_look, NULL, look, "%gsan_g");
+		arg[6] = "%gsan_g";
 	}
 	insert(c, i->whole.off);
 	text_puts(&c->text, "\n");
@@ -228,13 +259,13 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 		has = (uint32_t)ptx_call_value(&c->text, c->m, i, a, a->value);
 	has |= (uint32_t)cas;
 	snprintf(desc, sizeof(desc), "%u", base | (has ? GSAN_DESC_VALUE : 0));
-	arg[4] = has ? "%gsan_x" : "0";
+	arg[5] = has ? "%gsan_x" : "0";
 	if (cas) {
 		edit_failed(c, base | GSAN_DESC_VALUE);
-		arg[3] = "%gsan_w";
+		arg[4] = "%gsan_w";
 	}
-	call(c, PTX_CALL_after, i, arg, NULL);
-	text_puts(&c->text, "\t}\n");
+	call(c, PTX_CALL_after, NULL, arg, NULL);
+	edit_turns_end(c, i);
 	insert(c, span_end(i->whole));
 }
 
@@ -252,22 +283,6 @@ static void edit_result(struct clone *c, const struct ptx_place *p)
 	}
 }
 
-/* `held` is of those that made the call. */
-static void edit_reduced(struct clone *c, const struct ptx_instr *i, const char *const *arg)
-{
-	text_puts(&c->text, "\n\tsetp.ne");
-	if (i->pred) {
-		text_puts(&c->text, ".and.u32 %gsan_c, %gsan_g, 0, ");
-		text_puts(&c->text, i->pred->negated ? "!" : "");
-		ptx_call_reg(&c->text, c->m, i->pred);
-		text_puts(&c->text, ";\n");
-	} else {
-		text_puts(&c->text, ".u32 %gsan_c, %gsan_g, 0;\n");
-	}
-	ptx_call_emit(&c->text, PTX_CALL_reduced, "@%gsan_c ", arg, NULL);
-	*c->calls |= 1u << PTX_CALL_reduced;
-}
-
 /* From here on the thread comes behind a red, perhaps: said before the instruction may change what it is predicated with. */
 static void say_behind_red(struct clone *c, const struct ptx_instr *i)
 {
@@ -276,23 +291,37 @@ static void say_behind_red(struct clone *c, const struct ptx_instr *i)
 	text_printf(&c->text, "or.b64 %%gsan_self, %%gsan_self, %llu;\n", GSAN_SELF_BEHIND_RED);
 }
 
+/* Of a lane that has something left to do. */
+static void edit_todo(struct clone *c, enum ptx_call which, const char *desc)
+{
+	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_g", "%gsan_a", desc};
+
+	ptx_call_emit(&c->text, which, "@%gsan_c ", arg, NULL);
+	*c->calls |= 1u << which;
+}
+
 static void edit_red(struct clone *c, const struct ptx_place *p)
 {
 	char desc[16];
 	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_u", "%gsan_a", desc};
-	const char *after[] = {"%gsan_launch", "%gsan_self", "%gsan_a", desc};
 
 	snprintf(desc, sizeof(desc), "%u", ptx_batch_desc(p));
-	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a;\n\t.reg .b32 %gsan_u, %gsan_g;\n\t.reg .pred %gsan_c;\n");
+	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a;\n\t.reg .b32 %gsan_u, %gsan_g;\n\t.reg .pred %gsan_c;\n" TURN_REGS);
+	edit_guard(c, p->instr);
 	ptx_call_address(&c->text, c->m, &p->access, "%gsan_a");
 	ptx_call_quick(&c->text, c->f->is_entry);
-	call(c, PTX_CALL_red, p->instr, arg, "%gsan_g");
+	call(c, PTX_CALL_red, NULL, arg, "%gsan_g");
 	if (c->fp->says_behind_red)
 		say_behind_red(c, p->instr);
+	text_printf(&c->text, "\tactivemask.b32 %%gsan_m;\n\tsetp.ne.u32 %%gsan_c, %%gsan_g, 0;\n\tand.b32 %%gsan_t, %%gsan_g, %u;\n"
+		    "\tsetp.ne.or.u32 %%gsan_q, %%gsan_t, 0, !%%gsan_c;\n", GSAN_RED_WHOLE);
+	edit_turns(c);
+	edit_todo(c, PTX_CALL_hold, desc);
 	insert(c, p->instr->whole.off);
 	edit_result(c, p);
-	edit_reduced(c, p->instr, after);
-	text_puts(&c->text, "\t}\n");
+	text_puts(&c->text, "\n");
+	edit_todo(c, PTX_CALL_reduced, desc);
+	edit_turns_end(c, p->instr);
 	insert(c, span_end(p->instr->whole));
 }
 

@@ -94,8 +94,8 @@ static inline void flag_store(const struct cta *c, u64 at, u32 sem, u32 scope, u
 {
 	u32 d = desc(GSAN_OP_STRONG_ST + scope, 4, sem, site) | GSAN_DESC_VALUE;
 	be(c);
-	gsan_before(c->launch, c->self, at, d, value);
-	gsan_after(c->launch, c->self, at, d, value, 0);
+	gsan_before(c->launch, c->self, 1, at, d, value);
+	gsan_after(c->launch, c->self, 1, at, d, value, 0);
 }
 /* A load in two steps, between which others may write: 0 of `looked` is a location without an entry. */
 static inline u32 flag_look(const struct cta *c, u64 at)
@@ -106,7 +106,7 @@ static inline u32 flag_look(const struct cta *c, u64 at)
 static inline void flag_loaded(const struct cta *c, u64 at, u32 sem, u32 scope, u64 value, u32 site, u32 looked)
 {
 	be(c);
-	gsan_after(c->launch, c->self, at, desc(GSAN_OP_STRONG_LD + scope, 4, sem, site) | GSAN_DESC_VALUE, value, looked);
+	gsan_after(c->launch, c->self, 1, at, desc(GSAN_OP_STRONG_LD + scope, 4, sem, site) | GSAN_DESC_VALUE, value, looked);
 }
 static inline void flag_load(const struct cta *c, u64 at, u32 sem, u32 scope, u64 value, u32 site)
 {
@@ -116,15 +116,18 @@ static inline void rmw(const struct cta *c, u64 at, u32 sem, u32 scope, u64 old,
 {
 	u32 d = desc(GSAN_OP_RMW + scope, 4, sem, site) | GSAN_DESC_VALUE | GSAN_DESC_USED;
 	be(c);
-	gsan_before(c->launch, c->self, at, d & ~GSAN_DESC_VALUE, 0);
-	gsan_after(c->launch, c->self, at, d, old, 0);
+	gsan_before(c->launch, c->self, 1, at, d & ~GSAN_DESC_VALUE, 0);
+	gsan_after(c->launch, c->self, 1, at, d, old, 0);
 }
 static inline void red_at(struct cta *c, u32 scope, u64 at, u32 site)
 {
 	u32 d = desc(GSAN_OP_RMW + scope, 4, GSAN_SEM_NONE, site);
 	be(c);
-	if (gsan_red(c->launch, c->self, quick(c), at, d))
-		gsan_reduced(c->launch, c->self, at, d);
+	u32 todo = gsan_red(c->launch, c->self, quick(c), at, d);
+	if (todo) {
+		gsan_hold(c->launch, c->self, todo, at, d);
+		gsan_reduced(c->launch, c->self, todo, at, d);
+	}
 	c->self |= GSAN_SELF_BEHIND_RED; /* as the clone does */
 }
 static inline void fence(const struct cta *c, u32 sem, u32 scope)

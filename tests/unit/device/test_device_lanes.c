@@ -21,9 +21,10 @@ static const char kernels[] =
 	"\t.param .b32 p2;\n\tst.param.b32 [p2], %quick;\n\t.param .b32 p3;\n\tst.param.b32 [p3], %n;\n"
 	"\t.param .b64 p4;\n\tst.param.b64 [p4], %line;\n\t.param .b32 p5;\n\tst.param.b32 [p5], %desc;\n"
 	"\tcall gsan_lines, (p0, p1, p2, p3, p4, p5);\n\t}\n\tret;\n}\n"
-	ENTRY("access") /* n: are the addresses there? */
+	ENTRY("access") /* n: are the addresses there? Lanes without a descriptor do not call. */
 	"\t.param .b32 p2;\n\tst.param.b32 [p2], %n;\n\t.param .b64 p3;\n\tst.param.b64 [p3], %line;\n"
-	"\t.param .b32 p4;\n\tst.param.b32 [p4], %desc;\n\tcall gsan_access1, (p0, p1, p2, p3, p4);\n\t}\n\tret;\n}\n";
+	"\t.param .b32 p4;\n\tst.param.b32 [p4], %desc;\n\t.reg .pred %p;\n\tsetp.ne.u32 %p, %desc, 0;\n"
+	"\t@%p call gsan_access1, (p0, p1, p2, p3, p4);\n\t}\n\tbar.warp.sync -1;\n\tret;\n}\n";
 _Static_assert(__builtin_offsetof(__typeof__(call), self) == 16 && __builtin_offsetof(__typeof__(call), line) == 272 &&
 	       __builtin_offsetof(__typeof__(call), desc) == 528, "");
 
@@ -155,6 +156,26 @@ static void of_two_instructions(void)
 	reset();
 }
 
+/* The lanes of `who` touch `bytes` each, side by side, and the others wait for them; then another CTA comes to each place. */
+static void apart(u32 op, u32 who, u32 bytes)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0);
+	u32 raced = 0;
+	for (u32 i = 0; i < LANES; i++) {
+		call.line[i] = DATA(0) + bytes * i;
+		call.desc[i] = who >> i & 1 ? desc(op, bytes, 0, 100) : 0;
+	}
+	run("access", &a, 1, 0, 1);
+	for (u32 i = 0; i < LANES; i++) {
+		u64 before = found();
+		weak(&b, GSAN_OP_LD + GSAN_OP_ST - op, DATA(0) + bytes * i, bytes, 200 + i);
+		raced |= (found() > before ? 1u : 0) << i;
+	}
+	lane_need(who, LANES, op == GSAN_OP_ST ? "the lanes that wrote" : "the lanes that read", raced == who);
+	reset();
+}
+
 /* One lane goes for all whose bytes make a line: it counts if any of them, or all, come after a red that observed the store. */
 static void behind_red(u32 behind, int race)
 {
@@ -190,6 +211,10 @@ int main(void)
 		again(who[i], 0);
 		again(0, who[i]);
 		again(who[i], ~who[i]);
+		for (u32 bytes = 1; bytes <= 16; bytes *= 2) {
+			apart(GSAN_OP_ST, who[i], bytes);
+			apart(GSAN_OP_LD, who[i], bytes);
+		}
 	}
 	many();
 	of_two_instructions();

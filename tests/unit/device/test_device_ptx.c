@@ -36,9 +36,24 @@ static int check(const char *name, const char *params, const char *result)
 	return bad;
 }
 
+/* Operations of the warp have the mask of all its lanes, and no other (gpu.h). */
+static int whole_warps(void)
+{
+	int bad = 0, masks = 0;
+	for (const char *at = strstr(device_runtime_ptx, ".sync"); at; at = strstr(at + 1, ".sync")) {
+		const char *end = strchr(at, ';');
+		int whole = end && end - at > 3 && !strncmp(end - 2, "-1", 2) && strchr(" \t", end[-3]);
+		if (!whole)
+			printf("not of the whole warp: %.*s\n", (int)(end ? end - at : 5), at);
+		bad += !whole;
+		masks++;
+	}
+	return bad + (masks < 5);
+}
+
 int main(void)
 {
-	int bad = 0;
+	int bad = whole_warps();
 #define X(name, params, result) bad += check(#name, params, result);
 	GSAN_CALLS(X)
 	if (strstr(device_runtime_ptx, ".visible") || strstr(device_runtime_ptx, ".extern"))

@@ -33,20 +33,20 @@ static void unused(const struct cta *c, u64 at, u32 sem, u32 scope, u64 old, u32
 {
 	u32 d = desc(GSAN_OP_RMW + scope, 4, sem, site) | GSAN_DESC_VALUE;
 	be(c);
-	gsan_before(c->launch, c->self, at, d & ~GSAN_DESC_VALUE, 0);
-	gsan_after(c->launch, c->self, at, d, old, 0);
+	gsan_before(c->launch, c->self, 1, at, d & ~GSAN_DESC_VALUE, 0);
+	gsan_after(c->launch, c->self, 1, at, d, old, 0);
 }
 
 static void cas_begin(const struct cta *c, u64 at, u32 sem, u32 site)
 {
 	be(c);
-	gsan_before(c->launch, c->self, at, desc(GSAN_OP_RMW + GSAN_SYS, 4, sem | GSAN_SEM_CAS, site) | GSAN_DESC_USED, 0);
+	gsan_before(c->launch, c->self, 1, at, desc(GSAN_OP_RMW + GSAN_SYS, 4, sem | GSAN_SEM_CAS, site) | GSAN_DESC_USED, 0);
 }
 static void cas_end(const struct cta *c, u64 at, u32 sem, u64 read, int wrote, u32 site)
 {
 	u32 op = wrote ? GSAN_OP_RMW : GSAN_OP_STRONG_LD;
 	be(c);
-	gsan_after(c->launch, c->self, at,
+	gsan_after(c->launch, c->self, 1, at,
 		   desc(op + GSAN_SYS, 4, sem | GSAN_SEM_CAS, site) | GSAN_DESC_USED | GSAN_DESC_VALUE, read, 0);
 }
 
@@ -227,8 +227,8 @@ static void cas_unused(u32 used, const char *name, int race)
 	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
 	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
 	be(&b);
-	gsan_before(b.launch, b.self, FLAG, d, 0);
-	gsan_after(b.launch, b.self, FLAG, desc(GSAN_OP_STRONG_LD + GSAN_SYS, 4, GSAN_SEM_ACQUIRE | GSAN_SEM_CAS, 7) | used | GSAN_DESC_VALUE, 1, 0);
+	gsan_before(b.launch, b.self, 1, FLAG, d, 0);
+	gsan_after(b.launch, b.self, 1, FLAG, desc(GSAN_OP_STRONG_LD + GSAN_SYS, 4, GSAN_SEM_ACQUIRE | GSAN_SEM_CAS, 7) | used | GSAN_DESC_VALUE, 1, 0);
 	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
 	judge(name, race);
 }
@@ -851,7 +851,7 @@ static void other_size(u32 bytes, const char *name, int race)
 	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
 	flag_load(&b, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 6);
 	u32 looked = gsan_look(b.launch, b.self, FLAG, d);
-	gsan_after(b.launch, b.self, FLAG, d, 1, looked);
+	gsan_after(b.launch, b.self, 1, FLAG, d, 1, looked);
 	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
 	judge_payload(name, race);
 }
@@ -863,14 +863,14 @@ static u32 vector_look(const struct cta *c, u32 sem, u32 site, int store)
 	be(c);
 	if (!store)
 		return gsan_look(c->launch, c->self, FLAG, d & ~GSAN_DESC_VALUE);
-	gsan_before(c->launch, c->self, FLAG, d, 0x500000005);
+	gsan_before(c->launch, c->self, 1, FLAG, d, 0x500000005);
 	return 0;
 }
 static void vector_end(const struct cta *c, u32 sem, u32 site, int store, u64 value, u32 looked)
 {
 	u32 d = desc((store ? GSAN_OP_STRONG_ST : GSAN_OP_STRONG_LD) + GSAN_SYS, 8 + 1, sem, site) | GSAN_DESC_VALUE;
 	be(c);
-	gsan_after(c->launch, c->self, FLAG, d, value, looked);
+	gsan_after(c->launch, c->self, 1, FLAG, d, value, looked);
 }
 
 static void vectors(int when, const char *name, int race)

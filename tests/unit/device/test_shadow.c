@@ -34,7 +34,9 @@ static void half(const struct cta *c, u32 op, u32 site)
 static void red(const struct cta *c, u32 op, u32 site)
 {
 	be(c);
-	gsan_red(c->launch, c->self, quick(c), PLACE, desc(op, 4, 0, site));
+	u32 todo = gsan_red(c->launch, c->self, quick(c), PLACE, desc(op, 4, 0, site));
+	if (todo)
+		gsan_hold(c->launch, c->self, todo, PLACE, desc(op, 4, 0, site));
 }
 static void strong(const struct cta *c, u32 op, u32 site)
 {
@@ -43,9 +45,9 @@ static void strong(const struct cta *c, u32 op, u32 site)
 	be(c);
 	t->syncs = DEV_SYNCS; /* full: no entry, whose lock the one who pauses would hold */
 	if (op_writes(op)) /* looks before it stores */
-		gsan_before(c->launch, c->self, PLACE, desc(op, 4, 0, site), 0);
+		gsan_before(c->launch, c->self, 1, PLACE, desc(op, 4, 0, site), 0);
 	else
-		gsan_after(c->launch, c->self, PLACE, desc(op, 4, 0, site), 0, 0);
+		gsan_after(c->launch, c->self, 1, PLACE, desc(op, 4, 0, site), 0, 0);
 	t->syncs = syncs;
 }
 static void part(const struct cta *c, u32 op, u32 site) { weak(c, op, PLACE, 2, site); }
@@ -242,10 +244,10 @@ static void mixed_sizes(int narrow, const char *name, int race)
 	if (narrow)
 		flag_store(&a, PLACE, GSAN_SEM_NONE, GSAN_SYS, 1, 1);
 	be(&a);
-	gsan_before(a.launch, a.self, PLACE, desc(GSAN_OP_STRONG_ST + GSAN_SYS, 8, 0, 2), 0);
-	gsan_after(a.launch, a.self, PLACE, desc(GSAN_OP_STRONG_ST + GSAN_SYS, 8, 0, 2), 0, 0);
+	gsan_before(a.launch, a.self, 1, PLACE, desc(GSAN_OP_STRONG_ST + GSAN_SYS, 8, 0, 2), 0);
+	gsan_after(a.launch, a.self, 1, PLACE, desc(GSAN_OP_STRONG_ST + GSAN_SYS, 8, 0, 2), 0, 0);
 	be(&b);
-	gsan_after(b.launch, b.self, PLACE, desc(GSAN_OP_STRONG_LD + GSAN_SYS, 8, 0, 3), 0, 0);
+	gsan_after(b.launch, b.self, 1, PLACE, desc(GSAN_OP_STRONG_LD + GSAN_SYS, 8, 0, 3), 0, 0);
 	judge_site(name, 1, race);
 }
 

@@ -209,47 +209,47 @@ static inline u32 p_load(const struct warp *w, u64 at, u32 sem, u32 site)
 	u32 v = gpu_load32(word(at));
 	if (sem & GSAN_SEM_ACQUIRE)
 		gpu_fence_sys();
-	gsan_after(w->launch, w->self, at, d | GSAN_DESC_VALUE, v, looked);
+	gsan_after(w->launch, w->self, 1, at, d | GSAN_DESC_VALUE, v, looked);
 	return v;
 }
 static inline void p_store(const struct warp *w, u64 at, u32 sem, u32 v, u32 site)
 {
 	u32 d = desc(GSAN_OP_STRONG_ST + w->scope, 4, sem, site) | GSAN_DESC_VALUE;
-	gsan_before(w->launch, w->self, at, d, v);
+	gsan_before(w->launch, w->self, 1, at, d, v);
 	if (sem & GSAN_SEM_RELEASE)
 		gpu_fence_sys();
 	gpu_store32(word(at), v);
-	gsan_after(w->launch, w->self, at, d, v, 0);
+	gsan_after(w->launch, w->self, 1, at, d, v, 0);
 }
 /* Two words at once, one operation each: published before they execute. */
 static inline void p_store2(const struct warp *w, u64 at, u32 sem, u32 v, u32 site)
 {
 	u32 d = desc(GSAN_OP_STRONG_ST + w->scope, 8 + 1, sem, site) | GSAN_DESC_VALUE;
 	u64 both = (u64)v << 32 | v;
-	gsan_before(w->launch, w->self, at, d, both);
+	gsan_before(w->launch, w->self, 1, at, d, both);
 	if (sem & GSAN_SEM_RELEASE)
 		gpu_fence_sys();
 	gpu_store32(word(at), v);
 	gpu_store32(word(at + 4), v);
-	gsan_after(w->launch, w->self, at, d, both, 0);
+	gsan_after(w->launch, w->self, 1, at, d, both, 0);
 }
 /* used: GSAN_DESC_USED, or 0: nobody reads the result. */
 static inline u32 p_add(const struct warp *w, u64 at, u32 sem, u32 v, u32 used, u32 site)
 {
 	u32 d = desc(GSAN_OP_RMW + w->scope, 4, sem, site) | used;
-	gsan_before(w->launch, w->self, at, d, 0);
+	gsan_before(w->launch, w->self, 1, at, d, 0);
 	if (sem & GSAN_SEM_RELEASE)
 		gpu_fence_sys();
 	u32 old = gpu_add32(word(at), v);
 	if (sem & GSAN_SEM_ACQUIRE)
 		gpu_fence_sys();
-	gsan_after(w->launch, w->self, at, d | (used ? GSAN_DESC_VALUE : 0), old, 0);
+	gsan_after(w->launch, w->self, 1, at, d | (used ? GSAN_DESC_VALUE : 0), old, 0);
 	return old;
 }
 static inline u32 p_cas(const struct warp *w, u64 at, u32 sem, u32 old, u32 v, u32 site)
 {
 	u32 d = desc(GSAN_OP_RMW + w->scope, 4, sem | GSAN_SEM_CAS, site) | GSAN_DESC_USED;
-	gsan_before(w->launch, w->self, at, d, 0);
+	gsan_before(w->launch, w->self, 1, at, d, 0);
 	if (sem & GSAN_SEM_RELEASE)
 		gpu_fence_sys();
 	u32 was = gpu_cas32(word(at), old, v);
@@ -257,16 +257,18 @@ static inline u32 p_cas(const struct warp *w, u64 at, u32 sem, u32 old, u32 v, u
 		gpu_fence_sys();
 	if (was != old)
 		d = desc(GSAN_OP_STRONG_LD + w->scope, 4, sem | GSAN_SEM_CAS, site) | GSAN_DESC_USED;
-	gsan_after(w->launch, w->self, at, d | GSAN_DESC_VALUE, was, 0);
+	gsan_after(w->launch, w->self, 1, at, d | GSAN_DESC_VALUE, was, 0);
 	return was;
 }
 static inline void p_red(struct warp *w, u64 at, u32 site)
 {
 	u32 d = desc(GSAN_OP_RMW + w->scope, 4, GSAN_SEM_NONE, site);
-	u32 held = gsan_red(w->launch, w->self, w->of->record.quick, at, d);
+	u32 todo = gsan_red(w->launch, w->self, w->of->record.quick, at, d);
+	if (todo)
+		gsan_hold(w->launch, w->self, todo, at, d);
 	gpu_add32(word(at), 1);
-	if (held)
-		gsan_reduced(w->launch, w->self, at, d);
+	if (todo)
+		gsan_reduced(w->launch, w->self, todo, at, d);
 	w->self |= GSAN_SELF_BEHIND_RED;
 }
 static inline void p_fence(const struct warp *w, u32 sem)

@@ -122,27 +122,30 @@ static void runs(void)
 
 static void strong(void)
 {
-	IN_ORDER(KERNEL(REGS "@%p1 st.release.sys.global.b32 [%rd1], {%r1};\nret;"), "mov.b64 %gsan_a, %rd1",
-		 "mov.b32 %gsan_w, %r1", "st.param.b64 [gsan_p4], %gsan_x", "@%p1 call gsan_before", "st.release",
-		 "@%p1 call gsan_after", "call gsan_leave", "ret;");
+	/* what stands around it goes with it, lane by lane unless the whole warp is there: only those that make it come, and it has its turn too */
+	IN_ORDER(KERNEL(REGS "@%p1 st.release.sys.global.b32 [%rd1], {%r1};\nret;"), "@!%p1 bra gsan_over;", "activemask.b32 %gsan_m;",
+		 "setp.eq.u32 %gsan_q, %gsan_m, -1;", "selp.b32 %gsan_o, 1, 0, %gsan_q;", "gsan_turn:", "@!%gsan_k bra gsan_next;",
+		 "mov.b64 %gsan_a, %rd1", "mov.b32 %gsan_w, %r1", "[gsan_p2], %gsan_o;", "st.param.b64 [gsan_p5], %gsan_x", "\tcall gsan_before",
+		 "@%p1 st.release", "[gsan_p2], %gsan_o;", "\tcall gsan_after", "gsan_next:", "@%gsan_k bra gsan_turn;", "gsan_over:",
+		 "call gsan_leave", "ret;");
+	IN_ORDER(KERNEL(REGS "@!%p1 st.release.sys.global.b32 [%rd1], %r1;\nret;"), "@%p1 bra gsan_over;", "gsan_turn:", "@!%p1 st.release");
 	IN_ORDER(KERNEL(REGS "ld.acquire.gpu.b64 %rd1, [%rd1];\nret;"), "mov.b64 %gsan_a, %rd1", "ld.acquire",
 		 "mov.b64 %gsan_y, %rd1", "call gsan_after");
 	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b16 [%rd1], {%h1, -1};\nret;"), "mov.b16 %gsan_h, %h1",
 		 "mov.b64 %gsan_y, 65535;", "shl.b64 %gsan_y, %gsan_y, 16;", "or.b64", "gsan_before");
 	IN_ORDER(KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1;\n@%p2 membar.gl;\nfence.proxy.async;\n@%p3 ret;\nexit;"),
-		 "gsan_u, [gsan_launch_record+", "call (gsan_r), gsan_red", "red.add.u32 [%rd1], 1;",
-		 "setp.ne.u32 %gsan_c, %gsan_g, 0;", "@%gsan_c call gsan_reduced", "@%p2 call gsan_fence", "@%p2 membar.gl", "@%p3 call gsan_leave",
+		 "gsan_u, [gsan_launch_record+", "call (gsan_r), gsan_red", "setp.ne.u32 %gsan_c, %gsan_g, 0;", "gsan_turn:",
+		 "@%gsan_c call gsan_hold", "red.add.u32 [%rd1], 1;", "@%gsan_c call gsan_reduced", "gsan_next:", "@%p2 call gsan_fence", "@%p2 membar.gl", "@%p3 call gsan_leave",
 		 "@%p3 ret", "call gsan_leave", "exit;");
 	/* an RMW that acquires, or whose result is read, takes the long way; relaxed ones alone make no state */
 	IN_ORDER(KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1;\nst.b32 [%rd2], %r1;\nret;"), "gsan_before", "atom.add", "gsan_after");
 	IN_ORDER(KERNEL(REGS "@%p1 red.acq_rel.gpu.add.u32 [%rd1], 1;\nret;"), "gsan_before", "red", "gsan_after", "gsan_leave");
-	IN_ORDER(KERNEL(REGS "@%p1 red.relaxed.gpu.add.u32 [%rd1], 1;\nret;"), "[gsan_p1], 8;", "gsan_enter", "@%p1 call (gsan_r), gsan_red", "red.relaxed",
-		 "setp.ne.and.u32 %gsan_c, %gsan_g, 0, %p1;", "@%gsan_c call gsan_reduced");
-	IN_ORDER(KERNEL(REGS "@!%p1 red.relaxed.gpu.add.u32 [%rd1], 1;\nret;"), "setp.ne.and.u32 %gsan_c, %gsan_g, 0, !%p1;");
-	IN_ORDER(KERNEL(REGS "@%p1 ld.acquire.gpu.b32 %r1, [%rd1];\nret;"), "@%p1 call (gsan_r), gsan_look", "%gsan_g, [gsan_r]", "ld.acquire",
-		 "[gsan_p5], %gsan_g;", "@%p1 call gsan_after");
+	IN_ORDER(KERNEL(REGS "@%p1 red.relaxed.gpu.add.u32 [%rd1], 1;\nret;"), "[gsan_p1], 8;", "gsan_enter", "@!%p1 bra gsan_over;", "\tcall (gsan_r), gsan_red",
+		 "@%p1 red.relaxed", "@%gsan_c call gsan_reduced", "gsan_over:");
+	IN_ORDER(KERNEL(REGS "@%p1 ld.acquire.gpu.b32 %r1, [%rd1];\nret;"), "gsan_turn:", "\tcall (gsan_r), gsan_look", "%gsan_g, [gsan_r]", "ld.acquire",
+		 "[gsan_p6], %gsan_g;", "\tcall gsan_after", "gsan_next:");
 	/* a wide value is not passed: no GSAN_DESC_VALUE */
-	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b64 [%rd1], {%rd2, %rd3};\nret;"), "st.param.b64 [gsan_p4], 0;", "gsan_before");
+	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b64 [%rd1], {%rd2, %rd3};\nret;"), "st.param.b64 [gsan_p5], 0;", "gsan_before");
 }
 
 /* A kernel of such RMWs alone says of each thread whether it comes behind one of them, by itself, or through others of its CTA. */
@@ -166,7 +169,7 @@ static void behind_reds(void)
 		CHECK(count(out, BEHIND) == rows[i].says);
 		free(out);
 	}
-	IN_ORDER(KERNEL(REGS "@%p1 " RED "st.b32 [%rd1], 1;\n@!%p2 bar.red.and.pred %p2, 0, %p3;\nret;"), "@%p1 call (gsan_r), gsan_red", "@%p1 " BEHIND,
+	IN_ORDER(KERNEL(REGS "@%p1 " RED "st.b32 [%rd1], 1;\n@!%p2 bar.red.and.pred %p2, 0, %p3;\nret;"), "\tcall (gsan_r), gsan_red", "@%p1 " BEHIND,
 		 "@%p1 red.relaxed", "@%gsan_c call gsan_reduced", "st.b32", "gsan_access1", "@!%p2 " BEHIND, "@!%p2 bar.red");
 }
 
@@ -187,17 +190,17 @@ static uint32_t desc_of(const char *text, const char *name, const char *param)
 static void descriptors(void)
 {
 	char *out;
-	uint32_t d = desc_of(KERNEL(REGS "atom.acquire.sys.exch.b64 %rd2, [%rd1], %rd3;\nst.b64 [%rd4], %rd2; ret;"), "gsan_after", "[gsan_p3], ");
+	uint32_t d = desc_of(KERNEL(REGS "atom.acquire.sys.exch.b64 %rd2, [%rd1], %rd3;\nst.b64 [%rd4], %rd2; ret;"), "gsan_after", "[gsan_p4], ");
 
 	CHECK((d >> GSAN_DESC_SITE_SHIFT & 0xffff) == 1 && (d >> GSAN_DESC_BYTES_SHIFT & 63) == 8);
 	CHECK((d >> GSAN_DESC_OP_SHIFT & 31) == GSAN_OP_RMW + GSAN_SYS && (d >> GSAN_DESC_SEM_SHIFT & 7) == GSAN_SEM_ACQUIRE);
 	CHECK((d & GSAN_DESC_VALUE) && (d & GSAN_DESC_USED));
-	d = desc_of(KERNEL(REGS "atom.acquire.add.u32 %r1, [%rd1], 1; ret;"), "gsan_after", "[gsan_p3], ");
+	d = desc_of(KERNEL(REGS "atom.acquire.add.u32 %r1, [%rd1], 1; ret;"), "gsan_after", "[gsan_p4], ");
 	CHECK((d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED)); /* nobody reads %r1 */
-	d = desc_of(KERNEL(REGS "red.acquire.gpu.add.u32 [%rd1], %r1; ret;"), "gsan_after", "[gsan_p3], ");
+	d = desc_of(KERNEL(REGS "red.acquire.gpu.add.u32 [%rd1], %r1; ret;"), "gsan_after", "[gsan_p4], ");
 	CHECK(!(d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED));
 	/* a CAS of 16 bytes: it may have failed, so it counts as the read that it was */
-	d = desc_of(KERNEL(REGS "atom.acq_rel.gpu.cas.b128 %rd1, [%rd1], %rd1, %rd2; ret;"), "gsan_after", "[gsan_p3], ");
+	d = desc_of(KERNEL(REGS "atom.acq_rel.gpu.cas.b128 %rd1, [%rd1], %rd1, %rd2; ret;"), "gsan_after", "[gsan_p4], ");
 	CHECK((d >> GSAN_DESC_OP_SHIFT & 31) == GSAN_OP_STRONG_LD + GSAN_GPU && !(d >> GSAN_DESC_SEM_SHIFT & 7) && !(d & GSAN_DESC_USED));
 	/* a CAS into nothing gets a register, which tells whether it wrote */
 	out = rewrite(KERNEL(REGS "atom.acq_rel.gpu.cas.b32 _, [%rd1], %r1, %r2; ret;"), 0);
