@@ -39,7 +39,8 @@ struct candidate {
 
 struct supervisor {
 	struct supervisor_config config;
-	int listener, job_fd, emu_fd, port;
+	int listener, job_fd, emu_fd;
+	int port, port_fd;          /* for the program's own rendezvous; what keeps it for this job */
 	char cache[4096];
 	int cache_owned;            /* made for this job, removed with it */
 	struct job *job;

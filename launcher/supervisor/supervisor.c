@@ -31,17 +31,18 @@ static int64_t supervisor_now(void)
 
 /* ---- set up and tear down ---- */
 
-/* A port that nobody listens on just now, for the program's own rendezvous. */
-static int supervisor_free_port(void)
+/* A port for the program's own rendezvous. Nobody else is given it while the job runs: a socket has it that does not listen, beside
+ * which the program's may, for rendezvous servers say SO_REUSEADDR. */
+static void supervisor_keep_port(struct supervisor *s)
 {
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
 	socklen_t size = sizeof at;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port = 29500;
-	if (fd >= 0 && !bind(fd, (struct sockaddr *)&at, size) && !getsockname(fd, (struct sockaddr *)&at, &size))
-		port = ntohs(at.sin_port);
-	if (fd >= 0)
-		close(fd);
-	return port;
+	int shared = 1;
+	s->port = 29500;
+	s->port_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (s->port_fd >= 0 && !setsockopt(s->port_fd, SOL_SOCKET, SO_REUSEADDR, &shared, sizeof shared) &&
+	    !bind(s->port_fd, (struct sockaddr *)&at, size) && !getsockname(s->port_fd, (struct sockaddr *)&at, &size))
+		s->port = ntohs(at.sin_port);
 }
 
 /* Compile caches of this job alone, when there is no place to keep them. */
@@ -81,7 +82,7 @@ static void supervisor_fill_job(struct supervisor *s)
 
 static int supervisor_open(struct supervisor *s, int listener, const struct supervisor_config *config)
 {
-	*s = (struct supervisor){.config = *config, .listener = listener, .job_fd = -1, .emu_fd = -1};
+	*s = (struct supervisor){.config = *config, .listener = listener, .job_fd = -1, .emu_fd = -1, .port_fd = -1};
 	for (int i = 0; i < REPORT_RANKS_MAX; i++)
 		s->member[i].connection = -1;
 	struct rlimit files; /* two descriptors per handle that the ranks share */
@@ -100,7 +101,7 @@ static int supervisor_open(struct supervisor *s, int listener, const struct supe
 	if (at == MAP_FAILED)
 		return -errno;
 	s->job = at;
-	s->port = supervisor_free_port();
+	supervisor_keep_port(s);
 	supervisor_fill_job(s);
 	return supervisor_cache(s);
 }
@@ -137,6 +138,8 @@ static void supervisor_close(struct supervisor *s)
 		close(s->job_fd);
 	if (s->emu_fd >= 0)
 		close(s->emu_fd);
+	if (s->port_fd >= 0)
+		close(s->port_fd);
 	if (s->listener >= 0)
 		close(s->listener);
 }

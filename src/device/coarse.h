@@ -1,5 +1,5 @@
-/* The coarse path: RMWs whose location has no entry. They release into a clock of their launch as a whole; who reads there may
- * have observed any of them. */
+/* The coarse path: RMWs whose location has no entry, and any strong operation once the table of entries is full. They release into a
+ * clock of their launch as a whole; who reads there may have observed any of them. */
 #ifndef GSAN_DEVICE_COARSE_H
 #define GSAN_DEVICE_COARSE_H
 
@@ -91,13 +91,14 @@ NEVER u32 coarse_time(const struct who *w, u32 desc)
 
 /* ---- who reads there ------------------------------------------------------------------------------------------------- */
 
-/* Is it a launch of that GPU, and not before this one by the floor? */
+/* Is it a launch of that GPU, or of any, and not before this one by the floor? */
+#define ANY_GPU (~0u)
 NEVER int coarse_counts(const struct gsan_launch *l, u32 tag, u32 gpu)
 {
 	if (tag_below_floor(l, tag) || !tag_mapped(l, tag))
 		return 0;
 	tag_await(l, tag);
-	return launch_gpu(tag_launch(l, tag)) == gpu;
+	return gpu == ANY_GPU || launch_gpu(tag_launch(l, tag)) == gpu;
 }
 
 /* A weak write there of a launch that made such RMWs, one of which may have continued it. */
@@ -116,6 +117,14 @@ NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
 	u64 place = point_of(canonical, desc_mask(desc, canonical), GSAN_CTA) | ELEM_POINT | ELEM_ALL;
 	if (desc_scope(desc) == GSAN_CTA || !gpu_load32(&t->coarse_used))
 		return;
+	if (desc_scope(desc) == GSAN_SYS && gpu_load32(&t->sync_full)) { /* writes of .sys, too */
+		gpu = ANY_GPU;
+		for (u32 p = 0; p < GSAN_PARTICIPANTS; p++) { /* those that lost their slot */
+			u32 older = (u32)gpu_load64(&t->coarse.older[p]);
+			if (older && !order_has(&l->order, p, GSAN_STREAMS, older))
+				clock_join(w, elem_prefix(p, older));
+		}
+	}
 	for (u32 i = 0; i < DEV_COARSE; i++) {
 		u32 tag = rec_tag(gpu_load64(&t->coarse.slot[i]));
 		if (tag && coarse_counts(l, tag, gpu))

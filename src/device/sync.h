@@ -154,8 +154,11 @@ NEVER struct dev_sync *sync_entry(const struct who *w, u64 canonical, u32 desc)
 			sync_grace(w, canonical);
 		return e;
 	}
-	if (make)
+	if (make) {
 		count(w->launch, GSAN_N_SYNC_FULL, 1);
+		if (!gpu_load32(&t->sync_full))
+			gpu_store32(&t->sync_full, 1);
+	}
 	coarse_note(w, t, make ? coarse_time(w, desc) : 0);
 	if (w->stateless || (w->state && gpu_load32(&w->state->clock.flags) & DEV_CLOCK_EVERYTHING))
 		coarse_everything(t, w->launch);

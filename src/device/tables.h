@@ -242,7 +242,8 @@ struct dev_spread { uint64_t checked, lost; };
  * swap, if there is room in the ring. `syncs` follows the entries made, as a quota that may be passed by a few. `newest` and
  * `base` rise (atomic maximum), before `seq` of the launch's entry is released: who has met the entry sees them.
  * `streams_acquired` gets bits, after the first item. `broken` is set, never cleared. `seen`: a key is put by compare-and-
- * swap, or over another where it is crowded: a finding may be sent twice, never lost. `bucket_lock`: see dev_state. `detail`:
+ * swap, or over another where it is crowded: a finding may be sent twice, never lost. `sync_full` is set, never cleared, before
+ * the first operation that it is about, behind a fence. `bucket_lock`: see dev_state. `detail`:
  * see gsan_line. Nothing of it is freed while the participant lives. */
 struct dev_tables {
 	struct gsan_table_head head;
@@ -256,7 +257,7 @@ struct dev_tables {
 	uint32_t streams_acquired[2]; /* read as one u64; bit per stream slot with items in `acquired` */
 	struct dev_coarse coarse;
 	uint32_t broken;       /* a lock was given up: order is not known any more, nothing is reported */
-	uint32_t pad0;
+	uint32_t sync_full;    /* 1: an entry found no place; any strong operation may be on the coarse path, of any scope */
 	uint32_t base[GSAN_PARTICIPANTS]; /* no launch here has a launch of that participant with seq above it before it */
 	uint8_t pad[4096 - 256 - 48 - sizeof(struct dev_coarse) - 4 * GSAN_PARTICIPANTS];
 	uint64_t seen[DEV_SEEN];

@@ -808,6 +808,24 @@ static void observed_by_hidden_red(void)
 	}
 }
 
+static void observed_in_a_full_table(u32 scope, int looks, int later, u32 races)
+{
+	/* a location that finds no entry: the strong store that was read is before what follows, if the scopes reach each other */
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1), *m = launch(1, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(m, 0, 1);
+	dev_tables(gsan_owner(FLAG))->syncs = DEV_SYNCS;
+	flag_store(&a, FLAG, GSAN_SEM_NONE, GSAN_SYS, 1, 1);
+	if (looks)
+		flag_load(&b, FLAG, GSAN_SEM_NONE, scope, 1, 2);
+	if (later) {
+		leave(&b);
+		b = enter(launch(1, 0, 6, 6, 1), 0, 0);
+	}
+	weak(&b, GSAN_OP_ST, FLAG, 4, 3);
+	need(found() == races, "a strong store without an entry, and who read it");
+	reset();
+}
+
 static void narrow_red_before(u32 narrow, u32 wide, int entry, const char *name, u32 races)
 {
 	/* who reads a red observes, with it, the one of .cta that its CTA made before; not one that it made afterwards */
@@ -970,6 +988,11 @@ int main(void)
 	observed_by_second_red();
 	observed_by_displaced_red(GSAN_CLUSTER);
 	observed_by_displaced_red(GSAN_GPU);
+	for (int later = 0; later < 2; later++) {
+		observed_in_a_full_table(GSAN_SYS, 1, later, 0);
+		observed_in_a_full_table(GSAN_GPU, 1, later, 2); /* nor is the load morally strong with it */
+		observed_in_a_full_table(GSAN_SYS, 0, later, 1);
+	}
 	observed_by_hidden_red();
 	observed_without_a_draw();
 	behind_no_red();
