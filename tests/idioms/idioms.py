@@ -19,6 +19,8 @@ SHAPE = ["--ctas", "4", "--threads", "64", "--rounds", "3"]
 NATIVE = ["--ctas", "132", "--threads", "256", "--rounds", "3", "--repeats", "20"]
 EACH = {"ll", "ll128", "lamport"}  # a strong location for each thread, which waits for itself
 SMALL, FEW = ["--ctas", "2", "--threads", "32"], ["--ctas", "24"]  # of these, emulated and natively
+CONTENDED = {"lock_cas", "lock_clh", "lock_rw", "lock_ticket", "queue", "treiber"}  # all CTAs want one word: quadratic
+SOME = ["--ctas", "44"]  # of these, natively
 WIDE = ["--ctas", "16", "--threads", "64", "--rounds", "3"]  # correct forms once more, where that is cheap
 CHEAP = {"allreduce_oneshot", "allreduce_twoshot", "lookback_flags", "lookback_word", "splitk", "streamk", "last_block",
          "stream_value"}
@@ -117,7 +119,10 @@ def section(run, gpus, native=NATIVE, repeats=20):
     driver compiles the runtime for each kernel, so jobs run side by side."""
     forms = [(name, mutant) for name in names() for mutant in range(3) if name not in TWO_RANKS or gpus > 1]
     workers = max(1, min(12, (os.cpu_count() or 1) * 3 // 4))
-    for name, mutant, runs in measure(run, forms, lambda name, _: [([], native + (FEW if name in EACH else []))], workers):
+
+    def options(name, _):
+        return [([], native + (FEW if name in EACH else SOME if name in CONTENDED else []))]
+    for name, mutant, runs in measure(run, forms, options, workers):
         got = verdict(runs, mutant)
         if got != GOOD[mutant]:
             print("\n".join([got, *(line for one in runs for line in one.said)]), flush=True)
