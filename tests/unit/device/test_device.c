@@ -102,6 +102,27 @@ static void blamed(u32 through, const char *name)
 	expect(name, 1, GSAN_RAW, GSAN_WHY_RELAXED_WRITE);
 }
 
+/* Of two flags that were both raised behind the payload, and behind a fence that came too early for it, the one that was read last. */
+static void blamed_last(u32 site)
+{
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
+	fence(&a, GSAN_SEM_RELEASE, GSAN_SYS);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	flag_store(&a, flag, GSAN_SEM_NONE, GSAN_SYS, 1, site);
+	flag_store(&a, flag + 256, GSAN_SEM_NONE, GSAN_SYS, 1, site + 1);
+	flag_load(&b, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, site + 2);
+	flag_store(&b, flag + 512, GSAN_SEM_NONE, GSAN_SYS, 1, site + 3);
+	flag_load(&b, flag + 256, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, site + 4);
+	weak(&b, GSAN_OP_LD, payload, 4, 2);
+	EACH_FINDING(f)
+		if (f->flag_write_site != site + 1 || f->flag_read_site != site + 4) {
+			printf("FAIL the flag that was read last: flags %u %u from %u on\n", f->flag_write_site, f->flag_read_site, site);
+			failures++;
+		}
+	expect("the flag that was read last", 1, GSAN_RAW, GSAN_WHY_RELAXED_WRITE);
+}
+
 static void lock(u32 ctas, u32 acquire, u32 release, const char *name, u64 races)
 {
 	/* the last one is CTA 0: it meets clocks that were merged because they were full */
@@ -358,6 +379,8 @@ int main(void)
 	inherited(10, "acquired by an earlier launch of the stream", 0);
 	inherited(9, "acquired by a launch of another stream", 1);
 	earlier_kernel(1, "kernel start is a fence", 0, 0);
+	for (u32 site = 10; site < 400; site += 13)
+		blamed_last(site);
 	blamed(0, "the flag behind the payload");
 	blamed(1, "the flag that another CTA read");
 	earlier_kernel(0, "kernel start, but no acquire", 1, GSAN_WHY_NO_ACQUIRE);
