@@ -118,10 +118,13 @@ NEVER void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u3
 		h->score = (behind || later ? HINT_EXACT : HINT_LIKELY) + more;
 }
 
-/* Of two that explain as well: is the read of this one later in the same CTA? Who waits for several flags goes on by the last one. */
-ALWAYS int hint_later(const struct hint *h, const struct hint *than)
+/* Of two that explain as well: is this one's read later in the same CTA? Who waits for several flags goes on by the last one. Of what
+ * one read observed of a CTA, its first write behind the access: what it wrote afterwards was for others. */
+ALWAYS int hint_nearer(const struct hint *h, const struct hint *than)
 {
-	return !((h->reader ^ than->reader) & REC_WHO) && rec_epoch(h->reader) > rec_epoch(than->reader);
+	if ((h->reader ^ than->reader) & REC_STAMP)
+		return !((h->reader ^ than->reader) & REC_WHO) && rec_epoch(h->reader) > rec_epoch(than->reader);
+	return !((h->writer ^ than->writer) & REC_WHO) && rec_epoch(h->writer) < rec_epoch(than->writer);
 }
 
 NEVER void hint_consider(const struct who *w, const struct dev_hint *from, u64 rec, u32 site, u32 more, struct hint *best)
@@ -137,7 +140,7 @@ NEVER void hint_consider(const struct who *w, const struct dev_hint *from, u64 r
 	if (why >> 32 != hint_sum(h.writer, h.by, h.reader) || !tag_mapped(l, rec_tag(h.reader)) || !tag_mapped(l, rec_tag(h.by)))
 		return;
 	hint_judge(w, &h, rec, site, (u32)why | more);
-	if (h.score > best->score || (h.score && h.score == best->score && hint_later(&h, best)))
+	if (h.score > best->score || (h.score && h.score == best->score && hint_nearer(&h, best)))
 		*best = h;
 }
 
@@ -150,7 +153,7 @@ NEVER void hint_find(const struct who *w, u64 rec, u32 site, struct hint *best)
 		u32 p = (w->launch->participant + list - 1) % GSAN_PARTICIPANTS, size = list ? DEV_HINTS : own;
 		if (list && !(w->launch->mapped >> p & 1))
 			continue;
-		for (u32 i = 0; i < size && (list || best->score < HINT_BEST); i++) { /* a table is in no order */
+		for (u32 i = 0; i < size; i++) {
 			const struct dev_hint *h = list ? &dev_tables(p)->hint[i] : &s->hint[(n - 1 - i) % DEV_OWN_HINTS];
 			hint_consider(w, h, rec, site, !list && n - i <= fenced ? HINT_ACQUIRES : 0, best);
 		}

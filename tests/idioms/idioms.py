@@ -39,15 +39,8 @@ TODAY = {
     ("queue", 1): "words?",             # the relaxed claim of a place is blamed
     ("treiber", 1): "words?",           # a later pop's CAS is blamed
     ("dekker", 1): "words?",            # the relaxed turn is blamed
-    ("dekker", 2): "words?",
     ("lock_rw", 1): "words?",           # by some schedules an RMW on the way is blamed
     ("lock_cas", 1): "words?",          # by some schedules another unlock is blamed
-    ("lock_cas", 2): "words?",          # the unlock is blamed, although a fence is before it
-    ("lock_clh", 2): "words?",
-    ("lock_ticket", 1): "words?",       # the relaxed draw of a ticket is blamed
-    ("lock_ticket", 2): "words?",
-    ("lookback_flags", 2): "words?",    # the relaxed ticket is blamed
-    ("seqlock", 1): "words?",
 }
 
 

@@ -1,9 +1,10 @@
 /* What a release leaves out because the location has it, and a read because its CTA has read it (device/known.h): never what came
  * or changed since, nor what another location or version has. Each is a correct program, and its twin without the last edge. And
- * what a CTA's clock makes of what it observed. */
+ * what a CTA's clock makes of what it observed, and which of the flags that it read is nearer to a race. */
 #include "play.h"
 
 #include "device/clock.h"
+#include "device/hint.h"
 
 #define PAYLOAD(i) (DATA(0) + 4096 + (u64)(i) * 256)
 #define FLAG(i) (DATA(0) + (2 << 20) + (u64)(i) * 256)
@@ -141,6 +142,21 @@ static void all_settle(void)
 	reset();
 }
 
+/* Of two flags that explain a race as well: the one read last by the same CTA; of one read the CTA's first write. */
+static void nearer(void)
+{
+	static const struct { u32 reader, writer, read, wrote; int nearer; } of[] = { /* as against CTA 1, which read CTA 2's at 5, of 3 */
+		{1, 2, 6, 3, 1}, {1, 2, 4, 3, 0}, {1, 2, 6, 9, 1}, {3, 2, 6, 3, 0}, {1, 2, 5, 2, 1}, {1, 2, 5, 4, 0}, {1, 2, 5, 3, 0},
+		{1, 4, 5, 2, 0}, {3, 2, 5, 2, 0}};
+#define STAMP(cta, epoch) ((u64)(cta) << GSAN_REC_CTA_SHIFT | (u64)(epoch) << GSAN_REC_EPOCH_SHIFT)
+	const struct hint than = {.reader = STAMP(1, 5), .writer = STAMP(2, 3)};
+	for (u32 i = 0; i < sizeof of / sizeof *of; i++) {
+		const struct hint h = {.reader = STAMP(of[i].reader, of[i].read), .writer = STAMP(of[i].writer, of[i].wrote)};
+		if (hint_nearer(&h, &than) != of[i].nearer)
+			printf("FAIL hint %u is%s nearer\n", i, of[i].nearer ? " not" : ""), failures++;
+	}
+}
+
 int main(void)
 {
 	static void (*const programs[])(u32) = {changed_since, another_version, of_others, another_location, wider_scope, read_and_written,
@@ -152,6 +168,7 @@ int main(void)
 		programs[i](GSAN_SEM_NONE);
 	}
 	all_settle();
+	nearer();
 	printf(failures ? "failed\n" : "ok\n");
 	return failures != 0;
 }
