@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "device/layout.h"
 #include "ptx/plan.h"
@@ -94,17 +95,16 @@ static int show(const struct ptxas_args *a)
 	return status;
 }
 
-/* FNV-1a of this program, which holds rewriter and runtime: cubins of another build are not reused. */
+/* Of this program, which holds rewriter and runtime: cubins of another build are not reused. */
 static unsigned long long build_hash(void)
 {
-	unsigned long long hash = 0xcbf29ce484222325ull;
+	unsigned long long hash;
 	char *image;
 	size_t size;
 
 	if (text_read_file("/proc/self/exe", &image, &size))
 		return 0;
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (unsigned char)image[i]) * 0x100000001b3ull;
+	hash = hash_bytes(HASH_START, image, size);
 	free(image);
 	return hash;
 }

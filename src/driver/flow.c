@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "config/settings.h"
 #include "cuda/real.h"
@@ -209,11 +210,10 @@ void flow_wait_unknown(struct flow *f, CUstream stream)
 void flow_note(struct flow *f, const char *key, const char *name, const char *reason)
 {
 	struct ipc_msg msg = {.type = IPC_NOTE};
-	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a of what is said; two texts with one hash: one is not said */
+	uint64_t hash;
 
 	ipc_text(&msg, "%s\t%s\t%s", key, name, reason);
-	for (uint32_t i = 0; i < msg.length; i++)
-		hash = (hash ^ (unsigned char)msg.text[i]) * 0x100000001b3ull;
+	hash = hash_bytes(HASH_START, msg.text, msg.length); /* two texts with one hash: one is not said */
 	if (map_get(&f->noted, hash) || map_put(&f->noted, hash, f))
 		return;
 	log_info("%s: %s: %s", key, name, reason);

@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "ptx/parse.h"
 
 static uint32_t loc_hash(const struct ptx_loc *l)
 {
-	uint64_t h = (l->file * 0x9e3779b97f4a7c15ull ^ l->line) * 0xbf58476d1ce4e5b9ull + l->column;
-
-	return (uint32_t)(h * 0x94d049bb133111ebull >> 32);
+	return (uint32_t)(random_mix(hash_spread(l->file) ^ (uint64_t)l->line << 32 ^ l->column) >> 32);
 }
 
 static uint32_t *loc_slot(struct ptx_parser *p, const struct ptx_loc *l)

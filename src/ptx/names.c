@@ -4,27 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAMILY_DIGITS 9u /* a register number longer than this belongs to no family */
+#include "base/random.h"
 
-static uint64_t hash_step(uint64_t h, char c)
-{
-	return (h ^ (unsigned char)c) * 0x100000001b3ull;
-}
+#define FAMILY_DIGITS 9u /* a register number longer than this belongs to no family */
 
 static uint64_t hash_end(uint64_t h, uint32_t scope, int family)
 {
-	h ^= ((uint64_t)scope * 2 + (family != 0)) * 0x9e3779b97f4a7c15ull;
-	h ^= h >> 29;
-	return h * 0xbf58476d1ce4e5b9ull;
-}
-
-static uint64_t hash_name(const char *s, uint32_t len)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (uint32_t i = 0; i < len; i++)
-		h = hash_step(h, s[i]);
-	return h;
+	return random_mix(h ^ hash_spread((uint64_t)scope * 2 + (family != 0)));
 }
 
 /* The slot of this key: its own, or the free one where it belongs. */
@@ -67,7 +53,7 @@ static int grow(struct ptx_names *n)
 int ptx_names_put(struct ptx_names *n, const char *text, uint32_t scope, struct ptx_decl *decl)
 {
 	int family = decl->count != 0;
-	uint64_t hash = hash_end(hash_name(text + decl->name.off, decl->name.len), scope, family);
+	uint64_t hash = hash_end(hash_bytes(HASH_START, text + decl->name.off, decl->name.len), scope, family);
 	struct ptx_name *s;
 
 	if (n->used * 2 >= n->room && grow(n))
@@ -91,9 +77,9 @@ static struct ptx_decl *get_family(const struct ptx_names *n, const char *text, 
 {
 	const char *s = text + name.off;
 	struct ptx_span prefix = {name.off, name.len - digits};
-	uint64_t hash = hash_name(s, prefix.len);
+	uint64_t hash = hash_bytes(HASH_START, s, prefix.len);
 
-	for (; prefix.len < name.len; hash = hash_step(hash, s[prefix.len++])) {
+	for (; prefix.len < name.len; hash = hash_step(hash, (unsigned char)s[prefix.len++])) {
 		struct ptx_decl *d = get_in(n, text, scope, prefix, hash, 1);
 		uint32_t number = 0;
 
@@ -112,7 +98,7 @@ static struct ptx_decl *get_family(const struct ptx_names *n, const char *text, 
 struct ptx_decl *ptx_names_get(const struct ptx_names *n, const char *text, uint32_t scope, struct ptx_span name,
 			       uint32_t *index)
 {
-	uint64_t hash = hash_name(text + name.off, name.len);
+	uint64_t hash = hash_bytes(HASH_START, text + name.off, name.len);
 	uint32_t digits = 0;
 
 	*index = 0;

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 static int set_has(const uint64_t *set, uint32_t room, uint64_t key)
 {
-	for (uint64_t i = key * 0x9e3779b97f4a7c15ull >> 32; room; i++) {
+	for (uint64_t i = hash_spread(key) >> 32; room; i++) {
 		uint64_t have = set[i & (room - 1)];
 
 		if (!have || have == key)
@@ -17,7 +19,7 @@ static int set_has(const uint64_t *set, uint32_t room, uint64_t key)
 
 static int set_add(uint64_t **set, uint32_t *room, uint32_t *count, uint64_t key)
 {
-	uint64_t i = key * 0x9e3779b97f4a7c15ull >> 32;
+	uint64_t i = hash_spread(key) >> 32;
 
 	if (set_has(*set, *room, key))
 		return 0;

@@ -3,15 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
+
 const struct lit_instr build_plain = {.bytes = 4, .vector = 1, .location = -1, .reg = -1, .value_reg = -1};
 
-uint64_t build_random(struct build *b) /* splitmix64 */
-{
-	uint64_t x = b->state += 0x9e3779b97f4a7c15ull;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
-}
+uint64_t build_random(struct build *b) { return random_next(&b->state); }
 
 uint32_t build_below(struct build *b, uint32_t n) { return (uint32_t)((build_random(b) >> 32) * n >> 32); }
 int build_chance(struct build *b, uint32_t percent) { return build_below(b, 100) < percent; }

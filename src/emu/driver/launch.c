@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/random.h"
 #include "emu/driver/queue.h"
-#include "emu/driver/random.h"
 #include "emu/driver/sched.h"
 #include "emu/driver/trace.h"
 
@@ -139,7 +139,7 @@ static uint64_t digest(const struct emu_kernel *kernel, const struct emu_launch 
 {
 	uint64_t d = emu_kernel_digest(kernel);
 	for (int i = 0; i < 3; i++)
-		d = emu_mix(d, (uint64_t)l->grid[i] << 32 ^ l->block[i]);
+		d = hash_then(d, (uint64_t)l->grid[i] << 32 ^ l->block[i]);
 	return d;
 }
 

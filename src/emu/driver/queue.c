@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "emu/driver/random.h"
+#include "base/random.h"
 #include "emu/driver/trace.h"
 
 #define READY_MAX 256    /* streams that are considered for one turn */
@@ -205,7 +205,7 @@ static CUstream choose(const struct ready *r, struct emu_turn *turn)
 {
 	CUstream best = r->stream[0];
 	if (turn->schedule != EMU_PCT)
-		return r->stream[emu_random(&turn->random) % r->count];
+		return r->stream[random_next(&turn->random) % r->count];
 	for (uint32_t i = 1; i < r->count; i++)
 		if (priority(r->stream[i]->head) > priority(best->head))
 			best = r->stream[i];

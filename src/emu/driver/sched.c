@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/random.h"
 #include "emu/driver/activity.h"
 #include "emu/driver/job.h"
-#include "emu/driver/random.h"
 #include "emu/driver/trace.h"
 
 #define MAGIC 0x6773616e656d7531ull
@@ -60,10 +60,10 @@ static const char *const schedules[] = {[EMU_RANDOM] = "random", [EMU_PROGRAM] =
 static void lay_out_priorities(struct job *j)
 {
 	const uint64_t changes = emu_env_number("EMU_PCT_DEPTH", PCT_DEPTH);
-	j->seed = emu_random(&j->random) | 1;
+	j->seed = random_next(&j->random) | 1;
 	for (unsigned k = 0; k < EMU_CHANGES && k < changes; k++) {
-		const uint64_t from = 1ull << emu_random(&j->random) % PCT_LENGTHS;
-		j->change[k] = from + emu_random(&j->random) % from;
+		const uint64_t from = 1ull << random_next(&j->random) % PCT_LENGTHS;
+		j->change[k] = from + random_next(&j->random) % from;
 	}
 }
 
@@ -83,7 +83,7 @@ static int read_memory(uint64_t *weak)
 {
 	const char *s = getenv("EMU_MEMORY");
 	const int is_weak = s && !strcmp(s, "weak");
-	*weak = is_weak ? emu_mix(emu_env_number("EMU_SEED", 1), 1) | 1 : 0;
+	*weak = is_weak ? hash_then(emu_env_number("EMU_SEED", 1), 1) | 1 : 0;
 	if (is_weak || !s || !*s || !strcmp(s, "strong"))
 		return 0;
 	log_error("emulated device: EMU_MEMORY=%s is not known; use strong or weak", s);
@@ -107,7 +107,7 @@ static int lay_out(struct job *j)
 	if (j->schedule == EMU_PCT)
 		lay_out_priorities(j);
 	if (emu_env_number("EMU_AFRESH", 0))
-		j->afresh = emu_random(&j->random) | 1;
+		j->afresh = random_next(&j->random) | 1;
 	j->ranks = (uint32_t)emu_env_number("EMU_RANKS", 1);
 	j->join_deadline = emu_now_ns() + emu_env_number("EMU_JOIN_SECONDS", JOIN_SECONDS) * 1000000000ull;
 	j->token = -1;
@@ -276,7 +276,7 @@ static void begin_afresh(const int *order, int n)
 {
 	job->random = job->afresh;
 	for (int i = 0; i < n; i++)
-		job->random = emu_mix(job->random, job->slot[order[i]].digest);
+		job->random = hash_then(job->random, job->slot[order[i]].digest);
 	job->idle = 0;
 }
 
@@ -310,7 +310,7 @@ static int choose(void)
 	if (n && job->idle && job->afresh)
 		begin_afresh(order, n);
 	if (!n || job->schedule != EMU_PCT)
-		return n ? order[emu_random(&job->random) % (uint64_t)n] : -1;
+		return n ? order[random_next(&job->random) % (uint64_t)n] : -1;
 	int best = order[0];
 	for (int i = 1; i < n; i++)
 		if (job->slot[order[i]].runnable > job->slot[best].runnable)
@@ -321,7 +321,7 @@ static int choose(void)
 static void fill_turn(int chosen)
 {
 	struct emu_turn *t = &job->turn;
-	*t = (struct emu_turn){.random = emu_random(&job->random), .schedule = job->schedule, .seed = job->seed, .start = job->steps};
+	*t = (struct emu_turn){.random = random_next(&job->random), .schedule = job->schedule, .seed = job->seed, .start = job->steps};
 	/* short turns find more, long ones are faster: both occur */
 	t->steps = job->schedule == EMU_RANDOM ? 64u << t->random % 6 : job->schedule == EMU_PROGRAM ? 1u << t->random % 5 : 64;
 	memcpy(t->change, job->change, sizeof t->change);
@@ -449,7 +449,7 @@ uint64_t emu_sched_seed(void) { return job->seed; }
 uint64_t emu_sched_weak(void)
 {
 	static uint64_t launches;
-	return job->weak ? emu_mix(emu_mix(job->weak, self->rank + 1u), ++launches) | 1 : 0;
+	return job->weak ? hash_then(hash_then(job->weak, self->rank + 1u), ++launches) | 1 : 0;
 }
 
 void emu_sched_runnable(uint64_t priority)
@@ -467,7 +467,7 @@ void emu_sched_queued(uint64_t digest)
 	if (!job->afresh)
 		return;
 	lock();
-	self->digest = emu_mix(self->digest, digest);
+	self->digest = hash_then(self->digest, digest);
 	unlock();
 }
 

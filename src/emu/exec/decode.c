@@ -1,5 +1,6 @@
 #include "emu/exec/decode.h"
 
+#include "base/hash.h"
 #include "emu/exec/trace.h"
 #include "emu/exec/words.h"
 
@@ -63,7 +64,7 @@ uint32_t decode_register_stride(const struct ptx_decl *decl)
 /* The slot of a constant among those of the program, or the free one where it belongs. */
 static struct exec_constant *constant_slot(struct exec_constant *slot, uint32_t slots, uint64_t v, unsigned size)
 {
-	uint32_t at = (uint32_t)((v * 0x9e3779b97f4a7c15u ^ size) >> 32) & (slots - 1);
+	uint32_t at = (uint32_t)((hash_spread(v) ^ size) >> 32) & (slots - 1);
 	while (slot[at].place && (slot[at].v != v || slot[at].size != size))
 		at = (at + 1) & (slots - 1);
 	return &slot[at];
@@ -538,13 +539,6 @@ static const uint8_t flows[] = {
 	[BUILD_WARP] = FLOW_WARP, [BUILD_LACKING] = FLOW_NEXT,
 };
 
-static uint64_t digest(uint64_t d, const char *text, size_t length)
-{
-	while (length--)
-		d = (d ^ (unsigned char)*text++) * 0x100000001b3; /* FNV-1a */
-	return d;
-}
-
 /* An operation of the program's own. It tells what it does as it does it; a barrier, when it is complete: barrier.c. */
 static void trace_one(struct decoder *d, struct exec_insn *n, const struct ptx_instr *original)
 {
@@ -553,7 +547,7 @@ static void trace_one(struct decoder *d, struct exec_insn *n, const struct ptx_i
 		return;
 	exec_trace_describe(d->m, d->original, original, t);
 	if (d->original->is_entry)
-		d->kernel->digest = digest(d->kernel->digest, d->m->text + original->opcode.off, original->opcode.len);
+		d->kernel->digest = hash_bytes(d->kernel->digest, d->m->text + original->opcode.off, original->opcode.len);
 	t->run = n->run;
 	n->traced = t;
 	if (d->trace->tells && t->kind != TRACE_BARRIER && t->kind != TRACE_END)

@@ -55,14 +55,6 @@ static void install_handlers(int install)
 	pthread_mutex_unlock(&handlers);
 }
 
-uint64_t exec_draw(uint64_t *random)
-{
-	uint64_t v = *random += 0x9e3779b97f4a7c15;
-	v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9;
-	v = (v ^ v >> 27) * 0x94d049bb133111eb;
-	return v ^ v >> 31;
-}
-
 static void start_warp(struct emu_grid *g, struct exec_cta *c, struct exec_warp *w)
 {
 	const uint32_t entry = g->kernel->entry[g->kernel->function], shared = g->program->register_bytes;
@@ -277,7 +269,7 @@ static void new_round(struct emu_grid *g, uint64_t *random)
 {
 	exec_drift(g);
 	for (uint32_t k = g->orders - 1; k > 0; k--) {
-		const uint32_t other = (uint32_t)(exec_draw(random) % (k + 1)), was = g->order[k];
+		const uint32_t other = (uint32_t)(random_next(random) % (k + 1)), was = g->order[k];
 		g->order[k] = g->order[other];
 		g->order[other] = was;
 	}
@@ -332,7 +324,7 @@ static int stays_behind(struct exec_warp *w, uint64_t *random)
 {
 	if (w->held)
 		return --w->held != 0;
-	const uint64_t r = exec_draw(random);
+	const uint64_t r = random_next(random);
 	if (r % (w->slices ? 64 : 2) == 0)
 		w->held = (uint32_t)(r >> 32) % (HELD >> (r >> 8) % (HELD_LOG + 1));
 	return w->held != 0;
@@ -342,7 +334,7 @@ static int stays_behind(struct exec_warp *w, uint64_t *random)
 static void sleeps(struct exec_warp *w, uint64_t *random)
 {
 	const uint32_t rounds = w->sleeps / (SLEEP / 2) + 1;
-	w->held = (uint32_t)exec_draw(random) % (rounds < HELD ? rounds : HELD);
+	w->held = (uint32_t)random_next(random) % (rounds < HELD ? rounds : HELD);
 	w->sleeps = 0;
 }
 
@@ -366,7 +358,7 @@ static void schedule(struct emu_grid *g, struct run *r, struct exec_warp *volati
 			continue;
 		}
 		*running = w;
-		used += exec_warp_run(w, 1 + (uint32_t)(exec_draw(r->random) % SLICE), r->random);
+		used += exec_warp_run(w, 1 + (uint32_t)(random_next(r->random) % SLICE), r->random);
 		if (w->sleeps)
 			sleeps(w, r->random);
 		after(g, w);
@@ -377,8 +369,8 @@ static void schedule(struct emu_grid *g, struct run *r, struct exec_warp *volati
 
 uint64_t emu_priority(uint64_t seed, uint64_t what)
 {
-	uint64_t state = seed ^ what * 0x9e3779b97f4a7c15;
-	return exec_draw(&state) >> 1 | (uint64_t)1 << 63;
+	uint64_t state = seed ^ hash_spread(what);
+	return random_next(&state) >> 1 | (uint64_t)1 << 63;
 }
 
 /* Above all others until it is demoted; then below all that were demoted before. */
@@ -444,7 +436,7 @@ static void note_step(struct emu_grid *g, struct exec_warp *w)
 static struct exec_warp *any(const struct emu_grid *g, struct emu_steps *s)
 {
 	uint32_t n = 0, chosen;
-	const uint64_t r = exec_draw(&s->random);
+	const uint64_t r = random_next(&s->random);
 	for (uint32_t k = 0; k < g->orders; k++) {
 		struct exec_warp *w = runnable(g, k);
 		if (w && w == g->last && r % 8 < s->stay)
@@ -462,7 +454,7 @@ static struct exec_warp *any(const struct emu_grid *g, struct emu_steps *s)
 static int pick_lane(const struct exec_warp *w, struct emu_steps *s)
 {
 	uint32_t parked = w->parked & w->live;
-	const uint64_t r = exec_draw(&s->random);
+	const uint64_t r = random_next(&s->random);
 	if (!parked || (w->live & ~w->waiting & ~w->parked))
 		return -1;
 	for (uint64_t skip = r % (uint32_t)__builtin_popcount(parked); skip; skip--)
@@ -499,7 +491,7 @@ static void end_turn(struct emu_grid *g, int steps)
 {
 	for (uint32_t k = 0; g->launch.weak && g->state == EMU_RUNNING && k < g->orders; k++) {
 		struct exec_warp *w = &g->cta[k / g->warps_each].warp[k % g->warps_each];
-		const uint64_t r = w->weak->pending ? exec_draw(&w->weak->random) : 0;
+		const uint64_t r = w->weak->pending ? random_next(&w->weak->random) : 0;
 		weak_release(w, steps ? EXEC_ALL : (uint32_t)(r | r >> 32));
 	}
 }

@@ -11,6 +11,7 @@
 #define GSAN_EMU_EXEC_MACHINE_H
 
 #include "base/pool.h"
+#include "base/random.h"
 #include "emu/exec/exec.h"
 #include "ptx/ptx.h"
 
@@ -249,7 +250,6 @@ uint64_t exec_decl_bytes(const struct ptx_decl *d);
 uint32_t exec_decl_align(const struct ptx_decl *d);
 /* warp.c: runs one warp for up to `budget` instructions; returns those executed. */
 uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget, uint64_t *random);
-uint64_t exec_draw(uint64_t *random); /* grid.c: splitmix64 */
 void exec_drift(struct emu_grid *g);  /* some stores reach memory, perhaps: weak.h */
 void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget);
 void exec_warp_fault(struct exec_warp *w, uint32_t lane, enum emu_fault kind, const char *what);

@@ -208,7 +208,7 @@ static int leader(struct exec_warp *w, u32 runnable, u64 *random)
 	if (w->patience <= 0) {
 		end_patience(w, runnable);
 	} else if (random && w->apart <= 0) {
-		const u64 r = exec_draw(random);
+		const u64 r = random_next(random);
 		w->apart = 1 + (int32_t)((r >> 8) % (8u << r % (APART_LOG - 2)));
 		w->turn = (u32)(r >> 40) % EXEC_LANES;
 		lead(w, runnable, 1 + (int32_t)((r >> 48) % (4u << (r >> 4) % (AHEAD_LOG - 1))));

@@ -13,7 +13,7 @@ static struct moment log_of[MOMENTS];
 static u64 bucket[BUCKETS], now;
 
 static u64 granule(u64 at) { return at & ~(u64)7; }
-static u32 bucket_of(u64 g) { return (u32)(g * 0x9e3779b97f4a7c15u >> 50) % BUCKETS; }
+static u32 bucket_of(u64 g) { return (u32)(hash_spread(g) >> 50) % BUCKETS; }
 static int known(u64 t) { return t && now - t < MOMENTS; }
 
 /* The last store to the granule at moment t or, through its bucket, before; 0: none is remembered. */
@@ -111,7 +111,7 @@ static void drain_some(struct exec_warp *w, unsigned l, u64 r)
 void weak_drift(struct exec_warp *w)
 {
 	for (u32 rest = w->weak->pending; rest; rest &= rest - 1) {
-		const u64 r = exec_draw(&w->weak->random);
+		const u64 r = random_next(&w->weak->random);
 		if (!(r & ((1u << w->weak->lazy) - 1)))
 			drain_some(w, (unsigned)__builtin_ctz(rest), r >> 8);
 	}
@@ -120,7 +120,7 @@ void weak_drift(struct exec_warp *w)
 static void buffer(struct exec_warp *w, unsigned l, const struct weak_store *s)
 {
 	struct weak_lane *t = &w->weak->lane[l];
-	const u64 r = exec_draw(&w->weak->random);
+	const u64 r = random_next(&w->weak->random);
 	if (t->stores == WEAK_STORES)
 		drain_some(w, l, r >> 8);
 	t->store[t->stores++] = *s;
@@ -166,7 +166,7 @@ void weak_start(struct exec_warp *w, u64 seed)
 {
 	struct exec_weak *k = w->weak;
 	k->random = seed;
-	k->lazy = (u32)exec_draw(&k->random) % (LAZY_MOST + 1);
+	k->lazy = (u32)random_next(&k->random) % (LAZY_MOST + 1);
 	k->pending = 0;
 	for (unsigned l = 0; l < EXEC_LANES; l++) {
 		k->lane[l].stores = k->lane[l].seen = k->lane[l].epoch = 0;
@@ -191,7 +191,7 @@ static u64 some_value(struct exec_warp *w, unsigned l, u64 g, int newest)
 	if (!n)
 		return in_memory(g);
 	moments[n] = at;
-	const u64 r = newest ? 0 : exec_draw(&w->weak->random);
+	const u64 r = newest ? 0 : random_next(&w->weak->random);
 	const u32 back = r & 1 ? 1 + (u32)((r >> 1) % n) : 0;
 	if (moments[back])
 		not_behind(t, g, moments[back]);

@@ -5,6 +5,7 @@
 #include "forms.h"
 #include "player.h"
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "host/world.h"
 
@@ -193,11 +194,11 @@ static void play(struct runner *r)
 /* ---- after ----------------------------------------------------------------------------------------------------- */
 static uint64_t digest(const unsigned char *at, uint64_t bytes)
 {
-	uint64_t h = 0xcbf29ce484222325ull, word;
+	uint64_t h = HASH_START, word;
 
 	for (uint64_t i = 0; i < bytes; i += sizeof(word)) {
 		memcpy(&word, at + i, sizeof(word));
-		h = (h ^ word) * 0x100000001b3ull;
+		h = hash_step(h, word);
 		h ^= h >> 29;
 	}
 	return h;

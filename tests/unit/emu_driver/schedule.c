@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "check.h"
 
 #define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -59,12 +60,12 @@ struct result { uint32_t value[4]; uint64_t trace; };
 static uint64_t hash_lines(const char *path)
 {
 	char line[512];
-	uint64_t h = 0xcbf29ce484222325ull;
+	uint64_t h = HASH_START;
 	FILE *f = fopen(path, "r");
 	CHECK(f);
 	while (fgets(line, sizeof line, f))
 		for (char *c = line; !strncmp(line, "mem", 3) && *c; c++)
-			h = (h ^ (unsigned char)*c) * 0x100000001b3ull;
+			h = hash_step(h, (unsigned char)*c);
 	fclose(f);
 	unlink(path);
 	return h;
@@ -75,12 +76,12 @@ static uint64_t hash_threads(const char *path)
 {
 	char line[512];
 	unsigned long long launch, cta;
-	uint64_t h = 0xcbf29ce484222325ull;
+	uint64_t h = HASH_START;
 	FILE *f = fopen(path, "r");
 	CHECK(f);
 	while (fgets(line, sizeof line, f))
 		if (sscanf(line, "mem %llu %llu", &launch, &cta) == 2)
-			h = (h ^ cta) * 0x100000001b3ull;
+			h = hash_step(h, cta);
 	fclose(f);
 	unlink(path);
 	return h;
