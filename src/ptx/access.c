@@ -128,8 +128,9 @@ static void of_load_store(const struct ptx_module *m, const struct ptx_instr *i,
 
 static void of_atomic(const struct ptx_module *m, const struct ptx_instr *i, struct ptx_access *a)
 {
-	static const struct word operations[] = {{"add", 0}, {"inc", 0}, {"dec", 0}, {"min", 0}, {"max", 0}, {"and", 0},
-						 {"or", 0}, {"xor", 0}, {"exch", 0}, {"cas", 0}, {0}};
+	static const struct word operations[] = {
+		{"add", PTX_RMW_EITHER}, {"inc", PTX_RMW_EITHER}, {"dec", PTX_RMW_EITHER}, {"min", PTX_RMW_EITHER}, {"max", PTX_RMW_EITHER},
+		{"and", PTX_RMW_EITHER}, {"or", PTX_RMW_EITHER}, {"xor", PTX_RMW_EITHER}, {"exch", PTX_RMW_EXCH}, {"cas", PTX_RMW_CAS}, {0}};
 	const struct word *operation = find(m, i, operations);
 	int atom = ptx_is(m, i->op, "atom");
 
@@ -148,6 +149,7 @@ static void of_atomic(const struct ptx_module *m, const struct ptx_instr *i, str
 		return;
 	}
 	a->kind = PTX_ACCESS_RMW;
+	a->rmw = (enum ptx_rmw)operation->value;
 	a->op = GSAN_OP_RMW;
 	set_order(m, i, a, GSAN_GPU);
 	if (atom && i->operand[0].kind != PTX_OPND_SINK)

@@ -18,8 +18,16 @@ enum ptx_access_kind {
 	PTX_ACCESS_LEFT   /* touches global memory, not checked: reason says why */
 };
 
+enum ptx_rmw {
+	PTX_RMW_NONE,
+	PTX_RMW_EITHER, /* add, min, …: there is an atom and a red */
+	PTX_RMW_EXCH,
+	PTX_RMW_CAS
+};
+
 struct ptx_access {
 	enum ptx_access_kind kind;
+	enum ptx_rmw rmw;
 	enum gsan_op op;            /* + scope for strong ones */
 	enum gsan_sem sem;
 	uint32_t bytes;

@@ -174,7 +174,7 @@ static int edit_expected(struct clone *c, const struct ptx_place *p)
 {
 	const struct ptx_access *a = &p->access;
 
-	if (strcmp(a->name, "atom.cas") || p->instr->operands < 4 ||
+	if (a->rmw != PTX_RMW_CAS || p->instr->operands < 4 ||
 	    (!is_sink(p) && !ptx_call_value(&c->text, c->m, p->instr, a, a->value)) ||
 	    !ptx_call_value(&c->text, c->m, p->instr, a, &p->instr->operand[2]))
 		return 0;
@@ -236,7 +236,7 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	if (a->kind == PTX_ACCESS_RMW && a->value && ptx_uses_read(&c->uses, a->value))
 		base |= GSAN_DESC_USED;
 	cas = edit_expected(c, p);
-	untold = !cas && !strcmp(a->name, "atom.cas");
+	untold = !cas && a->rmw == PTX_RMW_CAS;
 	base |= cas ? GSAN_SEM_CAS << GSAN_DESC_SEM_SHIFT : 0;
 	if (a->kind != PTX_ACCESS_LOAD) {
 		has = a->kind == PTX_ACCESS_STORE && ptx_call_value(&c->text, c->m, i, a, a->value);
@@ -272,15 +272,12 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 /* An atom without its result: ptxas makes it a red by itself, but not behind a call, and what comes back costs. */
 static void edit_result(struct clone *c, const struct ptx_place *p)
 {
-	static const char *const both[] = {"atom.add", "atom.inc", "atom.dec", "atom.min", "atom.max", "atom.and", "atom.or", "atom.xor"};
 	const struct ptx_instr *i = p->instr;
 
-	for (uint32_t k = 0; k < sizeof(both) / sizeof(*both); k++) {
-		if (strcmp(p->access.name, both[k]) || i->operands < 2)
-			continue;
-		ptx_edit_add(&c->edits, i->op.off, i->op.len, "red", 3);
-		ptx_edit_add(&c->edits, i->operand[0].text.off, i->operand[1].text.off - i->operand[0].text.off, "", 0);
-	}
+	if (p->access.rmw != PTX_RMW_EITHER || !ptx_is(c->m, i->op, "atom"))
+		return;
+	ptx_edit_add(&c->edits, i->op.off, i->op.len, "red", 3);
+	ptx_edit_add(&c->edits, i->operand[0].text.off, i->operand[1].text.off - i->operand[0].text.off, "", 0);
 }
 
 /* From here on the thread comes behind a red, perhaps: said before the instruction may change what it is predicated with. */

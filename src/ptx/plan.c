@@ -92,7 +92,7 @@ static int find_reds(const struct ptx_plan *plan, const struct ptx_function *f, 
 		struct ptx_access *a = &plan->place[i].access;
 
 		if (a->kind == PTX_ACCESS_RMW && a->sem == GSAN_SEM_NONE && a->elements == 1 && a->bytes <= GSAN_GRANULE && a->op != GSAN_OP_RMW + GSAN_SYS &&
-		    strcmp(a->name, "atom.cas") && !(a->value && ptx_uses_read(&uses, a->value)))
+		    a->rmw != PTX_RMW_CAS && !(a->value && ptx_uses_read(&uses, a->value)))
 			a->kind = PTX_ACCESS_RED;
 	}
 	ptx_uses_free(&uses);
