@@ -173,6 +173,7 @@ struct exec_warp {
 	uint32_t turn;             /* lane that leads next when lanes take turns */
 	int leader;                /* lane whose group goes first; -1: the one that is behind */
 	int32_t leads;             /* instructions for which it does */
+	int32_t patient;           /* what `patience` begins with */
 	int32_t patience, quantum; /* instructions until those lead that have not run since; for how many */
 	int32_t apart;             /* instructions until some group goes ahead at random */
 	uint32_t ran;              /* lanes that have run since `patience` began, but for those that led */

@@ -1,7 +1,7 @@
 /* One warp. Lanes have their own program counters; those at one instruction run together. Usually the group deepest in
  * calls, then lowest in the code, goes first: lanes that are ahead wait for the others there, which brings them together
  * again. Another group leads meanwhile where it must or may (independent thread scheduling, PTX ISA 3.1): one that has not run
- * for PATIENCE instructions, for the group that goes first may spin on what it must do; one beside a group that sleeps; and
+ * for `patient` instructions, for the group that goes first may spin on what it must do; one beside a group that sleeps; and
  * under schedules that ask for it any one, now and then, for less than it takes to meet again. */
 #include "emu/exec/call.h"
 #include "emu/exec/ops.h"
@@ -11,7 +11,8 @@
 
 #define STEP_SLICE 128u  /* instructions of one group of lanes within a step */
 #define STEP_DRIFT 1024u /* after so many in a step, stores may reach memory that wait meanwhile */
-#define PATIENCE 4096    /* instructions for which lanes wait for those behind */
+#define PATIENCE 4096    /* instructions for which lanes wait for those behind, */
+#define STEP_PATIENCE (1 << 18) /* and within a step: an operation and all that is inserted around it take less */
 #define QUANTUM 256      /* for which lanes lead that waited so long; twice as many each time in a row */
 #define QUANTUM_MOST 65536
 #define ASLEEP 64        /* for which others lead while a group sleeps */
@@ -179,7 +180,7 @@ static void lead(struct exec_warp *w, u32 lanes, int32_t instructions)
 static void be_patient(struct exec_warp *w)
 {
 	w->ran = 0;
-	w->patience = PATIENCE;
+	w->patience = w->patient;
 	w->quantum = QUANTUM;
 }
 
@@ -188,7 +189,7 @@ static void end_patience(struct exec_warp *w, u32 runnable)
 {
 	const u32 starved = runnable & ~w->ran;
 	w->ran = 0;
-	w->patience = PATIENCE;
+	w->patience = w->patient;
 	if (!starved) {
 		w->quantum = QUANTUM;
 		return;
@@ -242,6 +243,7 @@ void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget)
 	int yield = 0;
 	w->base[1] = w->cta->grid->program->constant; /* may have grown */
 	w->leader = -1;
+	w->patient = STEP_PATIENCE;
 	be_patient(w);
 	if (lane >= 0) {
 		const u32 pc = choose(w, w->parked, lane, &group);
@@ -265,6 +267,7 @@ uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget, uint64_t *random)
 	int yield = 0;
 	w->base[1] = w->cta->grid->program->constant;
 	w->slices++;
+	w->patient = PATIENCE;
 	while (done < budget && !w->fault && !yield && (runnable = w->live & ~w->waiting) != 0) {
 		u32 group;
 		const u32 pc = choose(w, runnable, leader(w, runnable, random), &group);
