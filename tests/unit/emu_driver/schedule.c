@@ -26,9 +26,9 @@ static const char count[][4096] = {
 	HEAD COUNT("k", NOTHING, NOTHING) COUNT("k__gsan", MUCH("gsan_1"), MUCH("gsan_2")),
 };
 
-/* A lock of the rewriter's: the lane that has it stands behind the loop of those that want it. */
+/* A lock of the rewriter's: the lane that has it stands behind the loop of those that want it, who sleep. */
 #define LOCKED "{\n.reg .b32 %gsan_n;\ngsan_l: atom.global.cas.b32 %gsan_n, [%rd1+12], 0, 1;\nsetp.ne.u32 %gsan_p, %gsan_n, 0;\n" \
-	"@%gsan_p bra gsan_l;\natom.global.exch.b32 %gsan_n, [%rd1+12], 0;\n}\n"
+	"@%gsan_p nanosleep.u32 20;\n@%gsan_p bra gsan_l;\natom.global.exch.b32 %gsan_n, [%rd1+12], 0;\n}\n"
 static const char locked[] = HEAD COUNT("k", NOTHING, NOTHING) COUNT("k__gsan", NOTHING, LOCKED);
 
 /* What the runtime begins before an operation and ends behind it is not parted from it: gsan_before takes a lock, gsan_after
