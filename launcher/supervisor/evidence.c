@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "ptx/access.h"
 #include "supervisor/state.h"
 
 static const struct kernel *evidence_kernel(const struct supervisor *s, uint32_t participant, uint32_t id)
@@ -143,12 +144,11 @@ static void evidence_op(struct report_side *side, uint8_t op)
 	static const char *const weak[] = {[GSAN_OP_LD] = "ld", [GSAN_OP_ST] = "st", [GSAN_OP_LD_NC] = "ld.nc",
 					   [GSAN_OP_RANGE_LD] = "memcpy", [GSAN_OP_RANGE_ST] = "memcpy",
 					   [GSAN_OP_ASYNC_LD] = "cp.async", [GSAN_OP_ASYNC_ST] = "cp.async"};
-	static const char *const scope[] = {"cta", "cluster", "gpu", "sys"};
 	side->semantics = "weak";
 	if (op >= GSAN_OP_STRONG_LD) {
 		side->op = op >= GSAN_OP_RMW ? "atom" : op >= GSAN_OP_STRONG_ST ? "st" : "ld";
 		side->semantics = "strong";
-		side->scope = scope[op & 3];
+		side->scope = ptx_scope_name((enum gsan_scope)(op & 3));
 	} else {
 		side->op = op < sizeof weak / sizeof *weak && weak[op] ? weak[op] : "access";
 	}

@@ -6,7 +6,7 @@
 #include "device/abi.h"
 #include "device/clock.h"
 #include "device/desc.h"
-#include "device/elem.h"
+#include "device/elem_order.h"
 #include "device/elems.h"
 #include "device/entry.h"
 #include "device/hint.h"
@@ -22,12 +22,12 @@ ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && sync_learns(d
  * (`writer`), which is then what there is to mend; an RMW that continues such a version is taken for one. */
 ALWAYS void hint_set(const struct who *w, u64 elem, u64 writer, u32 reason, u32 desc)
 {
-	int point = elem_is_point(elem), fenced = elem & ELEM_FENCED && !point, early = reason == GSAN_WHY_RELAXED_WRITE && elem & ELEM_FENCED;
-	if (!reason || elem & (ELEM_ALL | ELEM_PREFIX) || (point && !(elem & ELEM_RELAXED)) || tag_below_floor(w->launch, rec_tag(elem)) ||
+	int fenced = elem_is_fenced(elem), early = reason == GSAN_WHY_RELAXED_WRITE && fenced;
+	if (!reason || elem_of_many(elem) || elem_is_seen(elem) || tag_below_floor(w->launch, rec_tag(elem)) ||
 	    elem_is_own(w, elem))
-		return; /* an observed point has no site */
-	u64 by = fenced && (elem ^ writer) & REC_WHO ? writer : elem;
-	by = (by & REC_WHO) | (u64)((u32)(by >> ELEM_SITE_SHIFT) & 0xffff) << GSAN_REC_SITE_SHIFT;
+		return; /* a seen one has no site */
+	u64 by = fenced && !elem_is_write(elem) && (elem ^ writer) & REC_WHO ? writer : elem;
+	by = (by & REC_WHO) | (u64)elem_site(by) << GSAN_REC_SITE_SHIFT;
 	hint_add(w, elem, by, desc & 0xffff, reason | (sync_acquires(desc) ? HINT_ACQUIRES : 0) | (desc_releases(desc) ? HINT_RELEASES : 0), !early);
 }
 
@@ -69,7 +69,7 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 /* A write that was observed, as a point of its place: itself is before what follows (clock_settle). */
 NEVER void point_keep(const struct who *w, u64 e)
 {
-	if (!(clock_join(w, e | ELEM_FRESH) & 1))
+	if (!(clock_join(w, elem_fresh(e)) & 1))
 		gpu_store32(&w->state->fresh, 1);
 }
 
@@ -77,10 +77,7 @@ NEVER void point_keep(const struct who *w, u64 e)
  * observes for the launches behind it. */
 ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 {
-	if (e & ELEM_RELAXED)
-		e = (e & ~(ELEM_RELAXED | ELEM_ANYWHERE)) |
-		    point_of(canonical, desc_mask(desc, canonical), (u32)(e >> ELEM_SCOPE_SHIFT) & 3);
-	e &= ~ELEM_FRESH;
+	e = elem_kept(e, point_of(canonical, desc_mask(desc, canonical), elem_scope(e)));
 	if (w->state)
 		point_keep(w, e);
 	else if (rec_tag(e) != w->launch->tag && !tag_below_floor(w->launch, rec_tag(e)))
@@ -90,7 +87,7 @@ ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 /* What of a version is observed, whatever the reader acquires. */
 ALWAYS void observe(const struct who *w, u64 e, u64 canonical, u32 desc)
 {
-	if (!(e & ELEM_PREFIX))
+	if (!elem_is_prefix(e))
 		point_join(w, e, canonical, desc);
 	else if (w->state) /* which of it, is not known any more */
 		clock_join(w, e);
@@ -103,9 +100,9 @@ ALWAYS u32 why_no_edge(u64 e, u64 writer, u32 desc, int reached)
 {
 	if (!reached)
 		return GSAN_WHY_ACQUIRE_SCOPE;
-	if (e & ELEM_RELAXED && (!(e & ELEM_FENCED) || !((e ^ writer) & REC_WHO || writer & ELEM_FENCED)))
+	if (elem_is_relaxed(e) && (!elem_is_fenced(e) || !((e ^ writer) & REC_WHO || writer_releases(writer))))
 		return GSAN_WHY_RELAXED_WRITE;
-	return !sync_acquires(desc) && !(e & (ELEM_RELAXED | ELEM_POINT)) ? GSAN_WHY_NO_ACQUIRE : GSAN_WHY_NONE;
+	return !sync_acquires(desc) && elem_kind(e) == ELEM_DONE ? GSAN_WHY_NO_ACQUIRE : GSAN_WHY_NONE;
 }
 
 /* One release that this read may have observed; `newest`: the entry whose newest version has it and was read, or NULL; `linked`: it is
@@ -114,22 +111,19 @@ ALWAYS u32 why_no_edge(u64 e, u64 writer, u32 desc, int reached)
 NEVER int elem_read(const struct who *w, const struct dev_sync *newest, u64 elem, u64 canonical, u32 desc, u64 writer, int linked)
 {
 	u64 e = elem;
-	int observed = elem_is_observed(e), point = observed && !(e & ELEM_PREFIX) && e & ELEM_RELAXED;
+	int observed = elem_is_observed(e), write = elem_is_write(e);
 	if (observed && linked)
 		observe(w, e, canonical, desc);
-	if (observed && !point)
+	if (observed && !write)
 		return 1;
-	if (point && linked)
-		e |= (u64)GSAN_SYS << ELEM_SCOPE_SHIFT; /* the kernel's start is a fence.sys */
+	if (write && linked)
+		e = elem_widened(e, GSAN_SYS); /* the kernel's start is a fence.sys */
 	int reached = elem_reached(w->launch, e, desc_scope(desc)), reaches = elem_reaches(w->launch, e);
 	u32 why = reaches ? why_no_edge(e, writer, desc, reached) : GSAN_WHY_RELEASE_SCOPE;
 	hint_set(w, e, writer, why, desc);
 	if (!reaches)
 		return 0;
-	if (point) { /* what it released is its launch's base */
-		u64 time = tag_private(w->launch, rec_tag(e)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX;
-		e &= ~((e & ELEM_FENCED ? ELEM_RELAXED : 0) | ELEM_POINT | time << GSAN_REC_EPOCH_SHIFT);
-	}
+	e = write ? elem_started(w->launch, e) : e;
 	if (sync_acquires(desc) && reached) {
 		u32 at = clock_join(w, e);
 		if (newest && at != ELEMS_NOWHERE)

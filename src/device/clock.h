@@ -2,7 +2,7 @@
 #ifndef GSAN_DEVICE_CLOCK_H
 #define GSAN_DEVICE_CLOCK_H
 
-#include "device/elem.h"
+#include "device/elem_order.h"
 #include "device/elems.h"
 #include "device/inherit.h"
 

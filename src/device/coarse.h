@@ -6,7 +6,7 @@
 #include "device/acquire.h"
 #include "device/clock.h"
 #include "device/desc.h"
-#include "device/elem.h"
+#include "device/elem_order.h"
 #include "device/launch.h"
 #include "device/lock.h"
 #include "device/observed.h"
@@ -36,7 +36,7 @@ ALWAYS int coarse_stands(struct dev_tables *t, const struct gsan_launch *l, u64 
 	return 0;
 }
 
-/* `elem` covers all CTAs of its launch (ELEM_ALL). Its gate is open: who reads there is not known. */
+/* `elem`: elem_all() of its launch. */
 NEVER void coarse_add(struct dev_tables *t, const struct gsan_launch *l, u64 elem)
 {
 	u64 *slot = &t->coarse.slot[coarse_slot(l->participant, l->stream)], old = gpu_load64(slot), now;
@@ -52,14 +52,12 @@ NEVER void coarse_add(struct dev_tables *t, const struct gsan_launch *l, u64 ele
 /* An RMW of this CTA that has no entry; `time`: what it releases, 0 = only what its kernel's start does. */
 ALWAYS void coarse_note(const struct who *w, struct dev_tables *t, u32 time)
 {
-	u64 tag = w->self & ~0ull << GSAN_REC_TAG_SHIFT;
-	u64 epoch = time > GSAN_EPOCH_MAX ? GSAN_EPOCH_MAX : time;
 	if (!time) {
 		if (!coarse_noted(t, w->launch))
-			coarse_add(t, w->launch, tag | ELEM_ALL | ELEM_OPEN);
+			coarse_add(t, w->launch, elem_all(rec_tag(w->self), 0));
 		return;
 	}
-	coarse_add(t, w->launch, tag | epoch << GSAN_REC_EPOCH_SHIFT | ELEM_ALL | ELEM_OPEN);
+	coarse_add(t, w->launch, elem_all(rec_tag(w->self), time > GSAN_EPOCH_MAX ? GSAN_EPOCH_MAX : time));
 	if (time > GSAN_EPOCH_MAX) /* under a private tag, of which nobody would know */
 		gpu_max64(&t->coarse.older[w->launch->participant], w->launch->seq);
 }
@@ -105,7 +103,7 @@ NEVER int coarse_counts(const struct gsan_launch *l, u32 tag, u32 gpu)
 ALWAYS void coarse_head(const struct who *w, u64 canonical, u64 rec, u64 point, u32 gpu)
 {
 	if (coarse_counts(w->launch, rec_tag(rec), gpu) && coarse_made(w->launch, rec_tag(rec), canonical))
-		point_keep(w, (rec & REC_STAMP) | point | ELEM_POINT);
+		point_keep(w, elem_seen(rec & REC_STAMP, point));
 }
 
 /* RMWs of one GPU that left no version were observed, perhaps, and with them those of .cta that their CTAs made before: the newest
@@ -114,7 +112,7 @@ NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
 {
 	const struct gsan_launch *l = w->launch;
 	const struct dev_tables *t = dev_tables(gsan_owner(canonical));
-	u64 place = point_of(canonical, desc_mask(desc, canonical), GSAN_CTA) | ELEM_POINT | ELEM_ALL;
+	u64 place = point_of(canonical, desc_mask(desc, canonical), GSAN_CTA);
 	if (desc_scope(desc) == GSAN_CTA || !gpu_load32(&t->coarse_used))
 		return;
 	if (desc_scope(desc) == GSAN_SYS && gpu_load32(&t->sync_full)) { /* writes of .sys, too */
@@ -128,7 +126,7 @@ NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
 	for (u32 i = 0; i < DEV_COARSE; i++) {
 		u32 tag = rec_tag(gpu_load64(&t->coarse.slot[i]));
 		if (tag && coarse_counts(l, tag, gpu))
-			point_keep(w, (u64)tag << GSAN_REC_TAG_SHIFT | (u64)GSAN_EPOCH_MAX << GSAN_REC_EPOCH_SHIFT | place);
+			point_keep(w, elem_all_seen(tag, place));
 	}
 	EACH_WRITE(canonical, desc, rec, point)
 		coarse_head(w, canonical, rec, point, gpu);

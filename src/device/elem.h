@@ -1,20 +1,79 @@
-/* Clock elements (tables.h): what one says, whether one includes another or a record, and what stands for two. */
+/* Clock elements: what one says, and the one place that knows how it is written down.
+ *
+ * 64 bits, 0 = none. Tag, CTA and epoch lie where they lie in a record; those of an element of many (elem_of_many) stand for all CTAs
+ * of the launch. Below them lie its gate, the scope and the GPU of the release that brought it to a location, and that one's site. */
 #ifndef GSAN_DEVICE_ELEM_H
 #define GSAN_DEVICE_ELEM_H
 
-#include "device/launch.h"
+#include "device/record.h"
 
+enum elem_kind {
+	ELEM_DONE,   /* all that a CTA did up to an epoch, and all that is before its launch */
+	ELEM_START,  /* what the start of a CTA's launch released: all that is before it */
+	ELEM_WRITE,  /* in a version: the write of its location, which who reads that observes; and the start of its launch */
+	ELEM_SEEN,   /* writes of one place alone (point_of), of any below the epoch: they were observed, which orders nothing else */
+	ELEM_PREFIX, /* all launches of a participant up to a launch number */
+};
+
+#define ELEM_ALL 1ull               /* of all CTAs of the launch; of a seen one, and of the launches before it in its stream */
+#define ELEM_IS_PREFIX 2ull
+#define ELEM_SCOPE_SHIFT 2u         /* 2: of the gate, enum gsan_scope */
+#define ELEM_GPU_SHIFT 4u           /* 5: of the gate */
+#define ELEM_SITE_SHIFT 9u          /* 16: of the release, for messages; of a seen one the place, point_of() */
+#define ELEM_RELAXED (1ull << 25)   /* by a relaxed write without a fence: a start, or with ELEM_POINT a write */
+#define ELEM_OPEN (1ull << 26)      /* of the gate: several releases merged, it is open to all */
+#define ELEM_FENCED (1ull << 27)    /* by a fence before a relaxed write, not by an operation on the location */
+#define ELEM_FRESH ELEM_FENCED      /* seen only. In a clock: before what follows the operation that observed it, not before itself;
+				     * in a version: who reads that observes it */
+#define ELEM_POINT (1ull << 28)
+#define ELEM_SITE (0xffffull << ELEM_SITE_SHIFT)
+#define ELEM_GATE (((1ull << ELEM_SITE_SHIFT) - (1ull << ELEM_SCOPE_SHIFT)) | ELEM_OPEN)
+#define ELEM_PREFIX_OBSERVED (1ull << 9) /* prefix only: of a version, who reads it observes some of that */
+#define ELEM_PREFIX_OWNER_SHIFT 27u      /* 5, prefix only */
+#define ELEM_PREFIX_SEQ_SHIFT 32u        /* 32, prefix only */
+
+ALWAYS enum elem_kind elem_kind(u64 e)
+{
+	return e & ELEM_IS_PREFIX ? ELEM_PREFIX :
+	       e & ELEM_POINT	  ? (e & ELEM_RELAXED ? ELEM_WRITE : ELEM_SEEN) :
+	       e & ELEM_RELAXED	  ? ELEM_START :
+				    ELEM_DONE;
+}
+ALWAYS int elem_is_prefix(u64 e) { return elem_kind(e) == ELEM_PREFIX; }
+ALWAYS int elem_is_write(u64 e) { return elem_kind(e) == ELEM_WRITE; }
+ALWAYS int elem_is_seen(u64 e) { return elem_kind(e) == ELEM_SEEN; }
+ALWAYS int elem_is_point(u64 e) { return elem_is_write(e) || elem_is_seen(e); } /* writes, and what is behind them not */
+ALWAYS int elem_is_relaxed(u64 e) { return elem_is_write(e) || elem_kind(e) == ELEM_START; }
+ALWAYS int elem_of_many(u64 e) { return (e & (ELEM_ALL | ELEM_IS_PREFIX)) != 0; }
+ALWAYS int elem_is_fenced(u64 e) { return !elem_is_prefix(e) && !elem_is_seen(e) && e & ELEM_FENCED; }
+ALWAYS int elem_is_fresh(u64 e) { return elem_is_seen(e) && e & ELEM_FRESH; }
+/* Is it what its CTA itself released there, by an operation on the location? */
+ALWAYS int elem_is_release(u64 e) { return e && elem_kind(e) == ELEM_DONE && !elem_of_many(e) && !elem_is_fenced(e); }
+/* Is it something that who reads the version observes? */
+ALWAYS int elem_is_observed(u64 e) { return elem_is_prefix(e) ? (e & ELEM_PREFIX_OBSERVED) != 0 : elem_is_write(e) || elem_is_fresh(e); }
+
+ALWAYS int elem_is_open(u64 e) { return (e & ELEM_OPEN) != 0; }
+ALWAYS u32 elem_site(u64 e) { return (u32)(e >> ELEM_SITE_SHIFT) & 0xffff; }
+ALWAYS u32 elem_scope(u64 e) { return (u32)(e >> ELEM_SCOPE_SHIFT) & 3; }
+ALWAYS u32 elem_gpu(u64 e) { return (u32)(e >> ELEM_GPU_SHIFT) & 31; }
+ALWAYS u32 prefix_owner(u64 e) { return (u32)(e >> ELEM_PREFIX_OWNER_SHIFT) & 31; }
+ALWAYS u32 prefix_seq(u64 e) { return (u32)(e >> ELEM_PREFIX_SEQ_SHIFT); }
+
+/* ---- points -------------------------------------------------------------------------------------------------------------- */
 /* Where a write lies that may be observed: 13 bits of where its record lies and of its bytes there, never all ones, a bit for weak
- * ones, and a scope, of which these have the widest. */
+ * ones, and a scope, of which these have the widest. A seen element has one in the place of its site, with wildcards. */
 #define POINT_WEAK 0x100u
 #define POINT_LINE 0x200u /* its record is the line's */
+#define POINT_ANYWHERE ELEM_SITE
+#define POINT_ANY_PLACE (0x7ffcull << ELEM_SITE_SHIFT) /* 13 bits; all ones without the next one: any strong one of the scope */
+#define POINT_OF_WEAK (0x8000ull << ELEM_SITE_SHIFT)
+#define NO_POINT (~0ull) /* of what only reads: nobody observes that */
 ALWAYS u64 point_of(u64 address, u32 mask, u32 scope)
 {
 	u64 place = ((address / GSAN_GRANULE << 10 | mask) * 0x9e3779b97f4a7c15ull >> 51) % 0x1fff;
-	return (place << 2 | scope) << ELEM_SITE_SHIFT | (mask & POINT_WEAK ? ELEM_OF_WEAK : 0);
+	return (place << 2 | scope) << ELEM_SITE_SHIFT | (mask & POINT_WEAK ? POINT_OF_WEAK : 0);
 }
-/* Of a record, in the granule at `address` or in its line; what only reads, nobody observes. */
-#define NO_POINT (~0ull)
+/* Of a record, in the granule at `address` or in its line. */
 ALWAYS u64 rec_point(u64 rec, u64 address, int in_line)
 {
 	u32 op = rec_op(rec);
@@ -27,145 +86,68 @@ ALWAYS u64 rec_point(u64 rec, u64 address, int in_line)
 }
 /* Do the place and scope of point `b` include that of `a`? */
 ALWAYS u32 point_scope(u64 a) { return (u32)(a >> ELEM_SITE_SHIFT) & 3; }
-ALWAYS int point_same(u64 a, u64 b) { return !((a ^ b) & (ELEM_ANY_PLACE | ELEM_OF_WEAK)); }
+ALWAYS int point_same(u64 a, u64 b) { return !((a ^ b) & (POINT_ANY_PLACE | POINT_OF_WEAK)); }
 ALWAYS int point_within(u64 a, u64 b)
 {
-	if (!(~b & ELEM_ANYWHERE))
+	if (!(~b & POINT_ANYWHERE))
 		return 1;
-	return (point_same(a, b) || (!(~b & ELEM_ANY_PLACE) && !((a | b) & ELEM_OF_WEAK))) && point_scope(a) >= point_scope(b);
+	return (point_same(a, b) || (!(~b & POINT_ANY_PLACE) && !((a | b) & POINT_OF_WEAK))) && point_scope(a) >= point_scope(b);
 }
-ALWAYS int elem_is_point(u64 elem) { return elem & ELEM_POINT && !(elem & ELEM_PREFIX); }
-
-ALWAYS u32 elem_owner(const struct gsan_launch *l, u64 elem)
-{
-	return elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_OWNER_SHIFT) & 31 : tag_participant(l, rec_tag(elem));
-}
-
-/* Does an element, taken by itself, cover the record? (The order before its launch is asked separately.) */
-ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point)
-{
-	if (elem_is_point(elem) && elem & ELEM_FRESH)
-		return 0;
-	if (elem_is_point(elem) && (point == NO_POINT || !point_within(point, elem)))
-		return 0;
-	if (elem & ELEM_PREFIX)
-		return ((elem >> ELEM_PREFIX_OWNER_SHIFT & 31) == tag_participant(l, rec_tag(rec)) &&
-			gpu_load32(&tag_launch(l, rec_tag(rec))->seq) <= (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT));
-	if (rec_tag(elem) == rec_tag(rec))
-		return stamp_within(l, rec, elem, elem & ELEM_ALL);
-	if (elem_is_point(elem) && elem & ELEM_ALL) /* of RMWs without an entry, the newest launch of a stream stands for all */
-		return launch_follows(l, rec_tag(elem), rec_tag(rec));
-	return !elem_is_point(elem) && tag_private(l, rec_tag(elem)) && private_follows(l, rec_tag(elem), rec);
-}
-
-ALWAYS u64 elem_gate(u64 elem) { return elem & (((1ull << ELEM_SITE_SHIFT) - 4) | ELEM_OPEN); }
-
-/* Without what says how it came to a location. */
-ALWAYS u64 elem_bare(u64 elem) { return elem & ~(elem_gate(elem) | (elem & ELEM_PREFIX ? ELEM_PREFIX_OBSERVED : 0)); }
-
-/* Does the release that brought `elem` reach this GPU, and `scope` of this CTA the releasing one? */
-ALWAYS int elem_same_gpu(const struct gsan_launch *l, u64 elem) { return (elem >> ELEM_GPU_SHIFT & 31) == l->gpu; }
-ALWAYS int elem_reaches(const struct gsan_launch *l, u64 elem)
-{
-	return (elem & ELEM_OPEN) || scope_reaches((u32)(elem >> ELEM_SCOPE_SHIFT) & 3, elem_same_gpu(l, elem));
-}
-ALWAYS int elem_reached(const struct gsan_launch *l, u64 elem, u32 scope)
-{
-	return (elem & ELEM_OPEN && scope != GSAN_CTA) || scope_reaches(scope, elem_same_gpu(l, elem));
-}
-
-ALWAYS u32 elem_seq(const struct gsan_launch *l, u64 elem)
-{
-	return elem & ELEM_PREFIX ? (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT)  :
-	       tag_mapped(l, rec_tag(elem)) ? gpu_load32(&tag_launch(l, rec_tag(elem))->seq) : ~0u;
-}
-
-/* Is it something that who reads the version observes? */
-ALWAYS int elem_is_observed(u64 e)
-{
-	return e & ELEM_PREFIX ? (e & ELEM_PREFIX_OBSERVED) != 0 : elem_is_point(e) && e & (ELEM_RELAXED | ELEM_FRESH);
-}
-
-/* As it is once the operation that observed it is over. */
-ALWAYS u64 elem_settled(u64 elem) { return elem_is_point(elem) ? elem & ~ELEM_FRESH : elem; }
-
-/* Is keeping `b`, a point or not, enough for the point `a`? In a version, what is observed with it stays apart from what it
- * released. */
-ALWAYS int point_kept(u64 a, u64 b, int version)
-{
-	u64 fresh = b & ELEM_POINT ? b & ELEM_FRESH : 0;
-	return (!(b & ELEM_POINT) || point_within(a, b)) && (version ? (a & ELEM_FRESH) == fresh : !(fresh & ~a));
-}
-
-/* Is `b` as strong as `a`, so that keeping `b` alone is enough? `gated`: the gates must be equal. */
-ALWAYS int elem_within(const struct gsan_launch *l, u64 a, u64 b, int gated)
-{
-	if (gated && elem_gate(a) != elem_gate(b) && !(b & ELEM_OPEN))
-		return 0;
-	if (b & ELEM_PREFIX)
-		return elem_owner(l, a) == elem_owner(l, b) && elem_seq(l, a) <= elem_seq(l, b) &&
-		       (!gated || !elem_is_observed(a) || elem_is_observed(b));
-	if (a & ELEM_PREFIX)
-		return 0;
-	if (rec_tag(a) != rec_tag(b) || (a & ELEM_ALL && !(b & ELEM_ALL)))
-		return 0;
-	if (b & ~a & ELEM_POINT || (a & ELEM_POINT && (a ^ b) & ELEM_RELAXED)) /* what is observed here stays by itself */
-		return 0;
-	if (a & ELEM_POINT && !(a & ELEM_RELAXED) && !point_kept(a, b, gated))
-		return 0;
-	return stamp_within(l, a, b, b & ELEM_ALL);
-}
-
-/* The place of either of two points. */
+/* The place of either of two. */
 ALWAYS u64 point_union(u64 a, u64 b)
 {
 	u64 scope = point_scope(a) < point_scope(b) ? point_scope(a) : point_scope(b);
-	if (!point_same(a, b) && (a | b) & ELEM_OF_WEAK)
-		return ELEM_ANYWHERE;
-	return ((point_same(a, b) ? a : ELEM_ANY_PLACE) & ~(3ull << ELEM_SITE_SHIFT) & ELEM_ANYWHERE) | scope << ELEM_SITE_SHIFT;
+	if (!point_same(a, b) && (a | b) & POINT_OF_WEAK)
+		return POINT_ANYWHERE;
+	return ((point_same(a, b) ? a : POINT_ANY_PLACE) & ~(3ull << ELEM_SITE_SHIFT) & POINT_ANYWHERE) | scope << ELEM_SITE_SHIFT;
 }
 
-/* What two elements of one tag say, and of one kind: of one CTA, its later epoch (of a private tag, the later time), of several all
- * CTAs of the launch. An open gate, and any place, unless they agree. */
-ALWAYS u64 elem_both(const struct gsan_launch *l, u64 a, u64 b)
+/* ---- how each is made ------------------------------------------------------------------------------------------------------ */
+/* Scope, GPU and site of a release as an element's. */
+ALWAYS u64 elem_by(u32 gpu, u32 scope, u32 site)
 {
-	u64 flags = a & b & (ELEM_POINT | ELEM_RELAXED | ELEM_FRESH), gate = elem_gate(a) == elem_gate(b) ? elem_gate(a) : ELEM_OPEN;
-	u64 all = (a | b) & ELEM_ALL, who = a & REC_WHO;
-	u64 site = (a ^ b) & ELEM_ANYWHERE ? ELEM_ANYWHERE : a & ELEM_ANYWHERE;
-	flags |= gate | (elem_is_point(a & b) && !(flags & ELEM_RELAXED) ? point_union(a, b) : site);
-	if (tag_private(l, rec_tag(a)))
-		return ((rec_value(a) > rec_value(b) ? a : b) & REC_STAMP) | flags;
-	if ((a ^ b) & REC_WHO || all) {
-		who = a & ~0ull << GSAN_REC_TAG_SHIFT;
-		all = ELEM_ALL;
-	}
-	return who | (u64)(rec_epoch(a) > rec_epoch(b) ? rec_epoch(a) : rec_epoch(b)) << GSAN_REC_EPOCH_SHIFT | flags | all;
+	return (u64)site << ELEM_SITE_SHIFT | (u64)gpu << ELEM_GPU_SHIFT | (u64)scope << ELEM_SCOPE_SHIFT;
 }
-
+/* `stamp`: tag, CTA and epoch (REC_STAMP); `gate`: elem_by(). */
+ALWAYS u64 elem_write(u64 stamp, u64 gate, int fenced) { return stamp | gate | ELEM_RELAXED | ELEM_POINT | (fenced ? ELEM_FENCED : 0); }
+ALWAYS u64 elem_seen(u64 stamp, u64 point) { return stamp | point | ELEM_POINT; }
+ALWAYS u64 elem_start(u32 tag) { return (u64)tag << GSAN_REC_TAG_SHIFT | ELEM_RELAXED; }
+ALWAYS u64 elem_all(u32 tag, u32 epoch) /* who reads it is not known: its gate is open */
+{
+	return (u64)tag << GSAN_REC_TAG_SHIFT | (u64)epoch << GSAN_REC_EPOCH_SHIFT | ELEM_ALL | ELEM_OPEN;
+}
+ALWAYS u64 elem_all_seen(u32 tag, u64 point)
+{
+	return elem_seen((u64)tag << GSAN_REC_TAG_SHIFT | (u64)GSAN_EPOCH_MAX << GSAN_REC_EPOCH_SHIFT, point) | ELEM_ALL;
+}
 ALWAYS u64 elem_prefix(u32 participant, u32 seq)
 {
-	return ELEM_PREFIX | (u64)participant << ELEM_PREFIX_OWNER_SHIFT | (u64)seq << ELEM_PREFIX_SEQ_SHIFT | ELEM_OPEN;
+	return ELEM_IS_PREFIX | (u64)participant << ELEM_PREFIX_OWNER_SHIFT | (u64)seq << ELEM_PREFIX_SEQ_SHIFT | ELEM_OPEN;
 }
 
-/* Is the element's launch, or are all of its launches, ordered before `l` by the floor? Then so is all that was before. */
-ALWAYS int elem_below_floor(const struct gsan_launch *l, u64 elem)
+/* The same one otherwise. */
+ALWAYS u64 elem_observed(u64 prefix) { return prefix | ELEM_PREFIX_OBSERVED; }
+ALWAYS u64 elem_fenced(u64 e) { return e | ELEM_FENCED; }
+ALWAYS u64 elem_fresh(u64 seen) { return seen | ELEM_FRESH; }
+ALWAYS u64 elem_settled(u64 e) { return elem_is_seen(e) ? e & ~ELEM_FRESH : e; } /* as once the operation that observed it is over */
+ALWAYS u64 elem_widened(u64 e, u32 scope) { return e | (u64)scope << ELEM_SCOPE_SHIFT; } /* its gate, which had none or a narrower one */
+ALWAYS u64 elem_gate(u64 e) { return e & ELEM_GATE; }
+ALWAYS u64 elem_bare(u64 e) { return e & ~(ELEM_GATE | (elem_is_prefix(e) ? ELEM_PREFIX_OBSERVED : 0)); } /* as if it came to no location */
+ALWAYS u64 elem_all_of(u64 e) { return (e & ~0ull << GSAN_REC_TAG_SHIFT) | ELEM_ALL; } /* of the tag alone */
+/* An element that its CTA or another one releases again, at another gate. */
+ALWAYS u64 elem_handed_on(u64 e, u64 gate)
 {
-	if (elem & ELEM_PREFIX)
-		return elem_seq(l, elem) < l->order.floor[elem_owner(l, elem)];
-	return tag_below_floor(l, rec_tag(elem));
+	e = elem_settled(e);
+	return ((elem_kind(e) == ELEM_DONE ? elem_fenced(e) : e) & ~ELEM_GATE) | gate; /* by no operation on the location */
+}
+/* A write of a version, or a seen one, as what observed it keeps it; the place of a write is that of the read. */
+ALWAYS u64 elem_kept(u64 e, u64 point)
+{
+	return elem_is_write(e) ? (e & ~(ELEM_RELAXED | ELEM_FENCED | ELEM_SITE)) | point : elem_settled(e);
 }
 
-ALWAYS int elem_is_own(const struct who *w, u64 elem)
-{
-	return !(elem & (ELEM_ALL | ELEM_PREFIX)) &&
-	       (who_made(w, elem) || (tag_private(w->launch, rec_tag(elem)) && private_own(w, rec_tag(elem))));
-}
-
-/* Is the element of a launch that is before all that is behind this one anyway: its own, or one below its floor? */
-ALWAYS int elem_inherited(const struct gsan_launch *l, u64 elem)
-{
-	return elem_below_floor(l, elem) ||
-	       (!(elem & ELEM_PREFIX) && elem_owner(l, elem) == l->participant && elem_seq(l, elem) == l->seq);
-}
+/* Who wrote a version last, a store or an RMW that continues: an element of that CTA without an epoch. */
+ALWAYS u64 writer_of(u64 who, u64 gate, int releases) { return who | gate | (releases ? ELEM_FENCED : 0); }
+ALWAYS int writer_releases(u64 writer) { return (writer & ELEM_FENCED) != 0; } /* by itself */
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef GSAN_DEVICE_ELEMS_H
 #define GSAN_DEVICE_ELEMS_H
 
-#include "device/elem.h"
+#include "device/elem_order.h"
 #include "device/launch.h"
 
 /* A list of elements, changed under its owner's lock. In some each element has a second word: of what a launch inherits
@@ -76,23 +76,22 @@ enum elems_step { STEP_CTA_POINTS, STEP_LAUNCH_POINTS, STEP_LAUNCH, STEP_PARTICI
 NEVER u64 elem_union_prefix(const struct gsan_launch *l, u64 a, u64 b, u64 with_a, u64 with_b)
 {
 	u32 seq_a = with_a ? (u32)(with_a >> 32) : elem_seq(l, a), seq_b = with_b ? (u32)(with_b >> 32) : elem_seq(l, b);
-	u64 observed = elem_is_observed(a) || elem_is_observed(b) ? ELEM_PREFIX_OBSERVED : 0;
-	return elem_prefix(elem_owner(l, a), seq_a > seq_b ? seq_a : seq_b) | observed;
+	u64 both = elem_prefix(elem_owner(l, a), seq_a > seq_b ? seq_a : seq_b);
+	return elem_is_observed(a) || elem_is_observed(b) ? elem_observed(both) : both;
 }
 
 /* May a step unite this element with another? Is there one that says what both say, and no more than the step allows? */
 ALWAYS int elems_may_meet(u64 a, enum elems_step step)
 {
-	return step == STEP_PARTICIPANT || (!(a & ELEM_PREFIX) && elem_is_point(a) == (step < STEP_LAUNCH));
+	return step == STEP_PARTICIPANT || (!elem_is_prefix(a) && elem_is_point(a) == (step < STEP_LAUNCH));
 }
 ALWAYS int elems_meet(const struct gsan_launch *l, u64 a, u64 b, enum elems_step step)
 {
-	u64 kind = ELEM_POINT | (a & ELEM_POINT ? ELEM_RELAXED | (a & ELEM_RELAXED ? 0 : ELEM_FRESH) : 0);
 	if (step == STEP_PARTICIPANT)
 		return elem_owner(l, a) == elem_owner(l, b);
-	if (rec_tag(a) != rec_tag(b) || b & ELEM_PREFIX || (a ^ b) & kind)
+	if (rec_tag(a) != rec_tag(b) || elem_is_prefix(b) || !elem_alike(a, b))
 		return 0;
-	return step != STEP_CTA_POINTS || (!((a | b) & ELEM_ALL) && (tag_private(l, rec_tag(a)) || rec_cta(a) == rec_cta(b)));
+	return step != STEP_CTA_POINTS || (!elem_of_many(a) && !elem_of_many(b) && (tag_private(l, rec_tag(a)) || rec_cta(a) == rec_cta(b)));
 }
 
 /* Puts it in the place of the first, and the list's last one in that of the second. Returns it. */
@@ -129,9 +128,9 @@ NEVER u32 elems_widen(const struct gsan_launch *l, const struct elems *s)
 /* What two elements must have in common, unless one of them is of many, for one to include the other; nothing, if `elem` is. */
 ALWAYS u64 elem_identity(const struct gsan_launch *l, u64 elem)
 {
-	return elem & (ELEM_ALL | ELEM_PREFIX) ? 0 : tag_private(l, rec_tag(elem)) ? ~0ull << GSAN_REC_TAG_SHIFT : REC_WHO;
+	return elem_of_many(elem) ? 0 : tag_private(l, rec_tag(elem)) ? ~0ull << GSAN_REC_TAG_SHIFT : REC_WHO;
 }
-ALWAYS u32 elems_near(u64 elem, u64 old, u64 identity) { return !((elem ^ old) & identity) | !!(old & (ELEM_ALL | ELEM_PREFIX)); }
+ALWAYS u32 elems_near(u64 elem, u64 old, u64 identity) { return (u32)!((elem ^ old) & identity) | (u32)elem_of_many(old); }
 
 /* Those of four elements, as bits, that are near. */
 ALWAYS u32 elems_row_near(const u64 *at, u32 stride, u64 elem, u64 identity)

@@ -6,7 +6,7 @@
 #ifndef GSAN_DEVICE_HINT_H
 #define GSAN_DEVICE_HINT_H
 
-#include "device/elem.h"
+#include "device/elem_order.h"
 #include "device/launch.h"
 #include "device/order.h"
 

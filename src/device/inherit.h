@@ -2,7 +2,7 @@
 #ifndef GSAN_DEVICE_INHERIT_H
 #define GSAN_DEVICE_INHERIT_H
 
-#include "device/elem.h"
+#include "device/elem_order.h"
 #include "device/elems.h"
 #include "device/lock.h"
 
@@ -24,7 +24,7 @@ NEVER void acquired_sweep(const struct gsan_launch *l, const struct elems *s)
 			elems_put(s, kept++, elem, with);
 	}
 	if (by != ~0u)
-		elems_put(s, kept++, (u64)l->tag << GSAN_REC_TAG_SHIFT | ELEM_RELAXED, (u64)l->seq << 32 | by);
+		elems_put(s, kept++, elem_start(l->tag), (u64)l->seq << 32 | by);
 	gpu_store32(s->count, kept);
 	elems_change(s);
 }

@@ -5,7 +5,7 @@
 #define GSAN_DEVICE_KNOWN_H
 
 #include "device/desc.h"
-#include "device/elem.h"
+#include "device/elem_order.h"
 
 /* ---- read before -------------------------------------------------------------------------------------------------------- */
 /* The generation at which this CTA read the newest version last, being morally strong with it; 0: never. What it found it has joined
@@ -24,19 +24,6 @@ ALWAYS void looked_now(struct dev_state *s, const struct dev_sync *e, u32 site, 
 ALWAYS int changed_since(const struct dev_sync *e, u32 i, u32 looked) { return !looked || (int)(gpu_load32(&e->changed[i]) - looked) > 0; }
 
 /* ---- released before ---------------------------------------------------------------------------------------------------- */
-ALWAYS u64 elem_where(const struct who *w, u32 scope, u32 site)
-{
-	return (u64)site << ELEM_SITE_SHIFT | (u64)w->launch->gpu << ELEM_GPU_SHIFT | (u64)scope << ELEM_SCOPE_SHIFT;
-}
-
-/* An element of this CTA's clock as a release at `scope` hands it on. */
-ALWAYS u64 elem_handed_on(const struct who *w, u64 elem, u32 scope)
-{
-	u64 e = elem_settled(elem);
-	e |= e & (ELEM_POINT | ELEM_RELAXED | ELEM_PREFIX) ? 0 : ELEM_FENCED; /* by no operation on the location */
-	return (e & ~elem_gate(e)) | elem_where(w, scope, 0);
-}
-
 /* Is `told` about the newest version of this location, and releases of that scope? */
 ALWAYS int told_about(const struct dev_state *s, const struct dev_sync *e, u32 scope)
 {
@@ -57,7 +44,8 @@ ALWAYS void told_by(const struct who *w, const struct dev_sync *e, u32 at, u64 e
 {
 	struct dev_state *s = w->state;
 	u32 scope = gpu_load32(&s->told_scope);
-	if (told_about(s, e, scope) && elem_within(w->launch, elem_handed_on(w, gpu_own64(&s->clock.elem[at]), scope), elem, 1))
+	u64 ours = elem_handed_on(gpu_own64(&s->clock.elem[at]), elem_by_us(w->launch, scope, 0));
+	if (told_about(s, e, scope) && elem_within(w->launch, ours, elem, 1))
 		gpu_store64(&s->told, gpu_own64(&s->told) | 1ull << at);
 }
 

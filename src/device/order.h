@@ -5,7 +5,7 @@
 #ifndef GSAN_DEVICE_ORDER_H
 #define GSAN_DEVICE_ORDER_H
 
-#include "device/elem.h"
+#include "device/elem_order.h"
 #include "device/launch.h"
 
 /* ---- the slow half: the closure of launches that are ordered before, over what their streams acquired ---------- */
@@ -33,8 +33,8 @@ ALWAYS int closure_has(const struct closure_item *i, u32 participant, u32 stream
 /* Is the element's launch before this one anyway? Then so is all that is before it, and item 0 leads there. */
 ALWAYS int closure_known(const struct gsan_launch *l, u64 elem, u32 participant)
 {
-	if (elem & ELEM_PREFIX)
-		return (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT) < l->order.floor[participant];
+	if (elem_is_prefix(elem))
+		return prefix_seq(elem) < l->order.floor[participant];
 	const struct dev_launch *e = tag_launch(l, rec_tag(elem));
 	return order_has(&l->order, participant, launch_stream(e), gpu_load32(&e->seq));
 }
@@ -43,15 +43,15 @@ ALWAYS int closure_known(const struct gsan_launch *l, u64 elem, u32 participant)
 NEVER int closure_add(struct closure *c, u64 elem)
 {
 	const struct gsan_launch *l = c->l;
-	struct closure_item new = {.participant = elem_owner(l, elem), .seq = (u32)(elem >> ELEM_PREFIX_SEQ_SHIFT)};
+	struct closure_item new = {.participant = elem_owner(l, elem), .seq = prefix_seq(elem)};
 	if (!(l->mapped >> new.participant & 1) || elem_covers(l, elem, c->rec, c->point))
 		return 1;
 	if (elem_is_point(elem) || closure_known(l, elem, new.participant))
 		return 0; /* nothing but the writes themselves; nothing that the launch's base clock lacks */
-	if (!(elem & ELEM_PREFIX)) {
+	if (!elem_is_prefix(elem)) {
 		const struct dev_launch *launch = tag_launch(l, rec_tag(elem));
 		new.order = &launch->order;
-		new.seq = elem & ELEM_ALL ? gpu_load32(&launch->seq) : 0;
+		new.seq = elem_of_many(elem) ? gpu_load32(&launch->seq) : 0;
 	}
 	for (u32 i = 0; i < c->count; i++)
 		if (c->item[i].order == new.order && c->item[i].participant == new.participant && c->item[i].seq >= new.seq)

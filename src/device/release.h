@@ -5,7 +5,7 @@
 
 #include "device/abi.h"
 #include "device/desc.h"
-#include "device/elem.h"
+#include "device/elem_order.h"
 #include "device/elems.h"
 #include "device/known.h"
 #include "device/launch.h"
@@ -14,7 +14,7 @@
 /* An element of this CTA at `time`; 0: what its kernel's start releases. */
 ALWAYS u64 elem_make(const struct who *w, u32 time, u32 scope, u32 site)
 {
-	return (time ? state_stamp(w, time) : w->self & REC_WHO) | elem_where(w, scope, site);
+	return (time ? state_stamp(w, time) : w->self & REC_WHO) | elem_by_us(w->launch, scope, site);
 }
 
 /* Adds to the newest version, by the write that raises the generation next. */
@@ -32,7 +32,7 @@ NEVER void version_add_fenced(const struct who *w, struct dev_sync *e)
 	u32 n = gpu_load32(&from->count);
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 elem = gpu_own64(&from->elem[i]);
-		version_add(w->launch, e, elem_handed_on(w, elem, (u32)(elem >> ELEM_SCOPE_SHIFT) & 3));
+		version_add(w->launch, e, elem_handed_on(elem, elem_by_us(w->launch, elem_scope(elem), 0)));
 	}
 	if (gpu_load32(&from->flags) & DEV_CLOCK_EVERYTHING)
 		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);
@@ -46,7 +46,7 @@ NEVER void version_add_clock(const struct who *w, struct dev_sync *e, u32 scope)
 	u64 told = told_about(s, e, scope) ? gpu_own64(&s->told) : 0;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
 		if (!(told >> i & 1))
-			version_add(w->launch, e, elem_handed_on(w, gpu_own64(&s->clock.elem[i]), scope));
+			version_add(w->launch, e, elem_handed_on(gpu_own64(&s->clock.elem[i]), elem_by_us(w->launch, scope, 0)));
 	told_set(s, e, scope, n < 64 ? (1ull << n) - 1 : ~0ull);
 	if (gpu_load32(&s->clock.flags) & DEV_CLOCK_EVERYTHING)
 		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);
@@ -60,12 +60,11 @@ NEVER void version_publish(const struct who *w, struct dev_sync *e, int release,
 	struct dev_state *s = w->state;
 	u32 gpu = gpu_load32(&s->fence[0]), sys = gpu_load32(&s->fence[1]); /* 1 + time */
 	int itself = release && scope != GSAN_CTA;
-	version_add(w->launch, e, point | elem_where(w, scope, site) | ELEM_RELAXED | ELEM_POINT |
-					  (gpu | sys || itself ? ELEM_FENCED : 0)); /* for words: there is more than this */
+	version_add(w->launch, e, elem_write(point, elem_by_us(w->launch, scope, site), gpu | sys || itself)); /* for words: there is more */
 	if (sys)
-		version_add(w->launch, e, elem_make(w, sys - 1, GSAN_SYS, site) | ELEM_FENCED);
+		version_add(w->launch, e, elem_fenced(elem_make(w, sys - 1, GSAN_SYS, site)));
 	if (gpu > sys)
-		version_add(w->launch, e, elem_make(w, gpu - 1, GSAN_GPU, site) | ELEM_FENCED);
+		version_add(w->launch, e, elem_fenced(elem_make(w, gpu - 1, GSAN_GPU, site)));
 	if (gpu | sys)
 		version_add_fenced(w, e);
 	if (itself) {
@@ -81,7 +80,7 @@ NEVER void version_publish(const struct who *w, struct dev_sync *e, int release,
 NEVER void version_again(const struct who *w, struct dev_sync *e, u64 own)
 {
 	version_add(w->launch, e, own);
-	version_add_clock(w, e, (u32)(own >> ELEM_SCOPE_SHIFT) & 3);
+	version_add_clock(w, e, elem_scope(own));
 }
 
 NEVER void version_continue(const struct who *w, struct dev_sync *e)
@@ -91,7 +90,7 @@ NEVER void version_continue(const struct who *w, struct dev_sync *e)
 		u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 			u64 own = gpu_own64(&v->elem[i]);
-			if (!(own & (ELEM_POINT | ELEM_RELAXED | ELEM_FENCED | ELEM_ALL | ELEM_PREFIX)) && elem_is_own(w, own))
+			if (elem_is_release(own) && elem_is_own(w, own))
 				version_again(w, e, own);
 		}
 	}
@@ -170,7 +169,7 @@ ALWAYS int version_has_later(const struct who *w, const struct dev_version *v, u
 	u32 n = w->state && epochs_plenty(w) ? gpu_load32(&v->count) : 0;
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_load64(&v->elem[i]);
-		if (elem_is_point(e) && e & ELEM_RELAXED && elem_is_own(w, e) && rec_tag(e) == rec_tag(rec) && rec_epoch(e) >= rec_epoch(rec))
+		if (elem_is_write(e) && elem_is_own(w, e) && rec_tag(e) == rec_tag(rec) && rec_epoch(e) >= rec_epoch(rec))
 			return 1;
 	}
 	return 0;
@@ -183,7 +182,7 @@ NEVER void version_heads(const struct who *w, struct dev_sync *e, u32 desc)
 	u64 canonical = gpu_load64(&e->key) >> 3;
 	EACH_WRITE(canonical, desc, rec, point)
 		if (elem_is_own(w, rec & REC_STAMP) && !version_has_later(w, &e->version[0], rec))
-			version_add(w->launch, e, (rec & REC_STAMP) | elem_where(w, desc_scope(desc), 0) | point | ELEM_POINT | ELEM_FRESH);
+			version_add(w->launch, e, elem_fresh(elem_seen(rec & REC_STAMP, point)) | elem_by_us(w->launch, desc_scope(desc), 0));
 }
 
 /* An RMW continues what it read if both are morally strong: link by link, PTX's observation order. */
@@ -216,7 +215,7 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 		gpu_store64(&v->value, value);
 		gpu_store32(&v->flags, DEV_VALID | (desc & GSAN_DESC_VALUE ? DEV_VALUE : 0));
 	}
-	gpu_store64(&v->writer, (w->base & REC_WHO) | elem_where(w, scope, site) | (desc_releases(desc) ? ELEM_FENCED : 0));
+	gpu_store64(&v->writer, writer_of(w->base & REC_WHO, elem_by_us(l, scope, site), desc_releases(desc)));
 	if (desc_is_rmw(desc))
 		version_heads(w, e, desc);
 	if (w->state) {
@@ -225,7 +224,7 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 		version_publish(w, e, desc_releases(desc), time, point, scope, site);
 	} else { /* the write itself, and what its kernel's start releases: that is all of a kernel of relaxed RMWs alone */
 		tag_await(l, l->tag);
-		version_add(l, e, (w->base & REC_STAMP) | elem_where(w, scope, site) | ELEM_RELAXED | ELEM_POINT);
+		version_add(l, e, elem_write(w->base & REC_STAMP, elem_by_us(l, scope, site), 0));
 		if (w->stateless)
 			gpu_or32(&v->flags, DEV_EVERYTHING);
 	}

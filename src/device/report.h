@@ -3,7 +3,7 @@
 #ifndef GSAN_DEVICE_REPORT_H
 #define GSAN_DEVICE_REPORT_H
 
-#include "device/elem.h"
+#include "device/elem_order.h"
 #include "device/hint.h"
 #include "device/launch.h"
 #include "device/observed.h"
@@ -60,10 +60,10 @@ ALWAYS void report_clock(const struct who *w, u64 rec, struct hint *best)
 	u32 n = w->state && best->score < HINT_TOO_EARLY ? gpu_load32(&w->state->clock.count) : 0;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&w->state->clock.elem[i]);
-		if (e & (ELEM_ALL | ELEM_PREFIX | ELEM_RELAXED | ELEM_POINT) || rec_tag(e) != rec_tag(rec))
+		if (elem_kind(e) != ELEM_DONE || elem_of_many(e) || rec_tag(e) != rec_tag(rec))
 			continue;
 		int same = tag_private(w->launch, rec_tag(e)) || !((e ^ rec) & REC_WHO);
-		u32 score = same ? HINT_TOO_EARLY : HINT_OTHER_CTA, site = (u32)(e >> ELEM_SITE_SHIFT) & 0xffff;
+		u32 score = same ? HINT_TOO_EARLY : HINT_OTHER_CTA, site = elem_site(e);
 		if (score > best->score && (same || site))
 			*best = (struct hint){.by = rec_of(e & REC_STAMP, 0, site, 0), .score = score,
 					      .reason = same ? GSAN_WHY_BEFORE_PAYLOAD : GSAN_WHY_OTHER_CTA};

@@ -11,7 +11,7 @@
 #include "device/clock.h"
 #include "device/coarse.h"
 #include "device/desc.h"
-#include "device/elem.h"
+#include "device/elem_order.h"
 #include "device/elems.h"
 #include "device/entry.h"
 #include "device/hint.h"
@@ -468,7 +468,7 @@ NEVER void fence_keep(const struct who *w, u32 scope)
 		gpu_store32(&s->fenced.count, 0);
 	struct elems fenced = {.word = s->fenced.elem, .count = &s->fenced.count, .room = DEV_CLOCK, .kind = ELEMS_GATED};
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
-		elems_add(w->launch, &fenced, gpu_load64(&s->clock.elem[i]) | (u64)scope << ELEM_SCOPE_SHIFT, 0);
+		elems_add(w->launch, &fenced, elem_widened(gpu_load64(&s->clock.elem[i]), scope), 0);
 	gpu_or32(&s->fenced.flags, gpu_load32(&s->clock.flags));
 	gpu_store32(&s->fence[wide], epoch_end(w) + 1);
 }

@@ -12,33 +12,6 @@
 
 #include "device/layout.h"
 
-/* ---- clock elements ----------------------------------------------------------------------------------------- */
-/* "Everything that CTA `cta` of launch `tag` did up to `epoch`, and everything ordered before that launch." 64 bits,
- * 0 = empty. tag, cta and epoch lie where they lie in a record. The gate says which release brought the element to a
- * location: its scope and the GPU of the releasing CTA. An element of many: ELEM_ALL, every CTA of the launch up to
- * `epoch`; ELEM_PREFIX, all launches of a participant up to a launch number, in the upper half. */
-#define ELEM_ALL 1ull
-#define ELEM_PREFIX 2ull
-#define ELEM_SCOPE_SHIFT 2u         /* 2: enum gsan_scope */
-#define ELEM_GPU_SHIFT 4u           /* 5 */
-#define ELEM_SITE_SHIFT 9u          /* 16: of the release, for messages */
-#define ELEM_RELAXED (1ull << 25)   /* by a relaxed write without a fence: only what the kernel's start releases */
-#define ELEM_POINT (1ull << 28)     /* of its records, only the strong writes of one place, of one scope or a wider one, or the
-				     * weak writes there: they were observed, which orders nothing else. The site's bits
-				     * hold point_of() that place and the scope; all ones: any. With ELEM_ALL, of earlier
-				     * launches of the stream, too. With ELEM_RELAXED: in a version, the write of its
-				     * location, and the site is one */
-#define ELEM_ANYWHERE (0xffffull << ELEM_SITE_SHIFT)
-#define ELEM_ANY_PLACE (0x7ffcull << ELEM_SITE_SHIFT) /* of a point: 13 bits; all ones without the next one: any strong one of the scope */
-#define ELEM_OF_WEAK (0x8000ull << ELEM_SITE_SHIFT)
-#define ELEM_OPEN (1ull << 26)      /* several releases merged: the gate is open to all */
-#define ELEM_FENCED (1ull << 27)    /* by a fence before a relaxed write, not by an operation on the location */
-#define ELEM_FRESH ELEM_FENCED      /* of a point in a clock: before what follows the operation that observed it, not before itself;
-				     * in a version: who reads that observes the point */
-#define ELEM_PREFIX_OBSERVED (1ull << 9) /* prefix only: of a version, who reads it observes some of that */
-#define ELEM_PREFIX_OWNER_SHIFT 27u /* 5, prefix only */
-#define ELEM_PREFIX_SEQ_SHIFT 32u   /* 32, prefix only */
-
 /* ---- launch table: one entry per tag, written by the launch's first CTAs ------------------------------------ */
 /* Protocol. Whose compare-and-swap puts its launch number into `claim` writes the rest, and releases `seq` last: one of the
  * launch's first warps, or the CTA that draws a private tag. Every warp makes its first record once the entry is claimed. A
@@ -140,7 +113,7 @@ struct dev_state {
 	uint32_t told_lineage; /* of `told`: the newest version's, and the scope */
 	uint32_t told_scope;
 	uint32_t fence[2];  /* at .gpu and at .sys: 1 + time released by the last release fence, 0 = none */
-	uint32_t fresh;     /* elements of the clock that were observed by the strong operation under way (ELEM_FRESH) */
+	uint32_t fresh;     /* elements of the clock that were observed by the strong operation under way (elem_is_fresh) */
 	uint64_t polled_key;   /* the location this CTA looked at last, and the value read */
 	uint64_t polled_value;
 	uint64_t polled;       /* all of that look, mixed to one word: a spin loop looks no further while it stays */
@@ -169,8 +142,7 @@ _Static_assert((__builtin_offsetof(struct dev_state, clock.elem) | __builtin_off
 #define DEV_VERSION 60u
 struct dev_version {
 	uint64_t value;  /* what the store wrote, if DEV_VALUE */
-	uint64_t writer; /* of the last write, a store or an RMW that continues: tag and CTA, scope and GPU as an element's gate, site;
-			  * ELEM_FENCED: it releases by itself */
+	uint64_t writer; /* writer_of() the last write */
 	uint32_t flags;  /* DEV_* */
 	uint32_t count;
 	uint32_t pad;
@@ -226,7 +198,7 @@ _Static_assert((__builtin_offsetof(struct dev_sync, version) + __builtin_offseto
  * path comes after a warp of its launch has noted it there or has read that. Which waits for the launch's entry (tag_await). */
 #define DEV_COARSE 64u
 struct dev_coarse {
-	uint64_t slot[DEV_COARSE];             /* elements of all CTAs (ELEM_ALL) */
+	uint64_t slot[DEV_COARSE];             /* elem_all() */
 	uint64_t older[GSAN_PARTICIPANTS];     /* launch numbers, every launch up to it; 0 = none */
 };
 static inline uint32_t coarse_slot(uint32_t participant, uint32_t stream) { return (participant * 13 + stream) & (DEV_COARSE - 1); }

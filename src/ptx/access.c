@@ -7,11 +7,16 @@ struct word { const char *name; int value; };
 
 static const struct word scopes[] = {
 	{"cta", GSAN_CTA}, {"cluster", GSAN_CLUSTER}, {"gpu", GSAN_GPU}, {"gl", GSAN_GPU}, {"sys", GSAN_SYS}, {0}};
-static const char *const scope_names[] = {"cta", "cluster", "gpu", "sys"};
 static const struct word semantics[] = {
 	{"relaxed", GSAN_SEM_NONE}, {"acquire", GSAN_SEM_ACQUIRE}, {"release", GSAN_SEM_RELEASE},
 	{"acq_rel", GSAN_SEM_ACQ_REL}, {"sc", GSAN_SEM_SC}, {"volatile", GSAN_SEM_NONE}, {"mmio", GSAN_SEM_NONE},
 	{0}};
+
+const char *ptx_scope_name(enum gsan_scope scope)
+{
+	static const char *const name[] = {"cta", "cluster", "gpu", "sys"};
+	return name[scope];
+}
 
 /* The first modifier that is in the table, or NULL. */
 static const struct word *find(const struct ptx_module *m, const struct ptx_instr *i, const struct word *table)
@@ -93,7 +98,7 @@ static void set_order(const struct ptx_module *m, const struct ptx_instr *i, str
 		scope = (enum gsan_scope)written->value;
 	else if (ptx_has(m, i, "volatile") || ptx_has(m, i, "mmio"))
 		scope = GSAN_SYS;
-	a->scope = scope_names[scope];
+	a->scope = ptx_scope_name((enum gsan_scope)scope);
 	a->op = (enum gsan_op)(a->op + scope);
 }
 

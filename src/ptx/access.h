@@ -41,6 +41,7 @@ struct ptx_access {
 	const char *reason;         /* PTX_ACCESS_LEFT */
 };
 
+const char *ptx_scope_name(enum gsan_scope scope);
 void ptx_access_of(const struct ptx_module *m, const struct ptx_instr *i, struct ptx_access *a);
 /* May the thread that executes it come behind what another of its CTA did before? It synchronises, calls, or is strong. */
 int ptx_access_meets(const struct ptx_module *m, const struct ptx_instr *i);

@@ -134,12 +134,17 @@ static int report_is(const char *semantics, const char *one)
 
 static int report_other_gpu(const struct report_finding *f) { return f->first.gpu != f->second.gpu; }
 
+/* Does a scope include CTAs of another GPU, or of the same? */
+enum { REACHES_NONE, REACHES_GPU, REACHES_ALL };
+static int report_reach(const char *scope)
+{
+	return !scope || !strcmp(scope, "cta") ? REACHES_NONE : !strcmp(scope, "sys") ? REACHES_ALL : REACHES_GPU;
+}
+
 /* Does the flag's own scope, as it is written, include the other side? */
 static int report_reaches(const struct report_finding *f, const struct report_flag *flag)
 {
-	if (!flag->scope || !strcmp(flag->scope, "cta"))
-		return 0;
-	return !strcmp(flag->scope, "sys") || !report_other_gpu(f);
+	return report_reach(flag->scope) >= (report_other_gpu(f) ? REACHES_ALL : REACHES_GPU);
 }
 
 static void report_add_noun(struct text *out, const struct report_side *side)
@@ -257,7 +262,7 @@ static void report_say_release_scope(struct text *out, const struct report_findi
  * flag on. */
 static void report_say_acquire_scope(struct text *out, const struct report_finding *f)
 {
-	int sys = f->flag_read.scope && !strcmp(f->flag_read.scope, "sys");
+	int sys = report_reach(f->flag_read.scope) == REACHES_ALL;
 	if (!report_reaches(f, &f->flag_read)) {
 		report_say_scope(out, report_is(f->flag_read.semantics, "acquire") ? "acquire" : "flag read", &f->flag_read, &f->first,
 				 &f->second);

@@ -127,14 +127,14 @@ static void all_settle(void)
 	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)to.launch, .self = to.self & REC_WHO, .base = to.self & REC_WHO,
 			.state = &dev_tables(1)->state[(u32)to.self - 1]};
 	struct dev_clock *c = &w.state->clock;
-	u64 first = (from.self & REC_WHO) | point_of(FLAG(0), 15, GSAN_SYS) | ELEM_POINT;
+	u64 first = elem_seen(from.self & REC_WHO, point_of(FLAG(0), 15, GSAN_SYS));
 	c->elem[0] = first | 1ull << GSAN_REC_EPOCH_SHIFT;
-	c->elem[1] = first | 2ull << GSAN_REC_EPOCH_SHIFT | ELEM_FRESH;
-	c->elem[2] = (middle.self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT | point_of(FLAG(1), 15, GSAN_SYS) | ELEM_POINT | ELEM_FRESH;
+	c->elem[1] = elem_fresh(first) | 2ull << GSAN_REC_EPOCH_SHIFT;
+	c->elem[2] = elem_fresh(elem_seen((middle.self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT, point_of(FLAG(1), 15, GSAN_SYS)));
 	c->count = 3;
 	w.state->fresh = 1;
 	clock_settle(&w);
-	if (c->count != 2 || (c->elem[0] | c->elem[1]) & ELEM_FRESH || w.state->fresh) {
+	if (c->count != 2 || elem_is_fresh(c->elem[0]) || elem_is_fresh(c->elem[1]) || w.state->fresh) {
 		printf("FAIL all that was observed counts: %u elements, %llx %llx\n", c->count, (unsigned long long)c->elem[0],
 		       (unsigned long long)c->elem[1]);
 		failures++;

@@ -192,18 +192,19 @@ static void clock_play(struct warp *w)
 	warp_enter(w, &clock_launch);
 	struct who who = who_of(w->launch, w->self, 0);
 	for (u32 i = 0; i < 120; i++) {
-		u64 elem = stamp(sources[draw(w, 40)].record.tag, draw(w, 3), 1 + draw(w, 200)), point = 0, place = DATA(0) + 8 * draw(w, 4);
-		if (draw(w, 3) == 0)
-			point = rec_point(rec_of(elem, GSAN_OP_STRONG_ST + GSAN_SYS, 1, 0xf), place, 0) | ELEM_POINT;
+		u64 elem = stamp(sources[draw(w, 40)].record.tag, draw(w, 3), 1 + draw(w, 200)), place = DATA(0) + 8 * draw(w, 4);
+		int seen = draw(w, 3) == 0;
+		if (seen)
+			elem = elem_fresh(elem_seen(elem, rec_point(rec_of(elem, GSAN_OP_STRONG_ST + GSAN_SYS, 1, 0xf), place, 0)));
 		take(who.launch, &who.state->lock);
-		clock_join(&who, elem | point | (point ? ELEM_FRESH : 0));
+		clock_join(&who, elem);
 		gpu_unlock(&who.state->lock);
-		if (point) { /* other warps joined meanwhile */
+		if (seen) { /* other warps joined meanwhile */
 			take(who.launch, &who.state->lock);
 			clock_settle(&who);
 			gpu_unlock(&who.state->lock);
 		}
-		tell(w->rank * 128 + i, elem | (point ? 1 | (place << 1 & 0xfe) : 0));
+		tell(w->rank * 128 + i, elem | (seen ? 1 | (place << 1 & 0xfe) : 0));
 		u64 other = hear(draw(w, w->ranks * 128));
 		if (!other)
 			continue;

@@ -1,0 +1,120 @@
+/* What clock elements say about order: whether one covers a record or includes another, and what stands for two. */
+#ifndef GSAN_DEVICE_ELEM_ORDER_H
+#define GSAN_DEVICE_ELEM_ORDER_H
+
+#include "device/elem.h"
+#include "device/launch.h"
+
+ALWAYS u32 elem_owner(const struct gsan_launch *l, u64 elem)
+{
+	return elem_is_prefix(elem) ? prefix_owner(elem) : tag_participant(l, rec_tag(elem));
+}
+ALWAYS u32 elem_seq(const struct gsan_launch *l, u64 elem)
+{
+	return elem_is_prefix(elem) ? prefix_seq(elem) : tag_mapped(l, rec_tag(elem)) ? gpu_load32(&tag_launch(l, rec_tag(elem))->seq) : ~0u;
+}
+
+/* ---- of whom -------------------------------------------------------------------------------------------------------------- */
+/* Is the element's launch, or are all of its launches, ordered before `l` by the floor? Then so is all that was before. */
+ALWAYS int elem_below_floor(const struct gsan_launch *l, u64 elem)
+{
+	if (elem_is_prefix(elem))
+		return prefix_seq(elem) < l->order.floor[prefix_owner(elem)];
+	return tag_below_floor(l, rec_tag(elem));
+}
+ALWAYS int elem_is_own(const struct who *w, u64 elem)
+{
+	return !elem_of_many(elem) && (who_made(w, elem) || (tag_private(w->launch, rec_tag(elem)) && private_own(w, rec_tag(elem))));
+}
+/* Is the element of a launch that is before all that is behind this one anyway: its own, or one below its floor? */
+ALWAYS int elem_inherited(const struct gsan_launch *l, u64 elem)
+{
+	return elem_below_floor(l, elem) ||
+	       (!elem_is_prefix(elem) && elem_owner(l, elem) == l->participant && elem_seq(l, elem) == l->seq);
+}
+
+/* ---- its gate ------------------------------------------------------------------------------------------------------------- */
+ALWAYS u64 elem_by_us(const struct gsan_launch *l, u32 scope, u32 site) { return elem_by(l->gpu, scope, site); }
+/* Does the release that brought `elem` reach this GPU, and `scope` of this CTA the releasing one? */
+ALWAYS int elem_same_gpu(const struct gsan_launch *l, u64 elem) { return elem_gpu(elem) == l->gpu; }
+ALWAYS int elem_reaches(const struct gsan_launch *l, u64 elem)
+{
+	return elem_is_open(elem) || scope_reaches(elem_scope(elem), elem_same_gpu(l, elem));
+}
+ALWAYS int elem_reached(const struct gsan_launch *l, u64 elem, u32 scope)
+{
+	return (elem_is_open(elem) && scope != GSAN_CTA) || scope_reaches(scope, elem_same_gpu(l, elem));
+}
+
+/* ---- what it covers ------------------------------------------------------------------------------------------------------- */
+/* Does an element, taken by itself, cover the record? (The order before its launch is asked separately.) */
+ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point)
+{
+	if (elem_is_prefix(elem))
+		return prefix_owner(elem) == tag_participant(l, rec_tag(rec)) && gpu_load32(&tag_launch(l, rec_tag(rec))->seq) <= prefix_seq(elem);
+	if (elem_is_fresh(elem) || (elem_is_point(elem) && (point == NO_POINT || !point_within(point, elem))))
+		return 0;
+	if (rec_tag(elem) == rec_tag(rec))
+		return stamp_within(l, rec, elem, elem_of_many(elem));
+	if (elem_is_seen(elem) && elem_of_many(elem)) /* of RMWs without an entry, the newest launch of a stream stands for all */
+		return launch_follows(l, rec_tag(elem), rec_tag(rec));
+	return !elem_is_point(elem) && tag_private(l, rec_tag(elem)) && private_follows(l, rec_tag(elem), rec);
+}
+
+/* ---- two of them ---------------------------------------------------------------------------------------------------------- */
+/* Is keeping `b`, seen or not a point at all, enough for the seen one `a`? In a version, what is observed with it stays apart from
+ * what it released. */
+ALWAYS int seen_kept(u64 a, u64 b, int version)
+{
+	if (elem_is_seen(b) && !point_within(a, b))
+		return 0;
+	return version ? elem_is_fresh(a) == elem_is_fresh(b) : elem_is_fresh(a) || !elem_is_fresh(b);
+}
+
+/* Is `b` as strong as `a`, so that keeping `b` alone is enough? `gated`: the gates must be equal. */
+ALWAYS int elem_within(const struct gsan_launch *l, u64 a, u64 b, int gated)
+{
+	if (gated && elem_gate(a) != elem_gate(b) && !elem_is_open(b))
+		return 0;
+	if (elem_is_prefix(b))
+		return elem_owner(l, a) == prefix_owner(b) && elem_seq(l, a) <= prefix_seq(b) &&
+		       (!gated || !elem_is_observed(a) || elem_is_observed(b));
+	if (elem_is_prefix(a) || rec_tag(a) != rec_tag(b) || (elem_of_many(a) && !elem_of_many(b)))
+		return 0;
+	if (elem_is_point(a) ? elem_is_relaxed(a) != elem_is_relaxed(b) : elem_is_point(b)) /* what is observed here stays by itself */
+		return 0;
+	if (elem_is_seen(a) && !seen_kept(a, b, gated))
+		return 0;
+	return stamp_within(l, a, b, elem_of_many(b));
+}
+
+/* Of one tag: are they of one kind, so that one may stand for both? What is no point may: less is then said of a start. */
+ALWAYS int elem_alike(u64 a, u64 b)
+{
+	if (!elem_is_point(a) || !elem_is_point(b))
+		return !elem_is_point(a) && !elem_is_point(b);
+	return elem_kind(a) == elem_kind(b) && elem_is_fresh(a) == elem_is_fresh(b);
+}
+
+/* What two say that are alike: of one CTA, its later epoch (of a private tag, the later time), of several all CTAs of the launch. An
+ * open gate, and any place, unless they agree. */
+ALWAYS u64 elem_both(const struct gsan_launch *l, u64 a, u64 b)
+{
+	u64 how = a & b & (ELEM_POINT | ELEM_RELAXED | ELEM_FRESH), gate = elem_gate(a) == elem_gate(b) ? elem_gate(a) : ELEM_OPEN;
+	u64 site = (a ^ b) & ELEM_SITE ? ELEM_SITE : a & ELEM_SITE;
+	how |= gate | (elem_is_seen(a) && elem_is_seen(b) ? point_union(a, b) : site);
+	if (tag_private(l, rec_tag(a)))
+		return ((rec_value(a) > rec_value(b) ? a : b) & REC_STAMP) | how;
+	u64 epoch = (u64)(rec_epoch(a) > rec_epoch(b) ? rec_epoch(a) : rec_epoch(b)) << GSAN_REC_EPOCH_SHIFT;
+	int many = elem_of_many(a) || elem_of_many(b) || (a ^ b) & REC_WHO;
+	return (many ? elem_all_of(a) : a & REC_WHO) | epoch | how;
+}
+
+/* What the start of a write's launch released; behind a fence, for words, there is more than that. */
+ALWAYS u64 elem_started(const struct gsan_launch *l, u64 write)
+{
+	u64 time = tag_private(l, rec_tag(write)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX;
+	return write & ~((elem_is_fenced(write) ? ELEM_RELAXED : 0) | ELEM_POINT | time << GSAN_REC_EPOCH_SHIFT);
+}
+
+#endif
