@@ -102,7 +102,7 @@ ALWAYS u32 why_no_edge(u64 e, u64 writer, u32 desc, int reached)
 		return GSAN_WHY_ACQUIRE_SCOPE;
 	if (elem_is_relaxed(e) && (!elem_is_fenced(e) || !((e ^ writer) & REC_WHO || writer_releases(writer))))
 		return GSAN_WHY_RELAXED_WRITE;
-	return !sync_acquires(desc) && elem_kind(e) == ELEM_DONE ? GSAN_WHY_NO_ACQUIRE : GSAN_WHY_NONE;
+	return !sync_acquires(desc) && elem_is_done(e) ? GSAN_WHY_NO_ACQUIRE : GSAN_WHY_NONE;
 }
 
 /* One release that this read may have observed; `newest`: the entry whose newest version has it and was read, or NULL; `linked`: it is

@@ -7,20 +7,12 @@
 
 #include "device/record.h"
 
-enum elem_kind {
-	ELEM_DONE,   /* all that a CTA did up to an epoch, and all that is before its launch */
-	ELEM_START,  /* what the start of a CTA's launch released: all that is before it */
-	ELEM_WRITE,  /* in a version: the write of its location, which who reads that observes; and the start of its launch */
-	ELEM_SEEN,   /* writes of one place alone (point_of), of any below the epoch: they were observed, which orders nothing else */
-	ELEM_PREFIX, /* all launches of a participant up to a launch number */
-};
-
 #define ELEM_ALL 1ull               /* of all CTAs of the launch; of a seen one, and of the launches before it in its stream */
-#define ELEM_IS_PREFIX 2ull
+#define ELEM_PREFIX 2ull
 #define ELEM_SCOPE_SHIFT 2u         /* 2: of the gate, enum gsan_scope */
 #define ELEM_GPU_SHIFT 4u           /* 5: of the gate */
 #define ELEM_SITE_SHIFT 9u          /* 16: of the release, for messages; of a seen one the place, point_of() */
-#define ELEM_RELAXED (1ull << 25)   /* by a relaxed write without a fence: a start, or with ELEM_POINT a write */
+#define ELEM_RELAXED (1ull << 25)   /* by a relaxed write without a fence */
 #define ELEM_OPEN (1ull << 26)      /* of the gate: several releases merged, it is open to all */
 #define ELEM_FENCED (1ull << 27)    /* by a fence before a relaxed write, not by an operation on the location */
 #define ELEM_FRESH ELEM_FENCED      /* seen only. In a clock: before what follows the operation that observed it, not before itself;
@@ -32,27 +24,30 @@ enum elem_kind {
 #define ELEM_PREFIX_OWNER_SHIFT 27u      /* 5, prefix only */
 #define ELEM_PREFIX_SEQ_SHIFT 32u        /* 32, prefix only */
 
-ALWAYS enum elem_kind elem_kind(u64 e)
-{
-	return e & ELEM_IS_PREFIX ? ELEM_PREFIX :
-	       e & ELEM_POINT	  ? (e & ELEM_RELAXED ? ELEM_WRITE : ELEM_SEEN) :
-	       e & ELEM_RELAXED	  ? ELEM_START :
-				    ELEM_DONE;
-}
-ALWAYS int elem_is_prefix(u64 e) { return elem_kind(e) == ELEM_PREFIX; }
-ALWAYS int elem_is_write(u64 e) { return elem_kind(e) == ELEM_WRITE; }
-ALWAYS int elem_is_seen(u64 e) { return elem_kind(e) == ELEM_SEEN; }
-ALWAYS int elem_is_point(u64 e) { return elem_is_write(e) || elem_is_seen(e); } /* writes, and what is behind them not */
-ALWAYS int elem_is_relaxed(u64 e) { return elem_is_write(e) || elem_kind(e) == ELEM_START; }
-ALWAYS int elem_of_many(u64 e) { return (e & (ELEM_ALL | ELEM_IS_PREFIX)) != 0; }
-ALWAYS int elem_is_fenced(u64 e) { return !elem_is_prefix(e) && !elem_is_seen(e) && e & ELEM_FENCED; }
-ALWAYS int elem_is_fresh(u64 e) { return elem_is_seen(e) && e & ELEM_FRESH; }
+/* Its kind. */
+#define ELEM_KIND (ELEM_PREFIX | ELEM_POINT | ELEM_RELAXED)
+#define ELEM_DONE 0ull                         /* all that a CTA did up to an epoch, and all that is before its launch */
+#define ELEM_START ELEM_RELAXED                /* what the start of a CTA's launch released: all that is before it */
+#define ELEM_WRITE (ELEM_POINT | ELEM_RELAXED) /* in a version: the write of its location, which who reads that observes; and the start
+						* of its launch */
+#define ELEM_SEEN ELEM_POINT                   /* writes of one place alone (point_of), up to the epoch: they were observed, which orders
+						* nothing else */
+ALWAYS int elem_is_prefix(u64 e) { return (e & ELEM_PREFIX) != 0; } /* all launches of a participant up to a launch number */
+ALWAYS int elem_is_done(u64 e) { return (e & ELEM_KIND) == ELEM_DONE; }
+ALWAYS int elem_is_write(u64 e) { return (e & ELEM_KIND) == ELEM_WRITE; }
+ALWAYS int elem_is_seen(u64 e) { return (e & ELEM_KIND) == ELEM_SEEN; }
+ALWAYS int elem_is_point(u64 e) { return (e & (ELEM_PREFIX | ELEM_POINT)) == ELEM_POINT; } /* a write, or a seen one */
+ALWAYS int elem_is_relaxed(u64 e) { return (e & (ELEM_PREFIX | ELEM_RELAXED)) == ELEM_RELAXED; } /* a write, or a start */
+
+ALWAYS int elem_of_many(u64 e) { return (e & (ELEM_ALL | ELEM_PREFIX)) != 0; }
+ALWAYS int elem_is_open(u64 e) { return (e & ELEM_OPEN) != 0; }
+ALWAYS int elem_is_fresh(u64 e) { return (e & (ELEM_KIND | ELEM_FRESH)) == (ELEM_SEEN | ELEM_FRESH); }
+ALWAYS int elem_is_fenced(u64 e) { return e & ELEM_FENCED && !elem_is_prefix(e) && !elem_is_seen(e); }
 /* Is it what its CTA itself released there, by an operation on the location? */
-ALWAYS int elem_is_release(u64 e) { return e && elem_kind(e) == ELEM_DONE && !elem_of_many(e) && !elem_is_fenced(e); }
+ALWAYS int elem_is_release(u64 e) { return e && !(e & (ELEM_KIND | ELEM_ALL | ELEM_FENCED)); }
 /* Is it something that who reads the version observes? */
 ALWAYS int elem_is_observed(u64 e) { return elem_is_prefix(e) ? (e & ELEM_PREFIX_OBSERVED) != 0 : elem_is_write(e) || elem_is_fresh(e); }
 
-ALWAYS int elem_is_open(u64 e) { return (e & ELEM_OPEN) != 0; }
 ALWAYS u32 elem_site(u64 e) { return (u32)(e >> ELEM_SITE_SHIFT) & 0xffff; }
 ALWAYS u32 elem_scope(u64 e) { return (u32)(e >> ELEM_SCOPE_SHIFT) & 3; }
 ALWAYS u32 elem_gpu(u64 e) { return (u32)(e >> ELEM_GPU_SHIFT) & 31; }
@@ -122,7 +117,7 @@ ALWAYS u64 elem_all_seen(u32 tag, u64 point)
 }
 ALWAYS u64 elem_prefix(u32 participant, u32 seq)
 {
-	return ELEM_IS_PREFIX | (u64)participant << ELEM_PREFIX_OWNER_SHIFT | (u64)seq << ELEM_PREFIX_SEQ_SHIFT | ELEM_OPEN;
+	return ELEM_PREFIX | (u64)participant << ELEM_PREFIX_OWNER_SHIFT | (u64)seq << ELEM_PREFIX_SEQ_SHIFT | ELEM_OPEN;
 }
 
 /* The same one otherwise. */
@@ -138,7 +133,7 @@ ALWAYS u64 elem_all_of(u64 e) { return (e & ~0ull << GSAN_REC_TAG_SHIFT) | ELEM_
 ALWAYS u64 elem_handed_on(u64 e, u64 gate)
 {
 	e = elem_settled(e);
-	return ((elem_kind(e) == ELEM_DONE ? elem_fenced(e) : e) & ~ELEM_GATE) | gate; /* by no operation on the location */
+	return ((elem_is_done(e) ? elem_fenced(e) : e) & ~ELEM_GATE) | gate; /* by no operation on the location */
 }
 /* A write of a version, or a seen one, as what observed it keeps it; the place of a write is that of the read. */
 ALWAYS u64 elem_kept(u64 e, u64 point)

@@ -93,7 +93,7 @@ ALWAYS int elem_alike(u64 a, u64 b)
 {
 	if (!elem_is_point(a) || !elem_is_point(b))
 		return !elem_is_point(a) && !elem_is_point(b);
-	return elem_kind(a) == elem_kind(b) && elem_is_fresh(a) == elem_is_fresh(b);
+	return elem_is_seen(a) == elem_is_seen(b) && elem_is_fresh(a) == elem_is_fresh(b);
 }
 
 /* What two say that are alike: of one CTA, its later epoch (of a private tag, the later time), of several all CTAs of the launch. An

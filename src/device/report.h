@@ -60,7 +60,7 @@ ALWAYS void report_clock(const struct who *w, u64 rec, struct hint *best)
 	u32 n = w->state && best->score < HINT_TOO_EARLY ? gpu_load32(&w->state->clock.count) : 0;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&w->state->clock.elem[i]);
-		if (elem_kind(e) != ELEM_DONE || elem_of_many(e) || rec_tag(e) != rec_tag(rec))
+		if (!elem_is_done(e) || elem_of_many(e) || rec_tag(e) != rec_tag(rec))
 			continue;
 		int same = tag_private(w->launch, rec_tag(e)) || !((e ^ rec) & REC_WHO);
 		u32 score = same ? HINT_TOO_EARLY : HINT_OTHER_CTA, site = elem_site(e);
