@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 7u
+#define GSAN_ABI 8u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -187,13 +187,14 @@ struct gsan_launch {
 	uint64_t view_table; /* address of u32[GSAN_VIEW_PAGES], or 0: no views */
 	uint64_t ring;       /* device address of this participant's struct gsan_ring */
 	uint64_t writers;    /* address of struct gsan_writers, or 0: anything unseen may write while this launch runs */
+	uint64_t workspace;  /* address by which a cooperative grid synchronises, in the place of %envreg1 and %envreg2; 0: these */
 	uint32_t swept;       /* no record of launches with seq below it is left: their private tags are free */
 	uint16_t first_epoch; /* 0, or where a CTA's epochs start (tests) */
 	uint16_t lifted;      /* GSAN_LIFT_*: limits that do not hold, to show what they cost (tests) */
 	struct gsan_order order;
 };
 _Static_assert(sizeof(struct gsan_order) == 392, "");
-_Static_assert(sizeof(struct gsan_launch) == 456, "the rewriter declares this many parameter bytes");
+_Static_assert(sizeof(struct gsan_launch) == 464, "the rewriter declares this many parameter bytes");
 
 /* The launch's own floor, made ready for the upper half of a record: the bits of the number that a tag has, at the top;
  * ones below, so that what follows a record's tag does not matter; the place of the number, 16 - tag_bits, in bits 0..4. */

@@ -223,6 +223,7 @@ static const char *function_clone(struct flow *f, struct function *fn, CUfunctio
 		reason = "the supervisor did not take its sites";
 	else
 		function_variables(f, fn, info);
+	fn->grids = strstr(info, "\ngrid\n") != NULL;
 	fn->unseen = strstr(info, "\nleft\t") != NULL;
 	free(info);
 	if (!reason)

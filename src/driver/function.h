@@ -18,6 +18,7 @@ struct function {
 	uint32_t kernel;      /* its number, 0 = none */
 	uint32_t params;      /* of the plain kernel */
 	int clusters;         /* compiled for clusters of more than one CTA */
+	int grids;            /* a cooperative grid of its clone synchronises where the launch record says */
 	int unseen;           /* its clone has instructions that are left unchecked */
 	size_t record;        /* offset of the launch record among the clone's parameters */
 	enum model model;

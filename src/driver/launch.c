@@ -15,6 +15,7 @@ struct launch {
 	CUstream stream;
 	void **params, **extra;
 	const CUlaunchConfig *config; /* of cuLaunchKernelEx, else NULL */
+	int cooperative;
 	/* Makes the driver call of this form with another kernel and other parameters. */
 	CUresult (*call)(const struct launch *l, CUfunction f, void **params, void **extra);
 };
@@ -79,15 +80,25 @@ static void launch_elsewhere(void)
 
 /* ---- checked ------------------------------------------------------------------------------------------------- */
 
+static const CUlaunchAttribute *launch_attribute(const struct launch *l, CUlaunchAttributeID id)
+{
+	for (unsigned i = 0; l->config && l->config->attrs && i < l->config->numAttrs; i++)
+		if (l->config->attrs[i].id == id)
+			return &l->config->attrs[i];
+	return NULL;
+}
+
 /* barrier.cluster and mbarriers order the CTAs of a cluster, and are not modelled. */
 static int launch_in_clusters(const struct launch *l, const struct function *fn)
 {
-	for (unsigned i = 0; l->config && l->config->attrs && i < l->config->numAttrs; i++) {
-		const CUlaunchAttribute *a = &l->config->attrs[i];
-		if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-			return a->value.clusterDim.x > 1 || a->value.clusterDim.y > 1 || a->value.clusterDim.z > 1;
-	}
-	return fn->clusters;
+	const CUlaunchAttribute *a = launch_attribute(l, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+	return a ? a->value.clusterDim.x > 1 || a->value.clusterDim.y > 1 || a->value.clusterDim.z > 1 : fn->clusters;
+}
+
+static int launch_is_cooperative(const struct launch *l)
+{
+	const CUlaunchAttribute *a = launch_attribute(l, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+	return l->cooperative || (a && a->value.cooperative);
 }
 
 /* NULL: the clone may be launched in the kernel's place. */
@@ -108,7 +119,8 @@ static const char *launch_refuse(struct function *fn, const struct launch *l)
 	return NULL;
 }
 
-static void launch_record(struct flow *f, const struct function *fn, uint32_t slot, uint32_t seq, struct gsan_launch *r)
+static void launch_record(struct flow *f, const struct launch *l, const struct function *fn, uint32_t slot, uint32_t seq,
+			  struct gsan_launch *r)
 {
 	struct participant *p = f->participant;
 	uint32_t tag_bits = f->clock.tags.bits;
@@ -130,6 +142,7 @@ static void launch_record(struct flow *f, const struct function *fn, uint32_t sl
 	r->view_table = vmm_view_table(p);
 	r->ring = vmm_ring(p);
 	r->writers = fn->unseen ? 0 : vmm_writers(p);
+	r->workspace = fn->grids && slot != CLOCK_SHARED && launch_is_cooperative(l) ? vmm_workspace(p, slot) : 0;
 }
 
 /* `extra` is a list of names and values: the buffer of parameters grows by the record. */
@@ -190,7 +203,7 @@ static CUresult launch_run(const struct launch *l)
 	uint32_t slot = flow_slot(f, l->stream), seq;
 	if (flow_number(f, slot, CLOCK_CHECKED, &seq, &record.order))
 		return launch_plain(f, fn, l, "no launch tag is free: older launches may still run");
-	launch_record(f, fn, slot, seq, &record);
+	launch_record(f, l, fn, slot, seq, &record);
 	if (fn->unseen)
 		flow_writes(f, slot, seq);
 	CUresult rc = l->extra ? launch_extra(l, fn, &record) : launch_params(l, fn, &record);
@@ -216,7 +229,7 @@ CUresult hook_cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, 
 		unsigned bz, unsigned shared, CUstream stream, void **params)
 {
 	struct launch l = {.f = f, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared, .stream = stream,
-			.params = params, .call = launch_call_cooperative};
+			.params = params, .cooperative = 1, .call = launch_call_cooperative};
 
 	return launch_run(&l);
 }

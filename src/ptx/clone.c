@@ -1,6 +1,7 @@
 #include "ptx/clone.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -397,6 +398,21 @@ static void edit_place(struct clone *c, const struct ptx_place *p)
 	}
 }
 
+/* Where a cooperative grid synchronises: where the launch record says, if it does. */
+static void edit_workspace(struct clone *c, const struct ptx_instr *i, const struct ptx_operand *o)
+{
+	static const char name[] = "%gsan_e";
+
+	text_printf(&c->text, "{\n\t.reg .b64 %%gsan_a;\n\t.reg .b32 %%gsan_e, %%gsan_w, %%gsan_o;\n\t.reg .pred %%gsan_c;\n"
+		    "\tld.b64 %%gsan_a, [%%gsan_launch+%zu];\n\tsetp.ne.u64 %%gsan_c, %%gsan_a, 0;\n"
+		    "\tmov.b64 {%%gsan_w, %%gsan_o}, %%gsan_a;\n\tmov.b32 %%gsan_e, %.*s;\n\tselp.b32 %%gsan_e, %s, %%gsan_e, %%gsan_c;\n\t",
+		    offsetof(struct gsan_launch, workspace), (int)o->text.len, c->m->text + o->text.off,
+		    ptx_is(c->m, o->text, "%envreg1") ? "%gsan_o" : "%gsan_w");
+	insert(c, i->whole.off);
+	ptx_edit_add(&c->edits, o->text.off, o->text.len, name, sizeof(name) - 1);
+	ptx_edit_insert(&c->edits, span_end(i->whole), "\n\t}");
+}
+
 static void edit_instr(struct clone *c, uint32_t index, const struct ptx_place *p)
 {
 	const struct ptx_instr *i = &c->f->instr[index];
@@ -412,6 +428,11 @@ static void edit_instr(struct clone *c, uint32_t index, const struct ptx_place *
 		ptx_edit_add(&c->edits, i->whole.off, i->whole.len, "", 0);
 	if (p)
 		edit_place(c, p);
+	for (uint32_t k = 0; !p && c->fp->grids && k < i->operands; k++)
+		if (ptx_plan_is_workspace(c->m, &i->operand[k])) {
+			edit_workspace(c, i, &i->operand[k]);
+			break;
+		}
 	if (c->fp->says_behind_red && !(p && p->access.kind == PTX_ACCESS_RED) && ptx_access_meets(c->m, i)) {
 		say_behind_red(c, i);
 		insert(c, i->whole.off);

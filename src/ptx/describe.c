@@ -107,7 +107,7 @@ void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *sourc
 	span(out, m, m->function[entry].name);
 	text_puts(out, plan->function[entry].reaches_sync ? "\tsync\nsource" : "\t-\nsource");
 	word(out, source ? source : "-");
-	text_puts(out, "\n");
+	text_puts(out, plan->function[entry].reaches_grids && !plan->function[entry].leaves ? "\ngrid\n" : "\n");
 	for (uint32_t i = 0; i < plan->places; i++) {
 		const struct ptx_place *p = &plan->place[i];
 

@@ -99,12 +99,28 @@ static int find_reds(const struct ptx_plan *plan, const struct ptx_function *f, 
 	return 0;
 }
 
+/* "%envreg1" or "%envreg2": the address of the workspace by which a cooperative grid synchronises, its upper and its lower half. */
+int ptx_plan_is_workspace(const struct ptx_module *m, const struct ptx_operand *o)
+{
+	return o->kind == PTX_OPND_SPECIAL && (ptx_is(m, o->text, "%envreg1") || ptx_is(m, o->text, "%envreg2"));
+}
+
+static int reads_workspace(const struct ptx_module *m, const struct ptx_function *f)
+{
+	for (uint32_t i = 0; i < f->instrs; i++)
+		for (uint32_t k = 0; k < f->instr[i].operands; k++)
+			if (ptx_plan_is_workspace(m, &f->instr[i].operand[k]))
+				return 1;
+	return 0;
+}
+
 static int gather_function(struct ptx_plan *plan, uint32_t f, int reds)
 {
 	struct ptx_function_plan *fp = &plan->function[f];
 	int rmw = 0;
 
 	fp->places = plan->places - fp->place;
+	fp->grids = (uint8_t)reads_workspace(plan->module, &plan->module->function[f]);
 	for (uint32_t i = fp->place; i < plan->places; i++)
 		rmw |= plan->place[i].access.kind == PTX_ACCESS_RMW;
 	if (reds && rmw && find_reds(plan, &plan->module->function[f], fp))
@@ -112,6 +128,7 @@ static int gather_function(struct ptx_plan *plan, uint32_t f, int reds)
 	for (uint32_t i = fp->place; i < plan->places; i++) {
 		enum ptx_access_kind kind = plan->place[i].access.kind;
 
+		fp->leaves |= kind == PTX_ACCESS_LEFT && ptx_is(plan->module, plan->place[i].instr->op, "call");
 		fp->sync |= kind >= PTX_ACCESS_LOAD && kind <= PTX_ACCESS_FENCE;
 		if (kind == PTX_ACCESS_RED)
 			fp->reds |= (uint8_t)(1u << (plan->place[i].access.op - GSAN_OP_RMW));
@@ -191,6 +208,8 @@ static void choose(struct ptx_plan *plan, uint8_t *reached, uint32_t *stack)
 		ptx_plan_reach(plan, f, reached, stack);
 		for (uint32_t g = 0; g < m->functions; g++) {
 			plan->function[g].cloned |= reached[g];
+			plan->function[f].reaches_grids |= reached[g] && plan->function[g].grids;
+			plan->function[f].leaves |= reached[g] && plan->function[g].leaves;
 			plan->function[f].reaches_sync |= reached[g] && plan->function[g].sync;
 			plan->function[f].reaches_reds |= reached[g] ? plan->function[g].reds : 0;
 		}

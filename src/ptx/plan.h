@@ -25,6 +25,9 @@ struct ptx_function_plan {
 	uint8_t reaches_sync;     /* a kernel whose clone runs it has a strong operation or a fence */
 	uint8_t reaches_reds;     /* and of those that an entry's clone runs */
 	uint8_t says_behind_red;  /* a kernel whose clone runs it has PTX_ACCESS_REDs, and no other strong operation or fence */
+	uint8_t grids;            /* it asks where the words are by which a cooperative grid synchronises */
+	uint8_t leaves;           /* it, or what an entry's clone runs, calls what has no clone */
+	uint8_t reaches_grids;    /* a kernel whose clone runs what asks */
 	uint32_t place, places;   /* its places, in the order of the source */
 };
 
@@ -44,6 +47,9 @@ void ptx_plan_free(struct ptx_plan *plan);
 /* Marks the functions that the clone of `from` may run, itself included: reached[function index] = 1.
  * stack: room for as many indices as the module has functions. */
 void ptx_plan_reach(const struct ptx_plan *plan, uint32_t from, uint8_t *reached, uint32_t *stack);
+
+/* Is it a half of that address? */
+int ptx_plan_is_workspace(const struct ptx_module *m, const struct ptx_operand *o);
 
 /* Source position of a place, for reports: file NULL = no line information, line is the PTX line then. */
 struct ptx_where { const char *file; uint32_t line, column; const struct ptx_loc *loc; };

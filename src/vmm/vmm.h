@@ -2,8 +2,8 @@
  * handles that ranks exchange are virtualised, so that a peer's mapping finds the owner's shadow. Three layers:
  * arena.c hands out addresses, shadow.c maps line records, block.c and handle.c are the program's two kinds of memory
  * (cuMemAlloc, and its own cuMemCreate/cuMemMap); *_hooks.c are the driver's functions on top of them. Beside them
- * participant.c starts it all, variable.c is for module variables, value.c for what streams write, memory.c makes the
- * driver calls of our own, span.c is their sorted array.
+ * participant.c starts it all, variable.c is for module variables, value.c for what streams write, workspace.c for cooperative
+ * grids, memory.c makes the driver calls of our own, span.c is their sorted array.
  *
  * One lock guards all of it (vmm_lock), and is never held across a call that can wait for the program's kernels. */
 #ifndef GSAN_VMM_VMM_H
@@ -50,6 +50,10 @@ void vmm_variables_drop(struct participant *p, const void *owner);
 /* A stream is about to write a value at `at`: from here on the device takes it that whoever reads there may come behind
  * anything. 1; 0: it lies in memory without shadow, which hosts may read, too. */
 int vmm_value(struct participant *p, uint64_t at);
+
+/* Memory with shadow by which the grids of a cooperative kernel on that stream slot, not a shared one, may synchronise: zeros at
+ * first, and whatever such a grid left. Asked in the current context; 0: there is none. */
+uint64_t vmm_workspace(struct participant *p, uint32_t slot);
 
 /* Hook bodies: the driver's functions, by their final names. */
 CUresult vmm_cuMemAlloc_v2(CUdeviceptr *at, size_t size);

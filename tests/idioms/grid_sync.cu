@@ -1,5 +1,5 @@
-/* A barrier of the whole grid as cooperative groups emit it: each CTA adds 1, the first what is left of 2^31, and all wait
- * until the highest bit has changed. */
+/* A barrier of the whole grid as cooperative groups emit it, on the driver's own word: each CTA adds 1, the first what is left of
+ * 2^31, and all wait until the highest bit has changed. */
 #include "idiom.h"
 
 enum { TIMES = 3 };
@@ -8,15 +8,16 @@ enum { TIMES = 3 };
 KERNEL(run)
 {
 	const u32 i = CTA * THREADS + THREAD, next = (CTA + 1) % CTAS * THREADS + THREAD;
+	u32 *const word = GRID_WORD;
 
 	for (u32 k = 0; k < TIMES; k++) {
 		a.data[0][i] = a.round + k + THREAD;
 		for (u32 half = 0; half < 2; half++) {
 			__syncthreads();
 			if (THREAD == 0) {
-				const u32 was = ATOM(M1("add.release.gpu", "add.relaxed.gpu"), a.flag[0], CTA ? 1 : FLIPS - (CTAS - 1));
+				const u32 was = ATOM(M1("add.release.gpu", "add.relaxed.gpu"), word, CTA ? 1 : FLIPS - (CTAS - 1));
 
-				while (!((LD(M2("acquire.gpu", "relaxed.gpu"), a.flag[0]) ^ was) & FLIPS))
+				while (!((LD(M2("acquire.gpu", "relaxed.gpu"), word) ^ was) & FLIPS))
 					;
 			}
 			__syncthreads();

@@ -70,6 +70,11 @@ struct idiom {
 #define FENCE(how) asm volatile("fence." how ";" : : : "memory")
 #define THREADFENCE() asm volatile("membar.gl;" : : : "memory")
 
+/* Where the grid of a cooperative launch synchronises: the second word of what the driver gives it. */
+#define GRID_WORD \
+	({ u32 high_, low_; asm("mov.u32 %0, %%envreg1;" : "=r"(high_)); asm("mov.u32 %0, %%envreg2;" : "=r"(low_)); \
+	   (u32 *)((u64)high_ << 32 | low_) + 1; })
+
 /* The sum over the threads of a CTA up to this one. `room`: shared, of MAX_THREADS. */
 DEVICE u32 block_scan(volatile u32 *room, u32 mine)
 {

@@ -10,7 +10,7 @@
 
 enum { BYTES = 8 << 20, FLAG_BYTES = 1 << 16, STREAMS = 3, SET_WORDS = 1 << 12, SET_VALUE = 2 };
 
-/* Steps are kernels by name, in stream 0 or the one behind an @; `value`: the stream writes the round's number to the first flag;
+/* Steps are kernels by name, cooperative with a + and in stream 0 or the one behind an @; `value`: the stream writes the round's number to the first flag;
  * `set`: it sets the first SET_WORDS flags to SET_VALUE. */
 static const struct idiom {
 	const char *name;
@@ -23,7 +23,7 @@ static const struct idiom {
 	{"seqlock", 1, "", "run"}, {"treiber", 1, "", "run"}, {"queue", 1, "init", "run"}, {"credit_ring", 1, "set", "run"},
 	{"allreduce_oneshot", 2, "", "fill run"}, {"allreduce_twoshot", 2, "", "fill run"},
 	{"ll", 2, "", "run"}, {"ll128", 2, "", "run"}, {"lamport", 2, "init", "run"},
-	{"grid_sync", 1, "", "run"}, {"dekker", 1, "", "run"}, {"stream_value", 1, "", "produce@1 value@1 consume@2"},
+	{"grid_sync", 1, "", "run+"}, {"dekker", 1, "", "run"}, {"stream_value", 1, "", "produce@1 value@1 consume@2"},
 };
 
 struct arguments { /* as in idiom.h */
@@ -74,12 +74,15 @@ static void memory_close(const struct runner *r, const struct memory *m)
 }
 
 /* ---- steps ---------------------------------------------------------------------------------------------------- */
-static void launch(const struct runner *r, struct memory *m, const char *kernel, uint32_t ctas, CUstream stream)
+static void launch(const struct runner *r, struct memory *m, const char *kernel, uint32_t ctas, CUstream stream, int cooperative)
 {
 	CUfunction function;
 
 	WORLD_TRY(cuModuleGetFunction(&function, r->module, kernel));
-	WORLD_TRY(cuLaunchKernel(function, ctas, 1, 1, r->threads, 1, 1, 0, stream, (void *[]){&m->a}, NULL));
+	if (cooperative)
+		WORLD_TRY(cuLaunchCooperativeKernel(function, ctas, 1, 1, r->threads, 1, 1, 0, stream, (void *[]){&m->a}));
+	else
+		WORLD_TRY(cuLaunchKernel(function, ctas, 1, 1, r->threads, 1, 1, 0, stream, (void *[]){&m->a}, NULL));
 }
 
 static void step(const struct runner *r, struct memory *m, char *word)
@@ -89,12 +92,15 @@ static void step(const struct runner *r, struct memory *m, char *word)
 
 	if (at)
 		*at = 0;
+	char *plus = strchr(word, '+');
+	if (plus)
+		*plus = 0;
 	if (!strcmp(word, "value"))
 		WORLD_TRY(cuStreamWriteValue32(stream, m->a.flag[0], m->a.round, 0));
 	else if (!strcmp(word, "set"))
 		WORLD_TRY(cuMemsetD32Async(m->a.flag[0], SET_VALUE, SET_WORDS, stream));
 	else
-		launch(r, m, word, r->ctas, stream);
+		launch(r, m, word, r->ctas, stream, plus != NULL);
 }
 
 static void steps(const struct runner *r, struct memory *m, const char *what)
@@ -125,7 +131,7 @@ static uint32_t run_once(struct runner *r)
 		steps(r, &m, r->idiom->round);
 	world_barrier(&r->w); /* all is enqueued before any host waits */
 	meet(r);
-	launch(r, &m, "check", 1, r->stream[0]);
+	launch(r, &m, "check", 1, r->stream[0], 0);
 	WORLD_TRY(cuCtxSynchronize());
 	WORLD_TRY(cuMemcpyDtoH(&wrong, m.a.wrong, sizeof(wrong)));
 	meet(r);

@@ -17,8 +17,8 @@ __attribute__((visibility("default"))) struct fake fake = {.clone_blocks = 2, .p
 
 struct CUfunc_st { const char *name; size_t params; };
 static struct CUfunc_st kernels[] = {{"plain", 1}, {"twin", 1}, {"twin__gsan", 2}, {"elementwise_kernel", 1}};
-static char info_left[] = "gsan-info\t7\ttwin\tsync\nsource\ttest\nleft\t-\t7\tcp.async.bulk\tnot modelled\n";
-static char info[] = "gsan-info\t7\ttwin\tsync\nsource\ttest\n";
+static char info_left[] = "gsan-info\t8\ttwin\tsync\nsource\ttest\nleft\t-\t7\tcp.async.bulk\tnot modelled\n";
+static char info[] = "gsan-info\t8\ttwin\tsync\nsource\ttest\ngrid\n";
 
 static void called(const char *name)
 {
@@ -267,6 +267,12 @@ API cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned
 API cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
 {
 	return cuLaunchKernel(f, config->gridDimX, 1, 1, config->blockDimX, 1, 1, 0, config->hStream, params, extra);
+}
+
+API cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+		unsigned shared, CUstream stream, void **params)
+{
+	return cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, NULL);
 }
 
 API cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f)

@@ -35,6 +35,7 @@ uint32_t vmm_mapped(struct participant *p) { return 1u << p->index; }
 uint64_t vmm_view_table(struct participant *p) { return p->view_table; }
 uint64_t vmm_ring(struct participant *p) { return p->ring; }
 uint64_t vmm_writers(struct participant *p) { return p->writers; }
+uint64_t vmm_workspace(struct participant *p, uint32_t slot) { return p == &self ? 0x1000 + slot : 0; }
 void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char *name, const void *owner)
 {
 	(void)p, (void)at, (void)size, (void)name, (void)owner;
@@ -127,6 +128,26 @@ static void test_checked(void)
 	struct gsan_launch b = record();
 	CHECK(b.seq == a.seq + 1 && b.order.floor[1] == b.seq); /* stream order */
 	CHECK(atomic_load(&self.job->rank[1].launches_checked) == 2);
+}
+
+/* Only a cooperative grid synchronises on words of ours, on those of its stream. */
+static void test_cooperative(void)
+{
+	uint64_t argument = 42;
+	void *params[] = {&argument};
+	CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+	CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
+				 .attrs = &attribute, .numAttrs = 1};
+	CUstream s;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	CHECK(launch(twin, s) == CUDA_SUCCESS && record().workspace == 0);
+	CHECK(cuLaunchCooperativeKernel(twin, 1, 1, 1, 32, 1, 1, 0, s, params) == CUDA_SUCCESS);
+	CHECK(record().stream != 0 && record().workspace == 0x1000u + record().stream);
+	CHECK(cuLaunchKernelEx(&config, twin, params, NULL) == CUDA_SUCCESS && record().workspace == 0x1000);
+	attribute.value.cooperative = 0;
+	CHECK(cuLaunchKernelEx(&config, twin, params, NULL) == CUDA_SUCCESS && record().workspace == 0);
+	cuStreamDestroy(s);
 }
 
 static void test_extra(void)
@@ -416,6 +437,7 @@ int main(void)
 	CHECK(registered == 1); /* when the handle was asked for, not at its launch */
 	test_checked();
 	test_extra();
+	test_cooperative();
 	cuCtxSynchronize();
 	test_order(0);
 	test_order(1);

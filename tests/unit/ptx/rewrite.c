@@ -255,6 +255,39 @@ static void limits(void)
 	free(out);
 }
 
+/* What the info of k's clone holds, its bytes as numbers: has it the line "grid"? */
+static int told_grids(const char *text)
+{
+	char *out = rewrite(text, 0), *to = out;
+
+	for (const char *from = out; *from; from++) /* its lines */
+		if (*from != '\n')
+			*to++ = *from;
+	*to = '\0';
+	int told = strstr(out, "10,103,114,105,100,10,") != NULL;
+
+	free(out);
+	return told;
+}
+
+/* The words of a cooperative grid are those of the launch record, if it names any: each half where it was asked for. */
+static void workspaces(void)
+{
+	static const char half[] = ".entry k() {" REGS "@%p1 mov.u32 %r1, %envreg2;cvt.u64.u32 %rd1, %envreg1;";
+	static const char function[] = HEAD ".func f { " REGS "mov.u32 %r1, %envreg1; ret; }\n.entry k() {" REGS;
+	char text[600];
+
+	snprintf(text, sizeof(text), HEAD "%sret; }", half);
+	IN_ORDER(text, "ld.b64 %gsan_a, [%gsan_launch+", "%envreg2;", "selp.b32 %gsan_e, %gsan_w, %gsan_e, %gsan_c;",
+		 "@%p1 mov.u32 %r1, %gsan_e;\n\t}", "%envreg1;", "selp.b32 %gsan_e, %gsan_o,", "cvt.u64.u32 %rd1, %gsan_e;\n\t}");
+	CHECK(told_grids(text));
+	snprintf(text, sizeof(text), "%scall f; ret; }", function);
+	CHECK(told_grids(text));
+	snprintf(text, sizeof(text), "%scall f; call %%rd1, (), p; ret; }", function); /* whoever it calls asks the driver, perhaps */
+	CHECK(!told_grids(text));
+	CHECK(!told_grids(HEAD ".entry k() {" REGS "mov.u32 %r1, %envreg3; ret; }"));
+}
+
 static void too_many_sites(void)
 {
 	const uint32_t n = 65540;
@@ -279,6 +312,7 @@ int main(void)
 	descriptors();
 	functions();
 	limits();
+	workspaces();
 	too_many_sites();
 	return 0;
 }
