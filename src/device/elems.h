@@ -20,6 +20,7 @@ struct elems {
 #define ELEMS_GATED 1u /* elements of other gates are others */
 #define ELEMS_BY 2u
 #define ELEMS_AT 4u
+#define ELEMS_SITES 8u /* for words: a CTA's writes at other sites are others */
 ALWAYS u32 elems_stride(const struct elems *s) { return s->kind & (ELEMS_BY | ELEMS_AT) ? 2 : 1; }
 ALWAYS u64 elems_at(const struct elems *s, u32 i) { return gpu_own64(&s->word[i * elems_stride(s)]); }
 ALWAYS u64 elems_with(const struct elems *s, u32 i) { return elems_stride(s) > 1 ? gpu_own64(&s->word[2 * i + 1]) : 0; }
@@ -141,6 +142,12 @@ ALWAYS u32 elems_row_near(const u64 *at, u32 stride, u64 elem, u64 identity)
 	       elems_near(elem, old[3], identity) << 3;
 }
 
+/* Does the list keep the two apart, though one may include the other? */
+ALWAYS int elems_apart(const struct elems *s, u64 a, u64 b)
+{
+	return s->kind & ELEMS_SITES && elem_is_write(a) && elem_is_write(b) && elem_site(a) != elem_site(b);
+}
+
 /* Where in a list an element stands that includes this one, or that this one includes: index * 2 + 1 of the former, index * 2 of the
  * latter. */
 #define ELEMS_NOWHERE (~0u)
@@ -153,9 +160,11 @@ NEVER u32 elems_find(const struct gsan_launch *l, const struct elems *s, u64 ele
 		for (u32 near = elems_row_near(row, stride, elem, identity); near; near &= near - 1) {
 			u32 at = i + gpu_first(near);
 			u64 old = elems_at(s, at), its = elems_with(s, at);
-			if (at < n && elem_within(l, elem, old, gated) && with_within(s, with, its))
+			if (at >= n || elems_apart(s, elem, old))
+				continue;
+			if (elem_within(l, elem, old, gated) && with_within(s, with, its))
 				return at << 1 | 1;
-			if (at < n && elem_within(l, old, elem, gated) && with_within(s, its, with))
+			if (elem_within(l, old, elem, gated) && with_within(s, its, with))
 				return at << 1;
 		}
 	return ELEMS_NOWHERE;

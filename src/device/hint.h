@@ -37,10 +37,11 @@ NEVER void hint_add(const struct who *w, u64 writer, u64 by, u32 site, u32 why, 
 	struct dev_state *s = w->state;
 	u64 reader = rec_of(w->base & REC_STAMP, GSAN_OP_LD, site, 0);
 	writer &= REC_STAMP;
-	u32 n = s && own ? gpu_load32(&s->hints) : 0;
-	const struct dev_hint *last = n ? &s->hint[(n - 1) % DEV_OWN_HINTS] : 0;
+	u32 n = s ? gpu_load32(&s->hints) : 0;
+	const struct dev_hint *last = n && own ? &s->hint[(n - 1) % DEV_OWN_HINTS] : 0;
 	if (last && gpu_load64(&last->writer) == writer && gpu_load64(&last->reader) == reader && gpu_load64(&last->by) == by)
 		return; /* in a loop that waits */
+	why |= n << HINT_TURN_SHIFT;
 	hint_put(hint_place(w->launch, writer, by, reader), writer, by, reader, why);
 	if (!s || !own)
 		return;
@@ -68,7 +69,7 @@ NEVER void hint_unreached(const struct who *w, u64 writer)
 
 /* ---- which of them explains a race ------------------------------------------------------------------------------------- */
 
-struct hint { u64 writer, by, reader; u32 reason, both, score; };
+struct hint { u64 writer, by, reader; u32 reason, both, score, turn; };
 
 /* How well a reason explains: the edge from this very CTA, the read by this one or by one that it is behind, and nothing else missing
  * there; then another CTA of the launch, which may have been behind the first; what both sides have to mend comes last. Between
@@ -99,7 +100,8 @@ NEVER void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u3
 	u32 acquired = why & HINT_ACQUIRES, more = 2 * (u32)own + !(why & HINT_RELEASES);
 	h->score = 0;
 	h->reason = why & HINT_REASON;
-	if (!behind && !later && (!same || !((h->writer ^ rec) & REC_WHO)))
+	h->turn = why >> HINT_TURN_SHIFT & 0xffff;
+	if ((!behind && !later && (!same || !((h->writer ^ rec) & REC_WHO))) || who_made(w, h->writer))
 		return;
 	for (int i = 0; i < 2; i++) /* is that edge there after all? And is the read before this access? */
 		if ((i ? !own : !behind && !later) && order_slow(w, i ? h->reader : h->writer, NO_POINT) != i)
@@ -124,6 +126,8 @@ ALWAYS int hint_nearer(const struct hint *h, const struct hint *than)
 {
 	if ((h->reader ^ than->reader) & REC_STAMP)
 		return !((h->reader ^ than->reader) & REC_WHO) && rec_epoch(h->reader) > rec_epoch(than->reader);
+	if (h->reader != than->reader)
+		return ((h->turn - than->turn) & 0xffff) < 0x8000;
 	return !((h->writer ^ than->writer) & REC_WHO) && rec_epoch(h->writer) < rec_epoch(than->writer);
 }
 
@@ -144,12 +148,13 @@ NEVER void hint_consider(const struct who *w, const struct dev_hint *from, u64 r
 		*best = h;
 }
 
-/* Of the race of `rec` with this access at `site`: those of this CTA, newest first; those of all that a participant knows. */
+/* Of the race of `rec` with this access at `site`: those of this CTA, newest first; those of all that a participant knows, this one's
+ * in any case: of what this CTA read there is more than it keeps. */
 NEVER void hint_find(const struct who *w, u64 rec, u32 site, struct hint *best)
 {
 	const struct dev_state *s = w->state;
 	u32 n = s ? gpu_load32(&s->hints) : 0, fenced = s ? gpu_load32(&s->hints_fenced) : 0, own = n < DEV_OWN_HINTS ? n : DEV_OWN_HINTS;
-	for (u32 list = 0; list <= GSAN_PARTICIPANTS && best->score < HINT_BEST; list++) {
+	for (u32 list = 0; list <= GSAN_PARTICIPANTS && (list < 2 || best->score < HINT_BEST); list++) {
 		u32 p = (w->launch->participant + list - 1) % GSAN_PARTICIPANTS, size = list ? DEV_HINTS : own;
 		if (list && !(w->launch->mapped >> p & 1))
 			continue;

@@ -22,6 +22,7 @@ ALWAYS void version_add(const struct gsan_launch *l, struct dev_sync *e, u64 ele
 {
 	struct elems s = {.word = e->version[0].elem, .count = &e->version[0].count, .changed = e->changed, .room = DEV_VERSION,
 			  .kind = ELEMS_GATED, .generation = gpu_load32(&e->generation) + 1};
+	s.kind |= gpu_load32(s.count) < DEV_VERSION / 4 ? ELEMS_SITES : 0;
 	elems_add(l, &s, elem, 0);
 }
 

@@ -70,6 +70,14 @@ ALWAYS void report_clock(const struct who *w, u64 rec, struct hint *best)
 	}
 }
 
+/* Of a launch before this one, what something unseen wrote may have been the flag: a stream's value, a copy, the host. */
+ALWAYS void report_unseen(const struct who *w, u64 rec, struct hint *best)
+{
+	u32 unseen = w->state && !best->score && rec_tag(rec) != w->launch->tag ? gpu_load32(&w->state->unseen) : 0;
+	if (unseen)
+		*best = (struct hint){.reader = rec_of(w->base & REC_STAMP, 0, unseen & 0xffff, 0), .reason = unseen >> 16};
+}
+
 ALWAYS void report_flag(struct gsan_finding *f, const struct gsan_launch *l, u32 i, u64 rec)
 {
 	f->flag_kernel[i] = rec ? gpu_load32(&tag_launch(l, rec_tag(rec))->kernel) : 0;
@@ -84,6 +92,7 @@ ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec, 
 	if (ticket < REPORT_REASONED)
 		hint_find(w, rec, site, &best);
 	report_clock(w, rec, &best);
+	report_unseen(w, rec, &best);
 	f->reason = (uint8_t)best.reason;
 	f->both = (uint8_t)best.both;
 	f->flag_write_site = best.by ? (uint16_t)rec_site(best.by) : 0xffff;

@@ -305,12 +305,22 @@ ALWAYS int sync_by_stream(u64 canonical)
 	return !!(gpu_load32(&((const struct gsan_line *)(uintptr_t)gsan_shadow(canonical))->flags) & GSAN_LINE_VALUE);
 }
 
+/* What something unseen wrote was read: whoever acquires that is behind anything. A read of .cta observes nobody outside its CTA. */
+ALWAYS void sync_unknown(const struct who *w, u32 desc)
+{
+	int narrow = desc_scope(desc) == GSAN_CTA;
+	if (!narrow)
+		order_lost(w, sync_acquires(desc));
+	if (narrow || !sync_acquires(desc)) /* for words */
+		gpu_store32(&w->state->unseen, (u32)(narrow ? GSAN_WHY_ACQUIRE_SCOPE : GSAN_WHY_NO_ACQUIRE) << 16 | (desc & 0xffff));
+}
+
 /* A location without an entry was never strongly written, except by RMWs on the coarse path. */
 ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	coarse_join(w, canonical, desc, w->launch->gpu);
 	if (sync_by_stream(canonical) || (!coarse_read(w, canonical, desc) && sync_unseen(w, canonical, desc, value))) {
-		order_lost(w, sync_acquires(desc));
+		sync_unknown(w, desc);
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
 	}
 }
@@ -325,7 +335,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 		coarse_join(w, canonical, desc, w->launch->gpu);
 		coarse_read(w, canonical, desc);
 		if (sync_by_stream(canonical))
-			order_lost(w, sync_acquires(desc));
+			sync_unknown(w, desc);
 		return;
 	}
 	u32 f0 = gpu_load32(&v[0].flags), newest = exact && !(f0 & DEV_EARLY);
@@ -346,7 +356,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	if (none)
 		unseen |= !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value);
 	if (unseen)
-		order_lost(w, sync_acquires(desc));
+		sync_unknown(w, desc);
 	if (unseen || (older && lost) || (f1 & DEV_VALID && (!known || (is0 && is1))))
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
 }

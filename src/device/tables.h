@@ -81,12 +81,13 @@ struct dev_hint {
 	uint64_t writer; /* tag, CTA and epoch of the write, or of the release that it hands on */
 	uint64_t by;     /* tag, CTA and site of the write */
 	uint64_t reader; /* tag, CTA, epoch and site of the read */
-	uint64_t why;    /* enum gsan_reason, HINT_ACQUIRES; a sum over the rest in the upper half */
+	uint64_t why;    /* enum gsan_reason, HINT_*; a sum over the rest in the upper half */
 };
 _Static_assert(sizeof(struct dev_hint) == 32, "");
 #define HINT_REASON 0xffu
 #define HINT_ACQUIRES 0x100u /* the read, or a fence behind it, acquires */
 #define HINT_RELEASES 0x200u /* the read is of an RMW that releases: it was made to write */
+#define HINT_TURN_SHIFT 16u  /* 16: how many its CTA had met before it */
 #define DEV_OWN_HINTS 4u
 #define DEV_HINTS 1024u
 #define DEV_HINT_WAYS 16u
@@ -124,11 +125,13 @@ struct dev_state {
 	uint64_t told;
 	uint32_t hints;        /* so many went into `hint`, each over the oldest */
 	uint32_t hints_fenced; /* so many when it executed an acquire fence last */
+	uint32_t unseen;       /* why a strong read of what something unseen wrote ordered nothing: GSAN_WHY_* << 16 | its site */
+	uint32_t pad[3];
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
 	struct dev_hint hint[DEV_OWN_HINTS];
-	uint64_t reserve[4];
+	uint64_t reserve[2];
 };
 _Static_assert(sizeof(struct dev_state) == 2048, "");
 _Static_assert(__builtin_offsetof(struct dev_state, base) % 16 == 0, "one load");

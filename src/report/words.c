@@ -175,8 +175,12 @@ static void report_say_no_acquire(struct text *out, const struct report_finding 
 	text_printf(out, " is %s, and no fence between it and ", report_is(f->flag_read.semantics, "release") ? "a release" : "relaxed");
 	report_add_noun(out, &f->second);
 	text_printf(out, " acquires at scope .%s what ", report_other_gpu(f) ? "sys" : "gpu");
-	report_add_flag(out, "store", &f->flag_write);
-	text_puts(out, " released; acquire is missing");
+	if (f->flag_write.at.file) {
+		report_add_flag(out, "store", &f->flag_write);
+		text_puts(out, " released; acquire is missing");
+	} else {
+		text_puts(out, "comes with that value, which no kernel wrote; acquire is missing");
+	}
 }
 
 int report_same_place(const struct report_place *a, const struct report_place *b)

@@ -199,16 +199,16 @@ static void earlier_kernel(int acquire, const char *name, u64 races, u32 reason)
 	expect(name, races, GSAN_RAW, reason);
 }
 
-static void unseen(int changes, u32 acquire, const char *name, u64 races)
+static void unseen(int changes, u32 acquire, u32 scope, const char *name, u64 races, u32 reason)
 {
 	/* a copy behind launch 5 raises the flag that launch 9 of the other rank polls: no kernel wrote it */
 	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
 	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 0), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
 	weak(&a, GSAN_OP_ST, payload, 4, 1);
-	flag_load(&b, flag, acquire, GSAN_SYS, 0, 7);
-	flag_load(&b, flag, acquire, GSAN_SYS, changes ? 1 : 0, 7);
+	flag_load(&b, flag, acquire, scope, 0, 7);
+	flag_load(&b, flag, acquire, scope, changes ? 1 : 0, 7);
 	weak(&b, GSAN_OP_LD, payload, 4, 8);
-	expect(name, races, GSAN_RAW, GSAN_WHY_NONE);
+	expect(name, races, GSAN_RAW, reason);
 }
 
 /* A counter that was set before launch 9, by a copy that is number 8 there: `behind` it in order, or not. Nothing else writes unseen. */
@@ -384,9 +384,10 @@ int main(void)
 	blamed(0, "the flag behind the payload");
 	blamed(1, "the flag that another CTA read");
 	earlier_kernel(0, "kernel start, but no acquire", 1, GSAN_WHY_NO_ACQUIRE);
-	unseen(1, GSAN_SEM_ACQUIRE, "flag raised by something unseen", 0);
-	unseen(0, GSAN_SEM_ACQUIRE, "flag never raised", 1);
-	unseen(1, GSAN_SEM_NONE, "flag raised unseen, read relaxed", 1);
+	unseen(1, GSAN_SEM_ACQUIRE, GSAN_SYS, "flag raised by something unseen", 0, 0);
+	unseen(0, GSAN_SEM_ACQUIRE, GSAN_SYS, "flag never raised", 1, GSAN_WHY_NONE);
+	unseen(1, GSAN_SEM_NONE, GSAN_SYS, "flag raised unseen, read relaxed", 1, GSAN_WHY_NO_ACQUIRE);
+	unseen(1, GSAN_SEM_ACQUIRE, GSAN_CTA, "flag raised unseen, acquired at .cta", 1, GSAN_WHY_ACQUIRE_SCOPE);
 	set_before(1, "a value that was there before the launch", 1);
 	set_before(0, "a value that may come while it runs", 0);
 	weak_flag();

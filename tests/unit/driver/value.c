@@ -3,6 +3,7 @@
  *   unrelated   nobody: an event orders the two       polled   a kernel, by ld.acquire
  *   reset       a kernel that awaits a zero           waited   the other stream, by cuStreamWaitValue
  *   pinned      the host, in memory of its own        copied   the host, by copies from the device
+ *   narrow      a kernel, by ld.acquire; in the racy program one of .cta, which observes no stream
  *   after       nobody, as in `unrelated`; streams waited for a value and a callback before, and the host for them
  * In the racy program the load does not come behind it. */
 #include <cuda.h>
@@ -21,12 +22,14 @@ static const char ptx[] =
 	"\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n"
 	"\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
 	"\tld.global.u32 %r1, [%rd1];\n\tst.global.u32 [%rd1+256], %r1;\n\tret;\n}\n"
-	".visible .entry await(.param .u64 flag, .param .u32 value)\n{\n"
-	"\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<3>;\n\t.reg .pred %p<2>;\n"
-	"\tld.param.u64 %rd1, [flag];\n\tld.param.u32 %r1, [value];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
-	"again:\n\tld.acquire.sys.global.u32 %r2, [%rd1];\n\tsetp.ne.u32 %p1, %r1, %r2;\n\t@%p1 bra again;\n\tret;\n}\n";
+#define AWAIT(name, scope) \
+	".visible .entry " name "(.param .u64 flag, .param .u32 value)\n{\n" \
+	"\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<3>;\n\t.reg .pred %p<2>;\n" \
+	"\tld.param.u64 %rd1, [flag];\n\tld.param.u32 %r1, [value];\n\tcvta.to.global.u64 %rd1, %rd1;\n" \
+	"again:\n\tld.acquire." scope ".global.u32 %r2, [%rd1];\n\tsetp.ne.u32 %p1, %r1, %r2;\n\t@%p1 bra again;\n\tret;\n}\n"
+	AWAIT("await", "sys") AWAIT("narrow", "cta");
 
-static CUfunction store, load, await;
+static CUfunction store, load, await, narrow;
 static CUstream a, b, c;
 static CUdeviceptr memory, flag;
 static volatile unsigned *host;
@@ -50,9 +53,10 @@ static void read_payload(void) { run(load, b, (void *[]){&memory}); }
 static CUevent event;
 static void by_event(void) { must(cuStreamWaitEvent(b, event, 0), "cuStreamWaitEvent"); }
 
-static void by_kernel(unsigned value) { run(await, b, (void *[]){&flag, &value}); }
-static void by_one(void) { by_kernel(1); }
-static void by_zero(void) { by_kernel(0); }
+static void by_kernel(CUfunction f, unsigned value) { run(f, b, (void *[]){&flag, &value}); }
+static void by_one(void) { by_kernel(await, 1); }
+static void by_zero(void) { by_kernel(await, 0); }
+static void by_narrow(void) { by_kernel(narrow, 1); }
 static void by_wait(void) { must(cuStreamWaitValue32(b, flag, 1, CU_STREAM_WAIT_VALUE_EQ), "cuStreamWaitValue32"); }
 
 static void by_host(void)
@@ -72,11 +76,18 @@ static void by_copy(void)
 	}
 }
 
-/* early: the racy program enqueues its load before the value is written, since a host may have read it from then on. */
-static const struct form { const char *name; void (*order)(void); unsigned before, after; int pinned, early; } forms[] = {
-	{"unrelated", by_event, 0, 1, 0, 0}, {"polled", by_one, 0, 1, 0, 0}, {"reset", by_zero, 1, 0, 0, 0},
-	{"waited", by_wait, 0, 1, 0, 0}, {"after", by_event, 0, 1, 0, 0},
-	{"pinned", by_host, 0, 1, 1, 1}, {"copied", by_copy, 0, 1, 0, 1},
+/* early: the racy program enqueues its load before the value is written, since a host may have read it from then on. instead: what
+ * orders nothing in the racy program, whose load comes behind that. */
+static const struct form {
+	const char *name;
+	void (*order)(void);
+	unsigned before, after;
+	int pinned, early;
+	void (*instead)(void);
+} forms[] = {
+	{"unrelated", by_event, 0, 1, 0, 0, NULL}, {"polled", by_one, 0, 1, 0, 0, NULL}, {"reset", by_zero, 1, 0, 0, 0, NULL},
+	{"narrow", by_one, 0, 1, 0, 0, by_narrow}, {"waited", by_wait, 0, 1, 0, 0, NULL}, {"after", by_event, 0, 1, 0, 0, NULL},
+	{"pinned", by_host, 0, 1, 1, 1, NULL}, {"copied", by_copy, 0, 1, 0, 1, NULL},
 };
 
 static void set_up(const struct form *form)
@@ -93,6 +104,7 @@ static void set_up(const struct form *form)
 	must(cuModuleGetFunction(&store, module, "store"), "store");
 	must(cuModuleGetFunction(&load, module, "load"), "load");
 	must(cuModuleGetFunction(&await, module, "await"), "await");
+	must(cuModuleGetFunction(&narrow, module, "narrow"), "narrow");
 	must(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 	must(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 	must(cuStreamCreate(&c, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
@@ -130,10 +142,10 @@ int main(int argc, char **argv)
 	if (racy && form->early)
 		read_payload();
 	must(cuStreamWriteValue32(a, flag, form->after, 0), "cuStreamWriteValue32");
-	if (racy && !form->early)
+	if (racy && !form->early && !form->instead)
 		read_payload();
-	form->order();
-	if (!racy)
+	(racy && form->instead ? form->instead : form->order)();
+	if (!racy || form->instead)
 		read_payload();
 	must(cuStreamWriteValue32(a, memory + 3072, 1, 0), "cuStreamWriteValue32"); /* which nobody reads */
 	must(cuStreamWriteValue32(b, memory + 3072, 1, 0), "cuStreamWriteValue32");
