@@ -20,7 +20,10 @@ NEVER void launch_publish(const struct gsan_launch *l)
 	if (gpu_cached64(&e->seq) >> 32 == l->seq) /* once claimed it stays so: a yes may come from the L1 */
 		return;
 	u32 claim = gpu_load32(&e->claim);
-	if (claim == l->seq || gpu_cas32(&e->claim, claim, l->seq) != claim)
+	if (claim == l->seq)
+		return;
+	launch_floor(l);
+	if (gpu_cas32(&e->claim, claim, l->seq) != claim)
 		return;
 	launch_fill(l, e);
 	launch_base(l);

@@ -127,6 +127,36 @@ NEVER void launch_fill(const struct gsan_launch *l, struct dev_launch *e)
 		gpu_store32(to + i, from[i]);
 }
 
+/* Before the launch makes a record, which may take the place of what is below its floor: whoever meets that finds the floor. */
+NEVER void launch_floor(const struct gsan_launch *l)
+{
+	struct dev_tables *t = own_tables(l);
+	int rises = 0;
+	for (u32 left = l->mapped; left; left &= left - 1) {
+		u32 p = gpu_first(left);
+		if (l->order.floor[p] > gpu_load32(&t->floor[p])) {
+			gpu_max32(&t->floor[p], l->order.floor[p]);
+			rises = 1;
+		}
+	}
+	if (rises) /* the first warps; all others find the floor raised */
+		gpu_fence_sys();
+}
+
+/* Has any launch begun with a higher floor than this one's? */
+NEVER int floor_passed(const struct gsan_launch *l)
+{
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
+		const struct dev_tables *t = dev_tables(gpu_first(mapped));
+		for (u32 left = l->mapped; left; left &= left - 1) {
+			u32 p = gpu_first(left);
+			if (gpu_load32(&t->floor[p]) > l->order.floor[p])
+				return 1;
+		}
+	}
+	return 0;
+}
+
 /* Raises what the launches of this participant may have before them. */
 NEVER void launch_base(const struct gsan_launch *l)
 {

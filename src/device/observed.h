@@ -63,8 +63,9 @@ ALWAYS int sampled_at(u64 canonical, struct sampled *s)
 ALWAYS int red_draws(u32 hash, u32 ctas) { return ctas <= RED_DRAWERS || hash <= ~0u >> (29 - __builtin_clz(ctas)); }
 
 /* Did the CTA of `who` make an RMW of the bytes `mask`, perhaps, that may observe others and be observed? Its record is there, or
- * it did not draw, or lost its place to those of RMWs that are: they have the least hashes. What is ordered before a launch keeps no place from
- * its reds; what that is for another launch than this one is not known. */
+ * it did not draw, or lost its place to those of RMWs that are: they have the least hashes. What is ordered before a launch keeps no
+ * place from its reds; what that is for another launch than this one is not known. Nor is, once a launch with a higher floor has
+ * begun, whose hash was too large: records of that one took places whatever their hashes, perhaps, of such as had kept them here. */
 NEVER int red_made(const struct who *w, u64 who, const struct sampled *s, u32 mask, u64 key)
 {
 	const struct gsan_launch *l = w->launch;
@@ -82,7 +83,7 @@ NEVER int red_made(const struct who *w, u64 who, const struct sampled *s, u32 ma
 	for (u32 left = taken == GSAN_DETAIL_READS && rmws ? w->reds & ~(1u << GSAN_CTA) : 0; left; left &= left - 1) {
 		u64 me = rec_of(who & REC_WHO, GSAN_OP_RMW + gpu_first(left), 0, mask);
 		u32 hash = sample_hash(me, key, l->seed);
-		if (!ours || hash >= most || !red_draws(hash, gpu_ctas()))
+		if (!ours || hash >= most || !red_draws(hash, gpu_ctas()) || floor_passed(l))
 			return 1;
 	}
 	return 0;

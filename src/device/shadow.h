@@ -78,11 +78,15 @@ ALWAYS int place_drawn(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 
 	return first || h < (at ? h1 : h0) ? at : -1;
 }
 
-/* Would `me` have a larger hash there than what it may hide, of what was sampled with it? In a granule whoever found no place since would
- * then seem not to have asked for one (observed.h). */
-ALWAYS int place_rises(const struct gsan_launch *l, u64 me, u64 old, u64 key)
+/* Would an atomic that hides another record have the largest hash of the atomics in these places? Atomics that found none since would
+ * then seem not to have asked for one (observed.h). Where no atomic is, or a place is free, none was turned away. */
+ALWAYS int place_rises(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 key)
 {
-	return rec_live(l, old) && sample_hash(me, key, l->seed) > sample_hash(old, key, l->seed);
+	int atomic0 = rec_is_rmw(r0), atomic1 = rec_is_rmw(r1);
+	if (!rec_is_rmw(me) || !(atomic0 | atomic1) || !rec_live(l, r0) || !rec_live(l, r1))
+		return 0;
+	u32 h = sample_hash(me, key, l->seed);
+	return !(atomic0 && h <= sample_hash(r0, key, l->seed)) && !(atomic1 && h <= sample_hash(r1, key, l->seed));
 }
 
 /* May two weak records be one: of the same instruction, CTA and epoch, at other bytes? So it is with lanes that go alone. */
@@ -112,7 +116,7 @@ ALWAYS int shadow_sample(const struct who *w, u64 me, u64 *place, u64 *r, u64 ke
 	while (r[0] != me && r[1] != me) {
 		int beside = place_beside(me, r), at = beside >= 0 ? beside : place_hidden(w, me, r);
 		me |= beside >= 0 ? r[at] : 0;
-		if (beside < 0 && (at < 0 || (in_granule && place_rises(w->launch, me, r[at], key))))
+		if (beside < 0 && (at < 0 || (in_granule && place_rises(w->launch, me, r[0], r[1], key))))
 			at = place_drawn(w->launch, me, r[0], r[1], key, 1);
 		if (at < 0)
 			return 0;

@@ -215,7 +215,8 @@ struct dev_spread { uint64_t checked, lost; };
 
 /* Protocol of the rest. Counters, `detail_next` and `privates` are added to by anyone. `ring_head` is raised by compare-and-
  * swap, if there is room in the ring. `syncs` follows the entries made, as a quota that may be passed by a few. `newest` and
- * `base` rise (atomic maximum), before `seq` of the launch's entry is released: who has met the entry sees them.
+ * `base` rise (atomic maximum), before `seq` of the launch's entry is released: who has met the entry sees them. `floor` rises
+ * before the entry is claimed, and so before the launch makes a record.
  * `streams_acquired` gets bits, after the first item. `broken` is set, never cleared. `seen`: a key is put by compare-and-
  * swap, or over another where it is crowded: a finding may be sent twice, never lost. `sync_full` is set, never cleared, before
  * the first operation that it is about, behind a fence. `bucket_lock`: see dev_state. `detail`:
@@ -234,7 +235,8 @@ struct dev_tables {
 	uint32_t broken;       /* a lock was given up: order is not known any more, nothing is reported */
 	uint32_t sync_full;    /* 1: an entry found no place; any strong operation may be on the coarse path, of any scope */
 	uint32_t base[GSAN_PARTICIPANTS]; /* no launch here has a launch of that participant with seq above it before it */
-	uint8_t pad[4096 - 256 - 48 - sizeof(struct dev_coarse) - 4 * GSAN_PARTICIPANTS];
+	uint32_t floor[GSAN_PARTICIPANTS]; /* no launch here has a higher one */
+	uint8_t pad[4096 - 256 - 48 - sizeof(struct dev_coarse) - 8 * GSAN_PARTICIPANTS];
 	uint64_t seen[DEV_SEEN];
 	uint32_t bucket_lock[DEV_BUCKETS];
 	struct dev_acquired acquired[GSAN_STREAMS];

@@ -16,7 +16,7 @@ static void print_races(const char *what, struct ref *r)
 		printf("%s %s %s %u %s %u", what, ref_kind_name(race[i].kind), race[i].kernel[0], race[i].site[0], race[i].kernel[1],
 		       race[i].site[1]);
 		for (size_t k = 0; race[i].dominated == race[i].count && k < race[i].bys; k++)
-			printf(" %s %u", race[i].by[k].kernel, race[i].by[k].line);
+			printf("%s %s %u", race[i].by[k].or ? " or" : "", race[i].by[k].kernel, race[i].by[k].line);
 		putchar('\n');
 	}
 }

@@ -49,16 +49,16 @@ class Race(collections.namedtuple("Race", "kind sites")):
 
 
 class Verdict:
-    """What the reference says of a trace: racy is a set of Race, dominated {Race: pairs of sites}, one of each first access's
-    last successor and the second access."""
+    """What the reference says of a trace: racy is a set of Race, dominated {Race: sets of pairs of sites}. One pair of each set,
+    of a successor of a first access and the second access, stands for what is gone."""
 
     def __init__(self, lines):
         races = collections.defaultdict(list)
         for word in lines:
-            first, second, *by = [(kernel_name(kernel), int(line)) for kernel, line in zip(word[2::2], word[3::2])]
-            races[Race.make(word[1], first, second)].append({tuple(sorted((site, second))) for site in by})
+            first, second, *by = sites(word[2:])
+            races[Race.make(word[1], first[0], second[0])].append([{tuple(sorted((site, second[0]))) for site in one_of} for one_of in by])
         self.racy = set(races)
-        self.dominated = {race: set().union(*by) for race, by in races.items() if all(by)}  # in either order of its sites
+        self.dominated = {race: sum(by, []) for race, by in races.items() if all(by)}  # in either order of its sites
 
     def unnamed(self, missed, found):
         """Of missed races those for which no later access stands that was found to race: of that a user is told instead. What is
@@ -66,14 +66,29 @@ class Verdict:
         named, rest = {race.sites for race in found}, missed & self.racy
         while True:  # what stands for a race may itself be replaced
             gone = {race for race in rest if race in self.dominated and
-                    {pair for pair in self.dominated[race] if pair[0] != BEHIND} <= named}
+                    all(pairs & named or goes_unsaid(pairs) for pairs in self.dominated[race])}
             if not gone:
                 return rest
             named |= {race.sites for race in gone}
             rest -= gone
 
     def behind(self, race):
-        return any(pair[0] == BEHIND for pair in self.dominated[race])
+        return any(goes_unsaid(pairs) for pairs in self.dominated[race])
+
+
+def sites(words):
+    """[[(kernel, line)]] of KERNEL LINE..., each by itself but for those that `or` joins to the one before."""
+    out, words = [], iter(words)
+    for word in words:
+        if word == "or":
+            out[-1].append((kernel_name(next(words)), int(next(words))))
+        else:
+            out.append([(kernel_name(word), int(next(words)))])
+    return out
+
+
+def goes_unsaid(pairs):
+    return any(pair[0] == BEHIND for pair in pairs)
 
 
 class Run:

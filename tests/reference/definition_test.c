@@ -208,20 +208,49 @@ static int successor(const struct world *w, int x, int y, unsigned granule, int 
 	return racing;
 }
 
-/* The sites that stand for x of a race until `end`, as bits; 0: in some bytes that both touch nothing does. */
-static uint64_t dominated_until(const struct world *w, int x, int y, int end)
+static uint64_t site_bit(const struct node *a) { return UINT64_C(1) << (2 * a->site + (unsigned)a->launch % 2) % 63; }
+
+/* The sites, as bits, of which one stands for x of a race when y is looked at, before one of the nodes up to `end`; 0: none does. That
+ * of x only if it is the only one: the race would be its own name. */
+static uint64_t stood(const struct world *w, int x, int y, unsigned granule, int end)
 {
-	const struct node *a = &w->node[x], *b = &w->node[y];
-	uint64_t sites = 0;
-	for (unsigned i = 0; i < 64; i++) {
-		if (i < a->offset || i >= a->offset + a->bytes || i < b->offset || i >= b->offset + b->bytes)
-			continue;
-		const int z = successor(w, x, y, i / 8 * 8, end);
-		if (z < 0)
-			return 0;
-		sites |= z == BEHIND ? BEHIND_SITE : UINT64_C(1) << (2 * w->node[z].site + (unsigned)w->node[z].launch % 2) % 63;
+	const struct node *a = &w->node[x];
+	uint64_t any = 0, own = 0;
+	for (int now = y + 1; now <= end; now++) {
+		const int z = successor(w, x, y, granule, now);
+		if (z == BEHIND)
+			return BEHIND_SITE;
+		const struct node *b = &w->node[z < 0 ? x : z];
+		*(b->site == a->site && b->launch % 2 == a->launch % 2 ? &own : &any) |= z < 0 ? 0 : site_bit(b);
 	}
-	return sites;
+	return any ? any : own;
+}
+
+#define GROUPS 64
+struct groups { /* different ones, of sites as bits; open: somewhere nothing stands for the first access */
+	uint64_t any[GROUPS];
+	int count, open;
+};
+
+static void group_add(struct groups *g, uint64_t any)
+{
+	int i = 0;
+	while (i < g->count && g->any[i] != any)
+		i++;
+	CHECK(i < GROUPS);
+	g->any[i] = any;
+	g->count += i == g->count;
+}
+
+static int same_groups(const struct groups *g, const struct groups *h)
+{
+	int same = 0;
+	if (g->open || h->open)
+		return g->open == h->open;
+	for (int i = 0; i < g->count; i++)
+		for (int k = 0; k < h->count; k++)
+			same += g->any[i] == h->any[k];
+	return same == g->count && same == h->count;
 }
 
 /* Where the thread of y synchronises next, or its launch ends. */
@@ -233,9 +262,24 @@ static int settled(const struct world *w, int y)
 	return z;
 }
 
-static uint64_t dominated(const struct world *w, int x, int y)
+/* Adds what stands for x of a race, by the bytes that both touch. */
+static void dominated(const struct world *w, int x, int y, struct groups *by)
 {
-	return dominated_until(w, x, y, w->node[y].strong ? y : settled(w, y));
+	const struct node *a = &w->node[x], *b = &w->node[y];
+	const int end = w->node[y].strong ? y + 1 : settled(w, y);
+	struct groups all = { .count = 0 };
+	uint64_t any = 0;
+	for (unsigned i = 0, known = 64; i < 64; i++) {
+		if (i < a->offset || i >= a->offset + a->bytes || i < b->offset || i >= b->offset + b->bytes)
+			continue;
+		if (i / 8 != known)
+			any = stood(w, x, y, (known = i / 8) * 8, end);
+		by->open |= !any;
+		if (any)
+			group_add(&all, any);
+	}
+	for (int i = 0; i < all.count && !by->open; i++)
+		group_add(by, all.any[i]);
 }
 
 static enum ref_kind kind_of(const struct world *w, const struct node *a, const struct node *b)
@@ -400,11 +444,12 @@ static void generate(struct world *w, uint64_t seed)
 /* ---- comparison */
 
 struct tally {
-	struct { enum ref_kind kind; unsigned site[2]; const char *kernel[2]; uint64_t count, by; int open; } pair[PAIRS];
+	struct { enum ref_kind kind; unsigned site[2]; const char *kernel[2]; uint64_t count; struct groups by; } pair[PAIRS];
 	int pairs;
 };
 
-static void tally_add(struct tally *t, enum ref_kind kind, unsigned a, unsigned b, const char *ka, const char *kb, uint64_t count, uint64_t by)
+/* Returns who stands for the first access of the pair. */
+static struct groups *tally_add(struct tally *t, enum ref_kind kind, unsigned a, unsigned b, const char *ka, const char *kb, uint64_t count)
 {
 	int i = 0;
 	while (i < t->pairs && (t->pair[i].kind != kind || t->pair[i].site[0] != a || t->pair[i].site[1] != b ||
@@ -416,36 +461,44 @@ static void tally_add(struct tally *t, enum ref_kind kind, unsigned a, unsigned 
 		t->pair[i].kind = kind;
 		t->pair[i].site[0] = a, t->pair[i].site[1] = b;
 		t->pair[i].kernel[0] = ka, t->pair[i].kernel[1] = kb;
-		t->pair[i].count = t->pair[i].by = 0;
-		t->pair[i].open = 0;
+		t->pair[i].count = 0;
+		t->pair[i].by.count = t->pair[i].by.open = 0;
 	}
 	t->pair[i].count += count;
-	t->pair[i].by |= by;
-	t->pair[i].open |= !by;
+	return &t->pair[i].by;
 }
 
-/* The same pair in another tally: its count, and who stands for it if that is so of all. */
-static uint64_t tally_of(const struct tally *t, const struct tally *u, int i, uint64_t *by)
+/* The same pair in another tally; -1: it is not there. */
+static int tally_of(const struct tally *t, const struct tally *u, int i)
 {
 	for (int k = 0; k < t->pairs; k++)
 		if (t->pair[k].kind == u->pair[i].kind && t->pair[k].site[0] == u->pair[i].site[0] && t->pair[k].site[1] == u->pair[i].site[1] &&
 		    !strcmp(t->pair[k].kernel[0], u->pair[i].kernel[0]) && !strcmp(t->pair[k].kernel[1], u->pair[i].kernel[1]))
-			return *by = t->pair[k].open ? 0 : t->pair[k].by, t->pair[k].count;
-	return *by = 0;
+			return k;
+	return -1;
+}
+
+static void say_groups(const struct groups *by)
+{
+	fprintf(stderr, ", dominated by%s", by->open ? " none" : "");
+	for (int i = 0; i < by->count && !by->open; i++)
+		fprintf(stderr, " %llx", (unsigned long long)by->any[i]);
 }
 
 static int differs(const struct tally *got, const struct tally *want, const char *what)
 {
 	int bad = 0;
 	for (int i = 0; i < want->pairs; i++) {
-		uint64_t got_by, by = want->pair[i].open ? 0 : want->pair[i].by;
-		const uint64_t count = tally_of(got, want, i, &got_by);
-		if (count == want->pair[i].count && got_by == by)
+		const int k = tally_of(got, want, i);
+		if (k >= 0 && got->pair[k].count == want->pair[i].count && same_groups(&got->pair[k].by, &want->pair[i].by))
 			continue;
-		fprintf(stderr, "%s: race %s %s %u %s %u: %llu, dominated by %llx; by the other %llu, %llx\n", what,
-			ref_kind_name(want->pair[i].kind), want->pair[i].kernel[0], want->pair[i].site[0], want->pair[i].kernel[1],
-			want->pair[i].site[1], (unsigned long long)want->pair[i].count, (unsigned long long)by, (unsigned long long)count,
-			(unsigned long long)got_by);
+		fprintf(stderr, "%s: race %s %s %u %s %u: %llu", what, ref_kind_name(want->pair[i].kind), want->pair[i].kernel[0],
+			want->pair[i].site[0], want->pair[i].kernel[1], want->pair[i].site[1], (unsigned long long)want->pair[i].count);
+		say_groups(&want->pair[i].by);
+		fprintf(stderr, "; by the other %llu", (unsigned long long)(k < 0 ? 0 : got->pair[k].count));
+		if (k >= 0)
+			say_groups(&got->pair[k].by);
+		fputc('\n', stderr);
 		bad = 1;
 	}
 	return bad;
@@ -459,18 +512,23 @@ static void by_definition(struct world *w, struct tally *t)
 		for (int x = 0; x < y; x++)
 			if (races(w, x, y)) {
 				const struct node *a = &w->node[x], *b = &w->node[y];
-				tally_add(t, kind_of(w, a, b), a->site, b->site, kernels[a->launch % 2], kernels[b->launch % 2], 1,
-					  dominated(w, x, y));
+				dominated(w, x, y, tally_add(t, kind_of(w, a, b), a->site, b->site, kernels[a->launch % 2],
+							     kernels[b->launch % 2], 1));
 			}
 }
 
-static uint64_t by_of(const struct ref_race *race)
+/* A race of the same lines and kernels may come several times, by ranks. */
+static void by_of(const struct ref_race *race, struct groups *by)
 {
-	uint64_t sites = 0;
-	for (size_t i = 0; race->dominated == race->count && i < race->bys; i++)
-		sites |= !strcmp(race->by[i].kernel, "-") ? BEHIND_SITE :
-							    UINT64_C(1) << (2 * race->by[i].line + (uint32_t)(race->by[i].kernel[1] - '0')) % 63;
-	return sites;
+	by->open |= race->dominated != race->count;
+	for (size_t i = 0, n; i < race->bys && !by->open; i += n) {
+		uint64_t any = 0;
+		for (n = 0; i + n < race->bys && (!n || race->by[i + n].or); n++) {
+			const struct ref_site *s = &race->by[i + n];
+			any |= !strcmp(s->kernel, "-") ? BEHIND_SITE : UINT64_C(1) << (2 * s->line + (uint32_t)(s->kernel[1] - '0')) % 63;
+		}
+		group_add(by, any);
+	}
 }
 
 static int compare(uint64_t seed, uint64_t *racy)
@@ -490,7 +548,8 @@ static int compare(uint64_t seed, uint64_t *racy)
 		}
 	const size_t n = ref_races(r, &race);
 	for (size_t i = 0; i < n; i++)
-		tally_add(&got, race[i].kind, race[i].site[0], race[i].site[1], race[i].kernel[0], race[i].kernel[1], race[i].count, by_of(&race[i]));
+		by_of(&race[i], tally_add(&got, race[i].kind, race[i].site[0], race[i].site[1], race[i].kernel[0], race[i].kernel[1],
+					  race[i].count));
 	const int bad = differs(&got, &want, "by definition") | differs(&want, &got, "by the detector");
 	for (unsigned i = 0; bad && i < w.lines; i++)
 		fprintf(stderr, "%4u %s\n", i + 1, w.line[i]);

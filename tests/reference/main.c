@@ -17,7 +17,8 @@ static const char usage[] =
 	"usage: gsan-reference [--edges] [--sc] [--over] [--threads] [--explain EVENT1 EVENT2] [TRACE]\n"
 	"  reads a trace of the emulated device (standard input without TRACE) and lists its races:\n"
 	"    race KIND KERNEL1 LINE1 RANK1 KERNEL2 LINE2 RANK2 count N first MEM OFFSET BYTES event EVENT1 EVENT2\n"
-	"      and, if a later access stands for each first one and races as well:  dominated by KERNEL LINE ...\n"
+	"      and, if a later access stands for each first one and races as well:  dominated by KERNEL LINE ...;\n"
+	"      of those joined by 'or', one of them\n"
 	"  --edges    also says how often what ordered accesses:  edge NAME N\n"
 	"  --sc       fence.sc of scopes that include each other are ordered as they came\n"
 	"  --over     a location's chain goes on over weak writes and such of other sizes, as it does in the detector\n"
@@ -83,7 +84,7 @@ static size_t races_print(struct ref *r)
 		       (unsigned long long)race->count, (unsigned long long)race->memory, (unsigned long long)race->offset,
 		       (unsigned long long)race->bytes, (unsigned long long)race->event[0], (unsigned long long)race->event[1]);
 		for (size_t k = 0; race->dominated == race->count && k < race->bys; k++)
-			printf("%s %s %u", k ? "" : " dominated by", race->by[k].kernel, race->by[k].line);
+			printf("%s%s %s %u", k ? "" : " dominated by", race->by[k].or ? " or" : "", race->by[k].kernel, race->by[k].line);
 		putchar('\n');
 	}
 	return n;

@@ -263,11 +263,10 @@ static int stands_for(const struct ref *r, const struct memory *m, const struct 
 	       (whole || lanes_cover(m, o, p.from, p.to));
 }
 
-/* Stands for all that are before the second access, though what they replaced is not: order by observation leads to one write,
- * not to what its thread did before. Nobody is told of the race. */
-static const struct access behind = { .site = 0 };
-
-/* The granules of these bytes, as bits from that on where the access begins; 0: further than there are bits. */
+/* BEHIND. All that stand for an access may be before the second one, though what they replaced is not: order by observation leads
+ * to one write, not to what its thread did before. Nobody is told of the race.
+ *
+ * The granules of these bytes, as bits from that on where the access begins; 0: further than there are bits. */
 static uint32_t granules(const struct access *a, struct bytes p)
 {
 	const uint64_t low = p.from / GRANULE - a->offset / GRANULE, high = (p.to - 1) / GRANULE - a->offset / GRANULE;
@@ -309,8 +308,7 @@ static void bag_sweep(const struct ref *r, const struct memory *m, const struct 
 	b->count = kept;
 }
 
-/* The last access of the cell that stands for `old` against `a`, of those that are before `a` or of those that race with it as well.
- * It may have come after `a`, too. */
+/* The last access of the cell that stands for `old` against `a`, of those that are before `a` or of those that race with it as well. */
 static const struct access *latest(const struct ref *r, const struct memory *m, const struct cell *c, const struct access *old,
 				   const struct access *a, const struct clock *clock, int before)
 {
@@ -322,74 +320,127 @@ static const struct access *latest(const struct ref *r, const struct memory *m, 
 			continue;
 		for (size_t k = 0; k < b->count; k++) {
 			const struct access *o = b->access[k];
-			const int own = o->cta == a->cta && (!a->nc || o->event > a->event);
-			if (o->event > (last ? last : old)->event && !own && stands_for(r, m, b, o, old, p) && order_before(r, clock, o) == before)
+			if (o->event > (last ? last : old)->event && (o->cta != a->cta || a->nc) && stands_for(r, m, b, o, old, p) &&
+			    order_before(r, clock, o) == before)
 				last = o;
 		}
 	}
 	return last;
 }
 
-/* What took the place of `old`: an access that races with `a` as well, unless that one was replaced by one that does not. */
-static const struct access *successor(const struct ref *r, const struct memory *m, const struct cell *c, const struct access *old,
-				      const struct access *a, const struct clock *clock)
+static const char *kernel_of(const struct ref *r, const struct access *a) { return r->launch[r->cta[a->cta].launch].kernel; }
+
+/* What took the place of `old` before `a` came: an access that races with `a` as well, unless that one was replaced by one that
+ * does not. */
+static struct stood successor(const struct ref *r, const struct memory *m, const struct cell *c, const struct access *old,
+			      const struct access *a, const struct clock *clock)
 {
 	const struct access *racing = latest(r, m, c, old, a, clock, 0), *left = racing ? racing : old;
-	return is_behind(left, bytes_of(c, left)) || latest(r, m, c, left, a, clock, 1) ? &behind : racing;
+	struct stood s = { .end = c->offset + c->bytes };
+	if (is_behind(left, bytes_of(c, left)) || latest(r, m, c, left, a, clock, 1)) {
+		s.kernel = races_behind;
+	} else if (racing) {
+		s.kernel = kernel_of(r, racing);
+		s.line = racing->site;
+	}
+	return s;
 }
 
-/* Is `old` of a racing pair replaced in all bytes that both touched? */
-static int dominated(struct ref *r, const struct memory *m, const struct access *old, const struct access *a, const struct clock *clock,
-		     size_t race)
+/* Those that took it since, and race with `a` as well: none of these is before it. */
+static void successors_since(const struct ref *r, const struct memory *m, const struct cell *c, const struct access *old,
+			     const struct access *a, const struct clock *clock, struct sites *any)
 {
-	const uint64_t old_end = old->offset + old->bytes, a_end = a->offset + a->bytes, to = old_end < a_end ? old_end : a_end;
-	const uint64_t from = old->offset > a->offset ? old->offset : a->offset;
-	for (int all = 0; all < 2; all++) /* first whether, then by which */
-		for (uint64_t at = from; at < to;) {
-			const struct cell *c = cell_at(m, at);
-			const struct access *by = successor(r, m, c, old, a, clock);
-			if (!by)
-				return 0;
+	const struct bytes p = bytes_of(c, old);
+	for (size_t i = 0; i < c->bags; i++) {
+		const struct bag *b = &c->bag[i];
+		if (!bag_matters(b, a, r->launch[r->cta[a->cta].launch].device))
+			continue;
+		for (size_t k = 0; k < b->count; k++) {
+			const struct access *o = b->access[k];
+			if (o->event > a->event && o->cta != a->cta && stands_for(r, m, b, o, old, p) && !order_before(r, clock, o))
+				races_site(any, kernel_of(r, o), o->site);
+		}
+	}
+}
+
+/* The bytes that both touched. */
+static struct bytes common(const struct access *a, const struct access *b)
+{
+	const uint64_t a_end = a->offset + a->bytes, b_end = b->offset + b->bytes;
+	return (struct bytes){ .from = a->offset > b->offset ? a->offset : b->offset, .to = a_end < b_end ? a_end : b_end };
+}
+
+static void late_note(const struct ref *r, const struct memory *m, struct late *x, const struct clock *clock)
+{
+	const struct bytes both = common(&x->first, &x->second);
+	for (uint64_t at = both.from; at < both.to;) {
+		x->stood = table_grow(x->stood, x->stoods, &x->stood_room, sizeof *x->stood);
+		x->stood[x->stoods] = successor(r, m, cell_at(m, at), &x->first, &x->second, clock);
+		at = x->stood[x->stoods++].end;
+	}
+}
+
+/* What a detector may meet in place of the first access where the bytes begin, from when the second came until now. */
+static void late_sites(const struct ref *r, const struct memory *m, const struct late *x, const struct clock *clock, uint64_t at,
+		       struct sites *any)
+{
+	const struct stood *s = x->stood;
+	while (s->end <= at)
+		s++;
+	any->count = 0;
+	if (s->kernel)
+		races_site(any, s->kernel, s->line);
+	if (s->kernel != races_behind)
+		successors_since(r, m, cell_at(m, at), &x->first, &x->second, clock, any);
+}
+
+/* Is the first of the pair replaced in all bytes that both touched? */
+static int dominated(struct ref *r, const struct memory *m, const struct late *x, const struct clock *clock)
+{
+	const struct bytes both = common(&x->first, &x->second);
+	struct sites any = { .count = 1 };
+	for (int all = 0; all < 2 && any.count; all++) /* first whether, then by which */
+		for (uint64_t at = both.from; at < both.to && any.count;) {
+			late_sites(r, m, x, clock, at, &any);
 			if (all)
-				races_dominated(r, &r->race[race], by);
+				races_dominated(&r->race[x->race], &any);
+			const struct cell *c = cell_at(m, at);
 			at = c->offset + c->bytes;
 		}
-	return 1;
+	free(any.site);
+	return any.count > 0;
 }
 
-/* A detector may look at a weak access as late as its thread synchronises next. As the two are now: repeats that they will
- * stand for come later. */
-static void late_add(struct ref *r, struct access *old, const struct access *a, size_t race)
+static void late_settle(struct ref *r, const struct memory *m, struct late *x, const struct clock *clock)
 {
-	struct cta *c = &r->cta[a->cta];
-	c->late = table_grow(c->late, c->lates, &c->late_room, sizeof *c->late);
-	c->late[c->lates++] = (struct late){ .first = *old, .second = *a, .of = old, .race = race };
-	old->holders++;
+	if (dominated(r, m, x, clock))
+		r->race[x->race].dominated += x->first.times;
+	free(x->stood);
 }
 
+/* A detector may look at a weak access as late as its thread synchronises next. */
 void memory_settle(struct ref *r, uint32_t cta)
 {
 	struct cta *c = &r->cta[cta];
 	for (size_t i = 0; i < c->lates; i++) {
 		struct late *x = &c->late[i];
-		const struct memory *m = &r->memory[table_get(&r->memory_by_id, x->second.memory, 0)];
-		const struct clock *clock = x->second.nc ? r->launch[c->launch].base : c->clock;
-		if (x->of->event == x->first.event)
-			x->first.behind = x->of->behind;
-		access_drop(x->of);
-		if (dominated(r, m, &x->first, &x->second, clock, x->race))
-			r->race[x->race].dominated += x->first.times;
+		late_settle(r, &r->memory[table_get(&r->memory_by_id, x->second.memory, 0)], x,
+			    x->second.nc ? r->launch[c->launch].base : c->clock);
 	}
 	c->lates = 0;
 }
 
-static void race(struct ref *r, const struct memory *m, struct access *old, const struct access *a, const struct clock *clock)
+static void race(struct ref *r, const struct memory *m, const struct access *old, const struct access *a, const struct clock *clock)
 {
-	const size_t race = (size_t)(races_add(r, old, a) - r->race);
-	if (!a->strong && !r->launch[r->cta[a->cta].launch].ranges)
-		late_add(r, old, a, race);
-	else if (dominated(r, m, old, a, clock, race))
-		r->race[race].dominated += old->times;
+	struct cta *c = &r->cta[a->cta];
+	struct late x = { .first = *old, .second = *a, .race = (size_t)(races_add(r, old, a) - r->race) };
+	late_note(r, m, &x, clock);
+	if (a->strong || r->launch[c->launch].ranges) {
+		late_settle(r, m, &x, clock);
+	} else {
+		c->late = table_grow(c->late, c->lates, &c->late_room, sizeof *c->late);
+		c->late[c->lates++] = x;
+	}
 }
 
 static void check(struct ref *r, const struct memory *m, struct cell *c, const struct access *a)
@@ -692,8 +743,11 @@ static void cell_free(struct cell *c)
 
 void memory_free(struct ref *r)
 {
-	for (size_t i = 0; i < r->ctas; i++)
+	for (size_t i = 0; i < r->ctas; i++) {
+		for (size_t k = 0; k < r->cta[i].lates; k++)
+			free(r->cta[i].late[k].stood);
 		free(r->cta[i].late);
+	}
 	for (size_t i = 0; i < r->memories; i++)
 		cell_free(r->memory[i].root);
 	for (size_t i = 0; i < r->strongs; i++)

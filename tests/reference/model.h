@@ -113,9 +113,22 @@ struct access {
 	uint64_t warp; /* number of the instruction that lanes of one warp executed together */
 };
 
-struct late { /* a racing pair of which the second is weak */
-	struct access first, second, *of; /* the first one itself, which may be replaced since */
+struct sites { /* different ones, sorted */
+	struct ref_site *site;
+	size_t count, room;
+};
+
+struct stood { /* what stood for the first access of a pair when the second came, in the bytes up to `end` */
+	uint64_t end;
+	const char *kernel; /* NULL: nothing */
+	uint32_t line;
+};
+
+struct late { /* a racing pair, until its second access is looked at: at once unless that is weak */
+	struct access first, second; /* as they were then: repeats that they will stand for come later */
 	size_t race;
+	struct stood *stood;
+	size_t stoods, stood_room;
 };
 
 struct message { /* a write, as its readers see it */
@@ -223,7 +236,9 @@ void memory_free(struct ref *r);
 
 /* races.c */
 struct ref_race *races_add(struct ref *r, const struct access *first, const struct access *second);
-void races_dominated(struct ref *r, struct ref_race *race, const struct access *by);
+extern const char races_behind[]; /* "-", in place of a kernel */
+void races_site(struct sites *s, const char *kernel, uint32_t line);
+void races_dominated(struct ref_race *race, struct sites *any);
 void races_edge(struct ref *r, const char *name, uint32_t cta, uint64_t count);
 void races_explain(struct ref *r, struct access *a);
 

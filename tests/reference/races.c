@@ -62,15 +62,53 @@ struct ref_race *races_add(struct ref *r, const struct access *first, const stru
 	return race;
 }
 
-/* `by` stands for the first access of a pair; without an event: one that is ordered before the second. */
-void races_dominated(struct ref *r, struct ref_race *race, const struct access *by)
+const char races_behind[] = "-";
+
+void races_site(struct sites *s, const char *kernel, uint32_t line)
 {
-	const struct ref_site site = { .kernel = by->event ? r->launch[r->cta[by->cta].launch].kernel : "-", .line = by->site };
-	for (size_t i = 0; i < race->bys; i++)
-		if (race->by[i].kernel == site.kernel && race->by[i].line == site.line)
+	size_t at = 0;
+	while (at < s->count && (strcmp(s->site[at].kernel, kernel) < 0 || (s->site[at].kernel == kernel && s->site[at].line < line)))
+		at++;
+	if (at < s->count && s->site[at].kernel == kernel && s->site[at].line == line)
+		return;
+	s->site = table_grow(s->site, s->count, &s->room, sizeof *s->site);
+	memmove(s->site + at + 1, s->site + at, (s->count++ - at) * sizeof *s->site);
+	s->site[at] = (struct ref_site){ .kernel = kernel, .line = line };
+}
+
+static int same_site(const struct ref_site *one, const struct ref_site *other)
+{
+	return one->kernel == other->kernel && one->line == other->line;
+}
+
+static int same_sites(const struct ref_site *one, size_t count, const struct sites *other)
+{
+	size_t same = 0;
+	while (same < count && same < other->count && same_site(&one[same], &other->site[same]))
+		same++;
+	return same == count && same == other->count;
+}
+
+/* One of these stands for the first access of a pair. Its own site only if it is the only one: the race would be its own name. */
+void races_dominated(struct ref_race *race, struct sites *any)
+{
+	const struct ref_site own = { .kernel = race->kernel[0], .line = race->site[0] };
+	size_t kept = 0;
+	for (size_t i = 0; i < any->count && any->count > 1; i++)
+		if (!same_site(&any->site[i], &own))
+			any->site[kept++] = any->site[i];
+	any->count = kept ? kept : any->count;
+	for (size_t i = 0, n; i < race->bys; i += n) {
+		for (n = 1; i + n < race->bys && race->by[i + n].or; n++)
+			;
+		if (same_sites(race->by + i, n, any))
 			return;
-	race->by = table_grow(race->by, race->bys, &race->by_room, sizeof *race->by);
-	race->by[race->bys++] = site;
+	}
+	for (size_t i = 0; i < any->count; i++) {
+		race->by = table_grow(race->by, race->bys, &race->by_room, sizeof *race->by);
+		race->by[race->bys] = any->site[i];
+		race->by[race->bys++].or = i > 0;
+	}
 }
 
 static int by_sites(const void *one, const void *other)

@@ -55,7 +55,8 @@
  * lanes that made it if it is weak, include the other's, and it is a write if the other is, weak if the other is, and of no
  * wider scope (DESIGN 4). A pair whose first access may so be gone, and whose last successor races with the second access
  * just as well, is dominated: the race is named by its successor. Of two sites all pairs must be so. A weak access may be
- * looked at as late as its thread's next strong access, fence or barrier (DESIGN 4): until then a successor may come.
+ * looked at as late as its thread's next strong access, fence or barrier (DESIGN 4): until then a successor may come, and the
+ * race is named by whichever was the last when it was looked at.
  *
  * NOTHING IS LOST. A cell of bytes keeps all accesses except (a) those that are before everything still to come: below the
  * clocks of the hosts and of all launches that are enqueued and not done; (b) a repeat by the same thread and instruction

@@ -13,6 +13,7 @@ enum ref_kind { REF_RAW, REF_WAR, REF_WAW, REF_ATOMIC_PLAIN, REF_SCOPE, REF_STAL
 struct ref_site {
 	const char *kernel;
 	uint32_t line;
+	int or; /* of several in a row, from the second one on: in place of those before it */
 };
 
 struct ref_race { /* of two sites; [0] came first in the trace */
@@ -22,8 +23,10 @@ struct ref_race { /* of two sites; [0] came first in the trace */
 	uint32_t rank[2];
 	uint64_t count;        /* of pairs of accesses */
 	uint64_t dominated;    /* of these: a later access stands for the first one, and races with the second, too */
-	struct ref_site *by;   /* the last such of each pair; where dominated is count, a record of the first may be gone. Kernel
-				* "-": all that stand for it are before the second access, by observation; it goes unnoticed */
+	struct ref_site *by;   /* the last such of each pair; where dominated is count, a record of the first may be gone. Of a weak
+				* second access, which may be looked at late: each that was the last meanwhile, joined by `or`,
+				* less its own site if there are others.
+				* Kernel "-": all that stand for it are before the second access, by observation; it goes unnoticed */
 	size_t bys, by_room;
 	uint64_t memory, offset, bytes, event[2]; /* of the first pair: what both touched, line numbers in the trace */
 };

@@ -4,7 +4,7 @@
  *   use SETUP                     launches that have begun, see `setups`
  *   sc, over, threads             with REF_SC, REF_OVER, REF_THREADS
  *   race KIND LINE1 LINE2 [N]     expected, with its count; no such line: no race at all. Where later accesses stand for
- *                                 each first one: `[N] by LINE...`
+ *                                 each first one: `[N] by LINE...`, with `or` between those of which one does
  *   edge NAME N                   expected
  *   error TEXT                    expected, somewhere in the message that ends the trace
  *   LINE L.CTA[.THREAD] OP.SEM[.SCOPE] AT  an access, by thread 0 if none is named, to AT = OFFSET[:BYTES] (4 bytes) of memory 1;
@@ -141,7 +141,7 @@ static void say_dominated(char *to, size_t room, const struct ref_race *race)
 	size_t length = 0;
 	*to = 0;
 	for (size_t i = 0; race->dominated == race->count && i < race->bys && length < room; i++)
-		length += (size_t)snprintf(to + length, room - length, "%s %u", i ? "" : " by", race->by[i].line);
+		length += (size_t)snprintf(to + length, room - length, "%s%s %u", i ? "" : " by", race->by[i].or ? " or" : "", race->by[i].line);
 }
 
 static int judge_races(const struct outcome *o)

@@ -808,6 +808,30 @@ static void observed_by_hidden_red(void)
 	}
 }
 
+static void observed_beside_a_risen_record(int how, int red_there, const char *name)
+{
+	/* an atomic of the granule's other word that takes a place whatever its hash says nothing of the red that found none before */
+	u32 seeds = 0;
+	for (u32 seed = 0; seed < 256; seed++) {
+		struct gsan_launch *old = launch(0, 2, 4, 4, 1), *l = launch(0, 0, 5, 4, 1), *m = launch(0, 1, 6, 4, 1), *n = launch(0, 3, 7, 5, 1);
+		old->seed = l->seed = m->seed = n->seed = seed;
+		struct cta a = enter(l, 0, 1), b = enter(how == 2 ? old : l, 1, 1), c = enter(m, 0, REDS(GSAN_GPU));
+		if (how == 1)
+			flag_load(&b, FLAG + 4, GSAN_SEM_NONE, GSAN_GPU, 0, 1);
+		else
+			rmw(&b, FLAG + 4, GSAN_SEM_NONE, GSAN_SYS, 0, 1);
+		rmw(&a, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 2);
+		red(&c, red_there ? FLAG : OTHER, 3);
+		if (how == 2)
+			b = enter(n, 1, 1);
+		rmw(&b, FLAG + 4, GSAN_SEM_NONE, GSAN_GPU, 0, 4);
+		weak(&c, GSAN_OP_ST, FLAG, 4, 5);
+		seeds += found() > 0;
+		reset();
+	}
+	need(red_there ? seeds == 0 : seeds >= 128, name); /* that twin is a red elsewhere: whatever it observed, it was not this */
+}
+
 static void observed_in_a_full_table(u32 scope, int looks, int later, u32 races)
 {
 	/* a location that finds no entry: the strong store that was read is before what follows, if the scopes reach each other */
@@ -994,6 +1018,11 @@ int main(void)
 		observed_in_a_full_table(GSAN_SYS, 0, later, 1);
 	}
 	observed_by_hidden_red();
+	for (int red_there = 0; red_there < 2; red_there++) {
+		observed_beside_a_risen_record(0, red_there, "a red beside an atomic of .sys, then one of .gpu");
+		observed_beside_a_risen_record(1, red_there, "a red beside a strong load, then an atomic");
+		observed_beside_a_risen_record(2, red_there, "a red beside an atomic, then one of a launch behind that");
+	}
 	observed_without_a_draw();
 	behind_no_red();
 	observed_beside_an_old_load();
