@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "gsan-launch/launch.h"
 #include "ipc/proto.h"
@@ -51,15 +52,15 @@ static const struct adopt_starter *adopt_find(void)
 /* The job's name, shortened to a hash, because starters use long ones. */
 static void adopt_name_job(struct launch *l, const struct adopt_starter *from)
 {
-	uint64_t hash = 1469598103934665603ull;
+	uint64_t hash = HASH_START;
 	int named = 0;
 	for (int i = 0; from && i < 3 && from->id[i]; i++)
 		for (const char *at = getenv(from->id[i]); at && *at; at++) {
-			hash = (hash ^ (unsigned char)*at) * 1099511628211ull;
+			hash = hash_step(hash, (unsigned char)*at);
 			named = 1;
 		}
 	if (from && !named) /* one starter per node is the parent of all its ranks */
-		hash = (hash ^ (uint64_t)getppid()) * 1099511628211ull;
+		hash = hash_step(hash, (uint64_t)getppid());
 	if (!from && getrandom(&hash, sizeof hash, 0) != (ssize_t)sizeof hash)
 		hash ^= (uint64_t)getpid() << 32;
 	snprintf(l->socket, sizeof l->socket, "gsan-%u-%016llx", (unsigned)geteuid(), (unsigned long long)hash);

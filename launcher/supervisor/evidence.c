@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/hash.h"
 #include "ptx/access.h"
 #include "supervisor/state.h"
 
@@ -42,10 +43,10 @@ static uint32_t evidence_bucket(const struct gsan_finding *f)
 {
 	const uint32_t word[] = {f->kind, f->first.seq, f->first.participant, f->first.site, f->second.seq,
 				 f->second.participant, f->second.site};
-	uint32_t hash = 2166136261u;
+	uint64_t hash = HASH_START;
 	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
-		hash = (hash ^ word[i]) * 16777619u;
-	return (hash >> 8) % CANDIDATE_BUCKETS;
+		hash = hash_step(hash, word[i]);
+	return (uint32_t)(hash >> 8) % CANDIDATE_BUCKETS;
 }
 
 /* Which of two equal findings stands for both: by content, so that the order of arrival does not show. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 static const struct exec_row rows[] = {
 #define OP(word, mods, shape, build, name) { word, mods, shape, BUILD_##build, op_##name },
 #include "emu/exec/opcodes.def"
@@ -175,18 +177,10 @@ struct opcode { char *text; uint32_t length; struct exec_opcode read; };
 static struct { struct opcode **slot; uint32_t slots, count; } opcodes;
 static pthread_mutex_t opcodes_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static uint32_t hash_of(const char *text, uint32_t length)
-{
-	uint32_t h = 2166136261u; /* FNV-1a */
-	while (length--)
-		h = (h ^ (unsigned char)*text++) * 16777619u;
-	return h;
-}
-
 /* The slot that holds the opcode, or the free one where it belongs. */
 static struct opcode **slot_of(struct opcode **slot, uint32_t slots, const char *text, uint32_t length)
 {
-	uint32_t at = hash_of(text, length) & (slots - 1);
+	uint32_t at = (uint32_t)hash_bytes(HASH_START, text, length) & (slots - 1);
 	while (slot[at] && (slot[at]->length != length || memcmp(slot[at]->text, text, length)))
 		at = (at + 1) & (slots - 1);
 	return &slot[at];
