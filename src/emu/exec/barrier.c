@@ -2,16 +2,16 @@
 #include "emu/exec/ops.h"
 #include "emu/exec/weak.h"
 
-/* Threads that will not come: of a whole-CTA barrier all that exited, of a counted one those of the warps that take part
- * (a warp counts as a multiple of 32, PTX ISA, barrier). */
+/* Threads that will not come: of a whole-CTA barrier all that exited, of a counted one those of the warps that take part (a warp
+ * counts as a multiple of 32, PTX ISA, barrier), but for those that came (bar.arrive) and went on to their end. */
 static u32 absent(const struct exec_cta *cta, const struct exec_barrier *b)
 {
 	u32 n = 0;
 	if (!b->count)
 		return cta->threads - cta->live;
 	for (u32 k = 0; k < cta->warps; k++)
-		if (b->warps >> k & 1)
-			n += EXEC_LANES - (u32)__builtin_popcount(cta->warp[k].live);
+		if (b->came[k])
+			n += EXEC_LANES - (u32)__builtin_popcount(cta->warp[k].live | b->came[k]);
 	return n;
 }
 
@@ -72,7 +72,7 @@ void exec_barrier_arrive(struct exec_warp *w, const struct exec_insn *n, u32 lan
 		if (n->flags & F_COUNTED)
 			b->count = ((const u32 *)exec_at(w, n->x[first + 1]))[l];
 		b->arrived++;
-		b->warps |= 1u << w->number;
+		b->came[w->number] |= 1u << l;
 		if (reduces) {
 			const u32 place = n->x[first + (n->flags & F_COUNTED ? 2 : 1)];
 			const u32 p = (*(const u32 *)exec_at(w, place) >> l & 1) ^ ((n->flags & F_NOT_C) != 0);

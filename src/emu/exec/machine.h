@@ -22,6 +22,7 @@
 #define EXEC_CONSTANT 0x80000000u
 #define EXEC_OPERANDS 12
 #define EXEC_BARRIERS 16
+#define EXEC_WARPS 32u /* of a CTA, at most */
 #define EXEC_RECURSION 1024u     /* deepest call stack of a recursive kernel */
 #define EXEC_RECURSION_BYTES 65536u
 
@@ -196,7 +197,7 @@ struct exec_warp {
 	uint32_t fault_lane;
 };
 
-struct exec_barrier { uint32_t arrived, expected, warps, any, all, count; };
+struct exec_barrier { uint32_t arrived, any, all, count, came[EXEC_WARPS]; }; /* came: lanes, of each warp */
 
 struct exec_cta {
 	struct emu_grid *grid;

@@ -41,6 +41,14 @@
 	"SUM:\nld.shared.u32 %r5, [%r1];\nadd.u32 %r3, %r3, %r5;\nadd.u32 %r1, %r1, 4;\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 40;\n@%p1 bra SUM;\n" \
 	"setp.lt.u32 %p2, %r0, 10;\nbar.red.popc.u32 %r6, 1, %p2;\nst.global.u32 [%d1], %r3;\nst.global.u32 [%d1+192], %r6;\n" END
 
+/* Three warps store, each later than the one before, arrive and end; the first waits for them and adds up. */
+#define ARRIVES ENTRY("arrives") \
+	".shared .align 4 .b8 posts[512];\nmov.u32 %r1, posts;\nshl.b32 %r2, %r0, 2;\nadd.u32 %r1, %r1, %r2;\nsetp.lt.u32 %p0, %r0, 32;\n" \
+	"@%p0 bra WAIT;\nshl.b32 %r3, %r0, 4;\nLATE:\nadd.u32 %r3, %r3, -1;\nsetp.ne.u32 %p1, %r3, 0;\n@%p1 bra LATE;\n" \
+	"st.shared.u32 [%r1], %r0;\nbar.arrive 1, 128;\nret;\n" \
+	"WAIT:\nbar.sync 1, 128;\nld.shared.u32 %r4, [%r1+128];\nld.shared.u32 %r5, [%r1+256];\nld.shared.u32 %r6, [%r1+384];\n" \
+	"add.u32 %r4, %r4, %r5;\nadd.u32 %r4, %r4, %r6;\nst.global.u32 [%d1], %r4;\n" END
+
 /* Constants, local memory, parameters by generic address, address tables, address windows. */
 #define SPACES ".const .align 4 .b32 table[4] = {10, 20, 30, 40};\n.global .align 4 .b32 word = 77;\n" \
 	".global .align 8 .u64 pointer = generic(word);\n" ENTRY("spaces") \

@@ -93,6 +93,18 @@ static void barriers(void)
 	emu_module_unload(m);
 }
 
+/* Who arrived and ended is not counted once more as one that will not come. */
+static void arrives(void)
+{
+	struct emu_module *m = load(HEAD ARRIVES);
+	for (uint64_t seed = 1; seed < 9; seed++) {
+		CHECK(run(m, "arrives", 1, 128, seed) == EMU_DONE);
+		for (uint32_t t = 0; t < 32; t++)
+			CHECK(out[t] == 3 * t + 192);
+	}
+	emu_module_unload(m);
+}
+
 static void spaces(void)
 {
 	struct emu_module *m = load(HEAD SPACES);
@@ -252,7 +264,7 @@ static void parts(void)
 
 int main(void)
 {
-	static void (*const tests[])(void) = { diverges, calls, locks, barriers, spaces, atomics, shuffles, vectors, orders, faults, masks, wrong_masks, meets_again, goes_on, parts };
+	static void (*const tests[])(void) = { diverges, calls, locks, barriers, arrives, spaces, atomics, shuffles, vectors, orders, faults, masks, wrong_masks, meets_again, goes_on, parts };
 	for (unsigned k = 0; k < sizeof tests / sizeof *tests; k++)
 		tests[k]();
 	if (failures)
