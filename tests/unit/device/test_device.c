@@ -102,6 +102,65 @@ static void blamed(u32 through, const char *name)
 	expect(name, 1, GSAN_RAW, GSAN_WHY_RELAXED_WRITE);
 }
 
+static void need_flags(const char *name, u32 write, u32 read)
+{
+	EACH_FINDING(f)
+		if (f->flag_write_site != write || f->flag_read_site != read) {
+			printf("FAIL %s: flags %u %u, not %u %u\n", name, f->flag_write_site, f->flag_read_site, write, read);
+			failures++;
+		}
+}
+
+/* An unlock that releases nothing, then the next lock by the same CTA: it is the unlock. */
+static void blamed_unlock(void)
+{
+	static const char name[] = "the first write behind the payload";
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	rmw(&a, flag, GSAN_SEM_NONE, GSAN_SYS, 0, 3);
+	rmw(&a, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 4);
+	rmw(&b, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 2, 6);
+	weak(&b, GSAN_OP_LD, payload, 4, 8);
+	need_flags(name, 3, 6);
+	expect(name, 1, GSAN_RAW, GSAN_WHY_RELAXED_WRITE);
+}
+
+/* A word that is loaded and then swapped, both relaxed: it is the swap, however many others wrote it, too. */
+static void blamed_swap(u32 site)
+{
+	static const char name[] = "the swap behind the load";
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	rmw(&a, flag, GSAN_SEM_RELEASE, GSAN_SYS, 0, site);
+	for (u32 i = 2; i < 8; i++) {
+		struct cta c = enter(l, i, 1);
+		rmw(&c, flag, GSAN_SEM_NONE, GSAN_SYS, i - 1, site + 1);
+	}
+	flag_load(&b, flag, GSAN_SEM_NONE, GSAN_SYS, 7, site + 2);
+	rmw(&b, flag, GSAN_SEM_NONE, GSAN_SYS, 7, site + 3);
+	weak(&b, GSAN_OP_LD, payload, 4, 2);
+	need_flags(name, site, site + 3);
+	expect(name, 1, GSAN_RAW, GSAN_WHY_NO_ACQUIRE);
+}
+
+/* What the second side itself wrote, and another read without an acquire, explains nothing. */
+static void blamed_own(void)
+{
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1), c = enter(l, 2, 1);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	flag_store(&b, flag, GSAN_SEM_RELEASE, GSAN_GPU, 1, 3);
+	flag_load(&c, flag, GSAN_SEM_NONE, GSAN_GPU, 1, 4);
+	flag_store(&c, flag + 256, GSAN_SEM_RELEASE, GSAN_GPU, 1, 5);
+	flag_load(&b, flag + 256, GSAN_SEM_ACQUIRE, GSAN_GPU, 1, 6);
+	weak(&b, GSAN_OP_LD, payload, 4, 8);
+	expect("a flag of its own", 1, GSAN_RAW, GSAN_WHY_OTHER_CTA);
+}
+
 /* Of two flags that were both raised behind the payload, and behind a fence that came too early for it, the one that was read last. */
 static void blamed_last(u32 site)
 {
@@ -380,7 +439,9 @@ int main(void)
 	inherited(9, "acquired by a launch of another stream", 1);
 	earlier_kernel(1, "kernel start is a fence", 0, 0);
 	for (u32 site = 10; site < 400; site += 13)
-		blamed_last(site);
+		blamed_last(site), blamed_swap(site);
+	blamed_unlock();
+	blamed_own();
 	blamed(0, "the flag behind the payload");
 	blamed(1, "the flag that another CTA read");
 	earlier_kernel(0, "kernel start, but no acquire", 1, GSAN_WHY_NO_ACQUIRE);
