@@ -64,6 +64,7 @@
  *               looked)                           publishes what it releases. value: what was read, or stored. Of a
  *                                                 CAS that failed (GSAN_SEM_CAS) desc has the load that it was
  *   fence      (desc)                             before a fence or membar; desc: semantics and scope only
+ *   unseen     ()                                 before a call of what has no clone: it may acquire anything
  * The rewriter guards a predicated operation's calls with the same predicate (access<N>: with `valid`). What stands around an
  * operation goes with it: for all lanes of the warp at once (whole = 1, or GSAN_RED_WHOLE), if all come to it together, else
  * for one lane after the other, operation included (whole = 0), so that none has an entry's lock while it waits for another. */
@@ -81,6 +82,7 @@
 	X(before, "lluLul", "") \
 	X(look, "llLu", "u") \
 	X(after, "lluLulu", "") \
-	X(fence, "llu", "")
+	X(fence, "llu", "") \
+	X(unseen, "ll", "")
 
 #endif

@@ -19,5 +19,6 @@ void gsan_before(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 val
 u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc);
 void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value, u32 looked);
 void gsan_fence(u64 launch, u64 self, u32 desc);
+void gsan_unseen(u64 launch, u64 self);
 
 #endif

@@ -155,4 +155,12 @@ void gsan_fence(u64 launch, u64 self, u32 desc)
 	gpu_meet(active == GPU_WARP);
 }
 
+/* From here on the CTA counts as behind everything. */
+void gsan_unseen(u64 launch, u64 self)
+{
+	struct who w = who_of(launch, self, 0);
+	if (w.state)
+		order_lost(&w, 1);
+}
+
 #endif

@@ -359,6 +359,18 @@ static void edit_call(struct clone *c, const struct ptx_place *p)
 	ptx_edit_insert(&c->edits, span_end(i->whole), "\n\t}");
 }
 
+/* Before the call's parameters are put in their places. */
+static void edit_unseen(struct clone *c, const struct ptx_place *p)
+{
+	static const char *const arg[] = {"%gsan_launch", "%gsan_self"};
+	const struct ptx_instr *i = p->instr, *first = i;
+
+	while (first > c->f->instr && first[-1].block == i->block && ptx_is(c->m, first[-1].op, "st") && ptx_has(c->m, &first[-1], "param"))
+		first--;
+	call(c, PTX_CALL_unseen, i, arg, NULL);
+	insert(c, first->whole.off);
+}
+
 static int is_end(const struct clone *c, const struct ptx_instr *i)
 {
 	return ptx_is(c->m, i->op, "exit") || (c->f->is_entry && ptx_is(c->m, i->op, "ret"));
@@ -394,6 +406,8 @@ static void edit_place(struct clone *c, const struct ptx_place *p)
 			edit_call(c, p);
 		break;
 	case PTX_ACCESS_LEFT:
+		if (p->unseen)
+			edit_unseen(c, p);
 		break;
 	}
 }

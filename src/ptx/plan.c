@@ -45,17 +45,30 @@ static const struct ptx_decl *call_target(const struct ptx_instr *i)
 	return NULL;
 }
 
+/* Functions without a body that a program may call, and that synchronise with nobody. */
+static int is_harmless(const struct ptx_module *m, const struct ptx_decl *d)
+{
+	static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (ptx_is(m, d->name, names[i]))
+			return 1;
+	return 0;
+}
+
 static void of_call(const struct ptx_module *m, struct ptx_place *p)
 {
 	const struct ptx_decl *d = call_target(p->instr);
-	const char *reason = "indirect call";
+	const char *reason = "indirect call, behind which its CTA counts as ordered after everything";
 
 	if (d && d->is_function && m->function[d->function].body.len && !m->function[d->function].is_entry) {
 		p->callee = &m->function[d->function];
 		return;
 	}
+	p->unseen = !d || !is_harmless(m, d);
 	if (d)
-		reason = "function without a body here";
+		reason = p->unseen ? "function without a body here, behind whose call its CTA counts as ordered after everything" :
+				     "function without a body here";
 	p->access.kind = PTX_ACCESS_LEFT;
 	p->access.reason = reason;
 	strcpy(p->access.name, "call");
@@ -128,8 +141,8 @@ static int gather_function(struct ptx_plan *plan, uint32_t f, int reds)
 	for (uint32_t i = fp->place; i < plan->places; i++) {
 		enum ptx_access_kind kind = plan->place[i].access.kind;
 
-		fp->leaves |= kind == PTX_ACCESS_LEFT && ptx_is(plan->module, plan->place[i].instr->op, "call");
-		fp->sync |= kind >= PTX_ACCESS_LOAD && kind <= PTX_ACCESS_FENCE;
+		fp->leaves |= plan->place[i].unseen;
+		fp->sync |= (kind >= PTX_ACCESS_LOAD && kind <= PTX_ACCESS_FENCE) || plan->place[i].unseen;
 		if (kind == PTX_ACCESS_RED)
 			fp->reds |= (uint8_t)(1u << (plan->place[i].access.op - GSAN_OP_RMW));
 	}

@@ -16,6 +16,7 @@ struct ptx_place {
 	uint32_t site;            /* 0: not checked (access.reason says why), or a fence */
 	struct ptx_access access;
 	const struct ptx_function *callee; /* of a direct call that goes to a clone, else NULL */
+	uint8_t unseen;           /* a call of what has no clone and may synchronise */
 };
 
 struct ptx_function_plan {
@@ -26,7 +27,7 @@ struct ptx_function_plan {
 	uint8_t reaches_reds;     /* and of those that an entry's clone runs */
 	uint8_t says_behind_red;  /* a kernel whose clone runs it has PTX_ACCESS_REDs, and no other strong operation or fence */
 	uint8_t grids;            /* it asks where the words are by which a cooperative grid synchronises */
-	uint8_t leaves;           /* it, or what an entry's clone runs, calls what has no clone */
+	uint8_t leaves;           /* it, or what an entry's clone runs, makes an unseen call */
 	uint8_t reaches_grids;    /* a kernel whose clone runs what asks */
 	uint32_t place, places;   /* its places, in the order of the source */
 };

@@ -270,6 +270,19 @@ static void unseen(int changes, u32 acquire, u32 scope, const char *name, u64 ra
 	expect(name, races, GSAN_RAW, reason);
 }
 
+/* A CTA that calls what has no clone may have acquired anything there. */
+static void unseen_call(int calls, const char *name, u64 races)
+{
+	u64 payload = DATA(1) + 4096;
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	be(&b);
+	if (calls)
+		gsan_unseen(b.launch, b.self);
+	weak(&b, GSAN_OP_LD, payload, 4, 8);
+	expect(name, races, GSAN_RAW, GSAN_WHY_NONE);
+}
+
 /* A counter that was set before launch 9, by a copy that is number 8 there: `behind` it in order, or not. Nothing else writes unseen. */
 static void set_before(int behind, const char *name, u64 races)
 {
@@ -446,6 +459,8 @@ int main(void)
 	blamed(1, "the flag that another CTA read");
 	earlier_kernel(0, "kernel start, but no acquire", 1, GSAN_WHY_NO_ACQUIRE);
 	unseen(1, GSAN_SEM_ACQUIRE, GSAN_SYS, "flag raised by something unseen", 0, 0);
+	unseen_call(0, "no call", 1);
+	unseen_call(1, "a call of what has no clone", 0);
 	unseen(0, GSAN_SEM_ACQUIRE, GSAN_SYS, "flag never raised", 1, GSAN_WHY_NONE);
 	unseen(1, GSAN_SEM_NONE, GSAN_SYS, "flag raised unseen, read relaxed", 1, GSAN_WHY_NO_ACQUIRE);
 	unseen(1, GSAN_SEM_ACQUIRE, GSAN_CTA, "flag raised unseen, acquired at .cta", 1, GSAN_WHY_ACQUIRE_SCOPE);

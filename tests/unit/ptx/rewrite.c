@@ -288,6 +288,22 @@ static void workspaces(void)
 	CHECK(!told_grids(HEAD ".entry k() {" REGS "mov.u32 %r1, %envreg3; ret; }"));
 }
 
+/* A call of what has no clone is told before its parameters are stored; one that synchronises with nobody is not. */
+static void unseen_calls(void)
+{
+	static const char head[] = HEAD ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n.extern .func far (.param .b32 a);\n"
+				   ".entry k() {" REGS;
+	char text[700];
+
+	snprintf(text, sizeof(text), "%s{ .param .b32 x; add.s32 %%r2, %%r1, 1; st.param.b32 [x], %%r1; @%%p1 call far, (x); } ret; }", head);
+	IN_ORDER(text, "add.s32 %r2, %r1, 1;", "@%p1 call gsan_unseen", "st.param.b32 [x], %r1;", "call far, (x);", "gsan_leave");
+	snprintf(text, sizeof(text), "%s{ .param .b32 x; .param .b64 y; .param .b64 z; call (x), vprintf, (y, z); } ret; }", head);
+	char *out = rewrite(text, 0);
+
+	CHECK(!strstr(out, "gsan_unseen") && !strstr(out, "gsan_leave"));
+	free(out);
+}
+
 static void too_many_sites(void)
 {
 	const uint32_t n = 65540;
@@ -313,6 +329,7 @@ int main(void)
 	functions();
 	limits();
 	workspaces();
+	unseen_calls();
 	too_many_sites();
 	return 0;
 }
