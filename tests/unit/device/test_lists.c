@@ -155,6 +155,22 @@ static void atomic_among_reads(int strong, const char *name)
 	reset();
 }
 
+/* An atomic that finds both places taken by other CTAs' reads: the first of its kind has one whatever its hash. */
+static void atomic_behind_reads(void)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1), c = enter(l, 2, 1), d = enter(l, 3, 1);
+	for (u32 i = 0; i < MANY; i++) {
+		weak(&c, GSAN_OP_LD, PAYLOAD(i), 4, 10);
+		weak(&d, GSAN_OP_LD, PAYLOAD(i), 4, 11);
+		rmw(&a, PAYLOAD(i), GSAN_SEM_NONE, GSAN_SYS, 0, 1);
+		u64 before = found();
+		weak(&b, GSAN_OP_LD, PAYLOAD(i), 4, 300 + i);
+		need(found() > before, "an atomic behind two reads of others has a place");
+	}
+	reset();
+}
+
 /* ---- locks ------------------------------------------------------------------------------------------------------------ */
 
 static void turns(void)
@@ -210,6 +226,7 @@ int main(void)
 	reset_counter(1, "more RMWs observed than a version holds", 0);
 	reset_counter(0, "none observed", 1);
 	atomic_among_reads(0, "an atomic keeps its place among reads");
+	atomic_behind_reads();
 	atomic_among_reads(1, "with which it does not race if they are strong");
 	turns();
 	holder_gone(0, "a lock that is given back", 1);

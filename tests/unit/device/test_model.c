@@ -773,18 +773,18 @@ static void behind_no_red(void)
 	}
 }
 
-static void observed_beside_an_old_load(void)
+static void observed_beside_an_old_load(u32 participant, u32 op)
 {
 	/* whose place the red takes, whatever its hash: it is ordered before */
 	for (u32 seed = 0; seed < 32; seed++) {
-		struct gsan_launch *old = launch(0, 1, 4, 4, 1), *l = launch(0, 0, 5, 4, 1), *m = launch(0, 1, 6, 5, 1);
+		struct gsan_launch *old = launch(participant, 1, 4, 4, 1), *l = launch(0, 0, 5, 4, 1), *m = launch(0, 1, 6, 5, 5);
 		old->seed = l->seed = m->seed = seed;
-		struct cta a = enter(old, 0, 0), b = enter(l, 0, 1), c = enter(m, 0, REDS(GSAN_GPU));
+		struct cta a = enter(old, 0, 0), b = enter(l, 0, REDS(GSAN_GPU)), c = enter(m, 0, REDS(GSAN_GPU));
 		weak(&a, GSAN_OP_LD, FLAG, 4, 1);
-		rmw(&b, FLAG, GSAN_SEM_NONE, GSAN_GPU, 0, 2);
+		red(&b, FLAG, 2);
 		u64 had = found();
 		red(&c, FLAG, 3);
-		weak(&c, GSAN_OP_LD, FLAG, 4, 4);
+		weak(&c, op, FLAG, 4, 4);
 		need(found() == had, "a red behind an old load and an atomic has observed the atomic");
 		reset();
 	}
@@ -1025,7 +1025,8 @@ int main(void)
 	}
 	observed_without_a_draw();
 	behind_no_red();
-	observed_beside_an_old_load();
+	for (u32 i = 0; i < 4; i++)
+		observed_beside_an_old_load(i & 1, i >> 1 ? GSAN_OP_ST : GSAN_OP_LD);
 	for (int entry = 0; entry < 2; entry++) {
 		narrow_red_before(1, GSAN_GPU, entry, "a red of .cta, then one of .gpu that is read", 0);
 		narrow_red_before(1, GSAN_CLUSTER, entry, "a red of .cta, then one of .cluster that is read", 0);
