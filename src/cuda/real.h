@@ -21,6 +21,9 @@ typedef CUresult real_memcpy_batch_12080(CUdeviceptr *to, CUdeviceptr *from, siz
 typedef CUresult real_memcpy_3d_batch_12080(size_t count, CUDA_MEMCPY3D_BATCH_OP *copy, size_t *failed,
 		unsigned long long flags, CUstream stream);
 #endif
+/* Two forms of one prototype, of which cuda.h declares one, under a macro or not. */
+#undef cuEventElapsedTime
+typedef CUresult real_event_elapsed_time(float *milliseconds, CUevent start, CUevent end);
 /* Newer than the oldest cuda.h that this builds with. */
 typedef CUresult real_ctx_synchronize_13000(CUcontext context);
 

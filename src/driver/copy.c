@@ -1,5 +1,7 @@
 #include "driver/copy.h"
 
+#include "cuda/real.h"
+
 /* On a GPU that is not checked. */
 static void copy_elsewhere(enum copy_way way)
 {
@@ -9,6 +11,13 @@ static void copy_elsewhere(enum copy_way way)
 		flow_elsewhere_copies_out(f);
 	if (f && way & COPY_IN)
 		flow_elsewhere_writes(f);
+}
+
+int copy_waits(CUdeviceptr to)
+{
+	unsigned type;
+
+	return real.cuPointerGetAttribute && real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, to) != CUDA_SUCCESS;
 }
 
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)

@@ -152,3 +152,26 @@ CUresult hook_cuEventSynchronize(CUevent event)
 		event_seen(&e);
 	return rc;
 }
+
+/* Success says that both have completed. */
+static CUresult event_elapsed(real_event_elapsed_time *call, float *milliseconds, CUevent start, CUevent end)
+{
+	struct event e[2];
+
+	event_get(start, &e[0]);
+	event_get(end, &e[1]);
+	CUresult rc = call(milliseconds, start, end);
+	for (int i = 0; i < 2 && rc == CUDA_SUCCESS; i++)
+		event_seen(&e[i]);
+	return rc;
+}
+
+CUresult hook_cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
+{
+	return event_elapsed(real.cuEventElapsedTime, milliseconds, start, end);
+}
+
+CUresult hook_cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
+{
+	return event_elapsed(real.cuEventElapsedTime_v2, milliseconds, start, end);
+}

@@ -62,6 +62,7 @@ BODY(cuEventCreate);
 BODY(cuEventDestroy_v2);
 BODY(cuEventQuery);
 BODY(cuEventSynchronize);
+real_event_elapsed_time hook_cuEventElapsedTime, hook_cuEventElapsedTime_v2;
 BODY(cuEventRecord);
 BODY(cuEventRecordWithFlags);
 

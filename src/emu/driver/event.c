@@ -230,7 +230,8 @@ CUresult CUDAAPI cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUeve
 	if (!start->latest->passed || !end->latest->passed)
 		return emu_leave(CUDA_ERROR_NOT_READY);
 	*milliseconds = (float)((double)(int64_t)(end->latest->time - start->latest->time) * 1e-6);
-	return emu_leave(CUDA_SUCCESS);
+	result = told(start->latest);
+	return emu_leave(result ? result : told(end->latest));
 }
 
 CUresult CUDAAPI cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)

@@ -4,10 +4,10 @@ import subprocess
 import sys
 
 library, rows = sys.argv[1:]
-suffixes = {"HOOK": [""], "HOOK_PTSZ": ["", "_ptsz"], "COPY": ["", "_ptds"], "COPY_ASYNC": ["", "_ptsz"]}
+suffixes = {"HOOK": [""], "HOOK_PTSZ": ["", "_ptsz"], "COPY": ["", "_ptds"], "COPY_ASYNC": ["", "_ptsz"], "COPY_TO": ["", "_ptsz"]}
 text = re.sub(r"/\*.*?\*/", "", open(rows).read(), flags=re.S)
 expected = {"dlsym@GLIBC_2.2.5", "dlsym@@GLIBC_2.34"}
-for macro, name in re.findall(r"^(HOOK|HOOK_PTSZ|COPY|COPY_ASYNC)\((\w+),", text, re.M):
+for macro, name in re.findall(r"^(HOOK|HOOK_PTSZ|COPY|COPY_ASYNC|COPY_TO)\((\w+),", text, re.M):
     expected |= {name + suffix + "@@GSAN_1" for suffix in suffixes[macro]}
 
 symbols = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout

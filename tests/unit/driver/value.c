@@ -4,6 +4,7 @@
  *   reset       a kernel that awaits a zero           waited   the other stream, by cuStreamWaitValue
  *   pinned      the host, in memory of its own        copied   the host, by copies from the device
  *   narrow      a kernel, by ld.acquire; in the racy program one of .cta, which observes no stream
+ *   elapsed     nobody: the host asks how long the first took     pageable   nobody: it copies behind it to memory of its own
  *   after       nobody, as in `unrelated`; streams waited for a value and a callback before, and the host for them
  * In the racy program the load does not come behind it. */
 #include <cuda.h>
@@ -65,6 +66,24 @@ static void by_host(void)
 		continue;
 }
 
+static CUevent timed;
+static void by_elapsed(void)
+{
+	float milliseconds;
+	CUresult rc;
+
+	while ((rc = cuEventElapsedTime(&milliseconds, timed, timed)) == CUDA_ERROR_NOT_READY)
+		continue;
+	must(rc, "cuEventElapsedTime");
+}
+
+static void by_pageable(void)
+{
+	unsigned there;
+
+	must(cuMemcpyDtoHAsync(&there, memory + 3072, sizeof(there), a), "cuMemcpyDtoHAsync");
+}
+
 static void by_copy(void)
 {
 	unsigned seen = 0;
@@ -87,6 +106,7 @@ static const struct form {
 } forms[] = {
 	{"unrelated", by_event, 0, 1, 0, 0, NULL}, {"polled", by_one, 0, 1, 0, 0, NULL}, {"reset", by_zero, 1, 0, 0, 0, NULL},
 	{"narrow", by_one, 0, 1, 0, 0, by_narrow}, {"waited", by_wait, 0, 1, 0, 0, NULL}, {"after", by_event, 0, 1, 0, 0, NULL},
+	{"elapsed", by_elapsed, 0, 1, 0, 0, NULL}, {"pageable", by_pageable, 0, 1, 0, 0, NULL},
 	{"pinned", by_host, 0, 1, 1, 1, NULL}, {"copied", by_copy, 0, 1, 0, 1, NULL},
 };
 
@@ -109,6 +129,7 @@ static void set_up(const struct form *form)
 	must(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 	must(cuStreamCreate(&c, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 	must(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+	must(cuEventCreate(&timed, CU_EVENT_DEFAULT), "cuEventCreate");
 	must(cuMemAlloc(&memory, 4096), "cuMemAlloc");
 	must(cuMemHostAlloc((void **)(uintptr_t)&host, 4096, CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc");
 	*host = 0;
@@ -139,6 +160,7 @@ int main(int argc, char **argv)
 	set_up(form);
 	run(store, a, (void *[]){&memory});
 	must(cuEventRecord(event, a), "cuEventRecord");
+	must(cuEventRecord(timed, a), "cuEventRecord");
 	if (racy && form->early)
 		read_payload();
 	must(cuStreamWriteValue32(a, flag, form->after, 0), "cuStreamWriteValue32");
