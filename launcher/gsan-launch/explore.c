@@ -78,7 +78,7 @@ static int explore_add(struct report *all, const struct report *one, long seed)
 	int rc = 0;
 	for (uint32_t i = 0; i < one->findings && !rc; i++) {
 		struct report_finding f = one->finding[i];
-		f.schedules = 1;
+		f.schedules = f.weight = 1;
 		f.first_seed = (uint64_t)seed;
 		rc = report_add_finding(all, &f);
 	}

@@ -35,7 +35,8 @@ static int evidence_same_side(const struct gsan_side *a, const struct gsan_side 
 
 static int evidence_same(const struct gsan_finding *a, const struct gsan_finding *b)
 {
-	return a->kind == b->kind && a->reason == b->reason && evidence_same_side(&a->first, &b->first) &&
+	return a->kind == b->kind && a->reason == b->reason && a->flag_write_site == b->flag_write_site &&
+	       a->flag_read_site == b->flag_read_site && evidence_same_side(&a->first, &b->first) &&
 	       evidence_same_side(&a->second, &b->second);
 }
 
@@ -72,6 +73,7 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 			break;
 	if (c) {
 		c->count++;
+		c->weight += f->confidence;
 		if (!evidence_earlier(f, &c->finding))
 			return;
 	} else {
@@ -81,6 +83,7 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 			return;
 		}
 		c->count = 1;
+		c->weight = f->confidence;
 		c->next = *bucket;
 		*bucket = c;
 		s->candidates++;
@@ -197,7 +200,8 @@ static struct report_flag evidence_flag(const struct kernel *kernel, uint16_t id
 static int evidence_finding(const struct supervisor *s, struct report *r, const struct candidate *c)
 {
 	const struct gsan_finding *from = &c->finding;
-	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = c->count};
+	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = c->count,
+				   .weight = c->weight};
 	char unnamed[2][16];
 	evidence_side(s, &f.first, &from->first, c->kernel[0], unnamed[0], sizeof unnamed[0]);
 	evidence_side(s, &f.second, &from->second, c->kernel[1], unnamed[1], sizeof unnamed[1]);

@@ -29,7 +29,7 @@ struct allocation { uint32_t participant, id; uint64_t base, size; char *label; 
 /* One way in which two places met: findings that differ in CTA and address only are counted. */
 struct candidate {
 	struct gsan_finding finding;
-	uint64_t count;
+	uint64_t count, weight; /* weight: the sum of the confidences */
 	const struct kernel *kernel[2], *flag[2]; /* as they were when it was found: NULL = never told */
 	const struct allocation *allocation;
 	struct candidate *next;

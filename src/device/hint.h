@@ -21,13 +21,18 @@ ALWAYS void hint_put(struct dev_hint *to, u64 writer, u64 by, u64 reader, u32 wh
 	gpu_store64(&to->why, (u64)hint_sum(writer, by, reader) << 32 | why);
 }
 
-/* Its place in the table: hints of the same two launches and sites share a few, lest they displace all others. Of the same two CTAs an
- * earlier one stays, too, for who comes behind that read alone. */
-ALWAYS struct dev_hint *hint_place(const struct gsan_launch *l, u64 writer, u64 by, u64 reader)
+/* Into the table: hints of the same two launches and sites share a set, lest they displace all others, and in it those of one writer a
+ * few places, where who races with that writer finds them. Of the same two CTAs an earlier one stays, too, for who comes behind that
+ * read alone. */
+ALWAYS u32 hint_places(u32 set, u64 writer) { return (set * DEV_HINT_WRITERS + rec_cta(writer) % DEV_HINT_WRITERS) * DEV_HINT_WAYS; }
+ALWAYS void hint_keep(const struct gsan_launch *l, u64 writer, u64 by, u64 reader, u32 why)
 {
+	struct dev_tables *t = own_tables(l);
 	u64 both = (u64)rec_site(by) << 48 | (u64)rec_site(reader) << 32 | rec_tag(by) << 16 | rec_tag(reader);
-	u32 set = (u32)(hint_mix(both) >> 40) % (DEV_HINTS / DEV_HINT_WAYS), way = rec_cta(writer) + 5 * rec_cta(reader) + 7 * rec_epoch(writer);
-	return &own_tables(l)->hint[set * DEV_HINT_WAYS + way % DEV_HINT_WAYS];
+	u32 set = (u32)(hint_mix(both) >> 40) % DEV_HINT_SETS, way = (rec_cta(reader) + 3 * rec_epoch(writer)) % DEV_HINT_WAYS;
+	hint_put(&t->hint[hint_places(set, writer) + way], writer, by, reader, why);
+	if (!gpu_load32(&t->hint_used[set]))
+		gpu_store32(&t->hint_used[set], 1);
 }
 
 /* What `writer` (tag, CTA and epoch) wrote was read by this CTA at `site`, and gives no edge. by: the record of the write, as far as
@@ -42,7 +47,7 @@ NEVER void hint_add(const struct who *w, u64 writer, u64 by, u32 site, u32 why, 
 	if (last && gpu_load64(&last->writer) == writer && gpu_load64(&last->reader) == reader && gpu_load64(&last->by) == by)
 		return; /* in a loop that waits */
 	why |= n << HINT_TURN_SHIFT;
-	hint_put(hint_place(w->launch, writer, by, reader), writer, by, reader, why);
+	hint_keep(w->launch, writer, by, reader, why);
 	if (!s || !own)
 		return;
 	if (last && !((gpu_load64(&last->writer) ^ writer) & REC_WHO) && rec_site(gpu_load64(&last->by)) == rec_site(by) &&
@@ -148,21 +153,37 @@ NEVER void hint_consider(const struct who *w, const struct dev_hint *from, u64 r
 		*best = h;
 }
 
-/* Of the race of `rec` with this access at `site`: those of this CTA, newest first; those of all that a participant knows, this one's
- * in any case: of what this CTA read there is more than it keeps. */
-NEVER void hint_find(const struct who *w, u64 rec, u32 site, struct hint *best)
+/* Those of this CTA, newest first. */
+NEVER void hint_find_own(const struct who *w, u64 rec, u32 site, struct hint *best)
 {
 	const struct dev_state *s = w->state;
-	u32 n = s ? gpu_load32(&s->hints) : 0, fenced = s ? gpu_load32(&s->hints_fenced) : 0, own = n < DEV_OWN_HINTS ? n : DEV_OWN_HINTS;
-	for (u32 list = 0; list <= GSAN_PARTICIPANTS && (list < 2 || best->score < HINT_BEST); list++) {
-		u32 p = (w->launch->participant + list - 1) % GSAN_PARTICIPANTS, size = list ? DEV_HINTS : own;
-		if (list && !(w->launch->mapped >> p & 1))
-			continue;
-		for (u32 i = 0; i < size; i++) {
-			const struct dev_hint *h = list ? &dev_tables(p)->hint[i] : &s->hint[(n - 1 - i) % DEV_OWN_HINTS];
-			hint_consider(w, h, rec, site, !list && n - i <= fenced ? HINT_ACQUIRES : 0, best);
-		}
+	u32 n = s ? gpu_load32(&s->hints) : 0, fenced = s ? gpu_load32(&s->hints_fenced) : 0;
+	for (u32 i = 0; i < n && i < DEV_OWN_HINTS; i++)
+		hint_consider(w, &s->hint[(n - 1 - i) % DEV_OWN_HINTS], rec, site, n - i <= fenced ? HINT_ACQUIRES : 0, best);
+}
+
+/* Those that a participant knows: of that writer, or of all. */
+NEVER void hint_find_known(const struct who *w, const struct dev_tables *t, u64 rec, u32 site, int all, struct hint *best)
+{
+	for (u32 set = 0; set < DEV_HINT_SETS; set++) {
+		u32 ways = !gpu_load32(&t->hint_used[set]) ? 0 : all ? DEV_HINT_WRITERS * DEV_HINT_WAYS : DEV_HINT_WAYS;
+		const struct dev_hint *h = &t->hint[hint_places(set, all ? 0 : rec)];
+		for (u32 i = 0; i < ways; i++)
+			hint_consider(w, &h[i], rec, site, 0, best);
 	}
+}
+
+/* Of the race of `rec` with this access at `site`. This participant's are looked through in any case: of what this CTA read there is
+ * more than it keeps. Others than the first side's explain it if that has none. */
+NEVER void hint_find(const struct who *w, u64 rec, u32 site, struct hint *best)
+{
+	hint_find_own(w, rec, site, best);
+	for (int all = 0; all < 2 && (!all || best->score < HINT_EXACT || (best->writer ^ rec) & REC_WHO); all++)
+		for (u32 i = 0; i < GSAN_PARTICIPANTS && (!i || best->score < HINT_BEST); i++) {
+			u32 p = (w->launch->participant + i) % GSAN_PARTICIPANTS;
+			if (w->launch->mapped >> p & 1)
+				hint_find_known(w, dev_tables(p), rec, site, all, best);
+		}
 }
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 8u
+#define GSAN_ABI 9u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -248,7 +248,7 @@ struct gsan_finding {
 	uint32_t flag_kernel[2];                  /* their kernel ids, and whose these are */
 	uint8_t flag_participant[2];
 	uint8_t both; /* the read of a relaxed flag does not acquire, either */
-	uint8_t pad;
+	uint8_t confidence; /* how well `reason` explains it: many of one that guesses weigh less than a few of one that knows */
 };
 _Static_assert(sizeof(struct gsan_finding) == 120, "");
 

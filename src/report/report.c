@@ -48,6 +48,16 @@ static int report_finding_order(const struct report_finding *a, const struct rep
 	return report_number_order(a->kind, b->kind);
 }
 
+/* What is said of why: findings of the same sites whose instances differ in it are kept apart until one is elected. */
+static int report_reason_order(const struct report_finding *a, const struct report_finding *b)
+{
+	ORDER(report_number_order(a->reason, b->reason));
+	ORDER(report_number_order((uint64_t)a->both, (uint64_t)b->both));
+	ORDER(report_place_order(&a->flag_write.at, &b->flag_write.at));
+	ORDER(report_place_order(&a->flag_read.at, &b->flag_read.at));
+	return report_text_order(a->missing_edge, b->missing_edge);
+}
+
 static int report_cta_order(const struct report_side *a, const struct report_side *b)
 {
 	ORDER(report_number_order(!a->cta_known, !b->cta_known));
@@ -83,6 +93,13 @@ static int report_left_order(const struct report_left *a, const struct report_le
 }
 
 static int report_by_finding(const void *a, const void *b) { return report_finding_order(a, b); }
+static int report_by_weight(const void *a, const void *b)
+{
+	const struct report_finding *one = a, *other = b;
+	ORDER(report_finding_order(one, other));
+	ORDER(report_number_order(other->weight, one->weight));
+	return report_instance_order(one, other);
+}
 static int report_by_note(const void *a, const void *b) { return report_note_order(a, b); }
 static int report_by_left(const void *a, const void *b) { return report_left_order(a, b); }
 
@@ -125,24 +142,31 @@ static void report_copy_finding(struct report *r, struct report_finding *f)
 	f->missing_edge = report_copy(r, f->missing_edge);
 }
 
+/* What of a finding is the sum of its instances. */
+static void report_sum(struct report_finding *to, const struct report_finding *a, const struct report_finding *b)
+{
+	uint64_t count = a->count + b->count, weight = a->weight + b->weight;
+	uint64_t seed = a->first_seed < b->first_seed ? a->first_seed : b->first_seed;
+	uint32_t schedules = a->schedules + b->schedules, also = a->also | b->also;
+	to->count = count;
+	to->weight = weight;
+	to->first_seed = seed;
+	to->schedules = schedules;
+	to->also = also;
+}
+
 int report_add_finding(struct report *r, const struct report_finding *finding)
 {
 	for (uint32_t i = 0; i < r->findings; i++) {
-		struct report_finding *known = &r->finding[i];
-		if (report_finding_order(known, finding))
+		struct report_finding *known = &r->finding[i], sum = *known;
+		if (report_finding_order(known, finding) || report_reason_order(known, finding))
 			continue;
-		uint64_t count = known->count + finding->count, seed = known->first_seed;
-		uint32_t schedules = known->schedules + finding->schedules, also = known->also | finding->also;
-		if (finding->first_seed < seed)
-			seed = finding->first_seed;
 		if (report_instance_order(finding, known) < 0) {
-			*known = *finding;
-			report_copy_finding(r, known);
+			sum = *finding;
+			report_copy_finding(r, &sum);
 		}
-		known->count = count;
-		known->also = also;
-		known->schedules = schedules;
-		known->first_seed = seed;
+		report_sum(&sum, known, finding);
+		*known = sum;
 		return 0;
 	}
 	struct report_finding *added = report_grow((void **)&r->finding, &r->findings, &r->findings_room, sizeof *added);
@@ -183,6 +207,21 @@ int report_add_left(struct report *r, const struct report_left *left)
 	added->opcode = report_copy(r, left->opcode);
 	added->reason = report_copy(r, left->reason);
 	return 0;
+}
+
+/* The instances of one finding may give several reasons, for a flag read in another order hides the one that matters: the reason of
+ * most weight is taken, as its earliest instance has it. */
+static void report_elect(struct report *r)
+{
+	uint32_t kept = 0;
+	if (r->findings)
+		qsort(r->finding, r->findings, sizeof *r->finding, report_by_weight);
+	for (uint32_t i = 0; i < r->findings; i++)
+		if (kept && !report_finding_order(&r->finding[kept - 1], &r->finding[i]))
+			report_sum(&r->finding[kept - 1], &r->finding[kept - 1], &r->finding[i]);
+		else
+			r->finding[kept++] = r->finding[i];
+	r->findings = kept;
 }
 
 /* What stands for findings of one cause: the kind that says most, then the earliest. */
@@ -233,8 +272,7 @@ static void report_merge_causes(struct report *r)
 
 int report_finish(struct report *r)
 {
-	if (r->findings)
-		qsort(r->finding, r->findings, sizeof *r->finding, report_by_finding);
+	report_elect(r);
 	report_merge_causes(r);
 	if (r->findings) /* who stands for several may belong elsewhere */
 		qsort(r->finding, r->findings, sizeof *r->finding, report_by_finding);

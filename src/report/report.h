@@ -43,6 +43,7 @@ struct report_finding {
 	struct report_side first, second;
 	struct report_flag flag_write, flag_read;  /* what `reason` speaks of */
 	int both;                                  /* of a relaxed write: the read does not acquire, either */
+	uint64_t weight;                           /* of the instances that give this reason, how well it explains them; in no file */
 	struct report_allocation allocation;
 	const char *missing_edge;                  /* set by report_finish */
 	uint32_t schedules;                        /* of an exploration: how many showed it; 0: there was one run */
@@ -85,7 +86,9 @@ int report_add_finding(struct report *r, const struct report_finding *finding);
 int report_add_note(struct report *r, const struct report_note *note);
 int report_add_left(struct report *r, const struct report_left *left);
 const char *report_copy(struct report *r, const char *string); /* NULL stays NULL */
-int report_finish(struct report *r); /* merges what has one cause, sorts, words each missing edge that has no words yet. 0 or -ENOMEM */
+/* Gives each finding the reason of most weight, merges what has one cause, sorts, words each missing edge that has no words yet.
+ * Returns 0 or -ENOMEM. */
+int report_finish(struct report *r);
 void report_free(struct report *r);
 
 int report_checked(const struct report *r); /* did any access get checked? */

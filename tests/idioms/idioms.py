@@ -26,6 +26,8 @@ CHEAP = {"allreduce_oneshot", "allreduce_twoshot", "lookback_flags", "lookback_w
          "stream_value"}
 TWO_RANKS = {"allreduce_oneshot", "allreduce_twoshot", "ll", "ll128", "lamport"}
 SCHEDULES = ("program", "pct", "random")
+MANY = ["--ctas", "24", "--threads", "32", "--rounds", "3"]  # the mutants of these once more: flags of many CTAs to tell apart
+CROWDED = {"queue", "dekker"}
 UNMODELLED = {"stream_value"}  # the reference detector takes what a stream writes for a plain store
 PARTED = ("program", "pct", "program")  # of EACH: lanes that part stay so under `random`, and each looks for itself
 GOOD = {0: "clean", 1: "found", 2: "found"}
@@ -34,8 +36,7 @@ GOOD = {0: "clean", 1: "found", 2: "found"}
 #   false: a finding in the correct form; missed: in more runs than one nothing; words: a sentence does not name the line;
 #   words?: so in some schedules only, and those of the test need not be among them.
 TODAY = {
-    ("treiber", 1): "words?",           # in one run of thirty a later pop's CAS is blamed
-    ("dekker", 1): "words?",            # likewise the relaxed turn, which its reader acquires by the fence behind
+    ("lock_rw", 1): "words?",           # in one run of thirty a later attempt to get in is blamed
 }
 
 
@@ -136,7 +137,7 @@ class Emulated:
                    *launcher, *program]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100,
-                                  env={"EMU_GRACE_MS": "5", "EMU_STEP_LIMIT": "20000000", **os.environ, "EMU_TRACE": trace})
+                                  env={"EMU_GRACE_MS": "5", "EMU_STEP_LIMIT": "100000000", **os.environ, "EMU_TRACE": trace})
             judge = subprocess.run([os.path.join(self.build, "bin", "gsan-reference"), trace], capture_output=True,
                                    text=True, check=False, timeout=100)
         except subprocess.TimeoutExpired as late:
@@ -173,7 +174,11 @@ def main():
         schedules, shape = (PARTED, SHAPE + SMALL) if name in EACH else (SCHEDULES, SHAPE)
         seeds = [args.seed + i // len(schedules) + (1000 if name in EACH and i % 3 == 2 else 0) for i in range(args.runs)]
         runs = [(["--seed", str(seed), "--schedule", schedules[i % len(schedules)]], shape) for i, seed in enumerate(seeds)]
-        return runs + ([(["--seed", str(args.seed), "--schedule", "program"], WIDE)] if not mutant and name in CHEAP else [])
+        if not mutant and name in CHEAP:
+            runs.append((["--seed", str(args.seed), "--schedule", "program"], WIDE))
+        if mutant and name in CROWDED:
+            runs += [(["--seed", str(args.seed + i), "--schedule", "random"], MANY) for i in range(2)]
+        return runs
     with tempfile.TemporaryDirectory(prefix="idioms-") as place:
         complaints = list(complaints_of(measure(Emulated(args.build, place), forms, options), args.show))
     print("\n".join(complaints) or "as expected")

@@ -197,6 +197,30 @@ static void test_causes(void)
 	}
 }
 
+/* Instances of one finding that give two reasons: one of weight by weight, whatever the order of arrival; the earliest of equals. */
+static void test_election(void)
+{
+	static const struct { uint64_t weight[3]; uint32_t line, launch; } row[] = {
+		{{2, 2, 32}, 22, 3}, {{16, 16, 31}, 11, 1}, {{2, 2, 4}, 11, 1}, {{0, 0, 1}, 22, 3}, {{0, 0, 0}, 11, 1},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row * 3; i++) {
+		struct report r = {.ranks = 2};
+		for (uint32_t k = 0; k < 3; k++) {
+			uint32_t which = (uint32_t)(k + i / 5) % 3;
+			struct report_finding f = finding(GSAN_WHY_RELAXED_WRITE, which + 1);
+			f.flag_write.at.line = which < 2 ? 11 : 22;
+			f.weight = row[i % 5].weight[which];
+			CHECK(!report_add_finding(&r, &f));
+		}
+		CHECK(!report_finish(&r) && r.findings == 1);
+		if (r.finding[0].flag_write.at.line != row[i % 5].line)
+			fprintf(stderr, "election %zu: line %u\n", i, r.finding[0].flag_write.at.line);
+		CHECK(r.finding[0].flag_write.at.line == row[i % 5].line && r.finding[0].second.launch == row[i % 5].launch);
+		CHECK(r.finding[0].count == 6);
+		report_free(&r);
+	}
+}
+
 /* The user's frame: the innermost in the file of the kernel. */
 static void test_frames(void)
 {
@@ -354,6 +378,7 @@ int main(int argc, char **argv)
 	test_sentences();
 	test_one_rank();
 	test_causes();
+	test_election();
 	test_frames();
 	test_nothing();
 	test_bad();
