@@ -1,8 +1,11 @@
 /* What the device cannot see may order two accesses: a kernel of a library that synchronises (BARRIER, from the table of
- * models) or may (OPAQUE), or a value that a stream writes, where such a kernel or a host reads it. Each participant lists
- * these (job.h); here they are held against a pair of accesses, launch `a` of participant p first and launch `b` of
+ * models) or may (OPAQUE), or a value that a stream writes, where such a kernel or a host reads it, or what a kernel itself
+ * writes where a host reads. Each participant lists these (job.h; the last, its GPU); here they are held against a pair of accesses, launch `a` of participant p first and launch `b` of
  * participant q second, before anyone calls it a race. */
 #include "supervisor/state.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static uint32_t belief_events(const struct job_rank *rank)
 {
@@ -29,6 +32,96 @@ static int belief_signal(const struct job_rank *p, uint32_t a, uint32_t q, uint3
 			return 1;
 	}
 	return 0;
+}
+
+/* The place of the first range of launches that end at `seq` or later. */
+static size_t told_from(const struct told *t, uint32_t seq)
+{
+	size_t low = 0, high = t->ranges;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (t->range[middle].last < seq)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void supervisor_told(struct supervisor *s, uint32_t participant, uint32_t seq)
+{
+	if (participant >= GSAN_PARTICIPANTS)
+		return; /* scribbled on */
+	struct told *t = &s->told[participant];
+	size_t at = told_from(t, seq), n = t->ranges;
+	int below = at && t->range[at - 1].last + 1 == seq, above = at < n && t->range[at].first == seq + 1;
+	if (t->all || (at < n && t->range[at].first <= seq))
+		return;
+	if (below && above) {
+		t->range[at - 1].last = t->range[at].last;
+		memmove(&t->range[at], &t->range[at + 1], (n - at - 1) * sizeof *t->range);
+		t->ranges--;
+	} else if (below) {
+		t->range[at - 1].last = seq;
+	} else if (above) {
+		t->range[at].first = seq;
+	} else {
+		size_t room = t->room ? 2 * t->room : 16;
+		struct told_range *grown = n < t->room ? t->range : realloc(t->range, room * sizeof *grown);
+		if (!grown) {
+			t->all = 1;
+			return;
+		}
+		t->room = n < t->room ? t->room : room;
+		t->range = grown;
+		memmove(&grown[at + 1], &grown[at], (n - at) * sizeof *grown);
+		grown[at] = (struct told_range){seq, seq};
+		t->ranges++;
+	}
+}
+
+/* Of p's moments the last one at which `seq` had not been given out yet: its launch came later. 0: not known. */
+static uint64_t belief_launched(const struct job_rank *p, uint32_t seq)
+{
+	uint32_t low = 0, high = atomic_load_explicit(&p->moments, memory_order_acquire); /* pairs with the owner's release store */
+	for (high = high < JOB_MOMENTS ? high : JOB_MOMENTS; low < high;) {
+		uint32_t middle = low + (high - low) / 2;
+		if (p->moment[middle].next <= seq)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? p->moment[low - 1].from : 0;
+}
+
+/* No launch of q below this number was launched at that time or later. */
+static uint32_t belief_next(const struct job_rank *q, uint64_t time)
+{
+	uint32_t low = 0, high = atomic_load_explicit(&q->moments, memory_order_acquire); /* pairs with the owner's release store */
+	for (high = high < JOB_MOMENTS ? high : JOB_MOMENTS; low < high;) {
+		uint32_t middle = low + (high - low) / 2;
+		if (q->moment[middle].until <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? q->moment[low - 1].next : 0;
+}
+
+/* Did a kernel of p, a itself or one numbered later, write where a host may read, and may a host that read it have launched b? Within
+ * one process numbers tell which was launched first, between two the times. */
+static int belief_told(const struct supervisor *s, const struct gsan_side *a, const struct gsan_side *b)
+{
+	const struct job_rank *p = &s->job->rank[a->participant], *q = &s->job->rank[b->participant];
+	const struct told *t = &s->told[a->participant];
+	size_t at = told_from(t, a->seq);
+	uint32_t by = a->seq;
+	if (!t->all && !p->ring.told_lost) {
+		if (at == t->ranges)
+			return 0;
+		by = t->range[at].first > by ? t->range[at].first : by;
+	}
+	return p == q ? by < b->seq : b->seq >= belief_next(q, belief_launched(p, by));
 }
 
 /* Something unknown ran after p's access, or a stream wrote a value (`written`), and something unknown ran before q's: together
@@ -69,8 +162,9 @@ static int belief_barrier(const struct job_rank *p, uint32_t a, const struct job
 	return found && j >= k;
 }
 
-enum belief supervisor_believe(const struct job *job, const struct gsan_finding *f)
+enum belief supervisor_believe(const struct supervisor *s, const struct gsan_finding *f)
 {
+	const struct job *job = s->job;
 	const struct gsan_side *a = &f->first, *b = &f->second;
 	const struct job_rank *p = &job->rank[a->participant], *q = &job->rank[b->participant];
 	if (p == q && (a->stream == b->stream || a->seq == b->seq))
@@ -78,5 +172,5 @@ enum belief supervisor_believe(const struct job *job, const struct gsan_finding 
 	if (p != q && belief_barrier(p, a->seq, q, b->seq))
 		return BELIEF_ORDERED;
 	int written = 0, host = belief_signal(p, a->seq, b->participant, b->seq, &written);
-	return host || belief_opaque(p, a->seq, q, b->seq, written) ? BELIEF_WITHHELD : BELIEF_RACE;
+	return host || belief_told(s, a, b) || belief_opaque(p, a->seq, q, b->seq, written) ? BELIEF_WITHHELD : BELIEF_RACE;
 }

@@ -96,6 +96,18 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 	c->allocation = evidence_allocation(s, f->address);
 }
 
+static void evidence_told(struct supervisor *s, const struct gsan_side *by)
+{
+	const struct kernel *kernel = evidence_kernel(s, by->participant, by->kernel);
+	struct report_note note = {.key = "order", .name = kernel ? kernel->info.kernel : "a kernel", .reason =
+		"it writes where hosts can read, which may order what a host launches afterwards"};
+	note.ranks = 1u << supervisor_rank_of(s, by->participant);
+	if (by->participant >= GSAN_PARTICIPANTS)
+		return; /* scribbled on */
+	supervisor_told(s, by->participant, by->seq);
+	report_add_note(&s->notes, &note);
+}
+
 static void evidence_drain_ring(struct supervisor *s, struct gsan_ring *ring, int last)
 {
 	uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE), tail = ring->tail;
@@ -110,7 +122,10 @@ static void evidence_drain_ring(struct supervisor *s, struct gsan_ring *ring, in
 		if (!ready)
 			continue; /* its kernel died while it wrote */
 		copy = *slot;
-		evidence_add(s, &copy);
+		if (copy.kind == GSAN_TOLD)
+			evidence_told(s, &copy.second);
+		else
+			evidence_add(s, &copy);
 	}
 	__atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE); /* pairs with the producer's look for room */
 }
@@ -221,7 +236,7 @@ static int evidence_findings(const struct supervisor *s, struct report *r)
 	for (uint32_t i = 0; i < CANDIDATE_BUCKETS; i++)
 		for (const struct candidate *c = s->bucket[i]; c; c = c->next) {
 			struct report_rank *second = &r->rank[supervisor_rank_of(s, c->finding.second.participant)];
-			switch (supervisor_believe(s->job, &c->finding)) {
+			switch (supervisor_believe(s, &c->finding)) {
 			case BELIEF_RACE:
 				if (evidence_finding(s, r, c))
 					return -ENOMEM;

@@ -127,6 +127,8 @@ static void supervisor_close(struct supervisor *s)
 			next = c->next;
 			free(c);
 		}
+	for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++)
+		free(s->told[p].range);
 	if (s->cache_owned)
 		nftw(s->cache, supervisor_unlink, 16, FTW_DEPTH | FTW_PHYS);
 	report_free(&s->notes);

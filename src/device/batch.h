@@ -6,6 +6,7 @@
 #include "device/caller.h"
 #include "device/calls.h"
 #include "device/desc.h"
+#include "device/foreign.h"
 #include "device/shadow.h"
 
 /* Bits of the lanes whose group of 128 / bytes lanes covers one whole aligned line. */
@@ -37,10 +38,12 @@ ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, co
 	for (u32 i = 0; i < n; i++) {
 		u32 bytes = desc_bytes(desc[i]);
 		int there = valid >> i & 1;
-		u32 asked = gpu_which(whole, there);
-		if (!asked)
+		if (!gpu_which(whole, there))
 			continue;
 		u64 canonical = there ? shadow_canonical(w.launch, address[i]) : NO_ADDRESS;
+		int foreign = there && is_foreign(canonical, address[i]);
+		if (foreign)
+			foreign_write(&w, desc[i]);
 		u32 full = whole && (bytes == 4 || bytes == 8 || bytes == 16) ? lanes_full(canonical, bytes) : 0;
 		u32 rest = gpu_which(whole, canonical != NO_ADDRESS) & ~full;
 		u32 log = bytes == 16 ? 3 : bytes == 8 ? 4 : 5;
@@ -52,7 +55,7 @@ ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, co
 		if (line == 0)
 			line = first;
 		done += gpu_popc(full | rest);
-		seen += gpu_popc(asked);
+		seen += gpu_popc(full | rest | gpu_which(whole, foreign));
 		if (rest && line != NO_ADDRESS) { /* what lies before it in the program comes first */
 			batch_line(&w, line, d);
 			line = NO_ADDRESS;

@@ -16,7 +16,7 @@
 ALWAYS int comes_early(u64 cta) { return cta * gpu_threads() < gpu_nsmid() * SM_THREADS; } /* the GPU holds no more at once */
 NEVER void launch_publish(const struct gsan_launch *l)
 {
-	struct dev_launch *e = &own_tables(l)->launch[l->tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
+	struct dev_launch *e = own_launch(l);
 	if (gpu_cached64(&e->seq) >> 32 == l->seq) /* once claimed it stays so: a yes may come from the L1 */
 		return;
 	u32 claim = gpu_load32(&e->claim);

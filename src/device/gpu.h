@@ -44,6 +44,15 @@ ALWAYS u32 gpu_match64(u64 v)
 	__asm__ volatile("match.any.sync.b64 %0, %1, -1;" : "=r"(r) : "l"(v) : "memory");
 	return r;
 }
+/* Does a generic address name shared memory of this CTA, or local memory? */
+ALWAYS int gpu_is_own(u64 address)
+{
+	u32 r;
+	__asm__("{ .reg .pred p, q; isspacep.shared p, %1; isspacep.local q, %1; or.pred p, p, q; selp.u32 %0, 1, 0, p; }"
+			 : "=r"(r) : "l"(address));
+	return (int)r;
+}
+
 ALWAYS void gpu_warp_sync(void) { __asm__ volatile("bar.warp.sync -1;" ::: "memory"); }
 ALWAYS void gpu_pause(void) { __asm__ volatile("nanosleep.u32 100;" ::: "memory"); }
 ALWAYS void gpu_sleep(u32 ns) { __asm__ volatile("nanosleep.u32 %0;" :: "r"(ns) : "memory"); }
@@ -160,6 +169,8 @@ ALWAYS u32 gpu_and32(void *p, u32 v)
 ALWAYS void gpu_count(u64 *p, u64 v) { __asm__ volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
 
 #else /* host: one lane, and the position that the test sets */
+
+ALWAYS int gpu_is_own(u64 address) { (void)address; return 0; }
 
 struct gpu_host { u32 tid[3], ntid[3], ctaid[3], nctaid[3], nsmid; };
 extern _Thread_local struct gpu_host gpu_host;

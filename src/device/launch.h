@@ -10,6 +10,10 @@ ALWAYS const struct dev_launch *tag_launch(const struct gsan_launch *l, u32 tag)
 {
 	return &dev_tables(tag_participant(l, tag))->launch[tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
 }
+ALWAYS struct dev_launch *own_launch(const struct gsan_launch *l)
+{
+	return &own_tables(l)->launch[l->tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
+}
 ALWAYS u32 launch_stream(const struct dev_launch *e) { return gpu_load32(&e->where) & 0xff; }
 ALWAYS u32 launch_gpu(const struct dev_launch *e) { return gpu_load32(&e->where) >> 8; }
 ALWAYS int tag_in_stream(const struct gsan_launch *l, u32 tag, u32 participant, u32 stream)

@@ -207,7 +207,8 @@ static inline uint32_t gsan_quick(const struct gsan_launch *l)
 
 /* ---- findings: memory shared by the device, its process and the supervisor ---------------------------------- */
 enum gsan_kind { /* the names are DESIGN §11 */
-	GSAN_KIND_NONE, GSAN_RAW, GSAN_WAR, GSAN_WAW, GSAN_ATOMIC_PLAIN, GSAN_SCOPE, GSAN_STALE_NC
+	GSAN_KIND_NONE, GSAN_RAW, GSAN_WAR, GSAN_WAW, GSAN_ATOMIC_PLAIN, GSAN_SCOPE, GSAN_STALE_NC,
+	GSAN_TOLD /* no finding: launch `second` wrote where a host may read; for the supervisor */
 };
 /* Why no edge was found: the device's best knowledge, from which `missing_edge` is worded. */
 enum gsan_reason {
@@ -286,7 +287,8 @@ struct gsan_ring {
 	uint64_t head;    /* tickets below it were given out; raised by the device alone. slot = ticket % slots */
 	uint64_t tail;    /* first ticket the supervisor has not consumed; written by the supervisor only */
 	uint64_t dropped;
-	uint64_t pad[13];
+	uint64_t told_lost; /* 1: there was no slot to say which launch told a host something (GSAN_TOLD) */
+	uint64_t pad[12];
 	struct gsan_finding slot[GSAN_RING_SLOTS];
 };
 _Static_assert(sizeof(struct gsan_ring) % 64 == 0, "");

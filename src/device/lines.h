@@ -6,6 +6,7 @@
 #include "device/caller.h"
 #include "device/calls.h"
 #include "device/desc.h"
+#include "device/foreign.h"
 #include "device/report.h"
 #include "device/shadow.h"
 #include "device/state.h"
@@ -23,10 +24,13 @@ NEVER void line_general(u64 launch, u64 self, u64 line, u32 desc, u32 mask, u64 
 
 NEVER void lines_foreign(u64 launch, u64 self, u64 line, u32 desc) /* a group's access lies outside the arena */
 {
-	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
+	struct who w = who_of(launch, self, 0);
 	u64 lanes = (line & GSAN_LINES_WHOLE ? GSAN_LINE : GSAN_LINE / 2) / desc_bytes(desc);
-	count(l, GSAN_N_FOREIGN, lanes);
-	gpu_count(&own_spread(l, self)->checked, -lanes);
+	gpu_count(&own_spread(w.launch, self)->checked, -lanes);
+	if (gpu_is_own(line))
+		return;
+	count(w.launch, GSAN_N_FOREIGN, lanes);
+	foreign_write(&w, desc);
 }
 
 /* May `me` be put over this read at once? Empty, or ordered before, or of the same CTA, with no more bytes. */

@@ -6,6 +6,7 @@
 #include "device/calls.h"
 #include "device/desc.h"
 #include "device/entry.h"
+#include "device/foreign.h"
 #include "device/shadow.h"
 #include "device/strong.h"
 #include "device/sync.h"
@@ -25,8 +26,11 @@ void gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 	if (there)
 		granule_bytes(&w, &a);
 	if (mine && !there) {
-		count(w.launch, GSAN_N_FOREIGN, 1);
 		gpu_count(&own_spread(w.launch, w.self)->checked, -1ull);
+		if (is_foreign(canonical, address)) {
+			count(w.launch, GSAN_N_FOREIGN, 1);
+			foreign_write(&w, desc);
+		}
 	}
 	gpu_meet(whole);
 	int publishes = sync_publishes(&w, canonical, desc, whole);

@@ -125,6 +125,29 @@ ALWAYS int report_ticket(struct dev_tables *t, struct gsan_ring *ring, u64 *tick
 	return 1;
 }
 
+/* The slot is filled but for `ready`. */
+ALWAYS void report_send(struct gsan_ring *ring, struct gsan_finding *f, u64 ticket)
+{
+	gpu_fence_sys();
+	gpu_release32(&f->ready, (u32)ticket + 1);
+	gpu_max64(&ring->head, ticket + 1); /* the only writers of `head` are this GPU's */
+}
+
+/* This launch may have told a host something. */
+NEVER void report_told(const struct gsan_launch *l)
+{
+	struct gsan_ring *ring = (struct gsan_ring *)(uintptr_t)l->ring;
+	u64 ticket;
+	if (!report_ticket(own_tables(l), ring, &ticket)) {
+		gpu_store64(&ring->told_lost, 1);
+		return;
+	}
+	struct gsan_finding *f = &ring->slot[ticket % GSAN_RING_SLOTS];
+	f->kind = GSAN_TOLD;
+	f->second = (struct gsan_side){.seq = l->seq, .kernel = l->kernel, .participant = l->participant, .stream = l->stream};
+	report_send(ring, f, ticket);
+}
+
 NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct access *a, u32 kind)
 {
 	const struct gsan_launch *l = w->launch;
@@ -153,9 +176,7 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	f->first.whole = (uint8_t)a->whole;
 	report_second(f, w, a);
 	report_reason(f, w, rec, a->site, ticket);
-	gpu_fence_sys();
-	gpu_release32(&f->ready, (u32)ticket + 1);
-	gpu_max64(&ring->head, ticket + 1); /* the only writers of `head` are this GPU's */
+	report_send(ring, f, ticket);
 }
 
 /* An old record against this access, both seen in the units of a->mask. The fast answers are inline. */

@@ -8,6 +8,7 @@
 #include "device/clock.h"
 #include "device/desc.h"
 #include "device/entry.h"
+#include "device/foreign.h"
 #include "device/lock.h"
 #include "device/shadow.h"
 #include "device/sync.h"
@@ -116,7 +117,7 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 {
 	struct who w = who_of(launch, self, 1);
 	u64 canonical = shadow_canonical(w.launch, address);
-	int reads = w.state && sync_reads(desc);
+	int reads = w.state && sync_reads(desc), foreign = is_foreign(canonical, address);
 	struct dev_sync *held = 0;
 	if (reads)
 		gpu_fence_sys(); /* whoever's store we read has made its entry, and has its lock or has published */
@@ -125,7 +126,7 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 		int there = sync_reachable(&w, at), counts = there && (reads || op_writes(desc_op(desc)));
 		struct dev_sync *e = counts ? sync_find(at, desc_element(desc), 0, 0) : 0;
 		u32 known = looked_at(&w, canonical, desc, k, looked);
-		if (reads && !there)
+		if (reads && !there && (foreign || canonical != NO_ADDRESS))
 			unreachable(&w, desc);
 		EACH_OF(whole, counts)
 			held = sync_after(&w, e, at, desc_scalar(desc), element_value(value, desc, k), known);
@@ -139,9 +140,11 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 		strong_access(&w, canonical, desc, whole);
 	sync_release(failed ? 0 : held, whole);
 	settle(&w, whole);
-	u32 made = gpu_which(whole, 1), checked = gpu_which(whole, canonical != NO_ADDRESS);
+	if (foreign)
+		foreign_write(&w, desc);
+	u32 outside = gpu_which(whole, foreign), checked = gpu_which(whole, canonical != NO_ADDRESS);
 	if (gpu_speaks(whole))
-		count_accesses(&w, gpu_popc(made), gpu_popc(checked));
+		count_accesses(&w, gpu_popc(outside | checked), gpu_popc(checked));
 }
 
 void gsan_fence(u64 launch, u64 self, u32 desc)

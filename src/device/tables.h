@@ -26,7 +26,7 @@ struct dev_launch {
 	uint32_t kernel;
 	uint32_t where; /* stream, GPU << 8 */
 	uint32_t grid[3];
-	uint32_t pad;
+	uint32_t told;  /* the launch of which the supervisor heard that it may have told a host something */
 	struct gsan_order order;
 	/* Of a private tag, which one CTA drew when the epochs of its tag before were used up; 0 of a launch's own tag. What
 	 * the CTA did under its tags before is ordered before all that carries this one. */

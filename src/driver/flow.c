@@ -184,8 +184,10 @@ int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq
 			return -EBUSY;
 		pthread_mutex_lock(&f->enqueue[slot]);
 		rc = clock_launch(&f->clock, slot, use, seq, order, &half);
-		if (rc == 0)
+		if (rc == 0) {
+			flow_moment(f);
 			return 0;
+		}
 		pthread_mutex_unlock(&f->enqueue[slot]);
 		if (rc != -EAGAIN)
 			return rc;

@@ -24,6 +24,7 @@ struct flow {
 	_Atomic uint32_t kernels;                 /* kernel ids given out */
 	_Atomic uint64_t drained;                 /* ns, when the counters were last copied */
 	uint32_t events_open;                     /* those before it have ended (unseen.c) */
+	_Atomic uint64_t moment_due;              /* ns, when the next struct job_moment is to be noted */
 };
 
 /* Of the calling thread's current context; NULL: none, or it could not join the job. */
@@ -59,6 +60,7 @@ void flow_wait_unknown(struct flow *f, CUstream stream);
 void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq);
 void flow_events_end(struct flow *f); /* those that the host has seen complete by now */
 uint64_t flow_now(void);              /* CLOCK_MONOTONIC, in ns */
+void flow_moment(struct flow *f);     /* notes it if one is due */
 void flow_value(struct flow *f, uint32_t seq, int host_reads);
 void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq);
 void flow_writes(struct flow *f, uint32_t slot, uint32_t seq); /* device memory, without a record: struct gsan_writers */

@@ -39,6 +39,27 @@ void flow_events_end(struct flow *f)
 	pthread_mutex_unlock(&unseen_lock);
 }
 
+#define MOMENT_NS 1000000u
+#define MOMENT_SHARE 4096u
+void flow_moment(struct flow *f)
+{
+	struct job_rank *rank = f->rank;
+
+	if (flow_now() < atomic_load_explicit(&f->moment_due, memory_order_relaxed) || pthread_mutex_trylock(&unseen_lock))
+		return;
+	uint32_t n = atomic_load_explicit(&rank->moments, memory_order_relaxed);
+	uint64_t from = flow_now(), since = n ? from - rank->moment[0].from : 0;
+	if (n < JOB_MOMENTS) {
+		uint32_t next = atomic_load_explicit(&rank->next, memory_order_acquire);
+		rank->moment[n] = (struct job_moment){.from = from, .next = next, .until = flow_now()};
+		/* Partner: the supervisor's acquire load of `moments`. */
+		atomic_store_explicit(&rank->moments, n + 1, memory_order_release);
+	}
+	atomic_store_explicit(&f->moment_due, from + (since / MOMENT_SHARE > MOMENT_NS ? since / MOMENT_SHARE : MOMENT_NS),
+			      memory_order_relaxed);
+	pthread_mutex_unlock(&unseen_lock);
+}
+
 void flow_writes(struct flow *f, uint32_t slot, uint32_t seq)
 {
 	job_writes(f->participant->job, f->clock.participant, slot, seq);

@@ -34,6 +34,12 @@ struct job_signal { _Atomic uint32_t seq, seen[GSAN_PARTICIPANTS]; };
 #define JOB_SIGNALS 1024u
 #define JOB_NOT_SEEN UINT32_MAX
 
+/* When a participant's launches were given their numbers, as far as that is known: `next` was the number to be given out next at some
+ * time between the two. Appended by the owner, at most one in a millisecond, and one in 1/4096 of the time that has gone by: what
+ * there is room for suffices for months, and older ones are right, too, only less near. */
+struct job_moment { uint64_t from, until; uint32_t next, pad; };
+#define JOB_MOMENTS 65536u
+
 /* Memory that kernels may use, that hosts can read and write, and that has no shadow. */
 enum job_foreign { JOB_MANAGED, JOB_PINNED, JOB_REGISTERED, JOB_FOREIGNS };
 #define JOB_FOREIGN_NAMES {"cuMemAllocManaged", "cuMemHostAlloc", "cuMemHostRegister"}
@@ -57,6 +63,8 @@ struct job_rank {
 	struct job_event event[JOB_EVENTS];
 	_Atomic uint32_t signals;        /* stored with release by the owner */
 	struct job_signal signal[JOB_SIGNALS];
+	_Atomic uint32_t moments;        /* likewise */
+	struct job_moment moment[JOB_MOMENTS];
 	_Alignas(4096) struct gsan_ring ring;
 	_Alignas(4096) char end[1];
 };

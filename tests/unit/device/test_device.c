@@ -422,6 +422,34 @@ static void many_acquires(void)
 	expect("after many acquires a race is still found", 2, GSAN_RAW, GSAN_WHY_NONE);
 }
 
+/* A write to memory of a host, the same one twice: one message for its launch, if it may tell the host something, and one for the
+ * next launch. Without a slot it is said that one is missing. */
+static void told(u32 weakly, u32 scope, u32 messages, int full, const char *name)
+{
+	const u64 host = 0x7f0000001000;
+	for (u32 seq = 5; seq < 7; seq++) {
+		struct cta a = enter(launch(0, 0, seq, 5, 1), 0, 1);
+		if (full)
+			ring[0].head = GSAN_RING_SLOTS, ((struct dev_tables *)(uintptr_t)GSAN_TABLE_BASE)->ring_head = GSAN_RING_SLOTS;
+		for (u32 i = 0; i < 2; i++)
+			if (weakly)
+				weak(&a, GSAN_OP_ST, host, 4, 1);
+			else
+				flag_store(&a, host, GSAN_SEM_NONE, scope, 1, 1);
+		if (weakly > 1) {
+			fence(&a, GSAN_SEM_ACQUIRE | GSAN_SEM_RELEASE, scope);
+			weak(&a, GSAN_OP_ST, host, 4, 1);
+		}
+		be(&a);
+		gsan_leave(a.launch, a.self);
+	}
+	u64 sent = full ? ring[0].head - GSAN_RING_SLOTS : ring[0].head;
+	for (u64 i = 0; i < sent; i++)
+		need(ring[0].slot[i].kind == GSAN_TOLD && ring[0].slot[i].second.seq == 5 + i && ring[0].slot[i].ready == i + 1, name);
+	need(sent == messages && ring[0].told_lost == (u64)full, name);
+	reset();
+}
+
 int main(void)
 {
 	map_arena();
@@ -466,6 +494,12 @@ int main(void)
 	unseen(1, GSAN_SEM_ACQUIRE, GSAN_CTA, "flag raised unseen, acquired at .cta", 1, GSAN_WHY_ACQUIRE_SCOPE);
 	set_before(1, "a value that was there before the launch", 1);
 	set_before(0, "a value that may come while it runs", 0);
+	told(0, GSAN_SYS, 2, 0, "a strong write to the host's memory tells it something");
+	told(0, GSAN_GPU, 0, 0, "one of .gpu does not reach the host");
+	told(1, GSAN_SYS, 0, 0, "nor does a weak one without a fence");
+	told(2, GSAN_SYS, 2, 0, "a weak one behind a fence may tell it something");
+	told(2, GSAN_GPU, 0, 0, "not behind a fence of .gpu");
+	told(0, GSAN_SYS, 0, 1, "told, and the ring is full");
 	weak_flag();
 	nc(2, "ld.nc of an earlier launch", 0);
 	nc(1, "ld.nc of a concurrent launch", 1);

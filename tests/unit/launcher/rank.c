@@ -142,6 +142,19 @@ static void value(uint32_t participant, uint32_t seq, uint32_t seen)
 	atomic_store_explicit(&to->signals, n + 1, memory_order_release);
 }
 
+static void moment(uint32_t participant, uint64_t at, uint32_t next)
+{
+	struct job_rank *to = &job->rank[participant];
+	uint32_t n = atomic_load(&to->moments);
+	to->moment[n] = (struct job_moment){.from = at, .until = at + 10, .next = next};
+	atomic_store_explicit(&to->moments, n + 1, memory_order_release);
+}
+
+static struct gsan_finding told(uint32_t participant, uint32_t seq)
+{
+	return (struct gsan_finding){.kind = GSAN_TOLD, .second = {.participant = (uint8_t)participant, .seq = seq, .kernel = 1}};
+}
+
 static void wait_for(uint32_t participant, enum job_state state)
 {
 	for (int i = 0; atomic_load(&job->rank[participant].state) < (uint32_t)state; i++) {
@@ -192,6 +205,36 @@ static void part_finding(void)
 		put(f);
 		f.first.seq = 45;
 		put(f);
+		/* Withheld, too: launch 101 of the other one's process wrote where a host may read. It was launched at 4000 or
+		 * later, when 91 here, but not 90, may have been launched by that host. What comes behind 101 there is a race; so
+		 * are, in one's own process, what comes behind all such launches, and what was launched no later than they. */
+		moment(1, 1000, 60);
+		moment(1, 4000, 101);
+		moment(1, 6000, 102);
+		moment(0, 900, 80);
+		moment(0, 3980, 91);
+		moment(0, 3995, 92);
+		put(told(1, 101));
+		static const uint32_t pairs[][2] = {{100, 91}, {101, 120}, {101, 90}, {102, 120}};
+		for (int i = 0; i < 4; i++) {
+			f.first.seq = pairs[i][0];
+			f.second.seq = pairs[i][1];
+			f.address += 64;
+			f.kind = i < 2 ? GSAN_WAW : GSAN_RAW;
+			put(f);
+		}
+		put(told(0, 203));
+		put(told(0, 205));
+		put(told(0, 204));
+		static const uint32_t own[][2] = {{203, 206}, {202, 204}, {206, 208}, {202, 203}};
+		f.first.participant = 0;
+		f.second.stream = 1;
+		for (int i = 0; i < 4; i++) {
+			f.first.seq = own[i][0];
+			f.second.seq = own[i][1];
+			f.kind = i < 2 ? GSAN_WAW : GSAN_RAW;
+			put(f);
+		}
 		/* Unknown kernel 5, and a ticket that nobody finishes. */
 		f = finding(3, 1);
 		f.kind = GSAN_WAW;
