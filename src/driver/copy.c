@@ -17,7 +17,7 @@ int copy_waits(CUdeviceptr to)
 {
 	unsigned type;
 
-	return real.cuPointerGetAttribute && real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, to) != CUDA_SUCCESS;
+	return to && real.cuPointerGetAttribute && real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, to) != CUDA_SUCCESS;
 }
 
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)

@@ -9,7 +9,7 @@
 enum copy_way { COPY_NEITHER = 0, COPY_IN = 1 /* writes device memory */, COPY_OUT = 2 /* to a host */, COPY_BOTH = 3 };
 
 struct copy { struct flow *flow; int blocks; struct clock_vec mark; };
-/* May an asynchronous copy to `to` return only once it is done? To pageable memory of the host it did so until CUDA 11, and since
+/* May an asynchronous copy to `to` (0: no memory of a host) return only once it is done? To pageable memory of the host it did so until CUDA 11, and since
  * then it may. Asks the driver. */
 int copy_waits(CUdeviceptr to);
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks);

@@ -54,16 +54,20 @@
 #define COPY_ASYNC(name, parameters, arguments, way) \
 	COPY_ENTRY(name, parameters, arguments, stream, COPY_##way, 0) \
 	COPY_ENTRY(name##_ptsz, parameters, arguments, stream ? stream : CU_STREAM_PER_THREAD, COPY_##way, 0)
-#define COPY_TO(name, parameters, arguments, way) \
-	COPY_ENTRY(name, parameters, arguments, stream, COPY_##way, copy_waits((CUdeviceptr)(uintptr_t)to)) \
+#define COPY_TO(name, parameters, arguments, way, target) \
+	COPY_ENTRY(name, parameters, arguments, stream, COPY_##way, copy_waits((CUdeviceptr)(uintptr_t)(target))) \
 	COPY_ENTRY(name##_ptsz, parameters, arguments, stream ? stream : CU_STREAM_PER_THREAD, COPY_##way, \
-		   copy_waits((CUdeviceptr)(uintptr_t)to))
+		   copy_waits((CUdeviceptr)(uintptr_t)(target)))
+#define COPY_TARGET(copy) /* of a box: no pageable memory is on a device, nor an array */ \
+	(!(copy) ? 0 : (copy)->dstMemoryType == CU_MEMORYTYPE_HOST ? (CUdeviceptr)(uintptr_t)(copy)->dstHost : \
+	 (copy)->dstMemoryType == CU_MEMORYTYPE_UNIFIED ? (copy)->dstDevice : 0)
 #include "driver/hooks.def"
 #undef HOOK
 #undef HOOK_PTSZ
 #undef COPY
 #undef COPY_ASYNC
 #undef COPY_TO
+#undef COPY_TARGET
 
 const struct ways_row ways_rows[] = {
 #define ROW(name) {#name, (void *)name, (void **)&real.name},
@@ -71,7 +75,7 @@ const struct ways_row ways_rows[] = {
 #define HOOK_PTSZ(name, parameters, arguments, body) ROW(name) ROW(name##_ptsz)
 #define COPY(name, parameters, arguments, way) ROW(name) ROW(name##_ptds)
 #define COPY_ASYNC(name, parameters, arguments, way) ROW(name) ROW(name##_ptsz)
-#define COPY_TO(name, parameters, arguments, way) ROW(name) ROW(name##_ptsz)
+#define COPY_TO(name, parameters, arguments, way, target) ROW(name) ROW(name##_ptsz)
 #include "driver/hooks.def"
 	{NULL, NULL, NULL},
 };

@@ -4,7 +4,8 @@
  *   reset       a kernel that awaits a zero           waited   the other stream, by cuStreamWaitValue
  *   pinned      the host, in memory of its own        copied   the host, by copies from the device
  *   narrow      a kernel, by ld.acquire; in the racy program one of .cta, which observes no stream
- *   elapsed     nobody: the host asks how long the first took     pageable   nobody: it copies behind it to memory of its own
+ *   elapsed     nobody: the host asks how long the first took     pageable   nobody: it copies behind it to memory of its own;
+ *               pageable_box, pageable_cube: by cuMemcpy2DAsync and cuMemcpy3DAsync; in the racy program within the device
  *   after       nobody, as in `unrelated`; streams waited for a value and a callback before, and the host for them
  * In the racy program the load does not come behind it. */
 #include <cuda.h>
@@ -84,6 +85,32 @@ static void by_pageable(void)
 	must(cuMemcpyDtoHAsync(&there, memory + 3072, sizeof(there), a), "cuMemcpyDtoHAsync");
 }
 
+static void by_pageable_box(void)
+{
+	unsigned there;
+	CUDA_MEMCPY2D box = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = memory + 3072, .dstMemoryType = CU_MEMORYTYPE_HOST,
+			     .dstHost = &there, .WidthInBytes = sizeof(there), .Height = 1};
+
+	must(cuMemcpy2DAsync(&box, a), "cuMemcpy2DAsync");
+}
+
+static void by_pageable_cube(void) /* by a pointer that may be either's */
+{
+	unsigned there;
+	CUDA_MEMCPY3D cube = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED, .srcDevice = memory + 3072, .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+			      .dstDevice = (CUdeviceptr)(uintptr_t)&there, .WidthInBytes = sizeof(there), .Height = 1, .Depth = 1};
+
+	must(cuMemcpy3DAsync(&cube, a), "cuMemcpy3DAsync");
+}
+
+static void by_box(void) /* within the device, which nobody waits for */
+{
+	CUDA_MEMCPY2D box = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = memory + 3072, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			     .dstDevice = memory + 3584, .WidthInBytes = 4, .Height = 1};
+
+	must(cuMemcpy2DAsync(&box, a), "cuMemcpy2DAsync");
+}
+
 static void by_copy(void)
 {
 	unsigned seen = 0;
@@ -106,7 +133,8 @@ static const struct form {
 } forms[] = {
 	{"unrelated", by_event, 0, 1, 0, 0, NULL}, {"polled", by_one, 0, 1, 0, 0, NULL}, {"reset", by_zero, 1, 0, 0, 0, NULL},
 	{"narrow", by_one, 0, 1, 0, 0, by_narrow}, {"waited", by_wait, 0, 1, 0, 0, NULL}, {"after", by_event, 0, 1, 0, 0, NULL},
-	{"elapsed", by_elapsed, 0, 1, 0, 0, NULL}, {"pageable", by_pageable, 0, 1, 0, 0, NULL},
+	{"elapsed", by_elapsed, 0, 0, 0, 0, NULL}, {"pageable", by_pageable, 0, 0, 0, 0, NULL}, /* no value, which a copy may bring */
+	{"pageable_box", by_pageable_box, 0, 0, 0, 0, by_box}, {"pageable_cube", by_pageable_cube, 0, 0, 0, 0, by_box},
 	{"pinned", by_host, 0, 1, 1, 1, NULL}, {"copied", by_copy, 0, 1, 0, 1, NULL},
 };
 
@@ -163,7 +191,8 @@ int main(int argc, char **argv)
 	must(cuEventRecord(timed, a), "cuEventRecord");
 	if (racy && form->early)
 		read_payload();
-	must(cuStreamWriteValue32(a, flag, form->after, 0), "cuStreamWriteValue32");
+	if (form->after != form->before)
+		must(cuStreamWriteValue32(a, flag, form->after, 0), "cuStreamWriteValue32");
 	if (racy && !form->early && !form->instead)
 		read_payload();
 	(racy && form->instead ? form->instead : form->order)();
