@@ -22,17 +22,18 @@ ALWAYS void hint_put(struct dev_hint *to, u64 writer, u64 by, u64 reader, u32 wh
 }
 
 /* Into the table: hints of the same two launches and sites share a set, lest they displace all others, and in it those of one writer a
- * few places, where who races with that writer finds them. Of the same two CTAs an earlier one stays, too, for who comes behind that
- * read alone. */
-ALWAYS u32 hint_places(u32 set, u64 writer) { return (set * DEV_HINT_WRITERS + rec_cta(writer) % DEV_HINT_WRITERS) * DEV_HINT_WAYS; }
+ * shelf, where who races with that writer finds them. Of the same two CTAs an earlier one stays, too, for who comes behind that read
+ * alone. */
+ALWAYS u32 hint_shelf(u32 set, u64 writer) { return set * DEV_HINT_WRITERS + rec_cta(writer) % DEV_HINT_WRITERS; }
 ALWAYS void hint_keep(const struct gsan_launch *l, u64 writer, u64 by, u64 reader, u32 why)
 {
 	struct dev_tables *t = own_tables(l);
 	u64 both = (u64)rec_site(by) << 48 | (u64)rec_site(reader) << 32 | rec_tag(by) << 16 | rec_tag(reader);
-	u32 set = (u32)(hint_mix(both) >> 40) % DEV_HINT_SETS, way = (rec_cta(reader) + 3 * rec_epoch(writer)) % DEV_HINT_WAYS;
-	hint_put(&t->hint[hint_places(set, writer) + way], writer, by, reader, why);
-	if (!gpu_load32(&t->hint_used[set]))
-		gpu_store32(&t->hint_used[set], 1);
+	u32 shelf = hint_shelf((u32)(hint_mix(both) >> 40) % DEV_HINT_SETS, writer);
+	u32 way = (rec_cta(reader) + 3 * rec_epoch(writer)) % DEV_HINT_WAYS;
+	hint_put(&t->hint[shelf][way], writer, by, reader, why);
+	if (!(gpu_load32(&t->hint_used[shelf]) >> way & 1))
+		gpu_or32(&t->hint_used[shelf], 1u << way);
 }
 
 /* What `writer` (tag, CTA and epoch) wrote was read by this CTA at `site`, and gives no edge. by: the record of the write, as far as
@@ -165,12 +166,9 @@ NEVER void hint_find_own(const struct who *w, u64 rec, u32 site, struct hint *be
 /* Those that a participant knows: of that writer, or of all. */
 NEVER void hint_find_known(const struct who *w, const struct dev_tables *t, u64 rec, u32 site, int all, struct hint *best)
 {
-	for (u32 set = 0; set < DEV_HINT_SETS; set++) {
-		u32 ways = !gpu_load32(&t->hint_used[set]) ? 0 : all ? DEV_HINT_WRITERS * DEV_HINT_WAYS : DEV_HINT_WAYS;
-		const struct dev_hint *h = &t->hint[hint_places(set, all ? 0 : rec)];
-		for (u32 i = 0; i < ways; i++)
-			hint_consider(w, &h[i], rec, site, 0, best);
-	}
+	for (u32 shelf = all ? 0 : hint_shelf(0, rec); shelf < DEV_HINT_SHELVES; shelf += all ? 1 : DEV_HINT_WRITERS)
+		for (u32 used = gpu_load32(&t->hint_used[shelf]); used; used &= used - 1)
+			hint_consider(w, &t->hint[shelf][gpu_first(used)], rec, site, 0, best);
 }
 
 /* Of the race of `rec` with this access at `site`. This participant's are looked through in any case: of what this CTA read there is

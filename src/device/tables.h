@@ -89,10 +89,10 @@ _Static_assert(sizeof(struct dev_hint) == 32, "");
 #define HINT_RELEASES 0x200u /* the read is of an RMW that releases: it was made to write */
 #define HINT_TURN_SHIFT 16u  /* 16: how many its CTA had met before it */
 #define DEV_OWN_HINTS 4u
-#define DEV_HINT_SETS 64u   /* of the participant's table, by the two launches and sites, ... */
-#define DEV_HINT_WRITERS 8u /* ... in each by the CTA that wrote, ... */
-#define DEV_HINT_WAYS 32u   /* ... and of each so many */
-#define DEV_HINTS (DEV_HINT_SETS * DEV_HINT_WRITERS * DEV_HINT_WAYS)
+#define DEV_HINT_SETS 64u   /* of the participant's table, by the two launches and sites; ... */
+#define DEV_HINT_WRITERS 8u /* ... shelves in each, by the CTA that wrote; ... */
+#define DEV_HINT_WAYS 32u   /* ... and places on each */
+#define DEV_HINT_SHELVES (DEV_HINT_SETS * DEV_HINT_WRITERS)
 
 /* Protocol. A place is free while `key` is 0. The first warp of a CTA to come, under its bucket's lock, empties the state and
  * writes `key` last, behind a fence; the others find the key without the lock. Only warps of that CTA use it then, until its
@@ -242,8 +242,8 @@ struct dev_tables {
 	uint64_t seen[DEV_SEEN];
 	uint32_t bucket_lock[DEV_BUCKETS];
 	struct dev_acquired acquired[GSAN_STREAMS];
-	uint32_t hint_used[DEV_HINT_SETS]; /* 1: there is one in it */
-	struct dev_hint hint[DEV_HINTS];
+	uint32_t hint_used[DEV_HINT_SHELVES]; /* a bit for each place where there is one */
+	struct dev_hint hint[DEV_HINT_SHELVES][DEV_HINT_WAYS];
 	struct dev_launch launch[DEV_LAUNCHES];
 	struct dev_state state[DEV_BUCKETS * DEV_BUCKET];
 	struct dev_sync sync[DEV_SYNCS];

@@ -262,7 +262,7 @@ def random_section():
 
 
 def idioms():
-    """tests/idioms with 132 CTAs of 256 threads, 44 where all want one word, 20 repeats in one process each: what is correct is clean
+    """tests/idioms with 132 CTAs of 256 threads, fewer where all want one word, 20 repeats in one process each: what is correct is clean
     and right, of each mutant a race is found, and every sentence names the changed line. One GPU; all-reduces and LL protocols two."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "idioms"))
     import idioms as those  # noqa: E402

@@ -18,9 +18,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SHAPE = ["--ctas", "4", "--threads", "64", "--rounds", "3"]
 NATIVE = ["--ctas", "132", "--threads", "256", "--rounds", "3", "--repeats", "20"]
 EACH = {"ll", "ll128", "lamport"}  # a strong location for each thread, which waits for itself
-SMALL, FEW = ["--ctas", "2", "--threads", "32"], ["--ctas", "24"]  # of these, emulated and natively
+SMALL = ["--ctas", "2", "--threads", "32"]  # of these, emulated
 CONTENDED = {"lock_cas", "lock_clh", "lock_rw", "lock_ticket", "queue", "treiber"}  # all CTAs want one word: quadratic
-SOME = ["--ctas", "44"]  # of these, natively
+FEW = {**dict.fromkeys(EACH | {"lock_ticket"}, 24), **dict.fromkeys(CONTENDED - {"lock_ticket"}, 44), "grid_sync": 66}  # CTAs, natively
 WIDE = ["--ctas", "16", "--threads", "64", "--rounds", "3"]  # correct forms once more, where that is cheap
 CHEAP = {"allreduce_oneshot", "allreduce_twoshot", "lookback_flags", "lookback_word", "splitk", "streamk", "last_block",
          "stream_value"}
@@ -110,7 +110,7 @@ def section(run, gpus, native=NATIVE, repeats=20):
     workers = max(1, min(12, (os.cpu_count() or 1) * 3 // 4))
 
     def options(name, _):
-        return [([], native + (FEW if name in EACH else SOME if name in CONTENDED else []))]
+        return [([], native + (["--ctas", str(FEW[name])] if name in FEW else []))]
     for name, mutant, runs in measure(run, forms, options, workers):
         got = verdict(runs, mutant)
         if got != GOOD[mutant]:
