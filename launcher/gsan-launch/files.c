@@ -106,6 +106,10 @@ static int files_make_folder(const char *path, mode_t mode)
 int launch_make_report(struct launch *l)
 {
 	const char *folder = l->option[LAUNCH_REPORT].text;
+	if (!*folder) {
+		log_error("--report: an empty name; name the directory that the report shall go to");
+		return LAUNCH_EXIT_USAGE;
+	}
 	int rc = files_make_folder(folder, 0777);
 	if (!rc && !realpath(folder, l->report))
 		rc = -errno;

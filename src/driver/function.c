@@ -209,7 +209,7 @@ static const char *function_clone(struct flow *f, struct function *fn, CUfunctio
 	if (snprintf(symbol, sizeof(symbol), "%s" GSAN_CLONE_SUFFIX, fn->name) >= (int)sizeof(symbol) - 5)
 		return "its name is too long";
 	if (function_get(fn, symbol, &fn->clone) != CUDA_SUCCESS)
-		return "it has no checked clone (no PTX passed through gsan)";
+		return "it has no checked clone: no PTX of it passed through gsan, or none could be made of that";
 	const char *reason = function_params(fn, handle);
 	if (reason)
 		return reason;
