@@ -38,14 +38,12 @@ ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, co
 	for (u32 i = 0; i < n; i++) {
 		u32 bytes = desc_bytes(desc[i]);
 		int there = valid >> i & 1;
-		if (!gpu_which(whole, there))
+		u32 asked = gpu_which(whole, there);
+		if (!asked)
 			continue;
 		u64 canonical = there ? shadow_canonical(w.launch, address[i]) : NO_ADDRESS;
-		int foreign = there && is_foreign(canonical, address[i]);
-		if (foreign)
-			foreign_write(&w, desc[i]);
 		u32 full = whole && (bytes == 4 || bytes == 8 || bytes == 16) ? lanes_full(canonical, bytes) : 0;
-		u32 rest = gpu_which(whole, canonical != NO_ADDRESS) & ~full;
+		u32 found = gpu_which(whole, canonical != NO_ADDRESS), rest = found & ~full;
 		u32 log = bytes == 16 ? 3 : bytes == 8 ? 4 : 5;
 		if (full >> lane & 1 && (lane & ((1u << log) - 1)) == i) {
 			line = 0;
@@ -54,8 +52,10 @@ ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, co
 		u64 first = gpu_from64(whole, canonical, lane >> log << log);
 		if (line == 0)
 			line = first;
-		done += gpu_popc(full | rest);
-		seen += gpu_popc(full | rest | gpu_which(whole, foreign));
+		done += gpu_popc(found);
+		seen += gpu_popc(found);
+		if (asked != found)
+			seen += gpu_popc(gpu_which(whole, there && canonical == NO_ADDRESS && foreign_access(&w, address[i], desc[i])));
 		if (rest && line != NO_ADDRESS) { /* what lies before it in the program comes first */
 			batch_line(&w, line, d);
 			line = NO_ADDRESS;

@@ -7,9 +7,6 @@
 #include "device/desc.h"
 #include "device/report.h"
 
-/* Is it memory without shadow? Shared memory of this CTA and local memory, which a generic address may name, are not meant. */
-ALWAYS int is_foreign(u64 canonical, u64 address) { return canonical == NO_ADDRESS && !gpu_is_own(address); }
-
 /* Once for each launch. */
 NEVER void foreign_told(const struct gsan_launch *l)
 {
@@ -30,6 +27,15 @@ ALWAYS void foreign_write(const struct who *w, u32 desc)
 	int strong = op_is_strong(op) && op_scope(op) == GSAN_SYS;
 	if (op_writes(op) && (strong || (!op_is_strong(op) && w->state && gpu_load32(&w->state->fence[1]))))
 		foreign_told(w->launch);
+}
+
+/* An access of one lane to what has no shadow. 0: it is shared memory of this CTA, or local memory, which are not meant. */
+NEVER int foreign_access(const struct who *w, u64 address, u32 desc)
+{
+	if (gpu_is_own(address))
+		return 0;
+	foreign_write(w, desc);
+	return 1;
 }
 
 #endif

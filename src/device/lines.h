@@ -27,10 +27,8 @@ NEVER void lines_foreign(u64 launch, u64 self, u64 line, u32 desc) /* a group's 
 	struct who w = who_of(launch, self, 0);
 	u64 lanes = (line & GSAN_LINES_WHOLE ? GSAN_LINE : GSAN_LINE / 2) / desc_bytes(desc);
 	gpu_count(&own_spread(w.launch, self)->checked, -lanes);
-	if (gpu_is_own(line))
-		return;
-	count(w.launch, GSAN_N_FOREIGN, lanes);
-	foreign_write(&w, desc);
+	if (foreign_access(&w, line, desc))
+		count(w.launch, GSAN_N_FOREIGN, lanes);
 }
 
 /* May `me` be put over this read at once? Empty, or ordered before, or of the same CTA, with no more bytes. */

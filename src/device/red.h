@@ -27,10 +27,8 @@ void gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 		granule_bytes(&w, &a);
 	if (mine && !there) {
 		gpu_count(&own_spread(w.launch, w.self)->checked, -1ull);
-		if (is_foreign(canonical, address)) {
+		if (foreign_access(&w, address, desc))
 			count(w.launch, GSAN_N_FOREIGN, 1);
-			foreign_write(&w, desc);
-		}
 	}
 	gpu_meet(whole);
 	int publishes = sync_publishes(&w, canonical, desc, whole);

@@ -117,7 +117,7 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 {
 	struct who w = who_of(launch, self, 1);
 	u64 canonical = shadow_canonical(w.launch, address);
-	int reads = w.state && sync_reads(desc), foreign = is_foreign(canonical, address);
+	int reads = w.state && sync_reads(desc), foreign = canonical == NO_ADDRESS && foreign_access(&w, address, desc);
 	struct dev_sync *held = 0;
 	if (reads)
 		gpu_fence_sys(); /* whoever's store we read has made its entry, and has its lock or has published */
@@ -140,8 +140,6 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 		strong_access(&w, canonical, desc, whole);
 	sync_release(failed ? 0 : held, whole);
 	settle(&w, whole);
-	if (foreign)
-		foreign_write(&w, desc);
 	u32 outside = gpu_which(whole, foreign), checked = gpu_which(whole, canonical != NO_ADDRESS);
 	if (gpu_speaks(whole))
 		count_accesses(&w, gpu_popc(outside | checked), gpu_popc(checked));

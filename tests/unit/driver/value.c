@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define POLL_US 100000 /* the emulated device goes on while nobody runs */
+
 static const char ptx[] =
 	".version 8.0\n.target sm_90\n.address_size 64\n"
 	".visible .entry store(.param .u64 p)\n{\n"
@@ -64,7 +66,7 @@ static void by_wait(void) { must(cuStreamWaitValue32(b, flag, 1, CU_STREAM_WAIT_
 static void by_host(void)
 {
 	while (!*host)
-		continue;
+		usleep(POLL_US);
 }
 
 static CUevent timed;
@@ -74,7 +76,7 @@ static void by_elapsed(void)
 	CUresult rc;
 
 	while ((rc = cuEventElapsedTime(&milliseconds, timed, timed)) == CUDA_ERROR_NOT_READY)
-		continue;
+		usleep(POLL_US);
 	must(rc, "cuEventElapsedTime");
 }
 
