@@ -48,11 +48,10 @@ static size_t told_from(const struct told *t, uint32_t seq)
 	return low;
 }
 
-void supervisor_told(struct supervisor *s, uint32_t participant, uint32_t seq)
+void supervisor_told(struct supervisor *s, const struct gsan_side *by)
 {
-	if (participant >= GSAN_PARTICIPANTS)
-		return; /* scribbled on */
-	struct told *t = &s->told[participant];
+	struct told *t = &s->told[by->participant][by->stream];
+	uint32_t seq = by->seq;
 	size_t at = told_from(t, seq), n = t->ranges;
 	int below = at && t->range[at - 1].last + 1 == seq, above = at < n && t->range[at].first == seq + 1;
 	if (t->all || (at < n && t->range[at].first <= seq))
@@ -108,20 +107,33 @@ static uint32_t belief_next(const struct job_rank *q, uint64_t time)
 	return low ? q->moment[low - 1].next : 0;
 }
 
-/* Did a kernel of p, a itself or one numbered later, write where a host may read, and may a host that read it have launched b? Within
- * one process numbers tell which was launched first, between two the times. */
-static int belief_told(const struct supervisor *s, const struct gsan_side *a, const struct gsan_side *b)
+/* May a host that launched b have been told by a kernel of participant p's stream that a is done? By none that is before a, and none
+ * that was launched behind b: within one process numbers say so, between two the times. One before b in b's stream need not tell. */
+static int belief_told_by(const struct supervisor *s, uint32_t p, uint32_t stream, const struct gsan_finding *f)
 {
-	const struct job_rank *p = &s->job->rank[a->participant], *q = &s->job->rank[b->participant];
-	const struct told *t = &s->told[a->participant];
-	size_t at = told_from(t, a->seq);
-	uint32_t by = a->seq;
-	if (!t->all && !p->ring.told_lost) {
-		if (at == t->ranges)
-			return 0;
-		by = t->range[at].first > by ? t->range[at].first : by;
-	}
-	return p == q ? by < b->seq : b->seq >= belief_next(q, belief_launched(p, by));
+	const struct gsan_side *a = &f->first, *b = &f->second;
+	const struct told *t = &s->told[p][stream];
+	const struct job_rank *rank = &s->job->rank[p];
+	uint32_t by = f->floor[p], lost = t->all || rank->ring.told_lost;
+	if (p == b->participant && stream == b->stream)
+		return 0;
+	if (p == a->participant && stream == a->stream && by < a->seq)
+		by = a->seq;
+	size_t at = told_from(t, by);
+	if (!lost && at == t->ranges)
+		return 0;
+	if (!lost && by < t->range[at].first)
+		by = t->range[at].first;
+	return p == b->participant ? by < b->seq : b->seq >= belief_next(&s->job->rank[b->participant], belief_launched(rank, by));
+}
+
+static int belief_told(const struct supervisor *s, const struct gsan_finding *f)
+{
+	for (uint32_t p = 0; p < s->job->participants && p < GSAN_PARTICIPANTS; p++)
+		for (uint32_t stream = 0; stream < GSAN_STREAMS; stream++)
+			if (belief_told_by(s, p, stream, f))
+				return 1;
+	return 0;
 }
 
 /* Something unknown ran after p's access, or a stream wrote a value (`written`), and something unknown ran before q's: together
@@ -172,5 +184,5 @@ enum belief supervisor_believe(const struct supervisor *s, const struct gsan_fin
 	if (p != q && belief_barrier(p, a->seq, q, b->seq))
 		return BELIEF_ORDERED;
 	int written = 0, host = belief_signal(p, a->seq, b->participant, b->seq, &written);
-	return host || belief_told(s, a, b) || belief_opaque(p, a->seq, q, b->seq, written) ? BELIEF_WITHHELD : BELIEF_RACE;
+	return host || belief_told(s, f) || belief_opaque(p, a->seq, q, b->seq, written) ? BELIEF_WITHHELD : BELIEF_RACE;
 }

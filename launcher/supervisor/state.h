@@ -34,8 +34,8 @@ struct candidate {
 	const struct allocation *allocation;
 	struct candidate *next;
 };
-/* Launches of one participant that may have told a host something (GSAN_TOLD), as ranges in order. Their number is bounded by
- * memory; without it any launch may have (`all`). */
+/* Launches of one stream that may have told a host something (GSAN_TOLD), as ranges in order. Their number is bounded by memory;
+ * without it any launch may have (`all`). */
 struct told { struct told_range { uint32_t first, last; } *range; size_t ranges, room; int all; };
 
 #define CANDIDATE_BUCKETS 4096u
@@ -57,7 +57,7 @@ struct supervisor {
 	struct candidate *bucket[CANDIDATE_BUCKETS];
 	uint32_t candidates;
 	uint64_t candidates_lost;
-	struct told told[GSAN_PARTICIPANTS];
+	struct told told[GSAN_PARTICIPANTS][GSAN_STREAMS];
 	struct report_rank past[GSAN_PARTICIPANTS]; /* numbers of processes that left a participant to another */
 	struct report notes;                        /* coverage notes as they come in */
 	struct text failure;                        /* why the job failed, for every launcher */
@@ -77,6 +77,6 @@ int supervisor_rank_of(const struct supervisor *s, uint32_t participant);
 /* belief.c */
 enum belief { BELIEF_RACE, BELIEF_ORDERED, BELIEF_WITHHELD };
 enum belief supervisor_believe(const struct supervisor *s, const struct gsan_finding *finding);
-void supervisor_told(struct supervisor *s, uint32_t participant, uint32_t seq);
+void supervisor_told(struct supervisor *s, const struct gsan_side *by);
 
 #endif

@@ -128,7 +128,8 @@ static void supervisor_close(struct supervisor *s)
 			free(c);
 		}
 	for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++)
-		free(s->told[p].range);
+		for (uint32_t stream = 0; stream < GSAN_STREAMS; stream++)
+			free(s->told[p][stream].range);
 	if (s->cache_owned)
 		nftw(s->cache, supervisor_unlink, 16, FTW_DEPTH | FTW_PHYS);
 	report_free(&s->notes);

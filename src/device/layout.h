@@ -250,8 +250,9 @@ struct gsan_finding {
 	uint8_t flag_participant[2];
 	uint8_t both; /* the read of a relaxed flag does not acquire, either */
 	uint8_t confidence; /* how well `reason` explains it: many of one that guesses weigh less than a few of one that knows */
+	uint32_t floor[GSAN_PARTICIPANTS]; /* launches of each with a number below it are before `first` */
 };
-_Static_assert(sizeof(struct gsan_finding) == 120, "");
+_Static_assert(sizeof(struct gsan_finding) == 248, "");
 
 #define GSAN_RING_SLOTS 8192u
 /* Device side counters, added up by the device in its own table, copied here by libgsan when it can. Order = names in

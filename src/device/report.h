@@ -40,6 +40,8 @@ ALWAYS void report_first(struct gsan_finding *f, const struct gsan_launch *l, u6
 		.grid = {gpu_load32(&e->grid[0]), gpu_load32(&e->grid[1]), gpu_load32(&e->grid[2])},
 		.ctaid = {~0u, ~0u, ~0u}, .epoch = (uint16_t)rec_epoch(rec),
 	};
+	for (u32 p = 0; p < GSAN_PARTICIPANTS; p++)
+		f->floor[p] = gpu_load32(&e->order.floor[p]);
 }
 
 ALWAYS void report_second(struct gsan_finding *f, const struct who *w, const struct access *a)

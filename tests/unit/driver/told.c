@@ -2,6 +2,7 @@
  * another stream loads the payload. FORM says how it writes:
  *   fenced, release, volatile, atomic, red, weak (behind a fence)   the host that reads it has launched the load in the correct program;
  *                                                in the racy one it launched that before
+ *   relayed                                      behind a flag of a third kernel, which was launched later and stored it
  *   unfenced (but at .gpu), narrow (.gpu)        which tells a host nothing
  *   shared, local                                not the host's memory at all: a generic address behind a fence
  * Of the latter four an event orders the load in the correct program, and in the racy one the host has read what it may. */
@@ -36,6 +37,10 @@ static const char ptx[] =
 	KERNEL("narrow", "\tst.release.gpu.global.u32 [%rd2], 1;\n")
 	KERNEL("shared", OWN("shared", "ours"))
 	KERNEL("local", OWN("local", "mine"))
+	/* the host's word, once the kernel that was launched behind it has raised a flag behind the payload */
+	KERNEL("relayed", "again:\n\tld.acquire.gpu.global.u32 %r1, [%rd1+2052];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra again;\n"
+	       FENCE "\tst.relaxed.sys.global.u32 [%rd2], 1;\n")
+	KERNEL("raise", "\tst.release.gpu.global.u32 [%rd1+2048], 1;\n") /* behind a payload of its own */
 	".visible .entry load(.param .u64 p)\n{\n"
 	"\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n"
 	"\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
@@ -43,7 +48,7 @@ static const char ptx[] =
 
 static const struct form { const char *name; int tells, own; } forms[] = {
 	{"fenced", 1, 0}, {"release", 1, 0}, {"volatile", 1, 0}, {"atomic", 1, 0}, {"red", 1, 0}, {"weak", 1, 0},
-	{"unfenced", 0, 0}, {"narrow", 0, 0}, {"shared", 0, 1}, {"local", 0, 1},
+	{"relayed", 1, 0}, {"unfenced", 0, 0}, {"narrow", 0, 0}, {"shared", 0, 1}, {"local", 0, 1},
 };
 
 static void must(CUresult rc, const char *what)
@@ -60,10 +65,10 @@ int main(int argc, char **argv)
 	CUdevice device;
 	CUcontext context;
 	CUmodule module;
-	CUfunction tell, load;
-	CUstream a, b;
+	CUfunction tell, raise, load;
+	CUstream a, b, c;
 	CUevent event;
-	CUdeviceptr memory, flag;
+	CUdeviceptr memory, payload, flag;
 	volatile unsigned *host;
 
 	while (argc == 3 && form < end && strcmp(form->name, argv[1]))
@@ -72,7 +77,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: told FORM racy|correct\n");
 		return 2;
 	}
-	int racy = !strcmp(argv[2], "racy"), early = racy && form->tells;
+	int racy = !strcmp(argv[2], "racy"), early = racy && form->tells, relayed = !strcmp(form->name, "relayed");
 
 	must(cuInit(0), "cuInit");
 	must(cuDeviceGet(&device, 0), "cuDeviceGet");
@@ -80,11 +85,14 @@ int main(int argc, char **argv)
 	must(cuCtxSetCurrent(context), "cuCtxSetCurrent");
 	must(cuModuleLoadData(&module, ptx), "cuModuleLoadData");
 	must(cuModuleGetFunction(&tell, module, form->name), form->name);
+	must(cuModuleGetFunction(&raise, module, "raise"), "raise");
 	must(cuModuleGetFunction(&load, module, "load"), "load");
 	must(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 	must(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	must(cuStreamCreate(&c, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 	must(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
 	must(cuMemAlloc(&memory, 4096), "cuMemAlloc");
+	must(cuMemsetD32(memory, 0, 1024), "cuMemsetD32");
 	must(cuMemHostAlloc((void **)(uintptr_t)&host, 4096, CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc");
 	*host = 0;
 	must(cuMemHostGetDevicePointer(&flag, (void *)(uintptr_t)host, 0), "cuMemHostGetDevicePointer");
@@ -92,9 +100,14 @@ int main(int argc, char **argv)
 		flag = memory + 2048;
 	must(cuCtxSynchronize(), "cuCtxSynchronize");
 
+	payload = memory + (relayed ? 4 : 0);
+	if (relayed && racy) /* first, lest the host be told before it is launched */
+		must(cuLaunchKernel(raise, 1, 1, 1, 1, 1, 1, 0, c, (void *[]){&payload, &flag}, NULL), "raise");
 	if (early)
-		must(cuLaunchKernel(load, 1, 1, 1, 1, 1, 1, 0, b, (void *[]){&memory}, NULL), "load");
+		must(cuLaunchKernel(load, 1, 1, 1, 1, 1, 1, 0, b, (void *[]){&payload}, NULL), "load");
 	must(cuLaunchKernel(tell, 1, 1, 1, 1, 1, 1, 0, a, (void *[]){&memory, &flag}, NULL), form->name);
+	if (relayed && !racy)
+		must(cuLaunchKernel(raise, 1, 1, 1, 1, 1, 1, 0, c, (void *[]){&payload, &flag}, NULL), "raise");
 	while (!form->own && !*host)
 		usleep(POLL_US);
 	if (!racy && !form->tells) {
@@ -102,7 +115,7 @@ int main(int argc, char **argv)
 		must(cuStreamWaitEvent(b, event, 0), "cuStreamWaitEvent");
 	}
 	if (!early)
-		must(cuLaunchKernel(load, 1, 1, 1, 1, 1, 1, 0, b, (void *[]){&memory}, NULL), "load");
+		must(cuLaunchKernel(load, 1, 1, 1, 1, 1, 1, 0, b, (void *[]){&payload}, NULL), "load");
 	must(cuCtxSynchronize(), "cuCtxSynchronize");
 	return 0;
 }

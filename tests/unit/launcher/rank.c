@@ -226,13 +226,17 @@ static void part_finding(void)
 		put(told(0, 203));
 		put(told(0, 205));
 		put(told(0, 204));
-		static const uint32_t own[][2] = {{203, 206}, {202, 204}, {206, 208}, {202, 203}};
-		f.first.participant = 0;
+		/* The last two: what was 102 over there may be what they told, if they are not before it. */
+		static const uint32_t own[][4] = {{0, 203, 206, 0}, {0, 202, 204, 0}, {0, 206, 208, 0}, {0, 202, 203, 0},
+						  {1, 102, 206, 0}, {1, 102, 206, 206}};
 		f.second.stream = 1;
-		for (int i = 0; i < 4; i++) {
-			f.first.seq = own[i][0];
-			f.second.seq = own[i][1];
-			f.kind = i < 2 ? GSAN_WAW : GSAN_RAW;
+		f.floor[1] = 102;
+		for (int i = 0; i < 6; i++) {
+			f.first.participant = (uint8_t)own[i][0];
+			f.first.seq = own[i][1];
+			f.second.seq = own[i][2];
+			f.floor[0] = own[i][3];
+			f.kind = i < 2 || i == 4 ? GSAN_WAW : GSAN_RAW;
 			put(f);
 		}
 		/* Unknown kernel 5, and a ticket that nobody finishes. */
