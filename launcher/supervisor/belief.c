@@ -79,6 +79,14 @@ void supervisor_told(struct supervisor *s, const struct gsan_side *by)
 	}
 }
 
+void supervisor_told_forget(struct supervisor *s, uint32_t participant)
+{
+	for (uint32_t stream = 0; stream < GSAN_STREAMS; stream++) {
+		free(s->told[participant][stream].range);
+		s->told[participant][stream] = (struct told){0};
+	}
+}
+
 /* Of p's moments the last one at which `seq` had not been given out yet: its launch came later. 0: not known. */
 static uint64_t belief_launched(const struct job_rank *p, uint32_t seq)
 {

@@ -67,7 +67,7 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 	if (f->first.participant >= GSAN_PARTICIPANTS || f->second.participant >= GSAN_PARTICIPANTS)
 		return; /* the ring is the program's memory too: it may have been scribbled on */
 	for (c = *bucket; c; c = c->next)
-		if (evidence_same(&c->finding, f) &&
+		if (c->belief == BELIEF_OPEN && evidence_same(&c->finding, f) &&
 		    c->kernel[0] == evidence_kernel(s, f->first.participant, f->first.kernel) &&
 		    c->kernel[1] == evidence_kernel(s, f->second.participant, f->second.kernel))
 			break;
@@ -231,12 +231,25 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 	return report_add_finding(r, &f);
 }
 
+/* What its events may order, or have ordered, they do for good; without them nobody can say any more that a race of its own is none. */
+void supervisor_believe_of(struct supervisor *s, uint32_t participant)
+{
+	for (uint32_t i = 0; i < CANDIDATE_BUCKETS; i++)
+		for (struct candidate *c = s->bucket[i]; c; c = c->next) {
+			enum belief now = c->belief == BELIEF_OPEN ? supervisor_believe(s, &c->finding) : c->belief;
+			int its = c->finding.first.participant == participant || c->finding.second.participant == participant;
+			if (its || now != BELIEF_RACE)
+				c->belief = now;
+		}
+}
+
 static int evidence_findings(const struct supervisor *s, struct report *r)
 {
 	for (uint32_t i = 0; i < CANDIDATE_BUCKETS; i++)
 		for (const struct candidate *c = s->bucket[i]; c; c = c->next) {
 			struct report_rank *second = &r->rank[supervisor_rank_of(s, c->finding.second.participant)];
-			switch (supervisor_believe(s, &c->finding)) {
+			switch (c->belief == BELIEF_OPEN ? supervisor_believe(s, &c->finding) : c->belief) {
+			case BELIEF_OPEN:
 			case BELIEF_RACE:
 				if (evidence_finding(s, r, c))
 					return -ENOMEM;

@@ -26,12 +26,14 @@ struct connection { int fd, rank; uint32_t participants; }; /* rank: a launcher'
 struct kernel { uint32_t participant, id; struct ptx_info info; struct kernel *next; };
 struct allocation { uint32_t participant, id; uint64_t base, size; char *label; struct allocation *next; };
 
+enum belief { BELIEF_OPEN, BELIEF_RACE, BELIEF_ORDERED, BELIEF_WITHHELD };
 /* One way in which two places met: findings that differ in CTA and address only are counted. */
 struct candidate {
 	struct gsan_finding finding;
 	uint64_t count, weight; /* weight: the sum of the confidences */
 	const struct kernel *kernel[2], *flag[2]; /* as they were when it was found: NULL = never told */
 	const struct allocation *allocation;
+	enum belief belief; /* BELIEF_OPEN until the report, or until a process is forgotten that has to do with it */
 	struct candidate *next;
 };
 /* Launches of one stream that may have told a host something (GSAN_TOLD), as ranges in order. Their number is bounded by memory;
@@ -71,12 +73,13 @@ void supervisor_participant_leave(struct supervisor *s, uint32_t participant);
 
 /* evidence.c */
 void supervisor_drain(struct supervisor *s, int last); /* rings → candidates; last: skip what was never finished */
+void supervisor_believe_of(struct supervisor *s, uint32_t participant); /* believes what it has to do with, before it is forgotten */
 int supervisor_report(struct supervisor *s, struct report *r); /* candidates that are believed, ranks, coverage */
 int supervisor_rank_of(const struct supervisor *s, uint32_t participant);
 
 /* belief.c */
-enum belief { BELIEF_RACE, BELIEF_ORDERED, BELIEF_WITHHELD };
 enum belief supervisor_believe(const struct supervisor *s, const struct gsan_finding *finding);
 void supervisor_told(struct supervisor *s, const struct gsan_side *by);
+void supervisor_told_forget(struct supervisor *s, uint32_t participant);
 
 #endif

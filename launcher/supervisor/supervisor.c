@@ -128,8 +128,7 @@ static void supervisor_close(struct supervisor *s)
 			free(c);
 		}
 	for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++)
-		for (uint32_t stream = 0; stream < GSAN_STREAMS; stream++)
-			free(s->told[p][stream].range);
+		supervisor_told_forget(s, p);
 	if (s->cache_owned)
 		nftw(s->cache, supervisor_unlink, 16, FTW_DEPTH | FTW_PHYS);
 	report_free(&s->notes);

@@ -3,6 +3,7 @@
  *   finding   joins, tells its kernels and allocations, and rank 0 puts findings into its ring
  *   handles   two ranks exchange tokens and handles
  *   die       joins, finds, and is killed by SIGKILL
+ *   again     joins three times, the third time in the place of the first
  *   fatal     joins, and says that it cannot be checked
  *   bad       says what the protocol does not know */
 #include <errno.h>
@@ -300,6 +301,32 @@ static void part_handles(void)
 	nanosleep(&later, NULL);
 }
 
+/* Processes that come and go. What the first one's kernel told a host counts for its findings, whoever has its place later, and for
+ * theirs no more. */
+static void part_again(void)
+{
+	for (int turn = 0; turn < 3; turn++) {
+		join("0000:01:00.0");
+		CHECK(me == turn % 2u);
+		tell();
+		struct gsan_finding f = finding(203, 206);
+		f.second.participant = 0;
+		f.second.stream = 1;
+		f.kind = turn ? GSAN_WAW : GSAN_WAR;
+		if (!turn)
+			put(told(0, 203));
+		if (!me)
+			put(f);
+		f.first.seq = 206;
+		f.second.seq = 208;
+		f.kind = GSAN_RAW;
+		if (!turn)
+			put(f);
+		close(sock);
+		wait_for(me, JOB_LEFT);
+	}
+}
+
 static void part_fatal(void)
 {
 	struct ipc_msg msg = {.type = IPC_NOTE};
@@ -340,6 +367,8 @@ int main(int argc, char **argv)
 		raise(rank ? SIGKILL : SIGSEGV);
 	} else if (!strcmp(argv[1], "handles")) {
 		part_handles();
+	} else if (!strcmp(argv[1], "again")) {
+		part_again();
 	} else if (!strcmp(argv[1], "fatal")) {
 		part_fatal();
 	} else if (!strcmp(argv[1], "bad")) {
