@@ -34,20 +34,20 @@ static void text_ends(struct text *out, const struct report *r)
 	}
 }
 
-/* The notes of one key; `what` is what their names name. */
-static void text_notes(struct text *out, const struct report *r, const char *key, const char *what)
+/* The notes of one key: why they are told, and what their names name. */
+static void text_notes(struct text *out, const struct report *r, const char *key, const char *why, const char *what)
 {
 	unsigned listed = 0;
 	for (uint32_t i = 0; i < r->notes; i++) {
 		const struct report_note *note = &r->note[i];
 		if (strcmp(note->key, key) || listed++ >= TEXT_LIST_MAX)
 			continue;
-		text_printf(out, "gsan: NOT CHECKED: %s %s in rank ", what, note->name);
+		text_printf(out, "gsan: %s: %s%s in rank ", why, what, note->name);
 		text_ranks(out, note->ranks);
 		text_printf(out, ": %s\n", note->reason);
 	}
 	if (listed > TEXT_LIST_MAX)
-		text_printf(out, "gsan: NOT CHECKED: %u more of this sort\n", listed - TEXT_LIST_MAX);
+		text_printf(out, "gsan: %s: %u more of this sort\n", why, listed - TEXT_LIST_MAX);
 }
 
 static void text_side(struct text *out, const char *which, const struct report_side *side)
@@ -169,8 +169,8 @@ static void text_last(struct text *out, const struct report *r, const struct rep
 void report_text(struct text *out, const struct report *r, const char *directory)
 {
 	struct report_rank sum = report_total(r);
-	text_notes(out, r, REPORT_UNCHECKED, "kernel");
-	text_notes(out, r, "foreign", "memory of");
+	text_notes(out, r, REPORT_UNCHECKED, "NOT CHECKED", "kernel ");
+	text_notes(out, r, "foreign", "NOT CHECKED", "memory of ");
 	if (sum.launches_unchecked)
 		text_printf(out, "gsan: NOT CHECKED: %" PRIu64 " of %" PRIu64 " launches\n", sum.launches_unchecked,
 			    sum.launches_unchecked + sum.launches_checked);
@@ -178,6 +178,8 @@ void report_text(struct text *out, const struct report *r, const char *directory
 	for (uint32_t i = 0; i < r->findings; i++)
 		text_finding(out, r, i + 1);
 	text_limits(out, r, &sum);
+	if (sum.withheld)
+		text_notes(out, r, "order", "may order what is withheld", "");
 	if (r->schedules)
 		text_printf(out, "gsan: explored %u schedule%s: --schedule %s, seeds %" PRIu64 " to %" PRIu64 "\n", r->schedules,
 			    r->schedules == 1 ? "" : "s", r->schedule ? r->schedule : "random", r->first_seed,
