@@ -350,6 +350,7 @@ static void part_bad(void)
 	struct gsan_finding f = finding(1, 1);
 	f.first.participant = 200;
 	put(f);
+	put(told(200, 1));
 	CHECK(write(sock, "x", 1) == 1); /* not a message: the supervisor hangs up, and goes on */
 	nanosleep(&(struct timespec){0, 300000000}, NULL);
 	msg = (struct ipc_msg){.type = IPC_RANK};
