@@ -1,7 +1,8 @@
 /* What the device cannot see may order two accesses: a kernel of a library that synchronises (BARRIER, from the table of
  * models) or may (OPAQUE), or a value that a stream writes, where such a kernel or a host reads it, or what a kernel itself
- * writes where a host reads. Each participant lists these (job.h; the last, its GPU); here they are held against a pair of accesses, launch `a` of participant p first and launch `b` of
- * participant q second, before anyone calls it a race. */
+ * writes where a host reads. Each participant lists these (job.h; the last, its GPU); here they are held against a pair of
+ * accesses, launch `a` of participant p first and launch `b` second, before anyone calls it a race. What a host puts behind `a`
+ * may be `b`, or a launch that `b` acquired something from: one of a participant r, with a number up to a bound. */
 #include "supervisor/state.h"
 
 #include <stdlib.h>
@@ -18,9 +19,18 @@ static int belief_lost(const struct job_rank *rank)
 	return atomic_load_explicit(&rank->events_lost, memory_order_relaxed) != 0;
 }
 
-/* A stream of p wrote a value after p's access: a host may have read it before it launched b; or else nobody has whose
- * reading goes unseen, but for kernels of unknown effect: that is told by *written. */
-static int belief_signal(const struct job_rank *p, uint32_t a, uint32_t q, uint32_t b, int *written)
+/* Launches m that may be before b, or b itself, by what hosts do: one that they put behind a is before b then. The newest of
+ * participant r, 0: none is. */
+static uint32_t belief_bound(const struct gsan_finding *f, uint32_t r)
+{
+	const struct gsan_side *a = &f->first, *b = &f->second;
+	int itself = r == b->participant && (r != a->participant || a->seq != b->seq);
+	return itself && b->seq > f->newest[r] ? b->seq : f->newest[r];
+}
+
+/* A stream of p wrote a value after p's access: a host may have read it before it launched one of r's up to `bound`; or else nobody
+ * has whose reading goes unseen, but for kernels of unknown effect: that is told by *written. */
+static int belief_signal(const struct job_rank *p, uint32_t a, uint32_t r, uint32_t bound, int *written)
 {
 	uint32_t n = atomic_load_explicit(&p->signals, memory_order_acquire); /* pairs with the owner's release store */
 	for (uint32_t i = 0; i < n && i < JOB_SIGNALS; i++) {
@@ -28,7 +38,7 @@ static int belief_signal(const struct job_rank *p, uint32_t a, uint32_t q, uint3
 		if (atomic_load_explicit(&s->seq, memory_order_relaxed) <= a)
 			continue;
 		*written = 1;
-		if (atomic_load_explicit(&s->seen[q], memory_order_relaxed) <= b)
+		if (atomic_load_explicit(&s->seen[r], memory_order_relaxed) <= bound)
 			return 1;
 	}
 	return 0;
@@ -115,37 +125,43 @@ static uint32_t belief_next(const struct job_rank *q, uint64_t time)
 	return low ? q->moment[low - 1].next : 0;
 }
 
-/* May a host that launched b have been told by a kernel of participant p's stream that a is done? By none that is before a, and none
- * that was launched behind b: within one process numbers say so, between two the times. One before b in b's stream need not tell. */
-static int belief_told_by(const struct supervisor *s, uint32_t p, uint32_t stream, const struct gsan_finding *f)
+/* May a host have been told by a kernel of participant p's stream that a is done, before it launched one of r's up to `bound`? By none
+ * that is before a, and none that was launched behind that one: within one process numbers say so, between two the times. Of b's stream
+ * only b itself: what is before it there need not tell. */
+static int belief_told_by(const struct supervisor *s, uint32_t p, uint32_t stream, const struct gsan_finding *f, uint32_t r,
+			  uint32_t bound)
 {
 	const struct gsan_side *a = &f->first, *b = &f->second;
 	const struct told *t = &s->told[p][stream];
 	const struct job_rank *rank = &s->job->rank[p];
+	int one_stream = stream != GSAN_STREAMS - 1; /* which others share */
+	int of_b = one_stream && p == b->participant && stream == b->stream;
 	uint32_t by = f->floor[p], lost = t->all || rank->ring.told_lost;
-	if (p == b->participant && stream == b->stream)
-		return 0;
-	if (p == a->participant && stream == a->stream && by < a->seq)
+	if (one_stream && p == a->participant && stream == a->stream && by < a->seq)
 		by = a->seq;
+	if (of_b && by < b->seq)
+		by = b->seq;
 	size_t at = told_from(t, by);
 	if (!lost && at == t->ranges)
 		return 0;
 	if (!lost && by < t->range[at].first)
 		by = t->range[at].first;
-	return p == b->participant ? by < b->seq : b->seq >= belief_next(&s->job->rank[b->participant], belief_launched(rank, by));
+	if (of_b && by > b->seq)
+		return 0;
+	return p == r ? by < bound : bound >= belief_next(&s->job->rank[r], belief_launched(rank, by));
 }
 
-static int belief_told(const struct supervisor *s, const struct gsan_finding *f)
+static int belief_told(const struct supervisor *s, const struct gsan_finding *f, uint32_t r, uint32_t bound)
 {
 	for (uint32_t p = 0; p < s->job->participants && p < GSAN_PARTICIPANTS; p++)
 		for (uint32_t stream = 0; stream < GSAN_STREAMS; stream++)
-			if (belief_told_by(s, p, stream, f))
+			if (belief_told_by(s, p, stream, f, r, bound))
 				return 1;
 	return 0;
 }
 
-/* Something unknown ran after p's access, or a stream wrote a value (`written`), and something unknown ran before q's: together
- * they may be a handshake, unless the one was over, as a host has seen, before the other was told to run. */
+/* Something unknown ran after p's access, or a stream wrote a value (`written`), and something unknown before one of q's up to `b`:
+ * together they may be a handshake, unless the one was over, as a host has seen, before the other was told to run. */
 static int belief_opaque(const struct job_rank *p, uint32_t a, const struct job_rank *q, uint32_t b, int written)
 {
 	uint64_t begun = written || belief_lost(p) ? 0 : UINT64_MAX;
@@ -186,11 +202,16 @@ enum belief supervisor_believe(const struct supervisor *s, const struct gsan_fin
 {
 	const struct job *job = s->job;
 	const struct gsan_side *a = &f->first, *b = &f->second;
-	const struct job_rank *p = &job->rank[a->participant], *q = &job->rank[b->participant];
-	if (p == q && (a->stream == b->stream || a->seq == b->seq))
-		return BELIEF_RACE;
-	if (p != q && belief_barrier(p, a->seq, q, b->seq))
+	const struct job_rank *p = &job->rank[a->participant];
+	if (a->participant != b->participant && belief_barrier(p, a->seq, &job->rank[b->participant], b->seq))
 		return BELIEF_ORDERED;
-	int written = 0, host = belief_signal(p, a->seq, b->participant, b->seq, &written);
-	return host || belief_told(s, f) || belief_opaque(p, a->seq, q, b->seq, written) ? BELIEF_WITHHELD : BELIEF_RACE;
+	for (uint32_t r = 0; r < job->participants && r < GSAN_PARTICIPANTS; r++) {
+		uint32_t bound = belief_bound(f, r);
+		int written = 0;
+		if (bound && (belief_signal(p, a->seq, r, bound, &written) || belief_told(s, f, r, bound) ||
+			      belief_opaque(p, a->seq, &job->rank[r], bound, written) ||
+			      (r != a->participant && belief_barrier(p, a->seq, &job->rank[r], bound))))
+			return BELIEF_WITHHELD;
+	}
+	return BELIEF_RACE;
 }

@@ -102,7 +102,7 @@ static void evidence_told(struct supervisor *s, const struct gsan_side *by)
 		return; /* the ring is the program's memory too */
 	const struct kernel *kernel = evidence_kernel(s, by->participant, by->kernel);
 	struct report_note note = {.key = "order", .name = kernel ? kernel->info.kernel : "a kernel", .reason =
-		"it writes where hosts can read, which may order what a host launches afterwards"};
+		"it writes where hosts can read, or calls what is not seen: that may order what a host launches afterwards"};
 	note.ranks = 1u << supervisor_rank_of(s, by->participant);
 	supervisor_told(s, by);
 	report_add_note(&s->notes, &note);

@@ -27,6 +27,12 @@ NEVER void batch_line(const struct who *w, u64 line, u32 desc)
 	line_access(w, &a);
 }
 
+NEVER u32 batch_foreign(u64 launch, int whole, int mine, u64 address, u32 desc)
+{
+	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
+	return gpu_popc(gpu_which(whole, mine && foreign_access(l, address, desc)));
+}
+
 ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, const u32 *desc, u32 n)
 {
 	u32 lane = gpu_lane(), done = 0, seen = 0, d = 0;
@@ -55,7 +61,7 @@ ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, co
 		done += gpu_popc(found);
 		seen += gpu_popc(found);
 		if (asked != found)
-			seen += gpu_popc(gpu_which(whole, there && canonical == NO_ADDRESS && foreign_access(&w, address[i], desc[i])));
+			seen += batch_foreign(launch, whole, there && canonical == NO_ADDRESS, address[i], desc[i]);
 		if (rest && line != NO_ADDRESS) { /* what lies before it in the program comes first */
 			batch_line(&w, line, d);
 			line = NO_ADDRESS;

@@ -19,22 +19,14 @@ NEVER void foreign_told(const struct gsan_launch *l)
 	}
 }
 
-/* A write there may tell a host something: a strong one at .sys, or a weak one behind a fence at .sys. (The latter races with the
- * host's read, and yet many a program relies on it.) */
-ALWAYS void foreign_write(const struct who *w, u32 desc)
-{
-	u32 op = desc_op(desc);
-	int strong = op_is_strong(op) && op_scope(op) == GSAN_SYS;
-	if (op_writes(op) && (strong || (!op_is_strong(op) && w->state && gpu_load32(&w->state->fence[1]))))
-		foreign_told(w->launch);
-}
-
-/* An access of one lane to what has no shadow. 0: it is shared memory of this CTA, or local memory, which are not meant. */
-NEVER int foreign_access(const struct who *w, u64 address, u32 desc)
+/* An access of one lane to what has no shadow. Any write may tell, also a weak one: a kernel's end releases it, and many a host polls
+ * for such. 0: it is shared memory of this CTA, or local memory, which are not meant. */
+NEVER int foreign_access(const struct gsan_launch *l, u64 address, u32 desc)
 {
 	if (gpu_is_own(address))
 		return 0;
-	foreign_write(w, desc);
+	if (op_writes(desc_op(desc)))
+		foreign_told(l);
 	return 1;
 }
 

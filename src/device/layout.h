@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 9u
+#define GSAN_ABI 10u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -250,9 +250,10 @@ struct gsan_finding {
 	uint8_t flag_participant[2];
 	uint8_t both; /* the read of a relaxed flag does not acquire, either */
 	uint8_t confidence; /* how well `reason` explains it: many of one that guesses weigh less than a few of one that knows */
-	uint32_t floor[GSAN_PARTICIPANTS]; /* launches of each with a number below it are before `first` */
+	uint32_t floor[GSAN_PARTICIPANTS];  /* launches of each with a number below it are before `first` */
+	uint32_t newest[GSAN_PARTICIPANTS]; /* of each that `second` may have acquired something from; 0: from none, as far as known */
 };
-_Static_assert(sizeof(struct gsan_finding) == 248, "");
+_Static_assert(sizeof(struct gsan_finding) == 376, "");
 
 #define GSAN_RING_SLOTS 8192u
 /* Device side counters, added up by the device in its own table, copied here by libgsan when it can. Order = names in

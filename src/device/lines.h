@@ -22,13 +22,18 @@ NEVER void line_general(u64 launch, u64 self, u64 line, u32 desc, u32 mask, u64 
 	line_access(&w, &a);
 }
 
-NEVER void lines_foreign(u64 launch, u64 self, u64 line, u32 desc) /* a group's access lies outside the arena */
+/* A group's access outside the arena: where its shadow is, or 0. */
+NEVER u64 lines_elsewhere(u64 launch, u64 self, u64 line, u32 desc)
 {
-	struct who w = who_of(launch, self, 0);
+	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
+	u64 canonical = shadow_canonical(l, line);
+	if (canonical != NO_ADDRESS)
+		return canonical;
 	u64 lanes = (line & GSAN_LINES_WHOLE ? GSAN_LINE : GSAN_LINE / 2) / desc_bytes(desc);
-	gpu_count(&own_spread(w.launch, self)->checked, -lanes);
-	if (foreign_access(&w, line, desc))
-		count(w.launch, GSAN_N_FOREIGN, lanes);
+	gpu_count(&own_spread(l, self)->checked, -lanes);
+	if (foreign_access(l, line, desc))
+		count(l, GSAN_N_FOREIGN, lanes);
+	return 0;
 }
 
 /* May `me` be put over this read at once? Empty, or ordered before, or of the same CTA, with no more bytes. */
@@ -89,15 +94,10 @@ ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 
 void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
 {
-	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	if (gpu_lane() == 0)
 		gpu_count(&spread_of(quick_participant(quick, self), self)->checked, 32 * n);
-	if (line >> GSAN_DATA_SHIFT != GSAN_DATA_TOP && line) {
-		u64 canonical = shadow_canonical(l, line);
-		if (canonical == NO_ADDRESS)
-			lines_foreign(launch, self, line, desc);
-		line = canonical == NO_ADDRESS ? 0 : canonical;
-	}
+	if (line >> GSAN_DATA_SHIFT != GSAN_DATA_TOP && line)
+		line = lines_elsewhere(launch, self, line, desc);
 	if (line)
 		line_fast(launch, self, quick, line, desc);
 	gpu_warp_sync(); /* lanes that had none go on with the others: apart, they would go alone in all that follows */

@@ -87,6 +87,22 @@ NEVER int closure_streams(struct closure *c, u32 at, u32 participant)
 	return 0;
 }
 
+/* Has a launch before this one acquired anything? */
+NEVER int order_inherits(const struct gsan_launch *l)
+{
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
+		u32 p = gpu_first(mapped);
+		const struct dev_tables *t = dev_tables(p);
+		for (u64 streams = gpu_load64(t->streams_acquired); streams; streams &= streams - 1) {
+			u32 s = (u32)__builtin_ctzll(streams), n = gpu_load32(&t->acquired[s].count);
+			for (u32 i = 0; i < n && i < DEV_ACQUIRED; i++)
+				if (order_has(&l->order, p, s, gpu_load32(&t->acquired[s].item[i].by)))
+					return 1;
+		}
+	}
+	return 0;
+}
+
 /* A number that changes whenever elements change their places in what the closure walks through; odd: they do so now. */
 NEVER u64 closure_changes(const struct who *w)
 {

@@ -11,6 +11,13 @@
 #include "device/strong.h"
 #include "device/sync.h"
 
+NEVER void red_foreign(const struct gsan_launch *l, u64 self, u64 address, u32 desc)
+{
+	gpu_count(&own_spread(l, self)->checked, -1ull);
+	if (foreign_access(l, address, desc))
+		count(l, GSAN_N_FOREIGN, 1);
+}
+
 /* The general case: takes its place in the shadow, where who makes an entry meanwhile finds it (sync_grace); then the lock of
  * its location's entry, if there is anybody to tell what it releases. */
 void gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
@@ -19,17 +26,14 @@ void gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 	struct who w = who_of(launch, self, mine);
 	u64 canonical = mine ? shadow_canonical(w.launch, address) : NO_ADDRESS;
 	int there = canonical != NO_ADDRESS;
+	if (mine && !there)
+		red_foreign(w.launch, self, address, desc);
 	struct dev_sync *e = 0;
 	struct access a = {.address = canonical & ~(u64)(GSAN_GRANULE - 1), .op = desc_op(desc), .site = desc & 0xffff,
 			   .bytes = desc_bytes(desc), .mask = granule_mask(canonical, desc_bytes(desc))};
 	sync_publishes(&w, canonical, desc, whole); /* until it is said that there are such, all of them come here */
 	if (there)
 		granule_bytes(&w, &a);
-	if (mine && !there) {
-		gpu_count(&own_spread(w.launch, w.self)->checked, -1ull);
-		if (foreign_access(&w, address, desc))
-			count(w.launch, GSAN_N_FOREIGN, 1);
-	}
 	gpu_meet(whole);
 	int publishes = sync_publishes(&w, canonical, desc, whole);
 	EACH_OF(whole, publishes)

@@ -44,6 +44,17 @@ ALWAYS void report_first(struct gsan_finding *f, const struct gsan_launch *l, u6
 		f->floor[p] = gpu_load32(&e->order.floor[p]);
 }
 
+/* Has it acquired anything, or a launch before its own? That may be of any launch that has begun by now, of one that was launched later
+ * than its own, too. */
+ALWAYS void report_newest(struct gsan_finding *f, const struct who *w)
+{
+	const struct gsan_launch *l = w->launch;
+	const struct dev_clock *c = w->state ? &w->state->clock : 0;
+	int any = w->stateless || (c && (gpu_load32(&c->count) || gpu_load32(&c->flags))) || order_inherits(l);
+	for (u32 p = 0; p < GSAN_PARTICIPANTS; p++)
+		f->newest[p] = any && l->mapped >> p & 1 ? (u32)gpu_load64(&dev_tables(p)->newest) : 0;
+}
+
 ALWAYS void report_second(struct gsan_finding *f, const struct who *w, const struct access *a)
 {
 	const struct gsan_launch *l = w->launch;
@@ -177,6 +188,7 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	report_first(f, l, rec, rec_bytes_mask);
 	f->first.whole = (uint8_t)a->whole;
 	report_second(f, w, a);
+	report_newest(f, w);
 	report_reason(f, w, rec, a->site, ticket);
 	report_send(ring, f, ticket);
 }

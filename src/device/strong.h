@@ -117,7 +117,7 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 {
 	struct who w = who_of(launch, self, 1);
 	u64 canonical = shadow_canonical(w.launch, address);
-	int reads = w.state && sync_reads(desc), foreign = canonical == NO_ADDRESS && foreign_access(&w, address, desc);
+	int reads = w.state && sync_reads(desc), foreign = canonical == NO_ADDRESS && foreign_access(w.launch, address, desc);
 	struct dev_sync *held = 0;
 	if (reads)
 		gpu_fence_sys(); /* whoever's store we read has made its entry, and has its lock or has published */
@@ -156,10 +156,11 @@ void gsan_fence(u64 launch, u64 self, u32 desc)
 	gpu_meet(active == GPU_WARP);
 }
 
-/* From here on the CTA counts as behind everything. */
+/* From here on the CTA counts as behind everything, and may have told a host anything. */
 void gsan_unseen(u64 launch, u64 self)
 {
 	struct who w = who_of(launch, self, 0);
+	foreign_told(w.launch);
 	if (w.state)
 		order_lost(&w, 1);
 }

@@ -183,9 +183,10 @@ int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq
 		if (use == CLOCK_CHECKED && __atomic_load_n(&f->unclean, __ATOMIC_RELAXED))
 			return -EBUSY;
 		pthread_mutex_lock(&f->enqueue[slot]);
+		int noted = flow_moment(f, 0); /* until here it was not launched, ... */
 		rc = clock_launch(&f->clock, slot, use, seq, order, &half);
 		if (rc == 0) {
-			flow_moment(f);
+			flow_moment(f, noted); /* ... and now it is */
 			return 0;
 		}
 		pthread_mutex_unlock(&f->enqueue[slot]);

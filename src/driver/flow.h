@@ -60,7 +60,7 @@ void flow_wait_unknown(struct flow *f, CUstream stream);
 void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq);
 void flow_events_end(struct flow *f); /* those that the host has seen complete by now */
 uint64_t flow_now(void);              /* CLOCK_MONOTONIC, in ns */
-void flow_moment(struct flow *f);     /* notes it if one is due */
+int flow_moment(struct flow *f, int due); /* notes one that is due, or else if it is: 1 */
 void flow_value(struct flow *f, uint32_t seq, int host_reads);
 void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq);
 void flow_writes(struct flow *f, uint32_t slot, uint32_t seq); /* device memory, without a record: struct gsan_writers */

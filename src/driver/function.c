@@ -117,12 +117,15 @@ static _Atomic int variables_known;
 
 int function_variables_known(void) { return atomic_load_explicit(&variables_known, memory_order_relaxed); }
 
-static void function_variable(struct flow *f, const struct function *fn, const char *name)
+static void function_variable(struct flow *f, const struct function *fn, const char *name, int managed)
 {
 	CUdeviceptr at;
 	size_t size;
+	int told = function_global(fn, name, &at, &size) == CUDA_SUCCESS;
 
-	if (function_global(fn, name, &at, &size) == CUDA_SUCCESS)
+	if (told && managed) /* as all of such memory (foreign.c) */
+		atomic_fetch_add_explicit(&f->rank->foreign_bytes[JOB_MANAGED], size, memory_order_relaxed);
+	else if (told)
 		vmm_variable(f->participant, at, size, name, fn->module ? (void *)fn->module : (void *)fn->library);
 	else
 		flow_note(f, "foreign", name, "a module variable of which the driver does not tell where it lies");
@@ -131,7 +134,8 @@ static void function_variable(struct flow *f, const struct function *fn, const c
 /* The variables of the kernel's module lie outside the arena, where the driver put them. Asked for once in a module. */
 static void function_variables(struct flow *f, const struct function *fn, const char *info)
 {
-	static const char one[] = "\nvariable\t", other[] = "\nvariables\t";
+	static const char other[] = "\nvariables\t";
+	static const char *const one[] = {"\nvariable\t", "\nmanaged\t"};
 	const void *holder = fn->module ? (void *)fn->module : (void *)fn->library;
 	char *text = NULL;
 
@@ -143,13 +147,14 @@ static void function_variables(struct flow *f, const struct function *fn, const 
 		elsewhere += sizeof(other) - 1;
 		info = text = function_info(f, fn, elsewhere, strcspn(elsewhere, "\n"));
 	}
-	for (const char *at = info ? strstr(info, one) : NULL; at; at = strstr(at, one)) {
-		at += sizeof(one) - 1;
-		char *name = strndup(at, strcspn(at, "\n"));
-		if (name)
-			function_variable(f, fn, name);
-		free(name);
-	}
+	for (int managed = 0; managed < 2; managed++)
+		for (const char *at = info ? strstr(info, one[managed]) : NULL; at; at = strstr(at, one[managed])) {
+			at += strlen(one[managed]);
+			char *name = strndup(at, strcspn(at, "\n"));
+			if (name)
+				function_variable(f, fn, name, managed);
+			free(name);
+		}
 	free(text);
 }
 

@@ -40,13 +40,13 @@ void flow_events_end(struct flow *f)
 }
 
 #define MOMENT_NS 1000000u
-#define MOMENT_SHARE 4096u
-void flow_moment(struct flow *f)
+#define MOMENT_SHARE 2048u
+int flow_moment(struct flow *f, int due)
 {
 	struct job_rank *rank = f->rank;
 
-	if (flow_now() < atomic_load_explicit(&f->moment_due, memory_order_relaxed) || pthread_mutex_trylock(&unseen_lock))
-		return;
+	if ((!due && flow_now() < atomic_load_explicit(&f->moment_due, memory_order_relaxed)) || pthread_mutex_trylock(&unseen_lock))
+		return 0;
 	uint32_t n = atomic_load_explicit(&rank->moments, memory_order_relaxed);
 	uint64_t from = flow_now(), since = n ? from - rank->moment[0].from : 0;
 	if (n < JOB_MOMENTS) {
@@ -58,6 +58,7 @@ void flow_moment(struct flow *f)
 	atomic_store_explicit(&f->moment_due, from + (since / MOMENT_SHARE > MOMENT_NS ? since / MOMENT_SHARE : MOMENT_NS),
 			      memory_order_relaxed);
 	pthread_mutex_unlock(&unseen_lock);
+	return 1;
 }
 
 void flow_writes(struct flow *f, uint32_t slot, uint32_t seq)

@@ -35,7 +35,7 @@ struct job_signal { _Atomic uint32_t seq, seen[GSAN_PARTICIPANTS]; };
 #define JOB_NOT_SEEN UINT32_MAX
 
 /* When a participant's launches were given their numbers, as far as that is known: `next` was the number to be given out next at some
- * time between the two. Appended by the owner, at most one in a millisecond, and one in 1/4096 of the time that has gone by: what
+ * time between the two. Appended by the owner, at most two in a millisecond, and two in 1/2048 of the time that has gone by: what
  * there is room for suffices for months, and older ones are right, too, only less near. */
 struct job_moment { uint64_t from, until; uint32_t next, pad; };
 #define JOB_MOMENTS 65536u

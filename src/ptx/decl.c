@@ -56,6 +56,18 @@ struct ptx_decl *ptx_lookup(const struct ptx_parser *p, struct ptx_span name, ui
 	return d ? d : ptx_names_get(&p->module_names, p->text, 0, name, index);
 }
 
+/* Behind `.attribute`: is one of them .managed? */
+static int take_managed(struct ptx_parser *p)
+{
+	const struct ptx_token *t = ptx_peek(p), *end;
+	int managed = 0;
+
+	ptx_skip_balanced(p);
+	for (end = ptx_peek(p); t < end; t++)
+		managed |= t->kind == PTX_T_DOT && ptx_is(p->m, (struct ptx_span){t->off + 1, t->len - 1}, "managed");
+	return managed;
+}
+
 /* The dot words in front of the names. Words behind .ptr speak of what the parameter points to. */
 static struct ptx_decl parse_attributes(struct ptx_parser *p)
 {
@@ -80,7 +92,7 @@ static struct ptx_decl parse_attributes(struct ptx_parser *p)
 		else if (ptx_is(p->m, word, "visible"))
 			d.is_visible = 1;
 		else if (ptx_is(p->m, word, "attribute"))
-			ptx_skip_balanced(p);
+			d.is_managed |= take_managed(p);
 		else if (ptx_is(p->m, word, "align") && d.is_ptr)
 			ptx_take_int(p);
 		else if (ptx_is(p->m, word, "align"))

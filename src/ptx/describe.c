@@ -89,7 +89,7 @@ static void describe_variables(const struct ptx_plan *plan, uint32_t entry, stru
 		if (d->space != PTX_GLOBAL || d->is_extern || d->is_function ||
 		    (d->name.len > n && !memcmp(name + d->name.len - n, info, n)))
 			continue;
-		text_puts(out, first == entry ? "variable" : "variables");
+		text_puts(out, first != entry ? "variables" : d->is_managed ? "managed" : "variable");
 		span(out, m, first == entry ? d->name : m->function[first].name);
 		text_puts(out, "\n");
 		if (first != entry)

@@ -59,7 +59,7 @@ static int take_line(char **f, uint32_t n, struct ptx_info *info)
 		info->left[info->lefts++] =
 			(struct ptx_left){.file = f[1], .line = number(f[2]), .opcode = f[3], .reason = f[4]};
 	} else if (!(n == 1 && !strcmp(f[0], "grid")) &&
-		   (n != 2 || (strcmp(f[0], "variable") && strcmp(f[0], "variables")))) { /* which libgsan reads */
+		   (n != 2 || (strcmp(f[0], "variable") && strcmp(f[0], "variables") && strcmp(f[0], "managed")))) { /* libgsan reads them */
 		return -EINVAL;
 	}
 	return 0;

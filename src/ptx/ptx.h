@@ -29,7 +29,7 @@ struct ptx_decl {
 	uint32_t count;            /* of %r<count>; 0 = a plain name */
 	uint64_t elements;         /* of an array; 1 = scalar; 0 = extern [] */
 	struct ptx_span init;      /* source of the initialiser, len 0 = none */
-	uint8_t is_label, is_function, is_extern, is_visible, is_ptr; /* is_ptr: .param .ptr */
+	uint8_t is_label, is_function, is_extern, is_visible, is_ptr, is_managed; /* is_ptr: .param .ptr */
 	uint32_t label_at;         /* label: index of the next instruction in its function */
 	uint32_t function;         /* function: index in ptx_module.function */
 	uint32_t id;               /* dense per module, for side tables */

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { GROUPS = 8, GROUP_STREAMS = 3, MANY = 600 }; /* launches between two waits: tags are few */
 
@@ -26,7 +27,7 @@ struct runner {
 	const char *image, *drop;
 	struct construct_options how;
 	uint64_t *seed;
-	size_t items, repeats, compiled;
+	size_t items, repeats, compiled, times;
 	uint64_t crash; /* the seed that aborts, for a test of who looks on; 0: none */
 	struct item *item;
 	struct world_shared memory;
@@ -167,8 +168,17 @@ static void step(struct runner *r, const struct item *it, size_t repeat, const s
 	}
 }
 
+static double milliseconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
 static void play(struct runner *r)
 {
+	double began = milliseconds();
 	size_t steps = 0;
 
 	for (size_t i = 0; i < r->items; i++) {
@@ -180,6 +190,11 @@ static void play(struct runner *r)
 			for (int s = 0; s < it->p->steps; s++)
 				step(r, it, repeat, &it->p->step[s], (int)(i % GROUPS));
 			steps += (size_t)it->p->launches;
+		}
+		if (r->times) {
+			wait_all(r);
+			printf("took %" PRIu64 " %.1f\n", it->p->seed, milliseconds() - began);
+			began = milliseconds();
 		}
 		if (steps > MANY) { /* the same in all ranks */
 			wait_all(r);
@@ -237,11 +252,12 @@ static void look_at_all(struct runner *r)
 /* ---- arguments ------------------------------------------------------------------------------------------------- */
 static const char usage[] =
 	"usage: gsan-random --image DIR [--repeat N] [--ranks N] [--small 1] [--broken 1] [--compiled 1]\n"
-	"                   [--drop LAUNCH.PLACE,…] [--from A --to B] [SEED…]\n"
+	"                   [--times 1] [--drop LAUNCH.PLACE,…] [--from A --to B] [SEED…]\n"
 	"Runs the programs of the seeds, N times each (20), with the kernels in DIR (PTX or cubins named like the kernels), and prints\n"
 	"`result SEED RANK DIGEST differ N failed N`: how many repeats left other memory than the first, how many waits did not end.\n"
 	"--small: some hundred threads at most. --broken 1: programs with one edge left out, 2: changed by chance.\n"
 	"--compiled: by PTX of their own instead. --drop: without these operations.\n"
+	"--times: waits behind each program, and prints `took SEED MS`.\n"
 	"With --ranks 2, start it with gsan-launch -n 2.\n";
 
 static void seeds(struct runner *r, uint64_t from, uint64_t to, char **words)
@@ -270,6 +286,7 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--broken")) r.how.broken = (int)n;
 		else if (!strcmp(argv[i], "--compiled")) r.compiled = n;
 		else if (!strcmp(argv[i], "--drop")) r.drop = argv[i + 1];
+		else if (!strcmp(argv[i], "--times")) r.times = n;
 		else if (!strcmp(argv[i], "--crash")) r.crash = n;
 		else stop(usage);
 	}

@@ -85,7 +85,21 @@ void sync_await(struct make *m, int rank, uint64_t at, uint32_t stride, uint32_t
 	make_control(m, NATIVE_BARRIER);
 }
 
-/* Counted by everybody; nothing else touches them. */
+/* Few, but in some programs: threads that come to one word go one by one, and each takes tens of microseconds. */
+#define COUNTING 64u
+static void count_by_few(struct make *m, struct native_op *op)
+{
+	uint32_t threads = COUNTING / (m->l->grid < COUNTING ? m->l->grid : COUNTING);
+
+	if (make_chance(m, 1))
+		return;
+	if (op->tid_end > op->tid_first + threads)
+		op->tid_end = (uint16_t)(op->tid_first + threads);
+	if (op->cta_end > op->cta_first + COUNTING)
+		op->cta_end = (uint16_t)(op->cta_first + COUNTING);
+}
+
+/* Counted by many; nothing else touches them. */
 void sync_count(struct make *m)
 {
 	struct lit_instr i = {.op = make_chance(m, 70) ? LIT_RED : LIT_ATOM, .sem = LIT_RELAXED, .bytes = 4, .vector = 1,
@@ -101,6 +115,7 @@ void sync_count(struct make *m)
 	op->tid_mul = (uint16_t)(1 + 2 * make_below(m, 20));
 	op->tid_mask = bins - 1;
 	slots_some_lanes(m, op);
+	count_by_few(m, op);
 }
 
 static void lock_take(struct make *m, int rank, uint64_t lock, uint32_t locks)

@@ -271,7 +271,7 @@ static void unseen(int changes, u32 acquire, u32 scope, const char *name, u64 ra
 }
 
 /* A CTA that calls what has no clone may have acquired anything there. */
-static void unseen_call(int calls, const char *name, u64 races)
+static void unseen_call(int calls, const char *name)
 {
 	u64 payload = DATA(1) + 4096;
 	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(1, 0, 9, 9, 1), 1, 1);
@@ -280,7 +280,7 @@ static void unseen_call(int calls, const char *name, u64 races)
 	if (calls)
 		gsan_unseen(b.launch, b.self);
 	weak(&b, GSAN_OP_LD, payload, 4, 8);
-	expect(name, races, GSAN_RAW, GSAN_WHY_NONE);
+	expect(name, 1, calls ? GSAN_TOLD : GSAN_RAW, GSAN_WHY_NONE);
 }
 
 /* A counter that was set before launch 9, by a copy that is number 8 there: `behind` it in order, or not. Nothing else writes unseen. */
@@ -422,25 +422,25 @@ static void many_acquires(void)
 	expect("after many acquires a race is still found", 2, GSAN_RAW, GSAN_WHY_NONE);
 }
 
-/* A write to memory of a host, the same one twice: one message for its launch, if it may tell the host something, and one for the
- * next launch. Without a slot it is said that one is missing. */
-static void told(u32 weakly, u32 scope, u32 messages, int full, const char *name)
+/* What may tell a host something, done twice: one message for its launch, and one for the next launch. Without a slot it is said that
+ * one is missing. */
+enum tells { TELLS_STRONG, TELLS_WEAK, TELLS_UNSEEN, READS };
+static void told(enum tells how, u32 messages, int full, const char *name)
 {
 	const u64 host = 0x7f0000001000;
 	for (u32 seq = 5; seq < 7; seq++) {
 		struct cta a = enter(launch(0, 0, seq, 5, 1), 0, 1);
 		if (full)
 			ring[0].head = GSAN_RING_SLOTS, ((struct dev_tables *)(uintptr_t)GSAN_TABLE_BASE)->ring_head = GSAN_RING_SLOTS;
-		for (u32 i = 0; i < 2; i++)
-			if (weakly)
-				weak(&a, GSAN_OP_ST, host, 4, 1);
+		for (u32 i = 0; i < 2; i++) {
+			be(&a);
+			if (how == TELLS_STRONG)
+				flag_store(&a, host, GSAN_SEM_NONE, GSAN_GPU, 1, 1);
+			else if (how == TELLS_UNSEEN)
+				gsan_unseen(a.launch, a.self);
 			else
-				flag_store(&a, host, GSAN_SEM_NONE, scope, 1, 1);
-		if (weakly > 1) {
-			fence(&a, GSAN_SEM_ACQUIRE | GSAN_SEM_RELEASE, scope);
-			weak(&a, GSAN_OP_ST, host, 4, 1);
+				weak(&a, how == READS ? GSAN_OP_LD : GSAN_OP_ST, host, 4, 1);
 		}
-		be(&a);
 		gsan_leave(a.launch, a.self);
 	}
 	u64 sent = full ? ring[0].head - GSAN_RING_SLOTS : ring[0].head;
@@ -448,6 +448,26 @@ static void told(u32 weakly, u32 scope, u32 messages, int full, const char *name
 		need(ring[0].slot[i].kind == GSAN_TOLD && ring[0].slot[i].second.seq == 5 + i && ring[0].slot[i].ready == i + 1, name);
 	need(sent == messages && ring[0].told_lost == (u64)full, name);
 	reset();
+}
+
+/* Of a CTA that acquired something, or whose stream did, the finding says which launches have begun by then; else that there is none. */
+enum acquires { NOBODY, ITSELF, BEFORE, BESIDE };
+static void newest(enum acquires who, const char *name)
+{
+	u32 here = who == ITSELF || who == BEFORE, other = who == BESIDE;
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), m = enter(launch(0, 1, 7, 5, 1), 0, 1);
+	struct cta c = enter(launch(1, 1 + other, 8, 8, 1), 0, 1), b = enter(launch(1, 1, 9, 9 - other, 1), 0, 1);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	flag_store(&m, flag, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	if (who != NOBODY)
+		flag_load(who == ITSELF ? &b : &c, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	be(&c);
+	gsan_leave(c.launch, c.self);
+	weak(&b, GSAN_OP_LD, payload, 4, 8);
+	EACH_FINDING(f)
+		need(f->newest[0] == 7 * here && f->newest[1] == 9 * here && !f->newest[2], name);
+	expect(name, 1, GSAN_RAW, GSAN_WHY_NONE);
 }
 
 int main(void)
@@ -487,19 +507,22 @@ int main(void)
 	blamed(1, "the flag that another CTA read");
 	earlier_kernel(0, "kernel start, but no acquire", 1, GSAN_WHY_NO_ACQUIRE);
 	unseen(1, GSAN_SEM_ACQUIRE, GSAN_SYS, "flag raised by something unseen", 0, 0);
-	unseen_call(0, "no call", 1);
-	unseen_call(1, "a call of what has no clone", 0);
+	unseen_call(0, "no call");
+	unseen_call(1, "a call of what has no clone orders it, and may tell a host");
 	unseen(0, GSAN_SEM_ACQUIRE, GSAN_SYS, "flag never raised", 1, GSAN_WHY_NONE);
 	unseen(1, GSAN_SEM_NONE, GSAN_SYS, "flag raised unseen, read relaxed", 1, GSAN_WHY_NO_ACQUIRE);
 	unseen(1, GSAN_SEM_ACQUIRE, GSAN_CTA, "flag raised unseen, acquired at .cta", 1, GSAN_WHY_ACQUIRE_SCOPE);
 	set_before(1, "a value that was there before the launch", 1);
 	set_before(0, "a value that may come while it runs", 0);
-	told(0, GSAN_SYS, 2, 0, "a strong write to the host's memory tells it something");
-	told(0, GSAN_GPU, 0, 0, "one of .gpu does not reach the host");
-	told(1, GSAN_SYS, 0, 0, "nor does a weak one without a fence");
-	told(2, GSAN_SYS, 2, 0, "a weak one behind a fence may tell it something");
-	told(2, GSAN_GPU, 0, 0, "not behind a fence of .gpu");
-	told(0, GSAN_SYS, 0, 1, "told, and the ring is full");
+	told(TELLS_STRONG, 2, 0, "a strong write to the host's memory tells it something");
+	told(TELLS_WEAK, 2, 0, "so does a weak one");
+	told(TELLS_UNSEEN, 2, 0, "what has no clone may do so");
+	told(READS, 0, 0, "a read tells nobody anything");
+	told(TELLS_STRONG, 0, 1, "told, and the ring is full");
+	newest(NOBODY, "behind what its launch is behind");
+	newest(ITSELF, "behind a launch whose flag it acquired");
+	newest(BEFORE, "behind one whose flag a launch before it acquired");
+	newest(BESIDE, "not behind what a launch of another stream acquired");
 	weak_flag();
 	nc(2, "ld.nc of an earlier launch", 0);
 	nc(1, "ld.nc of a concurrent launch", 1);

@@ -9,6 +9,9 @@
 
 #include "device/layout.h"
 
+#define ABI "10"
+_Static_assert(GSAN_ABI == 10, "as ABI says");
+
 #undef cuGetProcAddress
 #undef cuStreamSynchronize
 #define API __attribute__((visibility("default"))) CUresult
@@ -17,8 +20,8 @@ __attribute__((visibility("default"))) struct fake fake = {.clone_blocks = 2, .p
 
 struct CUfunc_st { const char *name; size_t params; };
 static struct CUfunc_st kernels[] = {{"plain", 1}, {"twin", 1}, {"twin__gsan", 2}, {"elementwise_kernel", 1}};
-static char info_left[] = "gsan-info\t9\ttwin\tsync\nsource\ttest\nleft\t-\t7\tcp.async.bulk\tnot modelled\n";
-static char info[] = "gsan-info\t9\ttwin\tsync\nsource\ttest\ngrid\n";
+static char info_left[] = "gsan-info\t" ABI "\ttwin\tsync\nsource\ttest\nleft\t-\t7\tcp.async.bulk\tnot modelled\n";
+static char info[] = "gsan-info\t" ABI "\ttwin\tsync\nsource\ttest\ngrid\n";
 
 static void called(const char *name)
 {

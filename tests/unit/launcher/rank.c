@@ -240,6 +240,21 @@ static void part_finding(void)
 			f.kind = i < 2 || i == 4 ? GSAN_WAW : GSAN_RAW;
 			put(f);
 		}
+		/* Withheld, too: what the second one acquired came from a launch behind the barrier, the unknown kernel, the value or
+		 * the host that was told; that was launched later than it. */
+		static const uint32_t later[][5] = {{0, 10, 9, 1, 12}, {0, 20, 5, 1, 7}, {1, 30, 5, 0, 7}, {1, 100, 90, 0, 91}};
+		f.kind = GSAN_SCOPE;
+		memset(f.floor, 0, sizeof(f.floor));
+		for (int i = 0; i < 4; i++) {
+			f.first.participant = (uint8_t)later[i][0];
+			f.first.seq = later[i][1];
+			f.second.participant = !later[i][0];
+			f.second.seq = later[i][2];
+			memset(f.newest, 0, sizeof(f.newest));
+			f.newest[later[i][3]] = later[i][4];
+			f.address += 64;
+			put(f);
+		}
 		/* Unknown kernel 5, and a ticket that nobody finishes. */
 		f = finding(3, 1);
 		f.kind = GSAN_WAW;

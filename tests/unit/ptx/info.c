@@ -2,20 +2,27 @@
 #include "ptx/info.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "check.h"
+#include "device/layout.h"
+
+#define START "gsan-info\t10\tk\t"
+_Static_assert(GSAN_ABI == 10, "as START says");
+
+static int parse(const char *text, struct ptx_info *info) { return ptx_info_parse(text, strlen(text), info); }
 
 int main(void)
 {
-	static const char text[] = "gsan-info\t9\tk\tsync\nsource\t/tmp/x.ptx\n"
+	static const char text[] = START "sync\nsource\t/tmp/x.ptx\n"
 				   "site\t7\t/a\\tb.py\t3\t4\tk\tatom.add\tacq_rel\tgpu\t4\t/a.py:9,/b.py:1\n"
 				   "site\t2\t-\t12\t0\tf\\\\g\tld\tweak\t-\t16\t-\n"
 				   "left\t/a.py\t5\tcp.async.bulk\tbulk copy not modelled\n"
-				   "variable\tcounter\nvariables\tother\ngrid\n";
+				   "variable\tcounter\nmanaged\tflag\nvariables\tother\ngrid\n";
 	struct ptx_info info;
 
 	CHECK(!ptx_info_parse(text, sizeof(text), &info));
-	CHECK(info.abi == 9 && info.sync && !strcmp(info.kernel, "k") && !strcmp(info.source, "/tmp/x.ptx"));
+	CHECK(info.abi == GSAN_ABI && info.sync && !strcmp(info.kernel, "k") && !strcmp(info.source, "/tmp/x.ptx"));
 	CHECK(info.sites == 2 && info.site[0].id == 2 && info.lefts == 1 && info.left[0].line == 5);
 	CHECK(!strcmp(ptx_info_site(&info, 7)->file, "/a\tb.py") && ptx_info_site(&info, 7)->bytes == 4);
 	CHECK(!strcmp(ptx_info_site(&info, 2)->function, "f\\g") && !ptx_info_site(&info, 3));
@@ -23,9 +30,9 @@ int main(void)
 	ptx_info_free(&info);
 	CHECK(ptx_info_parse("gsan-info\t999\tk\t-\n", 19, &info) == -EINVAL && info.abi == 999);
 	CHECK(ptx_info_parse("", 0, &info) == -EINVAL);
-	CHECK(ptx_info_parse("gsan-info\t9\tk\t-\nsite\t1\n", 25, &info) == -EINVAL);
-	CHECK(ptx_info_parse("gsan-info\t9\tk\t-\nvariable\ta\tb\n", 31, &info) == -EINVAL);
-	CHECK(ptx_info_parse("gsan-info\t9\tk\t-\ngrid\tk\n", 25, &info) == -EINVAL);
+	CHECK(parse(START "-\nsite\t1\n", &info) == -EINVAL);
+	CHECK(parse(START "-\nvariable\ta\tb\n", &info) == -EINVAL);
+	CHECK(parse(START "-\ngrid\tk\n", &info) == -EINVAL);
 	CHECK(ptx_info_parse("hello", 5, &info) == -EINVAL);
 	return 0;
 }
