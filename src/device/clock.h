@@ -8,7 +8,8 @@
 
 ALWAYS struct elems clock_elems(struct dev_state *s)
 {
-	return (struct elems){.word = s->clock.elem, .count = &s->clock.count, .changing = &s->clock.changing, .told = &s->told, .room = DEV_CLOCK};
+	return (struct elems){.word = s->clock.elem, .count = &s->clock.count, .changing = &s->clock.changing, .state = s,
+			      .room = DEV_CLOCK};
 }
 
 /* Joins one element into the CTA's clock; what its launch's base clock already has is not kept. Returns where it is, as elems_add(). */
@@ -28,15 +29,22 @@ NEVER u32 clock_join(const struct who *w, u64 elem)
 /* Takes out what element `i` says, too; others may change their places. */
 NEVER void clock_only(const struct who *w, const struct elems *s, u32 i)
 {
-	for (u32 j = gpu_load32(s->count); j--;) {
-		u32 last = gpu_load32(s->count) - 1;
-		if (j == i || !elem_within(w->launch, elems_at(s, j), elems_at(s, i), 0))
+	u64 elem = elems_at(s, i), identity = elem_identity(w->launch, elem);
+	u32 n = gpu_load32(s->count);
+	for (u32 j = 0; j < n;) {
+		u32 row = j - j % ELEMS_ROW, near = elems_row_near(&s->word[row], 1, elem, identity) & ~0u << j % ELEMS_ROW;
+		j = near ? row + gpu_first(near) : row + ELEMS_ROW;
+		if (j >= n)
 			continue;
+		if (j == i || !elem_within(w->launch, elems_at(s, j), elem, 0)) {
+			j++;
+			continue;
+		}
 		elems_change(s);
-		elems_put(s, j, elems_at(s, last), 0);
-		gpu_store32(s->count, last);
+		elems_put(s, j, elems_at(s, --n), 0); /* which is looked at in its new place */
+		gpu_store32(s->count, n);
 		elems_change(s);
-		i = i == last ? j : i;
+		i = i == n ? j : i;
 	}
 }
 

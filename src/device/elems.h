@@ -14,7 +14,7 @@ struct elems {
 	u32 *count;
 	u32 *changing; /* for who reads without the lock: odd while elements are taken out or change places; NULL: nobody does */
 	u32 *changed;  /* of the newest version: where each element's generation is put, which is `generation` */
-	u64 *told;     /* of a clock: loses the bit of each element that changes (dev_state) */
+	struct dev_state *state; /* whose clock it is: `told` and `kept` lose the bit of each element that changes */
 	u32 room, kind, generation;
 };
 #define ELEMS_GATED 1u /* elements of other gates are others */
@@ -45,16 +45,25 @@ ALWAYS void elems_put(const struct elems *s, u32 i, u64 elem, u64 with)
 	gpu_store64(&s->word[i * elems_stride(s)], elem);
 	if (s->changed)
 		gpu_store32(&s->changed[i], s->generation);
-	if (s->told)
-		gpu_store64(s->told, gpu_own64(s->told) & ~(1ull << i));
+	if (s->state) {
+		gpu_store64(&s->state->told, gpu_own64(&s->state->told) & ~(1ull << i));
+		gpu_store64(&s->state->kept, gpu_own64(&s->state->kept) & ~(1ull << i));
+	}
+}
+ALWAYS void elems_fence(const struct elems *s) /* what was written comes first for who reads without the lock */
+{
+	if (s->state) /* they are of its CTA */
+		gpu_fence_cta();
+	else if (s->changing)
+		gpu_fence_sys();
 }
 ALWAYS void elems_change(const struct elems *s) /* before, and after */
 {
 	if (!s->changing)
 		return;
-	gpu_fence_sys();
+	elems_fence(s);
 	gpu_add32(s->changing, 1);
-	gpu_fence_sys();
+	elems_fence(s);
 }
 
 ALWAYS int with_within(const struct elems *s, u64 a, u64 b)
@@ -183,8 +192,7 @@ NEVER u32 elems_add(const struct gsan_launch *l, const struct elems *s, u64 elem
 	if (n == s->room)
 		n = elems_widen(l, s);
 	elems_put(s, n, elem, with);
-	if (s->changing) /* others read without the lock */
-		gpu_fence_sys();
+	elems_fence(s);
 	gpu_store32(s->count, n + 1);
 	return n << 1;
 }

@@ -57,6 +57,7 @@ ALWAYS void gpu_warp_sync(void) { __asm__ volatile("bar.warp.sync -1;" ::: "memo
 ALWAYS void gpu_pause(void) { __asm__ volatile("nanosleep.u32 100;" ::: "memory"); }
 ALWAYS void gpu_sleep(u32 ns) { __asm__ volatile("nanosleep.u32 %0;" :: "r"(ns) : "memory"); }
 ALWAYS void gpu_fence_sys(void) { __asm__ volatile("fence.acq_rel.sys;" ::: "memory"); }
+ALWAYS void gpu_fence_cta(void) { __asm__ volatile("fence.acq_rel.cta;" ::: "memory"); }
 
 ALWAYS u32 gpu_load32(const void *p)
 {
@@ -271,6 +272,7 @@ ALWAYS void gpu_add32_release(void *p, u32 v)
 	__atomic_fetch_add((u32 *)p, v, __ATOMIC_RELEASE);
 }
 ALWAYS void gpu_fence_sys(void) { gpu_host_fence(); }
+ALWAYS void gpu_fence_cta(void) { gpu_host_fence(); }
 ALWAYS u32 gpu_acquire32(const void *p) { gpu_host_reads(p); return __atomic_load_n((const u32 *)p, __ATOMIC_ACQUIRE); }
 ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b)
 {

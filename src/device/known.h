@@ -39,6 +39,12 @@ ALWAYS void told_set(struct dev_state *s, const struct dev_sync *e, u32 scope, u
 	gpu_store64(&s->told, told);
 }
 
+ALWAYS void told_begin(struct dev_state *s, const struct dev_sync *e, u32 scope)
+{
+	if (!told_about(s, e, scope))
+		told_set(s, e, scope, 0);
+}
+
 /* `elem`, which has just been joined to place `at` of the clock, stands in the newest version. */
 ALWAYS void told_by(const struct who *w, const struct dev_sync *e, u32 at, u64 elem)
 {

@@ -64,6 +64,8 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 	}
 	u32 site = desc & 0xffff, looked = newest ? looked_at_last(w->state, newest, site) : 0;
 	int hinted = looked && gpu_load32(&w->state->looked_hinted);
+	if (newest && desc_is_rmw(desc) && desc_releases(desc)) /* there next: what it learns here need not go there */
+		told_begin(w->state, newest, scope);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
 		if (!newest || changed_since(newest, i, looked))
 			hinted |= !elem_read(w, newest, gpu_own64(&v->elem[i]), canonical, desc, writer, linked);
@@ -469,16 +471,23 @@ NEVER struct dev_sync *sync_after(const struct who *w, struct dev_sync *e, u64 c
 
 /* ---- fences, and the end ------------------------------------------------------------------------------------------------ */
 
-/* Keeps the clock for later strong writes, as far as a fence of `scope` carries it. A wider fence replaces all. */
+/* Keeps the clock for later strong writes, as far as a fence of `scope` carries it: what has come since the last fence of that scope,
+ * for the threads of a CTA often fence one after the other. A wider fence replaces all, and serves for narrower ones. */
 NEVER void fence_keep(const struct who *w, u32 scope)
 {
 	struct dev_state *s = w->state;
-	u32 n = gpu_load32(&s->clock.count), wide = scope == GSAN_SYS;
-	if (wide)
+	u32 n = gpu_load32(&s->clock.count), wide = scope == GSAN_SYS, known = gpu_load32(&s->kept_scope);
+	if (wide && (known != GSAN_SYS || gpu_load32(&s->fenced.count) > DEV_CLOCK / 2)) {
 		gpu_store32(&s->fenced.count, 0);
+		known = 0;
+	}
+	u64 kept = known ? gpu_own64(&s->kept) : 0;
 	struct elems fenced = {.word = s->fenced.elem, .count = &s->fenced.count, .room = DEV_CLOCK, .kind = ELEMS_GATED};
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
-		elems_add(w->launch, &fenced, elem_widened(gpu_load64(&s->clock.elem[i]), scope), 0);
+		if (!(kept >> i & 1))
+			elems_add(w->launch, &fenced, elem_widened(gpu_load64(&s->clock.elem[i]), scope), 0);
+	gpu_store64(&s->kept, n < 64 ? (1ull << n) - 1 : ~0ull);
+	gpu_store32(&s->kept_scope, scope);
 	gpu_or32(&s->fenced.flags, gpu_load32(&s->clock.flags));
 	gpu_store32(&s->fence[wide], epoch_end(w) + 1);
 }

@@ -128,7 +128,8 @@ struct dev_state {
 	uint32_t hints;        /* so many went into `hint`, each over the oldest */
 	uint32_t hints_fenced; /* so many when it executed an acquire fence last */
 	uint32_t unseen;       /* why a strong read of what something unseen wrote ordered nothing: GSAN_WHY_* << 16 | its site */
-	uint32_t pad[3];
+	uint32_t kept_scope;   /* of `kept`: GSAN_GPU or GSAN_SYS; 0: there are none */
+	uint64_t kept;         /* elements of the clock that `fenced` has at that scope, or a wider one, as bits */
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];

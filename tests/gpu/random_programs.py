@@ -67,7 +67,7 @@ def image(build, device, place):
 def environment(s, number):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_"))}
     kept.update(MASTER_PORT=f"random-{os.getpid()}-{number}", EMU_GRACE_MS="2", EMU_DEVICES="2",
-                EMU_SCHEDULE=kept.get("EMU_SCHEDULE", "program"))
+                CUDA_DEVICE_MAX_CONNECTIONS="32", EMU_SCHEDULE=kept.get("EMU_SCHEDULE", "program"))
     if s.device == "cuda" and s.ranks == 1 and s.gpus > 1:
         kept["CUDA_VISIBLE_DEVICES"] = str(number % s.gpus)
     if s.emu_seed:

@@ -12,6 +12,7 @@ static int ends_launch(enum border b) { return b <= BY_COUNTER; }
 
 static void shape(struct make *m, int phase, int waits)
 {
+	int by_words = m->border[phase] >= BY_COUNTER && phase < m->phases - 1 && !make_chance(m, SYNC_MORE);
 	static const uint16_t blocks[] = {1, 7, 31, 32, 33, 64, 64, 96, 100, 128, 128, 200, 256, 256, 512, 1000, 1024};
 	static const uint16_t grids[] = {1, 2, 2, 3, 4, 5, 8, 8, 13, 16, 16, 24, 33, 64, 132, 200, 300, 1024, 2048, 4096};
 	uint32_t block = blocks[make_below(m, m->o->small ? 10 : sizeof(blocks) / sizeof(*blocks))];
@@ -22,7 +23,7 @@ static void shape(struct make *m, int phase, int waits)
 	/* Most are small: 20,000 of them, 20 times each, are to take minutes. */
 	uint32_t most = 1u << (make_chance(m, 90) ? 12 : make_chance(m, 80) ? 15 : 18);
 
-	while (grid > 2 && grid * block > most)
+	while (grid > 2 && (grid * block > most || (by_words && grid > SYNC_CTAS)))
 		grid /= 2;
 	if (m->o->broken && grid < 2)
 		grid = 2;
@@ -230,7 +231,7 @@ static void phase_body(struct make *m)
 	}
 	if (make_chance(m, 25))
 		sync_count(m);
-	if (!m->o->broken && m->l->grid <= 1024 && make_chance(m, 12))
+	if (!m->o->broken && m->l->grid <= (make_chance(m, SYNC_MORE) ? 1024 : SYNC_CTAS) && make_chance(m, 12))
 		sync_locked(m);
 }
 

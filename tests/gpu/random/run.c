@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { GROUPS = 8, GROUP_STREAMS = 3, MANY = 600 }; /* launches between two waits: tags are few */
+enum { GROUPS = 8, GROUP_STREAMS = 3 }; /* so many repeats at once. Programs do not wait for each other's spinning */
 
 struct item {
 	struct native *p;
@@ -27,7 +27,7 @@ struct runner {
 	const char *image, *drop;
 	struct construct_options how;
 	uint64_t *seed;
-	size_t items, repeats, compiled, times;
+	size_t items, repeats, compiled;
 	uint64_t crash; /* the seed that aborts, for a test of who looks on; 0: none */
 	struct item *item;
 	struct world_shared memory;
@@ -35,7 +35,6 @@ struct runner {
 	CUfunction kernel[PLAYER_KERNELS];
 	CUstream stream[GROUPS][GROUP_STREAMS];
 	CUevent event[GROUPS];
-	size_t queued;
 };
 
 static void __attribute__((noreturn)) stop(const char *what)
@@ -146,14 +145,12 @@ static void launch(struct runner *r, const struct item *it, size_t repeat, const
 		list.op[n].address = address(r, it, repeat, list.op[n].rank, list.op[n].address);
 	WORLD_TRY(cuLaunchKernel(own ? own : r->kernel[l->kernel], l->grid, 1, 1, l->block, 1, 1, 0, r->stream[group][l->stream],
 				 own ? own_args : args, NULL));
-	r->queued++;
 }
 
 static void wait_all(struct runner *r)
 {
 	WORLD_TRY(cuCtxSynchronize());
 	world_barrier(&r->w);
-	r->queued = 0;
 }
 
 static void step(struct runner *r, const struct item *it, size_t repeat, const struct native_step *s, int group)
@@ -179,31 +176,20 @@ static double milliseconds(void)
 static void play(struct runner *r)
 {
 	double began = milliseconds();
-	size_t steps = 0;
 
 	for (size_t i = 0; i < r->items; i++) {
 		const struct item *it = &r->item[i];
 
 		if (r->crash && r->crash == it->p->seed)
 			abort();
-		for (size_t repeat = 0; repeat < r->repeats; repeat++) {
+		for (size_t repeat = 0; repeat < r->repeats; repeat++)
 			for (int s = 0; s < it->p->steps; s++)
-				step(r, it, repeat, &it->p->step[s], (int)(i % GROUPS));
-			steps += (size_t)it->p->launches;
-		}
-		if (r->times) {
-			wait_all(r);
+				step(r, it, repeat, &it->p->step[s], (int)((i + repeat) % GROUPS));
+		wait_all(r);
+		if (!r->w.rank)
 			printf("took %" PRIu64 " %.1f\n", it->p->seed, milliseconds() - began);
-			began = milliseconds();
-		}
-		if (steps > MANY) { /* the same in all ranks */
-			wait_all(r);
-			steps = 0;
-			if (!r->w.rank)
-				printf("done %" PRIu64 "\n", r->seed[i]);
-		}
+		began = milliseconds();
 	}
-	wait_all(r);
 }
 
 /* ---- after ----------------------------------------------------------------------------------------------------- */
@@ -252,12 +238,12 @@ static void look_at_all(struct runner *r)
 /* ---- arguments ------------------------------------------------------------------------------------------------- */
 static const char usage[] =
 	"usage: gsan-random --image DIR [--repeat N] [--ranks N] [--small 1] [--broken 1] [--compiled 1]\n"
-	"                   [--times 1] [--drop LAUNCH.PLACE,…] [--from A --to B] [SEED…]\n"
+	"                   [--drop LAUNCH.PLACE,…] [--from A --to B] [SEED…]\n"
 	"Runs the programs of the seeds, N times each (20), with the kernels in DIR (PTX or cubins named like the kernels), and prints\n"
-	"`result SEED RANK DIGEST differ N failed N`: how many repeats left other memory than the first, how many waits did not end.\n"
+	"`result SEED RANK DIGEST differ N failed N`: how many repeats left other memory than the first, how many waits did not end;\n"
+	"and `took SEED MS`.\n"
 	"--small: some hundred threads at most. --broken 1: programs with one edge left out, 2: changed by chance.\n"
 	"--compiled: by PTX of their own instead. --drop: without these operations.\n"
-	"--times: waits behind each program, and prints `took SEED MS`.\n"
 	"With --ranks 2, start it with gsan-launch -n 2.\n";
 
 static void seeds(struct runner *r, uint64_t from, uint64_t to, char **words)
@@ -286,7 +272,6 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--broken")) r.how.broken = (int)n;
 		else if (!strcmp(argv[i], "--compiled")) r.compiled = n;
 		else if (!strcmp(argv[i], "--drop")) r.drop = argv[i + 1];
-		else if (!strcmp(argv[i], "--times")) r.times = n;
 		else if (!strcmp(argv[i], "--crash")) r.crash = n;
 		else stop(usage);
 	}

@@ -89,14 +89,14 @@ void sync_await(struct make *m, int rank, uint64_t at, uint32_t stride, uint32_t
 #define COUNTING 64u
 static void count_by_few(struct make *m, struct native_op *op)
 {
-	uint32_t threads = COUNTING / (m->l->grid < COUNTING ? m->l->grid : COUNTING);
+	uint32_t ctas = m->l->grid < SYNC_CTAS ? m->l->grid : SYNC_CTAS, threads = COUNTING / ctas;
 
-	if (make_chance(m, 1))
+	if (make_chance(m, SYNC_MORE))
 		return;
 	if (op->tid_end > op->tid_first + threads)
 		op->tid_end = (uint16_t)(op->tid_first + threads);
-	if (op->cta_end > op->cta_first + COUNTING)
-		op->cta_end = (uint16_t)(op->cta_first + COUNTING);
+	if (op->cta_end > op->cta_first + ctas)
+		op->cta_end = (uint16_t)(op->cta_first + ctas);
 }
 
 /* Counted by many; nothing else touches them. */

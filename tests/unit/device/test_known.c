@@ -95,6 +95,28 @@ static void wider_scope(u32 sem)
 	end(GATE, 2, sem, "a release of a wider scope");
 }
 
+static void fenced_since(u32 sem)
+{
+	begin();
+	for (u32 i = 0; i < 3; i++) {
+		message();
+		fence(&middle, GSAN_SEM_RELEASE, GSAN_SYS);
+	}
+	flag_store(&middle, FLAG(GATE), GSAN_SEM_NONE, GSAN_SYS, 1, 4);
+	end(GATE, 1, sem, "an element of the clock that has grown is kept by the next fence");
+}
+
+static void fenced_wider(u32 sem)
+{
+	begin();
+	message();
+	fence(&middle, GSAN_SEM_RELEASE, GSAN_GPU);
+	fence(&middle, GSAN_SEM_RELEASE, GSAN_SYS);
+	fence(&middle, GSAN_SEM_RELEASE, GSAN_GPU);
+	flag_store(&middle, FLAG(GATE), GSAN_SEM_NONE, GSAN_SYS, 1, 4);
+	end(GATE, 1, sem, "a fence of a wider scope keeps what a narrower one kept");
+}
+
 /* What it has read before it is told at once: all but what is new. */
 static void read_and_written(u32 sem)
 {
@@ -160,7 +182,7 @@ static void nearer(void)
 int main(void)
 {
 	static void (*const programs[])(u32) = {changed_since, another_version, of_others, another_location, wider_scope, read_and_written,
-						read_again};
+						read_again, fenced_since, fenced_wider};
 	map_arena();
 	grid = 4;
 	for (u32 i = 0; i < sizeof programs / sizeof *programs; i++) {
