@@ -9,14 +9,16 @@
 #include "device/foreign.h"
 #include "device/shadow.h"
 
-/* Bits of the lanes whose group of 128 / bytes lanes covers one whole aligned line. */
-ALWAYS u32 lanes_full(u64 canonical, u32 bytes)
+/* Bits of the lanes whose group of 128 / bytes lanes covers one whole aligned line. `base`: the group's first address. */
+ALWAYS u32 lanes_full(u64 canonical, u64 base, u32 bytes)
 {
 	u32 log = bytes == 16 ? 3 : bytes == 8 ? 4 : 5; /* lanes per line */
 	u32 lane = gpu_lane(), lead = lane >> log << log;
-	u64 base = gpu_from64(1, canonical, lead);
 	int fits = canonical != NO_ADDRESS && canonical == base + (lane - lead) * bytes && !(base & (GSAN_LINE - 1));
-	u32 all = gpu_ballot(fits), group = log == 5 ? ~0u : ((1u << (1u << log)) - 1) << lead;
+	u32 all = gpu_ballot(fits);
+	if (all == ~0u)
+		return all;
+	u32 group = log == 5 ? ~0u : ((1u << (1u << log)) - 1) << lead;
 	return gpu_ballot((all & group) == group);
 }
 
@@ -35,7 +37,7 @@ NEVER u32 batch_foreign(u64 launch, int whole, int mine, u64 address, u32 desc)
 
 ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, const u32 *desc, u32 n)
 {
-	u32 lane = gpu_lane(), done = 0, seen = 0, d = 0;
+	u32 lane = gpu_lane(), done = 0, outside = 0, d = 0;
 	int whole = of_one_instruction(desc[0]);
 	struct who w = who_of(launch, self, 1);
 	w.behind_red = w.reds && gpu_which(whole, (int)w.behind_red); /* a lane goes for others, too */
@@ -48,20 +50,21 @@ ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, co
 		if (!asked)
 			continue;
 		u64 canonical = there ? shadow_canonical(w.launch, address[i]) : NO_ADDRESS;
-		u32 full = whole && (bytes == 4 || bytes == 8 || bytes == 16) ? lanes_full(canonical, bytes) : 0;
-		u32 found = gpu_which(whole, canonical != NO_ADDRESS), rest = found & ~full;
 		u32 log = bytes == 16 ? 3 : bytes == 8 ? 4 : 5;
+		u64 first = gpu_from64(whole, canonical, lane >> log << log);
+		u32 full = whole && (bytes == 4 || bytes == 8 || bytes == 16) ? lanes_full(canonical, first, bytes) : 0;
 		if (full >> lane & 1 && (lane & ((1u << log) - 1)) == i) {
 			line = 0;
 			d = desc[i];
 		}
-		u64 first = gpu_from64(whole, canonical, lane >> log << log);
 		if (line == 0)
 			line = first;
+		u32 found = full == ~0u ? full : gpu_which(whole, canonical != NO_ADDRESS), rest = found & ~full;
 		done += gpu_popc(found);
-		seen += gpu_popc(found);
+		if (full == ~0u)
+			continue;
 		if (asked != found)
-			seen += batch_foreign(launch, whole, there && canonical == NO_ADDRESS, address[i], desc[i]);
+			outside += batch_foreign(launch, whole, there && canonical == NO_ADDRESS, address[i], desc[i]);
 		if (rest && line != NO_ADDRESS) { /* what lies before it in the program comes first */
 			batch_line(&w, line, d);
 			line = NO_ADDRESS;
@@ -74,7 +77,7 @@ ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, co
 		batch_line(&w, line, d);
 	gpu_meet(whole);
 	if (gpu_speaks(whole))
-		count_accesses(&w, seen, done);
+		count_accesses(&w, done + outside, done);
 }
 
 void gsan_access1(u64 launch, u64 self, u32 valid, u64 a0, u32 d0)

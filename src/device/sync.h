@@ -280,7 +280,7 @@ NEVER int sync_written_otherwise(u64 canonical, u32 bytes)
 NEVER int writers_unordered(const struct gsan_launch *l)
 {
 	const struct gsan_writers *all = (const struct gsan_writers *)(uintptr_t)l->writers;
-	for (u32 p = 0; all && p < GSAN_PARTICIPANTS; p++)
+	for (u32 p = 0; all && p >> (16 - l->tag_bits) == 0; p++) /* those of the job: each is a read of the host's memory */
 		for (u64 streams = gpu_peek64(&all->streams[p]); streams; streams &= streams - 1) {
 			u32 s = (u32)__builtin_ctzll(streams);
 			int own = p == l->participant && s == l->stream && s != GSAN_STREAMS - 1; /* ahead, or behind this one's end */
