@@ -22,20 +22,6 @@ NEVER void line_general(u64 launch, u64 self, u64 line, u32 desc, u32 mask, u64 
 	line_access(&w, &a);
 }
 
-/* A group's access outside the arena: where its shadow is, or 0. */
-NEVER u64 lines_elsewhere(u64 launch, u64 self, u64 line, u32 desc)
-{
-	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
-	u64 canonical = shadow_canonical(l, line);
-	if (canonical != NO_ADDRESS)
-		return canonical;
-	u64 lanes = (line & GSAN_LINES_WHOLE ? GSAN_LINE : GSAN_LINE / 2) / desc_bytes(desc);
-	gpu_count(&own_spread(l, self)->checked, -lanes);
-	if (foreign_access(l, line, desc))
-		count(l, GSAN_N_FOREIGN, lanes);
-	return 0;
-}
-
 /* May `me` be put over this read at once? Empty, or ordered before, or of the same CTA, with no more bytes. */
 ALWAYS int is_free(u32 quick, u64 rec, u64 me)
 {
@@ -92,14 +78,29 @@ ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 		line_general(launch, self, line, desc, mask, store && replaced != last ? replaced : 0);
 }
 
+/* A group's access outside the arena: a view of it, a variable, or what has no shadow. */
+NEVER void lines_elsewhere(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
+{
+	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
+	u64 canonical = shadow_canonical(l, line);
+	if (canonical != NO_ADDRESS) {
+		line_fast(launch, self, quick, canonical, desc);
+		return;
+	}
+	u64 lanes = (line & GSAN_LINES_WHOLE ? GSAN_LINE : GSAN_LINE / 2) / desc_bytes(desc);
+	gpu_count(&own_spread(l, self)->checked, -lanes);
+	if (foreign_access(l, line, desc))
+		count(l, GSAN_N_FOREIGN, lanes);
+}
+
 void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
 {
 	if (gpu_lane() == 0)
 		gpu_count(&spread_of(quick_participant(quick, self), self)->checked, 32 * n);
-	if (line >> GSAN_DATA_SHIFT != GSAN_DATA_TOP && line)
-		line = lines_elsewhere(launch, self, line, desc);
-	if (line)
+	if (line >> GSAN_DATA_SHIFT == GSAN_DATA_TOP)
 		line_fast(launch, self, quick, line, desc);
+	else if (line)
+		lines_elsewhere(launch, self, quick, line, desc);
 	gpu_warp_sync(); /* lanes that had none go on with the others: apart, they would go alone in all that follows */
 }
 
