@@ -261,14 +261,14 @@ def random_section():
         yield row
 
 
-def idioms():
-    """tests/idioms with 132 CTAs of 256 threads, fewer where all want one word, 20 repeats in one process each: what is correct is clean
+def idioms(*names):
+    """tests/idioms, or those of these names, with 132 CTAs of 256 threads, fewer where all want one word, 20 repeats in one process each: what is correct is clean
     and right, of each mutant a race is found, and every sentence names the changed line. One GPU; all-reduces and LL protocols two."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "idioms"))
     import idioms as those  # noqa: E402
     program = os.path.join(BUILD, "bin", "idioms-run")
     yield from those.section(lambda ranks, launcher, arguments: run([*gsan(ranks), *launcher, program, *arguments]),
-                             int(device().split()[0]))
+                             int(device().split()[0]), names)
 
 
 SECTIONS = {"cases": cases, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke, "peers-mpirun": peers_mpirun,
@@ -292,8 +292,8 @@ def device():
 
 
 def main():
-    if len(sys.argv) != 2 or sys.argv[1] not in SECTIONS:
-        sys.exit(f"usage: tests/gpu/run {'|'.join(SECTIONS)}")
+    if len(sys.argv) < 2 or sys.argv[1] not in SECTIONS or (len(sys.argv) > 2 and sys.argv[1] != "idioms"):
+        sys.exit(f"usage: tests/gpu/run {'|'.join(SECTIONS)}\n       tests/gpu/run idioms NAME…")
     section, failed, table = sys.argv[1], 0, []
     signal.signal(signal.SIGTERM, stop)
     common = {"device": device(), "commit": commit(), "date": datetime.date.today().isoformat()}
@@ -303,7 +303,7 @@ def main():
         with open(path) as file:
             rows = [row for row in json.load(file) if row["section"] != section]
     start = time.monotonic()
-    for case, expected, got, repeats in SECTIONS[section]():
+    for case, expected, got, repeats in SECTIONS[section](*sys.argv[2:]):
         failed += got != expected
         rows.append({"section": section, "case": case, "expected": expected, "got": got, "repeats": repeats, **common})
         table.append(f"{'ok  ' if got == expected else 'FAIL'} {case:45} {expected:8} {got:.60} x{repeats}"

@@ -103,10 +103,10 @@ def measure(run, forms, options, workers=1):
             yield (*form, [one.result() for one in each])
 
 
-def section(run, gpus, native=NATIVE, repeats=20):
+def section(run, gpus, only=(), native=NATIVE, repeats=20):
     """Rows (case, expected, got, repeats) of tests/gpu/run. run(ranks, options of gsan-launch, arguments of idioms-run). The
     driver compiles the runtime for each kernel, so jobs run side by side."""
-    forms = [(name, mutant) for name in names() for mutant in range(3) if name not in TWO_RANKS or gpus > 1]
+    forms = [(name, mutant) for name in only or names() for mutant in range(3) if name not in TWO_RANKS or gpus > 1]
     workers = max(1, min(12, (os.cpu_count() or 1) * 3 // 4))
 
     def options(name, _):
@@ -116,7 +116,7 @@ def section(run, gpus, native=NATIVE, repeats=20):
         if got != GOOD[mutant]:
             print("\n".join([got, *(line for one in runs for line in one.said)]), flush=True)
         yield f"{name}: {('correct', 'mutant 1', 'mutant 2')[mutant]}", GOOD[mutant], got, repeats
-    if gpus < 2:
+    if gpus < 2 and not only:
         yield f"{len(TWO_RANKS)} idioms of two ranks", "ended", f"not run: {gpus} GPUs here", 0
 
 
