@@ -135,6 +135,7 @@ static void request_slot_clear(struct supervisor *s, uint32_t p)
 {
 	struct job_rank *rank = &s->job->rank[p];
 	struct report_rank *past = &s->past[p];
+	supervisor_drain(s, 0);
 	supervisor_believe_of(s, p);
 	supervisor_told_forget(s, p);
 	past->launches_checked += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed);

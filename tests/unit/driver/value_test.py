@@ -1,5 +1,6 @@
 """Jobs on the emulated device: a stream writes a value (value.c), or a kernel writes where the host reads (told.c), which orders who
 reads it and nobody else. Each racy program is found, each correct one is clean, under several seeds. Arguments: gsan-launch, the program, a form."""
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -22,8 +23,9 @@ def run(launch, program, form, case, seed):
 def main():
     launch, program, case = sys.argv[1:]
     for form, status, count in (("racy", 66, 1), ("correct", 0, 0)):
-        for seed in SEEDS:
-            job, summary = run(launch, program, form, case, seed)
+        with concurrent.futures.ThreadPoolExecutor(len(SEEDS)) as pool:  # they sleep most of the time
+            done = list(pool.map(lambda seed: run(launch, program, form, case, seed), SEEDS))
+        for seed, (job, summary) in zip(SEEDS, done):
             said = f"{form}, seed {seed}: exit {job.returncode}\n{job.stdout}\n{job.stderr}\n{json.dumps(summary, indent=1)}"
             assert job.returncode == status and len(summary["findings"]) == count, said
             assert case not in OWN or not summary["coverage"]["counters"]["foreign"], said
