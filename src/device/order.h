@@ -68,19 +68,33 @@ NEVER int closure_add(struct closure *c, u64 elem)
 	return 0;
 }
 
+/* The same for one of a list: most have nothing to add, being of one launch with `*last`, which was added, or of writes to other places. */
+ALWAYS int closure_add_next(struct closure *c, u64 elem, u64 *last)
+{
+	u32 tag = rec_tag(elem);
+	int one = !elem_of_many(elem) && tag != rec_tag(c->rec) && tag_mapped(c->l, tag) && !tag_private(c->l, tag);
+	if (one && (elem_is_point(elem) || (*last && rec_tag(*last) == tag)))
+		return 0;
+	*last = one ? elem : *last;
+	return closure_add(c, elem);
+}
+
 /* Adds what the streams of `participant` acquired in or before any launch that item `at` includes. */
 NEVER int closure_streams(struct closure *c, u32 at, u32 participant)
 {
 	struct dev_tables *t = dev_tables(participant);
-	u64 streams = gpu_load64(t->streams_acquired);
+	u64 streams = gpu_load64(t->streams_acquired), last = 0;
 	for (; streams; streams &= streams - 1) {
-		u32 s = (u32)__builtin_ctzll(streams);
+		u32 s = (u32)__builtin_ctzll(streams), by = 0;
 		const struct dev_acquired *a = &t->acquired[s];
 		u32 n = gpu_load32(&a->count);
+		int has = 0;
 		for (u32 i = 0; i < n && i < DEV_ACQUIRED; i++) {
 			u64 elem, meta;
 			gpu_load128(&a->item[i], &elem, &meta);
-			if (elem && closure_has(&c->item[at], participant, s, (u32)meta) && closure_add(c, elem))
+			has = (u32)meta == by ? has : closure_has(&c->item[at], participant, s, (u32)meta);
+			by = (u32)meta; /* many come from one launch */
+			if (elem && has && closure_add_next(c, elem, &last))
 				return 1;
 		}
 	}
@@ -129,8 +143,9 @@ NEVER int closure_walk(const struct who *w, u64 rec, u64 point, int clock, int l
 	c.item[0] = (struct closure_item){&w->launch->order, w->launch->participant, launch ? w->launch->seq : 0};
 	if (clock && w->state) {
 		u32 n = gpu_load32(&w->state->clock.count);
+		u64 last = 0;
 		for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
-			if (closure_add(&c, gpu_load64(&w->state->clock.elem[i])))
+			if (closure_add_next(&c, gpu_load64(&w->state->clock.elem[i]), &last))
 				return 1;
 	}
 	for (u32 done = 0; done < c.count; done++)

@@ -86,7 +86,7 @@ void sync_await(struct make *m, int rank, uint64_t at, uint32_t stride, uint32_t
 }
 
 /* Few, but in some programs: threads that come to one word go one by one, and each takes tens of microseconds. */
-#define COUNTING 64u
+#define COUNTING 32u
 static void count_by_few(struct make *m, struct native_op *op)
 {
 	uint32_t ctas = m->l->grid < SYNC_CTAS ? m->l->grid : SYNC_CTAS, threads = COUNTING / ctas;
