@@ -245,6 +245,26 @@ static void inherited(u32 floor, const char *name, u64 races)
 	expect(name, races, GSAN_RAW, GSAN_WHY_NONE);
 }
 
+/* Launches 9 and 10 of a stream of rank 1 acquire flags of launches 6 and 8, each behind a payload of the launch before it in its stream.
+ * A launch of another stream, behind 9 alone or behind both, reads the payload of that many. */
+static void inherited_from_two(u32 behind, u32 read, u64 races, const char *name)
+{
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	for (u32 i = 0; i < 2; i++) {
+		struct cta fill = enter(launch(0, i, 5 + 2 * i, 5, 1), 0, 0), raise = enter(launch(0, i, 6 + 2 * i, 6 + 2 * i, 1), 0, 1);
+		weak(&fill, GSAN_OP_ST, payload + 256 * i, 4, 1);
+		flag_store(&raise, flag + 256 * i, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+		struct cta b = enter(launch(1, 0, 9 + i, 9 + i, 1), 1, 1);
+		flag_load(&b, flag + 256 * i, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+		be(&b);
+		gsan_leave(b.launch, b.self);
+	}
+	struct cta later = enter(launch(1, 1, 11, 9 + behind, 1), 2, 0);
+	for (u32 i = 0; i < read; i++)
+		weak(&later, GSAN_OP_LD, payload + 256 * i, 4, 8);
+	expect(name, races, GSAN_RAW, GSAN_WHY_NONE);
+}
+
 static void earlier_kernel(int acquire, const char *name, u64 races, u32 reason)
 {
 	/* a relaxed flag raised first thing in launch 6 publishes what launch 5 of its stream did */
@@ -498,6 +518,9 @@ int main(void)
 	chain(GSAN_CTA, "release sequence broken by a .cta RMW", 1);
 	inherited(10, "acquired by an earlier launch of the stream", 0);
 	inherited(9, "acquired by a launch of another stream", 1);
+	inherited_from_two(2, 2, 0, "acquired from two launches, one after the other");
+	inherited_from_two(1, 1, 0, "acquired by the first of two launches of a stream");
+	inherited_from_two(1, 2, 1, "acquired by the second of two launches of a stream");
 	earlier_kernel(1, "kernel start is a fence", 0, 0);
 	for (u32 site = 10; site < 400; site += 13)
 		blamed_last(site), blamed_swap(site);
