@@ -26,14 +26,15 @@ ALWAYS void version_add(const struct gsan_launch *l, struct dev_sync *e, u64 ele
 	elems_add(l, &s, elem, 0);
 }
 
-/* What was fenced goes with a release of this CTA at the scopes of the fences. */
+/* What was fenced goes with a release of this CTA at the scopes of the fences; what a list that widened has made of several, to all. */
 NEVER void version_add_fenced(const struct who *w, struct dev_sync *e)
 {
 	const struct dev_clock *from = &w->state->fenced;
 	u32 n = gpu_load32(&from->count);
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 elem = gpu_own64(&from->elem[i]);
-		version_add(w->launch, e, elem_handed_on(elem, elem_by_us(w->launch, elem_scope(elem), 0)));
+		u64 gate = elem_is_open(elem) ? elem_gate(elem) : elem_by_us(w->launch, elem_scope(elem), 0);
+		version_add(w->launch, e, elem_handed_on(elem, gate));
 	}
 	if (gpu_load32(&from->flags) & DEV_CLOCK_EVERYTHING)
 		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);
@@ -81,7 +82,17 @@ NEVER void version_publish(const struct who *w, struct dev_sync *e, int release,
 NEVER void version_again(const struct who *w, struct dev_sync *e, u64 own)
 {
 	version_add(w->launch, e, own);
-	version_add_clock(w, e, elem_scope(own));
+	version_add_clock(w, e, elem_is_open(own) ? GSAN_SYS : elem_scope(own));
+}
+
+/* Is it a release of this CTA itself? In a version that has widened, one of all CTAs may be. */
+ALWAYS int version_own(const struct who *w, u64 e)
+{
+	if (elem_is_prefix(e))
+		return prefix_owner(e) == w->launch->participant && prefix_seq(e) >= w->launch->seq;
+	if (elem_of_many(e))
+		return elem_is_done(e) && rec_tag(e) == w->launch->tag;
+	return elem_is_release(e) && elem_is_own(w, e);
 }
 
 NEVER void version_continue(const struct who *w, struct dev_sync *e)
@@ -91,7 +102,7 @@ NEVER void version_continue(const struct who *w, struct dev_sync *e)
 		u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 			u64 own = gpu_own64(&v->elem[i]);
-			if (elem_is_release(own) && elem_is_own(w, own))
+			if (version_own(w, own))
 				version_again(w, e, own);
 		}
 	}

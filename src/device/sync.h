@@ -477,16 +477,16 @@ NEVER void fence_keep(const struct who *w, u32 scope)
 {
 	struct dev_state *s = w->state;
 	u32 n = gpu_load32(&s->clock.count), wide = scope == GSAN_SYS, known = gpu_load32(&s->kept_scope);
-	if (wide && (known != GSAN_SYS || gpu_load32(&s->fenced.count) > DEV_CLOCK / 2)) {
+	u64 all = n < 64 ? (1ull << n) - 1 : ~0ull, kept = known ? gpu_own64(&s->kept) & all : 0;
+	if (wide && (known != GSAN_SYS || gpu_load32(&s->fenced.count) + n - gpu_popc((u32)kept) - gpu_popc((u32)(kept >> 32)) > DEV_CLOCK)) {
 		gpu_store32(&s->fenced.count, 0);
-		known = 0;
+		kept = 0;
 	}
-	u64 kept = known ? gpu_own64(&s->kept) : 0;
 	struct elems fenced = {.word = s->fenced.elem, .count = &s->fenced.count, .room = DEV_CLOCK, .kind = ELEMS_GATED};
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
 		if (!(kept >> i & 1))
 			elems_add(w->launch, &fenced, elem_widened(gpu_load64(&s->clock.elem[i]), scope), 0);
-	gpu_store64(&s->kept, n < 64 ? (1ull << n) - 1 : ~0ull);
+	gpu_store64(&s->kept, all);
 	gpu_store32(&s->kept_scope, scope);
 	gpu_or32(&s->fenced.flags, gpu_load32(&s->clock.flags));
 	gpu_store32(&s->fence[wide], epoch_end(w) + 1);

@@ -66,6 +66,49 @@ static void inherited_from_clock(const char *name)
 	judge(name, 0);
 }
 
+/* One CTA acquires the flags of many launches, with a fence between and one behind, none for ~0; what these keep goes with a relaxed
+ * store. */
+#define LAUNCHES 55u
+static void kept_by_fences(u32 first, u32 second, const char *name, int race)
+{
+	for (u32 i = 0; i < LAUNCHES; i++) {
+		struct cta a = enter(launch(0, i, 5 + i, 5, 1), 0, 1);
+		weak(&a, GSAN_OP_ST, PAYLOAD(i), 4, 1);
+		flag_store(&a, FLAG(i), GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	}
+	struct cta b = enter(launch(1, 0, 90, 90, 1), 0, 1), c = enter(launch(1, 1, 91, 90, 1), 0, 1);
+	for (u32 i = 0; i < LAUNCHES; i++) {
+		if (i == 16)
+			fence(&b, GSAN_SEM_ACQUIRE | GSAN_SEM_RELEASE, first);
+		flag_load(&b, FLAG(i), GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	}
+	if (second != ~0u)
+		fence(&b, GSAN_SEM_ACQUIRE | GSAN_SEM_RELEASE, second);
+	flag_store(&b, FLAG(LAUNCHES), GSAN_SEM_NONE, GSAN_GPU, 1, 3);
+	flag_load(&c, FLAG(LAUNCHES), GSAN_SEM_ACQUIRE, GSAN_GPU, 1, 4);
+	for (u32 i = 0; i < LAUNCHES; i++)
+		weak(&c, GSAN_OP_LD, PAYLOAD(i), 4, 8);
+	judge(name, race);
+}
+
+/* Many CTAs count; one of them stores there afterwards, relaxed, which continues what it released. */
+static void stored_behind_many(u32 sem, u32 many, const char *name, int race)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta first = {0};
+	for (u32 i = 0; i < many; i++) {
+		struct cta a = enter(l, i, 1);
+		weak(&a, GSAN_OP_ST, PAYLOAD(i), 4, 1);
+		rmw(&a, FLAG(0), i ? GSAN_SEM_RELEASE : sem, GSAN_SYS, i, 2);
+		first = i ? first : a;
+	}
+	flag_store(&first, FLAG(0), GSAN_SEM_NONE, GSAN_SYS, 1000, 3);
+	struct cta b = enter(launch(1, 0, 9, 9, 1), 0, 1);
+	flag_load(&b, FLAG(0), GSAN_SEM_ACQUIRE, GSAN_SYS, 1000, 7);
+	weak(&b, GSAN_OP_LD, PAYLOAD(0), 4, 8);
+	judge(name, race);
+}
+
 /* One CTA reads all flags, relaxed, with a fence behind, or acquiring, and then all payloads. */
 static void read_by_one(u32 release, u32 acquire, int fences, const char *name, int race)
 {
@@ -219,6 +262,13 @@ int main(void)
 	read_by_one(GSAN_SEM_RELEASE, GSAN_SEM_NONE, 1, "more reads than are set aside for a fence", 0);
 	read_by_one(GSAN_SEM_RELEASE, GSAN_SEM_NONE, 0, "without a fence", 1);
 	read_by_one(GSAN_SEM_NONE, GSAN_SEM_ACQUIRE, 0, "many flags without a release", 1);
+	kept_by_fences(GSAN_SYS, GSAN_SYS, "more than two fences of .sys keep", 0);
+	kept_by_fences(GSAN_SYS, GSAN_GPU, "more than fences of .sys and of .gpu keep", 0);
+	kept_by_fences(GSAN_GPU, GSAN_GPU, "more than two fences of .gpu keep", 0);
+	kept_by_fences(GSAN_SYS, ~0u, "acquired behind the last fence", 1);
+	stored_behind_many(GSAN_SEM_RELEASE, 75, "a store behind more RMWs than a version holds", 0);
+	stored_behind_many(GSAN_SEM_RELEASE, 20, "a store behind some RMWs", 0);
+	stored_behind_many(GSAN_SEM_NONE, 20, "a store behind RMWs of which its own did not release", 1);
 	many_flags_of_one(GSAN_SEM_RELEASE, "many flags of one CTA", 0);
 	many_flags_of_one(GSAN_SEM_NONE, "many flags of one CTA, none a release", 1);
 	counter(0, "more arrivals than a version holds", 0);
