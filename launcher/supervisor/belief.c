@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static uint32_t belief_events(const struct job_rank *rank)
 {
@@ -89,11 +90,11 @@ void supervisor_told(struct supervisor *s, const struct gsan_side *by)
 	}
 }
 
-void supervisor_told_forget(struct supervisor *s, uint32_t participant)
+void supervisor_told_free(struct supervisor *s, uint32_t p)
 {
 	for (uint32_t stream = 0; stream < GSAN_STREAMS; stream++) {
-		free(s->told[participant][stream].range);
-		s->told[participant][stream] = (struct told){0};
+		free(s->told[p][stream].range);
+		s->told[p][stream] = (struct told){0};
 	}
 }
 
@@ -125,6 +126,35 @@ static uint32_t belief_next(const struct job_rank *q, uint64_t time)
 	return low ? q->moment[low - 1].next : 0;
 }
 
+/* What those told who have left p's place to another one: from when their first such kernel was launched, until now. */
+void supervisor_told_leave(struct supervisor *s, uint32_t p)
+{
+	const struct job_rank *rank = &s->job->rank[p];
+	struct told_past *past = &s->told_past;
+	struct told_span gone = {.from = UINT64_MAX};
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	gone.until = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	for (uint32_t stream = 0; stream < GSAN_STREAMS; stream++) {
+		const struct told *t = &s->told[p][stream];
+		int all = t->all || rank->ring.told_lost;
+		uint64_t from = all ? 0 : t->ranges ? belief_launched(rank, t->range[0].first) : UINT64_MAX;
+		gone.from = from < gone.from ? from : gone.from;
+	}
+	supervisor_told_free(s, p);
+	if (gone.from == UINT64_MAX)
+		return;
+	size_t room = past->room ? 2 * past->room : 16;
+	struct told_span *grown = past->spans < past->room ? past->span : realloc(past->span, room * sizeof *grown);
+	if (!grown) {
+		past->all = 1;
+		return;
+	}
+	past->room = past->spans < past->room ? past->room : room;
+	past->span = grown;
+	grown[past->spans++] = gone;
+}
+
 /* May a host have been told by a kernel of participant p's stream that a is done, before it launched one of r's up to `bound`? By none
  * that is before a, and none that was launched behind that one: within one process numbers say so, between two the times. Of b's stream
  * only b itself: what is before it there need not tell. */
@@ -151,13 +181,24 @@ static int belief_told_by(const struct supervisor *s, uint32_t p, uint32_t strea
 	return p == r ? by < bound : bound >= belief_next(&s->job->rank[r], belief_launched(rank, by));
 }
 
+/* The same of processes that have left their place: what was launched once they were gone they have not told of. */
+static int belief_told_once(const struct supervisor *s, const struct gsan_side *a, uint32_t r, uint32_t bound)
+{
+	const struct told_past *past = &s->told_past;
+	uint64_t launched = belief_launched(&s->job->rank[a->participant], a->seq);
+	for (size_t i = 0; i < past->spans; i++)
+		if (launched < past->span[i].until && bound >= belief_next(&s->job->rank[r], past->span[i].from))
+			return 1;
+	return past->all;
+}
+
 static int belief_told(const struct supervisor *s, const struct gsan_finding *f, uint32_t r, uint32_t bound)
 {
 	for (uint32_t p = 0; p < s->job->participants && p < GSAN_PARTICIPANTS; p++)
 		for (uint32_t stream = 0; stream < GSAN_STREAMS; stream++)
 			if (belief_told_by(s, p, stream, f, r, bound))
 				return 1;
-	return 0;
+	return belief_told_once(s, &f->first, r, bound);
 }
 
 /* Something unknown ran after p's access, or a stream wrote a value (`written`), and something unknown before one of q's up to `b`:

@@ -137,7 +137,7 @@ static void request_slot_clear(struct supervisor *s, uint32_t p)
 	struct report_rank *past = &s->past[p];
 	supervisor_drain(s, 0);
 	supervisor_believe_of(s, p);
-	supervisor_told_forget(s, p);
+	supervisor_told_leave(s, p);
 	past->launches_checked += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed);
 	past->launches_unchecked += atomic_load_explicit(&rank->launches_unchecked, memory_order_relaxed);
 	past->launches_uncounted += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed) -

@@ -39,6 +39,8 @@ struct candidate {
 /* Launches of one stream that may have told a host something (GSAN_TOLD), as ranges in order. Their number is bounded by memory;
  * without it any launch may have (`all`). */
 struct told { struct told_range { uint32_t first, last; } *range; size_t ranges, room; int all; };
+/* Of processes that have left their place: from the launch of the first such kernel until the place went to another process. */
+struct told_past { struct told_span { uint64_t from, until; } *span; size_t spans, room; int all; }; /* nanoseconds, monotonic */
 
 #define CANDIDATE_BUCKETS 4096u
 #define CANDIDATES_MAX (1u << 18)
@@ -60,6 +62,7 @@ struct supervisor {
 	uint32_t candidates;
 	uint64_t candidates_lost;
 	struct told told[GSAN_PARTICIPANTS][GSAN_STREAMS];
+	struct told_past told_past;
 	struct report_rank past[GSAN_PARTICIPANTS]; /* numbers of processes that left a participant to another */
 	struct report notes;                        /* coverage notes as they come in */
 	struct text failure;                        /* why the job failed, for every launcher */
@@ -80,6 +83,7 @@ int supervisor_rank_of(const struct supervisor *s, uint32_t participant);
 /* belief.c */
 enum belief supervisor_believe(const struct supervisor *s, const struct gsan_finding *finding);
 void supervisor_told(struct supervisor *s, const struct gsan_side *by);
-void supervisor_told_forget(struct supervisor *s, uint32_t participant);
+void supervisor_told_leave(struct supervisor *s, uint32_t participant); /* to another process */
+void supervisor_told_free(struct supervisor *s, uint32_t participant);
 
 #endif

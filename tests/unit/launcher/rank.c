@@ -316,14 +316,24 @@ static void part_handles(void)
 	nanosleep(&later, NULL);
 }
 
-/* Processes that come and go. What the first one's kernel told a host counts for its findings, whoever has its place later, and for
- * theirs no more. */
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Processes that come and go. What the first one's kernel told a host counts for its findings, whoever has its place later; for those
+ * of the others as far as they had launched the first side while it was there, and the second one after it had launched that kernel. */
 static void part_again(void)
 {
 	for (int turn = 0; turn < 3; turn++) {
 		join("0000:01:00.0");
 		CHECK(me == turn % 2u);
 		tell();
+		if (!turn)
+			moment(1, now_ns() - 1000, 160);
+		moment(me, now_ns(), 200);
 		struct gsan_finding f = finding(203, 206);
 		f.second.participant = 0;
 		f.second.stream = 1;
@@ -337,6 +347,16 @@ static void part_again(void)
 		f.kind = GSAN_RAW;
 		if (!turn)
 			put(f);
+		if (turn == 2) { /* the other one's: withheld, but not where the second side was launched before that kernel */
+			f.first.participant = f.second.participant = 1;
+			f.first.seq = 201;
+			f.second.seq = 301;
+			put(f);
+			f.first.seq = 140;
+			f.second.seq = 150;
+			f.address += 64;
+			put(f);
+		}
 		close(sock);
 		wait_for(me, JOB_LEFT);
 	}
