@@ -141,7 +141,7 @@ class Emulated:
             judge = subprocess.run([os.path.join(self.build, "bin", "gsan-reference"), trace], capture_output=True,
                                    text=True, check=False, timeout=100)
         except subprocess.TimeoutExpired as late:
-            return Result(report, None, "", f"no end within {late.timeout} s", None)
+            return Result(report, None, "", f"no end of {os.path.basename(late.cmd[0])} within {late.timeout} s", None)
         broken = judge.returncode not in (0, 1)
         return Result(report, 2 if broken else done.returncode, done.stdout, judge.stderr if broken else done.stderr,
                       judge.returncode == 1)

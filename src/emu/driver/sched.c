@@ -355,6 +355,7 @@ int emu_sched_turn(struct emu_turn *turn)
 {
 	int look = 0;
 	for (;;) {
+		uint32_t seen = atomic_load(&self->event); /* before `stopping`: emu_sched_stop() sets that first */
 		if (atomic_load(&stopping))
 			return -ECANCELED;
 		lock();
@@ -362,7 +363,6 @@ int emu_sched_turn(struct emu_turn *turn)
 			job->token = -1;
 		serving = 0;
 		give(look);
-		uint32_t seen = atomic_load_explicit(&self->event, memory_order_acquire);
 		int mine = job->token == (int32_t)(self - job->slot), wanted = self->runnable != 0;
 		*turn = job->turn;
 		unlock();
