@@ -262,8 +262,9 @@ def random_section():
 
 
 def idioms(*names):
-    """tests/idioms, or those of these names, with 132 CTAs of 256 threads, fewer where all want one word, 20 repeats in one process each: what is correct is clean
-    and right, of each mutant a race is found, and every sentence names the changed line. One GPU; all-reduces and LL protocols two."""
+    """tests/idioms, or those of these names, with 132 CTAs of 256 threads, fewer where all want one word, in one process each: what
+    is correct is clean and right, 20 times; of each mutant, 4 times, a race is found, and every sentence names the changed line. One
+    GPU; all-reduces and LL protocols two."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "idioms"))
     import idioms as those  # noqa: E402
     program = os.path.join(BUILD, "bin", "idioms-run")

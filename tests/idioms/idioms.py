@@ -16,7 +16,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHAPE = ["--ctas", "4", "--threads", "64", "--rounds", "3"]
-NATIVE = ["--ctas", "132", "--threads", "256", "--rounds", "3", "--repeats", "20"]
+NATIVE = ["--ctas", "132", "--threads", "256", "--rounds", "3"]
 EACH = {"ll", "ll128", "lamport"}  # a strong location for each thread, which waits for itself
 SMALL = ["--ctas", "2", "--threads", "32"]  # of these, emulated
 CONTENDED = {"lock_cas", "lock_clh", "lock_rw", "lock_ticket", "queue", "treiber"}  # all CTAs want one word: quadratic
@@ -103,19 +103,20 @@ def measure(run, forms, options, workers=1):
             yield (*form, [one.result() for one in each])
 
 
-def section(run, gpus, only=(), native=NATIVE, repeats=20):
+def section(run, gpus, only=(), native=NATIVE, repeats=(20, 4, 4)):
     """Rows (case, expected, got, repeats) of tests/gpu/run. run(ranks, options of gsan-launch, arguments of idioms-run). The
-    driver compiles the runtime for each kernel, so jobs run side by side."""
+    driver compiles the runtime for each kernel, so jobs run side by side. repeats: of the correct form and of each mutant, which
+    needs to be found once."""
     forms = [(name, mutant) for name in only or names() for mutant in range(3) if name not in TWO_RANKS or gpus > 1]
     workers = max(1, min(12, (os.cpu_count() or 1) * 3 // 4))
 
-    def options(name, _):
-        return [([], native + (["--ctas", str(FEW[name])] if name in FEW else []))]
+    def options(name, mutant):
+        return [([], native + ["--repeats", str(repeats[mutant])] + (["--ctas", str(FEW[name])] if name in FEW else []))]
     for name, mutant, runs in measure(run, forms, options, workers):
         got = verdict(runs, mutant)
         if got != GOOD[mutant]:
             print("\n".join([got, *(line for one in runs for line in one.said)]), flush=True)
-        yield f"{name}: {('correct', 'mutant 1', 'mutant 2')[mutant]}", GOOD[mutant], got, repeats
+        yield f"{name}: {('correct', 'mutant 1', 'mutant 2')[mutant]}", GOOD[mutant], got, repeats[mutant]
     if gpus < 2 and not only:
         yield f"{len(TWO_RANKS)} idioms of two ranks", "ended", f"not run: {gpus} GPUs here", 0
 
