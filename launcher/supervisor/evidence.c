@@ -74,6 +74,7 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 	if (c) {
 		c->count++;
 		c->weight += f->confidence;
+		c->certain |= f->confidence >= GSAN_CERTAIN;
 		if (!evidence_earlier(f, &c->finding))
 			return;
 	} else {
@@ -84,6 +85,7 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 		}
 		c->count = 1;
 		c->weight = f->confidence;
+		c->certain = f->confidence >= GSAN_CERTAIN;
 		c->next = *bucket;
 		*bucket = c;
 		s->candidates++;
@@ -216,7 +218,7 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 {
 	const struct gsan_finding *from = &c->finding;
 	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = c->count,
-				   .weight = c->weight};
+				   .weight = c->weight, .certain = c->certain};
 	char unnamed[2][16];
 	evidence_side(s, &f.first, &from->first, c->kernel[0], unnamed[0], sizeof unnamed[0]);
 	evidence_side(s, &f.second, &from->second, c->kernel[1], unnamed[1], sizeof unnamed[1]);

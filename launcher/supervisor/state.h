@@ -31,6 +31,7 @@ enum belief { BELIEF_OPEN, BELIEF_RACE, BELIEF_ORDERED, BELIEF_WITHHELD };
 struct candidate {
 	struct gsan_finding finding;
 	uint64_t count, weight; /* weight: the sum of the confidences */
+	int certain;            /* one of them is GSAN_CERTAIN */
 	const struct kernel *kernel[2], *flag[2]; /* as they were when it was found: NULL = never told */
 	const struct allocation *allocation;
 	enum belief belief; /* BELIEF_OPEN until the report, or until a process is forgotten that has to do with it */

@@ -88,6 +88,8 @@ struct hint { u64 writer, by, reader; u32 reason, both, score, turn; };
 #define HINT_OTHER_CTA 5u
 #define HINT_BOTH_LIKELY 0u
 #define HINT_BEST (HINT_EXACT + 3)
+#define HINT_CONFIDENCE(score) (1u << (score) / 4)
+_Static_assert(HINT_CONFIDENCE(HINT_EXACT) == GSAN_CERTAIN && HINT_CONFIDENCE(HINT_EXACT - 1) < GSAN_CERTAIN, "");
 
 /* Is the flag's write behind the access in its own CTA? */
 ALWAYS int hint_behind(const struct gsan_launch *l, u64 writer, u64 rec)

@@ -249,11 +249,12 @@ struct gsan_finding {
 	uint32_t flag_kernel[2];                  /* their kernel ids, and whose these are */
 	uint8_t flag_participant[2];
 	uint8_t both; /* the read of a relaxed flag does not acquire, either */
-	uint8_t confidence; /* how well `reason` explains it: many of one that guesses weigh less than a few of one that knows */
+	uint8_t confidence; /* how well `reason` explains it, to be added up; from GSAN_CERTAIN on, the flag is of this very pair */
 	uint32_t floor[GSAN_PARTICIPANTS];  /* launches of each with a number below it are before `first` */
 	uint32_t newest[GSAN_PARTICIPANTS]; /* of each that `second` may have acquired something from; 0: from none, as far as known */
 };
 _Static_assert(sizeof(struct gsan_finding) == 376, "");
+#define GSAN_CERTAIN 32
 
 #define GSAN_RING_SLOTS 8192u
 /* Device side counters, added up by the device in its own table, copied here by libgsan when it can. Order = names in

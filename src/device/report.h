@@ -108,7 +108,7 @@ ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec, 
 	report_unseen(w, rec, &best);
 	f->reason = (uint8_t)best.reason;
 	f->both = (uint8_t)best.both;
-	f->confidence = (uint8_t)(best.score ? 1u << best.score / 4 : 0);
+	f->confidence = (uint8_t)(best.score ? HINT_CONFIDENCE(best.score) : 0);
 	f->flag_write_site = best.by ? (uint16_t)rec_site(best.by) : 0xffff;
 	f->flag_read_site = best.reader ? (uint16_t)rec_site(best.reader) : 0xffff;
 	report_flag(f, w->launch, 0, best.by);

@@ -93,11 +93,17 @@ static int report_left_order(const struct report_left *a, const struct report_le
 }
 
 static int report_by_finding(const void *a, const void *b) { return report_finding_order(a, b); }
+/* Whose reason explains better: one that is certain, then one that explains more, of the other findings, too. */
+static int report_reason_rank(const struct report_finding *a, const struct report_finding *b)
+{
+	ORDER(report_number_order(!a->certain, !b->certain));
+	return report_number_order(b->support, a->support);
+}
 static int report_by_weight(const void *a, const void *b)
 {
 	const struct report_finding *one = a, *other = b;
 	ORDER(report_finding_order(one, other));
-	ORDER(report_number_order(other->weight, one->weight));
+	ORDER(report_reason_rank(one, other));
 	return report_instance_order(one, other);
 }
 static int report_by_note(const void *a, const void *b) { return report_note_order(a, b); }
@@ -146,10 +152,12 @@ static void report_copy_finding(struct report *r, struct report_finding *f)
 static void report_sum(struct report_finding *to, const struct report_finding *a, const struct report_finding *b)
 {
 	uint64_t count = a->count + b->count, weight = a->weight + b->weight;
+	int certain = a->certain | b->certain;
 	uint64_t seed = a->first_seed < b->first_seed ? a->first_seed : b->first_seed;
 	uint32_t schedules = a->schedules + b->schedules, also = a->also | b->also;
 	to->count = count;
 	to->weight = weight;
+	to->certain = certain;
 	to->first_seed = seed;
 	to->schedules = schedules;
 	to->also = also;
@@ -209,11 +217,59 @@ int report_add_left(struct report *r, const struct report_left *left)
 	return 0;
 }
 
-/* The instances of one finding may give several reasons, for a flag read in another order hides the one that matters: the reason of
- * most weight is taken, as its earliest instance has it. */
+static int report_same_kernels(const struct report_finding *a, const struct report_finding *b)
+{
+	return !report_text_order(a->first.kernel, b->first.kernel) && !report_text_order(a->second.kernel, b->second.kernel);
+}
+
+static void report_support(struct report *r)
+{
+	for (uint32_t i = 0; i < r->findings; i++)
+		for (uint32_t k = 0; k < r->findings; k++) {
+			struct report_finding *one = &r->finding[i];
+			const struct report_finding *other = &r->finding[k];
+			if (!report_reason_order(one, other) && report_same_kernels(one, other))
+				one->support += other->weight;
+		}
+}
+
+/* Is it said of a flag that one side's CTA need not have met? Of a race of the flag itself, and of an edge that is there but came too
+ * early, nothing is guessed. */
+static int report_guesses(const struct report_finding *f)
+{
+	static const int guess[] = {[GSAN_WHY_RELAXED_WRITE] = 1, [GSAN_WHY_NO_ACQUIRE] = 1, [GSAN_WHY_RELEASE_SCOPE] = 1,
+				    [GSAN_WHY_ACQUIRE_SCOPE] = 1, [GSAN_WHY_OTHER_CTA] = 1};
+	return guess[f->reason] && report_place_order(&f->flag_write.at, &f->first.at);
+}
+
+/* One that guesses takes the reason of another one that is certain, where the same read of a flag, or else the same first access, is
+ * concerned: of several CTAs that wrote the flag it saw the wrong one. */
+static void report_learn(struct report *r, struct report_finding *f)
+{
+	const struct report_finding *best = NULL;
+	if (f->certain || !f->weight || !report_guesses(f))
+		return;
+	for (uint32_t i = 0; i < r->findings; i++) {
+		const struct report_finding *other = &r->finding[i];
+		int same_flag = f->flag_read.at.file ? !report_place_order(&f->flag_read.at, &other->flag_read.at)
+						     : !report_side_order(&f->first, &other->first);
+		if (other->certain && same_flag && report_same_kernels(f, other) && (!best || report_reason_rank(other, best) < 0))
+			best = other;
+	}
+	if (!best)
+		return;
+	f->reason = best->reason;
+	f->both = best->both;
+	f->flag_write = best->flag_write;
+	f->flag_read = best->flag_read;
+}
+
+/* The instances of one finding may give several reasons, for a flag read in another order hides the one that matters: the best is
+ * taken, as its earliest instance has it. */
 static void report_elect(struct report *r)
 {
 	uint32_t kept = 0;
+	report_support(r);
 	if (r->findings)
 		qsort(r->finding, r->findings, sizeof *r->finding, report_by_weight);
 	for (uint32_t i = 0; i < r->findings; i++)
@@ -222,6 +278,8 @@ static void report_elect(struct report *r)
 		else
 			r->finding[kept++] = r->finding[i];
 	r->findings = kept;
+	for (uint32_t i = 0; i < kept; i++)
+		report_learn(r, &r->finding[i]);
 }
 
 /* What stands for findings of one cause: the kind that says most, then the earliest. */

@@ -44,6 +44,8 @@ struct report_finding {
 	struct report_flag flag_write, flag_read;  /* what `reason` speaks of */
 	int both;                                  /* of a relaxed write: the read does not acquire, either */
 	uint64_t weight;                           /* of the instances that give this reason, how well it explains them; in no file */
+	int certain;                               /* one of them saw that very flag (GSAN_CERTAIN); the others guess; in no file */
+	uint64_t support;                          /* what findings of these kernels weigh that give this reason; in no file */
 	struct report_allocation allocation;
 	const char *missing_edge;                  /* set by report_finish */
 	uint32_t schedules;                        /* of an exploration: how many showed it; 0: there was one run */
@@ -86,7 +88,7 @@ int report_add_finding(struct report *r, const struct report_finding *finding);
 int report_add_note(struct report *r, const struct report_note *note);
 int report_add_left(struct report *r, const struct report_left *left);
 const char *report_copy(struct report *r, const char *string); /* NULL stays NULL */
-/* Gives each finding the reason of most weight, merges what has one cause, sorts, words each missing edge that has no words yet.
+/* Gives each finding the reason that explains it best, merges what has one cause, sorts, words each missing edge that has no words yet.
  * Returns 0 or -ENOMEM. */
 int report_finish(struct report *r);
 void report_free(struct report *r);

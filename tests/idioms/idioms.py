@@ -32,13 +32,6 @@ UNMODELLED = {"stream_value"}  # the reference detector takes what a stream writ
 PARTED = ("program", "pct", "program")  # of EACH: lanes that part stay so under `random`, and each looks for itself
 GOOD = {0: "clean", 1: "found", 2: "found"}
 
-# What the detector does not do yet, of (idiom, mutant; 0: correct). A row that has become right fails the test: take it out.
-#   false: a finding in the correct form; missed: in more runs than one nothing; words: a sentence does not name the line;
-#   words?: so in some schedules only, and those of the test need not be among them.
-TODAY = {
-    ("lock_rw", 1): "words?",           # in one run of thirty a later attempt to get in is blamed
-}
-
 
 def names():
     return sorted(name[:-3] for name in os.listdir(HERE) if name.endswith(".cu"))
@@ -150,14 +143,14 @@ class Emulated:
 
 def complaints_of(results, show):
     for name, mutant, runs in results:
-        got, today = verdict(runs, mutant), TODAY.get((name, mutant), GOOD[mutant])
+        got = verdict(runs, mutant)
+        right = got == GOOD[mutant]
         each = " ".join(run.what.splitlines()[0][:60] for run in runs)
-        right = got in ("words", "found") if today == "words?" else got == today
         print(f"{'ok  ' if right else 'FAIL'} {name} {mutant}: {got} ({each})", flush=True)
         if show or not right:
             print("\n".join(f"     {line}" for line in sorted({line for run in runs for line in run.said})))
         if not right:
-            yield f"{name} {mutant} is {got}, not {today}" + (": take its row out of TODAY" if got == GOOD[mutant] else "")
+            yield f"{name} {mutant} is {got}, not {GOOD[mutant]}"
 
 
 def main():

@@ -197,26 +197,97 @@ static void test_causes(void)
 	}
 }
 
-/* Instances of one finding that give two reasons: one of weight by weight, whatever the order of arrival; the earliest of equals. */
+/* Instances of one finding that give two reasons: one that is certain, else one of weight by weight, whatever the order of arrival; the
+ * earliest of equals. */
 static void test_election(void)
 {
-	static const struct { uint64_t weight[3]; uint32_t line, launch; } row[] = {
-		{{2, 2, 32}, 22, 3}, {{16, 16, 31}, 11, 1}, {{2, 2, 4}, 11, 1}, {{0, 0, 1}, 22, 3}, {{0, 0, 0}, 11, 1},
+	static const struct { uint64_t weight[3]; uint32_t certain, line, launch; } row[] = { /* certain: which of them, as bits */
+		{{2, 2, 16}, 0, 22, 3}, {{16, 16, 31}, 0, 11, 1}, {{2, 2, 4}, 0, 11, 1}, {{0, 0, 1}, 0, 22, 3}, {{0, 0, 0}, 0, 11, 1},
+		{{16, 64, 32}, 4, 22, 3}, {{32, 16, 64}, 5, 22, 3}, {{32, 64, 64}, 5, 11, 1},
 	};
-	for (size_t i = 0; i < sizeof row / sizeof *row * 3; i++) {
+	const size_t rows = sizeof row / sizeof *row;
+	for (size_t i = 0; i < rows * 3; i++) {
 		struct report r = {.ranks = 2};
 		for (uint32_t k = 0; k < 3; k++) {
-			uint32_t which = (uint32_t)(k + i / 5) % 3;
+			uint32_t which = (uint32_t)(k + i / rows) % 3;
 			struct report_finding f = finding(GSAN_WHY_RELAXED_WRITE, which + 1);
 			f.flag_write.at.line = which < 2 ? 11 : 22;
-			f.weight = row[i % 5].weight[which];
+			f.weight = row[i % rows].weight[which];
+			f.certain = row[i % rows].certain >> which & 1;
 			CHECK(!report_add_finding(&r, &f));
 		}
 		CHECK(!report_finish(&r) && r.findings == 1);
-		if (r.finding[0].flag_write.at.line != row[i % 5].line)
+		if (r.finding[0].flag_write.at.line != row[i % rows].line)
 			fprintf(stderr, "election %zu: line %u\n", i, r.finding[0].flag_write.at.line);
-		CHECK(r.finding[0].flag_write.at.line == row[i % 5].line && r.finding[0].second.launch == row[i % 5].launch);
+		CHECK(r.finding[0].flag_write.at.line == row[i % rows].line && r.finding[0].second.launch == row[i % rows].launch);
 		CHECK(r.finding[0].count == 6);
+		report_free(&r);
+	}
+}
+
+/* The flag at 11 weighs more than that at 22, but for another finding, if it is of the same kernels. */
+static void test_support(void)
+{
+	for (int same = 0; same < 2; same++) {
+		struct report r = {.ranks = 2};
+		for (uint32_t k = 0; k < 3; k++) {
+			struct report_finding f = finding(GSAN_WHY_RELAXED_WRITE, 1);
+			f.flag_write.at.line = k ? 22 : 11;
+			f.weight = k ? 16 : 20;
+			f.second.at.line = k < 2 ? 50 : 60;
+			f.second.kernel = k < 2 || same ? "take" : "other";
+			CHECK(!report_add_finding(&r, &f));
+		}
+		CHECK(!report_finish(&r) && r.findings == 2 && r.finding[0].second.at.line == 50);
+		CHECK(r.finding[0].flag_write.at.line == (same ? 22 : 11));
+		report_free(&r);
+	}
+}
+
+/* A finding of line 50 whose reason, of the flag at 11, is a guess, beside one of line 60 that is certain of the flag at 22, and one
+ * more, lighter, that is certain of 33: says which flag the first names in the end. */
+static void test_learning(void)
+{
+	static const struct { enum gsan_reason reason; int same_read, same_first, certain, other_kernel, itself, weight; uint32_t line; } row[] = {
+		{GSAN_WHY_RELAXED_WRITE, 1, 0, 1, 0, 0, 16, 22},
+		{GSAN_WHY_NO_ACQUIRE, 1, 0, 1, 0, 0, 16, 22},
+		{GSAN_WHY_RELAXED_WRITE, 0, 1, 1, 0, 0, 16, 11}, /* it read another flag */
+		{GSAN_WHY_OTHER_CTA, -1, 1, 1, 0, 0, 2, 22},     /* none, as far as it is known */
+		{GSAN_WHY_OTHER_CTA, -1, 0, 1, 0, 0, 2, 11},
+		{GSAN_WHY_RELAXED_WRITE, 1, 0, 0, 0, 0, 16, 11}, /* the others guess, too, */
+		{GSAN_WHY_RELAXED_WRITE, 1, 0, 1, 1, 0, 16, 11}, /* or are of another kernel */
+		{GSAN_WHY_RELAXED_WRITE, 1, 0, 1, 0, 0, 0, 11},  /* worded by another run, which knew */
+		{GSAN_WHY_RELAXED_WRITE, 1, 0, 1, 0, 1, 16, 50}, /* the race of the flag itself */
+		{GSAN_WHY_WEAK_READ, 1, 0, 1, 0, 0, 16, 11},
+		{GSAN_WHY_BEFORE_PAYLOAD, -1, 1, 1, 0, 0, 4, 11},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row * 2; i++) {
+		struct report r = {.ranks = 2};
+		struct report_finding f[3];
+		for (uint32_t k = 0; k < 3; k++) {
+			f[k] = finding(k ? GSAN_WHY_RELAXED_WRITE : row[i / 2].reason, 1);
+			f[k].weight = k ? 96 - 32 * k : (uint64_t)row[i / 2].weight;
+			f[k].certain = k && row[i / 2].certain;
+			f[k].flag_write.at.line = 11 * (k + 1);
+			f[k].second.at.line = 50 + 10 * k;
+			f[k].first.kernel = k && row[i / 2].other_kernel ? "other" : "send";
+		}
+		f[0].first.at.line = row[i / 2].same_first ? f[1].first.at.line : 50;
+		if (row[i / 2].itself)
+			f[0].flag_write.at = f[0].first.at;
+		if (row[i / 2].same_read < 0)
+			f[0].flag_read = (struct report_flag){.at = {.file = NULL}};
+		else if (!row[i / 2].same_read)
+			f[0].flag_read.at.line = 99;
+		for (uint32_t k = 0; k < 3; k++)
+			CHECK(!report_add_finding(&r, &f[i & 1 ? 2 - k : k]));
+		CHECK(!report_finish(&r) && r.findings == 3);
+		for (uint32_t k = 0; k < 3; k++) {
+			uint32_t line = r.finding[k].second.at.line, says = line == 50 ? row[i / 2].line : line == 60 ? 22 : 33;
+			if (r.finding[k].flag_write.at.line != says)
+				fprintf(stderr, "learning %zu: line %u\n", i / 2, r.finding[k].flag_write.at.line);
+			CHECK(r.finding[k].flag_write.at.line == says);
+		}
 		report_free(&r);
 	}
 }
@@ -379,6 +450,8 @@ int main(int argc, char **argv)
 	test_one_rank();
 	test_causes();
 	test_election();
+	test_support();
+	test_learning();
 	test_frames();
 	test_nothing();
 	test_bad();
