@@ -66,8 +66,11 @@ static void meet_as_first(struct world *w, const struct sockaddr_un *address, so
 	setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	for (int i = 1; i < w->size; i++) {
 		int32_t rank;
-		int link = accept(listener, NULL, NULL);
+		int link;
 
+		do
+			link = accept(listener, NULL, NULL);
+		while (link < 0 && errno == EINTR); /* stopped, and gone on (Ctrl-Z, fg) */
 		if (link < 0 || recv(link, &rank, sizeof(rank), 0) != (ssize_t)sizeof(rank) || rank <= 0 || rank >= w->size)
 			fail("rank 0: a peer did not come");
 		w->link[rank] = link;
