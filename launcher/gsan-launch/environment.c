@@ -94,6 +94,7 @@ void launch_environment(const struct launch *l, int rank)
 	/* Always ours, even where the user has set them: plain and instrumented code must never share a cache. */
 	environment_folder("TRITON_CACHE_DIR", l->rank_cache, "triton");
 	environment_folder("TORCHINDUCTOR_CACHE_DIR", l->rank_cache, "inductor");
+	setenv("GSAN_CACHE_DIR", l->rank_cache, 1); /* gsan-ptxas's own is there */
 	setenv("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1", 0); /* memory that many GPUs see at once cannot be checked */
 	if (l->emulated)
 		environment_emulator(l);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "config/folder.h"
 #include "device/layout.h"
 #include "gsan-launch/launch.h"
 
@@ -81,28 +82,6 @@ int launch_find_program(const char *name)
 	return LAUNCH_EXIT_NOT_FOUND;
 }
 
-/* mkdir -p */
-static int files_make_folder(const char *path, mode_t mode)
-{
-	char part[PATH_MAX];
-	size_t n = strlen(path);
-	struct stat st;
-	if (n == 0 || n >= sizeof part)
-		return -ENAMETOOLONG;
-	memcpy(part, path, n + 1);
-	for (size_t i = 1; i <= n; i++) {
-		if (part[i] != '/' && part[i] != 0)
-			continue;
-		part[i] = 0;
-		if (mkdir(part, mode) && errno != EEXIST)
-			return -errno;
-		part[i] = path[i];
-	}
-	if (stat(path, &st))
-		return -errno;
-	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
-}
-
 int launch_make_report(struct launch *l)
 {
 	const char *folder = l->option[LAUNCH_REPORT].text;
@@ -110,7 +89,7 @@ int launch_make_report(struct launch *l)
 		log_error("--report: an empty name; name the directory that the report shall go to");
 		return LAUNCH_EXIT_USAGE;
 	}
-	int rc = files_make_folder(folder, 0777);
+	int rc = folder_make(folder, 0777);
 	if (!rc && !realpath(folder, l->report))
 		rc = -errno;
 	if (!rc && access(l->report, R_OK | W_OK | X_OK))
@@ -151,14 +130,6 @@ int launch_find_device(struct launch *l)
 
 void launch_find_cache(struct launch *l)
 {
-	const char *given = getenv("GSAN_CACHE_DIR"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	int n = 0;
-	if (given && *given)
-		n = snprintf(l->cache, sizeof l->cache, "%s", given);
-	else if (cache && *cache)
-		n = snprintf(l->cache, sizeof l->cache, "%s/gsan/" GSAN_VERSION "-%u", cache, GSAN_ABI);
-	else if (home && *home)
-		n = snprintf(l->cache, sizeof l->cache, "%s/.cache/gsan/" GSAN_VERSION "-%u", home, GSAN_ABI);
-	if (n <= 0 || n >= (int)sizeof l->cache || files_make_folder(l->cache, 0700) || access(l->cache, W_OK | X_OK))
+	if (folder_cache(l->cache))
 		l->cache[0] = 0;
 }

@@ -31,7 +31,7 @@ static int takes_next(const char *arg)
 /* The number of arguments that this one of ours takes, 0 if it is none of ours. */
 static int take_own(struct ptxas_args *a, char **argv, const char **error)
 {
-	int *const flags[ROWS] = {NULL, &a->emit, &a->plain, &a->sites, &a->version, &a->help};
+	int *const flags[ROWS] = {NULL, &a->emit, &a->plain, &a->sites, &a->clear, &a->version, &a->help};
 	size_t i = 0;
 
 	if (strncmp(argv[0], "--", 2))

@@ -61,12 +61,17 @@ static char *read_log(int fd)
 	return ptxas_memory_read(fd, &data, &size) ? strdup("") : data;
 }
 
-/* Runs the real ptxas as it was asked to, and -v with it. *log = what it said, malloc'ed. */
-static int run_plain(const struct ptxas_args *a, const char *real, char **log)
+static void relay(const struct ptxas_args *a, const struct ptxas_result *r)
+{
+	relay_log(r->said[0], stdout, a->verbose);
+	relay_log(r->said[1], stderr, a->verbose);
+}
+
+/* Runs the real ptxas as it was asked to, and -v with it, for what it says. */
+static int run_plain(const struct ptxas_args *a, const char *real, struct ptxas_result *to)
 {
 	int out = ptxas_memory("stdout"), err = ptxas_memory("stderr"), status;
 	char **argv = calloc((size_t)a->argc + 2, sizeof(*argv));
-	char *said[2];
 
 	if (out < 0 || err < 0 || !argv) {
 		free(argv);
@@ -77,14 +82,9 @@ static int run_plain(const struct ptxas_args *a, const char *real, char **log)
 	if (!a->verbose)
 		argv[a->argc] = strdup("-v");
 	status = ptxas_run(argv, out, err);
-	said[0] = read_log(out);
-	said[1] = read_log(err);
-	relay_log(said[0], stdout, a->verbose);
-	relay_log(said[1], stderr, a->verbose);
-	if (asprintf(log, "%s\n%s", said[0], said[1]) < 0)
-		*log = strdup("");
-	free(said[0]);
-	free(said[1]);
+	to->said[0] = read_log(out);
+	to->said[1] = read_log(err);
+	relay(a, to);
 	free(argv[0]);
 	free(argv[a->argc]);
 	free(argv);
@@ -141,12 +141,11 @@ static char **instrumented_argv(const struct ptxas_args *a, const char *real, ch
 	return argv;
 }
 
-/* Assembles `text` and puts the result in place of the plain one. */
-static int assemble(const struct ptxas_args *a, const char *real, const char *text, size_t size)
+/* Assembles `text` and puts the result, *to's cubin, in place of the plain one. */
+static int assemble(const struct ptxas_args *a, const char *real, const char *text, size_t size, struct ptxas_result *to)
 {
 	int in = ptxas_memory("gsan.ptx"), out = ptxas_memory("gsan.cubin"), said = ptxas_memory("log"), status = -ENOMEM;
-	char in_path[64], out_path[64], *cubin = NULL, *log = NULL, **argv;
-	size_t cubin_size = 0;
+	char in_path[64], out_path[64], *log = NULL, **argv;
 
 	snprintf(in_path, sizeof(in_path), "/proc/self/fd/%d", in);
 	snprintf(out_path, sizeof(out_path), "/proc/self/fd/%d", out);
@@ -156,15 +155,14 @@ static int assemble(const struct ptxas_args *a, const char *real, const char *te
 	if (!status)
 		status = ptxas_run(argv, said, said);
 	if (!status)
-		status = ptxas_memory_read(out, &cubin, &cubin_size);
-	if (!status && cubin_size)
-		status = replace_output(ptxas_args_output(a), cubin, cubin_size);
+		status = ptxas_memory_read(out, &to->cubin, &to->cubin_size);
+	if (!status && to->cubin_size)
+		status = replace_output(ptxas_args_output(a), to->cubin, to->cubin_size);
 	else if (said >= 0)
 		log = read_log(said);
 	if (status)
 		log_warning("%s: runs unchecked: its instrumented form does not assemble: %s", a->argv[a->input],
 			    status < 0 ? strerror(-status) : first_error(log));
-	free(cubin);
 	free(log);
 	free(argv);
 	close(in);
@@ -173,7 +171,8 @@ static int assemble(const struct ptxas_args *a, const char *real, const char *te
 	return status;
 }
 
-static void instrument(const struct ptxas_args *a, const char *real, char *log)
+/* 1: the checked form, *to's cubin, has taken the plain one's place. */
+static int instrument(const struct ptxas_args *a, const char *real, char *log, struct ptxas_result *to)
 {
 	const char *path = a->argv[a->input];
 	struct registers regs = parse_registers(log);
@@ -193,12 +192,27 @@ static void instrument(const struct ptxas_args *a, const char *real, char *log)
 	else if (emulated)
 		status = replace_output(ptxas_args_output(a), out, out_size);
 	else if (stats.clones)
-		assemble(a, real, out, out_size);
+		status = assemble(a, real, out, out_size, to);
 	if (emulated && status)
 		log_error("%s: cannot write the program for the emulated device", ptxas_args_output(a));
 	free(text);
 	free(out);
 	free(regs.reg);
+	return !status && to->cubin_size;
+}
+
+void ptxas_result_free(struct ptxas_result *r)
+{
+	free(r->cubin);
+	free(r->said[0]);
+	free(r->said[1]);
+	*r = (struct ptxas_result){0};
+}
+
+/* Does a message name the input? Then it is not said again of another file with the same text. */
+static int names_input(const struct ptxas_args *a, const struct ptxas_result *r)
+{
+	return strstr(r->said[0], a->argv[a->input]) || strstr(r->said[1], a->argv[a->input]);
 }
 
 int ptxas_emulated(void)
@@ -208,19 +222,48 @@ int ptxas_emulated(void)
 	return device && !strcmp(device, "emu");
 }
 
-int ptxas_compile(const struct ptxas_args *args, const char *real)
+static int compile(const struct ptxas_args *a, const char *real, const struct ptxas_cache *cache)
 {
-	char none[1] = "", *log = NULL;
+	struct ptxas_result made = {0};
+	char *log = NULL;
 	int status = 0;
 
 	if (real)
-		status = run_plain(args, real, &log);
+		status = run_plain(a, real, &made);
 	if (status < 0)
 		log_error("%s: cannot run it: %s", real, strerror(-status));
-	if (!status && args->input > 0)
-		instrument(args, real, log ? log : none);
-	else if (!status && args->input < 0)
+	if (!status && a->input < 0)
 		log_warning("runs unchecked: more than one input, or an options file");
+	if (!status && a->input > 0 && asprintf(&log, "%s\n%s", made.said[0] ? made.said[0] : "", made.said[1] ? made.said[1] : "") >= 0 &&
+	    instrument(a, real, log, &made) && !names_input(a, &made))
+		ptxas_cache_keep(cache, &made);
 	free(log);
+	ptxas_result_free(&made);
 	return status < 0 ? 1 : status;
+}
+
+/* 1: an earlier call has made it. */
+static int reuse(const struct ptxas_args *a, const struct ptxas_cache *cache)
+{
+	struct ptxas_result kept;
+	int good;
+
+	if (!ptxas_cache_take(cache, &kept))
+		return 0;
+	good = !replace_output(ptxas_args_output(a), kept.cubin, kept.cubin_size);
+	if (good)
+		relay(a, &kept);
+	ptxas_result_free(&kept);
+	return good;
+}
+
+int ptxas_compile(const struct ptxas_args *args, const char *real)
+{
+	struct ptxas_cache cache;
+	int status;
+
+	ptxas_cache_open(&cache, args, real);
+	status = reuse(args, &cache) ? 0 : compile(args, real, &cache);
+	ptxas_cache_close(&cache);
+	return status;
 }

@@ -95,8 +95,7 @@ static int show(const struct ptxas_args *a)
 	return status;
 }
 
-/* Of this program, which holds rewriter and runtime: cubins of another build are not reused. */
-static unsigned long long build_hash(void)
+unsigned long long ptxas_build(void)
 {
 	unsigned long long hash;
 	char *image;
@@ -115,7 +114,7 @@ static int version(const char *real)
 	char *argv[] = {real ? strdup(real) : NULL, strdup("--version"), NULL};
 	int status = real ? ptxas_run(argv, -1, -1) : 0;
 
-	printf("gsan-ptxas %s abi %u build %016llx %s\n", GSAN_VERSION, GSAN_ABI, build_hash(),
+	printf("gsan-ptxas %s abi %u build %016llx %s\n", GSAN_VERSION, GSAN_ABI, ptxas_build(),
 	       ptxas_emulated() ? "emu" : "cuda");
 	free(argv[0]);
 	free(argv[1]);
@@ -169,6 +168,8 @@ int main(int argc, char **argv)
 	}
 	if (args.help)
 		status = help();
+	else if (args.clear)
+		status = ptxas_cache_clear();
 	else if (args.emit || args.sites)
 		status = show(&args);
 	else

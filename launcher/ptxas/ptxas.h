@@ -5,14 +5,18 @@
 #ifndef GSAN_LAUNCHER_PTXAS_H
 #define GSAN_LAUNCHER_PTXAS_H
 
+#include <limits.h>
 #include <stddef.h>
 
 #include "base/text.h"
 
+/* main.c: a hash of this program, which holds rewriter and runtime: what another build has made is not reused. */
+unsigned long long ptxas_build(void);
+
 /* arguments.c: the command line, taken apart. */
 struct ptxas_args {
 	const char *real;          /* --real-ptxas, or NULL */
-	int emit, plain, sites, version, help;
+	int emit, plain, sites, clear, version, help;
 	int blackwell;             /* called as …ptxas-blackwell */
 	int argc; char **argv;     /* for the real ptxas: argv[0], then everything that is not ours; NULL-terminated */
 	int input;                 /* index in argv of the only PTX file, 0 = none, -1 = several */
@@ -32,6 +36,19 @@ char *ptxas_find(const struct ptxas_args *args);
 int ptxas_run(char *const argv[], int out_fd, int err_fd);
 int ptxas_memory(const char *name);                    /* a memfd that children inherit, or -errno */
 int ptxas_memory_read(int fd, char **data, size_t *size); /* all of it; 0 or -errno */
+
+/* What a call has made: the result's bytes, and what the plain run said to stdout and stderr, with -v. All malloc'ed. */
+struct ptxas_result { char *cubin, *said[2]; size_t cubin_size; };
+void ptxas_result_free(struct ptxas_result *result);
+
+/* cache.c: results of this user's earlier calls. Each is found by all that decides it: the PTX, the options, this build, the real
+ * ptxas. Entries are whole or not there, and one that is damaged counts as not there; beyond a bound those used longest ago go. */
+struct ptxas_cache { char folder[PATH_MAX], path[PATH_MAX]; struct text key; }; /* path "": nothing is kept */
+void ptxas_cache_open(struct ptxas_cache *cache, const struct ptxas_args *args, const char *real);
+int ptxas_cache_take(const struct ptxas_cache *cache, struct ptxas_result *result); /* 1: there was one */
+void ptxas_cache_keep(const struct ptxas_cache *cache, const struct ptxas_result *result);
+void ptxas_cache_close(struct ptxas_cache *cache);
+int ptxas_cache_clear(void); /* the exit status */
 
 /* compile.c: the normal call. Returns the exit status. For the emulated device (GSAN_DEVICE=emu) the result is the
  * instrumented PTX itself, and a real ptxas need not exist. */

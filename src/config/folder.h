@@ -1,0 +1,13 @@
+/* Folders: made with those above them; and the one in which this user's GSan keeps what it has compiled. */
+#ifndef GSAN_CONFIG_FOLDER_H
+#define GSAN_CONFIG_FOLDER_H
+
+#include <limits.h>
+#include <sys/types.h>
+
+int folder_make(const char *path, mode_t mode); /* mkdir -p: 0 or -errno */
+/* GSAN_CACHE_DIR, or else a folder of this version in XDG_CACHE_HOME or ~/.cache. Made if need be. 0, or -errno: there is none that can
+ * be written to. */
+int folder_cache(char path[PATH_MAX]);
+
+#endif
