@@ -130,6 +130,6 @@ int launch_find_device(struct launch *l)
 
 void launch_find_cache(struct launch *l)
 {
-	if (folder_cache(l->cache))
+	if (folder_cache(l->cache, GSAN_ABI))
 		l->cache[0] = 0;
 }

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "config/folder.h"
 #include "config/settings.h"
+#include "device/layout.h"
 #include "ptxas.h"
 
 #define MAGIC "gsan-ptxas entry 1\n"
@@ -42,13 +43,18 @@ static int add_ptxas(struct text *key, const char *path)
 	return rc;
 }
 
-/* Compilers put the PTX into a file that is gone soon: its name says nothing. Any other stands in reports. */
+/* Compilers put the PTX into a file that is gone soon, right among the temporary ones: its name says nothing. Any other stands in
+ * reports. */
 static int is_temporary(const char *path)
 {
-	const char *folder = getenv("TMPDIR");
-	size_t n = folder ? strlen(folder) : 0;
+	const char *folder = getenv("TMPDIR"), *slash = strrchr(path, '/');
+	size_t n;
 
-	return !strncmp(path, "/tmp/", 5) || (n && !strncmp(path, folder, n) && (folder[n - 1] == '/' || path[n] == '/'));
+	if (!folder || !*folder)
+		folder = "/tmp";
+	n = strlen(folder);
+	n -= n > 1 && folder[n - 1] == '/';
+	return slash && (size_t)(slash - path) == n && !strncmp(path, folder, n);
 }
 
 static void add_options(struct text *key, const struct ptxas_args *a)
@@ -91,7 +97,7 @@ static int open_folder(char folder[PATH_MAX])
 	struct stat st;
 	size_t n;
 
-	if (folder_cache(folder))
+	if (folder_cache(folder, GSAN_ABI))
 		return -ENOENT;
 	n = strlen(folder);
 	if (n + sizeof("/ptxas") > PATH_MAX)

@@ -7,8 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "device/layout.h"
-
 int folder_make(const char *path, mode_t mode)
 {
 	char part[PATH_MAX];
@@ -31,7 +29,7 @@ int folder_make(const char *path, mode_t mode)
 	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 }
 
-int folder_cache(char path[PATH_MAX])
+int folder_cache(char path[PATH_MAX], unsigned abi)
 {
 	static const struct { const char *variable, *below; } places[] = {
 		{"GSAN_CACHE_DIR", NULL}, {"XDG_CACHE_HOME", "/gsan"}, {"HOME", "/.cache/gsan"}};
@@ -42,7 +40,7 @@ int folder_cache(char path[PATH_MAX])
 
 		if (!at || !*at)
 			continue;
-		n = below ? snprintf(path, PATH_MAX, "%s%s/" GSAN_VERSION "-%u", at, below, GSAN_ABI) : snprintf(path, PATH_MAX, "%s", at);
+		n = below ? snprintf(path, PATH_MAX, "%s%s/" GSAN_VERSION "-%u", at, below, abi) : snprintf(path, PATH_MAX, "%s", at);
 		if (n >= PATH_MAX)
 			return -ENAMETOOLONG;
 		rc = folder_make(path, 0700);

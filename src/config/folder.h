@@ -6,8 +6,8 @@
 #include <sys/types.h>
 
 int folder_make(const char *path, mode_t mode); /* mkdir -p: 0 or -errno */
-/* GSAN_CACHE_DIR, or else a folder of this version in XDG_CACHE_HOME or ~/.cache. Made if need be. 0, or -errno: there is none that can
- * be written to. */
-int folder_cache(char path[PATH_MAX]);
+/* GSAN_CACHE_DIR, or else a folder of this version and ABI in XDG_CACHE_HOME or ~/.cache. Made if need be. 0, or -errno: there is none
+ * that can be written to. */
+int folder_cache(char path[PATH_MAX], unsigned abi);
 
 #endif

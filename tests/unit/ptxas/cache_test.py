@@ -45,7 +45,7 @@ PTX = """.version 8.0
 
 class Cache(unittest.TestCase):
     def setUp(self):
-        self.place = tempfile.TemporaryDirectory(prefix="cache-test-", dir=os.getcwd())  # not where temporary files are
+        self.place = tempfile.TemporaryDirectory(prefix="cache-test-")
         self.home = self.place.name
         self.calls = os.path.join(self.home, "calls")
         self.fake = os.path.join(self.home, "ptxas")
@@ -115,12 +115,15 @@ class Cache(unittest.TestCase):
         self.call(ptx=self.write("a.ptx", PTX), calls=2)  # a name that stays, and stands in reports
         self.call(ptx=self.write("b.ptx", PTX), calls=2)
         self.call(ptx=os.path.join(self.home, "b.ptx"), calls=0)
+        os.mkdir(os.path.join(self.home, "tmp", "project"))
+        self.call(ptx=self.write("tmp/project/a.ptx", PTX), calls=2)
+        self.call(ptx=self.write("tmp/b.ptx", PTX), calls=0, TMPDIR=self.env["TMPDIR"] + "/")
         os.utime(self.fake, (1, 1))
         self.call(calls=2)
         again = os.path.join(self.home, "another")
         os.link(self.fake, again)
         self.call(GSAN_REAL_PTXAS=again, calls=2)
-        self.assertEqual(len(self.entries()), 8)
+        self.assertEqual(len(self.entries()), 9)
 
     def test_two_options_are_not_one(self):
         self.call("-a", "-b", calls=2)
