@@ -28,7 +28,8 @@ ALWAYS void hint_set(const struct who *w, u64 elem, u64 writer, u32 reason, u32 
 		return; /* a seen one has no site */
 	u64 by = fenced && !elem_is_write(elem) && (elem ^ writer) & REC_WHO ? writer : elem;
 	by = (by & REC_WHO) | (u64)elem_site(by) << GSAN_REC_SITE_SHIFT;
-	hint_add(w, elem, by, desc & 0xffff, reason | (sync_acquires(desc) ? HINT_ACQUIRES : 0) | (desc_releases(desc) ? HINT_RELEASES : 0), !early);
+	u32 more = (sync_acquires(desc) ? HINT_ACQUIRES : 0) | (desc_releases(desc) ? HINT_RELEASES : 0) | (early ? HINT_EARLY : 0);
+	hint_add(w, elem, by, desc & 0xffff, reason | more, !early);
 }
 
 ALWAYS void order_lost(const struct who *w, int acquire) /* from here on, or from the next acquire fence on */

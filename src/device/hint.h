@@ -58,9 +58,20 @@ NEVER void hint_add(const struct who *w, u64 writer, u64 by, u32 site, u32 why, 
 	gpu_store32(&s->hints, n + 1);
 }
 
-/* An acquire fence of this CTA: what it read before is acquired, where that was released. What the scope of the fence does not reach
- * (`writer`) is not. */
-ALWAYS void hint_fenced(struct dev_state *s) { gpu_store32(&s->hints_fenced, gpu_load32(&s->hints)); }
+/* An acquire fence of this CTA: what it read before is acquired, where that was released; who comes behind it knows, too, that the read
+ * lacks nothing. What the scope of the fence does not reach (`writer`) is not. */
+NEVER void hint_fenced(const struct who *w)
+{
+	struct dev_state *s = w->state;
+	u32 n = gpu_load32(&s->hints), i = gpu_load32(&s->hints_fenced);
+	for (i = n - i > DEV_OWN_HINTS ? n - DEV_OWN_HINTS : i; i < n; i++) {
+		const struct dev_hint *h = &s->hint[i % DEV_OWN_HINTS];
+		u32 why = (u32)gpu_load64(&h->why);
+		if ((why & HINT_REASON) == GSAN_WHY_RELAXED_WRITE && !(why & HINT_ACQUIRES))
+			hint_keep(w->launch, gpu_load64(&h->writer), gpu_load64(&h->by), gpu_load64(&h->reader), why | HINT_ACQUIRES);
+	}
+	gpu_store32(&s->hints_fenced, n);
+}
 NEVER void hint_unreached(const struct who *w, u64 writer)
 {
 	struct dev_state *s = w->state;
@@ -110,6 +121,8 @@ NEVER void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u3
 	h->reason = why & HINT_REASON;
 	h->turn = why >> HINT_TURN_SHIFT & 0xffff;
 	if ((!behind && !later && (!same || !((h->writer ^ rec) & REC_WHO))) || who_made(w, h->writer))
+		return;
+	if (!behind && why & HINT_EARLY) /* what that CTA was behind of, it released */
 		return;
 	for (int i = 0; i < 2; i++) /* is that edge there after all? And is the read before this access? */
 		if ((i ? !own : !behind && !later) && order_slow(w, i ? h->reader : h->writer, NO_POINT) != i)

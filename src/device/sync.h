@@ -503,7 +503,7 @@ NEVER void sync_fence(const struct who *w, u32 desc)
 		return;
 	if (sem != GSAN_SEM_RELEASE) {
 		pending_join(w, 0, scope);
-		hint_fenced(s);
+		hint_fenced(w);
 	}
 	if (sem != GSAN_SEM_ACQUIRE)
 		fence_keep(w, scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU);

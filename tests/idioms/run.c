@@ -20,7 +20,7 @@ static const struct idiom {
 	{"lookback_flags", 1, "init", "run"}, {"lookback_word", 1, "init", "run"},
 	{"splitk", 1, "", "run"}, {"streamk", 1, "", "run"}, {"last_block", 1, "", "run"},
 	{"lock_cas", 1, "", "run"}, {"lock_ticket", 1, "", "run"}, {"lock_clh", 1, "init", "run"}, {"lock_rw", 1, "", "run"},
-	{"seqlock", 1, "", "run"}, {"treiber", 1, "", "run"}, {"queue", 1, "init", "run"}, {"credit_ring", 1, "set", "run"},
+	{"relay", 1, "", "run"}, {"seqlock", 1, "", "run"}, {"treiber", 1, "", "run"}, {"queue", 1, "init", "run"}, {"credit_ring", 1, "set", "run"},
 	{"allreduce_oneshot", 2, "", "fill run"}, {"allreduce_twoshot", 2, "", "fill run"},
 	{"ll", 2, "", "run"}, {"ll128", 2, "", "run"}, {"lamport", 2, "init", "run"},
 	{"grid_sync", 1, "", "run+"}, {"dekker", 1, "", "run"}, {"stream_value", 1, "", "produce@1 value@1 consume@2"},
