@@ -30,6 +30,7 @@ MANY = ["--ctas", "24", "--threads", "32", "--rounds", "3"]  # the mutants of th
 CROWDED = {"queue", "dekker"}
 UNMODELLED = {"stream_value"}  # the reference detector takes what a stream writes for a plain store
 PARTED = ("program", "pct", "program")  # of EACH: lanes that part stay so under `random`, and each looks for itself
+WORKERS = 2  # emulated; CTest gives this as many processors
 GOOD = {0: "clean", 1: "found", 2: "found"}
 
 
@@ -174,7 +175,7 @@ def main():
             runs += [(["--seed", str(args.seed + i), "--schedule", "random"], MANY) for i in range(2)]
         return runs
     with tempfile.TemporaryDirectory(prefix="idioms-") as place:
-        complaints = list(complaints_of(measure(Emulated(args.build, place), forms, options), args.show))
+        complaints = list(complaints_of(measure(Emulated(args.build, place), forms, options, WORKERS), args.show))
     print("\n".join(complaints) or "as expected")
     sys.exit(bool(complaints))
 
