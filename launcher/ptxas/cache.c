@@ -1,5 +1,5 @@
 /* An entry is a file named by the hash of its key: a header, the key, what the plain run said, the cubin. The key is there whole, so
- * that nothing depends on the hash but the name. Entries are written aside and renamed; their time is that of the last use. */
+ * that nothing depends on the hash but the name. Their time is that of the last use. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 
 #define MAGIC "gsan-ptxas entry 1\n"
 #define ENDING ".entry"
-#define PART ".part"           /* of one that is being written */
-#define PART_SECONDS 3600      /* its writer died */
+#define ASIDE ".tmp"           /* of one that is being written (text_write_file) */
+#define ASIDE_SECONDS 3600     /* its writer died */
 #define MOST_MB 1024u          /* GSAN_CACHE_MB */
 
 enum { KEY, STDOUT, STDERR, CUBIN, PARTS };
@@ -241,14 +241,14 @@ static void list_items(DIR *folder, struct items *items, int all)
 {
 	for (struct dirent *e; (e = readdir(folder));) {
 		struct stat st;
-		int part = ends_with(e->d_name, PART);
+		int aside = ends_with(e->d_name, ASIDE);
 
-		if ((!part && !ends_with(e->d_name, ENDING)) || strlen(e->d_name) >= sizeof(items->item->name) ||
+		if ((!aside && !ends_with(e->d_name, ENDING)) || strlen(e->d_name) >= sizeof(items->item->name) ||
 		    fstatat(dirfd(folder), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
-		if (part && (all || time(NULL) - st.st_mtime > PART_SECONDS))
+		if (aside && (all || time(NULL) - st.st_mtime > ASIDE_SECONDS))
 			unlinkat(dirfd(folder), e->d_name, 0);
-		else if (!part && add_item(items, e->d_name, &st))
+		else if (!aside && add_item(items, e->d_name, &st))
 			return;
 	}
 }
@@ -284,24 +284,18 @@ void ptxas_cache_keep(const struct ptxas_cache *c, const struct ptxas_result *re
 {
 	const char *const part[PARTS] = {c->key.data, result->said[0], result->said[1], result->cubin};
 	const size_t size[PARTS] = {c->key.size, strlen(result->said[0]), strlen(result->said[1]), result->cubin_size};
-	char path[PATH_MAX];
 	unsigned long long most = (unsigned long long)setting_number(SETTING_CACHE_MB, MOST_MB) << 20;
-	int fd, bad;
-
-	if (!c->path[0] || snprintf(path, sizeof(path), "%s/XXXXXX" PART, c->folder) >= (int)sizeof(path))
-		return;
-	fd = mkostemps(path, sizeof(PART) - 1, O_CLOEXEC);
-	if (fd < 0)
-		return;
 	struct header h = header_of(part, size);
-	bad = text_write_fd(fd, (const char *)&h, sizeof(h));
-	for (int i = 0; i < PARTS && !bad; i++)
-		bad = text_write_fd(fd, part[i], size[i]);
-	bad |= close(fd);
-	if (bad || rename(path, c->path))
-		unlink(path);
-	else
+	struct text entry = {0};
+
+	if (!c->path[0])
+		return;
+	text_add(&entry, (const char *)&h, sizeof(h));
+	for (int i = 0; i < PARTS; i++)
+		text_add(&entry, part[i], size[i]);
+	if (!entry.failed && !text_write_file(c->path, entry.data, entry.size))
 		shrink(c->folder, most, most / 4 * 3);
+	text_free(&entry);
 }
 
 int ptxas_cache_clear(void)

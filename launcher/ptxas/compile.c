@@ -171,11 +171,20 @@ static int assemble(const struct ptxas_args *a, const char *real, const char *te
 	return status;
 }
 
+/* All that the plain run said, malloc'ed; NULL without one, or without memory. */
+static char *all_said(const struct ptxas_result *r)
+{
+	char *all;
+
+	return r->said[0] && r->said[1] && asprintf(&all, "%s\n%s", r->said[0], r->said[1]) >= 0 ? all : NULL;
+}
+
 /* 1: the checked form, *to's cubin, has taken the plain one's place. */
-static int instrument(const struct ptxas_args *a, const char *real, char *log, struct ptxas_result *to)
+static int instrument(const struct ptxas_args *a, const char *real, struct ptxas_result *to)
 {
 	const char *path = a->argv[a->input];
-	struct registers regs = parse_registers(log);
+	char *log = all_said(to);
+	struct registers regs = log ? parse_registers(log) : (struct registers){0};
 	struct ptx_rewrite_options options = {.source = path, .kernels = regs.count, .reg = regs.reg};
 	struct ptx_rewrite_stats stats;
 	struct ptx_error error = {0};
@@ -198,6 +207,7 @@ static int instrument(const struct ptxas_args *a, const char *real, char *log, s
 	free(text);
 	free(out);
 	free(regs.reg);
+	free(log);
 	return !status && to->cubin_size;
 }
 
@@ -225,19 +235,14 @@ int ptxas_emulated(void)
 static int compile(const struct ptxas_args *a, const char *real, const struct ptxas_cache *cache)
 {
 	struct ptxas_result made = {0};
-	char *log = NULL;
-	int status = 0;
+	int status = real ? run_plain(a, real, &made) : 0;
 
-	if (real)
-		status = run_plain(a, real, &made);
 	if (status < 0)
 		log_error("%s: cannot run it: %s", real, strerror(-status));
-	if (!status && a->input < 0)
+	else if (!status && a->input < 0)
 		log_warning("runs unchecked: more than one input, or an options file");
-	if (!status && a->input > 0 && asprintf(&log, "%s\n%s", made.said[0] ? made.said[0] : "", made.said[1] ? made.said[1] : "") >= 0 &&
-	    instrument(a, real, log, &made) && !names_input(a, &made))
+	else if (!status && a->input > 0 && instrument(a, real, &made) && !names_input(a, &made))
 		ptxas_cache_keep(cache, &made);
-	free(log);
 	ptxas_result_free(&made);
 	return status < 0 ? 1 : status;
 }

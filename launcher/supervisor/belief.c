@@ -59,6 +59,16 @@ static size_t told_from(const struct told *t, uint32_t seq)
 	return low;
 }
 
+/* The list with room for one more element, or NULL: then it is as it was. */
+static void *told_grow(void *list, size_t count, size_t *room, size_t size)
+{
+	size_t more = *room ? 2 * *room : 16;
+	void *grown = count < *room ? list : realloc(list, more * size);
+	if (grown && count == *room)
+		*room = more;
+	return grown;
+}
+
 void supervisor_told(struct supervisor *s, const struct gsan_side *by)
 {
 	struct told *t = &s->told[by->participant][by->stream];
@@ -76,13 +86,11 @@ void supervisor_told(struct supervisor *s, const struct gsan_side *by)
 	} else if (above) {
 		t->range[at].first = seq;
 	} else {
-		size_t room = t->room ? 2 * t->room : 16;
-		struct told_range *grown = n < t->room ? t->range : realloc(t->range, room * sizeof *grown);
+		struct told_range *grown = told_grow(t->range, n, &t->room, sizeof *grown);
 		if (!grown) {
 			t->all = 1;
 			return;
 		}
-		t->room = n < t->room ? t->room : room;
 		t->range = grown;
 		memmove(&grown[at + 1], &grown[at], (n - at) * sizeof *grown);
 		grown[at] = (struct told_range){seq, seq};
@@ -144,13 +152,11 @@ void supervisor_told_leave(struct supervisor *s, uint32_t p)
 	supervisor_told_free(s, p);
 	if (gone.from == UINT64_MAX)
 		return;
-	size_t room = past->room ? 2 * past->room : 16;
-	struct told_span *grown = past->spans < past->room ? past->span : realloc(past->span, room * sizeof *grown);
+	struct told_span *grown = told_grow(past->span, past->spans, &past->room, sizeof *grown);
 	if (!grown) {
 		past->all = 1;
 		return;
 	}
-	past->room = past->spans < past->room ? past->room : room;
 	past->span = grown;
 	grown[past->spans++] = gone;
 }

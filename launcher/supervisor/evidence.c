@@ -71,25 +71,20 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 		    c->kernel[0] == evidence_kernel(s, f->first.participant, f->first.kernel) &&
 		    c->kernel[1] == evidence_kernel(s, f->second.participant, f->second.kernel))
 			break;
-	if (c) {
-		c->count++;
-		c->weight += f->confidence;
-		c->certain |= f->confidence >= GSAN_CERTAIN;
-		if (!evidence_earlier(f, &c->finding))
-			return;
-	} else {
+	if (!c) {
 		c = s->candidates < CANDIDATES_MAX ? calloc(1, sizeof *c) : NULL;
 		if (!c) {
 			s->candidates_lost++;
 			return;
 		}
-		c->count = 1;
-		c->weight = f->confidence;
-		c->certain = f->confidence >= GSAN_CERTAIN;
 		c->next = *bucket;
 		*bucket = c;
 		s->candidates++;
 	}
+	c->weight += f->confidence;
+	c->certain |= f->confidence >= GSAN_CERTAIN;
+	if (c->count++ && !evidence_earlier(f, &c->finding))
+		return;
 	c->finding = *f;
 	c->kernel[0] = evidence_kernel(s, f->first.participant, f->first.kernel);
 	c->kernel[1] = evidence_kernel(s, f->second.participant, f->second.kernel);

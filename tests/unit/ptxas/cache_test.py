@@ -206,7 +206,7 @@ class Cache(unittest.TestCase):
 
     def test_bound(self):
         files = [self.write(f"tmp/{i}.ptx", PTX + f"// {i} " + "x" * 100000) for i in range(4)]
-        stale, fresh = (os.path.join(self.keep, name) for name in ("old.part", "new.part"))
+        stale, fresh = (os.path.join(self.keep, name) for name in ("old.tmp", "new.tmp"))
         name_of = []
         for i in range(3):  # 0.6 MB each: one more is too much
             self.call(ptx=files[i], calls=2, GSAN_CACHE_MB="2")
