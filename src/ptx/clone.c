@@ -94,21 +94,22 @@ static uint32_t skip_class(const struct clone *c, uint32_t at, const char *class
 /* The clone keeps the plain kernel's CTAs per SM: a grid barrier written for them must not hang (FACTS D). */
 static void edit_limits(struct clone *c, uint32_t regs)
 {
-	static const char word[] = ".minnctapersm";
 	struct ptx_span d = c->f->directives;
-	char directive[64];
-	const char *old;
-	uint32_t from, to;
+	struct ptx_limit limit;
 
-	if (!c->f->is_entry || !ptx_occupancy_limit(c->m->sm, c->f, regs, directive, sizeof(directive)))
+	if (!c->f->is_entry || !ptx_occupancy_limit(c->m->sm, c->f, regs, &limit))
 		return;
-	old = c->f->minnctapersm ? memmem(c->m->text + d.off, d.len, word, sizeof(word) - 1) : NULL;
+	size_t n = strlen(limit.word);
+	const char *old = limit.was ? memmem(c->m->text + d.off, d.len, limit.word, n) : NULL;
+
 	if (old) {
-		from = (uint32_t)(old - c->m->text);
-		to = skip_class(c, skip_class(c, from + sizeof(word) - 1, " \t\r\n"), "0123456789xabcdefABCDEF");
-		ptx_edit_add(&c->edits, from, to - from, directive, strlen(directive));
+		uint32_t from = skip_class(c, (uint32_t)(old + n - c->m->text), " \t\r\n");
+		uint32_t to = skip_class(c, from, "0123456789xabcdefABCDEF");
+		char value[16];
+
+		ptx_edit_add(&c->edits, from, to - from, value, (size_t)snprintf(value, sizeof(value), "%u", limit.value));
 	} else {
-		text_printf(&c->text, "%s\n", directive);
+		text_printf(&c->text, "%s %u\n", limit.word, limit.value);
 		insert(c, c->f->body.off);
 	}
 }

@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #define SM_REGS 65536u
+#define MOST_REGS 255u /* of a thread */
+#define MOST_THREADS 1024u
 
 /* Threads and CTAs that one SM holds; the last row serves every other architecture. */
 static const struct { uint32_t sm, threads, ctas; } limits[] = {
@@ -27,29 +29,50 @@ uint32_t ptx_occupancy_ctas(uint32_t sm, uint32_t threads, uint32_t regs)
 {
 	uint32_t row = row_of(sm), warps = round_up(threads ? threads : 1, 32) / 32;
 	uint32_t by_threads = limits[row].threads / 32 / warps;
-	uint32_t by_regs = SM_REGS / (32 * round_up(regs ? regs : 1, 8)) / 4 * 4 / round_up(warps, 4);
+	uint32_t by_regs = SM_REGS / (32 * round_up(regs ? regs : 1, 8)) / 4 * 4 / warps;
 	uint32_t ctas = by_threads < by_regs ? by_threads : by_regs;
 
-	ctas = ctas < limits[row].ctas ? ctas : limits[row].ctas;
-	return ctas ? ctas : 1;
+	return ctas < limits[row].ctas ? ctas : limits[row].ctas;
 }
 
-int ptx_occupancy_limit(uint32_t sm, const struct ptx_function *f, uint32_t regs, char *directive, size_t size)
+static int keeps_ctas(uint32_t sm, uint32_t threads, uint32_t regs, uint32_t more)
 {
-	const uint32_t *shape = f->reqntid[0] ? f->reqntid : f->maxntid;
-	uint32_t row = row_of(sm), least = SM_REGS / limits[row].threads / 8 * 8, ctas;
+	for (uint32_t size = 32; size < threads + 32; size += 32)
+		if (ptx_occupancy_ctas(sm, size, more) < ptx_occupancy_ctas(sm, size, regs))
+			return 0;
+	return 1;
+}
 
-	if (!regs || f->maxnreg)
+uint32_t ptx_occupancy_regs(uint32_t sm, uint32_t threads, uint32_t regs)
+{
+	uint32_t most = round_up(regs, 8);
+
+	while (most < MOST_REGS && keeps_ctas(sm, threads, regs, most + 8))
+		most += 8;
+	return most < MOST_REGS ? most : MOST_REGS;
+}
+
+static uint32_t threads_of(const uint32_t *shape)
+{
+	uint64_t threads = 1;
+
+	for (int i = 0; i < 3; i++)
+		threads *= shape[i] ? shape[i] : 1;
+	return shape[0] && threads < MOST_THREADS ? (uint32_t)threads : MOST_THREADS;
+}
+
+int ptx_occupancy_limit(uint32_t sm, const struct ptx_function *f, uint32_t regs, struct ptx_limit *limit)
+{
+	uint32_t threads = threads_of(f->reqntid[0] ? f->reqntid : f->maxntid);
+
+	if (!regs)
 		return 0;
-	if (!shape[0]) { /* the block's size is not known; below `least` registers do not limit the CTAs */
-		uint32_t cap = round_up(regs, 8);
+	if (f->reqntid[0] && !f->maxnreg) {
+		uint32_t ctas = ptx_occupancy_ctas(sm, threads, regs);
 
-		snprintf(directive, size, ".maxnreg %u", cap < least ? least : cap);
-		return 1;
+		*limit = (struct ptx_limit){".minnctapersm", ctas ? ctas : 1, f->minnctapersm};
+		return limit->value > f->minnctapersm;
 	}
-	if (shape[0] > 1024 || shape[1] > 1024 || shape[2] > 1024)
-		return 0;
-	ctas = ptx_occupancy_ctas(sm, shape[0] * (shape[1] ? shape[1] : 1) * (shape[2] ? shape[2] : 1), regs);
-	snprintf(directive, size, ".minnctapersm %u", ctas);
-	return ctas > f->minnctapersm;
+	*limit = (struct ptx_limit){".maxnreg", ptx_occupancy_regs(sm, threads, regs), f->maxnreg};
+	return !f->maxnreg || limit->value < f->maxnreg;
 }

@@ -233,26 +233,70 @@ static void functions(void)
 	free(out);
 }
 
+/* What cuOccupancyMaxActiveBlocksPerMultiprocessor says on an H200 (driver 580.159.04) of CTAs of 1 to 32 warps. */
+static const struct { uint32_t regs, ctas[32]; } measured[] = {
+	{10, {32, 32, 21, 16, 12, 10, 9, 8, 7, 6, 5, 5, 4, 4, 4, 4, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}},
+	{20, {32, 32, 21, 16, 12, 10, 9, 8, 7, 6, 5, 5, 4, 4, 4, 4, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}},
+	{30, {32, 32, 21, 16, 12, 10, 9, 8, 7, 6, 5, 5, 4, 4, 4, 4, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}},
+	{40, {32, 24, 16, 12, 9, 8, 6, 6, 5, 4, 4, 4, 3, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1}},
+	{48, {32, 20, 13, 10, 8, 6, 5, 5, 4, 4, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+	{56, {32, 18, 12, 9, 7, 6, 5, 4, 4, 3, 3, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+	{64, {32, 16, 10, 8, 6, 5, 4, 4, 3, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+	{72, {28, 14, 9, 7, 5, 4, 4, 3, 3, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+	{80, {24, 12, 8, 6, 4, 4, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+	{96, {20, 10, 6, 5, 4, 3, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+	{128, {16, 8, 5, 4, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1}},
+	{168, {12, 6, 4, 3, 2, 2, 1, 1, 1, 1, 1, 1}},
+	{254, {8, 4, 2, 2, 1, 1, 1, 1}},
+};
+
 static void limits(void)
 {
 	char *out = rewrite(HEAD ".entry k() .reqntid 128 { setmaxnreg.inc.sync.aligned.u32 240; ret; }", 110);
 
 	CHECK(strstr(out, ".reqntid 128 .minnctapersm 4\n{") && count(out, "setmaxnreg") == 1);
 	free(out);
-	out = rewrite(HEAD ".entry k() .maxntid 128,1,1 .minnctapersm 2 { ret; }", 110);
-	CHECK(strstr(out, ".maxntid 128,1,1 .minnctapersm 4 {") && count(out, ".minnctapersm 2") == 1);
+	out = rewrite(HEAD ".entry k() .reqntid 128,1,1 .minnctapersm 2 { ret; }", 110);
+	CHECK(strstr(out, ".reqntid 128,1,1 .minnctapersm 4 {") && count(out, ".minnctapersm 2") == 1);
 	free(out);
-	out = rewrite(HEAD ".entry k() .maxntid 128 .minnctapersm 9 { ret; }", 110);
+	out = rewrite(HEAD ".entry k() .reqntid 128 .minnctapersm 9 { ret; }", 110);
 	CHECK(count(out, ".minnctapersm 9") == 2 && count(out, ".minnctapersm 4") == 0);
 	free(out);
 	out = rewrite(HEAD ".entry k() { ret; }", 41);
 	CHECK(strstr(out, ".maxnreg 48\n{"));
 	free(out);
-	CHECK(ptx_occupancy_ctas(90, 256, 127) == 2 && ptx_occupancy_ctas(90, 32, 16) == 32);
-	CHECK(ptx_occupancy_ctas(89, 512, 32) == 3 && ptx_occupancy_ctas(90, 1024, 64) == 1);
+	/* A launch may have fewer threads: 1,024 with 64 registers are one CTA as well, 256 are four, and five with 48. */
+	out = rewrite(HEAD ".entry k() .maxntid 1024 .minnctapersm 1 { ret; }", 42);
+	CHECK(strstr(out, ".minnctapersm 1 .maxnreg 48\n{"));
+	free(out);
+	out = rewrite(HEAD ".entry k() .maxntid 1024 .maxnreg 64 { ret; }", 42);
+	CHECK(strstr(out, ".maxntid 1024 .maxnreg 48 {") && count(out, ".maxnreg 64") == 1);
+	free(out);
+	out = rewrite(HEAD ".entry k() .reqntid 256 .maxnreg 40 { ret; }", 38);
+	CHECK(count(out, ".maxnreg 40") == 2 && count(out, "minnctapersm") == 0);
+	free(out);
 	out = rewrite(".version 7.0\n.target sm_80\n.address_size 64\n.entry k { ret; }", 0);
 	CHECK(!strncmp(out, ".version 7.7\n", 13) && strstr(out, ".entry k__gsan("));
 	free(out);
+}
+
+static void occupancy(void)
+{
+	for (size_t i = 0; i < sizeof(measured) / sizeof(*measured); i++)
+		for (uint32_t warps = 1; warps <= 32; warps++)
+			CHECK(ptx_occupancy_ctas(90, 32 * warps - 31, measured[i].regs) == measured[i].ctas[warps - 1]);
+	CHECK(ptx_occupancy_ctas(89, 512, 32) == 3 && ptx_occupancy_ctas(75, 1024, 32) == 1);
+	for (uint32_t regs = 1; regs <= 255; regs++)
+		for (uint32_t warps = 1; warps <= 32; warps++) {
+			uint32_t most = ptx_occupancy_regs(90, 32 * warps, regs);
+
+			CHECK(most >= regs && most <= 255);
+			for (uint32_t size = 1; size <= 32 * warps; size++)
+				CHECK(ptx_occupancy_ctas(90, size, most) == ptx_occupancy_ctas(90, size, regs));
+			CHECK(most == 255 || ptx_occupancy_regs(90, 32 * warps, most + 1) > most);
+		}
+	CHECK(ptx_occupancy_regs(90, 1024, 20) == 32 && ptx_occupancy_regs(90, 1024, 42) == 48);
+	CHECK(ptx_occupancy_regs(90, 32, 42) == 64 && ptx_occupancy_regs(90, 1024, 250) == 255);
 }
 
 /* What the info of k's clone holds, its bytes as numbers: has it the line "grid"? */
@@ -328,6 +372,7 @@ int main(void)
 	descriptors();
 	functions();
 	limits();
+	occupancy();
 	workspaces();
 	unseen_calls();
 	too_many_sites();
