@@ -64,16 +64,18 @@ NEVER void clock_settle(const struct who *w)
 	gpu_store32(&w->state->fresh, 0);
 }
 
-/* What this CTA has acquired by now goes to the launches behind its own. */
+/* What this CTA has acquired by now, and had not when this was called last, goes to the launches behind its own. */
 NEVER void acquired_clock(const struct who *w)
 {
 	const struct dev_clock *c = &w->state->clock;
 	u32 n = gpu_load32(&c->count);
+	u64 passed = gpu_own64(&w->state->passed);
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 elem = elem_settled(gpu_load64(&c->elem[i]));
-		if (!elem_inherited(w->launch, elem))
+		if (!(passed >> i & 1) && !elem_inherited(w->launch, elem))
 			acquired_add(w->launch, elem);
 	}
+	gpu_store64(&w->state->passed, n < 64 ? (1ull << n) - 1 : ~0ull);
 	if (gpu_load32(&c->flags) & DEV_CLOCK_EVERYTHING)
 		acquired_everything(w->launch);
 }

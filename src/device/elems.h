@@ -14,7 +14,7 @@ struct elems {
 	u32 *count;
 	u32 *changing; /* for who reads without the lock: odd while elements are taken out or change places; NULL: nobody does */
 	u32 *changed;  /* of the newest version: where each element's generation is put, which is `generation` */
-	struct dev_state *state; /* whose clock it is: `told` and `kept` lose the bit of each element that changes */
+	struct dev_state *state; /* whose clock it is: `told`, `kept` and `passed` lose the bit of each element that changes */
 	u32 room, kind, generation;
 };
 #define ELEMS_GATED 1u /* elements of other gates are others */
@@ -48,6 +48,7 @@ ALWAYS void elems_put(const struct elems *s, u32 i, u64 elem, u64 with)
 	if (s->state) {
 		gpu_store64(&s->state->told, gpu_own64(&s->state->told) & ~(1ull << i));
 		gpu_store64(&s->state->kept, gpu_own64(&s->state->kept) & ~(1ull << i));
+		gpu_store64(&s->state->passed, gpu_own64(&s->state->passed) & ~(1ull << i));
 	}
 }
 ALWAYS void elems_fence(const struct elems *s) /* what was written comes first for who reads without the lock */

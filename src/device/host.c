@@ -10,7 +10,20 @@ uint64_t gsan_tables_bytes(void)
 	return (sizeof(struct dev_tables) + GSAN_PAGE - 1) / GSAN_PAGE * GSAN_PAGE;
 }
 
-uint64_t gsan_counters_bytes(void) { return offsetof(struct dev_tables, ring_head); }
+uint64_t gsan_counters_bytes(void) { return offsetof(struct dev_tables, coarse); }
+
+int gsan_entries_many(const void *copy)
+{
+	const struct dev_tables *t = copy;
+	return t->syncs > DEV_SYNCS / 4 || t->sync_full;
+}
+
+void gsan_entries(struct gsan_entries *at)
+{
+	*at = (struct gsan_entries){.counts = offsetof(struct dev_tables, syncs), .entries = offsetof(struct dev_tables, sync)};
+	at->counts_bytes = offsetof(struct dev_tables, coarse) + sizeof(struct dev_coarse) - at->counts;
+	at->entries_bytes = sizeof(((struct dev_tables *)0)->sync);
+}
 
 void gsan_counters_add(const void *copy, uint64_t *sum)
 {

@@ -29,17 +29,33 @@ NEVER void acquired_sweep(const struct gsan_launch *l, const struct elems *s)
 	elems_change(s);
 }
 
+/* Is it there, or one that includes it? Without the lock, for all CTAs of a launch come with the same: an item goes only where another
+ * includes it. */
+NEVER int acquired_has(const struct gsan_launch *l, const struct elems *s, u64 elem, u64 with)
+{
+	u32 n = gpu_load32(s->count);
+	for (u32 i = 0; i < n && i < DEV_ACQUIRED; i++) {
+		u64 old, its;
+		gpu_load128(&s->word[2 * i], &old, &its);
+		if (elem_within(l, elem, old, 0) && with_within(s, with, its))
+			return 1;
+	}
+	return 0;
+}
+
 /* Launches behind this one in its stream inherit what it acquires. */
 NEVER void acquired_add(const struct gsan_launch *l, u64 elem)
 {
 	struct dev_tables *t = own_tables(l);
 	struct dev_acquired *a = &t->acquired[l->stream];
 	struct elems s = acquired_elems(a);
-	if (!lock_take(l, &a->lock))
+	u64 with = (u64)elem_seq(l, elem) << 32 | l->seq;
+	elem = elem_bare(elem);
+	if (acquired_has(l, &s, elem, with) || !lock_take(l, &a->lock))
 		return;
 	if (gpu_load32(s.count) == s.room)
 		acquired_sweep(l, &s);
-	elems_add(l, &s, elem_bare(elem), (u64)elem_seq(l, elem) << 32 | l->seq);
+	elems_add(l, &s, elem, with);
 	gpu_or32(&t->streams_acquired[l->stream / 32], 1u << l->stream % 32);
 	gpu_unlock(&a->lock);
 }

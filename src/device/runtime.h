@@ -15,4 +15,10 @@ uint64_t gsan_tables_bytes(void);
 uint64_t gsan_counters_bytes(void);
 void gsan_counters_add(const void *copy, uint64_t *sum);
 
+/* Does a copy of them say that locations with synchronisation entries are many? And where in the block the entries lie, and what
+ * counts them; zeros there are none. */
+int gsan_entries_many(const void *copy);
+struct gsan_entries { uint64_t counts, counts_bytes, entries, entries_bytes; };
+void gsan_entries(struct gsan_entries *at);
+
 #endif

@@ -131,11 +131,12 @@ struct dev_state {
 	uint32_t unseen;       /* why a strong read of what something unseen wrote ordered nothing: GSAN_WHY_* << 16 | its site */
 	uint32_t kept_scope;   /* of `kept`: GSAN_GPU or GSAN_SYS; 0: there are none */
 	uint64_t kept;         /* elements of the clock that `fenced` has at that scope, or a wider one, as bits */
+	uint64_t passed;       /* elements of the clock that the launches behind this one have (acquired_clock), as bits */
+	uint64_t reserve;
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
 	struct dev_hint hint[DEV_OWN_HINTS];
-	uint64_t reserve[2];
 };
 _Static_assert(sizeof(struct dev_state) == 2048, "");
 _Static_assert(__builtin_offsetof(struct dev_state, base) % 16 == 0, "one load");
@@ -163,8 +164,8 @@ struct dev_version {
 #define DEV_COARSELY 16u  /* continues what RMWs without an entry left, if there were such */
 
 /* A strong write holds the lock of its entry while it executes, so that the order of the versions is that of the writes.
- * Protocol. `key` is exchanged for 0 once, by who needs the entry first, and stays for good: entries are not freed, a full
- * table takes the coarse path. What else is there is written under `lock`, by the warp that holds it over its operation
+ * Protocol. `key` is exchanged for 0 once, by who needs the entry first, and stays while anything runs: a
+ * full table takes the coarse path. What else is there is written under `lock`, by the warp that holds it over its operation
  * (`holder`, which only that warp can find to be itself) or by who publishes at once. `generation` alone is read without the
  * lock: a load notes it before it executes, acquiring, and compares it under the lock afterwards; it was raised under the
  * lock, after the write, so that an equal number means that nothing was written between. A spin loop compares it without the
@@ -221,23 +222,24 @@ struct dev_spread { uint64_t checked, lost; };
  * swap, if there is room in the ring. `syncs` follows the entries made, as a quota that may be passed by a few. `newest` and
  * `base` rise (atomic maximum), before `seq` of the launch's entry is released: who has met the entry sees them. `floor` rises
  * before the entry is claimed, and so before the launch makes a record.
- * `streams_acquired` gets bits, after the first item. `broken` is set, never cleared. `seen`: a key is put by compare-and-
- * swap, or over another where it is crowded: a finding may be sent twice, never lost. `sync_full` is set, never cleared, before
- * the first operation that it is about, behind a fence. `bucket_lock`: see dev_state. `detail`:
+ * `streams_acquired` gets bits, after the first item. `broken` is set, never cleared. The host empties the entries, and `syncs`
+ * to `coarse`, while nothing runs that can name them (src/driver/drain.c). `seen`: a key is put by compare-and-
+ * swap, or over another where it is crowded: a finding may be sent twice, never lost. `sync_full` is set before the first
+ * operation that it is about, behind a fence. `bucket_lock`: see dev_state. `detail`:
  * see gsan_line. Nothing of it is freed while the participant lives. */
 struct dev_tables {
 	struct gsan_table_head head;
 	struct dev_spread spread[DEV_SPREAD];
 	uint64_t ring_head;    /* next ticket */
-	uint32_t detail_next;
-	uint32_t syncs;        /* entries in use */
 	uint64_t newest;       /* launch that has begun */
-	uint32_t privates;     /* private tags looked at */
-	uint32_t coarse_used;  /* 1: `coarse` is not empty */
 	uint32_t streams_acquired[2]; /* read as one u64; bit per stream slot with items in `acquired` */
-	struct dev_coarse coarse;
+	uint32_t detail_next;
+	uint32_t privates;     /* private tags looked at */
 	uint32_t broken;       /* a lock was given up: order is not known any more, nothing is reported */
+	uint32_t syncs;        /* entries in use; from here on to `coarse`: emptied with them */
 	uint32_t sync_full;    /* 1: an entry found no place; any strong operation may be on the coarse path, of any scope */
+	uint32_t coarse_used;  /* 1: `coarse` is not empty */
+	struct dev_coarse coarse;
 	uint32_t base[GSAN_PARTICIPANTS]; /* no launch here has a launch of that participant with seq above it before it */
 	uint32_t floor[GSAN_PARTICIPANTS]; /* no launch here has a higher one */
 	uint8_t pad[4096 - 256 - 48 - sizeof(struct dev_coarse) - 8 * GSAN_PARTICIPANTS];

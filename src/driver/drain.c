@@ -37,15 +37,15 @@ uint64_t flow_now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* `all`: everything that was launched before this call is known to be complete. */
-static void drain_copy(struct flow *f, uint64_t launches, int all)
+/* `all`: everything that was launched before this call is known to be complete. Returns whether locations with entries are many. */
+static int drain_copy(struct flow *f, uint64_t launches, int all)
 {
 	char copy[DRAIN_BYTES];
 	uint64_t sum[GSAN_N_COUNTERS] = {0};
 	CUdeviceptr table = GSAN_TABLE_BASE + f->clock.participant * GSAN_TABLE_SLICE;
 
 	if (gsan_counters_bytes() > sizeof(copy) || flow_read(f, copy, table, gsan_counters_bytes()))
-		return;
+		return 0;
 	gsan_counters_add(copy, sum);
 	for (unsigned i = 0; i < GSAN_N_COUNTERS; i++)
 		if (i != GSAN_N_RENEWED) /* counted on the host */
@@ -53,14 +53,33 @@ static void drain_copy(struct flow *f, uint64_t launches, int all)
 	if (all)
 		atomic_store_explicit(&f->rank->launches_counted, launches, memory_order_relaxed);
 	atomic_store_explicit(&f->drained, flow_now(), memory_order_relaxed);
+	return gsan_entries_many(copy);
+}
+
+/* What the host has seen complete is before all that it launches from here on: no location's entry has anything to say any more.
+ * Not while another thread is launching; there will be other occasions. */
+static void drain_entries(struct flow *f)
+{
+	CUstreamCaptureMode mode;
+	unsigned held = 0;
+
+	while (held < GSAN_STREAMS && !pthread_mutex_trylock(&f->enqueue[held]))
+		held++;
+	if (held == GSAN_STREAMS && clock_idle(&f->clock, NULL)) {
+		int relaxed = flow_relax(&mode);
+		vmm_entries_end(f->participant);
+		flow_unrelax(mode, relaxed);
+	}
+	while (held)
+		pthread_mutex_unlock(&f->enqueue[--held]);
 }
 
 void flow_drain(struct flow *f)
 {
 	uint64_t launches = atomic_load_explicit(&f->rank->launches_checked, memory_order_relaxed);
 
-	if (clock_idle(&f->clock, NULL))
-		drain_copy(f, launches, 1);
+	if (clock_idle(&f->clock, NULL) && drain_copy(f, launches, 1))
+		drain_entries(f);
 }
 
 void flow_host_saw(struct flow *f, const struct clock_vec *mark)

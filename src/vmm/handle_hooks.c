@@ -142,6 +142,7 @@ static CUresult export_token(struct participant *p, struct handle *h, int *out)
 	int real_fd = *out, token = -1;
 	/* When the last copy elsewhere is gone, nobody tells. Two allocations in one range would share its records. */
 	h->spent = 1;
+	p->exported = 1;
 	if (!h->imported && shadow_publish(p, h->canonical, h->size))
 		return CUDA_ERROR_UNKNOWN;
 	if (ipc_call(p->socket, &msg, real_fd, &token) || token < 0)

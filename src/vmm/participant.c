@@ -331,6 +331,19 @@ uint64_t vmm_view_table(struct participant *p) { return p->view_table; }
 uint64_t vmm_ring(struct participant *p) { return p->ring; }
 uint64_t vmm_writers(struct participant *p) { return p->writers; }
 
+void vmm_entries_end(struct participant *p)
+{
+	uint64_t block = GSAN_TABLE_BASE + (uint64_t)p->index * GSAN_TABLE_SLICE;
+	struct gsan_entries at;
+	struct vmm_section s;
+	if (vmm_enter(p, &s))
+		return;
+	gsan_entries(&at);
+	if (!p->exported && !vmm_zero(p, block + at.entries, at.entries_bytes))
+		vmm_zero(p, block + at.counts, at.counts_bytes);
+	vmm_leave(&s);
+}
+
 int vmm_renew(struct participant *p)
 {
 	struct vmm_section s;

@@ -29,6 +29,7 @@ struct participant {
 	_Atomic uint32_t refused; /* whose cannot be */
 	uint32_t peers;           /* devices of this process that may touch our blocks, a bit each */
 	uint32_t allocations;     /* numbers given out */
+	int exported;             /* others may have its memory, and kernels of theirs use its tables; under the section */
 };
 
 /* The participant of the calling thread's current context, started if need be; NULL: this context runs unchecked. Cheap. */
@@ -42,6 +43,8 @@ uint64_t vmm_ring(struct participant *p);
 uint64_t vmm_writers(struct participant *p);
 /* Empties every line record mapped here, by copies, while kernels may run. 0 or -EIO. */
 int vmm_renew(struct participant *p);
+/* Empties the synchronisation entries, unless others may use them. Nothing of this participant may run. */
+void vmm_entries_end(struct participant *p);
 
 /* Module variables of `owner` (a module or library), which lie outside the arena: checked from here on, until dropped. */
 void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char *name, const void *owner);

@@ -338,13 +338,22 @@ def judged(s, seeds, schedules):
     return seeds
 
 
-def mixed_rows(s, emulated, programs, first, schedules, size, workers, seconds, out):
-    """Programs changed by chance, small: where the reference finds no race, the detector has no finding. A finding is explained
-    if the reference finds that program's race under one of many more schedules."""
-    s, emulated = s._replace(kind="mixed", small=1), emulated._replace(kind="mixed", small=1)
+def mixed(s):
+    return s._replace(kind="mixed", small=1)
+
+
+def mixed_free(emulated, programs, first, schedules, workers):
+    """Of programs changed by chance, small: those for which the reference finds no race."""
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        return sorted(itertools.chain(*pool.map(lambda seeds: judged(mixed(emulated), seeds, schedules), parts(first, programs, 25))))
+
+
+def mixed_rows(s, emulated, free, programs, schedules, size, workers, seconds, out):
+    """Where the reference finds no race (mixed_free), the detector has no finding. A finding is explained if the reference finds that
+    program's race under one of many more schedules."""
+    s, emulated = mixed(s), mixed(emulated)
     tally, deadline = Tally(None), time.monotonic() + seconds
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        free = sorted(itertools.chain(*pool.map(lambda seeds: judged(emulated, seeds, schedules), parts(first, programs, 25))))
         jobs = [free[at:at + size] for at in range(0, len(free), size)]
         list(pool.map(lambda seeds: judge_free(s, seeds, tally, deadline), jobs))
         named = [seed for seed in tally.false if isinstance(seed, int)]
@@ -448,22 +457,26 @@ def settings(build, device, ranks, place, **more):
     return SETTINGS(build=build, device=device, ranks=ranks, place=place, **{**given, **more})
 
 
-def section(build, gpus, out, programs=20000, broken=160, compiled=64, mixed=2000):
-    """All rows, on GPUs. With two, a fifth of the programs has two ranks."""
-    workers = os.cpu_count() or 16
+def section(build, gpus, out, programs=20000, broken=160, compiled=64, changed=2000):
+    """All rows, on GPUs. With two, a fifth of the programs has two ranks. What shares a GPU goes turn by turn: so many jobs that one
+    starts while another one runs. What takes the CPUs alone goes beside."""
+    cpus, jobs = os.cpu_count() or 16, 2 * gpus
     with tempfile.TemporaryDirectory(prefix="random-") as place:
         s = settings(build, "cuda", 1, place, gpus=gpus, image=image(build, "cuda", place))
         os.mkdir(os.path.join(place, "emu"))
         emulated = s._replace(device="emu", image=image(build, "emu", os.path.join(place, "emu")))
         pair = s._replace(ranks=2)
         two = programs // 5 if gpus > 1 else 0
-        yield from free_rows(s, emulated, programs - two, 0, 250, workers, 240, out)
-        yield from broken_rows(s, broken, 0, workers, 0.95)
-        yield from free_rows(s._replace(compiled=1), emulated, compiled, 0, 3, workers, 120, out)
-        yield from mixed_rows(s, emulated, mixed, 0, 3, 100, workers, 120, out)
+        with concurrent.futures.ThreadPoolExecutor(2) as beside:
+            own = beside.submit(lambda: list(free_rows(s._replace(compiled=1), emulated, compiled, 0, 3, cpus // 2, 400, out)))
+            asked = beside.submit(mixed_free, emulated, changed, 0, 3, cpus // 4)
+            yield from free_rows(s, emulated, programs - two, 0, 250, jobs, 420, out)
+            yield from own.result()
+            yield from broken_rows(s, broken, 0, cpus // 2, 0.95)
+            yield from mixed_rows(s, emulated, asked.result(), changed, 3, 100, jobs, 120, out)
         if two:
-            yield from free_rows(pair, emulated, two, 0, 100, workers // 2, 120, out)
-            yield from broken_rows(pair, broken // 2, 0, workers // 2, 0.95)
+            yield from free_rows(pair, emulated, two, 0, 100, cpus // 4, 120, out)
+            yield from broken_rows(pair, broken // 2, 0, cpus // 4, 0.95)
 
 
 def again(s, seed, smaller):
@@ -485,7 +498,8 @@ def few_rows(s, args):
     if args.compiled:
         yield from free_rows(s._replace(compiled=1), s, args.compiled, *common, 3600, args.out)
     if args.mixed:
-        yield from mixed_rows(s, s, args.mixed, args.first, 3, args.size, args.workers, 3600, args.out)
+        free = mixed_free(s, args.mixed, args.first, 3, args.workers)
+        yield from mixed_rows(s, s, free, args.mixed, 3, args.size, args.workers, 3600, args.out)
     if args.broken:
         yield from broken_rows(s, args.broken, args.first, args.workers, args.share)
 

@@ -9,7 +9,7 @@
 #define SPIN_TRIES (1u << 24) /* of a wait that must end */
 #define CONTROL(c) ((uint16_t)(forms_count() + (c)))
 /* CTAs that synchronise by one word go one by one, each through what all others did: this many, but in some programs. */
-enum { SYNC_CTAS = 12, SYNC_MORE = 2 /* percent */ };
+enum { SYNC_CTAS = 12, SYNC_MORE = 2 /* percent */, STRONG_THREADS = 256 /* that access arrays strongly, but for one percent */ };
 enum { ARRAYS = 3, PHASES = 4, MOST_BYTES = 2 << 20 };
 
 /* What orders a phase before the next. The first four end the launch. */

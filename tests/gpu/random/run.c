@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { GROUPS = 8, GROUP_STREAMS = 3 }; /* so many repeats at once. Programs do not wait for each other's spinning */
+enum { GROUPS = 10, GROUP_STREAMS = 3 }; /* so many repeats at once: fewer streams than the GPU has queues */
 
 struct item {
 	struct native *p;

@@ -84,6 +84,11 @@ static inline struct cta enter(struct gsan_launch *l, u32 index, u32 flags)
 	c.self = gsan_enter(c.launch, flags);
 	return c;
 }
+static inline void leave(const struct cta *c)
+{
+	be(c);
+	gsan_leave(c->launch, c->self);
+}
 static inline u32 desc(u32 op, u32 bytes, u32 sem, u32 site) { return site | bytes << 16 | op << 22 | sem << 27; }
 static inline void weak(const struct cta *c, u32 op, u64 at, u32 bytes, u32 site)
 {

@@ -117,6 +117,26 @@ static void fenced_wider(u32 sem)
 	end(GATE, 1, sem, "a fence of a wider scope keeps what a narrower one kept");
 }
 
+/* What the launches behind have been given by a release without an entry grows before the CTA ends; `sem` none: nobody reads that. */
+static void passed_since(u32 sem)
+{
+	struct dev_tables *t = dev_tables(gsan_owner(FLAG(GATE)));
+	begin();
+	middle = enter(launch(1, 1, 8, 8, 1), 1, 1);
+	message();
+	u32 syncs = t->syncs;
+	t->syncs = DEV_SYNCS;
+	flag_store(&middle, FLAG(GATE), GSAN_SEM_RELEASE, GSAN_SYS, 1, 4);
+	t->syncs = syncs;
+	fill();
+	flag_store(&from, FLAG(FIRST), GSAN_SEM_RELEASE, GSAN_SYS, sent, 2);
+	if (sem != GSAN_SEM_NONE)
+		flag_load(&middle, FLAG(FIRST), sem, GSAN_SYS, sent, 3);
+	leave(&middle);
+	to = enter(launch(1, 1, 9, 9, 1), 2, 1);
+	end(OTHER_GATE, 0, sem, "what is acquired behind such a release goes to the launches behind, too");
+}
+
 /* What it has read before it is told at once: all but what is new. */
 static void read_and_written(u32 sem)
 {
@@ -182,7 +202,7 @@ static void nearer(void)
 int main(void)
 {
 	static void (*const programs[])(u32) = {changed_since, another_version, of_others, another_location, wider_scope, read_and_written,
-						read_again, fenced_since, fenced_wider};
+						read_again, fenced_since, fenced_wider, passed_since};
 	map_arena();
 	grid = 4;
 	for (u32 i = 0; i < sizeof programs / sizeof *programs; i++) {

@@ -18,11 +18,6 @@ static void judge(const char *name, int race)
 }
 
 static u64 counted(enum gsan_counter c) { return dev_tables(0)->head.counter[c] + dev_tables(1)->head.counter[c]; }
-static void leave(const struct cta *c)
-{
-	be(c);
-	gsan_leave(c->launch, c->self);
-}
 
 /* CTA i of launch 5 of rank 0 fills its payload and raises its flag. */
 static void messages(u32 sem)

@@ -23,12 +23,6 @@ static void judge(const char *name, int race)
 
 static struct cta ranks_cta(u32 rank, u32 seq) { return enter(launch(rank, 0, seq, seq, 1), rank, 1); }
 
-static void leave(const struct cta *c)
-{
-	be(c);
-	gsan_leave(c->launch, c->self);
-}
-
 static void unused(const struct cta *c, u64 at, u32 sem, u32 scope, u64 old, u32 site)
 {
 	u32 d = desc(GSAN_OP_RMW + scope, 4, sem, site) | GSAN_DESC_VALUE;

@@ -1,0 +1,116 @@
+/* A program for gsan-launch: `entries FORM`. Kernels store strongly to more locations than GSan has entries for, and the host waits
+ * for each. Then a block passes a message to another one, and a kernel reads a flag of the first kernels and what another stream writes:
+ *   correct    the message by a release, the other stream behind an event     exported   the same, of memory that another process may have
+ *   relaxed    no release                                                      stale      no event */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LAUNCHES = 12, BLOCKS = 4, THREADS = 512, FLAGS = LAUNCHES * BLOCKS * THREADS, BYTES = 2 << 20 };
+#define DRAIN_US 110000 /* GSan looks after its tables this seldom */
+
+static const char ptx[] =
+	".version 8.0\n.target sm_90\n.address_size 64\n"
+	".visible .entry raise(.param .u64 flags)\n{\n"
+	"\t.reg .b64 %rd<3>;\n\t.reg .b32 %r<4>;\n"
+	"\tld.param.u64 %rd1, [flags];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
+	"\tmov.u32 %r1, %ctaid.x;\n\tmov.u32 %r2, %tid.x;\n\tmad.lo.u32 %r3, %r1, 512, %r2;\n\tmul.wide.u32 %rd2, %r3, 4;\n"
+	"\tadd.u64 %rd1, %rd1, %rd2;\n\tst.relaxed.gpu.global.u32 [%rd1], 1;\n\tret;\n}\n"
+	".visible .entry store(.param .u64 p)\n{\n"
+	"\t.reg .b64 %rd<2>;\n\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tst.global.u32 [%rd1], 7;\n\tret;\n}\n"
+	".visible .entry load(.param .u64 flag, .param .u64 p)\n{\n"
+	"\t.reg .b64 %rd<3>;\n\t.reg .b32 %r<3>;\n"
+	"\tld.param.u64 %rd1, [flag];\n\tld.param.u64 %rd2, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tcvta.to.global.u64 %rd2, %rd2;\n"
+	"\tld.acquire.gpu.global.u32 %r1, [%rd1];\n\tld.global.u32 %r2, [%rd2];\n\tst.global.u32 [%rd2+256], %r2;\n\tret;\n}\n"
+#define PASS(name, sem) \
+	".visible .entry " name "(.param .u64 p)\n{\n" \
+	"\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<3>;\n\t.reg .pred %p<2>;\n" \
+	"\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n" \
+	"\tmov.u32 %r1, %ctaid.x;\n\tsetp.ne.u32 %p1, %r1, 0;\n\t@%p1 bra again;\n" \
+	"\tst.global.u32 [%rd1], 7;\n\tst." sem ".gpu.global.u32 [%rd1+128], 1;\n\tret;\n" \
+	"again:\n\tld.acquire.gpu.global.u32 %r2, [%rd1+128];\n\tsetp.eq.u32 %p1, %r2, 0;\n\t@%p1 bra again;\n" \
+	"\tld.global.u32 %r2, [%rd1];\n\tst.global.u32 [%rd1+256], %r2;\n\tret;\n}\n"
+	PASS("released", "release") PASS("relaxed", "relaxed");
+
+static void must(CUresult rc, const char *what)
+{
+	if (rc == CUDA_SUCCESS)
+		return;
+	fprintf(stderr, "entries: %s: error %d\n", what, (int)rc);
+	exit(1);
+}
+#define TRY(call) must(call, #call)
+
+static CUmodule module;
+
+static void launch(const char *name, unsigned blocks, unsigned threads, CUstream stream, void **params)
+{
+	CUfunction f;
+
+	TRY(cuModuleGetFunction(&f, module, name));
+	TRY(cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL));
+}
+
+/* Zeros, of which a handle has been given away. */
+static CUdeviceptr memory_new(void)
+{
+	CUmemAllocationProp how = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+				   .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
+	CUmemAccessDesc access = {.location = how.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemGenericAllocationHandle handle;
+	CUdeviceptr at;
+
+	TRY(cuMemAddressReserve(&at, BYTES, 0, 0, 0));
+	TRY(cuMemCreate(&handle, BYTES, &how, 0));
+	TRY(cuMemMap(at, BYTES, 0, handle, 0));
+	TRY(cuMemSetAccess(at, BYTES, &access, 1));
+	TRY(cuMemsetD8(at, 0, BYTES));
+	return at;
+}
+
+static void memory_export(CUdeviceptr at)
+{
+	CUmemGenericAllocationHandle handle;
+	int fd;
+
+	TRY(cuMemRetainAllocationHandle(&handle, (void *)(uintptr_t)at));
+	TRY(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	const char *form = argc > 1 ? argv[1] : "";
+	CUstream a, b;
+	CUevent event;
+	CUcontext context;
+
+	TRY(cuInit(0));
+	TRY(cuDevicePrimaryCtxRetain(&context, 0));
+	TRY(cuCtxSetCurrent(context));
+	TRY(cuModuleLoadData(&module, ptx));
+	TRY(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+	TRY(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+	TRY(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	CUdeviceptr flags = memory_new(), message = flags + 4 * FLAGS, data = message + 4096;
+	if (!strcmp(form, "exported"))
+		memory_export(flags);
+	for (int i = 0; i < LAUNCHES; i++) {
+		CUdeviceptr at = flags + 4ull * BLOCKS * THREADS * (unsigned)i;
+
+		launch("raise", BLOCKS, THREADS, a, (void *[]){&at});
+		usleep(DRAIN_US);
+		TRY(cuCtxSynchronize());
+	}
+	launch(strcmp(form, "relaxed") ? "released" : "relaxed", 2, 1, a, (void *[]){&message});
+	TRY(cuCtxSynchronize());
+	launch("store", 1, 1, a, (void *[]){&data});
+	TRY(cuEventRecord(event, a));
+	if (strcmp(form, "stale"))
+		TRY(cuStreamWaitEvent(b, event, 0));
+	launch("load", 1, 1, b, (void *[]){&flags, &data});
+	TRY(cuCtxSynchronize());
+	return 0;
+}
