@@ -50,7 +50,7 @@ NEVER void pending_add(const struct who *w, u64 elem, u64 key)
 NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 {
 	struct dev_state *s = w->state;
-	u32 n = gpu_load32(&s->pendings), kept = 0;
+	u32 n = gpu_own32(&s->pendings), kept = 0;
 	if (!key && gpu_load32(&s->pending_flags))
 		gpu_or32(&s->clock.flags, DEV_CLOCK_EVERYTHING);
 	for (u32 i = 0; i < n && i < DEV_PENDING; i++) {

@@ -29,10 +29,11 @@ NEVER u32 clock_join(const struct who *w, u64 elem)
 /* Takes out what element `i` says, too; others may change their places. */
 NEVER void clock_only(const struct who *w, const struct elems *s, u32 i)
 {
-	u64 elem = elems_at(s, i), identity = elem_identity(w->launch, elem);
-	u32 n = gpu_load32(s->count);
+	u64 elem = elems_at(s, i);
+	struct elem_near like = elem_near(w->launch, elem);
+	u32 n = gpu_own32(s->count);
 	for (u32 j = 0; j < n;) {
-		u32 row = j - j % ELEMS_ROW, near = elems_row_near(&s->word[row], 1, elem, identity) & ~0u << j % ELEMS_ROW;
+		u32 row = j - j % ELEMS_ROW, near = elems_row_near(&s->word[row], 1, &like) & ~0u << j % ELEMS_ROW;
 		j = near ? row + gpu_first(near) : row + ELEMS_ROW;
 		if (j >= n)
 			continue;
@@ -52,14 +53,14 @@ NEVER void clock_only(const struct who *w, const struct elems *s, u32 i)
 NEVER void clock_settle(const struct who *w)
 {
 	struct elems s = clock_elems(w->state);
-	for (u32 i = 0; i < gpu_load32(s.count);) {
-		u32 n = gpu_load32(s.count);
+	for (u32 i = 0; i < gpu_own32(s.count);) {
+		u32 n = gpu_own32(s.count);
 		u64 e = elems_at(&s, i), settled = elem_settled(e);
 		if (settled != e) {
 			elems_put(&s, i, settled, 0);
 			clock_only(w, &s, i);
 		}
-		i = gpu_load32(s.count) == n ? i + 1 : 0; /* where some were taken out, one not seen yet may stand before */
+		i = gpu_own32(s.count) == n ? i + 1 : 0; /* where some were taken out, one not seen yet may stand before */
 	}
 	gpu_store32(&w->state->fresh, 0);
 }
@@ -68,10 +69,10 @@ NEVER void clock_settle(const struct who *w)
 NEVER void acquired_clock(const struct who *w)
 {
 	const struct dev_clock *c = &w->state->clock;
-	u32 n = gpu_load32(&c->count);
+	u32 n = gpu_own32(&c->count);
 	u64 passed = gpu_own64(&w->state->passed);
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
-		u64 elem = elem_settled(gpu_load64(&c->elem[i]));
+		u64 elem = elem_settled(gpu_own64(&c->elem[i]));
 		if (!(passed >> i & 1) && !elem_inherited(w->launch, elem))
 			acquired_add(w->launch, elem);
 	}

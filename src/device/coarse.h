@@ -76,14 +76,14 @@ NEVER u32 coarse_time(const struct who *w, u32 desc)
 	u32 at, gpu, sys;
 	if (!s)
 		return 0;
-	if (!lock_take(w->launch, &s->lock))
+	if (!state_take(w))
 		return 0;
 	acquired_clock(w); /* which goes with what the launch releases as a whole (closure_add) */
 	gpu = gpu_load32(&s->fence[0]);
 	sys = gpu_load32(&s->fence[1]);
 	at = sys > gpu ? sys : gpu;
 	at = desc_releases(desc) ? epoch_end(w) : at ? at - 1 : 0;
-	gpu_unlock(&s->lock);
+	state_give(w);
 	return at;
 }
 

@@ -119,7 +119,7 @@ NEVER u64 elems_unite(const struct gsan_launch *l, const struct elems *s, u32 i,
 /* Makes room in a full list: at least an eighth, so that it is not asked for at once again. Returns how many there are now. */
 NEVER u32 elems_widen(const struct gsan_launch *l, const struct elems *s)
 {
-	u32 n = gpu_load32(s->count), enough = s->room - s->room / 8;
+	u32 n = gpu_own32(s->count), enough = s->room - s->room / 8;
 	count(l, GSAN_N_CLOCK_FULL, 1);
 	elems_change(s);
 	for (u32 step = 0; n > enough && step < ELEMS_STEPS; step++)
@@ -136,20 +136,33 @@ NEVER u32 elems_widen(const struct gsan_launch *l, const struct elems *s)
 	return n;
 }
 
-/* What two elements must have in common, unless one of them is of many, for one to include the other; nothing, if `elem` is. */
-ALWAYS u64 elem_identity(const struct gsan_launch *l, u64 elem)
+/* What an element must have in common with another one, unless one of them is of many, for one to include the other: whose it is;
+ * if either is a point, what tells writes from seen ones; of two seen ones the place. Nothing, if `elem` is of many. */
+struct elem_near { u64 elem, identity; u32 kind, place; };
+ALWAYS struct elem_near elem_near(const struct gsan_launch *l, u64 elem)
 {
-	return elem_of_many(elem) ? 0 : tag_private(l, rec_tag(elem)) ? ~0ull << GSAN_REC_TAG_SHIFT : REC_WHO;
+	struct elem_near n = {.elem = elem};
+	if (elem_of_many(elem))
+		return n;
+	n.identity = tag_private(l, rec_tag(elem)) ? ~0ull << GSAN_REC_TAG_SHIFT : REC_WHO;
+	n.kind = (u32)ELEM_RELAXED;
+	n.place = elem_is_seen(elem) && ~elem & POINT_ANY_PLACE ? (u32)POINT_ANY_PLACE : 0;
+	return n;
 }
-ALWAYS u32 elems_near(u64 elem, u64 old, u64 identity) { return (u32)!((elem ^ old) & identity) | (u32)elem_of_many(old); }
+_Static_assert(POINT_ANY_PLACE >> 32 == 0 && ELEM_POINT == ELEM_RELAXED << 3, "as elems_near() has them");
+ALWAYS u32 elems_near(const struct elem_near *n, u64 old)
+{
+	u32 apart = (u32)(n->elem ^ old), either = (u32)(n->elem | old), point = (u32)old & (u32)ELEM_POINT;
+	int place = !!(apart & n->place) & !!(~(u32)old & n->place) & !!point;
+	return (u32)(!((n->elem ^ old) & n->identity) & !(either >> 3 & apart & n->kind) & !place) | (u32)elem_of_many(old);
+}
 
 /* Those of four elements, as bits, that are near. */
-ALWAYS u32 elems_row_near(const u64 *at, u32 stride, u64 elem, u64 identity)
+ALWAYS u32 elems_row_near(const u64 *at, u32 stride, const struct elem_near *n)
 {
 	u64 old[ELEMS_ROW];
 	elems_row(at, stride, old);
-	return elems_near(elem, old[0], identity) | elems_near(elem, old[1], identity) << 1 | elems_near(elem, old[2], identity) << 2 |
-	       elems_near(elem, old[3], identity) << 3;
+	return elems_near(n, old[0]) | elems_near(n, old[1]) << 1 | elems_near(n, old[2]) << 2 | elems_near(n, old[3]) << 3;
 }
 
 /* Does the list keep the two apart, though one may include the other? */
@@ -163,11 +176,11 @@ ALWAYS int elems_apart(const struct elems *s, u64 a, u64 b)
 #define ELEMS_NOWHERE (~0u)
 NEVER u32 elems_find(const struct gsan_launch *l, const struct elems *s, u64 elem, u64 with)
 {
-	u32 n = gpu_load32(s->count), gated = s->kind & ELEMS_GATED, stride = elems_stride(s);
-	u64 identity = elem_identity(l, elem);
+	u32 n = gpu_own32(s->count), gated = s->kind & ELEMS_GATED, stride = elems_stride(s);
+	struct elem_near like = elem_near(l, elem);
 	const u64 *row = s->word;
 	for (u32 i = 0; i < n; i += ELEMS_ROW, row += ELEMS_ROW * stride)
-		for (u32 near = elems_row_near(row, stride, elem, identity); near; near &= near - 1) {
+		for (u32 near = elems_row_near(row, stride, &like); near; near &= near - 1) {
 			u32 at = i + gpu_first(near);
 			u64 old = elems_at(s, at), its = elems_with(s, at);
 			if (at >= n || elems_apart(s, elem, old))
@@ -189,7 +202,7 @@ NEVER u32 elems_add(const struct gsan_launch *l, const struct elems *s, u64 elem
 			elems_put(s, found >> 1, elem, with); /* its second word alone may be seen first: it includes the old one's, too */
 		return found;
 	}
-	n = gpu_load32(s->count);
+	n = gpu_own32(s->count);
 	if (n == s->room)
 		n = elems_widen(l, s);
 	elems_put(s, n, elem, with);

@@ -14,6 +14,7 @@ NEVER struct dev_sync *sync_find(u64 canonical, u32 bytes, int make, u32 quota)
 	struct dev_tables *t = dev_tables(gsan_owner(canonical));
 	u64 key = sync_key(canonical, bytes);
 	u32 at = (u32)mix64(key);
+#pragma clang loop unroll(disable) /* nearly always the first */
 	for (u32 i = 0; i < DEV_SYNC_PROBES; i++) {
 		struct dev_sync *s = &t->sync[(at + i) & (DEV_SYNCS - 1)];
 		u64 found = gpu_load64(&s->key);
@@ -62,10 +63,11 @@ NEVER void sync_hold(const struct gsan_launch *l, struct dev_sync *e, int whole)
 				gpu_store32(&e->ended, gpu_popc(group) > 1 ? DEV_MANY : 0);
 				gpu_store64(&e->holder, warp_id(l));
 			}
-			gpu_fence_sys(); /* whoever sees what the program writes finds the lock taken, or the publication */
 		}
 		gpu_meet(whole);
 	}
+	if (ranks)
+		gpu_fence_sys(); /* whoever sees what the program writes finds the lock taken, or the publication */
 }
 
 /* The operations are over, of each lane on its entry, if it has one; the last of a warp's gives the lock back. */
@@ -78,7 +80,7 @@ ALWAYS void sync_release(struct dev_sync *e, int whole)
 		return;
 	if (!(gpu_and32(&e->lanes, ~group) & ~group)) { /* of a CAS lanes that failed come before those that wrote */
 		gpu_store64(&e->holder, 0);
-		gpu_unlock(&e->lock);
+		lock_give(&e->lock);
 	}
 }
 

@@ -87,7 +87,14 @@ ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b)
 {
 	__asm__ volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(p) : "memory");
 }
-/* Of what only the holder of a lock changes, by that holder: from the L1, which taking the lock has emptied. */
+/* Of what only the holder of a lock changes, by that holder: from the L1, which taking the lock has emptied, or which all who ever
+ * take it share. */
+ALWAYS u32 gpu_own32(const void *p)
+{
+	u32 r;
+	__asm__ volatile("ld.global.u32 %0, [%1];" : "=r"(r) : "l"(p) : "memory");
+	return r;
+}
 ALWAYS u64 gpu_own64(const void *p)
 {
 	u64 r;
@@ -134,6 +141,22 @@ ALWAYS u32 gpu_add32_acquire(void *p, u32 v)
 ALWAYS void gpu_add32_release(void *p, u32 v)
 {
 	__asm__ volatile("red.release.sys.global.add.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory");
+}
+ALWAYS u32 gpu_acquire32_cta(const void *p) /* these among the threads of a CTA */
+{
+	u32 r;
+	__asm__ volatile("ld.acquire.cta.global.u32 %0, [%1];" : "=r"(r) : "l"(p) : "memory");
+	return r;
+}
+ALWAYS u32 gpu_add32_acquire_cta(void *p, u32 v)
+{
+	u32 r;
+	__asm__ volatile("atom.acquire.cta.global.add.u32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory");
+	return r;
+}
+ALWAYS void gpu_add32_release_cta(void *p, u32 v)
+{
+	__asm__ volatile("red.release.cta.global.add.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory");
 }
 ALWAYS u32 gpu_cas32(void *p, u32 old, u32 v)
 {
@@ -271,14 +294,22 @@ ALWAYS void gpu_add32_release(void *p, u32 v)
 	gpu_host_write(p);
 	__atomic_fetch_add((u32 *)p, v, __ATOMIC_RELEASE);
 }
+ALWAYS u32 gpu_add32_acquire_cta(void *p, u32 v) { return gpu_add32_acquire(p, v); }
+ALWAYS void gpu_add32_release_cta(void *p, u32 v) { gpu_add32_release(p, v); }
 ALWAYS void gpu_fence_sys(void) { gpu_host_fence(); }
 ALWAYS void gpu_fence_cta(void) { gpu_host_fence(); }
 ALWAYS u32 gpu_acquire32(const void *p) { gpu_host_reads(p); return __atomic_load_n((const u32 *)p, __ATOMIC_ACQUIRE); }
+ALWAYS u32 gpu_acquire32_cta(const void *p) { return gpu_acquire32(p); }
 ALWAYS void gpu_load128(const void *p, u64 *a, u64 *b)
 {
 	*a = gpu_load64(p);
 	*b = gpu_load64((const u64 *)p + 1);
 	gpu_host_both(p, a, b);
+}
+ALWAYS u32 gpu_own32(const void *p)
+{
+	gpu_host_reads(p);
+	return *(const u32 *)p;
 }
 ALWAYS u64 gpu_own64(const void *p)
 {
@@ -345,12 +376,10 @@ ALWAYS int gpu_speaks(int whole) { return !whole || gpu_lane() == 0; } /* for al
  * upper half. First come, first served, because of those who ask for it again and again (a spin on a lock of the program's) some
  * always won otherwise, and the one that would have ended the spin never did, for seconds (H200, 16 CTAs). */
 #define TURN_NEXT 0x10000u
-ALWAYS u32 turn_take(u32 *lock) { return gpu_add32_acquire(lock, TURN_NEXT); }
 ALWAYS u32 turn_ahead(u32 taken, u32 lock) { return ((taken >> 16) - lock) & 0xffff; } /* of so many it is the turn first */
-ALWAYS void gpu_unlock(u32 *lock)
+ALWAYS u32 turn_over(const u32 *lock) /* what gives it to the next; nobody else changes the lower half */
 {
-	u32 now = gpu_load32(lock) & 0xffff; /* nobody else changes it */
-	gpu_add32_release(lock, now == 0xffff ? 1u - TURN_NEXT : 1u);
+	return (gpu_load32(lock) & 0xffff) == 0xffff ? 1u - TURN_NEXT : 1u;
 }
 
 #endif

@@ -12,17 +12,19 @@ uint64_t gsan_tables_bytes(void)
 
 uint64_t gsan_counters_bytes(void) { return offsetof(struct dev_tables, coarse); }
 
-int gsan_entries_many(const void *copy)
+struct gsan_history gsan_history_used(const void *copy)
 {
 	const struct dev_tables *t = copy;
-	return t->syncs > DEV_SYNCS / 4 || t->sync_full;
-}
-
-void gsan_entries(struct gsan_entries *at)
-{
-	*at = (struct gsan_entries){.counts = offsetof(struct dev_tables, syncs), .entries = offsetof(struct dev_tables, sync)};
-	at->counts_bytes = offsetof(struct dev_tables, coarse) + sizeof(struct dev_coarse) - at->counts;
-	at->entries_bytes = sizeof(((struct dev_tables *)0)->sync);
+	const size_t after_counts = offsetof(struct dev_tables, coarse) + sizeof(struct dev_coarse);
+	struct gsan_history h = {{.at = offsetof(struct dev_tables, sync), .count = offsetof(struct dev_tables, syncs)},
+				 {.at = offsetof(struct dev_tables, detail), .count = offsetof(struct dev_tables, detail_next)}};
+	h.entries.count_bytes = after_counts - h.entries.count;
+	h.detail.count_bytes = sizeof(t->detail_next);
+	if (t->syncs > DEV_SYNCS / 4 || t->sync_full)
+		h.entries.bytes = sizeof(t->sync);
+	if (t->detail_next > DEV_DETAILS / 4)
+		h.detail.bytes = (t->detail_next < DEV_DETAILS ? t->detail_next : DEV_DETAILS) * sizeof(t->detail[0]);
+	return h;
 }
 
 void gsan_counters_add(const void *copy, uint64_t *sum)

@@ -57,7 +57,7 @@ NEVER void acquired_add(const struct gsan_launch *l, u64 elem)
 		acquired_sweep(l, &s);
 	elems_add(l, &s, elem, with);
 	gpu_or32(&t->streams_acquired[l->stream / 32], 1u << l->stream % 32);
-	gpu_unlock(&a->lock);
+	lock_give(&a->lock);
 }
 
 /* Launches behind this one inherit that it is ordered after everything: all that has begun by now. */

@@ -12,29 +12,29 @@
  * or set aside, whatever it acquired; but where that left a hint, a read at another site leaves its own. */
 ALWAYS u32 looked_at_last(const struct dev_state *s, const struct dev_sync *e, u32 site)
 {
-	u32 hinted = gpu_load32(&s->looked_hinted);
-	return gpu_own64(&s->looked_key) == gpu_load64(&e->key) && (!hinted || hinted == site + 1) ? gpu_load32(&s->looked) : 0;
+	u32 hinted = gpu_own32(&s->looked_hinted);
+	return gpu_own64(&s->looked_key) == gpu_load64(&e->key) && (!hinted || hinted == site + 1) ? gpu_own32(&s->looked) : 0;
 }
 ALWAYS void looked_now(struct dev_state *s, const struct dev_sync *e, u32 site, int hinted)
 {
 	gpu_store64(&s->looked_key, gpu_load64(&e->key));
-	gpu_store32(&s->looked, gpu_load32(&e->generation));
+	gpu_store32(&s->looked, gpu_own32(&e->generation));
 	gpu_store32(&s->looked_hinted, hinted ? site + 1 : 0);
 }
-ALWAYS int changed_since(const struct dev_sync *e, u32 i, u32 looked) { return !looked || (int)(gpu_load32(&e->changed[i]) - looked) > 0; }
+ALWAYS int changed_since(const struct dev_sync *e, u32 i, u32 looked) { return !looked || (int)(gpu_own32(&e->changed[i]) - looked) > 0; }
 
 /* ---- released before ---------------------------------------------------------------------------------------------------- */
 /* Is `told` about the newest version of this location, and releases of that scope? */
 ALWAYS int told_about(const struct dev_state *s, const struct dev_sync *e, u32 scope)
 {
-	return gpu_own64(&s->told_key) == gpu_load64(&e->key) && gpu_load32(&s->told_lineage) == gpu_load32(&e->lineage) &&
-	       gpu_load32(&s->told_scope) == scope;
+	return gpu_own64(&s->told_key) == gpu_load64(&e->key) && gpu_own32(&s->told_lineage) == gpu_own32(&e->lineage) &&
+	       gpu_own32(&s->told_scope) == scope;
 }
 /* From here on it is; those elements are there. */
 ALWAYS void told_set(struct dev_state *s, const struct dev_sync *e, u32 scope, u64 told)
 {
 	gpu_store64(&s->told_key, gpu_load64(&e->key));
-	gpu_store32(&s->told_lineage, gpu_load32(&e->lineage));
+	gpu_store32(&s->told_lineage, gpu_own32(&e->lineage));
 	gpu_store32(&s->told_scope, scope);
 	gpu_store64(&s->told, told);
 }
@@ -49,7 +49,7 @@ ALWAYS void told_begin(struct dev_state *s, const struct dev_sync *e, u32 scope)
 ALWAYS void told_by(const struct who *w, const struct dev_sync *e, u32 at, u64 elem)
 {
 	struct dev_state *s = w->state;
-	u32 scope = gpu_load32(&s->told_scope);
+	u32 scope = gpu_own32(&s->told_scope);
 	u64 ours = elem_handed_on(gpu_own64(&s->clock.elem[at]), elem_by_us(w->launch, scope, 0));
 	if (told_about(s, e, scope) && elem_within(w->launch, ours, elem, 1))
 		gpu_store64(&s->told, gpu_own64(&s->told) | 1ull << at);

@@ -1,4 +1,5 @@
-/* The locks of shared structures: given out in turn, given up if the holder is gone. */
+/* The locks of shared structures: given out in turn, given up if the holder is gone. That of a CTA's state is among its threads, who
+ * share an L1: what is theirs stays there. */
 #ifndef GSAN_DEVICE_LOCK_H
 #define GSAN_DEVICE_LOCK_H
 
@@ -12,28 +13,50 @@ NEVER void order_broken(const struct gsan_launch *l)
 	count(l, GSAN_N_LOCKS, 1);
 }
 
-/* Waits for its turn at the lock of a shared structure; those far behind look less often. 0: the holder, or one before it, does not
- * come any more, its process died. Nobody takes its place, for what it left there may be half of something: what was to be done is
- * left undone, and from here on no participant whose order that may concern takes a turn or reports anything. */
+/* Waits for the turn `taken`; those far behind look less often. 0: the holder, or one before it, does not come any more, its process
+ * died. Nobody takes its place, for what it left there may be half of something: what was to be done is left undone, and from here on
+ * no participant whose order that may concern takes a turn or reports anything. */
 #define LOCK_TRIES (1u << 25) /* half a minute; whoever was preempted comes again */
 #define LOCK_NS 100u
 #define LOCK_NS_MOST 2000u
-NEVER int lock_take(const struct gsan_launch *l, u32 *lock)
+NEVER int lock_wait(const struct gsan_launch *l, const u32 *lock, u32 taken)
 {
-	u32 taken = turn_take(lock), ahead = turn_ahead(taken, taken);
-	if (!ahead)
-		return 1;
+	u32 ahead = turn_ahead(taken, taken);
 	for (u32 tries = 0; tries < LOCK_TRIES && (tries % 256 || !gpu_load32(&own_tables(l)->broken)); tries++) {
 		u32 ns = ahead * LOCK_NS;
 		gpu_sleep(ns < LOCK_NS_MOST ? ns : LOCK_NS_MOST);
 		ahead = turn_ahead(taken, gpu_load32(lock));
-		if (ahead)
-			continue;
-		gpu_acquire32(lock); /* what was released is before what follows */
-		return 1;
+		if (!ahead)
+			return 1;
 	}
 	order_broken(l);
 	return 0;
 }
+
+/* 0: it was given up. */
+NEVER int lock_take(const struct gsan_launch *l, u32 *lock)
+{
+	u32 taken = gpu_add32_acquire(lock, TURN_NEXT);
+	if (!turn_ahead(taken, taken))
+		return 1;
+	if (!lock_wait(l, lock, taken))
+		return 0;
+	gpu_acquire32(lock); /* what was released is before what follows */
+	return 1;
+}
+ALWAYS void lock_give(u32 *lock) { gpu_add32_release(lock, turn_over(lock)); }
+
+/* Of this CTA's state. */
+NEVER int state_take(const struct who *w)
+{
+	u32 *lock = &w->state->lock, taken = gpu_add32_acquire_cta(lock, TURN_NEXT);
+	if (!turn_ahead(taken, taken))
+		return 1;
+	if (!lock_wait(w->launch, lock, taken))
+		return 0;
+	gpu_acquire32_cta(lock);
+	return 1;
+}
+ALWAYS void state_give(const struct who *w) { gpu_add32_release_cta(&w->state->lock, turn_over(&w->state->lock)); }
 
 #endif

@@ -21,8 +21,8 @@ ALWAYS u64 elem_make(const struct who *w, u32 time, u32 scope, u32 site)
 ALWAYS void version_add(const struct gsan_launch *l, struct dev_sync *e, u64 elem)
 {
 	struct elems s = {.word = e->version[0].elem, .count = &e->version[0].count, .changed = e->changed, .room = DEV_VERSION,
-			  .kind = ELEMS_GATED, .generation = gpu_load32(&e->generation) + 1};
-	s.kind |= gpu_load32(s.count) < DEV_VERSION / 4 ? ELEMS_SITES : 0;
+			  .kind = ELEMS_GATED, .generation = gpu_own32(&e->generation) + 1};
+	s.kind |= gpu_own32(s.count) < DEV_VERSION / 4 ? ELEMS_SITES : 0;
 	elems_add(l, &s, elem, 0);
 }
 
@@ -30,7 +30,7 @@ ALWAYS void version_add(const struct gsan_launch *l, struct dev_sync *e, u64 ele
 NEVER void version_add_fenced(const struct who *w, struct dev_sync *e)
 {
 	const struct dev_clock *from = &w->state->fenced;
-	u32 n = gpu_load32(&from->count);
+	u32 n = gpu_own32(&from->count);
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 elem = gpu_own64(&from->elem[i]);
 		u64 gate = elem_is_open(elem) ? elem_gate(elem) : elem_by_us(w->launch, elem_scope(elem), 0);
@@ -44,7 +44,7 @@ NEVER void version_add_fenced(const struct who *w, struct dev_sync *e)
 NEVER void version_add_clock(const struct who *w, struct dev_sync *e, u32 scope)
 {
 	struct dev_state *s = w->state;
-	u32 n = gpu_load32(&s->clock.count);
+	u32 n = gpu_own32(&s->clock.count);
 	u64 told = told_about(s, e, scope) ? gpu_own64(&s->told) : 0;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
 		if (!(told >> i & 1))
@@ -60,7 +60,7 @@ NEVER void version_add_clock(const struct who *w, struct dev_sync *e, u32 scope)
 NEVER void version_publish(const struct who *w, struct dev_sync *e, int release, u32 time, u64 point, u32 scope, u32 site)
 {
 	struct dev_state *s = w->state;
-	u32 gpu = gpu_load32(&s->fence[0]), sys = gpu_load32(&s->fence[1]); /* 1 + time */
+	u32 gpu = gpu_own32(&s->fence[0]), sys = gpu_own32(&s->fence[1]); /* 1 + time */
 	int itself = release && scope != GSAN_CTA;
 	version_add(w->launch, e, elem_write(point, elem_by_us(w->launch, scope, site), gpu | sys || itself)); /* for words: there is more */
 	if (sys)
@@ -99,7 +99,7 @@ NEVER void version_continue(const struct who *w, struct dev_sync *e)
 {
 	for (u32 k = 0; k < 3; k++) {
 		struct dev_version *v = &e->version[k];
-		u32 n = gpu_load32(&v->flags) & DEV_VALID ? gpu_load32(&v->count) : 0;
+		u32 n = gpu_own32(&v->flags) & DEV_VALID ? gpu_own32(&v->count) : 0;
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 			u64 own = gpu_own64(&v->elem[i]);
 			if (version_own(w, own))
@@ -110,33 +110,33 @@ NEVER void version_continue(const struct who *w, struct dev_sync *e)
 
 ALWAYS void version_writer(struct dev_version *to, const struct dev_version *from)
 {
-	gpu_store64(&to->writer, gpu_load64(&from->writer));
-	gpu_store32(&to->coarse, gpu_load32(&from->coarse));
+	gpu_store64(&to->writer, gpu_own64(&from->writer));
+	gpu_store32(&to->coarse, gpu_own32(&from->coarse));
 }
 
 /* The newest becomes the one before, the one before goes to all older ones. */
 NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 {
 	struct dev_version *v = e->version;
-	u32 n = gpu_load32(&v[1].count);
-	if (gpu_load32(&v[1].flags) & DEV_VALID) {
+	u32 n = gpu_own32(&v[1].count);
+	if (gpu_own32(&v[1].flags) & DEV_VALID) {
 		struct elems older = {.word = v[2].elem, .count = &v[2].count, .room = DEV_VERSION, .kind = ELEMS_GATED};
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++)
 			elems_add(l, &older, gpu_own64(&v[1].elem[i]), 0);
-		gpu_or32(&v[2].flags, gpu_load32(&v[1].flags) & ~DEV_VALUE);
+		gpu_or32(&v[2].flags, gpu_own32(&v[1].flags) & ~DEV_VALUE);
 		version_writer(&v[2], &v[1]);
 		gpu_store32(&e->lost, 1);
 	}
-	n = gpu_load32(&v[0].count);
+	n = gpu_own32(&v[0].count);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
 		gpu_store64(&v[1].elem[i], gpu_own64(&v[0].elem[i]));
-	gpu_store64(&v[1].value, gpu_load64(&v[0].value));
+	gpu_store64(&v[1].value, gpu_own64(&v[0].value));
 	version_writer(&v[1], &v[0]);
 	gpu_store32(&v[1].count, n);
-	gpu_store32(&v[1].flags, gpu_load32(&v[0].flags));
+	gpu_store32(&v[1].flags, gpu_own32(&v[0].flags));
 	gpu_store32(&v[0].flags, 0);
 	gpu_store32(&v[0].count, 0);
-	gpu_store32(&e->lineage, gpu_load32(&e->lineage) + 1);
+	gpu_store32(&e->lineage, gpu_own32(&e->lineage) + 1);
 }
 
 /* Do the scope of a write and `scope` of this CTA include each other? */
@@ -148,7 +148,7 @@ ALWAYS int elem_links(const struct who *w, u64 elem, u32 scope)
 /* Is an operation of this CTA at `scope` morally strong with the write that left the version? */
 ALWAYS int version_linked(const struct who *w, const struct dev_version *v, u32 scope)
 {
-	u64 writer = gpu_load64(&v->writer);
+	u64 writer = gpu_own64(&v->writer);
 	return elem_is_own(w, writer) || elem_links(w, writer, scope);
 }
 
@@ -178,9 +178,9 @@ ALWAYS u64 location_write(u64 canonical, u32 desc, u32 i, u64 *point)
 /* Is there a strong write of this CTA in the version, behind its weak one? Strong ones end epochs, while these are plenty. */
 ALWAYS int version_has_later(const struct who *w, const struct dev_version *v, u64 rec)
 {
-	u32 n = w->state && epochs_plenty(w) ? gpu_load32(&v->count) : 0;
+	u32 n = w->state && epochs_plenty(w) ? gpu_own32(&v->count) : 0;
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
-		u64 e = gpu_load64(&v->elem[i]);
+		u64 e = gpu_own64(&v->elem[i]);
 		if (elem_is_write(e) && elem_is_own(w, e) && rec_tag(e) == rec_tag(rec) && rec_epoch(e) >= rec_epoch(rec))
 			return 1;
 	}
@@ -201,13 +201,13 @@ NEVER void version_heads(const struct who *w, struct dev_sync *e, u32 desc)
 NEVER void version_extend(const struct who *w, struct dev_sync *e, u32 scope)
 {
 	struct dev_version *v = &e->version[0];
-	u32 flags = gpu_load32(&v->flags) & ~DEV_VALUE; /* the value is not known */
+	u32 flags = gpu_own32(&v->flags) & ~DEV_VALUE; /* the value is not known */
 	if (!(flags & DEV_VALID)) {
 		const struct dev_tables *t = dev_tables(gsan_owner(gpu_load64(&e->key) >> 3));
 		flags = DEV_VALID | (gpu_load32(&t->coarse_used) && scope != GSAN_CTA ? DEV_COARSELY : 0);
 		gpu_store32(&v->coarse, w->launch->gpu);
 	}
-	if (!(flags & DEV_EARLY) && gpu_load32(&v->count) && !version_linked(w, v, scope)) {
+	if (!(flags & DEV_EARLY) && gpu_own32(&v->count) && !version_linked(w, v, scope)) {
 		version_new(w->launch, e);
 		flags = DEV_VALID;
 	}

@@ -15,10 +15,13 @@ uint64_t gsan_tables_bytes(void);
 uint64_t gsan_counters_bytes(void);
 void gsan_counters_add(const void *copy, uint64_t *sum);
 
-/* Does a copy of them say that locations with synchronisation entries are many? And where in the block the entries lie, and what
- * counts them; zeros there are none. */
-int gsan_entries_many(const void *copy);
-struct gsan_entries { uint64_t counts, counts_bytes, entries, entries_bytes; };
-void gsan_entries(struct gsan_entries *at);
+/* What of the block's history a copy of them shows to be much used, and so is to be emptied when all of it is over: where it lies in
+ * the block, and what counts it. Zeros there are none; of 0 bytes: it need not be. */
+struct gsan_used { uint64_t at, bytes, count, count_bytes; };
+struct gsan_history {
+	struct gsan_used entries; /* of locations that were strongly written */
+	struct gsan_used detail;  /* named by line records, which have to be emptied before it */
+};
+struct gsan_history gsan_history_used(const void *copy);
 
 #endif

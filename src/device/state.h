@@ -9,6 +9,7 @@
 
 NEVER u32 state_find(struct dev_tables *t, u64 key, u32 bucket)
 {
+#pragma clang loop unroll(disable)
 	for (u32 i = 0; i < DEV_BUCKET; i++)
 		if (gpu_load64(&t->state[bucket * DEV_BUCKET + i].key) == key)
 			return bucket * DEV_BUCKET + i + 1;
@@ -49,7 +50,7 @@ NEVER u32 state_enter(const struct gsan_launch *l, u64 cta, u64 self)
 		gpu_fence_sys();
 		gpu_store64(&t->state[found - 1].key, key);
 	}
-	gpu_unlock(&t->bucket_lock[bucket]);
+	lock_give(&t->bucket_lock[bucket]);
 	if (!found)
 		count(l, GSAN_N_STATE_FULL, 1);
 	return found;
@@ -77,7 +78,7 @@ ALWAYS void state_free(struct dev_state *s)
 /* Upper bits of the records and elements of this CTA at `time`. */
 NEVER u64 state_stamp(const struct who *w, u32 time)
 {
-	u32 tag = gpu_load32(&w->state->private_tag);
+	u32 tag = gpu_own32(&w->state->private_tag);
 	if (time <= GSAN_EPOCH_MAX)
 		return (w->self & REC_WHO) | (u64)time << GSAN_REC_EPOCH_SHIFT;
 	const struct dev_launch *e = tag_launch(w->launch, tag - 1);
@@ -140,7 +141,7 @@ ALWAYS u64 state_base(struct dev_state *s, int records)
 NEVER u32 epoch_end(const struct who *w)
 {
 	struct dev_state *s = w->state;
-	u32 time = gpu_load32(&s->time), tag = gpu_load32(&s->private_tag), last = GSAN_EPOCH_MAX;
+	u32 time = gpu_own32(&s->time), tag = gpu_own32(&s->private_tag), last = GSAN_EPOCH_MAX;
 	if (!gpu_load32(&s->dirty))
 		return time - 1;
 	if (tag)

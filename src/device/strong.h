@@ -98,9 +98,9 @@ u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
 /* After a strong operation and its check: what it observed counts from here on, for the CTA of all who made it. */
 ALWAYS void settle(const struct who *w, int whole)
 {
-	if (w->state && gpu_speaks(whole) && gpu_load32(&w->state->fresh) && lock_take(w->launch, &w->state->lock)) {
+	if (w->state && gpu_speaks(whole) && gpu_load32(&w->state->fresh) && state_take(w)) {
 		clock_settle(w);
-		gpu_unlock(&w->state->lock);
+		state_give(w);
 	}
 	gpu_meet(whole);
 }

@@ -28,18 +28,18 @@
 /* The write that was read is of another scope: nothing was observed. */
 NEVER void version_hint(const struct who *w, const struct dev_version *v, u32 desc)
 {
-	u32 n = gpu_load32(&v->count), why = elem_reaches(w->launch, gpu_load64(&v->writer)) ? GSAN_WHY_ACQUIRE_SCOPE : GSAN_WHY_RELEASE_SCOPE;
+	u32 n = gpu_own32(&v->count), why = elem_reaches(w->launch, gpu_own64(&v->writer)) ? GSAN_WHY_ACQUIRE_SCOPE : GSAN_WHY_RELEASE_SCOPE;
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		hint_set(w, gpu_load64(&v->elem[i]), gpu_load64(&v->writer), why, desc);
+		hint_set(w, gpu_own64(&v->elem[i]), gpu_own64(&v->writer), why, desc);
 }
 
 /* Is it, or may what was read of it be, morally strong with this read? It may be any of the RMWs that follow each other there. */
 ALWAYS int version_may_link(const struct who *w, const struct dev_version *v, u32 scope)
 {
 	int any = version_linked(w, v, scope);
-	u32 n = any ? 0 : gpu_load32(&v->count);
+	u32 n = any ? 0 : gpu_own32(&v->count);
 	for (u32 i = 0; i < n && i < DEV_VERSION && !any; i++) {
-		u64 e = gpu_load64(&v->elem[i]);
+		u64 e = gpu_own64(&v->elem[i]);
 		any = elem_is_observed(e) && elem_links(w, e, scope);
 	}
 	return any;
@@ -49,8 +49,8 @@ ALWAYS int version_may_link(const struct who *w, const struct dev_version *v, u3
  * observes, and all before that, link by link. */
 NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc, const struct dev_sync *newest)
 {
-	u32 n = gpu_load32(&v->count), flags = gpu_load32(&v->flags), scope = desc_scope(desc);
-	u64 writer = gpu_load64(&v->writer);
+	u32 n = gpu_own32(&v->count), flags = gpu_own32(&v->flags), scope = desc_scope(desc);
+	u64 writer = gpu_own64(&v->writer);
 	int linked = newest ? version_linked(w, v, scope) : version_may_link(w, v, scope);
 	if (newest && !linked) {
 		version_hint(w, v, desc);
@@ -59,11 +59,11 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 	if (flags & DEV_EVERYTHING)
 		order_lost(w, sync_acquires(desc));
 	if (flags & DEV_COARSELY) {
-		coarse_join(w, canonical, desc, gpu_load32(&v->coarse));
+		coarse_join(w, canonical, desc, gpu_own32(&v->coarse));
 		coarse_read(w, canonical, desc);
 	}
 	u32 site = desc & 0xffff, looked = newest ? looked_at_last(w->state, newest, site) : 0;
-	int hinted = looked && gpu_load32(&w->state->looked_hinted);
+	int hinted = looked && gpu_own32(&w->state->looked_hinted);
 	if (newest && desc_is_rmw(desc) && desc_releases(desc)) /* there next: what it learns here need not go there */
 		told_begin(w->state, newest, scope);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
@@ -76,13 +76,13 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 /* What an RMW whose result nobody reads observes all the same: the writes themselves. */
 NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc)
 {
-	u32 flags = gpu_load32(&v->flags), n = flags & DEV_VALID ? gpu_load32(&v->count) : 0;
+	u32 flags = gpu_own32(&v->flags), n = flags & DEV_VALID ? gpu_own32(&v->count) : 0;
 	if (n && !version_linked(w, v, desc_scope(desc)))
 		return;
 	if (w->state && (!n || flags & DEV_COARSELY))
-		coarse_join(w, canonical, desc, n ? gpu_load32(&v->coarse) : w->launch->gpu);
+		coarse_join(w, canonical, desc, n ? gpu_own32(&v->coarse) : w->launch->gpu);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
-		u64 e = gpu_load64(&v->elem[i]);
+		u64 e = gpu_own64(&v->elem[i]);
 		if (elem_is_observed(e))
 			observe(w, e, canonical, desc);
 	}
@@ -174,9 +174,9 @@ NEVER void sync_time(const struct who *w, struct dev_sync *e, u32 desc)
 	u32 time;
 	if (desc_is_cas(desc)) { /* which may fail: a spin on a lock would use up the epochs */
 		time = gpu_load32(&w->state->time);
-	} else if (lock_take(w->launch, &w->state->lock)) { /* locks are taken entry first */
+	} else if (state_take(w)) { /* locks are taken entry first */
 		time = epoch_end(w);
-		gpu_unlock(&w->state->lock);
+		state_give(w);
 	} else {
 		return;
 	}
@@ -189,18 +189,18 @@ NEVER int entry_lock(const struct who *w, struct dev_sync *e)
 {
 	if (e && !lock_take(w->launch, &e->lock))
 		return 0;
-	if (!w->state || lock_take(w->launch, &w->state->lock))
+	if (!w->state || state_take(w))
 		return 1;
 	if (e)
-		gpu_unlock(&e->lock);
+		lock_give(&e->lock);
 	return 0;
 }
 ALWAYS void entry_unlock(const struct who *w, struct dev_sync *e)
 {
 	if (w->state)
-		gpu_unlock(&w->state->lock);
+		state_give(w);
 	if (e)
-		gpu_unlock(&e->lock);
+		lock_give(&e->lock);
 }
 
 /* A strong write of which after() cannot tell enough: an element of a vector, a CAS of 16 bytes that may fail. Published before
@@ -229,7 +229,7 @@ NEVER void sync_came(const struct who *w, struct dev_sync *e)
 		gpu_store32(&e->version[0].flags, flags & ~DEV_EARLY);
 		gpu_add32(&e->generation, 1); /* not for who looked before */
 	}
-	gpu_unlock(&e->lock);
+	lock_give(&e->lock);
 }
 
 /* ---- after it has executed --------------------------------------------------------------------------------------------- */
@@ -333,17 +333,17 @@ ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 va
 NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact)
 {
 	const struct dev_version *v = e->version;
-	if (!(gpu_load32(&v[0].flags) & DEV_VALID)) { /* made for a write that did not come */
+	if (!(gpu_own32(&v[0].flags) & DEV_VALID)) { /* made for a write that did not come */
 		coarse_join(w, canonical, desc, w->launch->gpu);
 		coarse_read(w, canonical, desc);
 		if (sync_by_stream(canonical))
 			sync_unknown(w, desc);
 		return;
 	}
-	u32 f0 = gpu_load32(&v[0].flags), newest = exact && !(f0 & DEV_EARLY);
-	u32 f1 = newest ? 0 : gpu_load32(&v[1].flags), lost = !newest && gpu_load32(&e->lost);
+	u32 f0 = gpu_own32(&v[0].flags), newest = exact && !(f0 & DEV_EARLY);
+	u32 f1 = newest ? 0 : gpu_own32(&v[1].flags), lost = !newest && gpu_own32(&e->lost);
 	int has = desc & GSAN_DESC_VALUE && f0 & DEV_VALUE, known = has && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
-	int is0 = gpu_load64(&v[0].value) == value, is1 = f1 & DEV_VALID && gpu_load64(&v[1].value) == value;
+	int is0 = gpu_own64(&v[0].value) == value, is1 = f1 & DEV_VALID && gpu_own64(&v[1].value) == value;
 	/* A value that nothing is known to have left is an older one, or made of several writes' bytes. */
 	int none = known && !is0 && !is1, older = none && value == polled_before(w, canonical, desc), unseen = sync_by_stream(canonical);
 	known &= !none || older;
@@ -414,26 +414,26 @@ NEVER void sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32
 /* Lanes that wrote to one location with one instruction: the value is that of one of them. */
 ALWAYS void sync_wrote_more(struct dev_version *v, u64 value)
 {
-	if (gpu_load64(&v->value) != value)
-		gpu_store32(&v->flags, gpu_load32(&v->flags) & ~DEV_VALUE);
+	if (gpu_own64(&v->value) != value)
+		gpu_store32(&v->flags, gpu_own32(&v->flags) & ~DEV_VALUE);
 }
 
 /* After a strong write of one lane that held the lock meanwhile: it read the newest version, and makes the next. One lane of
  * those that share the location does it for all; what each of them read is not told apart. */
 NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value)
 {
-	u32 failed = desc_is_cas(desc) && !desc_is_rmw(desc), ended = gpu_load32(&e->ended);
+	u32 failed = desc_is_cas(desc) && !desc_is_rmw(desc), ended = gpu_own32(&e->ended);
 	u32 told = ended & DEV_MANY ? desc & ~GSAN_DESC_VALUE : desc;
 	int reads = w->state && (desc_is_rmw(desc) || failed) && !(ended & DEV_READ), writes = !failed && !(ended & DEV_WROTE);
 	if (failed && w->state && (!reads || sync_polled(w->state, canonical, gpu_load32(&e->generation), value, told)))
 		return; /* a spin on a lock of the program's: it saw what it saw before */
-	if (w->state && !lock_take(w->launch, &w->state->lock))
+	if (w->state && !state_take(w))
 		return;
 	if (reads)
 		sync_read(w, e, canonical, told, value, 1);
 	else if (!w->state && !w->stateless && writes && desc_is_rmw(desc) && rec_tag(gpu_load64(&e->version[0].writer)) != w->launch->tag)
 		version_taken(w, &e->version[0], canonical, desc); /* for the rest of this one, and those behind */
-	u32 time = gpu_load32(&e->time);
+	u32 time = gpu_own32(&e->time);
 	if (writes && w->state && desc_is_cas(desc) && desc_releases(desc) && time == gpu_load32(&w->state->time))
 		time = epoch_end(w); /* no other warp did so since sync_time(): what came between goes with it */
 	if (writes)
@@ -443,7 +443,7 @@ NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u3
 	if (writes && w->state)
 		epoch_part(w);
 	if (w->state)
-		gpu_unlock(&w->state->lock);
+		state_give(w);
 	gpu_store32(&e->ended, ended | DEV_READ | (failed ? 0 : DEV_WROTE));
 }
 
@@ -476,16 +476,16 @@ NEVER struct dev_sync *sync_after(const struct who *w, struct dev_sync *e, u64 c
 NEVER void fence_keep(const struct who *w, u32 scope)
 {
 	struct dev_state *s = w->state;
-	u32 n = gpu_load32(&s->clock.count), wide = scope == GSAN_SYS, known = gpu_load32(&s->kept_scope);
+	u32 n = gpu_own32(&s->clock.count), wide = scope == GSAN_SYS, known = gpu_own32(&s->kept_scope);
 	u64 all = n < 64 ? (1ull << n) - 1 : ~0ull, kept = known ? gpu_own64(&s->kept) & all : 0;
-	if (wide && (known != GSAN_SYS || gpu_load32(&s->fenced.count) + n - gpu_popc((u32)kept) - gpu_popc((u32)(kept >> 32)) > DEV_CLOCK)) {
+	if (wide && (known != GSAN_SYS || gpu_own32(&s->fenced.count) + n - gpu_popc((u32)kept) - gpu_popc((u32)(kept >> 32)) > DEV_CLOCK)) {
 		gpu_store32(&s->fenced.count, 0);
 		kept = 0;
 	}
 	struct elems fenced = {.word = s->fenced.elem, .count = &s->fenced.count, .room = DEV_CLOCK, .kind = ELEMS_GATED};
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
 		if (!(kept >> i & 1))
-			elems_add(w->launch, &fenced, elem_widened(gpu_load64(&s->clock.elem[i]), scope), 0);
+			elems_add(w->launch, &fenced, elem_widened(gpu_own64(&s->clock.elem[i]), scope), 0);
 	gpu_store64(&s->kept, all);
 	gpu_store32(&s->kept_scope, scope);
 	gpu_or32(&s->fenced.flags, gpu_load32(&s->clock.flags));
@@ -495,11 +495,10 @@ NEVER void fence_keep(const struct who *w, u32 scope)
 /* A fence or membar: keeps what is released so far for later strong writes, joins what earlier strong reads set aside. */
 NEVER void sync_fence(const struct who *w, u32 desc)
 {
-	struct dev_state *s = w->state;
 	u32 sem = desc >> GSAN_DESC_SEM_SHIFT & 7, scope = desc_scope(desc);
 	if (scope == GSAN_CTA)
 		return; /* orders a CTA's own threads, which count as one */
-	if (!lock_take(w->launch, &s->lock))
+	if (!state_take(w))
 		return;
 	if (sem != GSAN_SEM_RELEASE) {
 		pending_join(w, 0, scope);
@@ -507,7 +506,7 @@ NEVER void sync_fence(const struct who *w, u32 desc)
 	}
 	if (sem != GSAN_SEM_ACQUIRE)
 		fence_keep(w, scope == GSAN_SYS ? GSAN_SYS : GSAN_GPU);
-	gpu_unlock(&s->lock);
+	state_give(w);
 }
 
 /* `threads` more have left. The end of a kernel is a fence: what its strong reads observed is before whatever its stream
@@ -519,15 +518,15 @@ NEVER void sync_leave(const struct who *w, u32 threads)
 		acquired_everything(w->launch);
 	if (!s || !state_leaves(s, threads))
 		return;
-	if (!lock_take(w->launch, &s->lock)) /* behind what the others did under it, its release too: the state is another CTA's soon */
+	if (!state_take(w)) /* behind what the others did under it, its release too: the state is another CTA's soon */
 		return;
 	acquired_clock(w);
 	if (gpu_load32(&s->pending_flags) & DEV_CLOCK_EVERYTHING)
 		acquired_everything(w->launch);
-	for (u32 i = 0; i < gpu_load32(&s->pendings) && i < DEV_PENDING; i++)
+	for (u32 i = 0; i < gpu_own32(&s->pendings) && i < DEV_PENDING; i++)
 		if (elem_reached(w->launch, s->pending[i].elem, GSAN_SYS) && !elem_inherited(w->launch, s->pending[i].elem))
 			acquired_add(w->launch, s->pending[i].elem);
-	gpu_unlock(&s->lock);
+	state_give(w);
 	state_free(s);
 }
 

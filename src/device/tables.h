@@ -98,7 +98,7 @@ _Static_assert(sizeof(struct dev_hint) == 32, "");
 /* Protocol. A place is free while `key` is 0. The first warp of a CTA to come, under its bucket's lock, empties the state and
  * writes `key` last, behind a fence; the others find the key without the lock. Only warps of that CTA use it then, until its
  * last thread has left and frees the place, under the state's lock: a late release of that lock by another warp would open it
- * under the next owner. Under `lock`: all but the following. Without it, from warps of the CTA: `exited`, added to; `dirty`,
+ * under the next owner. Under `lock`, which is of .cta scope: all but the following. Without it, from warps of the CTA: `exited`, added to; `dirty`,
  * set to 1 by who is about to make a record, and read at once with `base`, while the epoch's end, under the lock, clears it
  * before it moves `base`; the flags of clock and pending, to which bits are added. Read without it: `clock` (which may grow or
  * widen meanwhile, so that an answer "ordered" stays right, and one of "not" is asked again if `changing` moved), `fresh`,
@@ -223,19 +223,20 @@ struct dev_spread { uint64_t checked, lost; };
  * `base` rise (atomic maximum), before `seq` of the launch's entry is released: who has met the entry sees them. `floor` rises
  * before the entry is claimed, and so before the launch makes a record.
  * `streams_acquired` gets bits, after the first item. `broken` is set, never cleared. The host empties the entries, and `syncs`
- * to `coarse`, while nothing runs that can name them (src/driver/drain.c). `seen`: a key is put by compare-and-
+ * to `coarse`, or the detail, with all line records that name it and `detail_next`, while nothing runs that can name them
+ * (src/driver/drain.c). `seen`: a key is put by compare-and-
  * swap, or over another where it is crowded: a finding may be sent twice, never lost. `sync_full` is set before the first
  * operation that it is about, behind a fence. `bucket_lock`: see dev_state. `detail`:
- * see gsan_line. Nothing of it is freed while the participant lives. */
+ * see gsan_line. */
 struct dev_tables {
 	struct gsan_table_head head;
 	struct dev_spread spread[DEV_SPREAD];
 	uint64_t ring_head;    /* next ticket */
 	uint64_t newest;       /* launch that has begun */
 	uint32_t streams_acquired[2]; /* read as one u64; bit per stream slot with items in `acquired` */
-	uint32_t detail_next;
 	uint32_t privates;     /* private tags looked at */
 	uint32_t broken;       /* a lock was given up: order is not known any more, nothing is reported */
+	uint32_t detail_next;  /* blocks of detail taken */
 	uint32_t syncs;        /* entries in use; from here on to `coarse`: emptied with them */
 	uint32_t sync_full;    /* 1: an entry found no place; any strong operation may be on the coarse path, of any scope */
 	uint32_t coarse_used;  /* 1: `coarse` is not empty */

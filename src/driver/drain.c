@@ -13,7 +13,9 @@
 #include "vmm/vmm.h"
 
 #define DRAIN_BYTES 8192 /* holds gsan_counters_bytes() */
-#define DRAIN_PERIOD_NS 100000000ull /* a program may synchronise thousands of times a second */
+#define DRAIN_SOON_NS 2000000ull     /* a program may synchronise thousands of times a second: so long after the last time, ... */
+#define DRAIN_PERIOD_NS 100000000ull /* ... twice as long each time to this, until much of the history was used: soon again, but ... */
+#define DRAIN_SHARE 20               /* ... not so soon that emptying it takes more than this part of the time */
 #define DRAIN_WAIT_NS 2000000000ull  /* what runs when the process or a context ends is given so long */
 
 int flow_read(struct flow *f, void *to, CUdeviceptr from, size_t size)
@@ -37,56 +39,70 @@ uint64_t flow_now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* `all`: everything that was launched before this call is known to be complete. Returns whether locations with entries are many. */
-static int drain_copy(struct flow *f, uint64_t launches, int all)
+/* `all`: everything that was launched before this call is known to be complete. Returns what of the history is much used. */
+static struct gsan_history drain_copy(struct flow *f, uint64_t launches, int all)
 {
 	char copy[DRAIN_BYTES];
 	uint64_t sum[GSAN_N_COUNTERS] = {0};
 	CUdeviceptr table = GSAN_TABLE_BASE + f->clock.participant * GSAN_TABLE_SLICE;
 
 	if (gsan_counters_bytes() > sizeof(copy) || flow_read(f, copy, table, gsan_counters_bytes()))
-		return 0;
+		return (struct gsan_history){0};
 	gsan_counters_add(copy, sum);
 	for (unsigned i = 0; i < GSAN_N_COUNTERS; i++)
 		if (i != GSAN_N_RENEWED) /* counted on the host */
 			atomic_store_explicit(&f->rank->counter[i], sum[i], memory_order_relaxed);
 	if (all)
 		atomic_store_explicit(&f->rank->launches_counted, launches, memory_order_relaxed);
-	atomic_store_explicit(&f->drained, flow_now(), memory_order_relaxed);
-	return gsan_entries_many(copy);
+	return gsan_history_used(copy);
 }
 
-/* What the host has seen complete is before all that it launches from here on: no location's entry has anything to say any more.
- * Not while another thread is launching; there will be other occasions. */
-static void drain_entries(struct flow *f)
+/* What the host has seen complete is before all that it launches from here on: no record and no location's entry has anything to say
+ * any more. Not while another thread is launching; there will be other occasions. 1: it was emptied. */
+static int drain_history(struct flow *f, const struct gsan_history *used)
 {
 	CUstreamCaptureMode mode;
 	unsigned held = 0;
+	int ended = 0;
 
 	while (held < GSAN_STREAMS && !pthread_mutex_trylock(&f->enqueue[held]))
 		held++;
 	if (held == GSAN_STREAMS && clock_idle(&f->clock, NULL)) {
 		int relaxed = flow_relax(&mode);
-		vmm_entries_end(f->participant);
+		ended = vmm_history_end(f->participant, used);
 		flow_unrelax(mode, relaxed);
 	}
 	while (held)
 		pthread_mutex_unlock(&f->enqueue[--held]);
+	return ended;
+}
+
+static void drain_again(struct flow *f, uint64_t period)
+{
+	atomic_store_explicit(&f->drain_period, period < DRAIN_PERIOD_NS ? period : DRAIN_PERIOD_NS, memory_order_relaxed);
+	atomic_store_explicit(&f->drain_due, flow_now() + period, memory_order_relaxed);
 }
 
 void flow_drain(struct flow *f)
 {
 	uint64_t launches = atomic_load_explicit(&f->rank->launches_checked, memory_order_relaxed);
+	uint64_t last = atomic_load_explicit(&f->drain_period, memory_order_relaxed), begun = flow_now();
 
-	if (clock_idle(&f->clock, NULL) && drain_copy(f, launches, 1))
-		drain_entries(f);
+	if (!clock_idle(&f->clock, NULL))
+		return;
+	struct gsan_history used = drain_copy(f, launches, 1);
+	int much = used.entries.bytes || used.detail.bytes;
+	if (much && drain_history(f, &used))
+		drain_again(f, DRAIN_SOON_NS + (flow_now() - begun) * DRAIN_SHARE);
+	else
+		drain_again(f, last < DRAIN_SOON_NS ? DRAIN_SOON_NS : last < DRAIN_PERIOD_NS / 2 ? 2 * last : DRAIN_PERIOD_NS);
 }
 
 void flow_host_saw(struct flow *f, const struct clock_vec *mark)
 {
 	clock_host_join(&f->clock, mark);
 	flow_events_end(f);
-	if (flow_now() - atomic_load_explicit(&f->drained, memory_order_relaxed) > DRAIN_PERIOD_NS)
+	if (flow_now() > atomic_load_explicit(&f->drain_due, memory_order_relaxed))
 		flow_drain(f);
 }
 

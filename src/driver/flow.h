@@ -22,7 +22,8 @@ struct flow {
 	struct map variables;                     /* modules and libraries whose variables are known */
 	struct map noted;                         /* hash of each note given */
 	_Atomic uint32_t kernels;                 /* kernel ids given out */
-	_Atomic uint64_t drained;                 /* ns, when the counters were last copied */
+	_Atomic uint64_t drain_due;               /* ns, when the counters are to be copied next, */
+	_Atomic uint64_t drain_period;            /* and how long after the last time that is; both may lag */
 	uint32_t events_open;                     /* those before it have ended (unseen.c) */
 	_Atomic uint64_t moment_due;              /* ns, when the next struct job_moment is to be noted */
 };

@@ -62,6 +62,11 @@ int vmm_zero(struct participant *p, uint64_t at, uint64_t size)
 	return real.cuStreamSynchronize(p->stream) ? -EIO : 0;
 }
 
+int vmm_clear(struct participant *p, uint64_t at, uint64_t size)
+{
+	return real.cuMemsetD8Async(at, 0, size, p->stream) || real.cuStreamSynchronize(p->stream) ? -EIO : 0;
+}
+
 static int vmm_access(struct participant *p, uint64_t at, uint64_t size)
 {
 	CUmemAccessDesc access[33];

@@ -331,17 +331,26 @@ uint64_t vmm_view_table(struct participant *p) { return p->view_table; }
 uint64_t vmm_ring(struct participant *p) { return p->ring; }
 uint64_t vmm_writers(struct participant *p) { return p->writers; }
 
-void vmm_entries_end(struct participant *p)
+/* What counts it last: of what could not be emptied nothing is given out again. */
+static int used_end(struct participant *p, const struct gsan_used *used)
 {
 	uint64_t block = GSAN_TABLE_BASE + (uint64_t)p->index * GSAN_TABLE_SLICE;
-	struct gsan_entries at;
+	return used->bytes && !vmm_clear(p, block + used->at, used->bytes) && !vmm_clear(p, block + used->count, used->count_bytes);
+}
+
+int vmm_history_end(struct participant *p, const struct gsan_history *used)
+{
 	struct vmm_section s;
+	int ended = 0;
 	if (vmm_enter(p, &s))
-		return;
-	gsan_entries(&at);
-	if (!p->exported && !vmm_zero(p, block + at.entries, at.entries_bytes))
-		vmm_zero(p, block + at.counts, at.counts_bytes);
+		return 0;
+	if (!p->exported) {
+		ended |= used_end(p, &used->entries);
+		if (used->detail.bytes && !p->values && !shadow_end(p))
+			ended |= used_end(p, &used->detail);
+	}
 	vmm_leave(&s);
+	return ended;
 }
 
 int vmm_renew(struct participant *p)

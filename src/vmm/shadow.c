@@ -131,8 +131,19 @@ int shadow_import(struct participant *p, uint64_t base, uint64_t size)
 
 int shadow_value(struct participant *p, uint64_t canonical)
 {
+	p->values = 1;
 	const uint8_t mark = GSAN_LINE_VALUE >> 24;
 	return vmm_upload(p, gsan_shadow(canonical) + offsetof(struct gsan_line, flags) + 3, &mark, sizeof mark);
+}
+
+int shadow_end(struct participant *p)
+{
+	for (size_t i = 0; i < extents.count; i++) {
+		const struct extent *e = spans_at(&extents, i);
+		if (e->handle && vmm_clear(p, e->at.base, e->at.size))
+			return -EIO;
+	}
+	return 0;
 }
 
 int shadow_renew(struct participant *p)

@@ -11,6 +11,7 @@
 
 #include <cuda.h>
 
+#include "device/runtime.h"
 #include "ipc/job.h"
 
 /* This process on one GPU, as the job knows it. */
@@ -30,6 +31,7 @@ struct participant {
 	uint32_t peers;           /* devices of this process that may touch our blocks, a bit each */
 	uint32_t allocations;     /* numbers given out */
 	int exported;             /* others may have its memory, and kernels of theirs use its tables; under the section */
+	int values;               /* streams may write values, whose marks are in line records; under the section */
 };
 
 /* The participant of the calling thread's current context, started if need be; NULL: this context runs unchecked. Cheap. */
@@ -43,8 +45,8 @@ uint64_t vmm_ring(struct participant *p);
 uint64_t vmm_writers(struct participant *p);
 /* Empties every line record mapped here, by copies, while kernels may run. 0 or -EIO. */
 int vmm_renew(struct participant *p);
-/* Empties the synchronisation entries, unless others may use them. Nothing of this participant may run. */
-void vmm_entries_end(struct participant *p);
+/* Empties what is much used (device/runtime.h), unless others may use it. Nothing of this participant may run. 1: it did. */
+int vmm_history_end(struct participant *p, const struct gsan_history *used);
 
 /* Module variables of `owner` (a module or library), which lie outside the arena: checked from here on, until dropped. */
 void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char *name, const void *owner);

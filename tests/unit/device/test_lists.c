@@ -217,12 +217,12 @@ static void turns(void)
 	u32 lock = 0, taken = 1;
 	for (u32 i = 0; i < 3u << 16; i++) {
 		taken &= (u32)lock_take(l, &lock);
-		gpu_unlock(&lock);
+		lock_give(&lock);
 	}
 	need(taken == 1, "a lock is free again after each of many turns");
-	u32 first = turn_take(&lock), second = turn_take(&lock);
+	u32 first = gpu_add32_acquire(&lock, TURN_NEXT), second = gpu_add32_acquire(&lock, TURN_NEXT);
 	need(!turn_ahead(first, lock) && turn_ahead(second, lock) == 1, "one after the other");
-	gpu_unlock(&lock);
+	lock_give(&lock);
 	need(!turn_ahead(second, lock), "the next has its turn");
 	need(!lock_take(l, &lock), "nobody takes it from a holder that does not come again");
 	reset();
@@ -237,7 +237,7 @@ static void holder_gone(int gone, const char *name, int race)
 	while (!e->key)
 		e++;
 	if (gone)
-		turn_take(&e->lock);
+		gpu_add32_acquire(&e->lock, TURN_NEXT);
 	flag_load(&b, FLAG(0), GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
 	need(!gone == !counted(GSAN_N_LOCKS), "a lock that was given up is counted");
 	weak(&a, GSAN_OP_ST, PAYLOAD(0), 4, 1);

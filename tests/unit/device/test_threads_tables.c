@@ -112,7 +112,7 @@ static void private_play(struct warp *w)
 	struct who who = who_of(w->launch, w->self, 0);
 	u64 key = gpu_load64(&who.state->key);
 	u32 times[16], n = 0;
-	take(who.launch, &who.state->lock);
+	need(state_take(&who), "a lock is never given up");
 	for (u32 time = GSAN_EPOCH_MAX; n < 16 && private_draw(&who, time); n++, time += 1000) {
 		u32 tag = gpu_load32(&who.state->private_tag) - 1;
 		need(gpu_exch64(&tag_owner[tag], key) == 0, "a private tag is drawn once");
@@ -129,7 +129,7 @@ static void private_play(struct warp *w)
 	need(n == 16, "there are private tags");
 	for (u32 i = 0; i < n; i++)
 		need(gpu_load64(&tag_owner[rec_tag(state_stamp(&who, times[i]))]) == key, "a time under a private tag is this CTA's");
-	gpu_unlock(&who.state->lock);
+	state_give(&who);
 	warp_leave(w);
 }
 static void private_tags(void)
@@ -196,13 +196,13 @@ static void clock_play(struct warp *w)
 		int seen = draw(w, 3) == 0;
 		if (seen)
 			elem = elem_fresh(elem_seen(elem, rec_point(rec_of(elem, GSAN_OP_STRONG_ST + GSAN_SYS, 1, 0xf), place, 0)));
-		take(who.launch, &who.state->lock);
+		need(state_take(&who), "a lock is never given up");
 		clock_join(&who, elem);
-		gpu_unlock(&who.state->lock);
+		state_give(&who);
 		if (seen) { /* other warps joined meanwhile */
-			take(who.launch, &who.state->lock);
+			need(state_take(&who), "a lock is never given up");
 			clock_settle(&who);
-			gpu_unlock(&who.state->lock);
+			state_give(&who);
 		}
 		tell(w->rank * 128 + i, elem | (seen ? 1 | (place << 1 & 0xfe) : 0));
 		u64 other = hear(draw(w, w->ranks * 128));
@@ -274,13 +274,13 @@ static void state_play(struct warp *w)
 		need(was == 0 || was == mine, "a state is one CTA's");
 		was = gpu_exch64(&state_of[pair], index);
 		need(was == 0 || was == index, "a CTA has one state");
-		take(who.launch, &who.state->lock);
+		need(state_take(&who), "a lock is never given up");
 		need(gpu_load32(&who.state->clock.count) <= 1 && gpu_load32(&who.state->pendings) <= 1, "it begins without lists");
 		gpu_store32(&who.state->pendings, 1);
 		who.state->pending[0].key = mine;
 		need(who.state->pending[0].key == mine, "nobody else writes to it");
 		gpu_store32(&who.state->pendings, 0);
-		gpu_unlock(&who.state->lock);
+		state_give(&who);
 		gpu_host_flush();
 		pthread_barrier_wait(&meet); /* all have done so */
 		gpu_store64(&state_user[index - 1], 0);
@@ -316,10 +316,10 @@ static void poll_play(struct warp *w)
 	struct who who = who_of(w->launch, w->self, 0);
 	for (u32 i = 0; i < 300; i++) {
 		u32 a = draw(w, 3), b = (a + 1 + draw(w, 2)) % 3;
-		take(who.launch, &who.state->lock);
+		need(state_take(&who), "a lock is never given up");
 		sync_poll(who.state, DATA(0) + looks[a].at, looks[a].generation, looks[a].value, d);
 		need(sync_polled(who.state, DATA(0) + looks[a].at, looks[a].generation, looks[a].value, d), "the last look is known");
-		gpu_unlock(&who.state->lock);
+		state_give(&who);
 		need(!sync_polled(who.state, DATA(0) + looks[a].at, looks[b].generation, looks[b].value, d), "no look is made of two");
 		need(!sync_polled(who.state, DATA(0) + looks[a].at, looks[a].generation, looks[b].value, d), "no look has another's value");
 	}

@@ -1,5 +1,5 @@
-/* A program for gsan-launch: `entries FORM`. Kernels store strongly to more locations than GSan has entries for, and the host waits
- * for each. Then a block passes a message to another one, and a kernel reads a flag of the first kernels and what another stream writes:
+/* A program for gsan-launch: `entries FORM`. Kernels store strongly to more locations than GSan has entries for, and single bytes to
+ * more lines than it has blocks of detail for, and the host waits for each. Then a block passes a message to another one, and a kernel reads a flag of the first kernels and what another stream writes:
  *   correct    the message by a release, the other stream behind an event     exported   the same, of memory that another process may have
  *   relaxed    no release                                                      stale      no event */
 #include <cuda.h>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 enum { LAUNCHES = 12, BLOCKS = 4, THREADS = 512, FLAGS = LAUNCHES * BLOCKS * THREADS, BYTES = 2 << 20 };
+enum { LINE = 128, LINE_BLOCKS = 64, LINES = LINE_BLOCKS * THREADS }; /* of a launch */
 #define DRAIN_US 110000 /* GSan looks after its tables this seldom */
 
 static const char ptx[] =
@@ -18,6 +19,11 @@ static const char ptx[] =
 	"\tld.param.u64 %rd1, [flags];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
 	"\tmov.u32 %r1, %ctaid.x;\n\tmov.u32 %r2, %tid.x;\n\tmad.lo.u32 %r3, %r1, 512, %r2;\n\tmul.wide.u32 %rd2, %r3, 4;\n"
 	"\tadd.u64 %rd1, %rd1, %rd2;\n\tst.relaxed.gpu.global.u32 [%rd1], 1;\n\tret;\n}\n"
+	".visible .entry touch(.param .u64 lines)\n{\n"
+	"\t.reg .b64 %rd<3>;\n\t.reg .b32 %r<4>;\n"
+	"\tld.param.u64 %rd1, [lines];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
+	"\tmov.u32 %r1, %ctaid.x;\n\tmov.u32 %r2, %tid.x;\n\tmad.lo.u32 %r3, %r1, 512, %r2;\n\tmul.wide.u32 %rd2, %r3, 128;\n"
+	"\tadd.u64 %rd1, %rd1, %rd2;\n\tst.global.u8 [%rd1], %r1;\n\tret;\n}\n"
 	".visible .entry store(.param .u64 p)\n{\n"
 	"\t.reg .b64 %rd<2>;\n\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tst.global.u32 [%rd1], 7;\n\tret;\n}\n"
 	".visible .entry load(.param .u64 flag, .param .u64 p)\n{\n"
@@ -94,13 +100,15 @@ int main(int argc, char **argv)
 	TRY(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
 	TRY(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
 	TRY(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-	CUdeviceptr flags = memory_new(), message = flags + 4 * FLAGS, data = message + 4096;
+	CUdeviceptr flags = memory_new(), message = flags + 4 * FLAGS, data = message + 4096, lines;
+	TRY(cuMemAlloc(&lines, (size_t)(LAUNCHES + 1) * LINES * LINE));
 	if (!strcmp(form, "exported"))
 		memory_export(flags);
 	for (int i = 0; i < LAUNCHES; i++) {
-		CUdeviceptr at = flags + 4ull * BLOCKS * THREADS * (unsigned)i;
+		CUdeviceptr at = flags + 4ull * BLOCKS * THREADS * (unsigned)i, line = lines + (size_t)LINES * LINE * (unsigned)i;
 
 		launch("raise", BLOCKS, THREADS, a, (void *[]){&at});
+		launch("touch", LINE_BLOCKS, THREADS, a, (void *[]){&line});
 		usleep(DRAIN_US);
 		TRY(cuCtxSynchronize());
 	}
@@ -111,6 +119,9 @@ int main(int argc, char **argv)
 	if (strcmp(form, "stale"))
 		TRY(cuStreamWaitEvent(b, event, 0));
 	launch("load", 1, 1, b, (void *[]){&flags, &data});
+	CUdeviceptr fresh = lines + (size_t)LAUNCHES * LINES * LINE; /* blocks that lines had which the first stream writes to again */
+	launch("touch", LINE_BLOCKS, THREADS, b, (void *[]){&fresh});
+	launch("touch", LINE_BLOCKS, THREADS, a, (void *[]){&lines});
 	TRY(cuCtxSynchronize());
 	return 0;
 }

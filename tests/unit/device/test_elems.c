@@ -1,0 +1,123 @@
+/* What a list finds (elems_find) is what one that compares with every element finds (elem_within): random elements of all kinds, few
+ * launches, CTAs, epochs and places, so that many include each other; lists of every length and kind. And behind clock_only() nothing
+ * is left that the element includes. */
+#include "play.h"
+
+#include "device/clock.h"
+
+enum { ROUNDS = 200000, ROOM = 60 };
+static u64 state = 1;
+
+static u32 below(u32 n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (u32)(state >> 33) % n;
+}
+
+static u64 any_point(void)
+{
+	u64 point = point_of(DATA(0) + 8 * below(3), 0xf | (below(3) ? 0 : POINT_WEAK), 1 + below(3));
+	u64 other = point_of(DATA(0) + 8 * below(3), 0xf, 1 + below(3));
+	return below(4) ? point : below(3) ? point_union(point, other) : POINT_ANYWHERE;
+}
+
+static u64 any_elem(void)
+{
+	static const u32 tags[] = {5, 6, 1u << 15 | 5, 7u << 11 | 3, 7u << 11 | 4}; /* the last two are private */
+	u32 tag = tags[below(5)];
+	u64 stamp = (u64)tag << GSAN_REC_TAG_SHIFT | (u64)below(3) << GSAN_REC_CTA_SHIFT | (u64)(1 + below(3)) << GSAN_REC_EPOCH_SHIFT;
+	u64 gate = elem_by(below(2), GSAN_GPU + below(2), below(2)), elem = 0;
+	switch (below(8)) {
+	case 0: elem = elem_write(stamp, gate, (int)below(2)); break;
+	case 1: elem = elem_seen(stamp, any_point()); break;
+	case 2: elem = elem_fresh(elem_seen(stamp, any_point())) | elem_by(below(2), GSAN_GPU, 0); break;
+	case 3: elem = elem_start(tag) | gate; break;
+	case 4: elem = elem_all(tag, 1 + below(3)); break;
+	case 5: elem = elem_all_seen(tag, any_point()); break;
+	case 6: elem = elem_prefix(below(2), 4 + below(3)); break;
+	default: elem = stamp | gate | (below(2) ? ELEM_FENCED : 0); break;
+	}
+	return below(6) ? elem : elem | ELEM_OPEN;
+}
+
+static int includes(const struct gsan_launch *l, const struct elems *s, u32 i, u64 elem, u64 with)
+{
+	return !elems_apart(s, elem, elems_at(s, i)) && elem_within(l, elem, elems_at(s, i), s->kind & ELEMS_GATED) &&
+	       with_within(s, with, elems_with(s, i));
+}
+static int included(const struct gsan_launch *l, const struct elems *s, u32 i, u64 elem, u64 with)
+{
+	return !elems_apart(s, elem, elems_at(s, i)) && elem_within(l, elems_at(s, i), elem, s->kind & ELEMS_GATED) &&
+	       with_within(s, elems_with(s, i), with);
+}
+
+static void lists(const struct gsan_launch *l)
+{
+	static const u32 kinds[] = {0, ELEMS_GATED, ELEMS_GATED | ELEMS_SITES, ELEMS_GATED | ELEMS_AT, ELEMS_BY};
+	static _Alignas(16) u64 word[2 * ROOM];
+	u32 count, hits = 0;
+	for (u32 round = 0; round < ROUNDS; round++) {
+		struct elems s = {.word = word, .count = &count, .room = ROOM, .kind = kinds[below(5)]};
+		u64 elem = any_elem(), with = elems_stride(&s) > 1 ? below(3) : 0;
+		count = below(below(4) ? 9 : ROOM);
+		for (u32 i = 0; i < ROOM; i++) /* behind the last one, too */
+			elems_put(&s, i, any_elem(), below(3));
+		u32 found = elems_find(l, &s, elem, with);
+		for (u32 i = 0; i < count && found == ELEMS_NOWHERE; i++)
+			if (includes(l, &s, i, elem, with) || included(l, &s, i, elem, with)) {
+				printf("FAIL %llx is not found, though there is %llx, kind %u\n", (unsigned long long)elem,
+				       (unsigned long long)elems_at(&s, i), s.kind);
+				failures++;
+			}
+		if (found == ELEMS_NOWHERE)
+			continue;
+		hits++;
+		if (found >> 1 >= count || !(found & 1 ? includes : included)(l, &s, found >> 1, elem, with)) {
+			printf("FAIL %llx is not where it was found, %u of %u\n", (unsigned long long)elem, found >> 1, count);
+			failures++;
+		}
+	}
+	if (hits < ROUNDS / 10 || hits > ROUNDS / 10 * 9) {
+		printf("FAIL %u of %u were found: too few or too many to say much\n", hits, (u32)ROUNDS);
+		failures++;
+	}
+}
+
+static void only(struct cta *c)
+{
+	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)c->launch, .self = c->self, .state = &dev_tables(0)->state[0]};
+	struct elems s = clock_elems(w.state);
+	u32 taken = 0;
+	for (u32 round = 0; round < ROUNDS / 20; round++) {
+		u32 n = 1 + below(DEV_CLOCK - 1), at = below(n), left = 0;
+		for (u32 i = 0; i < n; i++)
+			elems_put(&s, i, any_elem(), 0);
+		u64 elem = elems_at(&s, at);
+		gpu_store32(s.count, n);
+		clock_only(&w, &s, at);
+		for (u32 i = 0; i < *s.count; i++)
+			left += elem_within(w.launch, elems_at(&s, i), elem, 0);
+		taken += n - *s.count;
+		if (left != 1) {
+			printf("FAIL %u elements are left that %llx includes\n", left, (unsigned long long)elem);
+			failures++;
+		}
+	}
+	if (!taken) {
+		printf("FAIL nothing was taken out\n");
+		failures++;
+	}
+}
+
+int main(void)
+{
+	map_arena();
+	grid = 4;
+	struct cta c = enter(launch(0, 0, 5, 5, 1), 0, 1);
+	lists((const struct gsan_launch *)(uintptr_t)c.launch);
+	only(&c);
+	printf(failures ? "failed\n" : "ok\n");
+	return failures != 0;
+}
