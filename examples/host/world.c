@@ -194,14 +194,16 @@ void world_shared_new(struct world *w, size_t bytes, struct world_shared *shared
 
 	shared->bytes = (bytes + w->granularity - 1) / w->granularity * w->granularity;
 	WORLD_TRY(cuMemCreate(&handle, shared->bytes, &prop, 0));
-	WORLD_TRY(cuMemExportToShareableHandle(&fds[0], handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	if (w->size > 1)
+		WORLD_TRY(cuMemExportToShareableHandle(&fds[0], handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
 	exchange(w, fds, 1);
 	for (int r = 0; r < w->size; r++) {
 		if (r != w->rank)
 			WORLD_TRY(cuMemImportFromShareableHandle(&peer, (void *)(intptr_t)fds[r],
 								 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
 		shared->of[r] = map(w, r == w->rank ? handle : peer, shared->bytes);
-		close(fds[r]);
+		if (fds[r] >= 0)
+			close(fds[r]);
 	}
 	WORLD_TRY(cuMemsetD8(shared->of[w->rank], 0, bytes));
 }

@@ -457,7 +457,7 @@ def settings(build, device, ranks, place, **more):
     return SETTINGS(build=build, device=device, ranks=ranks, place=place, **{**given, **more})
 
 
-def section(build, gpus, out, programs=20000, broken=160, compiled=64, changed=2000):
+def section(build, gpus, out, programs=19000, broken=96, compiled=64, changed=2000):
     """All rows, on GPUs. With two, a fifth of the programs has two ranks. What shares a GPU goes turn by turn: so many jobs that one
     starts while another one runs. What takes the CPUs alone goes beside."""
     cpus, jobs = os.cpu_count() or 16, 2 * gpus
@@ -470,13 +470,13 @@ def section(build, gpus, out, programs=20000, broken=160, compiled=64, changed=2
         with concurrent.futures.ThreadPoolExecutor(2) as beside:
             own = beside.submit(lambda: list(free_rows(s._replace(compiled=1), emulated, compiled, 0, 3, cpus // 2, 400, out)))
             asked = beside.submit(mixed_free, emulated, changed, 0, 3, cpus // 4)
-            yield from free_rows(s, emulated, programs - two, 0, 250, jobs, 420, out)
+            yield from free_rows(s, emulated, programs - two, 0, 500, jobs, 420, out)
             yield from own.result()
-            yield from broken_rows(s, broken, 0, cpus // 2, 0.95)
+            yield from broken_rows(s._replace(repeat=4), broken, 0, cpus // 2, 0.95)
             yield from mixed_rows(s, emulated, asked.result(), changed, 3, 100, jobs, 120, out)
         if two:
             yield from free_rows(pair, emulated, two, 0, 100, cpus // 4, 120, out)
-            yield from broken_rows(pair, broken // 2, 0, cpus // 4, 0.95)
+            yield from broken_rows(pair._replace(repeat=4), broken // 2, 0, cpus // 4, 0.95)
 
 
 def again(s, seed, smaller):

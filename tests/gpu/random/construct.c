@@ -109,7 +109,7 @@ static void launch_begin(struct make *m)
 	m->l->stream = stream;
 	m->l->grid = m->grid[m->phase];
 	m->l->block = m->block[m->phase];
-	m->sync = make_chance(m, 25);
+	m->sync = make_chance(m, 20);
 	step(m, NATIVE_DO_LAUNCH, m->p->launches++, rank, stream);
 	for (int i = 0; i < m->arrays; i++) {
 		if (!m->phase || !m->o->broken)
@@ -141,7 +141,7 @@ static void launch_end(struct make *m)
 			if (!player_has(PLAYER_WEAK, m->l->list.op[n].code))
 				m->l->kernel = PLAYER_REDS;
 	}
-	if (make_chance(m, 10))
+	if (make_chance(m, 5))
 		m->l->kernel = PLAYER_SYNC;
 }
 

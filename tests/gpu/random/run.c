@@ -14,12 +14,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { GROUPS = 10, GROUP_STREAMS = 3 }; /* so many repeats at once: fewer streams than the GPU has queues */
+enum { GROUPS = 20, GROUP_STREAMS = 3 };        /* so many repeats at once */
+enum { CROWDED_CTAS = 6, CROWDED_GROUPS = 10 }; /* fewer where launches of more CTAs wait: all that wait must have a place */
 
 struct item {
 	struct native *p;
 	uint64_t at[NATIVE_RANKS]; /* of its first repeat */
 	CUfunction own[NATIVE_LAUNCHES]; /* --compiled: its kernels */
+	int groups;
 };
 
 struct runner {
@@ -84,6 +86,15 @@ static void compiled_load(struct item *it)
 	free(text);
 }
 
+static int groups_for(const struct native *p)
+{
+	for (int l = 0; l < p->launches; l++)
+		for (uint32_t n = 0; n < p->launch[l].list.ops && p->launch[l].grid > CROWDED_CTAS; n++)
+			if (p->launch[l].list.op[n].code == NATIVE_AGAIN)
+				return CROWDED_GROUPS;
+	return GROUPS;
+}
+
 static void programs_make(struct runner *r)
 {
 	r->item = need(calloc(r->items, sizeof(*r->item)));
@@ -94,6 +105,7 @@ static void programs_make(struct runner *r)
 		construct(r->seed[i], &r->how, it->p);
 		if (r->drop && native_drop(it->p, r->drop))
 			stop("--drop names an operation that is not there");
+		it->groups = groups_for(it->p);
 		for (int k = 0; k < r->w.size; k++) {
 			it->at[k] = r->total[k];
 			r->total[k] += it->p->bytes[k] * r->repeats;
@@ -155,11 +167,11 @@ static void wait_all(struct runner *r)
 
 static void step(struct runner *r, const struct item *it, size_t repeat, const struct native_step *s, int group)
 {
-	if (s->op == NATIVE_DO_WAIT) {
-		wait_all(r);
-	} else if (s->rank == r->w.rank && s->op == NATIVE_DO_LAUNCH) {
+	if (s->rank != r->w.rank)
+		return;
+	if (s->op == NATIVE_DO_LAUNCH) {
 		launch(r, it, repeat, &it->p->launch[s->what], group);
-	} else if (s->rank == r->w.rank) {
+	} else {
 		WORLD_TRY(cuEventRecord(r->event[group], r->stream[group][s->what]));
 		WORLD_TRY(cuStreamWaitEvent(r->stream[group][s->stream], r->event[group], 0));
 	}
@@ -173,6 +185,14 @@ static double milliseconds(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
+/* The next step where the host waits, which it does for all repeats at once; or the end, where it waits, too. */
+static int until_wait(const struct native *p, int s)
+{
+	while (s < p->steps && p->step[s].op != NATIVE_DO_WAIT)
+		s++;
+	return s;
+}
+
 static void play(struct runner *r)
 {
 	double began = milliseconds();
@@ -182,10 +202,13 @@ static void play(struct runner *r)
 
 		if (r->crash && r->crash == it->p->seed)
 			abort();
-		for (size_t repeat = 0; repeat < r->repeats; repeat++)
-			for (int s = 0; s < it->p->steps; s++)
-				step(r, it, repeat, &it->p->step[s], (int)((i + repeat) % GROUPS));
-		wait_all(r);
+		for (int first = 0, end; first < it->p->steps; first = end + 1) {
+			end = until_wait(it->p, first);
+			for (size_t repeat = 0; repeat < r->repeats; repeat++)
+				for (int s = first; s < end; s++)
+					step(r, it, repeat, &it->p->step[s], (int)(repeat % (size_t)it->groups));
+			wait_all(r);
+		}
 		if (!r->w.rank)
 			printf("took %" PRIu64 " %.1f\n", it->p->seed, milliseconds() - began);
 		began = milliseconds();

@@ -44,7 +44,7 @@ struct native_op *slots_access(struct make *m, struct array *a, enum lit_op what
 	if (!nc && size == 8 && make_chance(m, 40))
 		i.bytes = make_chance(m, 50) ? 4 : 2;
 	i.vector = (uint8_t)(size / i.bytes ? size / i.bytes : 1);
-	if (!nc && m->sync && size == i.bytes && size >= 4 && make_chance(m, m->l->grid * m->l->block > STRONG_THREADS ? 1 : 8)) {
+	if (!nc && m->sync && size == i.bytes && size >= 4 && make_chance(m, m->l->grid * m->l->block > STRONG_THREADS ? 1 : 5)) {
 		i.sem = make_chance(m, 50) ? LIT_RELAXED : LIT_VOLATILE;
 		i.scope = i.sem == LIT_RELAXED ? make_scope(m) : LIT_NO_SCOPE;
 	}
