@@ -93,10 +93,16 @@ static int report_left_order(const struct report_left *a, const struct report_le
 }
 
 static int report_by_finding(const void *a, const void *b) { return report_finding_order(a, b); }
+/* Not of an RMW that came to release, and read a flag that others wait for: most of them need not acquire. */
+static int report_sure(const struct report_finding *f)
+{
+	return f->certain && (f->reason != GSAN_WHY_NO_ACQUIRE || !f->flag_read.semantics || strcmp(f->flag_read.semantics, "release"));
+}
+
 /* Whose reason explains better: one that is certain, then one that explains more, of the other findings, too. */
 static int report_reason_rank(const struct report_finding *a, const struct report_finding *b)
 {
-	ORDER(report_number_order(!a->certain, !b->certain));
+	ORDER(report_number_order(!report_sure(a), !report_sure(b)));
 	return report_number_order(b->support, a->support);
 }
 static int report_by_weight(const void *a, const void *b)
@@ -217,9 +223,11 @@ int report_add_left(struct report *r, const struct report_left *left)
 	return 0;
 }
 
+/* Whichever came first. */
 static int report_same_kernels(const struct report_finding *a, const struct report_finding *b)
 {
-	return !report_text_order(a->first.kernel, b->first.kernel) && !report_text_order(a->second.kernel, b->second.kernel);
+	return (!report_text_order(a->first.kernel, b->first.kernel) && !report_text_order(a->second.kernel, b->second.kernel)) ||
+	       (!report_text_order(a->first.kernel, b->second.kernel) && !report_text_order(a->second.kernel, b->first.kernel));
 }
 
 static void report_support(struct report *r)
@@ -242,18 +250,34 @@ static int report_guesses(const struct report_finding *f)
 	return guess[f->reason] && report_place_order(&f->flag_write.at, &f->first.at);
 }
 
-/* One that guesses takes the reason of another one that is certain, where the same read of a flag, or else the same first access, is
- * concerned: of several CTAs that wrote the flag it saw the wrong one. */
+/* Are they of one pair of sites, whichever came first? */
+static int report_same_sides(const struct report_finding *a, const struct report_finding *b)
+{
+	return (!report_side_order(&a->first, &b->first) && !report_side_order(&a->second, &b->second)) ||
+	       (!report_side_order(&a->first, &b->second) && !report_side_order(&a->second, &b->first));
+}
+
+/* Where one guesses: is the other one about the same read of a flag, or, that not being known, the same first access; the same two
+ * accesses; or one of them, if both sides of the flag would have to be mended? */
+static int report_concerns(const struct report_finding *f, const struct report_finding *other)
+{
+	if (f->flag_read.at.file ? !report_place_order(&f->flag_read.at, &other->flag_read.at) : !report_side_order(&f->first, &other->first))
+		return 1;
+	return report_same_sides(f, other) || (f->both && (!report_side_order(&f->first, &other->first) ||
+							    !report_side_order(&f->second, &other->second)));
+}
+
+/* One that guesses takes the reason of another one that is certain and concerns it: of several CTAs that wrote the flag it saw the
+ * wrong one, or of several flags another one. */
 static void report_learn(struct report *r, struct report_finding *f)
 {
 	const struct report_finding *best = NULL;
-	if (f->certain || !f->weight || !report_guesses(f))
+	if (report_sure(f) || !f->weight || !report_guesses(f))
 		return;
 	for (uint32_t i = 0; i < r->findings; i++) {
 		const struct report_finding *other = &r->finding[i];
-		int same_flag = f->flag_read.at.file ? !report_place_order(&f->flag_read.at, &other->flag_read.at)
-						     : !report_side_order(&f->first, &other->first);
-		if (other->certain && same_flag && report_same_kernels(f, other) && (!best || report_reason_rank(other, best) < 0))
+		if (report_sure(other) && report_same_kernels(f, other) && report_concerns(f, other) &&
+		    (!best || report_reason_rank(other, best) < 0))
 			best = other;
 	}
 	if (!best)
@@ -294,9 +318,7 @@ static int report_cause_rank(const struct report_finding *f)
  * a finding that was worded before stand for themselves. */
 static int report_one_cause(const struct report_finding *a, const struct report_finding *b)
 {
-	int straight = !report_side_order(&a->first, &b->first) && !report_side_order(&a->second, &b->second);
-	int crossed = !report_side_order(&a->first, &b->second) && !report_side_order(&a->second, &b->first);
-	if ((!straight && !crossed) || a->kind == GSAN_STALE_NC || b->kind == GSAN_STALE_NC || a->missing_edge || b->missing_edge)
+	if (!report_same_sides(a, b) || a->kind == GSAN_STALE_NC || b->kind == GSAN_STALE_NC || a->missing_edge || b->missing_edge)
 		return 0;
 	if ((!a->reason && report_flag_races(b)) || (!b->reason && report_flag_races(a)))
 		return 1;

@@ -292,6 +292,53 @@ static void test_learning(void)
 	}
 }
 
+/* A finding whose reason, of the flag at 11, is a guess or nearly one, beside one that is certain of another flag, read elsewhere: is
+ * the flag at 11 still named? */
+static void test_learning_by_accesses(void)
+{
+	enum { APART, FIRST, SAME, CROSSED };
+	static const struct { int accesses, both, certain, reason; const char *read; int named; } row[] = {
+		{APART, 0, 0, GSAN_WHY_RELAXED_WRITE, "acquire", 1},
+		{SAME, 0, 0, GSAN_WHY_RELAXED_WRITE, "acquire", 0},
+		{CROSSED, 0, 0, GSAN_WHY_RELAXED_WRITE, "acquire", 0},
+		{FIRST, 0, 0, GSAN_WHY_RELAXED_WRITE, "acquire", 1},
+		{FIRST, 1, 0, GSAN_WHY_RELAXED_WRITE, "relaxed", 0}, /* both sides of the flag lack something */
+		{APART, 1, 0, GSAN_WHY_RELAXED_WRITE, "relaxed", 1},
+		{CROSSED, 0, 1, GSAN_WHY_NO_ACQUIRE, "relaxed", 1},
+		{CROSSED, 0, 1, GSAN_WHY_NO_ACQUIRE, "release", 0}, /* an RMW that came to release */
+		{CROSSED, 0, 1, GSAN_WHY_RELAXED_WRITE, "acquire", 1},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row * 2; i++) {
+		struct report r = {.ranks = 2};
+		struct report_finding guess = finding((enum gsan_reason)row[i / 2].reason, 1), sure = finding(GSAN_WHY_RELAXED_WRITE, 1);
+		int named = 0;
+		guess.weight = 96;
+		guess.certain = row[i / 2].certain;
+		guess.both = row[i / 2].both;
+		guess.flag_read.semantics = row[i / 2].read;
+		guess.flag_read.at.line = 99;
+		guess.flag_write.at.line = 11;
+		sure.weight = 32;
+		sure.certain = 1;
+		sure.flag_write.at.line = 22;
+		sure.kind = GSAN_WAR;
+		if (row[i / 2].accesses == CROSSED)
+			sure.first = guess.second, sure.second = guess.first;
+		if (row[i / 2].accesses < SAME)
+			sure.second.at.line = 60;
+		if (row[i / 2].accesses == APART)
+			sure.first.at.line = 60;
+		CHECK(!report_add_finding(&r, i & 1 ? &guess : &sure) && !report_add_finding(&r, i & 1 ? &sure : &guess));
+		CHECK(!report_finish(&r));
+		for (uint32_t k = 0; k < r.findings; k++)
+			named |= r.finding[k].flag_write.at.line == 11;
+		if (named != row[i / 2].named)
+			fprintf(stderr, "learning by accesses %zu: %snamed\n", i / 2, named ? "" : "not ");
+		CHECK(named == row[i / 2].named);
+		report_free(&r);
+	}
+}
+
 /* The user's frame: the innermost in the file of the kernel. */
 static void test_frames(void)
 {
@@ -452,6 +499,7 @@ int main(int argc, char **argv)
 	test_election();
 	test_support();
 	test_learning();
+	test_learning_by_accesses();
 	test_frames();
 	test_nothing();
 	test_bad();
