@@ -279,13 +279,15 @@ def free_rows(s, emulated, programs, first, size, workers, seconds, out):
 
 
 def broken_rows(s, programs, first, workers, share):
-    """One job each: equal findings of several programs would count as one."""
-    s = s._replace(kind="broken")
+    """Several in a job, and those of which nothing was found once more, each in its own: equal findings count as one."""
+    s, rest, failed = s._replace(kind="broken"), list(range(first, first + programs)), {}
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        seeds = range(first, first + programs)
-        outcomes = dict(zip(seeds, pool.map(lambda seed: job(s, [seed]), seeds)))
-    failed = {seed: outcome.why for seed, outcome in outcomes.items() if outcome.why}
-    missed = [seed for seed, outcome in outcomes.items() if not outcome.why and not outcome.findings.get(seed)]
+        for size in (8, 1):
+            jobs = [rest[at:at + size] for at in range(0, len(rest), size)]
+            outcomes = list(pool.map(lambda seeds: job(s, seeds), jobs))
+            failed = {seeds[0]: outcome.why for seeds, outcome in zip(jobs, outcomes) if outcome.why}
+            rest = [seed for seeds, outcome in zip(jobs, outcomes) for seed in seeds if outcome.why or not outcome.findings.get(seed)]
+    missed = [seed for seed in rest if seed not in failed]
     name, found = f"{s.ranks} rank{'s' * (s.ranks > 1)}: broken programs", programs - len(failed) - len(missed)
     print(f"{name}: missed {missed}")
     yield f"{name}: ended well", "ended", short(failed) or "ended", s.repeat
