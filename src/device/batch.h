@@ -35,14 +35,16 @@ NEVER u32 batch_foreign(u64 launch, int whole, int mine, u64 address, u32 desc)
 	return gpu_popc(gpu_which(whole, mine && foreign_access(l, address, desc)));
 }
 
-ALWAYS void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, const u32 *desc, u32 n)
+/* One copy for all sizes, a loop: unrolled into each it was a third of what ptxas has to compile for a kernel of weak accesses, and its
+ * registers were those of the hot path's callers. */
+NEVER void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, const u32 *desc, u32 n)
 {
 	u32 lane = gpu_lane(), done = 0, outside = 0, d = 0;
 	int whole = of_one_instruction(desc[0]);
 	struct who w = who_of(launch, self, 1);
 	w.behind_red = w.reds && gpu_which(whole, (int)w.behind_red); /* a lane goes for others, too */
 	u64 line = NO_ADDRESS;
-#pragma unroll
+#pragma unroll 1
 	for (u32 i = 0; i < n; i++) {
 		u32 bytes = desc_bytes(desc[i]);
 		int there = valid >> i & 1;

@@ -193,7 +193,6 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	report_send(ring, f, ticket);
 }
 
-/* An old record against this access, both seen in the units of a->mask. The fast answers are inline. */
 NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
 {
 	const struct gsan_launch *l = w->launch;
@@ -233,15 +232,21 @@ ALWAYS int surely_strong(const struct gsan_launch *l, u64 rec, u32 op)
 	       scope_reaches(scopes, tag_participant(l, rec_tag(rec)) == l->participant);
 }
 
-ALWAYS void check(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
+/* A record of the same bytes, one of the two a write. */
+NEVER void check_asked(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
 {
-	if (!rec || !(rec_mask_here & a->mask) || !(op_writes(rec_op(rec)) || op_writes(a->op)))
-		return;
 	if (a->op != GSAN_OP_LD_NC && who_made(w, rec))
 		return; /* the same CTA */
 	if ((rec_mask_here == a->mask && surely_strong(w->launch, rec, a->op)) || tag_below_floor(w->launch, rec_tag(rec)))
 		return;
 	check_slow(w, rec, rec_mask_here, a, where);
+}
+
+/* An old record against this access, both seen in the units of a->mask. What asks nothing of `w` is inline. */
+ALWAYS void check(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
+{
+	if (rec && rec_mask_here & a->mask && (op_writes(rec_op(rec)) || op_writes(a->op)))
+		check_asked(w, rec, rec_mask_here, a, where);
 }
 
 #endif

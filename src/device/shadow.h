@@ -231,7 +231,7 @@ ALWAYS void check_line_record(const struct who *w, u64 rec, u32 g, const struct 
 
 /* An access of granule `g` against the line's records, after it is among those of its granule: whoever goes into the line
  * now looks at the detail after that. */
-ALWAYS void line_check_records(const struct who *w, struct gsan_line *line, u32 g, const struct access *part)
+NEVER void line_check_records(const struct who *w, struct gsan_line *line, u32 g, const struct access *part)
 {
 	u64 last, tail, r0, r1;
 	gpu_load128(line, &last, &tail);
@@ -266,7 +266,7 @@ NEVER void line_check_detail(const struct who *w, const struct access *a, u32 in
 }
 
 /* Whole sectors of one line: a->address is the line, a->mask its sectors. */
-ALWAYS void line_access(const struct who *w, const struct access *a)
+NEVER void line_access(const struct who *w, const struct access *a)
 {
 	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
 	u64 last, r[2], tail, me = rec_make(w, a);
