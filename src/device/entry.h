@@ -33,6 +33,27 @@ NEVER struct dev_sync *sync_find(u64 canonical, u32 bytes, int make, u32 quota)
 	return 0;
 }
 
+/* RMWs that find no mark in their line do not look for an entry (red.h). Returns the mark, which is set. */
+NEVER u32 line_mark_sync(struct dev_tables *t, u64 canonical)
+{
+	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(canonical);
+	u32 flags = gpu_load32(&line->flags), number = 0;
+	while (!(flags & GSAN_LINE_SYNC)) {
+		number = number ? number : gpu_add32(&t->marks, 1);
+		u32 marked = flags | GSAN_LINE_SYNC | (number << 4 & GSAN_LINE_MARK), now = gpu_cas32(&line->flags, flags, marked);
+		flags = now == flags ? marked : now;
+	}
+	return flags & GSAN_LINE_MARK;
+}
+
+/* Its line lost its mark since the entry was made: memory was freed, or the host emptied the records. RMWs may have passed the entry by
+ * since, to the coarse path; and will again, when that happens again. */
+ALWAYS int entry_passed(const struct dev_sync *e, u64 canonical)
+{
+	u32 flags = gpu_load32(&((const struct gsan_line *)(uintptr_t)gsan_shadow(canonical))->flags);
+	return (flags & GSAN_LINE_MARK) != gpu_load32(&e->mark);
+}
+
 /* The warp, among all that run: launch, CTA, number in it. */
 ALWAYS u64 warp_id(const struct gsan_launch *l)
 {

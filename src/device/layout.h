@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 11u
+#define GSAN_ABI 12u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -103,6 +103,7 @@ struct gsan_line {
 	uint64_t read[GSAN_LINE_READS];   /* sampled reads */
 };
 #define GSAN_LINE_SYNC 1u /* some location in it has, or had, a synchronisation entry */
+#define GSAN_LINE_MARK 0x00fffff1u /* GSAN_LINE_SYNC, and a number that each time it is set is another one */
 #define GSAN_LINE_READ 2u /* there is, or was, something in `read`; set before it */
 #define GSAN_LINE_WROTE 4u /* the same of `write` in some granule of the detail */
 #define GSAN_LINE_VALUE 0x01000000u /* streams write values there: set by hosts, which write this byte and no other */

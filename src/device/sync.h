@@ -118,13 +118,6 @@ ALWAYS int sync_publishes(const struct who *w, u64 canonical, u32 desc, int whol
 	return publishes;
 }
 
-/* RMWs that find no mark in their line need not look for an entry (runtime.c, red_fast). */
-ALWAYS void line_mark_sync(u64 canonical)
-{
-	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(canonical);
-	line_mark(line, gpu_load64(&line->detail), GSAN_LINE_SYNC);
-}
-
 /* Before the first write that an entry is for. Relaxed RMWs of kernels without states that found none do not say afterwards what
  * they observed; those of other launches whose records stand there, or were displaced, are left the time to execute before. */
 #define ENTRY_GRACE 256u /* pauses */
@@ -151,7 +144,9 @@ NEVER struct dev_sync *sync_entry(const struct who *w, u64 canonical, u32 desc)
 	int make = sync_makes(w, desc);
 	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), make, desc_is_rmw(desc) ? DEV_SYNC_RMW_QUOTA : DEV_SYNCS);
 	if (e) {
-		line_mark_sync(canonical);
+		u32 mark = line_mark_sync(t, canonical);
+		if (!gpu_load32(&e->mark))
+			gpu_cas32(&e->mark, 0, mark);
 		if (!(gpu_load32(&e->version[0].flags) & DEV_VALID))
 			sync_grace(w, canonical);
 		return e;
@@ -346,6 +341,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	int is0 = gpu_own64(&v[0].value) == value, is1 = f1 & DEV_VALID && gpu_own64(&v[1].value) == value;
 	/* A value that nothing is known to have left is an older one, or made of several writes' bytes. */
 	int none = known && !is0 && !is1, older = none && value == polled_before(w, canonical, desc), unseen = sync_by_stream(canonical);
+	int passed = entry_passed(e, canonical);
 	known &= !none || older;
 	if (!known || is0)
 		version_read(w, &v[0], canonical, desc, newest ? e : 0);
@@ -353,8 +349,10 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 		version_read(w, &v[1], canonical, desc, 0);
 	if (lost && (!known || older))
 		version_read(w, &v[2], canonical, desc, 0);
-	if (older)
+	if (older || passed)
 		coarse_join(w, canonical, desc, w->launch->gpu);
+	if (passed && !none)
+		coarse_read(w, canonical, desc);
 	if (none)
 		unseen |= !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value);
 	if (unseen)

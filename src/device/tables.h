@@ -165,7 +165,7 @@ struct dev_version {
 
 /* A strong write holds the lock of its entry while it executes, so that the order of the versions is that of the writes.
  * Protocol. `key` is exchanged for 0 once, by who needs the entry first, and stays while anything runs: a
- * full table takes the coarse path. What else is there is written under `lock`, by the warp that holds it over its operation
+ * full table takes the coarse path. `mark` is set once, before the first version. What else is there is written under `lock`, by the warp that holds it over its operation
  * (`holder`, which only that warp can find to be itself) or by who publishes at once. `generation` alone is read without the
  * lock: a load notes it before it executes, acquiring, and compares it under the lock afterwards; it was raised under the
  * lock, after the write, so that an equal number means that nothing was written between. A spin loop compares it without the
@@ -185,7 +185,7 @@ struct dev_sync {
 	uint32_t ended;  /* DEV_READ, DEV_WROTE: by the first of these lanes for all; DEV_MANY: they are several */
 	uint32_t lost;   /* [2] is in use */
 	uint32_t lineage; /* raised when [0] starts anew */
-	uint32_t pad0;
+	uint32_t mark;    /* GSAN_LINE_MARK of its line since it was made; another one now: RMWs may have passed it by */
 	struct dev_version version[3]; /* newest first; [2]: all older ones together, of any value */
 	uint32_t changed[DEV_VERSION]; /* of each element of [0] the generation with which it came or grew */
 	uint64_t reserve[28];
@@ -243,7 +243,8 @@ struct dev_tables {
 	struct dev_coarse coarse;
 	uint32_t base[GSAN_PARTICIPANTS]; /* no launch here has a launch of that participant with seq above it before it */
 	uint32_t floor[GSAN_PARTICIPANTS]; /* no launch here has a higher one */
-	uint8_t pad[4096 - 256 - 48 - sizeof(struct dev_coarse) - 8 * GSAN_PARTICIPANTS];
+	uint32_t marks; /* numbers given out, for GSAN_LINE_MARK */
+	uint8_t pad[4096 - 256 - 48 - sizeof(struct dev_coarse) - 8 * GSAN_PARTICIPANTS - 4];
 	uint64_t seen[DEV_SEEN];
 	uint32_t bucket_lock[DEV_BUCKETS];
 	struct dev_acquired acquired[GSAN_STREAMS];

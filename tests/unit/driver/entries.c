@@ -1,7 +1,12 @@
 /* A program for gsan-launch: `entries FORM`. Kernels store strongly to more locations than GSan has entries for, and single bytes to
- * more lines than it has blocks of detail for, and the host waits for each. Then a block passes a message to another one, and a kernel reads a flag of the first kernels and what another stream writes:
+ * more lines than it has blocks of detail for, and the host waits for each. Then a block passes a message to another one, and a kernel reads
+ * a flag of the first kernels and what another stream writes:
  *   correct    the message by a release, the other stream behind an event     exported   the same, of memory that another process may have
- *   relaxed    no release                                                      stale      no event */
+ *   relaxed    no release                                                      stale      no event
+ *   counted    without those stores, so that few entries are used; a counter has one from before all this. It is set back weakly and counts
+ *              to the same value again, by an RMW whose result nobody reads: what that releases another stream acquires by it
+ *   uncounted  the same, but what it acquires was written behind the RMW
+ *   freed      as counted, but the counter's memory is freed meanwhile, and there again */
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +29,23 @@ static const char ptx[] =
 	"\tld.param.u64 %rd1, [lines];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
 	"\tmov.u32 %r1, %ctaid.x;\n\tmov.u32 %r2, %tid.x;\n\tmad.lo.u32 %r3, %r1, 512, %r2;\n\tmul.wide.u32 %rd2, %r3, 128;\n"
 	"\tadd.u64 %rd1, %rd1, %rd2;\n\tst.global.u8 [%rd1], %r1;\n\tret;\n}\n"
+	".visible .entry count(.param .u64 p)\n{\n"
+	"\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
+	"\tatom.acq_rel.gpu.global.add.u32 %r1, [%rd1], 1;\n\tst.global.u32 [%rd1+256], %r1;\n\tret;\n}\n"
+	".visible .entry red(.param .u64 p)\n{\n"
+	"\t.reg .b64 %rd<2>;\n\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
+	"\tred.relaxed.gpu.global.add.u32 [%rd1+512], 1;\n\tred.relaxed.gpu.global.add.u32 [%rd1], 1;\n\tret;\n}\n"
+	".visible .entry mark(.param .u64 p)\n{\n"
+	"\t.reg .b64 %rd<2>;\n\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
+	"\tst.relaxed.gpu.global.u32 [%rd1+32], 1;\n\tret;\n}\n"
+	".visible .entry zero(.param .u64 p)\n{\n"
+	"\t.reg .b64 %rd<2>;\n\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tst.global.u32 [%rd1], 0;\n\tret;\n}\n"
+	".visible .entry take(.param .u64 p, .param .u64 q)\n{\n"
+	"\t.reg .b64 %rd<3>;\n\t.reg .b32 %r<2>;\n\t.reg .pred %p<2>;\n\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
+	"\tld.param.u64 %rd2, [q];\n\tcvta.to.global.u64 %rd2, %rd2;\n"
+	"beside:\n\tld.relaxed.gpu.global.u32 %r1, [%rd1+32];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra beside;\n"
+	"again:\n\tld.acquire.gpu.global.u32 %r1, [%rd1];\n\tsetp.ne.u32 %p1, %r1, 1;\n\t@%p1 bra again;\n"
+	"\tld.global.u32 %r1, [%rd2];\n\tst.global.u32 [%rd2+256], %r1;\n\tret;\n}\n"
 	".visible .entry store(.param .u64 p)\n{\n"
 	"\t.reg .b64 %rd<2>;\n\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tst.global.u32 [%rd1], 7;\n\tret;\n}\n"
 	".visible .entry load(.param .u64 flag, .param .u64 p)\n{\n"
@@ -101,13 +123,21 @@ int main(int argc, char **argv)
 	TRY(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
 	TRY(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
 	CUdeviceptr flags = memory_new(), message = flags + 4 * FLAGS, data = message + 4096, lines;
+	CUdeviceptr counter, counted, beside;
+	int freed = !strcmp(form, "freed"), counts = freed || !strcmp(form, "counted") || !strcmp(form, "uncounted");
+	TRY(cuMemAlloc(&counter, 3 * 4096)); /* in the arena itself, where the short way of an RMW looks */
+	TRY(cuMemsetD8(counter, 0, 3 * 4096));
+	counted = counter + 4096;
+	beside = counter + 64;
 	TRY(cuMemAlloc(&lines, (size_t)(LAUNCHES + 1) * LINES * LINE));
 	if (!strcmp(form, "exported"))
 		memory_export(flags);
-	for (int i = 0; i < LAUNCHES; i++) {
+	launch("count", 1, 1, a, (void *[]){&counter});
+	for (int i = freed ? LAUNCHES : 0; i < LAUNCHES; i++) {
 		CUdeviceptr at = flags + 4ull * BLOCKS * THREADS * (unsigned)i, line = lines + (size_t)LINES * LINE * (unsigned)i;
 
-		launch("raise", BLOCKS, THREADS, a, (void *[]){&at});
+		if (!counts)
+			launch("raise", BLOCKS, THREADS, a, (void *[]){&at});
 		launch("touch", LINE_BLOCKS, THREADS, a, (void *[]){&line});
 		usleep(DRAIN_US);
 		TRY(cuCtxSynchronize());
@@ -119,6 +149,23 @@ int main(int argc, char **argv)
 	if (strcmp(form, "stale"))
 		TRY(cuStreamWaitEvent(b, event, 0));
 	launch("load", 1, 1, b, (void *[]){&flags, &data});
+	if (freed) {
+		CUdeviceptr again;
+
+		TRY(cuMemFree(counter));
+		TRY(cuMemAlloc(&again, 3 * 4096));
+		TRY(again != counter);
+	}
+	launch("zero", 1, 1, a, (void *[]){&counter});
+	TRY(cuCtxSynchronize());
+	if (strcmp(form, "uncounted"))
+		launch("store", 1, 1, a, (void *[]){&counted});
+	launch("store", 1, 1, a, (void *[]){&beside}); /* the line has a record, of what knows no counter */
+	launch("red", 1, 1, a, (void *[]){&counter});
+	if (!strcmp(form, "uncounted"))
+		launch("store", 1, 1, a, (void *[]){&counted});
+	launch("mark", 1, 1, a, (void *[]){&counter}); /* a location with an entry of its own, in the same line */
+	launch("take", 1, 1, b, (void *[]){&counter, &counted});
 	CUdeviceptr fresh = lines + (size_t)LAUNCHES * LINES * LINE; /* blocks that lines had which the first stream writes to again */
 	launch("touch", LINE_BLOCKS, THREADS, b, (void *[]){&fresh});
 	launch("touch", LINE_BLOCKS, THREADS, a, (void *[]){&lines});
