@@ -176,6 +176,7 @@ ALWAYS u64 gpu_add64(void *p, u64 v)
 	__asm__ volatile("atom.relaxed.sys.global.add.u64 %0, [%1], %2;" : "=l"(r) : "l"(p), "l"(v) : "memory");
 	return r;
 }
+ALWAYS void gpu_or64(void *p, u64 v) { __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
 ALWAYS void gpu_max64(void *p, u64 v) { __asm__ volatile("red.relaxed.sys.global.max.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
 ALWAYS void gpu_max32(void *p, u32 v) { __asm__ volatile("red.relaxed.sys.global.max.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
 ALWAYS u32 gpu_or32(void *p, u32 v)
@@ -268,7 +269,7 @@ HOST_LOAD(load32, u32) HOST_LOAD(load64, u64) HOST_LOAD(peek32, u32) HOST_LOAD(p
 		gpu_host_read(p); \
 		return old; \
 	}
-HOST_RMW(exch64, u64, v) HOST_RMW(add32, u32, old + v) HOST_RMW(add64, u64, old + v) HOST_RMW(or32, u32, old | v) HOST_RMW(and32, u32, old & v)
+HOST_RMW(exch64, u64, v) HOST_RMW(add32, u32, old + v) HOST_RMW(add64, u64, old + v) HOST_RMW(or32, u32, old | v) HOST_RMW(or64, u64, old | v) HOST_RMW(and32, u32, old & v)
 HOST_RMW(larger64, u64, old > v ? old : v) HOST_RMW(larger32, u32, old > v ? old : v)
 #undef HOST_RMW
 #define HOST_CAS(name, type, order) \

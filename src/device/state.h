@@ -126,15 +126,14 @@ NEVER int private_draw(const struct who *w, u32 time)
 	return 0;
 }
 
-/* The upper bits of the records that this CTA makes now; with `records`, some follow, and the epoch does not count as empty.
- * One load of both: had the epoch ended between two, by another warp's fence, its successor would seem empty. */
+/* The upper bits of the records that this CTA makes now; with `records`, some follow, and the epoch does not count as empty. If another
+ * warp's fence has ended it meanwhile, its successor does not, which harms nobody. */
 ALWAYS u64 state_base(struct dev_state *s, int records)
 {
-	u64 base, dirty;
-	gpu_load128(&s->base, &base, &dirty);
-	if (records && !(u32)dirty)
-		gpu_store32(&s->dirty, 1);
-	return base;
+	u64 base = gpu_load64(&s->base);
+	if (records && !(base & DEV_BASE_USED))
+		gpu_or64(&s->base, DEV_BASE_USED);
+	return base & REC_STAMP;
 }
 
 /* Ends the CTA's epoch if anything was recorded in it; under the state's lock. Returns the last time that is complete. */
@@ -142,7 +141,7 @@ NEVER u32 epoch_end(const struct who *w)
 {
 	struct dev_state *s = w->state;
 	u32 time = gpu_own32(&s->time), tag = gpu_own32(&s->private_tag), last = GSAN_EPOCH_MAX;
-	if (!gpu_load32(&s->dirty))
+	if (!(gpu_load64(&s->base) & DEV_BASE_USED))
 		return time - 1;
 	if (tag)
 		last = gpu_load32(&tag_launch(w->launch, tag - 1)->first) + PRIVATE_VALUES;
@@ -150,7 +149,6 @@ NEVER u32 epoch_end(const struct who *w)
 		count(w->launch, GSAN_N_EPOCH_FULL, 1);
 		return time; /* from here on too much counts as released */
 	}
-	gpu_store32(&s->dirty, 0); /* first: see state_base */
 	gpu_store32(&s->time, time + 1);
 	gpu_store64(&s->base, state_stamp(w, time + 1));
 	return time;

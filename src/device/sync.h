@@ -206,7 +206,7 @@ NEVER void sync_at_once(const struct who *w, struct dev_sync *e, u64 canonical, 
 		return;
 	if (desc_is_rmw(desc) && w->state)
 		version_taken(w, &e->version[0], canonical, desc);
-	version_write(w, e, desc, value, w->state && desc_releases(desc) ? epoch_end(w) : 0, w->state ? gpu_load64(&w->state->base) : 0);
+	version_write(w, e, desc, value, w->state && desc_releases(desc) ? epoch_end(w) : 0, w->state ? state_base(w->state, 0) : 0);
 	gpu_store32(&e->version[0].flags, gpu_load32(&e->version[0].flags) | DEV_EARLY);
 	if (w->state && !desc_is_rmw(desc)) /* of which no record is there yet */
 		epoch_part(w);
@@ -435,7 +435,7 @@ NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u3
 	if (writes && w->state && desc_is_cas(desc) && desc_releases(desc) && time == gpu_load32(&w->state->time))
 		time = epoch_end(w); /* no other warp did so since sync_time(): what came between goes with it */
 	if (writes)
-		version_write(w, e, desc, value, time, w->state ? gpu_load64(&w->state->base) : 0);
+		version_write(w, e, desc, value, time, w->state ? state_base(w->state, 0) : 0);
 	else if (!failed)
 		sync_wrote_more(&e->version[0], value);
 	if (writes && w->state)

@@ -57,21 +57,54 @@ static struct gsan_history drain_copy(struct flow *f, uint64_t launches, int all
 	return gsan_history_used(copy);
 }
 
+struct drain_poll { struct flow *flow; struct clock_vec done; int busy; };
+
+/* A stream that has nothing left to do is known to be so far. What its handle cannot tell stays open: the default streams
+ * of other threads, and streams that were destroyed with work in them. */
+static int drain_ask(uint64_t key, void *slot, void *context)
+{
+	struct drain_poll *poll = context;
+	CUstream stream = key >> 63 ? CU_STREAM_PER_THREAD : (CUstream)(uintptr_t)key;
+	struct clock_vec mark;
+
+	if ((key >> 63 && key != flow_stream_key(CU_STREAM_PER_THREAD)) || flow_capturing(stream) || !real.cuStreamQuery)
+		return 0;
+	clock_mark(&poll->flow->clock, (uint32_t)(uintptr_t)slot - 1, &mark);
+	CUresult rc = real.cuStreamQuery(stream);
+	if (rc == CUDA_SUCCESS)
+		clock_join(&poll->done, &mark, GSAN_STREAMS);
+	poll->busy |= rc == CUDA_ERROR_NOT_READY;
+	return 0;
+}
+
+/* Is nothing under way? What the host's clock says is not enough: it knows more than it waited for, where streams share a slot, or another
+ * thread launches while an event is recorded. So the streams are asked; not while one is being captured, of which nothing may be asked. */
+static int drain_over(struct flow *f)
+{
+	struct drain_poll poll = {.flow = f};
+
+	if (f->clock.shared || flow_captures() || vmm_contexts(f->participant) > 1 || !clock_idle(&f->clock, NULL))
+		return 0;
+	drain_ask((uintptr_t)CU_STREAM_LEGACY, (void *)(uintptr_t)(CLOCK_LEGACY + 1), &poll);
+	map_sweep(&f->stream, drain_ask, &poll);
+	return !poll.busy;
+}
+
 /* What the host has seen complete is before all that it launches from here on: no record and no location's entry has anything to say
  * any more. Not while another thread is launching; there will be other occasions. 1: it was emptied. */
-static int drain_history(struct flow *f, const struct gsan_history *used)
+static int drain_history(struct flow *f)
 {
 	CUstreamCaptureMode mode;
 	unsigned held = 0;
-	int ended = 0;
+	int ended = 0, relaxed = flow_relax(&mode);
 
 	while (held < GSAN_STREAMS && !pthread_mutex_trylock(&f->enqueue[held]))
 		held++;
-	if (held == GSAN_STREAMS && clock_idle(&f->clock, NULL)) {
-		int relaxed = flow_relax(&mode);
-		ended = vmm_history_end(f->participant, used);
-		flow_unrelax(mode, relaxed);
+	if (held == GSAN_STREAMS && drain_over(f)) {
+		struct gsan_history used = drain_copy(f, 0, 0); /* as it is now */
+		ended = vmm_history_end(f->participant, &used);
 	}
+	flow_unrelax(mode, relaxed);
 	while (held)
 		pthread_mutex_unlock(&f->enqueue[--held]);
 	return ended;
@@ -92,7 +125,7 @@ void flow_drain(struct flow *f)
 		return;
 	struct gsan_history used = drain_copy(f, launches, 1);
 	int much = used.entries.bytes || used.detail.bytes;
-	if (much && drain_history(f, &used))
+	if (much && drain_history(f))
 		drain_again(f, DRAIN_SOON_NS + (flow_now() - begun) * DRAIN_SHARE);
 	else
 		drain_again(f, last < DRAIN_SOON_NS ? DRAIN_SOON_NS : last < DRAIN_PERIOD_NS / 2 ? 2 * last : DRAIN_PERIOD_NS);
@@ -114,26 +147,6 @@ static _Atomic int handles_gone;                   /* a context ended: a stream'
 void flow_context_ended(void)
 {
 	atomic_store_explicit(&handles_gone, 1, memory_order_relaxed);
-}
-
-struct drain_poll { struct flow *flow; struct clock_vec done; int busy; };
-
-/* A stream that has nothing left to do is known to be so far. What its handle cannot tell stays open: the default streams
- * of other threads, and streams that were destroyed with work in them. */
-static int drain_ask(uint64_t key, void *slot, void *context)
-{
-	struct drain_poll *poll = context;
-	CUstream stream = key >> 63 ? CU_STREAM_PER_THREAD : (CUstream)(uintptr_t)key;
-	struct clock_vec mark;
-
-	if ((key >> 63 && key != flow_stream_key(CU_STREAM_PER_THREAD)) || flow_capturing(stream) || !real.cuStreamQuery)
-		return 0;
-	clock_mark(&poll->flow->clock, (uint32_t)(uintptr_t)slot - 1, &mark);
-	CUresult rc = real.cuStreamQuery(stream);
-	if (rc == CUDA_SUCCESS)
-		clock_join(&poll->done, &mark, GSAN_STREAMS);
-	poll->busy |= rc == CUDA_ERROR_NOT_READY;
-	return 0;
 }
 
 /* The host of the program is not told: it did not wait, and what it launches later is not ordered by this. */

@@ -255,7 +255,20 @@ static int start_once(CUdevice device)
 	return state;
 }
 
-/* Asked at every launch: a load and one cheap question to the driver. */
+/* A wait for all of a context says nothing of another one. */
+static void contexts_note(void)
+{
+	CUcontext now;
+	if (!atomic_load_explicit(&self.several, memory_order_relaxed) && !real.cuCtxGetCurrent(&now) && now != self.context)
+		atomic_store_explicit(&self.several, 1, memory_order_relaxed);
+}
+
+unsigned vmm_contexts(struct participant *p)
+{
+	return 1u + (unsigned)atomic_load_explicit(&p->several, memory_order_relaxed);
+}
+
+/* Asked at every launch: a load and two cheap questions to the driver. */
 struct participant *participant_current(void)
 {
 	CUdevice device;
@@ -266,8 +279,10 @@ struct participant *participant_current(void)
 		state = getenv(GSAN_ENV_SOCKET) ? start_once(device) : -1;
 	if (state < 0)
 		return NULL;
-	if (device == self.device)
+	if (device == self.device) {
+		contexts_note();
 		return &self;
+	}
 	log_once(LOG_WARNING, "this process uses device %d beside device %d: only the first is checked", device, self.device);
 	return NULL;
 }

@@ -31,6 +31,7 @@ struct participant {
 	uint32_t peers;           /* devices of this process that may touch our blocks, a bit each */
 	uint32_t allocations;     /* numbers given out */
 	int exported;             /* others may have its memory, and kernels of theirs use its tables; under the section */
+	_Atomic int several;      /* the program works in another context of the device, too */
 	int values;               /* streams may write values, whose marks are in line records; under the section */
 };
 
@@ -45,6 +46,7 @@ uint64_t vmm_ring(struct participant *p);
 uint64_t vmm_writers(struct participant *p);
 /* Empties every line record mapped here, by copies, while kernels may run. 0 or -EIO. */
 int vmm_renew(struct participant *p);
+unsigned vmm_contexts(struct participant *p); /* of the program, on this device: 1, or more than that */
 /* Empties what is much used (device/runtime.h), unless others may use it. Nothing of this participant may run. 1: it did. */
 int vmm_history_end(struct participant *p, const struct gsan_history *used);
 
