@@ -223,6 +223,7 @@ static int start(struct participant *p)
 	struct job_rank *rank = &p->job->rank[p->index];
 	real.cuDeviceGetName(rank->gpu_name, sizeof rank->gpu_name, p->device);
 	atomic_store_explicit(&rank->state, JOB_RUNNING, memory_order_release); /* partner: vmm_mapped() of the peers */
+	job_changed(p->job);
 	log_info("participant %d on %s", p->index, rank->gpu_name);
 	return 0;
 }
@@ -310,12 +311,18 @@ static void mapped_add(struct participant *p, uint32_t q)
 
 uint32_t vmm_mapped(struct participant *p)
 {
+	uint32_t now = atomic_load_explicit(&p->job->changes, memory_order_acquire) + 1; /* before the states, which may change again */
+	int looked = atomic_load_explicit(&p->looked, memory_order_acquire) == now;
 	uint32_t have = atomic_load_explicit(&p->mapped, memory_order_acquire), missing = 0;
+	if (looked)
+		return have;
 	uint32_t known = have | atomic_load_explicit(&p->refused, memory_order_relaxed);
 	struct vmm_section s;
 	for (uint32_t q = 0; q < p->job->participants && q < GSAN_PARTICIPANTS; q++)
 		if (!(known >> q & 1) && atomic_load_explicit(&p->job->rank[q].state, memory_order_acquire) == JOB_RUNNING)
 			missing |= 1u << q;
+	if (!missing)
+		atomic_store_explicit(&p->looked, now, memory_order_release);
 	if (!missing || vmm_enter(p, &s))
 		return have;
 	for (; missing; missing &= missing - 1) {

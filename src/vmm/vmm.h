@@ -28,6 +28,7 @@ struct participant {
 	uint64_t view_table;    /* device address of u32[GSAN_VIEW_PAGES] */
 	_Atomic uint32_t mapped;  /* whose tables are mapped here */
 	_Atomic uint32_t refused; /* whose cannot be */
+	_Atomic uint32_t looked;  /* 1 + the job's `changes` at which nobody's were missing, 0 = never */
 	uint32_t peers;           /* devices of this process that may touch our blocks, a bit each */
 	uint32_t allocations;     /* numbers given out */
 	int exported;             /* others may have its memory, and kernels of theirs use its tables; under the section */
