@@ -65,7 +65,7 @@ static int drain_history(struct flow *f, const struct gsan_history *used)
 	unsigned held = 0;
 	int ended = 0;
 
-	while (held < GSAN_STREAMS && !pthread_mutex_trylock(&f->enqueue[held]))
+	while (held < GSAN_STREAMS && !pthread_mutex_trylock(&f->queue[held].lock))
 		held++;
 	if (held == GSAN_STREAMS && clock_idle(&f->clock, NULL)) {
 		int relaxed = flow_relax(&mode);
@@ -73,7 +73,7 @@ static int drain_history(struct flow *f, const struct gsan_history *used)
 		flow_unrelax(mode, relaxed);
 	}
 	while (held)
-		pthread_mutex_unlock(&f->enqueue[--held]);
+		pthread_mutex_unlock(&f->queue[--held].lock);
 	return ended;
 }
 

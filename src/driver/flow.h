@@ -10,11 +10,18 @@
 
 struct participant;
 
+/* What spans numbering and enqueue of a kernel (DESIGN §7): a lock, and under it the record of the slot's next checked launch, of
+ * which launch.c writes only what changes. A line of memory of its own for each, for threads launch into different streams. */
+struct flow_queue {
+	_Alignas(64) pthread_mutex_t lock;
+	struct gsan_launch record;
+};
+
 struct flow {
 	struct participant *participant;
 	struct job_rank *rank;                    /* its part of the job's shared memory */
 	struct clock clock;
-	pthread_mutex_t enqueue[GSAN_STREAMS];    /* by slot: spans numbering and enqueue of a kernel (DESIGN §7) */
+	struct flow_queue queue[GSAN_STREAMS];    /* by slot */
 	pthread_mutex_t renew;
 	int unclean;                              /* old records could not be cleared: no check may follow */
 	struct map stream;                        /* handle, or thread for its default stream → slot + 1 */
@@ -24,6 +31,7 @@ struct flow {
 	_Atomic uint32_t kernels;                 /* kernel ids given out */
 	_Atomic uint64_t drain_due;               /* ns, when the counters are to be copied next, */
 	_Atomic uint64_t drain_period;            /* and how long after the last time that is; both may lag */
+	_Atomic int graphs_noted;                 /* it was said that graphs run unchecked */
 	uint32_t events_open;                     /* those before it have ended (unseen.c) */
 	_Atomic uint64_t moment_due;              /* ns, when the next struct job_moment is to be noted */
 };
@@ -47,9 +55,9 @@ void flow_capture_ends(CUstream stream);
 int flow_relax(CUstreamCaptureMode *mode);
 void flow_unrelax(CUstreamCaptureMode mode, int relaxed);
 
-/* Numbers a launch. With CLOCK_CHECKED or not, the slot's enqueue lock is held on return: the caller enqueues, then
- * calls flow_enqueued(). 0, or -EBUSY (clock.h; the lock is not held). */
-int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq, struct gsan_order *order);
+/* Numbers a launch. With CLOCK_CHECKED or not, the slot's queue is locked on return: the caller enqueues, then calls
+ * flow_enqueued(). A checked one's order stands in the queue's record. 0, or -EBUSY (clock.h; the lock is not held). */
+int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq);
 void flow_enqueued(struct flow *f, uint32_t slot);
 /* The stream waits for something that is not modelled. Called when that is enqueued: a host that sees this number complete
  * has seen the end of the wait. (What another thread launches there meanwhile cannot rely on it.) */
