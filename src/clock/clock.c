@@ -7,6 +7,19 @@
 
 #include "clock/vec.h"
 
+/* Held for a few hundred instructions: who meets another thread there had better look again than sleep. */
+static void clock_lock_init(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t kind;
+
+	pthread_mutexattr_init(&kind);
+#ifdef __GLIBC__
+	pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+	pthread_mutex_init(lock, &kind);
+	pthread_mutexattr_destroy(&kind);
+}
+
 int clock_init(struct clock *c, struct job *job, uint32_t participant, uint32_t tag_bits)
 {
 	memset(c, 0, sizeof(*c));
@@ -15,7 +28,7 @@ int clock_init(struct clock *c, struct job *job, uint32_t participant, uint32_t 
 		return -ENOMEM;
 	memset(c->tags.slot, CLOCK_NO_RECORDS, (size_t)1 << tag_bits);
 	c->tags.bits = tag_bits;
-	pthread_mutex_init(&c->lock, NULL);
+	clock_lock_init(&c->lock);
 	c->job = job;
 	c->participant = participant;
 	c->next = c->first = 1;
