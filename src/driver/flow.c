@@ -86,6 +86,7 @@ static struct flow *flow_of(struct participant *p)
 }
 
 struct flow *flow_current(void) { return flow_of(participant_current()); }
+struct flow *flow_launching(void) { return flow_of(participant_launching()); }
 struct flow *flow_elsewhere(void) { return flow_of(participant_elsewhere()); }
 
 /* ---- streams ------------------------------------------------------------------------------------------------- */

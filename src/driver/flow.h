@@ -38,6 +38,8 @@ struct flow {
 
 /* Of the calling thread's current context; NULL: none, or it could not join the job. */
 struct flow *flow_current(void);
+/* The same for a launch; where that asks the driver less, it is not certain that there is a context. */
+struct flow *flow_launching(void);
 /* The process's, while the calling thread's context is on another GPU, which is not checked; else NULL. */
 struct flow *flow_elsewhere(void);
 

@@ -305,7 +305,8 @@ int function_fits(struct function *fn, CUfunction handle, uint32_t threads, uint
 	if (rc == CUDA_SUCCESS)
 		rc = real.cuOccupancyMaxActiveBlocksPerMultiprocessor(&clone, fn->clone, (int)threads, shared);
 	int fits = rc == CUDA_SUCCESS && clone >= plain;
-	atomic_store_explicit(at, shape | (unsigned)fits, memory_order_relaxed);
+	if (rc == CUDA_SUCCESS)
+		atomic_store_explicit(at, shape | (unsigned)fits, memory_order_relaxed);
 	return fits;
 }
 

@@ -181,17 +181,21 @@ static CUresult launch_params(const struct launch *l, const struct function *fn,
 
 static CUresult launch_run(const struct launch *l)
 {
-	struct flow *f = flow_current();
+	struct flow *f = flow_launching();
+	struct function *fn = f ? function_known(f, l->f) : NULL;
 
+	if (f && !fn)
+		f = flow_current();
 	if (!f) {
 		launch_elsewhere();
 		return l->call(l, l->f, l->params, l->extra);
 	}
 	if (flow_capturing(l->stream)) { /* it is not executed now; and nothing but this may be asked of the driver */
-		launch_unchecked(f, function_known(f, l->f), "launched into a graph capture");
+		launch_unchecked(f, fn, "launched into a graph capture");
 		return l->call(l, l->f, l->params, l->extra);
 	}
-	struct function *fn = function_find(f, l->f);
+	if (!fn)
+		fn = function_find(f, l->f);
 	const char *reason = launch_refuse(fn, l);
 	if (reason)
 		return launch_plain(f, fn, l, reason);
@@ -204,6 +208,8 @@ static CUresult launch_run(const struct launch *l)
 		flow_writes(f, slot, seq);
 	CUresult rc = l->extra ? launch_extra(l, fn, record) : launch_params(l, fn, record);
 	flow_enqueued(f, slot);
+	if (rc != CUDA_SUCCESS && !flow_current()) /* the thread has no context */
+		return rc;
 	if (rc != CUDA_SUCCESS) /* what the plain call answers is what the program must see */
 		return launch_plain(f, fn, l, "the driver refused its clone");
 	atomic_fetch_add_explicit(&f->rank->launches_checked, 1, memory_order_relaxed);

@@ -241,12 +241,14 @@ static void start_child(void)
 static int start_once(CUdevice device)
 {
 	struct vmm_section s;
+	int devices;
 	pthread_mutex_lock(&vmm_lock);
 	int state = atomic_load_explicit(&started, memory_order_relaxed);
 	if (!state) {
 		pthread_atfork(NULL, NULL, start_child);
 		self.device = device;
 		real.cuCtxGetCurrent(&self.context);
+		self.alone = real.cuDeviceGetCount && !real.cuDeviceGetCount(&devices) && devices == 1;
 		vmm_relaxed(&s);
 		state = start(&self) ? -1 : 1;
 		vmm_end(&s);
@@ -256,7 +258,7 @@ static int start_once(CUdevice device)
 	return state;
 }
 
-/* Asked at every launch: a load and one cheap question to the driver. */
+/* A load and one cheap question to the driver. */
 struct participant *participant_current(void)
 {
 	CUdevice device;
@@ -271,6 +273,12 @@ struct participant *participant_current(void)
 		return &self;
 	log_once(LOG_WARNING, "this process uses device %d beside device %d: only the first is checked", device, self.device);
 	return NULL;
+}
+
+struct participant *participant_launching(void)
+{
+	struct participant *p = participant_started();
+	return p && p->alone ? p : participant_current();
 }
 
 struct participant *participant_elsewhere(void)

@@ -29,6 +29,7 @@ struct participant {
 	_Atomic uint32_t mapped;  /* whose tables are mapped here */
 	_Atomic uint32_t refused; /* whose cannot be */
 	_Atomic uint32_t looked;  /* 1 + the job's `changes` at which nobody's were missing, 0 = never */
+	int alone;                /* the process sees one GPU */
 	uint32_t peers;           /* devices of this process that may touch our blocks, a bit each */
 	uint32_t allocations;     /* numbers given out */
 	int exported;             /* others may have its memory, and kernels of theirs use its tables; under the section */
@@ -37,6 +38,9 @@ struct participant {
 
 /* The participant of the calling thread's current context, started if need be; NULL: this context runs unchecked. Cheap. */
 struct participant *participant_current(void);
+/* The same for a launch of what was launched before: where the process sees one GPU the driver is not asked, and a thread without a
+ * context learns from its launch that it has none. */
+struct participant *participant_launching(void);
 /* The process's participant while that context is on another GPU than its own; else NULL. */
 struct participant *participant_elsewhere(void);
 

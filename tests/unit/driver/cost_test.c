@@ -132,8 +132,15 @@ static void no_more_calls(void)
 static CUfunction twin;
 static CUstream stream[STREAMS];
 
+static int devices;
+static CUresult device_count(int *count)
+{
+	*count = devices;
+	return CUDA_SUCCESS;
+}
+
 /* A peer in each other place of the job, whose host has seen something complete. */
-static void start(uint32_t ranks, unsigned streams)
+static void start(uint32_t ranks, unsigned streams, int gpus)
 {
 	CUmodule module;
 
@@ -147,6 +154,8 @@ static void start(uint32_t ranks, unsigned streams)
 #define REAL_PTDS(name) REAL(name) REAL(name##_ptds)
 #define REAL_AS(name, prototype) REAL(name)
 #include "cuda/real.def"
+	devices = gpus;
+	real.cuDeviceGetCount = device_count;
 	super_start();
 	super.job->participants = ranks;
 	for (uint32_t q = 1; q < ranks; q++) {
@@ -172,11 +181,11 @@ __attribute__((noinline)) void measured(unsigned streams, unsigned count)
 			_exit(1);
 }
 
-static void test(uint32_t ranks, unsigned streams)
+static void test(uint32_t ranks, unsigned streams, int gpus)
 {
 	const struct job_rank *rank;
 
-	start(ranks, streams);
+	start(ranks, streams, gpus);
 	measured(streams, 2 * STREAMS); /* a kernel's, a stream's and a shape's first */
 	rank = &super.job->rank[0];
 	uint64_t before = atomic_load(&rank->launches_checked);
@@ -186,21 +195,21 @@ static void test(uint32_t ranks, unsigned streams)
 	measured(streams, COUNT);
 	CHECK(atomic_load(&rank->launches_checked) == before + COUNT && !atomic_load(&rank->launches_unchecked));
 	CHECK(calls[CALLED_cuLaunchKernel] == COUNT);
-	CHECK(calls[CALLED_cuCtxGetDevice] == COUNT);
+	CHECK(calls[CALLED_cuCtxGetDevice] == (gpus == 1 ? 0 : COUNT));
 	CHECK(!allocations);
 	_exit(0);
 }
 
-static int passes(uint32_t ranks, unsigned streams)
+static int passes(uint32_t ranks, unsigned streams, int gpus)
 {
 	int status;
 	pid_t child = fork();
 
 	if (!child)
-		test(ranks, streams);
+		test(ranks, streams, gpus);
 	waitpid(child, &status, 0);
 	if (status)
-		fprintf(stderr, "%u ranks, %u streams: %s\n", ranks, streams, WIFSIGNALED(status) ? "a system call" : "failed");
+		fprintf(stderr, "%u ranks, %u streams, %d GPUs: %s\n", ranks, streams, gpus, WIFSIGNALED(status) ? "a system call" : "failed");
 	return !status;
 }
 
@@ -208,9 +217,9 @@ int main(int argc, char **argv)
 {
 	if (argc == 4) {
 		unsigned streams = (unsigned)atoi(argv[1]), ranks = (unsigned)atoi(argv[2]);
-		start(ranks, streams);
+		start(ranks, streams, 1);
 		measured(streams, (unsigned)atoi(argv[3]));
 		_exit(0);
 	}
-	return !(passes(2, 1) & passes(2, STREAMS) & passes(RANKS, STREAMS));
+	return !(passes(2, 1, 1) & passes(2, STREAMS, 1) & passes(RANKS, STREAMS, 1) & passes(RANKS, STREAMS, 2));
 }

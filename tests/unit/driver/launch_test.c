@@ -28,9 +28,10 @@ static struct participant self = {.index = 1};
 static char last_note[3000];
 static unsigned notes, registered;
 
-static int elsewhere; /* the current context is on another GPU */
+static int elsewhere; /* 1: the current context is on another GPU; 2: there is none */
 struct participant *participant_current(void) { return elsewhere ? NULL : &self; }
-struct participant *participant_elsewhere(void) { return elsewhere ? &self : NULL; }
+struct participant *participant_launching(void) { return elsewhere == 1 ? NULL : &self; }
+struct participant *participant_elsewhere(void) { return elsewhere == 1 ? &self : NULL; }
 uint32_t vmm_mapped(struct participant *p) { return 1u << p->index; }
 uint64_t vmm_view_table(struct participant *p) { return p->view_table; }
 uint64_t vmm_ring(struct participant *p) { return p->ring; }
@@ -409,6 +410,22 @@ static void test_elsewhere(void)
 	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
 }
 
+/* A thread without a context, where the process sees one GPU: the driver says so, and nothing is told of it. */
+static void test_no_context(void)
+{
+	uint64_t unchecked = atomic_load(&self.job->rank[1].launches_unchecked);
+	unsigned before = notes;
+	int launched = fake->launches;
+
+	elsewhere = 2;
+	fake->refuse_clone = 1;
+	CHECK(launch(twin, NULL) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+	elsewhere = 0;
+	fake->refuse_clone = 0;
+	CHECK(notes == before && fake->launches == launched && atomic_load(&self.job->rank[1].launches_unchecked) == unchecked);
+	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
+}
+
 static void test_models(void)
 {
 	CHECK(models_find("_ZN2at6native29vectorized_elementwise_kernelILi4E") == MODEL_LOCAL);
@@ -452,6 +469,7 @@ int main(void)
 	test_writers();
 	test_writes_itself();
 	test_elsewhere();
+	test_no_context();
 	test_models();
 	test_clusters();
 	/* The counters were copied when the host had seen everything (the fake's table holds sevens). */
