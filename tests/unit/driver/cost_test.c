@@ -129,7 +129,7 @@ static void no_more_calls(void)
 
 /* ---- the program --------------------------------------------------------------------------------------------- */
 
-static CUfunction twin;
+static CUfunction twin, plain;
 static CUstream stream[STREAMS];
 
 static int devices;
@@ -166,6 +166,7 @@ static void start(uint32_t ranks, unsigned streams, int gpus)
 	}
 	CHECK(cuModuleLoadData(&module, "\177ELF") == CUDA_SUCCESS);
 	CHECK(cuModuleGetFunction(&twin, module, "twin") == CUDA_SUCCESS);
+	CHECK(cuModuleGetFunction(&plain, module, "plain") == CUDA_SUCCESS);
 	for (unsigned s = 0; s < streams; s++)
 		CHECK(cuStreamCreate(&stream[s], CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
 }
@@ -181,6 +182,22 @@ __attribute__((noinline)) void measured(unsigned streams, unsigned count)
 			_exit(1);
 }
 
+/* Launches of other forms, of another shape, of a kernel that has no clone, and into the thread's default stream: 4 are checked. */
+static void others(void)
+{
+	uint64_t argument = 42;
+	size_t size = sizeof argument;
+	void *params[] = {&argument};
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &argument, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+
+	CHECK(!cuLaunchKernel(twin, 1, 1, 1, 32, 1, 1, 0, CU_STREAM_PER_THREAD, params, NULL));
+	CHECK(!cuLaunchKernel(twin, 1, 1, 1, 32, 1, 1, 0, stream[0], NULL, extra));
+	CHECK(!cuLaunchKernel(twin, 1, 1, 1, 64, 1, 1, 0, stream[0], params, NULL));
+	CHECK(!cuLaunchKernel(twin, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	CHECK(!cuLaunchKernel(plain, 1, 1, 1, 32, 1, 1, 0, stream[0], params, NULL));
+}
+#define OTHERS 5
+
 static void test(uint32_t ranks, unsigned streams, int gpus)
 {
 	const struct job_rank *rank;
@@ -188,14 +205,15 @@ static void test(uint32_t ranks, unsigned streams, int gpus)
 	start(ranks, streams, gpus);
 	measured(streams, 2 * STREAMS); /* a kernel's, a stream's and a shape's first */
 	rank = &super.job->rank[0];
-	uint64_t before = atomic_load(&rank->launches_checked);
-	CHECK(before == 2 * STREAMS);
+	others();
+	CHECK(atomic_load(&rank->launches_checked) == 2 * STREAMS + 4);
 	count_from_here();
 	no_more_calls();
 	measured(streams, COUNT);
-	CHECK(atomic_load(&rank->launches_checked) == before + COUNT && !atomic_load(&rank->launches_unchecked));
-	CHECK(calls[CALLED_cuLaunchKernel] == COUNT);
-	CHECK(calls[CALLED_cuCtxGetDevice] == (gpus == 1 ? 0 : COUNT));
+	others();
+	CHECK(atomic_load(&rank->launches_checked) == 2 * STREAMS + COUNT + 2 * 4 && atomic_load(&rank->launches_unchecked) == 2);
+	CHECK(calls[CALLED_cuLaunchKernel] == COUNT + OTHERS);
+	CHECK(calls[CALLED_cuCtxGetDevice] == (gpus == 1 ? 0 : COUNT + OTHERS));
 	CHECK(!allocations);
 	_exit(0);
 }
