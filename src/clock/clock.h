@@ -110,6 +110,8 @@ int clock_launch(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *s
 struct clock_sweep { uint32_t seen[GSAN_STREAMS], floor; };
 void clock_renewing(struct clock *c, struct clock_sweep *sweep);
 void clock_renewed(struct clock *c, uint32_t half, const struct clock_sweep *sweep);
+/* 1: the next half is near, and not renewed. Who can clear the records cheaply now had better not wait for -EAGAIN. */
+int clock_renews_soon(struct clock *c, uint32_t *half);
 /* For tests of what happens when numbers come round: the next launch's number, before there is any. */
 void clock_start_at(struct clock *c, uint32_t seq);
 uint32_t clock_swept(struct clock *c);

@@ -70,6 +70,17 @@ void clock_renewed(struct clock *c, uint32_t half, const struct clock_sweep *swe
 	pthread_mutex_unlock(&c->lock);
 }
 
+int clock_renews_soon(struct clock *c, uint32_t *half)
+{
+	pthread_mutex_lock(&c->lock);
+	uint32_t size = 1u << (c->tags.bits - 1), next = clock_half(c, c->next) + 1;
+	int soon = next > c->tags.renewed && next > 1 /* the first time round, no tag is old */ && (c->next & (size - 1)) >= size / 2;
+	pthread_mutex_unlock(&c->lock);
+	if (soon)
+		*half = next;
+	return soon;
+}
+
 uint32_t clock_swept(struct clock *c)
 {
 	return atomic_load_explicit(&c->tags.swept, memory_order_acquire);

@@ -57,24 +57,61 @@ static struct gsan_history drain_copy(struct flow *f, uint64_t launches, int all
 	return gsan_history_used(copy);
 }
 
+/* Every queue, so that no thread launches meanwhile: 1, unless one does just now. */
+static int drain_hold(struct flow *f, unsigned *held)
+{
+	*held = 0;
+	while (*held < GSAN_STREAMS && !pthread_mutex_trylock(&f->queue[*held].lock))
+		++*held;
+	return *held == GSAN_STREAMS && clock_idle(&f->clock, NULL);
+}
+
+static void drain_release(struct flow *f, unsigned held)
+{
+	while (held)
+		pthread_mutex_unlock(&f->queue[--held].lock);
+}
+
 /* What the host has seen complete is before all that it launches from here on: no record and no location's entry has anything to say
  * any more. Not while another thread is launching; there will be other occasions. 1: it was emptied. */
 static int drain_history(struct flow *f, const struct gsan_history *used)
 {
 	CUstreamCaptureMode mode;
-	unsigned held = 0;
+	unsigned held;
 	int ended = 0;
 
-	while (held < GSAN_STREAMS && !pthread_mutex_trylock(&f->queue[held].lock))
-		held++;
-	if (held == GSAN_STREAMS && clock_idle(&f->clock, NULL)) {
+	if (drain_hold(f, &held)) {
 		int relaxed = flow_relax(&mode);
 		ended = vmm_history_end(f->participant, used);
 		flow_unrelax(mode, relaxed);
 	}
-	while (held)
-		pthread_mutex_unlock(&f->queue[--held].lock);
+	drain_release(f, held);
 	return ended;
+}
+
+/* Tags come round soon, and records are to be cleared before that (flow_renew). A launch would wait for copies of zeros to all of the
+ * shadow: now nothing runs, and a kernel writes them much faster. */
+static void drain_renew(struct flow *f, uint32_t half)
+{
+	struct clock_sweep sweep;
+	CUstreamCaptureMode mode;
+	unsigned held = 0;
+
+	if (pthread_mutex_trylock(&f->renew))
+		return;
+	if (f->renew_refused != half && drain_hold(f, &held) && f->clock.tags.renewed < half) {
+		int relaxed = flow_relax(&mode);
+		clock_renewing(&f->clock, &sweep);
+		if (!vmm_renew_idle(f->participant)) {
+			clock_renewed(&f->clock, half, &sweep);
+			atomic_fetch_add_explicit(&f->rank->counter[GSAN_N_RENEWED], 1, memory_order_relaxed);
+		} else {
+			f->renew_refused = half;
+		}
+		flow_unrelax(mode, relaxed);
+	}
+	drain_release(f, held);
+	pthread_mutex_unlock(&f->renew);
 }
 
 static void drain_again(struct flow *f, uint64_t period)
@@ -100,8 +137,12 @@ void flow_drain(struct flow *f)
 
 void flow_host_saw(struct flow *f, const struct clock_vec *mark)
 {
+	uint32_t half;
+
 	clock_host_join(&f->clock, mark);
 	flow_events_end(f);
+	if (clock_renews_soon(&f->clock, &half) && clock_idle(&f->clock, NULL))
+		drain_renew(f, half);
 	if (flow_now() > atomic_load_explicit(&f->drain_due, memory_order_relaxed))
 		flow_drain(f);
 }

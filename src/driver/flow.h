@@ -23,6 +23,7 @@ struct flow {
 	struct clock clock;
 	struct flow_queue queue[GSAN_STREAMS];    /* by slot */
 	pthread_mutex_t renew;
+	uint32_t renew_refused;                   /* the half of the tags that could not be renewed early; under the lock above */
 	int unclean;                              /* old records could not be cleared: no check may follow */
 	struct map stream;                        /* handle, or thread for its default stream → slot + 1 */
 	struct map function;                      /* CUfunction or CUkernel → struct function */

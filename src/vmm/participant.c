@@ -368,12 +368,24 @@ int vmm_history_end(struct participant *p, const struct gsan_history *used)
 	return ended;
 }
 
-int vmm_renew(struct participant *p)
+static int renew(struct participant *p, int idle)
 {
 	struct vmm_section s;
 	if (vmm_enter(p, &s))
 		return -EIO;
-	int rc = shadow_renew(p);
+	int rc = shadow_renew(p, idle);
 	vmm_leave(&s);
 	return rc;
+}
+
+int vmm_renew(struct participant *p) { return renew(p, 0); }
+
+int vmm_renew_idle(struct participant *p)
+{
+	const struct job_rank *rank = p->job->rank;
+	for (int q = 0; q < (int)GSAN_PARTICIPANTS; q++)
+		if (q != p->index && atomic_load_explicit(&rank[q].state, memory_order_acquire) == JOB_RUNNING &&
+		    rank[q].gpu == rank[p->index].gpu)
+			return -EBUSY;
+	return real.cuMemsetD8Async ? renew(p, 1) : -EBUSY;
 }

@@ -45,7 +45,18 @@ void vmm_variables_drop(struct participant *p, const void *owner) { (void)p, (vo
 static uint64_t shadowed; /* memory where vmm_value() finds shadow */
 int vmm_value(struct participant *p, uint64_t at) { return p == &self && at == shadowed; }
 int vmm_history_end(struct participant *p, const struct gsan_history *used) { return p == &self && !used; }
-int vmm_renew(struct participant *p) { return p == &self ? 0 : -1; }
+static int renewed, renewed_idle, busy; /* how often; another participant is on the GPU */
+int vmm_renew(struct participant *p)
+{
+	renewed++;
+	return p == &self ? 0 : -1;
+}
+int vmm_renew_idle(struct participant *p)
+{
+	CHECK(p == &self);
+	renewed_idle += !busy;
+	return busy ? -1 : 0;
+}
 
 int ipc_call(int socket, struct ipc_msg *msg, int fd_in, int *fd_out)
 {
@@ -426,6 +437,48 @@ static void test_no_context(void)
 	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
 }
 
+/* Launches until that number was given, and waits each `often` of them, if that is not 0. */
+static void launch_up_to(CUstream s, uint32_t seq, uint32_t often)
+{
+	for (uint32_t i = 1; i <= 1u << 17 && record().seq < seq; i++) {
+		launch(twin, s);
+		if (often && i % often == 0)
+			cuCtxSynchronize();
+	}
+}
+
+/* The host waits for all in the second half of a half of the tags: what their records were is cleared there and then, once. */
+static void test_renewed_early(void)
+{
+	CUstream s, t;
+	const _Atomic uint64_t *renewals = &self.job->rank[1].counter[GSAN_N_RENEWED];
+	uint64_t before = *renewals;
+	uint32_t half = 1u << 14;
+	int late = renewed;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	cuStreamCreate(&t, CU_STREAM_NON_BLOCKING);
+	launch_up_to(s, half + half / 2 - 2, 256);
+	cuCtxSynchronize();
+	CHECK(renewed_idle == 0 && *renewals == before);
+	launch(twin, s);
+	launch(twin, t);
+	cuStreamSynchronize(s);
+	CHECK(renewed_idle == 0); /* t may run */
+	cuCtxSynchronize();
+	launch(twin, s);
+	cuCtxSynchronize();
+	CHECK(renewed_idle == 1 && *renewals == before + 1 && record().swept <= record().seq && record().swept > half + half / 2);
+	launch_up_to(s, 2 * half + 10, 0);
+	CHECK(*renewals == before + 1 && renewed == late); /* not again, when the numbers reach the next half */
+	cuCtxSynchronize();
+	busy = 1;
+	launch_up_to(s, 3 * half + 10, 256);
+	busy = 0;
+	CHECK(renewed_idle == 1 && *renewals == before + 2 && renewed == late + 1); /* but then, if it could not be done before */
+	cuCtxSynchronize();
+}
+
 static void test_models(void)
 {
 	CHECK(models_find("_ZN2at6native29vectorized_elementwise_kernelILi4E") == MODEL_LOCAL);
@@ -470,6 +523,7 @@ int main(void)
 	test_writes_itself();
 	test_elsewhere();
 	test_no_context();
+	test_renewed_early();
 	test_models();
 	test_clusters();
 	/* The counters were copied when the host had seen everything (the fake's table holds sevens). */
