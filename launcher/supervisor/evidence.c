@@ -295,6 +295,7 @@ void supervisor_participant_leave(struct supervisor *s, uint32_t participant)
 	struct job_rank *rank = &s->job->rank[participant];
 	evidence_drain_ring(s, &rank->ring, 1);
 	atomic_store_explicit(&rank->state, JOB_LEFT, memory_order_release);
+	job_changed(s->job);
 	broker_leave(s->broker, participant);
 }
 

@@ -174,6 +174,7 @@ static int request_join(struct supervisor *s, struct request *q)
 	atomic_store_explicit(&rank->rank, q->msg.rank, memory_order_relaxed);
 	atomic_store_explicit(&rank->pid, q->msg.pid, memory_order_relaxed);
 	atomic_store_explicit(&rank->state, JOB_JOINED, memory_order_release);
+	job_changed(s->job);
 	s->connection[q->connection].participants |= 1u << p;
 	q->msg.participant = (int32_t)p;
 	q->reply_fd = s->job_fd;

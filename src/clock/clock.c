@@ -7,6 +7,19 @@
 
 #include "clock/vec.h"
 
+/* Held for a few hundred instructions: who meets another thread there had better look again than sleep. */
+static void clock_lock_init(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t kind;
+
+	pthread_mutexattr_init(&kind);
+#ifdef __GLIBC__
+	pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+	pthread_mutex_init(lock, &kind);
+	pthread_mutexattr_destroy(&kind);
+}
+
 int clock_init(struct clock *c, struct job *job, uint32_t participant, uint32_t tag_bits)
 {
 	memset(c, 0, sizeof(*c));
@@ -15,11 +28,11 @@ int clock_init(struct clock *c, struct job *job, uint32_t participant, uint32_t 
 		return -ENOMEM;
 	memset(c->tags.slot, CLOCK_NO_RECORDS, (size_t)1 << tag_bits);
 	c->tags.bits = tag_bits;
-	pthread_mutex_init(&c->lock, NULL);
+	clock_lock_init(&c->lock);
 	c->job = job;
 	c->participant = participant;
 	c->next = c->first = 1;
-	c->slots = 1;
+	c->slots = c->generation = c->version = 1;
 	c->slot[CLOCK_LEGACY].state = CLOCK_OPEN;
 	c->slot[CLOCK_LEGACY].blocking = 1;
 	return 0;
@@ -51,10 +64,13 @@ uint32_t clock_slot_open(struct clock *c, int blocking)
 
 	if (s == CLOCK_SHARED) {
 		slot->blocking |= blocking;
+		if (slot->blocking) /* and so is, from now on, what it launched before */
+			c->ahead |= 1ull << s;
 	} else {
 		memset(&slot->vec, 0, sizeof(slot->vec)); /* a new stream waits for nothing; `last` goes on */
 		slot->blocking = blocking;
 	}
+	slot->legacy = slot->kept.generation = 0;
 	slot->state = CLOCK_OPEN;
 	if (c->slots <= s)
 		c->slots = s + 1;
@@ -74,6 +90,30 @@ static void clock_slot_join(struct clock *c, struct clock_slot *slot, uint32_t o
 {
 	clock_join(&slot->vec, &c->slot[other].vec, c->slots);
 	clock_raise(&slot->vec.seen[other], c->slot[other].last);
+	slot->kept.generation = 0;
+}
+
+/* The legacy slot joins those that went on since it did so last. */
+static void clock_legacy_update(struct clock *c)
+{
+	struct clock_slot *slot = &c->slot[CLOCK_LEGACY];
+
+	for (; c->ahead; c->ahead &= c->ahead - 1) {
+		uint32_t other = (uint32_t)__builtin_ctzll(c->ahead);
+		if (c->slot[other].state != CLOCK_FREE && c->slot[other].blocking) {
+			clock_slot_join(c, slot, other);
+			c->version++;
+		}
+	}
+}
+
+/* Something of a slot changed that the legacy default stream, or who waits for that, has to join. */
+static void clock_slot_went_on(struct clock *c, uint32_t s)
+{
+	if (s == CLOCK_LEGACY)
+		c->version++;
+	else if (c->slot[s].blocking)
+		c->ahead |= 1ull << s;
 }
 
 /* Brings a slot's vector up to now: the host's knowledge, its own launches, and the implicit order between the legacy
@@ -82,14 +122,14 @@ static void clock_slot_update(struct clock *c, uint32_t s)
 {
 	struct clock_slot *slot = &c->slot[s];
 
-	clock_join(&slot->vec, &c->host, c->slots);
+	if (slot->kept.generation != c->generation) /* which grows with the host's knowledge */
+		clock_join(&slot->vec, &c->host, c->slots);
 	clock_raise(&slot->vec.seen[s], slot->last);
 	if (s == CLOCK_LEGACY) {
-		for (uint32_t other = 1; other < c->slots; other++)
-			if (c->slot[other].state != CLOCK_FREE && c->slot[other].blocking)
-				clock_slot_join(c, slot, other);
-	} else if (slot->blocking) {
+		clock_legacy_update(c);
+	} else if (slot->blocking && slot->legacy != c->version) {
 		clock_slot_join(c, slot, CLOCK_LEGACY);
+		slot->legacy = c->version;
 	}
 }
 
@@ -105,10 +145,13 @@ int clock_launch(struct clock *c, uint32_t s, enum clock_use use, uint32_t *seq,
 		if (c->job)
 			atomic_store_explicit(&c->job->rank[c->participant].next, c->next, memory_order_release);
 		if (order)
-			clock_order(c, &slot->vec, *seq, order);
-		if (slot->last <= c->host.seen[s])
+			clock_order(c, s, *seq, order);
+		if (slot->last <= c->host.seen[s]) {
 			slot->pending = *seq;
+			c->live[c->lives++] = (uint8_t)s;
+		}
 		slot->last = *seq;
+		clock_slot_went_on(c, s);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return rc;
@@ -137,6 +180,8 @@ void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event)
 {
 	pthread_mutex_lock(&c->lock);
 	clock_join(&c->slot[slot].vec, event, GSAN_STREAMS);
+	c->slot[slot].kept.generation = 0;
+	clock_slot_went_on(c, slot);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -146,6 +191,7 @@ static void clock_all_before(struct clock *c)
 	for (uint32_t q = 0; c->job && q < c->job->participants && q < GSAN_PARTICIPANTS; q++)
 		clock_raise(&c->before[q], atomic_load_explicit(&c->job->rank[q].next, memory_order_acquire));
 	c->before[c->participant] = c->next;
+	c->generation++;
 }
 
 /* Waits whose end the host has seen. Streams that share a slot are not told apart: theirs are never known to be over. */
@@ -165,7 +211,11 @@ void clock_host_join(struct clock *c, const struct clock_vec *mark)
 
 	pthread_mutex_lock(&c->lock);
 	clock_join(&c->host, mark, GSAN_STREAMS);
+	c->generation++;
+	c->lives = 0;
 	for (uint32_t s = 0; s < c->slots; s++) {
+		if (c->slot[s].last > c->host.seen[s])
+			c->live[c->lives++] = (uint8_t)s;
 		clock_raise(&c->slot[s].pending, c->host.seen[s] + 1);
 		over |= s != CLOCK_SHARED && clock_resolve(&c->slot[s], c->host.seen[s]);
 	}
@@ -183,6 +233,7 @@ void clock_wait_unknown(struct clock *c, uint32_t s, uint32_t seq)
 	if (!slot->unknown_first)
 		slot->unknown_first = seq;
 	clock_raise(&slot->unknown_last, seq);
+	c->generation++;
 	pthread_mutex_unlock(&c->lock);
 }
 

@@ -4,6 +4,9 @@
  * computes the struct gsan_order that travels in a launch record. Peers are known through their published host clocks
  * (job.h), read at each launch: host_order=assumed. Every approximation errs towards "ordered".
  *
+ * A launch costs the same with one stream or rank and with many: what was found for the launch before is kept. Only waits, and what
+ * comes next in a slot behind one of the host's, look at all slots; only what ranks tell looks at all ranks.
+ *
  * Pure C: stream and event handles, and whatever calls CUDA, belong to src/driver. All functions are thread-safe; none
  * blocks. The caller holds a lock per slot from clock_launch() to its enqueue, so that numbers follow queue order. */
 #ifndef GSAN_CLOCK_CLOCK_H
@@ -20,6 +23,18 @@ struct clock_vec {
 	uint32_t seen[GSAN_STREAMS];
 };
 
+/* What clock_order() found for the next launch of a slot. It is good for those behind that, too, while the clock's generation stays
+ * and nothing joins the slot's vector but its own launches; what other slots launch meanwhile is taken in. */
+struct clock_kept {
+	uint32_t generation; /* the clock's; 0 = nothing was found */
+	uint32_t taken;      /* of clock.live, how many are in it */
+	uint64_t closed;     /* bits of these: all of the slot's launches are before */
+	uint32_t floor;      /* the least number of another slot that is not before, UINT32_MAX = none */
+	uint32_t pairs;      /* of other slots, at or above it; may be more than there is room for */
+	int unknown;         /* clock_unknown() */
+	struct gsan_pair pair[GSAN_ORDER_PAIRS];
+};
+
 enum clock_slot_state { CLOCK_FREE, CLOCK_OPEN, CLOCK_CLOSED /* its work may still run */ };
 
 struct clock_slot {
@@ -30,6 +45,8 @@ struct clock_slot {
 	int blocking;         /* synchronises with the legacy default stream */
 	uint32_t unknown_first, unknown_last; /* waits for what is not modelled, of which the host has not seen the end: none
 	                                       * (0, 0), or the last and perhaps others from the first on */
+	uint32_t legacy;      /* version of the legacy slot that was joined last, 0 = none */
+	struct clock_kept kept;
 };
 
 struct clock_peer { /* a peer's published clock as pairs, kept until its generation moves */
@@ -42,7 +59,8 @@ struct clock_tags {
 	uint32_t bits;
 	uint32_t renewed;              /* the half of the tag space (seq >> bits - 1) that is ready for use */
 	uint32_t seen[GSAN_STREAMS];   /* complete when its renewal began */
-	uint32_t swept;                /* of launches below it no record is left */
+	uint32_t busy;                 /* those from `next` to here are known to be busy or private, if it is above */
+	_Atomic uint32_t swept;                /* of launches below it no record is left */
 	uint8_t *slot;                 /* by tag: slot of its last checked launch, CLOCK_NO_RECORDS = none */
 };
 #define CLOCK_NO_RECORDS 0xffu
@@ -59,6 +77,13 @@ struct clock {
 	uint32_t before[GSAN_PARTICIPANTS]; /* what is below came before a wait for what is not modelled, perhaps, that is over */
 	struct clock_slot slot[GSAN_STREAMS];
 	struct clock_peer peer[GSAN_PARTICIPANTS];
+	struct gsan_order peers; /* a launch's order, but for what is of its own participant */
+	uint32_t peers_generation, peers_changes; /* of which it is: the clock's, the job's */
+	uint32_t generation;  /* of the slots' `kept`: grows with whatever may change them beside launches and waits for events */
+	uint32_t lives;       /* slots with launches that the host has not seen complete, in the order in which they came to have */
+	uint8_t live[GSAN_STREAMS];
+	uint32_t version;     /* of the legacy slot: its vector and its last launch */
+	uint64_t ahead;       /* bits of blocking slots with something that the legacy slot did not join yet */
 	struct clock_tags tags;
 };
 
@@ -85,6 +110,8 @@ int clock_launch(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *s
 struct clock_sweep { uint32_t seen[GSAN_STREAMS], floor; };
 void clock_renewing(struct clock *c, struct clock_sweep *sweep);
 void clock_renewed(struct clock *c, uint32_t half, const struct clock_sweep *sweep);
+/* 1: the next half is near, and not renewed. Who can clear the records cheaply now had better not wait for -EAGAIN. */
+int clock_renews_soon(struct clock *c, uint32_t *half);
 /* For tests of what happens when numbers come round: the next launch's number, before there is any. */
 void clock_start_at(struct clock *c, uint32_t seq);
 uint32_t clock_swept(struct clock *c);

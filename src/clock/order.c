@@ -4,22 +4,69 @@
 
 #include "clock/vec.h"
 
-/* Own launches: a pair for each slot of which something at or above the floor is before. */
-static uint32_t clock_pairs(const struct clock *c, const struct clock_vec *v, uint32_t floor, struct gsan_pair *pair,
-		uint32_t room)
-{
-	uint32_t n = 0;
+/* ---- of the own participant ---------------------------------------------------------------------------------- */
 
-	for (uint32_t s = 0; s < c->slots; s++) {
-		if (v->seen[s] < floor)
-			continue;
-		if (n < room)
-			pair[n] = (struct gsan_pair){.participant = (uint8_t)c->participant, .stream = (uint8_t)s,
-					.seq = v->seen[s]};
-		n++;
+/* Takes another slot in: 1 if that lowers the floor. Of one that is not all before, what is known stays: its first launch that is not
+ * before has its number, and `pending` moves with the host alone. */
+static int kept_take(struct clock *c, struct clock_kept *k, const struct clock_vec *v, uint32_t other)
+{
+	uint32_t open = clock_open_seq(c, v, other);
+
+	if (!open) {
+		k->closed |= 1ull << other;
+		return 0;
 	}
-	return n;
+	k->closed &= ~(1ull << other);
+	if (open >= k->floor)
+		return 0;
+	k->floor = open;
+	return 1;
 }
+
+/* A pair for each other slot of which something at or above the floor is before. */
+static void kept_pairs(const struct clock *c, struct clock_kept *k, uint32_t own)
+{
+	const struct clock_vec *v = &c->slot[own].vec;
+	uint32_t floor = k->floor;
+
+	clock_raise(&floor, c->before[c->participant]);
+	k->pairs = 0;
+	for (uint32_t s = 0; s < c->slots; s++) {
+		if (s == own || v->seen[s] < floor)
+			continue;
+		if (k->pairs < GSAN_ORDER_PAIRS)
+			k->pair[k->pairs] = (struct gsan_pair){.participant = (uint8_t)c->participant, .stream = (uint8_t)s,
+					.seq = v->seen[s]};
+		k->pairs++;
+	}
+}
+
+/* What was found at the slot's launch before, and what other slots began since. A slot that is none of `live` is all before: the
+ * host has seen it complete, and the slot's vector has joined the host's. */
+static const struct clock_kept *kept_update(struct clock *c, uint32_t s)
+{
+	struct clock_kept *k = &c->slot[s].kept;
+	const struct clock_vec *v = &c->slot[s].vec;
+	int changed = k->generation != c->generation;
+
+	if (changed) {
+		k->generation = c->generation;
+		k->taken = 0;
+		k->closed = 0;
+		k->floor = UINT32_MAX;
+		k->unknown = clock_unknown(c, v);
+	}
+	for (uint64_t left = k->closed; left; left &= left - 1)
+		changed |= kept_take(c, k, v, (uint32_t)__builtin_ctzll(left));
+	for (; k->taken < c->lives; k->taken++)
+		if (c->live[k->taken] != s)
+			changed |= kept_take(c, k, v, c->live[k->taken]);
+	if (changed)
+		kept_pairs(c, k, s);
+	return k;
+}
+
+/* ---- of peers ------------------------------------------------------------------------------------------------ */
 
 /* Reads a peer's published clock. Entries only grow, so a mix of two generations is a state the peer's host was in or
  * will be in; each entry alone is true when it is read. */
@@ -42,46 +89,72 @@ static void clock_peer_read(struct clock_peer *peer, uint32_t q, struct job_rank
 	}
 }
 
-static void clock_order_peers(struct clock *c, struct gsan_order *order)
+static void clock_order_peer(struct clock *c, uint32_t q, struct gsan_order *order)
 {
-	for (uint32_t q = 0; q < c->job->participants && q < GSAN_PARTICIPANTS; q++) {
-		struct job_rank *rank = &c->job->rank[q];
-		struct clock_peer *peer = &c->peer[q];
+	struct job_rank *rank = &c->job->rank[q];
+	struct clock_peer *peer = &c->peer[q];
 
-		if (q == c->participant)
-			continue;
-		if (atomic_load_explicit(&rank->next, memory_order_relaxed) < c->before[q])
-			c->before[q] = 0; /* another process now */
-		clock_raise(&order->floor[q], c->before[q]);
-		if (atomic_load_explicit(&rank->state, memory_order_acquire) == JOB_LEFT) {
-			order->floor[q] = UINT32_MAX; /* the process is gone, and its kernels with it */
-			continue;
-		}
-		if (c->job->host_order_modelled)
-			continue;
-		clock_peer_read(peer, q, rank);
-		clock_raise(&order->floor[q], peer->floor);
-		for (uint32_t i = 0; i < peer->pairs; i++, order->pairs++)
-			if (order->pairs < GSAN_ORDER_PAIRS)
-				order->pair[order->pairs] = peer->pair[i];
+	if (atomic_load_explicit(&rank->next, memory_order_relaxed) < c->before[q])
+		c->before[q] = 0; /* another process now */
+	clock_raise(&order->floor[q], c->before[q]);
+	if (atomic_load_explicit(&rank->state, memory_order_acquire) == JOB_LEFT) {
+		order->floor[q] = UINT32_MAX; /* the process is gone, and its kernels with it */
+		return;
 	}
+	if (c->job->host_order_modelled)
+		return;
+	clock_peer_read(peer, q, rank);
+	clock_raise(&order->floor[q], peer->floor);
+	for (uint32_t i = 0; i < peer->pairs; i++, order->pairs++)
+		if (order->pairs < GSAN_ORDER_PAIRS)
+			order->pair[order->pairs] = peer->pair[i];
 }
 
-void clock_order(struct clock *c, const struct clock_vec *v, uint32_t seq, struct gsan_order *order)
+/* What peers tell, read again when any of them may have told more, or this clock knows more. */
+static const struct gsan_order *peers_update(struct clock *c)
 {
-	memset(order, 0, sizeof(*order));
-	uint32_t floor = clock_floor(c, v, seq);
-	clock_raise(&floor, c->before[c->participant]);
+	struct gsan_order *order = &c->peers;
+	uint32_t changes = c->job ? atomic_load_explicit(&c->job->changes, memory_order_acquire) : 0;
+
+	if (c->peers_generation == c->generation && c->peers_changes == changes)
+		return order;
+	c->peers_generation = c->generation;
+	c->peers_changes = changes;
+	order->pairs = 0;
 	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
 		order->floor[q] = c->first; /* a floor far behind a tag would look like one before it */
+	for (uint32_t q = 0; c->job && q < c->job->participants && q < GSAN_PARTICIPANTS; q++)
+		if (q != c->participant)
+			clock_order_peer(c, q, order);
+	return order;
+}
+
+/* ---- a launch ------------------------------------------------------------------------------------------------ */
+
+static uint32_t order_pairs(struct gsan_order *order, uint32_t n, const struct gsan_pair *pair, uint32_t count)
+{
+	for (uint32_t i = 0; i < count && i < GSAN_ORDER_PAIRS && n + i < GSAN_ORDER_PAIRS; i++)
+		order->pair[n + i] = pair[i];
+	return n + count;
+}
+
+void clock_order(struct clock *c, uint32_t s, uint32_t seq, struct gsan_order *order)
+{
+	const struct clock_slot *slot = &c->slot[s];
+	const struct clock_kept *k = kept_update(c, s);
+	const struct gsan_order *peers = peers_update(c);
+	uint32_t floor = k->floor < seq ? k->floor : seq, own = slot->vec.seen[s], n = 0;
+
+	clock_raise(&floor, c->before[c->participant]);
+	memcpy(order->floor, peers->floor, sizeof(order->floor));
 	order->floor[c->participant] = floor;
-	order->pairs = clock_pairs(c, v, floor, order->pair, GSAN_ORDER_PAIRS);
-	if (c->job)
-		clock_order_peers(c, order);
-	if (clock_unknown(c, v) || order->pairs > GSAN_ORDER_PAIRS)
-		order->flags |= GSAN_ORDER_UNKNOWN;
-	if (order->pairs > GSAN_ORDER_PAIRS)
-		order->pairs = GSAN_ORDER_PAIRS;
+	if (own >= floor)
+		order->pair[n++] = (struct gsan_pair){.participant = (uint8_t)c->participant, .stream = (uint8_t)s, .seq = own};
+	n = order_pairs(order, n, k->pair, k->pairs);
+	n = order_pairs(order, n, peers->pair, peers->pairs);
+	int unknown = k->unknown || (slot->unknown_first && own >= slot->unknown_first) || n > GSAN_ORDER_PAIRS;
+	order->flags = unknown ? GSAN_ORDER_UNKNOWN : 0;
+	order->pairs = n < GSAN_ORDER_PAIRS ? n : GSAN_ORDER_PAIRS;
 }
 
 void clock_publish(struct clock *c)
@@ -95,4 +168,5 @@ void clock_publish(struct clock *c)
 		atomic_store_explicit(&to->stream[s], c->host.seen[s], memory_order_relaxed);
 	/* Partner: the acquire load in clock_peer_read(). */
 	atomic_fetch_add_explicit(&to->generation, 1, memory_order_release);
+	job_changed(c->job);
 }

@@ -25,6 +25,9 @@ int clock_tag(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *half
 	uint32_t period = 1u << c->tags.bits, seq = c->next;
 	uint32_t most = seq + period / 4; /* busy or private tags passed over before a launch is refused its check */
 
+	if (use == CLOCK_CHECKED && c->tags.busy > seq)
+		seq = c->tags.busy;
+
 	for (;; seq++) {
 		*half = clock_half(c, seq);
 		if (*half > c->tags.renewed && seq >= period) /* the first time round, no tag is old */
@@ -34,8 +37,10 @@ int clock_tag(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *half
 		/* A busy tag keeps its slot's name, or the launch would be forgotten by the next round. */
 		if (use == CLOCK_PLAIN)
 			return 0;
-		if (seq == most)
+		if (seq >= most) {
+			c->tags.busy = seq;
 			return -EBUSY;
+		}
 	}
 	c->next = seq;
 	c->tags.slot[seq & (period - 1)] = use == CLOCK_CHECKED ? (uint8_t)slot : CLOCK_NO_RECORDS;
@@ -59,23 +64,33 @@ void clock_renewed(struct clock *c, uint32_t half, const struct clock_sweep *swe
 	if (c->tags.renewed < half) {
 		c->tags.renewed = half;
 		memcpy(c->tags.seen, sweep->seen, sizeof(sweep->seen));
-		c->tags.swept = sweep->floor;
+		c->tags.busy = 0;
+		atomic_store_explicit(&c->tags.swept, sweep->floor, memory_order_release); /* partner: clock_swept() */
 	}
 	pthread_mutex_unlock(&c->lock);
 }
 
-uint32_t clock_swept(struct clock *c)
+int clock_renews_soon(struct clock *c, uint32_t *half)
 {
 	pthread_mutex_lock(&c->lock);
-	uint32_t swept = c->tags.swept;
+	uint32_t size = 1u << (c->tags.bits - 1), next = clock_half(c, c->next) + 1;
+	int soon = next > c->tags.renewed && next > 1 /* the first time round, no tag is old */ && (c->next & (size - 1)) >= size / 2;
 	pthread_mutex_unlock(&c->lock);
-	return swept;
+	if (soon)
+		*half = next;
+	return soon;
+}
+
+uint32_t clock_swept(struct clock *c)
+{
+	return atomic_load_explicit(&c->tags.swept, memory_order_acquire);
 }
 
 void clock_start_at(struct clock *c, uint32_t seq)
 {
 	pthread_mutex_lock(&c->lock);
 	c->next = c->first = seq;
+	c->generation++;
 	if (c->job)
 		atomic_store_explicit(&c->job->rank[c->participant].next, seq, memory_order_release);
 	c->tags.renewed = clock_half(c, seq);

@@ -33,7 +33,7 @@ void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
 		return;
 	}
 	slot = flow_slot(c->flow, stream);
-	flow_number(c->flow, slot, CLOCK_PLAIN, &seq, NULL);
+	flow_number(c->flow, slot, CLOCK_PLAIN, &seq);
 	if (way & COPY_OUT)
 		flow_copies_out(c->flow, slot, seq);
 	if (way & COPY_IN)

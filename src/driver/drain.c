@@ -77,37 +77,83 @@ static int drain_ask(uint64_t key, void *slot, void *context)
 	return 0;
 }
 
-/* Is nothing under way? What the host's clock says is not enough: it knows more than it waited for, where streams share a slot, or another
- * thread launches while an event is recorded. So the streams are asked; not while one is being captured, of which nothing may be asked. */
+/* What the host's clock says to be over may still run where streams share a slot, or the program works in several contexts; and while a
+ * stream is being captured, nothing may be asked of the driver. */
+static int drain_certain(const struct flow *f)
+{
+	return !f->clock.shared && vmm_contexts(f->participant) == 1 && !flow_captures();
+}
+
+/* Is nothing under way? The clock knows more than was waited for where another thread launches while an event is recorded: so the streams
+ * are asked. */
 static int drain_over(struct flow *f)
 {
 	struct drain_poll poll = {.flow = f};
 
-	if (f->clock.shared || flow_captures() || vmm_contexts(f->participant) > 1 || !clock_idle(&f->clock, NULL))
+	if (!drain_certain(f) || !clock_idle(&f->clock, NULL))
 		return 0;
 	drain_ask((uintptr_t)CU_STREAM_LEGACY, (void *)(uintptr_t)(CLOCK_LEGACY + 1), &poll);
 	map_sweep(&f->stream, drain_ask, &poll);
 	return !poll.busy;
 }
 
+/* Every queue, so that no thread launches meanwhile. */
+struct drain_held { unsigned queues; CUstreamCaptureMode mode; int relaxed; };
+
+/* 1: nothing runs, and nobody launches until the release, which has to follow in any case. */
+static int drain_hold(struct flow *f, struct drain_held *held)
+{
+	held->queues = 0;
+	held->relaxed = flow_relax(&held->mode);
+	while (held->queues < GSAN_STREAMS && !pthread_mutex_trylock(&f->queue[held->queues].lock))
+		held->queues++;
+	return held->queues == GSAN_STREAMS && drain_over(f);
+}
+
+static void drain_release(struct flow *f, const struct drain_held *held)
+{
+	for (unsigned q = held->queues; q; q--)
+		pthread_mutex_unlock(&f->queue[q - 1].lock);
+	flow_unrelax(held->mode, held->relaxed);
+}
+
 /* What the host has seen complete is before all that it launches from here on: no record and no location's entry has anything to say
  * any more. Not while another thread is launching; there will be other occasions. 1: it was emptied. */
 static int drain_history(struct flow *f)
 {
-	CUstreamCaptureMode mode;
-	unsigned held = 0;
-	int ended = 0, relaxed = flow_relax(&mode);
+	struct drain_held held;
+	int ended = 0;
 
-	while (held < GSAN_STREAMS && !pthread_mutex_trylock(&f->enqueue[held]))
-		held++;
-	if (held == GSAN_STREAMS && drain_over(f)) {
+	if (drain_hold(f, &held)) {
 		struct gsan_history used = drain_copy(f, 0, 0); /* as it is now */
 		ended = vmm_history_end(f->participant, &used);
 	}
-	flow_unrelax(mode, relaxed);
-	while (held)
-		pthread_mutex_unlock(&f->enqueue[--held]);
+	drain_release(f, &held);
 	return ended;
+}
+
+/* Tags come round soon, and records are to be cleared before that (flow_renew). A launch would wait for copies of zeros to all of the
+ * shadow: now nothing runs, and a kernel writes them much faster. */
+static void drain_renew(struct flow *f, uint32_t half)
+{
+	struct clock_sweep sweep;
+	struct drain_held held;
+
+	if (!drain_certain(f) || pthread_mutex_trylock(&f->renew))
+		return;
+	if (f->renew_refused != half) {
+		if (drain_hold(f, &held) && f->clock.tags.renewed < half) {
+			clock_renewing(&f->clock, &sweep);
+			if (!vmm_renew_idle(f->participant)) {
+				clock_renewed(&f->clock, half, &sweep);
+				atomic_fetch_add_explicit(&f->rank->counter[GSAN_N_RENEWED], 1, memory_order_relaxed);
+			} else {
+				f->renew_refused = half;
+			}
+		}
+		drain_release(f, &held);
+	}
+	pthread_mutex_unlock(&f->renew);
 }
 
 static void drain_again(struct flow *f, uint64_t period)
@@ -133,8 +179,12 @@ void flow_drain(struct flow *f)
 
 void flow_host_saw(struct flow *f, const struct clock_vec *mark)
 {
+	uint32_t half;
+
 	clock_host_join(&f->clock, mark);
 	flow_events_end(f);
+	if (clock_renews_soon(&f->clock, &half) && clock_idle(&f->clock, NULL))
+		drain_renew(f, half);
 	if (flow_now() > atomic_load_explicit(&f->drain_due, memory_order_relaxed))
 		flow_drain(f);
 }

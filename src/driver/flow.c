@@ -29,12 +29,27 @@ static uint32_t flow_tag_bits(const struct job *job)
 	return bits;
 }
 
+/* What no launch of the slot changes. */
+static void flow_queue_init(struct flow *f, uint32_t slot)
+{
+	struct participant *p = f->participant;
+	struct flow_queue *q = &f->queue[slot];
+
+	pthread_mutex_init(&q->lock, NULL);
+	q->record = (struct gsan_launch){.abi = GSAN_ABI, .participant = (uint8_t)f->clock.participant, .stream = (uint8_t)slot,
+			.tag_bits = (uint16_t)f->clock.tags.bits, .gpu = (uint16_t)f->rank->gpu,
+			.seed = setting_number(SETTING_SAMPLE_SEED, p->job->seed),
+			.first_epoch = (uint16_t)setting_number(SETTING_TEST_FIRST_EPOCH, 1),
+			.lifted = (uint16_t)setting_number(SETTING_TEST_LIFT, 0), .view_table = vmm_view_table(p), .ring = vmm_ring(p)};
+}
+
 static struct flow *flow_create(struct participant *p)
 {
-	struct flow *f = calloc(1, sizeof(*f));
+	struct flow *f = aligned_alloc(_Alignof(struct flow), sizeof(*f));
 
 	if (!f)
 		return NULL;
+	memset(f, 0, sizeof(*f));
 	if (clock_init(&f->clock, p->job, (uint32_t)p->index, flow_tag_bits(p->job))) {
 		free(f);
 		return NULL;
@@ -42,11 +57,12 @@ static struct flow *flow_create(struct participant *p)
 	clock_start_at(&f->clock, setting_number(SETTING_TEST_FIRST_LAUNCH, 1));
 	f->participant = p;
 	f->rank = &p->job->rank[p->index];
-	for (unsigned s = 0; s < GSAN_STREAMS; s++)
-		pthread_mutex_init(&f->enqueue[s], NULL);
+	for (uint32_t s = 0; s < GSAN_STREAMS; s++)
+		flow_queue_init(f, s);
 	pthread_mutex_init(&f->renew, NULL);
 	pthread_mutex_init(&f->stream.lock, NULL);
 	pthread_mutex_init(&f->function.lock, NULL);
+	f->stream.peeked = f->function.peeked = 1;
 	pthread_mutex_init(&f->variables.lock, NULL);
 	pthread_mutex_init(&f->noted.lock, NULL);
 	return f;
@@ -70,14 +86,20 @@ static struct flow *flow_of(struct participant *p)
 }
 
 struct flow *flow_current(void) { return flow_of(participant_current()); }
+struct flow *flow_launching(void) { return flow_of(participant_launching()); }
 struct flow *flow_elsewhere(void) { return flow_of(participant_elsewhere()); }
 
 /* ---- streams ------------------------------------------------------------------------------------------------- */
 
 uint64_t flow_stream_key(CUstream stream)
 {
-	if (stream == CU_STREAM_PER_THREAD) /* handles are pointers: no thread's key is one */
-		return 1ull << 63 | (uint64_t)syscall(SYS_gettid);
+	static __thread uint64_t thread __attribute__((tls_model("initial-exec"))); /* a fork's child is not checked */
+
+	if (stream == CU_STREAM_PER_THREAD) { /* handles are pointers: no thread's key is one */
+		if (!thread)
+			thread = 1ull << 63 | (uint64_t)syscall(SYS_gettid);
+		return thread;
+	}
 	return (uintptr_t)stream;
 }
 
@@ -86,7 +108,9 @@ uint32_t flow_slot(struct flow *f, CUstream stream)
 	if (!stream || stream == CU_STREAM_LEGACY)
 		return CLOCK_LEGACY;
 	uint64_t key = flow_stream_key(stream);
-	uintptr_t slot = (uintptr_t)map_get(&f->stream, key);
+	uintptr_t slot = (uintptr_t)map_peek(&f->stream, key);
+	if (!slot)
+		slot = (uintptr_t)map_get(&f->stream, key);
 	if (slot)
 		return (uint32_t)slot - 1;
 
@@ -174,22 +198,24 @@ static void flow_renew(struct flow *f, uint32_t half)
 	pthread_mutex_unlock(&f->renew);
 }
 
-int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq, struct gsan_order *order)
+int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq)
 {
+	struct flow_queue *q = &f->queue[slot];
 	uint32_t half;
 	int rc;
 
 	for (;;) {
 		if (use == CLOCK_CHECKED && __atomic_load_n(&f->unclean, __ATOMIC_RELAXED))
 			return -EBUSY;
-		pthread_mutex_lock(&f->enqueue[slot]);
+		pthread_mutex_lock(&q->lock);
 		int noted = flow_moment(f, 0); /* until here it was not launched, ... */
-		rc = clock_launch(&f->clock, slot, use, seq, order, &half);
+		rc = clock_launch(&f->clock, slot, use, seq, use == CLOCK_CHECKED ? &q->record.order : NULL, &half);
 		if (rc == 0) {
-			flow_moment(f, noted); /* ... and now it is */
+			if (noted)
+				flow_moment(f, 1); /* ... and now it is */
 			return 0;
 		}
-		pthread_mutex_unlock(&f->enqueue[slot]);
+		pthread_mutex_unlock(&q->lock);
 		if (rc != -EAGAIN)
 			return rc;
 		flow_renew(f, half);
@@ -198,14 +224,14 @@ int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq
 
 void flow_enqueued(struct flow *f, uint32_t slot)
 {
-	pthread_mutex_unlock(&f->enqueue[slot]);
+	pthread_mutex_unlock(&f->queue[slot].lock);
 }
 
 void flow_wait_unknown(struct flow *f, CUstream stream)
 {
 	uint32_t slot = flow_slot(f, stream), seq;
 
-	flow_number(f, slot, CLOCK_PLAIN, &seq, NULL);
+	flow_number(f, slot, CLOCK_PLAIN, &seq);
 	clock_wait_unknown(&f->clock, slot, seq);
 	flow_enqueued(f, slot);
 }

@@ -10,12 +10,20 @@
 
 struct participant;
 
+/* What spans numbering and enqueue of a kernel (DESIGN §7): a lock, and under it the record of the slot's next checked launch, of
+ * which launch.c writes only what changes. A line of memory of its own for each, for threads launch into different streams. */
+struct flow_queue {
+	_Alignas(64) pthread_mutex_t lock;
+	struct gsan_launch record;
+};
+
 struct flow {
 	struct participant *participant;
 	struct job_rank *rank;                    /* its part of the job's shared memory */
 	struct clock clock;
-	pthread_mutex_t enqueue[GSAN_STREAMS];    /* by slot: spans numbering and enqueue of a kernel (DESIGN §7) */
+	struct flow_queue queue[GSAN_STREAMS];    /* by slot */
 	pthread_mutex_t renew;
+	uint32_t renew_refused;                   /* the half of the tags that could not be renewed early; under the lock above */
 	int unclean;                              /* old records could not be cleared: no check may follow */
 	struct map stream;                        /* handle, or thread for its default stream → slot + 1 */
 	struct map function;                      /* CUfunction or CUkernel → struct function */
@@ -24,12 +32,15 @@ struct flow {
 	_Atomic uint32_t kernels;                 /* kernel ids given out */
 	_Atomic uint64_t drain_due;               /* ns, when the counters are to be copied next, */
 	_Atomic uint64_t drain_period;            /* and how long after the last time that is; both may lag */
+	_Atomic int graphs_noted;                 /* it was said that graphs run unchecked */
 	uint32_t events_open;                     /* those before it have ended (unseen.c) */
 	_Atomic uint64_t moment_due;              /* ns, when the next struct job_moment is to be noted */
 };
 
 /* Of the calling thread's current context; NULL: none, or it could not join the job. */
 struct flow *flow_current(void);
+/* The same for a launch; where that asks the driver less, it is not certain that there is a context. */
+struct flow *flow_launching(void);
 /* The process's, while the calling thread's context is on another GPU, which is not checked; else NULL. */
 struct flow *flow_elsewhere(void);
 
@@ -47,9 +58,9 @@ void flow_capture_ends(CUstream stream);
 int flow_relax(CUstreamCaptureMode *mode);
 void flow_unrelax(CUstreamCaptureMode mode, int relaxed);
 
-/* Numbers a launch. With CLOCK_CHECKED or not, the slot's enqueue lock is held on return: the caller enqueues, then
- * calls flow_enqueued(). 0, or -EBUSY (clock.h; the lock is not held). */
-int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq, struct gsan_order *order);
+/* Numbers a launch. With CLOCK_CHECKED or not, the slot's queue is locked on return: the caller enqueues, then calls
+ * flow_enqueued(). A checked one's order stands in the queue's record. 0, or -EBUSY (clock.h; the lock is not held). */
+int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq);
 void flow_enqueued(struct flow *f, uint32_t slot);
 /* The stream waits for something that is not modelled. Called when that is enqueued: a host that sees this number complete
  * has seen the end of the wait. (What another thread launches there meanwhile cannot rely on it.) */

@@ -278,7 +278,9 @@ static struct function *function_add(struct flow *f, CUfunction handle, CUmodule
 
 struct function *function_known(struct flow *f, CUfunction handle)
 {
-	return map_get(&f->function, (uintptr_t)handle);
+	struct function *fn = map_peek(&f->function, (uintptr_t)handle);
+
+	return fn ? fn : map_get(&f->function, (uintptr_t)handle);
 }
 
 struct function *function_find(struct flow *f, CUfunction handle)
@@ -291,7 +293,8 @@ struct function *function_find(struct flow *f, CUfunction handle)
 int function_fits(struct function *fn, CUfunction handle, uint32_t threads, uint32_t shared)
 {
 	uint64_t shape = ((uint64_t)threads << 32 | shared) << 1;
-	uint64_t last = atomic_load_explicit(&fn->fits, memory_order_relaxed);
+	_Atomic uint64_t *at = &fn->fits[(threads / 32 ^ threads ^ shared / 1024) % FUNCTION_SHAPES];
+	uint64_t last = atomic_load_explicit(at, memory_order_relaxed);
 	int plain = 0, clone = 0;
 
 	if (last && (last & ~1ull) == shape)
@@ -302,7 +305,8 @@ int function_fits(struct function *fn, CUfunction handle, uint32_t threads, uint
 	if (rc == CUDA_SUCCESS)
 		rc = real.cuOccupancyMaxActiveBlocksPerMultiprocessor(&clone, fn->clone, (int)threads, shared);
 	int fits = rc == CUDA_SUCCESS && clone >= plain;
-	atomic_store_explicit(&fn->fits, shape | (unsigned)fits, memory_order_relaxed);
+	if (rc == CUDA_SUCCESS)
+		atomic_store_explicit(at, shape | (unsigned)fits, memory_order_relaxed);
 	return fits;
 }
 

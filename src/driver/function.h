@@ -10,6 +10,7 @@
 #include "driver/models.h"
 
 #define FUNCTION_PARAMS_MAX 1024u
+#define FUNCTION_SHAPES 8u
 
 struct function {
 	CUfunction clone;     /* NULL: none, for `reason` */
@@ -24,7 +25,8 @@ struct function {
 	enum model model;
 	CUmodule module;      /* one of these two holds it */
 	CUlibrary library;
-	_Atomic uint64_t fits; /* the last launch shape that was compared: 0 none, else shape << 1 | fits */
+	_Atomic uint64_t fits[FUNCTION_SHAPES]; /* launch shapes that were compared, by a hash: 0 none, else shape << 1 | fits */
+	const char *_Atomic noted; /* the reason that was said last why it runs unchecked: a string literal */
 };
 
 /* NULL: out of memory, the driver does not know the handle, or it is not known here and a stream is being captured. */

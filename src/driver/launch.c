@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/settings.h"
 #include "cuda/real.h"
 #include "driver/function.h"
 #include "driver/hooks.h"
@@ -42,21 +41,25 @@ static CUresult launch_call_ex(const struct launch *l, CUfunction f, void **para
 
 /* ---- unchecked ----------------------------------------------------------------------------------------------- */
 
-static void launch_unchecked(struct flow *f, const struct function *fn, const char *reason)
+static void launch_unchecked(struct flow *f, struct function *fn, const char *reason)
 {
-	flow_note(f, "unchecked", fn ? fn->name : "(unknown kernel)", reason);
+	/* To say it takes longer than to launch, even if it was said. */
+	if (!fn || atomic_load_explicit(&fn->noted, memory_order_relaxed) != reason)
+		flow_note(f, "unchecked", fn ? fn->name : "(unknown kernel)", reason);
+	if (fn)
+		atomic_store_explicit(&fn->noted, reason, memory_order_relaxed);
 	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
 }
 
 /* A kernel that runs plain still has its place in the order; unless its model says that it is local, the supervisor must
  * know of it before any finding that it could explain. */
-static CUresult launch_plain(struct flow *f, const struct function *fn, const struct launch *l, const char *reason)
+static CUresult launch_plain(struct flow *f, struct function *fn, const struct launch *l, const char *reason)
 {
 	enum model model = fn ? fn->model : MODEL_NONE;
 	uint32_t slot = flow_slot(f, l->stream), seq;
 
 	launch_unchecked(f, fn, reason);
-	flow_number(f, slot, CLOCK_PLAIN, &seq, NULL);
+	flow_number(f, slot, CLOCK_PLAIN, &seq);
 	if (model != MODEL_LOCAL) {
 		flow_event(f, model == MODEL_BARRIER ? JOB_EVENT_BARRIER : JOB_EVENT_OPAQUE, slot, seq);
 		flow_writes(f, slot, seq);
@@ -119,32 +122,24 @@ static const char *launch_refuse(struct function *fn, const struct launch *l)
 	return NULL;
 }
 
-static void launch_record(struct flow *f, const struct launch *l, const struct function *fn, uint32_t slot, uint32_t seq,
-			  struct gsan_launch *r)
+/* The queue's record but for its order, which flow_number() wrote, and what flow_queue_init() did. */
+static struct gsan_launch *launch_record(struct flow *f, const struct launch *l, const struct function *fn, uint32_t slot, uint32_t seq)
 {
 	struct participant *p = f->participant;
-	uint32_t tag_bits = f->clock.tags.bits;
+	struct gsan_launch *r = &f->queue[slot].record;
 
-	r->abi = GSAN_ABI;
 	r->seq = seq;
-	r->tag = (uint16_t)(f->clock.participant << tag_bits | (seq & ((1u << tag_bits) - 1)));
-	r->participant = (uint8_t)f->clock.participant;
-	r->stream = (uint8_t)slot;
+	r->tag = (uint16_t)(f->clock.participant << r->tag_bits | (seq & ((1u << r->tag_bits) - 1)));
 	r->kernel = fn->kernel;
 	r->mapped = vmm_mapped(p);
-	r->tag_bits = (uint16_t)tag_bits;
-	r->seed = setting_number(SETTING_SAMPLE_SEED, p->job->seed);
-	r->gpu = (uint16_t)f->rank->gpu;
 	r->quick = gsan_quick(r);
 	r->swept = clock_swept(&f->clock);
-	r->first_epoch = (uint16_t)setting_number(SETTING_TEST_FIRST_EPOCH, 1);
-	r->lifted = (uint16_t)setting_number(SETTING_TEST_LIFT, 0);
-	r->view_table = vmm_view_table(p);
-	r->ring = vmm_ring(p);
 	r->writers = fn->unseen ? 0 : vmm_writers(p);
 	r->workspace = fn->grids && slot != CLOCK_SHARED && launch_is_cooperative(l) ? vmm_workspace(p, slot) : 0;
+	return r;
 }
 
+#define LAUNCH_FEW 2048u /* bytes of parameters for which nothing is allocated */
 /* `extra` is a list of names and values: the buffer of parameters grows by the record. */
 static CUresult launch_extra(const struct launch *l, const struct function *fn, const struct gsan_launch *record)
 {
@@ -160,15 +155,17 @@ static CUresult launch_extra(const struct launch *l, const struct function *fn, 
 			return CUDA_ERROR_INVALID_VALUE;
 	}
 	size_t total = fn->record + sizeof(*record);
-	char *buffer = calloc(1, total);
+	char few[LAUNCH_FEW], *buffer = total <= sizeof(few) ? few : malloc(total);
 	if (!buffer)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	memset(buffer, 0, fn->record);
 	if (from)
 		memcpy(buffer, from, size < fn->record ? size : fn->record);
 	memcpy(buffer + fn->record, record, sizeof(*record));
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &total, CU_LAUNCH_PARAM_END};
 	CUresult rc = l->call(l, fn->clone, NULL, extra);
-	free(buffer);
+	if (buffer != few)
+		free(buffer);
 	return rc;
 }
 
@@ -184,30 +181,35 @@ static CUresult launch_params(const struct launch *l, const struct function *fn,
 
 static CUresult launch_run(const struct launch *l)
 {
-	struct flow *f = flow_current();
+	struct flow *f = flow_launching();
+	struct function *fn = f ? function_known(f, l->f) : NULL;
 
+	if (f && !fn)
+		f = flow_current();
 	if (!f) {
 		launch_elsewhere();
 		return l->call(l, l->f, l->params, l->extra);
 	}
 	if (flow_capturing(l->stream)) { /* it is not executed now; and nothing but this may be asked of the driver */
-		launch_unchecked(f, function_known(f, l->f), "launched into a graph capture");
+		launch_unchecked(f, fn, "launched into a graph capture");
 		return l->call(l, l->f, l->params, l->extra);
 	}
-	struct function *fn = function_find(f, l->f);
+	if (!fn)
+		fn = function_find(f, l->f);
 	const char *reason = launch_refuse(fn, l);
 	if (reason)
 		return launch_plain(f, fn, l, reason);
 
-	struct gsan_launch record;
 	uint32_t slot = flow_slot(f, l->stream), seq;
-	if (flow_number(f, slot, CLOCK_CHECKED, &seq, &record.order))
+	if (flow_number(f, slot, CLOCK_CHECKED, &seq))
 		return launch_plain(f, fn, l, "no launch tag is free: older launches may still run");
-	launch_record(f, l, fn, slot, seq, &record);
+	struct gsan_launch *record = launch_record(f, l, fn, slot, seq);
 	if (fn->unseen)
 		flow_writes(f, slot, seq);
-	CUresult rc = l->extra ? launch_extra(l, fn, &record) : launch_params(l, fn, &record);
+	CUresult rc = l->extra ? launch_extra(l, fn, record) : launch_params(l, fn, record);
 	flow_enqueued(f, slot);
+	if (rc != CUDA_SUCCESS && !flow_current()) /* the thread has no context */
+		return rc;
 	if (rc != CUDA_SUCCESS) /* what the plain call answers is what the program must see */
 		return launch_plain(f, fn, l, "the driver refused its clone");
 	atomic_fetch_add_explicit(&f->rank->launches_checked, 1, memory_order_relaxed);
@@ -265,9 +267,10 @@ CUresult hook_cuGraphLaunch(CUgraphExec graph, CUstream stream)
 		return real.cuGraphLaunch(graph, stream);
 	}
 	slot = flow_slot(f, stream);
-	flow_note(f, "unchecked", "(CUDA graph)", "kernels launched by a graph");
+	if (!atomic_exchange_explicit(&f->graphs_noted, 1, memory_order_relaxed))
+		flow_note(f, "unchecked", "(CUDA graph)", "kernels launched by a graph");
 	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
-	flow_number(f, slot, CLOCK_PLAIN, &seq, NULL);
+	flow_number(f, slot, CLOCK_PLAIN, &seq);
 	flow_event(f, JOB_EVENT_OPAQUE, slot, seq);
 	flow_copies_out(f, slot, seq);
 	flow_writes(f, slot, seq);

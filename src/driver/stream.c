@@ -205,7 +205,7 @@ static struct stream_callback *stream_callback(CUstream stream, void *data)
 	}
 	if (f) {
 		slot = flow_slot(f, stream);
-		flow_number(f, slot, CLOCK_PLAIN, &seq, NULL); /* not in its own mark: it has not ended when it begins */
+		flow_number(f, slot, CLOCK_PLAIN, &seq); /* not in its own mark: it has not ended when it begins */
 		flow_writes(f, slot, seq); /* it may write memory that kernels read */
 		flow_enqueued(f, slot);
 	}

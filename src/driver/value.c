@@ -46,7 +46,7 @@ static void value_writes(CUstream stream, const CUdeviceptr *at, unsigned count)
 	if (flow_capturing(stream))
 		return;
 	slot = flow_slot(f, stream);
-	flow_number(f, slot, CLOCK_PLAIN, &seq, NULL);
+	flow_number(f, slot, CLOCK_PLAIN, &seq);
 	flow_value(f, seq, host_reads);
 	flow_writes(f, slot, seq);
 	flow_enqueued(f, slot);

@@ -74,9 +74,18 @@ struct job {
 	uint32_t seed;
 	uint32_t host_order_modelled;    /* 0: DESIGN §7's host_order=assumed */
 	uint32_t pad[11];
+	/* Grows behind every change of a participant's `state` and of what its host has seen: who finds what it found before need not
+	 * look at the participants again. */
+	_Alignas(64) _Atomic uint32_t changes;
 	_Alignas(4096) struct gsan_writers writers; /* registered with CUDA by every participant */
 	_Alignas(4096) struct job_rank rank[GSAN_PARTICIPANTS];
 };
+
+/* Partner: the acquire load of `changes` in clock_order() and vmm_mapped(). */
+static inline void job_changed(struct job *job)
+{
+	atomic_fetch_add_explicit(&job->changes, 1, memory_order_release);
+}
 
 /* Raises what the participant's streams may write unseen, before they are told to. */
 static inline void job_writes(struct job *job, uint32_t participant, uint32_t slot, uint32_t seq)

@@ -52,7 +52,7 @@ int shadow_cover(struct participant *p, uint64_t base, uint64_t size);
 int shadow_clear(struct participant *p, uint64_t base, uint64_t size);  /* 0 or -EIO */
 int shadow_publish(struct participant *p, uint64_t base, uint64_t size); /* lets peers map it. 0 or -errno */
 int shadow_import(struct participant *p, uint64_t base, uint64_t size);  /* a peer's. 0 or -errno */
-int shadow_renew(struct participant *p); /* all that are mapped here. 0 or -EIO */
+int shadow_renew(struct participant *p, int idle); /* all that are mapped here, by a kernel if the GPU is idle. 0 or -EIO */
 int shadow_end(struct participant *p);   /* of its own memory, while nothing runs. 0 or -EIO */
 int shadow_value(struct participant *p, uint64_t canonical); /* sets GSAN_LINE_VALUE. 0 or -EIO */
 

@@ -223,6 +223,7 @@ static int start(struct participant *p)
 	struct job_rank *rank = &p->job->rank[p->index];
 	real.cuDeviceGetName(rank->gpu_name, sizeof rank->gpu_name, p->device);
 	atomic_store_explicit(&rank->state, JOB_RUNNING, memory_order_release); /* partner: vmm_mapped() of the peers */
+	job_changed(p->job);
 	log_info("participant %d on %s", p->index, rank->gpu_name);
 	return 0;
 }
@@ -240,12 +241,14 @@ static void start_child(void)
 static int start_once(CUdevice device)
 {
 	struct vmm_section s;
+	int devices;
 	pthread_mutex_lock(&vmm_lock);
 	int state = atomic_load_explicit(&started, memory_order_relaxed);
 	if (!state) {
 		pthread_atfork(NULL, NULL, start_child);
 		self.device = device;
 		real.cuCtxGetCurrent(&self.context);
+		self.alone = real.cuDeviceGetCount && !real.cuDeviceGetCount(&devices) && devices == 1;
 		vmm_relaxed(&s);
 		state = start(&self) ? -1 : 1;
 		vmm_end(&s);
@@ -255,7 +258,7 @@ static int start_once(CUdevice device)
 	return state;
 }
 
-/* A wait for all of a context says nothing of another one. */
+/* A wait for all of a context says nothing of another one. Launches need not look: who launches has loaded a module. */
 static void contexts_note(void)
 {
 	CUcontext now;
@@ -268,8 +271,8 @@ unsigned vmm_contexts(struct participant *p)
 	return 1u + (unsigned)atomic_load_explicit(&p->several, memory_order_relaxed);
 }
 
-/* Asked at every launch: a load and two cheap questions to the driver. */
-struct participant *participant_current(void)
+/* A load and one cheap question to the driver. */
+static struct participant *participant_here(void)
 {
 	CUdevice device;
 	int state = atomic_load_explicit(&started, memory_order_acquire);
@@ -279,12 +282,24 @@ struct participant *participant_current(void)
 		state = getenv(GSAN_ENV_SOCKET) ? start_once(device) : -1;
 	if (state < 0)
 		return NULL;
-	if (device == self.device) {
-		contexts_note();
+	if (device == self.device)
 		return &self;
-	}
 	log_once(LOG_WARNING, "this process uses device %d beside device %d: only the first is checked", device, self.device);
 	return NULL;
+}
+
+struct participant *participant_current(void)
+{
+	struct participant *p = participant_here();
+	if (p)
+		contexts_note();
+	return p;
+}
+
+struct participant *participant_launching(void)
+{
+	struct participant *p = participant_started();
+	return p && p->alone ? p : participant_here();
 }
 
 struct participant *participant_elsewhere(void)
@@ -325,12 +340,18 @@ static void mapped_add(struct participant *p, uint32_t q)
 
 uint32_t vmm_mapped(struct participant *p)
 {
+	uint32_t now = atomic_load_explicit(&p->job->changes, memory_order_acquire) + 1; /* before the states, which may change again */
+	int looked = atomic_load_explicit(&p->looked, memory_order_acquire) == now;
 	uint32_t have = atomic_load_explicit(&p->mapped, memory_order_acquire), missing = 0;
+	if (looked)
+		return have;
 	uint32_t known = have | atomic_load_explicit(&p->refused, memory_order_relaxed);
 	struct vmm_section s;
 	for (uint32_t q = 0; q < p->job->participants && q < GSAN_PARTICIPANTS; q++)
 		if (!(known >> q & 1) && atomic_load_explicit(&p->job->rank[q].state, memory_order_acquire) == JOB_RUNNING)
 			missing |= 1u << q;
+	if (!missing)
+		atomic_store_explicit(&p->looked, now, memory_order_release);
 	if (!missing || vmm_enter(p, &s))
 		return have;
 	for (; missing; missing &= missing - 1) {
@@ -368,12 +389,24 @@ int vmm_history_end(struct participant *p, const struct gsan_history *used)
 	return ended;
 }
 
-int vmm_renew(struct participant *p)
+static int renew(struct participant *p, int idle)
 {
 	struct vmm_section s;
 	if (vmm_enter(p, &s))
 		return -EIO;
-	int rc = shadow_renew(p);
+	int rc = shadow_renew(p, idle);
 	vmm_leave(&s);
 	return rc;
+}
+
+int vmm_renew(struct participant *p) { return renew(p, 0); }
+
+int vmm_renew_idle(struct participant *p)
+{
+	const struct job_rank *rank = p->job->rank;
+	for (int q = 0; q < (int)GSAN_PARTICIPANTS; q++)
+		if (q != p->index && atomic_load_explicit(&rank[q].state, memory_order_acquire) == JOB_RUNNING &&
+		    rank[q].gpu == rank[p->index].gpu)
+			return -EBUSY;
+	return real.cuMemsetD8Async ? renew(p, 1) : -EBUSY;
 }

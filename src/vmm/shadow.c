@@ -146,11 +146,11 @@ int shadow_end(struct participant *p)
 	return 0;
 }
 
-int shadow_renew(struct participant *p)
+int shadow_renew(struct participant *p, int idle)
 {
 	for (size_t i = 0; i < extents.count; i++) {
 		const struct span *e = spans_at(&extents, i);
-		if (vmm_zero(p, e->base, e->size))
+		if (idle ? vmm_clear(p, e->base, e->size) : vmm_zero(p, e->base, e->size))
 			return -EIO;
 	}
 	return 0;

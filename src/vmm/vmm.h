@@ -28,6 +28,8 @@ struct participant {
 	uint64_t view_table;    /* device address of u32[GSAN_VIEW_PAGES] */
 	_Atomic uint32_t mapped;  /* whose tables are mapped here */
 	_Atomic uint32_t refused; /* whose cannot be */
+	_Atomic uint32_t looked;  /* 1 + the job's `changes` at which nobody's were missing, 0 = never */
+	int alone;                /* the process sees one GPU */
 	uint32_t peers;           /* devices of this process that may touch our blocks, a bit each */
 	uint32_t allocations;     /* numbers given out */
 	int exported;             /* others may have its memory, and kernels of theirs use its tables; under the section */
@@ -37,6 +39,9 @@ struct participant {
 
 /* The participant of the calling thread's current context, started if need be; NULL: this context runs unchecked. Cheap. */
 struct participant *participant_current(void);
+/* The same for a launch of what was launched before: where the process sees one GPU the driver is not asked, and a thread without a
+ * context learns from its launch that it has none. */
+struct participant *participant_launching(void);
 /* The process's participant while that context is on another GPU than its own; else NULL. */
 struct participant *participant_elsewhere(void);
 
@@ -46,6 +51,8 @@ uint64_t vmm_ring(struct participant *p);
 uint64_t vmm_writers(struct participant *p);
 /* Empties every line record mapped here, by copies, while kernels may run. 0 or -EIO. */
 int vmm_renew(struct participant *p);
+/* The same some fifty times as fast, while nothing of this participant runs. -EBUSY: another one is on its GPU, whose kernels may. */
+int vmm_renew_idle(struct participant *p);
 unsigned vmm_contexts(struct participant *p); /* of the program, on this device: 1, or more than that */
 /* Empties what is much used (device/runtime.h), unless others may use it. Nothing of this participant may run. 1: it did. */
 int vmm_history_end(struct participant *p, const struct gsan_history *used);

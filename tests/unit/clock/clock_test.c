@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock/clock.h"
+#include "clock/vec.h"
 
 static void renew(struct clock *c, uint32_t half)
 {
@@ -168,6 +170,7 @@ static void test_peers(int synced)
 	clock_init(&c, job, 0, 15);
 	clock_init(&p, job, 1, 15);
 	atomic_store(&job->rank[1].state, JOB_RUNNING);
+	job_changed(job);
 	uint32_t s = clock_slot_open(&p, 0), t = clock_slot_open(&p, 0);
 	struct launch pin = launch(&p, t), a = launch(&p, s);
 	if (synced)
@@ -179,10 +182,12 @@ static void test_peers(int synced)
 	struct launch d = launch(&c, CLOCK_LEGACY);
 	CHECK(!before(&late, &d) && before(&b, &d));
 	job->host_order_modelled = 1; /* then nothing but modelled edges orders ranks */
+	job_changed(job);
 	struct launch e = launch(&c, CLOCK_LEGACY);
 	CHECK(!before(&a, &e));
 	job->host_order_modelled = 0;
 	atomic_store(&job->rank[1].state, JOB_LEFT);
+	job_changed(job);
 	struct launch f = launch(&c, CLOCK_LEGACY);
 	CHECK(before(&late, &f) && before(&pin, &f));
 	clock_destroy(&c);
@@ -361,6 +366,160 @@ static void test_tags_exhausted(void)
 	clock_destroy(&c);
 }
 
+/* ---- what is kept from launch to launch, against what is found anew ------------------------------------------- */
+
+/* The slot's vector as it must be: everything that it has to join, joined again. */
+static struct clock_vec whole_vec(const struct clock *c, uint32_t s)
+{
+	struct clock_vec v = c->slot[s].vec;
+
+	clock_join(&v, &c->host, GSAN_STREAMS);
+	clock_raise(&v.seen[s], c->slot[s].last);
+	for (uint32_t other = 0; other < c->slots; other++) {
+		const struct clock_slot *o = &c->slot[other];
+		if (other == s || !(s == CLOCK_LEGACY ? o->state != CLOCK_FREE && o->blocking : other == CLOCK_LEGACY && c->slot[s].blocking))
+			continue;
+		clock_join(&v, &o->vec, GSAN_STREAMS);
+		clock_raise(&v.seen[other], o->last);
+	}
+	return v;
+}
+
+static uint32_t whole_peers(const struct clock *c, struct gsan_order *order, uint32_t n)
+{
+	for (uint32_t q = 0; q < c->job->participants; q++) {
+		const struct job_rank *rank = &c->job->rank[q];
+		if (q == c->participant)
+			continue;
+		order->floor[q] = c->first;
+		clock_raise(&order->floor[q], c->before[q]);
+		clock_raise(&order->floor[q], rank->clock.floor);
+		for (uint32_t s = 0; s < GSAN_STREAMS; s++)
+			if (rank->clock.stream[s] && rank->clock.stream[s] >= rank->clock.floor && ++n <= GSAN_ORDER_PAIRS)
+				order->pair[n - 1] = (struct gsan_pair){.participant = (uint8_t)q, .stream = (uint8_t)s, .seq = rank->clock.stream[s]};
+	}
+	return n;
+}
+
+static struct gsan_order whole_order(const struct clock *c, uint32_t s, uint32_t seq)
+{
+	struct clock_vec v = whole_vec(c, s);
+	struct gsan_order order = {0};
+	uint32_t floor = clock_floor(c, &v, seq), n = 0;
+
+	clock_raise(&floor, c->before[c->participant]);
+	for (uint32_t t = 0; t < c->slots; t++)
+		if (v.seen[t] >= floor && ++n <= GSAN_ORDER_PAIRS)
+			order.pair[n - 1] = (struct gsan_pair){.participant = (uint8_t)c->participant, .stream = (uint8_t)t, .seq = v.seen[t]};
+	n = whole_peers(c, &order, n);
+	order.floor[c->participant] = floor;
+	order.flags = clock_unknown(c, &v) || n > GSAN_ORDER_PAIRS ? GSAN_ORDER_UNKNOWN : 0;
+	order.pairs = n;
+	return order;
+}
+
+static int pair_in(const struct gsan_pair *p, const struct gsan_order *o)
+{
+	for (uint32_t i = 0; i < o->pairs; i++)
+		if (o->pair[i].participant == p->participant && o->pair[i].stream == p->stream && o->pair[i].seq == p->seq)
+			return 1;
+	return 0;
+}
+
+static int same_order(const struct gsan_order *a, const struct gsan_order *b)
+{
+	int same = !memcmp(a->floor, b->floor, 2 * sizeof(*a->floor)) && a->flags == b->flags;
+
+	if (b->pairs > GSAN_ORDER_PAIRS)
+		return same && a->pairs == GSAN_ORDER_PAIRS;
+	for (uint32_t i = 0; i < b->pairs; i++)
+		same &= pair_in(&b->pair[i], a);
+	return same && a->pairs == b->pairs;
+}
+
+static struct clock_vec kept_mark[8];
+static uint32_t kept_random;
+static uint32_t draw(uint32_t n) { return (kept_random = kept_random * 1664525u + 1013904223u) / 65536u % n; }
+
+static void random_launch(struct clock *c, uint32_t s)
+{
+	struct clock was = *c;
+	struct launch l;
+	uint32_t half;
+
+	if (draw(4) == 0) {
+		clock_launch(c, s, CLOCK_PLAIN, &l.seq, NULL, &half);
+		if (draw(8) == 0)
+			clock_wait_unknown(c, s, l.seq);
+		return;
+	}
+	l = launch(c, s);
+	struct gsan_order whole = whole_order(&was, s, l.seq);
+	CHECK(same_order(&l.order, &whole));
+}
+
+static void random_step(struct clock *c, uint32_t waits)
+{
+	uint32_t s = draw(c->slots), i = draw(8);
+
+	if (draw(100) >= waits && c->slot[s].state == CLOCK_OPEN) {
+		random_launch(c, s);
+		return;
+	}
+	switch (draw(10)) {
+	case 0: case 1: clock_mark(c, s, &kept_mark[i]); break;
+	case 2: case 3: clock_wait(c, s, &kept_mark[i]); break;
+	case 4: clock_host_join(c, &kept_mark[i]); break;
+	case 5: clock_mark_all(c, &kept_mark[i]); break;
+	case 6: clock_slot_open(c, (int)draw(2)); break;
+	case 7: if (s) clock_slot_close(c, s); break;
+	case 8: if (c->slot[s].last && draw(4) == 0) clock_wait_unknown(c, s, c->slot[s].last); break; /* told late */
+	default: if (draw(20) == 0) clock_host_unknown(c); break;
+	}
+}
+
+static void test_kept(uint32_t seed)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	struct clock c, peer;
+
+	kept_random = seed;
+	job->participants = 2;
+	clock_init(&c, job, 0, 15);
+	clock_init(&peer, job, 1, 15);
+	for (uint32_t n = draw(seed % 4 ? 10 : 80); n; n--)
+		clock_slot_open(&c, draw(3) == 0);
+	uint32_t waits = 2 + draw(60);
+	memset(kept_mark, 0, sizeof(kept_mark));
+	for (int step = 0; step < 600; step++) {
+		random_step(&c, waits);
+		if (draw(20))
+			continue;
+		launch(&peer, CLOCK_LEGACY); /* the peer's host sees its launches complete, or not */
+		if (draw(2))
+			host_sync(&peer, CLOCK_LEGACY);
+	}
+	clock_destroy(&c);
+	clock_destroy(&peer);
+	free(job);
+}
+
+/* The slot that streams share waits with the legacy default stream as soon as one of them does. */
+static void test_shared_blocks(int blocking)
+{
+	struct clock c;
+	uint32_t s = 0;
+
+	clock_init(&c, NULL, 0, 15);
+	while (s != CLOCK_SHARED)
+		s = clock_slot_open(&c, 0);
+	struct launch a = launch(&c, s);
+	clock_slot_open(&c, blocking);
+	struct launch l = launch(&c, CLOCK_LEGACY);
+	CHECK(before(&a, &l) == blocking);
+	clock_destroy(&c);
+}
+
 int main(void)
 {
 	test_streams();
@@ -371,6 +530,7 @@ int main(void)
 		test_host(twin);
 		test_peers(twin);
 		test_tags(twin);
+		test_shared_blocks(twin);
 	}
 	test_floor();
 	test_overflow(GSAN_ORDER_PAIRS);
@@ -381,6 +541,8 @@ int main(void)
 	test_unknown_twice(0);
 	test_unknown_twice(1);
 	test_slots();
+	for (uint32_t seed = 1; seed <= 600 && !failed; seed++)
+		test_kept(seed);
 	test_tags_exhausted();
 	return failed;
 }

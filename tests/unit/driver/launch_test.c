@@ -28,9 +28,10 @@ static struct participant self = {.index = 1};
 static char last_note[3000];
 static unsigned notes, registered;
 
-static int elsewhere; /* the current context is on another GPU */
+static int elsewhere; /* 1: the current context is on another GPU; 2: there is none */
 struct participant *participant_current(void) { return elsewhere ? NULL : &self; }
-struct participant *participant_elsewhere(void) { return elsewhere ? &self : NULL; }
+struct participant *participant_launching(void) { return elsewhere == 1 ? NULL : &self; }
+struct participant *participant_elsewhere(void) { return elsewhere == 1 ? &self : NULL; }
 uint32_t vmm_mapped(struct participant *p) { return 1u << p->index; }
 uint64_t vmm_view_table(struct participant *p) { return p->view_table; }
 uint64_t vmm_ring(struct participant *p) { return p->ring; }
@@ -45,7 +46,18 @@ static uint64_t shadowed; /* memory where vmm_value() finds shadow */
 int vmm_value(struct participant *p, uint64_t at) { return p == &self && at == shadowed; }
 int vmm_history_end(struct participant *p, const struct gsan_history *used) { return p == &self && !used; }
 unsigned vmm_contexts(struct participant *p) { return p == &self; }
-int vmm_renew(struct participant *p) { return p == &self ? 0 : -1; }
+static int renewed, renewed_idle, busy; /* how often; another participant is on the GPU */
+int vmm_renew(struct participant *p)
+{
+	renewed++;
+	return p == &self ? 0 : -1;
+}
+int vmm_renew_idle(struct participant *p)
+{
+	CHECK(p == &self);
+	renewed_idle += !busy;
+	return busy ? -1 : 0;
+}
 
 int ipc_call(int socket, struct ipc_msg *msg, int fd_in, int *fd_out)
 {
@@ -410,6 +422,64 @@ static void test_elsewhere(void)
 	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
 }
 
+/* A thread without a context, where the process sees one GPU: the driver says so, and nothing is told of it. */
+static void test_no_context(void)
+{
+	uint64_t unchecked = atomic_load(&self.job->rank[1].launches_unchecked);
+	unsigned before = notes;
+	int launched = fake->launches;
+
+	elsewhere = 2;
+	fake->refuse_clone = 1;
+	CHECK(launch(twin, NULL) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+	elsewhere = 0;
+	fake->refuse_clone = 0;
+	CHECK(notes == before && fake->launches == launched && atomic_load(&self.job->rank[1].launches_unchecked) == unchecked);
+	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
+}
+
+/* Launches until that number was given, and waits each `often` of them, if that is not 0. */
+static void launch_up_to(CUstream s, uint32_t seq, uint32_t often)
+{
+	for (uint32_t i = 1; i <= 1u << 17 && record().seq < seq; i++) {
+		launch(twin, s);
+		if (often && i % often == 0)
+			cuCtxSynchronize();
+	}
+}
+
+/* The host waits for all in the second half of a half of the tags: what their records were is cleared there and then, once. */
+static void test_renewed_early(void)
+{
+	CUstream s, t;
+	const _Atomic uint64_t *renewals = &self.job->rank[1].counter[GSAN_N_RENEWED];
+	uint64_t before = *renewals;
+	uint32_t half = 1u << 14;
+	int late = renewed;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	cuStreamCreate(&t, CU_STREAM_NON_BLOCKING);
+	launch_up_to(s, half + half / 2 - 2, 256);
+	cuCtxSynchronize();
+	CHECK(renewed_idle == 0 && *renewals == before);
+	launch(twin, s);
+	launch(twin, t);
+	cuStreamSynchronize(s);
+	CHECK(renewed_idle == 0); /* t may run */
+	cuCtxSynchronize();
+	launch(twin, s);
+	cuCtxSynchronize();
+	CHECK(renewed_idle == 1 && *renewals == before + 1 && record().swept <= record().seq && record().swept > half + half / 2);
+	launch_up_to(s, 2 * half + 10, 0);
+	CHECK(*renewals == before + 1 && renewed == late); /* not again, when the numbers reach the next half */
+	cuCtxSynchronize();
+	busy = 1;
+	launch_up_to(s, 3 * half + 10, 256);
+	busy = 0;
+	CHECK(renewed_idle == 1 && *renewals == before + 2 && renewed == late + 1); /* but then, if it could not be done before */
+	cuCtxSynchronize();
+}
+
 static void test_models(void)
 {
 	CHECK(models_find("_ZN2at6native29vectorized_elementwise_kernelILi4E") == MODEL_LOCAL);
@@ -453,6 +523,8 @@ int main(void)
 	test_writers();
 	test_writes_itself();
 	test_elsewhere();
+	test_no_context();
+	test_renewed_early();
 	test_models();
 	test_clusters();
 	/* The counters were copied when the host had seen everything (the fake's table holds sevens). */

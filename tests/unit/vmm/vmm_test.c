@@ -377,6 +377,7 @@ static void tables(void)
 	CHECK(p && vmm_mapped(p) == 1);
 	CHECK(!broker_put(super.broker, &range, fake_memory(PAGE)));
 	super.job->rank[1].state = JOB_RUNNING;
+	job_changed(super.job);
 	CHECK(vmm_mapped(p) == 3 && fake_mapped(range.base, range.base + PAGE) == PAGE && !vmm_renew(p));
 	int calls = fake.calls;
 	CHECK(vmm_mapped(p) == 3 && fake.calls == calls);
@@ -396,6 +397,7 @@ static void orphaned(void)
 	OK(vmm_cuMemExportToShareableHandle(&fd, h, FD, 0)); /* the real one */
 	close(fd);
 	super.job->rank[1].state = JOB_RUNNING;
+	job_changed(super.job);
 	CHECK(vmm_mapped(participant_current()) == 1);
 	OK(vmm_cuMemFree_v2(a));
 	OK(vmm_cuMemUnmap(at, PAGE));
