@@ -151,6 +151,7 @@ struct gsan_order {
 	uint32_t flags; /* GSAN_ORDER_* */
 	struct gsan_pair pair[GSAN_ORDER_PAIRS];
 };
+_Static_assert(sizeof(struct gsan_pair) == 8 && sizeof(struct gsan_order) % 8 == 0, "copied by words of 8 (launch_fill)");
 #define GSAN_ORDER_UNKNOWN 1u /* pairs overflowed: everything not known to be unordered counts as ordered */
 
 /* The newest operation that each stream of the job has enqueued, or is about to, which may write device memory without

@@ -94,6 +94,7 @@ static void launches_stand(void)
 	for (u32 i = 0; i < LAUNCHES; i++) {
 		launch_list[i] = launched(i % 3, i % 5, first + i, first + i / 2, i % 2);
 		launch_list[i].flags = 0;
+		launch_list[i].record.order.pairs = GSAN_ORDER_PAIRS;
 		launch_list[i].record.order.pair[GSAN_ORDER_PAIRS - 1].seq = first + i;
 		launch_list[i].ctas = grid_of(first + i);
 	}
