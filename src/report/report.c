@@ -241,12 +241,11 @@ static void report_support(struct report *r)
 		}
 }
 
-/* Is it said of a flag that one side's CTA need not have met? Of a race of the flag itself, and of an edge that is there but came too
- * early, nothing is guessed. */
+/* Is it said of a flag that one side's CTA need not have met? Of a race of the flag itself nothing is guessed. */
 static int report_guesses(const struct report_finding *f)
 {
 	static const int guess[] = {[GSAN_WHY_RELAXED_WRITE] = 1, [GSAN_WHY_NO_ACQUIRE] = 1, [GSAN_WHY_RELEASE_SCOPE] = 1,
-				    [GSAN_WHY_ACQUIRE_SCOPE] = 1, [GSAN_WHY_OTHER_CTA] = 1};
+				    [GSAN_WHY_ACQUIRE_SCOPE] = 1, [GSAN_WHY_OTHER_CTA] = 1, [GSAN_WHY_BEFORE_PAYLOAD] = 1};
 	return guess[f->reason] && report_place_order(&f->flag_write.at, &f->first.at);
 }
 
@@ -261,6 +260,8 @@ static int report_same_sides(const struct report_finding *a, const struct report
  * accesses; or one of them, if both sides of the flag would have to be mended? */
 static int report_concerns(const struct report_finding *f, const struct report_finding *other)
 {
+	if (f->reason == GSAN_WHY_BEFORE_PAYLOAD)
+		return report_same_sides(f, other); /* an edge that is there, only too early, may well be what is wrong */
 	if (f->flag_read.at.file ? !report_place_order(&f->flag_read.at, &other->flag_read.at) : !report_side_order(&f->first, &other->first))
 		return 1;
 	return report_same_sides(f, other) || (f->both && (!report_side_order(&f->first, &other->first) ||

@@ -307,6 +307,9 @@ static void test_learning_by_accesses(void)
 		{CROSSED, 0, 1, GSAN_WHY_NO_ACQUIRE, "relaxed", 1},
 		{CROSSED, 0, 1, GSAN_WHY_NO_ACQUIRE, "release", 0}, /* an RMW that came to release */
 		{CROSSED, 0, 1, GSAN_WHY_RELAXED_WRITE, "acquire", 1},
+		{CROSSED, 0, 0, GSAN_WHY_BEFORE_PAYLOAD, "acquire", 0}, /* an edge that came too early, of the same two accesses: */
+		{FIRST, 1, 0, GSAN_WHY_BEFORE_PAYLOAD, "acquire", 1},   /* not of one of them alone */
+		{CROSSED, 0, 1, GSAN_WHY_BEFORE_PAYLOAD, "acquire", 1},
 	};
 	for (size_t i = 0; i < sizeof row / sizeof *row * 2; i++) {
 		struct report r = {.ranks = 2};
