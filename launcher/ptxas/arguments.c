@@ -20,12 +20,17 @@ static const char *const with_value[] = {
 	"--device-function-maxrregcount", "-func-maxrregcount", "-split-compile", "--split-compile", "-jobserver",
 	"-ofc"};
 
-static int takes_next(const char *arg)
+static int is_one_of(const char *arg, const char *const *list, size_t n)
 {
-	for (size_t i = 0; i < sizeof(with_value) / sizeof(*with_value); i++)
-		if (!strcmp(arg, with_value[i]))
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(arg, list[i]))
 			return 1;
 	return 0;
+}
+
+static int takes_next(const char *arg)
+{
+	return is_one_of(arg, with_value, sizeof(with_value) / sizeof(*with_value));
 }
 
 /* The number of arguments that this one of ours takes, 0 if it is none of ours. */
@@ -52,11 +57,33 @@ static int take_own(struct ptxas_args *a, char **argv, const char **error)
 	return argv[1] ? 2 : 1;
 }
 
-/* Notes what an argument for the real ptxas means to us: input, output, -v. */
+/* Options with which the whole program stays in one object, and that have no value. */
+static const char *const keeps_whole[] = {"-c", "--compile-only", "-ewp", "--extensible-whole-program", "-g", "--device-debug",
+	"--compile-as-tools-patch", "-astoolspatch", "--preserve-relocs", "-preserve-relocs"};
+
+/* Which GPU, if this says so: "--gpu-name=sm_90a", or the value behind "-arch". */
+static const char *arch_of(const char *arg, const char *last, int value_of_last)
+{
+	static const char *const names[] = {"-arch", "--gpu-name"};
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t n = strlen(names[i]);
+
+		if (value_of_last && !strcmp(last, names[i]))
+			return arg;
+		if (!value_of_last && !strncmp(arg, names[i], n) && arg[n] == '=')
+			return arg + n + 1;
+	}
+	return NULL;
+}
+
+/* Notes what an argument for the real ptxas means to us: input, output, -v, architecture. */
 static void note(struct ptxas_args *a, int value_of_last)
 {
-	const char *arg = a->argv[a->argc - 1], *last = a->argv[a->argc - 2];
+	const char *arg = a->argv[a->argc - 1], *last = a->argv[a->argc - 2], *arch = arch_of(arg, last, value_of_last);
 
+	a->arch = arch ? arch : a->arch;
+	a->whole |= !value_of_last && is_one_of(arg, keeps_whole, sizeof(keeps_whole) / sizeof(*keeps_whole));
 	if (value_of_last) {
 		if (!strcmp(last, "-o") || !strcmp(last, "--output-file")) {
 			a->output = a->argc - 1;

@@ -16,6 +16,7 @@
 #include "config/folder.h"
 #include "config/settings.h"
 #include "device/layout.h"
+#include "linker.h"
 #include "ptxas.h"
 
 #define MAGIC "gsan-ptxas entry 1\n"
@@ -29,8 +30,8 @@ struct header { char magic[24]; uint64_t size[PARTS], sum; }; /* sum: of all beh
 
 /* ---- the key ---------------------------------------------------------------------------------------------------- */
 
-/* Which ptxas it is, without reading all of it: its place, size and time. */
-static int add_ptxas(struct text *key, const char *path)
+/* Which program or library it is, without reading all of it: its place, size and time. */
+static int add_program(struct text *key, const char *path)
 {
 	struct stat st;
 	char *real = realpath(path, NULL);
@@ -71,22 +72,21 @@ static void add_options(struct text *key, const struct ptxas_args *a)
 }
 
 /* Of the working folder nothing depends on but the input, of which a relative name is in the key. */
-static int make_key(struct text *key, const struct ptxas_args *a, const char *real)
+static int add_module(struct text *key, const struct ptxas_args *a, const struct linkers *linkers)
 {
 	size_t size;
 	char *ptx;
-	int rc;
+	int rc = text_read_file(a->argv[a->input], &ptx, &size);
 
-	text_printf(key, "gsan-ptxas " GSAN_VERSION " %016llx\n", ptxas_build());
-	rc = add_ptxas(key, real);
-	if (!rc)
-		rc = text_read_file(a->argv[a->input], &ptx, &size);
 	if (rc)
 		return rc;
+	for (size_t i = 0; i < linkers->count; i++)
+		if (add_program(key, linkers->linker[i].path)) /* found by the loader: its name has to do */
+			text_printf(key, "%s\n", linkers->linker[i].path);
 	add_options(key, a);
 	text_add(key, ptx, size);
 	free(ptx);
-	return key->failed ? -ENOMEM : 0;
+	return 0;
 }
 
 /* ---- the folder -------------------------------------------------------------------------------------------------- */
@@ -111,14 +111,37 @@ static int open_folder(char folder[PATH_MAX])
 	return -EPERM;
 }
 
-void ptxas_cache_open(struct ptxas_cache *c, const struct ptxas_args *args, const char *real)
+/* A key that cannot be made, or has no folder, has failed: nothing is kept. */
+static void begin(struct ptxas_cache *c, const char *real)
 {
 	*c = (struct ptxas_cache){.folder = ""};
-	if (!real || ptxas_emulated() || args->input <= 0 || open_folder(c->folder) || make_key(&c->key, args, real))
+	text_printf(&c->key, "gsan-ptxas " GSAN_VERSION " %016llx\n", ptxas_build());
+	if (!real || ptxas_emulated() || open_folder(c->folder) || add_program(&c->key, real))
+		c->key.failed = 1;
+}
+
+static void name_entry(struct ptxas_cache *c)
+{
+	if (c->key.failed)
 		return;
 	unsigned long long name = hash_bytes(HASH_START, c->key.data, c->key.size);
 	if (snprintf(c->path, sizeof(c->path), "%s/%016llx" ENDING, c->folder, name) >= (int)sizeof(c->path))
 		c->path[0] = 0;
+}
+
+void ptxas_cache_open(struct ptxas_cache *c, const struct ptxas_args *args, const char *real, const struct linkers *linkers)
+{
+	begin(c, real);
+	if (args->input <= 0 || add_module(&c->key, args, linkers))
+		c->key.failed = 1;
+	name_entry(c);
+}
+
+void ptxas_cache_open_runtime(struct ptxas_cache *c, const char *real, const char *arch, unsigned registers)
+{
+	begin(c, real);
+	text_printf(&c->key, "runtime of %s, %u registers\n", arch, registers);
+	name_entry(c);
 }
 
 void ptxas_cache_close(struct ptxas_cache *c) { text_free(&c->key); }

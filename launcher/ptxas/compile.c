@@ -5,36 +5,63 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "device/abi.h"
+#include "linker.h"
 #include "ptx/rewrite.h"
 #include "ptxas.h"
 
-/* ---- the plain run ---- */
+/* ---- what ptxas -v says ---- */
 
-struct registers { struct ptx_regs *reg; uint32_t count; };
+struct said { struct ptx_regs *reg; uint32_t *spilled; uint32_t count; }; /* by kernel; spilled: bytes, stores and loads */
 
-/* ptxas -v: "… Compiling entry function 'K' for 'sm_90'", later "… Used 26 registers". Names are cut out in place. */
-static struct registers parse_registers(char *log)
+static uint32_t number_before(const char *line, const char *words)
 {
-	struct registers r = {0};
+	const char *at = strstr(line, words);
+
+	while (at && at > line && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return at ? (uint32_t)strtoul(at, NULL, 10) : 0;
+}
+
+/* "… Compiling entry function 'K' for 'sm_90'", then "… 148 bytes spill stores, 88 bytes spill loads", then "… Used 26 registers"; those of
+ * other functions follow. Names are cut out in place. */
+static struct said parse_said(char *log)
+{
+	struct said r = {0};
 	char *kernel = NULL, *save = NULL;
+	uint32_t spilled = 0;
 	size_t lines = 1;
 
 	for (const char *s = log; *s; s++)
 		lines += *s == '\n';
 	r.reg = calloc(lines, sizeof(*r.reg));
-	for (char *line = r.reg ? strtok_r(log, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+	r.spilled = calloc(lines, sizeof(*r.spilled));
+	for (char *line = r.reg && r.spilled ? strtok_r(log, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
 		char *entry = strstr(line, "entry function '"), *used = strstr(line, "Used ");
 
 		if (entry) {
 			kernel = entry + 16;
 			kernel[strcspn(kernel, "'")] = '\0';
+			spilled = 0;
+		} else if (kernel && !used) {
+			spilled += number_before(line, " bytes spill stores") + number_before(line, " bytes spill loads");
 		} else if (used && kernel) {
+			r.spilled[r.count] = spilled;
 			r.reg[r.count++] = (struct ptx_regs){kernel, (uint32_t)strtoul(used + 5, NULL, 10)};
 			kernel = NULL;
 		}
 	}
 	return r;
 }
+
+static void said_free(struct said *s)
+{
+	free(s->reg);
+	free(s->spilled);
+	*s = (struct said){0};
+}
+
+/* ---- the plain run ---- */
 
 /* The lines of -v go only to a caller who asked for them; they are marked "info", or indented below such a line. */
 static void relay_log(const char *log, FILE *to, int verbose)
@@ -119,9 +146,10 @@ static const char *first_error(char *log)
 	return "no reason given";
 }
 
-static char **instrumented_argv(const struct ptxas_args *a, const char *real, char *in_path, char *out_path)
+/* `more`: options behind the others, NULL-terminated. */
+static char **instrumented_argv(const struct ptxas_args *a, const char *real, char *in_path, char *out_path, char *const *more)
 {
-	char **argv = calloc((size_t)a->argc + 3, sizeof(*argv));
+	char **argv = calloc((size_t)a->argc + 6, sizeof(*argv));
 	int n = a->argc;
 
 	if (!argv)
@@ -137,37 +165,169 @@ static char **instrumented_argv(const struct ptxas_args *a, const char *real, ch
 		argv[n++] = strdup("-o");
 		argv[n++] = out_path;
 	}
+	while (*more)
+		argv[n++] = *more++;
 	argv[n] = NULL;
 	return argv;
 }
 
-/* Assembles `text` and puts the result, *to's cubin, in place of the plain one. */
-static int assemble(const struct ptxas_args *a, const char *real, const char *text, size_t size, struct ptxas_result *to)
+/* Assembles `text`. *log: what the ptxas said; malloc'ed, or NULL. 0, -errno, or its exit status. */
+static int assemble(const struct ptxas_args *a, const char *real, const struct text *text, char *const *more, struct ptxas_bytes *to,
+		    char **log)
 {
 	int in = ptxas_memory("gsan.ptx"), out = ptxas_memory("gsan.cubin"), said = ptxas_memory("log"), status = -ENOMEM;
-	char in_path[64], out_path[64], *log = NULL, **argv;
+	char in_path[64], out_path[64], **argv;
 
 	snprintf(in_path, sizeof(in_path), "/proc/self/fd/%d", in);
 	snprintf(out_path, sizeof(out_path), "/proc/self/fd/%d", out);
-	argv = instrumented_argv(a, real, in_path, out_path);
+	argv = instrumented_argv(a, real, in_path, out_path, more);
 	if (argv && in >= 0 && out >= 0 && said >= 0)
-		status = text_write_fd(in, text, size);
+		status = text_write_fd(in, text->data, text->size);
 	if (!status)
 		status = ptxas_run(argv, said, said);
 	if (!status)
-		status = ptxas_memory_read(out, &to->cubin, &to->cubin_size);
-	if (!status && to->cubin_size)
-		status = replace_output(ptxas_args_output(a), to->cubin, to->cubin_size);
-	else if (said >= 0)
-		log = read_log(said);
-	if (status)
-		log_warning("%s: runs unchecked: its instrumented form does not assemble: %s", a->argv[a->input],
-			    status < 0 ? strerror(-status) : first_error(log));
-	free(log);
+		status = ptxas_memory_read(out, &to->data, &to->size);
+	*log = said >= 0 ? read_log(said) : NULL;
 	free(argv);
 	close(in);
 	close(out);
 	close(said);
+	return status;
+}
+
+/* ---- one module ---- */
+
+struct module {
+	const struct ptxas_args *a;
+	const char *real;
+	const struct linkers *linkers;
+	char *text;
+	size_t size;
+	char *log; /* of the plain run, which `plain` points into */
+	struct said plain;
+	struct ptx_rewrite_stats stats;
+};
+
+/* 0 with its text, or a status; that of the whole-program form is said. */
+static int rewrite(struct module *m, int linked, struct text *to)
+{
+	struct ptx_rewrite_options options = {.source = m->a->argv[m->a->input], .kernels = m->plain.count, .reg = m->plain.reg, .linked = linked};
+	struct ptx_error error = {0};
+	char *out = NULL;
+	size_t size;
+	int status = ptx_rewrite(m->text, m->size, &options, &out, &size, &m->stats, &error);
+
+	if (status == -EINVAL && !linked)
+		log_warning("%s: runs unchecked: line %u: %s", options.source, error.line, error.text);
+	else if (status && !linked)
+		log_warning("%s: runs unchecked: %s", options.source, strerror(-status));
+	if (!status)
+		*to = (struct text){.data = out, .size = size};
+	return status;
+}
+
+/* ---- linked ---- */
+
+/* Registers of the runtime's functions: those of an entry are at least as many once it is linked, and may not be more than its bound. */
+static const unsigned bounds[] = {32, 24};
+#define SPILLED_MORE 512u /* bytes more than the plain kernel: then its registers are better off without an ABI */
+
+/* May the runtime be linked at all? Calls of what is elsewhere make wgmma wait for itself (FACTS H). */
+static int is_linked(const struct module *m)
+{
+	return m->linkers->count && m->a->arch && !m->a->whole && !memmem(m->text, m->size, "wgmma.", 6);
+}
+
+static uint32_t spilled_plain(const struct module *m, const char *clone)
+{
+	size_t n = strlen(clone) - strlen(GSAN_CLONE_SUFFIX);
+
+	for (uint32_t i = 0; i < m->plain.count; i++)
+		if (!strncmp(m->plain.reg[i].kernel, clone, n) && !m->plain.reg[i].kernel[n])
+			return m->plain.spilled[i];
+	return 0;
+}
+
+/* The names that have to be in the result; NULL: one of the clones spills too much. malloc'ed. */
+static const char **linked_names(const struct module *m, const struct said *said)
+{
+	const char **names = calloc((size_t)said->count + 1, sizeof(*names));
+
+	for (uint32_t i = 0; names && i < said->count; i++) {
+		const char *name = said->reg[i].kernel, *end = strlen(name) > strlen(GSAN_CLONE_SUFFIX) ?
+			name + strlen(name) - strlen(GSAN_CLONE_SUFFIX) : name;
+
+		names[i] = name;
+		if (!strcmp(end, GSAN_CLONE_SUFFIX) && said->spilled[i] > spilled_plain(m, name) + SPILLED_MORE) {
+			log_info("%s: is not linked: it would spill %u bytes", name, said->spilled[i]);
+			free(names);
+			return NULL;
+		}
+	}
+	return names;
+}
+
+static int join(const struct module *m, const struct ptxas_bytes *object, const char *const *names, struct ptxas_bytes *cubin)
+{
+	int rc = -ENOENT;
+
+	for (size_t i = 0; rc && (!i || rc == -EIO) && i < sizeof(bounds) / sizeof(*bounds); i++) {
+		struct ptxas_bytes runtime;
+
+		if (runtime_object(m->real, m->a->arch, bounds[i], &runtime))
+			return -ENOENT;
+		rc = linkers_run(m->linkers, m->a->arch, object, &runtime, names, cubin);
+		free(runtime.data);
+	}
+	return rc;
+}
+
+/* 0: *to is the module with its clones, linked to the runtime. Else the whole-program form has to do. */
+static int make_linked(struct module *m, struct ptxas_bytes *to)
+{
+	char ewp[] = "-ewp", v[] = "-v", *more[] = {ewp, m->a->verbose ? NULL : v, NULL}, *log = NULL;
+	struct ptxas_bytes object = {0};
+	struct text text = {0};
+	struct said said = {0};
+	const char **names = NULL;
+	int rc = rewrite(m, 1, &text);
+
+	if (!rc)
+		rc = assemble(m->a, m->real, &text, more, &object, &log);
+	if (!rc && log) {
+		said = parse_said(log);
+		names = linked_names(m, &said);
+		rc = names ? join(m, &object, names, to) : -E2BIG;
+	}
+	if (rc)
+		log_info("%s: its clones are not linked: they hold the whole runtime", m->a->argv[m->a->input]);
+	free(names);
+	said_free(&said);
+	free(log);
+	free(object.data);
+	free(text.data);
+	return rc;
+}
+
+/* ---- whole ---- */
+
+static int make_whole(struct module *m, struct ptxas_bytes *to)
+{
+	char *none[] = {NULL}, *log = NULL;
+	struct text text = {0};
+	int emulated = ptxas_emulated(), status = rewrite(m, 0, &text);
+
+	if (!status && emulated) {
+		*to = (struct ptxas_bytes){text.data, text.size};
+		text.data = NULL;
+	} else if (!status && m->stats.clones) {
+		status = assemble(m->a, m->real, &text, none, to, &log);
+		if (status)
+			log_warning("%s: runs unchecked: its instrumented form does not assemble: %s", m->a->argv[m->a->input],
+				    status < 0 || !log ? strerror(status < 0 ? -status : ENOMEM) : first_error(log));
+	}
+	free(log);
+	free(text.data);
 	return status;
 }
 
@@ -180,35 +340,28 @@ static char *all_said(const struct ptxas_result *r)
 }
 
 /* 1: the checked form, *to's cubin, has taken the plain one's place. */
-static int instrument(const struct ptxas_args *a, const char *real, struct ptxas_result *to)
+static int instrument(const struct ptxas_args *a, const char *real, const struct linkers *linkers, struct ptxas_result *to)
 {
-	const char *path = a->argv[a->input];
-	char *log = all_said(to);
-	struct registers regs = log ? parse_registers(log) : (struct registers){0};
-	struct ptx_rewrite_options options = {.source = path, .kernels = regs.count, .reg = regs.reg};
-	struct ptx_rewrite_stats stats;
-	struct ptx_error error = {0};
-	char *text = NULL, *out = NULL;
-	size_t size, out_size;
-	int emulated = ptxas_emulated(), status = text_read_file(path, &text, &size);
+	struct module m = {.a = a, .real = real, .linkers = linkers, .log = all_said(to)};
+	struct ptxas_bytes made = {0};
+	int status = text_read_file(a->argv[a->input], &m.text, &m.size);
 
-	if (!status)
-		status = ptx_rewrite(text, size, &options, &out, &out_size, &stats, &error);
-	if (status == -EINVAL)
-		log_warning("%s: runs unchecked: line %u: %s", path, error.line, error.text);
-	else if (status)
-		log_warning("%s: runs unchecked: %s", path, strerror(-status));
-	else if (emulated)
-		status = replace_output(ptxas_args_output(a), out, out_size);
-	else if (stats.clones)
-		status = assemble(a, real, out, out_size, to);
-	if (emulated && status)
+	if (m.log)
+		m.plain = parse_said(m.log);
+	if (status)
+		log_warning("%s: runs unchecked: %s", a->argv[a->input], strerror(-status));
+	else if (ptxas_emulated() || !is_linked(&m) || make_linked(&m, &made))
+		status = make_whole(&m, &made);
+	if (!status && made.size)
+		status = replace_output(ptxas_args_output(a), made.data, made.size);
+	if (ptxas_emulated() && status)
 		log_error("%s: cannot write the program for the emulated device", ptxas_args_output(a));
-	free(text);
-	free(out);
-	free(regs.reg);
-	free(log);
-	return !status && to->cubin_size;
+	to->cubin = made.data;
+	to->cubin_size = made.size;
+	free(m.text);
+	said_free(&m.plain);
+	free(m.log);
+	return !status && made.size;
 }
 
 void ptxas_result_free(struct ptxas_result *r)
@@ -232,7 +385,7 @@ int ptxas_emulated(void)
 	return device && !strcmp(device, "emu");
 }
 
-static int compile(const struct ptxas_args *a, const char *real, const struct ptxas_cache *cache)
+static int compile(const struct ptxas_args *a, const char *real, const struct linkers *linkers, const struct ptxas_cache *cache)
 {
 	struct ptxas_result made = {0};
 	int status = real ? run_plain(a, real, &made) : 0;
@@ -241,7 +394,7 @@ static int compile(const struct ptxas_args *a, const char *real, const struct pt
 		log_error("%s: cannot run it: %s", real, strerror(-status));
 	else if (!status && a->input < 0)
 		log_warning("runs unchecked: more than one input, or an options file");
-	else if (!status && a->input > 0 && instrument(a, real, &made) && !names_input(a, &made))
+	else if (!status && a->input > 0 && instrument(a, real, linkers, &made) && !names_input(a, &made))
 		ptxas_cache_keep(cache, &made);
 	ptxas_result_free(&made);
 	return status < 0 ? 1 : status;
@@ -265,10 +418,14 @@ static int reuse(const struct ptxas_args *a, const struct ptxas_cache *cache)
 int ptxas_compile(const struct ptxas_args *args, const char *real)
 {
 	struct ptxas_cache cache;
+	struct linkers linkers = {0};
 	int status;
 
-	ptxas_cache_open(&cache, args, real);
-	status = reuse(args, &cache) ? 0 : compile(args, real, &cache);
+	if (real && !ptxas_emulated())
+		linkers_find(real, &linkers);
+	ptxas_cache_open(&cache, args, real, &linkers);
+	status = reuse(args, &cache) ? 0 : compile(args, real, &linkers, &cache);
 	ptxas_cache_close(&cache);
+	linkers_free(&linkers);
 	return status;
 }

@@ -23,6 +23,8 @@ struct ptxas_args {
 	int output;                /* index of the argument that holds the output's path, 0 = none: the default name */
 	size_t output_skip;        /* bytes of that argument in front of the path: "-o" or "--output-file=" */
 	int verbose;               /* -v was given */
+	const char *arch;          /* --gpu-name, or NULL */
+	int whole;                 /* an option was given with which nothing is linked: the result is no cubin to be loaded, or for a debugger */
 };
 int ptxas_args_parse(int argc, char **argv, struct ptxas_args *args, const char **error); /* 0, -EINVAL, -ENOMEM */
 void ptxas_args_help(struct text *out);
@@ -44,7 +46,9 @@ void ptxas_result_free(struct ptxas_result *result);
 /* cache.c: results of this user's earlier calls. Each is found by all that decides it: the PTX, the options, this build, the real
  * ptxas. Entries are whole or not there, and one that is damaged counts as not there; beyond a bound those used longest ago go. */
 struct ptxas_cache { char folder[PATH_MAX], path[PATH_MAX]; struct text key; }; /* path "": nothing is kept */
-void ptxas_cache_open(struct ptxas_cache *cache, const struct ptxas_args *args, const char *real);
+struct linkers;
+void ptxas_cache_open(struct ptxas_cache *cache, const struct ptxas_args *args, const char *real, const struct linkers *linkers);
+void ptxas_cache_open_runtime(struct ptxas_cache *cache, const char *real, const char *arch, unsigned registers); /* of object.c */
 int ptxas_cache_take(const struct ptxas_cache *cache, struct ptxas_result *result); /* 1: there was one */
 void ptxas_cache_keep(const struct ptxas_cache *cache, const struct ptxas_result *result);
 void ptxas_cache_close(struct ptxas_cache *cache);

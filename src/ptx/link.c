@@ -9,6 +9,13 @@
 
 #define PREFIX "gsan__"
 
+/* The calls whose functions stand in a module whose runtime is linked, by a first measurement on an H100 (FACTS H): the hot path, where
+ * ptxas allocates registers across calls; all others keep to the ABI, and are called seldom. */
+static const uint32_t hot = 1u << PTX_CALL_enter | 1u << PTX_CALL_access1 | 1u << PTX_CALL_access2 | 1u << PTX_CALL_access4 |
+			    1u << PTX_CALL_access8 | 1u << PTX_CALL_lines | 1u << PTX_CALL_red;
+
+enum place { NOWHERE, HERE, ELSEWHERE }; /* of a function of the runtime: not needed, in the module, linked to it */
+
 static int same(const struct ptx_module *m, struct ptx_span a, struct ptx_span b)
 {
 	return a.len == b.len && !memcmp(m->text + a.off, m->text + b.off, a.len);
@@ -27,20 +34,30 @@ static int find(const struct ptx_module *m, const char *name, uint32_t *at)
 	return -EINVAL;
 }
 
-/* Marks what `from` names, and so on. The runtime's call graph is shallow and ours: recursion follows it. */
-static void reach(const struct ptx_module *m, uint32_t from, uint8_t *reached)
+static int is_hot(const struct ptx_module *m, const struct ptx_function *f)
+{
+	for (uint32_t c = 0; c < PTX_CALLS; c++)
+		if (hot >> c & 1 && ptx_is(m, f->name, ptx_call_name((enum ptx_call)c)))
+			return 1;
+	return 0;
+}
+
+/* Places what `from` names, and so on. The runtime's call graph is shallow and ours: recursion follows it. */
+static void reach(const struct ptx_module *m, uint32_t from, int linked, uint8_t *place)
 {
 	const struct ptx_function *f = &m->function[from];
 
-	if (reached[from])
+	if (place[from])
 		return;
-	reached[from] = 1;
+	place[from] = linked && !is_hot(m, f) ? ELSEWHERE : HERE;
+	if (place[from] == ELSEWHERE)
+		return;
 	for (uint32_t i = 0; i < f->instrs; i++)
 		for (uint32_t k = 0; k < f->instr[i].operands; k++) {
 			const struct ptx_decl *d = f->instr[i].operand[k].decl;
 
 			if (d && d->is_function)
-				reach(m, d->function, reached);
+				reach(m, d->function, linked, place);
 		}
 }
 
@@ -55,38 +72,51 @@ static void rename_calls(const struct ptx_module *m, const struct ptx_function *
 		}
 }
 
-static int print(const struct ptx_module *m, const struct ptx_function *f, struct text *out)
+/* A definition, or a declaration; without its body if it stands elsewhere. */
+static int print(const struct ptx_module *m, const struct ptx_function *f, const char *linkage, int body, struct text *out)
 {
 	struct ptx_edits e = {0};
-	uint32_t from = f->whole.off;
+	uint32_t from = f->whole.off, to = f->whole.off + f->whole.len;
 	int status;
 
 	while (from < f->name.off && strncmp(m->text + from, ".func", 5))
 		from++;
 	if (!is_own(m, f->name))
 		ptx_edit_insert(&e, f->name.off, PREFIX);
-	rename_calls(m, f, &e);
-	status = ptx_edit_print(&e, m->text, from, f->whole.off + f->whole.len, out);
-	text_puts(out, "\n");
+	if (body)
+		rename_calls(m, f, &e);
+	text_puts(out, linkage);
+	status = ptx_edit_print(&e, m->text, from, f->body.len && !body ? f->body.off : to, out);
+	text_puts(out, f->body.len && !body ? ";\n" : "\n");
 	ptx_edit_clear(&e);
 	return status;
 }
 
-static int print_reached(const struct ptx_module *m, const uint8_t *reached, struct text *out)
+/* Where the function is that this one defines or declares. */
+static enum place place_of(const struct ptx_module *m, const uint8_t *place, uint32_t f)
+{
+	if (m->function[f].body.len)
+		return place[f];
+	for (uint32_t g = 0; g < m->functions; g++)
+		if (place[g] && same(m, m->function[f].name, m->function[g].name))
+			return place[g];
+	return NOWHERE;
+}
+
+/* `visible`: the linkage of what is here. Of what is elsewhere the prototype is printed, once. */
+static int print_placed(const struct ptx_module *m, const uint8_t *place, const char *visible, struct text *out)
 {
 	int status = 0;
 
 	for (uint32_t g = 0; g < m->globals; g++)
 		if (!g || m->global[g]->whole.off != m->global[g - 1]->whole.off)
 			text_printf(out, "%.*s\n", (int)m->global[g]->whole.len, m->text + m->global[g]->whole.off);
-	for (uint32_t f = 0; !status && f < m->functions; f++) {
-		int wanted = reached[f];
-
-		for (uint32_t g = 0; !wanted && !m->function[f].body.len && g < m->functions; g++)
-			wanted = reached[g] && same(m, m->function[f].name, m->function[g].name);
-		if (wanted)
-			status = print(m, &m->function[f], out);
-	}
+	for (uint32_t f = 0; !status && f < m->functions; f++)
+		if (place[f] == ELSEWHERE && m->function[f].body.len)
+			status = print(m, &m->function[f], ".extern ", 0, out);
+	for (uint32_t f = 0; !status && f < m->functions; f++)
+		if (place_of(m, place, f) == HERE)
+			status = print(m, &m->function[f], visible, 1, out);
 	return status;
 }
 
@@ -110,16 +140,16 @@ static int parse(const char *runtime, size_t size, const struct ptx_module **mod
 	return status;
 }
 
-int ptx_link(const char *runtime, size_t size, uint32_t calls, struct text *out, uint32_t *major, uint32_t *minor)
+int ptx_link(const char *runtime, size_t size, uint32_t calls, int linked, struct text *out, uint32_t *major, uint32_t *minor)
 {
 	const struct ptx_module *m;
-	uint8_t *reached;
+	uint8_t *place;
 	int status = parse(runtime, size, &m);
 
 	if (status)
 		return status;
-	reached = calloc(m->functions + 1, 1);
-	if (!reached)
+	place = calloc(m->functions + 1, 1);
+	if (!place)
 		status = -ENOMEM;
 	for (uint32_t c = 0; !status && c < PTX_CALLS; c++) {
 		uint32_t at;
@@ -128,12 +158,31 @@ int ptx_link(const char *runtime, size_t size, uint32_t calls, struct text *out,
 			continue;
 		status = find(m, ptx_call_name((enum ptx_call)c), &at);
 		if (!status)
-			reach(m, at, reached);
+			reach(m, at, linked, place);
 	}
 	if (!status)
-		status = print_reached(m, reached, out);
+		status = print_placed(m, place, "", out);
 	*major = m->version_major;
 	*minor = m->version_minor;
-	free(reached);
+	free(place);
+	return status ? status : out->failed ? -ENOMEM : 0;
+}
+
+int ptx_link_object(const char *runtime, size_t size, struct text *out)
+{
+	const struct ptx_module *m;
+	uint8_t *place;
+	int status = parse(runtime, size, &m);
+
+	if (status)
+		return status;
+	place = calloc(m->functions + 1, 1);
+	if (!place)
+		return -ENOMEM;
+	for (uint32_t f = 0; f < m->functions; f++)
+		place[f] = m->function[f].body.len && !is_hot(m, &m->function[f]) ? HERE : NOWHERE;
+	text_add(out, m->text, m->function[0].whole.off);
+	status = print_placed(m, place, ".visible ", out);
+	free(place);
 	return status ? status : out->failed ? -ENOMEM : 0;
 }

@@ -83,7 +83,7 @@ static int add_runtime(struct rewrite *r, struct ptx_error *error)
 	const struct ptx_module *m = r->m;
 	uint32_t major = 0, minor = 0;
 	char version[32];
-	int status = ptx_link(device_runtime_ptx, device_runtime_ptx_size, r->calls, &out, &major, &minor);
+	int status = ptx_link(device_runtime_ptx, device_runtime_ptx_size, r->calls, r->options->linked, &out, &major, &minor);
 
 	if (status == -EINVAL)
 		snprintf(error->text, sizeof(error->text), "the device runtime lacks a function");

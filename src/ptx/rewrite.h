@@ -13,6 +13,7 @@ struct ptx_rewrite_options {
 	uint32_t kernels; const struct ptx_regs *reg; /* registers of the plain kernels, from ptxas -v or the driver */
 	uint32_t run;                                 /* weak accesses that are checked together, at most; 0: GSAN_BATCH_MAX */
 	uint32_t clocks;                              /* every kernel with an RMW keeps clocks: none of its RMWs is PTX_ACCESS_RED */
+	int linked;                                   /* the text lacks what ptx_link_object() has, and is to be linked with it */
 };
 struct ptx_rewrite_stats { uint32_t clones, sites, left, skipped_kernels; };
 

@@ -1,0 +1,166 @@
+"""Clones that are linked to the runtime, by real ptxas and linkers: link_test.py GSAN_PTXAS. They are the same program as the whole ones: the
+plain kernels to the byte, the sites, at most as many registers as a clone may have; and whatever goes wrong leaves the whole form."""
+import glob
+import os
+import re
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GSAN_PTXAS = os.path.abspath(sys.argv.pop(1))
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+PACKAGES = os.path.join(ROOT, ".venv", "triton-3.6", "lib", "python3*", "site-packages")
+OLD, = glob.glob(os.path.join(PACKAGES, "triton", "backends", "nvidia", "bin", "ptxas"))
+NEW, = glob.glob(os.path.join(PACKAGES, "nvidia", "cu13", "bin", "ptxas"))
+CORPUS = os.path.join(ROOT, "tests", "golden", "ptx", "triton")
+KERNELS = [os.path.basename(path)[:-4] for path in sorted(glob.glob(os.path.join(CORPUS, "*.sm90.t36.ptx")))]
+ET_EXEC = 2
+
+
+class Cubin:
+    """Sections of a 64-bit ELF file, by name."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.data = file.read()
+        self.type, = struct.unpack_from("<H", self.data, 16)
+        shoff, = struct.unpack_from("<Q", self.data, 40)
+        size, count, names = struct.unpack_from("<HHH", self.data, 58)
+        rows = [struct.unpack_from("<IIQQQQIIQQ", self.data, shoff + i * size) for i in range(count)]
+        text = self.data[rows[names][4]:rows[names][4] + rows[names][5]]
+        self.section = {text[row[0]:text.index(b"\0", row[0])].decode(): row for row in rows}
+
+    def code(self, kernel):
+        row = self.section[".text." + kernel]
+        return self.data[row[4]:row[4] + row[5]]
+
+    def registers(self, kernel):
+        return self.section[".text." + kernel][7] >> 24  # the upper byte of sh_info
+
+    def kernels(self):
+        return sorted(name[6:] for name in self.section if name.startswith(".text.") and ".text." + name[6:] + "__gsan" in self.section)
+
+    def infos(self):
+        return sorted(re.findall(rb"gsan-info\t[^\0]*", self.data))
+
+
+class Link(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory(prefix="link-test-")
+        self.home = self.place.name
+        self.tmp = os.path.join(self.home, "tmp")
+        os.mkdir(self.tmp)
+
+    def tearDown(self):
+        self.assertEqual(os.listdir(self.tmp), [])
+        self.place.cleanup()
+
+    def start(self, ptx, linker, ptxas=OLD, out="out", preexec_fn=None, cache=None):
+        env = {"PATH": "/usr/bin:/bin", "TMPDIR": self.tmp, "GSAN_REAL_PTXAS": ptxas, "GSAN_LINKER": linker, "GSAN_LOG": "info",
+               "GSAN_CACHE_DIR": os.path.join(self.home, cache or "cache-" + os.path.basename(linker))}
+        command = [GSAN_PTXAS, "--gpu-name=sm_90a", "-lineinfo", ptx, "-o", os.path.join(self.home, out)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, preexec_fn=preexec_fn)
+
+    def make(self, name, linker, **more):
+        """What it said, and the cubin."""
+        job = self.start(os.path.join(CORPUS, name + ".ptx"), linker, **more)
+        said = job.communicate(timeout=100)[1]
+        self.assertEqual(job.returncode, 0, said)
+        return said, Cubin(os.path.join(self.home, more.get("out", "out")))
+
+    def same(self, name, linked, whole):
+        self.assertEqual((linked.type, linked.kernels()), (ET_EXEC, whole.kernels()), name)
+        self.assertEqual(linked.infos(), whole.infos(), name)
+        for kernel in whole.kernels():
+            self.assertEqual(linked.code(kernel), whole.code(kernel), f"{name}: {kernel}")
+            self.assertLessEqual(linked.registers(kernel + "__gsan"), max(32, whole.registers(kernel + "__gsan")), f"{name}: {kernel}")
+
+    def test_same_program(self):
+        done = 0
+        for name in KERNELS[::3]:
+            said, linked = self.make(name, "auto")
+            if "not linked" in said:
+                with open(os.path.join(CORPUS, name + ".ptx"), encoding="utf-8") as file:
+                    self.assertTrue("would spill" in said or "wgmma" in file.read(), said)
+                continue
+            _, whole = self.make(name, "none")
+            self.same(name, linked, whole)
+            self.assertLess(len(linked.data), len(whole.data) * 1.1, name)
+            done += 1
+        self.assertGreater(done, len(KERNELS) // 4)
+
+    def test_newer_ptxas_with_nvlink(self):
+        said, linked = self.make(KERNELS[0], os.path.join(os.path.dirname(NEW), "nvlink"), ptxas=NEW)
+        self.assertNotIn("not linked", said)
+        self.same(KERNELS[0], linked, self.make(KERNELS[0], "none", ptxas=NEW)[1])
+
+    def falls_back(self, linker, words, **more):
+        said, cubin = self.make(KERNELS[0], linker, **more)
+        self.assertIn(words, said)
+        self.assertIn("not linked", said)
+        self.assertEqual(cubin.data, self.make(KERNELS[0], "none")[1].data)
+
+    def program(self, text):
+        path = os.path.join(self.home, "nvlink")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + text)
+        os.chmod(path, 0o755)
+        return path
+
+    def test_no_linker(self):
+        self.falls_back(os.path.join(self.home, "gone"), "does not link it")
+
+    def test_linker_that_makes_nothing(self):
+        self.falls_back(self.program("exit 0\n"), "does not link it")
+
+    def test_linker_that_copies(self):
+        self.falls_back(self.program('while [ "$1" != -o ]; do last=$1; shift; done; cat "$last" >"$2"\n'), "does not link it")
+
+    def test_linker_that_fails(self):
+        self.falls_back(self.program("echo no; exit 1\n"), "does not link it")
+
+    def test_library_of_another_kind(self):
+        library, = glob.glob("/lib/*-linux-gnu/libm.so.6")
+        self.falls_back(library, "does not link it")
+
+    def test_linker_of_older_objects(self):
+        library, = glob.glob(os.path.join(PACKAGES, "nvidia", "nvjitlink", "lib", "libnvJitLink.so.12"))
+        said, cubin = self.make(KERNELS[0], library, ptxas=NEW)
+        self.assertIn("not linked", said)
+        self.assertEqual(cubin.data, self.make(KERNELS[0], "none", ptxas=NEW, cache="other")[1].data)
+
+    def test_nothing_can_be_kept(self):
+        with open(os.path.join(self.home, "file"), "w", encoding="utf-8"):
+            pass
+        said, cubin = self.make(KERNELS[0], "auto", cache="file/below")
+        self.assertNotIn("not linked", said)
+        self.same(KERNELS[0], cubin, self.make(KERNELS[0], "none")[1])
+
+    def test_no_room_for_anything(self):
+        def full():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, 1 << 18))  # the files in memory, too
+        said, cubin = self.make(KERNELS[0], "auto", preexec_fn=full)
+        self.assertIn("runs unchecked", said)
+        self.assertEqual((cubin.type, cubin.kernels()), (ET_EXEC, []))
+
+    def test_two_at_once(self):
+        jobs = [self.start(os.path.join(CORPUS, KERNELS[0] + ".ptx"), "auto", out=f"out{i}") for i in range(4)]
+        for job in jobs:
+            said = job.communicate(timeout=100)[1]
+            self.assertEqual((job.returncode, "not linked" in said), (0, False), said)
+        self.assertEqual(len({Cubin(os.path.join(self.home, f"out{i}")).data for i in range(4)}), 1)
+
+    def test_once(self):
+        self.make(KERNELS[0], "auto")
+        kept = os.path.join(self.home, "cache-auto", "ptxas")
+        self.assertEqual(len(os.listdir(kept)), 2)  # the runtime's object, and this one
+        self.make(KERNELS[1], "auto")
+        self.assertEqual(len(os.listdir(kept)), 3)
+
+
+unittest.main()
