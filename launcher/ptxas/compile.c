@@ -232,10 +232,15 @@ static int rewrite(struct module *m, int linked, struct text *to)
 static const unsigned bounds[] = {32, 24};
 #define SPILLED_MORE 512u /* bytes more than the plain kernel: then its registers are better off without an ABI */
 
-/* May the runtime be linked at all? Calls of what is elsewhere make wgmma wait for itself (FACTS H). */
-static int is_linked(const struct module *m)
+/* May the runtime be linked at all? 1: yes. Calls of what is elsewhere make wgmma wait for itself (FACTS H). */
+static int may_link(const struct module *m)
 {
-	return m->linkers->count && m->a->arch && !m->a->whole && !memmem(m->text, m->size, "wgmma.", 6);
+	const char *why = !m->a->arch ? "no --gpu-name" : m->a->whole ? "an option wants one object" :
+			  memmem(m->text, m->size, "wgmma.", 6) ? "it has wgmma" : NULL;
+
+	if (m->linkers->count && why)
+		log_info("%s: its clones are not linked: %s", m->a->argv[m->a->input], why);
+	return m->linkers->count && !why;
 }
 
 static uint32_t spilled_plain(const struct module *m, const char *clone)
@@ -350,7 +355,7 @@ static int instrument(const struct ptxas_args *a, const char *real, const struct
 		m.plain = parse_said(m.log);
 	if (status)
 		log_warning("%s: runs unchecked: %s", a->argv[a->input], strerror(-status));
-	else if (ptxas_emulated() || !is_linked(&m) || make_linked(&m, &made))
+	else if (ptxas_emulated() || !may_link(&m) || make_linked(&m, &made))
 		status = make_whole(&m, &made);
 	if (!status && made.size)
 		status = replace_output(ptxas_args_output(a), made.data, made.size);
