@@ -111,13 +111,14 @@ static int open_folder(char folder[PATH_MAX])
 	return -EPERM;
 }
 
-/* A key that cannot be made, or has no folder, has failed: nothing is kept. */
-static void begin(struct ptxas_cache *c, const char *real)
+/* What each key begins with. 0: nothing can be kept. */
+static int begin(struct ptxas_cache *c, const char *real)
 {
 	*c = (struct ptxas_cache){.folder = ""};
+	if (!real || ptxas_emulated() || open_folder(c->folder))
+		return 0;
 	text_printf(&c->key, "gsan-ptxas " GSAN_VERSION " %016llx\n", ptxas_build());
-	if (!real || ptxas_emulated() || open_folder(c->folder) || add_program(&c->key, real))
-		c->key.failed = 1;
+	return !add_program(&c->key, real);
 }
 
 static void name_entry(struct ptxas_cache *c)
@@ -131,15 +132,14 @@ static void name_entry(struct ptxas_cache *c)
 
 void ptxas_cache_open(struct ptxas_cache *c, const struct ptxas_args *args, const char *real, const struct linkers *linkers)
 {
-	begin(c, real);
-	if (args->input <= 0 || add_module(&c->key, args, linkers))
-		c->key.failed = 1;
-	name_entry(c);
+	if (begin(c, args->input > 0 ? real : NULL) && !add_module(&c->key, args, linkers))
+		name_entry(c);
 }
 
 void ptxas_cache_open_runtime(struct ptxas_cache *c, const char *real, const char *arch, unsigned registers)
 {
-	begin(c, real);
+	if (!begin(c, real))
+		return;
 	text_printf(&c->key, "runtime of %s, %u registers\n", arch, registers);
 	name_entry(c);
 }

@@ -175,23 +175,15 @@ static char **instrumented_argv(const struct ptxas_args *a, const char *real, ch
 static int assemble(const struct ptxas_args *a, const char *real, const struct text *text, char *const *more, struct ptxas_bytes *to,
 		    char **log)
 {
-	int in = ptxas_memory("gsan.ptx"), out = ptxas_memory("gsan.cubin"), said = ptxas_memory("log"), status = -ENOMEM;
-	char in_path[64], out_path[64], **argv;
+	struct ptxas_call call;
+	int status = ptxas_call_open(&call, "gsan.ptx");
+	char **argv = instrumented_argv(a, real, call.in_path, call.out_path, more);
 
-	snprintf(in_path, sizeof(in_path), "/proc/self/fd/%d", in);
-	snprintf(out_path, sizeof(out_path), "/proc/self/fd/%d", out);
-	argv = instrumented_argv(a, real, in_path, out_path, more);
-	if (argv && in >= 0 && out >= 0 && said >= 0)
-		status = text_write_fd(in, text->data, text->size);
 	if (!status)
-		status = ptxas_run(argv, said, said);
-	if (!status)
-		status = ptxas_memory_read(out, &to->data, &to->size);
-	*log = said >= 0 ? read_log(said) : NULL;
+		status = argv ? ptxas_call_run(&call, argv, text, to) : -ENOMEM;
+	*log = call.said >= 0 ? read_log(call.said) : NULL;
 	free(argv);
-	close(in);
-	close(out);
-	close(said);
+	ptxas_call_close(&call);
 	return status;
 }
 
@@ -243,9 +235,17 @@ static int may_link(const struct module *m)
 	return m->linkers->count && !why;
 }
 
+/* The length of its kernel's name; 0: it is no clone. */
+static size_t cloned(const char *name)
+{
+	size_t n = strlen(name), suffix = strlen(GSAN_CLONE_SUFFIX);
+
+	return n > suffix && !strcmp(name + n - suffix, GSAN_CLONE_SUFFIX) ? n - suffix : 0;
+}
+
 static uint32_t spilled_plain(const struct module *m, const char *clone)
 {
-	size_t n = strlen(clone) - strlen(GSAN_CLONE_SUFFIX);
+	size_t n = cloned(clone);
 
 	for (uint32_t i = 0; i < m->plain.count; i++)
 		if (!strncmp(m->plain.reg[i].kernel, clone, n) && !m->plain.reg[i].kernel[n])
@@ -259,11 +259,9 @@ static const char **linked_names(const struct module *m, const struct said *said
 	const char **names = calloc((size_t)said->count + 1, sizeof(*names));
 
 	for (uint32_t i = 0; names && i < said->count; i++) {
-		const char *name = said->reg[i].kernel, *end = strlen(name) > strlen(GSAN_CLONE_SUFFIX) ?
-			name + strlen(name) - strlen(GSAN_CLONE_SUFFIX) : name;
+		const char *name = names[i] = said->reg[i].kernel;
 
-		names[i] = name;
-		if (!strcmp(end, GSAN_CLONE_SUFFIX) && said->spilled[i] > spilled_plain(m, name) + SPILLED_MORE) {
+		if (cloned(name) && said->spilled[i] > spilled_plain(m, name) + SPILLED_MORE) {
 			log_info("%s: is not linked: it would spill %u bytes", name, said->spilled[i]);
 			free(names);
 			return NULL;
@@ -298,13 +296,13 @@ static int make_linked(struct module *m, struct ptxas_bytes *to)
 	int rc = rewrite(m, 1, &text);
 
 	if (!rc)
-		rc = assemble(m->a, m->real, &text, more, &object, &log);
-	if (!rc && log) {
-		said = parse_said(log);
-		names = linked_names(m, &said);
+		rc = m->stats.clones ? assemble(m->a, m->real, &text, more, &object, &log) : -ENOENT;
+	if (!rc) {
+		said = log ? parse_said(log) : (struct said){0};
+		names = said.count ? linked_names(m, &said) : NULL;
 		rc = names ? join(m, &object, names, to) : -E2BIG;
 	}
-	if (rc)
+	if (rc && m->stats.clones)
 		log_info("%s: its clones are not linked: they hold the whole runtime", m->a->argv[m->a->input]);
 	free(names);
 	said_free(&said);

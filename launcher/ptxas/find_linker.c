@@ -40,41 +40,28 @@ static void add_in(struct linkers *to, const char *folder, size_t n, const char 
 	free(path);
 }
 
-/* Wheels of one installation lie side by side: nvidia/cu13/lib, nvidia/nvjitlink/lib. */
+/* The libraries in FOLDER/WHERE. */
+static void add_libraries(struct linkers *to, const char *folder, size_t n, const char *where)
+{
+	char name[64];
+
+	for (size_t i = 0; i < LIBRARIES; i++) {
+		snprintf(name, sizeof(name), "%s/%s", where, libraries[i]);
+		add_in(to, folder, n, name, 0);
+	}
+}
+
+/* Wheels of one installation lie side by side. */
 static void add_wheels(struct linkers *to, const char *path)
 {
-	static const char *const folders[] = {"nvidia/cu13/lib/", "nvidia/nvjitlink/lib/"};
-	static const char mark[] = "-packages/";
+	static const char mark[] = "-packages";
 	const char *end = strstr(path, mark);
-	char name[64];
+	size_t n = end ? (size_t)(end - path) + sizeof(mark) - 1 : 0;
 
-	for (size_t f = 0; end && f < sizeof(folders) / sizeof(*folders); f++)
-		for (size_t i = 0; i < LIBRARIES; i++) {
-			snprintf(name, sizeof(name), "%s%s", folders[f], libraries[i]);
-			add_in(to, path, (size_t)(end - path) + sizeof(mark) - 2, name, 0);
-		}
-}
-
-/* bin/ptxas has its libraries in lib or lib64, and an nvlink beside it. */
-static void add_beside(struct linkers *to, const char *ptxas)
-{
-	static const char *const folders[] = {"../lib/", "../lib64/"};
-	const char *slash = strrchr(ptxas, '/');
-	char name[64];
-
-	for (size_t f = 0; slash && f < sizeof(folders) / sizeof(*folders); f++)
-		for (size_t i = 0; i < LIBRARIES; i++) {
-			snprintf(name, sizeof(name), "%s%s", folders[f], libraries[i]);
-			add_in(to, ptxas, (size_t)(slash - ptxas), name, 0);
-		}
-}
-
-static void add_nvlink_beside(struct linkers *to, const char *ptxas)
-{
-	const char *slash = strrchr(ptxas, '/');
-
-	if (slash)
-		add_in(to, ptxas, (size_t)(slash - ptxas), "nvlink", 1);
+	if (!end)
+		return;
+	add_libraries(to, path, n, "nvidia/cu13/lib");
+	add_libraries(to, path, n, "nvidia/nvjitlink/lib");
 }
 
 /* The calling process is a compiler, often with torch's libraries in it, or with Triton's. */
@@ -135,10 +122,13 @@ void linkers_find(const char *real, struct linkers *to)
 
 		add(to, named, strncmp(base, "lib", 3) != 0);
 	} else if (ptxas) {
-		add_beside(to, ptxas);
+		size_t folder = (size_t)(strrchr(ptxas, '/') - ptxas); /* bin, beside lib or lib64 */
+
+		add_libraries(to, ptxas, folder, "../lib");
+		add_libraries(to, ptxas, folder, "../lib64");
 		add_wheels(to, ptxas);
 		add_caller(to);
-		add_nvlink_beside(to, ptxas);
+		add_in(to, ptxas, folder, "nvlink", 1);
 		for (size_t i = 0; i < LIBRARIES; i++)
 			add(to, libraries[i], 0); /* as the loader finds it */
 		add_toolkit(to);

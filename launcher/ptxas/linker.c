@@ -2,12 +2,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -147,7 +147,6 @@ static int driver_takes(int abi)
 /* In a process of its own: what the library does there, a crash too, is none of the compiler's. */
 static int link_apart(const struct linker *l, const struct job *job)
 {
-	int status;
 	pid_t pid;
 
 	fflush(NULL);
@@ -157,13 +156,10 @@ static int link_apart(const struct linker *l, const struct job *job)
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		alarm(LINK_SECONDS);
-		status = l->is_program ? link_by_program(l->path, job) : link_by_library(l->path, job);
-		_exit(status ? -status & 127 : 0);
+		_exit(-(l->is_program ? link_by_program(l->path, job) : link_by_library(l->path, job)));
 	}
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return !WIFEXITED(status) ? -EIO : -WEXITSTATUS(status);
+	int status = ptxas_wait(pid);
+	return status < 0 ? status : status >= 128 ? -EIO : -status;
 }
 
 /* Is it what was asked for? Broken linkers have said nothing and exited with 0. */

@@ -6,8 +6,6 @@
 
 #include "ptxas.h"
 
-struct ptxas_bytes { char *data; size_t size; };
-
 /* find_linker.c: what may link what this ptxas makes, best first. GSAN_LINKER says it: one by its path; `auto`: each that is found beside the
  * ptxas, in the wheels beside it or the calling process, in the toolkit, or by the loader; unset or `none`: none. Those of the ptxas's own CUDA version go first. */
 struct linker { char *path; int is_program; /* nvlink */ int major; /* CUDA's, of a library; 0 = unknown */ };

@@ -97,12 +97,12 @@ static int show(const struct ptxas_args *a)
 
 unsigned long long ptxas_build(void)
 {
-	unsigned long long hash;
+	static unsigned long long hash; /* 0: not known yet */
 	char *image;
 	size_t size;
 
-	if (text_read_file("/proc/self/exe", &image, &size))
-		return 0;
+	if (hash || text_read_file("/proc/self/exe", &image, &size))
+		return hash;
 	hash = hash_bytes(HASH_START, image, size);
 	free(image);
 	return hash;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "device/runtime.h"
@@ -13,23 +12,16 @@
 
 static int compile(const char *real, const char *arch, unsigned registers, const struct text *source, struct ptxas_bytes *to)
 {
-	int in = ptxas_memory("runtime.ptx"), out = ptxas_memory("runtime.o"), said = ptxas_memory("log"), rc = -ENOMEM;
-	char in_path[64], out_path[64], gpu[80], most[64], c[] = "-c", o[] = "-o", *program = strdup(real);
+	char gpu[80], most[64], c[] = "-c", o[] = "-o", *program = strdup(real);
+	struct ptxas_call call;
+	int rc = ptxas_call_open(&call, "runtime.ptx");
 
-	snprintf(in_path, sizeof(in_path), "/proc/self/fd/%d", in);
-	snprintf(out_path, sizeof(out_path), "/proc/self/fd/%d", out);
 	snprintf(gpu, sizeof(gpu), "--gpu-name=%s", arch);
 	snprintf(most, sizeof(most), "--device-function-maxrregcount=%u", registers);
-	char *argv[] = {program, c, gpu, most, in_path, o, out_path, NULL};
-	if (program && in >= 0 && out >= 0 && said >= 0)
-		rc = text_write_fd(in, source->data, source->size);
+	char *argv[] = {program, c, gpu, most, call.in_path, o, call.out_path, NULL};
 	if (!rc)
-		rc = ptxas_run(argv, said, said);
-	if (!rc)
-		rc = ptxas_memory_read(out, &to->data, &to->size);
-	close(in);
-	close(out);
-	close(said);
+		rc = program ? ptxas_call_run(&call, argv, source, to) : -ENOMEM;
+	ptxas_call_close(&call);
 	free(program);
 	return rc > 0 ? -EIO : rc;
 }

@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/text.h"
 
@@ -36,8 +37,16 @@ char *ptxas_find(const struct ptxas_args *args);
 /* run.c: runs argv[0] and waits. out_fd, err_fd: where its output goes, -1 = ours. Returns its exit status (128 + signal
  * when killed), or -errno. */
 int ptxas_run(char *const argv[], int out_fd, int err_fd);
+int ptxas_wait(pid_t pid);                             /* the same of a child */
 int ptxas_memory(const char *name);                    /* a memfd that children inherit, or -errno */
 int ptxas_memory_read(int fd, char **data, size_t *size); /* all of it; 0 or -errno */
+
+/* One call of a compiler with its files in memory: what it reads, what it writes, and what it says. argv names the two paths. */
+struct ptxas_bytes { char *data; size_t size; };
+struct ptxas_call { int in, out, said; char in_path[32], out_path[32]; };
+int ptxas_call_open(struct ptxas_call *call, const char *in_name); /* 0 or -errno; has to be closed in any case */
+int ptxas_call_run(const struct ptxas_call *call, char *const argv[], const struct text *in, struct ptxas_bytes *out); /* as ptxas_run() */
+void ptxas_call_close(const struct ptxas_call *call);
 
 /* What a call has made: the result's bytes, and what the plain run said to stdout and stderr, with -v. All malloc'ed. */
 struct ptxas_result { char *cubin, *said[2]; size_t cubin_size; };

@@ -21,9 +21,18 @@ static void child(char *const argv[], int out_fd, int err_fd)
 	_exit(127);
 }
 
-int ptxas_run(char *const argv[], int out_fd, int err_fd)
+int ptxas_wait(pid_t pid)
 {
 	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int ptxas_run(char *const argv[], int out_fd, int err_fd)
+{
 	pid_t pid;
 
 	fflush(NULL);
@@ -32,10 +41,7 @@ int ptxas_run(char *const argv[], int out_fd, int err_fd)
 		return -errno;
 	if (!pid)
 		child(argv, out_fd, err_fd);
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return ptxas_wait(pid);
 }
 
 int ptxas_memory(const char *name)
@@ -71,4 +77,30 @@ int ptxas_memory_read(int fd, char **data, size_t *size)
 	*data = bytes;
 	*size = at;
 	return 0;
+}
+
+int ptxas_call_open(struct ptxas_call *c, const char *in_name)
+{
+	*c = (struct ptxas_call){.in = ptxas_memory(in_name), .out = ptxas_memory("out"), .said = ptxas_memory("log")};
+	snprintf(c->in_path, sizeof(c->in_path), "/proc/self/fd/%d", c->in);
+	snprintf(c->out_path, sizeof(c->out_path), "/proc/self/fd/%d", c->out);
+	return c->in < 0 ? c->in : c->out < 0 ? c->out : c->said < 0 ? c->said : 0;
+}
+
+int ptxas_call_run(const struct ptxas_call *c, char *const argv[], const struct text *in, struct ptxas_bytes *out)
+{
+	int status = text_write_fd(c->in, in->data, in->size);
+
+	if (!status)
+		status = ptxas_run(argv, c->said, c->said);
+	if (!status)
+		status = ptxas_memory_read(c->out, &out->data, &out->size);
+	return status;
+}
+
+void ptxas_call_close(const struct ptxas_call *c)
+{
+	close(c->in);
+	close(c->out);
+	close(c->said);
 }

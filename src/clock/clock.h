@@ -60,7 +60,7 @@ struct clock_tags {
 	uint32_t renewed;              /* the half of the tag space (seq >> bits - 1) that is ready for use */
 	uint32_t seen[GSAN_STREAMS];   /* complete when its renewal began */
 	uint32_t busy;                 /* those from `next` to here are known to be busy or private, if it is above */
-	_Atomic uint32_t swept;                /* of launches below it no record is left */
+	_Atomic uint32_t swept;        /* of launches below it no record is left */
 	uint8_t *slot;                 /* by tag: slot of its last checked launch, CLOCK_NO_RECORDS = none */
 };
 #define CLOCK_NO_RECORDS 0xffu

@@ -98,11 +98,11 @@ _Static_assert(sizeof(struct dev_hint) == 32, "");
 /* Protocol. A place is free while `key` is 0. The first warp of a CTA to come, under its bucket's lock, empties the state and
  * writes `key` last, behind a fence; the others find the key without the lock. Only warps of that CTA use it then, until its
  * last thread has left and frees the place, under the state's lock: a late release of that lock by another warp would open it
- * under the next owner. Under `lock`, which is of .cta scope: all but the following. Without it, from warps of the CTA: `exited`, added to;
- * DEV_BASE_USED, added to `base` by who is about to make a record in that epoch, while the epoch's end, under the lock, moves `base` on
- * without it: one word, for of two one may be seen older than the other; the flags of clock and pending, to which bits are added. Read without it: `clock` (which may grow or
- * widen meanwhile, so that an answer "ordered" stays right, and one of "not" is asked again if `changing` moved), `fresh`,
- * `polled` and `hint`, one word each. A private tag's time is under `lock`, too: who needs the stamp of a time takes it.
+ * under the next owner. Under `lock`, which is of .cta scope: all but the following. Without it, from warps of the CTA:
+ * `exited`, added to; DEV_BASE_USED, added to `base` by who is about to make a record in that epoch, while the epoch's end, under the
+ * lock, moves `base` on without it: one word, for of two one may be seen older than the other; the flags of clock and pending, to
+ * which bits are added. Read without it: `clock` (which may grow or widen meanwhile, so that an answer "ordered" stays right, and one
+ * of "not" is asked again if `changing` moved), `fresh`, `polled` and `hint`, one word each. A private tag's time is under `lock`, too: who needs the stamp of a time takes it.
  * `polled` may be older than what another warp has just learnt: then one looks again. */
 #define DEV_BASE_USED 1ull /* a record was made in this epoch, or is about to be */
 struct dev_state {

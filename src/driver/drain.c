@@ -81,7 +81,7 @@ static int drain_ask(uint64_t key, void *slot, void *context)
  * stream is being captured, nothing may be asked of the driver. */
 static int drain_certain(const struct flow *f)
 {
-	return !f->clock.shared && vmm_contexts(f->participant) == 1 && !flow_captures();
+	return !f->clock.shared && !vmm_several_contexts(f->participant) && !flow_captures();
 }
 
 /* Is nothing under way? The clock knows more than was waited for where another thread launches while an event is recorded: so the streams

@@ -140,17 +140,25 @@ static int parse(const char *runtime, size_t size, const struct ptx_module **mod
 	return status;
 }
 
+/* The parsed runtime, and a place for each of its functions: nowhere. malloc'ed; 0, or as ptx_link() returns. */
+static int begin(const char *runtime, size_t size, const struct ptx_module **m, uint8_t **place)
+{
+	int status = parse(runtime, size, m);
+
+	if (status)
+		return status;
+	*place = calloc((*m)->functions + 1, 1);
+	return *place ? 0 : -ENOMEM;
+}
+
 int ptx_link(const char *runtime, size_t size, uint32_t calls, int linked, struct text *out, uint32_t *major, uint32_t *minor)
 {
 	const struct ptx_module *m;
 	uint8_t *place;
-	int status = parse(runtime, size, &m);
+	int status = begin(runtime, size, &m, &place);
 
 	if (status)
 		return status;
-	place = calloc(m->functions + 1, 1);
-	if (!place)
-		status = -ENOMEM;
 	for (uint32_t c = 0; !status && c < PTX_CALLS; c++) {
 		uint32_t at;
 
@@ -172,13 +180,10 @@ int ptx_link_object(const char *runtime, size_t size, struct text *out)
 {
 	const struct ptx_module *m;
 	uint8_t *place;
-	int status = parse(runtime, size, &m);
+	int status = begin(runtime, size, &m, &place);
 
 	if (status)
 		return status;
-	place = calloc(m->functions + 1, 1);
-	if (!place)
-		return -ENOMEM;
 	for (uint32_t f = 0; f < m->functions; f++)
 		place[f] = m->function[f].body.len && !is_hot(m, &m->function[f]) ? HERE : NOWHERE;
 	text_add(out, m->text, m->function[0].whole.off);

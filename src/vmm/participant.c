@@ -266,9 +266,9 @@ static void contexts_note(void)
 		atomic_store_explicit(&self.several, 1, memory_order_relaxed);
 }
 
-unsigned vmm_contexts(struct participant *p)
+int vmm_several_contexts(struct participant *p)
 {
-	return 1u + (unsigned)atomic_load_explicit(&p->several, memory_order_relaxed);
+	return atomic_load_explicit(&p->several, memory_order_relaxed);
 }
 
 /* A load and one cheap question to the driver. */

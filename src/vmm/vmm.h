@@ -53,7 +53,7 @@ uint64_t vmm_writers(struct participant *p);
 int vmm_renew(struct participant *p);
 /* The same some fifty times as fast, while nothing of this participant runs. -EBUSY: another one is on its GPU, whose kernels may. */
 int vmm_renew_idle(struct participant *p);
-unsigned vmm_contexts(struct participant *p); /* of the program, on this device: 1, or more than that */
+int vmm_several_contexts(struct participant *p); /* does the program work in more than one, on this device? */
 /* Empties what is much used (device/runtime.h), unless others may use it. Nothing of this participant may run. 1: it did. */
 int vmm_history_end(struct participant *p, const struct gsan_history *used);
 
