@@ -205,12 +205,21 @@ static int clock_resolve(struct clock_slot *slot, uint32_t seen)
 	return 1;
 }
 
+void clock_host_waited(struct clock *c, const struct clock_vec *mark)
+{
+	pthread_mutex_lock(&c->lock);
+	clock_raise(&c->shared_over, mark->seen[CLOCK_SHARED]);
+	pthread_mutex_unlock(&c->lock);
+}
+
 void clock_host_join(struct clock *c, const struct clock_vec *mark)
 {
 	int over = 0;
 
 	pthread_mutex_lock(&c->lock);
 	clock_join(&c->host, mark, GSAN_STREAMS);
+	if (c->shared < 2)
+		clock_raise(&c->shared_over, c->host.seen[CLOCK_SHARED]);
 	c->generation++;
 	c->lives = 0;
 	for (uint32_t s = 0; s < c->slots; s++) {

@@ -72,6 +72,7 @@ struct clock {
 	uint32_t first;       /* seq of the first, in every participant: 1, but for tests */
 	uint32_t slots;       /* those below were opened once */
 	uint32_t shared;      /* streams that had to share CLOCK_SHARED, counted */
+	uint32_t shared_over; /* its launches until here are complete: host.seen may know it of one of its streams only */
 	struct job *job;      /* NULL: no peers, nothing published */
 	struct clock_vec host;
 	uint32_t before[GSAN_PARTICIPANTS]; /* what is below came before a wait for what is not modelled, perhaps, that is over */
@@ -123,6 +124,8 @@ void clock_mark_all(struct clock *c, struct clock_vec *mark);
 
 void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event); /* the slot's next launches */
 void clock_host_join(struct clock *c, const struct clock_vec *mark);            /* every later launch, and peers' */
+/* Joined, too: a wait for everything, by clock_mark_all()'s mark. It tells of all streams that share a slot. */
+void clock_host_waited(struct clock *c, const struct clock_vec *mark);
 
 /* An edge from where this clock cannot look (another participant's or process's event, a value): launch `seq` of the slot,
  * or the host, waited for it. Whatever comes behind such a wait is behind everything; once the host knows that it is over,

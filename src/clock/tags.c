@@ -51,8 +51,9 @@ void clock_renewing(struct clock *c, struct clock_sweep *sweep)
 {
 	pthread_mutex_lock(&c->lock);
 	for (uint32_t s = 0; s < GSAN_STREAMS; s++) {
-		int idle = c->slot[s].last <= c->host.seen[s];
-		sweep->seen[s] = idle ? c->next - 1 : c->host.seen[s];
+		uint32_t over = s == CLOCK_SHARED ? c->shared_over : c->host.seen[s];
+
+		sweep->seen[s] = c->slot[s].last <= over ? c->next - 1 : over;
 	}
 	sweep->floor = clock_floor(c, &c->host, c->next);
 	pthread_mutex_unlock(&c->lock);

@@ -69,8 +69,11 @@ static struct flow *whole_mark(struct clock_vec *mark)
 
 static CUresult whole_done(struct flow *f, const struct clock_vec *mark, CUresult rc)
 {
-	if (rc == CUDA_SUCCESS && f)
-		flow_host_saw(f, mark);
+	if (rc != CUDA_SUCCESS || !f)
+		return rc;
+	if (!vmm_several_contexts(f->participant))
+		clock_host_waited(&f->clock, mark);
+	flow_host_saw(f, mark);
 	return rc;
 }
 

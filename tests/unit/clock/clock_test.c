@@ -344,6 +344,35 @@ static void test_tags(int finish)
 	clock_destroy(&c);
 }
 
+/* Two streams share a slot. A wait for one of them says nothing of what runs in the other, a wait for everything does. */
+static void test_tags_shared(int all)
+{
+	struct clock c;
+	struct clock_vec mark;
+	uint32_t reused = 0, seq, half;
+
+	clock_init(&c, NULL, 0, 8);
+	while (c.shared < 2)
+		clock_slot_open(&c, 0);
+	struct launch pin = launch(&c, CLOCK_SHARED);
+	clock_mark_all(&c, &mark);
+	if (all)
+		clock_host_waited(&c, &mark);
+	clock_host_join(&c, &mark);
+	for (int i = 0; i < 2000; i++) {
+		int rc = clock_launch(&c, CLOCK_LEGACY, CLOCK_CHECKED, &seq, NULL, &half);
+		if (rc == -EAGAIN) {
+			renew(&c, half);
+			continue;
+		}
+		CHECK(rc == 0);
+		reused += (seq & 255) == (pin.seq & 255);
+		host_sync(&c, CLOCK_LEGACY);
+	}
+	CHECK(all ? reused > 5 : reused == 0);
+	clock_destroy(&c);
+}
+
 /* A program that never waits: no launch is known complete, so tags run out; copies still get numbers. */
 static void test_tags_exhausted(void)
 {
@@ -530,6 +559,7 @@ int main(void)
 		test_host(twin);
 		test_peers(twin);
 		test_tags(twin);
+		test_tags_shared(twin);
 		test_shared_blocks(twin);
 	}
 	test_floor();
