@@ -10,24 +10,36 @@
 
 /* ---- the slow half: the closure of launches that are ordered before, over what their streams acquired ---------- */
 #define ORDER_CLOSURE 40u
-struct closure_item { /* launches of `participant`: one with its base clock, or all up to `seq` */
-	const struct gsan_order *order; /* NULL: all up to `seq` with theirs */
-	u32 participant;
-	u32 seq; /* with `order`: what this launch's own CTAs observed counts, too; 0 = not */
-};
 struct closure {
 	const struct gsan_launch *l;
 	u64 rec, point; /* the record and its rec_point() */
 	u32 count;
-	struct closure_item item[ORDER_CLOSURE];
+	u64 item[ORDER_CLOSURE]; /* elements: what is before each one's launch, if of many all that it did, too; or all launches of a prefix with theirs.
+				  * It lies on the stack, of which the driver keeps as much for each thread that a GPU can hold. */
 };
 
-/* Does the item include launch (participant, stream, seq)? */
-ALWAYS int closure_has(const struct closure_item *i, u32 participant, u32 stream, u32 seq)
+/* Is launch (participant, stream, seq) before that of the item, or among those of a prefix? */
+ALWAYS int closure_before(const struct gsan_launch *l, u64 item, u32 participant, u32 stream, u32 seq)
 {
-	if (i->order)
-		return (participant == i->participant && i->seq == seq) || order_has(i->order, participant, stream, seq);
-	return seq <= (participant == i->participant ? i->seq : gpu_load32(&dev_tables(i->participant)->base[participant]));
+	u32 owner = elem_owner(l, item);
+	if (elem_is_prefix(item))
+		return seq <= (participant == owner ? prefix_seq(item) : gpu_load32(&dev_tables(owner)->base[participant]));
+	return order_has(rec_tag(item) == l->tag ? &l->order : &tag_launch(l, rec_tag(item))->order, participant, stream, seq);
+}
+
+/* Does the item include it: what it acquired, too? */
+ALWAYS int closure_has(const struct gsan_launch *l, u64 item, u32 participant, u32 stream, u32 seq)
+{
+	return (elem_of_many(item) && !elem_is_prefix(item) && elem_owner(l, item) == participant && elem_seq(l, item) == seq) ||
+	       closure_before(l, item, participant, stream, seq);
+}
+
+/* Is item `b` enough for `a`? */
+ALWAYS int closure_within(u64 a, u64 b)
+{
+	if (elem_is_prefix(a) || elem_is_prefix(b))
+		return elem_is_prefix(a) && elem_is_prefix(b) && prefix_owner(a) == prefix_owner(b) && prefix_seq(a) <= prefix_seq(b);
+	return rec_tag(a) == rec_tag(b) && elem_of_many(b) >= elem_of_many(a);
 }
 
 /* Is the element's launch before this one anyway? Then so is all that is before it, and item 0 leads there. */
@@ -43,28 +55,22 @@ ALWAYS int closure_known(const struct gsan_launch *l, u64 elem, u32 participant)
 NEVER int closure_add(struct closure *c, u64 elem)
 {
 	const struct gsan_launch *l = c->l;
-	struct closure_item new = {.participant = elem_owner(l, elem), .seq = prefix_seq(elem)};
-	if (!(l->mapped >> new.participant & 1) || elem_covers(l, elem, c->rec, c->point))
+	u32 owner = elem_owner(l, elem);
+	if (!(l->mapped >> owner & 1) || elem_covers(l, elem, c->rec, c->point))
 		return 1;
-	if (elem_is_point(elem) || closure_known(l, elem, new.participant))
+	if (elem_is_point(elem) || closure_known(l, elem, owner))
 		return 0; /* nothing but the writes themselves; nothing that the launch's base clock lacks */
-	if (!elem_is_prefix(elem)) {
-		const struct dev_launch *launch = tag_launch(l, rec_tag(elem));
-		new.order = &launch->order;
-		new.seq = elem_of_many(elem) ? gpu_load32(&launch->seq) : 0;
-	}
 	for (u32 i = 0; i < c->count; i++)
-		if (c->item[i].order == new.order && c->item[i].participant == new.participant && c->item[i].seq >= new.seq)
+		if (closure_within(elem, c->item[i]))
 			return 0;
 	const struct dev_launch *e = tag_launch(l, rec_tag(c->rec));
-	u32 seq = gpu_load32(&e->seq);
-	if ((!new.order || seq != new.seq) && closure_has(&new, tag_participant(l, rec_tag(c->rec)), launch_stream(e), seq))
+	if (closure_before(l, elem, tag_participant(l, rec_tag(c->rec)), launch_stream(e), gpu_load32(&e->seq)))
 		return 1;
 	if (c->count == ORDER_CLOSURE) {
 		count(l, GSAN_N_CLOCK_FULL, 1);
 		return 1; /* too long to follow: counts as ordered */
 	}
-	c->item[c->count++] = new;
+	c->item[c->count++] = elem;
 	return 0;
 }
 
@@ -92,7 +98,7 @@ NEVER int closure_streams(struct closure *c, u32 at, u32 participant)
 		for (u32 i = 0; i < n && i < DEV_ACQUIRED; i++) {
 			u64 elem, meta;
 			gpu_load128(&a->item[i], &elem, &meta);
-			has = (u32)meta == by ? has : closure_has(&c->item[at], participant, s, (u32)meta);
+			has = (u32)meta == by ? has : closure_has(c->l, c->item[at], participant, s, (u32)meta);
 			by = (u32)meta; /* many come from one launch */
 			if (elem && has && closure_add_next(c, elem, &last))
 				return 1;
@@ -140,7 +146,7 @@ NEVER int closure_walk(const struct who *w, u64 rec, u64 point, int clock, int l
 	c.rec = rec;
 	c.point = point;
 	c.count = 1;
-	c.item[0] = (struct closure_item){&w->launch->order, w->launch->participant, launch ? w->launch->seq : 0};
+	c.item[0] = (u64)w->launch->tag << GSAN_REC_TAG_SHIFT | (launch ? ELEM_ALL : 0);
 	if (clock && w->state) {
 		u32 n = gpu_load32(&w->state->clock.count);
 		u64 last = 0;

@@ -131,6 +131,24 @@ static void many_flags_of_one(u32 sem, const char *name, int race)
 	judge(name, race);
 }
 
+/* A launch of rank 0 fills a payload; a launch of rank 1, behind it by order if `known`, counts, by many CTAs. Who sees that has what was
+ * before it, whatever numbers the two have. */
+static void before_all(u32 seq, int known, const char *name)
+{
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1);
+	weak(&a, GSAN_OP_ST, PAYLOAD(0), 4, 1);
+	leave(&a);
+	struct gsan_launch *l = launch(1, 1, seq, seq, known ? 6 : 1);
+	for (u32 i = 0; i < MANY; i++) {
+		struct cta b = enter(l, i, 1);
+		rmw(&b, FLAG(0), GSAN_SEM_RELEASE, GSAN_SYS, i, 2);
+	}
+	struct cta c = enter(launch(1, 2, 9, 1, 1), 0, 1);
+	flag_load(&c, FLAG(0), GSAN_SEM_ACQUIRE, GSAN_SYS, MANY, 7);
+	weak(&c, GSAN_OP_LD, PAYLOAD(0), 4, 8);
+	judge(name, !known);
+}
+
 /* All arrive at one counter; who sees it has all payloads, but none that was filled behind its CTA's arrival. */
 static void counter(int late, const char *name, int race)
 {
@@ -266,6 +284,10 @@ int main(void)
 	stored_behind_many(GSAN_SEM_NONE, 20, "a store behind RMWs of which its own did not release", 1);
 	many_flags_of_one(GSAN_SEM_RELEASE, "many flags of one CTA", 0);
 	many_flags_of_one(GSAN_SEM_NONE, "many flags of one CTA, none a release", 1);
+	before_all(5, 1, "before a launch, all of which was acquired, of the same number");
+	before_all(6, 1, "before a launch, all of which was acquired");
+	before_all(5, 0, "beside a launch, all of which was acquired, of the same number");
+	before_all(6, 0, "beside a launch, all of which was acquired");
 	counter(0, "more arrivals than a version holds", 0);
 	counter(1, "filled behind the arrival", 1);
 	reset_counter(1, "more RMWs observed than a version holds", 0);
