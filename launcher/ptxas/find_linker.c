@@ -113,11 +113,11 @@ void linkers_find(const char *real, struct linkers *to)
 	char *ptxas = realpath(real, NULL);
 
 	*to = (struct linkers){0};
-	if (!named || !*named || !strcmp(named, "none")) {
+	if (named && !strcmp(named, "none")) {
 		free(ptxas);
 		return;
 	}
-	if (strcmp(named, "auto")) {
+	if (named && *named && strcmp(named, "auto")) {
 		const char *base = strrchr(named, '/') ? strrchr(named, '/') + 1 : named;
 
 		add(to, named, strncmp(base, "lib", 3) != 0);

@@ -6,8 +6,9 @@
 
 #include "ptxas.h"
 
-/* find_linker.c: what may link what this ptxas makes, best first. GSAN_LINKER says it: one by its path; `auto`: each that is found beside the
- * ptxas, in the wheels beside it or the calling process, in the toolkit, or by the loader; unset or `none`: none. Those of the ptxas's own CUDA version go first. */
+/* find_linker.c: what may link what this ptxas makes, best first. GSAN_LINKER says it: one by its path; `none`: none; unset or `auto`: each
+ * that is found beside the ptxas, in the wheels beside it or the calling process, in the toolkit, or by the loader. Those of the ptxas's
+ * own CUDA version go first. */
 struct linker { char *path; int is_program; /* nvlink */ int major; /* CUDA's, of a library; 0 = unknown */ };
 struct linkers { struct linker *linker; size_t count; };
 void linkers_find(const char *real, struct linkers *to);

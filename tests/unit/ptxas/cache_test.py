@@ -53,7 +53,7 @@ class Cache(unittest.TestCase):
         self.write("ptxas", FAKE)
         os.chmod(self.fake, 0o755)
         self.env = {"PATH": "/usr/bin:/bin", "CALLS": self.calls, "GSAN_CACHE_DIR": os.path.dirname(self.keep),
-                    "GSAN_REAL_PTXAS": self.fake, "TMPDIR": os.path.join(self.home, "tmp")}
+                    "GSAN_REAL_PTXAS": self.fake, "GSAN_LINKER": "none", "TMPDIR": os.path.join(self.home, "tmp")}
         os.mkdir(self.env["TMPDIR"])
         self.ptx = self.write("tmp/a.ptx", PTX)
 
