@@ -229,13 +229,21 @@ NEVER void sync_came(const struct who *w, struct dev_sync *e)
 
 /* ---- after it has executed --------------------------------------------------------------------------------------------- */
 
-ALWAYS int stored_by(const struct gsan_launch *l, u64 rec, u32 mask)
+/* Was it written before this launch? Then all that it reads there is that, or newer. */
+ALWAYS int written_before(const struct gsan_launch *l, u64 stamp)
 {
-	return rec_mask(rec) & mask && op_writes(rec_op(rec)) && rec_live(l, rec);
+	return tag_below_floor(l, rec_tag(stamp)) || (tag_mapped(l, rec_tag(stamp)) && order_before(l, &l->order, rec_tag(stamp)));
 }
 
-/* Is there a write to any of these bytes that is not ordered before the launch? Of RMWs those that were sampled. */
-NEVER int sync_stored(const struct gsan_launch *l, u64 canonical, u32 bytes)
+ALWAYS int stored_by(const struct gsan_launch *l, u64 rec, u32 mask, int entry)
+{
+	return rec_mask(rec) & mask && op_writes(rec_op(rec)) && !(entry && op_is_strong_write(rec_op(rec)) && rec_mask(rec) == mask) &&
+	       !written_before(l, rec);
+}
+
+/* Is there a write to any of these bytes that is not ordered before the launch? Of RMWs those that were sampled. `entry`: what
+ * strong writes of the location left is known, and was not read. */
+NEVER int sync_stored(const struct gsan_launch *l, u64 canonical, u32 bytes, int entry)
 {
 	for (u64 at = canonical & ~(u64)(GSAN_GRANULE - 1); at < canonical + bytes; at += GSAN_GRANULE) {
 		const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(at & ~(u64)(GSAN_LINE - 1));
@@ -243,14 +251,24 @@ NEVER int sync_stored(const struct gsan_launch *l, u64 canonical, u32 bytes)
 		u32 from = canonical > at ? (u32)(canonical - at) : 0;
 		u32 to = canonical + bytes - at < GSAN_GRANULE ? (u32)(canonical + bytes - at) : GSAN_GRANULE;
 		u32 mask = ((1u << to) - 1) & ~((1u << from) - 1);
-		if (stored_by(l, gpu_load64(&line->write), 1u << in / GSAN_SECTOR))
+		if (stored_by(l, gpu_load64(&line->write), 1u << in / GSAN_SECTOR, 0))
 			return 1;
 		const struct gsan_granule *g = detail ? &detail_at(canonical, detail)->granule[in / GSAN_GRANULE] : 0;
 		for (u32 i = 0; g && i < GSAN_DETAIL_WRITES + GSAN_DETAIL_READS; i++)
-			if (stored_by(l, gpu_load64(i < GSAN_DETAIL_WRITES ? &g->write[i] : &g->read[i - GSAN_DETAIL_WRITES]), mask))
+			if (stored_by(l, gpu_load64(i < GSAN_DETAIL_WRITES ? &g->write[i] : &g->read[i - GSAN_DETAIL_WRITES]), mask, entry))
 				return 1;
 	}
 	return 0;
+}
+
+/* Was this CTA's last look this one, and nothing has changed? A spin loop ends here, without a lock. */
+ALWAYS u64 poll_of(u64 canonical, u32 generation, u64 value, u32 desc)
+{
+	return mix64(sync_key(canonical, desc_bytes(desc)) ^ mix64(value + mix64((u64)generation << 32 | desc)));
+}
+ALWAYS int sync_polled(const struct dev_state *s, u64 canonical, u32 generation, u64 value, u32 desc)
+{
+	return gpu_load64(&s->polled) == poll_of(canonical, generation, value, desc);
 }
 
 /* What the location held when this CTA looked last; 0, which memory starts with, if it looked elsewhere since. */
@@ -259,13 +277,20 @@ ALWAYS u64 polled_before(const struct who *w, u64 canonical, u32 desc)
 	return gpu_load64(&w->state->polled_key) == sync_key(canonical, desc_bytes(desc)) ? gpu_load64(&w->state->polled_value) : 0;
 }
 
-/* Was there a strong write of another size to any of these bytes? */
-NEVER int sync_written_otherwise(u64 canonical, u32 bytes)
+/* Has the value changed since this CTA looked here last, though no strong write came? */
+ALWAYS int changed_unseen(const struct who *w, u64 canonical, u32 generation, u64 value, u32 desc)
+{
+	u64 before = gpu_load64(&w->state->polled_value);
+	return value != before && sync_polled(w->state, canonical, generation, before, desc);
+}
+
+/* Is there a strong write of another size to any of these bytes that is not ordered before the launch? */
+NEVER int sync_written_otherwise(const struct gsan_launch *l, u64 canonical, u32 bytes)
 {
 	for (u32 size = 1; size <= 16; size *= 2)
 		for (u64 at = canonical & ~(u64)(size - 1); at < canonical + bytes; at += size) {
 			const struct dev_sync *e = at == canonical && size == bytes ? 0 : sync_find(at, size, 0, 0);
-			if (e && gpu_load32(&e->version[0].flags) & DEV_VALID)
+			if (e && gpu_load32(&e->version[0].flags) & DEV_VALID && !written_before(l, gpu_load64(&e->version[0].writer)))
 				return 1;
 		}
 	return 0;
@@ -288,12 +313,13 @@ NEVER int writers_unordered(const struct gsan_launch *l)
 /* A value that no known write left: something unseen wrote it (a copy, the host, an opaque kernel), and may order
  * anything. Known by its changing under the CTA's eyes, or at the first look by not being 0, which memory starts with; not what
  * can only have been written before this launch. */
-NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value)
+NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value, int entry)
 {
+	const struct gsan_launch *l = w->launch;
 	u64 before = polled_before(w, canonical, desc);
-	return desc & GSAN_DESC_VALUE && value != before && !(w->launch->lifted & GSAN_LIFT_UNSEEN) &&
-	       !sync_stored(w->launch, canonical, desc_bytes(desc)) && !sync_written_otherwise(canonical, desc_bytes(desc)) &&
-	       writers_unordered(w->launch);
+	return desc & GSAN_DESC_VALUE && value != before && !(l->lifted & GSAN_LIFT_UNSEEN) &&
+	       !sync_stored(l, canonical, desc_bytes(desc), entry) && !sync_written_otherwise(l, canonical, desc_bytes(desc)) &&
+	       writers_unordered(l);
 }
 
 /* Does a stream write values there (cuStreamWriteValue)? One may be what any known write left, or 0. */
@@ -316,7 +342,7 @@ ALWAYS void sync_unknown(const struct who *w, u32 desc)
 ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	coarse_join(w, canonical, desc, w->launch->gpu);
-	if (sync_by_stream(canonical) || (!coarse_read(w, canonical, desc) && sync_unseen(w, canonical, desc, value))) {
+	if (sync_by_stream(canonical) || (!coarse_read(w, canonical, desc) && sync_unseen(w, canonical, desc, value, 0))) {
 		sync_unknown(w, desc);
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
 	}
@@ -340,7 +366,8 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	int has = desc & GSAN_DESC_VALUE && f0 & DEV_VALUE, known = has && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
 	int is0 = gpu_own64(&v[0].value) == value, is1 = f1 & DEV_VALID && gpu_own64(&v[1].value) == value;
 	/* A value that nothing is known to have left is an older one, or made of several writes' bytes. */
-	int none = known && !is0 && !is1, older = none && value == polled_before(w, canonical, desc), unseen = sync_by_stream(canonical);
+	int none = known && ((!is0 && !is1) || (!(f0 & DEV_EARLY) && changed_unseen(w, canonical, gpu_load32(&e->generation), value, desc)));
+	int older = none && value == polled_before(w, canonical, desc), unseen = sync_by_stream(canonical);
 	int passed = entry_passed(e, canonical);
 	known &= !none || older;
 	if (!known || is0)
@@ -354,7 +381,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	if (passed && !none)
 		coarse_read(w, canonical, desc);
 	if (none)
-		unseen |= !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value);
+		unseen |= !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value, 1);
 	if (unseen)
 		sync_unknown(w, desc);
 	if (unseen || (older && lost) || (f1 & DEV_VALID && (!known || (is0 && is1))))
@@ -368,16 +395,6 @@ ALWAYS int sync_reads(u32 desc)
 	if (desc_is_rmw(desc))
 		return desc & GSAN_DESC_USED || desc_acquires(desc) || desc_is_cas(desc);
 	return desc_op(desc) < GSAN_OP_STRONG_ST;
-}
-
-/* Was this CTA's last look this one, and nothing has changed? A spin loop ends here, without a lock. */
-ALWAYS u64 poll_of(u64 canonical, u32 generation, u64 value, u32 desc)
-{
-	return mix64(sync_key(canonical, desc_bytes(desc)) ^ mix64(value + mix64((u64)generation << 32 | desc)));
-}
-ALWAYS int sync_polled(const struct dev_state *s, u64 canonical, u32 generation, u64 value, u32 desc)
-{
-	return gpu_load64(&s->polled) == poll_of(canonical, generation, value, desc);
 }
 
 ALWAYS void sync_poll(struct dev_state *s, u64 canonical, u32 generation, u64 value, u32 desc)

@@ -290,6 +290,34 @@ static void unseen(int changes, u32 acquire, u32 scope, const char *name, u64 ra
 	expect(name, races, GSAN_RAW, reason);
 }
 
+/* The same where something left `left` there before: an earlier kernel, by a strong store of so many bytes, or by a weak one and ordered by
+ * a pair; or who polls. What raises the flag then is a copy, or a store that releases nothing. */
+enum lowers { STRONGLY, WEAKLY, BY_READER };
+static void unseen_again(enum lowers lowers, u32 left, u32 bytes, int stored, const char *name)
+{
+	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
+	struct gsan_launch *l = launch(1, 0, 9, lowers == WEAKLY ? 7 : 9, 1);
+	u32 d = desc(GSAN_OP_STRONG_ST + GSAN_SYS, bytes, GSAN_SEM_NONE, 6) | GSAN_DESC_VALUE;
+	l->order.pairs = lowers == WEAKLY;
+	l->order.pair[0] = (struct gsan_pair){.participant = 1, .stream = 1, .seq = 7};
+	struct cta z = enter(launch(1, 1, 7, 7, 1), 0, 1), a = enter(launch(0, 0, 5, 5, 8), 0, 1), b = enter(l, 1, 1);
+	if (lowers == WEAKLY) {
+		weak(&z, GSAN_OP_ST, flag, bytes, 6);
+	} else {
+		const struct cta *by = lowers == BY_READER ? &b : &z;
+		be(by);
+		gsan_before(by->launch, by->self, 1, flag, d, left);
+		gsan_after(by->launch, by->self, 1, flag, d, left, 0);
+	}
+	flag_load(&b, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 0, 7);
+	weak(&a, GSAN_OP_ST, payload, 4, 1);
+	if (stored)
+		flag_store(&a, flag, GSAN_SEM_NONE, GSAN_SYS, 1, 2);
+	flag_load(&b, flag, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	weak(&b, GSAN_OP_LD, payload, 4, 8);
+	expect(name, (u64)stored, GSAN_RAW, GSAN_WHY_RELAXED_WRITE);
+}
+
 /* A CTA that calls what has no clone may have acquired anything there. */
 static void unseen_call(int calls, const char *name)
 {
@@ -535,6 +563,12 @@ int main(void)
 	unseen(0, GSAN_SEM_ACQUIRE, GSAN_SYS, "flag never raised", 1, GSAN_WHY_NONE);
 	unseen(1, GSAN_SEM_NONE, GSAN_SYS, "flag raised unseen, read relaxed", 1, GSAN_WHY_NO_ACQUIRE);
 	unseen(1, GSAN_SEM_ACQUIRE, GSAN_CTA, "flag raised unseen, acquired at .cta", 1, GSAN_WHY_ACQUIRE_SCOPE);
+	for (int stored = 0; stored < 2; stored++) {
+		unseen_again(STRONGLY, 1, 4, stored, "flag raised again, to what a kernel left there before");
+		unseen_again(STRONGLY, 0, 8, stored, "flag raised again, which a kernel had lowered with what is beside it");
+		unseen_again(WEAKLY, 0, 4, stored, "flag raised again, which a kernel of another stream had lowered");
+		unseen_again(BY_READER, 0, 4, stored, "flag raised again, which its reader had lowered");
+	}
 	set_before(1, "a value that was there before the launch", 1);
 	set_before(0, "a value that may come while it runs", 0);
 	told(TELLS_STRONG, 2, 0, "a strong write to the host's memory tells it something");
