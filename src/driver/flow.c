@@ -103,6 +103,26 @@ uint64_t flow_stream_key(CUstream stream)
 	return (uintptr_t)stream;
 }
 
+/* Two threads may see a stream first at once. */
+static uintptr_t flow_slot_open(struct flow *f, CUstream stream, uint64_t key)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	unsigned flags = 0;
+
+	if (stream != CU_STREAM_PER_THREAD && real.cuStreamGetFlags)
+		real.cuStreamGetFlags(stream, &flags); /* on failure: blocking, which orders more */
+	pthread_mutex_lock(&lock);
+	uintptr_t slot = (uintptr_t)map_get(&f->stream, key);
+	if (!slot) {
+		slot = clock_slot_open(&f->clock, !(flags & CU_STREAM_NON_BLOCKING)) + 1;
+		map_put(&f->stream, key, (void *)slot);
+	}
+	pthread_mutex_unlock(&lock);
+	if (slot - 1 == CLOCK_SHARED)
+		flow_note(f, "order", "streams", "more streams than slots: the rest count as one stream");
+	return slot;
+}
+
 uint32_t flow_slot(struct flow *f, CUstream stream)
 {
 	if (!stream || stream == CU_STREAM_LEGACY)
@@ -111,16 +131,8 @@ uint32_t flow_slot(struct flow *f, CUstream stream)
 	uintptr_t slot = (uintptr_t)map_peek(&f->stream, key);
 	if (!slot)
 		slot = (uintptr_t)map_get(&f->stream, key);
-	if (slot)
-		return (uint32_t)slot - 1;
-
-	unsigned flags = 0;
-	if (stream != CU_STREAM_PER_THREAD && real.cuStreamGetFlags)
-		real.cuStreamGetFlags(stream, &flags); /* on failure: blocking, which orders more */
-	slot = clock_slot_open(&f->clock, !(flags & CU_STREAM_NON_BLOCKING)) + 1;
-	if (slot - 1 == CLOCK_SHARED)
-		flow_note(f, "order", "streams", "more streams than slots: the rest count as one stream");
-	map_put(&f->stream, key, (void *)slot);
+	if (!slot)
+		slot = flow_slot_open(f, stream, key);
 	return (uint32_t)slot - 1;
 }
 

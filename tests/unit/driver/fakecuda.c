@@ -106,9 +106,14 @@ API cuStreamDestroy_v2(CUstream stream)
 
 API cuStreamGetFlags(CUstream stream, unsigned *flags)
 {
+	void (*meanwhile)(void) = fake.asked_flags;
+
 	fake.disturbed += fake.capturing;
 	(void)stream;
 	*flags = CU_STREAM_NON_BLOCKING;
+	fake.asked_flags = NULL;
+	if (meanwhile)
+		meanwhile();
 	return CUDA_SUCCESS;
 }
 

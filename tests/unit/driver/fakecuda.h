@@ -13,6 +13,7 @@ struct fake {
 	int query_result, refuse_clone, clone_blocks, plain_blocks, capturing, required_cluster, left;
 	int disturbed; /* calls made in a capture that might end it */
 	char last_call[64];
+	void (*asked_flags)(void); /* called once, in cuStreamGetFlags: what another thread does meanwhile */
 };
 
 #endif

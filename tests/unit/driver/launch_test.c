@@ -2,6 +2,7 @@
  * the plain kernel's parameters and a record that says what is before it; whatever does not fit runs plain and is said. */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,6 +197,43 @@ static void test_order(int edge)
 	cuStreamSynchronize(t);
 	launch(twin, t);
 	CHECK(record().order.floor[1] == record().seq); /* the host saw all of it */
+	cuCtxSynchronize();
+}
+
+/* What a thread of its own does, until it is done. */
+static void *meanwhile_run(void *what)
+{
+	(*(void (**)(void))what)();
+	return NULL;
+}
+
+static void meanwhile(void (*what)(void))
+{
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, meanwhile_run, &what) && !pthread_join(thread, NULL));
+}
+
+static CUstream first_seen;
+static uint8_t first_slot;
+static void first_launch(void)
+{
+	launch(twin, first_seen);
+	first_slot = record().stream;
+}
+static void first_asked(void) { meanwhile(first_launch); }
+
+/* Two threads use a stream first at once: it is one stream, in whose order both launches are. */
+static void test_first_at_once(void)
+{
+	cuStreamCreate(&first_seen, CU_STREAM_NON_BLOCKING);
+	fake->asked_flags = first_asked;
+	launch(twin, first_seen);
+	CHECK(!fake->asked_flags && first_slot > 0 && record().stream == first_slot);
+	CUstream other;
+	cuStreamCreate(&other, CU_STREAM_NON_BLOCKING);
+	launch(twin, other);
+	CHECK(record().stream != first_slot);
 	cuCtxSynchronize();
 }
 
@@ -513,6 +551,7 @@ int main(void)
 	cuCtxSynchronize();
 	test_order(0);
 	test_order(1);
+	test_first_at_once();
 	test_plain();
 	test_capture();
 	test_first_in_capture(1);
