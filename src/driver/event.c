@@ -72,14 +72,15 @@ CUresult hook_cuEventDestroy_v2(CUevent event)
 /* A record inside a capture is an edge of the graph; only an external one is seen by work outside. */
 static void event_record(CUevent handle, CUstream stream, unsigned flags)
 {
-	struct event e = {.state = EVENT_UNKNOWN, .flow = flow_current()};
+	struct event e = {.state = EVENT_UNKNOWN};
+	uint32_t slot;
 
 	if (flow_capturing(stream)) {
 		if (!(flags & CU_EVENT_RECORD_EXTERNAL))
 			return;
-	} else if (e.flow) {
+	} else if ((e.flow = flow_of_stream(stream, &slot))) {
 		e.state = EVENT_HERE;
-		clock_mark(&e.flow->clock, flow_slot(e.flow, stream), &e.vec);
+		clock_mark(&e.flow->clock, slot, &e.vec);
 	}
 	event_set(handle, &e);
 }
@@ -105,29 +106,33 @@ CUresult hook_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned fl
 CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 {
 	struct event e;
-	struct flow *f = flow_current();
+	uint32_t slot;
 
 	event_get(event, &e);
 	CUresult rc = real.cuStreamWaitEvent(stream, event, flags);
-	if (rc != CUDA_SUCCESS || !f || e.state == EVENT_NEVER || flow_capturing(stream))
+	if (rc != CUDA_SUCCESS || e.state == EVENT_NEVER || flow_capturing(stream))
 		return rc;
-	if (e.state == EVENT_HERE && e.flow == f) {
-		clock_wait(&f->clock, flow_slot(f, stream), &e.vec);
+	struct flow *f = flow_of_stream(stream, &slot);
+	if (!f) {
+		flow_elsewhere_waits();
 		return rc;
 	}
-	flow_wait_unknown(f, stream);
+	if (e.state == EVENT_HERE && e.flow == f) {
+		clock_wait(&f->clock, slot, &e.vec);
+		return rc;
+	}
+	flow_wait_unknown(f, slot);
 	flow_note(f, "order", "cuStreamWaitEvent", "an event of another process or GPU orders everything");
 	return rc;
 }
 
 static void event_seen(const struct event *e)
 {
-	struct flow *f = flow_current();
+	struct flow *f = flow_here();
 
 	if (e->state == EVENT_HERE)
 		flow_host_saw(e->flow, &e->vec);
-	/* Another GPU of this process learns nothing through its clock, nor from an event that nobody knows. */
-	if (f && (e->state == EVENT_UNKNOWN || (e->state == EVENT_HERE && e->flow != f)))
+	else if (f && e->state == EVENT_UNKNOWN) /* whatever context is current */
 		clock_host_unknown(&f->clock);
 }
 

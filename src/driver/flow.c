@@ -87,7 +87,34 @@ static struct flow *flow_of(struct participant *p)
 
 struct flow *flow_current(void) { return flow_of(participant_current()); }
 struct flow *flow_launching(void) { return flow_of(participant_launching()); }
-struct flow *flow_elsewhere(void) { return flow_of(participant_elsewhere()); }
+
+struct flow *flow_elsewhere(void)
+{
+	struct flow *f = flow_current(); /* with a stream of another one */
+
+	return f ? f : flow_of(participant_elsewhere());
+}
+
+/* A process has one at most. */
+struct flow *flow_here(void)
+{
+	struct flow *f = NULL;
+
+	for (unsigned i = 0; i < GSAN_PARTICIPANTS && !f; i++)
+		f = __atomic_load_n(&flows[i], __ATOMIC_ACQUIRE);
+	return f;
+}
+
+struct flow *flow_of_context(CUcontext context)
+{
+	CUcontext gone;
+
+	if (!context || real.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
+		return flow_current();
+	struct flow *f = flow_current();
+	real.cuCtxPopCurrent_v2(&gone);
+	return f;
+}
 
 /* ---- streams ------------------------------------------------------------------------------------------------- */
 
@@ -107,14 +134,20 @@ uint64_t flow_stream_key(CUstream stream)
 static uintptr_t flow_slot_open(struct flow *f, CUstream stream, uint64_t key)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	CUcontext context = NULL;
 	unsigned flags = 0;
 
 	if (stream != CU_STREAM_PER_THREAD && real.cuStreamGetFlags)
 		real.cuStreamGetFlags(stream, &flags); /* on failure: blocking, which orders more */
+	if (stream != CU_STREAM_PER_THREAD && real.cuStreamGetCtx)
+		real.cuStreamGetCtx(stream, &context);
+	int own = flow_of_context(context) == f;
+	if (!own && !context) /* perhaps another time */
+		return FLOW_ELSEWHERE + 1;
 	pthread_mutex_lock(&lock);
 	uintptr_t slot = (uintptr_t)map_get(&f->stream, key);
 	if (!slot) {
-		slot = clock_slot_open(&f->clock, !(flags & CU_STREAM_NON_BLOCKING)) + 1;
+		slot = (own ? clock_slot_open(&f->clock, !(flags & CU_STREAM_NON_BLOCKING)) : FLOW_ELSEWHERE) + 1;
 		map_put(&f->stream, key, (void *)slot);
 	}
 	pthread_mutex_unlock(&lock);
@@ -136,13 +169,26 @@ uint32_t flow_slot(struct flow *f, CUstream stream)
 	return (uint32_t)slot - 1;
 }
 
+/* The default streams are the current context's; of any other, flow_slot() knows whose it is. */
+struct flow *flow_of_stream(CUstream stream, uint32_t *slot)
+{
+	struct flow *f = flow_current();
+
+	if (!f && stream && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD)
+		f = flow_here();
+	if (!f)
+		return NULL;
+	*slot = flow_slot(f, stream);
+	return *slot < GSAN_STREAMS ? f : NULL;
+}
+
 void flow_forget(struct flow *f, CUstream stream)
 {
 	if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)
 		return;
 	flow_capture_ends(stream);
 	uintptr_t slot = (uintptr_t)map_remove(&f->stream, (uintptr_t)stream);
-	if (slot)
+	if (slot && slot - 1 < GSAN_STREAMS)
 		clock_slot_close(&f->clock, (uint32_t)slot - 1);
 }
 
@@ -239,9 +285,9 @@ void flow_enqueued(struct flow *f, uint32_t slot)
 	pthread_mutex_unlock(&f->queue[slot].lock);
 }
 
-void flow_wait_unknown(struct flow *f, CUstream stream)
+void flow_wait_unknown(struct flow *f, uint32_t slot)
 {
-	uint32_t slot = flow_slot(f, stream), seq;
+	uint32_t seq;
 
 	flow_number(f, slot, CLOCK_PLAIN, &seq);
 	clock_wait_unknown(&f->clock, slot, seq);

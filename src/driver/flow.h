@@ -33,6 +33,7 @@ struct flow {
 	_Atomic uint64_t drain_due;               /* ns, when the counters are to be copied next, */
 	_Atomic uint64_t drain_period;            /* and how long after the last time that is; both may lag */
 	_Atomic int graphs_noted;                 /* it was said that graphs run unchecked */
+	_Atomic int followed;                     /* a stream of another GPU waited for something here */
 	uint32_t events_open;                     /* those before it have ended (unseen.c) */
 	_Atomic uint64_t moment_due;              /* ns, when the next struct job_moment is to be noted */
 };
@@ -41,10 +42,15 @@ struct flow {
 struct flow *flow_current(void);
 /* The same for a launch; where that asks the driver less, it is not certain that there is a context. */
 struct flow *flow_launching(void);
-/* The process's, while the calling thread's context is on another GPU, which is not checked; else NULL. */
+/* The process's, for work on another GPU, which is not checked; NULL: no context is current, or nothing is checked. */
 struct flow *flow_elsewhere(void);
+struct flow *flow_here(void); /* the process's, whatever is current; NULL: it has none yet */
+/* Of a context or a stream, which need not be current, nor of the current context; NULL: it is on another GPU. */
+struct flow *flow_of_context(CUcontext context);
+struct flow *flow_of_stream(CUstream stream, uint32_t *slot);
 
 uint64_t flow_stream_key(CUstream stream); /* in flow.stream: the handle, or bit 63 and the thread whose default stream it is */
+#define FLOW_ELSEWHERE GSAN_STREAMS        /* in the place of a slot: a stream of another GPU */
 uint32_t flow_slot(struct flow *f, CUstream stream);
 void flow_forget(struct flow *f, CUstream stream); /* the handle is about to be destroyed */
 
@@ -64,7 +70,7 @@ int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq
 void flow_enqueued(struct flow *f, uint32_t slot);
 /* The stream waits for something that is not modelled. Called when that is enqueued: a host that sees this number complete
  * has seen the end of the wait. (What another thread launches there meanwhile cannot rely on it.) */
-void flow_wait_unknown(struct flow *f, CUstream stream);
+void flow_wait_unknown(struct flow *f, uint32_t slot);
 
 /* What the device does not see (unseen.c), told to the supervisor before it is enqueued: a launch that may order anything,
  * or is a barrier among ranks (job.h); a value that a stream writes, which hosts may read without a copy or not; a copy by
@@ -79,6 +85,9 @@ void flow_writes(struct flow *f, uint32_t slot, uint32_t seq); /* device memory,
 void flow_elsewhere_writes(struct flow *f);
 void flow_elsewhere_runs(struct flow *f);
 void flow_elsewhere_copies_out(struct flow *f);
+/* Its streams may wait for what is here; from then on a host that waits for it may know more. */
+void flow_elsewhere_waits(void);
+void flow_elsewhere_seen(void);
 
 /* Says of something unchecked or not modelled, once per text: to the supervisor and, at level info, on stderr. */
 void flow_note(struct flow *f, const char *key, const char *name, const char *reason);

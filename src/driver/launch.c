@@ -194,13 +194,16 @@ static CUresult launch_run(const struct launch *l)
 		launch_unchecked(f, fn, "launched into a graph capture");
 		return l->call(l, l->f, l->params, l->extra);
 	}
+	uint32_t slot = flow_slot(f, l->stream), seq;
+	if (slot == FLOW_ELSEWHERE) {
+		launch_elsewhere();
+		return l->call(l, l->f, l->params, l->extra);
+	}
 	if (!fn)
 		fn = function_find(f, l->f);
 	const char *reason = launch_refuse(fn, l);
 	if (reason)
 		return launch_plain(f, fn, l, reason);
-
-	uint32_t slot = flow_slot(f, l->stream), seq;
 	if (flow_number(f, slot, CLOCK_CHECKED, &seq))
 		return launch_plain(f, fn, l, "no launch tag is free: older launches may still run");
 	struct gsan_launch *record = launch_record(f, l, fn, slot, seq);
@@ -259,14 +262,15 @@ CUresult hook_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, 
 /* The kernels in a graph run plain, and its topology is not known here: one launch that may order anything. */
 CUresult hook_cuGraphLaunch(CUgraphExec graph, CUstream stream)
 {
-	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
 	uint32_t slot, seq;
 
+	if (flow_capturing(stream))
+		return real.cuGraphLaunch(graph, stream);
+	struct flow *f = flow_of_stream(stream, &slot);
 	if (!f) {
 		launch_elsewhere();
 		return real.cuGraphLaunch(graph, stream);
 	}
-	slot = flow_slot(f, stream);
 	if (!atomic_exchange_explicit(&f->graphs_noted, 1, memory_order_relaxed))
 		flow_note(f, "unchecked", "(CUDA graph)", "kernels launched by a graph");
 	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);

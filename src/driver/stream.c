@@ -27,41 +27,44 @@ CUresult hook_cuStreamDestroy_v2(CUstream stream)
 
 /* ---- the host waits ------------------------------------------------------------------------------------------ */
 
-static void stream_mark(struct flow *f, CUstream stream, struct clock_vec *mark)
+static struct flow *stream_mark(CUstream stream, struct clock_vec *mark)
 {
+	uint32_t slot;
+	struct flow *f = flow_capturing(stream) ? NULL : flow_of_stream(stream, &slot);
+
 	if (f)
-		clock_mark(&f->clock, flow_slot(f, stream), mark);
+		clock_mark(&f->clock, slot, mark);
+	return f;
+}
+
+static CUresult stream_done(struct flow *f, const struct clock_vec *mark, CUresult rc)
+{
+	if (rc == CUDA_SUCCESS && f)
+		flow_host_saw(f, mark);
+	else if (rc == CUDA_SUCCESS)
+		flow_elsewhere_seen();
+	return rc;
 }
 
 CUresult hook_cuStreamSynchronize(CUstream stream)
 {
-	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
 	struct clock_vec mark;
+	struct flow *f = stream_mark(stream, &mark);
 
-	stream_mark(f, stream, &mark);
-	CUresult rc = real.cuStreamSynchronize(stream);
-	if (rc == CUDA_SUCCESS && f)
-		flow_host_saw(f, &mark);
-	return rc;
+	return stream_done(f, &mark, real.cuStreamSynchronize(stream));
 }
 
 CUresult hook_cuStreamQuery(CUstream stream)
 {
-	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
 	struct clock_vec mark;
+	struct flow *f = stream_mark(stream, &mark);
 
-	stream_mark(f, stream, &mark);
-	CUresult rc = real.cuStreamQuery(stream);
-	if (rc == CUDA_SUCCESS && f)
-		flow_host_saw(f, &mark);
-	return rc;
+	return stream_done(f, &mark, real.cuStreamQuery(stream));
 }
 
 /* What everything enqueued so far will have done, told to the host's clock once a wait for it has succeeded. */
-static struct flow *whole_mark(struct clock_vec *mark)
+static struct flow *whole_mark(struct flow *f, struct clock_vec *mark)
 {
-	struct flow *f = flow_current();
-
 	if (f)
 		clock_mark_all(&f->clock, mark);
 	return f;
@@ -70,7 +73,7 @@ static struct flow *whole_mark(struct clock_vec *mark)
 static CUresult whole_done(struct flow *f, const struct clock_vec *mark, CUresult rc)
 {
 	if (rc != CUDA_SUCCESS || !f)
-		return rc;
+		return stream_done(f, mark, rc);
 	if (!vmm_several_contexts(f->participant))
 		clock_host_waited(&f->clock, mark);
 	flow_host_saw(f, mark);
@@ -80,16 +83,15 @@ static CUresult whole_done(struct flow *f, const struct clock_vec *mark, CUresul
 CUresult hook_cuCtxSynchronize(void)
 {
 	struct clock_vec mark;
-	struct flow *f = whole_mark(&mark);
+	struct flow *f = whole_mark(flow_current(), &mark);
 
 	return whole_done(f, &mark, real.cuCtxSynchronize());
 }
 
-/* The context may be another than the current one; then its work is not in this clock, and nothing is learnt of it. */
 CUresult hook_cuCtxSynchronize_v2(CUcontext context)
 {
 	struct clock_vec mark;
-	struct flow *f = whole_mark(&mark);
+	struct flow *f = whole_mark(flow_of_context(context), &mark);
 
 	return whole_done(f, &mark, real.cuCtxSynchronize_v2(context));
 }
@@ -97,9 +99,15 @@ CUresult hook_cuCtxSynchronize_v2(CUcontext context)
 CUresult hook_cuMemFree_v2(CUdeviceptr at)
 {
 	struct clock_vec mark;
-	struct flow *f = whole_mark(&mark);
+	struct flow *f = whole_mark(flow_current(), &mark), *here = flow_here();
 
-	return whole_done(at ? f : NULL, &mark, vmm_cuMemFree_v2(at)); /* freeing nothing waits for nothing */
+	CUresult rc = vmm_cuMemFree_v2(at);
+	if (!at) /* waits for nothing */
+		return rc;
+	/* Of memory here, while another GPU is current: for which of the two it waits is not told. */
+	if (!f && here && rc == CUDA_SUCCESS && at - GSAN_ARENA_BASE < GSAN_ARENA_SIZE)
+		clock_host_unknown(&here->clock);
+	return whole_done(f, &mark, rc);
 }
 
 /* ---- a context ends: the counters are on its device ---------------------------------------------------------- */
@@ -197,17 +205,16 @@ struct stream_callback {
 
 static struct stream_callback *stream_callback(CUstream stream, void *data)
 {
-	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
-	struct stream_callback *c = f ? calloc(1, sizeof(*c)) : NULL;
 	uint32_t slot, seq;
+	struct flow *f = flow_capturing(stream) ? NULL : flow_of_stream(stream, &slot);
+	struct stream_callback *c = f ? calloc(1, sizeof(*c)) : NULL;
 
 	if (c) {
 		c->flow = f;
 		c->data = data;
-		clock_mark(&f->clock, flow_slot(f, stream), &c->mark);
+		clock_mark(&f->clock, slot, &c->mark);
 	}
 	if (f) {
-		slot = flow_slot(f, stream);
 		flow_number(f, slot, CLOCK_PLAIN, &seq); /* not in its own mark: it has not ended when it begins */
 		flow_writes(f, slot, seq); /* it may write memory that kernels read */
 		flow_enqueued(f, slot);
@@ -218,12 +225,13 @@ static struct stream_callback *stream_callback(CUstream stream, void *data)
 /* The callback may wait for anything before it lets the stream go on. */
 static CUresult stream_called(CUstream stream, struct stream_callback *c, CUresult rc)
 {
-	struct flow *f = rc != CUDA_SUCCESS || flow_capturing(stream) ? NULL : flow_current();
+	uint32_t slot;
+	struct flow *f = rc != CUDA_SUCCESS || flow_capturing(stream) ? NULL : flow_of_stream(stream, &slot);
 
 	if (rc != CUDA_SUCCESS)
 		free(c); /* which the callback does else */
 	if (f) {
-		flow_wait_unknown(f, stream);
+		flow_wait_unknown(f, slot);
 		flow_note(f, "order", "host callback", "a callback orders what comes after it behind everything");
 	}
 	return rc;

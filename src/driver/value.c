@@ -6,10 +6,11 @@
 
 static CUresult value_awaited(CUstream stream, CUresult rc)
 {
-	struct flow *f = rc != CUDA_SUCCESS || flow_capturing(stream) ? NULL : flow_current();
+	uint32_t slot;
+	struct flow *f = rc != CUDA_SUCCESS || flow_capturing(stream) ? NULL : flow_of_stream(stream, &slot);
 
 	if (f) {
-		flow_wait_unknown(f, stream);
+		flow_wait_unknown(f, slot);
 		flow_note(f, "order", "cuStreamWaitValue", "a stream's wait for a value orders everything");
 	}
 	return rc;
@@ -31,9 +32,9 @@ static CUdeviceptr value_target(const CUstreamBatchMemOpParams *p)
 /* Before the call: a kernel that waits for the value may run at once. In a capture, what the graph will write. */
 static void value_writes(CUstream stream, const CUdeviceptr *at, unsigned count)
 {
-	struct flow *f = flow_current();
+	int capturing = flow_capturing(stream), host_reads = 0;
 	uint32_t slot, seq;
-	int host_reads = 0;
+	struct flow *f = capturing ? flow_current() : flow_of_stream(stream, &slot);
 
 	if (!f) {
 		f = flow_elsewhere();
@@ -43,9 +44,8 @@ static void value_writes(CUstream stream, const CUdeviceptr *at, unsigned count)
 	}
 	for (unsigned i = 0; i < count; i++)
 		host_reads |= !vmm_value(f->participant, at[i]);
-	if (flow_capturing(stream))
+	if (capturing)
 		return;
-	slot = flow_slot(f, stream);
 	flow_number(f, slot, CLOCK_PLAIN, &seq);
 	flow_value(f, seq, host_reads);
 	flow_writes(f, slot, seq);

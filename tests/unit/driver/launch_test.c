@@ -376,9 +376,10 @@ static void test_writers(void)
 	CHECK(!(record().order.flags & GSAN_ORDER_UNKNOWN));
 	CHECK(newest[CLOCK_SHARED] != UINT32_MAX);
 	elsewhere = 1;
-	cuMemcpyDtoHAsync_v2(&word, (CUdeviceptr)&r, 4, s);
-	CHECK(newest[CLOCK_SHARED] != UINT32_MAX);
-	cuMemsetD32Async(0x500, 1, 1, s);
+	cuMemcpyDtoHAsync_v2(&word, (CUdeviceptr)&r, 4, NULL);
+	cuMemsetD32Async(0x500, 1, 1, s); /* still this GPU's */
+	CHECK(newest[CLOCK_SHARED] != UINT32_MAX && *mine == r.seq + 10);
+	cuMemsetD32Async(0x500, 1, 1, NULL);
 	elsewhere = 0;
 	CHECK(newest[CLOCK_SHARED] == UINT32_MAX && self.job->writers.newest[0][0] == 0);
 }
