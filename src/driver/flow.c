@@ -61,6 +61,7 @@ static struct flow *flow_create(struct participant *p)
 		flow_queue_init(f, s);
 	pthread_mutex_init(&f->renew, NULL);
 	pthread_mutex_init(&f->stream.lock, NULL);
+	pthread_mutex_init(&f->holder.lock, NULL);
 	pthread_mutex_init(&f->function.lock, NULL);
 	f->stream.peeked = f->function.peeked = 1;
 	pthread_mutex_init(&f->variables.lock, NULL);
@@ -148,6 +149,8 @@ static uintptr_t flow_slot_open(struct flow *f, CUstream stream, uint64_t key)
 	uintptr_t slot = (uintptr_t)map_get(&f->stream, key);
 	if (!slot) {
 		slot = (own ? clock_slot_open(&f->clock, !(flags & CU_STREAM_NON_BLOCKING)) : FLOW_ELSEWHERE) + 1;
+		if (context)
+			map_put(&f->holder, key, context);
 		map_put(&f->stream, key, (void *)slot);
 	}
 	pthread_mutex_unlock(&lock);
@@ -182,14 +185,52 @@ struct flow *flow_of_stream(CUstream stream, uint32_t *slot)
 	return *slot < GSAN_STREAMS ? f : NULL;
 }
 
-void flow_forget(struct flow *f, CUstream stream)
+static void flow_forget_in(struct flow *f, void *stream)
+{
+	uintptr_t slot = (uintptr_t)map_remove(&f->stream, (uintptr_t)stream);
+
+	map_remove(&f->holder, (uintptr_t)stream);
+	if (slot && slot - 1 < GSAN_STREAMS)
+		clock_slot_close(&f->clock, (uint32_t)slot - 1);
+}
+
+void flow_forget(CUstream stream)
 {
 	if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)
 		return;
 	flow_capture_ends(stream);
-	uintptr_t slot = (uintptr_t)map_remove(&f->stream, (uintptr_t)stream);
-	if (slot && slot - 1 < GSAN_STREAMS)
-		clock_slot_close(&f->clock, (uint32_t)slot - 1);
+	flow_each(flow_forget_in, stream);
+}
+
+/* A batch of the streams of a context that has ended. */
+struct flow_gone { const void *context; CUstream stream[64]; unsigned streams; };
+
+static int flow_gone_find(uint64_t key, void *context, void *gone_)
+{
+	struct flow_gone *gone = gone_;
+
+	if (context != gone->context || gone->streams == sizeof(gone->stream) / sizeof(*gone->stream))
+		return 0;
+	gone->stream[gone->streams++] = (CUstream)(uintptr_t)key;
+	return 1;
+}
+
+static void flow_forget_context_in(struct flow *f, void *context)
+{
+	struct flow_gone gone = {.context = context};
+
+	do {
+		gone.streams = 0;
+		map_sweep(&f->holder, flow_gone_find, &gone);
+		for (unsigned i = 0; i < gone.streams; i++)
+			flow_forget(gone.stream[i]);
+	} while (gone.streams);
+}
+
+void flow_forget_context(CUcontext context)
+{
+	if (context)
+		flow_each(flow_forget_context_in, context);
 }
 
 /* Before: whoever launches meanwhile must know. */

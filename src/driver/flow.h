@@ -26,6 +26,7 @@ struct flow {
 	uint32_t renew_refused;                   /* the half of the tags that could not be renewed early; under the lock above */
 	int unclean;                              /* old records could not be cleared: no check may follow */
 	struct map stream;                        /* handle, or thread for its default stream → slot + 1 */
+	struct map holder;                        /* handle of a stream → its context */
 	struct map function;                      /* CUfunction or CUkernel → struct function */
 	struct map variables;                     /* modules and libraries whose variables are known */
 	struct map noted;                         /* hash of each note given */
@@ -52,7 +53,8 @@ struct flow *flow_of_stream(CUstream stream, uint32_t *slot);
 uint64_t flow_stream_key(CUstream stream); /* in flow.stream: the handle, or bit 63 and the thread whose default stream it is */
 #define FLOW_ELSEWHERE GSAN_STREAMS        /* in the place of a slot: a stream of another GPU */
 uint32_t flow_slot(struct flow *f, CUstream stream);
-void flow_forget(struct flow *f, CUstream stream); /* the handle is about to be destroyed */
+void flow_forget(CUstream stream);              /* the handle is about to be destroyed, or is new */
+void flow_forget_context(CUcontext context);    /* which has ended, and its streams with it */
 
 /* Whether a stream is being captured; asked of the driver only once any capture began. And whether any stream may be: then
  * nothing may be asked of the driver that could wait for the device, load code or use the legacy stream. */

@@ -30,6 +30,9 @@ __typeof__(cuLaunchKernelEx) hook_cuLaunchKernelEx_ptsz;
 BODY(cuGraphLaunch);
 /* stream.c */
 BODY(cuInit);
+BODY(cuStreamCreate);
+BODY(cuStreamCreateWithPriority);
+BODY(cuGreenCtxStreamCreate);
 BODY(cuStreamDestroy_v2);
 BODY(cuStreamBeginCapture_v2);
 BODY(cuStreamBeginCaptureToGraph);

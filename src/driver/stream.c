@@ -16,12 +16,32 @@ CUresult hook_cuInit(unsigned flags)
 	return rc;
 }
 
+/* Whatever the handle meant before, if the end of that was not seen. */
+static CUresult stream_created(const CUstream *stream, CUresult rc)
+{
+	if (rc == CUDA_SUCCESS)
+		flow_forget(*stream);
+	return rc;
+}
+
+CUresult hook_cuStreamCreate(CUstream *stream, unsigned flags)
+{
+	return stream_created(stream, real.cuStreamCreate(stream, flags));
+}
+
+CUresult hook_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
+{
+	return stream_created(stream, real.cuStreamCreateWithPriority(stream, flags, priority));
+}
+
+CUresult hook_cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx context, unsigned flags, int priority)
+{
+	return stream_created(stream, real.cuGreenCtxStreamCreate(stream, context, flags, priority));
+}
+
 CUresult hook_cuStreamDestroy_v2(CUstream stream)
 {
-	struct flow *f = flow_current();
-
-	if (f) /* before the call: afterwards another thread may get the same handle */
-		flow_forget(f, stream);
+	flow_forget(stream); /* before the call: afterwards another thread may get the same handle */
 	return real.cuStreamDestroy_v2(stream);
 }
 
@@ -110,48 +130,62 @@ CUresult hook_cuMemFree_v2(CUdeviceptr at)
 	return whole_done(f, &mark, rc);
 }
 
-/* ---- a context ends: the counters are on its device ---------------------------------------------------------- */
+/* ---- a context ends, and its streams with it; the counters are on its device --------------------------------- */
 
-static CUresult context_ended(CUresult rc)
+static CUresult context_ended(CUcontext context, CUresult rc)
 {
-	if (rc == CUDA_SUCCESS)
+	if (rc == CUDA_SUCCESS) {
 		flow_context_ended();
+		flow_forget_context(context);
+	}
 	return rc;
 }
 
 CUresult hook_cuCtxDestroy_v2(CUcontext context)
 {
 	flow_drain_everywhere();
-	return context_ended(real.cuCtxDestroy_v2(context));
+	return context_ended(context, real.cuCtxDestroy_v2(context));
 }
 
 #define DEVICES 64
-static _Atomic int retained[DEVICES]; /* how often the program did, as far as we saw */
+static _Atomic int retained[DEVICES]; /* how often the program did, as far as we saw, ... */
+static _Atomic(CUcontext) primary[DEVICES]; /* ... and what */
 
 CUresult hook_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
 	CUresult rc = real.cuDevicePrimaryCtxRetain(context, device);
 
-	if (rc == CUDA_SUCCESS && device >= 0 && device < DEVICES)
+	if (rc == CUDA_SUCCESS && device >= 0 && device < DEVICES) {
 		atomic_fetch_add_explicit(&retained[device], 1, memory_order_relaxed);
+		atomic_store_explicit(&primary[device], *context, memory_order_relaxed);
+	}
 	return rc;
 }
 
-/* Only the last release ends it. */
+static CUcontext primary_of(CUdevice device)
+{
+	return device >= 0 && device < DEVICES ? atomic_load_explicit(&primary[device], memory_order_relaxed) : NULL;
+}
+
+/* Only the last release ends it, and others than the program may hold it, too. */
 CUresult hook_cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
-	int known = device >= 0 && device < DEVICES;
+	int known = device >= 0 && device < DEVICES, active = 0;
+	unsigned flags;
 
 	if (known && atomic_fetch_sub_explicit(&retained[device], 1, memory_order_relaxed) > 1)
 		return real.cuDevicePrimaryCtxRelease_v2(device);
 	flow_drain_everywhere();
-	return context_ended(real.cuDevicePrimaryCtxRelease_v2(device));
+	CUresult rc = real.cuDevicePrimaryCtxRelease_v2(device);
+	if (real.cuDevicePrimaryCtxGetState)
+		real.cuDevicePrimaryCtxGetState(device, &flags, &active);
+	return context_ended(active ? NULL : primary_of(device), rc);
 }
 
 CUresult hook_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
 	flow_drain_everywhere();
-	return context_ended(real.cuDevicePrimaryCtxReset_v2(device));
+	return context_ended(primary_of(device), real.cuDevicePrimaryCtxReset_v2(device));
 }
 
 /* ---- captures: what is launched into one is not executed now ------------------------------------------------- */

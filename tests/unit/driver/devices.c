@@ -4,7 +4,7 @@
  *   context              the host waits for the first GPU              callback  the host is told by a callback in the stream
  *   event                the host waits for an event, recorded here    copy      the host waits for a copy in the stream
  *   around               a stream of the second GPU waits for the first stream, and the second stream for that one
- *   event_around         the same, but the first GPU is current when that stream's event is recorded
+ *   event_around         the same, but the second GPU's default stream waits, and the first GPU is current when the event is recorded
  *   host_around          the host waits for that stream
  * or nothing does, which is a race:
  *   own                  the first GPU is current, and nothing waits
@@ -88,7 +88,7 @@ static void around(void)
 
 static void event_around(void)
 {
-	TRY(cuStreamWaitEvent(beside, recorded, 0));
+	TRY(cuStreamWaitEvent(NULL, recorded, 0)); /* `beside` comes behind it */
 	TRY(cuCtxSetCurrent(context[0]));
 	TRY(cuEventRecord(beside_recorded, beside));
 	TRY(cuStreamWaitEvent(second, beside_recorded, 0));

@@ -42,7 +42,7 @@ API cuCtxGetDevice(CUdevice *device)
 
 API cuCtxGetCurrent(CUcontext *context)
 {
-	*context = (CUcontext)&fake;
+	*context = fake.context ? (CUcontext)fake.context : (CUcontext)&fake;
 	return CUDA_SUCCESS;
 }
 
@@ -55,6 +55,11 @@ API cuCtxPopCurrent_v2(CUcontext *context)
 {
 	*context = NULL;
 	return CUDA_SUCCESS;
+}
+
+API cuCtxDestroy_v2(CUcontext context)
+{
+	return context == (CUcontext)fake.context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 API cuCtxSynchronize(void)
@@ -94,7 +99,7 @@ API cuStreamCreate(CUstream *stream, unsigned flags)
 	static int used;
 
 	(void)flags;
-	*stream = (CUstream)&streams[used++];
+	*stream = fake.stream ? (CUstream)fake.stream : (CUstream)&streams[used++];
 	return CUDA_SUCCESS;
 }
 
@@ -115,6 +120,13 @@ API cuStreamGetFlags(CUstream stream, unsigned *flags)
 	if (meanwhile)
 		meanwhile();
 	return CUDA_SUCCESS;
+}
+
+API cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+	(void)stream;
+	*context = (CUcontext)fake.context;
+	return fake.context ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 API cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)

@@ -237,6 +237,47 @@ static void test_first_at_once(void)
 	cuCtxSynchronize();
 }
 
+static uint8_t slot_of(CUstream stream)
+{
+	launch(twin, stream);
+	return record().stream;
+}
+
+/* A stream goes, by itself or with its context, whichever GPU is current; or nobody sees how: its handle may be another one's next. */
+static void test_streams_end(void)
+{
+	char first, second;
+	CUstream s, t, same;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	uint8_t slot = slot_of(s);
+	elsewhere = 1;
+	cuStreamDestroy(s);
+	elsewhere = 0;
+	CHECK(slot_of(s) != slot);
+	slot = slot_of(s);
+	fake->stream = s;
+	cuStreamCreate(&same, CU_STREAM_DEFAULT);
+	fake->stream = NULL;
+	CHECK(same == s && slot_of(same) != slot);
+
+	fake->context = &first;
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	slot = slot_of(s);
+	fake->context = &second;
+	cuStreamCreate(&t, CU_STREAM_NON_BLOCKING);
+	uint8_t other = slot_of(t);
+	fake->context = &first;
+	cuCtxDestroy((CUcontext)&second);
+	CHECK(slot_of(s) == slot && slot_of(t) == other);
+	cuCtxDestroy((CUcontext)&first);
+	CHECK(slot_of(s) != slot && slot_of(t) == other);
+	fake->context = NULL;
+	cuStreamDestroy(s);
+	cuStreamDestroy(t);
+	cuCtxSynchronize();
+}
+
 /* A kernel that cannot be checked: launched as it is, noted once, and known as an event unless its model is local. */
 static void test_plain(void)
 {
@@ -553,6 +594,7 @@ int main(void)
 	test_order(0);
 	test_order(1);
 	test_first_at_once();
+	test_streams_end();
 	test_plain();
 	test_capture();
 	test_first_in_capture(1);
