@@ -23,6 +23,15 @@ static struct CUfunc_st kernels[] = {{"plain", 1}, {"twin", 1}, {"twin__gsan", 2
 static char info_left[] = "gsan-info\t" ABI "\ttwin\tsync\nsource\ttest\nleft\t-\t7\tcp.async.bulk\tnot modelled\n";
 static char info[] = "gsan-info\t" ABI "\ttwin\tsync\nsource\ttest\ngrid\n";
 
+static void meanwhile(void (**what)(void))
+{
+	void (*once)(void) = *what;
+
+	*what = NULL;
+	if (once)
+		once();
+}
+
 static void called(const char *name)
 {
 	snprintf(fake.last_call, sizeof(fake.last_call), "%s", name);
@@ -111,14 +120,10 @@ API cuStreamDestroy_v2(CUstream stream)
 
 API cuStreamGetFlags(CUstream stream, unsigned *flags)
 {
-	void (*meanwhile)(void) = fake.asked_flags;
-
 	fake.disturbed += fake.capturing;
 	(void)stream;
 	*flags = CU_STREAM_NON_BLOCKING;
-	fake.asked_flags = NULL;
-	if (meanwhile)
-		meanwhile();
+	meanwhile(&fake.asked_flags);
 	return CUDA_SUCCESS;
 }
 
@@ -166,6 +171,14 @@ API cuEventRecord(CUevent event, CUstream stream)
 {
 	(void)event;
 	(void)stream;
+	meanwhile(&fake.recorded);
+	return CUDA_SUCCESS;
+}
+
+API cuEventQuery(CUevent event)
+{
+	(void)event;
+	meanwhile(&fake.queried);
 	return CUDA_SUCCESS;
 }
 

@@ -15,7 +15,8 @@ struct fake {
 	void *context; /* of every stream, and the current one; NULL: that is not told */
 	void *stream;  /* the next one that is made; NULL: a new handle */
 	char last_call[64];
-	void (*asked_flags)(void); /* called once, in cuStreamGetFlags: what another thread does meanwhile */
+	/* What another thread does meanwhile: called once, in cuStreamGetFlags, cuEventRecord, cuEventQuery. */
+	void (*asked_flags)(void), (*recorded)(void), (*queried)(void);
 };
 
 #endif

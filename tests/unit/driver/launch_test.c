@@ -237,6 +237,76 @@ static void test_first_at_once(void)
 	cuCtxSynchronize();
 }
 
+static CUstream event_stream[2], event_waiter;
+static CUevent event_shared;
+static void event_query(void) { cuEventQuery(event_shared); }
+static void event_wait(void) { cuStreamWaitEvent(event_waiter, event_shared, 0); }
+static void event_record(void) { cuEventRecord(event_shared, event_stream[1]); }
+static void while_event_query(void) { meanwhile(event_query); }
+static void while_event_wait(void) { meanwhile(event_wait); }
+static void while_event_record(void) { meanwhile(event_record); }
+
+/* Is launch `seq` of one of those streams before the next launch that waits? */
+static int event_orders(uint32_t seq)
+{
+	launch(twin, event_waiter);
+	struct gsan_launch r = record();
+	return (r.order.flags & GSAN_ORDER_UNKNOWN) || seq < r.order.floor[1] || (r.order.pairs == 1 && r.order.pair[0].seq == seq);
+}
+
+/* One that was recorded before, behind another launch; and what happens in the driver's record or query of it. */
+static uint32_t event_again(void (*in_record)(void), void (*in_query)(void))
+{
+	for (int i = 0; i < 2; i++)
+		cuStreamCreate(&event_stream[i], CU_STREAM_NON_BLOCKING);
+	cuStreamCreate(&event_waiter, CU_STREAM_NON_BLOCKING);
+	cuEventCreate(&event_shared, 0);
+	launch(twin, event_stream[0]);
+	cuEventRecord(event_shared, event_stream[0]);
+	launch(twin, event_stream[0]);
+	fake->recorded = in_record;
+	fake->queried = in_query;
+	return record().seq;
+}
+
+/* An event is recorded again while another thread waits for it, or records it, too: it may be for the new one that it waited. */
+static void test_event_meanwhile(void)
+{
+	uint32_t seq = event_again(NULL, NULL);
+
+	cuEventQuery(event_shared);
+	CHECK(!event_orders(seq)); /* for the old one */
+	seq = event_again(while_event_query, NULL);
+	cuEventRecord(event_shared, event_stream[0]);
+	CHECK(!fake->recorded && event_orders(seq));
+	seq = event_again(while_event_wait, NULL);
+	cuEventRecord(event_shared, event_stream[0]);
+	CHECK(!fake->recorded && event_orders(seq));
+	seq = event_again(while_event_record, NULL); /* perhaps before */
+	cuEventRecord(event_shared, event_stream[0]);
+	event_wait();
+	CHECK(!fake->recorded && event_orders(seq));
+	seq = event_again(while_event_record, NULL);
+	launch(twin, event_stream[1]);
+	seq = record().seq; /* perhaps behind */
+	cuEventRecord(event_shared, event_stream[0]);
+	event_wait();
+	CHECK(!fake->recorded && event_orders(seq));
+	cuEventRecord(event_shared, event_stream[0]); /* by one thread alone again */
+	launch(twin, event_stream[1]);
+	seq = record().seq;
+	cuStreamCreate(&event_waiter, CU_STREAM_NON_BLOCKING);
+	event_wait();
+	CHECK(!event_orders(seq));
+
+	event_again(NULL, while_event_record);
+	launch(twin, event_stream[1]);
+	seq = record().seq;
+	cuEventQuery(event_shared); /* of the new one, which another thread recorded when the old was looked at */
+	CHECK(!fake->queried && event_orders(seq));
+	cuCtxSynchronize();
+}
+
 static uint8_t slot_of(CUstream stream)
 {
 	launch(twin, stream);
@@ -595,6 +665,7 @@ int main(void)
 	test_order(1);
 	test_first_at_once();
 	test_streams_end();
+	test_event_meanwhile();
 	test_plain();
 	test_capture();
 	test_first_in_capture(1);
