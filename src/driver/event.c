@@ -1,4 +1,5 @@
-/* Events: a recorded event is a point in its stream, which a stream or the host may join. */
+#include "driver/event.h"
+
 #include <stdlib.h>
 
 #include "driver/flow.h"
@@ -16,6 +17,7 @@ struct event {
 	unsigned recorded;  /* records of it that began, ... */
 	unsigned recording; /* ... and those of them that are under way */
 	int overlapped;     /* more than one of them: which comes last is not known */
+	int elsewhere;      /* event_elsewhere() */
 };
 
 static struct map events = MAP_INIT;
@@ -34,14 +36,16 @@ static struct event *event_entry(CUevent handle)
 		free(e);
 		e = NULL;
 	}
-	if (e)
+	if (e) {
 		e->state = EVENT_UNKNOWN;
+		e->elsewhere = 1; /* made by another process or API, unless it is being made */
+	}
 	return e;
 }
 
 /* Around the driver's record, for the two are not one step: whoever looks in between, or records meanwhile, does not know what is
  * before the event. No lock is held over it, for it may block. */
-static void event_begin(CUevent handle)
+void event_begin(CUevent handle)
 {
 	pthread_mutex_lock(&event_lock);
 	struct event *e = event_entry(handle);
@@ -59,12 +63,30 @@ static void event_end(CUevent handle, const struct event *at)
 	pthread_mutex_lock(&event_lock);
 	struct event *e = map_get(&events, (uintptr_t)handle);
 	if (e && at) {
-		e->state = e->overlapped ? EVENT_UNKNOWN : at->state;
+		e->state = e->overlapped || e->elsewhere ? EVENT_UNKNOWN : at->state;
 		e->flow = at->flow;
 		e->vec = at->vec;
 	}
 	if (e && e->recording)
 		e->overlapped &= --e->recording > 0;
+	pthread_mutex_unlock(&event_lock);
+}
+
+void event_unknown(CUevent handle, CUresult rc)
+{
+	static const struct event unknown = {.state = EVENT_UNKNOWN};
+
+	event_end(handle, rc == CUDA_SUCCESS ? &unknown : NULL);
+}
+
+void event_elsewhere(CUevent handle)
+{
+	pthread_mutex_lock(&event_lock);
+	struct event *e = event_entry(handle);
+	if (e) {
+		e->state = EVENT_UNKNOWN;
+		e->elsewhere = 1;
+	}
 	pthread_mutex_unlock(&event_lock);
 }
 
@@ -110,17 +132,13 @@ CUresult hook_cuEventCreate(CUevent *event, unsigned flags)
 
 CUresult hook_cuEventDestroy_v2(CUevent event)
 {
-	CUresult rc = real.cuEventDestroy_v2(event);
-
-	if (rc == CUDA_SUCCESS) {
-		pthread_mutex_lock(&event_lock);
-		free(map_remove(&events, (uintptr_t)event));
-		pthread_mutex_unlock(&event_lock);
-	}
-	return rc;
+	pthread_mutex_lock(&event_lock); /* before the call: afterwards another thread may get the same handle */
+	free(map_remove(&events, (uintptr_t)event));
+	pthread_mutex_unlock(&event_lock);
+	return real.cuEventDestroy_v2(event);
 }
 
-/* A record inside a capture is an edge of the graph; only an external one is seen by work outside. */
+/* A record inside a capture is an edge of the graph; only an external one is seen by work outside, each time that the graph runs. */
 static CUresult event_recorded(CUevent handle, CUstream stream, unsigned flags, CUresult rc)
 {
 	struct event e = {.state = EVENT_UNKNOWN};
@@ -128,7 +146,9 @@ static CUresult event_recorded(CUevent handle, CUstream stream, unsigned flags, 
 	uint32_t slot;
 
 	if (seen && flow_capturing(stream)) {
-		seen = flags & CU_EVENT_RECORD_EXTERNAL;
+		seen = 0;
+		if (flags & CU_EVENT_RECORD_EXTERNAL)
+			event_elsewhere(handle);
 	} else if (seen && (e.flow = flow_of_stream(stream, &slot))) {
 		e.state = EVENT_HERE;
 		clock_mark(&e.flow->clock, slot, &e.vec);
@@ -158,19 +178,13 @@ CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 	event_get(event, &look);
 	CUresult rc = real.cuStreamWaitEvent(stream, event, flags);
 	event_settle(event, &look);
-	if (rc != CUDA_SUCCESS || e->state == EVENT_NEVER || flow_capturing(stream))
+	int capturing = flow_capturing(stream);
+	if (rc != CUDA_SUCCESS || (capturing ? !(flags & CU_EVENT_WAIT_EXTERNAL) : e->state == EVENT_NEVER))
 		return rc;
-	struct flow *f = flow_of_stream(stream, &slot);
-	if (!f) {
-		flow_elsewhere_waits();
-		return rc;
-	}
-	if (e->state == EVENT_HERE && e->flow == f) {
-		clock_wait(&f->clock, slot, &e->vec);
-		return rc;
-	}
-	flow_wait_unknown(f, slot);
-	flow_note(f, "order", "cuStreamWaitEvent", "an event of another process or GPU, or recorded by two threads at once, orders everything");
+	struct flow *f = capturing || e->state != EVENT_HERE ? NULL : flow_of_stream(stream, &slot);
+	if (!f || f != e->flow)
+		return flow_awaits(stream, "cuStreamWaitEvent", "an event that was recorded where gsan cannot look orders everything", rc);
+	clock_wait(&f->clock, slot, &e->vec);
 	return rc;
 }
 
@@ -230,4 +244,143 @@ CUresult hook_cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end
 CUresult hook_cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
 {
 	return event_elapsed(real.cuEventElapsedTime_v2, milliseconds, start, end);
+}
+
+/* ---- recorded, or waited for, by what is not a stream --------------------------------------------------------- */
+
+CUresult hook_cuCtxRecordEvent(CUcontext context, CUevent event)
+{
+	event_begin(event);
+	CUresult rc = real.cuCtxRecordEvent(context, event);
+	event_unknown(event, rc);
+	return rc;
+}
+
+CUresult hook_cuGreenCtxRecordEvent(CUgreenCtx context, CUevent event)
+{
+	event_begin(event);
+	CUresult rc = real.cuGreenCtxRecordEvent(context, event);
+	event_unknown(event, rc);
+	return rc;
+}
+
+static CUresult event_awaited(struct flow *f, CUresult rc)
+{
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (f) {
+		flow_wait_everywhere(f);
+		flow_note(f, "order", "cuCtxWaitEvent", "a context's wait for an event orders everything");
+	} else {
+		flow_elsewhere_waits();
+	}
+	return rc;
+}
+
+CUresult hook_cuCtxWaitEvent(CUcontext context, CUevent event)
+{
+	return event_awaited(flow_of_context(context), real.cuCtxWaitEvent(context, event));
+}
+
+CUresult hook_cuGreenCtxWaitEvent(CUgreenCtx context, CUevent event)
+{
+	return event_awaited(flow_here(), real.cuGreenCtxWaitEvent(context, event));
+}
+
+CUresult hook_cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *semaphore, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params,
+		unsigned count, CUstream stream)
+{
+	return flow_awaits(stream, "cuWaitExternalSemaphoresAsync", "a stream's wait for an external semaphore orders everything",
+			real.cuWaitExternalSemaphoresAsync(semaphore, params, count, stream));
+}
+
+CUresult hook_cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
+{
+	event_elsewhere(event);
+	return real.cuIpcGetEventHandle(handle, event);
+}
+
+/* ---- nodes of graphs ------------------------------------------------------------------------------------------ */
+
+CUresult hook_cuGraphAddEventRecordNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count, CUevent event)
+{
+	event_elsewhere(event);
+	return real.cuGraphAddEventRecordNode(node, graph, before, count, event);
+}
+
+CUresult hook_cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event)
+{
+	event_elsewhere(event);
+	return real.cuGraphEventRecordNodeSetEvent(node, event);
+}
+
+CUresult hook_cuGraphExecEventRecordNodeSetEvent(CUgraphExec graph, CUgraphNode node, CUevent event)
+{
+	event_elsewhere(event);
+	return real.cuGraphExecEventRecordNodeSetEvent(graph, node, event);
+}
+
+CUresult hook_cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count, CUevent event)
+{
+	flow_graph_waits();
+	return real.cuGraphAddEventWaitNode(node, graph, before, count, event);
+}
+
+CUresult hook_cuGraphAddExternalSemaphoresWaitNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+		const CUDA_EXT_SEM_WAIT_NODE_PARAMS *params)
+{
+	flow_graph_waits();
+	return real.cuGraphAddExternalSemaphoresWaitNode(node, graph, before, count, params);
+}
+
+CUresult hook_cuGraphAddBatchMemOpNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+		const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+{
+	flow_graph_waits();
+	return real.cuGraphAddBatchMemOpNode(node, graph, before, count, params);
+}
+
+CUresult hook_cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+		const CUDA_HOST_NODE_PARAMS *params)
+{
+	flow_graph_waits();
+	return real.cuGraphAddHostNode(node, graph, before, count, params);
+}
+
+/* The forms that take any node. */
+static void event_node(const CUgraphNodeParams *params)
+{
+	static const CUgraphNodeType waits[] = {CU_GRAPH_NODE_TYPE_WAIT_EVENT, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT,
+			CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, CU_GRAPH_NODE_TYPE_HOST};
+
+	if (params && params->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
+		event_elsewhere(params->eventRecord.event);
+	for (unsigned i = 0; params && i < sizeof(waits) / sizeof(*waits); i++)
+		if (params->type == waits[i])
+			flow_graph_waits();
+}
+
+CUresult hook_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count, CUgraphNodeParams *params)
+{
+	event_node(params);
+	return real.cuGraphAddNode(node, graph, before, count, params);
+}
+
+CUresult hook_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, const CUgraphEdgeData *edge, size_t count,
+		CUgraphNodeParams *params)
+{
+	event_node(params);
+	return real.cuGraphAddNode_v2(node, graph, before, edge, count, params);
+}
+
+CUresult hook_cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
+{
+	event_node(params);
+	return real.cuGraphNodeSetParams(node, params);
+}
+
+CUresult hook_cuGraphExecNodeSetParams(CUgraphExec graph, CUgraphNode node, CUgraphNodeParams *params)
+{
+	event_node(params);
+	return real.cuGraphExecNodeSetParams(graph, node, params);
 }

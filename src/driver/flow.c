@@ -19,6 +19,7 @@ static pthread_mutex_t flow_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int flow_captured; /* a capture began once */
 static struct map captures = MAP_INIT; /* streams that captures began on, and of which no end was seen */
 static _Atomic int captures_known;
+static _Atomic int graph_waits; /* flow_graph_waits() */
 
 static uint32_t flow_tag_bits(const struct job *job)
 {
@@ -333,6 +334,45 @@ void flow_wait_unknown(struct flow *f, uint32_t slot)
 	flow_number(f, slot, CLOCK_PLAIN, &seq);
 	clock_wait_unknown(&f->clock, slot, seq);
 	flow_enqueued(f, slot);
+}
+
+void flow_wait_everywhere(struct flow *f)
+{
+	uint32_t slots = clock_slots(&f->clock);
+
+	for (uint32_t slot = 0; slot < slots; slot++)
+		flow_wait_unknown(f, slot);
+	clock_host_unknown(&f->clock);
+}
+
+CUresult flow_awaits(CUstream stream, const char *name, const char *reason, CUresult rc)
+{
+	uint32_t slot;
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (flow_capturing(stream)) {
+		flow_graph_waits();
+		return rc;
+	}
+	struct flow *f = flow_of_stream(stream, &slot);
+	if (f) {
+		flow_wait_unknown(f, slot);
+		flow_note(f, "order", name, reason);
+	} else {
+		flow_elsewhere_waits();
+	}
+	return rc;
+}
+
+void flow_graph_waits(void)
+{
+	atomic_store_explicit(&graph_waits, 1, memory_order_relaxed);
+}
+
+int flow_graphs_wait(void)
+{
+	return atomic_load_explicit(&graph_waits, memory_order_relaxed);
 }
 
 void flow_note(struct flow *f, const char *key, const char *name, const char *reason)

@@ -73,6 +73,12 @@ void flow_enqueued(struct flow *f, uint32_t slot);
 /* The stream waits for something that is not modelled. Called when that is enqueued: a host that sees this number complete
  * has seen the end of the wait. (What another thread launches there meanwhile cannot rely on it.) */
 void flow_wait_unknown(struct flow *f, uint32_t slot);
+void flow_wait_everywhere(struct flow *f); /* all its streams do, and those to come */
+/* After a call by which the stream waits for such a thing, for which `name` stands in the report; its answer. */
+CUresult flow_awaits(CUstream stream, const char *name, const char *reason, CUresult rc);
+/* A graph has a node that waits for such a thing. Which graph is not kept: from then on any launch of one may wait. */
+void flow_graph_waits(void);
+int flow_graphs_wait(void);
 
 /* What the device does not see (unseen.c), told to the supervisor before it is enqueued: a launch that may order anything,
  * or is a barrier among ranks (job.h); a value that a stream writes, which hosts may read without a copy or not; a copy by

@@ -259,16 +259,9 @@ static struct stream_callback *stream_callback(CUstream stream, void *data)
 /* The callback may wait for anything before it lets the stream go on. */
 static CUresult stream_called(CUstream stream, struct stream_callback *c, CUresult rc)
 {
-	uint32_t slot;
-	struct flow *f = rc != CUDA_SUCCESS || flow_capturing(stream) ? NULL : flow_of_stream(stream, &slot);
-
 	if (rc != CUDA_SUCCESS)
 		free(c); /* which the callback does else */
-	if (f) {
-		flow_wait_unknown(f, slot);
-		flow_note(f, "order", "host callback", "a callback orders what comes after it behind everything");
-	}
-	return rc;
+	return flow_awaits(stream, "host callback", "a callback orders what comes after it behind everything", rc);
 }
 
 static void stream_run_host(void *data)

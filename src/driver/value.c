@@ -6,14 +6,7 @@
 
 static CUresult value_awaited(CUstream stream, CUresult rc)
 {
-	uint32_t slot;
-	struct flow *f = rc != CUDA_SUCCESS || flow_capturing(stream) ? NULL : flow_of_stream(stream, &slot);
-
-	if (f) {
-		flow_wait_unknown(f, slot);
-		flow_note(f, "order", "cuStreamWaitValue", "a stream's wait for a value orders everything");
-	}
-	return rc;
+	return flow_awaits(stream, "cuStreamWaitValue", "a stream's wait for a value orders everything", rc);
 }
 
 static int value_is_wait(const CUstreamBatchMemOpParams *p)

@@ -1,6 +1,6 @@
 /* A libcuda.so.1 without a device, linked with -Bsymbolic as the real one is: enough of the driver API for the ways in and for launches. Module images are ignored:
  * every module holds the kernel `plain` (one 8-byte parameter), `twin` with its clone `twin__gsan`, and the clone's info
- * text. It lacks cuGraphLaunch, so that tests can ask for something that the driver does not have. */
+ * text. It lacks cuEventElapsedTime, so that tests can ask for something that the driver does not have. */
 #include "fakecuda.h"
 
 #include <cuda.h>
@@ -159,7 +159,7 @@ API cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
 
 API cuEventCreate(CUevent *event, unsigned flags)
 {
-	static char events[64];
+	static char events[256];
 	static int used;
 
 	(void)flags;
@@ -334,6 +334,74 @@ API cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t val
 	(void)stream, (void)address, (void)value, (void)flags;
 	called("cuStreamWriteValue32_v2");
 	return CUDA_SUCCESS;
+}
+
+/* ---- other ways to record an event, and to wait for one ------------------------------------------------------- */
+
+API cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags)
+{
+	(void)event, (void)stream, (void)flags;
+	return CUDA_SUCCESS;
+}
+
+API cuCtxRecordEvent(CUcontext context, CUevent event)
+{
+	(void)context, (void)event;
+	return CUDA_SUCCESS;
+}
+
+API cuCtxWaitEvent(CUcontext context, CUevent event)
+{
+	(void)context, (void)event;
+	return CUDA_SUCCESS;
+}
+
+API cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *semaphore, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params, unsigned count,
+		CUstream stream)
+{
+	(void)semaphore, (void)params, (void)count, (void)stream;
+	return CUDA_SUCCESS;
+}
+
+API cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
+{
+	(void)handle, (void)event;
+	return CUDA_SUCCESS;
+}
+
+API cuGraphAddEventRecordNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count, CUevent event)
+{
+	(void)node, (void)graph, (void)before, (void)count, (void)event;
+	return CUDA_SUCCESS;
+}
+
+API cuGraphExecEventRecordNodeSetEvent(CUgraphExec graph, CUgraphNode node, CUevent event)
+{
+	(void)graph, (void)node, (void)event;
+	return CUDA_SUCCESS;
+}
+
+API cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count, CUevent event)
+{
+	(void)node, (void)graph, (void)before, (void)count, (void)event;
+	return CUDA_SUCCESS;
+}
+
+API cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
+{
+	(void)node, (void)params;
+	return CUDA_SUCCESS;
+}
+
+API cuGraphLaunch(CUgraphExec graph, CUstream stream)
+{
+	(void)graph, (void)stream;
+	return CUDA_SUCCESS;
+}
+
+API cuLaunchGridAsync(CUfunction f, int width, int height, CUstream stream)
+{
+	return cuLaunchKernel(f, (unsigned)width, (unsigned)height, 1, 1, 1, 1, 0, stream, NULL, NULL);
 }
 
 /* ---- asking for functions ------------------------------------------------------------------------------------ */

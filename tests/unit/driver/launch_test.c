@@ -257,9 +257,13 @@ static int event_orders(uint32_t seq)
 /* One that was recorded before, behind another launch; and what happens in the driver's record or query of it. */
 static uint32_t event_again(void (*in_record)(void), void (*in_query)(void))
 {
-	for (int i = 0; i < 2; i++)
-		cuStreamCreate(&event_stream[i], CU_STREAM_NON_BLOCKING);
-	cuStreamCreate(&event_waiter, CU_STREAM_NON_BLOCKING);
+	CUstream *const streams[] = {&event_stream[0], &event_stream[1], &event_waiter};
+
+	cuCtxSynchronize();
+	for (unsigned i = 0; i < 3; i++) {
+		cuStreamDestroy(*streams[i]);
+		cuStreamCreate(streams[i], CU_STREAM_NON_BLOCKING);
+	}
 	cuEventCreate(&event_shared, 0);
 	launch(twin, event_stream[0]);
 	cuEventRecord(event_shared, event_stream[0]);
@@ -304,6 +308,114 @@ static void test_event_meanwhile(void)
 	seq = record().seq;
 	cuEventQuery(event_shared); /* of the new one, which another thread recorded when the old was looked at */
 	CHECK(!fake->queried && event_orders(seq));
+	cuCtxSynchronize();
+}
+
+static void by_context(void) { cuCtxRecordEvent(NULL, event_shared); }
+static void by_node(void) { cuGraphAddEventRecordNode(NULL, NULL, NULL, 0, event_shared); }
+static void by_changed_node(void) { cuGraphExecEventRecordNodeSetEvent(NULL, NULL, event_shared); }
+
+static void by_any_node(void)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .eventRecord.event = event_shared};
+
+	cuGraphNodeSetParams(NULL, &params);
+}
+
+static void by_capture(void)
+{
+	fake->capturing = 1;
+	cuEventRecordWithFlags(event_shared, event_stream[0], CU_EVENT_RECORD_EXTERNAL);
+	fake->capturing = 0;
+}
+
+static void by_process(void)
+{
+	CUipcEventHandle handle;
+
+	cuIpcGetEventHandle(&handle, event_shared);
+}
+
+static void by_launch(CUlaunchAttribute attribute)
+{
+	uint64_t argument = 42;
+	CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
+				 .hStream = event_stream[0], .attrs = &attribute, .numAttrs = 1};
+
+	cuLaunchKernelEx(&config, twin, (void *[]){&argument}, NULL);
+}
+
+static void by_begun_launch(void)
+{
+	by_launch((CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, .value.launchCompletionEvent.event = event_shared});
+}
+
+static void by_kernel(void)
+{
+	by_launch((CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, .value.programmaticEvent.event = event_shared});
+}
+
+/* An event that is recorded where nobody looks is unknown, until it is recorded again; or for good, if that may happen at any time. */
+static void test_event_elsewhere(void)
+{
+	static const struct { void (*record)(void); int for_good; } ways[] = {
+		{by_context, 0}, {by_begun_launch, 0}, {by_kernel, 0}, {by_node, 1}, {by_changed_node, 1}, {by_any_node, 1}, {by_capture, 1},
+		{by_process, 1},
+	};
+	CUstream s;
+	CUgraph graph;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED); /* one must have been */
+	cuStreamEndCapture(s, &graph);
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		uint32_t seq = event_again(NULL, NULL);
+		ways[i].record();
+		event_wait();
+		CHECK(event_orders(seq));
+		seq = event_again(NULL, NULL);
+		ways[i].record();
+		event_record();
+		event_wait();
+		CHECK(event_orders(seq) == ways[i].for_good);
+	}
+	cuCtxSynchronize();
+}
+
+/* What waits for more than is known here: a context's streams, those to come, too; one for a semaphore; a graph, if it may wait. */
+static void test_waits_elsewhere(void)
+{
+	uint32_t seq = event_again(NULL, NULL);
+
+	CHECK(!event_orders(seq));
+	cuEventRecord(event_shared, event_stream[0]);
+	cuCtxWaitEvent(NULL, event_shared);
+	CHECK(event_orders(seq));
+	cuStreamCreate(&event_waiter, CU_STREAM_NON_BLOCKING);
+	CHECK(event_orders(seq));
+	seq = event_again(NULL, NULL);
+	CHECK(!event_orders(seq));
+	cuWaitExternalSemaphoresAsync(NULL, NULL, 0, event_waiter);
+	CHECK(event_orders(seq));
+	seq = event_again(NULL, NULL);
+	cuGraphLaunch(NULL, event_waiter);
+	CHECK(!event_orders(seq));
+	cuGraphAddEventWaitNode(NULL, NULL, NULL, 0, event_shared);
+	cuGraphLaunch(NULL, event_waiter);
+	CHECK(event_orders(seq));
+	cuCtxSynchronize();
+}
+
+/* A launch by a call of CUDA 3 has its place in the stream, and runs plain. */
+static void test_old_launch(void)
+{
+	CUstream s;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	launch(twin, s);
+	uint32_t seq = record().seq;
+	CHECK(cuLaunchGridAsync(twin, 1, 1, s) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin") && strstr(last_note, "CUDA 3"));
+	CHECK(self.job->writers.newest[1][record().stream] == seq + 1);
 	cuCtxSynchronize();
 }
 
@@ -666,11 +778,14 @@ int main(void)
 	test_first_at_once();
 	test_streams_end();
 	test_event_meanwhile();
+	test_event_elsewhere();
 	test_plain();
 	test_capture();
 	test_first_in_capture(1);
 	test_first_in_capture(0);
 	test_capture_destroyed();
+	test_waits_elsewhere();
+	test_old_launch();
 	test_signal();
 	test_many_signals();
 	test_writers();
