@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "driver/flow.h"
+#include "driver/function.h"
 #include "driver/hooks.h"
 #include "vmm/vmm.h"
 
@@ -130,7 +131,14 @@ CUresult hook_cuMemFree_v2(CUdeviceptr at)
 	return whole_done(f, &mark, rc);
 }
 
-/* ---- a context ends, and its streams with it; the counters are on its device --------------------------------- */
+/* ---- a context ends, and with it its streams and modules; the counters are on its device --------------------- */
+
+/* Kernels are found again, if it does not end. */
+static void context_ends(CUcontext context)
+{
+	flow_drain_everywhere();
+	function_forget_context(context);
+}
 
 static CUresult context_ended(CUcontext context, CUresult rc)
 {
@@ -143,7 +151,7 @@ static CUresult context_ended(CUcontext context, CUresult rc)
 
 CUresult hook_cuCtxDestroy_v2(CUcontext context)
 {
-	flow_drain_everywhere();
+	context_ends(context);
 	return context_ended(context, real.cuCtxDestroy_v2(context));
 }
 
@@ -175,7 +183,7 @@ CUresult hook_cuDevicePrimaryCtxRelease_v2(CUdevice device)
 
 	if (known && atomic_fetch_sub_explicit(&retained[device], 1, memory_order_relaxed) > 1)
 		return real.cuDevicePrimaryCtxRelease_v2(device);
-	flow_drain_everywhere();
+	context_ends(primary_of(device));
 	CUresult rc = real.cuDevicePrimaryCtxRelease_v2(device);
 	if (real.cuDevicePrimaryCtxGetState)
 		real.cuDevicePrimaryCtxGetState(device, &flags, &active);
@@ -184,7 +192,7 @@ CUresult hook_cuDevicePrimaryCtxRelease_v2(CUdevice device)
 
 CUresult hook_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-	flow_drain_everywhere();
+	context_ends(primary_of(device));
 	return context_ended(primary_of(device), real.cuDevicePrimaryCtxReset_v2(device));
 }
 

@@ -237,6 +237,29 @@ static void test_first_at_once(void)
 	cuCtxSynchronize();
 }
 
+/* A kernel's handle goes with its context, and may be another one's next; with any other context it stays. */
+static void test_functions_end(void)
+{
+	char first, second;
+	CUmodule module;
+	CUfunction f;
+	unsigned before = registered;
+
+	CHECK(cuModuleLoadData(&module, "\177ELF") == CUDA_SUCCESS);
+	cuModuleUnload(module); /* the fake's handles are the same in every module: all are forgotten */
+	fake->context = &first;
+	CHECK(cuModuleGetFunction(&f, module, "twin") == CUDA_SUCCESS && registered == before + 1);
+	fake->context = &second;
+	cuCtxDestroy((CUcontext)&second);
+	CHECK(launch(f, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan") && registered == before + 1);
+	fake->context = &first;
+	cuCtxDestroy((CUcontext)&first);
+	CHECK(launch(f, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan") && registered == before + 2);
+	fake->context = NULL;
+	cuModuleUnload(module);
+	cuCtxSynchronize();
+}
+
 static CUstream event_stream[2], event_waiter;
 static CUevent event_shared;
 static void event_query(void) { cuEventQuery(event_shared); }
@@ -786,6 +809,7 @@ int main(void)
 	test_capture_destroyed();
 	test_waits_elsewhere();
 	test_old_launch();
+	test_functions_end();
 	test_signal();
 	test_many_signals();
 	test_writers();
