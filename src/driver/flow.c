@@ -186,13 +186,18 @@ struct flow *flow_of_stream(CUstream stream, uint32_t *slot)
 	return *slot < GSAN_STREAMS ? f : NULL;
 }
 
-static void flow_forget_in(struct flow *f, void *stream)
+static void flow_forget_slot(struct flow *f, uint64_t stream)
 {
-	uintptr_t slot = (uintptr_t)map_remove(&f->stream, (uintptr_t)stream);
+	uintptr_t slot = (uintptr_t)map_remove(&f->stream, stream);
 
-	map_remove(&f->holder, (uintptr_t)stream);
 	if (slot && slot - 1 < GSAN_STREAMS)
 		clock_slot_close(&f->clock, (uint32_t)slot - 1);
+}
+
+static void flow_forget_in(struct flow *f, void *stream)
+{
+	map_remove(&f->holder, (uintptr_t)stream);
+	flow_forget_slot(f, (uintptr_t)stream);
 }
 
 void flow_forget(CUstream stream)
@@ -203,29 +208,24 @@ void flow_forget(CUstream stream)
 	flow_each(flow_forget_in, stream);
 }
 
-/* A batch of the streams of a context that has ended. */
-struct flow_gone { const void *context; CUstream stream[64]; unsigned streams; };
+struct flow_ended { struct flow *flow; const void *context; };
 
-static int flow_gone_find(uint64_t key, void *context, void *gone_)
+static int flow_end(uint64_t stream, void *context, void *ended_)
 {
-	struct flow_gone *gone = gone_;
+	const struct flow_ended *ended = ended_;
 
-	if (context != gone->context || gone->streams == sizeof(gone->stream) / sizeof(*gone->stream))
+	if (context != ended->context)
 		return 0;
-	gone->stream[gone->streams++] = (CUstream)(uintptr_t)key;
+	flow_capture_ends((CUstream)(uintptr_t)stream);
+	flow_forget_slot(ended->flow, stream);
 	return 1;
 }
 
 static void flow_forget_context_in(struct flow *f, void *context)
 {
-	struct flow_gone gone = {.context = context};
+	struct flow_ended ended = {.flow = f, .context = context};
 
-	do {
-		gone.streams = 0;
-		map_sweep(&f->holder, flow_gone_find, &gone);
-		for (unsigned i = 0; i < gone.streams; i++)
-			flow_forget(gone.stream[i]);
-	} while (gone.streams);
+	map_sweep(&f->holder, flow_end, &ended);
 }
 
 void flow_forget_context(CUcontext context)
