@@ -410,8 +410,8 @@ void function_forget_context(CUcontext context)
 
 static CUfunction function_clone_of(CUfunction handle)
 {
-	struct flow *f = flow_current();
-	const struct function *fn = f ? function_find(f, handle) : NULL;
+	struct flow *f = flow_current(), *here = flow_here();
+	const struct function *fn = f ? function_find(f, handle) : here ? function_known(here, handle) : NULL; /* another GPU is current */
 
 	return fn ? fn->clone : NULL;
 }

@@ -238,7 +238,7 @@ CUresult hook_cuStreamEndCapture(CUstream stream, CUgraph *graph)
 /* ---- callbacks: the stream's work is before them, and they are before what comes next in the stream ---------- */
 
 struct stream_callback {
-	struct flow *flow;
+	struct flow *flow; /* NULL: on another GPU */
 	struct clock_vec mark;
 	CUhostFn host;
 	CUstreamCallback stream;
@@ -248,15 +248,18 @@ struct stream_callback {
 static struct stream_callback *stream_callback(CUstream stream, void *data)
 {
 	uint32_t slot, seq;
-	struct flow *f = flow_capturing(stream) ? NULL : flow_of_stream(stream, &slot);
-	struct stream_callback *c = f ? calloc(1, sizeof(*c)) : NULL;
 
+	if (flow_capturing(stream))
+		return NULL;
+	struct flow *f = flow_of_stream(stream, &slot);
+	struct stream_callback *c = f || flow_here() ? calloc(1, sizeof(*c)) : NULL;
 	if (c) {
 		c->flow = f;
 		c->data = data;
-		clock_mark(&f->clock, slot, &c->mark);
 	}
 	if (f) {
+		if (c)
+			clock_mark(&f->clock, slot, &c->mark);
 		flow_number(f, slot, CLOCK_PLAIN, &seq); /* not in its own mark: it has not ended when it begins */
 		flow_writes(f, slot, seq); /* it may write memory that kernels read */
 		flow_enqueued(f, slot);
@@ -272,12 +275,20 @@ static CUresult stream_called(CUstream stream, struct stream_callback *c, CUresu
 	return flow_awaits(stream, "host callback", "a callback orders what comes after it behind everything", rc);
 }
 
+static void stream_told(const struct stream_callback *c)
+{
+	if (c->flow)
+		clock_host_join(&c->flow->clock, &c->mark);
+	else
+		flow_elsewhere_seen();
+}
+
 static void stream_run_host(void *data)
 {
 	struct stream_callback c = *(struct stream_callback *)data;
 
 	free(data);
-	clock_host_join(&c.flow->clock, &c.mark);
+	stream_told(&c);
 	c.host(c.data);
 }
 
@@ -287,7 +298,7 @@ static void CUDA_CB stream_run_callback(CUstream stream, CUresult status, void *
 
 	free(data);
 	if (status == CUDA_SUCCESS)
-		clock_host_join(&c.flow->clock, &c.mark);
+		stream_told(&c);
 	c.stream(stream, status, c.data);
 }
 

@@ -5,7 +5,7 @@
  *   event                the host waits for an event, recorded here    copy      the host waits for a copy in the stream
  *   around               a stream of the second GPU waits for the first stream, and the second stream for that one
  *   event_around         the same, but the second GPU's default stream waits, and the first GPU is current when the event is recorded
- *   host_around          the host waits for that stream
+ *   host_around          the host waits for that stream            callback_around   it is told by a callback in it
  * or nothing does, which is a race:
  *   own                  the first GPU is current, and nothing waits
  *   other_stream, other_context, other_free   the host waits for a stream, for the context, frees memory of the second GPU */
@@ -100,6 +100,14 @@ static void host_around(void)
 	TRY(cuStreamSynchronize(beside));
 }
 
+static void callback_around(void)
+{
+	TRY(cuStreamWaitEvent(beside, recorded, 0));
+	TRY(cuLaunchHostFunc(beside, tell, NULL));
+	while (!told)
+		usleep(1000);
+}
+
 static void own(void) { TRY(cuCtxSetCurrent(context[0])); }
 
 static void other_stream(void)
@@ -119,7 +127,7 @@ static void other_free(void) { TRY(cuMemFree(spare[1])); }
 static const struct { const char *name; void (*call)(void); } forms[] = {
 	{"synchronize", synchronize}, {"query", query}, {"wait", wait}, {"context", wait_context}, {"callback", callback},
 	{"event", event}, {"copy", copy}, {"around", around}, {"event_around", event_around}, {"host_around", host_around},
-	{"own", own}, {"other_stream", other_stream}, {"other_context", other_context}, {"other_free", other_free},
+	{"callback_around", callback_around}, {"own", own}, {"other_stream", other_stream}, {"other_context", other_context}, {"other_free", other_free},
 };
 
 static void devices_start(void)

@@ -316,6 +316,13 @@ API cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f)
 	return CUDA_SUCCESS;
 }
 
+API cuFuncSetAttribute(CUfunction f, CUfunction_attribute attribute, int value)
+{
+	(void)attribute, (void)value;
+	called(f->name);
+	return CUDA_SUCCESS;
+}
+
 API cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t n, CUstream stream)
 {
 	(void)to, (void)value, (void)n, (void)stream;

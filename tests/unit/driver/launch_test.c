@@ -260,6 +260,17 @@ static void test_functions_end(void)
 	cuCtxSynchronize();
 }
 
+/* What is set on a kernel holds for its clone, whichever GPU is current. */
+static void test_attributes(void)
+{
+	for (elsewhere = 0; elsewhere < 2; elsewhere++) {
+		fake->last_call[0] = 0;
+		CHECK(cuFuncSetAttribute(twin, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024) == CUDA_SUCCESS);
+		CHECK(!strcmp(fake->last_call, "twin__gsan"));
+	}
+	elsewhere = 0;
+}
+
 static CUstream event_stream[2], event_waiter;
 static CUevent event_shared;
 static void event_query(void) { cuEventQuery(event_shared); }
@@ -810,6 +821,7 @@ int main(void)
 	test_waits_elsewhere();
 	test_old_launch();
 	test_functions_end();
+	test_attributes();
 	test_signal();
 	test_many_signals();
 	test_writers();
