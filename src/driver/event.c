@@ -8,6 +8,7 @@
 enum event_state {
 	EVENT_NEVER,   /* not recorded: waiting for it waits for nothing */
 	EVENT_HERE,    /* at `vec` of `flow` */
+	EVENT_BESIDE,  /* in a stream of another GPU of this process */
 	EVENT_UNKNOWN  /* recorded where we cannot look: anything may be before it */
 };
 struct event {
@@ -141,7 +142,7 @@ CUresult hook_cuEventDestroy_v2(CUevent event)
 /* A record inside a capture is an edge of the graph; only an external one is seen by work outside, each time that the graph runs. */
 static CUresult event_recorded(CUevent handle, CUstream stream, unsigned flags, CUresult rc)
 {
-	struct event e = {.state = EVENT_UNKNOWN};
+	struct event e = {0};
 	int seen = rc == CUDA_SUCCESS;
 	uint32_t slot;
 
@@ -152,6 +153,8 @@ static CUresult event_recorded(CUevent handle, CUstream stream, unsigned flags, 
 	} else if (seen && (e.flow = flow_of_stream(stream, &slot))) {
 		e.state = EVENT_HERE;
 		clock_mark(&e.flow->clock, slot, &e.vec);
+	} else {
+		e.state = EVENT_BESIDE;
 	}
 	event_end(handle, seen ? &e : NULL);
 	return rc;
@@ -181,8 +184,10 @@ CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 	int capturing = flow_capturing(stream);
 	if (rc != CUDA_SUCCESS || (capturing ? !(flags & CU_EVENT_WAIT_EXTERNAL) : e->state == EVENT_NEVER))
 		return rc;
-	struct flow *f = capturing || e->state != EVENT_HERE ? NULL : flow_of_stream(stream, &slot);
-	if (!f || f != e->flow)
+	struct flow *f = capturing ? NULL : flow_of_stream(stream, &slot);
+	if (!f && !capturing && e->state == EVENT_BESIDE) /* among its own */
+		return rc;
+	if (!f || e->state != EVENT_HERE || f != e->flow)
 		return flow_awaits(stream, "cuStreamWaitEvent", "an event that was recorded where gsan cannot look orders everything", rc);
 	clock_wait(&f->clock, slot, &e->vec);
 	return rc;
@@ -196,6 +201,8 @@ static void event_seen(CUevent handle, struct event_look *look)
 	event_settle(handle, look);
 	if (e->state == EVENT_HERE)
 		flow_host_saw(e->flow, &e->vec);
+	else if (e->state == EVENT_BESIDE)
+		flow_elsewhere_seen();
 	else if (f && e->state == EVENT_UNKNOWN) /* whatever context is current */
 		clock_host_unknown(&f->clock);
 }

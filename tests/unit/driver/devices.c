@@ -6,9 +6,11 @@
  *   around               a stream of the second GPU waits for the first stream, and the second stream for that one
  *   event_around         the same, but the second GPU's default stream waits, and the first GPU is current when the event is recorded
  *   host_around          the host waits for that stream            callback_around   it is told by a callback in it
+ *   seen_around          the host waits for an event of that stream
  * or nothing does, which is a race:
  *   own                  the first GPU is current, and nothing waits
- *   other_stream, other_context, other_free   the host waits for a stream, for the context, frees memory of the second GPU */
+ *   other_stream, other_context, other_free   the host waits for a stream, for the context, frees memory of the second GPU
+ *   other_event                               the host and another stream of the second GPU wait for an event there */
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +110,13 @@ static void callback_around(void)
 		usleep(1000);
 }
 
+static void seen_around(void)
+{
+	TRY(cuStreamWaitEvent(beside, recorded, 0));
+	TRY(cuEventRecord(beside_recorded, beside));
+	TRY(cuEventSynchronize(beside_recorded));
+}
+
 static void own(void) { TRY(cuCtxSetCurrent(context[0])); }
 
 static void other_stream(void)
@@ -122,12 +131,21 @@ static void other_context(void)
 	TRY(cuCtxSynchronize_v2(context[1]));
 }
 
+static void other_event(void)
+{
+	TRY(cuEventRecord(beside_recorded, beside));
+	TRY(cuStreamWaitEvent(NULL, beside_recorded, 0));
+	TRY(cuEventSynchronize(beside_recorded));
+	TRY(cuCtxSynchronize());
+}
+
 static void other_free(void) { TRY(cuMemFree(spare[1])); }
 
 static const struct { const char *name; void (*call)(void); } forms[] = {
 	{"synchronize", synchronize}, {"query", query}, {"wait", wait}, {"context", wait_context}, {"callback", callback},
 	{"event", event}, {"copy", copy}, {"around", around}, {"event_around", event_around}, {"host_around", host_around},
-	{"callback_around", callback_around}, {"own", own}, {"other_stream", other_stream}, {"other_context", other_context}, {"other_free", other_free},
+	{"callback_around", callback_around}, {"seen_around", seen_around}, {"own", own}, {"other_stream", other_stream}, {"other_context", other_context}, {"other_free", other_free},
+	{"other_event", other_event},
 };
 
 static void devices_start(void)
