@@ -8,4 +8,5 @@ endif()
 if(NOT TARGET cuda_headers)
   add_library(cuda_headers INTERFACE)
   target_include_directories(cuda_headers SYSTEM INTERFACE ${CUDA_HEADERS_DIR})
+  target_compile_definitions(cuda_headers INTERFACE CUDA_ENABLE_DEPRECATED) # which programs may still call
 endif()

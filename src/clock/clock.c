@@ -86,6 +86,14 @@ void clock_slot_close(struct clock *c, uint32_t slot)
 	pthread_mutex_unlock(&c->lock);
 }
 
+uint32_t clock_slots(struct clock *c)
+{
+	pthread_mutex_lock(&c->lock);
+	uint32_t slots = c->slots;
+	pthread_mutex_unlock(&c->lock);
+	return slots;
+}
+
 static void clock_slot_join(struct clock *c, struct clock_slot *slot, uint32_t other)
 {
 	clock_join(&slot->vec, &c->slot[other].vec, c->slots);

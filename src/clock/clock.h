@@ -100,6 +100,7 @@ void clock_destroy(struct clock *c);
 /* Slots for streams. The legacy default stream's is open from the start. */
 uint32_t clock_slot_open(struct clock *c, int blocking);
 void clock_slot_close(struct clock *c, uint32_t slot);
+uint32_t clock_slots(struct clock *c); /* those below were opened once */
 
 /* Numbers the next launch of a slot and, where order is not NULL, writes what is before it. Returns 0 with *seq set;
  * -EAGAIN: the number would enter a half of the tag space that was not renewed: clear the records that carry its tags

@@ -24,6 +24,12 @@ typedef CUresult real_memcpy_3d_batch_12080(size_t count, CUDA_MEMCPY3D_BATCH_OP
 /* Two forms of one prototype, of which cuda.h declares one, under a macro or not. */
 #undef cuEventElapsedTime
 typedef CUresult real_event_elapsed_time(float *milliseconds, CUevent start, CUevent end);
+#undef cuGraphAddNode
+#undef cuGraphAddNode_v2
+typedef CUresult real_graph_add_node_12020(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
+		CUgraphNodeParams *params);
+typedef CUresult real_graph_add_node_12030(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, const CUgraphEdgeData *edge,
+		size_t count, CUgraphNodeParams *params);
 /* Newer than the oldest cuda.h that this builds with. */
 typedef CUresult real_ctx_synchronize_13000(CUcontext context);
 

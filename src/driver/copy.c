@@ -22,17 +22,15 @@ int copy_waits(CUdeviceptr to)
 
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
 {
+	int capturing = flow_capturing(stream);
 	uint32_t slot, seq;
 
 	c->blocks = blocks;
-	c->flow = flow_current();
-	if (!c->flow)
+	c->flow = capturing ? NULL : flow_of_stream(stream, &slot);
+	if (!c->flow && !(capturing && flow_current()))
 		copy_elsewhere(way);
-	if (!c->flow || flow_capturing(stream)) {
-		c->flow = NULL;
+	if (!c->flow)
 		return;
-	}
-	slot = flow_slot(c->flow, stream);
 	flow_number(c->flow, slot, CLOCK_PLAIN, &seq);
 	if (way & COPY_OUT)
 		flow_copies_out(c->flow, slot, seq);
@@ -47,6 +45,10 @@ void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
 
 void copy_end(struct copy *c, CUresult rc)
 {
-	if (c->flow && c->blocks && rc == CUDA_SUCCESS)
+	if (!c->blocks || rc != CUDA_SUCCESS)
+		return;
+	if (c->flow)
 		flow_host_saw(c->flow, &c->mark);
+	else
+		flow_elsewhere_seen();
 }

@@ -67,6 +67,8 @@ static int drain_ask(uint64_t key, void *slot, void *context)
 	CUstream stream = key >> 63 ? CU_STREAM_PER_THREAD : (CUstream)(uintptr_t)key;
 	struct clock_vec mark;
 
+	if ((uint32_t)(uintptr_t)slot - 1 == FLOW_ELSEWHERE)
+		return 0;
 	if ((key >> 63 && key != flow_stream_key(CU_STREAM_PER_THREAD)) || flow_capturing(stream) || !real.cuStreamQuery)
 		return 0;
 	clock_mark(&poll->flow->clock, (uint32_t)(uintptr_t)slot - 1, &mark);
@@ -77,11 +79,11 @@ static int drain_ask(uint64_t key, void *slot, void *context)
 	return 0;
 }
 
-/* What the host's clock says to be over may still run where streams share a slot, or the program works in several contexts; and while a
- * stream is being captured, nothing may be asked of the driver. */
+/* What the host's clock says to be over may still run where streams share a slot, or the program works in several contexts; while a
+ * stream is being captured, nothing may be asked of the driver; and the default streams are those of the context that is current. */
 static int drain_certain(const struct flow *f)
 {
-	return !f->clock.shared && !vmm_several_contexts(f->participant) && !flow_captures();
+	return flow_current() == f && !f->clock.shared && !vmm_several_contexts(f->participant) && !flow_captures();
 }
 
 /* Is nothing under way? The clock knows more than was waited for where another thread launches while an event is recorded: so the streams

@@ -19,6 +19,7 @@ static pthread_mutex_t flow_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int flow_captured; /* a capture began once */
 static struct map captures = MAP_INIT; /* streams that captures began on, and of which no end was seen */
 static _Atomic int captures_known;
+static _Atomic int graph_waits; /* flow_graph_waits() */
 
 static uint32_t flow_tag_bits(const struct job *job)
 {
@@ -61,6 +62,7 @@ static struct flow *flow_create(struct participant *p)
 		flow_queue_init(f, s);
 	pthread_mutex_init(&f->renew, NULL);
 	pthread_mutex_init(&f->stream.lock, NULL);
+	pthread_mutex_init(&f->holder.lock, NULL);
 	pthread_mutex_init(&f->function.lock, NULL);
 	f->stream.peeked = f->function.peeked = 1;
 	pthread_mutex_init(&f->variables.lock, NULL);
@@ -87,7 +89,34 @@ static struct flow *flow_of(struct participant *p)
 
 struct flow *flow_current(void) { return flow_of(participant_current()); }
 struct flow *flow_launching(void) { return flow_of(participant_launching()); }
-struct flow *flow_elsewhere(void) { return flow_of(participant_elsewhere()); }
+
+struct flow *flow_elsewhere(void)
+{
+	struct flow *f = flow_current(); /* with a stream of another one */
+
+	return f ? f : flow_of(participant_elsewhere());
+}
+
+/* A process has one at most. */
+struct flow *flow_here(void)
+{
+	struct flow *f = NULL;
+
+	for (unsigned i = 0; i < GSAN_PARTICIPANTS && !f; i++)
+		f = __atomic_load_n(&flows[i], __ATOMIC_ACQUIRE);
+	return f;
+}
+
+struct flow *flow_of_context(CUcontext context)
+{
+	CUcontext gone;
+
+	if (!context || real.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
+		return flow_current();
+	struct flow *f = flow_current();
+	real.cuCtxPopCurrent_v2(&gone);
+	return f;
+}
 
 /* ---- streams ------------------------------------------------------------------------------------------------- */
 
@@ -103,6 +132,34 @@ uint64_t flow_stream_key(CUstream stream)
 	return (uintptr_t)stream;
 }
 
+/* Two threads may see a stream first at once. */
+static uintptr_t flow_slot_open(struct flow *f, CUstream stream, uint64_t key)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	CUcontext context = NULL;
+	unsigned flags = 0;
+
+	if (stream != CU_STREAM_PER_THREAD && real.cuStreamGetFlags)
+		real.cuStreamGetFlags(stream, &flags); /* on failure: blocking, which orders more */
+	if (stream != CU_STREAM_PER_THREAD && real.cuStreamGetCtx)
+		real.cuStreamGetCtx(stream, &context);
+	int own = flow_of_context(context) == f;
+	if (!own && !context) /* perhaps another time */
+		return FLOW_ELSEWHERE + 1;
+	pthread_mutex_lock(&lock);
+	uintptr_t slot = (uintptr_t)map_get(&f->stream, key);
+	if (!slot) {
+		slot = (own ? clock_slot_open(&f->clock, !(flags & CU_STREAM_NON_BLOCKING)) : FLOW_ELSEWHERE) + 1;
+		if (context)
+			map_put(&f->holder, key, context);
+		map_put(&f->stream, key, (void *)slot);
+	}
+	pthread_mutex_unlock(&lock);
+	if (slot - 1 == CLOCK_SHARED)
+		flow_note(f, "order", "streams", "more streams than slots: the rest count as one stream");
+	return slot;
+}
+
 uint32_t flow_slot(struct flow *f, CUstream stream)
 {
 	if (!stream || stream == CU_STREAM_LEGACY)
@@ -111,27 +168,70 @@ uint32_t flow_slot(struct flow *f, CUstream stream)
 	uintptr_t slot = (uintptr_t)map_peek(&f->stream, key);
 	if (!slot)
 		slot = (uintptr_t)map_get(&f->stream, key);
-	if (slot)
-		return (uint32_t)slot - 1;
-
-	unsigned flags = 0;
-	if (stream != CU_STREAM_PER_THREAD && real.cuStreamGetFlags)
-		real.cuStreamGetFlags(stream, &flags); /* on failure: blocking, which orders more */
-	slot = clock_slot_open(&f->clock, !(flags & CU_STREAM_NON_BLOCKING)) + 1;
-	if (slot - 1 == CLOCK_SHARED)
-		flow_note(f, "order", "streams", "more streams than slots: the rest count as one stream");
-	map_put(&f->stream, key, (void *)slot);
+	if (!slot)
+		slot = flow_slot_open(f, stream, key);
 	return (uint32_t)slot - 1;
 }
 
-void flow_forget(struct flow *f, CUstream stream)
+/* The default streams are the current context's; of any other, flow_slot() knows whose it is. */
+struct flow *flow_of_stream(CUstream stream, uint32_t *slot)
+{
+	struct flow *f = flow_current();
+
+	if (!f && stream && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD)
+		f = flow_here();
+	if (!f)
+		return NULL;
+	*slot = flow_slot(f, stream);
+	return *slot < GSAN_STREAMS ? f : NULL;
+}
+
+static void flow_forget_slot(struct flow *f, uint64_t stream)
+{
+	uintptr_t slot = (uintptr_t)map_remove(&f->stream, stream);
+
+	if (slot && slot - 1 < GSAN_STREAMS)
+		clock_slot_close(&f->clock, (uint32_t)slot - 1);
+}
+
+static void flow_forget_in(struct flow *f, void *stream)
+{
+	map_remove(&f->holder, (uintptr_t)stream);
+	flow_forget_slot(f, (uintptr_t)stream);
+}
+
+void flow_forget(CUstream stream)
 {
 	if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)
 		return;
 	flow_capture_ends(stream);
-	uintptr_t slot = (uintptr_t)map_remove(&f->stream, (uintptr_t)stream);
-	if (slot)
-		clock_slot_close(&f->clock, (uint32_t)slot - 1);
+	flow_each(flow_forget_in, stream);
+}
+
+struct flow_ended { struct flow *flow; const void *context; };
+
+static int flow_end(uint64_t stream, void *context, void *ended_)
+{
+	const struct flow_ended *ended = ended_;
+
+	if (context != ended->context)
+		return 0;
+	flow_capture_ends((CUstream)(uintptr_t)stream);
+	flow_forget_slot(ended->flow, stream);
+	return 1;
+}
+
+static void flow_forget_context_in(struct flow *f, void *context)
+{
+	struct flow_ended ended = {.flow = f, .context = context};
+
+	map_sweep(&f->holder, flow_end, &ended);
+}
+
+void flow_forget_context(CUcontext context)
+{
+	if (context)
+		flow_each(flow_forget_context_in, context);
 }
 
 /* Before: whoever launches meanwhile must know. */
@@ -227,13 +327,52 @@ void flow_enqueued(struct flow *f, uint32_t slot)
 	pthread_mutex_unlock(&f->queue[slot].lock);
 }
 
-void flow_wait_unknown(struct flow *f, CUstream stream)
+void flow_wait_unknown(struct flow *f, uint32_t slot)
 {
-	uint32_t slot = flow_slot(f, stream), seq;
+	uint32_t seq;
 
 	flow_number(f, slot, CLOCK_PLAIN, &seq);
 	clock_wait_unknown(&f->clock, slot, seq);
 	flow_enqueued(f, slot);
+}
+
+void flow_wait_everywhere(struct flow *f)
+{
+	uint32_t slots = clock_slots(&f->clock);
+
+	for (uint32_t slot = 0; slot < slots; slot++)
+		flow_wait_unknown(f, slot);
+	clock_host_unknown(&f->clock);
+}
+
+CUresult flow_awaits(CUstream stream, const char *name, const char *reason, CUresult rc)
+{
+	uint32_t slot;
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (flow_capturing(stream)) {
+		flow_graph_waits();
+		return rc;
+	}
+	struct flow *f = flow_of_stream(stream, &slot);
+	if (f) {
+		flow_wait_unknown(f, slot);
+		flow_note(f, "order", name, reason);
+	} else {
+		flow_elsewhere_waits();
+	}
+	return rc;
+}
+
+void flow_graph_waits(void)
+{
+	atomic_store_explicit(&graph_waits, 1, memory_order_relaxed);
+}
+
+int flow_graphs_wait(void)
+{
+	return atomic_load_explicit(&graph_waits, memory_order_relaxed);
 }
 
 void flow_note(struct flow *f, const char *key, const char *name, const char *reason)

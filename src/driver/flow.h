@@ -26,6 +26,7 @@ struct flow {
 	uint32_t renew_refused;                   /* the half of the tags that could not be renewed early; under the lock above */
 	int unclean;                              /* old records could not be cleared: no check may follow */
 	struct map stream;                        /* handle, or thread for its default stream → slot + 1 */
+	struct map holder;                        /* handle of a stream → its context */
 	struct map function;                      /* CUfunction or CUkernel → struct function */
 	struct map variables;                     /* modules and libraries whose variables are known */
 	struct map noted;                         /* hash of each note given */
@@ -33,6 +34,7 @@ struct flow {
 	_Atomic uint64_t drain_due;               /* ns, when the counters are to be copied next, */
 	_Atomic uint64_t drain_period;            /* and how long after the last time that is; both may lag */
 	_Atomic int graphs_noted;                 /* it was said that graphs run unchecked */
+	_Atomic int followed;                     /* a stream of another GPU waited for something here */
 	uint32_t events_open;                     /* those before it have ended (unseen.c) */
 	_Atomic uint64_t moment_due;              /* ns, when the next struct job_moment is to be noted */
 };
@@ -41,12 +43,18 @@ struct flow {
 struct flow *flow_current(void);
 /* The same for a launch; where that asks the driver less, it is not certain that there is a context. */
 struct flow *flow_launching(void);
-/* The process's, while the calling thread's context is on another GPU, which is not checked; else NULL. */
+/* The process's, for work on another GPU, which is not checked; NULL: no context is current, or nothing is checked. */
 struct flow *flow_elsewhere(void);
+struct flow *flow_here(void); /* the process's, whatever is current; NULL: it has none yet */
+/* Of a context or a stream, which need not be current, nor of the current context; NULL: it is on another GPU. */
+struct flow *flow_of_context(CUcontext context);
+struct flow *flow_of_stream(CUstream stream, uint32_t *slot);
 
 uint64_t flow_stream_key(CUstream stream); /* in flow.stream: the handle, or bit 63 and the thread whose default stream it is */
+#define FLOW_ELSEWHERE GSAN_STREAMS        /* in the place of a slot: a stream of another GPU */
 uint32_t flow_slot(struct flow *f, CUstream stream);
-void flow_forget(struct flow *f, CUstream stream); /* the handle is about to be destroyed */
+void flow_forget(CUstream stream);              /* the handle is about to be destroyed, or is new */
+void flow_forget_context(CUcontext context);    /* which has ended, and its streams with it */
 
 /* Whether a stream is being captured; asked of the driver only once any capture began. And whether any stream may be: then
  * nothing may be asked of the driver that could wait for the device, load code or use the legacy stream. */
@@ -64,7 +72,13 @@ int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq
 void flow_enqueued(struct flow *f, uint32_t slot);
 /* The stream waits for something that is not modelled. Called when that is enqueued: a host that sees this number complete
  * has seen the end of the wait. (What another thread launches there meanwhile cannot rely on it.) */
-void flow_wait_unknown(struct flow *f, CUstream stream);
+void flow_wait_unknown(struct flow *f, uint32_t slot);
+void flow_wait_everywhere(struct flow *f); /* all its streams do, and those to come */
+/* After a call by which the stream waits for such a thing, for which `name` stands in the report; its answer. */
+CUresult flow_awaits(CUstream stream, const char *name, const char *reason, CUresult rc);
+/* A graph has a node that waits for such a thing. Which graph is not kept: from then on any launch of one may wait. */
+void flow_graph_waits(void);
+int flow_graphs_wait(void);
 
 /* What the device does not see (unseen.c), told to the supervisor before it is enqueued: a launch that may order anything,
  * or is a barrier among ranks (job.h); a value that a stream writes, which hosts may read without a copy or not; a copy by
@@ -79,6 +93,9 @@ void flow_writes(struct flow *f, uint32_t slot, uint32_t seq); /* device memory,
 void flow_elsewhere_writes(struct flow *f);
 void flow_elsewhere_runs(struct flow *f);
 void flow_elsewhere_copies_out(struct flow *f);
+/* Its streams may wait for what is here; from then on a host that waits for it may know more. */
+void flow_elsewhere_waits(void);
+void flow_elsewhere_seen(void);
 
 /* Says of something unchecked or not modelled, once per text: to the supervisor and, at level info, on stderr. */
 void flow_note(struct flow *f, const char *key, const char *name, const char *reason);

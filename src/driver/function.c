@@ -36,6 +36,12 @@ static int function_identify(struct function *fn, CUfunction handle)
 	return fn->name ? 0 : -ENOMEM;
 }
 
+/* Its module or library. */
+static void *function_holder(const struct function *fn)
+{
+	return fn->module ? (void *)fn->module : (void *)fn->library;
+}
+
 static CUresult function_get(const struct function *fn, const char *name, CUfunction *out)
 {
 	CUkernel kernel;
@@ -126,7 +132,7 @@ static void function_variable(struct flow *f, const struct function *fn, const c
 	if (told && managed) /* as all of such memory (foreign.c) */
 		atomic_fetch_add_explicit(&f->rank->foreign_bytes[JOB_MANAGED], size, memory_order_relaxed);
 	else if (told)
-		vmm_variable(f->participant, at, size, name, fn->module ? (void *)fn->module : (void *)fn->library);
+		vmm_variable(f->participant, at, size, name, function_holder(fn));
 	else
 		flow_note(f, "foreign", name, "a module variable of which the driver does not tell where it lies");
 }
@@ -136,7 +142,7 @@ static void function_variables(struct flow *f, const struct function *fn, const 
 {
 	static const char other[] = "\nvariables\t";
 	static const char *const one[] = {"\nvariable\t", "\nmanaged\t"};
-	const void *holder = fn->module ? (void *)fn->module : (void *)fn->library;
+	const void *holder = function_holder(fn);
 	char *text = NULL;
 
 	if (map_get(&f->variables, (uintptr_t)holder) || map_put(&f->variables, (uintptr_t)holder, f))
@@ -242,6 +248,7 @@ static struct function *function_create(struct flow *f, CUfunction handle, CUmod
 
 	if (!fn)
 		return NULL;
+	real.cuCtxGetCurrent(&fn->context);
 	fn->module = module;
 	fn->name = module ? strdup(name) : NULL;
 	if (!fn->name && function_identify(fn, handle))
@@ -334,15 +341,19 @@ CUresult hook_cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 	return rc;
 }
 
-struct function_holder { CUmodule module; CUlibrary library; };
+static void function_variables_forget(struct flow *f, void *holder)
+{
+	if (map_remove(&f->variables, (uintptr_t)holder))
+		vmm_variables_drop(f->participant, holder);
+}
 
-static int function_drop(uint64_t handle, void *value, void *context)
+/* `holder`: a module or library. */
+static int function_drop(uint64_t handle, void *value, void *holder)
 {
 	struct function *fn = value;
-	const struct function_holder *gone = context;
 
 	(void)handle;
-	if (gone->module ? fn->module != gone->module : fn->library != gone->library)
+	if (function_holder(fn) != holder)
 		return 0;
 	free(fn->name);
 	free(fn);
@@ -351,36 +362,56 @@ static int function_drop(uint64_t handle, void *value, void *context)
 
 static void function_forget_in(struct flow *f, void *holder)
 {
-	const struct function_holder *gone = holder;
-	void *key = gone->module ? (void *)gone->module : (void *)gone->library;
-
 	map_sweep(&f->function, function_drop, holder);
-	if (map_remove(&f->variables, (uintptr_t)key))
-		vmm_variables_drop(f->participant, key);
+	function_variables_forget(f, holder);
 }
 
 void function_forget_module(CUmodule module)
 {
-	struct function_holder gone = {.module = module};
-
 	if (module)
-		flow_each(function_forget_in, &gone);
+		flow_each(function_forget_in, module);
 }
 
 void function_forget_library(CUlibrary library)
 {
-	struct function_holder gone = {.library = library};
-
 	if (library)
-		flow_each(function_forget_in, &gone);
+		flow_each(function_forget_in, library);
+}
+
+struct function_ended { struct flow *flow; CUcontext context; };
+
+/* What was seen here first may be of another context, where a thread launches it: it is found anew, and this is not freed. */
+static int function_end(uint64_t handle, void *value, void *ended_)
+{
+	const struct function_ended *ended = ended_;
+	struct function *fn = value;
+
+	(void)handle;
+	if (fn->context != ended->context)
+		return 0;
+	function_variables_forget(ended->flow, function_holder(fn));
+	return 1;
+}
+
+static void function_forget_context_in(struct flow *f, void *context)
+{
+	struct function_ended ended = {.flow = f, .context = context};
+
+	map_sweep(&f->function, function_end, &ended);
+}
+
+void function_forget_context(CUcontext context)
+{
+	if (context)
+		flow_each(function_forget_context_in, context);
 }
 
 /* ---- what the program sets on a kernel holds for its clone, too ---------------------------------------------- */
 
 static CUfunction function_clone_of(CUfunction handle)
 {
-	struct flow *f = flow_current();
-	const struct function *fn = f ? function_find(f, handle) : NULL;
+	struct flow *f = flow_current(), *here = flow_here();
+	const struct function *fn = f ? function_find(f, handle) : here ? function_known(here, handle) : NULL; /* another GPU is current */
 
 	return fn ? fn->clone : NULL;
 }

@@ -25,6 +25,7 @@ struct function {
 	enum model model;
 	CUmodule module;      /* one of these two holds it */
 	CUlibrary library;
+	CUcontext context;    /* that was current when it was first seen: its clone is gone with that, and so may be the handle */
 	_Atomic uint64_t fits[FUNCTION_SHAPES]; /* launch shapes that were compared, by a hash: 0 none, else shape << 1 | fits */
 	const char *_Atomic noted; /* the reason that was said last why it runs unchecked: a string literal */
 };
@@ -35,9 +36,10 @@ struct function *function_known(struct flow *f, CUfunction handle); /* asks nobo
 /* Whether the clone keeps the plain kernel's CTAs per SM at this launch shape. */
 int function_fits(struct function *fn, CUfunction handle, uint32_t threads, uint32_t shared);
 
-/* Handles and variables of a module or library that is going away. */
+/* Handles and variables of a module or library that is going away, or of a context that ends. */
 void function_forget_module(CUmodule module);
 int function_variables_known(void); /* of any */
 void function_forget_library(CUlibrary library);
+void function_forget_context(CUcontext context);
 
 #endif

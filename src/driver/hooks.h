@@ -28,8 +28,14 @@ BODY(cuLaunchCooperativeKernel);
 BODY(cuLaunchKernelEx);
 __typeof__(cuLaunchKernelEx) hook_cuLaunchKernelEx_ptsz;
 BODY(cuGraphLaunch);
+BODY(cuLaunch);
+BODY(cuLaunchGrid);
+BODY(cuLaunchGridAsync);
 /* stream.c */
 BODY(cuInit);
+BODY(cuStreamCreate);
+BODY(cuStreamCreateWithPriority);
+BODY(cuGreenCtxStreamCreate);
 BODY(cuStreamDestroy_v2);
 BODY(cuStreamBeginCapture_v2);
 BODY(cuStreamBeginCaptureToGraph);
@@ -65,6 +71,23 @@ BODY(cuEventSynchronize);
 real_event_elapsed_time hook_cuEventElapsedTime, hook_cuEventElapsedTime_v2;
 BODY(cuEventRecord);
 BODY(cuEventRecordWithFlags);
+BODY(cuCtxRecordEvent);
+BODY(cuGreenCtxRecordEvent);
+BODY(cuCtxWaitEvent);
+BODY(cuGreenCtxWaitEvent);
+BODY(cuWaitExternalSemaphoresAsync);
+BODY(cuIpcGetEventHandle);
+BODY(cuGraphAddEventRecordNode);
+BODY(cuGraphEventRecordNodeSetEvent);
+BODY(cuGraphExecEventRecordNodeSetEvent);
+BODY(cuGraphAddEventWaitNode);
+BODY(cuGraphAddExternalSemaphoresWaitNode);
+BODY(cuGraphAddBatchMemOpNode);
+BODY(cuGraphAddHostNode);
+real_graph_add_node_12020 hook_cuGraphAddNode;
+real_graph_add_node_12030 hook_cuGraphAddNode_v2;
+BODY(cuGraphNodeSetParams);
+BODY(cuGraphExecNodeSetParams);
 
 #undef BODY
 #endif

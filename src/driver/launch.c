@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cuda/real.h"
+#include "driver/event.h"
 #include "driver/function.h"
 #include "driver/hooks.h"
 #include "vmm/vmm.h"
@@ -15,11 +16,12 @@ struct launch {
 	void **params, **extra;
 	const CUlaunchConfig *config; /* of cuLaunchKernelEx, else NULL */
 	int cooperative;
+	int set; /* its parameters were set on the function */
 	/* Makes the driver call of this form with another kernel and other parameters. */
 	CUresult (*call)(const struct launch *l, CUfunction f, void **params, void **extra);
 };
 
-/* ---- the three forms ----------------------------------------------------------------------------------------- */
+/* ---- the forms ----------------------------------------------------------------------------------------------- */
 
 static CUresult launch_call_kernel(const struct launch *l, CUfunction f, void **params, void **extra)
 {
@@ -37,6 +39,24 @@ static CUresult launch_call_cooperative(const struct launch *l, CUfunction f, vo
 static CUresult launch_call_ex(const struct launch *l, CUfunction f, void **params, void **extra)
 {
 	return real.cuLaunchKernelEx(l->config, f, params, extra);
+}
+
+static CUresult launch_call_one(const struct launch *l, CUfunction f, void **params, void **extra)
+{
+	(void)l, (void)params, (void)extra;
+	return real.cuLaunch(f);
+}
+
+static CUresult launch_call_grid(const struct launch *l, CUfunction f, void **params, void **extra)
+{
+	(void)params, (void)extra;
+	return real.cuLaunchGrid(f, (int)l->grid[0], (int)l->grid[1]);
+}
+
+static CUresult launch_call_grid_async(const struct launch *l, CUfunction f, void **params, void **extra)
+{
+	(void)params, (void)extra;
+	return real.cuLaunchGridAsync(f, (int)l->grid[0], (int)l->grid[1], l->stream);
 }
 
 /* ---- unchecked ----------------------------------------------------------------------------------------------- */
@@ -113,6 +133,8 @@ static const char *launch_refuse(struct function *fn, const struct launch *l)
 		return flow_captures() ? "first launched while a stream was being captured" : "the driver does not tell its name";
 	if (!fn->clone)
 		return fn->reason;
+	if (l->set)
+		return "its parameters were set by calls of CUDA 3";
 	if (launch_in_clusters(l, fn))
 		return "it runs in clusters, whose barriers are not modelled";
 	if (l->extra ? l->params != NULL : !l->params && fn->params)
@@ -194,13 +216,16 @@ static CUresult launch_run(const struct launch *l)
 		launch_unchecked(f, fn, "launched into a graph capture");
 		return l->call(l, l->f, l->params, l->extra);
 	}
+	uint32_t slot = flow_slot(f, l->stream), seq;
+	if (slot == FLOW_ELSEWHERE) {
+		launch_elsewhere();
+		return l->call(l, l->f, l->params, l->extra);
+	}
 	if (!fn)
 		fn = function_find(f, l->f);
 	const char *reason = launch_refuse(fn, l);
 	if (reason)
 		return launch_plain(f, fn, l, reason);
-
-	uint32_t slot = flow_slot(f, l->stream), seq;
 	if (flow_number(f, slot, CLOCK_CHECKED, &seq))
 		return launch_plain(f, fn, l, "no launch tag is free: older launches may still run");
 	struct gsan_launch *record = launch_record(f, l, fn, slot, seq);
@@ -236,15 +261,53 @@ CUresult hook_cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, 
 	return launch_run(&l);
 }
 
+CUresult hook_cuLaunch(CUfunction f)
+{
+	struct launch l = {.f = f, .set = 1, .call = launch_call_one};
+
+	return launch_run(&l);
+}
+
+CUresult hook_cuLaunchGrid(CUfunction f, int width, int height)
+{
+	struct launch l = {.f = f, .grid = {(uint32_t)width, (uint32_t)height, 1}, .set = 1, .call = launch_call_grid};
+
+	return launch_run(&l);
+}
+
+CUresult hook_cuLaunchGridAsync(CUfunction f, int width, int height, CUstream stream)
+{
+	struct launch l = {.f = f, .grid = {(uint32_t)width, (uint32_t)height, 1}, .stream = stream, .set = 1,
+			.call = launch_call_grid_async};
+
+	return launch_run(&l);
+}
+
+/* The event that an attribute has recorded, before the kernel is done; or NULL. */
+static CUevent launch_event(const CUlaunchAttribute *a)
+{
+	return a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ? a->value.programmaticEvent.event :
+	       a->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ? a->value.launchCompletionEvent.event : NULL;
+}
+
 CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
 {
 	if (!config)
 		return real.cuLaunchKernelEx(config, f, params, extra);
+	unsigned attributes = config->attrs ? config->numAttrs : 0;
+	CUevent event;
 	struct launch l = {.f = f, .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
 			.block = {config->blockDimX, config->blockDimY, config->blockDimZ}, .shared = config->sharedMemBytes,
 			.stream = config->hStream, .params = params, .extra = extra, .config = config, .call = launch_call_ex};
 
-	return launch_run(&l);
+	for (unsigned i = 0; i < attributes; i++)
+		if ((event = launch_event(&config->attrs[i])))
+			event_begin(event);
+	CUresult rc = launch_run(&l);
+	for (unsigned i = 0; i < attributes; i++)
+		if ((event = launch_event(&config->attrs[i])))
+			event_unknown(event, rc);
+	return rc;
 }
 
 CUresult hook_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
@@ -259,14 +322,17 @@ CUresult hook_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, 
 /* The kernels in a graph run plain, and its topology is not known here: one launch that may order anything. */
 CUresult hook_cuGraphLaunch(CUgraphExec graph, CUstream stream)
 {
-	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
 	uint32_t slot, seq;
 
+	if (flow_capturing(stream))
+		return real.cuGraphLaunch(graph, stream);
+	struct flow *f = flow_of_stream(stream, &slot);
 	if (!f) {
 		launch_elsewhere();
+		if (flow_graphs_wait())
+			flow_elsewhere_waits();
 		return real.cuGraphLaunch(graph, stream);
 	}
-	slot = flow_slot(f, stream);
 	if (!atomic_exchange_explicit(&f->graphs_noted, 1, memory_order_relaxed))
 		flow_note(f, "unchecked", "(CUDA graph)", "kernels launched by a graph");
 	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
@@ -276,5 +342,7 @@ CUresult hook_cuGraphLaunch(CUgraphExec graph, CUstream stream)
 	flow_writes(f, slot, seq);
 	CUresult rc = real.cuGraphLaunch(graph, stream);
 	flow_enqueued(f, slot);
+	if (rc == CUDA_SUCCESS && flow_graphs_wait())
+		flow_wait_unknown(f, slot);
 	return rc;
 }

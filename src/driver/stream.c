@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "driver/flow.h"
+#include "driver/function.h"
 #include "driver/hooks.h"
 #include "vmm/vmm.h"
 
@@ -16,52 +17,75 @@ CUresult hook_cuInit(unsigned flags)
 	return rc;
 }
 
+/* Whatever the handle meant before, if the end of that was not seen. */
+static CUresult stream_created(const CUstream *stream, CUresult rc)
+{
+	if (rc == CUDA_SUCCESS)
+		flow_forget(*stream);
+	return rc;
+}
+
+CUresult hook_cuStreamCreate(CUstream *stream, unsigned flags)
+{
+	return stream_created(stream, real.cuStreamCreate(stream, flags));
+}
+
+CUresult hook_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
+{
+	return stream_created(stream, real.cuStreamCreateWithPriority(stream, flags, priority));
+}
+
+CUresult hook_cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx context, unsigned flags, int priority)
+{
+	return stream_created(stream, real.cuGreenCtxStreamCreate(stream, context, flags, priority));
+}
+
 CUresult hook_cuStreamDestroy_v2(CUstream stream)
 {
-	struct flow *f = flow_current();
-
-	if (f) /* before the call: afterwards another thread may get the same handle */
-		flow_forget(f, stream);
+	flow_forget(stream); /* before the call: afterwards another thread may get the same handle */
 	return real.cuStreamDestroy_v2(stream);
 }
 
 /* ---- the host waits ------------------------------------------------------------------------------------------ */
 
-static void stream_mark(struct flow *f, CUstream stream, struct clock_vec *mark)
+static struct flow *stream_mark(CUstream stream, struct clock_vec *mark)
 {
+	uint32_t slot;
+	struct flow *f = flow_capturing(stream) ? NULL : flow_of_stream(stream, &slot);
+
 	if (f)
-		clock_mark(&f->clock, flow_slot(f, stream), mark);
+		clock_mark(&f->clock, slot, mark);
+	return f;
+}
+
+static CUresult stream_done(struct flow *f, const struct clock_vec *mark, CUresult rc)
+{
+	if (rc == CUDA_SUCCESS && f)
+		flow_host_saw(f, mark);
+	else if (rc == CUDA_SUCCESS)
+		flow_elsewhere_seen();
+	return rc;
 }
 
 CUresult hook_cuStreamSynchronize(CUstream stream)
 {
-	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
 	struct clock_vec mark;
+	struct flow *f = stream_mark(stream, &mark);
 
-	stream_mark(f, stream, &mark);
-	CUresult rc = real.cuStreamSynchronize(stream);
-	if (rc == CUDA_SUCCESS && f)
-		flow_host_saw(f, &mark);
-	return rc;
+	return stream_done(f, &mark, real.cuStreamSynchronize(stream));
 }
 
 CUresult hook_cuStreamQuery(CUstream stream)
 {
-	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
 	struct clock_vec mark;
+	struct flow *f = stream_mark(stream, &mark);
 
-	stream_mark(f, stream, &mark);
-	CUresult rc = real.cuStreamQuery(stream);
-	if (rc == CUDA_SUCCESS && f)
-		flow_host_saw(f, &mark);
-	return rc;
+	return stream_done(f, &mark, real.cuStreamQuery(stream));
 }
 
 /* What everything enqueued so far will have done, told to the host's clock once a wait for it has succeeded. */
-static struct flow *whole_mark(struct clock_vec *mark)
+static struct flow *whole_mark(struct flow *f, struct clock_vec *mark)
 {
-	struct flow *f = flow_current();
-
 	if (f)
 		clock_mark_all(&f->clock, mark);
 	return f;
@@ -70,7 +94,7 @@ static struct flow *whole_mark(struct clock_vec *mark)
 static CUresult whole_done(struct flow *f, const struct clock_vec *mark, CUresult rc)
 {
 	if (rc != CUDA_SUCCESS || !f)
-		return rc;
+		return stream_done(f, mark, rc);
 	if (!vmm_several_contexts(f->participant))
 		clock_host_waited(&f->clock, mark);
 	flow_host_saw(f, mark);
@@ -80,16 +104,15 @@ static CUresult whole_done(struct flow *f, const struct clock_vec *mark, CUresul
 CUresult hook_cuCtxSynchronize(void)
 {
 	struct clock_vec mark;
-	struct flow *f = whole_mark(&mark);
+	struct flow *f = whole_mark(flow_current(), &mark);
 
 	return whole_done(f, &mark, real.cuCtxSynchronize());
 }
 
-/* The context may be another than the current one; then its work is not in this clock, and nothing is learnt of it. */
 CUresult hook_cuCtxSynchronize_v2(CUcontext context)
 {
 	struct clock_vec mark;
-	struct flow *f = whole_mark(&mark);
+	struct flow *f = whole_mark(flow_of_context(context), &mark);
 
 	return whole_done(f, &mark, real.cuCtxSynchronize_v2(context));
 }
@@ -97,53 +120,80 @@ CUresult hook_cuCtxSynchronize_v2(CUcontext context)
 CUresult hook_cuMemFree_v2(CUdeviceptr at)
 {
 	struct clock_vec mark;
-	struct flow *f = whole_mark(&mark);
+	struct flow *f = whole_mark(flow_current(), &mark), *here = flow_here();
 
-	return whole_done(at ? f : NULL, &mark, vmm_cuMemFree_v2(at)); /* freeing nothing waits for nothing */
+	CUresult rc = vmm_cuMemFree_v2(at);
+	if (!at) /* waits for nothing */
+		return rc;
+	/* Of memory here, while another GPU is current: for which of the two it waits is not told. */
+	if (!f && here && rc == CUDA_SUCCESS && at - GSAN_ARENA_BASE < GSAN_ARENA_SIZE)
+		clock_host_unknown(&here->clock);
+	return whole_done(f, &mark, rc);
 }
 
-/* ---- a context ends: the counters are on its device ---------------------------------------------------------- */
+/* ---- a context ends, and with it its streams and modules; the counters are on its device --------------------- */
 
-static CUresult context_ended(CUresult rc)
+/* Kernels are found again, if it does not end. */
+static void context_ends(CUcontext context)
 {
-	if (rc == CUDA_SUCCESS)
+	flow_drain_everywhere();
+	function_forget_context(context);
+}
+
+static CUresult context_ended(CUcontext context, CUresult rc)
+{
+	if (rc == CUDA_SUCCESS) {
 		flow_context_ended();
+		flow_forget_context(context);
+	}
 	return rc;
 }
 
 CUresult hook_cuCtxDestroy_v2(CUcontext context)
 {
-	flow_drain_everywhere();
-	return context_ended(real.cuCtxDestroy_v2(context));
+	context_ends(context);
+	return context_ended(context, real.cuCtxDestroy_v2(context));
 }
 
 #define DEVICES 64
-static _Atomic int retained[DEVICES]; /* how often the program did, as far as we saw */
+static _Atomic int retained[DEVICES]; /* how often the program did, as far as we saw, ... */
+static _Atomic(CUcontext) primary[DEVICES]; /* ... and what */
 
 CUresult hook_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
 	CUresult rc = real.cuDevicePrimaryCtxRetain(context, device);
 
-	if (rc == CUDA_SUCCESS && device >= 0 && device < DEVICES)
+	if (rc == CUDA_SUCCESS && device >= 0 && device < DEVICES) {
 		atomic_fetch_add_explicit(&retained[device], 1, memory_order_relaxed);
+		atomic_store_explicit(&primary[device], *context, memory_order_relaxed);
+	}
 	return rc;
 }
 
-/* Only the last release ends it. */
+static CUcontext primary_of(CUdevice device)
+{
+	return device >= 0 && device < DEVICES ? atomic_load_explicit(&primary[device], memory_order_relaxed) : NULL;
+}
+
+/* Only the last release ends it, and others than the program may hold it, too. */
 CUresult hook_cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
-	int known = device >= 0 && device < DEVICES;
+	int known = device >= 0 && device < DEVICES, active = 0;
+	unsigned flags;
 
 	if (known && atomic_fetch_sub_explicit(&retained[device], 1, memory_order_relaxed) > 1)
 		return real.cuDevicePrimaryCtxRelease_v2(device);
-	flow_drain_everywhere();
-	return context_ended(real.cuDevicePrimaryCtxRelease_v2(device));
+	context_ends(primary_of(device));
+	CUresult rc = real.cuDevicePrimaryCtxRelease_v2(device);
+	if (real.cuDevicePrimaryCtxGetState)
+		real.cuDevicePrimaryCtxGetState(device, &flags, &active);
+	return context_ended(active ? NULL : primary_of(device), rc);
 }
 
 CUresult hook_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-	flow_drain_everywhere();
-	return context_ended(real.cuDevicePrimaryCtxReset_v2(device));
+	context_ends(primary_of(device));
+	return context_ended(primary_of(device), real.cuDevicePrimaryCtxReset_v2(device));
 }
 
 /* ---- captures: what is launched into one is not executed now ------------------------------------------------- */
@@ -188,7 +238,7 @@ CUresult hook_cuStreamEndCapture(CUstream stream, CUgraph *graph)
 /* ---- callbacks: the stream's work is before them, and they are before what comes next in the stream ---------- */
 
 struct stream_callback {
-	struct flow *flow;
+	struct flow *flow; /* NULL: on another GPU */
 	struct clock_vec mark;
 	CUhostFn host;
 	CUstreamCallback stream;
@@ -197,17 +247,19 @@ struct stream_callback {
 
 static struct stream_callback *stream_callback(CUstream stream, void *data)
 {
-	struct flow *f = flow_capturing(stream) ? NULL : flow_current();
-	struct stream_callback *c = f ? calloc(1, sizeof(*c)) : NULL;
 	uint32_t slot, seq;
 
+	if (flow_capturing(stream))
+		return NULL;
+	struct flow *f = flow_of_stream(stream, &slot);
+	struct stream_callback *c = f || flow_here() ? calloc(1, sizeof(*c)) : NULL;
 	if (c) {
 		c->flow = f;
 		c->data = data;
-		clock_mark(&f->clock, flow_slot(f, stream), &c->mark);
 	}
 	if (f) {
-		slot = flow_slot(f, stream);
+		if (c)
+			clock_mark(&f->clock, slot, &c->mark);
 		flow_number(f, slot, CLOCK_PLAIN, &seq); /* not in its own mark: it has not ended when it begins */
 		flow_writes(f, slot, seq); /* it may write memory that kernels read */
 		flow_enqueued(f, slot);
@@ -218,15 +270,17 @@ static struct stream_callback *stream_callback(CUstream stream, void *data)
 /* The callback may wait for anything before it lets the stream go on. */
 static CUresult stream_called(CUstream stream, struct stream_callback *c, CUresult rc)
 {
-	struct flow *f = rc != CUDA_SUCCESS || flow_capturing(stream) ? NULL : flow_current();
-
 	if (rc != CUDA_SUCCESS)
 		free(c); /* which the callback does else */
-	if (f) {
-		flow_wait_unknown(f, stream);
-		flow_note(f, "order", "host callback", "a callback orders what comes after it behind everything");
-	}
-	return rc;
+	return flow_awaits(stream, "host callback", "a callback orders what comes after it behind everything", rc);
+}
+
+static void stream_told(const struct stream_callback *c)
+{
+	if (c->flow)
+		clock_host_join(&c->flow->clock, &c->mark);
+	else
+		flow_elsewhere_seen();
 }
 
 static void stream_run_host(void *data)
@@ -234,7 +288,7 @@ static void stream_run_host(void *data)
 	struct stream_callback c = *(struct stream_callback *)data;
 
 	free(data);
-	clock_host_join(&c.flow->clock, &c.mark);
+	stream_told(&c);
 	c.host(c.data);
 }
 
@@ -244,7 +298,7 @@ static void CUDA_CB stream_run_callback(CUstream stream, CUresult status, void *
 
 	free(data);
 	if (status == CUDA_SUCCESS)
-		clock_host_join(&c.flow->clock, &c.mark);
+		stream_told(&c);
 	c.stream(stream, status, c.data);
 }
 

@@ -164,3 +164,19 @@ void flow_elsewhere_copies_out(struct flow *f)
 {
 	flow_copies_out(f, CLOCK_SHARED, UINT32_MAX);
 }
+
+void flow_elsewhere_waits(void)
+{
+	struct flow *f = flow_here();
+
+	if (f)
+		atomic_store_explicit(&f->followed, 1, memory_order_relaxed);
+}
+
+void flow_elsewhere_seen(void)
+{
+	struct flow *f = flow_here();
+
+	if (f && atomic_load_explicit(&f->followed, memory_order_relaxed))
+		clock_host_unknown(&f->clock);
+}

@@ -6,13 +6,7 @@
 
 static CUresult value_awaited(CUstream stream, CUresult rc)
 {
-	struct flow *f = rc != CUDA_SUCCESS || flow_capturing(stream) ? NULL : flow_current();
-
-	if (f) {
-		flow_wait_unknown(f, stream);
-		flow_note(f, "order", "cuStreamWaitValue", "a stream's wait for a value orders everything");
-	}
-	return rc;
+	return flow_awaits(stream, "cuStreamWaitValue", "a stream's wait for a value orders everything", rc);
 }
 
 static int value_is_wait(const CUstreamBatchMemOpParams *p)
@@ -31,9 +25,9 @@ static CUdeviceptr value_target(const CUstreamBatchMemOpParams *p)
 /* Before the call: a kernel that waits for the value may run at once. In a capture, what the graph will write. */
 static void value_writes(CUstream stream, const CUdeviceptr *at, unsigned count)
 {
-	struct flow *f = flow_current();
+	int capturing = flow_capturing(stream), host_reads = 0;
 	uint32_t slot, seq;
-	int host_reads = 0;
+	struct flow *f = capturing ? flow_current() : flow_of_stream(stream, &slot);
 
 	if (!f) {
 		f = flow_elsewhere();
@@ -43,9 +37,8 @@ static void value_writes(CUstream stream, const CUdeviceptr *at, unsigned count)
 	}
 	for (unsigned i = 0; i < count; i++)
 		host_reads |= !vmm_value(f->participant, at[i]);
-	if (flow_capturing(stream))
+	if (capturing)
 		return;
-	slot = flow_slot(f, stream);
 	flow_number(f, slot, CLOCK_PLAIN, &seq);
 	flow_value(f, seq, host_reads);
 	flow_writes(f, slot, seq);

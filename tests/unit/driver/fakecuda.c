@@ -1,6 +1,6 @@
 /* A libcuda.so.1 without a device, linked with -Bsymbolic as the real one is: enough of the driver API for the ways in and for launches. Module images are ignored:
  * every module holds the kernel `plain` (one 8-byte parameter), `twin` with its clone `twin__gsan`, and the clone's info
- * text. It lacks cuGraphLaunch, so that tests can ask for something that the driver does not have. */
+ * text. It lacks cuEventElapsedTime, so that tests can ask for something that the driver does not have. */
 #include "fakecuda.h"
 
 #include <cuda.h>
@@ -23,6 +23,15 @@ static struct CUfunc_st kernels[] = {{"plain", 1}, {"twin", 1}, {"twin__gsan", 2
 static char info_left[] = "gsan-info\t" ABI "\ttwin\tsync\nsource\ttest\nleft\t-\t7\tcp.async.bulk\tnot modelled\n";
 static char info[] = "gsan-info\t" ABI "\ttwin\tsync\nsource\ttest\ngrid\n";
 
+static void meanwhile(void (**what)(void))
+{
+	void (*once)(void) = *what;
+
+	*what = NULL;
+	if (once)
+		once();
+}
+
 static void called(const char *name)
 {
 	snprintf(fake.last_call, sizeof(fake.last_call), "%s", name);
@@ -42,7 +51,7 @@ API cuCtxGetDevice(CUdevice *device)
 
 API cuCtxGetCurrent(CUcontext *context)
 {
-	*context = (CUcontext)&fake;
+	*context = fake.context ? (CUcontext)fake.context : (CUcontext)&fake;
 	return CUDA_SUCCESS;
 }
 
@@ -55,6 +64,11 @@ API cuCtxPopCurrent_v2(CUcontext *context)
 {
 	*context = NULL;
 	return CUDA_SUCCESS;
+}
+
+API cuCtxDestroy_v2(CUcontext context)
+{
+	return context == (CUcontext)fake.context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 API cuCtxSynchronize(void)
@@ -94,7 +108,7 @@ API cuStreamCreate(CUstream *stream, unsigned flags)
 	static int used;
 
 	(void)flags;
-	*stream = (CUstream)&streams[used++];
+	*stream = fake.stream ? (CUstream)fake.stream : (CUstream)&streams[used++];
 	return CUDA_SUCCESS;
 }
 
@@ -109,7 +123,15 @@ API cuStreamGetFlags(CUstream stream, unsigned *flags)
 	fake.disturbed += fake.capturing;
 	(void)stream;
 	*flags = CU_STREAM_NON_BLOCKING;
+	meanwhile(&fake.asked_flags);
 	return CUDA_SUCCESS;
+}
+
+API cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+	(void)stream;
+	*context = (CUcontext)fake.context;
+	return fake.context ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 API cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
@@ -137,7 +159,7 @@ API cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
 
 API cuEventCreate(CUevent *event, unsigned flags)
 {
-	static char events[64];
+	static char events[256];
 	static int used;
 
 	(void)flags;
@@ -149,6 +171,14 @@ API cuEventRecord(CUevent event, CUstream stream)
 {
 	(void)event;
 	(void)stream;
+	meanwhile(&fake.recorded);
+	return CUDA_SUCCESS;
+}
+
+API cuEventQuery(CUevent event)
+{
+	(void)event;
+	meanwhile(&fake.queried);
 	return CUDA_SUCCESS;
 }
 
@@ -286,6 +316,13 @@ API cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f)
 	return CUDA_SUCCESS;
 }
 
+API cuFuncSetAttribute(CUfunction f, CUfunction_attribute attribute, int value)
+{
+	(void)attribute, (void)value;
+	called(f->name);
+	return CUDA_SUCCESS;
+}
+
 API cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t n, CUstream stream)
 {
 	(void)to, (void)value, (void)n, (void)stream;
@@ -304,6 +341,74 @@ API cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t val
 	(void)stream, (void)address, (void)value, (void)flags;
 	called("cuStreamWriteValue32_v2");
 	return CUDA_SUCCESS;
+}
+
+/* ---- other ways to record an event, and to wait for one ------------------------------------------------------- */
+
+API cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags)
+{
+	(void)event, (void)stream, (void)flags;
+	return CUDA_SUCCESS;
+}
+
+API cuCtxRecordEvent(CUcontext context, CUevent event)
+{
+	(void)context, (void)event;
+	return CUDA_SUCCESS;
+}
+
+API cuCtxWaitEvent(CUcontext context, CUevent event)
+{
+	(void)context, (void)event;
+	return CUDA_SUCCESS;
+}
+
+API cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *semaphore, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params, unsigned count,
+		CUstream stream)
+{
+	(void)semaphore, (void)params, (void)count, (void)stream;
+	return CUDA_SUCCESS;
+}
+
+API cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
+{
+	(void)handle, (void)event;
+	return CUDA_SUCCESS;
+}
+
+API cuGraphAddEventRecordNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count, CUevent event)
+{
+	(void)node, (void)graph, (void)before, (void)count, (void)event;
+	return CUDA_SUCCESS;
+}
+
+API cuGraphExecEventRecordNodeSetEvent(CUgraphExec graph, CUgraphNode node, CUevent event)
+{
+	(void)graph, (void)node, (void)event;
+	return CUDA_SUCCESS;
+}
+
+API cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count, CUevent event)
+{
+	(void)node, (void)graph, (void)before, (void)count, (void)event;
+	return CUDA_SUCCESS;
+}
+
+API cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
+{
+	(void)node, (void)params;
+	return CUDA_SUCCESS;
+}
+
+API cuGraphLaunch(CUgraphExec graph, CUstream stream)
+{
+	(void)graph, (void)stream;
+	return CUDA_SUCCESS;
+}
+
+API cuLaunchGridAsync(CUfunction f, int width, int height, CUstream stream)
+{
+	return cuLaunchKernel(f, (unsigned)width, (unsigned)height, 1, 1, 1, 1, 0, stream, NULL, NULL);
 }
 
 /* ---- asking for functions ------------------------------------------------------------------------------------ */

@@ -12,7 +12,11 @@ struct fake {
 	int syncs, queries, copies;
 	int query_result, refuse_clone, clone_blocks, plain_blocks, capturing, required_cluster, left;
 	int disturbed; /* calls made in a capture that might end it */
+	void *context; /* of every stream, and the current one; NULL: that is not told */
+	void *stream;  /* the next one that is made; NULL: a new handle */
 	char last_call[64];
+	/* What another thread does meanwhile: called once, in cuStreamGetFlags, cuEventRecord, cuEventQuery. */
+	void (*asked_flags)(void), (*recorded)(void), (*queried)(void);
 };
 
 #endif

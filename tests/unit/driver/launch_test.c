@@ -2,6 +2,7 @@
  * the plain kernel's parameters and a record that says what is before it; whatever does not fit runs plain and is said. */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,6 +200,300 @@ static void test_order(int edge)
 	cuCtxSynchronize();
 }
 
+/* What a thread of its own does, until it is done. */
+static void *meanwhile_run(void *what)
+{
+	(*(void (**)(void))what)();
+	return NULL;
+}
+
+static void meanwhile(void (*what)(void))
+{
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, meanwhile_run, &what) && !pthread_join(thread, NULL));
+}
+
+static CUstream first_seen;
+static uint8_t first_slot;
+static void first_launch(void)
+{
+	launch(twin, first_seen);
+	first_slot = record().stream;
+}
+static void first_asked(void) { meanwhile(first_launch); }
+
+/* Two threads use a stream first at once: it is one stream, in whose order both launches are. */
+static void test_first_at_once(void)
+{
+	cuStreamCreate(&first_seen, CU_STREAM_NON_BLOCKING);
+	fake->asked_flags = first_asked;
+	launch(twin, first_seen);
+	CHECK(!fake->asked_flags && first_slot > 0 && record().stream == first_slot);
+	CUstream other;
+	cuStreamCreate(&other, CU_STREAM_NON_BLOCKING);
+	launch(twin, other);
+	CHECK(record().stream != first_slot);
+	cuCtxSynchronize();
+}
+
+/* A kernel's handle goes with its context, and may be another one's next; with any other context it stays. */
+static void test_functions_end(void)
+{
+	char first, second;
+	CUmodule module;
+	CUfunction f;
+	unsigned before = registered;
+
+	CHECK(cuModuleLoadData(&module, "\177ELF") == CUDA_SUCCESS);
+	cuModuleUnload(module); /* the fake's handles are the same in every module: all are forgotten */
+	fake->context = &first;
+	CHECK(cuModuleGetFunction(&f, module, "twin") == CUDA_SUCCESS && registered == before + 1);
+	fake->context = &second;
+	cuCtxDestroy((CUcontext)&second);
+	CHECK(launch(f, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan") && registered == before + 1);
+	fake->context = &first;
+	cuCtxDestroy((CUcontext)&first);
+	CHECK(launch(f, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan") && registered == before + 2);
+	fake->context = NULL;
+	cuModuleUnload(module);
+	cuCtxSynchronize();
+}
+
+/* What is set on a kernel holds for its clone, whichever GPU is current. */
+static void test_attributes(void)
+{
+	for (elsewhere = 0; elsewhere < 2; elsewhere++) {
+		fake->last_call[0] = 0;
+		CHECK(cuFuncSetAttribute(twin, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024) == CUDA_SUCCESS);
+		CHECK(!strcmp(fake->last_call, "twin__gsan"));
+	}
+	elsewhere = 0;
+}
+
+static CUstream event_stream[2], event_waiter;
+static CUevent event_shared;
+static void event_query(void) { cuEventQuery(event_shared); }
+static void event_wait(void) { cuStreamWaitEvent(event_waiter, event_shared, 0); }
+static void event_record(void) { cuEventRecord(event_shared, event_stream[1]); }
+static void while_event_query(void) { meanwhile(event_query); }
+static void while_event_wait(void) { meanwhile(event_wait); }
+static void while_event_record(void) { meanwhile(event_record); }
+
+/* Is launch `seq` of one of those streams before the next launch that waits? */
+static int event_orders(uint32_t seq)
+{
+	launch(twin, event_waiter);
+	struct gsan_launch r = record();
+	return (r.order.flags & GSAN_ORDER_UNKNOWN) || seq < r.order.floor[1] || (r.order.pairs == 1 && r.order.pair[0].seq == seq);
+}
+
+/* One that was recorded before, behind another launch; and what happens in the driver's record or query of it. */
+static uint32_t event_again(void (*in_record)(void), void (*in_query)(void))
+{
+	CUstream *const streams[] = {&event_stream[0], &event_stream[1], &event_waiter};
+
+	cuCtxSynchronize();
+	for (unsigned i = 0; i < 3; i++) {
+		cuStreamDestroy(*streams[i]);
+		cuStreamCreate(streams[i], CU_STREAM_NON_BLOCKING);
+	}
+	cuEventCreate(&event_shared, 0);
+	launch(twin, event_stream[0]);
+	cuEventRecord(event_shared, event_stream[0]);
+	launch(twin, event_stream[0]);
+	fake->recorded = in_record;
+	fake->queried = in_query;
+	return record().seq;
+}
+
+/* An event is recorded again while another thread waits for it, or records it, too: it may be for the new one that it waited. */
+static void test_event_meanwhile(void)
+{
+	uint32_t seq = event_again(NULL, NULL);
+
+	cuEventQuery(event_shared);
+	CHECK(!event_orders(seq)); /* for the old one */
+	seq = event_again(while_event_query, NULL);
+	cuEventRecord(event_shared, event_stream[0]);
+	CHECK(!fake->recorded && event_orders(seq));
+	seq = event_again(while_event_wait, NULL);
+	cuEventRecord(event_shared, event_stream[0]);
+	CHECK(!fake->recorded && event_orders(seq));
+	seq = event_again(while_event_record, NULL); /* perhaps before */
+	cuEventRecord(event_shared, event_stream[0]);
+	event_wait();
+	CHECK(!fake->recorded && event_orders(seq));
+	seq = event_again(while_event_record, NULL);
+	launch(twin, event_stream[1]);
+	seq = record().seq; /* perhaps behind */
+	cuEventRecord(event_shared, event_stream[0]);
+	event_wait();
+	CHECK(!fake->recorded && event_orders(seq));
+	cuEventRecord(event_shared, event_stream[0]); /* by one thread alone again */
+	launch(twin, event_stream[1]);
+	seq = record().seq;
+	cuStreamCreate(&event_waiter, CU_STREAM_NON_BLOCKING);
+	event_wait();
+	CHECK(!event_orders(seq));
+
+	event_again(NULL, while_event_record);
+	launch(twin, event_stream[1]);
+	seq = record().seq;
+	cuEventQuery(event_shared); /* of the new one, which another thread recorded when the old was looked at */
+	CHECK(!fake->queried && event_orders(seq));
+	cuCtxSynchronize();
+}
+
+static void by_context(void) { cuCtxRecordEvent(NULL, event_shared); }
+static void by_node(void) { cuGraphAddEventRecordNode(NULL, NULL, NULL, 0, event_shared); }
+static void by_changed_node(void) { cuGraphExecEventRecordNodeSetEvent(NULL, NULL, event_shared); }
+
+static void by_any_node(void)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .eventRecord.event = event_shared};
+
+	cuGraphNodeSetParams(NULL, &params);
+}
+
+static void by_capture(void)
+{
+	fake->capturing = 1;
+	cuEventRecordWithFlags(event_shared, event_stream[0], CU_EVENT_RECORD_EXTERNAL);
+	fake->capturing = 0;
+}
+
+static void by_process(void)
+{
+	CUipcEventHandle handle;
+
+	cuIpcGetEventHandle(&handle, event_shared);
+}
+
+static void by_launch(CUlaunchAttribute attribute)
+{
+	uint64_t argument = 42;
+	CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
+				 .hStream = event_stream[0], .attrs = &attribute, .numAttrs = 1};
+
+	cuLaunchKernelEx(&config, twin, (void *[]){&argument}, NULL);
+}
+
+static void by_begun_launch(void)
+{
+	by_launch((CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, .value.launchCompletionEvent.event = event_shared});
+}
+
+static void by_kernel(void)
+{
+	by_launch((CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, .value.programmaticEvent.event = event_shared});
+}
+
+/* An event that is recorded where nobody looks is unknown, until it is recorded again; or for good, if that may happen at any time. */
+static void test_event_elsewhere(void)
+{
+	static const struct { void (*record)(void); int for_good; } ways[] = {
+		{by_context, 0}, {by_begun_launch, 0}, {by_kernel, 0}, {by_node, 1}, {by_changed_node, 1}, {by_any_node, 1}, {by_capture, 1},
+		{by_process, 1},
+	};
+	CUstream s;
+	CUgraph graph;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED); /* one must have been */
+	cuStreamEndCapture(s, &graph);
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		uint32_t seq = event_again(NULL, NULL);
+		ways[i].record();
+		event_wait();
+		CHECK(event_orders(seq));
+		seq = event_again(NULL, NULL);
+		ways[i].record();
+		event_record();
+		event_wait();
+		CHECK(event_orders(seq) == ways[i].for_good);
+	}
+	cuCtxSynchronize();
+}
+
+/* What waits for more than is known here: a context's streams, those to come, too; one for a semaphore; a graph, if it may wait. */
+static void test_waits_elsewhere(void)
+{
+	uint32_t seq = event_again(NULL, NULL);
+
+	CHECK(!event_orders(seq));
+	cuEventRecord(event_shared, event_stream[0]);
+	cuCtxWaitEvent(NULL, event_shared);
+	CHECK(event_orders(seq));
+	cuStreamCreate(&event_waiter, CU_STREAM_NON_BLOCKING);
+	CHECK(event_orders(seq));
+	seq = event_again(NULL, NULL);
+	CHECK(!event_orders(seq));
+	cuWaitExternalSemaphoresAsync(NULL, NULL, 0, event_waiter);
+	CHECK(event_orders(seq));
+	seq = event_again(NULL, NULL);
+	cuGraphLaunch(NULL, event_waiter);
+	CHECK(!event_orders(seq));
+	cuGraphAddEventWaitNode(NULL, NULL, NULL, 0, event_shared);
+	cuGraphLaunch(NULL, event_waiter);
+	CHECK(event_orders(seq));
+	cuCtxSynchronize();
+}
+
+/* A launch by a call of CUDA 3 has its place in the stream, and runs plain. */
+static void test_old_launch(void)
+{
+	CUstream s;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	launch(twin, s);
+	uint32_t seq = record().seq;
+	CHECK(cuLaunchGridAsync(twin, 1, 1, s) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin") && strstr(last_note, "CUDA 3"));
+	CHECK(self.job->writers.newest[1][record().stream] == seq + 1);
+	cuCtxSynchronize();
+}
+
+static uint8_t slot_of(CUstream stream)
+{
+	launch(twin, stream);
+	return record().stream;
+}
+
+/* A stream goes, by itself or with its context, whichever GPU is current; or nobody sees how: its handle may be another one's next. */
+static void test_streams_end(void)
+{
+	char first, second;
+	CUstream s, t, same;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	uint8_t slot = slot_of(s);
+	elsewhere = 1;
+	cuStreamDestroy(s);
+	elsewhere = 0;
+	CHECK(slot_of(s) != slot);
+	slot = slot_of(s);
+	fake->stream = s;
+	cuStreamCreate(&same, CU_STREAM_DEFAULT);
+	fake->stream = NULL;
+	CHECK(same == s && slot_of(same) != slot);
+
+	fake->context = &first;
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	slot = slot_of(s);
+	fake->context = &second;
+	cuStreamCreate(&t, CU_STREAM_NON_BLOCKING);
+	uint8_t other = slot_of(t);
+	fake->context = &first;
+	cuCtxDestroy((CUcontext)&second);
+	CHECK(slot_of(s) == slot && slot_of(t) == other);
+	cuCtxDestroy((CUcontext)&first);
+	CHECK(slot_of(s) != slot && slot_of(t) == other);
+	fake->context = NULL;
+	cuStreamDestroy(s);
+	cuStreamDestroy(t);
+	cuCtxSynchronize();
+}
+
 /* A kernel that cannot be checked: launched as it is, noted once, and known as an event unless its model is local. */
 static void test_plain(void)
 {
@@ -338,9 +633,10 @@ static void test_writers(void)
 	CHECK(!(record().order.flags & GSAN_ORDER_UNKNOWN));
 	CHECK(newest[CLOCK_SHARED] != UINT32_MAX);
 	elsewhere = 1;
-	cuMemcpyDtoHAsync_v2(&word, (CUdeviceptr)&r, 4, s);
-	CHECK(newest[CLOCK_SHARED] != UINT32_MAX);
-	cuMemsetD32Async(0x500, 1, 1, s);
+	cuMemcpyDtoHAsync_v2(&word, (CUdeviceptr)&r, 4, NULL);
+	cuMemsetD32Async(0x500, 1, 1, s); /* still this GPU's */
+	CHECK(newest[CLOCK_SHARED] != UINT32_MAX && *mine == r.seq + 10);
+	cuMemsetD32Async(0x500, 1, 1, NULL);
 	elsewhere = 0;
 	CHECK(newest[CLOCK_SHARED] == UINT32_MAX && self.job->writers.newest[0][0] == 0);
 }
@@ -513,11 +809,19 @@ int main(void)
 	cuCtxSynchronize();
 	test_order(0);
 	test_order(1);
+	test_first_at_once();
+	test_streams_end();
+	test_event_meanwhile();
+	test_event_elsewhere();
 	test_plain();
 	test_capture();
 	test_first_in_capture(1);
 	test_first_in_capture(0);
 	test_capture_destroyed();
+	test_waits_elsewhere();
+	test_old_launch();
+	test_functions_end();
+	test_attributes();
 	test_signal();
 	test_many_signals();
 	test_writers();
