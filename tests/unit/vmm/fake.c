@@ -155,7 +155,16 @@ static CUresult EventCreate(CUevent *e, unsigned flags)
 }
 
 static CUresult EventDestroy(CUevent e) { (void)e; CALL(cuEventDestroy_v2); fake.events--; return CUDA_SUCCESS; }
-static CUresult EventQuery(CUevent e) { (void)e; CALL(cuEventQuery); return fake.event; }
+static CUresult EventQuery(CUevent e)
+{
+	(void)e;
+	CALL(cuEventQuery);
+	if (fake.event_after && !--fake.event_after) {
+		fake.event = CUDA_SUCCESS;
+		fake.refuse_create = 0;
+	}
+	return fake.event;
+}
 
 static CUresult EventRecord(CUevent e, CUstream s)
 {
@@ -252,6 +261,57 @@ static CUresult MemFreeAsync(CUdeviceptr at, CUstream s)
 {
 	(void)s;
 	return at < 0x7f0000000000 ? CUDA_ERROR_INVALID_VALUE : MemFree(at);
+}
+
+/* ---- pools: of the driver's own memory they have nothing */
+
+static char pools[8]; /* the first two are the default ones */
+CUmemoryPool fake_pool[2] = {(CUmemoryPool)&pools[0], (CUmemoryPool)&pools[1]};
+
+static CUresult DeviceGetMemPool(CUmemoryPool *pool, CUdevice device)
+{
+	CALL(cuDeviceGetMemPool);
+	*pool = fake_pool[device];
+	return CUDA_SUCCESS;
+}
+
+static CUresult MemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
+{
+	static int next = 2;
+	(void)props;
+	CALL(cuMemPoolCreate);
+	*pool = (CUmemoryPool)&pools[next++];
+	return CUDA_SUCCESS;
+}
+
+static CUresult MemPoolDestroy(CUmemoryPool pool) { (void)pool; CALL(cuMemPoolDestroy); return CUDA_SUCCESS; }
+
+static CUresult MemAllocFromPool(CUdeviceptr *at, size_t size, CUmemoryPool pool, CUstream s)
+{
+	(void)s;
+	return pool ? MemAlloc(at, size) : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult MemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count)
+{
+	(void)pool, (void)access, (void)count;
+	CALL(cuMemPoolSetAccess);
+	return CUDA_SUCCESS;
+}
+
+static CUresult MemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *to)
+{
+	(void)pool, (void)attribute;
+	CALL(cuMemPoolGetAttribute);
+	*(cuuint64_t *)to = 0;
+	return CUDA_SUCCESS;
+}
+
+static CUresult MemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *to)
+{
+	(void)pool, (void)attribute, (void)to;
+	CALL(cuMemPoolSetAttribute);
+	return CUDA_SUCCESS;
 }
 
 static CUresult MemGetInfo(size_t *available, size_t *total)
@@ -445,8 +505,9 @@ static CUresult MemUnmap(CUdeviceptr at, size_t size)
 
 static CUresult MemSetAccess(CUdeviceptr at, size_t size, const CUmemAccessDesc *desc, size_t n)
 {
-	(void)desc, (void)n;
 	CALL(cuMemSetAccess);
+	for (size_t i = 0; i < n; i++)
+		fake.access |= 1u << desc[i].location.id;
 	for (int i = 0; i < MANY; i++)
 		if (mapping[i].live && mapping[i].at >= at && mapping[i].at < at + size)
 			mapping[i].access = 1;
@@ -516,6 +577,10 @@ void fake_install(void)
 		.cuPointerGetAttribute = PointerGetAttribute, .cuMemGetAddressRange_v2 = MemGetAddressRange,
 		.cuMemAddressReserve = MemAddressReserve, .cuMemAddressFree = MemAddressFree, .cuMemCreate = MemCreate,
 		.cuMemRelease = MemRelease, .cuMemMap = MemMap, .cuMemUnmap = MemUnmap, .cuMemSetAccess = MemSetAccess,
+		.cuDeviceGetMemPool = DeviceGetMemPool, .cuDeviceGetDefaultMemPool = DeviceGetMemPool,
+		.cuMemPoolCreate = MemPoolCreate, .cuMemPoolDestroy = MemPoolDestroy, .cuMemAllocFromPoolAsync = MemAllocFromPool,
+		.cuMemPoolSetAccess = MemPoolSetAccess, .cuMemPoolGetAttribute = MemPoolGetAttribute,
+		.cuMemPoolSetAttribute = MemPoolSetAttribute,
 		.cuMemRetainAllocationHandle = MemRetainAllocationHandle, .cuMemExportToShareableHandle = MemExport,
 		.cuMemImportFromShareableHandle = MemImport,
 	};

@@ -19,11 +19,14 @@ struct fake {
 	int wild;                /* copies to where nothing is mapped */
 	int waits;               /* calls that waited for the device */
 	CUresult event;          /* answer of cuEventQuery */
+	int event_after;         /* it is success from its so many-th question on; 0: never */
+	uint32_t access;         /* devices that any memory was made accessible to, a bit each */
 	/* what is given out now */
 	int physicals, mappings, reservations, streams, events, pinned, registered, plain;
 };
 extern struct fake fake;
 extern CUcontext fake_context[2]; /* of devices 0 and 1 */
+extern CUmemoryPool fake_pool[2]; /* their default pools, which are their pools now */
 
 void fake_install(void);
 int fake_memory(uint64_t size);                  /* a descriptor of memory that another process made */
