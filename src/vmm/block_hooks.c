@@ -140,6 +140,8 @@ CUresult vmm_cuMemFree_v2(CUdeviceptr at)
 	struct participant *p = participant_started();
 	struct vmm_section s;
 	int kind = p ? kind_of_block(at) : 0;
+	if (kind)
+		participant_current(); /* the first that is seen of a context, perhaps */
 	if (!kind)
 		return real.cuMemFree_v2(at);
 	CUresult rc = free_waits(p, kind == 2 ? GSAN_PAGE : 1); /* without the lock, for it may wait long */

@@ -20,11 +20,13 @@ struct participant {
 	int socket;             /* to the supervisor */
 	struct job *job;
 	CUdevice device;
-	CUcontext context;      /* where it started */
-	CUstream stream;        /* our copies: non-blocking */
-	void *zeros;            /* pinned, VMM_ZEROS bytes */
-	uint64_t ring;          /* device address of its finding ring */
-	uint64_t writers;       /* device address of the job's struct gsan_writers, or 0 */
+	/* Ours in a context: where it started, and the device's primary one as soon as the program uses another. Threads that see the old
+	 * ones meanwhile may use them. */
+	_Atomic(CUcontext) context;
+	_Atomic(CUstream) stream;  /* our copies: non-blocking */
+	_Atomic(void *) zeros;     /* pinned, VMM_ZEROS bytes */
+	_Atomic uint64_t ring;     /* device address of its finding ring */
+	_Atomic uint64_t writers;  /* device address of the job's struct gsan_writers, or 0 */
 	uint64_t view_table;    /* device address of u32[GSAN_VIEW_PAGES] */
 	_Atomic uint32_t mapped;  /* whose tables are mapped here */
 	_Atomic uint32_t refused; /* whose cannot be */

@@ -15,8 +15,8 @@ struct value { int physical, refs; }; /* handle = 16 × (index + 1) */
 struct mapping { uint64_t at, size; int physical, access, live; };
 
 struct fake fake;
-static char contexts[2];
-CUcontext fake_context[2] = {(CUcontext)&contexts[0], (CUcontext)&contexts[1]};
+static char contexts[4];
+CUcontext fake_context[4] = {(CUcontext)&contexts[0], (CUcontext)&contexts[1], (CUcontext)&contexts[2], (CUcontext)&contexts[3]};
 static _Thread_local CUcontext current[4] = {(CUcontext)&contexts[0]};
 static _Thread_local int depth;
 static _Thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -71,6 +71,8 @@ static CUresult CtxGetCurrent(CUcontext *c)
 static CUresult CtxPushCurrent(CUcontext c)
 {
 	CALL(cuCtxPushCurrent_v2);
+	if (c && c == fake.gone)
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	current[++depth] = c;
 	return CUDA_SUCCESS;
 }
@@ -87,6 +89,22 @@ static CUresult CtxGetDevice(CUdevice *device)
 	if (!current[depth])
 		return CUDA_ERROR_INVALID_CONTEXT;
 	*device = current[depth] == fake_context[1];
+	return CUDA_SUCCESS;
+}
+
+static CUresult PrimaryCtxRetain(CUcontext *c, CUdevice device)
+{
+	CALL(cuDevicePrimaryCtxRetain);
+	*c = fake_context[device];
+	fake.retained++;
+	return CUDA_SUCCESS;
+}
+
+static CUresult PrimaryCtxRelease(CUdevice device)
+{
+	(void)device;
+	CALL(cuDevicePrimaryCtxRelease_v2);
+	fake.retained--;
 	return CUDA_SUCCESS;
 }
 
@@ -563,7 +581,9 @@ void fake_install(void)
 {
 	real = (struct real){
 		.cuCtxGetCurrent = CtxGetCurrent, .cuCtxPushCurrent_v2 = CtxPushCurrent, .cuCtxPopCurrent_v2 = CtxPopCurrent,
-		.cuCtxGetDevice = CtxGetDevice, .cuCtxSynchronize = CtxSynchronize,
+		.cuCtxGetDevice = CtxGetDevice,
+		.cuDevicePrimaryCtxRetain = PrimaryCtxRetain, .cuDevicePrimaryCtxRelease_v2 = PrimaryCtxRelease,
+		.cuCtxSynchronize = CtxSynchronize,
 		.cuCtxEnablePeerAccess = CtxEnablePeerAccess,
 		.cuThreadExchangeStreamCaptureMode = ThreadExchangeStreamCaptureMode,
 		.cuStreamIsCapturing = StreamIsCapturing, .cuDeviceGetName = DeviceGetName,

@@ -258,6 +258,39 @@ static void other_contexts(void)
 	CHECK(participant_current() && !participant_elsewhere());
 }
 
+/* What is ours in a context of the program's goes to the primary one before the program has work in another: then the first may end. */
+static void contexts(void)
+{
+	CUdeviceptr a, b;
+	real.cuCtxPushCurrent_v2(fake_context[2]);
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	struct participant *p = participant_current();
+	uint64_t ring = p->ring;
+	CHECK(p->context == fake_context[2] && !fake.retained && fake.streams == 1 && fake.registered == 2);
+	real.cuCtxPushCurrent_v2(fake_context[3]);
+	OK(vmm_cuMemAlloc_v2(&b, 2 * MIB));
+	CHECK(p->context == fake_context[0] && fake.retained == 1 && fake.streams == 2 && fake.registered == 4 && fake.pinned == 2);
+	CHECK(p->ring && p->ring != ring);
+	fake.gone = fake_context[2];
+	OK(vmm_cuMemFree_v2(a));
+	OK(vmm_cuMemFree_v2(b));
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	CHECK(a < slice_end && !super.notes && !fake.locked);
+}
+
+/* The first call that is seen of the other context comes behind the end of the first. */
+static void context_late(void)
+{
+	CUdeviceptr a;
+	real.cuCtxPushCurrent_v2(fake_context[2]);
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	real.cuCtxPushCurrent_v2(fake_context[3]);
+	fake.gone = fake_context[2];
+	OK(vmm_cuMemFree_v2(a));
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	CHECK(a < slice_end && fake.retained == 1);
+}
+
 static void questions(void)
 {
 	size_t available, total;
@@ -652,7 +685,7 @@ int main(void)
 {
 #define TEST(name) {#name, name}
 	static const struct { const char *name; void (*test)(void); } tests[] = {
-		TEST(blocks), TEST(values), TEST(small_blocks), TEST(exhaustion), TEST(stream_order), TEST(pools), TEST(captures), TEST(other_contexts),
+		TEST(blocks), TEST(values), TEST(small_blocks), TEST(exhaustion), TEST(stream_order), TEST(pools), TEST(captures), TEST(other_contexts), TEST(contexts), TEST(context_late),
 		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(tables),
 		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing), TEST(threads),
 	};
