@@ -146,7 +146,7 @@ static void request_slot_clear(struct supervisor *s, uint32_t p)
 		past->counter[i] += atomic_load_explicit(&rank->counter[i], memory_order_relaxed);
 	past->counter[GSAN_N_DROPPED] += rank->ring.dropped;
 	memset(rank, 0, sizeof *rank);
-	if (!request_others(s, p)) { /* whose running launches may come behind what the last owner wrote */
+	if (!s->refused && !request_others(s, p)) { /* whose running launches may come behind what the last owner wrote */
 		s->job->writers.streams[p] = 0;
 		memset(s->job->writers.newest[p], 0, sizeof s->job->writers.newest[p]);
 	}
@@ -155,13 +155,23 @@ static void request_slot_clear(struct supervisor *s, uint32_t p)
 			k->id = 0; /* ids count from 1: candidates keep it, nobody finds it again */
 }
 
+/* It runs on, unseen, until the job ends, for all that is known. */
+static int request_refuse(struct supervisor *s, struct request *q)
+{
+	int rank = q->msg.rank >= 0 && q->msg.rank < (int)s->config.size ? q->msg.rank : 0;
+	ipc_text(&q->msg, "no participant left: the job has %u (processes x GPUs)", s->job->participants);
+	struct report_note note = {REPORT_PROCESS, "a process", "the job had no room for it: its kernels ran unchecked", 1u << rank};
+	report_add_note(&s->notes, &note);
+	s->refused = 1;
+	job_writes(s->job, 0, GSAN_STREAMS - 1, UINT32_MAX); /* no launch passes over this slot as its own */
+	return -ENOSPC;
+}
+
 static int request_join(struct supervisor *s, struct request *q)
 {
 	uint32_t p;
-	if (request_slot(s, q->msg.rank, &p)) {
-		ipc_text(&q->msg, "no participant left: the job has %u (processes x GPUs)", s->job->participants);
-		return -ENOSPC;
-	}
+	if (request_slot(s, q->msg.rank, &p))
+		return request_refuse(s, q);
 	struct job_rank *rank = &s->job->rank[p];
 	if (request_state(s, p) == JOB_LEFT)
 		request_slot_clear(s, p);

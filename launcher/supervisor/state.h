@@ -65,6 +65,7 @@ struct supervisor {
 	struct told told[GSAN_PARTICIPANTS][GSAN_STREAMS];
 	struct told_past told_past;
 	struct report_rank past[GSAN_PARTICIPANTS]; /* numbers of processes that left a participant to another */
+	int refused;                                /* a process found no place in the job */
 	struct report notes;                        /* coverage notes as they come in */
 	struct text failure;                        /* why the job failed, for every launcher */
 	int failed;                                 /* the status that was told then, or 0 */

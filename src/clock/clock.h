@@ -30,7 +30,9 @@ struct clock_kept {
 	uint32_t taken;      /* of clock.live, how many are in it */
 	uint64_t closed;     /* bits of these: all of the slot's launches are before */
 	uint32_t floor;      /* the least number of another slot that is not before, UINT32_MAX = none */
-	uint32_t pairs;      /* of other slots, at or above it; may be more than there is room for */
+	uint32_t pairs;      /* of other slots, at or above it */
+	uint32_t raised;     /* if they were more than there is room for (`widened`): the floor instead */
+	int widened;
 	int unknown;         /* clock_unknown() */
 	struct gsan_pair pair[GSAN_ORDER_PAIRS];
 };
@@ -80,6 +82,7 @@ struct clock {
 	struct clock_peer peer[GSAN_PARTICIPANTS];
 	struct gsan_order peers; /* a launch's order, but for what is of its own participant */
 	uint32_t peers_generation, peers_changes; /* of which it is: the clock's, the job's */
+	int peers_widened;    /* it has no room for all their pairs */
 	uint32_t generation;  /* of the slots' `kept`: grows with whatever may change them beside launches and waits for events */
 	uint32_t lives;       /* slots with launches that the host has not seen complete, in the order in which they came to have */
 	uint8_t live[GSAN_STREAMS];

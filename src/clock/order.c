@@ -4,6 +4,28 @@
 
 #include "clock/vec.h"
 
+/* Adds a pair. Without room the one goes that lies least above its participant's floor, which rises over it: of that participant too
+ * much counts as before, and all else stays as it is. 1: so it was. */
+static int order_add(struct gsan_order *order, struct gsan_pair pair)
+{
+	uint32_t *floor = order->floor;
+
+	if (order->pairs < GSAN_ORDER_PAIRS) {
+		order->pair[order->pairs++] = pair;
+		return 0;
+	}
+	for (uint32_t i = 0; i < GSAN_ORDER_PAIRS; i++) {
+		struct gsan_pair it = order->pair[i];
+		if ((int32_t)(it.seq - floor[it.participant]) >= (int32_t)(pair.seq - floor[pair.participant]))
+			continue;
+		order->pair[i] = pair;
+		pair = it;
+	}
+	int rises = floor[pair.participant] <= pair.seq;
+	clock_raise(&floor[pair.participant], pair.seq + 1);
+	return rises;
+}
+
 /* ---- of the own participant ---------------------------------------------------------------------------------- */
 
 /* Takes another slot in: 1 if that lowers the floor. Of one that is not all before, what is known stays: its first launch that is not
@@ -27,18 +49,19 @@ static int kept_take(struct clock *c, struct clock_kept *k, const struct clock_v
 static void kept_pairs(const struct clock *c, struct clock_kept *k, uint32_t own)
 {
 	const struct clock_vec *v = &c->slot[own].vec;
+	struct gsan_order order = {0};
 	uint32_t floor = k->floor;
 
 	clock_raise(&floor, c->before[c->participant]);
-	k->pairs = 0;
-	for (uint32_t s = 0; s < c->slots; s++) {
-		if (s == own || v->seen[s] < floor)
-			continue;
-		if (k->pairs < GSAN_ORDER_PAIRS)
-			k->pair[k->pairs] = (struct gsan_pair){.participant = (uint8_t)c->participant, .stream = (uint8_t)s,
-					.seq = v->seen[s]};
-		k->pairs++;
-	}
+	order.floor[c->participant] = floor;
+	k->widened = 0;
+	for (uint32_t s = 0; s < c->slots; s++)
+		if (s != own && v->seen[s] >= floor)
+			k->widened |= order_add(&order, (struct gsan_pair){.participant = (uint8_t)c->participant, .stream = (uint8_t)s,
+									   .seq = v->seen[s]});
+	k->raised = order.floor[c->participant];
+	k->pairs = order.pairs;
+	memcpy(k->pair, order.pair, sizeof(k->pair));
 }
 
 /* What was found at the slot's launch before, and what other slots began since. A slot that is none of `live` is all before: the
@@ -105,9 +128,8 @@ static void clock_order_peer(struct clock *c, uint32_t q, struct gsan_order *ord
 		return;
 	clock_peer_read(peer, q, rank);
 	clock_raise(&order->floor[q], peer->floor);
-	for (uint32_t i = 0; i < peer->pairs; i++, order->pairs++)
-		if (order->pairs < GSAN_ORDER_PAIRS)
-			order->pair[order->pairs] = peer->pair[i];
+	for (uint32_t i = 0; i < peer->pairs; i++)
+		c->peers_widened |= order_add(order, peer->pair[i]);
 }
 
 /* What peers tell, read again when any of them may have told more, or this clock knows more. */
@@ -121,6 +143,7 @@ static const struct gsan_order *peers_update(struct clock *c)
 	c->peers_generation = c->generation;
 	c->peers_changes = changes;
 	order->pairs = 0;
+	c->peers_widened = 0;
 	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
 		order->floor[q] = c->first; /* a floor far behind a tag would look like one before it */
 	for (uint32_t q = 0; c->job && q < c->job->participants && q < GSAN_PARTICIPANTS; q++)
@@ -131,11 +154,13 @@ static const struct gsan_order *peers_update(struct clock *c)
 
 /* ---- a launch ------------------------------------------------------------------------------------------------ */
 
-static uint32_t order_pairs(struct gsan_order *order, uint32_t n, const struct gsan_pair *pair, uint32_t count)
+static int order_pairs(struct gsan_order *order, const struct gsan_pair *pair, uint32_t count)
 {
-	for (uint32_t i = 0; i < count && i < GSAN_ORDER_PAIRS && n + i < GSAN_ORDER_PAIRS; i++)
-		order->pair[n + i] = pair[i];
-	return n + count;
+	int widened = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		widened |= order_add(order, pair[i]);
+	return widened;
 }
 
 void clock_order(struct clock *c, uint32_t s, uint32_t seq, struct gsan_order *order)
@@ -143,18 +168,22 @@ void clock_order(struct clock *c, uint32_t s, uint32_t seq, struct gsan_order *o
 	const struct clock_slot *slot = &c->slot[s];
 	const struct clock_kept *k = kept_update(c, s);
 	const struct gsan_order *peers = peers_update(c);
-	uint32_t floor = k->floor < seq ? k->floor : seq, own = slot->vec.seen[s], n = 0;
+	uint32_t floor = k->floor < seq ? k->floor : seq, own = slot->vec.seen[s];
+	int widened = k->widened | c->peers_widened;
 
 	clock_raise(&floor, c->before[c->participant]);
+	if (k->widened)
+		clock_raise(&floor, k->raised);
 	memcpy(order->floor, peers->floor, sizeof(order->floor));
 	order->floor[c->participant] = floor;
+	order->pairs = 0;
 	if (own >= floor)
-		order->pair[n++] = (struct gsan_pair){.participant = (uint8_t)c->participant, .stream = (uint8_t)s, .seq = own};
-	n = order_pairs(order, n, k->pair, k->pairs);
-	n = order_pairs(order, n, peers->pair, peers->pairs);
-	int unknown = k->unknown || (slot->unknown_first && own >= slot->unknown_first) || n > GSAN_ORDER_PAIRS;
-	order->flags = unknown ? GSAN_ORDER_UNKNOWN : 0;
-	order->pairs = n < GSAN_ORDER_PAIRS ? n : GSAN_ORDER_PAIRS;
+		order_add(order, (struct gsan_pair){.participant = (uint8_t)c->participant, .stream = (uint8_t)s, .seq = own});
+	widened |= order_pairs(order, k->pair, k->pairs);
+	widened |= order_pairs(order, peers->pair, peers->pairs);
+	if (widened && c->job)
+		atomic_fetch_add_explicit(&c->job->rank[c->participant].counter[GSAN_N_ORDER_FULL], 1, memory_order_relaxed);
+	order->flags = k->unknown || (slot->unknown_first && own >= slot->unknown_first) ? GSAN_ORDER_UNKNOWN : 0;
 }
 
 void clock_publish(struct clock *c)

@@ -152,7 +152,7 @@ struct gsan_order {
 	struct gsan_pair pair[GSAN_ORDER_PAIRS];
 };
 _Static_assert(sizeof(struct gsan_pair) == 8 && sizeof(struct gsan_order) % 8 == 0, "copied by words of 8 (launch_fill)");
-#define GSAN_ORDER_UNKNOWN 1u /* pairs overflowed: everything not known to be unordered counts as ordered */
+#define GSAN_ORDER_UNKNOWN 1u /* everything not known to be unordered counts as ordered */
 
 /* The newest operation that each stream of the job has enqueued, or is about to, which may write device memory without
  * leaving a record: copies to device memory and sets, values that streams write, host functions, graphs, kernels that run
@@ -277,12 +277,13 @@ enum gsan_counter {
 	GSAN_N_DROPPED,      /* findings lost to a full ring */
 	GSAN_N_RENEWED,      /* shadow cleared to reuse tags (host) */
 	GSAN_N_LOCKS,        /* locks whose holder did not come again: nothing is reported from there on */
+	GSAN_N_ORDER_FULL,   /* launches with more pairs than GSAN_ORDER_PAIRS before them: a floor was raised (host) */
 	GSAN_N_COUNTERS
 };
 #define GSAN_COUNTER_NAMES \
 	{"accesses", "checked", "foreign", "unrecorded", "lost_records", "sync_table_full", "cta_states_full", \
 	 "clock_entries_collapsed", "epochs_saturated", "ambiguous_versions", "unmapped_participants", "racy_pairs", \
-	 "findings_dropped", "history_renewals", "locks_abandoned"}
+	 "findings_dropped", "history_renewals", "locks_abandoned", "launch_orders_widened"}
 
 /* Protocol. A warp draws a ticket, if `tail` leaves room, from its participant's tables; the slot is its own then: it writes
  * the finding, releases `ready`, raises `head`. The supervisor alone reads: `head` acquiring, then each slot whose `ready` is

@@ -276,7 +276,7 @@ static struct function *function_add(struct flow *f, CUfunction handle, CUmodule
 	pthread_mutex_lock(&lock);
 	int relaxed = flow_relax(&mode);
 	struct function *fn = map_get(&f->function, (uintptr_t)handle);
-	if (!fn)
+	if (!fn || (module && fn->module && fn->module != module)) /* a module ended with its context, and its handles come again */
 		fn = function_create(f, handle, module, name);
 	flow_unrelax(mode, relaxed);
 	pthread_mutex_unlock(&lock);

@@ -15,6 +15,11 @@ BODY(cuModuleUnload);
 BODY(cuLibraryLoadData);
 BODY(cuLibraryLoadFromFile);
 BODY(cuLibraryUnload);
+/* listing.c */
+BODY(cuModuleGetFunctionCount);
+BODY(cuModuleEnumerateFunctions);
+BODY(cuLibraryGetKernelCount);
+BODY(cuLibraryEnumerateKernels);
 /* function.c */
 BODY(cuModuleGetFunction);
 BODY(cuKernelGetFunction);

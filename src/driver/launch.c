@@ -156,6 +156,7 @@ static struct gsan_launch *launch_record(struct flow *f, const struct launch *l,
 	r->mapped = vmm_mapped(p);
 	r->quick = gsan_quick(r);
 	r->swept = clock_swept(&f->clock);
+	r->ring = vmm_ring(p);
 	r->writers = fn->unseen ? 0 : vmm_writers(p);
 	r->workspace = fn->grids && slot != CLOCK_SHARED && launch_is_cooperative(l) ? vmm_workspace(p, slot) : 0;
 	return r;

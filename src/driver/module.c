@@ -208,6 +208,14 @@ static CUresult image_load(const struct image *i, const void *text, void **handl
 	return rc;
 }
 
+/* A module that ended with its context was never unloaded: what is known by this handle is of such a one. */
+static CUresult module_loaded(CUresult rc, const CUmodule *module)
+{
+	if (rc == CUDA_SUCCESS)
+		function_forget_module(*module);
+	return rc;
+}
+
 /* ---- hooks --------------------------------------------------------------------------------------------------- */
 
 CUresult hook_cuModuleLoadData(CUmodule *module, const void *image)
@@ -220,7 +228,7 @@ CUresult hook_cuModuleLoadDataEx(CUmodule *module, const void *text, unsigned co
 	struct image i = {.source = "PTX in memory", .count = count, .option = option, .value = value,
 			.load = image_module_load, .unload = image_module_unload, .registers = image_module_registers};
 
-	return image_load(&i, text, (void **)module);
+	return module_loaded(image_load(&i, text, (void **)module), module);
 }
 
 CUresult hook_cuModuleLoad(CUmodule *module, const char *path)
@@ -232,13 +240,13 @@ CUresult hook_cuModuleLoad(CUmodule *module, const char *path)
 	size_t size;
 
 	if (rc != CUDA_SUCCESS || text_read_file(path, &text, &size))
-		return rc;
+		return module_loaded(rc, module);
 	struct flow *f = image_is_ptx(text) ? flow_current() : NULL;
 	const char *reason = f ? image_replace(&i, text, (void **)module) : NULL;
 	if (reason)
 		flow_note(f, "ptx", path, reason);
 	free(text);
-	return rc;
+	return module_loaded(rc, module);
 }
 
 CUresult hook_cuModuleUnload(CUmodule module)

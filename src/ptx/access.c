@@ -265,32 +265,38 @@ void ptx_access_of(const struct ptx_module *m, const struct ptx_instr *i, struct
 	of_other(m, i, a);
 }
 
-static int is_one_of(const struct ptx_module *m, const struct ptx_instr *i, const char *const *words)
+/* What an instruction is known by: its opcode and, if more is needed, how one of its modifiers begins. */
+struct form { const char *op, *mod; };
+
+static int is_one_of(const struct ptx_module *m, const struct ptx_instr *i, const struct form *form)
 {
-	for (; *words; words++)
-		if (ptx_is(m, i->op, *words))
+	for (; form->op; form++) {
+		if (!ptx_is(m, i->op, form->op))
+			continue;
+		if (!form->mod)
 			return 1;
+		for (uint32_t k = 0; k < i->mods; k++)
+			if (starts(m, i->mod[k], form->mod))
+				return 1;
+	}
 	return 0;
 }
 
+/* An arrival that comes later by itself (cp.async.mbarrier, tcgen05.commit) tells another thread what was done before it, too. */
 int ptx_access_meets(const struct ptx_module *m, const struct ptx_instr *i)
 {
-	static const char *const words[] = {"bar", "barrier", "fence", "membar", "mbarrier", "griddepcontrol", "atom", "red", "multimem",
-					    "clusterlaunchcontrol", "call", 0};
+	static const struct form forms[] = {
+		{"bar", 0}, {"barrier", 0}, {"fence", 0}, {"membar", 0}, {"mbarrier", 0}, {"griddepcontrol", 0}, {"atom", 0}, {"red", 0},
+		{"multimem", 0}, {"clusterlaunchcontrol", 0}, {"call", 0}, {"cp", "wait_group"}, {"cp", "wait_all"}, {"cp", "bulk"},
+		{"cp", "mbarrier"}, {"tcgen05", "wait"}, {"tcgen05", "commit"}, {"wgmma", "wait_group"}, {"st", "async"}, {0}};
 
-	if (is_one_of(m, i, words))
-		return 1;
-	if (ptx_is(m, i->op, "cp"))
-		return ptx_has(m, i, "wait_group") || ptx_has(m, i, "wait_all") || ptx_has(m, i, "bulk");
-	if (ptx_is(m, i->op, "tcgen05") || ptx_is(m, i->op, "wgmma"))
-		return ptx_has(m, i, "wait") || ptx_has(m, i, "wait_group");
-	return (ptx_is(m, i->op, "ld") || ptx_is(m, i->op, "st")) && (find(m, i, semantics) || ptx_has(m, i, "async"));
+	return is_one_of(m, i, forms) || ((ptx_is(m, i->op, "ld") || ptx_is(m, i->op, "st")) && find(m, i, semantics));
 }
 
 int ptx_access_ends_run(const struct ptx_module *m, const struct ptx_instr *i)
 {
-	static const char *const words[] = {"bra", "brx", "ret", "exit", "trap", "brkpt", "setmaxnreg", "nanosleep", "tensormap",
-					    "discard", 0};
+	static const struct form forms[] = {{"bra", 0}, {"brx", 0}, {"ret", 0}, {"exit", 0}, {"trap", 0}, {"brkpt", 0}, {"setmaxnreg", 0},
+					    {"nanosleep", 0}, {"tensormap", 0}, {"discard", 0}, {0}};
 
-	return is_one_of(m, i, words) || ptx_access_meets(m, i);
+	return is_one_of(m, i, forms) || ptx_access_meets(m, i);
 }

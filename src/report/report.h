@@ -15,6 +15,7 @@
 #define REPORT_SCHEMA_VERSION 1
 #define REPORT_RANKS_MAX 32
 #define REPORT_UNCHECKED "unchecked"
+#define REPORT_PROCESS "process"     /* a process that the job did not take in */
 #define REPORT_UNCOUNTED "uncounted" /* launches whose counters are not known: a program that did not wait */
 
 struct report_place { const char *file; uint32_t line, column; }; /* file NULL: unknown */

@@ -169,6 +169,7 @@ static void text_last(struct text *out, const struct report *r, const struct rep
 void report_text(struct text *out, const struct report *r, const char *directory)
 {
 	struct report_rank sum = report_total(r);
+	text_notes(out, r, REPORT_PROCESS, "NOT CHECKED", "");
 	text_notes(out, r, REPORT_UNCHECKED, "NOT CHECKED", "kernel ");
 	text_notes(out, r, "foreign", "NOT CHECKED", "memory of ");
 	if (sum.launches_unchecked)

@@ -2,10 +2,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "vmm/pool.h"
 
 #define LARGE (1u << 20)         /* from here on a block has pages of its own */
 #define CHUNK (32ull << 20)
 #define SMALL_ALIGN 512u
+#define LIMBO_MS 10000 /* who frees may wait for what the program does next: then memory is short after all */
 
 static struct spans blocks = SPANS(struct block);
 static size_t in_limbo;
@@ -59,8 +63,24 @@ static int block_small(struct participant *p, struct span *taken)
 	return block_chunk(p) ? -ENOMEM : arena_take(&small_room, taken->size, SMALL_ALIGN, &taken->base);
 }
 
+static void block_give_back(struct block *b)
+{
+	pool_count(b->pool, b->size, 0);
+	b->pool = NULL;
+}
+
+void block_leave_pool(CUmemoryPool pool)
+{
+	for (size_t i = 0; i < blocks.count; i++) {
+		struct block *b = spans_at(&blocks, i);
+		if (b->pool == pool)
+			b->pool = NULL;
+	}
+}
+
 void block_defer(struct block *b, CUevent event)
 {
+	block_give_back(b);
 	b->limbo = 1;
 	b->event = event;
 	in_limbo++;
@@ -79,15 +99,31 @@ static void block_reclaim(struct participant *p)
 	}
 }
 
-int block_alloc(struct participant *p, uint64_t size, const char *label, uint64_t *base)
+/* Waits until something of it is free, as the driver does for its pools. 1: it is. */
+static int block_await(struct participant *p)
 {
-	struct block b = {.taken.size = size, .size = size, .large = size >= LARGE};
+	size_t before = in_limbo;
+	for (int ms = 0; before && in_limbo >= before && ms < LIMBO_MS; ms++) {
+		pthread_mutex_unlock(&vmm_lock);
+		usleep(1000);
+		pthread_mutex_lock(&vmm_lock);
+		block_reclaim(p);
+	}
+	return in_limbo < before;
+}
+
+int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, const char *label, uint64_t *base)
+{
+	struct block b = {.taken.size = size, .size = size, .large = size >= LARGE, .pool = pool};
 	if (size > GSAN_SLICE) /* nor would the rounded size fit into 64 bits */
 		return -ENOMEM;
 	block_reclaim(p);
 	if (b.large)
 		b.taken.size = vmm_round(size, GSAN_PAGE);
-	int rc = b.large ? block_pages(p, b.taken.size, &b.taken.base, &b.handle) : block_small(p, &b.taken);
+	int rc;
+	do
+		rc = b.large ? block_pages(p, b.taken.size, &b.taken.base, &b.handle) : block_small(p, &b.taken);
+	while (rc && block_await(p));
 	if (rc)
 		return rc;
 	if (spans_insert(&blocks, &b)) {
@@ -96,6 +132,7 @@ int block_alloc(struct participant *p, uint64_t size, const char *label, uint64_
 		arena_give(b.large ? &vmm_slice : &small_room, b.taken.base, b.taken.size);
 		return -ENOMEM;
 	}
+	pool_count(pool, size, 1);
 	vmm_announce(p, b.taken.base, size, label);
 	*base = b.taken.base;
 	return 0;
@@ -103,6 +140,7 @@ int block_alloc(struct participant *p, uint64_t size, const char *label, uint64_
 
 void block_free(struct participant *p, struct block *b)
 {
+	block_give_back(b);
 	struct block gone = *b;
 	int rc = 0;
 	spans_remove(&blocks, spans_behind(&blocks, gone.taken.base));

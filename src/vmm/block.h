@@ -11,14 +11,16 @@ struct block {
 	CUmemGenericAllocationHandle handle; /* large only */
 	uint8_t large, limbo; /* limbo: freed in stream order, waiting for `event` */
 	CUevent event;
+	CUmemoryPool pool; /* of whose memory it takes the place, or NULL */
 };
 
 /* All with vmm_lock held; those marked * let it go meanwhile, so that pointers to blocks are no longer good. */
-int block_alloc(struct participant *p, uint64_t size, const char *label, uint64_t *base); /* *; 0 or -ENOMEM */
+int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, const char *label, uint64_t *base); /* *; 0 or -ENOMEM */
 struct block *block_find(uint64_t at);       /* the block that holds an address, or NULL */
 struct block *block_at(uint64_t base);       /* the block that starts there and was not freed, or NULL */
 void block_defer(struct block *b, CUevent event); /* freed, but in use until then; the event is the block's now */
 void block_free(struct participant *p, struct block *b); /* *; nothing uses it any more */
+void block_leave_pool(CUmemoryPool pool);    /* which is destroyed */
 void block_share(struct participant *p);     /* p->peers grew: gives them access to every block */
 
 #endif

@@ -1,13 +1,15 @@
 /* The driver's allocation calls on blocks, and what the program asks about its memory: the answers are those of a plain
  * run. Whatever does not concern a block of ours goes to the real driver unchanged. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/log.h"
 #include "vmm/block.h"
+#include "vmm/pool.h"
 
 /* 0, or -errno: the program gets memory of the driver's own. */
-static int alloc(CUdeviceptr *at, size_t size, const char *call)
+static int alloc(CUdeviceptr *at, size_t size, CUmemoryPool pool, const char *call)
 {
 	struct participant *p = at && size ? participant_current() : NULL;
 	struct vmm_section s;
@@ -16,7 +18,7 @@ static int alloc(CUdeviceptr *at, size_t size, const char *call)
 	if (!p || vmm_enter(p, &s))
 		return -ENODEV;
 	snprintf(label, sizeof label, "%s(%zu)", call, size);
-	int rc = block_alloc(p, size, label, &base);
+	int rc = block_alloc(p, size, pool, label, &base);
 	vmm_leave(&s);
 	if (!rc)
 		*at = base;
@@ -34,7 +36,7 @@ static CUresult foreign(CUresult rc, size_t size, const char *call)
 
 CUresult vmm_cuMemAlloc_v2(CUdeviceptr *at, size_t size)
 {
-	return alloc(at, size, "cuMemAlloc") ? foreign(real.cuMemAlloc_v2(at, size), size, "cuMemAlloc") : CUDA_SUCCESS;
+	return alloc(at, size, NULL, "cuMemAlloc") ? foreign(real.cuMemAlloc_v2(at, size), size, "cuMemAlloc") : CUDA_SUCCESS;
 }
 
 CUresult vmm_cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, size_t height, unsigned element)
@@ -43,7 +45,7 @@ CUresult vmm_cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, si
 	int sound = pitch && width && height && (element == 4 || element == 8 || element == 16) && width <= GSAN_SLICE &&
 		    height <= GSAN_SLICE / width; /* and nothing below overflows */
 	size_t row = vmm_round(width, 512);
-	if (!sound || alloc(at, row * height, call))
+	if (!sound || alloc(at, row * height, NULL, call))
 		return foreign(real.cuMemAllocPitch_v2(at, pitch, width, height, element), width * height, call);
 	*pitch = row;
 	return CUDA_SUCCESS;
@@ -57,21 +59,48 @@ static int capturing(CUstream stream)
 	return real.cuStreamIsCapturing(stream, &status) || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+/* 1: a block may stand for the pool's memory. NULL: the pool that is the device's now. */
+static int pool_ours(CUmemoryPool *pool)
+{
+	struct participant *p = participant_current();
+	if (!p || (!*pool && (!real.cuDeviceGetMemPool || real.cuDeviceGetMemPool(pool, p->device))))
+		return 0;
+	pthread_mutex_lock(&vmm_lock);
+	int plain = pool_is_plain(p, *pool);
+	pthread_mutex_unlock(&vmm_lock);
+	return plain;
+}
+
+/* The driver's answer instead. */
+static CUresult foreign_pool(CUresult rc, int ours, size_t size, const char *call)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+	struct participant *p = rc || ours ? NULL : participant_current();
+	if (ours)
+		return foreign(rc, size, call);
+	if (p && !atomic_flag_test_and_set_explicit(&said, memory_order_relaxed))
+		vmm_note(p, "foreign", call, "memory of a pool that other processes can open, or that lies elsewhere: not checked");
+	return rc;
+}
+
 /* Available earlier than the stream's order asks for, never later. In a capture it is a node of the graph. */
 CUresult vmm_cuMemAllocAsync(CUdeviceptr *at, size_t size, CUstream stream)
 {
 	static const char *const call = "cuMemAllocAsync";
-	if (!capturing(stream) && !alloc(at, size, call))
+	CUmemoryPool pool = NULL;
+	int captured = capturing(stream), ours = captured || pool_ours(&pool);
+	if (!captured && ours && !alloc(at, size, pool, call))
 		return CUDA_SUCCESS;
-	return foreign(real.cuMemAllocAsync(at, size, stream), size, call);
+	return foreign_pool(real.cuMemAllocAsync(at, size, stream), ours, size, call);
 }
 
 CUresult vmm_cuMemAllocFromPoolAsync(CUdeviceptr *at, size_t size, CUmemoryPool pool, CUstream stream)
 {
 	static const char *const call = "cuMemAllocFromPoolAsync";
-	if (!capturing(stream) && !alloc(at, size, call))
+	int captured = capturing(stream), ours = captured || (pool && pool_ours(&pool));
+	if (!captured && ours && !alloc(at, size, pool, call))
 		return CUDA_SUCCESS;
-	return foreign(real.cuMemAllocFromPoolAsync(at, size, pool, stream), size, call);
+	return foreign_pool(real.cuMemAllocFromPoolAsync(at, size, pool, stream), ours, size, call);
 }
 
 /* The block that starts there: 0 none, 1 small, 2 large. */
@@ -111,6 +140,8 @@ CUresult vmm_cuMemFree_v2(CUdeviceptr at)
 	struct participant *p = participant_started();
 	struct vmm_section s;
 	int kind = p ? kind_of_block(at) : 0;
+	if (kind)
+		participant_current(); /* the first that is seen of a context, perhaps */
 	if (!kind)
 		return real.cuMemFree_v2(at);
 	CUresult rc = free_waits(p, kind == 2 ? GSAN_PAGE : 1); /* without the lock, for it may wait long */
@@ -154,29 +185,27 @@ CUresult vmm_cuMemGetInfo_v2(size_t *free, size_t *total)
 	return rc;
 }
 
-static int block_range(CUdeviceptr at, uint64_t *base, uint64_t *size)
+static int block_holding(CUdeviceptr at, struct block *block)
 {
 	if (!participant_started())
 		return 0;
 	pthread_mutex_lock(&vmm_lock);
 	const struct block *b = block_find(at);
-	if (b) {
-		*base = b->taken.base;
-		*size = b->size;
-	}
+	if (b)
+		*block = *b;
 	pthread_mutex_unlock(&vmm_lock);
 	return b != NULL;
 }
 
 CUresult vmm_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr at)
 {
-	uint64_t b, s;
-	if (!block_range(at, &b, &s))
+	struct block b;
+	if (!block_holding(at, &b))
 		return real.cuMemGetAddressRange_v2(base, size, at);
 	if (base)
-		*base = b;
+		*base = b.taken.base;
 	if (size)
-		*size = s;
+		*size = b.size;
 	return CUDA_SUCCESS;
 }
 
@@ -184,43 +213,45 @@ CUresult vmm_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdevicept
 static int attribute_differs(CUpointer_attribute a)
 {
 	return a == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR || a == CU_POINTER_ATTRIBUTE_RANGE_SIZE ||
-	       a == CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES;
+	       a == CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES || a == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
 }
 
-static void attribute_of_block(void *data, CUpointer_attribute attribute, uint64_t base, uint64_t size)
+static void attribute_of_block(void *data, CUpointer_attribute attribute, const struct block *b)
 {
 	if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
-		*(CUdeviceptr *)data = base;
+		*(CUdeviceptr *)data = b->taken.base;
 	else if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE)
-		*(size_t *)data = size;
+		*(size_t *)data = b->size;
 	else if (attribute == CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES)
 		*(uint64_t *)data = CU_MEM_HANDLE_TYPE_NONE;
+	else if (attribute == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
+		*(CUmemoryPool *)data = b->pool;
 }
 
 /* Triton asks for every pointer of every launch: no lock for what needs none. */
 CUresult vmm_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at)
 {
-	uint64_t base, size;
+	struct block b;
 	CUresult rc = real.cuPointerGetAttribute(data, attribute, at);
-	if (!rc && attribute_differs(attribute) && block_range(at, &base, &size))
-		attribute_of_block(data, attribute, base, size);
+	if (!rc && attribute_differs(attribute) && block_holding(at, &b))
+		attribute_of_block(data, attribute, &b);
 	return rc;
 }
 
 CUresult vmm_cuPointerGetAttributes(unsigned count, CUpointer_attribute *attribute, void **data, CUdeviceptr at)
 {
-	uint64_t base, size;
+	struct block b;
 	CUresult rc = real.cuPointerGetAttributes(count, attribute, data, at);
-	if (!rc && block_range(at, &base, &size))
+	if (!rc && block_holding(at, &b))
 		for (unsigned i = 0; i < count; i++)
-			attribute_of_block(data[i], attribute[i], base, size);
+			attribute_of_block(data[i], attribute[i], &b);
 	return rc;
 }
 
 CUresult vmm_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
 {
-	uint64_t base, size;
-	if (!block_range(at, &base, &size))
+	struct block b;
+	if (!block_holding(at, &b))
 		return real.cuIpcGetMemHandle(handle, at);
 	log_once(LOG_WARNING, "CUDA IPC handles are not supported under gsan yet: share memory by cuMemCreate and file "
 			      "descriptors (PyTorch: symmetric memory)");

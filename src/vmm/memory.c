@@ -11,13 +11,13 @@ void vmm_relaxed(struct vmm_section *s)
 
 int vmm_begin(struct participant *p, struct vmm_section *s)
 {
-	CUcontext now;
+	CUcontext now, ours = p->context;
 	if (real.cuCtxGetCurrent(&now))
 		return -EIO;
-	if (now != p->context && real.cuCtxPushCurrent_v2(p->context))
+	if (now != ours && real.cuCtxPushCurrent_v2(ours))
 		return -EIO;
 	vmm_relaxed(s);
-	s->pushed = now != p->context;
+	s->pushed = now != ours;
 	return 0;
 }
 

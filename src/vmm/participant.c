@@ -120,13 +120,16 @@ static int start_arena(struct participant *p)
 /* What of ours the driver holds, so that a start that fails gives all of it back: the program may need it. */
 static int start_copies(struct participant *p)
 {
-	if (real.cuStreamCreate(&p->stream, CU_STREAM_NON_BLOCKING))
+	CUstream stream;
+	void *zeros;
+	if (real.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING))
 		return -1;
-	if (!real.cuMemAllocHost_v2(&p->zeros, VMM_ZEROS)) {
-		memset(p->zeros, 0, VMM_ZEROS);
+	if (!real.cuMemAllocHost_v2(&zeros, VMM_ZEROS)) {
+		p->zeros = memset(zeros, 0, VMM_ZEROS);
+		p->stream = stream;
 		return 0;
 	}
-	real.cuStreamDestroy_v2(p->stream);
+	real.cuStreamDestroy_v2(stream);
 	return -1;
 }
 
@@ -247,7 +250,9 @@ static int start_once(CUdevice device)
 	if (!state) {
 		pthread_atfork(NULL, NULL, start_child);
 		self.device = device;
-		real.cuCtxGetCurrent(&self.context);
+		CUcontext now = NULL;
+		real.cuCtxGetCurrent(&now);
+		self.context = now;
 		self.alone = real.cuDeviceGetCount && !real.cuDeviceGetCount(&devices) && devices == 1;
 		vmm_relaxed(&s);
 		state = start(&self) ? -1 : 1;
@@ -258,12 +263,60 @@ static int start_once(CUdevice device)
 	return state;
 }
 
+/* Sets up in the primary context what lies in one, beside that: kernels that run may use the old ring. A mapping of the job's memory can
+ * be registered once, so it is mapped again. */
+static int contexts_set_up(struct participant *to)
+{
+	void *job = mremap(self.job, 0, sizeof(struct job), MREMAP_MAYMOVE);
+	if (job == MAP_FAILED)
+		return -1;
+	to->job = job;
+	if (!start_copies(to)) {
+		if (!start_ring(to))
+			return 0;
+		stop_copies(to);
+	}
+	munmap(job, sizeof(struct job));
+	return -1;
+}
+
+/* What is ours would go with the context that it lies in, while the program works on in another: it goes to the primary one, which
+ * is kept. Where that cannot be had it stays. */
+static void contexts_move(void)
+{
+	struct participant to = {.index = self.index};
+	struct vmm_section s;
+	CUcontext primary, gone;
+	if (!real.cuDevicePrimaryCtxRetain || real.cuDevicePrimaryCtxRetain(&primary, self.device) || primary == self.context)
+		return;
+	if (real.cuCtxPushCurrent_v2(primary))
+		goto release;
+	vmm_relaxed(&s);
+	int rc = contexts_set_up(&to);
+	vmm_end(&s);
+	real.cuCtxPopCurrent_v2(&gone);
+	if (rc)
+		goto release;
+	self.zeros = to.zeros;
+	self.ring = to.ring;
+	self.writers = to.writers;
+	self.stream = to.stream;
+	self.context = primary;
+	return;
+release:
+	real.cuDevicePrimaryCtxRelease_v2(self.device);
+}
+
 /* A wait for all of a context says nothing of another one. Launches need not look: who launches has loaded a module. */
 static void contexts_note(void)
 {
 	CUcontext now;
-	if (!atomic_load_explicit(&self.several, memory_order_relaxed) && !real.cuCtxGetCurrent(&now) && now != self.context)
-		atomic_store_explicit(&self.several, 1, memory_order_relaxed);
+	if (atomic_load_explicit(&self.several, memory_order_relaxed) || real.cuCtxGetCurrent(&now) || now == self.context)
+		return;
+	pthread_mutex_lock(&vmm_lock);
+	if (!atomic_exchange_explicit(&self.several, 1, memory_order_relaxed))
+		contexts_move();
+	pthread_mutex_unlock(&vmm_lock);
 }
 
 int vmm_several_contexts(struct participant *p)

@@ -2,7 +2,7 @@
  * handles that ranks exchange are virtualised, so that a peer's mapping finds the owner's shadow. Three layers:
  * arena.c hands out addresses, shadow.c maps line records, block.c and handle.c are the program's two kinds of memory
  * (cuMemAlloc, and its own cuMemCreate/cuMemMap); *_hooks.c are the driver's functions on top of them. Beside them
- * participant.c starts it all, variable.c is for module variables, value.c for what streams write, workspace.c for cooperative
+ * participant.c starts it all, pool.c says which memory pools blocks stand for, variable.c is for module variables, value.c for what streams write, workspace.c for cooperative
  * grids, memory.c makes the driver calls of our own, span.c is their sorted array.
  *
  * One lock guards all of it (vmm_lock), and is never held across a call that can wait for the program's kernels. */
@@ -20,11 +20,13 @@ struct participant {
 	int socket;             /* to the supervisor */
 	struct job *job;
 	CUdevice device;
-	CUcontext context;      /* where it started */
-	CUstream stream;        /* our copies: non-blocking */
-	void *zeros;            /* pinned, VMM_ZEROS bytes */
-	uint64_t ring;          /* device address of its finding ring */
-	uint64_t writers;       /* device address of the job's struct gsan_writers, or 0 */
+	/* Ours in a context: where it started, and the device's primary one as soon as the program uses another. Threads that see the old
+	 * ones meanwhile may use them. */
+	_Atomic(CUcontext) context;
+	_Atomic(CUstream) stream;  /* our copies: non-blocking */
+	_Atomic(void *) zeros;     /* pinned, VMM_ZEROS bytes */
+	_Atomic uint64_t ring;     /* device address of its finding ring */
+	_Atomic uint64_t writers;  /* device address of the job's struct gsan_writers, or 0 */
 	uint64_t view_table;    /* device address of u32[GSAN_VIEW_PAGES] */
 	_Atomic uint32_t mapped;  /* whose tables are mapped here */
 	_Atomic uint32_t refused; /* whose cannot be */
@@ -76,6 +78,11 @@ CUresult vmm_cuMemFree_v2(CUdeviceptr at);
 CUresult vmm_cuMemAllocAsync(CUdeviceptr *at, size_t size, CUstream stream);
 CUresult vmm_cuMemAllocFromPoolAsync(CUdeviceptr *at, size_t size, CUmemoryPool pool, CUstream stream);
 CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream);
+CUresult vmm_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props);
+CUresult vmm_cuMemPoolDestroy(CUmemoryPool pool);
+CUresult vmm_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count);
+CUresult vmm_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value);
+CUresult vmm_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value);
 CUresult vmm_cuMemGetInfo_v2(size_t *free, size_t *total);
 CUresult vmm_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr at);
 CUresult vmm_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at);

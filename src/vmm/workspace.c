@@ -15,7 +15,7 @@ uint64_t vmm_workspace(struct participant *p, uint32_t slot)
 		return 0;
 	if (!__atomic_exchange_n(&tried, 1, __ATOMIC_RELAXED) && !vmm_enter(p, &s)) {
 		uint64_t at, size = GSAN_STREAMS * WORKSPACE;
-		if (!block_alloc(p, size, "words of cooperative grids", &at) && !vmm_zero(p, at, size))
+		if (!block_alloc(p, size, NULL, "words of cooperative grids", &at) && !vmm_zero(p, at, size))
 			__atomic_store_n(&base, at, __ATOMIC_RELEASE);
 		vmm_leave(&s);
 	}

@@ -195,28 +195,70 @@ static void test_peers(int synced)
 	free(job);
 }
 
-/* More streams than pairs: everything counts as ordered, and never the other way round. */
+/* More streams than pairs: what came before the oldest of them counts as ordered, and is counted; what came behind does not. */
 static void test_overflow(unsigned streams)
 {
+	struct job *job = calloc(1, sizeof(*job));
 	struct clock c;
 	struct clock_vec event;
 
-	clock_init(&c, NULL, 0, 15);
+	job->participants = 2;
+	clock_init(&c, job, 0, 15);
 	uint32_t pinned = clock_slot_open(&c, 0), to = clock_slot_open(&c, 0);
 	struct launch pin = launch(&c, pinned);
-	struct launch a = {0};
+	struct launch a = {0}, first = {0};
 	for (unsigned i = 0; i < streams; i++) {
 		uint32_t s = clock_slot_open(&c, 0);
 		a = launch(&c, s);
 		clock_mark(&c, s, &event);
 		clock_wait(&c, to, &event);
+		first = i ? first : a;
 	}
-	struct launch b = launch(&c, to);
+	struct launch late = launch(&c, pinned), b = launch(&c, to), d = launch(&c, pinned);
 	int over = streams > GSAN_ORDER_PAIRS;
-	CHECK(before(&a, &b));
-	CHECK(!!(b.order.flags & GSAN_ORDER_UNKNOWN) == over && b.order.pairs <= GSAN_ORDER_PAIRS);
-	CHECK(before(&pin, &b) == over);
+	CHECK(before(&a, &b) && before(&first, &b));
+	CHECK(!(b.order.flags & GSAN_ORDER_UNKNOWN) && b.order.pairs <= GSAN_ORDER_PAIRS);
+	CHECK(before(&pin, &b) == over && !before(&late, &b) && !before(&b, &d));
+	CHECK(atomic_load(&job->rank[0].counter[GSAN_N_ORDER_FULL]) == (unsigned)over);
 	clock_destroy(&c);
+	free(job);
+}
+
+/* A peer's streams, of which the host has seen far later launches than of its first, and a few more of one's own than there is room for:
+ * it is one's own floor that rises. */
+static void test_overflow_peers(unsigned own)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	struct clock c, p;
+	struct clock_vec event;
+
+	job->participants = 2;
+	clock_init(&c, job, 0, 15);
+	clock_init(&p, job, 1, 15);
+	atomic_store(&job->rank[1].state, JOB_RUNNING);
+	struct launch pin = launch(&p, clock_slot_open(&p, 0)), a = {0}, b = {0};
+	for (unsigned i = 0; i < 1000 + GSAN_ORDER_PAIRS / 2; i++) {
+		uint32_t s = clock_slot_open(&p, 0);
+		a = launch(&p, s);
+		host_sync(&p, s);
+		if (i < 1000)
+			clock_slot_close(&p, s);
+	}
+	uint32_t to = clock_slot_open(&c, 0), pinned = clock_slot_open(&c, 0);
+	struct launch mine = launch(&c, pinned);
+	for (unsigned i = 0; i < own; i++) {
+		uint32_t s = clock_slot_open(&c, 0);
+		b = launch(&c, s);
+		clock_mark(&c, s, &event);
+		clock_wait(&c, to, &event);
+	}
+	struct launch l = launch(&c, to);
+	CHECK(before(&a, &l) && before(&b, &l) && !before(&pin, &l));
+	int over = own >= GSAN_ORDER_PAIRS;
+	CHECK(before(&mine, &l) == over && (atomic_load(&job->rank[0].counter[GSAN_N_ORDER_FULL]) > 0) == over);
+	clock_destroy(&c);
+	clock_destroy(&p);
+	free(job);
 }
 
 static void wait_unknown(struct clock *c, uint32_t slot)
@@ -442,7 +484,7 @@ static struct gsan_order whole_order(const struct clock *c, uint32_t s, uint32_t
 			order.pair[n - 1] = (struct gsan_pair){.participant = (uint8_t)c->participant, .stream = (uint8_t)t, .seq = v.seen[t]};
 	n = whole_peers(c, &order, n);
 	order.floor[c->participant] = floor;
-	order.flags = clock_unknown(c, &v) || n > GSAN_ORDER_PAIRS ? GSAN_ORDER_UNKNOWN : 0;
+	order.flags = clock_unknown(c, &v) ? GSAN_ORDER_UNKNOWN : 0;
 	order.pairs = n;
 	return order;
 }
@@ -457,9 +499,13 @@ static int pair_in(const struct gsan_pair *p, const struct gsan_order *o)
 
 static int same_order(const struct gsan_order *a, const struct gsan_order *b)
 {
-	int same = !memcmp(a->floor, b->floor, 2 * sizeof(*a->floor)) && a->flags == b->flags;
+	int same = a->flags == b->flags, over = b->pairs > GSAN_ORDER_PAIRS;
 
-	if (b->pairs > GSAN_ORDER_PAIRS)
+	for (int q = 0; q < 2; q++)
+		same &= over ? a->floor[q] >= b->floor[q] : a->floor[q] == b->floor[q];
+	for (uint32_t i = 0; over && i < GSAN_ORDER_PAIRS; i++)
+		same &= pair_in(&b->pair[i], a) || b->pair[i].seq < a->floor[b->pair[i].participant];
+	if (over)
 		return same && a->pairs == GSAN_ORDER_PAIRS;
 	for (uint32_t i = 0; i < b->pairs; i++)
 		same &= pair_in(&b->pair[i], a);
@@ -565,6 +611,9 @@ int main(void)
 	test_floor();
 	test_overflow(GSAN_ORDER_PAIRS);
 	test_overflow(GSAN_ORDER_PAIRS + 1);
+	test_overflow(GSAN_ORDER_PAIRS + 20);
+	test_overflow_peers(GSAN_ORDER_PAIRS / 4);
+	test_overflow_peers(GSAN_ORDER_PAIRS);
 	test_unknown();
 	test_unknown_over(0);
 	test_unknown_over(1);

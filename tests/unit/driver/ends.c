@@ -1,7 +1,8 @@
 /* A program for gsan-launch: `ends FORM` launches a kernel whose two CTAs store to one word, waits for nothing, and ends:
  *   return    from main                            release, reset, destroy   its context first, then by _exit
  *   _exit     some time after the launch           kill                      so, too, by a signal that nobody catches
- *   endless   from main, while the kernel never ends */
+ *   endless   from main, while the kernel never ends
+ *   moved     in a second context, after its first one; it waits, for it frees the memory */
 #include <cuda.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,24 +27,25 @@ static void must(CUresult rc, const char *what)
 
 static CUdevice device;
 static CUcontext context;
+static CUdeviceptr memory;
 
 static void by_return(void) {}
 static void release(void) { must(cuDevicePrimaryCtxRelease(device), "cuDevicePrimaryCtxRelease"); _exit(0); }
 static void reset(void) { must(cuDevicePrimaryCtxReset(device), "cuDevicePrimaryCtxReset"); _exit(0); }
 static void destroy(void) { must(cuCtxDestroy(context), "cuCtxDestroy"); _exit(0); }
+static void moved(void) { must(cuMemFree(memory), "cuMemFree"); }
 static void at_once(void) { usleep(500000); _exit(0); }
 static void by_signal(void) { usleep(500000); raise(SIGKILL); }
 
 static const struct { const char *name; void (*end)(void); } forms[] = {
 	{"return", by_return}, {"endless", by_return}, {"release", release}, {"reset", reset}, {"destroy", destroy},
-	{"_exit", at_once}, {"kill", by_signal},
+	{"_exit", at_once}, {"kill", by_signal}, {"moved", moved},
 };
 
 int main(int argc, char **argv)
 {
 	CUmodule module;
 	CUfunction both;
-	CUdeviceptr memory;
 	size_t form = 0;
 
 	while (argc == 2 && form < sizeof(forms) / sizeof(*forms) && strcmp(forms[form].name, argv[1]))
@@ -55,7 +57,13 @@ int main(int argc, char **argv)
 	unsigned more = !strcmp(argv[1], "endless");
 	must(cuInit(0), "cuInit");
 	must(cuDeviceGet(&device, 0), "cuDeviceGet");
-	if (!strcmp(argv[1], "destroy"))
+	if (!strcmp(argv[1], "moved")) {
+		CUcontext first;
+		must(cuCtxCreate(&first, NULL, 0, device), "cuCtxCreate");
+		must(cuMemAlloc(&memory, 4096), "cuMemAlloc");
+		must(cuCtxDestroy(first), "cuCtxDestroy");
+	}
+	if (!strcmp(argv[1], "destroy") || !strcmp(argv[1], "moved"))
 		must(cuCtxCreate(&context, NULL, 0, device), "cuCtxCreate");
 	else
 		must(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");

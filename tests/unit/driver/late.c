@@ -62,6 +62,43 @@ static CUdeviceptr host_memory(const char *where)
 	return at;
 }
 
+/* A module lists the kernels of its text, whatever was added to it. */
+#define KERNELS 4u
+static void listed(unsigned count, const char *const *name)
+{
+	for (unsigned i = 0; i < KERNELS; i++)
+		if (count != KERNELS || !name[i] || strstr(name[i], "__gsan")) {
+			fprintf(stderr, "late: %u kernels, the %u-th is %s\n", count, i, name[i] ? name[i] : "none");
+			exit(1);
+		}
+}
+
+static void module_listed(void)
+{
+	CUfunction f[KERNELS + 4] = {0};
+	const char *name[KERNELS] = {0};
+	unsigned count;
+
+	must(cuModuleGetFunctionCount(&count, module), "cuModuleGetFunctionCount");
+	must(cuModuleEnumerateFunctions(f, KERNELS, module), "cuModuleEnumerateFunctions");
+	for (unsigned i = 0; i < KERNELS && f[i]; i++)
+		must(cuFuncGetName(&name[i], f[i]), "cuFuncGetName");
+	listed(count, name);
+}
+
+static void library_listed(void)
+{
+	CUkernel kernel[KERNELS + 4] = {0};
+	const char *name[KERNELS] = {0};
+	unsigned count;
+
+	must(cuLibraryGetKernelCount(&count, library), "cuLibraryGetKernelCount");
+	must(cuLibraryEnumerateKernels(kernel, KERNELS + 4, library), "cuLibraryEnumerateKernels");
+	for (unsigned i = 0; i < KERNELS && kernel[i]; i++)
+		must(cuKernelGetName(&name[i], kernel[i]), "cuKernelGetName");
+	listed(count, name);
+}
+
 static void module_get(const char *image, CUfunction *step, CUfunction *both, CUdeviceptr *words)
 {
 	size_t size;
@@ -73,6 +110,7 @@ static void module_get(const char *image, CUfunction *step, CUfunction *both, CU
 	must(cuModuleGetFunction(both, module, "both"), "both"); /* not in the order of the text */
 	must(cuModuleGetFunction(step, module, "step"), "step");
 	must(cuModuleGetGlobal(words, &size, module, "words"), "words");
+	module_listed();
 }
 
 static void library_get(const char *image, CUfunction *step, CUfunction *both, CUdeviceptr *words)
@@ -89,6 +127,7 @@ static void library_get(const char *image, CUfunction *step, CUfunction *both, C
 	must(cuLibraryGetKernel(&kernel, library, "both"), "both");
 	*both = (CUfunction)kernel; /* launched as it is */
 	must(cuLibraryGetGlobal(words, &size, library, "words"), "words");
+	library_listed();
 }
 
 int main(int argc, char **argv)

@@ -94,6 +94,11 @@ ABSENT(cuMemFree_v2)
 ABSENT(cuMemAllocAsync)
 ABSENT(cuMemAllocFromPoolAsync)
 ABSENT(cuMemFreeAsync)
+ABSENT(cuMemPoolCreate)
+ABSENT(cuMemPoolDestroy)
+ABSENT(cuMemPoolSetAccess)
+ABSENT(cuMemPoolGetAttribute)
+ABSENT(cuMemPoolSetAttribute)
 ABSENT(cuMemGetInfo_v2)
 ABSENT(cuMemGetAddressRange_v2)
 ABSENT(cuPointerGetAttribute)
@@ -659,6 +664,23 @@ static void test_writes_itself(void)
 	CHECK(record().writers == self.writers && self.job->writers.newest[1][0] < record().seq);
 }
 
+/* Modules that ended with their context: the handles come again, for another one's kernels, and what was known of them is not used. */
+static void test_module_again(int other)
+{
+	CUmodule module;
+	CUfunction f;
+
+	fake->left = 1;
+	CHECK(cuModuleLoadData(&module, "\177ELF") == CUDA_SUCCESS);
+	cuModuleUnload(module); /* the fake's handles are the same in every module */
+	CHECK(cuModuleGetFunction(&f, module, "twin") == CUDA_SUCCESS);
+	fake->left = 0;
+	if (!other)
+		CHECK(cuModuleLoadData(&module, "\177ELF") == CUDA_SUCCESS);
+	CHECK(cuModuleGetFunction(&f, other ? (CUmodule)&module : module, "twin") == CUDA_SUCCESS && launch(f, NULL) == CUDA_SUCCESS);
+	CHECK(record().writers == self.writers);
+}
+
 /* More values than places: the last place stands for all, the newest of them, and whatever was seen of one was of all. */
 static void test_many_signals(void)
 {
@@ -826,6 +848,8 @@ int main(void)
 	test_many_signals();
 	test_writers();
 	test_writes_itself();
+	test_module_again(0);
+	test_module_again(1);
 	test_elsewhere();
 	test_no_context();
 	test_renewed_early();

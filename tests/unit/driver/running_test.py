@@ -1,6 +1,6 @@
 """Jobs on the emulated device, under schedules that part warps: in running.c GSan has reason to empty its tables, and the host's waits say
-nothing of what still runs; in epochs.c warps end epochs of each other. They end, as they do plain, and are clean; but for one form of
-each, in which a race is found. Arguments: gsan-launch, the program, a form."""
+nothing of what still runs; in epochs.c warps end epochs of each other; in arrival.c one tells of another's copy. They end, as they do
+plain, and are clean; but for one form of each, in which a race is found. Arguments: gsan-launch, the program, a form."""
 import json
 import os
 import subprocess

@@ -4,6 +4,7 @@
  *   handles   two ranks exchange tokens and handles
  *   die       joins, finds, and is killed by SIGKILL
  *   again     joins three times, the third time in the place of the first
+ *   crowd     joins three times at once, the third time in vain, and once more for one that left
  *   fatal     joins, and says that it cannot be checked
  *   bad       says what the protocol does not know */
 #include <errno.h>
@@ -362,6 +363,25 @@ static void part_again(void)
 	}
 }
 
+static void part_crowd(void)
+{
+	struct ipc_msg msg = {.type = IPC_JOIN, .rank = rank, .pid = getpid()};
+	int fd = -1, first, third;
+	join("");
+	first = sock;
+	join("");
+	CHECK(!job->writers.streams[0]);
+	third = ipc_connect(getenv(GSAN_ENV_SOCKET), 2000);
+	CHECK(third >= 0 && ipc_call(third, &msg, -1, &fd) == -ENOSPC && fd < 0);
+	CHECK(job->writers.streams[0] && job->writers.newest[0][GSAN_STREAMS - 1] == UINT32_MAX);
+	close(sock);
+	close(first);
+	wait_for(0, JOB_LEFT);
+	wait_for(1, JOB_LEFT);
+	join("");
+	CHECK(job->writers.streams[0]); /* it may run still */
+}
+
 static void part_fatal(void)
 {
 	struct ipc_msg msg = {.type = IPC_NOTE};
@@ -405,6 +425,8 @@ int main(int argc, char **argv)
 		part_handles();
 	} else if (!strcmp(argv[1], "again")) {
 		part_again();
+	} else if (!strcmp(argv[1], "crowd")) {
+		part_crowd();
 	} else if (!strcmp(argv[1], "fatal")) {
 		part_fatal();
 	} else if (!strcmp(argv[1], "bad")) {

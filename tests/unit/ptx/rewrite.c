@@ -108,6 +108,10 @@ static void runs(void)
 		{"st.release.gpu.b32 [%rd3], 1;", 1}, {"ld.acquire.gpu.b32 %r3, [%rd3];", 1}, {"st.volatile.b32 [%rd3], 1;", 1},
 		{"atom.exch.b32 %r3, [%rd3], 1;", 1}, {"red.relaxed.gpu.add.u32 [%rd3], 1;", 1}, {"griddepcontrol.wait;", 1},
 		{"mbarrier.arrive.shared.b64 %rd4, [%r4];", 1}, {"cp.async.wait_all;", 1},
+		{"cp.async.mbarrier.arrive.noinc.shared.b64 [%r4];", 1}, {"cp.async.mbarrier.arrive.shared::cta.b64 [%r4];", 1},
+		{"cp.async.bulk.commit_group;", 1}, {"tcgen05.wait::ld.sync.aligned;", 1}, {"wgmma.wait_group.sync.aligned 0;", 1},
+		{"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%rd4];", 1},
+		{"st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r4], %r3, [%r5];", 1},
 		{"add.s32 %r3, %r4, 1;", 0}, {"st.shared.b32 [%r4], 1;", 0}, {"cp.async.commit_group;", 0}};
 	char text[1024];
 

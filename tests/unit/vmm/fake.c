@@ -15,8 +15,8 @@ struct value { int physical, refs; }; /* handle = 16 × (index + 1) */
 struct mapping { uint64_t at, size; int physical, access, live; };
 
 struct fake fake;
-static char contexts[2];
-CUcontext fake_context[2] = {(CUcontext)&contexts[0], (CUcontext)&contexts[1]};
+static char contexts[4];
+CUcontext fake_context[4] = {(CUcontext)&contexts[0], (CUcontext)&contexts[1], (CUcontext)&contexts[2], (CUcontext)&contexts[3]};
 static _Thread_local CUcontext current[4] = {(CUcontext)&contexts[0]};
 static _Thread_local int depth;
 static _Thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -71,6 +71,8 @@ static CUresult CtxGetCurrent(CUcontext *c)
 static CUresult CtxPushCurrent(CUcontext c)
 {
 	CALL(cuCtxPushCurrent_v2);
+	if (c && c == fake.gone)
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	current[++depth] = c;
 	return CUDA_SUCCESS;
 }
@@ -87,6 +89,22 @@ static CUresult CtxGetDevice(CUdevice *device)
 	if (!current[depth])
 		return CUDA_ERROR_INVALID_CONTEXT;
 	*device = current[depth] == fake_context[1];
+	return CUDA_SUCCESS;
+}
+
+static CUresult PrimaryCtxRetain(CUcontext *c, CUdevice device)
+{
+	CALL(cuDevicePrimaryCtxRetain);
+	*c = fake_context[device];
+	fake.retained++;
+	return CUDA_SUCCESS;
+}
+
+static CUresult PrimaryCtxRelease(CUdevice device)
+{
+	(void)device;
+	CALL(cuDevicePrimaryCtxRelease_v2);
+	fake.retained--;
 	return CUDA_SUCCESS;
 }
 
@@ -155,7 +173,16 @@ static CUresult EventCreate(CUevent *e, unsigned flags)
 }
 
 static CUresult EventDestroy(CUevent e) { (void)e; CALL(cuEventDestroy_v2); fake.events--; return CUDA_SUCCESS; }
-static CUresult EventQuery(CUevent e) { (void)e; CALL(cuEventQuery); return fake.event; }
+static CUresult EventQuery(CUevent e)
+{
+	(void)e;
+	CALL(cuEventQuery);
+	if (fake.event_after && !--fake.event_after) {
+		fake.event = CUDA_SUCCESS;
+		fake.refuse_create = 0;
+	}
+	return fake.event;
+}
 
 static CUresult EventRecord(CUevent e, CUstream s)
 {
@@ -252,6 +279,57 @@ static CUresult MemFreeAsync(CUdeviceptr at, CUstream s)
 {
 	(void)s;
 	return at < 0x7f0000000000 ? CUDA_ERROR_INVALID_VALUE : MemFree(at);
+}
+
+/* ---- pools: of the driver's own memory they have nothing */
+
+static char pools[8]; /* the first two are the default ones */
+CUmemoryPool fake_pool[2] = {(CUmemoryPool)&pools[0], (CUmemoryPool)&pools[1]};
+
+static CUresult DeviceGetMemPool(CUmemoryPool *pool, CUdevice device)
+{
+	CALL(cuDeviceGetMemPool);
+	*pool = fake_pool[device];
+	return CUDA_SUCCESS;
+}
+
+static CUresult MemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
+{
+	static int next = 2;
+	(void)props;
+	CALL(cuMemPoolCreate);
+	*pool = (CUmemoryPool)&pools[next++];
+	return CUDA_SUCCESS;
+}
+
+static CUresult MemPoolDestroy(CUmemoryPool pool) { (void)pool; CALL(cuMemPoolDestroy); return CUDA_SUCCESS; }
+
+static CUresult MemAllocFromPool(CUdeviceptr *at, size_t size, CUmemoryPool pool, CUstream s)
+{
+	(void)s;
+	return pool ? MemAlloc(at, size) : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult MemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count)
+{
+	(void)pool, (void)access, (void)count;
+	CALL(cuMemPoolSetAccess);
+	return CUDA_SUCCESS;
+}
+
+static CUresult MemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *to)
+{
+	(void)pool, (void)attribute;
+	CALL(cuMemPoolGetAttribute);
+	*(cuuint64_t *)to = 0;
+	return CUDA_SUCCESS;
+}
+
+static CUresult MemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *to)
+{
+	(void)pool, (void)attribute, (void)to;
+	CALL(cuMemPoolSetAttribute);
+	return CUDA_SUCCESS;
 }
 
 static CUresult MemGetInfo(size_t *available, size_t *total)
@@ -445,8 +523,9 @@ static CUresult MemUnmap(CUdeviceptr at, size_t size)
 
 static CUresult MemSetAccess(CUdeviceptr at, size_t size, const CUmemAccessDesc *desc, size_t n)
 {
-	(void)desc, (void)n;
 	CALL(cuMemSetAccess);
+	for (size_t i = 0; i < n; i++)
+		fake.access |= 1u << desc[i].location.id;
 	for (int i = 0; i < MANY; i++)
 		if (mapping[i].live && mapping[i].at >= at && mapping[i].at < at + size)
 			mapping[i].access = 1;
@@ -502,7 +581,9 @@ void fake_install(void)
 {
 	real = (struct real){
 		.cuCtxGetCurrent = CtxGetCurrent, .cuCtxPushCurrent_v2 = CtxPushCurrent, .cuCtxPopCurrent_v2 = CtxPopCurrent,
-		.cuCtxGetDevice = CtxGetDevice, .cuCtxSynchronize = CtxSynchronize,
+		.cuCtxGetDevice = CtxGetDevice,
+		.cuDevicePrimaryCtxRetain = PrimaryCtxRetain, .cuDevicePrimaryCtxRelease_v2 = PrimaryCtxRelease,
+		.cuCtxSynchronize = CtxSynchronize,
 		.cuCtxEnablePeerAccess = CtxEnablePeerAccess,
 		.cuThreadExchangeStreamCaptureMode = ThreadExchangeStreamCaptureMode,
 		.cuStreamIsCapturing = StreamIsCapturing, .cuDeviceGetName = DeviceGetName,
@@ -516,6 +597,10 @@ void fake_install(void)
 		.cuPointerGetAttribute = PointerGetAttribute, .cuMemGetAddressRange_v2 = MemGetAddressRange,
 		.cuMemAddressReserve = MemAddressReserve, .cuMemAddressFree = MemAddressFree, .cuMemCreate = MemCreate,
 		.cuMemRelease = MemRelease, .cuMemMap = MemMap, .cuMemUnmap = MemUnmap, .cuMemSetAccess = MemSetAccess,
+		.cuDeviceGetMemPool = DeviceGetMemPool, .cuDeviceGetDefaultMemPool = DeviceGetMemPool,
+		.cuMemPoolCreate = MemPoolCreate, .cuMemPoolDestroy = MemPoolDestroy, .cuMemAllocFromPoolAsync = MemAllocFromPool,
+		.cuMemPoolSetAccess = MemPoolSetAccess, .cuMemPoolGetAttribute = MemPoolGetAttribute,
+		.cuMemPoolSetAttribute = MemPoolSetAttribute,
 		.cuMemRetainAllocationHandle = MemRetainAllocationHandle, .cuMemExportToShareableHandle = MemExport,
 		.cuMemImportFromShareableHandle = MemImport,
 	};

@@ -13,17 +13,21 @@ struct fake {
 	int rename;              /* cuMemRetainAllocationHandle gives new values */
 	int refuse_create;       /* cuMemCreate says: out of memory */
 	int shut;                /* everything says: deinitialised */
+	CUcontext gone;          /* it was destroyed */
 	CUstream captured;       /* a stream that is being captured */
 	int broken;              /* something broke the capture */
 	int locked;              /* waits with vmm_lock held */
 	int wild;                /* copies to where nothing is mapped */
 	int waits;               /* calls that waited for the device */
 	CUresult event;          /* answer of cuEventQuery */
+	int event_after;         /* it is success from its so many-th question on; 0: never */
+	uint32_t access;         /* devices that any memory was made accessible to, a bit each */
 	/* what is given out now */
-	int physicals, mappings, reservations, streams, events, pinned, registered, plain;
+	int retained, physicals, mappings, reservations, streams, events, pinned, registered, plain;
 };
 extern struct fake fake;
-extern CUcontext fake_context[2]; /* of devices 0 and 1 */
+extern CUcontext fake_context[4]; /* the primary ones of devices 0 and 1, and two more of device 0 */
+extern CUmemoryPool fake_pool[2]; /* their default pools, which are their pools now */
 
 void fake_install(void);
 int fake_memory(uint64_t size);                  /* a descriptor of memory that another process made */

@@ -149,9 +149,66 @@ static void stream_order(void)
 	CHECK(a != b && fake.events == 1 && fake_mapped(a, a + PAGE) == PAGE);
 	fake.event = CUDA_SUCCESS;
 	OK(vmm_cuMemFreeAsync(b, s));
-	OK(vmm_cuMemAllocFromPoolAsync(&b, 2 * MIB, NULL, s));
+	OK(vmm_cuMemAllocFromPoolAsync(&b, 2 * MIB, fake_pool[0], s));
 	CHECK(a == b && !fake.events && !fake.locked);
+	fake.event = CUDA_ERROR_NOT_READY;
+	OK(vmm_cuMemFreeAsync(b, s));
+	fake.refuse_create = 1; /* until what is freed is free */
+	fake.event_after = 3;
+	OK(vmm_cuMemAllocAsync(&b, 2 * MIB, s));
+	CHECK(b < slice_end && !fake.event_after && !fake.events && !fake.locked && !super.notes);
 	OK(vmm_cuMemFree_v2(b));
+}
+
+static uint64_t pool_asked(CUmemoryPool pool, CUmemPool_attribute attribute)
+{
+	cuuint64_t value;
+	OK(vmm_cuMemPoolGetAttribute(pool, attribute, &value));
+	return value;
+}
+
+static CUmemoryPool pool_of(CUdeviceptr at)
+{
+	CUmemoryPool pool;
+	OK(vmm_cuPointerGetAttribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, at));
+	return pool;
+}
+
+/* Pools of memory like ours have blocks, and count them; others their own memory, which is said once. */
+static void pools(void)
+{
+	static const CUmemPoolProps plain = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+	static const CUmemPoolProps other[] = {
+		{.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1}},
+		{.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_HOST}},
+		{.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}, .handleTypes = FD}};
+	CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1}, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemoryPool pool, q;
+	CUdeviceptr a, b;
+	cuuint64_t none = 0;
+	OK(vmm_cuMemPoolCreate(&pool, &plain));
+	OK(vmm_cuMemAllocFromPoolAsync(&a, 2 * MIB, pool, NULL));
+	OK(vmm_cuMemAllocFromPoolAsync(&b, 100, pool, NULL));
+	CHECK(a < slice_end && b < slice_end && pool_of(a) == pool && pool_of(b) == pool && !super.notes);
+	CHECK(pool_asked(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 2 * MIB + 100);
+	OK(vmm_cuMemFreeAsync(a, NULL));
+	CHECK(pool_asked(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 100 && pool_asked(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH) == 2 * MIB + 100);
+	OK(vmm_cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &none));
+	CHECK(pool_asked(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH) == 100);
+	CHECK(!(fake.access & 2));
+	OK(vmm_cuMemPoolSetAccess(pool, &access, 1));
+	CHECK(fake.access & 2);
+	OK(vmm_cuMemPoolDestroy(pool));
+	CHECK(!pool_of(b));
+	OK(vmm_cuMemFree_v2(b));
+	OK(vmm_cuMemAllocAsync(&a, 2 * MIB, NULL));
+	CHECK(a < slice_end && pool_of(a) == fake_pool[0]);
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+		OK(vmm_cuMemPoolCreate(&q, &other[i]));
+		OK(vmm_cuMemAllocFromPoolAsync(&b, 2 * MIB, q, NULL));
+		CHECK(b >= 0x7f0000000000 && super.notes == 1 && !strncmp(super.note, "foreign\tcuMemAllocFromPoolAsync\t", 32));
+	}
+	INVALID(vmm_cuMemAllocFromPoolAsync(&b, 2 * MIB, NULL, NULL));
 }
 
 static void captures(void)
@@ -199,6 +256,39 @@ static void other_contexts(void)
 	real.cuCtxPopCurrent_v2(&before);
 	real.cuCtxPopCurrent_v2(&before);
 	CHECK(participant_current() && !participant_elsewhere());
+}
+
+/* What is ours in a context of the program's goes to the primary one before the program has work in another: then the first may end. */
+static void contexts(void)
+{
+	CUdeviceptr a, b;
+	real.cuCtxPushCurrent_v2(fake_context[2]);
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	struct participant *p = participant_current();
+	uint64_t ring = p->ring;
+	CHECK(p->context == fake_context[2] && !fake.retained && fake.streams == 1 && fake.registered == 2);
+	real.cuCtxPushCurrent_v2(fake_context[3]);
+	OK(vmm_cuMemAlloc_v2(&b, 2 * MIB));
+	CHECK(p->context == fake_context[0] && fake.retained == 1 && fake.streams == 2 && fake.registered == 4 && fake.pinned == 2);
+	CHECK(p->ring && p->ring != ring);
+	fake.gone = fake_context[2];
+	OK(vmm_cuMemFree_v2(a));
+	OK(vmm_cuMemFree_v2(b));
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	CHECK(a < slice_end && !super.notes && !fake.locked);
+}
+
+/* The first call that is seen of the other context comes behind the end of the first. */
+static void context_late(void)
+{
+	CUdeviceptr a;
+	real.cuCtxPushCurrent_v2(fake_context[2]);
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	real.cuCtxPushCurrent_v2(fake_context[3]);
+	fake.gone = fake_context[2];
+	OK(vmm_cuMemFree_v2(a));
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	CHECK(a < slice_end && fake.retained == 1);
 }
 
 static void questions(void)
@@ -595,7 +685,7 @@ int main(void)
 {
 #define TEST(name) {#name, name}
 	static const struct { const char *name; void (*test)(void); } tests[] = {
-		TEST(blocks), TEST(values), TEST(small_blocks), TEST(exhaustion), TEST(stream_order), TEST(captures), TEST(other_contexts),
+		TEST(blocks), TEST(values), TEST(small_blocks), TEST(exhaustion), TEST(stream_order), TEST(pools), TEST(captures), TEST(other_contexts), TEST(contexts), TEST(context_late),
 		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(tables),
 		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing), TEST(threads),
 	};

@@ -1,0 +1,107 @@
+/* What a module or a library lists: its kernels as they are in a plain run, without clones. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/real.h"
+#include "device/abi.h"
+#include "driver/hooks.h"
+
+/* What modules and libraries have in common. */
+struct listing {
+	CUresult (*count)(unsigned *count, void *holder);
+	CUresult (*list)(void **kernels, unsigned room, void *holder);
+	CUresult (*name)(const char **name, void *kernel);
+};
+
+static CUresult module_count(unsigned *count, void *holder) { return real.cuModuleGetFunctionCount(count, holder); }
+static CUresult module_name(const char **name, void *kernel) { return real.cuFuncGetName(name, kernel); }
+static CUresult library_count(unsigned *count, void *holder) { return real.cuLibraryGetKernelCount(count, holder); }
+static CUresult library_name(const char **name, void *kernel) { return real.cuKernelGetName(name, kernel); }
+
+static CUresult module_list(void **kernels, unsigned room, void *holder)
+{
+	return real.cuModuleEnumerateFunctions((CUfunction *)kernels, room, holder);
+}
+
+static CUresult library_list(void **kernels, unsigned room, void *holder)
+{
+	return real.cuLibraryEnumerateKernels((CUkernel *)kernels, room, holder);
+}
+
+static const struct listing modules = {module_count, module_list, module_name};
+static const struct listing libraries = {library_count, library_list, library_name};
+
+static int listing_is_clone(const struct listing *l, void *kernel)
+{
+	static const size_t n = sizeof(GSAN_CLONE_SUFFIX) - 1;
+	const char *name;
+
+	if (l->name(&name, kernel) != CUDA_SUCCESS || !name)
+		return 0;
+	size_t length = strlen(name);
+	return length > n && !strcmp(name + length - n, GSAN_CLONE_SUFFIX);
+}
+
+/* malloc'ed, the program's *count kernels; NULL: the driver refuses, or there are none. */
+static void **listing_get(const struct listing *l, void *holder, unsigned *count)
+{
+	unsigned all, kept = 0;
+
+	if (l->count(&all, holder) != CUDA_SUCCESS || !all)
+		return NULL;
+	void **kernel = calloc(all, sizeof(*kernel));
+	if (!kernel || l->list(kernel, all, holder) != CUDA_SUCCESS) {
+		free(kernel);
+		return NULL;
+	}
+	for (unsigned i = 0; i < all; i++)
+		if (kernel[i] && !listing_is_clone(l, kernel[i]))
+			kernel[kept++] = kernel[i];
+	*count = kept;
+	return kernel;
+}
+
+static CUresult listing_count(const struct listing *l, unsigned *count, void *holder)
+{
+	CUresult rc = l->count(count, holder);
+	void **kernel = rc == CUDA_SUCCESS ? listing_get(l, holder, count) : NULL;
+
+	free(kernel);
+	return rc;
+}
+
+static CUresult listing_list(const struct listing *l, void **kernels, unsigned room, void *holder)
+{
+	unsigned count;
+	void **kernel = kernels ? listing_get(l, holder, &count) : NULL;
+
+	if (!kernel)
+		return l->list(kernels, room, holder);
+	memcpy(kernels, kernel, (room < count ? room : count) * sizeof(*kernels));
+	free(kernel);
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuModuleGetFunctionCount(unsigned *count, CUmodule module)
+{
+	return real.cuFuncGetName && real.cuModuleEnumerateFunctions ? listing_count(&modules, count, module) :
+								       real.cuModuleGetFunctionCount(count, module);
+}
+
+CUresult hook_cuModuleEnumerateFunctions(CUfunction *functions, unsigned room, CUmodule module)
+{
+	return real.cuFuncGetName && real.cuModuleGetFunctionCount ? listing_list(&modules, (void **)functions, room, module) :
+								     real.cuModuleEnumerateFunctions(functions, room, module);
+}
+
+CUresult hook_cuLibraryGetKernelCount(unsigned *count, CUlibrary library)
+{
+	return real.cuKernelGetName && real.cuLibraryEnumerateKernels ? listing_count(&libraries, count, library) :
+									real.cuLibraryGetKernelCount(count, library);
+}
+
+CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned room, CUlibrary library)
+{
+	return real.cuKernelGetName && real.cuLibraryGetKernelCount ? listing_list(&libraries, (void **)kernels, room, library) :
+								      real.cuLibraryEnumerateKernels(kernels, room, library);
+}
