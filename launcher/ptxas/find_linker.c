@@ -113,11 +113,11 @@ void linkers_find(const char *real, struct linkers *to)
 	char *ptxas = realpath(real, NULL);
 
 	*to = (struct linkers){0};
-	if (named && !strcmp(named, "none")) {
+	if (!named || !*named || !strcmp(named, "none")) {
 		free(ptxas);
 		return;
 	}
-	if (named && *named && strcmp(named, "auto")) {
+	if (strcmp(named, "auto")) {
 		const char *base = strrchr(named, '/') ? strrchr(named, '/') + 1 : named;
 
 		add(to, named, strncmp(base, "lib", 3) != 0);
