@@ -67,7 +67,7 @@ class Compiler:
         if result.returncode or "unchecked" in result.stderr:
             sys.exit(f"bench/compile.py: {self.ptxas} for {self.arch}: {result.stderr}")
         return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, os.path.getsize(self.out),
-                [line for line in result.stderr.splitlines() if "linked" in line])
+                [line.split(": ")[-1] for line in result.stderr.splitlines() if "not linked" in line])
 
     def fresh(self):
         """The cache as it is when the runtime's object alone was made."""
