@@ -41,7 +41,7 @@ def module(name, kernels):
     head, kernel, end = re.fullmatch(r"(.*?)(\.visible \.entry .*?\n\}\n)(.*)", text, re.S).groups()
     name = re.search(r"\.entry (\w+)", kernel).group(1)
     kernel = re.sub(r"\n\s*(\.loc\s[^\n]*|\$L__(func_begin|func_end|tmp)\d+:)", "", kernel)
-    return head + "".join(re.sub(rf"\b{name}\b", f"{name}_{i}", re.sub(rf"\b({name}_param_)", rf"\1", kernel)) for i in range(kernels))
+    return head + "".join(re.sub(rf"\b{name}\b", f"{name}_{i}", kernel) for i in range(kernels))
 
 
 class Compiler:

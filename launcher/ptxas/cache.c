@@ -233,13 +233,6 @@ static int older(const void *a, const void *b)
 	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-static int ends_with(const char *name, const char *ending)
-{
-	size_t n = strlen(name), m = strlen(ending);
-
-	return n > m && !strcmp(name + n - m, ending);
-}
-
 static int add_item(struct items *items, const char *name, const struct stat *st)
 {
 	if (items->count == items->room) {
@@ -264,9 +257,10 @@ static void list_items(DIR *folder, struct items *items, int all)
 {
 	for (struct dirent *e; (e = readdir(folder));) {
 		struct stat st;
-		int aside = ends_with(e->d_name, ASIDE);
+		size_t n = strlen(e->d_name);
+		int aside = text_before(e->d_name, n, ASIDE) != 0;
 
-		if ((!aside && !ends_with(e->d_name, ENDING)) || strlen(e->d_name) >= sizeof(items->item->name) ||
+		if ((!aside && !text_before(e->d_name, n, ENDING)) || n >= sizeof(items->item->name) ||
 		    fstatat(dirfd(folder), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
 		if (aside && (all || time(NULL) - st.st_mtime > ASIDE_SECONDS))

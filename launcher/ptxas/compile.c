@@ -241,9 +241,7 @@ static int may_link(const struct module *m)
 /* The length of its kernel's name; 0: it is no clone. */
 static size_t cloned(const char *name)
 {
-	size_t n = strlen(name), suffix = strlen(GSAN_CLONE_SUFFIX);
-
-	return n > suffix && !strcmp(name + n - suffix, GSAN_CLONE_SUFFIX) ? n - suffix : 0;
+	return text_before(name, strlen(name), GSAN_CLONE_SUFFIX);
 }
 
 static uint32_t spilled_plain(const struct module *m, const char *clone)

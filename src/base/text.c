@@ -88,6 +88,13 @@ static int text_read_fd(int fd, struct text *t)
 	}
 }
 
+size_t text_before(const char *text, size_t size, const char *ending)
+{
+	size_t n = strlen(ending);
+
+	return size > n && !memcmp(text + size - n, ending, n) ? size - n : 0;
+}
+
 int text_read_file(const char *path, char **data, size_t *size)
 {
 	struct text t = {0};

@@ -13,6 +13,9 @@ void text_printf(struct text *t, const char *format, ...) __attribute__((format(
 char *text_take(struct text *t); /* malloc'ed, or NULL if an append failed; *t is empty then */
 void text_free(struct text *t);
 
+/* How much of a text stands before its ending; 0: it has another one, or nothing before it. */
+size_t text_before(const char *text, size_t size, const char *ending);
+
 /* Reads a whole file into a malloc'ed, NUL-terminated buffer. Returns 0 or -errno. */
 int text_read_file(const char *path, char **data, size_t *size);
 int text_write_fd(int fd, const char *data, size_t size); /* all of it; 0 or -errno */

@@ -280,6 +280,7 @@ enum gsan_counter {
 	GSAN_N_ORDER_FULL,   /* launches with more pairs than GSAN_ORDER_PAIRS before them: a floor was raised (host) */
 	GSAN_N_COUNTERS
 };
+#define GSAN_HOST_COUNTERS (1u << GSAN_N_RENEWED | 1u << GSAN_N_ORDER_FULL) /* the device has none of these */
 #define GSAN_COUNTER_NAMES \
 	{"accesses", "checked", "foreign", "unrecorded", "lost_records", "sync_table_full", "cta_states_full", \
 	 "clock_entries_collapsed", "epochs_saturated", "ambiguous_versions", "unmapped_participants", "racy_pairs", \

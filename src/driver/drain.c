@@ -50,7 +50,7 @@ static struct gsan_history drain_copy(struct flow *f, uint64_t launches, int all
 		return (struct gsan_history){0};
 	gsan_counters_add(copy, sum);
 	for (unsigned i = 0; i < GSAN_N_COUNTERS; i++)
-		if (i != GSAN_N_RENEWED && i != GSAN_N_ORDER_FULL) /* counted on the host */
+		if (!(GSAN_HOST_COUNTERS >> i & 1))
 			atomic_store_explicit(&f->rank->counter[i], sum[i], memory_order_relaxed);
 	if (all)
 		atomic_store_explicit(&f->rank->launches_counted, launches, memory_order_relaxed);

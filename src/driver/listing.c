@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cuda/real.h"
 #include "device/abi.h"
 #include "driver/hooks.h"
@@ -33,13 +34,9 @@ static const struct listing libraries = {library_count, library_list, library_na
 
 static int listing_is_clone(const struct listing *l, void *kernel)
 {
-	static const size_t n = sizeof(GSAN_CLONE_SUFFIX) - 1;
 	const char *name;
 
-	if (l->name(&name, kernel) != CUDA_SUCCESS || !name)
-		return 0;
-	size_t length = strlen(name);
-	return length > n && !strcmp(name + length - n, GSAN_CLONE_SUFFIX);
+	return l->name(&name, kernel) == CUDA_SUCCESS && name && text_before(name, strlen(name), GSAN_CLONE_SUFFIX);
 }
 
 /* malloc'ed, the program's *count kernels; NULL: the driver refuses, or there are none. */

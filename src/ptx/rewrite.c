@@ -35,12 +35,10 @@ static uint32_t regs_of(const struct rewrite *r, struct ptx_span kernel)
 /* A text that went through here before has entries of the clones' names: it stays as it is. */
 static int is_rewritten(const struct ptx_module *m)
 {
-	const size_t n = sizeof(GSAN_CLONE_SUFFIX) - 1;
-
 	for (uint32_t f = 0; f < m->functions; f++) {
 		struct ptx_span name = m->function[f].name;
 
-		if (name.len > n && !memcmp(m->text + name.off + name.len - n, GSAN_CLONE_SUFFIX, n))
+		if (text_before(m->text + name.off, name.len, GSAN_CLONE_SUFFIX))
 			return 1;
 	}
 	return 0;
