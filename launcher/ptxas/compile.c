@@ -227,11 +227,26 @@ static const unsigned bounds[] = {32, 24};
 #define SPILLED_MORE 512u
 #define SPILLED_SITE 64u
 
+/* Has it a barrier to which the threads of a warp may come one by one (`barrier.sync` without `.aligned`)? In a clone that calls what is
+ * elsewhere, ptxas makes the warp gather there as for a shuffle (SASS WARPSYNC.COLLECTIVE.ALL), and programs went wrong on an H100 that
+ * are right with an aligned one, or with nothing elsewhere (docs/gpu-results.md, 0d1a566). */
+static int gathers(const char *text)
+{
+	for (const char *at = text; (at = strstr(at, "barrier.")); at++) {
+		size_t n = strcspn(at, " \t\n;");
+		int another = at > text && at[-1] == 'm'; /* mbarrier */
+
+		if (!another && !memmem(at, n, ".aligned", 8))
+			return 1;
+	}
+	return 0;
+}
+
 /* May the runtime be linked at all? 1: yes. Calls of what is elsewhere make wgmma wait for itself (FACTS H). */
 static int may_link(const struct module *m)
 {
 	const char *why = !m->a->arch ? "no --gpu-name" : m->a->whole ? "an option wants one object" :
-			  memmem(m->text, m->size, "wgmma.", 6) ? "it has wgmma" : NULL;
+			  memmem(m->text, m->size, "wgmma.", 6) ? "it has wgmma" : gathers(m->text) ? "it has a barrier that is not aligned" : NULL;
 
 	if (m->linkers->count && why)
 		log_info("%s: its clones are not linked: %s", m->a->argv[m->a->input], why);

@@ -22,7 +22,7 @@ static const char *const controls[NATIVE_CONTROLS] = {
 	[NATIVE_LOOP] = "\tbra COUNT;\n",
 	[NATIVE_AGAIN] = "\tcall_reg\n\tsetp.eq.u64 %p, %v0, %operand;\n\t@%p bra NEXT;\n\tbra COUNT;\n",
 	[NATIVE_AWAITED] = "\tcall_reg\n\tsetp.eq.u64 %p, %v0, %operand;\n\t@%p bra NEXT;\n\tbra FAILED;\n",
-	[NATIVE_BARRIER] = "\tbarrier.sync 0;\n\tbra NEXT;\n",
+	[NATIVE_BARRIER] = "\tbar.sync 0;\n\tbra NEXT;\n",
 	[NATIVE_SLEEP] = "\tnanosleep.u32 %value;\n\tbra NEXT;\n",
 };
 

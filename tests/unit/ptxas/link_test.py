@@ -99,6 +99,18 @@ class Link(unittest.TestCase):
         self.assertNotIn("not linked", said)
         self.same(KERNELS[0], linked, self.make(KERNELS[0], "none", ptxas=NEW)[1])
 
+    def test_barriers(self):
+        with open(os.path.join(CORPUS, KERNELS[0] + ".ptx"), encoding="utf-8") as file:
+            text = file.read()
+        for form, whole in (("barrier.sync 0;", True), ("barrier.sync.aligned 0;", False), ("bar.sync 0; // mbarrier.test_wait", False),
+                            ("barrier.cta.red.popc.u32 %gone, 0, %some;", True), ("bar.sync 0; barrier.arrive 1, 64;", True)):
+            path = os.path.join(self.home, "barrier.ptx")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(re.sub(r"(\n\s*ret;)", "\n\t{.reg .b32 %gone; .reg .pred %some; setp.eq.u32 %some, 0, 0; " + form + "\n" + r"}\1", text))
+            job = self.start(path, "auto")
+            said = job.communicate(timeout=100)[1]
+            self.assertEqual((job.returncode, "a barrier that is not aligned" in said, "not linked" in said), (0, whole, whole), form + said)
+
     def falls_back(self, linker, words, **more):
         said, cubin = self.make(KERNELS[0], linker, **more)
         self.assertIn(words, said)
