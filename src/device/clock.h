@@ -5,6 +5,7 @@
 #include "device/elem_order.h"
 #include "device/elems.h"
 #include "device/inherit.h"
+#include "device/state.h"
 
 ALWAYS struct elems clock_elems(struct dev_state *s)
 {
@@ -12,13 +13,28 @@ ALWAYS struct elems clock_elems(struct dev_state *s)
 			      .room = DEV_CLOCK};
 }
 
+/* An element of this CTA that is later than it is another CTA's, whose hash is the same: from here on this CTA counts as later, so that
+ * what it releases has that, too. */
+NEVER void epoch_reach(const struct who *w, u64 elem)
+{
+	u32 epoch = rec_epoch(elem);
+	if ((elem ^ w->self) & REC_WHO || epoch <= gpu_own32(&w->state->time))
+		return;
+	gpu_store32(&w->state->time, epoch);
+	gpu_store64(&w->state->base, state_stamp(w, epoch) | DEV_BASE_USED);
+}
+
 /* Joins one element into the CTA's clock; what its launch's base clock already has is not kept. Returns where it is, as elems_add(). */
 NEVER u32 clock_join(const struct who *w, u64 elem)
 {
 	const struct gsan_launch *l = w->launch;
 	struct elems s = clock_elems(w->state);
-	if (elem_below_floor(l, elem) || elem_is_own(w, elem))
+	if (elem_below_floor(l, elem))
 		return ELEMS_NOWHERE;
+	if (elem_is_own(w, elem)) {
+		epoch_reach(w, elem);
+		return ELEMS_NOWHERE;
+	}
 	if (l->mapped >> elem_owner(l, elem) & 1)
 		return elems_add(l, &s, elem_bare(elem), 0);
 	gpu_or32(&w->state->clock.flags, DEV_CLOCK_EVERYTHING);

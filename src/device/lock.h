@@ -44,6 +44,12 @@ NEVER int lock_take(const struct gsan_launch *l, u32 *lock)
 	gpu_acquire32(lock); /* what was released is before what follows */
 	return 1;
 }
+/* Has nobody it, nor waits? What was released with it is before what follows. */
+ALWAYS int lock_is_free(const u32 *lock)
+{
+	u32 turns = gpu_acquire32(lock);
+	return !turn_ahead(turns, turns);
+}
 ALWAYS void lock_give(u32 *lock) { gpu_add32_release(lock, turn_over(lock)); }
 
 /* Of this CTA's state. */

@@ -28,7 +28,8 @@ ALWAYS void state_reset(struct dev_state *s, const struct gsan_launch *l, u64 se
 	gpu_store64(&s->base, (self & REC_WHO) | (u64)first << GSAN_REC_EPOCH_SHIFT);
 }
 
-/* Index + 1 of the state of this CTA; the first warp makes it. 0: its bucket is full. */
+/* Index + 1 of the state of this CTA; the first warp makes it. 0: its bucket is full, or was: then other warps of the CTA may be
+ * without it, and what they acquire would be missing in a state that comes later. */
 NEVER u32 state_enter(const struct gsan_launch *l, u64 cta, u64 self)
 {
 	struct dev_tables *t = own_tables(l);
@@ -42,8 +43,10 @@ NEVER u32 state_enter(const struct gsan_launch *l, u64 cta, u64 self)
 	if (!lock_take(l, &t->bucket_lock[bucket]))
 		return 0;
 	found = state_find(t, key, bucket);
-	if (!found)
+	if (!found && gpu_load32(&t->bucket_full[bucket]) < l->seq)
 		found = state_find(t, 0, bucket);
+	if (!found)
+		gpu_max32(&t->bucket_full[bucket], l->seq);
 	if (found && gpu_load64(&t->state[found - 1].key) != key) {
 		gpu_fence_sys(); /* after all that its last CTA did there */
 		state_reset(&t->state[found - 1], l, self);

@@ -474,8 +474,9 @@ NEVER struct dev_sync *sync_after(const struct who *w, struct dev_sync *e, u64 c
 		sync_came(w, e);
 	if (!w->state || !sync_reads(desc))
 		return 0;
+	int still = desc & GSAN_DESC_VALUE || !e || lock_is_free(&e->lock); /* else a write may have executed that is not published */
 	u32 generation = e ? gpu_load32(&e->generation) : 0;
-	if (!desc_is_rmw(desc) && sync_polled(w->state, canonical, generation, value, desc))
+	if (!desc_is_rmw(desc) && still && sync_polled(w->state, canonical, generation, value, desc))
 		return 0;
 	if (!entry_lock(w, e))
 		return 0;

@@ -227,7 +227,7 @@ struct dev_spread { uint64_t checked, lost; };
  * to `coarse`, or the detail, with all line records that name it and `detail_next`, while nothing runs that can name them
  * (src/driver/drain.c). `seen`: a key is put by compare-and-
  * swap, or over another where it is crowded: a finding may be sent twice, never lost. `sync_full` is set before the first
- * operation that it is about, behind a fence. `bucket_lock`: see dev_state. `detail`:
+ * operation that it is about, behind a fence. `bucket_lock`: see dev_state; `bucket_full` rises, under it. `detail`:
  * see gsan_line. */
 struct dev_tables {
 	struct gsan_table_head head;
@@ -248,6 +248,7 @@ struct dev_tables {
 	uint8_t pad[4096 - 256 - 48 - sizeof(struct dev_coarse) - 8 * GSAN_PARTICIPANTS - 4];
 	uint64_t seen[DEV_SEEN];
 	uint32_t bucket_lock[DEV_BUCKETS];
+	uint32_t bucket_full[DEV_BUCKETS]; /* newest launch of which a CTA found no place for its state, by `seq` */
 	struct dev_acquired acquired[GSAN_STREAMS];
 	uint32_t hint_used[DEV_HINT_SHELVES]; /* a bit for each place where there is one */
 	struct dev_hint hint[DEV_HINT_SHELVES][DEV_HINT_WAYS];

@@ -252,8 +252,8 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	}
 	insert(c, i->whole.off);
 	text_puts(&c->text, "\n");
-	if (untold) /* whether it wrote is not known: it counts as the relaxed read that it was */
-		base = (base & ~(31u << GSAN_DESC_OP_SHIFT | 7u << GSAN_DESC_SEM_SHIFT | GSAN_DESC_USED)) |
+	if (untold) /* whether it wrote is not known: before() said that it did, and this is the read that it was */
+		base = (base & ~(31u << GSAN_DESC_OP_SHIFT | (7u - GSAN_SEM_ACQUIRE) << GSAN_DESC_SEM_SHIFT | GSAN_DESC_USED)) |
 		       (GSAN_OP_STRONG_LD + (a->op & 3u)) << GSAN_DESC_OP_SHIFT;
 	if (cas && is_sink(p))
 		edit_sink(c, p);

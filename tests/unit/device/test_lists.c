@@ -263,6 +263,34 @@ static void holder_gone(int gone, const char *name, int race)
 	judge(name, race);
 }
 
+/* A CTA of two warps comes when there is no room for its state, and its second warp when there is again: they have none both, for what
+ * the first acquired is for the second, too. */
+static void crowded(int full, u32 sem, const char *name, int race)
+{
+	messages(GSAN_SEM_RELEASE);
+	struct gsan_launch *l = launch(1, 0, 9, 9, 1);
+	struct cta in[DEV_BUCKET + 1];
+	u32 n = 0;
+	for (u32 i = 0; n <= DEV_BUCKET; i++)
+		if ((mix64((u64)l->seq << 32 | (i + 1)) & (DEV_BUCKETS - 1)) == 7) {
+			in[n].index = i;
+			if (n++ < DEV_BUCKET && full)
+				in[n - 1] = enter(l, i, 1);
+		}
+	u32 late = in[DEV_BUCKET].index;
+	struct cta first = enter(l, late, 1);
+	if (full)
+		leave(&in[0]);
+	struct cta second = enter(l, late, 1);
+	flag_load(&first, FLAG(0), sem, GSAN_SYS, 1, 7);
+	weak(&second, GSAN_OP_LD, PAYLOAD(0), 4, 8);
+	if (((u32)first.self != 0) == full || ((u32)second.self != 0) == full)
+		printf("FAIL %s: the warps differ\n", name), failures++;
+	if ((u32)enter(launch(1, 1, 10, 10, 1), late, 1).self == 0)
+		printf("FAIL %s: so has a later launch\n", name), failures++;
+	judge(name, race);
+}
+
 int main(void)
 {
 	map_arena();
@@ -288,6 +316,9 @@ int main(void)
 	before_all(6, 1, "before a launch, all of which was acquired");
 	before_all(5, 0, "beside a launch, all of which was acquired, of the same number");
 	before_all(6, 0, "beside a launch, all of which was acquired");
+	crowded(1, GSAN_SEM_ACQUIRE, "no room for a state, then for that of another warp", 0);
+	crowded(0, GSAN_SEM_ACQUIRE, "room for a state, and an acquire", 0);
+	crowded(0, GSAN_SEM_NONE, "room for a state, and none", 1);
 	counter(0, "more arrivals than a version holds", 0);
 	counter(1, "filled behind the arrival", 1);
 	reset_counter(1, "more RMWs observed than a version holds", 0);
