@@ -252,11 +252,17 @@ uint64_t exec_decl_bytes(const struct ptx_decl *d);
 uint32_t exec_decl_align(const struct ptx_decl *d);
 /* warp.c: runs one warp for up to `budget` instructions; returns those executed. */
 uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget, uint64_t *random);
-void exec_drift(struct emu_grid *g);  /* some stores reach memory, perhaps: weak.h */
 void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget);
 void exec_warp_fault(struct exec_warp *w, uint32_t lane, enum emu_fault kind, const char *what);
 void exec_lane_exit(struct exec_warp *w, uint32_t lanes);
 int exec_is_global(const struct exec_warp *w, uint64_t address); /* memory.c */
+/* schedule.c: until the steps are made or the grid ends; `running` is the warp at hand, for faults. grid.c: after each slice or
+ * step of a warp; when nobody can run. */
+void exec_schedule_slices(struct emu_grid *g, uint32_t steps, uint64_t *random, struct exec_warp *volatile *running);
+void exec_schedule_steps(struct emu_grid *g, struct emu_steps *steps, struct exec_warp *volatile *running);
+void exec_drift(struct emu_grid *g);  /* some stores reach memory, perhaps: weak.h */
+void exec_ran(struct emu_grid *g, struct exec_warp *w);
+void exec_deadlocked(struct emu_grid *g);
 /* barrier.c, rendezvous.c */
 void exec_barrier_arrive(struct exec_warp *w, const struct exec_insn *n, uint32_t lanes);
 void exec_barrier_recheck(struct exec_cta *cta);
