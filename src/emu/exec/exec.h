@@ -87,6 +87,7 @@ struct emu_steps {
 	uint32_t made;            /* set: those that were made */
 	uint64_t random;          /* as of emu_grid_run */
 	uint32_t stay;            /* of 8 times, how often the same warp goes on; without priorities */
+	int lag;                  /* one warp at a time lags far behind the others */
 	/* With priorities (probabilistic concurrency testing): the runnable warp of the highest goes on. It falls to the lowest
 	 * when the job has made so many steps as one of `change` says, and after 20 steps in a row, lest others wait for ever. */
 	uint64_t seed;            /* of the priorities of this launch; 0: there are none */

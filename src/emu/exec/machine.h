@@ -226,6 +226,8 @@ struct emu_grid {
 	uint32_t ran;              /* warps that ran in this round */
 	struct exec_warp *last;    /* the warp of the last step, and how many it and its CTA have had in a row */
 	uint32_t in_a_row, cta_in_a_row;
+	uint64_t stepped, lags_until; /* steps of the program so far, those in which nobody else could go on included; until when */
+	uint32_t laggard;          /* one of its warps lags */
 	struct emu_error fault;
 	char words[192];           /* of a fault that are not known before it happens */
 	enum emu_state state;

@@ -1,6 +1,6 @@
 /* Who goes on. Slices: time goes in rounds, each of which runs every runnable warp once, in an order and for slices (1 to 64
  * instructions) drawn from the caller's random state, so one seed is one interleaving; now and then a warp stays behind, for
- * less than HELD rounds, so nobody starves. Steps of the program: at random, or by priorities. */
+ * less than HELD rounds, so nobody starves. Steps of the program: at random, so that some lag far behind, or by priorities. */
 #include "emu/exec/weak.h"
 
 #include "base/hash.h"
@@ -11,6 +11,9 @@
 #define SLEEP 8u           /* nanoseconds of a round, for who sleeps: what he looks at then takes a GPU as long as many instructions */
 #define STEP_INSNS 20000000u /* instructions after which a step ends although nobody came to a point */
 #define PATIENCE 20u       /* steps in a row after which priorities give way */
+#define LAG_LEAST 8u       /* steps of others for which a warp lags, or twice, four times as many … */
+#define LAG_DOUBLINGS 10u
+#define LAG_IDLE 64u       /* of these pass in a turn in which nobody else can go on: other kernels' turns come between */
 
 static struct exec_warp *runnable(const struct emu_grid *g, uint32_t k)
 {
@@ -154,6 +157,13 @@ static void note_step(struct emu_grid *g, struct exec_warp *w)
 	g->in_a_row = w == g->last ? g->in_a_row + 1 : 0;
 	g->cta_in_a_row = g->last && w->cta == g->last->cta ? g->cta_in_a_row + 1 : 0;
 	g->last = w;
+	g->stepped++;
+}
+
+static struct exec_warp *ready(const struct emu_grid *g, uint32_t k)
+{
+	struct exec_warp *w = runnable(g, k);
+	return g->stepped < g->lags_until && k == g->laggard ? NULL : w;
 }
 
 static struct exec_warp *any(const struct emu_grid *g, struct emu_steps *s)
@@ -161,16 +171,40 @@ static struct exec_warp *any(const struct emu_grid *g, struct emu_steps *s)
 	uint32_t n = 0, chosen;
 	const uint64_t r = random_next(&s->random);
 	for (uint32_t k = 0; k < g->orders; k++) {
-		struct exec_warp *w = runnable(g, k);
+		struct exec_warp *w = ready(g, k);
 		if (w && w == g->last && r % 8 < s->stay)
 			return w;
 		n += w != NULL;
 	}
 	chosen = n ? (uint32_t)((r >> 3) % n) : 0;
 	for (uint32_t k = 0; n && k < g->orders; k++)
-		if (runnable(g, k) && !chosen--)
-			return runnable(g, k);
+		if (ready(g, k) && !chosen--)
+			return ready(g, k);
 	return NULL;
+}
+
+/* Any but the one that lags. Only one does: of several, who matters would seldom be the last. */
+static struct exec_warp *ahead(struct emu_grid *g, struct emu_steps *s)
+{
+	if (g->stepped >= g->lags_until) {
+		const uint64_t r = random_next(&s->random);
+		g->laggard = (uint32_t)(r >> 32) % g->orders;
+		g->lags_until = g->stepped + (LAG_LEAST << r % LAG_DOUBLINGS);
+	}
+	return any(g, s);
+}
+
+static struct exec_warp *choose(struct emu_grid *g, struct emu_steps *s)
+{
+	return s->seed ? highest(g, s) : s->lag ? ahead(g, s) : any(g, s);
+}
+
+static int all_wait(const struct emu_grid *g)
+{
+	for (uint32_t k = 0; k < g->orders; k++)
+		if (runnable(g, k))
+			return 0;
+	return 1;
 }
 
 /* One of the warp's parked lanes; -1: others must come to a point first. */
@@ -188,9 +222,11 @@ static int pick_lane(const struct exec_warp *w, struct emu_steps *s)
 void exec_schedule_steps(struct emu_grid *g, struct emu_steps *s, struct exec_warp *volatile *running)
 {
 	while (s->made < s->steps && g->state == EMU_RUNNING) {
-		struct exec_warp *w = s->seed ? highest(g, s) : any(g, s);
+		struct exec_warp *w = choose(g, s);
 		if (!w) {
-			exec_deadlocked(g);
+			g->stepped += LAG_IDLE;
+			if (all_wait(g))
+				exec_deadlocked(g);
 			return;
 		}
 		if (s->seed && demote(g, w, s)) {
