@@ -253,7 +253,7 @@ static void end_cta(struct emu_grid *g, struct exec_cta *c)
 	g->done++;
 	c->running = 0;
 	if (g->launch.trace && g->launch.trace->tells)
-		g->launch.trace->block(g->number, c->linear, 1);
+		g->launch.trace->exit(g->number, c->linear);
 	if (g->next_cta < g->ctas)
 		start_cta(g, c);
 	else if (g->done == g->ctas)

@@ -265,6 +265,9 @@ void exec_schedule_steps(struct emu_grid *g, struct emu_steps *steps, struct exe
 void exec_drift(struct emu_grid *g);  /* some stores reach memory, perhaps: weak.h */
 void exec_ran(struct emu_grid *g, struct exec_warp *w);
 void exec_deadlocked(struct emu_grid *g);
+/* memory.c: what the bits of an mbarrier say. */
+uint32_t exec_mbarrier_expects(uint64_t b);
+unsigned exec_mbarrier_phase(uint64_t b);
 /* barrier.c, rendezvous.c */
 void exec_barrier_arrive(struct exec_warp *w, const struct exec_insn *n, uint32_t lanes);
 void exec_barrier_recheck(struct exec_cta *cta);
