@@ -11,8 +11,8 @@
 #define SLEEP 8u           /* nanoseconds of a round, for who sleeps: what he looks at then takes a GPU as long as many instructions */
 #define STEP_INSNS 20000000u /* instructions after which a step ends although nobody came to a point */
 #define PATIENCE 20u       /* steps in a row after which priorities give way */
-#define LAG_LEAST 8u       /* steps of others for which a warp lags, or twice, four times as many … */
-#define LAG_DOUBLINGS 10u
+#define LAG_LEAST 1u       /* steps of others for which a warp lags, or twice, four times as many … */
+#define LAG_DOUBLINGS 13u
 #define LAG_IDLE 64u       /* of these pass in a turn in which nobody else can go on: other kernels' turns come between */
 
 static struct exec_warp *runnable(const struct emu_grid *g, uint32_t k)
