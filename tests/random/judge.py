@@ -170,7 +170,7 @@ def executions(trace):
                 name = kernel_name(word[9])
                 kernel[word[1]] = name, (name.rsplit("_", 1)[0], runs[name])
                 runs[name] += 1
-            elif word[0] in ("mem", "fence", "bar", "exit"):
+            elif word[0] in ("mem", "fence", "phase", "exit"):
                 word[1], run = kernel[word[1]]
                 lines[run].append(word)
     for (program, _), words in lines.items():

@@ -1,4 +1,4 @@
-/* The reference detector as a program: `gsan-reference [--edges] [--sc] [--over] [--threads] [--explain EVENT1 EVENT2] [TRACE]`. */
+/* The reference detector as a program: `gsan-reference [SWITCH …] [--explain EVENT1 EVENT2] [TRACE]`. */
 #include "reference/reference.h"
 
 #include <errno.h>
@@ -13,18 +13,35 @@ struct options {
 	const char *path; /* NULL: stdin */
 };
 
-static const char usage[] =
-	"usage: gsan-reference [--edges] [--sc] [--over] [--threads] [--explain EVENT1 EVENT2] [TRACE]\n"
-	"  reads a trace of the emulated device (standard input without TRACE) and lists its races:\n"
-	"    race KIND KERNEL1 LINE1 RANK1 KERNEL2 LINE2 RANK2 count N first MEM OFFSET BYTES event EVENT1 EVENT2\n"
-	"      and, if a later access stands for each first one and races as well:  dominated by KERNEL LINE ...;\n"
-	"      of those joined by 'or', one of them\n"
-	"  --edges    also says how often what ordered accesses:  edge NAME N\n"
-	"  --sc       fence.sc of scopes that include each other are ordered as they came\n"
-	"  --over     a location's chain goes on over weak writes and such of other sizes, as it does in the detector\n"
-	"  --threads  a thread knows what it did itself, not what its CTA did, until a barrier\n"
-	"  --explain  says why two accesses, named by their lines in the trace, are ordered or not\n"
-	"  exit status: 0 no race, 1 races, 2 the trace cannot be read\n";
+static const struct switch_row {
+	const char *name;
+	unsigned flag; /* 0: --edges */
+	const char *help;
+} switches[] = {
+	{ "--edges", 0, "also says how often what ordered accesses:  edge NAME N" },
+	{ "--sc", REF_SC, "fence.sc of scopes that include each other are ordered as they came" },
+	{ "--over", REF_OVER, "a location's chain goes on over weak writes and such of other sizes, as it does in the detector" },
+	{ "--ctas", REF_CTAS, "what one thread of a CTA did or knows, all of it have (the default)" },
+	{ "--warps", REF_WARPS, "a warp knows what it did itself, and of others of its CTA what barriers tell it" },
+	{ "--threads", REF_THREADS, "so does a thread; and those of a CTA may race" },
+};
+enum { SWITCHES = sizeof switches / sizeof *switches };
+
+static void usage_print(FILE *to)
+{
+	fputs("usage: gsan-reference", to);
+	for (int i = 0; i < SWITCHES; i++)
+		fprintf(to, " [%s]", switches[i].name);
+	fputs(" [--explain EVENT1 EVENT2] [TRACE]\n"
+	      "  reads a trace of the emulated device (standard input without TRACE) and lists its races:\n"
+	      "    race KIND KERNEL1 LINE1 RANK1 KERNEL2 LINE2 RANK2 count N first MEM OFFSET BYTES event EVENT1 EVENT2\n"
+	      "      and, if a later access stands for each first one and races as well:  dominated by KERNEL LINE ...;\n"
+	      "      of those joined by 'or', one of them\n", to);
+	for (int i = 0; i < SWITCHES; i++)
+		fprintf(to, "  %-9s  %s\n", switches[i].name, switches[i].help);
+	fputs("  --explain  says why two accesses, named by their lines in the trace, are ordered or not\n"
+	      "  exit status: 0 no race, 1 races, 2 the trace cannot be read\n", to);
+}
 
 static int number(const char *text, uint64_t *out)
 {
@@ -35,23 +52,29 @@ static int number(const char *text, uint64_t *out)
 	return *end || !*out ? -EINVAL : 0;
 }
 
+static int switch_read(struct options *o, const char *word)
+{
+	for (int i = 0; i < SWITCHES; i++)
+		if (!strcmp(word, switches[i].name)) {
+			o->edges |= !switches[i].flag;
+			o->flags |= switches[i].flag;
+			return 1;
+		}
+	return 0;
+}
+
 static int options_read(struct options *o, char **argv)
 {
 	for (argv++; *argv; argv++) {
-		if (!strcmp(*argv, "--edges")) {
-			o->edges = 1;
-		} else if (!strcmp(*argv, "--sc")) {
-			o->flags |= REF_SC;
-		} else if (!strcmp(*argv, "--over")) {
-			o->flags |= REF_OVER;
-		} else if (!strcmp(*argv, "--threads")) {
-			o->flags |= REF_THREADS;
-		} else if (!strcmp(*argv, "--explain")) {
+		if (switch_read(o, *argv))
+			continue;
+		if (!strcmp(*argv, "--explain")) {
 			if (number(argv[1], &o->explain[0]) || number(argv[2], &o->explain[1]))
 				return fputs("gsan-reference: --explain takes two line numbers of the trace\n", stderr), -EINVAL;
 			argv += 2;
 		} else if (**argv == '-' || o->path) {
-			return fprintf(stderr, "gsan-reference: '%s' is not understood\n%s", *argv, usage), -EINVAL;
+			fprintf(stderr, "gsan-reference: '%s' is not understood\n", *argv);
+			return usage_print(stderr), -EINVAL;
 		} else {
 			o->path = *argv;
 		}

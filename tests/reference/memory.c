@@ -210,8 +210,10 @@ static int bag_matters(const struct bag *b, const struct access *a, uint32_t dev
 	if (!b->writes && !a->writes)
 		return 0;
 	return !(b->strong && a->strong && b->offset == a->offset && b->bytes == a->bytes &&
-		 sync_reaches(b->scope, b->device, a->scope, device));
+		 sync_reaches(b->scope, (struct seat){ b->device, NO_INDEX }, a->scope, (struct seat){ device, NO_INDEX }));
 }
+
+static int strange(const struct ref *r, const struct access *o, const struct access *a) { return a->nc || order_strangers(r, o, a); }
 
 /* Ordered by more than launches: something inside the kernels did it. */
 static void count_order(struct ref *r, const struct access *first, const struct access *a)
@@ -320,7 +322,7 @@ static const struct access *latest(const struct ref *r, const struct memory *m, 
 			continue;
 		for (size_t k = 0; k < b->count; k++) {
 			const struct access *o = b->access[k];
-			if (o->event > (last ? last : old)->event && (o->cta != a->cta || a->nc) && stands_for(r, m, b, o, old, p) &&
+			if (o->event > (last ? last : old)->event && strange(r, o, a) && stands_for(r, m, b, o, old, p) &&
 			    order_before(r, clock, o) == before)
 				last = o;
 		}
@@ -357,7 +359,7 @@ static void successors_since(const struct ref *r, const struct memory *m, const 
 			continue;
 		for (size_t k = 0; k < b->count; k++) {
 			const struct access *o = b->access[k];
-			if (o->event > a->event && o->cta != a->cta && stands_for(r, m, b, o, old, p) && !order_before(r, clock, o))
+			if (o->event > a->event && order_strangers(r, o, a) && stands_for(r, m, b, o, old, p) && !order_before(r, clock, o))
 				races_site(any, kernel_of(r, o), o->site);
 		}
 	}
@@ -456,7 +458,7 @@ static void check(struct ref *r, const struct memory *m, struct cell *c, const s
 		bag_sweep(r, m, c, b);
 		for (size_t k = 0; k < b->count; k++) {
 			struct access *o = b->access[k];
-			if (o->seen == a->seen || (o->cta == a->cta && !a->nc))
+			if (o->seen == a->seen || !strange(r, o, a) || (!a->nc && sync_linked(r, o, a))) /* a bag is of many CTAs */
 				continue;
 			o->seen = a->seen;
 			if (order_before(r, clock, o))
@@ -495,14 +497,14 @@ static struct message *observe_over(struct ref *r, const struct access *a, struc
 static void continue_own(struct ref *r, const struct cell *c, const struct access *a)
 {
 	const struct message *strong = *strong_of(r, a);
-	const uint64_t since = strong && strong->access->cta == a->cta ? strong->access->event : 0;
+	const uint64_t since = strong && !order_strangers(r, strong->access, a) ? strong->access->event : 0;
 	for (size_t i = 0; i < c->bags; i++) {
 		const struct bag *b = &c->bag[i];
 		if (b->strong || !b->writes || b->offset > a->offset || b->offset + b->bytes < a->offset + a->bytes)
 			continue;
 		for (size_t k = 0; k < b->count; k++) {
 			struct chain *own = &r->chain[b->access[k]->chain];
-			if (b->access[k]->cta == a->cta && b->access[k]->event > since && b->access[k]->chain != a->chain) {
+			if (!order_strangers(r, b->access[k], a) && b->access[k]->event > since && b->access[k]->chain != a->chain) {
 				own->into = a->chain + 1;
 				own->touched = 1;
 			}

@@ -1,5 +1,6 @@
-/* What the reference detector keeps. The parts are trace.c (text to events), order.c (launches, streams, hosts), sync.c
- * (what strong accesses and fences order), memory.c (who touched which byte) and races.c (what comes out). */
+/* What the reference detector keeps. The parts are trace.c (text to events), order.c (launches, streams, hosts), barrier.c
+ * (barriers inside a CTA), sync.c (what strong accesses and fences order), memory.c (who touched which byte) and races.c (what
+ * comes out). */
 #ifndef REFERENCE_MODEL_H
 #define REFERENCE_MODEL_H
 
@@ -8,7 +9,20 @@
 #include "reference/table.h"
 
 enum scope { SCOPE_NONE, SCOPE_CTA, SCOPE_GPU, SCOPE_SYS }; /* a cluster counts as its GPU */
-enum { NO_INDEX = UINT32_MAX };
+enum { NO_INDEX = UINT32_MAX, FENCES = SCOPE_SYS - SCOPE_CTA + 1 };
+
+struct unit { /* what a logical thread is */
+	unsigned flag;   /* that asks for it */
+	uint64_t threads;
+	int inside;      /* races are looked for within a CTA */
+};
+enum { UNIT_CTA, UNIT_WARP, UNIT_THREAD, UNITS };
+extern const struct unit reference_units[UNITS];
+
+struct seat { /* where a logical thread runs */
+	uint32_t device;
+	uint32_t block; /* CTA; NO_INDEX where that is the logical thread */
+};
 
 /* ---- what synchronises (sync.c) */
 
@@ -19,7 +33,8 @@ enum form { /* how a release pattern begins; the index of its name in edges */
 struct part { /* something released: those that are equal in all but the clock are one */
 	enum scope scope; /* of the pattern's first operation */
 	enum form form;
-	uint32_t device, rank;
+	struct seat seat;
+	uint32_t rank;
 	int chained, is_volatile;
 	struct clock *clock;
 };
@@ -51,18 +66,24 @@ struct cta { /* a logical thread */
 	uint32_t launch;
 	uint64_t index;
 	struct clock *clock;
-	struct clock *fence[2]; /* at the last releasing fence of scope .gpu, .sys; at first the start of the kernel */
-	enum form fence_form[2];
-	uint64_t fence_at[2];
+	struct clock *fence[FENCES]; /* at the last releasing fence of scope .cta, .gpu, .sys; at first the start of the kernel */
+	enum form fence_form[FENCES];
+	uint64_t fence_at[FENCES];
 	uint64_t released;      /* event of the last release of any form */
 	uint64_t accessed;      /* event of the last access */
 	uint32_t places;        /* list; NO_INDEX ends it */
 	uint32_t next;          /* CTA of the launch */
-	uint32_t sibling;       /* of a CTA with REF_THREADS: list of its threads that did something */
+	uint32_t block;         /* its CTA: itself, where that is the logical thread */
+	uint32_t sibling;       /* of a CTA whose warps or threads are the logical threads: list of those that did something */
 	uint32_t tidy;          /* size at which the clock is next looked through for what its other elements imply */
 	int ended;
 	struct late *late;      /* of accesses since its last strong access, fence or barrier */
 	size_t lates, late_room;
+};
+
+struct barrier { /* of a CTA */
+	struct clock *arriving; /* what those did who have arrived for the phase that is not complete */
+	struct clock *complete; /* what is before those who go on */
 };
 
 enum launch_state { LAUNCH_QUEUED, LAUNCH_RUNNING, LAUNCH_DONE };
@@ -152,22 +173,25 @@ struct explain {
 struct ref {
 	char *name;
 	unsigned flags;
+	const struct unit *unit;
 	uint64_t line;
 	char *error;
 	size_t room;
 	struct names names;
 
-	struct table launch_by_id, stream_by_id, recording_by_id, cta_by_index, place_by_key, memory_by_id, strong_by_bytes;
+	struct table launch_by_id, stream_by_id, recording_by_id, cta_by_index, place_by_key, memory_by_id, strong_by_bytes,
+		barrier_by_id;
 	struct launch *launch;
 	struct stream *stream;
 	struct tail *recording;
 	struct cta *cta;
+	struct barrier *barrier;
 	struct place *place;
 	struct chain *chain;
 	struct memory *memory;
 	struct message **strong; /* with REF_OVER, the last strong write of exactly these bytes */
-	size_t launches, streams, recordings, ctas, places, chains, memories, strongs;
-	size_t launch_room, stream_room, recording_room, cta_room, place_room, chain_room, memory_room, strong_room;
+	size_t launches, streams, recordings, ctas, barriers, places, chains, memories, strongs;
+	size_t launch_room, stream_room, recording_room, cta_room, barrier_room, place_room, chain_room, memory_room, strong_room;
 
 	struct clock *host;    /* what hosts were told */
 	struct clock *floor;   /* what is before everything that can still come */
@@ -206,16 +230,26 @@ int order_done(struct ref *r, const struct event *e);
 int order_record(struct ref *r, const struct event *e);
 int order_wait(struct ref *r, const struct event *e);
 int order_complete(struct ref *r, const struct event *e);
-int order_bar(struct ref *r, const struct event *e);
 int order_exit(struct ref *r, const struct event *e);
 int order_cta(struct ref *r, uint64_t launch, uint64_t index, uint32_t *cta); /* of a running launch */
-int order_thread(struct ref *r, const struct event *e, uint32_t *cta); /* the logical thread: the CTA, but for REF_THREADS */
+int order_thread(struct ref *r, const struct event *e, uint32_t *cta); /* the logical thread */
+int order_thread_of(struct ref *r, uint32_t block, uint64_t thread, uint32_t *cta);
+struct seat order_seat(const struct ref *r, uint32_t cta);
+int order_strangers(const struct ref *r, const struct access *a, const struct access *b); /* may they race? */
 int order_before(const struct ref *r, const struct clock *c, const struct access *a);
 struct clock *order_prune(const struct ref *r, struct clock *c); /* takes the caller's hold, returns one */
 void order_free(struct ref *r);
 
+/* barrier.c */
+int barrier_arrive(struct ref *r, const struct event *e);
+int barrier_phase(struct ref *r, const struct event *e);
+int barrier_pass(struct ref *r, const struct event *e);
+int barrier_init(struct ref *r, const struct event *e);
+int barrier_shared(struct ref *r, const struct event *e);
+void barrier_free(struct ref *r);
+
 /* sync.c */
-int sync_reaches(enum scope a, uint32_t device_a, enum scope b, uint32_t device_b); /* each other; of different CTAs */
+int sync_reaches(enum scope a, struct seat x, enum scope b, struct seat y); /* each other; of different logical threads */
 int sync_linked(const struct ref *r, const struct access *w, const struct access *a); /* morally strong */
 int sync_fence(struct ref *r, const struct event *e);
 void sync_observe(struct ref *r, const struct access *a, struct message *m);

@@ -1,4 +1,4 @@
-/* Launches, streams, recordings and what hosts are told: DESIGN 5 and 7. A logical thread is a CTA of a launch. */
+/* Launches, streams, recordings and what hosts are told: DESIGN 5 and 7; and who the logical threads are. */
 #include "reference/model.h"
 
 #include <stdlib.h>
@@ -170,26 +170,25 @@ int order_begin(struct ref *r, const struct event *e)
 	return 0;
 }
 
-/* CTA `index` of a launch, or one of its threads; `which` tells them apart. */
-static uint32_t cta_make(struct ref *r, uint32_t launch, uint64_t index, uint64_t which, struct clock *clock)
+/* CTA `index` of a launch, or one of the logical threads of `block`; `which` tells them apart. */
+static uint32_t cta_make(struct ref *r, uint32_t launch, uint64_t index, uint64_t which, uint32_t block)
 {
 	struct launch *l = &r->launch[launch];
 	const uint32_t at = (uint32_t)r->ctas;
 	r->cta = table_grow(r->cta, r->ctas, &r->cta_room, sizeof *r->cta);
 	/* The kernel's start is fence.acq_rel.sys: what is before the launch is released by every strong write. */
-	r->cta[r->ctas++] = (struct cta){ .launch = launch, .index = index, .clock = clock_hold(clock), .places = NO_INDEX,
-					  .fence = { NULL, clock_hold(l->base) }, .fence_form = { FORM_FENCE, FORM_START },
+	r->cta[r->ctas++] = (struct cta){ .launch = launch, .index = index, .block = block == NO_INDEX ? at : block, .places = NO_INDEX,
+					  .clock = clock_hold(block == NO_INDEX ? l->base : r->cta[block].clock),
+					  .fence = { [SCOPE_SYS - SCOPE_CTA] = clock_hold(l->base) },
+					  .fence_form = { FORM_FENCE, FORM_FENCE, [SCOPE_SYS - SCOPE_CTA] = FORM_START },
 					  .next = l->ctas, .sibling = NO_INDEX };
 	l->ctas = at;
 	table_put(&r->cta_by_index, launch, which, at);
 	return at;
 }
 
-/* The number of a CTA among the logical threads of its launch; with REF_THREADS, its threads have the next ones. */
-static uint64_t number_of(const struct ref *r, const struct launch *l, uint64_t index)
-{
-	return r->flags & REF_THREADS ? index * (l->block + 1) : index;
-}
+/* The number of a CTA among the logical threads of its launch; those of it have the next ones. */
+static uint64_t number_of(const struct launch *l, uint64_t index) { return index * (l->block + 1); }
 
 int order_cta(struct ref *r, uint64_t id, uint64_t index, uint32_t *cta)
 {
@@ -204,52 +203,51 @@ int order_cta(struct ref *r, uint64_t id, uint64_t index, uint32_t *cta)
 	if (index >= l->grid)
 		return ref_fail(r, "launch %llu has no CTA %llu: its grid has %llu, counted from 0", (unsigned long long)id,
 				(unsigned long long)index, (unsigned long long)l->grid);
-	*cta = table_get(&r->cta_by_index, launch, number_of(r, l, index));
+	*cta = table_get(&r->cta_by_index, launch, number_of(l, index));
 	if (*cta == TABLE_NONE)
-		*cta = cta_make(r, launch, index, number_of(r, l, index), l->base);
+		*cta = cta_make(r, launch, index, number_of(l, index), NO_INDEX);
 	if (r->cta[*cta].ended)
 		return ref_fail(r, "CTA %llu of launch %llu has ended; nothing of it may follow its 'exit'", (unsigned long long)index,
 				(unsigned long long)id);
 	return 0;
 }
 
-int order_thread(struct ref *r, const struct event *e, uint32_t *cta)
+int order_thread_of(struct ref *r, uint32_t block, uint64_t thread, uint32_t *cta)
 {
-	const uint64_t index = e->number[1], thread = e->number[2];
-	const int rc = order_cta(r, e->number[0], index, cta);
-	if (rc)
-		return rc;
-	const uint32_t whole = *cta, launch = r->cta[whole].launch;
+	const uint32_t launch = r->cta[block].launch;
 	const struct launch *l = &r->launch[launch];
-	const uint64_t which = number_of(r, l, index) + 1 + thread;
+	const uint64_t index = r->cta[block].index, which = number_of(l, index) + 1 + thread / r->unit->threads;
 	if (thread >= l->block)
 		return ref_fail(r, "thread %llu in a block of %llu, counted from 0", (unsigned long long)thread,
 				(unsigned long long)l->block);
-	if (!(r->flags & REF_THREADS))
+	*cta = block;
+	if (r->unit == &reference_units[UNIT_CTA])
 		return 0;
 	*cta = table_get(&r->cta_by_index, launch, which);
 	if (*cta == TABLE_NONE) {
-		*cta = cta_make(r, launch, index, which, r->cta[whole].clock); /* what the CTA's last barrier made known */
-		r->cta[*cta].sibling = r->cta[whole].sibling;
-		r->cta[whole].sibling = *cta;
+		*cta = cta_make(r, launch, index, which, block); /* what all of the CTA know */
+		r->cta[*cta].sibling = r->cta[block].sibling;
+		r->cta[block].sibling = *cta;
 	}
 	return 0;
 }
 
-int order_bar(struct ref *r, const struct event *e) /* nothing to order in a CTA, but with REF_THREADS */
+int order_thread(struct ref *r, const struct event *e, uint32_t *cta)
 {
-	uint32_t cta;
-	const int rc = order_cta(r, e->number[0], e->number[1], &cta);
-	if (rc)
-		return rc;
-	memory_settle(r, cta);
-	for (uint32_t t = r->cta[cta].sibling; t != NO_INDEX; t = r->cta[t].sibling) {
-		memory_settle(r, t);
-		r->cta[cta].clock = clock_join(r->cta[cta].clock, sync_snapshot(r, t));
-	}
-	for (uint32_t t = r->cta[cta].sibling; t != NO_INDEX; t = r->cta[t].sibling)
-		r->cta[t].clock = clock_join(r->cta[t].clock, r->cta[cta].clock);
-	return 0;
+	uint32_t block;
+	const int rc = order_cta(r, e->number[0], e->number[1], &block);
+	return rc ? rc : order_thread_of(r, block, e->number[2], cta);
+}
+
+struct seat order_seat(const struct ref *r, uint32_t cta)
+{
+	const struct cta *c = &r->cta[cta];
+	return (struct seat){ r->launch[c->launch].device, r->unit == &reference_units[UNIT_CTA] ? NO_INDEX : c->block };
+}
+
+int order_strangers(const struct ref *r, const struct access *a, const struct access *b)
+{
+	return r->unit->inside ? a->cta != b->cta : r->cta[a->cta].block != r->cta[b->cta].block;
 }
 
 int order_exit(struct ref *r, const struct event *e)
@@ -279,10 +277,12 @@ static void unlist(struct ref *r, struct launch *l)
 
 static void cta_forget(struct cta *c) /* its accesses stay, its clocks went into the launch's end */
 {
+	for (int i = 0; i < FENCES; i++) {
+		clock_drop(c->fence[i]);
+		c->fence[i] = NULL;
+	}
 	clock_drop(c->clock);
-	clock_drop(c->fence[0]);
-	clock_drop(c->fence[1]);
-	c->clock = c->fence[0] = c->fence[1] = NULL;
+	c->clock = NULL;
 }
 
 int order_done(struct ref *r, const struct event *e)

@@ -9,8 +9,8 @@
 
 static enum ref_kind kind_of(const struct ref *r, const struct access *first, const struct access *second)
 {
-	const uint32_t x = r->launch[r->cta[first->cta].launch].device, y = r->launch[r->cta[second->cta].launch].device;
-	if (first->strong && second->strong && !sync_reaches(first->scope, x, second->scope, y))
+	if (first->strong && second->strong &&
+	    !sync_reaches(first->scope, order_seat(r, first->cta), second->scope, order_seat(r, second->cta)))
 		return REF_SCOPE;
 	if ((first->rmw && first->writes) || (second->rmw && second->writes)) /* a cas that failed is a read */
 		return REF_ATOMIC_PLAIN;
@@ -224,9 +224,9 @@ static const char *verdict(const struct ref *r, const struct access *first, cons
 		return "they touch different bytes";
 	if (!first->writes && !a->writes)
 		return "both only read";
-	if (first->cta == a->cta && !a->nc)
-		return "one logical thread does both";
-	if (sync_linked(r, first, a) && first->cta != a->cta)
+	if (!order_strangers(r, first, a) && !a->nc)
+		return "one logical thread does both, or one CTA";
+	if (sync_linked(r, first, a) && order_strangers(r, first, a))
 		return "they are morally strong: no race, in whatever order";
 	if (order_before(r, clock, first))
 		return "ordered: the list below has the first";

@@ -1,9 +1,10 @@
 /* The reference detector: which accesses of a trace race, by the definitions, with nothing sampled and nothing replaced.
  *
- * WHO. A logical thread is a CTA of one launch: what its threads do is ordered by the trace, barriers inside a CTA add
- * nothing. A copy or set is a launch with one logical thread. All hosts together are one clock (host_order=assumed).
- * With REF_THREADS every thread is one, as in PTX, and barriers order those of a CTA: what is ordered only because another
- * warp of the CTA happened to learn of it in time is a race then. Races within a CTA are, too, and .cta reaches nobody.
+ * WHO. A logical thread is, by default, a CTA of one launch: what its threads do is ordered by the trace, barriers inside a
+ * CTA add nothing. A copy or set is a launch with one logical thread. All hosts together are one clock (host_order=assumed).
+ *  REF_WARPS   a logical thread is a warp; its lanes count as one. What is ordered only because another warp of the CTA happened
+ *              to do or learn something in time is a race then. Races within a CTA are not looked for.
+ *  REF_THREADS it is a thread, as in PTX, and races within a CTA are races.
  *
  * CLOCKS. Every logical thread carries a clock: the set of accesses that are before what it does next. It is kept as a
  * sparse list (clock.h). An access (thread t, event e) is before another if the other thread's clock, when it makes that
@@ -27,7 +28,7 @@
  *             is a read. A read that finds bytes of a write beside bytes of others still observes it: errs to silence.
  *  releases   (8.8): a release operation; a releasing fence and a later strong write; a release operation on M and a later
  *             strong write to M, both by one thread. What is handed on is the thread's clock at the *first* operation of
- *             the pattern. A fence of one thread of a CTA counts for all of it.
+ *             the pattern. A fence counts for all of its logical thread.
  *  acquires   (8.8): an acquire operation; a strong read and a later acquiring fence; a strong read of M and a later acquire
  *             operation on M. What strong reads observed is set aside until then. By the project's rule a red, or an
  *             atom whose result nobody reads, sets nothing aside and acquires nothing by itself; such an acquiring atom
@@ -39,6 +40,11 @@
  *             itself, too (a weak store to a flag that is then released does not race with the acquire). And, before
  *             that, one step of observation: an observed write *itself* (not what came before it) is before all that
  *             follows the read in its thread.
+ *  barriers   inside a CTA, where warps or threads are told apart: who arrives at a phase of a barrier is before who goes on behind
+ *             that phase, and nobody else is. So a release publishes what its own warp did, and others before the last barrier
+ *             that they share with it (who only arrives is before who waits, not the other way); an acquire serves its own
+ *             warp, and others behind such a barrier. The phases of an mbarrier have what those before them had. Strong accesses
+ *             to shared memory and relaxed arrivals order all of the CTA: errs to silence.
  *  over       other writes: a store ends the chain that it overwrites, of whatever size or strength it is. With REF_OVER only a
  *             strong one of exactly the chain's bytes does: where another races with the chain, the detector does not know
  *             which came last. And an RMW continues a weak store of its own thread that covers its bytes, and more. Nothing
@@ -71,11 +77,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The runtime takes a CTA for one program: the default is what it is compared with. */
+#define UNIT_DEFAULT UNIT_CTA
+const struct unit reference_units[UNITS] = {
+	[UNIT_CTA] = { .flag = REF_CTAS, .threads = 1024, .inside = 0 },
+	[UNIT_WARP] = { .flag = REF_WARPS, .threads = 32, .inside = 0 },
+	[UNIT_THREAD] = { .flag = REF_THREADS, .threads = 1, .inside = 1 },
+};
+
 struct ref *ref_open(const char *name, unsigned flags)
 {
 	struct ref *r = table_alloc(sizeof *r);
 	r->name = strdup(name);
 	r->flags = flags;
+	r->unit = &reference_units[UNIT_DEFAULT];
+	for (int i = UNITS; i--;)
+		if (flags & reference_units[i].flag)
+			r->unit = &reference_units[i];
 	r->live = NO_INDEX;
 	return r;
 }
@@ -114,6 +132,7 @@ int ref_end(struct ref *r, char *error, size_t room)
 void ref_close(struct ref *r)
 {
 	memory_free(r);
+	barrier_free(r);
 	order_free(r);
 	for (size_t i = 0; i < r->places; i++) {
 		parts_free(&r->place[i].released);
@@ -124,7 +143,7 @@ void ref_close(struct ref *r)
 	parts_free(&r->sc);
 	names_free(&r->names);
 	struct table *const tables[] = { &r->launch_by_id, &r->stream_by_id, &r->recording_by_id, &r->cta_by_index, &r->place_by_key,
-					 &r->memory_by_id, &r->strong_by_bytes, &r->race_by_sites, &r->race_by_kernels, &r->edge_by_name };
+					 &r->memory_by_id, &r->strong_by_bytes, &r->barrier_by_id, &r->race_by_sites, &r->race_by_kernels, &r->edge_by_name };
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
 		table_free(tables[i]);
 	if (r->explain.first && !--r->explain.first->holders)

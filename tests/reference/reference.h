@@ -40,7 +40,10 @@ struct ref_edge { /* how often something ordered accesses that were not ordered 
 enum {
 	REF_SC = 1,   /* fence.sc: a total order of those whose scopes include each other, as they came in the trace */
 	REF_OVER = 2, /* a location's chain goes on over weak writes and such of other sizes, as it does in the detector under test */
-	REF_THREADS = 4, /* a logical thread is a thread, not its CTA */
+	/* What a logical thread is; of several, the first: reference.c has the default. */
+	REF_CTAS = 4,    /* a CTA */
+	REF_WARPS = 8,   /* a warp: order between CTAs goes through warps and barriers; races within a CTA are not looked for */
+	REF_THREADS = 16 /* a thread */
 };
 
 /* `name` is what messages call the trace. */

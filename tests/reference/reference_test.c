@@ -2,7 +2,7 @@
  *
  *   case NAME
  *   use SETUP                     launches that have begun, see `setups`
- *   sc, over, threads             with REF_SC, REF_OVER, REF_THREADS
+ *   sc, over, warps, threads      with REF_SC, REF_OVER, REF_WARPS, REF_THREADS
  *   race KIND LINE1 LINE2 [N]     expected, with its count; no such line: no race at all. Where later accesses stand for
  *                                 each first one: `[N] by LINE...`, with `or` between those of which one does
  *   edge NAME N                   expected
@@ -10,6 +10,8 @@
  *   LINE L.CTA[.THREAD] OP.SEM[.SCOPE] AT  an access, by thread 0 if none is named, to AT = OFFSET[:BYTES] (4 bytes) of memory 1;
  *                                 `casfail` is a cas that fails
  *   LINE L.CTA[.THREAD] fence.SEM.SCOPE
+ *   sync L.CTA BARRIER WARP...    all lanes of these warps arrive, the barrier is complete, they go on
+ *   arrive|pass L.CTA BARRIER WARP... one half of it; BARRIER is `bar:ID` or `mbar:ID`
  *   anything else                 a line of the trace
  *
  * Launches that still run at the end are done then. `--speed` instead times a trace of 50,000 events. */
@@ -103,10 +105,44 @@ static int feed_short(struct outcome *o, const char *line)
 	return 0;
 }
 
+/* Warps at a barrier, written out. Returns 0 if the line is no such. */
+static int feed_barrier(struct outcome *o, const char *line)
+{
+	static const struct { const char *verb, *end; } halves[] = { { "arrive", " sync 0" }, { "pass", " sync" } };
+	char verb[16], kind[16], text[256];
+	unsigned launch, cta, id;
+	int warps = 0;
+	if (sscanf(line, "%15s %u.%u %15[^:]:%u %n", verb, &launch, &cta, kind, &id, &warps) != 5)
+		return 0;
+	for (int half = 0; half < 2; half++) {
+		if (strcmp(verb, "sync") && strcmp(verb, halves[half].verb))
+			continue;
+		for (const char *warp = line + warps; *warp; warp += strcspn(warp, " "), warp += strspn(warp, " ")) {
+			snprintf(text, sizeof text, "%s %u %u %d 0xffffffff 0 %s %u%s", halves[half].verb, launch, cta, atoi(warp), kind, id,
+				 halves[half].end);
+			feed(o, text);
+		}
+		snprintf(text, sizeof text, "phase %u %u %s %u", launch, cta, kind, id);
+		if (!half && !strcmp(verb, "sync"))
+			feed(o, text);
+	}
+	return 1;
+}
+
 static void keep(char *to, size_t room, const char *text)
 {
 	CHECK(strlen(text) < room);
 	memcpy(to, text, strlen(text) + 1);
+}
+
+static unsigned flag_of(const char *line)
+{
+	static const struct { const char *name; unsigned flag; } flags[] = {
+		{ "sc", REF_SC }, { "over", REF_OVER }, { "warps", REF_WARPS }, { "threads", REF_THREADS } };
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+		if (!strcmp(line, flags[i].name))
+			return flags[i].flag;
+	return 0;
 }
 
 static int take(struct outcome *o, char *line)
@@ -120,15 +156,15 @@ static int take(struct outcome *o, char *line)
 		keep(o->edges[o->want_edges++], 64, line + 5);
 	} else if (!strncmp(line, "error ", 6)) {
 		keep(o->error, sizeof o->error, line + 6);
-	} else if (!strcmp(line, "sc") || !strcmp(line, "over") || !strcmp(line, "threads")) {
+	} else if (flag_of(line)) {
 		ref_close(o->ref);
-		o->ref = ref_open(o->name, *line == 's' ? REF_SC : *line == 'o' ? REF_OVER : REF_THREADS);
+		o->ref = ref_open(o->name, flag_of(line));
 		o->rc = ref_line(o->ref, "gsan-trace 1", o->got_error, sizeof o->got_error);
 	} else if (sscanf(line, "use %63s", name) == 1) {
 		return feed_setup(o, name);
 	} else if (isdigit((unsigned char)*line)) {
 		return feed_short(o, line);
-	} else {
+	} else if (!feed_barrier(o, line)) {
 		feed(o, line);
 	}
 	return 0;

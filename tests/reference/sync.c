@@ -7,17 +7,19 @@
 
 /* ---- what is released, by scope and place of the release */
 
-int sync_reaches(enum scope a, uint32_t device_a, enum scope b, uint32_t device_b)
+int sync_reaches(enum scope a, struct seat x, enum scope b, struct seat y)
 {
-	return a >= SCOPE_GPU && b >= SCOPE_GPU && (device_a == device_b || (a == SCOPE_SYS && b == SCOPE_SYS));
+	if (x.block != NO_INDEX && x.block == y.block)
+		return a >= SCOPE_CTA && b >= SCOPE_CTA;
+	return a >= SCOPE_GPU && b >= SCOPE_GPU && (x.device == y.device || (a == SCOPE_SYS && b == SCOPE_SYS));
 }
 
 static void parts_add(struct parts *to, const struct part *p)
 {
 	for (size_t i = 0; i < to->count; i++) {
 		struct part *o = &to->part[i];
-		if (o->scope == p->scope && o->form == p->form && o->device == p->device && o->rank == p->rank &&
-		    o->chained == p->chained && o->is_volatile == p->is_volatile) {
+		if (o->scope == p->scope && o->form == p->form && o->seat.device == p->seat.device && o->seat.block == p->seat.block &&
+		    o->rank == p->rank && o->chained == p->chained && o->is_volatile == p->is_volatile) {
 			o->clock = clock_join(o->clock, p->clock);
 			return;
 		}
@@ -99,18 +101,17 @@ static void learn(struct ref *r, uint32_t cta, const struct part *p, const char 
 		races_edge(r, "volatile", cta, 1);
 	if (p->rank != l->rank)
 		races_edge(r, "cross-rank", cta, 1);
-	if (p->device != l->device)
+	if (p->seat.device != l->device)
 		races_edge(r, "cross-gpu", cta, 1);
 }
 
 /* Joins of what earlier reads set aside all that the pattern's last operation reaches; the rest stays. */
 static void acquire_pending(struct ref *r, uint32_t cta, struct place *place, enum scope scope, const char *how)
 {
-	const uint32_t device = r->launch[r->cta[cta].launch].device;
 	size_t kept = 0;
 	for (size_t i = 0; i < place->pending.count; i++) {
 		struct part *p = &place->pending.part[i];
-		if (sync_reaches(p->scope, p->device, scope, device)) {
+		if (sync_reaches(p->scope, p->seat, scope, order_seat(r, cta))) {
 			learn(r, cta, p, how);
 			clock_drop(p->clock);
 		} else {
@@ -129,11 +130,10 @@ static void acquire_all_pending(struct ref *r, uint32_t cta, enum scope scope, c
 /* Both strong with scopes that include each other, or in program order; and the same bytes (8.7). */
 int sync_linked(const struct ref *r, const struct access *w, const struct access *a)
 {
-	const struct cta *x = &r->cta[w->cta], *y = &r->cta[a->cta];
 	if (w->offset != a->offset || w->bytes != a->bytes)
 		return 0;
-	return w->cta == a->cta || (w->strong && a->strong && sync_reaches(w->scope, r->launch[x->launch].device, a->scope,
-									  r->launch[y->launch].device));
+	return !order_strangers(r, w, a) ||
+	       (w->strong && a->strong && sync_reaches(w->scope, order_seat(r, w->cta), a->scope, order_seat(r, a->cta)));
 }
 
 void sync_look(struct ref *r, const struct access *a)
@@ -147,7 +147,6 @@ void sync_look(struct ref *r, const struct access *a)
 void sync_observe(struct ref *r, const struct access *a, struct message *m)
 {
 	const struct access *w = m->access;
-	const uint32_t device = r->launch[r->cta[a->cta].launch].device;
 	if (!sync_linked(r, w, a)) {
 		if (w->strong && m->parts.count && w->offset == a->offset && w->bytes == a->bytes)
 			races_edge(r, "scope-rejected", a->cta, 1);
@@ -158,7 +157,7 @@ void sync_observe(struct ref *r, const struct access *a, struct message *m)
 	for (size_t i = 0; i < m->parts.count; i++) {
 		struct part p = m->parts.part[i];
 		p.is_volatile |= a->is_volatile;
-		const int reached = sync_reaches(p.scope, p.device, a->scope, device);
+		const int reached = sync_reaches(p.scope, p.seat, a->scope, order_seat(r, a->cta));
 		if (a->acquires && !reached)
 			races_edge(r, "scope-rejected", a->cta, 1);
 		if (a->acquires && reached)
@@ -222,14 +221,17 @@ static void chain_join(struct ref *r, struct access *a, const struct message *co
 	chain_add(r, a->chain, r->cta[a->cta].launch);
 }
 
+/* A CTA that is one logical thread needs nothing said within it. */
+static int to_nobody(const struct ref *r, enum scope scope) { return scope == SCOPE_CTA && r->unit == &reference_units[UNIT_CTA]; }
+
 /* What this strong write releases: by an earlier fence, an earlier release of the location, its own semantics. */
 static void release(struct ref *r, const struct access *a, struct parts *to)
 {
 	const struct cta *c = &r->cta[a->cta];
 	const struct launch *l = &r->launch[c->launch];
-	struct part p = { .device = l->device, .rank = l->rank, .is_volatile = a->is_volatile };
-	for (int i = 0; i < 2; i++) {
-		p.scope = i ? SCOPE_SYS : SCOPE_GPU;
+	struct part p = { .seat = order_seat(r, a->cta), .rank = l->rank, .is_volatile = a->is_volatile };
+	for (int i = 0; i < FENCES; i++) {
+		p.scope = SCOPE_CTA + (enum scope)i;
 		p.form = c->fence_form[i];
 		p.clock = c->fence[i];
 		if (p.clock)
@@ -238,7 +240,7 @@ static void release(struct ref *r, const struct access *a, struct parts *to)
 	const struct place *before = place_of(r, a, 0);
 	for (size_t i = 0; before && i < before->released.count; i++)
 		parts_add(to, &before->released.part[i]);
-	if (!a->releases || a->scope == SCOPE_CTA)
+	if (!a->releases || to_nobody(r, a->scope))
 		return;
 	p.scope = a->scope;
 	p.form = a->rmw ? FORM_RMW : FORM_STORE;
@@ -274,20 +276,21 @@ static const struct fence_name {
 /* Fence-SC order, if asked for: that of the trace. Each learns from all before it that it reaches (8.9.3, 8.9.4). */
 static void fence_sc(struct ref *r, uint32_t cta, enum scope scope)
 {
-	const struct launch *l = &r->launch[r->cta[cta].launch];
+	const struct seat seat = order_seat(r, cta);
 	for (size_t i = 0; i < r->sc.count; i++)
-		if (sync_reaches(r->sc.part[i].scope, r->sc.part[i].device, scope, l->device))
+		if (sync_reaches(r->sc.part[i].scope, r->sc.part[i].seat, scope, seat))
 			learn(r, cta, &r->sc.part[i], "fence.sc");
-	const struct part p = { .scope = scope, .form = FORM_SC, .device = l->device, .rank = l->rank, .clock = sync_snapshot(r, cta) };
+	const struct part p = { .scope = scope, .form = FORM_SC, .seat = seat, .rank = r->launch[r->cta[cta].launch].rank,
+				.clock = sync_snapshot(r, cta) };
 	parts_add(&r->sc, &p);
 }
 
 static void fence(struct ref *r, uint32_t cta, const struct fence_name *f, enum scope scope)
 {
 	struct cta *c = &r->cta[cta];
-	const int at = scope == SCOPE_SYS;
-	if (scope == SCOPE_CTA)
-		return; /* reaches nobody but its own logical thread */
+	const int at = (int)(scope - SCOPE_CTA);
+	if (to_nobody(r, scope))
+		return;
 	if (f->acquires)
 		acquire_all_pending(r, cta, scope, "fence-acquire");
 	if (!strcmp(f->name, "sc") && r->flags & REF_SC)

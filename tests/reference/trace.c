@@ -34,7 +34,11 @@ static const struct form_of_line {
 	{ "record", "# #", "record E S", order_record },
 	{ "wait", "# #", "wait E S", order_wait },
 	{ "complete", "# *", "complete R L...", order_complete },
-	{ "bar", "# #", "bar L CTA", order_bar },
+	{ "shared", "# # # # $ $ $", "shared L CTA THREAD LINE OP SEM SCOPE", barrier_shared },
+	{ "arrive", "# # # # # $ # $ #", "arrive L CTA WARP LANES LINE KIND ID HOW COUNT", barrier_arrive },
+	{ "phase", "# # $ #", "phase L CTA KIND ID", barrier_phase },
+	{ "pass", "# # # # # $ # $", "pass L CTA WARP LANES LINE KIND ID HOW", barrier_pass },
+	{ "init", "# # $ # #", "init L CTA KIND ID COUNT", barrier_init },
 	{ "exit", "# #", "exit L CTA", order_exit },
 };
 

@@ -37,7 +37,7 @@ static uint64_t kernel_priority(const struct emu_op *op)
 static enum emu_state run_steps(struct kernel_op *k, struct emu_turn *turn, struct emu_error *error)
 {
 	struct emu_steps s = {.steps = turn->steps, .random = turn->random, .stay = (uint32_t)(turn->random >> 32) % 8,
-			      .start = turn->start, .floor = turn->floor};
+			      .lag = turn->schedule == EMU_LAG, .start = turn->start, .floor = turn->floor};
 	if (turn->schedule == EMU_PCT)
 		s.seed = emu_op_priority(&k->op);
 	memcpy(s.change, turn->change, sizeof s.change);

@@ -54,7 +54,11 @@ static void unlock(void) { pthread_mutex_unlock(&job->lock); }
 
 /* ---- who is there */
 
-static const char *const schedules[] = {[EMU_RANDOM] = "random", [EMU_PROGRAM] = "program", [EMU_PCT] = "pct"};
+/* A turn is `least` steps, or up to 2^(doublings - 1) times as many: short turns find more, long ones are faster. */
+static const struct {
+	const char *name;
+	uint32_t least, doublings;
+} schedules[] = {[EMU_RANDOM] = {"random", 64, 6}, [EMU_PROGRAM] = {"program", 1, 5}, [EMU_PCT] = {"pct", 64, 1}, [EMU_LAG] = {"lag", 1, 5}};
 
 /* Changes of priority fall early as often as late, whatever the length of the program: uniform in the logarithm. */
 static void lay_out_priorities(struct job *j)
@@ -71,11 +75,11 @@ static int read_schedule(enum emu_schedule *schedule)
 {
 	const char *s = getenv("EMU_SCHEDULE");
 	for (unsigned k = 0; k < sizeof schedules / sizeof *schedules; k++)
-		if (!s || !*s || !strcmp(s, schedules[k])) {
+		if (!s || !*s || !strcmp(s, schedules[k].name)) {
 			*schedule = (enum emu_schedule)k;
 			return 0;
 		}
-	log_error("emulated device: EMU_SCHEDULE=%s is not known; use random, program or pct", s);
+	log_error("emulated device: EMU_SCHEDULE=%s is not known; use random, program, pct or lag", s);
 	return -EINVAL;
 }
 
@@ -322,8 +326,7 @@ static void fill_turn(int chosen)
 {
 	struct emu_turn *t = &job->turn;
 	*t = (struct emu_turn){.random = random_next(&job->random), .schedule = job->schedule, .seed = job->seed, .start = job->steps};
-	/* short turns find more, long ones are faster: both occur */
-	t->steps = job->schedule == EMU_RANDOM ? 64u << t->random % 6 : job->schedule == EMU_PROGRAM ? 1u << t->random % 5 : 64;
+	t->steps = schedules[job->schedule].least << t->random % schedules[job->schedule].doublings;
 	memcpy(t->change, job->change, sizeof t->change);
 	for (int i = 0; i < SLOTS; i++)
 		if (i != chosen && job->slot[i].pid && job->slot[i].runnable > t->floor)

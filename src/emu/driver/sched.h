@@ -14,8 +14,8 @@
 
 #include "emu/exec/exec.h"
 
-/* What EMU_SCHEDULE says: slices of any instructions, steps of the program, or priorities with few changes. */
-enum emu_schedule { EMU_RANDOM, EMU_PROGRAM, EMU_PCT };
+/* What EMU_SCHEDULE says: slices of any instructions, steps of the program, by priorities with few changes, or with warps that lag. */
+enum emu_schedule { EMU_RANDOM, EMU_PROGRAM, EMU_PCT, EMU_LAG };
 
 struct emu_turn {
 	uint64_t random;   /* seed of every choice within the turn */

@@ -129,17 +129,42 @@ static void trace_fence(uint64_t launch, const struct emu_access *a)
 	line_ends();
 }
 
-static void trace_block(uint64_t launch, uint64_t cta, int ended)
+static void trace_shared(uint64_t launch, const struct emu_access *a)
 {
 	if (file < 0)
 		return;
-	text_printf(&buffer, "%s %" PRIu64 " %" PRIu64, ended ? "exit" : "bar", launch, cta);
+	text_printf(&buffer, "shared %" PRIu64 " %" PRIu64 " %u %u %s %s %s", launch, a->cta, a->thread, a->line, a->op, a->sem, a->scope);
+	line_ends();
+}
+
+static void trace_barrier(uint64_t launch, enum emu_barrier_event event, const struct emu_barrier *b)
+{
+	static const struct { const char *name; int who, counts; } forms[] = {
+		[EMU_ARRIVE] = {"arrive", 1, 1}, [EMU_PHASE] = {"phase", 0, 0}, [EMU_PASS] = {"pass", 1, 0}, [EMU_INIT] = {"init", 0, 1}};
+	if (file < 0)
+		return;
+	text_printf(&buffer, "%s %" PRIu64 " %" PRIu64, forms[event].name, launch, b->cta);
+	if (forms[event].who)
+		text_printf(&buffer, " %u 0x%x %u", b->warp, b->lanes, b->line);
+	text_printf(&buffer, " %s %" PRIu64, b->kind, b->id);
+	if (forms[event].who)
+		text_printf(&buffer, " %s", b->how);
+	if (forms[event].counts)
+		text_printf(&buffer, " %u", b->count);
+	line_ends();
+}
+
+static void trace_exit(uint64_t launch, uint64_t cta)
+{
+	if (file < 0)
+		return;
+	text_printf(&buffer, "exit %" PRIu64 " %" PRIu64, launch, cta);
 	line_ends();
 }
 
 const struct emu_trace *emu_trace_device(void)
 {
-	static struct emu_trace device = {NULL, 0, trace_access, trace_fence, trace_block};
+	static struct emu_trace device = {NULL, 0, trace_access, trace_fence, trace_shared, trace_barrier, trace_exit};
 	const char *suffix = getenv("EMU_TRACE_SUFFIX");
 	device.tells = file >= 0;
 	if (!device.tells && emu_sched_schedule() == EMU_RANDOM)

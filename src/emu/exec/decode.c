@@ -539,7 +539,7 @@ static const uint8_t flows[] = {
 	[BUILD_WARP] = FLOW_WARP, [BUILD_LACKING] = FLOW_NEXT,
 };
 
-/* An operation of the program's own. It tells what it does as it does it; a barrier, when it is complete: barrier.c. */
+/* An operation of the program's own. It tells what it does as it does it: tell.c; a barrier's, who comes and goes: barrier.c. */
 static void trace_one(struct decoder *d, struct exec_insn *n, const struct ptx_instr *original)
 {
 	struct exec_traced *t = decode_take(d, sizeof *t);

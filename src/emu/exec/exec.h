@@ -55,12 +55,27 @@ struct emu_access {
 	uint8_t reads, writes;
 	uint64_t read, wrote;     /* the first 8 bytes */
 };
+enum emu_barrier_event {
+	EMU_ARRIVE,               /* lanes of a warp arrive */
+	EMU_PHASE,                /* all that it waits for have: it is complete, and begins anew */
+	EMU_PASS,                 /* lanes go on behind the phase that was complete last */
+	EMU_INIT,                 /* of an mbarrier: made, or no more */
+};
+struct emu_barrier {
+	uint64_t cta;
+	uint32_t warp, lanes, line; /* EMU_ARRIVE, EMU_PASS */
+	const char *kind, *how;   /* as in the trace's text */
+	uint64_t id;              /* its number; of an mbarrier its offset in shared memory */
+	uint32_t count;           /* threads, or arrivals, that a phase waits for; 0: all threads of the CTA */
+};
 struct emu_trace {
 	const char *suffix;       /* of the kernels that are rewritten copies of others in their module; NULL: there are none */
 	int tells;                /* the functions below are called */
 	void (*access)(uint64_t launch, const struct emu_access *a);
 	void (*fence)(uint64_t launch, const struct emu_access *a); /* no address */
-	void (*block)(uint64_t launch, uint64_t cta, int ended);    /* a barrier of all its threads is complete; it ended */
+	void (*shared)(uint64_t launch, const struct emu_access *a); /* a strong access to shared memory: what it orders, nobody follows */
+	void (*barrier)(uint64_t launch, enum emu_barrier_event event, const struct emu_barrier *b);
+	void (*exit)(uint64_t launch, uint64_t cta);
 };
 
 struct emu_launch {
@@ -87,6 +102,7 @@ struct emu_steps {
 	uint32_t made;            /* set: those that were made */
 	uint64_t random;          /* as of emu_grid_run */
 	uint32_t stay;            /* of 8 times, how often the same warp goes on; without priorities */
+	int lag;                  /* one warp at a time lags far behind the others */
 	/* With priorities (probabilistic concurrency testing): the runnable warp of the highest goes on. It falls to the lowest
 	 * when the job has made so many steps as one of `change` says, and after 20 steps in a row, lest others wait for ever. */
 	uint64_t seed;            /* of the priorities of this launch; 0: there are none */

@@ -226,6 +226,8 @@ struct emu_grid {
 	uint32_t ran;              /* warps that ran in this round */
 	struct exec_warp *last;    /* the warp of the last step, and how many it and its CTA have had in a row */
 	uint32_t in_a_row, cta_in_a_row;
+	uint64_t stepped, lags_until; /* steps of the program so far, those in which nobody else could go on included; until when */
+	uint32_t laggard;          /* one of its warps lags */
 	struct emu_error fault;
 	char words[192];           /* of a fault that are not known before it happens */
 	enum emu_state state;
@@ -252,11 +254,20 @@ uint64_t exec_decl_bytes(const struct ptx_decl *d);
 uint32_t exec_decl_align(const struct ptx_decl *d);
 /* warp.c: runs one warp for up to `budget` instructions; returns those executed. */
 uint32_t exec_warp_run(struct exec_warp *w, uint32_t budget, uint64_t *random);
-void exec_drift(struct emu_grid *g);  /* some stores reach memory, perhaps: weak.h */
 void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget);
 void exec_warp_fault(struct exec_warp *w, uint32_t lane, enum emu_fault kind, const char *what);
 void exec_lane_exit(struct exec_warp *w, uint32_t lanes);
 int exec_is_global(const struct exec_warp *w, uint64_t address); /* memory.c */
+/* schedule.c: until the steps are made or the grid ends; `running` is the warp at hand, for faults. grid.c: after each slice or
+ * step of a warp; when nobody can run. */
+void exec_schedule_slices(struct emu_grid *g, uint32_t steps, uint64_t *random, struct exec_warp *volatile *running);
+void exec_schedule_steps(struct emu_grid *g, struct emu_steps *steps, struct exec_warp *volatile *running);
+void exec_drift(struct emu_grid *g);  /* some stores reach memory, perhaps: weak.h */
+void exec_ran(struct emu_grid *g, struct exec_warp *w);
+void exec_deadlocked(struct emu_grid *g);
+/* memory.c: what the bits of an mbarrier say. */
+uint32_t exec_mbarrier_expects(uint64_t b);
+unsigned exec_mbarrier_phase(uint64_t b);
 /* barrier.c, rendezvous.c */
 void exec_barrier_arrive(struct exec_warp *w, const struct exec_insn *n, uint32_t lanes);
 void exec_barrier_recheck(struct exec_cta *cta);

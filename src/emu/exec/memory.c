@@ -217,6 +217,8 @@ void op_isspacep(OP_ARGS)
 #define MBAR_MASK 0xfffffu
 #define MBAR_TX ((u64)1 << 40)
 #define MBAR_TX_ZERO ((u64)1 << 61)
+u32 exec_mbarrier_expects(u64 b) { return (u32)(b >> 20) & MBAR_MASK; }
+unsigned exec_mbarrier_phase(u64 b) { return (unsigned)(b >> 63); }
 static u64 *mbarrier(struct exec_warp *w, unsigned l)
 {
 	return (u64 *)(uintptr_t)w->address[l];

@@ -1,7 +1,6 @@
 #include "emu/exec/trace.h"
 
 #include "emu/exec/ops.h"
-#include "emu/exec/weak.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -35,27 +34,37 @@ static int any_starts(const struct ptx_module *m, const struct ptx_instr *i, con
 	return 0;
 }
 
+/* In shared memory that may order warps, if it is strong. */
+static int weak_in_shared(const struct ptx_module *m, const struct ptx_instr *i, enum exec_trace_kind kind)
+{
+	static const char *const shared[] = { "shared", NULL };
+	static const char *const strong[] = { "relaxed", "acquire", "release", "volatile", "mmio", NULL };
+	return (kind == TRACE_LOAD || kind == TRACE_STORE) && any_starts(m, i, shared) && !any_starts(m, i, strong);
+}
+
 /* Whether the instruction is of interest, and as what. */
 static int kind_of(const struct ptx_module *m, const struct ptx_function *f, const struct ptx_instr *i, enum exec_trace_kind *kind)
 {
-	static const char *const elsewhere[] = { "shared", "local", "const", "param", NULL };
+	static const char *const elsewhere[] = { "local", "const", "param", NULL };
 	static const char *const other_fences[] = { "proxy", "mbarrier_init", NULL };
 	static const char *const other_barriers[] = { "warp", "cluster", NULL };
+	static const char *const others_of_mbarriers[] = { "pending_count", NULL };
 	static const char *const nothing[] = { NULL };
 	static const struct { const char *op; enum exec_trace_kind kind; const char *const *but; } table[] = {
 		{ "ld", TRACE_LOAD, elsewhere }, { "ldu", TRACE_LOAD, elsewhere }, { "st", TRACE_STORE, elsewhere },
 		{ "atom", TRACE_RMW, elsewhere }, { "red", TRACE_RMW, elsewhere }, { "fence", TRACE_FENCE, other_fences },
 		{ "membar", TRACE_FENCE, other_fences }, { "bar", TRACE_BARRIER, other_barriers },
-		{ "barrier", TRACE_BARRIER, other_barriers }, { "exit", TRACE_END, nothing }, { "ret", TRACE_END, nothing },
+		{ "barrier", TRACE_BARRIER, other_barriers }, { "mbarrier", TRACE_MBARRIER, others_of_mbarriers },
+		{ "exit", TRACE_END, nothing }, { "ret", TRACE_END, nothing },
 	};
-	if (ptx_is(m, i->op, "cp") && ptx_has(m, i, "async") && ptx_has(m, i, "global")) {
-		*kind = TRACE_COPY;
+	if (ptx_is(m, i->op, "cp") && ptx_has(m, i, "async") && (ptx_has(m, i, "global") || ptx_has(m, i, "mbarrier"))) {
+		*kind = ptx_has(m, i, "global") ? TRACE_COPY : TRACE_MBARRIER;
 		return 1;
 	}
 	for (size_t k = 0; k < sizeof table / sizeof *table; k++)
 		if (ptx_is(m, i->op, table[k].op)) {
 			*kind = table[k].kind;
-			return !any_starts(m, i, table[k].but) && (*kind != TRACE_END || f->is_entry || table[k].op[0] == 'e');
+			return !any_starts(m, i, table[k].but) && !weak_in_shared(m, i, *kind) && (*kind != TRACE_END || f->is_entry || table[k].op[0] == 'e');
 		}
 	return 0;
 }
@@ -114,7 +123,8 @@ void exec_trace_describe(const struct ptx_module *m, const struct ptx_function *
 	static const char *const sems[] = { "volatile", "mmio", "acq_rel", "acquire", "release", "relaxed", "sc", "nc", "weak", NULL };
 	static const char *const scopes[] = { "cta", "cluster", "gpu", "sys", NULL };
 	static const char *const names[] = { [TRACE_LOAD] = "ld", [TRACE_STORE] = "st", [TRACE_COPY] = "ld",
-					     [TRACE_FENCE] = "fence", [TRACE_BARRIER] = "bar", [TRACE_END] = "exit" };
+					     [TRACE_FENCE] = "fence", [TRACE_BARRIER] = "bar", [TRACE_MBARRIER] = "mbar", [TRACE_END] = "exit" };
+	static const char *const ways[] = { "sync", "red", "arrive", NULL };
 	const char *sem = qualifier(m, i, sems), *scope = qualifier(m, i, scopes);
 	kind_of(m, f, i, &t->kind);
 	t->line = i->loc ? m->loc[i->loc - 1].line : 0;
@@ -134,7 +144,13 @@ void exec_trace_describe(const struct ptx_module *m, const struct ptx_function *
 		t->sem = ptx_is(m, i->op, "ldu") ? "nc" : sem ? sem : "weak";
 		t->scope = scope ? scope : !strcmp(t->sem, "weak") || !strcmp(t->sem, "nc") ? "-" : "sys";
 		break;
-	case TRACE_COPY: case TRACE_BARRIER: case TRACE_END:
+	case TRACE_BARRIER:
+		t->sem = qualifier(m, i, ways);
+		break;
+	case TRACE_MBARRIER:
+		t->sem = sem ? sem : ptx_has(m, i, "test_wait") || ptx_has(m, i, "try_wait") ? "acquire" : "release";
+		break;
+	case TRACE_COPY: case TRACE_END:
 		t->sem = "weak";
 		t->scope = "-";
 		break;
@@ -325,84 +341,4 @@ int exec_trace_align(const struct emu_kernel *kernel, const struct ptx_function 
 	else
 		*own = list;
 	return rc;
-}
-
-/* ---- execution */
-
-static u128 peek(u64 at, u32 bytes)
-{
-	u128 v = 0;
-	memcpy(&v, (const void *)(uintptr_t)at, bytes < sizeof v ? bytes : sizeof v);
-	return v;
-}
-
-static u128 register_value(const struct exec_warp *w, u32 place, unsigned l, u32 bytes)
-{
-	u128 v = 0;
-	memcpy(&v, (const unsigned char *)exec_at(w, place) + (size_t)l * bytes, bytes < sizeof v ? bytes : sizeof v);
-	return v;
-}
-
-/* The registers of one lane: others of the warp may access the same bytes, so they go one after the other. */
-static void one_access(struct exec_warp *w, const struct exec_insn *n, unsigned l, struct emu_access *a)
-{
-	const struct exec_traced *t = n->traced;
-	const int cas = t->kind == TRACE_RMW && n->sub == ATOM_CAS;
-	a->elements = n->count;
-	a->bytes = (u32)n->size * n->count;
-	if (!exec_address(w, n, 1u << l, a->bytes))
-		return;
-	a->address = w->address[l];
-	if (!exec_is_global(w, a->address)) {
-		t->run(w, n, 1u << l);
-		return;
-	}
-	const int passes = w->weak && t->kind != TRACE_RMW; /* what was loaded or stored need not be what memory has */
-	const u64 at = passes ? (u64)(uintptr_t)w->weak->image[l] : a->address;
-	if (w->weak && t->kind == TRACE_RMW)
-		weak_settle(w, n, l);
-	u128 read = t->kind == TRACE_STORE ? 0 : peek(a->address, a->bytes);
-	const u128 expected = cas ? register_value(w, n->x[n->count], l, n->size) : 0;
-	t->run(w, n, 1u << l);
-	if (w->fault)
-		return;
-	if (passes && t->kind == TRACE_LOAD)
-		read = peek(at, a->bytes);
-	a->reads = t->kind != TRACE_STORE;
-	a->writes = t->kind != TRACE_LOAD && (!cas || read == expected);
-	a->read = (u64)read;
-	a->wrote = a->writes ? (u64)peek(at, a->bytes) : 0;
-	w->cta->grid->launch.trace->access(w->cta->grid->number, a);
-}
-
-static void one_copy(struct exec_warp *w, const struct exec_insn *n, unsigned l, struct emu_access *a)
-{
-	const u32 have = n->count > 1 ? X(u32, 1)[l] : n->size;
-	n->traced->run(w, n, 1u << l); /* leaves the address of the source */
-	a->elements = 1;
-	a->bytes = have < n->size ? have : n->size;
-	if (w->fault || !a->bytes)
-		return;
-	a->address = w->address[l];
-	a->reads = 1;
-	a->read = (u64)peek(a->address, a->bytes);
-	w->cta->grid->launch.trace->access(w->cta->grid->number, a);
-}
-
-void exec_trace_run(OP_ARGS)
-{
-	const struct exec_traced *t = n->traced;
-	for (u32 rest = m; rest && !w->fault; rest &= rest - 1) {
-		const unsigned l = (unsigned)__builtin_ctz(rest);
-		struct emu_access a = { .cta = w->cta->linear, .thread = w->number * EXEC_LANES + l, .line = t->line, .op = t->op,
-					.sem = t->sem, .scope = t->scope };
-		if (t->kind == TRACE_FENCE) {
-			w->cta->grid->launch.trace->fence(w->cta->grid->number, &a);
-			t->run(w, n, 1u << l);
-		} else if (t->kind == TRACE_COPY) {
-			one_copy(w, n, l, &a);
-		} else {
-			one_access(w, n, l, &a);
-		}
-	}
 }

@@ -9,12 +9,12 @@
 
 #include "emu/exec/machine.h"
 
-enum exec_trace_kind { TRACE_LOAD, TRACE_STORE, TRACE_RMW, TRACE_COPY, TRACE_FENCE, TRACE_BARRIER, TRACE_END };
+enum exec_trace_kind { TRACE_LOAD, TRACE_STORE, TRACE_RMW, TRACE_COPY, TRACE_FENCE, TRACE_BARRIER, TRACE_MBARRIER, TRACE_END };
 
 struct exec_traced { /* of one instruction */
 	enum exec_trace_kind kind;
 	exec_fn run;             /* what it does; exec_insn.run is exec_trace_run then */
-	const char *op, *sem, *scope;
+	const char *op, *sem, *scope; /* of a barrier: its kind, and how it is used */
 	uint32_t line;
 };
 
@@ -22,8 +22,8 @@ struct exec_own {
 	const struct ptx_instr *original; /* that the instruction stands for; NULL: it is not the program's */
 	uint8_t point;           /* schedules choose before it: it is the program's, or the first that belongs to it */
 };
-/* By instruction of `copy`. Only memory operations that may be global, fences, CTA barriers and exits of `original` count,
- * which may be the same function. Freed by the caller. Returns 0, -ENOMEM, or -ENOTSUP with the text when an original has no
+/* By instruction of `copy`. Only memory operations that may be global or order warps through shared memory, fences, CTA
+ * barriers, mbarriers and exits of `original` count, which may be the same function. Freed by the caller. Returns 0, -ENOMEM, or -ENOTSUP with the text when an original has no
  * partner (exits may lack one). */
 int exec_trace_align(const struct emu_kernel *kernel, const struct ptx_function *copy, const struct ptx_function *original,
 		     const char *suffix, const struct exec_own **own, struct emu_error *error);
@@ -34,5 +34,7 @@ void exec_trace_describe(const struct ptx_module *m, const struct ptx_function *
 const struct ptx_function *exec_trace_original(struct emu_kernel *kernel, uint32_t f, const char *suffix);
 
 void exec_trace_run(struct exec_warp *w, const struct exec_insn *n, uint32_t m);
+void exec_trace_bar(const struct exec_warp *w, const struct exec_insn *n, uint32_t lanes, enum emu_barrier_event event, uint32_t number);
+void exec_trace_bar_complete(const struct exec_cta *cta, uint32_t number);
 
 #endif

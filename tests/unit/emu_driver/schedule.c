@@ -1,4 +1,4 @@
-/* Schedules of the program's steps (EMU_SCHEDULE=program and pct): equal seeds give equal traces whatever a rewriter put
+/* Schedules of the program's steps (EMU_SCHEDULE=program, pct and lag): equal seeds give equal traces whatever a rewriter put
  * between the program's operations, other seeds others; whoever waits for others does not keep them waiting; races that
  * need a preemption between two operations are found. Each run is a process of its own. */
 #include <stdint.h>
@@ -55,6 +55,14 @@ static const char spin[] = HEAD BEGIN("k")
 /* Eight times as much before it in the job, or nothing: with EMU_AFRESH what comes after is the same. */
 static const char other[] = HEAD COUNT("k", SOME "st.volatile.global.u32 [%rd1+16], %r2;\n", NOTHING);
 
+/* All 128 threads of CTA 0 store and its first raises a flag, behind a barrier or not; CTA 1 counts what is missing then. */
+#define LATE(barrier) HEAD BEGIN("k") "mov.u32 %r4, %tid.x;\nmul.wide.u32 %rd2, %r4, 4;\nadd.s64 %rd2, %rd1, %rd2;\n" \
+	"setp.eq.u32 %p3, %r4, 0;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra READER;\nst.global.u32 [%rd2+512], 1;\n" barrier \
+	"@%p3 st.release.gpu.global.u32 [%rd1+4], 1;\nret;\nREADER: @!%p3 bra MEET;\n" \
+	"WAIT: ld.acquire.gpu.global.u32 %r3, [%rd1+4];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra WAIT;\nMEET: bar.sync 0;\n" \
+	"ld.global.u32 %r3, [%rd2+512];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 red.global.add.u32 [%rd1], 1;\nret;\n}\n"
+static const char with_barrier[] = LATE("bar.sync 0;\n"), without_barrier[] = LATE("");
+
 struct result { uint32_t value[4]; uint64_t trace; };
 
 static uint64_t hash_lines(const char *path)
@@ -92,8 +100,8 @@ static void in_child(const char *ptx, const char *name, unsigned blocks, unsigne
 	struct result r = {0};
 	CUdeviceptr at;
 	start();
-	OK(cuMemAlloc(&at, 64));
-	OK(cuMemsetD8(at, 0, 64));
+	OK(cuMemAlloc(&at, 2048));
+	OK(cuMemsetD8(at, 0, 2048));
 	OK(cuLaunchKernel(load(ptx, name), blocks, 1, 1, threads, 1, 1, 0, NULL, (void *[]){&at}, NULL));
 	OK(cuCtxSynchronize());
 	OK(cuMemcpyDtoH(r.value, at, sizeof r.value));
@@ -160,6 +168,18 @@ static void operations_stay_with_their_calls(const char *schedule)
 	CHECK(lost);
 }
 
+static void single_warps_lag(void)
+{
+	unsigned wrong = 0;
+	for (unsigned seed = 1; seed <= 24; seed++) {
+		CHECK(!run("lag", seed, with_barrier, "k", 2, 128).value[0]);
+		const uint32_t missing = run("lag", seed, without_barrier, "k", 2, 128).value[0];
+		CHECK(missing % 32 == 0 && missing < 128);
+		wrong += missing != 0;
+	}
+	CHECK(wrong >= 4);
+}
+
 static uint64_t counted(int before, const char *afresh)
 {
 	char path[64];
@@ -217,12 +237,13 @@ static void unknown_schedule(void)
 
 int main(void)
 {
-	static const char *const schedules[] = {"program", "pct"};
-	for (unsigned k = 0; k < 2; k++) {
+	static const char *const schedules[] = {"program", "pct", "lag"};
+	for (unsigned k = 0; k < 3; k++) {
 		same_whatever_is_inserted(schedules[k]);
 		nobody_waits_for_ever(schedules[k]);
 		operations_stay_with_their_calls(schedules[k]);
 	}
+	single_warps_lag();
 	parts_of_jobs();
 	unknown_schedule();
 	return 0;

@@ -48,7 +48,27 @@ static const char kernel_lines[] =
 	"mem L 0 0 12 ld relaxed gpu M 56 4x2 0x403f3e3d3c3b3a39 -\n"
 	"mem L 0 0 12 ld nc - M 40 8 0x302f2e2d2c2b2a29 -\n"
 	"mem L 0 0 12 st mmio sys M 48 4 - 0x1\n"
-	"bar L 0\nexit L 0\n";
+	"arrive L 0 0 0x1 12 bar 0 sync 0\nphase L 0 bar 0\npass L 0 0 0x1 12 bar 0 sync\nexit L 0\n";
+
+/* Barriers, and what may order warps through shared memory; the mbarrier lies behind four words. */
+#define MEET(extra) \
+	"{\n.reg .b64 %rd<8>;\n.reg .b32 %r<8>;\n.reg .pred %p<4>;\n.shared .align 8 .b8 s[32];\n.reg .b64 %gsan_a;\n" \
+	"mov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 3;\nmov.u64 %rd2, s;\ncvta.shared.u64 %rd3, %rd2;\n" \
+	".loc 1 20 1\nbar.arrive 1, 64;\n" extra ".loc 1 21 1\nbar.sync 1, 64;\n.loc 1 22 1\nbarrier.red.popc.u32 %r2, 0, %p1;\nbar.warp.sync -1;\n" \
+	".loc 1 23 1\n@!%p1 exit;\nmbarrier.init.shared.b64 [s+16], 2;\n.loc 1 24 1\nmbarrier.arrive.shared.b64 %rd4, [s+16];\n" extra \
+	"mbarrier.test_wait.shared.b64 %p2, [s+16], %rd4;\n.loc 1 25 1\nmbarrier.arrive.relaxed.cta.shared.b64 _, [s+16];\n" \
+	".loc 1 26 1\nmbarrier.try_wait.parity.shared.b64 %p2, [s+16], 0;\nmbarrier.inval.shared.b64 [s+16];\n" \
+	".loc 1 27 1\nst.shared.u32 [s], 1;\nst.u32 [%rd3], 1;\nst.relaxed.cta.u32 [%rd3], 1;\nld.volatile.shared.u32 %r3, [s];\n" extra \
+	"atom.shared.add.u32 %r4, [s], %r3;\nret;\n}\n"
+static const char meets[] = HEAD NOTE ".visible .entry k(.param .u64 at)\n" MEET("") ".visible .entry k__gsan(.param .u64 at)\n"
+	MEET("mov.b64 %gsan_a, 0;\n");
+static const char meets_lines[] =
+	"arrive L 0 0 0xffffffff 20 bar 1 arrive 64\narrive L 0 0 0xffffffff 21 bar 1 sync 64\nphase L 0 bar 1\n"
+	"pass L 0 0 0xffffffff 21 bar 1 sync\n"
+	"arrive L 0 0 0xffffffff 22 bar 0 red 0\nphase L 0 bar 0\npass L 0 0 0xffffffff 22 bar 0 red\n"
+	"init L 0 mbar 16 2\narrive L 0 0 0x8 24 mbar 16 release 2\narrive L 0 0 0x8 25 mbar 16 relaxed 2\nphase L 0 mbar 16\n"
+	"pass L 0 0 0x8 26 mbar 16 acquire\ninit L 0 mbar 16 0\n"
+	"shared L 0 3 27 st relaxed cta\nshared L 0 3 27 ld volatile sys\nshared L 0 3 27 atom- relaxed gpu\nexit L 0\n";
 
 static char path[64];
 
@@ -83,11 +103,11 @@ static CUdeviceptr bytes_1_to_64(void)
 }
 
 /* The lines of one kernel between begin and done, with its number and its memory's written as L and M. */
-static void expect_kernel(const char *name)
+static void expect_kernel(const char *name, unsigned threads, const char *expected)
 {
 	char *text = read_trace(), launch[32], mem[32] = "", *at, lines[4096] = "", line[256];
 	char head[64];
-	snprintf(head, sizeof head, " kernel %s grid 1 1 1 block 1\n", name);
+	snprintf(head, sizeof head, " kernel %s grid 1 1 1 block %u\n", name, threads);
 	CHECK((at = strstr(text, head)));
 	while (at > text && at[-1] != '\n')
 		at--;
@@ -115,52 +135,65 @@ static void expect_kernel(const char *name)
 		CHECK(n > 0 && strlen(lines) + (size_t)n < sizeof lines);
 		strcat(lines, rest);
 	}
-	if (strcmp(lines, kernel_lines)) {
-		fprintf(stderr, "the kernel's lines are\n%s---- not\n%s", lines, kernel_lines);
+	if (strcmp(lines, expected)) {
+		fprintf(stderr, "the kernel's lines are\n%s---- not\n%s", lines, expected);
 		exit(1);
 	}
 	free(text);
 }
 
-static void launch_one(const char *ptx, const char *name, CUresult expected)
+static void launch_one(const char *ptx, const char *name, unsigned threads, CUresult expected)
 {
 	start();
 	CUdeviceptr at = bytes_1_to_64();
-	EXPECT(expected, cuLaunchKernel(load(ptx, name), 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&at}, NULL));
+	EXPECT(expected, cuLaunchKernel(load(ptx, name), 1, 1, 1, threads, 1, 1, 0, NULL, (void *[]){&at}, NULL));
 	EXPECT(expected, cuCtxSynchronize());
 }
 
 static void of_plain(void)
 {
-	launch_one(plain, "k", CUDA_SUCCESS);
-	expect_kernel("k");
+	launch_one(plain, "k", 1, CUDA_SUCCESS);
+	expect_kernel("k", 1, kernel_lines);
 }
 
 /* The copy's inserted store and fence are not the program's; its strengthened store is shown as the program wrote it. */
 static void of_copy(void)
 {
 	setenv("EMU_TRACE_SUFFIX", "__gsan", 1);
-	launch_one(copied, "k__gsan", CUDA_SUCCESS);
-	expect_kernel("k");
+	launch_one(copied, "k__gsan", 1, CUDA_SUCCESS);
+	expect_kernel("k", 1, kernel_lines);
 }
 
 static void of_original_beside_copy(void)
 {
 	setenv("EMU_TRACE_SUFFIX", "__gsan", 1);
-	launch_one(copied, "k", CUDA_SUCCESS);
-	expect_kernel("k");
+	launch_one(copied, "k", 1, CUDA_SUCCESS);
+	expect_kernel("k", 1, kernel_lines);
 }
 
 static void of_broken_copy(void)
 {
 	setenv("EMU_TRACE_SUFFIX", "__gsan", 1);
-	launch_one(broken, "k__gsan", CUDA_ERROR_INVALID_PTX);
+	launch_one(broken, "k__gsan", 1, CUDA_ERROR_INVALID_PTX);
 }
 
 static void of_lost_original(void)
 {
 	setenv("EMU_TRACE_SUFFIX", "__gsan", 1);
-	launch_one(lost, "k__gsan", CUDA_ERROR_INVALID_PTX);
+	launch_one(lost, "k__gsan", 1, CUDA_ERROR_INVALID_PTX);
+}
+
+static void of_barriers(void)
+{
+	launch_one(meets, "k", 32, CUDA_SUCCESS);
+	expect_kernel("k", 32, meets_lines);
+}
+
+static void of_barriers_of_copy(void)
+{
+	setenv("EMU_TRACE_SUFFIX", "__gsan", 1);
+	launch_one(meets, "k__gsan", 32, CUDA_SUCCESS);
+	expect_kernel("k", 32, meets_lines);
 }
 
 static void of_unwritable(void)
@@ -271,7 +304,7 @@ static void of_skipped(void)
 int main(void)
 {
 	static void (*const cases[])(void) = {of_plain, of_copy, of_original_beside_copy, of_broken_copy, of_lost_original,
-					      of_unwritable, of_hosts, of_legacy, of_mappings, of_skipped};
+					      of_unwritable, of_hosts, of_legacy, of_mappings, of_skipped, of_barriers, of_barriers_of_copy};
 	int failed = 0;
 	for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++) {
 		snprintf(path, sizeof path, "emu-trace-%d-%u", (int)getpid(), k);

@@ -1,0 +1,187 @@
+/* Runs all pairs of kernels on the emulated device, under many seeds of each schedule, and has the reference judge the traces,
+ * warp by warp: the correct ones are clean and compute what they should, the twins race each time, between their two accesses
+ * alone. Under the schedule that lets warps lag each way to miss a barrier computes something wrong, in some seed: a witness that
+ * rests on no detector. usage: test_warps SEEDS [PAIR], one run of all pairs, or of one, per schedule and seed */
+#include "pairs.h"
+
+#include "reference/reference.h"
+
+#include "../unit/emu_driver/check.h"
+
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { KERNELS_MOST = 512 };
+static const char *const schedules[] = { "random", "program", "pct", "lag" };
+enum { SCHEDULES = 4, LAG = 3, LAG_MORE = 6 }; /* so many more seeds of it: few show what needs a warp to lag at one place */
+
+static const struct pair *pair;
+static size_t pairs;
+static char *module;
+static unsigned witnessed[KERNELS_MOST], failures;
+
+static void name_of(char *to, size_t room, size_t k, int racy) { snprintf(to, room, "%s_%s", pair[k].name, racy ? "racy" : "correct"); }
+
+static void make_module(void)
+{
+	size_t length;
+	char name[128];
+	FILE *to = open_memstream(&module, &length);
+	CHECK(to);
+	pairs_head(to);
+	for (size_t k = 0; k < 2 * pairs; k++) {
+		name_of(name, sizeof name, k / 2, (int)(k % 2));
+		pairs_kernel(to, &pair[k / 2], name, (int)(k % 2));
+	}
+	fclose(to);
+}
+
+/* ---- a run, in a process of its own */
+
+static void run(int to)
+{
+	uint32_t wrong[KERNELS_MOST];
+	char name[128];
+	CUmodule m;
+	CUfunction f;
+	CUdeviceptr at;
+	start();
+	OK(cuModuleLoadData(&m, module));
+	OK(cuMemAlloc(&at, 2 * pairs * PAIR_BYTES));
+	OK(cuMemsetD8(at, 0, 2 * pairs * PAIR_BYTES));
+	for (size_t k = 0; k < 2 * pairs; k++) {
+		CUdeviceptr mine = at + k * PAIR_BYTES;
+		name_of(name, sizeof name, k / 2, (int)(k % 2));
+		OK(cuModuleGetFunction(&f, m, name));
+		OK(cuLaunchKernel(f, 2, 1, 1, PAIR_THREADS, 1, 1, 0, NULL, (void *[]){ &mine }, NULL));
+	}
+	OK(cuCtxSynchronize());
+	for (size_t k = 0; k < 2 * pairs; k++)
+		OK(cuMemcpyDtoH(&wrong[k], at + k * PAIR_BYTES, sizeof *wrong));
+	CHECK(write(to, wrong, 2 * pairs * sizeof *wrong) == (ssize_t)(2 * pairs * sizeof *wrong));
+	exit(0);
+}
+
+static void in_child(const char *schedule, unsigned seed, const char *trace, uint32_t *wrong)
+{
+	char number[16];
+	int fd[2], status;
+	CHECK(!pipe(fd));
+	snprintf(number, sizeof number, "%u", seed);
+	const pid_t child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		setenv("EMU_TRACE", trace, 1);
+		setenv("EMU_SCHEDULE", schedule, 1);
+		setenv("EMU_SEED", number, 1);
+		run(fd[1]);
+	}
+	close(fd[1]);
+	const ssize_t got = read(fd[0], wrong, 2 * pairs * sizeof *wrong);
+	CHECK(waitpid(child, &status, 0) == child && !status && got == (ssize_t)(2 * pairs * sizeof *wrong));
+	close(fd[0]);
+}
+
+/* ---- the judgement */
+
+static struct ref *judge(const char *trace)
+{
+	char *line = NULL, error[512];
+	size_t room = 0;
+	struct ref *r = ref_open(trace, REF_WARPS);
+	FILE *from = fopen(trace, "r");
+	CHECK(from);
+	while (getline(&line, &room, from) > 0)
+		if (ref_line(r, line, error, sizeof error)) {
+			fprintf(stderr, "%s\n", error);
+			exit(1);
+		}
+	free(line);
+	fclose(from);
+	return r;
+}
+
+static int wanted(const struct ref_race *race)
+{
+	return (race->site[0] == PAIR_FIRST && race->site[1] == PAIR_SECOND) || (race->site[0] == PAIR_SECOND && race->site[1] == PAIR_FIRST);
+}
+
+static void say(const char *schedule, unsigned seed, const char *name, const char *what)
+{
+	fprintf(stderr, "%s under %s, seed %u: %s\n", name, schedule, seed, what);
+	failures++;
+}
+
+static void look(const char *schedule, unsigned seed, const struct ref_race *race, size_t races, size_t k)
+{
+	unsigned found = 0, others = 0;
+	char name[128];
+	name_of(name, sizeof name, k / 2, (int)(k % 2));
+	for (size_t i = 0; i < races; i++)
+		if (!strcmp(race[i].kernel[0], name))
+			*(wanted(&race[i]) ? &found : &others) += 1;
+	if (k % 2 && !found)
+		say(schedule, seed, name, "no race");
+	if (others || (k % 2 == 0 && found))
+		say(schedule, seed, name, others ? "races of other accesses" : "a race");
+}
+
+static void one(int schedule, unsigned seed)
+{
+	uint32_t wrong[KERNELS_MOST];
+	char trace[64];
+	const struct ref_race *race;
+	snprintf(trace, sizeof trace, "warps-%d.trace", (int)getpid());
+	in_child(schedules[schedule], seed, trace, wrong);
+	struct ref *r = judge(trace);
+	const size_t races = ref_races(r, &race);
+	for (size_t k = 0; k < 2 * pairs; k++) {
+		look(schedules[schedule], seed, race, races, k);
+		if (k % 2 == 0 && wrong[k])
+			say(schedules[schedule], seed, pair[k / 2].name, "a wrong result of the correct kernel");
+		witnessed[k / 2] += k % 2 && schedule == LAG && wrong[k];
+	}
+	ref_close(r);
+	unlink(trace);
+}
+
+/* In some shape of each way to publish or to receive. */
+static void witnesses(unsigned seeds)
+{
+	for (size_t k = 0; k < pairs; k += PAIR_SHAPES) {
+		unsigned wrong = 0;
+		for (size_t shape = k; shape < pairs && shape < k + PAIR_SHAPES; shape++)
+			wrong += witnessed[shape];
+		if (!pair[k].formal != (wrong != 0)) {
+			fprintf(stderr, "%s: wrong under lag in %u runs of %u seeds, though it %s\n", pair[k].name, wrong, seeds,
+				pair[k].formal ? "is formal" : "races");
+			failures++;
+		}
+	}
+}
+
+static void choose_pair(const char *name)
+{
+	while (pairs && strcmp(pair->name, name))
+		pair++, pairs--;
+	CHECK(pairs);
+	pairs = 1;
+}
+
+int main(int argc, char **argv)
+{
+	const unsigned seeds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
+	CHECK(seeds && argc < 4);
+	pair = pairs_all(&pairs);
+	if (argc > 2)
+		choose_pair(argv[2]);
+	CHECK(2 * pairs <= KERNELS_MOST);
+	make_module();
+	for (int k = 0; k < SCHEDULES; k++)
+		for (unsigned seed = 1; seed <= (k == LAG ? LAG_MORE * seeds : seeds) && failures < 20; seed++)
+			one(k, seed);
+	witnesses(LAG_MORE * seeds);
+	printf("%zu pairs, %u seeds of %d schedules, %u of the last, %u failures\n", pairs, seeds, SCHEDULES, LAG_MORE * seeds, failures);
+	return failures != 0;
+}
