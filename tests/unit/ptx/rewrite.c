@@ -203,9 +203,10 @@ static void descriptors(void)
 	CHECK((d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED)); /* nobody reads %r1 */
 	d = desc_of(KERNEL(REGS "red.acquire.gpu.add.u32 [%rd1], %r1; ret;"), "gsan_after", "[gsan_p4], ");
 	CHECK(!(d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED));
-	/* a CAS of 16 bytes: it may have failed, so it counts as the read that it was */
+	/* a CAS of 16 bytes: it may have failed, so it counts as the read that it was, which acquires */
 	d = desc_of(KERNEL(REGS "atom.acq_rel.gpu.cas.b128 %rd1, [%rd1], %rd1, %rd2; ret;"), "gsan_after", "[gsan_p4], ");
-	CHECK((d >> GSAN_DESC_OP_SHIFT & 31) == GSAN_OP_STRONG_LD + GSAN_GPU && !(d >> GSAN_DESC_SEM_SHIFT & 7) && !(d & GSAN_DESC_USED));
+	CHECK((d >> GSAN_DESC_OP_SHIFT & 31) == GSAN_OP_STRONG_LD + GSAN_GPU && (d >> GSAN_DESC_SEM_SHIFT & 7) == GSAN_SEM_ACQUIRE &&
+	      !(d & GSAN_DESC_USED));
 	/* a CAS into nothing gets a register, which tells whether it wrote */
 	out = rewrite(KERNEL(REGS "atom.acq_rel.gpu.cas.b32 _, [%rd1], %r1, %r2; ret;"), 0);
 	CHECK(out && strstr(out, ".reg .b32 %gsan_d;") && strstr(out, "cas.b32 %gsan_d, [%rd1], %r1, %r2;"));
