@@ -48,7 +48,7 @@ static void main_supervise(int listener, const struct launch *l)
 {
 	const struct option_value *o = l->option;
 	struct supervisor_config config = {
-		.report = l->report, .cache = l->cache[0] ? l->cache : NULL, .size = (uint32_t)l->size,
+		.report = l->report, .ptxas = l->files.ptxas[0] ? l->files.ptxas : NULL, .cache = l->cache[0] ? l->cache : NULL, .size = (uint32_t)l->size,
 		.seed = (uint32_t)o[LAUNCH_SEED].number, .host_order_modelled = (int)o[LAUNCH_HOST_ORDER].number,
 		.timeout_ms = (int)o[LAUNCH_TIMEOUT].number * 1000, .wait_ms = (int)(o[LAUNCH_WAIT].number * 1000 % INT_MAX),
 		.exit_code = main_exit_code(o),

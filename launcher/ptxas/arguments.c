@@ -36,8 +36,9 @@ static int takes_next(const char *arg)
 /* The number of arguments that this one of ours takes, 0 if it is none of ours. */
 static int take_own(struct ptxas_args *a, char **argv, const char **error)
 {
-	int *const flags[ROWS] = {NULL, &a->emit, &a->plain, &a->sites, &a->clear, &a->version, &a->help};
-	size_t i = 0;
+	const char **const texts[ROWS] = {&a->real, &a->source};
+	int *const flags[ROWS] = {NULL, NULL, &a->emit, &a->plain, &a->sites, &a->clear, &a->version, &a->help};
+	size_t i = 0, n;
 
 	if (strncmp(argv[0], "--", 2))
 		return 0;
@@ -45,15 +46,16 @@ static int take_own(struct ptxas_args *a, char **argv, const char **error)
 		i++;
 	if (i == ROWS)
 		return 0;
+	n = 2 + strlen(rows[i].name);
 	if (flags[i])
-		return argv[0][2 + strlen(rows[i].name)] ? 0 : (*flags[i] = 1);
-	if (argv[0][2 + strlen(rows[i].name)] == '=') {
-		a->real = argv[0] + 3 + strlen(rows[i].name);
+		return argv[0][n] ? 0 : (*flags[i] = 1);
+	if (argv[0][n] == '=') {
+		*texts[i] = argv[0] + n + 1;
 		return 1;
 	}
-	a->real = argv[1];
+	*texts[i] = argv[1];
 	if (!argv[1])
-		*error = "--real-ptxas needs a path";
+		*error = i ? "--source needs a name" : "--real-ptxas needs a path";
 	return argv[1] ? 2 : 1;
 }
 
@@ -135,6 +137,11 @@ void ptxas_args_help(struct text *out)
 		       "Stands in for ptxas and adds race-checked copies of every kernel. All other options go to the\n"
 		       "real ptxas unchanged.\n\n");
 	options_help(out, rows, ROWS);
+}
+
+const char *ptxas_args_source(const struct ptxas_args *args)
+{
+	return args->source ? args->source : args->argv[args->input];
 }
 
 const char *ptxas_args_output(const struct ptxas_args *args)

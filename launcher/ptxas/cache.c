@@ -65,8 +65,8 @@ static void add_options(struct text *key, const struct ptxas_args *a)
 
 		if (i == a->output)
 			arg = "OUTPUT";
-		else if (i == a->input && is_temporary(arg))
-			arg = "INPUT";
+		else if (i == a->input && (a->source || is_temporary(arg)))
+			arg = a->source ? a->source : "INPUT";
 		text_add(key, arg, strlen(arg) + 1); /* with its end: two are not one */
 	}
 }

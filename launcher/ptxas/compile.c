@@ -203,7 +203,7 @@ struct module {
 /* 0 with its text, or a status; that of the whole-program form is said. */
 static int rewrite(struct module *m, int linked, struct text *to)
 {
-	struct ptx_rewrite_options options = {.source = m->a->argv[m->a->input], .kernels = m->plain.count, .reg = m->plain.reg, .linked = linked};
+	struct ptx_rewrite_options options = {.source = ptxas_args_source(m->a), .kernels = m->plain.count, .reg = m->plain.reg, .linked = linked};
 	struct ptx_error error = {0};
 	char *out = NULL;
 	size_t size;
@@ -249,7 +249,7 @@ static int may_link(const struct module *m)
 			  memmem(m->text, m->size, "wgmma.", 6) ? "it has wgmma" : gathers(m->text) ? "it has a barrier that is not aligned" : NULL;
 
 	if (m->linkers->count && why)
-		log_info("%s: its clones are not linked: %s", m->a->argv[m->a->input], why);
+		log_info("%s: its clones are not linked: %s", ptxas_args_source(m->a), why);
 	return m->linkers->count && !why;
 }
 
@@ -320,7 +320,7 @@ static int make_linked(struct module *m, struct ptxas_bytes *to)
 		rc = names ? join(m, &object, names, to) : -E2BIG;
 	}
 	if (rc && m->stats.clones)
-		log_info("%s: its clones are not linked: they hold the whole runtime", m->a->argv[m->a->input]);
+		log_info("%s: its clones are not linked: they hold the whole runtime", ptxas_args_source(m->a));
 	free(names);
 	said_free(&said);
 	free(log);
@@ -343,7 +343,7 @@ static int make_whole(struct module *m, struct ptxas_bytes *to)
 	} else if (!status && m->stats.clones) {
 		status = assemble(m->a, m->real, &text, none, to, &log);
 		if (status)
-			log_warning("%s: runs unchecked: its instrumented form does not assemble: %s", m->a->argv[m->a->input],
+			log_warning("%s: runs unchecked: its instrumented form does not assemble: %s", ptxas_args_source(m->a),
 				    status < 0 || !log ? strerror(status < 0 ? -status : ENOMEM) : first_error(log));
 	}
 	free(log);
@@ -369,7 +369,7 @@ static int instrument(const struct ptxas_args *a, const char *real, const struct
 	if (m.log)
 		m.plain = parse_said(m.log);
 	if (status)
-		log_warning("%s: runs unchecked: %s", a->argv[a->input], strerror(-status));
+		log_warning("%s: runs unchecked: %s", ptxas_args_source(a), strerror(-status));
 	else if (ptxas_emulated() || !may_link(&m) || make_linked(&m, &made))
 		status = make_whole(&m, &made);
 	if (!status && made.size)

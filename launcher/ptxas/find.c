@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ipc/proto.h"
 #include "ptxas.h"
 
 static char *join(const char *folder, size_t n, const char *rest)
@@ -26,6 +27,13 @@ static char *accept_path(char *path)
 	return NULL;
 }
 
+int ptxas_caller(void)
+{
+	const char *named = getenv(GSAN_ENV_CALLER);
+
+	return named ? atoi(named) : (int)getppid();
+}
+
 /* Triton's bundled one, found by the library that the calling process has mapped. */
 static char *find_triton(const char *name)
 {
@@ -33,7 +41,7 @@ static char *find_triton(const char *name)
 	char line[4352], path[64], *found = NULL;
 	FILE *maps;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)getppid());
+	snprintf(path, sizeof(path), "/proc/%d/maps", ptxas_caller());
 	maps = fopen(path, "re");
 	while (maps && !found && fgets(line, sizeof(line), maps)) {
 		char *start = strchr(line, '/'), *end = strstr(line, library);

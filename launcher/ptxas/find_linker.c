@@ -70,7 +70,7 @@ static void add_caller(struct linkers *to)
 	char line[4352], path[64];
 	FILE *maps;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)getppid());
+	snprintf(path, sizeof(path), "/proc/%d/maps", ptxas_caller());
 	maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof(line), maps)) {
 		char *start = strchr(line, '/');

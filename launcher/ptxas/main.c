@@ -45,7 +45,7 @@ static int list_sites(const struct ptxas_args *a, const char *path, const char *
 		return say_bad(path, &error, status);
 	status = ptx_plan_make(m, 1, &plan);
 	if (!status) {
-		ptx_plan_print(&plan, path, &out);
+		ptx_plan_print(&plan, ptxas_args_source(a), &out);
 		ptx_plan_free(&plan);
 	}
 	status = status || out.failed ? say_bad(path, &error, -ENOMEM) : write_out(a, out.size ? out.data : "", out.size);
@@ -56,7 +56,7 @@ static int list_sites(const struct ptxas_args *a, const char *path, const char *
 
 static int emit(const struct ptxas_args *a, const char *path, const char *text, size_t size)
 {
-	struct ptx_rewrite_options options = {.source = path};
+	struct ptx_rewrite_options options = {.source = ptxas_args_source(a)};
 	struct ptx_rewrite_stats stats;
 	struct ptx_error error;
 	char *out;

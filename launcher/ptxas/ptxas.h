@@ -17,6 +17,7 @@ unsigned long long ptxas_build(void);
 /* arguments.c: the command line, taken apart. */
 struct ptxas_args {
 	const char *real;          /* --real-ptxas, or NULL */
+	const char *source;        /* --source, or NULL */
 	int emit, plain, sites, clear, version, help;
 	int blackwell;             /* called as …ptxas-blackwell */
 	int argc; char **argv;     /* for the real ptxas: argv[0], then everything that is not ours; NULL-terminated */
@@ -29,9 +30,12 @@ struct ptxas_args {
 };
 int ptxas_args_parse(int argc, char **argv, struct ptxas_args *args, const char **error); /* 0, -EINVAL, -ENOMEM */
 void ptxas_args_help(struct text *out);
+const char *ptxas_args_source(const struct ptxas_args *args); /* what reports call the input */
 const char *ptxas_args_output(const struct ptxas_args *args);
 
-/* find.c: path of the real ptxas, malloc'ed, or NULL. */
+/* find.c: the process for which this one is called. */
+int ptxas_caller(void);
+/* Path of the real ptxas, malloc'ed, or NULL. */
 char *ptxas_find(const struct ptxas_args *args);
 
 /* run.c: runs argv[0] and waits. out_fd, err_fd: where its output goes, -1 = ours. Returns its exit status (128 + signal

@@ -316,14 +316,23 @@ static int request_note(struct supervisor *s, struct request *q)
 	return report_add_note(&s->notes, &note);
 }
 
+static int request_compile(struct supervisor *s, struct request *q)
+{
+	int rc = compile_ask(s, q->connection, &q->msg, q->fd);
+	if (!rc)
+		q->fd = -1;
+	q->later = !rc;
+	return rc;
+}
+
 static int (*const request_table[IPC_TYPES])(struct supervisor *s, struct request *q) = {
 	[IPC_LAUNCHER] = request_launcher, [IPC_STARTED] = request_started, [IPC_WAIT] = request_wait,
 	[IPC_JOIN] = request_join, [IPC_RANK] = request_rank, [IPC_PUT] = request_put, [IPC_GET] = request_get,
 	[IPC_EXPORT] = request_export, [IPC_IMPORT] = request_import, [IPC_FREED] = request_freed,
-	[IPC_KERNEL] = request_kernel, [IPC_ALLOC] = request_alloc, [IPC_NOTE] = request_note,
+	[IPC_KERNEL] = request_kernel, [IPC_ALLOC] = request_alloc, [IPC_NOTE] = request_note, [IPC_COMPILE] = request_compile,
 };
 
-void supervisor_reply_error(struct supervisor *s, int connection, int error, const char *text)
+void supervisor_reply_error(const struct supervisor *s, int connection, int error, const char *text)
 {
 	struct ipc_msg msg = {.type = IPC_ERROR, .error = error};
 	ipc_text(&msg, "%s", text);

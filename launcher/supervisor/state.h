@@ -54,6 +54,8 @@ struct supervisor {
 	int cache_owned;            /* made for this job, removed with it */
 	struct job *job;
 	struct broker *broker;
+	struct compile *compiles;   /* in the order in which they were asked for */
+	int compile_epoll;
 	struct member member[REPORT_RANKS_MAX];
 	struct connection *connection;
 	size_t connections;
@@ -73,8 +75,15 @@ struct supervisor {
 
 /* requests.c: answers one message; the connection is closed by the caller if it returns an error. */
 int supervisor_answer(struct supervisor *s, int connection);
-void supervisor_reply_error(struct supervisor *s, int connection, int error, const char *text);
+void supervisor_reply_error(const struct supervisor *s, int connection, int error, const char *text);
 void supervisor_participant_leave(struct supervisor *s, uint32_t participant);
+
+/* compile.c */
+int compile_new(struct supervisor *s);
+int compile_ask(struct supervisor *s, int connection, const struct ipc_msg *msg, int in); /* takes `in` over, if it returns 0 */
+void compile_forget(struct supervisor *s, int connection);
+void compile_sweep(struct supervisor *s); /* when s->compile_epoll is readable */
+void compile_close(struct supervisor *s);
 
 /* evidence.c */
 void supervisor_drain(struct supervisor *s, int last); /* rings → candidates; last: skip what was never finished */

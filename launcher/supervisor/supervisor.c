@@ -82,7 +82,8 @@ static void supervisor_fill_job(struct supervisor *s)
 
 static int supervisor_open(struct supervisor *s, int listener, const struct supervisor_config *config)
 {
-	*s = (struct supervisor){.config = *config, .listener = listener, .job_fd = -1, .emu_fd = -1, .port_fd = -1};
+	*s = (struct supervisor){.config = *config, .listener = listener, .job_fd = -1, .emu_fd = -1, .port_fd = -1,
+				 .compile_epoll = -1};
 	for (int i = 0; i < REPORT_RANKS_MAX; i++)
 		s->member[i].connection = -1;
 	struct rlimit files; /* two descriptors per handle that the ranks share */
@@ -91,6 +92,8 @@ static int supervisor_open(struct supervisor *s, int listener, const struct supe
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	int rc = broker_new(&s->broker);
+	if (!rc)
+		rc = compile_new(s);
 	if (rc)
 		return rc;
 	s->job_fd = memfd_create("gsan-job", MFD_CLOEXEC);
@@ -135,6 +138,7 @@ static void supervisor_close(struct supervisor *s)
 	report_free(&s->notes);
 	text_free(&s->failure);
 	broker_free(s->broker);
+	compile_close(s);
 	if (s->job)
 		munmap(s->job, sizeof *s->job);
 	if (s->job_fd >= 0)
@@ -185,6 +189,7 @@ static void supervisor_lose(struct member *m)
 static void supervisor_hang_up(struct supervisor *s, int i)
 {
 	struct connection *c = &s->connection[i];
+	compile_forget(s, i);
 	for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++)
 		if (c->participants >> p & 1)
 			supervisor_participant_leave(s, p);
@@ -197,7 +202,7 @@ static void supervisor_hang_up(struct supervisor *s, int i)
 /* Waits at most `ms` and handles what came. Returns how many descriptors had something, or -errno. */
 static int supervisor_turn(struct supervisor *s, int ms)
 {
-	size_t n = s->connections, count = n + 2;
+	size_t n = s->connections, count = n + 3;
 	struct pollfd *poll_fd = calloc(count, sizeof *poll_fd);
 	if (!poll_fd)
 		return -ENOMEM;
@@ -205,6 +210,7 @@ static int supervisor_turn(struct supervisor *s, int ms)
 		poll_fd[i] = (struct pollfd){.fd = s->connection[i].fd, .events = POLLIN};
 	poll_fd[n] = (struct pollfd){.fd = s->listener, .events = POLLIN};
 	poll_fd[n + 1] = (struct pollfd){.fd = broker_fd(s->broker), .events = POLLIN};
+	poll_fd[n + 2] = (struct pollfd){.fd = s->compile_epoll, .events = POLLIN};
 	int ready = poll(poll_fd, count, ms);
 	if (ready < 0)
 		ready = errno == EINTR ? 0 : -errno;
@@ -213,6 +219,8 @@ static int supervisor_turn(struct supervisor *s, int ms)
 			supervisor_hang_up(s, (int)i);
 	if (ready > 0 && poll_fd[n + 1].revents)
 		broker_sweep(s->broker);
+	if (ready > 0 && poll_fd[n + 2].revents)
+		compile_sweep(s);
 	if (ready > 0 && poll_fd[n].revents)
 		supervisor_accept(s);
 	free(poll_fd);

@@ -8,6 +8,7 @@
 
 struct supervisor_config {
 	const char *report;      /* directory, exists */
+	const char *ptxas;       /* gsan-ptxas, or NULL */
 	const char *cache;       /* directory for the ranks' compile caches, or NULL: a temporary one */
 	uint32_t size;           /* ranks of the job */
 	uint32_t seed;

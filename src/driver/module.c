@@ -1,7 +1,7 @@
 /* Modules and libraries. Cubins hold their checked clones already, if gsan-ptxas made them, and are loaded as they are.
- * PTX text is rewritten here: first the plain image is loaded, which tells the registers of its kernels (a clone must
- * keep their CTAs per SM), then the rewritten one takes its place. Should anything fail, the plain image stays. Fat
- * binaries may be compressed: their PTX is not reached, but clones in their cubins are. */
+ * PTX text is loaded as it is first; then a cubin takes its place that gsan-ptxas makes of it (compile.c), or else the text as it is
+ * rewritten here, for the driver to compile: the plain image tells the registers of its kernels (a clone must keep their CTAs per SM).
+ * Should anything fail, the plain image stays. Fat binaries may be compressed: their PTX is not reached, but clones in their cubins are. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "config/settings.h"
 #include "cuda/real.h"
 #include "device/abi.h"
+#include "driver/compile.h"
 #include "driver/function.h"
 #include "driver/hooks.h"
 #include "ptx/rewrite.h"
@@ -151,13 +152,19 @@ static char *image_rewrite(const struct image *i, void *plain, const char *text,
 	return out;
 }
 
+/* What the driver says about an image, or is to say: of these, nothing depends on what it compiles. */
+static int image_says(CUjit_option option)
+{
+	return option >= CU_JIT_WALL_TIME && option <= CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES;
+}
+
 /* Logs that the program asked for stay those of its own image. */
 static unsigned image_quiet(const struct image *i, CUjit_option *option, void **value)
 {
 	unsigned n = 0;
 
 	for (unsigned k = 0; k < i->count; k++) {
-		if (i->option[k] >= CU_JIT_WALL_TIME && i->option[k] <= CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+		if (image_says(i->option[k]))
 			continue;
 		option[n] = i->option[k];
 		value[n++] = i->value[k];
@@ -165,30 +172,55 @@ static unsigned image_quiet(const struct image *i, CUjit_option *option, void **
 	return n;
 }
 
-/* Loads the rewritten image in place of *handle. */
-static const char *image_replace(const struct image *i, const char *text, void **handle)
+static CUresult image_load_quietly(const struct image *i, const char *checked, void **handle)
 {
-	const char *reason;
-	if (flow_captures())
-		return "loaded while a stream was being captured";
-	char *checked = image_rewrite(i, *handle, text, &reason);
+	CUresult rc = CUDA_ERROR_OUT_OF_MEMORY;
 	struct image quiet = *i;
-	void *better = NULL;
 
-	if (!checked)
-		return reason;
 	quiet.option = calloc(i->count + 1, sizeof(*quiet.option));
 	quiet.value = calloc(i->count + 1, sizeof(*quiet.value));
-	CUresult rc = CUDA_ERROR_OUT_OF_MEMORY;
 	if (quiet.option && quiet.value) {
 		quiet.count = image_quiet(i, quiet.option, quiet.value);
-		rc = i->load(&quiet, checked, &better);
+		rc = i->load(&quiet, checked, handle);
 	}
 	free(quiet.option);
 	free(quiet.value);
-	free(checked);
-	if (rc != CUDA_SUCCESS)
-		return "the driver did not compile its checked PTX";
+	return rc;
+}
+
+/* Compiled by gsan-ptxas, which knows none of the driver's options. 1: it is loaded. */
+static int image_load_compiled(const struct image *i, const char *text, void **handle)
+{
+	char *cubin;
+	int good;
+
+	for (unsigned k = 0; k < i->count; k++)
+		if (!image_says(i->option[k]))
+			return 0;
+	cubin = compile_ptx(i->source, text);
+	good = cubin && image_load_quietly(i, cubin, handle) == CUDA_SUCCESS;
+	free(cubin);
+	return good;
+}
+
+/* Loads the checked image in place of *handle. */
+static const char *image_replace(const struct image *i, const char *text, void **handle)
+{
+	void *better = NULL;
+
+	if (flow_captures())
+		return "loaded while a stream was being captured";
+	if (!image_load_compiled(i, text, &better)) {
+		const char *reason;
+		char *checked = image_rewrite(i, *handle, text, &reason);
+		CUresult rc = checked ? image_load_quietly(i, checked, &better) : CUDA_SUCCESS;
+
+		free(checked);
+		if (!checked)
+			return reason;
+		if (rc != CUDA_SUCCESS)
+			return "the driver did not compile its checked PTX";
+	}
 	i->unload(*handle);
 	*handle = better;
 	return NULL;

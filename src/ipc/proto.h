@@ -7,10 +7,11 @@
 
 #include <stdint.h>
 
-#define GSAN_PROTO 3u
+#define GSAN_PROTO 4u
 #define GSAN_ENV_SOCKET "GSAN_SOCKET" /* abstract socket name, without the leading NUL; set by gsan-launch */
 #define GSAN_ENV_RANK "GSAN_RANK"     /* rank as gsan-launch knows it, or unset */
 #define GSAN_ENV_DEVICE "GSAN_DEVICE" /* "cuda" or "emu", set by gsan-launch */
+#define GSAN_ENV_CALLER "GSAN_CALLER"  /* for gsan-ptxas: the process for which it is called, if that is not its parent */
 #define GSAN_ENV_EMU "GSAN_EMU_JOB"   /* path of the emulated device's shared memory (/proc/<supervisor>/fd/<n>) */
 
 enum ipc_type {
@@ -34,6 +35,8 @@ enum ipc_type {
 	IPC_NOTE,       /* libgsan: coverage: text = "key\tname\treason". Key "unchecked": a kernel that ran unchecked, listed
 	                 * first in the report; "foreign": memory that is not checked; "fatal": the job fails with it, though
 	                 * the program goes on; others are listed as they are */
+	IPC_COMPILE,    /* libgsan: fd[0] = memfd with PTX, text = GPU ("sm_90a"), a tab, what reports call it, pid; the reply comes when
+	                 * gsan-ptxas has ended: fd[0] = memfd with the cubin. On a connection of its own, which waits that long */
 	IPC_STARTED,    /* launcher: its rank's process is pid; base = 1: which leads a process group of its own */
 	IPC_TYPES
 };

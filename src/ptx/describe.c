@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "device/abi.h"
+#include "ptx/info.h"
 
 #define NUMBERS_PER_LINE 32u
 
@@ -103,7 +104,7 @@ void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *sourc
 	const struct ptx_module *m = plan->module;
 
 	ptx_plan_reach(plan, entry, reached, stack);
-	text_printf(out, "gsan-info\t%u", GSAN_ABI);
+	text_printf(out, PTX_INFO_MAGIC "%u", GSAN_ABI);
 	span(out, m, m->function[entry].name);
 	text_puts(out, plan->function[entry].reaches_sync ? "\tsync\nsource" : "\t-\nsource");
 	word(out, source ? source : "-");

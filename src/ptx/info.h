@@ -17,6 +17,8 @@
 
 #include <stdint.h>
 
+#define PTX_INFO_MAGIC "gsan-info\t" /* how it begins */
+
 struct ptx_site {
 	uint32_t id, line, column, bytes;
 	const char *file, *function, *op, *semantics, *scope, *inlined_at; /* inside the info's own copy */
