@@ -119,7 +119,7 @@ def check_command(path):
     real = assemblers()[-1][1]
     version = run(GSAN_PTXAS, "--real-ptxas", real, "--version").stdout
     assert re.search(r"release \d+\.\d+", version) and re.fullmatch(r"gsan-ptxas \S+ abi \d+ build [0-9a-f]{16} cuda", version.splitlines()[-1])
-    options = re.findall(r"^  (--\S+(?: PATH)?)", run(GSAN_PTXAS, "--help").stdout, re.M)
+    options = re.findall(r"^  (--\S+(?: [A-Z]+)?)", run(GSAN_PTXAS, "--help").stdout, re.M)
     page = re.sub(r"\\f[BIRP]", "", (ROOT / "man/gsan-ptxas.1").read_text()).replace("\\-", "-")
     headed = re.findall(r"^\.TP\n\.BI? (--.*)$", page, re.M)
     assert len(options) >= 6 and [head.replace('"', "").replace("  ", " ") for head in headed] == options, (options, headed)
