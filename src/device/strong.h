@@ -156,13 +156,18 @@ void gsan_fence(u64 launch, u64 self, u32 desc)
 	gpu_meet(active == GPU_WARP);
 }
 
-/* From here on the CTA counts as behind everything, and may have told a host anything. */
+/* Before a call of what is not seen. From here on the CTA counts as behind everything, and may have told anything to a host, or to other
+ * CTAs of its launch; and those behind it count so, too, for it may not come back to say that it leaves. */
 void gsan_unseen(u64 launch, u64 self)
 {
 	struct who w = who_of(launch, self, 0);
 	foreign_told(w.launch);
+	if (w.state && gpu_load32(&w.state->clock.flags) & DEV_CLOCK_EVERYTHING && launch_unseen(w.launch))
+		return;
+	gpu_store32(&own_launch(w.launch)->unseen, w.launch->seq);
 	if (w.state)
 		order_lost(&w, 1);
+	acquired_everything(w.launch);
 }
 
 #endif

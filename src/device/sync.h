@@ -310,6 +310,9 @@ NEVER int writers_unordered(const struct gsan_launch *l)
 	return !all;
 }
 
+/* Does it call what is not seen? Then that may have written where it reads. */
+ALWAYS int launch_unseen(const struct gsan_launch *l) { return gpu_load32(&own_launch(l)->unseen) == l->seq; }
+
 /* A value that no known write left: something unseen wrote it (a copy, the host, an opaque kernel), and may order
  * anything. Known by its changing under the CTA's eyes, or at the first look by not being 0, which memory starts with; not what
  * can only have been written before this launch. */
@@ -319,7 +322,7 @@ NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value, i
 	u64 before = polled_before(w, canonical, desc);
 	return desc & GSAN_DESC_VALUE && value != before && !(l->lifted & GSAN_LIFT_UNSEEN) &&
 	       !sync_stored(l, canonical, desc_bytes(desc), entry) && !sync_written_otherwise(l, canonical, desc_bytes(desc)) &&
-	       writers_unordered(l);
+	       (launch_unseen(l) || writers_unordered(l));
 }
 
 /* Does a stream write values there (cuStreamWriteValue)? One may be what any known write left, or 0. */
@@ -367,7 +370,8 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	int is0 = gpu_own64(&v[0].value) == value, is1 = f1 & DEV_VALID && gpu_own64(&v[1].value) == value;
 	/* A value that nothing is known to have left is an older one, or made of several writes' bytes. */
 	int none = known && ((!is0 && !is1) || (!(f0 & DEV_EARLY) && changed_unseen(w, canonical, gpu_load32(&e->generation), value, desc)));
-	int older = none && value == polled_before(w, canonical, desc), unseen = sync_by_stream(canonical);
+	int older = none && value == polled_before(w, canonical, desc);
+	int unseen = sync_by_stream(canonical) || (!known && launch_unseen(w->launch));
 	int passed = entry_passed(e, canonical);
 	known &= !none || older;
 	if (!known || is0)

@@ -34,7 +34,8 @@ struct dev_launch {
 	uint64_t origin;   /* launch tag and CTA of its first records */
 	uint32_t first;    /* the CTA's time at this tag's value 0 */
 	uint32_t previous; /* private tag + 1 drawn before, or 0 */
-	uint8_t reserve[512 - 56 - sizeof(struct gsan_order)];
+	uint32_t unseen;   /* the launch that calls what is not seen: set before its first such call */
+	uint8_t reserve[512 - 60 - sizeof(struct gsan_order)];
 };
 _Static_assert(sizeof(struct dev_launch) == 512, "");
 

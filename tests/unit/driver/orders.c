@@ -1,6 +1,8 @@
 /* A program for gsan-launch: `orders FORM`. Order that was not understood once; FORM_relaxed lacks it: a race.
  *   locked16   a lock of 16 bytes, taken by a compare-and-swap whose success cannot be told
  *   polled16   a flag of 16 bytes, whose value cannot be told, polled while it is written
+ *   unlocked   a lock that a function releases which is not seen, for it is called through a register; relaxed: it is not called
+ *   raised     a flag that such a function raises
  *   alike      CTA 0 releases again and again; 1,024 CTAs that acquire the last of it release flags of their own, among them one whose hash
  *              is CTA 0's; 1,024 further CTAs acquire these */
 #include <cuda.h>
@@ -36,7 +38,26 @@ enum { BYTES = 1 << 16 };
 	"\tsetp.lt.u32 %p1, %r3, 10;\n\t@%p1 bra again;\n\tret;\n" \
 	"third:\n\tld.acquire.gpu.global.u32 %r3, [%rd3+-4096];\n\tsetp.ne.u32 %p1, %r3, %r1;\n\t@%p1 bra third;\n" \
 	"\tld.global.u32 %r4, [%rd1+256];\n\tst.global.u32 [%rd3], %r4;\n\tret;\n"
+/* put(where, value), through a register */
+#define PUT "\tmov.u64 %rd7, put;\n\t{\n\t.param .b64 a;\n\t.param .b32 b;\n\tst.param.b64 [a], %rd1;\n\tst.param.b32 [b], %r5;\n" \
+	"\tproto: .callprototype _ (.param .b64 _, .param .b32 _);\n\tcall %rd7, (a, b), proto;\n\t}\n"
+#define UNLOCKED(skip) \
+	"\tmov.u32 %r3, 0;\n\tmov.u32 %r5, 0;\n" \
+	"again:\n\tatom.acquire.gpu.global.cas.b32 %r4, [%rd1], 0, 1;\n\tsetp.ne.u32 %p1, %r4, 0;\n\t@%p1 bra again;\n" \
+	"\tld.global.u32 %r4, [%rd1+256];\n\tadd.u32 %r4, %r4, 1;\n\tst.global.u32 [%rd1+256], %r4;\n" \
+	skip PUT "\tbra on;\nplain:\n\tst.relaxed.gpu.global.u32 [%rd1], 0;\n" \
+	"on:\n\tadd.u32 %r3, %r3, 1;\n\tsetp.lt.u32 %p1, %r3, 4;\n\t@%p1 bra again;\n\tret;\n"
+#define RAISED(skip) \
+	"\tmov.u32 %r5, %r1;\n\tsetp.ne.u32 %p1, %r2, 0;\n\t@%p1 bra reader;\n\tst.global.u32 [%rd1+256], %r1;\n" \
+	skip PUT "\tret;\nplain:\n\tst.relaxed.gpu.global.u32 [%rd1], %r1;\n\tret;\n" \
+	"reader:\n\tld.acquire.gpu.global.u32 %r3, [%rd1];\n\tsetp.ne.u32 %p1, %r3, %r1;\n\t@%p1 bra reader;\n" \
+	"\tld.global.u32 %r3, [%rd1+256];\n\tmul.wide.u32 %rd5, %r2, 4;\n\tadd.u64 %rd5, %rd5, %rd1;\n\tst.global.u32 [%rd5+512], %r3;\n\tret;\n"
+#define PLAIN "\tbra plain;\n"
 static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
+	".func put(.param .b64 a, .param .b32 b)\n{\n\t.reg .b64 %rd1;\n\t.reg .b32 %r1;\n\tld.param.b64 %rd1, [a];\n"
+	"\tld.param.b32 %r1, [b];\n\tst.release.gpu.global.u32 [%rd1], %r1;\n\tret;\n}\n"
+	KERNEL("unlocked", UNLOCKED("")) KERNEL("unlocked_relaxed", UNLOCKED(PLAIN))
+	KERNEL("raised", RAISED("")) KERNEL("raised_relaxed", RAISED(PLAIN))
 	KERNEL("locked16", LOCKED16("release")) KERNEL("locked16_relaxed", LOCKED16("relaxed"))
 	KERNEL("polled16", POLLED16("release")) KERNEL("polled16_relaxed", POLLED16("relaxed"))
 	KERNEL("alike", ALIKE("release")) KERNEL("alike_relaxed", ALIKE("relaxed"));
