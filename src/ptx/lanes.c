@@ -417,6 +417,26 @@ static int step(struct eval *e)
 	return changed;
 }
 
+/* May a thread end in what it calls here? In what is not seen it may. */
+#define CALLS_MOST 16u
+static int may_end(const struct ptx_module *m, const struct ptx_instr *call, uint32_t depth)
+{
+	const struct ptx_function *f = NULL;
+
+	for (uint32_t k = 0; k < call->operands; k++) {
+		const struct ptx_decl *d = call->operand[k].kind == PTX_OPND_SYMBOL ? call->operand[k].decl : NULL;
+
+		if (d && d->is_function)
+			f = &m->function[d->function];
+	}
+	if (!f || !f->body.len || depth == CALLS_MOST)
+		return 1;
+	for (uint32_t k = 0; k < f->instrs; k++)
+		if (ptx_is(m, f->instr[k].op, "exit") || (ptx_is(m, f->instr[k].op, "call") && may_end(m, &f->instr[k], depth + 1)))
+			return 1;
+	return 0;
+}
+
 static int is_together(const struct ptx_module *m, const struct ptx_function *f, struct ptx_lanes *l)
 {
 	struct eval e = {m, f, l, NULL};
@@ -428,7 +448,7 @@ static int is_together(const struct ptx_module *m, const struct ptx_function *f,
 		int jumps = ptx_is(m, i->op, "bra") || ptx_is(m, i->op, "ret") || ptx_is(m, i->op, "exit");
 		value p = jumps && i->pred ? of_operand(&e, i->pred) : shared;
 
-		if (!p.known || depends(&p) || ptx_is(m, i->op, "brx"))
+		if (!p.known || depends(&p) || ptx_is(m, i->op, "brx") || (ptx_is(m, i->op, "call") && may_end(m, i, 0)))
 			return 0;
 	}
 	return 1;

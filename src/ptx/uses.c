@@ -62,12 +62,12 @@ static int add_operand(struct ptx_uses *u, const struct ptx_operand *o)
 	return !status && o->pair ? add_operand(u, o->pair) : status;
 }
 
-/* The first operand is only written, unless it is the only one, or the matrix units accumulate into it. */
+/* The first operand is only written, unless it is the only one, or the matrix units accumulate into it, or it says what is called. */
 static int add_instr(const struct ptx_module *m, struct ptx_uses *u, const struct ptx_instr *i)
 {
 	int all = i->operands < 2 || ptx_is(m, i->op, "wgmma") || ptx_is(m, i->op, "tcgen05") ||
 		  ptx_is(m, i->op, "bar") || ptx_is(m, i->op, "barrier") || ptx_is(m, i->op, "brx") ||
-		  ptx_is(m, i->op, ".branchtargets");
+		  ptx_is(m, i->op, ".branchtargets") || (ptx_is(m, i->op, "call") && i->operand[0].kind == PTX_OPND_REG);
 	int status = i->pred ? add_operand(u, i->pred) : 0;
 
 	for (uint32_t k = 0; !status && k < i->operands; k++) {

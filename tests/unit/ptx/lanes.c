@@ -9,6 +9,9 @@
 
 #define REGS ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;\nmov.u32 %r1, %tid.x;\n"
 
+#define PROTOTYPES ".func some_end;\n.func none_ends;\n.extern .func far;\n"
+#define FUNCTIONS ".func deeper { .reg .pred %p1; @%p1 exit; ret; }\n.func some_end { call deeper; ret; }\n.func none_ends { ret; }\n"
+
 /* `run` lanes in a row grow by `bytes` in %rd1; 0: the lanes do not stay together. */
 static const struct { const char *body; uint32_t bytes, run; const char *block; } rows[] = {
 	{"mul.wide.u32 %rd1, %r1, 4;", 4, 32, "128"},
@@ -38,6 +41,11 @@ static const struct { const char *body; uint32_t bytes, run; const char *block; 
 	{"mul.wide.u32 %rd1, %r1, 4; mov.u32 %r2, %ctaid.x; setp.lt.s32 %p1, %r2, 9; @%p1 add.s64 %rd1, %rd1, 4;", 4, 32, "128"},
 	{"mul.wide.u32 %rd1, %r1, 4; shfl.sync.idx.b32 %r2, %r1, 0, 31, -1; setp.lt.s32 %p1, %r2, 9; @%p1 bra L;\nL:", 4, 32, "128"},
 	{"mul.wide.u32 %rd1, %r1, 4; shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1; setp.lt.s32 %p1, %r2, 9; @%p1 bra L;\nL:", 4, 0, "128"},
+	/* a call of what may end a lane, of what cannot, and of what is not seen */
+	{"mul.wide.u32 %rd1, %r1, 4; call some_end;", 4, 0, "128"},
+	{"mul.wide.u32 %rd1, %r1, 4; call none_ends;", 4, 32, "128"},
+	{"mul.wide.u32 %rd1, %r1, 4; call far;", 4, 0, "128"},
+	{"mul.wide.u32 %rd1, %r1, 4; call %rd2, proto; proto: .callprototype _ ();", 4, 0, "128"},
 	/* an instruction nobody knows; a vector's parts */
 	{"mul.wide.u32 %rd2, %r1, 4; frobnicate.b64 %rd1, %rd2;", 4, 1, "128"},
 	{"mov.b64 %rd1, {%r1, %r1};", 4, 1, "128"},
@@ -51,15 +59,17 @@ int main(void)
 		struct ptx_error error;
 		struct ptx_lanes lanes;
 		struct ptx_operand reg = {.kind = PTX_OPND_REG, .index = 1};
-		uint32_t run;
+		uint32_t run, entry = 0;
 
-		snprintf(text, sizeof(text), ".version 8.0\n.target sm_90\n.address_size 64\n.entry k(.param .b64 p, .param .b32 n)\n"
-			 "%s%s\n{\n%s%s\nret;\n}\n", rows[k].block ? ".reqntid " : "", rows[k].block ? rows[k].block : "", REGS, rows[k].body);
+		snprintf(text, sizeof(text), ".version 8.0\n.target sm_90\n.address_size 64\n" PROTOTYPES ".entry k(.param .b64 p, .param .b32 n)\n"
+			 "%s%s\n{\n%s%s\nret;\n}\n%s", rows[k].block ? ".reqntid " : "", rows[k].block ? rows[k].block : "", REGS, rows[k].body, FUNCTIONS);
 		CHECK(!ptx_parse(text, strlen(text), &m, &error));
-		for (uint32_t i = 0; i < m->function[0].decls; i++)
-			if (m->function[0].decl[i]->name.len == 3 && !strncmp(text + m->function[0].decl[i]->name.off, "%rd", 3))
-				reg.decl = m->function[0].decl[i];
-		CHECK(!ptx_lanes_make(m, &m->function[0], &lanes));
+		while (!m->function[entry].is_entry)
+			entry++;
+		for (uint32_t i = 0; i < m->function[entry].decls; i++)
+			if (m->function[entry].decl[i]->name.len == 3 && !strncmp(text + m->function[entry].decl[i]->name.off, "%rd", 3))
+				reg.decl = m->function[entry].decl[i];
+		CHECK(!ptx_lanes_make(m, &m->function[entry], &lanes));
 		run = lanes.together ? ptx_lanes_run(&lanes, &reg, rows[k].bytes) : 0;
 		if (run != rows[k].run)
 			fprintf(stderr, "row %zu: %u lanes, expected %u: %s\n", k, run, rows[k].run, rows[k].body);

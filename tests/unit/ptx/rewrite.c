@@ -201,6 +201,8 @@ static void descriptors(void)
 	CHECK((d & GSAN_DESC_VALUE) && (d & GSAN_DESC_USED));
 	d = desc_of(KERNEL(REGS "atom.acquire.add.u32 %r1, [%rd1], 1; ret;"), "gsan_after", "[gsan_p4], ");
 	CHECK((d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED)); /* nobody reads %r1 */
+	d = desc_of(KERNEL(REGS "atom.acquire.exch.b64 %rd2, [%rd1], %rd3; call %rd2, proto; proto: .callprototype _ (); ret;"), "gsan_after", "[gsan_p4], ");
+	CHECK((d & GSAN_DESC_VALUE) && (d & GSAN_DESC_USED)); /* it says what is called */
 	d = desc_of(KERNEL(REGS "red.acquire.gpu.add.u32 [%rd1], %r1; ret;"), "gsan_after", "[gsan_p4], ");
 	CHECK(!(d & GSAN_DESC_VALUE) && !(d & GSAN_DESC_USED));
 	/* a CAS of 16 bytes: it may have failed, so it counts as the read that it was, which acquires */
