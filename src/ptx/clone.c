@@ -465,6 +465,14 @@ static void drop_labels(struct clone *c)
 	}
 }
 
+/* May a thread come to the end of the text? By a label there, or if the last instruction is not taken. */
+static int falls_through(const struct clone *c)
+{
+	const struct ptx_instr *last = c->f->instrs ? &c->f->instr[c->f->instrs - 1] : NULL;
+
+	return !last || !is_end(c, last) || last->pred || c->uses.starts[c->f->instrs];
+}
+
 static void edit_body(struct clone *c)
 {
 	const struct ptx_function *f = c->f;
@@ -476,7 +484,7 @@ static void edit_body(struct clone *c)
 		edit_instr(c, i, here);
 	}
 	flush(c, c->batch_end);
-	if (f->is_entry && c->fp->reaches_sync && (!f->instrs || !is_end(c, &f->instr[f->instrs - 1])))
+	if (f->is_entry && c->fp->reaches_sync && falls_through(c))
 		edit_leave(c, NULL, span_end(f->body) - 1);
 }
 

@@ -152,6 +152,29 @@ static void strong(void)
 	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b64 [%rd1], {%rd2, %rd3};\nret;"), "st.param.b64 [gsan_p5], 0;", "gsan_before");
 }
 
+/* Who comes to the end of the text has left, too; where nobody does, no call stands there. */
+static void ends(void)
+{
+#define RELEASE "st.release.gpu.b32 [%rd1], 1;\n"
+	static const struct { const char *end; uint32_t calls; } rows[] = {
+		{"ret;", 1}, {"exit;", 1}, {"@%p1 ret;", 2}, {"@!%p1 exit;", 2}, {"", 1}, {"@%p1 trap;", 1}, {"@%p1 bra L;\nret;\nL:", 2},
+		{"{ @%p1 bra L;\nret;\nL: }", 2}, {"L: ret;", 1}, {"L: @%p1 bra L;", 1}};
+	char text[512];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		snprintf(text, sizeof(text), "%s%s\n}\n", HEAD ".visible .entry k(.param .u64 p)\n{\n" REGS RELEASE, rows[i].end);
+		char *out = rewrite(text, 0);
+		uint32_t calls = count(strstr(out, ".entry k" GSAN_CLONE_SUFFIX), "call gsan_leave");
+
+		if (calls != rows[i].calls)
+			fprintf(stderr, "%s: %u calls, expected %u\n", rows[i].end, calls, rows[i].calls);
+		CHECK(calls == rows[i].calls);
+		free(out);
+	}
+	IN_ORDER(KERNEL(REGS RELEASE "@%p1 bra L;\nret;\nL:"), "ret;", "L:", "\tcall gsan_leave");
+#undef RELEASE
+}
+
 /* A kernel of such RMWs alone says of each thread whether it comes behind one of them, by itself, or through others of its CTA. */
 static void behind_reds(void)
 {
@@ -375,6 +398,7 @@ int main(void)
 	batches();
 	runs();
 	strong();
+	ends();
 	behind_reds();
 	descriptors();
 	functions();
