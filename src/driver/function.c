@@ -12,6 +12,7 @@
 #include "cuda/real.h"
 #include "device/abi.h"
 #include "driver/hooks.h"
+#include "driver/listing.h"
 #include "ipc/ipc.h"
 #include "vmm/vmm.h"
 
@@ -321,7 +322,7 @@ int function_fits(struct function *fn, CUfunction handle, uint32_t threads, uint
 
 CUresult hook_cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
-	CUresult rc = real.cuModuleGetFunction(function, module, name);
+	CUresult rc = real.cuModuleGetFunction(function, module, listing_asked(name));
 	struct flow *f = rc == CUDA_SUCCESS ? flow_current() : NULL;
 
 	if (f)
@@ -329,8 +330,6 @@ CUresult hook_cuModuleGetFunction(CUfunction *function, CUmodule module, const c
 	return rc;
 }
 
-/* (cuLibraryGetKernel has no hook: libraries are not bound to a context, and large ones ask for thousands of kernels,
- * which wait for their first launch.) */
 CUresult hook_cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 {
 	CUresult rc = real.cuKernelGetFunction(function, kernel);

@@ -16,6 +16,9 @@ BODY(cuLibraryLoadData);
 BODY(cuLibraryLoadFromFile);
 BODY(cuLibraryUnload);
 /* listing.c */
+BODY(cuModuleGetGlobal_v2);
+BODY(cuLibraryGetKernel);
+BODY(cuLibraryGetGlobal);
 BODY(cuModuleGetFunctionCount);
 BODY(cuModuleEnumerateFunctions);
 BODY(cuLibraryGetKernelCount);

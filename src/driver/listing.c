@@ -1,4 +1,4 @@
-/* What a module or a library lists: its kernels as they are in a plain run, without clones. */
+/* What a module or a library has, as in a plain run: without clones, listed or by name. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +6,17 @@
 #include "cuda/real.h"
 #include "device/abi.h"
 #include "driver/hooks.h"
+#include "driver/listing.h"
+
+const char *listing_asked(const char *name)
+{
+	static const char *const endings[] = {GSAN_CLONE_SUFFIX, GSAN_INFO_SUFFIX};
+
+	for (size_t i = 0; name && i < sizeof(endings) / sizeof(*endings); i++)
+		if (text_before(name, strlen(name), endings[i]))
+			return " ";
+	return name;
+}
 
 /* What modules and libraries have in common. */
 struct listing {
@@ -101,4 +112,20 @@ CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned room, CUlibr
 {
 	return real.cuKernelGetName && real.cuLibraryGetKernelCount ? listing_list(&libraries, (void **)kernels, room, library) :
 								      real.cuLibraryEnumerateKernels(kernels, room, library);
+}
+
+CUresult hook_cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule module, const char *name)
+{
+	return real.cuModuleGetGlobal_v2(address, size, module, listing_asked(name));
+}
+
+/* A library's kernels wait for their first launch: it is not bound to a context, and large ones ask for thousands. */
+CUresult hook_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+	return real.cuLibraryGetKernel(kernel, library, listing_asked(name));
+}
+
+CUresult hook_cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary library, const char *name)
+{
+	return real.cuLibraryGetGlobal(address, size, library, listing_asked(name));
 }

@@ -84,6 +84,9 @@ static void module_listed(void)
 	for (unsigned i = 0; i < KERNELS && f[i]; i++)
 		must(cuFuncGetName(&name[i], f[i]), "cuFuncGetName");
 	listed(count, name);
+	must(cuModuleGetFunction(f, module, "step__gsan") == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN, "a clone by name");
+	must(cuModuleGetGlobal(&(CUdeviceptr){0}, NULL, module, "step__gsan_info") == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN,
+	     "what it says of itself");
 }
 
 static void library_listed(void)
@@ -97,6 +100,9 @@ static void library_listed(void)
 	for (unsigned i = 0; i < KERNELS && kernel[i]; i++)
 		must(cuKernelGetName(&name[i], kernel[i]), "cuKernelGetName");
 	listed(count, name);
+	must(cuLibraryGetKernel(kernel, library, "step__gsan") == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN, "a clone by name");
+	must(cuLibraryGetGlobal(&(CUdeviceptr){0}, NULL, library, "step__gsan_info") == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN,
+	     "what it says of itself");
 }
 
 static void module_get(const char *image, CUfunction *step, CUfunction *both, CUdeviceptr *words)
