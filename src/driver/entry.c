@@ -19,12 +19,17 @@
 		return real.function arguments; \
 	CUresult rc
 
+#define LEAVE \
+	driver_leave(); \
+	if (rc != CUDA_SUCCESS) \
+		vmm_result(rc); \
+	return rc
+
 #define HOOK(name, parameters, arguments, body) \
 	ENTRY(name, parameters) \
 	{ \
 		GUARD(name, arguments) = body arguments; \
-		driver_leave(); \
-		return rc; \
+		LEAVE; \
 	}
 #define HOOK_PTSZ(name, parameters, arguments, body) \
 	HOOK(name, parameters, arguments, body) \
@@ -34,8 +39,7 @@
 		if (!stream) \
 			stream = CU_STREAM_PER_THREAD; \
 		rc = body arguments; \
-		driver_leave(); \
-		return rc; \
+		LEAVE; \
 	}
 #define COPY_ENTRY(name, parameters, arguments, in, way, blocks) \
 	ENTRY(name, parameters) \
@@ -45,8 +49,7 @@
 		copy_begin(&copy_, in, way, blocks); \
 		rc = real.name arguments; \
 		copy_end(&copy_, rc); \
-		driver_leave(); \
-		return rc; \
+		LEAVE; \
 	}
 #define COPY(name, parameters, arguments, way) \
 	COPY_ENTRY(name, parameters, arguments, NULL, COPY_##way, 1) \

@@ -8,10 +8,23 @@
 #include "vmm/block.h"
 #include "vmm/pool.h"
 
+static atomic_int lost; /* a context: the driver answers by itself from then on, whichever it is asked about */
+
+void vmm_result(CUresult rc)
+{
+	static const CUresult sticky[] = {
+		CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_ASSERT,
+		CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_MISALIGNED_ADDRESS,
+		CUDA_ERROR_INVALID_ADDRESS_SPACE, CUDA_ERROR_INVALID_PC, CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_NVLINK_UNCORRECTABLE};
+	for (size_t i = 0; i < sizeof sticky / sizeof *sticky; i++)
+		if (rc == sticky[i])
+			atomic_store_explicit(&lost, 1, memory_order_relaxed);
+}
+
 /* 0, or -errno: the program gets memory of the driver's own. */
 static int alloc(CUdeviceptr *at, size_t size, CUmemoryPool pool, const char *call)
 {
-	struct participant *p = at && size ? participant_current() : NULL;
+	struct participant *p = at && size && !atomic_load_explicit(&lost, memory_order_relaxed) ? participant_current() : NULL;
 	struct vmm_section s;
 	uint64_t base;
 	char label[64];

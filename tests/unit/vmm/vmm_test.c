@@ -97,6 +97,22 @@ static void small_blocks(void)
 	CHECK(fake_mapped(GSAN_DATA_BASE, slice_end) == 32 * MIB); /* the chunk stays */
 }
 
+/* Once a context is lost the driver is asked for each allocation, for it refuses them. */
+static void lost_context(void)
+{
+	CUdeviceptr ours, theirs;
+	int plain = fake.plain;
+	vmm_result(CUDA_ERROR_OUT_OF_MEMORY);
+	vmm_result(CUDA_ERROR_NOT_READY);
+	OK(vmm_cuMemAlloc_v2(&ours, 700));
+	CHECK(fake.plain == plain);
+	vmm_result(CUDA_ERROR_ILLEGAL_ADDRESS);
+	OK(vmm_cuMemAlloc_v2(&theirs, 700));
+	CHECK(fake.plain == plain + 1);
+	OK(vmm_cuMemFree_v2(theirs));
+	OK(vmm_cuMemFree_v2(ours));
+}
+
 /* A location that a stream writes a value to is marked where its line record is, once for each of its addresses; memory
  * without shadow is not. */
 static void values(void)
@@ -685,7 +701,7 @@ int main(void)
 {
 #define TEST(name) {#name, name}
 	static const struct { const char *name; void (*test)(void); } tests[] = {
-		TEST(blocks), TEST(values), TEST(small_blocks), TEST(exhaustion), TEST(stream_order), TEST(pools), TEST(captures), TEST(other_contexts), TEST(contexts), TEST(context_late),
+		TEST(blocks), TEST(values), TEST(small_blocks), TEST(lost_context), TEST(exhaustion), TEST(stream_order), TEST(pools), TEST(captures), TEST(other_contexts), TEST(contexts), TEST(context_late),
 		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(tables),
 		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing), TEST(threads),
 	};
