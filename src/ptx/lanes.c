@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ptx/plan.h"
+
 #define BITS PTX_LANE_BITS
 #define ALL_BITS ((1u << BITS) - 1)
 #define ROUNDS_MAX 48
@@ -421,14 +423,9 @@ static int step(struct eval *e)
 #define CALLS_MOST 16u
 static int may_end(const struct ptx_module *m, const struct ptx_instr *call, uint32_t depth)
 {
-	const struct ptx_function *f = NULL;
+	const struct ptx_decl *d = ptx_plan_target(call);
+	const struct ptx_function *f = d && d->is_function ? &m->function[d->function] : NULL;
 
-	for (uint32_t k = 0; k < call->operands; k++) {
-		const struct ptx_decl *d = call->operand[k].kind == PTX_OPND_SYMBOL ? call->operand[k].decl : NULL;
-
-		if (d && d->is_function)
-			f = &m->function[d->function];
-	}
 	if (!f || !f->body.len || depth == CALLS_MOST)
 		return 1;
 	for (uint32_t k = 0; k < f->instrs; k++)

@@ -36,8 +36,7 @@ static int has_room(const struct ptx_module *m, const struct ptx_function *f)
 	return (entry_param_bytes(f) + 7) / 8 * 8 + sizeof(struct gsan_launch) <= (old ? PARAM_ROOM_OLD : PARAM_ROOM);
 }
 
-/* The function that a call names, or NULL for a call through a register. */
-static const struct ptx_decl *call_target(const struct ptx_instr *i)
+const struct ptx_decl *ptx_plan_target(const struct ptx_instr *i)
 {
 	for (uint32_t k = 0; k < i->operands; k++)
 		if (i->operand[k].kind != PTX_OPND_LIST)
@@ -58,7 +57,7 @@ static int is_harmless(const struct ptx_module *m, const struct ptx_decl *d)
 
 static void of_call(const struct ptx_module *m, struct ptx_place *p)
 {
-	const struct ptx_decl *d = call_target(p->instr);
+	const struct ptx_decl *d = ptx_plan_target(p->instr);
 	const char *reason = "indirect call, behind which its CTA counts as ordered after everything";
 
 	if (d && d->is_function && m->function[d->function].body.len && !m->function[d->function].is_entry) {

@@ -49,6 +49,9 @@ void ptx_plan_free(struct ptx_plan *plan);
  * stack: room for as many indices as the module has functions. */
 void ptx_plan_reach(const struct ptx_plan *plan, uint32_t from, uint8_t *reached, uint32_t *stack);
 
+/* The function that a call names, or NULL for a call through a register. */
+const struct ptx_decl *ptx_plan_target(const struct ptx_instr *call);
+
 /* Is it a half of that address? */
 int ptx_plan_is_workspace(const struct ptx_module *m, const struct ptx_operand *o);
 
