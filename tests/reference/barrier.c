@@ -9,18 +9,22 @@
 static const char *const kinds[] = { "bar", "mbar" };
 enum { KIND_BAR, KIND_MBAR, KINDS };
 
-static int barrier_of(struct ref *r, const struct event *e, uint64_t id, uint32_t block, int *kind, struct barrier **b)
+/* The event's CTA, and its barrier `id` there. */
+static int barrier_of(struct ref *r, const struct event *e, uint64_t id, uint32_t *block, int *kind, struct barrier **b)
 {
+	const int rc = order_cta(r, e->number[0], e->number[1], block);
+	if (rc)
+		return rc;
 	for (*kind = 0; *kind < KINDS && strcmp(e->word[0], kinds[*kind]); ++*kind)
 		;
 	if (*kind == KINDS)
 		return ref_fail(r, "unknown barrier '%s'; it is one of bar mbar", e->word[0]);
 	const uint64_t key = id << 1 | (uint64_t)*kind;
-	uint32_t at = table_get(&r->barrier_by_id, block, key);
+	uint32_t at = table_get(&r->barrier_by_id, *block, key);
 	if (at == TABLE_NONE) {
 		at = (uint32_t)r->barriers;
 		r->barrier = table_grow(r->barrier, r->barriers++, &r->barrier_room, sizeof *r->barrier);
-		table_put(&r->barrier_by_id, block, key, at);
+		table_put(&r->barrier_by_id, *block, key, at);
 	}
 	*b = &r->barrier[at];
 	return 0;
@@ -50,8 +54,7 @@ static int each(struct ref *r, const struct event *e, each_fn does)
 	const uint64_t lanes = e->number[3];
 	uint32_t block, last = NO_INDEX;
 	struct barrier *b;
-	int kind, rc = order_cta(r, e->number[0], e->number[1], &block);
-	rc = rc ? rc : barrier_of(r, e, e->number[5], block, &kind, &b);
+	int kind, rc = barrier_of(r, e, e->number[5], &block, &kind, &b);
 	if (rc)
 		return rc;
 	if (!lanes || lanes > UINT32_MAX)
@@ -77,8 +80,8 @@ int barrier_phase(struct ref *r, const struct event *e)
 {
 	uint32_t block;
 	struct barrier *b;
-	int kind, rc = order_cta(r, e->number[0], e->number[1], &block);
-	rc = rc ? rc : barrier_of(r, e, e->number[2], block, &kind, &b);
+	int kind;
+	const int rc = barrier_of(r, e, e->number[2], &block, &kind, &b);
 	if (rc)
 		return rc;
 	for (uint32_t t = block; kind == KIND_BAR && t != NO_INDEX; t = r->cta[t].sibling)
@@ -98,8 +101,8 @@ int barrier_init(struct ref *r, const struct event *e)
 {
 	uint32_t block;
 	struct barrier *b;
-	int kind, rc = order_cta(r, e->number[0], e->number[1], &block);
-	rc = rc ? rc : barrier_of(r, e, e->number[2], block, &kind, &b);
+	int kind;
+	const int rc = barrier_of(r, e, e->number[2], &block, &kind, &b);
 	if (rc)
 		return rc;
 	clock_drop(b->arriving);
