@@ -71,9 +71,9 @@ int vmm_value(struct participant *p, uint64_t at);
  * first, and whatever such a grid left. Asked in the current context; 0: there is none. */
 uint64_t vmm_workspace(struct participant *p, uint32_t slot);
 
-/* Hook bodies: the driver's functions, by their final names. */
 /* What a call of the program's has returned: with some errors its context is lost, and then allocations fail as in a plain run. */
 void vmm_result(CUresult rc);
+/* Hook bodies: the driver's functions, by their final names. */
 CUresult vmm_cuMemAlloc_v2(CUdeviceptr *at, size_t size);
 CUresult vmm_cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, size_t height, unsigned element);
 CUresult vmm_cuMemFree_v2(CUdeviceptr at);
