@@ -91,12 +91,17 @@ def judge(result, racy, ranks):
         return f"status {result.status}: {error}"
 
 
+def show(name, result):
+    """All that a job said which did not go as expected: the first line of it may be the cause."""
+    sys.stderr.write(f"---- {name}: status {result.status}, stdout\n{result.out}\n---- stderr\n{result.err}\n")
+
+
 def outcome(results, racy, ranks):
     """One word for repeats that agree."""
     said = sorted({judge(result, racy, ranks) for result in results})
     for result in results:
         if judge(result, racy, ranks) not in ("found", "clean"):
-            sys.stderr.write(f"---- stdout\n{result.out[-3000:]}\n---- stderr\n{result.err[-6000:]}\n")
+            show("job", result)
             break
     return "; ".join(said)
 
@@ -128,6 +133,8 @@ def peers(launcher):
     plain = run(["mpirun", "-np", "2", "--bind-to", "none", "sh", "-c",
                  "export RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=2 LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK "
                  f"MASTER_ADDR=127.0.0.1 MASTER_PORT=29511; exec {PYTHON} {source} --iterations 20"])
+    if plain.status != 0:
+        show("plain", plain)
     yield "message_passing: plain", "0", str(plain.status), 1
     for via in ("atomic", "asm"):
         for form, options in {"correct": [], **BROKEN}.items():
@@ -249,7 +256,7 @@ def cases():
             got = sorted({"hang" if r.status is None else {0: "clean", FOUND: "found"}.get(r.status, f"status {r.status}") for r in results})
             wanted = FOUND if job[3] else 0
             for bad in [r for r in results if r.status != wanted][:1]:
-                sys.stderr.write(f"---- {job[0]}\n{bad.out[-2000:]}\n{bad.err[-4000:]}\n")
+                show(job[0], bad)
             yield job[0], "found" if job[3] else "clean", "; ".join(got), len(results)
 
 
