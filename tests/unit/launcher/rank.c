@@ -429,6 +429,15 @@ static void part_bad(void)
 	msg = (struct ipc_msg){.type = IPC_WAIT};
 	CHECK(call(&msg, -1, NULL) == -EINVAL); /* not a launcher */
 	msg = (struct ipc_msg){.type = IPC_KERNEL, .kernel = 1};
+	static const char *const terms[][2] = {{"", "--device: '' here, 'emu' where"}, {"device\temu\nnonsense", "--seed: '' here, '0' where"},
+					       {"device\temu\nseed\t00\n", "--seed: '00' here, '0' where"}};
+	for (int i = 0; i < 3; i++) { /* a launcher that does not say what the others do */
+		int other = ipc_connect(getenv(GSAN_ENV_SOCKET), 2000);
+		struct ipc_msg hello = {.type = IPC_LAUNCHER, .size_ranks = 1};
+		ipc_text(&hello, "%s", terms[i][0]);
+		CHECK(other >= 0 && ipc_call(other, &hello, -1, NULL) == -EINVAL && !strncmp(hello.text, terms[i][1], strlen(terms[i][1])));
+		close(other);
+	}
 	int fd = text_fd("nonsense");
 	CHECK(call(&msg, fd, NULL) == -EINVAL);
 	struct gsan_finding f = finding(1, 1);
