@@ -49,20 +49,35 @@ static const struct adopt_starter *adopt_find(void)
 	return NULL;
 }
 
-/* The job's name, shortened to a hash, because starters use long ones. */
-static void adopt_name_job(struct launch *l, const struct adopt_starter *from)
+/* What this launcher's job alone is called. */
+static uint64_t adopt_private_name(void)
+{
+	uint64_t hash = HASH_START;
+	if (getrandom(&hash, sizeof hash, 0) != (ssize_t)sizeof hash)
+		hash ^= (uint64_t)getpid() << 32;
+	return hash;
+}
+
+/* What the starter calls the job, shortened to a hash, because starters use long names. */
+static uint64_t adopt_shared_name(const struct adopt_starter *from)
 {
 	uint64_t hash = HASH_START;
 	int named = 0;
-	for (int i = 0; from && i < 3 && from->id[i]; i++)
+	for (int i = 0; i < 3 && from->id[i]; i++)
 		for (const char *at = getenv(from->id[i]); at && *at; at++) {
 			hash = hash_step(hash, (unsigned char)*at);
 			named = 1;
 		}
-	if (from && !named) /* one starter per node is the parent of all its ranks */
+	if (!named) /* one starter per node is the parent of all its ranks */
 		hash = hash_step(hash, (uint64_t)getppid());
-	if (!from && getrandom(&hash, sizeof hash, 0) != (ssize_t)sizeof hash)
-		hash ^= (uint64_t)getpid() << 32;
+	return hash;
+}
+
+/* Other launchers find a job of several ranks by what its starter calls it. Nobody has to find a job of one, and names do not tell such
+ * jobs apart: many scripts export one MASTER_PORT. */
+static void adopt_name_job(struct launch *l, const struct adopt_starter *from)
+{
+	uint64_t hash = l->own || l->size == 1 ? adopt_private_name() : adopt_shared_name(from);
 	snprintf(l->socket, sizeof l->socket, "gsan-%u-%016llx", (unsigned)geteuid(), (unsigned long long)hash);
 }
 

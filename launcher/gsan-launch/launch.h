@@ -1,6 +1,7 @@
 /* gsan-launch: starts the ranks of a program under libgsan, and the supervisor if this is the first launcher of the job.
  * This file: what its parts share.
  *   adopt.c        which rank of which job this process is
+ *   agree.c        what the launchers of a job say alike
  *   files.c        where libgsan, gsan-ptxas and the emulated driver are, and where caches go
  *   environment.c  what a rank finds in its environment
  *   place.c        the cores nearest its GPU
@@ -27,6 +28,8 @@ extern const struct option_row launch_option_rows[LAUNCH_OPTIONS];
 #define LAUNCH_EXIT_START 1       /* the job could not start */
 #define LAUNCH_EXIT_NOT_FOUND 127 /* as a shell says it */
 
+#define LAUNCH_TERMS 2048
+
 struct launch_files {
 	char bin[PATH_MAX], preload[PATH_MAX], emulator[PATH_MAX], ptxas[PATH_MAX], ptxas_blackwell[PATH_MAX]; /* "" = none */
 };
@@ -37,7 +40,9 @@ struct launch {
 	int size, local_rank;   /* local_rank: of first_rank */
 	int own;                /* the ranks are started here, nobody else named them */
 	int emulated;
+	int exit_code;          /* of a job that found something */
 	char socket[108];       /* abstract name */
+	char terms[LAUNCH_TERMS]; /* lines NAME\tVALUE */
 	char report[PATH_MAX], cache[PATH_MAX];  /* cache "" = a temporary one */
 	char emu_job[PATH_MAX], rank_cache[PATH_MAX]; /* as the supervisor says */
 	int master_port;
@@ -51,6 +56,7 @@ int launch_find_program(const char *name);
 int launch_make_report(struct launch *l);
 int launch_find_device(struct launch *l);
 void launch_find_cache(struct launch *l);
+void launch_agree(struct launch *l); /* once all else is prepared */
 
 void launch_environment(const struct launch *l, int rank); /* in the rank's process, before exec */
 void launch_place(const struct launch *l, int rank);       /* there, too */

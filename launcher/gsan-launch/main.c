@@ -51,7 +51,7 @@ static void main_supervise(int listener, const struct launch *l)
 		.report = l->report, .ptxas = l->files.ptxas[0] ? l->files.ptxas : NULL, .cache = l->cache[0] ? l->cache : NULL, .size = (uint32_t)l->size,
 		.seed = (uint32_t)o[LAUNCH_SEED].number, .host_order_modelled = (int)o[LAUNCH_HOST_ORDER].number,
 		.timeout_ms = (int)o[LAUNCH_TIMEOUT].number * 1000, .wait_ms = (int)(o[LAUNCH_WAIT].number * 1000 % INT_MAX),
-		.exit_code = main_exit_code(o),
+		.exit_code = l->exit_code, .terms = l->terms,
 	};
 	if (setsid() < 0 || chdir("/"))
 		_exit(1);
@@ -118,9 +118,12 @@ static int main_prepare(struct launch *l)
 		rc = launch_find_device(l);
 	if (!rc)
 		rc = launch_make_report(l);
-	if (!rc)
-		launch_find_cache(l);
-	return rc;
+	if (rc)
+		return rc;
+	l->exit_code = main_exit_code(l->option);
+	launch_find_cache(l);
+	launch_agree(l);
+	return 0;
 }
 
 static int main_run(struct launch *l)

@@ -45,6 +45,7 @@ static int ranks_join(struct ranks *r)
 	struct launch *l = r->launch;
 	for (int i = 0; i < l->here; i++) {
 		struct ipc_msg msg = {.type = IPC_LAUNCHER, .rank = l->first_rank + i, .size_ranks = l->size, .pid = getpid()};
+		ipc_text(&msg, "%s", l->terms);
 		int rc = r->rank[i].socket = ipc_connect(l->socket, RANKS_CONNECT_MS);
 		if (rc >= 0)
 			rc = ipc_send(r->rank[i].socket, &msg, -1);

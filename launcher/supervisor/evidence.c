@@ -27,6 +27,11 @@ static const struct allocation *evidence_allocation(const struct supervisor *s, 
 	return NULL;
 }
 
+static int evidence_pid(const struct supervisor *s, uint32_t participant)
+{
+	return atomic_load_explicit(&s->job->rank[participant].pid, memory_order_relaxed);
+}
+
 static int evidence_same_side(const struct gsan_side *a, const struct gsan_side *b)
 {
 	return a->seq == b->seq && a->kernel == b->kernel && a->participant == b->participant && a->stream == b->stream &&
@@ -88,6 +93,8 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 	c->finding = *f;
 	c->kernel[0] = evidence_kernel(s, f->first.participant, f->first.kernel);
 	c->kernel[1] = evidence_kernel(s, f->second.participant, f->second.kernel);
+	c->pid[0] = evidence_pid(s, f->first.participant);
+	c->pid[1] = evidence_pid(s, f->second.participant);
 	for (int i = 0; i < 2; i++)
 		c->flag[i] = evidence_kernel(s, f->flag_participant[i], f->flag_kernel[i]);
 	c->allocation = evidence_allocation(s, f->address);
@@ -171,12 +178,13 @@ static void evidence_op(struct report_side *side, uint8_t op)
 }
 
 static void evidence_side(const struct supervisor *s, struct report_side *side, const struct gsan_side *from,
-			  const struct kernel *kernel, char *unnamed, size_t size)
+			  const struct kernel *kernel, int pid, char *unnamed, size_t size)
 {
 	const struct ptx_site *site = kernel ? ptx_info_site(&kernel->info, from->site) : NULL;
 	snprintf(unnamed, size, "#%u", from->kernel);
 	*side = (struct report_side){.rank = supervisor_rank_of(s, from->participant),
 				     .gpu = evidence_gpu(s, from->participant), .launch = from->seq,
+				     .participant = from->participant, .pid = pid,
 				     .kernel = kernel ? kernel->info.kernel : unnamed, .bytes = site ? site->bytes : 0};
 	memcpy(side->grid, from->grid, sizeof side->grid);
 	memcpy(side->cta, from->ctaid, sizeof side->cta);
@@ -215,8 +223,8 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = c->count,
 				   .weight = c->weight, .certain = c->certain};
 	char unnamed[2][16];
-	evidence_side(s, &f.first, &from->first, c->kernel[0], unnamed[0], sizeof unnamed[0]);
-	evidence_side(s, &f.second, &from->second, c->kernel[1], unnamed[1], sizeof unnamed[1]);
+	evidence_side(s, &f.first, &from->first, c->kernel[0], c->pid[0], unnamed[0], sizeof unnamed[0]);
+	evidence_side(s, &f.second, &from->second, c->kernel[1], c->pid[1], unnamed[1], sizeof unnamed[1]);
 	if (!f.second.bytes)
 		f.second.bytes = from->bytes;
 	f.flag_write = evidence_flag(c->flag[0], from->flag_write_site);

@@ -44,16 +44,49 @@ static void request_text(const struct request *q, char *text, size_t size)
 
 /* ---- launchers ---- */
 
+#define REQUEST_TWO_JOBS "if these are two jobs, give each a MASTER_PORT of its own"
+
+/* The line's value, and where the next one begins. */
+static const char *request_term(const char *line, const char **next, int *length)
+{
+	const char *end = strchrnul(line, '\n'), *value = memchr(line, '\t', (size_t)(end - line));
+	value = value ? value + 1 : end;
+	*length = (int)(end - value);
+	*next = *end ? end + 1 : end;
+	return value;
+}
+
+/* Was this launcher told the same as the one that started the job? Else the first option that differs is named. */
+static int request_terms(const struct supervisor *s, struct request *q)
+{
+	char theirs[sizeof q->msg.text + 1];
+	const char *a = s->config.terms, *b = theirs, *next_a, *next_b;
+	request_text(q, theirs, sizeof theirs);
+	for (; *a || *b; a = next_a, b = next_b) {
+		int m, n;
+		const char *known = request_term(a, &next_a, &m), *said = request_term(b, &next_b, &n);
+		if (next_a - a == next_b - b && !memcmp(a, b, (size_t)(next_a - a)))
+			continue;
+		const char *line = *a ? a : b;
+		ipc_text(&q->msg, "--%.*s: '%.*s' here, '%.*s' where the job was started: the ranks of a job are given the same; " REQUEST_TWO_JOBS,
+			 (int)strcspn(line, "\t\n"), line, n < 1000 ? n : 1000, said, m < 1000 ? m : 1000, known);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int request_launcher(struct supervisor *s, struct request *q)
 {
 	int rank = q->msg.rank;
 	if (rank < 0 || rank >= (int)s->config.size || q->msg.size_ranks != (int32_t)s->config.size) {
-		ipc_text(&q->msg, "rank %d of %d does not fit into a job of %u ranks", rank, q->msg.size_ranks, s->config.size);
+		ipc_text(&q->msg, "rank %d of %d does not fit into a job of %u ranks; " REQUEST_TWO_JOBS, rank, q->msg.size_ranks, s->config.size);
 		return -EINVAL;
 	}
+	if (request_terms(s, q))
+		return -EINVAL;
 	struct member *m = &s->member[rank];
 	if (m->state != MEMBER_ABSENT) {
-		ipc_text(&q->msg, "rank %d is there already: two programs under one job id?", rank);
+		ipc_text(&q->msg, "rank %d is there already; " REQUEST_TWO_JOBS, rank);
 		return -EEXIST;
 	}
 	m->state = MEMBER_HERE;

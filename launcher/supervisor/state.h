@@ -33,6 +33,7 @@ struct candidate {
 	uint64_t count, weight; /* weight: the sum of the confidences */
 	int certain;            /* one of them is GSAN_CERTAIN */
 	const struct kernel *kernel[2], *flag[2]; /* as they were when it was found: NULL = never told */
+	int pid[2];                               /* likewise: a participant's place may go to another process */
 	const struct allocation *allocation;
 	enum belief belief; /* BELIEF_OPEN until the report, or until a process is forgotten that has to do with it */
 	struct candidate *next;

@@ -1,5 +1,6 @@
 /* The report as JSON (docs/report-schema.json). Keys come in one fixed order, numbers are whole, and nothing that
- * changes from run to run (time, process ids, host names) is written. */
+ * changes from run to run (time, host names) is written; process ids only of findings between two processes of one rank,
+ * whose sides nothing else tells apart. */
 #include "report/report.h"
 
 #include <cjson/cJSON.h>
@@ -58,11 +59,14 @@ static void json_place(cJSON *object, const struct report_place *at)
 	json_number(object, "column", at->column);
 }
 
-static void json_side(cJSON *finding, const char *key, const struct report_side *side)
+static void json_side(cJSON *finding, const char *key, const struct report_side *side, int with_pid)
 {
 	cJSON *o = json_check(cJSON_AddObjectToObject(finding, key));
 	json_integer(o, "rank", side->rank);
 	json_integer(o, "gpu", side->gpu);
+	json_integer(o, "participant", side->participant);
+	if (with_pid)
+		json_integer(o, "pid", side->pid);
 	json_string(o, "kernel", side->kernel);
 	json_triple(o, "grid", side->grid, 1);
 	json_triple(o, "cta", side->cta, side->cta_known);
@@ -112,8 +116,8 @@ static void json_findings(cJSON *root, const struct report *r, int rank)
 		if (f->also)
 			json_also(o, f->also);
 		json_number(o, "count", f->count);
-		json_side(o, "first", &f->first);
-		json_side(o, "second", &f->second);
+		json_side(o, "first", &f->first, report_two_processes(f));
+		json_side(o, "second", &f->second, report_two_processes(f));
 		json_allocation(o, &f->allocation);
 		json_string(o, "missing_edge", f->missing_edge);
 		if (!f->schedules)

@@ -94,6 +94,8 @@ static void read_side(struct read *x, const cJSON *finding, const char *key, str
 	int always;
 	side->rank = read_integer(x, o, "rank");
 	side->gpu = read_integer(x, o, "gpu");
+	side->participant = cJSON_HasObjectItem(o, "participant") ? read_integer(x, o, "participant") : -1; /* older reports */
+	side->pid = cJSON_HasObjectItem(o, "pid") ? read_integer(x, o, "pid") : 0;
 	side->kernel = read_string(x, o, "kernel");
 	read_triple(x, o, "grid", side->grid, &always);
 	read_triple(x, o, "cta", side->cta, &side->cta_known);

@@ -66,7 +66,14 @@ static int report_cta_order(const struct report_side *a, const struct report_sid
 	return 0;
 }
 
-/* Which of two equal findings stands for both: the earliest, so that arrival does not matter. */
+static int report_process_order(const struct report_side *a, const struct report_side *b)
+{
+	ORDER(report_number_order((uint32_t)(a->participant + 1), (uint32_t)(b->participant + 1)));
+	return report_number_order((uint32_t)a->pid, (uint32_t)b->pid);
+}
+
+/* Which of two equal findings stands for both: the earliest, so that arrival does not matter. The process decides last: who it was
+ * changes from run to run, and parts no findings (report_side_order). */
 static int report_instance_order(const struct report_finding *a, const struct report_finding *b)
 {
 	ORDER(report_number_order(a->first.launch, b->first.launch));
@@ -75,7 +82,9 @@ static int report_instance_order(const struct report_finding *a, const struct re
 	ORDER(report_cta_order(&a->first, &b->first));
 	ORDER(report_cta_order(&a->second, &b->second));
 	ORDER(report_number_order(a->allocation.base + a->allocation.offset, b->allocation.base + b->allocation.offset));
-	return report_number_order(a->reason, b->reason);
+	ORDER(report_number_order(a->reason, b->reason));
+	ORDER(report_process_order(&a->first, &b->first));
+	return report_process_order(&a->second, &b->second);
 }
 
 static int report_note_order(const struct report_note *a, const struct report_note *b)

@@ -22,11 +22,13 @@ struct report_place { const char *file; uint32_t line, column; }; /* file NULL: 
 
 struct report_side {
 	int rank, gpu;           /* -1 unknown */
+	int participant;         /* whose launches `launch` counts (ipc/job.h); -1 unknown */
+	int pid;                 /* of its process; 0 unknown */
 	const char *kernel;
 	uint32_t grid[3];
 	int cta_known;
 	uint32_t cta[3];
-	uint32_t launch;         /* the rank's launches, numbered from 1 */
+	uint32_t launch;         /* the participant's launches, numbered from 1 */
 	struct report_place at;
 	const char *function, *inlined_at; /* or NULL */
 	const char *op;
@@ -105,6 +107,7 @@ void report_missing_edge(struct text *out, const struct report_finding *finding)
 /* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */
 int report_same_place(const struct report_place *a, const struct report_place *b);
 int report_flag_races(const struct report_finding *f); /* is it the flag's own, of which one side is weak? */
+int report_two_processes(const struct report_finding *f); /* are its sides of two processes of one rank? */
 int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at);
 
 /* json.c: malloc'ed text ending in a newline, or NULL. rank -1: the summary. */

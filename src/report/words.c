@@ -116,12 +116,21 @@ static void report_add_flag(struct text *out, const char *what, const struct rep
 	report_add_place(out, &flag->at, flag->inlined_at);
 }
 
+int report_two_processes(const struct report_finding *f)
+{
+	const struct report_side *a = &f->first, *b = &f->second;
+	return a->rank == b->rank && a->pid > 0 && b->pid > 0 && a->pid != b->pid;
+}
+
+/* The sentence has no process ids, so that it is the same in each run: they stand with the sides. */
 static void report_say_none(struct text *out, const struct report_finding *f)
 {
 	const struct report_side *a = &f->first, *b = &f->second;
 	if (a->rank != b->rank)
 		text_printf(out, "no synchronisation between rank %d and rank %d was seen", a->rank, b->rank);
-	else if (a->launch == b->launch)
+	else if (report_two_processes(f))
+		text_printf(out, "no synchronisation between two processes of rank %d was seen", a->rank);
+	else if (a->launch == b->launch && a->participant == b->participant)
 		text_puts(out, "no synchronisation between the two CTAs of one launch was seen");
 	else
 		text_puts(out, "no synchronisation between the two launches was seen");
@@ -220,27 +229,30 @@ static void report_say_other_cta(struct text *out, const struct report_finding *
 	text_puts(out, " before it");
 }
 
-static void report_add_outside(struct text *out, const struct report_side *outside, const struct report_side *inside)
+/* `outside`: a side of the finding, which the scope leaves out. */
+static void report_add_outside(struct text *out, const struct report_finding *f, const struct report_side *outside)
 {
 	text_puts(out, " does not include ");
-	if (outside->gpu >= 0 && outside->gpu != inside->gpu)
+	if (outside->gpu >= 0 && report_other_gpu(f))
 		text_printf(out, "GPU %d of ", outside->gpu);
-	else if (outside->rank == inside->rank) {
+	else if (report_two_processes(f))
+		text_puts(out, "the other process of ");
+	else if (f->first.rank == f->second.rank) {
 		text_puts(out, "the other CTA");
 		return;
 	}
 	report_add_who(out, outside, 0);
 }
 
-static void report_say_scope(struct text *out, const char *what, const struct report_flag *flag,
-			     const struct report_side *outside, const struct report_side *inside)
+static void report_say_scope(struct text *out, const struct report_finding *f, const char *what, const struct report_flag *flag,
+			     const struct report_side *outside)
 {
 	text_puts(out, "the scope");
 	if (flag->scope)
 		text_printf(out, " .%s", flag->scope);
 	text_printf(out, " of the %s", what);
 	report_add_place(out, &flag->at, flag->inlined_at);
-	report_add_outside(out, outside, inside);
+	report_add_outside(out, f, outside);
 }
 
 /* If the scope of the store itself is wide enough, that of what releases before it is not, or of who hands on what it read. */
@@ -249,17 +261,17 @@ static void report_say_release_scope(struct text *out, const struct report_findi
 	int releases = report_is(f->flag_write.semantics, "release");
 	if (!f->flag_write.scope) {
 		text_puts(out, "a release, or what hands it on, has a scope that");
-		report_add_outside(out, &f->second, &f->first);
+		report_add_outside(out, f, &f->second);
 		return;
 	}
 	if (!report_reaches(f, &f->flag_write)) {
-		report_say_scope(out, releases ? "release" : "flag store", &f->flag_write, &f->second, &f->first);
+		report_say_scope(out, f, releases ? "release" : "flag store", &f->flag_write, &f->second);
 		return;
 	}
 	text_puts(out, releases ? "what hands on " : "the fence before ");
 	report_add_flag(out, "store", &f->flag_write);
 	text_puts(out, releases ? " has a scope that" : ", or what hands it on, has a scope that");
-	report_add_outside(out, &f->second, &f->first);
+	report_add_outside(out, f, &f->second);
 }
 
 /* Likewise of the read: then it is a fence, or an acquire of the same flag, behind it; or somebody on a third GPU handed the
@@ -268,15 +280,14 @@ static void report_say_acquire_scope(struct text *out, const struct report_findi
 {
 	int sys = report_reach(f->flag_read.scope) == REACHES_ALL;
 	if (!report_reaches(f, &f->flag_read)) {
-		report_say_scope(out, report_is(f->flag_read.semantics, "acquire") ? "acquire" : "flag read", &f->flag_read, &f->first,
-				 &f->second);
+		report_say_scope(out, f, report_is(f->flag_read.semantics, "acquire") ? "acquire" : "flag read", &f->flag_read, &f->first);
 		return;
 	}
 	text_puts(out, sys ? "the fence or the acquire behind " : "");
 	report_add_flag(out, "read", &f->flag_read);
 	text_puts(out, sys ? " has a scope that" : ", or what acquires behind it, has a scope that");
 	if (report_other_gpu(f))
-		report_add_outside(out, &f->first, &f->second);
+		report_add_outside(out, f, &f->first);
 	else
 		text_puts(out, " does not include who wrote the flag");
 }

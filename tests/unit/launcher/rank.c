@@ -4,6 +4,7 @@
  *   handles   two ranks exchange tokens and handles
  *   die       joins, finds, and is killed by SIGKILL
  *   again     joins three times, the third time in the place of the first
+ *   processes two processes of one rank race; then another one that has the second one's place
  *   crowd     joins three times at once, the third time in vain, and once more for one that left
  *   fatal     joins, and says that it cannot be checked
  *   bad       says what the protocol does not know */
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -363,6 +365,33 @@ static void part_again(void)
 	}
 }
 
+/* Who it was counts when a finding arrives: the second child has the place of the first, and its pid is another one. */
+static void part_processes(void)
+{
+	int status;
+	join("0000:01:00.0");
+	tell();
+	printf("%d\n", (int)getpid());
+	for (uint32_t turn = 0; turn < 2; turn++) {
+		fflush(stdout);
+		pid_t child = fork();
+		CHECK(child >= 0);
+		if (!child) {
+			struct gsan_finding f = finding(3 + turn, 3 + turn);
+			close(sock);
+			join("0000:01:00.0");
+			CHECK(me == 1);
+			tell();
+			f.reason = GSAN_WHY_NONE;
+			put(f);
+			printf("%d\n", (int)getpid());
+			exit(0);
+		}
+		CHECK(waitpid(child, &status, 0) == child && !status);
+		wait_for(1, JOB_LEFT);
+	}
+}
+
 static void part_crowd(void)
 {
 	struct ipc_msg msg = {.type = IPC_JOIN, .rank = rank, .pid = getpid()};
@@ -400,6 +429,15 @@ static void part_bad(void)
 	msg = (struct ipc_msg){.type = IPC_WAIT};
 	CHECK(call(&msg, -1, NULL) == -EINVAL); /* not a launcher */
 	msg = (struct ipc_msg){.type = IPC_KERNEL, .kernel = 1};
+	static const char *const terms[][2] = {{"", "--device: '' here, 'emu' where"}, {"device\temu\nnonsense", "--seed: '' here, '0' where"},
+					       {"device\temu\nseed\t00\n", "--seed: '00' here, '0' where"}};
+	for (int i = 0; i < 3; i++) { /* a launcher that does not say what the others do */
+		int other = ipc_connect(getenv(GSAN_ENV_SOCKET), 2000);
+		struct ipc_msg hello = {.type = IPC_LAUNCHER, .size_ranks = 1};
+		ipc_text(&hello, "%s", terms[i][0]);
+		CHECK(other >= 0 && ipc_call(other, &hello, -1, NULL) == -EINVAL && !strncmp(hello.text, terms[i][1], strlen(terms[i][1])));
+		close(other);
+	}
 	int fd = text_fd("nonsense");
 	CHECK(call(&msg, fd, NULL) == -EINVAL);
 	struct gsan_finding f = finding(1, 1);
@@ -425,6 +463,8 @@ int main(int argc, char **argv)
 		part_handles();
 	} else if (!strcmp(argv[1], "again")) {
 		part_again();
+	} else if (!strcmp(argv[1], "processes")) {
+		part_processes();
 	} else if (!strcmp(argv[1], "crowd")) {
 		part_crowd();
 	} else if (!strcmp(argv[1], "fatal")) {

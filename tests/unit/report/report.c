@@ -17,16 +17,16 @@
 	} while (0)
 
 static const struct report_side store = {
-	.rank = 0, .gpu = 0, .kernel = "send", .grid = {4, 1, 1}, .launch = 3, .at = {"ring.py", 31, 12},
+	.rank = 0, .gpu = 0, .participant = 0, .pid = 100, .kernel = "send", .grid = {4, 1, 1}, .launch = 3, .at = {"ring.py", 31, 12},
 	.function = "send", .op = "st", .bytes = 16, .semantics = "weak",
 };
 static const struct report_side load = {
-	.rank = 1, .gpu = 1, .kernel = "take", .grid = {4, 1, 1}, .cta_known = 1, .cta = {2, 0, 0}, .launch = 1,
+	.rank = 1, .gpu = 1, .participant = 1, .pid = 101, .kernel = "take", .grid = {4, 1, 1}, .cta_known = 1, .cta = {2, 0, 0}, .launch = 1,
 	.at = {"ring.py", 47, 9}, .function = "wait \"it\"", .inlined_at = "ring.py:60", .op = "ld", .bytes = 4,
 	.semantics = "weak",
 };
 static const struct report_side atomic = {
-	.rank = 0, .gpu = 0, .kernel = "count", .grid = {2, 2, 2}, .cta_known = 1, .cta = {1, 1, 1}, .launch = 9,
+	.rank = 0, .gpu = 0, .participant = 0, .pid = 100, .kernel = "count", .grid = {2, 2, 2}, .cta_known = 1, .cta = {1, 1, 1}, .launch = 9,
 	.at = {"count.cu", 5, 0}, .op = "atom.add", .bytes = 4, .semantics = "relaxed", .scope = "gpu",
 };
 
@@ -135,10 +135,70 @@ static void test_one_rank(void)
 	struct report_finding f = finding(GSAN_WHY_RELEASE_SCOPE, 1);
 	struct text sentence = {0};
 	f.second.rank = f.second.gpu = 0;
+	f.second.pid = f.first.pid;
 	f.flag_write.scope = "cta";
 	report_missing_edge(&sentence, &f);
 	CHECK(strstr(sentence.data, ": the scope .cta of the flag store at ring.py:33 does not include the other CTA"));
 	text_free(&sentence);
+}
+
+/* Whom nothing orders, in one rank: two of its processes, whatever their launches' numbers; but one process, where it is not known that
+ * there are two, or where it has two participants. */
+static void test_processes(void)
+{
+	static const struct { int pid[2], participant[2]; uint32_t launch[2]; const char *says; } row[] = {
+		{{100, 100}, {0, 0}, {3, 3}, ": no synchronisation between the two CTAs of one launch was seen"},
+		{{100, 100}, {0, 0}, {3, 4}, ": no synchronisation between the two launches was seen"},
+		{{100, 200}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen"},
+		{{100, 200}, {0, 1}, {3, 4}, ": no synchronisation between two processes of rank 0 was seen"},
+		{{100, 200}, {1, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen"}, /* one in the other's place */
+		{{100, 100}, {0, 1}, {3, 3}, ": no synchronisation between the two launches was seen"},
+		{{100, 0}, {0, 1}, {3, 3}, ": no synchronisation between the two launches was seen"},
+		{{0, 0}, {-1, -1}, {3, 3}, ": no synchronisation between the two CTAs of one launch was seen"},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct report_finding f = finding(GSAN_WHY_NONE, row[i].launch[1]);
+		struct text sentence = {0}, scope = {0};
+		int two = row[i].pid[0] && row[i].pid[1] && row[i].pid[0] != row[i].pid[1];
+		f.second.rank = f.second.gpu = 0;
+		f.first.launch = row[i].launch[0];
+		f.first.pid = row[i].pid[0];
+		f.second.pid = row[i].pid[1];
+		f.first.participant = row[i].participant[0];
+		f.second.participant = row[i].participant[1];
+		report_missing_edge(&sentence, &f);
+		f.reason = GSAN_WHY_RELEASE_SCOPE;
+		f.flag_write.scope = "cta";
+		report_missing_edge(&scope, &f);
+		if (!strstr(sentence.data, row[i].says))
+			fprintf(stderr, "processes %zu: %s\n", i, sentence.data);
+		CHECK(strstr(sentence.data, row[i].says));
+		CHECK(strstr(scope.data, two ? "does not include the other process of rank 0" : "does not include the other CTA"));
+		text_free(&sentence);
+		text_free(&scope);
+	}
+}
+
+/* Findings that differ in the processes alone are one, of the earliest launches; of equals, by the processes, however they arrive. */
+static void test_processes_merge(void)
+{
+	static const struct { uint32_t launch[3]; int stands; } row[] = {{{3, 3, 3}, 100}, {{5, 4, 3}, 300}, {{5, 3, 3}, 200}};
+	for (int i = 0; i < 3 * 3; i++) {
+		struct report r = {.ranks = 1};
+		for (int k = 0; k < 3; k++) {
+			int which = (k + i / 3) % 3;
+			struct report_finding f = finding(GSAN_WHY_NONE, row[i % 3].launch[which]);
+			f.second.rank = f.second.gpu = 0;
+			f.first.pid = 100 * (which + 1);
+			f.first.participant = 0;
+			f.second.pid = 999;
+			f.second.participant = 1;
+			CHECK(!report_add_finding(&r, &f));
+		}
+		CHECK(!report_finish(&r) && r.findings == 1 && r.finding[0].count == 6);
+		CHECK(r.finding[0].first.pid == row[i % 3].stands && r.finding[0].second.pid == 999);
+		report_free(&r);
+	}
 }
 
 /* Two findings of one pair of sites: one if they lack the same edge, else two, whichever comes first. */
@@ -384,20 +444,23 @@ static void fill(struct report *r, int turn)
 	r->rank[1].launches_unchecked = 2;
 	r->rank[2] = (struct report_rank){.end = REPORT_MISSING, .gpu = -1};
 	struct report_finding all[] = {finding(GSAN_WHY_RELAXED_WRITE, 1), finding(GSAN_WHY_RELAXED_WRITE, 2),
-				       {.kind = GSAN_ATOMIC_PLAIN, .count = 1, .first = atomic, .second = atomic}};
+				       {.kind = GSAN_ATOMIC_PLAIN, .count = 1, .first = atomic, .second = atomic},
+				       {.kind = GSAN_WAW, .count = 1, .first = store, .second = store}};
 	all[2].second.at.line = 6;
 	all[2].second.op = "st";
 	all[2].second.semantics = "weak";
 	all[2].second.scope = NULL;
 	all[2].also = 1u << GSAN_RAW | 1u << GSAN_WAR;
+	all[3].second.participant = 2; /* launch 3 of another process of rank 0 */
+	all[3].second.pid = 4242;
 	struct report_note note[] = {{"unchecked", "ampere_gemm", "no PTX", 2}, {"unchecked", "ampere_gemm", "no PTX", 1},
 				     {"foreign", "pinned", "host memory", 1}};
 	struct report_left left[] = {{{"ring.py", 50, 0}, "cp.async.bulk", "bulk copies are not modelled", 1},
 				     {{"ring.py", 50, 0}, "cp.async.bulk", "bulk copies are not modelled", 2}};
-	for (int i = 0; i < 3; i++) {
-		CHECK(!report_add_finding(r, &all[(i + turn) % 3]));
+	for (int i = 0; i < 4; i++)
+		CHECK(!report_add_finding(r, &all[(i + turn) % 4]));
+	for (int i = 0; i < 3; i++)
 		CHECK(!report_add_note(r, &note[(i * 2 + turn) % 3]));
-	}
 	CHECK(!report_add_left(r, &left[turn & 1]) && !report_add_left(r, &left[~turn & 1]));
 	CHECK(!report_finish(r));
 }
@@ -427,11 +490,11 @@ static void golden(const char *folder, const char *name, const char *got, int wr
 
 static void test_golden(const char *folder, int write)
 {
-	for (int turn = 0; turn < 3; turn++) {
+	for (int turn = 0; turn < 4; turn++) {
 		struct report r, again;
 		char error[200] = "";
 		fill(&r, turn);
-		CHECK(r.findings == 2 && r.notes == 2 && r.lefts == 1 && r.finding[1].count == 4);
+		CHECK(r.findings == 3 && r.notes == 2 && r.lefts == 1 && r.finding[2].count == 4);
 		char *summary = report_json(&r, -1), *rank = report_json(&r, 1), *text = text_of(&r);
 		golden(folder, "summary.json", summary, write);
 		golden(folder, "rank-1.json", rank, write);
@@ -447,6 +510,25 @@ static void test_golden(const char *folder, int write)
 		free(text);
 		report_free(&r);
 	}
+}
+
+/* A report from before sides named their process: as it was, and nobody is taken for two. */
+static void test_older(void)
+{
+	struct report r, again;
+	char error[200] = "";
+	fill(&r, 0);
+	char *json = report_json(&r, -1);
+	for (char *at; (at = strstr(json, "\"participant\"")) || (at = strstr(json, "\"pid\""));) {
+		char *rest = strchr(at, ',') + 1;
+		memmove(at, rest, strlen(rest) + 1);
+	}
+	CHECK(!report_read(&again, json, error, sizeof error) && again.findings == 3);
+	for (uint32_t i = 0; i < again.findings; i++)
+		CHECK(again.finding[i].first.participant == -1 && !again.finding[i].second.pid && !report_two_processes(&again.finding[i]));
+	free(json);
+	report_free(&again);
+	report_free(&r);
 }
 
 /* What was not checked is never called clean. */
@@ -471,6 +553,8 @@ static void test_nothing(void)
 	}
 }
 
+#define SIDE(who) "{\"schema_version\": 1, \"ranks\": [], \"findings\": [{\"kind\": \"read-after-write\", \"count\": 1, " \
+	"\"first\": {\"rank\": 0, \"gpu\": 0, " who "}}]}"
 static void test_bad(void)
 {
 	static const char *const bad[][2] = {
@@ -479,6 +563,10 @@ static void test_bad(void)
 		{"{\"schema_version\": 1, \"ranks\": 3}", "\"ranks\" is not a list"},
 		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": [{}]}", "\"kind\" is missing"},
 		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": [{\"kind\": \"magic\"}]}", "\"kind\" names no kind"},
+		{SIDE("\"participant\": \"first\""), "\"participant\" is not a number"},
+		{SIDE("\"participant\": 0, \"pid\": -4"), "\"pid\" is not a number"},
+		{SIDE("\"participant\": 0, \"pid\": 4294967296"), "\"pid\" is too large"},
+		{SIDE("\"participant\": 0, \"pid\": 4"), "\"kernel\" is missing"},
 		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": []}", "\"coverage\" is missing"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -498,6 +586,8 @@ int main(int argc, char **argv)
 	test_golden(argv[argc - 1], argc == 3);
 	test_sentences();
 	test_one_rank();
+	test_processes();
+	test_processes_merge();
 	test_causes();
 	test_election();
 	test_support();
@@ -506,5 +596,6 @@ int main(int argc, char **argv)
 	test_frames();
 	test_nothing();
 	test_bad();
+	test_older();
 	return 0;
 }

@@ -1,0 +1,141 @@
+/* A program for gsan-launch: `processes FORM`. Two processes of one rank, on one GPU, store to memory that they share, each by a launch
+ * of the same number; it prints their process ids.
+ *   parted   neither knows when the other one's launch ends: a race
+ *   waited   the second launches once the first has told it that its own has ended
+ *   streams  the first process alone, on two streams that nothing orders: a race of its own */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BYTES = 2 << 20 };
+
+static const char ptx[] =
+	".version 8.0\n.target sm_90\n.address_size 64\n"
+	".visible .entry store(.param .u64 p)\n{\n\t.reg .b64 %rd<2>;\n"
+	"\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tst.global.u32 [%rd1], 7;\n\tret;\n}\n";
+
+static void must(int failed, const char *what)
+{
+	if (!failed)
+		return;
+	fprintf(stderr, "processes: %s: error %d\n", what, failed);
+	exit(1);
+}
+#define TRY(call) must((int)(call), #call)
+
+static CUmemGenericAllocationHandle own_new(void)
+{
+	const CUmemAllocationProp how = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}},
+					 .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
+	CUmemGenericAllocationHandle handle;
+
+	TRY(cuMemCreate(&handle, BYTES, &how, 0));
+	return handle;
+}
+
+static CUdeviceptr mapped(CUmemGenericAllocationHandle handle)
+{
+	const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {0}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUdeviceptr at;
+
+	TRY(cuMemAddressReserve(&at, BYTES, 0, 0, 0));
+	TRY(cuMemMap(at, BYTES, 0, handle, 0));
+	TRY(cuMemSetAccess(at, BYTES, &access, 1));
+	return at;
+}
+
+static void send_memory(int to, CUmemGenericAllocationHandle handle)
+{
+	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control = {0};
+	char letter = 0;
+	struct iovec part = {&letter, 1};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+	int fd;
+
+	TRY(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof fd);
+	memcpy(CMSG_DATA(c), &fd, sizeof fd);
+	TRY(sendmsg(to, &message, 0) != 1);
+	close(fd);
+}
+
+static CUmemGenericAllocationHandle take_memory(int from)
+{
+	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control;
+	char letter;
+	struct iovec part = {&letter, 1};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+	CUmemGenericAllocationHandle handle;
+	int fd;
+
+	TRY(recvmsg(from, &message, 0) != 1 || !CMSG_FIRSTHDR(&message));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+	TRY(cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	close(fd);
+	return handle;
+}
+
+static void tell(int to) { TRY(write(to, "x", 1) != 1); }
+static void hear(int from)
+{
+	char letter;
+	TRY(read(from, &letter, 1) != 1);
+}
+
+static void store(CUmodule module, CUdeviceptr at)
+{
+	CUfunction f;
+	CUstream stream;
+
+	TRY(cuModuleGetFunction(&f, module, "store"));
+	TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	TRY(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, stream, (void *[]){&at}, NULL));
+}
+
+int main(int argc, char **argv)
+{
+	const char *form = argc > 1 ? argv[1] : "";
+	int alone = !strcmp(form, "streams"), waited = !strcmp(form, "waited"), pair[2], status = 0;
+	CUcontext context;
+	CUmodule module;
+
+	TRY(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));
+	pid_t other = alone ? -1 : fork();
+	int second = other == 0, line = pair[second];
+	TRY(cuInit(0));
+	TRY(cuDevicePrimaryCtxRetain(&context, 0));
+	TRY(cuCtxSetCurrent(context));
+	TRY(cuModuleLoadData(&module, ptx));
+	CUmemGenericAllocationHandle own = own_new();
+	CUdeviceptr memory = mapped(own);
+	TRY(cuMemsetD8(memory, 0, BYTES));
+	TRY(cuCtxSynchronize());
+	if (second)
+		memory = mapped(take_memory(line));
+	else if (!alone)
+		send_memory(line, own);
+	if (second && waited)
+		hear(line);
+	store(module, memory);
+	if (alone)
+		store(module, memory);
+	if (!alone && !waited) { /* both are under way before either is seen to end */
+		tell(line);
+		hear(line);
+	}
+	TRY(cuCtxSynchronize());
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	if (!second && waited)
+		tell(line);
+	if (!second && !alone)
+		TRY(waitpid(other, &status, 0) != other || status);
+	return 0;
+}
