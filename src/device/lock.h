@@ -33,8 +33,9 @@ NEVER int lock_wait(const struct gsan_launch *l, const u32 *lock, u32 taken)
 	return 0;
 }
 
-/* 0: it was given up. */
-NEVER int lock_take(const struct gsan_launch *l, u32 *lock)
+/* 0: it was given up. Inline: at the head of a function of its own, ptxas 12.8 leaves this atomic the address descriptor of its callers, in
+ * uniform registers that the warp's other lanes write meanwhile (CUDA error 715; tests/unit/ptxas/uniform.py). */
+ALWAYS int lock_take(const struct gsan_launch *l, u32 *lock)
 {
 	u32 taken = gpu_add32_acquire(lock, TURN_NEXT);
 	if (!turn_ahead(taken, taken))
