@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -127,12 +128,17 @@ def smoke():
             yield f"{name}: {form}", "found" if racy else "clean", outcome(results, racy, 1), len(results)
 
 
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
 def peers(launcher):
     """Two GPUs: each form of the message, twenty messages in one process, two fresh starts."""
     source = example("message_passing")
     plain = run(["mpirun", "-np", "2", "--bind-to", "none", "sh", "-c",
                  "export RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=2 LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK "
-                 f"MASTER_ADDR=127.0.0.1 MASTER_PORT=29511; exec {PYTHON} {source} --iterations 20"])
+                 f"MASTER_ADDR=127.0.0.1 MASTER_PORT={free_port()}; exec {PYTHON} {source} --iterations 20"])
     if plain.status != 0:
         show("plain", plain)
     yield "message_passing: plain", "0", str(plain.status), 1
