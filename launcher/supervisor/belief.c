@@ -20,6 +20,11 @@ static int belief_lost(const struct job_rank *rank)
 	return atomic_load_explicit(&rank->events_lost, memory_order_relaxed) != 0;
 }
 
+static int belief_counts(const struct job_event *e, enum job_event_kind kind)
+{
+	return e->kind == kind && atomic_load_explicit(&e->count, memory_order_relaxed);
+}
+
 /* Launches m that may be before b, or b itself, by what hosts do: one that they put behind a is before b then. The newest of
  * participant r, 0: none is. */
 static uint32_t belief_bound(const struct gsan_finding *f, uint32_t r)
@@ -214,7 +219,7 @@ static int belief_opaque(const struct job_rank *p, uint32_t a, const struct job_
 	uint64_t begun = written || belief_lost(p) ? 0 : UINT64_MAX;
 	for (uint32_t i = 0, n = belief_events(p); i < n; i++) {
 		const struct job_event *e = &p->event[i];
-		if (e->kind == JOB_EVENT_OPAQUE && e->seq >= a && e->begun < begun)
+		if (belief_counts(e, JOB_EVENT_OPAQUE) && e->seq >= a && e->begun < begun)
 			begun = e->begun;
 	}
 	if (begun == UINT64_MAX || belief_lost(q))
@@ -222,7 +227,8 @@ static int belief_opaque(const struct job_rank *p, uint32_t a, const struct job_
 	for (uint32_t i = 0, n = belief_events(q); i < n; i++) {
 		const struct job_event *e = &q->event[i];
 		uint64_t ended = atomic_load_explicit(&e->ended, memory_order_relaxed);
-		if ((e->kind == JOB_EVENT_OPAQUE || written) && e->seq <= b && (!ended || ended > begun))
+		int counts = belief_counts(e, JOB_EVENT_OPAQUE) || (written && belief_counts(e, JOB_EVENT_BARRIER));
+		if (counts && e->seq <= b && (!ended || ended > begun))
 			return 1;
 	}
 	return 0;
@@ -235,13 +241,13 @@ static int belief_barrier(const struct job_rank *p, uint32_t a, const struct job
 	uint32_t k = 0, j = 0, n = belief_events(p);
 	int found = 0;
 	for (uint32_t i = 0; i < n && !found; i++)
-		if (p->event[i].kind == JOB_EVENT_BARRIER) {
+		if (belief_counts(&p->event[i], JOB_EVENT_BARRIER)) {
 			k++;
 			found = p->event[i].seq > a;
 		}
 	n = belief_events(q);
 	for (uint32_t i = 0; i < n; i++)
-		j += q->event[i].kind == JOB_EVENT_BARRIER && q->event[i].seq < b;
+		j += belief_counts(&q->event[i], JOB_EVENT_BARRIER) && q->event[i].seq < b;
 	return found && j >= k;
 }
 

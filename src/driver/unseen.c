@@ -4,21 +4,46 @@
 
 #include "vmm/vmm.h"
 
-static pthread_mutex_t unseen_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t unseen_lock = PTHREAD_MUTEX_INITIALIZER; /* of this process's part of the job's memory */
 
-void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq)
+/* Under unseen_lock. */
+static void event_add(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq)
 {
 	struct job_rank *rank = f->rank;
-
-	pthread_mutex_lock(&unseen_lock);
 	uint32_t n = atomic_load_explicit(&rank->events, memory_order_relaxed);
 	if (n < JOB_EVENTS) {
-		rank->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind, .stream = (uint8_t)slot, .begun = flow_now()};
+		rank->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind, .stream = (uint8_t)slot, .count = 1,
+						   .begun = flow_now()};
 		/* Partner: the supervisor's acquire load of `events`. */
 		atomic_store_explicit(&rank->events, n + 1, memory_order_release);
 	} else {
 		atomic_fetch_add_explicit(&rank->events_lost, 1, memory_order_relaxed);
 	}
+}
+
+/* Under unseen_lock: the newest of that number, which is one of the last few. */
+static void event_take_back(struct flow *f, uint32_t seq)
+{
+	struct job_rank *rank = f->rank;
+	uint32_t i = atomic_load_explicit(&rank->events, memory_order_relaxed);
+
+	while (i > 0 && rank->event[i - 1].seq != seq)
+		i--;
+	if (i > 0)
+		atomic_store_explicit(&rank->event[i - 1].count, 0, memory_order_relaxed); /* a reader that came before it withholds */
+}
+
+void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq)
+{
+	pthread_mutex_lock(&unseen_lock);
+	event_add(f, kind, slot, seq);
+	pthread_mutex_unlock(&unseen_lock);
+}
+
+void flow_event_take_back(struct flow *f, uint32_t seq)
+{
+	pthread_mutex_lock(&unseen_lock);
+	event_take_back(f, seq);
 	pthread_mutex_unlock(&unseen_lock);
 }
 
@@ -147,16 +172,30 @@ void flow_elsewhere_writes(struct flow *f)
 	flow_writes(f, CLOCK_SHARED, UINT32_MAX);
 }
 
-/* Its kernels may come before and after anything, which two events say once and for all. */
+/* Its kernels may come before and after anything: while any of their launches is under way, and for good once the driver did not
+ * refuse one, two events say that. */
+static struct { uint32_t under_way; int ran; } elsewhere; /* under unseen_lock */
+
 void flow_elsewhere_runs(struct flow *f)
 {
-	static _Atomic int said;
-
 	flow_elsewhere_writes(f);
-	if (atomic_exchange_explicit(&said, 1, memory_order_relaxed))
-		return;
-	flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, 0);
-	flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, UINT32_MAX);
+	pthread_mutex_lock(&unseen_lock);
+	if (!elsewhere.under_way++ && !elsewhere.ran) {
+		event_add(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, 0);
+		event_add(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, UINT32_MAX);
+	}
+	pthread_mutex_unlock(&unseen_lock);
+}
+
+void flow_elsewhere_ran(struct flow *f, int refused)
+{
+	pthread_mutex_lock(&unseen_lock);
+	elsewhere.ran |= !refused;
+	if (!--elsewhere.under_way && !elsewhere.ran) {
+		event_take_back(f, 0);
+		event_take_back(f, UINT32_MAX);
+	}
+	pthread_mutex_unlock(&unseen_lock);
 }
 
 /* Its copies to hosts may be under way at any time. */

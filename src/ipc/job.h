@@ -18,10 +18,11 @@ struct job_clock {
 };
 
 /* Order that the device does not see and the supervisor applies before it believes a finding: a launch of a modelled or
- * unknown opaque kernel. Appended by the owner, count stored with release. When it was told to run, and when a host first saw that it
- * was over, 0 = not yet: CLOCK_MONOTONIC, in ns, which the processes of a node share. */
+ * unknown opaque kernel. Appended by the owner before the launch, `events` stored with release; `count` falls to 0 if the driver then
+ * refuses it: such a one is nothing to any reader. When it was told to run, and when a host first saw that it was over, 0 = not yet:
+ * CLOCK_MONOTONIC, in ns, which the processes of a node share. */
 enum job_event_kind { JOB_EVENT_BARRIER, JOB_EVENT_OPAQUE };
-struct job_event { uint32_t seq; uint8_t kind, stream; uint16_t pad; uint64_t begun; _Atomic uint64_t ended; };
+struct job_event { uint32_t seq; uint8_t kind, stream; _Atomic uint16_t count; uint64_t begun; _Atomic uint64_t ended; };
 #define JOB_EVENTS 65536u
 
 /* A value that a stream writes orders who reads its location, and nobody else. Checked kernels that read it know by

@@ -123,7 +123,7 @@ ABSENT(cuMemImportFromShareableHandle)
 /* ---- the program --------------------------------------------------------------------------------------------- */
 
 static struct fake *fake;
-static CUfunction twin, plain, local;
+static CUfunction twin, plain, local, wide;
 
 static void CUDA_CB nothing(void *data) { (void)data; }
 
@@ -509,14 +509,15 @@ static void test_plain(void)
 {
 	struct job_rank *rank = &self.job->rank[1];
 	uint32_t events = atomic_load(&rank->events);
+	uint64_t unchecked = atomic_load(&rank->launches_unchecked);
 	unsigned before = notes;
 
 	CHECK(launch(plain, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "plain"));
-	CHECK(notes == before + 1 && !strncmp(last_note, "unchecked\tplain\t", 16));
+	CHECK(notes == before);
 	CHECK(atomic_load(&rank->events) == events + 1 && rank->event[events].kind == JOB_EVENT_OPAQUE);
 	launch(plain, NULL);
-	CHECK(notes == before + 1);
-	CHECK(atomic_load(&rank->launches_unchecked) == 2);
+	CHECK(notes == before);
+	CHECK(atomic_load(&rank->launches_unchecked) == unchecked + 2);
 
 	fake->clone_blocks = 1;
 	CHECK(cuLaunchKernel(twin, 1, 1, 1, 64, 1, 1, 0, NULL, (void *[]){&before}, NULL) == CUDA_SUCCESS);
@@ -526,6 +527,74 @@ static void test_plain(void)
 	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin") && strstr(last_note, "refused"));
 	fake->refuse_clone = 0;
 	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
+}
+
+/* Is there an event of a kernel that may have run, among those from place `from` on? */
+static int events_count(uint32_t from)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	int any = 0;
+
+	for (uint32_t i = from; i < atomic_load(&rank->events); i++)
+		any |= atomic_load(&rank->event[i].count) != 0;
+	return any;
+}
+
+/* What the driver itself refuses did not run: it is not said, not counted, and orders nothing; unless the answer may be the kernel's. */
+static void refused(void (*what)(void), int graph)
+{
+	static const struct { CUresult rc; int event, said; } row[] = {
+		{CUDA_ERROR_INVALID_VALUE, 0, 0}, {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 0, 0}, {CUDA_ERROR_ILLEGAL_ADDRESS, 1, 0},
+		{CUDA_SUCCESS, 1, 1},
+	};
+	struct job_rank *rank = &self.job->rank[1];
+
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		uint32_t events = atomic_load(&rank->events);
+		uint64_t unchecked = atomic_load(&rank->launches_unchecked);
+		unsigned before = notes;
+		fake->refuse = (int)row[i].rc;
+		what();
+		fake->refuse = 0;
+		CHECK(events_count(events) == row[i].event && notes == before + (unsigned)row[i].said);
+		CHECK(atomic_load(&rank->launches_unchecked) == unchecked + (unsigned)row[i].said);
+		CHECK(graph || !row[i].said || !strncmp(last_note, "unchecked\tplain\t", 16));
+	}
+}
+
+static void launch_plain(void) { launch(plain, NULL); }
+static void launch_graph(void) { cuGraphLaunch(NULL, NULL); }
+
+static void test_refused(void)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	CUstream s;
+	CUgraph graph;
+
+	refused(launch_plain, 0);
+	refused(launch_graph, 1);
+
+	uint64_t unchecked = atomic_load(&rank->launches_unchecked);
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL);
+	fake->refuse = CUDA_ERROR_INVALID_VALUE;
+	launch(twin, s);
+	CHECK(atomic_load(&rank->launches_unchecked) == unchecked);
+	fake->refuse = 0;
+	cuStreamEndCapture(s, &graph);
+
+	uint32_t events = atomic_load(&rank->events);
+	fake->refuse = CUDA_ERROR_INVALID_VALUE;
+	launch(twin, NULL); /* the clone, and then the kernel itself */
+	CHECK(atomic_load(&rank->events) > events && !events_count(events) && atomic_load(&rank->launches_unchecked) == unchecked);
+	fake->refuse = 0;
+}
+
+/* A kernel whose parameters leave no room for the record is called by that. */
+static void test_wide(void)
+{
+	CHECK(launch(wide, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "wide"));
+	CHECK(!strncmp(last_note, "unchecked\twide\t", 15) && strstr(last_note, "no room"));
 }
 
 static void test_capture(void)
@@ -728,7 +797,7 @@ static void test_clusters(void)
 	fake->required_cluster = 0;
 }
 
-/* Kernels on another GPU of the process: as they are, named once, and they may order anything. */
+/* Kernels on another GPU of the process: as they are, named once, and they may order anything; not if the driver refuses them. */
 static void test_elsewhere(void)
 {
 	struct job_rank *rank = &self.job->rank[1];
@@ -737,6 +806,13 @@ static void test_elsewhere(void)
 	unsigned before = notes;
 
 	elsewhere = 1;
+	fake->refuse = CUDA_ERROR_INVALID_VALUE;
+	launch(twin, NULL);
+	cuGraphLaunch(NULL, NULL);
+	fake->refuse = 0;
+	CHECK(notes == before && atomic_load(&rank->launches_unchecked) == unchecked);
+	CHECK(atomic_load(&rank->events) == events + 4 && !events_count(events));
+	events += 4;
 	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin") && launch(twin, NULL) == CUDA_SUCCESS);
 	elsewhere = 0;
 	CHECK(notes == before + 1 && strstr(last_note, "another GPU") && !strncmp(last_note, "unchecked\t", 10));
@@ -829,6 +905,7 @@ int main(void)
 	CHECK(cuModuleGetFunction(&twin, module, "twin") == CUDA_SUCCESS);
 	CHECK(cuModuleGetFunction(&plain, module, "plain") == CUDA_SUCCESS);
 	CHECK(cuModuleGetFunction(&local, module, "elementwise_kernel") == CUDA_SUCCESS);
+	CHECK(cuModuleGetFunction(&wide, module, "wide") == CUDA_SUCCESS);
 	CHECK(registered == 1); /* when the handle was asked for, not at its launch */
 	test_checked();
 	test_extra();
@@ -840,7 +917,9 @@ int main(void)
 	test_streams_end();
 	test_event_meanwhile();
 	test_event_elsewhere();
+	test_refused();
 	test_plain();
+	test_wide();
 	test_capture();
 	test_first_in_capture(1);
 	test_first_in_capture(0);

@@ -128,7 +128,7 @@ static void event_at(uint32_t participant, uint32_t seq, enum job_event_kind kin
 {
 	struct job_rank *to = &job->rank[participant];
 	uint32_t n = atomic_load(&to->events);
-	to->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind, .begun = begun, .ended = ended};
+	to->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind, .count = 1, .begun = begun, .ended = ended};
 	atomic_store_explicit(&to->events, n + 1, memory_order_release);
 }
 static void event(uint32_t participant, uint32_t seq, enum job_event_kind kind) { event_at(participant, seq, kind, 0, 0); }
@@ -181,6 +181,10 @@ static void part_finding(void)
 		event(0, 21, JOB_EVENT_OPAQUE);
 		event(1, 6, JOB_EVENT_OPAQUE);
 		put(finding(20, 7)); /* no barrier of p after 20; opaque 21 ≥ 20 and 6 ≤ 7 */
+		/* None, though 56 stands there: the driver refused it. */
+		event(0, 56, JOB_EVENT_OPAQUE);
+		atomic_store(&job->rank[0].event[atomic_load(&job->rank[0].events) - 1].count, 0);
+		put(finding(55, 7));
 		/* Withheld, too: a stream of the first one's process writes a value after 30 that a host has read before the
 		 * other one's 7, but not before 5; and one after 40, that the other one's unknown kernel 21 may have read. */
 		value(1, 31, 7);
