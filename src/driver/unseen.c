@@ -1,68 +1,10 @@
-/* What the device does not see, told to the job: kernels that may order anything; values that streams write, as far as
- * hosts may read them; whatever writes device memory without a record. */
+/* What the device does not see, told to the job: when launches were numbered; values that streams write, as far as hosts may read
+ * them; whatever writes device memory without a record; another GPU of the process. Kernels that may order anything: events.c. */
 #include "driver/flow.h"
 
 #include "vmm/vmm.h"
 
 static pthread_mutex_t unseen_lock = PTHREAD_MUTEX_INITIALIZER; /* of this process's part of the job's memory */
-
-/* Under unseen_lock. */
-static void event_add(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq)
-{
-	struct job_rank *rank = f->rank;
-	uint32_t n = atomic_load_explicit(&rank->events, memory_order_relaxed);
-	if (n < JOB_EVENTS) {
-		rank->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind, .stream = (uint8_t)slot, .count = 1,
-						   .begun = flow_now()};
-		/* Partner: the supervisor's acquire load of `events`. */
-		atomic_store_explicit(&rank->events, n + 1, memory_order_release);
-	} else {
-		atomic_fetch_add_explicit(&rank->events_lost, 1, memory_order_relaxed);
-	}
-}
-
-/* Under unseen_lock: the newest of that number, which is one of the last few. */
-static void event_take_back(struct flow *f, uint32_t seq)
-{
-	struct job_rank *rank = f->rank;
-	uint32_t i = atomic_load_explicit(&rank->events, memory_order_relaxed);
-
-	while (i > 0 && rank->event[i - 1].seq != seq)
-		i--;
-	if (i > 0)
-		atomic_store_explicit(&rank->event[i - 1].count, 0, memory_order_relaxed); /* a reader that came before it withholds */
-}
-
-void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq)
-{
-	pthread_mutex_lock(&unseen_lock);
-	event_add(f, kind, slot, seq);
-	pthread_mutex_unlock(&unseen_lock);
-}
-
-void flow_event_take_back(struct flow *f, uint32_t seq)
-{
-	pthread_mutex_lock(&unseen_lock);
-	event_take_back(f, seq);
-	pthread_mutex_unlock(&unseen_lock);
-}
-
-void flow_events_end(struct flow *f)
-{
-	struct job_rank *rank = f->rank;
-	uint64_t now = flow_now();
-
-	pthread_mutex_lock(&unseen_lock);
-	uint32_t n = atomic_load_explicit(&rank->events, memory_order_relaxed);
-	for (uint32_t i = f->events_open; i < n; i++) {
-		struct job_event *e = &rank->event[i];
-		if (!atomic_load_explicit(&e->ended, memory_order_relaxed) && e->seq <= rank->clock.stream[e->stream] && e->seq)
-			atomic_store_explicit(&e->ended, now, memory_order_relaxed); /* alone: too late a look withholds */
-		if (i == f->events_open && atomic_load_explicit(&e->ended, memory_order_relaxed))
-			f->events_open++;
-	}
-	pthread_mutex_unlock(&unseen_lock);
-}
 
 #define MOMENT_NS 1000000u
 #define MOMENT_SHARE 2048u
@@ -181,8 +123,8 @@ void flow_elsewhere_runs(struct flow *f)
 	flow_elsewhere_writes(f);
 	pthread_mutex_lock(&unseen_lock);
 	if (!elsewhere.under_way++ && !elsewhere.ran) {
-		event_add(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, 0);
-		event_add(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, UINT32_MAX);
+		flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, 0);
+		flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, UINT32_MAX);
 	}
 	pthread_mutex_unlock(&unseen_lock);
 }
@@ -192,8 +134,8 @@ void flow_elsewhere_ran(struct flow *f, int refused)
 	pthread_mutex_lock(&unseen_lock);
 	elsewhere.ran |= !refused;
 	if (!--elsewhere.under_way && !elsewhere.ran) {
-		event_take_back(f, 0);
-		event_take_back(f, UINT32_MAX);
+		flow_event_take_back(f, 0);
+		flow_event_take_back(f, UINT32_MAX);
 	}
 	pthread_mutex_unlock(&unseen_lock);
 }

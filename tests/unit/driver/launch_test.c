@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "clock/clock.h"
 #include "driver/models.h"
@@ -508,13 +509,13 @@ static void test_streams_end(void)
 static void test_plain(void)
 {
 	struct job_rank *rank = &self.job->rank[1];
-	uint32_t events = atomic_load(&rank->events);
+	uint64_t events = atomic_load(&rank->events);
 	uint64_t unchecked = atomic_load(&rank->launches_unchecked);
 	unsigned before = notes;
 
 	CHECK(launch(plain, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "plain"));
 	CHECK(notes == before);
-	CHECK(atomic_load(&rank->events) == events + 1 && rank->event[events].kind == JOB_EVENT_OPAQUE);
+	CHECK(atomic_load(&rank->events) == events + 1 && rank->event[0][events].kind == JOB_EVENT_OPAQUE);
 	launch(plain, NULL);
 	CHECK(notes == before);
 	CHECK(atomic_load(&rank->launches_unchecked) == unchecked + 2);
@@ -530,13 +531,13 @@ static void test_plain(void)
 }
 
 /* Is there an event of a kernel that may have run, among those from place `from` on? */
-static int events_count(uint32_t from)
+static int events_count(uint64_t from)
 {
 	struct job_rank *rank = &self.job->rank[1];
 	int any = 0;
 
-	for (uint32_t i = from; i < atomic_load(&rank->events); i++)
-		any |= atomic_load(&rank->event[i].count) != 0;
+	for (uint64_t i = from; i < atomic_load(&rank->events); i++)
+		any |= rank->event[0][i].count != 0;
 	return any;
 }
 
@@ -550,7 +551,7 @@ static void refused(void (*what)(void), int graph)
 	struct job_rank *rank = &self.job->rank[1];
 
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
-		uint32_t events = atomic_load(&rank->events);
+		uint64_t events = atomic_load(&rank->events);
 		uint64_t unchecked = atomic_load(&rank->launches_unchecked);
 		unsigned before = notes;
 		fake->refuse = (int)row[i].rc;
@@ -583,7 +584,7 @@ static void test_refused(void)
 	fake->refuse = 0;
 	cuStreamEndCapture(s, &graph);
 
-	uint32_t events = atomic_load(&rank->events);
+	uint64_t events = atomic_load(&rank->events);
 	fake->refuse = CUDA_ERROR_INVALID_VALUE;
 	launch(twin, NULL); /* the clone, and then the kernel itself */
 	CHECK(atomic_load(&rank->events) > events && !events_count(events) && atomic_load(&rank->launches_unchecked) == unchecked);
@@ -772,6 +773,132 @@ static void test_many_signals(void)
 	CHECK(s->seen[1] == next + 1 && s->seq == next + 1);
 }
 
+/* ---- more launches that may order anything than there are records -------------------------------------------- */
+
+#define MANY 70000u
+static struct { uint32_t seq; int over; uint64_t begun; } many[2 * MANY]; /* those that are to be found, from the first on */
+static uint32_t manys, gap[MANY], gaps;                                  /* numbers of launches between them */
+static CUstream many_stream[3];                                          /* the last is the legacy one */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint32_t last_number(void) { return atomic_load(&self.job->rank[1].next) - 1; }
+
+/* The last stream's launches nobody waits for. Each 500th is refused. */
+static void launch_many(uint32_t number, int apart)
+{
+	for (uint32_t i = 0; i < number; i++) {
+		int stream = i / 8 % 3;
+		uint64_t now = now_ns();
+		fake->refuse = i % 500 == 499 ? CUDA_ERROR_INVALID_VALUE : 0;
+		launch(plain, many_stream[stream]);
+		if (!fake->refuse)
+			many[manys++] = (__typeof__(*many)){last_number(), stream < 2, now};
+		fake->refuse = 0;
+		if (apart || i % 1000 == 0) { /* which orders nothing, and only has its number */
+			launch(local, many_stream[0]);
+			gap[gaps++] = last_number();
+		}
+		if (i % 100 == 99) {
+			cuStreamSynchronize(many_stream[0]);
+			cuStreamSynchronize(many_stream[1]);
+		}
+	}
+	cuStreamSynchronize(many_stream[0]);
+	cuStreamSynchronize(many_stream[1]);
+}
+
+/* The launches in the record, and whether some record may mean that one: with its number between the record's, no later begun, not
+ * over before it is. */
+static uint64_t many_counted(void)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	uint64_t events = atomic_load(&rank->events), sum = 0;
+
+	for (uint32_t i = 0; i < JOB_EVENTS_NUMBER(events); i++)
+		sum += rank->event[JOB_EVENTS_TURN(events) & 1][i].count;
+	return sum;
+}
+
+static int many_found(uint32_t i)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	uint64_t events = atomic_load(&rank->events);
+
+	for (uint32_t k = 0; k < JOB_EVENTS_NUMBER(events); k++) {
+		const struct job_event *e = &rank->event[JOB_EVENTS_TURN(events) & 1][k];
+		if (e->count && e->first <= many[i].seq && many[i].seq <= e->last && e->kind == JOB_EVENT_OPAQUE &&
+		    e->begun <= (i + 1 < manys ? many[i + 1].begun : UINT64_MAX) && (e->ended ? many[i].over && e->ended > many[i].begun : !many[i].over))
+			return 1;
+	}
+	return 0;
+}
+
+/* How many of the last numbers between them, in steps, lie between those of one record: there the record says too much. */
+static unsigned many_blurred(uint32_t from)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	uint64_t events = atomic_load(&rank->events);
+	unsigned blurred = 0;
+
+	for (uint32_t g = from; g < gaps; g += 1 + (gaps - from) / 500)
+		for (uint32_t k = 0; k < JOB_EVENTS_NUMBER(events); k++) {
+			const struct job_event *e = &rank->event[JOB_EVENTS_TURN(events) & 1][k];
+			blurred += e->count && e->first < gap[g] && gap[g] < e->last && e->first > 0 && e->last < UINT32_MAX;
+		}
+	return blurred;
+}
+
+/* Those of another GPU (test_elsewhere) are in no other record. */
+static unsigned many_elsewhere(void)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	uint64_t events = atomic_load(&rank->events);
+	unsigned alone = 0;
+
+	for (uint32_t k = 0; k < JOB_EVENTS_NUMBER(events); k++) {
+		const struct job_event *e = &rank->event[JOB_EVENTS_TURN(events) & 1][k];
+		CHECK(e->first == e->last || (e->first > 0 && e->last < UINT32_MAX));
+		alone += e->count == 1 && e->first == e->last && (e->first == 0 || e->last == UINT32_MAX);
+	}
+	return alone;
+}
+
+/* Nothing is dropped, whatever it takes; nothing at all is lost while no other launch lies between; else only of what is old. */
+static void test_many_events(void)
+{
+	uint64_t before;
+
+	cuCtxSynchronize();
+	for (int i = 0; i < 2; i++)
+		cuStreamCreate(&many_stream[i], CU_STREAM_NON_BLOCKING);
+	before = many_counted();
+	launch_many(MANY, 0);
+	CHECK(JOB_EVENTS_TURN(atomic_load(&self.job->rank[1].events)) > 0);
+	CHECK(many_counted() == before + manys && many_blurred(0) == 0);
+	for (int i = 0; i < 6; i++) {
+		launch_many((MANY - 1000) / 6, 1);
+		CHECK(many_counted() == before + manys && (i < 4 || many_blurred(0) > 0));
+		CHECK(i < 2 || many_blurred(gaps - JOB_EVENTS / 2 + 100) == 0); /* some were refused */
+	}
+	CHECK(many_elsewhere() == 2);
+	for (uint32_t i = 0; i < manys; i += 97)
+		if (!many_found(i)) {
+			fprintf(stderr, "launch %u of %u, number %u, is in no record\n", i, manys, many[i].seq);
+			failed = 1;
+			break;
+		}
+	for (int i = 0; i < 2; i++)
+		cuStreamDestroy(many_stream[i]);
+	cuCtxSynchronize();
+}
+
 /* What the CTAs of a cluster do to each other is not modelled: such launches run plain, whoever asks for clusters. */
 static void test_clusters(void)
 {
@@ -802,7 +929,7 @@ static void test_elsewhere(void)
 {
 	struct job_rank *rank = &self.job->rank[1];
 	uint64_t unchecked = atomic_load(&rank->launches_unchecked);
-	uint32_t events = atomic_load(&rank->events);
+	uint64_t events = atomic_load(&rank->events);
 	unsigned before = notes;
 
 	elsewhere = 1;
@@ -817,7 +944,7 @@ static void test_elsewhere(void)
 	elsewhere = 0;
 	CHECK(notes == before + 1 && strstr(last_note, "another GPU") && !strncmp(last_note, "unchecked\t", 10));
 	CHECK(atomic_load(&rank->launches_unchecked) == unchecked + 2 && atomic_load(&rank->events) == events + 2);
-	CHECK(rank->event[events].seq == 0 && rank->event[events + 1].seq == UINT32_MAX);
+	CHECK(rank->event[0][events].first == 0 && rank->event[0][events + 1].last == UINT32_MAX);
 	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
 }
 
@@ -939,6 +1066,7 @@ int main(void)
 	test_renewed_early();
 	test_models();
 	test_clusters();
+	test_many_events();
 	/* The counters were copied when the host had seen everything (the fake's table holds sevens). */
 	CHECK(atomic_load(&self.job->rank[1].counter[GSAN_N_UNMAPPED]) == 0x0707070707070707ull);
 	return failed;
