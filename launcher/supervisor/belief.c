@@ -299,7 +299,8 @@ static uint32_t belief_barriers(const struct job_rank *q, uint32_t b, int sure)
  * its own k-th before p reached that one. So q having k barriers before b means: a is before b. */
 static int belief_barrier(const struct job_rank *p, uint32_t a, const struct job_rank *q, uint32_t b, int sure)
 {
-	return belief_barriers(q, b, sure) >= belief_first_barrier(p, a, sure);
+	uint32_t k = belief_first_barrier(p, a, sure);
+	return k != UINT32_MAX && belief_barriers(q, b, sure) >= k;
 }
 
 static enum belief belief_as(const struct supervisor *s, const struct gsan_finding *f, int sure)
