@@ -88,6 +88,7 @@ static int explore_add(struct report *all, const struct report *one, long seed)
 		rc = report_add_left(all, &one->left[i]);
 	explore_add_ranks(all, one);
 	all->withheld += one->withheld;
+	all->withheld_merged += one->withheld_merged;
 	all->ordered_late += one->ordered_late;
 	all->schedules++;
 	return rc;

@@ -9,16 +9,28 @@
 #include <string.h>
 #include <time.h>
 
-static uint32_t belief_events(const struct job_rank *rank)
+/* The record of one participant's launches, as it was at some moment: its process may merge records meanwhile (job.h). */
+struct belief_events { const struct job_event *at; uint32_t number, turn; };
+
+static struct belief_events belief_events(const struct job_rank *rank)
 {
-	uint32_t n = atomic_load_explicit(&rank->events, memory_order_acquire); /* pairs with the owner's release store */
-	return n < JOB_EVENTS ? n : JOB_EVENTS;
+	uint64_t events = atomic_load_explicit(&rank->events, memory_order_acquire); /* pairs with the owner's release store */
+	uint32_t n = JOB_EVENTS_NUMBER(events), turn = JOB_EVENTS_TURN(events);
+	return (struct belief_events){rank->event[turn & 1], n < JOB_EVENTS ? n : JOB_EVENTS, turn};
 }
 
-static int belief_lost(const struct job_rank *rank)
+/* What was read of it may be of two moments: to be asked again. */
+static int belief_moved(const struct job_rank *rank, const struct belief_events *events)
 {
-	return atomic_load_explicit(&rank->events_lost, memory_order_relaxed) != 0;
+	atomic_thread_fence(memory_order_acquire); /* pairs with the owner's release fence */
+	return JOB_EVENTS_TURN(atomic_load_explicit(&rank->events, memory_order_relaxed)) != events->turn;
 }
+
+static int belief_counts(const struct job_event *e, enum job_event_kind kind) { return e->kind == kind && e->count; }
+
+/* Of merged launches `sure` asks whether all of them lie behind (or before) another one; else, whether any may. */
+static uint32_t belief_from(const struct job_event *e, int sure) { return sure ? e->first : e->last; }
+static uint32_t belief_to(const struct job_event *e, int sure) { return sure ? e->last : e->first; }
 
 /* Launches m that may be before b, or b itself, by what hosts do: one that they put behind a is before b then. The newest of
  * participant r, 0: none is. */
@@ -207,58 +219,112 @@ static int belief_told(const struct supervisor *s, const struct gsan_finding *f,
 	return belief_told_once(s, &f->first, r, bound);
 }
 
+/* When the first unknown kernel behind a was told to run, UINT64_MAX: there is none. */
+static uint64_t belief_begun(const struct job_rank *p, uint32_t a, int sure)
+{
+	struct belief_events events;
+	uint64_t begun;
+	do {
+		events = belief_events(p);
+		begun = UINT64_MAX;
+		for (uint32_t i = 0; i < events.number; i++) {
+			struct job_event e = job_event_get(&events.at[i]);
+			if (belief_counts(&e, JOB_EVENT_OPAQUE) && belief_from(&e, sure) >= a && e.begun < begun)
+				begun = e.begun;
+		}
+	} while (belief_moved(p, &events));
+	return begun;
+}
+
+/* Is there one before b that was not over at that time? With `written` a barrier is as good, and any time. */
+static int belief_running(const struct job_rank *q, uint32_t b, uint64_t begun, int written, int sure)
+{
+	struct belief_events events;
+	int any;
+	do {
+		events = belief_events(q);
+		any = 0;
+		for (uint32_t i = 0; i < events.number && !any; i++) {
+			struct job_event e = job_event_get(&events.at[i]);
+			int late = belief_counts(&e, JOB_EVENT_OPAQUE) && (!e.ended || e.ended > begun);
+			any = (late || (written && belief_counts(&e, JOB_EVENT_BARRIER))) && belief_to(&e, sure) <= b;
+		}
+	} while (belief_moved(q, &events));
+	return any;
+}
+
 /* Something unknown ran after p's access, or a stream wrote a value (`written`), and something unknown before one of q's up to `b`:
  * together they may be a handshake, unless the one was over, as a host has seen, before the other was told to run. */
-static int belief_opaque(const struct job_rank *p, uint32_t a, const struct job_rank *q, uint32_t b, int written)
+static int belief_opaque(const struct job_rank *p, uint32_t a, const struct job_rank *q, uint32_t b, int written, int sure)
 {
-	uint64_t begun = written || belief_lost(p) ? 0 : UINT64_MAX;
-	for (uint32_t i = 0, n = belief_events(p); i < n; i++) {
-		const struct job_event *e = &p->event[i];
-		if (e->kind == JOB_EVENT_OPAQUE && e->seq >= a && e->begun < begun)
-			begun = e->begun;
-	}
-	if (begun == UINT64_MAX || belief_lost(q))
-		return begun != UINT64_MAX;
-	for (uint32_t i = 0, n = belief_events(q); i < n; i++) {
-		const struct job_event *e = &q->event[i];
-		uint64_t ended = atomic_load_explicit(&e->ended, memory_order_relaxed);
-		if ((e->kind == JOB_EVENT_OPAQUE || written) && e->seq <= b && (!ended || ended > begun))
-			return 1;
-	}
-	return 0;
+	uint64_t begun = written ? 0 : belief_begun(p, a, sure);
+	return begun != UINT64_MAX && belief_running(q, b, begun, written, sure);
+}
+
+/* Which of p's barriers is the first behind a, from 1; of merged ones the first may be, or none is surely. UINT32_MAX: none. */
+static uint32_t belief_first_barrier(const struct job_rank *p, uint32_t a, int sure)
+{
+	struct belief_events events;
+	uint32_t before, found;
+	do {
+		events = belief_events(p);
+		before = found = 0;
+		for (uint32_t i = 0; i < events.number && !found; i++) {
+			struct job_event e = job_event_get(&events.at[i]);
+			if (!belief_counts(&e, JOB_EVENT_BARRIER))
+				continue;
+			found = belief_from(&e, sure) > a;
+			before += found ? 0 : e.count;
+		}
+	} while (belief_moved(p, &events));
+	return found ? before + 1 : UINT32_MAX;
+}
+
+static uint32_t belief_barriers(const struct job_rank *q, uint32_t b, int sure)
+{
+	struct belief_events events;
+	uint32_t before;
+	do {
+		events = belief_events(q);
+		before = 0;
+		for (uint32_t i = 0; i < events.number; i++) {
+			struct job_event e = job_event_get(&events.at[i]);
+			before += belief_counts(&e, JOB_EVENT_BARRIER) && belief_to(&e, sure) < b ? e.count : 0;
+		}
+	} while (belief_moved(q, &events));
+	return before;
 }
 
 /* All participants run the same barriers in the same order. p's first barrier after a is its k-th; q cannot have passed
  * its own k-th before p reached that one. So q having k barriers before b means: a is before b. */
-static int belief_barrier(const struct job_rank *p, uint32_t a, const struct job_rank *q, uint32_t b)
+static int belief_barrier(const struct job_rank *p, uint32_t a, const struct job_rank *q, uint32_t b, int sure)
 {
-	uint32_t k = 0, j = 0, n = belief_events(p);
-	int found = 0;
-	for (uint32_t i = 0; i < n && !found; i++)
-		if (p->event[i].kind == JOB_EVENT_BARRIER) {
-			k++;
-			found = p->event[i].seq > a;
-		}
-	n = belief_events(q);
-	for (uint32_t i = 0; i < n; i++)
-		j += q->event[i].kind == JOB_EVENT_BARRIER && q->event[i].seq < b;
-	return found && j >= k;
+	uint32_t k = belief_first_barrier(p, a, sure);
+	return k != UINT32_MAX && belief_barriers(q, b, sure) >= k;
 }
 
-enum belief supervisor_believe(const struct supervisor *s, const struct gsan_finding *f)
+static enum belief belief_as(const struct supervisor *s, const struct gsan_finding *f, int sure)
 {
 	const struct job *job = s->job;
 	const struct gsan_side *a = &f->first, *b = &f->second;
 	const struct job_rank *p = &job->rank[a->participant];
-	if (a->participant != b->participant && belief_barrier(p, a->seq, &job->rank[b->participant], b->seq))
+	if (a->participant != b->participant && belief_barrier(p, a->seq, &job->rank[b->participant], b->seq, sure))
 		return BELIEF_ORDERED;
 	for (uint32_t r = 0; r < job->participants && r < GSAN_PARTICIPANTS; r++) {
 		uint32_t bound = belief_bound(f, r);
 		int written = 0;
 		if (bound && (belief_signal(p, a->seq, r, bound, &written) || belief_told(s, f, r, bound) ||
-			      belief_opaque(p, a->seq, &job->rank[r], bound, written) ||
-			      (r != a->participant && belief_barrier(p, a->seq, &job->rank[r], bound))))
+			      belief_opaque(p, a->seq, &job->rank[r], bound, written, sure) ||
+			      (r != a->participant && belief_barrier(p, a->seq, &job->rank[r], bound, sure))))
 			return BELIEF_WITHHELD;
 	}
 	return BELIEF_RACE;
+}
+
+enum belief supervisor_believe(const struct supervisor *s, const struct gsan_finding *f)
+{
+	enum belief surely = belief_as(s, f, 1);
+	if (surely != BELIEF_RACE)
+		return surely;
+	return belief_as(s, f, 0) == BELIEF_RACE ? BELIEF_RACE : BELIEF_MERGED;
 }

@@ -263,6 +263,12 @@ static int evidence_findings(const struct supervisor *s, struct report *r)
 				r->ordered_late += c->count;
 				second->ordered_late += c->count;
 				break;
+			case BELIEF_MERGED:
+				r->withheld_merged += c->count;
+				second->withheld_merged += c->count;
+				r->withheld += c->count;
+				second->withheld += c->count;
+				break;
 			case BELIEF_WITHHELD:
 				r->withheld += c->count;
 				second->withheld += c->count;

@@ -26,7 +26,8 @@ struct connection { int fd, rank; uint32_t participants; }; /* rank: a launcher'
 struct kernel { uint32_t participant, id; struct ptx_info info; struct kernel *next; };
 struct allocation { uint32_t participant, id; uint64_t base, size; char *label; struct allocation *next; };
 
-enum belief { BELIEF_OPEN, BELIEF_RACE, BELIEF_ORDERED, BELIEF_WITHHELD };
+/* MERGED: withheld, too, but for records of launches that were merged: what they were before might not say so. */
+enum belief { BELIEF_OPEN, BELIEF_RACE, BELIEF_ORDERED, BELIEF_WITHHELD, BELIEF_MERGED };
 /* One way in which two places met: findings that differ in CTA and address only are counted. */
 struct candidate {
 	struct gsan_finding finding;

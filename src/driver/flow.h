@@ -35,7 +35,7 @@ struct flow {
 	_Atomic uint64_t drain_period;            /* and how long after the last time that is; both may lag */
 	_Atomic int graphs_noted;                 /* it was said that graphs run unchecked */
 	_Atomic int followed;                     /* a stream of another GPU waited for something here */
-	uint32_t events_open;                     /* those before it have ended (unseen.c) */
+	uint32_t events_open;                     /* those before it have ended (events.c) */
 	_Atomic uint64_t moment_due;              /* ns, when the next struct job_moment is to be noted */
 };
 
@@ -80,10 +80,11 @@ CUresult flow_awaits(CUstream stream, const char *name, const char *reason, CUre
 void flow_graph_waits(void);
 int flow_graphs_wait(void);
 
-/* What the device does not see (unseen.c), told to the supervisor before it is enqueued: a launch that may order anything,
+/* What the device does not see (events.c, unseen.c), told to the supervisor before it is enqueued: a launch that may order anything,
  * or is a barrier among ranks (job.h); a value that a stream writes, which hosts may read without a copy or not; a copy by
  * which a host may read what is on a device; and the kernels and copies of another GPU of the process. */
 void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq);
+void flow_event_take_back(struct flow *f, uint32_t seq); /* the driver refused the launch */
 void flow_events_end(struct flow *f); /* those that the host has seen complete by now */
 uint64_t flow_now(void);              /* CLOCK_MONOTONIC, in ns */
 int flow_moment(struct flow *f, int due); /* notes one that is due, or else if it is: 1 */
@@ -91,7 +92,8 @@ void flow_value(struct flow *f, uint32_t seq, int host_reads);
 void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq);
 void flow_writes(struct flow *f, uint32_t slot, uint32_t seq); /* device memory, without a record: struct gsan_writers */
 void flow_elsewhere_writes(struct flow *f);
-void flow_elsewhere_runs(struct flow *f);
+void flow_elsewhere_runs(struct flow *f);              /* before the call, */
+void flow_elsewhere_ran(struct flow *f, int refused);  /* and behind it */
 void flow_elsewhere_copies_out(struct flow *f);
 /* Its streams may wait for what is here; from then on a host that waits for it may know more. */
 void flow_elsewhere_waits(void);

@@ -14,6 +14,7 @@
 #include "driver/hooks.h"
 #include "driver/listing.h"
 #include "ipc/ipc.h"
+#include "ptx/plan.h"
 #include "vmm/vmm.h"
 
 /* ---- who a handle is ----------------------------------------------------------------------------------------- */
@@ -68,6 +69,18 @@ static CUresult function_param(const struct function *fn, CUfunction handle, siz
 }
 
 /* ---- its clone ----------------------------------------------------------------------------------------------- */
+
+/* Why it has no clone, as far as its parameters tell: of PTX before 8.1 less than this is too much, but which it was is not known. */
+static const char *function_missing(const struct function *fn, CUfunction handle)
+{
+	size_t offset, size, end = 0;
+
+	for (size_t i = 0; real.cuFuncGetParamInfo && function_param(fn, handle, i, &offset, &size) == CUDA_SUCCESS; i++)
+		end = offset + size;
+	if ((end + 7) / 8 * 8 + sizeof(struct gsan_launch) > PTX_PARAM_ROOM)
+		return PTX_NO_ROOM;
+	return "it has no checked clone: no PTX of it passed through gsan, or none could be made of that";
+}
 
 /* The parameters must be the plain kernel's, then the record. */
 static const char *function_params(struct function *fn, CUfunction handle)
@@ -221,7 +234,7 @@ static const char *function_clone(struct flow *f, struct function *fn, CUfunctio
 	if (snprintf(symbol, sizeof(symbol), "%s" GSAN_CLONE_SUFFIX, fn->name) >= (int)sizeof(symbol) - 5)
 		return "its name is too long";
 	if (function_get(fn, symbol, &fn->clone) != CUDA_SUCCESS)
-		return "it has no checked clone: no PTX of it passed through gsan, or none could be made of that";
+		return function_missing(fn, handle);
 	const char *reason = function_params(fn, handle);
 	if (reason)
 		return reason;

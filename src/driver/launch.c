@@ -61,6 +61,25 @@ static CUresult launch_call_grid_async(const struct launch *l, CUfunction f, voi
 
 /* ---- unchecked ----------------------------------------------------------------------------------------------- */
 
+/* The driver says that it did not enqueue anything. With any other error the kernel may have run: the driver tells a kernel's own, too,
+ * if it waits for its end (CUDA_LAUNCH_BLOCKING). */
+static int launch_refused(CUresult rc)
+{
+	static const CUresult refusals[] = {CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_INITIALIZED,
+			CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_INVALID_HANDLE,
+			CUDA_ERROR_INVALID_SOURCE, CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_INVALID_PTX, CUDA_ERROR_NOT_FOUND,
+			CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING,
+			CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_ERROR_NOT_PERMITTED,
+			CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+			CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD};
+
+	for (unsigned i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
+		if (rc == refusals[i])
+			return 1;
+	return 0;
+}
+
+/* Said and counted once the driver took it. */
 static void launch_unchecked(struct flow *f, struct function *fn, const char *reason)
 {
 	/* To say it takes longer than to launch, even if it was said. */
@@ -72,33 +91,62 @@ static void launch_unchecked(struct flow *f, struct function *fn, const char *re
 }
 
 /* A kernel that runs plain still has its place in the order; unless its model says that it is local, the supervisor must
- * know of it before any finding that it could explain. */
+ * know of it before any finding that it could explain, which is before the call: the kernel may run at once. */
 static CUresult launch_plain(struct flow *f, struct function *fn, const struct launch *l, const char *reason)
 {
 	enum model model = fn ? fn->model : MODEL_NONE;
 	uint32_t slot = flow_slot(f, l->stream), seq;
 
-	launch_unchecked(f, fn, reason);
 	flow_number(f, slot, CLOCK_PLAIN, &seq);
 	if (model != MODEL_LOCAL) {
 		flow_event(f, model == MODEL_BARRIER ? JOB_EVENT_BARRIER : JOB_EVENT_OPAQUE, slot, seq);
 		flow_writes(f, slot, seq);
 	}
 	CUresult rc = l->call(l, l->f, l->params, l->extra);
+	if (model != MODEL_LOCAL && launch_refused(rc))
+		flow_event_take_back(f, seq);
 	flow_enqueued(f, slot);
+	if (rc == CUDA_SUCCESS)
+		launch_unchecked(f, fn, reason);
 	return rc;
 }
 
-/* On a GPU that is not checked. */
-static void launch_elsewhere(void)
+/* On a GPU that is not checked: before the call, and behind it. NULL: nothing is. */
+static struct flow *launch_elsewhere_begin(void)
 {
 	struct flow *f = flow_elsewhere();
 
-	if (!f)
-		return;
-	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
-	flow_note(f, "unchecked", "(kernels on another GPU)", "a process is checked on the first GPU that it uses");
-	flow_elsewhere_runs(f);
+	if (f)
+		flow_elsewhere_runs(f);
+	return f;
+}
+
+static CUresult launch_elsewhere_end(struct flow *f, CUresult rc)
+{
+	if (f)
+		flow_elsewhere_ran(f, launch_refused(rc));
+	if (f && rc == CUDA_SUCCESS) {
+		atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
+		flow_note(f, "unchecked", "(kernels on another GPU)", "a process is checked on the first GPU that it uses");
+	}
+	return rc;
+}
+
+static CUresult launch_elsewhere(const struct launch *l)
+{
+	struct flow *f = launch_elsewhere_begin();
+
+	return launch_elsewhere_end(f, l->call(l, l->f, l->params, l->extra));
+}
+
+/* It is not executed now; and nothing but this may be asked of the driver. */
+static CUresult launch_captured(struct flow *f, struct function *fn, const struct launch *l)
+{
+	CUresult rc = l->call(l, l->f, l->params, l->extra);
+
+	if (rc == CUDA_SUCCESS)
+		launch_unchecked(f, fn, "launched into a graph capture");
+	return rc;
 }
 
 /* ---- checked ------------------------------------------------------------------------------------------------- */
@@ -209,19 +257,13 @@ static CUresult launch_run(const struct launch *l)
 
 	if (f && !fn)
 		f = flow_current();
-	if (!f) {
-		launch_elsewhere();
-		return l->call(l, l->f, l->params, l->extra);
-	}
-	if (flow_capturing(l->stream)) { /* it is not executed now; and nothing but this may be asked of the driver */
-		launch_unchecked(f, fn, "launched into a graph capture");
-		return l->call(l, l->f, l->params, l->extra);
-	}
+	if (!f)
+		return launch_elsewhere(l);
+	if (flow_capturing(l->stream))
+		return launch_captured(f, fn, l);
 	uint32_t slot = flow_slot(f, l->stream), seq;
-	if (slot == FLOW_ELSEWHERE) {
-		launch_elsewhere();
-		return l->call(l, l->f, l->params, l->extra);
-	}
+	if (slot == FLOW_ELSEWHERE)
+		return launch_elsewhere(l);
 	if (!fn)
 		fn = function_find(f, l->f);
 	const char *reason = launch_refuse(fn, l);
@@ -320,6 +362,13 @@ CUresult hook_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, 
 	return hook_cuLaunchKernelEx(&own, f, params, extra);
 }
 
+static void graph_launched(struct flow *f)
+{
+	if (!atomic_exchange_explicit(&f->graphs_noted, 1, memory_order_relaxed))
+		flow_note(f, "unchecked", "(CUDA graph)", "kernels launched by a graph");
+	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
+}
+
 /* The kernels in a graph run plain, and its topology is not known here: one launch that may order anything. */
 CUresult hook_cuGraphLaunch(CUgraphExec graph, CUstream stream)
 {
@@ -329,21 +378,22 @@ CUresult hook_cuGraphLaunch(CUgraphExec graph, CUstream stream)
 		return real.cuGraphLaunch(graph, stream);
 	struct flow *f = flow_of_stream(stream, &slot);
 	if (!f) {
-		launch_elsewhere();
+		f = launch_elsewhere_begin();
 		if (flow_graphs_wait())
 			flow_elsewhere_waits();
-		return real.cuGraphLaunch(graph, stream);
+		return launch_elsewhere_end(f, real.cuGraphLaunch(graph, stream));
 	}
-	if (!atomic_exchange_explicit(&f->graphs_noted, 1, memory_order_relaxed))
-		flow_note(f, "unchecked", "(CUDA graph)", "kernels launched by a graph");
-	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
 	flow_number(f, slot, CLOCK_PLAIN, &seq);
 	flow_event(f, JOB_EVENT_OPAQUE, slot, seq);
 	flow_copies_out(f, slot, seq);
 	flow_writes(f, slot, seq);
 	CUresult rc = real.cuGraphLaunch(graph, stream);
+	if (launch_refused(rc))
+		flow_event_take_back(f, seq);
 	flow_enqueued(f, slot);
 	if (rc == CUDA_SUCCESS && flow_graphs_wait())
 		flow_wait_unknown(f, slot);
+	if (rc == CUDA_SUCCESS)
+		graph_launched(f);
 	return rc;
 }

@@ -1,43 +1,10 @@
-/* What the device does not see, told to the job: kernels that may order anything; values that streams write, as far as
- * hosts may read them; whatever writes device memory without a record. */
+/* What the device does not see, told to the job: when launches were numbered; values that streams write, as far as hosts may read
+ * them; whatever writes device memory without a record; another GPU of the process. Kernels that may order anything: events.c. */
 #include "driver/flow.h"
 
 #include "vmm/vmm.h"
 
-static pthread_mutex_t unseen_lock = PTHREAD_MUTEX_INITIALIZER;
-
-void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq)
-{
-	struct job_rank *rank = f->rank;
-
-	pthread_mutex_lock(&unseen_lock);
-	uint32_t n = atomic_load_explicit(&rank->events, memory_order_relaxed);
-	if (n < JOB_EVENTS) {
-		rank->event[n] = (struct job_event){.seq = seq, .kind = (uint8_t)kind, .stream = (uint8_t)slot, .begun = flow_now()};
-		/* Partner: the supervisor's acquire load of `events`. */
-		atomic_store_explicit(&rank->events, n + 1, memory_order_release);
-	} else {
-		atomic_fetch_add_explicit(&rank->events_lost, 1, memory_order_relaxed);
-	}
-	pthread_mutex_unlock(&unseen_lock);
-}
-
-void flow_events_end(struct flow *f)
-{
-	struct job_rank *rank = f->rank;
-	uint64_t now = flow_now();
-
-	pthread_mutex_lock(&unseen_lock);
-	uint32_t n = atomic_load_explicit(&rank->events, memory_order_relaxed);
-	for (uint32_t i = f->events_open; i < n; i++) {
-		struct job_event *e = &rank->event[i];
-		if (!atomic_load_explicit(&e->ended, memory_order_relaxed) && e->seq <= rank->clock.stream[e->stream] && e->seq)
-			atomic_store_explicit(&e->ended, now, memory_order_relaxed); /* alone: too late a look withholds */
-		if (i == f->events_open && atomic_load_explicit(&e->ended, memory_order_relaxed))
-			f->events_open++;
-	}
-	pthread_mutex_unlock(&unseen_lock);
-}
+static pthread_mutex_t unseen_lock = PTHREAD_MUTEX_INITIALIZER; /* of this process's part of the job's memory */
 
 #define MOMENT_NS 1000000u
 #define MOMENT_SHARE 2048u
@@ -147,16 +114,30 @@ void flow_elsewhere_writes(struct flow *f)
 	flow_writes(f, CLOCK_SHARED, UINT32_MAX);
 }
 
-/* Its kernels may come before and after anything, which two events say once and for all. */
+/* Its kernels may come before and after anything: while any of their launches is under way, and for good once the driver did not
+ * refuse one, two events say that. */
+static struct { uint32_t under_way; int ran; } elsewhere; /* under unseen_lock */
+
 void flow_elsewhere_runs(struct flow *f)
 {
-	static _Atomic int said;
-
 	flow_elsewhere_writes(f);
-	if (atomic_exchange_explicit(&said, 1, memory_order_relaxed))
-		return;
-	flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, 0);
-	flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, UINT32_MAX);
+	pthread_mutex_lock(&unseen_lock);
+	if (!elsewhere.under_way++ && !elsewhere.ran) {
+		flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, 0);
+		flow_event(f, JOB_EVENT_OPAQUE, CLOCK_LEGACY, UINT32_MAX);
+	}
+	pthread_mutex_unlock(&unseen_lock);
+}
+
+void flow_elsewhere_ran(struct flow *f, int refused)
+{
+	pthread_mutex_lock(&unseen_lock);
+	elsewhere.ran |= !refused;
+	if (!--elsewhere.under_way && !elsewhere.ran) {
+		flow_event_take_back(f, 0);
+		flow_event_take_back(f, UINT32_MAX);
+	}
+	pthread_mutex_unlock(&unseen_lock);
 }
 
 /* Its copies to hosts may be under way at any time. */

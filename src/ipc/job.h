@@ -17,12 +17,47 @@ struct job_clock {
 	_Atomic uint32_t stream[GSAN_STREAMS];  /* launches of this stream slot up to this seq are complete */
 };
 
-/* Order that the device does not see and the supervisor applies before it believes a finding: a launch of a modelled or
- * unknown opaque kernel. Appended by the owner, count stored with release. When it was told to run, and when a host first saw that it
- * was over, 0 = not yet: CLOCK_MONOTONIC, in ns, which the processes of a node share. */
+/* Order that the device does not see and the supervisor applies before it believes a finding: launches of modelled or unknown opaque
+ * kernels. Each has a record of its own at first, written before the launch. When the table is full, neighbours become one (driver/events.c):
+ * `count` launches with numbers from `first` to `last`, of which the first was told to run at `begun`, and the last was over when a host
+ * saw it, at `ended`, 0 = not yet; of a barrier that is not kept. Times: CLOCK_MONOTONIC, in ns, which the processes of a node share. A
+ * count of 0: the driver refused the launch, and the record says nothing.
+ *
+ * `events` holds a turn, and how many records the table of that turn has: event[turn & 1]. Only the owner writes, under a lock of its own:
+ *   it appends behind them, then stores `events` with release;
+ *   of a record that stands there it changes `ended` once, from 0, and `count` once, from 1 to 0;
+ *   to merge, it fills the other table, then stores the next turn with release, and behind a release fence may fill the first again.
+ * A reader loads `events` with acquire, then records, then, behind an acquire fence, `events` again: if the turn is another by then, the
+ * records may be of two turns, and it begins anew. An owner that is killed leaves the table of its last turn whole. */
 enum job_event_kind { JOB_EVENT_BARRIER, JOB_EVENT_OPAQUE };
-struct job_event { uint32_t seq; uint8_t kind, stream; uint16_t pad; uint64_t begun; _Atomic uint64_t ended; };
-#define JOB_EVENTS 65536u
+struct job_event { uint32_t first, last, count; uint8_t kind, stream; uint16_t pad; uint64_t begun, ended; };
+_Static_assert(sizeof(struct job_event) == 32, "as every process of the job has it");
+#define JOB_EVENTS 32768u
+#define JOB_EVENTS_NUMBER(events) ((uint32_t)(events))
+#define JOB_EVENTS_TURN(events) ((uint32_t)((events) >> 32))
+
+/* Field by field, for it may be written meanwhile: who reads finds that out afterwards. */
+static inline struct job_event job_event_get(const struct job_event *from)
+{
+	return (struct job_event){.first = __atomic_load_n(&from->first, __ATOMIC_RELAXED),
+				  .last = __atomic_load_n(&from->last, __ATOMIC_RELAXED),
+				  .count = __atomic_load_n(&from->count, __ATOMIC_RELAXED),
+				  .kind = __atomic_load_n(&from->kind, __ATOMIC_RELAXED),
+				  .stream = __atomic_load_n(&from->stream, __ATOMIC_RELAXED),
+				  .begun = __atomic_load_n(&from->begun, __ATOMIC_RELAXED),
+				  .ended = __atomic_load_n(&from->ended, __ATOMIC_RELAXED)};
+}
+
+static inline void job_event_put(struct job_event *to, const struct job_event *e)
+{
+	__atomic_store_n(&to->first, e->first, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->last, e->last, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->count, e->count, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->kind, e->kind, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->stream, e->stream, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->begun, e->begun, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->ended, e->ended, __ATOMIC_RELAXED);
+}
 
 /* A value that a stream writes orders who reads its location, and nobody else. Checked kernels that read it know by
  * themselves (layout.h, GSAN_LINE_VALUE); streams that wait for a value come behind everything. There remain kernels of
@@ -59,8 +94,8 @@ struct job_rank {
 	struct job_clock clock;
 	_Atomic uint32_t next;           /* launches with a number below it were given it; raised before they are enqueued */
 	_Atomic uint32_t outgoing[GSAN_STREAMS]; /* newest copy of each stream that may bring a host what is on a device */
-	_Atomic uint32_t events, events_lost;
-	struct job_event event[JOB_EVENTS];
+	_Atomic uint64_t events;
+	struct job_event event[2][JOB_EVENTS];
 	_Atomic uint32_t signals;        /* stored with release by the owner */
 	struct job_signal signal[JOB_SIGNALS];
 	_Atomic uint32_t moments;        /* likewise */

@@ -7,7 +7,6 @@
 #include "ptx/uses.h"
 
 #define PARAM_ROOM_OLD 4352u  /* bytes of kernel parameters before PTX 8.1 */
-#define PARAM_ROOM 32764u
 #define CHAIN_MAX 16u         /* inlined-at places that are printed */
 
 static uint32_t entry_param_bytes(const struct ptx_function *f)
@@ -18,13 +17,13 @@ static uint32_t entry_param_bytes(const struct ptx_function *f)
 		const struct ptx_decl *d = f->param[i];
 		uint64_t one = ptx_type_bits(d->type) / 8 * d->vector, align = d->align ? d->align : one;
 
-		if (!d->elements || d->elements > PARAM_ROOM || align > PARAM_ROOM)
-			return PARAM_ROOM;
+		if (!d->elements || d->elements > PTX_PARAM_ROOM || align > PTX_PARAM_ROOM)
+			return PTX_PARAM_ROOM;
 		if (align)
 			bytes = (bytes + align - 1) / align * align;
 		bytes += one * d->elements;
-		if (bytes > PARAM_ROOM)
-			return PARAM_ROOM;
+		if (bytes > PTX_PARAM_ROOM)
+			return PTX_PARAM_ROOM;
 	}
 	return (uint32_t)bytes;
 }
@@ -33,7 +32,7 @@ static int has_room(const struct ptx_module *m, const struct ptx_function *f)
 {
 	int old = m->version_major < 8 || (m->version_major == 8 && m->version_minor < 1);
 
-	return (entry_param_bytes(f) + 7) / 8 * 8 + sizeof(struct gsan_launch) <= (old ? PARAM_ROOM_OLD : PARAM_ROOM);
+	return (entry_param_bytes(f) + 7) / 8 * 8 + sizeof(struct gsan_launch) <= (old ? PARAM_ROOM_OLD : PTX_PARAM_ROOM);
 }
 
 const struct ptx_decl *ptx_plan_target(const struct ptx_instr *i)
@@ -241,7 +240,7 @@ static void number_place(struct ptx_plan *plan, struct ptx_place *p)
 
 	if (!plan->function[p->function].cloned)
 		a->reason = plan->module->function[p->function].is_entry ?
-				    "no room for the launch record among the kernel's parameters" :
+				    PTX_NO_ROOM :
 				    "no checked kernel calls this function directly";
 	else if (plan->sites < PTX_SITE_MAX)
 		p->site = ++plan->sites;

@@ -9,6 +9,8 @@
 
 #define PTX_SITE_MAX 0xfffeu /* ids start at 1 */
 #define PTX_SITE_UNKNOWN 0xffffu
+#define PTX_PARAM_ROOM 32764u /* bytes of kernel parameters, since PTX 8.1 */
+#define PTX_NO_ROOM "no room for the launch record among the kernel's parameters"
 
 struct ptx_place {
 	const struct ptx_instr *instr;

@@ -182,6 +182,7 @@ static void json_coverage(cJSON *root, const struct report *r, int rank)
 	for (int i = 0; i < GSAN_N_COUNTERS; i++)
 		json_number(counters, json_counters[i], sum.counter[i]);
 	json_number(o, "withheld", sum.withheld);
+	json_number(o, "withheld_merged", sum.withheld_merged);
 	json_number(o, "ordered_late", sum.ordered_late);
 	json_number(o, "memory_bytes", sum.memory_bytes);
 	json_number(o, "shadow_bytes", sum.shadow_bytes);

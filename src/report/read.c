@@ -207,6 +207,7 @@ static void read_coverage(struct read *x, const cJSON *root)
 	for (int i = 0; i < GSAN_N_COUNTERS; i++)
 		sum->counter[i] = read_number(x, counters, read_counters[i]);
 	x->r->withheld = read_number(x, o, "withheld");
+	x->r->withheld_merged = read_number(x, o, "withheld_merged");
 	x->r->ordered_late = read_number(x, o, "ordered_late");
 	sum->memory_bytes = read_number(x, o, "memory_bytes");
 	sum->shadow_bytes = read_number(x, o, "shadow_bytes");

@@ -394,7 +394,8 @@ void report_free(struct report *r)
 
 struct report_rank report_total(const struct report *r)
 {
-	struct report_rank total = {.gpu = -1, .withheld = r->withheld, .ordered_late = r->ordered_late};
+	struct report_rank total = {.gpu = -1, .withheld = r->withheld, .withheld_merged = r->withheld_merged,
+				    .ordered_late = r->ordered_late};
 	for (uint32_t i = 0; i < r->ranks; i++) {
 		const struct report_rank *one = &r->rank[i];
 		total.launches_checked += one->launches_checked;

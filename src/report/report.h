@@ -63,7 +63,7 @@ struct report_rank {
 	const char *gpu_name, *gpu_bus;
 	uint64_t launches_uncounted; /* of those checked: ended without a wait, so that their counters are not known; in no file */
 	uint64_t launches_checked, launches_unchecked, memory_bytes, shadow_bytes, tables_bytes;
-	uint64_t withheld, ordered_late;
+	uint64_t withheld, withheld_merged, ordered_late;
 	uint64_t counter[GSAN_N_COUNTERS];
 };
 struct report_note { const char *key, *name, *reason; uint32_t ranks; };
@@ -80,6 +80,7 @@ struct report {
 	uint32_t lefts, lefts_room;
 	struct report_left *left;
 	uint64_t withheld, ordered_late; /* candidates that an order unseen by the device may explain, or does explain */
+	uint64_t withheld_merged;        /* of those withheld: perhaps only because records of launches were merged */
 	int exit_status;
 	uint32_t schedules;              /* of an exploration: runs; 0: there was one */
 	const char *schedule;            /* and how they chose */

@@ -124,6 +124,9 @@ static void text_limits(struct text *out, const struct report *r, const struct r
 	}
 	if (sum->withheld) {
 		text_printf(out, "%swithheld %" PRIu64 " (something that is not modelled may order them)", before, sum->withheld);
+		if (sum->withheld_merged)
+			text_printf(out, ", %" PRIu64 " of them perhaps only because older launches of unknown effect are no longer told apart",
+				    sum->withheld_merged);
 		before = ", ";
 	}
 	if (before[0] == ',')

@@ -19,7 +19,7 @@ _Static_assert(GSAN_ABI == 12, "as ABI says");
 __attribute__((visibility("default"))) struct fake fake = {.clone_blocks = 2, .plain_blocks = 2};
 
 struct CUfunc_st { const char *name; size_t params; };
-static struct CUfunc_st kernels[] = {{"plain", 1}, {"twin", 1}, {"twin__gsan", 2}, {"elementwise_kernel", 1}};
+static struct CUfunc_st kernels[] = {{"plain", 1}, {"twin", 1}, {"twin__gsan", 2}, {"elementwise_kernel", 1}, {"wide", 1}};
 static char info_left[] = "gsan-info\t" ABI "\ttwin\tsync\nsource\ttest\nleft\t-\t7\tcp.async.bulk\tnot modelled\n";
 static char info[] = "gsan-info\t" ABI "\ttwin\tsync\nsource\ttest\ngrid\n";
 
@@ -248,7 +248,7 @@ API cuFuncGetParamInfo(CUfunction function, size_t i, size_t *offset, size_t *si
 	if (i >= function->params)
 		return CUDA_ERROR_INVALID_VALUE;
 	*offset = i * 8;
-	*size = i ? sizeof(struct gsan_launch) : 8;
+	*size = i ? sizeof(struct gsan_launch) : strcmp(function->name, "wide") ? 8 : 32700;
 	return CUDA_SUCCESS;
 }
 
@@ -287,6 +287,8 @@ API cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned
 	(void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)stream;
 	if (clone && fake.refuse_clone)
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	if (fake.refuse)
+		return (CUresult)fake.refuse;
 	fake.launches++;
 	fake.kernel = f->name;
 	fake.params = (unsigned)f->params;
@@ -403,7 +405,7 @@ API cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 API cuGraphLaunch(CUgraphExec graph, CUstream stream)
 {
 	(void)graph, (void)stream;
-	return CUDA_SUCCESS;
+	return (CUresult)fake.refuse;
 }
 
 API cuLaunchGridAsync(CUfunction f, int width, int height, CUstream stream)

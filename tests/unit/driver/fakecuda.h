@@ -11,6 +11,7 @@ struct fake {
 	unsigned char record[1024];
 	int syncs, queries, copies;
 	int query_result, refuse_clone, clone_blocks, plain_blocks, capturing, required_cluster, left;
+	int refuse;    /* what all launches answer, if not 0 */
 	int disturbed; /* calls made in a capture that might end it */
 	void *context; /* of every stream, and the current one; NULL: that is not told */
 	void *stream;  /* the next one that is made; NULL: a new handle */

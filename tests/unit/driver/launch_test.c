@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "clock/clock.h"
 #include "driver/models.h"
@@ -123,7 +124,7 @@ ABSENT(cuMemImportFromShareableHandle)
 /* ---- the program --------------------------------------------------------------------------------------------- */
 
 static struct fake *fake;
-static CUfunction twin, plain, local;
+static CUfunction twin, plain, local, wide;
 
 static void CUDA_CB nothing(void *data) { (void)data; }
 
@@ -508,15 +509,16 @@ static void test_streams_end(void)
 static void test_plain(void)
 {
 	struct job_rank *rank = &self.job->rank[1];
-	uint32_t events = atomic_load(&rank->events);
+	uint64_t events = atomic_load(&rank->events);
+	uint64_t unchecked = atomic_load(&rank->launches_unchecked);
 	unsigned before = notes;
 
 	CHECK(launch(plain, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "plain"));
-	CHECK(notes == before + 1 && !strncmp(last_note, "unchecked\tplain\t", 16));
-	CHECK(atomic_load(&rank->events) == events + 1 && rank->event[events].kind == JOB_EVENT_OPAQUE);
+	CHECK(notes == before);
+	CHECK(atomic_load(&rank->events) == events + 1 && rank->event[0][events].kind == JOB_EVENT_OPAQUE);
 	launch(plain, NULL);
-	CHECK(notes == before + 1);
-	CHECK(atomic_load(&rank->launches_unchecked) == 2);
+	CHECK(notes == before);
+	CHECK(atomic_load(&rank->launches_unchecked) == unchecked + 2);
 
 	fake->clone_blocks = 1;
 	CHECK(cuLaunchKernel(twin, 1, 1, 1, 64, 1, 1, 0, NULL, (void *[]){&before}, NULL) == CUDA_SUCCESS);
@@ -526,6 +528,74 @@ static void test_plain(void)
 	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin") && strstr(last_note, "refused"));
 	fake->refuse_clone = 0;
 	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
+}
+
+/* Is there an event of a kernel that may have run, among those from place `from` on? */
+static int events_count(uint64_t from)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	int any = 0;
+
+	for (uint64_t i = from; i < atomic_load(&rank->events); i++)
+		any |= rank->event[0][i].count != 0;
+	return any;
+}
+
+/* What the driver itself refuses did not run: it is not said, not counted, and orders nothing; unless the answer may be the kernel's. */
+static void refused(void (*what)(void), int graph)
+{
+	static const struct { CUresult rc; int event, said; } row[] = {
+		{CUDA_ERROR_INVALID_VALUE, 0, 0}, {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 0, 0}, {CUDA_ERROR_ILLEGAL_ADDRESS, 1, 0},
+		{CUDA_SUCCESS, 1, 1},
+	};
+	struct job_rank *rank = &self.job->rank[1];
+
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		uint64_t events = atomic_load(&rank->events);
+		uint64_t unchecked = atomic_load(&rank->launches_unchecked);
+		unsigned before = notes;
+		fake->refuse = (int)row[i].rc;
+		what();
+		fake->refuse = 0;
+		CHECK(events_count(events) == row[i].event && notes == before + (unsigned)row[i].said);
+		CHECK(atomic_load(&rank->launches_unchecked) == unchecked + (unsigned)row[i].said);
+		CHECK(graph || !row[i].said || !strncmp(last_note, "unchecked\tplain\t", 16));
+	}
+}
+
+static void launch_plain(void) { launch(plain, NULL); }
+static void launch_graph(void) { cuGraphLaunch(NULL, NULL); }
+
+static void test_refused(void)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	CUstream s;
+	CUgraph graph;
+
+	refused(launch_plain, 0);
+	refused(launch_graph, 1);
+
+	uint64_t unchecked = atomic_load(&rank->launches_unchecked);
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL);
+	fake->refuse = CUDA_ERROR_INVALID_VALUE;
+	launch(twin, s);
+	CHECK(atomic_load(&rank->launches_unchecked) == unchecked);
+	fake->refuse = 0;
+	cuStreamEndCapture(s, &graph);
+
+	uint64_t events = atomic_load(&rank->events);
+	fake->refuse = CUDA_ERROR_INVALID_VALUE;
+	launch(twin, NULL); /* the clone, and then the kernel itself */
+	CHECK(atomic_load(&rank->events) > events && !events_count(events) && atomic_load(&rank->launches_unchecked) == unchecked);
+	fake->refuse = 0;
+}
+
+/* A kernel whose parameters leave no room for the record is called by that. */
+static void test_wide(void)
+{
+	CHECK(launch(wide, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "wide"));
+	CHECK(!strncmp(last_note, "unchecked\twide\t", 15) && strstr(last_note, "no room"));
 }
 
 static void test_capture(void)
@@ -703,6 +773,132 @@ static void test_many_signals(void)
 	CHECK(s->seen[1] == next + 1 && s->seq == next + 1);
 }
 
+/* ---- more launches that may order anything than there are records -------------------------------------------- */
+
+#define MANY 70000u
+static struct { uint32_t seq; int over; uint64_t begun; } many[2 * MANY]; /* those that are to be found, from the first on */
+static uint32_t manys, gap[MANY], gaps;                                  /* numbers of launches between them */
+static CUstream many_stream[3];                                          /* the last is the legacy one */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint32_t last_number(void) { return atomic_load(&self.job->rank[1].next) - 1; }
+
+/* The last stream's launches nobody waits for. Each 500th is refused. */
+static void launch_many(uint32_t number, int apart)
+{
+	for (uint32_t i = 0; i < number; i++) {
+		int stream = i / 8 % 3;
+		uint64_t now = now_ns();
+		fake->refuse = i % 500 == 499 ? CUDA_ERROR_INVALID_VALUE : 0;
+		launch(plain, many_stream[stream]);
+		if (!fake->refuse)
+			many[manys++] = (__typeof__(*many)){last_number(), stream < 2, now};
+		fake->refuse = 0;
+		if (apart || i % 1000 == 0) { /* which orders nothing, and only has its number */
+			launch(local, many_stream[0]);
+			gap[gaps++] = last_number();
+		}
+		if (i % 100 == 99) {
+			cuStreamSynchronize(many_stream[0]);
+			cuStreamSynchronize(many_stream[1]);
+		}
+	}
+	cuStreamSynchronize(many_stream[0]);
+	cuStreamSynchronize(many_stream[1]);
+}
+
+/* The launches in the record, and whether some record may mean that one: with its number between the record's, no later begun, not
+ * over before it is. */
+static uint64_t many_counted(void)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	uint64_t events = atomic_load(&rank->events), sum = 0;
+
+	for (uint32_t i = 0; i < JOB_EVENTS_NUMBER(events); i++)
+		sum += rank->event[JOB_EVENTS_TURN(events) & 1][i].count;
+	return sum;
+}
+
+static int many_found(uint32_t i)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	uint64_t events = atomic_load(&rank->events);
+
+	for (uint32_t k = 0; k < JOB_EVENTS_NUMBER(events); k++) {
+		const struct job_event *e = &rank->event[JOB_EVENTS_TURN(events) & 1][k];
+		if (e->count && e->first <= many[i].seq && many[i].seq <= e->last && e->kind == JOB_EVENT_OPAQUE &&
+		    e->begun <= (i + 1 < manys ? many[i + 1].begun : UINT64_MAX) && (e->ended ? many[i].over && e->ended > many[i].begun : !many[i].over))
+			return 1;
+	}
+	return 0;
+}
+
+/* How many of the last numbers between them, in steps, lie between those of one record: there the record says too much. */
+static unsigned many_blurred(uint32_t from)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	uint64_t events = atomic_load(&rank->events);
+	unsigned blurred = 0;
+
+	for (uint32_t g = from; g < gaps; g += 1 + (gaps - from) / 500)
+		for (uint32_t k = 0; k < JOB_EVENTS_NUMBER(events); k++) {
+			const struct job_event *e = &rank->event[JOB_EVENTS_TURN(events) & 1][k];
+			blurred += e->count && e->first < gap[g] && gap[g] < e->last && e->first > 0 && e->last < UINT32_MAX;
+		}
+	return blurred;
+}
+
+/* Those of another GPU (test_elsewhere) are in no other record. */
+static unsigned many_elsewhere(void)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	uint64_t events = atomic_load(&rank->events);
+	unsigned alone = 0;
+
+	for (uint32_t k = 0; k < JOB_EVENTS_NUMBER(events); k++) {
+		const struct job_event *e = &rank->event[JOB_EVENTS_TURN(events) & 1][k];
+		CHECK(e->first == e->last || (e->first > 0 && e->last < UINT32_MAX));
+		alone += e->count == 1 && e->first == e->last && (e->first == 0 || e->last == UINT32_MAX);
+	}
+	return alone;
+}
+
+/* Nothing is dropped, whatever it takes; nothing at all is lost while no other launch lies between; else only of what is old. */
+static void test_many_events(void)
+{
+	uint64_t before;
+
+	cuCtxSynchronize();
+	for (int i = 0; i < 2; i++)
+		cuStreamCreate(&many_stream[i], CU_STREAM_NON_BLOCKING);
+	before = many_counted();
+	launch_many(MANY, 0);
+	CHECK(JOB_EVENTS_TURN(atomic_load(&self.job->rank[1].events)) > 0);
+	CHECK(many_counted() == before + manys && many_blurred(0) == 0);
+	for (int i = 0; i < 6; i++) {
+		launch_many((MANY - 1000) / 6, 1);
+		CHECK(many_counted() == before + manys && (i < 4 || many_blurred(0) > 0));
+		CHECK(i < 2 || many_blurred(gaps - JOB_EVENTS / 2 + 100) == 0); /* some were refused */
+	}
+	CHECK(many_elsewhere() == 2);
+	for (uint32_t i = 0; i < manys; i += 97)
+		if (!many_found(i)) {
+			fprintf(stderr, "launch %u of %u, number %u, is in no record\n", i, manys, many[i].seq);
+			failed = 1;
+			break;
+		}
+	for (int i = 0; i < 2; i++)
+		cuStreamDestroy(many_stream[i]);
+	cuCtxSynchronize();
+}
+
 /* What the CTAs of a cluster do to each other is not modelled: such launches run plain, whoever asks for clusters. */
 static void test_clusters(void)
 {
@@ -728,20 +924,27 @@ static void test_clusters(void)
 	fake->required_cluster = 0;
 }
 
-/* Kernels on another GPU of the process: as they are, named once, and they may order anything. */
+/* Kernels on another GPU of the process: as they are, named once, and they may order anything; not if the driver refuses them. */
 static void test_elsewhere(void)
 {
 	struct job_rank *rank = &self.job->rank[1];
 	uint64_t unchecked = atomic_load(&rank->launches_unchecked);
-	uint32_t events = atomic_load(&rank->events);
+	uint64_t events = atomic_load(&rank->events);
 	unsigned before = notes;
 
 	elsewhere = 1;
+	fake->refuse = CUDA_ERROR_INVALID_VALUE;
+	launch(twin, NULL);
+	cuGraphLaunch(NULL, NULL);
+	fake->refuse = 0;
+	CHECK(notes == before && atomic_load(&rank->launches_unchecked) == unchecked);
+	CHECK(atomic_load(&rank->events) == events + 4 && !events_count(events));
+	events += 4;
 	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin") && launch(twin, NULL) == CUDA_SUCCESS);
 	elsewhere = 0;
 	CHECK(notes == before + 1 && strstr(last_note, "another GPU") && !strncmp(last_note, "unchecked\t", 10));
 	CHECK(atomic_load(&rank->launches_unchecked) == unchecked + 2 && atomic_load(&rank->events) == events + 2);
-	CHECK(rank->event[events].seq == 0 && rank->event[events + 1].seq == UINT32_MAX);
+	CHECK(rank->event[0][events].first == 0 && rank->event[0][events + 1].last == UINT32_MAX);
 	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
 }
 
@@ -829,6 +1032,7 @@ int main(void)
 	CHECK(cuModuleGetFunction(&twin, module, "twin") == CUDA_SUCCESS);
 	CHECK(cuModuleGetFunction(&plain, module, "plain") == CUDA_SUCCESS);
 	CHECK(cuModuleGetFunction(&local, module, "elementwise_kernel") == CUDA_SUCCESS);
+	CHECK(cuModuleGetFunction(&wide, module, "wide") == CUDA_SUCCESS);
 	CHECK(registered == 1); /* when the handle was asked for, not at its launch */
 	test_checked();
 	test_extra();
@@ -840,7 +1044,9 @@ int main(void)
 	test_streams_end();
 	test_event_meanwhile();
 	test_event_elsewhere();
+	test_refused();
 	test_plain();
+	test_wide();
 	test_capture();
 	test_first_in_capture(1);
 	test_first_in_capture(0);
@@ -860,6 +1066,7 @@ int main(void)
 	test_renewed_early();
 	test_models();
 	test_clusters();
+	test_many_events();
 	/* The counters were copied when the host had seen everything (the fake's table holds sevens). */
 	CHECK(atomic_load(&self.job->rank[1].counter[GSAN_N_UNMAPPED]) == 0x0707070707070707ull);
 	return failed;

@@ -436,7 +436,7 @@ static void fill_rank(struct report_rank *rank, int gpu)
 /* The same contents in the order that `turn` chooses. */
 static void fill(struct report *r, int turn)
 {
-	*r = (struct report){.ranks = 3, .withheld = 1, .exit_status = 66};
+	*r = (struct report){.ranks = 3, .withheld = 3, .withheld_merged = 2, .exit_status = 66};
 	fill_rank(&r->rank[0], 0);
 	fill_rank(&r->rank[1], 1);
 	r->rank[1].end = REPORT_SIGNALLED;

@@ -1,0 +1,60 @@
+/* A process merges its record of launches (job.h, struct job_event) again and again while the supervisor reads it. Each turn's table says
+ * that an unknown kernel ran behind the finding's first side; while one is filled it does not. So the finding is always withheld. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "supervisor/state.h"
+
+#define RECORDS 200u
+#define READS 600000u /* some seconds */
+
+static struct job *job;
+static _Atomic int done;
+
+static void *merge(void *unused)
+{
+	const struct job_event none = {.kind = JOB_EVENT_OPAQUE}, one = {.first = 5, .last = 5, .count = 1, .kind = JOB_EVENT_OPAQUE, .begun = 1};
+	struct job_rank *rank = &job->rank[0];
+
+	for (uint32_t turn = 0; !atomic_load(&done); turn++) {
+		struct job_event *to = rank->event[(turn + 1) & 1];
+		atomic_thread_fence(memory_order_release);
+		for (uint32_t again = 0; again < 8; again++)
+			for (uint32_t i = 0; i < RECORDS; i++)
+				job_event_put(&to[i], &none);
+		job_event_put(&to[turn % RECORDS], &one);
+		atomic_store_explicit(&rank->events, (uint64_t)(turn + 1) << 32 | RECORDS, memory_order_release);
+	}
+	return unused;
+}
+
+int main(void)
+{
+	struct supervisor *s = calloc(1, sizeof *s);
+	const struct gsan_finding f = {.first = {.seq = 4, .participant = 0}, .second = {.seq = 6, .participant = 1}};
+	pthread_t thread;
+	uint32_t reads = 0;
+	int wrong = 0;
+
+	job = calloc(1, sizeof *job);
+	if (!s || !job)
+		return 1;
+	s->job = job;
+	job->participants = 2;
+	job->rank[0].event[0][0] = (struct job_event){.first = 5, .last = 5, .count = 1, .kind = JOB_EVENT_OPAQUE, .begun = 1};
+	job->rank[1].event[0][0] = job->rank[0].event[0][0];
+	atomic_store(&job->rank[0].events, 1);
+	atomic_store(&job->rank[1].events, 1);
+	if (pthread_create(&thread, NULL, merge, NULL))
+		return 1;
+	for (; reads < READS && !wrong; reads++)
+		wrong = supervisor_believe(s, &f) != BELIEF_WITHHELD;
+	atomic_store(&done, 1);
+	pthread_join(thread, NULL);
+	if (wrong)
+		fprintf(stderr, "at read %u the finding was not withheld\n", reads);
+	free(job);
+	free(s);
+	return wrong;
+}
