@@ -372,6 +372,8 @@ static int instrument(const struct ptxas_args *a, const char *real, const struct
 		log_warning("%s: runs unchecked: %s", ptxas_args_source(a), strerror(-status));
 	else if (ptxas_emulated() || !may_link(&m) || make_linked(&m, &made))
 		status = make_whole(&m, &made);
+	if (!status && made.size && !ptxas_emulated())
+		elf_trim_text(&made);
 	if (!status && made.size)
 		status = replace_output(ptxas_args_output(a), made.data, made.size);
 	if (ptxas_emulated() && status)

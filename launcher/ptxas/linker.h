@@ -22,10 +22,11 @@ int linkers_run(const struct linkers *l, const char *arch, const struct ptxas_by
 /* object.c: what a linked module lacks. `registers`: of each of its functions, at most. malloc'ed; 0 or -errno. */
 int runtime_object(const char *real, const char *arch, unsigned registers, struct ptxas_bytes *to);
 
-/* elf.c */
+/* elf.c, of a cubin or an object */
 int elf_abi(const struct ptxas_bytes *b);                        /* 7: of CUDA 12, 8: of 13; -1: it is none */
 void elf_set_relocatable(struct ptxas_bytes *b);                 /* nvlink drops others without a word */
 int elf_has(const struct ptxas_bytes *b, const char *function);  /* is it defined? */
 int elf_is_linked(const struct ptxas_bytes *b);                  /* a cubin to be loaded, that lacks nothing of the runtime */
+void elf_trim_text(struct ptxas_bytes *b);                       /* takes clones and runtime out of the PTX text for tools, half of a module */
 
 #endif
