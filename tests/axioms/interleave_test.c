@@ -138,8 +138,9 @@ static void ask_for(struct lit_program *p, const struct machine *m)
 }
 
 static const struct ax_options models[] = {
-	{.kernel_fences = 1, .cta_thread = 1, .cluster_gpu = 1, .fence_sc = 1, .observe = 1, .until = AX_PERMITTED, .limit = 1u << 20},
-	{.kernel_fences = 0, .cta_thread = 0, .cluster_gpu = 0, .fence_sc = 1, .observe = 1, .until = AX_PERMITTED, .limit = 1u << 20}};
+	{.unit = AX_CTA, .kernel_fences = 1, .cluster_gpu = 1, .fence_sc = 1, .observe = 1, .until = AX_PERMITTED, .limit = 1u << 20},
+	{.unit = AX_WARP, .kernel_fences = 1, .cluster_gpu = 1, .fence_sc = 1, .observe = 1, .until = AX_PERMITTED, .limit = 1u << 20},
+	{.unit = AX_THREAD, .kernel_fences = 0, .cluster_gpu = 0, .fence_sc = 1, .observe = 1, .until = AX_PERMITTED, .limit = 1u << 20}};
 
 static int permitted(struct lit_program *p, const char *text, uint64_t *unknown)
 {

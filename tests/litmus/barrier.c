@@ -8,7 +8,7 @@
 
 struct barrier {
 	uint32_t expected, arrived, phase; /* threads; how many phases are complete */
-	const struct lit_instr *first;     /* to come to the phase that is not complete */
+	uint32_t came;                     /* warps, as bits, to the phase that is not */
 };
 
 struct meeting {
@@ -103,6 +103,24 @@ static uint32_t expected(const struct meeting *m, const struct lit_use *u)
 	return u->instr->meet == LIT_WARP ? threads_of(m, u->barrier - LIT_NAMED - LIT_MBARRIERS) : u->instr->count;
 }
 
+/* Lanes that have no section have left: a counted barrier takes them for come with their warp. */
+static uint32_t left(const struct meeting *m, const struct lit_thread *t, struct barrier *b)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t w = t->first / 32; w <= (t->first + t->threads - 1) / 32; w++) {
+		for (uint32_t tid = 32 * w; !(b->came >> w & 1) && tid < 32 * w + 32; tid++) {
+			int has = 0;
+
+			for (size_t s = 0; s < m->p->threads; s++)
+				has |= same_cta(&m->p->thread[s], t) && tid - m->p->thread[s].first < m->p->thread[s].threads;
+			sum += !has;
+		}
+		b->came |= 1u << w;
+	}
+	return sum;
+}
+
 static void arrive(struct meeting *m, uint32_t section, struct lit_use *u)
 {
 	struct barrier *b = &m->barrier[u->barrier];
@@ -112,10 +130,10 @@ static void arrive(struct meeting *m, uint32_t section, struct lit_use *u)
 		wrong(m, u->instr, "bar.warp.sync in a section of several warps; write a section for each");
 	if (b->expected && b->expected != of && (b->arrived || u->instr->meet == LIT_MARRIVE))
 		wrong(m, u->instr, "another count than others have at this barrier; write the same");
-	if (!b->arrived)
-		b->first = u->instr;
 	b->expected = of;
 	b->arrived += m->p->thread[section].threads;
+	if (u->barrier && u->barrier < LIT_NAMED)
+		b->arrived += left(m, &m->p->thread[section], b);
 	u->phase = b->phase;
 	if (b->arrived > b->expected)
 		wrong(m, u->instr, "more threads come than the phase has room for: who meets whom depends on who comes first; write another number");
@@ -180,7 +198,7 @@ static int complete(struct meeting *m, unsigned barrier)
 			m->done[s]++;
 		}
 	}
-	b->arrived = 0;
+	b->arrived = b->came = 0;
 	b->phase++;
 	return 1;
 }

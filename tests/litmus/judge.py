@@ -88,7 +88,7 @@ def ask_axioms(args, programs, work):
         paths.append(os.path.join(work, f"{number}.litmus"))
         with open(paths[-1], "w") as file:
             file.write(program.text)
-    pure = ["--kernel-fences=no", "--cta-thread=no", "--cluster-gpu=no"]
+    pure = ["--kernel-fences=no", "--unit=thread", "--cluster-gpu=no"]
     for options, field in (([], "axioms"), (pure, "pure")):
         for first in range(0, len(paths), 1000):
             done = subprocess.run([os.path.join(args.bin, "axioms"), *options, *paths[first:first + 1000]], capture_output=True,

@@ -179,7 +179,7 @@ static void bad_texts(void)
 		{HEAD "sync none\n", "sync stream"}, {HEAD "exists x 1\n", "no ="}, {HEAD "exists P.1:r0 = 1\n", "no register of a thread"},
 		{HEAD "exists P.0r0 = 1\n", "no location"}, {HEAD "expect maybe\n", "expect race"}, {HEAD "cites \"a\n", "partner"},
 		{HEAD "bar.sync 0 32\n", ":5: barrier 0 is that of 'bar'"}, {HEAD "bar.sync 1 33\n", ":5: a barrier of 33 threads"},
-		{HEAD "bar.sync 1 32\n", ":5: waits for ever"}, {HEAD "bar.warp.sync 1\n", "too much"},
+		{HEAD "bar.sync 1 64\n", ":5: waits for ever"}, {HEAD "bar.warp.sync 1\n", "too much"},
 		{HEAD "mbarrier.wait 0 2\n", "from 0 to 1"}, {HEAD "mbarrier.wait 0 0\n", ":5: waits for ever"},
 		{BLOCK "bar.arrive 1 64\nbar.sync 1 64\n" SECOND "bar.sync 1 64\n", ":8: more threads come"},
 		{BLOCK "bar.arrive 1 64\nbar.arrive 1 96\n" SECOND, ":6: another count"},
