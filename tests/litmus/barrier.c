@@ -1,6 +1,7 @@
 /* Who meets whom at the barriers of a CTA. All sections go as far as they can without any phase becoming complete; then those
  * phases that all have come to become complete, and so on. What has arrived by then would have arrived in any order of execution,
- * as long as no phase has more to come than it takes, and no wait for an mbarrier can miss its phase. */
+ * as long as no phase has more to come than it takes, even if it became complete after all others that can, and no wait for an
+ * mbarrier can miss its phase. */
 #include "litmus.h"
 
 #include <stdlib.h>
@@ -139,11 +140,9 @@ static void arrive(struct meeting *m, uint32_t section, struct lit_use *u)
 		wrong(m, u->instr, "more threads come than the phase has room for: who meets whom depends on who comes first; write another number");
 }
 
-/* As far as it goes without a phase becoming complete. Returns whether it went on at all. */
-static int advance(struct meeting *m, uint32_t section)
+/* As far as it goes without a phase becoming complete. */
+static void advance(struct meeting *m, uint32_t section)
 {
-	uint32_t from = m->done[section];
-
 	for (; m->done[section] < m->uses[section] && !m->waits[section] && !m->wrong; m->done[section]++) {
 		struct lit_use *u = &m->use[section][m->done[section]];
 		const struct barrier *b = &m->barrier[u->barrier];
@@ -160,7 +159,6 @@ static int advance(struct meeting *m, uint32_t section)
 			break;
 		}
 	}
-	return m->done[section] > from;
 }
 
 /* A wait for an mbarrier goes on as long as the phase behind its own is not complete: that must need the waiter. */
@@ -182,12 +180,15 @@ static void check_missed(struct meeting *m, uint32_t section, unsigned barrier)
 		wrong(m, wait, "a wait that may come when the next phase is complete, too; arrive behind it");
 }
 
-static int complete(struct meeting *m, unsigned barrier)
+static int due(const struct meeting *m, unsigned barrier)
+{
+	return m->barrier[barrier].arrived && m->barrier[barrier].arrived >= m->barrier[barrier].expected;
+}
+
+static void complete(struct meeting *m, unsigned barrier)
 {
 	struct barrier *b = &m->barrier[barrier];
 
-	if (!b->arrived || b->arrived < b->expected)
-		return 0;
 	for (uint32_t s = 0; s < m->p->threads; s++) {
 		if (!same_cta(&m->p->thread[s], m->of))
 			continue;
@@ -200,17 +201,61 @@ static int complete(struct meeting *m, unsigned barrier)
 	}
 	b->arrived = b->came = 0;
 	b->phase++;
-	return 1;
+}
+
+static void advance_all(struct meeting *m)
+{
+	for (uint32_t s = 0; s < m->p->threads && !m->wrong; s++)
+		if (same_cta(&m->p->thread[s], m->of))
+			advance(m, s);
+}
+
+/* All but one, as far as they get. */
+static void run_without(struct meeting *m, unsigned barrier)
+{
+	for (int on = 1; on && !m->wrong;) {
+		on = 0;
+		for (unsigned b = 0; b < LIT_BARRIERS && !m->wrong; b++)
+			if (b != barrier && due(m, b)) {
+				complete(m, b);
+				on = 1;
+			}
+		advance_all(m);
+	}
+}
+
+/* May others come to a phase that is due, before it is complete? Leaves all as it was, unless something is wrong. */
+static void check_late(const struct meeting *m, unsigned barrier, struct meeting *copy)
+{
+	*copy = *m;
+	copy->done = m->done + m->p->threads;
+	copy->waits = m->waits + m->p->threads;
+	memcpy(copy->done, m->done, m->p->threads * sizeof(*m->done));
+	memcpy(copy->waits, m->waits, m->p->threads);
+	run_without(copy, barrier);
 }
 
 static void run(struct meeting *m)
 {
+	struct meeting copy;
+
 	for (int on = 1; on && !m->wrong;) {
+		uint8_t ready[LIT_BARRIERS];
+
 		on = 0;
-		for (uint32_t s = 0; s < m->p->threads; s++)
-			on |= same_cta(&m->p->thread[s], m->of) && advance(m, s);
+		advance_all(m);
+		for (unsigned b = 0; b < LIT_BARRIERS && !m->wrong; b++) {
+			ready[b] = (uint8_t)due(m, b);
+			on |= ready[b];
+			if (!ready[b])
+				continue;
+			check_late(m, b, &copy);
+			m->wrong = copy.wrong;
+			m->line = copy.line;
+		}
 		for (unsigned b = 0; b < LIT_BARRIERS && !m->wrong; b++)
-			on |= complete(m, b);
+			if (ready[b])
+				complete(m, b);
 	}
 	for (uint32_t s = 0; s < m->p->threads && !m->wrong; s++)
 		if (same_cta(&m->p->thread[s], m->of) && m->done[s] < m->uses[s])
@@ -221,8 +266,8 @@ const char *lit_barriers(const struct lit_program *p, struct lit_use (*use)[LIT_
 {
 	struct meeting m = {.p = p, .use = use, .uses = uses};
 
-	m.done = calloc(p->threads + 1, sizeof(*m.done));
-	m.waits = calloc(p->threads + 1, 1);
+	m.done = calloc(2 * p->threads + 1, sizeof(*m.done)); /* and a copy */
+	m.waits = calloc(2 * p->threads + 1, 1);
 	if (!m.done || !m.waits)
 		m.wrong = "no memory";
 	for (size_t s = 0; s < p->threads && !m.wrong; s++) {

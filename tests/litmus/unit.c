@@ -184,6 +184,8 @@ static void bad_texts(void)
 		{BLOCK "bar.arrive 1 64\nbar.sync 1 64\n" SECOND "bar.sync 1 64\n", ":8: more threads come"},
 		{BLOCK "bar.arrive 1 64\nbar.arrive 1 96\n" SECOND, ":6: another count"},
 		{BLOCK "mbarrier.arrive 0 32\n" SECOND "mbarrier.wait 0 1\n", ":7: a wait that may come when the next phase"},
+		{"litmus a\nlaunch P block 96\ncta 0\nmbarrier.arrive 0 1\nmbarrier.wait 0 0\nbar.sync 1 64\ncta 0 thread 32\nbar.sync 1 64\n"
+		 "cta 0 thread 64\nbar.sync 1 64\nbar.sync 1 64\n", ":6: more threads come"},
 		{BLOCK "mbarrier.arrive 0 32\nmbarrier.wait 0 0\nmbarrier.arrive 0 32\n" SECOND "mbarrier.wait 0 0\n", ":9: a wait that may come"},
 		{BLOCK "mbarrier.arrive 0 32\nmbarrier.arrive 0 64\n" SECOND, ":6: another count"},
 		{"litmus a\nlaunch P block 64\ncta 0 threads 0..63\nbar.warp.sync\n", ":4: bar.warp.sync in a section of several"},
