@@ -2,65 +2,17 @@
  * every relation of the memory model (PTX ISA 8.7 to 8.9) as a set of pairs. Nothing is shared but the trace: no clocks,
  * no cells, no chains, no history that shrinks. usage: definition_test ctas|warps|threads FROM TO, seeds. */
 #include "reference/reference.h"
+#include "reference/traces.h"
 
 #include "check.h"
 
 #include <string.h>
 
-#define NODES 192
-#define LAUNCHES 8
-#define STREAMS 3
-#define CTAS 3
-#define LINES 400
-#define PAIRS 4096
-
-#define WARPS 3
-#define LANES 4 /* that do something, of a warp */
-#define BARRIERS 5 /* of a CTA: bar 0 and 1, mbarriers at 0, 1 and 8 */
-#define MBARRIERS 2 /* the first of them */
-
-/* NODE_FLAG: by hand in shared memory, of all of the CTA; NODE_PHASE: a bar is complete, which orders nothing by itself. */
-enum { NODE_START, NODE_END, NODE_FENCE, NODE_ACCESS, NODE_ARRIVE, NODE_PASS, NODE_FLAG, NODE_PHASE };
-
-/* What a logical thread is, and how many of a CTA do something. */
-static const struct unit {
-	const char *name;
-	unsigned flag;
-	int threads, of_warp, inside; /* inside: races are looked for within a CTA */
-} units[] = { { "ctas", REF_CTAS, 1, 0, 0 }, { "warps", REF_WARPS, WARPS, 1, 0 }, { "threads", REF_THREADS, WARPS * LANES, LANES, 1 } };
+/* What a logical thread is. */
+static const struct unit units[] = {
+	{ "ctas", REF_CTAS, 1, 0, 0 }, { "warps", REF_WARPS, WARPS, 1, 0 }, { "threads", REF_THREADS, WARPS * LANES, LANES, 1 },
+};
 #define UNITS (sizeof units / sizeof *units)
-
-struct node { /* what a logical thread does; a launch's start and end are fences of system scope */
-	int type, launch, cta, thread; /* cta -1: start or end, of all CTAs; thread -1: of all of the CTA */
-	int barrier, made, phase; /* of an arrival and a pass: which, how often it was made anew, how many phases were complete */
-	int together, lane; /* of an access: the first that lanes of the thread's warp made together with it */
-	unsigned line, site;
-	int reads, writes, rmw, strong, nc, used, acquires, releases, scope; /* scope 0: none, 1 cta, 2 gpu, 3 sys */
-	unsigned offset, bytes;
-};
-
-struct set {
-	uint64_t word[NODES / 64];
-};
-
-struct world {
-	const struct unit *unit;
-	uint64_t seed;
-	char line[LINES][128];
-	unsigned lines;
-	struct node node[NODES];
-	int nodes, launches;
-	struct {
-		int stream, rank, device, state, told; /* state 0 queued, 1 running, 2 done */
-		int start, end;
-		unsigned after; /* launches, as bits */
-		struct { int made, phase; } barrier[CTAS][BARRIERS];
-	} launch[LAUNCHES];
-	unsigned stream_after[STREAMS], recorded[LINES];
-	int recordings, last_write[64]; /* by byte: node, -1 none */
-	struct set observed[NODES];     /* writes that precede this read in observation order */
-	struct set before[NODES];       /* base causality */
-};
 
 static int has(const struct set *s, int i) { return s->word[i / 64] >> (i % 64) & 1; }
 static void put(struct set *s, int i) { s->word[i / 64] |= UINT64_C(1) << (i % 64); }
@@ -70,12 +22,6 @@ static void add(struct set *s, const struct set *t)
 		s->word[i] |= t->word[i];
 }
 
-static unsigned pick(struct world *w, unsigned n)
-{
-	w->seed = w->seed * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(w->seed >> 33) % n;
-}
-
 /* ---- the relations */
 
 static int same_cta(const struct node *a, const struct node *b)
@@ -83,7 +29,7 @@ static int same_cta(const struct node *a, const struct node *b)
 	return a->launch == b->launch && (a->cta == b->cta || a->cta < 0 || b->cta < 0);
 }
 
-static int same_thread(const struct node *a, const struct node *b)
+int definition_same_thread(const struct node *a, const struct node *b)
 {
 	return same_cta(a, b) && (a->thread == b->thread || a->thread < 0 || b->thread < 0);
 }
@@ -91,7 +37,7 @@ static int same_thread(const struct node *a, const struct node *b)
 /* Races of the two are not looked for: they count as in program order. */
 static int one_program(const struct world *w, const struct node *a, const struct node *b)
 {
-	return w->unit->inside ? same_thread(a, b) : same_cta(a, b);
+	return w->unit->inside ? definition_same_thread(a, b) : same_cta(a, b);
 }
 
 static int scopes_include(const struct world *w, const struct node *a, const struct node *b)
@@ -111,7 +57,7 @@ static int morally_strong(const struct world *w, const struct node *a, const str
 }
 
 /* 8.9.2, when access n executes: it reads what was written last. */
-static void observe(struct world *w, int n)
+void definition_observe(struct world *w, int n)
 {
 	const struct node *a = &w->node[n];
 	for (unsigned i = a->offset; i < a->offset + a->bytes; i++) {
@@ -130,7 +76,7 @@ static void observe(struct world *w, int n)
 static int release_pattern(const struct world *w, int x, int y)
 {
 	const struct node *a = &w->node[x], *b = &w->node[y];
-	if (x > y || !b->strong || !b->writes || !same_thread(a, b) || !a->releases)
+	if (x > y || !b->strong || !b->writes || !definition_same_thread(a, b) || !a->releases)
 		return 0;
 	return x == y || a->type != NODE_ACCESS || same_bytes(a, b);
 }
@@ -139,7 +85,7 @@ static int release_pattern(const struct world *w, int x, int y)
 static int acquire_pattern(const struct world *w, int x, int y)
 {
 	const struct node *a = &w->node[x], *b = &w->node[y];
-	if (x > y || !a->strong || !a->reads || (a->rmw && !a->used) || !same_thread(a, b) || !b->acquires)
+	if (x > y || !a->strong || !a->reads || (a->rmw && !a->used) || !definition_same_thread(a, b) || !b->acquires)
 		return 0;
 	return x == y || b->type != NODE_ACCESS || same_bytes(a, b);
 }
@@ -170,7 +116,7 @@ static int direct(const struct world *w, int x, int y)
 	const struct node *a = &w->node[x], *b = &w->node[y];
 	if (a->type == NODE_PHASE || b->type == NODE_PHASE)
 		return 0;
-	if (same_thread(a, b) || synchronises(w, x, y) || meet(a, b))
+	if (definition_same_thread(a, b) || synchronises(w, x, y) || meet(a, b))
 		return 1;
 	return a->type == NODE_END && b->type == NODE_START && w->launch[b->launch].after >> a->launch & 1;
 }
@@ -214,7 +160,7 @@ static int races(const struct world *w, int x, int y)
 static int follows(const struct world *w, int x, int y)
 {
 	const struct node *a = &w->node[x], *b = &w->node[y];
-	return same_thread(a, b) || causality(w, x, w->launch[b->launch].start);
+	return definition_same_thread(a, b) || causality(w, x, w->launch[b->launch].start);
 }
 
 #define BEHIND_SITE (UINT64_C(1) << 63)
@@ -287,6 +233,7 @@ static uint64_t stood(const struct world *w, int x, int y, unsigned byte, int en
 	return any ? any : own;
 }
 
+#define PAIRS 4096
 #define GROUPS 64
 struct groups { /* different ones, of sites as bits; open: somewhere nothing stands for the first access */
 	uint64_t any[GROUPS];
@@ -326,7 +273,7 @@ static int settles(const struct world *w, const struct node *a)
 static int settled(const struct world *w, int y)
 {
 	int z = y + 1;
-	while (z < w->nodes && (!same_thread(&w->node[z], &w->node[y]) || !settles(w, &w->node[z])))
+	while (z < w->nodes && (!definition_same_thread(&w->node[z], &w->node[y]) || !settles(w, &w->node[z])))
 		z++;
 	return z;
 }
@@ -356,272 +303,6 @@ static enum ref_kind kind_of(const struct world *w, const struct node *a, const 
 	if ((a->rmw && a->writes) || (b->rmw && b->writes))
 		return REF_ATOMIC_PLAIN;
 	return b->nc ? REF_STALE_NC : !b->writes ? REF_RAW : a->writes ? REF_WAW : REF_WAR;
-}
-
-/* ---- random traces */
-
-static struct node *node_add(struct world *w, int type, int launch, int cta, int thread)
-{
-	CHECK(w->nodes < NODES);
-	struct node *n = &w->node[w->nodes++];
-	*n = (struct node){ .type = type, .launch = launch, .cta = cta, .thread = thread, .line = w->lines + 1 };
-	if (type == NODE_START || type == NODE_END) {
-		n->scope = 3;
-		n->releases = n->acquires = 1;
-	}
-	return n;
-}
-
-static char *say(struct world *w)
-{
-	CHECK(w->lines < LINES);
-	return w->line[w->lines++];
-}
-
-static void do_enqueue(struct world *w)
-{
-	if (w->launches == LAUNCHES)
-		return;
-	const int l = w->launches++, stream = (int)pick(w, STREAMS), rank = stream > 0;
-	w->launch[l].stream = stream;
-	w->launch[l].rank = rank;
-	w->launch[l].device = rank && stream == 2;
-	w->launch[l].after = w->stream_after[stream];
-	for (int i = 0; i < l; i++)
-		w->launch[l].after |= (unsigned)w->launch[i].told << i;
-	w->stream_after[stream] |= 1u << l;
-	snprintf(say(w), 128, "launch %d rank %d device %d stream %d kernel k%d grid %d 1 1 block %d", l, rank, w->launch[l].device, stream,
-		 l % 2, CTAS, 32 * WARPS);
-}
-
-static void do_begin_or_end(struct world *w)
-{
-	const int l = w->launches ? (int)pick(w, (unsigned)w->launches) : 0;
-	if (l == w->launches || w->launch[l].state == 2)
-		return;
-	for (int i = 0; i < w->launches; i++)
-		if (w->launch[l].after >> i & 1 && w->launch[i].state != 2)
-			return;
-	if (w->launch[l].state && pick(w, 4))
-		return; /* let it run a while */
-	node_add(w, w->launch[l].state ? NODE_END : NODE_START, l, -1, -1);
-	*(w->launch[l].state ? &w->launch[l].end : &w->launch[l].start) = w->nodes - 1;
-	snprintf(say(w), 128, "%s %d", w->launch[l].state ? "done" : "begin", l);
-	w->launch[l].state++;
-}
-
-/* A recording holds what its stream holds: with it, all that those launches come after. */
-static void do_record_or_wait(struct world *w)
-{
-	const int stream = (int)pick(w, STREAMS);
-	if (!w->recordings || pick(w, 2)) {
-		w->recorded[w->recordings] = w->stream_after[stream];
-		snprintf(say(w), 128, "record %d %d", w->recordings++, stream);
-	} else {
-		const int from = (int)pick(w, (unsigned)w->recordings);
-		w->stream_after[stream] |= w->recorded[from];
-		snprintf(say(w), 128, "wait %d %d", from, stream);
-	}
-}
-
-static void do_complete(struct world *w)
-{
-	const int l = w->launches ? (int)pick(w, (unsigned)w->launches) : 0;
-	if (l == w->launches || w->launch[l].state != 2)
-		return;
-	w->launch[l].told = 1;
-	snprintf(say(w), 128, "complete %d %d", w->launch[l].rank, l);
-}
-
-static int running(struct world *w)
-{
-	int found = -1, seen = 0;
-	for (int i = 0; i < w->launches; i++)
-		if (w->launch[i].state == 1 && !pick(w, (unsigned)++seen))
-			found = i;
-	return found;
-}
-
-static const char *const scope_names[] = { "-", "cta", "gpu", "sys" };
-
-/* A lane of a warp, and the logical thread that it is. */
-static int lane_any(struct world *w) { return 32 * (int)pick(w, WARPS) + (int)pick(w, LANES); }
-static int thread_of(const struct world *w, int lane)
-{
-	return w->unit->of_warp == LANES ? lane / 32 * LANES + lane % 32 : w->unit->of_warp ? lane / 32 : 0;
-}
-
-static void do_fence(struct world *w, int launch, int cta)
-{
-	static const struct { const char *name; int acquires, releases; } kinds[] = {
-		{ "acq_rel", 1, 1 }, { "acquire", 1, 0 }, { "release", 0, 1 }, { "sc", 1, 1 } };
-	const unsigned kind = pick(w, 4);
-	const int lane = lane_any(w);
-	struct node *n = node_add(w, NODE_FENCE, launch, cta, thread_of(w, lane));
-	n->acquires = kinds[kind].acquires;
-	n->releases = kinds[kind].releases;
-	n->scope = pick(w, 8) ? 2 + (int)pick(w, 2) : 1;
-	snprintf(say(w), 128, "fence %d %d %d 0 %s %s", launch, cta, lane, kinds[kind].name, scope_names[n->scope]);
-}
-
-/* Those of one instruction come in the order of lanes, with nothing else between. */
-static void together(struct world *w, int n)
-{
-	struct node *a = &w->node[n];
-	const struct node *before = NULL;
-	for (int i = 0; i < n; i++)
-		before = w->node[i].type == NODE_ACCESS ? &w->node[i] : before;
-	a->together = n;
-	if (before && same_thread(before, a) && before->site == a->site && before->lane / 32 == a->lane / 32 && before->lane < a->lane)
-		a->together = before->together;
-}
-
-static void do_lane(struct world *w, struct node like, const char *op, const char *sem)
-{
-	struct node *n = node_add(w, NODE_ACCESS, like.launch, like.cta, thread_of(w, like.lane));
-	like.type = n->type, like.thread = n->thread, like.line = n->line;
-	like.site = like.site ? like.site : like.line;
-	*n = like;
-	together(w, w->nodes - 1);
-	observe(w, w->nodes - 1);
-	snprintf(say(w), 128, "mem %d %d %d %u %s %s %s 5 %u %u %s %s", n->launch, n->cta, n->lane, n->site, op, sem, scope_names[n->scope],
-		 n->offset, n->bytes, n->reads ? "0x0" : "-", n->writes ? "0x1" : "-");
-}
-
-/* By one lane, or by some of a warp, side by side. */
-static void do_access(struct world *w, int launch, int cta, unsigned sites)
-{
-	static const struct { const char *op, *sem; int reads, writes, rmw, strong, acquires, releases, used; } ops[] = {
-		{ "ld", "weak", 1, 0, 0, 0, 0, 0, 0 },        { "st", "weak", 0, 1, 0, 0, 0, 0, 0 },
-		{ "ld", "nc", 1, 0, 0, 0, 0, 0, 0 },          { "ld", "relaxed", 1, 0, 0, 1, 0, 0, 0 },
-		{ "ld", "acquire", 1, 0, 0, 1, 1, 0, 0 },     { "st", "relaxed", 0, 1, 0, 1, 0, 0, 0 },
-		{ "st", "release", 0, 1, 0, 1, 0, 1, 0 },     { "atom", "acq_rel", 1, 1, 1, 1, 1, 1, 1 },
-		{ "atom", "relaxed", 1, 1, 1, 1, 0, 0, 1 },   { "atom", "acquire", 1, 1, 1, 1, 1, 0, 1 },
-		{ "red", "release", 1, 1, 1, 1, 0, 1, 0 },    { "red", "relaxed", 1, 1, 1, 1, 0, 0, 0 },
-		{ "atom-", "acq_rel", 1, 1, 1, 1, 1, 1, 0 },  { "cas", "acq_rel", 1, 0, 1, 1, 1, 0, 1 },
-		{ "cas", "release", 1, 1, 1, 1, 0, 1, 1 },    { "ld", "volatile", 1, 0, 0, 1, 0, 0, 0 },
-	};
-	const unsigned o = pick(w, 3) ? 3 + pick(w, 13) : pick(w, 12) ? pick(w, 2) : 2; /* nc: its races drown the others */
-	struct node n = { .launch = launch, .cta = cta, .lane = lane_any(w) };
-	const int weak = !ops[o].strong, partial = !pick(w, 6);
-	n.reads = ops[o].reads, n.writes = ops[o].writes, n.rmw = ops[o].rmw, n.strong = ops[o].strong, n.used = ops[o].used;
-	n.acquires = ops[o].acquires, n.releases = ops[o].releases, n.nc = !strcmp(ops[o].sem, "nc");
-	n.scope = weak ? 0 : !strcmp(ops[o].sem, "volatile") || pick(w, 2) ? 3 : pick(w, 8) ? 2 : 1;
-	n.offset = (weak ? 8 * pick(w, 3) : 8 * pick(w, 2)) + (partial ? pick(w, 4) : 0);
-	n.bytes = partial ? 1u << pick(w, 3) : 4;
-	n.site = sites ? 1 + pick(w, sites) : pick(w, 3) ? 0 : w->lines + 1;
-	do_lane(w, n, ops[o].op, ops[o].sem);
-	n.site = w->node[w->nodes - 1].site;
-	/* Of lanes that repeat an instruction without the others the reference forgets whom they were with. */
-	for (int more = weak && !sites && !pick(w, 4) ? 1 + (int)pick(w, 2) : 0; more && n.lane % 32 + 1 < LANES && w->nodes < NODES - 2 * LAUNCHES; more--) {
-		n.lane++;
-		n.offset += n.bytes;
-		do_lane(w, n, ops[o].op, ops[o].sem);
-	}
-}
-
-/* ---- barriers inside a CTA */
-
-struct meeting { int launch, cta, barrier; };
-static const char *const barrier_names[BARRIERS] = { "bar 0", "bar 1", "mbar 0", "mbar 1", "mbar 8" };
-
-/* Some lanes of a warp arrive, or go on, at the phase that is due: a node for each logical thread of theirs. */
-static void do_lanes(struct world *w, struct meeting at, int type)
-{
-	const int warp = (int)pick(w, WARPS);
-	const unsigned lanes = 1 + pick(w, (1u << LANES) - 1);
-	int last = -1;
-	for (int l = 0; l < LANES; l++) {
-		const int thread = thread_of(w, 32 * warp + l);
-		if (!(lanes >> l & 1) || thread == last)
-			continue;
-		struct node *n = node_add(w, type, at.launch, at.cta, last = thread);
-		n->barrier = at.barrier;
-		n->made = w->launch[at.launch].barrier[at.cta][at.barrier].made;
-		n->phase = w->launch[at.launch].barrier[at.cta][at.barrier].phase;
-	}
-	if (type == NODE_ARRIVE)
-		snprintf(say(w), 128, "arrive %d %d %d 0x%x 0 %s %s 64", at.launch, at.cta, warp, lanes, barrier_names[at.barrier],
-			 at.barrier < MBARRIERS ? "sync" : "release");
-	else
-		snprintf(say(w), 128, "pass %d %d %d 0x%x 0 %s sync", at.launch, at.cta, warp, lanes, barrier_names[at.barrier]);
-}
-
-static void do_phase(struct world *w, struct meeting at)
-{
-	w->launch[at.launch].barrier[at.cta][at.barrier].phase++;
-	if (at.barrier < MBARRIERS)
-		node_add(w, NODE_PHASE, at.launch, at.cta, -1);
-	snprintf(say(w), 128, "phase %d %d %s", at.launch, at.cta, barrier_names[at.barrier]);
-}
-
-static void do_init(struct world *w, struct meeting at)
-{
-	w->launch[at.launch].barrier[at.cta][at.barrier].made++;
-	w->launch[at.launch].barrier[at.cta][at.barrier].phase = 0;
-	snprintf(say(w), 128, "init %d %d %s 64", at.launch, at.cta, barrier_names[at.barrier]);
-}
-
-/* Synchronisation by hand in shared memory, or an arrival without an order, which fences may give one. */
-static void do_flag(struct world *w, int launch, int cta)
-{
-	const int lane = lane_any(w);
-	node_add(w, NODE_FLAG, launch, cta, -1);
-	if (pick(w, 2))
-		snprintf(say(w), 128, "shared %d %d %d 0 st relaxed cta", launch, cta, lane);
-	else
-		snprintf(say(w), 128, "pass %d %d %d 0x1 0 mbar 64 relaxed", launch, cta, lane / 32);
-}
-
-/* A whole meeting, or a step of one. */
-static void do_barrier(struct world *w, int launch, int cta)
-{
-	const struct meeting at = { launch, cta, (int)pick(w, BARRIERS) };
-	const unsigned what = pick(w, 32);
-	if (what == 0)
-		do_flag(w, launch, cta);
-	else if (what == 1 && at.barrier >= MBARRIERS)
-		do_init(w, at);
-	else if (what < 16)
-		do_lanes(w, at, what < 9 ? NODE_ARRIVE : NODE_PASS);
-	else if (what < 20)
-		do_phase(w, at);
-	else {
-		for (unsigned n = 1 + pick(w, 3); n--;)
-			do_lanes(w, at, NODE_ARRIVE);
-		do_phase(w, at);
-		for (unsigned n = 1 + pick(w, 3); n--;)
-			do_lanes(w, at, NODE_PASS);
-	}
-}
-
-static void generate(struct world *w, const struct unit *unit, uint64_t seed)
-{
-	memset(w, 0, sizeof *w);
-	w->unit = unit;
-	w->seed = seed * 2654435761u + 17;
-	memset(w->last_write, 0xff, sizeof w->last_write);
-	pick(w, 2);
-	const unsigned sites = pick(w, 3) ? 0 : 1 + pick(w, 6), steps = 20 + pick(w, 120);
-	snprintf(say(w), 128, "gsan-trace 1");
-	for (unsigned i = 0; i < steps && w->nodes < NODES - 2 * LAUNCHES - 6 * LANES - 1; i++) {
-		const unsigned what = pick(w, 18);
-		const int launch = running(w), cta = (int)pick(w, CTAS);
-		if (what == 0)
-			do_enqueue(w);
-		else if (what < 3 || launch < 0)
-			do_begin_or_end(w), (void)(w->launches ? 0 : (do_enqueue(w), 0));
-		else if (what == 3)
-			do_record_or_wait(w);
-		else if (what == 4)
-			do_complete(w);
-		else if (what < 7)
-			do_fence(w, launch, cta);
-		else if (what < 10 && (unit->threads > 1 || what == 9))
-			do_barrier(w, launch, cta);
-		else
-			do_access(w, launch, cta, sites);
-	}
 }
 
 /* ---- comparison */
@@ -721,7 +402,7 @@ static int compare(const struct unit *unit, uint64_t seed, uint64_t *racy)
 	const struct ref_race *race;
 	char error[512];
 	want.pairs = got.pairs = 0;
-	generate(&w, unit, seed);
+	traces_generate(&w, unit, seed);
 	by_definition(&w, &want);
 	struct ref *r = ref_open("random", unit->flag);
 	for (unsigned i = 0; i < w.lines; i++)
