@@ -295,6 +295,65 @@ static void story(struct world *w)
 	touch(w, user, data, writes && build_chance(b, 70) ? LIT_LD : LIT_ST);
 }
 
+/* Sections of one CTA touch parts of their own and count; one of another CTA, or all of its CTA behind it, have the sum. Each counts
+ * for itself, or one for all that it is linked up with. */
+static void counter(struct world *w)
+{
+	struct build *b = &w->b;
+	uint32_t cta = build_below(b, w->ctas), other = (cta + 1 + build_below(b, w->ctas - 1)) % w->ctas;
+	int flag = build_location(b, "count", 0, 4), data[BUILD_ACTORS], each = build_chance(b, 60);
+	struct build_actor *counts = single(w, cta), *looker = single(w, other);
+	size_t n = 0;
+	struct lit_instr add = build_plain, see = build_plain;
+	add.op = LIT_RED, add.rmw = LIT_ADD, add.sem = LIT_RELEASE, add.scope = LIT_GPU, add.location = flag, add.value = 1;
+	see.op = LIT_POLL, see.sem = LIT_ACQUIRE, see.scope = LIT_GPU, see.location = flag, see.count = LOOKS;
+	for (; n < w->crew[cta].count; n++) {
+		struct build_actor *a = &b->actor[w->crew[cta].first + n];
+		data[n] = build_location(b, "part", 0, 16);
+		touch(w, a, data[n], LIT_ST);
+		if (each && a->threads == 1 && build_breaks(b))
+			add.sem = LIT_RELAXED;
+		if (each && a->threads == 1) {
+			build_instr(b, a, add);
+			see.value++;
+		} else {
+			link_or_break(w, a, counts);
+		}
+		add.sem = LIT_RELEASE;
+	}
+	build_instr(b, counts, add);
+	see.value++;
+	see.reg = build_reg(looker, 1);
+	build_instr(b, looker, see);
+	for (size_t k = 0; k < n; k++) {
+		struct build_actor *user = anyone(w, other);
+		if (build_chance(b, 40))
+			continue;
+		link_or_break(w, looker, user);
+		touch(w, user, data[k], build_chance(b, 70) ? LIT_LD : LIT_ST);
+	}
+}
+
+/* Any strong and weak accesses to one word, by anyone. */
+static void chaos(struct world *w)
+{
+	static const struct { enum lit_op op; enum lit_sem sem; } forms[] = {
+		{LIT_LD, LIT_RELAXED}, {LIT_LD, LIT_ACQUIRE}, {LIT_ST, LIT_RELAXED}, {LIT_ST, LIT_RELEASE}, {LIT_ATOM, LIT_RELAXED},
+		{LIT_RED, LIT_RELEASE}, {LIT_LD, LIT_WEAK}, {LIT_ST, LIT_WEAK}};
+	struct build *b = &w->b;
+	int x = build_location(b, "word", 0, 4);
+	for (uint32_t n = 2 + build_below(b, 3); n--;) {
+		struct build_actor *a = single(w, build_below(b, w->ctas));
+		uint32_t f = build_below(b, sizeof forms / sizeof *forms - 2 * !build_breaks(b));
+		struct lit_instr i = build_plain;
+		i.op = forms[f].op, i.sem = forms[f].sem, i.location = x, i.value = 1 + build_below(b, 3);
+		i.rmw = i.op == LIT_ATOM ? LIT_EXCH : LIT_ADD;
+		i.scope = i.sem == LIT_WEAK ? LIT_NO_SCOPE : build_chance(b, 80) ? LIT_GPU : LIT_CTA;
+		i.reg = i.op == LIT_LD ? build_reg(a, 1) : -1;
+		build_instr(b, a, i);
+	}
+}
+
 struct lit_program *random_warps(uint64_t seed)
 {
 	struct world w = {.b = {.state = seed * 0xd6e8feb86659fd93ull + 0x9e3779b97f4a7c15ull}};
@@ -308,7 +367,14 @@ struct lit_program *random_warps(uint64_t seed)
 		w.b.p->device[r] = r;
 	w.b.broken = build_chance(&w.b, 50) ? 0 : 45;
 	add_ctas(&w);
-	for (uint32_t n = 1 + build_below(&w.b, 3); n--;)
-		story(&w);
+	for (uint32_t n = 1 + build_below(&w.b, 3); n--;) {
+		uint32_t which = build_below(&w.b, 100);
+		if (which < 70)
+			story(&w);
+		else if (which < 85)
+			counter(&w);
+		else
+			chaos(&w);
+	}
 	return w.b.p;
 }
