@@ -246,7 +246,7 @@ static void meet(struct section *s, const struct lit_instr *i)
 		s->phase++;
 		return;
 	}
-	if (i->meet == LIT_MWAIT) {
+	if (i->meet == LIT_MWAIT || i->meet == LIT_MTOKEN) {
 		if (use->phase)
 			part_add(s, AX_PASS, use->barrier, use->phase - 1);
 		return;

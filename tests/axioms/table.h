@@ -220,6 +220,9 @@ static const struct row rows[] = {
 	{"WARP.mbarrier.pure", WARPS("mbarrier.arrive 0 1", "mbarrier.wait 0 0; ", ""), SEEN, "allowed free", "p"},
 	{"WARP.mbarrier.phase-before", WARPS("mbarrier.arrive 0 2", "mbarrier.wait 0 1; mbarrier.arrive 0 2; ", ""), SEEN, "allowed race", "w"},
 	{"WARP.mbarrier.not-waited-for", WARPS("mbarrier.arrive 0 2", "mbarrier.arrive 0 2; ", ""), SEEN, "allowed race", "w"},
+	{"WARP.mbarrier.token", WARPS("mbarrier.arrive 0 2", "mbarrier.arrive 0 2; mbarrier.wait 0 token; ", ""), SEEN, "allowed free", "w"},
+	{"WARP.mbarrier.token.early", "mbarrier.arrive 0 2; st.b32 x 1 || + mbarrier.arrive 0 2; mbarrier.wait 0 token; st.release.gpu.b32 f 1 || "
+	 "ld.acquire.gpu.b32 r0 f; ld.b32 r1 x", SEEN, "allowed race", "w"},
 	{"WARP.mbarrier.other", WARPS("mbarrier.arrive 0 1", "mbarrier.arrive 1 1; mbarrier.wait 1 0; ", ""), SEEN, "allowed race", "w"},
 	{"WARP.mbarrier.later-phase", "st.b32 x 1; mbarrier.arrive 0 2; mbarrier.wait 0 0; mbarrier.arrive 0 2 || + mbarrier.arrive 0 2; mbarrier.wait 0 0; "
 	 "mbarrier.arrive 0 2; mbarrier.wait 0 1; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; ld.b32 r1 x", SEEN, "allowed free", "w"},

@@ -54,11 +54,13 @@ static size_t end_of(const struct lit_thread *t, size_t from)
 	return n;
 }
 
+static int is_wait(const struct lit_instr *i) { return i->meet == LIT_MWAIT || i->meet == LIT_MTOKEN; }
+
 static uint8_t number_of(const struct lit_thread *t, const struct lit_instr *i)
 {
 	if (i->meet == LIT_WARP)
 		return (uint8_t)(LIT_NAMED + LIT_MBARRIERS + t->first / 32);
-	return i->meet == LIT_MARRIVE || i->meet == LIT_MWAIT ? (uint8_t)(LIT_NAMED + i->barrier) : i->barrier;
+	return i->meet == LIT_MARRIVE || is_wait(i) ? (uint8_t)(LIT_NAMED + i->barrier) : i->barrier;
 }
 
 /* False: too many. */
@@ -140,6 +142,18 @@ static void arrive(struct meeting *m, uint32_t section, struct lit_use *u)
 		wrong(m, u->instr, "more threads come than the phase has room for: who meets whom depends on who comes first; write another number");
 }
 
+/* The parity of the phase that the section waits for. */
+static unsigned awaited(struct meeting *m, uint32_t section, const struct lit_use *u)
+{
+	const struct lit_use *last = NULL;
+
+	for (const struct lit_use *v = m->use[section]; v < u; v++)
+		last = v->barrier == u->barrier && v->instr->meet == LIT_MARRIVE ? v : last;
+	if (u->instr->meet == LIT_MTOKEN && !last)
+		wrong(m, u->instr, "a token of no arrival; write mbarrier.arrive before it");
+	return u->instr->meet == LIT_MTOKEN && last ? last->phase % 2 : (unsigned)u->instr->value;
+}
+
 /* As far as it goes without a phase becoming complete. */
 static void advance(struct meeting *m, uint32_t section)
 {
@@ -147,9 +161,9 @@ static void advance(struct meeting *m, uint32_t section)
 		struct lit_use *u = &m->use[section][m->done[section]];
 		const struct barrier *b = &m->barrier[u->barrier];
 
-		if (u->instr->meet == LIT_MWAIT && b->phase % 2 == u->instr->value)
+		if (is_wait(u->instr) && b->phase % 2 == awaited(m, section, u))
 			break;
-		if (u->instr->meet == LIT_MWAIT) {
+		if (is_wait(u->instr)) {
 			u->phase = b->phase;
 			continue;
 		}
@@ -172,7 +186,7 @@ static void check_missed(struct meeting *m, uint32_t section, unsigned barrier)
 
 		if (u->barrier != barrier || u->phase != b->phase)
 			continue;
-		wait = u->instr->meet == LIT_MWAIT ? u->instr : NULL;
+		wait = is_wait(u->instr) ? u->instr : NULL;
 		if (u->instr->meet == LIT_MARRIVE)
 			return; /* no wait for this phase comes behind: it would be for the next */
 	}

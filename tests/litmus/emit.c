@@ -152,14 +152,18 @@ static void emit_mbarrier_wait(struct emitter *e, const struct lit_instr *i)
 
 	OUT(e, "L%u:\n", label);
 	emit_line(e, i);
-	OUT(e, "\tmbarrier.try_wait.parity.shared.b64 %%p, [mbarriers+%u], %u;\n\t@!%%p bra L%u;\n", 8 * i->barrier, (unsigned)i->value, label);
+	if (i->meet == LIT_MTOKEN)
+		OUT(e, "\tmbarrier.test_wait.shared.b64 %%p, [mbarriers+%u], %%token%u;\n", 8 * i->barrier, i->barrier);
+	else
+		OUT(e, "\tmbarrier.try_wait.parity.shared.b64 %%p, [mbarriers+%u], %u;\n", 8 * i->barrier, (unsigned)i->value);
+	OUT(e, "\t@!%%p bra L%u;\n", label);
 }
 
 static void emit_bar(struct emitter *e, const struct lit_thread *t, const struct lit_instr *i)
 {
 	const char *bar = e->barrier_apart ? "barrier" : "bar";
 
-	if (i->meet == LIT_MWAIT) {
+	if (i->meet == LIT_MWAIT || i->meet == LIT_MTOKEN) {
 		emit_mbarrier_wait(e, i);
 		return;
 	}
@@ -172,8 +176,9 @@ static void emit_bar(struct emitter *e, const struct lit_thread *t, const struct
 	case LIT_ARRIVE: OUT(e, "\t%s.arrive %u, %u;\n", bar, i->barrier, i->count); break;
 	case LIT_REDUCE: OUT(e, "\t%s.red.popc.u32 %%w0, %u, %u, %%p;\n", bar, i->barrier, i->count); break;
 	case LIT_WARP: OUT(e, "\tbar.warp.sync %u;\n", lanes_of_warp(e, t)); break;
-	case LIT_MARRIVE: OUT(e, "\tmbarrier.arrive.shared.b64 _, [mbarriers+%u];\n", 8 * i->barrier); break;
-	case LIT_MWAIT: break;
+	case LIT_MARRIVE: OUT(e, "\tmbarrier.arrive.shared.b64 %%token%u, [mbarriers+%u];\n", i->barrier, 8 * i->barrier); break;
+	case LIT_MWAIT:
+	case LIT_MTOKEN: break;
 	}
 }
 
@@ -319,7 +324,7 @@ static void emit_kernel(struct emitter *e, int launch)
 	OUT(e, "\t.reg .b32 %%times<16>;\n\t.reg .b64 %%r<%d>;\n\t.reg .b64 %%loc<%zu>;\n\t.reg .b64 %%at, %%kept;\n", LIT_REGS,
 	    e->p->locations + 1);
 	if (shared)
-		OUT(e, "\t.shared .align 8 .b64 mbarriers[%d];\n", LIT_MBARRIERS);
+		OUT(e, "\t.shared .align 8 .b64 mbarriers[%d];\n\t.reg .b64 %%token<%d>;\n", LIT_MBARRIERS, LIT_MBARRIERS);
 	for (size_t n = 0; n < e->p->locations; n++)
 		OUT(e, "\tld.param.u64 %%loc%zu, [%s_%zu];\n", n, name, n);
 	OUT(e, "\tld.param.u64 %%kept, [%s_kept];\n\tmov.u32 %%block, %%ctaid.x;\n\tmov.u32 %%me, %%tid.x;\n", name);

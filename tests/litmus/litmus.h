@@ -26,7 +26,8 @@ enum lit_meet {
 	LIT_SYNC, LIT_ARRIVE, LIT_REDUCE, /* barrier `barrier` of `count` threads: waits, only arrives, or waits for a reduction */
 	LIT_WARP,         /* bar.warp.sync of all lanes of the warp that have a section */
 	LIT_MARRIVE,      /* at mbarrier `barrier`, whose phases have `count` arrivals */
-	LIT_MWAIT         /* for its phase of parity `value` */
+	LIT_MWAIT,        /* for its phase of parity `value` */
+	LIT_MTOKEN        /* for the phase of the thread's own last arrival there, by what that returned */
 };
 enum lit_sem { LIT_WEAK, LIT_RELAXED, LIT_ACQUIRE, LIT_RELEASE, LIT_ACQ_REL, LIT_SC, LIT_VOLATILE, LIT_MMIO, LIT_NC };
 enum lit_scope { LIT_NO_SCOPE, LIT_CTA, LIT_CLUSTER, LIT_GPU, LIT_SYS };
@@ -122,7 +123,7 @@ enum { LIT_USES = 128, LIT_NAMED = 16, LIT_MBARRIERS = 8, LIT_BARRIERS = LIT_NAM
 struct lit_use {              /* of a section's n-th barrier instruction, loops unrolled */
 	const struct lit_instr *instr;
 	uint8_t barrier;      /* below LIT_NAMED: its number; then mbarriers; then one for each warp */
-	uint32_t phase;       /* that it is part of; of LIT_MWAIT: how many are complete when it goes on */
+	uint32_t phase;       /* that it is part of; of a wait for an mbarrier: how many are complete when it goes on */
 };
 const char *lit_barriers(const struct lit_program *p, struct lit_use (*use)[LIT_USES], uint32_t *uses, uint32_t *line);
 int lit_has_barriers(const struct lit_program *p); /* of forms other than LIT_ALL */

@@ -258,8 +258,10 @@ static void barrier_take(struct parser *ps, struct lit_instr *i, enum lit_meet m
 	i->barrier = (uint8_t)index_of(ps, "a barrier's number", most);
 	if (!ps->failed && i->barrier < lowest)
 		fail(ps, "barrier 0 is that of 'bar'; write 1 to %d", most);
-	if (meet == LIT_MWAIT)
-		i->value = number(ps, "a parity", 1);
+	if (meet == LIT_MWAIT && accept(ps, "token"))
+		i->meet = LIT_MTOKEN;
+	else if (meet == LIT_MWAIT)
+		i->value = number(ps, "a parity, or token", 1);
 	else
 		i->count = (uint32_t)number(ps, "how many threads", 1024);
 }

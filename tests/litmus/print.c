@@ -56,10 +56,13 @@ static void print_access(struct printer *pr, const struct lit_instr *i)
 static void print_barrier(struct printer *pr, const struct lit_instr *i)
 {
 	static const char *const words[] = {[LIT_ALL] = "bar", [LIT_SYNC] = "bar.sync", [LIT_ARRIVE] = "bar.arrive", [LIT_REDUCE] = "bar.red",
-					    [LIT_WARP] = "bar.warp.sync", [LIT_MARRIVE] = "mbarrier.arrive", [LIT_MWAIT] = "mbarrier.wait"};
+					    [LIT_WARP] = "bar.warp.sync", [LIT_MARRIVE] = "mbarrier.arrive", [LIT_MWAIT] = "mbarrier.wait",
+					    [LIT_MTOKEN] = "mbarrier.wait"};
 
 	put(pr, "%s", words[i->meet]);
-	if (i->meet != LIT_ALL && i->meet != LIT_WARP)
+	if (i->meet == LIT_MTOKEN)
+		put(pr, " %u token", i->barrier);
+	else if (i->meet != LIT_ALL && i->meet != LIT_WARP)
 		put(pr, " %u %u", i->barrier, i->meet == LIT_MWAIT ? (unsigned)i->value : i->count);
 	put(pr, "\n");
 }

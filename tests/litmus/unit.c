@@ -112,7 +112,7 @@ static void barriers(void)
 {
 	static const char text[] =
 		"litmus a\nlaunch P grid 2 block 96\ncta 1 threads 0..31\n repeat 2\n mbarrier.arrive 5 32\n mbarrier.wait 5 0\n"
-		" bar.arrive 1 64\n bar\n bar.sync 9 32\n mbarrier.arrive 5 32\n mbarrier.wait 5 1\n end\ncta 1 threads 32..47\n repeat 2\n"
+		" bar.arrive 1 64\n bar\n bar.sync 9 32\n mbarrier.arrive 5 32\n mbarrier.wait 5 token\n end\ncta 1 threads 32..47\n repeat 2\n"
 		" bar.warp.sync\n bar.red 1 64\n bar\n end\ncta 1 threads 48..63\n bar.warp.sync\n bar.sync 1 64\n bar\n bar.warp.sync\n"
 		" bar.sync 1 64\n bar\n";
 	static const struct { uint8_t barrier; uint32_t phase; } want[3][14] = {
@@ -180,7 +180,7 @@ static void bad_texts(void)
 		{HEAD "exists P.0r0 = 1\n", "no location"}, {HEAD "expect maybe\n", "expect race"}, {HEAD "cites \"a\n", "partner"},
 		{HEAD "bar.sync 0 32\n", ":5: barrier 0 is that of 'bar'"}, {HEAD "bar.sync 1 33\n", ":5: a barrier of 33 threads"},
 		{HEAD "bar.sync 1 64\n", ":5: waits for ever"}, {HEAD "bar.warp.sync 1\n", "too much"},
-		{HEAD "mbarrier.wait 0 2\n", "from 0 to 1"}, {HEAD "mbarrier.wait 0 0\n", ":5: waits for ever"},
+		{HEAD "mbarrier.wait 0 2\n", "from 0 to 1"}, {HEAD "mbarrier.wait 0 token\n", "a token of no arrival"}, {HEAD "mbarrier.wait 0 0\n", ":5: waits for ever"},
 		{BLOCK "bar.arrive 1 64\nbar.sync 1 64\n" SECOND "bar.sync 1 64\n", ":8: more threads come"},
 		{BLOCK "bar.arrive 1 64\nbar.arrive 1 96\n" SECOND, ":6: another count"},
 		{BLOCK "mbarrier.arrive 0 32\n" SECOND "mbarrier.wait 0 1\n", ":7: a wait that may come when the next phase"},

@@ -129,7 +129,7 @@ static void by_number(struct world *w, uint32_t cta, uint32_t from, uint32_t to,
 /* The lanes of the one section arrive, the other waits for the phase; perhaps it arrives as well. */
 static void by_mbarrier(struct world *w, const struct build_actor *from, const struct build_actor *to, uint32_t number)
 {
-	int both = build_chance(&w->b, 40);
+	int both = build_chance(&w->b, 60);
 	uint32_t count = from->threads + (both ? to->threads : 0), *phase = &w->phases[from->cta][number];
 	struct lit_instr wait = barrier(LIT_MWAIT, number, 0);
 	if (w->arrivals[number] && w->arrivals[number] != count)
@@ -139,6 +139,8 @@ static void by_mbarrier(struct world *w, const struct build_actor *from, const s
 	build_instr(&w->b, from, barrier(LIT_MARRIVE, number, count));
 	if (both)
 		build_instr(&w->b, to, barrier(LIT_MARRIVE, number, count));
+	if (both && build_chance(&w->b, 50))
+		wait.meet = LIT_MTOKEN;
 	build_instr(&w->b, to, wait);
 }
 
