@@ -26,7 +26,8 @@ soak: build ## 100,000 random programs against the reference detector; FROM=a TO
 	@GSAN_BIN=$(CURDIR)/$(BUILD)/bin python3 tests/random/soak.py --from $(FROM) --to $(TO) --results bench/results/soak.json
 
 soak-warps: build ## 20,000 random programs of warps: the axioms against the reference detector; FROM=a WARPS_TO=b: those seeds
-	@GSAN_BIN=$(CURDIR)/$(BUILD)/bin python3 tests/random/warps.py --from $(FROM) --to $(WARPS_TO)
+	@GSAN_BIN=$(CURDIR)/$(BUILD)/bin python3 tests/random/warps.py --from $(FROM) --to $(WARPS_TO) \
+		--results bench/results/soak-warps.json
 
 install: build ## PREFIX=/usr/local, DESTDIR honoured
 	@cmake --install $(BUILD) --prefix $(PREFIX)

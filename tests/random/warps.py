@@ -2,7 +2,9 @@
 """Random programs of warps (warps.c): what the PTX axioms say of all their executions, with a warp as the unit of order, against what
 the reference detector says of those that the emulated device shows (gsan-reference --warps), pair of lines by pair.
 
-    warps.py --from A --to B [--schedules NAME,...] [--seeds N] [--keep DIR]     programs of the seeds [A, B)
+    warps.py --from A --to B [--schedules NAME,...] [--seeds N] [--keep DIR] [--results FILE]
+
+of the programs of the seeds [A, B); FILE gets a range more, with its numbers.
 
 A pair that the reference has and no execution has by the axioms is false. One that all executions have is missed if any run is
 without it. Of what only some executions have, the runs show some. Programs that are too large for the axioms are judged by the
@@ -15,6 +17,7 @@ Exit status: 0 all agree; 1 they do not; 2 a job did not run.
 import argparse
 import collections
 import concurrent.futures
+import datetime
 import json
 import os
 import re
@@ -136,6 +139,22 @@ def numbers(programs):
     return table
 
 
+def save(path, args, programs, disagree):
+    ranges = []
+    if os.path.exists(path):
+        with open(path) as file:
+            ranges = json.load(file)["ranges"]
+    commit = subprocess.run(["git", "-C", os.path.dirname(os.path.abspath(__file__)), "rev-parse", "--short=12", "HEAD"], capture_output=True,
+                            text=True).stdout.strip() or None
+    ranges = [one for one in ranges if (one["from"], one["to"]) != (args.first, args.last)]
+    ranges.append({"from": args.first, "to": args.last, "commit": commit, "date": datetime.date.today().isoformat(),
+                   "schedules": args.schedules.split(","), "seeds": args.seeds, "programs": len(programs), "disagree": disagree,
+                   "axioms": {answer: dict(sorted(row.items())) for answer, row in sorted(numbers(programs).items())}})
+    with open(path, "w") as file:
+        json.dump({"ranges": sorted(ranges, key=lambda one: one["from"])}, file, indent=1)
+        file.write("\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--from", type=int, dest="first", default=0)
@@ -144,6 +163,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep")
+    parser.add_argument("--results")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="gsan-warps-") as folder:
         try:
@@ -156,6 +176,8 @@ def main():
         for p in complaints if args.keep else ():
             os.makedirs(args.keep, exist_ok=True)
             shutil.copy(p.path, args.keep)
+    if args.results:
+        save(args.results, args, programs, len(complaints))
     table = numbers(programs)
     for p, said in list(complaints.items())[:20]:
         print("\n".join(said[:4]))
