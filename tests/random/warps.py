@@ -10,7 +10,8 @@ A pair that the reference has and no execution has by the axioms is false. One t
 without it. Of what only some executions have, the runs show some. Programs that are too large for the axioms are judged by the
 runs alone: by whether a race was there in every one of them, in none, or in some (which of them came first may matter, if what
 makes it race is a relaxed flag or two lanes of one warp). What the detector finds has to be among the races of the reference, if
-not by warps, then by threads (judge.py, between_threads, says why): it takes a CTA for one program, and so finds fewer.
+not by warps, then by threads (judge.py, between_threads, says why): it takes a CTA for one program, and so finds fewer. So does the
+reference by CTAs, whose races it has by warps, too, and those by threads.
 With --keep, DIR gets the programs that disagree.
 Exit status: 0 all agree; 1 they do not; 2 a job did not run.
 """
@@ -18,6 +19,7 @@ import argparse
 import collections
 import concurrent.futures
 import datetime
+import itertools
 import json
 import os
 import re
@@ -27,6 +29,7 @@ import sys
 import tempfile
 
 BIN = os.environ.get("GSAN_BIN") or os.path.join(os.path.dirname(__file__), "..", "..", "build", "bin")
+UNITS = ("--ctas", "--warps", "--threads") # of the reference: each has the races of the one before it
 SCHEDULES = ("random", "program", "pct", "lag")
 SLICE = 60    # programs of one job
 LIMIT = 40000 # steps of the axioms, for one program
@@ -46,9 +49,13 @@ class Program:
     def known(self):
         return self.axioms != "unknown"
 
-    def complaints(self, where, races, found):
-        for lines in sorted(found - races):
-            yield f"{self.name} {where}: the detector found {lines}, which is no race by warps"
+    def complaints(self, where, said):
+        races = said["--warps"]
+        for lines in sorted(said["found"] - races - said["--threads"]):
+            yield f"{self.name} {where}: the detector found {lines}, which is no race"
+        for less, more in itertools.pairwise(UNITS):
+            for lines in sorted(said[less] - said[more]):
+                yield f"{self.name} {where}: a race of {lines} in the reference with {less}, and not with {more}"
         if not self.known():
             return
         for lines in sorted(races - set(self.pairs)):
@@ -79,7 +86,7 @@ def ask_axioms(programs):
 
 
 def job(programs, schedule, seed, folder):
-    """(races, found) of each program of one run."""
+    """{who: races} of each program of one run."""
     place = tempfile.mkdtemp(dir=folder)
     trace, report = os.path.join(place, "trace"), os.path.join(place, "report")
     command = [os.path.join(BIN, "gsan-launch"), "--device", "emu", "--seed", str(seed), "--report", report, os.path.join(BIN, "litmus-run"),
@@ -88,15 +95,12 @@ def job(programs, schedule, seed, folder):
                           env={**os.environ, "EMU_TRACE": trace, "EMU_GRACE_MS": "2", "EMU_SCHEDULE": schedule})
     if done.returncode not in (0, FOUND):
         raise Broken(f"status {done.returncode} of {' '.join(command)}\n{done.stderr[-3000:]}")
-    races, found = reference("--warps", trace, programs), collections.defaultdict(set)
+    said = {unit: reference(unit, trace, programs) for unit in UNITS} | {"found": collections.defaultdict(set)}
     with open(os.path.join(report, "summary.json")) as file:
         for f in json.load(file)["findings"]:
-            add(found, programs, *((f[side]["kernel"], f[side]["line"]) for side in ("first", "second")))
-    if any(found[p.name] - races[p.name] for p in programs):
-        between = reference("--threads", trace, programs)
-        found = {p.name: found[p.name] - (between[p.name] - races[p.name]) for p in programs}
+            add(said["found"], programs, *((f[side]["kernel"], f[side]["line"]) for side in ("first", "second")))
     shutil.rmtree(place)
-    return [(races[p.name], found[p.name]) for p in programs]
+    return [{who: races[p.name] for who, races in said.items()} for p in programs]
 
 
 def reference(unit, trace, programs):
@@ -122,10 +126,10 @@ def run(programs, schedules, seeds, jobs, folder):
     todo = [(part, schedule, seed) for schedule in schedules for seed in range(1, seeds + 1) for part in slices]
     complaints = {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for (part, schedule, seed), said in zip(todo, pool.map(lambda what: job(*what, folder), todo)):
-            for p, (races, found) in zip(part, said):
-                p.runs.append(races)
-                for complaint in p.complaints(f"{schedule} {seed}", races, found):
+        for (part, schedule, seed), result in zip(todo, pool.map(lambda what: job(*what, folder), todo)):
+            for p, said in zip(part, result):
+                p.runs.append(said["--warps"])
+                for complaint in p.complaints(f"{schedule} {seed}", said):
                     complaints.setdefault(p, []).append(complaint)
     return complaints
 
