@@ -30,7 +30,8 @@
  * - kernel_fences: the start of a kernel is a fence.acq_rel.sys behind what is ordered before the launch, its end another.
  * - unit: AX_CTA, the default: a CTA is one thread. Its threads are woven into one program order in every way that its barriers
  *   leave (lanes of one `threads a..b` section go together), and each way counts as an execution. AX_WARP: a warp is, with the
- *   lanes of a section so woven; barriers order warps as they do threads, and races within a CTA are none. AX_THREAD: the pure model.
+ *   lanes of a section so woven; barriers order warps as they do threads, and races within a CTA are none: what one of its warps wrote, be it weakly,
+ *   another one's strong read observes. AX_THREAD: the pure model.
  * - cluster_gpu: scope .cluster means .gpu. The pure model has clusters of one CTA, since none are launched.
  * - fence_sc (default on, the pure model): off, fence.sc is fence.acq_rel.
  * - observe (default on, the pure model): off, "observation, then base causality" does not excuse a race. */
