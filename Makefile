@@ -3,6 +3,7 @@ PREFIX ?= /usr/local
 BUILD := build/dev
 FROM := 0
 TO := 100000
+WARPS_TO := 20000
 
 all: build
 
@@ -24,6 +25,10 @@ test: build ## everything that needs no GPU
 soak: build ## 100,000 random programs against the reference detector; FROM=a TO=b: those seeds (bench/results/soak.json)
 	@GSAN_BIN=$(CURDIR)/$(BUILD)/bin python3 tests/random/soak.py --from $(FROM) --to $(TO) --results bench/results/soak.json
 
+soak-warps: build ## 20,000 random programs of warps: the axioms against the reference detector; FROM=a WARPS_TO=b: those seeds
+	@GSAN_BIN=$(CURDIR)/$(BUILD)/bin python3 tests/random/warps.py --from $(FROM) --to $(WARPS_TO) \
+		--results bench/results/soak-warps.json
+
 install: build ## PREFIX=/usr/local, DESTDIR honoured
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
@@ -36,4 +41,4 @@ clean:
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
 
-.PHONY: all setup build demo test soak install uninstall clean help
+.PHONY: all setup build demo test soak soak-warps install uninstall clean help

@@ -28,8 +28,10 @@
  *
  * Deviations, which are the detector's documented ones (DESIGN 5, 6), each with an option that gives the pure model back:
  * - kernel_fences: the start of a kernel is a fence.acq_rel.sys behind what is ordered before the launch, its end another.
- * - cta_thread: a CTA is one thread. Its threads are woven into one program order in every possible way (lanes of one
- *   `threads a..b` section go together), and each way counts as an execution.
+ * - unit: AX_CTA, the default: a CTA is one thread. Its threads are woven into one program order in every way that its barriers
+ *   leave (lanes of one `threads a..b` section go together), and each way counts as an execution. AX_WARP: a warp is, with the
+ *   lanes of a section so woven; barriers order warps as they do threads, and races within a CTA are none: what one of its warps wrote, be it weakly,
+ *   another one's strong read observes. AX_THREAD: the pure model.
  * - cluster_gpu: scope .cluster means .gpu. The pure model has clusters of one CTA, since none are launched.
  * - fence_sc (default on, the pure model): off, fence.sc is fence.acq_rel.
  * - observe (default on, the pure model): off, "observation, then base causality" does not excuse a race. */
@@ -42,6 +44,8 @@
 
 struct lit_program;
 
+enum ax_unit { AX_THREAD, AX_WARP, AX_CTA };
+
 enum ax_until {
 	AX_ALL,       /* all executions are seen */
 	AX_SETTLED,   /* the search ends once the answer is AX_SOME: the numbers and pairs are then too low */
@@ -49,11 +53,12 @@ enum ax_until {
 };
 
 struct ax_options {
-	int kernel_fences, cta_thread, cluster_gpu, fence_sc, observe;
+	enum ax_unit unit;
+	int kernel_fences, cluster_gpu, fence_sc, observe;
 	enum ax_until until;
 	uint64_t limit; /* steps of the search, those of large programs count more; beyond, the verdict is AX_UNKNOWN */
 };
-#define AX_DEFAULTS {.kernel_fences = 1, .cta_thread = 1, .cluster_gpu = 1, .fence_sc = 1, .observe = 1, .limit = 1u << 20}
+#define AX_DEFAULTS {.unit = AX_CTA, .kernel_fences = 1, .cluster_gpu = 1, .fence_sc = 1, .observe = 1, .limit = 1u << 20}
 
 enum ax_answer { AX_FORBIDDEN, AX_FREE, AX_RACE, AX_SOME, AX_UNKNOWN };
 

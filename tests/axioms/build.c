@@ -8,7 +8,7 @@
 
 struct section { /* while it is unrolled */
 	struct graph *g;
-	uint32_t index, phase;
+	uint32_t index, phase, meets; /* plain barriers so far; all of them */
 	const struct lit_thread *t;
 	struct value *reg;          /* [lane][register] */
 	size_t controls;
@@ -207,7 +207,54 @@ static void execute(struct section *s, const struct lit_instr *i)
 	}
 	for (uint32_t lane = 0; lane < s->t->threads && !s->skip; lane++)
 		execute_lane(s, i, lane);
-	g->step[g->steps++] = (struct step){s->index, s->phase, first, g->events - first};
+	g->step[g->steps++] = (struct step){.section = s->index, .phase = s->phase, .first = first, .events = g->events - first};
+}
+
+/* ---- barriers ----------------------------------------------------------------------------------------------------- */
+static uint32_t meet_of(struct section *s, uint32_t barrier, uint32_t phase)
+{
+	struct graph *g = s->g;
+	size_t n = 0;
+
+	while (n < g->meets && (g->meet[n].launch != s->t->launch || g->meet[n].cta != s->t->cta || g->meet[n].barrier != barrier ||
+				g->meet[n].phase != phase))
+		n++;
+	if (n == AX_EVENTS)
+		give_up(s, "more than 512 barriers");
+	else if (n == g->meets)
+		g->meet[g->meets++] = (struct meet){s->t->launch, s->t->cta, barrier, phase, AX_NOBODY};
+	return (uint32_t)n;
+}
+
+static void part_add(struct section *s, int part, uint32_t barrier, uint32_t phase)
+{
+	struct graph *g = s->g;
+
+	if (g->steps == AX_EVENTS)
+		give_up(s, "more than 512 operations");
+	else
+		g->step[g->steps++] = (struct step){.section = s->index, .phase = s->phase, .first = g->events, .part = part,
+						    .meet = meet_of(s, barrier, phase)};
+}
+
+/* A barrier of all threads of a CTA that is one thread only says which ways there are to weave them. */
+static void meet(struct section *s, const struct lit_instr *i)
+{
+	const struct lit_use *use = &s->g->use[s->index][s->meets++];
+
+	if (i->meet == LIT_ALL && s->g->o->unit == AX_CTA) {
+		s->phase++;
+		return;
+	}
+	if (i->meet == LIT_MWAIT || i->meet == LIT_MTOKEN) {
+		if (use->phase)
+			part_add(s, AX_PASS, use->barrier, use->phase - 1);
+		return;
+	}
+	part_add(s, AX_ARRIVE, use->barrier, use->phase);
+	s->phase += i->meet == LIT_ALL;
+	if (i->meet != LIT_ARRIVE && i->meet != LIT_MARRIVE && !s->skip)
+		part_add(s, AX_PASS, use->barrier, use->phase);
 }
 
 /* ---- control flow ------------------------------------------------------------------------------------------------- */
@@ -256,7 +303,7 @@ static void walk(struct section *s, size_t from, size_t to)
 		for (uint32_t n = 0; i->op == LIT_REPEAT && n < i->count && end > at + 1 && !s->skip; n++)
 			walk(s, at + 1, end);
 		if (i->op == LIT_BAR)
-			s->phase++;
+			meet(s, i);
 		else if (i->op != LIT_IF && i->op != LIT_REPEAT && i->op != LIT_END)
 			execute(s, i);
 		at = end;
@@ -271,7 +318,7 @@ static void build_section(struct graph *g, struct section *s, uint32_t index)
 	s->g = g;
 	s->index = index;
 	s->t = t;
-	s->controls = s->phase = 0;
+	s->controls = s->phase = s->meets = 0;
 	s->skip = false;
 	s->reg = malloc(regs * sizeof(*s->reg));
 	if (!s->reg) {
@@ -281,7 +328,6 @@ static void build_section(struct graph *g, struct section *s, uint32_t index)
 	for (size_t r = 0; r < regs; r++)
 		s->reg[r] = (struct value){AX_NOBODY, 0};
 	walk(s, 0, t->instrs);
-	g->phases[index] = s->phase;
 	memcpy(g->final + (size_t)index * LIT_REGS, s->reg, LIT_REGS * sizeof(*s->reg));
 	free(s->reg);
 }
@@ -452,7 +498,7 @@ static void build_forget(struct graph *g)
 	for (uint32_t e = 0; e < g->events; e++)
 		free(g->event[e].near);
 	g->events = g->nodes = g->guessed = 0;
-	g->steps = g->constraints = g->edges = 0;
+	g->steps = g->constraints = g->edges = g->meets = 0;
 	g->feasible = true;
 }
 
@@ -488,5 +534,6 @@ void build_close(struct graph *g)
 	free(g->cell);
 	free(g->edge);
 	free(g->final);
-	free(g->phases);
+	free(g->use);
+	free(g->uses);
 }

@@ -12,7 +12,7 @@
 static const char usage[] =
 	"usage: axioms [OPTION…] FILE.litmus…\n"
 	"  --kernel-fences=yes|no  kernel start and end are fence.acq_rel.sys (yes)\n"
-	"  --cta-thread=yes|no     a CTA is one thread (yes)\n"
+	"  --unit=cta|warp|thread  what counts as one thread (cta)\n"
 	"  --cluster-gpu=yes|no    scope .cluster is .gpu (yes)\n"
 	"  --fence-sc=yes|no       no: fence.sc is fence.acq_rel (yes)\n"
 	"  --observe=yes|no        no: observation alone orders nothing (yes)\n"
@@ -25,13 +25,20 @@ static const char usage[] =
 static struct { struct ax_options model; int witness, pairs, check, settled; } set = {.model = AX_DEFAULTS};
 
 static const struct { const char *name; int *to; } switches[] = {
-	{"--kernel-fences", &set.model.kernel_fences}, {"--cta-thread", &set.model.cta_thread},
+	{"--kernel-fences", &set.model.kernel_fences},
 	{"--cluster-gpu", &set.model.cluster_gpu}, {"--fence-sc", &set.model.fence_sc}, {"--observe", &set.model.observe}};
 static const struct { const char *name; int *to; } flags[] = {
 	{"--witness", &set.witness}, {"--pairs", &set.pairs}, {"--check", &set.check}, {"--settled", &set.settled}};
 
 static int option(const char *text)
 {
+	static const char *const units[] = {[AX_THREAD] = "thread", [AX_WARP] = "warp", [AX_CTA] = "cta"};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && !strncmp(text, "--unit=", 7); i++)
+		if (!strcmp(text + 7, units[i])) {
+			set.model.unit = (enum ax_unit)i;
+			return 0;
+		}
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if (!strcmp(text, flags[i].name)) {
 			*flags[i].to = 1;

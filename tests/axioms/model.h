@@ -36,6 +36,13 @@ struct event {
 
 struct step { /* one instruction as executed by the threads of a section: events first … first + events - 1 */
 	uint32_t section, phase, first, events; /* phase: barriers of the CTA before it */
+	enum { AX_PLAIN, AX_ARRIVE, AX_PASS } part; /* of a barrier, which has no events but `meet` */
+	uint32_t meet;
+};
+
+struct meet { /* a phase of a barrier of a CTA: a node behind all who arrive, before all who go on */
+	int launch;
+	uint32_t cta, barrier, phase, node;
 };
 
 struct constraint { /* on the value of an event, or of a constant */
@@ -65,17 +72,20 @@ struct graph {
 	struct event event[AX_NODES];
 	uint32_t events;         /* of the program; nodes of launches, fences and barriers follow */
 	uint32_t nodes;
-	size_t steps, constraints, edges, cells, slots;
+	size_t steps, constraints, edges, cells, slots, meets;
 	struct step step[AX_EVENTS];
+	struct meet meet[AX_EVENTS];
+	struct lit_use (*use)[LIT_USES]; /* of each section, by its barriers */
+	uint32_t *uses;
 	struct constraint constraint[AX_EVENTS];
 	struct edge *edge;       /* instruction dependencies */
 	struct cell *cell;
-	uint32_t *phases;        /* per section: its barriers */
 	struct value *final;     /* (section, register) of the section's first thread */
 	uint32_t slot_event[AX_EVENTS * 4], slot_cell[AX_EVENTS * 4];
 	/* one weave (weave.c) */
 	bool before[AX_LAUNCHES][AX_LAUNCHES];
 	uint32_t start[AX_LAUNCHES]; /* nodes of the launches' starts */
+	bool impossible;         /* it contradicts the barriers */
 	struct order base;       /* program order, barriers, launches */
 	struct order flow;       /* dependencies; with reads-from it must stay acyclic */
 	/* one execution (solve.c) */

@@ -31,6 +31,8 @@ static enum race race_of(const struct graph *g, uint32_t a, uint32_t b)
 		return RACE_NONE;
 	if (x->nc || y->nc)
 		return nc_race(g, x->nc ? b : a, x->nc ? a : b);
+	if (g->o->unit == AX_WARP && x->launch == y->launch && x->cta == y->cta)
+		return RACE_NONE;
 	return morally_strong(g, x, y) || related(g, a, b) ? RACE_NONE : RACE_DATA;
 }
 

@@ -52,11 +52,18 @@ static void patterns(struct graph *g)
 	}
 }
 
+/* By warps, what races within a CTA is not looked for: there, the same location is enough, as in program order. */
+static bool linked(const struct graph *g, const struct event *write, const struct event *read)
+{
+	return morally_strong(g, write, read) || (g->o->unit == AX_WARP && write->launch == read->launch && write->cta == read->cta &&
+						  same_location(write, read) && !read->nc);
+}
+
 static void observe(struct graph *g, uint32_t read)
 {
 	uint32_t at = read, write = source_of(g, &g->event[read]);
 
-	while (write != SOURCE_OPEN && write != SOURCE_INIT && morally_strong(g, &g->event[write], &g->event[at])) {
+	while (write != SOURCE_OPEN && write != SOURCE_INIT && linked(g, &g->event[write], &g->event[at])) {
 		g->observed[g->observations] = (struct observation){write, read, g->observed_first[write]};
 		g->observed_first[write] = (uint32_t)g->observations++;
 		if (!g->event[write].rmw)

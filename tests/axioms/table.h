@@ -2,7 +2,7 @@
  * CTA of one launch; "+" before it: another warp of the CTA before; "@1": of a launch on rank 1, which is another GPU;
  * "%1": of a launch on rank 1 of the same GPU. In `exists`, N:r0 is a register of thread N, from 0.
  * `verdict` is what `axioms` prints without the number; `options` are letters: p pure (no kernel fences, no CTA as thread,
- * cluster by the book), o observation excuses nothing, a fence.sc is acq_rel. */
+ * cluster by the book), w a warp is a thread, o observation excuses nothing, a fence.sc is acq_rel. */
 #ifndef AXIOMS_TABLE_H
 #define AXIOMS_TABLE_H
 
@@ -197,6 +197,54 @@ static const struct row rows[] = {
 	{"BAR", "st.b32 x 1; bar || + bar; ld.b32 r0 x", "1:r0=0", "forbidden -", "p"},
 	{"BAR.fresh", "st.b32 x 1; bar || + bar; ld.b32 r0 x", NULL, "allowed free", "p"},
 	{"BAR.phases", "bar; ld.b32 r0 y || + st.b32 x 1; bar", NULL, "allowed free", ""},
+	/* between CTAs, by warps: who stores, what stands between, who raises the flag */
+#define WARPS(stores, between, waits) "st.b32 x 1; " stores " || + " between "st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; " waits "ld.b32 r1 x"
+#define SEEN "2:r0=1"
+	{"WARP.none", WARPS("", "", ""), SEEN, "allowed race", "w"},
+	{"WARP.none.one-program", WARPS("", "", ""), "2:r0=1 & 2:r1=1", "allowed some", ""},
+	{"WARP.bar", WARPS("bar", "bar; ", ""), SEEN, "allowed free", "w"},
+	{"WARP.bar.stale", WARPS("bar", "bar; ", ""), SEEN " & 2:r1=0", "forbidden -", "w"},
+	{"WARP.bar.early", "bar; st.b32 x 1 || + bar; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; ld.b32 r1 x", SEEN, "allowed race", "w"},
+	{"WARP.named", WARPS("bar.sync 1 64", "bar.sync 1 64; ", ""), SEEN, "allowed free", "w"},
+	{"WARP.named.pure", WARPS("bar.sync 1 64", "bar.sync 1 64; ", ""), SEEN, "allowed free", "p"},
+	{"WARP.named.other", WARPS("bar.sync 1 32", "bar.sync 2 32; ", ""), SEEN, "allowed race", "w"},
+	{"WARP.named.other.pure", WARPS("bar.sync 1 32", "bar.sync 2 32; ", ""), SEEN, "allowed race", "p"},
+	{"WARP.red", WARPS("bar.red 1 64", "bar.red 1 64; ", ""), SEEN, "allowed free", "w"},
+	{"WARP.arrive", WARPS("bar.arrive 1 64", "bar.sync 1 64; ", ""), SEEN, "allowed free", "w"},
+	{"WARP.arrive.pure", WARPS("bar.arrive 1 64", "bar.sync 1 64; ", ""), SEEN, "allowed free", "p"},
+	{"WARP.arrive.other-way", WARPS("bar.sync 1 64", "bar.arrive 1 64; ", ""), SEEN, "allowed race", "w"},
+	{"WARP.arrive.other-way.pure", WARPS("bar.sync 1 64", "bar.arrive 1 64; ", ""), SEEN, "allowed race", "p"},
+	{"WARP.arrive.early", "bar.arrive 1 64; st.b32 x 1 || + bar.sync 1 64; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; ld.b32 r1 x", SEEN,
+	 "allowed race", "w"},
+	{"WARP.mbarrier", WARPS("mbarrier.arrive 0 1", "mbarrier.wait 0 0; ", ""), SEEN, "allowed free", "w"},
+	{"WARP.mbarrier.pure", WARPS("mbarrier.arrive 0 1", "mbarrier.wait 0 0; ", ""), SEEN, "allowed free", "p"},
+	{"WARP.mbarrier.phase-before", WARPS("mbarrier.arrive 0 2", "mbarrier.wait 0 1; mbarrier.arrive 0 2; ", ""), SEEN, "allowed race", "w"},
+	{"WARP.mbarrier.not-waited-for", WARPS("mbarrier.arrive 0 2", "mbarrier.arrive 0 2; ", ""), SEEN, "allowed race", "w"},
+	{"WARP.mbarrier.token", WARPS("mbarrier.arrive 0 2", "mbarrier.arrive 0 2; mbarrier.wait 0 token; ", ""), SEEN, "allowed free", "w"},
+	{"WARP.mbarrier.token.early", "mbarrier.arrive 0 2; st.b32 x 1 || + mbarrier.arrive 0 2; mbarrier.wait 0 token; st.release.gpu.b32 f 1 || "
+	 "ld.acquire.gpu.b32 r0 f; ld.b32 r1 x", SEEN, "allowed race", "w"},
+	{"WARP.mbarrier.other", WARPS("mbarrier.arrive 0 1", "mbarrier.arrive 1 1; mbarrier.wait 1 0; ", ""), SEEN, "allowed race", "w"},
+	{"WARP.mbarrier.later-phase", "st.b32 x 1; mbarrier.arrive 0 2; mbarrier.wait 0 0; mbarrier.arrive 0 2 || + mbarrier.arrive 0 2; mbarrier.wait 0 0; "
+	 "mbarrier.arrive 0 2; mbarrier.wait 0 1; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; ld.b32 r1 x", SEEN, "allowed free", "w"},
+	{"WARP.receives", "st.b32 x 1; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; bar || + bar; ld.b32 r1 x", "1:r0=1", "allowed free", "w"},
+	{"WARP.receives.none", "st.b32 x 1; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f || + ld.b32 r1 x", "1:r0=1", "allowed race", "w"},
+	{"WARP.receives.early", "st.b32 x 1; st.release.gpu.b32 f 1 || bar; ld.acquire.gpu.b32 r0 f || + bar; ld.b32 r1 x", "1:r0=1", "allowed race", "w"},
+	{"WARP.receives.arrive", "st.b32 x 1; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; bar.arrive 3 64 || + bar.sync 3 64; ld.b32 r1 x", "1:r0=1",
+	 "allowed free", "w"},
+	{"WARP.receives.arrive.other-way", "st.b32 x 1; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; bar.sync 3 64 || + bar.arrive 3 64; ld.b32 r1 x",
+	 "1:r0=1", "allowed race", "w"},
+	{"WARP.fence-of-all", "st.b32 x 1; fence.acq_rel.gpu; bar || + fence.acq_rel.gpu; bar; st.relaxed.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; ld.b32 r1 x",
+	 SEEN, "allowed race", "w"},
+	{"WARP.fence-behind", "st.b32 x 1; bar || + bar; fence.acq_rel.gpu; st.relaxed.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; ld.b32 r1 x", SEEN,
+	 "allowed free", "w"},
+	{"WARP.cta-flag", "st.b32 x 1; st.release.cta.b32 y 1 || + ld.acquire.cta.b32 r2 y; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; ld.b32 r1 x",
+	 "1:r2=1 & 2:r0=1", "allowed free", "w"},
+	{"WARP.cta-flag.relaxed", "st.b32 x 1; st.relaxed.cta.b32 y 1 || + ld.acquire.cta.b32 r2 y; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; ld.b32 r1 x",
+	 "1:r2=1 & 2:r0=1", "allowed race", "w"},
+	{"WARP.overwrites", "ld.b32 r1 x; bar || + bar; st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; st.b32 x 1", SEEN, "allowed free", "w"},
+	{"WARP.overwrites.none", "ld.b32 r1 x || + st.release.gpu.b32 f 1 || ld.acquire.gpu.b32 r0 f; st.b32 x 1", SEEN, "allowed race", "w"},
+	{"WARP.inside", "st.b32 x 1 || + st.b32 x 2", NULL, "allowed free", "w"}, /* races within a CTA are none */
+	{"WARP.inside.pure", "st.b32 x 1 || + st.b32 x 2", NULL, "allowed race", "p"},
 	{"BAR.none", "st.b32 x 1 || + ld.b32 r0 x", NULL, "allowed race", "p"},
 	{"BAR.none.one", "st.b32 x 1 || + ld.b32 r0 x", NULL, "allowed free", ""},
 	{"BAR.between-ctas", "st.b32 x 1; bar || bar; ld.b32 r0 x", NULL, "allowed race", ""},
@@ -255,6 +303,27 @@ static const struct program programs[] = {
 	 "cta 1 threads 0..31\n ld.acquire.gpu.b32 r0 f\n ld.b32 r1 x tid*4\nexists P.1:r0 = 0\n", "allowed some", ""},
 	{"WARP.line.bar", "location x bytes 128\nlocation f\nlaunch P grid 2 block 64\ncta 0 threads 0..31\n st.b32 x tid*4 1\n bar\ncta 0 thread 32\n bar\n st.release.gpu.b32 f 1\n"
 	 "cta 1 thread 0\n poll ld.acquire.gpu.b32 r0 f 1 9\n bar\ncta 1 threads 32..63\n bar\n ld.b32 r1 x-128 tid*4\n", "allowed free", ""},
+	/* lanes of one warp */
+#define LANES(one, other) "location x\nlocation f\nlaunch P grid 2 block 64\ncta 0 thread 1\n st.b32 x 1\n" one "cta 0 thread 0\n" other \
+	" st.release.gpu.b32 f 1\ncta 1\n ld.acquire.gpu.b32 r0 f\n ld.b32 r1 x\nexists P.1:r0 = 1\n"
+	{"WARP.lanes", LANES(" bar.warp.sync\n", " bar.warp.sync\n"), "allowed free", "w"},
+	{"WARP.lanes.pure", LANES(" bar.warp.sync\n", " bar.warp.sync\n"), "allowed free", "p"},
+	{"WARP.lanes.cta", LANES(" bar.warp.sync\n", " bar.warp.sync\n"), "allowed free", ""},
+	{"WARP.lanes.none", LANES("", ""), "allowed some", "w"}, /* they count as one, in any order */
+	{"WARP.lanes.none.pure", LANES("", ""), "allowed race", "p"},
+	{"WARP.lanes.section", "location x bytes 128\nlocation f\nlaunch P grid 2 block 64\ncta 0 threads 0..31\n st.b32 x tid*4 1\n"
+	 " st.release.gpu.b32 f 1\ncta 1\n ld.acquire.gpu.b32 r0 f\n ld.b32 r1 x+16\nexists P.1:r0 = 1\n", "allowed free", "w"},
+	{"WARP.two-of-a-section.all", "location x bytes 12\nlocation f\nlaunch P grid 2 block 64\ncta 0 threads 31..32\n st.b32 x-124 tid*4 1\n"
+	 " red.release.gpu.add.u32 f 1\ncta 1\n ld.acquire.gpu.b32 r0 f\n ld.b32 r1 x\nexists P.1:r0 = 2\n", "allowed free", "w"},
+	{"WARP.two-of-a-section.one", "location x bytes 12\nlocation f\nlaunch P grid 2 block 64\ncta 0 threads 31..32\n st.b32 x-124 tid*4 1\n"
+	 " red.release.gpu.add.u32 f 1\ncta 1\n ld.acquire.gpu.b32 r0 f\n ld.b32 r1 x\nexists P.1:r0 = 1\n", "allowed some", "w"},
+	{"WARP.lanes.arrival", "location x\nlocation f\nlaunch P grid 2 block 64\ncta 0 thread 0\n mbarrier.arrive 0 1\ncta 0 thread 1\n st.b32 x 1\n"
+	 "cta 0 thread 32\n mbarrier.wait 0 0\n st.release.gpu.b32 f 1\ncta 1\n ld.acquire.gpu.b32 r0 f\n ld.b32 r1 x\nexists P.1:r0 = 1\n",
+	 "allowed some", "w"},
+	/* by way of another warp, and back: no other order of the lanes is possible */
+	{"WARP.there-and-back", "location x\nlocation f\nlaunch P grid 2 block 64\ncta 0 threads 0..15\n st.relaxed.cta.b32 x 1\n mbarrier.arrive 0 16\n"
+	 "cta 0 threads 16..31\n mbarrier.wait 1 0\n st.release.gpu.b32 f 1\ncta 0 thread 32\n mbarrier.wait 0 0\n mbarrier.arrive 1 1\n"
+	 "cta 1\n ld.acquire.gpu.b32 r0 f\n ld.b32 r1 x\nexists P.1:r0 = 1\n", "allowed free", "w"},
 };
 
 #endif

@@ -75,7 +75,9 @@ static struct ax_options options_of(const char *letters)
 	struct ax_options o = AX_DEFAULTS;
 
 	if (strchr(letters, 'p'))
-		o.kernel_fences = o.cta_thread = o.cluster_gpu = 0;
+		o.unit = AX_THREAD, o.kernel_fences = o.cluster_gpu = 0;
+	if (strchr(letters, 'w'))
+		o.unit = AX_WARP;
 	o.observe = !strchr(letters, 'o');
 	o.fence_sc = !strchr(letters, 'a');
 	return o;

@@ -1,6 +1,6 @@
-/* Program order and launch order. With cta_thread, the sections of a CTA are woven into one program order in every way that
- * its barriers leave; two neighbouring steps that nothing could tell apart are taken in one order only. Without, each
- * thread keeps its own and the barriers become nodes that all threads of the CTA pass. */
+/* Program order and launch order. The sections of a CTA, or of a warp, that counts as one thread are woven into one program order
+ * in every way that its barriers leave; two neighbouring steps that nothing could tell apart are taken in one order only.
+ * Otherwise each thread keeps its own. Phases of barriers become nodes. */
 #include "model.h"
 
 #include <errno.h>
@@ -98,13 +98,44 @@ static void thread_end(struct graph *g, struct tail *t, const struct lit_thread 
 	append(g, t, &(uint32_t){g->start[of->launch] + 1}, 1);
 }
 
-static bool same_cta(const struct lit_thread *a, const struct lit_thread *b)
+/* Of one unit that counts as a thread. */
+static bool same_unit(const struct graph *g, const struct lit_thread *a, const struct lit_thread *b)
 {
-	return a->launch == b->launch && a->cta == b->cta;
+	return a->launch == b->launch && a->cta == b->cta && (g->o->unit == AX_CTA || a->first / 32 == b->first / 32);
 }
 
-/* ---- one CTA, one thread ------------------------------------------------------------------------------------------- */
-static void order_ctas(struct weave *w)
+/* ---- barriers ------------------------------------------------------------------------------------------------------- */
+static void order(struct graph *g, uint32_t before, uint32_t after)
+{
+	g->impossible |= !order_add(&g->base, before, after);
+}
+
+/* Phases of an mbarrier need no more (its arrivals continue each other, so that a later phase has what earlier ones had): that
+ * nobody comes to a phase early, which the text sees to, takes as much. */
+static void append_meet(struct graph *g, struct tail *t, const struct step *s)
+{
+	uint32_t node = g->meet[s->meet].node, self;
+	bool behind = true;
+
+	for (uint32_t before = 0; before < t->nodes; before++) {
+		if (s->part == AX_ARRIVE)
+			order(g, t->node[before], node);
+		behind &= order_has(&g->base, t->node[before], node);
+	}
+	if (s->part == AX_ARRIVE)
+		return;
+	if (!behind) { /* something came between its arrival and this */
+		self = node_add(g);
+		append(g, t, &self, 1);
+		order(g, node, self);
+		return;
+	}
+	t->node[0] = node;
+	t->nodes = 1;
+}
+
+/* ---- one unit, one thread ------------------------------------------------------------------------------------------ */
+static void order_units(struct weave *w)
 {
 	struct graph *g = w->g;
 	const struct lit_thread *section = g->p->thread, *of = NULL;
@@ -113,47 +144,33 @@ static void order_ctas(struct weave *w)
 	for (size_t n = 0; n < g->steps; n++) {
 		const struct step *s = &g->step[w->taken[n]];
 
-		if (!of || !same_cta(of, &section[s->section])) {
+		if (!of || !same_unit(g, of, &section[s->section])) {
 			if (of)
 				thread_end(g, &t, of);
 			of = &section[s->section];
 			thread_begin(g, &t, t.thread + 1, of);
 		}
-		append_step(g, &t, s, AX_NOBODY);
+		if (s->part)
+			append_meet(g, &t, s);
+		else
+			append_step(g, &t, s, AX_NOBODY);
 	}
 	if (of)
 		thread_end(g, &t, of);
 }
 
 /* ---- every thread for itself ------------------------------------------------------------------------------------- */
-static uint32_t barrier_node(struct graph *g, uint32_t *bars, uint32_t section, uint32_t phase)
-{
-	const struct lit_thread *all = g->p->thread;
-	uint32_t first = 0;
-
-	while (!same_cta(&all[first], &all[section]))
-		first++;
-	for (uint32_t s = 0; s < first; s++)
-		bars += g->phases[s];
-	if (bars[phase] == AX_NOBODY)
-		bars[phase] = node_add(g);
-	return bars[phase];
-}
-
-static void order_thread(struct weave *w, uint32_t *bars, uint32_t section, uint32_t tid, uint32_t thread)
+static void order_thread(struct weave *w, uint32_t section, uint32_t tid, uint32_t thread)
 {
 	struct graph *g = w->g;
 	const struct lit_thread *of = &g->p->thread[section];
 	struct tail t;
-	uint32_t phase = 0;
 
 	thread_begin(g, &t, thread, of);
-	for (uint32_t n = w->next[section]; n <= w->end[section]; n++) {
-		uint32_t until = n < w->end[section] ? g->step[n].phase : g->phases[section];
-
-		for (; phase < until; phase++)
-			append(g, &t, &(uint32_t){barrier_node(g, bars, section, phase)}, 1);
-		if (n < w->end[section])
+	for (uint32_t n = w->next[section]; n < w->end[section]; n++) {
+		if (g->step[n].part)
+			append_meet(g, &t, &g->step[n]);
+		else
 			append_step(g, &t, &g->step[n], tid);
 	}
 	thread_end(g, &t, of);
@@ -162,20 +179,11 @@ static void order_thread(struct weave *w, uint32_t *bars, uint32_t section, uint
 static void order_threads(struct weave *w)
 {
 	struct graph *g = w->g;
-	uint32_t sum = 1, thread = 1, *bars;
+	uint32_t thread = 1;
 
-	for (size_t s = 0; s < g->p->threads; s++)
-		sum += g->phases[s];
-	bars = malloc(sum * sizeof(*bars));
-	if (!bars) {
-		g->failed = -ENOMEM;
-		return;
-	}
-	memset(bars, 0xff, sum * sizeof(*bars));
 	for (uint32_t s = 0; s < g->p->threads; s++)
 		for (uint32_t lane = 0; lane < g->p->thread[s].threads && !g->stopped; lane++)
-			order_thread(w, bars, s, g->p->thread[s].first + lane, thread++);
-	free(bars);
+			order_thread(w, s, g->p->thread[s].first + lane, thread++);
 }
 
 /* ---- one weave ------------------------------------------------------------------------------------------------------ */
@@ -183,8 +191,11 @@ static uint32_t nodes_needed(const struct graph *g)
 {
 	size_t n = g->events + 2 * g->p->launches;
 
+	n += g->meets;
 	for (size_t s = 0; s < g->p->threads; s++)
-		n += 2 * (size_t)g->p->thread[s].threads + g->phases[s];
+		n += 2 * (size_t)g->p->thread[s].threads;
+	for (size_t s = 0; s < g->steps; s++)
+		n += g->step[s].part == AX_PASS ? g->p->thread[g->step[s].section].threads : 0;
 	return n < AX_NODES ? (uint32_t)n : AX_NODES;
 }
 
@@ -206,18 +217,21 @@ static bool finish(struct weave *w)
 	bool on;
 
 	g->nodes = g->events;
+	g->impossible = false;
 	on = step_counted(g);
 	if (order_open(&g->base, nodes_needed(g)) || order_open(&g->flow, g->events)) {
 		g->failed = -ENOMEM;
 	} else {
 		order_launches(g);
-		if (g->o->cta_thread)
-			order_ctas(w);
-		else
+		for (size_t n = 0; n < g->meets; n++)
+			g->meet[n].node = node_add(g);
+		if (g->o->unit == AX_THREAD)
 			order_threads(w);
+		else
+			order_units(w);
 		for (size_t n = 0; n < g->edges; n++)
 			order_add(&g->flow, g->edge[n].from, g->edge[n].to);
-		on = on && !g->failed && !g->stopped && w->each(g);
+		on = on && !g->failed && !g->stopped && (g->impossible || w->each(g));
 	}
 	order_close(&g->base);
 	order_close(&g->flow);
@@ -234,8 +248,11 @@ static bool commute(const struct event *x, const struct event *y)
 	return !overlapping(x, y) || !(x->strong || y->strong || x->writes || y->writes);
 }
 
+/* Before or behind an arrival tells what it releases, of a warp; within a CTA that is a thread, arrivals only come first. */
 static bool steps_commute(const struct graph *g, const struct step *a, const struct step *b)
 {
+	if (a->part || b->part)
+		return g->o->unit == AX_CTA && !(a->part == AX_ARRIVE && b->part == AX_PASS);
 	for (uint32_t i = a->first; i < a->first + a->events; i++)
 		for (uint32_t j = b->first; j < b->first + b->events; j++)
 			if (!commute(&g->event[i], &g->event[j]))
@@ -243,13 +260,13 @@ static bool steps_commute(const struct graph *g, const struct step *a, const str
 	return true;
 }
 
-static bool weave_cta(struct weave *w, const struct lit_thread *cta);
+static bool weave_unit(struct weave *w, const struct lit_thread *unit);
 
-static bool weave_next_cta(struct weave *w)
+static bool weave_next_unit(struct weave *w)
 {
 	for (size_t s = 0; s < w->g->p->threads; s++)
 		if (w->next[s] < w->end[s])
-			return weave_cta(w, &w->g->p->thread[s]);
+			return weave_unit(w, &w->g->p->thread[s]);
 	return finish(w);
 }
 
@@ -258,27 +275,40 @@ static bool redundant(const struct weave *w, uint32_t section)
 	const struct graph *g = w->g;
 	const struct step *s = &g->step[w->next[section]], *before = w->done ? &g->step[w->taken[w->done - 1]] : NULL;
 
-	return before && before->section > section && same_cta(&g->p->thread[before->section], &g->p->thread[section]) &&
+	return before && before->section > section && same_unit(g, &g->p->thread[before->section], &g->p->thread[section]) &&
 	       before->phase == s->phase && steps_commute(g, before, s);
 }
 
-static bool weave_cta(struct weave *w, const struct lit_thread *cta)
+/* Nobody goes on while others of the unit have not arrived. */
+static bool ready(const struct weave *w, const struct lit_thread *unit, const struct step *s)
+{
+	const struct graph *g = w->g;
+
+	for (size_t other = 0; s->part == AX_PASS && other < g->p->threads; other++)
+		for (uint32_t n = w->next[other]; n < w->end[other] && same_unit(g, &g->p->thread[other], unit); n++)
+			if (g->step[n].part == AX_ARRIVE && g->step[n].meet == s->meet)
+				return false;
+	return true;
+}
+
+static bool weave_unit(struct weave *w, const struct lit_thread *unit)
 {
 	const struct graph *g = w->g;
 	uint32_t phase = UINT32_MAX;
 
 	for (size_t s = 0; s < g->p->threads; s++)
-		if (same_cta(&g->p->thread[s], cta) && w->next[s] < w->end[s] && g->step[w->next[s]].phase < phase)
+		if (same_unit(g, &g->p->thread[s], unit) && w->next[s] < w->end[s] && g->step[w->next[s]].phase < phase)
 			phase = g->step[w->next[s]].phase;
 	if (phase == UINT32_MAX)
-		return weave_next_cta(w);
+		return weave_next_unit(w);
 	for (uint32_t s = 0; s < g->p->threads; s++) {
 		bool on;
 
-		if (!same_cta(&g->p->thread[s], cta) || w->next[s] == w->end[s] || g->step[w->next[s]].phase != phase || redundant(w, s))
+		if (!same_unit(g, &g->p->thread[s], unit) || w->next[s] == w->end[s] || g->step[w->next[s]].phase != phase || redundant(w, s) ||
+		    !ready(w, unit, &g->step[w->next[s]]))
 			continue;
 		w->taken[w->done++] = w->next[s]++;
-		on = weave_cta(w, cta);
+		on = weave_unit(w, unit);
 		w->done--;
 		w->next[s]--;
 		if (!on)
@@ -304,7 +334,7 @@ bool weave_all(struct graph *g, bool (*each)(struct graph *g))
 				w.next[g->step[n].section] = n;
 			w.end[g->step[n].section] = n + 1;
 		}
-		on = g->o->cta_thread ? weave_next_cta(&w) : finish(&w);
+		on = g->o->unit == AX_THREAD ? finish(&w) : weave_next_unit(&w);
 	}
 	free(w.taken);
 	free(w.next);

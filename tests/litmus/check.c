@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct checker { const struct lit_program *p; char *error; size_t room; int failed; };
@@ -73,6 +74,9 @@ static void check_thread(struct checker *c, const struct lit_thread *t)
 				return;
 			}
 			conditions -= open[--depth] == LIT_IF;
+		} else if (i->op == LIT_BAR && (i->meet == LIT_SYNC || i->meet == LIT_ARRIVE || i->meet == LIT_REDUCE) &&
+			   (!i->count || i->count % 32)) {
+			wrong(c, i->line, "a barrier of %u threads; write a multiple of 32", i->count);
 		} else if (i->op == LIT_BAR && conditions) {
 			wrong(c, i->line, "a barrier under a condition may not be met by all threads; write it outside");
 		}
@@ -95,7 +99,7 @@ static uint64_t barriers(const struct lit_thread *t)
 			depth++;
 		} else if (i->op == LIT_END) {
 			depth--;
-		} else if (i->op == LIT_BAR) {
+		} else if (i->op == LIT_BAR && i->meet == LIT_ALL) {
 			sum += times[depth];
 		}
 	}
@@ -118,6 +122,24 @@ static void check_pair(struct checker *c, const struct lit_thread *a, const stru
 		      (unsigned long long)barriers(b), (unsigned long long)barriers(a));
 }
 
+/* Named barriers and mbarriers: all come, and who meets whom does not depend on chance. */
+static void check_barriers(struct checker *c)
+{
+	struct lit_use (*use)[LIT_USES];
+	uint32_t *uses, line = 0;
+	const char *what;
+
+	if (c->failed || !lit_has_barriers(c->p))
+		return;
+	use = calloc(c->p->threads, sizeof(*use));
+	uses = calloc(c->p->threads, sizeof(*uses));
+	what = use && uses ? lit_barriers(c->p, use, uses, &line) : "no memory";
+	if (what)
+		wrong(c, line, "%s", what);
+	free(use);
+	free(uses);
+}
+
 static void check_sections(struct checker *c)
 {
 	const struct lit_program *p = c->p;
@@ -132,6 +154,7 @@ static void check_sections(struct checker *c)
 		for (size_t other = 0; other < t; other++)
 			check_pair(c, &p->thread[other], &p->thread[t]);
 	}
+	check_barriers(c);
 }
 
 static void check_steps(struct checker *c)

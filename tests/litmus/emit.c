@@ -4,6 +4,7 @@
 #include "litmus.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 struct emitter {
 	const struct lit_program *p;
@@ -128,10 +129,57 @@ static void emit_poll(struct emitter *e, const struct lit_instr *i)
 	OUT(e, "\tsub.u32 %%polls, %%polls, 1;\n\tsetp.ne.u32 %%p, %%polls, 0;\n\t@%%p bra L%u;\nL%u_end:\n", label, label);
 }
 
-static void emit_bar(const struct emitter *e, const struct lit_instr *i)
+/* Lanes of the section's warp that have a section. */
+static uint32_t lanes_of_warp(const struct emitter *e, const struct lit_thread *of)
 {
+	uint32_t mask = 0;
+
+	for (size_t n = 0; n < e->p->threads; n++) {
+		const struct lit_thread *t = &e->p->thread[n];
+
+		for (uint32_t l = 0; t->launch == of->launch && t->cta == of->cta && l < 32; l++) {
+			uint32_t tid = of->first / 32 * 32 + l;
+
+			mask |= (uint32_t)(tid >= t->first && tid < t->first + t->threads) << l;
+		}
+	}
+	return mask;
+}
+
+static void emit_mbarrier_wait(struct emitter *e, const struct lit_instr *i)
+{
+	unsigned label = e->label++;
+
+	OUT(e, "L%u:\n", label);
 	emit_line(e, i);
-	OUT(e, "\t%s 0;\n", e->barrier_apart ? "barrier.sync" : "bar.sync");
+	if (i->meet == LIT_MTOKEN)
+		OUT(e, "\tmbarrier.test_wait.shared.b64 %%p, [mbarriers+%u], %%token%u;\n", 8 * i->barrier, i->barrier);
+	else
+		OUT(e, "\tmbarrier.try_wait.parity.shared.b64 %%p, [mbarriers+%u], %u;\n", 8 * i->barrier, (unsigned)i->value);
+	OUT(e, "\t@!%%p bra L%u;\n", label);
+}
+
+static void emit_bar(struct emitter *e, const struct lit_thread *t, const struct lit_instr *i)
+{
+	const char *bar = e->barrier_apart ? "barrier" : "bar";
+
+	if (i->meet == LIT_MWAIT || i->meet == LIT_MTOKEN) {
+		emit_mbarrier_wait(e, i);
+		return;
+	}
+	if (i->meet == LIT_REDUCE)
+		OUT(e, "\tsetp.eq.u32 %%p, %%me, 0;\n");
+	emit_line(e, i);
+	switch ((enum lit_meet)i->meet) {
+	case LIT_ALL: OUT(e, "\t%s.sync 0;\n", bar); break;
+	case LIT_SYNC: OUT(e, "\t%s.sync %u, %u;\n", bar, i->barrier, i->count); break;
+	case LIT_ARRIVE: OUT(e, "\t%s.arrive %u, %u;\n", bar, i->barrier, i->count); break;
+	case LIT_REDUCE: OUT(e, "\t%s.red.popc.u32 %%w0, %u, %u, %%p;\n", bar, i->barrier, i->count); break;
+	case LIT_WARP: OUT(e, "\tbar.warp.sync %u;\n", lanes_of_warp(e, t)); break;
+	case LIT_MARRIVE: OUT(e, "\tmbarrier.arrive.shared.b64 %%token%u, [mbarriers+%u];\n", i->barrier, 8 * i->barrier); break;
+	case LIT_MWAIT:
+	case LIT_MTOKEN: break;
+	}
 }
 
 static void emit_if(struct emitter *e, const struct lit_instr *i)
@@ -159,7 +207,7 @@ static void emit_end(struct emitter *e)
 	OUT(e, "L%u_end:\n", label);
 }
 
-static void emit_instr(struct emitter *e, const struct lit_instr *i)
+static void emit_instr(struct emitter *e, const struct lit_thread *t, const struct lit_instr *i)
 {
 	switch (i->op) {
 	case LIT_LD: emit_load(e, i); break;
@@ -167,7 +215,7 @@ static void emit_instr(struct emitter *e, const struct lit_instr *i)
 	case LIT_ATOM:
 	case LIT_RED: emit_rmw(e, i); break;
 	case LIT_FENCE: emit_fence(e, i); break;
-	case LIT_BAR: emit_bar(e, i); break;
+	case LIT_BAR: emit_bar(e, t, i); break;
 	case LIT_POLL: emit_poll(e, i); break;
 	case LIT_IF: emit_if(e, i); break;
 	case LIT_REPEAT: emit_repeat(e, i); break;
@@ -229,13 +277,41 @@ static void emit_section(struct emitter *e, size_t thread)
 	e->barrier_apart |= t->threads % 32 != 0 || t->first % 32 != 0;
 	e->depth = 0;
 	for (size_t n = 0; n < t->instrs; n++)
-		emit_instr(e, &t->instr[n]);
+		emit_instr(e, t, &t->instr[n]);
 	emit_outcome(e, thread, done);
 	OUT(e, "L%u_end:\n", done);
 }
 
+/* The arrivals of each mbarrier's phases; 0: the launch has none of that number. */
+static int mbarriers(const struct lit_program *p, int launch, uint32_t count[LIT_MBARRIERS])
+{
+	int any = 0;
+
+	memset(count, 0, LIT_MBARRIERS * sizeof(*count));
+	for (size_t t = 0; t < p->threads; t++)
+		for (size_t n = 0; p->thread[t].launch == launch && n < p->thread[t].instrs; n++) {
+			const struct lit_instr *i = &p->thread[t].instr[n];
+
+			if (i->op == LIT_BAR && i->meet == LIT_MARRIVE)
+				any = (count[i->barrier] = i->count) != 0;
+		}
+	return any;
+}
+
+/* Made by thread 0 before anything else; line 0: no instruction of the program. */
+static void emit_mbarriers(const struct emitter *e, const uint32_t *count)
+{
+	OUT(e, "\tsetp.ne.u32 %%p, %%me, 0;\n\t.loc %u 0 0\n", e->file);
+	for (int m = 0; m < LIT_MBARRIERS; m++)
+		if (count[m])
+			OUT(e, "\t@!%%p mbarrier.init.shared.b64 [mbarriers+%d], %u;\n", 8 * m, count[m]);
+	OUT(e, "\tbar.sync 0;\n");
+}
+
 static void emit_kernel(struct emitter *e, int launch)
 {
+	uint32_t count[LIT_MBARRIERS];
+	int shared = mbarriers(e->p, launch, count);
 	const struct lit_launch *l = &e->p->launch[launch];
 	char name[4 * LIT_NAME];
 
@@ -247,9 +323,13 @@ static void emit_kernel(struct emitter *e, int launch)
 	OUT(e, "\t.reg .pred %%p;\n\t.reg .b16 %%h<3>;\n\t.reg .b32 %%w<3>;\n\t.reg .b64 %%q<3>;\n\t.reg .b32 %%block, %%me, %%polls;\n");
 	OUT(e, "\t.reg .b32 %%times<16>;\n\t.reg .b64 %%r<%d>;\n\t.reg .b64 %%loc<%zu>;\n\t.reg .b64 %%at, %%kept;\n", LIT_REGS,
 	    e->p->locations + 1);
+	if (shared)
+		OUT(e, "\t.shared .align 8 .b64 mbarriers[%d];\n\t.reg .b64 %%token<%d>;\n", LIT_MBARRIERS, LIT_MBARRIERS);
 	for (size_t n = 0; n < e->p->locations; n++)
 		OUT(e, "\tld.param.u64 %%loc%zu, [%s_%zu];\n", n, name, n);
 	OUT(e, "\tld.param.u64 %%kept, [%s_kept];\n\tmov.u32 %%block, %%ctaid.x;\n\tmov.u32 %%me, %%tid.x;\n", name);
+	if (shared)
+		emit_mbarriers(e, count);
 	e->label = 0;
 	for (size_t t = 0; t < e->p->threads; t++)
 		if (e->p->thread[t].launch == launch)

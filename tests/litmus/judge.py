@@ -3,10 +3,13 @@ of those executions: by `expect`, by the axioms (tests/axioms), by the detector,
 (tests/reference) on the very same execution. Any disagreement fails.
 
     judge.py --bin DIR [--programs DIR] [--shapes EVERY] [--seeds N] [--jobs N] [--only REGEX] [--table FILE [--write]]
-             [--memory weak]
+             [--memory weak] [--unit warp]
 
 --table compares the rows of what ran with those in docs/memory-model.md: for each shape and placement how many programs there
 are, what the axioms say of them, and what the detector said. With --write they are put there.
+
+--unit warp asks axioms and reference what races if a warp is a thread, not a CTA. The detector does not know that yet: what it
+finds is compared with what they say only in that it must be among the races of the reference.
 
 --memory weak runs them under EMU_MEMORY=weak, all of them under every seed. The reference detector knows no such memory, so that
 only executions with the named outcome are judged; no outcome that the axioms forbid may appear.
@@ -24,6 +27,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TERM = re.compile(r"^([A-Za-z_]\w*)(?:\.(\d+)(?:\.(\d+))?:(r\d+))?$")
+WARPS = "by warps"
 SLICE = 30  # programs of one job: what launches acquired is kept in lists of some dozens (coverage: clock_entries_collapsed)
 
 
@@ -88,8 +92,8 @@ def ask_axioms(args, programs, work):
         paths.append(os.path.join(work, f"{number}.litmus"))
         with open(paths[-1], "w") as file:
             file.write(program.text)
-    pure = ["--kernel-fences=no", "--cta-thread=no", "--cluster-gpu=no"]
-    for options, field in (([], "axioms"), (pure, "pure")):
+    pure = ["--kernel-fences=no", "--unit=thread", "--cluster-gpu=no"]
+    for options, field in ((["--unit=" + args.unit], "axioms"), (pure, "pure")):
         for first in range(0, len(paths), 1000):
             done = subprocess.run([os.path.join(args.bin, "axioms"), *options, *paths[first:first + 1000]], capture_output=True,
                                   text=True)
@@ -149,7 +153,7 @@ class Job:
         return found
 
     def ask_reference(self, args, trace):
-        done = subprocess.run([os.path.join(args.bin, "gsan-reference"), trace], capture_output=True, text=True)
+        done = subprocess.run([os.path.join(args.bin, "gsan-reference"), f"--{args.unit}s", trace], capture_output=True, text=True)
         found = collections.defaultdict(set)
         if done.returncode not in (0, 1):
             self.error = f"gsan-reference {trace}: {done.stderr[-2000:]}"
@@ -171,6 +175,11 @@ def compare(job, complaints):
     for p in job.programs:
         found, reference = job.found.get(p.name, set()), (job.reference or {}).get(p.name, set())
         values = job.values.get(p.name, {})
+        if job.args.unit == "warp":
+            false = {tuple(lines) for _, *lines in found} - {tuple(lines) for _, *lines in reference}
+            if false:
+                complaints.append(f"{p.name} seed {job.seed}: found, and no race by warps: {sorted(false)}")
+            found = reference
         got, said = "race" if found else "free", {}
         if job.reference is not None:
             said["reference"] = "race" if reference else "free"
@@ -204,7 +213,8 @@ def compare(job, complaints):
 
 
 def run(args, programs, work, complaints):
-    """Seed after seed, what has not shown its outcome yet. Weak outcomes get one chance."""
+    """Seed after seed, what has not shown its outcome yet. Weak outcomes get one chance. By warps, all under each seed: which
+    of them came first must not matter."""
     waiting = programs
     for seed in range(1, args.seeds + 1):
         groups = collections.defaultdict(list)
@@ -220,18 +230,18 @@ def run(args, programs, work, complaints):
                     else:
                         alone += compare(job, complaints)
             slices = [[p] for p in alone]
-        waiting = [p for p in waiting if args.memory == "weak" or (not p.seen and "+-" not in p.name)]
+        waiting = [p for p in waiting if args.memory == "weak" or args.unit == "warp" or (not p.seen and "+-" not in p.name)]
         if not waiting or any("status" in c for c in complaints):
             break
     return waiting
 
 
-def table(programs):
-    """Rows of shape × placement; hand-written programs have one row each, without a placement."""
+def table(args, programs):
+    """Rows of shape × placement; hand-written programs have one row each, without a placement, or by warps."""
     rows = collections.OrderedDict()
     for p in programs:
         parts = p.name.split("-")
-        key = (parts[0].rstrip("+"), parts[-1]) if p.source == "shapes" else (p.name, "")
+        key = (parts[0].rstrip("+"), parts[-1]) if p.source == "shapes" else (p.name, "" if args.unit == "cta" else WARPS)
         rows.setdefault(key, []).append(p)
     lines = []
     for (shape, where), group in sorted(rows.items()):
@@ -245,6 +255,11 @@ def table(programs):
     return lines
 
 
+def kind_of(line):
+    """Of a row: shapes first, then what is written by hand, then what is judged by warps."""
+    return {"": 1, WARPS: 2}.get(line.split(" | ")[1].strip(), 0)
+
+
 def settle(args, programs):
     """The rows of what ran, compared with those of the same kind in the file, or put there. What differs."""
     with open(args.table) as file:
@@ -255,15 +270,15 @@ def settle(args, programs):
     first = last = head[0] + 2
     while last < len(lines) and lines[last].startswith("| "):
         last += 1
-    ran = [kind for kind, on in ((True, args.shapes), (False, args.programs)) if on]
-    old, new = [line for line in lines[first:last] if bool(line.split(" | ")[1].strip()) in ran], table(programs)
+    ran = [0] if args.shapes else []
+    ran += [1 if args.unit == "cta" else 2] if args.programs else []
+    old, new = [line for line in lines[first:last] if kind_of(line) in ran], table(args, programs)
     kept = [line for line in lines[first:last] if line not in old]
     if old == new:
         return []
     if args.write:
-        shapes = [line for line in kept + new if line.split(" | ")[1].strip()]
         with open(args.table, "w") as file:
-            file.write("\n".join(lines[:first] + shapes + [line for line in kept + new if line not in shapes] + lines[last:]) + "\n")
+            file.write("\n".join(lines[:first] + sorted(kept + new, key=kind_of) + lines[last:]) + "\n")
         return []
     return [*(f"{args.table}: - {line}" for line in old if line not in new),
             *(f"{args.table}: + {line}" for line in new if line not in old),
@@ -303,6 +318,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--memory", choices=["strong", "weak"], default="strong")
+    parser.add_argument("--unit", choices=["cta", "warp"], default="cta")
     parser.add_argument("--table")
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()

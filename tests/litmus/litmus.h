@@ -15,11 +15,19 @@
 
 enum lit_op {
 	LIT_LD, LIT_ST, LIT_ATOM, LIT_RED, LIT_FENCE,
-	LIT_BAR,          /* bar.sync 0: every thread of the CTA has it at the same place */
+	LIT_BAR,          /* a barrier inside the CTA: `meet` */
 	LIT_POLL,         /* loads until the location holds `value`, at most `count` times; the last value stays in `reg` */
 	LIT_IF,           /* if reg == value (`negated`: !=), up to the matching LIT_END; no nesting of LIT_BAR inside */
 	LIT_REPEAT,       /* `count` times, up to the matching LIT_END */
 	LIT_END
+};
+enum lit_meet {
+	LIT_ALL,          /* barrier 0: every thread of the CTA has it at the same place */
+	LIT_SYNC, LIT_ARRIVE, LIT_REDUCE, /* barrier `barrier` of `count` threads: waits, only arrives, or waits for a reduction */
+	LIT_WARP,         /* bar.warp.sync of all lanes of the warp that have a section */
+	LIT_MARRIVE,      /* at mbarrier `barrier`, whose phases have `count` arrivals */
+	LIT_MWAIT,        /* for its phase of parity `value` */
+	LIT_MTOKEN        /* for the phase of the thread's own last arrival there, by what that returned */
 };
 enum lit_sem { LIT_WEAK, LIT_RELAXED, LIT_ACQUIRE, LIT_RELEASE, LIT_ACQ_REL, LIT_SC, LIT_VOLATILE, LIT_MMIO, LIT_NC };
 enum lit_scope { LIT_NO_SCOPE, LIT_CTA, LIT_CLUSTER, LIT_GPU, LIT_SYS };
@@ -35,6 +43,7 @@ struct lit_instr {
 	uint8_t generic;      /* no .global in the opcode */
 	uint8_t membar;       /* LIT_FENCE: written as membar.{cta,gl,sys} */
 	uint8_t negated;
+	uint8_t meet, barrier; /* LIT_BAR */
 	int location;         /* index; -1: none */
 	int32_t offset;       /* bytes into the location */
 	int32_t stride;       /* bytes: the address of thread t of the CTA is t * stride further on */
@@ -108,6 +117,16 @@ void lit_free(struct lit_program *p);
 /* check.c: what a program must keep to besides the grammar (bounds, alignment, nesting, barriers that all threads reach);
  * lit_parse calls it, generators should. Returns 0, or -EINVAL with "FILE:LINE: …" as above. */
 int lit_check(const struct lit_program *p, char *error, size_t room);
+/* barrier.c: which phase of which barrier each arrival and wait belongs to. `use` has room for LIT_USES a section (of all CTAs);
+ * returns 0, or what is wrong, and the line. Who meets whom must not depend on who comes first. */
+enum { LIT_USES = 128, LIT_NAMED = 16, LIT_MBARRIERS = 8, LIT_BARRIERS = LIT_NAMED + LIT_MBARRIERS + 32 };
+struct lit_use {              /* of a section's n-th barrier instruction, loops unrolled */
+	const struct lit_instr *instr;
+	uint8_t barrier;      /* below LIT_NAMED: its number; then mbarriers; then one for each warp */
+	uint32_t phase;       /* that it is part of; of a wait for an mbarrier: how many are complete when it goes on */
+};
+const char *lit_barriers(const struct lit_program *p, struct lit_use (*use)[LIT_USES], uint32_t *uses, uint32_t *line);
+int lit_has_barriers(const struct lit_program *p); /* of forms other than LIT_ALL */
 /* opcode.c: an instruction's opcode as PTX spells it. Read: NULL, or what is wrong with it. */
 #define LIT_OPCODE 64
 void lit_opcode_write(const struct lit_instr *i, char to[LIT_OPCODE]);

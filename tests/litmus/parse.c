@@ -251,9 +251,37 @@ static void repeat_take(struct parser *ps, struct lit_instr *i)
 	i->count = (uint32_t)number(ps, "how often", 1u << 30);
 }
 
+static void barrier_take(struct parser *ps, struct lit_instr *i, enum lit_meet meet, int lowest, int most)
+{
+	ps->at++;
+	i->meet = (uint8_t)meet;
+	i->barrier = (uint8_t)index_of(ps, "a barrier's number", most);
+	if (!ps->failed && i->barrier < lowest)
+		fail(ps, "barrier 0 is that of 'bar'; write 1 to %d", most);
+	if (meet == LIT_MWAIT && accept(ps, "token"))
+		i->meet = LIT_MTOKEN;
+	else if (meet == LIT_MWAIT)
+		i->value = number(ps, "a parity, or token", 1);
+	else
+		i->count = (uint32_t)number(ps, "how many threads", 1024);
+}
+
+static void sync_at(struct parser *ps, struct lit_instr *i) { barrier_take(ps, i, LIT_SYNC, 1, LIT_NAMED - 1); }
+static void arrive_at(struct parser *ps, struct lit_instr *i) { barrier_take(ps, i, LIT_ARRIVE, 1, LIT_NAMED - 1); }
+static void reduce_at(struct parser *ps, struct lit_instr *i) { barrier_take(ps, i, LIT_REDUCE, 1, LIT_NAMED - 1); }
+static void mbarrier_arrive(struct parser *ps, struct lit_instr *i) { barrier_take(ps, i, LIT_MARRIVE, 0, LIT_MBARRIERS - 1); }
+static void mbarrier_wait(struct parser *ps, struct lit_instr *i) { barrier_take(ps, i, LIT_MWAIT, 0, LIT_MBARRIERS - 1); }
+static void warp_sync(struct parser *ps, struct lit_instr *i)
+{
+	ps->at++;
+	i->meet = LIT_WARP;
+}
+
 static void instruction(struct parser *ps)
 {
 	static const struct { const char *word; enum lit_op op; void (*take)(struct parser *, struct lit_instr *); } forms[] = {
+		{"bar.sync", LIT_BAR, sync_at}, {"bar.arrive", LIT_BAR, arrive_at}, {"bar.red", LIT_BAR, reduce_at},
+		{"bar.warp.sync", LIT_BAR, warp_sync}, {"mbarrier.arrive", LIT_BAR, mbarrier_arrive}, {"mbarrier.wait", LIT_BAR, mbarrier_wait},
 		{"bar", LIT_BAR, NULL}, {"end", LIT_END, NULL}, {"poll", LIT_POLL, poll_take}, {"if", LIT_IF, if_take},
 		{"repeat", LIT_REPEAT, repeat_take}, {NULL, LIT_LD, memory_take}};
 	struct lit_thread *t = ps->thread < 0 ? NULL : &ps->p->thread[ps->thread];

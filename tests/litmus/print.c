@@ -53,6 +53,20 @@ static void print_access(struct printer *pr, const struct lit_instr *i)
 	put(pr, "\n");
 }
 
+static void print_barrier(struct printer *pr, const struct lit_instr *i)
+{
+	static const char *const words[] = {[LIT_ALL] = "bar", [LIT_SYNC] = "bar.sync", [LIT_ARRIVE] = "bar.arrive", [LIT_REDUCE] = "bar.red",
+					    [LIT_WARP] = "bar.warp.sync", [LIT_MARRIVE] = "mbarrier.arrive", [LIT_MWAIT] = "mbarrier.wait",
+					    [LIT_MTOKEN] = "mbarrier.wait"};
+
+	put(pr, "%s", words[i->meet]);
+	if (i->meet == LIT_MTOKEN)
+		put(pr, " %u token", i->barrier);
+	else if (i->meet != LIT_ALL && i->meet != LIT_WARP)
+		put(pr, " %u %u", i->barrier, i->meet == LIT_MWAIT ? (unsigned)i->value : i->count);
+	put(pr, "\n");
+}
+
 static void print_thread(struct printer *pr, struct lit_thread *t)
 {
 	int depth = 2;
@@ -69,8 +83,10 @@ static void print_thread(struct printer *pr, struct lit_thread *t)
 		i->line = pr->line;
 		depth -= 2 * (i->op == LIT_END);
 		put(pr, "%*s", depth, "");
-		if (i->op == LIT_BAR || i->op == LIT_END)
-			put(pr, "%s\n", i->op == LIT_BAR ? "bar" : "end");
+		if (i->op == LIT_BAR)
+			print_barrier(pr, i);
+		else if (i->op == LIT_END)
+			put(pr, "end\n");
 		else if (i->op == LIT_IF)
 			put(pr, "if r%d %s %" PRIu64 "\n", i->reg, i->negated ? "!=" : "==", i->value);
 		else if (i->op == LIT_REPEAT)

@@ -107,6 +107,35 @@ static void round_trip(void)
 	lit_free(again);
 }
 
+/* Which phase of which barrier each barrier of a section is part of. */
+static void barriers(void)
+{
+	static const char text[] =
+		"litmus a\nlaunch P grid 2 block 96\ncta 1 threads 0..31\n repeat 2\n mbarrier.arrive 5 32\n mbarrier.wait 5 0\n"
+		" bar.arrive 1 64\n bar\n bar.sync 9 32\n mbarrier.arrive 5 32\n mbarrier.wait 5 token\n end\ncta 1 threads 32..47\n repeat 2\n"
+		" bar.warp.sync\n bar.red 1 64\n bar\n end\ncta 1 threads 48..63\n bar.warp.sync\n bar.sync 1 64\n bar\n bar.warp.sync\n"
+		" bar.sync 1 64\n bar\n";
+	static const struct { uint8_t barrier; uint32_t phase; } want[3][14] = {
+		{{21, 0}, {21, 1}, {1, 0}, {0, 0}, {9, 0}, {21, 1}, {21, 2}, {21, 2}, {21, 3}, {1, 1}, {0, 1}, {9, 1}, {21, 3}, {21, 4}},
+		{{25, 0}, {1, 0}, {0, 0}, {25, 1}, {1, 1}, {0, 1}}, {{25, 0}, {1, 0}, {0, 0}, {25, 1}, {1, 1}, {0, 1}}};
+	static struct lit_use use[3][LIT_USES];
+	struct lit_program *p = parsed(text), *again;
+	uint32_t uses[3], line;
+	char *once = printed(p), *twice;
+
+	CHECK(!lit_barriers(p, use, uses, &line) && uses[0] == 14 && uses[1] == 6 && uses[2] == 6);
+	for (int s = 0; s < 3; s++)
+		for (uint32_t n = 0; n < uses[s]; n++)
+			CHECK(use[s][n].barrier == want[s][n].barrier && use[s][n].phase == want[s][n].phase);
+	again = parsed(once);
+	twice = printed(again);
+	CHECK(!strcmp(once, twice));
+	free(once);
+	free(twice);
+	lit_free(p);
+	lit_free(again);
+}
+
 static void refused(const char *text, const char *words)
 {
 	struct lit_program *p = NULL;
@@ -120,6 +149,8 @@ static void refused(const char *text, const char *words)
 }
 
 #define HEAD "litmus a\nlocation x bytes 8\nlaunch P\ncta 0\n"
+#define BLOCK "litmus a\nlocation x bytes 8\nlaunch P block 64\ncta 0 threads 0..31\n"
+#define SECOND "cta 0 threads 32..63\n"
 static void bad_texts(void)
 {
 	static const char *const texts[][2] = {
@@ -147,6 +178,17 @@ static void bad_texts(void)
 		{HEAD "location r1\n", "is a register"}, {HEAD "launch P\n", "second launch"}, {HEAD "wait 0\n", "not recorded"},
 		{HEAD "sync none\n", "sync stream"}, {HEAD "exists x 1\n", "no ="}, {HEAD "exists P.1:r0 = 1\n", "no register of a thread"},
 		{HEAD "exists P.0r0 = 1\n", "no location"}, {HEAD "expect maybe\n", "expect race"}, {HEAD "cites \"a\n", "partner"},
+		{HEAD "bar.sync 0 32\n", ":5: barrier 0 is that of 'bar'"}, {HEAD "bar.sync 1 33\n", ":5: a barrier of 33 threads"},
+		{HEAD "bar.sync 1 64\n", ":5: waits for ever"}, {HEAD "bar.warp.sync 1\n", "too much"},
+		{HEAD "mbarrier.wait 0 2\n", "from 0 to 1"}, {HEAD "mbarrier.wait 0 token\n", "a token of no arrival"}, {HEAD "mbarrier.wait 0 0\n", ":5: waits for ever"},
+		{BLOCK "bar.arrive 1 64\nbar.sync 1 64\n" SECOND "bar.sync 1 64\n", ":8: more threads come"},
+		{BLOCK "bar.arrive 1 64\nbar.arrive 1 96\n" SECOND, ":6: another count"},
+		{BLOCK "mbarrier.arrive 0 32\n" SECOND "mbarrier.wait 0 1\n", ":7: a wait that may come when the next phase"},
+		{"litmus a\nlaunch P block 96\ncta 0\nmbarrier.arrive 0 1\nmbarrier.wait 0 0\nbar.sync 1 64\ncta 0 thread 32\nbar.sync 1 64\n"
+		 "cta 0 thread 64\nbar.sync 1 64\nbar.sync 1 64\n", ":6: more threads come"},
+		{BLOCK "mbarrier.arrive 0 32\nmbarrier.wait 0 0\nmbarrier.arrive 0 32\n" SECOND "mbarrier.wait 0 0\n", ":9: a wait that may come"},
+		{BLOCK "mbarrier.arrive 0 32\nmbarrier.arrive 0 64\n" SECOND, ":6: another count"},
+		{"litmus a\nlaunch P block 64\ncta 0 threads 0..63\nbar.warp.sync\n", ":4: bar.warp.sync in a section of several"},
 		{HEAD "launch Q block 0\n", "without threads"}, {HEAD "location z bytes 0\n", "is empty"}, {HEAD "launch Q.1\n", "letters"}};
 
 	for (size_t n = 0; n < sizeof(texts) / sizeof(texts[0]); n++)
@@ -187,6 +229,7 @@ static void ptx(void)
 int main(void)
 {
 	round_trip();
+	barriers();
 	bad_texts();
 	ptx();
 	return 0;

@@ -1,12 +1,14 @@
 /* random-programs: prints, writes and shrinks the programs that tests/random/soak.py runs.
  *   random-programs print SEED
  *   random-programs make FROM TO DIR       DIR/<seed>.litmus of each seed in [FROM, TO); a line per row: count, name
+ *   random-programs warps FROM TO DIR      DIR/warps<seed>.litmus: the programs of tests/random/warps.py
  *   random-programs judge TRACE            what the reference detector finds in it (judge.h)
  *   random-programs shrink FILE COMMAND…   COMMAND… CANDIDATE exits 0 if the candidate is still of interest */
 #include "generate.h"
 #include "judge.h"
 #include "rows.h"
 #include "shrink.h"
+#include "warps.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char usage[] = "usage: random-programs print SEED | make FROM TO DIR | judge TRACE | shrink FILE COMMAND...\n";
+static const char usage[] = "usage: random-programs print SEED | make FROM TO DIR | warps FROM TO DIR | judge TRACE | shrink FILE COMMAND...\n";
 
 static int number(const char *text, uint64_t *value)
 {
@@ -29,10 +31,10 @@ static int number(const char *text, uint64_t *value)
 }
 
 /* A program of ours that breaks the rules of programs is a mistake of the generator. */
-static int generate(uint64_t seed, struct lit_program **p)
+static int generate(struct lit_program *(*random)(uint64_t), uint64_t seed, struct lit_program **p)
 {
 	char error[300];
-	*p = random_generate(seed);
+	*p = random(seed);
 	if (!lit_check(*p, error, sizeof error))
 		return 0;
 	fprintf(stderr, "random-programs: seed %" PRIu64 " makes a program that cannot be: %s\n", seed, error);
@@ -47,7 +49,7 @@ static int print(char **args)
 	uint64_t seed;
 	if (number(args[0], &seed))
 		return 2;
-	if (generate(seed, &p))
+	if (generate(random_generate, seed, &p))
 		return 1;
 	lit_print(p, stdout);
 	lit_free(p);
@@ -75,7 +77,7 @@ static int make(char **args)
 		return 2;
 	for (uint64_t seed = from; seed < to; seed++) {
 		struct lit_program *p;
-		if (generate(seed, &p))
+		if (generate(random_generate, seed, &p))
 			return 1;
 		rows_count(p, has);
 		for (size_t r = 0; r < ROWS; r++)
@@ -88,6 +90,25 @@ static int make(char **args)
 	}
 	for (size_t r = 0; rows_name(r); r++)
 		printf("%" PRIu64 " %s\n", all[r], rows_name(r));
+	return 0;
+}
+
+static int make_warps(char **args)
+{
+	uint64_t from, to;
+	char path[4096];
+	if (number(args[0], &from) || number(args[1], &to))
+		return 2;
+	for (uint64_t seed = from; seed < to; seed++) {
+		struct lit_program *p;
+		if (generate(random_warps, seed, &p))
+			return 1;
+		snprintf(path, sizeof path, "%s/warps%" PRIu64 ".litmus", args[2], seed);
+		int failed = write_program(p, path);
+		lit_free(p);
+		if (failed)
+			return 1;
+	}
 	return 0;
 }
 
@@ -159,6 +180,8 @@ int main(int argc, char **argv)
 		return judge_trace(argv[2]);
 	if (argc == 5 && !strcmp(argv[1], "make"))
 		return make(argv + 2);
+	if (argc == 5 && !strcmp(argv[1], "warps"))
+		return make_warps(argv + 2);
 	if (argc >= 4 && !strcmp(argv[1], "shrink"))
 		return shrink_file(argc - 2, argv + 2);
 	fputs(usage, stderr);

@@ -4,6 +4,7 @@
 #include "generate.h"
 #include "rows.h"
 #include "shrink.h"
+#include "warps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,30 @@ static void test_text(void)
 	}
 }
 
+/* Programs of warps: allowed, so that who meets whom is settled, and with every form of barrier. */
+static void test_warps(void)
+{
+	uint64_t forms[LIT_MTOKEN + 1] = {0};
+	char error[300];
+	for (uint64_t seed = 0; seed < 3000; seed++) {
+		struct lit_program *p = random_warps(seed), *read;
+		char *text = text_of(p), *back;
+		if (lit_parse(text, "random", &read, error, sizeof error))
+			fprintf(stderr, "seed %d: %s\n", (int)seed, error);
+		CHECK(!lit_parse(text, "random", &read, error, sizeof error));
+		back = text_of(read);
+		CHECK(!strcmp(text, back));
+		for (size_t t = 0; t < p->threads; t++)
+			for (size_t i = 0; i < p->thread[t].instrs; i++)
+				if (p->thread[t].instr[i].op == LIT_BAR)
+					forms[p->thread[t].instr[i].meet]++;
+		lit_free(p), lit_free(read);
+		free(text), free(back);
+	}
+	for (int f = 0; f <= LIT_MTOKEN; f++)
+		CHECK(forms[f] > 200);
+}
+
 /* Of interest: an acquiring and a releasing operation on one location, by different launches. */
 static int has_pair(struct lit_program *p, void *context)
 {
@@ -98,6 +123,7 @@ int main(void)
 {
 	test_programs();
 	test_text();
+	test_warps();
 	test_shrink();
 	return 0;
 }

@@ -34,6 +34,8 @@ static int barrier_of(struct ref *r, const struct event *e, uint64_t id, uint32_
 static void order_all(struct ref *r, uint32_t block)
 {
 	for (uint32_t t = r->cta[block].sibling; t != NO_INDEX; t = r->cta[t].sibling)
+		memory_settle(r, t);
+	for (uint32_t t = r->cta[block].sibling; t != NO_INDEX; t = r->cta[t].sibling)
 		r->cta[block].clock = clock_join(r->cta[block].clock, sync_snapshot(r, t));
 	for (uint32_t t = r->cta[block].sibling; t != NO_INDEX; t = r->cta[t].sibling)
 		r->cta[t].clock = clock_join(r->cta[t].clock, r->cta[block].clock);
@@ -67,8 +69,10 @@ static int each(struct ref *r, const struct event *e, each_fn does)
 			rc = order_thread_of(r, block, 32 * e->number[2] + l, &thread);
 		if (rc)
 			return rc;
-		if (thread != block && thread != last)
-			does(r, b, last = thread);
+		if (thread == block || thread == last)
+			continue;
+		memory_settle(r, thread);
+		does(r, b, last = thread);
 	}
 	return 0;
 }

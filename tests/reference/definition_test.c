@@ -1,48 +1,18 @@
 /* The reference detector against the definitions themselves: random short traces, whose races are also found by building
  * every relation of the memory model (PTX ISA 8.7 to 8.9) as a set of pairs. Nothing is shared but the trace: no clocks,
- * no cells, no chains, no history that shrinks. usage: definition_test FROM TO, seeds. */
+ * no cells, no chains, no history that shrinks. usage: definition_test ctas|warps|threads FROM TO, seeds. */
 #include "reference/reference.h"
+#include "reference/traces.h"
 
 #include "check.h"
 
 #include <string.h>
 
-#define NODES 192
-#define LAUNCHES 8
-#define STREAMS 3
-#define CTAS 3
-#define LINES 400
-#define PAIRS 4096
-
-enum { NODE_START, NODE_END, NODE_FENCE, NODE_ACCESS };
-
-struct node { /* what a logical thread does; a launch's start and end are fences of system scope */
-	int type, launch, cta; /* cta -1: start or end, of all CTAs */
-	unsigned line, site;
-	int reads, writes, rmw, strong, nc, used, acquires, releases, scope; /* scope 0: none, 1 cta, 2 gpu, 3 sys */
-	unsigned offset, bytes;
+/* What a logical thread is. */
+static const struct unit units[] = {
+	{ "ctas", REF_CTAS, 1, 0, 0 }, { "warps", REF_WARPS, WARPS, 1, 0 }, { "threads", REF_THREADS, WARPS * LANES, LANES, 1 },
 };
-
-struct set {
-	uint64_t word[NODES / 64];
-};
-
-struct world {
-	uint64_t seed;
-	char line[LINES][128];
-	unsigned lines;
-	struct node node[NODES];
-	int nodes, launches;
-	struct {
-		int stream, rank, device, state, told; /* state 0 queued, 1 running, 2 done */
-		int start, end;
-		unsigned after; /* launches, as bits */
-	} launch[LAUNCHES];
-	unsigned stream_after[STREAMS], recorded[LINES];
-	int recordings, last_write[64]; /* by byte: node, -1 none */
-	struct set observed[NODES];     /* writes that precede this read in observation order */
-	struct set before[NODES];       /* base causality */
-};
+#define UNITS (sizeof units / sizeof *units)
 
 static int has(const struct set *s, int i) { return s->word[i / 64] >> (i % 64) & 1; }
 static void put(struct set *s, int i) { s->word[i / 64] |= UINT64_C(1) << (i % 64); }
@@ -52,23 +22,30 @@ static void add(struct set *s, const struct set *t)
 		s->word[i] |= t->word[i];
 }
 
-static unsigned pick(struct world *w, unsigned n)
-{
-	w->seed = w->seed * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(w->seed >> 33) % n;
-}
-
 /* ---- the relations */
 
-static int same_thread(const struct node *a, const struct node *b)
+static int same_cta(const struct node *a, const struct node *b)
 {
 	return a->launch == b->launch && (a->cta == b->cta || a->cta < 0 || b->cta < 0);
 }
 
+int definition_same_thread(const struct node *a, const struct node *b)
+{
+	return same_cta(a, b) && (a->thread == b->thread || a->thread < 0 || b->thread < 0);
+}
+
+/* Races of the two are not looked for: they count as in program order. */
+static int one_program(const struct world *w, const struct node *a, const struct node *b)
+{
+	return w->unit->inside ? definition_same_thread(a, b) : same_cta(a, b);
+}
+
 static int scopes_include(const struct world *w, const struct node *a, const struct node *b)
 {
+	if (w->unit->threads > 1 && same_cta(a, b))
+		return 1;
 	if (a->scope < 2 || b->scope < 2)
-		return 0; /* .cta: the own thread, asked elsewhere */
+		return 0; /* .cta: the own CTA */
 	return w->launch[a->launch].device == w->launch[b->launch].device || (a->scope == 3 && b->scope == 3);
 }
 
@@ -76,11 +53,11 @@ static int same_bytes(const struct node *a, const struct node *b) { return a->of
 
 static int morally_strong(const struct world *w, const struct node *a, const struct node *b)
 {
-	return same_bytes(a, b) && (same_thread(a, b) || (a->strong && b->strong && scopes_include(w, a, b)));
+	return same_bytes(a, b) && (one_program(w, a, b) || (a->strong && b->strong && scopes_include(w, a, b)));
 }
 
 /* 8.9.2, when access n executes: it reads what was written last. */
-static void observe(struct world *w, int n)
+void definition_observe(struct world *w, int n)
 {
 	const struct node *a = &w->node[n];
 	for (unsigned i = a->offset; i < a->offset + a->bytes; i++) {
@@ -99,7 +76,7 @@ static void observe(struct world *w, int n)
 static int release_pattern(const struct world *w, int x, int y)
 {
 	const struct node *a = &w->node[x], *b = &w->node[y];
-	if (x > y || !b->strong || !b->writes || !same_thread(a, b) || !a->releases)
+	if (x > y || !b->strong || !b->writes || !definition_same_thread(a, b) || !a->releases)
 		return 0;
 	return x == y || a->type != NODE_ACCESS || same_bytes(a, b);
 }
@@ -108,7 +85,7 @@ static int release_pattern(const struct world *w, int x, int y)
 static int acquire_pattern(const struct world *w, int x, int y)
 {
 	const struct node *a = &w->node[x], *b = &w->node[y];
-	if (x > y || !a->strong || !a->reads || (a->rmw && !a->used) || !same_thread(a, b) || !b->acquires)
+	if (x > y || !a->strong || !a->reads || (a->rmw && !a->used) || !definition_same_thread(a, b) || !b->acquires)
 		return 0;
 	return x == y || b->type != NODE_ACCESS || same_bytes(a, b);
 }
@@ -125,10 +102,21 @@ static int synchronises(const struct world *w, int x, int y)
 	return 0;
 }
 
+/* Who arrives at a phase is before who goes on behind it; of an mbarrier, whose arrivals are RMWs that continue each other, before
+ * who goes on behind a later one, too. */
+static int meet(const struct node *a, const struct node *b)
+{
+	if (a->type != NODE_ARRIVE || b->type != NODE_PASS || !same_cta(a, b) || a->barrier != b->barrier || a->made != b->made)
+		return 0;
+	return a->phase + 1 == b->phase || (a->barrier >= MBARRIERS && a->phase < b->phase);
+}
+
 static int direct(const struct world *w, int x, int y)
 {
 	const struct node *a = &w->node[x], *b = &w->node[y];
-	if (same_thread(a, b) || synchronises(w, x, y))
+	if (a->type == NODE_PHASE || b->type == NODE_PHASE)
+		return 0;
+	if (definition_same_thread(a, b) || synchronises(w, x, y) || meet(a, b))
 		return 1;
 	return a->type == NODE_END && b->type == NODE_START && w->launch[b->launch].after >> a->launch & 1;
 }
@@ -153,22 +141,26 @@ static int causality(const struct world *w, int x, int y)
 	return 0;
 }
 
-static int races(const struct world *w, int x, int y)
+/* Do they race, unless they are in order? */
+static int conflict(const struct world *w, int x, int y)
 {
 	const struct node *a = &w->node[x], *b = &w->node[y];
 	if (a->type != NODE_ACCESS || b->type != NODE_ACCESS || (!a->writes && !b->writes) || a->offset >= b->offset + b->bytes ||
 	    b->offset >= a->offset + a->bytes)
 		return 0;
-	if (b->nc)
-		return !causality(w, x, w->launch[b->launch].start);
-	return !same_thread(a, b) && !morally_strong(w, a, b) && !causality(w, x, y);
+	return b->nc || (!one_program(w, a, b) && !morally_strong(w, a, b));
+}
+
+static int races(const struct world *w, int x, int y)
+{
+	return conflict(w, x, y) && !causality(w, x, w->node[y].nc ? w->launch[w->node[y].launch].start : y);
 }
 
 /* Is y ordered after x as records are: as the same thread, or by launches? */
 static int follows(const struct world *w, int x, int y)
 {
 	const struct node *a = &w->node[x], *b = &w->node[y];
-	return (a->launch == b->launch && a->cta == b->cta) || causality(w, x, w->launch[b->launch].start);
+	return definition_same_thread(a, b) || causality(w, x, w->launch[b->launch].start);
 }
 
 #define BEHIND_SITE (UINT64_C(1) << 63)
@@ -180,30 +172,45 @@ static int before(const struct world *w, int z, int y)
 	const struct node *b = &w->node[y];
 	if (b->nc)
 		return causality(w, z, w->launch[b->launch].start);
-	return !same_thread(&w->node[z], b) && causality(w, z, y);
+	return !one_program(w, &w->node[z], b) && causality(w, z, y);
 }
 
-/* Does z stand for x, an earlier node, in the granule of 8 bytes at `granule`? */
-static int stands(const struct world *w, int x, int z, unsigned granule)
+static int touches(const struct node *a, unsigned byte) { return byte >= a->offset && byte < a->offset + a->bytes; }
+
+/* Does z touch the byte, or, if it is weak, a lane that made it together with z? */
+static int lanes_touch(const struct world *w, int z, unsigned byte)
+{
+	const struct node *b = &w->node[z];
+	int any = touches(b, byte);
+	for (int i = b->together; !b->strong && i < w->nodes; i++)
+		any |= w->node[i].type == NODE_ACCESS && w->node[i].together == b->together && touches(&w->node[i], byte);
+	return any;
+}
+
+/* Does z stand for x, an earlier node, at this byte? There it touches it, and of x all bytes of its granule of 8. */
+static int stands(const struct world *w, int x, int z, unsigned byte)
 {
 	const struct node *a = &w->node[x], *b = &w->node[z];
-	int includes = b->type == NODE_ACCESS;
-	for (unsigned i = granule; i < granule + 8; i++)
-		includes &= i < a->offset || i >= a->offset + a->bytes || (i >= b->offset && i < b->offset + b->bytes);
-	return includes && b->writes >= a->writes && b->strong <= a->strong && !(b->strong && b->scope > a->scope) && follows(w, x, z);
+	if (b->type != NODE_ACCESS || !touches(b, byte) || b->writes < a->writes || b->strong > a->strong || (b->strong && b->scope > a->scope))
+		return 0;
+	int includes = 1;
+	for (unsigned i = byte / 8 * 8; i < byte / 8 * 8 + 8; i++)
+		includes &= !touches(a, i) || lanes_touch(w, z, i);
+	return includes && follows(w, x, z);
 }
 
-/* What is left of x in the granule: the last node before `end` that stands for it and races with y, too, unless one stands for
- * that which is before y; -1: nothing but itself. */
-static int successor(const struct world *w, int x, int y, unsigned granule, int end)
+/* What is left of x at the byte: the last node before `end` that stands for it and races with y, too, unless one stands for
+ * that which is before y; -1: nothing but itself. Who looks at y late does not know whether what came since is behind it: another
+ * warp of its CTA may have observed y. */
+static int successor(const struct world *w, int x, int y, unsigned byte, int end)
 {
 	int racing = -1;
 	for (int z = x + 1; z < end; z++)
-		if (z != y && stands(w, x, z, granule) && (z < y ? races(w, z, y) : races(w, y, z)))
+		if (z != y && stands(w, x, z, byte) && (z < y ? races(w, z, y) : conflict(w, y, z)))
 			racing = z;
 	const int left = racing < 0 ? x : racing;
 	for (int z = left + 1; z < end && z < y; z++)
-		if (stands(w, left, z, granule) && before(w, z, y))
+		if (stands(w, left, z, byte) && before(w, z, y))
 			return BEHIND;
 	return racing;
 }
@@ -212,12 +219,12 @@ static uint64_t site_bit(const struct node *a) { return UINT64_C(1) << (2 * a->s
 
 /* The sites, as bits, of which one stands for x of a race when y is looked at, before one of the nodes up to `end`; 0: none does. That
  * of x only if it is the only one: the race would be its own name. */
-static uint64_t stood(const struct world *w, int x, int y, unsigned granule, int end)
+static uint64_t stood(const struct world *w, int x, int y, unsigned byte, int end)
 {
 	const struct node *a = &w->node[x];
 	uint64_t any = 0, own = 0;
 	for (int now = y + 1; now <= end; now++) {
-		const int z = successor(w, x, y, granule, now);
+		const int z = successor(w, x, y, byte, now);
 		if (z == BEHIND)
 			return BEHIND_SITE;
 		const struct node *b = &w->node[z < 0 ? x : z];
@@ -226,6 +233,7 @@ static uint64_t stood(const struct world *w, int x, int y, unsigned granule, int
 	return any ? any : own;
 }
 
+#define PAIRS 4096
 #define GROUPS 64
 struct groups { /* different ones, of sites as bits; open: somewhere nothing stands for the first access */
 	uint64_t any[GROUPS];
@@ -253,11 +261,19 @@ static int same_groups(const struct groups *g, const struct groups *h)
 	return same == g->count && same == h->count;
 }
 
+/* Does a thread of the node synchronise there? One that is all of its CTA does at phases alone of what is inside that. */
+static int settles(const struct world *w, const struct node *a)
+{
+	if (a->type == NODE_ACCESS)
+		return a->strong;
+	return w->unit->threads > 1 || a->type < NODE_ACCESS || a->type == NODE_PHASE;
+}
+
 /* Where the thread of y synchronises next, or its launch ends. */
 static int settled(const struct world *w, int y)
 {
 	int z = y + 1;
-	while (z < w->nodes && (!same_thread(&w->node[z], &w->node[y]) || (w->node[z].type == NODE_ACCESS && !w->node[z].strong)))
+	while (z < w->nodes && (!definition_same_thread(&w->node[z], &w->node[y]) || !settles(w, &w->node[z])))
 		z++;
 	return z;
 }
@@ -268,12 +284,10 @@ static void dominated(const struct world *w, int x, int y, struct groups *by)
 	const struct node *a = &w->node[x], *b = &w->node[y];
 	const int end = w->node[y].strong ? y + 1 : settled(w, y);
 	struct groups all = { .count = 0 };
-	uint64_t any = 0;
-	for (unsigned i = 0, known = 64; i < 64; i++) {
-		if (i < a->offset || i >= a->offset + a->bytes || i < b->offset || i >= b->offset + b->bytes)
+	for (unsigned i = 0; i < 64; i++) {
+		if (!touches(a, i) || !touches(b, i))
 			continue;
-		if (i / 8 != known)
-			any = stood(w, x, y, (known = i / 8) * 8, end);
+		const uint64_t any = stood(w, x, y, i, end);
 		by->open |= !any;
 		if (any)
 			group_add(&all, any);
@@ -289,156 +303,6 @@ static enum ref_kind kind_of(const struct world *w, const struct node *a, const 
 	if ((a->rmw && a->writes) || (b->rmw && b->writes))
 		return REF_ATOMIC_PLAIN;
 	return b->nc ? REF_STALE_NC : !b->writes ? REF_RAW : a->writes ? REF_WAW : REF_WAR;
-}
-
-/* ---- random traces */
-
-static struct node *node_add(struct world *w, int type, int launch, int cta)
-{
-	CHECK(w->nodes < NODES);
-	struct node *n = &w->node[w->nodes++];
-	*n = (struct node){ .type = type, .launch = launch, .cta = cta, .line = w->lines + 1 };
-	if (type == NODE_START || type == NODE_END) {
-		n->scope = 3;
-		n->releases = n->acquires = 1;
-	}
-	return n;
-}
-
-static char *say(struct world *w)
-{
-	CHECK(w->lines < LINES);
-	return w->line[w->lines++];
-}
-
-static void do_enqueue(struct world *w)
-{
-	if (w->launches == LAUNCHES)
-		return;
-	const int l = w->launches++, stream = (int)pick(w, STREAMS), rank = stream > 0;
-	w->launch[l].stream = stream;
-	w->launch[l].rank = rank;
-	w->launch[l].device = rank && stream == 2;
-	w->launch[l].after = w->stream_after[stream];
-	for (int i = 0; i < l; i++)
-		w->launch[l].after |= (unsigned)w->launch[i].told << i;
-	w->stream_after[stream] |= 1u << l;
-	snprintf(say(w), 128, "launch %d rank %d device %d stream %d kernel k%d grid %d 1 1 block 32", l, rank, w->launch[l].device, stream,
-		 l % 2, CTAS);
-}
-
-static void do_begin_or_end(struct world *w)
-{
-	const int l = w->launches ? (int)pick(w, (unsigned)w->launches) : 0;
-	if (l == w->launches || w->launch[l].state == 2)
-		return;
-	for (int i = 0; i < w->launches; i++)
-		if (w->launch[l].after >> i & 1 && w->launch[i].state != 2)
-			return;
-	if (w->launch[l].state && pick(w, 4))
-		return; /* let it run a while */
-	node_add(w, w->launch[l].state ? NODE_END : NODE_START, l, -1);
-	*(w->launch[l].state ? &w->launch[l].end : &w->launch[l].start) = w->nodes - 1;
-	snprintf(say(w), 128, "%s %d", w->launch[l].state ? "done" : "begin", l);
-	w->launch[l].state++;
-}
-
-/* A recording holds what its stream holds: with it, all that those launches come after. */
-static void do_record_or_wait(struct world *w)
-{
-	const int stream = (int)pick(w, STREAMS);
-	if (!w->recordings || pick(w, 2)) {
-		w->recorded[w->recordings] = w->stream_after[stream];
-		snprintf(say(w), 128, "record %d %d", w->recordings++, stream);
-	} else {
-		const int from = (int)pick(w, (unsigned)w->recordings);
-		w->stream_after[stream] |= w->recorded[from];
-		snprintf(say(w), 128, "wait %d %d", from, stream);
-	}
-}
-
-static void do_complete(struct world *w)
-{
-	const int l = w->launches ? (int)pick(w, (unsigned)w->launches) : 0;
-	if (l == w->launches || w->launch[l].state != 2)
-		return;
-	w->launch[l].told = 1;
-	snprintf(say(w), 128, "complete %d %d", w->launch[l].rank, l);
-}
-
-static int running(struct world *w)
-{
-	int found = -1, seen = 0;
-	for (int i = 0; i < w->launches; i++)
-		if (w->launch[i].state == 1 && !pick(w, (unsigned)++seen))
-			found = i;
-	return found;
-}
-
-static const char *const scope_names[] = { "-", "cta", "gpu", "sys" };
-
-static void do_fence(struct world *w, int launch, int cta)
-{
-	static const struct { const char *name; int acquires, releases; } kinds[] = {
-		{ "acq_rel", 1, 1 }, { "acquire", 1, 0 }, { "release", 0, 1 }, { "sc", 1, 1 } };
-	const unsigned kind = pick(w, 4);
-	struct node *n = node_add(w, NODE_FENCE, launch, cta);
-	n->acquires = kinds[kind].acquires;
-	n->releases = kinds[kind].releases;
-	n->scope = pick(w, 8) ? 2 + (int)pick(w, 2) : 1;
-	snprintf(say(w), 128, "fence %d %d 0 0 %s %s", launch, cta, kinds[kind].name, scope_names[n->scope]);
-}
-
-static void do_access(struct world *w, int launch, int cta, unsigned sites)
-{
-	static const struct { const char *op, *sem; int reads, writes, rmw, strong, acquires, releases, used; } ops[] = {
-		{ "ld", "weak", 1, 0, 0, 0, 0, 0, 0 },        { "st", "weak", 0, 1, 0, 0, 0, 0, 0 },
-		{ "ld", "nc", 1, 0, 0, 0, 0, 0, 0 },          { "ld", "relaxed", 1, 0, 0, 1, 0, 0, 0 },
-		{ "ld", "acquire", 1, 0, 0, 1, 1, 0, 0 },     { "st", "relaxed", 0, 1, 0, 1, 0, 0, 0 },
-		{ "st", "release", 0, 1, 0, 1, 0, 1, 0 },     { "atom", "acq_rel", 1, 1, 1, 1, 1, 1, 1 },
-		{ "atom", "relaxed", 1, 1, 1, 1, 0, 0, 1 },   { "atom", "acquire", 1, 1, 1, 1, 1, 0, 1 },
-		{ "red", "release", 1, 1, 1, 1, 0, 1, 0 },    { "red", "relaxed", 1, 1, 1, 1, 0, 0, 0 },
-		{ "atom-", "acq_rel", 1, 1, 1, 1, 1, 1, 0 },  { "cas", "acq_rel", 1, 0, 1, 1, 1, 0, 1 },
-		{ "cas", "release", 1, 1, 1, 1, 0, 1, 1 },    { "ld", "volatile", 1, 0, 0, 1, 0, 0, 0 },
-	};
-	const unsigned o = pick(w, 3) ? 3 + pick(w, 13) : pick(w, 12) ? pick(w, 2) : 2; /* nc: its races drown the others */
-	struct node *n = node_add(w, NODE_ACCESS, launch, cta);
-	const int weak = !ops[o].strong, partial = !pick(w, 6);
-	n->reads = ops[o].reads, n->writes = ops[o].writes, n->rmw = ops[o].rmw, n->strong = ops[o].strong, n->used = ops[o].used;
-	n->acquires = ops[o].acquires, n->releases = ops[o].releases, n->nc = !strcmp(ops[o].sem, "nc");
-	n->scope = weak ? 0 : !strcmp(ops[o].sem, "volatile") || pick(w, 2) ? 3 : pick(w, 8) ? 2 : 1;
-	n->offset = (weak ? 8 * pick(w, 3) : 8 * pick(w, 2)) + (partial ? pick(w, 4) : 0);
-	n->bytes = partial ? 1u << pick(w, 3) : 4;
-	n->site = sites ? 1 + pick(w, sites) : n->line;
-	observe(w, w->nodes - 1);
-	snprintf(say(w), 128, "mem %d %d 0 %u %s %s %s 5 %u %u %s %s", launch, cta, n->site, ops[o].op, ops[o].sem, scope_names[n->scope],
-		 n->offset, n->bytes, n->reads ? "0x0" : "-", n->writes ? "0x1" : "-");
-}
-
-static void generate(struct world *w, uint64_t seed)
-{
-	memset(w, 0, sizeof *w);
-	w->seed = seed * 2654435761u + 17;
-	memset(w->last_write, 0xff, sizeof w->last_write);
-	pick(w, 2);
-	const unsigned sites = pick(w, 3) ? 0 : 1 + pick(w, 6), steps = 20 + pick(w, 120);
-	snprintf(say(w), 128, "gsan-trace 1");
-	for (unsigned i = 0; i < steps && w->nodes < NODES - 2 * LAUNCHES; i++) {
-		const unsigned what = pick(w, 16);
-		const int launch = running(w), cta = (int)pick(w, CTAS);
-		if (what == 0)
-			do_enqueue(w);
-		else if (what < 3 || launch < 0)
-			do_begin_or_end(w), (void)(w->launches ? 0 : (do_enqueue(w), 0));
-		else if (what == 3)
-			do_record_or_wait(w);
-		else if (what == 4)
-			do_complete(w);
-		else if (what < 7)
-			do_fence(w, launch, cta);
-		else
-			do_access(w, launch, cta, sites);
-	}
 }
 
 /* ---- comparison */
@@ -531,16 +395,16 @@ static void by_of(const struct ref_race *race, struct groups *by)
 	}
 }
 
-static int compare(uint64_t seed, uint64_t *racy)
+static int compare(const struct unit *unit, uint64_t seed, uint64_t *racy)
 {
 	static struct world w;
 	static struct tally want, got;
 	const struct ref_race *race;
 	char error[512];
 	want.pairs = got.pairs = 0;
-	generate(&w, seed);
+	traces_generate(&w, unit, seed);
 	by_definition(&w, &want);
-	struct ref *r = ref_open("random", 0);
+	struct ref *r = ref_open("random", unit->flag);
 	for (unsigned i = 0; i < w.lines; i++)
 		if (ref_line(r, w.line[i], error, sizeof error)) {
 			fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, error);
@@ -562,12 +426,16 @@ static int compare(uint64_t seed, uint64_t *racy)
 
 int main(int argc, char **argv)
 {
-	CHECK(argc == 3);
-	const uint64_t from = strtoull(argv[1], NULL, 10), to = strtoull(argv[2], NULL, 10);
+	CHECK(argc == 4);
+	const struct unit *unit = units;
+	while (unit < units + UNITS && strcmp(unit->name, argv[1]))
+		unit++;
+	CHECK(unit < units + UNITS);
+	const uint64_t from = strtoull(argv[2], NULL, 10), to = strtoull(argv[3], NULL, 10);
 	uint64_t racy = 0;
 	for (uint64_t seed = from; seed < to; seed++)
-		if (compare(seed, &racy))
+		if (compare(unit, seed, &racy))
 			return 1;
-	printf("%llu traces agree, %llu of them racy\n", (unsigned long long)(to - from), (unsigned long long)racy);
+	printf("%llu traces agree by %s, %llu of them racy\n", (unsigned long long)(to - from), unit->name, (unsigned long long)racy);
 	return racy * 10 < to - from || racy == to - from; /* traces without both sorts would show nothing */
 }

@@ -323,7 +323,7 @@ static const struct access *latest(const struct ref *r, const struct memory *m, 
 		for (size_t k = 0; k < b->count; k++) {
 			const struct access *o = b->access[k];
 			if (o->event > (last ? last : old)->event && strange(r, o, a) && stands_for(r, m, b, o, old, p) &&
-			    order_before(r, clock, o) == before)
+			    order_before(r, clock, o) == before && (before || a->nc || !sync_linked(r, o, a)))
 				last = o;
 		}
 	}
@@ -359,7 +359,8 @@ static void successors_since(const struct ref *r, const struct memory *m, const 
 			continue;
 		for (size_t k = 0; k < b->count; k++) {
 			const struct access *o = b->access[k];
-			if (o->event > a->event && order_strangers(r, o, a) && stands_for(r, m, b, o, old, p) && !order_before(r, clock, o))
+			if (o->event > a->event && order_strangers(r, o, a) && stands_for(r, m, b, o, old, p) && !order_before(r, clock, o) &&
+			    !sync_linked(r, o, a))
 				races_site(any, kernel_of(r, o), o->site);
 		}
 	}
