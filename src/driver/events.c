@@ -1,5 +1,5 @@
 /* Launches that may order anything: the record of them that the process keeps in the job's memory (job.h, struct job_event). It has no
- * end: when the table is full, neighbours become one record, which says of their numbers and times only from where to where they lie. So
+ * end: when the table is full, adjacent ones become one record, which says of their numbers and times only from where to where they lie. So
  * it may order more than they did, never less. */
 #include "driver/flow.h"
 

@@ -12,7 +12,7 @@
 
 #define MANY 70000u
 #define ROOM 32700
-#define PAUSE_US 100000 /* the emulated device goes on while nobody runs */
+#define PAUSE_US 500000 /* the emulated device goes on while nobody runs */
 
 #define ENTRY(name, params, how) ".visible .entry " name "(" params ")\n{\n\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n" how "\tret;\n}\n"
 static const char ptx[] =
