@@ -18,7 +18,7 @@ struct job_clock {
 };
 
 /* Order that the device does not see and the supervisor applies before it believes a finding: launches of modelled or unknown opaque
- * kernels. Each has a record of its own at first, written before the launch. When the table is full, neighbours become one (driver/events.c):
+ * kernels. Each has a record of its own at first, written before the launch. When the table is full, adjacent ones become one (driver/events.c):
  * `count` launches with numbers from `first` to `last`, of which the first was told to run at `begun`, and the last was over when a host
  * saw it, at `ended`, 0 = not yet; of a barrier that is not kept. Times: CLOCK_MONOTONIC, in ns, which the processes of a node share. A
  * count of 0: the driver refused the launch, and the record says nothing.
