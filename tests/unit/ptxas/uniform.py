@@ -72,15 +72,34 @@ def fresh(body):
     return before
 
 
+def reached_whole(bodies, whole):
+    """Names of functions that run for all lanes of a warp or none: those that `whole` says, and what these alone call."""
+    callers = {}
+    for name, body in bodies:
+        for _, op, _, operands in body:
+            if op and op.startswith("CALL"):
+                for called in re.findall(r"`\((\$?[\w$]+)\)", operands):
+                    callers.setdefault(called, set()).add(name)
+    found, more = set(), {name for name, _ in bodies if whole(name)}
+    while more:
+        found |= more
+        more = {name for name, by in callers.items() if by <= found} - found
+    return found
+
+
 def stale(text, ours, whole):
     """(function, register, instruction) of each read that other lanes may have written over. ours: is a name one of the runtime's
-    functions; whole: does it run for all lanes of a warp or none."""
-    bodies = [(name, body) for name, body in functions(text) if ours(name)]
-    differs = {r for _, body in bodies for _, op, _, operands in body if op and not is_descriptor(op, operands) for r in written(op, operands)}
+    functions, of which each kernel has its own, `$KERNEL$FUNCTION`; whole: does it run for all lanes of a warp or none."""
+    everything = list(functions(text))
+    bodies, differs, safe = [(name, body) for name, body in everything if ours(name)], {}, reached_whole(everything, whole)
     for name, body in bodies:
-        if whole(name):
+        there = differs.setdefault(name.rpartition("$")[0], set())
+        there.update(r for _, op, _, operands in body if op and not is_descriptor(op, operands) for r in written(op, operands))
+    for name, body in bodies:
+        if name in safe:
             continue
+        there = differs[name.rpartition("$")[0]]
         for (_, op, _, operands), since in zip(body, fresh(body)):
-            for register in sorted(read(op, operands) & differs) if op and since is not None else ():
+            for register in sorted(read(op, operands) & there) if op and since is not None else ():
                 if register not in since:
                     yield name, register, f"{op} {operands}"
