@@ -163,14 +163,8 @@ static int request_others(const struct supervisor *s, uint32_t p)
 	return any;
 }
 
-/* The slot's last owner is gone, its numbers are kept; its kernels' ids mean nothing to the next owner. */
-static void request_slot_clear(struct supervisor *s, uint32_t p)
+static void request_keep_numbers(const struct job_rank *rank, struct report_rank *past, uint64_t *past_foreign)
 {
-	struct job_rank *rank = &s->job->rank[p];
-	struct report_rank *past = &s->past[p];
-	supervisor_drain(s, 0);
-	supervisor_believe_of(s, p);
-	supervisor_told_leave(s, p);
 	past->launches_checked += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed);
 	past->launches_unchecked += atomic_load_explicit(&rank->launches_unchecked, memory_order_relaxed);
 	past->launches_uncounted += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed) -
@@ -178,14 +172,25 @@ static void request_slot_clear(struct supervisor *s, uint32_t p)
 	for (int i = 0; i < GSAN_N_COUNTERS; i++)
 		past->counter[i] += atomic_load_explicit(&rank->counter[i], memory_order_relaxed);
 	past->counter[GSAN_N_DROPPED] += rank->ring.dropped;
+	for (int i = 0; i < JOB_FOREIGNS; i++)
+		past_foreign[i] += atomic_load_explicit(&rank->foreign_bytes[i], memory_order_relaxed);
+}
+
+/* The slot's last owner is gone, its numbers are kept with its rank; its kernels' ids mean nothing to the next owner. */
+static void request_slot_clear(struct supervisor *s, uint32_t p)
+{
+	struct job_rank *rank = &s->job->rank[p];
+	int of = supervisor_owner_rank(s, s->owner[p]);
+	supervisor_drain(s, 0);
+	supervisor_believe_of(s, p);
+	supervisor_told_leave(s, p);
+	supervisor_owner_look(s, p);
+	request_keep_numbers(rank, &s->past[of], s->past_foreign[of]);
 	memset(rank, 0, sizeof *rank);
 	if (!s->refused && !request_others(s, p)) { /* whose running launches may come behind what the last owner wrote */
 		s->job->writers.streams[p] = 0;
 		memset(s->job->writers.newest[p], 0, sizeof s->job->writers.newest[p]);
 	}
-	for (struct kernel *k = s->kernels; k; k = k->next)
-		if (k->participant == p)
-			k->id = 0; /* ids count from 1: candidates keep it, nobody finds it again */
 }
 
 /* It runs on, unseen, until the job ends, for all that is known. */
@@ -206,14 +211,14 @@ static int request_join(struct supervisor *s, struct request *q)
 	if (request_slot(s, q->msg.rank, &p))
 		return request_refuse(s, q);
 	struct job_rank *rank = &s->job->rank[p];
+	char bus[sizeof rank->gpu_bus];
+	request_text(q, bus, sizeof bus);
 	if (request_state(s, p) == JOB_LEFT)
 		request_slot_clear(s, p);
-	request_text(q, rank->gpu_bus, sizeof rank->gpu_bus);
-	rank->gpu = p;
-	for (uint32_t other = 0; rank->gpu_bus[0] && other < s->job->participants; other++)
-		if (other != p && request_state(s, other) != JOB_FREE &&
-		    !strcmp(s->job->rank[other].gpu_bus, rank->gpu_bus))
-			rank->gpu = s->job->rank[other].gpu;
+	if (supervisor_owner_join(s, p, q->msg.rank, q->msg.pid, bus))
+		return -ENOMEM;
+	memcpy(rank->gpu_bus, bus, sizeof bus);
+	rank->gpu = s->owner[p]->gpu;
 	atomic_store_explicit(&rank->rank, q->msg.rank, memory_order_relaxed);
 	atomic_store_explicit(&rank->pid, q->msg.pid, memory_order_relaxed);
 	atomic_store_explicit(&rank->state, JOB_JOINED, memory_order_release);
@@ -229,6 +234,7 @@ static int request_rank(struct supervisor *s, struct request *q)
 	uint32_t p;
 	if (request_participant(s, q, &p))
 		return -EINVAL;
+	s->owner[p]->rank = q->msg.rank;
 	atomic_store_explicit(&s->job->rank[p].rank, q->msg.rank, memory_order_relaxed);
 	return 0;
 }
@@ -312,7 +318,7 @@ static int request_kernel(struct supervisor *s, struct request *q)
 		free(k);
 		return rc;
 	}
-	k->participant = p;
+	k->owner = s->owner[p];
 	k->id = q->msg.kernel;
 	k->next = s->kernels;
 	s->kernels = k;
@@ -327,7 +333,7 @@ static int request_alloc(struct supervisor *s, struct request *q)
 	struct allocation *a = calloc(1, sizeof *a);
 	if (!a)
 		return -ENOMEM;
-	*a = (struct allocation){p, q->msg.alloc, q->msg.base, q->msg.size, NULL, s->allocations};
+	*a = (struct allocation){s->owner[p], q->msg.alloc, q->msg.base, q->msg.size, NULL, s->allocations};
 	if (q->msg.length)
 		a->label = strndup(q->msg.text, q->msg.length);
 	s->allocations = a;
@@ -345,7 +351,7 @@ static int request_note(struct supervisor *s, struct request *q)
 		field[i] = i < 2 ? strsep(&save, "\t") : save;
 	if (!field[1])
 		return -EINVAL;
-	struct report_note note = {field[0], field[1], field[2] ? field[2] : "", 1u << supervisor_rank_of(s, p)};
+	struct report_note note = {field[0], field[1], field[2] ? field[2] : "", 1u << supervisor_owner_rank(s, s->owner[p])};
 	return report_add_note(&s->notes, &note);
 }
 

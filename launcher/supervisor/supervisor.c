@@ -133,6 +133,7 @@ static void supervisor_close(struct supervisor *s)
 	for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++)
 		supervisor_told_free(s, p);
 	free(s->told_past.span);
+	supervisor_owners_free(s);
 	if (s->cache_owned)
 		nftw(s->cache, supervisor_unlink, 16, FTW_DEPTH | FTW_PHYS);
 	report_free(&s->notes);
