@@ -136,14 +136,15 @@ static void test_one_rank(void)
 	struct text sentence = {0};
 	f.second.rank = f.second.gpu = 0;
 	f.second.pid = f.first.pid;
+	f.second.participant = f.first.participant;
 	f.flag_write.scope = "cta";
 	report_missing_edge(&sentence, &f);
 	CHECK(strstr(sentence.data, ": the scope .cta of the flag store at ring.py:33 does not include the other CTA"));
 	text_free(&sentence);
 }
 
-/* Whom nothing orders, in one rank: two of its processes, whatever their launches' numbers; but one process, where it is not known that
- * there are two, or where it has two participants. */
+/* Whom nothing orders, in one rank: two of its processes, whatever their launches' numbers. Two participants are two processes, for process
+ * ids may be equal in two PID namespaces, or unknown; one participant is, if the ids say so. Else there is one process. */
 static void test_processes(void)
 {
 	static const struct { int pid[2], participant[2]; uint32_t launch[2]; const char *says; } row[] = {
@@ -152,14 +153,16 @@ static void test_processes(void)
 		{{100, 200}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen"},
 		{{100, 200}, {0, 1}, {3, 4}, ": no synchronisation between two processes of rank 0 was seen"},
 		{{100, 200}, {1, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen"}, /* one in the other's place */
-		{{100, 100}, {0, 1}, {3, 3}, ": no synchronisation between the two launches was seen"},
-		{{100, 0}, {0, 1}, {3, 3}, ": no synchronisation between the two launches was seen"},
+		{{100, 100}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen"},
+		{{100, 0}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen"},
+		{{100, 100}, {-1, -1}, {3, 3}, ": no synchronisation between the two CTAs of one launch was seen"},
+		{{100, 100}, {0, -1}, {3, 3}, ": no synchronisation between the two launches was seen"},
 		{{0, 0}, {-1, -1}, {3, 3}, ": no synchronisation between the two CTAs of one launch was seen"},
 	};
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		struct report_finding f = finding(GSAN_WHY_NONE, row[i].launch[1]);
 		struct text sentence = {0}, scope = {0};
-		int two = row[i].pid[0] && row[i].pid[1] && row[i].pid[0] != row[i].pid[1];
+		int two = strstr(row[i].says, "two processes") != NULL;
 		f.second.rank = f.second.gpu = 0;
 		f.first.launch = row[i].launch[0];
 		f.first.pid = row[i].pid[0];
@@ -176,6 +179,45 @@ static void test_processes(void)
 		CHECK(strstr(scope.data, two ? "does not include the other process of rank 0" : "does not include the other CTA"));
 		text_free(&sentence);
 		text_free(&scope);
+	}
+}
+
+/* How the text and the JSON name two processes whose ids are equal, or not known: by their participants. */
+static void test_processes_named(void)
+{
+	static const struct { int pid[2], participant[2]; const char *first, *second; int ids; } row[] = {
+		{{100, 200}, {0, 3}, "rank 0, pid 100, GPU", "rank 0, pid 200, GPU", 2},
+		{{7, 7}, {0, 3}, "rank 0, pid 7, participant 0, GPU", "rank 0, pid 7, participant 3, GPU", 2},
+		{{0, 0}, {0, 3}, "rank 0, participant 0, GPU", "rank 0, participant 3, GPU", 0},
+		{{7, 7}, {3, 3}, "rank 0, GPU", "rank 0, GPU", 0},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct report r = {.ranks = 1}, again;
+		struct report_finding f = finding(GSAN_WHY_NONE, 3);
+		char error[200] = "";
+		int ids = 0;
+		f.second.rank = 0;
+		f.first.pid = row[i].pid[0];
+		f.second.pid = row[i].pid[1];
+		f.first.participant = row[i].participant[0];
+		f.second.participant = row[i].participant[1];
+		CHECK(!report_add_finding(&r, &f) && !report_finish(&r));
+		char *json = report_json(&r, -1);
+		for (const char *at = json; (at = strstr(at, "\"pid\"")); at++)
+			ids++;
+		CHECK(ids == row[i].ids && !report_read(&again, json, error, sizeof error));
+		CHECK(report_two_processes(&again.finding[0]) == (i < 3));
+		for (int k = 0; k < 2; k++) {
+			struct text out = {0};
+			report_text(&out, k ? &again : &r, "DIR");
+			if (!strstr(out.data, row[i].first) || !strstr(out.data, row[i].second))
+				fprintf(stderr, "processes named %zu: %s\n", i, out.data);
+			CHECK(strstr(out.data, row[i].first) && strstr(out.data, row[i].second));
+			text_free(&out);
+		}
+		free(json);
+		report_free(&again);
+		report_free(&r);
 	}
 }
 
@@ -603,6 +645,7 @@ int main(int argc, char **argv)
 	test_sentences();
 	test_one_rank();
 	test_processes();
+	test_processes_named();
 	test_processes_merge();
 	test_causes();
 	test_election();
