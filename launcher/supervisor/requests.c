@@ -44,7 +44,11 @@ static void request_text(const struct request *q, char *text, size_t size)
 
 /* ---- launchers ---- */
 
-#define REQUEST_TWO_JOBS "if these are two jobs, give each a MASTER_PORT of its own"
+static void request_two_jobs(const struct supervisor *s, struct text *out)
+{
+	if (*s->config.apart)
+		text_printf(out, "; if these are two jobs, %s", s->config.apart);
+}
 
 /* The line's value, and where the next one begins. */
 static const char *request_term(const char *line, const char **next, int *length)
@@ -56,8 +60,8 @@ static const char *request_term(const char *line, const char **next, int *length
 	return value;
 }
 
-/* Was this launcher told the same as the one that started the job? Else the first option that differs is named. */
-static int request_terms(const struct supervisor *s, struct request *q)
+/* Was this launcher told the same as the one that started the job? Else the options that differ are named. */
+static void request_terms(const struct supervisor *s, const struct request *q, struct text *out)
 {
 	char theirs[sizeof q->msg.text + 1];
 	const char *a = s->config.terms, *b = theirs, *next_a, *next_b;
@@ -67,31 +71,52 @@ static int request_terms(const struct supervisor *s, struct request *q)
 		const char *known = request_term(a, &next_a, &m), *said = request_term(b, &next_b, &n);
 		if (next_a - a == next_b - b && !memcmp(a, b, (size_t)(next_a - a)))
 			continue;
-		const char *line = *a ? a : b;
-		ipc_text(&q->msg, "--%.*s: '%.*s' here, '%.*s' where the job was started: the ranks of a job are given the same; " REQUEST_TWO_JOBS,
-			 (int)strcspn(line, "\t\n"), line, n < 1000 ? n : 1000, said, m < 1000 ? m : 1000, known);
-		return -EINVAL;
+		const char *line = *a ? a : b, *began = out->size ? "" : ", which started the job";
+		text_printf(out, "%s--%.*s: '%.*s' for rank %d, '%.*s' for rank %d%s", out->size ? "; " : "", (int)strcspn(line, "\t\n"), line,
+			    n < 1000 ? n : 1000, said, q->msg.rank, m < 1000 ? m : 1000, known, s->config.rank, began);
 	}
-	return 0;
+	if (out->size)
+		text_puts(out, ": the ranks of a job are given the same");
 }
 
-static int request_launcher(struct supervisor *s, struct request *q)
+/* Why this launcher cannot be one of the job; empty: it can. */
+static void request_unfit(const struct supervisor *s, const struct request *q, struct text *out)
 {
 	int rank = q->msg.rank;
-	if (rank < 0 || rank >= (int)s->config.size || q->msg.size_ranks != (int32_t)s->config.size) {
-		ipc_text(&q->msg, "rank %d of %d does not fit into a job of %u ranks; " REQUEST_TWO_JOBS, rank, q->msg.size_ranks, s->config.size);
-		return -EINVAL;
+	if (rank < 0 || rank >= (int)s->config.size || q->msg.size_ranks != (int32_t)s->config.size)
+		text_printf(out, "rank %d of %d does not fit into a job of %u ranks, which rank %d started", rank, q->msg.size_ranks,
+			    s->config.size, s->config.rank);
+	else
+		request_terms(s, q, out);
+	if (out->size)
+		request_two_jobs(s, out);
+}
+
+/* While the launchers meet, one that does not fit fails the job: its rank would not come, or is another job's. */
+static int request_launcher(struct supervisor *s, struct request *q)
+{
+	struct text why = {0};
+	s->came++;
+	if (s->failure.size && !s->met)
+		text_add(&why, s->failure.data, s->failure.size); /* it comes late */
+	else
+		request_unfit(s, q, &why);
+	if (why.size && !s->failure.size && !s->met)
+		text_add(&s->failure, why.data, why.size);
+	int unfit = why.size || why.failed;
+	struct member *m = unfit ? NULL : &s->member[q->msg.rank];
+	int twice = m && m->state != MEMBER_ABSENT;
+	if (twice) {
+		text_printf(&why, "rank %d is there already", q->msg.rank);
+		request_two_jobs(s, &why);
 	}
-	if (request_terms(s, q))
-		return -EINVAL;
-	struct member *m = &s->member[rank];
-	if (m->state != MEMBER_ABSENT) {
-		ipc_text(&q->msg, "rank %d is there already; " REQUEST_TWO_JOBS, rank);
-		return -EEXIST;
-	}
+	ipc_text(&q->msg, "%s", why.data ? why.data : "");
+	text_free(&why);
+	if (unfit || twice)
+		return twice ? -EEXIST : -EINVAL;
 	m->state = MEMBER_HERE;
 	m->connection = q->connection;
-	s->connection[q->connection].rank = rank;
+	s->connection[q->connection].rank = q->msg.rank;
 	q->later = 1; /* when all are here, or time is up */
 	return 0;
 }

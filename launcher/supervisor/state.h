@@ -85,6 +85,8 @@ struct supervisor {
 	uint64_t past_foreign[REPORT_RANKS_MAX][JOB_FOREIGNS];
 	int refused;                                /* a process found no place in the job */
 	struct report notes;                        /* coverage notes as they come in */
+	int met;                                    /* the job has started, or time was up */
+	uint32_t came;                              /* launchers, fit or not */
 	struct text failure;                        /* why the job failed, for every launcher */
 	int failed;                                 /* the status that was told then, or 0 */
 };

@@ -509,8 +509,9 @@ static void part_bad(void)
 	msg = (struct ipc_msg){.type = IPC_WAIT};
 	CHECK(call(&msg, -1, NULL) == -EINVAL); /* not a launcher */
 	msg = (struct ipc_msg){.type = IPC_KERNEL, .kernel = 1};
-	static const char *const terms[][2] = {{"", "--device: '' here, 'emu' where"}, {"device\temu\nnonsense", "--seed: '' here, '0' where"},
-					       {"device\temu\nseed\t00\n", "--seed: '00' here, '0' where"}};
+	static const char *const terms[][2] = {{"", "--device: '' for rank 0, 'emu' for rank 0, which started the job; --seed: '' for"},
+					       {"device\temu\nnonsense", "--seed: '' for rank 0, '0' for rank 0"},
+					       {"device\temu\nseed\t00\n", "--seed: '00' for rank 0, '0' for rank 0"}};
 	for (int i = 0; i < 3; i++) { /* a launcher that does not say what the others do */
 		int other = ipc_connect(getenv(GSAN_ENV_SOCKET), 2000);
 		struct ipc_msg hello = {.type = IPC_LAUNCHER, .size_ranks = 1};
