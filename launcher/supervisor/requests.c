@@ -44,12 +44,6 @@ static void request_text(const struct request *q, char *text, size_t size)
 
 /* ---- launchers ---- */
 
-static void request_two_jobs(const struct supervisor *s, struct text *out)
-{
-	if (*s->config.apart)
-		text_printf(out, "; if these are two jobs, %s", s->config.apart);
-}
-
 /* The line's value, and where the next one begins. */
 static const char *request_term(const char *line, const char **next, int *length)
 {
@@ -88,11 +82,13 @@ static void request_unfit(const struct supervisor *s, const struct request *q, s
 			    s->config.size, s->config.rank);
 	else
 		request_terms(s, q, out);
-	if (out->size)
-		request_two_jobs(s, out);
+	if (!out->size && s->member[rank].state != MEMBER_ABSENT)
+		text_printf(out, "rank %d came twice", rank);
+	if (out->size && *s->config.apart)
+		text_printf(out, "; if these are two jobs, %s", s->config.apart);
 }
 
-/* While the launchers meet, one that does not fit fails the job: its rank would not come, or is another job's. */
+/* While the launchers meet, one that does not fit fails the job: its rank would not come, or ranks of two jobs would meet. */
 static int request_launcher(struct supervisor *s, struct request *q)
 {
 	struct text why = {0};
@@ -104,16 +100,11 @@ static int request_launcher(struct supervisor *s, struct request *q)
 	if (why.size && !s->failure.size && !s->met)
 		text_add(&s->failure, why.data, why.size);
 	int unfit = why.size || why.failed;
-	struct member *m = unfit ? NULL : &s->member[q->msg.rank];
-	int twice = m && m->state != MEMBER_ABSENT;
-	if (twice) {
-		text_printf(&why, "rank %d is there already", q->msg.rank);
-		request_two_jobs(s, &why);
-	}
 	ipc_text(&q->msg, "%s", why.data ? why.data : "");
 	text_free(&why);
-	if (unfit || twice)
-		return twice ? -EEXIST : -EINVAL;
+	if (unfit)
+		return -EINVAL;
+	struct member *m = &s->member[q->msg.rank];
 	m->state = MEMBER_HERE;
 	m->connection = q->connection;
 	s->connection[q->connection].rank = q->msg.rank;
