@@ -17,17 +17,21 @@
 struct adopt_starter {
 	const char *name, *needs; /* a variable that only this starter sets */
 	const char *rank, *size, *local_rank, *local_size, *id[3];
+	const char *apart;        /* what gives each of two jobs an id of its own */
 };
 static const struct adopt_starter adopt_starters[] = {
 	{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-	 "OMPI_COMM_WORLD_LOCAL_SIZE", {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}},
+	 "OMPI_COMM_WORLD_LOCAL_SIZE", {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}, "start each by an mpirun of its own"},
 	{"torchrun", "TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
-	 {"TORCHELASTIC_RUN_ID", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"}},
+	 {"TORCHELASTIC_RUN_ID", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"}, "give each torchrun a --master-port or --rdzv-id of its own"},
 	{"Slurm", "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE",
-	 {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
-	{"MPICH", "PMI_RANK", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", {"PMI_JOBID"}},
-	{"PMIx", "PMIX_RANK", "PMIX_RANK", "PMIX_SIZE", "PMIX_LOCAL_RANK", "PMIX_LOCAL_SIZE", {"PMIX_NAMESPACE"}},
-	{"the environment", "WORLD_SIZE", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", {"MASTER_ADDR", "MASTER_PORT"}},
+	 {"SLURM_JOB_ID", "SLURM_STEP_ID"}, "start each as a step of its own, by srun"},
+	{"MPICH", "PMI_RANK", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", {"PMI_JOBID"},
+	 "start each by an mpiexec of its own"},
+	{"PMIx", "PMIX_RANK", "PMIX_RANK", "PMIX_SIZE", "PMIX_LOCAL_RANK", "PMIX_LOCAL_SIZE", {"PMIX_NAMESPACE"},
+	 "start each as a PMIx job of its own"},
+	{"the environment", "WORLD_SIZE", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", {"MASTER_ADDR", "MASTER_PORT"},
+	 "give each a MASTER_PORT of its own"},
 };
 
 /* A whole number ≥ 0, or -1: not set, or no such number. "4(x2)" of Slurm counts as 4. */
@@ -77,7 +81,9 @@ static uint64_t adopt_shared_name(const struct adopt_starter *from)
  * jobs apart: many scripts export one MASTER_PORT. */
 static void adopt_name_job(struct launch *l, const struct adopt_starter *from)
 {
-	uint64_t hash = l->own || l->size == 1 ? adopt_private_name() : adopt_shared_name(from);
+	int alone = l->own || l->size == 1;
+	uint64_t hash = alone ? adopt_private_name() : adopt_shared_name(from);
+	l->apart = alone ? "" : from->apart;
 	snprintf(l->socket, sizeof l->socket, "gsan-%u-%016llx", (unsigned)geteuid(), (unsigned long long)hash);
 }
 

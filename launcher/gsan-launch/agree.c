@@ -1,14 +1,44 @@
 /* What all launchers of a job must say alike: the options that the supervisor, or the emulated device, follows for the whole job. The
- * supervisor has them of the launcher that started it, and refuses another one that says otherwise: two jobs under one name, or ranks
+ * supervisor has them of the launcher that started it, and fails the job if another one says otherwise: two jobs under one name, or ranks
  * that were not given the same. */
+#include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "gsan-launch/launch.h"
 
 static const enum launch_option agree_options[] = {LAUNCH_SEED, LAUNCH_SCHEDULE, LAUNCH_TIMEOUT, LAUNCH_WAIT, LAUNCH_HOST_ORDER};
 
-/* The directory comes last: it is the one that may not fit, and is compared as far as it goes. */
+#define AGREE_HEAD 150 /* bytes of a long text that are said as they are, at its beginning and at its end: two fit into a line of log.c */
+#define AGREE_TAIL 200
+
+static void agree_escape(struct text *out, const char *text)
+{
+	for (; *text; text++)
+		if (iscntrl((unsigned char)*text) || *text == '\\')
+			text_printf(out, "\\%03o", (unsigned char)*text);
+		else
+			text_add(out, text, 1);
+}
+
+/* A text of the user's may hold what ends lines and names, and may be longer than a message has room for: then a hash stands for what is
+ * left out. */
+static void agree_add_text(struct text *terms, const char *name, const char *text)
+{
+	struct text whole = {0};
+	agree_escape(&whole, text);
+	if (whole.size <= AGREE_HEAD + AGREE_TAIL)
+		text_printf(terms, "%s\t%s\n", name, whole.data ? whole.data : "");
+	else
+		text_printf(terms, "%s\t%.*s...%s (%zu bytes, hash %016llx)\n", name, AGREE_HEAD, whole.data,
+			    whole.data + whole.size - AGREE_TAIL, whole.size,
+			    (unsigned long long)hash_bytes(HASH_START, whole.data, whole.size));
+	terms->failed |= whole.failed;
+	text_free(&whole);
+}
+
 void launch_agree(struct launch *l)
 {
 	struct text terms = {0};
@@ -22,7 +52,7 @@ void launch_agree(struct launch *l)
 			text_printf(&terms, "%s\t%s\n", row->name, value->text);
 	}
 	text_printf(&terms, "%s\t%d\n", launch_option_rows[LAUNCH_EXIT_CODE].name, l->exit_code);
-	text_printf(&terms, "%s\t%s\n", launch_option_rows[LAUNCH_REPORT].name, l->report);
+	agree_add_text(&terms, launch_option_rows[LAUNCH_REPORT].name, l->report);
 	snprintf(l->terms, sizeof l->terms, "%s", terms.data ? terms.data : "");
 	text_free(&terms);
 }

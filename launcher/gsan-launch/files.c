@@ -82,6 +82,8 @@ int launch_find_program(const char *name)
 	return LAUNCH_EXIT_NOT_FOUND;
 }
 
+#define FILES_REPORT_NAME 64 /* room for what the supervisor calls the files there */
+
 int launch_make_report(struct launch *l)
 {
 	const char *folder = l->option[LAUNCH_REPORT].text;
@@ -92,11 +94,13 @@ int launch_make_report(struct launch *l)
 	int rc = folder_make(folder, 0777);
 	if (!rc && !realpath(folder, l->report))
 		rc = -errno;
+	if (!rc && strlen(l->report) + FILES_REPORT_NAME >= PATH_MAX)
+		rc = -ENAMETOOLONG;
 	if (!rc && access(l->report, R_OK | W_OK | X_OK))
 		rc = -errno;
 	if (!rc)
 		return 0;
-	log_error("--report %s: cannot be used as a directory: %s", folder, strerror(-rc));
+	log_error("--report %.300s%s: cannot be used as a directory: %s", folder, strlen(folder) > 300 ? "..." : "", strerror(-rc));
 	return LAUNCH_EXIT_USAGE;
 }
 

@@ -42,6 +42,7 @@ struct launch {
 	int emulated;
 	int exit_code;          /* of a job that found something */
 	char socket[108];       /* abstract name */
+	const char *apart;      /* what to do that two jobs of this starter do not meet, as a sentence's end; "": they cannot */
 	char terms[LAUNCH_TERMS]; /* lines NAME\tVALUE */
 	char report[PATH_MAX], cache[PATH_MAX];  /* cache "" = a temporary one */
 	char emu_job[PATH_MAX], rank_cache[PATH_MAX]; /* as the supervisor says */

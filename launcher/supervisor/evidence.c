@@ -13,8 +13,9 @@
 
 static const struct kernel *evidence_kernel(const struct supervisor *s, uint32_t participant, uint32_t id)
 {
-	for (const struct kernel *k = s->kernels; k; k = k->next) /* newest first */
-		if (k->participant == participant && k->id == id)
+	const struct owner *owner = participant < GSAN_PARTICIPANTS ? s->owner[participant] : NULL;
+	for (const struct kernel *k = s->kernels; owner && k; k = k->next) /* newest first */
+		if (k->owner == owner && k->id == id)
 			return k;
 	return NULL;
 }
@@ -25,11 +26,6 @@ static const struct allocation *evidence_allocation(const struct supervisor *s, 
 		if (address >= a->base && address - a->base < a->size)
 			return a;
 	return NULL;
-}
-
-static int evidence_pid(const struct supervisor *s, uint32_t participant)
-{
-	return atomic_load_explicit(&s->job->rank[participant].pid, memory_order_relaxed);
 }
 
 static int evidence_same_side(const struct gsan_side *a, const struct gsan_side *b)
@@ -66,11 +62,17 @@ static int evidence_earlier(const struct gsan_finding *a, const struct gsan_find
 	return a->address < b->address;
 }
 
+/* The ring is the program's memory too: it may have been scribbled on. */
+static int evidence_is_known(const struct supervisor *s, const struct gsan_side *side)
+{
+	return side->participant < GSAN_PARTICIPANTS && s->owner[side->participant];
+}
+
 static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 {
 	struct candidate **bucket = &s->bucket[evidence_bucket(f)], *c;
-	if (f->first.participant >= GSAN_PARTICIPANTS || f->second.participant >= GSAN_PARTICIPANTS)
-		return; /* the ring is the program's memory too: it may have been scribbled on */
+	if (!evidence_is_known(s, &f->first) || !evidence_is_known(s, &f->second))
+		return;
 	for (c = *bucket; c; c = c->next)
 		if (c->belief == BELIEF_OPEN && evidence_same(&c->finding, f) &&
 		    c->kernel[0] == evidence_kernel(s, f->first.participant, f->first.kernel) &&
@@ -93,8 +95,8 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 	c->finding = *f;
 	c->kernel[0] = evidence_kernel(s, f->first.participant, f->first.kernel);
 	c->kernel[1] = evidence_kernel(s, f->second.participant, f->second.kernel);
-	c->pid[0] = evidence_pid(s, f->first.participant);
-	c->pid[1] = evidence_pid(s, f->second.participant);
+	c->owner[0] = s->owner[f->first.participant];
+	c->owner[1] = s->owner[f->second.participant];
 	for (int i = 0; i < 2; i++)
 		c->flag[i] = evidence_kernel(s, f->flag_participant[i], f->flag_kernel[i]);
 	c->allocation = evidence_allocation(s, f->address);
@@ -102,12 +104,12 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 
 static void evidence_told(struct supervisor *s, const struct gsan_side *by)
 {
-	if (by->participant >= GSAN_PARTICIPANTS || by->stream >= GSAN_STREAMS)
-		return; /* the ring is the program's memory too */
+	if (!evidence_is_known(s, by) || by->stream >= GSAN_STREAMS)
+		return;
 	const struct kernel *kernel = evidence_kernel(s, by->participant, by->kernel);
 	struct report_note note = {.key = "order", .name = kernel ? kernel->info.kernel : "a kernel", .reason =
 		"it writes where hosts can read, or calls what is not seen: that may order what a host launches afterwards"};
-	note.ranks = 1u << supervisor_rank_of(s, by->participant);
+	note.ranks = 1u << supervisor_owner_rank(s, s->owner[by->participant]);
 	supervisor_told(s, by);
 	report_add_note(&s->notes, &note);
 }
@@ -141,24 +143,6 @@ void supervisor_drain(struct supervisor *s, int last)
 			evidence_drain_ring(s, &s->job->rank[p].ring, last);
 }
 
-int supervisor_rank_of(const struct supervisor *s, uint32_t participant)
-{
-	int rank = atomic_load_explicit(&s->job->rank[participant].rank, memory_order_relaxed);
-	if (rank >= 0 && rank < (int)s->config.size)
-		return rank;
-	return participant < s->config.size ? (int)participant : 0;
-}
-
-/* Participants on one GPU share a number, whoever came first. */
-static int evidence_gpu(const struct supervisor *s, uint32_t participant)
-{
-	const struct job_rank *mine = &s->job->rank[participant];
-	for (uint32_t p = 0; mine->gpu_bus[0] && p < participant; p++)
-		if (!strncmp(s->job->rank[p].gpu_bus, mine->gpu_bus, sizeof mine->gpu_bus))
-			return (int)p;
-	return (int)participant;
-}
-
 static const char *evidence_dash(const char *text) { return text && strcmp(text, "-") ? text : NULL; }
 
 /* What a record alone tells of an operation, when its kernel's sites are unknown or it came from the host. */
@@ -178,13 +162,12 @@ static void evidence_op(struct report_side *side, uint8_t op)
 }
 
 static void evidence_side(const struct supervisor *s, struct report_side *side, const struct gsan_side *from,
-			  const struct kernel *kernel, int pid, char *unnamed, size_t size)
+			  const struct kernel *kernel, const struct owner *owner, char *unnamed, size_t size)
 {
 	const struct ptx_site *site = kernel ? ptx_info_site(&kernel->info, from->site) : NULL;
 	snprintf(unnamed, size, "#%u", from->kernel);
-	*side = (struct report_side){.rank = supervisor_rank_of(s, from->participant),
-				     .gpu = evidence_gpu(s, from->participant), .launch = from->seq,
-				     .participant = from->participant, .pid = pid,
+	*side = (struct report_side){.rank = supervisor_owner_rank(s, owner), .gpu = supervisor_owner_gpu(s, owner),
+				     .launch = from->seq, .participant = from->participant, .pid = owner->pid,
 				     .kernel = kernel ? kernel->info.kernel : unnamed, .bytes = site ? site->bytes : 0};
 	memcpy(side->grid, from->grid, sizeof side->grid);
 	memcpy(side->cta, from->ctaid, sizeof side->cta);
@@ -223,14 +206,14 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = c->count,
 				   .weight = c->weight, .certain = c->certain};
 	char unnamed[2][16];
-	evidence_side(s, &f.first, &from->first, c->kernel[0], c->pid[0], unnamed[0], sizeof unnamed[0]);
-	evidence_side(s, &f.second, &from->second, c->kernel[1], c->pid[1], unnamed[1], sizeof unnamed[1]);
+	evidence_side(s, &f.first, &from->first, c->kernel[0], c->owner[0], unnamed[0], sizeof unnamed[0]);
+	evidence_side(s, &f.second, &from->second, c->kernel[1], c->owner[1], unnamed[1], sizeof unnamed[1]);
 	if (!f.second.bytes)
 		f.second.bytes = from->bytes;
 	f.flag_write = evidence_flag(c->flag[0], from->flag_write_site);
 	f.flag_read = evidence_flag(c->flag[1], from->flag_read_site);
 	if (c->allocation)
-		f.allocation = (struct report_allocation){supervisor_rank_of(s, c->allocation->participant),
+		f.allocation = (struct report_allocation){supervisor_owner_rank(s, c->allocation->owner),
 							  c->allocation->base, c->allocation->size,
 							  from->address - c->allocation->base, c->allocation->label};
 	return report_add_finding(r, &f);
@@ -252,7 +235,7 @@ static int evidence_findings(const struct supervisor *s, struct report *r)
 {
 	for (uint32_t i = 0; i < CANDIDATE_BUCKETS; i++)
 		for (const struct candidate *c = s->bucket[i]; c; c = c->next) {
-			struct report_rank *second = &r->rank[supervisor_rank_of(s, c->finding.second.participant)];
+			struct report_rank *second = &r->rank[supervisor_owner_rank(s, c->owner[1])];
 			switch (c->belief == BELIEF_OPEN ? supervisor_believe(s, &c->finding) : c->belief) {
 			case BELIEF_OPEN:
 			case BELIEF_RACE:
@@ -332,26 +315,36 @@ static void evidence_rank_end(const struct supervisor *s, struct report *r)
 	}
 }
 
-static void evidence_participants(const struct supervisor *s, struct report *r)
+static void evidence_participants(struct supervisor *s, struct report *r)
 {
-	for (uint32_t p = GSAN_PARTICIPANTS; p-- > 0;) { /* downwards: a rank's first GPU is the one it is shown with */
-		const struct job_rank *from = &s->job->rank[p];
-		struct report_rank now = {0}, *to = &r->rank[supervisor_rank_of(s, p)];
-		char text[65] = "";
-		if (atomic_load_explicit(&from->state, memory_order_acquire) == JOB_FREE)
+	for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++) {
+		struct report_rank now = {0};
+		if (!s->owner[p])
 			continue;
-		evidence_numbers(from, &now);
-		evidence_add_numbers(to, &now);
-		evidence_add_numbers(to, &s->past[p]);
-		to->gpu = evidence_gpu(s, p);
-		memcpy(text, from->gpu_name, sizeof from->gpu_name);
-		to->gpu_name = report_copy(r, text);
-		memset(text, 0, sizeof text);
-		memcpy(text, from->gpu_bus, sizeof from->gpu_bus);
-		to->gpu_bus = report_copy(r, text);
+		supervisor_owner_look(s, p);
+		evidence_numbers(&s->job->rank[p], &now);
+		evidence_add_numbers(&r->rank[supervisor_owner_rank(s, s->owner[p])], &now);
 	}
+	for (uint32_t i = 0; i < r->ranks; i++)
+		evidence_add_numbers(&r->rank[i], &s->past[i]);
 	if (r->ranks)
 		r->rank[0].counter[GSAN_N_DROPPED] += s->candidates_lost;
+}
+
+/* A rank is shown with its first GPU: of its lowest place, and of its processes there the first one's. */
+static void evidence_gpus(const struct supervisor *s, struct report *r)
+{
+	uint32_t place[REPORT_RANKS_MAX];
+	for (const struct owner *o = s->owners; o; o = o->next) { /* newest first */
+		int rank = supervisor_owner_rank(s, o);
+		struct report_rank *to = &r->rank[rank];
+		if (to->gpu >= 0 && o->participant > place[rank])
+			continue;
+		place[rank] = o->participant;
+		to->gpu = supervisor_owner_gpu(s, o);
+		to->gpu_name = report_copy(r, o->gpu_name);
+		to->gpu_bus = report_copy(r, o->gpu_bus);
+	}
 }
 
 /* Counters of what nobody waited for stay on the device. */
@@ -372,20 +365,21 @@ static int evidence_uncounted(struct report *r)
 static int evidence_foreign(const struct supervisor *s, struct report *r)
 {
 	static const char *const names[] = JOB_FOREIGN_NAMES;
-	for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++) {
-		const struct job_rank *from = &s->job->rank[p];
-		uint32_t rank = (uint32_t)supervisor_rank_of(s, p);
-		if (!r->rank[rank].counter[GSAN_N_FOREIGN] && !r->rank[rank].launches_uncounted)
-			continue;
+	uint64_t sum[REPORT_RANKS_MAX][JOB_FOREIGNS];
+	memcpy(sum, s->past_foreign, sizeof sum);
+	for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++)
+		for (int i = 0; s->owner[p] && i < JOB_FOREIGNS; i++)
+			sum[supervisor_owner_rank(s, s->owner[p])][i] +=
+				atomic_load_explicit(&s->job->rank[p].foreign_bytes[i], memory_order_relaxed);
+	for (uint32_t rank = 0; rank < r->ranks; rank++)
 		for (int i = 0; i < JOB_FOREIGNS; i++) {
-			uint64_t bytes = atomic_load_explicit(&from->foreign_bytes[i], memory_order_relaxed);
 			char reason[128];
-			snprintf(reason, sizeof reason, "%" PRIu64 " bytes that hosts can read: accesses to it are not checked", bytes);
+			snprintf(reason, sizeof reason, "%" PRIu64 " bytes that hosts can read: accesses to it are not checked", sum[rank][i]);
 			struct report_note note = {"foreign", names[i], reason, 1u << rank};
-			if (bytes && report_add_note(r, &note))
+			if (sum[rank][i] && (r->rank[rank].counter[GSAN_N_FOREIGN] || r->rank[rank].launches_uncounted) &&
+			    report_add_note(r, &note))
 				return -ENOMEM;
 		}
-	}
 	return 0;
 }
 
@@ -400,7 +394,7 @@ static int evidence_coverage(const struct supervisor *s, struct report *r)
 		for (uint32_t i = 0; i < k->info.lefts; i++) {
 			const struct ptx_left *from = &k->info.left[i];
 			struct report_left left = {{evidence_dash(from->file), from->line, 0}, from->opcode, from->reason,
-						   1u << supervisor_rank_of(s, k->participant)};
+						   1u << supervisor_owner_rank(s, k->owner)};
 			if (report_add_left(r, &left))
 				return -ENOMEM;
 		}
@@ -412,6 +406,7 @@ int supervisor_report(struct supervisor *s, struct report *r)
 	*r = (struct report){.ranks = s->config.size};
 	evidence_rank_end(s, r);
 	evidence_participants(s, r);
+	evidence_gpus(s, r);
 	int rc = evidence_findings(s, r);
 	if (!rc)
 		rc = evidence_coverage(s, r);

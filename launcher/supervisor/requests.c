@@ -44,8 +44,6 @@ static void request_text(const struct request *q, char *text, size_t size)
 
 /* ---- launchers ---- */
 
-#define REQUEST_TWO_JOBS "if these are two jobs, give each a MASTER_PORT of its own"
-
 /* The line's value, and where the next one begins. */
 static const char *request_term(const char *line, const char **next, int *length)
 {
@@ -56,8 +54,8 @@ static const char *request_term(const char *line, const char **next, int *length
 	return value;
 }
 
-/* Was this launcher told the same as the one that started the job? Else the first option that differs is named. */
-static int request_terms(const struct supervisor *s, struct request *q)
+/* Was this launcher told the same as the one that started the job? Else the options that differ are named. */
+static void request_terms(const struct supervisor *s, const struct request *q, struct text *out)
 {
 	char theirs[sizeof q->msg.text + 1];
 	const char *a = s->config.terms, *b = theirs, *next_a, *next_b;
@@ -67,31 +65,49 @@ static int request_terms(const struct supervisor *s, struct request *q)
 		const char *known = request_term(a, &next_a, &m), *said = request_term(b, &next_b, &n);
 		if (next_a - a == next_b - b && !memcmp(a, b, (size_t)(next_a - a)))
 			continue;
-		const char *line = *a ? a : b;
-		ipc_text(&q->msg, "--%.*s: '%.*s' here, '%.*s' where the job was started: the ranks of a job are given the same; " REQUEST_TWO_JOBS,
-			 (int)strcspn(line, "\t\n"), line, n < 1000 ? n : 1000, said, m < 1000 ? m : 1000, known);
-		return -EINVAL;
+		const char *line = *a ? a : b, *began = out->size ? "" : ", which started the job";
+		text_printf(out, "%s--%.*s: '%.*s' for rank %d, '%.*s' for rank %d%s", out->size ? "; " : "", (int)strcspn(line, "\t\n"), line,
+			    n < 1000 ? n : 1000, said, q->msg.rank, m < 1000 ? m : 1000, known, s->config.rank, began);
 	}
-	return 0;
+	if (out->size)
+		text_puts(out, ": the ranks of a job are given the same");
 }
 
-static int request_launcher(struct supervisor *s, struct request *q)
+/* Why this launcher cannot be one of the job; empty: it can. */
+static void request_unfit(const struct supervisor *s, const struct request *q, struct text *out)
 {
 	int rank = q->msg.rank;
-	if (rank < 0 || rank >= (int)s->config.size || q->msg.size_ranks != (int32_t)s->config.size) {
-		ipc_text(&q->msg, "rank %d of %d does not fit into a job of %u ranks; " REQUEST_TWO_JOBS, rank, q->msg.size_ranks, s->config.size);
+	if (rank < 0 || rank >= (int)s->config.size || q->msg.size_ranks != (int32_t)s->config.size)
+		text_printf(out, "rank %d of %d does not fit into a job of %u ranks, which rank %d started", rank, q->msg.size_ranks,
+			    s->config.size, s->config.rank);
+	else
+		request_terms(s, q, out);
+	if (!out->size && s->member[rank].state != MEMBER_ABSENT)
+		text_printf(out, "rank %d came twice", rank);
+	if (out->size && *s->config.apart)
+		text_printf(out, "; if these are two jobs, %s", s->config.apart);
+}
+
+/* While the launchers meet, one that does not fit fails the job: its rank would not come, or ranks of two jobs would meet. */
+static int request_launcher(struct supervisor *s, struct request *q)
+{
+	struct text why = {0};
+	s->came++;
+	if (s->failure.size && !s->met)
+		text_add(&why, s->failure.data, s->failure.size); /* it comes late */
+	else
+		request_unfit(s, q, &why);
+	if (why.size && !s->failure.size && !s->met)
+		text_add(&s->failure, why.data, why.size);
+	int unfit = why.size || why.failed;
+	ipc_text(&q->msg, "%s", why.data ? why.data : "");
+	text_free(&why);
+	if (unfit)
 		return -EINVAL;
-	}
-	if (request_terms(s, q))
-		return -EINVAL;
-	struct member *m = &s->member[rank];
-	if (m->state != MEMBER_ABSENT) {
-		ipc_text(&q->msg, "rank %d is there already; " REQUEST_TWO_JOBS, rank);
-		return -EEXIST;
-	}
+	struct member *m = &s->member[q->msg.rank];
 	m->state = MEMBER_HERE;
 	m->connection = q->connection;
-	s->connection[q->connection].rank = rank;
+	s->connection[q->connection].rank = q->msg.rank;
 	q->later = 1; /* when all are here, or time is up */
 	return 0;
 }
@@ -163,14 +179,8 @@ static int request_others(const struct supervisor *s, uint32_t p)
 	return any;
 }
 
-/* The slot's last owner is gone, its numbers are kept; its kernels' ids mean nothing to the next owner. */
-static void request_slot_clear(struct supervisor *s, uint32_t p)
+static void request_keep_numbers(const struct job_rank *rank, struct report_rank *past, uint64_t *past_foreign)
 {
-	struct job_rank *rank = &s->job->rank[p];
-	struct report_rank *past = &s->past[p];
-	supervisor_drain(s, 0);
-	supervisor_believe_of(s, p);
-	supervisor_told_leave(s, p);
 	past->launches_checked += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed);
 	past->launches_unchecked += atomic_load_explicit(&rank->launches_unchecked, memory_order_relaxed);
 	past->launches_uncounted += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed) -
@@ -178,14 +188,25 @@ static void request_slot_clear(struct supervisor *s, uint32_t p)
 	for (int i = 0; i < GSAN_N_COUNTERS; i++)
 		past->counter[i] += atomic_load_explicit(&rank->counter[i], memory_order_relaxed);
 	past->counter[GSAN_N_DROPPED] += rank->ring.dropped;
+	for (int i = 0; i < JOB_FOREIGNS; i++)
+		past_foreign[i] += atomic_load_explicit(&rank->foreign_bytes[i], memory_order_relaxed);
+}
+
+/* The slot's last owner is gone, its numbers are kept with its rank; its kernels' ids mean nothing to the next owner. */
+static void request_slot_clear(struct supervisor *s, uint32_t p)
+{
+	struct job_rank *rank = &s->job->rank[p];
+	int of = supervisor_owner_rank(s, s->owner[p]);
+	supervisor_drain(s, 0);
+	supervisor_believe_of(s, p);
+	supervisor_told_leave(s, p);
+	supervisor_owner_look(s, p);
+	request_keep_numbers(rank, &s->past[of], s->past_foreign[of]);
 	memset(rank, 0, sizeof *rank);
 	if (!s->refused && !request_others(s, p)) { /* whose running launches may come behind what the last owner wrote */
 		s->job->writers.streams[p] = 0;
 		memset(s->job->writers.newest[p], 0, sizeof s->job->writers.newest[p]);
 	}
-	for (struct kernel *k = s->kernels; k; k = k->next)
-		if (k->participant == p)
-			k->id = 0; /* ids count from 1: candidates keep it, nobody finds it again */
 }
 
 /* It runs on, unseen, until the job ends, for all that is known. */
@@ -206,14 +227,14 @@ static int request_join(struct supervisor *s, struct request *q)
 	if (request_slot(s, q->msg.rank, &p))
 		return request_refuse(s, q);
 	struct job_rank *rank = &s->job->rank[p];
+	char bus[sizeof rank->gpu_bus];
+	request_text(q, bus, sizeof bus);
 	if (request_state(s, p) == JOB_LEFT)
 		request_slot_clear(s, p);
-	request_text(q, rank->gpu_bus, sizeof rank->gpu_bus);
-	rank->gpu = p;
-	for (uint32_t other = 0; rank->gpu_bus[0] && other < s->job->participants; other++)
-		if (other != p && request_state(s, other) != JOB_FREE &&
-		    !strcmp(s->job->rank[other].gpu_bus, rank->gpu_bus))
-			rank->gpu = s->job->rank[other].gpu;
+	if (supervisor_owner_join(s, p, q->msg.rank, q->msg.pid, bus))
+		return -ENOMEM;
+	memcpy(rank->gpu_bus, bus, sizeof bus);
+	rank->gpu = s->owner[p]->gpu;
 	atomic_store_explicit(&rank->rank, q->msg.rank, memory_order_relaxed);
 	atomic_store_explicit(&rank->pid, q->msg.pid, memory_order_relaxed);
 	atomic_store_explicit(&rank->state, JOB_JOINED, memory_order_release);
@@ -229,6 +250,7 @@ static int request_rank(struct supervisor *s, struct request *q)
 	uint32_t p;
 	if (request_participant(s, q, &p))
 		return -EINVAL;
+	s->owner[p]->rank = q->msg.rank;
 	atomic_store_explicit(&s->job->rank[p].rank, q->msg.rank, memory_order_relaxed);
 	return 0;
 }
@@ -312,7 +334,7 @@ static int request_kernel(struct supervisor *s, struct request *q)
 		free(k);
 		return rc;
 	}
-	k->participant = p;
+	k->owner = s->owner[p];
 	k->id = q->msg.kernel;
 	k->next = s->kernels;
 	s->kernels = k;
@@ -327,7 +349,7 @@ static int request_alloc(struct supervisor *s, struct request *q)
 	struct allocation *a = calloc(1, sizeof *a);
 	if (!a)
 		return -ENOMEM;
-	*a = (struct allocation){p, q->msg.alloc, q->msg.base, q->msg.size, NULL, s->allocations};
+	*a = (struct allocation){s->owner[p], q->msg.alloc, q->msg.base, q->msg.size, NULL, s->allocations};
 	if (q->msg.length)
 		a->label = strndup(q->msg.text, q->msg.length);
 	s->allocations = a;
@@ -345,7 +367,7 @@ static int request_note(struct supervisor *s, struct request *q)
 		field[i] = i < 2 ? strsep(&save, "\t") : save;
 	if (!field[1])
 		return -EINVAL;
-	struct report_note note = {field[0], field[1], field[2] ? field[2] : "", 1u << supervisor_rank_of(s, p)};
+	struct report_note note = {field[0], field[1], field[2] ? field[2] : "", 1u << supervisor_owner_rank(s, s->owner[p])};
 	return report_add_note(&s->notes, &note);
 }
 

@@ -1,5 +1,6 @@
 /* supervisor: what its parts share. members: the launchers, one per rank. connections: launchers and rank processes.
- * A participant (job.h) belongs to the connection that joined it. */
+ * A participant (job.h) is a place, and belongs to the connection that joined it: once its process has left, another one may have it.
+ * What the process said, and what was found of it, stays its own. */
 #ifndef GSAN_SUPERVISOR_STATE_H
 #define GSAN_SUPERVISOR_STATE_H
 
@@ -23,8 +24,17 @@ struct member {
 };
 struct connection { int fd, rank; uint32_t participants; }; /* rank: a launcher's, else -1; fd -1: free */
 
-struct kernel { uint32_t participant, id; struct ptx_info info; struct kernel *next; };
-struct allocation { uint32_t participant, id; uint64_t base, size; char *label; struct allocation *next; };
+/* A process that has, or had, a place. */
+struct owner {
+	uint32_t participant, gpu; /* gpu: which of supervisor.gpu */
+	int rank, pid;             /* as it said: rank -1 if it does not know */
+	char gpu_name[64], gpu_bus[32];
+	struct owner *next;        /* who joined before */
+};
+struct gpu { char bus[32]; uint32_t place; uint64_t since; }; /* bus "": none; the lowest place on it, and which join had that first */
+
+struct kernel { const struct owner *owner; uint32_t id; struct ptx_info info; struct kernel *next; };
+struct allocation { const struct owner *owner; uint32_t id; uint64_t base, size; char *label; struct allocation *next; };
 
 /* MERGED: withheld, too, but for records of launches that were merged: what they were before might not say so. */
 enum belief { BELIEF_OPEN, BELIEF_RACE, BELIEF_ORDERED, BELIEF_WITHHELD, BELIEF_MERGED };
@@ -34,7 +44,7 @@ struct candidate {
 	uint64_t count, weight; /* weight: the sum of the confidences */
 	int certain;            /* one of them is GSAN_CERTAIN */
 	const struct kernel *kernel[2], *flag[2]; /* as they were when it was found: NULL = never told */
-	int pid[2];                               /* likewise: a participant's place may go to another process */
+	const struct owner *owner[2];             /* likewise, of the places then */
 	const struct allocation *allocation;
 	enum belief belief; /* BELIEF_OPEN until the report, or until a process is forgotten that has to do with it */
 	struct candidate *next;
@@ -68,9 +78,15 @@ struct supervisor {
 	uint64_t candidates_lost;
 	struct told told[GSAN_PARTICIPANTS][GSAN_STREAMS];
 	struct told_past told_past;
-	struct report_rank past[GSAN_PARTICIPANTS]; /* numbers of processes that left a participant to another */
+	struct owner *owner[GSAN_PARTICIPANTS], *owners; /* of each place, NULL: nobody yet; and of all times, the newest first */
+	uint64_t owners_count;
+	struct gpu gpu[GSAN_PARTICIPANTS];
+	struct report_rank past[REPORT_RANKS_MAX];  /* by rank: numbers of processes that left their place to another one */
+	uint64_t past_foreign[REPORT_RANKS_MAX][JOB_FOREIGNS];
 	int refused;                                /* a process found no place in the job */
 	struct report notes;                        /* coverage notes as they come in */
+	int met;                                    /* the job has started, or time was up */
+	uint32_t came;                              /* launchers, fit or not */
 	struct text failure;                        /* why the job failed, for every launcher */
 	int failed;                                 /* the status that was told then, or 0 */
 };
@@ -91,7 +107,13 @@ void compile_close(struct supervisor *s);
 void supervisor_drain(struct supervisor *s, int last); /* rings → candidates; last: skip what was never finished */
 void supervisor_believe_of(struct supervisor *s, uint32_t participant); /* believes what it has to do with, before it is forgotten */
 int supervisor_report(struct supervisor *s, struct report *r); /* candidates that are believed, ranks, coverage */
-int supervisor_rank_of(const struct supervisor *s, uint32_t participant);
+
+/* owner.c */
+int supervisor_owner_join(struct supervisor *s, uint32_t participant, int rank, int pid, const char *bus); /* 0 or -ENOMEM */
+void supervisor_owner_look(struct supervisor *s, uint32_t participant); /* at what it has written of itself, before it is forgotten */
+void supervisor_owners_free(struct supervisor *s);
+int supervisor_owner_rank(const struct supervisor *s, const struct owner *o); /* always one of the job's */
+int supervisor_owner_gpu(const struct supervisor *s, const struct owner *o);  /* its GPU's number in reports */
 
 /* belief.c */
 enum belief supervisor_believe(const struct supervisor *s, const struct gsan_finding *finding);

@@ -20,6 +20,7 @@
 #include "supervisor/state.h"
 
 #define DRAIN_MS 100
+#define LATE_MS 2000   /* for launchers of a job that could not start, so that they hear why */
 #define SETTLE_MS 2000 /* for rank processes to die with their launcher */
 
 static int64_t supervisor_now(void)
@@ -133,6 +134,7 @@ static void supervisor_close(struct supervisor *s)
 	for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++)
 		supervisor_told_free(s, p);
 	free(s->told_past.span);
+	supervisor_owners_free(s);
 	if (s->cache_owned)
 		nftw(s->cache, supervisor_unlink, 16, FTW_DEPTH | FTW_PHYS);
 	report_free(&s->notes);
@@ -258,7 +260,7 @@ static void supervisor_start(struct supervisor *s)
 	}
 }
 
-static void supervisor_fail_start(struct supervisor *s)
+static void supervisor_say_missing(struct supervisor *s)
 {
 	unsigned lost = supervisor_count(s, MEMBER_LOST);
 	if (lost) {
@@ -271,10 +273,25 @@ static void supervisor_fail_start(struct supervisor *s)
 		text_printf(&s->failure, " of %u did not start gsan-launch within %d seconds", s->config.size,
 			    s->config.timeout_ms / 1000);
 	}
+}
+
+static void supervisor_fail_start(struct supervisor *s)
+{
+	if (!s->failure.size) /* else a launcher did not fit */
+		supervisor_say_missing(s);
 	for (uint32_t i = 0; i < s->config.size; i++)
 		if (s->member[i].state == MEMBER_HERE)
 			supervisor_reply_error(s, s->member[i].connection, -ETIMEDOUT,
 					       s->failure.data ? s->failure.data : "the job could not start");
+}
+
+/* Launchers that come later would begin a job of their own and wait in vain: they are told, too, while the name is still taken. */
+static void supervisor_tell_late(struct supervisor *s)
+{
+	int64_t end = supervisor_now() + LATE_MS;
+	while (s->came < s->config.size && supervisor_now() < end)
+		if (supervisor_turn(s, DRAIN_MS) < 0)
+			return;
 }
 
 static int supervisor_meet(struct supervisor *s)
@@ -282,12 +299,17 @@ static int supervisor_meet(struct supervisor *s)
 	int64_t end = supervisor_now() + s->config.timeout_ms;
 	for (;;) {
 		int64_t left = end - supervisor_now();
+		int unfit = s->failure.size > 0;
 		if (supervisor_count(s, MEMBER_HERE) == s->config.size) {
 			supervisor_start(s);
+			s->met = 1;
 			return 0;
 		}
-		if (left <= 0 || supervisor_count(s, MEMBER_LOST)) {
+		if (left <= 0 || unfit || supervisor_count(s, MEMBER_LOST)) {
 			supervisor_fail_start(s);
+			if (unfit)
+				supervisor_tell_late(s);
+			s->met = 1;
 			return -ETIMEDOUT;
 		}
 		int rc = supervisor_turn(s, left < 1000 ? (int)left : 1000);

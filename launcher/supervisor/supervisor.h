@@ -16,7 +16,9 @@ struct supervisor_config {
 	int timeout_ms;          /* for the launchers to meet, and for the others once a rank failed */
 	int wait_ms;             /* for the others once a rank ended well */
 	int exit_code;           /* of a job that found something and did not fail otherwise */
+	int rank;                /* of the launcher that starts the job, the first of its ranks */
 	const char *terms;       /* what all launchers of the job must have been told alike: lines NAME\tVALUE, of options */
+	const char *apart;       /* what to do that two jobs are not taken for one, as a sentence's end; "": they cannot be */
 };
 
 /* Serves the job on `listener` until all launchers are gone or served. Returns 0 or -errno (nothing served). */

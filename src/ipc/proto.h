@@ -18,8 +18,9 @@ enum ipc_type {
 	IPC_ERROR,      /* reply: error, text */
 	IPC_OK,         /* reply */
 	IPC_LAUNCHER,   /* launcher → supervisor: rank, size, pid, text = its options for the whole job, lines NAME, a tab, VALUE; they
-	                 * must be those of the launcher that started the supervisor. The reply comes when every launcher of the job is
-	                 * there: IPC_OK with text = emu path, a tab, cache directory; cursor = the port for MASTER_PORT */
+	                 * must be those of the launcher that started the supervisor, or the job does not start: IPC_ERROR with the reason,
+	                 * to all. Else the reply comes when every launcher of the job is there: IPC_OK with text = emu path, a tab, cache
+	                 * directory; cursor = the port for MASTER_PORT */
 	IPC_WAIT,       /* launcher: my rank's process ended (status = wait status); the reply comes when the job is merged:
 	                 * status = exit status for every launcher, fd[0] = memfd with the report's text (one launcher only) */
 	IPC_JOIN,       /* libgsan: pid, rank (-1 unknown), gpu (PCI bus id text); reply: participant, fd[0] = job memory */

@@ -65,7 +65,7 @@ static void json_side(cJSON *finding, const char *key, const struct report_side 
 	json_integer(o, "rank", side->rank);
 	json_integer(o, "gpu", side->gpu);
 	json_integer(o, "participant", side->participant);
-	if (with_pid)
+	if (with_pid && side->pid > 0)
 		json_integer(o, "pid", side->pid);
 	json_string(o, "kernel", side->kernel);
 	json_triple(o, "grid", side->grid, 1);

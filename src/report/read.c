@@ -1,4 +1,5 @@
-/* summary.json back into a struct report. A key that is missing or of another type is an error that names it. */
+/* summary.json back into a struct report. A key that is missing or of another type is an error that names it; but what a later release
+ * added under the same schema_version may be missing, for an older one wrote reports without it (report.h). */
 #include "report/report.h"
 
 #include <cjson/cJSON.h>
@@ -8,6 +9,9 @@
 #include <string.h>
 
 static const char *const read_counters[] = GSAN_COUNTER_NAMES;
+/* Those that every report has; the device grew others. */
+static const uint32_t read_counters_always = 1u << GSAN_N_ACCESSES | 1u << GSAN_N_CHECKED | 1u << GSAN_N_FOREIGN | 1u << GSAN_N_UNRECORDED |
+					     1u << GSAN_N_LOST | 1u << GSAN_N_DROPPED;
 
 /* The first error stays; after it every reader returns zeros, so that callers read straight on and look once. */
 struct read { struct report *r; char *error; size_t error_size; int rc; };
@@ -51,6 +55,11 @@ static uint64_t read_number(struct read *x, const cJSON *object, const char *key
 		return (uint64_t)item->valuedouble;
 	read_wrong(x, key, "is not a number");
 	return 0;
+}
+
+static uint64_t read_later(struct read *x, const cJSON *object, const char *key) /* a key that older reports lack: 0 */
+{
+	return cJSON_GetObjectItemCaseSensitive(object, key) ? read_number(x, object, key) : 0;
 }
 
 static int read_integer(struct read *x, const cJSON *object, const char *key) /* null: -1 */
@@ -205,13 +214,13 @@ static void read_coverage(struct read *x, const cJSON *root)
 	}
 	const cJSON *counters = read_object(x, o, "counters");
 	for (int i = 0; i < GSAN_N_COUNTERS; i++)
-		sum->counter[i] = read_number(x, counters, read_counters[i]);
+		sum->counter[i] = (read_counters_always >> i & 1 ? read_number : read_later)(x, counters, read_counters[i]);
 	x->r->withheld = read_number(x, o, "withheld");
-	x->r->withheld_merged = read_number(x, o, "withheld_merged");
+	x->r->withheld_merged = read_later(x, o, "withheld_merged");
 	x->r->ordered_late = read_number(x, o, "ordered_late");
 	sum->memory_bytes = read_number(x, o, "memory_bytes");
 	sum->shadow_bytes = read_number(x, o, "shadow_bytes");
-	sum->tables_bytes = read_number(x, o, "tables_bytes");
+	sum->tables_bytes = read_later(x, o, "tables_bytes");
 }
 
 static void read_rank(struct read *x, const cJSON *o)

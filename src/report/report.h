@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "device/layout.h"
 
+/* Of what the keys mean. Keys that are added under one version are optional in the schema and to the reader. */
 #define REPORT_SCHEMA_VERSION 1
 #define REPORT_RANKS_MAX 32
 #define REPORT_UNCHECKED "unchecked"

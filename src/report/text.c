@@ -50,7 +50,7 @@ static void text_notes(struct text *out, const struct report *r, const char *key
 		text_printf(out, "gsan: %s: %u more of this sort\n", why, listed - TEXT_LIST_MAX);
 }
 
-static void text_side(struct text *out, const char *which, const struct report_side *side, int with_pid)
+static void text_side(struct text *out, const char *which, const struct report_side *side, const struct report_side *other, int two)
 {
 	text_printf(out, "  %s ", which);
 	if (side->at.file) {
@@ -67,8 +67,10 @@ static void text_side(struct text *out, const char *which, const struct report_s
 	text_puts(out, "\n          ");
 	if (side->rank >= 0)
 		text_printf(out, "rank %d, ", side->rank);
-	if (with_pid)
+	if (two && side->pid > 0)
 		text_printf(out, "pid %d, ", side->pid);
+	if (two && side->pid == other->pid) /* in two PID namespaces, or not known */
+		text_printf(out, "participant %d, ", side->participant);
 	if (side->gpu >= 0)
 		text_printf(out, "GPU %d, ", side->gpu);
 	text_printf(out, "kernel %s, launch %u, ", side->kernel ? side->kernel : "?", side->launch);
@@ -96,8 +98,8 @@ static void text_finding(struct text *out, const struct report *r, uint32_t numb
 	if (f->schedules)
 		text_printf(out, "  found:  in %u of %u schedules; the first again: --seed %" PRIu64 " --schedule %s\n", f->schedules, r->schedules,
 			    f->first_seed, r->schedule ? r->schedule : "random");
-	text_side(out, "first: ", &f->first, report_two_processes(f));
-	text_side(out, "second:", &f->second, report_two_processes(f));
+	text_side(out, "first: ", &f->first, &f->second, report_two_processes(f));
+	text_side(out, "second:", &f->second, &f->first, report_two_processes(f));
 	if (a->size) {
 		text_printf(out, "  memory: byte %" PRIu64 " of %" PRIu64 " at 0x%" PRIx64, a->offset, a->size, a->base);
 		if (a->rank >= 0)

@@ -116,10 +116,12 @@ static void report_add_flag(struct text *out, const char *what, const struct rep
 	report_add_place(out, &flag->at, flag->inlined_at);
 }
 
+/* A participant is one process at a time; process ids tell those apart that had one place, but may be equal in two PID namespaces. */
 int report_two_processes(const struct report_finding *f)
 {
 	const struct report_side *a = &f->first, *b = &f->second;
-	return a->rank == b->rank && a->pid > 0 && b->pid > 0 && a->pid != b->pid;
+	int participants = a->participant >= 0 && b->participant >= 0 && a->participant != b->participant;
+	return a->rank == b->rank && (participants || (a->pid > 0 && b->pid > 0 && a->pid != b->pid));
 }
 
 /* The sentence has no process ids, so that it is the same in each run: they stand with the sides. */

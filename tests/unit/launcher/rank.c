@@ -5,6 +5,7 @@
  *   die       joins, finds, and is killed by SIGKILL
  *   again     joins three times, the third time in the place of the first
  *   processes two processes of one rank race; then another one that has the second one's place
+ *   places    of three ranks each has a second process, one after the other in one place; each races with its parent
  *   crowd     joins three times at once, the third time in vain, and once more for one that left
  *   fatal     joins, and says that it cannot be checked
  *   bad       says what the protocol does not know */
@@ -421,6 +422,56 @@ static void part_processes(void)
 	}
 }
 
+/* The second process of a rank, in the place that the ranks before had for theirs; it says something of its own. */
+static void places_child(const char *bus)
+{
+	struct gsan_finding f = finding(3, 3);
+	char name[32], sites[200];
+	close(sock);
+	join(bus);
+	CHECK(me == 3 && job->rank[3].gpu == (rank ? 2u + (uint32_t)rank : 0u));
+	tell();
+	snprintf(name, sizeof name, "of_%d", rank);
+	snprintf(sites, sizeof sites, "site\t7\t%s.py\t1\t1\t%s\tld\tweak\t-\t4\t-\nleft\t%s.py\t2\tst.async\tnot modelled\n", name, name, name);
+	tell_kernel(2, name, sites);
+	f.first.participant = (uint8_t)rank;
+	f.second.participant = 3;
+	f.address = GSAN_DATA_BASE + 3 * GSAN_SLICE + 64;
+	f.reason = GSAN_WHY_NONE;
+	put(f);
+	f.first.seq = 20;
+	f.second.seq = 7;
+	event_at((uint32_t)rank, 21, JOB_EVENT_OPAQUE, 0, 0);
+	event_at(3, 6, JOB_EVENT_OPAQUE, 0, 0);
+	put(f); /* withheld */
+	atomic_store(&job->rank[3].counter[GSAN_N_FOREIGN], 1);
+	atomic_store(&job->rank[3].foreign_bytes[JOB_PINNED], 1000 + (uint64_t)rank);
+	exit(0);
+}
+
+static void part_places(void)
+{
+	static const char *const bus[3][2] = {{"0000:01:00.0", "0000:01:00.0"}, {"0000:02:00.0", "0000:04:00.0"}, {"0000:03:00.0", "0000:05:00.0"}};
+	int status;
+	join(bus[rank][0]);
+	tell();
+	for (int i = 0; rank && (atomic_load(&job->rank[3].state) != JOB_LEFT || atomic_load(&job->rank[3].rank) != rank - 1); i++) {
+		CHECK(i < 2000);
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
+	}
+	for (uint32_t other = 0; other < 3; other++)
+		wait_for(other, JOB_RUNNING);
+	pid_t child = fork();
+	CHECK(child >= 0);
+	if (!child)
+		places_child(bus[rank][1]);
+	CHECK(waitpid(child, &status, 0) == child && !status);
+	for (int i = 0; atomic_load(&job->rank[3].rank) < 2 || atomic_load(&job->rank[3].state) != JOB_LEFT; i++) {
+		CHECK(i < 2000);
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
+	}
+}
+
 static void part_crowd(void)
 {
 	struct ipc_msg msg = {.type = IPC_JOIN, .rank = rank, .pid = getpid()};
@@ -458,8 +509,9 @@ static void part_bad(void)
 	msg = (struct ipc_msg){.type = IPC_WAIT};
 	CHECK(call(&msg, -1, NULL) == -EINVAL); /* not a launcher */
 	msg = (struct ipc_msg){.type = IPC_KERNEL, .kernel = 1};
-	static const char *const terms[][2] = {{"", "--device: '' here, 'emu' where"}, {"device\temu\nnonsense", "--seed: '' here, '0' where"},
-					       {"device\temu\nseed\t00\n", "--seed: '00' here, '0' where"}};
+	static const char *const terms[][2] = {{"", "--device: '' for rank 0, 'emu' for rank 0, which started the job; --seed: '' for"},
+					       {"device\temu\nnonsense", "--seed: '' for rank 0, '0' for rank 0"},
+					       {"device\temu\nseed\t00\n", "--seed: '00' for rank 0, '0' for rank 0"}};
 	for (int i = 0; i < 3; i++) { /* a launcher that does not say what the others do */
 		int other = ipc_connect(getenv(GSAN_ENV_SOCKET), 2000);
 		struct ipc_msg hello = {.type = IPC_LAUNCHER, .size_ranks = 1};
@@ -494,6 +546,8 @@ int main(int argc, char **argv)
 		part_again();
 	} else if (!strcmp(argv[1], "processes")) {
 		part_processes();
+	} else if (!strcmp(argv[1], "places")) {
+		part_places();
 	} else if (!strcmp(argv[1], "crowd")) {
 		part_crowd();
 	} else if (!strcmp(argv[1], "fatal")) {
