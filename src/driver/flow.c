@@ -120,16 +120,21 @@ struct flow *flow_of_context(CUcontext context)
 
 /* ---- streams ------------------------------------------------------------------------------------------------- */
 
+static void flow_threads_begin(void);
+static __thread uint64_t thread_stream __attribute__((tls_model("initial-exec"))); /* 0: unused; a fork's child is not checked */
+static pthread_key_t thread_key;
+static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
+
 uint64_t flow_stream_key(CUstream stream)
 {
-	static __thread uint64_t thread __attribute__((tls_model("initial-exec"))); /* a fork's child is not checked */
-
-	if (stream == CU_STREAM_PER_THREAD) { /* handles are pointers: no thread's key is one */
-		if (!thread)
-			thread = 1ull << 63 | (uint64_t)syscall(SYS_gettid);
-		return thread;
+	if (stream != CU_STREAM_PER_THREAD) /* handles are pointers: no thread's key is one */
+		return (uintptr_t)stream;
+	if (!thread_stream) {
+		thread_stream = 1ull << 63 | (uint64_t)syscall(SYS_gettid);
+		pthread_once(&thread_once, flow_threads_begin);
+		pthread_setspecific(thread_key, &thread_stream); /* if that fails, its slot stays taken */
 	}
-	return (uintptr_t)stream;
+	return thread_stream;
 }
 
 /* Two threads may see a stream first at once. */
@@ -198,6 +203,22 @@ static void flow_forget_in(struct flow *f, void *stream)
 {
 	map_remove(&f->holder, (uintptr_t)stream);
 	flow_forget_slot(f, (uintptr_t)stream);
+}
+
+/* The thread's default stream ends with it. What else is called while it ends may use it again, and this is called again then. */
+static void flow_thread_ended(void *stream)
+{
+	uint64_t key = thread_stream;
+
+	(void)stream;
+	flow_capture_ends(CU_STREAM_PER_THREAD);
+	flow_each(flow_forget_in, (void *)(uintptr_t)key);
+	thread_stream = 0;
+}
+
+static void flow_threads_begin(void)
+{
+	pthread_key_create(&thread_key, flow_thread_ended);
 }
 
 void flow_forget(CUstream stream)
