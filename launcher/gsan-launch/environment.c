@@ -58,13 +58,21 @@ static void environment_ranks(const struct launch *l, int rank)
 	environment_number("MASTER_PORT", l->master_port, 0);
 }
 
-/* What a trace (EMU_TRACE) takes for copies of kernels, and where our own memory lies. */
+/* What a trace (EMU_TRACE) and counts (EMU_STATS) take for copies of kernels, where our own memory lies, and which part of the
+ * runtime a function is of. */
 static void environment_trace(void)
 {
+	static const char parts[] =
+#define PART(part, function) #function "=" #part ","
+#include "device/parts.def"
+#undef PART
+		"";
 	char skip[64];
 	snprintf(skip, sizeof skip, "%#llx-%#llx", GSAN_SHADOW_BASE, GSAN_ARENA_BASE + GSAN_ARENA_SIZE);
 	setenv("EMU_TRACE_SUFFIX", GSAN_CLONE_SUFFIX, 0);
 	setenv("EMU_TRACE_SKIP", skip, 0);
+	if (getenv("EMU_STATS"))
+		setenv("EMU_STATS_PARTS", parts, 0);
 }
 
 static void environment_emulator(const struct launch *l)

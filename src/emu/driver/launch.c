@@ -10,12 +10,14 @@
 #include "base/random.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/sched.h"
+#include "emu/driver/stats.h"
 #include "emu/driver/trace.h"
 
 struct kernel_op {
 	struct emu_op op;
 	struct emu_grid *grid;
 	uint64_t steps;
+	struct emu_stats_launch stats; /* while such are counted */
 	const char *name;
 };
 
@@ -58,12 +60,15 @@ static int run_kernel(struct emu_op *op, struct emu_turn *turn)
 		snprintf(error.text, sizeof error.text, "kernel %s ran %" PRIu64 " steps, more than EMU_STEP_LIMIT", k->name,
 			 k->steps);
 		log_error("emulated device: %s", error.text);
+		state = EMU_FAULT;
 		emu_op_fail(op, CUDA_ERROR_LAUNCH_TIMEOUT);
-		return 1;
-	}
-	if (state == EMU_FAULT) {
+	} else if (state == EMU_FAULT) {
 		log_error("emulated device: %s", error.text);
 		emu_op_fail(op, fault_of(&error));
+	}
+	if (state != EMU_RUNNING) {
+		k->stats.completed = state == EMU_DONE;
+		emu_stats_ended(op->stream, &k->stats, emu_grid_counts(k->grid));
 	}
 	return state != EMU_RUNNING;
 }
@@ -158,6 +163,9 @@ static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launc
 		return s->context->error ? s->context->error : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
 	k->name = emu_kernel_name(f->kernel);
+	if (launch->stats)
+		k->stats = (struct emu_stats_launch){emu_stats_number(), k->name, {launch->grid[0], launch->grid[1], launch->grid[2]},
+						     launch->block[0] * launch->block[1] * launch->block[2], 0};
 	k->op.traced = emu_trace_kernel(s, k->name, launch);
 	k->op.traces = k->op.traced != 0;
 	emu_grid_number(k->grid, k->op.traced);
@@ -186,7 +194,7 @@ static CUresult launch(const CUlaunchConfig *config, CUfunction handle, void **p
 			       .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 			       .cluster = {a.cluster[0], a.cluster[1], a.cluster[2]},
 			       .dynamic_shared = config->sharedMemBytes, .sms = (uint32_t)emu.sms, .resident = resident,
-			       .trace = emu_trace_device(), .weak = emu_sched_weak()};
+			       .trace = emu_trace_device(), .stats = emu_stats_device(), .weak = emu_sched_weak()};
 	result = check_shape(f, &l);
 	if (!result && !resident)
 		result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;

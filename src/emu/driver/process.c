@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/sched.h"
+#include "emu/driver/stats.h"
 #include "emu/driver/trace.h"
 
 struct emu_process emu = {.lock = PTHREAD_MUTEX_INITIALIZER, .work_done = PTHREAD_COND_INITIALIZER};
@@ -119,6 +120,7 @@ static CUresult initialise(void)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (emu_sched_join() || emu_trace_open())
 		return CUDA_ERROR_SYSTEM_NOT_READY;
+	emu_stats_open();
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 	emu.initialised = 1;
 	return CUDA_SUCCESS;

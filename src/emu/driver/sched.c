@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "emu/driver/activity.h"
 #include "emu/driver/job.h"
+#include "emu/driver/stats.h"
 #include "emu/driver/trace.h"
 
 #define MAGIC 0x6773616e656d7531ull
@@ -116,6 +117,7 @@ static int lay_out(struct job *j)
 	j->join_deadline = emu_now_ns() + emu_env_number("EMU_JOIN_SECONDS", JOIN_SECONDS) * 1000000000ull;
 	j->token = -1;
 	emu_trace_create(j->weak != 0);
+	emu_stats_create();
 	atomic_store_explicit(&j->magic, MAGIC, memory_order_release);
 	return 0;
 }

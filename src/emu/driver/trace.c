@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "emu/driver/range.h"
 #include "emu/driver/sched.h"
+#include "emu/driver/skip.h"
 #include "emu/driver/vmm.h"
 
 #define RANK_NUMBERS 1000000000ull
@@ -307,23 +308,9 @@ uint64_t emu_trace_kernel(CUstream s, const char *name, const struct emu_launch 
 	return launch;
 }
 
-/* Is the address in EMU_TRACE_SKIP, where whoever checks the program keeps its own memory? */
-static int skipped(uint64_t address)
-{
-	const char *s = getenv("EMU_TRACE_SKIP");
-	while (address && s && *s) {
-		char *end;
-		const uint64_t low = strtoull(s, &end, 0), high = *end == '-' ? strtoull(end + 1, &end, 0) : 0;
-		if (address >= low && address < high)
-			return 1;
-		s = *end == ',' ? end + 1 : NULL;
-	}
-	return 0;
-}
-
 uint64_t emu_trace_range(CUstream s, const struct emu_trace_range *r)
 {
-	if (file < 0 || skipped(r->to) || skipped(r->from))
+	if (file < 0 || emu_skipped(r->to) || emu_skipped(r->from))
 		return 0;
 	const uint64_t launch = enter(s);
 	add_head("range", launch, s);

@@ -1,6 +1,7 @@
 #include "emu/exec/decode.h"
 
 #include "base/hash.h"
+#include "emu/exec/count.h"
 #include "emu/exec/trace.h"
 #include "emu/exec/words.h"
 
@@ -595,6 +596,9 @@ static void decode_one(struct decoder *d)
 	n.point = own && own->point;
 	if (own && own->original)
 		trace_one(d, &n, own->original);
+	n.part = d->part;
+	if (d->stats && row->build >= BUILD_LOAD && row->build <= BUILD_COPY)
+		exec_count_memory(&n, row->build == BUILD_COPY);
 	if (!d->rc)
 		decode_emit(d, &n);
 }
@@ -616,7 +620,7 @@ static void place_labels(struct decoder *d, uint32_t from)
 
 uint32_t decode_function(struct decoder *d, const struct ptx_function *f, const struct ptx_function *original)
 {
-	const struct exec_insn end = { .run = op_nothing, .flow = FLOW_RETURN };
+	const struct exec_insn end = { .run = op_nothing, .flow = FLOW_RETURN, .part = d->part };
 	const uint32_t entry = d->p->insns;
 	d->function = f;
 	d->original = original;

@@ -17,6 +17,7 @@ struct decoder {
 	struct exec_program *p;
 	struct emu_error *error;
 	const struct emu_trace *trace; /* NULL: none */
+	const struct emu_stats *stats; /* likewise */
 	uint32_t registers;        /* bytes laid out so far */
 	/* Of the function at hand: */
 	const struct ptx_function *function, *original; /* original: trace.h */
@@ -24,6 +25,7 @@ struct decoder {
 	const struct ptx_instr *at;
 	uint32_t *start;           /* instruction of the program by PTX instruction */
 	uint32_t specials;         /* of the instruction at hand */
+	uint8_t part;              /* of the kernel: count.h */
 	int rc;                    /* the first error */
 };
 

@@ -78,6 +78,26 @@ struct emu_trace {
 	void (*exit)(uint64_t launch, uint64_t cta);
 };
 
+/* What launches cost, counted where that is asked for: by the function in which an instruction stands, and whose memory it
+ * accesses. The functions of a kernel that are the program's, its copies by a rewriter and what that put in them included, are
+ * part 0. */
+#define EMU_PARTS 16
+struct emu_span { uint64_t low, high; };
+struct emu_stats {
+	const char *suffix;       /* as in emu_trace */
+	unsigned (*part)(const char *name, size_t length); /* of any other function: below EMU_PARTS */
+	const struct emu_span *ours; /* addresses that are not the program's */
+	size_t spans;
+};
+struct emu_traffic {              /* accesses to global memory, generic addresses included */
+	uint64_t accesses, bytes; /* of all lanes; an RMW's bytes count once */
+	uint64_t sectors;         /* of 32 bytes; one counts once per warp instruction */
+};
+struct emu_count {
+	uint64_t instructions;    /* of warps: what lanes at one place execute together is one */
+	struct emu_traffic program, ours;
+};
+
 struct emu_launch {
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t dynamic_shared;
@@ -85,6 +105,7 @@ struct emu_launch {
 	uint32_t sms;             /* number of SMs: CTA c of the grid reports %smid = place % sms */
 	uint32_t resident;        /* CTAs resident at once; further ones start when one ends */
 	const struct emu_trace *trace; /* NULL: none. The same for all launches of a process */
+	const struct emu_stats *stats; /* likewise */
 	uint64_t weak;            /* seed of what memory does late or early: weak.h; 0: it is sequentially consistent */
 };
 int emu_grid_new(struct emu_kernel *kernel, const struct emu_launch *launch, struct emu_grid **grid, struct emu_error *error);
@@ -114,6 +135,7 @@ enum emu_state emu_grid_step(struct emu_grid *grid, struct emu_steps *steps, str
 uint64_t emu_grid_priority(const struct emu_grid *grid, uint64_t seed); /* the highest of its runnable warps; 0: none */
 uint64_t emu_priority(uint64_t seed, uint64_t what); /* of anything by a number of its own; never 0 */
 void emu_grid_number(struct emu_grid *grid, uint64_t number); /* of the launch, for the trace */
+const struct emu_count *emu_grid_counts(const struct emu_grid *grid); /* by part; NULL: nothing is counted */
 void emu_grid_free(struct emu_grid *grid);
 
 #endif

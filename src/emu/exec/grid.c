@@ -149,7 +149,7 @@ int emu_grid_new(struct emu_kernel *kernel, const struct emu_launch *launch, str
 	static uint64_t ids;
 	int rc = check(kernel, launch, error);
 	if (!rc && !kernel->entry)
-		rc = exec_kernel_make(kernel, launch->trace, error);
+		rc = exec_kernel_make(kernel, launch, error);
 	if (rc)
 		return rc;
 	struct emu_grid *g = calloc(1, sizeof *g);
@@ -172,7 +172,8 @@ int emu_grid_new(struct emu_kernel *kernel, const struct emu_launch *launch, str
 	g->order = calloc(g->orders, sizeof *g->order);
 	g->turn = g->orders;
 	g->ran = 1;
-	if (!g->params || !g->cta || !g->order)
+	g->counts = launch->stats ? calloc(EMU_PARTS, sizeof *g->counts) : NULL;
+	if (!g->params || !g->cta || !g->order || (launch->stats && !g->counts))
 		goto no_memory;
 	g->workspace = g->params + ((kernel->param_bytes + 255) & ~255u);
 	memset(g->workspace, 0, 256);
@@ -193,6 +194,7 @@ no_memory:
 }
 
 void emu_grid_number(struct emu_grid *g, uint64_t number) { g->number = number; }
+const struct emu_count *emu_grid_counts(const struct emu_grid *g) { return g->counts; }
 
 void emu_grid_free(struct emu_grid *g)
 {
@@ -211,6 +213,7 @@ void emu_grid_free(struct emu_grid *g)
 	free(g->cta);
 	free(g->order);
 	free(g->params);
+	free(g->counts);
 	free(g);
 }
 

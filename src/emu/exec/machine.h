@@ -62,7 +62,11 @@ struct exec_insn {
 	uint8_t size, count, wide; /* memory: bytes of an element, elements, bytes of the register */
 	uint8_t width[3];          /* bytes of x[0..2] where they vary */
 	uint8_t type[3];           /* first, second and last type of the instruction: enum ptx_type */
-	const struct exec_call *call;
+	uint8_t part;              /* of the kernel: count.h */
+	union {
+		const struct exec_call *call;
+		exec_fn counted;   /* memory: what it does, while that is counted; count.c */
+	};
 	const uint32_t *targets;   /* brx.idx: imm labels */
 	const struct ptx_instr *source;
 	const struct exec_traced *traced; /* of the program, while it is traced: trace.h */
@@ -83,6 +87,7 @@ struct exec_version {
 	const struct ptx_function *original; /* whose operations its own are: trace.h */
 	const struct emu_kernel *kernel;     /* the only one that may use it; NULL: all */
 	uint32_t entry;            /* first instruction */
+	uint8_t part;
 };
 
 struct exec_function { /* one function of a module */
@@ -231,6 +236,7 @@ struct emu_grid {
 	struct emu_error fault;
 	char words[192];           /* of a fault that are not known before it happens */
 	enum emu_state state;
+	struct emu_count *counts;  /* by part; NULL: nothing is counted */
 };
 
 static inline void *exec_at(const struct exec_warp *w, uint32_t place)
@@ -242,7 +248,7 @@ static inline void *exec_at(const struct exec_warp *w, uint32_t place)
 int exec_graph_make(struct emu_module *module);
 void exec_graph_reach(const struct emu_module *module, uint32_t function, uint8_t *reach);
 /* program.c: decodes what a kernel reaches. Returns 0, -ENOMEM, or -ENOTSUP with the text. */
-int exec_kernel_make(struct emu_kernel *kernel, const struct emu_trace *trace, struct emu_error *error);
+int exec_kernel_make(struct emu_kernel *kernel, const struct emu_launch *launch, struct emu_error *error);
 void exec_program_free(struct exec_program *p);
 /* A warp's registers: those of functions hold what an earlier warp left in them. NULL: out of memory. */
 unsigned char *exec_registers_take(struct emu_kernel *kernel);

@@ -1,5 +1,6 @@
 /* The program of a module: registers and frames are laid out for all its functions at once, a kernel's own behind them, all
  * kernels' at the same place. A function is decoded when the first kernel that reaches it is launched. */
+#include "emu/exec/count.h"
 #include "emu/exec/decode.h"
 #include "emu/exec/ops.h"
 #include "emu/exec/trace.h"
@@ -163,21 +164,22 @@ static uint32_t version(struct decoder *d, uint32_t f)
 		d->rc = -ENOTSUP;
 		return 0;
 	}
+	d->part = d->stats ? exec_count_part(k, f, d->stats) : 0;
 	for (struct exec_version *v = e->version; v; v = v->next)
-		if (v->original == original && v->kernel == only)
+		if (v->original == original && v->kernel == only && v->part == d->part)
 			return v->entry;
 	struct exec_version *v = decode_take(d, sizeof *v);
 	const uint32_t entry = v ? decode_function(d, e->source, original) : 0;
 	if (d->rc)
 		return 0;
-	*v = (struct exec_version){ e->version, original, only, entry };
+	*v = (struct exec_version){ e->version, original, only, entry, d->part };
 	e->version = v;
 	return entry;
 }
 
-int exec_kernel_make(struct emu_kernel *kernel, const struct emu_trace *trace, struct emu_error *error)
+int exec_kernel_make(struct emu_kernel *kernel, const struct emu_launch *launch, struct emu_error *error)
 {
-	struct decoder d = { .kernel = kernel, .m = kernel->module->ptx, .error = error, .trace = trace };
+	struct decoder d = { .kernel = kernel, .m = kernel->module->ptx, .error = error, .trace = launch->trace, .stats = launch->stats };
 	d.function = &d.m->function[kernel->function];
 	uint32_t *entry = pool_alloc(&kernel->module->pool, (d.m->functions + 1u) * sizeof *entry);
 	if (!entry)

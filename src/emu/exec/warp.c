@@ -4,6 +4,7 @@
  * for `patient` instructions, for the group that goes first may spin on what it must do; one beside a group that sleeps; and
  * under schedules that ask for it any one, now and then, for less than it takes to meet again. */
 #include "emu/exec/call.h"
+#include "emu/exec/count.h"
 #include "emu/exec/ops.h"
 #include "emu/exec/weak.h"
 
@@ -165,7 +166,9 @@ static inline __attribute__((always_inline)) u32 run_code(struct exec_warp *w, u
 
 static u32 run_group(struct exec_warp *w, u32 pc, u32 group, u32 others, u32 budget, int *yield)
 {
-	return run_code(w, pc, group, others, budget, yield, PASS_ALL);
+	const u32 done = run_code(w, pc, group, others, budget, yield, PASS_ALL);
+	exec_count_run(w, pc, done);
+	return done;
 }
 
 /* The lanes of a warp take turns. */
@@ -249,11 +252,13 @@ void exec_warp_step(struct exec_warp *w, int lane, uint32_t budget)
 		const u32 pc = choose(w, w->parked, lane, &group);
 		w->parked &= ~group;
 		done = run_code(w, pc, group, w->live & ~w->waiting & ~w->parked & ~group, budget, &yield, PASS_FIRST);
+		exec_count_run(w, pc, done);
 	}
 	while (done < budget && !w->fault && (runnable = w->live & ~w->waiting & ~w->parked) != 0) {
 		const u32 pc = choose(w, runnable, leader(w, runnable, NULL), &group);
 		yield = 0;
 		const u32 more = 1 + run_code(w, pc, group, runnable & ~group, length(w, STEP_SLICE), &yield, PASS_NONE);
+		exec_count_run(w, pc, more - 1); /* a look at a point is no instruction */
 		ran(w, group, runnable, more, yield);
 		if (w->weak && (done ^ (done + more)) / STEP_DRIFT)
 			exec_drift(w->cta->grid);

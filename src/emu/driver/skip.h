@@ -1,0 +1,13 @@
+/* EMU_TRACE_SKIP: the addresses where whoever checks the program keeps its own memory. */
+#ifndef GSAN_EMU_DRIVER_SKIP_H
+#define GSAN_EMU_DRIVER_SKIP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu/exec/exec.h"
+
+const struct emu_span *emu_skip(size_t *spans); /* under the driver's lock; as it was at the first call */
+int emu_skipped(uint64_t address);
+
+#endif
