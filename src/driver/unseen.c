@@ -28,9 +28,78 @@ int flow_moment(struct flow *f, int due)
 	return 1;
 }
 
+/* ---- what writes device memory without a record (layout.h, struct gsan_writers) -------------------------------- */
+
+/* Another GPU of the process may do anything at any time: while any of its launches or copies is under way, and for good once the driver
+ * did not refuse one. It stands in the place of the slot that streams share, above all numbers but one: that is another process's, and
+ * never taken back. Below it goes on what the slot's own number is. */
+#define ELSEWHERE_WRITES (UINT32_MAX - 1)
+static struct { uint32_t under_way, writing; int ran, wrote; uint32_t newest; } elsewhere; /* under unseen_lock */
+
+static uint32_t *writers_newest(struct flow *f, uint32_t slot)
+{
+	return &f->participant->job->writers.newest[f->clock.participant][slot];
+}
+
+/* Where the slot's own number stands now. */
+static uint32_t *writers_own(struct flow *f, uint32_t slot)
+{
+	return slot == CLOCK_SHARED && (elsewhere.writing || elsewhere.wrote) ? &elsewhere.newest : writers_newest(f, slot);
+}
+
+/* Only the slot that is shared has others that write there than those in its queue. */
+static void writers_enter(uint32_t slot)
+{
+	if (slot == CLOCK_SHARED)
+		pthread_mutex_lock(&unseen_lock);
+}
+
+static void writers_leave(uint32_t slot)
+{
+	if (slot == CLOCK_SHARED)
+		pthread_mutex_unlock(&unseen_lock);
+}
+
 void flow_writes(struct flow *f, uint32_t slot, uint32_t seq)
 {
-	job_writes(f->participant->job, f->clock.participant, slot, seq);
+	writers_enter(slot);
+	uint32_t *own = writers_own(f, slot);
+	f->queue[slot].wrote = __atomic_load_n(own, __ATOMIC_RELAXED);
+	if (own == &elsewhere.newest)
+		elsewhere.newest = seq > elsewhere.newest ? seq : elsewhere.newest;
+	else
+		job_writes(f->participant->job, f->clock.participant, slot, seq);
+	writers_leave(slot);
+}
+
+/* It was never there, and what has read it withholds. The stream's bit stays: that nothing (0) wrote is before every launch. */
+void flow_writes_take_back(struct flow *f, uint32_t slot, uint32_t seq)
+{
+	writers_enter(slot);
+	__atomic_compare_exchange_n(writers_own(f, slot), &seq, f->queue[slot].wrote, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	writers_leave(slot);
+}
+
+void flow_elsewhere_writes(struct flow *f)
+{
+	pthread_mutex_lock(&unseen_lock);
+	if (!elsewhere.writing++ && !elsewhere.wrote) {
+		elsewhere.newest = __atomic_load_n(writers_newest(f, CLOCK_SHARED), __ATOMIC_RELAXED);
+		job_writes(f->participant->job, f->clock.participant, CLOCK_SHARED, ELSEWHERE_WRITES);
+	}
+	pthread_mutex_unlock(&unseen_lock);
+}
+
+void flow_elsewhere_wrote(struct flow *f, int refused)
+{
+	uint32_t newest = ELSEWHERE_WRITES;
+
+	pthread_mutex_lock(&unseen_lock);
+	elsewhere.wrote |= !refused;
+	if (!--elsewhere.writing && !elsewhere.wrote)
+		__atomic_compare_exchange_n(writers_newest(f, CLOCK_SHARED), &newest, elsewhere.newest, 0, __ATOMIC_SEQ_CST,
+					    __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&unseen_lock);
 }
 
 /* ---- values, and the copies by which a host may read them ---------------------------------------------------- */
@@ -70,13 +139,29 @@ void flow_value(struct flow *f, uint32_t seq, int host_reads)
 	if (n < JOB_SIGNALS)
 		for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
 			atomic_store_explicit(&s->seen[q], JOB_NOT_SEEN, memory_order_relaxed);
-	atomic_store_explicit(&s->seq, seq, memory_order_relaxed);
+	if (n < JOB_SIGNALS || atomic_load_explicit(&s->seq, memory_order_relaxed) < seq)
+		atomic_store_explicit(&s->seq, seq, memory_order_relaxed);
 	/* Partner: the acquire loads of `signals` in flow_copies_out() and in the supervisor. */
 	if (n < JOB_SIGNALS)
 		atomic_store_explicit(&rank->signals, n + 1, memory_order_seq_cst);
 	/* Either this sees the copy that is about to read the value, or that copy's sweep sees the signal. */
 	if (host_reads || copies_under_way(f->participant->job))
 		signal_seen(f->participant->job, s);
+	pthread_mutex_unlock(&unseen_lock);
+}
+
+/* Number 0 is behind nothing. Not in the last place, where it may stand for others. */
+void flow_value_take_back(struct flow *f, uint32_t seq)
+{
+	struct job_rank *rank = f->rank;
+
+	pthread_mutex_lock(&unseen_lock);
+	uint32_t i = atomic_load_explicit(&rank->signals, memory_order_relaxed);
+	for (i = i < JOB_SIGNALS ? i : JOB_SIGNALS - 1; i; i--)
+		if (atomic_load_explicit(&rank->signal[i - 1].seq, memory_order_relaxed) == seq) {
+			atomic_store_explicit(&rank->signal[i - 1].seq, 0, memory_order_relaxed);
+			break;
+		}
 	pthread_mutex_unlock(&unseen_lock);
 }
 
@@ -99,25 +184,28 @@ static void signals_sweep(struct job *job, uint32_t p)
 void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq)
 {
 	struct job *job = f->participant->job;
+	_Atomic uint32_t *outgoing = &f->rank->outgoing[slot];
+	uint32_t old = atomic_load_explicit(outgoing, memory_order_relaxed);
 
-	atomic_store_explicit(&f->rank->outgoing[slot], seq, memory_order_seq_cst);
+	if (seq != UINT32_MAX)
+		f->queue[slot].brought = old;
+	while (old < seq && !atomic_compare_exchange_weak_explicit(outgoing, &old, seq, memory_order_seq_cst, memory_order_relaxed))
+		continue;
 	pthread_mutex_lock(&unseen_lock);
 	for (uint32_t p = 0; p < job->participants && p < GSAN_PARTICIPANTS; p++)
 		signals_sweep(job, p);
 	pthread_mutex_unlock(&unseen_lock);
 }
 
-/* ---- another GPU of the process, whose streams have no place in the order here -------------------------------- */
-
-void flow_elsewhere_writes(struct flow *f)
+void flow_copies_out_take_back(struct flow *f, uint32_t slot, uint32_t seq)
 {
-	flow_writes(f, CLOCK_SHARED, UINT32_MAX);
+	atomic_compare_exchange_strong_explicit(&f->rank->outgoing[slot], &seq, f->queue[slot].brought, memory_order_seq_cst,
+						memory_order_relaxed);
 }
 
-/* Its kernels may come before and after anything: while any of their launches is under way, and for good once the driver did not
- * refuse one, two events say that. */
-static struct { uint32_t under_way; int ran; } elsewhere; /* under unseen_lock */
+/* ---- another GPU of the process, whose streams have no place in the order here -------------------------------- */
 
+/* Its kernels may come before and after anything: two events say that. */
 void flow_elsewhere_runs(struct flow *f)
 {
 	flow_elsewhere_writes(f);
@@ -138,6 +226,7 @@ void flow_elsewhere_ran(struct flow *f, int refused)
 		flow_event_take_back(f, UINT32_MAX);
 	}
 	pthread_mutex_unlock(&unseen_lock);
+	flow_elsewhere_wrote(f, refused);
 }
 
 /* Its copies to hosts may be under way at any time. */
@@ -151,7 +240,15 @@ void flow_elsewhere_waits(void)
 	struct flow *f = flow_here();
 
 	if (f)
-		atomic_store_explicit(&f->followed, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&f->followed, 1, memory_order_relaxed);
+}
+
+void flow_elsewhere_waits_not(void)
+{
+	struct flow *f = flow_here();
+
+	if (f)
+		atomic_fetch_sub_explicit(&f->followed, 1, memory_order_relaxed);
 }
 
 void flow_elsewhere_seen(void)
