@@ -57,6 +57,8 @@ void copy_end(struct copy *c, CUresult rc)
 {
 	int refused = copy_refused(c, rc);
 
+	if (c->flow && c->way & COPY_OUT)
+		flow_copied_out(c->flow, refused);
 	if (c->elsewhere)
 		flow_elsewhere_wrote(c->elsewhere, refused);
 	if (refused && c->flow) {

@@ -97,7 +97,8 @@ uint64_t flow_now(void);              /* CLOCK_MONOTONIC, in ns */
 int flow_moment(struct flow *f, int due); /* notes one that is due, or else if it is: 1 */
 void flow_value(struct flow *f, uint32_t seq, int host_reads);
 void flow_value_take_back(struct flow *f, uint32_t seq); /* likewise */
-void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq);
+void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq); /* before the call, */
+void flow_copied_out(struct flow *f, int refused);                 /* and behind it, in any case */
 void flow_writes(struct flow *f, uint32_t slot, uint32_t seq); /* device memory, without a record: struct gsan_writers */
 void flow_writes_take_back(struct flow *f, uint32_t slot, uint32_t seq);     /* flow_refused() */
 void flow_copies_out_take_back(struct flow *f, uint32_t slot, uint32_t seq); /* likewise */

@@ -379,6 +379,7 @@ CUresult hook_cuGraphLaunch(CUgraphExec graph, CUstream stream)
 	flow_copies_out(f, slot, seq);
 	flow_writes(f, slot, seq);
 	CUresult rc = real.cuGraphLaunch(graph, stream);
+	flow_copied_out(f, flow_refusal(rc));
 	if (flow_refusal(rc)) {
 		flow_event_take_back(f, seq);
 		flow_refused(f, slot, seq);

@@ -104,14 +104,20 @@ void flow_elsewhere_wrote(struct flow *f, int refused)
 
 /* ---- values, and the copies by which a host may read them ---------------------------------------------------- */
 
-/* What any participant launches from now on may come behind a host that read it. */
+/* What participant q launches from that number on may come behind a host that read it. Other processes say so, too. */
+static void signal_seen_from(struct job_signal *s, uint32_t q, uint32_t next)
+{
+	uint32_t old = atomic_load_explicit(&s->seen[q], memory_order_relaxed);
+
+	while (old > next && !atomic_compare_exchange_weak_explicit(&s->seen[q], &old, next, memory_order_relaxed, memory_order_relaxed))
+		continue;
+}
+
+/* What any participant does from now on. */
 static void signal_seen(const struct job *job, struct job_signal *s)
 {
-	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++) {
-		uint32_t next = atomic_load_explicit(&job->rank[q].next, memory_order_acquire);
-		if (atomic_load_explicit(&s->seen[q], memory_order_relaxed) > next)
-			atomic_store_explicit(&s->seen[q], next, memory_order_relaxed);
-	}
+	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
+		signal_seen_from(s, q, atomic_load_explicit(&job->rank[q].next, memory_order_acquire));
 }
 
 /* May some participant's copy to a host be under way, which reads the location later? */
@@ -121,6 +127,8 @@ static int copies_under_way(const struct job *job)
 		const struct job_rank *rank = &job->rank[q];
 		if (atomic_load_explicit(&rank->state, memory_order_acquire) == JOB_LEFT)
 			continue;
+		if (atomic_load_explicit(&rank->bringing.calls, memory_order_seq_cst))
+			return 1;
 		for (uint32_t s = 0; s < GSAN_STREAMS; s++)
 			if (atomic_load_explicit(&rank->outgoing[s], memory_order_acquire) >
 			    atomic_load_explicit(&rank->clock.stream[s], memory_order_relaxed))
@@ -165,25 +173,38 @@ void flow_value_take_back(struct flow *f, uint32_t seq)
 	pthread_mutex_unlock(&unseen_lock);
 }
 
-/* Each signal is swept once by each process, but for the last place, which is many. */
-static void signals_sweep(struct job *job, uint32_t p)
-{
-	static struct { int32_t pid; uint32_t next; } swept[GSAN_PARTICIPANTS];
-	struct job_rank *rank = &job->rank[p];
-	int32_t pid = atomic_load_explicit(&rank->pid, memory_order_relaxed);
-	uint32_t n = atomic_load_explicit(&rank->signals, memory_order_seq_cst), i = swept[p].pid == pid ? swept[p].next : 0;
+/* Each signal is swept once by each process, but for the last place, which is many. `until`: those that calls under way are behind. */
+static struct { int32_t pid; uint32_t next, until; } swept[GSAN_PARTICIPANTS];
 
-	if (n > JOB_SIGNALS)
-		n = JOB_SIGNALS;
+static void signals_mark(struct job *job, uint32_t p)
+{
+	int32_t pid = atomic_load_explicit(&job->rank[p].pid, memory_order_acquire);
+	uint32_t n = atomic_load_explicit(&job->rank[p].signals, memory_order_seq_cst);
+
+	if (swept[p].pid != pid)
+		swept[p].next = 0;
 	swept[p].pid = pid;
-	swept[p].next = n < JOB_SIGNALS ? n : JOB_SIGNALS - 1;
-	for (; i < n; i++)
-		signal_seen(job, &rank->signal[i]);
+	swept[p].until = n < JOB_SIGNALS ? n : JOB_SIGNALS;
+}
+
+/* If another process is in p's place by now, its values came later than the calls. */
+static void signals_sweep(struct job *job, uint32_t p, const struct job_bringing *bringing)
+{
+	struct job_rank *rank = &job->rank[p];
+	uint32_t i = swept[p].next;
+
+	if (swept[p].pid != atomic_load_explicit(&rank->pid, memory_order_relaxed))
+		return;
+	for (; i < swept[p].until; i++)
+		for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
+			signal_seen_from(&rank->signal[i], q, atomic_load_explicit(&bringing->seen[q], memory_order_relaxed));
+	swept[p].next = i < JOB_SIGNALS ? i : JOB_SIGNALS - 1;
 }
 
 void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq)
 {
 	struct job *job = f->participant->job;
+	struct job_bringing *bringing = &f->rank->bringing;
 	_Atomic uint32_t *outgoing = &f->rank->outgoing[slot];
 	uint32_t old = atomic_load_explicit(outgoing, memory_order_relaxed);
 
@@ -192,8 +213,27 @@ void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq)
 	while (old < seq && !atomic_compare_exchange_weak_explicit(outgoing, &old, seq, memory_order_seq_cst, memory_order_relaxed))
 		continue;
 	pthread_mutex_lock(&unseen_lock);
+	if (!atomic_load_explicit(&bringing->calls, memory_order_relaxed))
+		for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
+			atomic_store_explicit(&bringing->seen[q], atomic_load_explicit(&job->rank[q].next, memory_order_acquire),
+					      memory_order_relaxed);
 	for (uint32_t p = 0; p < job->participants && p < GSAN_PARTICIPANTS; p++)
-		signals_sweep(job, p);
+		signals_mark(job, p);
+	/* Partner: belief_brought() of the supervisor. */
+	atomic_fetch_add_explicit(&bringing->calls, 1, memory_order_seq_cst);
+	pthread_mutex_unlock(&unseen_lock);
+}
+
+void flow_copied_out(struct flow *f, int refused)
+{
+	struct job *job = f->participant->job;
+	struct job_bringing *bringing = &f->rank->bringing;
+
+	pthread_mutex_lock(&unseen_lock);
+	for (uint32_t p = 0; !refused && p < job->participants && p < GSAN_PARTICIPANTS; p++)
+		signals_sweep(job, p, bringing);
+	/* Partner: belief_brought(): who finds that none is under way finds what was swept. */
+	atomic_fetch_sub_explicit(&bringing->calls, 1, memory_order_release);
 	pthread_mutex_unlock(&unseen_lock);
 }
 
@@ -229,10 +269,11 @@ void flow_elsewhere_ran(struct flow *f, int refused)
 	flow_elsewhere_wrote(f, refused);
 }
 
-/* Its copies to hosts may be under way at any time. */
+/* Its copies to hosts may be under way at any time; not taken back, for one that was refused seldom comes alone. */
 void flow_elsewhere_copies_out(struct flow *f)
 {
 	flow_copies_out(f, CLOCK_SHARED, UINT32_MAX);
+	flow_copied_out(f, 0);
 }
 
 void flow_elsewhere_waits(void)

@@ -788,6 +788,34 @@ static void test_signal(void)
 	CHECK(cuStreamWriteValue32_v2(NULL, 0x500, 1, 0) == CUDA_SUCCESS && s[4].seen[1] == JOB_NOT_SEEN);
 }
 
+static struct job_bringing brought;
+static void brought_seen(void)
+{
+	brought = self.job->rank[1].bringing;
+}
+
+/* A graph may have a copy by which a host reads a value, at once: so it is told while the call is under way, and stays if it was not refused. */
+static void test_brought(void)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	const struct job_signal *s = &rank->signal[atomic_load(&rank->signals)];
+
+	cuCtxSynchronize();
+	shadowed = 0x500;
+	write_value();
+	CHECK(s->seen[1] == JOB_NOT_SEEN);
+	for (int refused = 1; refused >= 0; refused--) {
+		uint32_t next = atomic_load(&rank->next) + 1;
+		fake->refuse = refused ? CUDA_ERROR_INVALID_VALUE : 0;
+		fake->launched = brought_seen;
+		launch_graph();
+		fake->refuse = 0;
+		CHECK(brought.calls == 1 && brought.seen[1] == next && atomic_load(&rank->bringing.calls) == 0);
+		CHECK(s->seen[1] == (refused ? JOB_NOT_SEEN : next));
+	}
+	cuCtxSynchronize();
+}
+
 /* The number of the newest operation of a stream that writes device memory unseen stands there before it is enqueued; what
  * is checked, what is known as local, and what only reads device memory has none. */
 static void test_writers(void)
@@ -1167,6 +1195,7 @@ int main(int argc, char **argv)
 	test_functions_end();
 	test_attributes();
 	test_signal();
+	test_brought();
 	test_many_signals();
 	test_writers();
 	test_writes_itself();
