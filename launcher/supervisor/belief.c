@@ -41,17 +41,32 @@ static uint32_t belief_bound(const struct gsan_finding *f, uint32_t r)
 	return itself && b->seq > f->newest[r] ? b->seq : f->newest[r];
 }
 
+/* By calls under way that may bring a host what is on a device it may have read, before it launches from that number of r's on, any value
+ * that was there before; UINT32_MAX: there are none. Asked first: once there are none the values themselves say it. */
+static uint32_t belief_brought(const struct job *job, uint32_t r)
+{
+	uint32_t from = UINT32_MAX;
+	for (uint32_t q = 0; q < job->participants && q < GSAN_PARTICIPANTS; q++) {
+		const struct job_bringing *b = &job->rank[q].bringing;
+		if (!atomic_load_explicit(&b->calls, memory_order_acquire)) /* pairs with the owner's release */
+			continue;
+		uint32_t seen = atomic_load_explicit(&b->seen[r], memory_order_relaxed);
+		from = seen < from ? seen : from;
+	}
+	return from;
+}
+
 /* A stream of p wrote a value after p's access: a host may have read it before it launched one of r's up to `bound`; or else nobody
  * has whose reading goes unseen, but for kernels of unknown effect: that is told by *written. */
-static int belief_signal(const struct job_rank *p, uint32_t a, uint32_t r, uint32_t bound, int *written)
+static int belief_signal(const struct job *job, const struct job_rank *p, uint32_t a, uint32_t r, uint32_t bound, int *written)
 {
-	uint32_t n = atomic_load_explicit(&p->signals, memory_order_acquire); /* pairs with the owner's release store */
+	uint32_t brought = belief_brought(job, r), n = atomic_load_explicit(&p->signals, memory_order_acquire); /* pairs with the owner's release store */
 	for (uint32_t i = 0; i < n && i < JOB_SIGNALS; i++) {
 		const struct job_signal *s = &p->signal[i];
 		if (atomic_load_explicit(&s->seq, memory_order_relaxed) <= a)
 			continue;
 		*written = 1;
-		if (atomic_load_explicit(&s->seen[r], memory_order_relaxed) <= bound)
+		if (brought <= bound || atomic_load_explicit(&s->seen[r], memory_order_relaxed) <= bound)
 			return 1;
 	}
 	return 0;
@@ -313,7 +328,7 @@ static enum belief belief_as(const struct supervisor *s, const struct gsan_findi
 	for (uint32_t r = 0; r < job->participants && r < GSAN_PARTICIPANTS; r++) {
 		uint32_t bound = belief_bound(f, r);
 		int written = 0;
-		if (bound && (belief_signal(p, a->seq, r, bound, &written) || belief_told(s, f, r, bound) ||
+		if (bound && (belief_signal(job, p, a->seq, r, bound, &written) || belief_told(s, f, r, bound) ||
 			      belief_opaque(p, a->seq, &job->rank[r], bound, written, sure) ||
 			      (r != a->participant && belief_barrier(p, a->seq, &job->rank[r], bound, sure))))
 			return BELIEF_WITHHELD;

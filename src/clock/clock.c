@@ -141,6 +141,23 @@ static void clock_slot_update(struct clock *c, uint32_t s)
 	}
 }
 
+static void clock_live(struct clock *c)
+{
+	c->lives = 0;
+	for (uint32_t s = 0; s < c->slots; s++)
+		if (c->slot[s].last > c->host.seen[s])
+			c->live[c->lives++] = (uint8_t)s;
+	c->generation++;
+}
+
+/* The legacy slot's next launch joins what blocking slots did, and they join that: if it is refused, they did not meet. */
+static void clock_legacy_tries(struct clock *c)
+{
+	c->tried = c->ahead;
+	if (c->tried)
+		c->sure = c->slot[CLOCK_LEGACY].vec;
+}
+
 int clock_launch(struct clock *c, uint32_t s, enum clock_use use, uint32_t *seq, struct gsan_order *order, uint32_t *half)
 {
 	struct clock_slot *slot = &c->slot[s];
@@ -148,6 +165,8 @@ int clock_launch(struct clock *c, uint32_t s, enum clock_use use, uint32_t *seq,
 	pthread_mutex_lock(&c->lock);
 	int rc = clock_tag(c, s, use, half);
 	if (!rc) {
+		if (s == CLOCK_LEGACY)
+			clock_legacy_tries(c);
 		clock_slot_update(c, s);
 		*seq = c->next++;
 		if (c->job)
@@ -158,6 +177,7 @@ int clock_launch(struct clock *c, uint32_t s, enum clock_use use, uint32_t *seq,
 			slot->pending = *seq;
 			c->live[c->lives++] = (uint8_t)s;
 		}
+		slot->previous = slot->last;
 		slot->last = *seq;
 		clock_slot_went_on(c, s);
 	}
@@ -165,11 +185,52 @@ int clock_launch(struct clock *c, uint32_t s, enum clock_use use, uint32_t *seq,
 	return rc;
 }
 
-void clock_mark(struct clock *c, uint32_t slot, struct clock_vec *mark)
+/* That other slots have joined the number itself means nothing: there is no such launch. The tag may keep the slot's name: then it is passed
+ * over once. */
+void clock_refused(struct clock *c, uint32_t s, uint32_t seq)
+{
+	struct clock_slot *slot = &c->slot[s];
+
+	pthread_mutex_lock(&c->lock);
+	if (slot->last == seq) {
+		slot->last = slot->previous;
+		if (s == CLOCK_LEGACY && c->tried) {
+			slot->vec = c->sure;
+			c->ahead |= c->tried;
+			c->tried = 0;
+		}
+		clock_live(c);
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+void clock_record(struct clock *c, uint32_t slot, struct clock_vec *event)
 {
 	pthread_mutex_lock(&c->lock);
 	clock_slot_update(c, slot);
-	*mark = c->slot[slot].vec;
+	if (slot == CLOCK_LEGACY)
+		c->tried = 0; /* now they met, whatever becomes of a launch */
+	*event = c->slot[slot].vec;
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Nothing is enqueued: what the legacy slot would join is not joined yet. */
+void clock_mark(struct clock *c, uint32_t s, struct clock_vec *mark)
+{
+	struct clock_slot *slot = &c->slot[s];
+
+	pthread_mutex_lock(&c->lock);
+	uint64_t ahead = s == CLOCK_LEGACY ? c->ahead : 0;
+	uint32_t generation = slot->kept.generation, version = c->version;
+	struct clock_vec vec = slot->vec;
+	clock_slot_update(c, s);
+	*mark = slot->vec;
+	if (ahead) {
+		slot->vec = vec;
+		slot->kept.generation = generation;
+		c->ahead = ahead;
+		c->version = version;
+	}
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -188,6 +249,8 @@ void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event)
 {
 	pthread_mutex_lock(&c->lock);
 	clock_join(&c->slot[slot].vec, event, GSAN_STREAMS);
+	if (slot == CLOCK_LEGACY && c->tried)
+		clock_join(&c->sure, event, GSAN_STREAMS);
 	c->slot[slot].kept.generation = 0;
 	clock_slot_went_on(c, slot);
 	pthread_mutex_unlock(&c->lock);
@@ -228,11 +291,8 @@ void clock_host_join(struct clock *c, const struct clock_vec *mark)
 	clock_join(&c->host, mark, GSAN_STREAMS);
 	if (c->shared < 2)
 		clock_raise(&c->shared_over, c->host.seen[CLOCK_SHARED]);
-	c->generation++;
-	c->lives = 0;
+	clock_live(c);
 	for (uint32_t s = 0; s < c->slots; s++) {
-		if (c->slot[s].last > c->host.seen[s])
-			c->live[c->lives++] = (uint8_t)s;
 		clock_raise(&c->slot[s].pending, c->host.seen[s] + 1);
 		over |= s != CLOCK_SHARED && clock_resolve(&c->slot[s], c->host.seen[s]);
 	}

@@ -41,7 +41,8 @@ enum clock_slot_state { CLOCK_FREE, CLOCK_OPEN, CLOCK_CLOSED /* its work may sti
 
 struct clock_slot {
 	struct clock_vec vec; /* what is before its next launch, but for its own launches */
-	uint32_t last;        /* its newest launch, 0 = none */
+	uint32_t last;        /* its newest launch, 0 = none, */
+	uint32_t previous;    /* and the one before, if that was refused */
 	uint32_t pending;     /* no launch of this slot in (host.seen, pending) exists */
 	enum clock_slot_state state;
 	int blocking;         /* synchronises with the legacy default stream */
@@ -88,6 +89,8 @@ struct clock {
 	uint8_t live[GSAN_STREAMS];
 	uint32_t version;     /* of the legacy slot: its vector and its last launch */
 	uint64_t ahead;       /* bits of blocking slots with something that the legacy slot did not join yet */
+	uint64_t tried;       /* those that only its newest launch joined, which may be refused yet: */
+	struct clock_vec sure; /* what its vector is then; good while `tried` is not 0 */
 	struct clock_tags tags;
 };
 
@@ -111,6 +114,10 @@ uint32_t clock_slots(struct clock *c); /* those below were opened once */
  * never gets this). */
 int clock_launch(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *seq, struct gsan_order *order,
 		uint32_t *half);
+/* The driver refused the slot's launch `seq`: nothing was enqueued, and the number is not used again. If it still is the slot's newest, the
+ * slot is as it was before, and has joined whatever was told it meanwhile. What other threads launched, recorded or waited for while the
+ * call was under way stays behind what this launch would have been behind: that was read, perhaps by a device. It over-orders. */
+void clock_refused(struct clock *c, uint32_t slot, uint32_t seq);
 /* Around the clearing: what is complete when it begins leaves nothing behind. */
 struct clock_sweep { uint32_t seen[GSAN_STREAMS], floor; };
 void clock_renewing(struct clock *c, struct clock_sweep *sweep);
@@ -122,8 +129,10 @@ void clock_start_at(struct clock *c, uint32_t seq);
 uint32_t clock_swept(struct clock *c);
 
 /* Points in time: everything enqueued in a slot (or in all) until now. Taken before a call that waits, joined after it
- * returned with success. An event is such a point, too. */
+ * returned with success. An event is such a point, too, but its record is itself enqueued: in the legacy default stream, between
+ * what blocking streams have done and what they do next. */
 void clock_mark(struct clock *c, uint32_t slot, struct clock_vec *mark);
+void clock_record(struct clock *c, uint32_t slot, struct clock_vec *event);
 void clock_mark_all(struct clock *c, struct clock_vec *mark);
 
 void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event); /* the slot's next launches */

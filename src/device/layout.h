@@ -157,10 +157,10 @@ _Static_assert(sizeof(struct gsan_pair) == 8 && sizeof(struct gsan_order) % 8 ==
 /* The newest operation that each stream of the job has enqueued, or is about to, which may write device memory without
  * leaving a record: copies to device memory and sets, values that streams write, host functions, graphs, kernels that run
  * unchecked unless their model says `local`, and checked ones with instructions that are left unchecked. As numbers of that
- * participant (`seq`), 0 = none yet, ~0 = any at any time (another GPU of the process, a process that could not be taken
- * in). Not counted: what the graph of a capture will do until it is launched, and what is not of the job.
+ * participant (`seq`), 0 = none yet; any at any time: ~1 = another GPU of the process, ~0 = a process that could not be taken
+ * in. Not counted: what the graph of a capture will do until it is launched, and what is not of the job.
  *
- * In memory of the host, raised before the operation is enqueued, and never lowered while launches run. So of a value
+ * In memory of the host, raised before the operation is enqueued, and lowered only if the driver refuses that. So of a value
  * that a launch reads and that no checked kernel left: if every newest[p][s] is ordered before the launch, then so is
  * whatever may have written it. Only one entry may be behind the launch and not be ordered with it: in its own slot, unless
  * that is GSAN_STREAMS - 1, which streams share, what has a greater number than the launch itself comes behind its end, and

@@ -3,14 +3,16 @@
 #include "cuda/real.h"
 
 /* On a GPU that is not checked. */
-static void copy_elsewhere(enum copy_way way)
+static void copy_elsewhere(struct copy *c)
 {
-	struct flow *f = way ? flow_elsewhere() : NULL;
+	struct flow *f = c->way ? flow_elsewhere() : NULL;
 
-	if (f && way & COPY_OUT)
+	if (f && c->way & COPY_OUT)
 		flow_elsewhere_copies_out(f);
-	if (f && way & COPY_IN)
+	if (f && c->way & COPY_IN) {
 		flow_elsewhere_writes(f);
+		c->elsewhere = f;
+	}
 }
 
 int copy_waits(CUdeviceptr to)
@@ -23,28 +25,47 @@ int copy_waits(CUdeviceptr to)
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
 {
 	int capturing = flow_capturing(stream);
-	uint32_t slot, seq;
 
+	c->way = way;
 	c->blocks = blocks;
-	c->flow = capturing ? NULL : flow_of_stream(stream, &slot);
+	c->elsewhere = NULL;
+	c->flow = capturing ? NULL : flow_of_stream(stream, &c->slot);
 	if (!c->flow && !(capturing && flow_current()))
-		copy_elsewhere(way);
+		copy_elsewhere(c);
 	if (!c->flow)
 		return;
-	flow_number(c->flow, slot, CLOCK_PLAIN, &seq);
+	flow_number(c->flow, c->slot, CLOCK_PLAIN, &c->seq);
 	if (way & COPY_OUT)
-		flow_copies_out(c->flow, slot, seq);
+		flow_copies_out(c->flow, c->slot, c->seq);
 	if (way & COPY_IN)
-		flow_writes(c->flow, slot, seq);
+		flow_writes(c->flow, c->slot, c->seq);
 	/* A copy of pageable memory may wait for the stream: not under the lock. It leaves no records, so a kernel that
 	 * another thread enqueues meanwhile may come first without harm. */
-	flow_enqueued(c->flow, slot);
+	flow_enqueued(c->flow, c->slot);
 	if (blocks)
-		clock_mark(&c->flow->clock, slot, &c->mark);
+		clock_mark(&c->flow->clock, c->slot, &c->mark);
+}
+
+/* Nothing of it was begun. (Without memory a long copy may end in the middle.) What the stream was given meanwhile keeps its place behind it,
+ * and so the copy its own: that over-orders. */
+static int copy_refused(const struct copy *c, CUresult rc)
+{
+	return c->way != COPY_SEVERAL && rc != CUDA_ERROR_OUT_OF_MEMORY && flow_refusal(rc);
 }
 
 void copy_end(struct copy *c, CUresult rc)
 {
+	int refused = copy_refused(c, rc);
+
+	if (c->flow && c->way & COPY_OUT)
+		flow_copied_out(c->flow, refused);
+	if (c->elsewhere)
+		flow_elsewhere_wrote(c->elsewhere, refused);
+	if (refused && c->flow) {
+		pthread_mutex_lock(&c->flow->queue[c->slot].lock);
+		flow_refused(c->flow, c->slot, c->seq);
+		flow_enqueued(c->flow, c->slot);
+	}
 	if (!c->blocks || rc != CUDA_SUCCESS)
 		return;
 	if (c->flow)

@@ -6,9 +6,18 @@
 #include "driver/flow.h"
 
 /* From where to where; BOTH: its arguments would have to tell. */
-enum copy_way { COPY_NEITHER = 0, COPY_IN = 1 /* writes device memory */, COPY_OUT = 2 /* to a host */, COPY_BOTH = 3 };
+enum copy_way {
+	COPY_NEITHER = 0, COPY_IN = 1 /* writes device memory */, COPY_OUT = 2 /* to a host */, COPY_BOTH = 3,
+	COPY_SEVERAL = 7 /* BOTH, and the first of them may have been taken if the driver refused the rest */
+};
 
-struct copy { struct flow *flow; int blocks; struct clock_vec mark; };
+struct copy {
+	struct flow *flow, *elsewhere; /* one at most; the latter if it writes */
+	enum copy_way way;
+	int blocks;
+	uint32_t slot, seq;
+	struct clock_vec mark;
+};
 /* May an asynchronous copy to `to` (0: no memory of a host) return only once it is done? To pageable memory of the host it did so until CUDA 11, and since
  * then it may. Asks the driver. */
 int copy_waits(CUdeviceptr to);

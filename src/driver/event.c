@@ -152,7 +152,7 @@ static CUresult event_recorded(CUevent handle, CUstream stream, unsigned flags, 
 			event_elsewhere(handle);
 	} else if (seen && (e.flow = flow_of_stream(stream, &slot))) {
 		e.state = EVENT_HERE;
-		clock_mark(&e.flow->clock, slot, &e.vec);
+		clock_record(&e.flow->clock, slot, &e.vec);
 	} else {
 		e.state = EVENT_BESIDE;
 	}

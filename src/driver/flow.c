@@ -343,6 +343,29 @@ int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq
 	}
 }
 
+int flow_refusal(CUresult rc)
+{
+	static const CUresult refusals[] = {CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_INITIALIZED,
+			CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_INVALID_HANDLE,
+			CUDA_ERROR_INVALID_SOURCE, CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_INVALID_PTX, CUDA_ERROR_NOT_FOUND,
+			CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING,
+			CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_ERROR_NOT_PERMITTED,
+			CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+			CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD};
+
+	for (unsigned i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
+		if (rc == refusals[i])
+			return 1;
+	return 0;
+}
+
+void flow_refused(struct flow *f, uint32_t slot, uint32_t seq)
+{
+	flow_writes_take_back(f, slot, seq);
+	flow_copies_out_take_back(f, slot, seq);
+	clock_refused(&f->clock, slot, seq);
+}
+
 void flow_enqueued(struct flow *f, uint32_t slot)
 {
 	pthread_mutex_unlock(&f->queue[slot].lock);

@@ -15,6 +15,7 @@ struct participant;
 struct flow_queue {
 	_Alignas(64) pthread_mutex_t lock;
 	struct gsan_launch record;
+	uint32_t wrote, brought; /* what flow_writes() and flow_copies_out() found before their newest number here */
 };
 
 struct flow {
@@ -34,7 +35,7 @@ struct flow {
 	_Atomic uint64_t drain_due;               /* ns, when the counters are to be copied next, */
 	_Atomic uint64_t drain_period;            /* and how long after the last time that is; both may lag */
 	_Atomic int graphs_noted;                 /* it was said that graphs run unchecked */
-	_Atomic int followed;                     /* a stream of another GPU waited for something here */
+	_Atomic uint64_t followed;                /* how often streams of another GPU waited for something here, or are about to */
 	uint32_t events_open;                     /* those before it have ended (events.c) */
 	_Atomic uint64_t moment_due;              /* ns, when the next struct job_moment is to be noted */
 };
@@ -70,6 +71,12 @@ void flow_unrelax(CUstreamCaptureMode mode, int relaxed);
  * flow_enqueued(). A checked one's order stands in the queue's record. 0, or -EBUSY (clock.h; the lock is not held). */
 int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq);
 void flow_enqueued(struct flow *f, uint32_t slot);
+/* The driver says that it did not enqueue anything. With any other error a kernel may have run: the driver tells a kernel's own, too, if it
+ * waits for its end (CUDA_LAUNCH_BLOCKING). */
+int flow_refusal(CUresult rc);
+/* So it is with launch `seq`; before flow_enqueued(). Its number, and what was said of it by flow_writes() and flow_copies_out(), is taken
+ * back; who looked meanwhile withholds. Not what flow_event() and flow_value() said. */
+void flow_refused(struct flow *f, uint32_t slot, uint32_t seq);
 /* The stream waits for something that is not modelled. Called when that is enqueued: a host that sees this number complete
  * has seen the end of the wait. (What another thread launches there meanwhile cannot rely on it.) */
 void flow_wait_unknown(struct flow *f, uint32_t slot);
@@ -89,14 +96,20 @@ void flow_events_end(struct flow *f); /* those that the host has seen complete b
 uint64_t flow_now(void);              /* CLOCK_MONOTONIC, in ns */
 int flow_moment(struct flow *f, int due); /* notes one that is due, or else if it is: 1 */
 void flow_value(struct flow *f, uint32_t seq, int host_reads);
-void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq);
+void flow_value_take_back(struct flow *f, uint32_t seq); /* likewise */
+void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq); /* before the call, */
+void flow_copied_out(struct flow *f, int refused);                 /* and behind it, in any case */
 void flow_writes(struct flow *f, uint32_t slot, uint32_t seq); /* device memory, without a record: struct gsan_writers */
-void flow_elsewhere_writes(struct flow *f);
-void flow_elsewhere_runs(struct flow *f);              /* before the call, */
-void flow_elsewhere_ran(struct flow *f, int refused);  /* and behind it */
+void flow_writes_take_back(struct flow *f, uint32_t slot, uint32_t seq);     /* flow_refused() */
+void flow_copies_out_take_back(struct flow *f, uint32_t slot, uint32_t seq); /* likewise */
+void flow_elsewhere_writes(struct flow *f);               /* before the call, */
+void flow_elsewhere_wrote(struct flow *f, int refused);   /* and behind it */
+void flow_elsewhere_runs(struct flow *f);                 /* the same for what else it may do */
+void flow_elsewhere_ran(struct flow *f, int refused);
 void flow_elsewhere_copies_out(struct flow *f);
 /* Its streams may wait for what is here; from then on a host that waits for it may know more. */
 void flow_elsewhere_waits(void);
+void flow_elsewhere_waits_not(void); /* the driver refused it */
 void flow_elsewhere_seen(void);
 
 /* Says of something unchecked or not modelled, once per text: to the supervisor and, at level info, on stderr. */

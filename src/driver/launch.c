@@ -61,24 +61,6 @@ static CUresult launch_call_grid_async(const struct launch *l, CUfunction f, voi
 
 /* ---- unchecked ----------------------------------------------------------------------------------------------- */
 
-/* The driver says that it did not enqueue anything. With any other error the kernel may have run: the driver tells a kernel's own, too,
- * if it waits for its end (CUDA_LAUNCH_BLOCKING). */
-static int launch_refused(CUresult rc)
-{
-	static const CUresult refusals[] = {CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_INITIALIZED,
-			CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_INVALID_HANDLE,
-			CUDA_ERROR_INVALID_SOURCE, CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_INVALID_PTX, CUDA_ERROR_NOT_FOUND,
-			CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING,
-			CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_ERROR_NOT_PERMITTED,
-			CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-			CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD};
-
-	for (unsigned i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
-		if (rc == refusals[i])
-			return 1;
-	return 0;
-}
-
 /* Said and counted once the driver took it. */
 static void launch_unchecked(struct flow *f, struct function *fn, const char *reason)
 {
@@ -103,8 +85,11 @@ static CUresult launch_plain(struct flow *f, struct function *fn, const struct l
 		flow_writes(f, slot, seq);
 	}
 	CUresult rc = l->call(l, l->f, l->params, l->extra);
-	if (model != MODEL_LOCAL && launch_refused(rc))
-		flow_event_take_back(f, seq);
+	if (flow_refusal(rc)) {
+		flow_refused(f, slot, seq);
+		if (model != MODEL_LOCAL)
+			flow_event_take_back(f, seq);
+	}
 	flow_enqueued(f, slot);
 	if (rc == CUDA_SUCCESS)
 		launch_unchecked(f, fn, reason);
@@ -124,7 +109,7 @@ static struct flow *launch_elsewhere_begin(void)
 static CUresult launch_elsewhere_end(struct flow *f, CUresult rc)
 {
 	if (f)
-		flow_elsewhere_ran(f, launch_refused(rc));
+		flow_elsewhere_ran(f, flow_refusal(rc));
 	if (f && rc == CUDA_SUCCESS) {
 		atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
 		flow_note(f, "unchecked", "(kernels on another GPU)", "a process is checked on the first GPU that it uses");
@@ -275,6 +260,8 @@ static CUresult launch_run(const struct launch *l)
 	if (fn->unseen)
 		flow_writes(f, slot, seq);
 	CUresult rc = l->extra ? launch_extra(l, fn, record) : launch_params(l, fn, record);
+	if (flow_refusal(rc))
+		flow_refused(f, slot, seq);
 	flow_enqueued(f, slot);
 	if (rc != CUDA_SUCCESS && !flow_current()) /* the thread has no context */
 		return rc;
@@ -379,17 +366,24 @@ CUresult hook_cuGraphLaunch(CUgraphExec graph, CUstream stream)
 	struct flow *f = flow_of_stream(stream, &slot);
 	if (!f) {
 		f = launch_elsewhere_begin();
-		if (flow_graphs_wait())
+		int waits = flow_graphs_wait();
+		if (waits)
 			flow_elsewhere_waits();
-		return launch_elsewhere_end(f, real.cuGraphLaunch(graph, stream));
+		CUresult rc = launch_elsewhere_end(f, real.cuGraphLaunch(graph, stream));
+		if (waits && flow_refusal(rc))
+			flow_elsewhere_waits_not();
+		return rc;
 	}
 	flow_number(f, slot, CLOCK_PLAIN, &seq);
 	flow_event(f, JOB_EVENT_OPAQUE, slot, seq);
 	flow_copies_out(f, slot, seq);
 	flow_writes(f, slot, seq);
 	CUresult rc = real.cuGraphLaunch(graph, stream);
-	if (launch_refused(rc))
+	flow_copied_out(f, flow_refusal(rc));
+	if (flow_refusal(rc)) {
 		flow_event_take_back(f, seq);
+		flow_refused(f, slot, seq);
+	}
 	flow_enqueued(f, slot);
 	if (rc == CUDA_SUCCESS && flow_graphs_wait())
 		flow_wait_unknown(f, slot);

@@ -239,17 +239,19 @@ CUresult hook_cuStreamEndCapture(CUstream stream, CUgraph *graph)
 
 struct stream_callback {
 	struct flow *flow; /* NULL: on another GPU */
+	uint32_t slot, seq;
 	struct clock_vec mark;
 	CUhostFn host;
 	CUstreamCallback stream;
 	void *data;
 };
 
-static struct stream_callback *stream_callback(CUstream stream, void *data)
+/* NULL: the program's call is made as it is; without a function the driver has to see that. */
+static struct stream_callback *stream_callback(CUstream stream, int function, void *data)
 {
 	uint32_t slot, seq;
 
-	if (flow_capturing(stream))
+	if (!function || flow_capturing(stream))
 		return NULL;
 	struct flow *f = flow_of_stream(stream, &slot);
 	struct stream_callback *c = f || flow_here() ? calloc(1, sizeof(*c)) : NULL;
@@ -263,15 +265,31 @@ static struct stream_callback *stream_callback(CUstream stream, void *data)
 		flow_number(f, slot, CLOCK_PLAIN, &seq); /* not in its own mark: it has not ended when it begins */
 		flow_writes(f, slot, seq); /* it may write memory that kernels read */
 		flow_enqueued(f, slot);
+		if (c) {
+			c->slot = slot;
+			c->seq = seq;
+		}
 	}
 	return c;
+}
+
+static void stream_callback_refused(struct stream_callback *c)
+{
+	if (c && c->flow) {
+		pthread_mutex_lock(&c->flow->queue[c->slot].lock);
+		flow_refused(c->flow, c->slot, c->seq);
+		flow_enqueued(c->flow, c->slot);
+	}
+	free(c); /* which the callback does else */
 }
 
 /* The callback may wait for anything before it lets the stream go on. */
 static CUresult stream_called(CUstream stream, struct stream_callback *c, CUresult rc)
 {
-	if (rc != CUDA_SUCCESS)
-		free(c); /* which the callback does else */
+	if (flow_refusal(rc))
+		stream_callback_refused(c);
+	else if (rc != CUDA_SUCCESS)
+		free(c);
 	return flow_awaits(stream, "host callback", "a callback orders what comes after it behind everything", rc);
 }
 
@@ -304,7 +322,7 @@ static void CUDA_CB stream_run_callback(CUstream stream, CUresult status, void *
 
 CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 {
-	struct stream_callback *c = stream_callback(stream, data);
+	struct stream_callback *c = stream_callback(stream, function != NULL, data);
 
 	if (!c)
 		return stream_called(stream, NULL, real.cuLaunchHostFunc(stream, function, data));
@@ -314,7 +332,7 @@ CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 
 CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *data, unsigned flags)
 {
-	struct stream_callback *c = stream_callback(stream, data);
+	struct stream_callback *c = stream_callback(stream, function != NULL, data);
 
 	if (!c)
 		return stream_called(stream, NULL, real.cuStreamAddCallback(stream, function, data, flags));

@@ -28,21 +28,96 @@ int flow_moment(struct flow *f, int due)
 	return 1;
 }
 
+/* ---- what writes device memory without a record (layout.h, struct gsan_writers) -------------------------------- */
+
+/* Another GPU of the process may do anything at any time: while any of its launches or copies is under way, and for good once the driver
+ * did not refuse one. It stands in the place of the slot that streams share, above all numbers but one: that is another process's, and
+ * never taken back. Below it goes on what the slot's own number is. */
+#define ELSEWHERE_WRITES (UINT32_MAX - 1)
+static struct { uint32_t under_way, writing; int ran, wrote; uint32_t newest; } elsewhere; /* under unseen_lock */
+
+static uint32_t *writers_newest(struct flow *f, uint32_t slot)
+{
+	return &f->participant->job->writers.newest[f->clock.participant][slot];
+}
+
+/* Where the slot's own number stands now. */
+static uint32_t *writers_own(struct flow *f, uint32_t slot)
+{
+	return slot == CLOCK_SHARED && (elsewhere.writing || elsewhere.wrote) ? &elsewhere.newest : writers_newest(f, slot);
+}
+
+/* Only the slot that is shared has others that write there than those in its queue. */
+static void writers_enter(uint32_t slot)
+{
+	if (slot == CLOCK_SHARED)
+		pthread_mutex_lock(&unseen_lock);
+}
+
+static void writers_leave(uint32_t slot)
+{
+	if (slot == CLOCK_SHARED)
+		pthread_mutex_unlock(&unseen_lock);
+}
+
 void flow_writes(struct flow *f, uint32_t slot, uint32_t seq)
 {
-	job_writes(f->participant->job, f->clock.participant, slot, seq);
+	writers_enter(slot);
+	uint32_t *own = writers_own(f, slot);
+	f->queue[slot].wrote = __atomic_load_n(own, __ATOMIC_RELAXED);
+	if (own == &elsewhere.newest)
+		elsewhere.newest = seq > elsewhere.newest ? seq : elsewhere.newest;
+	else
+		job_writes(f->participant->job, f->clock.participant, slot, seq);
+	writers_leave(slot);
+}
+
+/* It was never there, and what has read it withholds. The stream's bit stays: that nothing (0) wrote is before every launch. */
+void flow_writes_take_back(struct flow *f, uint32_t slot, uint32_t seq)
+{
+	writers_enter(slot);
+	__atomic_compare_exchange_n(writers_own(f, slot), &seq, f->queue[slot].wrote, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	writers_leave(slot);
+}
+
+void flow_elsewhere_writes(struct flow *f)
+{
+	pthread_mutex_lock(&unseen_lock);
+	if (!elsewhere.writing++ && !elsewhere.wrote) {
+		elsewhere.newest = __atomic_load_n(writers_newest(f, CLOCK_SHARED), __ATOMIC_RELAXED);
+		job_writes(f->participant->job, f->clock.participant, CLOCK_SHARED, ELSEWHERE_WRITES);
+	}
+	pthread_mutex_unlock(&unseen_lock);
+}
+
+void flow_elsewhere_wrote(struct flow *f, int refused)
+{
+	uint32_t newest = ELSEWHERE_WRITES;
+
+	pthread_mutex_lock(&unseen_lock);
+	elsewhere.wrote |= !refused;
+	if (!--elsewhere.writing && !elsewhere.wrote)
+		__atomic_compare_exchange_n(writers_newest(f, CLOCK_SHARED), &newest, elsewhere.newest, 0, __ATOMIC_SEQ_CST,
+					    __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&unseen_lock);
 }
 
 /* ---- values, and the copies by which a host may read them ---------------------------------------------------- */
 
-/* What any participant launches from now on may come behind a host that read it. */
+/* What participant q launches from that number on may come behind a host that read it. Other processes say so, too. */
+static void signal_seen_from(struct job_signal *s, uint32_t q, uint32_t next)
+{
+	uint32_t old = atomic_load_explicit(&s->seen[q], memory_order_relaxed);
+
+	while (old > next && !atomic_compare_exchange_weak_explicit(&s->seen[q], &old, next, memory_order_relaxed, memory_order_relaxed))
+		continue;
+}
+
+/* What any participant does from now on. */
 static void signal_seen(const struct job *job, struct job_signal *s)
 {
-	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++) {
-		uint32_t next = atomic_load_explicit(&job->rank[q].next, memory_order_acquire);
-		if (atomic_load_explicit(&s->seen[q], memory_order_relaxed) > next)
-			atomic_store_explicit(&s->seen[q], next, memory_order_relaxed);
-	}
+	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
+		signal_seen_from(s, q, atomic_load_explicit(&job->rank[q].next, memory_order_acquire));
 }
 
 /* May some participant's copy to a host be under way, which reads the location later? */
@@ -52,6 +127,8 @@ static int copies_under_way(const struct job *job)
 		const struct job_rank *rank = &job->rank[q];
 		if (atomic_load_explicit(&rank->state, memory_order_acquire) == JOB_LEFT)
 			continue;
+		if (atomic_load_explicit(&rank->bringing.calls, memory_order_seq_cst))
+			return 1;
 		for (uint32_t s = 0; s < GSAN_STREAMS; s++)
 			if (atomic_load_explicit(&rank->outgoing[s], memory_order_acquire) >
 			    atomic_load_explicit(&rank->clock.stream[s], memory_order_relaxed))
@@ -70,7 +147,8 @@ void flow_value(struct flow *f, uint32_t seq, int host_reads)
 	if (n < JOB_SIGNALS)
 		for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
 			atomic_store_explicit(&s->seen[q], JOB_NOT_SEEN, memory_order_relaxed);
-	atomic_store_explicit(&s->seq, seq, memory_order_relaxed);
+	if (n < JOB_SIGNALS || atomic_load_explicit(&s->seq, memory_order_relaxed) < seq)
+		atomic_store_explicit(&s->seq, seq, memory_order_relaxed);
 	/* Partner: the acquire loads of `signals` in flow_copies_out() and in the supervisor. */
 	if (n < JOB_SIGNALS)
 		atomic_store_explicit(&rank->signals, n + 1, memory_order_seq_cst);
@@ -80,44 +158,94 @@ void flow_value(struct flow *f, uint32_t seq, int host_reads)
 	pthread_mutex_unlock(&unseen_lock);
 }
 
-/* Each signal is swept once by each process, but for the last place, which is many. */
-static void signals_sweep(struct job *job, uint32_t p)
+/* Number 0 is behind nothing. Not in the last place, where it may stand for others. */
+void flow_value_take_back(struct flow *f, uint32_t seq)
 {
-	static struct { int32_t pid; uint32_t next; } swept[GSAN_PARTICIPANTS];
-	struct job_rank *rank = &job->rank[p];
-	int32_t pid = atomic_load_explicit(&rank->pid, memory_order_relaxed);
-	uint32_t n = atomic_load_explicit(&rank->signals, memory_order_seq_cst), i = swept[p].pid == pid ? swept[p].next : 0;
+	struct job_rank *rank = f->rank;
 
-	if (n > JOB_SIGNALS)
-		n = JOB_SIGNALS;
+	pthread_mutex_lock(&unseen_lock);
+	uint32_t i = atomic_load_explicit(&rank->signals, memory_order_relaxed);
+	for (i = i < JOB_SIGNALS ? i : JOB_SIGNALS - 1; i; i--)
+		if (atomic_load_explicit(&rank->signal[i - 1].seq, memory_order_relaxed) == seq) {
+			atomic_store_explicit(&rank->signal[i - 1].seq, 0, memory_order_relaxed);
+			break;
+		}
+	pthread_mutex_unlock(&unseen_lock);
+}
+
+/* Each signal is swept once by each process, but for the last place, which is many. `until`: those that calls under way are behind. */
+static struct { int32_t pid; uint32_t next, until; } swept[GSAN_PARTICIPANTS];
+
+static void signals_mark(struct job *job, uint32_t p)
+{
+	int32_t pid = atomic_load_explicit(&job->rank[p].pid, memory_order_acquire);
+	uint32_t n = atomic_load_explicit(&job->rank[p].signals, memory_order_seq_cst);
+
+	if (swept[p].pid != pid)
+		swept[p].next = 0;
 	swept[p].pid = pid;
-	swept[p].next = n < JOB_SIGNALS ? n : JOB_SIGNALS - 1;
-	for (; i < n; i++)
-		signal_seen(job, &rank->signal[i]);
+	swept[p].until = n < JOB_SIGNALS ? n : JOB_SIGNALS;
+}
+
+/* If another process is in p's place by now, its values came later than the calls. */
+static void signals_sweep(struct job *job, uint32_t p, const struct job_bringing *bringing)
+{
+	struct job_rank *rank = &job->rank[p];
+	uint32_t i = swept[p].next;
+
+	if (swept[p].pid != atomic_load_explicit(&rank->pid, memory_order_relaxed))
+		return;
+	for (; i < swept[p].until; i++)
+		for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
+			signal_seen_from(&rank->signal[i], q, atomic_load_explicit(&bringing->seen[q], memory_order_relaxed));
+	swept[p].next = i < JOB_SIGNALS ? i : JOB_SIGNALS - 1;
 }
 
 void flow_copies_out(struct flow *f, uint32_t slot, uint32_t seq)
 {
 	struct job *job = f->participant->job;
+	struct job_bringing *bringing = &f->rank->bringing;
+	_Atomic uint32_t *outgoing = &f->rank->outgoing[slot];
+	uint32_t old = atomic_load_explicit(outgoing, memory_order_relaxed);
 
-	atomic_store_explicit(&f->rank->outgoing[slot], seq, memory_order_seq_cst);
+	if (seq != UINT32_MAX)
+		f->queue[slot].brought = old;
+	while (old < seq && !atomic_compare_exchange_weak_explicit(outgoing, &old, seq, memory_order_seq_cst, memory_order_relaxed))
+		continue;
 	pthread_mutex_lock(&unseen_lock);
+	if (!atomic_load_explicit(&bringing->calls, memory_order_relaxed))
+		for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
+			atomic_store_explicit(&bringing->seen[q], atomic_load_explicit(&job->rank[q].next, memory_order_acquire),
+					      memory_order_relaxed);
 	for (uint32_t p = 0; p < job->participants && p < GSAN_PARTICIPANTS; p++)
-		signals_sweep(job, p);
+		signals_mark(job, p);
+	/* Partner: belief_brought() of the supervisor. */
+	atomic_fetch_add_explicit(&bringing->calls, 1, memory_order_seq_cst);
 	pthread_mutex_unlock(&unseen_lock);
+}
+
+void flow_copied_out(struct flow *f, int refused)
+{
+	struct job *job = f->participant->job;
+	struct job_bringing *bringing = &f->rank->bringing;
+
+	pthread_mutex_lock(&unseen_lock);
+	for (uint32_t p = 0; !refused && p < job->participants && p < GSAN_PARTICIPANTS; p++)
+		signals_sweep(job, p, bringing);
+	/* Partner: belief_brought(): who finds that none is under way finds what was swept. */
+	atomic_fetch_sub_explicit(&bringing->calls, 1, memory_order_release);
+	pthread_mutex_unlock(&unseen_lock);
+}
+
+void flow_copies_out_take_back(struct flow *f, uint32_t slot, uint32_t seq)
+{
+	atomic_compare_exchange_strong_explicit(&f->rank->outgoing[slot], &seq, f->queue[slot].brought, memory_order_seq_cst,
+						memory_order_relaxed);
 }
 
 /* ---- another GPU of the process, whose streams have no place in the order here -------------------------------- */
 
-void flow_elsewhere_writes(struct flow *f)
-{
-	flow_writes(f, CLOCK_SHARED, UINT32_MAX);
-}
-
-/* Its kernels may come before and after anything: while any of their launches is under way, and for good once the driver did not
- * refuse one, two events say that. */
-static struct { uint32_t under_way; int ran; } elsewhere; /* under unseen_lock */
-
+/* Its kernels may come before and after anything: two events say that. */
 void flow_elsewhere_runs(struct flow *f)
 {
 	flow_elsewhere_writes(f);
@@ -138,12 +266,14 @@ void flow_elsewhere_ran(struct flow *f, int refused)
 		flow_event_take_back(f, UINT32_MAX);
 	}
 	pthread_mutex_unlock(&unseen_lock);
+	flow_elsewhere_wrote(f, refused);
 }
 
-/* Its copies to hosts may be under way at any time. */
+/* Its copies to hosts may be under way at any time; not taken back, for one that was refused seldom comes alone. */
 void flow_elsewhere_copies_out(struct flow *f)
 {
 	flow_copies_out(f, CLOCK_SHARED, UINT32_MAX);
+	flow_copied_out(f, 0);
 }
 
 void flow_elsewhere_waits(void)
@@ -151,7 +281,15 @@ void flow_elsewhere_waits(void)
 	struct flow *f = flow_here();
 
 	if (f)
-		atomic_store_explicit(&f->followed, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&f->followed, 1, memory_order_relaxed);
+}
+
+void flow_elsewhere_waits_not(void)
+{
+	struct flow *f = flow_here();
+
+	if (f)
+		atomic_fetch_sub_explicit(&f->followed, 1, memory_order_relaxed);
 }
 
 void flow_elsewhere_seen(void)

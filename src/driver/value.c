@@ -22,40 +22,82 @@ static CUdeviceptr value_target(const CUstreamBatchMemOpParams *p)
 	return p->writeValue.address;
 }
 
-/* Before the call: a kernel that waits for the value may run at once. In a capture, what the graph will write. */
-static void value_writes(CUstream stream, const CUdeviceptr *at, unsigned count)
-{
-	int capturing = flow_capturing(stream), host_reads = 0;
+/* What a stream is to write: told before the call, for a kernel that waits for the value may run at once. In a capture, what the graph
+ * will write. */
+struct value {
+	struct flow *flow, *elsewhere; /* one at most: where the stream is */
 	uint32_t slot, seq;
-	struct flow *f = capturing ? flow_current() : flow_of_stream(stream, &slot);
+	int capturing, host_reads;
+	unsigned writes; /* how many values */
+};
 
-	if (!f) {
-		f = flow_elsewhere();
-		if (f)
-			flow_elsewhere_runs(f);
+static struct value value_of(CUstream stream)
+{
+	struct value v = {.capturing = flow_capturing(stream)};
+
+	v.flow = v.capturing ? flow_current() : flow_of_stream(stream, &v.slot);
+	if (!v.flow)
+		v.elsewhere = flow_elsewhere();
+	return v;
+}
+
+/* The location's mark stays if the driver refuses: another value's may stand there, perhaps a peer's, and nobody counts them. */
+static void value_at(struct value *v, CUdeviceptr at)
+{
+	v->writes++;
+	if (v->flow)
+		v->host_reads |= !vmm_value(v->flow->participant, at);
+}
+
+static void value_begin(struct value *v)
+{
+	if (!v->writes)
 		return;
+	if (v->elsewhere)
+		flow_elsewhere_runs(v->elsewhere);
+	if (!v->flow || v->capturing)
+		return;
+	flow_number(v->flow, v->slot, CLOCK_PLAIN, &v->seq);
+	flow_value(v->flow, v->seq, v->host_reads);
+	flow_writes(v->flow, v->slot, v->seq);
+}
+
+static CUresult value_end(const struct value *v, CUresult rc)
+{
+	int refused = flow_refusal(rc) && v->writes == 1; /* of several the first ones may have been taken */
+
+	if (!v->writes)
+		return rc;
+	if (v->elsewhere)
+		flow_elsewhere_ran(v->elsewhere, refused);
+	if (!v->flow || v->capturing)
+		return rc;
+	if (refused) {
+		flow_value_take_back(v->flow, v->seq);
+		flow_refused(v->flow, v->slot, v->seq);
 	}
-	for (unsigned i = 0; i < count; i++)
-		host_reads |= !vmm_value(f->participant, at[i]);
-	if (capturing)
-		return;
-	flow_number(f, slot, CLOCK_PLAIN, &seq);
-	flow_value(f, seq, host_reads);
-	flow_writes(f, slot, seq);
-	flow_enqueued(f, slot);
-	flow_note(f, "order", "cuStreamWriteValue", "a value that a stream writes may order what is before it for who reads it");
+	flow_enqueued(v->flow, v->slot);
+	if (!refused)
+		flow_note(v->flow, "order", "cuStreamWriteValue", "a value that a stream writes may order what is before it for who reads it");
+	return rc;
 }
 
 CUresult hook_cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags)
 {
-	value_writes(stream, &address, 1);
-	return real.cuStreamWriteValue32_v2(stream, address, value, flags);
+	struct value v = value_of(stream);
+
+	value_at(&v, address);
+	value_begin(&v);
+	return value_end(&v, real.cuStreamWriteValue32_v2(stream, address, value, flags));
 }
 
 CUresult hook_cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags)
 {
-	value_writes(stream, &address, 1);
-	return real.cuStreamWriteValue64_v2(stream, address, value, flags);
+	struct value v = value_of(stream);
+
+	value_at(&v, address);
+	value_begin(&v);
+	return value_end(&v, real.cuStreamWriteValue64_v2(stream, address, value, flags));
 }
 
 CUresult hook_cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags)
@@ -68,22 +110,18 @@ CUresult hook_cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuin
 	return value_awaited(stream, real.cuStreamWaitValue64_v2(stream, address, value, flags));
 }
 
-#define BATCH 64u /* that many at a time */
-
 CUresult hook_cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams *param, unsigned flags)
 {
-	CUdeviceptr at[BATCH];
-	unsigned n = 0, waits = 0;
+	struct value v = value_of(stream);
+	unsigned waits = 0;
 
 	for (unsigned i = 0; param && i < count; i++) {
-		at[n] = value_target(&param[i]);
-		n += at[n] != 0;
+		CUdeviceptr at = value_target(&param[i]);
+		if (at)
+			value_at(&v, at);
 		waits |= (unsigned)value_is_wait(&param[i]);
-		if (n == BATCH || (n && i + 1 == count)) {
-			value_writes(stream, at, n);
-			n = 0;
-		}
 	}
-	CUresult rc = real.cuStreamBatchMemOp_v2(stream, count, param, flags);
+	value_begin(&v);
+	CUresult rc = value_end(&v, real.cuStreamBatchMemOp_v2(stream, count, param, flags));
 	return waits ? value_awaited(stream, rc) : rc;
 }

@@ -69,6 +69,10 @@ struct job_signal { _Atomic uint32_t seq, seen[GSAN_PARTICIPANTS]; };
 #define JOB_SIGNALS 1024u
 #define JOB_NOT_SEEN UINT32_MAX
 
+/* Calls of a process that may bring a host what is on a device, while they are under way: how many, and what `seen` of the values before
+ * them is going to be (or less). Behind the call it is, unless the driver refused it. Who reads it looks here first. */
+struct job_bringing { _Atomic uint32_t calls, seen[GSAN_PARTICIPANTS]; };
+
 /* When a participant's launches were given their numbers, as far as that is known: `next` was the number to be given out next at some
  * time between the two. Appended by the owner, at most two in a millisecond, and two in 1/2048 of the time that has gone by: what
  * there is room for suffices for months, and older ones are right, too, only less near. */
@@ -98,6 +102,7 @@ struct job_rank {
 	struct job_event event[2][JOB_EVENTS];
 	_Atomic uint32_t signals;        /* stored with release by the owner */
 	struct job_signal signal[JOB_SIGNALS];
+	struct job_bringing bringing;
 	_Atomic uint32_t moments;        /* likewise */
 	struct job_moment moment[JOB_MOMENTS];
 	_Alignas(4096) struct gsan_ring ring;

@@ -108,6 +108,79 @@ static void test_legacy(int blocking)
 	clock_destroy(&c);
 }
 
+/* Between them the legacy stream's launch, an event's record there, a look at whether it is done; the driver takes it, or refuses. */
+enum middle { MIDDLE_LAUNCH, MIDDLE_RECORD, MIDDLE_MARK };
+static void test_legacy_middle(enum middle middle, int refused)
+{
+	struct clock_vec event;
+	struct clock c;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 1), t = clock_slot_open(&c, 1);
+	struct launch first = launch(&c, CLOCK_LEGACY), a = launch(&c, s);
+	if (middle == MIDDLE_LAUNCH || refused) {
+		struct launch l = launch(&c, CLOCK_LEGACY);
+		CHECK(before(&first, &l) && before(&a, &l));
+		if (refused)
+			clock_refused(&c, CLOCK_LEGACY, l.seq);
+	}
+	if (middle == MIDDLE_RECORD)
+		clock_record(&c, CLOCK_LEGACY, &event);
+	if (middle == MIDDLE_MARK)
+		clock_mark(&c, CLOCK_LEGACY, &event);
+	CHECK(middle == MIDDLE_LAUNCH || event.seen[s] == a.seq);
+	struct launch b = launch(&c, t);
+	CHECK(before(&first, &b) && before(&a, &b) == (middle == MIDDLE_RECORD || (middle == MIDDLE_LAUNCH && !refused)));
+	struct launch l = launch(&c, CLOCK_LEGACY), d = launch(&c, t);
+	CHECK(before(&a, &l) && before(&b, &l) && before(&a, &d));
+	clock_destroy(&c);
+}
+
+/* What another thread does while the call is under way: it may come behind the launch, so it is; what the legacy stream is told stays. */
+static void test_refused_meanwhile(int recorded)
+{
+	struct clock_vec event, legacy;
+	struct clock c;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 1), t = clock_slot_open(&c, 1), u = clock_slot_open(&c, 1), n = clock_slot_open(&c, 0);
+	struct launch a = launch(&c, s), other = launch(&c, n), l = launch(&c, CLOCK_LEGACY), b = launch(&c, t);
+	CHECK(before(&a, &b) && before(&l, &b));
+	clock_mark(&c, n, &event);
+	clock_wait(&c, CLOCK_LEGACY, &event);
+	if (recorded)
+		clock_record(&c, CLOCK_LEGACY, &legacy);
+	clock_refused(&c, CLOCK_LEGACY, l.seq);
+	struct launch d = launch(&c, u);
+	CHECK(before(&a, &d) == recorded && before(&other, &d));
+	clock_destroy(&c);
+}
+
+/* Nobody waits for the number of a launch that was refused: the stream is done without it, and its slot is free. */
+static void test_refused_number(int refused)
+{
+	struct clock c;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0);
+	struct launch a = launch(&c, s);
+	host_sync(&c, s);
+	struct launch l = launch(&c, s);
+	if (refused)
+		clock_refused(&c, s, l.seq);
+	CHECK(clock_idle(&c, NULL) == refused);
+	struct launch b = launch(&c, t);
+	CHECK((b.order.floor[0] == b.seq) == refused && before(&a, &b));
+	struct launch d = launch(&c, s);
+	CHECK(d.seq > l.seq && !before(&b, &d));
+	clock_refused(&c, s, l.seq); /* late: another one came since */
+	CHECK(c.slot[s].last == d.seq);
+	clock_refused(&c, s, d.seq);
+	clock_slot_close(&c, s);
+	CHECK((clock_slot_open(&c, 0) == s) == refused);
+	clock_destroy(&c);
+}
+
 static void test_legacy_alone(int synced)
 {
 	struct clock c;
@@ -516,8 +589,26 @@ static struct clock_vec kept_mark[8];
 static uint32_t kept_random;
 static uint32_t draw(uint32_t n) { return (kept_random = kept_random * 1664525u + 1013904223u) / 65536u % n; }
 
+/* As if it had not been, for whatever slot launches next. */
+static void random_refused(struct clock *c, uint32_t s, enum clock_use use)
+{
+	struct clock was = *c;
+	uint32_t seq, half;
+
+	while (clock_launch(c, s, use, &seq, NULL, &half) == -EAGAIN)
+		renew(c, half);
+	clock_refused(c, s, seq);
+	for (uint32_t t = 0; t < c->slots; t++) {
+		struct clock_vec a = whole_vec(&was, t), b = whole_vec(c, t);
+		CHECK(!memcmp(&a, &b, sizeof(a)) && was.slot[t].last == c->slot[t].last);
+	}
+	CHECK(c->lives == was.lives);
+}
+
 static void random_launch(struct clock *c, uint32_t s)
 {
+	if (draw(8) == 0)
+		random_refused(c, s, draw(2) ? CLOCK_CHECKED : CLOCK_PLAIN);
 	struct clock was = *c;
 	struct launch l;
 	uint32_t half;
@@ -542,7 +633,8 @@ static void random_step(struct clock *c, uint32_t waits)
 		return;
 	}
 	switch (draw(10)) {
-	case 0: case 1: clock_mark(c, s, &kept_mark[i]); break;
+	case 0: clock_mark(c, s, &kept_mark[i]); break;
+	case 1: clock_record(c, s, &kept_mark[i]); break;
 	case 2: case 3: clock_wait(c, s, &kept_mark[i]); break;
 	case 4: clock_host_join(c, &kept_mark[i]); break;
 	case 5: clock_mark_all(c, &kept_mark[i]); break;
@@ -598,6 +690,12 @@ static void test_shared_blocks(int blocking)
 int main(void)
 {
 	test_streams();
+	for (int refused = 0; refused < 2; refused++) {
+		for (enum middle m = MIDDLE_LAUNCH; m <= MIDDLE_MARK; m++)
+			test_legacy_middle(m, refused);
+		test_refused_meanwhile(refused);
+		test_refused_number(refused);
+	}
 	for (int twin = 0; twin < 2; twin++) {
 		test_events(twin);
 		test_legacy(twin);

@@ -287,6 +287,7 @@ API cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned
 	(void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)stream;
 	if (clone && fake.refuse_clone)
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	meanwhile(&fake.launched);
 	if (fake.refuse)
 		return (CUresult)fake.refuse;
 	fake.launches++;
@@ -328,7 +329,7 @@ API cuFuncSetAttribute(CUfunction f, CUfunction_attribute attribute, int value)
 API cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t n, CUstream stream)
 {
 	(void)to, (void)value, (void)n, (void)stream;
-	return CUDA_SUCCESS;
+	return (CUresult)fake.refuse;
 }
 
 API cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
@@ -342,7 +343,7 @@ API cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t val
 {
 	(void)stream, (void)address, (void)value, (void)flags;
 	called("cuStreamWriteValue32_v2");
-	return CUDA_SUCCESS;
+	return (CUresult)fake.refuse;
 }
 
 /* ---- other ways to record an event, and to wait for one ------------------------------------------------------- */
@@ -405,6 +406,7 @@ API cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 API cuGraphLaunch(CUgraphExec graph, CUstream stream)
 {
 	(void)graph, (void)stream;
+	meanwhile(&fake.launched);
 	return (CUresult)fake.refuse;
 }
 

@@ -591,6 +591,113 @@ static void test_refused(void)
 	fake->refuse = 0;
 }
 
+/* What is told before a call. */
+struct said { uint32_t wrote, brought, values, last; };
+static struct said said_now(void)
+{
+	const struct job_rank *rank = &self.job->rank[1];
+	struct said said = {self.job->writers.newest[1][0], atomic_load(&rank->outgoing[0]), 0, 0};
+
+	for (uint32_t i = 0; i < atomic_load(&rank->signals); i++)
+		said.values += rank->signal[i].seq != 0;
+	said.last = atomic_load(&rank->next) - 1;
+	return said;
+}
+
+static void write_value(void) { cuStreamWriteValue32_v2(NULL, 0x500, 1, 0); }
+static void set_memory(void) { cuMemsetD32Async(0x500, 1, 1, NULL); }
+
+/* It is gone if the driver refuses that; the same call later says it. An error that may be the kernel's leaves it. */
+static void test_refused_said(void)
+{
+	static const struct { void (*call)(void); int writes, copies, values; } row[] = {
+		{launch_plain, 1, 0, 0}, {launch_graph, 1, 1, 0}, {set_memory, 1, 0, 0}, {write_value, 1, 0, 1},
+	};
+	static const CUresult answer[] = {CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_SUCCESS};
+
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++)
+		for (unsigned k = 0; k < 3; k++) {
+			launch(twin, NULL);
+			struct said was = said_now();
+			fake->refuse = (int)answer[k];
+			row[i].call();
+			fake->refuse = 0;
+			struct said now = said_now();
+			CHECK(now.wrote == (k && row[i].writes ? now.last : was.wrote));
+			CHECK(now.brought == (k && row[i].copies ? now.last : was.brought));
+			CHECK(now.values == was.values + (k && row[i].values));
+			CHECK(now.last > was.last); /* numbers are not given twice */
+		}
+	cuCtxSynchronize();
+}
+
+static uint32_t *shared_newest(void) { return &self.job->writers.newest[1][CLOCK_SHARED]; }
+static uint32_t shared_then;
+static void shared_seen(void) { shared_then = *shared_newest(); }
+static void shared_other(void) { *shared_newest() = UINT32_MAX; } /* as the supervisor does */
+
+/* Another GPU's kernel may write while it is being launched; it did not if that was refused: what stood there does again. */
+static void test_refused_beside(void)
+{
+	uint32_t was = *shared_newest();
+	uint64_t events = atomic_load(&self.job->rank[1].events);
+
+	elsewhere = 1;
+	fake->refuse = CUDA_ERROR_INVALID_VALUE;
+	*shared_newest() = 77;
+	fake->launched = shared_seen;
+	launch(twin, NULL);
+	CHECK(shared_then == UINT32_MAX - 1 && *shared_newest() == 77);
+	set_memory();
+	write_value();
+	cuGraphLaunch(NULL, NULL);
+	CHECK(*shared_newest() == 77 && !events_count(events));
+	fake->launched = shared_other;
+	launch(twin, NULL);
+	CHECK(*shared_newest() == UINT32_MAX); /* which is not ours to take back */
+	fake->refuse = 0;
+	elsewhere = 0;
+	*shared_newest() = was;
+}
+
+static CUstream shared_stream;
+static CUresult shared_answer;
+static void shared_set(void)
+{
+	int launches = fake->refuse;
+
+	elsewhere = 0;
+	fake->refuse = (int)shared_answer;
+	cuMemsetD32Async(0x500, 1, 1, shared_stream);
+	fake->refuse = launches;
+	elsewhere = 1;
+}
+static void while_shared_set(void) { meanwhile(shared_set); }
+
+/* A stream without a slot of its own sets memory while a launch on another GPU is under way; either may be refused. Once the other GPU's
+ * kernel runs, it may write for good. (In a process of its own: streams share a slot for good, too.) */
+static int test_shared(void)
+{
+	static const CUresult no = CUDA_ERROR_INVALID_VALUE;
+	static const struct { CUresult launch, set; } row[] = {{no, CUDA_SUCCESS}, {no, no}, {CUDA_SUCCESS, CUDA_SUCCESS}, {no, no}};
+	uint32_t newest = 0;
+
+	do {
+		cuStreamCreate(&shared_stream, CU_STREAM_NON_BLOCKING);
+		launch(twin, shared_stream);
+	} while (record().stream != CLOCK_SHARED);
+	elsewhere = 1;
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		fake->launched = while_shared_set;
+		fake->refuse = (int)row[i].launch;
+		shared_answer = row[i].set;
+		launch(twin, NULL);
+		newest = i >= 2 ? UINT32_MAX - 1 : row[i].set == CUDA_SUCCESS ? said_now().last : newest;
+		CHECK(!fake->launched && *shared_newest() == newest && newest > 0);
+	}
+	return failed;
+}
+
 /* A kernel whose parameters leave no room for the record is called by that. */
 static void test_wide(void)
 {
@@ -681,6 +788,34 @@ static void test_signal(void)
 	CHECK(cuStreamWriteValue32_v2(NULL, 0x500, 1, 0) == CUDA_SUCCESS && s[4].seen[1] == JOB_NOT_SEEN);
 }
 
+static struct job_bringing brought;
+static void brought_seen(void)
+{
+	brought = self.job->rank[1].bringing;
+}
+
+/* A graph may have a copy by which a host reads a value, at once: so it is told while the call is under way, and stays if it was not refused. */
+static void test_brought(void)
+{
+	struct job_rank *rank = &self.job->rank[1];
+	const struct job_signal *s = &rank->signal[atomic_load(&rank->signals)];
+
+	cuCtxSynchronize();
+	shadowed = 0x500;
+	write_value();
+	CHECK(s->seen[1] == JOB_NOT_SEEN);
+	for (int refused = 1; refused >= 0; refused--) {
+		uint32_t next = atomic_load(&rank->next) + 1;
+		fake->refuse = refused ? CUDA_ERROR_INVALID_VALUE : 0;
+		fake->launched = brought_seen;
+		launch_graph();
+		fake->refuse = 0;
+		CHECK(brought.calls == 1 && brought.seen[1] == next && atomic_load(&rank->bringing.calls) == 0);
+		CHECK(s->seen[1] == (refused ? JOB_NOT_SEEN : next));
+	}
+	cuCtxSynchronize();
+}
+
 /* The number of the newest operation of a stream that writes device memory unseen stands there before it is enqueued; what
  * is checked, what is known as local, and what only reads device memory has none. */
 static void test_writers(void)
@@ -711,14 +846,14 @@ static void test_writers(void)
 	cuStreamSynchronize(s);
 	launch(twin, s);
 	CHECK(!(record().order.flags & GSAN_ORDER_UNKNOWN));
-	CHECK(newest[CLOCK_SHARED] != UINT32_MAX);
+	CHECK(newest[CLOCK_SHARED] < UINT32_MAX - 1);
 	elsewhere = 1;
 	cuMemcpyDtoHAsync_v2(&word, (CUdeviceptr)&r, 4, NULL);
 	cuMemsetD32Async(0x500, 1, 1, s); /* still this GPU's */
-	CHECK(newest[CLOCK_SHARED] != UINT32_MAX && *mine == r.seq + 10);
+	CHECK(newest[CLOCK_SHARED] < UINT32_MAX - 1 && *mine == r.seq + 10);
 	cuMemsetD32Async(0x500, 1, 1, NULL);
 	elsewhere = 0;
-	CHECK(newest[CLOCK_SHARED] == UINT32_MAX && self.job->writers.newest[0][0] == 0);
+	CHECK(newest[CLOCK_SHARED] == UINT32_MAX - 1 && self.job->writers.newest[0][0] == 0);
 }
 
 /* A kernel with instructions that are left unchecked may itself write a value: its launch is a writer, and does not ask. */
@@ -1015,7 +1150,7 @@ static void test_models(void)
 	CHECK(models_match("local my_*\nbarrier *\n", "other") == MODEL_BARRIER);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
 	CUmodule module;
@@ -1033,6 +1168,8 @@ int main(void)
 	CHECK(cuModuleGetFunction(&plain, module, "plain") == CUDA_SUCCESS);
 	CHECK(cuModuleGetFunction(&local, module, "elementwise_kernel") == CUDA_SUCCESS);
 	CHECK(cuModuleGetFunction(&wide, module, "wide") == CUDA_SUCCESS);
+	if (argc > 1)
+		return !strcmp(argv[1], "shared") ? test_shared() : 2;
 	CHECK(registered == 1); /* when the handle was asked for, not at its launch */
 	test_checked();
 	test_extra();
@@ -1045,6 +1182,8 @@ int main(void)
 	test_event_meanwhile();
 	test_event_elsewhere();
 	test_refused();
+	test_refused_said();
+	test_refused_beside();
 	test_plain();
 	test_wide();
 	test_capture();
@@ -1056,6 +1195,7 @@ int main(void)
 	test_functions_end();
 	test_attributes();
 	test_signal();
+	test_brought();
 	test_many_signals();
 	test_writers();
 	test_writes_itself();
