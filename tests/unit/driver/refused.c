@@ -3,9 +3,10 @@
  *   legacy, checked, grid   a launch into the legacy default stream, which the two streams wait for: of a kernel that is not checked, of one
  *                           that is, and of that with a grid of no such size
  *   set, value, callback    there, too: a set of memory, the write of a value, a function of the host's
- *   signal                  the first stream writes a value where hosts read
+ *   signal                  the first stream writes a value where hosts read; in the correct program it awaits that
  *   writer                  a set of memory in a third stream; the second kernel acquires a value that it may have left
- *   beside, beside_set, beside_value   the same by a launch, a set, the write of a value on another GPU of the process */
+ *   beside, beside_set, beside_value   the same by a launch, a set, the write of a value on another GPU of the process
+ * In the correct program of the last four an event orders the two. */
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@ static CUcontext context[2];
 static CUfunction store, load, acquire, wide, store_beside;
 static CUstream stream[3], beside;
 static CUdeviceptr memory, spare, pinned, spare_beside;
+static volatile unsigned *host;
+static CUevent event;
 static char bytes[ROOM];
 
 static void must(CUresult rc, const char *what)
@@ -85,7 +88,6 @@ static void set_up_beside(void)
 static void set_up(const struct form *form)
 {
 	CUmodule module;
-	void *host;
 
 	TRY(cuInit(0));
 	TRY(cuDevicePrimaryCtxRetain(&context[0], 0));
@@ -99,8 +101,10 @@ static void set_up(const struct form *form)
 	TRY(cuMemAlloc(&spare, 4096));
 	TRY(cuMemsetD32(memory, 0, 2048));
 	TRY(cuMemsetD32(memory + 1024, 1, 1));
-	TRY(cuMemHostAlloc(&host, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
-	TRY(cuMemHostGetDevicePointer(&pinned, host, 0));
+	TRY(cuMemHostAlloc((void **)(uintptr_t)&host, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+	TRY(cuMemHostGetDevicePointer(&pinned, (void *)(uintptr_t)host, 0));
+	*host = 0;
+	TRY(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
 	for (int i = 0; i < 3; i++)
 		TRY(cuStreamCreate(&stream[i], form->flags));
 	TRY(cuCtxSynchronize());
@@ -121,6 +125,10 @@ int main(int argc, char **argv)
 	int racy = !strcmp(argv[2], "racy");
 	set_up(form);
 	must(launch(store, 1, 1, stream[0], &memory), "store");
+	if (!racy && form->second == &acquire) {
+		TRY(cuEventRecord(event, stream[0]));
+		TRY(cuStreamWaitEvent(stream[1], event, 0));
+	}
 	TRY(cuCtxSetCurrent(context[form->gpu]));
 	CUresult rc = form->call(racy);
 	TRY(cuCtxSetCurrent(context[0]));
@@ -128,7 +136,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "refused: %s: the driver answers %d\n", form->name, (int)rc);
 		return 1;
 	}
-	usleep(PAUSE_US); /* the store is made, and nobody is told */
+	do
+		usleep(PAUSE_US); /* the store is made, and nobody is told */
+	while (!racy && form->call == signal_ && !*host);
 	must(launch(*form->second, 1, 1, stream[1], &memory), form->name);
 	TRY(cuCtxSynchronize());
 	return 0;
