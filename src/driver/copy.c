@@ -61,11 +61,8 @@ void copy_end(struct copy *c, CUresult rc)
 		flow_copied_out(c->flow, refused);
 	if (c->elsewhere)
 		flow_elsewhere_wrote(c->elsewhere, refused);
-	if (refused && c->flow) {
-		pthread_mutex_lock(&c->flow->queue[c->slot].lock);
-		flow_refused(c->flow, c->slot, c->seq);
-		flow_enqueued(c->flow, c->slot);
-	}
+	if (refused && c->flow)
+		flow_refused_late(c->flow, c->slot, c->seq);
 	if (!c->blocks || rc != CUDA_SUCCESS)
 		return;
 	if (c->flow)

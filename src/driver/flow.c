@@ -366,6 +366,13 @@ void flow_refused(struct flow *f, uint32_t slot, uint32_t seq)
 	clock_refused(&f->clock, slot, seq);
 }
 
+void flow_refused_late(struct flow *f, uint32_t slot, uint32_t seq)
+{
+	pthread_mutex_lock(&f->queue[slot].lock);
+	flow_refused(f, slot, seq);
+	flow_enqueued(f, slot);
+}
+
 void flow_enqueued(struct flow *f, uint32_t slot)
 {
 	pthread_mutex_unlock(&f->queue[slot].lock);

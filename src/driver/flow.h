@@ -77,6 +77,7 @@ int flow_refusal(CUresult rc);
 /* So it is with launch `seq`; before flow_enqueued(). Its number, and what was said of it by flow_writes() and flow_copies_out(), is taken
  * back; who looked meanwhile withholds. Not what flow_event() and flow_value() said. */
 void flow_refused(struct flow *f, uint32_t slot, uint32_t seq);
+void flow_refused_late(struct flow *f, uint32_t slot, uint32_t seq); /* the same behind flow_enqueued() */
 /* The stream waits for something that is not modelled. Called when that is enqueued: a host that sees this number complete
  * has seen the end of the wait. (What another thread launches there meanwhile cannot rely on it.) */
 void flow_wait_unknown(struct flow *f, uint32_t slot);

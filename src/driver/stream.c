@@ -273,23 +273,13 @@ static struct stream_callback *stream_callback(CUstream stream, int function, vo
 	return c;
 }
 
-static void stream_callback_refused(struct stream_callback *c)
-{
-	if (c && c->flow) {
-		pthread_mutex_lock(&c->flow->queue[c->slot].lock);
-		flow_refused(c->flow, c->slot, c->seq);
-		flow_enqueued(c->flow, c->slot);
-	}
-	free(c); /* which the callback does else */
-}
-
 /* The callback may wait for anything before it lets the stream go on. */
 static CUresult stream_called(CUstream stream, struct stream_callback *c, CUresult rc)
 {
-	if (flow_refusal(rc))
-		stream_callback_refused(c);
-	else if (rc != CUDA_SUCCESS)
-		free(c);
+	if (c && c->flow && flow_refusal(rc))
+		flow_refused_late(c->flow, c->slot, c->seq);
+	if (rc != CUDA_SUCCESS)
+		free(c); /* which the callback does else */
 	return flow_awaits(stream, "host callback", "a callback orders what comes after it behind everything", rc);
 }
 
