@@ -1,23 +1,15 @@
 """Jobs on the emulated device: a program that ends without a wait. Its race is found, and either its accesses are counted or the
 report says that they are not. Arguments: gsan-launch, the program, a form of it."""
-import json
-import os
-import subprocess
 import sys
-import tempfile
+
+from job import run
 
 COUNTED = {"return", "release", "reset", "destroy", "moved"}  # the others: nobody could fetch the counters
 
 
 def main():
     launch, program, form = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as scratch:
-        report = os.path.join(scratch, "report")
-        job = subprocess.run([launch, "-n", "1", "--device", "emu", "--report", report, program, form],
-                             capture_output=True, text=True, timeout=100)
-        with open(os.path.join(report, "summary.json")) as file:
-            summary = json.load(file)
-    said = f"exit {job.returncode}\n{job.stdout}\n{job.stderr}\n{json.dumps(summary, indent=1)}"
+    job, summary, said = run(launch, program, form)
     assert job.returncode == (128 + 9 if form == "kill" else 66) and len(summary["findings"]) == 1, said
     assert "nothing was checked" not in job.stderr, said
     counters, notes = summary["coverage"]["counters"], [note["key"] for note in summary["coverage"]["notes"]]

@@ -1,11 +1,9 @@
 """Jobs of one rank on the emulated device whose rank is two processes (processes.c): a race between them says so and names both, though
 their launches have one number; one that waits for the other is clean, and a race within one process names none. Arguments:
 gsan-launch, the program, a form."""
-import json
-import os
-import subprocess
 import sys
-import tempfile
+
+from job import run
 
 WORDS = {"parted": "no synchronisation between two processes of rank 0 was seen",
          "streams": "no synchronisation between the two launches was seen"}
@@ -13,13 +11,7 @@ WORDS = {"parted": "no synchronisation between two processes of rank 0 was seen"
 
 def main():
     launch, program, form = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as scratch:
-        report = os.path.join(scratch, "report")
-        job = subprocess.run([launch, "-n", "1", "--device", "emu", "--report", report, program, form], capture_output=True, text=True,
-                             timeout=100)
-        with open(os.path.join(report, "summary.json")) as file:
-            summary = json.load(file)
-    said = f"{form}: exit {job.returncode}\n{job.stdout}\n{job.stderr}\n{json.dumps(summary, indent=1)}"
+    job, summary, said = run(launch, program, form)
     assert job.returncode == (66 if form in WORDS else 0) and len(summary["findings"]) == (form in WORDS), said
     for finding in summary["findings"]:
         sides = finding["first"], finding["second"]
