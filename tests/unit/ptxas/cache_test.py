@@ -8,6 +8,8 @@ import sys
 import tempfile
 import unittest
 
+from real import PTX
+
 GSAN_PTXAS = os.path.abspath(sys.argv.pop(1))
 FAKE = """#!/bin/sh
 echo called >> "$CALLS"
@@ -29,17 +31,6 @@ echo "ptxas info    : Compiling entry function 'k' for 'sm_90'"
 echo "ptxas info    : Used 20 registers"
 echo "ptxas warning : careful" >&2
 { echo "CUBIN$options"; cat "$in"; } > "$out"
-"""
-PTX = """.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 p)
-{
-	.reg .b64 %rd<2>;
-	ld.param.u64 %rd1, [p];
-	st.global.u32 [%rd1], 7;
-	ret;
-}
 """
 
 

@@ -5,38 +5,24 @@ import os
 import re
 import resource
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import unittest
 
+import real
+from real import CORPUS, NEW, OLD, PACKAGES
+
 GSAN_PTXAS = os.path.abspath(sys.argv.pop(1))
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-PACKAGES = os.path.join(ROOT, ".venv", "triton-3.6", "lib", "python3*", "site-packages")
-OLD, = glob.glob(os.path.join(PACKAGES, "triton", "backends", "nvidia", "bin", "ptxas"))
-NEW, = glob.glob(os.path.join(PACKAGES, "nvidia", "cu13", "bin", "ptxas"))
-CORPUS = os.path.join(ROOT, "tests", "golden", "ptx", "triton")
 KERNELS = [os.path.basename(path)[:-4] for path in sorted(glob.glob(os.path.join(CORPUS, "*.sm90.t36.ptx")))]
 ET_EXEC = 2
 
 
-class Cubin:
-    """Sections of a 64-bit ELF file, by name."""
-
-    def __init__(self, path):
-        with open(path, "rb") as file:
-            self.data = file.read()
-        self.type, = struct.unpack_from("<H", self.data, 16)
-        shoff, = struct.unpack_from("<Q", self.data, 40)
-        size, count, names = struct.unpack_from("<HHH", self.data, 58)
-        rows = [struct.unpack_from("<IIQQQQIIQQ", self.data, shoff + i * size) for i in range(count)]
-        text = self.data[rows[names][4]:rows[names][4] + rows[names][5]]
-        self.section = {text[row[0]:text.index(b"\0", row[0])].decode(): row for row in rows}
+class Linked(real.Cubin):
+    """What the link may change, and what not."""
 
     def code(self, kernel):
-        row = self.section[".text." + kernel]
-        return self.data[row[4]:row[4] + row[5]]
+        return self.bytes_of(".text." + kernel)
 
     def registers(self, kernel):
         return self.section[".text." + kernel][7] >> 24  # the upper byte of sh_info
@@ -46,6 +32,11 @@ class Cubin:
 
     def infos(self):
         return sorted(re.findall(rb"gsan-info\t[^\0]*", self.data))
+
+
+def cubin_at(path):
+    with open(path, "rb") as file:
+        return Linked(file.read())
 
 
 class Link(unittest.TestCase):
@@ -70,7 +61,7 @@ class Link(unittest.TestCase):
         job = self.start(os.path.join(CORPUS, name + ".ptx"), linker, **more)
         said = job.communicate(timeout=100)[1]
         self.assertEqual(job.returncode, 0, said)
-        return said, Cubin(os.path.join(self.home, more.get("out", "out")))
+        return said, cubin_at(os.path.join(self.home, more.get("out", "out")))
 
     def same(self, name, linked, whole):
         self.assertEqual((linked.type, linked.kernels()), (ET_EXEC, whole.kernels()), name)
@@ -166,7 +157,7 @@ class Link(unittest.TestCase):
         for job in jobs:
             said = job.communicate(timeout=100)[1]
             self.assertEqual((job.returncode, "not linked" in said), (0, False), said)
-        self.assertEqual(len({Cubin(os.path.join(self.home, f"out{i}")).data for i in range(4)}), 1)
+        self.assertEqual(len({cubin_at(os.path.join(self.home, f"out{i}")).data for i in range(4)}), 1)
 
     def test_once(self):
         self.make(KERNELS[0], "auto")

@@ -1,6 +1,5 @@
 """The PTX text that ptxas leaves in a cubin for tools, without clones and runtime: trim_test.py GSAN_PTXAS. All else of the cubin stays what
 the ptxas made of the instrumented text, and a cubin that is none is not touched."""
-import glob
 import os
 import struct
 import subprocess
@@ -8,14 +7,12 @@ import sys
 import tempfile
 import unittest
 
+import real
+from real import CORPUS, NEW, NOBITS, OLD, PTX
+
 GSAN_PTXAS = os.path.abspath(sys.argv.pop(1))
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-PACKAGES = os.path.join(ROOT, ".venv", "triton-3.6", "lib", "python3*", "site-packages")
-OLD, = glob.glob(os.path.join(PACKAGES, "triton", "backends", "nvidia", "bin", "ptxas"))
-NEW, = glob.glob(os.path.join(PACKAGES, "nvidia", "cu13", "bin", "ptxas"))
-CORPUS = os.path.join(ROOT, "tests", "golden", "ptx", "triton")
 VADD = os.path.join(CORPUS, "vadd.sm90.t36.ptx")
-TEXT, NOBITS, PROGRAM_HEADER = ".nv_debug_ptx_txt", 8, 6
+TEXT, PROGRAM_HEADER = ".nv_debug_ptx_txt", 6
 KEEPS = """#!/bin/sh
 "$REAL" "$@" || exit
 while [ $# -gt 1 ]; do [ "$1" = -o ] && out="$2"; shift; done
@@ -25,37 +22,16 @@ FAKE = """#!/bin/sh
 while [ $# -gt 1 ]; do [ "$1" = -o ] && out="$2"; shift; done
 cp "$CUBIN" "$out"
 """
-PTX = """.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 p)
-{
-	.reg .b64 %rd<2>;
-	ld.param.u64 %rd1, [p];
-	st.global.u32 [%rd1], 7;
-	ret;
-}
-"""
 
 
-class Cubin:
-    """Sections of a 64-bit ELF file, by name; segments as (type, address, bytes)."""
+class Loaded(real.Cubin):
+    """Segments, too, as (type, address, bytes)."""
 
-    def __init__(self, data):
-        self.data = data
-        self.phoff, self.shoff = struct.unpack_from("<QQ", data, 32)
-        phentsize, phnum, size, count, names = struct.unpack_from("<HHHHH", data, 54)
-        self.rows = [struct.unpack_from("<IIQQQQIIQQ", data, self.shoff + i * size) for i in range(count)]
-        strings = data[self.rows[names][4]:self.rows[names][4] + self.rows[names][5]]
-        self.section = {strings[row[0]:strings.index(b"\0", row[0])].decode(): row for row in self.rows}
-        self.programs = [struct.unpack_from("<IIQQQQQQ", data, self.phoff + i * phentsize) for i in range(phnum)]
-
-    def bytes_of(self, name):
-        row = self.section[name]
-        return b"" if row[1] == NOBITS else self.data[row[4]:row[4] + row[5]]
+    def programs(self):
+        return [struct.unpack_from("<IIQQQQQQ", self.data, self.phoff + i * self.phentsize) for i in range(self.phnum)]
 
     def segments(self):
-        return [(p[0], p[3], self.data[p[2]:p[2] + p[5]]) for p in self.programs if p[0] != PROGRAM_HEADER and p[2] != self.phoff]
+        return [(p[0], p[3], self.data[p[2]:p[2] + p[5]]) for p in self.programs() if p[0] != PROGRAM_HEADER and p[2] != self.phoff]
 
 
 class Trim(unittest.TestCase):
@@ -88,7 +64,7 @@ class Trim(unittest.TestCase):
         """The cubins of a kernel as the ptxas makes it, as the ptxas makes it with clones, and by gsan-ptxas."""
         subprocess.run([ptxas, *options, ptx, "-o", self.path("plain")], check=True)
         self.run_it(self.write("ptxas", KEEPS.encode()), ptx, *options, REAL=ptxas, KEPT=self.path("full"))
-        return [Cubin(self.read(name)) for name in ("plain", "full", "out")]
+        return [Loaded(self.read(name)) for name in ("plain", "full", "out")]
 
     def same_but_for_text(self, full, out):
         self.assertEqual(list(full.section), list(out.section))

@@ -1,6 +1,5 @@
 """No part of a warp reads a uniform register that the other part may have written meanwhile: uniform_test.py GSAN_PTXAS. Clones of real
 kernels, by real ptxas, disassembled."""
-import glob
 import os
 import subprocess
 import sys
@@ -8,14 +7,9 @@ import tempfile
 import unittest
 
 import uniform
+from real import CORPUS, DISASSEMBLER, NEW, OLD
 
 GSAN_PTXAS = os.path.abspath(sys.argv.pop(1))
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-PACKAGES = os.path.join(ROOT, ".venv", "triton-3.6", "lib", "python3*", "site-packages")
-OLD, = glob.glob(os.path.join(PACKAGES, "triton", "backends", "nvidia", "bin", "ptxas"))
-NEW, = glob.glob(os.path.join(PACKAGES, "nvidia", "cu13", "bin", "ptxas"))
-DISASSEMBLER = os.path.join(os.path.dirname(OLD), "nvdisasm")
-CORPUS = os.path.join(ROOT, "tests", "golden", "ptx", "triton")
 # Of these the whole warp is there, or waits for the lane that runs: a kernel's start, lines and batches.
 WHOLE = ("gsan_enter", "gsan__access_batch", "gsan_lines")
 
