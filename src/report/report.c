@@ -102,10 +102,15 @@ static int report_left_order(const struct report_left *a, const struct report_le
 }
 
 static int report_by_finding(const void *a, const void *b) { return report_finding_order(a, b); }
-/* Not of an RMW that came to release, and read a flag that others wait for: most of them need not acquire. */
+static int report_came_to(const char *semantics, const char *one) { return semantics && !strcmp(semantics, one); }
+
+/* Not if an RMW lacks what it did not come for: most of those that release need not acquire what they read, nor need those that acquire
+ * release what their CTA did before. */
 static int report_sure(const struct report_finding *f)
 {
-	return f->certain && (f->reason != GSAN_WHY_NO_ACQUIRE || !f->flag_read.semantics || strcmp(f->flag_read.semantics, "release"));
+	int other_half = (f->reason == GSAN_WHY_NO_ACQUIRE && report_came_to(f->flag_read.semantics, "release")) ||
+			 (f->reason == GSAN_WHY_RELAXED_WRITE && report_came_to(f->flag_write.semantics, "acquire"));
+	return f->certain && !other_half;
 }
 
 /* Whose reason explains better: one that is certain, then one that explains more, of the other findings, too. */

@@ -399,19 +399,22 @@ static void test_learning(void)
 static void test_learning_by_accesses(void)
 {
 	enum { APART, FIRST, SAME, CROSSED };
-	static const struct { int accesses, both, certain, reason; const char *read; int named; } row[] = {
-		{APART, 0, 0, GSAN_WHY_RELAXED_WRITE, "acquire", 1},
-		{SAME, 0, 0, GSAN_WHY_RELAXED_WRITE, "acquire", 0},
-		{CROSSED, 0, 0, GSAN_WHY_RELAXED_WRITE, "acquire", 0},
-		{FIRST, 0, 0, GSAN_WHY_RELAXED_WRITE, "acquire", 1},
-		{FIRST, 1, 0, GSAN_WHY_RELAXED_WRITE, "relaxed", 0}, /* both sides of the flag lack something */
-		{APART, 1, 0, GSAN_WHY_RELAXED_WRITE, "relaxed", 1},
-		{CROSSED, 0, 1, GSAN_WHY_NO_ACQUIRE, "relaxed", 1},
-		{CROSSED, 0, 1, GSAN_WHY_NO_ACQUIRE, "release", 0}, /* an RMW that came to release */
-		{CROSSED, 0, 1, GSAN_WHY_RELAXED_WRITE, "acquire", 1},
-		{CROSSED, 0, 0, GSAN_WHY_BEFORE_PAYLOAD, "acquire", 0}, /* an edge that came too early, of the same two accesses: */
-		{FIRST, 1, 0, GSAN_WHY_BEFORE_PAYLOAD, "acquire", 1},   /* not of one of them alone */
-		{CROSSED, 0, 1, GSAN_WHY_BEFORE_PAYLOAD, "acquire", 1},
+	static const struct { int accesses, both, certain, reason; const char *write, *read; int named; } row[] = {
+		{APART, 0, 0, GSAN_WHY_RELAXED_WRITE, "relaxed", "acquire", 1},
+		{SAME, 0, 0, GSAN_WHY_RELAXED_WRITE, "relaxed", "acquire", 0},
+		{CROSSED, 0, 0, GSAN_WHY_RELAXED_WRITE, "relaxed", "acquire", 0},
+		{FIRST, 0, 0, GSAN_WHY_RELAXED_WRITE, "relaxed", "acquire", 1},
+		{FIRST, 1, 0, GSAN_WHY_RELAXED_WRITE, "relaxed", "relaxed", 0}, /* both sides of the flag lack something */
+		{APART, 1, 0, GSAN_WHY_RELAXED_WRITE, "relaxed", "relaxed", 1},
+		{CROSSED, 0, 1, GSAN_WHY_NO_ACQUIRE, "relaxed", "relaxed", 1},
+		{CROSSED, 0, 1, GSAN_WHY_NO_ACQUIRE, "relaxed", "release", 0}, /* an RMW that came to release */
+		{CROSSED, 0, 1, GSAN_WHY_RELAXED_WRITE, "relaxed", "acquire", 1},
+		{CROSSED, 0, 1, GSAN_WHY_RELAXED_WRITE, "acquire", "acquire", 0}, /* one that came to acquire */
+		{CROSSED, 0, 1, GSAN_WHY_RELAXED_WRITE, "acq_rel", "acquire", 1},
+		{APART, 0, 1, GSAN_WHY_RELAXED_WRITE, "acquire", "acquire", 1}, /* nothing else explains it */
+		{CROSSED, 0, 0, GSAN_WHY_BEFORE_PAYLOAD, "relaxed", "acquire", 0}, /* an edge that came too early, of the same two accesses: */
+		{FIRST, 1, 0, GSAN_WHY_BEFORE_PAYLOAD, "relaxed", "acquire", 1},   /* not of one of them alone */
+		{CROSSED, 0, 1, GSAN_WHY_BEFORE_PAYLOAD, "relaxed", "acquire", 1},
 	};
 	for (size_t i = 0; i < sizeof row / sizeof *row * 2; i++) {
 		struct report r = {.ranks = 2};
@@ -421,6 +424,7 @@ static void test_learning_by_accesses(void)
 		guess.certain = row[i / 2].certain;
 		guess.both = row[i / 2].both;
 		guess.flag_read.semantics = row[i / 2].read;
+		guess.flag_write.semantics = row[i / 2].write;
 		guess.flag_read.at.line = 99;
 		guess.flag_write.at.line = 11;
 		sure.weight = 32;
