@@ -460,7 +460,7 @@ def settings(build, device, ranks, place, **more):
 
 
 def section(build, gpus, out, programs=19000, broken=96, compiled=64, changed=2000):
-    """All rows, on GPUs. With two, a fifth of the programs has two ranks. What shares a GPU goes turn by turn: so many jobs that one
+    """All rows, on GPUs. With two, a twentieth of the programs has two ranks: they take four times as long. What shares a GPU goes turn by turn: so many jobs that one
     starts while another one runs. What takes the CPUs alone goes beside."""
     cpus, jobs = os.cpu_count() or 16, 2 * gpus
     with tempfile.TemporaryDirectory(prefix="random-") as place:
@@ -468,7 +468,7 @@ def section(build, gpus, out, programs=19000, broken=96, compiled=64, changed=20
         os.mkdir(os.path.join(place, "emu"))
         emulated = s._replace(device="emu", image=image(build, "emu", os.path.join(place, "emu")))
         pair = s._replace(ranks=2)
-        two = programs // 5 if gpus > 1 else 0
+        two = programs // 20 if gpus > 1 else 0
         with concurrent.futures.ThreadPoolExecutor(2) as beside:
             own = beside.submit(lambda: list(free_rows(s._replace(compiled=1), emulated, compiled, 0, 3, cpus // 2, 400, out)))
             asked = beside.submit(mixed_free, emulated, changed, 0, 3, cpus // 4)
