@@ -460,8 +460,8 @@ def settings(build, device, ranks, place, **more):
 
 
 def section(build, gpus, out, programs=19000, broken=96, compiled=64, changed=2000):
-    """All rows, on GPUs. With two, a twentieth of the programs has two ranks: they take four times as long. What shares a GPU goes turn by turn: so many jobs that one
-    starts while another one runs. What takes the CPUs alone goes beside."""
+    """All rows, on GPUs. With two, a twentieth of the programs has two ranks: those take four times as long. What shares a GPU goes
+    turn by turn: so many jobs that one starts while another one runs. What takes the CPUs alone goes beside."""
     cpus, jobs = os.cpu_count() or 16, 2 * gpus
     with tempfile.TemporaryDirectory(prefix="random-") as place:
         s = settings(build, "cuda", 1, place, gpus=gpus, image=image(build, "cuda", place))
