@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "gsan-launch/launch.h"
 
-static const enum launch_option agree_options[] = {LAUNCH_SEED, LAUNCH_SCHEDULE, LAUNCH_TIMEOUT, LAUNCH_WAIT, LAUNCH_HOST_ORDER};
+static const enum launch_option agree_options[] = {LAUNCH_SEED, LAUNCH_SCHEDULE, LAUNCH_TIMEOUT, LAUNCH_WAIT, LAUNCH_HOST_ORDER,
+						  LAUNCH_ALLOW_UNCHECKED, LAUNCH_REQUIRE_CHECKED};
 
 #define AGREE_HEAD 150 /* bytes of a long text that are said as they are, at its beginning and at its end: two fit into a line of log.c */
 #define AGREE_TAIL 200
@@ -49,7 +50,7 @@ void launch_agree(struct launch *l)
 		if (row->kind == OPTION_NUMBER)
 			text_printf(&terms, "%s\t%ld\n", row->name, value->number);
 		else
-			text_printf(&terms, "%s\t%s\n", row->name, value->text);
+			text_printf(&terms, "%s\t%s\n", row->name, row->kind == OPTION_FLAG ? value->given ? "yes" : "no" : value->text);
 	}
 	text_printf(&terms, "%s\t%d\n", launch_option_rows[LAUNCH_EXIT_CODE].name, l->exit_code);
 	agree_add_text(&terms, launch_option_rows[LAUNCH_REPORT].name, l->report);

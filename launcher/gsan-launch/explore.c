@@ -123,7 +123,7 @@ static int explore_take(struct explore *x, long seed, const char *folder, int st
 	} else if (explore_failed(&one)) {
 		log_warning("seed %ld: the program ended with status %d; what it printed is in %s/output.txt", seed, status, folder);
 		x->failed = x->failed ? x->failed : status;
-	} else if (status) {
+	} else if (status && (one.findings || !x->all.exit_status)) { /* that something was found says more */
 		x->all.exit_status = status;
 	}
 	report_free(&one);

@@ -27,18 +27,33 @@ static void main_help(void)
 			"Runs PROGRAM, unchanged, and reports data races in GPU global memory, across all its ranks.\n"
 			"Under mpirun, srun or torchrun: put it before the program.\n\n");
 	options_help(&out, launch_option_rows, LAUNCH_OPTIONS);
-	text_puts(&out, "\nExit status: the program's own if not 0; else C if something was found; else 0.\n");
+	text_puts(&out, "\nExit status: the program's own if not 0; else C if something was found; else 67 if\n"
+			"nothing was checked of the job or of a rank; else 0.\n");
 	fputs(out.data ? out.data : "", stdout);
 	text_free(&out);
 }
 
-/* torchrun starts a failed job again: a finding must not look like a failure to it. */
-static int main_exit_code(const struct option_value *option)
+/* Does torchrun start a failed job again? */
+static int main_restarts(void)
 {
 	const char *restarts = getenv("TORCHELASTIC_MAX_RESTARTS");
-	if (!option[LAUNCH_EXIT_CODE].given && restarts && strtol(restarts, NULL, 10) > 0)
+	return restarts && strtol(restarts, NULL, 10) > 0;
+}
+
+/* A finding must not look like a failure to it. */
+static int main_exit_code(const struct option_value *option)
+{
+	if (!option[LAUNCH_EXIT_CODE].given && main_restarts())
 		return 0;
 	return (int)option[LAUNCH_EXIT_CODE].number;
+}
+
+/* Likewise that too little was checked. */
+static enum supervisor_unchecked main_unchecked(const struct option_value *option)
+{
+	if (option[LAUNCH_REQUIRE_CHECKED].given)
+		return UNCHECKED_REFUSED;
+	return option[LAUNCH_ALLOW_UNCHECKED].given || main_restarts() ? UNCHECKED_ALLOWED : UNCHECKED_KNOWN;
 }
 
 /* The supervisor: a session of its own, no working directory, no descriptor but its listener: mpirun and shells wait
@@ -51,7 +66,7 @@ static void main_supervise(int listener, const struct launch *l)
 		.report = l->report, .ptxas = l->files.ptxas[0] ? l->files.ptxas : NULL, .cache = l->cache[0] ? l->cache : NULL, .size = (uint32_t)l->size,
 		.seed = (uint32_t)o[LAUNCH_SEED].number, .host_order_modelled = (int)o[LAUNCH_HOST_ORDER].number,
 		.timeout_ms = (int)o[LAUNCH_TIMEOUT].number * 1000, .wait_ms = (int)(o[LAUNCH_WAIT].number * 1000 % INT_MAX),
-		.exit_code = l->exit_code, .rank = l->first_rank, .terms = l->terms, .apart = l->apart,
+		.exit_code = l->exit_code, .unchecked = main_unchecked(o), .rank = l->first_rank, .terms = l->terms, .apart = l->apart,
 	};
 	if (setsid() < 0 || chdir("/"))
 		_exit(1);
@@ -95,6 +110,14 @@ static void main_reap_supervisor(pid_t supervisor)
 		nanosleep(&(struct timespec){0, 2000000}, NULL);
 }
 
+static int main_check_unchecked(const struct launch *l)
+{
+	if (!l->option[LAUNCH_ALLOW_UNCHECKED].given || !l->option[LAUNCH_REQUIRE_CHECKED].given)
+		return 0;
+	log_error("--allow-unchecked and --require-checked ask for opposite things: leave one of them out");
+	return LAUNCH_EXIT_USAGE;
+}
+
 /* A real device chooses by itself. */
 static int main_check_schedule(const struct launch *l)
 {
@@ -108,6 +131,8 @@ static int main_check_schedule(const struct launch *l)
 static int main_prepare(struct launch *l)
 {
 	int rc = main_check_schedule(l);
+	if (!rc)
+		rc = main_check_unchecked(l);
 	if (!rc)
 		rc = launch_adopt(l);
 	if (!rc)

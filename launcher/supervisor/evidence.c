@@ -385,7 +385,7 @@ static int evidence_foreign(const struct supervisor *s, struct report *r)
 
 static int evidence_coverage(const struct supervisor *s, struct report *r)
 {
-	if (evidence_uncounted(r) || evidence_foreign(s, r))
+	if (evidence_uncounted(r) || evidence_foreign(s, r) || supervisor_note_unseen(s, r))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->notes.notes; i++)
 		if (report_add_note(r, &s->notes.note[i]))

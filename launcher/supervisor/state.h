@@ -108,6 +108,11 @@ void supervisor_drain(struct supervisor *s, int last); /* rings → candidates; 
 void supervisor_believe_of(struct supervisor *s, uint32_t participant); /* believes what it has to do with, before it is forgotten */
 int supervisor_report(struct supervisor *s, struct report *r); /* candidates that are believed, ranks, coverage */
 
+/* status.c */
+int supervisor_own_status(const struct member *m); /* of a rank: its program's, as shells say it */
+int supervisor_note_unseen(const struct supervisor *s, struct report *r); /* names the ranks of which no process joined */
+int supervisor_status(const struct supervisor *s, const struct report *r, struct text *why); /* why: of SUPERVISOR_EXIT_UNCHECKED */
+
 /* owner.c */
 int supervisor_owner_join(struct supervisor *s, uint32_t participant, int rank, int pid, const char *bus); /* 0 or -ENOMEM */
 void supervisor_owner_look(struct supervisor *s, uint32_t participant); /* at what it has written of itself, before it is forgotten */

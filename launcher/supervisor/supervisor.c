@@ -320,24 +320,6 @@ static int supervisor_meet(struct supervisor *s)
 
 /* ---- the end: reports and the verdict ---- */
 
-static int supervisor_own_status(const struct member *m)
-{
-	if (m->state == MEMBER_DONE)
-		return WIFSIGNALED(m->status) ? 128 + WTERMSIG(m->status) : WEXITSTATUS(m->status);
-	return m->state == MEMBER_LOST ? 128 + SIGKILL : m->state == MEMBER_ABSENT ? 1 : 0;
-}
-
-/* What the job failed with is told once: ranks that end because of it do not change it. */
-static int supervisor_status(const struct supervisor *s, const struct report *r)
-{
-	if (s->failed)
-		return s->failed;
-	for (uint32_t i = 0; i < s->config.size; i++)
-		if (supervisor_own_status(&s->member[i]))
-			return supervisor_own_status(&s->member[i]);
-	return s->failure.size ? 1 : r->findings ? s->config.exit_code : 0;
-}
-
 /* rank -1: the summary. Returns 0 or -errno. */
 static int supervisor_write_one(const struct supervisor *s, const struct report *r, int rank)
 {
@@ -411,10 +393,10 @@ static void supervisor_verdict(struct supervisor *s, const struct text *text, in
 static int supervisor_conclude(struct supervisor *s, int left)
 {
 	struct report r;
-	struct text text = {0};
+	struct text text = {0}, why = {0};
 	supervisor_drain(s, !left);
 	int rc = supervisor_report(s, &r);
-	r.exit_status = supervisor_status(s, &r);
+	r.exit_status = supervisor_status(s, &r, &why);
 	if (!rc)
 		rc = supervisor_write(s, &r);
 	if (rc)
@@ -424,8 +406,11 @@ static int supervisor_conclude(struct supervisor *s, int left)
 	if (s->failure.size)
 		text_printf(&text, "gsan: %s\n", s->failure.data);
 	report_text(&text, &r, s->config.report);
+	if (why.size)
+		text_printf(&text, "gsan: exit status %d: %s\n", r.exit_status, why.data);
 	int status = r.exit_status;
 	supervisor_verdict(s, &text, status, left);
+	text_free(&why);
 	text_free(&text);
 	report_free(&r);
 	return status;

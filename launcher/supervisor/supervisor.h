@@ -6,6 +6,11 @@
 
 #include <stdint.h>
 
+#define SUPERVISOR_EXIT_UNCHECKED 67 /* of a job that did not fail, found nothing, and was not checked */
+
+/* What ends a job with that status: nothing; that no kernel was checked, or nothing of a rank; or any unchecked kernel. */
+enum supervisor_unchecked { UNCHECKED_ALLOWED, UNCHECKED_KNOWN, UNCHECKED_REFUSED };
+
 struct supervisor_config {
 	const char *report;      /* directory, exists */
 	const char *ptxas;       /* gsan-ptxas, or NULL */
@@ -16,6 +21,7 @@ struct supervisor_config {
 	int timeout_ms;          /* for the launchers to meet, and for the others once a rank failed */
 	int wait_ms;             /* for the others once a rank ended well */
 	int exit_code;           /* of a job that found something and did not fail otherwise */
+	enum supervisor_unchecked unchecked;
 	int rank;                /* of the launcher that starts the job, the first of its ranks */
 	const char *terms;       /* what all launchers of the job must have been told alike: lines NAME\tVALUE, of options */
 	const char *apart;       /* what to do that two jobs are not taken for one, as a sentence's end; "": they cannot be */

@@ -1,0 +1,63 @@
+/* A program for gsan-launch: `kernels LAUNCHES [STATUS]` starts CUDA, makes a launch for each letter, waits, and exits with STATUS:
+ *   c  a kernel that is checked          r  the same by two CTAs, which race
+ *   u  one that has no checked copy, for its parameters leave no room for another one
+ *   f  the first one, but what it writes to is pinned memory, which is not checked
+ *   -  none                             s  none, but two seconds pass */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char ptx[] =
+	".version 8.0\n.target sm_90\n.address_size 64\n"
+	".visible .entry store(.param .u64 p)\n{\n"
+	"\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n"
+	"\tld.param.u64 %rd1, [p];\n\tmov.u32 %r1, %ctaid.x;\n\tst.global.u32 [%rd1], %r1;\n\tret;\n}\n"
+	".visible .entry wide(.param .u64 p, .param .b8 q[4320])\n{\n"
+	"\t.reg .b64 %rd<2>;\n"
+	"\tld.param.u64 %rd1, [p];\n\tst.global.u64 [%rd1], %rd1;\n\tret;\n}\n";
+
+static void must(CUresult rc, const char *what)
+{
+	if (rc == CUDA_SUCCESS)
+		return;
+	fprintf(stderr, "kernels: %s: error %d\n", what, rc);
+	exit(9);
+}
+
+int main(int argc, char **argv)
+{
+	static char filler[4320];
+	CUdevice device;
+	CUcontext context;
+	CUmodule module;
+	CUfunction store, wide;
+	CUdeviceptr memory;
+	void *pinned;
+
+	if (argc < 2 || argc > 3 || strspn(argv[1], "curf-s") != strlen(argv[1])) {
+		fprintf(stderr, "usage: kernels LAUNCHES [STATUS]\n");
+		return 2;
+	}
+	must(cuInit(0), "cuInit");
+	must(cuDeviceGet(&device, 0), "cuDeviceGet");
+	must(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+	must(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+	must(cuModuleLoadData(&module, ptx), "cuModuleLoadData");
+	must(cuModuleGetFunction(&store, module, "store"), "store");
+	must(cuModuleGetFunction(&wide, module, "wide"), "wide");
+	must(cuMemAlloc(&memory, 4096), "cuMemAlloc");
+	must(cuMemHostAlloc(&pinned, 4096, 0), "cuMemHostAlloc");
+	for (const char *at = argv[1]; *at; at++) {
+		if (*at == 's')
+			sleep(2);
+		if (strchr("-s", *at))
+			continue;
+		void *of_store[] = {*at == 'f' ? (void *)&pinned : (void *)&memory}, *of_wide[] = {&memory, filler};
+		must(cuLaunchKernel(*at == 'u' ? wide : store, *at == 'r' ? 2 : 1, 1, 1, 1, 1, 1, 0, NULL, *at == 'u' ? of_wide : of_store,
+				    NULL), "cuLaunchKernel");
+	}
+	must(cuCtxSynchronize(), "cuCtxSynchronize");
+	return argc == 3 ? atoi(argv[2]) : 0;
+}
