@@ -26,7 +26,7 @@ static void explore_run(const struct explore *x, long seed, const char *folder) 
 static void explore_run(const struct explore *x, long seed, const char *folder)
 {
 	static struct option_value option[LAUNCH_OPTIONS];
-	struct launch l = {.option = option, .program = x->launch->program};
+	struct launch l = {.option = option, .program = x->launch->program, .explored = 1};
 	char path[PATH_MAX];
 	memcpy(option, x->launch->option, sizeof option);
 	option[LAUNCH_SEED].number = seed;

@@ -40,6 +40,7 @@ struct launch {
 	int size, local_rank;   /* local_rank: of first_rank */
 	int own;                /* the ranks are started here, nobody else named them */
 	int emulated;
+	int explored;           /* this is one run of many */
 	int exit_code;          /* of a job that found something */
 	char socket[108];       /* abstract name */
 	const char *apart;      /* what to do that two jobs of this starter do not meet, as a sentence's end; "": they cannot */

@@ -66,7 +66,7 @@ static void main_supervise(int listener, const struct launch *l)
 		.report = l->report, .ptxas = l->files.ptxas[0] ? l->files.ptxas : NULL, .cache = l->cache[0] ? l->cache : NULL, .size = (uint32_t)l->size,
 		.seed = (uint32_t)o[LAUNCH_SEED].number, .host_order_modelled = (int)o[LAUNCH_HOST_ORDER].number,
 		.timeout_ms = (int)o[LAUNCH_TIMEOUT].number * 1000, .wait_ms = (int)(o[LAUNCH_WAIT].number * 1000 % INT_MAX),
-		.exit_code = l->exit_code, .unchecked = main_unchecked(o), .rank = l->first_rank, .terms = l->terms, .apart = l->apart,
+		.exit_code = l->exit_code, .unchecked = main_unchecked(o), .rank = l->first_rank, .terms = l->terms, .apart = l->apart, .socket = l->socket,
 	};
 	if (setsid() < 0 || chdir("/"))
 		_exit(1);

@@ -16,9 +16,13 @@
 #include "gsan-launch/launch.h"
 #include "ipc/ipc.h"
 #include "report/report.h"
+#include "supervisor/kill.h"
 
 #define RANKS_CONNECT_MS 10000
 #define RANKS_KILL_MS 5000 /* between SIGTERM and SIGKILL for ranks that a failed job leaves behind */
+#define RANKS_KILLED (INT64_MAX / 2)
+#define RANKS_KEYS_MS 5000 /* within which Ctrl-C a second time means it; a prompt may see one now and then */
+#define RANKS_LEAVE_MS 5000 /* for the verdict, once the ranks have ended and a signal came: whoever sent it ends all of the job */
 
 struct rank_process { int socket, running, judged, status, verdict; pid_t pid; };
 struct ranks {
@@ -27,7 +31,9 @@ struct ranks {
 	int own_group;    /* each rank leads a process group */
 	int signals;      /* signalfd */
 	int64_t kill_at;  /* 0: nobody is being ended */
-	int killed;       /* a signal that came when no rank was left to take it */
+	int64_t keys_at;  /* when Ctrl-C was pressed last */
+	int told, killed; /* a signal that came when no rank was left to take it; what this launcher ends with because of it */
+	int64_t leave_at; /* for `told`, if there is no verdict by then */
 	sigset_t before;  /* signal mask for the ranks */
 };
 
@@ -186,19 +192,45 @@ static void ranks_reap(struct ranks *r)
 	}
 }
 
+/* No rank is left to take it. The report is about to be there, unless other launchers' ranks run on. */
+static void ranks_told(struct ranks *r, int signal)
+{
+	if (r->told)
+		r->killed = signal;
+	else
+		r->leave_at = ranks_now() + RANKS_LEAVE_MS;
+	r->told = signal;
+}
+
+/* Ctrl-C again: whoever does not listen, or waits for a GPU that does not answer, is killed. */
+static void ranks_keys(struct ranks *r)
+{
+	int64_t now = ranks_now();
+	if (r->keys_at && now - r->keys_at < RANKS_KEYS_MS && r->kill_at != RANKS_KILLED && ranks_running(r)) {
+		log_warning("interrupted twice: the ranks are killed");
+		r->kill_at = now;
+	}
+	r->keys_at = now;
+}
+
 static void ranks_take_signal(struct ranks *r)
 {
 	struct signalfd_siginfo info;
 	while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info) {
 		int signal = (int)info.ssi_signo;
-		/* The terminal sends to the whole group; the ranks in it have got theirs. */
-		int had = info.ssi_code == SI_KERNEL && !r->own_group;
+		/* The terminal sends to the whole group; the ranks in it have got theirs. But when it is gone, who leads its session is
+		 * told alone. */
+		int had = info.ssi_code == SI_KERNEL && !r->own_group && signal != SIGHUP;
 		if (signal == SIGCHLD)
 			ranks_reap(r);
 		else if (!ranks_running(r) && signal != SIGUSR1 && signal != SIGUSR2)
-			r->killed = signal;
+			ranks_told(r, signal);
 		else if (!had)
 			ranks_signal(r, signal);
+		if (signal == SIGINT && info.ssi_code == SI_KERNEL)
+			ranks_keys(r);
+		if (signal == SIGTERM && r->launch->explored && !r->kill_at) /* whoever explores is gone */
+			r->kill_at = ranks_now() + RANKS_KILL_MS;
 	}
 }
 
@@ -245,6 +277,19 @@ static int ranks_left(const struct ranks *r)
 	return n;
 }
 
+static int ranks_left_ms(int64_t at)
+{
+	int64_t ms = at - ranks_now();
+	return ms < 0 ? 0 : ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+static void ranks_kill(const struct ranks *r, int i)
+{
+	kill(r->own_group ? -r->rank[i].pid : r->rank[i].pid, SIGKILL);
+	if (!r->own_group) /* what it has started is in our group, too */
+		kill_rank(r->launch->socket, r->launch->first_rank + i, getpgrp());
+}
+
 static void ranks_turn(struct ranks *r)
 {
 	struct pollfd poll_fd[REPORT_RANKS_MAX + 1];
@@ -253,14 +298,18 @@ static void ranks_turn(struct ranks *r)
 		poll_fd[i] = (struct pollfd){.fd = r->rank[i].judged ? -1 : r->rank[i].socket, .events = POLLIN};
 	poll_fd[here] = (struct pollfd){.fd = r->signals, .events = POLLIN};
 	if (r->kill_at)
-		ms = r->kill_at > ranks_now() ? (int)(r->kill_at - ranks_now()) : 0;
+		ms = ranks_left_ms(r->kill_at);
+	if (r->leave_at && (ms < 0 || ranks_left_ms(r->leave_at) < ms))
+		ms = ranks_left_ms(r->leave_at);
 	int n = poll(poll_fd, (nfds_t)here + 1, ms);
 	if (r->kill_at && ranks_now() >= r->kill_at) {
 		for (int i = 0; i < here; i++)
 			if (r->rank[i].running)
-				kill(r->own_group ? -r->rank[i].pid : r->rank[i].pid, SIGKILL);
-		r->kill_at = INT64_MAX / 2;
+				ranks_kill(r, i);
+		r->kill_at = RANKS_KILLED;
 	}
+	if (r->leave_at && ranks_now() >= r->leave_at)
+		r->killed = r->told;
 	if (n <= 0)
 		return;
 	if (poll_fd[here].revents)

@@ -67,6 +67,7 @@ static void compile_exec(const struct supervisor *s, const struct compile *c, in
 	for (const int *fd = (const int[]){c->in, c->out, end, -1}; *fd >= 0; fd++)
 		fcntl(*fd, F_SETFD, 0);
 	setpgid(0, 0);
+	supervisor_signals(SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setenv("GSAN_CACHE_DIR", s->cache, 1);
 	setenv(GSAN_ENV_DEVICE, "cuda", 1);

@@ -128,6 +128,7 @@ static int request_started(struct supervisor *s, struct request *q)
 		return -EINVAL;
 	m->pid = q->msg.pid;
 	m->own_group = q->msg.base == 1;
+	m->group = m->own_group ? m->pid : getpgid(m->pid);
 	return 0;
 }
 

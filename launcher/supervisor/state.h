@@ -19,8 +19,8 @@ struct member {
 	int connection;     /* index, or -1 */
 	int waits;          /* it asked for the verdict and has none yet */
 	int status;         /* wait status, when DONE */
-	pid_t pid;          /* of the rank's process */
-	int own_group;
+	pid_t pid, group;   /* of the rank's process */
+	int own_group;      /* nobody else's processes are in it */
 };
 struct connection { int fd, rank; uint32_t participants; }; /* rank: a launcher's, else -1; fd -1: free */
 
@@ -90,6 +90,10 @@ struct supervisor {
 	struct text failure;                        /* why the job failed, for every launcher */
 	int failed;                                 /* the status that was told then, or 0 */
 };
+
+/* supervisor.c: what is done about signals that are meant for the ranks: whoever ends a job sends them to all of its processes, and the
+ * report is to be written all the same. */
+void supervisor_signals(void (*what)(int));
 
 /* requests.c: answers one message; the connection is closed by the caller if it returns an error. */
 int supervisor_answer(struct supervisor *s, int connection);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "supervisor/kill.h"
 #include "supervisor/state.h"
 
 #define DRAIN_MS 100
@@ -176,9 +177,23 @@ static void supervisor_accept(struct supervisor *s)
 	s->connection[i] = (struct connection){.fd = fd, .rank = -1};
 }
 
-/* A launcher that goes without having waited was killed. Its rank dies with it; what the rank had started would not. */
-static void supervisor_lose(struct member *m)
+/* The rank's processes that have joined, whatever group they are in: their GPU is given back. */
+static void supervisor_kill_joined(const struct supervisor *s, uint32_t rank)
 {
+	for (size_t i = 0; i < s->connections; i++)
+		for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++) {
+			struct ucred peer;
+			socklen_t size = sizeof peer;
+			int its = s->connection[i].participants >> p & 1 && supervisor_owner_rank(s, s->owner[p]) == (int)rank;
+			if (its && !getsockopt(s->connection[i].fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) && peer.pid > 1)
+				kill(peer.pid, SIGKILL);
+		}
+}
+
+/* A launcher that goes without having waited was killed. Its rank dies with it; what the rank had started would not. */
+static void supervisor_lose(const struct supervisor *s, struct member *m)
+{
+	uint32_t rank = (uint32_t)(m - s->member);
 	m->connection = -1;
 	m->waits = 0;
 	if (m->state == MEMBER_DONE)
@@ -186,6 +201,9 @@ static void supervisor_lose(struct member *m)
 	m->state = MEMBER_LOST;
 	if (m->pid > 1 && m->own_group)
 		kill(-m->pid, SIGKILL);
+	else if (m->pid > 1)
+		kill_rank(s->config.socket, (int)rank, m->group);
+	supervisor_kill_joined(s, rank);
 }
 
 static void supervisor_hang_up(struct supervisor *s, int i)
@@ -196,7 +214,7 @@ static void supervisor_hang_up(struct supervisor *s, int i)
 		if (c->participants >> p & 1)
 			supervisor_participant_leave(s, p);
 	if (c->rank >= 0)
-		supervisor_lose(&s->member[c->rank]);
+		supervisor_lose(s, &s->member[c->rank]);
 	close(c->fd);
 	*c = (struct connection){.fd = -1, .rank = -1};
 }
@@ -470,7 +488,8 @@ static int supervisor_serve(struct supervisor *s)
 {
 	int64_t first_end = 0;
 	for (;;) {
-		int ready = supervisor_turn(s, DRAIN_MS);
+		/* What a process said has come in before its launcher says that it has ended: nothing to wait for then. */
+		int ready = supervisor_turn(s, supervisor_count(s, MEMBER_RUNNING) ? DRAIN_MS : 0);
 		if (ready < 0)
 			return ready;
 		supervisor_drain(s, 0);
@@ -496,12 +515,19 @@ static void supervisor_settle(struct supervisor *s)
 	}
 }
 
+void supervisor_signals(void (*what)(int))
+{
+	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		signal(signals[i], what);
+}
+
 int supervisor_run(int listener, const struct supervisor_config *config)
 {
 	struct supervisor *s = malloc(sizeof *s);
 	if (!s)
 		return -ENOMEM;
-	signal(SIGPIPE, SIG_IGN);
+	supervisor_signals(SIG_IGN);
 	int rc = supervisor_open(s, listener, config);
 	if (!rc) {
 		supervisor_remove_old(s);

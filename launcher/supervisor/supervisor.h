@@ -15,6 +15,7 @@ struct supervisor_config {
 	const char *report;      /* directory, exists */
 	const char *ptxas;       /* gsan-ptxas, or NULL */
 	const char *cache;       /* directory for the ranks' compile caches, or NULL: a temporary one */
+	const char *socket;      /* its name, by which the job's processes are known */
 	uint32_t size;           /* ranks of the job */
 	uint32_t seed;
 	int host_order_modelled;

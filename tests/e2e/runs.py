@@ -2,6 +2,7 @@
 run afterwards is plain, and each kind of bad input is a clear message and a non-zero status."""
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -60,9 +61,9 @@ def sockets(scratch):
 
 
 def files(scratch):
-    """In the job's folder for temporary files, and what it may have put beside it."""
+    """In the job's folder for temporary files, and what it may have put beside it (tests have longer names for theirs)."""
     found = {os.path.join(place, name) for place in ("/dev/shm", "/tmp") for name in os.listdir(place)
-             if place == "/dev/shm" or name.startswith(("gsan", "emu"))}
+             if place == "/dev/shm" or re.fullmatch("(gsan|emu)[^-]*(-[^-]*)?", name)}
     found |= {os.path.join(root, name) for root, _, names in os.walk(os.path.join(scratch, "tmp")) for name in names}
     return {name for name in found if "ompi" not in name and "openmpi" not in name}
 

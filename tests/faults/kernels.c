@@ -2,7 +2,7 @@
  *   c  a kernel that is checked          r  the same by two CTAs, which race
  *   u  one that has no checked copy, for its parameters leave no room for another one
  *   f  the first one, but what it writes to is pinned memory, which is not checked
- *   -  none                             s  none, but two seconds pass */
+ *   -  none                             s  none; it waits, and two seconds pass */
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,8 +50,10 @@ int main(int argc, char **argv)
 	must(cuMemAlloc(&memory, 4096), "cuMemAlloc");
 	must(cuMemHostAlloc(&pinned, 4096, 0), "cuMemHostAlloc");
 	for (const char *at = argv[1]; *at; at++) {
-		if (*at == 's')
+		if (*at == 's') {
+			must(cuCtxSynchronize(), "cuCtxSynchronize");
 			sleep(2);
+		}
 		if (strchr("-s", *at))
 			continue;
 		void *of_store[] = {*at == 'f' ? (void *)&pinned : (void *)&memory}, *of_wide[] = {&memory, filler};
