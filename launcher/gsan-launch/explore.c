@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "gsan-launch/launch.h"
 #include "report/report.h"
+#include "supervisor/supervisor.h"
 
 struct explore {
 	const struct launch *launch;
@@ -187,11 +188,24 @@ static int explore_check(const struct launch *l)
 	return 0;
 }
 
+/* The seeds' folders are their jobs' own. Until this process ends, for what is beside them. */
+static int explore_lock(const struct launch *l)
+{
+	struct text taken = {0};
+	if (supervisor_lock_folder(l->report) != -EWOULDBLOCK)
+		return 0;
+	supervisor_folder_taken(&taken, l->report);
+	log_error("%s", taken.data ? taken.data : "out of memory");
+	text_free(&taken);
+	return LAUNCH_EXIT_START;
+}
+
 int launch_explore(const struct launch *l, launch_run run)
 {
 	static struct explore x;
 	const struct option_value *o = l->option;
 	int rc = explore_check(l);
+	rc = rc ? rc : explore_lock(l);
 	x = (struct explore){.launch = l, .run = run,
 			     .all = {.schedule = o[LAUNCH_SCHEDULE].text, .first_seed = (uint64_t)o[LAUNCH_SEED].number}};
 	for (long k = 0; k < o[LAUNCH_EXPLORE].number && !rc; k++)

@@ -65,7 +65,7 @@ static void main_supervise(int listener, const struct launch *l)
 	struct supervisor_config config = {
 		.report = l->report, .ptxas = l->files.ptxas[0] ? l->files.ptxas : NULL, .cache = l->cache[0] ? l->cache : NULL, .size = (uint32_t)l->size,
 		.seed = (uint32_t)o[LAUNCH_SEED].number, .host_order_modelled = (int)o[LAUNCH_HOST_ORDER].number,
-		.timeout_ms = (int)o[LAUNCH_TIMEOUT].number * 1000, .wait_ms = (int)(o[LAUNCH_WAIT].number * 1000 % INT_MAX),
+		.timeout_ms = (int)o[LAUNCH_TIMEOUT].number * 1000, .wait_ms = (int64_t)o[LAUNCH_WAIT].number * 1000,
 		.exit_code = l->exit_code, .unchecked = main_unchecked(o), .rank = l->first_rank, .terms = l->terms, .apart = l->apart, .socket = l->socket,
 	};
 	if (setsid() < 0 || chdir("/"))

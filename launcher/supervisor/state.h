@@ -61,6 +61,7 @@ struct told_past { struct told_span { uint64_t from, until; } *span; size_t span
 struct supervisor {
 	struct supervisor_config config;
 	int listener, job_fd, emu_fd;
+	int report_fd;              /* whose lock makes the folder of the reports this job's; -errno: it is not, or nobody can say */
 	int port, port_fd;          /* for the program's own rendezvous; what keeps it for this job */
 	char cache[4096];
 	int cache_owned;            /* made for this job, removed with it */
@@ -111,6 +112,10 @@ void compile_close(struct supervisor *s);
 void supervisor_drain(struct supervisor *s, int last); /* rings → candidates; last: skip what was never finished */
 void supervisor_believe_of(struct supervisor *s, uint32_t participant); /* believes what it has to do with, before it is forgotten */
 int supervisor_report(struct supervisor *s, struct report *r); /* candidates that are believed, ranks, coverage */
+
+/* files.c */
+void supervisor_take_folder(struct supervisor *s); /* or else the job fails */
+int supervisor_write(struct supervisor *s, const struct report *r, int last); /* last: another job may have the folder then; 0 or -errno */
 
 /* status.c */
 int supervisor_own_status(const struct member *m); /* of a rank: its program's, as shells say it */

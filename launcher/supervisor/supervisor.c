@@ -1,6 +1,5 @@
 #include "supervisor/supervisor.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -85,7 +84,7 @@ static void supervisor_fill_job(struct supervisor *s)
 static int supervisor_open(struct supervisor *s, int listener, const struct supervisor_config *config)
 {
 	*s = (struct supervisor){.config = *config, .listener = listener, .job_fd = -1, .emu_fd = -1, .port_fd = -1,
-				 .compile_epoll = -1};
+				 .compile_epoll = -1, .report_fd = -1};
 	for (int i = 0; i < REPORT_RANKS_MAX; i++)
 		s->member[i].connection = -1;
 	struct rlimit files; /* two descriptors per handle that the ranks share */
@@ -150,6 +149,8 @@ static void supervisor_close(struct supervisor *s)
 		close(s->emu_fd);
 	if (s->port_fd >= 0)
 		close(s->port_fd);
+	if (s->report_fd >= 0)
+		close(s->report_fd);
 	if (s->listener >= 0)
 		close(s->listener);
 }
@@ -338,46 +339,6 @@ static int supervisor_meet(struct supervisor *s)
 
 /* ---- the end: reports and the verdict ---- */
 
-/* rank -1: the summary. Returns 0 or -errno. */
-static int supervisor_write_one(const struct supervisor *s, const struct report *r, int rank)
-{
-	char path[4096];
-	if (rank < 0)
-		snprintf(path, sizeof path, "%s/summary.json", s->config.report);
-	else
-		snprintf(path, sizeof path, "%s/rank-%d.json", s->config.report, rank);
-	char *json = report_json(r, rank);
-	int rc = json ? text_write_file(path, json, strlen(json)) : -ENOMEM;
-	free(json);
-	return rc;
-}
-
-static int supervisor_write(const struct supervisor *s, const struct report *r)
-{
-	int rc = 0;
-	for (int rank = -1; rank < (int)s->config.size; rank++) {
-		int one = supervisor_write_one(s, r, rank);
-		rc = rc ? rc : one;
-	}
-	return rc;
-}
-
-/* Files of an earlier job with more ranks would read as if they were of this one. */
-static void supervisor_remove_old(const struct supervisor *s)
-{
-	DIR *folder = opendir(s->config.report);
-	struct dirent *entry;
-	while (folder && (entry = readdir(folder))) {
-		unsigned rank;
-		int end = 0;
-		if ((sscanf(entry->d_name, "rank-%u.json%n", &rank, &end) == 1 && end && !entry->d_name[end]) ||
-		    !strcmp(entry->d_name, "summary.json"))
-			unlinkat(dirfd(folder), entry->d_name, 0);
-	}
-	if (folder)
-		closedir(folder);
-}
-
 static int supervisor_memfd(const struct text *text)
 {
 	int fd = memfd_create("gsan-report", MFD_CLOEXEC);
@@ -416,7 +377,7 @@ static int supervisor_conclude(struct supervisor *s, int left)
 	int rc = supervisor_report(s, &r);
 	r.exit_status = supervisor_status(s, &r, &why);
 	if (!rc)
-		rc = supervisor_write(s, &r);
+		rc = supervisor_write(s, &r, !left);
 	if (rc)
 		text_printf(&text, "gsan: the report in %s is incomplete: %s\n", s->config.report, strerror(-rc));
 	if (rc && !r.exit_status)
@@ -530,7 +491,7 @@ int supervisor_run(int listener, const struct supervisor_config *config)
 	supervisor_signals(SIG_IGN);
 	int rc = supervisor_open(s, listener, config);
 	if (!rc) {
-		supervisor_remove_old(s);
+		supervisor_take_folder(s);
 		rc = supervisor_meet(s);
 		if (!rc)
 			rc = supervisor_serve(s);

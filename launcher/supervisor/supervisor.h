@@ -20,13 +20,19 @@ struct supervisor_config {
 	uint32_t seed;
 	int host_order_modelled;
 	int timeout_ms;          /* for the launchers to meet, and for the others once a rank failed */
-	int wait_ms;             /* for the others once a rank ended well */
+	int64_t wait_ms;         /* for the others once a rank ended well */
 	int exit_code;           /* of a job that found something and did not fail otherwise */
 	enum supervisor_unchecked unchecked;
 	int rank;                /* of the launcher that starts the job, the first of its ranks */
 	const char *terms;       /* what all launchers of the job must have been told alike: lines NAME\tVALUE, of options */
 	const char *apart;       /* what to do that two jobs are not taken for one, as a sentence's end; "": they cannot be */
 };
+
+struct text;
+/* Until the descriptor that it returns is closed, the folder is taken for all others. -EWOULDBLOCK: it is another job's, and that does not
+ * end; another -errno: this file system cannot say. */
+int supervisor_lock_folder(const char *folder);
+void supervisor_folder_taken(struct text *out, const char *folder); /* says that, and what to do */
 
 /* Serves the job on `listener` until all launchers are gone or served. Returns 0 or -errno (nothing served). */
 int supervisor_run(int listener, const struct supervisor_config *config);
