@@ -30,7 +30,7 @@ soak-warps: build ## 20,000 random programs of warps: the axioms against the ref
 		--results bench/results/soak-warps.json
 
 install: build ## PREFIX=/usr/local, DESTDIR honoured
-	@cmake --install $(BUILD) --prefix $(PREFIX)
+	@cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 uninstall: ## what the last `make install` put there
 	@cmake -P cmake/uninstall.cmake $(BUILD)/install_manifest.txt

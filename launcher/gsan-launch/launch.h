@@ -3,6 +3,7 @@
  *   adopt.c        which rank of which job this process is
  *   agree.c        what the launchers of a job say alike
  *   files.c        where libgsan, gsan-ptxas and the emulated driver are, and where caches go
+ *   link.c         a way to them that the dynamic loader takes
  *   environment.c  what a rank finds in its environment
  *   place.c        the cores nearest its GPU
  *   ranks.c        the ranks' processes: start, signals, end
@@ -58,6 +59,7 @@ int launch_find_program(const char *name);
 int launch_make_report(struct launch *l);
 int launch_find_device(struct launch *l);
 void launch_find_cache(struct launch *l);
+int launch_link_files(struct launch *l);    /* once the cache is found */
 void launch_agree(struct launch *l); /* once all else is prepared */
 
 void launch_environment(const struct launch *l, int rank); /* in the rank's process, before exec */

@@ -147,8 +147,10 @@ static int main_prepare(struct launch *l)
 		return rc;
 	l->exit_code = main_exit_code(l->option);
 	launch_find_cache(l);
-	launch_agree(l);
-	return 0;
+	rc = launch_link_files(l);
+	if (!rc)
+		launch_agree(l);
+	return rc;
 }
 
 static int main_run(struct launch *l)
