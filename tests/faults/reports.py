@@ -1,7 +1,9 @@
 """One report directory, two jobs: they do not mix."""
+import fcntl
 import json
 import os
 import subprocess
+import threading
 import time
 
 import expect
@@ -102,6 +104,10 @@ def lost_launcher(scratch):
     process.communicate()
     jobs.launched(scratch, [KERNELS, "r"], ranks=1).ends(jobs.FOUND)
     expect.need([rank["end"] for rank in expect.read(os.path.join(scratch, "report"), 1)["ranks"]] == ["exited"], "the first one's report")
+    lock = os.open(os.path.join(scratch, "report"), os.O_RDONLY)  # as a job has it that takes two seconds to end
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    threading.Timer(2, os.close, [lock]).start()
+    jobs.launched(scratch, [KERNELS, "c"], ranks=1).ends(0)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def start(scratch, arguments, **more):
 
 def working(scratch, ranks=1):
     """A program that says when it has come to its wait."""
-    return ["sh", "-c", f'{KERNELS} {WORKS} & echo $! >{scratch}/pid-$RANK; wait $!; exit $?'], \
+    return ["sh", "-c", f'sleep 1005 & {KERNELS} {WORKS} & echo $! >{scratch}/pid-$RANK; wait $!; exit $?'], \
         [os.path.join(scratch, f"pid-{rank}") for rank in range(ranks)]
 
 
@@ -251,8 +251,9 @@ def launcher_killed(scratch):
     launcher = next(int(pid) for pid, line in runs.processes(scratch).items() if line.startswith(jobs.LAUNCH) and os.getsid(int(pid)) != int(pid))
     expect.need(os.getpgid(number) == os.getpgid(int(open(pids[0]).read())), "not of one group")
     os.kill(launcher, signal.SIGKILL)
-    until(lambda: not any(line.startswith(KERNELS) for line in runs.processes(scratch).values()), "the ranks' end")
-    os.kill(number, 0)
+    until(lambda: not any(line.startswith((KERNELS, "sleep 1005")) for line in runs.processes(scratch).values()), "the ranks' end")
+    time.sleep(1)
+    expect.need(open(f"/proc/{number}/cmdline").read().startswith("sleep"), "what is not of the job was killed")
     os.kill(number, signal.SIGKILL)
     terminal.status()
     runs.nothing_left(scratch, before, "launcher killed")
