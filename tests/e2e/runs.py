@@ -77,6 +77,20 @@ def nothing_left(scratch, before, job):
     raise expect.Unexpected(f"left behind: { {kind: sorted(map(str, things)) for kind, things in left.items() if things} }\n{job}")
 
 
+def tidy(case):
+    """A case that leaves no process to the next one, if it fails."""
+    def run(scratch):
+        try:
+            case(scratch)
+        finally:
+            for pid in processes(scratch):
+                try:
+                    os.kill(int(pid), signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+    return run
+
+
 def leaves_nothing(scratch):
     environment, before = marked(scratch), files(scratch)
     for launcher in (jobs.launched, jobs.mpirun):

@@ -111,4 +111,4 @@ def lost_launcher(scratch):
 
 
 if __name__ == "__main__":
-    jobs.main({case.__name__: case for case in (one_at_a_time, of_several_ranks, one_after_the_other, explored, lost_launcher)})
+    jobs.main({case.__name__: runs.tidy(case) for case in (one_at_a_time, of_several_ranks, one_after_the_other, explored, lost_launcher)})

@@ -313,17 +313,7 @@ def any_killed(scratch):
             expect.check_shape(json.load(open(path)), path)
 
 
-def tidy(case):
-    """A case that fails leaves no process to the next one."""
-    def run(scratch):
-        try:
-            case(scratch)
-        finally:
-            everybody(scratch, signal.SIGKILL, 0)
-    return run
-
-
 if __name__ == "__main__":
-    jobs.main({case.__name__: tidy(case) for case in (
+    jobs.main({case.__name__: runs.tidy(case) for case in (
         all_processes, all_processes_mpirun, at_the_end, hang_up, interrupted, interrupted_once, launcher_killed, launcher_killed_detached,
         explorer_killed, any_killed)})
