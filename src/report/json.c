@@ -120,6 +120,8 @@ static void json_findings(cJSON *root, const struct report *r, int rank)
 		json_side(o, "second", &f->second, report_two_processes(f));
 		json_allocation(o, &f->allocation);
 		json_string(o, "missing_edge", f->missing_edge);
+		if (f->missing_edge_class)
+			json_string(o, "missing_edge_class", report_class_name(f->missing_edge_class));
 		if (!f->schedules)
 			continue;
 		json_number(o, "schedules", f->schedules);

@@ -146,6 +146,15 @@ static uint32_t read_also(struct read *x, const cJSON *o)
 	return kinds;
 }
 
+static enum report_class read_class(struct read *x, const cJSON *o)
+{
+	enum report_class class = REPORT_NO_CLASS;
+	const char *name = read_string(x, o, "missing_edge_class");
+	if (!name || report_class_find(name, &class))
+		read_wrong(x, "missing_edge_class", "names no class of missing edges");
+	return class;
+}
+
 static void read_finding(struct read *x, const cJSON *o)
 {
 	struct report_finding f = {0};
@@ -158,6 +167,7 @@ static void read_finding(struct read *x, const cJSON *o)
 	read_side(x, o, "second", &f.second);
 	read_allocation(x, o, &f.allocation);
 	f.missing_edge = read_string(x, o, "missing_edge");
+	f.missing_edge_class = cJSON_HasObjectItem(o, "missing_edge_class") ? read_class(x, o) : REPORT_NO_CLASS; /* older reports */
 	if (cJSON_HasObjectItem(o, "schedules")) {
 		f.schedules = (uint32_t)read_number(x, o, "schedules");
 		f.first_seed = read_number(x, o, "first_seed");

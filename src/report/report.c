@@ -380,6 +380,7 @@ int report_finish(struct report *r)
 		if (r->finding[i].missing_edge)
 			continue;
 		report_missing_edge(&sentence, &r->finding[i]);
+		r->finding[i].missing_edge_class = report_class(&r->finding[i]);
 		r->finding[i].missing_edge = sentence.failed ? NULL : report_copy(r, sentence.data);
 		text_free(&sentence);
 		if (!r->finding[i].missing_edge)

@@ -39,6 +39,16 @@ struct report_side {
 struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at; };
 struct report_allocation { int rank; uint64_t base, size, offset; const char *label; }; /* size 0: not known */
 
+/* What a missing edge lacks, in one word (words.c). */
+enum report_class {
+	REPORT_NO_CLASS, /* not known: read from a report that has none */
+	REPORT_MISSING_RELEASE, REPORT_MISSING_ACQUIRE, REPORT_MISSING_BOTH, REPORT_NARROW_SCOPE, REPORT_EARLY_RELEASE, REPORT_WEAK_FLAG,
+	REPORT_OTHER_FLAG, /* the flag is of a CTA that does not come behind the first access */
+	REPORT_MISSING_BARRIER, /* said of no finding yet */
+	REPORT_MISSING_STREAM_EDGE, REPORT_NON_COHERENT, REPORT_NO_SYNCHRONISATION,
+	REPORT_CLASSES
+};
+
 struct report_finding {
 	enum gsan_kind kind;
 	uint32_t also;           /* bit k: seen as that kind, too (report_finish) */
@@ -51,7 +61,8 @@ struct report_finding {
 	int certain;                               /* one of them saw that very flag (GSAN_CERTAIN); the others guess; in no file */
 	uint64_t support;                          /* what findings of these kernels weigh that give this reason; in no file */
 	struct report_allocation allocation;
-	const char *missing_edge;                  /* set by report_finish */
+	const char *missing_edge;                  /* set by report_finish, with its class */
+	enum report_class missing_edge_class;
 	uint32_t schedules;                        /* of an exploration: how many showed it; 0: there was one run */
 	uint64_t first_seed;                       /* of the first of them */
 };
@@ -104,8 +115,11 @@ struct report_rank report_total(const struct report *r); /* the ranks' numbers a
 /* words.c */
 const char *report_kind_name(enum gsan_kind kind);
 int report_kind_find(const char *name, enum gsan_kind *kind);
+const char *report_class_name(enum report_class class); /* NULL: it has none */
+int report_class_find(const char *name, enum report_class *class);
 const char *report_end_name(enum report_end end);
 void report_missing_edge(struct text *out, const struct report_finding *finding);
+enum report_class report_class(const struct report_finding *finding);
 /* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */
 int report_same_place(const struct report_place *a, const struct report_place *b);
 int report_flag_races(const struct report_finding *f); /* is it the flag's own, of which one side is weak? */

@@ -94,6 +94,8 @@ static void text_finding(struct text *out, const struct report *r, uint32_t numb
 	for (int k = 0; k < 32; k++)
 		if (f->also >> k & 1)
 			text_printf(out, " and %s", report_kind_name((enum gsan_kind)k));
+	if (f->missing_edge_class)
+		text_printf(out, " (%s)", report_class_name(f->missing_edge_class));
 	text_printf(out, f->count == 1 ? ", seen once\n" : ", seen %" PRIu64 " times\n", f->count);
 	if (f->schedules)
 		text_printf(out, "  found:  in %u of %u schedules; the first again: --seed %" PRIu64 " --schedule %s\n", f->schedules, r->schedules,

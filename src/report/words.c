@@ -1,4 +1,4 @@
-/* The words of a report: names of kinds and ends, and the one sentence that says which edge is missing. */
+/* The words of a report: names of kinds, classes and ends, and the one sentence that says which edge is missing. */
 #include "report/report.h"
 
 #include <errno.h>
@@ -25,6 +25,37 @@ int report_kind_find(const char *name, enum gsan_kind *kind)
 	for (size_t i = 1; i < REPORT_KINDS; i++)
 		if (!strcmp(report_kinds[i], name)) {
 			*kind = (enum gsan_kind)i;
+			return 0;
+		}
+	return -ENOENT;
+}
+
+static const char *const report_classes[] = {
+	[REPORT_NO_CLASS] = NULL,
+	[REPORT_MISSING_RELEASE] = "missing-release",
+	[REPORT_MISSING_ACQUIRE] = "missing-acquire",
+	[REPORT_MISSING_BOTH] = "missing-release-and-acquire",
+	[REPORT_NARROW_SCOPE] = "narrow-scope",
+	[REPORT_EARLY_RELEASE] = "early-release",
+	[REPORT_WEAK_FLAG] = "weak-flag",
+	[REPORT_OTHER_FLAG] = "flag-of-another-cta",
+	[REPORT_MISSING_BARRIER] = "missing-barrier",
+	[REPORT_MISSING_STREAM_EDGE] = "missing-stream-edge",
+	[REPORT_NON_COHERENT] = "non-coherent-load",
+	[REPORT_NO_SYNCHRONISATION] = "no-synchronisation",
+};
+_Static_assert(sizeof report_classes / sizeof *report_classes == REPORT_CLASSES, "each class has a name");
+
+const char *report_class_name(enum report_class class)
+{
+	return class < REPORT_CLASSES ? report_classes[class] : NULL;
+}
+
+int report_class_find(const char *name, enum report_class *class)
+{
+	for (size_t i = REPORT_NO_CLASS + 1; i < REPORT_CLASSES; i++)
+		if (!strcmp(report_classes[i], name)) {
+			*class = (enum report_class)i;
 			return 0;
 		}
 	return -ENOENT;
@@ -124,6 +155,13 @@ int report_two_processes(const struct report_finding *f)
 	return a->rank == b->rank && (participants || (a->pid > 0 && b->pid > 0 && a->pid != b->pid));
 }
 
+/* Of one process: what orders its launches is a stream, an event or its host. */
+static int report_two_launches(const struct report_finding *f)
+{
+	const struct report_side *a = &f->first, *b = &f->second;
+	return a->rank == b->rank && !report_two_processes(f) && (a->launch != b->launch || a->participant != b->participant);
+}
+
 /* The sentence has no process ids, so that it is the same in each run: they stand with the sides. */
 static void report_say_none(struct text *out, const struct report_finding *f)
 {
@@ -132,10 +170,10 @@ static void report_say_none(struct text *out, const struct report_finding *f)
 		text_printf(out, "no synchronisation between rank %d and rank %d was seen", a->rank, b->rank);
 	else if (report_two_processes(f))
 		text_printf(out, "no synchronisation between two processes of rank %d was seen", a->rank);
-	else if (a->launch == b->launch && a->participant == b->participant)
-		text_puts(out, "no synchronisation between the two CTAs of one launch was seen");
-	else
+	else if (report_two_launches(f))
 		text_puts(out, "no synchronisation between the two launches was seen");
+	else
+		text_puts(out, "no synchronisation between the two CTAs of one launch was seen");
 }
 
 static int report_is(const char *semantics, const char *one)
@@ -164,6 +202,8 @@ static void report_add_noun(struct text *out, const struct report_side *side)
 	report_add_place(out, &side->at, side->inlined_at);
 }
 
+static int report_lacks_both(const struct report_finding *f) { return f->both && !report_is(f->flag_read.semantics, "acquire"); }
+
 /* Either the store itself releases, or a fence does that its CTA executes between the first access and it: neither is so.
  * A fence may be there all the same, too early, of too narrow a scope, or one that only acquires. */
 static void report_say_no_release(struct text *out, const struct report_finding *f)
@@ -174,7 +214,7 @@ static void report_say_no_release(struct text *out, const struct report_finding 
 	text_printf(out, " is %s, and no fence between ", report_is(semantics, "acquire") ? "an acquire" : "relaxed");
 	report_add_noun(out, &f->first);
 	text_printf(out, " and it makes it a release at scope .%s; release is missing", report_other_gpu(f) ? "sys" : "gpu");
-	if (!f->both || report_is(f->flag_read.semantics, "acquire"))
+	if (!report_lacks_both(f))
 		return;
 	text_puts(out, ", and so is an acquire at ");
 	report_add_flag(out, "read", &f->flag_read);
@@ -296,10 +336,6 @@ static void report_say_acquire_scope(struct text *out, const struct report_findi
 
 static void report_say_before_payload(struct text *out, const struct report_finding *f)
 {
-	if (f->flag_write.semantics && !report_is(f->flag_write.semantics, "release")) {
-		report_say_no_release(out, f); /* what it released came before an earlier fence */
-		return;
-	}
 	report_add_flag(out, "store", &f->flag_write);
 	if (f->flag_write.semantics)
 		text_printf(out, " releases only what came before it, and the %s comes after it", report_noun(&f->first));
@@ -307,12 +343,18 @@ static void report_say_before_payload(struct text *out, const struct report_find
 		text_printf(out, " released something, but not the %s", report_noun(&f->first));
 }
 
-static void report_say_kind(struct text *out, const struct report_finding *f)
+static int report_is_nc(const struct report_finding *f) { return f->kind == GSAN_STALE_NC; }
+static void report_say_nc(struct text *out, const struct report_finding *f)
+{
+	(void)f;
+	text_puts(out, "ld.global.nc may return old data: what it reads must be complete before its kernel starts");
+}
+
+static int report_is_scopes(const struct report_finding *f) { return f->kind == GSAN_SCOPE; }
+static void report_say_scopes(struct text *out, const struct report_finding *f)
 {
 	const struct report_side *a = &f->first, *b = &f->second;
-	if (f->kind == GSAN_STALE_NC)
-		text_printf(out, "ld.global.nc may return old data: what it reads must be complete before its kernel starts");
-	else if (a->scope && b->scope && a->gpu != b->gpu)
+	if (a->scope && b->scope && a->gpu != b->gpu)
 		text_printf(out, "scopes .%s and .%s do not include both GPU %d and GPU %d", a->scope, b->scope, a->gpu, b->gpu);
 	else
 		text_printf(out, "scopes .%s and .%s do not include each other", a->scope ? a->scope : "none",
@@ -324,14 +366,50 @@ static void report_say_kind(struct text *out, const struct report_finding *f)
 static enum gsan_reason report_reason(const struct report_finding *f)
 {
 	int scope = f->reason == GSAN_WHY_RELEASE_SCOPE || f->reason == GSAN_WHY_ACQUIRE_SCOPE;
+	int releases = report_is(f->flag_write.semantics, "release");
 	if (f->kind == GSAN_STALE_NC || (f->kind == GSAN_SCOPE && !scope))
 		return GSAN_WHY_NONE;
-	if (f->reason == GSAN_WHY_RELAXED_WRITE && report_is(f->flag_write.semantics, "release"))
+	if (f->reason == GSAN_WHY_RELAXED_WRITE && releases)
 		return GSAN_WHY_BEFORE_PAYLOAD; /* in one epoch with it */
+	if (f->reason == GSAN_WHY_BEFORE_PAYLOAD && f->flag_write.semantics && !releases)
+		return GSAN_WHY_RELAXED_WRITE; /* what it released came before an earlier fence */
 	if (f->reason == GSAN_WHY_NO_ACQUIRE && report_is(f->flag_read.semantics, "acquire"))
 		return GSAN_WHY_NONE;
 	return f->reason;
 }
+
+/* What is said of a finding: the first row of its reason whose `when` holds, if it has one; of a reason without a row, the last. */
+static const struct report_saying {
+	enum gsan_reason reason;
+	int (*when)(const struct report_finding *f);
+	enum report_class class;
+	void (*say)(struct text *out, const struct report_finding *f);
+} report_sayings[] = {
+	{GSAN_WHY_RELAXED_WRITE, report_lacks_both, REPORT_MISSING_BOTH, report_say_no_release},
+	{GSAN_WHY_RELAXED_WRITE, NULL, REPORT_MISSING_RELEASE, report_say_no_release},
+	{GSAN_WHY_NO_ACQUIRE, NULL, REPORT_MISSING_ACQUIRE, report_say_no_acquire},
+	{GSAN_WHY_RELEASE_SCOPE, NULL, REPORT_NARROW_SCOPE, report_say_release_scope},
+	{GSAN_WHY_ACQUIRE_SCOPE, NULL, REPORT_NARROW_SCOPE, report_say_acquire_scope},
+	{GSAN_WHY_BEFORE_PAYLOAD, NULL, REPORT_EARLY_RELEASE, report_say_before_payload},
+	{GSAN_WHY_WEAK_WRITE, NULL, REPORT_WEAK_FLAG, report_say_weak},
+	{GSAN_WHY_WEAK_READ, NULL, REPORT_WEAK_FLAG, report_say_weak},
+	{GSAN_WHY_OTHER_CTA, NULL, REPORT_OTHER_FLAG, report_say_other_cta},
+	{GSAN_WHY_NONE, report_is_nc, REPORT_NON_COHERENT, report_say_nc},
+	{GSAN_WHY_NONE, report_is_scopes, REPORT_NARROW_SCOPE, report_say_scopes},
+	{GSAN_WHY_NONE, report_two_launches, REPORT_MISSING_STREAM_EDGE, report_say_none},
+	{GSAN_WHY_NONE, NULL, REPORT_NO_SYNCHRONISATION, report_say_none},
+};
+
+static const struct report_saying *report_saying(const struct report_finding *f)
+{
+	enum gsan_reason reason = report_reason(f);
+	const struct report_saying *s = report_sayings, *last = s + sizeof report_sayings / sizeof *report_sayings - 1;
+	while (s < last && (s->reason != reason || (s->when && !s->when(f))))
+		s++;
+	return s;
+}
+
+enum report_class report_class(const struct report_finding *f) { return report_saying(f)->class; }
 
 void report_missing_edge(struct text *out, const struct report_finding *f)
 {
@@ -340,20 +418,5 @@ void report_missing_edge(struct text *out, const struct report_finding *f)
 	text_puts(out, " before the ");
 	report_add_side(out, &f->second, f->first.rank == f->second.rank);
 	text_puts(out, ": ");
-	switch (report_reason(f)) {
-	case GSAN_WHY_RELAXED_WRITE: report_say_no_release(out, f); break;
-	case GSAN_WHY_NO_ACQUIRE: report_say_no_acquire(out, f); break;
-	case GSAN_WHY_RELEASE_SCOPE: report_say_release_scope(out, f); break;
-	case GSAN_WHY_ACQUIRE_SCOPE: report_say_acquire_scope(out, f); break;
-	case GSAN_WHY_BEFORE_PAYLOAD: report_say_before_payload(out, f); break;
-	case GSAN_WHY_WEAK_WRITE:
-	case GSAN_WHY_WEAK_READ: report_say_weak(out, f); break;
-	case GSAN_WHY_OTHER_CTA: report_say_other_cta(out, f); break;
-	case GSAN_WHY_NONE:
-	default:
-		if (f->kind == GSAN_STALE_NC || f->kind == GSAN_SCOPE)
-			report_say_kind(out, f);
-		else
-			report_say_none(out, f);
-	}
+	report_saying(f)->say(out, f);
 }

@@ -12,6 +12,18 @@ import sys
 
 KINDS = {"read-after-write", "write-after-read", "write-after-write", "atomic-vs-plain", "insufficient-scope",
          "stale-nc-read"}
+CLASSES = {  # and what the sentence of each must say
+    "missing-release": r" makes it a release at scope \.\w+; release is missing$",
+    "missing-release-and-acquire": r" release is missing, and so is an acquire at ",
+    "missing-acquire": r" acquires at scope .* acquire is missing$",
+    "narrow-scope": r"scopes? .* not include ",
+    "early-release": r" releases only what came before it,| released something, but not ",
+    "weak-flag": r" is weak[:,] ",
+    "flag-of-another-cta": r" is of another CTA, ",
+    "missing-stream-edge": r"the two launches was seen$",
+    "non-coherent-load": r": ld\.global\.nc may return old data",
+    "no-synchronisation": r"(rank \d+|two processes of rank \d+|the two CTAs of one launch) was seen$",
+}
 SIDE_KEYS = {"rank", "gpu", "kernel", "file", "line", "op", "semantics", "scope"}
 
 
@@ -50,6 +62,7 @@ def check_shape(report, name):
     for finding in report["findings"]:
         need(finding["kind"] in KINDS, f"{name}: kind {finding['kind']}")
         need(finding["count"] >= 1 and finding["missing_edge"] and "allocation" in finding, f"{name}: {finding}")
+        need(re.search(CLASSES[finding["missing_edge_class"]], finding["missing_edge"]), f"{name}: not of its class: {finding}")
         for side in (finding["first"], finding["second"]):
             need(SIDE_KEYS <= set(side), f"{name}: a side lacks {SIDE_KEYS - set(side)}")
 

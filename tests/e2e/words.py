@@ -15,46 +15,46 @@ CORRECT = [PAYLOAD, RELEASE], [ACQUIRE, WAIT, LOAD, END]
 BY_FENCE = ["st.relaxed.sys.global.b32 g 1", "cta 1", "poll ld.relaxed.sys.global.b32 r0 g 1 400", WAIT, FENCE, RAISE, END]
 FENCES = [PAYLOAD, FENCE, RAISE], [RELAXED, WAIT, FENCE, LOAD, END]
 
-# the racy sides, what is said of the race on x, and the correct sides
+# the racy sides, the class of the race on x and what is said of it, and the correct sides
 FORMS = {
-    "no_fence": ([PAYLOAD, RAISE], CORRECT[1], NO_RELEASE, FENCES),
-    "fence_too_early": ([FENCE, PAYLOAD, RAISE], CORRECT[1], NO_RELEASE, FENCES),
-    "fence_too_narrow": ([PAYLOAD, NARROW, RAISE], CORRECT[1],
+    "no_fence": ([PAYLOAD, RAISE], CORRECT[1], "missing-release", NO_RELEASE, FENCES),
+    "fence_too_early": ([FENCE, PAYLOAD, RAISE], CORRECT[1], "missing-release", NO_RELEASE, FENCES),
+    "fence_too_narrow": ([PAYLOAD, NARROW, RAISE], CORRECT[1], "narrow-scope",
                          "the fence before the flag store at {f}, or what hands it on, has a scope that does not include GPU 1 of rank 1",
                          FENCES),
-    "fence_of_acquire": ([PAYLOAD, ACQUIRES, RAISE], CORRECT[1], NO_RELEASE, FENCES),
-    "fence_then_flag": ([FENCE, RAISE, PAYLOAD], CORRECT[1], NO_RELEASE, FENCES),
-    "narrow_fence_relaxed_read": ([PAYLOAD, NARROW, RAISE], [RELAXED, WAIT, LOAD, END],
+    "fence_of_acquire": ([PAYLOAD, ACQUIRES, RAISE], CORRECT[1], "missing-release", NO_RELEASE, FENCES),
+    "fence_then_flag": ([FENCE, RAISE, PAYLOAD], CORRECT[1], "missing-release", NO_RELEASE, FENCES),
+    "narrow_fence_relaxed_read": ([PAYLOAD, NARROW, RAISE], [RELAXED, WAIT, LOAD, END], "narrow-scope",
                                   "the fence before the flag store at {f}, or what hands it on, has a scope that does not include "
                                   "GPU 1 of rank 1", FENCES),
-    "flag_too_narrow": ([PAYLOAD, RAISE.replace("sys", "gpu")], CORRECT[1],
+    "flag_too_narrow": ([PAYLOAD, RAISE.replace("sys", "gpu")], CORRECT[1], "narrow-scope",
                         "the scope .gpu of the flag store at {f} does not include GPU 1 of rank 1", FENCES),
-    "release_too_narrow": ([PAYLOAD, RELEASE.replace("sys", "gpu")], CORRECT[1],
+    "release_too_narrow": ([PAYLOAD, RELEASE.replace("sys", "gpu")], CORRECT[1], "narrow-scope",
                            "the scope .gpu of the release at {f} does not include GPU 1 of rank 1", CORRECT),
-    "release_too_early": ([RELEASE, PAYLOAD], CORRECT[1],
+    "release_too_early": ([RELEASE, PAYLOAD], CORRECT[1], "early-release",
                           "the flag store at {f} releases only what came before it, and the store comes after it", CORRECT),
-    "no_acquire": (CORRECT[0], [FENCE, RELAXED, WAIT, LOAD, END],
+    "no_acquire": (CORRECT[0], [FENCE, RELAXED, WAIT, LOAD, END], "missing-acquire",
                    "the flag read at {r} is relaxed, and no fence between it and the load at {l} acquires at scope .sys what the flag "
                    "store at {f} released; acquire is missing", FENCES),
-    "acquire_too_narrow": (CORRECT[0], [ACQUIRE.replace("sys", "gpu"), WAIT, LOAD, END],
+    "acquire_too_narrow": (CORRECT[0], [ACQUIRE.replace("sys", "gpu"), WAIT, LOAD, END], "narrow-scope",
                            "the scope .gpu of the acquire at {r} does not include GPU 0 of rank 0", CORRECT),
-    "acquire_fence_too_narrow": (CORRECT[0], [RELAXED, WAIT, NARROW, LOAD, END],
+    "acquire_fence_too_narrow": (CORRECT[0], [RELAXED, WAIT, NARROW, LOAD, END], "narrow-scope",
                                  "the fence or the acquire behind the flag read at {r} has a scope that does not include GPU 0 of rank 0",
                                  FENCES),
     # the fence does acquire, but from the CTA that raised the flag
-    "another_cta": ([RELEASE, "cta 1", PAYLOAD], FENCES[1],
+    "another_cta": ([RELEASE, "cta 1", PAYLOAD], FENCES[1], "flag-of-another-cta",
                     "the flag store at {f} is of another CTA, and nothing orders the store at {x} before it", FENCES),
-    "another_cta_fence": ([FENCE, RAISE, "cta 1", PAYLOAD], CORRECT[1],
+    "another_cta_fence": ([FENCE, RAISE, "cta 1", PAYLOAD], CORRECT[1], "flag-of-another-cta",
                           "the flag store at {f} is of another CTA, and nothing orders the store at {x} before it", FENCES),
-    "relaxed_both": ([PAYLOAD, RAISE], [RELAXED, WAIT, LOAD, END],
+    "relaxed_both": ([PAYLOAD, RAISE], [RELAXED, WAIT, LOAD, END], "missing-release-and-acquire",
                      NO_RELEASE + ", and so is an acquire at the flag read at {r}", FENCES),
     # handed on by a CTA that acquires everything, and releases it at a scope too narrow
     "handed_on": ([PAYLOAD, FENCE, "st.relaxed.sys.global.b32 g 1", "cta 1", "poll ld.acquire.gpu.global.b32 r0 g 1 400", WAIT,
-                   RELEASE.replace("sys", "gpu"), END], CORRECT[1],
+                   RELEASE.replace("sys", "gpu"), END], CORRECT[1], "narrow-scope",
                   "the scope .gpu of the release at {f} does not include GPU 1 of rank 1",
                   CORRECT),
     # by a CTA that lacks nothing: its fence acquires what it read, and releases it
-    "handed_on_by_fence": ([PAYLOAD, *BY_FENCE], CORRECT[1], NO_RELEASE.replace("{f}", "{g}"), ([PAYLOAD, FENCE, *BY_FENCE], CORRECT[1])),
+    "handed_on_by_fence": ([PAYLOAD, *BY_FENCE], CORRECT[1], "missing-release", NO_RELEASE.replace("{f}", "{g}"), ([PAYLOAD, FENCE, *BY_FENCE], CORRECT[1])),
 }
 
 
@@ -79,13 +79,15 @@ def run(scratch, sides, status):
     return job.summary(ranks=2), places
 
 
-def form(writer, reader, says, correct):
+def form(writer, reader, class_, says, correct):
     def case(scratch):
         summary, places = run(scratch, (writer, reader), jobs.FOUND)
         wanted = ": " + says.format(**places)
-        said = [f["missing_edge"] for f in summary["findings"] if f["kind"] != "insufficient-scope"]
+        races = [f for f in summary["findings"] if f["kind"] != "insufficient-scope"]
+        said = [f["missing_edge"] for f in races]
         rest = said[0].partition(wanted)[2] if len(said) == 1 and wanted in said[0] else None
         expect.need(rest == "" or (rest and not wanted.endswith("missing")), f"not {wanted!r}: {said}")
+        expect.need(races[0]["missing_edge_class"] == class_, f"{races[0]['missing_edge_class']}, not {class_}: {said}")
         expect.clean(run(scratch, correct, 0)[0])
     return case
 

@@ -5,8 +5,8 @@ import sys
 
 from job import run
 
-WORDS = {"parted": "no synchronisation between two processes of rank 0 was seen",
-         "streams": "no synchronisation between the two launches was seen"}
+WORDS = {"parted": ("no synchronisation between two processes of rank 0 was seen", "no-synchronisation"),
+         "streams": ("no synchronisation between the two launches was seen", "missing-stream-edge")}
 
 
 def main():
@@ -16,7 +16,7 @@ def main():
     for finding in summary["findings"]:
         sides = finding["first"], finding["second"]
         pids = [str(side["pid"]) for side in sides if "pid" in side]
-        assert finding["missing_edge"].endswith(WORDS[form]), said
+        assert finding["missing_edge"].endswith(WORDS[form][0]) and finding["missing_edge_class"] == WORDS[form][1], said
         if form == "parted":
             assert sorted(pids) == sorted(job.stdout.split()) and len(set(pids)) == 2, said
             assert all(f"rank 0, pid {pid}, GPU 0, kernel store" in job.stderr for pid in pids), said

@@ -30,11 +30,12 @@ static const struct report_side atomic = {
 	.at = {"count.cu", 5, 0}, .op = "atom.add", .bytes = 4, .semantics = "relaxed", .scope = "gpu",
 };
 
-/* Each reason with the words that its sentence must hold: by kind, by the semantics and scope of the flag's store and read,
+/* Each reason with its class, and the words that its sentence must hold: by kind, by the semantics and scope of the flag's store and read,
  * by the GPU of the second side (the first is on GPU 0), and by the CTAs of the first. */
 static const struct reason {
 	enum gsan_kind kind;
 	enum gsan_reason reason;
+	enum report_class class;
 	const char *says;
 	struct report_flag write, read;
 	int gpu;
@@ -42,58 +43,92 @@ static const struct reason {
 } reasons[] = {
 #define STORE(semantics, scope) {{"ring.py", 33, 1}, scope, semantics, NULL}
 #define READ(semantics, scope) {{"ring.py", 45, 1}, scope, semantics, NULL}
-	{GSAN_RAW, GSAN_WHY_NONE, "the store in rank 0 (ring.py:31) before the load in rank 1 (ring.py:47): no synchronisation "
-	 "between rank 0 and rank 1 was seen", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_NONE, REPORT_NO_SYNCHRONISATION, "the store in rank 0 (ring.py:31) before the load in rank 1 (ring.py:47): "
+	 "no synchronisation between rank 0 and rank 1 was seen", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
 
-	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, ": the flag store at ring.py:33 is relaxed, and no fence between the store at ring.py:31 and it "
-	 "makes it a release at scope .sys; release is missing", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "makes it a release at scope .gpu;", STORE("relaxed", "gpu"), READ("acquire", "gpu"), 0, 4},
-	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "is an acquire, and no fence", STORE("acquire", "sys"), READ("acquire", "sys"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, "releases only what came before it", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, REPORT_MISSING_RELEASE,
+	 ": the flag store at ring.py:33 is relaxed, and no fence between the store at "
+	 "ring.py:31 and it makes it a release at scope .sys; release is missing", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, REPORT_MISSING_RELEASE, "makes it a release at scope .gpu;", STORE("relaxed", "gpu"),
+	 READ("acquire", "gpu"), 0, 4},
+	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, REPORT_MISSING_RELEASE,
+	 "is an acquire, and no fence", STORE("acquire", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, REPORT_EARLY_RELEASE,
+	 "releases only what came before it", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
 
-	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, ": the flag read at ring.py:45 is relaxed, and no fence between it and the load at ring.py:47 "
+	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, REPORT_MISSING_ACQUIRE,
+	 ": the flag read at ring.py:45 is relaxed, and no fence between it and the load at ring.py:47 "
 	 "acquires at scope .sys what the flag store at ring.py:33 released; acquire is missing", STORE("release", "sys"),
 	 READ("relaxed", "sys"), 1, 1},
-	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, ": the flag read at ring.py:45 is relaxed, and no fence between it and the load at ring.py:47 "
+	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, REPORT_MISSING_ACQUIRE,
+	 ": the flag read at ring.py:45 is relaxed, and no fence between it and the load at ring.py:47 "
 	 "acquires at scope .gpu what the flag store at ring.py:33 released; acquire is missing", STORE("release", "gpu"),
 	 READ("relaxed", "gpu"), 0, 4},
-	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, "the flag read at ring.py:45 is a release,", STORE("release", "sys"), READ("release", "sys"), 1, 1},
-	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, "no synchronisation", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, REPORT_MISSING_ACQUIRE,
+	 "the flag read at ring.py:45 is a release,", STORE("release", "sys"), READ("release", "sys"), 1, 1},
+	{GSAN_RAW, GSAN_WHY_NO_ACQUIRE, REPORT_NO_SYNCHRONISATION,
+	 "no synchronisation", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
 
-	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": the scope .gpu of the release at ring.py:33 does not include GPU 1 of rank 1",
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, REPORT_NARROW_SCOPE,
+	 ": the scope .gpu of the release at ring.py:33 does not include GPU 1 of rank 1",
 	 STORE("release", "gpu"), READ("acquire", "sys"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": the scope .gpu of the flag store at ring.py:33 does not include GPU 1 of rank 1",
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, REPORT_NARROW_SCOPE,
+	 ": the scope .gpu of the flag store at ring.py:33 does not include GPU 1 of rank 1",
 	 STORE("relaxed", "gpu"), READ("acquire", "sys"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": the scope .cta of the release at ring.py:33 does not include rank 1",
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, REPORT_NARROW_SCOPE, ": the scope .cta of the release at ring.py:33 does not include rank 1",
 	 STORE("acq_rel", "cta"), READ("acquire", "gpu"), 0, 4},
-	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": the fence before the flag store at ring.py:33, or what hands it on, has a scope that does not "
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, REPORT_NARROW_SCOPE,
+	 ": the fence before the flag store at ring.py:33, or what hands it on, has a scope that does not "
 	 "include GPU 1 of rank 1", STORE("relaxed", "sys"), READ("relaxed", "sys"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": what hands on the flag store at ring.py:33 has a scope that does not include GPU 1 of rank 1",
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, REPORT_NARROW_SCOPE,
+	 ": what hands on the flag store at ring.py:33 has a scope that does not include GPU 1 of rank 1",
 	 STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
 
-	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, ": a release, or what hands it on, has a scope that does not include GPU 1 of rank 1",
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, REPORT_NARROW_SCOPE,
+	 ": a release, or what hands it on, has a scope that does not include GPU 1 of rank 1",
 	 {{0}, 0, 0, 0}, READ("acquire", "sys"), 1, 4},
 
-	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, ": the scope .cta of the acquire at ring.py:45 does not include GPU 0 of rank 0",
+	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, REPORT_NARROW_SCOPE,
+	 ": the scope .cta of the acquire at ring.py:45 does not include GPU 0 of rank 0",
 	 STORE("release", "sys"), READ("acquire", "cta"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, ": the scope .gpu of the flag read at ring.py:45 does not include GPU 0 of rank 0",
+	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, REPORT_NARROW_SCOPE,
+	 ": the scope .gpu of the flag read at ring.py:45 does not include GPU 0 of rank 0",
 	 STORE("release", "sys"), READ("relaxed", "gpu"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, ": the fence or the acquire behind the flag read at ring.py:45 has a scope that does not include "
+	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, REPORT_NARROW_SCOPE,
+	 ": the fence or the acquire behind the flag read at ring.py:45 has a scope that does not include "
 	 "GPU 0 of rank 0", STORE("release", "sys"), READ("relaxed", "sys"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, ": the flag read at ring.py:45, or what acquires behind it, has a scope that does not include who "
+	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, REPORT_NARROW_SCOPE,
+	 ": the flag read at ring.py:45, or what acquires behind it, has a scope that does not include who "
 	 "wrote the flag", STORE("release", "sys"), READ("acquire", "gpu"), 0, 4},
 
-	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, ": the flag store at ring.py:33 releases only what came before it, and the store comes after it",
+	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, REPORT_EARLY_RELEASE,
+	 ": the flag store at ring.py:33 releases only what came before it, and the store comes after it",
 	 STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, "is relaxed, and no fence between the store at ring.py:31 and it makes it a release at scope .sys;",
+	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, REPORT_MISSING_RELEASE,
+	 "is relaxed, and no fence between the store at ring.py:31 and it makes it a release at scope .sys;",
 	 STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
-	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, ": the flag store released something, but not the store", {{0}, 0, 0, 0}, {{0}, 0, 0, 0}, 1, 4},
+	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, REPORT_EARLY_RELEASE,
+	 ": the flag store released something, but not the store", {{0}, 0, 0, 0}, {{0}, 0, 0, 0}, 1, 4},
 
-	{GSAN_STALE_NC, GSAN_WHY_NONE, "ld.global.nc may return old data", STORE("release", "gpu"), READ("acquire", "gpu"), 0, 4},
-	{GSAN_STALE_NC, GSAN_WHY_BEFORE_PAYLOAD, "ld.global.nc may return old data", STORE("release", "gpu"), READ("acquire", "gpu"), 0, 4},
-	{GSAN_SCOPE, GSAN_WHY_NONE, "do not include both GPU 0 and GPU 1", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
-	{GSAN_SCOPE, GSAN_WHY_RELAXED_WRITE, "do not include both GPU 0 and GPU 1", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
-	{GSAN_SCOPE, GSAN_WHY_RELEASE_SCOPE, "the scope .gpu of the release", STORE("release", "gpu"), READ("acquire", "sys"), 1, 4},
+	{GSAN_STALE_NC, GSAN_WHY_NONE, REPORT_NON_COHERENT,
+	 "ld.global.nc may return old data", STORE("release", "gpu"), READ("acquire", "gpu"), 0, 4},
+	{GSAN_STALE_NC, GSAN_WHY_BEFORE_PAYLOAD, REPORT_NON_COHERENT,
+	 "ld.global.nc may return old data", STORE("release", "gpu"), READ("acquire", "gpu"), 0, 4},
+	{GSAN_SCOPE, GSAN_WHY_NONE, REPORT_NARROW_SCOPE,
+	 "do not include both GPU 0 and GPU 1", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_SCOPE, GSAN_WHY_RELAXED_WRITE, REPORT_NARROW_SCOPE,
+	 "do not include both GPU 0 and GPU 1", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_SCOPE, GSAN_WHY_RELEASE_SCOPE, REPORT_NARROW_SCOPE,
+	 "the scope .gpu of the release", STORE("release", "gpu"), READ("acquire", "sys"), 1, 4},
+
+	{GSAN_RAW, GSAN_WHY_WEAK_WRITE, REPORT_WEAK_FLAG, ": the flag store at ring.py:33 is weak, and a weak store releases nothing to the "
+	 "flag read at ring.py:45; release is missing", STORE("weak", NULL), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, GSAN_WHY_WEAK_READ, REPORT_WEAK_FLAG, ": the flag read at ring.py:45 is weak, and a weak load acquires nothing from the "
+	 "flag store at ring.py:33; acquire is missing", STORE("release", "sys"), READ("weak", NULL), 1, 4},
+	{GSAN_RAW, GSAN_WHY_OTHER_CTA, REPORT_OTHER_FLAG, ": the flag store at ring.py:33 is of another CTA, and nothing orders the store at "
+	 "ring.py:31 before it", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_RAW, (enum gsan_reason)99, REPORT_NO_SYNCHRONISATION, ": no synchronisation between", STORE("release", "sys"),
+	 READ("acquire", "sys"), 1, 4}, /* of a later device runtime */
 #undef STORE
 #undef READ
 };
@@ -125,8 +160,65 @@ static void test_sentences(void)
 		if (!strstr(sentence.data, r->says))
 			fprintf(stderr, "reason %zu: %s\n", i, sentence.data);
 		CHECK(strstr(sentence.data, r->says));
+		if (report_class(&f) != r->class)
+			fprintf(stderr, "reason %zu: %s\n", i, report_class_name(report_class(&f)));
+		CHECK(report_class(&f) == r->class);
 		text_free(&sentence);
 	}
+}
+
+/* A relaxed flag whose read does not acquire, either; by its own semantics, or by a fence. */
+static void test_both(void)
+{
+	static const struct { int both; const char *read; enum report_class class; } row[] = {
+		{1, "relaxed", REPORT_MISSING_BOTH}, {1, "release", REPORT_MISSING_BOTH}, {1, "acquire", REPORT_MISSING_RELEASE},
+		{1, "acq_rel", REPORT_MISSING_RELEASE}, {0, "relaxed", REPORT_MISSING_RELEASE},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct report_finding f = finding(GSAN_WHY_RELAXED_WRITE, 1);
+		struct text sentence = {0};
+		f.both = row[i].both;
+		f.flag_read.semantics = row[i].read;
+		report_missing_edge(&sentence, &f);
+		CHECK(!strstr(sentence.data, "and so is an acquire at the flag read at ring.py:45") == (row[i].class == REPORT_MISSING_RELEASE));
+		CHECK(report_class(&f) == row[i].class);
+		text_free(&sentence);
+	}
+}
+
+/* The class is that of the reason which stands in the end, and goes with its sentence through a report that is read back. */
+static void test_class_follows(void)
+{
+	for (int turn = 0; turn < 2; turn++) {
+		struct report r = {.ranks = 2}, again;
+		struct report_finding guess = finding(GSAN_WHY_RELAXED_WRITE, 1), sure = finding(GSAN_WHY_RELEASE_SCOPE, 1);
+		char error[200] = "";
+		guess.weight = 1;
+		guess.second.at.line = 50;
+		sure.weight = 32;
+		sure.certain = 1;
+		sure.second.at.line = 60;
+		CHECK(!report_add_finding(&r, turn ? &guess : &sure) && !report_add_finding(&r, turn ? &sure : &guess) && !report_finish(&r));
+		CHECK(r.findings == 2);
+		for (uint32_t i = 0; i < 2; i++) /* learnt, or its own */
+			CHECK(r.finding[i].missing_edge_class == REPORT_NARROW_SCOPE && strstr(r.finding[i].missing_edge, "the scope"));
+		char *json = report_json(&r, -1);
+		CHECK(!report_read(&again, json, error, sizeof error) && !report_finish(&again) && again.findings == 2);
+		for (uint32_t i = 0; i < 2; i++) /* no flag is in the file: it could not be worded anew */
+			CHECK(again.finding[i].missing_edge_class == REPORT_NARROW_SCOPE);
+		free(json);
+		report_free(&again);
+		report_free(&r);
+	}
+}
+
+/* Each class has a name of its own, by which it is found; that of none is no name. */
+static void test_class_names(void)
+{
+	enum report_class found = REPORT_NO_CLASS;
+	for (unsigned i = REPORT_NO_CLASS + 1; i < REPORT_CLASSES; i++)
+		CHECK(!report_class_find(report_class_name((enum report_class)i), &found) && found == (enum report_class)i);
+	CHECK(!report_class_name(REPORT_NO_CLASS) && !report_class_name(REPORT_CLASSES) && report_class_find("", &found) == -ENOENT);
 }
 
 /* In one rank the other side is no rank. */
@@ -170,12 +262,15 @@ static void test_processes(void)
 		f.first.participant = row[i].participant[0];
 		f.second.participant = row[i].participant[1];
 		report_missing_edge(&sentence, &f);
+		enum report_class none = report_class(&f);
 		f.reason = GSAN_WHY_RELEASE_SCOPE;
 		f.flag_write.scope = "cta";
 		report_missing_edge(&scope, &f);
 		if (!strstr(sentence.data, row[i].says))
 			fprintf(stderr, "processes %zu: %s\n", i, sentence.data);
 		CHECK(strstr(sentence.data, row[i].says));
+		int launches = strstr(row[i].says, "two launches") != NULL;
+		CHECK(none == (launches ? REPORT_MISSING_STREAM_EDGE : REPORT_NO_SYNCHRONISATION));
 		CHECK(strstr(scope.data, two ? "does not include the other process of rank 0" : "does not include the other CTA"));
 		text_free(&sentence);
 		text_free(&scope);
@@ -558,6 +653,21 @@ static void test_golden(const char *folder, int write)
 	}
 }
 
+/* With `more` before the first `key`, it is refused. */
+static void test_older_wrong(const char *json, const char *key, const char *more, const char *says)
+{
+	struct text wrong = {0};
+	struct report r;
+	char error[200] = "";
+	const char *at = strstr(json, key);
+	CHECK(at);
+	text_add(&wrong, json, (size_t)(at - json));
+	text_printf(&wrong, "%s, %s", more, at);
+	CHECK(report_read(&r, wrong.data, error, sizeof error) == -EINVAL && !strcmp(error, says));
+	report_free(&r);
+	text_free(&wrong);
+}
+
 /* A report of the first release (golden/older.json): as it was, nobody is taken for two processes, and what nobody counted then is 0.
  * What it has may not be missing, and what came later is refused where it is no number. */
 static void test_older(const char *folder)
@@ -574,7 +684,12 @@ static void test_older(const char *folder)
 	CHECK(!*error && r.findings == 2 && r.withheld == 1 && !r.withheld_merged && !r.rank[0].tables_bytes);
 	CHECK(r.rank[0].counter[GSAN_N_CHECKED] == 1980 && !r.rank[0].counter[GSAN_N_LOCKS]);
 	for (uint32_t i = 0; i < r.findings; i++)
-		CHECK(r.finding[i].first.participant == -1 && !r.finding[i].second.pid && !report_two_processes(&r.finding[i]));
+		CHECK(r.finding[i].first.participant == -1 && !r.finding[i].second.pid && !report_two_processes(&r.finding[i]) &&
+		      !r.finding[i].missing_edge_class);
+	char *text = text_of(&r), *printed = report_json(&r, -1);
+	CHECK(strstr(text, "read-after-write, seen 4 times\n") && !strstr(printed, "missing_edge_class"));
+	free(text);
+	free(printed);
 	report_free(&r);
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
 		CHECK((at = strstr(json, always[i])));
@@ -583,13 +698,10 @@ static void test_older(const char *folder)
 		at[1] ^= 0x20;
 		report_free(&r);
 	}
-	struct text wrong = {0};
-	CHECK((at = strstr(json, "\"withheld\"")));
-	text_add(&wrong, json, (size_t)(at - json));
-	text_printf(&wrong, "\"withheld_merged\": \"one\", %s", at);
-	CHECK(report_read(&r, wrong.data, error, sizeof error) == -EINVAL && !strcmp(error, "\"withheld_merged\" is not a number"));
-	report_free(&r);
-	text_free(&wrong);
+	test_older_wrong(json, "\"withheld\"", "\"withheld_merged\": \"one\"", "\"withheld_merged\" is not a number");
+	test_older_wrong(json, "\"missing_edge\"", "\"missing_edge_class\": \"magic\"",
+			 "\"missing_edge_class\" names no class of missing edges");
+	test_older_wrong(json, "\"missing_edge\"", "\"missing_edge_class\": 3", "\"missing_edge_class\" is not a text");
 	free(json);
 }
 
@@ -647,6 +759,9 @@ int main(int argc, char **argv)
 	CHECK(argc == 2 || (argc == 3 && !strcmp(argv[1], "write")));
 	test_golden(argv[argc - 1], argc == 3);
 	test_sentences();
+	test_both();
+	test_class_names();
+	test_class_follows();
 	test_one_rank();
 	test_processes();
 	test_processes_named();
