@@ -12,13 +12,15 @@ static const struct option_row rows[] = {
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
 
-/* ptxas options whose value is the next argument, when it is not joined by '='. */
+/* ptxas options whose value is the next argument, when it is not joined by '=': of 12.8 to 13.5. */
 static const char *const with_value[] = {
-	"-o", "--output-file", "-arch", "--gpu-name", "-m", "--machine", "-O", "--opt-level", "-maxrregcount",
-	"--maxrregcount", "-e", "--entry", "-ias", "--input-as-string", "-optf", "--options-file", "-def-load-cache",
-	"--def-load-cache", "-dlcm", "-def-store-cache", "--def-store-cache", "-dscm", "-fmad", "--fmad",
-	"--device-function-maxrregcount", "-func-maxrregcount", "-split-compile", "--split-compile", "-jobserver",
-	"-ofc"};
+	"-o", "--output-file", "-arch", "--gpu-name", "-m", "--machine", "-O", "--opt-level", "-Ofc", "--Ofast-compile",
+	"-maxrregcount", "--maxrregcount", "-func-maxrregcount", "--device-function-maxrregcount", "-maxntid", "--maxntid",
+	"-minnctapersm", "--minnctapersm", "-regUsageLevel", "--register-usage-level", "-e", "--entry", "-ias", "--input-as-string",
+	"-optf", "--options-file", "-dlcm", "--def-load-cache", "-def-load-cache", "-dscm", "--def-store-cache", "-def-store-cache",
+	"-flcm", "--force-load-cache", "-fscm", "--force-store-cache", "-fmad", "--fmad", "-pic", "--position-independent-code",
+	"-allow-expensive-optimizations", "--allow-expensive-optimizations", "-device-stack-protector", "--device-stack-protector",
+	"-enable-func-clone-sc", "--enable-func-clone-sc", "-sanitize", "--sanitize", "-split-compile", "--split-compile"};
 
 static int is_one_of(const char *arg, const char *const *list, size_t n)
 {
