@@ -65,6 +65,17 @@ static int take_own(struct ptxas_args *a, char **argv, const char **error)
 static const char *const keeps_whole[] = {"-c", "--compile-only", "-ewp", "--extensible-whole-program", "-g", "--device-debug",
 	"--compile-as-tools-patch", "-astoolspatch", "--preserve-relocs", "-preserve-relocs"};
 
+/* Options with which the caller decides how many threads a ptxas has. */
+static const char *const says_threads[] = {"-split-compile", "--split-compile", "-jobserver", "--jobserver"};
+
+static int is_or_begins(const char *arg, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(arg, list[i], strlen(list[i])) && (!arg[strlen(list[i])] || arg[strlen(list[i])] == '='))
+			return 1;
+	return 0;
+}
+
 /* Which GPU, if this says so: "--gpu-name=sm_90a", or the value behind "-arch". */
 static const char *arch_of(const char *arg, const char *last, int value_of_last)
 {
@@ -88,6 +99,7 @@ static void note(struct ptxas_args *a, int value_of_last)
 
 	a->arch = arch ? arch : a->arch;
 	a->whole |= !value_of_last && is_one_of(arg, keeps_whole, sizeof(keeps_whole) / sizeof(*keeps_whole));
+	a->threads |= !value_of_last && is_or_begins(arg, says_threads, sizeof(says_threads) / sizeof(*says_threads));
 	if (value_of_last) {
 		if (!strcmp(last, "-o") || !strcmp(last, "--output-file")) {
 			a->output = a->argc - 1;
