@@ -81,7 +81,7 @@ int ptxas_memory_read(int fd, char **data, size_t *size)
 }
 
 /* More than THREADS_MOST help little, as a third of a ptxas's work has no parts, and builds run several of them at once; more than
- * there are cores cost a tenth (docs/hot-path.md). */
+ * there are cores cost processor time (docs/hot-path.md). */
 #define THREADS_MOST 4u
 
 unsigned ptxas_threads(unsigned kernels)
