@@ -12,13 +12,15 @@ static const struct option_row rows[] = {
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
 
-/* ptxas options whose value is the next argument, when it is not joined by '='. */
+/* ptxas options whose value is the next argument, when it is not joined by '=': of 12.8 to 13.5. */
 static const char *const with_value[] = {
-	"-o", "--output-file", "-arch", "--gpu-name", "-m", "--machine", "-O", "--opt-level", "-maxrregcount",
-	"--maxrregcount", "-e", "--entry", "-ias", "--input-as-string", "-optf", "--options-file", "-def-load-cache",
-	"--def-load-cache", "-dlcm", "-def-store-cache", "--def-store-cache", "-dscm", "-fmad", "--fmad",
-	"--device-function-maxrregcount", "-func-maxrregcount", "-split-compile", "--split-compile", "-jobserver",
-	"-ofc"};
+	"-o", "--output-file", "-arch", "--gpu-name", "-m", "--machine", "-O", "--opt-level", "-Ofc", "--Ofast-compile",
+	"-maxrregcount", "--maxrregcount", "-func-maxrregcount", "--device-function-maxrregcount", "-maxntid", "--maxntid",
+	"-minnctapersm", "--minnctapersm", "-regUsageLevel", "--register-usage-level", "-e", "--entry", "-ias", "--input-as-string",
+	"-optf", "--options-file", "-dlcm", "--def-load-cache", "-def-load-cache", "-dscm", "--def-store-cache", "-def-store-cache",
+	"-flcm", "--force-load-cache", "-fscm", "--force-store-cache", "-fmad", "--fmad", "-pic", "--position-independent-code",
+	"-allow-expensive-optimizations", "--allow-expensive-optimizations", "-device-stack-protector", "--device-stack-protector",
+	"-enable-func-clone-sc", "--enable-func-clone-sc", "-sanitize", "--sanitize", "-split-compile", "--split-compile"};
 
 static int is_one_of(const char *arg, const char *const *list, size_t n)
 {
@@ -63,6 +65,17 @@ static int take_own(struct ptxas_args *a, char **argv, const char **error)
 static const char *const keeps_whole[] = {"-c", "--compile-only", "-ewp", "--extensible-whole-program", "-g", "--device-debug",
 	"--compile-as-tools-patch", "-astoolspatch", "--preserve-relocs", "-preserve-relocs"};
 
+/* Options with which the caller decides how many threads a ptxas has. */
+static const char *const says_threads[] = {"-split-compile", "--split-compile", "-jobserver", "--jobserver"};
+
+static int is_or_begins(const char *arg, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(arg, list[i], strlen(list[i])) && (!arg[strlen(list[i])] || arg[strlen(list[i])] == '='))
+			return 1;
+	return 0;
+}
+
 /* Which GPU, if this says so: "--gpu-name=sm_90a", or the value behind "-arch". */
 static const char *arch_of(const char *arg, const char *last, int value_of_last)
 {
@@ -86,6 +99,7 @@ static void note(struct ptxas_args *a, int value_of_last)
 
 	a->arch = arch ? arch : a->arch;
 	a->whole |= !value_of_last && is_one_of(arg, keeps_whole, sizeof(keeps_whole) / sizeof(*keeps_whole));
+	a->threads |= !value_of_last && is_or_begins(arg, says_threads, sizeof(says_threads) / sizeof(*says_threads));
 	if (value_of_last) {
 		if (!strcmp(last, "-o") || !strcmp(last, "--output-file")) {
 			a->output = a->argc - 1;

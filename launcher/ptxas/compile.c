@@ -302,10 +302,31 @@ static int join(const struct module *m, const struct ptxas_bytes *object, const 
 	return rc;
 }
 
+/* In several threads where there are several clones: the code is the same. (Whole programs take longer so: they have a call graph of the
+ * whole runtime.) Whatever goes wrong then, such as an older ptxas that does not know the option, is tried in one. */
+static int assemble_linked(const struct module *m, const struct text *text, struct ptxas_bytes *object, char **log)
+{
+	char ewp[] = "-ewp", v[] = "-v", split[40], *more[4] = {ewp};
+	unsigned threads = m->a->threads ? 1 : ptxas_threads(m->stats.clones);
+	int n = 1, status;
+
+	if (!m->a->verbose)
+		more[n++] = v;
+	snprintf(split, sizeof(split), "--split-compile=%u", threads);
+	more[n] = threads > 1 ? split : NULL;
+	status = assemble(m->a, m->real, text, more, object, log);
+	if (status > 0 && more[n]) {
+		free(*log);
+		more[n] = NULL;
+		status = assemble(m->a, m->real, text, more, object, log);
+	}
+	return status;
+}
+
 /* 0: *to is the module with its clones, linked to the runtime. Else the whole-program form has to do. */
 static int make_linked(struct module *m, struct ptxas_bytes *to)
 {
-	char ewp[] = "-ewp", v[] = "-v", *more[] = {ewp, m->a->verbose ? NULL : v, NULL}, *log = NULL;
+	char *log = NULL;
 	struct ptxas_bytes object = {0};
 	struct text text = {0};
 	struct said said = {0};
@@ -313,7 +334,7 @@ static int make_linked(struct module *m, struct ptxas_bytes *to)
 	int rc = rewrite(m, 1, &text);
 
 	if (!rc)
-		rc = m->stats.clones ? assemble(m->a, m->real, &text, more, &object, &log) : -ENOENT;
+		rc = m->stats.clones ? assemble_linked(m, &text, &object, &log) : -ENOENT;
 	if (!rc) {
 		said = log ? parse_said(log) : (struct said){0};
 		names = said.count ? linked_names(m, &said) : NULL;

@@ -27,6 +27,7 @@ struct ptxas_args {
 	int verbose;               /* -v was given */
 	const char *arch;          /* --gpu-name, or NULL */
 	int whole;                 /* an option was given with which nothing is linked: the result is no cubin to be loaded, or for a debugger */
+	int threads;               /* an option says how many threads the real ptxas may have */
 };
 int ptxas_args_parse(int argc, char **argv, struct ptxas_args *args, const char **error); /* 0, -EINVAL, -ENOMEM */
 void ptxas_args_help(struct text *out);
@@ -44,6 +45,8 @@ int ptxas_run(char *const argv[], int out_fd, int err_fd);
 int ptxas_wait(pid_t pid);                             /* the same of a child */
 int ptxas_memory(const char *name);                    /* a memfd that children inherit, or -errno */
 int ptxas_memory_read(int fd, char **data, size_t *size); /* all of it; 0 or -errno */
+
+unsigned ptxas_threads(unsigned kernels);              /* how many a ptxas should have for so many clones */
 
 /* One call of a compiler with its files in memory: what it reads, what it writes, and what it says. argv names the two paths. */
 struct ptxas_bytes { char *data; size_t size; };

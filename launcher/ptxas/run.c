@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +78,19 @@ int ptxas_memory_read(int fd, char **data, size_t *size)
 	*data = bytes;
 	*size = at;
 	return 0;
+}
+
+/* More than THREADS_MOST help little, as a third of a ptxas's work has no parts, and builds run several of them at once; more than
+ * there are cores cost processor time (docs/hot-path.md). */
+#define THREADS_MOST 4u
+
+unsigned ptxas_threads(unsigned kernels)
+{
+	cpu_set_t set;
+	unsigned cores = sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+	unsigned most = cores < THREADS_MOST ? cores : THREADS_MOST;
+
+	return kernels < most ? kernels : most;
 }
 
 int ptxas_call_open(struct ptxas_call *c, const char *in_name)
