@@ -65,6 +65,8 @@
  *                                                 CAS that failed (GSAN_SEM_CAS) desc has the load that it was
  *   fence      (desc)                             before a fence or membar; desc: semantics and scope only
  *   unseen     ()                                 before a call of what has no clone: it may acquire anything
+ *   barrier    ()                                 before a barrier of all threads of the CTA
+ *   behind     ()                                 after what may have waited for any other warp of the CTA
  * The rewriter guards a predicated operation's calls with the same predicate (access<N>: with `valid`). What stands around an
  * operation goes with it: for all lanes of the warp at once (whole = 1, or GSAN_RED_WHOLE), if all come to it together, else
  * for one lane after the other, operation included (whole = 0), so that none has an entry's lock while it waits for another. */
@@ -83,6 +85,8 @@
 	X(look, "llLu", "u") \
 	X(after, "lluLulu", "") \
 	X(fence, "llu", "") \
-	X(unseen, "ll", "")
+	X(unseen, "ll", "") \
+	X(barrier, "ll", "") \
+	X(behind, "ll", "")
 
 #endif

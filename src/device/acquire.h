@@ -37,31 +37,44 @@ ALWAYS void order_lost(const struct who *w, int acquire) /* from here on, or fro
 	gpu_or32(acquire ? &w->state->clock.flags : &w->state->pending_flags, DEV_CLOCK_EVERYTHING);
 }
 
+ALWAYS struct elems pending_elems(const struct who *w)
+{
+	struct dev_state *s = w->state;
+	return (struct elems){.word = &s->pending[0].elem, .count = &s->pendings, .room = DEV_PENDING, .kind = ELEMS_GATED | ELEMS_AT,
+			      .warps = w->launch->warp_bits ? s->pending_warps : 0, .mask = who_warps(w)};
+}
+
 /* Sets aside what a strong read of `key` observed. */
 NEVER void pending_add(const struct who *w, u64 elem, u64 key)
 {
-	struct dev_state *s = w->state;
-	struct elems list = {.word = &s->pending[0].elem, .count = &s->pendings, .room = DEV_PENDING, .kind = ELEMS_GATED | ELEMS_AT};
+	struct elems list = pending_elems(w);
+	warps_part(w);
 	elems_add(w->launch, &list, elem, key);
 }
 
-/* Joins earlier strong reads: of any location by an acquire fence (key 0), of one by a strong read that acquires there.
- * What `scope` does not reach waits for a wider one. */
+/* Joins earlier strong reads of this warp: of any location by an acquire fence (key 0), of one by a strong read that acquires there; those
+ * from before a barrier for all warps, whichever comes first. What `scope` does not reach waits for a wider one. */
 NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 {
 	struct dev_state *s = w->state;
+	struct elems list = pending_elems(w);
 	u32 n = gpu_own32(&s->pendings), kept = 0;
 	if (!key && gpu_load32(&s->pending_flags))
 		gpu_or32(&s->clock.flags, DEV_CLOCK_EVERYTHING);
 	for (u32 i = 0; i < n && i < DEV_PENDING; i++) {
 		struct dev_pending p = s->pending[i];
-		int reached = elem_reached(w->launch, p.elem, scope), here = !key || !p.key || p.key == key;
+		u32 warps = elems_warps(&list, i), mine = warps == ~0u ? warps : warps & list.mask;
+		int reached = elem_reached(w->launch, p.elem, scope), here = (!key || !p.key || p.key == key) && mine;
 		if (here && reached)
-			clock_join(w, p.elem);
+			clock_join_for(w, p.elem, mine);
 		else if (here)
 			hint_unreached(w, p.elem);
-		if (!here || !reached)
-			s->pending[kept++] = p;
+		if (here && reached && warps == mine)
+			continue;
+		elems_move(&list, kept, i);
+		if (here && reached)
+			gpu_store32(&list.warps[kept], warps & ~mine);
+		kept++;
 	}
 	gpu_store32(&s->pendings, kept);
 }
@@ -103,7 +116,7 @@ ALWAYS u32 why_no_edge(u64 e, u64 writer, u32 desc, int reached)
 		return GSAN_WHY_ACQUIRE_SCOPE;
 	if (elem_is_relaxed(e) && (!elem_is_fenced(e) || !((e ^ writer) & REC_WHO || writer_releases(writer))))
 		return GSAN_WHY_RELAXED_WRITE;
-	return !sync_acquires(desc) && elem_is_done(e) ? GSAN_WHY_NO_ACQUIRE : GSAN_WHY_NONE;
+	return !sync_acquires(desc) && elem_is_did(e) ? GSAN_WHY_NO_ACQUIRE : GSAN_WHY_NONE;
 }
 
 /* One release that this read may have observed; `newest`: the entry whose newest version has it and was read, or NULL; `linked`: it is

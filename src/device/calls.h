@@ -20,5 +20,7 @@ u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc);
 void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value, u32 looked);
 void gsan_fence(u64 launch, u64 self, u32 desc);
 void gsan_unseen(u64 launch, u64 self);
+void gsan_barrier(u64 launch, u64 self);
+void gsan_behind(u64 launch, u64 self);
 
 #endif

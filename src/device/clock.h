@@ -7,40 +7,94 @@
 #include "device/inherit.h"
 #include "device/state.h"
 
-ALWAYS struct elems clock_elems(struct dev_state *s)
+ALWAYS struct elems clock_elems(const struct who *w)
 {
-	return (struct elems){.word = s->clock.elem, .count = &s->clock.count, .changing = &s->clock.changing, .state = s,
-			      .room = DEV_CLOCK};
+	struct dev_state *s = w->state;
+	return (struct elems){.word = s->clock.elem, .count = &s->clock.count, .changing = &s->clock.changing, .state = s, .room = DEV_CLOCK,
+			      .warps = w->launch->warp_bits ? s->clock_warps : 0, .mask = who_warps(w)};
 }
 
-/* An element of this CTA that is later than it is another CTA's, whose hash is the same: from here on this CTA counts as later, so that
- * what it releases has that, too. */
-NEVER void epoch_reach(const struct who *w, u64 elem)
+/* From here on until the next barrier, what one warp of this CTA knows is not what all know. */
+ALWAYS void warps_part(const struct who *w)
 {
-	u32 epoch = rec_epoch(elem);
-	if ((elem ^ w->self) & REC_WHO || epoch <= gpu_own32(&w->state->time))
+	if (w->launch->warp_bits && !gpu_load32(&w->state->parted))
+		gpu_store32(&w->state->parted, 1);
+}
+
+/* From here on this warp is behind all that others of its CTA did before `time`. Its own time rises to that. */
+NEVER void warp_reach(const struct who *w, u32 time)
+{
+	struct dev_warp *own = own_warp(w);
+	if (time > gpu_own32(&own->time)) {
+		if (!time_reaches(w, time))
+			return;
+		time_set(w, w->warp, time);
+	}
+	if (w->launch->warp_bits && time > gpu_own32(&own->synced))
+		gpu_store32(&own->synced, time);
+}
+
+/* And behind all that they acquired, or set aside. */
+NEVER void warp_learn(const struct who *w)
+{
+	struct dev_state *s = w->state;
+	u32 clocks = gpu_own32(&s->parted) ? gpu_own32(&s->clock.count) : 0, pendings = clocks ? gpu_own32(&s->pendings) : 0;
+	for (u32 i = 0; i < clocks && i < DEV_CLOCK; i++)
+		gpu_store32(&s->clock_warps[i], gpu_own32(&s->clock_warps[i]) | who_warps(w));
+	for (u32 i = 0; i < pendings && i < DEV_PENDING; i++)
+		gpu_store32(&s->pending_warps[i], gpu_own32(&s->pending_warps[i]) | who_warps(w));
+}
+
+/* The CTA's time that an element of its own has. */
+ALWAYS u32 elem_time(const struct who *w, u64 elem)
+{
+	u32 bits = w->launch->warp_bits;
+	if (!tag_private(w->launch, rec_tag(elem)))
+		return rec_epoch(elem) >> bits;
+	return gpu_load32(&tag_launch(w->launch, rec_tag(elem))->first) + (rec_value(elem) >> bits);
+}
+
+/* An element of this CTA. Of another warp: what came before it, of any warp, is before what this one does next, for it may be a flag
+ * among the CTA's own. Later than this warp is, it is another CTA's, whose hash is the same: from here on this one counts as later, so
+ * that what it releases has that, too. */
+NEVER void clock_join_own(const struct who *w, u64 elem)
+{
+	u32 bits = w->launch->warp_bits, time = elem_time(w, elem);
+	int other = bits && elem_is_of_warp(elem, w->launch->warp_bits) != w->warp;
+	if (!time || elem_of_many(elem))
 		return;
-	gpu_store32(&w->state->time, epoch);
-	gpu_store64(&w->state->base, state_stamp(w, epoch) | DEV_BASE_USED);
+	if (other || time > gpu_own32(&own_warp(w)->time)) {
+		warp_reach(w, bits ? time + 1 : time);
+		if (!bits)
+			gpu_or64(&own_warp(w)->base, DEV_BASE_USED);
+	}
+	if (other)
+		warp_learn(w);
 }
 
-/* Joins one element into the CTA's clock; what its launch's base clock already has is not kept. Returns where it is, as elems_add(). */
-NEVER u32 clock_join(const struct who *w, u64 elem)
+/* Joins one element into the CTA's clock, for those of its warps; what its launch's base clock already has is not kept. Returns where it
+ * is, as elems_add(). */
+NEVER u32 clock_join_for(const struct who *w, u64 elem, u32 warps)
 {
 	const struct gsan_launch *l = w->launch;
-	struct elems s = clock_elems(w->state);
+	struct elems s = clock_elems(w);
+	s.mask = warps;
 	if (elem_below_floor(l, elem))
 		return ELEMS_NOWHERE;
 	if (elem_is_own(w, elem)) {
-		epoch_reach(w, elem);
+		clock_join_own(w, elem);
 		return ELEMS_NOWHERE;
 	}
-	if (l->mapped >> elem_owner(l, elem) & 1)
+	if (l->mapped >> elem_owner(l, elem) & 1) {
+		warps_part(w);
 		return elems_add(l, &s, elem_bare(elem), 0);
+	}
 	gpu_or32(&w->state->clock.flags, DEV_CLOCK_EVERYTHING);
 	acquired_add(l, elem_prefix(elem_owner(l, elem), ~0u)); /* a launch behind this one may be able to ask about it */
 	return ELEMS_NOWHERE;
 }
+
+ALWAYS u32 clock_join(const struct who *w, u64 elem) { return clock_join_for(w, elem, who_warps(w)); }
 
 /* Takes out what element `i` says, too; others may change their places. */
 NEVER void clock_only(const struct who *w, const struct elems *s, u32 i)
@@ -53,12 +107,12 @@ NEVER void clock_only(const struct who *w, const struct elems *s, u32 i)
 		j = near ? row + gpu_first(near) : row + ELEMS_ROW;
 		if (j >= n)
 			continue;
-		if (j == i || !elem_within(w->launch, elems_at(s, j), elem, 0)) {
+		if (j == i || elems_warps(s, j) & ~elems_warps(s, i) || !elem_within(w->launch, elems_at(s, j), elem, 0)) {
 			j++;
 			continue;
 		}
 		elems_change(s);
-		elems_put(s, j, elems_at(s, --n), 0); /* which is looked at in its new place */
+		elems_move(s, j, --n); /* which is looked at in its new place */
 		gpu_store32(s->count, n);
 		elems_change(s);
 		i = i == n ? j : i;
@@ -68,7 +122,7 @@ NEVER void clock_only(const struct who *w, const struct elems *s, u32 i)
 /* After the check of the strong operation that observed them: fresh elements count for what follows. */
 NEVER void clock_settle(const struct who *w)
 {
-	struct elems s = clock_elems(w->state);
+	struct elems s = clock_elems(w);
 	for (u32 i = 0; i < gpu_own32(s.count);) {
 		u32 n = gpu_own32(s.count);
 		u64 e = elems_at(&s, i), settled = elem_settled(e);

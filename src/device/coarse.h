@@ -57,8 +57,9 @@ ALWAYS void coarse_note(const struct who *w, struct dev_tables *t, u32 time)
 			coarse_add(t, w->launch, elem_all(rec_tag(w->self), 0));
 		return;
 	}
-	coarse_add(t, w->launch, elem_all(rec_tag(w->self), time > GSAN_EPOCH_MAX ? GSAN_EPOCH_MAX : time));
-	if (time > GSAN_EPOCH_MAX) /* under a private tag, of which nobody would know */
+	u32 most = time_most(w->launch), bits = w->launch->warp_bits;
+	coarse_add(t, w->launch, elem_all(rec_tag(w->self), time > most ? GSAN_EPOCH_MAX : ((time + 1) << bits) - 1));
+	if (time > most) /* under a private tag, of which nobody would know */
 		gpu_max64(&t->coarse.older[w->launch->participant], w->launch->seq);
 }
 
@@ -79,8 +80,8 @@ NEVER u32 coarse_time(const struct who *w, u32 desc)
 	if (!state_take(w))
 		return 0;
 	acquired_clock(w); /* which goes with what the launch releases as a whole (closure_add) */
-	gpu = gpu_load32(&s->fence[0]);
-	sys = gpu_load32(&s->fence[1]);
+	gpu = gpu_load32(&own_warp(w)->fence[0]);
+	sys = gpu_load32(&own_warp(w)->fence[1]);
 	at = sys > gpu ? sys : gpu;
 	at = desc_releases(desc) ? epoch_end(w) : at ? at - 1 : 0;
 	state_give(w);

@@ -27,7 +27,8 @@
 /* Its kind. */
 #define ELEM_KIND (ELEM_PREFIX | ELEM_POINT | ELEM_RELAXED)
 #define ELEM_DONE 0ull                         /* all that a CTA did up to an epoch, and all that is before its launch */
-#define ELEM_START ELEM_RELAXED                /* what the start of a CTA's launch released: all that is before it */
+#define ELEM_START ELEM_RELAXED                /* what the start of a CTA's launch released: all that is before it; with an epoch, which
+						* names a warp, and all that this warp did up to it */
 #define ELEM_WRITE (ELEM_POINT | ELEM_RELAXED) /* in a version: the write of its location, which who reads that observes; and the start
 						* of its launch */
 #define ELEM_SEEN ELEM_POINT                   /* writes of one place alone (point_of), up to the epoch: they were observed, which orders
@@ -37,14 +38,16 @@ ALWAYS int elem_is_done(u64 e) { return (e & ELEM_KIND) == ELEM_DONE; }
 ALWAYS int elem_is_write(u64 e) { return (e & ELEM_KIND) == ELEM_WRITE; }
 ALWAYS int elem_is_seen(u64 e) { return (e & ELEM_KIND) == ELEM_SEEN; }
 ALWAYS int elem_is_point(u64 e) { return (e & (ELEM_PREFIX | ELEM_POINT)) == ELEM_POINT; } /* a write, or a seen one */
-ALWAYS int elem_is_relaxed(u64 e) { return (e & (ELEM_PREFIX | ELEM_RELAXED)) == ELEM_RELAXED; } /* a write, or a start */
+ALWAYS int elem_is_warp(u64 e) { return (e & ELEM_KIND) == ELEM_START && rec_epoch(e); }
+ALWAYS int elem_is_relaxed(u64 e) { return (e & (ELEM_PREFIX | ELEM_RELAXED)) == ELEM_RELAXED && !elem_is_warp(e); } /* a write, or a start */
+ALWAYS int elem_is_did(u64 e) { return elem_is_done(e) || elem_is_warp(e); } /* it has what its CTA, or a warp of it, did */
 
 ALWAYS int elem_of_many(u64 e) { return (e & (ELEM_ALL | ELEM_PREFIX)) != 0; }
 ALWAYS int elem_is_open(u64 e) { return (e & ELEM_OPEN) != 0; }
 ALWAYS int elem_is_fresh(u64 e) { return (e & (ELEM_KIND | ELEM_FRESH)) == (ELEM_SEEN | ELEM_FRESH); }
 ALWAYS int elem_is_fenced(u64 e) { return e & ELEM_FENCED && !elem_is_prefix(e) && !elem_is_seen(e); }
 /* Is it what its CTA itself released there, by an operation on the location? */
-ALWAYS int elem_is_release(u64 e) { return e && !(e & (ELEM_KIND | ELEM_ALL | ELEM_FENCED)); }
+ALWAYS int elem_is_release(u64 e) { return e && elem_is_did(e) && !(e & (ELEM_ALL | ELEM_FENCED)); }
 /* Is it something that who reads the version observes? */
 ALWAYS int elem_is_observed(u64 e) { return elem_is_prefix(e) ? (e & ELEM_PREFIX_OBSERVED) != 0 : elem_is_write(e) || elem_is_fresh(e); }
 
@@ -123,6 +126,8 @@ ALWAYS u64 elem_prefix(u32 participant, u32 seq)
 /* The same one otherwise. */
 ALWAYS u64 elem_observed(u64 prefix) { return prefix | ELEM_PREFIX_OBSERVED; }
 ALWAYS u64 elem_fenced(u64 e) { return e | ELEM_FENCED; }
+ALWAYS u32 elem_is_of_warp(u64 e, u32 bits) { return (u32)(e >> GSAN_REC_EPOCH_SHIFT) & ((1u << bits) - 1); }
+ALWAYS u64 elem_of_warp(u64 done) { return done | ELEM_RELAXED; } /* what the warp that its epoch names did, alone */
 ALWAYS u64 elem_fresh(u64 seen) { return seen | ELEM_FRESH; }
 ALWAYS u64 elem_settled(u64 e) { return elem_is_seen(e) ? e & ~ELEM_FRESH : e; } /* as once the operation that observed it is over */
 ALWAYS u64 elem_widened(u64 e, u32 scope) { return e | (u64)scope << ELEM_SCOPE_SHIFT; } /* its gate, which had none or a narrower one */
@@ -133,7 +138,7 @@ ALWAYS u64 elem_all_of(u64 e) { return (e & ~0ull << GSAN_REC_TAG_SHIFT) | ELEM_
 ALWAYS u64 elem_handed_on(u64 e, u64 gate)
 {
 	e = elem_settled(e);
-	return ((elem_is_done(e) ? elem_fenced(e) : e) & ~ELEM_GATE) | gate; /* by no operation on the location */
+	return ((elem_is_did(e) ? elem_fenced(e) : e) & ~ELEM_GATE) | gate; /* by no operation on the location */
 }
 /* A write of a version, or a seen one, as what observed it keeps it; the place of a write is that of the read. */
 ALWAYS u64 elem_kept(u64 e, u64 point)

@@ -47,18 +47,36 @@ ALWAYS int elem_reached(const struct gsan_launch *l, u64 elem, u32 scope)
 }
 
 /* ---- what it covers ------------------------------------------------------------------------------------------------------- */
-/* Does an element, taken by itself, cover the record? (The order before its launch is asked separately.) */
-ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point)
+/* What an element says of its CTA's warps (launch.h). Of what was observed, no warp is told apart. */
+ALWAYS enum stamp_of elem_stamp(u64 elem)
+{
+	return elem_of_many(elem) ? STAMP_ALL : elem_is_point(elem) ? STAMP_CTA : elem_is_warp(elem) ? STAMP_WARP : STAMP_WARPS;
+}
+ALWAYS int elem_same_warp(const struct gsan_launch *l, u64 a, u64 b) /* one of a CTA's private tags, the other one of its CTA */
+{
+	return !((a ^ b) >> GSAN_REC_EPOCH_SHIFT & ((1u << tag_warp_bits(l, rec_tag(a))) - 1));
+}
+
+/* Is it of the record's CTA, or of more than one, or of a private tag? What a clock has is mostly of others. */
+ALWAYS int elem_may_cover(const struct gsan_launch *l, u64 elem, u64 rec)
+{
+	return !((elem ^ rec) & REC_WHO) || elem_of_many(elem) || tag_private(l, rec_tag(elem));
+}
+
+/* Does an element, taken by itself, cover the record? (The order before its launch is asked separately.) `anyway`: if a CTA were one
+ * thread. */
+ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point, int anyway)
 {
 	if (elem_is_prefix(elem))
 		return prefix_owner(elem) == tag_participant(l, rec_tag(rec)) && gpu_load32(&tag_launch(l, rec_tag(rec))->seq) <= prefix_seq(elem);
 	if (elem_is_fresh(elem) || (elem_is_point(elem) && (point == NO_POINT || !point_within(point, elem))))
 		return 0;
 	if (rec_tag(elem) == rec_tag(rec))
-		return stamp_within(l, rec, elem, elem_of_many(elem));
+		return stamp_within(l, rec, elem, anyway && !elem_of_many(elem) ? STAMP_CTA : elem_stamp(elem));
 	if (elem_is_seen(elem) && elem_of_many(elem)) /* of RMWs without an entry, the newest launch of a stream stands for all */
 		return launch_follows(l, rec_tag(elem), rec_tag(rec));
-	return !elem_is_point(elem) && tag_private(l, rec_tag(elem)) && private_follows(l, rec_tag(elem), rec);
+	return !elem_is_point(elem) && tag_private(l, rec_tag(elem)) && private_follows(l, rec_tag(elem), rec) &&
+	       (anyway || !elem_is_warp(elem) || elem_same_warp(l, elem, rec));
 }
 
 /* ---- two of them ---------------------------------------------------------------------------------------------------------- */
@@ -85,7 +103,9 @@ ALWAYS int elem_within(const struct gsan_launch *l, u64 a, u64 b, int gated)
 		return 0;
 	if (elem_is_seen(a) && !seen_kept(a, b, gated))
 		return 0;
-	return stamp_within(l, a, b, elem_of_many(b));
+	if (elem_is_warp(b) && !elem_is_warp(a) && !elem_is_relaxed(a)) /* which has what other warps did, too */
+		return 0;
+	return stamp_within(l, a, b, elem_is_point(a) && !elem_is_point(b) && !elem_of_many(b) ? STAMP_BEFORE : elem_stamp(b));
 }
 
 /* Of one tag: are they of one kind, so that one may stand for both? What is no point may: less is then said of a start. */
@@ -96,6 +116,20 @@ ALWAYS int elem_alike(u64 a, u64 b)
 	return elem_is_seen(a) == elem_is_seen(b) && elem_is_fresh(a) == elem_is_fresh(b);
 }
 
+/* `later`, the later stamp of the two, made one that has both, of one CTA: of two warps at one time the next time, if there is one. */
+ALWAYS u64 elem_with_warps(const struct gsan_launch *l, u64 a, u64 b, u64 later, u64 how, u32 most)
+{
+	u32 x = (u32)(a >> GSAN_REC_EPOCH_SHIFT) & most, y = (u32)(b >> GSAN_REC_EPOCH_SHIFT) & most, bits = x && y ? tag_warp_bits(l, rec_tag(a)) : 0;
+	if (how & ELEM_POINT || !((x ^ y) & ((1u << bits) - 1)))
+		return later | how;
+	how &= ~ELEM_RELAXED;
+	if (x >> bits != y >> bits)
+		return later | how;
+	if (((x >> bits) + 1) << bits > most)
+		return elem_all_of(later) | ELEM_OPEN | (u64)most << GSAN_REC_EPOCH_SHIFT | how;
+	return (later + (1ull << bits << GSAN_REC_EPOCH_SHIFT)) | how;
+}
+
 /* What two say that are alike: of one CTA, its later epoch (of a private tag, the later time), of several all CTAs of the launch. An
  * open gate, and any place, unless they agree. */
 ALWAYS u64 elem_both(const struct gsan_launch *l, u64 a, u64 b)
@@ -104,10 +138,11 @@ ALWAYS u64 elem_both(const struct gsan_launch *l, u64 a, u64 b)
 	u64 site = (a ^ b) & ELEM_SITE ? ELEM_SITE : a & ELEM_SITE;
 	how |= gate | (elem_is_seen(a) && elem_is_seen(b) ? point_union(a, b) : site);
 	if (tag_private(l, rec_tag(a)))
-		return ((rec_value(a) > rec_value(b) ? a : b) & REC_STAMP) | how;
+		return elem_with_warps(l, a, b, (rec_value(a) > rec_value(b) ? a : b) & REC_STAMP, how, PRIVATE_VALUES);
 	u64 epoch = (u64)(rec_epoch(a) > rec_epoch(b) ? rec_epoch(a) : rec_epoch(b)) << GSAN_REC_EPOCH_SHIFT;
-	int many = elem_of_many(a) || elem_of_many(b) || (a ^ b) & REC_WHO;
-	return (many ? elem_all_of(a) : a & REC_WHO) | epoch | how;
+	if (elem_of_many(a) || elem_of_many(b) || (a ^ b) & REC_WHO)
+		return elem_all_of(a) | epoch | (epoch && !(how & ELEM_POINT) ? how & ~ELEM_RELAXED : how); /* of many, no warp's */
+	return elem_with_warps(l, a, b, (a & REC_WHO) | epoch, how, GSAN_EPOCH_MAX);
 }
 
 /* What the start of a write's launch released; behind a fence, for words, there is more than that. */

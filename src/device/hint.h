@@ -106,7 +106,7 @@ _Static_assert(HINT_CONFIDENCE(HINT_EXACT) == GSAN_CERTAIN && HINT_CONFIDENCE(HI
 ALWAYS int hint_behind(const struct gsan_launch *l, u64 writer, u64 rec)
 {
 	if (rec_tag(writer) == rec_tag(rec))
-		return stamp_within(l, rec, writer, 0);
+		return stamp_within(l, rec, writer, STAMP_CTA);
 	return tag_private(l, rec_tag(writer)) && private_follows(l, rec_tag(writer), rec);
 }
 

@@ -15,7 +15,7 @@ ALWAYS struct dev_launch *own_launch(const struct gsan_launch *l)
 	return &own_tables(l)->launch[l->tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
 }
 ALWAYS u32 launch_stream(const struct dev_launch *e) { return gpu_load32(&e->where) & 0xff; }
-ALWAYS u32 launch_gpu(const struct dev_launch *e) { return gpu_load32(&e->where) >> 8; }
+ALWAYS u32 launch_gpu(const struct dev_launch *e) { return gpu_load32(&e->where) >> 8 & 0xff; }
 ALWAYS int tag_in_stream(const struct gsan_launch *l, u32 tag, u32 participant, u32 stream)
 {
 	return tag_participant(l, tag) == participant && launch_stream(tag_launch(l, tag)) == stream;
@@ -90,12 +90,32 @@ ALWAYS int order_before(const struct gsan_launch *l, const struct gsan_order *o,
 	return order_has(o, tag_participant(l, tag), launch_stream(e), gpu_load32(&e->seq));
 }
 
-/* Of two elements, or an element and a record, of one tag: is `a` not after `b`? */
-ALWAYS int stamp_within(const struct gsan_launch *l, u64 a, u64 b, int all)
+/* An epoch is a time of its CTA and below it, in `warp_bits` of the launch, the warp. Of a tag that cannot be looked up the most that
+ * there may be: then only what is surely included counts as that. */
+#define WARP_BITS_MOST 5u
+_Static_assert(GSAN_WARPS == 1u << WARP_BITS_MOST, "");
+NEVER u32 tag_warp_bits_of(const struct gsan_launch *l, u32 tag)
 {
-	if (tag_private(l, rec_tag(a)))
-		return rec_value(a) <= rec_value(b);
-	return (all || rec_cta(a) == rec_cta(b)) && rec_epoch(a) <= rec_epoch(b);
+	return tag_mapped(l, tag) ? gpu_load32(&tag_launch(l, tag)->where) >> 16 : WARP_BITS_MOST;
+}
+ALWAYS u32 tag_warp_bits(const struct gsan_launch *l, u32 tag) { return tag == l->tag ? l->warp_bits : tag_warp_bits_of(l, tag); }
+
+/* Of two elements, or a record and an element, of one tag: is `a` not after `b`? By what `b` says of its CTA: what all its warps did at
+ * earlier times, and its own did by then; what its own did alone; what any of its warps did by then, or, if they are told apart, before.
+ * Of all CTAs: what any did. */
+enum stamp_of { STAMP_WARPS, STAMP_WARP, STAMP_CTA, STAMP_BEFORE, STAMP_ALL };
+ALWAYS int stamp_within(const struct gsan_launch *l, u64 a, u64 b, enum stamp_of of)
+{
+	int private = tag_private(l, rec_tag(a));
+	u32 value = private ? rec_value(a) : rec_epoch(a), than = private ? rec_value(b) : rec_epoch(b);
+	if (of == STAMP_ALL || (!private && rec_cta(a) != rec_cta(b)))
+		return of == STAMP_ALL && value <= than;
+	if (!value || (value == than && of != STAMP_BEFORE)) /* only what its launch's start released; the same */
+		return 1;
+	if ((value ^ than) >> WARP_BITS_MOST && (of != STAMP_WARP || value > than)) /* of different times, however many warps there are */
+		return value < than;
+	u32 bits = tag_warp_bits(l, rec_tag(a)), time = value >> bits, by = than >> bits, same = !((value ^ than) & ((1u << bits) - 1));
+	return of == STAMP_WARP ? time <= by && same : time < by || (time == by && (of == STAMP_WARPS ? same : of == STAMP_CTA || !bits));
 }
 
 /* Until the entry of a launch stands in the table. Each warp makes its records once the entry is claimed, notes its launch among
@@ -125,7 +145,7 @@ NEVER void launch_fill(const struct gsan_launch *l, struct dev_launch *e)
 	u64 *to = (u64 *)&e->order;
 	u32 all = sizeof e->order / 8, words = __builtin_offsetof(struct gsan_order, pair) / 8 + l->order.pairs;
 	gpu_store32(&e->kernel, l->kernel);
-	gpu_store32(&e->where, l->stream | (u32)l->gpu << 8);
+	gpu_store32(&e->where, l->stream | (u32)l->gpu << 8 | (u32)l->warp_bits << 16);
 	gpu_store32(&e->grid[0], gpu_nctaid_x());
 	gpu_store32(&e->grid[1], gpu_nctaid_y());
 	gpu_store32(&e->grid[2], gpu_nctaid_z());

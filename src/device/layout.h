@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 12u
+#define GSAN_ABI 13u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -69,6 +69,7 @@ _Static_assert(sizeof(struct gsan_ranges_head) + GSAN_RANGES * sizeof(struct gsa
 #define GSAN_REC_EPOCH_SHIFT 29u
 #define GSAN_REC_CTA_SHIFT 38u
 #define GSAN_REC_TAG_SHIFT 48u
+#define GSAN_WARPS 32u /* of a CTA */
 #define GSAN_EPOCH_MAX 511u   /* then the CTA draws a private tag; without one it saturates: too much counts as released */
 #define GSAN_CTA_BITS 10u
 
@@ -182,7 +183,8 @@ struct gsan_launch {
 	uint8_t stream;
 	uint32_t kernel;     /* kernel id, numbered per participant when its module loads, from 1 */
 	uint32_t mapped;     /* bit p: the tables of participant p are mapped here */
-	uint16_t tag_bits;
+	uint8_t tag_bits;
+	uint8_t warp_bits;   /* of an epoch, the lowest, which tell the CTA's warps apart; 0: a CTA counts as one */
 	uint16_t gpu;        /* this GPU's index in the job, below 32; two participants may share a GPU */
 	uint32_t quick;      /* gsan_quick() */
 	uint32_t seed;
@@ -222,7 +224,9 @@ enum gsan_reason {
 	GSAN_WHY_BEFORE_PAYLOAD, /* an edge exists, but the access came after its release */
 	GSAN_WHY_WEAK_WRITE,     /* the flag that was read was written by a weak store */
 	GSAN_WHY_WEAK_READ,      /* the flag was read by a weak load */
-	GSAN_WHY_OTHER_CTA       /* an edge exists, from another CTA of first's launch */
+	GSAN_WHY_OTHER_CTA,      /* an edge exists, from another CTA of first's launch */
+	GSAN_WHY_PUBLISHED_ALONE, /* first's CTA released, but another warp of it did, and no barrier stands between */
+	GSAN_WHY_ACQUIRED_ALONE   /* second's CTA acquired that, but another warp of it did, and no barrier stands between */
 };
 struct gsan_side {
 	uint32_t seq;
@@ -237,7 +241,7 @@ struct gsan_side {
 	uint32_t ctaid[3]; /* exact where known (`second`), else ~0u */
 	uint16_t epoch;
 	uint8_t whole;
-	uint8_t pad;
+	uint8_t warp;      /* + 1; 0: not known */
 };
 _Static_assert(sizeof(struct gsan_side) == 44, "");
 struct gsan_finding {

@@ -8,11 +8,23 @@
 #include "device/elem_order.h"
 #include "device/launch.h"
 
+/* Has this warp acquired element `i` of its CTA's clock, or another one before a barrier of both? Does that cover the record? */
+ALWAYS int clock_serves_all(const struct who *w) { return !w->launch->warp_bits || w->anyway; }
+ALWAYS int clock_serves(const struct who *w, u32 i)
+{
+	return clock_serves_all(w) || gpu_load32(&w->state->clock_warps[i]) & who_warps(w);
+}
+ALWAYS int clock_has(const struct who *w, u32 i, u64 elem, u64 rec, u64 point)
+{
+	return elem_may_cover(w->launch, elem, rec) && elem_covers(w->launch, elem, rec, point, (int)w->anyway) && clock_serves(w, i);
+}
+
 /* ---- the slow half: the closure of launches that are ordered before, over what their streams acquired ---------- */
 #define ORDER_CLOSURE 40u
 struct closure {
 	const struct gsan_launch *l;
 	u64 rec, point; /* the record and its rec_point() */
+	int anyway;
 	u32 count;
 	u64 item[ORDER_CLOSURE]; /* elements: what is before each one's launch, if of many all that it did, too; or all launches of a prefix with theirs.
 				  * It lies on the stack, of which the driver keeps as much for each thread that a GPU can hold. */
@@ -56,7 +68,7 @@ NEVER int closure_add(struct closure *c, u64 elem)
 {
 	const struct gsan_launch *l = c->l;
 	u32 owner = elem_owner(l, elem);
-	if (!(l->mapped >> owner & 1) || elem_covers(l, elem, c->rec, c->point))
+	if (!(l->mapped >> owner & 1) || elem_covers(l, elem, c->rec, c->point, c->anyway))
 		return 1;
 	if (elem_is_point(elem) || closure_known(l, elem, owner))
 		return 0; /* nothing but the writes themselves; nothing that the launch's base clock lacks */
@@ -145,13 +157,15 @@ NEVER int closure_walk(const struct who *w, u64 rec, u64 point, int clock, int l
 	c.l = w->launch;
 	c.rec = rec;
 	c.point = point;
+	c.anyway = (int)w->anyway;
 	c.count = 1;
 	c.item[0] = (u64)w->launch->tag << GSAN_REC_TAG_SHIFT | (launch ? ELEM_ALL : 0);
 	if (clock && w->state) {
 		u32 n = gpu_load32(&w->state->clock.count);
 		u64 last = 0;
+		int all = clock_serves_all(w);
 		for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
-			if (closure_add_next(&c, gpu_load64(&w->state->clock.elem[i]), &last))
+			if ((all || clock_serves(w, i)) && closure_add_next(&c, gpu_load64(&w->state->clock.elem[i]), &last))
 				return 1;
 	}
 	for (u32 done = 0; done < c.count; done++)
@@ -209,7 +223,7 @@ NEVER int order_slow(const struct who *w, u64 rec, u64 point)
 		for (u32 i = 0; i < n && i < DEV_CLOCK; i += 2) {
 			u64 a, b;
 			gpu_load128(&w->state->clock.elem[i], &a, &b);
-			if (elem_covers(l, a, rec, point) || (i + 1 < n && elem_covers(l, b, rec, point)))
+			if (clock_has(w, i, a, rec, point) || (i + 1 < n && clock_has(w, i + 1, b, rec, point)))
 				return 1;
 		}
 	}

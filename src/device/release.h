@@ -9,9 +9,10 @@
 #include "device/elems.h"
 #include "device/known.h"
 #include "device/launch.h"
+#include "device/order.h"
 #include "device/state.h"
 
-/* An element of this CTA at `time`; 0: what its kernel's start releases. */
+/* An element of this warp at `time`, which was behind a barrier at that time; 0: what its kernel's start releases. */
 ALWAYS u64 elem_make(const struct who *w, u32 time, u32 scope, u32 site)
 {
 	return (time ? state_stamp(w, time) : w->self & REC_WHO) | elem_by_us(w->launch, scope, site);
@@ -24,6 +25,18 @@ ALWAYS void version_add(const struct gsan_launch *l, struct dev_sync *e, u64 ele
 			  .kind = ELEMS_GATED, .generation = gpu_own32(&e->generation) + 1};
 	s.kind |= gpu_own32(s.count) < DEV_VERSION / 4 ? ELEMS_SITES : 0;
 	elems_add(l, &s, elem, 0);
+}
+
+/* What this warp did up to `time`, and other warps before `all`. */
+NEVER void version_add_times(const struct who *w, struct dev_sync *e, u32 time, u32 all, u64 how, u32 scope, u32 site)
+{
+	u64 own = elem_make(w, time, scope, site) | how;
+	int apart = w->launch->warp_bits && time > all;
+	version_add(w->launch, e, apart ? elem_of_warp(own) : own);
+	if (apart && all > time_first(w->launch))
+		version_add(w->launch, e, elem_make(w, all, scope, site) | how);
+	if (w->launch->warp_bits && gpu_own32(&w->state->saturated)) /* barriers have no time any more */
+		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);
 }
 
 /* What was fenced goes with a release of this CTA at the scopes of the fences; what a list that widened has made of several, to all. */
@@ -47,9 +60,12 @@ NEVER void version_add_clock(const struct who *w, struct dev_sync *e, u32 scope)
 	u32 n = gpu_own32(&s->clock.count);
 	u64 told = told_about(s, e, scope) ? gpu_own64(&s->told) : 0;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
-		if (!(told >> i & 1))
+		if (!(told >> i & 1) && clock_serves(w, i))
 			version_add(w->launch, e, elem_handed_on(gpu_own64(&s->clock.elem[i]), elem_by_us(w->launch, scope, 0)));
-	told_set(s, e, scope, n < 64 ? (1ull << n) - 1 : ~0ull);
+	u64 all = n < 64 ? (1ull << n) - 1 : ~0ull;
+	for (u32 i = 0; w->launch->warp_bits && i < n && i < DEV_CLOCK; i++)
+		all &= ~((u64)(!clock_serves(w, i) && !(told >> i & 1)) << i);
+	told_set(s, e, scope, all);
 	if (gpu_load32(&s->clock.flags) & DEV_CLOCK_EVERYTHING)
 		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);
 }
@@ -59,19 +75,19 @@ NEVER void version_add_clock(const struct who *w, struct dev_sync *e, u32 scope)
  * the pattern); whether the write is seen is asked link by link. Under the locks of entry and state. */
 NEVER void version_publish(const struct who *w, struct dev_sync *e, int release, u32 time, u64 point, u32 scope, u32 site)
 {
-	struct dev_state *s = w->state;
-	u32 gpu = gpu_own32(&s->fence[0]), sys = gpu_own32(&s->fence[1]); /* 1 + time */
+	const struct dev_warp *own = own_warp(w);
+	u32 gpu = gpu_own32(&own->fence[0]), sys = gpu_own32(&own->fence[1]); /* 1 + time */
 	int itself = release && scope != GSAN_CTA;
 	version_add(w->launch, e, elem_write(point, elem_by_us(w->launch, scope, site), gpu | sys || itself)); /* for words: there is more */
 	if (sys)
-		version_add(w->launch, e, elem_fenced(elem_make(w, sys - 1, GSAN_SYS, site)));
+		version_add_times(w, e, sys - 1, gpu_own32(&own->fence_all[1]), ELEM_FENCED, GSAN_SYS, site);
 	if (gpu > sys)
-		version_add(w->launch, e, elem_fenced(elem_make(w, gpu - 1, GSAN_GPU, site)));
+		version_add_times(w, e, gpu - 1, gpu_own32(&own->fence_all[0]), ELEM_FENCED, GSAN_GPU, site);
 	if (gpu | sys)
 		version_add_fenced(w, e);
 	if (itself) {
 		u32 wide = scope == GSAN_CLUSTER ? GSAN_GPU : scope;
-		version_add(w->launch, e, elem_make(w, time, wide, site));
+		version_add_times(w, e, time, gpu_own32(&own->synced), 0, wide, site);
 		version_add_clock(w, e, wide);
 	}
 }
@@ -91,7 +107,7 @@ ALWAYS int version_own(const struct who *w, u64 e)
 	if (elem_is_prefix(e))
 		return prefix_owner(e) == w->launch->participant && prefix_seq(e) >= w->launch->seq;
 	if (elem_of_many(e))
-		return elem_is_done(e) && rec_tag(e) == w->launch->tag;
+		return elem_is_did(e) && rec_tag(e) == w->launch->tag;
 	return elem_is_release(e) && elem_is_own(w, e);
 }
 
@@ -181,7 +197,8 @@ ALWAYS int version_has_later(const struct who *w, const struct dev_version *v, u
 	u32 n = w->state && epochs_plenty(w) ? gpu_own32(&v->count) : 0;
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_own64(&v->elem[i]);
-		if (elem_is_write(e) && elem_is_own(w, e) && rec_tag(e) == rec_tag(rec) && rec_epoch(e) >= rec_epoch(rec))
+		if (elem_is_write(e) && elem_is_own(w, e) && rec_tag(e) == rec_tag(rec) &&
+		    rec_epoch(e) >> w->launch->warp_bits >= rec_epoch(rec) >> w->launch->warp_bits)
 			return 1;
 	}
 	return 0;

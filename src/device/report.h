@@ -30,6 +30,13 @@ ALWAYS int report_is_new(struct dev_tables *t, u64 key)
 	return 1; /* the table is crowded: said again rather than not at all */
 }
 
+/* 1 + the warp of its CTA that made a record; 0: not told apart. */
+ALWAYS u32 report_warp(const struct gsan_launch *l, u64 rec)
+{
+	u32 bits = tag_mapped(l, rec_tag(rec)) ? tag_warp_bits(l, rec_tag(rec)) : 0;
+	return bits ? 1 + (rec_epoch(rec) & ((1u << bits) - 1)) : 0;
+}
+
 ALWAYS void report_first(struct gsan_finding *f, const struct gsan_launch *l, u64 rec, u32 mask)
 {
 	const struct dev_launch *e = tag_launch(l, rec_tag(rec));
@@ -38,7 +45,7 @@ ALWAYS void report_first(struct gsan_finding *f, const struct gsan_launch *l, u6
 		.participant = (uint8_t)tag_participant(l, rec_tag(rec)), .stream = (uint8_t)launch_stream(e), .site = (uint16_t)rec_site(rec),
 		.cta = (uint16_t)rec_cta(rec), .op = (uint8_t)rec_op(rec), .mask = (uint8_t)mask,
 		.grid = {gpu_load32(&e->grid[0]), gpu_load32(&e->grid[1]), gpu_load32(&e->grid[2])},
-		.ctaid = {~0u, ~0u, ~0u}, .epoch = (uint16_t)rec_epoch(rec),
+		.ctaid = {~0u, ~0u, ~0u}, .epoch = (uint16_t)rec_epoch(rec), .warp = (uint8_t)report_warp(l, rec),
 	};
 	for (u32 p = 0; p < GSAN_PARTICIPANTS; p++)
 		f->floor[p] = gpu_load32(&e->order.floor[p]);
@@ -63,7 +70,7 @@ ALWAYS void report_second(struct gsan_finding *f, const struct who *w, const str
 		.site = (uint16_t)a->site, .cta = (uint16_t)rec_cta(w->base), .op = (uint8_t)a->op, .mask = (uint8_t)a->mask,
 		.grid = {gpu_nctaid_x(), gpu_nctaid_y(), gpu_nctaid_z()},
 		.ctaid = {gpu_ctaid_x(), gpu_ctaid_y(), gpu_ctaid_z()},
-		.epoch = (uint16_t)rec_epoch(w->base), .whole = (uint8_t)a->whole,
+		.epoch = (uint16_t)rec_epoch(w->base), .whole = (uint8_t)a->whole, .warp = (uint8_t)report_warp(l, w->base),
 	};
 }
 
@@ -73,13 +80,32 @@ ALWAYS void report_clock(const struct who *w, u64 rec, struct hint *best)
 	u32 n = w->state && best->score < HINT_TOO_EARLY ? gpu_load32(&w->state->clock.count) : 0;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&w->state->clock.elem[i]);
-		if (!elem_is_done(e) || elem_of_many(e) || rec_tag(e) != rec_tag(rec))
+		if (!elem_is_did(e) || elem_of_many(e) || rec_tag(e) != rec_tag(rec))
 			continue;
 		int same = tag_private(w->launch, rec_tag(e)) || !((e ^ rec) & REC_WHO);
 		u32 score = same ? HINT_TOO_EARLY : HINT_OTHER_CTA, site = elem_site(e);
 		if (score > best->score && (same || site))
 			*best = (struct hint){.by = rec_of(e & REC_STAMP, 0, site, 0), .score = score,
 					      .reason = same ? GSAN_WHY_BEFORE_PAYLOAD : GSAN_WHY_OTHER_CTA};
+	}
+}
+
+/* If it would be ordered, were a CTA one thread, a barrier is missing: on the side of who released, or of who acquired. */
+#define REPORT_BARRIER (HINT_BEST + 1)
+ALWAYS void report_barrier(const struct who *w, u64 rec, u64 point, const struct access *a, struct hint *best)
+{
+	struct who one = *w;
+	one.anyway = 1;
+	if (a->op == GSAN_OP_LD_NC || !order_slow(&one, rec, point))
+		return;
+	*best = (struct hint){.score = REPORT_BARRIER, .reason = GSAN_WHY_PUBLISHED_ALONE};
+	u32 n = w->state ? gpu_load32(&w->state->clock.count) : 0;
+	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
+		u64 e = gpu_load64(&w->state->clock.elem[i]);
+		if (!elem_covers(w->launch, e, rec, point, 1))
+			continue;
+		best->by = elem_is_did(e) && !elem_of_many(e) ? rec_of(e & REC_STAMP, 0, elem_site(e), 0) : 0;
+		best->reason = elem_covers(w->launch, e, rec, point, 0) ? GSAN_WHY_ACQUIRED_ALONE : GSAN_WHY_PUBLISHED_ALONE;
 	}
 }
 
@@ -99,13 +125,14 @@ ALWAYS void report_flag(struct gsan_finding *f, const struct gsan_launch *l, u32
 
 /* Words for the missing edge. It takes a look at many places, which the first thousands of findings are worth. */
 #define REPORT_REASONED 4096u
-ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec, u32 site, u64 ticket)
+ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec, u64 point, const struct access *a, u64 ticket)
 {
 	struct hint best = {0};
 	if (ticket < REPORT_REASONED)
-		hint_find(w, rec, site, &best);
+		hint_find(w, rec, a->site, &best);
 	report_clock(w, rec, &best);
 	report_unseen(w, rec, &best);
+	report_barrier(w, rec, point, a, &best);
 	f->reason = (uint8_t)best.reason;
 	f->both = (uint8_t)best.both;
 	f->confidence = (uint8_t)(best.score ? HINT_CONFIDENCE(best.score) : 0);
@@ -161,7 +188,7 @@ NEVER void report_told(const struct gsan_launch *l)
 	report_send(ring, f, ticket);
 }
 
-NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct access *a, u32 kind)
+NEVER void report(const struct who *w, u64 rec, u64 point, u32 rec_bytes_mask, const struct access *a, u32 kind)
 {
 	const struct gsan_launch *l = w->launch;
 	struct dev_tables *t = own_tables(l);
@@ -189,7 +216,7 @@ NEVER void report(const struct who *w, u64 rec, u32 rec_bytes_mask, const struct
 	f->first.whole = (uint8_t)a->whole;
 	report_second(f, w, a);
 	report_newest(f, w);
-	report_reason(f, w, rec, a->site, ticket);
+	report_reason(f, w, rec, point, a, ticket);
 	report_send(ring, f, ticket);
 }
 
@@ -220,7 +247,7 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	u64 now = gpu_load64(where);
 	if (now != rec && !op_writes(a->op) && !who_made(w, now))
 		return; /* replaced meanwhile, not by us: its successor is looked at by whoever meets it */
-	report(w, rec, rec_mask_here, a, kind_of(old, a->op, short_scope));
+	report(w, rec, point, rec_mask_here, a, kind_of(old, a->op, short_scope));
 }
 
 /* Two strong operations whose scopes certainly include each other: two participants may be two GPUs. Morally strong they

@@ -17,15 +17,22 @@ NEVER u32 state_find(struct dev_tables *t, u64 key, u32 bucket)
 }
 
 /* Lists are empty by their counts. */
+ALWAYS u32 time_first(const struct gsan_launch *l) { return l->first_epoch >> l->warp_bits ? l->first_epoch >> l->warp_bits : 1; }
+ALWAYS u64 time_epoch(const struct gsan_launch *l, u32 time, u32 warp) { return (u64)(time << l->warp_bits | warp) << GSAN_REC_EPOCH_SHIFT; }
 ALWAYS void state_reset(struct dev_state *s, const struct gsan_launch *l, u64 self)
 {
 	u64 *word = (u64 *)s;
-	u32 first = l->first_epoch ? l->first_epoch : 1;
+	u32 first = time_first(l);
 	for (u32 i = 1; i < __builtin_offsetof(struct dev_state, clock.elem) / 8; i++)
 		gpu_store64(word + i, 0);
 	gpu_store64(&s->fenced.count, 0);
-	gpu_store32(&s->time, first);
-	gpu_store64(&s->base, (self & REC_WHO) | (u64)first << GSAN_REC_EPOCH_SHIFT);
+	for (u32 i = 0; i < 1u << l->warp_bits; i++) {
+		gpu_store64(&s->warp[i].base, (self & REC_WHO) | time_epoch(l, first, i));
+		gpu_store32(&s->warp[i].time, first);
+		gpu_store32(&s->warp[i].synced, l->warp_bits ? first : 0);
+		gpu_store64(s->warp[i].fence, 0);
+		gpu_store64(s->warp[i].fence_all, 0);
+	}
 }
 
 /* Index + 1 of the state of this CTA; the first warp makes it. 0: its bucket is full, or was: then other warps of the CTA may be
@@ -59,15 +66,18 @@ NEVER u32 state_enter(const struct gsan_launch *l, u64 cta, u64 self)
 	return found;
 }
 
-/* `threads` more have left; 1: they are the last of the CTA, whose state is to be freed. */
-ALWAYS int state_leaves(struct dev_state *s, u32 threads)
+/* `threads` more have left. LEFT_LAST: they are the last of the CTA, whose state is to be freed; LEFT_OTHERS_WAIT: all others wait at a
+ * barrier, which opens when these are gone. */
+#define STATE_WAITING_SHIFT 16u
+enum left { LEFT, LEFT_LAST, LEFT_OTHERS_WAIT };
+ALWAYS enum left state_leaves(struct dev_state *s, u32 threads)
 {
-	u32 all = gpu_ntid_x() * gpu_ntid_y() * gpu_ntid_z();
 	gpu_fence_sys(); /* what this warp stored there is before what the next CTA does */
-	int last = gpu_add32(&s->exited, threads) + threads == all;
-	if (last)
-		gpu_fence_sys();
-	return last;
+	u32 now = gpu_add32(&s->threads, threads) + threads, waiting = now >> STATE_WAITING_SHIFT, left = now - (waiting << STATE_WAITING_SHIFT);
+	if (waiting + left != gpu_threads())
+		return LEFT;
+	gpu_fence_sys();
+	return waiting ? LEFT_OTHERS_WAIT : LEFT_LAST;
 }
 
 ALWAYS void state_free(struct dev_state *s)
@@ -78,12 +88,14 @@ ALWAYS void state_free(struct dev_state *s)
 
 /* ---- time ------------------------------------------------------------------------------------------------------ */
 
-/* Upper bits of the records and elements of this CTA at `time`. */
-NEVER u64 state_stamp(const struct who *w, u32 time)
+/* Upper bits of the records and elements of a warp of this CTA at `time`. */
+ALWAYS struct dev_warp *own_warp(const struct who *w) { return &w->state->warp[w->warp]; }
+ALWAYS u32 time_most(const struct gsan_launch *l) { return GSAN_EPOCH_MAX >> l->warp_bits; } /* under the launch's tag */
+NEVER u64 state_stamp_of(const struct who *w, u32 time, u32 warp)
 {
 	u32 tag = gpu_own32(&w->state->private_tag);
-	if (time <= GSAN_EPOCH_MAX)
-		return (w->self & REC_WHO) | (u64)time << GSAN_REC_EPOCH_SHIFT;
+	if (time <= time_most(w->launch))
+		return (w->self & REC_WHO) | time_epoch(w->launch, time, warp);
 	const struct dev_launch *e = tag_launch(w->launch, tag - 1);
 	u32 first = gpu_load32(&e->first);
 	while (time <= first) {
@@ -91,8 +103,9 @@ NEVER u64 state_stamp(const struct who *w, u32 time)
 		e = tag_launch(w->launch, tag - 1);
 		first = gpu_load32(&e->first);
 	}
-	return (u64)(tag - 1) << GSAN_REC_TAG_SHIFT | (u64)(time - first) << GSAN_REC_EPOCH_SHIFT;
+	return (u64)(tag - 1) << GSAN_REC_TAG_SHIFT | time_epoch(w->launch, time - first, warp);
 }
+ALWAYS u64 state_stamp(const struct who *w, u32 time) { return state_stamp_of(w, time, w->warp); }
 
 /* Makes the launch table's entry of a private tag, claimed by this CTA: its launch's, and what makes it private. */
 NEVER void private_publish(const struct who *w, struct dev_launch *e, u32 first)
@@ -129,36 +142,50 @@ NEVER int private_draw(const struct who *w, u32 time)
 	return 0;
 }
 
-/* The upper bits of the records that this CTA makes now; with `records`, some follow, and the epoch does not count as empty. If another
- * warp's fence has ended it meanwhile, its successor does not, which harms nobody. */
-ALWAYS u64 state_base(struct dev_state *s, int records)
+/* The upper bits of the records that this warp makes now; with `records`, some follow, and the epoch does not count as empty. If another
+ * lane's fence has ended it meanwhile, its successor does not, which harms nobody. */
+ALWAYS u64 state_base(struct dev_state *s, u32 warp, int records)
 {
-	u64 base = gpu_load64(&s->base);
+	u64 base = gpu_load64(&s->warp[warp].base);
 	if (records && !(base & DEV_BASE_USED))
-		gpu_or64(&s->base, DEV_BASE_USED);
+		gpu_or64(&s->warp[warp].base, DEV_BASE_USED);
 	return base & REC_STAMP;
 }
 
-/* Ends the CTA's epoch if anything was recorded in it; under the state's lock. Returns the last time that is complete. */
+/* May a warp's time be `time`? Under the state's lock. 0: it stands still, for no private tag was free; from here on too much counts as
+ * released. */
+NEVER int time_reaches(const struct who *w, u32 time)
+{
+	u32 tag = gpu_own32(&w->state->private_tag), last = time_most(w->launch), more = PRIVATE_VALUES >> w->launch->warp_bits;
+	if (tag)
+		last = gpu_load32(&tag_launch(w->launch, tag - 1)->first) + more;
+	if (time <= last || (time - last <= more && private_draw(w, last))) /* other warps may need the times between */
+		return 1;
+	count(w->launch, GSAN_N_EPOCH_FULL, 1);
+	gpu_store32(&w->state->saturated, 1);
+	return 0;
+}
+NEVER void time_set(const struct who *w, u32 warp, u32 time)
+{
+	gpu_store32(&w->state->warp[warp].time, time);
+	gpu_store64(&w->state->warp[warp].base, state_stamp_of(w, time, warp));
+}
+
+/* Ends the warp's epoch if anything was recorded in it, or if it is the first behind a barrier: then what comes before it, of other warps,
+ * and what comes later, of this one, are told apart. Under the state's lock. Returns the last time that is complete. */
 NEVER u32 epoch_end(const struct who *w)
 {
-	struct dev_state *s = w->state;
-	u32 time = gpu_own32(&s->time), tag = gpu_own32(&s->private_tag), last = GSAN_EPOCH_MAX;
-	if (!(gpu_load64(&s->base) & DEV_BASE_USED))
+	struct dev_warp *own = own_warp(w);
+	u32 time = gpu_own32(&own->time);
+	if (!(gpu_load64(&own->base) & DEV_BASE_USED) && time != gpu_own32(&own->synced))
 		return time - 1;
-	if (tag)
-		last = gpu_load32(&tag_launch(w->launch, tag - 1)->first) + PRIVATE_VALUES;
-	if (time >= last && !private_draw(w, time)) {
-		count(w->launch, GSAN_N_EPOCH_FULL, 1);
-		return time; /* from here on too much counts as released */
-	}
-	gpu_store32(&s->time, time + 1);
-	gpu_store64(&s->base, state_stamp(w, time + 1));
+	if (time_reaches(w, time + 1))
+		time_set(w, w->warp, time + 1);
 	return time;
 }
 
 /* Behind a strong write: one that follows must differ from it, which may be observed by itself. While epochs are plenty. */
-ALWAYS int epochs_plenty(const struct who *w) { return gpu_load32(&w->state->time) < GSAN_EPOCH_MAX / 2; }
+ALWAYS int epochs_plenty(const struct who *w) { return gpu_load32(&own_warp(w)->time) < time_most(w->launch) / 2; }
 ALWAYS void epoch_part(const struct who *w)
 {
 	if (epochs_plenty(w))

@@ -135,7 +135,7 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 	int failed = desc_is_cas(desc) && !desc_is_rmw(desc);
 	sync_release(failed ? held : 0, whole); /* it wrote nothing: others need not wait for its check */
 	if (failed && w.state) /* by now what another lane of the warp released has ended an epoch: this read is not among that */
-		w.base = state_base(w.state, 1);
+		w.base = state_base(w.state, w.warp, 1);
 	if (!looks_early(desc))
 		strong_access(&w, canonical, desc, whole);
 	sync_release(failed ? 0 : held, whole);

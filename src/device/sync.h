@@ -8,6 +8,7 @@
 
 #include "device/abi.h"
 #include "device/acquire.h"
+#include "device/barrier.h"
 #include "device/clock.h"
 #include "device/coarse.h"
 #include "device/desc.h"
@@ -62,7 +63,7 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 		coarse_join(w, canonical, desc, gpu_own32(&v->coarse));
 		coarse_read(w, canonical, desc);
 	}
-	u32 site = desc & 0xffff, looked = newest ? looked_at_last(w->state, newest, site) : 0;
+	u32 site = desc & 0xffff, looked = newest ? looked_at_last(w->state, newest, w->warp, site) : 0;
 	int hinted = looked && gpu_own32(&w->state->looked_hinted);
 	if (newest && desc_is_rmw(desc) && desc_releases(desc)) /* there next: what it learns here need not go there */
 		told_begin(w->state, newest, scope);
@@ -70,7 +71,7 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 		if (!newest || changed_since(newest, i, looked))
 			hinted |= !elem_read(w, newest, gpu_own64(&v->elem[i]), canonical, desc, writer, linked);
 	if (newest)
-		looked_now(w->state, newest, site, hinted);
+		looked_now(w->state, newest, w->warp, site, hinted);
 }
 
 /* What an RMW whose result nobody reads observes all the same: the writes themselves. */
@@ -168,7 +169,7 @@ NEVER void sync_time(const struct who *w, struct dev_sync *e, u32 desc)
 {
 	u32 time;
 	if (desc_is_cas(desc)) { /* which may fail: a spin on a lock would use up the epochs */
-		time = gpu_load32(&w->state->time);
+		time = gpu_load32(&own_warp(w)->time);
 	} else if (state_take(w)) { /* locks are taken entry first */
 		time = epoch_end(w);
 		state_give(w);
@@ -206,7 +207,7 @@ NEVER void sync_at_once(const struct who *w, struct dev_sync *e, u64 canonical, 
 		return;
 	if (desc_is_rmw(desc) && w->state)
 		version_taken(w, &e->version[0], canonical, desc);
-	version_write(w, e, desc, value, w->state && desc_releases(desc) ? epoch_end(w) : 0, w->state ? state_base(w->state, 0) : 0);
+	version_write(w, e, desc, value, w->state && desc_releases(desc) ? epoch_end(w) : 0, w->state ? state_base(w->state, w->warp, 0) : 0);
 	gpu_store32(&e->version[0].flags, gpu_load32(&e->version[0].flags) | DEV_EARLY);
 	if (w->state && !desc_is_rmw(desc)) /* of which no record is there yet */
 		epoch_part(w);
@@ -261,14 +262,14 @@ NEVER int sync_stored(const struct gsan_launch *l, u64 canonical, u32 bytes, int
 	return 0;
 }
 
-/* Was this CTA's last look this one, and nothing has changed? A spin loop ends here, without a lock. */
-ALWAYS u64 poll_of(u64 canonical, u32 generation, u64 value, u32 desc)
+/* Was this warp's last look its CTA's last one, and nothing has changed? A spin loop ends here, without a lock. */
+ALWAYS u64 poll_of(const struct who *w, u64 canonical, u32 generation, u64 value, u32 desc)
 {
-	return mix64(sync_key(canonical, desc_bytes(desc)) ^ mix64(value + mix64((u64)generation << 32 | desc)));
+	return mix64(sync_key(canonical, desc_bytes(desc)) ^ mix64(value + mix64((u64)generation << 32 | desc) + w->warp));
 }
-ALWAYS int sync_polled(const struct dev_state *s, u64 canonical, u32 generation, u64 value, u32 desc)
+ALWAYS int sync_polled(const struct who *w, u64 canonical, u32 generation, u64 value, u32 desc)
 {
-	return gpu_load64(&s->polled) == poll_of(canonical, generation, value, desc);
+	return gpu_load64(&w->state->polled) == poll_of(w, canonical, generation, value, desc);
 }
 
 /* What the location held when this CTA looked last; 0, which memory starts with, if it looked elsewhere since. */
@@ -281,7 +282,7 @@ ALWAYS u64 polled_before(const struct who *w, u64 canonical, u32 desc)
 ALWAYS int changed_unseen(const struct who *w, u64 canonical, u32 generation, u64 value, u32 desc)
 {
 	u64 before = gpu_load64(&w->state->polled_value);
-	return value != before && sync_polled(w->state, canonical, generation, before, desc);
+	return value != before && sync_polled(w, canonical, generation, before, desc);
 }
 
 /* Is there a strong write of another size to any of these bytes that is not ordered before the launch? */
@@ -401,11 +402,12 @@ ALWAYS int sync_reads(u32 desc)
 	return desc_op(desc) < GSAN_OP_STRONG_ST;
 }
 
-ALWAYS void sync_poll(struct dev_state *s, u64 canonical, u32 generation, u64 value, u32 desc)
+ALWAYS void sync_poll(const struct who *w, u64 canonical, u32 generation, u64 value, u32 desc)
 {
+	struct dev_state *s = w->state;
 	gpu_store64(&s->polled_key, sync_key(canonical, desc_bytes(desc)));
 	gpu_store64(&s->polled_value, value);
-	gpu_store64(&s->polled, poll_of(canonical, generation, value, desc));
+	gpu_store64(&s->polled, poll_of(w, canonical, generation, value, desc));
 }
 
 /* What a load knows of its location's entry before it executes: 0 = there is none, else its generation. Whoever was writing
@@ -427,7 +429,7 @@ NEVER void sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32
 		version_taken(w, &e->version[0], canonical, desc);
 	if (desc_acquires(desc))
 		pending_join(w, sync_key(canonical, desc_bytes(desc)), desc_scope(desc));
-	sync_poll(w->state, canonical, e ? gpu_load32(&e->generation) : 0, value, desc);
+	sync_poll(w, canonical, e ? gpu_load32(&e->generation) : 0, value, desc);
 }
 
 /* Lanes that wrote to one location with one instruction: the value is that of one of them. */
@@ -444,7 +446,7 @@ NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u3
 	u32 failed = desc_is_cas(desc) && !desc_is_rmw(desc), ended = gpu_own32(&e->ended);
 	u32 told = ended & DEV_MANY ? desc & ~GSAN_DESC_VALUE : desc;
 	int reads = w->state && (desc_is_rmw(desc) || failed) && !(ended & DEV_READ), writes = !failed && !(ended & DEV_WROTE);
-	if (failed && w->state && (!reads || sync_polled(w->state, canonical, gpu_load32(&e->generation), value, told)))
+	if (failed && w->state && (!reads || sync_polled(w, canonical, gpu_load32(&e->generation), value, told)))
 		return; /* a spin on a lock of the program's: it saw what it saw before */
 	if (w->state && !state_take(w))
 		return;
@@ -453,10 +455,10 @@ NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u3
 	else if (!w->state && !w->stateless && writes && desc_is_rmw(desc) && rec_tag(gpu_load64(&e->version[0].writer)) != w->launch->tag)
 		version_taken(w, &e->version[0], canonical, desc); /* for the rest of this one, and those behind */
 	u32 time = gpu_own32(&e->time);
-	if (writes && w->state && desc_is_cas(desc) && desc_releases(desc) && time == gpu_load32(&w->state->time))
+	if (writes && w->state && desc_is_cas(desc) && desc_releases(desc) && time == gpu_load32(&own_warp(w)->time))
 		time = epoch_end(w); /* no other warp did so since sync_time(): what came between goes with it */
 	if (writes)
-		version_write(w, e, desc, value, time, w->state ? state_base(w->state, 0) : 0);
+		version_write(w, e, desc, value, time, w->state ? state_base(w->state, w->warp, 0) : 0);
 	else if (!failed)
 		sync_wrote_more(&e->version[0], value);
 	if (writes && w->state)
@@ -480,7 +482,7 @@ NEVER struct dev_sync *sync_after(const struct who *w, struct dev_sync *e, u64 c
 		return 0;
 	int still = desc & GSAN_DESC_VALUE || !e || lock_is_free(&e->lock); /* else a write may have executed that is not published */
 	u32 generation = e ? gpu_load32(&e->generation) : 0;
-	if (!desc_is_rmw(desc) && still && sync_polled(w->state, canonical, generation, value, desc))
+	if (!desc_is_rmw(desc) && still && sync_polled(w, canonical, generation, value, desc))
 		return 0;
 	if (!entry_lock(w, e))
 		return 0;
@@ -499,17 +501,22 @@ NEVER void fence_keep(const struct who *w, u32 scope)
 	u32 n = gpu_own32(&s->clock.count), wide = scope == GSAN_SYS, known = gpu_own32(&s->kept_scope);
 	u64 all = n < 64 ? (1ull << n) - 1 : ~0ull, kept = known ? gpu_own64(&s->kept) & all : 0;
 	if (wide && (known != GSAN_SYS || gpu_own32(&s->fenced.count) + n - gpu_popc((u32)kept) - gpu_popc((u32)(kept >> 32)) > DEV_CLOCK)) {
-		gpu_store32(&s->fenced.count, 0);
+		if (!w->launch->warp_bits) /* else some of it is what other warps fenced */
+			gpu_store32(&s->fenced.count, 0);
 		kept = 0;
 	}
 	struct elems fenced = {.word = s->fenced.elem, .count = &s->fenced.count, .room = DEV_CLOCK, .kind = ELEMS_GATED};
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
-		if (!(kept >> i & 1))
+		if (!clock_serves(w, i))
+			all &= ~(1ull << i) | kept;
+		else if (!(kept >> i & 1))
 			elems_add(w->launch, &fenced, elem_widened(gpu_own64(&s->clock.elem[i]), scope), 0);
 	gpu_store64(&s->kept, all);
 	gpu_store32(&s->kept_scope, scope);
 	gpu_or32(&s->fenced.flags, gpu_load32(&s->clock.flags));
-	gpu_store32(&s->fence[wide], epoch_end(w) + 1);
+	gpu_store32(&own_warp(w)->fence[wide], epoch_end(w) + 1);
+	gpu_store32(&own_warp(w)->fence_all[wide], gpu_own32(&own_warp(w)->synced));
+	warps_part(w);
 }
 
 /* A fence or membar: keeps what is released so far for later strong writes, joins what earlier strong reads set aside. */
@@ -536,7 +543,10 @@ NEVER void sync_leave(const struct who *w, u32 threads)
 	struct dev_state *s = w->state;
 	if (w->stateless)
 		acquired_everything(w->launch);
-	if (!s || !state_leaves(s, threads))
+	enum left left = s ? state_leaves(s, threads) : LEFT;
+	if (left == LEFT_OTHERS_WAIT)
+		barrier_open(w, gpu_load32(&s->threads) >> STATE_WAITING_SHIFT);
+	if (left != LEFT_LAST)
 		return;
 	if (!state_take(w)) /* behind what the others did under it, its release too: the state is another CTA's soon */
 		return;

@@ -24,7 +24,7 @@ struct dev_launch {
 	uint32_t seq;   /* written last: the entry is that launch's */
 	uint32_t claim; /* the launch one of whose CTAs writes the entry; read with `seq` */
 	uint32_t kernel;
-	uint32_t where; /* stream, GPU << 8 */
+	uint32_t where; /* stream, GPU << 8, warp_bits << 16 */
 	uint32_t grid[3];
 	uint32_t told;  /* the launch of which the supervisor heard that it may have told a host something */
 	struct gsan_order order;
@@ -77,6 +77,17 @@ struct dev_pending { /* what a strong read observed, set aside for an acquire fe
 };
 #define DEV_CLOCK_EVERYTHING 1u /* order unknown: counts as ordered after everything */
 
+/* A warp of the CTA, which is also the CTA's only one where its launch tells none apart (warp_bits 0). Times are one scale for all of a
+ * CTA's warps, and rise at a barrier over all that they were before it: so another warp's time below `synced` is before this one. */
+struct dev_warp {
+	uint64_t base;         /* tag, CTA and epoch of the records that it makes now; DEV_BASE_USED */
+	uint32_t time;         /* epochs so far: the epoch under the launch's tag, then values under private tags */
+	uint32_t synced;       /* the CTA's time at its last barrier; what other warps did before is before it */
+	uint32_t fence[2];     /* at .gpu and at .sys: 1 + time released by the last release fence, 0 = none ... */
+	uint32_t fence_all[2]; /* ... and what other warps did below this time */
+};
+_Static_assert(sizeof(struct dev_warp) == 32, "");
+
 /* A flag that was read and gave no edge; words the finding's missing edge (hint.h). The first three are as in a record. */
 struct dev_hint {
 	uint64_t writer; /* tag, CTA and epoch of the write, or of the release that it hands on */
@@ -100,25 +111,24 @@ _Static_assert(sizeof(struct dev_hint) == 32, "");
  * writes `key` last, behind a fence; the others find the key without the lock. Only warps of that CTA use it then, until its
  * last thread has left and frees the place, under the state's lock: a late release of that lock by another warp would open it
  * under the next owner. Under `lock`, which is of .cta scope: all but the following. Without it, from warps of the CTA:
- * `exited`, added to; DEV_BASE_USED, added to `base` by who is about to make a record in that epoch, while the epoch's end, under the
+ * `threads`, added to; DEV_BASE_USED, added to a warp's `base` by who is about to make a record in that epoch, while the epoch's end, under the
  * lock, moves `base` on without it: one word, for of two one may be seen older than the other; the flags of clock and pending, to
  * which bits are added. Read without it: `clock` (which may grow or widen meanwhile, so that an answer "ordered" stays right, and one
- * of "not" is asked again if `changing` moved), `fresh`, `polled` and `hint`, one word each. A private tag's time is under `lock`, too: who needs the stamp of a time takes it.
+ * of "not" is asked again if `changing` moved), `fresh`, `polled` and `hint`, one word each. The masks of warps grow with the bits of those that acquire the same, at a barrier to all. A private tag's time is under
+ * `lock`, too: who needs the stamp of a time takes it. The last thread to arrive at a barrier (barrier.h) writes what is other warps'.
  * `polled` may be older than what another warp has just learnt: then one looks again. */
 #define DEV_BASE_USED 1ull /* a record was made in this epoch, or is about to be */
 struct dev_state {
 	uint64_t key;       /* 0 free; launch seq << 32 | CTA index + 1, hashed beyond 2^32 CTAs */
-	uint32_t time;      /* epochs so far: the epoch under the launch's tag, then values under private tags */
 	uint32_t private_tag; /* + 1; 0: its records carry the launch's tag */
-	uint64_t base;      /* tag, CTA and epoch of the records that this CTA makes now; DEV_BASE_USED */
-	uint32_t reserve0;
-	uint32_t exited;    /* threads that left */
-	uint32_t lock;      /* of clock, fenced, pending and time */
+	uint32_t threads;   /* that left, and in the upper half those that wait at a barrier */
+	uint32_t lock;      /* of clock, fenced, pending and the warps' times */
 	uint32_t pendings;
 	uint32_t pending_flags; /* DEV_CLOCK_* */
 	uint32_t told_lineage; /* of `told`: the newest version's, and the scope */
 	uint32_t told_scope;
-	uint32_t fence[2];  /* at .gpu and at .sys: 1 + time released by the last release fence, 0 = none */
+	uint32_t parted;    /* 1: not all that is in clock and pending is of all warps, or a warp has fenced since the last barrier */
+	uint32_t saturated; /* 1: time stands still */
 	uint32_t fresh;     /* elements of the clock that were observed by the strong operation under way (elem_is_fresh) */
 	uint64_t polled_key;   /* the location this CTA looked at last, and the value read */
 	uint64_t polled_value;
@@ -126,6 +136,8 @@ struct dev_state {
 	uint64_t looked_key;   /* the location whose newest version this CTA read last, and its generation then (known.h) */
 	uint32_t looked;
 	uint32_t looked_hinted; /* 1 + site of that read, if it left hints */
+	uint32_t looked_warp; /* that read it */
+	uint32_t reserve0;
 	uint64_t told_key;     /* a location whose newest version has those elements of the clock, as bits, by releases of that scope */
 	uint64_t told;
 	uint32_t hints;        /* so many went into `hint`, each over the oldest */
@@ -134,14 +146,16 @@ struct dev_state {
 	uint32_t kept_scope;   /* of `kept`: GSAN_GPU or GSAN_SYS; 0: there are none */
 	uint64_t kept;         /* elements of the clock that `fenced` has at that scope, or a wider one, as bits */
 	uint64_t passed;       /* elements of the clock that the launches behind this one have (acquired_clock), as bits */
-	uint64_t reserve;
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
 	struct dev_hint hint[DEV_OWN_HINTS];
+	struct dev_warp warp[GSAN_WARPS];
+	uint32_t clock_warps[DEV_CLOCK];     /* of the clock's elements, the warps that have acquired them, as bits */
+	uint32_t pending_warps[DEV_PENDING]; /* the same of what was set aside */
+	uint64_t reserve[12];
 };
-_Static_assert(sizeof(struct dev_state) == 2048, "");
-_Static_assert(__builtin_offsetof(struct dev_state, base) % 16 == 0, "one load");
+_Static_assert(sizeof(struct dev_state) == 3584, "");
 _Static_assert(__builtin_offsetof(struct dev_state, hint) % 16 == 0, "two loads");
 _Static_assert((__builtin_offsetof(struct dev_state, clock.elem) | __builtin_offsetof(struct dev_state, fenced.elem) |
 		__builtin_offsetof(struct dev_state, pending)) % 16 == 0, "loads of two");
@@ -196,7 +210,7 @@ _Static_assert(sizeof(struct dev_sync) == 2048, "");
 _Static_assert((__builtin_offsetof(struct dev_sync, version) + __builtin_offsetof(struct dev_version, elem)) % 16 == 0 &&
 	       sizeof(struct dev_version) % 16 == 0, "loads of two");
 #define DEV_SYNCS 16384u
-#define DEV_SYNC_PROBES 16u
+#define DEV_SYNC_PROBES 32u /* of keys in a row: half full, a table has rows of more than 16 */
 #define DEV_SYNC_RMW_QUOTA 8192u /* entries that RMWs alone may make; beyond, the coarse path */
 
 /* The coarse path: RMWs whose location has no entry release into a clock of their launch as a whole. A slot holds

@@ -14,8 +14,11 @@ struct who {
 	u64 self;                /* tag of the launch, cta: what `base` starts from, unless a private tag was drawn */
 	u32 stateless;           /* should have a state and has none: is ordered after everything */
 	u32 reds;                /* scopes, as bits, of its kernel's relaxed RMWs of which nobody reads the result */
+	u32 warp;                /* which of its CTA, if its launch tells them apart (warp_bits), else 0 */
+	u32 anyway;              /* to ask what order would be if a CTA were one thread */
 	u32 behind_red;          /* its thread made one of these, or waited for one that did, perhaps */
 };
+ALWAYS u32 who_warps(const struct who *w) { return w->launch->warp_bits ? 1u << w->warp : ~0u; } /* whom it acquires for */
 ALWAYS int keeps_no_clock(const struct who *w) { return w->reds && !w->state; }
 
 /* The access under check, exactly known. */

@@ -12,6 +12,7 @@
 #include "config/settings.h"
 #include "cuda/real.h"
 #include "ipc/ipc.h"
+#include "ipc/proto.h"
 #include "vmm/vmm.h"
 
 static struct flow *flows[GSAN_PARTICIPANTS]; /* published with release; never freed: kernels refer to them */
@@ -38,7 +39,7 @@ static void flow_queue_init(struct flow *f, uint32_t slot)
 
 	pthread_mutex_init(&q->lock, NULL);
 	q->record = (struct gsan_launch){.abi = GSAN_ABI, .participant = (uint8_t)f->clock.participant, .stream = (uint8_t)slot,
-			.tag_bits = (uint16_t)f->clock.tags.bits, .gpu = (uint16_t)f->rank->gpu,
+			.tag_bits = (uint8_t)f->clock.tags.bits, .gpu = (uint16_t)f->rank->gpu,
 			.seed = setting_number(SETTING_SAMPLE_SEED, p->job->seed),
 			.first_epoch = (uint16_t)setting_number(SETTING_TEST_FIRST_EPOCH, 1),
 			.lifted = (uint16_t)setting_number(SETTING_TEST_LIFT, 0), .view_table = vmm_view_table(p), .ring = vmm_ring(p)};
@@ -56,6 +57,8 @@ static struct flow *flow_create(struct participant *p)
 		return NULL;
 	}
 	clock_start_at(&f->clock, setting_number(SETTING_TEST_FIRST_LAUNCH, 1));
+	const char *device = getenv(GSAN_ENV_DEVICE);
+	f->warps = (int)setting_number(SETTING_WARPS, device && !strcmp(device, "emu"));
 	f->participant = p;
 	f->rank = &p->job->rank[p->index];
 	for (uint32_t s = 0; s < GSAN_STREAMS; s++)

@@ -20,6 +20,7 @@ struct flow_queue {
 
 struct flow {
 	struct participant *participant;
+	int warps;                                /* those of a CTA are told apart, where a clone knows what they wait for */
 	struct job_rank *rank;                    /* its part of the job's shared memory */
 	struct clock clock;
 	struct flow_queue queue[GSAN_STREAMS];    /* by slot */

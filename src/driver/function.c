@@ -249,6 +249,7 @@ static const char *function_clone(struct flow *f, struct function *fn, CUfunctio
 	else
 		function_variables(f, fn, info);
 	fn->grids = strstr(info, "\ngrid\n") != NULL;
+	fn->warps = strstr(info, "\nwarps\n") != NULL;
 	fn->unseen = strstr(info, "\nleft\t") != NULL;
 	free(info);
 	if (!reason)

@@ -20,6 +20,7 @@ struct function {
 	uint32_t params;      /* of the plain kernel */
 	int clusters;         /* compiled for clusters of more than one CTA */
 	int grids;            /* a cooperative grid of its clone synchronises where the launch record says */
+	int warps;            /* its clone knows what orders the warps of a CTA */
 	int unseen;           /* its clone has instructions that are left unchecked */
 	size_t record;        /* offset of the launch record among the clone's parameters */
 	enum model model;

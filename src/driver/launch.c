@@ -177,6 +177,15 @@ static const char *launch_refuse(struct function *fn, const struct launch *l)
 	return NULL;
 }
 
+static uint32_t launch_warp_bits(const struct launch *l)
+{
+	uint32_t bits = 0;
+
+	while ((uint64_t)l->block[0] * l->block[1] * l->block[2] > 32ull << bits)
+		bits++;
+	return bits;
+}
+
 /* The queue's record but for its order, which flow_number() wrote, and what flow_queue_init() did. */
 static struct gsan_launch *launch_record(struct flow *f, const struct launch *l, const struct function *fn, uint32_t slot, uint32_t seq)
 {
@@ -189,6 +198,7 @@ static struct gsan_launch *launch_record(struct flow *f, const struct launch *l,
 	r->mapped = vmm_mapped(p);
 	r->quick = gsan_quick(r);
 	r->swept = clock_swept(&f->clock);
+	r->warp_bits = (uint8_t)(f->warps && fn->warps ? launch_warp_bits(l) : 0);
 	r->ring = vmm_ring(p);
 	r->writers = fn->unseen ? 0 : vmm_writers(p);
 	r->workspace = fn->grids && slot != CLOCK_SHARED && launch_is_cooperative(l) ? vmm_workspace(p, slot) : 0;

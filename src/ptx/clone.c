@@ -372,6 +372,19 @@ static void edit_unseen(struct clone *c, const struct ptx_place *p)
 	insert(c, first->whole.off);
 }
 
+/* Before a barrier of all threads, or after what else may have waited for other warps. A wait that tells whether it is over has waited if it
+ * says so. */
+static void edit_meeting(struct clone *c, const struct ptx_instr *i, enum ptx_meeting meeting)
+{
+	static const char *const arg[] = {"%gsan_launch", "%gsan_self"};
+	struct ptx_instr said = *i;
+
+	if (ptx_is(c->m, i->op, "mbarrier") && !i->pred && i->operand[0].kind == PTX_OPND_REG)
+		said.pred = &i->operand[0];
+	call(c, meeting == PTX_MEETS_ALL ? PTX_CALL_barrier : PTX_CALL_behind, &said, arg, NULL);
+	insert(c, meeting == PTX_MEETS_ALL ? i->whole.off : span_end(i->whole));
+}
+
 static int is_end(const struct clone *c, const struct ptx_instr *i)
 {
 	return ptx_is(c->m, i->op, "exit") || (c->f->is_entry && ptx_is(c->m, i->op, "ret"));
@@ -443,6 +456,9 @@ static void edit_instr(struct clone *c, uint32_t index, const struct ptx_place *
 		ptx_edit_add(&c->edits, i->whole.off, i->whole.len, "", 0);
 	if (p)
 		edit_place(c, p);
+	enum ptx_meeting meeting = c->fp->reaches_sync ? ptx_access_meeting(c->m, i) : PTX_MEETS_NOBODY;
+	if (meeting != PTX_MEETS_NOBODY)
+		edit_meeting(c, i, meeting);
 	for (uint32_t k = 0; !p && c->fp->grids && k < i->operands; k++)
 		if (ptx_plan_is_workspace(c->m, &i->operand[k])) {
 			edit_workspace(c, i, &i->operand[k]);

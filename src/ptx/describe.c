@@ -109,6 +109,8 @@ void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *sourc
 	text_puts(out, plan->function[entry].reaches_sync ? "\tsync\nsource" : "\t-\nsource");
 	word(out, source ? source : "-");
 	text_puts(out, plan->function[entry].reaches_grids && !plan->function[entry].leaves ? "\ngrid\n" : "\n");
+	if (plan->function[entry].reaches_sync && !plan->function[entry].leaves)
+		text_puts(out, "warps\n");
 	for (uint32_t i = 0; i < plan->places; i++) {
 		const struct ptx_place *p = &plan->place[i];
 

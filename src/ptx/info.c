@@ -58,7 +58,7 @@ static int take_line(char **f, uint32_t n, struct ptx_info *info)
 	} else if (n == 5 && !strcmp(f[0], "left")) {
 		info->left[info->lefts++] =
 			(struct ptx_left){.file = f[1], .line = number(f[2]), .opcode = f[3], .reason = f[4]};
-	} else if (!(n == 1 && !strcmp(f[0], "grid")) &&
+	} else if (!(n == 1 && (!strcmp(f[0], "grid") || !strcmp(f[0], "warps"))) &&
 		   (n != 2 || (strcmp(f[0], "variable") && strcmp(f[0], "variables") && strcmp(f[0], "managed")))) { /* libgsan reads them */
 		return -EINVAL;
 	}

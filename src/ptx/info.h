@@ -7,6 +7,7 @@
  *   left <file> <line> <opcode> <reason>            an access that is not checked
  *   variable <name>                                 one of the module's own variables in global memory
  *   variables <kernel>                              they stand in that kernel's text
+ *   warps                                           it calls nothing unseen: what its warps wait for each other is known
  *   grid                                            of a cooperative launch it may be told another workspace (%envreg1)
  *
  * id is the 16-bit number in records. file "-" means no line information: line is the PTX line then. op is ld, ld.nc,

@@ -258,7 +258,7 @@ static void report_support(struct report *r)
 /* Is it said of a flag that one side's CTA need not have met? Of a race of the flag itself nothing is guessed. */
 static int report_guesses(const struct report_finding *f)
 {
-	static const int guess[] = {[GSAN_WHY_RELAXED_WRITE] = 1, [GSAN_WHY_NO_ACQUIRE] = 1, [GSAN_WHY_RELEASE_SCOPE] = 1,
+	static const int guess[GSAN_WHY_ACQUIRED_ALONE + 1] = {[GSAN_WHY_RELAXED_WRITE] = 1, [GSAN_WHY_NO_ACQUIRE] = 1, [GSAN_WHY_RELEASE_SCOPE] = 1,
 				    [GSAN_WHY_ACQUIRE_SCOPE] = 1, [GSAN_WHY_OTHER_CTA] = 1, [GSAN_WHY_BEFORE_PAYLOAD] = 1};
 	return guess[f->reason] && report_place_order(&f->flag_write.at, &f->first.at);
 }

@@ -271,6 +271,23 @@ static void report_say_other_cta(struct text *out, const struct report_finding *
 	text_puts(out, " before it");
 }
 
+/* One warp of a CTA raises the flag for what another one did, or waits for what another one does. */
+static void report_say_published_alone(struct text *out, const struct report_finding *f)
+{
+	report_add_flag(out, "store", &f->flag_write);
+	text_puts(out, " is by another warp than ");
+	report_add_noun(out, &f->first);
+	text_puts(out, ", and no barrier of their CTA stands between; barrier is missing");
+}
+
+static void report_say_acquired_alone(struct text *out, const struct report_finding *f)
+{
+	report_add_flag(out, "store", &f->flag_write);
+	text_puts(out, " is acquired by another warp than that of ");
+	report_add_noun(out, &f->second);
+	text_puts(out, ", and no barrier of their CTA stands between; barrier is missing");
+}
+
 /* `outside`: a side of the finding, which the scope leaves out. */
 static void report_add_outside(struct text *out, const struct report_finding *f, const struct report_side *outside)
 {
@@ -394,6 +411,8 @@ static const struct report_saying {
 	{GSAN_WHY_WEAK_WRITE, NULL, REPORT_WEAK_FLAG, report_say_weak},
 	{GSAN_WHY_WEAK_READ, NULL, REPORT_WEAK_FLAG, report_say_weak},
 	{GSAN_WHY_OTHER_CTA, NULL, REPORT_OTHER_FLAG, report_say_other_cta},
+	{GSAN_WHY_PUBLISHED_ALONE, NULL, REPORT_MISSING_BARRIER, report_say_published_alone},
+	{GSAN_WHY_ACQUIRED_ALONE, NULL, REPORT_MISSING_BARRIER, report_say_acquired_alone},
 	{GSAN_WHY_NONE, report_is_nc, REPORT_NON_COHERENT, report_say_nc},
 	{GSAN_WHY_NONE, report_is_scopes, REPORT_NARROW_SCOPE, report_say_scopes},
 	{GSAN_WHY_NONE, report_two_launches, REPORT_MISSING_STREAM_EDGE, report_say_none},

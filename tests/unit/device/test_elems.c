@@ -88,7 +88,7 @@ static void lists(const struct gsan_launch *l)
 static void only(struct cta *c)
 {
 	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)c->launch, .self = c->self, .state = &dev_tables(0)->state[0]};
-	struct elems s = clock_elems(w.state);
+	struct elems s = clock_elems(&w);
 	u32 taken = 0;
 	for (u32 round = 0; round < ROUNDS / 20; round++) {
 		u32 n = 1 + below(DEV_CLOCK - 1), at = below(n), left = 0;

@@ -245,6 +245,7 @@ static u32 round_launches(void)
 		l->warps = 1 + dice(2);
 		l->ctas = 1 + dice(4 / l->warps);
 		l->flags = played->flags;
+		l->record.warp_bits = (uint8_t)(l->warps > 1 && dice(2)); /* each warp acquires for itself there */
 		if (dice(3) == 0)
 			l->record.first_epoch = 505; /* private tags soon */
 		for (u32 c = 0; c < l->ctas * l->warps; c++, n++)

@@ -318,11 +318,11 @@ static void poll_play(struct warp *w)
 	for (u32 i = 0; i < 300; i++) {
 		u32 a = draw(w, 3), b = (a + 1 + draw(w, 2)) % 3;
 		need(state_take(&who), "a lock is never given up");
-		sync_poll(who.state, DATA(0) + looks[a].at, looks[a].generation, looks[a].value, d);
-		need(sync_polled(who.state, DATA(0) + looks[a].at, looks[a].generation, looks[a].value, d), "the last look is known");
+		sync_poll(&who, DATA(0) + looks[a].at, looks[a].generation, looks[a].value, d);
+		need(sync_polled(&who, DATA(0) + looks[a].at, looks[a].generation, looks[a].value, d), "the last look is known");
 		state_give(&who);
-		need(!sync_polled(who.state, DATA(0) + looks[a].at, looks[b].generation, looks[b].value, d), "no look is made of two");
-		need(!sync_polled(who.state, DATA(0) + looks[a].at, looks[a].generation, looks[b].value, d), "no look has another's value");
+		need(!sync_polled(&who, DATA(0) + looks[a].at, looks[b].generation, looks[b].value, d), "no look is made of two");
+		need(!sync_polled(&who, DATA(0) + looks[a].at, looks[a].generation, looks[b].value, d), "no look has another's value");
 	}
 	warp_leave(w);
 }
@@ -427,7 +427,7 @@ static void ring_play(struct warp *w)
 	struct who who = who_of(w->launch, w->self, 0);
 	for (u32 i = 0; i < REPORTS; i++) {
 		struct access a = {.address = DATA(0) + i * 8, .site = i, .bytes = i % 32, .mask = 0xf, .op = GSAN_OP_LD};
-		report(&who, rec_of(stamp(sources[0].record.tag, 1, 1), GSAN_OP_ST, 3, 0xf), 0xf, &a, GSAN_RAW);
+		report(&who, rec_of(stamp(sources[0].record.tag, 1, 1), GSAN_OP_ST, 3, 0xf), NO_POINT, 0xf, &a, GSAN_RAW);
 	}
 	gpu_fence_sys();
 	gpu_add32(&ring_writers, -1u);

@@ -1,0 +1,64 @@
+/* The pairs as a program for gsan-launch: each kernel once, two CTAs, one after the other. usage: warps-run [PAIR…], all pairs without
+ * arguments. Prints each kernel's name and, behind a tab, 1 if its pair is formal. */
+#include "pairs.h"
+
+#include <cuda.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK(call) \
+	do { \
+		CUresult rc_ = (call); \
+		if (rc_) { \
+			fprintf(stderr, "warps-run: %s: error %d\n", #call, (int)rc_); \
+			exit(2); \
+		} \
+	} while (0)
+
+static int wanted(const struct pair *p, int argc, char **argv)
+{
+	int any = argc < 2;
+	for (int i = 1; i < argc; i++)
+		any |= !strcmp(argv[i], p->name);
+	return any;
+}
+
+int main(int argc, char **argv)
+{
+	size_t pairs, length;
+	const struct pair *pair = pairs_all(&pairs);
+	char *text, name[128];
+	FILE *to = open_memstream(&text, &length);
+	CUcontext context;
+	CUmodule module;
+	CUdeviceptr at;
+	if (!to)
+		return 2;
+	pairs_head(to);
+	for (size_t k = 0; k < 2 * pairs; k++) {
+		snprintf(name, sizeof name, "%s_%s", pair[k / 2].name, k % 2 ? "racy" : "correct");
+		if (wanted(&pair[k / 2], argc, argv))
+			pairs_kernel(to, &pair[k / 2], name, (int)(k % 2));
+	}
+	fclose(to);
+	OK(cuInit(0));
+	OK(cuDevicePrimaryCtxRetain(&context, 0));
+	OK(cuCtxSetCurrent(context));
+	OK(cuModuleLoadData(&module, text));
+	OK(cuMemAlloc(&at, 2 * pairs * PAIR_BYTES));
+	OK(cuMemsetD8(at, 0, 2 * pairs * PAIR_BYTES));
+	for (size_t k = 0; k < 2 * pairs; k++) {
+		CUdeviceptr mine = at + k * PAIR_BYTES;
+		CUfunction f;
+		if (!wanted(&pair[k / 2], argc, argv))
+			continue;
+		snprintf(name, sizeof name, "%s_%s", pair[k / 2].name, k % 2 ? "racy" : "correct");
+		OK(cuModuleGetFunction(&f, module, name));
+		OK(cuLaunchKernel(f, 2, 1, 1, PAIR_THREADS, 1, 1, 0, NULL, (void *[]){&mine}, NULL));
+		printf("%s\t%d\n", name, pair[k / 2].formal);
+	}
+	OK(cuCtxSynchronize());
+	free(text);
+	return 0;
+}
