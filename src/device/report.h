@@ -98,15 +98,19 @@ ALWAYS void report_barrier(const struct who *w, u64 rec, u64 point, const struct
 	one.anyway = 1;
 	if (a->op == GSAN_OP_LD_NC || !order_slow(&one, rec, point))
 		return;
-	*best = (struct hint){.score = REPORT_BARRIER, .reason = GSAN_WHY_PUBLISHED_ALONE};
+	struct hint barrier = {.score = REPORT_BARRIER, .reason = GSAN_WHY_PUBLISHED_ALONE};
 	u32 n = w->state ? gpu_load32(&w->state->clock.count) : 0;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&w->state->clock.elem[i]);
 		if (!elem_covers(w->launch, e, rec, point, 1))
 			continue;
-		best->by = elem_is_did(e) && !elem_of_many(e) ? rec_of(e & REC_STAMP, 0, elem_site(e), 0) : 0;
-		best->reason = elem_covers(w->launch, e, rec, point, 0) ? GSAN_WHY_ACQUIRED_ALONE : GSAN_WHY_PUBLISHED_ALONE;
+		int did = elem_is_did(e) && !elem_of_many(e), published = elem_covers(w->launch, e, rec, point, 0);
+		if (did && !published && rec_tag(e) == rec_tag(rec) && rec_site(rec) > elem_site(e))
+			return; /* the flag stands before the access in the text: no barrier would help */
+		barrier.by = did ? rec_of(e & REC_STAMP, 0, elem_site(e), 0) : 0;
+		barrier.reason = published ? GSAN_WHY_ACQUIRED_ALONE : GSAN_WHY_PUBLISHED_ALONE;
 	}
+	*best = barrier;
 }
 
 /* Of a launch before this one, what something unseen wrote may have been the flag: a stream's value, a copy, the host. */

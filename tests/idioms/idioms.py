@@ -132,7 +132,7 @@ class Emulated:
                    *launcher, *program]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100,
-                                  env={"EMU_GRACE_MS": "5", "EMU_STEP_LIMIT": "100000000", **os.environ, "EMU_TRACE": trace})
+                                  env={"EMU_GRACE_MS": "5", "EMU_STEP_LIMIT": "300000000", **os.environ, "EMU_TRACE": trace})
             judge = subprocess.run([os.path.join(self.build, "bin", "gsan-reference"), trace], capture_output=True,
                                    text=True, check=False, timeout=100)
         except subprocess.TimeoutExpired as late:

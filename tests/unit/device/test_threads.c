@@ -124,6 +124,38 @@ static void barriers(struct warp *w)
 	}
 }
 
+/* The first warp of a CTA stores, its last one raises the flag; the last one of the next CTA waits, its first one reads, and back: behind
+ * barriers of their CTAs, of which the racy twin leaves those out that come before a flag. */
+static struct warp warps[WARPS];
+static void handed_over(struct warp *w)
+{
+	u32 first = w->rank - w->number, last = w->number == w->of->warps - 1;
+	const struct warp *left = &warps[(first + w->ranks - 1) % w->ranks];
+	u32 before = left->rank - left->number;
+	u64 flags = now.base[0], acks = now.base[0] + 4096, data = now.base[1];
+	for (u32 k = 1; k <= 3; k++) {
+		u32 v = now.number * 3 + k;
+		if (!w->number)
+			put(w, data + first * 8, v, 1);
+		if (!now.racy)
+			warp_bar(w);
+		if (last)
+			raise(w, flags + first * 64, v, 20);
+		if (last)
+			await(w, flags + before * 64, v, 21);
+		warp_bar(w);
+		u32 got = w->number ? v : get(w, data + before * 8, 2);
+		need(now.racy || got == v, "what was handed over is what was stored");
+		if (!now.racy)
+			warp_bar(w);
+		if (last)
+			raise(w, acks + before * 64, v, 22);
+		if (last)
+			await(w, acks + first * 64, v, 23);
+		warp_bar(w);
+	}
+}
+
 /* Each warp is a stream of small launches. A relaxed flag that begins a launch publishes what the one before did; what a launch
  * waited for is before the next. A slip reads before its launch has ended. */
 static struct launched stream_launch[WARPS];
@@ -206,6 +238,7 @@ static const struct program {
 	{"locks", locks, GSAN_ENTER_SYNC, 0},
 	{"messages", messages, GSAN_ENTER_SYNC, 0},
 	{"barriers", barriers, GSAN_ENTER_SYNC, 4},
+	{"handed over", handed_over, GSAN_ENTER_SYNC, 0},
 	{"streams", streams, GSAN_ENTER_SYNC, 0},
 	{"the last one", last_one, GSAN_ENTER_SYNC, 1},
 	{"bins", bins, (1u << GSAN_GPU | 1u << GSAN_SYS) << GSAN_ENTER_REDS_SHIFT, 0},
@@ -223,7 +256,7 @@ static u32 dice(u32 below)
 
 static const struct program *played;
 static struct launched round_launch[MEMBERS];
-static struct warp warps[WARPS];
+static pthread_barrier_t bars[WARPS]; /* of each CTA, by its first warp */
 
 static void warp_play(struct warp *w)
 {
@@ -249,7 +282,8 @@ static u32 round_launches(void)
 		if (dice(3) == 0)
 			l->record.first_epoch = 505; /* private tags soon */
 		for (u32 c = 0; c < l->ctas * l->warps; c++, n++)
-			warps[n] = (struct warp){.of = l, .cta = c / l->warps, .number = c % l->warps, .rank = n, .random = dice(1u << 20) + 1, .scope = one_gpu ? GSAN_GPU : GSAN_SYS};
+			warps[n] = (struct warp){.of = l, .cta = c / l->warps, .number = c % l->warps, .rank = n, .random = dice(1u << 20) + 1, .scope = one_gpu ? GSAN_GPU : GSAN_SYS,
+						 .bar = &bars[n - c % l->warps]};
 	}
 	return n;
 }
@@ -266,9 +300,15 @@ static void round_play(const struct program *p, int racy)
 	now.count = counts[k][racy];
 	n = round_launches();
 	counts[k][racy] += n * p->counts;
-	for (u32 i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++) {
 		warps[i].ranks = n;
+		if (!warps[i].number)
+			pthread_barrier_init(&bars[i], NULL, warps[i].of->warps);
+	}
 	all_play(warp_play, warps, n);
+	for (u32 i = 0; i < n; i++)
+		if (!warps[i].number)
+			pthread_barrier_destroy(&bars[i]);
 	if (!racy && found() != ring[0].tail + ring[1].tail + ring[2].tail) {
 		need(0, p->name);
 		findings_print(p->name);

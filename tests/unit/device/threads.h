@@ -134,8 +134,9 @@ static inline void warp_leave(const struct warp *w) /* lane by lane, as lanes th
 }
 static inline void warp_bar(const struct warp *w)
 {
-	if (w->bar)
-		pthread_barrier_wait(w->bar);
+	for (u32 lane = 0; lane < 32; lane++)
+		gsan_barrier(w->launch, w->self);
+	pthread_barrier_wait(w->bar);
 }
 
 /* ---- the threads ---------------------------------------------------------------------------------------------------- */
