@@ -21,17 +21,15 @@ static size_t pairs;
 static char *module;
 static unsigned witnessed[KERNELS_MOST], failures;
 
-static void name_of(char *to, size_t room, size_t k, int racy) { snprintf(to, room, "%s_%s", pair[k].name, racy ? "racy" : "correct"); }
-
 static void make_module(void)
 {
 	size_t length;
-	char name[128];
+	char name[PAIR_NAME];
 	FILE *to = open_memstream(&module, &length);
 	CHECK(to);
 	pairs_head(to);
 	for (size_t k = 0; k < 2 * pairs; k++) {
-		name_of(name, sizeof name, k / 2, (int)(k % 2));
+		pairs_name(name, &pair[k / 2], (int)(k % 2));
 		pairs_kernel(to, &pair[k / 2], name, (int)(k % 2));
 	}
 	fclose(to);
@@ -42,7 +40,7 @@ static void make_module(void)
 static void run(int to)
 {
 	uint32_t wrong[KERNELS_MOST];
-	char name[128];
+	char name[PAIR_NAME];
 	CUmodule m;
 	CUfunction f;
 	CUdeviceptr at;
@@ -52,7 +50,7 @@ static void run(int to)
 	OK(cuMemsetD8(at, 0, 2 * pairs * PAIR_BYTES));
 	for (size_t k = 0; k < 2 * pairs; k++) {
 		CUdeviceptr mine = at + k * PAIR_BYTES;
-		name_of(name, sizeof name, k / 2, (int)(k % 2));
+		pairs_name(name, &pair[k / 2], (int)(k % 2));
 		OK(cuModuleGetFunction(&f, m, name));
 		OK(cuLaunchKernel(f, 2, 1, 1, PAIR_THREADS, 1, 1, 0, NULL, (void *[]){ &mine }, NULL));
 	}
@@ -116,8 +114,8 @@ static void say(const char *schedule, unsigned seed, const char *name, const cha
 static void look(const char *schedule, unsigned seed, const struct ref_race *race, size_t races, size_t k)
 {
 	unsigned found = 0, others = 0;
-	char name[128];
-	name_of(name, sizeof name, k / 2, (int)(k % 2));
+	char name[PAIR_NAME];
+	pairs_name(name, &pair[k / 2], (int)(k % 2));
 	for (size_t i = 0; i < races; i++)
 		if (!strcmp(race[i].kernel[0], name))
 			*(wanted(&race[i]) ? &found : &others) += 1;

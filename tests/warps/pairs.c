@@ -185,6 +185,11 @@ static void storers(FILE *to, unsigned correct, unsigned racy)
 		"setp.ne.u32 %%p4, %%r10, 0;\n", correct, racy);
 }
 
+void pairs_name(char to[PAIR_NAME], const struct pair *p, int racy)
+{
+	snprintf(to, PAIR_NAME, "%s_%s", p->name, racy ? "racy" : "correct");
+}
+
 void pairs_head(FILE *to)
 {
 	fputs(".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"pairs.cu\"\n", to);

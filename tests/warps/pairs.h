@@ -24,6 +24,9 @@ struct pair {
 
 /* All pairs. */
 const struct pair *pairs_all(size_t *count);
+/* The name of a pair's kernel. */
+enum { PAIR_NAME = 128 };
+void pairs_name(char to[PAIR_NAME], const struct pair *p, int racy);
 /* Writes the kernel `NAME` of the module, whose head pairs_head writes. */
 void pairs_head(FILE *to);
 void pairs_kernel(FILE *to, const struct pair *p, const char *name, int racy);

@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 {
 	size_t pairs, length;
 	const struct pair *pair = pairs_all(&pairs);
-	char *text, name[128];
+	char *text, name[PAIR_NAME];
 	FILE *to = open_memstream(&text, &length);
 	CUcontext context;
 	CUmodule module;
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 		return 2;
 	pairs_head(to);
 	for (size_t k = 0; k < 2 * pairs; k++) {
-		snprintf(name, sizeof name, "%s_%s", pair[k / 2].name, k % 2 ? "racy" : "correct");
+		pairs_name(name, &pair[k / 2], (int)(k % 2));
 		if (wanted(&pair[k / 2], argc, argv))
 			pairs_kernel(to, &pair[k / 2], name, (int)(k % 2));
 	}
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 		CUfunction f;
 		if (!wanted(&pair[k / 2], argc, argv))
 			continue;
-		snprintf(name, sizeof name, "%s_%s", pair[k / 2].name, k % 2 ? "racy" : "correct");
+		pairs_name(name, &pair[k / 2], (int)(k % 2));
 		OK(cuModuleGetFunction(&f, module, name));
 		OK(cuLaunchKernel(f, 2, 1, 1, PAIR_THREADS, 1, 1, 0, NULL, (void *[]){&mine}, NULL));
 		printf("%s\t%d\n", name, pair[k / 2].formal);
