@@ -82,10 +82,9 @@ ALWAYS void barrier_open(const struct who *w, u32 waiting)
 NEVER void barrier_arrive(const struct who *w, u32 threads)
 {
 	gpu_fence_cta();
-	u32 now = gpu_add32(&w->state->threads, threads << STATE_WAITING_SHIFT) + (threads << STATE_WAITING_SHIFT);
-	u32 waiting = now >> STATE_WAITING_SHIFT, left = now - (waiting << STATE_WAITING_SHIFT);
-	if (waiting + left == gpu_threads())
-		barrier_open(w, waiting);
+	u32 come = threads << STATE_WAITING_SHIFT, now = gpu_add32(&w->state->threads, come) + come;
+	if (state_all(now))
+		barrier_open(w, state_waiting(now));
 }
 
 /* This warp may have waited for any other of its CTA, by means that are not followed: it counts as behind all that they have done. */

@@ -17,7 +17,7 @@ ALWAYS struct who who_of(u64 launch, u64 self, int records)
 	w.base = w.self | (self & SELF_STATELESS ? 0 : 1ull << GSAN_REC_EPOCH_SHIFT);
 	if ((u32)self) {
 		w.state = &own_tables(w.launch)->state[(u32)self - 1];
-		w.warp = w.launch->warp_bits ? gpu_thread() / 32 : 0;
+		w.warp = launch_warp(w.launch);
 		w.base = state_base(w.state, w.warp, records);
 	}
 	w.stateless = (self & SELF_STATELESS) != 0;

@@ -60,7 +60,7 @@ ALWAYS u32 elem_time(const struct who *w, u64 elem)
 NEVER void clock_join_own(const struct who *w, u64 elem)
 {
 	u32 bits = w->launch->warp_bits, time = elem_time(w, elem);
-	int other = bits && elem_is_of_warp(elem, w->launch->warp_bits) != w->warp;
+	int other = bits && elem_warp(elem, bits) != w->warp;
 	if (!time || elem_of_many(elem))
 		return;
 	if (other || time > gpu_own32(&own_warp(w)->time)) {

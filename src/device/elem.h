@@ -126,7 +126,7 @@ ALWAYS u64 elem_prefix(u32 participant, u32 seq)
 /* The same one otherwise. */
 ALWAYS u64 elem_observed(u64 prefix) { return prefix | ELEM_PREFIX_OBSERVED; }
 ALWAYS u64 elem_fenced(u64 e) { return e | ELEM_FENCED; }
-ALWAYS u32 elem_is_of_warp(u64 e, u32 bits) { return (u32)(e >> GSAN_REC_EPOCH_SHIFT) & ((1u << bits) - 1); }
+ALWAYS u32 elem_warp(u64 e, u32 bits) { return (u32)(e >> GSAN_REC_EPOCH_SHIFT) & ((1u << bits) - 1); }
 ALWAYS u64 elem_of_warp(u64 done) { return done | ELEM_RELAXED; } /* what the warp that its epoch names did, alone */
 ALWAYS u64 elem_fresh(u64 seen) { return seen | ELEM_FRESH; }
 ALWAYS u64 elem_settled(u64 e) { return elem_is_seen(e) ? e & ~ELEM_FRESH : e; } /* as once the operation that observed it is over */

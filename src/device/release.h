@@ -12,7 +12,7 @@
 #include "device/order.h"
 #include "device/state.h"
 
-/* An element of this warp at `time`, which was behind a barrier at that time; 0: what its kernel's start releases. */
+/* What this warp did up to `time`, and other warps before that; 0: what its kernel's start releases. */
 ALWAYS u64 elem_make(const struct who *w, u32 time, u32 scope, u32 site)
 {
 	return (time ? state_stamp(w, time) : w->self & REC_WHO) | elem_by_us(w->launch, scope, site);
@@ -58,13 +58,12 @@ NEVER void version_add_clock(const struct who *w, struct dev_sync *e, u32 scope)
 {
 	struct dev_state *s = w->state;
 	u32 n = gpu_own32(&s->clock.count);
-	u64 told = told_about(s, e, scope) ? gpu_own64(&s->told) : 0;
+	u64 told = told_about(s, e, scope) ? gpu_own64(&s->told) : 0, all = n < 64 ? (1ull << n) - 1 : ~0ull;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
-		if (!(told >> i & 1) && clock_serves(w, i))
+		if (!clock_serves(w, i))
+			all &= ~(1ull << i) | told;
+		else if (!(told >> i & 1))
 			version_add(w->launch, e, elem_handed_on(gpu_own64(&s->clock.elem[i]), elem_by_us(w->launch, scope, 0)));
-	u64 all = n < 64 ? (1ull << n) - 1 : ~0ull;
-	for (u32 i = 0; w->launch->warp_bits && i < n && i < DEV_CLOCK; i++)
-		all &= ~((u64)(!clock_serves(w, i) && !(told >> i & 1)) << i);
 	told_set(s, e, scope, all);
 	if (gpu_load32(&s->clock.flags) & DEV_CLOCK_EVERYTHING)
 		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);

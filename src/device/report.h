@@ -34,7 +34,7 @@ ALWAYS int report_is_new(struct dev_tables *t, u64 key)
 ALWAYS u32 report_warp(const struct gsan_launch *l, u64 rec)
 {
 	u32 bits = tag_mapped(l, rec_tag(rec)) ? tag_warp_bits(l, rec_tag(rec)) : 0;
-	return bits ? 1 + (rec_epoch(rec) & ((1u << bits) - 1)) : 0;
+	return bits ? 1 + elem_warp(rec, bits) : 0;
 }
 
 ALWAYS void report_first(struct gsan_finding *f, const struct gsan_launch *l, u64 rec, u32 mask)

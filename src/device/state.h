@@ -70,14 +70,16 @@ NEVER u32 state_enter(const struct gsan_launch *l, u64 cta, u64 self)
  * barrier, which opens when these are gone. */
 #define STATE_WAITING_SHIFT 16u
 enum left { LEFT, LEFT_LAST, LEFT_OTHERS_WAIT };
+ALWAYS u32 state_waiting(u32 threads) { return threads >> STATE_WAITING_SHIFT; }
+ALWAYS int state_all(u32 threads) { return state_waiting(threads) + (threads & ((1u << STATE_WAITING_SHIFT) - 1)) == gpu_threads(); }
 ALWAYS enum left state_leaves(struct dev_state *s, u32 threads)
 {
 	gpu_fence_sys(); /* what this warp stored there is before what the next CTA does */
-	u32 now = gpu_add32(&s->threads, threads) + threads, waiting = now >> STATE_WAITING_SHIFT, left = now - (waiting << STATE_WAITING_SHIFT);
-	if (waiting + left != gpu_threads())
+	u32 now = gpu_add32(&s->threads, threads) + threads;
+	if (!state_all(now))
 		return LEFT;
 	gpu_fence_sys();
-	return waiting ? LEFT_OTHERS_WAIT : LEFT_LAST;
+	return state_waiting(now) ? LEFT_OTHERS_WAIT : LEFT_LAST;
 }
 
 ALWAYS void state_free(struct dev_state *s)

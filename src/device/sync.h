@@ -545,7 +545,7 @@ NEVER void sync_leave(const struct who *w, u32 threads)
 		acquired_everything(w->launch);
 	enum left left = s ? state_leaves(s, threads) : LEFT;
 	if (left == LEFT_OTHERS_WAIT)
-		barrier_open(w, gpu_load32(&s->threads) >> STATE_WAITING_SHIFT);
+		barrier_open(w, state_waiting(gpu_load32(&s->threads)));
 	if (left != LEFT_LAST)
 		return;
 	if (!state_take(w)) /* behind what the others did under it, its release too: the state is another CTA's soon */

@@ -18,6 +18,7 @@ struct who {
 	u32 anyway;              /* to ask what order would be if a CTA were one thread */
 	u32 behind_red;          /* its thread made one of these, or waited for one that did, perhaps */
 };
+ALWAYS u32 launch_warp(const struct gsan_launch *l) { return l->warp_bits ? gpu_thread() / 32 : 0; } /* of this thread, as in `warp` */
 ALWAYS u32 who_warps(const struct who *w) { return w->launch->warp_bits ? 1u << w->warp : ~0u; } /* whom it acquires for */
 ALWAYS int keeps_no_clock(const struct who *w) { return w->reds && !w->state; }
 
