@@ -57,8 +57,7 @@ static struct flow *flow_create(struct participant *p)
 		return NULL;
 	}
 	clock_start_at(&f->clock, setting_number(SETTING_TEST_FIRST_LAUNCH, 1));
-	const char *device = getenv(GSAN_ENV_DEVICE);
-	f->warps = (int)setting_number(SETTING_WARPS, device && !strcmp(device, "emu"));
+	f->warps = (int)setting_number(SETTING_WARPS, 1);
 	f->participant = p;
 	f->rank = &p->job->rank[p->index];
 	for (uint32_t s = 0; s < GSAN_STREAMS; s++)

@@ -285,9 +285,18 @@ def idioms(*names):
                              int(device().split()[0]), names)
 
 
+def warps():
+    """The pairs of tests/warps, whose twins lack a barrier inside a CTA."""
+    sys.path.insert(0, os.path.join(ROOT, "tests", "warps"))
+    import detect  # noqa: E402
+    program = os.path.join(BUILD, "bin", "warps-run")
+    names = subprocess.run([program, "--names"], capture_output=True, text=True, check=True).stdout.split()
+    yield from detect.section(lambda arguments: run([*gsan(), program, *arguments]), names)
+
+
 SECTIONS = {"cases": cases, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke, "peers-mpirun": peers_mpirun,
             "peers-torchrun": peers_torchrun, "triton39": triton39, "residency": residency, "limits": limits, "opcodes": opcodes,
-            "capture": capture, "bench": bench}
+            "capture": capture, "warps": warps, "bench": bench}
 
 
 def commit():

@@ -1,12 +1,13 @@
 """Runs the pairs under gsan-launch on the emulated device, under seeds of each schedule: what is correct has no finding; of a twin a race
 is found in each run, and its class is missing-barrier where an edge between its CTAs is there. Not of twins in which who waits counts as
 behind all that its CTA has done (barriers of some warps, mbarriers, flags within the CTA), nor of those that are racy by the letter of
-PTX alone: found or not.
+PTX alone: found or not. `section` has the same on GPUs.
 
     detect.py [--bin BIN] [--seeds N] [--from SEED] [PAIR…]
 """
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -19,20 +20,23 @@ NOT_FOLLOWED = ("publish_named_of_two", "publish_another_id", "publish_arrive", 
                 "publish_by_hand_in_shared", "receive_named", "receive_arrive", "receive_mbarrier")
 
 
+def outcome(out, report):
+    """Of what a job printed and its folder of reports: the kernels' names with whether each is formal, and findings by kernel."""
+    with open(os.path.join(report, "summary.json")) as file:
+        summary = json.load(file)
+    found = collections.defaultdict(list)
+    for finding in summary["findings"]:
+        found[finding["second"]["kernel"]].append(finding["missing_edge_class"])
+    return dict(line.split("\t") for line in out.splitlines() if "\t" in line), found
+
+
 def job(build, seed, schedule, names):
-    """The kernels' names with whether each is formal, findings by kernel, and what was said."""
     with tempfile.TemporaryDirectory(prefix="warps-") as report:
         done = subprocess.run([os.path.join(build, "gsan-launch"), "-n", "1", "--device", "emu", "--seed", str(seed), "--schedule", schedule,
                                "--report", report, os.path.join(build, "warps-run"), *names], capture_output=True, text=True, check=False)
         if done.returncode not in (0, 66):
             sys.exit(f"seed {seed}, {schedule}: status {done.returncode}\n{done.stderr[-2000:]}")
-        with open(os.path.join(report, "summary.json")) as file:
-            summary = json.load(file)
-    kernels = dict(line.split("\t") for line in done.stdout.splitlines() if "\t" in line)
-    found = collections.defaultdict(list)
-    for finding in summary["findings"]:
-        found[finding["second"]["kernel"]].append(finding["missing_edge_class"])
-    return kernels, found
+        return outcome(done.stdout, report)
 
 
 def complaints(kernels, found):
@@ -42,6 +46,27 @@ def complaints(kernels, found):
         followed = not name.startswith(NOT_FOLLOWED) and formal == "0"
         if name.endswith("_racy") and followed and name not in found:
             yield f"{name}: not found"
+
+
+def section(run, names):
+    """Rows for tests/gpu/run. Each kernel 20 times in a process, three processes: the driver compiles the runtime once per kernel, so
+    that jobs of few pairs share the cores. run(arguments): a job of warps-run."""
+    def one(some):
+        for _ in range(3):
+            result = run(["--repeats", "20", *some])
+            if result.status not in (0, 66):
+                yield f"{', '.join(some)}: status {result.status} {result.err[-300:]}", {}, {}
+                return
+            kernels, found = outcome(result.out, result.report)
+            yield "; ".join(complaints(kernels, found)), kernels, found
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = [each for some in pool.map(lambda some: list(one(some)), [names[k:k + 3] for k in range(0, len(names), 3)]) for each in some]
+    bad = [said for said, _, _ in done if said]
+    classes = collections.Counter(each for _, _, found in done for kernel in found.values() for each in kernel)
+    print(dict(classes))
+    yield "pairs", str(len(names)), str(len({name for _, kernels, _ in done for name in kernels}) // 2), 60
+    yield "correct clean, twins found", "", "; ".join(sorted(set(bad)))[:2000], 60
 
 
 def main():

@@ -1,5 +1,5 @@
-/* The pairs as a program for gsan-launch: each kernel once, two CTAs, one after the other. usage: warps-run [PAIR…], all pairs without
- * arguments. Prints each kernel's name and, behind a tab, 1 if its pair is formal. */
+/* The pairs as a program for gsan-launch: each kernel so many times on zeroed memory, two CTAs. usage: warps-run [--repeats N] [PAIR…],
+ * once, and all pairs, without arguments. Prints each kernel's name and, behind a tab, 1 if its pair is formal. --names: the pairs. */
 #include "pairs.h"
 
 #include <cuda.h>
@@ -27,6 +27,7 @@ static int wanted(const struct pair *p, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	size_t pairs, length;
+	int repeats = 1;
 	const struct pair *pair = pairs_all(&pairs);
 	char *text, name[PAIR_NAME];
 	FILE *to = open_memstream(&text, &length);
@@ -35,6 +36,16 @@ int main(int argc, char **argv)
 	CUdeviceptr at;
 	if (!to)
 		return 2;
+	for (size_t k = 0; argc == 2 && !strcmp(argv[1], "--names"); k++) {
+		if (k == pairs)
+			return 0;
+		printf("%s\n", pair[k].name);
+	}
+	if (argc > 2 && !strcmp(argv[1], "--repeats")) {
+		repeats = atoi(argv[2]);
+		argc -= 2;
+		argv += 2;
+	}
 	pairs_head(to);
 	for (size_t k = 0; k < 2 * pairs; k++) {
 		pairs_name(name, &pair[k / 2], (int)(k % 2));
@@ -47,7 +58,6 @@ int main(int argc, char **argv)
 	OK(cuCtxSetCurrent(context));
 	OK(cuModuleLoadData(&module, text));
 	OK(cuMemAlloc(&at, 2 * pairs * PAIR_BYTES));
-	OK(cuMemsetD8(at, 0, 2 * pairs * PAIR_BYTES));
 	for (size_t k = 0; k < 2 * pairs; k++) {
 		CUdeviceptr mine = at + k * PAIR_BYTES;
 		CUfunction f;
@@ -55,7 +65,10 @@ int main(int argc, char **argv)
 			continue;
 		pairs_name(name, &pair[k / 2], (int)(k % 2));
 		OK(cuModuleGetFunction(&f, module, name));
-		OK(cuLaunchKernel(f, 2, 1, 1, PAIR_THREADS, 1, 1, 0, NULL, (void *[]){&mine}, NULL));
+		for (int i = 0; i < repeats; i++) {
+			OK(cuMemsetD8Async(mine, 0, PAIR_BYTES, NULL));
+			OK(cuLaunchKernel(f, 2, 1, 1, PAIR_THREADS, 1, 1, 0, NULL, (void *[]){&mine}, NULL));
+		}
 		printf("%s\t%d\n", name, pair[k / 2].formal);
 	}
 	OK(cuCtxSynchronize());
