@@ -24,11 +24,19 @@ ALWAYS struct barrier_found barrier_find(const struct dev_state *s, u32 warps, u
 		f.others = i != own && next > f.others ? next : f.others;
 		for (u32 k = 0; k < 2; k++) {
 			u32 fence = gpu_own32(&warp->fence[k]);
-			f.fences |= fence && gpu_own32(&warp->fence_all[k]) != fence - 1;
+			f.fences |= gpu_own32(&warp->fence_all[k]) < fence;
 			f.fence[k] = fence > f.fence[k] ? fence : f.fence[k];
 		}
 	}
 	return f;
+}
+
+/* The warp has fenced what any did before its time `fence`, and there is nothing of that time: as a fence of its own leaves less of the
+ * others (fence_all < fence), such a one is told apart. */
+ALWAYS void warp_fenced(struct dev_warp *warp, u32 k, u32 fence)
+{
+	gpu_store32(&warp->fence[k], fence + 1);
+	gpu_store32(&warp->fence_all[k], fence + 1);
 }
 
 /* What one of them fenced goes with a relaxed write of any, as if it had fenced what all of them did by then. (PTX has the fence in the
@@ -36,10 +44,8 @@ ALWAYS struct barrier_found barrier_find(const struct dev_state *s, u32 warps, u
 ALWAYS void barrier_fences(struct dev_state *s, u32 warps, struct barrier_found *f)
 {
 	for (u32 k = 0; k < 2; k++)
-		for (u32 i = 0; f->fence[k] && i < warps; i++) {
-			gpu_store32(&s->warp[i].fence[k], f->fence[k] + 1);
-			gpu_store32(&s->warp[i].fence_all[k], f->fence[k]);
-		}
+		for (u32 i = 0; f->fence[k] && i < warps; i++)
+			warp_fenced(&s->warp[i], k, f->fence[k]);
 	for (u32 k = 0; k < 2; k++) /* what comes behind the barrier is not among it */
 		f->time = f->fence[k] + 1 > f->time ? f->fence[k] + 1 : f->time;
 }
@@ -98,8 +104,7 @@ NEVER void barrier_behind(const struct who *w)
 	u32 time = 0;
 	for (u32 k = 0; k < 2; k++)
 		if (f.fence[k] > gpu_own32(&own->fence[k])) {
-			gpu_store32(&own->fence[k], f.fence[k] + 1);
-			gpu_store32(&own->fence_all[k], f.fence[k]);
+			warp_fenced(own, k, f.fence[k]);
 			time = f.fence[k] + 1 > time ? f.fence[k] + 1 : time;
 		}
 	if (time || f.others > gpu_own32(&own->synced))
