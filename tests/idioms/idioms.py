@@ -1,6 +1,7 @@
 """Runs each idiom of this folder, correct and with its two mutants, under gsan-launch: what is correct is clean and computes
 what it must; of a mutant a race is found in all runs but one, and every sentence names the line that was changed. On the emulated
-device the reference detector says of each run whether there was a race; it must say so of mutants alone, and of all their runs.
+device the reference detector says of each run whether there was a race, warp by warp; it must say so of mutants alone, and of all their
+runs.
 
     idioms.py [--build DIR] [--runs N] [--mutant 0|1|2]… [--show] [NAME…]
 """
@@ -133,7 +134,7 @@ class Emulated:
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100,
                                   env={"EMU_GRACE_MS": "5", "EMU_STEP_LIMIT": "300000000", **os.environ, "EMU_TRACE": trace})
-            judge = subprocess.run([os.path.join(self.build, "bin", "gsan-reference"), trace], capture_output=True,
+            judge = subprocess.run([os.path.join(self.build, "bin", "gsan-reference"), "--warps", trace], capture_output=True,
                                    text=True, check=False, timeout=100)
         except subprocess.TimeoutExpired as late:
             return Result(report, None, "", f"no end of {os.path.basename(late.cmd[0])} within {late.timeout} s", None)
