@@ -4,7 +4,11 @@ races whose second access is `late`. Where a mutant lacks a barrier of its CTA, 
 emulated device the reference detector says of each run whether there was a race, warp by warp; it must say so of mutants alone, and
 of all their runs.
 
+With --witness, idioms of barriers run on the emulated device without gsan, while warps lag: each mutant must compute something wrong
+under one of some seeds, a truth that rests on no detector, and the correct form under none.
+
     idioms.py [--build DIR] [--runs N] [--seed N] [--mutant 0|1|2]… [--show] [NAME…]
+    idioms.py [--build DIR] [--lags N] [--mutant 0|1|2]… --witness [NAME…]
 
 CTest has one seed of each schedule; ten of each: --runs 40 --seed 100 and the names of idioms of barriers.
 """
@@ -31,6 +35,7 @@ WIDE = ["--ctas", "16", "--threads", "64", "--rounds", "3"]  # correct forms onc
 CHEAP = {"allreduce_oneshot", "allreduce_twoshot", "lookback_flags", "lookback_word", "splitk", "streamk", "last_block",
          "stream_value"}
 BARRIERS = {"histogram", "last_block_red", "fifo", "streamk_lock", "grid_barrier", "prefix", "barrier_again", "ll_again"}
+LAGS = 20  # seeds of a witness
 # Where a CTA's other warps do not wait for the one that waits, most of them read before it has acquired anything. Of all races that two
 # sites have in a launch one is said, the first: no flag was seen. More launches, and warps that lag, bring the other ones out.
 AHEAD = {("histogram", 2), ("streamk_lock", 2), ("grid_barrier", 2)}
@@ -181,6 +186,29 @@ class Emulated:
                       judge.returncode == 1)
 
 
+def wrong(build, name, mutant, seed):
+    """How many results are wrong, without gsan and with warps that lag."""
+    env = {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "lib", "emu"), "EMU_SCHEDULE": "lag", "EMU_SEED": str(seed),
+           "EMU_STEP_LIMIT": "100000000", "MASTER_PORT": f"{name}-{mutant}-{seed}-{os.getpid()}"}
+    command = [os.path.join(build, "bin", "idioms-run"), "--mutant", str(mutant), *SHAPE, name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, env=env)
+    count = re.search(r"(\d+) wrong results", done.stdout)
+    assert count, f"{name} {mutant}, seed {seed}: status {done.returncode}: {done.stderr}"
+    return int(count[1])
+
+
+def complaints_of_witnesses(build, forms, lags):
+    """Of a mutant a seed is looked for of which a result is wrong; of a correct form there must be none."""
+    def first(form):
+        return next((seed for seed in range(1, lags + 1) if wrong(build, *form, seed)), 0)
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        for (name, mutant), seed in zip(forms, pool.map(first, forms)):
+            says = f"wrong under lag, seed {seed}" if seed else f"right under {lags} seeds of lag"
+            print(f"{'ok  ' if bool(mutant) == bool(seed) else 'FAIL'} {name} {mutant}: {says}", flush=True)
+            if bool(mutant) != bool(seed):
+                yield f"{name} {mutant} is {says}"
+
+
 def complaints_of(results, show):
     for name, mutant, runs in results:
         got = verdict(runs, mutant, needed(name, mutant))
@@ -200,6 +228,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mutant", type=int, action="append")
     parser.add_argument("--show", action="store_true", help="all sentences")
+    parser.add_argument("--witness", action="store_true", help="delays by which mutants of barriers compute something wrong")
+    parser.add_argument("--lags", type=int, default=LAGS, help="seeds of a witness")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     forms = [(name, mutant) for name in args.names or names() for mutant in args.mutant or range(3)]
@@ -219,6 +249,10 @@ def main():
             launcher, program = PATIENT[name, mutant]
             runs.append((["--seed", str(args.seed), *launcher], shape + program))
         return runs
+    if args.witness:
+        complaints = list(complaints_of_witnesses(args.build, [form for form in forms if form[0] in BARRIERS], args.lags))
+        print("\n".join(complaints) or "as expected")
+        sys.exit(bool(complaints))
     with tempfile.TemporaryDirectory(prefix="idioms-") as place:
         complaints = list(complaints_of(measure(Emulated(args.build, place), forms, options, WORKERS), args.show))
     print("\n".join(complaints) or "as expected")
