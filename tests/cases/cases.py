@@ -1,6 +1,6 @@
 """Programs that must come out right, as a table of (program, arguments, ranks, racy): `emulated` for the emulated device in CTest,
 `native` for tests/gpu/run cases. The racy forms need not name their lines here: that a race is found, and nothing in the correct
-form, is what each is for.
+form, is what each is for. Some say the class that one finding has, too (CLASSES).
 
     cases.py NAME        one case on the emulated device, as CTest runs it
     cases.py --list
@@ -11,20 +11,26 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 BREAKS = ("no-first", "no-last", "first-relaxed", "last-relaxed", "scope")
+BARRIERS = ("no-barrier-first", "no-barrier-last")
+CLASSES = {"exchange-no-barrier-last": "missing-barrier"}  # of the first most warps read before anything was acquired
 SMALL = ["--blocks", "20", "--warps", "1", "--count", "8192", "--rounds", "3"]
+WARPS = ["--warps", "2"]  # which a barrier is for
 
 
-def table(exchange, ranks, locks, cas):
+def table(exchange, warps, ranks, locks, cas):
     """{name: (program, arguments, ranks, racy)}"""
     cases = {"exchange": ("exchange.py", exchange, ranks, False)}
     cases.update({f"exchange-{what}": ("exchange.py", [*exchange, "--break", what], ranks, True) for what in BREAKS})
+    cases.update({f"exchange-{what}": ("exchange.py", [*exchange, *warps, "--break", what], ranks, True) for what in BARRIERS})
+    if warps:
+        cases["exchange-warps"] = ("exchange.py", [*exchange, *warps], ranks, False)
     cases["lock-groups"] = ("lock_groups.py", locks, 1, False)
     cases["cas-then-load"] = ("cas_then_load.py", cas, 1, True)
     return cases
 
 
-EMULATED = table(SMALL, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], [])
-NATIVE = table([], 2, [], [])
+EMULATED = table(SMALL, WARPS, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], [])
+NATIVE = table([], [], 2, [], [])
 
 
 def one(name):
@@ -44,6 +50,8 @@ def one(name):
             expect.checked(summary)
             if not racy:
                 expect.clean(summary)
+            classes = {finding["missing_edge_class"] for finding in summary["findings"]}
+            expect.need(CLASSES.get(name) in {None, *classes}, f"no finding is a {CLASSES.get(name)}: {classes}")
     return run
 
 

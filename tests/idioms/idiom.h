@@ -3,8 +3,10 @@
  * macros, because clang 14 does not say where an inlined function was called, and a finding must name the user's line.
  *
  * M1(right, wrong) and M2(right, wrong) stand where a mutant differs from the correct form, on one line; -DMUTANT=1 or 2 takes
- * what is wrong. The sentence of a finding must name that line, or where nothing is left to name (a fence that is gone) the
- * line that says `edge 1` or `edge 2` in its comment. */
+ * what is wrong. The sentence of a finding must name that line, or where nothing is left to name (a fence or a barrier that is
+ * gone) the line that says `edge 1` or `edge 2` in its comment: of a barrier before a flag is raised that of the flag, of one behind
+ * the wait that of the access behind it. `late 1` or `late 2` says an access that may come behind what it should be before, as warps
+ * lag: no flag explains such a race, and its sentence names what it likes. */
 #ifndef IDIOM_H
 #define IDIOM_H
 
@@ -37,6 +39,9 @@ struct idiom {
 #define KERNEL(name) extern "C" __attribute__((global)) void name(const struct idiom a)
 #define DEVICE static __attribute__((device, always_inline, unused)) inline
 #define SHARED __attribute__((shared)) static volatile /* or clang takes it that a barrier changes nothing in it */
+/* Weak, for what threads hand each other behind a barrier; at file scope, and not static, or clang takes the same. By SHARED, whose
+ * accesses are strong, warps might as well synchronise. */
+#define SHARED_WEAK __attribute__((shared))
 #define MAX_THREADS 1024
 
 #define THREAD ((u32)__nvvm_read_ptx_sreg_tid_x())
@@ -68,6 +73,13 @@ struct idiom {
 	({ u64 r_; asm volatile("atom.cas." how ".b64 %0, [%1], %2, %3;" \
 				: "=l"(r_) : "l"(p), "l"((u64)(was)), "l"((u64)(v)) : "memory"); r_; })
 #define FENCE(how) asm volatile("fence." how ";" : : : "memory")
+#define SYNC_WARP() asm volatile("bar.warp.sync 0xffffffff;" : : : "memory")
+/* Barriers by name, of so many threads; `arrives`: who does not wait. */
+#define SYNC(name, threads) asm volatile("bar.sync %0, %1;" : : "r"((u32)(name)), "r"((u32)(threads)) : "memory")
+#define ARRIVE_OR_SYNC(name, arrives, threads) \
+	({ if (arrives) asm volatile("bar.arrive %0, %1;" : : "r"((u32)(name)), "r"((u32)(threads)) : "memory"); \
+	   else SYNC(name, threads); })
+#define PAUSE(nanoseconds) asm volatile("nanosleep.u32 %0;" : : "r"((u32)(nanoseconds)) : "memory")
 #define THREADFENCE() asm volatile("membar.gl;" : : : "memory")
 
 /* Where the grid of a cooperative launch synchronises: the second word of what the driver gives it. */

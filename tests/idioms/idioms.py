@@ -1,8 +1,16 @@
 """Runs each idiom of this folder, correct and with its two mutants, under gsan-launch: what is correct is clean and computes
-what it must; of a mutant a race is found in all runs but one, and every sentence names the line that was changed. On the emulated
-device the reference detector says of each run whether there was a race; it must say so of mutants alone, and of all their runs.
+what it must; of a mutant a race is found in all runs but one, and every sentence names the line that was changed (`edge`), but of
+races whose second access is `late`. Where a mutant lacks a barrier of its CTA, a finding is of class missing-barrier, too. On the
+emulated device the reference detector says of each run whether there was a race, warp by warp; it must say so of mutants alone, and
+of all their runs.
 
-    idioms.py [--build DIR] [--runs N] [--mutant 0|1|2]… [--show] [NAME…]
+With --witness, idioms of barriers run on the emulated device without gsan, while warps lag: each mutant must compute something wrong
+under one of some seeds, a truth that rests on no detector, and the correct form under none.
+
+    idioms.py [--build DIR] [--runs N] [--seed N] [--mutant 0|1|2]… [--show] [NAME…]
+    idioms.py [--build DIR] [--lags N] [--mutant 0|1|2]… --witness [NAME…]
+
+CTest has one seed of each schedule; ten of each: --runs 40 --seed 100 and the names of idioms of barriers.
 """
 import argparse
 import collections
@@ -20,10 +28,19 @@ NATIVE = ["--ctas", "132", "--threads", "256", "--rounds", "3"]
 EACH = {"ll", "ll128", "lamport"}  # a strong location for each thread, which waits for itself
 SMALL = ["--ctas", "2", "--threads", "32"]  # of these, emulated
 CONTENDED = {"lock_cas", "lock_clh", "lock_rw", "lock_ticket", "queue", "treiber"}  # all CTAs want one word: quadratic
-FEW = {**dict.fromkeys(EACH | {"lock_ticket"}, 24), **dict.fromkeys(CONTENDED - {"lock_ticket"}, 44), "grid_sync": 66}  # CTAs, natively
+FEW = {**dict.fromkeys(EACH | {"lock_ticket"}, 24), **dict.fromkeys(CONTENDED - {"lock_ticket"}, 44), "grid_sync": 66,
+       # A clock has room for what a warp's reductions observe of two other CTAs (docs/memory-model.md, the list of what is bounded).
+       "histogram": 2, "last_block_red": 4}  # CTAs, natively
 WIDE = ["--ctas", "16", "--threads", "64", "--rounds", "3"]  # correct forms once more, where that is cheap
 CHEAP = {"allreduce_oneshot", "allreduce_twoshot", "lookback_flags", "lookback_word", "splitk", "streamk", "last_block",
          "stream_value"}
+BARRIERS = {"histogram", "last_block_red", "fifo", "streamk_lock", "grid_barrier", "prefix", "barrier_again", "ll_again"}
+LAGS = 20  # seeds of a witness
+# Where a CTA's other warps do not wait for the one that waits, most of them read before it has acquired anything. Of all races that two
+# sites have in a launch one is said, the first: no flag was seen. More launches, and warps that lag, bring the other ones out.
+AHEAD = {("histogram", 2), ("streamk_lock", 2), ("grid_barrier", 2)}
+PATIENT = {("streamk_lock", 2): (["--schedule", "lag"], ["--rounds", "12"])}  # once more, with these
+SAID = {("grid_barrier", 2): "missing-acquire"}  # instead: the flag was read, and the fence of the warp that polls comes later
 TWO_RANKS = {"allreduce_oneshot", "allreduce_twoshot", "ll", "ll128", "lamport"}
 SCHEDULES = ("program", "pct", "random")
 MANY = ["--ctas", "24", "--threads", "32", "--rounds", "3"]  # the mutants of these once more: flags of many CTAs to tell apart
@@ -38,10 +55,14 @@ def names():
     return sorted(name[:-3] for name in os.listdir(HERE) if name.endswith(".cu"))
 
 
+def source(name):
+    with open(os.path.join(HERE, name + ".cu")) as file:
+        return file.read()
+
+
 def edge(name, mutant):
     """FILE:LINE that the sentences must name."""
-    with open(os.path.join(HERE, name + ".cu")) as file:
-        lines = file.read().splitlines()
+    lines = source(name).splitlines()
     for mark in (f"edge {mutant}", f"M{mutant}("):
         found = [number for number, line in enumerate(lines, 1) if re.search(rf"{re.escape(mark)}(?!\d)", line)]
         if found:
@@ -50,8 +71,18 @@ def edge(name, mutant):
     raise ValueError(f"{name} has no mutant {mutant}")
 
 
-# what: clean, false, found, missed, words, or why it did not end well
-Run = collections.namedtuple("Run", "what said")
+def lacks_barrier(name, mutant):
+    """Is it a barrier of the CTA that the mutant does without?"""
+    return re.search(rf"M{mutant}\(.*SYNC", source(name), re.IGNORECASE) is not None
+
+
+def late(name, mutant):
+    """FILE:LINE of each access that may come too late."""
+    return [f"{name}.cu:{number}" for number, line in enumerate(source(name).splitlines(), 1) if re.search(rf"late {mutant}(?!\d)", line)]
+
+
+# what: clean, false, found, missed, words, or why it did not end well; classes: of its findings
+Run = collections.namedtuple("Run", "what said classes", defaults=((),))
 
 
 def look(result, name, mutant):
@@ -69,11 +100,17 @@ def look(result, name, mutant):
     if not mutant:
         return Run("false" if said else "clean", said)
     place = re.compile(rf"\b{re.escape(edge(name, mutant))}\b")
-    return Run("missed" if not said else "found" if all(map(place.search, said)) else "words", said)
+    named = all(place.search(f["missing_edge"]) or comes_late(f, name, mutant) for f in summary["findings"])
+    return Run("missed" if not said else "found" if named else "words", said, {f["missing_edge_class"] for f in summary["findings"]})
 
 
-def verdict(runs, mutant):
-    """One word for all runs of a form; how many were so. A broken job is its own word."""
+def comes_late(finding, name, mutant):
+    second = finding["second"]
+    return f"{os.path.basename(second.get('file') or '')}:{second.get('line')}" in late(name, mutant)
+
+
+def verdict(runs, mutant, needed=None):
+    """One word for all runs of a form; how many were so. A broken job is its own word. needed: the class that a finding has."""
     count = collections.Counter(run.what for run in runs)
     broken = [what for what in count if what not in ("clean", "false", "found", "missed", "words")]
     if broken:
@@ -82,7 +119,14 @@ def verdict(runs, mutant):
         return "false" if count["false"] else "clean"
     if count["missed"] > (1 if len(runs) > 1 else 0):
         return "missed"
+    if needed and not any(needed in run.classes for run in runs):
+        return f"no {needed}"
     return "words" if count["words"] else "found"
+
+
+def needed(name, mutant):
+    """The class that one finding must have, at least."""
+    return SAID.get((name, mutant), "missing-barrier") if mutant and lacks_barrier(name, mutant) else None
 
 
 def measure(run, forms, options, workers=1):
@@ -107,7 +151,7 @@ def section(run, gpus, only=(), native=NATIVE, repeats=(20, 4, 4)):
     def options(name, mutant):
         return [([], native + ["--repeats", str(repeats[mutant])] + (["--ctas", str(FEW[name])] if name in FEW else []))]
     for name, mutant, runs in measure(run, forms, options, workers):
-        got = verdict(runs, mutant)
+        got = verdict(runs, mutant, None if (name, mutant) in AHEAD else needed(name, mutant))
         if got != GOOD[mutant]:
             print("\n".join([got, *(line for one in runs for line in one.said)]), flush=True)
         yield f"{name}: {('correct', 'mutant 1', 'mutant 2')[mutant]}", GOOD[mutant], got, repeats[mutant]
@@ -133,7 +177,7 @@ class Emulated:
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100,
                                   env={"EMU_GRACE_MS": "5", "EMU_STEP_LIMIT": "300000000", **os.environ, "EMU_TRACE": trace})
-            judge = subprocess.run([os.path.join(self.build, "bin", "gsan-reference"), trace], capture_output=True,
+            judge = subprocess.run([os.path.join(self.build, "bin", "gsan-reference"), "--warps", trace], capture_output=True,
                                    text=True, check=False, timeout=100)
         except subprocess.TimeoutExpired as late:
             return Result(report, None, "", f"no end of {os.path.basename(late.cmd[0])} within {late.timeout} s", None)
@@ -142,9 +186,32 @@ class Emulated:
                       judge.returncode == 1)
 
 
+def wrong(build, name, mutant, seed):
+    """How many results are wrong, without gsan and with warps that lag."""
+    env = {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "lib", "emu"), "EMU_SCHEDULE": "lag", "EMU_SEED": str(seed),
+           "EMU_STEP_LIMIT": "100000000", "MASTER_PORT": f"{name}-{mutant}-{seed}-{os.getpid()}"}
+    command = [os.path.join(build, "bin", "idioms-run"), "--mutant", str(mutant), *SHAPE, name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, env=env)
+    count = re.search(r"(\d+) wrong results", done.stdout)
+    assert count, f"{name} {mutant}, seed {seed}: status {done.returncode}: {done.stderr}"
+    return int(count[1])
+
+
+def complaints_of_witnesses(build, forms, lags):
+    """Of a mutant a seed is looked for of which a result is wrong; of a correct form there must be none."""
+    def first(form):
+        return next((seed for seed in range(1, lags + 1) if wrong(build, *form, seed)), 0)
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        for (name, mutant), seed in zip(forms, pool.map(first, forms)):
+            says = f"wrong under lag, seed {seed}" if seed else f"right under {lags} seeds of lag"
+            print(f"{'ok  ' if bool(mutant) == bool(seed) else 'FAIL'} {name} {mutant}: {says}", flush=True)
+            if bool(mutant) != bool(seed):
+                yield f"{name} {mutant} is {says}"
+
+
 def complaints_of(results, show):
     for name, mutant, runs in results:
-        got = verdict(runs, mutant)
+        got = verdict(runs, mutant, needed(name, mutant))
         right = got == GOOD[mutant]
         each = " ".join(run.what.splitlines()[0][:60] for run in runs)
         print(f"{'ok  ' if right else 'FAIL'} {name} {mutant}: {got} ({each})", flush=True)
@@ -157,23 +224,35 @@ def complaints_of(results, show):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build", "dev"))
-    parser.add_argument("--runs", type=int, default=3, help="of each form, with schedules by turns")
+    parser.add_argument("--runs", type=int, help="of each form, with schedules by turns; if unset one of each")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mutant", type=int, action="append")
     parser.add_argument("--show", action="store_true", help="all sentences")
+    parser.add_argument("--witness", action="store_true", help="delays by which mutants of barriers compute something wrong")
+    parser.add_argument("--lags", type=int, default=LAGS, help="seeds of a witness")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     forms = [(name, mutant) for name in args.names or names() for mutant in args.mutant or range(3)]
 
     def options(name, mutant):
-        schedules, shape = (PARTED, SHAPE + SMALL) if name in EACH else (SCHEDULES, SHAPE)
-        seeds = [args.seed + i // len(schedules) + (1000 if name in EACH and i % 3 == 2 else 0) for i in range(args.runs)]
+        schedules, shape = SCHEDULES + (("lag",) if name in BARRIERS else ()), SHAPE
+        if name in EACH:
+            schedules, shape = PARTED, SHAPE + SMALL
+        number = args.runs or len(schedules)
+        seeds = [args.seed + i // len(schedules) + (1000 if name in EACH and i % 3 == 2 else 0) for i in range(number)]
         runs = [(["--seed", str(seed), "--schedule", schedules[i % len(schedules)]], shape) for i, seed in enumerate(seeds)]
         if not mutant and name in CHEAP:
             runs.append((["--seed", str(args.seed), "--schedule", "program"], WIDE))
         if mutant and name in CROWDED:
             runs += [(["--seed", str(args.seed + i), "--schedule", "random"], MANY) for i in range(2)]
+        if (name, mutant) in PATIENT:
+            launcher, program = PATIENT[name, mutant]
+            runs.append((["--seed", str(args.seed), *launcher], shape + program))
         return runs
+    if args.witness:
+        complaints = list(complaints_of_witnesses(args.build, [form for form in forms if form[0] in BARRIERS], args.lags))
+        print("\n".join(complaints) or "as expected")
+        sys.exit(bool(complaints))
     with tempfile.TemporaryDirectory(prefix="idioms-") as place:
         complaints = list(complaints_of(measure(Emulated(args.build, place), forms, options, WORKERS), args.show))
     print("\n".join(complaints) or "as expected")

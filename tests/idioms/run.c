@@ -25,6 +25,8 @@ static const struct idiom {
 	{"allreduce_oneshot", 2, "", "fill run"}, {"allreduce_twoshot", 2, "", "fill run"},
 	{"ll", 2, "", "run"}, {"ll128", 2, "", "run"}, {"lamport", 2, "init", "run"},
 	{"grid_sync", 1, "", "run+"}, {"dekker", 1, "", "run"}, {"stream_value", 1, "", "produce@1 value@1 consume@2"},
+	{"histogram", 1, "", "run"}, {"last_block_red", 1, "", "run"}, {"fifo", 1, "", "run"}, {"streamk_lock", 1, "", "run"},
+	{"grid_barrier", 1, "", "run"}, {"prefix", 1, "", "run"}, {"barrier_again", 1, "", "run"}, {"ll_again", 1, "", "run"},
 };
 
 struct arguments { /* as in idiom.h */
