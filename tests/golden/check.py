@@ -3,7 +3,8 @@
 usage: check.py GSAN_PTXAS IDENTITY sites FILE...     --sites against an independent count
        check.py GSAN_PTXAS IDENTITY assemble FILE...  instrumented text through a real ptxas (a sample of the files)
        check.py GSAN_PTXAS IDENTITY command FILE      the command's ways and its mistakes
-       check.py GSAN_PTXAS IDENTITY fresh PYTHON      all of it on PTX that PYTHON's Triton compiles now
+       check.py GSAN_PTXAS IDENTITY fresh PYTHON      all of it on PTX that PYTHON's Triton compiles now; what `assemble` has
+                                                      assembled already, but for the path of the kernels' source, is not again
 """
 import collections
 import glob
@@ -26,11 +27,16 @@ def run(*command, **more):
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, **more)
 
 
-def count(path):
-    """Accesses and left ones by opcode, counted from the text alone: comments and debug sections out, one regular
-    expression per statement. Shares nothing with the parser."""
+def code(path):
+    """The text without comments and debug sections."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", pathlib.Path(path).read_text(), flags=re.S)
-    text = re.sub(r"\.section[^{]*\{[^}]*\}", "", text)
+    return re.sub(r"\.section[^{]*\{[^}]*\}", "", text)
+
+
+def count(path):
+    """Accesses and left ones by opcode, counted from the text alone, one regular expression per statement. Shares nothing
+    with the parser."""
+    text = code(path)
     kinds = collections.Counter()
     for op, words, rest in re.findall(r"(?<![\w.%$])(ld|ldu|st|atom|red|cp|tensormap|multimem|fence|call)((?:\.[\w:]+)*)\s([^;]*);", text):
         to_global = re.search(r"\.global\b", words)
@@ -148,6 +154,15 @@ def check_command(path):
         assert len(result.stderr.splitlines()) == 1 and "runs unchecked" in result.stderr, result.stderr
 
 
+def sampled(path):
+    """Is it what `assemble` assembles, whatever folder the kernels lie in?"""
+    old = HERE / "ptx/triton" / os.path.basename(path)
+    if not SAMPLE.search(str(old)) or not old.exists():
+        return False
+    of_file = re.compile(r'\.file\s+\d+ "[^"]*"')
+    return of_file.sub("", code(old)) == of_file.sub("", code(path))
+
+
 def check_fresh(python):
     with tempfile.TemporaryDirectory() as folder:
         result = run(python, HERE / "ptx/compile.py", folder, *FRESH)
@@ -157,7 +172,7 @@ def check_fresh(python):
         result = run(IDENTITY, *files)
         assert result.returncode == 0, result.stderr
         check_sites(files)
-        check_assemble([f for f in files if ".sm90." in f and "vadd" not in f], all_releases=False)
+        check_assemble([f for f in files if ".sm90." in f and "vadd" not in f and not sampled(f)], all_releases=False)
 
 
 def main():

@@ -14,6 +14,7 @@ import real
 from real import CORPUS, NEW, OLD, PACKAGES
 
 GSAN_PTXAS = os.path.abspath(sys.argv.pop(1))
+SMALL = "vadd.sm90.t36"  # its whole form takes a quarter of those with atomics
 KERNELS = [os.path.basename(path)[:-4] for path in sorted(glob.glob(os.path.join(CORPUS, "*.sm90.t36.ptx")))]
 ET_EXEC = 2
 
@@ -40,6 +41,15 @@ def cubin_at(path):
 
 
 class Link(unittest.TestCase):
+    wholes = {}  # (kernel, ptxas): the cubin
+
+    @classmethod
+    def setUpClass(cls):
+        """A cache for several tests: of the runtime's objects, and of results by the linker's path."""
+        place = tempfile.TemporaryDirectory(prefix="link-test-")
+        cls.addClassCleanup(place.cleanup)
+        cls.common = place.name
+
     def setUp(self):
         self.place = tempfile.TemporaryDirectory(prefix="link-test-")
         self.home = self.place.name
@@ -63,6 +73,12 @@ class Link(unittest.TestCase):
         self.assertEqual(job.returncode, 0, said)
         return said, cubin_at(os.path.join(self.home, more.get("out", "out")))
 
+    def whole(self, name, ptxas=OLD):
+        """The same without a linker, made once."""
+        if (name, ptxas) not in self.wholes:
+            self.wholes[name, ptxas] = self.make(name, "none", ptxas=ptxas, out="whole", cache=self.common)[1]
+        return self.wholes[name, ptxas]
+
     def same(self, name, linked, whole):
         self.assertEqual((linked.type, linked.kernels()), (ET_EXEC, whole.kernels()), name)
         self.assertEqual(linked.infos(), whole.infos(), name)
@@ -73,40 +89,40 @@ class Link(unittest.TestCase):
     def test_same_program(self):
         done = 0
         for name in KERNELS[::3] + [name for name in KERNELS if name.startswith("matmul.")]:
-            said, linked = self.make(name, "auto")
+            said, linked = self.make(name, "auto", cache=self.common)
             with open(os.path.join(CORPUS, name + ".ptx"), encoding="utf-8") as file:
                 self.assertEqual("wgmma." in file.read(), "it has wgmma" in said, said)
             if "not linked" in said:
                 self.assertTrue("would spill" in said or "it has wgmma" in said, said)
                 continue
-            _, whole = self.make(name, "none")
+            whole = self.whole(name)
             self.same(name, linked, whole)
             self.assertLess(len(linked.data), len(whole.data) * 1.1, name)
             done += 1
         self.assertGreater(done, len(KERNELS) // 4)
 
     def test_newer_ptxas_with_nvlink(self):
-        said, linked = self.make(KERNELS[0], os.path.join(os.path.dirname(NEW), "nvlink"), ptxas=NEW)
+        said, linked = self.make(SMALL, os.path.join(os.path.dirname(NEW), "nvlink"), ptxas=NEW, cache=self.common)
         self.assertNotIn("not linked", said)
-        self.same(KERNELS[0], linked, self.make(KERNELS[0], "none", ptxas=NEW)[1])
+        self.same(SMALL, linked, self.whole(SMALL, NEW))
 
     def test_barriers(self):
-        with open(os.path.join(CORPUS, KERNELS[0] + ".ptx"), encoding="utf-8") as file:
+        with open(os.path.join(CORPUS, SMALL + ".ptx"), encoding="utf-8") as file:
             text = file.read()
         for form, whole in (("barrier.sync 0;", True), ("barrier.sync.aligned 0;", False), ("bar.sync 0; // mbarrier.test_wait", False),
                             ("barrier.cta.red.popc.u32 %gone, 0, %some;", True), ("bar.sync 0; barrier.arrive 1, 64;", True)):
             path = os.path.join(self.home, "barrier.ptx")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(re.sub(r"(\n\s*ret;)", "\n\t{.reg .b32 %gone; .reg .pred %some; setp.eq.u32 %some, 0, 0; " + form + "\n" + r"}\1", text))
-            job = self.start(path, "auto")
+            job = self.start(path, "auto", cache=self.common)
             said = job.communicate(timeout=100)[1]
             self.assertEqual((job.returncode, "a barrier that is not aligned" in said, "not linked" in said), (0, whole, whole), form + said)
 
-    def falls_back(self, linker, words, **more):
-        said, cubin = self.make(KERNELS[0], linker, **more)
+    def falls_back(self, linker, words):
+        said, cubin = self.make(SMALL, linker, cache=self.common)
         self.assertIn(words, said)
         self.assertIn("not linked", said)
-        self.assertEqual(cubin.data, self.make(KERNELS[0], "none")[1].data)
+        self.assertEqual(cubin.data, self.whole(SMALL).data)
 
     def program(self, text):
         path = os.path.join(self.home, "nvlink")
@@ -133,37 +149,37 @@ class Link(unittest.TestCase):
 
     def test_linker_of_older_objects(self):
         library, = glob.glob(os.path.join(PACKAGES, "nvidia", "nvjitlink", "lib", "libnvJitLink.so.12"))
-        said, cubin = self.make(KERNELS[0], library, ptxas=NEW)
+        said, cubin = self.make(SMALL, library, ptxas=NEW, cache=self.common)
         self.assertIn("not linked", said)
-        self.assertEqual(cubin.data, self.make(KERNELS[0], "none", ptxas=NEW, cache="other")[1].data)
+        self.assertEqual(cubin.data, self.whole(SMALL, NEW).data)
 
     def test_nothing_can_be_kept(self):
         with open(os.path.join(self.home, "file"), "w", encoding="utf-8"):
             pass
-        said, cubin = self.make(KERNELS[0], "auto", cache="file/below")
+        said, cubin = self.make(SMALL, "auto", cache="file/below")
         self.assertNotIn("not linked", said)
-        self.same(KERNELS[0], cubin, self.make(KERNELS[0], "none")[1])
+        self.same(SMALL, cubin, self.whole(SMALL))
 
     def test_no_room_for_anything(self):
         def full():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, 1 << 18))  # the files in memory, too
-        said, cubin = self.make(KERNELS[0], "auto", preexec_fn=full)
+        said, cubin = self.make(SMALL, "auto", preexec_fn=full)
         self.assertIn("runs unchecked", said)
         self.assertEqual((cubin.type, cubin.kernels()), (ET_EXEC, []))
 
     def test_two_at_once(self):
-        jobs = [self.start(os.path.join(CORPUS, KERNELS[0] + ".ptx"), "auto", out=f"out{i}") for i in range(4)]
+        jobs = [self.start(os.path.join(CORPUS, SMALL + ".ptx"), "auto", out=f"out{i}") for i in range(4)]
         for job in jobs:
             said = job.communicate(timeout=100)[1]
             self.assertEqual((job.returncode, "not linked" in said), (0, False), said)
         self.assertEqual(len({cubin_at(os.path.join(self.home, f"out{i}")).data for i in range(4)}), 1)
 
     def test_once(self):
-        self.make(KERNELS[0], "auto")
+        self.make(SMALL, "auto")
         kept = os.path.join(self.home, "cache-auto", "ptxas")
         self.assertEqual(len(os.listdir(kept)), 2)  # the runtime's object, and this one
-        self.make(KERNELS[1], "auto")
+        self.make("vadd_i8.sm90.t36", "auto")
         self.assertEqual(len(os.listdir(kept)), 3)
 
 
