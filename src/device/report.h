@@ -96,7 +96,7 @@ ALWAYS void report_barrier(const struct who *w, u64 rec, u64 point, const struct
 {
 	struct who one = *w;
 	one.anyway = 1;
-	if (a->op == GSAN_OP_LD_NC || !order_slow(&one, rec, point))
+	if (a->op == GSAN_OP_LD_NC || order_slow(w, rec, point) || !order_slow(&one, rec, point)) /* lists may have widened since it was asked */
 		return;
 	struct hint barrier = {.score = REPORT_BARRIER, .reason = GSAN_WHY_PUBLISHED_ALONE};
 	u32 n = w->state ? gpu_load32(&w->state->clock.count) : 0;

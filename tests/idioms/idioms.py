@@ -39,7 +39,8 @@ LAGS = 20  # seeds of a witness
 # Where a CTA's other warps do not wait for the one that waits, most of them read before it has acquired anything. Of all races that two
 # sites have in a launch one is said, the first: no flag was seen. More launches, and warps that lag, bring the other ones out.
 AHEAD = {("histogram", 2), ("streamk_lock", 2), ("grid_barrier", 2)}
-PATIENT = {("streamk_lock", 2): (["--schedule", "lag"], ["--rounds", "12"])}  # once more, with these
+PATIENT = {("streamk_lock", 2): (["--schedule", "lag"], ["--rounds", "12"]),  # once more, with these
+           ("allreduce_oneshot", 1): (["--schedule", "random"], ["--ctas", "24", "--repeats", "3"])}  # until lists widen
 SAID = {("grid_barrier", 2): "missing-acquire"}  # instead: the flag was read, and the fence of the warp that polls comes later
 TWO_RANKS = {"allreduce_oneshot", "allreduce_twoshot", "ll", "ll128", "lamport"}
 SCHEDULES = ("program", "pct", "random")
