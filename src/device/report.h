@@ -96,8 +96,8 @@ ALWAYS void report_barrier(const struct who *w, u64 rec, u64 point, const struct
 {
 	struct who one = *w;
 	one.anyway = 1;
-	if (a->op == GSAN_OP_LD_NC || order_slow(w, rec, point) || !order_slow(&one, rec, point)) /* lists may have widened since it was asked */
-		return;
+	if (a->op == GSAN_OP_LD_NC || !order_slow(&one, rec, point) || order_slow(w, rec, point))
+		return; /* it is not, or it is by now without that: a list has widened since the check */
 	struct hint barrier = {.score = REPORT_BARRIER, .reason = GSAN_WHY_PUBLISHED_ALONE};
 	u32 n = w->state ? gpu_load32(&w->state->clock.count) : 0;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
