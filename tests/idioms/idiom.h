@@ -87,8 +87,8 @@ struct idiom {
 	({ u32 high_, low_; asm("mov.u32 %0, %%envreg1;" : "=r"(high_)); asm("mov.u32 %0, %%envreg2;" : "=r"(low_)); \
 	   (u32 *)((u64)high_ << 32 | low_) + 1; })
 
-/* The sum over the threads of a CTA up to this one. `room`: shared, of MAX_THREADS. */
-DEVICE u32 block_scan(volatile u32 *room, u32 mine)
+/* The sum over the threads of a CTA up to this one. `room`: SHARED or SHARED_WEAK, of MAX_THREADS. */
+template <typename word> DEVICE u32 block_scan(word *room, u32 mine)
 {
 	const u32 t = THREAD;
 

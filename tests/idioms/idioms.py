@@ -31,21 +31,22 @@ CONTENDED = {"lock_cas", "lock_clh", "lock_rw", "lock_ticket", "queue", "treiber
 FEW = {**dict.fromkeys(EACH | {"lock_ticket"}, 24), **dict.fromkeys(CONTENDED - {"lock_ticket"}, 44), "grid_sync": 66,
        # A clock has room for what a warp's reductions observe of two other CTAs (docs/memory-model.md, the list of what is bounded).
        "histogram": 2, "last_block_red": 4}  # CTAs, natively
-WIDE = ["--ctas", "16", "--threads", "64", "--rounds", "3"]  # correct forms once more, where that is cheap
 CHEAP = {"allreduce_oneshot", "allreduce_twoshot", "lookback_flags", "lookback_word", "splitk", "streamk", "last_block",
          "stream_value"}
 BARRIERS = {"histogram", "last_block_red", "fifo", "streamk_lock", "grid_barrier", "prefix", "barrier_again", "ll_again"}
 LAGS = 20  # seeds of a witness
 # Where a CTA's other warps do not wait for the one that waits, most of them read before it has acquired anything. Of all races that two
-# sites have in a launch one is said, the first: no flag was seen. More launches, and warps that lag, bring the other ones out.
+# sites have in a launch one is said, the first: no flag was seen.
 AHEAD = {("histogram", 2), ("streamk_lock", 2), ("grid_barrier", 2)}
-PATIENT = {("streamk_lock", 2): (["--schedule", "lag"], ["--rounds", "12"]),  # once more, with these
-           ("allreduce_oneshot", 1): (["--schedule", "random"], ["--ctas", "24", "--repeats", "3"])}  # until lists widen
 SAID = {("grid_barrier", 2): "missing-acquire"}  # instead: the flag was read, and the fence of the warp that polls comes later
 TWO_RANKS = {"allreduce_oneshot", "allreduce_twoshot", "ll", "ll128", "lamport"}
 SCHEDULES = ("program", "pct", "random")
-MANY = ["--ctas", "24", "--threads", "32", "--rounds", "3"]  # the mutants of these once more: flags of many CTAs to tell apart
-CROWDED = {"queue", "dekker"}
+# Forms that run once more, emulated: the program's options, the schedule, how many seeds of it.
+WIDE = (["--ctas", "16", "--threads", "64", "--rounds", "3"], "program", 1)  # where that is cheap
+MANY = (["--ctas", "24", "--threads", "32", "--rounds", "3"], "random", 2)   # flags of many CTAs to tell apart
+MORE = {**{(name, 0): WIDE for name in CHEAP}, **{(name, mutant): MANY for name in ("queue", "dekker") for mutant in (1, 2)},
+        ("streamk_lock", 2): (SHAPE + ["--rounds", "12"], "lag", 1),  # more launches, and warps that lag, bring other races than AHEAD out
+        ("allreduce_oneshot", 1): (SHAPE + ["--ctas", "24", "--repeats", "3"], "random", 1)}  # until lists widen
 UNMODELLED = {"stream_value"}  # the reference detector takes what a stream writes for a plain store
 PARTED = ("program", "pct", "program")  # of EACH: lanes that part stay so under `random`, and each looks for itself
 WORKERS = 2  # emulated; CTest gives this as many processors
@@ -242,14 +243,8 @@ def main():
         number = args.runs or len(schedules)
         seeds = [args.seed + i // len(schedules) + (1000 if name in EACH and i % 3 == 2 else 0) for i in range(number)]
         runs = [(["--seed", str(seed), "--schedule", schedules[i % len(schedules)]], shape) for i, seed in enumerate(seeds)]
-        if not mutant and name in CHEAP:
-            runs.append((["--seed", str(args.seed), "--schedule", "program"], WIDE))
-        if mutant and name in CROWDED:
-            runs += [(["--seed", str(args.seed + i), "--schedule", "random"], MANY) for i in range(2)]
-        if (name, mutant) in PATIENT:
-            launcher, program = PATIENT[name, mutant]
-            runs.append((["--seed", str(args.seed), *launcher], shape + program))
-        return runs
+        shape, schedule, number = MORE.get((name, mutant), (None, None, 0))
+        return runs + [(["--seed", str(args.seed + i), "--schedule", schedule], shape) for i in range(number)]
     if args.witness:
         complaints = list(complaints_of_witnesses(args.build, [form for form in forms if form[0] in BARRIERS], args.lags))
         print("\n".join(complaints) or "as expected")

@@ -4,20 +4,6 @@
 
 SHARED_WEAK u32 room[MAX_THREADS], before;
 
-/* As block_scan, in weak shared memory. */
-DEVICE u32 scan(u32 mine)
-{
-	const u32 t = THREAD;
-
-	for (u32 step = 1; step < THREADS; step *= 2) {
-		room[t] = mine;
-		__syncthreads();
-		mine += t >= step ? room[t - step] : 0;
-		__syncthreads();
-	}
-	return mine;
-}
-
 DEVICE u32 input(u32 i, u32 round)
 {
 	return i % 7 + round;
@@ -25,7 +11,7 @@ DEVICE u32 input(u32 i, u32 round)
 
 KERNEL(run)
 {
-	const u32 i = CTA * THREADS + THREAD, sum = scan(input(i, a.round));
+	const u32 i = CTA * THREADS + THREAD, sum = block_scan(room, input(i, a.round));
 	u32 *flag = &a.flag[0][CTA];
 
 	if (THREAD == 0) {
