@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 13u
+#define GSAN_ABI 14u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -258,8 +258,10 @@ struct gsan_finding {
 	uint8_t confidence; /* how well `reason` explains it, to be added up; from GSAN_CERTAIN on, the flag is of this very pair */
 	uint32_t floor[GSAN_PARTICIPANTS];  /* launches of each with a number below it are before `first` */
 	uint32_t newest[GSAN_PARTICIPANTS]; /* of each that `second` may have acquired something from; 0: from none, as far as known */
+	uint8_t formal; /* 1: a race by the letter of PTX alone, which no known GPU shows (docs/memory-model.md, "Formal races") */
+	uint8_t pad[7];
 };
-_Static_assert(sizeof(struct gsan_finding) == 376, "");
+_Static_assert(sizeof(struct gsan_finding) == 384, "");
 #define GSAN_CERTAIN 32
 
 #define GSAN_RING_SLOTS 8192u

@@ -9,8 +9,8 @@
 
 #include "device/layout.h"
 
-#define ABI "13"
-_Static_assert(GSAN_ABI == 13, "as ABI says");
+#define ABI "14"
+_Static_assert(GSAN_ABI == 14, "as ABI says");
 
 #undef cuGetProcAddress
 #undef cuStreamSynchronize
