@@ -30,25 +30,60 @@ static int barrier_of(struct ref *r, const struct event *e, uint64_t id, uint32_
 	return 0;
 }
 
-/* All of the CTA are ordered: something is, and nobody can say what. */
+static void met_free(struct met *m)
+{
+	clock_drop(m->clock);
+	for (int i = 0; i < FENCES; i++)
+		clock_drop(m->fence[i]);
+	parts_free(&m->heard);
+	*m = (struct met){ .clock = NULL };
+}
+
+static void met_join(struct met *to, const struct met *from)
+{
+	to->clock = clock_join(to->clock, from->clock);
+	for (int i = 0; i < FENCES; i++)
+		to->fence[i] = clock_join(to->fence[i], from->fence[i]);
+	parts_join(&to->heard, &from->heard);
+}
+
+static void give(struct ref *r, struct met *m, uint32_t thread)
+{
+	m->clock = clock_join(m->clock, sync_snapshot(r, thread));
+	formal_arrive(r, m, thread);
+}
+
+static void take(struct ref *r, const struct met *m, uint32_t thread)
+{
+	r->cta[thread].clock = clock_join(r->cta[thread].clock, m->clock);
+	formal_pass(r, m, thread);
+}
+
+void barrier_inherit(struct ref *r, uint32_t thread, uint32_t block)
+{
+	struct met all = { .clock = clock_hold(r->cta[block].clock) };
+	formal_arrive(r, &all, block);
+	take(r, &all, thread);
+	met_free(&all);
+}
+
+/* All of the CTA are ordered, those too who do nothing before this: something is, and nobody can say what. */
 static void order_all(struct ref *r, uint32_t block)
 {
+	struct met all = { .clock = NULL };
 	for (uint32_t t = r->cta[block].sibling; t != NO_INDEX; t = r->cta[t].sibling)
 		memory_settle(r, t);
 	for (uint32_t t = r->cta[block].sibling; t != NO_INDEX; t = r->cta[t].sibling)
-		r->cta[block].clock = clock_join(r->cta[block].clock, sync_snapshot(r, t));
-	for (uint32_t t = r->cta[block].sibling; t != NO_INDEX; t = r->cta[t].sibling)
-		r->cta[t].clock = clock_join(r->cta[t].clock, r->cta[block].clock);
+		give(r, &all, t);
+	for (uint32_t t = block; t != NO_INDEX; t = r->cta[t].sibling)
+		take(r, &all, t);
+	met_free(&all);
 }
 
 typedef void (*each_fn)(struct ref *r, struct barrier *b, uint32_t thread);
 
-static void arrives(struct ref *r, struct barrier *b, uint32_t thread) { b->arriving = clock_join(b->arriving, sync_snapshot(r, thread)); }
-
-static void passes(struct ref *r, struct barrier *b, uint32_t thread)
-{
-	r->cta[thread].clock = clock_join(r->cta[thread].clock, b->complete);
-}
+static void arrives(struct ref *r, struct barrier *b, uint32_t thread) { give(r, &b->arriving, thread); }
+static void passes(struct ref *r, struct barrier *b, uint32_t thread) { take(r, &b->complete, thread); }
 
 /* `L CTA WARP LANES LINE KIND ID HOW …`, of each logical thread that has some of the lanes. */
 static int each(struct ref *r, const struct event *e, each_fn does)
@@ -90,14 +125,10 @@ int barrier_phase(struct ref *r, const struct event *e)
 		return rc;
 	for (uint32_t t = block; kind == KIND_BAR && t != NO_INDEX; t = r->cta[t].sibling)
 		memory_settle(r, t);
-	if (kind == KIND_BAR) {
-		clock_drop(b->complete);
-		b->complete = b->arriving;
-	} else {
-		b->complete = clock_join(b->complete, b->arriving);
-		clock_drop(b->arriving);
-	}
-	b->arriving = NULL;
+	if (kind == KIND_BAR)
+		met_free(&b->complete);
+	met_join(&b->complete, &b->arriving);
+	met_free(&b->arriving);
 	return 0;
 }
 
@@ -109,9 +140,8 @@ int barrier_init(struct ref *r, const struct event *e)
 	const int rc = barrier_of(r, e, e->number[2], &block, &kind, &b);
 	if (rc)
 		return rc;
-	clock_drop(b->arriving);
-	clock_drop(b->complete);
-	*b = (struct barrier){ .arriving = NULL };
+	met_free(&b->arriving);
+	met_free(&b->complete);
 	return 0;
 }
 
@@ -127,8 +157,8 @@ int barrier_shared(struct ref *r, const struct event *e)
 void barrier_free(struct ref *r)
 {
 	for (size_t i = 0; i < r->barriers; i++) {
-		clock_drop(r->barrier[i].arriving);
-		clock_drop(r->barrier[i].complete);
+		met_free(&r->barrier[i].arriving);
+		met_free(&r->barrier[i].complete);
 	}
 	free(r->barrier);
 }

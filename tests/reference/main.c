@@ -36,7 +36,8 @@ static void usage_print(FILE *to)
 	      "  reads a trace of the emulated device (standard input without TRACE) and lists its races:\n"
 	      "    race KIND KERNEL1 LINE1 RANK1 KERNEL2 LINE2 RANK2 count N first MEM OFFSET BYTES event EVENT1 EVENT2\n"
 	      "      and, if a later access stands for each first one and races as well:  dominated by KERNEL LINE ...;\n"
-	      "      of those joined by 'or', one of them\n", to);
+	      "      of those joined by 'or', one of them;\n"
+	      "      formal, at its end, if it is a race by the letter of PTX alone (with --warps and --threads)\n", to);
 	for (int i = 0; i < SWITCHES; i++)
 		fprintf(to, "  %-9s  %s\n", switches[i].name, switches[i].help);
 	fputs("  --explain  says why two accesses, named by their lines in the trace, are ordered or not\n"
@@ -108,7 +109,7 @@ static size_t races_print(struct ref *r)
 		       (unsigned long long)race->bytes, (unsigned long long)race->event[0], (unsigned long long)race->event[1]);
 		for (size_t k = 0; race->dominated == race->count && k < race->bys; k++)
 			printf("%s%s %s %u", k ? "" : " dominated by", race->by[k].or ? " or" : "", race->by[k].kernel, race->by[k].line);
-		putchar('\n');
+		puts(race->formal ? " formal" : "");
 	}
 	return n;
 }

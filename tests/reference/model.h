@@ -1,6 +1,6 @@
 /* What the reference detector keeps. The parts are trace.c (text to events), order.c (launches, streams, hosts), barrier.c
- * (barriers inside a CTA), sync.c (what strong accesses and fences order), memory.c (who touched which byte) and races.c (what
- * comes out). */
+ * (barriers inside a CTA), sync.c (what strong accesses and fences order), formal.c (what orders besides where formal races are
+ * none), memory.c (who touched which byte) and races.c (what comes out). */
 #ifndef REFERENCE_MODEL_H
 #define REFERENCE_MODEL_H
 
@@ -72,6 +72,8 @@ struct cta { /* a logical thread */
 	uint64_t released;      /* event of the last release of any form */
 	uint64_t accessed;      /* event of the last access */
 	uint32_t places;        /* list; NO_INDEX ends it */
+	struct clock *relaxed;  /* formal.c: what its relaxed RMWs observed */
+	struct parts heard;     /* formal.c: what others of its CTA observed before they met it */
 	uint32_t next;          /* CTA of the launch */
 	uint32_t block;         /* its CTA: itself, where that is the logical thread */
 	uint32_t sibling;       /* of a CTA whose warps or threads are the logical threads: list of those that did something */
@@ -81,9 +83,15 @@ struct cta { /* a logical thread */
 	size_t lates, late_room;
 };
 
+struct met { /* what those bring who arrive at a barrier, and those get who go on */
+	struct clock *clock;         /* what is before */
+	struct clock *fence[FENCES]; /* formal.c: what their fences covered, by scope */
+	struct parts heard;          /* formal.c: what they observed and have not acquired */
+};
+
 struct barrier { /* of a CTA */
-	struct clock *arriving; /* what those did who have arrived for the phase that is not complete */
-	struct clock *complete; /* what is before those who go on */
+	struct met arriving; /* for the phase that is not complete */
+	struct met complete;
 };
 
 enum launch_state { LAUNCH_QUEUED, LAUNCH_RUNNING, LAUNCH_DONE };
@@ -173,6 +181,8 @@ struct explain {
 struct ref {
 	char *name;
 	unsigned flags;
+	int formal;       /* here F1 to F3 hold (formal.c) */
+	struct ref *held; /* the same trace again, where they do; NULL: warps are not told apart, or this is it */
 	const struct unit *unit;
 	uint64_t line;
 	char *error;
@@ -246,7 +256,14 @@ int barrier_phase(struct ref *r, const struct event *e);
 int barrier_pass(struct ref *r, const struct event *e);
 int barrier_init(struct ref *r, const struct event *e);
 int barrier_shared(struct ref *r, const struct event *e);
+void barrier_inherit(struct ref *r, uint32_t thread, uint32_t block); /* a thread that is new */
 void barrier_free(struct ref *r);
+
+/* formal.c: nothing, unless r->formal */
+void formal_observe(struct ref *r, const struct access *a, const struct part *p); /* a part that the scope of `a` reaches */
+void formal_arrive(struct ref *r, struct met *m, uint32_t thread);
+void formal_pass(struct ref *r, const struct met *m, uint32_t thread);
+void formal_tell(struct ref *r); /* which races of r there are not where the rules hold */
 
 /* sync.c */
 int sync_reaches(enum scope a, struct seat x, enum scope b, struct seat y); /* each other; of different logical threads */
@@ -258,6 +275,7 @@ void sync_follow(struct ref *r, const struct access *a, const struct access *obs
 struct message *sync_publish(struct ref *r, struct access *a, const struct message *continued);
 struct clock *sync_snapshot(struct ref *r, uint32_t cta); /* what it did so far, the event of now included; to hand on */
 void sync_end(struct ref *r, uint32_t cta);
+void parts_join(struct parts *to, const struct parts *from);
 void sync_drop(struct message *m);
 void parts_free(struct parts *p);
 
@@ -269,6 +287,7 @@ void memory_settle(struct ref *r, uint32_t cta); /* before its strong accesses, 
 void memory_free(struct ref *r);
 
 /* races.c */
+int races_by_sites(const void *one, const void *other); /* for qsort: names, lines, ranks and kind */
 struct ref_race *races_add(struct ref *r, const struct access *first, const struct access *second);
 extern const char races_behind[]; /* "-", in place of a kernel */
 void races_site(struct sites *s, const char *kernel, uint32_t line);

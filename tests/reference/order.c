@@ -178,8 +178,7 @@ static uint32_t cta_make(struct ref *r, uint32_t launch, uint64_t index, uint64_
 	r->cta = table_grow(r->cta, r->ctas, &r->cta_room, sizeof *r->cta);
 	/* The kernel's start is fence.acq_rel.sys: what is before the launch is released by every strong write. */
 	r->cta[r->ctas++] = (struct cta){ .launch = launch, .index = index, .block = block == NO_INDEX ? at : block, .places = NO_INDEX,
-					  .clock = clock_hold(block == NO_INDEX ? l->base : r->cta[block].clock),
-					  .fence = { [SCOPE_SYS - SCOPE_CTA] = clock_hold(l->base) },
+					  .clock = clock_hold(l->base), .fence = { [SCOPE_SYS - SCOPE_CTA] = clock_hold(l->base) },
 					  .fence_form = { FORM_FENCE, FORM_FENCE, [SCOPE_SYS - SCOPE_CTA] = FORM_START },
 					  .next = l->ctas, .sibling = NO_INDEX };
 	l->ctas = at;
@@ -225,7 +224,8 @@ int order_thread_of(struct ref *r, uint32_t block, uint64_t thread, uint32_t *ct
 		return 0;
 	*cta = table_get(&r->cta_by_index, launch, which);
 	if (*cta == TABLE_NONE) {
-		*cta = cta_make(r, launch, index, which, block); /* what all of the CTA know */
+		*cta = cta_make(r, launch, index, which, block);
+		barrier_inherit(r, *cta, block); /* what all of the CTA know */
 		r->cta[*cta].sibling = r->cta[block].sibling;
 		r->cta[block].sibling = *cta;
 	}
@@ -282,7 +282,9 @@ static void cta_forget(struct cta *c) /* its accesses stay, its clocks went into
 		c->fence[i] = NULL;
 	}
 	clock_drop(c->clock);
-	c->clock = NULL;
+	clock_drop(c->relaxed);
+	c->clock = c->relaxed = NULL;
+	parts_free(&c->heard);
 }
 
 int order_done(struct ref *r, const struct event *e)

@@ -111,7 +111,7 @@ void races_dominated(struct ref_race *race, struct sites *any)
 	}
 }
 
-static int by_sites(const void *one, const void *other)
+int races_by_sites(const void *one, const void *other)
 {
 	const struct ref_race *a = one, *b = other;
 	for (int i = 0; i < 2; i++) {
@@ -131,11 +131,12 @@ size_t ref_races(struct ref *r, const struct ref_race **races)
 	for (size_t i = 0; i < r->ctas; i++) /* of a trace that is cut off */
 		memory_settle(r, (uint32_t)i);
 	if (r->races)
-		qsort(r->race, r->races, sizeof *r->race, by_sites);
+		qsort(r->race, r->races, sizeof *r->race, races_by_sites);
 	table_free(&r->race_by_sites); /* it has the old places */
 	r->race_by_sites = (struct table){ .used = 0 };
 	for (size_t i = 0; i < r->races; i++)
 		table_put(&r->race_by_sites, lines_raced(&r->race[i]), who_raced(r, &r->race[i]), (uint32_t)i);
+	formal_tell(r);
 	*races = r->race;
 	return r->races;
 }

@@ -45,6 +45,7 @@
  *             that they share with it (who only arrives is before who waits, not the other way); an acquire serves its own
  *             warp, and others behind such a barrier. The phases of an mbarrier have what those before them had. Strong accesses
  *             to shared memory and relaxed arrivals order all of the CTA: errs to silence.
+ *  formal     is a race that is one by all this and none where three more rules hold, about warps that meet at a barrier: formal.c.
  *  over       other writes: a store ends the chain that it overwrites, of whatever size or strength it is. With REF_OVER only a
  *             strong one of exactly the chain's bytes does: where another races with the chain, the detector does not know
  *             which came last. And an RMW continues a weak store of its own thread that covers its bytes, and more. Nothing
@@ -85,7 +86,7 @@ const struct unit reference_units[UNITS] = {
 	[UNIT_THREAD] = { .flag = REF_THREADS, .threads = 1, .inside = 1 },
 };
 
-struct ref *ref_open(const char *name, unsigned flags)
+static struct ref *open_one(const char *name, unsigned flags)
 {
 	struct ref *r = table_alloc(sizeof *r);
 	r->name = strdup(name);
@@ -95,6 +96,16 @@ struct ref *ref_open(const char *name, unsigned flags)
 		if (flags & reference_units[i].flag)
 			r->unit = &reference_units[i];
 	r->live = NO_INDEX;
+	return r;
+}
+
+struct ref *ref_open(const char *name, unsigned flags)
+{
+	struct ref *r = open_one(name, flags);
+	if (r->unit != &reference_units[UNIT_CTA]) {
+		r->held = open_one(name, flags);
+		r->held->formal = 1;
+	}
 	return r;
 }
 
@@ -114,7 +125,7 @@ int ref_line(struct ref *r, const char *line, char *error, size_t room)
 	else
 		rc = trace_line(r, copy);
 	free(copy);
-	return rc;
+	return !rc && r->held ? ref_line(r->held, line, error, room) : rc;
 }
 
 int ref_end(struct ref *r, char *error, size_t room)
@@ -131,6 +142,8 @@ int ref_end(struct ref *r, char *error, size_t room)
 
 void ref_close(struct ref *r)
 {
+	if (r->held)
+		ref_close(r->held);
 	memory_free(r);
 	barrier_free(r);
 	order_free(r);

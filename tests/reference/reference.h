@@ -18,6 +18,7 @@ struct ref_site {
 
 struct ref_race { /* of two sites; [0] came first in the trace */
 	enum ref_kind kind;
+	int formal;            /* by the letter of PTX alone (formal.c); with REF_WARPS and REF_THREADS only */
 	const char *kernel[2]; /* "copy" and "set" for work of the host */
 	uint32_t site[2];      /* source line; 0: none */
 	uint32_t rank[2];

@@ -4,7 +4,8 @@
  *   use SETUP                     launches that have begun, see `setups`
  *   sc, over, warps, threads      with REF_SC, REF_OVER, REF_WARPS, REF_THREADS
  *   race KIND LINE1 LINE2 [N]     expected, with its count; no such line: no race at all. Where later accesses stand for
- *                                 each first one: `[N] by LINE...`, with `or` between those of which one does
+ *                                 each first one: `[N] by LINE...`, with `or` between those of which one does. `formal` at
+ *                                 the end: by the letter alone
  *   edge NAME N                   expected
  *   error TEXT                    expected, somewhere in the message that ends the trace
  *   LINE L.CTA[.THREAD] OP.SEM[.SCOPE] AT  an access, by thread 0 if none is named, to AT = OFFSET[:BYTES] (4 bytes) of memory 1;
@@ -187,11 +188,12 @@ static int judge_races(const struct outcome *o)
 	int bad = 0, found[EXPECTED] = { 0 };
 	for (size_t i = 0; i < n; i++) {
 		char bare[160], counted[160], by[64];
+		const char *formal = race[i].formal ? " formal" : "";
 		size_t k = 0;
 		say_dominated(by, sizeof by, &race[i]);
-		snprintf(bare, sizeof bare, "%s %u %u%s", ref_kind_name(race[i].kind), race[i].site[0], race[i].site[1], by);
-		snprintf(counted, sizeof counted, "%s %u %u %llu%s", ref_kind_name(race[i].kind), race[i].site[0], race[i].site[1],
-			 (unsigned long long)race[i].count, by);
+		snprintf(bare, sizeof bare, "%s %u %u%s%s", ref_kind_name(race[i].kind), race[i].site[0], race[i].site[1], by, formal);
+		snprintf(counted, sizeof counted, "%s %u %u %llu%s%s", ref_kind_name(race[i].kind), race[i].site[0], race[i].site[1],
+			 (unsigned long long)race[i].count, by, formal);
 		while (k < o->want_races && strcmp(o->races[k], bare) && strcmp(o->races[k], counted))
 			k++;
 		if (k < o->want_races)

@@ -29,6 +29,12 @@ static void parts_add(struct parts *to, const struct part *p)
 	to->part[to->count++].clock = clock_hold(p->clock);
 }
 
+void parts_join(struct parts *to, const struct parts *from)
+{
+	for (size_t i = 0; i < from->count; i++)
+		parts_add(to, &from->part[i]);
+}
+
 void parts_free(struct parts *p)
 {
 	for (size_t i = 0; i < p->count; i++)
@@ -106,25 +112,26 @@ static void learn(struct ref *r, uint32_t cta, const struct part *p, const char 
 }
 
 /* Joins of what earlier reads set aside all that the pattern's last operation reaches; the rest stays. */
-static void acquire_pending(struct ref *r, uint32_t cta, struct place *place, enum scope scope, const char *how)
+static void acquire_pending(struct ref *r, uint32_t cta, struct parts *pending, enum scope scope, const char *how)
 {
 	size_t kept = 0;
-	for (size_t i = 0; i < place->pending.count; i++) {
-		struct part *p = &place->pending.part[i];
+	for (size_t i = 0; i < pending->count; i++) {
+		struct part *p = &pending->part[i];
 		if (sync_reaches(p->scope, p->seat, scope, order_seat(r, cta))) {
 			learn(r, cta, p, how);
 			clock_drop(p->clock);
 		} else {
-			place->pending.part[kept++] = *p;
+			pending->part[kept++] = *p;
 		}
 	}
-	place->pending.count = kept;
+	pending->count = kept;
 }
 
 static void acquire_all_pending(struct ref *r, uint32_t cta, enum scope scope, const char *how)
 {
 	for (uint32_t at = r->cta[cta].places; at != NO_INDEX; at = r->place[at].next)
-		acquire_pending(r, cta, &r->place[at], scope, how);
+		acquire_pending(r, cta, &r->place[at].pending, scope, how);
+	acquire_pending(r, cta, &r->cta[cta].heard, scope, how);
 }
 
 /* Both strong with scopes that include each other, or in program order; and the same bytes (8.7). */
@@ -141,7 +148,7 @@ void sync_look(struct ref *r, const struct access *a)
 	/* `ld.relaxed M … ld.acquire M`; a red never acquires. */
 	struct place *place = a->acquires ? place_of(r, a, 0) : NULL;
 	if (place)
-		acquire_pending(r, a->cta, place, a->scope, "relaxed+acquire");
+		acquire_pending(r, a->cta, &place->pending, a->scope, "relaxed+acquire");
 }
 
 void sync_observe(struct ref *r, const struct access *a, struct message *m)
@@ -164,6 +171,8 @@ void sync_observe(struct ref *r, const struct access *a, struct message *m)
 			learn(r, a->cta, &p, a->rmw ? "rmw.acquire" : "ld.acquire");
 		else if (!clock_covers(r->cta[a->cta].clock, p.clock))
 			parts_add(&place_of(r, a, 1)->pending, &p);
+		if (reached)
+			formal_observe(r, a, &p);
 	}
 }
 

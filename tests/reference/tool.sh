@@ -27,6 +27,23 @@ out=$("$tool" --edges < "$dir/free.trace") || fail "a trace without races fails"
 echo "$out" | grep -qx 'edge st.release 1' || fail "no edge st.release: $out"
 echo "$out" | grep -qx 'edge cross-rank 1' || fail "no edge cross-rank: $out"
 echo "$out" | grep -qx 'edge ordered-pair-cross-rank 1' || fail "no ordered pair: $out"
+cat > "$dir/formal.trace" <<'T'
+gsan-trace 1
+launch 7 rank 0 device 0 stream 1 kernel last grid 2 1 1 block 64
+begin 7
+mem 7 0 0 12 st weak - 4 64 4 - 0x2a
+mem 7 0 0 14 red release gpu 4 0 4 - 0x1
+mem 7 1 0 14 atom relaxed gpu 4 0 4 0x1 0x2
+arrive 7 1 0 0xffffffff 15 bar 0 sync 0
+phase 7 1 bar 0
+pass 7 1 0 0xffffffff 15 bar 0 sync
+mem 7 1 0 16 ld weak - 4 64 4 0x2a -
+done 7
+T
+want='race read-after-write last 12 0 last 16 0 count 1 first 4 64 4 event 4 10'
+out=$("$tool" --warps "$dir/formal.trace"); [ $? = 1 ] || fail "a formal race does not give status 1"
+[ "$out" = "$want formal" ] || fail "another formal race: $out"
+[ "$("$tool" --ctas "$dir/formal.trace")" = "$want" ] || fail "something is formal of CTAs that are one program"
 "$tool" --explain 6 9 "$dir/racy.trace" | grep -q 'a race: nothing in the list below has the first' || fail "--explain of a race"
 "$tool" --explain 9 6 "$dir/free.trace" | grep -q 'up to event 7: CTA 0 of kernel writer (launch 7' || fail "--explain of an order"
 
