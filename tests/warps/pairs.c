@@ -19,6 +19,10 @@
 
 enum { ALL = 15, OWN = 1, OTHER = 4 }; /* warps that store */
 
+/* What a twin is: it computes something wrong in some order of execution; it cannot, and races by the letter of PTX alone; it cannot,
+ * for the machine is sequentially consistent, and races in earnest: no fence, barrier or atomic stands for what it lacks. */
+enum twin { WRONG, FORMAL, UNSEEN };
+
 struct form { /* what stands before the accesses of those who publish, behind them, and the release */
 	unsigned who;
 	const char *before, *behind, *release;
@@ -27,39 +31,39 @@ static const struct publish {
 	const char *name;
 	struct form correct, racy;
 	unsigned arrivals; /* of an mbarrier in a phase; 0: there is none */
-	int formal;
+	enum twin twin;
 } publishes[] = {
-	{ "barrier", { ALL, "", BAR("sync 0"), NULL }, { ALL, "", "", NULL }, 0, 0 },
-	{ "barrier-before", { OTHER, "", BAR("sync 0"), NULL }, { OTHER, BAR("sync 0"), "", NULL }, 0, 0 },
-	{ "own-warp", { OWN, "", "", NULL }, { OTHER, "", "", NULL }, 0, 0 },
+	{ "barrier", { ALL, "", BAR("sync 0"), NULL }, { ALL, "", "", NULL }, 0, WRONG },
+	{ "barrier-before", { OTHER, "", BAR("sync 0"), NULL }, { OTHER, BAR("sync 0"), "", NULL }, 0, WRONG },
+	{ "own-warp", { OWN, "", "", NULL }, { OTHER, "", "", NULL }, 0, WRONG },
 	{ "named-of-two", { OTHER, "", WARPS_0_2 BY("%p2", BAR("sync 1, 64")), NULL },
-	  { OTHER, "", WARPS(0, 1) BY("%p2", BAR("sync 1, 64")), NULL }, 0, 0 },
+	  { OTHER, "", WARPS(0, 1) BY("%p2", BAR("sync 1, 64")), NULL }, 0, WRONG },
 	{ "another-id", { ALL, "", BAR("sync 2, 128"), NULL },
-	  { ALL, "", WARPS(0, 1) BY("%p2", BAR("sync 1, 64")) BY("!%p2", BAR("sync 2, 64")), NULL }, 0, 0 },
+	  { ALL, "", WARPS(0, 1) BY("%p2", BAR("sync 1, 64")) BY("!%p2", BAR("sync 2, 64")), NULL }, 0, WRONG },
 	{ "arrive", { ALL, "", BY("%p1", BAR("sync 1, 128")) BY("!%p1", BAR("arrive 1, 128")), NULL },
-	  { ALL, "", BY("%p1", BAR("arrive 1, 128")) BY("!%p1", BAR("sync 1, 128")), NULL }, 0, 0 },
+	  { ALL, "", BY("%p1", BAR("arrive 1, 128")) BY("!%p1", BAR("sync 1, 128")), NULL }, 0, WRONG },
 	{ "arrive-before", { OTHER, "", BY("%p1", BAR("sync 1, 128")) BY("!%p1", BAR("arrive 1, 128")), NULL },
-	  { OTHER, BY("!%p1", BAR("arrive 1, 128")), BY("%p1", BAR("sync 1, 128")), NULL }, 0, 0 },
-	{ "reduction", { OTHER, "", "bar.red.popc.u32 %r5, 0, %p0;\n", NULL }, { OTHER, "bar.red.popc.u32 %r5, 0, %p0;\n", "", NULL }, 0, 0 },
-	{ "unaligned", { ALL, "", "barrier.sync 0;\n", NULL }, { ALL, "", "bar.warp.sync -1;\n", NULL }, 0, 0 },
+	  { OTHER, BY("!%p1", BAR("arrive 1, 128")), BY("%p1", BAR("sync 1, 128")), NULL }, 0, WRONG },
+	{ "reduction", { OTHER, "", "bar.red.popc.u32 %r5, 0, %p0;\n", NULL }, { OTHER, "bar.red.popc.u32 %r5, 0, %p0;\n", "", NULL }, 0, WRONG },
+	{ "unaligned", { ALL, "", "barrier.sync 0;\n", NULL }, { ALL, "", "bar.warp.sync -1;\n", NULL }, 0, WRONG },
 	{ "mbarrier-phase", { ALL, "", ARRIVE SPIN("W", PHASE("%r3"), ""), NULL },
-	  { ALL, "", "@%p1 bra V@;\n" ARRIVE "bra N@;\nV@:\n" OTHER_PHASE ARRIVE "N@:\n", NULL }, 128, 0 },
+	  { ALL, "", "@%p1 bra V@;\n" ARRIVE "bra N@;\nV@:\n" OTHER_PHASE ARRIVE "N@:\n", NULL }, 128, WRONG },
 	{ "mbarrier-token", { ALL, "", "mbarrier.arrive.shared.b64 %rd3, [phase];\n"
 				       SPIN("W", "mbarrier.test_wait.shared.b64 %p2, [phase], %rd3;", ""), NULL },
-	  { ALL, "mbarrier.arrive.shared.b64 %rd3, [phase];\n", SPIN("W", "mbarrier.test_wait.shared.b64 %p2, [phase], %rd3;", ""), NULL }, 128, 0 },
+	  { ALL, "mbarrier.arrive.shared.b64 %rd3, [phase];\n", SPIN("W", "mbarrier.test_wait.shared.b64 %p2, [phase], %rd3;", ""), NULL }, 128, WRONG },
 	{ "mbarrier-not-waited-for", { OTHER, "", "setp.eq.u32 %p3, %r1, 2;\n@%p3 " ARRIVE SPIN("W", PHASE("%r3"), ""), NULL },
-	  { OTHER, "", "setp.eq.u32 %p3, %r1, 2;\n@%p3 " ARRIVE, NULL }, 32, 0 },
+	  { OTHER, "", "setp.eq.u32 %p3, %r1, 2;\n@%p3 " ARRIVE, NULL }, 32, WRONG },
 	{ "each-for-itself", { ALL, "", "", "red.release.gpu.global.add.u32 " FLAG ", 1;\n" },
-	  { ALL, "", "", "@%p0 red.release.gpu.global.add.u32 " FLAG ", 128;\n" }, 0, 0 },
-	{ "fence-of-all", { ALL, "", BAR("sync 0") FENCE, RAISE_RELAXED }, { ALL, "", FENCE, RAISE_RELAXED }, 0, 0 },
-	{ "fence-before-barrier", { ALL, "", FENCE BAR("sync 0") FENCE, RAISE_RELAXED }, { ALL, "", FENCE BAR("sync 0"), RAISE_RELAXED }, 0, 1 },
+	  { ALL, "", "", "@%p0 red.release.gpu.global.add.u32 " FLAG ", 128;\n" }, 0, WRONG },
+	{ "fence-of-all", { ALL, "", BAR("sync 0") FENCE, RAISE_RELAXED }, { ALL, "", FENCE, RAISE_RELAXED }, 0, WRONG },
+	{ "fence-before-barrier", { ALL, "", FENCE BAR("sync 0") FENCE, RAISE_RELAXED }, { ALL, "", FENCE BAR("sync 0"), RAISE_RELAXED }, 0, FORMAL },
 	{ "by-hand-in-shared", { ALL, "", "atom.shared.add.u32 %r5, [count], 1;\n"
 					  SPIN("W", "ld.volatile.shared.u32 %r5, [count];", "setp.ge.u32 %p2, %r5, %r4;"), NULL },
-	  { ALL, "", "", NULL }, 0, 0 },
+	  { ALL, "", "", NULL }, 0, WRONG },
 	{ "flag-within-the-cta", { OTHER, "", "setp.eq.u32 %p2, %r0, 64;\nbar.warp.sync -1;\n@%p2 st.release.cta.global.u32 [%rd1+8], %r4;\n@!%p1 bra N@;\n"
 			  SPIN("W", "ld.acquire.cta.global.u32 %r5, [%rd1+8];", "setp.ge.u32 %p2, %r5, %r4;") "N@:\n", NULL },
 	  { OTHER, "", "setp.eq.u32 %p2, %r0, 64;\nbar.warp.sync -1;\n@%p2 st.relaxed.cta.global.u32 [%rd1+8], %r4;\n@!%p1 bra N@;\n"
-			  SPIN("W", "ld.acquire.cta.global.u32 %r5, [%rd1+8];", "setp.ge.u32 %p2, %r5, %r4;") "N@:\n", NULL }, 0, 1 },
+			  SPIN("W", "ld.acquire.cta.global.u32 %r5, [%rd1+8];", "setp.ge.u32 %p2, %r5, %r4;") "N@:\n", NULL }, 0, UNSEEN },
 };
 
 /* By thread 0, whose flag then has %r4. */
@@ -77,6 +81,7 @@ static const char *const releases[] = {
 #define UNTIL "setp.ge.u32 %p2, %r5, %r4;"
 #define ACQUIRE(label) SPIN(label, "ld.acquire.gpu.global.u32 %r5, " FLAG ";", UNTIL)
 #define RELAXED(label) SPIN(label, "ld.relaxed.gpu.global.u32 %r5, " FLAG ";", UNTIL)
+#define RELAXED_ATOMIC(label) SPIN(label, "atom.relaxed.gpu.global.or.b32 %r5, " FLAG ", 0;", UNTIL)
 static const char *const polls[] = {
 	ACQUIRE("F"),
 	RELAXED("F") FENCE,
@@ -89,28 +94,30 @@ static const char *const polls[] = {
 static const struct receive {
 	const char *name, *correct, *racy;
 	unsigned arrivals;
-	int formal;
+	enum twin twin;
 } receives[] = {
-	{ "thread-0", WARP_0(POLL) BAR("sync 0"), WARP_0(POLL), 0, 0 },
-	{ "every-thread", POLL, WARP_0(POLL), 0, 0 },
-	{ "barrier-first", WARP_0(POLL) BAR("sync 0"), BAR("sync 0") WARP_0(POLL), 0, 0 },
+	{ "thread-0", WARP_0(POLL) BAR("sync 0"), WARP_0(POLL), 0, WRONG },
+	{ "every-thread", POLL, WARP_0(POLL), 0, WRONG },
+	{ "barrier-first", WARP_0(POLL) BAR("sync 0"), BAR("sync 0") WARP_0(POLL), 0, WRONG },
 	{ "arrive", WARP_0(POLL) BY("%p1", BAR("arrive 1, 128")) BY("!%p1", BAR("sync 1, 128")),
-	  WARP_0(POLL) BY("%p1", BAR("sync 1, 128")) BY("!%p1", BAR("arrive 1, 128")), 0, 0 },
-	{ "named-of-two", WARP_0(POLL) BAR("sync 1, 128"), WARP_0(POLL) WARPS(0, 1) BY("%p2", BAR("sync 1, 64")), 0, 0 },
+	  WARP_0(POLL) BY("%p1", BAR("sync 1, 128")) BY("!%p1", BAR("arrive 1, 128")), 0, WRONG },
+	{ "named-of-two", WARP_0(POLL) BAR("sync 1, 128"), WARP_0(POLL) WARPS(0, 1) BY("%p2", BAR("sync 1, 64")), 0, WRONG },
 	{ "mbarrier-phase", WARP_0(POLL) ARRIVE SPIN("W", PHASE("%r3"), ""),
-	  "@%p1 bra V@;\n" OTHER_PHASE ARRIVE "bra N@;\nV@:\n" WARP_0(POLL) ARRIVE "N@:\n", 128, 0 },
+	  "@%p1 bra V@;\n" OTHER_PHASE ARRIVE "bra N@;\nV@:\n" WARP_0(POLL) ARRIVE "N@:\n", 128, WRONG },
 	{ "reduction", "mov.u32 %r5, 0;\n" WARP_0(POLL) "setp.ne.u32 %p2, %r5, 0;\nbar.red.or.pred %p3, 0, %p2;\n",
-	  "bar.red.or.pred %p3, 0, %p0;\n" WARP_0(POLL), 0, 0 },
-	{ "fence-behind-barrier", WARP_0(RELAXED("F") FENCE) BAR("sync 0"), WARP_0(RELAXED("F")) BAR("sync 0") FENCE, 0, 1 },
+	  "bar.red.or.pred %p3, 0, %p0;\n" WARP_0(POLL), 0, WRONG },
+	{ "fence-behind-barrier", WARP_0(RELAXED("F") FENCE) BAR("sync 0"), WARP_0(RELAXED("F")) BAR("sync 0") FENCE, 0, FORMAL },
+	{ "atomic-before-barrier", WARP_0(RELAXED_ATOMIC("F") FENCE) BAR("sync 0"), WARP_0(RELAXED_ATOMIC("F")) BAR("sync 0"), 0, FORMAL },
 };
 
 #define COUNT(table) (sizeof table / sizeof *table)
 
 static void add(struct pair *p, size_t n, const struct publish *publish, const struct receive *receive, int in_receive)
 {
+	const enum twin twin = in_receive ? receive->twin : publish->twin;
 	*p = (struct pair){ .publish = publish, .receive = receive, .in_receive = in_receive, .overwrites = n & 1, .rounds = 1 + (n >> 1 & 1),
 			    .release = releases[(n + n / PAIR_SHAPES) % COUNT(releases)], .poll = polls[(n + n / PAIR_SHAPES) % COUNT(polls)],
-			    .formal = in_receive ? receive->formal : publish->formal };
+			    .formal = twin == FORMAL, .unseen = twin != WRONG };
 	snprintf(p->name, sizeof p->name, "%s_%s%s%s", in_receive ? "receive" : "publish", in_receive ? receive->name : publish->name,
 		 p->overwrites ? "_overwrites" : "", p->rounds > 1 ? "_again" : "");
 	for (char *c = p->name; (c = strchr(c, '-'));)

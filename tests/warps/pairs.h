@@ -19,7 +19,8 @@ struct pair {
 	const char *release, *poll; /* of thread 0, unless publish or receive says how */
 	int overwrites, rounds;     /* loads, then stores of the other CTA; in the last of so many rounds the twin races */
 	int in_receive;             /* the twin differs where it receives, not where it publishes */
-	int formal;                 /* by the letter of PTX alone: no order of execution makes the twin compute anything wrong */
+	int formal;                 /* the twin is a race by the letter of PTX alone (tests/reference/formal.c) */
+	int unseen;                 /* no order of execution makes the twin compute anything wrong; so if it is formal */
 };
 
 /* All pairs. */
