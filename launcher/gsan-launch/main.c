@@ -15,7 +15,7 @@
 #define MAIN_REAP_MS 1000
 
 const struct option_row launch_option_rows[LAUNCH_OPTIONS] = {
-#define OPTION(id, name, kind, value, low, high, initial, help) {name, kind, value, low, high, initial, help},
+#define OPTION(id, name, kind, value, low, high, initial, variable, help) {name, kind, value, low, high, initial, variable, help},
 #include "gsan-launch/options.def"
 #undef OPTION
 };

@@ -16,7 +16,7 @@ enum report_option {
 	REPORT_OPTIONS
 };
 static const struct option_row rows[REPORT_OPTIONS] = {
-#define OPTION(id, name, kind, value, low, high, initial, help) {name, kind, value, low, high, initial, help},
+#define OPTION(id, name, kind, value, low, high, initial, help) {name, kind, value, low, high, initial, NULL, help},
 #include "gsan-report/options.def"
 #undef OPTION
 };

@@ -6,7 +6,7 @@
 #include "ptxas.h"
 
 static const struct option_row rows[] = {
-#define OPTION(name, kind, value, low, high, initial, help) {name, kind, value, low, high, initial, help},
+#define OPTION(name, kind, value, low, high, initial, help) {name, kind, value, low, high, initial, NULL, help},
 #include "options.def"
 #undef OPTION
 };

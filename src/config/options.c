@@ -40,7 +40,8 @@ static int options_number(const struct option_row *row, const char *text, long *
 	return 0;
 }
 
-static int options_set(const struct option_row *row, const char *text, struct option_value *value, char *error, size_t size)
+/* `variable`: where the text is from, if it is not from the command line, or NULL. */
+static int options_set(const struct option_row *row, const char *variable, const char *text, struct option_value *value, char *error, size_t size)
 {
 	struct text spelled = {0};
 	int rc = 0;
@@ -52,6 +53,8 @@ static int options_set(const struct option_row *row, const char *text, struct op
 		value->text = text;
 		return 0;
 	}
+	if (variable)
+		text_printf(&spelled, "%s: ", variable);
 	options_spell(&spelled, row);
 	if (row->kind == OPTION_NUMBER)
 		snprintf(error, size, "%s: '%s' is not a number from %ld to %ld", spelled.data, text, row->low, row->high);
@@ -95,7 +98,14 @@ static int options_one(const struct option_row *rows, size_t count, int argc, ch
 		text = argv[at + 1];
 		taken = 2;
 	}
-	return options_set(row, text, value, error, size) ? -EINVAL : taken;
+	return options_set(row, NULL, text, value, error, size) ? -EINVAL : taken;
+}
+
+static int options_begin(const struct option_row *row, struct option_value *value, char *error, size_t size)
+{
+	const char *text = row->variable ? getenv(row->variable) : NULL;
+	int rc = row->initial ? options_set(row, NULL, row->initial, value, error, size) : 0;
+	return rc || !text || !*text ? rc : options_set(row, row->variable, text, value, error, size);
 }
 
 int options_parse(const struct option_row *rows, size_t count, int argc, char **argv, struct option_value *values,
@@ -104,7 +114,7 @@ int options_parse(const struct option_row *rows, size_t count, int argc, char **
 	int at = 1;
 	for (size_t i = 0; i < count; i++) {
 		values[i] = (struct option_value){0};
-		if (rows[i].initial && options_set(&rows[i], rows[i].initial, &values[i], error, error_size))
+		if (options_begin(&rows[i], &values[i], error, error_size))
 			return -EINVAL;
 	}
 	while (at < argc && argv[at][0] == '-' && argv[at][1]) {
@@ -141,7 +151,8 @@ void options_help(struct text *out, const struct option_row *rows, size_t count)
 			text_printf(out, "%*s", (int)(34 - width), "");
 		text_puts(out, rows[i].help);
 		if (rows[i].initial)
-			text_printf(out, " (default %s)", rows[i].initial);
+			text_printf(out, " (default %s%s%s)", rows[i].initial, rows[i].variable ? ", or " : "",
+				    rows[i].variable ? rows[i].variable : "");
 		text_puts(out, "\n");
 	}
 }

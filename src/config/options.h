@@ -15,11 +15,12 @@ struct option_row {
 	const char *value;   /* its name in --help; of a choice: the words, separated by `|` */
 	long low, high;      /* of a number */
 	const char *initial; /* NULL: none */
+	const char *variable; /* of the environment, that says otherwise than `initial` if it is set; NULL: none */
 	const char *help;
 };
 struct option_value { const char *text; long number; int given; }; /* number: of a choice, the word's place from 0 */
 
-/* values: one per row, filled with the initial values first. *rest = index of the first argument behind the options.
+/* values: one per row, filled with the initial values first, then with the environment's. *rest = index of the first argument behind the options.
  * Returns 0 or -EINVAL with a sentence in `error`. */
 int options_parse(const struct option_row *rows, size_t count, int argc, char **argv, struct option_value *values,
 		  int *rest, char *error, size_t error_size);

@@ -15,10 +15,10 @@
 	} while (0)
 
 static const struct option_row rows[] = {
-	{"n", OPTION_NUMBER, "N", 1, 32, NULL, "ranks"},
-	{"device", OPTION_CHOICE, "auto|cuda|emu", 0, 0, "auto", "device"},
-	{"report", OPTION_TEXT, "DIR", 0, 0, "out", "report"},
-	{"help", OPTION_FLAG, NULL, 0, 0, NULL, "help"},
+	{"n", OPTION_NUMBER, "N", 1, 32, NULL, NULL, "ranks"},
+	{"device", OPTION_CHOICE, "auto|cuda|emu", 0, 0, "auto", "TEST_DEVICE", "device"},
+	{"report", OPTION_TEXT, "DIR", 0, 0, "out", NULL, "report"},
+	{"help", OPTION_FLAG, NULL, 0, 0, NULL, NULL, "help"},
 };
 enum { N, DEVICE, REPORT, HELP, ROWS };
 static struct option_value v[ROWS];
@@ -60,9 +60,17 @@ int main(void)
 	wrong("p --report", "needs a value: DIR");
 	wrong("p --help=1", "takes no value");
 
+	setenv("TEST_DEVICE", "cuda", 1);
+	CHECK(!parse("p") && v[DEVICE].number == 1 && !v[DEVICE].given);
+	CHECK(!parse("p --device emu") && v[DEVICE].number == 2 && v[DEVICE].given);
+	setenv("TEST_DEVICE", "gpu", 1);
+	wrong("p", "TEST_DEVICE: --device auto|cuda|emu: 'gpu' is none of them");
+	setenv("TEST_DEVICE", "", 1);
+	CHECK(!parse("p") && v[DEVICE].number == 0);
+
 	struct text help = {0};
 	options_help(&help, rows, ROWS);
-	CHECK(strstr(help.data, "  -n N   ") && strstr(help.data, "--device auto|cuda|emu") && strstr(help.data, "(default auto)"));
+	CHECK(strstr(help.data, "  -n N   ") && strstr(help.data, "--device auto|cuda|emu") && strstr(help.data, "(default auto, or TEST_DEVICE)"));
 	text_free(&help);
 	return 0;
 }
