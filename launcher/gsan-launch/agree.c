@@ -10,7 +10,7 @@
 #include "gsan-launch/launch.h"
 
 static const enum launch_option agree_options[] = {LAUNCH_SEED, LAUNCH_SCHEDULE, LAUNCH_TIMEOUT, LAUNCH_WAIT, LAUNCH_HOST_ORDER,
-						  LAUNCH_ALLOW_UNCHECKED, LAUNCH_REQUIRE_CHECKED};
+						  LAUNCH_ALLOW_UNCHECKED, LAUNCH_REQUIRE_CHECKED, LAUNCH_FORMAL};
 
 #define AGREE_HEAD 150 /* bytes of a long text that are said as they are, at its beginning and at its end: two fit into a line of log.c */
 #define AGREE_TAIL 200

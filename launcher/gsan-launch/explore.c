@@ -91,6 +91,8 @@ static int explore_add(struct report *all, const struct report *one, long seed)
 	all->withheld += one->withheld;
 	all->withheld_merged += one->withheld_merged;
 	all->ordered_late += one->ordered_late;
+	if (one->formal_unlisted > all->formal_unlisted) /* whether they are the same nobody can say */
+		all->formal_unlisted = one->formal_unlisted;
 	all->schedules++;
 	return rc;
 }
@@ -124,7 +126,7 @@ static int explore_take(struct explore *x, long seed, const char *folder, int st
 	} else if (explore_failed(&one)) {
 		log_warning("seed %ld: the program ended with status %d; what it printed is in %s/output.txt", seed, status, folder);
 		x->failed = x->failed ? x->failed : status;
-	} else if (status && (one.findings || !x->all.exit_status)) { /* that something was found says more */
+	} else if (status && (status != SUPERVISOR_EXIT_UNCHECKED || !x->all.exit_status)) { /* that something was found says more */
 		x->all.exit_status = status;
 	}
 	report_free(&one);

@@ -27,8 +27,8 @@ static void main_help(void)
 			"Runs PROGRAM, unchanged, and reports data races in GPU global memory, across all its ranks.\n"
 			"Under mpirun, srun or torchrun: put it before the program.\n\n");
 	options_help(&out, launch_option_rows, LAUNCH_OPTIONS);
-	text_puts(&out, "\nExit status: the program's own if not 0; else C if something was found; else 67 if\n"
-			"nothing was checked of the job or of a rank; else 0.\n");
+	text_puts(&out, "\nExit status: the program's own if not 0; else C if something was found (of formal\n"
+			"races: with --formal fail); else 67 if nothing was checked of the job or of a rank; else 0.\n");
 	fputs(out.data ? out.data : "", stdout);
 	text_free(&out);
 }
@@ -66,7 +66,8 @@ static void main_supervise(int listener, const struct launch *l)
 		.report = l->report, .ptxas = l->files.ptxas[0] ? l->files.ptxas : NULL, .cache = l->cache[0] ? l->cache : NULL, .size = (uint32_t)l->size,
 		.seed = (uint32_t)o[LAUNCH_SEED].number, .host_order_modelled = (int)o[LAUNCH_HOST_ORDER].number,
 		.timeout_ms = (int)o[LAUNCH_TIMEOUT].number * 1000, .wait_ms = (int64_t)o[LAUNCH_WAIT].number * 1000,
-		.exit_code = l->exit_code, .unchecked = main_unchecked(o), .rank = l->first_rank, .terms = l->terms, .apart = l->apart, .socket = l->socket,
+		.exit_code = l->exit_code, .unchecked = main_unchecked(o), .formal = (enum supervisor_formal)o[LAUNCH_FORMAL].number,
+		.rank = l->first_rank, .terms = l->terms, .apart = l->apart, .socket = l->socket,
 	};
 	if (setsid() < 0 || chdir("/"))
 		_exit(1);

@@ -36,7 +36,7 @@ static int evidence_same_side(const struct gsan_side *a, const struct gsan_side 
 
 static int evidence_same(const struct gsan_finding *a, const struct gsan_finding *b)
 {
-	return a->kind == b->kind && a->reason == b->reason && a->flag_write_site == b->flag_write_site &&
+	return a->kind == b->kind && a->reason == b->reason && a->formal == b->formal && a->flag_write_site == b->flag_write_site &&
 	       a->flag_read_site == b->flag_read_site && evidence_same_side(&a->first, &b->first) &&
 	       evidence_same_side(&a->second, &b->second);
 }
@@ -204,7 +204,7 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 {
 	const struct gsan_finding *from = &c->finding;
 	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = c->count,
-				   .weight = c->weight, .certain = c->certain};
+				   .weight = c->weight, .certain = c->certain, .formal = from->formal != 0};
 	char unnamed[2][16];
 	evidence_side(s, &f.first, &from->first, c->kernel[0], c->owner[0], unnamed[0], sizeof unnamed[0]);
 	evidence_side(s, &f.second, &from->second, c->kernel[1], c->owner[1], unnamed[1], sizeof unnamed[1]);
@@ -410,5 +410,9 @@ int supervisor_report(struct supervisor *s, struct report *r)
 	int rc = evidence_findings(s, r);
 	if (!rc)
 		rc = evidence_coverage(s, r);
-	return rc ? rc : report_finish(r);
+	if (!rc)
+		rc = report_finish(r);
+	if (!rc && s->config.formal == FORMAL_IGNORE)
+		report_unlist_formal(r);
+	return rc;
 }

@@ -79,6 +79,11 @@ static int status_unchecked(const struct supervisor *s, const struct report *r, 
 	return why->size > 0;
 }
 
+static int status_found(const struct supervisor *s, const struct report *r)
+{
+	return s->config.formal == FORMAL_FAIL ? r->findings > 0 : r->findings > report_formal(r);
+}
+
 /* What the job failed with is told once: ranks that end because of it do not change it. */
 int supervisor_status(const struct supervisor *s, const struct report *r, struct text *why)
 {
@@ -89,7 +94,7 @@ int supervisor_status(const struct supervisor *s, const struct report *r, struct
 			return supervisor_own_status(&s->member[i]);
 	if (s->failure.size)
 		return 1;
-	if (r->findings && s->config.exit_code)
+	if (status_found(s, r) && s->config.exit_code)
 		return s->config.exit_code;
 	return status_unchecked(s, r, why) ? SUPERVISOR_EXIT_UNCHECKED : 0;
 }

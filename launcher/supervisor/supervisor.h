@@ -11,6 +11,9 @@
 /* What ends a job with that status: nothing; that no kernel was checked, or nothing of a rank; or any unchecked kernel. */
 enum supervisor_unchecked { UNCHECKED_ALLOWED, UNCHECKED_KNOWN, UNCHECKED_REFUSED };
 
+/* What becomes of races by the letter of PTX alone: listed below the others; and they count for the status; not listed. */
+enum supervisor_formal { FORMAL_REPORT, FORMAL_FAIL, FORMAL_IGNORE };
+
 struct supervisor_config {
 	const char *report;      /* directory, exists */
 	const char *ptxas;       /* gsan-ptxas, or NULL */
@@ -23,6 +26,7 @@ struct supervisor_config {
 	int64_t wait_ms;         /* for the others once a rank ended well */
 	int exit_code;           /* of a job that found something and did not fail otherwise */
 	enum supervisor_unchecked unchecked;
+	enum supervisor_formal formal;
 	int rank;                /* of the launcher that starts the job, the first of its ranks */
 	const char *terms;       /* what all launchers of the job must have been told alike: lines NAME\tVALUE, of options */
 	const char *apart;       /* what to do that two jobs are not taken for one, as a sentence's end; "": they cannot be */

@@ -122,6 +122,7 @@ static void json_findings(cJSON *root, const struct report *r, int rank)
 		json_string(o, "missing_edge", f->missing_edge);
 		if (f->missing_edge_class)
 			json_string(o, "missing_edge_class", report_class_name(f->missing_edge_class));
+		json_check(cJSON_AddBoolToObject(o, "formal", f->formal));
 		if (!f->schedules)
 			continue;
 		json_number(o, "schedules", f->schedules);
@@ -226,6 +227,8 @@ char *report_json(const struct report *r, int rank)
 	if (r->schedules)
 		json_explored(root, r);
 	json_findings(root, r, rank);
+	if (rank < 0)
+		json_number(root, "formal_findings", report_formal(r) + r->formal_unlisted);
 	json_coverage(root, r, rank);
 	json_integer(root, "exit", r->exit_status);
 

@@ -155,6 +155,14 @@ static enum report_class read_class(struct read *x, const cJSON *o)
 	return class;
 }
 
+static int read_formal(struct read *x, const cJSON *o)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, "formal"); /* older reports have none */
+	if (item && !cJSON_IsBool(item))
+		read_wrong(x, "formal", "is neither true nor false");
+	return cJSON_IsTrue(item);
+}
+
 static void read_finding(struct read *x, const cJSON *o)
 {
 	struct report_finding f = {0};
@@ -168,12 +176,25 @@ static void read_finding(struct read *x, const cJSON *o)
 	read_allocation(x, o, &f.allocation);
 	f.missing_edge = read_string(x, o, "missing_edge");
 	f.missing_edge_class = cJSON_HasObjectItem(o, "missing_edge_class") ? read_class(x, o) : REPORT_NO_CLASS; /* older reports */
+	f.formal = read_formal(x, o);
 	if (cJSON_HasObjectItem(o, "schedules")) {
 		f.schedules = (uint32_t)read_number(x, o, "schedules");
 		f.first_seed = read_number(x, o, "first_seed");
 	}
 	if (!x->rc && report_add_finding(x->r, &f))
 		x->rc = -ENOMEM;
+}
+
+static void read_findings(struct read *x, const cJSON *root)
+{
+	const cJSON *item, *findings = read_array(x, root, "findings");
+	cJSON_ArrayForEach(item, findings)
+		read_finding(x, item);
+	const uint64_t formal = read_later(x, root, "formal_findings"), listed = report_formal(x->r);
+	if (cJSON_HasObjectItem(root, "formal_findings") && (formal < listed || formal > UINT32_MAX))
+		read_wrong(x, "formal_findings", "is another number than there are");
+	else
+		x->r->formal_unlisted = (uint32_t)(formal > listed ? formal - listed : 0);
 }
 
 static uint32_t read_rank_list(struct read *x, const cJSON *o)
@@ -281,9 +302,7 @@ int report_read(struct report *r, const char *json, char *error, size_t error_si
 		read_rank(&x, item);
 	if (cJSON_HasObjectItem(root, "explored"))
 		read_explored(&x, root);
-	const cJSON *findings = read_array(&x, root, "findings");
-	cJSON_ArrayForEach(item, findings)
-		read_finding(&x, item);
+	read_findings(&x, root);
 	read_coverage(&x, root);
 	r->exit_status = read_integer(&x, root, "exit");
 	cJSON_Delete(root);

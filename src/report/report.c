@@ -72,10 +72,11 @@ static int report_process_order(const struct report_side *a, const struct report
 	return report_number_order((uint32_t)a->pid, (uint32_t)b->pid);
 }
 
-/* Which of two equal findings stands for both: the earliest, so that arrival does not matter. The process decides last: who it was
+/* Which of two equal findings stands for both: one that is not formal, then the earliest, so that arrival does not matter. The process decides last: who it was
  * changes from run to run, and parts no findings (report_side_order). */
 static int report_instance_order(const struct report_finding *a, const struct report_finding *b)
 {
+	ORDER(report_number_order((uint64_t)a->formal, (uint64_t)b->formal));
 	ORDER(report_number_order(a->first.launch, b->first.launch));
 	ORDER(report_number_order(a->second.launch, b->second.launch));
 	ORDER(report_number_order(!a->reason, !b->reason)); /* one that says what is missing goes before one that does not */
@@ -101,7 +102,12 @@ static int report_left_order(const struct report_left *a, const struct report_le
 	return report_text_order(a->reason, b->reason);
 }
 
-static int report_by_finding(const void *a, const void *b) { return report_finding_order(a, b); }
+static int report_by_finding(const void *a, const void *b)
+{
+	const struct report_finding *one = a, *other = b;
+	ORDER(report_number_order((uint64_t)one->formal, (uint64_t)other->formal));
+	return report_finding_order(one, other);
+}
 static int report_came_to(const char *semantics, const char *one) { return semantics && !strcmp(semantics, one); }
 
 /* Not if an RMW lacks what it did not come for: most of those that release need not acquire what they read, nor need those that acquire
@@ -113,9 +119,11 @@ static int report_sure(const struct report_finding *f)
 	return f->certain && !other_half;
 }
 
-/* Whose reason explains better: one that is certain, then one that explains more, of the other findings, too. */
+/* Whose reason explains better: one of a race that is not formal, one that is certain, then one that explains more, of the other
+ * findings, too. */
 static int report_reason_rank(const struct report_finding *a, const struct report_finding *b)
 {
+	ORDER(report_number_order((uint64_t)a->formal, (uint64_t)b->formal));
 	ORDER(report_number_order(!report_sure(a), !report_sure(b)));
 	return report_number_order(b->support, a->support);
 }
@@ -175,12 +183,14 @@ static void report_sum(struct report_finding *to, const struct report_finding *a
 	int certain = a->certain | b->certain;
 	uint64_t seed = a->first_seed < b->first_seed ? a->first_seed : b->first_seed;
 	uint32_t schedules = a->schedules + b->schedules, also = a->also | b->also;
+	int formal = a->formal & b->formal;
 	to->count = count;
 	to->weight = weight;
 	to->certain = certain;
 	to->first_seed = seed;
 	to->schedules = schedules;
 	to->also = also;
+	to->formal = formal;
 }
 
 int report_add_finding(struct report *r, const struct report_finding *finding)
@@ -283,7 +293,7 @@ static int report_concerns(const struct report_finding *f, const struct report_f
 }
 
 /* One that guesses takes the reason of another one that is certain and concerns it: of several CTAs that wrote the flag it saw the
- * wrong one, or of several flags another one. */
+ * wrong one, or of several flags another one. What a formal race lacks is not what another one does. */
 static void report_learn(struct report *r, struct report_finding *f)
 {
 	const struct report_finding *best = NULL;
@@ -291,7 +301,7 @@ static void report_learn(struct report *r, struct report_finding *f)
 		return;
 	for (uint32_t i = 0; i < r->findings; i++) {
 		const struct report_finding *other = &r->finding[i];
-		if (report_sure(other) && report_same_kernels(f, other) && report_concerns(f, other) &&
+		if (report_sure(other) && (f->formal || !other->formal) && report_same_kernels(f, other) && report_concerns(f, other) &&
 		    (!best || report_reason_rank(other, best) < 0))
 			best = other;
 	}
@@ -321,19 +331,24 @@ static void report_elect(struct report *r)
 		report_learn(r, &r->finding[i]);
 }
 
-/* What stands for findings of one cause: the kind that says most, then the earliest. */
+/* What stands for findings of one cause: one that is not formal, the kind that says most, then the earliest. */
 static int report_cause_rank(const struct report_finding *f)
 {
 	static const int rank[] = {[GSAN_SCOPE] = 0, [GSAN_ATOMIC_PLAIN] = 1, [GSAN_RAW] = 2, [GSAN_WAR] = 3, [GSAN_WAW] = 4};
-	return 2 * rank[f->kind] + !f->reason;
+	return 100 * f->formal + 2 * rank[f->kind] + !f->reason;
 }
 
 /* Have two findings one cause? Those of one pair of sites, whichever came first, that lack the same edge: which of the two is first
- * is the schedule's choice, and an atomic that fails is a load. A flag that is weak itself needs no other reason. ld.global.nc and
- * a finding that was worded before stand for themselves. */
+ * is the schedule's choice, and an atomic that fails is a load. A flag that is weak itself needs no other reason, nor does a pair that is a
+ * race in earnest one of the letter. ld.global.nc and
+ * a finding that was worded before stand for themselves; the latter unless one is formal and one is not. */
 static int report_one_cause(const struct report_finding *a, const struct report_finding *b)
 {
-	if (!report_same_sides(a, b) || a->kind == GSAN_STALE_NC || b->kind == GSAN_STALE_NC || a->missing_edge || b->missing_edge)
+	if (!report_same_sides(a, b) || a->kind == GSAN_STALE_NC || b->kind == GSAN_STALE_NC)
+		return 0;
+	if (a->formal != b->formal)
+		return 1;
+	if (a->missing_edge || b->missing_edge)
 		return 0;
 	if ((!a->reason && report_flag_races(b)) || (!b->reason && report_flag_races(a)))
 		return 1;
@@ -345,6 +360,7 @@ static void report_merge(struct report_finding *into, const struct report_findin
 {
 	struct report_finding whole = report_cause_rank(other) < report_cause_rank(into) ? *other : *into;
 	whole.count = into->count + other->count;
+	whole.formal = into->formal & other->formal;
 	whole.also = (into->also | other->also | 1u << into->kind | 1u << other->kind) & ~(1u << whole.kind);
 	*into = whole;
 }
@@ -387,6 +403,21 @@ int report_finish(struct report *r)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+uint32_t report_formal(const struct report *r)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < r->findings; i++)
+		n += (uint32_t)r->finding[i].formal;
+	return n;
+}
+
+void report_unlist_formal(struct report *r)
+{
+	const uint32_t n = report_formal(r);
+	r->formal_unlisted += n;
+	r->findings -= n;
 }
 
 void report_free(struct report *r)

@@ -63,6 +63,7 @@ struct report_finding {
 	struct report_allocation allocation;
 	const char *missing_edge;                  /* set by report_finish, with its class */
 	enum report_class missing_edge_class;
+	int formal;                                /* a race by the letter of PTX alone, in all instances */
 	uint32_t schedules;                        /* of an exploration: how many showed it; 0: there was one run */
 	uint64_t first_seed;                       /* of the first of them */
 };
@@ -87,6 +88,7 @@ struct report {
 	struct report_rank rank[REPORT_RANKS_MAX];
 	uint32_t findings, findings_room;
 	struct report_finding *finding;
+	uint32_t formal_unlisted;     /* formal findings that are not among these */
 	uint32_t notes, notes_room;   /* keys are ipc/proto.h's: "unchecked" names a kernel that ran so */
 	struct report_note *note;
 	uint32_t lefts, lefts_room;
@@ -107,6 +109,8 @@ const char *report_copy(struct report *r, const char *string); /* NULL stays NUL
 /* Gives each finding the reason that explains it best, merges what has one cause, sorts, words each missing edge that has no words yet.
  * Returns 0 or -ENOMEM. */
 int report_finish(struct report *r);
+uint32_t report_formal(const struct report *r); /* how many of the findings are formal: they stand behind the others */
+void report_unlist_formal(struct report *r);    /* once it is finished: they are counted alone */
 void report_free(struct report *r);
 
 int report_checked(const struct report *r); /* did any access get checked? */

@@ -86,11 +86,10 @@ static void text_side(struct text *out, const char *which, const struct report_s
 	text_puts(out, "\n");
 }
 
-static void text_finding(struct text *out, const struct report *r, uint32_t number)
+static void text_finding(struct text *out, const struct report *r, const struct report_finding *f, uint32_t number, uint32_t of)
 {
-	const struct report_finding *f = &r->finding[number - 1];
 	const struct report_allocation *a = &f->allocation;
-	text_printf(out, "\ngsan: finding %u of %u: %s", number, r->findings, report_kind_name(f->kind));
+	text_printf(out, "\ngsan: %s %u of %u: %s", f->formal ? "formal race" : "finding", number, of, report_kind_name(f->kind));
 	for (int k = 0; k < 32; k++)
 		if (f->also >> k & 1)
 			text_printf(out, " and %s", report_kind_name((enum gsan_kind)k));
@@ -111,6 +110,19 @@ static void text_finding(struct text *out, const struct report *r, uint32_t numb
 		text_puts(out, "\n");
 	}
 	text_printf(out, "  why:    %s\n", f->missing_edge ? f->missing_edge : "unknown");
+}
+
+/* The formal ones, or the others. */
+static void text_findings(struct text *out, const struct report *r, int formal)
+{
+	const uint32_t all = report_formal(r), of = formal ? all : r->findings - all;
+	uint32_t number = 0;
+	if (formal && of)
+		text_puts(out, "\ngsan: formal races: what follows races by the letter of PTX, but no GPU is known to show it (--formal fail: it "
+			       "counts as others do; --formal ignore: it is not listed)\n");
+	for (uint32_t i = 0; i < r->findings; i++)
+		if (r->finding[i].formal == formal)
+			text_finding(out, r, &r->finding[i], ++number, of);
 }
 
 static void text_limits(struct text *out, const struct report *r, const struct report_rank *sum)
@@ -153,15 +165,24 @@ static int text_uncounted(struct text *out, const struct report *r)
 	return any;
 }
 
+static void text_count(struct text *out, const struct report *r)
+{
+	const uint32_t formal = report_formal(r), all = formal + r->formal_unlisted, findings = r->findings - formal;
+	text_printf(out, "gsan: %u finding%s", findings, findings == 1 ? "" : "s");
+	if (all)
+		text_printf(out, " and %u formal race%s%s", all, all == 1 ? "" : "s", formal ? "" : ", not listed,");
+	text_printf(out, " in %u rank%s", r->ranks, r->ranks == 1 ? "" : "s");
+}
+
 static void text_last(struct text *out, const struct report *r, const struct report_rank *sum)
 {
 	int started = 0, uncounted = text_uncounted(out, r);
 	for (uint32_t i = 0; i < r->ranks; i++)
 		started |= r->rank[i].gpu >= 0;
-	if (r->findings || uncounted || report_checked(r)) {
-		text_printf(out, "gsan: %u finding%s in %u rank%s (checked %s%" PRIu64 " accesses in %" PRIu64 " launches)\n",
-			    r->findings, r->findings == 1 ? "" : "s", r->ranks, r->ranks == 1 ? "" : "s",
-			    uncounted ? "at least " : "", sum->counter[GSAN_N_CHECKED], sum->launches_checked);
+	if (r->findings || r->formal_unlisted || uncounted || report_checked(r)) {
+		text_count(out, r);
+		text_printf(out, " (checked %s%" PRIu64 " accesses in %" PRIu64 " launches)\n", uncounted ? "at least " : "",
+			    sum->counter[GSAN_N_CHECKED], sum->launches_checked);
 		return;
 	}
 	text_puts(out, "gsan: nothing was checked: ");
@@ -185,8 +206,8 @@ void report_text(struct text *out, const struct report *r, const char *directory
 		text_printf(out, "gsan: NOT CHECKED: %" PRIu64 " of %" PRIu64 " launches\n", sum.launches_unchecked,
 			    sum.launches_unchecked + sum.launches_checked);
 	text_ends(out, r);
-	for (uint32_t i = 0; i < r->findings; i++)
-		text_finding(out, r, i + 1);
+	text_findings(out, r, 0);
+	text_findings(out, r, 1);
 	text_limits(out, r, &sum);
 	if (sum.withheld)
 		text_notes(out, r, "order", "may order what is withheld", "");

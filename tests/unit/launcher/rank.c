@@ -1,6 +1,7 @@
 /* A rank process without CUDA: it speaks libgsan's half of the protocol, so that supervisor and reports can be tested
  * alone. `rank PART`: each part is one test's behaviour.
  *   finding   joins, tells its kernels and allocations, and rank 0 puts findings into its ring
+ *   formal    joins and puts a formal finding; `mixed`: and one that is not, and both of a third pair of sites
  *   handles   two ranks exchange tokens and handles
  *   die       joins, finds, and is killed by SIGKILL
  *   again     joins three times, the third time in the place of the first
@@ -303,6 +304,24 @@ static void part_finding(void)
 	}
 }
 
+/* Formal: of line 31. In earnest: of line 33, which would stand behind it. Both: of lines 31 and 45. */
+static void part_formal(int mixed)
+{
+	static const struct { uint16_t first, second; uint8_t formal, reason; } put_as[] = {
+		{1, 7, 1, GSAN_WHY_RELAXED_WRITE}, {2, 7, 0, GSAN_WHY_NONE}, {1, 8, 1, GSAN_WHY_NONE}, {1, 8, 0, GSAN_WHY_NONE}};
+	join("0000:01:00.0");
+	tell();
+	for (int i = 0; i < (mixed ? 4 : 1); i++) {
+		struct gsan_finding f = finding(3, 3);
+		f.second.participant = f.flag_participant[1] = 0;
+		f.first.site = put_as[i].first;
+		f.second.site = put_as[i].second;
+		f.formal = put_as[i].formal;
+		f.reason = put_as[i].reason;
+		put(f);
+	}
+}
+
 static int same_file(int a, int b)
 {
 	struct stat x, y;
@@ -540,6 +559,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(argv[1], "die")) {
 		part_finding();
 		raise(rank ? SIGKILL : SIGSEGV);
+	} else if (!strcmp(argv[1], "formal") || !strcmp(argv[1], "mixed")) {
+		part_formal(!strcmp(argv[1], "mixed"));
 	} else if (!strcmp(argv[1], "handles")) {
 		part_handles();
 	} else if (!strcmp(argv[1], "again")) {

@@ -7,7 +7,7 @@ import sys
 
 KNOWN = {"$schema", "$defs", "$ref", "title", "description", "type", "required", "properties", "additionalProperties",
          "items", "minItems", "maxItems", "minimum", "const", "enum", "pattern"}
-TYPES = {"object": dict, "array": list, "string": str, "integer": int, "null": type(None)}
+TYPES = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "null": type(None)}
 
 
 def errors(root, schema, value, at="$"):
@@ -17,7 +17,7 @@ def errors(root, schema, value, at="$"):
         yield from errors(root, root["$defs"][schema["$ref"].rsplit("/", 1)[1]], value, at)
     types = schema.get("type", list(TYPES))
     types = [types] if isinstance(types, str) else types
-    if isinstance(value, bool) or not isinstance(value, tuple(TYPES[t] for t in types)):
+    if not isinstance(value, tuple(TYPES[t] for t in types)) or isinstance(value, bool) and "boolean" not in types:
         yield f"{at}: is no {types}"
         return
     if "const" in schema and value != schema["const"] or "enum" in schema and value not in schema["enum"]:

@@ -543,6 +543,128 @@ static void test_learning_by_accesses(void)
 	}
 }
 
+/* Findings of one pair of sites of which some are formal are one that is not, with the reason and the instance of what is not. */
+static void test_formal_merge(void)
+{
+	enum { SAME, OTHER_REASON, CROSSED };
+	static const struct { int formal[2], how; uint32_t findings; int stands; } row[] = {
+		{{0, 1}, SAME, 1, 0},	  {{1, 0}, SAME, 1, 1},	       {{1, 1}, SAME, 1, 0},  {{0, 1}, OTHER_REASON, 1, 0}, {{1, 0}, OTHER_REASON, 1, 1},
+		{{0, 1}, CROSSED, 1, 0}, {{1, 0}, CROSSED, 1, 1}, {{1, 1}, CROSSED, 2, 0},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row * 4; i++) {
+		const size_t k = i / 4;
+		struct report r = {.ranks = 2};
+		struct report_finding f[2];
+		for (int which = 0; which < 2; which++) {
+			f[which] = finding(which && row[k].how != SAME ? GSAN_WHY_NO_ACQUIRE : GSAN_WHY_RELAXED_WRITE, which ? 8 : 7);
+			f[which].formal = row[k].formal[which];
+			f[which].weight = row[k].formal[which] ? 64 : 1; /* however sure that is */
+			f[which].certain = row[k].formal[which];
+			f[which].missing_edge = i & 2 ? which ? "second" : "first" : NULL; /* of two runs */
+		}
+		if (row[k].how == CROSSED) {
+			f[1].kind = GSAN_WAR;
+			f[1].first = load, f[1].second = store;
+		}
+		CHECK(!report_add_finding(&r, &f[i & 1]) && !report_add_finding(&r, &f[~i & 1]) && !report_finish(&r));
+		if (r.findings != row[k].findings)
+			fprintf(stderr, "formal %zu: %u findings\n", k, r.findings);
+		CHECK(r.findings == row[k].findings && report_formal(&r) == (row[k].formal[0] & row[k].formal[1] ? r.findings : 0));
+		const struct report_finding *is = &r.finding[0], *stands = &f[row[k].stands];
+		if (r.findings == 1)
+			CHECK(is->count == 4 && is->kind == stands->kind && is->reason == stands->reason && is->first.launch == stands->first.launch &&
+			      is->second.launch == stands->second.launch && is->missing_edge_class == (i & 2 ? 0 : report_class(stands)));
+		report_free(&r);
+	}
+}
+
+/* What a formal race lacks is not what another one does; but the other way it may be. */
+static void test_formal_learning(void)
+{
+	for (int formal = 0; formal < 2; formal++) {
+		struct report r = {.ranks = 2};
+		struct report_finding guess = finding(GSAN_WHY_RELAXED_WRITE, 1), sure = finding(GSAN_WHY_RELEASE_SCOPE, 1);
+		guess.weight = 1;
+		guess.second.at.line = 50;
+		guess.formal = formal;
+		sure.weight = 32;
+		sure.certain = 1;
+		sure.second.at.line = 60;
+		sure.formal = !formal;
+		CHECK(!report_add_finding(&r, &guess) && !report_add_finding(&r, &sure) && !report_finish(&r) && r.findings == 2);
+		for (uint32_t i = 0; i < 2; i++)
+			if (r.finding[i].second.at.line == 50)
+				CHECK(r.finding[i].reason == (formal ? GSAN_WHY_RELEASE_SCOPE : GSAN_WHY_RELAXED_WRITE));
+		report_free(&r);
+	}
+}
+
+static char *text_of(const struct report *r)
+{
+	struct text out = {0};
+	report_text(&out, r, "DIR");
+	return text_take(&out);
+}
+
+/* Each text is there, behind the one before. */
+static void in_order(const char *text, const char *const *says, size_t count)
+{
+	const char *at = text;
+	for (size_t i = 0; i < count; i++) {
+		const char *next = strstr(at, says[i]);
+		if (!next)
+			fprintf(stderr, "not there, or too early: %s\nin: %s\n", says[i], text);
+		CHECK(next);
+		at = next + strlen(says[i]);
+	}
+}
+
+/* Formal races stand below the others, under a heading, with their class and the missing edge; or not at all, and are counted. */
+static void test_formal_listed(void)
+{
+	static const char *const listed[] = {"gsan: finding 1 of 1: read-after-write (missing-release)", "gsan: formal races: ",
+		"gsan: formal race 1 of 2: read-after-write (missing-acquire)", "acquire is missing", "gsan: formal race 2 of 2: ",
+		"gsan: 1 finding and 2 formal races in 2 ranks"};
+	static const char *const unlisted[] = {"gsan: finding 1 of 1: ", "gsan: 1 finding and 2 formal races, not listed, in 2 ranks"};
+	struct report r = {.ranks = 2}, again;
+	char error[200] = "";
+	for (uint32_t i = 0; i < 3; i++) {
+		struct report_finding f = finding(i < 2 ? GSAN_WHY_NO_ACQUIRE : GSAN_WHY_RELAXED_WRITE, 1);
+		f.first.at.line = 10 + i;
+		f.flag_read.semantics = i < 2 ? "relaxed" : "acquire";
+		f.formal = i < 2;
+		CHECK(!report_add_finding(&r, &f));
+	}
+	CHECK(!report_finish(&r) && r.findings == 3 && report_formal(&r) == 2 && !r.finding[0].formal);
+	for (int turn = 0; turn < 2; turn++) {
+		char *json = report_json(&r, -1), *rank = report_json(&r, 1), *text = text_of(&r);
+		CHECK(strstr(json, "\"formal_findings\":\t2") && !strstr(rank, "formal_findings"));
+		const char *yes = "\"formal\":\ttrue";
+		CHECK((strstr(json, yes) == NULL) == turn && (strstr(rank, yes) == NULL) == turn && strstr(json, "\"formal\":\tfalse"));
+		if (turn)
+			in_order(text, unlisted, sizeof unlisted / sizeof *unlisted);
+		else
+			in_order(text, listed, sizeof listed / sizeof *listed);
+		CHECK((strstr(text, "gsan: formal races: ") == NULL) == turn);
+		CHECK(!report_read(&again, json, error, sizeof error) && report_formal(&again) == (turn ? 0 : 2) &&
+		      again.formal_unlisted == (turn ? 2 : 0));
+		char *second = report_json(&again, -1), *reprinted = text_of(&again);
+		CHECK(!strcmp(json, second) && !strcmp(text, reprinted));
+		report_free(&again);
+		strstr(json, "\"formal_findings\":\t2")[strlen("\"formal_findings\":\t")] = '1';
+		CHECK(report_read(&again, json, error, sizeof error) == (turn ? 0 : -EINVAL));
+		CHECK(turn || !strcmp(error, "\"formal_findings\" is another number than there are"));
+		free(second);
+		free(reprinted);
+		free(json);
+		free(rank);
+		free(text);
+		report_free(&again);
+		report_unlist_formal(&r);
+	}
+	report_free(&r);
+}
+
 /* The user's frame: the innermost in the file of the kernel. */
 static void test_frames(void)
 {
@@ -586,7 +708,7 @@ static void fill(struct report *r, int turn)
 	r->rank[2] = (struct report_rank){.end = REPORT_MISSING, .gpu = -1};
 	struct report_finding all[] = {finding(GSAN_WHY_RELAXED_WRITE, 1), finding(GSAN_WHY_RELAXED_WRITE, 2),
 				       {.kind = GSAN_ATOMIC_PLAIN, .count = 1, .first = atomic, .second = atomic},
-				       {.kind = GSAN_WAW, .count = 1, .first = store, .second = store}};
+				       {.kind = GSAN_WAW, .count = 1, .first = store, .second = store}, finding(GSAN_WHY_NO_ACQUIRE, 1)};
 	all[2].second.at.line = 6;
 	all[2].second.op = "st";
 	all[2].second.semantics = "weak";
@@ -594,23 +716,19 @@ static void fill(struct report *r, int turn)
 	all[2].also = 1u << GSAN_RAW | 1u << GSAN_WAR;
 	all[3].second.participant = 2; /* launch 3 of another process of rank 0 */
 	all[3].second.pid = 4242;
+	all[4].formal = 1; /* below the others, whatever its name */
+	all[4].first.at.file = "a_ring.py";
+	all[4].flag_read.semantics = "relaxed";
 	struct report_note note[] = {{"unchecked", "ampere_gemm", "no PTX", 2}, {"unchecked", "ampere_gemm", "no PTX", 1},
 				     {"foreign", "pinned", "host memory", 1}};
 	struct report_left left[] = {{{"ring.py", 50, 0}, "cp.async.bulk", "bulk copies are not modelled", 1},
 				     {{"ring.py", 50, 0}, "cp.async.bulk", "bulk copies are not modelled", 2}};
-	for (int i = 0; i < 4; i++)
-		CHECK(!report_add_finding(r, &all[(i + turn) % 4]));
+	for (int i = 0; i < 5; i++)
+		CHECK(!report_add_finding(r, &all[(i + turn) % 5]));
 	for (int i = 0; i < 3; i++)
 		CHECK(!report_add_note(r, &note[(i * 2 + turn) % 3]));
 	CHECK(!report_add_left(r, &left[turn & 1]) && !report_add_left(r, &left[~turn & 1]));
 	CHECK(!report_finish(r));
-}
-
-static char *text_of(const struct report *r)
-{
-	struct text out = {0};
-	report_text(&out, r, "DIR");
-	return text_take(&out);
 }
 
 static void golden(const char *folder, const char *name, const char *got, int write)
@@ -635,7 +753,7 @@ static void test_golden(const char *folder, int write)
 		struct report r, again;
 		char error[200] = "";
 		fill(&r, turn);
-		CHECK(r.findings == 3 && r.notes == 2 && r.lefts == 1 && r.finding[2].count == 4);
+		CHECK(r.findings == 4 && r.notes == 2 && r.lefts == 1 && r.finding[2].count == 4);
 		char *summary = report_json(&r, -1), *rank = report_json(&r, 1), *text = text_of(&r);
 		golden(folder, "summary.json", summary, write);
 		golden(folder, "rank-1.json", rank, write);
@@ -702,6 +820,7 @@ static void test_older(const char *folder)
 	test_older_wrong(json, "\"missing_edge\"", "\"missing_edge_class\": \"magic\"",
 			 "\"missing_edge_class\" names no class of missing edges");
 	test_older_wrong(json, "\"missing_edge\"", "\"missing_edge_class\": 3", "\"missing_edge_class\" is not a text");
+	test_older_wrong(json, "\"missing_edge\"", "\"formal\": 1", "\"formal\" is neither true nor false");
 	free(json);
 }
 
@@ -742,6 +861,7 @@ static void test_bad(void)
 		{SIDE("\"participant\": 0, \"pid\": 4294967296"), "\"pid\" is too large"},
 		{SIDE("\"participant\": 0, \"pid\": 4"), "\"kernel\" is missing"},
 		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": []}", "\"coverage\" is missing"},
+		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": [], \"formal_findings\": -1}", "\"formal_findings\" is not a number"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct report r;
@@ -771,6 +891,9 @@ int main(int argc, char **argv)
 	test_support();
 	test_learning();
 	test_learning_by_accesses();
+	test_formal_merge();
+	test_formal_learning();
+	test_formal_listed();
 	test_frames();
 	test_nothing();
 	test_bad();
