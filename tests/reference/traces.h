@@ -54,6 +54,8 @@ struct world {
 	int recordings, last_write[64]; /* by byte: node, -1 none */
 	struct set observed[NODES];     /* writes that precede this read in observation order */
 	struct set before[NODES];       /* base causality */
+	struct set inside[NODES];       /* program order and barriers of the CTA */
+	int formal;                     /* the rules of formal races hold, too (formal.c) */
 };
 
 /* traces.c */
