@@ -11,15 +11,17 @@
 #include "device/lock.h"
 #include "device/state.h"
 
-/* Has any warp recorded something, or fenced, since the last one? */
+/* Has any warp recorded something, or fenced, since the last one? `open`: is any of them not behind all that was done? */
 struct barrier_found { u32 time, others, open, fence[2], fences; }; /* others: the time of all but `own` */
 ALWAYS struct barrier_found barrier_find(const struct dev_state *s, u32 warps, u32 own)
 {
 	struct barrier_found f = {0};
+	u32 synced = ~0u;
 	for (u32 i = 0; i < warps; i++) {
 		const struct dev_warp *warp = &s->warp[i];
 		u32 time = gpu_own32(&warp->time), used = gpu_load64(&warp->base) & DEV_BASE_USED, next = time + used;
-		f.open |= used || time != gpu_own32(&warp->synced);
+		u32 its = gpu_own32(&warp->synced);
+		synced = its < synced ? its : synced;
 		f.time = next > f.time ? next : f.time;
 		f.others = i != own && next > f.others ? next : f.others;
 		for (u32 k = 0; k < 2; k++) {
@@ -28,6 +30,7 @@ ALWAYS struct barrier_found barrier_find(const struct dev_state *s, u32 warps, u
 			f.fence[k] = fence > f.fence[k] ? fence : f.fence[k];
 		}
 	}
+	f.open = synced < f.time; /* or one of them is behind others by itself, and not all are */
 	return f;
 }
 

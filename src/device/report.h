@@ -214,6 +214,7 @@ NEVER void report(const struct who *w, u64 rec, u64 point, u32 rec_bytes_mask, c
 	}
 	struct gsan_finding *f = &ring->slot[ticket % GSAN_RING_SLOTS];
 	f->kind = (uint8_t)kind;
+	f->formal = 0; /* of the three forms two count as ordered, and the third as a race */
 	f->bytes = (uint16_t)a->bytes;
 	f->address = a->address;
 	report_first(f, l, rec, rec_bytes_mask);

@@ -457,6 +457,8 @@ NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u3
 	u32 time = gpu_own32(&e->time);
 	if (writes && w->state && desc_is_cas(desc) && desc_releases(desc) && time == gpu_load32(&own_warp(w)->time))
 		time = epoch_end(w); /* no other warp did so since sync_time(): what came between goes with it */
+	if (writes && w->state && desc_releases(desc) && time < gpu_own32(&own_warp(w)->synced))
+		time = epoch_end(w); /* what it read has put it behind other warps of its CTA: that goes with it */
 	if (writes)
 		version_write(w, e, desc, value, time, w->state ? state_base(w->state, w->warp, 0) : 0);
 	else if (!failed)

@@ -3,12 +3,14 @@
 the reference detector says of those that the emulated device shows (gsan-reference --warps), pair of lines by pair.
 
     warps.py --from A --to B [--schedules NAME,...] [--seeds N] [--keep DIR] [--results FILE]
+    warps.py --replay FILE…
 
-of the programs of the seeds [A, B); FILE gets a range more, with its numbers.
+of the programs of the seeds [A, B); FILE gets a range more, with its numbers. --replay: programs that once disagreed (kept/warps).
 
-Where fence.sc counts as fence.acq_rel, as in the reference, a pair that the reference has and no execution has by the axioms is false. One that all executions have is missed if any run is
-without it, but of a warp whose lanes are parted. Of what only some executions have, the runs show some. Programs that are too large for the axioms are judged by the
-runs alone: by whether a race was there in every one of them, in none, or in some (which of them came first may matter, if what
+Where fence.sc counts as fence.acq_rel, as in the reference, a pair that the reference has and no execution has by the axioms is false.
+One that all executions have is missed if any run is without it, but of a warp whose lanes are parted, or came apart in that run
+(counted: lanes_apart; the reference has it by threads). Of what only some executions have, the runs show some. Programs that are too
+large for the axioms are judged by the runs alone: by whether a race was there in every one of them, in none, or in some (which of them came first may matter, if what
 makes it race is a relaxed flag or two lanes of one warp). What the detector finds has to be among the races of the reference, if
 not by warps, then by threads (judge.py, between_threads, says why): it takes a CTA for one program, and so finds fewer. So does the
 reference by CTAs, whose races it has by warps, too, and those by threads.
@@ -45,6 +47,7 @@ class Program:
         self.path, self.name = path, os.path.basename(path).removesuffix(".litmus")
         self.axioms, self.pairs = None, {}  # {lines: "all" or "some"}; None with an answer that is not known
         self.runs = []                      # of each, the lines of the races
+        self.lanes_apart = 0                # races that runs were without, for a warp's lanes came one after the other
 
     def known(self):
         return self.axioms != "unknown"
@@ -74,6 +77,9 @@ class Program:
             yield f"{self.name} {where}: a race of {lines} in the reference, in no execution by the axioms"
         parted = self.parted()
         for lines in sorted(lines for lines, often in self.pairs.items() if often == "all" and lines not in races and not parted & set(lines)):
+            if lines in said["--threads"]: # lanes of one group came apart in this run
+                self.lanes_apart += 1
+                continue
             yield f"{self.name} {where}: no race of {lines} in the reference, in all executions by the axioms"
 
 
@@ -165,7 +171,7 @@ def save(path, args, programs, disagree):
                             text=True).stdout.strip() or None
     ranges = [one for one in ranges if (one["from"], one["to"]) != (args.first, args.last)]
     ranges.append({"from": args.first, "to": args.last, "commit": commit, "date": datetime.date.today().isoformat(),
-                   "schedules": args.schedules.split(","), "seeds": args.seeds, "programs": len(programs), "disagree": disagree,
+                   "schedules": args.schedules.split(","), "seeds": args.seeds, "programs": len(programs), "disagree": disagree, "lanes_apart": sum(p.lanes_apart for p in programs),
                    "axioms": {answer: dict(sorted(row.items())) for answer, row in sorted(numbers(programs).items())}})
     with open(path, "w") as file:
         json.dump({"ranges": sorted(ranges, key=lambda one: one["from"])}, file, indent=1)
@@ -175,7 +181,8 @@ def save(path, args, programs, disagree):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--from", type=int, dest="first", default=0)
-    parser.add_argument("--to", type=int, dest="last", required=True)
+    parser.add_argument("--to", type=int, dest="last", default=0)
+    parser.add_argument("--replay", nargs="+", metavar="FILE")
     parser.add_argument("--schedules", default=",".join(SCHEDULES))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -184,7 +191,7 @@ def main():
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="gsan-warps-") as folder:
         try:
-            programs = make(args.first, args.last, folder)
+            programs = [Program(path) for path in args.replay] if args.replay else make(args.first, args.last, folder)
             ask_axioms(programs)
             complaints = run(programs, args.schedules.split(","), args.seeds, args.jobs, folder)
         except Broken as broken:
@@ -200,8 +207,8 @@ def main():
         print("\n".join(said[:4]))
     for answer in sorted(table):
         print(f"by the axioms {answer}: {', '.join(f'{n} racy {often}' for often, n in sorted(table[answer].items()))}")
-    print(f"{len(programs)} programs, {len(programs[0].runs)} runs of each, {len(complaints)} disagree")
-    enough = all(sum(table[answer].values()) * 20 >= len(programs) for answer in ("free", "race")) # else nothing would be shown
+    print(f"{len(programs)} programs, {len(programs[0].runs)} runs of each, {len(complaints)} disagree, lanes apart {sum(p.lanes_apart for p in programs)}")
+    enough = args.replay or all(sum(table[answer].values()) * 20 >= len(programs) for answer in ("free", "race")) # else nothing would be shown
     return bool(complaints) or not enough
 
 
