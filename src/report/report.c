@@ -72,8 +72,8 @@ static int report_process_order(const struct report_side *a, const struct report
 	return report_number_order((uint32_t)a->pid, (uint32_t)b->pid);
 }
 
-/* Which of two equal findings stands for both: one that is not formal, then the earliest, so that arrival does not matter. The process decides last: who it was
- * changes from run to run, and parts no findings (report_side_order). */
+/* Which of two equal findings stands for both: one that is not formal, then the earliest, so that arrival does not matter. The process
+ * decides last: who it was changes from run to run, and parts no findings (report_side_order). */
 static int report_instance_order(const struct report_finding *a, const struct report_finding *b)
 {
 	ORDER(report_number_order((uint64_t)a->formal, (uint64_t)b->formal));
@@ -340,8 +340,8 @@ static int report_cause_rank(const struct report_finding *f)
 
 /* Have two findings one cause? Those of one pair of sites, whichever came first, that lack the same edge: which of the two is first
  * is the schedule's choice, and an atomic that fails is a load. A flag that is weak itself needs no other reason, nor does a pair that is a
- * race in earnest one of the letter. ld.global.nc and
- * a finding that was worded before stand for themselves; the latter unless one is formal and one is not. */
+ * race in earnest one of the letter. ld.global.nc and a finding that was worded before stand for themselves; the latter unless one is
+ * formal and one is not. */
 static int report_one_cause(const struct report_finding *a, const struct report_finding *b)
 {
 	if (!report_same_sides(a, b) || a->kind == GSAN_STALE_NC || b->kind == GSAN_STALE_NC)

@@ -10,10 +10,10 @@ of the programs of the seeds [A, B); FILE gets a range more, with its numbers. -
 Where fence.sc counts as fence.acq_rel, as in the reference, a pair that the reference has and no execution has by the axioms is false.
 One that all executions have is missed if any run is without it, but of a warp whose lanes are parted, or came apart in that run
 (counted: lanes_apart; the reference has it by threads). Of what only some executions have, the runs show some. Programs that are too
-large for the axioms are judged by the runs alone: by whether a race was there in every one of them, in none, or in some (which of them came first may matter, if what
-makes it race is a relaxed flag or two lanes of one warp). What the detector finds has to be among the races of the reference, if
-not by warps, then by threads (judge.py, between_threads, says why): it takes a CTA for one program, and so finds fewer. So does the
-reference by CTAs, whose races it has by warps, too, and those by threads.
+large for the axioms are judged by the runs alone: by whether a race was there in every one of them, in none, or in some (which of them
+came first may matter, if what makes it race is a relaxed flag or two lanes of one warp). What the detector finds has to be among the
+races of the reference, if not by warps, then by threads (judge.py, between_threads, says why): it takes a CTA for one program, and so
+finds fewer. So does the reference by CTAs, whose races it has by warps, too, and those by threads.
 With --keep, DIR gets the programs that disagree.
 Exit status: 0 all agree; 1 they do not; 2 a job did not run.
 """
@@ -77,7 +77,7 @@ class Program:
             yield f"{self.name} {where}: a race of {lines} in the reference, in no execution by the axioms"
         parted = self.parted()
         for lines in sorted(lines for lines, often in self.pairs.items() if often == "all" and lines not in races and not parted & set(lines)):
-            if lines in said["--threads"]: # lanes of one group came apart in this run
+            if lines in said["--threads"]:  # lanes of one group came apart in this run
                 self.lanes_apart += 1
                 continue
             yield f"{self.name} {where}: no race of {lines} in the reference, in all executions by the axioms"
@@ -162,6 +162,10 @@ def numbers(programs):
     return table
 
 
+def lanes_apart(programs):
+    return sum(p.lanes_apart for p in programs)
+
+
 def save(path, args, programs, disagree):
     ranges = []
     if os.path.exists(path):
@@ -171,7 +175,8 @@ def save(path, args, programs, disagree):
                             text=True).stdout.strip() or None
     ranges = [one for one in ranges if (one["from"], one["to"]) != (args.first, args.last)]
     ranges.append({"from": args.first, "to": args.last, "commit": commit, "date": datetime.date.today().isoformat(),
-                   "schedules": args.schedules.split(","), "seeds": args.seeds, "programs": len(programs), "disagree": disagree, "lanes_apart": sum(p.lanes_apart for p in programs),
+                   "schedules": args.schedules.split(","), "seeds": args.seeds, "programs": len(programs), "disagree": disagree,
+                   "lanes_apart": lanes_apart(programs),
                    "axioms": {answer: dict(sorted(row.items())) for answer, row in sorted(numbers(programs).items())}})
     with open(path, "w") as file:
         json.dump({"ranges": sorted(ranges, key=lambda one: one["from"])}, file, indent=1)
@@ -207,7 +212,7 @@ def main():
         print("\n".join(said[:4]))
     for answer in sorted(table):
         print(f"by the axioms {answer}: {', '.join(f'{n} racy {often}' for often, n in sorted(table[answer].items()))}")
-    print(f"{len(programs)} programs, {len(programs[0].runs)} runs of each, {len(complaints)} disagree, lanes apart {sum(p.lanes_apart for p in programs)}")
+    print(f"{len(programs)} programs, {len(programs[0].runs)} runs of each, {len(complaints)} disagree, lanes apart {lanes_apart(programs)}")
     enough = args.replay or all(sum(table[answer].values()) * 20 >= len(programs) for answer in ("free", "race")) # else nothing would be shown
     return bool(complaints) or not enough
 
