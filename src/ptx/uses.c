@@ -140,3 +140,37 @@ int ptx_instr_writes(const struct ptx_module *m, const struct ptx_instr *i, stru
 			return 1;
 	return 0;
 }
+
+/* nvcc's string literals and __PRETTY_FUNCTION__, clang's string literals. */
+static int is_string(const struct ptx_module *m, const struct ptx_decl *d)
+{
+	static const char *const begins[] = {"$str", "__unnamed_", "_$_str"};
+	const char *name = m->text + d->name.off;
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (d->init.len && d->name.len >= strlen(begins[i]) && !memcmp(name, begins[i], strlen(begins[i])))
+			return 1;
+	return 0;
+}
+
+static int operand_variable(const struct ptx_module *m, const struct ptx_operand *o)
+{
+	const struct ptx_decl *d = o->decl;
+
+	if (d && !d->is_function && !d->is_label && (d->space == PTX_GLOBAL || d->space == PTX_CONST) && !is_string(m, d))
+		return 1;
+	for (uint32_t i = 0; i < o->items; i++)
+		if (operand_variable(m, &o->item[i]))
+			return 1;
+	return o->pair && operand_variable(m, o->pair);
+}
+
+int ptx_uses_variable(const struct ptx_module *m)
+{
+	for (uint32_t f = 0; f < m->functions; f++)
+		for (uint32_t i = 0; i < m->function[f].instrs; i++)
+			for (uint32_t k = 0; k < m->function[f].instr[i].operands; k++)
+				if (operand_variable(m, &m->function[f].instr[i].operand[k]))
+					return 1;
+	return 0;
+}

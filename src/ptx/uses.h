@@ -20,6 +20,9 @@ int ptx_uses_make(const struct ptx_module *m, const struct ptx_function *f, stru
 void ptx_uses_free(struct ptx_uses *uses);
 int ptx_uses_read(const struct ptx_uses *uses, const struct ptx_operand *o); /* any register in it */
 int ptx_uses_label(const struct ptx_uses *uses, const struct ptx_decl *label);
+/* Whether code names a variable of the module that may change, or be changed from outside: one in global or constant memory, but for the
+ * strings that compilers put there. */
+int ptx_uses_variable(const struct ptx_module *m);
 int ptx_instr_writes(const struct ptx_module *m, const struct ptx_instr *i, struct ptx_reg reg);
 
 #endif

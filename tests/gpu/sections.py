@@ -242,8 +242,8 @@ def litmus():
 
 
 def cases():
-    """The programs of tests/cases: correct forms 20 times clean, each broken one found; two ranks with gloo and with NCCL, on two GPUs
-    if there are two. Eight jobs at once; the first of each compiles for the others."""
+    """The programs of tests/cases: correct forms 20 times clean, each broken one found, if only as a formal race; two ranks with gloo and
+    with NCCL, on two GPUs if there are two. Eight jobs at once; the first of each compiles for the others."""
     place = os.path.join(ROOT, "tests", "cases")
     sys.path.insert(0, place)
     from cases import NATIVE  # noqa: E402
@@ -253,9 +253,10 @@ def cases():
             environment = {"PYTHONPATH": EXAMPLES, "GSAN_CACHE_DIR": os.path.join(tempfile.gettempdir(), f"cases-{name}"),
                            "EXAMPLE_BACKEND": backend}
             if ranks <= gpus: # symmetric memory and NCCL refuse ranks that share a GPU
-                jobs.append((f"{name} {backend}".strip(), [*gsan(ranks), PYTHON, os.path.join(place, program), *arguments], environment, racy))
+                jobs.append((f"{name} {backend}".strip(), [*gsan(ranks), "--formal", "fail", PYTHON, os.path.join(place, program), *arguments],
+                             environment, racy))
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        first = list(pool.map(lambda job: run(job[1], job[2], 100), jobs))
+        first = list(pool.map(lambda job: run(job[1], job[2], 200), jobs))
         more = [[pool.submit(run, job[1], job[2], 60) for _ in range(2 if job[3] else 19)] for job in jobs]
         for job, one, others in zip(jobs, first, more):
             results = [one, *(other.result() for other in others)]
@@ -294,7 +295,31 @@ def warps():
     yield from detect.section(lambda arguments: run([*gsan(), program, *arguments]), names)
 
 
-SECTIONS = {"cases": cases, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke, "peers-mpirun": peers_mpirun,
+def fat_program(place, virtual, code, mode, variables):
+    """Rows of fat.cu as nvcc makes it in one form."""
+    program = os.path.join(place, f"{virtual}-{len(code)}-{mode}-{variables}")
+    made = run(["nvcc", "-lineinfo", f"-DVARIABLES={variables}", f"--compress-mode={mode}", "-gencode", f"arch=compute_{virtual},code={code}",
+                os.path.join(ROOT, "tests", "gpu", "fat.cu"), "-o", program])
+    for form, expected in (("correct", []), ("racy", ["flagged", "stored"] + ["variable"] * variables)):
+        result = run([*gsan(), program, form])
+        with open(os.path.join(result.report, "summary.json")) as file:
+            summary = json.load(file)
+        kernels = sorted({re.search("stored|flagged|variable", finding["second"]["kernel"])[0] for finding in summary["findings"]})
+        good = made.status == 0 and result.status == (FOUND if expected else 0) and not summary["coverage"]["launches_unchecked"]
+        yield (f"{code}, {mode}{', variables' if variables else ''}: {form}", " ".join(expected),
+               " ".join(kernels) if good else f"{made.err}{result.status} {result.err[-2000:]}", 1)
+
+
+def fat():
+    """Programs of the CUDA runtime as nvcc makes them: the kernels of their fat binaries are checked, however these are packed."""
+    both = [("90", "[sm_90,compute_90]", mode, variables) for mode in ("none", "speed", "size") for variables in (0, 1)]
+    alone = [("90", "compute_90", "size", 1), ("80", "compute_80", "speed", 1)]
+    with tempfile.TemporaryDirectory() as place, concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for rows in pool.map(lambda form: list(fat_program(place, *form)), both + alone):
+            yield from rows
+
+
+SECTIONS = {"cases": cases, "fat": fat, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke, "peers-mpirun": peers_mpirun,
             "peers-torchrun": peers_torchrun, "triton39": triton39, "residency": residency, "limits": limits, "opcodes": opcodes,
             "capture": capture, "warps": warps, "bench": bench}
 

@@ -18,7 +18,7 @@ import judge
 
 REPEATS, EVERY = 100, 120   # of one program; one shape of so many is drawn
 SHARE, FEW = 0.99, 0.05     # of the repeats with the outcome that must find the race; in fewer of all repeats, one may miss
-JOB = 6  # programs of a job: the driver compiles the runtime once per kernel, so many small jobs share the cores
+JOB = 2  # programs of a job: each of their kernels takes seconds to compile, so that many small jobs share the cores
 
 
 def groups(build, every):
