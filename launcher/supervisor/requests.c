@@ -357,19 +357,32 @@ static int request_alloc(struct supervisor *s, struct request *q)
 	return 0;
 }
 
+#define REQUEST_NOTE_MAX 65536 /* bytes */
+
+/* The text, if it came by itself: malloc'ed, or NULL. */
+static char *request_long_text(const struct request *q)
+{
+	char *text = calloc(1, REQUEST_NOTE_MAX + 1);
+	if (text && pread(q->fd, text, REQUEST_NOTE_MAX, 0) > 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
 static int request_note(struct supervisor *s, struct request *q)
 {
 	uint32_t p;
-	char text[sizeof q->msg.text + 1], *save = text, *field[3];
+	char text[sizeof q->msg.text + 1], *field[3];
 	request_text(q, text, sizeof text);
 	if (request_participant(s, q, &p))
 		return -EINVAL;
+	char *longer = q->fd >= 0 ? request_long_text(q) : NULL, *save = longer ? longer : text;
 	for (int i = 0; i < 3; i++)
 		field[i] = i < 2 ? strsep(&save, "\t") : save;
-	if (!field[1])
-		return -EINVAL;
 	struct report_note note = {field[0], field[1], field[2] ? field[2] : "", 1u << supervisor_owner_rank(s, s->owner[p])};
-	return report_add_note(&s->notes, &note);
+	int rc = field[1] ? report_add_note(&s->notes, &note) : -EINVAL;
+	free(longer);
+	return rc;
 }
 
 static int request_compile(struct supervisor *s, struct request *q)

@@ -2,8 +2,10 @@
 #include "driver/flow.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -428,18 +430,36 @@ int flow_graphs_wait(void)
 	return atomic_load_explicit(&graph_waits, memory_order_relaxed);
 }
 
+/* A memfd with what has no room in a message, or -1. */
+static int flow_note_memory(const char *key, const char *name, const char *reason)
+{
+	int fd = memfd_create("gsan-note", MFD_CLOEXEC);
+
+	if (fd >= 0 && dprintf(fd, "%s\t%s\t%s", key, name, reason) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 void flow_note(struct flow *f, const char *key, const char *name, const char *reason)
 {
 	struct ipc_msg msg = {.type = IPC_NOTE};
-	uint64_t hash;
+	uint64_t hash = HASH_START; /* two texts with one hash: one is not said */
+	size_t size = strlen(key) + strlen(name) + strlen(reason) + 3;
 
-	ipc_text(&msg, "%s\t%s\t%s", key, name, reason);
-	hash = hash_bytes(HASH_START, msg.text, msg.length); /* two texts with one hash: one is not said */
+	hash = hash_bytes(hash, key, strlen(key) + 1);
+	hash = hash_bytes(hash, name, strlen(name) + 1);
+	hash = hash_bytes(hash, reason, strlen(reason));
 	if (map_get(&f->noted, hash) || map_put(&f->noted, hash, f))
 		return;
 	log_info("%s: %s: %s", key, name, reason);
+	int fd = size > sizeof(msg.text) ? flow_note_memory(key, name, reason) : -1;
+	ipc_text(&msg, "%s\t%s\t%s", key, name, reason);
 	msg.participant = f->participant->index;
-	ipc_call(f->participant->socket, &msg, -1, NULL);
+	ipc_call(f->participant->socket, &msg, fd, NULL);
+	if (fd >= 0)
+		close(fd);
 }
 
 void flow_each(void (*call)(struct flow *f, void *context), void *context)

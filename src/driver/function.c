@@ -24,13 +24,13 @@ static int function_identify(struct function *fn, CUfunction handle)
 {
 	const char *name = NULL;
 
-	if (real.cuFuncGetModule && real.cuFuncGetName && real.cuFuncGetModule(&fn->module, handle) == CUDA_SUCCESS &&
+	if (real.cuFuncGetModule && real.cuFuncGetName && real.cuFuncGetModule(&fn->holder.module, handle) == CUDA_SUCCESS &&
 	    real.cuFuncGetName(&name, handle) == CUDA_SUCCESS && name) {
 		fn->name = strdup(name);
 	} else {
-		fn->module = NULL;
+		fn->holder.module = NULL;
 		if (!real.cuKernelGetLibrary || !real.cuKernelGetName ||
-		    real.cuKernelGetLibrary(&fn->library, (CUkernel)handle) != CUDA_SUCCESS ||
+		    real.cuKernelGetLibrary(&fn->holder.library, (CUkernel)handle) != CUDA_SUCCESS ||
 		    real.cuKernelGetName(&name, (CUkernel)handle) != CUDA_SUCCESS || !name)
 			return -ENOENT;
 		fn->name = strdup(name);
@@ -38,40 +38,39 @@ static int function_identify(struct function *fn, CUfunction handle)
 	return fn->name ? 0 : -ENOMEM;
 }
 
-/* Its module or library. */
 static void *function_holder(const struct function *fn)
 {
-	return fn->module ? (void *)fn->module : (void *)fn->library;
+	return fn->holder.module ? (void *)fn->holder.module : (void *)fn->holder.library;
 }
 
-static CUresult function_get(const struct function *fn, const char *name, CUfunction *out)
+static CUresult function_get(const struct holder *h, const char *name, CUfunction *out)
 {
 	CUkernel kernel;
 
-	if (fn->module)
-		return real.cuModuleGetFunction(out, fn->module, name);
-	CUresult rc = real.cuLibraryGetKernel(&kernel, fn->library, name);
+	if (h->module)
+		return real.cuModuleGetFunction(out, h->module, name);
+	CUresult rc = real.cuLibraryGetKernel(&kernel, h->library, name);
 	return rc == CUDA_SUCCESS ? real.cuKernelGetFunction(out, kernel) : rc;
 }
 
-static CUresult function_global(const struct function *fn, const char *name, CUdeviceptr *address, size_t *size)
+static CUresult function_global(const struct holder *h, const char *name, CUdeviceptr *address, size_t *size)
 {
-	if (fn->module)
-		return real.cuModuleGetGlobal_v2(address, size, fn->module, name);
-	return real.cuLibraryGetGlobal(address, size, fn->library, name);
+	if (h->module)
+		return real.cuModuleGetGlobal_v2(address, size, h->module, name);
+	return real.cuLibraryGetGlobal(address, size, h->library, name);
 }
 
 static CUresult function_param(const struct function *fn, CUfunction handle, size_t i, size_t *offset, size_t *size)
 {
-	if (fn->library && real.cuKernelGetParamInfo)
+	if (fn->holder.library && real.cuKernelGetParamInfo)
 		return real.cuKernelGetParamInfo((CUkernel)handle, i, offset, size);
 	return real.cuFuncGetParamInfo(handle, i, offset, size);
 }
 
 /* ---- its clone ----------------------------------------------------------------------------------------------- */
 
-/* Why it has no clone, as far as its parameters tell: of PTX before 8.1 less than this is too much, but which it was is not known. */
-static const char *function_missing(const struct function *fn, CUfunction handle)
+/* Why it has no clone, as far as its parameters tell, or NULL: of PTX before 8.1 less than this is too much, but which it was is not known. */
+static const char *function_no_room(const struct function *fn, CUfunction handle)
 {
 	size_t offset, size, end = 0;
 
@@ -79,7 +78,7 @@ static const char *function_missing(const struct function *fn, CUfunction handle
 		end = offset + size;
 	if ((end + 7) / 8 * 8 + sizeof(struct gsan_launch) > PTX_PARAM_ROOM)
 		return PTX_NO_ROOM;
-	return "it has no checked clone: no PTX of it passed through gsan, or none could be made of that";
+	return NULL;
 }
 
 /* The parameters must be the plain kernel's, then the record. */
@@ -114,13 +113,15 @@ static int function_clusters(const struct function *fn)
 /* The text K__gsan_info, read from the device: malloc'ed, NUL-terminated. */
 static char *function_info(struct flow *f, const struct function *fn, const char *kernel, size_t length)
 {
-	char symbol[1100];
+	char *symbol;
 	CUdeviceptr address;
 	size_t size;
 
-	if (snprintf(symbol, sizeof(symbol), "%.*s" GSAN_INFO_SUFFIX, (int)length, kernel) >= (int)sizeof(symbol))
+	if (asprintf(&symbol, "%.*s" GSAN_INFO_SUFFIX, (int)length, kernel) < 0)
 		return NULL;
-	if (function_global(fn, symbol, &address, &size) != CUDA_SUCCESS || size > 64u << 20)
+	CUresult rc = function_global(&fn->clones, symbol, &address, &size);
+	free(symbol);
+	if (rc != CUDA_SUCCESS || size > 64u << 20)
 		return NULL;
 	char *text = malloc(size + 1);
 	if (!text)
@@ -141,7 +142,7 @@ static void function_variable(struct flow *f, const struct function *fn, const c
 {
 	CUdeviceptr at;
 	size_t size;
-	int told = function_global(fn, name, &at, &size) == CUDA_SUCCESS;
+	int told = function_global(&fn->holder, name, &at, &size) == CUDA_SUCCESS;
 
 	if (told && managed) /* as all of such memory (foreign.c) */
 		atomic_fetch_add_explicit(&f->rank->foreign_bytes[JOB_MANAGED], size, memory_order_relaxed);
@@ -216,7 +217,7 @@ static void function_load(const struct function *fn, CUfunction handle)
 {
 	CUfunction plain = handle;
 
-	if (!fn->module && real.cuKernelGetFunction(&plain, (CUkernel)handle) != CUDA_SUCCESS)
+	if (!fn->holder.module && real.cuKernelGetFunction(&plain, (CUkernel)handle) != CUDA_SUCCESS)
 		return;
 	if (real.cuFuncLoad) {
 		real.cuFuncLoad(plain);
@@ -225,17 +226,34 @@ static void function_load(const struct function *fn, CUfunction handle)
 	function_attributes(plain, fn->clone);
 }
 
+/* Its clone, in what holds the kernel or beside that. */
+static const char *function_clone_find(struct function *fn, CUfunction handle)
+{
+	const char *reason = NULL;
+	char *symbol;
+
+	if (asprintf(&symbol, "%s" GSAN_CLONE_SUFFIX, fn->name) < 0)
+		return "out of memory";
+	fn->clones = fn->holder;
+	if (function_get(&fn->holder, symbol, &fn->clone) != CUDA_SUCCESS) {
+		reason = function_no_room(fn, handle);
+		if (!reason)
+			reason = fat_clones(fn->loaded, &fn->clones);
+		if (!reason && function_get(&fn->clones, symbol, &fn->clone) != CUDA_SUCCESS)
+			reason = "its PTX has no such kernel";
+	}
+	free(symbol);
+	return reason;
+}
+
 /* NULL: fn->clone is good. */
 static const char *function_clone(struct flow *f, struct function *fn, CUfunction handle)
 {
-	char symbol[1100];
 	unsigned abi = 0;
+	const char *reason = function_clone_find(fn, handle);
 
-	if (snprintf(symbol, sizeof(symbol), "%s" GSAN_CLONE_SUFFIX, fn->name) >= (int)sizeof(symbol) - 5)
-		return "its name is too long";
-	if (function_get(fn, symbol, &fn->clone) != CUDA_SUCCESS)
-		return function_missing(fn, handle);
-	const char *reason = function_params(fn, handle);
+	if (!reason)
+		reason = function_params(fn, handle);
 	if (reason)
 		return reason;
 	fn->clusters = function_clusters(fn);
@@ -246,7 +264,7 @@ static const char *function_clone(struct flow *f, struct function *fn, CUfunctio
 		reason = "its clone was made by another version of gsan";
 	else if (function_register(f, fn, info))
 		reason = "the supervisor did not take its sites";
-	else
+	else if (!memcmp(&fn->clones, &fn->holder, sizeof(fn->holder)))
 		function_variables(f, fn, info);
 	fn->grids = strstr(info, "\ngrid\n") != NULL;
 	fn->warps = strstr(info, "\nwarps\n") != NULL;
@@ -257,17 +275,18 @@ static const char *function_clone(struct flow *f, struct function *fn, CUfunctio
 	return reason;
 }
 
-static struct function *function_create(struct flow *f, CUfunction handle, CUmodule module, const char *name)
+static struct function *function_create(struct flow *f, CUfunction handle, struct holder from, const char *name)
 {
 	struct function *fn = calloc(1, sizeof(*fn));
 
 	if (!fn)
 		return NULL;
 	real.cuCtxGetCurrent(&fn->context);
-	fn->module = module;
-	fn->name = module ? strdup(name) : NULL;
+	fn->holder.module = from.module;
+	fn->name = from.module ? strdup(name) : NULL;
 	if (!fn->name && function_identify(fn, handle))
 		goto fail;
+	fn->loaded = from.library ? (void *)from.library : function_holder(fn);
 	fn->model = models_find(fn->name);
 	fn->reason = function_clone(f, fn, handle);
 	if (fn->reason)
@@ -280,7 +299,8 @@ fail:
 	return NULL;
 }
 
-static struct function *function_add(struct flow *f, CUfunction handle, CUmodule module, const char *name)
+/* `from`, `name`: where the program got it, and how it asked for it, as far as is known. */
+static struct function *function_add(struct flow *f, CUfunction handle, struct holder from, const char *name)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one creation at a time */
 
@@ -291,8 +311,8 @@ static struct function *function_add(struct flow *f, CUfunction handle, CUmodule
 	pthread_mutex_lock(&lock);
 	int relaxed = flow_relax(&mode);
 	struct function *fn = map_get(&f->function, (uintptr_t)handle);
-	if (!fn || (module && fn->module && fn->module != module)) /* a module ended with its context, and its handles come again */
-		fn = function_create(f, handle, module, name);
+	if (!fn || (from.module && fn->holder.module && fn->holder.module != from.module)) /* a module ended with its context, and its handles come again */
+		fn = function_create(f, handle, from, name);
 	flow_unrelax(mode, relaxed);
 	pthread_mutex_unlock(&lock);
 	return fn;
@@ -309,7 +329,7 @@ struct function *function_find(struct flow *f, CUfunction handle)
 {
 	struct function *fn = function_known(f, handle);
 
-	return fn ? fn : function_add(f, handle, NULL, NULL);
+	return fn ? fn : function_add(f, handle, (struct holder){0}, NULL);
 }
 
 int function_fits(struct function *fn, CUfunction handle, uint32_t threads, uint32_t shared)
@@ -340,7 +360,7 @@ CUresult hook_cuModuleGetFunction(CUfunction *function, CUmodule module, const c
 	struct flow *f = rc == CUDA_SUCCESS ? flow_current() : NULL;
 
 	if (f)
-		function_add(f, *function, module, name);
+		function_add(f, *function, (struct holder){.module = module}, name);
 	return rc;
 }
 
@@ -348,9 +368,13 @@ CUresult hook_cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 {
 	CUresult rc = real.cuKernelGetFunction(function, kernel);
 	struct flow *f = rc == CUDA_SUCCESS ? flow_current() : NULL;
+	struct holder from = {0};
 
-	if (f)
-		function_find(f, *function);
+	if (f && !function_known(f, *function)) {
+		if (!real.cuKernelGetLibrary || real.cuKernelGetLibrary(&from.library, kernel) != CUDA_SUCCESS)
+			from.library = NULL;
+		function_add(f, *function, from, NULL);
+	}
 	return rc;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cuda.h>
 
+#include "driver/fat.h"
 #include "driver/flow.h"
 #include "driver/models.h"
 
@@ -24,8 +25,9 @@ struct function {
 	int unseen;           /* its clone has instructions that are left unchecked */
 	size_t record;        /* offset of the launch record among the clone's parameters */
 	enum model model;
-	CUmodule module;      /* one of these two holds it */
-	CUlibrary library;
+	struct holder holder; /* of the handle */
+	struct holder clones; /* of the clone: the same, or one beside it (fat.h) */
+	void *loaded;         /* what the program loaded it with: a module or a library */
 	CUcontext context;    /* that was current when it was first seen: its clone is gone with that, and so may be the handle */
 	_Atomic uint64_t fits[FUNCTION_SHAPES]; /* launch shapes that were compared, by a hash: 0 none, else shape << 1 | fits */
 	const char *_Atomic noted; /* the reason that was said last why it runs unchecked: a string literal */

@@ -11,10 +11,17 @@
 BODY(cuModuleLoad);
 BODY(cuModuleLoadData);
 BODY(cuModuleLoadDataEx);
+BODY(cuModuleLoadFatBinary);
 BODY(cuModuleUnload);
 BODY(cuLibraryLoadData);
 BODY(cuLibraryLoadFromFile);
+BODY(cuLibraryGetModule);
 BODY(cuLibraryUnload);
+/* link.c */
+BODY(cuLinkAddData_v2);
+BODY(cuLinkAddFile_v2);
+BODY(cuLinkComplete);
+BODY(cuLinkDestroy);
 /* listing.c */
 BODY(cuModuleGetGlobal_v2);
 BODY(cuLibraryGetKernel);

@@ -1,6 +1,7 @@
 /* Streams and contexts: waits of the host, captures, callbacks. (Memory operations: value.c.) */
 #include <stdlib.h>
 
+#include "driver/fat.h"
 #include "driver/flow.h"
 #include "driver/function.h"
 #include "driver/hooks.h"
@@ -145,6 +146,7 @@ static CUresult context_ended(CUcontext context, CUresult rc)
 	if (rc == CUDA_SUCCESS) {
 		flow_context_ended();
 		flow_forget_context(context);
+		fat_forget_context(context);
 	}
 	return rc;
 }

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_PROTO 5u
+#define GSAN_PROTO 6u
 #define GSAN_ENV_SOCKET "GSAN_SOCKET" /* abstract socket name, without the leading NUL; set by gsan-launch */
 #define GSAN_ENV_RANK "GSAN_RANK"     /* rank as gsan-launch knows it, or unset */
 #define GSAN_ENV_DEVICE "GSAN_DEVICE" /* "cuda" or "emu", set by gsan-launch */
@@ -34,7 +34,7 @@ enum ipc_type {
 	IPC_FREED,      /* libgsan: allocation (alloc) released by its owner; the token stays good until its last copy closes */
 	IPC_KERNEL,     /* libgsan: kernel id, fd[0] = memfd with the info text (info.h) */
 	IPC_ALLOC,      /* libgsan: an allocation: base, size, text = label */
-	IPC_NOTE,       /* libgsan: coverage: text = "key\tname\treason". Key "unchecked": a kernel that ran unchecked, listed
+	IPC_NOTE,       /* libgsan: coverage: text = "key\tname\treason", or where it has no room, fd[0] = memfd with that. Key "unchecked": a kernel that ran unchecked, listed
 	                 * first in the report; "foreign": memory that is not checked; "fatal": the job fails with it, though
 	                 * the program goes on; others are listed as they are */
 	IPC_COMPILE,    /* libgsan: fd[0] = memfd with PTX, text = GPU ("sm_90a"), a tab, what reports call it, pid; the reply comes when

@@ -9,9 +9,9 @@ import tempfile
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 SRC = os.path.join(ROOT, "src")
 ALLOWED = {  # folder: those whose headers it may include, beside its own
-    "base": "", "config": "base", "ptx": "base device", "device": "", "clock": "base device ipc",
+    "base": "", "config": "base", "fatbin": "base", "ptx": "base device", "device": "", "clock": "base device ipc",
     "report": "base device", "ipc": "base device", "cuda": "base", "vmm": "base cuda device ipc",
-    "driver": "base config cuda clock device ipc ptx vmm", "emu": "base ptx",
+    "driver": "base config cuda clock device fatbin ipc ptx vmm", "emu": "base fatbin ptx",
 }
 CUDA = {"cuda", "driver", "vmm", "ipc", "emu"}
 

@@ -1,62 +1,55 @@
 #include "emu/driver/image.h"
 
 #include <elf.h>
-#include <stdint.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "fatbin/fatbin.h"
 
-#define WRAPPER_MAGIC 0x466243b1u
-#define FATBIN_MAGIC 0xba55ed50u
-#define KIND_PTX 1
+#define GPU 90 /* attributes.def: compute capability */
 
-struct wrapper { uint32_t magic, version; const void *data; const void *names; };
-struct fatbin { uint32_t magic; uint16_t version, header_size; uint64_t size; };
-struct entry { /* the part of its header that is used here */
-	uint16_t kind, version;
-	uint32_t header_size;
-	uint64_t size;
-	uint32_t compressed_size, options;
-	uint16_t minor, major;
-	uint32_t arch, name_offset, name_size;
-	uint64_t flags, reserved, uncompressed_size;
-};
-_Static_assert(sizeof(struct entry) == 64, "");
-
-static CUresult fatbin_ptx(const void *data, const char **ptx, size_t *size)
+/* As a driver takes machine code before PTX, this one takes an entry of that kind if its contents are PTX. */
+static CUresult fatbin_text(const struct fatbin *f, char **text, size_t *size)
 {
-	struct fatbin f;
-	memcpy(&f, data, sizeof f);
-	const char *at = (const char *)data + f.header_size, *end = at + f.size;
-	while (at + sizeof(struct entry) <= end) {
-		struct entry e;
-		memcpy(&e, at, sizeof e);
-		if (!e.header_size || e.size > (uint64_t)(end - at))
-			return CUDA_ERROR_INVALID_IMAGE;
-		if (e.kind == KIND_PTX && !e.uncompressed_size) {
-			*ptx = at + e.header_size;
-			*size = strnlen(*ptx, e.size);
+	static const unsigned kinds[] = {FATBIN_CUBIN, FATBIN_PTX};
+	const char *reason = NULL;
+	struct fatbin_entry e;
+	int found = 0;
+
+	for (int i = 0; i < 2 && found >= 0; i++) {
+		found = fatbin_best(f, kinds[i], GPU, &e);
+		reason = found > 0 ? fatbin_unpack(&e, text, size) : NULL;
+		if (found <= 0 || reason)
+			continue;
+		if (*size < SELFMAG || memcmp(*text, ELFMAG, SELFMAG))
 			return CUDA_SUCCESS;
-		}
-		at += e.header_size + e.size;
+		free(*text);
 	}
-	log_error("emulated device: the fat binary holds no uncompressed PTX; build with PTX and --no-compress");
+	if (found < 0)
+		return CUDA_ERROR_INVALID_IMAGE;
+	log_error("emulated device: the fat binary: %s", reason ? reason : "it holds no PTX for sm_90");
 	return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
-CUresult emu_image_ptx(const void *image, const char **ptx, size_t *size)
+CUresult emu_image_ptx(const void *image, size_t image_size, const char **ptx, size_t *size, char **unpacked)
 {
-	uint32_t magic;
-	memcpy(&magic, image, sizeof magic);
-	if (magic == WRAPPER_MAGIC) {
-		struct wrapper w;
-		memcpy(&w, image, sizeof w);
-		image = w.data;
-		memcpy(&magic, image, sizeof magic);
+	struct fatbin f;
+	int none = fatbin_open(image, image_size, &f);
+
+	*unpacked = NULL;
+	if (none == -EINVAL)
+		return CUDA_ERROR_INVALID_IMAGE;
+	if (!none) {
+		CUresult result = fatbin_text(&f, unpacked, size);
+		if (result)
+			return result;
+		*ptx = *unpacked;
+		*size = strnlen(*ptx, *size);
+		return CUDA_SUCCESS;
 	}
-	if (magic == FATBIN_MAGIC)
-		return fatbin_ptx(image, ptx, size);
-	if (!memcmp(image, ELFMAG, SELFMAG)) {
+	if (!strncmp(image, ELFMAG, SELFMAG)) {
 		log_error("emulated device: this module is machine code (a cubin); the emulated device executes PTX only");
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
 	}

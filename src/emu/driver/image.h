@@ -6,7 +6,7 @@
 
 #include "emu/driver/cuda_abi.h"
 
-/* Finds the PTX within an image whose size the caller does not know. */
-CUresult emu_image_ptx(const void *image, const char **ptx, size_t *size);
+/* Finds the PTX within an image whose size the caller does not know: 0. *unpacked: what has to be freed, or NULL. */
+CUresult emu_image_ptx(const void *image, size_t image_size, const char **ptx, size_t *size, char **unpacked);
 
 #endif

@@ -72,34 +72,39 @@ static CUresult wrap(CUcontext context, struct emu_module *code, CUmodule *modul
 	return CUDA_SUCCESS;
 }
 
-static CUresult load(CUcontext context, const void *image, CUmodule *module, struct emu_error *error)
+/* image_size 0: not known. */
+static CUresult load(CUcontext context, const void *image, size_t image_size, CUmodule *module, struct emu_error *error)
 {
 	const char *ptx;
+	char *unpacked;
 	size_t size;
 	struct emu_module *code;
 	struct emu_memory memory = {context, variable_alloc, variable_release};
 	error->text[0] = 0;
-	CUresult result = emu_image_ptx(image, &ptx, &size);
+	CUresult result = emu_image_ptx(image, image_size, &ptx, &size, &unpacked);
 	if (result)
 		return result;
-	if (emu_module_load(ptx, size, &memory, &code, error)) {
+	if (!emu_module_load(ptx, size, &memory, &code, error)) {
+		result = wrap(context, code, module);
+	} else {
 		log_error("emulated device: %s", error->text);
-		return CUDA_ERROR_INVALID_PTX;
+		result = CUDA_ERROR_INVALID_PTX;
 	}
-	return wrap(context, code, module);
+	free(unpacked);
+	return result;
 }
 
-static CUresult load_here(CUmodule *module, const void *image, struct emu_error *error)
+static CUresult load_here(CUmodule *module, const void *image, size_t size, struct emu_error *error)
 {
 	CUcontext c;
 	CUresult result = module && image ? emu_enter_context(&c) : CUDA_ERROR_INVALID_VALUE;
-	return result ? result : emu_leave(load(c, image, module, error));
+	return result ? result : emu_leave(load(c, image, size, module, error));
 }
 
 CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
 {
 	struct emu_error error;
-	return load_here(module, image, &error);
+	return load_here(module, image, 0, &error);
 }
 
 /* The error text goes where the program asked for it: cuda.h, CUjit_option. */
@@ -114,7 +119,7 @@ CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *module, const void *image, unsigne
 		else if (option[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
 			room = (size_t)(uintptr_t)value[i];
 	}
-	CUresult result = load_here(module, image, &error);
+	CUresult result = load_here(module, image, 0, &error);
 	if (log && room)
 		snprintf(log, room, "%s", error.text);
 	return result;
@@ -128,7 +133,8 @@ CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *path)
 	size_t size;
 	if (!path || text_read_file(path, &data, &size))
 		return CUDA_ERROR_FILE_NOT_FOUND;
-	CUresult result = size ? cuModuleLoadData(module, data) : CUDA_ERROR_INVALID_IMAGE;
+	struct emu_error error;
+	CUresult result = size ? load_here(module, data, size, &error) : CUDA_ERROR_INVALID_IMAGE;
 	free(data);
 	return result;
 }
@@ -241,7 +247,7 @@ CUresult CUDAAPI cuModuleEnumerateFunctions(CUfunction *functions, unsigned room
 
 /* ---- libraries: loadable before any context is current */
 
-static CUresult load_library(CUlibrary *library, const void *image)
+static CUresult load_library(CUlibrary *library, const void *image, size_t size)
 {
 	CUcontext c = NULL;
 	struct emu_error error;
@@ -250,14 +256,14 @@ static CUresult load_library(CUlibrary *library, const void *image)
 		return result;
 	c = emu_context_current();
 	result = c ? CUDA_SUCCESS : emu_context_primary(0, &c);
-	return emu_leave(result ? result : load(c, image, (CUmodule *)library, &error));
+	return emu_leave(result ? result : load(c, image, size, (CUmodule *)library, &error));
 }
 
 CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit_option, void **jit_value,
 				   unsigned jit_count, CUlibraryOption *option, void **value, unsigned count)
 {
 	(void)jit_option, (void)jit_value, (void)jit_count, (void)option, (void)value, (void)count;
-	return load_library(library, code);
+	return load_library(library, code, 0);
 }
 
 CUresult CUDAAPI cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *jit_option, void **jit_value,
@@ -268,7 +274,7 @@ CUresult CUDAAPI cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUj
 	(void)jit_option, (void)jit_value, (void)jit_count, (void)option, (void)value, (void)count;
 	if (!path || text_read_file(path, &data, &size))
 		return CUDA_ERROR_FILE_NOT_FOUND;
-	CUresult result = size ? load_library(library, data) : CUDA_ERROR_INVALID_IMAGE;
+	CUresult result = size ? load_library(library, data, size) : CUDA_ERROR_INVALID_IMAGE;
 	free(data);
 	return result;
 }

@@ -1,0 +1,142 @@
+#include "driver/link.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "driver/hooks.h"
+#include "driver/image.h"
+#include "driver/map.h"
+
+struct link {
+	struct link *next;
+	unsigned inputs;
+	char *text, *source; /* of the only input, if that is PTX */
+	unsigned char *made;
+	size_t size;
+};
+
+static struct map states = MAP_INIT; /* by CUlinkState: what is not complete */
+static struct link *complete;        /* these are kept: the program may load what it got at any time, and more than once */
+static pthread_mutex_t complete_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void link_free(struct link *l)
+{
+	if (l) {
+		free(l->text);
+		free(l->source);
+		free(l->made);
+	}
+	free(l);
+}
+
+/* text NULL: an input that is no PTX. */
+static void link_add(CUlinkState state, const char *text, size_t size, const char *source)
+{
+	struct link *l = map_get(&states, (uintptr_t)state);
+
+	if (!l) {
+		l = calloc(1, sizeof(*l));
+		if (!l || map_put(&states, (uintptr_t)state, l)) {
+			free(l);
+			return;
+		}
+	}
+	free(l->text);
+	l->text = text && !l->inputs ? strndup(text, size) : NULL;
+	if (!l->inputs++)
+		l->source = strdup(source ? source : IMAGE_MEMORY);
+}
+
+/* Byte by byte: another image may be shorter. */
+static int link_same(const struct link *l, const unsigned char *image, size_t size)
+{
+	if (size && size < l->size)
+		return 0;
+	for (size_t i = 0; i < l->size; i++)
+		if (image[i] != l->made[i])
+			return 0;
+	return 1;
+}
+
+static const struct link *link_find(const void *image, size_t size)
+{
+	const struct link *l;
+
+	pthread_mutex_lock(&complete_lock);
+	l = complete;
+	pthread_mutex_unlock(&complete_lock);
+	while (l && !link_same(l, image, size))
+		l = l->next;
+	return l;
+}
+
+static void link_complete(struct link *l, const void *made, size_t size)
+{
+	l->made = malloc(size);
+	if (!l->made || link_find(made, size)) {
+		link_free(l);
+		return;
+	}
+	memcpy(l->made, made, size);
+	l->size = size;
+	pthread_mutex_lock(&complete_lock);
+	l->next = complete;
+	complete = l;
+	pthread_mutex_unlock(&complete_lock);
+}
+
+int link_made(const void *image, size_t size, const char **text, const char **source)
+{
+	const struct link *l = link_find(image, size);
+
+	if (l) {
+		*text = l->text;
+		*source = l->source;
+	}
+	return l != NULL;
+}
+
+CUresult hook_cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name, unsigned count,
+		CUjit_option *option, void **value)
+{
+	CUresult rc = real.cuLinkAddData_v2(state, type, data, size, name, count, option, value);
+
+	if (rc == CUDA_SUCCESS)
+		link_add(state, type == CU_JIT_INPUT_PTX ? data : NULL, size, name);
+	return rc;
+}
+
+CUresult hook_cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path, unsigned count, CUjit_option *option,
+		void **value)
+{
+	CUresult rc = real.cuLinkAddFile_v2(state, type, path, count, option, value);
+	char *text = NULL;
+	size_t size = 0;
+
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	if (type == CU_JIT_INPUT_PTX && text_read_file(path, &text, &size))
+		text = NULL;
+	link_add(state, text, size, path);
+	free(text);
+	return rc;
+}
+
+CUresult hook_cuLinkComplete(CUlinkState state, void **made, size_t *size)
+{
+	size_t own;
+	CUresult rc = real.cuLinkComplete(state, made, size ? size : &own);
+	struct link *l = rc == CUDA_SUCCESS ? map_remove(&states, (uintptr_t)state) : NULL;
+
+	if (l)
+		link_complete(l, *made, size ? *size : own);
+	return rc;
+}
+
+CUresult hook_cuLinkDestroy(CUlinkState state)
+{
+	link_free(map_remove(&states, (uintptr_t)state));
+	return real.cuLinkDestroy(state);
+}

@@ -1,0 +1,68 @@
+/* cuLink*: of one PTX text, which is its own result, as cubins are PTX text here. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "emu/driver/cuda_abi.h"
+#include "emu/driver/queue.h"
+
+struct CUlinkState_st { struct text made; unsigned inputs; };
+
+CUresult CUDAAPI cuLinkCreate_v2(unsigned count, CUjit_option *option, void **value, CUlinkState *state)
+{
+	CUcontext c;
+	CUresult result = state ? emu_enter_context(&c) : CUDA_ERROR_INVALID_VALUE;
+	(void)count, (void)option, (void)value;
+	if (result)
+		return result;
+	CUlinkState s = calloc(1, sizeof *s);
+	if (s)
+		*state = s;
+	return emu_leave(s ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+CUresult CUDAAPI cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name, unsigned count,
+				  CUjit_option *option, void **value)
+{
+	(void)name, (void)count, (void)option, (void)value;
+	if (!state || !data)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (type != CU_JIT_INPUT_PTX || state->inputs++) {
+		log_error("emulated device: only one PTX text is linked");
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+	text_add(&state->made, data, strnlen(data, size));
+	return state->made.failed ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path, unsigned count, CUjit_option *option,
+				  void **value)
+{
+	char *data;
+	size_t size;
+	if (!path || text_read_file(path, &data, &size))
+		return CUDA_ERROR_FILE_NOT_FOUND;
+	CUresult result = cuLinkAddData_v2(state, type, data, size, path, count, option, value);
+	free(data);
+	return result;
+}
+
+CUresult CUDAAPI cuLinkComplete(CUlinkState state, void **made, size_t *size)
+{
+	if (!state || !made || !state->made.data)
+		return CUDA_ERROR_INVALID_VALUE;
+	*made = state->made.data;
+	if (size)
+		*size = state->made.size + 1;
+	return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuLinkDestroy(CUlinkState state)
+{
+	if (!state)
+		return CUDA_ERROR_INVALID_VALUE;
+	text_free(&state->made);
+	free(state);
+	return CUDA_SUCCESS;
+}
