@@ -1,23 +1,37 @@
 /* Events: a handle and its latest recording. Each recording completes by itself; who waits or asks holds on to the one
  * that was the latest at the call, so later ones, which may complete earlier on another stream, do not concern it. Times
- * come from a virtual clock that counts device steps. */
+ * come from a virtual clock that counts device steps.
+ *
+ * An interprocess event counts its recordings, and those that have completed, in memory that its processes share. What another
+ * process recorded is looked at once a turn, as values are that streams wait for. */
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "emu/driver/ipc.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/trace.h"
 
+struct counts { _Atomic uint64_t recorded, passed, recording; /* the last as the trace names it */ };
+struct shared { unsigned references; int fd; struct counts *counts; }; /* referred to by the event and its recordings */
 struct recording {
 	unsigned references;   /* the event, while it is the latest; its record and the waits that name it; hosts that wait */
 	int passed;
 	uint64_t time;         /* when */
 	CUcontext context;
 	struct emu_point work; /* what it comes after */
+	struct shared *shared; /* of an interprocess event, or NULL: */
+	uint64_t number;       /* which of its recordings this is, */
+	int elsewhere;         /* and whether another process made it */
 };
 struct CUevent_st {
 	struct CUevent_st *next;
 	CUcontext context;
 	unsigned flags;
 	struct recording *latest; /* NULL: never recorded, which counts as complete */
+	struct shared *shared;    /* or NULL */
 };
 static CUevent events;
 
@@ -30,15 +44,39 @@ static struct recording *reference(struct recording *r)
 	return r;
 }
 
+static void shared_unreference(struct shared *s)
+{
+	if (!s || --s->references)
+		return;
+	munmap(s->counts, sizeof *s->counts);
+	close(s->fd);
+	free(s);
+}
+
+static struct shared *shared_reference(struct shared *s)
+{
+	if (s)
+		s->references++;
+	return s;
+}
+
 static void unreference(struct recording *r)
 {
 	if (!r || --r->references)
 		return;
 	emu_point_free(&r->work);
+	shared_unreference(r->shared);
 	free(r);
 }
 
 static void drop_event_op(struct emu_op *op) { unreference(((struct event_op *)op)->recording); }
+
+static void count_passed(struct counts *counts, uint64_t number)
+{
+	uint64_t passed = atomic_load(&counts->passed);
+	while (passed < number && !atomic_compare_exchange_weak(&counts->passed, &passed, number))
+		continue;
+}
 
 static int run_record(struct emu_op *op, struct emu_turn *turn)
 {
@@ -46,21 +84,23 @@ static int run_record(struct emu_op *op, struct emu_turn *turn)
 	(void)turn;
 	r->passed = 1;
 	r->time = emu.clock_ns;
+	if (r->shared)
+		count_passed(r->shared->counts, r->number);
 	return 1;
 }
 
 static int passed(const void *recording)
 {
 	const struct recording *r = recording;
-	return !r || r->passed || r->context->error;
+	return !r || r->passed || r->context->error || (r->elsewhere && atomic_load(&r->shared->counts->passed) >= r->number);
 }
 
 static int wait_ready(const struct emu_op *op) { return passed(((const struct event_op *)op)->recording); }
 
 static int run_wait(struct emu_op *op, struct emu_turn *turn)
 {
-	(void)op, (void)turn;
-	return 1;
+	(void)turn;
+	return wait_ready(op);
 }
 
 /* Opens a call about an event; the event's context is not the current one if the program says so. */
@@ -75,20 +115,82 @@ static CUresult enter_event(CUevent event)
 	return emu_leave(CUDA_ERROR_INVALID_HANDLE);
 }
 
+/* Takes the descriptor; NULL: out of memory. */
+static struct shared *shared_new(int fd)
+{
+	struct shared *s = fd < 0 ? NULL : malloc(sizeof *s);
+	void *at = s ? mmap(NULL, sizeof *s->counts, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+	if (at != MAP_FAILED) {
+		*s = (struct shared){1, fd, at};
+		return s;
+	}
+	free(s);
+	if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
+static CUevent event_new(CUcontext c, unsigned flags, struct shared *shared)
+{
+	CUevent e = calloc(1, sizeof *e);
+	if (!e)
+		return NULL;
+	*e = (struct CUevent_st){.next = events, .context = c, .flags = flags, .shared = shared};
+	return events = e;
+}
+
+/* A new event of that shared memory, which it takes. */
+static CUresult event_of(CUcontext c, int fd, CUevent *event)
+{
+	struct shared *shared = shared_new(fd);
+	CUevent e = shared ? event_new(c, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING, shared) : NULL;
+	if (!e) {
+		shared_unreference(shared);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	*event = e;
+	return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuEventCreate(CUevent *event, unsigned flags)
 {
 	CUcontext c;
+	const int shared = (flags & CU_EVENT_INTERPROCESS) != 0;
+	CUresult result = event && (!shared || flags & CU_EVENT_DISABLE_TIMING) ? emu_enter_context(&c) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	if (shared)
+		return emu_leave(event_of(c, emu_ipc_create(sizeof(struct counts)), event));
+	CUevent e = event_new(c, flags, NULL);
+	if (!e)
+		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
+	*event = e;
+	return emu_leave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
+{
+	struct emu_ipc_name name;
+	CUresult result = handle ? enter_event(event) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	if (!event->shared || emu_ipc_name(&name, EMU_IPC_EVENT, event->shared->fd))
+		return emu_leave(CUDA_ERROR_INVALID_HANDLE);
+	memcpy(handle, &name, sizeof name);
+	return emu_leave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuIpcOpenEventHandle(CUevent *event, CUipcEventHandle handle)
+{
+	CUcontext c;
+	struct emu_ipc_name name;
+	int fd;
 	CUresult result = event ? emu_enter_context(&c) : CUDA_ERROR_INVALID_VALUE;
 	if (result)
 		return result;
-	if (flags & CU_EVENT_INTERPROCESS)
-		return emu_leave(CUDA_ERROR_NOT_SUPPORTED);
-	CUevent e = calloc(1, sizeof *e);
-	if (!e)
-		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
-	*e = (struct CUevent_st){.next = events, .context = c, .flags = flags};
-	events = *event = e;
-	return emu_leave(CUDA_SUCCESS);
+	memcpy(&name, &handle, sizeof name);
+	result = name.size == sizeof(struct counts) ? emu_ipc_open(&name, EMU_IPC_EVENT, &fd) : CUDA_ERROR_INVALID_VALUE;
+	return emu_leave(result ? result : event_of(c, fd, event));
 }
 
 CUresult CUDAAPI cuEventDestroy_v2(CUevent event)
@@ -102,8 +204,26 @@ CUresult CUDAAPI cuEventDestroy_v2(CUevent event)
 			break;
 		}
 	unreference(event->latest);
+	shared_unreference(event->shared);
 	free(event);
 	return emu_leave(CUDA_SUCCESS);
+}
+
+/* The event's latest recording, which may be another process's. */
+static struct recording *latest(CUevent event)
+{
+	struct shared *s = event->shared;
+	uint64_t number = s ? atomic_load(&s->counts->recorded) : 0;
+	struct recording *r = event->latest;
+	if (!number || (r && r->number == number))
+		return r;
+	r = calloc(1, sizeof *r);
+	if (!r)
+		return event->latest;
+	*r = (struct recording){.context = event->context, .shared = shared_reference(s), .number = number, .elsewhere = 1};
+	r->work.recording = atomic_load(&s->counts->recording);
+	unreference(event->latest);
+	return event->latest = reference(r);
 }
 
 /* Opens a call about an event and a stream. */
@@ -145,6 +265,11 @@ static CUresult record(CUevent event, CUstream handle)
 	unreference(event->latest);
 	event->latest = reference(r);
 	emu_trace_record(s, &r->work);
+	if (event->shared) {
+		r->shared = shared_reference(event->shared);
+		atomic_store(&event->shared->counts->recording, r->work.recording);
+		r->number = atomic_fetch_add(&event->shared->counts->recorded, 1) + 1;
+	}
 	emu_op_push(s, &o->op);
 	return emu_leave(CUDA_SUCCESS);
 }
@@ -155,13 +280,17 @@ static CUresult wait(CUstream handle, CUevent event)
 	CUresult result = enter_both(event, handle, &s);
 	if (result)
 		return result;
-	if (!event->latest)
+	struct recording *r = latest(event);
+	if (!r)
 		return emu_leave(CUDA_SUCCESS);
-	struct event_op *o = new_op(event->latest, run_wait);
+	struct event_op *o = new_op(r, run_wait);
 	if (!o)
 		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
-	o->op.ready = wait_ready;
-	emu_trace_wait(s, &event->latest->work);
+	if (r->elsewhere)
+		o->op.marker = 0;
+	else
+		o->op.ready = wait_ready;
+	emu_trace_wait(s, &r->work);
 	emu_op_push(s, &o->op);
 	return emu_leave(CUDA_SUCCESS);
 }
@@ -195,7 +324,9 @@ CUresult CUDAAPI cuEventSynchronize(CUevent event)
 	CUresult result = enter_event(event);
 	if (result)
 		return result;
-	struct recording *r = reference(event->latest); /* others may destroy the event or record it again meanwhile */
+	struct recording *r = reference(latest(event)); /* others may destroy the event or record it again meanwhile */
+	while (r && r->elsewhere && !passed(r) && !emu.leaving)
+		emu_poll();
 	result = emu_wait(passed, r);
 	if (!result)
 		result = told(r);
@@ -208,7 +339,7 @@ CUresult CUDAAPI cuEventQuery(CUevent event)
 	CUresult result = enter_event(event);
 	if (result)
 		return result;
-	struct recording *r = reference(event->latest);
+	struct recording *r = reference(latest(event));
 	if (!passed(r))
 		emu_poll();
 	result = passed(r) ? told(r) : CUDA_ERROR_NOT_READY;

@@ -196,7 +196,7 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute a, const struc
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)data = r->id; break;
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)data = r->kind == EMU_MANAGED; break;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = r->device; break;
-	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(int *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(int *)data = emu_range_ipc_capable(r); break;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = r->base; break;
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = r->size; break;
 	case CU_POINTER_ATTRIBUTE_MAPPED: *(int *)data = 1; break;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define PAGE 4096ull
 #define ALLOC_BASE 0x500000000000ull   /* plain allocations */
@@ -133,8 +134,25 @@ void emu_range_free(struct emu_range *range)
 	if (range->kind == EMU_DEVICE || range->kind == EMU_VARIABLE)
 		emu.device[range->device].used -= pages;
 	munmap((void *)(uintptr_t)range->base, pages);
+	if (range->shared)
+		close(range->fd);
 	emu_range_remove(&emu_known, range);
 }
+
+int emu_range_map(struct emu_range *range)
+{
+	uint64_t pages = round_up(range->size, PAGE);
+	void *p = map_next(&next_alloc, ALLOC_END, pages, PAGE, PROT_NONE);
+	if (p == MAP_FAILED)
+		return -1;
+	range->base = (uintptr_t)p;
+	if (mmap(p, pages, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, range->fd, 0) != MAP_FAILED && emu_range_add(&emu_known, range))
+		return 0;
+	munmap(p, pages);
+	return -1;
+}
+
+int emu_range_ipc_capable(const struct emu_range *range) { return range->kind == EMU_DEVICE && !range->pool; }
 
 uint64_t emu_range_reserve(uint64_t hint, uint64_t size, uint64_t align)
 {
@@ -154,9 +172,10 @@ int emu_range_clear(uint64_t address, uint64_t size)
 {
 	const struct emu_range *r = emu_range_find(&emu_known, address);
 	const uint64_t first = round_up(address, PAGE), last = (address + size) / PAGE * PAGE;
-	if (!r || (r->kind != EMU_DEVICE && r->kind != EMU_MAPPED) || r->base + r->size - address < size || last <= first)
+	const int paged = r && (r->kind == EMU_DEVICE || r->kind == EMU_MAPPED || r->kind == EMU_OPENED);
+	if (!paged || r->base + r->size - address < size || last <= first)
 		return 0;
-	if (madvise((void *)(uintptr_t)first, last - first, r->kind == EMU_MAPPED ? MADV_REMOVE : MADV_DONTNEED))
+	if (madvise((void *)(uintptr_t)first, last - first, r->kind == EMU_MAPPED || r->shared ? MADV_REMOVE : MADV_DONTNEED))
 		return 0;
 	memset((void *)(uintptr_t)address, 0, first - address);
 	memset((void *)(uintptr_t)last, 0, address + size - last);

@@ -6,7 +6,7 @@
 
 #include "emu/driver/process.h"
 
-enum emu_range_kind { EMU_DEVICE, EMU_MANAGED, EMU_HOST, EMU_REGISTERED, EMU_VARIABLE, EMU_MAPPED, EMU_RESERVED };
+enum emu_range_kind { EMU_DEVICE, EMU_MANAGED, EMU_HOST, EMU_REGISTERED, EMU_VARIABLE, EMU_MAPPED, EMU_RESERVED, EMU_OPENED };
 
 struct emu_physical;
 struct emu_range {
@@ -19,6 +19,8 @@ struct emu_range {
 	CUmemoryPool pool;             /* stream-ordered memory */
 	struct emu_physical *physical; /* EMU_MAPPED */
 	unsigned access[EMU_DEVICES_MAX]; /* EMU_MAPPED: CUmemAccess_flags */
+	int shared, fd;                /* CUDA IPC: its bytes are those of a memfd */
+	uint64_t number;               /* EMU_OPENED: as the trace names it, in every process */
 };
 struct emu_ranges { struct emu_range *range; size_t count, room; };
 
@@ -33,6 +35,8 @@ int emu_range_covers(uint64_t address, uint64_t size); /* accessible memory of o
 /* New memory of one of the first five kinds. */
 CUresult emu_range_alloc(CUcontext context, enum emu_range_kind kind, uint64_t size, struct emu_range **range);
 void emu_range_free(struct emu_range *range);
+int emu_range_map(struct emu_range *range); /* a shared one: maps it, sets its base and adds it. 0 or -1 */
+int emu_range_ipc_capable(const struct emu_range *range); /* cuIpcGetMemHandle takes it */
 /* Zeroes memory of ours within one range by giving its pages back: worth it from EMU_RANGE_MUCH bytes on. 0: not done. */
 #define EMU_RANGE_MUCH (64ull << 10)
 int emu_range_clear(uint64_t address, uint64_t size);

@@ -102,7 +102,7 @@ static void add_place(uint64_t address, uint64_t bytes, uint32_t elements)
 	uint64_t mem = 0, offset = address;
 	const struct emu_range *r = emu_range_find(&emu_known, address);
 	if (r) {
-		mem = r->physical ? emu_physical_number(r->physical) : emu_trace_number(r->id);
+		mem = r->physical ? emu_physical_number(r->physical) : r->number ? r->number : emu_trace_number(r->id);
 		offset = address - r->base;
 	}
 	text_printf(&buffer, " %" PRIu64 " %" PRIu64 " ", mem, offset);
