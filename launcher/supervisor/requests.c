@@ -312,6 +312,44 @@ static int request_import(struct supervisor *s, struct request *q)
 	return rc;
 }
 
+static int request_lend(struct supervisor *s, struct request *q)
+{
+	struct broker_range range;
+	if (request_range(s, q, &range) || q->fd < 0)
+		return -EINVAL;
+	int fd = q->fd;
+	q->fd = -1;
+	return broker_lend(s->broker, &range, fd, &q->msg.alloc);
+}
+
+static int request_open(struct supervisor *s, struct request *q)
+{
+	struct broker_range found;
+	uint32_t p, number = q->msg.alloc;
+	int rc = request_participant(s, q, &p);
+	if (!rc)
+		rc = broker_open(s->broker, number, p, &found, &q->msg.cursor, &q->reply_fd);
+	if (!rc)
+		request_found(q, &found);
+	return rc;
+}
+
+static int request_close(struct supervisor *s, struct request *q)
+{
+	uint32_t p;
+	int rc = request_participant(s, q, &p);
+	if (!rc)
+		broker_close(s->broker, q->msg.alloc, p);
+	return rc;
+}
+
+static int request_reclaim(struct supervisor *s, struct request *q)
+{
+	uint32_t p;
+	int rc = request_participant(s, q, &p);
+	return rc ? rc : broker_reclaim(s->broker, q->msg.alloc, p);
+}
+
 /* Nothing to do for the token: it lives by its copies. The entry in the list of allocations stays too, because a
  * finding may come in after its memory was freed. */
 static int request_freed(struct supervisor *s, struct request *q)
@@ -398,6 +436,7 @@ static int (*const request_table[IPC_TYPES])(struct supervisor *s, struct reques
 	[IPC_LAUNCHER] = request_launcher, [IPC_STARTED] = request_started, [IPC_WAIT] = request_wait,
 	[IPC_JOIN] = request_join, [IPC_RANK] = request_rank, [IPC_PUT] = request_put, [IPC_GET] = request_get,
 	[IPC_EXPORT] = request_export, [IPC_IMPORT] = request_import, [IPC_FREED] = request_freed,
+	[IPC_LEND] = request_lend, [IPC_OPEN] = request_open, [IPC_CLOSE] = request_close, [IPC_RECLAIM] = request_reclaim,
 	[IPC_KERNEL] = request_kernel, [IPC_ALLOC] = request_alloc, [IPC_NOTE] = request_note, [IPC_COMPILE] = request_compile,
 };
 

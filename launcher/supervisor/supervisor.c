@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -78,6 +79,8 @@ static void supervisor_fill_job(struct supervisor *s)
 	s->job->abi = GSAN_ABI;
 	s->job->participants = participants;
 	s->job->seed = s->config.seed;
+	if (getrandom(&s->job->nonce, sizeof s->job->nonce, 0) != sizeof s->job->nonce)
+		s->job->nonce = (uint64_t)time(NULL) << 32 | (uint32_t)getpid();
 	s->job->host_order_modelled = (uint32_t)s->config.host_order_modelled;
 }
 

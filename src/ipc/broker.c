@@ -12,14 +12,15 @@ struct broker_entry {
 	struct broker_entry *next;
 	struct broker_range range;
 	uint32_t id; /* rises, so that a cursor survives removals */
-	int fd;      /* the real handle */
+	int fd;      /* the real handle; -1: taken back */
 	int writer;  /* of the token's pipe, or -1: put */
 	dev_t device;
 	ino_t inode;
+	uint32_t piece, opens[GSAN_PARTICIPANTS]; /* of what was lent: broker_open() */
 };
 
 struct broker {
-	struct broker_entry *put, *put_last, *exported;
+	struct broker_entry *put, *put_last, *exported, *lent;
 	uint32_t ids;
 	size_t tokens;
 	int epoll; /* watches the writers; EPOLLERR comes unasked */
@@ -44,7 +45,8 @@ static void broker_entry_free(struct broker_entry *e)
 {
 	if (e->writer >= 0)
 		close(e->writer);
-	close(e->fd);
+	if (e->fd >= 0)
+		close(e->fd);
 	free(e);
 }
 
@@ -63,6 +65,7 @@ void broker_free(struct broker *b)
 		return;
 	broker_list_free(b->put);
 	broker_list_free(b->exported);
+	broker_list_free(b->lent);
 	close(b->epoll);
 	free(b);
 }
@@ -164,8 +167,92 @@ int broker_import(struct broker *b, int token, struct broker_range *found, int *
 	return -ENOENT;
 }
 
+/* ---- lent */
+
+int broker_lend(struct broker *b, const struct broker_range *range, int fd, uint32_t *number)
+{
+	struct broker_entry *e;
+	int rc = broker_entry_new(b, range, fd, &e);
+	if (rc)
+		return rc;
+	e->piece = e->id;
+	for (const struct broker_entry *o = b->lent; o; o = o->next)
+		if (o->fd >= 0 && o->range.participant == range->participant && o->range.base == range->base)
+			e->piece = o->piece;
+	e->next = b->lent;
+	b->lent = e;
+	*number = e->id;
+	return 0;
+}
+
+static struct broker_entry **broker_lent(struct broker *b, uint32_t number)
+{
+	struct broker_entry **at = &b->lent;
+	while (*at && (*at)->id != number)
+		at = &(*at)->next;
+	return at;
+}
+
+int broker_open(struct broker *b, uint32_t number, uint32_t participant, struct broker_range *found, uint32_t *piece, int *fd)
+{
+	struct broker_entry *e = *broker_lent(b, number);
+	if (!e || e->fd < 0 || participant >= GSAN_PARTICIPANTS)
+		return -ENOENT;
+	if (e->range.participant == participant)
+		return -ELOOP;
+	e->opens[participant]++;
+	*found = e->range;
+	*piece = e->piece;
+	*fd = e->fd;
+	return 0;
+}
+
+void broker_close(struct broker *b, uint32_t number, uint32_t participant)
+{
+	struct broker_entry *e = *broker_lent(b, number);
+	if (e && participant < GSAN_PARTICIPANTS && e->opens[participant])
+		e->opens[participant]--;
+}
+
+static void broker_remove(struct broker_entry **at)
+{
+	struct broker_entry *gone = *at;
+	*at = gone->next;
+	broker_entry_free(gone);
+}
+
+int broker_reclaim(struct broker *b, uint32_t number, uint32_t participant)
+{
+	struct broker_entry **at = broker_lent(b, number), *e = *at;
+	if (!e || e->range.participant != participant)
+		return -ENOENT;
+	if (e->fd >= 0)
+		close(e->fd); /* what is open keeps the memory */
+	e->fd = -1;
+	for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++)
+		if (e->opens[p])
+			return -EBUSY;
+	broker_remove(at);
+	return 0;
+}
+
+static void broker_leave_lent(struct broker *b, uint32_t participant)
+{
+	struct broker_entry **at = &b->lent;
+	while (*at) {
+		(*at)->opens[participant] = 0;
+		if ((*at)->range.participant == participant)
+			broker_remove(at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+/* ---- */
+
 void broker_leave(struct broker *b, uint32_t participant)
 {
+	broker_leave_lent(b, participant);
 	struct broker_entry **at = &b->put;
 	b->put_last = NULL;
 	while (*at) {
@@ -175,8 +262,7 @@ void broker_leave(struct broker *b, uint32_t participant)
 			at = &e->next;
 			continue;
 		}
-		*at = e->next;
-		broker_entry_free(e);
+		broker_remove(at);
 	}
 }
 

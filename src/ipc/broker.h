@@ -1,16 +1,19 @@
 /* ipc/broker: the handles of device memory that rank processes give each other through the supervisor. It knows
  * descriptors, ranges and owners, nothing of CUDA and nothing of sockets.
  *
- * Two kinds. A *put* handle (shadow, tables) is found by address range and lives until its owner leaves. An *exported*
+ * Three kinds. A *put* handle (shadow, tables) is found by address range and lives until its owner leaves. An *exported*
  * handle stands behind a token: the read end of a pipe, which the program passes around as if it were the driver's own
  * descriptor. Wherever a copy of the token turns up, its inode says which handle is meant; the write end stays here and
  * reports an error once the last copy is closed, and only then is the real handle closed: the memory of a token that is
- * still on its way to somebody is never lost, whether or not its owner lives. */
+ * still on its way to somebody is never lost, whether or not its owner lives. A *lent* handle is found by a number, until its
+ * owner takes it back or leaves; who has opened it is kept, so that the owner learns when its addresses are free. */
 #ifndef GSAN_IPC_BROKER_H
 #define GSAN_IPC_BROKER_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "device/layout.h"
 
 struct broker;
 struct broker_range { uint32_t space, participant, alloc; uint64_t base, size; };
@@ -21,12 +24,19 @@ void broker_free(struct broker *b);
 /* Each takes ownership of `fd`, closes it on failure too, and returns 0 or -errno. */
 int broker_put(struct broker *b, const struct broker_range *range, int fd);
 int broker_export(struct broker *b, const struct broker_range *range, int fd, int *token); /* the caller closes *token */
+int broker_lend(struct broker *b, const struct broker_range *range, int fd, uint32_t *number);
 
 /* The descriptors stay the broker's. *cursor: 0 first, then as it was left. -ENOENT: no (further) one. */
 int broker_get(struct broker *b, const struct broker_range *want, uint32_t *cursor, struct broker_range *found, int *fd);
 int broker_import(struct broker *b, int token, struct broker_range *found, int *fd);
 
-void broker_leave(struct broker *b, uint32_t participant); /* drops what it put, not what it exported */
+/* *piece: the same for all numbers of the same memory. -ELOOP: it is the participant's own. */
+int broker_open(struct broker *b, uint32_t number, uint32_t participant, struct broker_range *found, uint32_t *piece, int *fd);
+void broker_close(struct broker *b, uint32_t number, uint32_t participant);
+/* By its owner. 0: nobody has it, and it is gone; -EBUSY: nobody will open it, but somebody has it; -ENOENT. */
+int broker_reclaim(struct broker *b, uint32_t number, uint32_t participant);
+
+void broker_leave(struct broker *b, uint32_t participant); /* drops what it put and lent, not what it exported, and closes what it opened */
 
 /* Readable when a token's last copy was closed: call broker_sweep then. */
 int broker_fd(const struct broker *b);

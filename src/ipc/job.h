@@ -113,7 +113,9 @@ struct job {
 	uint32_t participants;           /* the job's size rounded up to a power of two, at least 2: fixes tag_bits */
 	uint32_t seed;
 	uint32_t host_order_modelled;    /* 0: DESIGN §7's host_order=assumed */
-	uint32_t pad[11];
+	uint32_t pad;
+	uint64_t nonce;                  /* no other job has it */
+	uint32_t pad2[8];
 	/* Grows behind every change of a participant's `state` and of what its host has seen: who finds what it found before need not
 	 * look at the participants again. */
 	_Alignas(64) _Atomic uint32_t changes;

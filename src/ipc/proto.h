@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_PROTO 6u
+#define GSAN_PROTO 7u
 #define GSAN_ENV_SOCKET "GSAN_SOCKET" /* abstract socket name, without the leading NUL; set by gsan-launch */
 #define GSAN_ENV_RANK "GSAN_RANK"     /* rank as gsan-launch knows it, or unset */
 #define GSAN_ENV_DEVICE "GSAN_DEVICE" /* "cuda" or "emu", set by gsan-launch */
@@ -40,6 +40,11 @@ enum ipc_type {
 	IPC_COMPILE,    /* libgsan: fd[0] = memfd with PTX, text = GPU ("sm_90a"), a tab, what reports call it, pid; the reply comes when
 	                 * gsan-ptxas has ended: fd[0] = memfd with the cubin. On a connection of its own, which waits that long */
 	IPC_STARTED,    /* launcher: its rank's process is pid; base = 1: which leads a process group of its own */
+	IPC_LEND,       /* libgsan: fd[0] = real handle of its memory (base = canonical, size) for a CUDA IPC handle; reply: alloc = number */
+	IPC_OPEN,       /* libgsan: opens number alloc; reply: participant, base, size, fd[0] = real handle, cursor = the same for all numbers
+	                 * of one piece of memory; -ENOENT: its owner freed it or left, or there never was one; -ELOOP: its own */
+	IPC_CLOSE,      /* libgsan: has closed number alloc, as often as it opened it */
+	IPC_RECLAIM,    /* libgsan: has freed its number alloc, which nobody opens any more; -EBUSY: somebody still has it: ask again */
 	IPC_TYPES
 };
 enum ipc_space { IPC_SHADOW, IPC_TABLES };

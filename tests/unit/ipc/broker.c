@@ -89,11 +89,44 @@ static void test_token(void)
 	CHECK(broker_tokens(b) == 0 && !is_open(other));
 }
 
+/* Two numbers of one piece, and one of another; who has opened one keeps it from being free, and who left does not. */
+static void test_lend(void)
+{
+	struct broker_range r = {.participant = 1, .base = 0x1000, .size = 0x2000}, other = {.participant = 1, .base = 0x4000, .size = 0x1000}, found;
+	uint32_t number[3], piece[3];
+	int real[3] = {memory(), memory(), memory()}, got;
+	CHECK(!broker_lend(b, &r, real[0], &number[0]) && !broker_lend(b, &r, real[1], &number[1]) && !broker_lend(b, &other, real[2], &number[2]));
+	CHECK(number[0] && number[0] != number[1]);
+	for (int i = 0; i < 3; i++)
+		CHECK(!broker_open(b, number[i], 0, &found, &piece[i], &got) && got == real[i] && found.participant == 1);
+	CHECK(found.base == 0x4000 && found.size == 0x1000 && piece[0] == piece[1] && piece[0] != piece[2]);
+	CHECK(broker_open(b, number[0], 1, &found, &piece[0], &got) == -ELOOP);
+	CHECK(broker_open(b, 0, 0, &found, &piece[0], &got) == -ENOENT && broker_open(b, number[2] + 1, 0, &found, &piece[0], &got) == -ENOENT);
+
+	CHECK(broker_reclaim(b, number[0], 0) == -ENOENT); /* not its own */
+	CHECK(broker_reclaim(b, number[0], 1) == -EBUSY && !is_open(real[0]) && is_open(real[1]));
+	CHECK(broker_open(b, number[0], 2, &found, &piece[0], &got) == -ENOENT);
+	broker_close(b, number[0], 2); /* had not opened it */
+	CHECK(broker_reclaim(b, number[0], 1) == -EBUSY);
+	broker_close(b, number[0], 0);
+	CHECK(!broker_reclaim(b, number[0], 1) && broker_reclaim(b, number[0], 1) == -ENOENT);
+
+	CHECK(!broker_open(b, number[1], 0, &found, &piece[0], &got)); /* twice by now */
+	broker_close(b, number[1], 0);
+	CHECK(broker_reclaim(b, number[1], 1) == -EBUSY);
+	broker_leave(b, 0);
+	CHECK(!broker_reclaim(b, number[1], 1) && is_open(real[2]));
+	broker_leave(b, 1);
+	CHECK(!is_open(real[2]) && broker_open(b, number[2], 0, &found, &piece[0], &got) == -ENOENT);
+	CHECK(broker_lend(b, &r, -1, &number[0]) == -EBADF);
+}
+
 int main(void)
 {
 	CHECK(!broker_new(&b));
 	test_put();
 	test_token();
+	test_lend();
 	broker_free(b);
 	return 0;
 }
