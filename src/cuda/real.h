@@ -30,6 +30,8 @@ typedef CUresult real_graph_add_node_12020(CUgraphNode *node, CUgraph graph, con
 		CUgraphNodeParams *params);
 typedef CUresult real_graph_add_node_12030(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, const CUgraphEdgeData *edge,
 		size_t count, CUgraphNodeParams *params);
+#undef cuIpcOpenMemHandle
+typedef CUresult real_ipc_open_mem_handle(CUdeviceptr *at, CUipcMemHandle handle, unsigned flags);
 /* Newer than the oldest cuda.h that this builds with. */
 typedef CUresult real_ctx_synchronize_13000(CUcontext context);
 

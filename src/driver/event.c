@@ -307,6 +307,16 @@ CUresult hook_cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
 	return real.cuIpcGetEventHandle(handle, event);
 }
 
+/* Its value may be that of an event which went unseen, with its context. */
+CUresult hook_cuIpcOpenEventHandle(CUevent *event, CUipcEventHandle handle)
+{
+	CUresult rc = real.cuIpcOpenEventHandle(event, handle);
+
+	if (rc == CUDA_SUCCESS)
+		event_elsewhere(*event);
+	return rc;
+}
+
 /* ---- nodes of graphs ------------------------------------------------------------------------------------------ */
 
 CUresult hook_cuGraphAddEventRecordNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count, CUevent event)

@@ -65,6 +65,7 @@ BODY(cuDevicePrimaryCtxRetain);
 BODY(cuDevicePrimaryCtxRelease_v2);
 BODY(cuDevicePrimaryCtxReset_v2);
 BODY(cuMemFree_v2);
+BODY(cuIpcCloseMemHandle);
 real_ctx_synchronize_13000 hook_cuCtxSynchronize_v2;
 /* value.c */
 BODY(cuStreamWriteValue32_v2);
@@ -92,6 +93,7 @@ BODY(cuCtxWaitEvent);
 BODY(cuGreenCtxWaitEvent);
 BODY(cuWaitExternalSemaphoresAsync);
 BODY(cuIpcGetEventHandle);
+BODY(cuIpcOpenEventHandle);
 BODY(cuGraphAddEventRecordNode);
 BODY(cuGraphEventRecordNodeSetEvent);
 BODY(cuGraphExecEventRecordNodeSetEvent);

@@ -118,6 +118,14 @@ CUresult hook_cuCtxSynchronize_v2(CUcontext context)
 	return whole_done(f, &mark, real.cuCtxSynchronize_v2(context));
 }
 
+/* Of memory here, while another GPU is current: for which of the two it waits is not told. */
+static CUresult gone_done(struct flow *f, struct flow *here, const struct clock_vec *mark, CUdeviceptr at, CUresult rc)
+{
+	if (!f && here && rc == CUDA_SUCCESS && at - GSAN_ARENA_BASE < GSAN_ARENA_SIZE)
+		clock_host_unknown(&here->clock);
+	return whole_done(f, mark, rc);
+}
+
 CUresult hook_cuMemFree_v2(CUdeviceptr at)
 {
 	struct clock_vec mark;
@@ -126,10 +134,18 @@ CUresult hook_cuMemFree_v2(CUdeviceptr at)
 	CUresult rc = vmm_cuMemFree_v2(at);
 	if (!at) /* waits for nothing */
 		return rc;
-	/* Of memory here, while another GPU is current: for which of the two it waits is not told. */
-	if (!f && here && rc == CUDA_SUCCESS && at - GSAN_ARENA_BASE < GSAN_ARENA_SIZE)
-		clock_host_unknown(&here->clock);
-	return whole_done(f, &mark, rc);
+	return gone_done(f, here, &mark, at, rc);
+}
+
+/* Only the last close waits. */
+CUresult hook_cuIpcCloseMemHandle(CUdeviceptr at)
+{
+	struct clock_vec mark;
+	struct flow *f = whole_mark(flow_current(), &mark), *here = flow_here();
+	int waited;
+
+	CUresult rc = vmm_cuIpcCloseMemHandle(at, &waited);
+	return waited ? gone_done(f, here, &mark, at, rc) : rc;
 }
 
 /* ---- a context ends, and with it its streams and modules; the counters are on its device --------------------- */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "ipc/ipc.h"
 #include "vmm/pool.h"
 
 #define LARGE (1u << 20)         /* from here on a block has pages of its own */
@@ -14,7 +15,9 @@
 static struct spans blocks = SPANS(struct block);
 static size_t in_limbo;
 static struct arena small_room; /* free parts of chunks */
-static struct spans chunks = SPANS(struct span);
+struct chunk { struct span at; CUmemGenericAllocationHandle handle; };
+static struct spans chunks = SPANS(struct chunk);
+static struct spans kept = SPANS(struct block); /* freed, while other processes have them open */
 
 struct block *block_find(uint64_t at)
 {
@@ -44,14 +47,13 @@ static int block_pages(struct participant *p, uint64_t size, uint64_t *base, CUm
 
 static int block_chunk(struct participant *p)
 {
-	CUmemGenericAllocationHandle handle;
-	struct span chunk = {.size = CHUNK};
-	if (block_pages(p, CHUNK, &chunk.base, &handle))
+	struct chunk chunk = {.at.size = CHUNK};
+	if (block_pages(p, CHUNK, &chunk.at.base, &chunk.handle))
 		return -ENOMEM;
-	if (!spans_insert(&chunks, &chunk)) /* a chunk stays, so nobody needs its handle */
-		return arena_give(&small_room, chunk.base, CHUNK);
-	vmm_unback(chunk.base, CHUNK, handle);
-	arena_give(&vmm_slice, chunk.base, CHUNK);
+	if (!spans_insert(&chunks, &chunk)) /* it stays */
+		return arena_give(&small_room, chunk.at.base, CHUNK);
+	vmm_unback(chunk.at.base, CHUNK, chunk.handle);
+	arena_give(&vmm_slice, chunk.at.base, CHUNK);
 	return -ENOMEM;
 }
 
@@ -86,6 +88,31 @@ void block_defer(struct block *b, CUevent event)
 	in_limbo++;
 }
 
+/* Neither old pages nor old records may meet a new owner: if they cannot be cleared, the addresses are given up. */
+static void block_vacate(struct participant *p, const struct block *b)
+{
+	if (!shadow_clear(p, b->taken.base, b->taken.size))
+		arena_give(b->large ? &vmm_slice : &small_room, b->taken.base, b->taken.size);
+}
+
+/* A block that is freed: may another process have it open? */
+static int block_is_open(struct participant *p, const struct block *b)
+{
+	struct ipc_msg msg = {.type = IPC_RECLAIM, .participant = p->index, .alloc = b->lent};
+	return b->lent && ipc_call(p->socket, &msg, -1, NULL);
+}
+
+static void block_reclaim_kept(struct participant *p)
+{
+	for (size_t i = kept.count; i-- > 0;) {
+		struct block b = *(struct block *)spans_at(&kept, i);
+		if (block_is_open(p, &b))
+			continue;
+		spans_remove(&kept, i);
+		block_vacate(p, &b);
+	}
+}
+
 /* Frees what is in limbo and done. Other threads' blocks come and go meanwhile: one may be missed until next time. */
 static void block_reclaim(struct participant *p)
 {
@@ -118,6 +145,7 @@ int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, const c
 	if (size > GSAN_SLICE) /* nor would the rounded size fit into 64 bits */
 		return -ENOMEM;
 	block_reclaim(p);
+	block_reclaim_kept(p);
 	if (b.large)
 		b.taken.size = vmm_round(size, GSAN_PAGE);
 	int rc;
@@ -149,9 +177,31 @@ void block_free(struct participant *p, struct block *b)
 		rc = vmm_unback(gone.taken.base, gone.taken.size, gone.handle);
 		pthread_mutex_lock(&vmm_lock);
 	}
-	if (rc || shadow_clear(p, gone.taken.base, gone.taken.size))
-		return; /* neither old pages nor old records may meet a new owner: the addresses are given up */
-	arena_give(gone.large ? &vmm_slice : &small_room, gone.taken.base, gone.taken.size);
+	int open = block_is_open(p, &gone);
+	if (!rc && !open)
+		block_vacate(p, &gone);
+	else if (!rc)
+		spans_insert(&kept, &gone);
+}
+
+int block_lend(struct participant *p, struct block *b, uint64_t *offset)
+{
+	struct chunk piece = {b->taken, b->handle};
+	int fd;
+	if (!b->large)
+		piece = *(struct chunk *)spans_find(&chunks, b->taken.base);
+	*offset = b->taken.base - piece.at.base;
+	if (b->lent)
+		return 0;
+	struct ipc_msg msg = {.type = IPC_LEND, .participant = p->index, .base = piece.at.base, .size = piece.at.size};
+	if (shadow_publish(p, piece.at.base, piece.at.size) || vmm_export(piece.handle, &fd))
+		return -EIO;
+	p->exported = 1;
+	int rc = ipc_call(p->socket, &msg, fd, NULL);
+	close(fd);
+	if (!rc)
+		b->lent = msg.alloc;
+	return rc;
 }
 
 void block_share(struct participant *p)
@@ -163,8 +213,8 @@ void block_share(struct participant *p)
 			access[n++] = (CUmemAccessDesc){.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
 							.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 	for (size_t i = 0; i < chunks.count; i++) {
-		const struct span *chunk = spans_at(&chunks, i);
-		real.cuMemSetAccess(chunk->base, chunk->size, access, n);
+		const struct chunk *chunk = spans_at(&chunks, i);
+		real.cuMemSetAccess(chunk->at.base, chunk->at.size, access, n);
 	}
 	for (size_t i = 0; i < blocks.count; i++) {
 		const struct block *b = spans_at(&blocks, i);

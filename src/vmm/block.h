@@ -12,6 +12,7 @@ struct block {
 	uint8_t large, limbo; /* limbo: freed in stream order, waiting for `event` */
 	CUevent event;
 	CUmemoryPool pool; /* of whose memory it takes the place, or NULL */
+	uint32_t lent; /* its number with the supervisor, or 0 */
 };
 
 /* All with vmm_lock held; those marked * let it go meanwhile, so that pointers to blocks are no longer good. */
@@ -20,6 +21,8 @@ struct block *block_find(uint64_t at);       /* the block that holds an address,
 struct block *block_at(uint64_t base);       /* the block that starts there and was not freed, or NULL */
 void block_defer(struct block *b, CUevent event); /* freed, but in use until then; the event is the block's now */
 void block_free(struct participant *p, struct block *b); /* *; nothing uses it any more */
+/* Lets other processes open the memory that it lies in, at that offset, as b->lent. 0 or -errno. */
+int block_lend(struct participant *p, struct block *b, uint64_t *offset);
 void block_leave_pool(CUmemoryPool pool);    /* which is destroyed */
 void block_share(struct participant *p);     /* p->peers grew: gives them access to every block */
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "vmm/block.h"
+#include "vmm/lent.h"
 #include "vmm/pool.h"
 
 static atomic_int lost; /* a context: the driver answers by itself from then on, whichever it is asked about */
@@ -128,7 +129,7 @@ static int kind_of_block(CUdeviceptr at)
 
 /* Waits as the plain cuMemFree does, by a plain cuMemFree of a piece of the same kind: cuCtxSynchronize would break any
  * capture (DESIGN §3), while this waits in relaxed mode and is refused in the others, as in a plain run. */
-static CUresult free_waits(struct participant *p, size_t piece)
+CUresult vmm_free_waits(struct participant *p, size_t piece)
 {
 	CUdeviceptr at = 0;
 	struct vmm_section s;
@@ -157,7 +158,7 @@ CUresult vmm_cuMemFree_v2(CUdeviceptr at)
 		participant_current(); /* the first that is seen of a context, perhaps */
 	if (!kind)
 		return real.cuMemFree_v2(at);
-	CUresult rc = free_waits(p, kind == 2 ? GSAN_PAGE : 1); /* without the lock, for it may wait long */
+	CUresult rc = vmm_free_waits(p, kind == 2 ? GSAN_PAGE : 1); /* without the lock, for it may wait long */
 	if (rc == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || rc == CUDA_ERROR_DEINITIALIZED || vmm_enter(p, &s))
 		return rc;
 	struct block *b = block_at(at);
@@ -198,27 +199,33 @@ CUresult vmm_cuMemGetInfo_v2(size_t *free, size_t *total)
 	return rc;
 }
 
-static int block_holding(CUdeviceptr at, struct block *block)
+/* Memory that the program sees as one allocation: a block, or what it opened of another process's. */
+struct held { struct span at; CUmemoryPool pool; int capable; /* of being opened by others */ };
+
+static int block_holding(CUdeviceptr at, struct held *held)
 {
+	*held = (struct held){0};
+	if (lent_holding(at, &held->at))
+		return 1;
 	if (!participant_started())
 		return 0;
 	pthread_mutex_lock(&vmm_lock);
 	const struct block *b = block_find(at);
 	if (b)
-		*block = *b;
+		*held = (struct held){{b->taken.base, b->size}, b->pool, !b->pool};
 	pthread_mutex_unlock(&vmm_lock);
 	return b != NULL;
 }
 
 CUresult vmm_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr at)
 {
-	struct block b;
-	if (!block_holding(at, &b))
+	struct held h;
+	if (!block_holding(at, &h))
 		return real.cuMemGetAddressRange_v2(base, size, at);
 	if (base)
-		*base = b.taken.base;
+		*base = h.at.base;
 	if (size)
-		*size = b.size;
+		*size = h.at.size;
 	return CUDA_SUCCESS;
 }
 
@@ -226,49 +233,42 @@ CUresult vmm_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdevicept
 static int attribute_differs(CUpointer_attribute a)
 {
 	return a == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR || a == CU_POINTER_ATTRIBUTE_RANGE_SIZE ||
-	       a == CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES || a == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
+	       a == CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES || a == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE ||
+	       a == CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE;
 }
 
-static void attribute_of_block(void *data, CUpointer_attribute attribute, const struct block *b)
+static void attribute_of_held(void *data, CUpointer_attribute attribute, const struct held *h)
 {
 	if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
-		*(CUdeviceptr *)data = b->taken.base;
+		*(CUdeviceptr *)data = h->at.base;
 	else if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE)
-		*(size_t *)data = b->size;
+		*(size_t *)data = h->at.size;
 	else if (attribute == CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES)
 		*(uint64_t *)data = CU_MEM_HANDLE_TYPE_NONE;
 	else if (attribute == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
-		*(CUmemoryPool *)data = b->pool;
+		*(CUmemoryPool *)data = h->pool;
+	else if (attribute == CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE)
+		*(int *)data = h->capable;
 }
 
 /* Triton asks for every pointer of every launch: no lock for what needs none. */
 CUresult vmm_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at)
 {
-	struct block b;
+	struct held h;
 	CUresult rc = real.cuPointerGetAttribute(data, attribute, at);
-	if (!rc && attribute_differs(attribute) && block_holding(at, &b))
-		attribute_of_block(data, attribute, &b);
+	if (!rc && attribute_differs(attribute) && block_holding(at, &h))
+		attribute_of_held(data, attribute, &h);
 	return rc;
 }
 
 CUresult vmm_cuPointerGetAttributes(unsigned count, CUpointer_attribute *attribute, void **data, CUdeviceptr at)
 {
-	struct block b;
+	struct held h;
 	CUresult rc = real.cuPointerGetAttributes(count, attribute, data, at);
-	if (!rc && block_holding(at, &b))
+	if (!rc && block_holding(at, &h))
 		for (unsigned i = 0; i < count; i++)
-			attribute_of_block(data[i], attribute[i], &b);
+			attribute_of_held(data[i], attribute[i], &h);
 	return rc;
-}
-
-CUresult vmm_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
-{
-	struct block b;
-	if (!block_holding(at, &b))
-		return real.cuIpcGetMemHandle(handle, at);
-	log_once(LOG_WARNING, "CUDA IPC handles are not supported under gsan yet: share memory by cuMemCreate and file "
-			      "descriptors (PyTorch: symmetric memory)");
-	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult vmm_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
@@ -287,6 +287,7 @@ CUresult vmm_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 	if (p && p->device == to && from != to && !vmm_enter(p, &s)) { /* it has no effect on our blocks (FACTS A) */
 		p->peers |= 1u << from;
 		block_share(p);
+		lent_share(p);
 		vmm_leave(&s);
 	}
 	real.cuCtxPopCurrent_v2(&before);

@@ -84,8 +84,10 @@ int handle_import(struct participant *p, CUmemGenericAllocationHandle name, uint
 	struct handle h = {.canonical = canonical, .size = size, .alloc = alloc, .imported = 1}, *known = handle_find(name);
 	if (known && known->canonical == canonical) /* the driver knows it for what this process has already */
 		return name_add(p, name, known);
-	int own = gsan_owner(canonical) == (uint32_t)p->index;
-	int rc = own ? 0 : shadow_import(p, canonical, size);
+	uint32_t owner = gsan_owner(canonical);
+	int rc = owner == (uint32_t)p->index ? 0 : vmm_tables(p, owner); /* it may leave, and its records lead there */
+	if (!rc && owner != (uint32_t)p->index)
+		rc = shadow_import(p, canonical, size);
 	return rc ? rc : handle_new(p, name, &h);
 }
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "ipc/ipc.h"
 #include "vmm/handle.h"
+#include "vmm/lent.h"
 
 static struct spans reserved = SPANS(struct span); /* what the program holds of the view region */
 
@@ -125,7 +126,8 @@ CUresult vmm_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, v
 {
 	struct participant *p = participant_started();
 	struct vmm_section s;
-	if (p && in_arena((uintptr_t)at) && !in_views((uintptr_t)at))
+	struct span opened;
+	if (p && ((in_arena((uintptr_t)at) && !in_views((uintptr_t)at)) || lent_holding((uintptr_t)at, &opened)))
 		return CUDA_ERROR_INVALID_VALUE; /* a block: NCCL tells cuMemAlloc's memory by this answer */
 	CUresult rc = real.cuMemRetainAllocationHandle(handle, at);
 	if (rc || !p || vmm_enter(p, &s))

@@ -40,7 +40,11 @@ int vmm_back(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllo
 int vmm_unback(uint64_t at, uint64_t size, CUmemGenericAllocationHandle handle); /* -EIO: the pages are still there */
 /* Maps what another process exported. 0 or -EIO. */
 int vmm_adopt(struct participant *p, uint64_t at, uint64_t size, int fd);
+int vmm_tables(struct participant *p, uint32_t peer); /* maps its tables, unless they are. 0 or -EIO */
 int vmm_export(CUmemGenericAllocationHandle handle, int *fd); /* the caller closes it. 0 or -EIO */
+
+/* Waits as the plain cuMemFree of a piece of that size does. Not with vmm_lock held. */
+CUresult vmm_free_waits(struct participant *p, size_t piece);
 
 uint64_t vmm_round(uint64_t size, uint64_t unit);
 void vmm_note(struct participant *p, const char *key, const char *name, const char *format, ...)

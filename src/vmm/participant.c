@@ -391,6 +391,14 @@ static void mapped_add(struct participant *p, uint32_t q)
 		close(fd);
 }
 
+int vmm_tables(struct participant *p, uint32_t peer)
+{
+	uint32_t known = atomic_load_explicit(&p->mapped, memory_order_relaxed) | atomic_load_explicit(&p->refused, memory_order_relaxed);
+	if (!(known >> peer & 1))
+		mapped_add(p, peer);
+	return atomic_load_explicit(&p->mapped, memory_order_relaxed) >> peer & 1 ? 0 : -EIO;
+}
+
 uint32_t vmm_mapped(struct participant *p)
 {
 	uint32_t now = atomic_load_explicit(&p->job->changes, memory_order_acquire) + 1; /* before the states, which may change again */
@@ -408,9 +416,7 @@ uint32_t vmm_mapped(struct participant *p)
 	if (!missing || vmm_enter(p, &s))
 		return have;
 	for (; missing; missing &= missing - 1) {
-		uint32_t q = (uint32_t)__builtin_ctz(missing);
-		if (!((p->mapped | p->refused) >> q & 1))
-			mapped_add(p, q);
+		vmm_tables(p, (uint32_t)__builtin_ctz(missing));
 	}
 	vmm_leave(&s);
 	return atomic_load_explicit(&p->mapped, memory_order_acquire);

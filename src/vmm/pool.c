@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "vmm/block.h"
+#include "vmm/lent.h"
 
 #define POOLS 64 /* of more the driver has the memory, which is not checked */
 
@@ -94,6 +95,7 @@ CUresult vmm_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access
 	if (peers & ~p->peers) {
 		p->peers |= peers;
 		block_share(p);
+		lent_share(p);
 	}
 	vmm_leave(&s);
 	return rc;

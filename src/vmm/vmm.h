@@ -1,7 +1,7 @@
 /* vmm: the program's device memory. Every allocation lands in the arena (layout.h) with its shadow mapped beside it;
  * handles that ranks exchange are virtualised, so that a peer's mapping finds the owner's shadow. Three layers:
  * arena.c hands out addresses, shadow.c maps line records, block.c and handle.c are the program's two kinds of memory
- * (cuMemAlloc, and its own cuMemCreate/cuMemMap); *_hooks.c are the driver's functions on top of them. Beside them
+ * (cuMemAlloc, and its own cuMemCreate/cuMemMap), lent.c is CUDA IPC; *_hooks.c are the driver's functions on top of them. Beside them
  * participant.c starts it all, pool.c says which memory pools blocks stand for, variable.c is for module variables, value.c for what streams write, workspace.c for cooperative
  * grids, memory.c makes the driver calls of our own, span.c is their sorted array.
  *
@@ -90,6 +90,8 @@ CUresult vmm_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdevicept
 CUresult vmm_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at);
 CUresult vmm_cuPointerGetAttributes(unsigned count, CUpointer_attribute *attribute, void **data, CUdeviceptr at);
 CUresult vmm_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at);
+CUresult vmm_cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned flags);
+CUresult vmm_cuIpcCloseMemHandle(CUdeviceptr at, int *waited); /* for the device, as cuMemFree does: 1 */
 CUresult vmm_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags);
 CUresult vmm_cuMemAddressReserve(CUdeviceptr *at, size_t size, size_t align, CUdeviceptr hint, unsigned long long flags);
 CUresult vmm_cuMemAddressFree(CUdeviceptr at, size_t size);

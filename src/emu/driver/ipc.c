@@ -112,7 +112,7 @@ static struct opened *opened_find(uint64_t base, uint64_t inode)
 	return NULL;
 }
 
-static CUresult map(CUcontext c, const struct emu_ipc_name *name, int fd, uint64_t *base)
+static CUresult map(CUcontext c, const struct emu_ipc_name *name, int fd, CUdeviceptr *base)
 {
 	struct opened *o = calloc(1, sizeof *o);
 	struct emu_range r = {.kind = EMU_OPENED, .device = name->device, .context = c, .size = name->bytes, .shared = 1, .fd = fd,
@@ -145,7 +145,7 @@ CUresult CUDAAPI cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle hand
 		return emu_leave(result);
 	struct opened *o = opened_find(0, name.inode);
 	if (!o)
-		return emu_leave(map(c, &name, fd, (uint64_t *)address));
+		return emu_leave(map(c, &name, fd, address));
 	close(fd);
 	o->opens++;
 	*address = o->base;

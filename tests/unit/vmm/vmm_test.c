@@ -436,7 +436,9 @@ static int peer_exports(uint64_t canonical, uint64_t size, int with_shadow)
 {
 	struct broker_range range = {.space = IPC_SHADOW, .participant = 1, .base = gsan_shadow(canonical) & ~(uint64_t)(PAGE - 1),
 				     .size = PAGE};
+	struct broker_range tables = {.space = IPC_TABLES, .participant = 1, .base = GSAN_TABLE_BASE + GSAN_TABLE_SLICE, .size = PAGE};
 	int token;
+	CHECK(!broker_put(super.broker, &tables, fake_memory(PAGE)));
 	if (with_shadow)
 		CHECK(!broker_put(super.broker, &range, fake_memory(PAGE)));
 	range = (struct broker_range){.participant = 1, .alloc = 3, .base = canonical, .size = size};

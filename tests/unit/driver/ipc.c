@@ -1,0 +1,490 @@
+/* A program for gsan-launch -n 2: `ipc FORM NAME`, NAME being the ranks' own. Rank 0 lends memory by a CUDA IPC handle, rank 1 opens it.
+ * A kernel of each stores to it, and the two race if
+ *   racy, small, offset   nothing orders them: a large block; a small one; at an offset, by a handle of another one
+ *   peer                  each on its own GPU
+ *   narrow                a flag orders them, on two GPUs by .gpu scope
+ *   closed_one            both are rank 1's, on two streams, and between them it closes what it has opened twice
+ *   late                  rank 0 frees the memory, but rank 1 has opened it, and two of its streams store there
+ * They do not if
+ *   apart                 they store to neighbouring bytes
+ *   waited                rank 1 launches once rank 0 has told it that its own has ended
+ *   flags                 a flag orders them by .sys scope, on two GPUs
+ *   event, event_host     rank 1's stream, or host, waits for an event of rank 0's
+ *   closed                as closed_one, but opened once, for then the close waits
+ * The other forms are questions and ends, each checked here: questions, twice, own, garbage, exits, frees, frees_small, often. */
+#include <cuda.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BYTES = 3 << 20, SMALL = 700, OFTEN = 1000 };
+
+/* store(p, value); put and get: the same, and raise a flag behind it, or wait for that before. */
+static const char ptx[] =
+	".version 8.0\n.target sm_90\n.address_size 64\n"
+	".visible .entry store(.param .u64 p, .param .u32 v)\n{\n\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n"
+	"\tld.param.u64 %rd1, [p];\n\tld.param.u32 %r1, [v];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tst.global.u32 [%rd1], %r1;\n\tret;\n}\n"
+#define PAIR(scope) \
+	".visible .entry put_" #scope "(.param .u64 p, .param .u32 v)\n{\n\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n" \
+	"\tld.param.u64 %rd1, [p];\n\tld.param.u32 %r1, [v];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tst.global.u32 [%rd1], %r1;\n" \
+	"\tst.release." #scope ".global.u32 [%rd1+256], 1;\n\tret;\n}\n" \
+	".visible .entry get_" #scope "(.param .u64 p, .param .u32 v)\n{\n\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<3>;\n\t.reg .pred %p<2>;\n" \
+	"\tld.param.u64 %rd1, [p];\n\tld.param.u32 %r1, [v];\n\tcvta.to.global.u64 %rd1, %rd1;\n" \
+	"WAIT:\n\tld.acquire." #scope ".global.u32 %r2, [%rd1+256];\n\tsetp.eq.u32 %p1, %r2, 0;\n\t@%p1 bra WAIT;\n" \
+	"\tst.global.u32 [%rd1], %r1;\n\tret;\n}\n"
+	PAIR(sys) PAIR(gpu);
+
+static void must(int failed, const char *what, int line)
+{
+	if (!failed)
+		return;
+	fprintf(stderr, "ipc: line %d: %s: error %d\n", line, what, failed);
+	exit(1);
+}
+#define TRY(call) must((int)(call), #call, __LINE__)
+#define CHECK(condition) must(!(condition), #condition, __LINE__)
+#define REFUSED(error, call) CHECK((call) == (error))
+#define STALE(call) REFUSED(CUDA_ERROR_INVALID_VALUE, call)
+#define LAZY CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+
+static int rank, line;
+static CUmodule module;
+
+/* ---- the other rank ---- */
+
+static void meet(const char *name)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	strncpy(at.sun_path + 1, name, sizeof at.sun_path - 2);
+	if (rank) {
+		while (connect(fd, (struct sockaddr *)&at, size))
+			usleep(2000);
+		line = fd;
+		return;
+	}
+	CHECK(!bind(fd, (struct sockaddr *)&at, size) && !listen(fd, 1));
+	line = accept(fd, NULL, NULL);
+	CHECK(line >= 0);
+}
+
+static void say(const void *what, size_t size) { CHECK(write(line, what, size) == (ssize_t)size); }
+static void hear(void *what, size_t size) { CHECK(read(line, what, size) == (ssize_t)size); }
+static void tell(void) { say("x", 1); }
+static void wait(void)
+{
+	char letter;
+	hear(&letter, 1);
+}
+
+static void lend(CUdeviceptr at)
+{
+	CUipcMemHandle handle;
+	TRY(cuIpcGetMemHandle(&handle, at));
+	say(&handle, sizeof handle);
+}
+
+static CUipcMemHandle borrowed(void)
+{
+	CUipcMemHandle handle;
+	hear(&handle, sizeof handle);
+	return handle;
+}
+
+static CUdeviceptr opened(CUipcMemHandle handle)
+{
+	CUdeviceptr at;
+	TRY(cuIpcOpenMemHandle(&at, handle, LAZY));
+	return at;
+}
+
+/* ---- memory and kernels ---- */
+
+static CUdeviceptr memory(size_t size)
+{
+	CUdeviceptr at;
+	TRY(cuMemAlloc(&at, size));
+	TRY(cuMemsetD8(at, 0, size));
+	TRY(cuCtxSynchronize());
+	return at;
+}
+
+static unsigned word(CUdeviceptr at)
+{
+	unsigned value;
+	TRY(cuMemcpyDtoH(&value, at, sizeof value));
+	return value;
+}
+
+static CUstream stream(void)
+{
+	CUstream s;
+	TRY(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	return s;
+}
+
+static void launch(const char *name, CUdeviceptr at, CUstream in)
+{
+	CUfunction f;
+	unsigned value = 7 + (unsigned)rank;
+	TRY(cuModuleGetFunction(&f, module, name));
+	TRY(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, in, (void *[]){&at, &value}, NULL));
+}
+
+static void store(CUdeviceptr at) { launch("store", at, stream()); }
+
+/* Both are under way before either is seen to end; and neither rank ends before the other has. */
+static void together(const char *kernel, CUdeviceptr at)
+{
+	launch(kernel, at, stream());
+	tell();
+	wait();
+	TRY(cuCtxSynchronize());
+	tell();
+	wait();
+}
+
+/* Rank 0's memory, in both. */
+static CUdeviceptr shared(size_t size)
+{
+	CUdeviceptr at;
+	if (rank)
+		return opened(borrowed());
+	at = memory(size);
+	lend(at);
+	return at;
+}
+
+static void racy(void) { together("store", shared(BYTES)); }
+static void apart(void) { together("store", shared(BYTES) + 4 * (unsigned)rank); }
+static void flags(void) { together(rank ? "get_sys" : "put_sys", shared(BYTES)); }
+static void narrow(void) { together(rank ? "get_gpu" : "put_gpu", shared(BYTES)); }
+
+static void small(void)
+{
+	if (!rank)
+		memory(SMALL); /* the first of the chunk is another */
+	together("store", shared(SMALL));
+}
+
+static void offset(void)
+{
+	CUdeviceptr at;
+	if (rank) {
+		at = opened(borrowed());
+	} else {
+		at = memory(BYTES);
+		lend(at + BYTES / 2 + 3);
+	}
+	together("store", at + BYTES - 4);
+}
+
+static void waited(void)
+{
+	CUdeviceptr at = shared(BYTES);
+	if (rank)
+		wait();
+	store(at);
+	TRY(cuCtxSynchronize());
+	if (!rank)
+		tell();
+	else
+		CHECK(word(at) == 8);
+}
+
+static CUevent shared_event(void)
+{
+	CUipcEventHandle handle;
+	CUevent event;
+	if (rank) {
+		hear(&handle, sizeof handle);
+		TRY(cuIpcOpenEventHandle(&event, handle));
+		return event;
+	}
+	TRY(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS));
+	TRY(cuIpcGetEventHandle(&handle, event));
+	say(&handle, sizeof handle);
+	return event;
+}
+
+static void by_event(int host)
+{
+	CUdeviceptr at = shared(BYTES);
+	CUevent event = shared_event();
+	CUstream s = stream();
+	if (rank) {
+		wait();
+		TRY(host ? cuEventSynchronize(event) : cuStreamWaitEvent(s, event, 0));
+	}
+	launch("store", at, s);
+	if (!rank) {
+		TRY(cuEventRecord(event, s));
+		tell();
+	}
+	TRY(cuCtxSynchronize());
+	if (rank)
+		CHECK(word(at) == 8);
+}
+
+static void event(void) { by_event(0); }
+static void event_host(void) { by_event(1); }
+
+static void closes(int times)
+{
+	CUdeviceptr own = memory(SMALL), at = 0;
+	if (!rank) {
+		lend(own);
+		wait();
+		return;
+	}
+	CUipcMemHandle handle = borrowed();
+	for (int i = 0; i < times; i++)
+		at = opened(handle);
+	store(own);
+	TRY(cuIpcCloseMemHandle(at));
+	store(own);
+	TRY(cuCtxSynchronize());
+	tell();
+}
+
+static void closed(void) { closes(1); }
+static void closed_one(void) { closes(2); }
+
+static void late(void)
+{
+	CUdeviceptr at = shared(BYTES);
+	if (rank) {
+		tell();
+		wait();
+		store(at);
+		store(at);
+		TRY(cuCtxSynchronize());
+		return;
+	}
+	wait();
+	TRY(cuMemFree(at));
+	tell();
+}
+
+/* ---- questions and ends; rank 1's part, while rank 0 waits, unless it is said ---- */
+
+static void asks(CUdeviceptr at, size_t size, int capable)
+{
+	CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+				       CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE};
+	CUdeviceptr base, start = 0;
+	size_t bytes, range = 0;
+	int can = -1;
+	unsigned type = 0;
+	TRY(cuMemGetAddressRange(&base, &bytes, at + size - 1));
+	CHECK(base == at && bytes == size);
+	TRY(cuPointerGetAttributes(4, which, (void *[]){&start, &range, &can, &type}, at + 5));
+	CHECK(start == at && range == size && can == capable && type == CU_MEMORYTYPE_DEVICE);
+	TRY(cuPointerGetAttribute(&can, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at));
+	CHECK(can == capable);
+}
+
+static void questions(void)
+{
+	CUmemGenericAllocationHandle handle;
+	CUipcMemHandle name;
+	CUdeviceptr first = rank ? opened(borrowed()) : memory(SMALL), second = rank ? opened(borrowed()) : memory(SMALL), pooled;
+	asks(first, SMALL, !rank);
+	asks(second, SMALL, !rank);
+	STALE(cuMemRetainAllocationHandle(&handle, (void *)(uintptr_t)first));
+	if (rank) {
+		STALE(cuIpcGetMemHandle(&name, first));
+		STALE(cuMemUnmap(first, 2 << 20));
+		STALE(cuMemFree(first));
+		tell();
+		return;
+	}
+	TRY(cuMemAllocAsync(&pooled, SMALL, NULL));
+	STALE(cuIpcGetMemHandle(&name, pooled));
+	TRY(cuPointerGetAttribute(&rank, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, pooled));
+	CHECK(rank == 0);
+	lend(first);
+	lend(second);
+	wait();
+}
+
+static void own(void)
+{
+	CUipcMemHandle handle, again;
+	CUdeviceptr at = rank ? 0 : memory(BYTES), other;
+	if (rank)
+		return;
+	TRY(cuIpcGetMemHandle(&handle, at));
+	TRY(cuIpcGetMemHandle(&again, at + 1));
+	CHECK(!memcmp(&handle, &again, sizeof handle));
+	REFUSED(CUDA_ERROR_INVALID_CONTEXT, cuIpcOpenMemHandle(&other, handle, LAZY));
+	STALE(cuIpcCloseMemHandle(at));
+	TRY(cuMemFree(at));
+	STALE(cuIpcGetMemHandle(&again, at));
+	at = memory(BYTES);
+	TRY(cuIpcGetMemHandle(&again, at));
+	CHECK(memcmp(&handle, &again, sizeof handle));
+}
+
+static void twice(void)
+{
+	CUdeviceptr at = shared(BYTES), other;
+	if (!rank) {
+		lend(at);
+		wait();
+		CHECK(word(at) == 8);
+		return;
+	}
+	CUipcMemHandle handle = borrowed();
+	TRY(cuIpcOpenMemHandle(&other, handle, LAZY));
+	CHECK(other == at);
+	STALE(cuIpcCloseMemHandle(at + 4));
+	TRY(cuIpcCloseMemHandle(at));
+	store(at);
+	TRY(cuCtxSynchronize());
+	CHECK(word(at) == 8);
+	TRY(cuIpcCloseMemHandle(at));
+	STALE(cuIpcCloseMemHandle(at));
+	CHECK(cuMemGetAddressRange(&other, NULL, at) != CUDA_SUCCESS);
+	other = opened(handle);
+	CHECK(word(other) == 8);
+	TRY(cuIpcCloseMemHandle(other));
+	tell();
+}
+
+static void garbage(void)
+{
+	CUdeviceptr at;
+	CUipcMemHandle handle;
+	if (!rank) {
+		lend(memory(SMALL));
+		wait();
+		return;
+	}
+	CUipcMemHandle good = borrowed();
+	memset(&handle, 0, sizeof handle);
+	STALE(cuIpcOpenMemHandle(&at, handle, LAZY));
+	memset(&handle, 0xa5, sizeof handle);
+	STALE(cuIpcOpenMemHandle(&at, handle, LAZY));
+	STALE(cuIpcOpenMemHandle(&at, good, 6));
+	for (size_t i = 0; i < sizeof handle; i++) { /* refused or open, as it may be */
+		handle = good;
+		handle.reserved[i] ^= 0x55;
+		if (cuIpcOpenMemHandle(&at, handle, LAZY) == CUDA_SUCCESS)
+			TRY(cuIpcCloseMemHandle(at));
+	}
+	at = opened(good);
+	CHECK(word(at) == 0);
+	store(at);
+	TRY(cuIpcCloseMemHandle(at));
+	tell();
+}
+
+static void exits(void)
+{
+	CUdeviceptr at = shared(BYTES);
+	char letter;
+	if (!rank) {
+		lend(at);
+		store(at);
+		TRY(cuCtxSynchronize());
+		wait();
+		exit(0);
+	}
+	CUipcMemHandle handle = borrowed();
+	tell();
+	CHECK(read(line, &letter, 1) == 0); /* it is gone */
+	usleep(300000);
+	CHECK(word(at) == 7);
+	store(at);
+	TRY(cuCtxSynchronize());
+	CHECK(word(at) == 8);
+	TRY(cuIpcCloseMemHandle(at));
+	STALE(cuIpcOpenMemHandle(&at, handle, LAZY));
+}
+
+static void frees_of(size_t size)
+{
+	CUdeviceptr at = shared(size), other;
+	if (!rank) {
+		lend(at);
+		wait();
+		TRY(cuMemFree(at));
+		other = memory(size);
+		CHECK(other != at); /* it would have the records of what the other rank has */
+		TRY(cuMemFree(other));
+		tell();
+		wait();
+		other = memory(size);
+		CHECK(other == at || !getenv("GSAN_SOCKET"));
+		return;
+	}
+	CUipcMemHandle handle = borrowed();
+	tell();
+	wait();
+	store(at);
+	TRY(cuCtxSynchronize());
+	CHECK(word(at) == 8);
+	TRY(cuIpcCloseMemHandle(at));
+	STALE(cuIpcOpenMemHandle(&at, handle, LAZY));
+	tell();
+}
+
+static void frees(void) { frees_of(BYTES); }
+static void frees_small(void) { frees_of(SMALL); }
+
+static void often(void)
+{
+	CUdeviceptr at = shared(SMALL), other;
+	if (!rank) {
+		lend(at);
+		wait();
+		return;
+	}
+	CUipcMemHandle handle = borrowed();
+	for (int i = 0; i < OFTEN; i++)
+		CHECK(opened(handle) == at);
+	for (int i = 0; i < OFTEN; i++)
+		TRY(cuIpcCloseMemHandle(at));
+	TRY(cuIpcCloseMemHandle(at));
+	STALE(cuIpcCloseMemHandle(at));
+	for (int i = 0; i < OFTEN; i++) {
+		other = opened(handle);
+		TRY(cuIpcCloseMemHandle(other));
+	}
+	tell();
+}
+
+static const struct { const char *name; void (*call)(void); int gpus; } forms[] = {
+	{"racy", racy, 1}, {"peer", racy, 2}, {"small", small, 1}, {"offset", offset, 1}, {"apart", apart, 1}, {"flags", flags, 2},
+	{"narrow", narrow, 2}, {"waited", waited, 1}, {"event", event, 1}, {"event_host", event_host, 1}, {"closed", closed, 1},
+	{"closed_one", closed_one, 1}, {"late", late, 2}, {"questions", questions, 2}, {"own", own, 1}, {"twice", twice, 1}, {"garbage", garbage, 1},
+	{"exits", exits, 1}, {"frees", frees, 1}, {"frees_small", frees_small, 1}, {"often", often, 1},
+};
+
+int main(int argc, char **argv)
+{
+	const char *form = argc > 1 ? argv[1] : "", *number = getenv("RANK");
+	CUcontext context;
+	CHECK(argc > 2 && number);
+	rank = atoi(number);
+	meet(argv[2]);
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+		if (!strcmp(form, forms[i].name)) {
+			TRY(cuInit(0));
+			TRY(cuDevicePrimaryCtxRetain(&context, forms[i].gpus > 1 ? rank : 0));
+			TRY(cuCtxSetCurrent(context));
+			TRY(cuModuleLoadData(&module, ptx));
+			forms[i].call();
+			return 0;
+		}
+	return 1;
+}

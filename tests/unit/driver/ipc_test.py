@@ -1,0 +1,39 @@
+"""Jobs of two ranks on the emulated device that share memory by CUDA IPC handles (ipc.c): the same without gsan-launch, then checked.
+What races is found, on the memory of its owner, and what does not is clean; nothing of it is unchecked. Arguments: gsan-launch, the
+program, a form."""
+import os
+import subprocess
+import sys
+
+from job import run
+
+RACY = {"racy", "peer", "small", "offset", "narrow", "closed_one", "late"}
+OWN = {"closed_one"}  # both sides and the memory are rank 1's
+SIDES = {"late": {1}, "closed_one": {1}}
+
+
+def plain(program, form, name):
+    ranks = [subprocess.Popen([program, form, name], env={**os.environ, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True)
+             for rank in range(2)]
+    for rank in ranks:
+        _, err = rank.communicate(timeout=100)
+        assert rank.returncode == 0, f"without gsan-launch: {err}"
+
+
+def main():
+    launch, program, form = sys.argv[1:]
+    name = f"gsan-test-ipc-{os.getpid()}"
+    plain(program, form, name)
+    job, summary, said = run(launch, program, form, name, ranks=2)
+    assert job.returncode == (66 if form in RACY else 0) and bool(summary["findings"]) == (form in RACY), said
+    for finding in summary["findings"]:
+        assert {finding[side]["rank"] for side in ("first", "second")} == SIDES.get(form, {0, 1}), said
+        assert finding["allocation"]["rank"] == (form in OWN) and finding["allocation"]["label"].startswith("cuMemAlloc("), said
+        if form == "narrow":
+            assert finding["kind"] == "insufficient-scope" or "scope" in finding["missing_edge"], said
+        if form == "offset":
+            assert finding["allocation"]["offset"] == (3 << 20) - 8, said  # its granule
+    assert "not checked" not in said and summary["coverage"]["counters"]["foreign"] == 0, said
+
+
+main()
