@@ -577,6 +577,28 @@ static CUresult MemImport(CUmemGenericAllocationHandle *h, void *os, CUmemAlloca
 	return CUDA_SUCCESS;
 }
 
+static CUresult IpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
+{
+	(void)handle, (void)at;
+	CALL(cuIpcGetMemHandle);
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult IpcOpenMemHandle(CUdeviceptr *at, CUipcMemHandle handle, unsigned flags)
+{
+	(void)at, (void)handle, (void)flags;
+	CALL(cuIpcOpenMemHandle_v2);
+	fake.opens++;
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult IpcCloseMemHandle(CUdeviceptr at)
+{
+	(void)at;
+	CALL(cuIpcCloseMemHandle);
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
 void fake_install(void)
 {
 	real = (struct real){
@@ -602,6 +624,7 @@ void fake_install(void)
 		.cuMemPoolSetAccess = MemPoolSetAccess, .cuMemPoolGetAttribute = MemPoolGetAttribute,
 		.cuMemPoolSetAttribute = MemPoolSetAttribute,
 		.cuMemRetainAllocationHandle = MemRetainAllocationHandle, .cuMemExportToShareableHandle = MemExport,
-		.cuMemImportFromShareableHandle = MemImport,
+		.cuMemImportFromShareableHandle = MemImport, .cuIpcGetMemHandle = IpcGetMemHandle,
+		.cuIpcOpenMemHandle_v2 = IpcOpenMemHandle, .cuIpcCloseMemHandle = IpcCloseMemHandle,
 	};
 }

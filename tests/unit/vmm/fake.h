@@ -19,6 +19,7 @@ struct fake {
 	int locked;              /* waits with vmm_lock held */
 	int wild;                /* copies to where nothing is mapped */
 	int waits;               /* calls that waited for the device */
+	int opens;               /* handles of CUDA IPC that it was given */
 	CUresult event;          /* answer of cuEventQuery */
 	int event_after;         /* it is success from its so many-th question on; 0: never */
 	uint32_t access;         /* devices that any memory was made accessible to, a bit each */

@@ -27,6 +27,10 @@ static int answer(struct ipc_msg *msg, int fd, int *reply_fd, int *owned)
 	case IPC_EXPORT: *owned = 1; return broker_export(super.broker, &range, fd, reply_fd);
 	case IPC_GET: rc = broker_get(super.broker, &range, &msg->cursor, &found, reply_fd); break;
 	case IPC_IMPORT: rc = broker_import(super.broker, fd, &found, reply_fd); break;
+	case IPC_LEND: return broker_lend(super.broker, &range, fd, &msg->alloc);
+	case IPC_OPEN: rc = broker_open(super.broker, msg->alloc, 0, &found, &msg->cursor, reply_fd); break;
+	case IPC_CLOSE: broker_close(super.broker, msg->alloc, 0); break;
+	case IPC_RECLAIM: rc = broker_reclaim(super.broker, msg->alloc, 0); break;
 	case IPC_ALLOC: super.allocs++; super.alloc_base = msg->base; break;
 	case IPC_NOTE: super.notes++; snprintf(super.note, sizeof super.note, "%.*s", (int)msg->length, msg->text); break;
 	default: break;
@@ -74,6 +78,7 @@ void super_start(void)
 	super.job->abi = GSAN_ABI;
 	super.job->proto = GSAN_PROTO;
 	super.job->participants = 2;
+	super.job->nonce = 0x123456789;
 	listener = ipc_listen(name);
 	if (listener < 0 || pthread_create(&thread, NULL, serve, NULL))
 		abort();

@@ -1,6 +1,7 @@
 /* src/vmm over a driver that only keeps books and a supervisor in a thread. Each test is a process of its own. */
 #include "vmm/vmm.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -432,16 +433,19 @@ static void exports(void)
 }
 
 /* What participant 1 would have told the supervisor. */
+static void peer_puts(uint32_t space, uint64_t base)
+{
+	struct broker_range range = {.space = space, .participant = 1, .base = base, .size = PAGE};
+	CHECK(!broker_put(super.broker, &range, fake_memory(PAGE)));
+}
+
 static int peer_exports(uint64_t canonical, uint64_t size, int with_shadow)
 {
-	struct broker_range range = {.space = IPC_SHADOW, .participant = 1, .base = gsan_shadow(canonical) & ~(uint64_t)(PAGE - 1),
-				     .size = PAGE};
-	struct broker_range tables = {.space = IPC_TABLES, .participant = 1, .base = GSAN_TABLE_BASE + GSAN_TABLE_SLICE, .size = PAGE};
+	struct broker_range range = {.participant = 1, .alloc = 3, .base = canonical, .size = size};
 	int token;
-	CHECK(!broker_put(super.broker, &tables, fake_memory(PAGE)));
+	peer_puts(IPC_TABLES, GSAN_TABLE_BASE + GSAN_TABLE_SLICE);
 	if (with_shadow)
-		CHECK(!broker_put(super.broker, &range, fake_memory(PAGE)));
-	range = (struct broker_range){.participant = 1, .alloc = 3, .base = canonical, .size = size};
+		peer_puts(IPC_SHADOW, gsan_shadow(canonical) & ~(uint64_t)(PAGE - 1));
 	CHECK(!broker_export(super.broker, &range, fake_memory(size), &token));
 	return token;
 }
@@ -476,6 +480,196 @@ static void imports(void)
 	close(token);
 	close(other);
 	close(raw);
+}
+
+/* ---- CUDA IPC */
+
+struct name { char magic[8]; uint64_t job; uint32_t owner, number; uint64_t offset, size; uint8_t rest[24]; };
+
+static struct name name_of(CUdeviceptr at)
+{
+	CUipcMemHandle handle;
+	struct name name;
+	OK(vmm_cuIpcGetMemHandle(&handle, at));
+	memcpy(&name, &handle, sizeof name);
+	CHECK(!memcmp(name.magic, "gsan-ipc", 8) && name.job == super.job->nonce && name.owner == 0);
+	return name;
+}
+
+static CUresult open_name(const struct name *name, CUdeviceptr *at)
+{
+	CUipcMemHandle handle;
+	memcpy(&handle, name, sizeof handle);
+	return vmm_cuIpcOpenMemHandle_v2(at, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+}
+
+/* Participant 1 opens what is lent, or closes it. */
+static int peer_opens(uint32_t number, struct broker_range *found)
+{
+	uint32_t piece;
+	int fd;
+	return broker_open(super.broker, number, 1, found, &piece, &fd);
+}
+
+static void lends(void)
+{
+	CUdeviceptr a, b, c, small[3];
+	CUipcMemHandle handle;
+	CUstream stream;
+	struct broker_range found;
+	OK(vmm_cuMemAlloc_v2(&a, 3 * MIB));
+	for (int i = 0; i < 3; i++)
+		OK(vmm_cuMemAlloc_v2(&small[i], 700));
+	struct name large = name_of(a + 5), again = name_of(a), little = name_of(small[1]);
+	CHECK(!memcmp(&large, &again, sizeof large) && large.offset == 0 && large.size == 3 * MIB && large.number != little.number);
+	CHECK(!peer_opens(large.number, &found) && found.base == a && found.size == 4 * MIB);
+	CHECK(!peer_opens(little.number, &found) && found.base + little.offset == small[1] && little.size == 700 && found.size == 32 * MIB);
+	CHECK(participant_current()->exported);
+
+	fake_mark(gsan_shadow(a)); /* its records are in use */
+	OK(vmm_cuMemFree_v2(a));
+	OK(vmm_cuMemFree_v2(small[1]));
+	CHECK(fake_marked() == 1 && !fake_mapped(a, a + 4 * MIB) && peer_opens(large.number, &found) == -ENOENT);
+	OK(vmm_cuMemAlloc_v2(&b, 3 * MIB));
+	OK(vmm_cuMemAlloc_v2(&c, 700));
+	CHECK(b != a && c != small[1] && fake_marked() == 1);
+	broker_close(super.broker, large.number, 1);
+	broker_close(super.broker, little.number, 1);
+	OK(vmm_cuMemAlloc_v2(&b, 3 * MIB));
+	OK(vmm_cuMemAlloc_v2(&c, 700));
+	CHECK(b == a && c == small[1] && !fake_marked());
+	again = name_of(b);
+	CHECK(again.number != large.number);
+	INVALID(open_name(&large, &c));
+	CHECK(open_name(&again, &c) == CUDA_ERROR_INVALID_CONTEXT);
+	OK(vmm_cuMemFree_v2(b));
+	INVALID(vmm_cuIpcGetMemHandle(&handle, b));
+
+	OK(vmm_cuMemAllocAsync(&b, 2 * MIB, NULL)); /* of a pool */
+	INVALID(vmm_cuIpcGetMemHandle(&handle, b));
+	OK(vmm_cuMemFree_v2(b));
+	OK(real.cuStreamCreate(&stream, 0));
+	OK(vmm_cuMemAlloc_v2(&b, 2 * MIB));
+	fake.event = CUDA_ERROR_NOT_READY;
+	OK(vmm_cuMemFreeAsync(b, stream));
+	INVALID(vmm_cuIpcGetMemHandle(&handle, b));
+	fake.event = CUDA_SUCCESS;
+}
+
+#define PEERS (GSAN_DATA_BASE + GSAN_SLICE + 6 * PAGE)
+
+/* A name for a part of what participant 1 lends. */
+static struct name peer_lends(uint64_t canonical, uint64_t offset, uint64_t size)
+{
+	const struct broker_range range = {.participant = 1, .base = canonical, .size = 2 * PAGE};
+	struct name name = {"", super.job->nonce, 1, 0, offset, size, {0}};
+	memcpy(name.magic, "gsan-ipc", 8);
+	CHECK(!broker_lend(super.broker, &range, fake_memory(2 * PAGE), &name.number));
+	return name;
+}
+
+static int peer_closed(const struct name *name) { return !broker_reclaim(super.broker, name->number, 1); }
+
+static void opens(void)
+{
+	CUdeviceptr at, again, second, base;
+	size_t size;
+	int noted, waited;
+	CHECK(participant_current());
+	peer_puts(IPC_TABLES, GSAN_TABLE_BASE + GSAN_TABLE_SLICE);
+	peer_puts(IPC_SHADOW, gsan_shadow(PEERS) & ~(uint64_t)(PAGE - 1));
+	struct name name = peer_lends(PEERS, PAGE + 512, 700), other = peer_lends(PEERS, 0, 512), stranger = name, wrong[] = {name, name, name, name};
+	OK(open_name(&name, &at));
+	OK(open_name(&name, &again));
+	CHECK(at == again && at / GSAN_VIEW_SIZE == GSAN_VIEW_BASE / GSAN_VIEW_SIZE && at % PAGE == 512 && fake_view(at) == entry_of(PEERS) + 1 && !super.notes);
+	CHECK(fake_mapped(GSAN_TABLE_BASE + GSAN_TABLE_SLICE, GSAN_TABLE_BASE + 2 * GSAN_TABLE_SLICE) == PAGE);
+	OK(open_name(&other, &second));
+	CHECK(second == at - PAGE - 512 && fake_mapped(GSAN_VIEW_BASE, GSAN_SHADOW_BASE) == 2 * PAGE); /* once */
+	OK(vmm_cuMemGetAddressRange_v2(&base, &size, at + 699));
+	CHECK(base == at && size == 700);
+	CHECK(vmm_cuMemGetAddressRange_v2(&base, &size, at + 700) == CUDA_ERROR_NOT_FOUND);
+	INVALID(vmm_cuMemUnmap(second, 2 * PAGE));
+	INVALID(vmm_cuMemAddressFree(second, 2 * PAGE));
+
+	wrong[0].size = 2 * PAGE;
+	wrong[1].offset = -(uint64_t)PAGE;
+	wrong[2].size = 0;
+	wrong[3].number += 100;
+	for (int i = 0; i < 4; i++)
+		INVALID(open_name(&wrong[i], &base));
+	struct name meets = peer_lends(PEERS, PAGE, 513), beyond = peer_lends(PEERS, 2 * PAGE - 1, 2);
+	INVALID(open_name(&meets, &base));
+	INVALID(open_name(&beyond, &base));
+	CHECK(peer_closed(&meets) && peer_closed(&beyond));
+	stranger.job++;
+	INVALID(open_name(&stranger, &base));
+	CHECK(fake.opens == 1);
+	INVALID(vmm_cuIpcOpenMemHandle_v2(&base, (CUipcMemHandle){{0}}, 0));
+	CHECK(fake.opens == 2);
+
+	noted = fake.waits;
+	OK(vmm_cuIpcCloseMemHandle(at, &waited));
+	CHECK(!waited && fake.waits == noted && !peer_closed(&name));
+	OK(vmm_cuIpcCloseMemHandle(at, &waited));
+	CHECK(waited && fake.waits > noted && !fake.locked && peer_closed(&name) && fake_view(at));
+	INVALID(vmm_cuIpcCloseMemHandle(at, &waited));
+	CHECK(!waited);
+	OK(vmm_cuIpcCloseMemHandle(second, &waited));
+	CHECK(peer_closed(&other) && !fake_mapped(GSAN_VIEW_BASE, GSAN_SHADOW_BASE) && !fake_view(at) && !fake.plain && !fake.locked);
+}
+
+/* Where the owner's records cannot be had, and where this process runs unchecked. */
+static void opens_bare(void)
+{
+	CUdeviceptr at;
+	int waited;
+	CHECK(participant_current());
+	struct name name = peer_lends(PEERS, 0, 700);
+	OK(open_name(&name, &at));
+	CHECK(!fake_view(at) && super.notes && fake_mapped(GSAN_VIEW_BASE, GSAN_SHADOW_BASE) == 2 * PAGE);
+	OK(vmm_cuIpcCloseMemHandle(at, &waited));
+	CHECK(peer_closed(&name) && !fake_mapped(GSAN_VIEW_BASE, GSAN_SHADOW_BASE));
+}
+
+static void opens_unchecked(void)
+{
+	CUdeviceptr at;
+	int waited;
+	fake.refuse_create = 1;
+	CHECK(!participant_current() && participant_joined());
+	struct name name = peer_lends(PEERS, 512, 700);
+	OK(open_name(&name, &at));
+	CHECK(at == 0x500000000000 + 512 && fake.mappings == 1 && fake.reservations == 1);
+	OK(vmm_cuIpcCloseMemHandle(at, &waited));
+	CHECK(peer_closed(&name) && !fake.mappings && !fake.reservations && !fake.physicals);
+}
+
+/* On another device of the process, which can use it. */
+static void opens_elsewhere(void)
+{
+	CUdeviceptr at;
+	CUcontext before;
+	CHECK(participant_current());
+	peer_puts(IPC_TABLES, GSAN_TABLE_BASE + GSAN_TABLE_SLICE);
+	peer_puts(IPC_SHADOW, gsan_shadow(PEERS) & ~(uint64_t)(PAGE - 1));
+	struct name name = peer_lends(PEERS, 0, 700);
+	CHECK(!(fake.access & 2));
+	OK(real.cuCtxPushCurrent_v2(fake_context[1]));
+	OK(open_name(&name, &at));
+	CHECK(fake_view(at) == entry_of(PEERS) && fake.access & 2);
+	OK(real.cuCtxPopCurrent_v2(&before));
+}
+
+static void use_opened(void)
+{
+	CUdeviceptr at, again;
+	int waited;
+	const struct name name = peer_lends(PEERS, 512, 700);
+	if (open_name(&name, &at))
+		return;
+	if (!open_name(&name, &again))
+		vmm_cuIpcCloseMemHandle(again, &waited);
+	vmm_cuIpcCloseMemHandle(at, &waited);
 }
 
 static void tables(void)
@@ -587,9 +781,14 @@ static void use_all(void)
 {
 	CUdeviceptr a, b, c;
 	CUcontext before;
+	CUipcMemHandle handle;
 	int big = !vmm_cuMemAlloc_v2(&a, 9 * MIB), small = !vmm_cuMemAlloc_v2(&b, 900);
 	if (!vmm_cuMemAllocAsync(&c, 5000, NULL) && vmm_cuMemFreeAsync(c, NULL))
 		vmm_cuMemFree_v2(c);
+	if (big)
+		vmm_cuIpcGetMemHandle(&handle, a);
+	if (small)
+		vmm_cuIpcGetMemHandle(&handle, b);
 	use_views();
 	if (!real.cuCtxPushCurrent_v2(fake_context[1])) {
 		vmm_cuCtxEnablePeerAccess(fake_context[0], 0);
@@ -630,6 +829,20 @@ static void failing(void)
 	use_all();
 	fake.fail_at = 0;
 	use_all(); /* works again, and takes in what was left in limbo */
+	CHECK(!fake.wild);
+	failed_call = fake.failed ? fake.failed : "none";
+	if (!fake.failed || !gives_back(fake.failed))
+		balanced();
+}
+
+static void failing_opens(void)
+{
+	peer_puts(IPC_TABLES, GSAN_TABLE_BASE + GSAN_TABLE_SLICE);
+	peer_puts(IPC_SHADOW, gsan_shadow(PEERS) & ~(uint64_t)(PAGE - 1));
+	use_opened();
+	use_opened();
+	fake.fail_at = 0;
+	use_opened();
 	CHECK(!fake.wild);
 	failed_call = fake.failed ? fake.failed : "none";
 	if (!fake.failed || !gives_back(fake.failed))
@@ -705,6 +918,7 @@ int main(void)
 	static const struct { const char *name; void (*test)(void); } tests[] = {
 		TEST(blocks), TEST(values), TEST(small_blocks), TEST(lost_context), TEST(exhaustion), TEST(stream_order), TEST(pools), TEST(captures), TEST(other_contexts), TEST(contexts), TEST(context_late),
 		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(tables),
+		TEST(lends), TEST(opens), TEST(opens_bare), TEST(opens_unchecked), TEST(opens_elsewhere), TEST(failing_opens),
 		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing), TEST(threads),
 	};
 	int failures = 0, rc, calls = 0, messages = 0;
@@ -713,6 +927,10 @@ int main(void)
 	while ((rc = run("failing", failing, ++calls, 0)) != 77)
 		failures += rc != 0;
 	while ((rc = run("leaving", leaving, 0, ++messages)) != 77)
+		failures += rc != 0;
+	for (int n = 1; (rc = run("failing_opens", failing_opens, n, 0)) != 77; n++, calls++)
+		failures += rc != 0;
+	for (int n = 1; (rc = run("failing_opens", failing_opens, 0, n)) != 77; n++, messages++)
 		failures += rc != 0;
 	printf("%s: %d driver calls and %d messages failed in turn\n", failures ? "failed" : "passed", calls - 1, messages - 1);
 	return failures != 0;
