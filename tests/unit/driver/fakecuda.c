@@ -379,6 +379,13 @@ API cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
 	return CUDA_SUCCESS;
 }
 
+/* A handle is the event's value. */
+API cuIpcOpenEventHandle(CUevent *event, CUipcEventHandle handle)
+{
+	memcpy(event, handle.reserved, sizeof *event);
+	return CUDA_SUCCESS;
+}
+
 API cuGraphAddEventRecordNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count, CUevent event)
 {
 	(void)node, (void)graph, (void)before, (void)count, (void)event;

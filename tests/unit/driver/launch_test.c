@@ -383,6 +383,15 @@ static void by_process(void)
 	cuIpcGetEventHandle(&handle, event_shared);
 }
 
+/* Of the value of an event that went with its context. */
+static void by_opening(void)
+{
+	CUipcEventHandle handle = {{0}};
+
+	memcpy(handle.reserved, &event_shared, sizeof event_shared);
+	CHECK(cuIpcOpenEventHandle(&event_shared, handle) == CUDA_SUCCESS);
+}
+
 static void by_launch(CUlaunchAttribute attribute)
 {
 	uint64_t argument = 42;
@@ -407,7 +416,7 @@ static void test_event_elsewhere(void)
 {
 	static const struct { void (*record)(void); int for_good; } ways[] = {
 		{by_context, 0}, {by_begun_launch, 0}, {by_kernel, 0}, {by_node, 1}, {by_changed_node, 1}, {by_any_node, 1}, {by_capture, 1},
-		{by_process, 1},
+		{by_process, 1}, {by_opening, 1},
 	};
 	CUstream s;
 	CUgraph graph;
