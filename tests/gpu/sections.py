@@ -319,7 +319,18 @@ def fat():
             yield from rows
 
 
-SECTIONS = {"cases": cases, "fat": fat, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke, "peers-mpirun": peers_mpirun,
+
+def ipc():
+    """One GPU: a tensor that goes through a queue of torch.multiprocessing, plain and checked."""
+    source = os.path.join(ROOT, "tests", "gpu", "ipc.py")
+    plain = run([PYTHON, source, "correct"])
+    yield "queue: plain", "0", str(plain.status) if plain.status == 0 else f"{plain.status}: {plain.err[-2000:]}", 1
+    for form, racy in (("correct", None), ("racy", (source, ("produce", "consume"), (0, 0)))):
+        results = [run([*gsan(), PYTHON, source, form]) for _ in range(3)]
+        yield f"queue: {form}", "found" if racy else "clean", outcome(results, racy, 1), len(results)
+
+
+SECTIONS = {"cases": cases, "fat": fat, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke, "peers-mpirun": peers_mpirun,
             "peers-torchrun": peers_torchrun, "triton39": triton39, "residency": residency, "limits": limits, "opcodes": opcodes,
             "capture": capture, "warps": warps, "bench": bench}
 
