@@ -203,7 +203,12 @@ static void request_slot_clear(struct supervisor *s, uint32_t p)
 	supervisor_told_leave(s, p);
 	supervisor_owner_look(s, p);
 	request_keep_numbers(rank, &s->past[of], s->past_foreign[of]);
+	uint32_t before[GSAN_PARTICIPANTS];
+	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
+		before[q] = q == p ? 0 : atomic_load_explicit(&rank->clock.before[q], memory_order_relaxed);
 	memset(rank, 0, sizeof *rank);
+	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
+		atomic_store_explicit(&rank->clock.before[q], before[q], memory_order_relaxed);
 	if (!s->refused && !request_others(s, p)) { /* whose running launches may come behind what the last owner wrote */
 		s->job->writers.streams[p] = 0;
 		memset(s->job->writers.newest[p], 0, sizeof s->job->writers.newest[p]);

@@ -318,6 +318,7 @@ void clock_host_unknown(struct clock *c)
 {
 	pthread_mutex_lock(&c->lock);
 	clock_all_before(c);
+	clock_publish(c);
 	pthread_mutex_unlock(&c->lock);
 }
 

@@ -142,7 +142,7 @@ void clock_host_waited(struct clock *c, const struct clock_vec *mark);
 
 /* An edge from where this clock cannot look (another participant's or process's event, a value): launch `seq` of the slot,
  * or the host, waited for it. Whatever comes behind such a wait is behind everything; once the host knows that it is over,
- * behind whatever any participant had enqueued until then. */
+ * behind whatever any participant had enqueued until then, and so is what any participant launches later. */
 void clock_wait_unknown(struct clock *c, uint32_t slot, uint32_t seq);
 void clock_host_unknown(struct clock *c);
 

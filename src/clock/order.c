@@ -91,10 +91,22 @@ static const struct clock_kept *kept_update(struct clock *c, uint32_t s)
 
 /* ---- of peers ------------------------------------------------------------------------------------------------ */
 
+/* What a peer's host may have seen the end of, this one may know from it. A number above those given out is another process's. */
+static void clock_peer_before(struct clock *c, const struct job_rank *rank)
+{
+	for (uint32_t q = 0; q < c->job->participants && q < GSAN_PARTICIPANTS; q++) {
+		uint32_t before = atomic_load_explicit(&rank->clock.before[q], memory_order_relaxed);
+		if (before <= atomic_load_explicit(&c->job->rank[q].next, memory_order_relaxed))
+			clock_raise(&c->before[q], before);
+	}
+}
+
 /* Reads a peer's published clock. Entries only grow, so a mix of two generations is a state the peer's host was in or
  * will be in; each entry alone is true when it is read. */
-static void clock_peer_read(struct clock_peer *peer, uint32_t q, struct job_rank *rank)
+static void clock_peer_read(struct clock *c, uint32_t q)
 {
+	struct clock_peer *peer = &c->peer[q];
+	const struct job_rank *rank = &c->job->rank[q];
 	/* Partner: the release store in clock_publish(). */
 	uint32_t generation = atomic_load_explicit(&rank->clock.generation, memory_order_acquire);
 
@@ -104,6 +116,7 @@ static void clock_peer_read(struct clock_peer *peer, uint32_t q, struct job_rank
 	peer->generation = generation;
 	peer->floor = atomic_load_explicit(&rank->clock.floor, memory_order_relaxed);
 	peer->pairs = 0;
+	clock_peer_before(c, rank);
 	for (uint32_t s = 0; s < GSAN_STREAMS; s++) {
 		uint32_t seq = atomic_load_explicit(&rank->clock.stream[s], memory_order_relaxed);
 		if (seq && seq >= peer->floor)
@@ -126,7 +139,6 @@ static void clock_order_peer(struct clock *c, uint32_t q, struct gsan_order *ord
 	}
 	if (c->job->host_order_modelled)
 		return;
-	clock_peer_read(peer, q, rank);
 	clock_raise(&order->floor[q], peer->floor);
 	for (uint32_t i = 0; i < peer->pairs; i++)
 		c->peers_widened |= order_add(order, peer->pair[i]);
@@ -146,7 +158,11 @@ static const struct gsan_order *peers_update(struct clock *c)
 	c->peers_widened = 0;
 	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
 		order->floor[q] = c->first; /* a floor far behind a tag would look like one before it */
-	for (uint32_t q = 0; c->job && q < c->job->participants && q < GSAN_PARTICIPANTS; q++)
+	uint32_t peers = !c->job ? 0 : c->job->participants < GSAN_PARTICIPANTS ? c->job->participants : GSAN_PARTICIPANTS;
+	for (uint32_t q = 0; q < peers && !c->job->host_order_modelled; q++)
+		if (q != c->participant)
+			clock_peer_read(c, q);
+	for (uint32_t q = 0; q < peers; q++)
 		if (q != c->participant)
 			clock_order_peer(c, q, order);
 	return order;
@@ -195,6 +211,9 @@ void clock_publish(struct clock *c)
 	atomic_store_explicit(&to->floor, clock_floor(c, &c->host, c->next), memory_order_relaxed);
 	for (uint32_t s = 0; s < c->slots; s++)
 		atomic_store_explicit(&to->stream[s], c->host.seen[s], memory_order_relaxed);
+	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++) /* who had this place before may have told more */
+		if (atomic_load_explicit(&to->before[q], memory_order_relaxed) < c->before[q])
+			atomic_store_explicit(&to->before[q], c->before[q], memory_order_relaxed);
 	/* Partner: the acquire load in clock_peer_read(). */
 	atomic_fetch_add_explicit(&to->generation, 1, memory_order_release);
 	job_changed(c->job);

@@ -15,6 +15,9 @@ struct job_clock {
 	_Atomic uint32_t generation;
 	_Atomic uint32_t floor;                 /* every launch with seq < floor is complete */
 	_Atomic uint32_t stream[GSAN_STREAMS];  /* launches of this stream slot up to this seq are complete */
+	/* By participant: launches with seq < before came before the end of something that is not modelled, perhaps, which the host has
+	 * seen. Outlasts the process, for others may have learnt it. */
+	_Atomic uint32_t before[GSAN_PARTICIPANTS];
 };
 
 /* Order that the device does not see and the supervisor applies before it believes a finding: launches of modelled or unknown opaque

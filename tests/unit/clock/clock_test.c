@@ -390,6 +390,44 @@ static void test_unknown_over(int by_event)
 	free(job);
 }
 
+/* What one host may have seen the end of is before what any participant launches later, a third one's and the waited-for's own, whether
+ * it was a stream that waited, or the host itself; and also if that process has ended. What came later is not. */
+static void test_unknown_told(int by_host)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	struct clock c, p, q;
+
+	job->participants = 4;
+	clock_init(&c, job, 0, 15);
+	clock_init(&p, job, 1, 15);
+	clock_init(&q, job, 2, 15);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&p, 0), u = clock_slot_open(&p, 0), v = clock_slot_open(&q, 0);
+	struct launch a = launch(&p, t);
+	if (!by_host)
+		wait_unknown(&c, s);
+	struct launch b = launch(&p, u), d = launch(&q, v);
+	CHECK(!before(&a, &b) && !before(&a, &d));
+	if (by_host)
+		clock_host_unknown(&c);
+	else
+		host_sync(&c, s);
+	struct launch late = launch(&p, t), e = launch(&p, u), f = launch(&q, v);
+	CHECK(before(&a, &e) && before(&a, &f) && !before(&late, &e) && !before(&late, &f));
+	job->host_order_modelled = 1;
+	clock_host_unknown(&c);
+	struct launch g = launch(&p, u);
+	CHECK(!before(&late, &g));
+	job->host_order_modelled = 0;
+	atomic_store(&job->rank[0].state, JOB_LEFT);
+	job_changed(job);
+	struct launch h = launch(&p, u);
+	CHECK(before(&late, &h));
+	clock_destroy(&c);
+	clock_destroy(&p);
+	clock_destroy(&q);
+	free(job);
+}
+
 /* Of two waits, the first is over: what comes behind the second is not. Streams that share a slot are never told apart. */
 static void test_unknown_twice(int shared)
 {
@@ -715,6 +753,8 @@ int main(void)
 	test_unknown();
 	test_unknown_over(0);
 	test_unknown_over(1);
+	test_unknown_told(0);
+	test_unknown_told(1);
 	test_unknown_twice(0);
 	test_unknown_twice(1);
 	test_slots();

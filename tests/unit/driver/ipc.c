@@ -2,6 +2,7 @@
  * A kernel of each stores to it, and the two race if
  *   racy, small, offset   nothing orders them: a large block; a small one; at an offset, by a handle of another one
  *   peer                  each on its own GPU
+ *   event_before          rank 1's stream has waited for an event of rank 0's, and its host for that, as with a queue of PyTorch's
  *   narrow                a flag orders them, on two GPUs by .gpu scope
  *   closed_one            both are rank 1's, on two streams, and between them it closes what it has opened twice
  *   late                  rank 0 frees the memory, but rank 1 has opened it, and two of its streams store there
@@ -152,14 +153,18 @@ static void together(const char *kernel, CUdeviceptr at)
 	wait();
 }
 
-/* Rank 0's memory, in both. */
+/* Rank 0's memory, in both by then. */
 static CUdeviceptr shared(size_t size)
 {
 	CUdeviceptr at;
-	if (rank)
-		return opened(borrowed());
-	at = memory(size);
-	lend(at);
+	if (rank) {
+		at = opened(borrowed());
+		tell();
+	} else {
+		at = memory(size);
+		lend(at);
+		wait();
+	}
 	return at;
 }
 
@@ -180,9 +185,11 @@ static void offset(void)
 	CUdeviceptr at;
 	if (rank) {
 		at = opened(borrowed());
+		tell();
 	} else {
 		at = memory(BYTES);
 		lend(at + BYTES / 2 + 3);
+		wait();
 	}
 	together("store", at + BYTES - 4);
 }
@@ -207,11 +214,13 @@ static CUevent shared_event(void)
 	if (rank) {
 		hear(&handle, sizeof handle);
 		TRY(cuIpcOpenEventHandle(&event, handle));
+		tell();
 		return event;
 	}
 	TRY(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS));
 	TRY(cuIpcGetEventHandle(&handle, event));
 	say(&handle, sizeof handle);
+	wait();
 	return event;
 }
 
@@ -236,6 +245,26 @@ static void by_event(int host)
 
 static void event(void) { by_event(0); }
 static void event_host(void) { by_event(1); }
+
+static void event_before(void)
+{
+	CUdeviceptr at = shared(BYTES);
+	CUevent event = shared_event();
+	CUstream s = stream();
+	if (!rank) {
+		launch("store", at, s);
+		TRY(cuEventRecord(event, s));
+		tell();
+		wait();
+	} else {
+		wait();
+		TRY(cuStreamWaitEvent(s, event, 0));
+		launch("store", at, s);
+		TRY(cuCtxSynchronize());
+		tell();
+	}
+	together("store", at);
+}
 
 static void closes(int times)
 {
@@ -465,7 +494,7 @@ static void often(void)
 
 static const struct { const char *name; void (*call)(void); int gpus; } forms[] = {
 	{"racy", racy, 1}, {"peer", racy, 2}, {"small", small, 1}, {"offset", offset, 1}, {"apart", apart, 1}, {"flags", flags, 2},
-	{"narrow", narrow, 2}, {"waited", waited, 1}, {"event", event, 1}, {"event_host", event_host, 1}, {"closed", closed, 1},
+	{"narrow", narrow, 2}, {"waited", waited, 1}, {"event", event, 1}, {"event_host", event_host, 1}, {"event_before", event_before, 1}, {"closed", closed, 1},
 	{"closed_one", closed_one, 1}, {"late", late, 2}, {"questions", questions, 2}, {"own", own, 1}, {"twice", twice, 1}, {"garbage", garbage, 1},
 	{"exits", exits, 1}, {"frees", frees, 1}, {"frees_small", frees_small, 1}, {"often", often, 1},
 };

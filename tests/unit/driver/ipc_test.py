@@ -7,7 +7,7 @@ import sys
 
 from job import run
 
-RACY = {"racy", "peer", "small", "offset", "narrow", "closed_one", "late"}
+RACY = {"racy", "peer", "small", "offset", "narrow", "closed_one", "late", "event_before"}
 OWN = {"closed_one"}  # both sides and the memory are rank 1's
 SIDES = {"late": {1}, "closed_one": {1}}
 

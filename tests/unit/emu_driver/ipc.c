@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-#define SIZE 10000u
+#define SIZE 200000u
 
 struct letter { CUipcMemHandle memory; CUipcEventHandle event; };
 
