@@ -30,12 +30,20 @@ int compile_new(struct supervisor *s)
 	return s->compile_epoll < 0 ? -errno : 0;
 }
 
-static void compile_free(struct compile *c)
+/* Closing it is not enough: a child that was forked meanwhile has it until it executes its program. */
+static void compile_unwatch(const struct supervisor *s, struct compile *c)
+{
+	epoll_ctl(s->compile_epoll, EPOLL_CTL_DEL, c->ended, NULL);
+	close(c->ended);
+	c->ended = -1;
+}
+
+static void compile_free(const struct supervisor *s, struct compile *c)
 {
 	if (c->ended >= 0) {
 		kill(-c->pid, SIGKILL); /* a group of its own */
 		waitpid(c->pid, NULL, 0);
-		close(c->ended);
+		compile_unwatch(s, c);
 	}
 	close(c->in);
 	close(c->out);
@@ -48,7 +56,7 @@ static void compile_drop(struct supervisor *s, struct compile *gone)
 	for (struct compile **at = &s->compiles; *at; at = &(*at)->next)
 		if (*at == gone) {
 			*at = gone->next;
-			compile_free(gone);
+			compile_free(s, gone);
 			return;
 		}
 }
@@ -160,8 +168,7 @@ static void compile_reply(const struct supervisor *s, struct compile *c)
 	struct stat st;
 	int status = 1;
 	waitpid(c->pid, &status, 0);
-	close(c->ended);
-	c->ended = -1;
+	compile_unwatch(s, c);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) || fstat(c->out, &st) || !st.st_size)
 		supervisor_reply_error(s, c->connection, -EIO, "gsan-ptxas made nothing");
 	else
