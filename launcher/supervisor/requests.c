@@ -267,14 +267,21 @@ static int request_range(const struct supervisor *s, struct request *q, struct b
 	return request_participant(s, q, &range->participant);
 }
 
+/* Memory whose handle came along, and is the caller's from here on; or -EINVAL. */
+static int request_memory(const struct supervisor *s, struct request *q, struct broker_range *range)
+{
+	int fd = q->fd;
+	if (request_range(s, q, range) || fd < 0)
+		return -EINVAL;
+	q->fd = -1;
+	return fd;
+}
+
 static int request_put(struct supervisor *s, struct request *q)
 {
 	struct broker_range range;
-	if (request_range(s, q, &range) || q->fd < 0)
-		return -EINVAL;
-	int fd = q->fd;
-	q->fd = -1;
-	return broker_put(s->broker, &range, fd);
+	int fd = request_memory(s, q, &range);
+	return fd < 0 ? fd : broker_put(s->broker, &range, fd);
 }
 
 static void request_found(struct request *q, const struct broker_range *found)
@@ -298,10 +305,9 @@ static int request_get(struct supervisor *s, struct request *q)
 static int request_export(struct supervisor *s, struct request *q)
 {
 	struct broker_range range;
-	if (request_range(s, q, &range) || q->fd < 0)
-		return -EINVAL;
-	int fd = q->fd;
-	q->fd = -1;
+	int fd = request_memory(s, q, &range);
+	if (fd < 0)
+		return fd;
 	q->reply_fd_owned = 1;
 	return broker_export(s->broker, &range, fd, &q->reply_fd);
 }
@@ -320,11 +326,8 @@ static int request_import(struct supervisor *s, struct request *q)
 static int request_lend(struct supervisor *s, struct request *q)
 {
 	struct broker_range range;
-	if (request_range(s, q, &range) || q->fd < 0)
-		return -EINVAL;
-	int fd = q->fd;
-	q->fd = -1;
-	return broker_lend(s->broker, &range, fd, &q->msg.alloc);
+	int fd = request_memory(s, q, &range);
+	return fd < 0 ? fd : broker_lend(s->broker, &range, fd, &q->msg.alloc);
 }
 
 static int request_open(struct supervisor *s, struct request *q)

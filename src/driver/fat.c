@@ -105,9 +105,7 @@ static const char *fat_replace(const struct image *i, const struct ptx_module *m
 		i->kind->unload(better);
 		return "it names variables of its module, and made of its PTX it would need more registers";
 	}
-	i->kind->unload(*handle);
-	i->kind->forget(better);
-	*handle = better;
+	image_exchange(i, better, handle);
 	return NULL;
 }
 
@@ -188,11 +186,18 @@ void fat_binary(const struct image *i, const struct fatbin *b, void **handle)
 	free(source);
 }
 
+/* A text as if it lay in a fat binary. */
+static struct fatbin_entry fat_entry_of(const char *text)
+{
+	size_t size = strlen(text);
+
+	return (struct fatbin_entry){.kind = FATBIN_PTX, .packed = (const unsigned char *)text, .packed_size = size, .size = size};
+}
+
 void fat_text(const struct image *i, const char *text, void **handle)
 {
 	struct flow *f = flow_current();
-	size_t size = strlen(text);
-	struct fatbin_entry ptx = {.kind = FATBIN_PTX, .packed = (const unsigned char *)text, .packed_size = size, .size = size};
+	struct fatbin_entry ptx = fat_entry_of(text);
 
 	if (!f) {
 		fat_entry(i, &ptx, handle);
@@ -205,8 +210,7 @@ void fat_text(const struct image *i, const char *text, void **handle)
 
 void fat_linked(const struct image *i, const char *text, void **handle)
 {
-	size_t size = text ? strlen(text) : 0;
-	struct fatbin_entry ptx = {.kind = FATBIN_PTX, .packed = (const unsigned char *)text, .packed_size = size, .size = size};
+	struct fatbin_entry ptx = fat_entry_of(text ? text : "");
 
 	if (text)
 		fat_entry(i, &ptx, handle);

@@ -243,10 +243,7 @@ const char *image_replace(const struct image *i, const char *text, void **handle
 	void *better = NULL;
 	const char *reason = image_load_checked(i, *handle, text, &better);
 
-	if (reason || !better)
-		return reason;
-	i->kind->unload(*handle);
-	i->kind->forget(better);
-	*handle = better;
-	return NULL;
+	if (!reason && better)
+		image_exchange(i, better, handle);
+	return reason;
 }

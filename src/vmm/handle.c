@@ -85,8 +85,8 @@ int handle_import(struct participant *p, CUmemGenericAllocationHandle name, uint
 	if (known && known->canonical == canonical) /* the driver knows it for what this process has already */
 		return name_add(p, name, known);
 	uint32_t owner = gsan_owner(canonical);
-	int rc = owner == (uint32_t)p->index ? 0 : vmm_tables(p, owner); /* it may leave, and its records lead there */
-	if (!rc && owner != (uint32_t)p->index)
+	int own = owner == (uint32_t)p->index, rc = own ? 0 : vmm_tables(p, owner); /* it may leave, and its records lead there */
+	if (!rc && !own)
 		rc = shadow_import(p, canonical, size);
 	return rc ? rc : handle_new(p, name, &h);
 }

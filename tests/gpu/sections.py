@@ -319,7 +319,6 @@ def fat():
             yield from rows
 
 
-
 def ipc():
     """One GPU: a tensor that goes through a queue of torch.multiprocessing, plain and checked."""
     source = os.path.join(ROOT, "tests", "gpu", "ipc.py")
@@ -330,9 +329,9 @@ def ipc():
         yield f"queue: {form}", "found" if racy else "clean", outcome(results, racy, 1), len(results)
 
 
-SECTIONS = {"cases": cases, "fat": fat, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke, "peers-mpirun": peers_mpirun,
-            "peers-torchrun": peers_torchrun, "triton39": triton39, "residency": residency, "limits": limits, "opcodes": opcodes,
-            "capture": capture, "warps": warps, "bench": bench}
+SECTIONS = {"cases": cases, "fat": fat, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke,
+            "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "triton39": triton39, "residency": residency, "limits": limits,
+            "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench}
 
 
 def commit():
