@@ -38,6 +38,10 @@
 #define GSAN_BATCH_MAX 8u
 #define GSAN_LINES_WHOLE 1u
 
+/* Of an mbarrier, whose address is a multiple of 8 */
+#define GSAN_MBARRIER_ODD 1u
+#define GSAN_MBARRIER_ANY 2u
+
 /* What is left to do of a red, as gsan_red says; 0: nothing */
 #define GSAN_RED_GENERAL 1u /* this lane's goes the general way */
 #define GSAN_RED_WHOLE 2u   /* that of some lanes does, and the whole warp comes along */
@@ -66,6 +70,11 @@
  *   fence      (desc)                             before a fence or membar; desc: semantics and scope only
  *   unseen     ()                                 before a call of what has no clone: it may acquire anything
  *   barrier    ()                                 before a barrier of all threads of the CTA
+ *   meet       (id, all, waits)                   before a barrier of so many threads; waits = 0: bar.arrive
+ *   met        (id)                               after one that waits
+ *   arrive     (where)                            before an arrival at an mbarrier: its address in shared memory, with
+ *                                                 GSAN_MBARRIER_ODD if the phase under way is of odd parity
+ *   waited     (where)                            after a wait for such a phase; GSAN_MBARRIER_ANY: of either parity
  *   behind     ()                                 after what may have waited for any other warp of the CTA
  * The rewriter guards a predicated operation's calls with the same predicate (access<N>: with `valid`). What stands around an
  * operation goes with it: for all lanes of the warp at once (whole = 1, or GSAN_RED_WHOLE), if all come to it together, else
@@ -87,6 +96,10 @@
 	X(fence, "llu", "") \
 	X(unseen, "ll", "") \
 	X(barrier, "ll", "") \
+	X(meet, "lluuu", "") \
+	X(met, "llu", "") \
+	X(arrive, "llu", "") \
+	X(waited, "llu", "") \
 	X(behind, "ll", "")
 
 #endif

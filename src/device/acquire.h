@@ -41,13 +41,14 @@ ALWAYS struct elems pending_elems(const struct who *w)
 {
 	struct dev_state *s = w->state;
 	return (struct elems){.word = &s->pending[0].elem, .count = &s->pendings, .room = DEV_PENDING, .kind = ELEMS_GATED | ELEMS_AT,
-			      .warps = w->launch->warp_bits ? s->pending_warps : 0, .mask = who_warps(w)};
+			      .known = w->launch->warp_bits ? s->pending_known : 0, .whose = who_warps(w)};
 }
 
 /* Sets aside what a strong read of `key` observed. */
-NEVER void pending_add(const struct who *w, u64 elem, u64 key)
+NEVER void pending_add(const struct who *w, u64 elem, u64 key, u64 known)
 {
 	struct elems list = pending_elems(w);
+	list.whose = known;
 	warps_part(w);
 	elems_add(w->launch, &list, elem, key);
 }
@@ -63,22 +64,34 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 		gpu_or32(&s->clock.flags, DEV_CLOCK_EVERYTHING);
 	for (u32 i = 0; i < n && i < DEV_PENDING; i++) {
 		struct dev_pending p = s->pending[i];
-		u32 warps = elems_warps(&list, i), mine = warps == ~0u ? warps : warps & list.mask;
+		u64 known = elems_known(&list, i), warps = known & WARPS_ALL, mine = warps == WARPS_ALL ? warps : warps & list.whose;
 		int reached = elem_reached(w->launch, p.elem, scope), here = (!key || !p.key || p.key == key) && mine;
 		if (here && reached)
-			clock_join_for(w, p.elem, mine);
+			clock_join_for(w, p.elem, mine | (known & KNOWN_FORMALLY));
 		else if (here)
 			hint_unreached(w, p.elem);
 		if (here && reached && warps == mine)
 			continue;
 		elems_move(&list, kept, i);
 		if (here && reached)
-			gpu_store32(&list.warps[kept], warps & ~mine);
+			gpu_store64(&list.known[kept], known & ~mine);
 		kept++;
 	}
 	gpu_store32(&s->pendings, kept);
 }
 
+
+/* What relaxed RMWs of `from` observed before a barrier, `to` know formally behind it. */
+NEVER void pending_formally(const struct who *w, u64 from, u64 to)
+{
+	struct dev_state *s = w->state;
+	u32 n = gpu_own32(&s->parted) ? gpu_own32(&s->pendings) : 0;
+	for (u32 i = 0; i < n && i < DEV_PENDING; i++) {
+		u64 known = gpu_own64(&s->pending_known[i]);
+		if (known & KNOWN_BY_RMW && known & from)
+			clock_join_for(w, s->pending[i].elem, KNOWN_FORMALLY | to);
+	}
+}
 
 /* A write that was observed, as a point of its place: itself is before what follows (clock_settle). */
 NEVER void point_keep(const struct who *w, u64 e)
@@ -120,9 +133,9 @@ ALWAYS u32 why_no_edge(u64 e, u64 writer, u32 desc, int reached)
 }
 
 /* One release that this read may have observed; `newest`: the entry whose newest version has it and was read, or NULL; `linked`: it is
- * morally strong with what was read. Then the write itself is before what follows (observation order, link by link); what it released
+ * morally strong with what was read; `formal`: it is there formally. Then the write itself is before what follows (observation order, link by link); what it released
  * only if release and acquire include each other. 1: another read of it would have nothing to add, not even a hint. */
-NEVER int elem_read(const struct who *w, const struct dev_sync *newest, u64 elem, u64 canonical, u32 desc, u64 writer, int linked)
+NEVER int elem_read(const struct who *w, const struct dev_sync *newest, u64 elem, u64 canonical, u32 desc, u64 writer, int linked, int formal)
 {
 	u64 e = elem;
 	int observed = elem_is_observed(e), write = elem_is_write(e);
@@ -134,16 +147,18 @@ NEVER int elem_read(const struct who *w, const struct dev_sync *newest, u64 elem
 		e = elem_widened(e, GSAN_SYS); /* the kernel's start is a fence.sys */
 	int reached = elem_reached(w->launch, e, desc_scope(desc)), reaches = elem_reaches(w->launch, e);
 	u32 why = reaches ? why_no_edge(e, writer, desc, reached) : GSAN_WHY_RELEASE_SCOPE;
-	hint_set(w, e, writer, why, desc);
+	if (!formal)
+		hint_set(w, e, writer, why, desc);
 	if (!reaches)
 		return 0;
 	e = write ? elem_started(w->launch, e) : e;
 	if (sync_acquires(desc) && reached) {
-		u32 at = clock_join(w, e);
-		if (newest && at != ELEMS_NOWHERE)
+		u32 at = clock_join_for(w, e, formal ? KNOWN_FORMALLY | who_warps(w) : who_warps(w));
+		if (newest && at != ELEMS_NOWHERE && !formal)
 			told_by(w, newest, at >> 1, elem);
 	} else {
-		pending_add(w, e, sync_key(canonical, desc_bytes(desc))); /* a fence of a wider scope, behind the read, may reach it */
+		u64 known = who_warps(w) | (formal ? KNOWN_FORMALLY : 0) | (reached && desc_is_rmw(desc) ? KNOWN_BY_RMW : 0);
+		pending_add(w, e, sync_key(canonical, desc_bytes(desc)), known); /* a fence of a wider scope, behind the read, may reach it */
 	}
 	return why == GSAN_WHY_NONE;
 }

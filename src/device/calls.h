@@ -21,6 +21,10 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 void gsan_fence(u64 launch, u64 self, u32 desc);
 void gsan_unseen(u64 launch, u64 self);
 void gsan_barrier(u64 launch, u64 self);
+void gsan_meet(u64 launch, u64 self, u32 id, u32 all, u32 waits);
+void gsan_met(u64 launch, u64 self, u32 id);
+void gsan_arrive(u64 launch, u64 self, u32 where);
+void gsan_waited(u64 launch, u64 self, u32 where);
 void gsan_behind(u64 launch, u64 self);
 
 #endif

@@ -6,43 +6,13 @@
 #include "device/elems.h"
 #include "device/inherit.h"
 #include "device/state.h"
+#include "device/warps.h"
 
 ALWAYS struct elems clock_elems(const struct who *w)
 {
 	struct dev_state *s = w->state;
 	return (struct elems){.word = s->clock.elem, .count = &s->clock.count, .changing = &s->clock.changing, .state = s, .room = DEV_CLOCK,
-			      .warps = w->launch->warp_bits ? s->clock_warps : 0, .mask = who_warps(w)};
-}
-
-/* From here on until the next barrier, what one warp of this CTA knows is not what all know. */
-ALWAYS void warps_part(const struct who *w)
-{
-	if (w->launch->warp_bits && !gpu_load32(&w->state->parted))
-		gpu_store32(&w->state->parted, 1);
-}
-
-/* From here on this warp is behind all that others of its CTA did before `time`. Its own time rises to that. */
-NEVER void warp_reach(const struct who *w, u32 time)
-{
-	struct dev_warp *own = own_warp(w);
-	if (time > gpu_own32(&own->time)) {
-		if (!time_reaches(w, time))
-			return;
-		time_set(w, w->warp, time);
-	}
-	if (w->launch->warp_bits && time > gpu_own32(&own->synced))
-		gpu_store32(&own->synced, time);
-}
-
-/* And behind all that they acquired, or set aside. */
-NEVER void warp_learn(const struct who *w)
-{
-	struct dev_state *s = w->state;
-	u32 clocks = gpu_own32(&s->parted) ? gpu_own32(&s->clock.count) : 0, pendings = clocks ? gpu_own32(&s->pendings) : 0;
-	for (u32 i = 0; i < clocks && i < DEV_CLOCK; i++)
-		gpu_store32(&s->clock_warps[i], gpu_own32(&s->clock_warps[i]) | who_warps(w));
-	for (u32 i = 0; i < pendings && i < DEV_PENDING; i++)
-		gpu_store32(&s->pending_warps[i], gpu_own32(&s->pending_warps[i]) | who_warps(w));
+			      .known = w->launch->warp_bits ? s->clock_known : 0, .whose = who_warps(w)};
 }
 
 /* The CTA's time that an element of its own has. */
@@ -64,25 +34,26 @@ NEVER void clock_join_own(const struct who *w, u64 elem)
 	if (!time || elem_of_many(elem))
 		return;
 	if (other || time > gpu_own32(&own_warp(w)->time)) {
-		warp_reach(w, bits ? time + 1 : time);
+		warp_reach(w, w->warp, bits ? time + 1 : time);
 		if (!bits)
 			gpu_or64(&own_warp(w)->base, DEV_BASE_USED);
 	}
 	if (other)
-		warp_learn(w);
+		warps_tell(w->state, WARPS_ALL, who_warps(w), 0);
 }
 
-/* Joins one element into the CTA's clock, for those of its warps; what its launch's base clock already has is not kept. Returns where it
+/* Joins one element into the CTA's clock, for those whom `whose` says; what its launch's base clock already has is not kept. Returns where it
  * is, as elems_add(). */
-NEVER u32 clock_join_for(const struct who *w, u64 elem, u32 warps)
+NEVER u32 clock_join_for(const struct who *w, u64 elem, u64 whose)
 {
 	const struct gsan_launch *l = w->launch;
 	struct elems s = clock_elems(w);
-	s.mask = warps;
+	s.whose = whose;
 	if (elem_below_floor(l, elem))
 		return ELEMS_NOWHERE;
 	if (elem_is_own(w, elem)) {
-		clock_join_own(w, elem);
+		if (!(whose & KNOWN_FORMALLY))
+			clock_join_own(w, elem);
 		return ELEMS_NOWHERE;
 	}
 	if (l->mapped >> elem_owner(l, elem) & 1) {
@@ -107,7 +78,7 @@ NEVER void clock_only(const struct who *w, const struct elems *s, u32 i)
 		j = near ? row + gpu_first(near) : row + ELEMS_ROW;
 		if (j >= n)
 			continue;
-		if (j == i || elems_warps(s, j) & ~elems_warps(s, i) || !elem_within(w->launch, elems_at(s, j), elem, 0)) {
+		if (j == i || !known_within(elems_known(s, j), elems_known(s, i)) || !elem_within(w->launch, elems_at(s, j), elem, 0)) {
 			j++;
 			continue;
 		}

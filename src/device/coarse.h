@@ -80,8 +80,8 @@ NEVER u32 coarse_time(const struct who *w, u32 desc)
 	if (!state_take(w))
 		return 0;
 	acquired_clock(w); /* which goes with what the launch releases as a whole (closure_add) */
-	gpu = gpu_load32(&own_warp(w)->fence[0]);
-	sys = gpu_load32(&own_warp(w)->fence[1]);
+	gpu = fence_latest(w, 0);
+	sys = fence_latest(w, 1);
 	at = sys > gpu ? sys : gpu;
 	at = desc_releases(desc) ? epoch_end(w) : at ? at - 1 : 0;
 	state_give(w);
@@ -154,7 +154,7 @@ NEVER int coarse_read(const struct who *w, u64 canonical, u32 desc)
 		any = 1;
 		if (desc_scope(desc) == GSAN_CTA || (i < DEV_COARSE && rec_tag(e) == l->tag && !rec_epoch(e)))
 			continue; /* reaches none of them; its own launch's start, which it has */
-		elem_read(w, 0, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0, 0);
+		elem_read(w, 0, i < DEV_COARSE ? e : elem_prefix(i - DEV_COARSE, (u32)e), canonical, desc, 0, 0, 0);
 	}
 	return any;
 }

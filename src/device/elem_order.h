@@ -63,20 +63,20 @@ ALWAYS int elem_may_cover(const struct gsan_launch *l, u64 elem, u64 rec)
 	return !((elem ^ rec) & REC_WHO) || elem_of_many(elem) || tag_private(l, rec_tag(elem));
 }
 
-/* Does an element, taken by itself, cover the record? (The order before its launch is asked separately.) `anyway`: if a CTA were one
+/* Does an element, taken by itself, cover the record? (The order before its launch is asked separately.) `one`: if a CTA were one
  * thread. */
-ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point, int anyway)
+ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point, int one)
 {
 	if (elem_is_prefix(elem))
 		return prefix_owner(elem) == tag_participant(l, rec_tag(rec)) && gpu_load32(&tag_launch(l, rec_tag(rec))->seq) <= prefix_seq(elem);
 	if (elem_is_fresh(elem) || (elem_is_point(elem) && (point == NO_POINT || !point_within(point, elem))))
 		return 0;
 	if (rec_tag(elem) == rec_tag(rec))
-		return stamp_within(l, rec, elem, anyway && !elem_of_many(elem) ? STAMP_CTA : elem_stamp(elem));
+		return stamp_within(l, rec, elem, one && !elem_of_many(elem) ? STAMP_CTA : elem_stamp(elem));
 	if (elem_is_seen(elem) && elem_of_many(elem)) /* of RMWs without an entry, the newest launch of a stream stands for all */
 		return launch_follows(l, rec_tag(elem), rec_tag(rec));
 	return !elem_is_point(elem) && tag_private(l, rec_tag(elem)) && private_follows(l, rec_tag(elem), rec) &&
-	       (anyway || !elem_is_warp(elem) || elem_same_warp(l, elem, rec));
+	       (one || !elem_is_warp(elem) || elem_same_warp(l, elem, rec));
 }
 
 /* ---- two of them ---------------------------------------------------------------------------------------------------------- */

@@ -14,9 +14,11 @@ struct elems {
 	u32 *count;
 	u32 *changing; /* for who reads without the lock: odd while elements are taken out or change places; NULL: nobody does */
 	u32 *changed;  /* of the newest version: where each element's generation is put, which is `generation` */
-	u32 *warps;   /* for whom each one counts (dev_state); NULL: for all */
+	u64 *known;    /* by whom each one is known (dev_state, warps.h); NULL: by all ... */
+	u64 *formal;   /* ... but for those whose bits are here: they are known formally */
 	struct dev_state *state; /* whose clock it is: `told`, `kept` and `passed` lose the bit of each element that changes */
-	u32 room, kind, generation, mask; /* mask: for whom what is added counts */
+	u64 whose;     /* who is to know what is added: KNOWN_TO_ALL, if not told apart */
+	u32 room, kind, generation;
 };
 #define ELEMS_GATED 1u /* elements of other gates are others */
 #define ELEMS_BY 2u
@@ -53,12 +55,23 @@ ALWAYS void elems_put(const struct elems *s, u32 i, u64 elem, u64 with)
 	}
 }
 /* The last element, or another one, in a place that is free. */
-ALWAYS u32 elems_warps(const struct elems *s, u32 i) { return s->warps ? gpu_own32(&s->warps[i]) : ~0u; }
+ALWAYS u64 elems_known(const struct elems *s, u32 i)
+{
+	if (s->known)
+		return gpu_own64(&s->known[i]);
+	return s->formal && gpu_own64(s->formal) >> i & 1 ? KNOWN_TO_ALL_FORMALLY : KNOWN_TO_ALL;
+}
+ALWAYS void elems_tell(const struct elems *s, u32 i, u64 known)
+{
+	if (s->known)
+		gpu_store64(&s->known[i], known);
+	else if (s->formal)
+		gpu_store64(s->formal, (gpu_own64(s->formal) & ~(1ull << i)) | known >> 63 << i);
+}
 ALWAYS void elems_move(const struct elems *s, u32 to, u32 from)
 {
 	elems_put(s, to, elems_at(s, from), elems_with(s, from));
-	if (s->warps)
-		gpu_store32(&s->warps[to], gpu_own32(&s->warps[from]));
+	elems_tell(s, to, elems_known(s, from));
 }
 ALWAYS void elems_fence(const struct elems *s) /* what was written comes first for who reads without the lock */
 {
@@ -121,8 +134,7 @@ NEVER u64 elems_unite(const struct gsan_launch *l, const struct elems *s, u32 i,
 	int numbers = s->kind & ELEMS_BY;
 	u64 both = step < STEP_PARTICIPANT ? elem_both(l, a, b) : elem_union_prefix(l, a, b, numbers ? with_a : 0, numbers ? with_b : 0);
 	elems_put(s, i, both, with_union(s, with_a, with_b));
-	if (s->warps)
-		gpu_store32(&s->warps[i], elems_warps(s, i) | elems_warps(s, j));
+	elems_tell(s, i, known_both(elems_known(s, i), elems_known(s, j)));
 	elems_move(s, j, last);
 	return both;
 }
@@ -196,13 +208,14 @@ NEVER u32 elems_find(const struct gsan_launch *l, const struct elems *s, u64 ele
 			u64 old = elems_at(s, at), its = elems_with(s, at);
 			if (at >= n || elems_apart(s, elem, old))
 				continue;
-			u32 fewer = elems_warps(s, at) & ~s->mask, more = s->mask & ~elems_warps(s, at); /* no mask: never more */
+			u64 known = elems_known(s, at);
 			int in = elem_within(l, elem, old, gated) && with_within(s, with, its);
-			if (in && !more)
+			if (in && known_within(s->whose, known))
 				return at << 1 | 1;
-			int has = (in || !s->warps || !fewer) && elem_within(l, old, elem, gated) && with_within(s, its, with);
+			int one = in && !((s->whose ^ known) & KNOWN_FORMALLY); /* both say the same, perhaps to others */
+			int has = (one || known_within(known, s->whose)) && elem_within(l, old, elem, gated) && with_within(s, its, with);
 			if (has)
-				return at << 1 | (u32)in;
+				return at << 1 | (u32)one;
 		}
 	return ELEMS_NOWHERE;
 }
@@ -214,16 +227,16 @@ NEVER u32 elems_add(const struct gsan_launch *l, const struct elems *s, u64 elem
 	if (found != ELEMS_NOWHERE) {
 		if (!(found & 1))
 			elems_put(s, found >> 1, elem, with); /* its second word alone may be seen first: it includes the old one's, too */
-		if (s->mask & ~elems_warps(s, found >> 1))
-			gpu_store32(&s->warps[found >> 1], elems_warps(s, found >> 1) | s->mask);
+		u64 known = elems_known(s, found >> 1);
+		if (!known_within(s->whose, known))
+			elems_tell(s, found >> 1, known_both(known, s->whose));
 		return found;
 	}
 	n = gpu_own32(s->count);
 	if (n == s->room)
 		n = elems_widen(l, s);
 	elems_put(s, n, elem, with);
-	if (s->warps)
-		gpu_store32(&s->warps[n], s->mask);
+	elems_tell(s, n, s->whose);
 	elems_fence(s);
 	gpu_store32(s->count, n + 1);
 	return n << 1;

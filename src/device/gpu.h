@@ -369,9 +369,10 @@ ALWAYS int gpu_speaks(int whole) { return !whole || gpu_lane() == 0; } /* for al
 
 /* Once for a whole warp, else once for each of the lanes that are `active`, in turn. A turn gives back the locks that it took: who comes
  * next may come before it is over. */
-#define EACH_TURN(active) \
-	for (u32 rest_ = (active) == GPU_WARP ? 1u : (active); rest_; rest_ &= rest_ - 1) \
+#define EACH_LANE(whole, active) \
+	for (u32 rest_ = (whole) ? 1u : (active); rest_; rest_ &= rest_ - 1) \
 		if (gpu_leads(rest_))
+#define EACH_TURN(active) EACH_LANE((active) == GPU_WARP, active)
 
 /* A lock for one thread at a time, in the order in which they come: whose turn it is, below, and the next that will be given out, in the
  * upper half. First come, first served, because of those who ask for it again and again (a spin on a lock of the program's) some

@@ -8,7 +8,7 @@
 
 ALWAYS struct elems acquired_elems(struct dev_acquired *a)
 {
-	return (struct elems){.word = &a->item[0].elem, .count = &a->count, .changing = &a->changing, .room = DEV_ACQUIRED, .kind = ELEMS_BY};
+	return (struct elems){.word = &a->item[0].elem, .count = &a->count, .changing = &a->changing, .room = DEV_ACQUIRED, .kind = ELEMS_BY, .whose = KNOWN_TO_ALL};
 }
 
 /* Items that l's floor includes become one: what is before l. The rest is as it was. */

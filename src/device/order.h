@@ -9,14 +9,22 @@
 #include "device/launch.h"
 
 /* Has this warp acquired element `i` of its CTA's clock, or another one before a barrier of both? Does that cover the record? */
-ALWAYS int clock_serves_all(const struct who *w) { return !w->launch->warp_bits || w->anyway; }
+ALWAYS int clock_serves_all(const struct who *w) { return !w->launch->warp_bits || w->asked == ASKED_CTA; }
 ALWAYS int clock_serves(const struct who *w, u32 i)
 {
-	return clock_serves_all(w) || gpu_load32(&w->state->clock_warps[i]) & who_warps(w);
+	u64 known = clock_serves_all(w) ? KNOWN_TO_ALL : gpu_load64(&w->state->clock_known[i]);
+	return known & who_warps(w) && (w->asked == ASKED_FORMAL || !(known & KNOWN_FORMALLY));
+}
+/* How this warp hands element `i` on: as what all know, or know formally; 0: it has not acquired it. */
+ALWAYS u64 clock_known(const struct who *w, u32 i)
+{
+	if (clock_serves(w, i))
+		return KNOWN_TO_ALL;
+	return gpu_load64(&w->state->clock_known[i]) & who_warps(w) ? KNOWN_TO_ALL_FORMALLY : 0;
 }
 ALWAYS int clock_has(const struct who *w, u32 i, u64 elem, u64 rec, u64 point)
 {
-	return elem_may_cover(w->launch, elem, rec) && elem_covers(w->launch, elem, rec, point, (int)w->anyway) && clock_serves(w, i);
+	return elem_may_cover(w->launch, elem, rec) && elem_covers(w->launch, elem, rec, point, w->asked == ASKED_CTA) && clock_serves(w, i);
 }
 
 /* ---- the slow half: the closure of launches that are ordered before, over what their streams acquired ---------- */
@@ -24,7 +32,7 @@ ALWAYS int clock_has(const struct who *w, u32 i, u64 elem, u64 rec, u64 point)
 struct closure {
 	const struct gsan_launch *l;
 	u64 rec, point; /* the record and its rec_point() */
-	int anyway;
+	int one; /* as if a CTA were one thread */
 	u32 count;
 	u64 item[ORDER_CLOSURE]; /* elements: what is before each one's launch, if of many all that it did, too; or all launches of a prefix with theirs.
 				  * It lies on the stack, of which the driver keeps as much for each thread that a GPU can hold. */
@@ -68,7 +76,7 @@ NEVER int closure_add(struct closure *c, u64 elem)
 {
 	const struct gsan_launch *l = c->l;
 	u32 owner = elem_owner(l, elem);
-	if (!(l->mapped >> owner & 1) || elem_covers(l, elem, c->rec, c->point, c->anyway))
+	if (!(l->mapped >> owner & 1) || elem_covers(l, elem, c->rec, c->point, c->one))
 		return 1;
 	if (elem_is_point(elem) || closure_known(l, elem, owner))
 		return 0; /* nothing but the writes themselves; nothing that the launch's base clock lacks */
@@ -157,7 +165,7 @@ NEVER int closure_walk(const struct who *w, u64 rec, u64 point, int clock, int l
 	c.l = w->launch;
 	c.rec = rec;
 	c.point = point;
-	c.anyway = (int)w->anyway;
+	c.one = w->asked == ASKED_CTA;
 	c.count = 1;
 	c.item[0] = (u64)w->launch->tag << GSAN_REC_TAG_SHIFT | (launch ? ELEM_ALL : 0);
 	if (clock && w->state) {

@@ -11,43 +11,54 @@
 #include "device/launch.h"
 #include "device/order.h"
 #include "device/state.h"
+#include "device/warps.h"
 
 /* What this warp did up to `time`, and other warps before that; 0: what its kernel's start releases. */
 ALWAYS u64 elem_make(const struct who *w, u32 time, u32 scope, u32 site)
 {
 	return (time ? state_stamp(w, time) : w->self & REC_WHO) | elem_by_us(w->launch, scope, site);
 }
-
-/* Adds to the newest version, by the write that raises the generation next. */
-ALWAYS void version_add(const struct gsan_launch *l, struct dev_sync *e, u64 elem)
+/* What another of its CTA did up to `time`. */
+ALWAYS u64 elem_met(const struct who *w, u32 time, u32 warp, u32 scope, u32 site)
 {
-	struct elems s = {.word = e->version[0].elem, .count = &e->version[0].count, .changed = e->changed, .room = DEV_VERSION,
-			  .kind = ELEMS_GATED, .generation = gpu_own32(&e->generation) + 1};
+	return elem_of_warp(state_stamp_of(w, time, warp) | elem_by_us(w->launch, scope, site));
+}
+
+/* Adds to the newest version, by the write that raises the generation next. `known`: to all, or formally. */
+ALWAYS void version_add_known(const struct gsan_launch *l, struct dev_sync *e, u64 elem, u64 known)
+{
+	struct elems s = {.word = e->version[0].elem, .count = &e->version[0].count, .changed = e->changed, .formal = &e->version[0].formal,
+			  .room = DEV_VERSION, .kind = ELEMS_GATED, .generation = gpu_own32(&e->generation) + 1, .whose = known};
 	s.kind |= gpu_own32(s.count) < DEV_VERSION / 4 ? ELEMS_SITES : 0;
 	elems_add(l, &s, elem, 0);
 }
+ALWAYS void version_add(const struct gsan_launch *l, struct dev_sync *e, u64 elem) { version_add_known(l, e, elem, KNOWN_TO_ALL); }
 
-/* What this warp did up to `time`, and other warps before `all`. */
-NEVER void version_add_times(const struct who *w, struct dev_sync *e, u32 time, u32 all, u64 how, u32 scope, u32 site)
+/* What this warp did up to `time`, and other warps before `all`, or, those that it met, before that of its row. */
+NEVER void version_add_times(const struct who *w, struct dev_sync *e, u32 time, u32 all, const u32 *row, u64 how, u32 scope, u32 site)
 {
 	u64 own = elem_make(w, time, scope, site) | how;
 	int apart = w->launch->warp_bits && time > all;
 	version_add(w->launch, e, apart ? elem_of_warp(own) : own);
 	if (apart && all > time_first(w->launch))
 		version_add(w->launch, e, elem_make(w, all, scope, site) | how);
+	for (u32 i = 0, n = row ? cta_warps() : 0; i < n; i++)
+		if (i != w->warp && gpu_own32(&row[i]) > all)
+			version_add(w->launch, e, elem_met(w, gpu_own32(&row[i]) - 1, i, scope, site) | how);
 	if (w->launch->warp_bits && gpu_own32(&w->state->saturated)) /* barriers have no time any more */
 		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);
 }
 
 /* What was fenced goes with a release of this CTA at the scopes of the fences; what a list that widened has made of several, to all. */
-NEVER void version_add_fenced(const struct who *w, struct dev_sync *e)
+NEVER void version_add_fenced(const struct who *w, struct dev_sync *e, u64 known)
 {
+	u64 formal = gpu_own64(&w->state->fenced_formal);
 	const struct dev_clock *from = &w->state->fenced;
 	u32 n = gpu_own32(&from->count);
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 elem = gpu_own64(&from->elem[i]);
 		u64 gate = elem_is_open(elem) ? elem_gate(elem) : elem_by_us(w->launch, elem_scope(elem), 0);
-		version_add(w->launch, e, elem_handed_on(elem, gate));
+		version_add_known(w->launch, e, elem_handed_on(elem, gate), formal >> i & 1 ? KNOWN_TO_ALL_FORMALLY : known);
 	}
 	if (gpu_load32(&from->flags) & DEV_CLOCK_EVERYTHING)
 		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);
@@ -58,15 +69,42 @@ NEVER void version_add_clock(const struct who *w, struct dev_sync *e, u32 scope)
 {
 	struct dev_state *s = w->state;
 	u32 n = gpu_own32(&s->clock.count);
-	u64 told = told_about(s, e, scope) ? gpu_own64(&s->told) : 0, all = n < 64 ? (1ull << n) - 1 : ~0ull;
-	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
+	u64 told = told_about(s, e, scope) ? gpu_own64(&s->told) : 0, all = n < 64 ? (1ull << n) - 1 : ~0ull, known;
+	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		if (!clock_serves(w, i))
 			all &= ~(1ull << i) | told;
-		else if (!(told >> i & 1))
-			version_add(w->launch, e, elem_handed_on(gpu_own64(&s->clock.elem[i]), elem_by_us(w->launch, scope, 0)));
+		if (!(told >> i & 1) && (known = clock_known(w, i)))
+			version_add_known(w->launch, e, elem_handed_on(gpu_own64(&s->clock.elem[i]), elem_by_us(w->launch, scope, 0)), known);
+	}
 	told_set(s, e, scope, all);
 	if (gpu_load32(&s->clock.flags) & DEV_CLOCK_EVERYTHING)
 		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);
+}
+
+/* What fences of other warps before a barrier formally leave to a relaxed write of this one; `fences`: it has fenced itself. Of all warps
+ * one element, as far as all have fenced: no record behind the barrier is of that time. */
+NEVER void version_add_formal(const struct who *w, struct dev_sync *e, u32 fences, u32 site)
+{
+	const struct dev_meeting *m = own_meeting(w);
+	u32 warps = cta_warps(), any = 0;
+	for (u32 k = 0; k < 2; k++) {
+		u32 scope = k ? GSAN_SYS : GSAN_GPU, own = gpu_own32(&own_warp(w)->fence[k]), all = own ? gpu_own32(&own_warp(w)->fence_all[k]) : 0, least = own;
+		for (u32 i = 0; i < warps; i++) {
+			u32 formal = i == w->warp ? own : fence_formal(w, m, i, k);
+			least = formal < least ? formal : least;
+			any |= i == w->warp ? 0 : formal;
+		}
+		if (least > all)
+			version_add_known(w->launch, e, elem_fenced(elem_make(w, least, scope, site)), KNOWN_TO_ALL_FORMALLY);
+		all = least > all ? least : all;
+		for (u32 i = 0; i < warps; i++) {
+			u32 formal = i == w->warp ? 0 : fence_formal(w, m, i, k), met = own && m ? gpu_own32(&m->fenced[k][w->warp][i]) : 0;
+			if (formal > all && formal > met)
+				version_add_known(w->launch, e, elem_fenced(elem_met(w, formal - 1, i, scope, site)), KNOWN_TO_ALL_FORMALLY);
+		}
+	}
+	if (any && !fences)
+		version_add_fenced(w, e, KNOWN_TO_ALL_FORMALLY);
 }
 
 /* What a strong write of this CTA at `scope` releases: by its own semantics (`time`), by fences before it, by the kernel's
@@ -75,18 +113,21 @@ NEVER void version_add_clock(const struct who *w, struct dev_sync *e, u32 scope)
 NEVER void version_publish(const struct who *w, struct dev_sync *e, int release, u32 time, u64 point, u32 scope, u32 site)
 {
 	const struct dev_warp *own = own_warp(w);
+	const struct dev_meeting *m = own_meeting(w);
 	u32 gpu = gpu_own32(&own->fence[0]), sys = gpu_own32(&own->fence[1]); /* 1 + time */
 	int itself = release && scope != GSAN_CTA;
 	version_add(w->launch, e, elem_write(point, elem_by_us(w->launch, scope, site), gpu | sys || itself)); /* for words: there is more */
 	if (sys)
-		version_add_times(w, e, sys - 1, gpu_own32(&own->fence_all[1]), ELEM_FENCED, GSAN_SYS, site);
+		version_add_times(w, e, sys - 1, gpu_own32(&own->fence_all[1]), m ? m->fenced[1][w->warp] : 0, ELEM_FENCED, GSAN_SYS, site);
 	if (gpu > sys)
-		version_add_times(w, e, gpu - 1, gpu_own32(&own->fence_all[0]), ELEM_FENCED, GSAN_GPU, site);
+		version_add_times(w, e, gpu - 1, gpu_own32(&own->fence_all[0]), m ? m->fenced[0][w->warp] : 0, ELEM_FENCED, GSAN_GPU, site);
 	if (gpu | sys)
-		version_add_fenced(w, e);
+		version_add_fenced(w, e, KNOWN_TO_ALL);
+	if (w->launch->warp_bits && !itself && gpu_own32(&w->state->kept_scope)) /* any has fenced */
+		version_add_formal(w, e, gpu | sys, site);
 	if (itself) {
 		u32 wide = scope == GSAN_CLUSTER ? GSAN_GPU : scope;
-		version_add_times(w, e, time, gpu_own32(&own->synced), 0, wide, site);
+		version_add_times(w, e, time, gpu_own32(&own->synced), m ? m->knows[w->warp] : 0, 0, wide, site);
 		version_add_clock(w, e, wide);
 	}
 }
@@ -129,15 +170,19 @@ ALWAYS void version_writer(struct dev_version *to, const struct dev_version *fro
 	gpu_store32(&to->coarse, gpu_own32(&from->coarse));
 }
 
+ALWAYS u64 version_known(const struct dev_version *v, u32 i) { return gpu_own64(&v->formal) >> i & 1 ? KNOWN_TO_ALL_FORMALLY : KNOWN_TO_ALL; }
+
 /* The newest becomes the one before, the one before goes to all older ones. */
 NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 {
 	struct dev_version *v = e->version;
 	u32 n = gpu_own32(&v[1].count);
 	if (gpu_own32(&v[1].flags) & DEV_VALID) {
-		struct elems older = {.word = v[2].elem, .count = &v[2].count, .room = DEV_VERSION, .kind = ELEMS_GATED};
-		for (u32 i = 0; i < n && i < DEV_VERSION; i++)
+		struct elems older = {.word = v[2].elem, .count = &v[2].count, .formal = &v[2].formal, .room = DEV_VERSION, .kind = ELEMS_GATED};
+		for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
+			older.whose = version_known(&v[1], i);
 			elems_add(l, &older, gpu_own64(&v[1].elem[i]), 0);
+		}
 		gpu_or32(&v[2].flags, gpu_own32(&v[1].flags) & ~DEV_VALUE);
 		version_writer(&v[2], &v[1]);
 		gpu_store32(&e->lost, 1);
@@ -145,12 +190,14 @@ NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)
 	n = gpu_own32(&v[0].count);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
 		gpu_store64(&v[1].elem[i], gpu_own64(&v[0].elem[i]));
+	gpu_store64(&v[1].formal, gpu_own64(&v[0].formal));
 	gpu_store64(&v[1].value, gpu_own64(&v[0].value));
 	version_writer(&v[1], &v[0]);
 	gpu_store32(&v[1].count, n);
 	gpu_store32(&v[1].flags, gpu_own32(&v[0].flags));
 	gpu_store32(&v[0].flags, 0);
 	gpu_store32(&v[0].count, 0);
+	gpu_store64(&v[0].formal, 0);
 	gpu_store32(&e->lineage, gpu_own32(&e->lineage) + 1);
 }
 

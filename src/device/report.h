@@ -9,6 +9,15 @@
 #include "device/observed.h"
 #include "device/order.h"
 
+ALWAYS int report_seen(const struct dev_tables *t, u64 key)
+{
+	key = key ? key : 1;
+	for (u32 i = 0; i < 8; i++)
+		if (gpu_load64(&t->seen[(key + i) & (DEV_SEEN - 1)]) == key)
+			return 1;
+	return 0;
+}
+
 /* 1 the first time a key is seen. */
 ALWAYS int report_is_new(struct dev_tables *t, u64 key)
 {
@@ -95,7 +104,7 @@ ALWAYS void report_clock(const struct who *w, u64 rec, struct hint *best)
 ALWAYS void report_barrier(const struct who *w, u64 rec, u64 point, const struct access *a, struct hint *best)
 {
 	struct who one = *w;
-	one.anyway = 1;
+	one.asked = ASKED_CTA;
 	if (a->op == GSAN_OP_LD_NC || !order_slow(&one, rec, point) || order_slow(w, rec, point))
 		return; /* it is not, or it is by now without that: a list has widened since the check */
 	struct hint barrier = {.score = REPORT_BARRIER, .reason = GSAN_WHY_PUBLISHED_ALONE};
@@ -111,6 +120,14 @@ ALWAYS void report_barrier(const struct who *w, u64 rec, u64 point, const struct
 		barrier.reason = published ? GSAN_WHY_ACQUIRED_ALONE : GSAN_WHY_PUBLISHED_ALONE;
 	}
 	*best = barrier;
+}
+
+/* Do formal edges alone order it? Not if the others do by now: then a list has widened since the check. */
+ALWAYS int report_formal(const struct who *w, u64 rec, u64 point, const struct access *a)
+{
+	struct who formally = *w;
+	formally.asked = ASKED_FORMAL;
+	return w->launch->warp_bits && a->op != GSAN_OP_LD_NC && order_slow(&formally, rec, point) && !order_slow(w, rec, point);
 }
 
 /* Of a launch before this one, what something unseen wrote may have been the flag: a stream's value, a copy, the host. */
@@ -136,7 +153,8 @@ ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec, 
 		hint_find(w, rec, a->site, &best);
 	report_clock(w, rec, &best);
 	report_unseen(w, rec, &best);
-	report_barrier(w, rec, point, a, &best);
+	if (!f->formal)
+		report_barrier(w, rec, point, a, &best);
 	f->reason = (uint8_t)best.reason;
 	f->both = (uint8_t)best.both;
 	f->confidence = (uint8_t)(best.score ? HINT_CONFIDENCE(best.score) : 0);
@@ -205,16 +223,19 @@ NEVER void report(const struct who *w, u64 rec, u64 point, u32 rec_bytes_mask, c
 	}
 	count(l, GSAN_N_FOUND, 1);
 	report_weak(w, rec, a);
-	if (!report_is_new(t, mix64(launches ^ mix64(sites + 1))))
+	u64 key = mix64(launches ^ mix64(sites + 1)), ticket;
+	if (report_seen(t, key))
 		return;
-	u64 ticket;
+	int formal = report_formal(w, rec, point, a);
+	if (!report_is_new(t, formal ? mix64(key) : key))
+		return;
 	if (!report_ticket(t, ring, &ticket)) {
 		count(l, GSAN_N_DROPPED, 1);
 		return;
 	}
 	struct gsan_finding *f = &ring->slot[ticket % GSAN_RING_SLOTS];
 	f->kind = (uint8_t)kind;
-	f->formal = 0; /* of the three forms two count as ordered, and the third as a race */
+	f->formal = (uint8_t)formal;
 	f->bytes = (uint16_t)a->bytes;
 	f->address = a->address;
 	report_first(f, l, rec, rec_bytes_mask);

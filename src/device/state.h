@@ -82,9 +82,12 @@ ALWAYS enum left state_leaves(struct dev_state *s, u32 threads)
 	return state_waiting(now) ? LEFT_OTHERS_WAIT : LEFT_LAST;
 }
 
-ALWAYS void state_free(struct dev_state *s)
+ALWAYS void state_free(const struct gsan_launch *l, struct dev_state *s)
 {
+	u32 meeting = gpu_load32(&s->meeting);
 	gpu_fence_sys();
+	if (meeting && meeting != MEETING_NONE)
+		gpu_store64(&own_tables(l)->meeting[meeting - 1].key, 0);
 	gpu_store64(&s->key, 0);
 }
 

@@ -132,7 +132,10 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 			held = sync_after(&w, e, at, desc_scalar(desc), element_value(value, desc, k), known);
 		gpu_meet(whole);
 	}
-	int failed = desc_is_cas(desc) && !desc_is_rmw(desc);
+	int failed = desc_is_cas(desc) && !desc_is_rmw(desc), by_hand = reads && w.launch->warp_bits && canonical == NO_ADDRESS && !foreign;
+	if (gpu_which(whole, by_hand) && gpu_speaks(whole)) /* a flag in shared memory */
+		barrier_behind(&w, 1);
+	gpu_meet(whole);
 	sync_release(failed ? held : 0, whole); /* it wrote nothing: others need not wait for its check */
 	if (failed && w.state) /* by now what another lane of the warp released has ended an epoch: this read is not among that */
 		w.base = state_base(w.state, w.warp, 1);

@@ -19,6 +19,7 @@
 #include "device/inherit.h"
 #include "device/launch.h"
 #include "device/lock.h"
+#include "device/meeting.h"
 #include "device/observed.h"
 #include "device/release.h"
 #include "device/shadow.h"
@@ -69,7 +70,7 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 		told_begin(w->state, newest, scope);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
 		if (!newest || changed_since(newest, i, looked))
-			hinted |= !elem_read(w, newest, gpu_own64(&v->elem[i]), canonical, desc, writer, linked);
+			hinted |= !elem_read(w, newest, gpu_own64(&v->elem[i]), canonical, desc, writer, linked, gpu_own64(&v->formal) >> i & 1);
 	if (newest)
 		looked_now(w->state, newest, w->warp, site, hinted);
 }
@@ -507,18 +508,16 @@ NEVER void fence_keep(const struct who *w, u32 scope)
 			gpu_store32(&s->fenced.count, 0);
 		kept = 0;
 	}
-	struct elems fenced = {.word = s->fenced.elem, .count = &s->fenced.count, .room = DEV_CLOCK, .kind = ELEMS_GATED};
+	struct elems fenced = {.word = s->fenced.elem, .count = &s->fenced.count, .room = DEV_CLOCK, .kind = ELEMS_GATED, .formal = &s->fenced_formal};
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
-		if (!clock_serves(w, i))
+		if (!(fenced.whose = clock_known(w, i)))
 			all &= ~(1ull << i) | kept;
 		else if (!(kept >> i & 1))
 			elems_add(w->launch, &fenced, elem_widened(gpu_own64(&s->clock.elem[i]), scope), 0);
 	gpu_store64(&s->kept, all);
 	gpu_store32(&s->kept_scope, scope);
 	gpu_or32(&s->fenced.flags, gpu_load32(&s->clock.flags));
-	gpu_store32(&own_warp(w)->fence[wide], epoch_end(w) + 1);
-	gpu_store32(&own_warp(w)->fence_all[wide], gpu_own32(&own_warp(w)->synced));
-	warps_part(w);
+	warp_fences(w, (u32)wide, epoch_end(w));
 }
 
 /* A fence or membar: keeps what is released so far for later strong writes, joins what earlier strong reads set aside. */
@@ -559,7 +558,7 @@ NEVER void sync_leave(const struct who *w, u32 threads)
 		if (elem_reached(w->launch, s->pending[i].elem, GSAN_SYS) && !elem_inherited(w->launch, s->pending[i].elem))
 			acquired_add(w->launch, s->pending[i].elem);
 	state_give(w);
-	state_free(s);
+	state_free(w->launch, s);
 }
 
 #endif

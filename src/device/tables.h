@@ -82,7 +82,7 @@ struct dev_pending { /* what a strong read observed, set aside for an acquire fe
 struct dev_warp {
 	uint64_t base;         /* tag, CTA and epoch of the records that it makes now; DEV_BASE_USED */
 	uint32_t time;         /* epochs so far: the epoch under the launch's tag, then values under private tags */
-	uint32_t synced;       /* the CTA's time at its last barrier; what other warps did before is before it */
+	uint32_t synced;       /* the CTA's time at its last barrier of all; what other warps did before is before it */
 	uint32_t fence[2];     /* at .gpu and at .sys: 1 + time released by the last release fence, 0 = none ... */
 	uint32_t fence_all[2]; /* ... and what other warps did below this time */
 };
@@ -114,8 +114,9 @@ _Static_assert(sizeof(struct dev_hint) == 32, "");
  * `threads`, added to; DEV_BASE_USED, added to a warp's `base` by who is about to make a record in that epoch, while the epoch's end, under the
  * lock, moves `base` on without it: one word, for of two one may be seen older than the other; the flags of clock and pending, to
  * which bits are added. Read without it: `clock` (which may grow or widen meanwhile, so that an answer "ordered" stays right, and one
- * of "not" is asked again if `changing` moved), `fresh`, `polled` and `hint`, one word each. The masks of warps grow with the bits of those that acquire the same, at a barrier to all. A private tag's time is under
- * `lock`, too: who needs the stamp of a time takes it. The last thread to arrive at a barrier (barrier.h) writes what is other warps'.
+ * of "not" is asked again if `changing` moved), `fresh`, `polled` and `hint`, one word each. The masks of an element grow with the bits of those that acquire the same, at a barrier to all that wait. A private tag's time is under
+ * `lock`, too: who needs the stamp of a time takes it. The last thread to arrive at a barrier (barrier.h, meeting.h) writes what is other
+ * warps'. A meeting is under the lock of the state that has claimed it, but for `turn`, which who waited reads.
  * `polled` may be older than what another warp has just learnt: then one looks again. */
 #define DEV_BASE_USED 1ull /* a record was made in this epoch, or is about to be */
 struct dev_state {
@@ -137,7 +138,7 @@ struct dev_state {
 	uint32_t looked;
 	uint32_t looked_hinted; /* 1 + site of that read, if it left hints */
 	uint32_t looked_warp; /* that read it */
-	uint32_t reserve0;
+	uint32_t meeting;     /* 1 + index of its warps' meeting (meeting.h); 0: they met at barriers of all alone; MEETING_NONE: there was no place */
 	uint64_t told_key;     /* a location whose newest version has those elements of the clock, as bits, by releases of that scope */
 	uint64_t told;
 	uint32_t hints;        /* so many went into `hint`, each over the oldest */
@@ -145,22 +146,55 @@ struct dev_state {
 	uint32_t unseen;       /* why a strong read of what something unseen wrote ordered nothing: GSAN_WHY_* << 16 | its site */
 	uint32_t kept_scope;   /* of `kept`: GSAN_GPU or GSAN_SYS; 0: there are none */
 	uint64_t kept;         /* elements of the clock that `fenced` has at that scope, or a wider one, as bits */
+	uint64_t fenced_formal; /* elements of `fenced`, as of a version */
+	uint64_t reserve0;
 	uint64_t passed;       /* elements of the clock that the launches behind this one have (acquired_clock), as bits */
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
 	struct dev_hint hint[DEV_OWN_HINTS];
 	struct dev_warp warp[GSAN_WARPS];
-	uint32_t clock_warps[DEV_CLOCK];     /* of the clock's elements, the warps that have acquired them, as bits */
-	uint32_t pending_warps[DEV_PENDING]; /* the same of what was set aside */
-	uint64_t reserve[12];
+	uint64_t clock_known[DEV_CLOCK];     /* of the clock's elements, by whom each one is known (warps.h) */
+	uint64_t pending_known[DEV_PENDING]; /* the same of what was set aside */
+	uint64_t reserve[20];
 };
-_Static_assert(sizeof(struct dev_state) == 3584, "");
+_Static_assert(sizeof(struct dev_state) == 4096, "");
 _Static_assert(__builtin_offsetof(struct dev_state, hint) % 16 == 0, "two loads");
 _Static_assert((__builtin_offsetof(struct dev_state, clock.elem) | __builtin_offsetof(struct dev_state, fenced.elem) |
 		__builtin_offsetof(struct dev_state, pending)) % 16 == 0, "loads of two");
 #define DEV_BUCKET 16u
 #define DEV_BUCKETS 1024u /* 16,384 CTAs of synchronising kernels at once; one GPU holds 132 × 32 */
+
+/* ---- meetings of some warps of a CTA (meeting.h) ----------------------------------------------------------------- */
+#define DEV_BARRIERS 16u  /* named ones of a CTA */
+#define DEV_MBARRIERS 6u  /* further ones share the last place */
+#define DEV_PLACES (DEV_BARRIERS + 2 * DEV_MBARRIERS + 1)
+
+/* Where warps meet: a named barrier, a phase of an mbarrier. What those that came had behind them, who waits gets. */
+struct dev_place {
+	uint32_t behind[GSAN_WARPS]; /* of each warp, the time below which what it did is among that */
+	uint32_t synced;             /* the same of all warps */
+	uint32_t pad;
+};
+struct dev_count { /* of a named barrier: who has come to it since it opened last */
+	uint32_t threads, came, wait; /* warps, as bits */
+	uint32_t turn;                /* so often it has opened; UNLIKE: our count was not the GPU's */
+};
+struct dev_meeting { /* of a CTA, claimed by compare-and-swap of `key` when its warps first meet so */
+	uint64_t key; /* its state's; 0 free */
+	uint32_t warps; /* of the CTA */
+	uint32_t mbarriers;
+	uint32_t mbarrier[8]; /* their addresses in shared memory */
+	struct dev_count count[DEV_BARRIERS];
+	uint32_t turn[GSAN_WARPS]; /* of each warp, the turn of the barrier that it has come to */
+	uint32_t knows[GSAN_WARPS][GSAN_WARPS];     /* of each warp, the times of the others below which what they did is before it, beyond `synced` */
+	uint32_t fenced[2][GSAN_WARPS][GSAN_WARPS]; /* the same at its last fence, as in dev_warp */
+	struct dev_place place[DEV_PLACES];
+	uint64_t reserve[29];
+};
+_Static_assert(sizeof(struct dev_meeting) == 16896, "");
+#define DEV_MEETINGS 1024u /* CTAs that have one at once */
+#define MEETING_NONE (~0u)
 
 /* ---- synchronisation entries: one per location that was strongly written -------------------------------------- */
 #define DEV_VERSION 60u
@@ -171,6 +205,8 @@ struct dev_version {
 	uint32_t count;
 	uint32_t pad;
 	uint32_t coarse; /* with DEV_COARSELY: the GPU of the RMWs without an entry that it continues */
+	uint64_t formal; /* elements, as bits, that are there by formal edges alone (who.h) */
+	uint64_t pad1;
 	uint64_t elem[DEV_VERSION];
 };
 #define DEV_VALID 1u
@@ -204,7 +240,7 @@ struct dev_sync {
 	uint32_t mark;    /* GSAN_LINE_MARK of its line since it was made; another one now: RMWs may have passed it by */
 	struct dev_version version[3]; /* newest first; [2]: all older ones together, of any value */
 	uint32_t changed[DEV_VERSION]; /* of each element of [0] the generation with which it came or grew */
-	uint64_t reserve[28];
+	uint64_t reserve[22];
 };
 _Static_assert(sizeof(struct dev_sync) == 2048, "");
 _Static_assert((__builtin_offsetof(struct dev_sync, version) + __builtin_offsetof(struct dev_version, elem)) % 16 == 0 &&
@@ -269,6 +305,7 @@ struct dev_tables {
 	struct dev_hint hint[DEV_HINT_SHELVES][DEV_HINT_WAYS];
 	struct dev_launch launch[DEV_LAUNCHES];
 	struct dev_state state[DEV_BUCKETS * DEV_BUCKET];
+	struct dev_meeting meeting[DEV_MEETINGS];
 	struct dev_sync sync[DEV_SYNCS];
 	struct gsan_detail detail[DEV_DETAILS];
 };

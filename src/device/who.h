@@ -6,6 +6,24 @@
 #include "device/record.h"
 #include "device/tables.h"
 
+/* ---- by whom of a CTA something is known: a bit for each warp, one for each place where some of them meet (meeting.h) ------- */
+#define WARPS_ALL 0xffffffffull
+ALWAYS u64 place_bit(u32 place) { return 1ull << (GSAN_WARPS + place); }
+_Static_assert(GSAN_WARPS + DEV_PLACES <= 62, "a bit for each");
+
+/* Two kinds of edges are missing by the letter of PTX, and no known GPU shows it (docs/memory-model.md, "Formal races"): from a fence
+ * before a barrier to a relaxed write behind it by another warp (F1), and from a relaxed RMW before a barrier to what stands behind it
+ * (F3). What is known by such edges stands by itself, and tells which races are formal. */
+#define KNOWN_FORMALLY (1ull << 63)
+#define KNOWN_BY_RMW (1ull << 62) /* of what was set aside: by a relaxed RMW, which the next barrier makes such an edge */
+#define KNOWN_TO_ALL (~KNOWN_FORMALLY)
+#define KNOWN_TO_ALL_FORMALLY (~0ull)
+ALWAYS int known_within(u64 a, u64 b) { return !(a & ~b & ~KNOWN_FORMALLY) && !(b & ~a & KNOWN_FORMALLY); } /* is `b` as much as `a`? */
+ALWAYS u64 known_both(u64 a, u64 b) { return ((a | b) & ~KNOWN_FORMALLY) | (a & b & KNOWN_FORMALLY); }
+
+/* Which order: by the letter of PTX; if formal edges counted, too (warps.h); if a CTA were one thread. */
+enum asked { ASKED_LETTER, ASKED_FORMAL, ASKED_CTA };
+
 /* Who makes the access under check, as every level below needs it. */
 struct who {
 	const struct gsan_launch *launch;
@@ -15,11 +33,12 @@ struct who {
 	u32 stateless;           /* should have a state and has none: is ordered after everything */
 	u32 reds;                /* scopes, as bits, of its kernel's relaxed RMWs of which nobody reads the result */
 	u32 warp;                /* which of its CTA, if its launch tells them apart (warp_bits), else 0 */
-	u32 anyway;              /* to ask what order would be if a CTA were one thread */
+	enum asked asked;        /* which order is asked for */
 	u32 behind_red;          /* its thread made one of these, or waited for one that did, perhaps */
 };
 ALWAYS u32 launch_warp(const struct gsan_launch *l) { return l->warp_bits ? gpu_thread() / 32 : 0; } /* of this thread, as in `warp` */
-ALWAYS u32 who_warps(const struct who *w) { return w->launch->warp_bits ? 1u << w->warp : ~0u; } /* whom it acquires for */
+ALWAYS u32 cta_warps(void) { return (gpu_threads() + 31) / 32; }
+ALWAYS u64 who_warps(const struct who *w) { return w->launch->warp_bits ? 1ull << w->warp : KNOWN_TO_ALL; } /* whom it acquires for */
 ALWAYS int keeps_no_clock(const struct who *w) { return w->reds && !w->state; }
 
 /* The access under check, exactly known. */

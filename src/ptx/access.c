@@ -293,33 +293,15 @@ int ptx_access_meets(const struct ptx_module *m, const struct ptx_instr *i)
 	return is_one_of(m, i, forms) || ((ptx_is(m, i->op, "ld") || ptx_is(m, i->op, "st")) && find(m, i, semantics));
 }
 
+int ptx_access_strong(const struct ptx_module *m, const struct ptx_instr *i)
+{
+	return find(m, i, semantics) && !ptx_has(m, i, "weak");
+}
+
 int ptx_access_ends_run(const struct ptx_module *m, const struct ptx_instr *i)
 {
 	static const struct form forms[] = {{"bra", 0}, {"brx", 0}, {"ret", 0}, {"exit", 0}, {"trap", 0}, {"brkpt", 0}, {"setmaxnreg", 0},
 					    {"nanosleep", 0}, {"tensormap", 0}, {"discard", 0}, {0}};
 
 	return is_one_of(m, i, forms) || ptx_access_meets(m, i);
-}
-
-/* Strong operations in shared memory that read: a flag by hand. */
-static int reads_shared_flag(const struct ptx_module *m, const struct ptx_instr *i)
-{
-	int reads = ptx_is(m, i->op, "atom") || (ptx_is(m, i->op, "ld") && find(m, i, semantics) && !ptx_has(m, i, "weak"));
-
-	for (uint32_t k = 0; reads && k < i->mods; k++)
-		if (starts(m, i->mod[k], "shared"))
-			return 1;
-	return 0;
-}
-
-enum ptx_meeting ptx_access_meeting(const struct ptx_module *m, const struct ptx_instr *i)
-{
-	static const struct form waits[] = {{"mbarrier", "test_wait"}, {"mbarrier", "try_wait"}, {0}};
-	uint32_t count = ptx_has(m, i, "red") ? 3 : 1; /* of the operand that says how many threads */
-
-	if (is_one_of(m, i, waits) || reads_shared_flag(m, i) || (ptx_is(m, i->op, "barrier") && ptx_has(m, i, "cluster") && ptx_has(m, i, "wait")))
-		return PTX_MEETS_SOME;
-	if ((!ptx_is(m, i->op, "bar") && !ptx_is(m, i->op, "barrier")) || ptx_has(m, i, "warp") || ptx_has(m, i, "arrive"))
-		return PTX_MEETS_NOBODY;
-	return i->operands > count ? PTX_MEETS_SOME : PTX_MEETS_ALL;
 }

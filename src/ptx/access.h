@@ -47,9 +47,7 @@ void ptx_access_of(const struct ptx_module *m, const struct ptx_instr *i, struct
 int ptx_access_meets(const struct ptx_module *m, const struct ptx_instr *i);
 /* Weak accesses on either side of it must not share a batch: it synchronises, branches or calls. */
 int ptx_access_ends_run(const struct ptx_module *m, const struct ptx_instr *i);
-/* For whom of its CTA's warps an instruction may wait: nobody; all, a barrier of all threads; some, at another barrier or by a flag in
- * shared memory. */
-enum ptx_meeting { PTX_MEETS_NOBODY, PTX_MEETS_ALL, PTX_MEETS_SOME };
-enum ptx_meeting ptx_access_meeting(const struct ptx_module *m, const struct ptx_instr *i);
+/* Of a load or a store: has it semantics, or is it volatile? */
+int ptx_access_strong(const struct ptx_module *m, const struct ptx_instr *i);
 
 #endif

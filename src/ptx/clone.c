@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ptx/batch.h"
+#include "ptx/meeting.h"
 #include "ptx/occupancy.h"
 #include "ptx/uses.h"
 
@@ -34,7 +35,7 @@ static void insert(struct clone *c, uint32_t off)
 {
 	if (c->text.failed)
 		c->edits.failed = 1;
-	else
+	else if (c->text.size)
 		ptx_edit_add(&c->edits, off, 0, c->text.data, c->text.size);
 	c->text.size = 0;
 }
@@ -372,17 +373,17 @@ static void edit_unseen(struct clone *c, const struct ptx_place *p)
 	insert(c, first->whole.off);
 }
 
-/* Before a barrier of all threads, or after what else may have waited for other warps. A wait that tells whether it is over has waited if it
- * says so. */
-static void edit_meeting(struct clone *c, const struct ptx_instr *i, enum ptx_meeting meeting)
+/* Where it meets other warps of its CTA. */
+static void edit_meeting(struct clone *c, const struct ptx_instr *i)
 {
-	static const char *const arg[] = {"%gsan_launch", "%gsan_self"};
-	struct ptx_instr said = *i;
+	enum ptx_meeting meeting = ptx_meeting_of(c->m, i, c->plan->mbarriers);
 
-	if (ptx_is(c->m, i->op, "mbarrier") && !i->pred && i->operand[0].kind == PTX_OPND_REG)
-		said.pred = &i->operand[0];
-	call(c, meeting == PTX_MEETS_ALL ? PTX_CALL_barrier : PTX_CALL_behind, &said, arg, NULL);
-	insert(c, meeting == PTX_MEETS_ALL ? i->whole.off : span_end(i->whole));
+	if (meeting == PTX_MEETS_NOBODY)
+		return;
+	*c->calls |= ptx_meeting_before(&c->text, c->m, i, meeting);
+	insert(c, i->whole.off);
+	*c->calls |= ptx_meeting_behind(&c->text, c->m, i, meeting);
+	insert(c, span_end(i->whole));
 }
 
 static int is_end(const struct clone *c, const struct ptx_instr *i)
@@ -456,9 +457,8 @@ static void edit_instr(struct clone *c, uint32_t index, const struct ptx_place *
 		ptx_edit_add(&c->edits, i->whole.off, i->whole.len, "", 0);
 	if (p)
 		edit_place(c, p);
-	enum ptx_meeting meeting = c->fp->reaches_sync ? ptx_access_meeting(c->m, i) : PTX_MEETS_NOBODY;
-	if (meeting != PTX_MEETS_NOBODY)
-		edit_meeting(c, i, meeting);
+	if (c->fp->reaches_sync)
+		edit_meeting(c, i);
 	for (uint32_t k = 0; !p && c->fp->grids && k < i->operands; k++)
 		if (ptx_plan_is_workspace(c->m, &i->operand[k])) {
 			edit_workspace(c, i, &i->operand[k]);

@@ -13,7 +13,8 @@ One that all executions have is missed if any run is without it, but of a warp w
 large for the axioms are judged by the runs alone: by whether a race was there in every one of them, in none, or in some (which of them
 came first may matter, if what makes it race is a relaxed flag or two lanes of one warp). What the detector finds has to be among the
 races of the reference, if not by warps, then by threads (judge.py, between_threads, says why): it takes a CTA for one program, and so
-finds fewer. So does the reference by CTAs, whose races it has by warps, too, and those by threads.
+finds fewer. So does the reference by CTAs, whose races it has by warps, too, and those by threads. Of a pair that both have, both tell
+whether it is formal.
 With --keep, DIR gets the programs that disagree.
 Exit status: 0 all agree; 1 they do not; 2 a job did not run.
 """
@@ -68,6 +69,9 @@ class Program:
         races = said["--warps"]
         for lines in sorted(said["found"] - races - said["--threads"]):
             yield f"{self.name} {where}: the detector found {lines}, which is no race"
+        for lines in sorted(said["found"] & races):
+            if (lines in said["found_real"]) != (lines in said["real"]):
+                yield f"{self.name} {where}: the detector tells {lines} {'real' if lines in said['found_real'] else 'formal'}, the reference does not"
         for less, more in itertools.pairwise(UNITS):
             for lines in sorted(said[less] - said[more]):
                 yield f"{self.name} {where}: a race of {lines} in the reference with {less}, and not with {more}"
@@ -114,21 +118,23 @@ def job(programs, schedule, seed, folder):
                           env={**os.environ, "EMU_TRACE": trace, "EMU_GRACE_MS": "2", "EMU_SCHEDULE": schedule})
     if done.returncode not in (0, FOUND):
         raise Broken(f"status {done.returncode} of {' '.join(command)}\n{done.stderr[-3000:]}")
-    said = {unit: reference(unit, trace, programs) for unit in UNITS} | {"found": collections.defaultdict(set)}
+    said = {unit: reference(unit, trace, programs) for unit in UNITS}
+    said |= {"real": reference("--warps", trace, programs, formal=False), "found": collections.defaultdict(set), "found_real": collections.defaultdict(set)}
     with open(os.path.join(report, "summary.json")) as file:
         for f in json.load(file)["findings"]:
-            add(said["found"], programs, *((f[side]["kernel"], f[side]["line"]) for side in ("first", "second")))
+            for to in ("found",) if f["formal"] else ("found", "found_real"):
+                add(said[to], programs, *((f[side]["kernel"], f[side]["line"]) for side in ("first", "second")))
     shutil.rmtree(place)
     return [{who: races[p.name] for who, races in said.items()} for p in programs]
 
 
-def reference(unit, trace, programs):
+def reference(unit, trace, programs, formal=True):
     judged = subprocess.run([os.path.join(BIN, "gsan-reference"), unit, trace], capture_output=True, text=True)
     if judged.returncode not in (0, 1):
         raise Broken(f"gsan-reference: {judged.stderr[-2000:]}")
     races = collections.defaultdict(set)
     for word in map(str.split, judged.stdout.splitlines()):
-        if word[0] == "race":
+        if word[0] == "race" and (formal or word[-1] != "formal"):
             add(races, programs, (word[2], int(word[3])), (word[5], int(word[6])))
     return races
 

@@ -1,5 +1,5 @@
 /* The pairs as a program for gsan-launch: each kernel so many times on zeroed memory, two CTAs. usage: warps-run [--repeats N] [PAIR…],
- * once, and all pairs, without arguments. Prints each kernel's name and, behind a tab, 1 if its pair is formal. --names: the pairs. */
+ * once, and all pairs, without arguments. Prints each kernel's name and, behind a tab, what its twin is. --names: the pairs. */
 #include "pairs.h"
 
 #include <cuda.h>
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 			OK(cuMemsetD8Async(mine, 0, PAIR_BYTES, NULL));
 			OK(cuLaunchKernel(f, 2, 1, 1, PAIR_THREADS, 1, 1, 0, NULL, (void *[]){&mine}, NULL));
 		}
-		printf("%s\t%d\n", name, pair[k / 2].formal);
+		printf("%s\t%s\n", name, pair[k / 2].formal ? "formal" : pair[k / 2].unseen ? "unseen" : "wrong");
 	}
 	OK(cuCtxSynchronize());
 	free(text);

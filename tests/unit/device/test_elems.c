@@ -59,7 +59,7 @@ static void lists(const struct gsan_launch *l)
 	static _Alignas(16) u64 word[2 * ROOM];
 	u32 count, hits = 0;
 	for (u32 round = 0; round < ROUNDS; round++) {
-		struct elems s = {.word = word, .count = &count, .room = ROOM, .kind = kinds[below(5)]};
+		struct elems s = {.word = word, .count = &count, .room = ROOM, .kind = kinds[below(5)], .whose = KNOWN_TO_ALL};
 		u64 elem = any_elem(), with = elems_stride(&s) > 1 ? below(3) : 0;
 		count = below(below(4) ? 9 : ROOM);
 		for (u32 i = 0; i < ROOM; i++) /* behind the last one, too */
