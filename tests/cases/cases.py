@@ -1,6 +1,6 @@
 """Programs that must come out right, as a table of (program, arguments, ranks, racy): `emulated` for the emulated device in CTest,
 `native` for tests/gpu/run cases. The racy forms need not name their lines here: that a race is found, and nothing in the correct
-form, is what each is for. Some say the class that one finding has, too (CLASSES).
+form, is what each is for: no formal one either. Some say the class that one finding has, too (CLASSES), or that all are formal.
 
     cases.py NAME        one case on the emulated device, as CTest runs it
     cases.py --list
@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 BREAKS = ("no-first", "no-last", "first-relaxed", "last-relaxed", "scope")
 BARRIERS = ("no-barrier-first", "no-barrier-last")
 CLASSES = {"exchange-no-barrier-last": "missing-barrier"}  # of the first most warps read before anything was acquired
+FORMAL = {"exchange-warps-first-relaxed"}  # a relaxed RMW, a barrier, and then other warps read
 SMALL = ["--blocks", "20", "--warps", "1", "--count", "8192", "--rounds", "3"]
 WARPS = ["--warps", "2"]  # which a barrier is for
 
@@ -24,6 +25,7 @@ def table(exchange, warps, ranks, locks, cas):
     cases.update({f"exchange-{what}": ("exchange.py", [*exchange, *warps, "--break", what], ranks, True) for what in BARRIERS})
     if warps:
         cases["exchange-warps"] = ("exchange.py", [*exchange, *warps], ranks, False)
+        cases["exchange-warps-first-relaxed"] = ("exchange.py", [*exchange, *warps, "--break", "first-relaxed"], ranks, True)
     cases["lock-groups"] = ("lock_groups.py", locks, 1, False)
     cases["cas-then-load"] = ("cas_then_load.py", cas, 1, True)
     return cases
@@ -44,12 +46,14 @@ def one(name):
             place = os.path.join(scratch, schedule)
             os.makedirs(place)
             job = jobs.launched(place, [jobs.python(), os.path.join(HERE, program), *arguments], ranks,
-                                ["--schedule", schedule, "--seed", str(number)],
+                                ["--schedule", schedule, "--seed", str(number), "--formal", "fail"],
                                 environment={**jobs.Job.environment(scratch), "PYTHONPATH": jobs.EXAMPLES})
             summary = job.ends(jobs.FOUND if racy else 0).summary(ranks)
             expect.checked(summary)
             if not racy:
                 expect.clean(summary)
+            formal = {finding["formal"] for finding in summary["findings"]}
+            expect.need(formal == {name in FORMAL} or not racy, f"formal: {formal}")
             classes = {finding["missing_edge_class"] for finding in summary["findings"]}
             expect.need(CLASSES.get(name) in {None, *classes}, f"no finding is a {CLASSES.get(name)}: {classes}")
     return run
