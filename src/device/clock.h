@@ -67,29 +67,6 @@ NEVER u32 clock_join_for(const struct who *w, u64 elem, u64 whose)
 
 ALWAYS u32 clock_join(const struct who *w, u64 elem) { return clock_join_for(w, elem, who_warps(w)); }
 
-/* Takes out what element `i` says, too; others may change their places. */
-NEVER void clock_only(const struct who *w, const struct elems *s, u32 i)
-{
-	u64 elem = elems_at(s, i);
-	struct elem_near like = elem_near(w->launch, elem);
-	u32 n = gpu_own32(s->count);
-	for (u32 j = 0; j < n;) {
-		u32 row = j - j % ELEMS_ROW, near = elems_row_near(&s->word[row], 1, &like) & ~0u << j % ELEMS_ROW;
-		j = near ? row + gpu_first(near) : row + ELEMS_ROW;
-		if (j >= n)
-			continue;
-		if (j == i || !known_within(elems_known(s, j), elems_known(s, i)) || !elem_within(w->launch, elems_at(s, j), elem, 0)) {
-			j++;
-			continue;
-		}
-		elems_change(s);
-		elems_move(s, j, --n); /* which is looked at in its new place */
-		gpu_store32(s->count, n);
-		elems_change(s);
-		i = i == n ? j : i;
-	}
-}
-
 /* After the check of the strong operation that observed them: fresh elements count for what follows. */
 NEVER void clock_settle(const struct who *w)
 {
@@ -99,7 +76,7 @@ NEVER void clock_settle(const struct who *w)
 		u64 e = elems_at(&s, i), settled = elem_settled(e);
 		if (settled != e) {
 			elems_put(&s, i, settled, 0);
-			clock_only(w, &s, i);
+			elems_only(w->launch, &s, i);
 		}
 		i = gpu_own32(s.count) == n ? i + 1 : 0; /* where some were taken out, one not seen yet may stand before */
 	}

@@ -100,6 +100,67 @@ ALWAYS u64 with_union(const struct elems *s, u64 a, u64 b)
 	return a == b ? a : 0;
 }
 
+/* What an element must have in common with another one, unless one of them is of many, for one to include the other: whose it is;
+ * if either is a point, what tells writes from seen ones; of two seen ones the place. Nothing, if `elem` is of many. */
+struct elem_near { u64 elem, identity; u32 kind, place; };
+ALWAYS struct elem_near elem_near(const struct gsan_launch *l, u64 elem)
+{
+	struct elem_near n = {.elem = elem};
+	if (elem_of_many(elem))
+		return n;
+	n.identity = tag_private(l, rec_tag(elem)) ? ~0ull << GSAN_REC_TAG_SHIFT : REC_WHO;
+	n.kind = (u32)ELEM_RELAXED;
+	n.place = elem_is_seen(elem) && ~elem & POINT_ANY_PLACE ? (u32)POINT_ANY_PLACE : 0;
+	return n;
+}
+_Static_assert(POINT_ANY_PLACE >> 32 == 0 && ELEM_POINT == ELEM_RELAXED << 3, "as elems_near() has them");
+ALWAYS u32 elems_near(const struct elem_near *n, u64 old)
+{
+	u32 apart = (u32)(n->elem ^ old), either = (u32)(n->elem | old), point = (u32)old & (u32)ELEM_POINT;
+	int place = !!(apart & n->place) & !!(~(u32)old & n->place) & !!point;
+	return (u32)(!((n->elem ^ old) & n->identity) & !(either >> 3 & apart & n->kind) & !place) | (u32)elem_of_many(old);
+}
+
+/* Those of four elements, as bits, that are near. */
+ALWAYS u32 elems_row_near(const u64 *at, u32 stride, const struct elem_near *n)
+{
+	u64 old[ELEMS_ROW];
+	elems_row(at, stride, old);
+	return elems_near(n, old[0]) | elems_near(n, old[1]) << 1 | elems_near(n, old[2]) << 2 | elems_near(n, old[3]) << 3;
+}
+
+/* Does the list keep the two apart, though one may include the other? */
+ALWAYS int elems_apart(const struct elems *s, u64 a, u64 b)
+{
+	return s->kind & ELEMS_SITES && elem_is_write(a) && elem_is_write(b) && elem_site(a) != elem_site(b);
+}
+
+/* Takes out what element `i` says, too; others may change their places. Returns where it is then. */
+NEVER u32 elems_only(const struct gsan_launch *l, const struct elems *s, u32 i)
+{
+	u64 elem = elems_at(s, i), with = elems_with(s, i);
+	struct elem_near like = elem_near(l, elem);
+	u32 n = gpu_own32(s->count), stride = elems_stride(s), gated = s->kind & ELEMS_GATED;
+	for (u32 j = 0; j < n;) {
+		u32 row = j - j % ELEMS_ROW, near = elems_row_near(&s->word[row * stride], stride, &like) & ~0u << j % ELEMS_ROW;
+		j = near ? row + gpu_first(near) : row + ELEMS_ROW;
+		if (j >= n)
+			continue;
+		u64 other = elems_at(s, j);
+		if (j == i || elems_apart(s, other, elem) || !known_within(elems_known(s, j), elems_known(s, i)) ||
+		    !elem_within(l, other, elem, gated) || !with_within(s, elems_with(s, j), with)) {
+			j++;
+			continue;
+		}
+		elems_change(s);
+		elems_move(s, j, --n); /* which is looked at in its new place */
+		gpu_store32(s->count, n);
+		elems_change(s);
+		i = i == n ? j : i;
+	}
+	return i;
+}
+
 /* How far a list that is full goes, step by step, until there is room: each gives up more of what its elements tell apart. What it
  * then says is "ordered" too often, never too seldom, and is counted. Nothing is dropped: the last step leaves one element per
  * participant, for which every list has room. */
@@ -139,10 +200,16 @@ NEVER u64 elems_unite(const struct gsan_launch *l, const struct elems *s, u32 i,
 	return both;
 }
 
-/* Makes room in a full list: at least an eighth, so that it is not asked for at once again. Returns how many there are now. */
+/* Makes room in a full list: at least an eighth, so that it is not asked for at once again. First goes what others say, too, which was
+ * known to fewer when it came. Returns how many there are now. */
 NEVER u32 elems_widen(const struct gsan_launch *l, const struct elems *s)
 {
-	u32 n = gpu_own32(s->count), enough = s->room - s->room / 8;
+	u32 n, enough = s->room - s->room / 8;
+	for (u32 i = 0; i < gpu_own32(s->count); i++)
+		i = elems_only(l, s, i);
+	n = gpu_own32(s->count);
+	if (n <= enough)
+		return n;
 	count(l, GSAN_N_CLOCK_FULL, 1);
 	elems_change(s);
 	for (u32 step = 0; n > enough && step < ELEMS_STEPS; step++)
@@ -157,41 +224,6 @@ NEVER u32 elems_widen(const struct gsan_launch *l, const struct elems *s)
 	gpu_store32(s->count, n);
 	elems_change(s);
 	return n;
-}
-
-/* What an element must have in common with another one, unless one of them is of many, for one to include the other: whose it is;
- * if either is a point, what tells writes from seen ones; of two seen ones the place. Nothing, if `elem` is of many. */
-struct elem_near { u64 elem, identity; u32 kind, place; };
-ALWAYS struct elem_near elem_near(const struct gsan_launch *l, u64 elem)
-{
-	struct elem_near n = {.elem = elem};
-	if (elem_of_many(elem))
-		return n;
-	n.identity = tag_private(l, rec_tag(elem)) ? ~0ull << GSAN_REC_TAG_SHIFT : REC_WHO;
-	n.kind = (u32)ELEM_RELAXED;
-	n.place = elem_is_seen(elem) && ~elem & POINT_ANY_PLACE ? (u32)POINT_ANY_PLACE : 0;
-	return n;
-}
-_Static_assert(POINT_ANY_PLACE >> 32 == 0 && ELEM_POINT == ELEM_RELAXED << 3, "as elems_near() has them");
-ALWAYS u32 elems_near(const struct elem_near *n, u64 old)
-{
-	u32 apart = (u32)(n->elem ^ old), either = (u32)(n->elem | old), point = (u32)old & (u32)ELEM_POINT;
-	int place = !!(apart & n->place) & !!(~(u32)old & n->place) & !!point;
-	return (u32)(!((n->elem ^ old) & n->identity) & !(either >> 3 & apart & n->kind) & !place) | (u32)elem_of_many(old);
-}
-
-/* Those of four elements, as bits, that are near. */
-ALWAYS u32 elems_row_near(const u64 *at, u32 stride, const struct elem_near *n)
-{
-	u64 old[ELEMS_ROW];
-	elems_row(at, stride, old);
-	return elems_near(n, old[0]) | elems_near(n, old[1]) << 1 | elems_near(n, old[2]) << 2 | elems_near(n, old[3]) << 3;
-}
-
-/* Does the list keep the two apart, though one may include the other? */
-ALWAYS int elems_apart(const struct elems *s, u64 a, u64 b)
-{
-	return s->kind & ELEMS_SITES && elem_is_write(a) && elem_is_write(b) && elem_site(a) != elem_site(b);
 }
 
 /* Where in a list an element stands that includes this one, or that this one includes: index * 2 + 1 of the former, index * 2 of the

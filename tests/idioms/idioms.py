@@ -30,14 +30,15 @@ SMALL = ["--ctas", "2", "--threads", "32"]  # of these, emulated
 CONTENDED = {"lock_cas", "lock_clh", "lock_rw", "lock_ticket", "queue", "treiber"}  # all CTAs want one word: quadratic
 FEW = {**dict.fromkeys(EACH | {"lock_ticket"}, 24), **dict.fromkeys(CONTENDED - {"lock_ticket"}, 44), "grid_sync": 66,
        # A clock has room for what a warp's reductions observe of two other CTAs (docs/memory-model.md, the list of what is bounded).
-       "histogram": 2, "last_block_red": 4}  # CTAs, natively
+       "histogram": 2, "last_block_red": 4,
+       "barrier_again": 8}  # natively; who reads a count while another raises it counts as behind both: of many some always does
 CHEAP = {"allreduce_oneshot", "allreduce_twoshot", "lookback_flags", "lookback_word", "splitk", "streamk", "last_block",
          "stream_value"}
 BARRIERS = {"histogram", "last_block_red", "fifo", "streamk_lock", "grid_barrier", "prefix", "barrier_again", "ll_again"}
 LAGS = 20  # seeds of a witness
 # Where a CTA's other warps do not wait for the one that waits, most of them read before it has acquired anything. Of all races that two
-# sites have in a launch one is said, the first: no flag was seen.
-AHEAD = {("histogram", 2), ("streamk_lock", 2), ("grid_barrier", 2)}
+# sites have in a launch one is said, the first: no flag was seen. So it is where a CTA reads before the other's warps have stored.
+AHEAD = {("histogram", 2), ("streamk_lock", 2), ("grid_barrier", 1), ("grid_barrier", 2), ("barrier_again", 2)}
 SAID = {("grid_barrier", 2): "missing-acquire"}  # instead: the flag was read, and the fence of the warp that polls comes later
 TWO_RANKS = {"allreduce_oneshot", "allreduce_twoshot", "ll", "ll128", "lamport"}
 SCHEDULES = ("program", "pct", "random")

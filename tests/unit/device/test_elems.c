@@ -1,6 +1,6 @@
 /* What a list finds (elems_find) is what one that compares with every element finds (elem_within): random elements of all kinds, few
- * launches, CTAs, epochs and places, so that many include each other; lists of every length and kind. And behind clock_only() nothing
- * is left that the element includes. */
+ * launches, CTAs, epochs and places, so that many include each other; lists of every length and kind. And behind elems_only() nothing
+ * is left that the element includes; a full list gives that up first. */
 #include "play.h"
 
 #include "device/clock.h"
@@ -96,7 +96,7 @@ static void only(struct cta *c)
 			elems_put(&s, i, any_elem(), 0);
 		u64 elem = elems_at(&s, at);
 		gpu_store32(s.count, n);
-		clock_only(&w, &s, at);
+		elems_only(w.launch, &s, at);
 		for (u32 i = 0; i < *s.count; i++)
 			left += elem_within(w.launch, elems_at(&s, i), elem, 0);
 		taken += n - *s.count;
@@ -111,6 +111,25 @@ static void only(struct cta *c)
 	}
 }
 
+/* A clock that is full of what others of it say, too, gives up nothing. */
+static void full(struct cta *c)
+{
+	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)c->launch, .self = c->self, .state = &dev_tables(0)->state[0]};
+	struct elems s = clock_elems(&w);
+	const u64 *lost = &dev_tables(0)->head.counter[GSAN_N_CLOCK_FULL], before = *lost;
+	for (u32 i = 0; i < DEV_CLOCK; i++)
+		elems_put(&s, i, 6ull << GSAN_REC_TAG_SHIFT | (u64)(i / 2) << GSAN_REC_CTA_SHIFT | (u64)(1 + i % 2) << GSAN_REC_EPOCH_SHIFT, 0);
+	gpu_store32(s.count, DEV_CLOCK);
+	elems_add(w.launch, &s, 6ull << GSAN_REC_TAG_SHIFT | (u64)DEV_CLOCK << GSAN_REC_CTA_SHIFT | 1ull << GSAN_REC_EPOCH_SHIFT, 0);
+	u32 many = 0;
+	for (u32 i = 0; i < *s.count; i++)
+		many += elem_of_many(elems_at(&s, i)) != 0;
+	if (*s.count != DEV_CLOCK / 2 + 1 || many || *lost != before) {
+		printf("FAIL of a full clock %u elements are left, %u of many; lost: %llu\n", *s.count, many, (unsigned long long)(*lost - before));
+		failures++;
+	}
+}
+
 int main(void)
 {
 	map_arena();
@@ -118,6 +137,7 @@ int main(void)
 	struct cta c = enter(launch(0, 0, 5, 5, 1), 0, 1);
 	lists((const struct gsan_launch *)(uintptr_t)c.launch);
 	only(&c);
+	full(&c);
 	printf(failures ? "failed\n" : "ok\n");
 	return failures != 0;
 }
