@@ -135,8 +135,8 @@ ALWAYS int elems_apart(const struct elems *s, u64 a, u64 b)
 	return s->kind & ELEMS_SITES && elem_is_write(a) && elem_is_write(b) && elem_site(a) != elem_site(b);
 }
 
-/* Takes out what element `i` says, too; others may change their places. Returns where it is then. */
-NEVER u32 elems_only(const struct gsan_launch *l, const struct elems *s, u32 i)
+/* Takes out what element `i` says, too; others may change their places. */
+NEVER void elems_only(const struct gsan_launch *l, const struct elems *s, u32 i)
 {
 	u64 elem = elems_at(s, i), with = elems_with(s, i);
 	struct elem_near like = elem_near(l, elem);
@@ -158,7 +158,6 @@ NEVER u32 elems_only(const struct gsan_launch *l, const struct elems *s, u32 i)
 		elems_change(s);
 		i = i == n ? j : i;
 	}
-	return i;
 }
 
 /* How far a list that is full goes, step by step, until there is room: each gives up more of what its elements tell apart. What it
@@ -200,14 +199,21 @@ NEVER u64 elems_unite(const struct gsan_launch *l, const struct elems *s, u32 i,
 	return both;
 }
 
-/* Makes room in a full list: at least an eighth, so that it is not asked for at once again. First goes what others say, too, which was
- * known to fewer when it came. Returns how many there are now. */
+/* Of a clock goes what others of it say, too, since those who know it were told those as well. Returns how many there are now. */
+ALWAYS u32 elems_prune(const struct gsan_launch *l, const struct elems *s)
+{
+	if (s->state && gpu_own32(&s->state->told_more)) {
+		gpu_store32(&s->state->told_more, 0);
+		for (u32 i = gpu_own32(s->count); i--;) /* what takes another's place comes from behind, and was looked at */
+			elems_only(l, s, i);
+	}
+	return gpu_own32(s->count);
+}
+
+/* Makes room in a full list: at least an eighth, so that it is not asked for at once again. Returns how many there are now. */
 NEVER u32 elems_widen(const struct gsan_launch *l, const struct elems *s)
 {
-	u32 n, enough = s->room - s->room / 8;
-	for (u32 i = 0; i < gpu_own32(s->count); i++)
-		i = elems_only(l, s, i);
-	n = gpu_own32(s->count);
+	u32 n = elems_prune(l, s), enough = s->room - s->room / 8;
 	if (n <= enough)
 		return n;
 	count(l, GSAN_N_CLOCK_FULL, 1);
