@@ -147,7 +147,7 @@ struct dev_state {
 	uint32_t kept_scope;   /* of `kept`: GSAN_GPU or GSAN_SYS; 0: there are none */
 	uint64_t kept;         /* elements of the clock that `fenced` has at that scope, or a wider one, as bits */
 	uint64_t fenced_formal; /* elements of `fenced`, as of a version */
-	uint32_t told_more;     /* since the clock was full last some warps were told what others knew: some of it may say the same now */
+	uint32_t told_more;     /* since the clock was full last all warps were told what any knew: some of it may say the same now */
 	uint32_t reserve0;
 	uint64_t passed;       /* elements of the clock that the launches behind this one have (acquired_clock), as bits */
 	struct dev_clock clock;

@@ -30,7 +30,7 @@ NEVER void warps_tell(struct dev_state *s, u64 from, u64 to, u64 forget)
 	u32 clocks = gpu_own32(&s->clock.count), pendings = gpu_own32(&s->pendings);
 	if (!gpu_own32(&s->parted)) /* all know all */
 		return;
-	if (known_tell(s->clock_known, clocks < DEV_CLOCK ? clocks : DEV_CLOCK, from, to, forget))
+	if (known_tell(s->clock_known, clocks < DEV_CLOCK ? clocks : DEV_CLOCK, from, to, forget) && to == WARPS_ALL)
 		gpu_store32(&s->told_more, 1);
 	known_tell(s->pending_known, pendings < DEV_PENDING ? pendings : DEV_PENDING, from, to, forget);
 }
