@@ -40,6 +40,8 @@ NEVER void barrier_opens(const struct who *w)
 			time_set(w, i, f.time);
 			gpu_store32(&s->warp[i].synced, f.time);
 		}
+	for (u32 i = 0; i < warps && gpu_own32(&s->kept_scope); i++) /* any has fenced */
+		gpu_store64(s->warp[i].fence_met, gpu_own64((const u64 *)s->warp[i].fence));
 	pending_formally(w, WARPS_ALL, WARPS_ALL);
 	warps_tell(s, WARPS_ALL, WARPS_ALL, ~(WARPS_ALL | KNOWN_FORMALLY)); /* places know nothing that all do not */
 	gpu_store32(&s->parted, 0);
@@ -71,14 +73,13 @@ NEVER void barrier_arrive(const struct who *w, u32 threads)
 NEVER void barrier_behind(const struct who *w, int formally)
 {
 	struct dev_state *s = w->state;
-	struct dev_warp *own = own_warp(w);
 	if (!state_take(w))
 		return;
 	struct barrier_found f = barrier_find(s, cta_warps(), w->warp);
 	if (formally)
 		pending_formally(w, WARPS_ALL, who_warps(w));
-	if (f.others > gpu_own32(&own->synced))
-		warp_reach(w, w->warp, f.time);
+	if (f.others > gpu_own32(&own_warp(w)->synced))
+		warp_reach(w, w->warp, f.others);
 	warps_tell(s, WARPS_ALL, who_warps(w), 0);
 	state_give(w);
 }

@@ -85,9 +85,14 @@ NEVER void place_add(const struct who *w, struct dev_meeting *m, u32 at)
 NEVER void place_take(const struct who *w, struct dev_meeting *m, u32 at, u32 warp)
 {
 	const struct dev_place *p = &m->place[at];
-	u32 warps = gpu_own32(&m->warps), time = gpu_own32(&p->synced);
-	for (u32 i = 0; i < warps; i++)
-		raise32(&m->knows[warp][i], gpu_own32(&p->behind[i]));
+	u32 warps = gpu_own32(&m->warps), time = gpu_own32(&p->synced), latest = 0;
+	for (u32 i = 0; i < warps; i++) {
+		u32 behind = gpu_own32(&p->behind[i]);
+		raise32(&m->knows[warp][i], behind);
+		latest = behind > latest ? behind : latest;
+	}
+	if (latest >= gpu_own32(&w->state->warp[warp].time) && time_reaches(w, latest + 1)) /* so that one element has all (version_add_times) */
+		time_set(w, warp, latest + 1);
 	if (time > gpu_own32(&w->state->warp[warp].synced))
 		warp_reach(w, warp, time);
 }
@@ -115,7 +120,8 @@ NEVER void count_opens(const struct who *w, struct dev_meeting *m, u32 id)
 	gpu_store32(&c->turn, (gpu_own32(&c->turn) + 1) & ~(1u << 31));
 }
 
-/* `threads` of this warp have come to a barrier that `all` come to; those of a last warp that lack are counted with the first. */
+/* `threads` of this warp have come to a barrier that `all` come to, 0: all that have not left; those of a last warp that lack are counted
+ * with the first. */
 NEVER void meeting_come(const struct who *w, u32 id, u32 all, int waits, u32 threads)
 {
 	struct dev_meeting *m;
@@ -126,6 +132,7 @@ NEVER void meeting_come(const struct who *w, u32 id, u32 all, int waits, u32 thr
 		u32 bit = 1u << w->warp, came = gpu_own32(&c->came), lack = gpu_threads() % 32;
 		int first = !(came & bit), last = w->warp == gpu_own32(&m->warps) - 1;
 		u32 now = gpu_own32(&c->threads) + threads + (first && last && lack ? 32 - lack : 0);
+		all = all ? all : 32 * gpu_own32(&m->warps) - state_left(gpu_load32(&w->state->threads));
 		place_add(w, m, id);
 		gpu_store32(&c->threads, now);
 		gpu_store32(&c->came, came | bit);

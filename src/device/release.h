@@ -38,6 +38,11 @@ ALWAYS void version_add(const struct gsan_launch *l, struct dev_sync *e, u64 ele
 NEVER void version_add_times(const struct who *w, struct dev_sync *e, u32 time, u32 all, const u32 *row, u64 how, u32 scope, u32 site)
 {
 	u64 own = elem_make(w, time, scope, site) | how;
+	u32 least = row ? ~0u : 0;
+	for (u32 i = 0, n = row ? cta_warps() : 0; i < n; i++)
+		least = i != w->warp && gpu_own32(&row[i]) < least ? gpu_own32(&row[i]) : least;
+	least = least < time ? least : time;
+	all = least > all ? least : all; /* one element for what it knows of all, and more only of those of whom it knows more */
 	int apart = w->launch->warp_bits && time > all;
 	version_add(w->launch, e, apart ? elem_of_warp(own) : own);
 	if (apart && all > time_first(w->launch))
@@ -49,16 +54,21 @@ NEVER void version_add_times(const struct who *w, struct dev_sync *e, u32 time, 
 		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);
 }
 
-/* What was fenced goes with a release of this CTA at the scopes of the fences; what a list that widened has made of several, to all. */
-NEVER void version_add_fenced(const struct who *w, struct dev_sync *e, u64 known)
+/* What this warp has fenced goes with a release of it at the scopes of the fences, formally what any of `formally` has; what a list that
+ * widened has made of several, to all. */
+NEVER void version_add_fenced(const struct who *w, struct dev_sync *e, u64 formally)
 {
-	u64 formal = gpu_own64(&w->state->fenced_formal);
 	const struct dev_clock *from = &w->state->fenced;
+	u64 us = own_fences(w) ? who_warps(w) : 0;
 	u32 n = gpu_own32(&from->count);
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 elem = gpu_own64(&from->elem[i]);
 		u64 gate = elem_is_open(elem) ? elem_gate(elem) : elem_by_us(w->launch, elem_scope(elem), 0);
-		version_add_known(w->launch, e, elem_handed_on(elem, gate), formal >> i & 1 ? KNOWN_TO_ALL_FORMALLY : known);
+		u64 known = w->launch->warp_bits ? gpu_own64(&w->state->fenced_known[i]) : KNOWN_TO_ALL;
+		if (known & us & WARPS_ALL && !(known & KNOWN_FORMALLY))
+			version_add(w->launch, e, elem_handed_on(elem, gate));
+		else if (known & (us | formally) & WARPS_ALL)
+			version_add_known(w->launch, e, elem_handed_on(elem, gate), KNOWN_TO_ALL_FORMALLY);
 	}
 	if (gpu_load32(&from->flags) & DEV_CLOCK_EVERYTHING)
 		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);
@@ -81,18 +91,19 @@ NEVER void version_add_clock(const struct who *w, struct dev_sync *e, u32 scope)
 		gpu_or32(&e->version[0].flags, DEV_EVERYTHING);
 }
 
-/* What fences of other warps before a barrier formally leave to a relaxed write of this one; `fences`: it has fenced itself. Of all warps
- * one element, as far as all have fenced: no record behind the barrier is of that time. */
-NEVER void version_add_formal(const struct who *w, struct dev_sync *e, u32 fences, u32 site)
+/* What fences of other warps before a barrier formally leave to a relaxed write of this one. Of all warps one element, as far as all have
+ * fenced: no record is of that time. Returns the warps behind whose fences it formally is, as far as that is known: as bits. */
+NEVER u64 version_add_formal(const struct who *w, struct dev_sync *e, u32 site)
 {
 	const struct dev_meeting *m = own_meeting(w);
-	u32 warps = cta_warps(), any = 0;
+	u32 warps = cta_warps();
+	u64 any = 0;
 	for (u32 k = 0; k < 2; k++) {
 		u32 scope = k ? GSAN_SYS : GSAN_GPU, own = gpu_own32(&own_warp(w)->fence[k]), all = own ? gpu_own32(&own_warp(w)->fence_all[k]) : 0, least = own;
 		for (u32 i = 0; i < warps; i++) {
 			u32 formal = i == w->warp ? own : fence_formal(w, m, i, k);
 			least = formal < least ? formal : least;
-			any |= i == w->warp ? 0 : formal;
+			any |= i != w->warp && formal ? 1ull << i : 0;
 		}
 		if (least > all)
 			version_add_known(w->launch, e, elem_fenced(elem_make(w, least, scope, site)), KNOWN_TO_ALL_FORMALLY);
@@ -103,8 +114,7 @@ NEVER void version_add_formal(const struct who *w, struct dev_sync *e, u32 fence
 				version_add_known(w->launch, e, elem_fenced(elem_met(w, formal - 1, i, scope, site)), KNOWN_TO_ALL_FORMALLY);
 		}
 	}
-	if (any && !fences)
-		version_add_fenced(w, e, KNOWN_TO_ALL_FORMALLY);
+	return any;
 }
 
 /* What a strong write of this CTA at `scope` releases: by its own semantics (`time`), by fences before it, by the kernel's
@@ -119,12 +129,11 @@ NEVER void version_publish(const struct who *w, struct dev_sync *e, int release,
 	version_add(w->launch, e, elem_write(point, elem_by_us(w->launch, scope, site), gpu | sys || itself)); /* for words: there is more */
 	if (sys)
 		version_add_times(w, e, sys - 1, gpu_own32(&own->fence_all[1]), m ? m->fenced[1][w->warp] : 0, ELEM_FENCED, GSAN_SYS, site);
-	if (gpu > sys)
+	if (gpu > sys || (gpu && gpu == sys && w->launch->warp_bits)) /* of one time, it may be the later one: a barrier of some came between */
 		version_add_times(w, e, gpu - 1, gpu_own32(&own->fence_all[0]), m ? m->fenced[0][w->warp] : 0, ELEM_FENCED, GSAN_GPU, site);
-	if (gpu | sys)
-		version_add_fenced(w, e, KNOWN_TO_ALL);
-	if (w->launch->warp_bits && !itself && gpu_own32(&w->state->kept_scope)) /* any has fenced */
-		version_add_formal(w, e, gpu | sys, site);
+	u64 formally = w->launch->warp_bits && !itself && gpu_own32(&w->state->kept_scope) ? version_add_formal(w, e, site) : 0;
+	if (gpu | sys || formally)
+		version_add_fenced(w, e, formally);
 	if (itself) {
 		u32 wide = scope == GSAN_CLUSTER ? GSAN_GPU : scope;
 		version_add_times(w, e, time, gpu_own32(&own->synced), m ? m->knows[w->warp] : 0, 0, wide, site);
@@ -141,7 +150,7 @@ NEVER void version_again(const struct who *w, struct dev_sync *e, u64 own)
 	version_add_clock(w, e, elem_is_open(own) ? GSAN_SYS : elem_scope(own));
 }
 
-/* Is it a release of this CTA itself? In a version that has widened, one of all CTAs may be. */
+/* Is it a release of this CTA itself, or what one of another of its warps had? In a version that has widened, one of all CTAs may be. */
 ALWAYS int version_own(const struct who *w, u64 e)
 {
 	if (elem_is_prefix(e))
@@ -151,11 +160,24 @@ ALWAYS int version_own(const struct who *w, u64 e)
 	return elem_is_release(e) && elem_is_own(w, e);
 }
 
+/* Is one of them of this warp? PTX continues what a thread itself released there. */
+ALWAYS int version_continues(const struct who *w, const struct dev_version *v, u32 n)
+{
+	u32 bits = w->launch->warp_bits;
+	for (u32 i = 0; bits && i < n && i < DEV_VERSION; i++) {
+		u64 own = gpu_own64(&v->elem[i]);
+		if (version_own(w, own) && (elem_of_many(own) || elem_warp(own, bits) == w->warp))
+			return 1;
+	}
+	return !bits;
+}
+
 NEVER void version_continue(const struct who *w, struct dev_sync *e)
 {
 	for (u32 k = 0; k < 3; k++) {
 		struct dev_version *v = &e->version[k];
 		u32 n = gpu_own32(&v->flags) & DEV_VALID ? gpu_own32(&v->count) : 0;
+		n = version_continues(w, v, n) ? n : 0;
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 			u64 own = gpu_own64(&v->elem[i]);
 			if (version_own(w, own))

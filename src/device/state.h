@@ -32,6 +32,7 @@ ALWAYS void state_reset(struct dev_state *s, const struct gsan_launch *l, u64 se
 		gpu_store32(&s->warp[i].synced, l->warp_bits ? first : 0);
 		gpu_store64(s->warp[i].fence, 0);
 		gpu_store64(s->warp[i].fence_all, 0);
+		gpu_store64(s->warp[i].fence_met, 0);
 	}
 }
 
@@ -71,7 +72,8 @@ NEVER u32 state_enter(const struct gsan_launch *l, u64 cta, u64 self)
 #define STATE_WAITING_SHIFT 16u
 enum left { LEFT, LEFT_LAST, LEFT_OTHERS_WAIT };
 ALWAYS u32 state_waiting(u32 threads) { return threads >> STATE_WAITING_SHIFT; }
-ALWAYS int state_all(u32 threads) { return state_waiting(threads) + (threads & ((1u << STATE_WAITING_SHIFT) - 1)) == gpu_threads(); }
+ALWAYS u32 state_left(u32 threads) { return threads & ((1u << STATE_WAITING_SHIFT) - 1); }
+ALWAYS int state_all(u32 threads) { return state_waiting(threads) + state_left(threads) == gpu_threads(); }
 ALWAYS enum left state_leaves(struct dev_state *s, u32 threads)
 {
 	gpu_fence_sys(); /* what this warp stored there is before what the next CTA does */

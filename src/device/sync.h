@@ -502,22 +502,30 @@ NEVER void fence_keep(const struct who *w, u32 scope)
 {
 	struct dev_state *s = w->state;
 	u32 n = gpu_own32(&s->clock.count), wide = scope == GSAN_SYS, known = gpu_own32(&s->kept_scope);
-	u64 all = n < 64 ? (1ull << n) - 1 : ~0ull, kept = known ? gpu_own64(&s->kept) & all : 0;
+	u64 all = n < 64 ? (1ull << n) - 1 : ~0ull, kept = known ? gpu_own64(&s->kept) & all : 0, us = who_warps(w), had;
 	if (wide && (known != GSAN_SYS || gpu_own32(&s->fenced.count) + n - gpu_popc((u32)kept) - gpu_popc((u32)(kept >> 32)) > DEV_CLOCK)) {
 		if (!w->launch->warp_bits) /* else some of it is what other warps fenced */
 			gpu_store32(&s->fenced.count, 0);
 		kept = 0;
 	}
-	struct elems fenced = {.word = s->fenced.elem, .count = &s->fenced.count, .room = DEV_CLOCK, .kind = ELEMS_GATED, .formal = &s->fenced_formal};
-	for (u32 i = 0; i < n && i < DEV_CLOCK; i++)
-		if (!(fenced.whose = clock_known(w, i)))
+	had = kept;
+	if (w->launch->warp_bits && !(gpu_own32(&s->kept_by) & us))
+		kept = 0;
+	struct elems fenced = {.word = s->fenced.elem, .count = &s->fenced.count, .room = DEV_CLOCK, .kind = ELEMS_GATED,
+			       .known = w->launch->warp_bits ? s->fenced_known : 0};
+	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
+		u64 its = clock_known(w, i);
+		fenced.whose = us | (its & KNOWN_FORMALLY);
+		if (!its)
 			all &= ~(1ull << i) | kept;
 		else if (!(kept >> i & 1))
 			elems_add(w->launch, &fenced, elem_widened(gpu_own64(&s->clock.elem[i]), scope), 0);
+	}
 	gpu_store64(&s->kept, all);
+	gpu_store32(&s->kept_by, (all & ~had ? 0 : gpu_own32(&s->kept_by)) | (u32)us);
 	gpu_store32(&s->kept_scope, scope);
 	gpu_or32(&s->fenced.flags, gpu_load32(&s->clock.flags));
-	warp_fences(w, (u32)wide, epoch_end(w));
+	warp_fences(w, (u32)wide);
 }
 
 /* A fence or membar: keeps what is released so far for later strong writes, joins what earlier strong reads set aside. */

@@ -85,8 +85,9 @@ struct dev_warp {
 	uint32_t synced;       /* the CTA's time at its last barrier of all; what other warps did before is before it */
 	uint32_t fence[2];     /* at .gpu and at .sys: 1 + time released by the last release fence, 0 = none ... */
 	uint32_t fence_all[2]; /* ... and what other warps did below this time */
+	uint32_t fence_met[2]; /* `fence` as it was at the CTA's last barrier of all */
 };
-_Static_assert(sizeof(struct dev_warp) == 32, "");
+_Static_assert(sizeof(struct dev_warp) == 40, "");
 
 /* A flag that was read and gave no edge; words the finding's missing edge (hint.h). The first three are as in a record. */
 struct dev_hint {
@@ -146,9 +147,9 @@ struct dev_state {
 	uint32_t unseen;       /* why a strong read of what something unseen wrote ordered nothing: GSAN_WHY_* << 16 | its site */
 	uint32_t kept_scope;   /* of `kept`: GSAN_GPU or GSAN_SYS; 0: there are none */
 	uint64_t kept;         /* elements of the clock that `fenced` has at that scope, or a wider one, as bits */
-	uint64_t fenced_formal; /* elements of `fenced`, as of a version */
 	uint32_t told_more;     /* since the clock was full last all warps were told what any knew: some of it may say the same now */
-	uint32_t reserve0;
+	uint32_t kept_by;       /* the warps that have fenced `kept`, as bits */
+	uint64_t reserve0;
 	uint64_t passed;       /* elements of the clock that the launches behind this one have (acquired_clock), as bits */
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
@@ -157,9 +158,10 @@ struct dev_state {
 	struct dev_warp warp[GSAN_WARPS];
 	uint64_t clock_known[DEV_CLOCK];     /* of the clock's elements, by whom each one is known (warps.h) */
 	uint64_t pending_known[DEV_PENDING]; /* the same of what was set aside */
-	uint64_t reserve[20];
+	uint64_t fenced_known[DEV_CLOCK];    /* and of what was fenced: the warps that did so */
+	uint64_t reserve[4];
 };
-_Static_assert(sizeof(struct dev_state) == 4096, "");
+_Static_assert(sizeof(struct dev_state) == 4736, "");
 _Static_assert(__builtin_offsetof(struct dev_state, hint) % 16 == 0, "two loads");
 _Static_assert((__builtin_offsetof(struct dev_state, clock.elem) | __builtin_offsetof(struct dev_state, fenced.elem) |
 		__builtin_offsetof(struct dev_state, pending)) % 16 == 0, "loads of two");

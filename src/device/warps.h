@@ -70,20 +70,28 @@ ALWAYS struct dev_meeting *own_meeting(const struct who *w)
 	return meeting && meeting != MEETING_NONE ? &own_tables(w->launch)->meeting[meeting - 1] : 0;
 }
 
-/* 1 + the time up to which another warp has fenced what it did, of what this one is behind. */
+/* 1 + the time of the last fence of another warp before a barrier by which this one is behind it; of a barrier of some, the earlier of
+ * that and its last fence, which may have come later. */
 ALWAYS u32 fence_formal(const struct who *w, const struct dev_meeting *m, u32 warp, u32 k)
 {
-	u32 fence = gpu_own32(&w->state->warp[warp].fence[k]), behind = gpu_own32(&own_warp(w)->synced), met = m ? gpu_own32(&m->knows[w->warp][warp]) : 0;
-	behind = met > behind ? met : behind;
-	return fence < behind ? fence : behind;
+	const struct dev_warp *its = &w->state->warp[warp];
+	u32 all = gpu_own32(&its->fence_met[k]), fence = gpu_own32(&its->fence[k]), met = m ? gpu_own32(&m->knows[w->warp][warp]) : 0;
+	fence = fence < met ? fence : met;
+	return fence > all ? fence : all;
 }
 
-/* A fence of this warp. */
-ALWAYS void warp_fences(const struct who *w, u32 k, u32 time)
+ALWAYS u32 own_fences(const struct who *w) { return gpu_own32(&own_warp(w)->fence[0]) | gpu_own32(&own_warp(w)->fence[1]); } /* any? */
+
+/* A fence of this warp. Where warps are told apart, no record is of the time that it has: what the warp records from here on is of a later
+ * one. Of two without a record or a barrier between them the second has the first one's. */
+ALWAYS void warp_fences(const struct who *w, u32 k)
 {
 	struct dev_warp *own = own_warp(w);
 	struct dev_meeting *m = own_meeting(w);
-	gpu_store32(&own->fence[k], time + 1);
+	u32 time = epoch_end(w), gpu = gpu_own32(&own->fence[0]), sys = gpu_own32(&own->fence[1]), again = time > gpu_own32(&own->synced) && (gpu > sys ? gpu : sys) == time;
+	if (w->launch->warp_bits && !again && time_reaches(w, time + 2))
+		time_set(w, w->warp, time + 2);
+	gpu_store32(&own->fence[k], w->launch->warp_bits && again ? time : time + 1);
 	gpu_store32(&own->fence_all[k], gpu_own32(&own->synced));
 	for (u32 i = 0, n = m ? gpu_own32(&m->warps) : 0; i < n; i++)
 		gpu_store32(&m->fenced[k][w->warp][i], gpu_own32(&m->knows[w->warp][i]));

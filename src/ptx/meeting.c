@@ -71,7 +71,7 @@ static int is_known(const struct ptx_module *m, const struct ptx_instr *i)
 }
 
 /* Others than the threads of a CTA may arrive: asynchronous work, threads of other CTAs. mbarrier.test_wait.parity is of PTX 7.1. */
-int ptx_meeting_mbarriers(const struct ptx_module *m)
+static int mbarriers_known(const struct ptx_module *m)
 {
 	if (m->version_major < 7 || (m->version_major == 7 && m->version_minor < 1))
 		return 0;
@@ -90,28 +90,58 @@ int ptx_meeting_mbarriers(const struct ptx_module *m)
 /* bar.red has its result first, and the predicate that it asks last. */
 static uint32_t of_reduction(const struct ptx_module *m, const struct ptx_instr *i) { return ptx_has(m, i, "red"); }
 
-static enum ptx_meeting of_barrier(const struct ptx_module *m, const struct ptx_instr *i)
+static int is_barrier(const struct ptx_module *m, const struct ptx_instr *i)
+{
+	return (ptx_is(m, i->op, "bar") || ptx_is(m, i->op, "barrier")) && !ptx_has(m, i, "warp") && !ptx_has(m, i, "cluster");
+}
+
+static int has_count(const struct ptx_module *m, const struct ptx_instr *i) { return i->operands > 1 + 2 * of_reduction(m, i); }
+
+/* As a bit; all, if it stands in a register. */
+static uint16_t name_of(const struct ptx_module *m, const struct ptx_instr *i)
+{
+	const struct ptx_operand *id = &i->operand[of_reduction(m, i)];
+
+	return id->kind == PTX_OPND_INT && id->ivalue >= 0 && id->ivalue < 16 ? (uint16_t)(1u << id->ivalue) : UINT16_MAX;
+}
+
+struct ptx_meetings ptx_meetings(const struct ptx_module *m)
+{
+	struct ptx_meetings all = {.mbarriers = (uint8_t)mbarriers_known(m)};
+
+	for (uint32_t f = 0; f < m->functions; f++)
+		for (uint32_t k = 0; k < m->function[f].instrs; k++) {
+			const struct ptx_instr *i = &m->function[f].instr[k];
+
+			if (is_barrier(m, i) && has_count(m, i))
+				all.counted |= name_of(m, i);
+		}
+	return all;
+}
+
+static enum ptx_meeting of_barrier(const struct ptx_module *m, const struct ptx_instr *i, uint16_t counted)
 {
 	uint32_t id = of_reduction(m, i);
+	int count = has_count(m, i), followed = !i->pred || i->pred->kind == PTX_OPND_REG;
 
 	if (ptx_has(m, i, "warp"))
 		return PTX_MEETS_NOBODY;
 	if (ptx_has(m, i, "cluster"))
 		return ptx_has(m, i, "wait") ? PTX_MEETS_UNKNOWN : PTX_MEETS_NOBODY;
-	if (i->operands <= 1 + 2 * id)
+	if (!count && !(name_of(m, i) & counted))
 		return PTX_MEETS_ALL;
-	return is_number(&i->operand[id], 32) && is_number(&i->operand[id + 1], 32) && (!i->pred || i->pred->kind == PTX_OPND_REG) ?
+	return followed && is_number(&i->operand[id], 32) && (!count || is_number(&i->operand[id + 1], 32)) ?
 		       PTX_MEETS_SOME : ptx_has(m, i, "arrive") ? PTX_MEETS_NOBODY : PTX_MEETS_UNKNOWN;
 }
 
-enum ptx_meeting ptx_meeting_of(const struct ptx_module *m, const struct ptx_instr *i, int mbarriers)
+enum ptx_meeting ptx_meeting_of(const struct ptx_module *m, const struct ptx_instr *i, struct ptx_meetings module)
 {
 	if (ptx_is(m, i->op, "bar") || ptx_is(m, i->op, "barrier"))
-		return of_barrier(m, i);
+		return of_barrier(m, i, module.counted);
 	if (is_arrival(m, i))
-		return mbarriers ? PTX_MEETS_LATER : PTX_MEETS_NOBODY;
+		return module.mbarriers ? PTX_MEETS_LATER : PTX_MEETS_NOBODY;
 	if (is_wait(m, i))
-		return mbarriers ? PTX_MEETS_PHASE : PTX_MEETS_UNKNOWN;
+		return module.mbarriers ? PTX_MEETS_PHASE : PTX_MEETS_UNKNOWN;
 	return reads_shared_flag(m, i) ? PTX_MEETS_UNKNOWN : PTX_MEETS_NOBODY;
 }
 
@@ -181,6 +211,14 @@ static uint32_t say_arrive(struct text *t, const struct ptx_module *m, const str
 	return calls;
 }
 
+/* Is its first operand, a result, its own predicate? */
+static int clobbers(const struct ptx_instr *i)
+{
+	const struct ptx_operand *to = i->operands ? &i->operand[0] : NULL;
+
+	return to && i->pred && to->kind == PTX_OPND_REG && to->decl == i->pred->decl && to->index == i->pred->index;
+}
+
 /* A wait tells whether it is over. */
 static uint32_t say_waited(struct text *t, const struct ptx_module *m, const struct ptx_instr *i)
 {
@@ -199,7 +237,7 @@ static uint32_t say_waited(struct text *t, const struct ptx_module *m, const str
 	text_puts(t, "\tmov.pred %gsan_c, ");
 	ptx_call_reg(t, m, &i->operand[0]);
 	text_puts(t, ";\n");
-	if (i->pred) {
+	if (i->pred && !clobbers(i)) { /* else its result tells whether it is over */
 		text_puts(t, i->pred->negated ? "\t@" : "\t@!");
 		ptx_call_reg(t, m, i->pred);
 		text_puts(t, " mov.pred %gsan_c, 0;\n");
@@ -218,7 +256,10 @@ static uint32_t say_come(struct text *t, const struct ptx_module *m, const struc
 	text_puts(t, "\t{\n\t.reg .b32 %gsan_i;\n\tmov.b32 %gsan_i, ");
 	put_number(t, m, id);
 	text_puts(t, ";\n");
-	put_number(&all, m, id + 1);
+	if (has_count(m, i))
+		put_number(&all, m, id + 1);
+	else
+		text_puts(&all, "0");
 	calls = say(t, PTX_CALL_meet, pred, "%gsan_i", words(&all), ptx_has(m, i, "arrive") ? "0" : "1");
 	t->failed |= all.failed;
 	text_free(&all);
@@ -244,13 +285,12 @@ uint32_t ptx_meeting_before(struct text *t, const struct ptx_module *m, const st
 /* A reduction may leave its result in its own predicate: then all say that they are over, and who did not wait counts as behind all. */
 uint32_t ptx_meeting_behind(struct text *t, const struct ptx_module *m, const struct ptx_instr *i, enum ptx_meeting meeting)
 {
-	const struct ptx_operand *to = of_reduction(m, i) ? &i->operand[0] : NULL;
-	int clobbered = to && i->pred && to->kind == PTX_OPND_REG && to->decl == i->pred->decl && to->index == i->pred->index;
+	int clobbered = of_reduction(m, i) && clobbers(i);
 	struct text pred = {0};
 	struct ptx_instr said = *i;
 	uint32_t calls = 0;
 
-	if (is_wait(m, i) && !i->pred && i->operands && i->operand[0].kind == PTX_OPND_REG)
+	if (is_wait(m, i) && (!i->pred || clobbers(i)) && i->operands && i->operand[0].kind == PTX_OPND_REG)
 		said.pred = &i->operand[0];
 	if (!clobbered)
 		guard(t, m, &said, &pred);

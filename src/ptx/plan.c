@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx/meeting.h"
 #include "ptx/uses.h"
 
 #define PARAM_ROOM_OLD 4352u  /* bytes of kernel parameters before PTX 8.1 */
@@ -277,7 +276,7 @@ int ptx_plan_make(const struct ptx_module *m, int reds, struct ptx_plan *plan)
 	if (!status) {
 		choose(plan, reached, stack);
 		number_sites(plan);
-		plan->mbarriers = (uint8_t)ptx_meeting_mbarriers(m);
+		plan->meetings = ptx_meetings(m);
 	} else {
 		ptx_plan_free(plan);
 	}

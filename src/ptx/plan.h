@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "ptx/access.h"
+#include "ptx/meeting.h"
 
 #define PTX_SITE_MAX 0xfffeu /* ids start at 1 */
 #define PTX_SITE_UNKNOWN 0xffffu
@@ -41,7 +42,7 @@ struct ptx_plan {
 	uint32_t places;
 	uint32_t clones, skipped; /* entries with a clone, without */
 	uint32_t sites, left;
-	uint8_t mbarriers;        /* ptx_meeting_mbarriers() */
+	struct ptx_meetings meetings;
 };
 
 /* reds: relaxed RMWs whose result nobody reads become PTX_ACCESS_RED. Returns 0 or -ENOMEM. */

@@ -5,15 +5,16 @@ the reference detector says of those that the emulated device shows (gsan-refere
     warps.py --from A --to B [--schedules NAME,...] [--seeds N] [--keep DIR] [--results FILE]
     warps.py --replay FILE…
 
-of the programs of the seeds [A, B); FILE gets a range more, with its numbers. --replay: programs that once disagreed (kept/warps).
+of the programs of the seeds [A, B); FILE gets a range more, with its numbers. --replay: programs that once disagreed (kept/warps): of
+these the detector finds every race of the reference.
 
 Where fence.sc counts as fence.acq_rel, as in the reference, a pair that the reference has and no execution has by the axioms is false.
 One that all executions have is missed if any run is without it, but of a warp whose lanes are parted, or came apart in that run
 (counted: lanes_apart; the reference has it by threads). Of what only some executions have, the runs show some. Programs that are too
 large for the axioms are judged by the runs alone: by whether a race was there in every one of them, in none, or in some (which of them
 came first may matter, if what makes it race is a relaxed flag or two lanes of one warp). What the detector finds has to be among the
-races of the reference, if not by warps, then by threads (judge.py, between_threads, says why): it takes a CTA for one program, and so
-finds fewer. So does the reference by CTAs, whose races it has by warps, too, and those by threads. Of a pair that both have, both tell
+races of the reference, if not by warps, then by threads (judge.py, between_threads, says why); it may find fewer, which is counted, for
+it takes lanes for one thread, and values that are not known for any. So does the reference by CTAs, whose races it has by warps, too, and those by threads. Of a pair that both have, both tell
 whether it is formal.
 With --keep, DIR gets the programs that disagree.
 Exit status: 0 all agree; 1 they do not; 2 a job did not run.
@@ -49,6 +50,8 @@ class Program:
         self.axioms, self.pairs = None, {}  # {lines: "all" or "some"}; None with an answer that is not known
         self.runs = []                      # of each, the lines of the races
         self.lanes_apart = 0                # races that runs were without, for a warp's lanes came one after the other
+        self.races = self.missed = 0        # of the reference, in all runs; of these not found by the detector
+        self.kept = False
 
     def known(self):
         return self.axioms != "unknown"
@@ -67,6 +70,10 @@ class Program:
 
     def complaints(self, where, said):
         races = said["--warps"]
+        self.races += len(races)
+        self.missed += len(races - said["found"])
+        for lines in sorted(races - said["found"]) if self.kept else ():
+            yield f"{self.name} {where}: the detector did not find {lines}"
         for lines in sorted(said["found"] - races - said["--threads"]):
             yield f"{self.name} {where}: the detector found {lines}, which is no race"
         for lines in sorted(said["found"] & races):
@@ -168,8 +175,8 @@ def numbers(programs):
     return table
 
 
-def lanes_apart(programs):
-    return sum(p.lanes_apart for p in programs)
+def total(programs, what):
+    return sum(getattr(p, what) for p in programs)
 
 
 def save(path, args, programs, disagree):
@@ -182,7 +189,7 @@ def save(path, args, programs, disagree):
     ranges = [one for one in ranges if (one["from"], one["to"]) != (args.first, args.last)]
     ranges.append({"from": args.first, "to": args.last, "commit": commit, "date": datetime.date.today().isoformat(),
                    "schedules": args.schedules.split(","), "seeds": args.seeds, "programs": len(programs), "disagree": disagree,
-                   "lanes_apart": lanes_apart(programs),
+                   **{what: total(programs, what) for what in ("lanes_apart", "races", "missed")},
                    "axioms": {answer: dict(sorted(row.items())) for answer, row in sorted(numbers(programs).items())}})
     with open(path, "w") as file:
         json.dump({"ranges": sorted(ranges, key=lambda one: one["from"])}, file, indent=1)
@@ -203,6 +210,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="gsan-warps-") as folder:
         try:
             programs = [Program(path) for path in args.replay] if args.replay else make(args.first, args.last, folder)
+            for p in programs:
+                p.kept = bool(args.replay)
             ask_axioms(programs)
             complaints = run(programs, args.schedules.split(","), args.seeds, args.jobs, folder)
         except Broken as broken:
@@ -218,7 +227,8 @@ def main():
         print("\n".join(said[:4]))
     for answer in sorted(table):
         print(f"by the axioms {answer}: {', '.join(f'{n} racy {often}' for often, n in sorted(table[answer].items()))}")
-    print(f"{len(programs)} programs, {len(programs[0].runs)} runs of each, {len(complaints)} disagree, lanes apart {lanes_apart(programs)}")
+    print(f"{len(programs)} programs, {len(programs[0].runs)} runs of each, {len(complaints)} disagree, lanes apart {total(programs, 'lanes_apart')}; "
+          f"the detector missed {total(programs, 'missed')} of {total(programs, 'races')} races")
     enough = args.replay or all(sum(table[answer].values()) * 20 >= len(programs) for answer in ("free", "race")) # else nothing would be shown
     return bool(complaints) or not enough
 
