@@ -205,7 +205,8 @@ ALWAYS u32 elems_prune(const struct gsan_launch *l, const struct elems *s)
 	if (s->state && gpu_own32(&s->state->told_more)) {
 		gpu_store32(&s->state->told_more, 0);
 		for (u32 i = gpu_own32(s->count); i--;) /* what takes another's place comes from behind, and was looked at */
-			elems_only(l, s, i);
+			if (i < gpu_own32(s->count))
+				elems_only(l, s, i);
 	}
 	return gpu_own32(s->count);
 }

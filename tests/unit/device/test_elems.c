@@ -111,22 +111,23 @@ static void only(struct cta *c)
 	}
 }
 
-/* A clock that is full of what others of it say, too, gives up nothing. */
-static void full(struct cta *c)
+/* A clock that is full of what others of it say, too, gives up nothing: of each CTA the last of `each` elements stays. */
+static void full(struct cta *c, u32 each)
 {
 	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)c->launch, .self = c->self, .state = &dev_tables(0)->state[0]};
 	struct elems s = clock_elems(&w);
 	const u64 *lost = &dev_tables(0)->head.counter[GSAN_N_CLOCK_FULL], before = *lost;
 	for (u32 i = 0; i < DEV_CLOCK; i++)
-		elems_put(&s, i, 6ull << GSAN_REC_TAG_SHIFT | (u64)(i / 2) << GSAN_REC_CTA_SHIFT | (u64)(1 + i % 2) << GSAN_REC_EPOCH_SHIFT, 0);
+		elems_put(&s, i, 6ull << GSAN_REC_TAG_SHIFT | (u64)(i / each) << GSAN_REC_CTA_SHIFT | (u64)(1 + i % each) << GSAN_REC_EPOCH_SHIFT, 0);
 	gpu_store32(s.count, DEV_CLOCK);
 	gpu_store32(&w.state->told_more, 1);
 	elems_add(w.launch, &s, 6ull << GSAN_REC_TAG_SHIFT | (u64)DEV_CLOCK << GSAN_REC_CTA_SHIFT | 1ull << GSAN_REC_EPOCH_SHIFT, 0);
-	u32 many = 0;
+	u64 ctas = 0;
 	for (u32 i = 0; i < *s.count; i++)
-		many += elem_of_many(elems_at(&s, i)) != 0;
-	if (*s.count != DEV_CLOCK / 2 + 1 || many || *lost != before) {
-		printf("FAIL of a full clock %u elements are left, %u of many; lost: %llu\n", *s.count, many, (unsigned long long)(*lost - before));
+		ctas |= elem_of_many(elems_at(&s, i)) || rec_epoch(elems_at(&s, i)) != each ? 0 : 1ull << rec_cta(elems_at(&s, i)) % 64;
+	if (*s.count != DEV_CLOCK / each + 1 || ctas != (1ull << DEV_CLOCK / each) - 1 || *lost != before) {
+		printf("FAIL of a full clock %u elements are left, of CTAs %llx; lost: %llu\n", *s.count, (unsigned long long)ctas,
+		       (unsigned long long)(*lost - before));
 		failures++;
 	}
 }
@@ -138,7 +139,8 @@ int main(void)
 	struct cta c = enter(launch(0, 0, 5, 5, 1), 0, 1);
 	lists((const struct gsan_launch *)(uintptr_t)c.launch);
 	only(&c);
-	full(&c);
+	for (u32 each = 2; each <= 16; each *= 2)
+		full(&c, each);
 	printf(failures ? "failed\n" : "ok\n");
 	return failures != 0;
 }
