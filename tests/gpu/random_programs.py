@@ -297,7 +297,8 @@ def broken_rows(s, programs, first, workers, share):
 
 # ---- is what is called race-free free of races? -----------------------------------------------------------------------
 def races(s, seeds, schedule, number):
-    """Seeds for which the reference detector finds a race, but for formal ones, in what the emulated device did under that schedule."""
+    """Seeds for which the reference detector finds a race in what the emulated device did under that schedule; of broken ones formal
+    races, too."""
     with tempfile.TemporaryDirectory(dir=s.place) as folder:
         trace = os.path.join(folder, "trace")
         status, out, err = execute(s, seeds, os.path.join(folder, "report") if s.ranks > 1 else None, 1, s.limit,
@@ -310,7 +311,7 @@ def races(s, seeds, schedule, number):
             raise RuntimeError(said.stderr)
         for line in said.stdout.splitlines():
             found = re.search(r" first (\d+) (\d+) ", line)
-            if line.startswith("race ") and not line.endswith(" formal") and found:
+            if line.startswith("race ") and found and (s.kind == "broken" or not line.endswith(" formal")):
                 where = {"allocation": {"rank": int(found.group(1)) // 10 ** 9, "offset": int(found.group(2))}}
                 memory.setdefault(owner(where, places), line)
         return memory
