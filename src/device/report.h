@@ -122,12 +122,16 @@ ALWAYS void report_barrier(const struct who *w, u64 rec, u64 point, const struct
 	*best = barrier;
 }
 
-/* Do formal edges alone order it? Not if the others do by now: then a list has widened since the check. */
-ALWAYS int report_formal(const struct who *w, u64 rec, u64 point, const struct access *a)
+/* Do formal edges alone order it? By now, perhaps, so do others: a list has widened since the check. As what is ordered stays so, that was
+ * not yet so when formal edges were asked, if it is not so afterwards. */
+enum formal { FORMAL_NO, FORMAL_ALONE, FORMAL_ORDERED };
+ALWAYS enum formal report_formal(const struct who *w, u64 rec, u64 point, const struct access *a)
 {
 	struct who formally = *w;
 	formally.asked = ASKED_FORMAL;
-	return w->launch->warp_bits && a->op != GSAN_OP_LD_NC && order_slow(&formally, rec, point) && !order_slow(w, rec, point);
+	if (!w->launch->warp_bits || a->op == GSAN_OP_LD_NC || !order_slow(&formally, rec, point))
+		return FORMAL_NO;
+	return order_slow(w, rec, point) ? FORMAL_ORDERED : FORMAL_ALONE;
 }
 
 /* Of a launch before this one, what something unseen wrote may have been the flag: a stream's value, a copy, the host. */
@@ -226,16 +230,16 @@ NEVER void report(const struct who *w, u64 rec, u64 point, u32 rec_bytes_mask, c
 	u64 key = mix64(launches ^ mix64(sites + 1)), ticket;
 	if (report_seen(t, key))
 		return;
-	int formal = report_formal(w, rec, point, a);
-	if (!report_is_new(t, formal ? mix64(key) : key))
-		return;
+	enum formal formal = report_formal(w, rec, point, a);
+	if (formal == FORMAL_ORDERED || !report_is_new(t, formal ? mix64(key) : key))
+		return; /* who came a moment later would not have seen it */
 	if (!report_ticket(t, ring, &ticket)) {
 		count(l, GSAN_N_DROPPED, 1);
 		return;
 	}
 	struct gsan_finding *f = &ring->slot[ticket % GSAN_RING_SLOTS];
 	f->kind = (uint8_t)kind;
-	f->formal = (uint8_t)formal;
+	f->formal = formal == FORMAL_ALONE;
 	f->bytes = (uint16_t)a->bytes;
 	f->address = a->address;
 	report_first(f, l, rec, rec_bytes_mask);

@@ -83,15 +83,25 @@ ALWAYS u32 fence_formal(const struct who *w, const struct dev_meeting *m, u32 wa
 ALWAYS u32 own_fences(const struct who *w) { return gpu_own32(&own_warp(w)->fence[0]) | gpu_own32(&own_warp(w)->fence[1]); } /* any? */
 
 /* A fence of this warp. Where warps are told apart, no record is of the time that it has: what the warp records from here on is of a later
- * one. Of two without a record or a barrier between them the second has the first one's. */
+ * one, and so the time rises at once: lanes that have parted record meanwhile. Of two without a record or a barrier between them the
+ * second has the first one's. */
+NEVER u32 fence_time(const struct who *w)
+{
+	struct dev_warp *own = own_warp(w);
+	u32 time = gpu_own32(&own->time), gpu = gpu_own32(&own->fence[0]), sys = gpu_own32(&own->fence[1]), last = gpu > sys ? gpu : sys;
+	if (!w->launch->warp_bits)
+		return epoch_end(w) + 1;
+	if (last + 1 == time && last > gpu_own32(&own->synced) && !(gpu_load64(&own->base) & DEV_BASE_USED))
+		return last;
+	if (time_reaches(w, time + 2))
+		time_set(w, w->warp, time + 2);
+	return time + 1;
+}
 ALWAYS void warp_fences(const struct who *w, u32 k)
 {
 	struct dev_warp *own = own_warp(w);
 	struct dev_meeting *m = own_meeting(w);
-	u32 time = epoch_end(w), gpu = gpu_own32(&own->fence[0]), sys = gpu_own32(&own->fence[1]), again = time > gpu_own32(&own->synced) && (gpu > sys ? gpu : sys) == time;
-	if (w->launch->warp_bits && !again && time_reaches(w, time + 2))
-		time_set(w, w->warp, time + 2);
-	gpu_store32(&own->fence[k], w->launch->warp_bits && again ? time : time + 1);
+	gpu_store32(&own->fence[k], fence_time(w));
 	gpu_store32(&own->fence_all[k], gpu_own32(&own->synced));
 	for (u32 i = 0, n = m ? gpu_own32(&m->warps) : 0; i < n; i++)
 		gpu_store32(&m->fenced[k][w->warp][i], gpu_own32(&m->knows[w->warp][i]));

@@ -334,6 +334,44 @@ static void polls(void)
 	play_all(poll_play, 8);
 }
 
+/* Lanes of a warp that have parted: one fences while the other records. No record is of a fence's time. */
+static struct launched fence_launch;
+static void fence_play(struct warp *w)
+{
+	static unsigned char seen[2][1024]; /* times: of fences, of records */
+	u32 before = 0;
+	w->number = 0; /* both are of the CTA's first warp */
+	memset(seen[w->rank], 0, sizeof seen[0]);
+	warp_enter(w, &fence_launch);
+	struct who who = who_of(w->launch, w->self, 0);
+	pthread_barrier_wait(&meet);
+	for (u32 i = 0; i < 250; i++) {
+		if (w->rank) {
+			u32 time = elem_time(&who, state_base(who.state, 0, 1));
+			need(time >= before, "time goes on");
+			before = time;
+			seen[1][time % 1024] = 1;
+		} else {
+			gsan_fence(w->launch, w->self, desc(GSAN_OP_STRONG_LD + GSAN_SYS, 0, GSAN_SEM_ACQ_REL, 0));
+			seen[0][gpu_load32(&who.state->warp[0].fence[1]) % 1024] = 1;
+		}
+	}
+	pthread_barrier_wait(&meet);
+	for (u32 i = 0; i < 1024; i++)
+		need(w->rank || !(seen[0][i] && seen[1][i]), "no record is of a fence's time");
+	warp_leave(w);
+}
+static void fences(void)
+{
+	for (u32 i = 0; i < 20; i++) {
+		u32 seq = numbers(1);
+		fence_launch = launched(0, 0, seq, seq, 0);
+		fence_launch.warps = 2;
+		fence_launch.record.warp_bits = 1;
+		play_all(fence_play, 2);
+	}
+}
+
 /* ---- detail, entries --------------------------------------------------------------------------------------------------- */
 
 static u32 find_seq;
@@ -450,7 +488,7 @@ static void findings(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const tests[])(void) = {launches_stand, private_tags, inherited, clocks, coarse, states, polls, finds, holds, findings};
+	static void (*const tests[])(void) = {launches_stand, private_tags, inherited, clocks, coarse, states, polls, fences, finds, holds, findings};
 	double end = seconds() + (argc > 1 ? atof(argv[1]) : 0);
 	u32 only = argc > 2 ? (u32)atoi(argv[2]) : ~0u;
 	map_arena();
