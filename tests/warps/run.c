@@ -1,5 +1,6 @@
 /* The pairs as a program for gsan-launch: each kernel so many times on zeroed memory, two CTAs. usage: warps-run [--repeats N] [PAIR…],
- * once, and all pairs, without arguments. Prints each kernel's name and, behind a tab, what its twin is. --names: the pairs. */
+ * once, and all pairs, without arguments. Prints each kernel's name and, behind a tab, what its twin is. --names: the pairs that a
+ * GPU takes. */
 #include "pairs.h"
 
 #include <cuda.h>
@@ -39,7 +40,8 @@ int main(int argc, char **argv)
 	for (size_t k = 0; argc == 2 && !strcmp(argv[1], "--names"); k++) {
 		if (k == pairs)
 			return 0;
-		printf("%s\n", pair[k].name);
+		if (!pair[k].emulated)
+			printf("%s\n", pair[k].name);
 	}
 	if (argc > 2 && !strcmp(argv[1], "--repeats")) {
 		repeats = atoi(argv[2]);
