@@ -212,6 +212,19 @@ NEVER int order_base(const struct who *w, u64 rec, u64 point)
 	return (rec_tag(rec) != l->tag && order_before(l, &l->order, rec_tag(rec))) || order_closure(w, rec, point, 0, 0);
 }
 
+/* Is it by the CTA's own clock? */
+ALWAYS int order_clock(const struct who *w, u64 rec, u64 point)
+{
+	u32 n = gpu_load32(&w->state->clock.count);
+	for (u32 i = 0; i < n && i < DEV_CLOCK; i += 2) {
+		u64 a, b;
+		gpu_load128(&w->state->clock.elem[i], &a, &b);
+		if (clock_has(w, i, a, rec, point) || (i + 1 < n && clock_has(w, i + 1, b, rec, point)))
+			return 1;
+	}
+	return 0;
+}
+
 /* Is the record ordered before this access? Everything but the floor, which the caller asked. */
 NEVER int order_slow(const struct who *w, u64 rec, u64 point)
 {
@@ -226,15 +239,8 @@ NEVER int order_slow(const struct who *w, u64 rec, u64 point)
 		return 1;
 	if (rec_tag(rec) != l->tag && order_before(l, &l->order, rec_tag(rec)))
 		return 1;
-	if (w->state) { /* the CTA's own clock, before anything transitive */
-		u32 n = gpu_load32(&w->state->clock.count);
-		for (u32 i = 0; i < n && i < DEV_CLOCK; i += 2) {
-			u64 a, b;
-			gpu_load128(&w->state->clock.elem[i], &a, &b);
-			if (clock_has(w, i, a, rec, point) || (i + 1 < n && clock_has(w, i + 1, b, rec, point)))
-				return 1;
-		}
-	}
+	if (w->state && order_clock(w, rec, point)) /* before anything transitive */
+		return 1;
 	return order_closure(w, rec, point, 1, 0);
 }
 

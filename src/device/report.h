@@ -122,16 +122,32 @@ ALWAYS void report_barrier(const struct who *w, u64 rec, u64 point, const struct
 	*best = barrier;
 }
 
-/* Do formal edges alone order it? By now, perhaps, so do others: a list has widened since the check. As what is ordered stays so, that was
- * not yet so when formal edges were asked, if it is not so afterwards. */
-enum formal { FORMAL_NO, FORMAL_ALONE, FORMAL_ORDERED };
-ALWAYS enum formal report_formal(const struct who *w, u64 rec, u64 point, const struct access *a)
+/* By which a race is known again: its launches and sites; a formal one apart from others. */
+ALWAYS u64 report_key(const struct gsan_launch *l, u64 rec, const struct access *a, u32 kind, int formal)
+{
+	u64 launches = (u64)gpu_load32(&tag_launch(l, rec_tag(rec))->seq) << 32 | l->seq; /* numbers: tags come round */
+	u64 sites = (u64)rec_site(rec) << 48 | (u64)a->site << 32 | tag_participant(l, rec_tag(rec)) << 16 | kind;
+	u64 key = mix64(launches ^ mix64(sites + 1));
+	return formal ? mix64(key) : key;
+}
+
+/* Is it ordered if formal edges count? */
+ALWAYS int formally_ordered(const struct who *w, u64 rec, u64 point, const struct access *a)
 {
 	struct who formally = *w;
 	formally.asked = ASKED_FORMAL;
-	if (!w->launch->warp_bits || a->op == GSAN_OP_LD_NC || !order_slow(&formally, rec, point))
-		return FORMAL_NO;
-	return order_slow(w, rec, point) ? FORMAL_ORDERED : FORMAL_ALONE;
+	return w->launch->warp_bits && a->op != GSAN_OP_LD_NC && order_slow(&formally, rec, point);
+}
+
+/* Is it a formal race, if any, that was reported? So are most that a CTA meets that has met one: its clock alone tells. */
+NEVER int formal_again(const struct who *w, u64 rec, u64 point, const struct access *a)
+{
+	struct who formally = *w;
+	u32 old = rec_op(rec);
+	formally.asked = ASKED_FORMAL;
+	return a->op != GSAN_OP_LD_NC && !(op_is_strong(old) && op_is_strong(a->op)) && tag_mapped(w->launch, rec_tag(rec)) &&
+	       report_seen(own_tables(w->launch), report_key(w->launch, rec, a, kind_of(old, a->op, 0), 1)) &&
+	       order_clock(&formally, rec, point);
 }
 
 /* Of a launch before this one, what something unseen wrote may have been the flag: a stream's value, a copy, the host. */
@@ -219,27 +235,30 @@ NEVER void report(const struct who *w, u64 rec, u64 point, u32 rec_bytes_mask, c
 	const struct gsan_launch *l = w->launch;
 	struct dev_tables *t = own_tables(l);
 	struct gsan_ring *ring = (struct gsan_ring *)(uintptr_t)l->ring;
-	u64 launches = (u64)gpu_load32(&tag_launch(l, rec_tag(rec))->seq) << 32 | l->seq; /* numbers: tags come round */
-	u64 sites = (u64)rec_site(rec) << 48 | (u64)a->site << 32 | tag_participant(l, rec_tag(rec)) << 16 | kind;
+	u64 key = report_key(l, rec, a, kind, 0), ticket;
 	if (gpu_load32(&t->broken)) {
 		count(l, GSAN_N_LOCKS, 1);
 		return;
 	}
 	count(l, GSAN_N_FOUND, 1);
 	report_weak(w, rec, a);
-	u64 key = mix64(launches ^ mix64(sites + 1)), ticket;
 	if (report_seen(t, key))
 		return;
-	enum formal formal = report_formal(w, rec, point, a);
-	if (formal == FORMAL_ORDERED || !report_is_new(t, formal ? mix64(key) : key))
-		return; /* who came a moment later would not have seen it */
+	int formal = formally_ordered(w, rec, point, a);
+	if (formal && w->state)
+		gpu_store32(&w->state->formal, 1);
+	u64 as = formal ? report_key(l, rec, a, kind, 1) : key;
+	if (formal && (report_seen(t, as) || order_slow(w, rec, point)))
+		return; /* a list has widened since the check: who came a moment later would not have seen it */
+	if (!report_is_new(t, as))
+		return;
 	if (!report_ticket(t, ring, &ticket)) {
 		count(l, GSAN_N_DROPPED, 1);
 		return;
 	}
 	struct gsan_finding *f = &ring->slot[ticket % GSAN_RING_SLOTS];
 	f->kind = (uint8_t)kind;
-	f->formal = formal == FORMAL_ALONE;
+	f->formal = (uint8_t)formal;
 	f->bytes = (uint16_t)a->bytes;
 	f->address = a->address;
 	report_first(f, l, rec, rec_bytes_mask);
@@ -258,6 +277,10 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	u64 line = gsan_shadow(a->address & ~(u64)(GSAN_LINE - 1));
 	u64 point = rec_point(rec, a->address, (u64)(uintptr_t)where - line < sizeof(struct gsan_line));
 	int short_scope = 0;
+	if (w->state && gpu_load32(&w->state->formal) && formal_again(w, rec, point, a)) {
+		count(l, GSAN_N_FOUND, 1);
+		return;
+	}
 	if (a->op == GSAN_OP_LD_NC && !w->stateless) { /* only the launch's base clock counts (DESIGN §6) */
 		if (order_base(w, rec, point))
 			return;

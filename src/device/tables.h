@@ -149,7 +149,8 @@ struct dev_state {
 	uint64_t kept;         /* elements of the clock that `fenced` has at that scope, or a wider one, as bits */
 	uint32_t told_more;     /* since the clock was full last all warps were told what any knew: some of it may say the same now */
 	uint32_t kept_by;       /* the warps that have fenced `kept`, as bits */
-	uint64_t reserve0;
+	uint32_t formal;       /* one of its warps has met a formal race */
+	uint32_t reserve0;
 	uint64_t passed;       /* elements of the clock that the launches behind this one have (acquired_clock), as bits */
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */

@@ -221,6 +221,16 @@ static void ordered_since(void)
 			printf("FAIL what is known as %llx: %llu findings\n", (unsigned long long)of[i].known, (unsigned long long)found());
 			failures++;
 		}
+		if (of[i].formal) { /* the same accesses once more, where formal edges order them and where they do not */
+			u64 rec[2] = {rec_of((from.self & REC_WHO) | time, GSAN_OP_ST, 1, 0xf), rec_of((from.self & REC_WHO) | 5 * time, GSAN_OP_ST, 1, 0xf)};
+			check_slow(&w, rec[0], 0xf, &a, &rec[0]);
+			u64 again = found();
+			check_slow(&w, rec[1], 0xf, &a, &rec[1]);
+			if (again != 1 || found() != 2 || finding(1)->formal) {
+				printf("FAIL behind a formal race: %llu findings, then %llu\n", (unsigned long long)again, (unsigned long long)found());
+				failures++;
+			}
+		}
 		reset();
 	}
 }
