@@ -461,7 +461,7 @@ def settings(build, device, ranks, place, **more):
     return SETTINGS(build=build, device=device, ranks=ranks, place=place, **{**given, **more})
 
 
-def section(build, gpus, out, programs=19000, broken=96, compiled=64, changed=2000):
+def section(build, gpus, out, programs=12000, broken=96, compiled=64, changed=2000):
     """All rows, on GPUs. With two, a twentieth of the programs has two ranks: those take four times as long. What shares a GPU goes
     turn by turn: so many jobs that one starts while another one runs. What takes the CPUs alone goes beside."""
     cpus, jobs = os.cpu_count() or 16, 2 * gpus

@@ -268,7 +268,7 @@ def cases():
 
 
 def random_section():
-    """20,000 random programs, 20 times each on fresh memory, checked and plain, on one GPU, with two GPUs a twentieth of them with
+    """12,000 random programs, 20 times each on fresh memory, checked and plain, on one GPU, with two GPUs a twentieth of them with
     two ranks: race-free ones end well, have no finding, and leave the memory that the plain run leaves; of those that have lost an edge,
     nearly all are found. What failed: $OUT/random/SEED.txt. random_programs.py runs single seeds again, on the emulated device, too."""
     for row in random_programs.section(BUILD, int(device().split()[0]), os.path.join(OUT, "random")):

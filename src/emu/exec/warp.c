@@ -2,7 +2,7 @@
  * calls, then lowest in the code, goes first: lanes that are ahead wait for the others there, which brings them together
  * again. Another group leads meanwhile where it must or may (independent thread scheduling, PTX ISA 3.1): one that has not run
  * for `patient` instructions, for the group that goes first may spin on what it must do; one beside a group that sleeps; and
- * under schedules that ask for it any one, now and then, for less than it takes to meet again. */
+ * under schedules that ask for it any one, now and then, for a moment or for several operations of what a rewriter inserted. */
 #include "emu/exec/call.h"
 #include "emu/exec/count.h"
 #include "emu/exec/ops.h"
@@ -18,7 +18,7 @@
 #define QUANTUM_MOST 65536
 #define ASLEEP 64        /* for which others lead while a group sleeps */
 #define APART_LOG 13u    /* of the most instructions between two partings at random */
-#define AHEAD_LOG 8u     /* of those for which one group then goes ahead */
+#define AHEAD_LOG 14u    /* of those for which one group then goes ahead: an operation of the runtime is some thousand */
 
 void exec_warp_fault(struct exec_warp *w, uint32_t lane, enum emu_fault kind, const char *what)
 {
