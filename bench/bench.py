@@ -1,13 +1,14 @@
 """What checking costs: four Triton kernels, the median of CUDA-event times, in a plain run and under gsan-launch.
 
-    bench.py --launch build/dev/bin/gsan-launch --output bench/results/speed.json
+    bench.py --launch build/dev/bin/gsan-launch --output bench/results/speed.json [--linked]
 
 One plain process measures all kernels, then one checked process each kernel, so that the counters of its report are that
 kernel's. Each time is the median of `--samples` launches after a warm-up that ends with the compilation. The kernels are
 those of the project's first measurements: add of 2^26 floats, softmax of 8192 rows of 4096, a 4096^3 half-precision
 matrix product, a histogram of 2^24 numbers by relaxed atomics. Their racy twins (twins.py) run once under the same build
 and settings: a row counts if its twin's race was found. `shadow_bytes_per_byte`: line records, and all of the tables with
-the whole pool of byte-exact detail, over the memory of the program.
+the whole pool of byte-exact detail, over the memory of the program. `--linked`: those and MORE, which have no twins, with
+clones compiled whole and linked (GSAN_LINKER), each in a process of its own; both stand beside the plain time.
 """
 import argparse
 import datetime
@@ -21,6 +22,7 @@ import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
 sys.path.insert(0, os.path.join(ROOT, "tests", "gpu"))
+MORE = ("gather", "scatter", "halves", "attention")
 TWINS = {"vadd": "add_twin", "softmax": "softmax_twin", "matmul": "matmul", "histogram": "histogram_twin"}
 
 
@@ -38,11 +40,20 @@ def cases():
     c = torch.empty_like(a)
     values = torch.randint(0, 1 << 16, (1 << 24,), device="cuda", dtype=torch.int32)
     bins = torch.zeros(1 << 16, device="cuda", dtype=torch.int32)
+    index = torch.randperm(1 << 24, device="cuda", dtype=torch.int32)
+    half = torch.randn(1 << 24, device="cuda", dtype=torch.float16)
+    twice = torch.empty_like(half)
+    q, k, v = torch.randn(3, 16 * 2048, 64, device="cuda", dtype=torch.float16)
+    heads = torch.empty_like(q)
     return {
         "vadd": lambda: kernels.add[(x.numel() // 1024,)](x, y, total, x.numel(), BLOCK=1024),
         "softmax": lambda: kernels.softmax[(8192,)](soft, rows, 4096, BLOCK=4096, num_warps=8),
         "matmul": lambda: kernels.matmul[(32, 32)](a, b, c, 4096, 4096, 4096, BM=128, BN=128, BK=32, num_warps=8, num_stages=3),
         "histogram": lambda: kernels.histogram[(values.numel() // 1024,)](values, bins, values.numel(), BLOCK=1024),
+        "gather": lambda: kernels.gather[(index.numel() // 1024,)](x, index, total, index.numel(), BLOCK=1024),
+        "scatter": lambda: kernels.scatter[(index.numel() // 1024,)](x, index, total, index.numel(), BLOCK=1024),
+        "halves": lambda: kernels.halves[(half.numel() // 1024,)](half, twice, half.numel(), BLOCK=1024),
+        "attention": lambda: kernels.attention[(2048 // 64, 16)](q, k, v, heads, 2048, BM=64, BN=64, D=64),
     }
 
 
@@ -102,6 +113,36 @@ def row(name, plain_ms, launch, samples, where, twins):
             "twin_found": any(f["second"]["kernel"] == TWINS[name] for f in twins["findings"])}
 
 
+def forms(names, launch, samples, where):
+    """Rows of --linked."""
+    rows = [{"kernel": name, "plain_ms": plain} for name, plain in run([], names, samples, where).items()]
+    for one in rows:
+        for form, linker in (("whole", "none"), ("linked", "auto")):
+            os.environ["GSAN_LINKER"] = linker
+            measured, summary = checked(launch, where, lambda prefix: run(prefix, [one["kernel"]], samples, where))
+            counters = summary["coverage"]["counters"]
+            one[f"{form}_ms"] = measured[one["kernel"]]
+            one[f"{form}_x"] = measured[one["kernel"]] / one["plain_ms"]
+            one[f"{form}_clean"] = not summary["findings"] and counters["checked"] == counters["accesses"] > 0
+    return rows
+
+
+def write(path, result, commit):
+    with open(path, "w") as file:
+        json.dump({**result, **about(), "commit": commit, "date": datetime.date.today().isoformat()}, file, indent=1)
+        file.write("\n")
+
+
+def linked(args, where):
+    rows = forms([*TWINS, *MORE], args.launch, args.samples, where)
+    write(args.output, {"rows": rows}, args.commit)
+    for one in rows:
+        print(f"{one['kernel']:10} plain {one['plain_ms']:8.3f} ms  whole {one['whole_x']:7.2f}x  linked {one['linked_x']:7.2f}x"
+              f"{'  SLOWER' if one['linked_x'] > 1.03 * one['whole_x'] else ''}"
+              f"{'' if one['whole_clean'] and one['linked_clean'] else '  NOT CLEAN'}")
+    return any(not one["whole_clean"] or not one["linked_clean"] or one["linked_x"] > 1.03 * one["whole_x"] for one in rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--launch", default=os.path.join(ROOT, "build", "dev", "bin", "gsan-launch"))
@@ -109,6 +150,7 @@ def main():
     parser.add_argument("--samples", type=int, default=31)
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--kernels", default=",".join(TWINS), help="which of them, separated by commas")
+    parser.add_argument("--linked", action="store_true", help="whole and linked clones beside each other; fails where linked ones are slower")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     args = parser.parse_args()
     names = args.kernels.split(",")
@@ -117,14 +159,13 @@ def main():
             json.dump(measure(names, args.samples), file)
         return 0
     with tempfile.TemporaryDirectory() as where:
+        if args.linked:
+            return linked(args, where)
         plain = run([], names, args.samples, where)
         _, twins = checked(args.launch, where, sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "twins.py"))
         rows = [row(name, plain[name], args.launch, args.samples, where, twins) for name in names]
     geomean = math.exp(sum(math.log(one["gsan_x"]) for one in rows) / len(rows))
-    result = {"geomean": geomean, "rows": rows, **about(), "commit": args.commit, "date": datetime.date.today().isoformat()}
-    with open(args.output, "w") as file:
-        json.dump(result, file, indent=1)
-        file.write("\n")
+    write(args.output, {"geomean": geomean, "rows": rows}, args.commit)
     for one in rows:
         print(f"{one['kernel']:10} {one['gsan_x']:7.2f}x  {one['plain_ms']:8.3f} ms  {one['gsan_ms']:8.3f} ms  shadow "
               f"{one['shadow_bytes_per_byte']:.2f}  checked {one['checked']} of {one['accesses']}  twin "

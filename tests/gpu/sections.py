@@ -209,6 +209,14 @@ def bench():
     yield "bench", "0", str(result.status) if result.status == 0 else f"{result.status}: {result.out}{result.err[-3000:]}", 1
 
 
+def linked():
+    """The same with more kernels, whole and linked clones beside each other; its rows go to $OUT/speed-linked.json."""
+    result = run([PYTHON, os.path.join(ROOT, "bench", "bench.py"), "--linked", "--launch", LAUNCH, "--commit", commit(),
+                  "--output", os.path.join(OUT, "speed-linked.json")])
+    print(result.out)
+    yield "bench --linked", "0", str(result.status) if result.status == 0 else f"{result.status}: {result.out}{result.err[-3000:]}", 1
+
+
 def capture():
     """Kernels whose first launch lies in a stream capture: whatever works plain works checked, in all modes."""
     program = os.path.join(BUILD, "bin", "gsan-capture")
@@ -331,7 +339,7 @@ def ipc():
 
 SECTIONS = {"cases": cases, "fat": fat, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke,
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "triton39": triton39, "residency": residency, "limits": limits,
-            "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench}
+            "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "linked": linked}
 
 
 def commit():
