@@ -80,7 +80,6 @@ NEVER void pending_join(const struct who *w, u64 key, u32 scope)
 	gpu_store32(&s->pendings, kept);
 }
 
-
 /* What relaxed RMWs of `from` observed before a barrier, `to` know formally behind it. */
 NEVER void pending_formally(const struct who *w, u64 from, u64 to)
 {

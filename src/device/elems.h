@@ -59,7 +59,7 @@ ALWAYS u64 elems_known(const struct elems *s, u32 i)
 {
 	if (s->known)
 		return gpu_own64(&s->known[i]);
-	return s->formal && gpu_own64(s->formal) >> i & 1 ? KNOWN_TO_ALL_FORMALLY : KNOWN_TO_ALL;
+	return s->formal ? known_to_all(gpu_own64(s->formal), i) : KNOWN_TO_ALL;
 }
 ALWAYS void elems_tell(const struct elems *s, u32 i, u64 known)
 {

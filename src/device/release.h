@@ -192,7 +192,7 @@ ALWAYS void version_writer(struct dev_version *to, const struct dev_version *fro
 	gpu_store32(&to->coarse, gpu_own32(&from->coarse));
 }
 
-ALWAYS u64 version_known(const struct dev_version *v, u32 i) { return gpu_own64(&v->formal) >> i & 1 ? KNOWN_TO_ALL_FORMALLY : KNOWN_TO_ALL; }
+ALWAYS u64 version_known(const struct dev_version *v, u32 i) { return known_to_all(gpu_own64(&v->formal), i); }
 
 /* The newest becomes the one before, the one before goes to all older ones. */
 NEVER void version_new(const struct gsan_launch *l, struct dev_sync *e)

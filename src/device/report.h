@@ -103,8 +103,7 @@ ALWAYS void report_clock(const struct who *w, u64 rec, struct hint *best)
 #define REPORT_BARRIER (HINT_BEST + 1)
 ALWAYS void report_barrier(const struct who *w, u64 rec, u64 point, const struct access *a, struct hint *best)
 {
-	struct who one = *w;
-	one.asked = ASKED_CTA;
+	struct who one = who_asks(w, ASKED_CTA);
 	if (a->op == GSAN_OP_LD_NC || !order_slow(&one, rec, point) || order_slow(w, rec, point))
 		return; /* it is not, or it is by now without that: a list has widened since the check */
 	struct hint barrier = {.score = REPORT_BARRIER, .reason = GSAN_WHY_PUBLISHED_ALONE};
@@ -123,30 +122,28 @@ ALWAYS void report_barrier(const struct who *w, u64 rec, u64 point, const struct
 }
 
 /* By which a race is known again: its launches and sites; a formal one apart from others. */
-ALWAYS u64 report_key(const struct gsan_launch *l, u64 rec, const struct access *a, u32 kind, int formal)
+ALWAYS u64 report_key(const struct gsan_launch *l, u64 rec, const struct access *a, u32 kind)
 {
 	u64 launches = (u64)gpu_load32(&tag_launch(l, rec_tag(rec))->seq) << 32 | l->seq; /* numbers: tags come round */
 	u64 sites = (u64)rec_site(rec) << 48 | (u64)a->site << 32 | tag_participant(l, rec_tag(rec)) << 16 | kind;
-	u64 key = mix64(launches ^ mix64(sites + 1));
-	return formal ? mix64(key) : key;
+	return mix64(launches ^ mix64(sites + 1));
 }
+ALWAYS u64 formal_key(u64 key) { return mix64(key); }
 
 /* Is it ordered if formal edges count? */
 ALWAYS int formally_ordered(const struct who *w, u64 rec, u64 point, const struct access *a)
 {
-	struct who formally = *w;
-	formally.asked = ASKED_FORMAL;
+	struct who formally = who_asks(w, ASKED_FORMAL);
 	return w->launch->warp_bits && a->op != GSAN_OP_LD_NC && order_slow(&formally, rec, point);
 }
 
 /* Is it a formal race, if any, that was reported? So are most that a CTA meets that has met one: its clock alone tells. */
 NEVER int formal_again(const struct who *w, u64 rec, u64 point, const struct access *a)
 {
-	struct who formally = *w;
+	struct who formally = who_asks(w, ASKED_FORMAL);
 	u32 old = rec_op(rec);
-	formally.asked = ASKED_FORMAL;
 	return a->op != GSAN_OP_LD_NC && !(op_is_strong(old) && op_is_strong(a->op)) && tag_mapped(w->launch, rec_tag(rec)) &&
-	       report_seen(own_tables(w->launch), report_key(w->launch, rec, a, kind_of(old, a->op, 0), 1)) &&
+	       report_seen(own_tables(w->launch), formal_key(report_key(w->launch, rec, a, kind_of(old, a->op, 0)))) &&
 	       order_clock(&formally, rec, point);
 }
 
@@ -235,7 +232,7 @@ NEVER void report(const struct who *w, u64 rec, u64 point, u32 rec_bytes_mask, c
 	const struct gsan_launch *l = w->launch;
 	struct dev_tables *t = own_tables(l);
 	struct gsan_ring *ring = (struct gsan_ring *)(uintptr_t)l->ring;
-	u64 key = report_key(l, rec, a, kind, 0), ticket;
+	u64 key = report_key(l, rec, a, kind), ticket;
 	if (gpu_load32(&t->broken)) {
 		count(l, GSAN_N_LOCKS, 1);
 		return;
@@ -247,7 +244,7 @@ NEVER void report(const struct who *w, u64 rec, u64 point, u32 rec_bytes_mask, c
 	int formal = formally_ordered(w, rec, point, a);
 	if (formal && w->state)
 		gpu_store32(&w->state->formal, 1);
-	u64 as = formal ? report_key(l, rec, a, kind, 1) : key;
+	u64 as = formal ? formal_key(key) : key;
 	if (formal && (report_seen(t, as) || order_slow(w, rec, point)))
 		return; /* a list has widened since the check: who came a moment later would not have seen it */
 	if (!report_is_new(t, as))

@@ -21,6 +21,8 @@ _Static_assert(GSAN_WARPS + DEV_PLACES <= 62, "a bit for each");
 ALWAYS int known_within(u64 a, u64 b) { return !(a & ~b & ~KNOWN_FORMALLY) && !(b & ~a & KNOWN_FORMALLY); } /* is `b` as much as `a`? */
 ALWAYS u64 known_both(u64 a, u64 b) { return ((a | b) & ~KNOWN_FORMALLY) | (a & b & KNOWN_FORMALLY); }
 
+ALWAYS u64 known_to_all(u64 formal, u32 i) { return formal >> i & 1 ? KNOWN_TO_ALL_FORMALLY : KNOWN_TO_ALL; } /* `formal`: which are so formally */
+
 /* Which order: by the letter of PTX; if formal edges counted, too (warps.h); if a CTA were one thread. */
 enum asked { ASKED_LETTER, ASKED_FORMAL, ASKED_CTA };
 
@@ -40,6 +42,13 @@ ALWAYS u32 launch_warp(const struct gsan_launch *l) { return l->warp_bits ? gpu_
 ALWAYS u32 cta_warps(void) { return (gpu_threads() + 31) / 32; }
 ALWAYS u64 who_warps(const struct who *w) { return w->launch->warp_bits ? 1ull << w->warp : KNOWN_TO_ALL; } /* whom it acquires for */
 ALWAYS int keeps_no_clock(const struct who *w) { return w->reds && !w->state; }
+
+ALWAYS struct who who_asks(const struct who *w, enum asked asked)
+{
+	struct who other = *w;
+	other.asked = asked;
+	return other;
+}
 
 /* The access under check, exactly known. */
 struct access {

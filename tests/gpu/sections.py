@@ -201,20 +201,17 @@ def opcodes():
     yield "recorded", "0", str(result.status) if result.status == 0 else f"{result.status}: {result.err[-2000:]}", 1
 
 
-def bench():
+def bench(*options, output="speed.json"):
     """bench/bench.py, plain and checked; its rows go to $OUT/speed.json."""
-    result = run([PYTHON, os.path.join(ROOT, "bench", "bench.py"), "--launch", LAUNCH, "--commit", commit(),
-                  "--output", os.path.join(OUT, "speed.json")])
+    result = run([PYTHON, os.path.join(ROOT, "bench", "bench.py"), *options, "--launch", LAUNCH, "--commit", commit(),
+                  "--output", os.path.join(OUT, output)])
     print(result.out)
-    yield "bench", "0", str(result.status) if result.status == 0 else f"{result.status}: {result.out}{result.err[-3000:]}", 1
+    yield " ".join(["bench", *options]), "0", str(result.status) if result.status == 0 else f"{result.status}: {result.out}{result.err[-3000:]}", 1
 
 
 def linked():
     """The same with more kernels, whole and linked clones beside each other; its rows go to $OUT/speed-linked.json."""
-    result = run([PYTHON, os.path.join(ROOT, "bench", "bench.py"), "--linked", "--launch", LAUNCH, "--commit", commit(),
-                  "--output", os.path.join(OUT, "speed-linked.json")])
-    print(result.out)
-    yield "bench --linked", "0", str(result.status) if result.status == 0 else f"{result.status}: {result.out}{result.err[-3000:]}", 1
+    yield from bench("--linked", output="speed-linked.json")
 
 
 def capture():
