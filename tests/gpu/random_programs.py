@@ -29,6 +29,7 @@ SETTINGS = collections.namedtuple("Settings", "build device ranks small kind com
                                   "place limit")
 JOBS = itertools.count()
 KINDS = ("free", "broken", "mixed")
+PARTS = ("free", "compiled", "broken", "changed", "ranks")
 FOUND = 66
 
 
@@ -461,25 +462,29 @@ def settings(build, device, ranks, place, **more):
     return SETTINGS(build=build, device=device, ranks=ranks, place=place, **{**given, **more})
 
 
-def section(build, gpus, out, programs=12000, broken=96, compiled=64, changed=2000):
-    """All rows, on GPUs. With two, a twentieth of the programs has two ranks: those take four times as long. What shares a GPU goes
-    turn by turn: so many jobs that one starts while another one runs. What takes the CPUs alone goes beside."""
-    cpus, jobs = os.cpu_count() or 16, 2 * gpus
+def section(build, gpus, out, parts, programs=7000, broken=96, compiled=64, changed=2000):
+    """Rows of these PARTS on GPUs; all, if none is named. `ranks`: with two GPUs, a twentieth of the programs has two ranks: those take
+    four times as long. What shares a GPU goes turn by turn: so many jobs that one starts while another one runs. What takes the CPUs
+    alone goes beside."""
+    cpus, jobs, parts = os.cpu_count() or 16, 2 * gpus, parts or PARTS
     with tempfile.TemporaryDirectory(prefix="random-") as place:
         s = settings(build, "cuda", 1, place, gpus=gpus, image=image(build, "cuda", place))
         os.mkdir(os.path.join(place, "emu"))
         emulated = s._replace(device="emu", image=image(build, "emu", os.path.join(place, "emu")))
         pair = s._replace(ranks=2)
-        two = programs // 20 if gpus > 1 else 0
         with concurrent.futures.ThreadPoolExecutor(2) as beside:
-            own = beside.submit(lambda: list(free_rows(s._replace(compiled=1), emulated, compiled, 0, 3, cpus // 2, 400, out)))
-            asked = beside.submit(mixed_free, emulated, changed, 0, 3, cpus // 4)
-            yield from free_rows(s, emulated, programs - two, 0, 500, jobs, 420, out)
+            own = beside.submit(lambda: list(free_rows(s._replace(compiled=1), emulated, compiled, 0, 3, cpus // 2, 400, out))
+                                if "compiled" in parts else [])
+            asked = beside.submit(mixed_free, emulated, changed, 0, 3, cpus // 4) if "changed" in parts else None
+            if "free" in parts:
+                yield from free_rows(s, emulated, programs, 0, 500, jobs, 420, out)
             yield from own.result()
-            yield from broken_rows(s._replace(repeat=4), broken, 0, cpus // 2, 0.95)
-            yield from mixed_rows(s, emulated, asked.result(), changed, 3, 100, jobs, 120, out)
-        if two:
-            yield from free_rows(pair, emulated, two, 0, 100, cpus // 4, 120, out)
+            if "broken" in parts:
+                yield from broken_rows(s._replace(repeat=4), broken, 0, cpus // 2, 0.95)
+            if asked:
+                yield from mixed_rows(s, emulated, asked.result(), changed, 3, 100, jobs, 120, out)
+        if "ranks" in parts and gpus > 1:
+            yield from free_rows(pair, emulated, programs // 20, 0, 100, cpus // 4, 120, out)
             yield from broken_rows(pair._replace(repeat=4), broken // 2, 0, cpus // 4, 0.95)
 
 

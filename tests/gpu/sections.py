@@ -272,12 +272,12 @@ def cases():
             yield job[0], "found" if job[3] else "clean", "; ".join(got), len(results)
 
 
-def random_section():
-    """12,000 random programs, 20 times each on fresh memory, checked and plain, on one GPU, with two GPUs a twentieth of them with
-    two ranks: race-free ones end well, have no finding, and leave the memory that the plain run leaves; of those that have lost an edge,
-    nearly all are found. What failed: $OUT/random/SEED.txt. random_programs.py runs single seeds again, on the emulated device, too."""
-    for row in random_programs.section(BUILD, int(device().split()[0]), os.path.join(OUT, "random")):
-        yield row
+def random_section(*parts):
+    """7,000 random programs, 20 times each on fresh memory, checked and plain, on one GPU, with two GPUs a twentieth as many with two
+    ranks: race-free ones end well, have no finding, and leave the memory that the plain run leaves; of those that have lost an edge,
+    nearly all are found. PARTS of random_programs.py, or all. What failed: $OUT/random/SEED.txt. random_programs.py runs single seeds
+    again, on the emulated device, too."""
+    yield from random_programs.section(BUILD, int(device().split()[0]), os.path.join(OUT, "random"), parts)
 
 
 def idioms(*names):
@@ -355,8 +355,9 @@ def device():
 
 
 def main():
-    if len(sys.argv) < 2 or sys.argv[1] not in SECTIONS or (len(sys.argv) > 2 and sys.argv[1] != "idioms"):
-        sys.exit(f"usage: tests/gpu/run {'|'.join(SECTIONS)}\n       tests/gpu/run idioms NAME…")
+    if len(sys.argv) < 2 or sys.argv[1] not in SECTIONS or (len(sys.argv) > 2 and sys.argv[1] not in ("idioms", "random")):
+        sys.exit(f"usage: tests/gpu/run {'|'.join(SECTIONS)}\n       tests/gpu/run idioms NAME…\n"
+                 f"       tests/gpu/run random {'|'.join(random_programs.PARTS)}…")
     section, failed, table = sys.argv[1], 0, []
     signal.signal(signal.SIGTERM, stop)
     common = {"device": device(), "commit": commit(), "date": datetime.date.today().isoformat()}
