@@ -113,7 +113,9 @@ void linkers_find(const char *real, struct linkers *to)
 	char *ptxas = realpath(real, NULL);
 
 	*to = (struct linkers){0};
-	if (!named || !*named || !strcmp(named, "none")) {
+	if (!named || !*named)
+		named = "auto";
+	if (!strcmp(named, "none")) {
 		free(ptxas);
 		return;
 	}

@@ -6,7 +6,7 @@
 
 #include "ptxas.h"
 
-/* find_linker.c: what may link what this ptxas makes, best first. GSAN_LINKER says it: one by its path; unset or `none`: none; `auto`: each
+/* find_linker.c: what may link what this ptxas makes, best first. GSAN_LINKER says it: one by its path; `none`: none; unset or `auto`: each
  * that is found beside the ptxas, in the wheels beside it or the calling process, in the toolkit, or by the loader. Those of the ptxas's
  * own CUDA version go first. */
 struct linker { char *path; int is_program; /* nvlink */ int major; /* CUDA's, of a library; 0 = unknown */ };

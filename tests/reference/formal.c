@@ -8,6 +8,7 @@
  *      if (!tid) while (!*flag); __syncthreads(); __threadfence();
  *  F3  What an RMW observed whose result is used is acquired at the next barrier by all behind it, if it reaches so far:
  *      if (!tid) last = atomicAdd(count, 1) == n; __syncthreads();  (A cas that fails is a read.)
+ *      Not in a CTA of one warp, where the runtime follows no barrier: there it is a race in earnest.
  *
  * Who only arrives gets nothing. Where something unknown orders all of a CTA (barrier.c), that is a barrier of all. */
 #include "reference/model.h"
@@ -16,7 +17,7 @@
 
 void formal_observe(struct ref *r, const struct access *a, const struct part *p)
 {
-	if (r->formal && a->rmw && a->writes)
+	if (r->formal && a->rmw && a->writes && r->launch[r->cta[a->cta].launch].block > reference_units[UNIT_WARP].threads)
 		r->cta[a->cta].relaxed = clock_join(r->cta[a->cta].relaxed, p->clock);
 }
 
