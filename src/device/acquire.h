@@ -18,6 +18,12 @@
 ALWAYS int sync_learns(u32 desc) { return desc & GSAN_DESC_USED || !(desc_is_rmw(desc) || desc_is_cas(desc)); }
 ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && sync_learns(desc); }
 
+/* As whom this warp looks at a location (known.h). */
+ALWAYS u32 looks_as(const struct who *w, u32 desc)
+{
+	return w->warp | (!w->launch->warp_bits || desc_is_rmw(desc) || sync_acquires(desc) ? LOOKED_FORMALLY : 0);
+}
+
 /* This CTA read a flag, and an element of its version gives no edge. An element that was handed on came by the version's last write
  * (`writer`), which is then what there is to mend; an RMW that continues such a version is taken for one. */
 ALWAYS void hint_set(const struct who *w, u64 elem, u64 writer, u32 reason, u32 desc)

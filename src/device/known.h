@@ -8,19 +8,21 @@
 #include "device/elem_order.h"
 
 /* ---- read before -------------------------------------------------------------------------------------------------------- */
+/* Beside the warp that looked at a location: what it set aside may become a formal edge (F3), or was joined. Else an RMW looks again. */
+#define LOOKED_FORMALLY 0x100u
 /* The generation at which this warp read the newest version last, being morally strong with it; 0: never. What it found it has joined
  * or set aside, whatever it acquired; but where that left a hint, a read at another site leaves its own. */
-ALWAYS u32 looked_at_last(const struct dev_state *s, const struct dev_sync *e, u32 warp, u32 site)
+ALWAYS u32 looked_at_last(const struct dev_state *s, const struct dev_sync *e, u32 as, u32 site)
 {
-	u32 hinted = gpu_own32(&s->looked_hinted);
-	return gpu_own64(&s->looked_key) == gpu_load64(&e->key) && gpu_own32(&s->looked_warp) == warp && (!hinted || hinted == site + 1) ?
+	u32 hinted = gpu_own32(&s->looked_hinted), by = gpu_own32(&s->looked_by);
+	return gpu_own64(&s->looked_key) == gpu_load64(&e->key) && (by == as || by == (as | LOOKED_FORMALLY)) && (!hinted || hinted == site + 1) ?
 		       gpu_own32(&s->looked) : 0;
 }
-ALWAYS void looked_now(struct dev_state *s, const struct dev_sync *e, u32 warp, u32 site, int hinted)
+ALWAYS void looked_now(struct dev_state *s, const struct dev_sync *e, u32 as, u32 site, int hinted)
 {
 	gpu_store64(&s->looked_key, gpu_load64(&e->key));
 	gpu_store32(&s->looked, gpu_own32(&e->generation));
-	gpu_store32(&s->looked_warp, warp);
+	gpu_store32(&s->looked_by, as);
 	gpu_store32(&s->looked_hinted, hinted ? site + 1 : 0);
 }
 ALWAYS int changed_since(const struct dev_sync *e, u32 i, u32 looked) { return !looked || (int)(gpu_own32(&e->changed[i]) - looked) > 0; }

@@ -64,7 +64,7 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 		coarse_join(w, canonical, desc, gpu_own32(&v->coarse));
 		coarse_read(w, canonical, desc);
 	}
-	u32 site = desc & 0xffff, looked = newest ? looked_at_last(w->state, newest, w->warp, site) : 0;
+	u32 site = desc & 0xffff, as = looks_as(w, desc), looked = newest ? looked_at_last(w->state, newest, as, site) : 0;
 	int hinted = looked && gpu_own32(&w->state->looked_hinted);
 	if (newest && desc_is_rmw(desc) && desc_releases(desc)) /* there next: what it learns here need not go there */
 		told_begin(w->state, newest, scope);
@@ -72,7 +72,7 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 		if (!newest || changed_since(newest, i, looked))
 			hinted |= !elem_read(w, newest, gpu_own64(&v->elem[i]), canonical, desc, writer, linked, gpu_own64(&v->formal) >> i & 1);
 	if (newest)
-		looked_now(w->state, newest, w->warp, site, hinted);
+		looked_now(w->state, newest, as, site, hinted);
 }
 
 /* What an RMW whose result nobody reads observes all the same: the writes themselves. */

@@ -138,7 +138,7 @@ struct dev_state {
 	uint64_t looked_key;   /* the location whose newest version this CTA read last, and its generation then (known.h) */
 	uint32_t looked;
 	uint32_t looked_hinted; /* 1 + site of that read, if it left hints */
-	uint32_t looked_warp; /* that read it */
+	uint32_t looked_by; /* which warp read it, and how (known.h) */
 	uint32_t meeting;     /* 1 + index of its warps' meeting (meeting.h); 0: they met at barriers of all alone; MEETING_NONE: there was no place */
 	uint64_t told_key;     /* a location whose newest version has those elements of the clock, as bits, by releases of that scope */
 	uint64_t told;

@@ -235,6 +235,31 @@ static void ordered_since(void)
 	}
 }
 
+/* What a load has looked at an RMW of the same warp looks at again: what that observes is known formally behind the next barrier (F3). */
+static void formally_again(void)
+{
+	begin();
+	struct gsan_launch *l = (struct gsan_launch *)(uintptr_t)to.launch;
+	const struct dev_state *s = &dev_tables(1)->state[(u32)to.self - 1];
+	l->warp_bits = 1;
+	fill();
+	flag_store(&from, FLAG(GATE), GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	for (u32 read = 0; read < 3; read++) { /* the last read takes nothing back */
+		u64 by_rmw = 0;
+		if (read == 1)
+			rmw(&to, FLAG(GATE), GSAN_SEM_NONE, GSAN_SYS, 1, 6);
+		else
+			flag_load(&to, FLAG(GATE), GSAN_SEM_NONE, GSAN_SYS, 1, 6);
+		for (u32 i = 0; i < s->pendings; i++)
+			by_rmw |= s->pending_known[i] & KNOWN_BY_RMW;
+		if (!s->pendings || !by_rmw != !read) {
+			printf("FAIL read %u: %u set aside, by an RMW: %d\n", read, s->pendings, by_rmw != 0);
+			failures++;
+		}
+	}
+	reset();
+}
+
 int main(void)
 {
 	static void (*const programs[])(u32) = {changed_since, another_version, of_others, another_location, wider_scope, read_and_written,
@@ -248,6 +273,7 @@ int main(void)
 	all_settle();
 	nearer();
 	ordered_since();
+	formally_again();
 	printf(failures ? "failed\n" : "ok\n");
 	return failures != 0;
 }

@@ -89,7 +89,7 @@ class Compile(unittest.TestCase):
             file.write(SCRIPT)
         os.chmod(script, 0o755)
         open(self.calls, "w", encoding="utf-8").close()
-        self.env = {**os.environ, "GSAN_REAL_PTXAS": script, "REAL": REAL, "CALLS": self.calls, "XDG_CACHE_HOME": os.path.join(home, "cache"),
+        self.env = {**os.environ, "GSAN_LINKER": "none", "GSAN_REAL_PTXAS": script, "REAL": REAL, "CALLS": self.calls, "XDG_CACHE_HOME": os.path.join(home, "cache"),
                     "TMPDIR": home}
 
     def tearDown(self):
