@@ -121,11 +121,20 @@ ALWAYS u32 elems_near(const struct elem_near *n, u64 old)
 	return (u32)(!((n->elem ^ old) & n->identity) & !(either >> 3 & apart & n->kind) & !place) | (u32)elem_of_many(old);
 }
 
+/* Is it whose it must be? Most are not: this is asked first, of their upper halves. */
+ALWAYS int elems_whose(const struct elem_near *n, u64 old)
+{
+	return !((u32)((n->elem ^ old) >> 32) & (u32)(n->identity >> 32)) || elem_of_many(old);
+}
+_Static_assert((u32)REC_WHO == 0, "identities lie in the upper half");
+
 /* Those of four elements, as bits, that are near. */
 ALWAYS u32 elems_row_near(const u64 *at, u32 stride, const struct elem_near *n)
 {
 	u64 old[ELEMS_ROW];
 	elems_row(at, stride, old);
+	if (!(elems_whose(n, old[0]) | elems_whose(n, old[1]) | elems_whose(n, old[2]) | elems_whose(n, old[3])))
+		return 0;
 	return elems_near(n, old[0]) | elems_near(n, old[1]) << 1 | elems_near(n, old[2]) << 2 | elems_near(n, old[3]) << 3;
 }
 
@@ -158,6 +167,14 @@ NEVER void elems_only(const struct gsan_launch *l, const struct elems *s, u32 i)
 		elems_change(s);
 		i = i == n ? j : i;
 	}
+}
+
+/* What others of them say, too, goes. */
+ALWAYS void elems_prune(const struct gsan_launch *l, const struct elems *s)
+{
+	for (u32 i = gpu_own32(s->count); i--;) /* what takes another's place comes from behind, and was looked at */
+		if (i < gpu_own32(s->count))
+			elems_only(l, s, i);
 }
 
 /* How far a list that is full goes, step by step, until there is room: each gives up more of what its elements tell apart. What it
@@ -199,22 +216,13 @@ NEVER u64 elems_unite(const struct gsan_launch *l, const struct elems *s, u32 i,
 	return both;
 }
 
-/* Of a clock goes what others of it say, too, since those who know it were told those as well. Returns how many there are now. */
-ALWAYS u32 elems_prune(const struct gsan_launch *l, const struct elems *s)
-{
-	if (s->state && gpu_own32(&s->state->told_more)) {
-		gpu_store32(&s->state->told_more, 0);
-		for (u32 i = gpu_own32(s->count); i--;) /* what takes another's place comes from behind, and was looked at */
-			if (i < gpu_own32(s->count))
-				elems_only(l, s, i);
-	}
-	return gpu_own32(s->count);
-}
-
 /* Makes room in a full list: at least an eighth, so that it is not asked for at once again. Returns how many there are now. */
 NEVER u32 elems_widen(const struct gsan_launch *l, const struct elems *s)
 {
-	u32 n = elems_prune(l, s), enough = s->room - s->room / 8;
+	u32 enough = s->room - s->room / 8;
+	if (s->state)
+		elems_prune(l, s);
+	u32 n = gpu_own32(s->count);
 	if (n <= enough)
 		return n;
 	count(l, GSAN_N_CLOCK_FULL, 1);

@@ -18,14 +18,14 @@ ALWAYS u32 looked_at_last(const struct dev_state *s, const struct dev_sync *e, u
 	return gpu_own64(&s->looked_key) == gpu_load64(&e->key) && (by == as || by == (as | LOOKED_FORMALLY)) && (!hinted || hinted == site + 1) ?
 		       gpu_own32(&s->looked) : 0;
 }
-ALWAYS void looked_now(struct dev_state *s, const struct dev_sync *e, u32 as, u32 site, int hinted)
+ALWAYS void looked_now(struct dev_state *s, const struct dev_sync *e, u32 generation, u32 as, u32 site, int hinted)
 {
 	gpu_store64(&s->looked_key, gpu_load64(&e->key));
-	gpu_store32(&s->looked, gpu_own32(&e->generation));
+	gpu_store32(&s->looked, generation);
 	gpu_store32(&s->looked_by, as);
 	gpu_store32(&s->looked_hinted, hinted ? site + 1 : 0);
 }
-ALWAYS int changed_since(const struct dev_sync *e, u32 i, u32 looked) { return !looked || (int)(gpu_own32(&e->changed[i]) - looked) > 0; }
+ALWAYS int changed_since(const struct dev_sync *e, u32 i, u32 looked) { return (int)(gpu_own32(&e->changed[i]) - looked) > 0; }
 
 /* ---- released before ---------------------------------------------------------------------------------------------------- */
 /* Is `told` about the newest version of this location, and releases of that scope? */

@@ -51,6 +51,12 @@ ALWAYS int lock_is_free(const u32 *lock)
 	u32 turns = gpu_acquire32(lock);
 	return !turn_ahead(turns, turns);
 }
+/* By its holder: do others wait for it? */
+ALWAYS int lock_wanted(const u32 *lock)
+{
+	u32 turns = gpu_load32(lock);
+	return turn_ahead(turns, turns) > 1;
+}
 ALWAYS void lock_give(u32 *lock) { gpu_add32_release(lock, turn_over(lock)); }
 
 /* Of this CTA's state. */

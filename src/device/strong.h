@@ -88,10 +88,23 @@ ALWAYS u32 looked_at(const struct who *w, u64 canonical, u32 desc, u32 k, u32 lo
 	return this == looked || look(w, canonical, desc) == looked ? this : 0;
 }
 
+/* Who looks again, and stood in a queue the last time, lets those go first: above all the one that all wait for. */
+#define QUEUED_NS 8000u
+#define QUEUED_MOST 125u /* nanosleep takes a millisecond at most */
+ALWAYS void look_later(const struct who *w, u64 canonical, u32 desc)
+{
+	u32 queued = w->state ? gpu_load32(&w->state->queued) : 0;
+	if (!queued || gpu_load64(&w->state->polled_key) != sync_key(canonical, desc_bytes(desc)))
+		return;
+	gpu_store32(&w->state->queued, 0);
+	gpu_sleep((queued < QUEUED_MOST ? queued : QUEUED_MOST) * QUEUED_NS);
+}
+
 u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
 {
 	struct who w = who_of(launch, self, 0);
 	u64 canonical = shadow_canonical(w.launch, address);
+	look_later(&w, canonical, desc);
 	return look(&w, canonical, desc);
 }
 

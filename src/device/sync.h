@@ -47,16 +47,33 @@ ALWAYS int version_may_link(const struct who *w, const struct dev_version *v, u3
 	return any;
 }
 
-/* One version that this read may have observed; `newest` given: it has, and that is its entry's newest. What it links to it
- * observes, and all before that, link by link. */
-NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc, const struct dev_sync *newest)
+/* Of the newest version what this warp has not read since generation `looked`: into the CTA's state. Returns how many they are, and in
+ * `formal` which of them are there formally. */
+NEVER u32 version_copy(const struct who *w, const struct dev_sync *e, u32 looked, u64 *formal)
+{
+	const struct dev_version *v = &e->version[0];
+	u64 all = gpu_own64(&v->formal), some = 0;
+	u32 n = gpu_own32(&v->count), copied = 0;
+	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
+		if (!looked || changed_since(e, i, looked)) {
+			some |= (all >> i & 1) << copied;
+			gpu_store64(&w->state->read[copied++], gpu_own64(&v->elem[i]));
+		}
+	*formal = some;
+	return copied;
+}
+
+/* One version that this read may have observed; `exact`: it has. `of`: the entry whose newest it is, else NULL. What it links to it
+ * observes, and all before that, link by link; what this warp has read there it leaves out. `give`: nothing else is to be read, so that
+ * the entry's lock may go to others meanwhile; 1 if it went. */
+NEVER int version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc, struct dev_sync *of, int exact, int give)
 {
 	u32 n = gpu_own32(&v->count), flags = gpu_own32(&v->flags), scope = desc_scope(desc);
 	u64 writer = gpu_own64(&v->writer);
-	int linked = newest ? version_linked(w, v, scope) : version_may_link(w, v, scope);
-	if (newest && !linked) {
+	int linked = exact ? version_linked(w, v, scope) : version_may_link(w, v, scope);
+	if (exact && !linked) {
 		version_hint(w, v, desc);
-		return;
+		return 0;
 	}
 	if (flags & DEV_EVERYTHING)
 		order_lost(w, sync_acquires(desc));
@@ -64,15 +81,23 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 		coarse_join(w, canonical, desc, gpu_own32(&v->coarse));
 		coarse_read(w, canonical, desc);
 	}
-	u32 site = desc & 0xffff, as = looks_as(w, desc), looked = newest ? looked_at_last(w->state, newest, as, site) : 0;
+	u32 site = desc & 0xffff, as = looks_as(w, desc), looked = of && linked ? looked_at_last(w->state, of, as, site) : 0;
 	int hinted = looked && gpu_own32(&w->state->looked_hinted);
-	if (newest && desc_is_rmw(desc) && desc_releases(desc)) /* there next: what it learns here need not go there */
-		told_begin(w->state, newest, scope);
+	u32 generation = of ? gpu_own32(&of->generation) : 0;
+	const u64 *elem = give ? w->state->read : v->elem;
+	u64 formal = gpu_own64(&v->formal);
+	if (of && exact && desc_is_rmw(desc) && desc_releases(desc)) /* there next: what it learns here need not go there */
+		told_begin(w->state, of, scope);
+	if (give) {
+		n = version_copy(w, of, looked, &formal);
+		lock_give(&of->lock);
+	}
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		if (!newest || changed_since(newest, i, looked))
-			hinted |= !elem_read(w, newest, gpu_own64(&v->elem[i]), canonical, desc, writer, linked, gpu_own64(&v->formal) >> i & 1);
-	if (newest)
-		looked_now(w->state, newest, as, site, hinted);
+		if (give || !looked || changed_since(of, i, looked))
+			hinted |= !elem_read(w, of && exact ? of : 0, gpu_own64(&elem[i]), canonical, desc, writer, linked, formal >> i & 1);
+	if (of && linked)
+		looked_now(w->state, of, generation, as, site, hinted);
+	return give;
 }
 
 /* What an RMW whose result nobody reads observes all the same: the writes themselves. */
@@ -355,16 +380,16 @@ ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 va
 
 /* The versions that this read may have observed, under the entry's lock. `exact`: nothing was written since it looked, so
  * it is the newest. Else by its value those that have it, or the older ones; all, if values are not known. A value that is
- * none of them may come from an RMW that saw no entry, too. */
-NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact)
+ * none of them may come from an RMW that saw no entry, too. 1: the lock went to others meanwhile. */
+NEVER int sync_after_entry(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact)
 {
-	const struct dev_version *v = e->version;
+	struct dev_version *v = e->version;
 	if (!(gpu_own32(&v[0].flags) & DEV_VALID)) { /* made for a write that did not come */
 		coarse_join(w, canonical, desc, w->launch->gpu);
 		coarse_read(w, canonical, desc);
 		if (sync_by_stream(canonical))
 			sync_unknown(w, desc);
-		return;
+		return 0;
 	}
 	u32 f0 = gpu_own32(&v[0].flags), newest = exact && !(f0 & DEV_EARLY);
 	u32 f1 = newest ? 0 : gpu_own32(&v[1].flags), lost = !newest && gpu_own32(&e->lost);
@@ -376,12 +401,15 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 	int unseen = sync_by_stream(canonical) || (!known && launch_unseen(w->launch));
 	int passed = entry_passed(e, canonical);
 	known &= !none || older;
+	int both = f1 & DEV_VALID && (!known || is1), oldest = lost && (!known || older);
+	int load = !op_writes(desc_op(desc)) && !desc_is_cas(desc); /* others hold the entry until they are checked */
+	int alone = load && !both && !oldest && !none && !older && !passed && !unseen, given = 0;
 	if (!known || is0)
-		version_read(w, &v[0], canonical, desc, newest ? e : 0);
-	if (f1 & DEV_VALID && (!known || is1))
-		version_read(w, &v[1], canonical, desc, 0);
-	if (lost && (!known || older))
-		version_read(w, &v[2], canonical, desc, 0);
+		given = version_read(w, &v[0], canonical, desc, e, newest, alone && lock_wanted(&e->lock));
+	if (both)
+		version_read(w, &v[1], canonical, desc, 0, 0, 0);
+	if (oldest)
+		version_read(w, &v[2], canonical, desc, 0, 0, 0);
 	if (older || passed)
 		coarse_join(w, canonical, desc, w->launch->gpu);
 	if (passed && !none)
@@ -392,6 +420,7 @@ NEVER void sync_after_entry(const struct who *w, const struct dev_sync *e, u64 c
 		sync_unknown(w, desc);
 	if (unseen || (older && lost) || (f1 & DEV_VALID && (!known || (is0 && is1))))
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
+	return given;
 }
 
 /* Does the operation read for synchronisation? A red, or an atom whose result nobody reads, observes nothing unless it
@@ -419,18 +448,22 @@ NEVER u32 sync_look(u64 canonical, u32 bytes)
 	return e ? gpu_acquire32(&e->generation) << 1 | 1 : 0;
 }
 
-/* What a strong read acquires, by one lane; under the locks of the entry, if there is one, and of the state. */
-NEVER void sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact)
+/* What a strong read acquires, by one lane; under the locks of the entry, if there is one, and of the state. 1: the former went to others
+ * meanwhile. */
+NEVER int sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact)
 {
+	u32 generation = e ? gpu_load32(&e->generation) : 0;
+	int given = 0;
 	if (sync_learns(desc) && e)
-		sync_after_entry(w, e, canonical, desc, value, exact);
+		given = sync_after_entry(w, e, canonical, desc, value, exact);
 	else if (sync_learns(desc))
 		sync_after_none(w, canonical, desc, value);
 	else if (e)
 		version_taken(w, &e->version[0], canonical, desc);
 	if (desc_acquires(desc))
 		pending_join(w, sync_key(canonical, desc_bytes(desc)), desc_scope(desc));
-	sync_poll(w, canonical, e ? gpu_load32(&e->generation) : 0, value, desc);
+	sync_poll(w, canonical, generation, value, desc);
+	return given;
 }
 
 /* Lanes that wrote to one location with one instruction: the value is that of one of them. */
@@ -487,10 +520,12 @@ NEVER struct dev_sync *sync_after(const struct who *w, struct dev_sync *e, u64 c
 	u32 generation = e ? gpu_load32(&e->generation) : 0;
 	if (!desc_is_rmw(desc) && still && sync_polled(w, canonical, generation, value, desc))
 		return 0;
+	u32 turns = e ? gpu_load32(&e->lock) : 0;
+	gpu_store32(&w->state->queued, turn_ahead(turns, turns));
 	if (!entry_lock(w, e))
 		return 0;
-	sync_read(w, e, canonical, desc, value, e && looked == (gpu_load32(&e->generation) << 1 | 1));
-	entry_unlock(w, e);
+	int exact = e && looked == (gpu_load32(&e->generation) << 1 | 1);
+	entry_unlock(w, sync_read(w, e, canonical, desc, value, exact) ? 0 : e);
 	return 0;
 }
 

@@ -147,10 +147,10 @@ struct dev_state {
 	uint32_t unseen;       /* why a strong read of what something unseen wrote ordered nothing: GSAN_WHY_* << 16 | its site */
 	uint32_t kept_scope;   /* of `kept`: GSAN_GPU or GSAN_SYS; 0: there are none */
 	uint64_t kept;         /* elements of the clock that `fenced` has at that scope, or a wider one, as bits */
-	uint32_t told_more;     /* since the clock was full last all warps were told what any knew: some of it may say the same now */
-	uint32_t kept_by;       /* the warps that have fenced `kept`, as bits */
+	uint32_t kept_by;      /* the warps that have fenced `kept`, as bits */
 	uint32_t formal;       /* one of its warps has met a formal race */
 	uint32_t reserve0;
+	uint32_t queued;       /* so many had the lock or waited for it when this CTA looked last at a location that had changed */
 	uint64_t passed;       /* elements of the clock that the launches behind this one have (acquired_clock), as bits */
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
@@ -160,9 +160,10 @@ struct dev_state {
 	uint64_t clock_known[DEV_CLOCK];     /* of the clock's elements, by whom each one is known (warps.h) */
 	uint64_t pending_known[DEV_PENDING]; /* the same of what was set aside */
 	uint64_t fenced_known[DEV_CLOCK];    /* and of what was fenced: the warps that did so */
-	uint64_t reserve[4];
+	uint64_t read[60]; /* DEV_VERSION: what a load under way found in a version, whose lock it has given back */
+	uint64_t reserve[8];
 };
-_Static_assert(sizeof(struct dev_state) == 4736, "");
+_Static_assert(sizeof(struct dev_state) == 5248, "");
 _Static_assert(__builtin_offsetof(struct dev_state, hint) % 16 == 0, "two loads");
 _Static_assert((__builtin_offsetof(struct dev_state, clock.elem) | __builtin_offsetof(struct dev_state, fenced.elem) |
 		__builtin_offsetof(struct dev_state, pending)) % 16 == 0, "loads of two");

@@ -13,26 +13,27 @@ ALWAYS void warps_part(const struct who *w)
 		gpu_store32(&w->state->parted, 1);
 }
 
-ALWAYS int known_tell(u64 *known, u32 n, u64 from, u64 to, u64 forget)
+/* Returns of which elements that was news, as bits. */
+ALWAYS u64 known_tell(u64 *known, u32 n, u64 from, u64 to, u64 forget)
 {
-	int more = 0;
+	u64 news = 0;
 	for (u32 i = 0; i < n; i++) {
 		u64 old = gpu_own64(&known[i]), now = (old & from ? old | to : old) & ~forget;
 		if (now != old)
 			gpu_store64(&known[i], now);
-		more |= now != old;
+		news |= (u64)(now != old) << i;
 	}
-	return more;
+	return news;
 }
-/* Of what any of `from` has acquired, or set aside, all of `to` know as well; and `forget` not any more. */
-NEVER void warps_tell(struct dev_state *s, u64 from, u64 to, u64 forget)
+/* Of what any of `from` has acquired, or set aside, all of `to` know as well; and `forget` not any more. Returns of which elements of the clock
+ * that was news. */
+NEVER u64 warps_tell(struct dev_state *s, u64 from, u64 to, u64 forget)
 {
 	u32 clocks = gpu_own32(&s->clock.count), pendings = gpu_own32(&s->pendings);
 	if (!gpu_own32(&s->parted)) /* all know all */
-		return;
-	if (known_tell(s->clock_known, clocks < DEV_CLOCK ? clocks : DEV_CLOCK, from, to, forget) && to == WARPS_ALL)
-		gpu_store32(&s->told_more, 1);
+		return 0;
 	known_tell(s->pending_known, pendings < DEV_PENDING ? pendings : DEV_PENDING, from, to, forget);
+	return known_tell(s->clock_known, clocks < DEV_CLOCK ? clocks : DEV_CLOCK, from, to, forget);
 }
 
 /* From here on a warp is behind all that others of its CTA did before `time`. Its own time rises to that. */

@@ -46,8 +46,8 @@ SCHEDULES = ("program", "pct", "random")
 WIDE = (["--ctas", "16", "--threads", "64", "--rounds", "3"], "program", 1)  # where that is cheap
 MANY = (["--ctas", "24", "--threads", "32", "--rounds", "3"], "random", 2)   # flags of many CTAs to tell apart
 MORE = {**{(name, 0): WIDE for name in CHEAP}, **{(name, mutant): MANY for name in ("queue", "dekker") for mutant in (1, 2)},
-        **{(name, 2): (SHAPE + ["--rounds", "12"], "lag", 1)  # more launches, and warps that lag, bring other races than AHEAD out
-           for name in ("streamk_lock", "histogram")},
+        ("streamk_lock", 2): (SHAPE + ["--rounds", "12"], "lag", 1),  # more launches, and warps that lag, bring other races than AHEAD out
+        ("histogram", 2): (SHAPE + ["--ctas", "8", "--rounds", "6"], "pct", 2),  # ... as do warps that stand aside
         ("allreduce_oneshot", 1): (SHAPE + ["--ctas", "24", "--repeats", "3"], "random", 1)}  # until lists widen
 UNMODELLED = {"stream_value"}  # the reference detector takes what a stream writes for a plain store
 PARTED = ("program", "pct", "program")  # of EACH: lanes that part stay so under `random`, and each looks for itself

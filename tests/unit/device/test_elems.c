@@ -120,7 +120,6 @@ static void full(struct cta *c, u32 each)
 	for (u32 i = 0; i < DEV_CLOCK; i++)
 		elems_put(&s, i, 6ull << GSAN_REC_TAG_SHIFT | (u64)(i / each) << GSAN_REC_CTA_SHIFT | (u64)(1 + i % each) << GSAN_REC_EPOCH_SHIFT, 0);
 	gpu_store32(s.count, DEV_CLOCK);
-	gpu_store32(&w.state->told_more, 1);
 	elems_add(w.launch, &s, 6ull << GSAN_REC_TAG_SHIFT | (u64)DEV_CLOCK << GSAN_REC_CTA_SHIFT | 1ull << GSAN_REC_EPOCH_SHIFT, 0);
 	u64 ctas = 0;
 	for (u32 i = 0; i < *s.count; i++)
