@@ -14,11 +14,7 @@ typedef void *dlsym_function(void *, const char *);
 struct real_row { const char *name; size_t offset; };
 
 static const struct real_row real_rows[] = {
-#define ROW(name) {#name, offsetof(struct real, name)},
-#define REAL(name) ROW(name)
-#define REAL_PTSZ(name) ROW(name) ROW(name##_ptsz)
-#define REAL_PTDS(name) ROW(name) ROW(name##_ptds)
-#define REAL_AS(name, prototype) {#name, offsetof(struct real, name)},
+#define REAL(name, prototype) {#name, offsetof(struct real, name)},
 #include "cuda/real.def"
 };
 

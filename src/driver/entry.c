@@ -1,9 +1,9 @@
 /* The exported entries, made from hooks.def: each passes the call through unchanged unless the process is checked and
  * the thread is not inside a hook already. The prototypes are cuda.h's, so a row whose parameters are wrong does not
  * compile. */
+#include "cuda/hooks.h"
 #include "cuda/real.h"
 #include "driver/copy.h"
-#include "driver/hooks.h"
 #include "driver/state.h"
 #include "driver/ways.h"
 #include "vmm/vmm.h"
@@ -64,21 +64,15 @@
 #define COPY_TARGET(copy) /* of a box: no pageable memory is on a device, nor an array */ \
 	(!(copy) ? 0 : (copy)->dstMemoryType == CU_MEMORYTYPE_HOST ? (CUdeviceptr)(uintptr_t)(copy)->dstHost : \
 	 (copy)->dstMemoryType == CU_MEMORYTYPE_UNIFIED ? (copy)->dstDevice : 0)
-#include "driver/hooks.def"
-#undef HOOK
-#undef HOOK_PTSZ
-#undef COPY
-#undef COPY_ASYNC
-#undef COPY_TO
-#undef COPY_TARGET
+#include "cuda/hooks.def"
 
 const struct ways_row ways_rows[] = {
 #define ROW(name) {#name, (void *)name, (void **)&real.name},
-#define HOOK(name, parameters, arguments, body) {#name, (void *)name, (void **)&real.name},
-#define HOOK_PTSZ(name, parameters, arguments, body) ROW(name) ROW(name##_ptsz)
-#define COPY(name, parameters, arguments, way) ROW(name) ROW(name##_ptds)
-#define COPY_ASYNC(name, parameters, arguments, way) ROW(name) ROW(name##_ptsz)
-#define COPY_TO(name, parameters, arguments, way, target) ROW(name) ROW(name##_ptsz)
-#include "driver/hooks.def"
+#define HOOK(name, ...) ROW(name)
+#define HOOK_PTSZ(name, ...) ROW(name) ROW(name##_ptsz)
+#define COPY(name, ...) ROW(name) ROW(name##_ptds)
+#define COPY_ASYNC HOOK_PTSZ
+#define COPY_TO HOOK_PTSZ
+#include "cuda/hooks.def"
 	{NULL, NULL, NULL},
 };

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "cuda/hooks.h"
 #include "driver/flow.h"
-#include "driver/hooks.h"
 
 enum event_state {
 	EVENT_NEVER,   /* not recorded: waiting for it waits for nothing */
@@ -230,7 +230,7 @@ CUresult hook_cuEventSynchronize(CUevent event)
 }
 
 /* Success says that both have completed. */
-static CUresult event_elapsed(real_event_elapsed_time *call, float *milliseconds, CUevent start, CUevent end)
+static CUresult event_elapsed(__typeof__(real.cuEventElapsedTime) call, float *milliseconds, CUevent start, CUevent end)
 {
 	const CUevent event[2] = {start, end};
 	struct event_look look[2];

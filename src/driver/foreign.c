@@ -1,7 +1,7 @@
 /* Managed and pinned memory: hosts use it unseen, so it has no shadow, and kernels' accesses to it are counted only. How
  * much there is of it is told. */
+#include "cuda/hooks.h"
 #include "driver/flow.h"
-#include "driver/hooks.h"
 #include "vmm/vmm.h"
 
 static CUresult foreign_add(CUresult rc, enum job_foreign kind, size_t bytes)

@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cuda/hooks.h"
 #include "cuda/real.h"
 #include "device/abi.h"
-#include "driver/hooks.h"
 #include "driver/listing.h"
 #include "ipc/ipc.h"
 #include "ptx/plan.h"

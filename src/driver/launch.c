@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/hooks.h"
 #include "cuda/real.h"
 #include "driver/event.h"
 #include "driver/function.h"
-#include "driver/hooks.h"
 #include "vmm/vmm.h"
 
 struct launch {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "driver/hooks.h"
+#include "cuda/hooks.h"
 #include "driver/image.h"
 #include "driver/map.h"
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cuda/hooks.h"
 #include "cuda/real.h"
 #include "device/abi.h"
-#include "driver/hooks.h"
 #include "driver/listing.h"
 
 const char *listing_asked(const char *name)

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "cuda/hooks.h"
 #include "cuda/real.h"
 #include "driver/fat.h"
 #include "driver/function.h"
-#include "driver/hooks.h"
 #include "driver/image.h"
 #include "driver/link.h"
 

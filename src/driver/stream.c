@@ -1,10 +1,10 @@
 /* Streams and contexts: waits of the host, captures, callbacks. (Memory operations: value.c.) */
 #include <stdlib.h>
 
+#include "cuda/hooks.h"
 #include "driver/fat.h"
 #include "driver/flow.h"
 #include "driver/function.h"
-#include "driver/hooks.h"
 #include "vmm/vmm.h"
 
 CUresult hook_cuInit(unsigned flags)

@@ -1,7 +1,7 @@
 /* Memory operations of streams. Who waits for a value comes behind everything: who wrote it is not known. Who writes one
  * orders whoever reads that location, of which the device (vmm_value) and the supervisor (flow_value) are told. */
+#include "cuda/hooks.h"
 #include "driver/flow.h"
-#include "driver/hooks.h"
 #include "vmm/vmm.h"
 
 static CUresult value_awaited(CUstream stream, CUresult rc)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cuda/hooks.h"
 
 void *ways_real_dlsym;
 

@@ -9,9 +9,6 @@
 struct ways_row { const char *name; void *entry; void **real; };
 extern const struct ways_row ways_rows[]; /* entry.c; ends with a NULL name */
 
-real_get_proc_address_11030 ways_cuGetProcAddress;
-real_get_proc_address_12000 ways_cuGetProcAddress_v2;
-
 /* For dlsym.S alone. 1: *answer is what dlsym returns; 0: jump to ways_real_dlsym. */
 int ways_dlsym(void *handle, const char *name, void **answer);
 extern void *ways_real_dlsym;

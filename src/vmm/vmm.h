@@ -11,6 +11,7 @@
 
 #include <cuda.h>
 
+#include "cuda/hooks.h"
 #include "device/runtime.h"
 #include "ipc/job.h"
 
@@ -73,37 +74,8 @@ uint64_t vmm_workspace(struct participant *p, uint32_t slot);
 
 /* What a call of the program's has returned: with some errors its context is lost, and then allocations fail as in a plain run. */
 void vmm_result(CUresult rc);
-/* Hook bodies: the driver's functions, by their final names. */
-CUresult vmm_cuMemAlloc_v2(CUdeviceptr *at, size_t size);
-CUresult vmm_cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, size_t height, unsigned element);
+/* The bodies of hooks: those that cuda/hooks.h declares, and two that bodies in src/driver call. */
 CUresult vmm_cuMemFree_v2(CUdeviceptr at);
-CUresult vmm_cuMemAllocAsync(CUdeviceptr *at, size_t size, CUstream stream);
-CUresult vmm_cuMemAllocFromPoolAsync(CUdeviceptr *at, size_t size, CUmemoryPool pool, CUstream stream);
-CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream);
-CUresult vmm_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props);
-CUresult vmm_cuMemPoolDestroy(CUmemoryPool pool);
-CUresult vmm_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count);
-CUresult vmm_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value);
-CUresult vmm_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value);
-CUresult vmm_cuMemGetInfo_v2(size_t *free, size_t *total);
-CUresult vmm_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr at);
-CUresult vmm_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at);
-CUresult vmm_cuPointerGetAttributes(unsigned count, CUpointer_attribute *attribute, void **data, CUdeviceptr at);
-CUresult vmm_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at);
-CUresult vmm_cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned flags);
 CUresult vmm_cuIpcCloseMemHandle(CUdeviceptr at, int *waited); /* for the device, as cuMemFree does: 1 */
-CUresult vmm_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags);
-CUresult vmm_cuMemAddressReserve(CUdeviceptr *at, size_t size, size_t align, CUdeviceptr hint, unsigned long long flags);
-CUresult vmm_cuMemAddressFree(CUdeviceptr at, size_t size);
-CUresult vmm_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
-			 unsigned long long flags);
-CUresult vmm_cuMemRelease(CUmemGenericAllocationHandle handle);
-CUresult vmm_cuMemMap(CUdeviceptr at, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
-		      unsigned long long flags);
-CUresult vmm_cuMemUnmap(CUdeviceptr at, size_t size);
-CUresult vmm_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *at);
-CUresult vmm_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
-					  unsigned long long flags);
-CUresult vmm_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *os, CUmemAllocationHandleType type);
 
 #endif

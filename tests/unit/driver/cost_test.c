@@ -33,17 +33,10 @@
 /* ---- a driver that counts ------------------------------------------------------------------------------------ */
 
 enum called {
-#define REAL(name) CALLED_##name,
-#define REAL_PTSZ(name) REAL(name) CALLED_##name##_ptsz,
-#define REAL_PTDS(name) REAL(name) CALLED_##name##_ptds,
-#define REAL_AS(name, prototype) REAL(name)
+#define REAL(name, prototype) CALLED_##name,
 #include "cuda/real.def"
 	FUNCTIONS
 };
-#undef REAL
-#undef REAL_PTSZ
-#undef REAL_PTDS
-#undef REAL_AS
 static unsigned calls[FUNCTIONS];
 static struct real behind; /* what `real` was */
 
@@ -61,36 +54,22 @@ static CUresult counted_device(CUdevice *device)
 }
 
 /* No other is called by a launch that the tests make here. */
-#define REAL(name) \
+#define REAL(name, prototype) \
 	static CUresult never_##name(void) \
 	{ \
 		fprintf(stderr, "a launch calls " #name "\n"); \
 		_exit(1); \
 	}
-#define REAL_PTSZ(name) REAL(name) REAL(name##_ptsz)
-#define REAL_PTDS(name) REAL(name) REAL(name##_ptds)
-#define REAL_AS(name, prototype) REAL(name)
 #include "cuda/real.def"
-#undef REAL
-#undef REAL_PTSZ
-#undef REAL_PTDS
-#undef REAL_AS
 
 static void count_from_here(void)
 {
 	behind = real;
 	memset(calls, 0, sizeof calls);
-#define REAL(name) \
+#define REAL(name, prototype) \
 	if (real.name) \
 		real.name = (__typeof__(real.name))(void *)never_##name;
-#define REAL_PTSZ(name) REAL(name) REAL(name##_ptsz)
-#define REAL_PTDS(name) REAL(name) REAL(name##_ptds)
-#define REAL_AS(name, prototype) REAL(name)
 #include "cuda/real.def"
-#undef REAL
-#undef REAL_PTSZ
-#undef REAL_PTDS
-#undef REAL_AS
 	real.cuLaunchKernel = counted_launch;
 	real.cuCtxGetDevice = counted_device;
 }
@@ -147,12 +126,9 @@ static void start(uint32_t ranks, unsigned streams, int gpus)
 	CHECK(real_load(1) == 0);
 	behind = real;
 	fake_install();
-#define REAL(name) \
+#define REAL(name, prototype) \
 	if (!real.name) \
 		real.name = behind.name;
-#define REAL_PTSZ(name) REAL(name) REAL(name##_ptsz)
-#define REAL_PTDS(name) REAL(name) REAL(name##_ptds)
-#define REAL_AS(name, prototype) REAL(name)
 #include "cuda/real.def"
 	devices = gpus;
 	real.cuDeviceGetCount = device_count;
