@@ -55,7 +55,7 @@ ALWAYS int lock_is_free(const u32 *lock)
 ALWAYS int lock_wanted(const u32 *lock)
 {
 	u32 turns = gpu_load32(lock);
-	return turn_ahead(turns, turns) > 1;
+	return turn_ahead(turns, turns) > 1 || gpu_crowded();
 }
 ALWAYS void lock_give(u32 *lock) { gpu_add32_release(lock, turn_over(lock)); }
 

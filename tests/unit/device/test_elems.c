@@ -1,8 +1,9 @@
 /* What a list finds (elems_find) is what one that compares with every element finds (elem_within): random elements of all kinds, few
  * launches, CTAs, epochs and places, so that many include each other; lists of every length and kind. And behind elems_only() nothing
- * is left that the element includes; a full list gives that up first. */
+ * is left that the element includes; a full list gives that up first, and a barrier what it made so. */
 #include "play.h"
 
+#include "device/barrier.h"
 #include "device/clock.h"
 
 enum { ROUNDS = 200000, ROOM = 60 };
@@ -131,6 +132,28 @@ static void full(struct cta *c, u32 each)
 	}
 }
 
+/* Warp 0 has acquired more of a CTA than all knew; behind a barrier all know that, and it alone is left. */
+static void met(struct cta *c)
+{
+	struct gsan_launch *l = (struct gsan_launch *)(uintptr_t)c->launch;
+	struct dev_state *its = &dev_tables(0)->state[(u32)c->self - 1];
+	struct who w = {.launch = l, .self = c->self & REC_WHO, .base = c->self & REC_WHO, .state = its};
+	l->warp_bits = 1;
+	struct elems s = clock_elems(&w);
+	u64 elem = 6ull << GSAN_REC_TAG_SHIFT | 1ull << GSAN_REC_CTA_SHIFT, epoch = 1ull << GSAN_REC_EPOCH_SHIFT;
+	elems_put(&s, 0, elem | 2 * epoch, 0);
+	elems_tell(&s, 0, WARPS_ALL);
+	elems_put(&s, 1, elem | 4 * epoch, 0);
+	elems_tell(&s, 1, 1);
+	gpu_store32(s.count, 2);
+	its->parted = 1;
+	barrier_opens(&w);
+	if (*s.count != 1 || rec_epoch(elems_at(&s, 0)) != 4 || elems_known(&s, 0) != WARPS_ALL) {
+		printf("FAIL behind a barrier %u elements are left, the first of time %u\n", *s.count, rec_epoch(elems_at(&s, 0)));
+		failures++;
+	}
+}
+
 int main(void)
 {
 	map_arena();
@@ -140,6 +163,7 @@ int main(void)
 	only(&c);
 	for (u32 each = 2; each <= 16; each *= 2)
 		full(&c, each);
+	met(&c);
 	printf(failures ? "failed\n" : "ok\n");
 	return failures != 0;
 }
