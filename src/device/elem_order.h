@@ -145,11 +145,13 @@ ALWAYS u64 elem_both(const struct gsan_launch *l, u64 a, u64 b)
 	return elem_with_warps(l, a, b, (a & REC_WHO) | epoch, how, GSAN_EPOCH_MAX);
 }
 
-/* What the start of a write's launch released; behind a fence, for words, there is more than that. */
+/* What the start of a write's launch released; behind a fence, for words, there is more than that. Under a private tag that would have what
+ * its CTA did before it drew it: the launch's own is named. */
 ALWAYS u64 elem_started(const struct gsan_launch *l, u64 write)
 {
-	u64 time = tag_private(l, rec_tag(write)) ? PRIVATE_VALUES : GSAN_EPOCH_MAX;
-	return write & ~((elem_is_fenced(write) ? ELEM_RELAXED : 0) | ELEM_POINT | time << GSAN_REC_EPOCH_SHIFT);
+	u32 tag = rec_tag(write);
+	u64 who = tag_private(l, tag) ? gpu_load64(&tag_launch(l, tag)->origin) : write;
+	return (who & REC_WHO) | (write & ~(REC_STAMP | (elem_is_fenced(write) ? ELEM_RELAXED : 0) | ELEM_POINT));
 }
 
 #endif

@@ -94,7 +94,7 @@ NEVER int version_read(const struct who *w, const struct dev_version *v, u64 can
 	}
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
 		if (give || !looked || changed_since(of, i, looked))
-			hinted |= !elem_read(w, of && exact ? of : 0, gpu_own64(&elem[i]), canonical, desc, writer, linked, formal >> i & 1);
+			hinted |= !elem_read(w, of && exact && !give ? of : 0, gpu_own64(&elem[i]), canonical, desc, writer, linked, formal >> i & 1);
 	if (of && linked)
 		looked_now(w->state, of, generation, as, site, hinted);
 	return give;

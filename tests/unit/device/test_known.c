@@ -164,6 +164,26 @@ static void read_again(u32 sem)
 	end(GATE, 3, sem, "relaxed reads, then one that acquires");
 }
 
+/* A relaxed write releases what was before its launch; under a private tag, too, what its CTA did before it drew that is not among it. */
+static void under_a_private_tag(u32 sem)
+{
+	begin();
+	struct gsan_launch *l = launch(0, 0, 7, 7, 1);
+	l->first_epoch = GSAN_EPOCH_MAX;
+	from = enter(l, 0, 1);
+	fill();
+	for (u32 i = 0; i < 4; i++)
+		rmw(&from, FLAG(AGAIN), GSAN_SEM_RELEASE, GSAN_SYS, i, 2);
+	flag_store(&from, FLAG(GATE), sem == GSAN_SEM_ACQUIRE ? GSAN_SEM_RELEASE : GSAN_SEM_NONE, GSAN_SYS, 1, 3);
+	flag_load(&to, FLAG(GATE), GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	weak(&to, GSAN_OP_LD, PAYLOAD(0), 4, 8);
+	if ((found() > 0) != (sem == GSAN_SEM_NONE) || !dev_tables(0)->state[(u32)from.self - 1].private_tag) {
+		printf("FAIL under a private tag: %llu findings, a relaxed write: %d\n", (unsigned long long)found(), sem == GSAN_SEM_NONE);
+		failures++;
+	}
+	reset();
+}
+
 /* Of three writes that were observed the second includes the first: once they count, the last takes its place, and counts, too. */
 static void all_settle(void)
 {
@@ -263,7 +283,7 @@ static void formally_again(void)
 int main(void)
 {
 	static void (*const programs[])(u32) = {changed_since, another_version, of_others, another_location, wider_scope, read_and_written,
-						read_again, fenced_since, fenced_wider, passed_since};
+						read_again, fenced_since, fenced_wider, passed_since, under_a_private_tag};
 	map_arena();
 	grid = 4;
 	for (u32 i = 0; i < sizeof programs / sizeof *programs; i++) {
