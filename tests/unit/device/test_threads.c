@@ -302,12 +302,12 @@ static void round_play(const struct program *p, int racy)
 	counts[k][racy] += n * p->counts;
 	for (u32 i = 0; i < n; i++) {
 		warps[i].ranks = n;
-		if (!warps[i].number)
+		if (warps[i].bar == &bars[i])
 			pthread_barrier_init(&bars[i], NULL, warps[i].of->warps);
 	}
 	all_play(warp_play, warps, n);
 	for (u32 i = 0; i < n; i++)
-		if (!warps[i].number)
+		if (warps[i].bar == &bars[i]) /* whatever the program made of its number */
 			pthread_barrier_destroy(&bars[i]);
 	if (!racy && found() != ring[0].tail + ring[1].tail + ring[2].tail) {
 		need(0, p->name);
