@@ -219,12 +219,7 @@ NEVER u64 elems_unite(const struct gsan_launch *l, const struct elems *s, u32 i,
 /* Makes room in a full list: at least an eighth, so that it is not asked for at once again. Returns how many there are now. */
 NEVER u32 elems_widen(const struct gsan_launch *l, const struct elems *s)
 {
-	u32 enough = s->room - s->room / 8;
-	if (s->state)
-		elems_prune(l, s);
-	u32 n = gpu_own32(s->count);
-	if (n <= enough)
-		return n;
+	u32 n = gpu_own32(s->count), enough = s->room - s->room / 8;
 	count(l, GSAN_N_CLOCK_FULL, 1);
 	elems_change(s);
 	for (u32 step = 0; n > enough && step < ELEMS_STEPS; step++)

@@ -1,6 +1,6 @@
 /* What a list finds (elems_find) is what one that compares with every element finds (elem_within): random elements of all kinds, few
  * launches, CTAs, epochs and places, so that many include each other; lists of every length and kind. And behind elems_only() nothing
- * is left that the element includes; a full list gives that up first, and a barrier what it made so. */
+ * is left that the element includes; a barrier takes out what it made so. */
 #include "play.h"
 
 #include "device/barrier.h"
@@ -112,7 +112,7 @@ static void only(struct cta *c)
 	}
 }
 
-/* A clock that is full of what others of it say, too, gives up nothing: of each CTA the last of `each` elements stays. */
+/* What others of a full clock say, too, goes (as behind a barrier), and nothing else: of each CTA the last of `each` elements stays. */
 static void full(struct cta *c, u32 each)
 {
 	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)c->launch, .self = c->self, .state = &dev_tables(0)->state[0]};
@@ -121,6 +121,7 @@ static void full(struct cta *c, u32 each)
 	for (u32 i = 0; i < DEV_CLOCK; i++)
 		elems_put(&s, i, 6ull << GSAN_REC_TAG_SHIFT | (u64)(i / each) << GSAN_REC_CTA_SHIFT | (u64)(1 + i % each) << GSAN_REC_EPOCH_SHIFT, 0);
 	gpu_store32(s.count, DEV_CLOCK);
+	elems_prune(w.launch, &s);
 	elems_add(w.launch, &s, 6ull << GSAN_REC_TAG_SHIFT | (u64)DEV_CLOCK << GSAN_REC_CTA_SHIFT | 1ull << GSAN_REC_EPOCH_SHIFT, 0);
 	u64 ctas = 0;
 	for (u32 i = 0; i < *s.count; i++)
