@@ -144,7 +144,8 @@ def linked(args, where):
     for one in rows:
         print(f"{one['kernel']:10} plain {one['plain_ms']:8.3f} ms  whole {one['whole_x']:7.2f}x  linked {one['linked_x']:7.2f}x"
               f"{'  SLOWER' * slower(one)}")
-    print("" if clean else "NOT CLEAN: a finding, or accesses that were not checked")
+    if not clean:
+        print("NOT CLEAN: a finding, or accesses that were not checked")
     return not clean or any(slower(one) for one in rows)
 
 

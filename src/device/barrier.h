@@ -43,7 +43,7 @@ NEVER void barrier_opens(const struct who *w)
 	for (u32 i = 0; i < warps && gpu_own32(&s->kept_scope); i++) /* any has fenced */
 		gpu_store64(s->warp[i].fence_met, gpu_own64((const u64 *)s->warp[i].fence));
 	pending_formally(w, WARPS_ALL, WARPS_ALL);
-	u64 news = warps_tell(s, WARPS_ALL, WARPS_ALL, ~(WARPS_ALL | KNOWN_FORMALLY)); /* places know nothing that all do not */
+	int news = warps_tell(s, WARPS_ALL, WARPS_ALL, ~(WARPS_ALL | KNOWN_FORMALLY)); /* places know nothing that all do not */
 	struct elems clock = clock_elems(w);
 	if (news) /* what all knew of a CTA before is among what one warp has acquired since */
 		elems_prune(w->launch, &clock);

@@ -51,12 +51,14 @@ ALWAYS int lock_is_free(const u32 *lock)
 	u32 turns = gpu_acquire32(lock);
 	return !turn_ahead(turns, turns);
 }
-/* By its holder: do others wait for it? */
-ALWAYS int lock_wanted(const u32 *lock)
+/* So many have it, or wait for it. */
+ALWAYS u32 lock_queue(const u32 *lock)
 {
 	u32 turns = gpu_load32(lock);
-	return turn_ahead(turns, turns) > 1 || gpu_crowded();
+	return turn_ahead(turns, turns);
 }
+/* By its holder: do others wait for it? */
+ALWAYS int lock_wanted(const u32 *lock) { return lock_queue(lock) > 1 || gpu_crowded(); }
 ALWAYS void lock_give(u32 *lock) { gpu_add32_release(lock, turn_over(lock)); }
 
 /* Of this CTA's state. */

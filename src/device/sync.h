@@ -55,7 +55,7 @@ NEVER u32 version_copy(const struct who *w, const struct dev_sync *e, u32 looked
 	u64 all = gpu_own64(&v->formal), some = 0;
 	u32 n = gpu_own32(&v->count), copied = 0;
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		if (!looked || changed_since(e, i, looked)) {
+		if (changed_since(e, i, looked)) {
 			some |= (all >> i & 1) << copied;
 			gpu_store64(&w->state->read[copied++], gpu_own64(&v->elem[i]));
 		}
@@ -93,7 +93,7 @@ NEVER int version_read(const struct who *w, const struct dev_version *v, u64 can
 		lock_give(&of->lock);
 	}
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		if (give || !looked || changed_since(of, i, looked))
+		if (give || changed_since(of, i, looked))
 			hinted |= !elem_read(w, of && exact && !give ? of : 0, gpu_own64(&elem[i]), canonical, desc, writer, linked, formal >> i & 1);
 	if (of && linked)
 		looked_now(w->state, of, generation, as, site, hinted);
@@ -383,7 +383,7 @@ ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 va
  * none of them may come from an RMW that saw no entry, too. 1: the lock went to others meanwhile. */
 NEVER int sync_after_entry(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact)
 {
-	struct dev_version *v = e->version;
+	const struct dev_version *v = e->version;
 	if (!(gpu_own32(&v[0].flags) & DEV_VALID)) { /* made for a write that did not come */
 		coarse_join(w, canonical, desc, w->launch->gpu);
 		coarse_read(w, canonical, desc);
@@ -520,8 +520,7 @@ NEVER struct dev_sync *sync_after(const struct who *w, struct dev_sync *e, u64 c
 	u32 generation = e ? gpu_load32(&e->generation) : 0;
 	if (!desc_is_rmw(desc) && still && sync_polled(w, canonical, generation, value, desc))
 		return 0;
-	u32 turns = e ? gpu_load32(&e->lock) : 0;
-	gpu_store32(&w->state->queued, turn_ahead(turns, turns));
+	gpu_store32(&w->state->queued, e ? lock_queue(&e->lock) : 0);
 	if (!entry_lock(w, e))
 		return 0;
 	int exact = e && looked == (gpu_load32(&e->generation) << 1 | 1);

@@ -160,7 +160,7 @@ struct dev_state {
 	uint64_t clock_known[DEV_CLOCK];     /* of the clock's elements, by whom each one is known (warps.h) */
 	uint64_t pending_known[DEV_PENDING]; /* the same of what was set aside */
 	uint64_t fenced_known[DEV_CLOCK];    /* and of what was fenced: the warps that did so */
-	uint64_t read[60]; /* DEV_VERSION: what a load under way found in a version, whose lock it has given back */
+	uint64_t read[60]; /* what a load under way found in a version, whose lock it has given back */
 	uint64_t reserve[8];
 };
 _Static_assert(sizeof(struct dev_state) == 5248, "");
@@ -203,6 +203,7 @@ _Static_assert(sizeof(struct dev_meeting) == 16896, "");
 
 /* ---- synchronisation entries: one per location that was strongly written -------------------------------------- */
 #define DEV_VERSION 60u
+_Static_assert(sizeof ((struct dev_state *)0)->read == 8 * DEV_VERSION, "room for a version");
 struct dev_version {
 	uint64_t value;  /* what the store wrote, if DEV_VALUE */
 	uint64_t writer; /* writer_of() the last write */

@@ -13,21 +13,20 @@ ALWAYS void warps_part(const struct who *w)
 		gpu_store32(&w->state->parted, 1);
 }
 
-/* Returns of which elements that was news, as bits. */
-ALWAYS u64 known_tell(u64 *known, u32 n, u64 from, u64 to, u64 forget)
+ALWAYS int known_tell(u64 *known, u32 n, u64 from, u64 to, u64 forget)
 {
-	u64 news = 0;
+	int news = 0;
 	for (u32 i = 0; i < n; i++) {
 		u64 old = gpu_own64(&known[i]), now = (old & from ? old | to : old) & ~forget;
 		if (now != old)
 			gpu_store64(&known[i], now);
-		news |= (u64)(now != old) << i;
+		news |= now != old;
 	}
 	return news;
 }
-/* Of what any of `from` has acquired, or set aside, all of `to` know as well; and `forget` not any more. Returns of which elements of the clock
- * that was news. */
-NEVER u64 warps_tell(struct dev_state *s, u64 from, u64 to, u64 forget)
+/* Of what any of `from` has acquired, or set aside, all of `to` know as well; and `forget` not any more. Was any
+ * of the clock news to them? */
+NEVER int warps_tell(struct dev_state *s, u64 from, u64 to, u64 forget)
 {
 	u32 clocks = gpu_own32(&s->clock.count), pendings = gpu_own32(&s->pendings);
 	if (!gpu_own32(&s->parted)) /* all know all */
