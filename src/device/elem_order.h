@@ -47,10 +47,10 @@ ALWAYS int elem_reached(const struct gsan_launch *l, u64 elem, u32 scope)
 }
 
 /* ---- what it covers ------------------------------------------------------------------------------------------------------- */
-/* What an element says of its CTA's warps (launch.h). Of what was observed, no warp is told apart. */
-ALWAYS enum stamp_of elem_stamp(u64 elem)
+/* What an element says of its CTA's warps (launch.h). Of what was observed, no warp is told apart. `one`: if a CTA were one thread. */
+ALWAYS enum stamp_of elem_stamp(u64 elem, int one)
 {
-	return elem_of_many(elem) ? STAMP_ALL : elem_is_point(elem) ? STAMP_CTA : elem_is_warp(elem) ? STAMP_WARP : STAMP_WARPS;
+	return elem_of_many(elem) ? one ? STAMP_ALL_CTAS : STAMP_ALL : one || elem_is_point(elem) ? STAMP_CTA : elem_is_warp(elem) ? STAMP_WARP : STAMP_WARPS;
 }
 ALWAYS int elem_same_warp(const struct gsan_launch *l, u64 a, u64 b) /* one of a CTA's private tags, the other one of its CTA */
 {
@@ -72,7 +72,7 @@ ALWAYS int elem_covers(const struct gsan_launch *l, u64 elem, u64 rec, u64 point
 	if (elem_is_fresh(elem) || (elem_is_point(elem) && (point == NO_POINT || !point_within(point, elem))))
 		return 0;
 	if (rec_tag(elem) == rec_tag(rec))
-		return stamp_within(l, rec, elem, one && !elem_of_many(elem) ? STAMP_CTA : elem_stamp(elem));
+		return stamp_within(l, rec, elem, elem_stamp(elem, one));
 	if (elem_is_seen(elem) && elem_of_many(elem)) /* of RMWs without an entry, the newest launch of a stream stands for all */
 		return launch_follows(l, rec_tag(elem), rec_tag(rec));
 	return !elem_is_point(elem) && tag_private(l, rec_tag(elem)) && private_follows(l, rec_tag(elem), rec) &&
@@ -105,7 +105,7 @@ ALWAYS int elem_within(const struct gsan_launch *l, u64 a, u64 b, int gated)
 		return 0;
 	if (elem_is_warp(b) && !elem_is_warp(a) && !elem_is_relaxed(a)) /* which has what other warps did, too */
 		return 0;
-	return stamp_within(l, a, b, elem_is_point(a) && !elem_is_point(b) && !elem_of_many(b) ? STAMP_BEFORE : elem_stamp(b));
+	return stamp_within(l, a, b, elem_is_point(a) && !elem_is_point(b) && !elem_of_many(b) ? STAMP_BEFORE : elem_stamp(b, 0));
 }
 
 /* Of one tag: are they of one kind, so that one may stand for both? What is no point may: less is then said of a start. */

@@ -102,14 +102,16 @@ ALWAYS u32 tag_warp_bits(const struct gsan_launch *l, u32 tag) { return tag == l
 
 /* Of two elements, or a record and an element, of one tag: is `a` not after `b`? By what `b` says of its CTA: what all its warps did at
  * earlier times, and its own did by then; what its own did alone; what any of its warps did by then, or, if they are told apart, before.
- * Of all CTAs: what any did. */
-enum stamp_of { STAMP_WARPS, STAMP_WARP, STAMP_CTA, STAMP_BEFORE, STAMP_ALL };
+ * Of all CTAs: what any did; were each one thread, at those times by any of its warps. */
+enum stamp_of { STAMP_WARPS, STAMP_WARP, STAMP_CTA, STAMP_BEFORE, STAMP_ALL, STAMP_ALL_CTAS };
 ALWAYS int stamp_within(const struct gsan_launch *l, u64 a, u64 b, enum stamp_of of)
 {
 	int private = tag_private(l, rec_tag(a));
 	u32 value = private ? rec_value(a) : rec_epoch(a), than = private ? rec_value(b) : rec_epoch(b);
-	if (of == STAMP_ALL || (!private && rec_cta(a) != rec_cta(b)))
-		return of == STAMP_ALL && value <= than;
+	if (of == STAMP_ALL_CTAS)
+		than |= (1u << tag_warp_bits(l, rec_tag(a))) - 1;
+	if (of >= STAMP_ALL || (!private && rec_cta(a) != rec_cta(b)))
+		return of >= STAMP_ALL && value <= than;
 	if (!value || (value == than && of != STAMP_BEFORE)) /* only what its launch's start released; the same */
 		return 1;
 	if ((value ^ than) >> WARP_BITS_MOST && (of != STAMP_WARP || value > than)) /* of different times, however many warps there are */

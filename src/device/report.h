@@ -112,10 +112,11 @@ ALWAYS void report_barrier(const struct who *w, u64 rec, u64 point, const struct
 		u64 e = gpu_load64(&w->state->clock.elem[i]);
 		if (!elem_covers(w->launch, e, rec, point, 1))
 			continue;
-		int did = elem_is_did(e) && !elem_of_many(e), published = elem_covers(w->launch, e, rec, point, 0);
-		if (did && !published && rec_tag(e) == rec_tag(rec) && rec_site(rec) > elem_site(e))
+		int published = elem_covers(w->launch, e, rec, point, 0);
+		u32 site = elem_is_did(e) ? elem_site(e) : 0; /* of several, if they are of one */
+		if (site && !published && rec_tag(e) == rec_tag(rec) && rec_site(rec) > site)
 			return; /* the flag stands before the access in the text: no barrier would help */
-		barrier.by = did ? rec_of(e & REC_STAMP, 0, elem_site(e), 0) : 0;
+		barrier.by = site ? rec_of(e & REC_STAMP, 0, site, 0) : 0;
 		barrier.reason = published ? GSAN_WHY_ACQUIRED_ALONE : GSAN_WHY_PUBLISHED_ALONE;
 	}
 	*best = barrier;

@@ -26,7 +26,7 @@ KERNEL(run)
 			a.own[CTA * THREADS] += (u32)(head >> 32);
 		}
 		__syncthreads();
-		a.own[CTA * THREADS + THREAD] += words[(place + peer) * THREADS];
+		a.own[CTA * THREADS + THREAD] += words[(place + peer) * THREADS]; /* late 1: the flag is one of an earlier launch, perhaps */
 	}
 }
 

@@ -1,6 +1,6 @@
 /* What a list finds (elems_find) is what one that compares with every element finds (elem_within): random elements of all kinds, few
  * launches, CTAs, epochs and places, so that many include each other; lists of every length and kind. And behind elems_only() nothing
- * is left that the element includes; a barrier takes out what it made so. */
+ * is left that the element includes; a barrier takes out what it made so. What stands for all CTAs tells their warps apart. */
 #include "play.h"
 
 #include "device/barrier.h"
@@ -155,6 +155,23 @@ static void met(struct cta *c)
 	}
 }
 
+/* Of all CTAs of a launch whose warps are told apart, up to its warp 0 at time 2: warp 3 at that time it has only if each were one thread. */
+static void many(struct cta *c)
+{
+	struct gsan_launch l = *(const struct gsan_launch *)(uintptr_t)c->launch;
+	l.warp_bits = 2;
+	for (u32 time = 1; time <= 3; time++)
+		for (u32 warp = 0; warp < 4; warp++)
+			for (int one = 0; one < 2; one++) {
+				u64 rec = (u64)l.tag << GSAN_REC_TAG_SHIFT | 3ull << GSAN_REC_CTA_SHIFT | (u64)(time << 2 | warp) << GSAN_REC_EPOCH_SHIFT;
+				int covers = elem_covers(&l, elem_all(l.tag, 2 << 2), rec, NO_POINT, one);
+				if (covers == (time < 2 || (time == 2 && (one || !warp))))
+					continue;
+				printf("FAIL all CTAs up to warp 0 at time 2, one %d: warp %u at time %u is%s covered\n", one, warp, time, covers ? "" : " not");
+				failures++;
+			}
+}
+
 int main(void)
 {
 	map_arena();
@@ -165,6 +182,7 @@ int main(void)
 	for (u32 each = 2; each <= 16; each *= 2)
 		full(&c, each);
 	met(&c);
+	many(&c);
 	printf(failures ? "failed\n" : "ok\n");
 	return failures != 0;
 }
