@@ -86,7 +86,7 @@ NEVER void hint_unreached(const struct who *w, u64 writer)
 
 /* ---- which of them explains a race ------------------------------------------------------------------------------------- */
 
-struct hint { u64 writer, by, reader; u32 reason, both, score, turn; };
+struct hint { u64 writer, by, reader; u32 reason, both, score, turn, acquired; };
 
 /* How well a reason explains: the edge from this very CTA, the read by this one or by one that it is behind, and nothing else missing
  * there; then another CTA of the launch, which may have been behind the first; what both sides have to mend comes last. Between
@@ -117,6 +117,7 @@ NEVER void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u3
 	int behind = hint_behind(l, h->writer, rec), same = rec_tag(h->writer) == rec_tag(rec), own = who_made(w, h->reader);
 	int later = !same && !behind && order_before(l, &tag_launch(l, rec_tag(h->writer))->order, rec_tag(rec));
 	u32 acquired = why & HINT_ACQUIRES, more = 2 * (u32)own + !(why & HINT_RELEASES);
+	h->acquired = acquired;
 	h->score = 0;
 	h->reason = why & HINT_REASON;
 	h->turn = why >> HINT_TURN_SHIFT & 0xffff;

@@ -28,12 +28,32 @@ ALWAYS int is_free(u32 quick, u64 rec, u64 me)
 	return ((rec_mask(rec) & ~(u32)me) == 0) & is_quiet(quick, me, rec);
 }
 
+/* A load of a warp whose CTA's other warps read there, too: what they have read since the last barrier stays. 1: it is there now. */
+ALWAYS int is_of_others(const struct gsan_launch *l, u64 rec, u64 me)
+{
+	return quick_is_own(me, rec) & (((u32)((rec ^ me) >> GSAN_REC_EPOCH_SHIFT) & ((1u << l->warp_bits) - 1)) != 0);
+}
+NEVER int line_shared(const struct gsan_launch *l, u64 self, u32 quick, struct gsan_line *at, u64 me, u64 r0, u64 r1, u64 line)
+{
+	int synced = state_synced(&own_tables(l)->state[(u32)self - 1], launch_warp(l), me, l->warp_bits), place = -1;
+	for (int i = 1; i >= 0; i--) {
+		u64 rec = i ? r1 : r0;
+		place = is_free(quick, rec, me) && (!is_of_others(l, rec, me) || rec_behind(me, rec, l->warp_bits, synced)) ? i : place;
+	}
+	place = place < 0 ? place_drawn(l, me, r0, r1, line, 1) : place;
+	if (place >= 0)
+		gpu_store64(&at->read[place], me);
+	return place >= 0;
+}
+
 /* A load: itself among the sampled reads. 1: it is there now, and has to look at the last write once more. */
-ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *at, u64 me, u64 tail, u64 r0, u64 r1, u64 line)
+ALWAYS int line_load(const struct gsan_launch *l, u64 self, u32 quick, struct gsan_line *at, u64 me, u64 tail, u64 r0, u64 r1, u64 line)
 {
 	if (r0 == me || r1 == me)
 		return 0;
 	line_mark(at, tail, GSAN_LINE_READ);
+	if ((u32)self && (is_of_others(l, r0, me) | is_of_others(l, r1, me)))
+		return line_shared(l, self, quick, at, me, r0, r1, line);
 	int free0 = is_free(quick, r0, me), place;
 	if (free0 || is_free(quick, r1, me)) {
 		gpu_store64(&at->read[free0 ? 0 : 1], me);
@@ -64,7 +84,7 @@ ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 	if (store) /* nothing of another CTA may lie there, and the record may take the last one's place */
 		quiet = quiet && is_quiet(quick, self, r0) && is_quiet(quick, self, r1) && !(rec_mask(last) & ~mask);
 	u64 replaced = last, again0 = r0, again1 = r1;
-	if (quiet && (store ? last != me : line_load(l, quick, at, me, tail, r0, r1, line))) {
+	if (quiet && (store ? last != me : line_load(l, self, quick, at, me, tail, r0, r1, line))) {
 		u64 now;
 		if (store)
 			replaced = gpu_exch64(&at->write, me);

@@ -173,6 +173,8 @@ ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec, 
 	report_unseen(w, rec, &best);
 	if (!f->formal)
 		report_barrier(w, rec, point, a, &best);
+	else if (best.reason == GSAN_WHY_NO_ACQUIRE && best.acquired) /* it does: it is the release that is there formally */
+		best.reason = GSAN_WHY_RELAXED_WRITE;
 	f->reason = (uint8_t)best.reason;
 	f->both = (uint8_t)best.both;
 	f->confidence = (uint8_t)(best.score ? HINT_CONFIDENCE(best.score) : 0);

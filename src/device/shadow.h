@@ -7,6 +7,7 @@
 #include "device/launch.h"
 #include "device/observed.h"
 #include "device/report.h"
+#include "device/state.h"
 
 #define NO_ADDRESS (~0ull)
 
@@ -39,6 +40,14 @@ ALWAYS u64 shadow_canonical(const struct gsan_launch *l, u64 address)
 
 ALWAYS u64 rec_make(const struct who *w, const struct access *a) { return rec_of(w->base, a->op, a->site, a->mask); }
 
+/* Is a record of this CTA before what this warp does now, where warps are told apart? What another one has read since the last barrier may
+ * not be published with that. Writes are taken for it: who writes over what he is not behind has a race within the CTA. */
+NEVER int rec_of_others(const struct who *w, u64 me, u64 old)
+{
+	u32 bits = w->launch->warp_bits;
+	return !((me ^ old) & REC_WHO) && (!op_writes(rec_op(old)) || rec_is_rmw(old)) && !rec_behind(me, old, bits, state_synced(w->state, w->warp, w->base, bits));
+}
+
 /* May `me` take the place of `old`? Only if it is ordered after it (by launch numbers, or as the same CTA) and conflicts
  * with at least as much: bytes ⊇, write over read, weak over strong, narrower over wider scope; strong over strong only of
  * the same bytes and participant, for what is morally strong with the one is not with the other. */
@@ -55,6 +64,8 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 		return 0; /* it says, too, what this CTA observed (observed.h) */
 	if (op_is_strong(a) && (!op_is_strong(b) || op_scope(a) > op_scope(b) || rec_mask(old) != rec_mask(me) ||
 				tag_participant(w->launch, rec_tag(old)) != w->launch->participant))
+		return 0;
+	if (w->state && rec_of_others(w, me, old))
 		return 0;
 	return !((me ^ old) & REC_WHO) || tag_below_floor(w->launch, rec_tag(old));
 }

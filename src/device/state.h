@@ -159,6 +159,19 @@ ALWAYS u64 state_base(struct dev_state *s, u32 warp, int records)
 	return base & REC_STAMP;
 }
 
+/* Which records of its own CTA, of the tag that it has now, a warp is behind: its own, and those of other warps below this time, as an
+ * epoch has it. One word may be older than another: then of two records the wrong one stays, perhaps. */
+ALWAYS int state_synced(const struct dev_state *s, u32 warp, u64 base, u32 bits)
+{
+	const struct dev_warp *own = &s->warp[warp];
+	return (int)(rec_epoch(base) >> bits) - (int)(gpu_load32(&own->time) - gpu_load32(&own->synced));
+}
+ALWAYS int rec_behind(u64 base, u64 rec, u32 bits, int synced)
+{
+	u32 apart = (u32)((base ^ rec) >> GSAN_REC_EPOCH_SHIFT) & ((1u << bits) - 1);
+	return !apart | ((int)(rec_epoch(rec) >> bits) < synced);
+}
+
 /* May a warp's time be `time`? Under the state's lock. 0: it stands still, for no private tag was free; from here on too much counts as
  * released. */
 NEVER int time_reaches(const struct who *w, u32 time)

@@ -262,6 +262,48 @@ static void older_reader(u64 half_line, const char *name, int race)
 	judge_site(name, 1, race);
 }
 
+/* Warps of a CTA read the same words, `last` as the last one; then warp 0 releases, and another CTA stores there behind an acquire. With a
+ * barrier between that is no race; but it is if warp 0 reads there once more, too late. */
+enum same { APART, BEHIND_BARRIER, TOO_LATE };
+static void read_by_warp(const struct cta *c, u32 warp, int whole)
+{
+	be(c);
+	gpu_host.ntid[0] = 96;
+	gpu_host.tid[0] = 32 * warp;
+	if (whole)
+		gsan_lines(c->launch, c->self, quick(c), 1, PLACE | GSAN_LINES_WHOLE, desc(GSAN_OP_LD, 4, 0, 1 + warp));
+	else
+		gsan_access1(c->launch, c->self, 1, PLACE, desc(GSAN_OP_LD, 4, 0, 1 + warp));
+}
+static void same_words(int whole, u32 last, enum same how)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a, b;
+	l->warp_bits = 2;
+	a = enter(l, 0, GSAN_ENTER_SYNC);
+	b = enter(l, 1, GSAN_ENTER_SYNC);
+	struct dev_warp *warp = own_tables(l)->state[(u32)a.self - 1].warp;
+	for (u32 i = 1; i <= 3; i++)
+		read_by_warp(&a, (last + i) % 3, whole);
+	for (u32 i = 0; i < 3 && how != APART; i++) { /* as behind a barrier */
+		struct who w = {.launch = l, .self = a.self & REC_WHO, .state = &own_tables(l)->state[(u32)a.self - 1]};
+		warp_reach(&w, i, warp[0].time + (i == 0));
+	}
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_GPU, 1, 7);
+	if (how == TOO_LATE)
+		read_by_warp(&a, 0, whole);
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_GPU, 1, 8);
+	if (whole)
+		line(&b, GSAN_OP_ST, 9);
+	else
+		weak(&b, GSAN_OP_ST, PLACE, 4, 9);
+	if ((found() == 0) != (how == BEHIND_BARRIER)) {
+		printf("FAIL %s that three warps read, warp %u last, %d: %llu findings\n", whole ? "a line" : "a word", last, how, (unsigned long long)found());
+		failures++;
+	}
+	reset();
+}
+
 static void entry_written_late(int unordered, const char *name)
 {
 	/* a record is met whose launch has claimed its entry and not written it */
@@ -342,6 +384,8 @@ int main(void)
 	narrow_then_wide(GSAN_GPU, "scopes that reach each other", 0);
 	other_sector(PLACE, "a writer of another sector hides nothing", 1);
 	other_sector(PLACE + 32, "a sector nobody wrote", 0);
+	for (u32 k = 0; k < 18; k++)
+		same_words(k & 1, k / 2 % 3, (enum same)(k / 6));
 	nc_acquired(GSAN_OP_LD_NC, "ld.nc of what was acquired in this launch", 1);
 	nc_acquired(GSAN_OP_LD, "ld of what was acquired in this launch", 0);
 	nc_own(GSAN_OP_LD_NC, "ld.nc of what the CTA wrote itself", 1);
