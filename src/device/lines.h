@@ -11,49 +11,61 @@
 #include "device/shadow.h"
 #include "device/state.h"
 
-/* The general case of one line, and a record that an exchange took out of it unseen. */
-NEVER void line_general(u64 launch, u64 self, u64 line, u32 desc, u32 mask, u64 replaced)
-{
-	struct who w = who_of(launch, self | GSAN_SELF_BEHIND_RED, 1); /* one of the lanes whose line it is may be */
-	struct access a = {.address = line, .mask = mask, .op = desc_op(desc), .site = desc & 0xffff,
-			   .bytes = desc_bytes(desc), .whole = 1};
-	const struct gsan_line *shadow = (const struct gsan_line *)(uintptr_t)gsan_shadow(line);
-	check(&w, replaced, rec_mask(replaced), &a, &shadow->write);
-	line_access(&w, &a);
-}
-
 /* May `me` be put over this read at once? Empty, or ordered before, or of the same CTA, with no more bytes. */
 ALWAYS int is_free(u32 quick, u64 rec, u64 me)
 {
 	return ((rec_mask(rec) & ~(u32)me) == 0) & is_quiet(quick, me, rec);
 }
 
-/* A load of a warp whose CTA's other warps read there, too: what they have read since the last barrier stays. 1: it is there now. */
+/* Is it of another warp of this CTA? */
 ALWAYS int is_of_others(const struct gsan_launch *l, u64 rec, u64 me)
 {
 	return quick_is_own(me, rec) & (((u32)((rec ^ me) >> GSAN_REC_EPOCH_SHIFT) & ((1u << l->warp_bits) - 1)) != 0);
 }
-NEVER int line_shared(const struct gsan_launch *l, u64 self, u32 quick, struct gsan_line *at, u64 me, u64 r0, u64 r1, u64 line)
+
+/* A load of a line where other warps of its CTA read, too: what these have read since the last barrier stays. 1: nothing is left to do. */
+NEVER int line_shared(const struct who *w, struct gsan_line *at, u64 me, u64 line)
 {
-	int synced = state_synced(&own_tables(l)->state[(u32)self - 1], launch_warp(l), me, l->warp_bits), place = -1;
-	for (int i = 1; i >= 0; i--) {
-		u64 rec = i ? r1 : r0;
-		place = is_free(quick, rec, me) && (!is_of_others(l, rec, me) || rec_behind(me, rec, l->warp_bits, synced)) ? i : place;
-	}
-	place = place < 0 ? place_drawn(l, me, r0, r1, line, 1) : place;
-	if (place >= 0)
-		gpu_store64(&at->read[place], me);
-	return place >= 0;
+	const struct gsan_launch *l = w->launch;
+	u64 last, tail, now, r[2];
+	gpu_load128(at, &last, &tail);
+	gpu_load128(at->read, &r[0], &r[1]);
+	if ((u32)tail || !is_quiet(l->quick, me, last))
+		return 0;
+	if (r[0] == me || r[1] == me)
+		return 1;
+	line_mark(at, tail, GSAN_LINE_READ);
+	int synced = state_synced(w->state, w->warp, me, l->warp_bits), place = -1;
+	for (int i = 1; i >= 0; i--)
+		if (is_free(l->quick, r[i], me) && (!is_of_others(l, r[i], me) || rec_behind(me, r[i], l->warp_bits, synced)))
+			place = i;
+	place = place < 0 ? place_drawn(l, me, r[0], r[1], line, 1) : place;
+	if (place < 0)
+		return 1;
+	gpu_store64(&at->read[place], me);
+	gpu_load128(at, &now, &tail);
+	return now == last && !(u32)tail;
+}
+
+/* The general case of one line, and a record that an exchange took out of it unseen. */
+NEVER void line_general(u64 launch, u64 self, u64 line, u32 desc, u32 mask, u64 replaced)
+{
+	struct who w = who_of(launch, self | GSAN_SELF_BEHIND_RED, 1); /* one of the lanes whose line it is may be */
+	struct access a = {.address = line, .mask = mask, .op = desc_op(desc), .site = desc & 0xffff,
+			   .bytes = desc_bytes(desc), .whole = 1};
+	struct gsan_line *shadow = (struct gsan_line *)(uintptr_t)gsan_shadow(line);
+	if (w.state && a.op == GSAN_OP_LD && line_shared(&w, shadow, rec_make(&w, &a), line))
+		return;
+	check(&w, replaced, rec_mask(replaced), &a, &shadow->write);
+	line_access(&w, &a);
 }
 
 /* A load: itself among the sampled reads. 1: it is there now, and has to look at the last write once more. */
-ALWAYS int line_load(const struct gsan_launch *l, u64 self, u32 quick, struct gsan_line *at, u64 me, u64 tail, u64 r0, u64 r1, u64 line)
+ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *at, u64 me, u64 tail, u64 r0, u64 r1, u64 line)
 {
 	if (r0 == me || r1 == me)
 		return 0;
 	line_mark(at, tail, GSAN_LINE_READ);
-	if ((u32)self && (is_of_others(l, r0, me) | is_of_others(l, r1, me)))
-		return line_shared(l, self, quick, at, me, r0, r1, line);
 	int free0 = is_free(quick, r0, me), place;
 	if (free0 || is_free(quick, r1, me)) {
 		gpu_store64(&at->read[free0 ? 0 : 1], me);
@@ -83,8 +95,10 @@ ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 	int quiet = !(u32)tail && is_quiet(quick, self, last) && op != GSAN_OP_LD_NC && !(self & SELF_STATELESS);
 	if (store) /* nothing of another CTA may lie there, and the record may take the last one's place */
 		quiet = quiet && is_quiet(quick, self, r0) && is_quiet(quick, self, r1) && !(rec_mask(last) & ~mask);
+	else if ((u32)self && r0 != me && r1 != me)
+		quiet = quiet && !(is_of_others(l, r0, me) | is_of_others(l, r1, me));
 	u64 replaced = last, again0 = r0, again1 = r1;
-	if (quiet && (store ? last != me : line_load(l, self, quick, at, me, tail, r0, r1, line))) {
+	if (quiet && (store ? last != me : line_load(l, quick, at, me, tail, r0, r1, line))) {
 		u64 now;
 		if (store)
 			replaced = gpu_exch64(&at->write, me);
