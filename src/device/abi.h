@@ -70,7 +70,7 @@
  *   fence      (desc)                             before a fence or membar; desc: semantics and scope only
  *   unseen     ()                                 before a call of what has no clone: it may acquire anything
  *   barrier    ()                                 before a barrier of all threads of the CTA
- *   meet       (id, all, waits)                   before a barrier of so many threads, 0: of all; waits = 0: bar.arrive
+ *   meet       (id, all, waits)                   before a barrier of so many threads; waits = 0: bar.arrive
  *   met        (id)                               after one that waits
  *   arrive     (where)                            before an arrival at an mbarrier: its address in shared memory, with
  *                                                 GSAN_MBARRIER_ODD if the phase under way is of odd parity

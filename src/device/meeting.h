@@ -120,8 +120,7 @@ NEVER void count_opens(const struct who *w, struct dev_meeting *m, u32 id)
 	gpu_store32(&c->turn, (gpu_own32(&c->turn) + 1) & ~(1u << 31));
 }
 
-/* `threads` of this warp have come to a barrier that `all` come to, 0: all that have not left; those of a last warp that lack are counted
- * with the first. */
+/* `threads` of this warp have come to a barrier that `all` come to; those of a last warp that lack are counted with the first. */
 NEVER void meeting_come(const struct who *w, u32 id, u32 all, int waits, u32 threads)
 {
 	struct dev_meeting *m;
@@ -132,7 +131,6 @@ NEVER void meeting_come(const struct who *w, u32 id, u32 all, int waits, u32 thr
 		u32 bit = 1u << w->warp, came = gpu_own32(&c->came), lack = gpu_threads() % 32;
 		int first = !(came & bit), last = w->warp == gpu_own32(&m->warps) - 1;
 		u32 now = gpu_own32(&c->threads) + threads + (first && last && lack ? 32 - lack : 0);
-		all = all ? all : 32 * gpu_own32(&m->warps) - state_left(gpu_load32(&w->state->threads));
 		place_add(w, m, id);
 		gpu_store32(&c->threads, now);
 		gpu_store32(&c->came, came | bit);

@@ -376,7 +376,7 @@ static void edit_unseen(struct clone *c, const struct ptx_place *p)
 /* Where it meets other warps of its CTA. */
 static void edit_meeting(struct clone *c, const struct ptx_instr *i)
 {
-	enum ptx_meeting meeting = ptx_meeting_of(c->m, i, c->plan->meetings);
+	enum ptx_meeting meeting = ptx_meeting_of(c->m, i, c->plan->mbarriers);
 
 	if (meeting == PTX_MEETS_NOBODY)
 		return;

@@ -71,7 +71,7 @@ static int is_known(const struct ptx_module *m, const struct ptx_instr *i)
 }
 
 /* Others than the threads of a CTA may arrive: asynchronous work, threads of other CTAs. mbarrier.test_wait.parity is of PTX 7.1. */
-static int mbarriers_known(const struct ptx_module *m)
+int ptx_mbarriers_known(const struct ptx_module *m)
 {
 	if (m->version_major < 7 || (m->version_major == 7 && m->version_minor < 1))
 		return 0;
@@ -90,58 +90,31 @@ static int mbarriers_known(const struct ptx_module *m)
 /* bar.red has its result first, and the predicate that it asks last. */
 static uint32_t of_reduction(const struct ptx_module *m, const struct ptx_instr *i) { return ptx_has(m, i, "red"); }
 
-static int is_barrier(const struct ptx_module *m, const struct ptx_instr *i)
-{
-	return (ptx_is(m, i->op, "bar") || ptx_is(m, i->op, "barrier")) && !ptx_has(m, i, "warp") && !ptx_has(m, i, "cluster");
-}
-
 static int has_count(const struct ptx_module *m, const struct ptx_instr *i) { return i->operands > 1 + 2 * of_reduction(m, i); }
 
-/* As a bit; all, if it stands in a register. */
-static uint16_t name_of(const struct ptx_module *m, const struct ptx_instr *i)
-{
-	const struct ptx_operand *id = &i->operand[of_reduction(m, i)];
-
-	return id->kind == PTX_OPND_INT && id->ivalue >= 0 && id->ivalue < 16 ? (uint16_t)(1u << id->ivalue) : UINT16_MAX;
-}
-
-struct ptx_meetings ptx_meetings(const struct ptx_module *m)
-{
-	struct ptx_meetings all = {.mbarriers = (uint8_t)mbarriers_known(m)};
-
-	for (uint32_t f = 0; f < m->functions; f++)
-		for (uint32_t k = 0; k < m->function[f].instrs; k++) {
-			const struct ptx_instr *i = &m->function[f].instr[k];
-
-			if (is_barrier(m, i) && has_count(m, i))
-				all.counted |= name_of(m, i);
-		}
-	return all;
-}
-
-static enum ptx_meeting of_barrier(const struct ptx_module *m, const struct ptx_instr *i, uint16_t counted)
+static enum ptx_meeting of_barrier(const struct ptx_module *m, const struct ptx_instr *i)
 {
 	uint32_t id = of_reduction(m, i);
-	int count = has_count(m, i), followed = !i->pred || i->pred->kind == PTX_OPND_REG;
+	int followed = !i->pred || i->pred->kind == PTX_OPND_REG;
 
 	if (ptx_has(m, i, "warp"))
 		return PTX_MEETS_NOBODY;
 	if (ptx_has(m, i, "cluster"))
 		return ptx_has(m, i, "wait") ? PTX_MEETS_UNKNOWN : PTX_MEETS_NOBODY;
-	if (!count && !(name_of(m, i) & counted))
+	if (!has_count(m, i))
 		return PTX_MEETS_ALL;
-	return followed && is_number(&i->operand[id], 32) && (!count || is_number(&i->operand[id + 1], 32)) ?
+	return followed && is_number(&i->operand[id], 32) && is_number(&i->operand[id + 1], 32) ?
 		       PTX_MEETS_SOME : ptx_has(m, i, "arrive") ? PTX_MEETS_NOBODY : PTX_MEETS_UNKNOWN;
 }
 
-enum ptx_meeting ptx_meeting_of(const struct ptx_module *m, const struct ptx_instr *i, struct ptx_meetings module)
+enum ptx_meeting ptx_meeting_of(const struct ptx_module *m, const struct ptx_instr *i, int mbarriers)
 {
 	if (ptx_is(m, i->op, "bar") || ptx_is(m, i->op, "barrier"))
-		return of_barrier(m, i, module.counted);
+		return of_barrier(m, i);
 	if (is_arrival(m, i))
-		return module.mbarriers ? PTX_MEETS_LATER : PTX_MEETS_NOBODY;
+		return mbarriers ? PTX_MEETS_LATER : PTX_MEETS_NOBODY;
 	if (is_wait(m, i))
-		return module.mbarriers ? PTX_MEETS_PHASE : PTX_MEETS_UNKNOWN;
+		return mbarriers ? PTX_MEETS_PHASE : PTX_MEETS_UNKNOWN;
 	return reads_shared_flag(m, i) ? PTX_MEETS_UNKNOWN : PTX_MEETS_NOBODY;
 }
 
@@ -256,10 +229,7 @@ static uint32_t say_come(struct text *t, const struct ptx_module *m, const struc
 	text_puts(t, "\t{\n\t.reg .b32 %gsan_i;\n\tmov.b32 %gsan_i, ");
 	put_number(t, m, id);
 	text_puts(t, ";\n");
-	if (has_count(m, i))
-		put_number(&all, m, id + 1);
-	else
-		text_puts(&all, "0");
+	put_number(&all, m, id + 1);
 	calls = say(t, PTX_CALL_meet, pred, "%gsan_i", words(&all), ptx_has(m, i, "arrive") ? "0" : "1");
 	t->failed |= all.failed;
 	text_free(&all);

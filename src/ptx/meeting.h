@@ -9,18 +9,14 @@
 enum ptx_meeting {
 	PTX_MEETS_NOBODY,
 	PTX_MEETS_ALL,    /* a barrier of all threads */
-	PTX_MEETS_SOME,   /* one that says how many come: bar.sync or bar.red with a count, bar.arrive; or that may be the same as such a one */
+	PTX_MEETS_SOME,   /* one that says how many come: bar.sync or bar.red with a count, bar.arrive */
 	PTX_MEETS_LATER,  /* an arrival at an mbarrier */
 	PTX_MEETS_PHASE,  /* a wait for a phase of one */
 	PTX_MEETS_UNKNOWN /* it may wait for any */
 };
-/* What a module's are like. */
-struct ptx_meetings {
-	uint8_t mbarriers; /* each arrival at one, and each wait, is understood; else none is followed: who waits counts as behind all */
-	uint16_t counted;  /* barriers that some come to with a count, as bits of their names; all, where one's is not known */
-};
-struct ptx_meetings ptx_meetings(const struct ptx_module *m);
-enum ptx_meeting ptx_meeting_of(const struct ptx_module *m, const struct ptx_instr *i, struct ptx_meetings module);
+/* Is each arrival at a mbarrier of the module, and each wait, understood? Else none is followed: who waits counts as behind all. */
+int ptx_mbarriers_known(const struct ptx_module *m);
+enum ptx_meeting ptx_meeting_of(const struct ptx_module *m, const struct ptx_instr *i, int mbarriers);
 
 /* What comes before the instruction and behind it, if it meets anybody. Both return the calls made, as bits of enum ptx_call. */
 uint32_t ptx_meeting_before(struct text *t, const struct ptx_module *m, const struct ptx_instr *i, enum ptx_meeting meeting);

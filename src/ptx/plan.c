@@ -276,7 +276,7 @@ int ptx_plan_make(const struct ptx_module *m, int reds, struct ptx_plan *plan)
 	if (!status) {
 		choose(plan, reached, stack);
 		number_sites(plan);
-		plan->meetings = ptx_meetings(m);
+		plan->mbarriers = ptx_mbarriers_known(m);
 	} else {
 		ptx_plan_free(plan);
 	}

@@ -42,7 +42,7 @@ struct ptx_plan {
 	uint32_t places;
 	uint32_t clones, skipped; /* entries with a clone, without */
 	uint32_t sites, left;
-	struct ptx_meetings meetings;
+	int mbarriers; /* are followed (meeting.h) */
 };
 
 /* reds: relaxed RMWs whose result nobody reads become PTX_ACCESS_RED. Returns 0 or -ENOMEM. */

@@ -23,9 +23,8 @@
 enum { ALL = 15, OWN = 1, OTHER = 4 }; /* warps that store */
 
 /* What a twin is: it computes something wrong in some order of execution; it cannot, and races by the letter of PTX alone; it cannot,
- * for the machine is sequentially consistent, and races in earnest: no fence, barrier or atomic stands for what it lacks. Or wrong, of
- * a form that no GPU takes (docs/gpu-results.md): to one phase of a barrier some come with a count and some without. */
-enum twin { WRONG, FORMAL, UNSEEN, EMULATED };
+ * for the machine is sequentially consistent, and races in earnest: no fence, barrier or atomic stands for what it lacks. */
+enum twin { WRONG, FORMAL, UNSEEN };
 
 struct form { /* what stands before the accesses of those who publish, behind them, and the release */
 	unsigned who;
@@ -48,9 +47,6 @@ static const struct publish {
 	  { ALL, "", BY("%p1", BAR("arrive 1, 128")) BY("!%p1", BAR("sync 1, 128")), NULL }, 0, WRONG },
 	{ "arrive-before", { OTHER, "", BY("%p1", BAR("sync 1, 128")) BY("!%p1", BAR("arrive 1, 128")), NULL },
 	  { OTHER, BY("!%p1", BAR("arrive 1, 128")), BY("%p1", BAR("sync 1, 128")), NULL }, 0, WRONG },
-	{ "with-count-and-without", { ALL, "", BY("%p1", BAR("sync 3")) BY("!%p1", BAR("sync 3, 128")), NULL }, { ALL, BAR("sync 3"), "", NULL }, 0, EMULATED },
-	{ "arrive-with-count", { ALL, "", BY("%p1", BAR("sync 4")) BY("!%p1", BAR("arrive 4, 128")), NULL },
-	  { ALL, "", BY("%p1", BAR("arrive 4, 128")) BY("!%p1", BAR("sync 4")), NULL }, 0, EMULATED },
 	{ "reduction", { OTHER, "", "bar.red.popc.u32 %r5, 0, %p0;\n", NULL }, { OTHER, "bar.red.popc.u32 %r5, 0, %p0;\n", "", NULL }, 0, WRONG },
 	{ "unaligned", { ALL, "", "barrier.sync 0;\n", NULL }, { ALL, "", "bar.warp.sync -1;\n", NULL }, 0, WRONG },
 	{ "mbarrier-phase", { ALL, "", ARRIVE SPIN("W", PHASE("%r3"), ""), NULL },
@@ -128,7 +124,7 @@ static void add(struct pair *p, size_t n, const struct publish *publish, const s
 	const enum twin twin = in_receive ? receive->twin : publish->twin;
 	*p = (struct pair){ .publish = publish, .receive = receive, .in_receive = in_receive, .overwrites = n & 1, .rounds = 1 + (n >> 1 & 1),
 			    .release = releases[(n + n / PAIR_SHAPES) % COUNT(releases)], .poll = polls[(n + n / PAIR_SHAPES) % COUNT(polls)],
-			    .formal = twin == FORMAL, .unseen = twin == FORMAL || twin == UNSEEN, .emulated = twin == EMULATED };
+			    .formal = twin == FORMAL, .unseen = twin == FORMAL || twin == UNSEEN };
 	snprintf(p->name, sizeof p->name, "%s_%s%s%s", in_receive ? "receive" : "publish", in_receive ? receive->name : publish->name,
 		 p->overwrites ? "_overwrites" : "", p->rounds > 1 ? "_again" : "");
 	for (char *c = p->name; (c = strchr(c, '-'));)

@@ -21,7 +21,6 @@ struct pair {
 	int in_receive;             /* the twin differs where it receives, not where it publishes */
 	int formal;                 /* the twin is a race by the letter of PTX alone (tests/reference/formal.c) */
 	int unseen;                 /* no order of execution makes the twin compute anything wrong; so if it is formal */
-	int emulated;               /* no GPU takes that */
 };
 
 /* All pairs. */

@@ -40,8 +40,7 @@ int main(int argc, char **argv)
 	for (size_t k = 0; argc == 2 && !strcmp(argv[1], "--names"); k++) {
 		if (k == pairs)
 			return 0;
-		if (!pair[k].emulated)
-			printf("%s\n", pair[k].name);
+		printf("%s\n", pair[k].name);
 	}
 	if (argc > 2 && !strcmp(argv[1], "--repeats")) {
 		repeats = atoi(argv[2]);

@@ -119,8 +119,13 @@ void exec_barrier_arrive(struct exec_warp *w, const struct exec_insn *n, u32 lan
 			exec_warp_fault(w, first, EMU_FAILED, "no such barrier");
 			return;
 		}
-		if (n->flags & F_COUNTED)
-			w->cta->barrier[number].count = ((const u32 *)exec_at(w, operand[1]))[first];
+		struct exec_barrier *b = &w->cta->barrier[number];
+		const u32 count = n->flags & F_COUNTED ? ((const u32 *)exec_at(w, operand[1]))[first] : 0;
+		if (b->arrived && !b->count != !count) {
+			exec_warp_fault(w, first, EMU_ILLEGAL_INSTRUCTION, "threads come to one phase of a barrier with a count and without");
+			return;
+		}
+		b->count = count;
 		exec_trace_bar(w, n, group, EMU_ARRIVE, number);
 		for (u32 rest = group; rest; rest &= rest - 1)
 			come(w, n, (unsigned)__builtin_ctz(rest), number);

@@ -59,6 +59,9 @@ static const struct row {
 	{ "but by a count", "setp.eq.u32 %p1, %r1, 2;\n@%p1 exit;\nbar.sync 1, 128;\n", 128, 0, 0, 0, EMU_FAULT },
 	{ "too few warps", "bar.sync 1, 192;\n", 128, 0, 0, 0, EMU_FAULT },
 	{ "another id", "@%p0 bar.sync 1, 128;\n@!%p0 bar.arrive 2, 128;\n", 128, 0, 0, 0, EMU_FAULT },
+	{ "some with a count, some without", "@%p0 bar.sync 3;\n@!%p0 bar.sync 3, 128;\n", 128, 0, 0, 0, EMU_FAULT },
+	{ "arrivals with a count, who waits without", "@%p0 bar.sync 3;\n@!%p0 bar.arrive 3, 128;\n", 128, 0, 0, 0, EMU_FAULT },
+	{ "all with a count and all without, by turns", LATE("L") "bar.sync 3;\nbar.sync 3, 128;\n" STORE("1") "bar.sync 3;\n" SUM, 128, 0, 32, 3, EMU_DONE },
 	{ "lanes at two copies", "and.b32 %r10, %r0, 1;\nsetp.eq.u32 %p1, %r10, 0;\n" LATE("L") STORE("1") "@%p1 barrier.sync 1;\n@!%p1 barrier.sync 1;\n" SUM,
 	  128, 0, 32, 3, EMU_DONE },
 
