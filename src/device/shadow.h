@@ -40,8 +40,8 @@ ALWAYS u64 shadow_canonical(const struct gsan_launch *l, u64 address)
 
 ALWAYS u64 rec_make(const struct who *w, const struct access *a) { return rec_of(w->base, a->op, a->site, a->mask); }
 
-/* Is a record of this CTA before what this warp does now, where warps are told apart? What another one has read since the last barrier may
- * not be published with that. Writes are taken for it: who writes over what he is not behind has a race within the CTA. */
+/* Is it a read, or an RMW, of another warp of this CTA since the last barrier? What this warp releases may not publish it: it stays. Writes
+ * count as before what this warp does: who writes over what he is not behind has a race within the CTA. */
 NEVER int rec_of_others(const struct who *w, u64 me, u64 old)
 {
 	u32 bits = w->launch->warp_bits;

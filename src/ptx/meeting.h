@@ -14,7 +14,7 @@ enum ptx_meeting {
 	PTX_MEETS_PHASE,  /* a wait for a phase of one */
 	PTX_MEETS_UNKNOWN /* it may wait for any */
 };
-/* Is each arrival at a mbarrier of the module, and each wait, understood? Else none is followed: who waits counts as behind all. */
+/* Is each arrival at an mbarrier of the module, and each wait, understood? Else none is followed: who waits counts as behind all. */
 int ptx_mbarriers_known(const struct ptx_module *m);
 enum ptx_meeting ptx_meeting_of(const struct ptx_module *m, const struct ptx_instr *i, int mbarriers);
 
