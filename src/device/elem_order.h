@@ -54,7 +54,7 @@ ALWAYS enum stamp_of elem_stamp(u64 elem, int one)
 }
 ALWAYS int elem_same_warp(const struct gsan_launch *l, u64 a, u64 b) /* one of a CTA's private tags, the other one of its CTA */
 {
-	return !((a ^ b) >> GSAN_REC_EPOCH_SHIFT & ((1u << tag_warp_bits(l, rec_tag(a))) - 1));
+	return stamp_same_warp(a, b, tag_warp_bits(l, rec_tag(a)));
 }
 
 /* Is it of the record's CTA, or of more than one, or of a private tag? What a clock has is mostly of others. */

@@ -100,6 +100,8 @@ NEVER u32 tag_warp_bits_of(const struct gsan_launch *l, u32 tag)
 }
 ALWAYS u32 tag_warp_bits(const struct gsan_launch *l, u32 tag) { return tag == l->tag ? l->warp_bits : tag_warp_bits_of(l, tag); }
 
+ALWAYS int stamp_same_warp(u64 a, u64 b, u32 bits) { return !((a ^ b) >> GSAN_REC_EPOCH_SHIFT & ((1u << bits) - 1)); } /* of one tag and CTA */
+
 /* Of two elements, or a record and an element, of one tag: is `a` not after `b`? By what `b` says of its CTA: what all its warps did at
  * earlier times, and its own did by then; what its own did alone; what any of its warps did by then, or, if they are told apart, before.
  * Of all CTAs: what any did; were each one thread, at those times by any of its warps. */

@@ -11,53 +11,27 @@
 #include "device/shadow.h"
 #include "device/state.h"
 
-/* May `me` be put over this read at once? Empty, or ordered before, or of the same CTA, with no more bytes. */
-ALWAYS int is_free(u32 quick, u64 rec, u64 me)
-{
-	return ((rec_mask(rec) & ~(u32)me) == 0) & is_quiet(quick, me, rec);
-}
-
-/* Is it of another warp of this CTA? */
-ALWAYS int is_of_others(const struct gsan_launch *l, u64 rec, u64 me)
-{
-	return quick_is_own(me, rec) & (((u32)((rec ^ me) >> GSAN_REC_EPOCH_SHIFT) & ((1u << l->warp_bits) - 1)) != 0);
-}
-
-/* A load of a line where other warps of its CTA read, too: what these have read since the last barrier stays. 1: nothing is left to do. */
-NEVER int line_shared(const struct who *w, struct gsan_line *at, u64 me, u64 line)
-{
-	const struct gsan_launch *l = w->launch;
-	u64 last, tail, now, r[2];
-	gpu_load128(at, &last, &tail);
-	gpu_load128(at->read, &r[0], &r[1]);
-	if ((u32)tail || !is_quiet(l->quick, me, last))
-		return 0;
-	if (r[0] == me || r[1] == me)
-		return 1;
-	line_mark(at, tail, GSAN_LINE_READ);
-	int synced = state_synced(w->state, w->warp, me, l->warp_bits), place = -1;
-	for (int i = 1; i >= 0; i--)
-		if (is_free(l->quick, r[i], me) && (!is_of_others(l, r[i], me) || rec_behind(me, r[i], l->warp_bits, synced)))
-			place = i;
-	place = place < 0 ? place_drawn(l, me, r[0], r[1], line, 1) : place;
-	if (place < 0)
-		return 1;
-	gpu_store64(&at->read[place], me);
-	gpu_load128(at, &now, &tail);
-	return now == last && !(u32)tail;
-}
-
 /* The general case of one line, and a record that an exchange took out of it unseen. */
 NEVER void line_general(u64 launch, u64 self, u64 line, u32 desc, u32 mask, u64 replaced)
 {
 	struct who w = who_of(launch, self | GSAN_SELF_BEHIND_RED, 1); /* one of the lanes whose line it is may be */
 	struct access a = {.address = line, .mask = mask, .op = desc_op(desc), .site = desc & 0xffff,
 			   .bytes = desc_bytes(desc), .whole = 1};
-	struct gsan_line *shadow = (struct gsan_line *)(uintptr_t)gsan_shadow(line);
-	if (w.state && a.op == GSAN_OP_LD && line_shared(&w, shadow, rec_make(&w, &a), line))
-		return;
+	const struct gsan_line *shadow = (const struct gsan_line *)(uintptr_t)gsan_shadow(line);
 	check(&w, replaced, rec_mask(replaced), &a, &shadow->write);
 	line_access(&w, &a);
+}
+
+/* May `me` be put over this read at once? Empty, or ordered before, or of the same CTA, with no more bytes. */
+ALWAYS int is_free(u32 quick, u64 rec, u64 me)
+{
+	return ((rec_mask(rec) & ~(u32)me) == 0) & is_quiet(quick, me, rec);
+}
+
+/* Is it of another warp of this CTA? Whether this one is behind that, the general case asks (rec_of_others). */
+ALWAYS int is_of_others(const struct gsan_launch *l, u64 rec, u64 me)
+{
+	return quick_is_own(me, rec) & !stamp_same_warp(rec, me, l->warp_bits);
 }
 
 /* A load: itself among the sampled reads. 1: it is there now, and has to look at the last write once more. */

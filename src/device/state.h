@@ -168,8 +168,7 @@ ALWAYS int state_synced(const struct dev_state *s, u32 warp, u64 base, u32 bits)
 }
 ALWAYS int rec_behind(u64 base, u64 rec, u32 bits, int synced)
 {
-	u32 apart = (u32)((base ^ rec) >> GSAN_REC_EPOCH_SHIFT) & ((1u << bits) - 1);
-	return !apart | ((int)(rec_epoch(rec) >> bits) < synced);
+	return stamp_same_warp(base, rec, bits) | ((int)(rec_epoch(rec) >> bits) < synced);
 }
 
 /* May a warp's time be `time`? Under the state's lock. 0: it stands still, for no private tag was free; from here on too much counts as

@@ -282,13 +282,11 @@ static void same_words(int whole, u32 last, enum same how)
 	l->warp_bits = 2;
 	a = enter(l, 0, GSAN_ENTER_SYNC);
 	b = enter(l, 1, GSAN_ENTER_SYNC);
-	struct dev_warp *warp = own_tables(l)->state[(u32)a.self - 1].warp;
+	struct who w = {.launch = l, .self = a.self & REC_WHO, .state = &own_tables(l)->state[(u32)a.self - 1]};
 	for (u32 i = 1; i <= 3; i++)
 		read_by_warp(&a, (last + i) % 3, whole);
-	for (u32 i = 0; i < 3 && how != APART; i++) { /* as behind a barrier */
-		struct who w = {.launch = l, .self = a.self & REC_WHO, .state = &own_tables(l)->state[(u32)a.self - 1]};
-		warp_reach(&w, i, warp[0].time + (i == 0));
-	}
+	for (u32 i = 0; i < 3 && how != APART; i++) /* as behind a barrier */
+		warp_reach(&w, i, w.state->warp[0].time + (i == 0));
 	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_GPU, 1, 7);
 	if (how == TOO_LATE)
 		read_by_warp(&a, 0, whole);
