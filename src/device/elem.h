@@ -58,18 +58,21 @@ ALWAYS u32 prefix_owner(u64 e) { return (u32)(e >> ELEM_PREFIX_OWNER_SHIFT) & 31
 ALWAYS u32 prefix_seq(u64 e) { return (u32)(e >> ELEM_PREFIX_SEQ_SHIFT); }
 
 /* ---- points -------------------------------------------------------------------------------------------------------------- */
-/* Where a write lies that may be observed: 13 bits of where its record lies and of its bytes there, never all ones, a bit for weak
- * ones, and a scope, of which these have the widest. A seen element has one in the place of its site, with wildcards. */
+/* Where a write lies that may be observed: 8 bits of its line, never all ones, 5 of where in it, never all ones, a bit for weak ones, and a
+ * scope, of which these have the widest. A seen element has one in the place of its site, with wildcards. */
 #define POINT_WEAK 0x100u
-#define POINT_LINE 0x200u /* its record is the line's */
 #define POINT_ANYWHERE ELEM_SITE
-#define POINT_ANY_PLACE (0x7ffcull << ELEM_SITE_SHIFT) /* 13 bits; all ones without the next one: any strong one of the scope */
+#define POINT_ANY_IN_LINE (0x007cull << ELEM_SITE_SHIFT) /* all ones: any of the line */
+#define POINT_ANY_PLACE (0x7ffcull << ELEM_SITE_SHIFT)   /* all ones without the next one: any strong one of the scope */
 #define POINT_OF_WEAK (0x8000ull << ELEM_SITE_SHIFT)
 #define NO_POINT (~0ull) /* of what only reads: nobody observes that */
 ALWAYS u64 point_of(u64 address, u32 mask, u32 scope)
 {
-	u64 place = ((address / GSAN_GRANULE << 10 | mask) * 0x9e3779b97f4a7c15ull >> 51) % 0x1fff;
-	return (place << 2 | scope) << ELEM_SITE_SHIFT | (mask & POINT_WEAK ? POINT_OF_WEAK : 0);
+	u32 line = ((u32)(address / GSAN_LINE) ^ (u32)(address >> 39) << 24) * 0x9e3779b1u >> 24; /* the owner, too (gsan_owner) */
+	u32 word = (u32)address % GSAN_LINE / GSAN_GRANULE << 1 | !(mask & 15), bytes = (mask | mask >> 4) & 15; /* its first, and which there */
+	word ^= (bytes ^ 15) << 1;
+	return (u64)((line < 0xfe ? line : 0xfe) << 7 | (word < 0x1e ? word : 0x1e) << 2 | scope) << ELEM_SITE_SHIFT |
+	       (mask & POINT_WEAK ? POINT_OF_WEAK : 0);
 }
 /* Of a record, in the granule at `address` or in its line. */
 ALWAYS u64 rec_point(u64 rec, u64 address, int in_line)
@@ -79,25 +82,29 @@ ALWAYS u64 rec_point(u64 rec, u64 address, int in_line)
 		return point_of(address, rec_mask(rec), op_scope(op));
 	if (!op_writes(op))
 		return NO_POINT;
-	return in_line ? point_of(address & ~(u64)(GSAN_LINE - 1), POINT_LINE | POINT_WEAK | rec_mask(rec), GSAN_SYS) :
+	return in_line ? point_of(address & ~(u64)(GSAN_LINE - 1), POINT_WEAK | rec_mask(rec), GSAN_SYS) :
 			 point_of(address, POINT_WEAK | rec_mask(rec), GSAN_SYS);
 }
 /* Do the place and scope of point `b` include that of `a`? */
 ALWAYS u32 point_scope(u64 a) { return (u32)(a >> ELEM_SITE_SHIFT) & 3; }
-ALWAYS int point_same(u64 a, u64 b) { return !((a ^ b) & (POINT_ANY_PLACE | POINT_OF_WEAK)); }
+/* Which bits of its place do not matter: those in the line, or all. */
+ALWAYS u64 point_wild(u64 b) { return ~b & POINT_ANY_IN_LINE ? 0 : ~b & POINT_ANY_PLACE ? POINT_ANY_IN_LINE : POINT_ANY_PLACE; }
 ALWAYS int point_within(u64 a, u64 b)
 {
 	if (!(~b & POINT_ANYWHERE))
 		return 1;
-	return (point_same(a, b) || (!(~b & POINT_ANY_PLACE) && !((a | b) & POINT_OF_WEAK))) && point_scope(a) >= point_scope(b);
+	return !((a ^ b) & (POINT_ANY_PLACE | POINT_OF_WEAK) & ~point_wild(b)) && point_scope(a) >= point_scope(b);
 }
+ALWAYS int point_same_line(u64 a, u64 b) { return !((a ^ b) & ((POINT_ANY_PLACE & ~POINT_ANY_IN_LINE) | POINT_OF_WEAK)); }
 /* The place of either of two. */
 ALWAYS u64 point_union(u64 a, u64 b)
 {
-	u64 scope = point_scope(a) < point_scope(b) ? point_scope(a) : point_scope(b);
-	if (!point_same(a, b) && (a | b) & POINT_OF_WEAK)
+	u64 scope = point_scope(a) < point_scope(b) ? point_scope(a) : point_scope(b), either = POINT_ANY_PLACE;
+	if (point_same_line(a, b))
+		either = (a ^ b) & POINT_ANY_IN_LINE ? a | POINT_ANY_IN_LINE : a;
+	else if ((a | b) & POINT_OF_WEAK)
 		return POINT_ANYWHERE;
-	return ((point_same(a, b) ? a : POINT_ANY_PLACE) & ~(3ull << ELEM_SITE_SHIFT) & POINT_ANYWHERE) | scope << ELEM_SITE_SHIFT;
+	return (either & ~(3ull << ELEM_SITE_SHIFT) & POINT_ANYWHERE) | scope << ELEM_SITE_SHIFT;
 }
 
 /* ---- how each is made ------------------------------------------------------------------------------------------------------ */

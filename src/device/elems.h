@@ -110,14 +110,14 @@ ALWAYS struct elem_near elem_near(const struct gsan_launch *l, u64 elem)
 		return n;
 	n.identity = tag_private(l, rec_tag(elem)) ? ~0ull << GSAN_REC_TAG_SHIFT : REC_WHO;
 	n.kind = (u32)ELEM_RELAXED;
-	n.place = elem_is_seen(elem) && ~elem & POINT_ANY_PLACE ? (u32)POINT_ANY_PLACE : 0;
+	n.place = elem_is_seen(elem) ? (u32)(POINT_ANY_PLACE & ~point_wild(elem)) : 0;
 	return n;
 }
 _Static_assert(POINT_ANY_PLACE >> 32 == 0 && ELEM_POINT == ELEM_RELAXED << 3, "as elems_near() has them");
 ALWAYS u32 elems_near(const struct elem_near *n, u64 old)
 {
 	u32 apart = (u32)(n->elem ^ old), either = (u32)(n->elem | old), point = (u32)old & (u32)ELEM_POINT;
-	int place = !!(apart & n->place) & !!(~(u32)old & n->place) & !!point;
+	int place = !!(apart & n->place) & !!(~(u32)old & (u32)POINT_ANY_IN_LINE) & !!point; /* or of any place of some line */
 	return (u32)(!((n->elem ^ old) & n->identity) & !(either >> 3 & apart & n->kind) & !place) | (u32)elem_of_many(old);
 }
 
@@ -180,7 +180,7 @@ ALWAYS void elems_prune(const struct gsan_launch *l, const struct elems *s)
 /* How far a list that is full goes, step by step, until there is room: each gives up more of what its elements tell apart. What it
  * then says is "ordered" too often, never too seldom, and is counted. Nothing is dropped: the last step leaves one element per
  * participant, for which every list has room. */
-enum elems_step { STEP_CTA_POINTS, STEP_LAUNCH_POINTS, STEP_LAUNCH, STEP_PARTICIPANT, ELEMS_STEPS };
+enum elems_step { STEP_LINE_POINTS, STEP_CTA_POINTS, STEP_LAUNCH_POINTS, STEP_LAUNCH, STEP_PARTICIPANT, ELEMS_STEPS };
 
 /* All launches of a participant up to the later one; who reads it observes it, if that is so of one of them. */
 NEVER u64 elem_union_prefix(const struct gsan_launch *l, u64 a, u64 b, u64 with_a, u64 with_b)
@@ -193,7 +193,7 @@ NEVER u64 elem_union_prefix(const struct gsan_launch *l, u64 a, u64 b, u64 with_
 /* May a step unite this element with another? Is there one that says what both say, and no more than the step allows? */
 ALWAYS int elems_may_meet(u64 a, enum elems_step step)
 {
-	return step == STEP_PARTICIPANT || (!elem_is_prefix(a) && elem_is_point(a) == (step < STEP_LAUNCH));
+	return step == STEP_PARTICIPANT || (step == STEP_LINE_POINTS ? elem_is_seen(a) : !elem_is_prefix(a) && elem_is_point(a) == (step < STEP_LAUNCH));
 }
 ALWAYS int elems_meet(const struct gsan_launch *l, u64 a, u64 b, enum elems_step step)
 {
@@ -201,7 +201,9 @@ ALWAYS int elems_meet(const struct gsan_launch *l, u64 a, u64 b, enum elems_step
 		return elem_owner(l, a) == elem_owner(l, b);
 	if (rec_tag(a) != rec_tag(b) || elem_is_prefix(b) || !elem_alike(a, b))
 		return 0;
-	return step != STEP_CTA_POINTS || (!elem_of_many(a) && !elem_of_many(b) && (tag_private(l, rec_tag(a)) || rec_cta(a) == rec_cta(b)));
+	if (step == STEP_LINE_POINTS && !point_same_line(a, b))
+		return 0;
+	return step > STEP_CTA_POINTS || (!elem_of_many(a) && !elem_of_many(b) && (tag_private(l, rec_tag(a)) || rec_cta(a) == rec_cta(b)));
 }
 
 /* Puts it in the place of the first, and the list's last one in that of the second. Returns it. */

@@ -29,8 +29,8 @@ EACH = {"ll", "ll128", "lamport"}  # a strong location for each thread, which wa
 SMALL = ["--ctas", "2", "--threads", "32"]  # of these, emulated
 CONTENDED = {"lock_cas", "lock_clh", "lock_rw", "lock_ticket", "queue", "treiber"}  # all CTAs want one word: quadratic
 FEW = {**dict.fromkeys(EACH | {"lock_ticket"}, 24), **dict.fromkeys(CONTENDED - {"lock_ticket"}, 44), "grid_sync": 66, "grid_barrier": 66,
-       # A clock has room for what a warp's reductions observe of two other CTAs (docs/memory-model.md, the list of what is bounded).
-       "histogram": 2, "last_block_red": 4,
+       # A clock has room for what reductions observe in some tens of lines (docs/memory-model.md, the list of what is bounded).
+       "histogram": 4, "last_block_red": 4,
        "barrier_again": 8}  # natively; who reads a count while another raises it counts as behind both: of many some always does
 CHEAP = {"allreduce_oneshot", "allreduce_twoshot", "lookback_flags", "lookback_word", "splitk", "streamk", "last_block",
          "stream_value"}
@@ -48,6 +48,7 @@ MANY = (["--ctas", "24", "--threads", "32", "--rounds", "3"], "random", 2)   # f
 MORE = {**{(name, 0): WIDE for name in CHEAP}, **{(name, mutant): MANY for name in ("queue", "dekker") for mutant in (1, 2)},
         ("grid_barrier", 1): (["--ctas", "72", "--threads", "64", "--rounds", "1"], "pct", 1),  # more than a clock has room for
         ("streamk_lock", 2): (SHAPE + ["--rounds", "12"], "lag", 1),  # more launches, and warps that lag, bring other races than AHEAD out
+        ("histogram", 1): (["--ctas", "4", "--threads", "256", "--rounds", "1"], "program", 1),  # reductions at more places than a clock has
         ("histogram", 2): (SHAPE + ["--ctas", "8", "--rounds", "6"], "pct", 2),  # ... as do warps that stand aside
         ("allreduce_oneshot", 1): (SHAPE + ["--ctas", "24", "--repeats", "3"], "random", 1)}  # until lists widen
 UNMODELLED = {"stream_value"}  # the reference detector takes what a stream writes for a plain store

@@ -1,6 +1,6 @@
 /* What a list finds (elems_find) is what one that compares with every element finds (elem_within): random elements of all kinds, few
  * launches, CTAs, epochs and places, so that many include each other; lists of every length and kind. And behind elems_only() nothing
- * is left that the element includes; a barrier takes out what it made so. What stands for all CTAs tells their warps apart. */
+ * is left that the element includes; a barrier takes out what it made so; what is full gives up no more than it must. What stands for all CTAs tells their warps apart. */
 #include "play.h"
 
 #include "device/barrier.h"
@@ -19,9 +19,23 @@ static u32 below(u32 n)
 
 static u64 any_point(void)
 {
-	u64 point = point_of(DATA(0) + 8 * below(3), 0xf | (below(3) ? 0 : POINT_WEAK), 1 + below(3));
-	u64 other = point_of(DATA(0) + 8 * below(3), 0xf, 1 + below(3));
+	u64 point = point_of(DATA(0) + 120 + 8 * below(3), 0xf | (below(3) ? 0 : POINT_WEAK), 1 + below(3)); /* of two lines */
+	u64 other = point_of(DATA(0) + 120 + 8 * below(3), 0xf, 1 + below(3));
 	return below(4) ? point : below(3) ? point_union(point, other) : POINT_ANYWHERE;
+}
+
+/* The place of two has both, and who has it has both. */
+static void places(void)
+{
+	for (u32 round = 0; round < ROUNDS; round++) {
+		u64 a = any_point(), b = any_point(), c = any_point(), both = point_union(a, b);
+		int has = point_within(a, both) && point_within(b, both);
+		if (has && (!point_within(both, c) || (point_within(a, c) && point_within(b, c))))
+			continue;
+		printf("FAIL %llx and %llx make %llx, of which %llx is said to be more\n", (unsigned long long)a, (unsigned long long)b,
+		       (unsigned long long)both, (unsigned long long)c);
+		failures++;
+	}
 }
 
 static u64 any_elem(void)
@@ -133,6 +147,25 @@ static void full(struct cta *c, u32 each)
 	}
 }
 
+/* A clock full of what was observed of one CTA keeps its lines apart: a line one element, and nothing of the others. */
+static void lines(struct cta *c)
+{
+	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)c->launch, .self = c->self, .state = &dev_tables(0)->state[0]};
+	struct elems s = clock_elems(&w);
+	u64 stamp = 6ull << GSAN_REC_TAG_SHIFT | 1ull << GSAN_REC_CTA_SHIFT | 1ull << GSAN_REC_EPOCH_SHIFT;
+	gpu_store32(s.count, 0);
+	for (u32 i = 0; i <= DEV_CLOCK; i++)
+		elems_add(w.launch, &s, elem_seen(stamp, point_of(DATA(0) + 8 * i, 0xf, GSAN_GPU)), 0);
+	u32 here = 0, elsewhere = 0;
+	for (u32 i = 0; i < *s.count; i++)
+		for (u32 k = 0; k < 2 * DEV_CLOCK; k++)
+			*(k <= DEV_CLOCK ? &here : &elsewhere) += elem_covers(w.launch, elems_at(&s, i), stamp, point_of(DATA(0) + 8 * k, 0xf, GSAN_GPU), 0);
+	if (*s.count != DEV_CLOCK / 16 + 1 || here != DEV_CLOCK + 1 || elsewhere) {
+		printf("FAIL of five lines %u elements are left, which cover %u of their places, and %u of others\n", *s.count, here, elsewhere);
+		failures++;
+	}
+}
+
 /* Warp 0 has acquired more of a CTA than all knew; behind a barrier all know that, and it alone is left. */
 static void met(struct cta *c)
 {
@@ -177,10 +210,12 @@ int main(void)
 	map_arena();
 	grid = 4;
 	struct cta c = enter(launch(0, 0, 5, 5, 1), 0, 1);
+	places();
 	lists((const struct gsan_launch *)(uintptr_t)c.launch);
 	only(&c);
 	for (u32 each = 2; each <= 16; each *= 2)
 		full(&c, each);
+	lines(&c);
 	met(&c);
 	many(&c);
 	printf(failures ? "failed\n" : "ok\n");
