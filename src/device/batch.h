@@ -77,9 +77,9 @@ NEVER void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, con
 	}
 	if (line != NO_ADDRESS)
 		batch_line(&w, line, d);
-	gpu_meet(whole);
 	if (gpu_speaks(whole))
 		count_accesses(&w, done + outside, done);
+	gpu_meet(whole);
 }
 
 void gsan_access1(u64 launch, u64 self, u32 valid, u64 a0, u32 d0)

@@ -1,7 +1,8 @@
 """embed.py IN.ptx OUT.c: the runtime's PTX as a C array.
 
 Linkage words go, so that nothing of the runtime can clash when modules are linked; an undefined function (a builtin
-that clang could not expand) is an error here rather than at a user's ptxas.
+that clang could not expand) is an error here rather than at a user's ptxas. Clang names the version that its own instructions
+need; gpu_warp_sync() has one of 7.8.
 """
 import re
 import sys
@@ -12,6 +13,7 @@ if ".extern" in text:
              + "; ".join(re.findall(r"\.extern[^;]*", text)))
 text = re.sub(r"^\.(visible|weak)\s+", "", text, flags=re.M)
 text = re.sub(r"^\s*//.*\n", "", text, flags=re.M)
+text = re.sub(r"^\.version .*", ".version 7.8", text, flags=re.M)
 data = text.encode() + b"\0"
 rows = (",".join(str(b) for b in data[i:i + 32]) for i in range(0, len(data), 32))
 with open(sys.argv[2], "w", encoding="ascii") as out:

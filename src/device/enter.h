@@ -65,10 +65,10 @@ u64 gsan_enter(u64 launch, u32 flags)
 			state = state_enter(l, cta, self);
 		}
 	}
+	gpu_meet(active == GPU_WARP); /* now all see the state that one of them made or found; and apart they would go alone from here on */
 	if (!(flags & GSAN_ENTER_SYNC))
 		return self;
 	state = gpu_from(active == GPU_WARP, state, 0);
-	gpu_meet(active == GPU_WARP); /* a shuffle orders no memory: now all see the state that one of them made or found */
 	return self | (state ? state : SELF_STATELESS);
 }
 

@@ -53,7 +53,14 @@ ALWAYS int gpu_is_own(u64 address)
 	return (int)r;
 }
 
-ALWAYS void gpu_warp_sync(void) { __asm__ volatile("bar.warp.sync -1;" ::: "memory"); }
+/* All lanes meet, see what the others stored, and go on as one. bar.warp.sync alone lets lanes that have parted wait for each other and
+ * then go on apart (ptxas 13.0, sm_90); what is `aligned` joins them (WARPSYNC.ALL), and ptxas drops it itself, for nobody reads the result. */
+ALWAYS void gpu_warp_sync(void)
+{
+	u32 r;
+	__asm__ volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(r) : "r"(0) : "memory");
+	__asm__ volatile("bar.warp.sync -1;" ::: "memory");
+}
 ALWAYS void gpu_pause(void) { __asm__ volatile("nanosleep.u32 100;" ::: "memory"); }
 ALWAYS int gpu_crowded(void) { return 0; }
 ALWAYS void gpu_sleep(u32 ns) { __asm__ volatile("nanosleep.u32 %0;" :: "r"(ns) : "memory"); }

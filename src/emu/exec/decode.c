@@ -272,7 +272,7 @@ static void shaped(struct decoder *d, struct exec_insn *n, const char *shape)
 	const struct ptx_instr *i = d->at;
 	uint32_t required = 0, k = 0, count = 0;
 	for (const char *c = shape; *c; c++)
-		required += *c == '?' ? (c++, 0u) : 1u;
+		required += *c == '?' ? (c++, 0u) : *c != 'm';
 	uint32_t spare = i->operands > required ? i->operands - required : 0;
 	if (i->operands < required)
 		fail(d, "too few operands");
@@ -284,6 +284,10 @@ static void shaped(struct decoder *d, struct exec_insn *n, const char *shape)
 			spare--;
 			if (*c == 'r')
 				n->flags |= F_COUNTED;
+		}
+		if (*c == 'm') { /* all lanes take part, and no operand says so */
+			n->x[count++] = constant(d, ~0u, 4);
+			continue;
 		}
 		const struct ptx_operand *o = &i->operand[k++];
 		if (*c == 'A') {

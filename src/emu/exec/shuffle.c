@@ -1,4 +1,4 @@
-/* What lanes of a warp do together: shfl, vote, match, redux, elect (PTX ISA 9.7.9.5 ff., 9.7.13). The warp calls a handler
+/* What lanes of a warp do together: shfl, vote, match, redux, movmatrix, elect (PTX ISA 9.7.9.5 ff., 9.7.13, 9.7.15.5). The warp calls a handler
  * once all lanes of the member mask have arrived; `m` is one set of members. They may have come by different copies of
  * the instruction, so each lane's operands are those of its own instruction: at(w, l). */
 #include "emu/exec/ops.h"
@@ -138,6 +138,20 @@ void op_redux(OP_ARGS)
 		r = reduce(n, r, value(w, (unsigned)__builtin_ctz(rest), 1));
 	for (u32 rest = m; rest; rest &= rest - 1)
 		give(w, (unsigned)__builtin_ctz(rest), 0, r);
+}
+/* Of 8 rows of 8 halves lane 4r + c has those of columns 2c and 2c + 1 of row r. */
+void op_movmatrix(OP_ARGS)
+{
+	u16 from[8][8], to[8][8];
+	(void)n;
+	EACH(u32 two = value(w, l, 1); from[l / 4][l % 4 * 2] = (u16)two; from[l / 4][l % 4 * 2 + 1] = (u16)(two >> 16));
+	for (unsigned r = 0; r < 8; r++)
+		for (unsigned c = 0; c < 8; c++)
+			to[c][r] = from[r][c];
+	for (u32 rest = m; rest; rest &= rest - 1) {
+		const unsigned l = (unsigned)__builtin_ctz(rest);
+		give(w, l, 0, to[l / 4][l % 4 * 2] | (u32)to[l / 4][l % 4 * 2 + 1] << 16);
+	}
 }
 void op_elect(OP_ARGS) /* the lowest member leads */
 {

@@ -414,6 +414,7 @@ def warp_rows():
     for op, t in (("add", "u32"), ("add", "s32"), ("min", "u32"), ("min", "s32"), ("max", "u32"), ("max", "s32"), ("and", "b32"),
                   ("or", "b32"), ("xor", "b32")):
         row(f"redux.sync.{op}.{t} {{d}}, {{a}}, -1;", "u", "r", "r", ["i32"])
+    row("movmatrix.sync.aligned.m8n8.trans.b16 {d}, {a};", "u", "r", "r", ["i32"])
     row("elect.sync {d}|{e}, -1;", "u", "rp", "r", ["i32"])
     for s in ("laneid", "warpid", "lanemask_eq", "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge", "tid.x", "ntid.x", "ctaid.x", "nctaid.x"):
         row(f"mov.u32 {{d}}, %{s};", "u", "r", "", [], "special_" + s.replace(".", "_"))

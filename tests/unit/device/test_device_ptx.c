@@ -36,15 +36,18 @@ static int check(const char *name, const char *params, const char *result)
 	return bad;
 }
 
-/* Operations of the warp have the mask of all its lanes, and no other (gpu.h). */
+/* Operations of the warp have the mask of all its lanes, and no other (gpu.h); and behind each bar.warp.sync they go on as one. */
 static int whole_warps(void)
 {
-	int bad = 0, masks = 0;
+	int bad = 0, masks = 0, joined = 0;
 	for (const char *at = strstr(device_runtime_ptx, ".sync"); at; at = strstr(at + 1, ".sync")) {
 		const char *end = strchr(at, ';');
-		int whole = end && end - at > 3 && !strncmp(end - 2, "-1", 2) && strchr(" \t", end[-3]);
+		int aligned = !strncmp(at, ".sync.aligned.", 14);
+		int whole = aligned || (end && end - at > 3 && !strncmp(end - 2, "-1", 2) && strchr(" \t", end[-3]));
+		whole &= joined == !strncmp(at - 8, "bar.warp", 8);
+		joined = aligned;
 		if (!whole)
-			printf("not of the whole warp: %.*s\n", (int)(end ? end - at : 5), at);
+			printf("not of the whole warp, or a barrier that joins nobody: %.*s\n", (int)(end ? end - at : 5), at);
 		bad += !whole;
 		masks++;
 	}

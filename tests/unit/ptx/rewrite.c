@@ -306,7 +306,7 @@ static void limits(void)
 	CHECK(count(out, ".maxnreg 40") == 2 && count(out, "minnctapersm") == 0);
 	free(out);
 	out = rewrite(".version 7.0\n.target sm_80\n.address_size 64\n.entry k { ret; }", 0);
-	CHECK(!strncmp(out, ".version 7.7\n", 13) && strstr(out, ".entry k__gsan("));
+	CHECK(!strncmp(out, ".version 7.8\n", 13) && strstr(out, ".entry k__gsan("));
 	free(out);
 }
 
