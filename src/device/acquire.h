@@ -137,6 +137,12 @@ ALWAYS u32 why_no_edge(u64 e, u64 writer, u32 desc, int reached)
 	return !sync_acquires(desc) && elem_is_did(e) ? GSAN_WHY_NO_ACQUIRE : GSAN_WHY_NONE;
 }
 
+/* What is before this very launch is before all that it does: who learns of its start learns nothing. */
+ALWAYS int elem_is_our_start(const struct gsan_launch *l, u64 e)
+{
+	return elem_is_relaxed(e) && !elem_is_point(e) && !elem_of_many(e) && rec_tag(e) == l->tag;
+}
+
 /* One release that this read may have observed; `newest`: the entry whose newest version has it and was read, or NULL; `linked`: it is
  * morally strong with what was read; `formal`: it is there formally. Then the write itself is before what follows (observation order, link by link); what it released
  * only if release and acquire include each other. 1: another read of it would have nothing to add, not even a hint. */
@@ -157,6 +163,8 @@ NEVER int elem_read(const struct who *w, const struct dev_sync *newest, u64 elem
 	if (!reaches)
 		return 0;
 	e = write ? elem_started(w->launch, e) : e;
+	if (elem_is_our_start(w->launch, e))
+		return why == GSAN_WHY_NONE;
 	if (sync_acquires(desc) && reached) {
 		u32 at = clock_join_for(w, e, formal ? KNOWN_FORMALLY | who_warps(w) : who_warps(w));
 		if (newest && at != ELEMS_NOWHERE && !formal)
