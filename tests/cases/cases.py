@@ -1,5 +1,5 @@
 """Programs that must come out right, as a table of (program, arguments, ranks, racy): `emulated` for the emulated device in CTest,
-`native` for tests/gpu/run cases. The racy forms need not name their lines here: that a race is found, and nothing in the correct
+`native` for tests/gpu/run cases, of so many ranks. The racy forms need not name their lines here: that a race is found, and nothing in the correct
 form, is what each is for: no formal one either. Some say the class that one finding has, too (CLASSES), or that all are formal.
 
     cases.py NAME        one case on the emulated device, as CTest runs it
@@ -32,7 +32,10 @@ def table(exchange, warps, ranks, locks, cas):
 
 
 EMULATED = table(SMALL, WARPS, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], [])
-NATIVE = table([], [], 2, [], [])
+
+
+def native(ranks):
+    return table([], [], ranks, [], [])
 
 
 def one(name):

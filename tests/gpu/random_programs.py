@@ -67,7 +67,7 @@ def image(build, device, place):
 
 def environment(s, number):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_"))}
-    kept.update(MASTER_PORT=f"random-{os.getpid()}-{number}", EMU_GRACE_MS="2", EMU_DEVICES="2",
+    kept.update(MASTER_PORT=f"random-{os.getpid()}-{number}", EMU_GRACE_MS="2", EMU_DEVICES="4",
                 CUDA_DEVICE_MAX_CONNECTIONS="32", EMU_SCHEDULE=kept.get("EMU_SCHEDULE", "program"))
     if s.device == "cuda" and s.ranks == 1 and s.gpus > 1:
         kept["CUDA_VISIBLE_DEVICES"] = str(number % s.gpus)
@@ -462,16 +462,16 @@ def settings(build, device, ranks, place, **more):
     return SETTINGS(build=build, device=device, ranks=ranks, place=place, **{**given, **more})
 
 
-def section(build, gpus, out, parts, programs=7000, broken=96, compiled=64, changed=2000):
-    """Rows of these PARTS on GPUs; all, if none is named. `ranks`: with two GPUs, a twentieth of the programs has two ranks: those take
-    four times as long. What shares a GPU goes turn by turn: so many jobs that one starts while another one runs. What takes the CPUs
+def section(build, gpus, out, parts, programs=7000, broken=96, compiled=64, changed=2000, ranks=2):
+    """Rows of these PARTS on GPUs; all, if none is named. `ranks`: with as many GPUs, a twentieth of the programs has two ranks, or
+    `ranks`: those take four times as long. What shares a GPU goes turn by turn: so many jobs that one starts while another one runs. What takes the CPUs
     alone goes beside."""
     cpus, jobs, parts = os.cpu_count() or 16, 2 * gpus, parts or PARTS
     with tempfile.TemporaryDirectory(prefix="random-") as place:
         s = settings(build, "cuda", 1, place, gpus=gpus, image=image(build, "cuda", place))
         os.mkdir(os.path.join(place, "emu"))
         emulated = s._replace(device="emu", image=image(build, "emu", os.path.join(place, "emu")))
-        pair = s._replace(ranks=2)
+        several = s._replace(ranks=ranks)
         with concurrent.futures.ThreadPoolExecutor(2) as beside:
             own = beside.submit(lambda: list(free_rows(s._replace(compiled=1), emulated, compiled, 0, 3, cpus // 2, 400, out))
                                 if "compiled" in parts else [])
@@ -483,9 +483,9 @@ def section(build, gpus, out, parts, programs=7000, broken=96, compiled=64, chan
                 yield from broken_rows(s._replace(repeat=4), broken, 0, cpus // 2, 0.95)
             if asked:
                 yield from mixed_rows(s, emulated, asked.result(), changed, 3, 100, jobs, 120, out)
-        if "ranks" in parts and gpus > 1:
-            yield from free_rows(pair, emulated, programs // 20, 0, 100, cpus // 4, 120, out)
-            yield from broken_rows(pair._replace(repeat=4), broken // 2, 0, cpus // 4, 0.95)
+        if "ranks" in parts and gpus >= ranks:
+            yield from free_rows(several, emulated, programs // 20, 0, 100, cpus // 4, 120, out)
+            yield from broken_rows(several._replace(repeat=4), broken // 2, 0, cpus // 4, 0.95)
 
 
 def again(s, seed, smaller):

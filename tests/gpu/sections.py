@@ -65,16 +65,16 @@ def gsan(ranks=1):
     return [LAUNCH, *(["-n", str(ranks)] if ranks > 1 else []), "--device", "cuda", "--report", "{report}"]
 
 
-def mpirun(*program):
-    return ["mpirun", "-np", "2", "--bind-to", "none", *gsan(), *program]
+def mpirun(*program, ranks=2):
+    return ["mpirun", "-np", str(ranks), "--bind-to", "none", *gsan(), *program]
 
 
-def torchrun(*program):
-    return [PYTHON, "-m", "torch.distributed.run", "--standalone", "--no-python", "--nproc-per-node", "2", *gsan(), *program]
+def torchrun(*program, ranks=2):
+    return [PYTHON, "-m", "torch.distributed.run", "--standalone", "--no-python", "--nproc-per-node", str(ranks), *gsan(), *program]
 
 
-def launched(*program):
-    return [*gsan(2), *program]
+def launched(*program, ranks=2):
+    return [*gsan(ranks), *program]
 
 
 def judge(result, racy, ranks):
@@ -235,32 +235,36 @@ def limits():
         yield case, "found", "found" if result.status == 0 else f"{result.status}: {result.out}{result.err[-2000:]}", 1
 
 
-def litmus():
+def litmus(only=None):
     """Litmus programs, 100 repeats in one process each: what is racy is found in 99 of 100 repeats that show the outcome, what is
-    correct never. Programs whose outcome never shows count as neither. One GPU, then two ranks on one GPU and on two."""
+    correct never. Programs whose outcome never shows count as neither. One GPU, then two ranks on one GPU and on two; only: programs
+    of so many ranks alone."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "litmus"))
     import gpu  # noqa: E402
     program = os.path.join(BUILD, "bin", "litmus-run")
-    for row in gpu.section(BUILD, lambda ranks, arguments: run([*gsan(ranks), program, *arguments]), int(device().split()[0])):
+    for row in gpu.section(BUILD, lambda ranks, arguments: run([*gsan(ranks), program, *arguments]), int(device().split()[0]), only=only):
         print(f"{row[0]}: {row[2]}")  # in full: the names of programs are many
         yield row
 
 
-def cases():
+def cases(only=None):
     """The programs of tests/cases: correct forms 20 times clean, each broken one found, if only as a formal race; two ranks with gloo and
-    with NCCL, on two GPUs if there are two. Eight jobs at once; the first of each compiles for the others."""
+    with NCCL, on two GPUs if there are two. only: those of several ranks, with so many. Eight jobs at once or more; the first of each
+    compiles for the others."""
     place = os.path.join(ROOT, "tests", "cases")
     sys.path.insert(0, place)
-    from cases import NATIVE  # noqa: E402
+    from cases import native  # noqa: E402
     gpus, jobs = int(device().split()[0]), []
-    for name, (program, arguments, ranks, racy) in NATIVE.items():
+    for name, (program, arguments, ranks, racy) in native(only or 2).items():
+        if only and ranks < only:
+            continue
         for backend in ("gloo", "nccl") if ranks > 1 else ("",):
             environment = {"PYTHONPATH": EXAMPLES, "GSAN_CACHE_DIR": os.path.join(tempfile.gettempdir(), f"cases-{name}"),
                            "EXAMPLE_BACKEND": backend}
             if ranks <= gpus: # symmetric memory and NCCL refuse ranks that share a GPU
                 jobs.append((f"{name} {backend}".strip(), [*gsan(ranks), "--formal", "fail", PYTHON, os.path.join(place, program), *arguments],
                              environment, racy))
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    with concurrent.futures.ThreadPoolExecutor(max(8, (os.cpu_count() or 1) // 4)) as pool:
         first = list(pool.map(lambda job: run(job[1], job[2], 200), jobs))
         more = [[pool.submit(run, job[1], job[2], 60) for _ in range(2 if job[3] else 19)] for job in jobs]
         for job, one, others in zip(jobs, first, more):
@@ -280,15 +284,15 @@ def random_section(*parts):
     yield from random_programs.section(BUILD, int(device().split()[0]), os.path.join(OUT, "random"), parts)
 
 
-def idioms(*names):
+def idioms(*names, ranks=2):
     """tests/idioms, or those of these names, with 132 CTAs of 256 threads, fewer where all want one word, in one process each: what
     is correct is clean and right, 20 times; of each mutant, 4 times, a race is found, and every sentence names the changed line. One
-    GPU; all-reduces and LL protocols two."""
+    GPU; all-reduces and LL protocols several."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "idioms"))
     import idioms as those  # noqa: E402
     program = os.path.join(BUILD, "bin", "idioms-run")
     yield from those.section(lambda ranks, launcher, arguments: run([*gsan(ranks), *launcher, program, *arguments]),
-                             int(device().split()[0]), names)
+                             int(device().split()[0]), names, ranks)
 
 
 def warps():
@@ -334,7 +338,63 @@ def ipc():
         yield f"queue: {form}", "found" if racy else "clean", outcome(results, racy, 1), len(results)
 
 
-SECTIONS = {"cases": cases, "fat": fat, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke,
+# ---- four GPUs ----------------------------------------------------------------------------------------------------
+def random_4():
+    """As many race-free programs of four ranks as `random` has of two."""
+    yield from random_programs.section(BUILD, int(device().split()[0]), os.path.join(OUT, "random"), ("ranks",), ranks=4)
+
+
+def idioms_4():
+    """The idioms of several ranks, with four."""
+    sys.path.insert(0, os.path.join(ROOT, "tests", "idioms"))
+    from idioms import SEVERAL_RANKS  # noqa: E402
+    yield from idioms(*sorted(SEVERAL_RANKS), ranks=4)
+
+
+def launchers_4():
+    """Examples and shared cases, correct and broken, under each launcher, with hosts that meet over gloo and over NCCL."""
+    exchange = os.path.join(ROOT, "tests", "cases", "exchange.py")
+    programs = {"message_passing": (example("message_passing"), ["--iterations", "5"], ["--order", "relaxed"]),
+                "counter_lock": (example("counter_lock"), [], ["--order", "relaxed"]),
+                "neighbours": (example("neighbours"), [], ["--layout", "overlapping"]), "exchange": (exchange, [], ["--break", "scope"])}
+    jobs = [(f"{name}, {launcher.__name__}, {backend}: {form}", launcher(PYTHON, program, *common, *broken, ranks=4),
+             {"PYTHONPATH": EXAMPLES, "EXAMPLE_BACKEND": backend}, form)
+            for name, (program, common, breaks) in programs.items() for form, broken in (("correct", []), ("racy", breaks))
+            for launcher in (mpirun, torchrun, launched) for backend in ("gloo", "nccl")]
+    with concurrent.futures.ThreadPoolExecutor(max(2, (os.cpu_count() or 1) // 5)) as pool:
+        for (name, _, _, form), result in zip(jobs, pool.map(lambda job: run(job[1], job[2]), jobs)):
+            got = {None: "hang", 0: "clean", FOUND: "found"}.get(result.status, f"status {result.status}")
+            wanted = "found" if form == "racy" else "clean"
+            if got != wanted:
+                show(name, result)
+            yield name, wanted, got, 1
+
+
+def speed_4():
+    """bench/ranks.py: what a rank's work costs while one, two and four ranks work, plain and checked; $OUT/speed-4.json."""
+    rows, said = [], {}
+    for ranks in (1, 2, 4):
+        for checked in (False, True):
+            program = [PYTHON, os.path.join(ROOT, "bench", "ranks.py")]
+            result = run(launched(*program, ranks=ranks) if checked else
+                         [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), program[1]])
+            lines = [json.loads(line) for line in result.out.splitlines() if line.startswith("{")]
+            if result.status != 0 or len(lines) != ranks:
+                show(f"{ranks} ranks", result)
+            rows += [{"ranks": ranks, "checked": checked, **line} for line in lines]
+            said[ranks, checked] = result.status == 0 and len(lines) == ranks
+    with open(os.path.join(OUT, "speed-4.json"), "w") as file:
+        json.dump({"rows": rows, "device": device(), "commit": commit(), "date": datetime.date.today().isoformat()}, file, indent=1)
+    yield "jobs that ended well", "6", str(sum(said.values())), 1
+    for what in ("local_ms", "launch_us"):
+        most = {ranks: max((row[what] for row in rows if row["checked"] and row["ranks"] == ranks), default=0) for ranks in (1, 2, 4)}
+        print(what, most, "plain", {ranks: max((row[what] for row in rows if not row["checked"] and row["ranks"] == ranks), default=0)
+                                    for ranks in (1, 2, 4)})
+        yield f"{what}: four ranks beside one", "flat", "flat" if most[4] <= 1.1 * most[1] else f"{most[1]:.3f} to {most[4]:.3f}", 1
+
+
+SECTIONS = {"cases-4": lambda: cases(4), "idioms-4": idioms_4, "launchers-4": launchers_4, "litmus-4": lambda: litmus(4), "random-4": random_4,
+            "speed-4": speed_4, "cases": cases, "fat": fat, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke,
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "triton39": triton39, "residency": residency, "limits": limits,
             "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "linked": linked}
 

@@ -1,5 +1,5 @@
-/* One-shot all-reduce between two ranks: each CTA meets its like of the other rank by flags that toggle, reads both inputs, and
- * meets again before a kernel that follows overwrites them. Nothing waits for the host between the rounds. */
+/* One-shot all-reduce: each CTA meets its like of the other ranks by flags that toggle, a thread for each, reads the inputs of all,
+ * and meets again before a kernel that follows overwrites them. Nothing waits for the host between the rounds. */
 #include "idiom.h"
 
 #define PUT(how, flag) do while (CAS(how, flag, 0, 1) != 0); while (0)
@@ -12,23 +12,27 @@ KERNEL(fill)
 
 KERNEL(run)
 {
-	const u32 i = CTA * THREADS + THREAD, other = 1 - a.rank;
+	const u32 i = CTA * THREADS + THREAD, other = THREAD;
+	const int meets = other < a.ranks && other != a.rank;
+	u32 sum = 0;
 
-	if (THREAD == 0) {
-		PUT("release.sys", &a.flag[other][CTA]);
-		GET(M1("acquire.sys", "relaxed.sys"), &a.flag[a.rank][CTA]);
+	if (meets) {
+		PUT("release.sys", &a.flag[other][FLAG_OF(a.rank)]);
+		GET(M1("acquire.sys", "relaxed.sys"), &a.flag[a.rank][FLAG_OF(other)]);
 	}
 	__syncthreads();
-	a.own[i] = a.data[0][i] + a.data[1][i];
+	for (u32 rank = 0; rank < a.ranks; rank++)
+		sum += a.data[rank][i];
+	a.own[i] = sum;
 	__syncthreads();
-	if (THREAD == 0) {
-		PUT(M2("release.sys", "relaxed.sys"), &a.flag[other][CTA]);
-		GET("acquire.sys", &a.flag[a.rank][CTA]);
+	if (meets) {
+		PUT(M2("release.sys", "relaxed.sys"), &a.flag[other][FLAG_OF(a.rank)]);
+		GET("acquire.sys", &a.flag[a.rank][FLAG_OF(other)]);
 	}
 }
 
 KERNEL(check)
 {
 	for (u32 i = THREAD; i < a.ctas * a.threads; i += THREADS)
-		expect_equal(a, a.own[i], 3 * a.rounds + 2 * (i % a.threads));
+		expect_equal(a, a.own[i], sum_of_ranks(a, a.rounds, i % a.threads));
 }

@@ -1,8 +1,8 @@
-/* Two-shot all-reduce between two ranks: each adds up its half of both inputs and leaves it in its own memory, then takes the
- * halves of both ranks. Flags toggle before, between and after. */
+/* Two-shot all-reduce: each rank adds up its part of all inputs and leaves it in its own memory, then takes the parts of all
+ * ranks. Flags toggle before, between and after, a thread for each other rank. */
 #include "idiom.h"
 
-enum { HALVES = 1 << 20 };
+enum { PARTS = 1 << 20 };
 #define PUT(how, flag) do while (CAS(how, flag, 0, 1) != 0); while (0)
 #define GET(how, flag) do while (CAS(how, flag, 1, 0) != 1); while (0)
 
@@ -10,38 +10,41 @@ KERNEL(fill)
 {
 	const u32 i = CTA * THREADS + THREAD;
 
-	a.data[a.rank][2 * i] = a.data[a.rank][2 * i + 1] = a.round * (a.rank + 1) + THREAD;
+	for (u32 k = 0; k < a.ranks; k++)
+		a.data[a.rank][a.ranks * i + k] = a.round * (a.rank + 1) + THREAD;
 }
 
 KERNEL(run)
 {
-	const u32 i = CTA * THREADS + THREAD, all = CTAS * THREADS, other = 1 - a.rank, mine = a.rank * all + i;
+	const u32 i = CTA * THREADS + THREAD, all = CTAS * THREADS, other = THREAD;
+	const int meets = other < a.ranks && other != a.rank;
+	u32 sum = 0;
 
-	if (THREAD == 0) {
-		PUT("release.sys", &a.flag[other][CTA]);
-		GET("acquire.sys", &a.flag[a.rank][CTA]);
+	if (meets) {
+		PUT("release.sys", &a.flag[other][FLAG_OF(a.rank)]);
+		GET("acquire.sys", &a.flag[a.rank][FLAG_OF(other)]);
 	}
 	__syncthreads();
-	a.data[a.rank][HALVES + i] = a.data[0][mine] + a.data[1][mine];
+	for (u32 rank = 0; rank < a.ranks; rank++)
+		sum += a.data[rank][a.rank * all + i];
+	a.data[a.rank][PARTS + i] = sum;
 	__syncthreads();
-	if (THREAD == 0) {
-		PUT(M1("release.sys", "relaxed.sys"), &a.flag[other][CTA]);
-		GET(M2("acquire.sys", "acquire.gpu"), &a.flag[a.rank][CTA]);
+	if (meets) {
+		PUT(M1("release.sys", "relaxed.sys"), &a.flag[other][FLAG_OF(a.rank)]);
+		GET(M2("acquire.sys", "acquire.gpu"), &a.flag[a.rank][FLAG_OF(other)]);
 	}
 	__syncthreads();
-	a.own[i] = a.data[0][HALVES + i];
-	a.own[all + i] = a.data[1][HALVES + i];
+	for (u32 rank = 0; rank < a.ranks; rank++)
+		a.own[rank * all + i] = a.data[rank][PARTS + i];
 	__syncthreads();
-	if (THREAD == 0) {
-		PUT("release.sys", &a.flag[other][CTA]);
-		GET("acquire.sys", &a.flag[a.rank][CTA]);
+	if (meets) {
+		PUT("release.sys", &a.flag[other][FLAG_OF(a.rank)]);
+		GET("acquire.sys", &a.flag[a.rank][FLAG_OF(other)]);
 	}
 }
 
 KERNEL(check)
 {
-	const u32 all = a.ctas * a.threads;
-
-	for (u32 i = THREAD; i < 2 * all; i += THREADS)
-		expect_equal(a, a.own[i], 3 * a.rounds + 2 * (i / 2 % a.threads));
+	for (u32 i = THREAD; i < a.ranks * a.ctas * a.threads; i += THREADS)
+		expect_equal(a, a.own[i], sum_of_ranks(a, a.rounds, i / a.ranks % a.threads));
 }

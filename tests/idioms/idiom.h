@@ -24,10 +24,12 @@
 typedef unsigned u32;
 typedef unsigned long long u64;
 
+#define RANKS 4 /* at most */
+
 /* What each kernel gets; tests/idioms/run.c has the same. */
 struct idiom {
-	u32 *data[2];     /* payload in the memory of each rank; of one rank: twice the same */
-	u32 *flag[2];     /* what synchronises, likewise */
+	u32 *data[RANKS]; /* payload in the memory of each rank */
+	u32 *flag[RANKS]; /* what synchronises, likewise */
 	u32 *own;         /* of this rank alone: results, inputs, notes */
 	u32 *wrong;       /* `check` adds what is not as it must be */
 	u32 rank, ranks;
@@ -86,6 +88,17 @@ struct idiom {
 #define GRID_WORD \
 	({ u32 high_, low_; asm("mov.u32 %0, %%envreg1;" : "=r"(high_)); asm("mov.u32 %0, %%envreg2;" : "=r"(low_)); \
 	   (u32 *)((u64)high_ << 32 | low_) + 1; })
+
+/* Of several ranks: the flag of this CTA that `from` raises, the place of a thread's message from there in one of two buffers. */
+#define FLAG_OF(from) (CTA * RANKS + (from))
+#define MESSAGE_OF(round, from, i) (((round) % 2 * a.ranks + (from)) * CTAS * THREADS + (i))
+#define MESSAGE(from, i) MESSAGE_OF(a.round, from, i)
+
+/* What the ranks' numbers round * (rank + 1) + thread add up to. */
+DEVICE u32 sum_of_ranks(const struct idiom &a, u32 round, u32 thread)
+{
+	return a.ranks * (a.ranks + 1) / 2 * round + a.ranks * thread;
+}
 
 /* The sum over the threads of a CTA up to this one. `room`: SHARED or SHARED_WEAK, of MAX_THREADS. */
 template <typename word> DEVICE u32 block_scan(word *room, u32 mine)

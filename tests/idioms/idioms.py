@@ -40,7 +40,7 @@ LAGS = 20  # seeds of a witness
 # sites have in a launch one is said, the first: no flag was seen. So it is where a CTA reads before the other's warps have stored.
 AHEAD = {("histogram", 2), ("streamk_lock", 2), ("grid_barrier", 1), ("grid_barrier", 2), ("barrier_again", 2)}
 SAID = {("grid_barrier", 2): "missing-acquire"}  # instead: the flag was read, and the fence of the warp that polls comes later
-TWO_RANKS = {"allreduce_oneshot", "allreduce_twoshot", "ll", "ll128", "lamport"}
+SEVERAL_RANKS = {"allreduce_oneshot", "allreduce_twoshot", "ll", "ll128", "lamport"}
 SCHEDULES = ("program", "pct", "random")
 # Forms that run once more, emulated: the program's options, the schedule, how many seeds of it.
 WIDE = (["--ctas", "16", "--threads", "64", "--rounds", "3"], "program", 1)  # where that is cheap
@@ -141,34 +141,33 @@ def needed(name, mutant):
     return SAID.get((name, mutant), "missing-barrier") if mutant and lacks_barrier(name, mutant) else None
 
 
-def measure(run, forms, options, workers=1):
+def measure(run, forms, options, workers=1, ranks=2):
     """(name, mutant, runs) of each form; options(name, mutant): those of each run, for gsan-launch and the program."""
     def job(task):
         (name, mutant), (launcher, program) = task
-        ranks = 2 if name in TWO_RANKS else 1
-        return look(run(ranks, launcher, ["--mutant", str(mutant), *program, name]), name, mutant)
+        return look(run(ranks if name in SEVERAL_RANKS else 1, launcher, ["--mutant", str(mutant), *program, name]), name, mutant)
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         jobs = [(form, [pool.submit(job, (form, option)) for option in options(*form)]) for form in forms]
         for form, each in jobs:
             yield (*form, [one.result() for one in each])
 
 
-def section(run, gpus, only=(), native=NATIVE, repeats=(20, 4, 4)):
+def section(run, gpus, only=(), ranks=2, native=NATIVE, repeats=(20, 4, 4)):
     """Rows (case, expected, got, repeats) of tests/gpu/run. run(ranks, options of gsan-launch, arguments of idioms-run). The
     driver compiles the runtime for each kernel, so jobs run side by side. repeats: of the correct form and of each mutant, which
     needs to be found once."""
-    forms = [(name, mutant) for name in only or names() for mutant in range(3) if name not in TWO_RANKS or gpus > 1]
+    forms = [(name, mutant) for name in only or names() for mutant in range(3) if name not in SEVERAL_RANKS or gpus >= ranks]
     workers = max(1, min(12, (os.cpu_count() or 1) * 3 // 4))
 
     def options(name, mutant):
         return [([], native + ["--repeats", str(repeats[mutant])] + (["--ctas", str(FEW[name])] if name in FEW else []))]
-    for name, mutant, runs in measure(run, forms, options, workers):
+    for name, mutant, runs in measure(run, forms, options, workers, ranks):
         got = verdict(runs, mutant, None if (name, mutant) in AHEAD else needed(name, mutant))
         if got != GOOD[mutant]:
             print("\n".join([got, *(line for one in runs for line in one.said)]), flush=True)
         yield f"{name}: {('correct', 'mutant 1', 'mutant 2')[mutant]}", GOOD[mutant], got, repeats[mutant]
-    if gpus < 2 and not only:
-        yield f"{len(TWO_RANKS)} idioms of two ranks", "ended", f"not run: {gpus} GPUs here", 0
+    if gpus < ranks and not only:
+        yield f"{len(SEVERAL_RANKS)} idioms of {ranks} ranks", "ended", f"not run: {gpus} GPUs here", 0
 
 
 Result = collections.namedtuple("Result", "report status out err racy")
@@ -188,7 +187,7 @@ class Emulated:
                    *launcher, *program]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100,
-                                  env={"EMU_GRACE_MS": "5", "EMU_STEP_LIMIT": "300000000", **os.environ, "EMU_TRACE": trace})
+                                  env={"EMU_GRACE_MS": "5", "EMU_DEVICES": str(max(2, ranks)), "EMU_STEP_LIMIT": "300000000", **os.environ, "EMU_TRACE": trace})
             judge = subprocess.run([os.path.join(self.build, "bin", "gsan-reference"), "--warps", trace], capture_output=True,
                                    text=True, check=False, timeout=100)
         except subprocess.TimeoutExpired as late:
@@ -238,13 +237,15 @@ def main():
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build", "dev"))
     parser.add_argument("--runs", type=int, help="of each form, with schedules by turns; if unset one of each")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ranks", type=int, default=2, help="of the idioms that have several; other than 2: those idioms alone")
     parser.add_argument("--mutant", type=int, action="append")
     parser.add_argument("--show", action="store_true", help="all sentences")
     parser.add_argument("--witness", action="store_true", help="delays by which mutants of barriers compute something wrong")
     parser.add_argument("--lags", type=int, default=LAGS, help="seeds of a witness")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
-    forms = [(name, mutant) for name in args.names or names() for mutant in args.mutant or range(3)]
+    candidates = args.names or (names() if args.ranks == 2 else sorted(SEVERAL_RANKS))
+    forms = [(name, mutant) for name in candidates for mutant in args.mutant or range(3)]
 
     def options(name, mutant):
         schedules, shape = SCHEDULES + (("lag",) if name in BARRIERS else ()), SHAPE
@@ -260,7 +261,7 @@ def main():
         print("\n".join(complaints) or "as expected")
         sys.exit(bool(complaints))
     with tempfile.TemporaryDirectory(prefix="idioms-") as place:
-        complaints = list(complaints_of(measure(Emulated(args.build, place), forms, options, WORKERS), args.show))
+        complaints = list(complaints_of(measure(Emulated(args.build, place), forms, options, WORKERS, args.ranks), args.show))
     print("\n".join(complaints) or "as expected")
     sys.exit(bool(complaints))
 

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BYTES = 8 << 20, FLAG_BYTES = 1 << 16, STREAMS = 3, SET_WORDS = 1 << 12, SET_VALUE = 2 };
+enum { BYTES = 8 << 20, FLAG_BYTES = 1 << 16, RANKS = 4, STREAMS = 3, SET_WORDS = 1 << 12, SET_VALUE = 2 };
 
 /* Steps are kernels by name, cooperative with a + and in stream 0 or the one behind an @; `value`: the stream writes the round's number to the first flag;
  * `set`: it sets the first SET_WORDS flags to SET_VALUE. */
 static const struct idiom {
 	const char *name;
-	int ranks;
+	int ranks; /* 1, or 2 to RANKS */
 	const char *first, *round;
 } idioms[] = {
 	{"lookback_flags", 1, "init", "run"}, {"lookback_word", 1, "init", "run"},
@@ -30,7 +30,7 @@ static const struct idiom {
 };
 
 struct arguments { /* as in idiom.h */
-	CUdeviceptr data[2], flag[2], own, wrong;
+	CUdeviceptr data[RANKS], flag[RANKS], own, wrong;
 	uint32_t rank, ranks, round, rounds, ctas, threads;
 };
 
@@ -53,9 +53,9 @@ static void memory_open(struct runner *r, struct memory *m)
 	memset(m, 0, sizeof(*m));
 	world_shared_new(&r->w, BYTES, &m->data);
 	world_shared_new(&r->w, FLAG_BYTES, &m->flag);
-	for (int k = 0; k < 2; k++) {
-		m->a.data[k] = m->data.of[k < r->w.size ? k : 0];
-		m->a.flag[k] = m->flag.of[k < r->w.size ? k : 0];
+	for (int k = 0; k < r->w.size; k++) {
+		m->a.data[k] = m->data.of[k];
+		m->a.flag[k] = m->flag.of[k];
 	}
 	m->a.own = world_zeros(BYTES);
 	m->a.wrong = world_zeros(sizeof(uint32_t));
@@ -204,8 +204,8 @@ int main(int argc, char **argv)
 
 	arguments(&r, argc, argv);
 	world_open(&r.w);
-	if (r.w.size != r.idiom->ranks) {
-		fprintf(stderr, "idioms-run: %s needs %d ranks and has %d\n", r.idiom->name, r.idiom->ranks, r.w.size);
+	if (r.w.size < r.idiom->ranks || r.w.size > (r.idiom->ranks > 1 ? RANKS : 1)) {
+		fprintf(stderr, "idioms-run: %s needs %s and has %d\n", r.idiom->name, r.idiom->ranks > 1 ? "2 to 4 ranks" : "1 rank", r.w.size);
 		return 2;
 	}
 	ptx = read_module(&r);

@@ -127,9 +127,11 @@ def measure(programs, run, repeats, share):
     yield f"{len(correct)} correct programs", "clean", f"found in {', '.join(false)}" if false else "clean", repeats
 
 
-def section(build, run, gpus, repeats=REPEATS, every=EVERY, share=SHARE):
-    """All rows. run(ranks, arguments of litmus-run): a job's status, out, err and report."""
+def section(build, run, gpus, repeats=REPEATS, every=EVERY, share=SHARE, only=None):
+    """All rows, or those of `only` so many ranks. run(ranks, arguments of litmus-run): a job's status, out, err and report."""
     for (ranks, devices), programs in sorted(groups(build, every).items()):
+        if only and ranks != only:
+            continue
         where = f"{ranks} ranks on {len(set(devices))} GPUs"
         if max(devices) >= gpus:
             yield f"{where}: {len(programs)} programs", "ended", f"not run: {gpus} GPUs here", 0

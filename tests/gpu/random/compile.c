@@ -291,14 +291,17 @@ static void emit_launch(const struct native *p, int launch, FILE *to)
 	struct compiler c = {.l = &p->launch[launch], .to = to};
 	unsigned ops = c.l->list.ops;
 
-	OUT("\n.visible .entry launch%d(.param .u64 memory0_%d, .param .u64 memory1_%d, .param .u64 failed_%d)\n", launch,
-	    launch, launch, launch);
+	OUT("\n.visible .entry launch%d(", launch);
+	for (int k = 0; k < NATIVE_RANKS; k++)
+		OUT(".param .u64 memory%d_%d, ", k, launch);
+	OUT(".param .u64 failed_%d)\n", launch);
 	if (p->seed % 3)
 		OUT(".reqntid %u, 1, 1\n", c.l->block);
 	OUT("{\n\t.reg .pred %%q, %%in<%u>, %%k<8>;\n\t.reg .b32 %%t, %%u, %%cta, %%me, %%lane, %%hash, %%acc, %%w<3>, %%n<16>;\n", ops);
-	OUT("\t.reg .b64 %%w, %%memory<2>, %%failed, %%at<%u>, %%o<%u>, %%v<%u>, %%y<32>, %%r<%u>, %%q<3>;\n", ops, ops,
-	    4 * ops, NATIVE_REGS);
-	OUT("\tld.param.u64 %%memory0, [memory0_%d];\n\tld.param.u64 %%memory1, [memory1_%d];\n", launch, launch);
+	OUT("\t.reg .b64 %%w, %%memory<%d>, %%failed, %%at<%u>, %%o<%u>, %%v<%u>, %%y<32>, %%r<%u>, %%q<3>;\n", NATIVE_RANKS, ops,
+	    ops, 4 * ops, NATIVE_REGS);
+	for (int k = 0; k < NATIVE_RANKS; k++)
+		OUT("\tld.param.u64 %%memory%d, [memory%d_%d];\n", k, k, launch);
 	OUT("\tmov.u32 %%cta, %%ctaid.x;\n\tmov.u32 %%me, %%tid.x;\n\tand.b32 %%lane, %%me, 31;\n");
 	OUT("\tmad.lo.u32 %%hash, %%cta, 1000003, %%me;\n\tmov.u32 %%acc, 1;\n");
 	for (unsigned k = 0; k < NATIVE_REGS; k++)

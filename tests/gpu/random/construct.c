@@ -99,7 +99,7 @@ static void launch_begin(struct make *m)
 	if (before == BY_EVENT || before == BY_COUNTER)
 		stream = (stream + 1 + (int)make_below(m, 2)) % 3;
 	if (m->o->ranks > 1 && (before == BY_COUNTER || before == BY_HOST) && make_chance(m, 70))
-		rank = 1 - rank;
+		rank = (rank + 1 + (m->o->ranks > 2 ? (int)make_below(m, (uint32_t)m->o->ranks - 1) : 0)) % m->o->ranks;
 	if (before == BY_EVENT && !(m->breaks == m->phase - 1))
 		step(m, NATIVE_DO_EVENT, last->stream, rank, stream);
 	if (before == BY_HOST && m->phase)

@@ -11,7 +11,7 @@
 
 #define NATIVE_OPS 128       /* of a launch */
 #define NATIVE_LAUNCHES 6
-#define NATIVE_RANKS 2
+#define NATIVE_RANKS 4
 #define NATIVE_REGS 64       /* of a thread */
 #define NATIVE_LOOPS 16      /* loop counters of a thread */
 #define NATIVE_ALL 0xffffu   /* as the end of a range: all that follow */

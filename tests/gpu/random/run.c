@@ -149,9 +149,14 @@ static void launch(struct runner *r, const struct item *it, size_t repeat, const
 {
 	struct native_list list = l->list;
 	CUfunction own = it->own[l - it->p->launch];
-	CUdeviceptr memory[NATIVE_RANKS] = {address(r, it, repeat, 0, 0), r->w.size > 1 ? address(r, it, repeat, 1, 0) : 0};
-	void *args[] = {&list}, *own_args[] = {&memory[0], &memory[1], &memory[l->rank]};
+	CUdeviceptr memory[NATIVE_RANKS] = {0};
+	void *args[] = {&list}, *own_args[NATIVE_RANKS + 1];
 
+	for (int k = 0; k < NATIVE_RANKS; k++) {
+		memory[k] = k < r->w.size ? address(r, it, repeat, k, 0) : 0;
+		own_args[k] = &memory[k];
+	}
+	own_args[NATIVE_RANKS] = &memory[l->rank];
 	list.failed = address(r, it, repeat, l->rank, 0);
 	for (uint32_t n = 0; n < list.ops; n++)
 		list.op[n].address = address(r, it, repeat, list.op[n].rank, list.op[n].address);
@@ -267,7 +272,7 @@ static const char usage[] =
 	"and `took SEED MS`.\n"
 	"--small: some hundred threads at most. --broken 1: programs with one edge left out, 2: changed by chance.\n"
 	"--compiled: by PTX of their own instead. --drop: without these operations.\n"
-	"With --ranks 2, start it with gsan-launch -n 2.\n";
+	"With --ranks 2 to 4, start it with gsan-launch -n 2 to 4.\n";
 
 static void seeds(struct runner *r, uint64_t from, uint64_t to, char **words)
 {
