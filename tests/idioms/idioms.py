@@ -254,7 +254,7 @@ def main():
         number = args.runs or len(schedules)
         seeds = [args.seed + i // len(schedules) + (1000 if name in EACH and i % 3 == 2 else 0) for i in range(number)]
         runs = [(["--seed", str(seed), "--schedule", schedules[i % len(schedules)]], shape) for i, seed in enumerate(seeds)]
-        shape, schedule, number = MORE.get((name, mutant), (None, None, 0))
+        shape, schedule, number = MORE.get((name, mutant) if args.ranks == 2 else None, (None, None, 0))
         return runs + [(["--seed", str(args.seed + i), "--schedule", schedule], shape) for i in range(number)]
     if args.witness:
         complaints = list(complaints_of_witnesses(args.build, [form for form in forms if form[0] in BARRIERS], args.lags))
