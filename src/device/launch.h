@@ -59,11 +59,18 @@ ALWAYS int private_own(const struct who *w, u32 tag)
 	       gpu_load64(&tag_launch(w->launch, tag)->cta) == gpu_load64(&w->state->key);
 }
 
-/* The fast half: below the floor, by numbers modulo the tag space. */
+/* The fast half: below the floor, by numbers modulo the tag space. Of a tag that is further below than half of it, it says no. */
 ALWAYS int tag_below_floor(const struct gsan_launch *l, u32 tag)
 {
 	u32 behind = (l->order.floor[tag_participant(l, tag)] - 1 - tag) << (32 - l->tag_bits);
 	return (int)behind >= 0; /* tag ≤ floor - 1 */
+}
+
+/* All of it, by the launch's entry; as long as somebody writes that: no. */
+NEVER int tag_far_below_floor(const struct gsan_launch *l, u32 tag)
+{
+	u64 both = tag_mapped(l, tag) ? gpu_load64(&tag_launch(l, tag)->seq) : 0; /* and the claim */
+	return both && (u32)both == both >> 32 && (u32)both < l->order.floor[tag_participant(l, tag)];
 }
 
 /* A record that says something to this launch: not ordered before it by the floor. */

@@ -48,6 +48,11 @@ NEVER int rec_of_others(const struct who *w, u64 me, u64 old)
 	return !((me ^ old) & REC_WHO) && (!op_writes(rec_op(old)) || rec_is_rmw(old)) && !rec_behind(me, old, bits, state_synced(w->state, w->warp, w->base, bits));
 }
 
+ALWAYS int rec_is_below(const struct who *w, u64 old)
+{
+	return tag_below_floor(w->launch, rec_tag(old)) || tag_far_below_floor(w->launch, rec_tag(old));
+}
+
 /* May `me` take the place of `old`? Only if it is ordered after it (by launch numbers, or as the same CTA) and conflicts
  * with at least as much: bytes ⊇, write over read, weak over strong, narrower over wider scope; strong over strong only of
  * the same bytes and participant, for what is morally strong with the one is not with the other. */
@@ -56,7 +61,7 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 	u32 a = rec_op(me), b = rec_op(old);
 	if (!old)
 		return 1;
-	if (keeps_no_clock(w) && op_is_rmw(a) && tag_below_floor(w->launch, rec_tag(old)))
+	if (keeps_no_clock(w) && op_is_rmw(a) && rec_is_below(w, old))
 		return 1; /* where a red finds no place, it is not known afterwards whether there was one (observed.h) */
 	if (rec_mask(old) & ~rec_mask(me) || (op_writes(b) && !op_writes(a)))
 		return 0;
@@ -67,7 +72,7 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 		return 0;
 	if (w->state && rec_of_others(w, me, old))
 		return 0;
-	return !((me ^ old) & REC_WHO) || tag_below_floor(w->launch, rec_tag(old));
+	return !((me ^ old) & REC_WHO) || rec_is_below(w, old);
 }
 
 /* Which of two places may be `me`'s; -1: neither. */
