@@ -118,7 +118,7 @@ def main():
     args = parser.parse_args()
     correct = (args.order, args.scope, args.flag) == ("release", "sys", "after")
     world = ranks.open_world()
-    if world.size != 2:
+    if world.size < 2:
         raise SystemExit(f"message_passing needs 2 ranks and has {world.size}: start it with gsan-launch -n 2 or mpirun -np 2")
     constants = options(args.order, args.scope, args.flag, args.via)
     wrong = 0

@@ -155,16 +155,18 @@ static uint32_t request_state(const struct supervisor *s, uint32_t p)
  * GPUs take what no rank will ask for, and only then what an earlier process left. */
 static int request_slot(const struct supervisor *s, int rank, uint32_t *slot)
 {
-	uint32_t limit = s->job->participants, size = s->config.size;
+	static const uint32_t wanted[] = {JOB_FREE, JOB_LEFT};
+	uint32_t size = s->config.size, of_ranks = gsan_rank_places(s->job->rank_bits);
 	if (rank >= 0 && rank < (int)size && request_state(s, (uint32_t)rank) == JOB_FREE) {
 		*slot = (uint32_t)rank;
 		return 0;
 	}
-	static const uint32_t wanted[] = {JOB_FREE, JOB_LEFT};
 	for (size_t i = 0; i < 2; i++)
-		for (uint32_t p = 0; p < limit; p++) {
+		for (uint32_t p = 0, places = s->places; p < GSAN_PARTICIPANTS && places; p++) {
+			int none = p >= of_ranks && p < GSAN_GUEST; /* tags lead to ranks there */
 			int reserved = p < size && (int)p != rank && !(rank < 0 && size == 1);
-			if (!reserved && request_state(s, p) == wanted[i]) {
+			places -= !none;
+			if (!none && !reserved && request_state(s, p) == wanted[i]) {
 				*slot = p;
 				return 0;
 			}
@@ -219,7 +221,7 @@ static void request_slot_clear(struct supervisor *s, uint32_t p)
 static int request_refuse(struct supervisor *s, struct request *q)
 {
 	int rank = q->msg.rank >= 0 && q->msg.rank < (int)s->config.size ? q->msg.rank : 0;
-	ipc_text(&q->msg, "no participant left: the job has %u (processes x GPUs)", s->job->participants);
+	ipc_text(&q->msg, "no participant left: the job has room for no more processes x GPUs at once");
 	struct report_note note = {REPORT_PROCESS, "a process", "the job had no room for it: its kernels ran unchecked", 1u << rank};
 	report_add_note(&s->notes, &note);
 	s->refused = 1;
@@ -243,6 +245,8 @@ static int request_join(struct supervisor *s, struct request *q)
 	rank->gpu = s->owner[p]->gpu;
 	atomic_store_explicit(&rank->rank, q->msg.rank, memory_order_relaxed);
 	atomic_store_explicit(&rank->pid, q->msg.pid, memory_order_relaxed);
+	if (atomic_load_explicit(&s->job->participants, memory_order_relaxed) <= p)
+		atomic_store_explicit(&s->job->participants, p + 1, memory_order_release);
 	atomic_store_explicit(&rank->state, JOB_JOINED, memory_order_release);
 	job_changed(s->job);
 	s->connection[q->connection].participants |= 1u << p;

@@ -84,6 +84,7 @@ struct supervisor {
 	struct gpu gpu[GSAN_PARTICIPANTS];
 	struct report_rank past[REPORT_RANKS_MAX];  /* by rank: numbers of processes that left their place to another one */
 	uint64_t past_foreign[REPORT_RANKS_MAX][JOB_FOREIGNS];
+	uint32_t places;                            /* participants at once; fewer than GSAN_PARTICIPANTS in tests alone */
 	int refused;                                /* a process found no place in the job */
 	struct report notes;                        /* coverage notes as they come in */
 	int met;                                    /* the job has started, or time was up */

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "config/settings.h"
 #include "supervisor/kill.h"
 #include "supervisor/state.h"
 
@@ -72,12 +73,14 @@ static int supervisor_unlink(const char *path, const struct stat *st, int type, 
 
 static void supervisor_fill_job(struct supervisor *s)
 {
-	uint32_t participants = 2;
-	while (participants < s->config.size)
-		participants *= 2;
+	uint32_t places = 1, bits = 15;
+	for (; places < s->config.size && bits > GSAN_GUEST_BITS; bits--)
+		places *= 2;
+	s->places = setting_number(SETTING_TEST_PLACES, GSAN_PARTICIPANTS);
 	s->job->proto = GSAN_PROTO;
 	s->job->abi = GSAN_ABI;
-	s->job->participants = participants;
+	s->job->rank_bits = bits;
+	atomic_init(&s->job->participants, places);
 	s->job->seed = s->config.seed;
 	if (getrandom(&s->job->nonce, sizeof s->job->nonce, 0) != sizeof s->job->nonce)
 		s->job->nonce = (uint64_t)time(NULL) << 32 | (uint32_t)getpid();

@@ -168,6 +168,7 @@ int clock_launch(struct clock *c, uint32_t s, enum clock_use use, uint32_t *seq,
 		if (s == CLOCK_LEGACY)
 			clock_legacy_tries(c);
 		clock_slot_update(c, s);
+		clock_tags_short(c);
 		*seq = c->next++;
 		if (c->job)
 			atomic_store_explicit(&c->job->rank[c->participant].next, c->next, memory_order_release);

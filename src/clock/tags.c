@@ -47,6 +47,23 @@ int clock_tag(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *half
 	return 0;
 }
 
+/* A floor that lies further back than half of the tags would have the newest ones below it, by modulo arithmetic (device/launch.h). What is
+ * older than three eighths of them counts as seen by the host, then: too much, and counted if there is anybody whom it may matter to. */
+void clock_tags_short(struct clock *c)
+{
+	uint32_t period = 1u << c->tags.bits, keep = period / 8 * 3, *before = &c->before[c->participant];
+
+	if (c->next % (period / 32) || c->next - c->first <= keep || clock_floor(c, &c->host, c->next) >= c->next - keep)
+		return;
+	if (*before >= c->next - keep)
+		return;
+	*before = c->next - keep;
+	c->generation++;
+	clock_publish(c);
+	if (c->job && (c->lives > 1 || atomic_load_explicit(&c->job->participants, memory_order_relaxed) > 1))
+		atomic_fetch_add_explicit(&c->job->rank[c->participant].counter[GSAN_N_ORDER_FULL], 1, memory_order_relaxed);
+}
+
 void clock_renewing(struct clock *c, struct clock_sweep *sweep)
 {
 	pthread_mutex_lock(&c->lock);

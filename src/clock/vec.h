@@ -51,5 +51,6 @@ void clock_order(struct clock *c, uint32_t slot, uint32_t seq, struct gsan_order
 void clock_publish(struct clock *c);
 /* tags.c; called with the lock held. */
 int clock_tag(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *half);
+void clock_tags_short(struct clock *c); /* before a number is given out */
 
 #endif

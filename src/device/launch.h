@@ -5,10 +5,11 @@
 
 #include "device/lock.h"
 
-ALWAYS u32 tag_participant(const struct gsan_launch *l, u32 tag) { return tag >> l->tag_bits; }
+ALWAYS u32 tag_bits(const struct gsan_launch *l, u32 tag) { return gsan_tag_bits(l->rank_bits, tag); }
+ALWAYS u32 tag_participant(const struct gsan_launch *l, u32 tag) { return tag >> tag_bits(l, tag); }
 ALWAYS const struct dev_launch *tag_launch(const struct gsan_launch *l, u32 tag) /* participant's tables must be mapped */
 {
-	return &dev_tables(tag_participant(l, tag))->launch[tag & ((1u << l->tag_bits) - 1) & (DEV_LAUNCHES - 1)];
+	return &dev_tables(tag_participant(l, tag))->launch[tag & ((1u << tag_bits(l, tag)) - 1) & (DEV_LAUNCHES - 1)];
 }
 ALWAYS struct dev_launch *own_launch(const struct gsan_launch *l)
 {
@@ -31,7 +32,7 @@ ALWAYS int tag_mapped(const struct gsan_launch *l, u32 tag) { return l->mapped >
 /* ---- private tags: a CTA whose epochs were used up goes on under a tag of its own, with 19 bits of time -------------- */
 #define PRIVATE_VALUES ((1u << (GSAN_REC_TAG_SHIFT - GSAN_REC_EPOCH_SHIFT)) - 1)
 ALWAYS u32 rec_value(u64 r) { return (u32)(r >> GSAN_REC_EPOCH_SHIFT) & PRIVATE_VALUES; }
-ALWAYS int tag_private(const struct gsan_launch *l, u32 tag) { return gsan_tag_private(tag, l->tag_bits); }
+ALWAYS int tag_private(const struct gsan_launch *l, u32 tag) { return gsan_tag_private(tag, tag_bits(l, tag)); }
 
 /* Did this CTA make the record? The answers that need no memory access; older private tags are asked in order_slow(). */
 ALWAYS int who_made(const struct who *w, u64 rec)
@@ -62,7 +63,7 @@ ALWAYS int private_own(const struct who *w, u32 tag)
 /* The fast half: below the floor, by numbers modulo the tag space. Of a tag that is further below than half of it, it says no. */
 ALWAYS int tag_below_floor(const struct gsan_launch *l, u32 tag)
 {
-	u32 behind = (l->order.floor[tag_participant(l, tag)] - 1 - tag) << (32 - l->tag_bits);
+	u32 behind = (l->order.floor[tag_participant(l, tag)] - 1 - tag) << (32 - tag_bits(l, tag));
 	return (int)behind >= 0; /* tag ≤ floor - 1 */
 }
 

@@ -127,9 +127,16 @@ static inline uint64_t gsan_shadow(uint64_t canonical) /* address of the line re
 /* ---- launches ----------------------------------------------------------------------------------------------- */
 /* A participant numbers its launches 1, 2, 3 … (`seq`). The 16-bit tag of a record is
  *     participant << tag_bits | seq & (1 << tag_bits) - 1
- * where tag_bits = 16 - log2(participants of the job, rounded up to a power of two). The last eighth of each half of the
- * numbers is never a launch's: CTAs that use up their epochs draw their private tags there (state.h). They lie ahead of
- * every launch of their half, so that no floor can pass one while its launch runs. */
+ * Ranks share the lower half of the tags: of them tag_bits = 15 - log2(ranks of the job, rounded up to a power of two), at least
+ * GSAN_GUEST_BITS. The upper half is of guests, participants from GSAN_GUEST on: further processes and GPUs of a rank, spawned or
+ * late; in a job with more ranks than GSAN_GUEST they are ranks, too. The last eighth of each half of the numbers is never a
+ * launch's: CTAs that use up their epochs draw their private tags there (state.h). They lie ahead of every launch of their half,
+ * so that no floor can pass one while its launch runs. */
+#define GSAN_GUEST 16u
+#define GSAN_GUEST_BITS 11u
+static inline uint32_t gsan_rank_places(uint32_t rank_bits) { return 1u << (15 - rank_bits); } /* for participants below GSAN_GUEST */
+static inline uint32_t gsan_tag_bits(uint32_t rank_bits, uint32_t tag) { return tag >> 15 ? GSAN_GUEST_BITS : rank_bits; }
+static inline uint32_t gsan_participant_bits(uint32_t rank_bits, uint32_t p) { return p < GSAN_GUEST ? rank_bits : GSAN_GUEST_BITS; }
 static inline int gsan_tag_private(uint32_t tag, uint32_t tag_bits)
 {
 	return (tag >> (tag_bits - 4) & 7) == 7;
@@ -167,6 +174,7 @@ _Static_assert(sizeof(struct gsan_pair) == 8 && sizeof(struct gsan_order) % 8 ==
  * that is GSAN_STREAMS - 1, which streams share, what has a greater number than the launch itself comes behind its end, and
  * what has a lower one is before it. (A launch whose own kernel has unchecked instructions gets 0 for this address.) */
 struct gsan_writers {
+	uint64_t participants;               /* bit p: streams[p] is not 0, or was not; raised last */
 	uint64_t streams[GSAN_PARTICIPANTS]; /* bit s: newest[p][s] is not 0. Raised before the operation is enqueued, too */
 	uint32_t newest[GSAN_PARTICIPANTS][GSAN_STREAMS];
 };
@@ -183,9 +191,10 @@ struct gsan_launch {
 	uint8_t stream;
 	uint32_t kernel;     /* kernel id, numbered per participant when its module loads, from 1 */
 	uint32_t mapped;     /* bit p: the tables of participant p are mapped here */
-	uint8_t tag_bits;
+	uint8_t tag_bits;    /* of this participant */
 	uint8_t warp_bits;   /* of an epoch, the lowest, which tell the CTA's warps apart; 0: a CTA counts as one */
-	uint16_t gpu;        /* this GPU's index in the job, below 32; two participants may share a GPU */
+	uint8_t gpu;         /* this GPU's index in the job, below 32; two participants may share a GPU */
+	uint8_t rank_bits;   /* of those below GSAN_GUEST */
 	uint32_t quick;      /* gsan_quick() */
 	uint32_t seed;
 	uint64_t view_table; /* address of u32[GSAN_VIEW_PAGES], or 0: no views */

@@ -327,13 +327,15 @@ NEVER int sync_written_otherwise(const struct gsan_launch *l, u64 canonical, u32
 NEVER int writers_unordered(const struct gsan_launch *l)
 {
 	const struct gsan_writers *all = (const struct gsan_writers *)(uintptr_t)l->writers;
-	for (u32 p = 0; all && p >> (16 - l->tag_bits) == 0; p++) /* those of the job: each is a read of the host's memory */
+	for (u64 left = all ? gpu_peek64(&all->participants) : 0; left; left &= left - 1) { /* each is a read of the host's memory */
+		u32 p = (u32)__builtin_ctzll(left);
 		for (u64 streams = gpu_peek64(&all->streams[p]); streams; streams &= streams - 1) {
 			u32 s = (u32)__builtin_ctzll(streams);
 			int own = p == l->participant && s == l->stream && s != GSAN_STREAMS - 1; /* ahead, or behind this one's end */
 			if (!own && !order_has(&l->order, p, s, gpu_peek32(&all->newest[p][s])))
 				return 1;
 		}
+	}
 	return !all;
 }
 

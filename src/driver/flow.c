@@ -24,15 +24,6 @@ static struct map captures = MAP_INIT; /* streams that captures began on, and of
 static _Atomic int captures_known;
 static _Atomic int graph_waits; /* flow_graph_waits() */
 
-static uint32_t flow_tag_bits(const struct job *job)
-{
-	uint32_t bits = 16;
-
-	for (uint32_t n = 1; n < job->participants; n *= 2)
-		bits--;
-	return bits;
-}
-
 /* What no launch of the slot changes. */
 static void flow_queue_init(struct flow *f, uint32_t slot)
 {
@@ -41,7 +32,7 @@ static void flow_queue_init(struct flow *f, uint32_t slot)
 
 	pthread_mutex_init(&q->lock, NULL);
 	q->record = (struct gsan_launch){.abi = GSAN_ABI, .participant = (uint8_t)f->clock.participant, .stream = (uint8_t)slot,
-			.tag_bits = (uint8_t)f->clock.tags.bits, .gpu = (uint16_t)f->rank->gpu,
+			.tag_bits = (uint8_t)f->clock.tags.bits, .rank_bits = (uint8_t)p->job->rank_bits, .gpu = (uint8_t)f->rank->gpu,
 			.seed = setting_number(SETTING_SAMPLE_SEED, p->job->seed),
 			.first_epoch = (uint16_t)setting_number(SETTING_TEST_FIRST_EPOCH, 1),
 			.lifted = (uint16_t)setting_number(SETTING_TEST_LIFT, 0), .view_table = vmm_view_table(p), .ring = vmm_ring(p)};
@@ -54,7 +45,7 @@ static struct flow *flow_create(struct participant *p)
 	if (!f)
 		return NULL;
 	memset(f, 0, sizeof(*f));
-	if (clock_init(&f->clock, p->job, (uint32_t)p->index, flow_tag_bits(p->job))) {
+	if (clock_init(&f->clock, p->job, (uint32_t)p->index, gsan_participant_bits(p->job->rank_bits, (uint32_t)p->index))) {
 		free(f);
 		return NULL;
 	}

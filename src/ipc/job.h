@@ -113,10 +113,10 @@ struct job_rank {
 };
 struct job {
 	uint32_t proto, abi;
-	uint32_t participants;           /* the job's size rounded up to a power of two, at least 2: fixes tag_bits */
+	_Atomic uint32_t participants;   /* all that ever were are below it */
 	uint32_t seed;
 	uint32_t host_order_modelled;    /* 0: DESIGN §7's host_order=assumed */
-	uint32_t pad;
+	uint32_t rank_bits;              /* layout.h */
 	uint64_t nonce;                  /* no other job has it */
 	uint32_t pad2[8];
 	/* Grows behind every change of a participant's `state` and of what its host has seen: who finds what it found before need not
@@ -140,6 +140,7 @@ static inline void job_writes(struct job *job, uint32_t participant, uint32_t sl
 	while (old < seq && !__atomic_compare_exchange_n(newest, &old, seq, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		continue;
 	__atomic_fetch_or(&job->writers.streams[participant], 1ull << slot, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&job->writers.participants, 1ull << participant, __ATOMIC_SEQ_CST);
 }
 
 #endif

@@ -14,6 +14,7 @@ BREAKS = ("no-first", "no-last", "first-relaxed", "last-relaxed", "scope")
 BARRIERS = ("no-barrier-first", "no-barrier-last")
 CLASSES = {"exchange-no-barrier-last": "missing-barrier"}  # of the first most warps read before anything was acquired
 FORMAL = {"exchange-warps-first-relaxed"}  # a relaxed RMW, a barrier, and then other warps read
+SPAWNED = "spawned.py"  # whose job has one rank
 SMALL = ["--blocks", "20", "--warps", "1", "--count", "8192", "--rounds", "3"]
 WARPS = ["--warps", "2"]  # which a barrier is for
 
@@ -26,6 +27,8 @@ def table(exchange, warps, ranks, locks, cas):
     if warps:
         cases["exchange-warps"] = ("exchange.py", [*exchange, *warps], ranks, False)
         cases["exchange-warps-first-relaxed"] = ("exchange.py", [*exchange, *warps, "--break", "first-relaxed"], ranks, True)
+    cases["spawned"] = (SPAWNED, [str(ranks), *exchange], ranks, False)
+    cases["spawned-scope"] = (SPAWNED, [str(ranks), *exchange, "--break", "scope"], ranks, True)
     cases["lock-groups"] = ("lock_groups.py", locks, 1, False)
     cases["cas-then-load"] = ("cas_then_load.py", cas, 1, True)
     return cases
@@ -48,11 +51,12 @@ def one(name):
         for number, schedule in enumerate(("program", "pct"), 1):
             place = os.path.join(scratch, schedule)
             os.makedirs(place)
-            job = jobs.launched(place, [jobs.python(), os.path.join(HERE, program), *arguments], ranks,
+            job = jobs.launched(place, [jobs.python(), os.path.join(HERE, program), *arguments], 1 if program == SPAWNED else ranks,
                                 ["--schedule", schedule, "--seed", str(number), "--formal", "fail"],
-                                environment={**jobs.Job.environment(scratch), "PYTHONPATH": jobs.EXAMPLES})
-            summary = job.ends(jobs.FOUND if racy else 0).summary(ranks)
+                                environment={**jobs.Job.environment(scratch), "PYTHONPATH": jobs.EXAMPLES, "EMU_DEVICES": str(max(2, ranks))})
+            summary = job.ends(jobs.FOUND if racy else 0).summary(1 if program == SPAWNED else ranks)
             expect.checked(summary)
+            expect.need(not summary["coverage"]["counters"]["unmapped_participants"], "somebody's tables are not mapped")
             if not racy:
                 expect.clean(summary)
             formal = {finding["formal"] for finding in summary["findings"]}

@@ -13,6 +13,7 @@
 #include "device/runtime.h"
 #include "device/tables.h"
 
+#define TAG_BITS 14u /* of each */
 #define DATA(p) (GSAN_DATA_BASE + (u64)(p) * GSAN_SLICE)
 static struct gsan_ring ring[2];
 static struct gsan_launch launches[1024];
@@ -53,13 +54,13 @@ static inline struct gsan_launch *launch(u32 p, u32 s, u32 seq, u32 own_floor, u
 	memset(l, 0, sizeof *l);
 	l->abi = GSAN_ABI;
 	l->seq = seq;
-	l->tag_bits = 15;
-	l->tag = (uint16_t)(p << 15 | (seq & 0x7fff));
+	l->tag_bits = l->rank_bits = TAG_BITS;
+	l->tag = (uint16_t)(p << TAG_BITS | (seq & ((1u << TAG_BITS) - 1)));
 	l->participant = (uint8_t)p;
 	l->stream = (uint8_t)s;
 	l->kernel = seq;
 	l->mapped = 3;
-	l->gpu = p;
+	l->gpu = (uint8_t)p;
 	l->ring = (u64)(uintptr_t)&ring[p];
 	for (u32 i = 0; i < GSAN_PARTICIPANTS; i++)
 		l->order.floor[i] = 1;

@@ -337,6 +337,7 @@ static void set_before(int behind, const char *name, u64 races)
 	static struct gsan_writers writers;
 	u64 payload = DATA(1) + 4096, flag = DATA(1) + 8192;
 	memset(&writers, 0, sizeof writers);
+	writers.participants = 1u << 1;
 	writers.streams[1] = 1u << 3;
 	writers.newest[1][3] = 8;
 	struct gsan_launch *l = launch(1, 0, 9, behind ? 9 : 8, 1);

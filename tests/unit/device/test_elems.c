@@ -40,7 +40,7 @@ static void places(void)
 
 static u64 any_elem(void)
 {
-	static const u32 tags[] = {5, 6, 1u << 15 | 5, 7u << 11 | 3, 7u << 11 | 4}; /* the last two are private */
+	static const u32 tags[] = {5, 6, 1u << TAG_BITS | 5, 7u << (TAG_BITS - 4) | 3, 7u << (TAG_BITS - 4) | 4}; /* the last two are private */
 	u32 tag = tags[below(5)];
 	u64 stamp = (u64)tag << GSAN_REC_TAG_SHIFT | (u64)below(3) << GSAN_REC_CTA_SHIFT | (u64)(1 + below(3)) << GSAN_REC_EPOCH_SHIFT;
 	u64 gate = elem_by(below(2), GSAN_GPU + below(2), below(2)), elem = 0;

@@ -76,7 +76,7 @@ static void no_tag_left(void)
 	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
 	l->first_epoch = 509;
 	for (u32 i = 0; i < DEV_LAUNCHES; i++)
-		if (gsan_tag_private(i, 15))
+		if (gsan_tag_private(i, TAG_BITS))
 			dev_tables(0)->launch[i].claim = 1;
 	struct cta a = enter(l, 0, 1), b = ranks_cta(1, 9);
 	for (u32 i = 1; i <= 20; i++) {
@@ -93,7 +93,7 @@ static void no_tag_left(void)
 	later->swept = 2;
 	later->first_epoch = 511;
 	for (u32 i = 0; i < DEV_LAUNCHES; i++)
-		dev_tables(0)->launch[i].claim = gsan_tag_private(i, 15);
+		dev_tables(0)->launch[i].claim = gsan_tag_private(i, TAG_BITS);
 	struct cta c = enter(later, 0, 1);
 	weak(&c, GSAN_OP_ST, PAYLOAD, 4, 1);
 	flag_store(&c, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
@@ -105,7 +105,7 @@ static void no_tag_left(void)
 static void same_tags_again(void)
 {
 	for (u32 round = 0; round < 2; round++) {
-		u32 seq = 5 + (round << 15);
+		u32 seq = 5 + (round << TAG_BITS);
 		struct cta a = enter(launch(0, 0, seq, seq, 1), 0, 0), b = enter(launch(0, 1, seq + 1, seq, 1), 1, 0);
 		weak(&a, GSAN_OP_ST, DATA(0) + round * 128, 4, 1);
 		weak(&b, GSAN_OP_LD, DATA(0) + round * 128, 4, 2);

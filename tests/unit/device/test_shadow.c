@@ -365,7 +365,7 @@ static void last_of_three(void)
 static void far_below(u32 floor, const char *name, u64 races)
 {
 	/* launch 5 is more than half of the tags ago: to modulo arithmetic one that is to come */
-	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 0), b = enter(launch(0, 1, 0x6000, floor, 1), 0, 0);
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 0), b = enter(launch(0, 1, 0x2800, floor, 1), 0, 0);
 	const struct gsan_line *at = (const struct gsan_line *)(uintptr_t)gsan_shadow(PLACE);
 	line(&a, GSAN_OP_ST, 1);
 	line(&b, GSAN_OP_ST, 8);
@@ -378,7 +378,7 @@ int main(void)
 	map_arena();
 	weak_and_strong();
 	last_of_three();
-	far_below(0x6000, "a record of long ago gives its place away", 0);
+	far_below(0x2800, "a record of long ago gives its place away", 0);
 	far_below(5, "one that nothing orders does not", 1);
 	entry_written_late(1, "a record whose launch's entry is not written yet");
 	entry_written_late(0, "one that is ordered before anyway");

@@ -18,7 +18,7 @@
 #include "device/tables.h"
 
 #define MEMBERS 3u  /* participants */
-#define TAG_BITS 14u
+#define TAG_BITS 13u /* of each */
 #define WARPS 12u   /* at once */
 #define DATA(p) (GSAN_DATA_BASE + (u64)(p) * GSAN_SLICE)
 #define DATA_BYTES (1u << 20)
@@ -87,9 +87,9 @@ static inline u32 numbers(u32 n)
 static inline struct launched launched(u32 p, u32 s, u32 seq, u32 floor, u32 gpu)
 {
 	struct launched l = {.ctas = 1, .warps = 1, .flags = GSAN_ENTER_SYNC};
-	l.record = (struct gsan_launch){.abi = GSAN_ABI, .seq = seq, .tag_bits = TAG_BITS, .participant = (uint8_t)p, .stream = (uint8_t)s,
+	l.record = (struct gsan_launch){.abi = GSAN_ABI, .seq = seq, .tag_bits = TAG_BITS, .rank_bits = TAG_BITS, .participant = (uint8_t)p, .stream = (uint8_t)s,
 					.tag = (uint16_t)(p << TAG_BITS | (seq & ((1u << TAG_BITS) - 1))), .kernel = seq,
-					.mapped = (1u << MEMBERS) - 1, .gpu = (uint16_t)gpu, .ring = (u64)(uintptr_t)&ring[p], .seed = seq * 77};
+					.mapped = (1u << MEMBERS) - 1, .gpu = (uint8_t)gpu, .ring = (u64)(uintptr_t)&ring[p], .seed = seq * 77};
 	for (u32 i = 0; i < GSAN_PARTICIPANTS; i++)
 		l.record.order.floor[i] = floor;
 	l.record.quick = gsan_quick(&l.record);

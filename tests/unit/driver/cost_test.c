@@ -134,6 +134,7 @@ static void start(uint32_t ranks, unsigned streams, int gpus)
 	real.cuDeviceGetCount = device_count;
 	super_start();
 	super.job->participants = ranks;
+	super.job->rank_bits = 14;
 	for (uint32_t q = 1; q < ranks; q++) {
 		atomic_store(&super.job->rank[q].next, 100);
 		atomic_store(&super.job->rank[q].clock.floor, 50);

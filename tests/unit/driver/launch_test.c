@@ -151,7 +151,7 @@ static void test_checked(void)
 	CHECK(launch(twin, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan"));
 	struct gsan_launch a = record();
 	CHECK(a.abi == GSAN_ABI && a.participant == 1 && a.kernel == 1 && registered == 1 && a.stream == 0);
-	CHECK(a.tag_bits == 15 && a.tag == (1u << 15 | a.seq) && a.ring == self.ring && a.mapped == 2);
+	CHECK(a.tag_bits == 14 && a.tag == (1u << 14 | a.seq) && a.ring == self.ring && a.mapped == 2);
 	CHECK(launch(twin, NULL) == CUDA_SUCCESS);
 	struct gsan_launch b = record();
 	CHECK(b.seq == a.seq + 1 && b.order.floor[1] == b.seq); /* stream order */
@@ -865,6 +865,7 @@ static void test_writers(void)
 	cuMemsetD32Async(0x500, 1, 1, NULL);
 	elsewhere = 0;
 	CHECK(newest[CLOCK_SHARED] == UINT32_MAX - 1 && self.job->writers.newest[0][0] == 0);
+	CHECK(self.job->writers.participants == 1u << 1);
 }
 
 /* A kernel with instructions that are left unchecked may itself write a value: its launch is a writer, and does not ask. */
@@ -1126,7 +1127,7 @@ static void test_renewed_early(void)
 	CUstream s, t;
 	const _Atomic uint64_t *renewals = &self.job->rank[1].counter[GSAN_N_RENEWED];
 	uint64_t before = *renewals;
-	uint32_t half = 1u << 14;
+	uint32_t half = 1u << 13;
 	int late = renewed;
 
 	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
@@ -1173,6 +1174,7 @@ int main(int argc, char **argv)
 	if (!fake || !self.job)
 		return 1;
 	self.job->participants = 2;
+	self.job->rank_bits = 14;
 	cuInit(0);
 	CHECK(cuModuleLoadData(&module, "\177ELF") == CUDA_SUCCESS);
 	CHECK(cuModuleGetFunction(&twin, module, "twin") == CUDA_SUCCESS);

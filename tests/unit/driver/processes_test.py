@@ -20,7 +20,7 @@ def main():
         if form == "parted":
             assert sorted(pids) == sorted(job.stdout.split()) and len(set(pids)) == 2, said
             assert all(f"rank 0, pid {pid}, GPU 0, kernel store" in job.stderr for pid in pids), said
-            assert sides[0]["launch"] == sides[1]["launch"] and {side["participant"] for side in sides} == {0, 1}, said
+            assert sides[0]["launch"] == sides[1]["launch"] and {side["participant"] for side in sides} == {0, 16}, said
         else:
             assert not pids and {side["participant"] for side in sides} == {0} and " pid " not in job.stderr, said
 

@@ -101,6 +101,8 @@ static void tell(void)
 	atomic_store(&mine->state, JOB_RUNNING);
 }
 
+#define SECOND GSAN_GUEST /* the place of a second process, in a job of one rank */
+
 static struct gsan_finding finding(uint32_t first_seq, uint32_t second_seq)
 {
 	struct gsan_finding f = {.kind = GSAN_RAW, .reason = GSAN_WHY_RELAXED_WRITE, .bytes = 4,
@@ -381,10 +383,10 @@ static void part_again(void)
 {
 	for (int turn = 0; turn < 3; turn++) {
 		join("0000:01:00.0");
-		CHECK(me == turn % 2u);
+		CHECK(me == (turn == 1 ? SECOND : 0));
 		tell();
 		if (!turn)
-			moment(1, now_ns() - 1000, 160);
+			moment(SECOND, now_ns() - 1000, 160);
 		moment(me, now_ns(), 200);
 		struct gsan_finding f = finding(203, 206);
 		f.second.participant = 0;
@@ -400,7 +402,7 @@ static void part_again(void)
 		if (!turn)
 			put(f);
 		if (turn == 2) { /* the other one's: withheld, but not where the second side was launched before that kernel */
-			f.first.participant = f.second.participant = 1;
+			f.first.participant = f.second.participant = SECOND;
 			f.first.seq = 201;
 			f.second.seq = 301;
 			put(f);
@@ -429,7 +431,8 @@ static void part_processes(void)
 			struct gsan_finding f = finding(3 + turn, 3 + turn);
 			close(sock);
 			join("0000:01:00.0");
-			CHECK(me == 1);
+			CHECK(me == SECOND);
+			f.second.participant = SECOND;
 			tell();
 			f.reason = GSAN_WHY_NONE;
 			put(f);
@@ -437,7 +440,7 @@ static void part_processes(void)
 			exit(0);
 		}
 		CHECK(waitpid(child, &status, 0) == child && !status);
-		wait_for(1, JOB_LEFT);
+		wait_for(SECOND, JOB_LEFT);
 	}
 }
 
@@ -505,7 +508,7 @@ static void part_crowd(void)
 	close(sock);
 	close(first);
 	wait_for(0, JOB_LEFT);
-	wait_for(1, JOB_LEFT);
+	wait_for(SECOND, JOB_LEFT);
 	join("");
 	CHECK(job->writers.streams[0]); /* it may run still */
 }

@@ -78,6 +78,7 @@ void super_start(void)
 	super.job->abi = GSAN_ABI;
 	super.job->proto = GSAN_PROTO;
 	super.job->participants = 2;
+	super.job->rank_bits = 14;
 	super.job->nonce = 0x123456789;
 	listener = ipc_listen(name);
 	if (listener < 0 || pthread_create(&thread, NULL, serve, NULL))
