@@ -50,7 +50,8 @@ NEVER int rec_of_others(const struct who *w, u64 me, u64 old)
 
 ALWAYS int rec_is_below(const struct who *w, u64 old)
 {
-	return tag_below_floor(w->launch, rec_tag(old)) || tag_far_below_floor(w->launch, rec_tag(old));
+	u32 tag = rec_tag(old);
+	return tag_below_floor(w->launch, tag) || (tag != w->launch->tag && tag_far_below_floor(w->launch, tag));
 }
 
 /* May `me` take the place of `old`? Only if it is ordered after it (by launch numbers, or as the same CTA) and conflicts
