@@ -249,7 +249,7 @@ def litmus(only=None):
 
 def cases(only=None):
     """The programs of tests/cases: correct forms 20 times clean, each broken one found, if only as a formal race; two ranks with gloo and
-    with NCCL, on two GPUs if there are two. only: those of several ranks, with so many. Eight jobs at once or more; the first of each
+    with NCCL, on two GPUs if there are two. only: those of several ranks, with so many. Eight jobs at once, of four ranks four; the first of each
     compiles for the others."""
     place = os.path.join(ROOT, "tests", "cases")
     sys.path.insert(0, place)
@@ -264,7 +264,7 @@ def cases(only=None):
             if ranks <= gpus: # symmetric memory and NCCL refuse ranks that share a GPU
                 jobs.append((f"{name} {backend}".strip(), [*gsan(1 if program == SPAWNED else ranks), "--formal", "fail", PYTHON, os.path.join(place, program), *arguments],
                              environment, racy))
-    with concurrent.futures.ThreadPoolExecutor(max(8, (os.cpu_count() or 1) // 4)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(4 if only else 8) as pool:
         first = list(pool.map(lambda job: run(job[1], job[2], 200), jobs))
         more = [[pool.submit(run, job[1], job[2], 60) for _ in range(2 if job[3] else 19)] for job in jobs]
         for job, one, others in zip(jobs, first, more):
