@@ -230,8 +230,8 @@ static void edit_result_of_load(struct clone *c, const struct ptx_place *p)
 	text_puts(&c->text, ", %gsan_x;\n");
 }
 
-/* Who spins on a lock asks first whether that would fail and say nothing new: then it goes on there. */
-static void edit_spin(struct clone *c, const struct ptx_place *p, uint32_t desc, const char *there)
+/* Who spins on a lock asks first whether that would fail and say nothing new; the lanes for which it would take no turns. */
+static void edit_spin(struct clone *c, const struct ptx_place *p, uint32_t desc)
 {
 	char load[16];
 	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_a", load, "%gsan_e"};
@@ -240,7 +240,7 @@ static void edit_spin(struct clone *c, const struct ptx_place *p, uint32_t desc,
 	call(c, PTX_CALL_spin, NULL, arg, "%gsan_x");
 	text_puts(&c->text, "\tsetp.ne.u64 %gsan_k, %gsan_x, %gsan_e;\n");
 	edit_result_of_load(c, p);
-	text_printf(&c->text, "\t@%%gsan_k bra %s;\n", there);
+	text_puts(&c->text, "\t@%gsan_k bra gsan_over;\n");
 }
 
 /* address, desc, value of before, look and after; the address is taken before the operation may overwrite its register. */
@@ -262,15 +262,11 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	if (spins) {
 		base |= GSAN_SEM_CAS << GSAN_DESC_SEM_SHIFT;
 		ptx_call_address(&c->text, c->m, a, "%gsan_a");
-		edit_spin(c, p, base | GSAN_DESC_VALUE, "gsan_over"); /* and takes no turn */
+		edit_spin(c, p, base | GSAN_DESC_VALUE);
 	}
 	text_puts(&c->text, "\tactivemask.b32 %gsan_m;\n\tsetp.eq.u32 %gsan_q, %gsan_m, -1;\n\tselp.b32 %gsan_o, 1, 0, %gsan_q;\n");
 	edit_turns(c);
-	if (spins) { /* what the lanes before have heard is nothing new for this one */
-		text_puts(&c->text, "\t@%gsan_q bra gsan_whole;\n");
-		edit_spin(c, p, base | GSAN_DESC_VALUE, "gsan_next");
-		text_puts(&c->text, "gsan_whole:\n");
-	} else {
+	if (!spins) {
 		ptx_call_address(&c->text, c->m, a, "%gsan_a");
 		cas = edit_expected(c, p);
 		base |= cas ? GSAN_SEM_CAS << GSAN_DESC_SEM_SHIFT : 0;
