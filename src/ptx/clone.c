@@ -225,9 +225,17 @@ static void edit_result_of_load(struct clone *c, const struct ptx_place *p)
 {
 	if (is_sink(p))
 		return;
-	text_puts(&c->text, p->access.bytes < 8 ? "\t@%gsan_k cvt.u32.u64 " : "\t@%gsan_k mov.b64 ");
+	text_printf(&c->text, "\t@%%gsan_k mov.b%u ", 8 * p->access.bytes);
 	ptx_call_reg(&c->text, c->m, &p->instr->operand[0]);
-	text_puts(&c->text, ", %gsan_x;\n");
+	text_puts(&c->text, p->access.bytes < 8 ? ", %gsan_w;\n" : ", %gsan_x;\n");
+}
+
+static int can_spin(const struct ptx_place *p)
+{
+	const struct ptx_access *a = &p->access;
+
+	return a->rmw == PTX_RMW_CAS && (a->bytes == 4 || a->bytes == 8) &&
+	       (is_sink(p) || ptx_type_bits(p->instr->operand[0].decl->type) == 8 * a->bytes);
 }
 
 /* Who spins on a lock asks first whether that would fail and say nothing new; the lanes for which it would take no turns. */
@@ -238,7 +246,7 @@ static void edit_spin(struct clone *c, const struct ptx_place *p, uint32_t desc)
 
 	snprintf(load, sizeof(load), "%u", desc - ((GSAN_OP_RMW - GSAN_OP_STRONG_LD) << GSAN_DESC_OP_SHIFT));
 	call(c, PTX_CALL_spin, NULL, arg, "%gsan_x");
-	text_puts(&c->text, "\tsetp.ne.u64 %gsan_k, %gsan_x, %gsan_e;\n");
+	text_puts(&c->text, "\tsetp.ne.u64 %gsan_k, %gsan_x, %gsan_e;\n\tcvt.u32.u64 %gsan_w, %gsan_x;\n"); /* mov takes any register of its size */
 	edit_result_of_load(c, p);
 	text_puts(&c->text, "\t@%gsan_k bra gsan_over;\n");
 }
@@ -258,7 +266,7 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	edit_guard(c, i);
 	if (a->kind == PTX_ACCESS_RMW && a->value && ptx_uses_read(&c->uses, a->value))
 		base |= GSAN_DESC_USED;
-	spins = a->bytes >= 4 && (cas = edit_expected(c, p)); /* 0 but for a CAS */
+	spins = can_spin(p) && (cas = edit_expected(c, p));
 	if (spins) {
 		base |= GSAN_SEM_CAS << GSAN_DESC_SEM_SHIFT;
 		ptx_call_address(&c->text, c->m, a, "%gsan_a");
