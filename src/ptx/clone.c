@@ -213,42 +213,11 @@ static void edit_turns(struct clone *c)
 			    "\tneg.s32 %gsan_t, %gsan_m;\n\tand.b32 %gsan_t, %gsan_t, %gsan_m;\n"
 			    "\tsetp.eq.or.u32 %gsan_k, %gsan_t, %gsan_l, %gsan_q;\n\t}\n\t@!%gsan_k bra gsan_next;\n");
 }
-static void edit_turns_end(struct clone *c, int over)
+static void edit_turns_end(struct clone *c, const struct ptx_instr *i)
 {
 	text_puts(&c->text, "gsan_next:\n\tadd.s32 %gsan_t, %gsan_m, -1;\n\tand.b32 %gsan_m, %gsan_m, %gsan_t;\n"
 			    "\tsetp.ne.u32 %gsan_k, %gsan_m, 0;\n\t@%gsan_k bra gsan_turn;\n");
-	text_puts(&c->text, over ? "gsan_over:\n\t}\n" : "\t}\n");
-}
-
-/* The result of a CAS that is not made. */
-static void edit_result_of_load(struct clone *c, const struct ptx_place *p)
-{
-	if (is_sink(p))
-		return;
-	text_printf(&c->text, "\t@%%gsan_k mov.b%u ", 8 * p->access.bytes);
-	ptx_call_reg(&c->text, c->m, &p->instr->operand[0]);
-	text_puts(&c->text, p->access.bytes < 8 ? ", %gsan_w;\n" : ", %gsan_x;\n");
-}
-
-static int can_spin(const struct ptx_place *p)
-{
-	const struct ptx_access *a = &p->access;
-
-	return a->rmw == PTX_RMW_CAS && (a->bytes == 4 || a->bytes == 8) &&
-	       (is_sink(p) || ptx_type_bits(p->instr->operand[0].decl->type) == 8 * a->bytes);
-}
-
-/* Who spins on a lock asks first whether that would fail and say nothing new; the lanes for which it would take no turns. */
-static void edit_spin(struct clone *c, const struct ptx_place *p, uint32_t desc)
-{
-	char load[16];
-	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_a", load, "%gsan_e"};
-
-	snprintf(load, sizeof(load), "%u", desc - ((GSAN_OP_RMW - GSAN_OP_STRONG_LD) << GSAN_DESC_OP_SHIFT));
-	call(c, PTX_CALL_spin, NULL, arg, "%gsan_x");
-	text_puts(&c->text, "\tsetp.ne.u64 %gsan_k, %gsan_x, %gsan_e;\n\tcvt.u32.u64 %gsan_w, %gsan_x;\n"); /* mov takes any register of its size */
-	edit_result_of_load(c, p);
-	text_puts(&c->text, "\t@%gsan_k bra gsan_over;\n");
+	text_puts(&c->text, i->pred ? "gsan_over:\n\t}\n" : "\t}\n");
 }
 
 /* address, desc, value of before, look and after; the address is taken before the operation may overwrite its register. */
@@ -256,7 +225,7 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 {
 	const struct ptx_access *a = &p->access;
 	const struct ptx_instr *i = p->instr;
-	uint32_t base = ptx_batch_desc(p), has = 0, cas = 0, untold, spins;
+	uint32_t base = ptx_batch_desc(p), has = 0, cas, untold;
 	char desc[16];
 	const char *look[] = {"%gsan_launch", "%gsan_self", "%gsan_a", desc};
 	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_o", "%gsan_a", desc, "%gsan_x", "0"};
@@ -264,22 +233,14 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a, %gsan_x, %gsan_y;\n\t.reg .b32 %gsan_w, %gsan_g, %gsan_o;\n\t.reg .b16 %gsan_h;\n"
 			    TURN_REGS);
 	edit_guard(c, i);
-	if (a->kind == PTX_ACCESS_RMW && a->value && ptx_uses_read(&c->uses, a->value))
-		base |= GSAN_DESC_USED;
-	spins = can_spin(p) && (cas = edit_expected(c, p));
-	if (spins) {
-		base |= GSAN_SEM_CAS << GSAN_DESC_SEM_SHIFT;
-		ptx_call_address(&c->text, c->m, a, "%gsan_a");
-		edit_spin(c, p, base | GSAN_DESC_VALUE);
-	}
 	text_puts(&c->text, "\tactivemask.b32 %gsan_m;\n\tsetp.eq.u32 %gsan_q, %gsan_m, -1;\n\tselp.b32 %gsan_o, 1, 0, %gsan_q;\n");
 	edit_turns(c);
-	if (!spins) {
-		ptx_call_address(&c->text, c->m, a, "%gsan_a");
-		cas = edit_expected(c, p);
-		base |= cas ? GSAN_SEM_CAS << GSAN_DESC_SEM_SHIFT : 0;
-	}
+	ptx_call_address(&c->text, c->m, a, "%gsan_a");
+	if (a->kind == PTX_ACCESS_RMW && a->value && ptx_uses_read(&c->uses, a->value))
+		base |= GSAN_DESC_USED;
+	cas = edit_expected(c, p);
 	untold = !cas && a->rmw == PTX_RMW_CAS;
+	base |= cas ? GSAN_SEM_CAS << GSAN_DESC_SEM_SHIFT : 0;
 	if (a->kind != PTX_ACCESS_LOAD) {
 		has = a->kind == PTX_ACCESS_STORE && ptx_call_value(&c->text, c->m, i, a, a->value);
 		snprintf(desc, sizeof(desc), "%u", base | (has || untold ? GSAN_DESC_VALUE : 0));
@@ -307,7 +268,7 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 		arg[4] = "%gsan_w";
 	}
 	call(c, PTX_CALL_after, NULL, arg, NULL);
-	edit_turns_end(c, i->pred || spins);
+	edit_turns_end(c, i);
 	insert(c, span_end(i->whole));
 }
 
@@ -360,7 +321,7 @@ static void edit_red(struct clone *c, const struct ptx_place *p)
 	edit_result(c, p);
 	text_puts(&c->text, "\n");
 	edit_todo(c, PTX_CALL_reduced, desc);
-	edit_turns_end(c, p->instr->pred != NULL);
+	edit_turns_end(c, p->instr);
 	insert(c, span_end(p->instr->whole));
 }
 

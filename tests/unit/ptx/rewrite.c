@@ -148,9 +148,6 @@ static void strong(void)
 		 "@%p1 red.relaxed", "@%gsan_c call gsan_reduced", "gsan_over:");
 	IN_ORDER(KERNEL(REGS "@%p1 ld.acquire.gpu.b32 %r1, [%rd1];\nret;"), "gsan_turn:", "\tcall (gsan_r), gsan_look", "%gsan_g, [gsan_r]", "ld.acquire",
 		 "[gsan_p6], %gsan_g;", "\tcall gsan_after", "gsan_next:");
-	/* a CAS is read first, before its lanes take turns */
-	IN_ORDER(KERNEL(REGS "@%p1 atom.acquire.gpu.cas.b32 %r1, [%rd1], %r2, 1;\nst.b32 [%rd2], %r1;\nret;"), "@!%p1 bra gsan_over;", "\tcall (gsan_r), gsan_spin",
-		 "cvt.u32.u64 %gsan_w, %gsan_x;", "@%gsan_k mov.b32 %r1, %gsan_w;", "@%gsan_k bra gsan_over;", "gsan_turn:", "\tcall gsan_before", "atom.acquire", "\tcall gsan_after", "gsan_next:", "gsan_over:");
 	/* a wide value is not passed: no GSAN_DESC_VALUE */
 	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b64 [%rd1], {%rd2, %rd3};\nret;"), "st.param.b64 [gsan_p5], 0;", "gsan_before");
 }
