@@ -57,25 +57,25 @@ def cases():
     }
 
 
-def measure(names, samples):
-    """{name: median in ms}"""
+def median_ms(launch, samples):
+    """The median in ms of so many launches, behind three that compile and warm up."""
     import torch
 
-    result = {}
-    for name, launch in cases().items():
-        if name not in names:
-            continue
-        for _ in range(3):
-            launch()
-        torch.cuda.synchronize()
-        events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(samples)]
-        for start, end in events:
-            start.record()
-            launch()
-            end.record()
-        torch.cuda.synchronize()
-        result[name] = statistics.median(start.elapsed_time(end) for start, end in events)
-    return result
+    for _ in range(3):
+        launch()
+    torch.cuda.synchronize()
+    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(samples)]
+    for start, end in events:
+        start.record()
+        launch()
+        end.record()
+    torch.cuda.synchronize()
+    return statistics.median(start.elapsed_time(end) for start, end in events)
+
+
+def measure(names, samples):
+    """{name: median in ms}"""
+    return {name: median_ms(launch, samples) for name, launch in cases().items() if name in names}
 
 
 def run(prefix, names, samples, where):

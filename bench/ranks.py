@@ -21,21 +21,9 @@ sys.path[:0] = [os.path.join(ROOT, "examples"), os.path.join(ROOT, "tests", "gpu
 import ranks  # noqa: E402
 import torch  # noqa: E402
 import kernels  # noqa: E402
+from bench import median_ms  # noqa: E402
 
 COUNT, SAMPLES, CHUNKS, CHUNK = 1 << 26, 31, 50, 200
-
-
-def median_ms(launch):
-    for _ in range(3):
-        launch()
-    torch.cuda.synchronize()
-    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(SAMPLES)]
-    for start, end in events:
-        start.record()
-        launch()
-        end.record()
-    torch.cuda.synchronize()
-    return statistics.median(start.elapsed_time(end) for start, end in events)
 
 
 def launch_us(launch):
@@ -61,16 +49,16 @@ def main():
     add(x, COUNT)()  # compiles
     world.synchronize()
     world.barrier()
-    said["local_ms"] = median_ms(add(x, COUNT))
+    said["local_ms"] = median_ms(add(x, COUNT), SAMPLES)
     world.barrier()
     said["launch_us"] = launch_us(add(x, 1024))
     world.barrier()
     if world.size > 1:
         far = add(buffers[(world.rank + 1) % world.size], COUNT)
         if world.rank == 0:
-            said["far_ms"] = median_ms(far)
+            said["far_ms"] = median_ms(far, SAMPLES)
         world.barrier()
-        said["far_all_ms"] = median_ms(far)
+        said["far_all_ms"] = median_ms(far, SAMPLES)
     free, whole = torch.cuda.mem_get_info()
     said["memory"] = whole - free
     print(json.dumps(said), flush=True)
