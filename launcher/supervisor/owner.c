@@ -35,11 +35,10 @@ static uint32_t owner_gpu(struct supervisor *s, uint32_t place, const char *bus)
 	return g;
 }
 
-/* Participants, without those that there are none of (layout.h). */
-static uint32_t owner_place(const struct supervisor *s, uint32_t participant)
+/* The number of a participant among those that there are: behind the ranks' come the guests (layout.h). */
+uint32_t supervisor_place(const struct supervisor *s, uint32_t participant)
 {
-	uint32_t of_ranks = gsan_rank_places(s->job->rank_bits);
-	return participant < GSAN_GUEST ? participant : participant - GSAN_GUEST + of_ranks;
+	return participant < GSAN_GUEST ? participant : participant - GSAN_GUEST + gsan_rank_places(s->job->rank_bits);
 }
 
 int supervisor_owner_join(struct supervisor *s, uint32_t participant, int rank, int pid, const char *bus)
@@ -50,7 +49,7 @@ int supervisor_owner_join(struct supervisor *s, uint32_t participant, int rank, 
 	s->owners_count++;
 	*o = (struct owner){.participant = participant, .rank = rank, .pid = pid, .next = s->owners};
 	snprintf(o->gpu_bus, sizeof o->gpu_bus, "%s", bus);
-	o->gpu = owner_gpu(s, owner_place(s, participant), bus);
+	o->gpu = owner_gpu(s, supervisor_place(s, participant), bus);
 	s->owners = s->owner[participant] = o;
 	return 0;
 }

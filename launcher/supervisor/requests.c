@@ -162,11 +162,10 @@ static int request_slot(const struct supervisor *s, int rank, uint32_t *slot)
 		return 0;
 	}
 	for (size_t i = 0; i < 2; i++)
-		for (uint32_t p = 0, places = s->places; p < GSAN_PARTICIPANTS && places; p++) {
-			int none = p >= of_ranks && p < GSAN_GUEST; /* tags lead to ranks there */
+		for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++) {
+			int there = (p < of_ranks || p >= GSAN_GUEST) && supervisor_place(s, p) < s->places; /* else no tag leads to it */
 			int reserved = p < size && (int)p != rank && !(rank < 0 && size == 1);
-			places -= !none;
-			if (!none && !reserved && request_state(s, p) == wanted[i]) {
+			if (there && !reserved && request_state(s, p) == wanted[i]) {
 				*slot = p;
 				return 0;
 			}

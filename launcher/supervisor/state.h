@@ -127,6 +127,7 @@ int supervisor_status(const struct supervisor *s, const struct report *r, struct
 int supervisor_owner_join(struct supervisor *s, uint32_t participant, int rank, int pid, const char *bus); /* 0 or -ENOMEM */
 void supervisor_owner_look(struct supervisor *s, uint32_t participant); /* at what it has written of itself, before it is forgotten */
 void supervisor_owners_free(struct supervisor *s);
+uint32_t supervisor_place(const struct supervisor *s, uint32_t participant);
 int supervisor_owner_rank(const struct supervisor *s, const struct owner *o); /* always one of the job's */
 int supervisor_owner_gpu(const struct supervisor *s, const struct owner *o);  /* its GPU's number in reports */
 
