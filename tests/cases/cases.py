@@ -41,6 +41,11 @@ def native(ranks):
     return table([], [], ranks, [], [])
 
 
+def started(program, ranks):
+    """How many ranks gsan-launch starts."""
+    return 1 if program == SPAWNED else ranks
+
+
 def one(name):
     """The case as a function of its scratch directory (jobs.main)."""
     import expect
@@ -51,10 +56,10 @@ def one(name):
         for number, schedule in enumerate(("program", "pct"), 1):
             place = os.path.join(scratch, schedule)
             os.makedirs(place)
-            job = jobs.launched(place, [jobs.python(), os.path.join(HERE, program), *arguments], 1 if program == SPAWNED else ranks,
+            job = jobs.launched(place, [jobs.python(), os.path.join(HERE, program), *arguments], started(program, ranks),
                                 ["--schedule", schedule, "--seed", str(number), "--formal", "fail"],
                                 environment={**jobs.Job.environment(scratch), "PYTHONPATH": jobs.EXAMPLES, "EMU_DEVICES": str(max(2, ranks))})
-            summary = job.ends(jobs.FOUND if racy else 0).summary(1 if program == SPAWNED else ranks)
+            summary = job.ends(jobs.FOUND if racy else 0).summary(started(program, ranks))
             expect.checked(summary)
             expect.need(not summary["coverage"]["counters"]["unmapped_participants"], "somebody's tables are not mapped")
             if not racy:

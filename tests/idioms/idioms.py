@@ -61,6 +61,11 @@ def names():
     return sorted(name[:-3] for name in os.listdir(HERE) if name.endswith(".cu"))
 
 
+def chosen(only, ranks):
+    """Those of these names, or all; of another number of ranks than two those that have several."""
+    return only or (names() if ranks == 2 else sorted(SEVERAL_RANKS))
+
+
 def source(name):
     with open(os.path.join(HERE, name + ".cu")) as file:
         return file.read()
@@ -156,7 +161,7 @@ def section(run, gpus, only=(), ranks=2, native=NATIVE, repeats=(20, 4, 4)):
     """Rows (case, expected, got, repeats) of tests/gpu/run. run(ranks, options of gsan-launch, arguments of idioms-run). The
     driver compiles the runtime for each kernel, so jobs run side by side. repeats: of the correct form and of each mutant, which
     needs to be found once."""
-    forms = [(name, mutant) for name in only or names() for mutant in range(3) if name not in SEVERAL_RANKS or gpus >= ranks]
+    forms = [(name, mutant) for name in chosen(only, ranks) for mutant in range(3) if name not in SEVERAL_RANKS or gpus >= ranks]
     workers = max(1, min(12, (os.cpu_count() or 1) * 3 // 4))
 
     def options(name, mutant):
@@ -187,7 +192,7 @@ class Emulated:
                    *launcher, *program]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100,
-                                  env={"EMU_GRACE_MS": "5", "EMU_DEVICES": str(max(2, ranks)), "EMU_STEP_LIMIT": "300000000", **os.environ, "EMU_TRACE": trace})
+                                  env={"EMU_GRACE_MS": "5", "EMU_STEP_LIMIT": "300000000", **os.environ, "EMU_TRACE": trace})
             judge = subprocess.run([os.path.join(self.build, "bin", "gsan-reference"), "--warps", trace], capture_output=True,
                                    text=True, check=False, timeout=100)
         except subprocess.TimeoutExpired as late:
@@ -244,8 +249,7 @@ def main():
     parser.add_argument("--lags", type=int, default=LAGS, help="seeds of a witness")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
-    candidates = args.names or (names() if args.ranks == 2 else sorted(SEVERAL_RANKS))
-    forms = [(name, mutant) for name in candidates for mutant in args.mutant or range(3)]
+    forms = [(name, mutant) for name in chosen(args.names, args.ranks) for mutant in args.mutant or range(3)]
 
     def options(name, mutant):
         schedules, shape = SCHEDULES + (("lag",) if name in BARRIERS else ()), SHAPE
