@@ -16,6 +16,7 @@ u32 gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc);
 void gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc);
 void gsan_reduced(u64 launch, u64 self, u32 todo, u64 address, u32 desc);
 void gsan_before(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value);
+u64 gsan_spin(u64 launch, u64 self, u32 turn, u64 address, u32 desc, u64 expected);
 u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc);
 void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value, u32 looked);
 void gsan_fence(u64 launch, u64 self, u32 desc);

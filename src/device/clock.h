@@ -42,6 +42,18 @@ NEVER void clock_join_own(const struct who *w, u64 elem)
 		warps_tell(w->state, WARPS_ALL, who_warps(w), 0);
 }
 
+/* Is it of what this warp itself did by now? By its words alone. Under the launch's tag all is, once a private one was drawn. */
+ALWAYS u32 elem_is_mine(const struct who *w, u64 elem)
+{
+	u32 private = (w->base ^ w->self) >> GSAN_REC_TAG_SHIFT != 0;
+	u64 from = private ? w->base & ~0ull << GSAN_REC_TAG_SHIFT : w->base & REC_WHO;
+	u32 by_now = (elem & REC_STAMP) - from <= w->base - from, first = private & !((elem ^ w->self) & REC_WHO);
+	return (by_now | first) & (u32)stamp_same_warp(elem, w->base, w->launch->warp_bits) & (u32)!elem_of_many(elem);
+}
+/* Or of launches before this one? Then it is before all that this warp does next anyway: most of what a location has is so, where few
+ * threads use it. */
+ALWAYS u32 elem_is_nothing(const struct who *w, u64 elem) { return elem_is_mine(w, elem) | (u32)elem_below_floor(w->launch, elem); }
+
 /* Joins one element into the CTA's clock, for those whom `whose` says; what its launch's base clock already has is not kept. Returns where it
  * is, as elems_add(). */
 NEVER u32 clock_join_for(const struct who *w, u64 elem, u64 whose)

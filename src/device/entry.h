@@ -66,6 +66,29 @@ ALWAYS int sync_held(const struct gsan_launch *l, const struct dev_sync *e)
 	return gpu_load64(&e->holder) == warp_id(l) && gpu_load32(&e->lanes) >> gpu_lane() & 1;
 }
 
+/* From here on it is held over the operation of these lanes. */
+ALWAYS void sync_holds(const struct gsan_launch *l, struct dev_sync *e, u32 lanes)
+{
+	gpu_store32(&e->lanes, lanes);
+	gpu_store32(&e->time, 0);
+	gpu_store32(&e->ended, gpu_popc(lanes) > 1 ? DEV_MANY : 0);
+	gpu_store64(&e->holder, warp_id(l));
+}
+
+/* For a CAS of one lane, which may fail: it does not stand in the queue, where whoever ends what it spins for would wait behind it, and behind
+ * all that spin with it. For some time. */
+#define HOLD_TRIES 4096u
+ALWAYS void sync_try(const struct gsan_launch *l, struct dev_sync *e)
+{
+	for (u32 tries = 0; tries < HOLD_TRIES; tries++) {
+		if (lock_try(&e->lock)) {
+			sync_holds(l, e, 1u << gpu_lane());
+			return;
+		}
+		gpu_sleep(tries < LOCK_NS_MOST / LOCK_NS ? tries * LOCK_NS : LOCK_NS_MOST);
+	}
+}
+
 /* Locks the entries of the lanes that have one, each once, in the order of their addresses: two warps with several of
  * the same cannot wait for each other. A lane that has the lock waits for nothing but the program's instruction. */
 NEVER void sync_hold(const struct gsan_launch *l, struct dev_sync *e, int whole)
@@ -77,14 +100,8 @@ NEVER void sync_hold(const struct gsan_launch *l, struct dev_sync *e, int whole)
 		ranks++;
 	}
 	for (u32 rank = 0; rank < ranks; rank++) {
-		if (e && before == rank && gpu_leads(group)) {
-			if (lock_take(l, &e->lock)) {
-				gpu_store32(&e->lanes, group);
-				gpu_store32(&e->time, 0);
-				gpu_store32(&e->ended, gpu_popc(group) > 1 ? DEV_MANY : 0);
-				gpu_store64(&e->holder, warp_id(l));
-			}
-		}
+		if (e && before == rank && gpu_leads(group) && !(!whole && sync_held(l, e)) && lock_take(l, &e->lock))
+			sync_holds(l, e, group);
 		gpu_meet(whole);
 	}
 	if (ranks)

@@ -51,6 +51,15 @@ ALWAYS int lock_is_free(const u32 *lock)
 	u32 turns = gpu_acquire32(lock);
 	return !turn_ahead(turns, turns);
 }
+/* Takes it if nobody has it, nor waits: whoever queues comes first. */
+ALWAYS int lock_try(u32 *lock)
+{
+	u32 turns = gpu_load32(lock);
+	if (turn_ahead(turns, turns) || gpu_cas32(lock, turns, turns + TURN_NEXT) != turns)
+		return 0;
+	gpu_acquire32(lock);
+	return 1;
+}
 /* So many have it, or wait for it. */
 ALWAYS u32 lock_queue(const u32 *lock)
 {

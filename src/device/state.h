@@ -33,6 +33,7 @@ ALWAYS void state_reset(struct dev_state *s, const struct gsan_launch *l, u64 se
 		gpu_store64(s->warp[i].fence, 0);
 		gpu_store64(s->warp[i].fence_all, 0);
 		gpu_store64(s->warp[i].fence_met, 0);
+		gpu_store64(&s->warp[i].spun, 0);
 	}
 }
 

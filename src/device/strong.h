@@ -100,6 +100,40 @@ ALWAYS void look_later(const struct who *w, u64 canonical, u32 desc)
 	gpu_sleep((queued < QUEUED_MOST ? queued : QUEUED_MOST) * QUEUED_NS);
 }
 
+/* What a CAS would read, acquired as it does. */
+ALWAYS u64 spin_read(u64 address, u32 desc)
+{
+	const void *p = (const void *)(uintptr_t)address;
+	if (desc_bytes(desc) == 4)
+		return desc_acquires(desc) ? gpu_acquire32(p) : gpu_load32(p);
+	u64 value = gpu_load64(p);
+	if (desc_acquires(desc))
+		gpu_fence_sys();
+	return value;
+}
+
+/* Without a lock, by all lanes at once, together or not: those that wait do not keep the one that they wait for from its turn. As with what
+ * was polled, the generation may be from before a write that is not over: then the value is the same, and the next CAS sees more. */
+u64 gsan_spin(u64 launch, u64 self, u32 turn, u64 address, u32 desc, u64 expected)
+{
+	if (!(u32)self || turn > 1)
+		return expected;
+	struct who w = who_of(launch, self, 0);
+	u64 canonical = shadow_canonical(w.launch, address), spun = gpu_load64(&own_warp(&w)->spun);
+	struct dev_sync *e = sync_reachable(&w, canonical) ? sync_find(canonical, desc_bytes(desc), 0, 0) : 0;
+	if (!e)
+		return expected;
+	u64 value = spun ? spin_read(address, desc) : expected;
+	if (value != expected && spun == spun_of(&w, canonical, gpu_load32(&e->generation), value, desc_scalar(desc))) {
+		count_accesses(&w, 1, 1);
+		gpu_pause(); /* the one that it waits for may be of this warp */
+		return value;
+	}
+	if (turn)
+		sync_try(w.launch, e);
+	return expected;
+}
+
 u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
 {
 	struct who w = who_of(launch, self, 0);

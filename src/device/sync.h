@@ -92,9 +92,11 @@ NEVER int version_read(const struct who *w, const struct dev_version *v, u64 can
 		n = version_copy(w, of, looked, &formal);
 		lock_give(&of->lock);
 	}
-	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		if (give || changed_since(of, i, looked))
-			hinted |= !elem_read(w, of && exact && !give ? of : 0, gpu_own64(&elem[i]), canonical, desc, writer, linked, formal >> i & 1);
+	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
+		u64 e = give || changed_since(of, i, looked) ? gpu_own64(&elem[i]) : w->base;
+		if (!elem_is_nothing(w, e))
+			hinted |= !elem_read(w, of && exact && !give ? of : 0, e, canonical, desc, writer, linked, formal >> i & 1);
+	}
 	if (of && linked)
 		looked_now(w->state, of, generation, as, site, hinted);
 	return give;
@@ -110,7 +112,7 @@ NEVER void version_taken(const struct who *w, const struct dev_version *v, u64 c
 		coarse_join(w, canonical, desc, n ? gpu_own32(&v->coarse) : w->launch->gpu);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 		u64 e = gpu_own64(&v->elem[i]);
-		if (elem_is_observed(e))
+		if (elem_is_observed(e) && !elem_is_nothing(w, e))
 			observe(w, e, canonical, desc);
 	}
 }
@@ -442,6 +444,13 @@ ALWAYS void sync_poll(const struct who *w, u64 canonical, u32 generation, u64 va
 	gpu_store64(&s->polled, poll_of(w, canonical, generation, value, desc));
 }
 
+/* A CAS that failed, and was of the newest version, in this epoch of its warp: its record stands there, and what it learnt is known.
+ * As long as this is the same word the next one, which reads the same, has nothing to add. */
+ALWAYS u64 spun_of(const struct who *w, u64 canonical, u32 generation, u64 value, u32 desc)
+{
+	return mix64(poll_of(w, canonical, generation, value, desc) + state_base(w->state, w->warp, 0));
+}
+
 /* What a load knows of its location's entry before it executes: 0 = there is none, else its generation. Whoever was writing
  * then raises it before the load can take the lock. */
 NEVER u32 sync_look(u64 canonical, u32 bytes)
@@ -482,8 +491,12 @@ NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u3
 	u32 failed = desc_is_cas(desc) && !desc_is_rmw(desc), ended = gpu_own32(&e->ended);
 	u32 told = ended & DEV_MANY ? desc & ~GSAN_DESC_VALUE : desc;
 	int reads = w->state && (desc_is_rmw(desc) || failed) && !(ended & DEV_READ), writes = !failed && !(ended & DEV_WROTE);
-	if (failed && w->state && (!reads || sync_polled(w, canonical, gpu_load32(&e->generation), value, told)))
-		return; /* a spin on a lock of the program's: it saw what it saw before */
+	if (failed && w->state) {
+		u32 generation = gpu_load32(&e->generation);
+		gpu_store64(&own_warp(w)->spun, spun_of(w, canonical, generation, value, desc));
+		if (!reads || sync_polled(w, canonical, generation, value, told))
+			return; /* a spin on a lock of the program's: it saw what it saw before */
+	}
 	if (w->state && !state_take(w))
 		return;
 	if (reads)

@@ -86,8 +86,9 @@ struct dev_warp {
 	uint32_t fence[2];     /* at .gpu and at .sys: 1 + time released by the last release fence, 0 = none ... */
 	uint32_t fence_all[2]; /* ... and what other warps did below this time */
 	uint32_t fence_met[2]; /* `fence` as it was at the CTA's last barrier of all */
+	uint64_t spun;         /* its last CAS that failed, mixed to one word (sync.h) */
 };
-_Static_assert(sizeof(struct dev_warp) == 40, "");
+_Static_assert(sizeof(struct dev_warp) == 48, "");
 
 /* A flag that was read and gave no edge; words the finding's missing edge (hint.h). The first three are as in a record. */
 struct dev_hint {
@@ -163,7 +164,7 @@ struct dev_state {
 	uint64_t read[60]; /* what a load under way found in a version, whose lock it has given back */
 	uint64_t reserve[8];
 };
-_Static_assert(sizeof(struct dev_state) == 5248, "");
+_Static_assert(sizeof(struct dev_state) == 5504, "");
 _Static_assert(__builtin_offsetof(struct dev_state, hint) % 16 == 0, "two loads");
 _Static_assert((__builtin_offsetof(struct dev_state, clock.elem) | __builtin_offsetof(struct dev_state, fenced.elem) |
 		__builtin_offsetof(struct dev_state, pending)) % 16 == 0, "loads of two");

@@ -206,18 +206,53 @@ static void edit_guard(struct clone *c, const struct ptx_instr *i)
 
 /* The operation and what stands around it, up to edit_turns_end(): at once where %gsan_q, else for one lane of %gsan_m after the other.
  * Not by an early way out of a loop: ptxas lets lanes meet behind it, where each of them already holds a lock. */
-#define TURN_REGS "\t.reg .b32 %gsan_m, %gsan_t;\n\t.reg .pred %gsan_q, %gsan_k;\n"
+#define TURN_REGS "\t.reg .b32 %gsan_m, %gsan_t, %gsan_l;\n\t.reg .pred %gsan_q, %gsan_k;\n"
 static void edit_turns(struct clone *c)
 {
-	text_puts(&c->text, "\tselp.b32 %gsan_m, 1, %gsan_m, %gsan_q;\ngsan_turn:\n\t{\n\t.reg .b32 %gsan_l;\n\tmov.u32 %gsan_l, %lanemask_eq;\n"
+	text_puts(&c->text, "\tselp.b32 %gsan_m, 1, %gsan_m, %gsan_q;\ngsan_turn:\n\tmov.u32 %gsan_l, %lanemask_eq;\n"
 			    "\tneg.s32 %gsan_t, %gsan_m;\n\tand.b32 %gsan_t, %gsan_t, %gsan_m;\n"
-			    "\tsetp.eq.or.u32 %gsan_k, %gsan_t, %gsan_l, %gsan_q;\n\t}\n\t@!%gsan_k bra gsan_next;\n");
+			    "\tsetp.eq.or.u32 %gsan_k, %gsan_t, %gsan_l, %gsan_q;\n");
 }
+static void edit_turn(struct clone *c) { text_puts(&c->text, "\t@!%gsan_k bra gsan_next;\n"); } /* that lane goes on */
 static void edit_turns_end(struct clone *c, const struct ptx_instr *i)
 {
 	text_puts(&c->text, "gsan_next:\n\tadd.s32 %gsan_t, %gsan_m, -1;\n\tand.b32 %gsan_m, %gsan_m, %gsan_t;\n"
 			    "\tsetp.ne.u32 %gsan_k, %gsan_m, 0;\n\t@%gsan_k bra gsan_turn;\n");
 	text_puts(&c->text, i->pred ? "gsan_over:\n\t}\n" : "\t}\n");
+}
+
+/* The result of a CAS that is not made. */
+static void edit_result_of_load(struct clone *c, const struct ptx_place *p)
+{
+	if (is_sink(p))
+		return;
+	text_printf(&c->text, "\t@%%gsan_c mov.b%u ", 8 * p->access.bytes);
+	ptx_call_reg(&c->text, c->m, &p->instr->operand[0]);
+	text_puts(&c->text, p->access.bytes < 8 ? ", %gsan_w;\n" : ", %gsan_x;\n");
+}
+
+static int can_spin(const struct ptx_place *p)
+{
+	const struct ptx_access *a = &p->access;
+
+	return a->rmw == PTX_RMW_CAS && (a->bytes == 4 || a->bytes == 8) &&
+	       (is_sink(p) || ptx_type_bits(p->instr->operand[0].decl->type) == 8 * a->bytes);
+}
+
+/* Lanes that spin on a lock ask first whether that would fail and say nothing new: all that are left, in each turn. */
+static void edit_spin(struct clone *c, const struct ptx_place *p, uint32_t desc)
+{
+	char load[16];
+	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_w", "%gsan_a", load, "%gsan_e"};
+
+	snprintf(load, sizeof(load), "%u", desc - ((GSAN_OP_RMW - GSAN_OP_STRONG_LD) << GSAN_DESC_OP_SHIFT));
+	text_puts(&c->text, "\tand.b32 %gsan_l, %gsan_l, %gsan_m;\n\tsetp.ne.or.u32 %gsan_c, %gsan_l, 0, %gsan_q;\n\t@!%gsan_c bra gsan_next;\n"
+			    "\tselp.b32 %gsan_w, 1, 0, %gsan_k;\n\tadd.u32 %gsan_w, %gsan_w, %gsan_o;\n");
+	call(c, PTX_CALL_spin, NULL, arg, "%gsan_x");
+	text_puts(&c->text, "\tsetp.ne.u64 %gsan_c, %gsan_x, %gsan_e;\n\tcvt.u32.u64 %gsan_w, %gsan_x;\n"); /* mov takes any register of its size */
+	edit_result_of_load(c, p);
+	text_puts(&c->text, "\t@%gsan_c mov.b32 %gsan_m, 0;\n\t@%gsan_c bra gsan_next;\n");
+	edit_turn(c);
 }
 
 /* address, desc, value of before, look and after; the address is taken before the operation may overwrite its register. */
@@ -233,14 +268,18 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a, %gsan_x, %gsan_y;\n\t.reg .b32 %gsan_w, %gsan_g, %gsan_o;\n\t.reg .b16 %gsan_h;\n"
 			    TURN_REGS);
 	edit_guard(c, i);
-	text_puts(&c->text, "\tactivemask.b32 %gsan_m;\n\tsetp.eq.u32 %gsan_q, %gsan_m, -1;\n\tselp.b32 %gsan_o, 1, 0, %gsan_q;\n");
-	edit_turns(c);
-	ptx_call_address(&c->text, c->m, a, "%gsan_a");
 	if (a->kind == PTX_ACCESS_RMW && a->value && ptx_uses_read(&c->uses, a->value))
 		base |= GSAN_DESC_USED;
+	text_puts(&c->text, "\tactivemask.b32 %gsan_m;\n\tsetp.eq.u32 %gsan_q, %gsan_m, -1;\n\tselp.b32 %gsan_o, 1, 0, %gsan_q;\n");
+	ptx_call_address(&c->text, c->m, a, "%gsan_a");
 	cas = edit_expected(c, p);
-	untold = !cas && a->rmw == PTX_RMW_CAS;
 	base |= cas ? GSAN_SEM_CAS << GSAN_DESC_SEM_SHIFT : 0;
+	edit_turns(c);
+	if (cas && can_spin(p))
+		edit_spin(c, p, base | GSAN_DESC_VALUE);
+	else
+		edit_turn(c);
+	untold = !cas && a->rmw == PTX_RMW_CAS;
 	if (a->kind != PTX_ACCESS_LOAD) {
 		has = a->kind == PTX_ACCESS_STORE && ptx_call_value(&c->text, c->m, i, a, a->value);
 		snprintf(desc, sizeof(desc), "%u", base | (has || untold ? GSAN_DESC_VALUE : 0));
@@ -316,6 +355,7 @@ static void edit_red(struct clone *c, const struct ptx_place *p)
 	text_printf(&c->text, "\tactivemask.b32 %%gsan_m;\n\tsetp.ne.u32 %%gsan_c, %%gsan_g, 0;\n\tand.b32 %%gsan_t, %%gsan_g, %u;\n"
 		    "\tsetp.ne.or.u32 %%gsan_q, %%gsan_t, 0, !%%gsan_c;\n", GSAN_RED_WHOLE);
 	edit_turns(c);
+	edit_turn(c);
 	edit_todo(c, PTX_CALL_hold, desc);
 	insert(c, p->instr->whole.off);
 	edit_result(c, p);

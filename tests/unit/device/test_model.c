@@ -212,6 +212,50 @@ static void cas_publishes(int wrote, const char *name)
 	judge(name, !wrote);
 }
 
+static u64 spin(const struct cta *c, u64 expected, u32 site)
+{
+	be(c);
+	return gsan_spin(c->launch, c->self, 0, FLAG, desc(GSAN_OP_STRONG_LD + GSAN_SYS, 4, GSAN_SEM_ACQUIRE | GSAN_SEM_CAS, site) | GSAN_DESC_USED |
+			 GSAN_DESC_VALUE, expected);
+}
+static void cas_fails(const struct cta *c, u64 read)
+{
+	cas_begin(c, FLAG, GSAN_SEM_ACQUIRE, 7);
+	cas_end(c, FLAG, GSAN_SEM_ACQUIRE, read, 0, 7);
+}
+
+/* A CAS that would fail is made nevertheless, unless it is what its warp has made last and nothing has changed since: neither the location's
+ * version nor its value, nor the epoch of its own, in which that one's record stands. */
+static void spins(void)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1), c = enter(l, 2, 1);
+	u32 *flag = (u32 *)(uintptr_t)FLAG;
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	*flag = 1;
+	need(spin(&b, 0, 7) == 0, "a first look is made");
+	cas_fails(&b, 1);
+	need(spin(&b, 0, 7) == 1 && spin(&b, 0, 7) == 1, "the same again is read");
+	need(spin(&b, 0, 8) == 0 && spin(&c, 0, 7) == 0, "that of another site, or CTA, is made");
+	*flag = 3;
+	need(spin(&b, 0, 7) == 0, "another value");
+	*flag = 1;
+	need(spin(&b, 1, 7) == 1 && spin(&b, 0, 7) == 1, "one that would not fail");
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 3);
+	need(spin(&b, 0, 7) == 0, "a newer version of the same value");
+	cas_fails(&b, 1);
+	need(spin(&b, 0, 7) == 1, "which is known then");
+	weak(&b, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&b, OTHER, GSAN_SEM_RELEASE, GSAN_SYS, 1, 4);
+	need(spin(&b, 0, 7) == 0, "behind a release of its own");
+	cas_fails(&c, 1);
+	leave(&c);
+	c = enter(l, 2, 1);
+	need(spin(&c, 0, 7) == 0, "that of a CTA in the place of another one");
+	*flag = 0;
+	reset();
+}
+
 static void cas_unused(u32 used, const char *name, int race)
 {
 	/* a CAS that failed acquires by its result alone */
@@ -966,6 +1010,8 @@ static void later_write(int again, const char *name)
 int main(void)
 {
 	map_arena();
+	map(DATA(1), 1 << 16); /* a spin reads */
+	spins();
 	own_store(0, 1, "an RMW's own weak store is observed with it", 0);
 	own_store(1, 1, "another CTA's weak store is not", 1);
 	own_store(2, 1, "nor one behind the RMW", 1);

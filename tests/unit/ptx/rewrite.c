@@ -128,8 +128,8 @@ static void strong(void)
 {
 	/* what stands around it goes with it, lane by lane unless the whole warp is there: only those that make it come, and it has its turn too */
 	IN_ORDER(KERNEL(REGS "@%p1 st.release.sys.global.b32 [%rd1], {%r1};\nret;"), "@!%p1 bra gsan_over;", "activemask.b32 %gsan_m;",
-		 "setp.eq.u32 %gsan_q, %gsan_m, -1;", "selp.b32 %gsan_o, 1, 0, %gsan_q;", "gsan_turn:", "@!%gsan_k bra gsan_next;",
-		 "mov.b64 %gsan_a, %rd1", "mov.b32 %gsan_w, %r1", "[gsan_p2], %gsan_o;", "st.param.b64 [gsan_p5], %gsan_x", "\tcall gsan_before",
+		 "setp.eq.u32 %gsan_q, %gsan_m, -1;", "selp.b32 %gsan_o, 1, 0, %gsan_q;", "mov.b64 %gsan_a, %rd1", "gsan_turn:", "@!%gsan_k bra gsan_next;",
+		 "mov.b32 %gsan_w, %r1", "[gsan_p2], %gsan_o;", "st.param.b64 [gsan_p5], %gsan_x", "\tcall gsan_before",
 		 "@%p1 st.release", "[gsan_p2], %gsan_o;", "\tcall gsan_after", "gsan_next:", "@%gsan_k bra gsan_turn;", "gsan_over:",
 		 "call gsan_leave", "ret;");
 	IN_ORDER(KERNEL(REGS "@!%p1 st.release.sys.global.b32 [%rd1], %r1;\nret;"), "@%p1 bra gsan_over;", "gsan_turn:", "@!%p1 st.release");
@@ -148,6 +148,11 @@ static void strong(void)
 		 "@%p1 red.relaxed", "@%gsan_c call gsan_reduced", "gsan_over:");
 	IN_ORDER(KERNEL(REGS "@%p1 ld.acquire.gpu.b32 %r1, [%rd1];\nret;"), "gsan_turn:", "\tcall (gsan_r), gsan_look", "%gsan_g, [gsan_r]", "ld.acquire",
 		 "[gsan_p6], %gsan_g;", "\tcall gsan_after", "gsan_next:");
+	/* single lanes read what a CAS would, in each turn */
+	IN_ORDER(KERNEL(REGS "@%p1 atom.acquire.gpu.cas.b32 %r1, [%rd1], %r2, 1;\nst.b32 [%rd2], %r1;\nret;"), "@!%p1 bra gsan_over;", "gsan_turn:",
+		 "\tcall (gsan_r), gsan_spin", "cvt.u32.u64 %gsan_w, %gsan_x;", "@%gsan_c mov.b32 %r1, %gsan_w;",
+		 "@%gsan_c mov.b32 %gsan_m, 0;", "@%gsan_c bra gsan_next;", "@!%gsan_k bra gsan_next;", "\tcall gsan_before", "atom.acquire",
+		 "\tcall gsan_after", "gsan_next:", "gsan_over:");
 	/* a wide value is not passed: no GSAN_DESC_VALUE */
 	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b64 [%rd1], {%rd2, %rd3};\nret;"), "st.param.b64 [gsan_p5], 0;", "gsan_before");
 }
