@@ -18,9 +18,9 @@ ALWAYS u32 looked_at_last(const struct dev_state *s, const struct dev_sync *e, u
 	return gpu_own64(&s->looked_key) == gpu_load64(&e->key) && (by == as || by == (as | LOOKED_FORMALLY)) && (!hinted || hinted == site + 1) ?
 		       gpu_own32(&s->looked) : 0;
 }
-ALWAYS void looked_now(struct dev_state *s, const struct dev_sync *e, u32 generation, u32 as, u32 site, int hinted)
+ALWAYS void looked_now(struct dev_state *s, u64 key, u32 generation, u32 as, u32 site, int hinted)
 {
-	gpu_store64(&s->looked_key, gpu_load64(&e->key));
+	gpu_store64(&s->looked_key, key);
 	gpu_store32(&s->looked, generation);
 	gpu_store32(&s->looked_by, as);
 	gpu_store32(&s->looked_hinted, hinted ? site + 1 : 0);

@@ -49,7 +49,7 @@ void gsan_reduced(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 	u64 canonical = todo & GSAN_RED_GENERAL ? shadow_canonical(w.launch, address) : NO_ADDRESS;
 	struct dev_sync *e = sync_reachable(&w, canonical) ? sync_find(canonical, desc_bytes(desc), 0, 0) : 0, *held = 0;
 	EACH_OF(whole, e != 0)
-		held = sync_after(&w, e, canonical, desc, 0, 0);
+		held = sync_after(&w, e, canonical, desc, 0, 0, whole).held; /* nothing is put down: nobody reads the result */
 	sync_release(held, whole);
 	gpu_meet(whole);
 	settle(&w, whole);

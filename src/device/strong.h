@@ -165,7 +165,7 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 	struct who w = who_of(launch, self, 1);
 	u64 canonical = shadow_canonical(w.launch, address);
 	int reads = w.state && sync_reads(desc), foreign = canonical == NO_ADDRESS && foreign_access(w.launch, address, desc);
-	struct dev_sync *held = 0;
+	struct synced sync = {0, 0};
 	if (reads)
 		gpu_fence_sys(); /* whoever's store we read has made its entry, and has its lock or has published */
 	for (u32 k = 0; k < desc_elements(desc); k++) { /* first what it acquires: that goes for itself, too */
@@ -176,19 +176,23 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 		if (reads && !there && (foreign || canonical != NO_ADDRESS))
 			unreachable(&w, desc);
 		EACH_OF(whole, counts)
-			held = sync_after(&w, e, at, desc_scalar(desc), element_value(value, desc, k), known);
+			sync = sync_after(&w, e, at, desc_scalar(desc), element_value(value, desc, k), known, whole);
 		gpu_meet(whole);
 	}
 	int failed = desc_is_cas(desc) && !desc_is_rmw(desc), by_hand = reads && w.launch->warp_bits && canonical == NO_ADDRESS && !foreign;
 	if (gpu_which(whole, by_hand) && gpu_speaks(whole)) /* a flag in shared memory */
 		barrier_behind(&w, 1);
 	gpu_meet(whole);
-	sync_release(failed ? held : 0, whole); /* it wrote nothing: others need not wait for its check */
+	int over = failed || looks_early(desc); /* it wrote nothing, or was checked: others need not wait */
+	sync_release(over ? sync.held : 0, whole);
+	if (sync.put)
+		sync_digest(&w, canonical, desc_scalar(desc));
+	gpu_meet(whole);
 	if (failed && w.state) /* by now what another lane of the warp released has ended an epoch: this read is not among that */
 		w.base = state_base(w.state, w.warp, 1);
 	if (!looks_early(desc))
 		strong_access(&w, canonical, desc, whole);
-	sync_release(failed ? 0 : held, whole);
+	sync_release(over ? 0 : sync.held, whole);
 	settle(&w, whole);
 	u32 outside = gpu_which(whole, foreign), checked = gpu_which(whole, canonical != NO_ADDRESS);
 	if (gpu_speaks(whole))

@@ -47,26 +47,47 @@ ALWAYS int version_may_link(const struct who *w, const struct dev_version *v, u3
 	return any;
 }
 
-/* Of the newest version what this warp has not read since generation `looked`: into the CTA's state. Returns how many they are, and in
- * `formal` which of them are there formally. */
-NEVER u32 version_copy(const struct who *w, const struct dev_sync *e, u32 looked, u64 *formal)
+/* What is read of the newest version, put down in the CTA's state: what this warp has not read since generation `looked`. So that others may
+ * have the entry while it is taken in. */
+#define READ_LINKED 1u
+#define READ_HINTED 2u
+NEVER void version_copy(const struct who *w, const struct dev_sync *e, u32 looked, u32 how)
 {
+	struct dev_state *s = w->state;
 	const struct dev_version *v = &e->version[0];
 	u64 all = gpu_own64(&v->formal), some = 0;
 	u32 n = gpu_own32(&v->count), copied = 0;
-	for (u32 i = 0; i < n && i < DEV_VERSION; i++)
-		if (changed_since(e, i, looked)) {
-			some |= (all >> i & 1) << copied;
-			gpu_store64(&w->state->read[copied++], gpu_own64(&v->elem[i]));
-		}
-	*formal = some;
-	return copied;
+	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
+		u64 elem = changed_since(e, i, looked) ? gpu_own64(&v->elem[i]) : w->base;
+		if (elem_is_nothing(w, elem))
+			continue;
+		some |= (all >> i & 1) << copied;
+		gpu_store64(&s->read[copied++], elem);
+	}
+	gpu_store64(&s->read_formal, some);
+	gpu_store64(&s->read_writer, gpu_own64(&v->writer));
+	gpu_store32(&s->reads, copied);
+	gpu_store32(&s->read_generation, gpu_own32(&e->generation));
+	gpu_store32(&s->read_how, how);
+}
+
+/* Takes it in. Under the lock of the state, as since it was put down. */
+NEVER void version_digest(const struct who *w, u64 canonical, u32 desc)
+{
+	struct dev_state *s = w->state;
+	u32 n = gpu_own32(&s->reads), how = gpu_own32(&s->read_how);
+	u64 formal = gpu_own64(&s->read_formal), writer = gpu_own64(&s->read_writer);
+	int hinted = (how & READ_HINTED) != 0;
+	for (u32 i = 0; i < n; i++)
+		hinted |= !elem_read(w, 0, gpu_own64(&s->read[i]), canonical, desc, writer, how & READ_LINKED, formal >> i & 1);
+	if (how & READ_LINKED)
+		looked_now(s, sync_key(canonical, desc_bytes(desc)), gpu_own32(&s->read_generation), looks_as(w, desc), desc & 0xffff, hinted);
 }
 
 /* One version that this read may have observed; `exact`: it has. `of`: the entry whose newest it is, else NULL. What it links to it
- * observes, and all before that, link by link; what this warp has read there it leaves out. `give`: nothing else is to be read, so that
- * the entry's lock may go to others meanwhile; 1 if it went. */
-NEVER int version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc, struct dev_sync *of, int exact, int give)
+ * observes, and all before that, link by link; what this warp has read there it leaves out. `later`: nothing else is to be read. 1: then it
+ * has been put down alone, for version_digest(). */
+NEVER int version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc, struct dev_sync *of, int exact, int later)
 {
 	u32 n = gpu_own32(&v->count), flags = gpu_own32(&v->flags), scope = desc_scope(desc);
 	u64 writer = gpu_own64(&v->writer);
@@ -83,23 +104,21 @@ NEVER int version_read(const struct who *w, const struct dev_version *v, u64 can
 	}
 	u32 site = desc & 0xffff, as = looks_as(w, desc), looked = of && linked ? looked_at_last(w->state, of, as, site) : 0;
 	int hinted = looked && gpu_own32(&w->state->looked_hinted);
-	u32 generation = of ? gpu_own32(&of->generation) : 0;
-	const u64 *elem = give ? w->state->read : v->elem;
 	u64 formal = gpu_own64(&v->formal);
+	if (later) {
+		version_copy(w, of, looked, (linked ? READ_LINKED : 0) | (hinted ? READ_HINTED : 0));
+		return 1;
+	}
 	if (of && exact && desc_is_rmw(desc) && desc_releases(desc)) /* there next: what it learns here need not go there */
 		told_begin(w->state, of, scope);
-	if (give) {
-		n = version_copy(w, of, looked, &formal);
-		lock_give(&of->lock);
-	}
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
-		u64 e = give || changed_since(of, i, looked) ? gpu_own64(&elem[i]) : w->base;
+		u64 e = changed_since(of, i, looked) ? gpu_own64(&v->elem[i]) : w->base;
 		if (!elem_is_nothing(w, e))
-			hinted |= !elem_read(w, of && exact && !give ? of : 0, e, canonical, desc, writer, linked, formal >> i & 1);
+			hinted |= !elem_read(w, of && exact ? of : 0, e, canonical, desc, writer, linked, formal >> i & 1);
 	}
 	if (of && linked)
-		looked_now(w->state, of, generation, as, site, hinted);
-	return give;
+		looked_now(w->state, gpu_load64(&of->key), gpu_own32(&of->generation), as, site, hinted);
+	return 0;
 }
 
 /* What an RMW whose result nobody reads observes all the same: the writes themselves. */
@@ -384,8 +403,8 @@ ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 va
 
 /* The versions that this read may have observed, under the entry's lock. `exact`: nothing was written since it looked, so
  * it is the newest. Else by its value those that have it, or the older ones; all, if values are not known. A value that is
- * none of them may come from an RMW that saw no entry, too. 1: the lock went to others meanwhile. */
-NEVER int sync_after_entry(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact)
+ * none of them may come from an RMW that saw no entry, too. 1: what is read has been put down, which `later` permits. */
+NEVER int sync_after_entry(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact, int later)
 {
 	const struct dev_version *v = e->version;
 	if (!(gpu_own32(&v[0].flags) & DEV_VALID)) { /* made for a write that did not come */
@@ -406,10 +425,9 @@ NEVER int sync_after_entry(const struct who *w, struct dev_sync *e, u64 canonica
 	int passed = entry_passed(e, canonical);
 	known &= !none || older;
 	int both = f1 & DEV_VALID && (!known || is1), oldest = lost && (!known || older);
-	int load = !op_writes(desc_op(desc)) && !desc_is_cas(desc); /* others hold the entry until they are checked */
-	int alone = load && !both && !oldest && !none && !older && !passed && !unseen, given = 0;
+	int alone = !both && !oldest && !none && !older && !passed && !unseen, put = 0;
 	if (!known || is0)
-		given = version_read(w, &v[0], canonical, desc, e, newest, alone && lock_wanted(&e->lock));
+		put = version_read(w, &v[0], canonical, desc, e, newest, later && alone);
 	if (both)
 		version_read(w, &v[1], canonical, desc, 0, 0, 0);
 	if (oldest)
@@ -424,7 +442,7 @@ NEVER int sync_after_entry(const struct who *w, struct dev_sync *e, u64 canonica
 		sync_unknown(w, desc);
 	if (unseen || (older && lost) || (f1 & DEV_VALID && (!known || (is0 && is1))))
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
-	return given;
+	return put;
 }
 
 /* Does the operation read for synchronisation? A red, or an atom whose result nobody reads, observes nothing unless it
@@ -459,22 +477,31 @@ NEVER u32 sync_look(u64 canonical, u32 bytes)
 	return e ? gpu_acquire32(&e->generation) << 1 | 1 : 0;
 }
 
-/* What a strong read acquires, by one lane; under the locks of the entry, if there is one, and of the state. 1: the former went to others
- * meanwhile. */
-NEVER int sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact)
+/* What a strong read acquires, by one lane; under the locks of the entry, if there is one, and of the state. 1: that has been put down, which
+ * `later` permits, for sync_digest(). */
+NEVER int sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact, int later)
 {
 	u32 generation = e ? gpu_load32(&e->generation) : 0;
-	int given = 0;
+	int put = 0;
 	if (sync_learns(desc) && e)
-		given = sync_after_entry(w, e, canonical, desc, value, exact);
+		put = sync_after_entry(w, e, canonical, desc, value, exact, later);
 	else if (sync_learns(desc))
 		sync_after_none(w, canonical, desc, value);
 	else if (e)
 		version_taken(w, &e->version[0], canonical, desc);
-	if (desc_acquires(desc))
+	if (!put && desc_acquires(desc))
 		pending_join(w, sync_key(canonical, desc_bytes(desc)), desc_scope(desc));
 	sync_poll(w, canonical, generation, value, desc);
-	return given;
+	return put;
+}
+
+/* What was put down, under the state's lock, which goes. */
+ALWAYS void sync_digest(const struct who *w, u64 canonical, u32 desc)
+{
+	version_digest(w, canonical, desc);
+	if (desc_acquires(desc))
+		pending_join(w, sync_key(canonical, desc_bytes(desc)), desc_scope(desc));
+	state_give(w);
 }
 
 /* Lanes that wrote to one location with one instruction: the value is that of one of them. */
@@ -484,23 +511,35 @@ ALWAYS void sync_wrote_more(struct dev_version *v, u64 value)
 		gpu_store32(&v->flags, gpu_own32(&v->flags) & ~DEV_VALUE);
 }
 
+/* May what it read be taken in when the entry is others' again? A relaxed operation neither publishes that nor is behind it itself. And
+ * none of the warp's other lanes needs the lock of the state before. */
+ALWAYS int reads_later(const struct dev_sync *e, u32 desc, int whole)
+{
+	return !desc_acquires(desc) && !desc_releases(desc) && (!whole || (gpu_own32(&e->lanes) == GPU_WARP && !desc_is_cas(desc)));
+}
+
 /* After a strong write of one lane that held the lock meanwhile: it read the newest version, and makes the next. One lane of
- * those that share the location does it for all; what each of them read is not told apart. */
-NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value)
+ * those that share the location does it for all; what each of them read is not told apart. 1: what it read is left to sync_digest(), and the
+ * state's lock with it. */
+NEVER int sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int whole)
 {
 	u32 failed = desc_is_cas(desc) && !desc_is_rmw(desc), ended = gpu_own32(&e->ended);
 	u32 told = ended & DEV_MANY ? desc & ~GSAN_DESC_VALUE : desc;
-	int reads = w->state && (desc_is_rmw(desc) || failed) && !(ended & DEV_READ), writes = !failed && !(ended & DEV_WROTE);
+	int reads = w->state && (desc_is_rmw(desc) || failed) && !(ended & DEV_READ), writes = !failed && !(ended & DEV_WROTE), put = 0;
 	if (failed && w->state) {
 		u32 generation = gpu_load32(&e->generation);
 		gpu_store64(&own_warp(w)->spun, spun_of(w, canonical, generation, value, desc));
 		if (!reads || sync_polled(w, canonical, generation, value, told))
-			return; /* a spin on a lock of the program's: it saw what it saw before */
+			return 0; /* a spin on a lock of the program's: it saw what it saw before */
+	}
+	if (!reads && !writes) {
+		sync_wrote_more(&e->version[0], value);
+		return 0;
 	}
 	if (w->state && !state_take(w))
-		return;
+		return 0;
 	if (reads)
-		sync_read(w, e, canonical, told, value, 1);
+		put = sync_read(w, e, canonical, told, value, 1, reads_later(e, desc, whole));
 	else if (!w->state && !w->stateless && writes && desc_is_rmw(desc) && rec_tag(gpu_load64(&e->version[0].writer)) != w->launch->tag)
 		version_taken(w, &e->version[0], canonical, desc); /* for the rest of this one, and those behind */
 	u32 time = gpu_own32(&e->time);
@@ -514,33 +553,43 @@ NEVER void sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u3
 		sync_wrote_more(&e->version[0], value);
 	if (writes && w->state)
 		epoch_part(w);
-	if (w->state)
+	if (w->state && !put)
 		state_give(w);
 	gpu_store32(&e->ended, ended | DEV_READ | (failed ? 0 : DEV_WROTE));
+	return put;
 }
 
-/* After a strong operation of one lane, on its location's entry if there is one. The entry that it holds and has to release
- * once it was checked, or NULL. */
-NEVER struct dev_sync *sync_after(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, u32 looked)
+/* What is left to do behind a strong operation of one lane. */
+struct synced {
+	struct dev_sync *held; /* the entry that it holds and has to release once it was checked, or NULL */
+	int put;               /* 1: sync_digest() */
+};
+
+/* After a strong operation of one lane, on its location's entry if there is one. */
+NEVER struct synced sync_after(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, u32 looked, int whole)
 {
-	if (e && sync_held(w->launch, e)) {
-		sync_wrote(w, e, canonical, desc, value);
-		return e;
-	}
+	struct synced none = {0, 0};
+	if (e && sync_held(w->launch, e))
+		return (struct synced){e, sync_wrote(w, e, canonical, desc, value, whole)};
 	if (e && op_writes(desc_op(desc)))
 		sync_came(w, e);
 	if (!w->state || !sync_reads(desc))
-		return 0;
+		return none;
 	int still = desc & GSAN_DESC_VALUE || !e || lock_is_free(&e->lock); /* else a write may have executed that is not published */
 	u32 generation = e ? gpu_load32(&e->generation) : 0;
 	if (!desc_is_rmw(desc) && still && sync_polled(w, canonical, generation, value, desc))
-		return 0;
+		return none;
 	gpu_store32(&w->state->queued, e ? lock_queue(&e->lock) : 0);
 	if (!entry_lock(w, e))
-		return 0;
+		return none;
 	int exact = e && looked == (gpu_load32(&e->generation) << 1 | 1);
-	entry_unlock(w, sync_read(w, e, canonical, desc, value, exact) ? 0 : e);
-	return 0;
+	if (!sync_read(w, e, canonical, desc, value, exact, e && lock_wanted(&e->lock))) {
+		entry_unlock(w, e);
+		return none;
+	}
+	lock_give(&e->lock);
+	sync_digest(w, canonical, desc);
+	return none;
 }
 
 /* ---- fences, and the end ------------------------------------------------------------------------------------------------ */

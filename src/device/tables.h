@@ -161,8 +161,14 @@ struct dev_state {
 	uint64_t clock_known[DEV_CLOCK];     /* of the clock's elements, by whom each one is known (warps.h) */
 	uint64_t pending_known[DEV_PENDING]; /* the same of what was set aside */
 	uint64_t fenced_known[DEV_CLOCK];    /* and of what was fenced: the warps that did so */
-	uint64_t read[60]; /* what a load under way found in a version, whose lock it has given back */
-	uint64_t reserve[8];
+	uint64_t read[60];     /* what an operation under way found in a version, whose lock it gives back before it takes this in; ... */
+	uint64_t read_formal;  /* ... which of it is known formally, as bits, */
+	uint64_t read_writer;  /* the version's `writer` */
+	uint32_t reads;        /* how many they are, */
+	uint32_t read_how;     /* READ_* */
+	uint32_t read_generation;
+	uint32_t reserve1;
+	uint64_t reserve[4];
 };
 _Static_assert(sizeof(struct dev_state) == 5504, "");
 _Static_assert(__builtin_offsetof(struct dev_state, hint) % 16 == 0, "two loads");
