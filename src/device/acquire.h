@@ -18,6 +18,11 @@
 ALWAYS int sync_learns(u32 desc) { return desc & GSAN_DESC_USED || !(desc_is_rmw(desc) || desc_is_cas(desc)); }
 ALWAYS int sync_acquires(u32 desc) { return desc_acquires(desc) && sync_learns(desc); }
 
+/* Is a strong operation checked before it executes? Whoever saw what it wrote may be there otherwise, and would seem to
+ * race with it. Not what acquires, which goes for itself, too, nor a CAS, which may write nothing: these keep their entry's
+ * lock meanwhile. */
+ALWAYS int looks_early(u32 desc) { return op_writes(desc_op(desc)) && !desc_acquires(desc) && !desc_is_cas(desc); }
+
 /* As whom this warp looks at a location (known.h). */
 ALWAYS u32 looks_as(const struct who *w, u32 desc)
 {
@@ -110,7 +115,9 @@ NEVER void point_keep(const struct who *w, u64 e)
 ALWAYS void point_join(const struct who *w, u64 e, u64 canonical, u32 desc)
 {
 	e = elem_kept(e, point_of(canonical, desc_mask(desc, canonical), elem_scope(e)));
-	if (w->state)
+	if (w->state && looks_early(desc)) /* it was checked: all that follows is behind what it observed */
+		clock_join(w, e);
+	else if (w->state)
 		point_keep(w, e);
 	else if (rec_tag(e) != w->launch->tag && !tag_below_floor(w->launch, rec_tag(e)))
 		acquired_add(w->launch, e);

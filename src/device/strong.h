@@ -24,11 +24,6 @@ ALWAYS u64 element_value(u64 value, u32 desc, u32 k) /* known only of 8 bytes in
 	return bits < 64 ? value >> (k * bits & 63) & ((1ull << bits) - 1) : value;
 }
 
-/* Is a strong operation checked before it executes? Whoever saw what it wrote may be there otherwise, and would seem to
- * race with it. Not what acquires, which goes for itself, too, nor a CAS, which may write nothing: these keep their entry's
- * lock meanwhile. */
-ALWAYS int looks_early(u32 desc) { return op_writes(desc_op(desc)) && !desc_acquires(desc) && !desc_is_cas(desc); }
-
 /* A CAS of which nobody will say whether it wrote. In before() alone. */
 ALWAYS int untold(u32 desc) { return op_is_rmw(desc_op(desc)) && desc & GSAN_DESC_VALUE; }
 ALWAYS int at_once(u32 desc) { return desc_elements(desc) > 1 || untold(desc); }
@@ -53,10 +48,12 @@ void gsan_before(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 val
 	for (u32 k = 0; k < desc_elements(desc); k++) {
 		u64 at = element_at(canonical, desc, k);
 		int publishes = sync_publishes(&w, at, desc, whole);
+		u32 group = gpu_same(whole, at);
 		struct dev_sync *e = 0;
-		EACH_OF(whole, publishes)
+		EACH_OF(whole, publishes && gpu_leads(group))
 			e = sync_entry(&w, at, desc_scalar(desc));
 		gpu_meet(whole);
+		e = (struct dev_sync *)(uintptr_t)gpu_from64(whole, (u64)(uintptr_t)e, gpu_first(group));
 		if (at_once(desc)) {
 			EACH_OF(whole, e != 0)
 				sync_at_once(&w, e, at, desc_scalar(desc), element_value(value, desc, k));
@@ -175,9 +172,12 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 		u32 known = looked_at(&w, canonical, desc, k, looked);
 		if (reads && !there && (foreign || canonical != NO_ADDRESS))
 			unreachable(&w, desc);
-		EACH_OF(whole, counts)
+		u32 group = gpu_same(whole, at), each = !desc_is_rmw(desc) || desc_is_cas(desc); /* lane stores what it does, or fails */
+		EACH_OF(whole, counts && (each || gpu_leads(group)))
 			sync = sync_after(&w, e, at, desc_scalar(desc), element_value(value, desc, k), known, whole);
 		gpu_meet(whole);
+		u64 held = gpu_from64(whole, (u64)(uintptr_t)sync.held, gpu_first(group));
+		sync.held = each ? sync.held : (struct dev_sync *)(uintptr_t)held;
 	}
 	int failed = desc_is_cas(desc) && !desc_is_rmw(desc), by_hand = reads && w.launch->warp_bits && canonical == NO_ADDRESS && !foreign;
 	if (gpu_which(whole, by_hand) && gpu_speaks(whole)) /* a flag in shared memory */
