@@ -76,11 +76,11 @@ ALWAYS void sync_holds(const struct gsan_launch *l, struct dev_sync *e, u32 lane
 }
 
 /* For a CAS of one lane, which may fail: it does not stand in the queue, where whoever ends what it spins for would wait behind it, and behind
- * all that spin with it. For some time. */
+ * all that spin with it. For some milliseconds. */
 #define HOLD_TRIES 4096u
 ALWAYS void sync_try(const struct gsan_launch *l, struct dev_sync *e)
 {
-	for (u32 tries = 0; tries < HOLD_TRIES; tries++) {
+	for (u32 tries = 0; tries < HOLD_TRIES && (tries % 256 || !gpu_load32(&own_tables(l)->broken)); tries++) {
 		if (lock_try(&e->lock)) {
 			sync_holds(l, e, 1u << gpu_lane());
 			return;

@@ -172,7 +172,8 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 		u32 known = looked_at(&w, canonical, desc, k, looked);
 		if (reads && !there && (foreign || canonical != NO_ADDRESS))
 			unreachable(&w, desc);
-		u32 group = gpu_same(whole, at), each = !desc_is_rmw(desc) || desc_is_cas(desc); /* lane stores what it does, or fails */
+		u32 group = gpu_same(whole, at);
+		int each = !desc_is_rmw(desc) || desc_is_cas(desc); /* lane for itself: it stores what it does, or fails. Else one for all */
 		EACH_OF(whole, counts && (each || gpu_leads(group)))
 			sync = sync_after(&w, e, at, desc_scalar(desc), element_value(value, desc, k), known, whole);
 		gpu_meet(whole);

@@ -58,8 +58,8 @@ NEVER void version_copy(const struct who *w, const struct dev_sync *e, u32 looke
 	u64 all = gpu_own64(&v->formal), some = 0;
 	u32 n = gpu_own32(&v->count), copied = 0;
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
-		u64 elem = changed_since(e, i, looked) ? gpu_own64(&v->elem[i]) : w->base;
-		if (elem_is_nothing(w, elem))
+		u64 elem = gpu_own64(&v->elem[i]);
+		if (!changed_since(e, i, looked) || elem_is_nothing(w, elem))
 			continue;
 		some |= (all >> i & 1) << copied;
 		gpu_store64(&s->read[copied++], elem);
@@ -112,8 +112,8 @@ NEVER int version_read(const struct who *w, const struct dev_version *v, u64 can
 	if (of && exact && desc_is_rmw(desc) && desc_releases(desc)) /* there next: what it learns here need not go there */
 		told_begin(w->state, of, scope);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
-		u64 e = changed_since(of, i, looked) ? gpu_own64(&v->elem[i]) : w->base;
-		if (!elem_is_nothing(w, e))
+		u64 e = gpu_own64(&v->elem[i]);
+		if (changed_since(of, i, looked) && !elem_is_nothing(w, e))
 			hinted |= !elem_read(w, of && exact ? of : 0, e, canonical, desc, writer, linked, formal >> i & 1);
 	}
 	if (of && linked)
@@ -532,11 +532,9 @@ NEVER int sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u32
 		if (!reads || sync_polled(w, canonical, generation, value, told))
 			return 0; /* a spin on a lock of the program's: it saw what it saw before */
 	}
-	if (!reads && !writes) {
+	if (!reads && !writes && !failed)
 		sync_wrote_more(&e->version[0], value);
-		return 0;
-	}
-	if (w->state && !state_take(w))
+	if ((!reads && !writes) || (w->state && !state_take(w)))
 		return 0;
 	if (reads)
 		put = sync_read(w, e, canonical, told, value, 1, reads_later(e, desc, whole));
@@ -549,8 +547,6 @@ NEVER int sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u32
 		time = epoch_end(w); /* what it read has put it behind other warps of its CTA: that goes with it */
 	if (writes)
 		version_write(w, e, desc, value, time, w->state ? state_base(w->state, w->warp, 0) : 0);
-	else if (!failed)
-		sync_wrote_more(&e->version[0], value);
 	if (writes && w->state)
 		epoch_part(w);
 	if (w->state && !put)

@@ -2,6 +2,8 @@
  * were overwritten, RMWs without an entry, the end of a kernel, sampling. Each in a racy form and its correct twin. */
 #include "play.h"
 
+#include "device/entry.h"
+
 #define PAYLOAD (DATA(1) + 4096)
 #define FLAG (DATA(1) + 8192)
 #define OTHER (DATA(1) + 16384)
@@ -31,16 +33,17 @@ static void unused(const struct cta *c, u64 at, u32 sem, u32 scope, u64 old, u32
 	gsan_after(c->launch, c->self, 1, at, d, old, 0);
 }
 
+static u32 whole = 1; /* warps make a CAS; 0: one lane of them */
 static void cas_begin(const struct cta *c, u64 at, u32 sem, u32 site)
 {
 	be(c);
-	gsan_before(c->launch, c->self, 1, at, desc(GSAN_OP_RMW + GSAN_SYS, 4, sem | GSAN_SEM_CAS, site) | GSAN_DESC_USED, 0);
+	gsan_before(c->launch, c->self, whole, at, desc(GSAN_OP_RMW + GSAN_SYS, 4, sem | GSAN_SEM_CAS, site) | GSAN_DESC_USED, 0);
 }
 static void cas_end(const struct cta *c, u64 at, u32 sem, u64 read, int wrote, u32 site)
 {
 	u32 op = wrote ? GSAN_OP_RMW : GSAN_OP_STRONG_LD;
 	be(c);
-	gsan_after(c->launch, c->self, 1, at,
+	gsan_after(c->launch, c->self, whole, at,
 		   desc(op + GSAN_SYS, 4, sem | GSAN_SEM_CAS, site) | GSAN_DESC_USED | GSAN_DESC_VALUE, read, 0);
 }
 
@@ -212,12 +215,13 @@ static void cas_publishes(int wrote, const char *name)
 	judge(name, !wrote);
 }
 
-static u64 spin(const struct cta *c, u64 expected, u32 site)
+static u64 spin_in(const struct cta *c, u32 turn, u64 expected, u32 site)
 {
 	be(c);
-	return gsan_spin(c->launch, c->self, 0, FLAG, desc(GSAN_OP_STRONG_LD + GSAN_SYS, 4, GSAN_SEM_ACQUIRE | GSAN_SEM_CAS, site) | GSAN_DESC_USED |
+	return gsan_spin(c->launch, c->self, turn, FLAG, desc(GSAN_OP_STRONG_LD + GSAN_SYS, 4, GSAN_SEM_ACQUIRE | GSAN_SEM_CAS, site) | GSAN_DESC_USED |
 			 GSAN_DESC_VALUE, expected);
 }
+static u64 spin(const struct cta *c, u64 expected, u32 site) { return spin_in(c, 0, expected, site); }
 static void cas_fails(const struct cta *c, u64 read)
 {
 	cas_begin(c, FLAG, GSAN_SEM_ACQUIRE, 7);
@@ -253,6 +257,27 @@ static void spins(void)
 	c = enter(l, 2, 1);
 	need(spin(&c, 0, 7) == 0, "that of a CTA in the place of another one");
 	*flag = 0;
+	reset();
+}
+
+/* Whose turn it is holds the entry from then on, if it is free; who stands in its queue comes first. */
+static void spin_holds(void)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 0, 2);
+	const struct dev_sync *e = sync_find(FLAG, 4, 0, 0);
+	whole = 0;
+	need(spin(&b, 0, 7) == 0 && lock_is_free(&e->lock), "the turn of another lane takes nothing");
+	need(spin_in(&b, 2, 0, 7) == 0 && lock_is_free(&e->lock), "nor does a whole warp");
+	need(spin_in(&b, 1, 0, 7) == 0 && lock_queue(&e->lock) == 1, "one's own turn takes it");
+	cas_fails(&b, 1);
+	need(lock_is_free(&e->lock), "which goes behind the operation");
+	cas_begin(&a, FLAG, GSAN_SEM_ACQUIRE, 3);
+	need(spin_in(&b, 1, 0, 7) == 0 && lock_queue(&e->lock) == 1, "what another one has is not waited for in the queue");
+	cas_end(&a, FLAG, GSAN_SEM_ACQUIRE, 0, 1, 3);
+	need(lock_is_free(&e->lock), "nor taken twice");
+	whole = 1;
 	reset();
 }
 
@@ -1012,6 +1037,7 @@ int main(void)
 	map_arena();
 	map(DATA(1), 1 << 16); /* a spin reads */
 	spins();
+	spin_holds();
 	own_store(0, 1, "an RMW's own weak store is observed with it", 0);
 	own_store(1, 1, "another CTA's weak store is not", 1);
 	own_store(2, 1, "nor one behind the RMW", 1);
