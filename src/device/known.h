@@ -25,7 +25,7 @@ ALWAYS void looked_now(struct dev_state *s, u64 key, u32 generation, u32 as, u32
 	gpu_store32(&s->looked_by, as);
 	gpu_store32(&s->looked_hinted, hinted ? site + 1 : 0);
 }
-ALWAYS int changed_since(const struct dev_sync *e, u32 i, u32 looked) { return !looked || (int)(gpu_own32(&e->changed[i]) - looked) > 0; }
+ALWAYS int changed_since(const struct dev_sync *e, u32 i, u32 looked) { return !looked || (int)(gpu_load32(&e->changed[i]) - looked) > 0; }
 
 /* ---- released before ---------------------------------------------------------------------------------------------------- */
 /* Is `told` about the newest version of this location, and releases of that scope? */

@@ -232,7 +232,7 @@ ALWAYS int elem_links(const struct who *w, u64 elem, u32 scope)
 /* Is an operation of this CTA at `scope` morally strong with the write that left the version? */
 ALWAYS int version_linked(const struct who *w, const struct dev_version *v, u32 scope)
 {
-	u64 writer = gpu_own64(&v->writer);
+	u64 writer = gpu_load64(&v->writer);
 	return elem_is_own(w, writer) || elem_links(w, writer, scope);
 }
 

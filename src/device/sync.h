@@ -39,9 +39,9 @@ NEVER void version_hint(const struct who *w, const struct dev_version *v, u32 de
 ALWAYS int version_may_link(const struct who *w, const struct dev_version *v, u32 scope)
 {
 	int any = version_linked(w, v, scope);
-	u32 n = any ? 0 : gpu_own32(&v->count);
+	u32 n = any ? 0 : gpu_load32(&v->count);
 	for (u32 i = 0; i < n && i < DEV_VERSION && !any; i++) {
-		u64 e = gpu_own64(&v->elem[i]);
+		u64 e = gpu_load64(&v->elem[i]);
 		any = elem_is_observed(e) && elem_links(w, e, scope);
 	}
 	return any;
@@ -51,33 +51,59 @@ ALWAYS int version_may_link(const struct who *w, const struct dev_version *v, u3
  * have the entry while it is taken in. */
 #define READ_LINKED 1u
 #define READ_HINTED 2u
-NEVER void version_copy(const struct who *w, const struct dev_sync *e, u32 looked, u32 how)
+ALWAYS void version_copy(const struct who *w, const struct dev_sync *e, u32 looked, u32 how)
 {
 	struct dev_state *s = w->state;
 	const struct dev_version *v = &e->version[0];
-	u64 all = gpu_own64(&v->formal), some = 0;
-	u32 n = gpu_own32(&v->count), copied = 0;
+	u64 all = gpu_load64(&v->formal), some = 0;
+	u32 n = gpu_load32(&v->count), copied = 0;
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
-		u64 elem = gpu_own64(&v->elem[i]);
+		u64 elem = gpu_load64(&v->elem[i]);
 		if (!changed_since(e, i, looked) || elem_is_nothing(w, elem))
 			continue;
 		some |= (all >> i & 1) << copied;
 		gpu_store64(&s->read[copied++], elem);
 	}
 	gpu_store64(&s->read_formal, some);
-	gpu_store64(&s->read_writer, gpu_own64(&v->writer));
+	gpu_store64(&s->read_writer, gpu_load64(&v->writer));
 	gpu_store32(&s->reads, copied);
-	gpu_store32(&s->read_generation, gpu_own32(&e->generation));
+	gpu_store32(&s->read_generation, gpu_load32(&e->generation));
+	gpu_store32(&s->read_flags, gpu_load32(&v->flags));
+	gpu_store32(&s->read_coarse, gpu_load32(&v->coarse));
 	gpu_store32(&s->read_how, how);
 }
 
-/* Takes it in. Under the lock of the state, as since it was put down. */
+/* Puts it down, which changes nothing else; `exact` as below. 0: not what leaves hints alone. */
+NEVER int version_put(const struct who *w, const struct dev_sync *e, u32 desc, int exact)
+{
+	const struct dev_version *v = &e->version[0];
+	u32 scope = desc_scope(desc), linked = exact ? version_linked(w, v, scope) : version_may_link(w, v, scope);
+	u32 looked = linked ? looked_at_last(w->state, e, looks_as(w, desc), desc & 0xffff) : 0;
+	if (exact && !linked)
+		return 0;
+	version_copy(w, e, looked, (linked ? READ_LINKED : 0) | (looked && gpu_own32(&w->state->looked_hinted) ? READ_HINTED : 0));
+	return 1;
+}
+
+/* What a version says of the order of those that were not told apart. */
+ALWAYS void version_flags(const struct who *w, u64 canonical, u32 desc, u32 flags, u32 coarse)
+{
+	if (flags & DEV_EVERYTHING)
+		order_lost(w, sync_acquires(desc));
+	if (flags & DEV_COARSELY) {
+		coarse_join(w, canonical, desc, coarse);
+		coarse_read(w, canonical, desc);
+	}
+}
+
+/* Takes in what was put down. Under the lock of the state, as since then. */
 NEVER void version_digest(const struct who *w, u64 canonical, u32 desc)
 {
 	struct dev_state *s = w->state;
 	u32 n = gpu_own32(&s->reads), how = gpu_own32(&s->read_how);
 	u64 formal = gpu_own64(&s->read_formal), writer = gpu_own64(&s->read_writer);
 	int hinted = (how & READ_HINTED) != 0;
+	version_flags(w, canonical, desc, gpu_own32(&s->read_flags), gpu_own32(&s->read_coarse));
 	for (u32 i = 0; i < n; i++)
 		hinted |= !elem_read(w, 0, gpu_own64(&s->read[i]), canonical, desc, writer, how & READ_LINKED, formal >> i & 1);
 	if (how & READ_LINKED)
@@ -85,30 +111,20 @@ NEVER void version_digest(const struct who *w, u64 canonical, u32 desc)
 }
 
 /* One version that this read may have observed; `exact`: it has. `of`: the entry whose newest it is, else NULL. What it links to it
- * observes, and all before that, link by link; what this warp has read there it leaves out. `later`: nothing else is to be read. 1: then it
- * has been put down alone, for version_digest(). */
-NEVER int version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc, struct dev_sync *of, int exact, int later)
+ * observes, and all before that, link by link; what this warp has read there it leaves out. */
+NEVER void version_read(const struct who *w, const struct dev_version *v, u64 canonical, u32 desc, struct dev_sync *of, int exact)
 {
-	u32 n = gpu_own32(&v->count), flags = gpu_own32(&v->flags), scope = desc_scope(desc);
+	u32 n = gpu_own32(&v->count), scope = desc_scope(desc);
 	u64 writer = gpu_own64(&v->writer);
 	int linked = exact ? version_linked(w, v, scope) : version_may_link(w, v, scope);
 	if (exact && !linked) {
 		version_hint(w, v, desc);
-		return 0;
+		return;
 	}
-	if (flags & DEV_EVERYTHING)
-		order_lost(w, sync_acquires(desc));
-	if (flags & DEV_COARSELY) {
-		coarse_join(w, canonical, desc, gpu_own32(&v->coarse));
-		coarse_read(w, canonical, desc);
-	}
+	version_flags(w, canonical, desc, gpu_own32(&v->flags), gpu_own32(&v->coarse));
 	u32 site = desc & 0xffff, as = looks_as(w, desc), looked = of && linked ? looked_at_last(w->state, of, as, site) : 0;
 	int hinted = looked && gpu_own32(&w->state->looked_hinted);
 	u64 formal = gpu_own64(&v->formal);
-	if (later) {
-		version_copy(w, of, looked, (linked ? READ_LINKED : 0) | (hinted ? READ_HINTED : 0));
-		return 1;
-	}
 	if (of && exact && desc_is_rmw(desc) && desc_releases(desc)) /* there next: what it learns here need not go there */
 		told_begin(w->state, of, scope);
 	for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
@@ -118,7 +134,6 @@ NEVER int version_read(const struct who *w, const struct dev_version *v, u64 can
 	}
 	if (of && linked)
 		looked_now(w->state, gpu_load64(&of->key), gpu_own32(&of->generation), as, site, hinted);
-	return 0;
 }
 
 /* What an RMW whose result nobody reads observes all the same: the writes themselves. */
@@ -252,6 +267,7 @@ NEVER void sync_at_once(const struct who *w, struct dev_sync *e, u64 canonical, 
 {
 	if (!entry_lock(w, e))
 		return;
+	gpu_fence_sys(); /* who sees what is written finds the lock taken (sync_glance) */
 	if (desc_is_rmw(desc) && w->state)
 		version_taken(w, &e->version[0], canonical, desc);
 	version_write(w, e, desc, value, w->state && desc_releases(desc) ? epoch_end(w) : 0, w->state ? state_base(w->state, w->warp, 0) : 0);
@@ -267,6 +283,7 @@ NEVER void sync_came(const struct who *w, struct dev_sync *e)
 {
 	if (!lock_take(w->launch, &e->lock))
 		return;
+	gpu_fence_sys(); /* as above */
 	u32 flags = gpu_load32(&e->version[0].flags);
 	if (flags & DEV_EARLY && elem_is_own(w, gpu_load64(&e->version[0].writer) & REC_WHO)) {
 		gpu_store32(&e->version[0].flags, flags & ~DEV_EARLY);
@@ -401,48 +418,74 @@ ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 va
 	}
 }
 
-/* The versions that this read may have observed, under the entry's lock. `exact`: nothing was written since it looked, so
- * it is the newest. Else by its value those that have it, or the older ones; all, if values are not known. A value that is
- * none of them may come from an RMW that saw no entry, too. 1: what is read has been put down, which `later` permits. */
+/* Which versions a read may have observed, and what else. `exact`: nothing was written since it looked, so it is the newest. Else by its
+ * value those that have it, or the older ones; all, if values are not known. Changes nothing, and is asked without the lock, too. */
+#define OF_NEWEST 1u
+#define OF_BEFORE 2u /* the one before it */
+#define OF_OLDER 4u
+#define OF_NONE 8u    /* a value that nothing is known to have left: an older one, or made of several writes' bytes, ... */
+#define OF_POLLED 16u /* ... the one that this CTA read there before; ... */
+#define OF_PASSED 32u /* ... or of RMWs that saw no entry */
+#define OF_UNSEEN 64u
+#define OF_EITHER 128u /* which version is not known */
+#define OF_EXACTLY 256u
+#define OF_LOST 512u
+#define OF_NO_WRITE 1024u /* the entry was made for a write that did not come */
+NEVER u32 sync_which(const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact)
+{
+	const struct dev_version *v = e->version;
+	u32 f0 = gpu_load32(&v[0].flags), newest = exact && !(f0 & DEV_EARLY);
+	if (!(f0 & DEV_VALID))
+		return OF_NO_WRITE;
+	u32 f1 = newest ? 0 : gpu_load32(&v[1].flags), lost = !newest && gpu_load32(&e->lost);
+	int has = desc & GSAN_DESC_VALUE && f0 & DEV_VALUE, known = has && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
+	int is0 = gpu_load64(&v[0].value) == value, is1 = f1 & DEV_VALID && gpu_load64(&v[1].value) == value;
+	int none = known && ((!is0 && !is1) || (!(f0 & DEV_EARLY) && changed_unseen(w, canonical, gpu_load32(&e->generation), value, desc)));
+	int older = none && value == polled_before(w, canonical, desc);
+	u32 of = newest ? OF_EXACTLY : 0;
+	of |= none ? OF_NONE : 0;
+	of |= older ? OF_POLLED : 0;
+	of |= sync_by_stream(canonical) || (!known && launch_unseen(w->launch)) ? OF_UNSEEN : 0;
+	of |= entry_passed(e, canonical) ? OF_PASSED : 0;
+	known &= !none || older;
+	of |= !known || is0 ? OF_NEWEST : 0;
+	of |= f1 & DEV_VALID && (!known || is1) ? OF_BEFORE : 0;
+	of |= lost && (!known || older) ? OF_OLDER : 0;
+	of |= f1 & DEV_VALID && (!known || (is0 && is1)) ? OF_EITHER : 0;
+	return of | (lost ? OF_LOST : 0);
+}
+
+/* Under the entry's lock. 1: what is read has been put down, which `later` permits. */
 NEVER int sync_after_entry(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact, int later)
 {
 	const struct dev_version *v = e->version;
-	if (!(gpu_own32(&v[0].flags) & DEV_VALID)) { /* made for a write that did not come */
+	u32 of = sync_which(w, e, canonical, desc, value, exact), newest = of & OF_EXACTLY, unseen = of & OF_UNSEEN;
+	if (of & OF_NO_WRITE) {
 		coarse_join(w, canonical, desc, w->launch->gpu);
 		coarse_read(w, canonical, desc);
 		if (sync_by_stream(canonical))
 			sync_unknown(w, desc);
 		return 0;
 	}
-	u32 f0 = gpu_own32(&v[0].flags), newest = exact && !(f0 & DEV_EARLY);
-	u32 f1 = newest ? 0 : gpu_own32(&v[1].flags), lost = !newest && gpu_own32(&e->lost);
-	int has = desc & GSAN_DESC_VALUE && f0 & DEV_VALUE, known = has && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
-	int is0 = gpu_own64(&v[0].value) == value, is1 = f1 & DEV_VALID && gpu_own64(&v[1].value) == value;
-	/* A value that nothing is known to have left is an older one, or made of several writes' bytes. */
-	int none = known && ((!is0 && !is1) || (!(f0 & DEV_EARLY) && changed_unseen(w, canonical, gpu_load32(&e->generation), value, desc)));
-	int older = none && value == polled_before(w, canonical, desc);
-	int unseen = sync_by_stream(canonical) || (!known && launch_unseen(w->launch));
-	int passed = entry_passed(e, canonical);
-	known &= !none || older;
-	int both = f1 & DEV_VALID && (!known || is1), oldest = lost && (!known || older);
-	int alone = !both && !oldest && !none && !older && !passed && !unseen, put = 0;
-	if (!known || is0)
-		put = version_read(w, &v[0], canonical, desc, e, newest, later && alone);
-	if (both)
-		version_read(w, &v[1], canonical, desc, 0, 0, 0);
-	if (oldest)
-		version_read(w, &v[2], canonical, desc, 0, 0, 0);
-	if (older || passed)
+	if (later && (of & ~OF_EXACTLY) == OF_NEWEST && version_put(w, e, desc, newest != 0))
+		return 1;
+	if (of & OF_NEWEST)
+		version_read(w, &v[0], canonical, desc, e, newest != 0);
+	if (of & OF_BEFORE)
+		version_read(w, &v[1], canonical, desc, 0, 0);
+	if (of & OF_OLDER)
+		version_read(w, &v[2], canonical, desc, 0, 0);
+	if (of & (OF_POLLED | OF_PASSED))
 		coarse_join(w, canonical, desc, w->launch->gpu);
-	if (passed && !none)
+	if ((of & (OF_PASSED | OF_NONE)) == OF_PASSED)
 		coarse_read(w, canonical, desc);
-	if (none)
-		unseen |= !coarse_read(w, canonical, desc) && !lost && sync_unseen(w, canonical, desc, value, 1);
+	if (of & OF_NONE)
+		unseen |= !coarse_read(w, canonical, desc) && !(of & OF_LOST) && sync_unseen(w, canonical, desc, value, 1);
 	if (unseen)
 		sync_unknown(w, desc);
-	if (unseen || (older && lost) || (f1 & DEV_VALID && (!known || (is0 && is1))))
+	if (unseen || of & OF_EITHER || (of & OF_POLLED && of & OF_LOST))
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
-	return put;
+	return 0;
 }
 
 /* Does the operation read for synchronisation? A red, or an atom whose result nobody reads, observes nothing unless it
@@ -555,6 +598,33 @@ NEVER int sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u32
 	return put;
 }
 
+/* A load of the newest version alone, put down without the entry's lock: who spins on a location does not keep those who write there waiting.
+ * What was copied counts if nobody has taken the lock meanwhile, who makes that seen before he writes. 1: it is for sync_digest(). */
+#define GLANCE_TRIES 64u
+NEVER int sync_glance(const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc, u64 value, u32 looked)
+{
+	for (u32 tries = 0; tries < GLANCE_TRIES; tries++) {
+		if (tries)
+			gpu_sleep(tries < LOCK_NS_MOST / LOCK_NS ? tries * LOCK_NS : LOCK_NS_MOST);
+		if (!lock_is_free(&e->lock))
+			continue;
+		if (!state_take(w))
+			return 0;
+		u32 turns = gpu_acquire32(&e->lock), generation = gpu_load32(&e->generation);
+		u32 of = turn_ahead(turns, turns) ? 0 : sync_which(w, e, canonical, desc, value, looked == (generation << 1 | 1));
+		int put = (of & ~OF_EXACTLY) == OF_NEWEST && version_put(w, e, desc, (of & OF_EXACTLY) != 0);
+		gpu_fence_sys();
+		if (put && gpu_load32(&e->lock) == turns) {
+			sync_poll(w, canonical, generation, value, desc);
+			return 1;
+		}
+		state_give(w);
+		if (of && !put)
+			return 0;
+	}
+	return 0;
+}
+
 /* What is left to do behind a strong operation of one lane. */
 struct synced {
 	struct dev_sync *held; /* the entry that it holds and has to release once it was checked, or NULL */
@@ -575,6 +645,11 @@ NEVER struct synced sync_after(const struct who *w, struct dev_sync *e, u64 cano
 	u32 generation = e ? gpu_load32(&e->generation) : 0;
 	if (!desc_is_rmw(desc) && still && sync_polled(w, canonical, generation, value, desc))
 		return none;
+	gpu_store32(&w->state->queued, 0);
+	if (e && sync_learns(desc) && !op_writes(desc_op(desc)) && sync_glance(w, e, canonical, desc, value, looked)) {
+		sync_digest(w, canonical, desc);
+		return none;
+	}
 	gpu_store32(&w->state->queued, e ? lock_queue(&e->lock) : 0);
 	if (!entry_lock(w, e))
 		return none;

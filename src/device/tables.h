@@ -167,8 +167,10 @@ struct dev_state {
 	uint32_t reads;        /* how many they are, */
 	uint32_t read_how;     /* READ_* */
 	uint32_t read_generation;
+	uint32_t read_flags;   /* its flags, and what they need */
+	uint32_t read_coarse;
 	uint32_t reserve1;
-	uint64_t reserve[4];
+	uint64_t reserve[3];
 };
 _Static_assert(sizeof(struct dev_state) == 5504, "");
 _Static_assert(__builtin_offsetof(struct dev_state, hint) % 16 == 0, "two loads");
