@@ -47,6 +47,11 @@ ALWAYS int version_may_link(const struct who *w, const struct dev_version *v, u3
 	return any;
 }
 
+ALWAYS int version_links(const struct who *w, const struct dev_version *v, u32 scope, int exact)
+{
+	return exact ? version_linked(w, v, scope) : version_may_link(w, v, scope);
+}
+
 /* What is read of the newest version, put down in the CTA's state: what this warp has not read since generation `looked`. So that others may
  * have the entry while it is taken in. */
 #define READ_LINKED 1u
@@ -77,7 +82,7 @@ ALWAYS void version_copy(const struct who *w, const struct dev_sync *e, u32 look
 NEVER int version_put(const struct who *w, const struct dev_sync *e, u32 desc, int exact)
 {
 	const struct dev_version *v = &e->version[0];
-	u32 scope = desc_scope(desc), linked = exact ? version_linked(w, v, scope) : version_may_link(w, v, scope);
+	int linked = version_links(w, v, desc_scope(desc), exact);
 	u32 looked = linked ? looked_at_last(w->state, e, looks_as(w, desc), desc & 0xffff) : 0;
 	if (exact && !linked)
 		return 0;
@@ -116,7 +121,7 @@ NEVER void version_read(const struct who *w, const struct dev_version *v, u64 ca
 {
 	u32 n = gpu_own32(&v->count), scope = desc_scope(desc);
 	u64 writer = gpu_own64(&v->writer);
-	int linked = exact ? version_linked(w, v, scope) : version_may_link(w, v, scope);
+	int linked = version_links(w, v, scope, exact);
 	if (exact && !linked) {
 		version_hint(w, v, desc);
 		return;
