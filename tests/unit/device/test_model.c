@@ -281,6 +281,19 @@ static void spin_holds(void)
 	reset();
 }
 
+/* An RMW that acquires and releases hands on what it read at its own scope, which reaches further. */
+static void rmw_hands_on(u32 sem, const char *name, int race)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1), c = ranks_cta(1, 9);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_GPU, 1, 2);
+	rmw(&b, FLAG, sem, GSAN_SYS, 1, 3);
+	flag_load(&c, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 2, 7);
+	weak(&c, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, race);
+}
+
 static void cas_unused(u32 used, const char *name, int race)
 {
 	/* a CAS that failed acquires by its result alone */
@@ -1038,6 +1051,8 @@ int main(void)
 	map(DATA(1), 1 << 16); /* a spin reads */
 	spins();
 	spin_holds();
+	rmw_hands_on(GSAN_SEM_ACQ_REL, "what an RMW acquires it releases", 0);
+	rmw_hands_on(GSAN_SEM_RELEASE, "what it does not acquire it does not", 1);
 	own_store(0, 1, "an RMW's own weak store is observed with it", 0);
 	own_store(1, 1, "another CTA's weak store is not", 1);
 	own_store(2, 1, "nor one behind the RMW", 1);

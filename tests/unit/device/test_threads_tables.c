@@ -306,6 +306,62 @@ static void states(void)
 	play_all(state_play, 10);
 }
 
+/* Some write a location's version, under its lock: as many elements as their time says. Who reads it without has them as they were once. */
+static struct launched glance_launch;
+static struct dev_sync glanced;
+static u32 glance_writers;
+static void glance_writes(const struct launched *l)
+{
+	struct dev_version *v = &glanced.version[0];
+	for (u32 i = 0; i < 3000; i++) {
+		u32 time = 1 + i % 500;
+		take(&l->record, &glanced.lock);
+		gpu_fence_sys(); /* as sync_hold() */
+		gpu_store32(&v->count, 0);
+		for (u32 k = 0; k <= time % 20; k++) {
+			gpu_store64(&v->elem[k], stamp(sources[k].record.tag, k, time));
+			gpu_store32(&v->count, k + 1);
+		}
+		gpu_add32(&glanced.generation, 1);
+		lock_give(&glanced.lock);
+	}
+	gpu_add32(&glance_writers, -1u);
+}
+static void glance_play(struct warp *w)
+{
+	u64 at = DATA(0) + DATA_BYTES / 2;
+	u32 d = desc(GSAN_OP_STRONG_LD + GSAN_SYS, 4, GSAN_SEM_ACQUIRE, 1), seen = 0;
+	w->number = w->rank;
+	warp_enter(w, &glance_launch);
+	struct who who = who_of(w->launch, w->self, 0);
+	if (w->rank < 2)
+		glance_writes(&glance_launch);
+	while (w->rank >= 2 && gpu_load32(&glance_writers)) {
+		if (!sync_glance(&who, &glanced, at, d, 0, 0))
+			continue;
+		u32 n = gpu_own32(&who.state->reads), time = rec_epoch(who.state->read[0]);
+		need(n == 1 + time % 20, "a version is read as one write left it");
+		for (u32 k = 0; k < n; k++)
+			need(who.state->read[k] == stamp(sources[k].record.tag, k, time), "not made of two");
+		state_give(&who);
+		seen++;
+	}
+	need(w->rank < 2 || seen, "and it is read");
+	warp_leave(w);
+}
+static void glances(void)
+{
+	sources_make(20);
+	glance_launch = launched(0, 0, numbers(1), sources[0].record.seq, 0);
+	glance_launch.warps = 8;
+	memset(&glanced, 0, sizeof glanced);
+	glanced.version[0].flags = DEV_VALID;
+	glanced.version[0].count = 1;
+	glanced.version[0].elem[0] = stamp(sources[0].record.tag, 0, 20);
+	glance_writers = 2;
+	play_all(glance_play, 8);
+}
+
 /* What a CTA polled last, as its other warps read it without the lock: never halves of two looks. */
 static struct launched poll_launch;
 static void poll_play(struct warp *w)
@@ -488,7 +544,7 @@ static void findings(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const tests[])(void) = {launches_stand, private_tags, inherited, clocks, coarse, states, polls, fences, finds, holds, findings};
+	static void (*const tests[])(void) = {launches_stand, private_tags, inherited, clocks, coarse, states, polls, glances, fences, finds, holds, findings};
 	double end = seconds() + (argc > 1 ? atof(argv[1]) : 0);
 	u32 only = argc > 2 ? (u32)atoi(argv[2]) : ~0u;
 	map_arena();
