@@ -64,10 +64,10 @@
  *                                                 entry. An RMW with GSAN_DESC_VALUE is a CAS of which after() will
  *                                                 not be told whether it wrote; value: what a strong vector stores
  *   spin       (turn, address, desc, expected)    before a CAS, by each lane that has not made it, in each turn (0: of another
- *              -> value                             lane; 1: its own, or it may hold its entry from here on; 2: of the whole
- *                                                 warp), with the descriptor of the load that it is if it fails. Else than
- *                                                 expected: it would fail, and say nothing that its warp has not had before;
- *                                                 the value stands for its result, and it is not made
+ *              -> value                             lane; 1: its own: it may hold its entry from here on; 2: of the whole warp,
+ *                                                 whose lanes get the same answer), with the descriptor of the load that it is
+ *                                                 if it fails. Else than expected: it would fail, and say nothing that its warp
+ *                                                 has not had before; the value stands for its result, and it is not made
  *   look       (address, desc) -> looked          before a strong load: which version its location has
  *   after      (whole, address, desc, value,      after a strong load, store or RMW: checks it, joins what it acquires,
  *               looked)                           publishes what it releases. value: what was read, or stored. Of a

@@ -113,20 +113,19 @@ ALWAYS u64 spin_read(u64 address, u32 desc)
  * was polled, the generation may be from before a write that is not over: then the value is the same, and the next CAS sees more. */
 u64 gsan_spin(u64 launch, u64 self, u32 turn, u64 address, u32 desc, u64 expected)
 {
-	if (!(u32)self || turn > 1)
+	if (!(u32)self)
 		return expected;
 	struct who w = who_of(launch, self, 0);
 	u64 canonical = shadow_canonical(w.launch, address), spun = gpu_load64(&own_warp(&w)->spun);
 	struct dev_sync *e = sync_reachable(&w, canonical) ? sync_find(canonical, desc_bytes(desc), 0, 0) : 0;
-	if (!e)
-		return expected;
-	u64 value = spun ? spin_read(address, desc) : expected;
-	if (value != expected && spun == spun_of(&w, canonical, gpu_load32(&e->generation), value, desc_scalar(desc))) {
+	u64 value = e && spun ? spin_read(address, desc) : expected;
+	int whole = turn > 1, known = value != expected && spun == spun_of(&w, canonical, gpu_load32(&e->generation), value, desc_scalar(desc));
+	if (whole ? gpu_ballot(known) == GPU_WARP : known) {
 		count_accesses(&w, 1, 1);
 		gpu_pause(); /* the one that it waits for may be of this warp */
 		return value;
 	}
-	if (turn)
+	if (turn == 1 && e)
 		sync_try(w.launch, e);
 	return expected;
 }

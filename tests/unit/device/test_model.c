@@ -239,7 +239,7 @@ static void spins(void)
 	*flag = 1;
 	need(spin(&b, 0, 7) == 0, "a first look is made");
 	cas_fails(&b, 1);
-	need(spin(&b, 0, 7) == 1 && spin(&b, 0, 7) == 1, "the same again is read");
+	need(spin(&b, 0, 7) == 1 && spin_in(&b, 1, 0, 7) == 1 && spin_in(&b, 2, 0, 7) == 1, "the same again is read, in any turn");
 	need(spin(&b, 0, 8) == 0 && spin(&c, 0, 7) == 0, "that of another site, or CTA, is made");
 	*flag = 3;
 	need(spin(&b, 0, 7) == 0, "another value");
