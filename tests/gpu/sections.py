@@ -209,8 +209,15 @@ def bench(*options, output="speed.json"):
     yield " ".join(["bench", *options]), "0", str(result.status) if result.status == 0 else f"{result.status}: {result.out}{result.err[-3000:]}", 1
 
 
+def programs():
+    """bench/programs.py, plain and checked; its rows go to $OUT/programs.json."""
+    result = run([PYTHON, os.path.join(ROOT, "bench", "programs.py"), "--launch", LAUNCH, "--commit", commit(), "--output", os.path.join(OUT, "programs.json")])
+    print(result.out)
+    yield "programs", "0", str(result.status) if result.status == 0 else f"{result.status}: {result.out}{result.err[-3000:]}", 1
+
+
 def linked():
-    """The same with more kernels, whole and linked clones beside each other; its rows go to $OUT/speed-linked.json."""
+    """bench.py with more kernels, whole and linked clones beside each other; its rows go to $OUT/speed-linked.json."""
     yield from bench("--linked", output="speed-linked.json")
 
 
@@ -393,7 +400,8 @@ def speed_4():
 SECTIONS = {"cases-4": lambda: cases(4), "idioms-4": lambda: idioms(ranks=4), "launchers-4": launchers_4, "litmus-4": lambda: litmus(4), "random-4": random_4,
             "speed-4": speed_4, "cases": cases, "fat": fat, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke,
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "triton39": triton39, "residency": residency, "limits": limits,
-            "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "linked": linked}
+            "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "programs": programs,
+            "linked": linked}
 
 
 def commit():
