@@ -68,10 +68,10 @@ static int options_set(const struct option_row *row, const char *variable, const
 static int options_one(const struct option_row *rows, size_t count, int argc, char **argv, int at,
 		       struct option_value *values, char *error, size_t size)
 {
-	const char *name = argv[at] + 1 + (argv[at][1] == '-'), *equals = strchr(name, '=');
+	int is_help = !strcmp(argv[at], "-h"), is_long = is_help || argv[at][1] == '-'; /* what everybody tries first */
+	const char *name = is_help ? "help" : argv[at] + 1 + is_long, *equals = strchr(name, '=');
 	size_t n = equals ? (size_t)(equals - name) : strlen(name);
 	const struct option_row *row = options_find(rows, count, name, n);
-	int is_long = argv[at][1] == '-';
 	const char *text = equals ? equals + 1 : NULL;
 	int taken = 1;
 	if (!row && !is_long && n > 1) { /* -n4 */

@@ -50,9 +50,12 @@ int main(void)
 	CHECK(v[N].number == 4 && v[N].given && v[DEVICE].number == 2 && !strcmp(v[REPORT].text, "r"));
 	CHECK(!parse("p -n3 -- --help") && rest == 3 && v[N].number == 3 && !v[HELP].given);
 	CHECK(!parse("p --help") && v[HELP].given);
+	CHECK(!parse("p -h") && v[HELP].given);
+	CHECK(!parse("p x -h") && rest == 1 && !v[HELP].given);
 	CHECK(!parse("p - x") && rest == 1);
 	wrong("p --nope", "unknown option '--nope'");
 	wrong("p -report x", "unknown option '-report'");
+	wrong("p -hx", "unknown option '-hx'");
 	wrong("p --n 3", "unknown option '--n'");
 	wrong("p -n 0", "'0' is not a number from 1 to 32");
 	wrong("p -n 3x", "'3x' is not a number");
