@@ -116,7 +116,7 @@ _Static_assert(sizeof(struct dev_hint) == 32, "");
  * `threads`, added to; DEV_BASE_USED, added to a warp's `base` by who is about to make a record in that epoch, while the epoch's end, under the
  * lock, moves `base` on without it: one word, for of two one may be seen older than the other; the flags of clock and pending, to
  * which bits are added. Read without it: `clock` (which may grow or widen meanwhile, so that an answer "ordered" stays right, and one
- * of "not" is asked again if `changing` moved), `fresh`, `polled` and `hint`, one word each. The masks of an element grow with the bits of those that acquire the same, at a barrier to all that wait. A private tag's time is under
+ * of "not" is asked again if `changing` moved), `fresh`, `polled`, `hint` and a warp's `spun`, one word each. The masks of an element grow with the bits of those that acquire the same, at a barrier to all that wait. A private tag's time is under
  * `lock`, too: who needs the stamp of a time takes it. The last thread to arrive at a barrier (barrier.h, meeting.h) writes what is other
  * warps'. A meeting is under the lock of the state that has claimed it, but for `turn`, which who waited reads.
  * `polled` may be older than what another warp has just learnt: then one looks again. */
@@ -237,8 +237,10 @@ struct dev_version {
  * lock: a load notes it before it executes, acquiring, and compares it under the lock afterwards; it was raised under the
  * lock, after the write, so that an equal number means that nothing was written between. A spin loop compares it without the
  * lock with what its CTA polled: it may see the number from before a write that is not over; it saw that write's value then
- * only if it is the polled one again, and looks the next time. Versions move, [0] to [1] to [2], under the lock, where all who
- * read them are. */
+ * only if it is the polled one again, and looks the next time. Versions move, [0] to [1] to [2], under the lock, where all are who
+ * read [1] and [2]; [0] is copied without it, too (sync_glance), and counts if `lock` is the same before and behind: whoever takes it to write
+ * makes that seen first, by a fence. A CAS looks at `generation` as a spin loop does (gsan_spin), and takes the lock if it is free; it does not
+ * stand in its queue. */
 #define DEV_READ 1u
 #define DEV_WROTE 2u
 #define DEV_MANY 4u
