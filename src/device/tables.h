@@ -86,7 +86,7 @@ struct dev_warp {
 	uint32_t fence[2];     /* at .gpu and at .sys: 1 + time released by the last release fence, 0 = none ... */
 	uint32_t fence_all[2]; /* ... and what other warps did below this time */
 	uint32_t fence_met[2]; /* `fence` as it was at the CTA's last barrier of all */
-	uint64_t spun;         /* its last CAS that failed, mixed to one word (sync.h) */
+	uint64_t spun;         /* its last CAS that failed, mixed to one word (which.h) */
 };
 _Static_assert(sizeof(struct dev_warp) == 48, "");
 
@@ -116,9 +116,9 @@ _Static_assert(sizeof(struct dev_hint) == 32, "");
  * `threads`, added to; DEV_BASE_USED, added to a warp's `base` by who is about to make a record in that epoch, while the epoch's end, under the
  * lock, moves `base` on without it: one word, for of two one may be seen older than the other; the flags of clock and pending, to
  * which bits are added. Read without it: `clock` (which may grow or widen meanwhile, so that an answer "ordered" stays right, and one
- * of "not" is asked again if `changing` moved), `fresh`, `polled`, `hint` and a warp's `spun`, one word each. The masks of an element grow with the bits of those that acquire the same, at a barrier to all that wait. A private tag's time is under
- * `lock`, too: who needs the stamp of a time takes it. The last thread to arrive at a barrier (barrier.h, meeting.h) writes what is other
- * warps'. A meeting is under the lock of the state that has claimed it, but for `turn`, which who waited reads.
+ * of "not" is asked again if `changing` moved), `fresh`, `polled`, `hint` and a warp's `spun`, one word each. The masks of an element
+ * grow with the bits of those that acquire the same, at a barrier to all that wait. A private tag's time is under `lock`, too: who needs the
+ * stamp of a time takes it. The last thread to arrive at a barrier (barrier.h, meeting.h) writes what is other warps'. A meeting is under the lock of the state that has claimed it, but for `turn`, which who waited reads.
  * `polled` may be older than what another warp has just learnt: then one looks again. */
 #define DEV_BASE_USED 1ull /* a record was made in this epoch, or is about to be */
 struct dev_state {
