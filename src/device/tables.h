@@ -118,8 +118,8 @@ _Static_assert(sizeof(struct dev_hint) == 32, "");
  * which bits are added. Read without it: `clock` (which may grow or widen meanwhile, so that an answer "ordered" stays right, and one
  * of "not" is asked again if `changing` moved), `fresh`, `polled`, `hint` and a warp's `spun`, one word each. The masks of an element
  * grow with the bits of those that acquire the same, at a barrier to all that wait. A private tag's time is under `lock`, too: who needs the
- * stamp of a time takes it. The last thread to arrive at a barrier (barrier.h, meeting.h) writes what is other warps'. A meeting is under the lock of the state that has claimed it, but for `turn`, which who waited reads.
- * `polled` may be older than what another warp has just learnt: then one looks again. */
+ * stamp of a time takes it. The last thread to arrive at a barrier (barrier.h, meeting.h) writes what is other warps'. A meeting is
+ * under the lock of the state that has claimed it, but for `turn`, which who waited reads. `polled` may be older than what another warp has just learnt: then one looks again. */
 #define DEV_BASE_USED 1ull /* a record was made in this epoch, or is about to be */
 struct dev_state {
 	uint64_t key;       /* 0 free; launch seq << 32 | CTA index + 1, hashed beyond 2^32 CTAs */
