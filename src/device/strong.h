@@ -161,7 +161,7 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 	struct who w = who_of(launch, self, 1);
 	u64 canonical = shadow_canonical(w.launch, address);
 	int reads = w.state && sync_reads(desc), foreign = canonical == NO_ADDRESS && foreign_access(w.launch, address, desc);
-	struct synced sync = {0, 0};
+	struct synced sync = {0, 0, 0};
 	if (reads)
 		gpu_fence_sys(); /* whoever's store we read has made its entry, and has its lock or has published */
 	for (u32 k = 0; k < desc_elements(desc); k++) { /* first what it acquires: that goes for itself, too */
@@ -194,6 +194,8 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 		strong_access(&w, canonical, desc, whole);
 	sync_release(over ? 0 : sync.held, whole);
 	settle(&w, whole);
+	if (sync.spun) /* now that all it read counts */
+		gpu_store64(&own_warp(&w)->spun, sync.spun);
 	u32 outside = gpu_which(whole, foreign), checked = gpu_which(whole, canonical != NO_ADDRESS);
 	if (gpu_speaks(whole))
 		count_accesses(&w, gpu_popc(outside | checked), gpu_popc(checked));

@@ -199,18 +199,23 @@ NEVER int sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32 
 		sync_after_none(w, canonical, desc, value);
 	else if (e)
 		version_taken(w, &e->version[0], canonical, desc);
-	if (!put && desc_acquires(desc))
+	if (put) {
+		gpu_store64(&w->state->read_value, value);
+		return put;
+	}
+	if (desc_acquires(desc))
 		pending_join(w, sync_key(canonical, desc_bytes(desc)), desc_scope(desc));
 	sync_poll(w, canonical, generation, value, desc);
-	return put;
+	return 0;
 }
 
-/* What was put down, under the state's lock, which goes. */
+/* What was put down, under the state's lock, which goes. Only then is it known to who looks there next. */
 ALWAYS void sync_digest(const struct who *w, u64 canonical, u32 desc)
 {
 	version_digest(w, canonical, desc);
 	if (desc_acquires(desc))
 		pending_join(w, sync_key(canonical, desc_bytes(desc)), desc_scope(desc));
+	sync_poll(w, canonical, gpu_own32(&w->state->read_generation), gpu_own64(&w->state->read_value), desc);
 	state_give(w);
 }
 
@@ -236,12 +241,8 @@ NEVER int sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u32
 	u32 failed = desc_is_cas(desc) && !desc_is_rmw(desc), ended = gpu_own32(&e->ended);
 	u32 told = ended & DEV_MANY ? desc & ~GSAN_DESC_VALUE : desc;
 	int reads = w->state && (desc_is_rmw(desc) || failed) && !(ended & DEV_READ), writes = !failed && !(ended & DEV_WROTE), put = 0;
-	if (failed && w->state) {
-		u32 generation = gpu_load32(&e->generation);
-		gpu_store64(&own_warp(w)->spun, spun_of(w, canonical, generation, value, desc));
-		if (!reads || sync_polled(w, canonical, generation, value, told))
-			return 0; /* a spin on a lock of the program's: it saw what it saw before */
-	}
+	if (failed && w->state && (!reads || sync_polled(w, canonical, gpu_load32(&e->generation), value, told)))
+		return 0; /* a spin on a lock of the program's: it saw what it saw before */
 	if (!reads && !writes && !failed)
 		sync_wrote_more(&e->version[0], value);
 	if ((!reads && !writes) || (w->state && !state_take(w)))
@@ -282,7 +283,7 @@ NEVER int sync_glance(const struct who *w, const struct dev_sync *e, u64 canonic
 		int put = (of & ~OF_EXACTLY) == OF_NEWEST && version_put(w, e, desc, (of & OF_EXACTLY) != 0);
 		gpu_fence_sys();
 		if (put && gpu_load32(&e->lock) == turns) {
-			sync_poll(w, canonical, generation, value, desc);
+			gpu_store64(&w->state->read_value, value);
 			return 1;
 		}
 		state_give(w);
@@ -296,14 +297,17 @@ NEVER int sync_glance(const struct who *w, const struct dev_sync *e, u64 canonic
 struct synced {
 	struct dev_sync *held; /* the entry that it holds and has to release once it was checked, or NULL */
 	int put;               /* 1: sync_digest() */
+	u64 spun;              /* of a CAS that failed: spun_of(), for its warp once all is done; 0: of others */
 };
 
 /* After a strong operation of one lane, on its location's entry if there is one. */
 NEVER struct synced sync_after(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, u32 looked, int whole)
 {
-	struct synced none = {0, 0};
-	if (e && sync_held(w->launch, e))
-		return (struct synced){e, sync_wrote(w, e, canonical, desc, value, whole)};
+	struct synced none = {0, 0, 0};
+	if (e && sync_held(w->launch, e)) {
+		u64 spun = w->state && desc_is_cas(desc) && !desc_is_rmw(desc) ? spun_of(w, canonical, gpu_load32(&e->generation), value, desc) : 0;
+		return (struct synced){e, sync_wrote(w, e, canonical, desc, value, whole), spun};
+	}
 	if (e && op_writes(desc_op(desc)))
 		sync_came(w, e);
 	if (!w->state || !sync_reads(desc))

@@ -170,7 +170,8 @@ struct dev_state {
 	uint32_t read_flags;   /* its flags, and what they need */
 	uint32_t read_coarse;
 	uint32_t reserve1;
-	uint64_t reserve[3];
+	uint64_t read_value;   /* and what was read */
+	uint64_t reserve[2];
 };
 _Static_assert(sizeof(struct dev_state) == 5504, "");
 _Static_assert(__builtin_offsetof(struct dev_state, hint) % 16 == 0, "two loads");

@@ -46,7 +46,7 @@ NEVER int sync_stored(const struct gsan_launch *l, u64 canonical, u32 bytes, int
 /* Was this warp's last look its CTA's last one, and nothing has changed? A spin loop ends here, without a lock. */
 ALWAYS u64 poll_of(const struct who *w, u64 canonical, u32 generation, u64 value, u32 desc)
 {
-	return mix64(sync_key(canonical, desc_bytes(desc)) ^ mix64(value + mix64((u64)generation << 32 | desc) + w->warp));
+	return mix64(sync_key(canonical, desc_bytes(desc)) ^ mix64(value + mix64(w->warp + mix64((u64)generation << 32 | desc))));
 }
 ALWAYS int sync_polled(const struct who *w, u64 canonical, u32 generation, u64 value, u32 desc)
 {

@@ -362,6 +362,45 @@ static void glances(void)
 	play_all(glance_play, 8);
 }
 
+/* What an operation has read is known to its warp, and its CTA, once it is taken in: who looks there next looks no further. */
+static void taken_play(struct warp *w)
+{
+	u64 at = DATA(0) + DATA_BYTES / 2;
+	u32 d = desc(GSAN_OP_STRONG_LD + GSAN_SYS, 4, GSAN_SEM_CAS, 1) | GSAN_DESC_USED | GSAN_DESC_VALUE;
+	warp_enter(w, &glance_launch);
+	struct who who = who_of(w->launch, w->self, 0);
+	take(who.launch, &glanced.lock);
+	sync_holds(who.launch, &glanced, 1u << gpu_lane());
+	struct synced sync = sync_after(&who, &glanced, at, d, 1, 0, 0);
+	need(sync.held && sync.put && sync.spun, "what a CAS that failed has read is put down");
+	need(!gpu_load64(&own_warp(&who)->spun) && !sync_polled(&who, at, 0, 1, d), "which nobody knows yet");
+	sync_digest(&who, at, d);
+	need(sync_polled(&who, at, 0, 1, d), "but once it is taken in");
+	need(who.state->clock.count + who.state->pendings > 0, "as it is now");
+	need(sync_glance(&who, &glanced, at, d, 1, 0) == 0, "whoever holds the entry is waited for");
+	lock_give(&glanced.lock);
+	u32 load = desc(GSAN_OP_STRONG_LD + GSAN_SYS, 4, GSAN_SEM_ACQUIRE, 2) | GSAN_DESC_VALUE;
+	need(sync_glance(&who, &glanced, at, load, 1, 0) && !sync_polled(&who, at, 0, 1, load), "of a load the same");
+	sync_digest(&who, at, load);
+	need(sync_polled(&who, at, 0, 1, load), "the same");
+	struct who other = who;
+	other.warp = 1;
+	need(!sync_polled(&other, at, 0, 0, load) && poll_of(&other, at, 0, 0, load) != poll_of(&who, at, 0, 1, load), "another warp has not read another value");
+	warp_leave(w);
+}
+static void takings(void)
+{
+	sources_make(20);
+	glance_launch = launched(0, 0, numbers(1), sources[0].record.seq, 0);
+	memset(&glanced, 0, sizeof glanced);
+	glanced.version[0].flags = DEV_VALID;
+	glanced.version[0].count = 2;
+	glanced.version[0].writer = writer_of(stamp(sources[1].record.tag, 0, 0), elem_by(0, GSAN_SYS, 1), 1);
+	for (u32 k = 0; k < 2; k++)
+		glanced.version[0].elem[k] = stamp(sources[k].record.tag, k, 20) | elem_by(0, GSAN_SYS, 1);
+	play_all(taken_play, 1);
+}
+
 /* What a CTA polled last, as its other warps read it without the lock: never halves of two looks. */
 static struct launched poll_launch;
 static void poll_play(struct warp *w)
@@ -544,7 +583,7 @@ static void findings(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const tests[])(void) = {launches_stand, private_tags, inherited, clocks, coarse, states, polls, glances, fences, finds, holds, findings};
+	static void (*const tests[])(void) = {launches_stand, private_tags, inherited, clocks, coarse, states, polls, glances, takings, fences, finds, holds, findings};
 	double end = seconds() + (argc > 1 ? atof(argv[1]) : 0);
 	u32 only = argc > 2 ? (u32)atoi(argv[2]) : ~0u;
 	map_arena();
