@@ -336,7 +336,7 @@ static void glance_play(struct warp *w)
 	struct who who = who_of(w->launch, w->self, 0);
 	if (w->rank < 2)
 		glance_writes(&glance_launch);
-	while (w->rank >= 2 && gpu_load32(&glance_writers)) {
+	while (w->rank >= 2 && (gpu_load32(&glance_writers) || !seen)) {
 		if (!sync_glance(&who, &glanced, at, d, 0, 0))
 			continue;
 		u32 n = gpu_own32(&who.state->reads), time = rec_epoch(who.state->read[0]);
@@ -346,7 +346,6 @@ static void glance_play(struct warp *w)
 		state_give(&who);
 		seen++;
 	}
-	need(w->rank < 2 || seen, "and it is read");
 	warp_leave(w);
 }
 static void glances(void)
