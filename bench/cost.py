@@ -132,7 +132,7 @@ class Cuda:
     def __call__(self, name, *arguments):
         error = getattr(self.library, name)(*arguments)
         if error:
-            sys.exit(f"bench/cost.py: {name}: CUDA error {error}")
+            sys.exit(f"bench/{os.path.basename(sys.argv[0])}: {name}: CUDA error {error}")
 
     def argument(self, one):
         if one is NOTHING:

@@ -21,6 +21,7 @@ ALWAYS u32 desc_scope(u32 desc) { return op_scope(desc_op(desc)); }
 ALWAYS u32 desc_sem(u32 desc) { return desc >> GSAN_DESC_SEM_SHIFT & 3; } /* not of a fence */
 ALWAYS int desc_is_rmw(u32 desc) { return op_is_rmw(desc_op(desc)); }
 ALWAYS int desc_is_cas(u32 desc) { return (int)(desc >> GSAN_DESC_SEM_SHIFT & GSAN_SEM_CAS); }
+ALWAYS int desc_cas_failed(u32 desc) { return desc_is_cas(desc) && !desc_is_rmw(desc); } /* it comes as the load that it was */
 ALWAYS int desc_acquires(u32 desc) { return desc_sem(desc) & GSAN_SEM_ACQUIRE; }
 ALWAYS int desc_releases(u32 desc) { return desc_sem(desc) & GSAN_SEM_RELEASE; }
 

@@ -85,7 +85,7 @@ ALWAYS void sync_try(const struct gsan_launch *l, struct dev_sync *e)
 			sync_holds(l, e, 1u << gpu_lane());
 			return;
 		}
-		gpu_sleep(tries < LOCK_NS_MOST / LOCK_NS ? tries * LOCK_NS : LOCK_NS_MOST);
+		lock_pause(tries);
 	}
 }
 
@@ -100,7 +100,7 @@ NEVER void sync_hold(const struct gsan_launch *l, struct dev_sync *e, int whole)
 		ranks++;
 	}
 	for (u32 rank = 0; rank < ranks; rank++) {
-		if (e && before == rank && gpu_leads(group) && !(!whole && sync_held(l, e)) && lock_take(l, &e->lock))
+		if (e && before == rank && gpu_leads(group) && (whole || !sync_held(l, e)) && lock_take(l, &e->lock))
 			sync_holds(l, e, group);
 		gpu_meet(whole);
 	}

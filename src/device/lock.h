@@ -13,18 +13,24 @@ NEVER void order_broken(const struct gsan_launch *l)
 	count(l, GSAN_N_LOCKS, 1);
 }
 
+/* Who looks again at a lock waits so many times LOCK_NS, LOCK_NS_MOST at most. */
+#define LOCK_NS 100u
+#define LOCK_NS_MOST 2000u
+ALWAYS void lock_pause(u32 times)
+{
+	u32 ns = times * LOCK_NS;
+	gpu_sleep(ns < LOCK_NS_MOST ? ns : LOCK_NS_MOST);
+}
+
 /* Waits for the turn `taken`; those far behind look less often. 0: the holder, or one before it, does not come any more, its process
  * died. Nobody takes its place, for what it left there may be half of something: what was to be done is left undone, and from here on
  * no participant whose order that may concern takes a turn or reports anything. */
 #define LOCK_TRIES (1u << 25) /* half a minute; whoever was preempted comes again */
-#define LOCK_NS 100u
-#define LOCK_NS_MOST 2000u
 NEVER int lock_wait(const struct gsan_launch *l, const u32 *lock, u32 taken)
 {
 	u32 ahead = turn_ahead(taken, taken);
 	for (u32 tries = 0; tries < LOCK_TRIES && (tries % 256 || !gpu_load32(&own_tables(l)->broken)); tries++) {
-		u32 ns = ahead * LOCK_NS;
-		gpu_sleep(ns < LOCK_NS_MOST ? ns : LOCK_NS_MOST);
+		lock_pause(ahead);
 		ahead = turn_ahead(taken, gpu_load32(lock));
 		if (!ahead)
 			return 1;

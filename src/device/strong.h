@@ -179,7 +179,7 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 		u64 held = gpu_from64(whole, (u64)(uintptr_t)sync.held, gpu_first(group));
 		sync.held = each ? sync.held : (struct dev_sync *)(uintptr_t)held;
 	}
-	int failed = desc_is_cas(desc) && !desc_is_rmw(desc), by_hand = reads && w.launch->warp_bits && canonical == NO_ADDRESS && !foreign;
+	int failed = desc_cas_failed(desc), by_hand = reads && w.launch->warp_bits && canonical == NO_ADDRESS && !foreign;
 	if (gpu_which(whole, by_hand) && gpu_speaks(whole)) /* a flag in shared memory */
 		barrier_behind(&w, 1);
 	gpu_meet(whole);

@@ -187,6 +187,14 @@ NEVER u32 sync_look(u64 canonical, u32 bytes)
 	return e ? gpu_acquire32(&e->generation) << 1 | 1 : 0;
 }
 
+/* What a strong read found is taken in: now its location's earlier reads are acquired by it, if it acquires, and who looks there next knows. */
+ALWAYS void sync_known(const struct who *w, u64 canonical, u32 generation, u64 value, u32 desc)
+{
+	if (desc_acquires(desc))
+		pending_join(w, sync_key(canonical, desc_bytes(desc)), desc_scope(desc));
+	sync_poll(w, canonical, generation, value, desc);
+}
+
 /* What a strong read acquires, by one lane; under the locks of the entry, if there is one, and of the state. 1: that has been put down, which
  * `later` permits, for sync_digest(). */
 NEVER int sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact, int later)
@@ -199,23 +207,16 @@ NEVER int sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32 
 		sync_after_none(w, canonical, desc, value);
 	else if (e)
 		version_taken(w, &e->version[0], canonical, desc);
-	if (put) {
-		gpu_store64(&w->state->read_value, value);
-		return put;
-	}
-	if (desc_acquires(desc))
-		pending_join(w, sync_key(canonical, desc_bytes(desc)), desc_scope(desc));
-	sync_poll(w, canonical, generation, value, desc);
-	return 0;
+	if (!put)
+		sync_known(w, canonical, generation, value, desc);
+	return put;
 }
 
-/* What was put down, under the state's lock, which goes. Only then is it known to who looks there next. */
+/* What was put down, under the state's lock, which goes. */
 ALWAYS void sync_digest(const struct who *w, u64 canonical, u32 desc)
 {
 	version_digest(w, canonical, desc);
-	if (desc_acquires(desc))
-		pending_join(w, sync_key(canonical, desc_bytes(desc)), desc_scope(desc));
-	sync_poll(w, canonical, gpu_own32(&w->state->read_generation), gpu_own64(&w->state->read_value), desc);
+	sync_known(w, canonical, gpu_own32(&w->state->read_generation), gpu_own64(&w->state->read_value), desc);
 	state_give(w);
 }
 
@@ -238,7 +239,7 @@ ALWAYS int reads_later(const struct dev_sync *e, u32 desc, int whole)
  * state's lock with it. */
 NEVER int sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int whole)
 {
-	u32 failed = desc_is_cas(desc) && !desc_is_rmw(desc), ended = gpu_own32(&e->ended);
+	u32 failed = (u32)desc_cas_failed(desc), ended = gpu_own32(&e->ended);
 	u32 told = ended & DEV_MANY ? desc & ~GSAN_DESC_VALUE : desc;
 	int reads = w->state && (desc_is_rmw(desc) || failed) && !(ended & DEV_READ), writes = !failed && !(ended & DEV_WROTE), put = 0;
 	if (failed && w->state && (!reads || sync_polled(w, canonical, gpu_load32(&e->generation), value, told)))
@@ -273,19 +274,17 @@ NEVER int sync_glance(const struct who *w, const struct dev_sync *e, u64 canonic
 {
 	for (u32 tries = 0; tries < GLANCE_TRIES; tries++) {
 		if (tries)
-			gpu_sleep(tries < LOCK_NS_MOST / LOCK_NS ? tries * LOCK_NS : LOCK_NS_MOST);
+			lock_pause(tries);
 		if (!lock_is_free(&e->lock))
 			continue;
 		if (!state_take(w))
 			return 0;
 		u32 turns = gpu_acquire32(&e->lock), generation = gpu_load32(&e->generation);
 		u32 of = turn_ahead(turns, turns) ? 0 : sync_which(w, e, canonical, desc, value, looked == (generation << 1 | 1));
-		int put = (of & ~OF_EXACTLY) == OF_NEWEST && version_put(w, e, desc, (of & OF_EXACTLY) != 0);
+		int put = (of & ~OF_EXACTLY) == OF_NEWEST && version_put(w, e, desc, value, (of & OF_EXACTLY) != 0);
 		gpu_fence_sys();
-		if (put && gpu_load32(&e->lock) == turns) {
-			gpu_store64(&w->state->read_value, value);
+		if (put && gpu_load32(&e->lock) == turns)
 			return 1;
-		}
 		state_give(w);
 		if (of && !put)
 			return 0;
@@ -305,7 +304,7 @@ NEVER struct synced sync_after(const struct who *w, struct dev_sync *e, u64 cano
 {
 	struct synced none = {0, 0, 0};
 	if (e && sync_held(w->launch, e)) {
-		u64 spun = w->state && desc_is_cas(desc) && !desc_is_rmw(desc) ? spun_of(w, canonical, gpu_load32(&e->generation), value, desc) : 0;
+		u64 spun = w->state && desc_cas_failed(desc) ? spun_of(w, canonical, gpu_load32(&e->generation), value, desc) : 0;
 		return (struct synced){e, sync_wrote(w, e, canonical, desc, value, whole), spun};
 	}
 	if (e && op_writes(desc_op(desc)))

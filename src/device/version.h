@@ -60,13 +60,14 @@ ALWAYS void version_copy(const struct who *w, const struct dev_sync *e, u32 look
 }
 
 /* Puts it down, which changes nothing else; `exact` as below. 0: not what leaves hints alone. */
-NEVER int version_put(const struct who *w, const struct dev_sync *e, u32 desc, int exact)
+NEVER int version_put(const struct who *w, const struct dev_sync *e, u32 desc, u64 value, int exact)
 {
 	const struct dev_version *v = &e->version[0];
 	int linked = version_links(w, v, desc_scope(desc), exact);
 	u32 looked = linked ? looked_at_last(w->state, e, looks_as(w, desc), desc & 0xffff) : 0;
 	if (exact && !linked)
 		return 0;
+	gpu_store64(&w->state->read_value, value);
 	version_copy(w, e, looked, (linked ? READ_LINKED : 0) | (looked && gpu_own32(&w->state->looked_hinted) ? READ_HINTED : 0));
 	return 1;
 }

@@ -184,7 +184,7 @@ NEVER int sync_after_entry(const struct who *w, struct dev_sync *e, u64 canonica
 			sync_unknown(w, desc);
 		return 0;
 	}
-	if (later && (of & ~OF_EXACTLY) == OF_NEWEST && version_put(w, e, desc, newest != 0))
+	if (later && (of & ~OF_EXACTLY) == OF_NEWEST && version_put(w, e, desc, value, newest != 0))
 		return 1;
 	if (of & OF_NEWEST)
 		version_read(w, &v[0], canonical, desc, e, newest != 0);

@@ -201,19 +201,17 @@ def opcodes():
     yield "recorded", "0", str(result.status) if result.status == 0 else f"{result.status}: {result.err[-2000:]}", 1
 
 
-def bench(*options, output="speed.json"):
-    """bench/bench.py, plain and checked; its rows go to $OUT/speed.json."""
-    result = run([PYTHON, os.path.join(ROOT, "bench", "bench.py"), *options, "--launch", LAUNCH, "--commit", commit(),
+def bench(*options, program="bench", output="speed.json"):
+    """A program of bench/, plain and checked (bench.py, if no other is named); its rows go to $OUT/speed.json, or another file there."""
+    result = run([PYTHON, os.path.join(ROOT, "bench", program + ".py"), *options, "--launch", LAUNCH, "--commit", commit(),
                   "--output", os.path.join(OUT, output)])
     print(result.out)
-    yield " ".join(["bench", *options]), "0", str(result.status) if result.status == 0 else f"{result.status}: {result.out}{result.err[-3000:]}", 1
+    yield " ".join([program, *options]), "0", str(result.status) if result.status == 0 else f"{result.status}: {result.out}{result.err[-3000:]}", 1
 
 
 def programs():
-    """bench/programs.py, plain and checked; its rows go to $OUT/programs.json."""
-    result = run([PYTHON, os.path.join(ROOT, "bench", "programs.py"), "--launch", LAUNCH, "--commit", commit(), "--output", os.path.join(OUT, "programs.json")])
-    print(result.out)
-    yield "programs", "0", str(result.status) if result.status == 0 else f"{result.status}: {result.out}{result.err[-3000:]}", 1
+    """bench/programs.py; its rows go to $OUT/programs.json."""
+    yield from bench(program="programs", output="programs.json")
 
 
 def linked():
