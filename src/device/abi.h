@@ -20,11 +20,14 @@
 #define GSAN_RECORD_PARAM "gsan_launch_record"
 
 /* flags of gsan_enter */
-#define GSAN_ENTER_SYNC 1u /* the kernel or a function it reaches has a strong operation or a fence */
-#define GSAN_ENTER_REDS_SHIFT 1u /* or such `red`s: a bit for each scope */
+#define GSAN_ENTER_SYNC 1u /* the kernel or a function it reaches has a fence, a CAS, or what acquires or releases: it keeps a clock */
+#define GSAN_ENTER_REDS_SHIFT 1u /* or relaxed operations, GSAN_REDS_* */
 #define GSAN_ENTER_REDS (15u << GSAN_ENTER_REDS_SHIFT)
+#define GSAN_REDS_LEARN 1u /* of some the program learns what they read */
+#define GSAN_REDS_LOAD 2u  /* some are loads */
+#define GSAN_REDS_SCOPES (1u << GSAN_GPU | 1u << GSAN_SYS) /* these some have */
 
-/* in `self`: the thread made such a `red`, or waited for another of its CTA that did, perhaps */
+/* in `self`: the thread made one of these, or waited for another of its CTA that did, perhaps */
 #define GSAN_SELF_BEHIND_RED (1ull << 37)
 
 /* Descriptor of an access, an immediate u32 at the call. */
@@ -42,9 +45,10 @@
 #define GSAN_MBARRIER_ODD 1u
 #define GSAN_MBARRIER_ANY 2u
 
-/* What is left to do of a red, as gsan_red says; 0: nothing */
+/* What is left to do of a red, as gsan_red, gsan_relaxed and gsan_hold say; 0: nothing */
 #define GSAN_RED_GENERAL 1u /* this lane's goes the general way */
 #define GSAN_RED_WHOLE 2u   /* that of some lanes does, and the whole warp comes along */
+#define GSAN_RED_UNSEEN 4u  /* no write to these bytes is known: a value that is not 0 goes to learned */
 
 /* Every function takes (u64 launch, u64 self) first; u = u32, l = u64.
  *   enter      (launch, flags) -> self            at the start of a clone, all threads
@@ -56,10 +60,13 @@
  *                                                 lines, group of lanes by group. Lane i of a group brings the address
  *                                                 of access i's half line, or of its line with GSAN_LINES_WHOLE, and
  *                                                 its descriptor; the others bring 0. quick: the launch record's
- *   red        (quick, address, desc) -> todo     before a relaxed RMW of at most 8 bytes whose result nobody reads:
- *                                                 checks it. Else than 0, hold comes before it and reduced after it
- *   hold       (todo, address, desc)              checks it, takes the lock of its location's entry, if it has one
- *   reduced    (todo, address, desc)              publishes what it releases
+ *   red        (quick, address, desc) -> todo     before a relaxed RMW of at most 8 bytes whose result nobody reads: checks it. Else
+ *                                                 than 0, hold comes next
+ *   relaxed    (quick, address, desc) -> todo     the same before other relaxed operations, but a CAS, of a kernel that keeps no clock
+ *   hold       (todo, address, desc) -> todo      checks it. Else than 0, take comes before it and reduced after it
+ *   take       (todo, address, desc)              takes the lock of its location's entry, if it has one
+ *   reduced    (todo, address, desc)              publishes what it releases, joins what it observed
+ *   learned    (address, desc)                    after a read whose value is not 0, with GSAN_RED_UNSEEN: something unseen wrote it, perhaps
  *   before     (whole, address, desc, value)      before a strong store, or an RMW: takes the lock of its location's
  *                                                 entry. An RMW with GSAN_DESC_VALUE is a CAS of which after() will
  *                                                 not be told whether it wrote; value: what a strong vector stores
@@ -93,7 +100,10 @@
 	X(access8, "lluLuLuLuLuLuLuLuLu", "") \
 	X(lines, "lluuLu", "") \
 	X(red, "lluLu", "u") \
-	X(hold, "lluLu", "") \
+	X(relaxed, "lluLu", "u") \
+	X(hold, "lluLu", "u") \
+	X(take, "lluLu", "") \
+	X(learned, "llLu", "") \
 	X(reduced, "lluLu", "") \
 	X(before, "lluLul", "") \
 	X(spin, "lluLul", "l") \

@@ -10,6 +10,8 @@
 #define SELF_STATELESS (1ull << 32)
 #define SELF_REDS_SHIFT 33u /* 4 bits, of GSAN_ENTER_REDS */
 
+ALWAYS u32 self_reds(u64 self) { return (u32)(self >> SELF_REDS_SHIFT) & 15; }
+
 /* Who calls; with `records`, records of this CTA follow. */
 ALWAYS struct who who_of(u64 launch, u64 self, int records)
 {
@@ -21,7 +23,7 @@ ALWAYS struct who who_of(u64 launch, u64 self, int records)
 		w.base = state_base(w.state, w.warp, records);
 	}
 	w.stateless = (self & SELF_STATELESS) != 0;
-	w.reds = (u32)(self >> SELF_REDS_SHIFT) & 15;
+	w.reds = self_reds(self);
 	w.behind_red = (self & GSAN_SELF_BEHIND_RED) != 0;
 	return w;
 }

@@ -13,7 +13,10 @@ void gsan_access8(u64 launch, u64 self, u32 valid, u64 a0, u32 d0, u64 a1, u32 d
 		  u32 d4, u64 a5, u32 d5, u64 a6, u32 d6, u64 a7, u32 d7);
 void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc);
 u32 gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc);
-void gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc);
+u32 gsan_relaxed(u64 launch, u64 self, u32 quick, u64 address, u32 desc);
+u32 gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc);
+void gsan_take(u64 launch, u64 self, u32 todo, u64 address, u32 desc);
+void gsan_learned(u64 launch, u64 self, u64 address, u32 desc);
 void gsan_reduced(u64 launch, u64 self, u32 todo, u64 address, u32 desc);
 void gsan_before(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value);
 u64 gsan_spin(u64 launch, u64 self, u32 turn, u64 address, u32 desc, u64 expected);

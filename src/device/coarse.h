@@ -1,5 +1,5 @@
-/* The coarse path: RMWs whose location has no entry, and any strong operation once the table of entries is full. They release into a
- * clock of their launch as a whole; who reads there may have observed any of them. */
+/* The coarse path: strong operations whose location has no entry, which kernels that keep no clock make, and any once the table of entries is
+ * full. They release into a clock of their launch as a whole; who reads there may have observed any of them. */
 #ifndef GSAN_DEVICE_COARSE_H
 #define GSAN_DEVICE_COARSE_H
 
@@ -7,7 +7,9 @@
 #include "device/clock.h"
 #include "device/desc.h"
 #include "device/elem_order.h"
+#include "device/hint.h"
 #include "device/launch.h"
+#include "device/learnt.h"
 #include "device/lock.h"
 #include "device/observed.h"
 #include "device/release.h"
@@ -32,6 +34,7 @@ ALWAYS int coarse_stands(struct dev_tables *t, const struct gsan_launch *l, u64 
 	if (tag_in_stream(l, rec_tag(old), l->participant, l->stream))
 		return elem_seq(l, old) > l->seq;
 	gpu_max64(&t->coarse.older[tag_participant(l, rec_tag(old))], elem_seq(l, old));
+	gpu_or32(&t->coarse.olders, 1u << tag_participant(l, rec_tag(old)));
 	gpu_fence_sys();
 	return 0;
 }
@@ -39,14 +42,27 @@ ALWAYS int coarse_stands(struct dev_tables *t, const struct gsan_launch *l, u64 
 /* `elem`: elem_all() of its launch. */
 NEVER void coarse_add(struct dev_tables *t, const struct gsan_launch *l, u64 elem)
 {
-	u64 *slot = &t->coarse.slot[coarse_slot(l->participant, l->stream)], old = gpu_load64(slot), now;
+	u32 at = coarse_slot(l->participant, l->stream);
+	u64 *slot = &t->coarse.slot[at], old = gpu_load64(slot), now;
+	gpu_or32(&t->coarse.used[at / 32], 1u << at % 32);
 	do {
 		if (coarse_stands(t, l, old, elem))
 			return;
 		now = gpu_cas64(slot, old, elem);
 	} while (now != old && (old = now, 1));
 	if (!gpu_load32(&t->coarse_used))
-		gpu_store32(&t->coarse_used, 1);
+		gpu_max32(&t->coarse_used, 1);
+}
+
+/* Before the first operation of a launch that keeps no clock. */
+NEVER void coarse_begin(const struct who *w, struct dev_tables *t)
+{
+	if (w->reds >> GSAN_SYS & 1 && gpu_load32(&t->coarse_used) < 2)
+		gpu_max32(&t->coarse_used, 2);
+	learner_note(w->launch, w->reds & GSAN_REDS_LEARN);
+	gpu_fence_sys();
+	coarse_add(t, w->launch, elem_all(rec_tag(w->self), 0));
+	gpu_fence_sys();
 }
 
 /* An RMW of this CTA that has no entry; `time`: what it releases, 0 = only what its kernel's start does. */
@@ -54,7 +70,7 @@ ALWAYS void coarse_note(const struct who *w, struct dev_tables *t, u32 time)
 {
 	if (!time) {
 		if (!coarse_noted(t, w->launch))
-			coarse_add(t, w->launch, elem_all(rec_tag(w->self), 0));
+			coarse_begin(w, t);
 		return;
 	}
 	u32 most = time_most(w->launch), bits = w->launch->warp_bits;
@@ -107,6 +123,19 @@ ALWAYS void coarse_head(const struct who *w, u64 canonical, u64 rec, u64 point, 
 		point_keep(w, elem_seen(rec & REC_STAMP, point));
 }
 
+/* Whoever wrote what it read, and keeps no clock, released nothing. */
+NEVER void coarse_hint(const struct who *w, u64 canonical, u32 desc)
+{
+	const struct gsan_launch *l = w->launch;
+	struct sampled s;
+	u64 me = rec_of(w->base & REC_STAMP, desc_op(desc), desc & 0xffff, 0);
+	for (u32 i = 0, n = sampled_at(canonical, &s) ? GSAN_DETAIL_READS + GSAN_DETAIL_WRITES : 0; i < n; i++) {
+		u64 rec = i < GSAN_DETAIL_READS ? s.r[i] : s.w[i - GSAN_DETAIL_READS];
+		if (op_is_strong_write(rec_op(rec)) && rec_live(l, rec) && !who_made(w, rec) && tag_mapped(l, rec_tag(rec)) && rec_mask(rec) & desc_mask(desc, canonical))
+			hint_unsaid(w, rec, me, sync_acquires(desc) ? HINT_ACQUIRES : 0);
+	}
+}
+
 /* RMWs of one GPU that left no version were observed, perhaps, and with them those of .cta that their CTAs made before: the newest
  * launch that made such stands for its stream's. */
 NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
@@ -116,7 +145,8 @@ NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
 	u64 place = point_of(canonical, desc_mask(desc, canonical), GSAN_CTA);
 	if (desc_scope(desc) == GSAN_CTA || !gpu_load32(&t->coarse_used))
 		return;
-	if (desc_scope(desc) == GSAN_SYS && gpu_load32(&t->sync_full)) { /* writes of .sys, too */
+	coarse_hint(w, canonical, desc);
+	if (desc_scope(desc) == GSAN_SYS && (gpu_load32(&t->sync_full) || gpu_load32(&t->coarse_used) > 1)) { /* writes of .sys, too */
 		gpu = ANY_GPU;
 		for (u32 p = 0; p < GSAN_PARTICIPANTS; p++) { /* those that lost their slot */
 			u32 older = (u32)gpu_load64(&t->coarse.older[p]);

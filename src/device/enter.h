@@ -7,6 +7,7 @@
 #include "device/calls.h"
 #include "device/coarse.h"
 #include "device/launch.h"
+#include "device/learnt.h"
 #include "device/state.h"
 #include "device/sync.h"
 
@@ -27,6 +28,7 @@ NEVER void launch_publish(const struct gsan_launch *l)
 		return;
 	launch_fill(l, e);
 	launch_base(l);
+	learnt_before(l);
 	gpu_release32(&e->seq, l->seq);
 }
 
@@ -37,12 +39,12 @@ ALWAYS u32 cta_hash(u64 cta, u32 seed)
 	return ((u32)cta ^ block >> (32 - GSAN_CTA_BITS)) & ((1u << GSAN_CTA_BITS) - 1);
 }
 
-/* Where its stream took the coarse path before, a kernel of relaxed RMWs says so before its first: all CTAs' first would come to
- * red_general at once otherwise. */
+/* Where its stream took the coarse path before, a kernel of relaxed operations says so before its first: all CTAs' first would come to
+ * gsan_hold at once otherwise. */
 NEVER void note_reds(const struct gsan_launch *l, u64 self)
 {
 	struct dev_tables *t = own_tables(l);
-	struct who w = {.launch = l, .self = self & REC_WHO};
+	struct who w = {.launch = l, .self = self & REC_WHO, .reds = self_reds(self)};
 	if (gpu_cached64(&t->coarse.slot[coarse_slot(l->participant, l->stream)]))
 		coarse_note(&w, t, 0);
 }

@@ -58,6 +58,18 @@ NEVER void hint_add(const struct who *w, u64 writer, u64 by, u32 site, u32 why, 
 	gpu_store32(&s->hints, n + 1);
 }
 
+/* A strong write of a launch that keeps no clock, and a read of it, by their records: such a kernel releases nothing. `more`: HINT_ACQUIRES if the
+ * reader acquires. */
+NEVER void hint_unsaid(const struct who *w, u64 writer, u64 reader, u32 more)
+{
+	const struct gsan_launch *l = w->launch;
+	int same = launch_gpu(tag_launch(l, rec_tag(writer))) == launch_gpu(tag_launch(l, rec_tag(reader)));
+	u32 why = !scope_reaches(op_scope(rec_op(writer)), same) ? GSAN_WHY_RELEASE_SCOPE :
+		  !scope_reaches(op_scope(rec_op(reader)), same) ? GSAN_WHY_ACQUIRE_SCOPE : GSAN_WHY_RELAXED_WRITE;
+	hint_keep(l, writer & REC_STAMP, (writer & REC_WHO) | (u64)rec_site(writer) << GSAN_REC_SITE_SHIFT,
+		  rec_of(reader & REC_STAMP, GSAN_OP_LD, rec_site(reader), 0), why | more);
+}
+
 /* An acquire fence of this CTA: what it read before is acquired, where that was released; who comes behind it knows, too, that the read
  * lacks nothing. What the scope of the fence does not reach (`writer`) is not. */
 NEVER void hint_fenced(const struct who *w)

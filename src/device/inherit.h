@@ -43,22 +43,26 @@ NEVER int acquired_has(const struct gsan_launch *l, const struct elems *s, u64 e
 	return 0;
 }
 
-/* Launches behind this one in its stream inherit what it acquires. */
-NEVER void acquired_add(const struct gsan_launch *l, u64 elem)
+/* Launches of that stream from number `by` on acquired it, and those behind inherit it. 1: that was not known. */
+NEVER int acquired_by(const struct gsan_launch *l, u32 participant, u32 stream, u32 by, u64 elem)
 {
-	struct dev_tables *t = own_tables(l);
-	struct dev_acquired *a = &t->acquired[l->stream];
+	struct dev_tables *t = dev_tables(participant);
+	struct dev_acquired *a = &t->acquired[stream];
 	struct elems s = acquired_elems(a);
-	u64 with = (u64)elem_seq(l, elem) << 32 | l->seq;
+	u64 with = (u64)elem_seq(l, elem) << 32 | by;
 	elem = elem_bare(elem);
 	if (acquired_has(l, &s, elem, with) || !lock_take(l, &a->lock))
-		return;
-	if (gpu_load32(s.count) == s.room)
+		return 0;
+	if (gpu_load32(s.count) == s.room && participant == l->participant && stream == l->stream)
 		acquired_sweep(l, &s);
 	elems_add(l, &s, elem, with);
-	gpu_or32(&t->streams_acquired[l->stream / 32], 1u << l->stream % 32);
+	gpu_or32(&t->streams_acquired[stream / 32], 1u << stream % 32);
 	lock_give(&a->lock);
+	return 1;
 }
+
+/* Launches behind this one in its stream inherit what it acquires. */
+ALWAYS void acquired_add(const struct gsan_launch *l, u64 elem) { acquired_by(l, l->participant, l->stream, l->seq, elem); }
 
 /* Launches behind this one inherit that it is ordered after everything: all that has begun by now. */
 NEVER void acquired_everything(const struct gsan_launch *l)

@@ -26,6 +26,7 @@ ALWAYS int op_is_rmw(u32 op) { return op >= GSAN_OP_RMW && op < GSAN_OP_RMW + 4;
 ALWAYS u32 rec_is_rmw(u64 r) { return (u32)r >> (GSAN_REC_OP_SHIFT + 4) & 1; } /* by its bit: no operation has a larger number */
 ALWAYS int op_is_strong_write(u32 op) { return op >= GSAN_OP_STRONG_ST; }
 ALWAYS int op_is_strong(u32 op) { return op >= GSAN_OP_STRONG_LD; }
+ALWAYS int op_observes(u32 op) { return op_is_strong(op) && (op < GSAN_OP_STRONG_ST || op_is_rmw(op)); } /* it reads, strongly */
 ALWAYS u32 op_scope(u32 op) { return op & 3; } /* of a strong one */
 ALWAYS int op_writes(u32 op) /* a set of operation numbers, as bits */
 {

@@ -1,4 +1,5 @@
-/* Relaxed RMWs whose result nobody reads (gsan_red): histograms. Nearly all only look. */
+/* Relaxed operations that need no entry (gsan_red): all of a kernel of such alone, and RMWs whose result nobody reads. Histograms, hash tables,
+ * graph algorithms are made of them. Nearly all RMWs only look. */
 #ifndef GSAN_DEVICE_RED_H
 #define GSAN_DEVICE_RED_H
 
@@ -11,31 +12,80 @@
 #include "device/strong.h"
 #include "device/sync.h"
 
-NEVER void red_foreign(const struct gsan_launch *l, u64 self, u64 address, u32 desc)
+NEVER void red_foreign(const struct who *w, u64 address, u32 desc)
 {
-	gpu_count(&own_spread(l, self)->checked, -1ull);
-	if (foreign_access(l, address, desc))
-		count(l, GSAN_N_FOREIGN, 1);
+	gpu_count(&own_spread(w->launch, w->self)->checked, -1ull);
+	if (foreign_access(w->launch, address, desc))
+		count(w->launch, GSAN_N_FOREIGN, 1);
 }
 
-/* The general case: takes its place in the shadow, where who makes an entry meanwhile finds it (sync_grace); then the lock of
- * its location's entry, if there is anybody to tell what it releases. */
-void gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
+/* For words: of a flag that is read without an edge, where neither side keeps a clock, seen by the one or the other. */
+NEVER void red_hint(const struct who *w, const struct access *a, int reads)
 {
-	int whole = todo & GSAN_RED_WHOLE, mine = todo & GSAN_RED_GENERAL;
-	struct who w = who_of(launch, self, mine);
-	u64 canonical = mine ? shadow_canonical(w.launch, address) : NO_ADDRESS;
-	int there = canonical != NO_ADDRESS;
-	if (mine && !there)
-		red_foreign(w.launch, self, address, desc);
-	struct dev_sync *e = 0;
+	const struct gsan_launch *l = w->launch;
+	struct sampled s;
+	for (u32 i = 0, n = sampled_at(a->address, &s) ? GSAN_DETAIL_READS + GSAN_DETAIL_WRITES : 0; i < n; i++) {
+		u64 rec = i < GSAN_DETAIL_READS ? s.r[i] : s.w[i - GSAN_DETAIL_READS], me = rec_make(w, a);
+		if (!rec_live(l, rec) || who_made(w, rec) || !tag_mapped(l, rec_tag(rec)))
+			continue;
+		tag_await(l, rec_tag(rec));
+		if (rec_tag(rec) != l->tag && !coarse_made(l, rec_tag(rec), a->address))
+			continue;
+		if (reads && op_is_strong_write(rec_op(rec)))
+			hint_unsaid(w, rec, me, 0);
+		else if (op_writes(a->op) && op_is_strong(rec_op(rec)) && !op_writes(rec_op(rec)))
+			hint_unsaid(w, me, rec, 0);
+	}
+}
+
+/* Its record, by each lane for itself. */
+NEVER void red_record(const struct who *w, u64 canonical, u32 desc)
+{
 	struct access a = {.address = canonical & ~(u64)(GSAN_GRANULE - 1), .op = desc_op(desc), .site = desc & 0xffff,
 			   .bytes = desc_bytes(desc), .mask = granule_mask(canonical, desc_bytes(desc))};
-	sync_publishes(&w, canonical, desc, whole); /* until it is said that there are such, all of them come here */
-	if (there)
-		granule_bytes(&w, &a);
+	granule_bytes(w, &a);
+	if (keeps_no_clock(w))
+		red_hint(w, &a, sync_reads(desc));
+}
+
+/* Does it read what has no shadow, or what is out of reach, for the first time in its launch, or since others began? */
+ALWAYS int red_learns_foreign(const struct who *w, u64 address, u64 canonical, u32 desc)
+{
+	return keeps_no_clock(w) && sync_reads(desc) && !sync_reachable(w, canonical) && !gpu_is_own(address) &&
+	       !learner_met(w->launch, own_tables(w->launch)->coarse.foreign);
+}
+
+/* The general case: takes its place in the shadow, where who makes an entry meanwhile finds it (sync_grace); then looks for its location's entry.
+ * What takes locks is left to gsan_take, where lanes come in turns: until it is said that its launch has such operations, that is all of them. */
+u32 gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
+{
+	int whole = todo & GSAN_RED_WHOLE, mine = todo & GSAN_RED_GENERAL, left = 0;
+	struct who w = who_of(launch, self, mine);
+	u64 canonical = mine ? shadow_canonical(w.launch, address) : NO_ADDRESS;
+	if (mine && canonical == NO_ADDRESS)
+		red_foreign(&w, address, desc);
+	if (canonical != NO_ADDRESS)
+		red_record(&w, canonical, desc);
+	if (mine && sync_reachable(&w, canonical))
+		left = !keeps_no_clock(&w) || sync_find(canonical, desc_bytes(desc), 0, 0) ||
+		       (desc_scope(desc) != GSAN_CTA && !coarse_noted(dev_tables(gsan_owner(canonical)), w.launch));
+	else if (mine)
+		left = red_learns_foreign(&w, address, canonical, desc);
 	gpu_meet(whole);
-	int publishes = sync_publishes(&w, canonical, desc, whole);
+	u32 is = left ? GSAN_RED_GENERAL : 0;
+	return whole && gpu_ballot(left) ? is | GSAN_RED_WHOLE : is;
+}
+
+/* The lock of its location's entry, if there is anybody to tell what it releases. */
+void gsan_take(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
+{
+	int whole = todo & GSAN_RED_WHOLE;
+	struct who w = who_of(launch, self, 0);
+	u64 canonical = todo & GSAN_RED_GENERAL ? shadow_canonical(w.launch, address) : NO_ADDRESS;
+	struct dev_sync *e = 0;
+	EACH_OF(whole, todo & GSAN_RED_GENERAL && red_learns_foreign(&w, address, canonical, desc))
+		learner_foreign(w.launch);
+	int publishes = sync_publishes(&w, canonical, desc, whole) && op_writes(desc_op(desc));
 	EACH_OF(whole, publishes)
 		e = sync_entry(&w, canonical, desc);
 	gpu_meet(whole);
@@ -47,24 +97,53 @@ void gsan_reduced(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 	int whole = todo & GSAN_RED_WHOLE;
 	struct who w = who_of(launch, self, 0);
 	u64 canonical = todo & GSAN_RED_GENERAL ? shadow_canonical(w.launch, address) : NO_ADDRESS;
+	if (keeps_no_clock(&w) && sync_reads(desc))
+		gpu_fence_sys(); /* whoever's write we read has its entry's lock, or has published (strong.h) */
 	struct dev_sync *e = sync_reachable(&w, canonical) ? sync_find(canonical, desc_bytes(desc), 0, 0) : 0, *held = 0;
 	EACH_OF(whole, e != 0)
-		held = sync_after(&w, e, canonical, desc, 0, 0, whole).held; /* nothing is put down: nobody reads the result */
+		held = sync_after(&w, e, canonical, desc, 0, 0, whole).held; /* nothing is put down: it has no clock, or nobody reads the result */
 	sync_release(held, whole);
 	gpu_meet(whole);
 	settle(&w, whole);
 }
 
-/* Does this record of a granule, of the same participant, say nothing to an RMW that makes `me`: quiet, of other bytes, or morally
- * strong with it? */
+/* A value that no known write left: who wrote it has made an entry meanwhile, and checks it under its lock, perhaps; or something unseen did
+ * (which.h, sync_unseen). Takes no locks: lanes are here side by side. */
+#define LEARNED_TRIES (1u << 20)
+void gsan_learned(u64 launch, u64 self, u64 address, u32 desc)
+{
+	struct who w = who_of(launch, self, 0);
+	u64 canonical = shadow_canonical(w.launch, address);
+	struct dev_coarse *c = &own_tables(w.launch)->coarse;
+	gpu_fence_sys();
+	struct dev_sync *e = sync_reachable(&w, canonical) ? sync_find(canonical, desc_bytes(desc), 0, 0) : 0;
+	for (u32 tries = 0; e && tries < LEARNED_TRIES && !lock_is_free(&e->lock); tries++)
+		gpu_pause();
+	gpu_fence_sys();
+	if (canonical == NO_ADDRESS)
+		return;
+	if (e && !version_is_learnt(&w, e)) /* by now: everything may be before who is behind this launch */
+		learner_meets(w.launch, c->foreign);
+	if (learner_met(w.launch, c->unseen) || w.launch->lifted & GSAN_LIFT_UNSEEN || sync_stored(w.launch, canonical, desc_bytes(desc), 0) ||
+	    sync_written_otherwise(w.launch, canonical, desc_bytes(desc)))
+		return;
+	gpu_store32(&c->unseen_site[w.launch->stream], desc & 0xffff);
+	learner_meets(w.launch, c->unseen);
+}
+
+/* Does this record of a granule, of the same participant, say nothing to an operation that makes `me`: quiet, of other bytes, both reads, or
+ * morally strong with it? */
 ALWAYS int red_agrees(u32 quick, u64 rec, u64 me)
 {
 	u32 a = rec_op(rec), b = rec_op(me);
 	return is_quiet(quick, me, rec) |
 	       ((u32)(quick_participant(quick, rec ^ me) == 0) & /* the same GPU */
-		(((rec_mask(rec) & rec_mask(me)) == 0) |
+		(((rec_mask(rec) & rec_mask(me)) == 0) | (u32)!(op_writes(a) | op_writes(b)) |
 		 ((a >= GSAN_OP_STRONG_LD) & ((a & b & 2) != 0) & (((u32)(rec ^ me) & 0xff) == 0)))); /* .gpu or .sys, the same bytes */
 }
+
+/* Is it a write to some of these bytes that may have left what is read there now, and no earlier launch's? */
+ALWAYS int red_leaves(u32 quick, u64 rec, u64 me) { return op_writes(rec_op(rec)) & ((rec_mask(rec) & rec_mask(me)) != 0) & !quick_below(quick, me, rec); }
 
 /* May a red take the place of this one at once? It is of what is ordered before, or the same. */
 ALWAYS int red_free(u32 quick, u64 rec, u64 me)
@@ -79,18 +158,19 @@ enum red { RED_GENERAL, RED_DONE, RED_AGAIN };
 /* Its record goes among the sampled reads of its granule, if `in`. Then `last` and `tail` are of the line behind it: somebody may have
  * come between, and have seen nothing of us. Both are on the way at once. */
 ALWAYS enum red red_granule(const struct gsan_launch *l, u32 quick, struct gsan_granule *g, u64 me, u64 key, int in,
-			    const struct gsan_line *at, u64 *last, u64 *tail, int *went)
+			    const struct gsan_line *at, u64 *last, u64 *tail, int *went, int any, int *left)
 {
 	u64 r0, r1;
 	gpu_load128(&g->read[0], &r0, &r1);
+	*left |= any ? red_leaves(quick, r0, me) | red_leaves(quick, r1, me) : 0;
 	if (!(red_agrees(quick, r0, me) & red_agrees(quick, r1, me)))
 		return RED_GENERAL;
-	if (r0 == me || r1 == me)
+	if (r0 == me || r1 == me || (any && !op_observes(rec_op(me))))
 		return RED_DONE;
 	int free1 = red_free(quick, r1, me), odd = (int)(me >> GSAN_REC_CTA_SHIFT & 1); /* who come at once take both places */
 	int place = red_free(quick, r0, me) && !(free1 && odd) ? 0 : free1 ? 1 : -1;
-	if (place < 0 && (quick_is_own(me, r0) || quick_is_own(me, r1)))
-		return RED_GENERAL; /* other operations of this CTA */
+	if ((any && !rec_is_rmw(me)) || (place < 0 && (quick_is_own(me, r0) || quick_is_own(me, r1))))
+		return RED_GENERAL; /* the first load; other operations of this CTA */
 	if (place < 0)
 		place = place_drawn(l, me, r0, r1, key, gpu_ctas());
 	if (place < 0)
@@ -103,17 +183,21 @@ ALWAYS enum red red_granule(const struct gsan_launch *l, u32 quick, struct gsan_
 	return now == was ? RED_DONE : RED_AGAIN;
 }
 
-/* Quiet, all that may lie there of weak accesses? Lines of counters have none, and say so: the loads are the cost. */
-ALWAYS int red_alone(u32 quick, const struct gsan_line *at, const struct gsan_granule *g, u64 me, u64 last, u64 tail)
+/* Quiet, all that may lie there of weak accesses, and of strong stores? Lines of counters have none, and say so: the loads are the cost.
+ * *stored: `me` is among the stores; *left: one is that may have left what is read there. */
+ALWAYS int red_alone(u32 quick, const struct gsan_line *at, const struct gsan_granule *g, u64 me, u64 last, u64 tail, int any, int *stored, int *left)
 {
 	u64 r0 = 0, r1 = 0, w0 = 0, w1 = 0;
 	if (tail >> 32 & GSAN_LINE_READ)
 		gpu_load128(at->read, &r0, &r1);
 	if (tail >> 32 & GSAN_LINE_WROTE)
 		gpu_load128(g->write, &w0, &w1);
+	*stored = any && (w0 == me || w1 == me);
+	*left = any ? red_leaves(quick, w0, me) | red_leaves(quick, w1, me) : 0;
 	return is_quiet(quick, me, last) &&
-	       (!(tail >> 32 & (GSAN_LINE_READ | GSAN_LINE_WROTE)) || (is_quiet(quick, me, r0) && is_quiet(quick, me, r1) &&
-								       is_quiet(quick, me, w0) && is_quiet(quick, me, w1)));
+	       (!(tail >> 32 & (GSAN_LINE_READ | GSAN_LINE_WROTE)) ||
+		(is_quiet(quick, me, r0) && is_quiet(quick, me, r1) && (any ? red_agrees(quick, w0, me) && red_agrees(quick, w1, me) :
+									      is_quiet(quick, me, w0) && is_quiet(quick, me, w1))));
 }
 
 /* Is this launch in the coarse clock of the owner's tables? Once it is it stays covered, so that a yes may come from the L1:
@@ -127,14 +211,15 @@ ALWAYS int red_noted(const struct gsan_launch *l, u64 self, u32 quick, u64 addre
 	return slot && !rec_tag(slot ^ self);
 }
 
-/* in: 0 looks only, and leaves to others what takes registers: nearly all find that nothing is left to do. */
-ALWAYS enum red red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc, int in)
+/* in: 0 looks only, and leaves to others what takes registers: nearly all find that nothing is left to do. any: 0 of RMWs whose result nobody
+ * reads. *left: a write is known that may have left what is read there. */
+ALWAYS enum red red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc, int in, int any, int *left)
 {
 	u64 last, tail, granule = address & ~(u64)(GSAN_GRANULE - 1);
 	u64 me = rec_of((self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT, desc_op(desc), desc & 0xffff,
 			granule_mask(address, desc_bytes(desc)));
 	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(address);
-	if (address >> GSAN_DATA_SHIFT != GSAN_DATA_TOP || (u32)self || self & SELF_STATELESS || desc_op(desc) == GSAN_OP_RMW + GSAN_SYS ||
+	if (address >> GSAN_DATA_SHIFT != GSAN_DATA_TOP || (u32)self || self & SELF_STATELESS ||
 	    !(gsan_owner(address) == quick_participant(quick, self) || l->mapped >> gsan_owner(address) & 1))
 		return RED_GENERAL;
 	gpu_load128(at, &last, &tail);
@@ -143,34 +228,43 @@ ALWAYS enum red red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 a
 	if (desc_scope(desc) != GSAN_CTA && !red_noted(l, self, quick, address))
 		return RED_AGAIN; /* its launch is about to be noted */
 	struct gsan_granule *g = &detail_at(address, (u32)tail)->granule[granule % GSAN_LINE / GSAN_GRANULE];
-	if (!red_alone(quick, at, g, me, last, tail))
+	int stored, by_store, went = 0;
+	if (!red_alone(quick, at, g, me, last, tail, any, &stored, &by_store) || (any && !stored && !op_observes(desc_op(desc))))
 		return RED_GENERAL;
-	int went = 0;
-	enum red is = red_granule(l, quick, g, me, granule, in, at, &last, &tail, &went);
-	return !went || is == RED_AGAIN || red_alone(quick, at, g, me, last, tail) ? is : RED_GENERAL;
+	*left = by_store;
+	enum red is = red_granule(l, quick, g, me, granule, in, at, &last, &tail, &went, any, left);
+	if (is == RED_AGAIN && by_store)
+		return RED_GENERAL; /* who reads a flag first says so (red_hint) */
+	return !went || is == RED_AGAIN || red_alone(quick, at, g, me, last, tail, any, &stored, &by_store) ? is : RED_GENERAL;
 }
 
 /* When a kernel begins many come to few places. */
 #define RED_TRIES 4u
-NEVER enum red red_again(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc)
+ALWAYS enum red red_tries(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc, int any)
 {
 	enum red is = RED_AGAIN;
+	int left;
 	for (u32 i = 0; i < RED_TRIES && is == RED_AGAIN; i++)
-		is = red_fast(l, self, quick, address, desc, 1);
+		is = red_fast(l, self, quick, address, desc, 1, any, &left);
 	return is;
 }
+NEVER enum red red_again(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc) { return red_tries(l, self, quick, address, desc, 0); }
+NEVER enum red relaxed_again(const struct gsan_launch *l, u64 self, u32 quick, u64 address, u32 desc) { return red_tries(l, self, quick, address, desc, 1); }
 
-u32 gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc)
+ALWAYS u32 red_todo(u64 launch, u64 self, u32 quick, u64 address, u32 desc, int any)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u32 active = gpu_active();
 	if (gpu_leads(active))
 		gpu_count(&spread_of(quick_participant(quick, self), self)->checked, gpu_popc(active));
-	enum red is = red_fast(l, self, quick, address, desc, 0);
+	int left = 0;
+	enum red is = red_fast(l, self, quick, address, desc, 0, any, &left);
 	if (is == RED_AGAIN)
-		is = red_again(l, self, quick, address, desc);
-	u32 mine = is == RED_DONE ? 0 : GSAN_RED_GENERAL;
-	return active == GPU_WARP && gpu_ballot((int)mine) ? mine | GSAN_RED_WHOLE : mine;
+		is = any ? relaxed_again(l, self, quick, address, desc) : red_again(l, self, quick, address, desc);
+	u32 mine = is == RED_DONE ? 0 : GSAN_RED_GENERAL, unseen = any && !left ? GSAN_RED_UNSEEN : 0;
+	return unseen | (active == GPU_WARP && gpu_ballot((int)mine) ? mine | GSAN_RED_WHOLE : mine);
 }
+u32 gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc) { return red_todo(launch, self, quick, address, desc, 0); }
+u32 gsan_relaxed(u64 launch, u64 self, u32 quick, u64 address, u32 desc) { return red_todo(launch, self, quick, address, desc, 1); }
 
 #endif

@@ -6,6 +6,7 @@
 #include "device/elem_order.h"
 #include "device/hint.h"
 #include "device/launch.h"
+#include "device/learnt.h"
 #include "device/observed.h"
 #include "device/order.h"
 
@@ -151,7 +152,14 @@ NEVER int formal_again(const struct who *w, u64 rec, u64 point, const struct acc
 /* Of a launch before this one, what something unseen wrote may have been the flag: a stream's value, a copy, the host. */
 ALWAYS void report_unseen(const struct who *w, u64 rec, struct hint *best)
 {
-	u32 unseen = w->state && !best->score && rec_tag(rec) != w->launch->tag ? gpu_load32(&w->state->unseen) : 0;
+	const struct dev_coarse *c = &own_tables(w->launch)->coarse;
+	u32 stream = w->launch->stream, unseen = 0;
+	if (best->score || rec_tag(rec) == w->launch->tag)
+		return;
+	if (w->state)
+		unseen = gpu_load32(&w->state->unseen);
+	else if (gpu_load32(&c->unseen[stream]) == w->launch->seq)
+		unseen = (u32)GSAN_WHY_NO_ACQUIRE << 16 | gpu_load32(&c->unseen_site[stream]);
 	if (unseen)
 		*best = (struct hint){.reader = rec_of(w->base & REC_STAMP, 0, unseen & 0xffff, 0), .reason = unseen >> 16};
 }
@@ -269,6 +277,12 @@ NEVER void report(const struct who *w, u64 rec, u64 point, u32 rec_bytes_mask, c
 	report_send(ring, f, ticket);
 }
 
+ALWAYS int check_ordered(const struct who *w, u64 rec, u64 point, const struct access *a)
+{
+	int base = a->op == GSAN_OP_LD_NC && !w->stateless; /* only the launch's base clock counts (DESIGN §6) */
+	return base ? order_base(w, rec, point) : order_slow(w, rec, point);
+}
+
 NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
 {
 	const struct gsan_launch *l = w->launch;
@@ -281,13 +295,7 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 		count(l, GSAN_N_FOUND, 1);
 		return;
 	}
-	if (a->op == GSAN_OP_LD_NC && !w->stateless) { /* only the launch's base clock counts (DESIGN §6) */
-		if (order_base(w, rec, point))
-			return;
-	} else if (order_slow(w, rec, point)) {
-		return;
-	}
-	if (op_is_rmw(old) && a->op != GSAN_OP_LD_NC && coarse_observed(w, rec, a))
+	if (check_ordered(w, rec, point, a) || (learnt_by_all(l) && check_ordered(w, rec, point, a)))
 		return;
 	if (keeps_no_clock(w) && op_writes(old) && a->op != GSAN_OP_LD_NC && red_observed(w, rec, rec_mask_here & a->mask, a, point))
 		return;

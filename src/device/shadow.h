@@ -62,12 +62,12 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 	u32 a = rec_op(me), b = rec_op(old);
 	if (!old)
 		return 1;
-	if (keeps_no_clock(w) && op_is_rmw(a) && rec_is_below(w, old))
-		return 1; /* where a red finds no place, it is not known afterwards whether there was one (observed.h) */
+	if (keeps_no_clock(w) && op_observes(a) && rec_is_below(w, old))
+		return 1; /* where it finds no place, it is not known afterwards whether there was one (observed.h) */
 	if (rec_mask(old) & ~rec_mask(me) || (op_writes(b) && !op_writes(a)))
 		return 0;
-	if (keeps_no_clock(w) && op_is_rmw(b) && a != b && !((me ^ old) & REC_WHO))
-		return 0; /* it says, too, what this CTA observed (observed.h) */
+	if (keeps_no_clock(w) && op_is_strong(b) && a != b && !((me ^ old) & REC_WHO) && !(op_is_rmw(a) && !op_writes(b)))
+		return 0; /* it says, too, what this CTA observed, or wrote (observed.h) */
 	if (op_is_strong(a) && (!op_is_strong(b) || op_scope(a) > op_scope(b) || rec_mask(old) != rec_mask(me) ||
 				tag_participant(w->launch, rec_tag(old)) != w->launch->participant))
 		return 0;
@@ -95,15 +95,16 @@ ALWAYS int place_drawn(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 
 	return first || h < (at ? h1 : h0) ? at : -1;
 }
 
-/* Would an atomic that hides another record have the largest hash of the atomics in these places? Atomics that found none since would
- * then seem not to have asked for one (observed.h). Where no atomic is, or a place is free, none was turned away. */
+/* Would an atomic that hides another record have the largest hash of the atomics in these places, or a strong read that of the reads? Such
+ * as found none since would then seem not to have asked for one (observed.h). Where none of its kind is, or a place is free, none was turned
+ * away. */
 ALWAYS int place_rises(const struct gsan_launch *l, u64 me, u64 r0, u64 r1, u64 key)
 {
-	int atomic0 = rec_is_rmw(r0), atomic1 = rec_is_rmw(r1);
-	if (!rec_is_rmw(me) || !(atomic0 | atomic1) || !rec_live(l, r0) || !rec_live(l, r1))
+	int kind0 = rec_is_rmw(r0) == rec_is_rmw(me), kind1 = rec_is_rmw(r1) == rec_is_rmw(me);
+	if (!op_observes(rec_op(me)) || !(kind0 | kind1) || !rec_live(l, r0) || !rec_live(l, r1))
 		return 0;
 	u32 h = sample_hash(me, key, l->seed);
-	return !(atomic0 && h <= sample_hash(r0, key, l->seed)) && !(atomic1 && h <= sample_hash(r1, key, l->seed));
+	return !(kind0 && h <= sample_hash(r0, key, l->seed)) && !(kind1 && h <= sample_hash(r1, key, l->seed));
 }
 
 /* May two weak records be one: of the same instruction, CTA and epoch, at other bytes? So it is with lanes that go alone. */
@@ -202,6 +203,9 @@ NEVER void granule_access(const struct who *w, struct gsan_granule *g, struct ac
 	int recorded = 1;
 	gpu_load128(&g->write[0], &r[0], &r[1]);
 	gpu_load128(&g->read[0], &r[2], &r[3]);
+	a->asks_before = (u32)keeps_no_clock(w);
+	a->before[0] = r[2];
+	a->before[1] = r[3];
 	if (op_writes(a->op) && !op_is_rmw(a->op)) {
 		u32 place = granule_write_place(w, me, r, a->address);
 		if (r[place] != me) {
@@ -212,8 +216,6 @@ NEVER void granule_access(const struct who *w, struct gsan_granule *g, struct ac
 				gpu_cas64(&g->write[!place], r[!place], 0);
 		}
 	} else {
-		if (keeps_no_clock(w) && op_is_rmw(a->op))
-			a->again = red_made(w, w->self, &(struct sampled){{r[2], r[3]}}, a->mask, a->address);
 		recorded = shadow_sample(w, me, g->read, r + 2, a->address, 1);
 	}
 	for (u32 i = 0; i < 4; i++) /* what was there when the record went in */

@@ -34,31 +34,28 @@ ALWAYS int sync_reachable(const struct who *w, u64 canonical)
 	return canonical != NO_ADDRESS && w->launch->mapped >> gsan_owner(canonical) & 1;
 }
 
-/* Does this strong write make an entry for its location? Not the relaxed RMW of a kernel of such alone, within one GPU:
- * histograms are made of those. */
-ALWAYS int sync_makes(const struct who *w, u32 desc)
-{
-	return !desc_is_rmw(desc) || desc_sem(desc) != GSAN_SEM_NONE || desc_scope(desc) == GSAN_SYS || w->state ||
-	       w->launch->lifted & GSAN_LIFT_COARSE;
-}
+/* Does a strong write of it make an entry for its location? Not of a kernel of relaxed operations alone: histograms are made of those,
+ * hash tables, graph algorithms. */
+ALWAYS int sync_makes(const struct who *w) { return w->state || w->stateless || w->launch->lifted & GSAN_LIFT_COARSE; }
 
 /* Is there anything to publish, of what is in reach? If not, the coarse path has it: when a kernel begins all lanes come with one
- * place to write to, and one of them does. */
+ * place to go to, and one of them says so. */
 ALWAYS int sync_publishes(const struct who *w, u64 canonical, u32 desc, int whole)
 {
-	int there = sync_reachable(w, canonical), publishes = there && (sync_makes(w, desc) || sync_find(canonical, desc_bytes(desc), 0, 0));
+	int there = sync_reachable(w, canonical), publishes = there && (sync_makes(w) || sync_find(canonical, desc_bytes(desc), 0, 0));
 	int notes = there && !publishes && desc_scope(desc) != GSAN_CTA; /* which reaches nobody */
 	if (gpu_which(whole, notes)) {
-		u64 tables = notes ? (u64)(uintptr_t)dev_tables(gsan_owner(canonical)) : 0;
-		if (gpu_leads(gpu_same(whole, tables)) && notes)
-			coarse_note(w, (struct dev_tables *)(uintptr_t)tables, 0);
+		struct dev_tables *t = notes ? dev_tables(gsan_owner(canonical)) : 0;
+		u32 same = gpu_same(whole, (u64)(uintptr_t)t);
+		EACH_OF(whole, notes && gpu_leads(same))
+			coarse_note(w, t, 0);
 		gpu_meet(whole);
 	}
 	return publishes;
 }
 
-/* Before the first write that an entry is for. Relaxed RMWs of kernels without states that found none do not say afterwards what
- * they observed; those of other launches whose records stand there, or were displaced, are left the time to execute before. */
+/* Before the first write that an entry is for. Operations of kernels without states that found none do not say afterwards what they did
+ * there; those of other launches whose records stand there, or were displaced, are left the time to execute before. */
 #define ENTRY_GRACE 256u /* pauses */
 NEVER void sync_grace(const struct who *w, u64 canonical)
 {
@@ -70,8 +67,10 @@ NEVER void sync_grace(const struct who *w, u64 canonical)
 	for (u32 i = 0; i < GSAN_DETAIL_READS; i++) {
 		int live = rec_live(w->launch, s.r[i]);
 		taken += live;
-		rmws += live && op_is_rmw(rec_op(s.r[i])) && rec_tag(s.r[i]) != w->launch->tag;
+		rmws += live && op_is_strong(rec_op(s.r[i])) && rec_tag(s.r[i]) != w->launch->tag;
 	}
+	for (u32 i = 0; i < GSAN_DETAIL_WRITES; i++)
+		rmws += rec_live(w->launch, s.w[i]) && op_is_strong(rec_op(s.w[i])) && rec_tag(s.w[i]) != w->launch->tag;
 	for (u32 i = 0; (rmws || taken == GSAN_DETAIL_READS) && i < ENTRY_GRACE; i++)
 		gpu_pause();
 }
@@ -80,7 +79,7 @@ NEVER void sync_grace(const struct who *w, u64 canonical)
 NEVER struct dev_sync *sync_entry(const struct who *w, u64 canonical, u32 desc)
 {
 	struct dev_tables *t = dev_tables(gsan_owner(canonical));
-	int make = sync_makes(w, desc);
+	int make = sync_makes(w);
 	struct dev_sync *e = sync_find(canonical, desc_bytes(desc), make, desc_is_rmw(desc) ? DEV_SYNC_RMW_QUOTA : DEV_SYNCS);
 	if (e) {
 		u32 mark = line_mark_sync(t, canonical);
@@ -242,6 +241,8 @@ NEVER int sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u32
 	u32 failed = (u32)desc_cas_failed(desc), ended = gpu_own32(&e->ended);
 	u32 told = ended & DEV_MANY ? desc & ~GSAN_DESC_VALUE : desc;
 	int reads = w->state && (desc_is_rmw(desc) || failed) && !(ended & DEV_READ), writes = !failed && !(ended & DEV_WROTE), put = 0;
+	if (keeps_no_clock(w) && sync_reads(desc))
+		version_learnt(w, e, canonical, desc);
 	if (failed && w->state && (!reads || sync_polled(w, canonical, gpu_load32(&e->generation), value, told)))
 		return 0; /* a spin on a lock of the program's: it saw what it saw before */
 	if (!reads && !writes && !failed)
@@ -292,6 +293,18 @@ NEVER int sync_glance(const struct who *w, const struct dev_sync *e, u64 canonic
 	return 0;
 }
 
+/* Behind a read of a launch that keeps no clock. What it read may have been written by an operation that is checked once it has executed, under
+ * the lock: that is awaited. */
+NEVER void sync_learns_more(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc)
+{
+	int over = lock_is_free(&e->lock);
+	gpu_fence_sys();
+	if ((over && version_is_learnt(w, e)) || !lock_take(w->launch, &e->lock))
+		return;
+	version_learnt(w, e, canonical, desc);
+	lock_give(&e->lock);
+}
+
 /* What is left to do behind a strong operation of one lane. */
 struct synced {
 	struct dev_sync *held; /* the entry that it holds and has to release once it was checked, or NULL */
@@ -309,6 +322,8 @@ NEVER struct synced sync_after(const struct who *w, struct dev_sync *e, u64 cano
 	}
 	if (e && op_writes(desc_op(desc)))
 		sync_came(w, e);
+	if (keeps_no_clock(w) && e && sync_reads(desc))
+		sync_learns_more(w, e, canonical, desc);
 	if (!w->state || !sync_reads(desc))
 		return none;
 	int still = desc & GSAN_DESC_VALUE || !e || lock_is_free(&e->lock); /* else a write may have executed that is not published */

@@ -258,7 +258,8 @@ struct dev_sync {
 	uint32_t mark;    /* GSAN_LINE_MARK of its line since it was made; another one now: RMWs may have passed it by */
 	struct dev_version version[3]; /* newest first; [2]: all older ones together, of any value */
 	uint32_t changed[DEV_VERSION]; /* of each element of [0] the generation with which it came or grew */
-	uint64_t reserve[22];
+	uint64_t learnt; /* tag << 32 | generation: what that launch has learnt here, if it keeps no clock; written as changes are */
+	uint64_t reserve[21];
 };
 _Static_assert(sizeof(struct dev_sync) == 2048, "");
 _Static_assert((__builtin_offsetof(struct dev_sync, version) + __builtin_offsetof(struct dev_version, elem)) % 16 == 0 &&
@@ -273,11 +274,21 @@ _Static_assert((__builtin_offsetof(struct dev_sync, version) + __builtin_offseto
  * Protocol. Without a lock. A slot changes by compare-and-swap; a launch of another stream raises `older` for the one that it
  * puts out, behind which a fence stands, before. `older` only rises. A reader takes the slots first, then `older`: each launch
  * that was noted is in one of them, or a later one of its stream is. `coarse_used` follows the first slot; each RMW on this
- * path comes after a warp of its launch has noted it there or has read that. Which waits for the launch's entry (tag_await). */
+ * path comes after a warp of its launch has noted it there or has read that. Which waits for the launch's entry (tag_await).
+ *
+ * What launches without clocks learn there is not known (learnt.h): of this participant's streams, the last such launch of which nothing is kept
+ * yet. It is put there before its first operation on this path, behind which a fence stands, and goes when the next launch of its stream begins. */
 #define DEV_COARSE 64u
+#define DEV_LEARNS (1ull << 63) /* the program learns what it reads; else it observes only what it continues */
 struct dev_coarse {
 	uint64_t slot[DEV_COARSE];             /* elem_all() */
 	uint64_t older[GSAN_PARTICIPANTS];     /* launch numbers, every launch up to it; 0 = none */
+	uint64_t learner[GSAN_STREAMS];        /* DEV_LEARNS, tag << 32 | number; 0 = none */
+	uint32_t foreign[GSAN_STREAMS];        /* the number of the last that read what has no shadow; ... */
+	uint32_t unseen[GSAN_STREAMS];         /* ... a value that no known write left. Both behind the row of dev_tables.met */
+	uint32_t unseen_site[GSAN_STREAMS];    /* where, for words */
+	uint32_t learners[2], used[2];         /* each read as one u64: a bit for each stream that had one; for each slot, before it is used */
+	uint32_t olders;                       /* and for each of `older` */
 };
 static inline uint32_t coarse_slot(uint32_t participant, uint32_t stream) { return (participant * 13 + stream) & (DEV_COARSE - 1); }
 
@@ -309,7 +320,7 @@ struct dev_tables {
 	uint32_t detail_next;  /* blocks of detail taken */
 	uint32_t syncs;        /* entries in use; from here on to `coarse`: emptied with them */
 	uint32_t sync_full;    /* 1: an entry found no place; any strong operation may be on the coarse path, of any scope */
-	uint32_t coarse_used;  /* 1: `coarse` is not empty */
+	uint32_t coarse_used;  /* 1: `coarse` is not empty; 2: and operations of .sys may be on that path */
 	struct dev_coarse coarse;
 	uint32_t base[GSAN_PARTICIPANTS]; /* no launch here has a launch of that participant with seq above it before it */
 	uint32_t floor[GSAN_PARTICIPANTS]; /* no launch here has a higher one */
@@ -319,6 +330,7 @@ struct dev_tables {
 	uint32_t bucket_lock[DEV_BUCKETS];
 	uint32_t bucket_full[DEV_BUCKETS]; /* newest launch of which a CTA found no place for its state, by `seq` */
 	struct dev_acquired acquired[GSAN_STREAMS];
+	uint32_t met[GSAN_STREAMS][GSAN_PARTICIPANTS]; /* what of each had begun when a launch of the stream read such a thing last; rises */
 	uint32_t hint_used[DEV_HINT_SHELVES]; /* a bit for each place where there is one */
 	struct dev_hint hint[DEV_HINT_SHELVES][DEV_HINT_WAYS];
 	struct dev_launch launch[DEV_LAUNCHES];

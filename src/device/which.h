@@ -7,6 +7,7 @@
 #include "device/coarse.h"
 #include "device/entry.h"
 #include "device/launch.h"
+#include "device/learnt.h"
 #include "device/observed.h"
 #include "device/shadow.h"
 #include "device/version.h"
@@ -78,22 +79,6 @@ NEVER int sync_written_otherwise(const struct gsan_launch *l, u64 canonical, u32
 	return 0;
 }
 
-/* Has something that leaves no record been enqueued that is not ordered before this launch (layout.h, struct gsan_writers)? */
-NEVER int writers_unordered(const struct gsan_launch *l)
-{
-	const struct gsan_writers *all = (const struct gsan_writers *)(uintptr_t)l->writers;
-	for (u64 left = all ? gpu_peek64(&all->participants) : 0; left; left &= left - 1) { /* each is a read of the host's memory */
-		u32 p = (u32)__builtin_ctzll(left);
-		for (u64 streams = gpu_peek64(&all->streams[p]); streams; streams &= streams - 1) {
-			u32 s = (u32)__builtin_ctzll(streams);
-			int own = p == l->participant && s == l->stream && s != GSAN_STREAMS - 1; /* ahead, or behind this one's end */
-			if (!own && !order_has(&l->order, p, s, gpu_peek32(&all->newest[p][s])))
-				return 1;
-		}
-	}
-	return !all;
-}
-
 /* Does it call what is not seen? Then that may have written where it reads. */
 ALWAYS int launch_unseen(const struct gsan_launch *l) { return gpu_load32(&own_launch(l)->unseen) == l->seq; }
 
@@ -106,7 +91,7 @@ NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value, i
 	u64 before = polled_before(w, canonical, desc);
 	return desc & GSAN_DESC_VALUE && value != before && !(l->lifted & GSAN_LIFT_UNSEEN) &&
 	       !sync_stored(l, canonical, desc_bytes(desc), entry) && !sync_written_otherwise(l, canonical, desc_bytes(desc)) &&
-	       (launch_unseen(l) || writers_unordered(l));
+	       (launch_unseen(l) || writers_unordered(l, &l->order, l->participant, l->stream));
 }
 
 /* Does a stream write values there (cuStreamWriteValue)? One may be what any known write left, or 0. */
@@ -125,7 +110,7 @@ ALWAYS void sync_unknown(const struct who *w, u32 desc)
 		gpu_store32(&w->state->unseen, (u32)(narrow ? GSAN_WHY_ACQUIRE_SCOPE : GSAN_WHY_NO_ACQUIRE) << 16 | (desc & 0xffff));
 }
 
-/* A location without an entry was never strongly written, except by RMWs on the coarse path. */
+/* A location without an entry was strongly written by launches on the coarse path alone. */
 ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	coarse_join(w, canonical, desc, w->launch->gpu);

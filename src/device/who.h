@@ -33,7 +33,7 @@ struct who {
 	u64 base;                /* tag, cta, epoch */
 	u64 self;                /* tag of the launch, cta: what `base` starts from, unless a private tag was drawn */
 	u32 stateless;           /* should have a state and has none: is ordered after everything */
-	u32 reds;                /* scopes, as bits, of its kernel's relaxed RMWs of which nobody reads the result */
+	u32 reds;                /* what relaxed operations its kernel has: GSAN_REDS_*, and bits of scopes */
 	u32 warp;                /* which of its CTA, if its launch tells them apart (warp_bits), else 0 */
 	enum asked asked;        /* which order is asked for */
 	u32 behind_red;          /* its thread made one of these, or waited for one that did, perhaps */
@@ -41,7 +41,7 @@ struct who {
 ALWAYS u32 launch_warp(const struct gsan_launch *l) { return l->warp_bits ? gpu_thread() / 32 : 0; } /* of this thread, as in `warp` */
 ALWAYS u32 cta_warps(void) { return (gpu_threads() + 31) / 32; }
 ALWAYS u64 who_warps(const struct who *w) { return w->launch->warp_bits ? 1ull << w->warp : KNOWN_TO_ALL; } /* whom it acquires for */
-ALWAYS int keeps_no_clock(const struct who *w) { return w->reds && !w->state; }
+ALWAYS int keeps_no_clock(const struct who *w) { return w->reds && !w->state && !w->stateless; } /* a kernel of relaxed operations alone */
 
 ALWAYS struct who who_asks(const struct who *w, enum asked asked)
 {
@@ -55,7 +55,8 @@ struct access {
 	u64 address; /* canonical: of the granule, or of the line if `whole` */
 	u32 mask, op, site, bytes, whole;
 	u32 element; /* bytes of one strong operation; 0: weak */
-	u32 again;   /* an RMW that its CTA, which keeps no clock, made here before, perhaps (observed.h) */
+	u64 before[GSAN_DETAIL_READS]; /* of a CTA that keeps no clock: the sampled records of the granule, before its own was (observed.h) */
+	u32 asks_before;               /* it is known */
 };
 
 ALWAYS struct gsan_detail *detail_at(u64 canonical, u32 index)

@@ -10,7 +10,7 @@
 enum ptx_access_kind {
 	PTX_ACCESS_NONE,
 	PTX_ACCESS_WEAK,  /* batched: op is GSAN_OP_LD, _LD_NC or _ST */
-	PTX_ACCESS_RED,   /* a relaxed RMW whose result nobody reads; ptx_plan_make finds out */
+	PTX_ACCESS_RED,   /* a relaxed RMW whose result nobody reads, or any relaxed operation of a kernel of such; ptx_plan_make finds out */
 	PTX_ACCESS_LOAD,  /* strong */
 	PTX_ACCESS_STORE, /* strong */
 	PTX_ACCESS_RMW,

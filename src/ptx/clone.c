@@ -172,6 +172,12 @@ static void edit_sink(struct clone *c, const struct ptx_place *p)
 		    8 * p->access.bytes);
 }
 
+/* Is its result read? */
+static int is_read(const struct clone *c, const struct ptx_place *p)
+{
+	return p->access.value && ptx_uses_read(&c->uses, p->access.value);
+}
+
 /* What a CAS compares with, kept in %gsan_e while its registers change; 0: it cannot be told whether it writes. */
 static int edit_expected(struct clone *c, const struct ptx_place *p)
 {
@@ -268,7 +274,7 @@ static void edit_strong(struct clone *c, const struct ptx_place *p)
 	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a, %gsan_x, %gsan_y;\n\t.reg .b32 %gsan_w, %gsan_g, %gsan_o;\n\t.reg .b16 %gsan_h;\n"
 			    TURN_REGS);
 	edit_guard(c, i);
-	if (a->kind == PTX_ACCESS_RMW && a->value && ptx_uses_read(&c->uses, a->value))
+	if (a->kind == PTX_ACCESS_RMW && is_read(c, p))
 		base |= GSAN_DESC_USED;
 	text_puts(&c->text, "\tactivemask.b32 %gsan_m;\n\tsetp.eq.u32 %gsan_q, %gsan_m, -1;\n\tselp.b32 %gsan_o, 1, 0, %gsan_q;\n");
 	ptx_call_address(&c->text, c->m, a, "%gsan_a");
@@ -316,7 +322,7 @@ static void edit_result(struct clone *c, const struct ptx_place *p)
 {
 	const struct ptx_instr *i = p->instr;
 
-	if (p->access.rmw != PTX_RMW_EITHER || !ptx_is(c->m, i->op, "atom"))
+	if (p->access.rmw != PTX_RMW_EITHER || !ptx_is(c->m, i->op, "atom") || is_read(c, p))
 		return;
 	ptx_edit_add(&c->edits, i->op.off, i->op.len, "red", 3);
 	ptx_edit_add(&c->edits, i->operand[0].text.off, i->operand[1].text.off - i->operand[0].text.off, "", 0);
@@ -330,37 +336,58 @@ static void say_behind_red(struct clone *c, const struct ptx_instr *i)
 	text_printf(&c->text, "or.b64 %%gsan_self, %%gsan_self, %llu;\n", GSAN_SELF_BEHIND_RED);
 }
 
-/* Of a lane that has something left to do. */
-static void edit_todo(struct clone *c, enum ptx_call which, const char *desc)
+/* Of a lane that has something left to do: %gsan_u. */
+static void edit_todo(struct clone *c, enum ptx_call which, const char *desc, const char *result)
 {
 	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_g", "%gsan_a", desc};
 
-	ptx_call_emit(&c->text, which, "@%gsan_c ", arg, NULL);
+	ptx_call_emit(&c->text, which, "@%gsan_n ", arg, result);
 	*c->calls |= 1u << which;
 }
 
+/* Behind what tells the program something: a value that is not 0, and that no known write left. */
+static void edit_learned(struct clone *c, const struct ptx_place *p, const char *desc)
+{
+	const struct ptx_access *a = &p->access;
+	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_a", desc};
+	int has = ptx_call_value(&c->text, c->m, p->instr, a, a->value);
+
+	text_printf(&c->text, "\tand.b32 %%gsan_u, %%gsan_o, %u;\n\tsetp.ne.u32 %%gsan_v, %%gsan_u, 0;\n%s", GSAN_RED_UNSEEN,
+		    has ? "\tsetp.ne.and.u64 %gsan_v, %gsan_x, 0, %gsan_v;\n" : "");
+	ptx_call_emit(&c->text, PTX_CALL_learned, "@%gsan_v ", arg, NULL);
+	*c->calls |= 1u << PTX_CALL_learned;
+}
+
+/* A relaxed operation that is checked without its location's entry, as nearly all are, and then made by all lanes at once. */
 static void edit_red(struct clone *c, const struct ptx_place *p)
 {
+	int told = p->access.rmw && is_read(c, p), learns = told || p->access.op < GSAN_OP_STRONG_ST;
 	char desc[16];
 	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_u", "%gsan_a", desc};
 
-	snprintf(desc, sizeof(desc), "%u", ptx_batch_desc(p));
-	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a;\n\t.reg .b32 %gsan_u, %gsan_g;\n\t.reg .pred %gsan_c;\n" TURN_REGS);
+	text_puts(&c->text, "\t{\n\t.reg .b64 %gsan_a, %gsan_x, %gsan_y;\n\t.reg .b32 %gsan_u, %gsan_o, %gsan_g, %gsan_w;\n\t.reg .b16 %gsan_h;\n"
+			    "\t.reg .pred %gsan_n, %gsan_v;\n" TURN_REGS);
 	edit_guard(c, p->instr);
 	ptx_call_address(&c->text, c->m, &p->access, "%gsan_a");
+	snprintf(desc, sizeof(desc), "%u", ptx_batch_desc(p) | (told ? GSAN_DESC_USED : 0));
 	ptx_call_quick(&c->text, c->f->is_entry);
-	call(c, PTX_CALL_red, NULL, arg, "%gsan_g");
+	call(c, p->access.rmw && !told ? PTX_CALL_red : PTX_CALL_relaxed, NULL, arg, "%gsan_o");
+	text_printf(&c->text, "\tand.b32 %%gsan_g, %%gsan_o, %u;\n\tsetp.ne.u32 %%gsan_n, %%gsan_g, 0;\n", GSAN_RED_GENERAL | GSAN_RED_WHOLE);
+	edit_todo(c, PTX_CALL_hold, desc, "%gsan_u"); /* for which it is what the thread did before that counts */
 	if (c->fp->says_behind_red)
 		say_behind_red(c, p->instr);
-	text_printf(&c->text, "\tactivemask.b32 %%gsan_m;\n\tsetp.ne.u32 %%gsan_c, %%gsan_g, 0;\n\tand.b32 %%gsan_t, %%gsan_g, %u;\n"
-		    "\tsetp.ne.or.u32 %%gsan_q, %%gsan_t, 0, !%%gsan_c;\n", GSAN_RED_WHOLE);
+	text_printf(&c->text, "\t@%%gsan_n mov.b32 %%gsan_g, %%gsan_u;\n\tsetp.ne.u32 %%gsan_n, %%gsan_g, 0;\n"
+		    "\tactivemask.b32 %%gsan_m;\n\tand.b32 %%gsan_t, %%gsan_g, %u;\n"
+		    "\tsetp.ne.or.u32 %%gsan_q, %%gsan_t, 0, !%%gsan_n;\n", GSAN_RED_WHOLE);
 	edit_turns(c);
 	edit_turn(c);
-	edit_todo(c, PTX_CALL_hold, desc);
+	edit_todo(c, PTX_CALL_take, desc, NULL);
 	insert(c, p->instr->whole.off);
 	edit_result(c, p);
 	text_puts(&c->text, "\n");
-	edit_todo(c, PTX_CALL_reduced, desc);
+	edit_todo(c, PTX_CALL_reduced, desc, NULL);
+	if (learns) /* when the entry is others' again */
+		edit_learned(c, p, desc);
 	edit_turns_end(c, p->instr);
 	insert(c, span_end(p->instr->whole));
 }

@@ -12,7 +12,7 @@
 /* The calls whose functions stand in a module whose runtime is linked, by a first measurement on an H100 (FACTS H): the hot path, where
  * ptxas allocates registers across calls; all others keep to the ABI, and are called seldom. */
 static const uint32_t hot = 1u << PTX_CALL_enter | 1u << PTX_CALL_access1 | 1u << PTX_CALL_access2 | 1u << PTX_CALL_access4 |
-			    1u << PTX_CALL_access8 | 1u << PTX_CALL_lines | 1u << PTX_CALL_red;
+			    1u << PTX_CALL_access8 | 1u << PTX_CALL_lines | 1u << PTX_CALL_red | 1u << PTX_CALL_relaxed;
 
 enum place { NOWHERE, HERE, ELSEWHERE }; /* of a function of the runtime: not needed, in the module, linked to it */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/abi.h"
 #include "ptx/uses.h"
 
 #define PARAM_ROOM_OLD 4352u  /* bytes of kernel parameters before PTX 8.1 */
@@ -90,8 +91,13 @@ static int is_place(const struct ptx_module *m, struct ptx_place *p)
 	return 1;
 }
 
-/* RMWs that neither order anything nor tell the program anything take a short way. Not those of .sys: what they observe of
- * other GPUs counts for what their kernel does next. */
+static int is_strong(const struct ptx_access *a)
+{
+	return a->kind >= PTX_ACCESS_LOAD && a->kind <= PTX_ACCESS_RMW;
+}
+
+/* Relaxed operations that order nothing take a short way: in a kernel that synchronises RMWs that tell the program nothing, and not of .sys,
+ * for what those observe of other GPUs counts for what their kernel does next; in another, all that lie within a granule. */
 static int find_reds(const struct ptx_plan *plan, const struct ptx_function *f, const struct ptx_function_plan *fp)
 {
 	struct ptx_uses uses;
@@ -101,9 +107,12 @@ static int find_reds(const struct ptx_plan *plan, const struct ptx_function *f, 
 		return status;
 	for (uint32_t i = fp->place; i < fp->place + fp->places; i++) {
 		struct ptx_access *a = &plan->place[i].access;
+		int relaxed = is_strong(a) && a->sem == GSAN_SEM_NONE && a->elements == 1 && a->bytes <= GSAN_GRANULE &&
+			      a->rmw != PTX_RMW_CAS;
+		int untold = a->kind == PTX_ACCESS_RMW && a->op != GSAN_OP_RMW + GSAN_SYS &&
+			     !(a->value && ptx_uses_read(&uses, a->value));
 
-		if (a->kind == PTX_ACCESS_RMW && a->sem == GSAN_SEM_NONE && a->elements == 1 && a->bytes <= GSAN_GRANULE && a->op != GSAN_OP_RMW + GSAN_SYS &&
-		    a->rmw != PTX_RMW_CAS && !(a->value && ptx_uses_read(&uses, a->value)))
+		if (relaxed && (untold || !fp->reaches_sync))
 			a->kind = PTX_ACCESS_RED;
 	}
 	ptx_uses_free(&uses);
@@ -125,26 +134,44 @@ static int reads_workspace(const struct ptx_module *m, const struct ptx_function
 	return 0;
 }
 
-static int gather_function(struct ptx_plan *plan, uint32_t f, int reds)
+static enum gsan_scope scope_of(const struct ptx_access *a)
+{
+	return (enum gsan_scope)((uint32_t)a->op & 3);
+}
+
+/* GSAN_REDS_* of a relaxed operation. */
+static uint8_t reds_of(const struct ptx_access *a)
+{
+	int loads = a->kind == PTX_ACCESS_LOAD;
+
+	if (scope_of(a) < GSAN_GPU)
+		return 0;
+	return (uint8_t)(1u << scope_of(a) | (loads ? GSAN_REDS_LOAD : 0) | (loads || a->value ? GSAN_REDS_LEARN : 0));
+}
+
+/* Does its kernel keep a clock? What orders anything but within its CTA does that; and a CAS, of which it is not known before whether it
+ * writes; and, for they are seldom, strong vectors, those of 16 bytes and of .cluster. */
+static int is_order(const struct ptx_access *a)
+{
+	return (a->kind == PTX_ACCESS_FENCE && scope_of(a) != GSAN_CTA) ||
+	       (is_strong(a) && (a->sem != GSAN_SEM_NONE || scope_of(a) == GSAN_CLUSTER || a->rmw == PTX_RMW_CAS || a->elements > 1 ||
+				 a->bytes > GSAN_GRANULE));
+}
+
+static void gather_function(struct ptx_plan *plan, uint32_t f, int reds)
 {
 	struct ptx_function_plan *fp = &plan->function[f];
-	int rmw = 0;
 
 	fp->places = plan->places - fp->place;
 	fp->grids = (uint8_t)reads_workspace(plan->module, &plan->module->function[f]);
-	for (uint32_t i = fp->place; i < plan->places; i++)
-		rmw |= plan->place[i].access.kind == PTX_ACCESS_RMW;
-	if (reds && rmw && find_reds(plan, &plan->module->function[f], fp))
-		return -ENOMEM;
 	for (uint32_t i = fp->place; i < plan->places; i++) {
-		enum ptx_access_kind kind = plan->place[i].access.kind;
+		const struct ptx_place *p = &plan->place[i];
+		const struct ptx_access *a = &p->access;
 
-		fp->leaves |= plan->place[i].unseen;
-		fp->sync |= (kind >= PTX_ACCESS_LOAD && kind <= PTX_ACCESS_FENCE) || plan->place[i].unseen;
-		if (kind == PTX_ACCESS_RED)
-			fp->reds |= (uint8_t)(1u << (plan->place[i].access.op - GSAN_OP_RMW));
+		fp->leaves |= p->unseen;
+		fp->sync |= is_order(a) || (is_strong(a) && !reds) || p->unseen;
+		fp->reds |= is_strong(a) && reds ? reds_of(a) : 0;
 	}
-	return 0;
 }
 
 static int gather(struct ptx_plan *plan, int reds)
@@ -170,8 +197,7 @@ static int gather(struct ptx_plan *plan, int reds)
 			}
 			plan->place[plan->places++] = p;
 		}
-		if (gather_function(plan, f, reds))
-			return -ENOMEM;
+		gather_function(plan, f, reds);
 	}
 	return 0;
 }
@@ -232,6 +258,14 @@ static void choose(struct ptx_plan *plan, uint8_t *reached, uint32_t *stack)
 	}
 }
 
+static int find_all_reds(const struct ptx_plan *plan)
+{
+	for (uint32_t f = 0; f < plan->module->functions; f++)
+		if (plan->function[f].cloned && plan->function[f].reds && find_reds(plan, &plan->module->function[f], &plan->function[f]))
+			return -ENOMEM;
+	return 0;
+}
+
 /* With the numbers used up, strong operations are still instrumented (their edges keep others from looking like races),
  * under the number that means unknown. */
 static void number_place(struct ptx_plan *plan, struct ptx_place *p)
@@ -275,6 +309,9 @@ int ptx_plan_make(const struct ptx_module *m, int reds, struct ptx_plan *plan)
 		status = gather(plan, reds);
 	if (!status) {
 		choose(plan, reached, stack);
+		status = find_all_reds(plan);
+	}
+	if (!status) {
 		number_sites(plan);
 		plan->mbarriers = ptx_mbarriers_known(m);
 	} else {

@@ -24,11 +24,11 @@ struct ptx_place {
 
 struct ptx_function_plan {
 	uint8_t cloned;
-	uint8_t sync;             /* it has a strong operation or a fence, PTX_ACCESS_RED aside */
-	uint8_t reds;             /* scopes of its PTX_ACCESS_REDs, as bits */
-	uint8_t reaches_sync;     /* a kernel whose clone runs it has a strong operation or a fence */
+	uint8_t sync;             /* it has a fence, a CAS, what acquires or releases, or makes an unseen call */
+	uint8_t reds;             /* what relaxed operations it has, GSAN_REDS_*, as bits */
+	uint8_t reaches_sync;     /* a kernel whose clone runs it has any of those */
 	uint8_t reaches_reds;     /* and of those that an entry's clone runs */
-	uint8_t says_behind_red;  /* a kernel whose clone runs it has PTX_ACCESS_REDs, and no other strong operation or fence */
+	uint8_t says_behind_red;  /* a kernel whose clone runs it has relaxed operations, and nothing that synchronises */
 	uint8_t grids;            /* it asks where the words are by which a cooperative grid synchronises */
 	uint8_t leaves;           /* it, or what an entry's clone runs, makes an unseen call */
 	uint8_t reaches_grids;    /* a kernel whose clone runs what asks */
@@ -45,7 +45,8 @@ struct ptx_plan {
 	int mbarriers; /* are followed (meeting.h) */
 };
 
-/* reds: relaxed RMWs whose result nobody reads become PTX_ACCESS_RED. Returns 0 or -ENOMEM. */
+/* reds: relaxed operations take the short way where they may (PTX_ACCESS_RED); else their kernels count as such that synchronise. Returns 0 or
+ * -ENOMEM. */
 int ptx_plan_make(const struct ptx_module *m, int reds, struct ptx_plan *plan);
 void ptx_plan_free(struct ptx_plan *plan);
 

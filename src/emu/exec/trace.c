@@ -232,7 +232,7 @@ static int inserted(const struct ptx_module *m, const struct ptx_instr *c, const
  * those are their names say; all others belong to what was before, or to nothing that schedules may part. */
 static u32 first_of(const struct ptx_module *m, const struct ptx_function *copy, u32 from, u32 c, const char *suffix)
 {
-	static const char *const names[] = { "_spin", "_before", "_look", "_red", "_hold", "_fence" };
+	static const char *const names[] = { "_spin", "_before", "_look", "_red", "_relaxed", "_hold", "_fence" };
 	const char *word = suffix + strspn(suffix, "_");
 	const u32 n = (u32)strlen(word);
 	for (u32 i = from; i < c; i++) {

@@ -130,8 +130,10 @@ static inline void red_at(struct cta *c, u32 scope, u64 at, u32 site)
 	u32 d = desc(GSAN_OP_RMW + scope, 4, GSAN_SEM_NONE, site);
 	be(c);
 	u32 todo = gsan_red(c->launch, c->self, quick(c), at, d);
+	if (todo)
+		todo = gsan_hold(c->launch, c->self, todo, at, d);
 	if (todo) {
-		gsan_hold(c->launch, c->self, todo, at, d);
+		gsan_take(c->launch, c->self, todo, at, d);
 		gsan_reduced(c->launch, c->self, todo, at, d);
 	}
 	c->self |= GSAN_SELF_BEHIND_RED; /* as the clone does */

@@ -266,7 +266,9 @@ static inline void p_red(struct warp *w, u64 at, u32 site)
 	u32 d = desc(GSAN_OP_RMW + w->scope, 4, GSAN_SEM_NONE, site);
 	u32 todo = gsan_red(w->launch, w->self, w->of->record.quick, at, d);
 	if (todo)
-		gsan_hold(w->launch, w->self, todo, at, d);
+		todo = gsan_hold(w->launch, w->self, todo, at, d);
+	if (todo)
+		gsan_take(w->launch, w->self, todo, at, d);
 	gpu_add32(word(at), 1);
 	if (todo)
 		gsan_reduced(w->launch, w->self, todo, at, d);

@@ -138,14 +138,21 @@ static void strong(void)
 	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b16 [%rd1], {%h1, -1};\nret;"), "mov.b16 %gsan_h, %h1",
 		 "mov.b64 %gsan_y, 65535;", "shl.b64 %gsan_y, %gsan_y, 16;", "or.b64", "gsan_before");
 	IN_ORDER(KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1;\n@%p2 membar.gl;\nfence.proxy.async;\n@%p3 ret;\nexit;"),
-		 "gsan_u, [gsan_launch_record+", "call (gsan_r), gsan_red", "setp.ne.u32 %gsan_c, %gsan_g, 0;", "gsan_turn:",
-		 "@%gsan_c call gsan_hold", "red.add.u32 [%rd1], 1;", "@%gsan_c call gsan_reduced", "gsan_next:", "@%p2 call gsan_fence", "@%p2 membar.gl", "@%p3 call gsan_leave",
+		 "gsan_u, [gsan_launch_record+", "call (gsan_r), gsan_red", "setp.ne.u32 %gsan_n, %gsan_g, 0;", "@%gsan_n call (gsan_r), gsan_hold", "gsan_turn:",
+		 "@%gsan_n call gsan_take", "red.add.u32 [%rd1], 1;", "@%gsan_n call gsan_reduced", "gsan_next:", "@%p2 call gsan_fence", "@%p2 membar.gl", "@%p3 call gsan_leave",
 		 "@%p3 ret", "call gsan_leave", "exit;");
-	/* an RMW that acquires, or whose result is read, takes the long way; relaxed ones alone make no state */
-	IN_ORDER(KERNEL(REGS "atom.add.u32 %r1, [%rd1], 1;\nst.b32 [%rd2], %r1;\nret;"), "gsan_before", "atom.add", "gsan_after");
+	/* an RMW that acquires takes the long way, one whose result is read where its kernel synchronises; relaxed ones alone make no state */
+	IN_ORDER(KERNEL(REGS "membar.gl;\natom.add.u32 %r1, [%rd1], 1;\nst.b32 [%rd2], %r1;\nret;"), "gsan_before", "atom.add", "gsan_after");
+	IN_ORDER(KERNEL(REGS "membar.cta;\natom.add.u32 %r1, [%rd1], 1;\nst.b32 [%rd2], %r1;\nret;"), "[gsan_p1], 10;", "gsan_enter", "gsan_relaxed", "atom.add",
+		 "gsan_reduced");
+	IN_ORDER(KERNEL(REGS "@%p1 ld.volatile.b32 %r1, [%rd1];\nret;"), "[gsan_p1], 22;", "gsan_enter", "@!%p1 bra gsan_over;", "gsan_relaxed", "ld.volatile",
+		 "gsan_reduced");
+	IN_ORDER(KERNEL(REGS "ld.relaxed.cluster.b32 %r1, [%rd1];\nret;"), "[gsan_p1], 1;", "gsan_look", "ld.relaxed", "gsan_after");
+	IN_ORDER(KERNEL(REGS "atom.relaxed.gpu.cas.b32 %r1, [%rd1], %r2, 1;\nst.b32 [%rd2], %r1;\nret;"), "[gsan_p1], 11;", "gsan_spin", "gsan_before", "atom.relaxed",
+		 "gsan_after");
 	IN_ORDER(KERNEL(REGS "@%p1 red.acq_rel.gpu.add.u32 [%rd1], 1;\nret;"), "gsan_before", "red", "gsan_after", "gsan_leave");
 	IN_ORDER(KERNEL(REGS "@%p1 red.relaxed.gpu.add.u32 [%rd1], 1;\nret;"), "[gsan_p1], 8;", "gsan_enter", "@!%p1 bra gsan_over;", "\tcall (gsan_r), gsan_red",
-		 "@%p1 red.relaxed", "@%gsan_c call gsan_reduced", "gsan_over:");
+		 "@%p1 red.relaxed", "@%gsan_n call gsan_reduced", "gsan_over:");
 	IN_ORDER(KERNEL(REGS "@%p1 ld.acquire.gpu.b32 %r1, [%rd1];\nret;"), "gsan_turn:", "\tcall (gsan_r), gsan_look", "%gsan_g, [gsan_r]", "ld.acquire",
 		 "[gsan_p6], %gsan_g;", "\tcall gsan_after", "gsan_next:");
 	/* single lanes read what a CAS would, in each turn */
@@ -202,7 +209,7 @@ static void behind_reds(void)
 		free(out);
 	}
 	IN_ORDER(KERNEL(REGS "@%p1 " RED "st.b32 [%rd1], 1;\n@!%p2 bar.red.and.pred %p2, 0, %p3;\nret;"), "\tcall (gsan_r), gsan_red", "@%p1 " BEHIND,
-		 "@%p1 red.relaxed", "@%gsan_c call gsan_reduced", "st.b32", "gsan_access1", "@!%p2 " BEHIND, "@!%p2 bar.red");
+		 "@%p1 red.relaxed", "@%gsan_n call gsan_reduced", "st.b32", "gsan_access1", "@!%p2 " BEHIND, "@!%p2 bar.red");
 }
 
 /* The descriptor of the first call of `name`, which is what it puts into `param`. */

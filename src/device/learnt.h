@@ -1,0 +1,155 @@
+/* What launches without clocks learn. A kernel of relaxed operations alone acquires nothing; but what it observed is before the launches behind
+ * it, and, for its end is a fence, what was before that. Where locations have entries that is known (version_learnt); else it is asked for when a race
+ * would be reported: then whoever is on the coarse path may have been observed, and what leaves no record. */
+#ifndef GSAN_DEVICE_LEARNT_H
+#define GSAN_DEVICE_LEARNT_H
+
+#include "device/inherit.h"
+#include "device/launch.h"
+
+/* Has something that leaves no record been enqueued that is not ordered before a launch of that order (layout.h, struct gsan_writers)? */
+NEVER int writers_unordered(const struct gsan_launch *l, const struct gsan_order *o, u32 participant, u32 stream)
+{
+	const struct gsan_writers *all = (const struct gsan_writers *)(uintptr_t)l->writers;
+	for (u64 left = all ? gpu_peek64(&all->participants) : 0; left; left &= left - 1) { /* each is a read of the host's memory */
+		u32 p = (u32)__builtin_ctzll(left);
+		for (u64 streams = gpu_peek64(&all->streams[p]); streams; streams &= streams - 1) {
+			u32 s = (u32)__builtin_ctzll(streams);
+			int own = p == participant && s == stream && s != GSAN_STREAMS - 1; /* ahead, or behind this one's end */
+			if (!own && !order_has(o, p, s, gpu_peek32(&all->newest[p][s])))
+				return 1;
+		}
+	}
+	return !all;
+}
+
+/* A launch that keeps no clock, by which all that it observed is kept. */
+struct learner { u32 tag, seq, participant, stream, learns; };
+ALWAYS struct learner learner_of(u64 pending, u32 participant, u32 stream)
+{
+	return (struct learner){(u32)(pending >> 32) & 0xffff, (u32)pending, participant, stream, (u32)(pending >> 63)};
+}
+ALWAYS int learns(const struct gsan_launch *l, const struct learner *b, u64 elem) { return acquired_by(l, b->participant, b->stream, b->seq, elem); }
+
+/* Of a launch that the coarse path knows, not of what is before it anyway, nor of what is behind its end: any strong write that its scope lets
+ * it observe; and what is before that launch, if it learns. 1: there was something new. */
+NEVER int learnt_of(const struct gsan_launch *l, const struct learner *b, u64 elem)
+{
+	u32 tag = rec_tag(elem);
+	if (!elem || !tag_mapped(l, tag) || tag_in_stream(l, tag, b->participant, b->stream))
+		return 0;
+	tag_await(l, tag);
+	if (order_before(l, &tag_launch(l, b->tag)->order, tag) || order_before(l, &tag_launch(l, tag)->order, b->tag))
+		return 0;
+	u64 scope = launch_gpu(tag_launch(l, tag)) == launch_gpu(tag_launch(l, b->tag)) ? GSAN_CLUSTER : GSAN_SYS;
+	int any = learns(l, b, elem_all_seen(tag, (POINT_ANY_PLACE & ~POINT_OF_WEAK) | scope << ELEM_SITE_SHIFT));
+	return b->learns ? any | learns(l, b, elem) : any;
+}
+
+/* Of all that the tables of `owner` name. */
+NEVER int learnt_in(const struct gsan_launch *l, const struct learner *b, u32 owner)
+{
+	const struct dev_coarse *c = &dev_tables(owner)->coarse;
+	int any = 0;
+	for (u64 used = gpu_load64(c->used); used; used &= used - 1)
+		any |= learnt_of(l, b, gpu_load64(&c->slot[__builtin_ctzll(used)]));
+	for (u32 olders = gpu_load32(&c->olders); olders; olders &= olders - 1) {
+		u32 p = gpu_first(olders), older = (u32)gpu_load64(&c->older[p]);
+		if (!order_has(&tag_launch(l, b->tag)->order, p, GSAN_STREAMS, older))
+			any |= learns(l, b, elem_prefix(p, older));
+	}
+	return any;
+}
+
+/* May it have read a value of a copy, of the host, of memory without a shadow? */
+ALWAYS int learnt_unseen(const struct gsan_launch *l, const struct learner *b)
+{
+	const struct dev_coarse *c = &dev_tables(b->participant)->coarse;
+	return gpu_load32(&c->foreign[b->stream]) >= b->seq ||
+	       (gpu_load32(&c->unseen[b->stream]) >= b->seq && writers_unordered(l, &tag_launch(l, b->tag)->order, b->participant, b->stream));
+}
+
+/* All that it may have learnt. 1: there was something new. */
+NEVER int learnt(const struct gsan_launch *l, const struct learner *b)
+{
+	int known = gpu_load32(&tag_launch(l, b->tag)->seq) == b->seq, any = 0, unseen = !known || learnt_unseen(l, b), added = 0;
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
+		u32 p = gpu_first(mapped), met = unseen ? gpu_load32(&dev_tables(b->participant)->met[b->stream][p]) : 0;
+		any |= known && learnt_in(l, b, p);
+		added |= met && learns(l, b, elem_prefix(p, met));
+	}
+	count(l, GSAN_N_AMBIGUOUS, (u64)added);
+	return any | added;
+}
+
+/* Those of all streams that nothing is kept of yet. 1: there was something new. */
+NEVER int learnt_by_all(const struct gsan_launch *l)
+{
+	int any = 0;
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
+		u32 p = gpu_first(mapped);
+		const struct dev_coarse *c = &dev_tables(p)->coarse;
+		for (u64 streams = gpu_load64(c->learners); streams; streams &= streams - 1) {
+			u32 s = (u32)__builtin_ctzll(streams);
+			u64 pending = gpu_load64(&c->learner[s]);
+			struct learner b = learner_of(pending, p, s);
+			if (pending && b.tag != l->tag)
+				any |= learnt(l, &b);
+		}
+	}
+	return any;
+}
+
+/* A launch begins: what the one before it in its stream learnt, that is over now, is kept. Where streams share a slot it may not be over. */
+NEVER void learnt_before(const struct gsan_launch *l)
+{
+	u64 *at = &own_tables(l)->coarse.learner[l->stream], pending = gpu_load64(at);
+	struct learner b = learner_of(pending, l->participant, l->stream);
+	if (!pending || b.tag == l->tag)
+		return;
+	learnt(l, &b);
+	if (l->stream != GSAN_STREAMS - 1)
+		gpu_cas64(at, pending, 0);
+}
+
+/* Before the first operation of a launch that keeps no clock; lanes in turns. */
+NEVER void learner_note(const struct gsan_launch *l, int learns)
+{
+	struct dev_coarse *c = &own_tables(l)->coarse;
+	u64 me = (u64)l->tag << 32 | l->seq | (learns ? DEV_LEARNS : 0);
+	if (gpu_load64(&c->learner[l->stream]) == me)
+		return;
+	tag_await(l, l->tag);
+	learnt_before(l);
+	gpu_exch64(&c->learner[l->stream], me);
+	gpu_or32(&c->learners[l->stream / 32], 1u << l->stream % 32);
+}
+
+/* Has it read what has no shadow, or what no known write left, and has nothing begun since? `of_stream`: foreign, or unseen. */
+ALWAYS int learner_met(const struct gsan_launch *l, const u32 *of_stream)
+{
+	int all = gpu_load32(&of_stream[l->stream]) >= l->seq;
+	for (u32 mapped = l->mapped; mapped && all; mapped &= mapped - 1) {
+		u32 p = gpu_first(mapped);
+		all = gpu_load32(&own_tables(l)->met[l->stream][p]) >= (u32)gpu_load64(&dev_tables(p)->newest);
+	}
+	return all;
+}
+NEVER void learner_meets(const struct gsan_launch *l, u32 *of_stream)
+{
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
+		u32 p = gpu_first(mapped);
+		gpu_max32(&own_tables(l)->met[l->stream][p], (u32)gpu_load64(&dev_tables(p)->newest));
+	}
+	gpu_fence_sys();
+	gpu_max32(&of_stream[l->stream], l->seq);
+}
+
+/* In turns: it reads what has no shadow. */
+NEVER void learner_foreign(const struct gsan_launch *l)
+{
+	learner_note(l, 1);
+	learner_meets(l, own_tables(l)->coarse.foreign);
+}
+
+#endif
