@@ -1091,6 +1091,7 @@ int main(void)
 	observed_in_launch(1, "a red, a weak load", 1);
 	observed_by_second_red();
 	observed_by_displaced_red(GSAN_GPU);
+	observed_by_displaced_red(GSAN_SYS);
 	for (int later = 0; later < 2; later++) {
 		observed_in_a_full_table(GSAN_SYS, 1, later, 0);
 		observed_in_a_full_table(GSAN_GPU, 1, later, 2); /* nor is the load morally strong with it */
