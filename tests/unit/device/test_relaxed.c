@@ -129,15 +129,16 @@ static void behind_a_learner(u32 flags, u32 order, const char *name, int race)
 	judge(name, race);
 }
 
-static void behind_its_second(const char *name, int race)
+static void behind_its_second(int relaxes, const char *name, int race)
 {
 	/* what only the next launch of the stream may have observed is not before what is behind the first alone */
 	struct gsan_launch *p = in_stream(0, 5, 0, 0), *f = in_stream(0, 6, 0, 5), *b = in_stream(1, 7, 0, 0), *d = in_stream(1, 8, 1, 7);
 	struct cta x = enter(p, 0, 1), y = enter(b, 1, LOADS | REDS(GSAN_GPU));
 	weak(&x, GSAN_OP_ST, PAYLOAD, 4, 1);
 	relaxed(&y, GSAN_OP_STRONG_LD + GSAN_GPU, FLAG, 2);
-	struct cta z = enter(d, 1, LOADS | REDS(GSAN_GPU)); /* from here on nothing is added to the first */
-	relaxed(&z, GSAN_OP_STRONG_LD + GSAN_GPU, FLAG, 2);
+	struct cta z = enter(d, 1, relaxes ? LOADS | REDS(GSAN_GPU) : 0); /* from here on nothing is added to the first */
+	if (relaxes)
+		relaxed(&z, GSAN_OP_STRONG_LD + GSAN_GPU, FLAG, 2);
 	struct cta a = enter(f, 0, LOADS | REDS(GSAN_GPU));
 	relaxed(&a, GSAN_OP_STRONG_ST + GSAN_GPU, FLAG, 3);
 	struct cta c = enter(in_stream(2, 9, 1, race ? 7 : 8), 2, 0);
@@ -259,8 +260,9 @@ int main(void)
 	behind_a_learner(0, 0, "behind who counted, and was not told", 1);
 	behind_a_learner(LOADS, 1, "behind who was over before the flag was stored", 1);
 	behind_a_learner(LOADS, 2, "behind nobody", 1);
-	behind_its_second("behind the second", 0);
-	behind_its_second("behind the first alone", 1);
+	behind_its_second(1, "behind the second", 0);
+	behind_its_second(1, "behind the first alone", 1);
+	behind_its_second(0, "behind the first, the second reads nothing", 1);
 	for (int between = 0; between < 2; between++)
 		for (int stream = 1; stream < 3; stream++) {
 			behind_its_observer(GSAN_OP_STRONG_LD, between, stream, "a store, behind who loaded it", 0);
