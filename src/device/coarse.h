@@ -34,7 +34,6 @@ ALWAYS int coarse_stands(struct dev_tables *t, const struct gsan_launch *l, u64 
 	if (tag_in_stream(l, rec_tag(old), l->participant, l->stream))
 		return elem_seq(l, old) > l->seq;
 	gpu_max64(&t->coarse.older[tag_participant(l, rec_tag(old))], elem_seq(l, old));
-	gpu_or32(&t->coarse.olders, 1u << tag_participant(l, rec_tag(old)));
 	gpu_fence_sys();
 	return 0;
 }
@@ -83,7 +82,7 @@ ALWAYS void coarse_everything(struct dev_tables *t, const struct gsan_launch *l)
 {
 	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1)
 		gpu_max64(&t->coarse.older[gpu_first(mapped)], gpu_load64(&dev_tables(gpu_first(mapped))->newest));
-	gpu_store32(&t->coarse_used, 1);
+	gpu_max32(&t->coarse_used, 1);
 }
 
 /* What a strong write of this CTA releases when no location can keep it. */
@@ -129,8 +128,8 @@ NEVER void coarse_hint(const struct who *w, u64 canonical, u32 desc)
 	const struct gsan_launch *l = w->launch;
 	struct sampled s;
 	u64 me = rec_of(w->base & REC_STAMP, desc_op(desc), desc & 0xffff, 0);
-	for (u32 i = 0, n = sampled_at(canonical, &s) ? GSAN_DETAIL_READS + GSAN_DETAIL_WRITES : 0; i < n; i++) {
-		u64 rec = i < GSAN_DETAIL_READS ? s.r[i] : s.w[i - GSAN_DETAIL_READS];
+	for (u32 i = 0, n = sampled_at(canonical, &s) ? SAMPLED : 0; i < n; i++) {
+		u64 rec = s.r[i];
 		if (op_is_strong_write(rec_op(rec)) && rec_live(l, rec) && !who_made(w, rec) && tag_mapped(l, rec_tag(rec)) && rec_mask(rec) & desc_mask(desc, canonical))
 			hint_unsaid(w, rec, me, sync_acquires(desc) ? HINT_ACQUIRES : 0);
 	}

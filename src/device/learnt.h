@@ -29,7 +29,7 @@ ALWAYS struct learner learner_of(u64 pending, u32 participant, u32 stream)
 {
 	return (struct learner){(u32)(pending >> 32) & 0xffff, (u32)pending, participant, stream, (u32)(pending >> 63)};
 }
-ALWAYS int learns(const struct gsan_launch *l, const struct learner *b, u64 elem) { return acquired_by(l, b->participant, b->stream, b->seq, elem); }
+ALWAYS int learner_keeps(const struct gsan_launch *l, const struct learner *b, u64 elem) { return acquired_by(l, b->participant, b->stream, b->seq, elem); }
 
 /* Of a launch that the coarse path knows, not of what is before it anyway, nor of what is behind its end: any strong write that its scope lets
  * it observe; and what is before that launch, if it learns. 1: there was something new. */
@@ -42,8 +42,8 @@ NEVER int learnt_of(const struct gsan_launch *l, const struct learner *b, u64 el
 	if (order_before(l, &tag_launch(l, b->tag)->order, tag) || order_before(l, &tag_launch(l, tag)->order, b->tag))
 		return 0;
 	u64 scope = launch_gpu(tag_launch(l, tag)) == launch_gpu(tag_launch(l, b->tag)) ? GSAN_CLUSTER : GSAN_SYS;
-	int any = learns(l, b, elem_all_seen(tag, (POINT_ANY_PLACE & ~POINT_OF_WEAK) | scope << ELEM_SITE_SHIFT));
-	return b->learns ? any | learns(l, b, elem) : any;
+	int any = learner_keeps(l, b, elem_all_seen(tag, (POINT_ANY_PLACE & ~POINT_OF_WEAK) | scope << ELEM_SITE_SHIFT));
+	return b->learns ? any | learner_keeps(l, b, elem) : any;
 }
 
 /* Of all that the tables of `owner` name. */
@@ -53,10 +53,10 @@ NEVER int learnt_in(const struct gsan_launch *l, const struct learner *b, u32 ow
 	int any = 0;
 	for (u64 used = gpu_load64(c->used); used; used &= used - 1)
 		any |= learnt_of(l, b, gpu_load64(&c->slot[__builtin_ctzll(used)]));
-	for (u32 olders = gpu_load32(&c->olders); olders; olders &= olders - 1) {
-		u32 p = gpu_first(olders), older = (u32)gpu_load64(&c->older[p]);
-		if (!order_has(&tag_launch(l, b->tag)->order, p, GSAN_STREAMS, older))
-			any |= learns(l, b, elem_prefix(p, older));
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
+		u32 p = gpu_first(mapped), older = (u32)gpu_load64(&c->older[p]);
+		if (older && !order_has(&tag_launch(l, b->tag)->order, p, GSAN_STREAMS, older))
+			any |= learner_keeps(l, b, elem_prefix(p, older));
 	}
 	return any;
 }
@@ -76,7 +76,7 @@ NEVER int learnt(const struct gsan_launch *l, const struct learner *b)
 	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
 		u32 p = gpu_first(mapped), met = unseen ? gpu_load32(&dev_tables(b->participant)->met[b->stream][p]) : 0;
 		any |= known && learnt_in(l, b, p);
-		added |= met && learns(l, b, elem_prefix(p, met));
+		added |= met && learner_keeps(l, b, elem_prefix(p, met));
 	}
 	count(l, GSAN_N_AMBIGUOUS, (u64)added);
 	return any | added;
@@ -135,6 +135,7 @@ ALWAYS int learner_met(const struct gsan_launch *l, const u32 *of_stream)
 	}
 	return all;
 }
+/* It does. */
 NEVER void learner_meets(const struct gsan_launch *l, u32 *of_stream)
 {
 	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
@@ -143,13 +144,6 @@ NEVER void learner_meets(const struct gsan_launch *l, u32 *of_stream)
 	}
 	gpu_fence_sys();
 	gpu_max32(&of_stream[l->stream], l->seq);
-}
-
-/* In turns: it reads what has no shadow. */
-NEVER void learner_foreign(const struct gsan_launch *l)
-{
-	learner_note(l, 1);
-	learner_meets(l, own_tables(l)->coarse.foreign);
 }
 
 #endif

@@ -18,8 +18,9 @@ NEVER int coarse_made(const struct gsan_launch *l, u32 tag, u64 address)
 	return gpu_load64(&t->coarse.older[p]) >= gpu_load32(&tag_launch(l, tag)->seq) || (slot && launch_follows(l, rec_tag(slot), tag));
 }
 
-/* The records of the granule at an address; 0: it has none. */
-struct sampled { u64 r[GSAN_DETAIL_READS], w[GSAN_DETAIL_WRITES]; };
+/* The records of the granule at an address, its sampled reads first; 0: it has none. */
+#define SAMPLED (GSAN_DETAIL_READS + GSAN_DETAIL_WRITES)
+struct sampled { u64 r[SAMPLED]; };
 ALWAYS int sampled_at(u64 canonical, struct sampled *s)
 {
 	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical);
@@ -28,7 +29,7 @@ ALWAYS int sampled_at(u64 canonical, struct sampled *s)
 		return 0;
 	const struct gsan_granule *g = &detail_at(canonical, detail)->granule[canonical % GSAN_LINE / GSAN_GRANULE];
 	gpu_load128(&g->read[0], &s->r[0], &s->r[1]);
-	gpu_load128(&g->write[0], &s->w[0], &s->w[1]);
+	gpu_load128(&g->write[0], &s->r[GSAN_DETAIL_READS], &s->r[GSAN_DETAIL_READS + 1]);
 	return 1;
 }
 
@@ -106,6 +107,7 @@ NEVER int red_observed(const struct who *w, u64 rec, u32 mask, const struct acce
 		return 0;
 	int unknown = op_is_strong(rec_op(rec)) ? rec_tag(rec) == l->tag || coarse_made(l, rec_tag(rec), a->address) :
 						  red_made(w, rec, &now, all, a->address, 0);
+	unknown |= gpu_load32(&own_tables(l)->coarse.foreign[l->stream]) >= l->seq; /* something could not be looked up (gsan_learned) */
 	return unknown || order_closure(w, rec, point, 0, 1);
 }
 

@@ -24,8 +24,9 @@ NEVER void red_hint(const struct who *w, const struct access *a, int reads)
 {
 	const struct gsan_launch *l = w->launch;
 	struct sampled s;
-	for (u32 i = 0, n = sampled_at(a->address, &s) ? GSAN_DETAIL_READS + GSAN_DETAIL_WRITES : 0; i < n; i++) {
-		u64 rec = i < GSAN_DETAIL_READS ? s.r[i] : s.w[i - GSAN_DETAIL_READS], me = rec_make(w, a);
+	u64 me = rec_make(w, a);
+	for (u32 i = 0, n = sampled_at(a->address, &s) ? SAMPLED : 0; i < n; i++) {
+		u64 rec = s.r[i];
 		if (!rec_live(l, rec) || who_made(w, rec) || !tag_mapped(l, rec_tag(rec)))
 			continue;
 		tag_await(l, rec_tag(rec));
@@ -67,7 +68,7 @@ u32 gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 	if (canonical != NO_ADDRESS)
 		red_record(&w, canonical, desc);
 	if (mine && sync_reachable(&w, canonical))
-		left = !keeps_no_clock(&w) || sync_find(canonical, desc_bytes(desc), 0, 0) ||
+		left = sync_makes(&w) || sync_find(canonical, desc_bytes(desc), 0, 0) ||
 		       (desc_scope(desc) != GSAN_CTA && !coarse_noted(dev_tables(gsan_owner(canonical)), w.launch));
 	else if (mine)
 		left = red_learns_foreign(&w, address, canonical, desc);
@@ -83,8 +84,12 @@ void gsan_take(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 	struct who w = who_of(launch, self, 0);
 	u64 canonical = todo & GSAN_RED_GENERAL ? shadow_canonical(w.launch, address) : NO_ADDRESS;
 	struct dev_sync *e = 0;
-	EACH_OF(whole, todo & GSAN_RED_GENERAL && red_learns_foreign(&w, address, canonical, desc))
-		learner_foreign(w.launch);
+	int foreign = todo & GSAN_RED_GENERAL && red_learns_foreign(&w, address, canonical, desc);
+	EACH_OF(whole, todo & GSAN_RED_GENERAL && keeps_no_clock(&w)) {
+		learner_note(w.launch, w.reds & GSAN_REDS_LEARN);
+		if (foreign)
+			learner_meets(w.launch, own_tables(w.launch)->coarse.foreign);
+	}
 	int publishes = sync_publishes(&w, canonical, desc, whole) && op_writes(desc_op(desc));
 	EACH_OF(whole, publishes)
 		e = sync_entry(&w, canonical, desc);

@@ -60,18 +60,16 @@ ALWAYS int sync_publishes(const struct who *w, u64 canonical, u32 desc, int whol
 NEVER void sync_grace(const struct who *w, u64 canonical)
 {
 	struct sampled s;
-	u32 taken = 0, rmws = 0;
+	u32 taken = 0, strong = 0;
 	gpu_fence_sys();
 	if (!sampled_at(canonical, &s))
 		return;
-	for (u32 i = 0; i < GSAN_DETAIL_READS; i++) {
+	for (u32 i = 0; i < SAMPLED; i++) {
 		int live = rec_live(w->launch, s.r[i]);
-		taken += live;
-		rmws += live && op_is_strong(rec_op(s.r[i])) && rec_tag(s.r[i]) != w->launch->tag;
+		taken += live && i < GSAN_DETAIL_READS;
+		strong += live && op_is_strong(rec_op(s.r[i])) && rec_tag(s.r[i]) != w->launch->tag;
 	}
-	for (u32 i = 0; i < GSAN_DETAIL_WRITES; i++)
-		rmws += rec_live(w->launch, s.w[i]) && op_is_strong(rec_op(s.w[i])) && rec_tag(s.w[i]) != w->launch->tag;
-	for (u32 i = 0; (rmws || taken == GSAN_DETAIL_READS) && i < ENTRY_GRACE; i++)
+	for (u32 i = 0; (strong || taken == GSAN_DETAIL_READS) && i < ENTRY_GRACE; i++)
 		gpu_pause();
 }
 

@@ -288,7 +288,6 @@ struct dev_coarse {
 	uint32_t unseen[GSAN_STREAMS];         /* ... a value that no known write left. Both behind the row of dev_tables.met */
 	uint32_t unseen_site[GSAN_STREAMS];    /* where, for words */
 	uint32_t learners[2], used[2];         /* each read as one u64: a bit for each stream that had one; for each slot, before it is used */
-	uint32_t olders;                       /* and for each of `older` */
 };
 static inline uint32_t coarse_slot(uint32_t participant, uint32_t stream) { return (participant * 13 + stream) & (DEV_COARSE - 1); }
 

@@ -101,9 +101,12 @@ static int is_strong(const struct ptx_access *a)
 static int find_reds(const struct ptx_plan *plan, const struct ptx_function *f, const struct ptx_function_plan *fp)
 {
 	struct ptx_uses uses;
-	int status = ptx_uses_make(plan->module, f, &uses);
+	int any = 0, status;
 
-	if (status)
+	for (uint32_t i = fp->place; i < fp->place + fp->places; i++)
+		any |= is_strong(&plan->place[i].access);
+	status = any ? ptx_uses_make(plan->module, f, &uses) : 0;
+	if (status || !any)
 		return status;
 	for (uint32_t i = fp->place; i < fp->place + fp->places; i++) {
 		struct ptx_access *a = &plan->place[i].access;
@@ -261,7 +264,7 @@ static void choose(struct ptx_plan *plan, uint8_t *reached, uint32_t *stack)
 static int find_all_reds(const struct ptx_plan *plan)
 {
 	for (uint32_t f = 0; f < plan->module->functions; f++)
-		if (plan->function[f].cloned && plan->function[f].reds && find_reds(plan, &plan->module->function[f], &plan->function[f]))
+		if (plan->function[f].cloned && find_reds(plan, &plan->module->function[f], &plan->function[f]))
 			return -ENOMEM;
 	return 0;
 }
@@ -309,7 +312,7 @@ int ptx_plan_make(const struct ptx_module *m, int reds, struct ptx_plan *plan)
 		status = gather(plan, reds);
 	if (!status) {
 		choose(plan, reached, stack);
-		status = find_all_reds(plan);
+		status = reds ? find_all_reds(plan) : 0;
 	}
 	if (!status) {
 		number_sites(plan);

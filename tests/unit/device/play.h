@@ -125,18 +125,22 @@ static inline void rmw(const struct cta *c, u64 at, u32 sem, u32 scope, u64 old,
 	gsan_before(c->launch, c->self, 1, at, d & ~GSAN_DESC_VALUE, 0);
 	gsan_after(c->launch, c->self, 1, at, d, old, 0);
 }
-static inline void red_at(struct cta *c, u32 scope, u64 at, u32 site)
+/* As the clone goes on behind gsan_red or gsan_relaxed. */
+static inline void relaxed_on(struct cta *c, u32 todo, u64 at, u32 d)
 {
-	u32 d = desc(GSAN_OP_RMW + scope, 4, GSAN_SEM_NONE, site);
-	be(c);
-	u32 todo = gsan_red(c->launch, c->self, quick(c), at, d);
 	if (todo)
 		todo = gsan_hold(c->launch, c->self, todo, at, d);
+	c->self |= GSAN_SELF_BEHIND_RED;
 	if (todo) {
 		gsan_take(c->launch, c->self, todo, at, d);
 		gsan_reduced(c->launch, c->self, todo, at, d);
 	}
-	c->self |= GSAN_SELF_BEHIND_RED; /* as the clone does */
+}
+static inline void red_at(struct cta *c, u32 scope, u64 at, u32 site)
+{
+	u32 d = desc(GSAN_OP_RMW + scope, 4, GSAN_SEM_NONE, site);
+	be(c);
+	relaxed_on(c, gsan_red(c->launch, c->self, quick(c), at, d), at, d);
 }
 static inline void fence(const struct cta *c, u32 sem, u32 scope)
 {

@@ -39,17 +39,19 @@ static void relaxed(struct cta *c, u32 op, u64 at, u32 site)
 {
 	u32 d = desc(op, 4, GSAN_SEM_NONE, site) | (op_is_rmw(op) ? GSAN_DESC_USED : 0);
 	be(c);
-	u32 is = gsan_relaxed(c->launch, c->self, quick(c), at, d), todo = is & ~GSAN_RED_UNSEEN;
-	if (todo)
-		todo = gsan_hold(c->launch, c->self, todo, at, d);
-	c->self |= GSAN_SELF_BEHIND_RED; /* as the clone does */
-	if (todo)
-		gsan_take(c->launch, c->self, todo, at, d);
-	if (todo)
-		gsan_reduced(c->launch, c->self, todo, at, d);
+	u32 is = gsan_relaxed(c->launch, c->self, quick(c), at, d);
+	relaxed_on(c, is & ~GSAN_RED_UNSEEN, at, d);
 	if (is & GSAN_RED_UNSEEN && value)
 		gsan_learned(c->launch, c->self, at, d);
 }
+/* A CTA of that launch, which is judged. */
+static void reads_payload(struct gsan_launch *l, const char *name, int race)
+{
+	struct cta c = enter(l, 2, 0);
+	weak(&c, GSAN_OP_LD, PAYLOAD, 4, 4);
+	judge(name, race);
+}
+
 static void observed(u32 by, u32 op, const char *name, int race)
 {
 	/* what was observed itself is before what follows in the CTA that did */
@@ -124,9 +126,7 @@ static void behind_a_learner(u32 flags, u32 order, const char *name, int race)
 	relaxed(&a, GSAN_OP_STRONG_ST + GSAN_GPU, FLAG, 2);
 	if (order != 1)
 		relaxed(&y, flags ? GSAN_OP_STRONG_LD + GSAN_GPU : GSAN_OP_RMW + GSAN_GPU, FLAG, 3);
-	struct cta c = enter(in_stream(order == 2 ? 2 : 1, 8, 1, order == 2 ? 0 : 7), 2, 0);
-	weak(&c, GSAN_OP_LD, PAYLOAD, 4, 4);
-	judge(name, race);
+	reads_payload(in_stream(order == 2 ? 2 : 1, 8, 1, order == 2 ? 0 : 7), name, race);
 }
 
 static void behind_its_second(int relaxes, const char *name, int race)
@@ -141,9 +141,7 @@ static void behind_its_second(int relaxes, const char *name, int race)
 		relaxed(&z, GSAN_OP_STRONG_LD + GSAN_GPU, FLAG, 2);
 	struct cta a = enter(f, 0, LOADS | REDS(GSAN_GPU));
 	relaxed(&a, GSAN_OP_STRONG_ST + GSAN_GPU, FLAG, 3);
-	struct cta c = enter(in_stream(2, 9, 1, race ? 7 : 8), 2, 0);
-	weak(&c, GSAN_OP_LD, PAYLOAD, 4, 4);
-	judge(name, race);
+	reads_payload(in_stream(2, 9, 1, race ? 7 : 8), name, race);
 }
 
 static void behind_its_observer(u32 by, int between, int stream, const char *name, int race)
@@ -170,9 +168,7 @@ static void behind_an_entry(int looks, const char *name, int race)
 	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
 	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_GPU, 1, 2);
 	relaxed(&b, GSAN_OP_STRONG_LD + GSAN_GPU, looks ? FLAG : OTHER, 3);
-	struct cta c = enter(in_stream(1, 7, 1, 6), 2, 0);
-	weak(&c, GSAN_OP_LD, PAYLOAD, 4, 4);
-	judge(name, race);
+	reads_payload(in_stream(1, 7, 1, 6), name, race);
 }
 
 static void behind_unseen(int how, const char *name, int race)
@@ -198,9 +194,7 @@ static void behind_unseen(int how, const char *name, int race)
 	value = 1;
 	if (how == 6)
 		relaxed(&b, GSAN_OP_STRONG_LD + GSAN_GPU, FLAG, 3);
-	struct cta c = enter(in_stream(1, 8, 1, 7), 2, 0);
-	weak(&c, GSAN_OP_LD, PAYLOAD, 4, 4);
-	judge(name, race);
+	reads_payload(in_stream(1, 8, 1, 7), name, race);
 }
 
 static void started(u32 scope, const char *name, int race)
