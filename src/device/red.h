@@ -20,21 +20,21 @@ NEVER void red_foreign(const struct who *w, u64 address, u32 desc)
 }
 
 /* For words: of a flag that is read without an edge, where neither side keeps a clock, seen by the one or the other. */
-NEVER void red_hint(const struct who *w, const struct access *a, int reads)
+NEVER void red_hint(const struct who *w, u64 canonical, u32 desc)
 {
 	const struct gsan_launch *l = w->launch;
 	struct sampled s;
-	u64 me = rec_make(w, a);
-	for (u32 i = 0, n = sampled_at(a->address, &s) ? SAMPLED : 0; i < n; i++) {
+	u64 me = rec_of(w->base, desc_op(desc), desc & 0xffff, granule_mask(canonical, desc_bytes(desc)));
+	for (u32 i = 0, n = sampled_at(canonical, &s) ? SAMPLED : 0; i < n; i++) {
 		u64 rec = s.r[i];
 		if (!rec_live(l, rec) || who_made(w, rec) || !tag_mapped(l, rec_tag(rec)))
 			continue;
 		tag_await(l, rec_tag(rec));
-		if (rec_tag(rec) != l->tag && !coarse_made(l, rec_tag(rec), a->address))
+		if (rec_tag(rec) != l->tag && !coarse_made(l, rec_tag(rec), canonical))
 			continue;
-		if (reads && op_is_strong_write(rec_op(rec)))
+		if (sync_reads(desc) && op_is_strong_write(rec_op(rec)))
 			hint_unsaid(w, rec, me, 0);
-		else if (op_writes(a->op) && op_is_strong(rec_op(rec)) && !op_writes(rec_op(rec)))
+		if (op_writes(desc_op(desc)) && op_observes(rec_op(rec))) /* who polls by an RMW does not say so again */
 			hint_unsaid(w, me, rec, 0);
 	}
 }
@@ -46,7 +46,7 @@ NEVER void red_record(const struct who *w, u64 canonical, u32 desc)
 			   .bytes = desc_bytes(desc), .mask = granule_mask(canonical, desc_bytes(desc))};
 	granule_bytes(w, &a);
 	if (keeps_no_clock(w))
-		red_hint(w, &a, sync_reads(desc));
+		red_hint(w, canonical, desc);
 }
 
 /* Does it read what has no shadow, or what is out of reach, for the first time in its launch, or since others began? */
@@ -91,6 +91,8 @@ void gsan_take(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 			learner_meets(w.launch, own_tables(w.launch)->coarse.foreign);
 	}
 	int publishes = sync_publishes(&w, canonical, desc, whole) && op_writes(desc_op(desc));
+	if (canonical != NO_ADDRESS && keeps_no_clock(&w)) /* once more, now that its launch is known: of two that come at once one sees the other */
+		red_hint(&w, canonical, desc);
 	EACH_OF(whole, publishes)
 		e = sync_entry(&w, canonical, desc);
 	gpu_meet(whole);
