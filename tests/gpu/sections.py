@@ -252,16 +252,16 @@ def litmus(only=None):
         yield row
 
 
-def cases(only=None):
-    """The programs of tests/cases: correct forms 20 times clean, each broken one found, if only as a formal race; two ranks with gloo and
-    with NCCL, on two GPUs if there are two. only: those of several ranks, with so many. Eight jobs at once, of four ranks four; the first of each
-    compiles for the others."""
+def cases(*names, only=None):
+    """The programs of tests/cases, or those of these names: correct forms 20 times clean, each broken one found, if only as a formal race; two
+    ranks with gloo and with NCCL, on two GPUs if there are two. only: those of several ranks, with so many. Eight jobs at once, of four ranks
+    four; the first of each compiles for the others."""
     place = os.path.join(ROOT, "tests", "cases")
     sys.path.insert(0, place)
     from cases import native, started  # noqa: E402
     gpus, jobs = int(device().split()[0]), []
     for name, (program, arguments, ranks, racy) in native(only or 2).items():
-        if only and ranks < only:
+        if (only and ranks < only) or (names and name not in names):
             continue
         for backend in ("gloo", "nccl") if ranks > 1 else ("",):
             environment = {"PYTHONPATH": EXAMPLES, "GSAN_CACHE_DIR": os.path.join(tempfile.gettempdir(), f"cases-{name}"),
@@ -395,7 +395,7 @@ def speed_4():
         yield f"{what}: times as long as plain, {many} ranks beside {few}", "flat", "flat" if x[many] <= 1.1 * x[few] else f"{x}", 1
 
 
-SECTIONS = {"cases-4": lambda: cases(4), "idioms-4": lambda: idioms(ranks=4), "launchers-4": launchers_4, "litmus-4": lambda: litmus(4), "random-4": random_4,
+SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "idioms-4": lambda: idioms(ranks=4), "launchers-4": launchers_4, "litmus-4": lambda: litmus(4), "random-4": random_4,
             "speed-4": speed_4, "cases": cases, "fat": fat, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke,
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "triton39": triton39, "residency": residency, "limits": limits,
             "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "programs": programs,
@@ -418,8 +418,8 @@ def device():
 
 
 def main():
-    if len(sys.argv) < 2 or sys.argv[1] not in SECTIONS or (len(sys.argv) > 2 and sys.argv[1] not in ("idioms", "random")):
-        sys.exit(f"usage: tests/gpu/run {'|'.join(SECTIONS)}\n       tests/gpu/run idioms NAME…\n"
+    if len(sys.argv) < 2 or sys.argv[1] not in SECTIONS or (len(sys.argv) > 2 and sys.argv[1] not in ("cases", "cases-4", "idioms", "random")):
+        sys.exit(f"usage: tests/gpu/run {'|'.join(SECTIONS)}\n       tests/gpu/run cases|cases-4|idioms NAME…\n"
                  f"       tests/gpu/run random {'|'.join(random_programs.PARTS)}…")
     section, failed, table = sys.argv[1], 0, []
     signal.signal(signal.SIGTERM, stop)
