@@ -20,7 +20,7 @@
 #define GSAN_RECORD_PARAM "gsan_launch_record"
 
 /* flags of gsan_enter */
-#define GSAN_ENTER_SYNC 1u /* the kernel or a function it reaches has a fence, a CAS, or what acquires or releases: it keeps a clock */
+#define GSAN_ENTER_SYNC 1u /* the kernel or a function it reaches has a fence, or what acquires or releases: it keeps a clock */
 #define GSAN_ENTER_REDS_SHIFT 1u /* or relaxed operations, GSAN_REDS_* */
 #define GSAN_ENTER_REDS (15u << GSAN_ENTER_REDS_SHIFT)
 #define GSAN_REDS_LEARN 1u /* of some the program learns what they read */
@@ -49,6 +49,7 @@
 #define GSAN_RED_GENERAL 1u /* this lane's goes the general way */
 #define GSAN_RED_WHOLE 2u   /* that of some lanes does, and the whole warp comes along */
 #define GSAN_RED_UNSEEN 4u  /* no write to these bytes is known: a value that is not 0 goes to learned */
+#define GSAN_RED_RACING 8u  /* of a CAS: something races with it, perhaps if it writes alone */
 
 /* Every function takes (u64 launch, u64 self) first; u = u32, l = u64.
  *   enter      (launch, flags) -> self            at the start of a clone, all threads
@@ -62,9 +63,12 @@
  *                                                 its descriptor; the others bring 0. quick: the launch record's
  *   red        (quick, address, desc) -> todo     before a relaxed RMW of at most 8 bytes whose result nobody reads: checks it. Else
  *                                                 than 0, hold comes next
- *   relaxed    (quick, address, desc) -> todo     the same before other relaxed operations, but a CAS, of a kernel that keeps no clock
+ *   relaxed    (quick, address, desc) -> todo     the same before other relaxed operations, of a kernel that keeps no clock; a CAS comes as
+ *                                                 GSAN_OP_TRY
  *   hold       (todo, address, desc) -> todo      checks it. Else than 0, take comes before it and reduced after it
  *   take       (todo, address, desc)              takes the lock of its location's entry, if it has one
+ *   tried      (todo, address, desc)              after a CAS that wrote, or with GSAN_RED_RACING, before reduced; desc: what it did, an
+ *                                                 RMW or a load
  *   reduced    (todo, address, desc)              publishes what it releases, joins what it observed
  *   learned    (address, desc)                    after a read whose value is not 0, with GSAN_RED_UNSEEN: something unseen wrote it, perhaps
  *   before     (whole, address, desc, value)      before a strong store, or an RMW: takes the lock of its location's
@@ -103,6 +107,7 @@
 	X(relaxed, "lluLu", "u") \
 	X(hold, "lluLu", "u") \
 	X(take, "lluLu", "") \
+	X(tried, "lluLu", "") \
 	X(learned, "llLu", "") \
 	X(reduced, "lluLu", "") \
 	X(before, "lluLul", "") \

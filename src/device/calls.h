@@ -17,6 +17,7 @@ u32 gsan_relaxed(u64 launch, u64 self, u32 quick, u64 address, u32 desc);
 u32 gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc);
 void gsan_take(u64 launch, u64 self, u32 todo, u64 address, u32 desc);
 void gsan_learned(u64 launch, u64 self, u64 address, u32 desc);
+void gsan_tried(u64 launch, u64 self, u32 todo, u64 address, u32 desc);
 void gsan_reduced(u64 launch, u64 self, u32 todo, u64 address, u32 desc);
 void gsan_before(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value);
 u64 gsan_spin(u64 launch, u64 self, u32 turn, u64 address, u32 desc, u64 expected);

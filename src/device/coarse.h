@@ -130,7 +130,7 @@ NEVER void coarse_hint(const struct who *w, u64 canonical, u32 desc)
 	u64 me = rec_of(w->base & REC_STAMP, desc_op(desc), desc & 0xffff, 0);
 	for (u32 i = 0, n = sampled_at(canonical, &s) ? SAMPLED : 0; i < n; i++) {
 		u64 rec = s.r[i];
-		if (op_is_strong_write(rec_op(rec)) && rec_live(l, rec) && !who_made(w, rec) && tag_mapped(l, rec_tag(rec)) && rec_mask(rec) & desc_mask(desc, canonical))
+		if (op_is_strong(rec_op(rec)) && op_writes(rec_op(rec)) && rec_live(l, rec) && !who_made(w, rec) && tag_mapped(l, rec_tag(rec)) && rec_mask(rec) & desc_mask(desc, canonical))
 			hint_unsaid(w, rec, me, sync_acquires(desc) ? HINT_ACQUIRES : 0);
 	}
 }

@@ -25,7 +25,7 @@ NEVER int foreign_access(const struct gsan_launch *l, u64 address, u32 desc)
 {
 	if (gpu_is_own(address))
 		return 0;
-	if (op_writes(desc_op(desc)))
+	if (op_may_write(desc_op(desc)))
 		foreign_told(l);
 	return 1;
 }

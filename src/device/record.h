@@ -22,18 +22,22 @@ ALWAYS u32 granule_mask(u64 address, u32 bytes) { return ((1u << bytes) - 1) << 
 #define REC_STAMP (~0ull << GSAN_REC_EPOCH_SHIFT) /* tag, cta and epoch */
 #define REC_WHO (~0ull << GSAN_REC_CTA_SHIFT) /* tag and cta: the logical thread */
 
-ALWAYS int op_is_rmw(u32 op) { return op >= GSAN_OP_RMW && op < GSAN_OP_RMW + 4; }
-ALWAYS u32 rec_is_rmw(u64 r) { return (u32)r >> (GSAN_REC_OP_SHIFT + 4) & 1; } /* by its bit: no operation has a larger number */
-ALWAYS int op_is_strong_write(u32 op) { return op >= GSAN_OP_STRONG_ST; }
+ALWAYS int op_is_rmw(u32 op) { return op >= GSAN_OP_RMW; } /* if it writes, of a CAS */
+ALWAYS u32 rec_is_rmw(u64 r) { return (u32)r >> (GSAN_REC_OP_SHIFT + 4) & 1; } /* the same, by its bit */
+ALWAYS int op_is_try(u32 op) { return op >= GSAN_OP_TRY; }
+ALWAYS int op_is_strong_write(u32 op) { return op >= GSAN_OP_STRONG_ST; } /* perhaps */
 ALWAYS int op_is_strong(u32 op) { return op >= GSAN_OP_STRONG_LD; }
 ALWAYS int op_observes(u32 op) { return op_is_strong(op) && (op < GSAN_OP_STRONG_ST || op_is_rmw(op)); } /* it reads, strongly */
 ALWAYS u32 op_scope(u32 op) { return op & 3; } /* of a strong one */
-ALWAYS int op_writes(u32 op) /* a set of operation numbers, as bits */
-{
-	const u32 writes = 1u << GSAN_OP_ST | 1u << GSAN_OP_RANGE_ST | 1u << GSAN_OP_ASYNC_ST | 15u << GSAN_OP_STRONG_ST |
-			   15u << GSAN_OP_RMW;
-	return writes >> op & 1;
-}
+/* A set of operation numbers, as bits. */
+#define OPS_WRITE (1u << GSAN_OP_ST | 1u << GSAN_OP_RANGE_ST | 1u << GSAN_OP_ASYNC_ST | 15u << GSAN_OP_STRONG_ST | 15u << GSAN_OP_RMW)
+ALWAYS int op_writes(u32 op) { return OPS_WRITE >> op & 1; }
+ALWAYS int op_may_write(u32 op) { return (OPS_WRITE | 15u << GSAN_OP_TRY) >> op & 1; }
+/* Of a CAS that was tried, the record that it has if it wrote; of others, theirs. */
+ALWAYS u64 rec_written(u64 r) { return r & ~(r >> 1 & (u64)(GSAN_OP_TRY ^ GSAN_OP_RMW) << GSAN_REC_OP_SHIFT); }
+#define REC_DID (31u << GSAN_REC_OP_SHIFT | 0xff) /* operation and bytes */
+/* Is `me` a CAS that was tried, and has its CTA such a record, be it of another instruction? */
+ALWAYS int rec_has_written(u64 rec, u64 me) { return op_is_try(rec_op(me)) & !((rec ^ rec_written(me)) & (REC_WHO | REC_DID)); }
 
 /* Does `scope` of one CTA reach another CTA, on the same GPU or not? Clusters count as the GPU: errs towards silence. */
 ALWAYS int scope_reaches(u32 scope, int same_gpu) { return scope == GSAN_SYS || (scope >= GSAN_CLUSTER && same_gpu); }
@@ -57,7 +61,7 @@ ALWAYS u32 kind_of(u32 first, u32 second, int scopes_short)
 {
 	if (scopes_short)
 		return GSAN_SCOPE;
-	if (op_is_rmw(first) || op_is_rmw(second))
+	if ((op_is_rmw(first) && !op_is_try(first)) || op_is_rmw(second)) /* one that is over, and did not write */
 		return GSAN_ATOMIC_PLAIN;
 	if (!op_writes(second))
 		return second == GSAN_OP_LD_NC ? GSAN_STALE_NC : GSAN_RAW;
@@ -72,10 +76,10 @@ ALWAYS u64 mix64(u64 x)
 }
 
 /* The order of a record among those of a place, by who made it, with which operation, of which bytes: mixed, so that the
- * k smallest are a uniform sample. */
+ * k smallest are a uniform sample. A CAS has the same before and after. */
 ALWAYS u32 sample_hash(u64 rec, u64 key, u32 seed)
 {
-	u32 what = (u32)rec & (31u << GSAN_REC_OP_SHIFT | 0xff);
+	u32 what = (u32)rec_written(rec) & REC_DID;
 	u32 x = (u32)(rec >> GSAN_REC_CTA_SHIFT) * 0x9e3779b1u ^ what * 0xc2b2ae35u ^ ((u32)(key >> 3) + seed) * 0x85ebca6bu;
 	x = (x ^ x >> 15) * 0x2c1b3c6du;
 	x = (x ^ x >> 12) * 0x297a2d39u;

@@ -10,6 +10,7 @@
 #include "device/foreign.h"
 #include "device/shadow.h"
 #include "device/strong.h"
+#include "device/swap.h"
 #include "device/sync.h"
 
 NEVER void red_foreign(const struct who *w, u64 address, u32 desc)
@@ -32,18 +33,24 @@ NEVER void red_hint(const struct who *w, u64 canonical, u32 desc)
 		tag_await(l, rec_tag(rec));
 		if (rec_tag(rec) != l->tag && !coarse_made(l, rec_tag(rec), canonical))
 			continue;
-		if (sync_reads(desc) && op_is_strong_write(rec_op(rec)))
+		if (sync_reads(desc) && op_is_strong(rec_op(rec)) && op_writes(rec_op(rec)))
 			hint_unsaid(w, rec, me, 0);
 		if (op_writes(desc_op(desc)) && op_observes(rec_op(rec))) /* who polls by an RMW does not say so again */
 			hint_unsaid(w, me, rec, 0);
 	}
 }
 
-/* Its record, by each lane for itself. */
-NEVER void red_record(const struct who *w, u64 canonical, u32 desc)
+ALWAYS struct access red_access(u64 canonical, u32 desc)
 {
-	struct access a = {.address = canonical & ~(u64)(GSAN_GRANULE - 1), .op = desc_op(desc), .site = desc & 0xffff,
-			   .bytes = desc_bytes(desc), .mask = granule_mask(canonical, desc_bytes(desc))};
+	return (struct access){.address = canonical & ~(u64)(GSAN_GRANULE - 1), .op = desc_op(desc), .site = desc & 0xffff,
+			       .bytes = desc_bytes(desc), .mask = granule_mask(canonical, desc_bytes(desc))};
+}
+
+/* Its record, by each lane for itself; *racing: of a CAS (swap.h). */
+NEVER void red_record(const struct who *w, u64 canonical, u32 desc, u64 *racing)
+{
+	struct access a = red_access(canonical, desc);
+	a.racing = racing;
 	granule_bytes(w, &a);
 	if (keeps_no_clock(w))
 		red_hint(w, canonical, desc);
@@ -61,19 +68,22 @@ ALWAYS int red_learns_foreign(const struct who *w, u64 address, u64 canonical, u
 u32 gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 {
 	int whole = todo & GSAN_RED_WHOLE, mine = todo & GSAN_RED_GENERAL, left = 0;
+	u64 racing = 0;
 	struct who w = who_of(launch, self, mine);
 	u64 canonical = mine ? shadow_canonical(w.launch, address) : NO_ADDRESS;
 	if (mine && canonical == NO_ADDRESS)
 		red_foreign(&w, address, desc);
 	if (canonical != NO_ADDRESS)
-		red_record(&w, canonical, desc);
+		red_record(&w, canonical, desc, &racing);
 	if (mine && sync_reachable(&w, canonical))
 		left = sync_makes(&w) || sync_find(canonical, desc_bytes(desc), 0, 0) ||
 		       (desc_scope(desc) != GSAN_CTA && !coarse_noted(dev_tables(gsan_owner(canonical)), w.launch));
 	else if (mine)
 		left = red_learns_foreign(&w, address, canonical, desc);
 	gpu_meet(whole);
-	u32 is = left ? GSAN_RED_GENERAL : 0;
+	if (racing)
+		swap_keep(&w, racing);
+	u32 is = (left ? GSAN_RED_GENERAL : 0) | (racing ? GSAN_RED_RACING : 0);
 	return whole && gpu_ballot(left) ? is | GSAN_RED_WHOLE : is;
 }
 
@@ -90,13 +100,27 @@ void gsan_take(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 		if (foreign)
 			learner_meets(w.launch, own_tables(w.launch)->coarse.foreign);
 	}
-	int publishes = sync_publishes(&w, canonical, desc, whole) && op_writes(desc_op(desc));
+	int publishes = sync_publishes(&w, canonical, desc, whole) && op_may_write(desc_op(desc));
 	if (canonical != NO_ADDRESS && keeps_no_clock(&w)) /* once more, now that its launch is known: of two that come at once one sees the other */
 		red_hint(&w, canonical, desc);
 	EACH_OF(whole, publishes)
 		e = sync_entry(&w, canonical, desc);
 	gpu_meet(whole);
 	sync_hold(w.launch, e, whole);
+}
+
+/* A CAS wrote, or failed and races as the read that it is. Takes no locks: lanes are here side by side. */
+void gsan_tried(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
+{
+	struct who w = who_of(launch, self, 1);
+	u64 canonical = shadow_canonical(w.launch, address);
+	if (canonical == NO_ADDRESS)
+		return;
+	struct access a = red_access(canonical, desc);
+	if (op_writes(a.op) && swap_record(&w, &a))
+		red_hint(&w, canonical, desc);
+	if (todo & GSAN_RED_RACING)
+		swap_check(&w, &a);
 }
 
 void gsan_reduced(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
@@ -145,18 +169,18 @@ ALWAYS int red_agrees(u32 quick, u64 rec, u64 me)
 	u32 a = rec_op(rec), b = rec_op(me);
 	return is_quiet(quick, me, rec) |
 	       ((u32)(quick_participant(quick, rec ^ me) == 0) & /* the same GPU */
-		(((rec_mask(rec) & rec_mask(me)) == 0) | (u32)!(op_writes(a) | op_writes(b)) |
+		(((rec_mask(rec) & rec_mask(me)) == 0) | (u32)!(op_may_write(a) | op_may_write(b)) |
 		 ((a >= GSAN_OP_STRONG_LD) & ((a & b & 2) != 0) & (((u32)(rec ^ me) & 0xff) == 0)))); /* .gpu or .sys, the same bytes */
 }
 
 /* Is it a write to some of these bytes that may have left what is read there now, and no earlier launch's? */
-ALWAYS int red_leaves(u32 quick, u64 rec, u64 me) { return op_writes(rec_op(rec)) & ((rec_mask(rec) & rec_mask(me)) != 0) & !quick_below(quick, me, rec); }
+ALWAYS int red_leaves(u32 quick, u64 rec, u64 me) { return op_may_write(rec_op(rec)) & ((rec_mask(rec) & rec_mask(me)) != 0) & !quick_below(quick, me, rec); }
 
 /* May a red take the place of this one at once? It is of what is ordered before, or the same. */
 ALWAYS int red_free(u32 quick, u64 rec, u64 me)
 {
 	return (rec == 0) | quick_below(quick, me, rec) |
-	       (quick_is_own(me, rec) & (((u32)(rec ^ me) & (31u << GSAN_REC_OP_SHIFT | 0xff)) == 0));
+	       (quick_is_own(me, rec) & (((u32)(rec ^ me) & REC_DID) == 0));
 }
 
 /* What is left to do: look closer; nothing; or all once more, for its record has to go in, or somebody else came between. */
@@ -172,7 +196,7 @@ ALWAYS enum red red_granule(const struct gsan_launch *l, u32 quick, struct gsan_
 	*left |= any ? red_leaves(quick, r0, me) | red_leaves(quick, r1, me) : 0;
 	if (!(red_agrees(quick, r0, me) & red_agrees(quick, r1, me)))
 		return RED_GENERAL;
-	if (r0 == me || r1 == me || (any && !op_observes(rec_op(me))))
+	if (r0 == me || r1 == me || (any && (!op_observes(rec_op(me)) || rec_has_written(r0, me) || rec_has_written(r1, me))))
 		return RED_DONE;
 	int free1 = red_free(quick, r1, me), odd = (int)(me >> GSAN_REC_CTA_SHIFT & 1); /* who come at once take both places */
 	int place = red_free(quick, r0, me) && !(free1 && odd) ? 0 : free1 ? 1 : -1;

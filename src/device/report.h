@@ -297,7 +297,7 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	}
 	if (check_ordered(w, rec, point, a) || (learnt_by_all(l) && check_ordered(w, rec, point, a)))
 		return;
-	if (keeps_no_clock(w) && op_writes(old) && a->op != GSAN_OP_LD_NC && red_observed(w, rec, rec_mask_here & a->mask, a, point))
+	if (keeps_no_clock(w) && op_may_write(old) && a->op != GSAN_OP_LD_NC && red_observed(w, rec, rec_mask_here & a->mask, a, point))
 		return;
 	if (op_is_strong(old) && op_is_strong(a->op)) {
 		int same_gpu = launch_gpu(tag_launch(l, rec_tag(rec))) == l->gpu;
@@ -306,9 +306,12 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 			return; /* morally strong */
 	}
 	u64 now = gpu_load64(where);
-	if (now != rec && !op_writes(a->op) && !who_made(w, now))
+	if (now != rec && op_writes(old) && !op_writes(a->op) && !who_made(w, now))
 		return; /* replaced meanwhile, not by us: its successor is looked at by whoever meets it */
-	report(w, rec, point, rec_mask_here, a, kind_of(old, a->op, short_scope));
+	if (!op_is_try(a->op))
+		report(w, rec, point, rec_mask_here, a, kind_of(old, a->op, short_scope));
+	else if (!op_writes(rec_op(*a->racing)))
+		*a->racing = (rec & ~0xffull) | rec_mask_here;
 }
 
 /* Two strong operations whose scopes certainly include each other: two participants may be two GPUs. Morally strong they
@@ -333,7 +336,7 @@ NEVER void check_asked(const struct who *w, u64 rec, u32 rec_mask_here, const st
 /* An old record against this access, both seen in the units of a->mask. What asks nothing of `w` is inline. */
 ALWAYS void check(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
 {
-	if (rec && rec_mask_here & a->mask && (op_writes(rec_op(rec)) || op_writes(a->op)))
+	if (rec && rec_mask_here & a->mask && (op_writes(rec_op(rec)) || op_may_write(a->op)))
 		check_asked(w, rec, rec_mask_here, a, where);
 }
 

@@ -215,6 +215,8 @@ NEVER void granule_access(const struct who *w, struct gsan_granule *g, struct ac
 			if (r[!place] && rec_hides(w, me, r[!place])) /* whose place is wanted, by the next strong write perhaps */
 				gpu_cas64(&g->write[!place], r[!place], 0);
 		}
+	} else if (op_is_try(a->op) && (rec_has_written(r[2], me) || rec_has_written(r[3], me))) {
+		recorded = 0;
 	} else {
 		recorded = shadow_sample(w, me, g->read, r + 2, a->address, 1);
 	}

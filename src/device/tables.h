@@ -295,6 +295,8 @@ static inline uint32_t coarse_slot(uint32_t participant, uint32_t stream) { retu
 #define DEV_SPREAD 256u /* counters that many accesses raise, spread over CTAs */
 struct dev_spread { uint64_t checked, lost; };
 #define DEV_SEEN 4096u  /* findings already sent */
+#define DEV_RACING 4096u
+struct dev_racing { uint64_t rec, sum; }; /* what races with a CAS that executes now; with a sum over it and the lane (swap.h) */
 #define DEV_LAUNCHES 32768u
 #define DEV_DETAILS (1u << 18)
 
@@ -330,6 +332,7 @@ struct dev_tables {
 	uint32_t bucket_full[DEV_BUCKETS]; /* newest launch of which a CTA found no place for its state, by `seq` */
 	struct dev_acquired acquired[GSAN_STREAMS];
 	uint32_t met[GSAN_STREAMS][GSAN_PARTICIPANTS]; /* what of each had begun when a launch of the stream read such a thing last; rises */
+	struct dev_racing racing[DEV_RACING];
 	uint32_t hint_used[DEV_HINT_SHELVES]; /* a bit for each place where there is one */
 	struct dev_hint hint[DEV_HINT_SHELVES][DEV_HINT_WAYS];
 	struct dev_launch launch[DEV_LAUNCHES];

@@ -20,7 +20,7 @@ ALWAYS int written_before(const struct gsan_launch *l, u64 stamp)
 
 ALWAYS int stored_by(const struct gsan_launch *l, u64 rec, u32 mask, int entry)
 {
-	return rec_mask(rec) & mask && op_writes(rec_op(rec)) && !(entry && op_is_strong_write(rec_op(rec)) && rec_mask(rec) == mask) &&
+	return rec_mask(rec) & mask && op_may_write(rec_op(rec)) && !(entry && op_is_strong_write(rec_op(rec)) && rec_mask(rec) == mask) &&
 	       !written_before(l, rec);
 }
 

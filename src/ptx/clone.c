@@ -193,7 +193,7 @@ static int edit_expected(struct clone *c, const struct ptx_place *p)
 	return 1;
 }
 
-/* A CAS that failed comes as the load that it was. */
+/* A CAS that failed comes as the load that it was; %gsan_c: it did not. */
 static void edit_failed(struct clone *c, uint32_t desc)
 {
 	text_printf(&c->text, "\tsetp.eq.u64 %%gsan_c, %%gsan_x, %%gsan_e;\n\tselp.b32 %%gsan_w, %u, %u, %%gsan_c;\n", desc,
@@ -358,10 +358,27 @@ static void edit_learned(struct clone *c, const struct ptx_place *p, const char 
 	*c->calls |= 1u << PTX_CALL_learned;
 }
 
+/* Behind a CAS that kept what it expects: whether it wrote, and its descriptor by that, %gsan_w. */
+static void edit_tried(struct clone *c, const struct ptx_place *p, uint32_t desc)
+{
+	static const char *const arg[] = {"%gsan_launch", "%gsan_self", "%gsan_g", "%gsan_a", "%gsan_w"};
+	const struct ptx_access *a = &p->access;
+
+	if (is_sink(p))
+		edit_sink(c, p);
+	else
+		ptx_call_value(&c->text, c->m, p->instr, a, a->value);
+	edit_failed(c, desc);
+	text_printf(&c->text, "\tand.b32 %%gsan_u, %%gsan_g, %u;\n\tsetp.ne.or.u32 %%gsan_v, %%gsan_u, 0, %%gsan_c;\n", GSAN_RED_RACING);
+	ptx_call_emit(&c->text, PTX_CALL_tried, "@%gsan_v ", arg, NULL);
+	*c->calls |= 1u << PTX_CALL_tried;
+}
+
 /* A relaxed operation that is checked without its location's entry, as nearly all are, and then made by all lanes at once. */
 static void edit_red(struct clone *c, const struct ptx_place *p)
 {
-	int told = p->access.rmw && is_read(c, p), learns = told || p->access.op < GSAN_OP_STRONG_ST;
+	int told = p->access.rmw && is_read(c, p), learns = told || p->access.op < GSAN_OP_STRONG_ST, cas = p->access.rmw == PTX_RMW_CAS, tells;
+	uint32_t base = ptx_batch_desc(p) | (told ? GSAN_DESC_USED : 0) | (cas ? GSAN_SEM_CAS << GSAN_DESC_SEM_SHIFT : 0);
 	char desc[16];
 	const char *arg[] = {"%gsan_launch", "%gsan_self", "%gsan_u", "%gsan_a", desc};
 
@@ -369,9 +386,10 @@ static void edit_red(struct clone *c, const struct ptx_place *p)
 			    "\t.reg .pred %gsan_n, %gsan_v;\n" TURN_REGS);
 	edit_guard(c, p->instr);
 	ptx_call_address(&c->text, c->m, &p->access, "%gsan_a");
-	snprintf(desc, sizeof(desc), "%u", ptx_batch_desc(p) | (told ? GSAN_DESC_USED : 0));
+	tells = edit_expected(c, p);
+	snprintf(desc, sizeof(desc), "%u", base + (cas ? (GSAN_OP_TRY - GSAN_OP_RMW) << GSAN_DESC_OP_SHIFT : 0));
 	ptx_call_quick(&c->text, c->f->is_entry);
-	call(c, p->access.rmw && !told ? PTX_CALL_red : PTX_CALL_relaxed, NULL, arg, "%gsan_o");
+	call(c, p->access.rmw && !told && !cas ? PTX_CALL_red : PTX_CALL_relaxed, NULL, arg, "%gsan_o");
 	text_printf(&c->text, "\tand.b32 %%gsan_g, %%gsan_o, %u;\n\tsetp.ne.u32 %%gsan_n, %%gsan_g, 0;\n", GSAN_RED_GENERAL | GSAN_RED_WHOLE);
 	edit_todo(c, PTX_CALL_hold, desc, "%gsan_u"); /* for which it is what the thread did before that counts */
 	if (c->fp->says_behind_red)
@@ -385,7 +403,9 @@ static void edit_red(struct clone *c, const struct ptx_place *p)
 	insert(c, p->instr->whole.off);
 	edit_result(c, p);
 	text_puts(&c->text, "\n");
-	edit_todo(c, PTX_CALL_reduced, desc, NULL);
+	if (tells)
+		edit_tried(c, p, base);
+	edit_todo(c, PTX_CALL_reduced, tells ? "%gsan_w" : desc, NULL);
 	if (learns) /* when the entry is others' again */
 		edit_learned(c, p, desc);
 	edit_turns_end(c, p->instr);

@@ -110,9 +110,8 @@ static int find_reds(const struct ptx_plan *plan, const struct ptx_function *f, 
 		return status;
 	for (uint32_t i = fp->place; i < fp->place + fp->places; i++) {
 		struct ptx_access *a = &plan->place[i].access;
-		int relaxed = is_strong(a) && a->sem == GSAN_SEM_NONE && a->elements == 1 && a->bytes <= GSAN_GRANULE &&
-			      a->rmw != PTX_RMW_CAS;
-		int untold = a->kind == PTX_ACCESS_RMW && a->op != GSAN_OP_RMW + GSAN_SYS &&
+		int relaxed = is_strong(a) && a->sem == GSAN_SEM_NONE && a->elements == 1 && a->bytes <= GSAN_GRANULE;
+		int untold = a->kind == PTX_ACCESS_RMW && a->rmw != PTX_RMW_CAS && a->op != GSAN_OP_RMW + GSAN_SYS &&
 			     !(a->value && ptx_uses_read(&uses, a->value));
 
 		if (relaxed && (untold || !fp->reaches_sync))
@@ -152,12 +151,12 @@ static uint8_t reds_of(const struct ptx_access *a)
 	return (uint8_t)(1u << scope_of(a) | (loads ? GSAN_REDS_LOAD : 0) | (loads || a->value ? GSAN_REDS_LEARN : 0));
 }
 
-/* Does its kernel keep a clock? What orders anything but within its CTA does that; and a CAS, of which it is not known before whether it
- * writes; and, for they are seldom, strong vectors, those of 16 bytes and of .cluster. */
+/* Does its kernel keep a clock? What orders anything but within its CTA does that; and, for they are seldom, strong vectors, those of 16 bytes
+ * and of .cluster. */
 static int is_order(const struct ptx_access *a)
 {
 	return (a->kind == PTX_ACCESS_FENCE && scope_of(a) != GSAN_CTA) ||
-	       (is_strong(a) && (a->sem != GSAN_SEM_NONE || scope_of(a) == GSAN_CLUSTER || a->rmw == PTX_RMW_CAS || a->elements > 1 ||
+	       (is_strong(a) && (a->sem != GSAN_SEM_NONE || scope_of(a) == GSAN_CLUSTER || a->elements > 1 ||
 				 a->bytes > GSAN_GRANULE));
 }
 

@@ -148,8 +148,14 @@ static void strong(void)
 	IN_ORDER(KERNEL(REGS "@%p1 ld.volatile.b32 %r1, [%rd1];\nret;"), "[gsan_p1], 22;", "gsan_enter", "@!%p1 bra gsan_over;", "gsan_relaxed", "ld.volatile",
 		 "gsan_reduced");
 	IN_ORDER(KERNEL(REGS "ld.relaxed.cluster.b32 %r1, [%rd1];\nret;"), "[gsan_p1], 1;", "gsan_look", "ld.relaxed", "gsan_after");
-	IN_ORDER(KERNEL(REGS "atom.relaxed.gpu.cas.b32 %r1, [%rd1], %r2, 1;\nst.b32 [%rd2], %r1;\nret;"), "[gsan_p1], 11;", "gsan_spin", "gsan_before", "atom.relaxed",
-		 "gsan_after");
+	/* of a CAS it is said whether it wrote */
+	IN_ORDER(KERNEL(REGS "@%p1 atom.relaxed.gpu.cas.b32 %r1, [%rd1], %r2, 1;\nst.b32 [%rd2], %r1;\nret;"), "[gsan_p1], 10;", "mov.b64 %gsan_e, %gsan_x;",
+		 "gsan_relaxed", "@%gsan_n call (gsan_r), gsan_hold", "@%p1 atom.relaxed", "setp.eq.u64 %gsan_c, %gsan_x, %gsan_e;", "selp.b32 %gsan_w", "[gsan_p2], %gsan_g;",
+		 "@%gsan_v call gsan_tried", "[gsan_p4], %gsan_w;", "@%gsan_n call gsan_reduced", "@%gsan_v call gsan_learned", "gsan_over:");
+	IN_ORDER(KERNEL(REGS "atom.relaxed.gpu.cas.b64 _, [%rd1], %rd2, 1;\nret;"), "[gsan_p1], 8;", "gsan_relaxed", "cas.b64 %gsan_d, [%rd1]",
+		 "mov.b64 %gsan_x, %gsan_d;", "@%gsan_v call gsan_tried", "gsan_reduced");
+	IN_ORDER(KERNEL(REGS "membar.gl;\natom.relaxed.gpu.cas.b32 %r1, [%rd1], %r2, 1;\nst.b32 [%rd2], %r1;\nret;"), "[gsan_p1], 11;", "gsan_spin", "gsan_before",
+		 "atom.relaxed", "gsan_after");
 	IN_ORDER(KERNEL(REGS "@%p1 red.acq_rel.gpu.add.u32 [%rd1], 1;\nret;"), "gsan_before", "red", "gsan_after", "gsan_leave");
 	IN_ORDER(KERNEL(REGS "@%p1 red.relaxed.gpu.add.u32 [%rd1], 1;\nret;"), "[gsan_p1], 8;", "gsan_enter", "@!%p1 bra gsan_over;", "\tcall (gsan_r), gsan_red",
 		 "@%p1 red.relaxed", "@%gsan_n call gsan_reduced", "gsan_over:");
