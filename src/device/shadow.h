@@ -323,50 +323,104 @@ NEVER void line_access(const struct who *w, const struct access *a)
 		line_check_detail(w, a, detail);
 }
 
-/* Bytes of one line: `cover` has a bit per byte. Whole sectors go to the line unless the operation is strong, the rest
- * to granules; each strong operation by itself, for it must overlap completely to be morally strong. */
-NEVER void line_bytes(const struct who *w, const struct access *a, const u32 cover[4])
+/* May `me`, which is weak, take the place of this record at once: of the same kind, of no more bytes, ordered before or of this warp? */
+ALWAYS int granule_hides(const struct who *w, u64 me, u64 rec)
 {
-	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
-	struct access part = *a;
-	u32 whole = 0, unit = a->element && a->element < GSAN_GRANULE ? a->element : GSAN_GRANULE;
-	for (u32 s = 0; s < 8; s++)
-		if ((cover[s / 2] >> (s % 2 * 16) & 0xffff) == 0xffff)
-			whole |= 1u << s;
-	if (op_is_strong(a->op))
-		whole = 0;
-	if (whole) {
-		part.mask = whole;
-		part.whole = 1;
-		line_access(w, &part);
+	return !rec || (!((u32)rec & ~(u32)me & 0xff) && rec_op(rec) == rec_op(me) && is_quiet(w->launch->quick, w->self, rec) &&
+			(!quick_is_own(me, rec) || stamp_same_warp(rec, me, w->launch->warp_bits)));
+}
+ALWAYS int is_quiet_pair(const struct who *w, u64 a, u64 b) { return is_quiet(w->launch->quick, w->self, a) & is_quiet(w->launch->quick, w->self, b); }
+
+/* Bytes of one granule, weakly, where nothing lies that races with them: nearly always. Two waits, as in lines.h, behind that for the detail.
+ * 0: the general case, in which its record is there already, perhaps. */
+ALWAYS int granule_fast(const struct who *w, const struct gsan_line *line, struct gsan_granule *g, const struct access *a)
+{
+	u64 r[4], now[4], last, tail, me = rec_make(w, a);
+	int store = a->op == GSAN_OP_ST;
+	gpu_load128(g->write, &r[0], &r[1]);
+	gpu_load128(g->read, &r[2], &r[3]);
+	if (!is_quiet_pair(w, r[0], r[1]) || ((store || rec_is_rmw(r[2]) || rec_is_rmw(r[3])) && !is_quiet_pair(w, r[2], r[3])))
+		return 0;
+	u64 r0 = store ? r[0] : r[2], r1 = store ? r[1] : r[3], *place = store ? g->write : g->read; /* where it goes */
+	int beside0 = rec_beside(me, r0), beside1 = rec_beside(me, r1);
+	if (!(beside0 | beside1)) {
+		int hides0 = granule_hides(w, me, r0), hides1 = granule_hides(w, me, r1), at = !hides0;
+		if (!(hides0 | hides1) || (store && hides0 && hides1 && (r0 || r1))) /* the other place is to be free then */
+			return 0;
+		if (gpu_cas64(&place[at], at ? r1 : r0, me) != (at ? r1 : r0))
+			return 0;
+		gpu_load128(g->write, &now[0], &now[1]); /* somebody may have come between, and have seen nothing of us */
+		gpu_load128(g->read, &now[2], &now[3]);
+		if (now[store ? 2 : 0] != r[store ? 2 : 0] || now[store ? 3 : 1] != r[store ? 3 : 1] ||
+		    now[(store ? 0 : 2) + !at] != (at ? r0 : r1))
+			return 0;
+	} else if ((beside0 ? r0 : r1) != ((beside0 ? r0 : r1) | me)) {
+		return 0;
 	}
-	struct gsan_detail *d = 0;
-	for (u32 g = 0; g < 16; g++) {
-		u32 bytes = cover[g / 4] >> (g % 4 * 8) & 0xff;
-		if (!bytes || whole >> (g / 2) & 1)
-			continue;
-		if (!d)
-			d = detail_get(w, line, a);
-		for (u32 at = 0; at < GSAN_GRANULE; at += unit) {
-			part = granule_part(a, g, bytes & ((1u << unit) - 1) << at);
-			if (d && part.mask)
-				granule_access(w, &d->granule[g], &part);
-			if (part.mask)
-				line_check_records(w, line, g, &part);
-		}
-	}
+	gpu_load128(line, &last, &tail);
+	if (store)
+		gpu_load128(line->read, &r0, &r1);
+	return is_quiet(w->launch->quick, w->self, last) && (!store || is_quiet_pair(w, r0, r1));
 }
 
-/* Bytes of one granule, the common case of what fills no sector: one element of a scattered access. */
+/* Bytes of one granule: all of a scattered access, or what fills no sector. */
 NEVER void granule_bytes(const struct who *w, struct access *a)
 {
-	u64 line_at = a->address & ~(u64)(GSAN_LINE - 1);
-	u32 g = (u32)(a->address - line_at) / GSAN_GRANULE;
-	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(line_at);
+	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
 	struct gsan_detail *d = detail_get(w, line, a);
+	u32 g = a->address % GSAN_LINE / GSAN_GRANULE;
+	if (d && a->op <= GSAN_OP_ST && !w->stateless && granule_fast(w, line, &d->granule[g], a))
+		return;
 	if (d)
 		granule_access(w, &d->granule[g], a);
 	line_check_records(w, line, g, a);
+}
+
+/* Which of four bytes are not 0. */
+ALWAYS u32 bytes_any(u32 word)
+{
+	u32 high = (((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word) >> 7 & 0x01010101;
+	return (high * 0x10204080) >> 28;
+}
+/* The granules of sectors, two a sector; the granule's bytes in a cover. */
+ALWAYS u32 granules_of(u32 sectors)
+{
+	u32 twice = (sectors | sectors << 4) & 0x0f0f;
+	twice = (twice | twice << 2) & 0x3333;
+	twice = (twice | twice << 1) & 0x5555;
+	return twice * 3;
+}
+ALWAYS u32 cover_byte(const u32 cover[4], u32 g)
+{
+	u32 low = g & 4 ? cover[1] : cover[0], high = g & 4 ? cover[3] : cover[2];
+	return (g & 8 ? high : low) >> (g % 4 * 8) & 0xff;
+}
+
+/* Which sectors of a line go to it whole: not those of a strong operation, each of which goes by itself, for it must overlap completely to be
+ * morally strong. */
+ALWAYS u32 cover_sectors(const u32 cover[4], u32 op)
+{
+	u32 whole = 0;
+	for (u32 s = 0; s < 8 && !op_is_strong(op); s++)
+		whole |= (u32)((cover[s / 2] >> (s % 2 * 16) & 0xffff) == 0xffff) << s;
+	return whole;
+}
+
+/* Of the granules `rest` of a line one in `lanes`, from the one of number `rank` on. */
+NEVER void line_granules(const struct who *w, const struct access *a, const u32 cover[4], u32 rest, u32 rank, u32 lanes)
+{
+	u32 unit = a->element && a->element < GSAN_GRANULE ? a->element : GSAN_GRANULE;
+	for (u32 nth = 0; rest; rest &= rest - 1) {
+		if (nth++ != rank)
+			continue;
+		rank += lanes;
+		for (u32 at = 0; at < GSAN_GRANULE; at += unit) {
+			u32 g = gpu_first(rest);
+			struct access part = granule_part(a, g, cover_byte(cover, g) & ((1u << unit) - 1) << at);
+			if (part.mask)
+				granule_bytes(w, &part);
+		}
+	}
 }
 
 /* ---- a warp's access ------------------------------------------------------------------------------------------- */
@@ -380,7 +434,7 @@ ALWAYS u32 cover_word(int from, int to, int k)
 	return hi <= lo ? 0 : (u32)(((1ull << hi) - 1) & ~((1ull << lo) - 1));
 }
 
-/* ORs a line's cover over the lanes of each group, into its first one. Each lane adds what a later one of its group has, which is by
+/* ORs a line's cover over the lanes of each group, for all of them. Each lane adds what a later one of its group has, which is by
  * then twice as many lanes' at each step. */
 ALWAYS void group_or(int whole, u32 group, u32 cover[4])
 {
@@ -391,19 +445,35 @@ ALWAYS void group_or(int whole, u32 group, u32 cover[4])
 			cover[k] |= gpu_from(whole, cover[k], from);
 		next = gpu_from(whole, next, from);
 	}
+	for (int k = 0; k < 4; k++)
+		cover[k] = gpu_from(whole, cover[k], gpu_first(group));
 }
 
-/* Bytes [from, to) of the line at `first`, by the lanes with `mine`. The lanes of `group` are on one line and act as one,
- * led by the first. */
+/* Bytes [from, to) of the line at `first`, by the lanes with `mine`. The lanes of `group` are on one line: the first takes whole sectors, and the
+ * detail if there is to be one, all of them share the granules that are left. */
 NEVER void warp_line(const struct who *w, struct access *a, u64 first, int from, int to, int mine, u32 group, int whole)
 {
-	u32 cover[4];
+	u32 cover[4], rest = 0;
 	for (int k = 0; k < 4; k++)
 		cover[k] = mine ? cover_word(from, to, k) : 0;
 	group_or(whole, group, cover);
 	a->address = first;
-	if (mine && gpu_leads(group))
-		line_bytes(w, a, cover);
+	u32 sectors = cover_sectors(cover, a->op);
+	for (int k = 0; k < 4; k++)
+		rest |= bytes_any(cover[k]) << 4 * k;
+	rest &= ~granules_of(sectors);
+	if (mine && gpu_leads(group)) {
+		struct access part = *a;
+		part.mask = sectors;
+		part.whole = 1;
+		if (sectors)
+			line_access(w, &part);
+		if (rest)
+			detail_get(w, (struct gsan_line *)(uintptr_t)gsan_shadow(first), a);
+	}
+	gpu_meet(whole);
+	if (mine)
+		line_granules(w, a, cover, rest, gpu_popc(group & ((1u << gpu_lane()) - 1)), gpu_popc(group));
 	gpu_meet(whole);
 }
 
@@ -413,8 +483,20 @@ NEVER void warp_scattered(const struct who *w, u64 canonical, u32 op, u32 site, 
 	struct access a = {.op = op, .site = site, .bytes = bytes, .element = element};
 	int there = canonical != NO_ADDRESS, from = (int)((u32)canonical & (GSAN_LINE - 1)), to = from + (int)bytes;
 	u64 line = canonical & ~(u64)(GSAN_LINE - 1);
-	u32 group = gpu_same(whole, there ? line : NO_ADDRESS);
-	if (there && gpu_popc(group) == 1 && (!element || element == bytes) && (from & 7) + (int)bytes <= (int)GSAN_GRANULE) {
+	u32 group = gpu_same(whole, there ? line : NO_ADDRESS), shared = gpu_which(whole, there && gpu_popc(group) > 1);
+	int alone = there && (!element || element == bytes) && (from & 7) + (int)bytes <= (int)GSAN_GRANULE;
+	if (shared) { /* in its granule, where no sector is filled */
+		u32 same = gpu_same(whole, there ? canonical / GSAN_GRANULE : NO_ADDRESS);
+		alone = alone && gpu_popc(same) == 1 && (bytes < GSAN_GRANULE || gpu_popc(group) < GSAN_SECTOR / GSAN_GRANULE);
+		same = gpu_which(whole, alone);
+		a.address = line;
+		if (alone && gpu_leads(group & same))
+			detail_get(w, (struct gsan_line *)(uintptr_t)gsan_shadow(line), &a); /* the others find it */
+		gpu_meet(whole);
+		there = there && !alone;
+		group = there ? group & ~same : 1u << gpu_lane();
+	}
+	if (alone) {
 		a.address = canonical & ~(u64)(GSAN_GRANULE - 1);
 		a.mask = granule_mask(canonical, bytes);
 		granule_bytes(w, &a);

@@ -176,6 +176,61 @@ static void apart(u32 op, u32 who, u32 bytes)
 	reset();
 }
 
+/* A whole warp touches `bytes` each, anywhere in some lines, some lanes the same ones; then another CTA comes to each byte: it races where any
+ * lane was, and nowhere else. `past`: an earlier launch was there before. */
+static void anywhere(u32 op, u32 bytes, u32 within, u64 seed, int past)
+{
+	enum { REGION = 16 * GSAN_LINE };
+	struct gsan_launch *before = launch(0, 0, 5, 5, 1), *l = launch(0, 0, 6, 6, 1);
+	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0), c = enter(before, 0, 0);
+	unsigned char touched[REGION] = {0};
+	u32 wrong = 0;
+	for (u32 i = 0; i < LANES; i++) {
+		u32 at = (u32)(mix64(seed * LANES + i) % within) / bytes * bytes;
+		call.line[i] = DATA(0) + at;
+		call.desc[i] = desc(op, bytes, 0, 1);
+		memset(touched + at, 1, bytes);
+	}
+	if (past)
+		run("access", &c, 1, 0, seed);
+	run("access", &a, 1, 0, seed);
+	u32 blocks = dev_tables(0)->detail_next;
+	for (u32 at = 0; at < REGION; at++) {
+		u64 had = found();
+		weak(&b, GSAN_OP_LD + GSAN_OP_ST - op, DATA(0) + at, 1, 2 + at);
+		wrong += (found() > had) != touched[at];
+	}
+	lane_need(bytes, within, "a byte", !wrong);
+	lane_need(bytes, within, "the blocks of detail", blocks <= REGION / GSAN_LINE);
+	reset();
+}
+
+/* One instruction comes to a granule byte by byte: each is recorded. */
+static void byte_by_byte(u32 op)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0);
+	for (u32 i = 0; i < GSAN_GRANULE; i++)
+		weak(&a, op, DATA(0) + i, 1, 1);
+	for (u32 i = 0; i < GSAN_GRANULE; i++)
+		weak(&b, GSAN_OP_LD + GSAN_OP_ST - op, DATA(0) + i, 1, 2 + i);
+	lane_need(op, LANES, "a byte", found() == GSAN_GRANULE);
+	reset();
+}
+
+/* A lane with a strong vector has several granules. */
+static void strong_vector(void)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1);
+	be(&a);
+	gsan_after(a.launch, a.self, 1, DATA(0), desc(GSAN_OP_STRONG_LD + GSAN_GPU, 16 + 1, GSAN_SEM_NONE, 1), 0, 0);
+	weak(&b, GSAN_OP_ST, DATA(0), 8, 2);
+	weak(&b, GSAN_OP_ST, DATA(0) + 8, 8, 3);
+	lane_need(1, LANES, "an element", found() == 2);
+	reset();
+}
+
 /* One lane goes for all whose bytes make a line: it counts if any of them, or all, come after a red that observed the store. */
 static void behind_red(u32 behind, int race)
 {
@@ -216,6 +271,16 @@ int main(void)
 			apart(GSAN_OP_LD, who[i], bytes);
 		}
 	}
+	for (u64 seed = 1; seed <= 16; seed++)
+		for (u32 bytes = 1; bytes <= 16; bytes *= 2)
+			for (u32 within = GSAN_LINE; within <= 16 * GSAN_LINE; within *= 4)
+				for (int past = 0; past < 2; past++) {
+					anywhere(GSAN_OP_ST, bytes, within, seed, past);
+					anywhere(GSAN_OP_LD, bytes, within, seed, past);
+				}
+	strong_vector();
+	byte_by_byte(GSAN_OP_LD);
+	byte_by_byte(GSAN_OP_ST);
 	many();
 	of_two_instructions();
 	behind_red(0, 1);
