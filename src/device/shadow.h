@@ -156,13 +156,10 @@ ALWAYS void line_mark(struct gsan_line *line, u64 tail, u32 flag)
 }
 
 /* The detail of a line, taken from its owner's pool if it has none, for the record of an access; NULL: the pool is empty. */
-NEVER struct gsan_detail *detail_get(const struct who *w, struct gsan_line *line, const struct access *a)
+NEVER struct gsan_detail *detail_new(const struct who *w, struct gsan_line *line, const struct access *a)
 {
 	struct dev_tables *t = dev_tables(gsan_owner(a->address));
-	u64 tail = gpu_load64(&line->detail);
-	u32 index = (u32)tail;
-	if (op_writes(a->op) && !op_is_rmw(a->op))
-		line_mark(line, tail, GSAN_LINE_WROTE);
+	u32 index = gpu_load32(&line->detail);
 	if (!index) {
 		index = gpu_load32(&t->detail_next) < DEV_DETAILS ? gpu_add32(&t->detail_next, 1) + 1 : ~0u;
 		if (index > DEV_DETAILS) {
@@ -173,6 +170,17 @@ NEVER struct gsan_detail *detail_get(const struct who *w, struct gsan_line *line
 		index = old ? old : index; /* the loser's block stays unused */
 	}
 	return detail_at(a->address, index);
+}
+/* `tail`: detail and flags as they were read. */
+ALWAYS struct gsan_detail *detail_of(const struct who *w, struct gsan_line *line, u64 tail, const struct access *a)
+{
+	if (op_writes(a->op) && !op_is_rmw(a->op))
+		line_mark(line, tail, GSAN_LINE_WROTE);
+	return (u32)tail ? detail_at(a->address, (u32)tail) : detail_new(w, line, a);
+}
+ALWAYS struct gsan_detail *detail_get(const struct who *w, struct gsan_line *line, const struct access *a)
+{
+	return detail_of(w, line, gpu_load64(&line->detail), a);
 }
 
 ALWAYS void granule_check(const struct who *w, const struct gsan_granule *g, const struct access *a)
@@ -331,33 +339,31 @@ ALWAYS int granule_hides(const struct who *w, u64 me, u64 rec)
 }
 ALWAYS int is_quiet_pair(const struct who *w, u64 a, u64 b) { return is_quiet(w->launch->quick, w->self, a) & is_quiet(w->launch->quick, w->self, b); }
 
-/* Bytes of one granule, weakly, where nothing lies that races with them: nearly always. Two waits, as in lines.h, behind that for the detail.
- * 0: the general case, in which its record is there already, perhaps. */
-ALWAYS int granule_fast(const struct who *w, const struct gsan_line *line, struct gsan_granule *g, const struct access *a)
+/* Bytes of one granule, weakly, where nothing lies that races with them: nearly always. Two waits, as in lines.h, behind that for the line.
+ * last: its record. 0: the general case, in which ours is there already, perhaps. */
+ALWAYS int granule_fast(const struct who *w, const struct gsan_line *line, struct gsan_granule *g, const struct access *a, u64 last)
 {
-	u64 r[4], now[4], last, tail, me = rec_make(w, a);
+	u64 r[4], now[4], tail, me = rec_make(w, a);
 	int store = a->op == GSAN_OP_ST;
 	gpu_load128(g->write, &r[0], &r[1]);
 	gpu_load128(g->read, &r[2], &r[3]);
 	if (!is_quiet_pair(w, r[0], r[1]) || ((store || rec_is_rmw(r[2]) || rec_is_rmw(r[3])) && !is_quiet_pair(w, r[2], r[3])))
 		return 0;
 	u64 r0 = store ? r[0] : r[2], r1 = store ? r[1] : r[3], *place = store ? g->write : g->read; /* where it goes */
-	int beside0 = rec_beside(me, r0), beside1 = rec_beside(me, r1);
-	if (!(beside0 | beside1)) {
-		int hides0 = granule_hides(w, me, r0), hides1 = granule_hides(w, me, r1), at = !hides0;
-		if (!(hides0 | hides1) || (store && hides0 && hides1 && (r0 || r1))) /* the other place is to be free then */
-			return 0;
-		if (gpu_cas64(&place[at], at ? r1 : r0, me) != (at ? r1 : r0))
+	int beside = place_beside(me, store ? r : r + 2), hides0 = granule_hides(w, me, r0), hides1 = granule_hides(w, me, r1);
+	if (beside < 0 && (!(hides0 | hides1) || (store && hides0 && hides1 && (r0 || r1)))) /* the other place is to be free then */
+		return 0;
+	int at = beside >= 0 ? beside : !hides0;
+	u64 was = at ? r1 : r0, other = at ? r0 : r1, put = beside >= 0 ? was | me : me;
+	if (put != was) {
+		if (gpu_cas64(&place[at], was, put) != was)
 			return 0;
 		gpu_load128(g->write, &now[0], &now[1]); /* somebody may have come between, and have seen nothing of us */
 		gpu_load128(g->read, &now[2], &now[3]);
-		if (now[store ? 2 : 0] != r[store ? 2 : 0] || now[store ? 3 : 1] != r[store ? 3 : 1] ||
-		    now[(store ? 0 : 2) + !at] != (at ? r0 : r1))
+		gpu_load128(line, &last, &tail);
+		if (now[store ? 2 : 0] != r[store ? 2 : 0] || now[store ? 3 : 1] != r[store ? 3 : 1] || now[(store ? 0 : 2) + !at] != other)
 			return 0;
-	} else if ((beside0 ? r0 : r1) != ((beside0 ? r0 : r1) | me)) {
-		return 0;
 	}
-	gpu_load128(line, &last, &tail);
 	if (store)
 		gpu_load128(line->read, &r0, &r1);
 	return is_quiet(w->launch->quick, w->self, last) && (!store || is_quiet_pair(w, r0, r1));
@@ -367,9 +373,11 @@ ALWAYS int granule_fast(const struct who *w, const struct gsan_line *line, struc
 NEVER void granule_bytes(const struct who *w, struct access *a)
 {
 	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
-	struct gsan_detail *d = detail_get(w, line, a);
 	u32 g = a->address % GSAN_LINE / GSAN_GRANULE;
-	if (d && a->op <= GSAN_OP_ST && !w->stateless && granule_fast(w, line, &d->granule[g], a))
+	u64 last, tail;
+	gpu_load128(line, &last, &tail);
+	struct gsan_detail *d = detail_of(w, line, tail, a);
+	if (d && a->op <= GSAN_OP_ST && !w->stateless && granule_fast(w, line, &d->granule[g], a, last))
 		return;
 	if (d)
 		granule_access(w, &d->granule[g], a);
