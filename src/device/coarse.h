@@ -47,6 +47,8 @@ NEVER void coarse_add(struct dev_tables *t, const struct gsan_launch *l, u64 ele
 	do {
 		if (coarse_stands(t, l, old, elem))
 			return;
+		if (old && rec_tag(old) != rec_tag(elem)) /* while it is known, who observed it may be behind it */
+			learnt_by_all(l);
 		now = gpu_cas64(slot, old, elem);
 	} while (now != old && (old = now, 1));
 	if (!gpu_load32(&t->coarse_used))

@@ -181,7 +181,7 @@ struct gsan_writers {
 };
 
 #define GSAN_LIFT_UNSEEN 1u /* nothing but checked kernels writes to flags */
-#define GSAN_LIFT_COARSE 2u /* every RMW has an entry, and its CTA a state; every CAS is made */
+#define GSAN_LIFT_COARSE 2u /* every RMW has an entry, and its CTA a state */
 
 /* The hidden last parameter of a checked clone, by value, 8-byte aligned. */
 struct gsan_launch {

@@ -55,22 +55,26 @@ ALWAYS int turned_away(const struct gsan_launch *l, u64 who, u32 op, u32 mask, u
 }
 
 /* Did the CTA of `who` make an RMW of the bytes `mask`, perhaps, or if `loads` any strong read? Its record is there, or it found no place: RMWs
- * and reads each have one, if there are both. A weak read, or one of another launch, may have come to its place otherwise than by its hash. */
+ * and reads each have one, if there are both. A weak read, or one of another launch, may have come to its place otherwise than by its hash; a weak one
+ * takes no place from an RMW that is over, and so, perhaps, from one that is not. */
 NEVER int red_made(const struct who *w, u64 who, const struct sampled *s, u32 mask, u64 key, int loads)
 {
 	const struct gsan_launch *l = w->launch;
-	u32 most[2] = {0, 0}, taken = 0, kinds = 0; /* of reads, of RMWs */
+	u32 most[2] = {0, 0}, taken = 0, held = 0, weak = 0, kinds = 0; /* of reads, of RMWs */
 	int ours = rec_tag(who) == l->tag;
 	for (u32 i = 0; i < GSAN_DETAIL_READS; i++) {
 		u64 rec = s->r[i];
 		u32 rmw = rec_is_rmw(rec), hash = rmw || (rec_tag(rec) == l->tag && op_is_strong(rec_op(rec))) ? sample_hash(rec, key, l->seed) : 0;
 		if (is_observer(rec, who, mask) && (rmw || loads))
 			return 1;
-		taken += ours ? rec_live(l, rec) : rec != 0;
+		u32 live = ours ? (u32)rec_live(l, rec) : rec != 0;
+		taken += live;
+		held += rec != 0;
+		weak |= live && !op_is_strong(rec_op(rec));
 		kinds |= rec ? 1u << rmw : 0;
 		most[rmw] = hash > most[rmw] ? hash : most[rmw];
 	}
-	for (u32 left = taken == GSAN_DETAIL_READS ? w->reds & GSAN_REDS_SCOPES : 0; left; left &= left - 1) {
+	for (u32 left = taken == GSAN_DETAIL_READS || (weak && held == GSAN_DETAIL_READS) ? w->reds & GSAN_REDS_SCOPES : 0; left; left &= left - 1) {
 		u32 scope = gpu_first(left);
 		if (kinds & 2 && turned_away(l, who, GSAN_OP_RMW + scope, mask, key, most[1]))
 			return 1;

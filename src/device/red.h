@@ -47,7 +47,7 @@ ALWAYS struct access red_access(u64 canonical, u32 desc)
 }
 
 /* Its record, by each lane for itself; *racing: of a CAS (swap.h). */
-NEVER void red_record(const struct who *w, u64 canonical, u32 desc, u64 *racing)
+NEVER void red_record(const struct who *w, u64 canonical, u32 desc, struct dev_racing *racing)
 {
 	struct access a = red_access(canonical, desc);
 	a.racing = racing;
@@ -68,7 +68,8 @@ ALWAYS int red_learns_foreign(const struct who *w, u64 address, u64 canonical, u
 u32 gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 {
 	int whole = todo & GSAN_RED_WHOLE, mine = todo & GSAN_RED_GENERAL, left = 0;
-	u64 racing = 0;
+	struct dev_racing racing;
+	racing.count = 0;
 	struct who w = who_of(launch, self, mine);
 	u64 canonical = mine ? shadow_canonical(w.launch, address) : NO_ADDRESS;
 	if (mine && canonical == NO_ADDRESS)
@@ -81,9 +82,9 @@ u32 gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 	else if (mine)
 		left = red_learns_foreign(&w, address, canonical, desc);
 	gpu_meet(whole);
-	if (racing)
-		swap_keep(&w, racing);
-	u32 is = (left ? GSAN_RED_GENERAL : 0) | (racing ? GSAN_RED_RACING : 0);
+	if (racing.count)
+		swap_keep(&w, &racing);
+	u32 is = (left ? GSAN_RED_GENERAL : 0) | (racing.count ? GSAN_RED_RACING : 0);
 	return whole && gpu_ballot(left) ? is | GSAN_RED_WHOLE : is;
 }
 

@@ -283,6 +283,58 @@ ALWAYS int check_ordered(const struct who *w, u64 rec, u64 point, const struct a
 	return base ? order_base(w, rec, point) : order_slow(w, rec, point);
 }
 
+/* Two strong operations, one of whose scopes does not reach the other's CTA? */
+ALWAYS int scope_short(const struct who *w, u64 rec, const struct access *a)
+{
+	int same_gpu = launch_gpu(tag_launch(w->launch, rec_tag(rec))) == w->launch->gpu, both = op_is_strong(rec_op(rec)) && op_is_strong(a->op);
+	return both && !(scope_reaches(op_scope(rec_op(rec)), same_gpu) && scope_reaches(op_scope(a->op), same_gpu));
+}
+ALWAYS int morally_strong(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a)
+{
+	return op_is_strong(rec_op(rec)) && op_is_strong(a->op) && rec_mask_here == a->mask && !scope_short(w, rec, a);
+}
+
+/* Of a CAS that was met before it had executed the record that it has then, if it wrote: awaited, for a while. */
+#define SETTLE_TRIES 256u
+ALWAYS u64 rec_settled(u64 rec, const u64 *where)
+{
+	u64 now = rec;
+	for (u32 i = 0; op_is_try(rec_op(now)) && now == gpu_load64(where) && i < SETTLE_TRIES; i++)
+		gpu_pause();
+	now = gpu_load64(where);
+	return now == rec_written(rec) ? now : rec;
+}
+
+/* Adds one to those that race with a CAS. */
+ALWAYS void racing_add(struct dev_racing *racing, u64 rec)
+{
+	for (u32 i = 0; i < racing->count; i++)
+		if (racing->rec[i] == rec)
+			return;
+	if (racing->count < DEV_RACING_RECS)
+		racing->rec[racing->count++] = rec;
+}
+
+/* A weak write of a CTA that keeps no clock is observed with its RMW of the same bytes: is that ordered before the access? It may have lost its
+ * place to another one. */
+NEVER int head_ordered(const struct who *w, u64 rec, u32 mask, const struct access *a)
+{
+	struct sampled s;
+	u64 rmw = 0, full = 1;
+	if (a->whole || !coarse_made(w->launch, rec_tag(rec), a->address) || !sampled_at(a->address, &s))
+		return 0;
+	for (u32 i = 0; i < GSAN_DETAIL_READS; i++) {
+		full &= s.r[i] != 0;
+		if (rec_is_rmw(s.r[i]) && !(mask & ~rec_mask(s.r[i])) && (!rmw || !((s.r[i] ^ rec) & REC_WHO)))
+			rmw = s.r[i];
+	}
+	u64 lost = rec_of(rec & REC_STAMP, GSAN_OP_RMW + GSAN_SYS, 0, rec_mask(rmw)), narrow = lost ^ (u64)(GSAN_SYS ^ GSAN_GPU) << GSAN_REC_OP_SHIFT;
+	u32 seed = w->launch->seed, most = sample_hash(rmw, a->address, seed);
+	if (rmw && (rmw ^ rec) & REC_WHO) /* of two of a kind that with the larger hash goes */
+		rmw = full && (sample_hash(lost, a->address, seed) > most || sample_hash(narrow, a->address, seed) > most) ? lost : 0;
+	return rmw && check_ordered(w, rmw, rec_point(rmw, a->address, 0), a);
+}
+
 NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
 {
 	const struct gsan_launch *l = w->launch;
@@ -290,28 +342,28 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	tag_await(l, rec_tag(rec));
 	u64 line = gsan_shadow(a->address & ~(u64)(GSAN_LINE - 1));
 	u64 point = rec_point(rec, a->address, (u64)(uintptr_t)where - line < sizeof(struct gsan_line));
-	int short_scope = 0;
 	if (w->state && gpu_load32(&w->state->formal) && formal_again(w, rec, point, a)) {
 		count(l, GSAN_N_FOUND, 1);
 		return;
 	}
-	if (check_ordered(w, rec, point, a) || (learnt_by_all(l) && check_ordered(w, rec, point, a)))
+	if (check_ordered(w, rec, point, a))
+		return;
+	learnt_by_all(l);
+	if (check_ordered(w, rec, point, a)) /* others may have put that down meanwhile */
+		return;
+	if (old == GSAN_OP_ST && head_ordered(w, rec, rec_mask_here & a->mask, a))
 		return;
 	if (keeps_no_clock(w) && op_may_write(old) && a->op != GSAN_OP_LD_NC && red_observed(w, rec, rec_mask_here & a->mask, a, point))
 		return;
-	if (op_is_strong(old) && op_is_strong(a->op)) {
-		int same_gpu = launch_gpu(tag_launch(l, rec_tag(rec))) == l->gpu;
-		short_scope = !scope_reaches(op_scope(old), same_gpu) || !scope_reaches(op_scope(a->op), same_gpu);
-		if (!short_scope && rec_mask_here == a->mask)
-			return; /* morally strong */
-	}
+	if (morally_strong(w, rec, rec_mask_here, a))
+		return;
 	u64 now = gpu_load64(where);
 	if (now != rec && op_writes(old) && !op_writes(a->op) && !who_made(w, now))
 		return; /* replaced meanwhile, not by us: its successor is looked at by whoever meets it */
-	if (!op_is_try(a->op))
-		report(w, rec, point, rec_mask_here, a, kind_of(old, a->op, short_scope));
-	else if (!op_writes(rec_op(*a->racing)))
-		*a->racing = (rec & ~0xffull) | rec_mask_here;
+	if (op_is_try(a->op))
+		racing_add(a->racing, (rec & ~0xffull) | rec_mask_here);
+	else
+		report(w, rec, point, rec_mask_here, a, kind_of(rec_op(rec_settled(rec, where)), a->op, scope_short(w, rec, a)));
 }
 
 /* Two strong operations whose scopes certainly include each other: two participants may be two GPUs. Morally strong they

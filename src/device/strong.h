@@ -118,7 +118,7 @@ u64 gsan_spin(u64 launch, u64 self, u32 turn, u64 address, u32 desc, u64 expecte
 	struct who w = who_of(launch, self, 0);
 	u64 canonical = shadow_canonical(w.launch, address), spun = gpu_load64(&own_warp(&w)->spun);
 	struct dev_sync *e = sync_reachable(&w, canonical) ? sync_find(canonical, desc_bytes(desc), 0, 0) : 0;
-	u64 value = e && spun && !(w.launch->lifted & GSAN_LIFT_COARSE) ? spin_read(address, desc) : expected;
+	u64 value = e && spun ? spin_read(address, desc) : expected;
 	int whole = turn > 1, known = value != expected && spun == spun_of(&w, canonical, gpu_load32(&e->generation), value, desc_scalar(desc));
 	if (whole ? gpu_ballot(known) == GPU_WARP : known) {
 		count_accesses(&w, 1, 1);

@@ -296,7 +296,8 @@ static inline uint32_t coarse_slot(uint32_t participant, uint32_t stream) { retu
 struct dev_spread { uint64_t checked, lost; };
 #define DEV_SEEN 4096u  /* findings already sent */
 #define DEV_RACING 4096u
-struct dev_racing { uint64_t rec, sum; }; /* what races with a CAS that executes now; with a sum over it and the lane (swap.h) */
+#define DEV_RACING_RECS 7u /* of both places of each kind in a granule, and its line's */
+struct dev_racing { uint64_t rec[DEV_RACING_RECS]; uint32_t count, sum; }; /* what races with a CAS that executes now; with a sum over it and the lane (swap.h) */
 #define DEV_LAUNCHES 32768u
 #define DEV_DETAILS (1u << 18)
 

@@ -57,7 +57,7 @@ struct access {
 	u32 element; /* bytes of one strong operation; 0: weak */
 	u64 before[GSAN_DETAIL_READS]; /* of a CTA that keeps no clock: the sampled records of the granule, before its own was (observed.h) */
 	u32 asks_before;               /* it is known */
-	u64 *racing;                   /* of a CAS before it executes: what races with it, perhaps if it writes alone (swap.h) */
+	struct dev_racing *racing;     /* of a CAS before it executes: what races with it, perhaps if it writes alone (swap.h) */
 };
 
 ALWAYS struct gsan_detail *detail_at(u64 canonical, u32 index)

@@ -171,7 +171,7 @@ static void gather_function(struct ptx_plan *plan, uint32_t f, int reds)
 		const struct ptx_access *a = &p->access;
 
 		fp->leaves |= p->unseen;
-		fp->sync |= is_order(a) || (is_strong(a) && !reds) || p->unseen;
+		fp->sync |= (uint8_t)((is_order(a) || p->unseen ? PTX_SYNC_ORDERS : 0) | (is_strong(a) && !reds ? PTX_SYNC_TOLD : 0));
 		fp->reds |= is_strong(a) && reds ? reds_of(a) : 0;
 	}
 }
@@ -249,11 +249,11 @@ static void choose(struct ptx_plan *plan, uint8_t *reached, uint32_t *stack)
 			plan->function[g].cloned |= reached[g];
 			plan->function[f].reaches_grids |= reached[g] && plan->function[g].grids;
 			plan->function[f].leaves |= reached[g] && plan->function[g].leaves;
-			plan->function[f].reaches_sync |= reached[g] && plan->function[g].sync;
+			plan->function[f].reaches_sync |= reached[g] ? plan->function[g].sync : 0;
 			plan->function[f].reaches_reds |= reached[g] ? plan->function[g].reds : 0;
 		}
 		for (uint32_t g = 0; g < m->functions; g++) { /* an exit in any of them ends such a kernel */
-			plan->function[g].reaches_sync |= reached[g] && plan->function[f].reaches_sync;
+			plan->function[g].reaches_sync |= reached[g] ? plan->function[f].reaches_sync : 0;
 			plan->function[g].says_behind_red |=
 				reached[g] && plan->function[f].reaches_reds && !plan->function[f].reaches_sync;
 		}

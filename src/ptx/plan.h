@@ -22,11 +22,14 @@ struct ptx_place {
 	uint8_t unseen;           /* a call of what has no clone and may synchronise */
 };
 
+/* It has a fence, what acquires or releases, or makes an unseen call; or strong operations, where all that have such are to keep clocks. */
+enum ptx_sync { PTX_SYNC_ORDERS = 1, PTX_SYNC_TOLD = 2 };
+
 struct ptx_function_plan {
 	uint8_t cloned;
-	uint8_t sync;             /* it has a fence, a CAS, what acquires or releases, or makes an unseen call */
+	uint8_t sync;             /* enum ptx_sync, as bits */
 	uint8_t reds;             /* what relaxed operations it has, GSAN_REDS_*, as bits */
-	uint8_t reaches_sync;     /* a kernel whose clone runs it has any of those */
+	uint8_t reaches_sync;     /* a kernel whose clone runs it has any of those: it keeps a clock */
 	uint8_t reaches_reds;     /* and of those that an entry's clone runs */
 	uint8_t says_behind_red;  /* a kernel whose clone runs it has relaxed operations, and nothing that synchronises */
 	uint8_t grids;            /* it asks where the words are by which a cooperative grid synchronises */

@@ -144,6 +144,22 @@ static void behind_its_second(int relaxes, const char *name, int race)
 	reads_payload(in_stream(2, 9, 1, race ? 7 : 8), name, race);
 }
 
+static void behind_its_end(int order, const char *name, int race)
+{
+	/* what the stream of the flag's launch does next, behind the end of who observed it, does not make that forgotten. order: it is behind it */
+	struct gsan_launch *p = in_stream(0, 5, 0, 0), *f = in_stream(0, 6, 0, 5), *b = in_stream(1, 7, 0, 0), *n = in_stream(0, 8, 1, order ? 7 : 1);
+	struct cta x = enter(p, 0, 1), a = enter(f, 0, LOADS | REDS(GSAN_GPU)), y = enter(b, 1, LOADS | REDS(GSAN_GPU));
+	weak(&x, GSAN_OP_ST, PAYLOAD, 4, 1);
+	relaxed(&a, GSAN_OP_STRONG_ST + GSAN_GPU, FLAG, 2);
+	if (race)
+		relaxed(&y, GSAN_OP_STRONG_ST + GSAN_GPU, OTHER, 3);
+	else
+		relaxed(&y, GSAN_OP_STRONG_LD + GSAN_GPU, FLAG, 3);
+	struct cta z = enter(n, 0, LOADS | REDS(GSAN_GPU));
+	relaxed(&z, GSAN_OP_RMW + GSAN_GPU, OTHER, 4);
+	reads_payload(in_stream(2, 9, race ? 3 : 1, 7), name, race);
+}
+
 static void behind_its_observer(u32 by, int between, int stream, const char *name, int race)
 {
 	/* A's store, which B observed, is before who is behind B; also where that, or a launch between, is of B's kind */
@@ -159,6 +175,28 @@ static void behind_its_observer(u32 by, int between, int stream, const char *nam
 	relaxed(&c, GSAN_OP_RMW + GSAN_GPU, OTHER, 4);
 	weak(&c, GSAN_OP_ST, FLAG, 4, 5);
 	judge(name, race);
+}
+
+static int behind_its_head(u32 head, int strong, u32 seed)
+{
+	/* and with an RMW the weak store of its CTA before it; of another CTA's not, unless that has made one, too, perhaps, which lost its place;
+	 * nor with a store */
+	struct gsan_launch *l = in_stream(0, 5, 0, 0);
+	struct cta a = enter(l, 0, REDS(GSAN_GPU)), other = enter(l, 2, REDS(GSAN_GPU)), b = enter(in_stream(1, 6, 0, 0), 1, LOADS | REDS(GSAN_GPU));
+	weak(head ? &a : &other, GSAN_OP_ST, FLAG, 4, 1);
+	relaxed(&a, head == 2 ? GSAN_OP_STRONG_ST + GSAN_GPU : GSAN_OP_RMW + GSAN_GPU, FLAG, 2);
+	relaxed(&b, GSAN_OP_STRONG_LD + GSAN_GPU, FLAG, 3); /* itself a race with the weak one */
+	u64 had = found();
+	struct gsan_launch *behind = in_stream(1, 7, 1, 6);
+	l->seed = behind->seed = seed;
+	struct cta c = enter(behind, 2, strong ? REDS(GSAN_GPU) : 0);
+	if (strong)
+		relaxed(&c, GSAN_OP_STRONG_ST + GSAN_GPU, FLAG, 4);
+	else
+		weak(&c, GSAN_OP_ST, FLAG, 4, 4);
+	int race = found() > had;
+	reset();
+	return race;
 }
 
 static void behind_an_entry(int looks, const char *name, int race)
@@ -257,12 +295,24 @@ int main(void)
 	behind_its_second(1, "behind the second", 0);
 	behind_its_second(1, "behind the first alone", 1);
 	behind_its_second(0, "behind the first, the second reads nothing", 1);
+	behind_its_end(0, "the stream goes on", 0);
+	behind_its_end(1, "the stream goes on behind the observer", 0);
+	behind_its_end(1, "the stream goes on behind another one", 1);
 	for (int between = 0; between < 2; between++)
 		for (int stream = 1; stream < 3; stream++) {
 			behind_its_observer(GSAN_OP_STRONG_LD, between, stream, "a store, behind who loaded it", 0);
 			behind_its_observer(GSAN_OP_RMW, between, stream, "a store, behind who continued it", 0);
 		}
 	behind_its_observer(0, 0, 1, "a store, behind who did nothing", 1);
+	for (int strong = 0; strong < 2; strong++) {
+		int of_another = 0;
+		for (u32 seed = 0; seed < 32; seed++) {
+			need(!behind_its_head(1, strong, seed), "a weak store, an RMW, behind who observed that");
+			need(behind_its_head(2, strong, seed), "a weak store, a strong one, behind who observed that");
+			of_another += behind_its_head(0, strong, seed);
+		}
+		need(of_another > 4 && of_another < 28, "another CTA's weak store, an RMW, behind who observed that");
+	}
 	behind_an_entry(1, "behind who loaded what was released", 0);
 	behind_an_entry(0, "behind who loaded something else", 1);
 	behind_unseen(0, "nothing unseen", 1);

@@ -45,9 +45,9 @@ static void ends(struct cta *c, u64 at, u32 site, u32 todo, int wrote)
 		gsan_reduced(c->launch, c->self, todo, at, d);
 }
 static void swaps(struct cta *c, u64 at, u32 site, int wrote) { ends(c, at, site, tries(c, at, site), wrote); }
-static void loads(struct cta *c, u64 at, u32 site)
+static void relaxed(struct cta *c, u32 op, u64 at, u32 site)
 {
-	u32 d = desc(GSAN_OP_STRONG_LD + GSAN_GPU, 4, GSAN_SEM_NONE, site);
+	u32 d = desc(op + GSAN_GPU, 4, GSAN_SEM_NONE, site);
 	be(c);
 	relaxed_on(c, gsan_relaxed(c->launch, c->self, quick(c), at, d) & ~GSAN_RED_UNSEEN, at, d);
 }
@@ -82,7 +82,7 @@ static void observed(u32 first, int early, u32 op, const char *name, int race)
 	if (first == GSAN_OP_TRY)
 		swaps(&b, PLACE, 2, 0);
 	else if (first)
-		loads(&b, PLACE, 2);
+		relaxed(&b, GSAN_OP_STRONG_LD, PLACE, 2);
 	weak(&b, op, PLACE, 4, 3);
 	if (early)
 		ends(&a, PLACE, 1, todo, 1);
@@ -94,10 +94,57 @@ static void polled_before(int wrote, const char *name, int race)
 	/* a strong read long before does not make a weak one, which comes before the CAS, one that is behind it */
 	struct gsan_launch *l = in_stream(0, 5);
 	struct cta a = enter(l, 0, FLAGS), b = enter(l, 1, FLAGS);
-	loads(&b, PLACE, 2);
+	relaxed(&b, GSAN_OP_STRONG_LD, PLACE, 2);
 	weak(&b, GSAN_OP_LD, PLACE, 4, 3);
 	swaps(&a, PLACE, 1, wrote);
 	judge(name, race);
+}
+
+static void evicted(u32 seed)
+{
+	/* a CTA's weak loads may take the place of its own record, where another one is over: it observed what it did all the same */
+	struct gsan_launch *before = in_stream(0, 5), *l = launch(0, 0, 6, 6, 1);
+	l->writers = before->writers;
+	before->seed = l->seed = seed;
+	struct cta x = enter(before, 0, FLAGS), y = enter(before, 1, FLAGS), a = enter(l, 0, FLAGS), b = enter(l, 1, FLAGS);
+	swaps(&x, PLACE, 1, 1);
+	swaps(&y, PLACE, 1, 1);
+	relaxed(&a, GSAN_OP_STRONG_ST, PLACE, 2);
+	swaps(&b, PLACE, 3, 1);
+	weak(&b, GSAN_OP_LD, PLACE, 4, 4);
+	weak(&b, GSAN_OP_LD, PLACE, 4, 5);
+	judge("two that are over, a store, a CAS, weak loads", 0);
+}
+
+static void all_that_race(int wrote, u32 op, u64 races)
+{
+	/* of several each is said; and that the CAS has been made by then does not make it one that observed them before */
+	struct gsan_launch *l = in_stream(0, 5);
+	struct cta a = enter(l, 0, FLAGS), b = enter(l, 1, FLAGS), c = enter(l, 2, FLAGS);
+	weak(&b, op, PLACE, 2, 2);
+	weak(&c, op, PLACE + 2, 2, 3);
+	if (op == GSAN_OP_ST)
+		swaps(&b, PLACE, 4, 1); /* it is b's that a observes; itself it races with c's */
+	u64 had = found();
+	swaps(&a, PLACE, 1, wrote);
+	need(found() - had == races, "all that race with a CAS");
+	reset();
+}
+
+static void of_two_sizes(int wrote)
+{
+	/* two that do not know of each other yet what they will do: whichever wrote */
+	struct gsan_launch *l = in_stream(0, 5);
+	struct cta a = enter(l, 0, FLAGS), b = enter(l, 1, FLAGS);
+	u32 d = desc(GSAN_OP_TRY + GSAN_GPU, 8, GSAN_SEM_CAS, 1) | GSAN_DESC_USED;
+	be(&a);
+	u32 todo = gsan_hold(a.launch, a.self, GSAN_RED_GENERAL, PLACE, d), other = tries(&b, PLACE, 2);
+	if (wrote) {
+		be(&a);
+		gsan_tried(a.launch, a.self, todo, PLACE, desc(GSAN_OP_RMW + GSAN_GPU, 8, GSAN_SEM_CAS, 1) | GSAN_DESC_USED);
+	}
+	ends(&b, PLACE, 2, other, 0);
+	judge("a CAS of 8 bytes, and one of 4 that fails", wrote);
 }
 
 static void records(void)
@@ -155,6 +202,14 @@ int main(void)
 	}
 	polled_before(1, "a poll, a weak load, then a CAS", 1);
 	polled_before(0, "a poll, a weak load, then a CAS that fails", 0);
+	for (u32 seed = 0; seed < 64; seed++)
+		evicted(seed);
+	all_that_race(1, GSAN_OP_LD, 2);
+	all_that_race(0, GSAN_OP_LD, 0);
+	all_that_race(1, GSAN_OP_ST, 2);
+	all_that_race(0, GSAN_OP_ST, 2);
+	of_two_sizes(1);
+	of_two_sizes(0);
 	records();
 	at_an_entry(1, "behind a CAS that continued a release", 0);
 	at_an_entry(0, "behind a release, and a CAS that failed", 0);
