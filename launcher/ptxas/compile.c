@@ -222,7 +222,7 @@ static int rewrite(struct module *m, int linked, struct text *to)
 
 /* Registers of the runtime's functions: those of an entry are at least as many once it is linked, and may not be more than its bound. */
 static const unsigned bounds[] = {32, 24};
-/* Bytes spilled more than by the plain kernel, and by each site of a clone: then its registers are better off without an ABI. (In the
+/* Bytes spilled more than by the plain kernel, and by each checked instruction of a clone: then its registers are better off without an ABI. (In the
  * golden corpus each kernel's whole form spills more than its linked one.) */
 #define SPILLED_MORE 512u
 #define SPILLED_SITE 64u
@@ -273,7 +273,7 @@ static uint32_t spilled_plain(const struct module *m, const char *clone)
 static const char **linked_names(const struct module *m, const struct said *said)
 {
 	const char **names = calloc((size_t)said->count + 1, sizeof(*names));
-	uint32_t more = SPILLED_MORE + SPILLED_SITE * (m->stats.sites / m->stats.clones);
+	uint32_t more = SPILLED_MORE + SPILLED_SITE * (m->stats.checked / m->stats.clones);
 
 	for (uint32_t i = 0; names && i < said->count; i++) {
 		const char *name = names[i] = said->reg[i].kernel;

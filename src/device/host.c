@@ -35,6 +35,7 @@ void gsan_counters_add(const void *copy, uint64_t *sum)
 	for (unsigned i = 0; i < DEV_SPREAD; i++) {
 		sum[GSAN_N_CHECKED] += t->spread[i].checked;
 		sum[GSAN_N_LOST] += t->spread[i].lost;
+		sum[GSAN_N_UNRECORDED] += t->spread[i].unrecorded;
 	}
 	sum[GSAN_N_ACCESSES] = sum[GSAN_N_CHECKED] + sum[GSAN_N_FOREIGN]; /* every access is one or the other */
 }

@@ -163,7 +163,7 @@ NEVER struct gsan_detail *detail_new(const struct who *w, struct gsan_line *line
 	if (!index) {
 		index = gpu_load32(&t->detail_next) < DEV_DETAILS ? gpu_add32(&t->detail_next, 1) + 1 : ~0u;
 		if (index > DEV_DETAILS) {
-			count(w->launch, GSAN_N_UNRECORDED, 1);
+			gpu_count(&own_spread(w->launch, w->self)->unrecorded, 1);
 			return 0;
 		}
 		u32 old = gpu_cas32(&line->detail, 0, index);

@@ -293,7 +293,7 @@ static inline uint32_t coarse_slot(uint32_t participant, uint32_t stream) { retu
 
 /* ---- everything ------------------------------------------------------------------------------------------------ */
 #define DEV_SPREAD 256u /* counters that many accesses raise, spread over CTAs */
-struct dev_spread { uint64_t checked, lost; };
+struct dev_spread { uint64_t checked, lost, unrecorded, unused; };
 #define DEV_SEEN 4096u  /* findings already sent */
 #define DEV_RACING 4096u
 #define DEV_RACING_RECS 7u /* of both places of each kind in a granule, and its line's */

@@ -12,7 +12,7 @@
 #include "driver/state.h"
 #include "vmm/vmm.h"
 
-#define DRAIN_BYTES 8192 /* holds gsan_counters_bytes() */
+#define DRAIN_BYTES 16384 /* holds gsan_counters_bytes() */
 #define DRAIN_SOON_NS 2000000ull     /* a program may synchronise thousands of times a second: so long after the last time, ... */
 #define DRAIN_PERIOD_NS 100000000ull /* ... twice as long each time to this, until much of the history was used: soon again, but ... */
 #define DRAIN_SHARE 20               /* ... not so soon that emptying it takes more than this part of the time */

@@ -102,6 +102,7 @@ void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *sourc
 		  struct text *out)
 {
 	const struct ptx_module *m = plan->module;
+	uint32_t last = 0; /* sites are numbered as they come; of those that several instructions share once */
 
 	ptx_plan_reach(plan, entry, reached, stack);
 	text_printf(out, PTX_INFO_MAGIC "%u", GSAN_ABI);
@@ -116,10 +117,13 @@ void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *sourc
 
 		if (!reached[p->function])
 			continue;
-		if (p->site && p->site != PTX_SITE_UNKNOWN)
-			describe_site(m, p, out);
-		else if (p->site || p->access.kind == PTX_ACCESS_LEFT)
+		if (p->site && p->site != PTX_SITE_UNKNOWN) {
+			if (p->site > last)
+				describe_site(m, p, out);
+			last = p->site > last ? p->site : last;
+		} else if (p->site || p->access.kind == PTX_ACCESS_LEFT) {
 			describe_left(m, p, out);
+		}
 	}
 	describe_variables(plan, entry, out);
 }

@@ -268,16 +268,44 @@ static int find_all_reds(const struct ptx_plan *plan)
 	return 0;
 }
 
+/* The same line, inlined at the same one, and the same kind of access: an instruction that was unrolled, or that a lane makes of each of its
+ * elements. */
+static int is_same_loc(const struct ptx_module *m, uint32_t a, uint32_t b)
+{
+	for (; a && b && a != b; a = m->loc[a - 1].inlined_at, b = m->loc[b - 1].inlined_at)
+		if (m->loc[a - 1].file != m->loc[b - 1].file || m->loc[a - 1].line != m->loc[b - 1].line || m->loc[a - 1].column != m->loc[b - 1].column)
+			return 0;
+	return a == b;
+}
+static int is_same_site(const struct ptx_module *m, const struct ptx_place *a, const struct ptx_place *b)
+{
+	return a->function == b->function && a->access.kind == PTX_ACCESS_WEAK && b->access.kind == PTX_ACCESS_WEAK && a->access.op == b->access.op &&
+	       a->access.bytes == b->access.bytes && a->instr->loc && b->instr->loc && is_same_loc(m, a->instr->loc, b->instr->loc);
+}
+
+/* The number of such a one a little before it; 0: there is none. */
+#define SAME_SITE_BACK 16u
+static uint32_t same_site(const struct ptx_plan *plan, uint32_t place)
+{
+	for (uint32_t i = place; i && place - i < SAME_SITE_BACK; i--)
+		if (plan->place[i - 1].site && is_same_site(plan->module, &plan->place[i - 1], &plan->place[place]))
+			return plan->place[i - 1].site;
+	return 0;
+}
+
 /* With the numbers used up, strong operations are still instrumented (their edges keep others from looking like races),
  * under the number that means unknown. */
-static void number_place(struct ptx_plan *plan, struct ptx_place *p)
+static void number_place(struct ptx_plan *plan, uint32_t place)
 {
+	struct ptx_place *p = &plan->place[place];
 	struct ptx_access *a = &p->access;
 
 	if (!plan->function[p->function].cloned)
 		a->reason = plan->module->function[p->function].is_entry ?
 				    PTX_NO_ROOM :
 				    "no checked kernel calls this function directly";
+	else if ((p->site = (uint16_t)same_site(plan, place)) != 0)
+		return;
 	else if (plan->sites < PTX_SITE_MAX)
 		p->site = ++plan->sites;
 	else if (a->kind == PTX_ACCESS_WEAK)
@@ -294,7 +322,8 @@ static void number_sites(struct ptx_plan *plan)
 		enum ptx_access_kind kind = plan->place[i].access.kind;
 
 		if (kind != PTX_ACCESS_NONE && kind != PTX_ACCESS_FENCE && kind != PTX_ACCESS_LEFT)
-			number_place(plan, &plan->place[i]);
+			number_place(plan, i);
+		plan->checked += plan->place[i].site != 0;
 		plan->left += plan->place[i].access.kind == PTX_ACCESS_LEFT;
 	}
 }

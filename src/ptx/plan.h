@@ -44,7 +44,7 @@ struct ptx_plan {
 	struct ptx_place *place;
 	uint32_t places;
 	uint32_t clones, skipped; /* entries with a clone, without */
-	uint32_t sites, left;
+	uint32_t sites, checked, left; /* checked: instructions that have a site */
 	int mbarriers; /* are followed (meeting.h) */
 };
 

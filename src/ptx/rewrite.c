@@ -110,7 +110,7 @@ static int rewrite_module(struct rewrite *r, struct text *out, struct ptx_rewrit
 
 	if (status)
 		return status;
-	*stats = (struct ptx_rewrite_stats){r->plan.clones, r->plan.sites, r->plan.left, r->plan.skipped};
+	*stats = (struct ptx_rewrite_stats){r->plan.clones, r->plan.sites, r->plan.checked, r->plan.left, r->plan.skipped};
 	r->reached = calloc(r->m->functions + 1, 1);
 	r->stack = calloc(r->m->functions + 1, sizeof(*r->stack));
 	if (!r->reached || !r->stack)

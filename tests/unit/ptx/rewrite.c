@@ -396,6 +396,30 @@ static void unseen_calls(void)
 	free(out);
 }
 
+/* What is on one line, inlined at one, and does the same, is one site. */
+static void shared_sites(void)
+{
+#define LD "ld.b32 %r1, [%rd1];\n"
+#define INLINED ".loc 1 7 3, function_name $L__s, inlined_at "
+	static const struct { const char *text; uint32_t sites, checked; } rows[] = {
+		{KERNEL(REGS ".loc 1 7 3\n" LD LD ".loc 1 8 3\n" LD ".loc 1 7 3\n" LD "ret;"), 2, 4},
+		{KERNEL(REGS ".loc 1 7 3\n" LD "ld.b16 %h1, [%rd1];\nst.b32 [%rd1], %r1;\nld.relaxed.gpu.b32 %r1, [%rd1];\n" LD "ret;"), 4, 5},
+		{KERNEL(REGS ".loc 1 7 3\n" LD ".loc 1 7 4\n" LD ".loc 2 7 3\n" LD "ret;"), 3, 3},
+		{KERNEL(REGS ".loc 1 20 1\n.loc 1 30 1\n" INLINED "1 20 1\n" LD INLINED "1 30 1\n" LD INLINED "1 20 1\n" LD "ret;"), 2, 3},
+		{KERNEL(REGS LD LD "ret;"), 2, 2}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char *out = rewrite(rows[i].text, 0);
+
+		if (stats.sites != rows[i].sites || stats.checked != rows[i].checked)
+			fprintf(stderr, "row %zu: %u sites of %u\n", i, stats.sites, stats.checked);
+		CHECK(stats.sites == rows[i].sites && stats.checked == rows[i].checked);
+		free(out);
+	}
+#undef LD
+#undef INLINED
+}
+
 static void too_many_sites(void)
 {
 	const uint32_t n = 65540;
@@ -424,6 +448,7 @@ int main(void)
 	occupancy();
 	workspaces();
 	unseen_calls();
+	shared_sites();
 	too_many_sites();
 	return 0;
 }
