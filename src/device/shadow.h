@@ -337,7 +337,9 @@ ALWAYS int granule_hides(const struct who *w, u64 me, u64 rec)
 	return !rec || (!((u32)rec & ~(u32)me & 0xff) && rec_op(rec) == rec_op(me) && is_quiet(w->launch->quick, w->self, rec) &&
 			(!quick_is_own(me, rec) || stamp_same_warp(rec, me, w->launch->warp_bits)));
 }
-ALWAYS int is_quiet_pair(const struct who *w, u64 a, u64 b) { return is_quiet(w->launch->quick, w->self, a) & is_quiet(w->launch->quick, w->self, b); }
+/* Quiet, or of other bytes? */
+ALWAYS int is_apart(const struct who *w, u64 rec, u32 mask) { return is_quiet(w->launch->quick, w->self, rec) | ((rec_mask(rec) & mask) == 0); }
+ALWAYS int are_apart(const struct who *w, u64 a, u64 b, u32 mask) { return is_apart(w, a, mask) & is_apart(w, b, mask); }
 
 /* Bytes of one granule, weakly, where nothing lies that races with them: nearly always. Two waits, as in lines.h, behind that for the line.
  * last: its record. 0: the general case, in which ours is there already, perhaps. */
@@ -347,7 +349,7 @@ ALWAYS int granule_fast(const struct who *w, const struct gsan_line *line, struc
 	int store = a->op == GSAN_OP_ST;
 	gpu_load128(g->write, &r[0], &r[1]);
 	gpu_load128(g->read, &r[2], &r[3]);
-	if (!is_quiet_pair(w, r[0], r[1]) || ((store || rec_is_rmw(r[2]) || rec_is_rmw(r[3])) && !is_quiet_pair(w, r[2], r[3])))
+	if (!are_apart(w, r[0], r[1], a->mask) || ((store || rec_is_rmw(r[2]) || rec_is_rmw(r[3])) && !are_apart(w, r[2], r[3], a->mask)))
 		return 0;
 	u64 r0 = store ? r[0] : r[2], r1 = store ? r[1] : r[3], *place = store ? g->write : g->read; /* where it goes */
 	int beside = place_beside(me, store ? r : r + 2), hides0 = granule_hides(w, me, r0), hides1 = granule_hides(w, me, r1);
@@ -366,7 +368,8 @@ ALWAYS int granule_fast(const struct who *w, const struct gsan_line *line, struc
 	}
 	if (store)
 		gpu_load128(line->read, &r0, &r1);
-	return is_quiet(w->launch->quick, w->self, last) && (!store || is_quiet_pair(w, r0, r1));
+	u32 sector = 1u << a->address % GSAN_LINE / GSAN_SECTOR;
+	return is_apart(w, last, sector) && (!store || are_apart(w, r0, r1, sector));
 }
 
 /* Bytes of one granule: all of a scattered access, or what fills no sector. */
