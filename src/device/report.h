@@ -305,14 +305,16 @@ ALWAYS u64 rec_settled(u64 rec, const u64 *where)
 	return now == rec_written(rec) ? now : rec;
 }
 
-/* Adds one to those that race with a CAS. */
-ALWAYS void racing_add(struct dev_racing *racing, u64 rec)
+/* Adds one to those that race with a CAS. There is room for what its places hold, not for all that may come and go there. */
+ALWAYS void racing_add(const struct gsan_launch *l, struct dev_racing *racing, u64 rec)
 {
 	for (u32 i = 0; i < racing->count; i++)
 		if (racing->rec[i] == rec)
 			return;
 	if (racing->count < DEV_RACING_RECS)
 		racing->rec[racing->count++] = rec;
+	else
+		count(l, GSAN_N_DROPPED, 1);
 }
 
 /* A weak write of a CTA that keeps no clock is observed with its RMW of the same bytes: is that ordered before the access? It may have lost its
@@ -361,7 +363,7 @@ NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const str
 	if (now != rec && op_writes(old) && !op_writes(a->op) && !who_made(w, now))
 		return; /* replaced meanwhile, not by us: its successor is looked at by whoever meets it */
 	if (op_is_try(a->op))
-		racing_add(a->racing, (rec & ~0xffull) | rec_mask_here);
+		racing_add(l, a->racing, (rec & ~0xffull) | rec_mask_here);
 	else
 		report(w, rec, point, rec_mask_here, a, kind_of(rec_op(rec_settled(rec, where)), a->op, scope_short(w, rec, a)));
 }
