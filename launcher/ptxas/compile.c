@@ -225,7 +225,7 @@ static const unsigned bounds[] = {32, 24};
 /* Bytes spilled more than by the plain kernel, and by each checked instruction of a clone: then its registers are better off without an ABI. (In the
  * golden corpus each kernel's whole form spills more than its linked one.) */
 #define SPILLED_MORE 512u
-#define SPILLED_SITE 64u
+#define SPILLED_EACH 64u
 
 /* Has it a barrier to which the threads of a warp may come one by one (`barrier.sync` without `.aligned`)? In a clone that calls what is
  * elsewhere, ptxas makes the warp gather there as for a shuffle (SASS WARPSYNC.COLLECTIVE.ALL), and programs went wrong on an H100 that
@@ -273,7 +273,7 @@ static uint32_t spilled_plain(const struct module *m, const char *clone)
 static const char **linked_names(const struct module *m, const struct said *said)
 {
 	const char **names = calloc((size_t)said->count + 1, sizeof(*names));
-	uint32_t more = SPILLED_MORE + SPILLED_SITE * (m->stats.checked / m->stats.clones);
+	uint32_t more = SPILLED_MORE + SPILLED_EACH * (m->stats.checked / m->stats.clones);
 
 	for (uint32_t i = 0; names && i < said->count; i++) {
 		const char *name = names[i] = said->reg[i].kernel;

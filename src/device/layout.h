@@ -86,7 +86,7 @@ enum gsan_op {
 	GSAN_OP_STRONG_LD = 8,  /* + enum gsan_scope */
 	GSAN_OP_STRONG_ST = 12, /* + enum gsan_scope */
 	GSAN_OP_RMW = 16,       /* + enum gsan_scope: atom, red */
-	GSAN_OP_TRY = 24,       /* + enum gsan_scope: a CAS of which it is not known yet whether it writes (red.h) */
+	GSAN_OP_TRY = 24,       /* + enum gsan_scope: a CAS of which it is not known yet whether it writes (swap.h) */
 };
 enum gsan_sem { GSAN_SEM_NONE, GSAN_SEM_ACQUIRE, GSAN_SEM_RELEASE, GSAN_SEM_ACQ_REL, GSAN_SEM_SC /* fences only */ };
 #define GSAN_SEM_CAS 4u /* added to an RMW's semantics: it may fail, and says after() so by coming as a load */

@@ -32,33 +32,32 @@ ALWAYS struct learner learner_of(u64 pending, u32 participant, u32 stream)
 ALWAYS int learner_keeps(const struct gsan_launch *l, const struct learner *b, u64 elem) { return acquired_by(l, b->participant, b->stream, b->seq, elem); }
 
 /* Of a launch that the coarse path knows, not of what is before it anyway, nor of what is behind its end: any strong write that its scope lets
- * it observe; and what is before that launch, if it learns. 1: there was something new. */
-NEVER int learnt_of(const struct gsan_launch *l, const struct learner *b, u64 elem)
+ * it observe; and what is before that launch, if it learns. */
+NEVER void learnt_of(const struct gsan_launch *l, const struct learner *b, u64 elem)
 {
 	u32 tag = rec_tag(elem);
 	if (!elem || !tag_mapped(l, tag) || tag_in_stream(l, tag, b->participant, b->stream))
-		return 0;
+		return;
 	tag_await(l, tag);
 	if (order_before(l, &tag_launch(l, b->tag)->order, tag) || order_before(l, &tag_launch(l, tag)->order, b->tag))
-		return 0;
+		return;
 	u64 scope = launch_gpu(tag_launch(l, tag)) == launch_gpu(tag_launch(l, b->tag)) ? GSAN_CLUSTER : GSAN_SYS;
-	int any = learner_keeps(l, b, elem_all_seen(tag, (POINT_ANY_PLACE & ~POINT_OF_WEAK) | scope << ELEM_SITE_SHIFT));
-	return b->learns ? any | learner_keeps(l, b, elem) : any;
+	learner_keeps(l, b, elem_all_seen(tag, (POINT_ANY_PLACE & ~POINT_OF_WEAK) | scope << ELEM_SITE_SHIFT));
+	if (b->learns)
+		learner_keeps(l, b, elem);
 }
 
 /* Of all that the tables of `owner` name. */
-NEVER int learnt_in(const struct gsan_launch *l, const struct learner *b, u32 owner)
+NEVER void learnt_in(const struct gsan_launch *l, const struct learner *b, u32 owner)
 {
 	const struct dev_coarse *c = &dev_tables(owner)->coarse;
-	int any = 0;
 	for (u64 used = gpu_load64(c->used); used; used &= used - 1)
-		any |= learnt_of(l, b, gpu_load64(&c->slot[__builtin_ctzll(used)]));
+		learnt_of(l, b, gpu_load64(&c->slot[__builtin_ctzll(used)]));
 	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
 		u32 p = gpu_first(mapped), older = (u32)gpu_load64(&c->older[p]);
 		if (older && !order_has(&tag_launch(l, b->tag)->order, p, GSAN_STREAMS, older))
-			any |= learner_keeps(l, b, elem_prefix(p, older));
+			learner_keeps(l, b, elem_prefix(p, older));
 	}
-	return any;
 }
 
 /* May it have read a value of a copy, of the host, of memory without a shadow? */
@@ -69,23 +68,22 @@ ALWAYS int learnt_unseen(const struct gsan_launch *l, const struct learner *b)
 	       (gpu_load32(&c->unseen[b->stream]) >= b->seq && writers_unordered(l, &tag_launch(l, b->tag)->order, b->participant, b->stream));
 }
 
-/* All that it may have learnt. 1: there was something new. */
-NEVER int learnt(const struct gsan_launch *l, const struct learner *b)
+/* All that it may have learnt. */
+NEVER void learnt(const struct gsan_launch *l, const struct learner *b)
 {
-	int known = gpu_load32(&tag_launch(l, b->tag)->seq) == b->seq, any = 0, unseen = !known || learnt_unseen(l, b), added = 0;
+	int known = gpu_load32(&tag_launch(l, b->tag)->seq) == b->seq, unseen = !known || learnt_unseen(l, b), added = 0;
 	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
 		u32 p = gpu_first(mapped), met = unseen ? gpu_load32(&dev_tables(b->participant)->met[b->stream][p]) : 0;
-		any |= known && learnt_in(l, b, p);
+		if (known)
+			learnt_in(l, b, p);
 		added |= met && learner_keeps(l, b, elem_prefix(p, met));
 	}
 	count(l, GSAN_N_AMBIGUOUS, (u64)added);
-	return any | added;
 }
 
-/* Those of all streams that nothing is kept of yet. 1: there was something new. */
-NEVER int learnt_by_all(const struct gsan_launch *l)
+/* Those of all streams that nothing is kept of yet. */
+NEVER void learnt_by_all(const struct gsan_launch *l)
 {
-	int any = 0;
 	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
 		u32 p = gpu_first(mapped);
 		const struct dev_coarse *c = &dev_tables(p)->coarse;
@@ -94,10 +92,9 @@ NEVER int learnt_by_all(const struct gsan_launch *l)
 			u64 pending = gpu_load64(&c->learner[s]);
 			struct learner b = learner_of(pending, p, s);
 			if (pending && b.tag != l->tag)
-				any |= learnt(l, &b);
+				learnt(l, &b);
 		}
 	}
-	return any;
 }
 
 /* A launch begins: what the one before it in its stream learnt, that is over now, is kept. Where streams share a slot it may not be over. */

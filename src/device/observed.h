@@ -21,13 +21,16 @@ NEVER int coarse_made(const struct gsan_launch *l, u32 tag, u64 address)
 /* The records of the granule at an address, its sampled reads first; 0: it has none. */
 #define SAMPLED (GSAN_DETAIL_READS + GSAN_DETAIL_WRITES)
 struct sampled { u64 r[SAMPLED]; };
+ALWAYS struct gsan_granule *granule_at(u64 canonical) /* NULL: its line has no detail */
+{
+	u32 detail = gpu_load32(&((const struct gsan_line *)(uintptr_t)gsan_shadow(canonical))->detail);
+	return detail ? &detail_at(canonical, detail)->granule[canonical % GSAN_LINE / GSAN_GRANULE] : 0;
+}
 ALWAYS int sampled_at(u64 canonical, struct sampled *s)
 {
-	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(canonical);
-	u32 detail = gpu_load32(&line->detail);
-	if (!detail)
+	const struct gsan_granule *g = granule_at(canonical);
+	if (!g)
 		return 0;
-	const struct gsan_granule *g = &detail_at(canonical, detail)->granule[canonical % GSAN_LINE / GSAN_GRANULE];
 	gpu_load128(&g->read[0], &s->r[0], &s->r[1]);
 	gpu_load128(&g->write[0], &s->r[GSAN_DETAIL_READS], &s->r[GSAN_DETAIL_READS + 1]);
 	return 1;

@@ -298,11 +298,10 @@ ALWAYS int morally_strong(const struct who *w, u64 rec, u32 rec_mask_here, const
 #define SETTLE_TRIES 256u
 ALWAYS u64 rec_settled(u64 rec, const u64 *where)
 {
-	u64 now = rec;
-	for (u32 i = 0; op_is_try(rec_op(now)) && now == gpu_load64(where) && i < SETTLE_TRIES; i++)
+	u64 wrote = rec_written(rec);
+	for (u32 i = 0; wrote != rec && gpu_load64(where) == rec && i < SETTLE_TRIES; i++)
 		gpu_pause();
-	now = gpu_load64(where);
-	return now == rec_written(rec) ? now : rec;
+	return wrote != rec && gpu_load64(where) == wrote ? wrote : rec;
 }
 
 /* Adds one to those that race with a CAS. There is room for what its places hold, not for all that may come and go there. */

@@ -178,8 +178,9 @@ ALWAYS struct gsan_detail *detail_of(const struct who *w, struct gsan_line *line
 		line_mark(line, tail, GSAN_LINE_WROTE);
 	return (u32)tail ? detail_at(a->address, (u32)tail) : detail_new(w, line, a);
 }
-ALWAYS struct gsan_detail *detail_get(const struct who *w, struct gsan_line *line, const struct access *a)
+ALWAYS struct gsan_detail *detail_get(const struct who *w, const struct access *a)
 {
+	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
 	return detail_of(w, line, gpu_load64(&line->detail), a);
 }
 
@@ -271,9 +272,9 @@ NEVER void line_check_records(const struct who *w, struct gsan_line *line, u32 g
 }
 
 /* The sectors of a whole-sector access, byte-exactly, in the detail: for writes that may not take the line's record. */
-NEVER void line_by_granules(const struct who *w, struct gsan_line *line, const struct access *a)
+NEVER void line_by_granules(const struct who *w, const struct access *a)
 {
-	struct gsan_detail *d = detail_get(w, line, a);
+	struct gsan_detail *d = detail_get(w, a);
 	if (!d)
 		return;
 	for (u32 g = 0; g < GSAN_LINE / GSAN_GRANULE; g++) {
@@ -305,7 +306,7 @@ NEVER void line_access(const struct who *w, const struct access *a)
 	if (op_writes(a->op)) {
 		u64 old = last;
 		if (!rec_beside(me, last) && !rec_hides(w, me, last)) {
-			line_by_granules(w, line, a); /* other sectors' writer, or another CTA: keep both */
+			line_by_granules(w, a); /* other sectors' writer, or another CTA: keep both */
 			old = gpu_load64(&line->write); /* who took the line meanwhile has not seen us in the detail */
 		} else if (last != me) {
 			old = shadow_write(&line->write, last, me);
@@ -480,7 +481,7 @@ NEVER void warp_line(const struct who *w, struct access *a, u64 first, int from,
 		if (sectors)
 			line_access(w, &part);
 		if (rest)
-			detail_get(w, (struct gsan_line *)(uintptr_t)gsan_shadow(first), a);
+			detail_get(w, a);
 	}
 	gpu_meet(whole);
 	if (mine)
@@ -502,7 +503,7 @@ NEVER void warp_scattered(const struct who *w, u64 canonical, u32 op, u32 site, 
 		same = gpu_which(whole, alone);
 		a.address = line;
 		if (alone && gpu_leads(group & same))
-			detail_get(w, (struct gsan_line *)(uintptr_t)gsan_shadow(line), &a); /* the others find it */
+			detail_get(w, &a); /* the others find it */
 		gpu_meet(whole);
 		there = there && !alone;
 		group = there ? group & ~same : 1u << gpu_lane();

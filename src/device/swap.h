@@ -31,13 +31,14 @@ NEVER void swap_keep(const struct who *w, const struct dev_racing *racing)
 /* Its record in the shadow is now that of what wrote. 1: it was not before. */
 ALWAYS int swap_record(const struct who *w, const struct access *a)
 {
-	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
-	struct sampled s;
-	u64 me = rec_of(w->base & REC_STAMP, GSAN_OP_TRY + op_scope(a->op), a->site, a->mask);
-	u32 detail = gpu_load32(&line->detail);
-	if (!detail || !sampled_at(a->address, &s) || rec_has_written(s.r[0], me) || rec_has_written(s.r[1], me))
+	struct gsan_granule *g = granule_at(a->address);
+	u64 r[GSAN_DETAIL_READS], me = rec_of(w->base & REC_STAMP, GSAN_OP_TRY + op_scope(a->op), a->site, a->mask);
+	if (!g)
 		return 0;
-	shadow_sample(w, rec_written(me), detail_at(a->address, detail)->granule[a->address % GSAN_LINE / GSAN_GRANULE].read, s.r, a->address, 1);
+	gpu_load128(g->read, &r[0], &r[1]);
+	if (rec_has_written(r[0], me) || rec_has_written(r[1], me))
+		return 0;
+	shadow_sample(w, rec_written(me), g->read, r, a->address, 1);
 	return 1;
 }
 

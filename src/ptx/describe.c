@@ -118,9 +118,10 @@ void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *sourc
 		if (!reached[p->function])
 			continue;
 		if (p->site && p->site != PTX_SITE_UNKNOWN) {
-			if (p->site > last)
+			if (p->site > last) {
 				describe_site(m, p, out);
-			last = p->site > last ? p->site : last;
+				last = p->site;
+			}
 		} else if (p->site || p->access.kind == PTX_ACCESS_LEFT) {
 			describe_left(m, p, out);
 		}

@@ -299,15 +299,14 @@ static void number_place(struct ptx_plan *plan, uint32_t place)
 {
 	struct ptx_place *p = &plan->place[place];
 	struct ptx_access *a = &p->access;
+	uint32_t same = same_site(plan, place);
 
 	if (!plan->function[p->function].cloned)
 		a->reason = plan->module->function[p->function].is_entry ?
 				    PTX_NO_ROOM :
 				    "no checked kernel calls this function directly";
-	else if ((p->site = (uint16_t)same_site(plan, place)) != 0)
-		return;
-	else if (plan->sites < PTX_SITE_MAX)
-		p->site = ++plan->sites;
+	else if (same || plan->sites < PTX_SITE_MAX)
+		p->site = same ? same : ++plan->sites;
 	else if (a->kind == PTX_ACCESS_WEAK)
 		a->reason = "no site number left";
 	else

@@ -477,7 +477,7 @@ static void find_play(struct warp *w)
 		u32 k = (i + w->rank * 3) % 256;
 		u64 at = DATA(2) + 0x80000 + k * GSAN_LINE;
 		struct access a = {.address = at, .op = GSAN_OP_LD};
-		struct gsan_detail *d = detail_get(&who, (struct gsan_line *)(uintptr_t)gsan_shadow(at), &a);
+		struct gsan_detail *d = detail_get(&who, &a);
 		u64 was = gpu_exch64(&told[k], (u64)(uintptr_t)d);
 		need(d && (!was || was == (u64)(uintptr_t)d), "a line has one detail");
 		struct dev_sync *e = sync_find(at, 4, 1, DEV_SYNCS), *again = sync_find(at, 4, 0, 0);
