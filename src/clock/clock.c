@@ -44,6 +44,21 @@ void clock_destroy(struct clock *c)
 	free(c->tags.slot);
 }
 
+void clock_meet(struct clock *a, uint32_t place_a, struct clock *b, uint32_t place_b)
+{
+	struct { struct clock *clock; uint32_t place; } met[2] = {{a, place_a}, {b, place_b}};
+
+	for (int i = 0; i < 2; i++) {
+		struct clock *c = met[i].clock, *other = met[1 - i].clock;
+		pthread_mutex_lock(&c->lock);
+		c->place = met[i].place;
+		c->beside[met[1 - i].place] = other;
+		c->siblings |= 1u << other->participant;
+		c->generation++;
+		pthread_mutex_unlock(&c->lock);
+	}
+}
+
 /* A slot never used, or one whose stream is gone and all of whose work the host has seen complete. */
 static uint32_t clock_slot_find(struct clock *c)
 {
@@ -130,8 +145,10 @@ static void clock_slot_update(struct clock *c, uint32_t s)
 {
 	struct clock_slot *slot = &c->slot[s];
 
-	if (slot->kept.generation != c->generation) /* which grows with the host's knowledge */
+	if (slot->kept.generation != c->generation) { /* which grows with the host's knowledge */
 		clock_join(&slot->vec, &c->host, c->slots);
+		clock_join(&slot->vec, &c->every, c->slots);
+	}
 	clock_raise(&slot->vec.seen[s], slot->last);
 	if (s == CLOCK_LEGACY) {
 		clock_legacy_update(c);
@@ -155,7 +172,7 @@ static void clock_legacy_tries(struct clock *c)
 {
 	c->tried = c->ahead;
 	if (c->tried)
-		c->sure = c->slot[CLOCK_LEGACY].vec;
+		clock_copy(&c->sure, &c->slot[CLOCK_LEGACY].vec);
 }
 
 int clock_launch(struct clock *c, uint32_t s, enum clock_use use, uint32_t *seq, struct gsan_order *order, uint32_t *half)
@@ -196,7 +213,7 @@ void clock_refused(struct clock *c, uint32_t s, uint32_t seq)
 	if (slot->last == seq) {
 		slot->last = slot->previous;
 		if (s == CLOCK_LEGACY && c->tried) {
-			slot->vec = c->sure;
+			clock_copy(&slot->vec, &c->sure);
 			c->ahead |= c->tried;
 			c->tried = 0;
 		}
@@ -211,7 +228,7 @@ void clock_record(struct clock *c, uint32_t slot, struct clock_vec *event)
 	clock_slot_update(c, slot);
 	if (slot == CLOCK_LEGACY)
 		c->tried = 0; /* now they met, whatever becomes of a launch */
-	*event = c->slot[slot].vec;
+	clock_copy(event, &c->slot[slot].vec);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -223,11 +240,13 @@ void clock_mark(struct clock *c, uint32_t s, struct clock_vec *mark)
 	pthread_mutex_lock(&c->lock);
 	uint64_t ahead = s == CLOCK_LEGACY ? c->ahead : 0;
 	uint32_t generation = slot->kept.generation, version = c->version;
-	struct clock_vec vec = slot->vec;
+	struct clock_vec vec;
+	if (ahead)
+		clock_copy(&vec, &slot->vec);
 	clock_slot_update(c, s);
-	*mark = slot->vec;
+	clock_copy(mark, &slot->vec);
 	if (ahead) {
-		slot->vec = vec;
+		clock_copy(&slot->vec, &vec);
 		slot->kept.generation = generation;
 		c->ahead = ahead;
 		c->version = version;
@@ -238,7 +257,8 @@ void clock_mark(struct clock *c, uint32_t s, struct clock_vec *mark)
 void clock_mark_all(struct clock *c, struct clock_vec *mark)
 {
 	pthread_mutex_lock(&c->lock);
-	*mark = c->host;
+	clock_copy(mark, &c->host);
+	clock_join(mark, &c->every, c->slots);
 	for (uint32_t s = 0; s < c->slots; s++) {
 		clock_join(mark, &c->slot[s].vec, c->slots);
 		clock_raise(&mark->seen[s], c->slot[s].last);
@@ -255,6 +275,50 @@ void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event)
 	c->slot[slot].kept.generation = 0;
 	clock_slot_went_on(c, slot);
 	pthread_mutex_unlock(&c->lock);
+}
+
+void clock_wait_every(struct clock *c, const struct clock_vec *event)
+{
+	pthread_mutex_lock(&c->lock);
+	clock_join(&c->every, event, GSAN_STREAMS);
+	c->generation++;
+	for (uint32_t s = 0; s < c->slots; s++)
+		clock_slot_went_on(c, s);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* What an event of another clock is to this one. Its floor may be found as late as this: what was launched since lies above it. */
+static int clock_beside(const struct clock *c, struct clock *other, const struct clock_vec *event, struct clock_vec *mine)
+{
+	pthread_mutex_lock(&other->lock);
+	int unknown = clock_unknown(other, event);
+	uint32_t floor = clock_floor(other, event, other->next);
+	pthread_mutex_unlock(&other->lock);
+	clock_copy(mine, event);
+	memset(mine->seen, 0, sizeof(mine->seen));
+	if (event->beside >> c->place & 1)
+		memcpy(mine->seen, event->sight[c->place].seen, sizeof(mine->seen));
+	mine->beside &= ~(1u << c->place);
+	clock_join_sight(mine, other->place, floor, event->seen);
+	return unknown;
+}
+
+int clock_wait_beside(struct clock *c, uint32_t slot, struct clock *other, const struct clock_vec *event)
+{
+	struct clock_vec mine;
+	int unknown = clock_beside(c, other, event, &mine);
+
+	clock_wait(c, slot, &mine);
+	return unknown;
+}
+
+int clock_wait_every_beside(struct clock *c, struct clock *other, const struct clock_vec *event)
+{
+	struct clock_vec mine;
+	int unknown = clock_beside(c, other, event, &mine);
+
+	clock_wait_every(c, &mine);
+	return unknown;
 }
 
 /* Something that is over came behind whatever was enqueued until now, perhaps. */
@@ -289,7 +353,7 @@ void clock_host_join(struct clock *c, const struct clock_vec *mark)
 	int over = 0;
 
 	pthread_mutex_lock(&c->lock);
-	clock_join(&c->host, mark, GSAN_STREAMS);
+	clock_join_seen(c->host.seen, mark->seen, GSAN_STREAMS);
 	if (c->shared < 2)
 		clock_raise(&c->shared_over, c->host.seen[CLOCK_SHARED]);
 	clock_live(c);
@@ -326,9 +390,10 @@ void clock_host_unknown(struct clock *c)
 int clock_idle(struct clock *c, const struct clock_vec *also)
 {
 	pthread_mutex_lock(&c->lock);
-	struct clock_vec seen = c->host;
+	struct clock_vec seen = {0};
+	clock_copy(&seen, &c->host);
 	if (also)
-		clock_join(&seen, also, GSAN_STREAMS);
+		clock_join_seen(seen.seen, also->seen, GSAN_STREAMS);
 	int idle = clock_floor(c, &seen, c->next) == c->next;
 	pthread_mutex_unlock(&c->lock);
 	return idle;

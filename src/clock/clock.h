@@ -19,8 +19,18 @@
 #define CLOCK_LEGACY 0u                    /* the slot of the legacy default stream */
 #define CLOCK_SHARED (GSAN_STREAMS - 1u)   /* streams beyond the slots share this one: over-orders */
 
+/* Participants of one process are told apart as far as this by their clocks (`place`); what further ones do is unknown to each other. */
+#define CLOCK_PLACES 8u
+
+/* What is before of another GPU of the process: launches with a number below `floor`, and those of stream slot s up to seen[s]. */
+struct clock_sight {
+	uint32_t floor, seen[GSAN_STREAMS];
+};
+
 struct clock_vec {
 	uint32_t seen[GSAN_STREAMS];
+	uint32_t beside; /* bits: of which other places something is before that this clock's participant need not know from its host */
+	struct clock_sight sight[CLOCK_PLACES];
 };
 
 /* What clock_order() found for the next launch of a slot. It is good for those behind that, too, while the clock's generation stays
@@ -71,6 +81,9 @@ struct clock_tags {
 struct clock {
 	pthread_mutex_t lock;
 	uint32_t participant;
+	uint32_t place;       /* which of the process's GPUs it is of, */
+	uint32_t siblings;    /* the participants of the others, a bit each, */
+	const struct clock *beside[CLOCK_PLACES]; /* and their clocks, of which only `participant` is read without their locks */
 	uint32_t next;        /* seq of the next launch */
 	uint32_t first;       /* seq of the first, in every participant: 1, but for tests */
 	uint32_t slots;       /* those below were opened once */
@@ -78,6 +91,7 @@ struct clock {
 	uint32_t shared_over; /* its launches until here are complete: host.seen may know it of one of its streams only */
 	struct job *job;      /* NULL: no peers, nothing published */
 	struct clock_vec host;
+	struct clock_vec every; /* before whatever any slot does next, though the host has not seen it complete */
 	uint32_t before[GSAN_PARTICIPANTS]; /* what is below came before a wait for what is not modelled, perhaps, that is over */
 	struct clock_slot slot[GSAN_STREAMS];
 	struct clock_peer peer[GSAN_PARTICIPANTS];
@@ -102,6 +116,8 @@ enum clock_use {
 /* Returns 0 or -ENOMEM. tag_bits: layout.h. */
 int clock_init(struct clock *c, struct job *job, uint32_t participant, uint32_t tag_bits);
 void clock_destroy(struct clock *c);
+/* Clocks of one process, on different GPUs, get to know each other: one host waits for the streams of both. */
+void clock_meet(struct clock *a, uint32_t place_a, struct clock *b, uint32_t place_b);
 
 /* Slots for streams. The legacy default stream's is open from the start. */
 uint32_t clock_slot_open(struct clock *c, int blocking);
@@ -136,7 +152,12 @@ void clock_record(struct clock *c, uint32_t slot, struct clock_vec *event);
 void clock_mark_all(struct clock *c, struct clock_vec *mark);
 
 void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event); /* the slot's next launches */
-void clock_host_join(struct clock *c, const struct clock_vec *mark);            /* every later launch, and peers' */
+void clock_wait_every(struct clock *c, const struct clock_vec *event);           /* those of all slots */
+/* The same for an event of another clock of the process. 1: what is before it may wait for what is not modelled, and so does the slot. */
+int clock_wait_beside(struct clock *c, uint32_t slot, struct clock *other, const struct clock_vec *event);
+int clock_wait_every_beside(struct clock *c, struct clock *other, const struct clock_vec *event);
+/* Every later launch, and peers'. Only what is of its own participant: what the mark says of other places is for their clocks. */
+void clock_host_join(struct clock *c, const struct clock_vec *mark);
 /* Joined, too: a wait for everything, by clock_mark_all()'s mark. It tells of all streams that share a slot. */
 void clock_host_waited(struct clock *c, const struct clock_vec *mark);
 

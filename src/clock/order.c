@@ -125,6 +125,12 @@ static void clock_peer_read(struct clock *c, uint32_t q)
 	}
 }
 
+/* What its host has seen orders nothing here; that of another GPU of this process is this one's. */
+static int clock_is_silent(const struct clock *c, uint32_t q)
+{
+	return c->job->host_order_modelled && !(c->siblings >> q & 1);
+}
+
 static void clock_order_peer(struct clock *c, uint32_t q, struct gsan_order *order)
 {
 	struct job_rank *rank = &c->job->rank[q];
@@ -137,7 +143,7 @@ static void clock_order_peer(struct clock *c, uint32_t q, struct gsan_order *ord
 		order->floor[q] = UINT32_MAX; /* the process is gone, and its kernels with it */
 		return;
 	}
-	if (c->job->host_order_modelled)
+	if (clock_is_silent(c, q))
 		return;
 	clock_raise(&order->floor[q], peer->floor);
 	for (uint32_t i = 0; i < peer->pairs; i++)
@@ -159,13 +165,51 @@ static const struct gsan_order *peers_update(struct clock *c)
 	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
 		order->floor[q] = c->first; /* a floor far behind a tag would look like one before it */
 	uint32_t peers = !c->job ? 0 : c->job->participants < GSAN_PARTICIPANTS ? c->job->participants : GSAN_PARTICIPANTS;
-	for (uint32_t q = 0; q < peers && !c->job->host_order_modelled; q++)
-		if (q != c->participant)
+	for (uint32_t q = 0; q < peers; q++)
+		if (q != c->participant && !clock_is_silent(c, q))
 			clock_peer_read(c, q);
 	for (uint32_t q = 0; q < peers; q++)
 		if (q != c->participant)
 			clock_order_peer(c, q, order);
 	return order;
+}
+
+/* ---- of other GPUs of the process ---------------------------------------------------------------------------- */
+
+static uint32_t peer_seen(const struct clock_peer *peer, uint32_t s)
+{
+	for (uint32_t i = 0; i < peer->pairs; i++)
+		if (peer->pair[i].stream == s)
+			return peer->pair[i].seq;
+	return 0;
+}
+
+/* What streams wait for beside what the host of both has seen. 1: some of it was. What the host has seen all of is told for good. */
+static int order_sight(struct clock *c, struct clock_vec *v, uint32_t place, struct gsan_order *order)
+{
+	const struct clock_sight *sight = &v->sight[place];
+	uint32_t q = c->beside[place]->participant;
+	int widened = 0, news = order->floor[q] < sight->floor;
+
+	clock_raise(&order->floor[q], sight->floor);
+	for (uint32_t s = 0; s < GSAN_STREAMS; s++) {
+		if (sight->seen[s] < order->floor[q] || sight->seen[s] <= peer_seen(&c->peer[q], s))
+			continue;
+		news = 1;
+		widened |= order_add(order, (struct gsan_pair){.participant = (uint8_t)q, .stream = (uint8_t)s, .seq = sight->seen[s]});
+	}
+	if (!news)
+		v->beside &= ~(1u << place);
+	return widened;
+}
+
+static int order_sights(struct clock *c, struct clock_vec *v, struct gsan_order *order)
+{
+	int widened = 0;
+
+	for (uint32_t left = v->beside; left; left &= left - 1)
+		widened |= order_sight(c, v, (uint32_t)__builtin_ctz(left), order);
+	return widened;
 }
 
 /* ---- a launch ------------------------------------------------------------------------------------------------ */
@@ -181,7 +225,7 @@ static int order_pairs(struct gsan_order *order, const struct gsan_pair *pair, u
 
 void clock_order(struct clock *c, uint32_t s, uint32_t seq, struct gsan_order *order)
 {
-	const struct clock_slot *slot = &c->slot[s];
+	struct clock_slot *slot = &c->slot[s];
 	const struct clock_kept *k = kept_update(c, s);
 	const struct gsan_order *peers = peers_update(c);
 	uint32_t floor = k->floor < seq ? k->floor : seq, own = slot->vec.seen[s];
@@ -197,6 +241,7 @@ void clock_order(struct clock *c, uint32_t s, uint32_t seq, struct gsan_order *o
 		order_add(order, (struct gsan_pair){.participant = (uint8_t)c->participant, .stream = (uint8_t)s, .seq = own});
 	widened |= order_pairs(order, k->pair, k->pairs);
 	widened |= order_pairs(order, peers->pair, peers->pairs);
+	widened |= order_sights(c, &slot->vec, order);
 	if (widened && c->job)
 		atomic_fetch_add_explicit(&c->job->rank[c->participant].counter[GSAN_N_ORDER_FULL], 1, memory_order_relaxed);
 	order->flags = k->unknown || (slot->unknown_first && own >= slot->unknown_first) ? GSAN_ORDER_UNKNOWN : 0;

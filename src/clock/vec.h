@@ -2,6 +2,8 @@
 #ifndef GSAN_CLOCK_VEC_H
 #define GSAN_CLOCK_VEC_H
 
+#include <string.h>
+
 #include "clock/clock.h"
 
 static inline void clock_raise(uint32_t *a, uint32_t b)
@@ -10,10 +12,40 @@ static inline void clock_raise(uint32_t *a, uint32_t b)
 		*a = b;
 }
 
-static inline void clock_join(struct clock_vec *a, const struct clock_vec *b, uint32_t slots)
+static inline void clock_join_seen(uint32_t *a, const uint32_t *b, uint32_t slots)
 {
 	for (uint32_t s = 0; s < slots; s++)
-		clock_raise(&a->seen[s], b->seen[s]);
+		clock_raise(&a[s], b[s]);
+}
+
+/* What is before of another place. Each of the two, floor and pairs, says of some launches that they are: so does the greatest of both. */
+static inline void clock_join_sight(struct clock_vec *a, uint32_t place, uint32_t floor, const uint32_t *seen)
+{
+	struct clock_sight *sight = &a->sight[place];
+
+	if (!(a->beside >> place & 1))
+		*sight = (struct clock_sight){0};
+	a->beside |= 1u << place;
+	clock_raise(&sight->floor, floor);
+	clock_join_seen(sight->seen, seen, GSAN_STREAMS);
+}
+
+static inline void clock_join(struct clock_vec *a, const struct clock_vec *b, uint32_t slots)
+{
+	clock_join_seen(a->seen, b->seen, slots);
+	for (uint32_t left = b->beside; left; left &= left - 1) {
+		uint32_t place = (uint32_t)__builtin_ctz(left);
+		clock_join_sight(a, place, b->sight[place].floor, b->sight[place].seen);
+	}
+}
+
+/* The rest of `sight` means nothing. */
+static inline void clock_copy(struct clock_vec *to, const struct clock_vec *from)
+{
+	memcpy(to->seen, from->seen, sizeof(to->seen));
+	to->beside = from->beside;
+	for (uint32_t left = from->beside; left; left &= left - 1)
+		to->sight[__builtin_ctz(left)] = from->sight[__builtin_ctz(left)];
 }
 
 /* The least seq that a launch of slot s may have that is not before v; 0 = every launch of the slot is before. */

@@ -1,6 +1,7 @@
 #include "driver/copy.h"
 
 #include "cuda/real.h"
+#include "vmm/vmm.h"
 
 /* On a GPU that is not checked. */
 static void copy_elsewhere(struct copy *c)
@@ -20,6 +21,29 @@ int copy_waits(CUdeviceptr to)
 	unsigned type;
 
 	return to && real.cuPointerGetAttribute && real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, to) != CUDA_SUCCESS;
+}
+
+static struct flow *copy_end_at(CUdeviceptr at)
+{
+	int device;
+
+	return real.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) == CUDA_SUCCESS ? flow_on(device) : NULL;
+}
+
+enum copy_way copy_between(struct copy *c, CUdeviceptr to, CUdeviceptr from)
+{
+	if (participant_at_place(1) && to && from && real.cuPointerGetAttribute) {
+		c->end[0] = copy_end_at(to);
+		c->end[1] = copy_end_at(from);
+	}
+	return COPY_BOTH;
+}
+
+/* One in the default stream comes behind all that either GPU was given before, and before what it is given next (CUDA programming guide,
+ * "Peer-to-Peer Memory Copy"). */
+static int copy_is_barrier(const struct copy *c, CUstream stream)
+{
+	return c->end[0] && c->end[1] && c->end[0] != c->end[1] && (!stream || stream == CU_STREAM_LEGACY || c->blocks);
 }
 
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
@@ -42,6 +66,8 @@ void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
 	/* A copy of pageable memory may wait for the stream: not under the lock. It leaves no records, so a kernel that
 	 * another thread enqueues meanwhile may come first without harm. */
 	flow_enqueued(c->flow, c->slot);
+	if (copy_is_barrier(c, stream))
+		flow_barrier(c->end[0], c->end[1]);
 	if (blocks)
 		clock_mark(&c->flow->clock, c->slot, &c->mark);
 }

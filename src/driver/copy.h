@@ -12,6 +12,7 @@ enum copy_way {
 };
 
 struct copy {
+	struct flow *end[2]; /* of a copy between two GPUs of the process; else NULL */
 	struct flow *flow, *elsewhere; /* one at most; the latter if it writes */
 	enum copy_way way;
 	int blocks;
@@ -21,6 +22,8 @@ struct copy {
 /* May an asynchronous copy to `to` (0: no memory of a host) return only once it is done? To pageable memory of the host it did so until CUDA 11, and since
  * then it may. Asks the driver. */
 int copy_waits(CUdeviceptr to);
+/* Notes where it leads from and to, before copy_begin(): the answer is COPY_BOTH. */
+enum copy_way copy_between(struct copy *c, CUdeviceptr to, CUdeviceptr from);
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks);
 void copy_end(struct copy *c, CUresult rc);
 

@@ -183,7 +183,7 @@ void flow_host_saw(struct flow *f, const struct clock_vec *mark)
 {
 	uint32_t half;
 
-	clock_host_join(&f->clock, mark);
+	flow_host_join(f, mark);
 	flow_events_end(f);
 	if (clock_renews_soon(&f->clock, &half) && clock_idle(&f->clock, NULL))
 		drain_renew(f, half);

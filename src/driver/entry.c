@@ -45,12 +45,15 @@
 	ENTRY(name, parameters) \
 	{ \
 		struct copy copy_; \
+		copy_.end[0] = copy_.end[1] = NULL; \
 		GUARD(name, arguments); \
 		copy_begin(&copy_, in, way, blocks); \
 		rc = real.name arguments; \
 		copy_end(&copy_, rc); \
 		LEAVE; \
 	}
+#define COPY_BETWEEN(to, from) copy_between(&copy_, to, from) /* a way */
+#define COPY_BOX(copy) copy_between(&copy_, (copy) ? (copy)->dstDevice : 0, (copy) ? (copy)->srcDevice : 0)
 #define COPY(name, parameters, arguments, way) \
 	COPY_ENTRY(name, parameters, arguments, NULL, COPY_##way, 1) \
 	COPY_ENTRY(name##_ptds, parameters, arguments, CU_STREAM_PER_THREAD, COPY_##way, 1)

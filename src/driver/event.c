@@ -8,7 +8,7 @@
 enum event_state {
 	EVENT_NEVER,   /* not recorded: waiting for it waits for nothing */
 	EVENT_HERE,    /* at `vec` of `flow` */
-	EVENT_BESIDE,  /* in a stream of another GPU of this process */
+	EVENT_BESIDE,  /* in a stream of a GPU that is not checked */
 	EVENT_UNKNOWN  /* recorded where we cannot look: anything may be before it */
 };
 struct event {
@@ -187,24 +187,23 @@ CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 	struct flow *f = capturing ? NULL : flow_of_stream(stream, &slot);
 	if (!f && !capturing && e->state == EVENT_BESIDE) /* among its own */
 		return rc;
-	if (!f || e->state != EVENT_HERE || f != e->flow)
+	if (!f || e->state != EVENT_HERE)
 		return flow_awaits(stream, "cuStreamWaitEvent", "an event that was recorded where gsan cannot look orders everything", rc);
-	clock_wait(&f->clock, slot, &e->vec);
+	flow_follows(f, slot, e->flow, &e->vec);
 	return rc;
 }
 
 static void event_seen(CUevent handle, struct event_look *look)
 {
 	const struct event *e = &look->event;
-	struct flow *f = flow_here();
 
 	event_settle(handle, look);
 	if (e->state == EVENT_HERE)
 		flow_host_saw(e->flow, &e->vec);
 	else if (e->state == EVENT_BESIDE)
 		flow_elsewhere_seen();
-	else if (f && e->state == EVENT_UNKNOWN) /* whatever context is current */
-		clock_host_unknown(&f->clock);
+	else if (e->state == EVENT_UNKNOWN) /* whatever context is current */
+		flow_host_unknown();
 }
 
 CUresult hook_cuEventQuery(CUevent event)
@@ -289,9 +288,18 @@ CUresult hook_cuCtxWaitEvent(CUcontext context, CUevent event)
 	return event_awaited(flow_of_context(context), real.cuCtxWaitEvent(context, event));
 }
 
+static void event_awaited_in(struct flow *f, void *rc)
+{
+	event_awaited(f, *(CUresult *)rc);
+}
+
+/* Of which GPU it is was not told. */
 CUresult hook_cuGreenCtxWaitEvent(CUgreenCtx context, CUevent event)
 {
-	return event_awaited(flow_here(), real.cuGreenCtxWaitEvent(context, event));
+	CUresult rc = real.cuGreenCtxWaitEvent(context, event);
+
+	flow_each(event_awaited_in, &rc);
+	return rc;
 }
 
 CUresult hook_cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *semaphore, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params,

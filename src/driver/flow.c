@@ -65,6 +65,14 @@ static struct flow *flow_create(struct participant *p)
 	return f;
 }
 
+/* Those of the other GPUs of the process. */
+static void flow_meet(struct flow *f)
+{
+	for (unsigned i = 0; i < GSAN_PARTICIPANTS; i++)
+		if (flows[i])
+			clock_meet(&f->clock, (uint32_t)f->participant->place, &flows[i]->clock, (uint32_t)flows[i]->participant->place);
+}
+
 static struct flow *flow_of(struct participant *p)
 {
 	if (!p)
@@ -76,6 +84,8 @@ static struct flow *flow_of(struct participant *p)
 	f = flows[p->index];
 	if (!f) {
 		f = flow_create(p);
+		if (f)
+			flow_meet(f);
 		__atomic_store_n(&flows[p->index], f, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&flow_lock);
@@ -85,21 +95,17 @@ static struct flow *flow_of(struct participant *p)
 struct flow *flow_current(void) { return flow_of(participant_current()); }
 struct flow *flow_launching(void) { return flow_of(participant_launching()); }
 
+struct flow *flow_on(CUdevice device) { return flow_of(participant_on(device)); }
+struct flow *flow_at(uint64_t at) { return flow_of(participant_of(at)); }
+
 struct flow *flow_elsewhere(void)
 {
-	struct flow *f = flow_current(); /* with a stream of another one */
-
-	return f ? f : flow_of(participant_elsewhere());
+	return participant_current() /* with a stream of another one */ || participant_elsewhere() ? flow_here() : NULL;
 }
 
-/* A process has one at most. */
 struct flow *flow_here(void)
 {
-	struct flow *f = NULL;
-
-	for (unsigned i = 0; i < GSAN_PARTICIPANTS && !f; i++)
-		f = __atomic_load_n(&flows[i], __ATOMIC_ACQUIRE);
-	return f;
+	return flow_of(participant_at_place(0));
 }
 
 struct flow *flow_of_context(CUcontext context)
@@ -173,17 +179,20 @@ uint32_t flow_slot(struct flow *f, CUstream stream)
 	return (uint32_t)slot - 1;
 }
 
-/* The default streams are the current context's; of any other, flow_slot() knows whose it is. */
+/* The default streams are the current context's; of any other, flow_slot() knows whether it is of that GPU. */
 struct flow *flow_of_stream(CUstream stream, uint32_t *slot)
 {
 	struct flow *f = flow_current();
+	int named = stream && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
 
-	if (!f && stream && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD)
-		f = flow_here();
-	if (!f)
-		return NULL;
-	*slot = flow_slot(f, stream);
-	return *slot < GSAN_STREAMS ? f : NULL;
+	for (int place = 0; f || named; f = flow_of(participant_at_place(place++))) {
+		*slot = f ? flow_slot(f, stream) : FLOW_ELSEWHERE;
+		if (*slot < GSAN_STREAMS)
+			return f;
+		if (!named || !participant_at_place(place))
+			break;
+	}
+	return NULL;
 }
 
 static void flow_forget_slot(struct flow *f, uint64_t stream)
@@ -409,6 +418,49 @@ CUresult flow_awaits(CUstream stream, const char *name, const char *reason, CUre
 		flow_elsewhere_waits();
 	}
 	return rc;
+}
+
+void flow_host_join(struct flow *f, const struct clock_vec *mark)
+{
+	clock_host_join(&f->clock, mark);
+	for (uint32_t left = mark->beside; left; left &= left - 1) {
+		int place = __builtin_ctz(left);
+		struct flow *other = flow_of(participant_at_place(place));
+		struct clock_vec theirs = {0};
+		memcpy(theirs.seen, mark->sight[place].seen, sizeof(theirs.seen));
+		clock_host_join(&other->clock, &theirs);
+		flow_events_end(other);
+	}
+}
+
+static void flow_host_unknown_in(struct flow *f, void *unused)
+{
+	(void)unused;
+	clock_host_unknown(&f->clock);
+}
+
+void flow_host_unknown(void) { flow_each(flow_host_unknown_in, NULL); }
+
+void flow_follows(struct flow *f, uint32_t slot, struct flow *other, const struct clock_vec *event)
+{
+	if (f == other)
+		clock_wait(&f->clock, slot, event);
+	else if (clock_wait_beside(&f->clock, slot, &other->clock, event))
+		flow_wait_unknown(f, slot);
+}
+
+void flow_barrier(struct flow *a, struct flow *b)
+{
+	struct clock_vec of_a, of_b;
+
+	clock_mark_all(&a->clock, &of_a);
+	clock_mark_all(&b->clock, &of_b);
+	clock_wait_every(&a->clock, &of_a);
+	clock_wait_every(&b->clock, &of_b);
+	if (clock_wait_every_beside(&a->clock, &b->clock, &of_b))
+		flow_wait_everywhere(a);
+	if (clock_wait_every_beside(&b->clock, &a->clock, &of_a))
+		flow_wait_everywhere(b);
 }
 
 void flow_graph_waits(void)

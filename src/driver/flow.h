@@ -45,10 +45,13 @@ struct flow {
 struct flow *flow_current(void);
 /* The same for a launch; where that asks the driver less, it is not certain that there is a context. */
 struct flow *flow_launching(void);
-/* The process's, for work on another GPU, which is not checked; NULL: no context is current, or nothing is checked. */
+/* The process's first, whatever is current, NULL: it has none yet; the same for work on a GPU that is not checked, NULL: no context is
+ * current, or nothing is checked. */
+struct flow *flow_here(void);
 struct flow *flow_elsewhere(void);
-struct flow *flow_here(void); /* the process's, whatever is current; NULL: it has none yet */
-/* Of a context or a stream, which need not be current, nor of the current context; NULL: it is on another GPU. */
+struct flow *flow_on(CUdevice device); /* NULL: it has none yet, or is not checked */
+struct flow *flow_at(uint64_t at);     /* whose block lies there, if one does; NULL: nobody's */
+/* Of a context or a stream, which need not be current, nor of the current context; NULL: it is on a GPU that is not checked. */
 struct flow *flow_of_context(CUcontext context);
 struct flow *flow_of_stream(CUstream stream, uint32_t *slot);
 
@@ -85,6 +88,10 @@ void flow_wait_unknown(struct flow *f, uint32_t slot);
 void flow_wait_everywhere(struct flow *f); /* all its streams do, and those to come */
 /* After a call by which the stream waits for such a thing, for which `name` stands in the report; its answer. */
 CUresult flow_awaits(CUstream stream, const char *name, const char *reason, CUresult rc);
+/* The slot waits for an event of that flow, its own or another GPU's. */
+void flow_follows(struct flow *f, uint32_t slot, struct flow *other, const struct clock_vec *event);
+/* Whatever either was given before comes before whatever either is given next. */
+void flow_barrier(struct flow *a, struct flow *b);
 /* A graph has a node that waits for such a thing. Which graph is not kept: from then on any launch of one may wait. */
 void flow_graph_waits(void);
 int flow_graphs_wait(void);
@@ -117,6 +124,9 @@ void flow_elsewhere_seen(void);
 /* Says of something unchecked or not modelled, once per text: to the supervisor and, at level info, on stderr. */
 void flow_note(struct flow *f, const char *key, const char *name, const char *reason);
 
+/* The host of all GPUs of the process knows that this is complete; or that a wait for what is not modelled is over. */
+void flow_host_join(struct flow *f, const struct clock_vec *mark);
+void flow_host_unknown(void);
 /* A successful wait of the host is over. Joins what it waited for, and copies the device's counters if nothing runs. */
 void flow_host_saw(struct flow *f, const struct clock_vec *mark);
 

@@ -445,10 +445,33 @@ void function_forget_context(CUcontext context)
 
 /* ---- what the program sets on a kernel holds for its clone, too ---------------------------------------------- */
 
+struct function_named { CUfunction handle; const struct function *fn; };
+
+static void function_named_in(struct flow *f, void *named_)
+{
+	struct function_named *named = named_;
+	const struct function *fn = function_known(f, named->handle);
+
+	if (fn)
+		named->fn = fn;
+}
+
 static CUfunction function_clone_of(CUfunction handle)
 {
-	struct flow *f = flow_current(), *here = flow_here();
-	const struct function *fn = f ? function_find(f, handle) : here ? function_known(here, handle) : NULL; /* another GPU is current */
+	struct function_named named = {.handle = handle};
+	struct flow *f = flow_current();
+
+	flow_each(function_named_in, &named); /* another GPU may be current */
+	if (!named.fn && f)
+		named.fn = function_find(f, handle);
+	return named.fn ? named.fn->clone : NULL;
+}
+
+/* A kernel of a library has one on each GPU. */
+static CUfunction function_clone_on(CUkernel kernel, CUdevice device)
+{
+	struct flow *f = flow_on(device);
+	const struct function *fn = !f ? NULL : f == flow_current() ? function_find(f, (CUfunction)kernel) : function_known(f, (CUfunction)kernel);
 
 	return fn ? fn->clone : NULL;
 }
@@ -476,7 +499,7 @@ CUresult hook_cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config)
 CUresult hook_cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device)
 {
 	CUresult rc = real.cuKernelSetAttribute(attribute, value, kernel, device);
-	CUfunction clone = rc == CUDA_SUCCESS ? function_clone_of((CUfunction)kernel) : NULL;
+	CUfunction clone = rc == CUDA_SUCCESS ? function_clone_on(kernel, device) : NULL;
 
 	if (clone)
 		real.cuFuncSetAttribute(clone, attribute, value);
@@ -486,7 +509,7 @@ CUresult hook_cuKernelSetAttribute(CUfunction_attribute attribute, int value, CU
 CUresult hook_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice device)
 {
 	CUresult rc = real.cuKernelSetCacheConfig(kernel, config, device);
-	CUfunction clone = rc == CUDA_SUCCESS ? function_clone_of((CUfunction)kernel) : NULL;
+	CUfunction clone = rc == CUDA_SUCCESS ? function_clone_on(kernel, device) : NULL;
 
 	if (clone)
 		real.cuFuncSetCacheConfig(clone, config);

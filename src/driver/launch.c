@@ -112,7 +112,7 @@ static CUresult launch_elsewhere_end(struct flow *f, CUresult rc)
 		flow_elsewhere_ran(f, flow_refusal(rc));
 	if (f && rc == CUDA_SUCCESS) {
 		atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
-		flow_note(f, "unchecked", "(kernels on another GPU)", "a process is checked on the first GPU that it uses");
+		flow_note(f, "unchecked", "(kernels on another GPU)", "this GPU of the process could not be taken in");
 	}
 	return rc;
 }
@@ -257,8 +257,12 @@ static CUresult launch_run(const struct launch *l)
 	if (flow_capturing(l->stream))
 		return launch_captured(f, fn, l);
 	uint32_t slot = flow_slot(f, l->stream), seq;
-	if (slot == FLOW_ELSEWHERE)
-		return launch_elsewhere(l);
+	if (slot == FLOW_ELSEWHERE) {
+		f = flow_of_stream(l->stream, &slot);
+		if (!f)
+			return launch_elsewhere(l);
+		fn = function_known(f, l->f);
+	}
 	if (!fn)
 		fn = function_find(f, l->f);
 	const char *reason = launch_refuse(fn, l);

@@ -118,34 +118,36 @@ CUresult hook_cuCtxSynchronize_v2(CUcontext context)
 	return whole_done(f, &mark, real.cuCtxSynchronize_v2(context));
 }
 
-/* Of memory here, while another GPU is current: for which of the two it waits is not told. */
-static CUresult gone_done(struct flow *f, struct flow *here, const struct clock_vec *mark, CUdeviceptr at, CUresult rc)
+/* Of memory of one GPU (NULL: not known which), while another is current: for which of the two it waits is not told. */
+static CUresult gone_done(struct flow *f, struct flow *owner, const struct clock_vec *mark, CUdeviceptr at, CUresult rc)
 {
-	if (!f && here && rc == CUDA_SUCCESS && at - GSAN_ARENA_BASE < GSAN_ARENA_SIZE)
-		clock_host_unknown(&here->clock);
+	int other = owner ? owner != f : !f;
+
+	if (other && rc == CUDA_SUCCESS && at - GSAN_ARENA_BASE < GSAN_ARENA_SIZE)
+		flow_host_unknown();
 	return whole_done(f, mark, rc);
 }
 
 CUresult hook_cuMemFree_v2(CUdeviceptr at)
 {
 	struct clock_vec mark;
-	struct flow *f = whole_mark(flow_current(), &mark), *here = flow_here();
+	struct flow *f = whole_mark(flow_current(), &mark), *owner = flow_at(at);
 
 	CUresult rc = vmm_cuMemFree_v2(at);
 	if (!at) /* waits for nothing */
 		return rc;
-	return gone_done(f, here, &mark, at, rc);
+	return gone_done(f, owner, &mark, at, rc);
 }
 
 /* Only the last close waits. */
 CUresult hook_cuIpcCloseMemHandle(CUdeviceptr at)
 {
 	struct clock_vec mark;
-	struct flow *f = whole_mark(flow_current(), &mark), *here = flow_here();
+	struct flow *f = whole_mark(flow_current(), &mark), *owner = flow_at(at);
 	int waited;
 
 	CUresult rc = vmm_cuIpcCloseMemHandle(at, &waited);
-	return waited ? gone_done(f, here, &mark, at, rc) : rc;
+	return waited ? gone_done(f, owner, &mark, at, rc) : rc;
 }
 
 /* ---- a context ends, and with it its streams and modules; the counters are on its device --------------------- */
@@ -304,7 +306,7 @@ static CUresult stream_called(CUstream stream, struct stream_callback *c, CUresu
 static void stream_told(const struct stream_callback *c)
 {
 	if (c->flow)
-		clock_host_join(&c->flow->clock, &c->mark);
+		flow_host_join(c->flow, &c->mark);
 	else
 		flow_elsewhere_seen();
 }

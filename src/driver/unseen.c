@@ -44,7 +44,7 @@ static uint32_t *writers_newest(struct flow *f, uint32_t slot)
 /* Where the slot's own number stands now. */
 static uint32_t *writers_own(struct flow *f, uint32_t slot)
 {
-	return slot == CLOCK_SHARED && (elsewhere.writing || elsewhere.wrote) ? &elsewhere.newest : writers_newest(f, slot);
+	return slot == CLOCK_SHARED && f == flow_here() && (elsewhere.writing || elsewhere.wrote) ? &elsewhere.newest : writers_newest(f, slot);
 }
 
 /* Only the slot that is shared has others that write there than those in its queue. */
@@ -243,7 +243,7 @@ void flow_copies_out_take_back(struct flow *f, uint32_t slot, uint32_t seq)
 						memory_order_relaxed);
 }
 
-/* ---- another GPU of the process, whose streams have no place in the order here -------------------------------- */
+/* ---- a GPU of the process that is not checked, whose streams have no place in the order here-------------------------- */
 
 /* Its kernels may come before and after anything: two events say that. */
 void flow_elsewhere_runs(struct flow *f)
@@ -297,5 +297,5 @@ void flow_elsewhere_seen(void)
 	struct flow *f = flow_here();
 
 	if (f && atomic_load_explicit(&f->followed, memory_order_relaxed))
-		clock_host_unknown(&f->clock);
+		flow_host_unknown();
 }

@@ -116,8 +116,8 @@ static void json_findings(cJSON *root, const struct report *r, int rank)
 		if (f->also)
 			json_also(o, f->also);
 		json_number(o, "count", f->count);
-		json_side(o, "first", &f->first, report_two_processes(f));
-		json_side(o, "second", &f->second, report_two_processes(f));
+		json_side(o, "first", &f->first, report_two_participants(f));
+		json_side(o, "second", &f->second, report_two_participants(f));
 		json_allocation(o, &f->allocation);
 		json_string(o, "missing_edge", f->missing_edge);
 		if (f->missing_edge_class)

@@ -127,6 +127,7 @@ enum report_class report_class(const struct report_finding *finding);
 /* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */
 int report_same_place(const struct report_place *a, const struct report_place *b);
 int report_flag_races(const struct report_finding *f); /* is it the flag's own, of which one side is weak? */
+int report_two_participants(const struct report_finding *f); /* are its sides of one rank, and not of one process on one GPU? */
 int report_two_processes(const struct report_finding *f); /* are its sides of two processes of one rank? */
 int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at);
 

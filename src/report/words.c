@@ -147,12 +147,22 @@ static void report_add_flag(struct text *out, const char *what, const struct rep
 	report_add_place(out, &flag->at, flag->inlined_at);
 }
 
-/* A participant is one process at a time; process ids tell those apart that had one place, but may be equal in two PID namespaces. */
-int report_two_processes(const struct report_finding *f)
+static int report_other_gpu(const struct report_finding *f) { return f->first.gpu != f->second.gpu; }
+
+int report_two_participants(const struct report_finding *f)
 {
 	const struct report_side *a = &f->first, *b = &f->second;
 	int participants = a->participant >= 0 && b->participant >= 0 && a->participant != b->participant;
 	return a->rank == b->rank && (participants || (a->pid > 0 && b->pid > 0 && a->pid != b->pid));
+}
+
+/* A participant is one process at a time, on one GPU; process ids tell those apart that had one place, but may be equal in two PID
+ * namespaces: on two GPUs it is taken for one process. */
+int report_two_processes(const struct report_finding *f)
+{
+	const struct report_side *a = &f->first, *b = &f->second;
+	int one = a->pid > 0 && a->pid == b->pid && report_other_gpu(f);
+	return report_two_participants(f) && !one;
 }
 
 /* Of one process: what orders its launches is a stream, an event or its host. */
@@ -170,6 +180,8 @@ static void report_say_none(struct text *out, const struct report_finding *f)
 		text_printf(out, "no synchronisation between rank %d and rank %d was seen", a->rank, b->rank);
 	else if (report_two_processes(f))
 		text_printf(out, "no synchronisation between two processes of rank %d was seen", a->rank);
+	else if (report_two_launches(f) && report_other_gpu(f))
+		text_printf(out, "no synchronisation between the two launches, on GPU %d and GPU %d, was seen", a->gpu, b->gpu);
 	else if (report_two_launches(f))
 		text_puts(out, "no synchronisation between the two launches was seen");
 	else
@@ -180,8 +192,6 @@ static int report_is(const char *semantics, const char *one)
 {
 	return semantics && (!strcmp(semantics, one) || !strcmp(semantics, "acq_rel"));
 }
-
-static int report_other_gpu(const struct report_finding *f) { return f->first.gpu != f->second.gpu; }
 
 /* Does a scope include CTAs of another GPU, or of the same? */
 enum { REACHES_NONE, REACHES_GPU, REACHES_ALL };

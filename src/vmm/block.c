@@ -14,7 +14,6 @@
 
 static struct spans blocks = SPANS(struct block);
 static size_t in_limbo;
-static struct arena small_room; /* free parts of chunks */
 struct chunk { struct span at; CUmemGenericAllocationHandle handle; };
 static struct spans chunks = SPANS(struct chunk);
 static struct spans kept = SPANS(struct block); /* freed, while other processes have them open */
@@ -34,14 +33,14 @@ struct block *block_at(uint64_t base)
 /* Pages with their shadow, from the slice. */
 static int block_pages(struct participant *p, uint64_t size, uint64_t *base, CUmemGenericAllocationHandle *handle)
 {
-	if (arena_take(&vmm_slice, size, GSAN_PAGE, base))
+	if (arena_take(&p->slice, size, GSAN_PAGE, base))
 		return -ENOMEM;
-	if (!vmm_back(p, *base, size, handle)) {
+	if (!vmm_back(p, *base, size, VMM_DATA, handle)) {
 		if (!shadow_cover(p, *base, size))
 			return 0;
 		vmm_unback(*base, size, *handle);
 	}
-	arena_give(&vmm_slice, *base, size);
+	arena_give(&p->slice, *base, size);
 	return -ENOMEM;
 }
 
@@ -51,18 +50,18 @@ static int block_chunk(struct participant *p)
 	if (block_pages(p, CHUNK, &chunk.at.base, &chunk.handle))
 		return -ENOMEM;
 	if (!spans_insert(&chunks, &chunk)) /* it stays */
-		return arena_give(&small_room, chunk.at.base, CHUNK);
+		return arena_give(&p->small, chunk.at.base, CHUNK);
 	vmm_unback(chunk.at.base, CHUNK, chunk.handle);
-	arena_give(&vmm_slice, chunk.at.base, CHUNK);
+	arena_give(&p->slice, chunk.at.base, CHUNK);
 	return -ENOMEM;
 }
 
 static int block_small(struct participant *p, struct span *taken)
 {
 	taken->size = vmm_round(taken->size, SMALL_ALIGN);
-	if (!arena_take(&small_room, taken->size, SMALL_ALIGN, &taken->base))
+	if (!arena_take(&p->small, taken->size, SMALL_ALIGN, &taken->base))
 		return 0;
-	return block_chunk(p) ? -ENOMEM : arena_take(&small_room, taken->size, SMALL_ALIGN, &taken->base);
+	return block_chunk(p) ? -ENOMEM : arena_take(&p->small, taken->size, SMALL_ALIGN, &taken->base);
 }
 
 static void block_give_back(struct block *b)
@@ -89,32 +88,34 @@ void block_defer(struct block *b, CUevent event)
 }
 
 /* Neither old pages nor old records may meet a new owner: if they cannot be cleared, the addresses are given up. */
-static void block_vacate(struct participant *p, const struct block *b)
+static void block_vacate(const struct block *b)
 {
+	struct participant *p = participant_of(b->taken.base);
 	if (!shadow_clear(p, b->taken.base, b->taken.size))
-		arena_give(b->large ? &vmm_slice : &small_room, b->taken.base, b->taken.size);
+		arena_give(b->large ? &p->slice : &p->small, b->taken.base, b->taken.size);
 }
 
 /* A block that is freed: may another process have it open? */
-static int block_is_open(struct participant *p, const struct block *b)
+static int block_is_open(const struct block *b)
 {
+	const struct participant *p = participant_of(b->taken.base);
 	struct ipc_msg msg = {.type = IPC_RECLAIM, .participant = p->index, .alloc = b->lent};
 	return b->lent && ipc_call(p->socket, &msg, -1, NULL);
 }
 
-static void block_reclaim_kept(struct participant *p)
+static void block_reclaim_kept(void)
 {
 	for (size_t i = kept.count; i-- > 0;) {
 		struct block b = *(struct block *)spans_at(&kept, i);
-		if (block_is_open(p, &b))
+		if (block_is_open(&b))
 			continue;
 		spans_remove(&kept, i);
-		block_vacate(p, &b);
+		block_vacate(&b);
 	}
 }
 
 /* Frees what is in limbo and done. Other threads' blocks come and go meanwhile: one may be missed until next time. */
-static void block_reclaim(struct participant *p)
+static void block_reclaim(void)
 {
 	for (size_t i = in_limbo ? blocks.count : 0; i-- > 0;) {
 		struct block *b = i < blocks.count ? spans_at(&blocks, i) : NULL;
@@ -122,19 +123,19 @@ static void block_reclaim(struct participant *p)
 			continue;
 		real.cuEventDestroy_v2(b->event);
 		in_limbo--;
-		block_free(p, b);
+		block_free(b);
 	}
 }
 
 /* Waits until something of it is free, as the driver does for its pools. 1: it is. */
-static int block_await(struct participant *p)
+static int block_await(void)
 {
 	size_t before = in_limbo;
 	for (int ms = 0; before && in_limbo >= before && ms < LIMBO_MS; ms++) {
 		pthread_mutex_unlock(&vmm_lock);
 		usleep(1000);
 		pthread_mutex_lock(&vmm_lock);
-		block_reclaim(p);
+		block_reclaim();
 	}
 	return in_limbo < before;
 }
@@ -144,20 +145,20 @@ int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, const c
 	struct block b = {.taken.size = size, .size = size, .large = size >= LARGE, .pool = pool};
 	if (size > GSAN_SLICE) /* nor would the rounded size fit into 64 bits */
 		return -ENOMEM;
-	block_reclaim(p);
-	block_reclaim_kept(p);
+	block_reclaim();
+	block_reclaim_kept();
 	if (b.large)
 		b.taken.size = vmm_round(size, GSAN_PAGE);
 	int rc;
 	do
 		rc = b.large ? block_pages(p, b.taken.size, &b.taken.base, &b.handle) : block_small(p, &b.taken);
-	while (rc && block_await(p));
+	while (rc && block_await());
 	if (rc)
 		return rc;
 	if (spans_insert(&blocks, &b)) {
 		if (b.large)
 			vmm_unback(b.taken.base, b.taken.size, b.handle);
-		arena_give(b.large ? &vmm_slice : &small_room, b.taken.base, b.taken.size);
+		arena_give(b.large ? &p->slice : &p->small, b.taken.base, b.taken.size);
 		return -ENOMEM;
 	}
 	pool_count(pool, size, 1);
@@ -166,7 +167,7 @@ int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, const c
 	return 0;
 }
 
-void block_free(struct participant *p, struct block *b)
+void block_free(struct block *b)
 {
 	block_give_back(b);
 	struct block gone = *b;
@@ -177,9 +178,9 @@ void block_free(struct participant *p, struct block *b)
 		rc = vmm_unback(gone.taken.base, gone.taken.size, gone.handle);
 		pthread_mutex_lock(&vmm_lock);
 	}
-	int open = block_is_open(p, &gone);
+	int open = block_is_open(&gone);
 	if (!rc && !open)
-		block_vacate(p, &gone);
+		block_vacate(&gone);
 	else if (!rc)
 		spans_insert(&kept, &gone);
 }
@@ -204,21 +205,20 @@ int block_lend(struct participant *p, struct block *b, uint64_t *offset)
 	return rc;
 }
 
+static void block_share_piece(const struct participant *p, const struct span *at)
+{
+	for (int device = 0; participant_of(at->base) == p && device < 32; device++)
+		if (vmm_peers[p->device] >> device & 1)
+			vmm_access(device, at->base, at->size);
+}
+
 void block_share(struct participant *p)
 {
-	CUmemAccessDesc access[32];
-	size_t n = 0;
-	for (int device = 0; device < 32; device++)
-		if (p->peers >> device & 1)
-			access[n++] = (CUmemAccessDesc){.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
-							.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-	for (size_t i = 0; i < chunks.count; i++) {
-		const struct chunk *chunk = spans_at(&chunks, i);
-		real.cuMemSetAccess(chunk->at.base, chunk->at.size, access, n);
-	}
+	for (size_t i = 0; i < chunks.count; i++)
+		block_share_piece(p, spans_at(&chunks, i));
 	for (size_t i = 0; i < blocks.count; i++) {
 		const struct block *b = spans_at(&blocks, i);
 		if (b->large)
-			real.cuMemSetAccess(b->taken.base, b->taken.size, access, n);
+			block_share_piece(p, &b->taken);
 	}
 }

@@ -20,10 +20,10 @@ int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, const c
 struct block *block_find(uint64_t at);       /* the block that holds an address, or NULL */
 struct block *block_at(uint64_t base);       /* the block that starts there and was not freed, or NULL */
 void block_defer(struct block *b, CUevent event); /* freed, but in use until then; the event is the block's now */
-void block_free(struct participant *p, struct block *b); /* *; nothing uses it any more */
+void block_free(struct block *b); /* *; nothing uses it any more */
 /* Lets other processes open the memory that it lies in, at that offset, as b->lent. 0 or -errno. */
 int block_lend(struct participant *p, struct block *b, uint64_t *offset);
 void block_leave_pool(CUmemoryPool pool);    /* which is destroyed */
-void block_share(struct participant *p);     /* p->peers grew: gives them access to every block */
+void block_share(struct participant *p);     /* vmm_peers grew: gives them access to every block */
 
 #endif

@@ -151,19 +151,18 @@ CUresult vmm_free_waits(struct participant *p, size_t piece)
 
 CUresult vmm_cuMemFree_v2(CUdeviceptr at)
 {
-	struct participant *p = participant_started();
+	struct participant *p = participant_of(at);
 	struct vmm_section s;
 	int kind = p ? kind_of_block(at) : 0;
-	if (kind)
-		participant_current(); /* the first that is seen of a context, perhaps */
 	if (!kind)
 		return real.cuMemFree_v2(at);
+	participant_current(); /* the first that is seen of a context, perhaps */
 	CUresult rc = vmm_free_waits(p, kind == 2 ? GSAN_PAGE : 1); /* without the lock, for it may wait long */
 	if (rc == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || rc == CUDA_ERROR_DEINITIALIZED || vmm_enter(p, &s))
 		return rc;
 	struct block *b = block_at(at);
 	if (b)
-		block_free(p, b);
+		block_free(b);
 	vmm_leave(&s);
 	return b ? rc : CUDA_ERROR_INVALID_VALUE; /* another thread was faster */
 }
@@ -171,8 +170,7 @@ CUresult vmm_cuMemFree_v2(CUdeviceptr at)
 CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream)
 {
 	CUevent event = NULL;
-	struct participant *p = participant_started();
-	if (!p || !kind_of_block(at) || capturing(stream)) /* a capture takes back what it gave, and nothing else */
+	if (!participant_started() || !kind_of_block(at) || capturing(stream)) /* a capture takes back what it gave, and nothing else */
 		return real.cuMemFreeAsync(at, stream);
 	CUresult rc = real.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
 	if (rc)
@@ -271,25 +269,16 @@ CUresult vmm_cuPointerGetAttributes(unsigned count, CUpointer_attribute *attribu
 	return rc;
 }
 
+/* It has no effect on our blocks (FACTS A). */
 CUresult vmm_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 {
 	CUdevice from, to;
 	CUcontext before;
-	struct vmm_section s;
-	struct participant *p = NULL;
 	CUresult rc = real.cuCtxEnablePeerAccess(peer, flags);
-	if ((rc && rc != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) || real.cuCtxGetDevice(&from) || from >= 32)
+	if ((rc && rc != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) || real.cuCtxGetDevice(&from) || real.cuCtxPushCurrent_v2(peer))
 		return rc;
-	if (real.cuCtxPushCurrent_v2(peer))
-		return rc;
-	if (!real.cuCtxGetDevice(&to))
-		p = participant_current();
-	if (p && p->device == to && from != to && !vmm_enter(p, &s)) { /* it has no effect on our blocks (FACTS A) */
-		p->peers |= 1u << from;
-		block_share(p);
-		lent_share(p);
-		vmm_leave(&s);
-	}
+	if (!real.cuCtxGetDevice(&to) && from != to && from < 32)
+		pool_share(to, 1u << from);
 	real.cuCtxPopCurrent_v2(&before);
 	return rc;
 }

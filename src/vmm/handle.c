@@ -15,24 +15,25 @@ struct handle *handle_find(CUmemGenericAllocationHandle value)
 }
 
 /* Frees what has neither name nor view. */
-static void handle_drop(struct participant *p, struct handle *h)
+static void handle_drop(struct handle *h)
 {
+	struct participant *p = participant_of(h->canonical);
 	if (h->names || h->views)
 		return;
 	if (!h->imported && !h->spent && !shadow_clear(p, h->canonical, h->size))
-		arena_give(&vmm_slice, h->canonical, vmm_round(h->size, GSAN_PAGE));
+		arena_give(&p->slice, h->canonical, vmm_round(h->size, GSAN_PAGE));
 	free(h);
 }
 
-static void name_remove(struct participant *p, struct name *n)
+static void name_remove(struct name *n)
 {
 	struct handle *h = n->handle;
 	spans_remove(&names, spans_behind(&names, n->value.base));
 	h->names--;
-	handle_drop(p, h);
+	handle_drop(h);
 }
 
-static int name_add(struct participant *p, CUmemGenericAllocationHandle value, struct handle *h)
+static int name_add(CUmemGenericAllocationHandle value, struct handle *h)
 {
 	struct name fresh = {{value, 1}, h, 1}, *n = spans_find(&names, value);
 	if (n && n->handle == h) {
@@ -40,26 +41,26 @@ static int name_add(struct participant *p, CUmemGenericAllocationHandle value, s
 		return 0;
 	}
 	if (n) /* released where we did not see it */
-		name_remove(p, n);
+		name_remove(n);
 	int rc = spans_insert(&names, &fresh);
 	h->names += !rc;
 	return rc;
 }
 
-void handle_release(struct participant *p, CUmemGenericAllocationHandle value)
+void handle_release(CUmemGenericAllocationHandle value)
 {
 	struct name *n = spans_find(&names, value);
 	if (n && !--n->refs)
-		name_remove(p, n);
+		name_remove(n);
 }
 
-static int handle_new(struct participant *p, CUmemGenericAllocationHandle name, const struct handle *as)
+static int handle_new(CUmemGenericAllocationHandle name, const struct handle *as)
 {
 	struct handle *h = malloc(sizeof *h);
 	if (!h)
 		return -ENOMEM;
 	*h = *as;
-	if (!name_add(p, name, h))
+	if (!name_add(name, h))
 		return 0;
 	free(h);
 	return -ENOMEM;
@@ -68,10 +69,10 @@ static int handle_new(struct participant *p, CUmemGenericAllocationHandle name, 
 int handle_add(struct participant *p, CUmemGenericAllocationHandle name, uint64_t size, const char *label)
 {
 	struct handle h = {.size = size};
-	if (arena_take(&vmm_slice, vmm_round(size, GSAN_PAGE), GSAN_PAGE, &h.canonical))
+	if (arena_take(&p->slice, vmm_round(size, GSAN_PAGE), GSAN_PAGE, &h.canonical))
 		return -ENOMEM;
-	if (shadow_cover(p, h.canonical, size) || handle_new(p, name, &h)) {
-		arena_give(&vmm_slice, h.canonical, vmm_round(size, GSAN_PAGE));
+	if (shadow_cover(p, h.canonical, size) || handle_new(name, &h)) {
+		arena_give(&p->slice, h.canonical, vmm_round(size, GSAN_PAGE));
 		return -ENOMEM;
 	}
 	handle_find(name)->alloc = vmm_announce(p, h.canonical, size, label);
@@ -83,18 +84,20 @@ int handle_import(struct participant *p, CUmemGenericAllocationHandle name, uint
 {
 	struct handle h = {.canonical = canonical, .size = size, .alloc = alloc, .imported = 1}, *known = handle_find(name);
 	if (known && known->canonical == canonical) /* the driver knows it for what this process has already */
-		return name_add(p, name, known);
-	uint32_t owner = gsan_owner(canonical);
-	int own = owner == (uint32_t)p->index, rc = own ? 0 : vmm_tables(p, owner); /* it may leave, and its records lead there */
+		return name_add(name, known);
+	int own = participant_of(canonical) != NULL, rc = own ? 0 : -EIO;
+	for (int place = 0; !own && participant_at_place(place); place++) /* it may leave, and its records lead there */
+		if (!vmm_tables(participant_at_place(place), gsan_owner(canonical)))
+			rc = 0;
 	if (!rc && !own)
 		rc = shadow_import(p, canonical, size);
-	return rc ? rc : handle_new(p, name, &h);
+	return rc ? rc : handle_new(name, &h);
 }
 
-int handle_retain(struct participant *p, CUmemGenericAllocationHandle name, uint64_t at)
+int handle_retain(CUmemGenericAllocationHandle name, uint64_t at)
 {
 	const struct view *v = spans_find(&views, at);
-	return v && v->handle ? name_add(p, name, v->handle) : -ENOENT;
+	return v && v->handle ? name_add(name, v->handle) : -ENOENT;
 }
 
 /* The view table's entries for [at, at + size): 0, or consecutive canonical pages. */
@@ -139,7 +142,7 @@ void view_remove(struct participant *p, uint64_t at, uint64_t size)
 		if (view_table_write(p, v.at.base, v.at.size, 0))
 			v.handle->spent = 1; /* the table still leads to it */
 		v.handle->views--;
-		handle_drop(p, v.handle);
+		handle_drop(v.handle);
 	}
 }
 

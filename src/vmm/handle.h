@@ -20,8 +20,8 @@ struct view { struct span at; struct handle *handle; uint64_t canonical; }; /* h
 struct handle *handle_find(CUmemGenericAllocationHandle name);
 int handle_add(struct participant *p, CUmemGenericAllocationHandle name, uint64_t size, const char *label);
 int handle_import(struct participant *p, CUmemGenericAllocationHandle name, uint64_t canonical, uint64_t size, uint32_t alloc);
-int handle_retain(struct participant *p, CUmemGenericAllocationHandle name, uint64_t at); /* of the view there */
-void handle_release(struct participant *p, CUmemGenericAllocationHandle name); /* unknown: nothing to do */
+int handle_retain(CUmemGenericAllocationHandle name, uint64_t at); /* of the view there */
+void handle_release(CUmemGenericAllocationHandle name); /* unknown: nothing to do */
 int view_add(struct participant *p, struct handle *h, uint64_t at, uint64_t size, uint64_t offset);
 void view_remove(struct participant *p, uint64_t at, uint64_t size);
 uint64_t view_canonical(uint64_t at); /* 0: nothing checked is mapped there */

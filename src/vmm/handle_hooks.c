@@ -60,11 +60,13 @@ CUresult vmm_cuMemAddressFree(CUdeviceptr at, size_t size)
 CUresult vmm_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
 			 unsigned long long flags)
 {
-	struct participant *p = participant_current();
 	struct vmm_section s;
 	char label[64];
 	CUresult rc = real.cuMemCreate(handle, size, prop, flags);
-	if (rc || !p || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE || prop->location.id != p->device)
+	if (rc || !participant_current() || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return rc;
+	struct participant *p = participant_on(prop->location.id); /* whose context need not be current */
+	if (!p)
 		return rc;
 	snprintf(label, sizeof label, "cuMemCreate(%zu)", size);
 	if (vmm_enter(p, &s))
@@ -81,7 +83,7 @@ CUresult vmm_cuMemRelease(CUmemGenericAllocationHandle handle)
 	struct vmm_section s;
 	/* First, for the driver may give the value to another thread at once; and without the lock, for it may wait. */
 	if (p && !vmm_enter(p, &s)) {
-		handle_release(p, handle);
+		handle_release(handle);
 		vmm_leave(&s);
 	}
 	return real.cuMemRelease(handle);
@@ -132,7 +134,7 @@ CUresult vmm_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, v
 	CUresult rc = real.cuMemRetainAllocationHandle(handle, at);
 	if (rc || !p || vmm_enter(p, &s))
 		return rc;
-	handle_retain(p, *handle, (uintptr_t)at);
+	handle_retain(*handle, (uintptr_t)at);
 	vmm_leave(&s);
 	return rc;
 }
@@ -140,6 +142,8 @@ CUresult vmm_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, v
 /* The program gets a token; the real descriptor stays with the supervisor. */
 static CUresult export_token(struct participant *p, struct handle *h, int *out)
 {
+	if (!h->imported)
+		p = participant_of(h->canonical);
 	struct ipc_msg msg = {.type = IPC_EXPORT, .participant = p->index, .base = h->canonical, .size = h->size, .alloc = h->alloc};
 	int real_fd = *out, token = -1;
 	/* When the last copy elsewhere is gone, nobody tells. Two allocations in one range would share its records. */

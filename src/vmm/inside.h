@@ -11,7 +11,7 @@
 #define VMM_ZEROS (4u << 20)
 
 extern pthread_mutex_t vmm_lock;
-extern struct arena vmm_slice; /* free pages of this participant's canonical slice */
+extern _Atomic uint32_t vmm_peers[32]; /* by device: which others may touch its blocks, a bit each */
 extern struct arena vmm_views; /* free pages of the view region */
 
 /* Driver calls of our own: the participant's context is current, and a capture is not disturbed (DESIGN §3).
@@ -24,10 +24,11 @@ void vmm_end(const struct vmm_section *s);
 int vmm_enter(struct participant *p, struct vmm_section *s);
 void vmm_leave(const struct vmm_section *s);
 
-/* The participant of this process, whatever context is current: what was allocated checked is freed so. NULL: none. */
+/* The process's first, whatever context is current; NULL: none. Of another GPU's memory its owner: participant_of(). */
 struct participant *participant_started(void);
 /* The same, or one that joined the job but could not start: it still imports what peers export. */
 struct participant *participant_joined(void);
+struct participant *participant_number(uint32_t index); /* of this process, by its number in the job. NULL: nobody */
 
 /* Writes zeros by the copy engine, which no kernel can hold up. 0 or -EIO. */
 int vmm_zero(struct participant *p, uint64_t at, uint64_t size);
@@ -35,11 +36,14 @@ int vmm_zero(struct participant *p, uint64_t at, uint64_t size);
 int vmm_clear(struct participant *p, uint64_t at, uint64_t size);
 int vmm_upload(struct participant *p, uint64_t at, const void *from, uint64_t size);
 
+/* Who uses memory of ours: devices that may touch the participant's blocks, or all that are checked in this process. */
+enum vmm_users { VMM_DATA, VMM_RECORDS };
 /* Device memory of our own, exportable, mapped and accessible at `at` (a multiple of GSAN_PAGE). 0 or -ENOMEM. */
-int vmm_back(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllocationHandle *handle);
+int vmm_back(struct participant *p, uint64_t at, uint64_t size, enum vmm_users users, CUmemGenericAllocationHandle *handle);
 int vmm_unback(uint64_t at, uint64_t size, CUmemGenericAllocationHandle handle); /* -EIO: the pages are still there */
-/* Maps what another process exported. 0 or -EIO. */
+/* Maps what another process exported: records. 0 or -EIO. */
 int vmm_adopt(struct participant *p, uint64_t at, uint64_t size, int fd);
+int vmm_access(int device, uint64_t at, uint64_t size); /* lets one more device use what is mapped. 0 or -EIO */
 int vmm_tables(struct participant *p, uint32_t peer); /* maps its tables, unless they are. 0 or -EIO */
 int vmm_export(CUmemGenericAllocationHandle handle, int *fd); /* the caller closes it. 0 or -EIO */
 
@@ -59,6 +63,7 @@ int shadow_import(struct participant *p, uint64_t base, uint64_t size);  /* a pe
 int shadow_renew(struct participant *p, int idle); /* all that are mapped here, by a kernel if the GPU is idle. 0 or -EIO */
 int shadow_end(struct participant *p);   /* of its own memory, while nothing runs. 0 or -EIO */
 int shadow_value(struct participant *p, uint64_t canonical); /* sets GSAN_LINE_VALUE. 0 or -EIO */
+void shadow_share(struct participant *p); /* which is new here: it may use what is mapped, as far as it can */
 
 uint64_t variable_canonical(uint64_t at); /* variable.c; 0: no module variable is there */
 

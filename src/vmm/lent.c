@@ -31,7 +31,7 @@ static struct spans opened = SPANS(struct opened);
 /* Any address of a block stands for all of it, as with the driver, which has no handles of pools' memory either. */
 CUresult vmm_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
 {
-	struct participant *p = participant_started();
+	struct participant *p = participant_of(at);
 	struct vmm_section s;
 	if (!p || !handle || vmm_enter(p, &s))
 		return real.cuIpcGetMemHandle(handle, at);
@@ -65,19 +65,12 @@ static struct opened *opened_number(uint32_t number)
 	return NULL;
 }
 
-static CUresult access_of(uint64_t at, uint64_t size, int device)
-{
-	const CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
-					.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-	return real.cuMemSetAccess(at, size, &access, 1);
-}
-
 /* Those that may touch blocks of the participant, as far as they can. */
-static void access_peers(struct participant *p, const struct piece *q)
+static void access_peers(const struct participant *p, const struct piece *q)
 {
 	for (int device = 0; device < 32; device++)
-		if (device == p->device || p->peers >> device & 1)
-			access_of(q->at, q->size, device);
+		if (device == p->device || vmm_peers[p->device] >> device & 1)
+			vmm_access(device, q->at, q->size);
 }
 
 void lent_share(struct participant *p)
@@ -113,7 +106,7 @@ static void piece_check(struct participant *p, const struct piece *q, CUmemGener
 	int checked = !q->apart && !handle_import(p, name, canonical, q->size, 0);
 	if (checked) {
 		checked = !view_add(p, handle_find(name), q->at, q->size, 0);
-		handle_release(p, name); /* the view keeps it */
+		handle_release(name); /* the view keeps it */
 	}
 	if (checked)
 		return;
@@ -133,7 +126,7 @@ static int piece_map(struct participant *p, struct piece *q, uint64_t canonical,
 		goto release;
 	if (real.cuMemMap(q->at, q->size, 0, name, 0))
 		goto unreserve;
-	if (!access_of(q->at, q->size, device)) {
+	if (!vmm_access(device, q->at, q->size)) {
 		access_peers(p, q);
 		piece_check(p, q, name, canonical);
 		rc = 0;
@@ -237,13 +230,11 @@ static CUresult open_again(const struct name *name, struct opened *o, CUdevicept
 /* A handle of ours must be changed back even in a process that runs unchecked. */
 CUresult vmm_cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned flags)
 {
-	struct participant *p = participant_current();
+	struct participant *p = participant_current() ? participant_started() : participant_joined(); /* who closes it, too */
 	struct piece *gone = NULL;
 	struct vmm_section s;
 	struct name name;
 	CUdevice device;
-	if (!p)
-		p = participant_joined();
 	memcpy(&name, &handle, sizeof name);
 	if (!p || !p->job || memcmp(name.magic, magic, sizeof magic) || name.job != p->job->nonce)
 		return real.cuIpcOpenMemHandle_v2(at, handle, flags);
@@ -252,6 +243,8 @@ CUresult vmm_cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsig
 	CUresult rc = real.cuCtxGetDevice(&device);
 	if (rc)
 		return rc;
+	if (participant_number(name.owner)) /* which may not open its own, and says whether it still has it */
+		p = participant_number(name.owner);
 	if (vmm_enter(p, &s))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	struct opened *o = opened_number(name.number);

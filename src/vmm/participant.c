@@ -1,6 +1,7 @@
 /* Becoming a participant: join the supervisor, reserve the arena at its one address, map the own tables and offer them
- * to peers, register the finding ring. It happens at the first memory or launch call that has a current context; if any
- * step fails, the reason is said once and the process runs unchecked from then on. */
+ * to peers, register the finding ring. It happens at the first memory or launch call that has a current context, once for
+ * each GPU that one is on; the arena and the table of views are the process's. If any step fails, the reason is said once, and
+ * what the process does on that GPU runs unchecked; if it is the first, all of it. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,10 +20,16 @@
 #define VIEW_TABLE_OFFSET (GSAN_TABLE_SLICE / 2) /* behind the tables, in the own slice; private to the process */
 
 pthread_mutex_t vmm_lock = PTHREAD_MUTEX_INITIALIZER;
-struct arena vmm_slice, vmm_views;
+struct arena vmm_views;
+_Atomic uint32_t vmm_peers[32];
 
-static struct participant self = {.socket = -1, .index = -1};
-static _Atomic int started; /* 0 not yet, 1 yes, -1 runs unchecked */
+#define DEVICES 32
+static struct participant selves[VMM_GPUS];
+static _Atomic int places;          /* those below have started */
+static _Atomic int started;         /* the process: 0 not yet, 1 yes, -1 runs unchecked */
+static _Atomic int place_on[DEVICES]; /* 0 not yet, 1 + its place, -1 runs unchecked */
+static int alone;                   /* the process sees one GPU */
+static uint32_t tables_here;        /* of other processes' participants: mapped at their place. Under the section */
 
 /* ---- telling the supervisor -------------------------------------------------------------------------------------- */
 
@@ -66,19 +73,20 @@ static int start_rank(void)
 static int start_join(struct participant *p)
 {
 	char bus[32] = "";
+	const char *what = p->place ? "this GPU" : "the program";
 	int fd = -1;
 	struct ipc_msg msg = {.type = IPC_JOIN, .pid = getpid(), .rank = start_rank()};
 	p->socket = ipc_connect(getenv(GSAN_ENV_SOCKET), CONNECT_MS);
 	if (p->socket < 0) {
-		log_error("cannot reach gsan-launch's supervisor: %s; the program runs unchecked", strerror(-p->socket));
+		log_error("cannot reach gsan-launch's supervisor: %s; %s runs unchecked", strerror(-p->socket), what);
 		return -1;
 	}
 	real.cuDeviceGetPCIBusId(bus, sizeof bus, p->device);
 	ipc_text(&msg, "%s", bus);
 	int rc = ipc_call(p->socket, &msg, -1, &fd);
 	if (rc || fd < 0) {
-		log_error("the supervisor refused this process (%s); the program runs unchecked",
-			  msg.type == IPC_ERROR && *msg.text ? msg.text : strerror(-rc));
+		log_error("the supervisor refused this process (%s); %s runs unchecked",
+			  msg.type == IPC_ERROR && *msg.text ? msg.text : strerror(-rc), what);
 		close(p->socket);
 		p->socket = -1;
 		return -1;
@@ -88,7 +96,7 @@ static int start_join(struct participant *p)
 	void *job = mmap(NULL, sizeof(struct job), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (job == MAP_FAILED) {
-		log_error("cannot map the job's memory: %s; the program runs unchecked", strerror(errno));
+		log_error("cannot map the job's memory: %s; %s runs unchecked", strerror(errno), what);
 		return -1;
 	}
 	p->job = job;
@@ -167,12 +175,34 @@ static void stop_ring(struct participant *p)
 		real.cuMemHostUnregister(&p->job->writers);
 }
 
-/* Zeroed memory, given to the peers if it is the tables. */
+/* The table of views is the first one's, and in the space of its tables. */
+static int start_views(struct participant *p, CUmemGenericAllocationHandle *views)
+{
+	if (p->place) {
+		p->view_table = selves[0].view_table;
+		return vmm_access(p->device, p->view_table, VIEW_TABLE_BYTES);
+	}
+	p->view_table = GSAN_TABLE_BASE + (uint64_t)p->index * GSAN_TABLE_SLICE + VIEW_TABLE_OFFSET;
+	if (vmm_back(p, p->view_table, VIEW_TABLE_BYTES, VMM_RECORDS, views))
+		return -1;
+	if (!vmm_zero(p, p->view_table, VIEW_TABLE_BYTES))
+		return 0;
+	vmm_unback(p->view_table, VIEW_TABLE_BYTES, *views);
+	return -1;
+}
+
+static void stop_views(const struct participant *p, CUmemGenericAllocationHandle views)
+{
+	if (!p->place)
+		vmm_unback(p->view_table, VIEW_TABLE_BYTES, views);
+}
+
+/* Zeroed memory, given to the peers. */
 static int start_fill(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllocationHandle tables)
 {
 	struct ipc_msg msg = {.type = IPC_PUT, .space = IPC_TABLES, .participant = p->index, .base = at, .size = size};
 	int fd;
-	if (vmm_zero(p, at, size) || vmm_zero(p, p->view_table, VIEW_TABLE_BYTES) || vmm_export(tables, &fd))
+	if (vmm_zero(p, at, size) || vmm_export(tables, &fd))
 		return -1;
 	int rc = ipc_call(p->socket, &msg, fd, NULL);
 	close(fd);
@@ -182,25 +212,25 @@ static int start_fill(struct participant *p, uint64_t at, uint64_t size, CUmemGe
 /* The ring is last but for the peers' copy of the tables' handle, which cannot be taken back. */
 static int start_tables(struct participant *p)
 {
-	CUmemGenericAllocationHandle handle, views;
+	CUmemGenericAllocationHandle handle, views = 0;
 	uint64_t at = GSAN_TABLE_BASE + (uint64_t)p->index * GSAN_TABLE_SLICE, size = gsan_tables_bytes();
-	p->view_table = at + VIEW_TABLE_OFFSET;
 	if (start_copies(p))
 		return -1;
-	if (vmm_back(p, at, size, &handle))
+	if (vmm_back(p, at, size, VMM_RECORDS, &handle))
 		goto stop_copies;
-	if (vmm_back(p, p->view_table, VIEW_TABLE_BYTES, &views))
+	if (start_views(p, &views))
 		goto unback_tables;
 	if (start_ring(p))
-		goto unback_views;
+		goto stop_views;
 	if (!start_fill(p, at, size, handle)) {
 		p->mapped = 1u << p->index;
-		atomic_store_explicit(&p->job->rank[p->index].tables_bytes, size + VIEW_TABLE_BYTES, memory_order_relaxed);
+		size += p->place ? 0 : VIEW_TABLE_BYTES;
+		atomic_store_explicit(&p->job->rank[p->index].tables_bytes, size, memory_order_relaxed);
 		return 0;
 	}
 	stop_ring(p);
-unback_views:
-	vmm_unback(p->view_table, VIEW_TABLE_BYTES, views);
+stop_views:
+	stop_views(p, views);
 unback_tables:
 	vmm_unback(at, size, handle);
 stop_copies:
@@ -208,21 +238,52 @@ stop_copies:
 	return -1;
 }
 
+/* What the process has once. */
+static int start_process(struct participant *p)
+{
+	if (p->place)
+		return 0;
+	if (start_arena(p))
+		return -1;
+	if (!arena_give(&vmm_views, GSAN_VIEW_BASE, GSAN_VIEW_SIZE))
+		return 0;
+	real.cuMemAddressFree(GSAN_ARENA_BASE, GSAN_ARENA_SIZE);
+	return -1;
+}
+
+static void stop_process(struct participant *p)
+{
+	if (p->place)
+		return;
+	arena_drop(&vmm_views);
+	real.cuMemAddressFree(GSAN_ARENA_BASE, GSAN_ARENA_SIZE);
+}
+
+/* Kernels of one may use the tables and the memory of the other from now on. */
+static void start_meet(struct participant *p)
+{
+	if (!p->place)
+		return;
+	shadow_share(p);
+	for (int place = 0; place <= p->place; place++)
+		selves[place].exported = 1;
+}
+
 static int start(struct participant *p)
 {
-	if (start_join(p) || start_arena(p))
+	if (start_join(p) || start_process(p))
 		return -1;
-	if (arena_give(&vmm_slice, GSAN_DATA_BASE + (uint64_t)p->index * GSAN_SLICE, GSAN_SLICE) ||
-	    arena_give(&vmm_views, GSAN_VIEW_BASE, GSAN_VIEW_SIZE) || start_tables(p)) {
-		log_error("cannot set up the clock tables (they need %llu MiB of device memory); the program runs unchecked",
-			  (unsigned long long)(gsan_tables_bytes() + VIEW_TABLE_BYTES) >> 20);
-		vmm_note(p, "unchecked", "rank", "the clock tables could not be set up (device memory?)");
+	if (arena_give(&p->slice, GSAN_DATA_BASE + (uint64_t)p->index * GSAN_SLICE, GSAN_SLICE) || start_tables(p)) {
+		log_error("cannot set up the clock tables (they need %llu MiB of device memory%s); %s runs unchecked",
+			  (unsigned long long)(gsan_tables_bytes() + VIEW_TABLE_BYTES) >> 20,
+			  p->place ? ", and peer access to this process's first GPU" : "", p->place ? "this GPU" : "the program");
+		vmm_note(p, "unchecked", "rank", "the clock tables could not be set up (device memory%s?)", p->place ? ", peer access" : "");
 		job_writes(p->job, p->index, 0, UINT32_MAX); /* it runs, unseen */
-		arena_drop(&vmm_slice);
-		arena_drop(&vmm_views);
-		real.cuMemAddressFree(GSAN_ARENA_BASE, GSAN_ARENA_SIZE);
+		arena_drop(&p->slice);
+		stop_process(p);
 		return -1;
 	}
+	start_meet(p);
 	struct job_rank *rank = &p->job->rank[p->index];
 	real.cuDeviceGetName(rank->gpu_name, sizeof rank->gpu_name, p->device);
 	atomic_store_explicit(&rank->state, JOB_RUNNING, memory_order_release); /* partner: vmm_mapped() of the peers */
@@ -232,42 +293,68 @@ static int start(struct participant *p)
 }
 
 /* CUDA does not work in a child of a process that started it, and locks may be held there by threads that it does not
- * have: it never comes here again. Its copy of the socket would keep the supervisor from seeing its parent's end. */
+ * have: it never comes here again. Its copies of the sockets would keep the supervisor from seeing its parent's end. */
 static void start_child(void)
 {
 	atomic_store_explicit(&started, -1, memory_order_relaxed);
-	if (self.socket >= 0)
-		close(self.socket);
-	self.socket = -1;
+	atomic_store_explicit(&places, 0, memory_order_relaxed);
+	for (int place = 0; place < VMM_GPUS; place++) {
+		if (selves[place].job)
+			close(selves[place].socket);
+		selves[place].socket = -1;
+	}
+}
+
+/* The process's first use of CUDA. */
+static void start_first(void)
+{
+	int devices;
+	if (atomic_load_explicit(&started, memory_order_relaxed))
+		return;
+	pthread_atfork(NULL, NULL, start_child);
+	alone = real.cuDeviceGetCount && !real.cuDeviceGetCount(&devices) && devices == 1;
+}
+
+/* The place that it got, from 1, or -1. One that could not start keeps its place only if it is the first, who may import what peers export. */
+static int start_place(CUdevice device)
+{
+	struct vmm_section s;
+	CUcontext now = NULL;
+	int place = atomic_load_explicit(&places, memory_order_relaxed);
+	if (place == VMM_GPUS || (!place && atomic_load_explicit(&started, memory_order_relaxed)))
+		return -1;
+	struct participant *p = &selves[place];
+	*p = (struct participant){.index = -1, .place = place, .socket = -1, .device = device};
+	real.cuCtxGetCurrent(&now);
+	p->context = now;
+	vmm_relaxed(&s);
+	int rc = start(p);
+	vmm_end(&s);
+	if (!rc)
+		atomic_store_explicit(&places, place + 1, memory_order_release); /* partner: participant_at_place() */
+	if (!place)
+		atomic_store_explicit(&started, rc ? -1 : 1, memory_order_release);
+	return rc ? -1 : place + 1;
 }
 
 static int start_once(CUdevice device)
 {
-	struct vmm_section s;
-	int devices;
 	pthread_mutex_lock(&vmm_lock);
-	int state = atomic_load_explicit(&started, memory_order_relaxed);
-	if (!state) {
-		pthread_atfork(NULL, NULL, start_child);
-		self.device = device;
-		CUcontext now = NULL;
-		real.cuCtxGetCurrent(&now);
-		self.context = now;
-		self.alone = real.cuDeviceGetCount && !real.cuDeviceGetCount(&devices) && devices == 1;
-		vmm_relaxed(&s);
-		state = start(&self) ? -1 : 1;
-		vmm_end(&s);
-		atomic_store_explicit(&started, state, memory_order_release);
+	int place = atomic_load_explicit(&place_on[device], memory_order_relaxed);
+	if (!place) {
+		start_first();
+		place = start_place(device);
+		atomic_store_explicit(&place_on[device], place, memory_order_release);
 	}
 	pthread_mutex_unlock(&vmm_lock);
-	return state;
+	return place;
 }
 
 /* Sets up in the primary context what lies in one, beside that: kernels that run may use the old ring. A mapping of the job's memory can
  * be registered once, so it is mapped again. */
-static int contexts_set_up(struct participant *to)
+static int contexts_set_up(const struct participant *p, struct participant *to)
 {
-	void *job = mremap(self.job, 0, sizeof(struct job), MREMAP_MAYMOVE);
+	void *job = mremap(p->job, 0, sizeof(struct job), MREMAP_MAYMOVE);
 	if (job == MAP_FAILED)
 		return -1;
 	to->job = job;
@@ -282,40 +369,40 @@ static int contexts_set_up(struct participant *to)
 
 /* What is ours would go with the context that it lies in, while the program works on in another: it goes to the primary one, which
  * is kept. Where that cannot be had it stays. */
-static void contexts_move(void)
+static void contexts_move(struct participant *p)
 {
-	struct participant to = {.index = self.index};
+	struct participant to = {.index = p->index};
 	struct vmm_section s;
 	CUcontext primary, gone;
-	if (!real.cuDevicePrimaryCtxRetain || real.cuDevicePrimaryCtxRetain(&primary, self.device) || primary == self.context)
+	if (!real.cuDevicePrimaryCtxRetain || real.cuDevicePrimaryCtxRetain(&primary, p->device) || primary == p->context)
 		return;
 	if (real.cuCtxPushCurrent_v2(primary))
 		goto release;
 	vmm_relaxed(&s);
-	int rc = contexts_set_up(&to);
+	int rc = contexts_set_up(p, &to);
 	vmm_end(&s);
 	real.cuCtxPopCurrent_v2(&gone);
 	if (rc)
 		goto release;
-	self.zeros = to.zeros;
-	self.ring = to.ring;
-	self.writers = to.writers;
-	self.stream = to.stream;
-	self.context = primary;
+	p->zeros = to.zeros;
+	p->ring = to.ring;
+	p->writers = to.writers;
+	p->stream = to.stream;
+	p->context = primary;
 	return;
 release:
-	real.cuDevicePrimaryCtxRelease_v2(self.device);
+	real.cuDevicePrimaryCtxRelease_v2(p->device);
 }
 
 /* A wait for all of a context says nothing of another one. Launches need not look: who launches has loaded a module. */
-static void contexts_note(void)
+static void contexts_note(struct participant *p)
 {
 	CUcontext now;
-	if (atomic_load_explicit(&self.several, memory_order_relaxed) || real.cuCtxGetCurrent(&now) || now == self.context)
+	if (atomic_load_explicit(&p->several, memory_order_relaxed) || real.cuCtxGetCurrent(&now) || now == p->context)
 		return;
 	pthread_mutex_lock(&vmm_lock);
-	if (!atomic_exchange_explicit(&self.several, 1, memory_order_relaxed))
-		contexts_move();
+	if (!atomic_exchange_explicit(&p->several, 1, memory_order_relaxed))
+		contexts_move(p);
 	pthread_mutex_unlock(&vmm_lock);
 }
 
@@ -324,62 +411,95 @@ int vmm_several_contexts(struct participant *p)
 	return atomic_load_explicit(&p->several, memory_order_relaxed);
 }
 
-/* A load and one cheap question to the driver. */
+/* Two loads and one cheap question to the driver. */
 static struct participant *participant_here(void)
 {
 	CUdevice device;
 	int state = atomic_load_explicit(&started, memory_order_acquire);
-	if (state < 0 || real.cuCtxGetDevice(&device))
+	if (state < 0 || real.cuCtxGetDevice(&device) || device >= DEVICES)
 		return NULL;
-	if (!state)
-		state = getenv(GSAN_ENV_SOCKET) ? start_once(device) : -1;
-	if (state < 0)
-		return NULL;
-	if (device == self.device)
-		return &self;
-	log_once(LOG_WARNING, "this process uses device %d beside device %d: only the first is checked", device, self.device);
-	return NULL;
+	int place = atomic_load_explicit(&place_on[device], memory_order_acquire);
+	if (!place && (state || getenv(GSAN_ENV_SOCKET)))
+		place = start_once(device);
+	if (place < 0 && state > 0)
+		log_once(LOG_WARNING, "what this process does on device %d is not checked", device);
+	return place > 0 ? &selves[place - 1] : NULL;
 }
 
 struct participant *participant_current(void)
 {
 	struct participant *p = participant_here();
 	if (p)
-		contexts_note();
+		contexts_note(p);
 	return p;
 }
 
 struct participant *participant_launching(void)
 {
 	struct participant *p = participant_started();
-	return p && p->alone ? p : participant_here();
+	return p && alone ? p : participant_here();
 }
 
 struct participant *participant_elsewhere(void)
 {
 	CUdevice device;
 	struct participant *p = participant_started();
-	return p && !real.cuCtxGetDevice(&device) && device != p->device ? p : NULL;
+	return p && !real.cuCtxGetDevice(&device) && !participant_on(device) ? p : NULL;
 }
 
-struct participant *participant_started(void)
+struct participant *participant_at_place(int place)
 {
-	return atomic_load_explicit(&started, memory_order_acquire) > 0 ? &self : NULL;
+	return place < atomic_load_explicit(&places, memory_order_acquire) ? &selves[place] : NULL;
 }
+
+struct participant *participant_on(CUdevice device)
+{
+	int place = device >= 0 && device < DEVICES ? atomic_load_explicit(&place_on[device], memory_order_acquire) : 0;
+	return place > 0 ? &selves[place - 1] : NULL;
+}
+
+struct participant *participant_number(uint32_t index)
+{
+	struct participant *p;
+	for (int place = 0; (p = participant_at_place(place)); place++)
+		if ((uint32_t)p->index == index)
+			return p;
+	return NULL;
+}
+
+struct participant *participant_of(uint64_t canonical) { return participant_number(gsan_owner(canonical)); }
+
+struct participant *participant_started(void) { return participant_at_place(0); }
 
 struct participant *participant_joined(void)
 {
-	return atomic_load_explicit(&started, memory_order_acquire) && self.socket >= 0 ? &self : NULL;
+	return atomic_load_explicit(&started, memory_order_acquire) && selves[0].socket >= 0 ? &selves[0] : NULL;
 }
 
 /* ---- peers ---------------------------------------------------------------------------------------------------------- */
 
-static void mapped_add(struct participant *p, uint32_t q)
+/* Mapped where they lie in every process: by their owner, by another participant here, or now. 0 or -errno. */
+static int mapped_map(struct participant *p, uint32_t q)
 {
 	struct ipc_msg msg = {.type = IPC_GET, .space = IPC_TABLES, .participant = p->index,
 			      .base = GSAN_TABLE_BASE + q * GSAN_TABLE_SLICE, .size = gsan_tables_bytes()};
-	int fd = -1, rc = ipc_call(p->socket, &msg, -1, &fd);
-	if (rc || vmm_adopt(p, msg.base, msg.size, fd)) {
+	int fd = -1;
+	if (participant_number(q) || tables_here >> q & 1)
+		return vmm_access(p->device, msg.base, msg.size);
+	int rc = ipc_call(p->socket, &msg, -1, &fd);
+	if (!rc)
+		rc = vmm_adopt(p, msg.base, msg.size, fd);
+	if (!rc)
+		tables_here |= 1u << q;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static void mapped_add(struct participant *p, uint32_t q)
+{
+	int rc = mapped_map(p, q);
+	if (rc) {
 		atomic_fetch_or_explicit(&p->refused, 1u << q, memory_order_relaxed);
 		if (rc != -ECONNRESET) /* then there is no supervisor, and nobody to find races for */
 			log_warning("the tables of participant %u cannot be mapped (no peer access?): races with it are not found", q);
@@ -387,8 +507,6 @@ static void mapped_add(struct participant *p, uint32_t q)
 	} else {
 		atomic_fetch_or_explicit(&p->mapped, 1u << q, memory_order_release);
 	}
-	if (fd >= 0)
-		close(fd);
 }
 
 int vmm_tables(struct participant *p, uint32_t peer)

@@ -29,13 +29,29 @@ static struct pool *pool_add(CUmemoryPool handle, CUdevice device)
 	return q;
 }
 
-int pool_is_plain(const struct participant *p, CUmemoryPool pool)
+static int pool_is_of(CUmemoryPool pool, CUdevice device)
 {
 	CUmemoryPool own;
 	const struct pool *q = pool ? pool_find(pool) : NULL;
-	if (!q && pool && real.cuDeviceGetDefaultMemPool && !real.cuDeviceGetDefaultMemPool(&own, p->device) && own == pool)
-		q = pool_add(pool, p->device);
-	return q && q->device == p->device;
+	if (!q && pool && real.cuDeviceGetDefaultMemPool && !real.cuDeviceGetDefaultMemPool(&own, device) && own == pool)
+		q = pool_add(pool, device);
+	return q && q->device == device;
+}
+
+int pool_is_plain(const struct participant *p, CUmemoryPool pool) { return pool_is_of(pool, p->device); }
+
+/* There need not be a participant yet. */
+void pool_share(CUdevice device, uint32_t devices)
+{
+	struct vmm_section s;
+	if (device >= 32 || !(devices & ~atomic_fetch_or_explicit(&vmm_peers[device], devices, memory_order_relaxed)))
+		return;
+	struct participant *p = participant_on(device);
+	if (!p || vmm_enter(p, &s))
+		return;
+	block_share(p);
+	lent_share(p);
+	vmm_leave(&s);
 }
 
 void pool_count(CUmemoryPool pool, uint64_t bytes, int given)
@@ -83,21 +99,19 @@ CUresult vmm_cuMemPoolDestroy(CUmemoryPool pool)
 CUresult vmm_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count)
 {
 	CUresult rc = real.cuMemPoolSetAccess(pool, access, count);
-	struct participant *p = rc ? NULL : participant_current();
-	struct vmm_section s;
-	uint32_t peers = 0;
-	if (!p || vmm_enter(p, &s))
+	uint32_t devices = 0;
+	CUdevice of = 0;
+	if (rc)
 		return rc;
-	for (size_t i = 0; i < count && pool_is_plain(p, pool); i++)
+	pthread_mutex_lock(&vmm_lock);
+	while (of < 32 && !pool_is_of(pool, of))
+		of++;
+	pthread_mutex_unlock(&vmm_lock);
+	for (size_t i = 0; i < count; i++)
 		if (access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && access[i].flags && (unsigned)access[i].location.id < 32 &&
-		    access[i].location.id != p->device)
-			peers |= 1u << access[i].location.id;
-	if (peers & ~p->peers) {
-		p->peers |= peers;
-		block_share(p);
-		lent_share(p);
-	}
-	vmm_leave(&s);
+		    access[i].location.id != of)
+			devices |= 1u << access[i].location.id;
+	pool_share(of, devices);
 	return rc;
 }
 

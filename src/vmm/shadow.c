@@ -14,6 +14,7 @@ struct extent {
 	struct span at; /* shadow addresses */
 	CUmemGenericAllocationHandle handle; /* own only */
 	int published;
+	struct participant *by; /* who mapped it */
 };
 static struct spans extents = SPANS(struct extent);
 
@@ -27,8 +28,8 @@ static struct span shadow_pages(uint64_t base, uint64_t size)
 
 static int shadow_map(struct participant *p, uint64_t at, uint64_t size)
 {
-	struct extent e = {.at = {at, size}};
-	if (vmm_back(p, at, size, &e.handle))
+	struct extent e = {.at = {at, size}, .by = p};
+	if (vmm_back(p, at, size, VMM_RECORDS, &e.handle))
 		return -ENOMEM;
 	if (vmm_zero(p, at, size) || spans_insert(&extents, &e)) {
 		vmm_unback(at, size, e.handle);
@@ -94,7 +95,7 @@ int shadow_publish(struct participant *p, uint64_t base, uint64_t size)
 /* Maps a peer's extent, once. */
 static int extent_adopt(struct participant *p, uint64_t base, uint64_t size, int fd)
 {
-	struct extent e = {.at = {base, size}, .published = 1};
+	struct extent e = {.at = {base, size}, .published = 1, .by = p};
 	if (spans_find(&extents, base))
 		return 0;
 	if (vmm_adopt(p, base, size, fd))
@@ -136,6 +137,16 @@ int shadow_value(struct participant *p, uint64_t canonical)
 	return vmm_upload(p, gsan_shadow(canonical) + offsetof(struct gsan_line, flags) + 3, &mark, sizeof mark);
 }
 
+/* Memory that it cannot use it cannot have records of, either. */
+void shadow_share(struct participant *p)
+{
+	for (size_t i = 0; i < extents.count; i++) {
+		const struct span *e = spans_at(&extents, i);
+		vmm_access(p->device, e->base, e->size);
+	}
+}
+
+/* Alone in its process, or others may have its memory (vmm_history_end). */
 int shadow_end(struct participant *p)
 {
 	for (size_t i = 0; i < extents.count; i++) {
@@ -149,8 +160,8 @@ int shadow_end(struct participant *p)
 int shadow_renew(struct participant *p, int idle)
 {
 	for (size_t i = 0; i < extents.count; i++) {
-		const struct span *e = spans_at(&extents, i);
-		if (idle ? vmm_clear(p, e->base, e->size) : vmm_zero(p, e->base, e->size))
+		const struct extent *e = spans_at(&extents, i);
+		if (idle ? vmm_clear(p, e->at.base, e->at.size) : vmm_zero(e->by, e->at.base, e->at.size))
 			return -EIO;
 	}
 	return 0;

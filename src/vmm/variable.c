@@ -13,7 +13,6 @@
 static struct gsan_range ranges[GSAN_RANGES]; /* as the device has them; size 0: free */
 static const void *owners[GSAN_RANGES];       /* module or library */
 static struct gsan_ranges_head head;
-static struct arena room;                     /* canonical addresses with shadow, of no variable now */
 
 static uint64_t range_at(const struct participant *p, uint32_t i)
 {
@@ -37,15 +36,15 @@ static void range_trim(uint64_t *base, uint64_t *end)
 static int range_room(struct participant *p, uint64_t size, uint64_t *canonical)
 {
 	uint64_t chunk, bytes = vmm_round(size, CHUNK);
-	if (!arena_take(&room, size, UNIT, canonical))
+	if (!arena_take(&p->variables, size, UNIT, canonical))
 		return 0;
-	if (arena_take(&vmm_slice, bytes, GSAN_PAGE, &chunk))
+	if (arena_take(&p->slice, bytes, GSAN_PAGE, &chunk))
 		return -ENOMEM;
 	if (shadow_cover(p, chunk, bytes)) {
-		arena_give(&vmm_slice, chunk, bytes);
+		arena_give(&p->slice, chunk, bytes);
 		return -ENOMEM;
 	}
-	return arena_give(&room, chunk, bytes) ? -ENOMEM : arena_take(&room, size, UNIT, canonical);
+	return arena_give(&p->variables, chunk, bytes) ? -ENOMEM : arena_take(&p->variables, size, UNIT, canonical);
 }
 
 /* The device may look meanwhile: a range counts once its size is there, a new place once the head has it. */
@@ -114,10 +113,11 @@ void vmm_variables_drop(struct participant *p, const void *owner)
 		struct gsan_range gone = ranges[i];
 		if (owners[i] != owner || !gone.size)
 			continue;
+		struct participant *of = participant_of(gone.canonical);
 		owners[i] = NULL;
 		ranges[i].size = 0;
-		if (!vmm_upload(p, range_at(p, i), &ranges[i], sizeof ranges[i]) && !shadow_clear(p, gone.canonical, gone.size))
-			arena_give(&room, gone.canonical, gone.size);
+		if (!vmm_upload(p, range_at(p, i), &ranges[i], sizeof ranges[i]) && !shadow_clear(of, gone.canonical, gone.size))
+			arena_give(&of->variables, gone.canonical, gone.size);
 	}
 	vmm_leave(&s);
 }

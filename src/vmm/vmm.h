@@ -2,7 +2,7 @@
  * handles that ranks exchange are virtualised, so that a peer's mapping finds the owner's shadow. Three layers:
  * arena.c hands out addresses, shadow.c maps line records, block.c and handle.c are the program's two kinds of memory
  * (cuMemAlloc, and its own cuMemCreate/cuMemMap), lent.c is CUDA IPC; *_hooks.c are the driver's functions on top of them. Beside them
- * participant.c starts it all, pool.c says which memory pools blocks stand for, variable.c is for module variables, value.c for what streams write, workspace.c for cooperative
+ * participant.c starts it all, once for each GPU, pool.c says which memory pools blocks stand for, variable.c is for module variables, value.c for what streams write, workspace.c for cooperative
  * grids, memory.c makes the driver calls of our own, span.c is their sorted array.
  *
  * One lock guards all of it (vmm_lock), and is never held across a call that can wait for the program's kernels. */
@@ -14,10 +14,12 @@
 #include "cuda/hooks.h"
 #include "device/runtime.h"
 #include "ipc/job.h"
+#include "vmm/arena.h"
 
 /* This process on one GPU, as the job knows it. */
 struct participant {
 	int index;              /* number in the job */
+	int place;              /* number in the process, in the order of their start */
 	int socket;             /* to the supervisor */
 	struct job *job;
 	CUdevice device;
@@ -28,25 +30,33 @@ struct participant {
 	_Atomic(void *) zeros;     /* pinned, VMM_ZEROS bytes */
 	_Atomic uint64_t ring;     /* device address of its finding ring */
 	_Atomic uint64_t writers;  /* device address of the job's struct gsan_writers, or 0 */
-	uint64_t view_table;    /* device address of u32[GSAN_VIEW_PAGES] */
-	_Atomic uint32_t mapped;  /* whose tables are mapped here */
-	_Atomic uint32_t refused; /* whose cannot be */
+	uint64_t view_table;    /* device address of u32[GSAN_VIEW_PAGES], the same for all of the process */
+	struct arena slice;     /* free pages of its canonical slice, */
+	struct arena small;     /* free parts of chunks for small blocks, */
+	struct arena variables; /* and canonical addresses with shadow, of no module variable now: under the section, all three */
+	_Atomic uint32_t mapped;  /* whose tables it may use */
+	_Atomic uint32_t refused; /* whose it cannot */
 	_Atomic uint32_t looked;  /* 1 + the job's `changes` at which nobody's were missing, 0 = never */
-	int alone;                /* the process sees one GPU */
-	uint32_t peers;           /* devices of this process that may touch our blocks, a bit each */
 	uint32_t allocations;     /* numbers given out */
 	int exported;             /* others may have its memory, and kernels of theirs use its tables; under the section */
 	_Atomic int several;      /* the program works in another context of the device, too */
 	int values;               /* streams may write values, whose marks are in line records; under the section */
+	_Atomic uint64_t workspace; /* of cooperative grids; 0: none yet, or none to be had */
+	_Atomic int workspace_tried;
 };
+#define VMM_GPUS 8 /* of a process are checked, with 32 devices to choose from; what runs on others is not */
 
 /* The participant of the calling thread's current context, started if need be; NULL: this context runs unchecked. Cheap. */
 struct participant *participant_current(void);
 /* The same for a launch of what was launched before: where the process sees one GPU the driver is not asked, and a thread without a
  * context learns from its launch that it has none. */
 struct participant *participant_launching(void);
-/* The process's participant while that context is on another GPU than its own; else NULL. */
+/* The process's first while the current context is on a GPU that runs unchecked; else NULL. */
 struct participant *participant_elsewhere(void);
+/* Of this process: at that place, on that device, whose slice holds that canonical address. NULL: nobody, or not yet. */
+struct participant *participant_at_place(int place);
+struct participant *participant_on(CUdevice device);
+struct participant *participant_of(uint64_t canonical);
 
 uint32_t vmm_mapped(struct participant *p); /* bit per participant; maps the tables of newcomers */
 uint64_t vmm_view_table(struct participant *p);

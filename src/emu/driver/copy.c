@@ -115,6 +115,7 @@ static CUresult enqueue(CUstream s, const struct copy_op *what, int keep_source)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	struct emu_op op = c->op;
 	*c = *what;
+	op.devices = what->op.devices;
 	c->op = op;
 	c->op.drop = drop_copy;
 	CUresult result = keep_source ? CUDA_SUCCESS : take_snapshot(c);
@@ -125,6 +126,20 @@ static CUresult enqueue(CUstream s, const struct copy_op *what, int keep_source)
 	trace_rows(s, c);
 	emu_op_push(s, &c->op);
 	return CUDA_SUCCESS;
+}
+
+static int on_device(const struct emu_range *r)
+{
+	return r && r->kind != EMU_HOST && r->kind != EMU_REGISTERED && r->kind != EMU_MANAGED;
+}
+
+/* Between two devices, in a default stream (CUDA programming guide, "Peer-to-Peer Memory Copy"): their bits; else 0. */
+static uint32_t devices_of(CUstream handle, const struct copy_op *c)
+{
+	const struct emu_range *to = emu_range_find(&emu_known, c->to.at), *from = emu_range_find(&emu_known, c->from.at);
+	if ((handle && handle != CU_STREAM_LEGACY) || c->unit || !on_device(to) || !on_device(from) || to->device == from->device)
+		return 0;
+	return 1u << to->device | 1u << from->device;
 }
 
 /* The one way of every copy and set. */
@@ -146,7 +161,8 @@ static CUresult perform(CUstream handle, struct copy_op *c, enum side to, enum s
 	if (result)
 		return emu_leave(result);
 	blocking |= pageable_to;
-	if (blocking && emu_stream_idle(s)) {
+	c->op.devices = devices_of(handle, c);
+	if (blocking && !c->op.devices && emu_stream_idle(s)) {
 		trace_rows(s, c);
 		emu_op_begin(&c->op);
 		run_copy(&c->op, NULL);

@@ -54,10 +54,37 @@ static int in_order(const struct CUstream_st *s, uint64_t seq)
 	return !blocking(s) || !c->legacy.head || c->legacy.head->seq > seq;
 }
 
+static struct emu_op *barriers; /* that have `devices` */
+
+static int enqueued_before(const struct CUstream_st *s, const struct emu_op *barrier)
+{
+	return barrier->devices >> s->context->device & 1 && s->head && s->head->seq < barrier->seq;
+}
+
+static int devices_passed(const struct emu_op *barrier)
+{
+	for (CUcontext c = emu.contexts; c; c = c->next) {
+		int left = enqueued_before(&c->legacy, barrier);
+		for (const struct CUstream_st *s = c->streams; s && !left; s = s->next)
+			left = enqueued_before(s, barrier);
+		if (left)
+			return 0;
+	}
+	return 1;
+}
+
+static int barriers_allow(const struct emu_op *op)
+{
+	for (const struct emu_op *b = barriers; b; b = b->next_barrier)
+		if (b->devices >> op->stream->context->device & 1 && b->seq < op->seq)
+			return 0;
+	return !op->devices || devices_passed(op);
+}
+
 static int stream_ready(const struct CUstream_st *s)
 {
 	const struct emu_op *op = s->head;
-	return op && !s->busy && in_order(s, op->seq) && (!op->ready || op->ready(op));
+	return op && !s->busy && in_order(s, op->seq) && barriers_allow(op) && (!op->ready || op->ready(op));
 }
 
 int emu_stream_idle(CUstream stream) { return !stream->head && in_order(stream, UINT64_MAX); }
@@ -72,9 +99,19 @@ int emu_context_idle(CUcontext context)
 	return 1;
 }
 
+static void drop_barrier(const struct emu_op *op)
+{
+	struct emu_op **at = &barriers;
+	while (*at && *at != op)
+		at = &(*at)->next_barrier;
+	if (*at)
+		*at = op->next_barrier;
+}
+
 static void drop_head(CUstream s)
 {
 	struct emu_op *op = s->head;
+	drop_barrier(op);
 	s->head = op->next;
 	if (!s->head)
 		s->tail = &s->head;
@@ -116,6 +153,7 @@ void emu_op_fail(struct emu_op *op, CUresult error)
 			while (s->head && s->head->next) { /* behind the running one */
 				struct emu_op *later = s->head->next;
 				s->head->next = later->next;
+				drop_barrier(later);
 				if (later->drop)
 					later->drop(later);
 				free(later);
@@ -296,6 +334,10 @@ void emu_op_push(CUstream stream, struct emu_op *op)
 {
 	op->stream = stream;
 	op->seq = ++sequence;
+	if (op->devices) {
+		op->next_barrier = barriers;
+		barriers = op;
+	}
 	*stream->tail = op;
 	stream->tail = &op->next;
 	settle();

@@ -236,26 +236,30 @@ static void test_one_rank(void)
 }
 
 /* Whom nothing orders, in one rank: two of its processes, whatever their launches' numbers. Two participants are two processes, for process
- * ids may be equal in two PID namespaces, or unknown; one participant is, if the ids say so. Else there is one process. */
+ * ids may be equal in two PID namespaces, or unknown, but on two GPUs those of one id are one process; one participant is, if the ids say
+ * so. Else there is one process. */
 static void test_processes(void)
 {
-	static const struct { int pid[2], participant[2]; uint32_t launch[2]; const char *says; } row[] = {
-		{{100, 100}, {0, 0}, {3, 3}, ": no synchronisation between the two CTAs of one launch was seen"},
-		{{100, 100}, {0, 0}, {3, 4}, ": no synchronisation between the two launches was seen"},
-		{{100, 200}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen"},
-		{{100, 200}, {0, 1}, {3, 4}, ": no synchronisation between two processes of rank 0 was seen"},
-		{{100, 200}, {1, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen"}, /* one in the other's place */
-		{{100, 100}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen"},
-		{{100, 0}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen"},
-		{{100, 100}, {-1, -1}, {3, 3}, ": no synchronisation between the two CTAs of one launch was seen"},
-		{{100, 100}, {0, -1}, {3, 3}, ": no synchronisation between the two launches was seen"},
-		{{0, 0}, {-1, -1}, {3, 3}, ": no synchronisation between the two CTAs of one launch was seen"},
+	static const struct { int pid[2], participant[2]; uint32_t launch[2]; const char *says; int gpu; } row[] = {
+		{{100, 100}, {0, 0}, {3, 3}, ": no synchronisation between the two CTAs of one launch was seen", 0},
+		{{100, 100}, {0, 0}, {3, 4}, ": no synchronisation between the two launches was seen", 0},
+		{{100, 200}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen", 0},
+		{{100, 200}, {0, 1}, {3, 4}, ": no synchronisation between two processes of rank 0 was seen", 0},
+		{{100, 200}, {1, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen", 0}, /* one in the other's place */
+		{{100, 100}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen", 0},
+		{{100, 100}, {0, 1}, {3, 3}, ": no synchronisation between the two launches, on GPU 0 and GPU 1, was seen", 1},
+		{{100, 200}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen", 1},
+		{{100, 0}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen", 0},
+		{{100, 100}, {-1, -1}, {3, 3}, ": no synchronisation between the two CTAs of one launch was seen", 0},
+		{{100, 100}, {0, -1}, {3, 3}, ": no synchronisation between the two launches was seen", 0},
+		{{0, 0}, {-1, -1}, {3, 3}, ": no synchronisation between the two CTAs of one launch was seen", 0},
 	};
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		struct report_finding f = finding(GSAN_WHY_NONE, row[i].launch[1]);
 		struct text sentence = {0}, scope = {0};
 		int two = strstr(row[i].says, "two processes") != NULL;
-		f.second.rank = f.second.gpu = 0;
+		f.first.gpu = f.second.rank = 0;
+		f.second.gpu = row[i].gpu;
 		f.first.launch = row[i].launch[0];
 		f.first.pid = row[i].pid[0];
 		f.second.pid = row[i].pid[1];
@@ -271,7 +275,8 @@ static void test_processes(void)
 		CHECK(strstr(sentence.data, row[i].says));
 		int launches = strstr(row[i].says, "two launches") != NULL;
 		CHECK(none == (launches ? REPORT_MISSING_STREAM_EDGE : REPORT_NO_SYNCHRONISATION));
-		CHECK(strstr(scope.data, two ? "does not include the other process of rank 0" : "does not include the other CTA"));
+		CHECK(strstr(scope.data, row[i].gpu ? "does not include GPU 1 of rank 0" :
+				     two ? "does not include the other process of rank 0" : "does not include the other CTA"));
 		text_free(&sentence);
 		text_free(&scope);
 	}
@@ -280,18 +285,20 @@ static void test_processes(void)
 /* How the text and the JSON name two processes whose ids are equal, or not known: by their participants. */
 static void test_processes_named(void)
 {
-	static const struct { int pid[2], participant[2]; const char *first, *second; int ids; } row[] = {
-		{{100, 200}, {0, 3}, "rank 0, pid 100, GPU", "rank 0, pid 200, GPU", 2},
-		{{7, 7}, {0, 3}, "rank 0, pid 7, participant 0, GPU", "rank 0, pid 7, participant 3, GPU", 2},
-		{{0, 0}, {0, 3}, "rank 0, participant 0, GPU", "rank 0, participant 3, GPU", 0},
-		{{7, 7}, {3, 3}, "rank 0, GPU", "rank 0, GPU", 0},
+	static const struct { int pid[2], participant[2]; const char *first, *second; int ids, gpu; } row[] = {
+		{{100, 200}, {0, 3}, "rank 0, pid 100, GPU", "rank 0, pid 200, GPU", 2, 0},
+		{{7, 7}, {0, 3}, "rank 0, pid 7, participant 0, GPU", "rank 0, pid 7, participant 3, GPU", 2, 0},
+		{{0, 0}, {0, 3}, "rank 0, participant 0, GPU", "rank 0, participant 3, GPU", 0, 0},
+		{{7, 7}, {3, 3}, "rank 0, GPU", "rank 0, GPU", 0, 0},
+		{{7, 7}, {0, 3}, "rank 0, GPU 0", "rank 0, GPU 1", 2, 1},
 	};
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		struct report r = {.ranks = 1}, again;
 		struct report_finding f = finding(GSAN_WHY_NONE, 3);
 		char error[200] = "";
 		int ids = 0;
-		f.second.rank = 0;
+		f.first.gpu = f.second.rank = 0;
+		f.second.gpu = row[i].gpu;
 		f.first.pid = row[i].pid[0];
 		f.second.pid = row[i].pid[1];
 		f.first.participant = row[i].participant[0];

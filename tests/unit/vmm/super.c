@@ -1,6 +1,7 @@
 #include "super.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,23 @@
 
 #include "ipc/ipc.h"
 
-struct super super;
+#define CONNECTIONS 4
+
+struct super super = {.places = 1};
 static pthread_t thread;
 static int listener = -1, job_fd;
+
+static int join(struct ipc_msg *msg, int *reply_fd)
+{
+	if (super.joined == super.places)
+		return -ENOSPC;
+	msg->participant = super.joined + (super.joined > 0);
+	super.joined++;
+	if (super.job->participants <= (uint32_t)msg->participant)
+		super.job->participants = (uint32_t)msg->participant + 1;
+	*reply_fd = job_fd;
+	return 0;
+}
 
 /* Puts the reply into msg. *owned: reply_fd is ours to close. Takes fd. */
 static int answer(struct ipc_msg *msg, int fd, int *reply_fd, int *owned)
@@ -22,7 +37,7 @@ static int answer(struct ipc_msg *msg, int fd, int *reply_fd, int *owned)
 				     .base = msg->base, .size = msg->size}, found = range;
 	int rc = 0;
 	switch (msg->type) {
-	case IPC_JOIN: msg->participant = 0; *reply_fd = job_fd; break;
+	case IPC_JOIN: return join(msg, reply_fd);
 	case IPC_PUT: return broker_put(super.broker, &range, fd);
 	case IPC_EXPORT: *owned = 1; return broker_export(super.broker, &range, fd, reply_fd);
 	case IPC_GET: rc = broker_get(super.broker, &range, &msg->cursor, &found, reply_fd); break;
@@ -43,26 +58,52 @@ static int answer(struct ipc_msg *msg, int fd, int *reply_fd, int *owned)
 	return rc;
 }
 
-static void *serve(void *unused)
+/* 0: the connection has ended. */
+static int serve_one(int connection)
 {
 	struct ipc_msg msg;
-	int fd, connection = ipc_accept(listener);
-	(void)unused;
-	while (connection >= 0 && !ipc_recv(connection, &msg, &fd)) {
-		int reply_fd = -1, owned = 0;
-		if (++super.messages == super.die_at) {
-			if (fd >= 0)
-				close(fd);
-			break;
-		}
-		msg.error = answer(&msg, fd, &reply_fd, &owned);
-		msg.type = msg.error ? IPC_ERROR : IPC_OK;
-		ipc_send(connection, &msg, msg.error ? -1 : reply_fd);
-		if (owned && reply_fd >= 0)
-			close(reply_fd);
+	int fd, reply_fd = -1, owned = 0;
+	if (ipc_recv(connection, &msg, &fd))
+		return 0;
+	if (++super.messages == super.die_at) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
 	}
-	if (connection >= 0)
-		close(connection);
+	msg.error = answer(&msg, fd, &reply_fd, &owned);
+	msg.type = msg.error ? IPC_ERROR : IPC_OK;
+	ipc_send(connection, &msg, msg.error ? -1 : reply_fd);
+	if (owned && reply_fd >= 0)
+		close(reply_fd);
+	return 1;
+}
+
+/* Until the first connection has ended, which takes the others along. */
+static void *serve(void *unused)
+{
+	struct pollfd at[1 + CONNECTIONS] = {{.fd = listener, .events = POLLIN}};
+	int open = 0;
+	(void)unused;
+	for (;;) {
+		poll(at, 1 + (nfds_t)open, -1);
+		if (at[0].revents && open < CONNECTIONS) {
+			int connection = ipc_accept(listener);
+			if (connection < 0)
+				break;
+			at[++open] = (struct pollfd){.fd = connection, .events = POLLIN};
+		}
+		int i = 1;
+		while (i <= open && (!at[i].revents || serve_one(at[i].fd)))
+			i++;
+		if (i == 1 && i <= open)
+			break;
+		if (i <= open) {
+			close(at[i].fd);
+			at[i] = at[open--];
+		}
+	}
+	while (open)
+		close(at[open--].fd);
 	return NULL;
 }
 

@@ -275,6 +275,45 @@ static void other_contexts(void)
 	CHECK(participant_current() && !participant_elsewhere());
 }
 
+/* Each GPU of the process is checked: memory of its own, with access for all to what is ours. */
+static void two_gpus(void)
+{
+	CUdeviceptr a, b, small[2];
+	CUcontext before;
+	CUmemGenericAllocationHandle h;
+	const CUmemAllocationProp there = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1}};
+	super.places = 2;
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	OK(vmm_cuMemAlloc_v2(&small[0], 700));
+	struct participant *first = participant_current();
+	CHECK(!first->exported && !(fake.access >> 1 & 1));
+	real.cuCtxPushCurrent_v2(fake_context[1]);
+	OK(vmm_cuMemAlloc_v2(&b, 2 * MIB));
+	OK(vmm_cuMemAlloc_v2(&small[1], 700));
+	struct participant *second = participant_current();
+	CHECK(second != first && second->index == 2 && second->device == 1 && second->place == 1 && !participant_elsewhere());
+	CHECK(first->exported && second->exported && first->view_table == second->view_table && fake.access >> 1 & 1);
+	CHECK(participant_of(a) == first && participant_of(b) == second && participant_of(small[1]) == second);
+	CHECK(fake_mapped(gsan_shadow(b), gsan_shadow(b) + PAGE) && vmm_peers[0] == 0);
+	CHECK(vmm_mapped(second) == (1u << 0 | 1u << 2) && vmm_mapped(first) == vmm_mapped(second));
+
+	fake_mark(gsan_shadow(a)); /* each is freed by its owner, whatever is current */
+	OK(vmm_cuMemFree_v2(a));
+	OK(vmm_cuMemFree_v2(small[0]));
+	real.cuCtxPopCurrent_v2(&before);
+	CHECK(!fake_marked());
+	OK(vmm_cuMemFree_v2(b));
+	OK(vmm_cuMemFree_v2(small[1]));
+	OK(vmm_cuMemCreate(&h, PAGE, &there, 0));
+	CHECK(participant_of(super.alloc_base) == second);
+	OK(vmm_cuMemRelease(h));
+	CHECK(!super.notes && !fake.locked && fake.registered == 4);
+
+	OK(vmm_cuCtxEnablePeerAccess(fake_context[1], 0)); /* the first's kernels may use the second's blocks */
+	CHECK(vmm_peers[1] == 1 && !vmm_peers[0]);
+	close(second->socket);
+}
+
 /* What is ours in a context of the program's goes to the primary one before the program has work in another: then the first may end. */
 static void contexts(void)
 {
@@ -916,7 +955,7 @@ int main(void)
 {
 #define TEST(name) {#name, name}
 	static const struct { const char *name; void (*test)(void); } tests[] = {
-		TEST(blocks), TEST(values), TEST(small_blocks), TEST(lost_context), TEST(exhaustion), TEST(stream_order), TEST(pools), TEST(captures), TEST(other_contexts), TEST(contexts), TEST(context_late),
+		TEST(blocks), TEST(values), TEST(small_blocks), TEST(lost_context), TEST(exhaustion), TEST(stream_order), TEST(pools), TEST(captures), TEST(other_contexts), TEST(two_gpus), TEST(contexts), TEST(context_late),
 		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(tables),
 		TEST(lends), TEST(opens), TEST(opens_bare), TEST(opens_unchecked), TEST(opens_elsewhere), TEST(failing_opens),
 		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing), TEST(threads),

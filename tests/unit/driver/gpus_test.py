@@ -1,0 +1,23 @@
+"""Jobs on the emulated device with three GPUs (gpus.c): one process works on several, each is checked, and what orders their kernels does.
+Arguments: gsan-launch, the program, a form; `form-modelled`: with --host-order modelled, which says nothing of one process's own host."""
+import sys
+
+from job import run
+
+RACY = ("none", "before", "other", "local", "shallow", "narrow")
+
+
+def main():
+    launch, program, form = sys.argv[1:]
+    form, _, modelled = form.partition("-")
+    job, summary, said = run(launch, program, form, options=("--host-order", modelled) if modelled else ())
+    racy = form in RACY
+    assert job.returncode == (66 if racy else 0), said
+    assert bool(summary["findings"]) == racy, said
+    for finding in summary["findings"]:
+        sides = {finding["first"]["gpu"], finding["second"]["gpu"]}
+        assert sides == ({0} if form == "shallow" else {0, 1}), said
+    assert not [n for n in summary["coverage"] if "GPU" in str(n)], said
+
+
+main()
