@@ -35,7 +35,7 @@ static int block_pages(struct participant *p, uint64_t size, uint64_t *base, CUm
 {
 	if (arena_take(&p->slice, size, GSAN_PAGE, base))
 		return -ENOMEM;
-	if (!vmm_back(p, *base, size, VMM_DATA, handle)) {
+	if (!vmm_back(p, *base, size, handle)) {
 		if (!shadow_cover(p, *base, size))
 			return 0;
 		vmm_unback(*base, size, *handle);
@@ -205,20 +205,15 @@ int block_lend(struct participant *p, struct block *b, uint64_t *offset)
 	return rc;
 }
 
-static void block_share_piece(const struct participant *p, const struct span *at)
+void block_share(CUdevice device)
 {
-	for (int device = 0; participant_of(at->base) == p && device < 32; device++)
-		if (vmm_peers[p->device] >> device & 1)
-			vmm_access(device, at->base, at->size);
-}
-
-void block_share(struct participant *p)
-{
-	for (size_t i = 0; i < chunks.count; i++)
-		block_share_piece(p, spans_at(&chunks, i));
+	for (size_t i = 0; i < chunks.count; i++) {
+		const struct chunk *chunk = spans_at(&chunks, i);
+		vmm_access(device, chunk->at.base, chunk->at.size);
+	}
 	for (size_t i = 0; i < blocks.count; i++) {
 		const struct block *b = spans_at(&blocks, i);
 		if (b->large)
-			block_share_piece(p, &b->taken);
+			vmm_access(device, b->taken.base, b->taken.size);
 	}
 }

@@ -24,6 +24,6 @@ void block_free(struct block *b); /* *; nothing uses it any more */
 /* Lets other processes open the memory that it lies in, at that offset, as b->lent. 0 or -errno. */
 int block_lend(struct participant *p, struct block *b, uint64_t *offset);
 void block_leave_pool(CUmemoryPool pool);    /* which is destroyed */
-void block_share(struct participant *p);     /* vmm_peers grew: gives them access to every block */
+void block_share(CUdevice device);           /* for vmm_share() */
 
 #endif

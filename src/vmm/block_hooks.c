@@ -272,13 +272,9 @@ CUresult vmm_cuPointerGetAttributes(unsigned count, CUpointer_attribute *attribu
 /* It has no effect on our blocks (FACTS A). */
 CUresult vmm_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 {
-	CUdevice from, to;
-	CUcontext before;
+	CUdevice from;
 	CUresult rc = real.cuCtxEnablePeerAccess(peer, flags);
-	if ((rc && rc != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) || real.cuCtxGetDevice(&from) || real.cuCtxPushCurrent_v2(peer))
-		return rc;
-	if (!real.cuCtxGetDevice(&to) && from != to && from < 32)
-		pool_share(to, 1u << from);
-	real.cuCtxPopCurrent_v2(&before);
+	if ((!rc || rc == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) && !real.cuCtxGetDevice(&from))
+		vmm_share(from);
 	return rc;
 }

@@ -11,7 +11,10 @@
 #define VMM_ZEROS (4u << 20)
 
 extern pthread_mutex_t vmm_lock;
-extern _Atomic uint32_t vmm_peers[32]; /* by device: which others may touch its blocks, a bit each */
+/* Devices of this process, a bit each, that work or may touch the others' memory. All may use what is mapped here, as far as they can: no
+ * pages of ours are a device's own, as cuMemAlloc's are, which any context may copy. */
+extern _Atomic uint32_t vmm_devices;
+void vmm_share(CUdevice device); /* is one of them from now on */
 extern struct arena vmm_views; /* free pages of the view region */
 
 /* Driver calls of our own: the participant's context is current, and a capture is not disturbed (DESIGN §3).
@@ -36,12 +39,10 @@ int vmm_zero(struct participant *p, uint64_t at, uint64_t size);
 int vmm_clear(struct participant *p, uint64_t at, uint64_t size);
 int vmm_upload(struct participant *p, uint64_t at, const void *from, uint64_t size);
 
-/* Who uses memory of ours: devices that may touch the participant's blocks, or all that are checked in this process. */
-enum vmm_users { VMM_DATA, VMM_RECORDS };
 /* Device memory of our own, exportable, mapped and accessible at `at` (a multiple of GSAN_PAGE). 0 or -ENOMEM. */
-int vmm_back(struct participant *p, uint64_t at, uint64_t size, enum vmm_users users, CUmemGenericAllocationHandle *handle);
+int vmm_back(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllocationHandle *handle);
 int vmm_unback(uint64_t at, uint64_t size, CUmemGenericAllocationHandle handle); /* -EIO: the pages are still there */
-/* Maps what another process exported: records. 0 or -EIO. */
+/* Maps what another process exported. 0 or -EIO. */
 int vmm_adopt(struct participant *p, uint64_t at, uint64_t size, int fd);
 int vmm_access(int device, uint64_t at, uint64_t size); /* lets one more device use what is mapped. 0 or -EIO */
 int vmm_tables(struct participant *p, uint32_t peer); /* maps its tables, unless they are. 0 or -EIO */
@@ -63,7 +64,7 @@ int shadow_import(struct participant *p, uint64_t base, uint64_t size);  /* a pe
 int shadow_renew(struct participant *p, int idle); /* all that are mapped here, by a kernel if the GPU is idle. 0 or -EIO */
 int shadow_end(struct participant *p);   /* of its own memory, while nothing runs. 0 or -EIO */
 int shadow_value(struct participant *p, uint64_t canonical); /* sets GSAN_LINE_VALUE. 0 or -EIO */
-void shadow_share(struct participant *p); /* which is new here: it may use what is mapped, as far as it can */
+void shadow_share(CUdevice device);      /* for vmm_share() */
 
 uint64_t variable_canonical(uint64_t at); /* variable.c; 0: no module variable is there */
 

@@ -65,18 +65,10 @@ static struct opened *opened_number(uint32_t number)
 	return NULL;
 }
 
-/* Those that may touch blocks of the participant, as far as they can. */
-static void access_peers(const struct participant *p, const struct piece *q)
-{
-	for (int device = 0; device < 32; device++)
-		if (device == p->device || vmm_peers[p->device] >> device & 1)
-			vmm_access(device, q->at, q->size);
-}
-
-void lent_share(struct participant *p)
+void lent_share(CUdevice device)
 {
 	for (const struct piece *q = pieces; q; q = q->next)
-		access_peers(p, q);
+		vmm_access(device, q->at, q->size);
 }
 
 /* Addresses: of the view region, or where there is no room, any. 0 or -EIO. */
@@ -127,7 +119,8 @@ static int piece_map(struct participant *p, struct piece *q, uint64_t canonical,
 	if (real.cuMemMap(q->at, q->size, 0, name, 0))
 		goto unreserve;
 	if (!vmm_access(device, q->at, q->size)) {
-		access_peers(p, q);
+		for (uint32_t left = vmm_devices & ~(1u << device); left; left &= left - 1)
+			vmm_access(__builtin_ctz(left), q->at, q->size);
 		piece_check(p, q, name, canonical);
 		rc = 0;
 		goto release;

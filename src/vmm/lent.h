@@ -9,6 +9,6 @@
 
 /* What the program has opened there; 0: nothing. Takes vmm_lock. */
 int lent_holding(uint64_t at, struct span *opened);
-void lent_share(struct participant *p); /* vmm_peers grew; with vmm_lock held */
+void lent_share(CUdevice device); /* for vmm_share(), with vmm_lock held */
 
 #endif

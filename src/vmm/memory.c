@@ -74,37 +74,27 @@ int vmm_access(int device, uint64_t at, uint64_t size)
 	return real.cuMemSetAccess(at, size, &access, 1) ? -EIO : 0;
 }
 
-/* The program asked for what its blocks get; who can use records on another GPU is found out. */
-static int vmm_grant(struct participant *p, uint64_t at, uint64_t size, enum vmm_users users)
-{
-	int rc = vmm_access(p->device, at, size);
-	for (int device = 0; !rc && users == VMM_DATA && device < 32; device++)
-		if (device != p->device && vmm_peers[p->device] >> device & 1)
-			rc = vmm_access(device, at, size);
-	for (int place = 0; !rc && users == VMM_RECORDS && participant_at_place(place); place++)
-		if (participant_at_place(place) != p)
-			vmm_access(participant_at_place(place)->device, at, size);
-	return rc;
-}
-
-static int vmm_map(struct participant *p, uint64_t at, uint64_t size, enum vmm_users users, CUmemGenericAllocationHandle handle)
+static int vmm_map(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllocationHandle handle)
 {
 	if (real.cuMemMap(at, size, 0, handle, 0))
 		return -EIO;
-	if (!vmm_grant(p, at, size, users))
-		return 0;
-	real.cuMemUnmap(at, size);
-	return -EIO;
+	if (vmm_access(p->device, at, size)) {
+		real.cuMemUnmap(at, size);
+		return -EIO;
+	}
+	for (uint32_t left = vmm_devices & ~(1u << p->device); left; left &= left - 1)
+		vmm_access(__builtin_ctz(left), at, size);
+	return 0;
 }
 
-int vmm_back(struct participant *p, uint64_t at, uint64_t size, enum vmm_users users, CUmemGenericAllocationHandle *handle)
+int vmm_back(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllocationHandle *handle)
 {
 	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 				    .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
 				    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = p->device}};
 	if (real.cuMemCreate(handle, size, &prop, 0))
 		return -ENOMEM;
-	if (!vmm_map(p, at, size, users, *handle))
+	if (!vmm_map(p, at, size, *handle))
 		return 0;
 	real.cuMemRelease(*handle);
 	return -ENOMEM;
@@ -122,7 +112,7 @@ int vmm_adopt(struct participant *p, uint64_t at, uint64_t size, int fd)
 	CUmemGenericAllocationHandle handle;
 	if (real.cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
 		return -EIO;
-	int rc = vmm_map(p, at, size, VMM_RECORDS, handle);
+	int rc = vmm_map(p, at, size, handle);
 	real.cuMemRelease(handle); /* the mapping keeps it */
 	return rc;
 }

@@ -13,7 +13,9 @@
 #include "base/log.h"
 #include "device/runtime.h"
 #include "ipc/ipc.h"
+#include "vmm/block.h"
 #include "vmm/inside.h"
+#include "vmm/lent.h"
 
 #define CONNECT_MS 10000
 #define VIEW_TABLE_BYTES (GSAN_RANGES_OFFSET + GSAN_PAGE) /* and the ranges of module variables behind it */
@@ -21,7 +23,7 @@
 
 pthread_mutex_t vmm_lock = PTHREAD_MUTEX_INITIALIZER;
 struct arena vmm_views;
-_Atomic uint32_t vmm_peers[32];
+_Atomic uint32_t vmm_devices;
 
 #define DEVICES 32
 static struct participant selves[VMM_GPUS];
@@ -183,7 +185,7 @@ static int start_views(struct participant *p, CUmemGenericAllocationHandle *view
 		return vmm_access(p->device, p->view_table, VIEW_TABLE_BYTES);
 	}
 	p->view_table = GSAN_TABLE_BASE + (uint64_t)p->index * GSAN_TABLE_SLICE + VIEW_TABLE_OFFSET;
-	if (vmm_back(p, p->view_table, VIEW_TABLE_BYTES, VMM_RECORDS, views))
+	if (vmm_back(p, p->view_table, VIEW_TABLE_BYTES, views))
 		return -1;
 	if (!vmm_zero(p, p->view_table, VIEW_TABLE_BYTES))
 		return 0;
@@ -216,7 +218,7 @@ static int start_tables(struct participant *p)
 	uint64_t at = GSAN_TABLE_BASE + (uint64_t)p->index * GSAN_TABLE_SLICE, size = gsan_tables_bytes();
 	if (start_copies(p))
 		return -1;
-	if (vmm_back(p, at, size, VMM_RECORDS, &handle))
+	if (vmm_back(p, at, size, &handle))
 		goto stop_copies;
 	if (start_views(p, &views))
 		goto unback_tables;
@@ -262,10 +264,7 @@ static void stop_process(struct participant *p)
 /* Kernels of one may use the tables and the memory of the other from now on. */
 static void start_meet(struct participant *p)
 {
-	if (!p->place)
-		return;
-	shadow_share(p);
-	for (int place = 0; place <= p->place; place++)
+	for (int place = 0; p->place && place <= p->place; place++)
 		selves[place].exported = 1;
 }
 
@@ -337,12 +336,33 @@ static int start_place(CUdevice device)
 	return rc ? -1 : place + 1;
 }
 
+/* With vmm_lock held. */
+static void share(CUdevice device)
+{
+	struct vmm_section s;
+	if (device >= DEVICES || atomic_fetch_or_explicit(&vmm_devices, 1u << device, memory_order_relaxed) >> device & 1)
+		return;
+	vmm_relaxed(&s);
+	block_share(device);
+	lent_share(device);
+	shadow_share(device);
+	vmm_end(&s);
+}
+
+void vmm_share(CUdevice device)
+{
+	pthread_mutex_lock(&vmm_lock);
+	share(device);
+	pthread_mutex_unlock(&vmm_lock);
+}
+
 static int start_once(CUdevice device)
 {
 	pthread_mutex_lock(&vmm_lock);
 	int place = atomic_load_explicit(&place_on[device], memory_order_relaxed);
 	if (!place) {
 		start_first();
+		share(device);
 		place = start_place(device);
 		atomic_store_explicit(&place_on[device], place, memory_order_release);
 	}

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "vmm/block.h"
-#include "vmm/lent.h"
 
 #define POOLS 64 /* of more the driver has the memory, which is not checked */
 
@@ -29,29 +28,13 @@ static struct pool *pool_add(CUmemoryPool handle, CUdevice device)
 	return q;
 }
 
-static int pool_is_of(CUmemoryPool pool, CUdevice device)
+int pool_is_plain(const struct participant *p, CUmemoryPool pool)
 {
 	CUmemoryPool own;
 	const struct pool *q = pool ? pool_find(pool) : NULL;
-	if (!q && pool && real.cuDeviceGetDefaultMemPool && !real.cuDeviceGetDefaultMemPool(&own, device) && own == pool)
-		q = pool_add(pool, device);
-	return q && q->device == device;
-}
-
-int pool_is_plain(const struct participant *p, CUmemoryPool pool) { return pool_is_of(pool, p->device); }
-
-/* There need not be a participant yet. */
-void pool_share(CUdevice device, uint32_t devices)
-{
-	struct vmm_section s;
-	if (device >= 32 || !(devices & ~atomic_fetch_or_explicit(&vmm_peers[device], devices, memory_order_relaxed)))
-		return;
-	struct participant *p = participant_on(device);
-	if (!p || vmm_enter(p, &s))
-		return;
-	block_share(p);
-	lent_share(p);
-	vmm_leave(&s);
+	if (!q && pool && real.cuDeviceGetDefaultMemPool && !real.cuDeviceGetDefaultMemPool(&own, p->device) && own == pool)
+		q = pool_add(pool, p->device);
+	return q && q->device == p->device;
 }
 
 void pool_count(CUmemoryPool pool, uint64_t bytes, int given)
@@ -95,23 +78,13 @@ CUresult vmm_cuMemPoolDestroy(CUmemoryPool pool)
 	return real.cuMemPoolDestroy(pool);
 }
 
-/* It has no effect on our blocks, of which all get what those of one pool should. */
+/* It has no effect on our blocks, which all devices of the process may touch. */
 CUresult vmm_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count)
 {
 	CUresult rc = real.cuMemPoolSetAccess(pool, access, count);
-	uint32_t devices = 0;
-	CUdevice of = 0;
-	if (rc)
-		return rc;
-	pthread_mutex_lock(&vmm_lock);
-	while (of < 32 && !pool_is_of(pool, of))
-		of++;
-	pthread_mutex_unlock(&vmm_lock);
-	for (size_t i = 0; i < count; i++)
-		if (access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && access[i].flags && (unsigned)access[i].location.id < 32 &&
-		    access[i].location.id != of)
-			devices |= 1u << access[i].location.id;
-	pool_share(of, devices);
+	for (size_t i = 0; !rc && i < count; i++)
+		if (access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && access[i].flags)
+			vmm_share(access[i].location.id);
 	return rc;
 }
 

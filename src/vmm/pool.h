@@ -7,8 +7,6 @@
 
 /* With vmm_lock held. */
 int pool_is_plain(const struct participant *p, CUmemoryPool pool);
-/* Without it: those devices may touch the blocks of that device, present and future. */
-void pool_share(CUdevice device, uint32_t devices);
 void pool_count(CUmemoryPool pool, uint64_t bytes, int given); /* to the program, or back */
 
 #endif

@@ -29,7 +29,7 @@ static struct span shadow_pages(uint64_t base, uint64_t size)
 static int shadow_map(struct participant *p, uint64_t at, uint64_t size)
 {
 	struct extent e = {.at = {at, size}, .by = p};
-	if (vmm_back(p, at, size, VMM_RECORDS, &e.handle))
+	if (vmm_back(p, at, size, &e.handle))
 		return -ENOMEM;
 	if (vmm_zero(p, at, size) || spans_insert(&extents, &e)) {
 		vmm_unback(at, size, e.handle);
@@ -137,12 +137,11 @@ int shadow_value(struct participant *p, uint64_t canonical)
 	return vmm_upload(p, gsan_shadow(canonical) + offsetof(struct gsan_line, flags) + 3, &mark, sizeof mark);
 }
 
-/* Memory that it cannot use it cannot have records of, either. */
-void shadow_share(struct participant *p)
+void shadow_share(CUdevice device)
 {
 	for (size_t i = 0; i < extents.count; i++) {
 		const struct span *e = spans_at(&extents, i);
-		vmm_access(p->device, e->base, e->size);
+		vmm_access(device, e->base, e->size);
 	}
 }
 

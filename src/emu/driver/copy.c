@@ -15,6 +15,7 @@ struct copy_op {
 	uint64_t width, height, depth;
 	unsigned value, unit;          /* a set: element and its bytes; 0 = a copy */
 	void *snapshot;                /* of a pageable source */
+	int peer;                      /* its contexts were named: it may reach what the current one may not access */
 };
 enum side { HOST, DEVICE, ANY };
 
@@ -68,11 +69,18 @@ static uint64_t extent(const struct copy_op *c, const struct box *b)
 /* Memory that the driver does not know is the host's: legal for HOST and ANY, never for DEVICE. */
 static int side_known(const struct copy_op *c, const struct box *b) { return emu_range_covers(b->at, extent(c, b)); }
 
-static CUresult check_side(const struct copy_op *c, const struct box *b, enum side side, int *pageable)
+/* Of memory that is mapped by hand only where the device was given access. */
+static int side_allowed(const struct copy_op *c, const struct box *b, CUdevice device)
+{
+	const struct emu_range *r = emu_range_find(&emu_known, b->at);
+	return c->peer || !r || !r->physical || r->access[device];
+}
+
+static CUresult check_side(const struct copy_op *c, const struct box *b, enum side side, CUdevice device, int *pageable)
 {
 	*pageable = 0;
 	if (side != HOST && side_known(c, b))
-		return CUDA_SUCCESS;
+		return side_allowed(c, b, device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	if (side == DEVICE || emu_range_find(&emu_reserved, b->at) || (side == ANY && emu_range_find(&emu_known, b->at)))
 		return CUDA_ERROR_INVALID_VALUE;
 	*pageable = !side_known(c, b);
@@ -153,9 +161,9 @@ static CUresult perform(CUstream handle, struct copy_op *c, enum side to, enum s
 		return result;
 	if (!c->width || !c->height || !c->depth)
 		return emu_leave(CUDA_SUCCESS);
-	result = check_side(c, &c->to, to, &pageable_to);
+	result = check_side(c, &c->to, to, context->device, &pageable_to);
 	if (!result && !c->unit)
-		result = check_side(c, &c->from, from, &pageable_from);
+		result = check_side(c, &c->from, from, context->device, &pageable_from);
 	if (!result)
 		result = emu_stream_find(context, handle, &s);
 	if (result)
@@ -181,6 +189,12 @@ static CUresult copy_linear(CUstream s, uint64_t to, enum side to_side, uint64_t
 {
 	struct copy_op c = {.to = {.at = to}, .from = {.at = from}, .width = size, .height = 1, .depth = 1};
 	return perform(s, &c, to_side, from_side, blocking);
+}
+
+static CUresult copy_peer(CUstream s, uint64_t to, uint64_t from, size_t size)
+{
+	struct copy_op c = {.to = {.at = to}, .from = {.at = from}, .width = size, .height = 1, .depth = 1, .peer = 1};
+	return perform(s, &c, DEVICE, DEVICE, 0);
 }
 
 static uint64_t host(const void *p) { return (uintptr_t)p; }
@@ -229,14 +243,14 @@ EMU_STREAM_API(cuMemcpyDtoDAsync_v2, _ptsz, (CUdeviceptr to, CUdeviceptr from, s
 EMU_STREAM_API(cuMemcpyPeer, _ptds, (CUdeviceptr to, CUcontext tc, CUdeviceptr from, CUcontext fc, size_t size),
 	       (to, tc, from, fc, size))
 {
-	return tc && fc ? copy_linear(NULL, to, DEVICE, from, DEVICE, size, 0) : CUDA_ERROR_INVALID_CONTEXT;
+	return tc && fc ? copy_peer(NULL, to, from, size) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 EMU_STREAM_API(cuMemcpyPeerAsync, _ptsz,
 	       (CUdeviceptr to, CUcontext tc, CUdeviceptr from, CUcontext fc, size_t size, CUstream s),
 	       (to, tc, from, fc, size, s))
 {
-	return tc && fc ? copy_linear(s, to, DEVICE, from, DEVICE, size, 0) : CUDA_ERROR_INVALID_CONTEXT;
+	return tc && fc ? copy_peer(s, to, from, size) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 /* ---- boxes; CUDA arrays do not exist here */

@@ -12,6 +12,7 @@
  *   peer        likewise by cuMemcpyPeer, while the second GPU is current
  *   flag        nothing, but the first kernel raises a flag at scope .sys, for which the second one waits
  *   grows       as `wait`, and the first GPU has its memory only then
+ *   apart       the host, which copies from the one GPU while the other is current, without peer access
  * or, which is a race:
  *   none        nothing
  *   before      the second GPU's stream waits for an event that was recorded before the first kernel
@@ -58,6 +59,7 @@ static struct gpu {
 } gpu[3];
 static CUdeviceptr at;
 static int second = 1, other; /* where the second kernel runs, and in which of its streams */
+static int peers = 1; /* may access each other's memory */
 static volatile int told;
 
 static void on(int i) { TRY(cuCtxSetCurrent(gpu[i].context)); }
@@ -82,7 +84,7 @@ static void start(int i)
 	}
 	TRY(cuStreamCreate(&g->blocking, CU_STREAM_DEFAULT));
 	TRY(cuMemAlloc(&g->spare, 512));
-	for (int j = 0; j < i; j++) {
+	for (int j = 0; peers && j < i; j++) {
 		TRY(cuCtxEnablePeerAccess(gpu[j].context, 0));
 		on(j);
 		TRY(cuCtxEnablePeerAccess(g->context, 0));
@@ -166,6 +168,21 @@ static void peer(void)
 	TRY(cuMemcpyPeer(gpu[1].spare, gpu[1].context, gpu[0].spare, gpu[0].context, 4));
 }
 
+static void apart(void)
+{
+	unsigned value;
+
+	on(1);
+	TRY(cuMemcpyDtoD(gpu[1].spare, at, 4));
+	TRY(cuCtxSynchronize());
+	on(0);
+	TRY(cuMemcpyDtoH(&value, gpu[1].spare, 4));
+	TRY(cuMemcpyDtoD(gpu[0].spare, gpu[1].spare, 4));
+	if (value != 7)
+		exit(1);
+	around();
+}
+
 static void local(void)
 {
 	on(0);
@@ -191,7 +208,7 @@ static const struct form {
 } forms[] = {
 	{"wait", wait}, {"late", late}, {"back", back}, {"chain", chain}, {"legacy", legacy}, {"host", host}, {"told", told_by_host},
 	{"callback", callback}, {"copy", copy}, {"peer", peer}, {"flag", NULL}, {"grows", wait}, {"none", none}, {"before", before},
-	{"other", another}, {"local", local}, {"shallow", shallow}, {"narrow", NULL},
+	{"apart", apart}, {"other", another}, {"local", local}, {"shallow", shallow}, {"narrow", NULL},
 };
 
 static void run_flags(const char *scope)
@@ -214,6 +231,7 @@ static void run_flags(const char *scope)
 
 static void run(const struct form *form)
 {
+	peers = form->between != apart;
 	start(0);
 	if (form->between != late)
 		start(1);

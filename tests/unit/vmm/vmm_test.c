@@ -260,7 +260,7 @@ static void other_contexts(void)
 	CUmemGenericAllocationHandle h = create(PAGE);
 	OK(vmm_cuMemMap(c, PAGE, 0, h, 0));
 	real.cuCtxPushCurrent_v2(fake_context[1]);
-	CHECK(!participant_current() && participant_elsewhere());
+	CHECK(!participant_current() && participant_elsewhere() && fake.access & 2); /* it may copy what lies here */
 	OK(vmm_cuMemAlloc_v2(&b, 2 * MIB));
 	CHECK(b >= 0x7f0000000000);
 	OK(vmm_cuMemFree_v2(b));
@@ -294,7 +294,7 @@ static void two_gpus(void)
 	CHECK(second != first && second->index == 2 && second->device == 1 && second->place == 1 && !participant_elsewhere());
 	CHECK(first->exported && second->exported && first->view_table == second->view_table && fake.access >> 1 & 1);
 	CHECK(participant_of(a) == first && participant_of(b) == second && participant_of(small[1]) == second);
-	CHECK(fake_mapped(gsan_shadow(b), gsan_shadow(b) + PAGE) && vmm_peers[0] == 0);
+	CHECK(fake_mapped(gsan_shadow(b), gsan_shadow(b) + PAGE));
 	CHECK(vmm_mapped(second) == (1u << 0 | 1u << 2) && vmm_mapped(first) == vmm_mapped(second));
 
 	fake_mark(gsan_shadow(a)); /* each is freed by its owner, whatever is current */
@@ -308,9 +308,6 @@ static void two_gpus(void)
 	CHECK(participant_of(super.alloc_base) == second);
 	OK(vmm_cuMemRelease(h));
 	CHECK(!super.notes && !fake.locked && fake.registered == 4);
-
-	OK(vmm_cuCtxEnablePeerAccess(fake_context[1], 0)); /* the first's kernels may use the second's blocks */
-	CHECK(vmm_peers[1] == 1 && !vmm_peers[0]);
 	close(second->socket);
 }
 
