@@ -343,6 +343,27 @@ def ipc():
         yield f"queue: {form}", "found" if racy else "clean", outcome(results, racy, 1), len(results)
 
 
+def gpus():
+    """One process on several GPUs, each checked: the forms of tests/unit/driver/gpus.c, five times each, and a pipeline of torch and Triton
+    over all there are, twenty times clean in its correct forms."""
+    sys.path.insert(0, os.path.join(ROOT, "tests", "unit", "driver"))
+    import gpus_test  # noqa: E402
+    few = int(device().split()[0]) < 3
+    for form in gpus_test.CORRECT + gpus_test.RACY:
+        if form in gpus_test.THREE and few:
+            continue
+        results = [run([*gsan(), os.path.join(BUILD, "bin", "gpus"), form]) for _ in range(5)]
+        ended = sorted({"hang" if r.status is None else {0: "clean", FOUND: "found"}.get(r.status, f"{r.status}: {r.err[-1500:]}") for r in results})
+        yield f"gpus: {form}", "found" if form in gpus_test.RACY else "clean", "; ".join(ended), len(results)
+    source = os.path.join(ROOT, "tests", "gpu", "one_process.py")
+    for form in ("correct", "copies", "overwrites", "unseen"):
+        plain, racy = run([PYTHON, source, form]), form in ("overwrites", "unseen")
+        results = [run([*gsan(), PYTHON, source, form]) for _ in range(3 if racy else 20)]
+        print(form, plain.out.split(), results[0].out.split())
+        got = outcome(results, (source, ("take", "put"), (0, 0)) if racy else None, 1)
+        yield f"pipeline: {form}", "found" if racy else "clean", got, len(results)
+
+
 # ---- four GPUs ----------------------------------------------------------------------------------------------------
 def random_4():
     """As many race-free programs of four ranks as `random` has of two."""
@@ -396,7 +417,7 @@ def speed_4():
 
 
 SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "idioms-4": lambda: idioms(ranks=4), "launchers-4": launchers_4, "litmus-4": lambda: litmus(4), "random-4": random_4,
-            "speed-4": speed_4, "cases": cases, "fat": fat, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke,
+            "speed-4": speed_4, "cases": cases, "fat": fat, "gpus": gpus, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke,
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "triton39": triton39, "residency": residency, "limits": limits,
             "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "programs": programs,
             "linked": linked}

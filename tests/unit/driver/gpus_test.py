@@ -2,12 +2,13 @@
 Arguments: gsan-launch, the program, a form; `form-modelled`: with --host-order modelled, which says nothing of one process's own host."""
 import sys
 
-from job import run
-
+CORRECT = ("wait", "late", "back", "chain", "legacy", "host", "told", "callback", "copy", "peer", "flag", "grows", "apart")
 RACY = ("none", "before", "other", "local", "shallow", "narrow")
+THREE = ("chain",)  # GPUs that it needs
 
 
 def main():
+    from job import run
     launch, program, form = sys.argv[1:]
     form, _, modelled = form.partition("-")
     job, summary, said = run(launch, program, form, options=("--host-order", modelled) if modelled else ())
