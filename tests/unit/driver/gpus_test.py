@@ -21,4 +21,5 @@ def main():
     assert not [n for n in summary["coverage"] if "GPU" in str(n)], said
 
 
-main()
+if __name__ == "__main__":
+    main()
