@@ -349,16 +349,18 @@ def gpus():
     sys.path.insert(0, os.path.join(ROOT, "tests", "unit", "driver"))
     import gpus_test  # noqa: E402
     few = int(device().split()[0]) < 3
+    pool = concurrent.futures.ThreadPoolExecutor(5)
     for form in gpus_test.CORRECT + gpus_test.RACY:
         if form in gpus_test.THREE and few:
             continue
-        results = [run([*gsan(), os.path.join(BUILD, "bin", "gpus"), form]) for _ in range(5)]
+        results = list(pool.map(run, [[*gsan(), os.path.join(BUILD, "bin", "gpus"), form]] * 5))
         ended = sorted({"hang" if r.status is None else {0: "clean", FOUND: "found"}.get(r.status, f"{r.status}: {r.err[-1500:]}") for r in results})
         yield f"gpus: {form}", "found" if form in gpus_test.RACY else "clean", "; ".join(ended), len(results)
     source = os.path.join(ROOT, "tests", "gpu", "one_process.py")
     for form in ("correct", "copies", "overwrites", "unseen"):
         plain, racy = run([PYTHON, source, form]), form in ("overwrites", "unseen")
-        results = [run([*gsan(), PYTHON, source, form]) for _ in range(3 if racy else 20)]
+        results = [run([*gsan(), PYTHON, source, form])]  # which compiles for the others
+        results += pool.map(run, [[*gsan(), PYTHON, source, form]] * (4 if racy else 19))
         print(form, plain.out.split(), results[0].out.split())
         got = outcome(results, (source, ("take", "put"), (0, 0)) if racy else None, 1)
         yield f"pipeline: {form}", "found" if racy else "clean", got, len(results)
