@@ -87,7 +87,7 @@ static int start_join(struct participant *p)
 	ipc_text(&msg, "%s", bus);
 	int rc = ipc_call(p->socket, &msg, -1, &fd);
 	if (rc || fd < 0) {
-		log_error("the supervisor refused this process (%s); %s runs unchecked",
+		log_error("the supervisor refused %sthis process (%s); %s runs unchecked", p->place ? "another GPU of " : "",
 			  msg.type == IPC_ERROR && *msg.text ? msg.text : strerror(-rc), what);
 		close(p->socket);
 		p->socket = -1;
@@ -320,8 +320,13 @@ static int start_place(CUdevice device)
 	struct vmm_section s;
 	CUcontext now = NULL;
 	int place = atomic_load_explicit(&places, memory_order_relaxed);
-	if (place == VMM_GPUS || (!place && atomic_load_explicit(&started, memory_order_relaxed)))
+	if (!place && atomic_load_explicit(&started, memory_order_relaxed))
 		return -1;
+	if (place == VMM_GPUS) {
+		log_warning("device %d runs unchecked: %d GPUs of this process are checked", device, VMM_GPUS);
+		vmm_note(&selves[0], "unchecked", "GPU", "a process is checked on %d GPUs at most", VMM_GPUS);
+		return -1;
+	}
 	struct participant *p = &selves[place];
 	*p = (struct participant){.index = -1, .place = place, .socket = -1, .device = device};
 	real.cuCtxGetCurrent(&now);
@@ -441,8 +446,6 @@ static struct participant *participant_here(void)
 	int place = atomic_load_explicit(&place_on[device], memory_order_acquire);
 	if (!place && (state || getenv(GSAN_ENV_SOCKET)))
 		place = start_once(device);
-	if (place < 0 && state > 0)
-		log_once(LOG_WARNING, "what this process does on device %d is not checked", device);
 	return place > 0 ? &selves[place - 1] : NULL;
 }
 

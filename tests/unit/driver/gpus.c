@@ -17,7 +17,7 @@
  *   none        nothing
  *   before      the second GPU's stream waits for an event that was recorded before the first kernel
  *   other       another stream of the second GPU waits
- *   local       a copy within the first GPU, in its default stream
+ *   local       a copy within the first GPU, in its default stream, and its other stream has the second kernel
  *   shallow     as `back`, but the first GPU's other stream waits for an event that the second's recorded before it waited
  *   narrow      as `flag`, but its scope is .gpu */
 #include <cuda.h>
@@ -187,6 +187,7 @@ static void local(void)
 {
 	on(0);
 	TRY(cuMemcpyDtoDAsync(gpu[0].spare, gpu[0].spare + 8, 4, NULL));
+	around();
 }
 
 static void before(void) { TRY(cuStreamWaitEvent(gpu[1].stream[0], gpu[0].event[1], 0)); }

@@ -304,6 +304,11 @@ static void two_gpus(void)
 	CHECK(!fake_marked());
 	OK(vmm_cuMemFree_v2(b));
 	OK(vmm_cuMemFree_v2(small[1]));
+	real.cuCtxPushCurrent_v2(fake_context[1]);
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	OK(vmm_cuMemAlloc_v2(&small[0], 700));
+	CHECK(a == b && small[0] == small[1]);
+	real.cuCtxPopCurrent_v2(&before);
 	OK(vmm_cuMemCreate(&h, PAGE, &there, 0));
 	CHECK(participant_of(super.alloc_base) == second);
 	OK(vmm_cuMemRelease(h));
