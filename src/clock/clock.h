@@ -134,9 +134,9 @@ int clock_launch(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *s
  * slot is as it was before, and has joined whatever was told it meanwhile. What other threads launched, recorded or waited for while the
  * call was under way stays behind what this launch would have been behind: that was read, perhaps by a device. It over-orders. */
 void clock_refused(struct clock *c, uint32_t slot, uint32_t seq);
-/* Around the clearing: what is complete when it begins leaves nothing behind. */
+/* Around the clearing: what is complete when it begins leaves nothing behind. `also` is known to be, though the host was not told. May be NULL. */
 struct clock_sweep { uint32_t seen[GSAN_STREAMS], floor; };
-void clock_renewing(struct clock *c, struct clock_sweep *sweep);
+void clock_renewing(struct clock *c, const struct clock_vec *also, struct clock_sweep *sweep);
 void clock_renewed(struct clock *c, uint32_t half, const struct clock_sweep *sweep);
 /* 1: the next half is near, and not renewed. Who can clear the records cheaply now had better not wait for -EAGAIN. */
 int clock_renews_soon(struct clock *c, uint32_t *half);

@@ -64,15 +64,20 @@ void clock_tags_short(struct clock *c)
 		atomic_fetch_add_explicit(&c->job->rank[c->participant].counter[GSAN_N_ORDER_FULL], 1, memory_order_relaxed);
 }
 
-void clock_renewing(struct clock *c, struct clock_sweep *sweep)
+void clock_renewing(struct clock *c, const struct clock_vec *also, struct clock_sweep *sweep)
 {
+	struct clock_vec known = {0};
+
 	pthread_mutex_lock(&c->lock);
+	clock_copy(&known, &c->host);
+	if (also)
+		clock_join_seen(known.seen, also->seen, GSAN_STREAMS);
 	for (uint32_t s = 0; s < GSAN_STREAMS; s++) {
-		uint32_t over = s == CLOCK_SHARED ? c->shared_over : c->host.seen[s];
+		uint32_t over = s == CLOCK_SHARED ? c->shared_over : known.seen[s];
 
 		sweep->seen[s] = c->slot[s].last <= over ? c->next - 1 : over;
 	}
-	sweep->floor = clock_floor(c, &c->host, c->next);
+	sweep->floor = clock_floor(c, &known, c->next);
 	pthread_mutex_unlock(&c->lock);
 }
 

@@ -145,7 +145,7 @@ static void drain_renew(struct flow *f, uint32_t half)
 		return;
 	if (f->renew_refused != half) {
 		if (drain_hold(f, &held) && f->clock.tags.renewed < half) {
-			clock_renewing(&f->clock, &sweep);
+			clock_renewing(&f->clock, NULL, &sweep);
 			if (!vmm_renew_idle(f->participant)) {
 				clock_renewed(&f->clock, half, &sweep);
 				atomic_fetch_add_explicit(&f->rank->counter[GSAN_N_RENEWED], 1, memory_order_relaxed);

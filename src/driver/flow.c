@@ -310,10 +310,12 @@ int flow_capturing(CUstream stream)
 static void flow_renew(struct flow *f, uint32_t half)
 {
 	struct clock_sweep sweep;
+	struct clock_vec over = {0};
 
 	pthread_mutex_lock(&f->renew);
 	if (f->clock.tags.renewed < half) {
-		clock_renewing(&f->clock, &sweep);
+		flow_passed(f, &over);
+		clock_renewing(&f->clock, &over, &sweep);
 		if (vmm_renew(f->participant))
 			__atomic_store_n(&f->unclean, 1, __ATOMIC_RELAXED);
 		else

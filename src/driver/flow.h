@@ -10,12 +10,21 @@
 
 struct participant;
 
+/* How far a slot is, for a host that waits for nothing (mark.c). */
+#define FLOW_MARKS 8u
+struct flow_mark {
+	uint32_t launches, next; /* a mark is due some launches after the last one, and not before this number, */
+	uint32_t used;           /* in mark[used % FLOW_MARKS] */
+	struct { CUevent event; _Atomic uint32_t seq; } mark[FLOW_MARKS]; /* seq: everything in the slot up to there is before the event; 0: none */
+};
+
 /* What spans numbering and enqueue of a kernel (DESIGN §7): a lock, and under it the record of the slot's next checked launch, of
  * which launch.c writes only what changes. A line of memory of its own for each, for threads launch into different streams. */
 struct flow_queue {
 	_Alignas(64) pthread_mutex_t lock;
 	struct gsan_launch record;
 	uint32_t wrote, brought; /* what flow_writes() and flow_copies_out() found before their newest number here */
+	struct flow_mark mark;
 };
 
 struct flow {
@@ -85,6 +94,9 @@ void flow_refused_late(struct flow *f, uint32_t slot, uint32_t seq); /* the same
 /* The stream waits for something that is not modelled. Called when that is enqueued: a host that sees this number complete
  * has seen the end of the wait. (What another thread launches there meanwhile cannot rely on it.) */
 void flow_wait_unknown(struct flow *f, uint32_t slot);
+/* Launch `seq` was enqueued there, and the slot's queue is still locked. And what has passed, as far as marks tell: joined to *over. */
+void flow_mark(struct flow *f, uint32_t slot, CUstream stream, uint32_t seq);
+void flow_passed(struct flow *f, struct clock_vec *over);
 void flow_wait_everywhere(struct flow *f); /* all its streams do, and those to come */
 /* After a call by which the stream waits for such a thing, for which `name` stands in the report; its answer. */
 CUresult flow_awaits(CUstream stream, const char *name, const char *reason, CUresult rc);

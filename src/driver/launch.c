@@ -276,6 +276,8 @@ static CUresult launch_run(const struct launch *l)
 	CUresult rc = l->extra ? launch_extra(l, fn, record) : launch_params(l, fn, record);
 	if (flow_refusal(rc))
 		flow_refused(f, slot, seq);
+	else
+		flow_mark(f, slot, l->stream, seq);
 	flow_enqueued(f, slot);
 	if (rc != CUDA_SUCCESS && !flow_current()) /* the thread has no context */
 		return rc;

@@ -1,5 +1,5 @@
-/* A program for gsan-launch: `limits ctas|launches|releases COUNT`. So many CTAs in one launch, so many launches, or so
- * many releases by one persistent CTA, all of them correct, and an acquire that they order. Then a kernel with a race, and
+/* A program for gsan-launch: `limits ctas|launches|unwaited|releases COUNT`. So many CTAs in one launch, so many launches, for which
+ * the host waits now and then or never, or so many releases by one persistent CTA, all of them correct, and an acquire that they order. Then a kernel with a race, and
  * its correct twin: exactly the race must be found. On a GPU the counts are the real ones; on the emulated device they are
  * small, and GSAN_TEST_FIRST_LAUNCH and GSAN_TEST_FIRST_EPOCH start the counters near their ends. */
 #include <cuda.h>
@@ -38,7 +38,7 @@ static void must(CUresult rc, const char *what)
 	exit(1);
 }
 
-static void launch(const char *name, unsigned ctas, unsigned n, unsigned times)
+static void launch(const char *name, unsigned ctas, unsigned n, unsigned times, unsigned wait)
 {
 	CUfunction kernel;
 	void *params[] = {&memory, &n};
@@ -46,7 +46,7 @@ static void launch(const char *name, unsigned ctas, unsigned n, unsigned times)
 	must(cuModuleGetFunction(&kernel, module, name), name);
 	for (unsigned i = 1; i <= times; i++) {
 		must(cuLaunchKernel(kernel, ctas, 1, 1, 1, 1, 1, 0, NULL, params, NULL), name);
-		if (i % 512 == 0)
+		if (wait && i % wait == 0)
 			must(cuCtxSynchronize(), "cuCtxSynchronize");
 	}
 	must(cuCtxSynchronize(), name);
@@ -58,8 +58,8 @@ int main(int argc, char **argv)
 	CUcontext context;
 	CUdevice device;
 
-	if (!count || (strcmp(argv[1], "ctas") && strcmp(argv[1], "launches") && strcmp(argv[1], "releases"))) {
-		fprintf(stderr, "usage: limits ctas|launches|releases COUNT\n");
+	if (!count || !strchr("clur", *argv[1])) {
+		fprintf(stderr, "usage: limits ctas|launches|unwaited|releases COUNT\n");
 		return 2;
 	}
 	must(cuInit(0), "cuInit");
@@ -70,13 +70,13 @@ int main(int argc, char **argv)
 	must(cuMemAlloc(&memory, 4096), "cuMemAlloc");
 	must(cuMemsetD8(memory, 0, 4096), "cuMemsetD8");
 	if (*argv[1] == 'c')
-		launch("many", count, 0, 1);
-	else if (*argv[1] == 'l')
-		launch("step", 1, 0, count);
+		launch("many", count, 0, 1, 0);
+	else if (*argv[1] == 'r')
+		launch("persist", 2, count, 1, 0);
 	else
-		launch("persist", 2, count, 1);
-	launch("correct", 2, 4, 1);
-	launch("racy", 2, 0, 1);
+		launch("step", 1, 0, count, *argv[1] == 'l' ? 512 : 0);
+	launch("correct", 2, 4, 1, 0);
+	launch("racy", 2, 0, 1, 0);
 	must(cuModuleUnload(module), "cuModuleUnload");
 	return 0;
 }

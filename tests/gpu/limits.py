@@ -7,7 +7,8 @@ import sys
 import tempfile
 import time
 
-NEAR_THE_END = {"ctas": {}, "launches": {"GSAN_TEST_FIRST_LAUNCH": "65400"}, "releases": {"GSAN_TEST_FIRST_EPOCH": "480"}}
+NEAR_THE_END = {"ctas": {}, "launches": {"GSAN_TEST_FIRST_LAUNCH": "65400"},
+                "unwaited": {"GSAN_TEST_FIRST_LAUNCH": "65400"}, "releases": {"GSAN_TEST_FIRST_EPOCH": "480"}}
 
 
 def verdict(launch, program, device, what, count):
@@ -23,6 +24,8 @@ def verdict(launch, program, device, what, count):
             summary = json.load(file)
     kernels = [(f["first"]["kernel"], f["second"]["kernel"]) for f in summary["findings"]]
     counters = {name: n for name, n in summary["coverage"]["counters"].items() if n}
+    if summary["coverage"]["launches_unchecked"]:
+        return f"{summary['coverage']['launches_unchecked']} launches ran unchecked", seconds, counters
     if job.returncode != 66 or kernels != [("racy", "racy")]:
         return f"status {job.returncode}, findings {kernels}: {job.stderr[-1500:]}", seconds, counters
     return "found", seconds, counters

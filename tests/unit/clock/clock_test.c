@@ -11,7 +11,7 @@
 static void renew(struct clock *c, uint32_t half)
 {
 	struct clock_sweep sweep;
-	clock_renewing(c, &sweep);
+	clock_renewing(c, NULL, &sweep);
 	clock_renewed(c, half, &sweep);
 }
 

@@ -53,6 +53,22 @@ static CUresult counted_device(CUdevice *device)
 	return behind.cuCtxGetDevice(device);
 }
 
+/* Marks (src/driver/mark.c). */
+static CUresult counted_event(CUevent *event, unsigned flags)
+{
+	(void)flags;
+	calls[CALLED_cuEventCreate]++;
+	*event = (CUevent)(void *)&calls[CALLED_cuEventCreate];
+	return CUDA_SUCCESS;
+}
+
+static CUresult counted_record(CUevent event, CUstream in)
+{
+	(void)event, (void)in;
+	calls[CALLED_cuEventRecord]++;
+	return CUDA_SUCCESS;
+}
+
 /* No other is called by a launch that the tests make here. */
 #define REAL(name, prototype) \
 	static CUresult never_##name(void) \
@@ -72,6 +88,8 @@ static void count_from_here(void)
 #include "cuda/real.def"
 	real.cuLaunchKernel = counted_launch;
 	real.cuCtxGetDevice = counted_device;
+	real.cuEventCreate = counted_event;
+	real.cuEventRecord = counted_record;
 }
 
 /* ---- a process that may do nothing else ----------------------------------------------------------------------- */
@@ -191,6 +209,7 @@ static void test(uint32_t ranks, unsigned streams, int gpus)
 	CHECK(atomic_load(&rank->launches_checked) == 2 * STREAMS + COUNT + 2 * 4 && atomic_load(&rank->launches_unchecked) == 2);
 	CHECK(calls[CALLED_cuLaunchKernel] == COUNT + OTHERS);
 	CHECK(calls[CALLED_cuCtxGetDevice] == (gpus == 1 ? 0 : COUNT + OTHERS));
+	CHECK(calls[CALLED_cuEventRecord] <= COUNT / 32 && calls[CALLED_cuEventCreate] <= calls[CALLED_cuEventRecord]);
 	CHECK(!allocations);
 	_exit(0);
 }

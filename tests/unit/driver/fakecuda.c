@@ -179,7 +179,7 @@ API cuEventQuery(CUevent event)
 {
 	(void)event;
 	meanwhile(&fake.queried);
-	return CUDA_SUCCESS;
+	return fake.unready ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
 API cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)

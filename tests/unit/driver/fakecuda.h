@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 struct fake {
+	int unready;           /* no event has passed yet */
 	int launches;          /* kernel launches so far, and the last one: */
 	const char *kernel;    /* its name */
 	unsigned params;       /* parameters it got, each as an address */

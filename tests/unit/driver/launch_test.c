@@ -1156,6 +1156,29 @@ static void test_renewed_early(void)
 	cuCtxSynchronize();
 }
 
+/* The host never waits: what has passed is known by events of ours, so that tags come back; and orders nothing. */
+static int test_unwaited(void)
+{
+	const struct job_rank *rank = &self.job->rank[1];
+	CUstream s, t;
+	uint64_t unchecked = atomic_load(&rank->launches_unchecked);
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	cuStreamCreate(&t, CU_STREAM_NON_BLOCKING);
+	launch(twin, s);
+	launch_up_to(s, (5u << 14) + 100, 0); /* the last tags came back just now */
+	CHECK(atomic_load(&rank->launches_unchecked) == unchecked);
+	uint32_t last = record().seq;
+	launch(twin, t);
+	CHECK(record().order.floor[1] + 1024 < last);
+	fake->unready = 1;
+	launch_up_to(s, record().seq + (1u << 14), 0);
+	for (int i = 0; i < 1 << 15; i++)
+		launch(twin, s);
+	CHECK(atomic_load(&rank->launches_unchecked) > unchecked);
+	return failed;
+}
+
 static void test_models(void)
 {
 	CHECK(models_find("_ZN2at6native29vectorized_elementwise_kernelILi4E") == MODEL_LOCAL);
@@ -1185,7 +1208,7 @@ int main(int argc, char **argv)
 	CHECK(cuModuleGetFunction(&local, module, "elementwise_kernel") == CUDA_SUCCESS);
 	CHECK(cuModuleGetFunction(&wide, module, "wide") == CUDA_SUCCESS);
 	if (argc > 1)
-		return !strcmp(argv[1], "shared") ? test_shared() : 2;
+		return !strcmp(argv[1], "shared") ? test_shared() : !strcmp(argv[1], "unwaited") ? test_unwaited() : 2;
 	CHECK(registered == 1); /* when the handle was asked for, not at its launch */
 	test_checked();
 	test_extra();
