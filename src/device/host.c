@@ -16,15 +16,24 @@ struct gsan_history gsan_history_used(const void *copy)
 {
 	const struct dev_tables *t = copy;
 	const size_t after_counts = offsetof(struct dev_tables, coarse) + sizeof(struct dev_coarse);
-	struct gsan_history h = {{.at = offsetof(struct dev_tables, sync), .count = offsetof(struct dev_tables, syncs)},
-				 {.at = offsetof(struct dev_tables, detail), .count = offsetof(struct dev_tables, detail_next)}};
+	struct gsan_history h = {.entries = {.at = offsetof(struct dev_tables, sync), .count = offsetof(struct dev_tables, syncs)},
+				 .detail = {.at = offsetof(struct dev_tables, detail), .count = offsetof(struct dev_tables, detail_next)}};
 	h.entries.count_bytes = after_counts - h.entries.count;
+	uint32_t blocks = DEV_DETAILS + t->detail_more;
 	h.detail.count_bytes = sizeof(t->detail_next);
+	h.detail_short = t->detail_next > blocks / 4 * 3;
 	if (t->syncs > DEV_SYNCS / 4 || t->sync_full)
 		h.entries.bytes = sizeof(t->sync);
 	if (t->detail_next > DEV_DETAILS / 4)
-		h.detail.bytes = (t->detail_next < DEV_DETAILS ? t->detail_next : DEV_DETAILS) * sizeof(t->detail[0]);
+		h.detail.bytes = (uint64_t)(t->detail_next < blocks ? t->detail_next : blocks) * sizeof(t->detail[0]);
 	return h;
+}
+
+uint64_t gsan_detail_more_at(void) { return offsetof(struct dev_tables, detail_more); }
+
+uint32_t gsan_detail_blocks(uint64_t bytes)
+{
+	return (uint32_t)((gsan_tables_bytes() + bytes - sizeof(struct dev_tables)) / sizeof(struct gsan_detail));
 }
 
 void gsan_counters_add(const void *copy, uint64_t *sum)

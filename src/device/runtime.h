@@ -21,7 +21,12 @@ struct gsan_used { uint64_t at, bytes, count, count_bytes; };
 struct gsan_history {
 	struct gsan_used entries; /* of locations that were strongly written */
 	struct gsan_used detail;  /* named by line records, which have to be emptied before it */
+	int detail_short;         /* it is about to be full, or was */
 };
 struct gsan_history gsan_history_used(const void *copy);
+
+/* With `bytes` of memory mapped behind the block there are so many blocks of detail more, which counts a u32 at that offset of the block. */
+uint32_t gsan_detail_blocks(uint64_t bytes);
+uint64_t gsan_detail_more_at(void);
 
 #endif

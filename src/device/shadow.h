@@ -161,8 +161,9 @@ NEVER struct gsan_detail *detail_new(const struct who *w, struct gsan_line *line
 	struct dev_tables *t = dev_tables(gsan_owner(a->address));
 	u32 index = gpu_load32(&line->detail);
 	if (!index) {
-		index = gpu_load32(&t->detail_next) < DEV_DETAILS ? gpu_add32(&t->detail_next, 1) + 1 : ~0u;
-		if (index > DEV_DETAILS) {
+		u32 blocks = DEV_DETAILS + gpu_load32(&t->detail_more);
+		index = gpu_load32(&t->detail_next) < blocks ? gpu_add32(&t->detail_next, 1) + 1 : ~0u;
+		if (index > blocks) {
 			gpu_count(&own_spread(w->launch, w->self)->unrecorded, 1);
 			return 0;
 		}

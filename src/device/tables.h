@@ -310,7 +310,7 @@ struct dev_racing { uint64_t rec[DEV_RACING_RECS]; uint32_t count, sum; }; /* wh
  * (src/driver/drain.c). `seen`: a key is put by compare-and-
  * swap, or over another where it is crowded: a finding may be sent twice, never lost. `sync_full` is set before the first
  * operation that it is about, behind a fence. `bucket_lock`: see dev_state; `bucket_full` rises, under it. `detail`:
- * see gsan_line. */
+ * see gsan_line. `detail_more` rises, by the host, once all others have mapped what it counts (src/vmm/detail.c). */
 struct dev_tables {
 	struct gsan_table_head head;
 	struct dev_spread spread[DEV_SPREAD];
@@ -320,6 +320,8 @@ struct dev_tables {
 	uint32_t privates;     /* private tags looked at */
 	uint32_t broken;       /* a lock was given up: order is not known any more, nothing is reported */
 	uint32_t detail_next;  /* blocks of detail taken */
+	uint32_t detail_more;  /* blocks behind `detail` that every process which uses these tables has mapped */
+	uint32_t unused;
 	uint32_t syncs;        /* entries in use; from here on to `coarse`: emptied with them */
 	uint32_t sync_full;    /* 1: an entry found no place; any strong operation may be on the coarse path, of any scope */
 	uint32_t coarse_used;  /* 1: `coarse` is not empty; 2: and operations of .sys may be on that path */
@@ -327,7 +329,7 @@ struct dev_tables {
 	uint32_t base[GSAN_PARTICIPANTS]; /* no launch here has a launch of that participant with seq above it before it */
 	uint32_t floor[GSAN_PARTICIPANTS]; /* no launch here has a higher one */
 	uint32_t marks; /* numbers given out, for GSAN_LINE_MARK */
-	uint8_t pad[4096 - 256 - 48 - sizeof(struct dev_coarse) - 8 * GSAN_PARTICIPANTS - 4];
+	uint8_t pad[4096 - 256 - 56 - sizeof(struct dev_coarse) - 8 * GSAN_PARTICIPANTS - 4];
 	uint64_t seen[DEV_SEEN];
 	uint32_t bucket_lock[DEV_BUCKETS];
 	uint32_t bucket_full[DEV_BUCKETS]; /* newest launch of which a CTA found no place for its state, by `seq` */
@@ -340,7 +342,7 @@ struct dev_tables {
 	struct dev_state state[DEV_BUCKETS * DEV_BUCKET];
 	struct dev_meeting meeting[DEV_MEETINGS];
 	struct dev_sync sync[DEV_SYNCS];
-	struct gsan_detail detail[DEV_DETAILS];
+	struct gsan_detail detail[DEV_DETAILS]; /* and `detail_more` */
 };
 _Static_assert(__builtin_offsetof(struct dev_tables, streams_acquired) % 8 == 0, "one u64");
 _Static_assert(__builtin_offsetof(struct dev_tables, seen) % 4096 == 0, "");

@@ -173,6 +173,8 @@ void flow_drain(struct flow *f)
 		return;
 	struct gsan_history used = drain_copy(f, launches, 1);
 	int much = used.entries.bytes || used.detail.bytes;
+	if (used.detail_short && !flow_captures())
+		vmm_detail_grow(f->participant);
 	if (much && drain_history(f))
 		drain_again(f, DRAIN_SOON_NS + (flow_now() - begun) * DRAIN_SHARE);
 	else

@@ -97,6 +97,8 @@ struct job_rank {
 	_Atomic uint64_t launches_counted; /* of those checked, how many `counter` has: the first ones */
 	_Atomic uint64_t counter[GSAN_N_COUNTERS]; /* drained from the device, see libgsan */
 	_Atomic uint64_t memory_bytes, shadow_bytes, tables_bytes;
+	_Atomic uint64_t detail_bytes;   /* mapped behind its tables, and offered to the others; rises (vmm/detail.c) */
+	_Atomic uint64_t detail_of[GSAN_PARTICIPANTS]; /* of each participant, how much of that its own kernels may use */
 	_Atomic uint64_t foreign_bytes[JOB_FOREIGNS]; /* asked for, in all */
 	struct job_clock clock;
 	_Atomic uint32_t next;           /* launches with a number below it were given it; raised before they are enqueued */

@@ -66,6 +66,11 @@ int shadow_end(struct participant *p);   /* of its own memory, while nothing run
 int shadow_value(struct participant *p, uint64_t canonical); /* sets GSAN_LINE_VALUE. 0 or -EIO */
 void shadow_share(CUdevice device);      /* for vmm_share() */
 
+/* detail.c: maps what participant q has behind its tables, as far as it is not mapped. 0 or -errno. */
+int detail_adopt(struct participant *p, uint32_t q);
+/* The tables of q, or what lies behind them: mapped here by its owner, by another participant, or now. 0 or -errno. */
+int tables_map(struct participant *p, uint32_t q, uint64_t base, uint64_t size);
+
 uint64_t variable_canonical(uint64_t at); /* variable.c; 0: no module variable is there */
 
 #endif

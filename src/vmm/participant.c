@@ -16,6 +16,7 @@
 #include "vmm/block.h"
 #include "vmm/inside.h"
 #include "vmm/lent.h"
+#include "vmm/span.h"
 
 #define CONNECT_MS 10000
 #define VIEW_TABLE_BYTES (GSAN_RANGES_OFFSET + GSAN_PAGE) /* and the ranges of module variables behind it */
@@ -31,7 +32,7 @@ static _Atomic int places;          /* those below have started */
 static _Atomic int started;         /* the process: 0 not yet, 1 yes, -1 runs unchecked */
 static _Atomic int place_on[DEVICES]; /* 0 not yet, 1 + its place, -1 runs unchecked */
 static int alone;                   /* the process sees one GPU */
-static uint32_t tables_here;        /* of other processes' participants: mapped at their place. Under the section */
+static struct spans tables_here = SPANS(struct span); /* of other processes' participants, mapped at their place. Under the section */
 
 /* ---- telling the supervisor -------------------------------------------------------------------------------------- */
 
@@ -501,19 +502,18 @@ struct participant *participant_joined(void)
 
 /* ---- peers ---------------------------------------------------------------------------------------------------------- */
 
-/* Mapped where they lie in every process: by their owner, by another participant here, or now. 0 or -errno. */
-static int mapped_map(struct participant *p, uint32_t q)
+int tables_map(struct participant *p, uint32_t q, uint64_t base, uint64_t size)
 {
-	struct ipc_msg msg = {.type = IPC_GET, .space = IPC_TABLES, .participant = p->index,
-			      .base = GSAN_TABLE_BASE + q * GSAN_TABLE_SLICE, .size = gsan_tables_bytes()};
+	struct ipc_msg msg = {.type = IPC_GET, .space = IPC_TABLES, .participant = p->index, .base = base, .size = size};
+	struct span piece = {base, size};
 	int fd = -1;
-	if (participant_number(q) || tables_here >> q & 1)
-		return vmm_access(p->device, msg.base, msg.size);
+	if (participant_number(q) || spans_find(&tables_here, base))
+		return vmm_access(p->device, base, size);
 	int rc = ipc_call(p->socket, &msg, -1, &fd);
 	if (!rc)
 		rc = vmm_adopt(p, msg.base, msg.size, fd);
 	if (!rc)
-		tables_here |= 1u << q;
+		spans_insert(&tables_here, &piece);
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -521,9 +521,12 @@ static int mapped_map(struct participant *p, uint32_t q)
 
 static void mapped_add(struct participant *p, uint32_t q)
 {
-	int rc = mapped_map(p, q);
+	int rc = tables_map(p, q, GSAN_TABLE_BASE + q * GSAN_TABLE_SLICE, gsan_tables_bytes());
+	if (!rc)
+		rc = detail_adopt(p, q);
 	if (rc) {
 		atomic_fetch_or_explicit(&p->refused, 1u << q, memory_order_relaxed);
+		atomic_store_explicit(&p->job->rank[p->index].detail_of[q], UINT64_MAX, memory_order_release); /* it uses none */
 		if (rc != -ECONNRESET) /* then there is no supervisor, and nobody to find races for */
 			log_warning("the tables of participant %u cannot be mapped (no peer access?): races with it are not found", q);
 		vmm_note(p, "peer", "tables", "participant %u's tables could not be mapped here", q);
@@ -540,6 +543,14 @@ int vmm_tables(struct participant *p, uint32_t peer)
 	return atomic_load_explicit(&p->mapped, memory_order_relaxed) >> peer & 1 ? 0 : -EIO;
 }
 
+/* More lies behind tables that it uses than it has mapped. */
+static int detail_misses(const struct participant *p, uint32_t q)
+{
+	return q != (uint32_t)p->index && atomic_load_explicit(&p->mapped, memory_order_relaxed) >> q & 1 &&
+	       atomic_load_explicit(&p->job->rank[q].detail_bytes, memory_order_acquire) >
+		       atomic_load_explicit(&p->job->rank[p->index].detail_of[q], memory_order_relaxed);
+}
+
 uint32_t vmm_mapped(struct participant *p)
 {
 	uint32_t now = atomic_load_explicit(&p->job->changes, memory_order_acquire) + 1; /* before the states, which may change again */
@@ -550,16 +561,17 @@ uint32_t vmm_mapped(struct participant *p)
 	uint32_t known = have | atomic_load_explicit(&p->refused, memory_order_relaxed);
 	struct vmm_section s;
 	for (uint32_t q = 0; q < p->job->participants && q < GSAN_PARTICIPANTS; q++)
-		if (!(known >> q & 1) && atomic_load_explicit(&p->job->rank[q].state, memory_order_acquire) == JOB_RUNNING)
+		if (atomic_load_explicit(&p->job->rank[q].state, memory_order_acquire) == JOB_RUNNING && (!(known >> q & 1) || detail_misses(p, q)))
 			missing |= 1u << q;
 	if (!missing)
 		atomic_store_explicit(&p->looked, now, memory_order_release);
 	if (!missing || vmm_enter(p, &s))
 		return have;
-	for (; missing; missing &= missing - 1) {
-		vmm_tables(p, (uint32_t)__builtin_ctz(missing));
-	}
+	for (; missing; missing &= missing - 1)
+		if (!vmm_tables(p, (uint32_t)__builtin_ctz(missing)))
+			detail_adopt(p, (uint32_t)__builtin_ctz(missing));
 	vmm_leave(&s);
+	atomic_store_explicit(&p->looked, now, memory_order_release); /* what failed, fails again */
 	return atomic_load_explicit(&p->mapped, memory_order_acquire);
 }
 

@@ -3,7 +3,7 @@
  * arena.c hands out addresses, shadow.c maps line records, block.c and handle.c are the program's two kinds of memory
  * (cuMemAlloc, and its own cuMemCreate/cuMemMap), lent.c is CUDA IPC; *_hooks.c are the driver's functions on top of them. Beside them
  * participant.c starts it all, once for each GPU, pool.c says which memory pools blocks stand for, variable.c is for module variables, value.c for what streams write, workspace.c for cooperative
- * grids, memory.c makes the driver calls of our own, span.c is their sorted array.
+ * grids, detail.c what lies behind the tables, memory.c makes the driver calls of our own, span.c is their sorted array.
  *
  * One lock guards all of it (vmm_lock), and is never held across a call that can wait for the program's kernels. */
 #ifndef GSAN_VMM_VMM_H
@@ -40,6 +40,7 @@ struct participant {
 	uint32_t allocations;     /* numbers given out */
 	int exported;             /* others may have its memory, and kernels of theirs use its tables; under the section */
 	_Atomic int several;      /* the program works in another context of the device, too */
+	uint64_t detail_open;     /* bytes behind its tables that kernels may use; under the section */
 	int values;               /* streams may write values, whose marks are in line records; under the section */
 	_Atomic uint64_t workspace; /* of cooperative grids; 0: none yet, or none to be had */
 	_Atomic int workspace_tried;
@@ -69,6 +70,9 @@ int vmm_renew_idle(struct participant *p);
 int vmm_several_contexts(struct participant *p); /* does the program work in more than one, on this device? */
 /* Empties what is much used (device/runtime.h), unless others may use it. Nothing of this participant may run. 1: it did. */
 int vmm_history_end(struct participant *p, const struct gsan_history *used);
+
+/* There is little detail left (device/runtime.h): gets more, or opens what the others have mapped by now. Nothing of it need be over. */
+void vmm_detail_grow(struct participant *p);
 
 /* Module variables of `owner` (a module or library), which lie outside the arena: checked from here on, until dropped. */
 void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char *name, const void *owner);

@@ -713,6 +713,47 @@ static void use_opened(void)
 	vmm_cuIpcCloseMemHandle(at, &waited);
 }
 
+/* More detail: opened once the others have mapped it, a byte for each of the program's at most; and what others have is mapped. */
+static void details(void)
+{
+	CUdeviceptr a;
+	const uint64_t more = 128 * MIB, behind = GSAN_TABLE_BASE + gsan_tables_bytes(), theirs = behind + GSAN_TABLE_SLICE;
+	struct job_rank *own = &super.job->rank[0], *peer = &super.job->rank[1];
+	struct broker_range tables_of_peer = {.space = IPC_TABLES, .participant = 1, .base = GSAN_TABLE_BASE + GSAN_TABLE_SLICE, .size = PAGE};
+	struct broker_range behind_them = {.space = IPC_TABLES, .participant = 1, .base = theirs, .size = more};
+	OK(vmm_cuMemAlloc_v2(&a, 100 * MIB));
+	struct participant *p = participant_current();
+	CHECK(!broker_put(super.broker, &tables_of_peer, fake_memory(PAGE)));
+	peer->state = JOB_RUNNING;
+	job_changed(super.job);
+	CHECK(vmm_mapped(p) == 3 && own->detail_of[1] == 0);
+
+	fake_mark(GSAN_TABLE_BASE + gsan_detail_more_at()); /* which is written last */
+	vmm_detail_grow(p);
+	CHECK(own->detail_bytes == more && !p->detail_open && fake_mapped(behind, behind + 2 * more) == more && fake_marked() == 1);
+	vmm_detail_grow(p);
+	CHECK(own->detail_bytes == more && !p->detail_open);
+	peer->detail_of[0] = more;
+	vmm_detail_grow(p);
+	CHECK(p->detail_open == more && !fake_marked());
+	vmm_detail_grow(p);
+	CHECK(own->detail_bytes == more); /* the program has 100 MiB */
+	OK(vmm_cuMemAlloc_v2(&a, 30 * MIB));
+	vmm_detail_grow(p);
+	CHECK(own->detail_bytes == 2 * more && p->detail_open == more);
+	peer->detail_of[0] = UINT64_MAX; /* its tables are not used there */
+	vmm_detail_grow(p);
+	vmm_detail_grow(p);
+	CHECK(own->detail_bytes == 2 * more && p->detail_open == 2 * more);
+
+	CHECK(!broker_put(super.broker, &behind_them, fake_memory(more)));
+	peer->detail_bytes = more;
+	job_changed(super.job);
+	CHECK(vmm_mapped(p) == 3 && own->detail_of[1] == more && fake_mapped(theirs, theirs + more) == more);
+	int calls = fake.calls;
+	CHECK(vmm_mapped(p) == 3 && fake.calls == calls && !super.notes && !fake.locked);
+}
+
 static void tables(void)
 {
 	struct participant *p = participant_current();
@@ -958,7 +999,7 @@ int main(void)
 #define TEST(name) {#name, name}
 	static const struct { const char *name; void (*test)(void); } tests[] = {
 		TEST(blocks), TEST(values), TEST(small_blocks), TEST(lost_context), TEST(exhaustion), TEST(stream_order), TEST(pools), TEST(captures), TEST(other_contexts), TEST(two_gpus), TEST(contexts), TEST(context_late),
-		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(tables),
+		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(tables), TEST(details),
 		TEST(lends), TEST(opens), TEST(opens_bare), TEST(opens_unchecked), TEST(opens_elsewhere), TEST(failing_opens),
 		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing), TEST(threads),
 	};
