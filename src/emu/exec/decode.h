@@ -32,11 +32,17 @@ struct decoder {
 /* Adds the function to the program and returns its first instruction; nothing is added when d->rc is set. */
 uint32_t decode_function(struct decoder *d, const struct ptx_function *f, const struct ptx_function *original);
 
+void decode_fail(struct decoder *d, const char *what); /* an error of this kernel: the first one counts */
 void decode_emit(struct decoder *d, const struct exec_insn *n);
 void *decode_take(struct decoder *d, size_t bytes);
 void decode_no_memory(struct decoder *d);
 unsigned decode_register_bytes(const struct ptx_decl *decl);
 uint32_t decode_register_stride(const struct ptx_decl *decl);
+/* operands.c. The place of an operand of `bytes` (0: predicate): sources may be anything, destinations are registers or sinks. */
+uint32_t decode_operand(struct decoder *d, const struct ptx_operand *o, unsigned bytes);
+void decode_address(struct decoder *d, struct exec_insn *n, const struct ptx_operand *o);
+void decode_shaped(struct decoder *d, struct exec_insn *n, const char *shape);
+int decode_is_frame_symbol(const struct decoder *d, const struct ptx_decl *decl);
 /* Whether it is a parameter of the kernel, and where in its buffer. */
 int decode_entry_param(const struct decoder *d, const struct ptx_decl *decl, uint64_t *offset);
 

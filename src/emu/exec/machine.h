@@ -43,7 +43,9 @@ enum { /* exec_insn.flags */
 	F_ABS = 1 << 10, F_ACQUIRE = 1 << 11, F_RELEASE = 1 << 12, F_SHARED = 1 << 13, F_SIGNED = 1 << 14,
 	F_NOT_C = 1 << 15, /* the last predicate operand is negated */
 	F_CC = 1 << 16, F_CLAMP = 1 << 17, F_SHIFTAMT = 1 << 18, F_INDIRECT = 1 << 19, F_COUNTED = 1 << 20, F_FULL = 1 << 21,
-	F_TO = 1 << 22, F_PARITY = 1 << 23, F_APPROX = 1 << 24, F_ROUNDS = 1 << 25 /* a rounding was written */
+	F_TO = 1 << 22, F_PARITY = 1 << 23, F_APPROX = 1 << 24, F_ROUNDS = 1 << 25, /* a rounding was written */
+	F_ALIGNED = 1 << 26, /* the lanes that meet are at one instruction */
+	F_FRAGMENT = 1 << 27 /* of a matrix that may lie in shared memory: in registers */
 };
 
 struct exec_call;
@@ -67,7 +69,11 @@ struct exec_insn {
 		const struct exec_call *call;
 		exec_fn counted;   /* memory: what it does, while that is counted; count.c */
 	};
-	const uint32_t *targets;   /* brx.idx: imm labels */
+	uint8_t items;             /* of all vectors of registers; x[k] of such an operand is its first one's index */
+	union {
+		const uint32_t *targets; /* brx.idx: imm labels */
+		const uint32_t *item; /* places */
+	};
 	const struct ptx_instr *source;
 	const struct exec_traced *traced; /* of the program, while it is traced: trace.h */
 };
