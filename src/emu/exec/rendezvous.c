@@ -1,6 +1,6 @@
 /* Where the lanes of a member mask meet: shfl, vote, match, redux, elect, bar.warp.sync. A lane waits until all lanes of its
  * mask that have not exited wait with the same mask at an instruction of the same kind (PTX ISA 9.7.9), perhaps at another
- * copy of it. What a GPU answers with an illegal instruction, a hang or nonsense is a fault here: a mask without the lane
+ * copy of it, unless it is .aligned. What a GPU answers with an illegal instruction, a hang or nonsense is a fault here: a mask without the lane
  * itself, one with lanes that can no longer come, and redux with several masks side by side. */
 #include "emu/exec/ops.h"
 #include "emu/exec/weak.h"
@@ -32,7 +32,8 @@ static u32 agreeing(const struct exec_warp *w, u32 l, u32 waiting)
 	for (u32 rest = members & waiting; rest; rest &= rest - 1) {
 		const unsigned o = (unsigned)__builtin_ctz(rest);
 		const struct exec_insn *other = at(w, o);
-		if (other->run == n->run && other->sub == n->sub && (w->members[o] & w->live) == members)
+		const int alike = n->flags & F_ALIGNED ? other == n : other->run == n->run && other->sub == n->sub;
+		if (alike && (w->members[o] & w->live) == members)
 			ready |= 1u << o;
 	}
 	return ready;

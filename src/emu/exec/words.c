@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "emu/exec/half.h"
 
 static const struct exec_row rows[] = {
 #define OP(word, mods, shape, build, name) { word, mods, shape, BUILD_##build, op_##name },
@@ -94,6 +95,7 @@ static const struct word { const char *text; u32 flags; u8 type, compare, atomic
 	TYPE("s8", PTX_S8) TYPE("s16", PTX_S16) TYPE("s32", PTX_S32) TYPE("s64", PTX_S64) TYPE("f16", PTX_F16)
 	TYPE("f16x2", PTX_F16X2) TYPE("bf16", PTX_BF16) TYPE("bf16x2", PTX_BF16X2) TYPE("f32", PTX_F32)
 	TYPE("f64", PTX_F64) TYPE("tf32", PTX_OTHER)
+	{ "e4m3", 0, PTX_B8, NO, NO, HALF_E4M3, 0, 0 }, { "e5m2", 0, PTX_B8, NO, NO, HALF_E5M2, 0, 0 },
 	{ "e4m3x2", 0, PTX_OTHER, NO, NO, 0, 0, 0 }, { "e5m2x2", 0, PTX_OTHER, NO, NO, 1, 0, 0 },
 #undef TYPE
 #define FLAG(name, f) { name, f, 0, NO, NO, NO, 0, 0 },
@@ -103,6 +105,7 @@ static const struct word { const char *text; u32 flags; u8 type, compare, atomic
 	FLAG("NaN", F_NAN) FLAG("xorsign", F_XORSIGN) FLAG("abs", F_ABS) FLAG("acquire", F_ACQUIRE)
 	FLAG("release", F_RELEASE) FLAG("acq_rel", F_ACQUIRE | F_RELEASE) FLAG("cc", F_CC) FLAG("clamp", F_CLAMP)
 	FLAG("shiftamt", F_SHIFTAMT) FLAG("approx", F_APPROX) FLAG("full", F_FULL) FLAG("parity", F_PARITY)
+	FLAG("aligned", F_ALIGNED)
 #undef FLAG
 #define SPACE(name, f, s) { name, f, 0, NO, NO, s, 0, 0 },
 	SPACE("shared", F_SHARED, PTX_SHARED) SPACE("shared::cta", F_SHARED, PTX_SHARED)

@@ -11,6 +11,8 @@ import re
 import struct
 import sys
 
+import matrices
+
 THREADS = 64
 RANDOM = random.Random(20240917)
 ROWS = []
@@ -66,6 +68,8 @@ def moderate(low, high):
 
 def word(kind):
     """One 64-bit input of a class."""
+    if kind.startswith(("exact_", "near_")):
+        return matrices.packed(RANDOM, kind.split("_")[1], kind.startswith("near_"))
     if kind in ("shift", "shift64"):
         return RANDOM.randint(0, 80)
     if kind == "lane":
@@ -102,13 +106,15 @@ def table(kinds):
 REGISTER = {"h": "%h", "r": "%r", "q": "%q", "p": "%p"}
 
 
-def row(text, kind, outs, ins, kinds, name=None):
-    """text uses {d} {e} for results and {a} {b} {c} {x} for inputs; outs and ins give each one's register class."""
+def row(text, kind, outs, ins, kinds, name=None, more=()):
+    """text uses {d} {e} for results and {a} {b} {c} {x} for inputs; outs and ins give each one's register class. more: lines of
+    declarations."""
     name = name or re.sub(r"[^A-Za-z0-9]+", "_", text.split()[0].rstrip(";"))
-    lines = [f".visible .entry {name}__{kind}(.param .u64 out)", "{",
+    lines = [f".visible .entry {name}__{kind}(.param .u64 out)", "{", *more,
              ".reg .pred %p<10>;", ".reg .b16 %h<10>;", ".reg .b32 %r<10>;", ".reg .b64 %q<10>;", ".reg .b64 %in<4>;",
              ".reg .b64 %o, %s, %t, %v;", ".reg .b32 %n;",
-             "ld.param.u64 %o, [out];", "mov.u32 %n, %tid.x;", "mul.wide.u32 %t, %n, 32;",
+             "ld.param.u64 %o, [out];", "mov.u32 %n, %tid.x;", f"and.b32 %n, %n, {THREADS - 1};",
+             "mul.wide.u32 %t, %n, 32;",
              f"mov.u64 %v, {table(kinds)};", "add.s64 %t, %t, %v;"]
     names = {}
     for k, c in enumerate(ins):
@@ -421,7 +427,17 @@ def warp_rows():
     row("activemask.b32 {d};", "u", "r", "", [])
 
 
-def main():
+def matrix_rows():
+    """More threads than results wait for those that they work with: of a group of four warps, the first two have results."""
+    more = [".reg .b32 %m<14>;", f".shared .align 1024 .b8 tile[{16 * matrices.PIECES}];"]
+    for name, kind, outs, classes, text, _ in matrices.all_rows():
+        body = text(table(classes))
+        if name.startswith("wgmma"):
+            body += f"\nmov.u32 %m9, %tid.x;\nsetp.ge.u32 %p9, %m9, {THREADS};\n@%p9 exit;"
+        row(body, kind, "q" * outs, "qqqq", classes, name, more)
+
+
+def all_rows():
     integer_rows()
     bit_rows()
     float_rows()
@@ -430,7 +446,12 @@ def main():
     convert_rows()
     memory_rows()
     warp_rows()
-    out = [".version 8.0", ".target sm_90a", ".address_size 64"]
+    matrix_rows()
+
+
+def main():
+    all_rows()
+    out = [".version 8.7", ".target sm_90a", ".address_size 64"]
     for name, rows in CLASSES.values():
         values = ", ".join(f"0x{v:x}" for r in rows for v in r)
         out.append(f".global .align 16 .b64 {name}[{4 * THREADS}] = {{{values}}};")

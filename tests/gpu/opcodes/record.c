@@ -54,7 +54,7 @@ static void run_all(const char *ptx, void *module, unsigned long long out)
 	while ((ptx = vectors_next(ptx, name))) {
 		must(get(&function, module, (const char *)name), name);
 		must(clear(out, (unsigned char)0, (size_t)VECTORS_BYTES), "cuMemsetD8");
-		must(launch(function, 1u, 1u, 1u, (unsigned)VECTORS_THREADS, 1u, 1u, 0u, (void *)0, (void **)parameters, (void **)0), name);
+		must(launch(function, 1u, 1u, 1u, vectors_threads(name), 1u, 1u, 0u, (void *)0, (void **)parameters, (void **)0), name);
 		must(wait(), name);
 		must(copy((void *)results, out, (size_t)VECTORS_BYTES), "cuMemcpyDtoH");
 		vectors_print(stdout, name, results);

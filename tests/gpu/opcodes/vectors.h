@@ -12,6 +12,12 @@
 #define VECTORS_NAME 128
 #define VECTORS_BYTES (VECTORS_THREADS * 32) /* results, and as much scratch */
 
+/* How many threads a kernel has: the second half of a group of four warps has no results. */
+static inline unsigned vectors_threads(const char *name)
+{
+	return strncmp(name, "wgmma", 5) ? VECTORS_THREADS : 2 * VECTORS_THREADS;
+}
+
 /* The next kernel of a module's text: copies its name, returns where to go on, NULL at the end. */
 static inline const char *vectors_next(const char *ptx, char *name)
 {

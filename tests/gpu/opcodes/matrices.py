@@ -1,0 +1,345 @@
+"""The rows of matrix instructions for generate.py, and what they must compute: exact arithmetic, by the layouts that the PTX ISA
+draws (9.7.14.5, 9.7.15.5), written down apart from the executor's code. A row that no GPU has recorded yet is judged by this.
+
+    matrices.py > reference.txt        lines as in vectors.txt
+
+Rows named …_exact multiply small integers, and every sum is exact; those named …_near multiply numbers around one, where hardware
+cuts off what a rounded sum would keep: there the reference is the exact sum, rounded once.
+"""
+import math
+import struct
+import sys
+
+THREADS = 64
+FIELDS = {"f16": (10, 5), "bf16": (7, 8), "tf32": (10, 8), "f32": (23, 8), "e4m3": (3, 4), "e5m2": (2, 5)}
+BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "e5m2": 1, "s8": 1, "u8": 1}
+FLOATS = list(FIELDS)[:3] + ["e4m3", "e5m2"]
+# Of mma: shape, type of the sum, type of the factors.
+SHAPES = [("m16n8k8", "f32", "f16"), ("m16n8k8", "f16", "f16"), ("m16n8k16", "f32", "f16"), ("m16n8k16", "f16", "f16"),
+          ("m16n8k8", "f32", "bf16"), ("m16n8k16", "f32", "bf16"), ("m16n8k4", "f32", "tf32"), ("m16n8k8", "f32", "tf32"),
+          ("m16n8k16", "s32", "s8"), ("m16n8k32", "s32", "s8"), ("m16n8k16", "s32", "u8"), ("m16n8k32", "s32", "u8"),
+          ("m16n8k32", "f32", "e4m3"), ("m16n8k32", "f16", "e4m3"), ("m16n8k32", "f32", "e5m2"), ("m16n8k32", "f16", "e5m2")]
+GROUPS = [("f32", "f16"), ("f16", "f16"), ("f32", "bf16"), ("f32", "tf32"), ("s32", "s8"), ("s32", "u8"), ("f32", "e4m3"),
+          ("f16", "e4m3"), ("f32", "e5m2"), ("f16", "e5m2")]
+SPANS = {"0": 16, "128": 128, "64": 64, "32": 32}  # bytes of a line that lie together, by swizzle
+MODES = {"0": 0, "128": 1, "64": 2, "32": 3}
+
+
+# ---- numbers -------------------------------------------------------------------------------------------------------
+def decode(bits, kind):
+    """The number that a finite element stands for."""
+    if kind in ("s8", "u8"):
+        return bits - 256 if kind == "s8" and bits > 127 else bits
+    mantissa, exponent = FIELDS[kind]
+    if kind == "tf32":
+        bits >>= 13
+    field, rest = bits >> mantissa & (1 << exponent) - 1, bits & (1 << mantissa) - 1
+    whole = rest if not field else rest | 1 << mantissa
+    value = math.ldexp(whole, max(field, 1) - (1 << exponent - 1) + 1 - mantissa)
+    return -value if bits >> mantissa + exponent & 1 else value
+
+
+def encode(value, kind):
+    """The element nearest to a finite number; among its neighbours the even one."""
+    if kind in ("s8", "u8"):
+        return int(value) & 0xFF
+    mantissa, exponent = FIELDS[kind]
+    size = abs(value)
+    unit = max(math.frexp(size)[1] - 1, 2 - (1 << exponent - 1)) - mantissa
+    whole = round(math.ldexp(size, -unit))
+    bits = whole + (unit + mantissa + (1 << exponent - 1) - 2 << mantissa) if size else 0
+    bits |= (value < 0 or math.copysign(1, value) < 0) << mantissa + exponent
+    return bits << 13 if kind == "tf32" else bits
+
+
+def number(drawn, kind, near):
+    """A factor or an accumulator of a row."""
+    if near:
+        return (drawn.random() * 2 - 1) * 2.0 ** drawn.randint(-4, 4)
+    return drawn.randint(0 if kind == "u8" else -4, 4)
+
+
+def packed(drawn, kind, near):
+    """64 bits of elements."""
+    if kind == "s32":
+        return drawn.getrandbits(64) if near else sum((drawn.randint(-99, 99) & 0xFFFFFFFF) << 32 * i for i in range(2))
+    if kind in ("s8", "u8") and near:
+        return drawn.getrandbits(64)
+    width = 8 * {"f32": 4, **BYTES}[kind]
+    return sum(encode(number(drawn, kind, near), kind) << i for i in range(0, 64, width))
+
+
+def total(products, accumulator, into, saturates):
+    exact = accumulator + math.fsum(products)
+    if into == "s32":
+        return max(min(int(exact), 2**31 - 1), -2**31) & 0xFFFFFFFF if saturates else int(exact) & 0xFFFFFFFF
+    return encode(exact, into)
+
+
+def elements(words, kind):
+    """Those of a list of 32-bit registers, in order."""
+    data = struct.pack(f"<{len(words)}I", *words)
+    size = BYTES[kind]
+    return [decode(int.from_bytes(data[i:i + size], "little"), kind) for i in range(0, len(data), size)]
+
+
+# ---- mma -----------------------------------------------------------------------------------------------------------
+def factor(lanes, kind, rows):
+    """Rows of A (columns of B: 8 rows) from each lane's registers: lane 4g + i has bytes 4i to 4i + 3 of every 16."""
+    lines = [[] for _ in range(rows)]
+    for chunk in range(len(lanes[0]) * 8 // rows):
+        for row in range(rows):
+            register = chunk * (rows // 8) + row // 8
+            words = [lanes[row % 8 * 4 + i][register] for i in range(4)]
+            lines[row] += elements(words, kind)
+    return lines
+
+
+def sums(a, b, before, into, saturates=False):
+    """Each lane's registers of A B + C; `before` gives C by lane and position."""
+    results = []
+    for lane in range(32):
+        values = []
+        for v in range(4):
+            row, column = lane // 4 + 8 * (v // 2), lane % 4 * 2 + v % 2
+            values.append(total([x * y for x, y in zip(a[row], b[column])], before(lane, v), into, saturates))
+        results.append(values)
+    return results
+
+
+def halves(word):
+    return [word & 0xFFFFFFFF, word >> 32]
+
+
+def mma_inputs(sum_kind, kind):
+    """Classes of the four inputs: A in two of them, B, C."""
+    return [kind, kind, kind, sum_kind]
+
+
+def registers(shape, kind):
+    """Of A and of B."""
+    b = int(shape.split("k")[1]) * BYTES[kind] // 16
+    return 2 * b, b
+
+
+def accumulator(word, sum_kind):
+    """By position: four numbers; of the 64 bits, f16 has them side by side, the others each twice."""
+    if sum_kind == "f16":
+        return [decode(word >> 16 * v & 0xFFFF, "f16") for v in range(4)]
+    pair = [bits - (bits >> 31 << 32) if sum_kind == "s32" else decode(bits, "f32") for bits in halves(word)]
+    return [pair[0], pair[1], pair[1], pair[0]]
+
+
+def mma_lines(rows, shape, sum_kind, kind, saturates):
+    """The two results of each thread."""
+    out, (many, few) = [], registers(shape, kind)
+    for warp in range(0, THREADS, 32):
+        threads = rows[warp:warp + 32]
+        a = factor([(halves(t[0]) + halves(t[1]))[:many] for t in threads], kind, 16)
+        b = factor([halves(t[2])[:few] for t in threads], kind, 8)
+        c = [accumulator(t[3], sum_kind) for t in threads]
+        out += [joined(v, sum_kind) for v in sums(a, b, lambda lane, v: c[lane][v], sum_kind, saturates)]
+    return out
+
+
+def joined(values, sum_kind):
+    if sum_kind == "f16":
+        return sum(v << 16 * i for i, v in enumerate(values)), 0
+    return values[0] | values[1] << 32, values[2] | values[3] << 32
+
+
+def mma_text(shape, sum_kind, kind, saturates):
+    many, few = registers(shape, kind)
+    split = ["mov.b64 {{%m0, %m1}}, {a};", "mov.b64 {{%m2, %m3}}, {b};", "mov.b64 {{%m4, %m5}}, {c};", "mov.b64 {{%m6, %m7}}, {x};"]
+    two = sum_kind == "f16"
+    c, d = ("%m6, %m7", "%m8, %m9") if two else ("%m6, %m7, %m7, %m6", "%m8, %m9, %m10, %m11")
+    operands = f"{{{{{d}}}}}, {{{{{listed(0, many)}}}}}, {{{{{listed(4, few)}}}}}, {{{{{c}}}}}"
+    word = f"mma.sync.aligned.{shape}.row.col.{'satfinite.' if saturates else ''}{sum_kind}.{kind}.{kind}.{sum_kind}"
+    return "\n".join([*split, f"{word} {operands};", "mov.b64 {d}, {{%m8, %m9}};", *([] if two else ["mov.b64 {e}, {{%m10, %m11}};"])])
+
+
+def listed(first, count):
+    return ", ".join(f"%m{first + i}" for i in range(count))
+
+
+# ---- ldmatrix, stmatrix --------------------------------------------------------------------------------------------
+def stored(rows):
+    """Each warp's 1,024 bytes of shared memory: every lane's 32 bytes of input."""
+    return [b"".join(struct.pack("<4Q", *t) for t in rows[warp:warp + 32]) for warp in range(0, THREADS, 32)]
+
+
+def row_of(lane):
+    """Whose 32 bytes lane's address names: a permutation, so that rows of a matrix do not lie in order."""
+    return lane * 5 % 32
+
+
+def load_lines(rows, count, transposed):
+    out = []
+    for memory in stored(rows):
+        for lane in range(32):
+            words = []
+            for k in range(count):
+                pair = [(lane // 4, lane % 4 * 2 + i) for i in range(2)]
+                at = [(c, r) if transposed else (r, c) for r, c in pair]
+                found = [struct.unpack_from("<H", memory, row_of(8 * k + r) * 32 + 2 * c)[0] for r, c in at]
+                words.append(found[0] | found[1] << 16)
+            words += [0] * (4 - count)
+            out.append((words[0] | words[1] << 32, words[2] | words[3] << 32))
+    return out
+
+
+def store_lines(rows, count, transposed):
+    """stmatrix into the lanes' own input, of which each then reads the first 16 bytes."""
+    out = []
+    for warp, memory in zip(range(0, THREADS, 32), map(bytearray, stored(rows))):
+        for k in range(count):
+            for lane in range(32):
+                word = (halves(rows[warp + lane][0]) + halves(rows[warp + lane][1]))[k]
+                for i in range(2):
+                    near, far = lane // 4, lane % 4 * 2 + i
+                    r, c = (far, near) if transposed else (near, far)
+                    struct.pack_into("<H", memory, row_of(8 * k + r) * 32 + 2 * c, word >> 16 * i & 0xFFFF)
+        out += [struct.unpack_from("<2Q", memory, 32 * lane) for lane in range(32)]
+    return out
+
+
+def shared_text(word, count, transposed, load):
+    """The lanes' input lies in shared memory, at 1,024 bytes for each warp."""
+    keep = ["mov.u32 %m8, tile;", "shl.b32 %m9, %n, 5;", "add.u32 %m9, %m8, %m9;", "st.shared.v2.b64 [%m9], {{{a}, {b}}};",
+            "st.shared.v2.b64 [%m9+16], {{{c}, {x}}};", "bar.warp.sync -1;", "mul.lo.u32 %m10, %n, 5;", "and.b32 %m10, %m10, 31;",
+            "shr.u32 %m11, %n, 5;", "shl.b32 %m11, %m11, 5;", "add.u32 %m10, %m10, %m11;", "shl.b32 %m10, %m10, 5;",
+            "add.u32 %m10, %m8, %m10;"]
+    operation = f"{word}.sync.aligned.m8n8.x{count}{'.trans' if transposed else ''}.shared.b16"
+    vector = f"{{{{{listed(0, count)}}}}}"
+    if load:
+        clear = [f"mov.b32 %m{i}, 0;" for i in range(4)]
+        return "\n".join([*keep, *clear, f"{operation} {vector}, [%m10];", "mov.b64 {d}, {{%m0, %m1}};", "mov.b64 {e}, {{%m2, %m3}};"])
+    split = ["mov.b64 {{%m0, %m1}}, {a};", "mov.b64 {{%m2, %m3}}, {b};"]
+    return "\n".join([*keep, *split, f"{operation} [%m10], {vector};", "bar.warp.sync -1;", "ld.shared.v2.b64 {{{d}, {e}}}, [%m9];"])
+
+
+# ---- wgmma ---------------------------------------------------------------------------------------------------------
+PIECES = 640  # of 16 bytes: 8 KiB of A, 2 KiB of B
+B_AT = 8192
+
+
+def fill(rows):
+    """Shared memory as the 128 threads of a group fill it: the first halves of all inputs, in each KiB in another order."""
+    return b"".join(struct.pack("<2Q", *rows[(i + i // 64 * 7) % 64][:2]) for i in range(PIECES))
+
+
+def steps(kind, swizzle, across):
+    """(leading, stride) in bytes, so that a matrix of 64 lines fits into 8 KiB."""
+    if across:
+        return (16 * 64, 128) if swizzle == "0" else (1024, 8 * SPANS[swizzle])
+    return (128, 256) if swizzle == "0" else (16, 8 * SPANS[swizzle])
+
+
+def placed(base, kind, swizzle, across, line, k):
+    """Where an element lies: the layouts of the PTX ISA, 9.7.15.5.1.2, in units of pieces of 16 bytes."""
+    leading, stride = steps(kind, swizzle, across)
+    size, span = BYTES[kind], SPANS[swizzle]
+    inner, outer = (line * size, k) if across else (k * size, line)
+    if swizzle == "0":
+        groups = inner // 16 * stride + outer // 8 * leading if across else outer // 8 * stride + inner // 16 * leading
+        return base + groups + outer % 8 * 16 + inner % 16
+    at = base + inner // span * leading + outer // 8 * stride + outer % 8 * span + inner % span
+    piece, row = at // 16, at // 128
+    return at + ((piece ^ row % (span // 16)) - piece) * 16
+
+
+def group_matrix(memory, base, kind, swizzle, across, lines):
+    count = 32 // BYTES[kind]
+    where = [[placed(base, kind, swizzle, across, line, k) for k in range(count)] for line in range(lines)]
+    return [[decode(int.from_bytes(memory[at:at + BYTES[kind]], "little"), kind) for at in line] for line in where]
+
+
+def group_lines(rows, sum_kind, kind, a_way, b_way, adds):
+    memory, out = fill(rows), []
+    b = group_matrix(memory, B_AT, kind, *b_way, 8)
+    whole = group_matrix(memory, 0, kind, *a_way, 64) if a_way else None
+    for warp in range(THREADS // 32):
+        threads = rows[32 * warp:32 * warp + 32]
+        a = whole[16 * warp:16 * warp + 16] if whole else factor([halves(t[0]) + halves(t[1]) for t in threads], kind, 16)
+        c = [accumulator(t[3], sum_kind) for t in threads]
+        before = (lambda lane, v: c[lane][v]) if adds else lambda lane, v: 0
+        out += [joined(v, sum_kind) for v in sums(a, b, before, sum_kind)]
+    return out
+
+
+def descriptor(name, base, kind, way):
+    leading, stride = (step // 16 for step in steps(kind, *way))
+    rest = leading << 16 | stride << 32 | MODES[way[0]] << 62
+    return [f"add.u32 %m12, %m8, {base};", "bfe.u32 %m12, %m12, 4, 14;", f"cvt.u64.u32 {name}, %m12;",
+            f"or.b64 {name}, {name}, 0x{rest:x};"]
+
+
+def group_text(table, sum_kind, kind, a_way, b_way, adds):
+    copy = ["mov.u32 %m8, tile;", "mov.u32 %m9, %tid.x;", "COPY:", "shr.u32 %m10, %m9, 6;", "mul.lo.u32 %m10, %m10, 7;",
+            "add.u32 %m10, %m10, %m9;", "and.b32 %m10, %m10, 63;", "mul.wide.u32 %v, %m10, 32;", f"mov.u64 %q8, {table};",
+            "add.s64 %v, %v, %q8;", "ld.global.v2.b64 {{%q8, %q9}}, [%v];", "shl.b32 %m10, %m9, 4;", "add.u32 %m10, %m8, %m10;",
+            "st.shared.v2.b64 [%m10], {{%q8, %q9}};", "add.u32 %m9, %m9, 128;", f"setp.lt.u32 %p9, %m9, {PIECES};", "@%p9 bra COPY;",
+            "fence.proxy.async;", "bar.sync 0;"]
+    split = ["mov.b64 {{%m0, %m1}}, {a};", "mov.b64 {{%m2, %m3}}, {b};", "mov.b64 {{%m4, %m5}}, {x};", "mov.b32 %m6, %m5;", "mov.b32 %m7, %m4;"]
+    two = sum_kind == "f16"
+    d = "%m4, %m5" if two else "%m4, %m5, %m6, %m7"
+    floats = ", 1, 1" if kind in FLOATS else ""
+    ways = "".join(f", {int(way[1])}" for way in (a_way, b_way) if way) if BYTES[kind] == 2 else ""
+    a = "%q8" if a_way else f"{{{{{listed(0, 4)}}}}}"
+    k = 32 // BYTES[kind]
+    operation = f"wgmma.mma_async.sync.aligned.m64n8k{k}.{sum_kind}.{kind}.{kind} {{{{{d}}}}}, {a}, %q9, %p9{floats}{ways};"
+    return "\n".join([*copy, *split, *(descriptor("%q8", 0, kind, a_way) if a_way else []), *descriptor("%q9", B_AT, kind, b_way),
+                      f"setp.ne.u32 %p9, {int(adds)}, 0;", "wgmma.fence.sync.aligned;", operation, "wgmma.commit_group.sync.aligned;",
+                      "wgmma.wait_group.sync.aligned 0;", "mov.b64 {d}, {{%m4, %m5}};", *([] if two else ["mov.b64 {e}, {{%m6, %m7}};"])])
+
+
+def ways(kind):
+    """How A and B may lie: (swizzle, across) each; A None: in registers."""
+    along = [(swizzle, False) for swizzle in SPANS]
+    found = [(way, way) for way in along] + [(None, ("64", False))]
+    if BYTES[kind] == 2:
+        found += [((s, True), (s, True)) for s in ("0", "64", "32")] + [(("128", False), ("0", True)), (None, ("0", True))]
+    return found
+
+
+def way_name(way):
+    return "r" if not way else way[0] + ("t" if way[1] else "")
+
+
+# ---- rows ----------------------------------------------------------------------------------------------------------
+RESULTS = {"f32": "f32x2", "f16": "f16x4", "s32": "u"}
+
+
+def all_rows():
+    """(name, kind of the results, number of results, classes of the inputs, text by the name of their table, lines by the inputs)."""
+    for near in (False, True):
+        how = "near" if near else "exact"
+        for shape, s, t in SHAPES:
+            for sat in (False, True)[:1 + (s == "s32")]:
+                yield (f"mma_{shape}_{s}_{t}{'_satfinite' if sat else ''}_{how}", "u" if not near else RESULTS[s], 1 if s == "f16" else 2,
+                       [f"{how}_{k}" for k in mma_inputs(s, t)], lambda _, v=(shape, s, t, sat): mma_text(*v),
+                       lambda rows, v=(shape, s, t, sat): mma_lines(rows, *v))
+        for s, t in GROUPS:
+            for a, b in ways(t) if (s, near) == ("f32", False) else ways(t)[1:2]:
+                adds = b[0] != "64"
+                yield (f"wgmma_{s}_{t}_{way_name(a)}_{way_name(b)}_{how}", "u" if not near else RESULTS[s], 1 if s == "f16" else 2,
+                       [f"{how}_{k}" for k in mma_inputs(s, t)], lambda table, v=(s, t, a, b, adds): group_text(table, *v),
+                       lambda rows, v=(s, t, a, b, adds): group_lines(rows, *v))
+    for count in (1, 2, 4):
+        for transposed in (False, True):
+            for word, load, lines in (("ldmatrix", True, load_lines), ("stmatrix", False, store_lines)):
+                yield (f"{word}_x{count}{'_trans' if transposed else ''}", "u", 2, ["i64"] * 4,
+                       lambda _, v=(word, count, transposed, load): shared_text(*v), lambda rows, v=(count, transposed), f=lines: f(rows, *v))
+
+
+def main():
+    import generate
+    generate.all_rows()
+    for name, kind, _, classes, _, lines in all_rows():
+        results = lines(generate.CLASSES[tuple(classes)][1])
+        second = [f"{r[1]:x}" for r in results]
+        print(f"{name}__{kind}", *(f"{r[0]:x}" for r in results), *(["|", *second] if any(r[1] for r in results) else []))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
