@@ -1,4 +1,5 @@
 /* The driver's front door: api.def as a table, looked up by cuGetProcAddress, and the names of errors. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,11 +90,20 @@ CUresult CUDAAPI cuGetErrorName(CUresult code, const char **name)
 	return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* The launch that this thread was last refused: it is in the error's text from then on, and so in what programs say. */
+static _Thread_local char refused[640];
+
+CUresult emu_not_supported(const char *what)
+{
+	snprintf(refused, sizeof refused, "operation not supported; last refused: %s", what);
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult CUDAAPI cuGetErrorString(CUresult code, const char **text)
 {
 	if (!text)
 		return CUDA_ERROR_INVALID_VALUE;
-	*text = NULL;
+	*text = code == CUDA_ERROR_NOT_SUPPORTED && refused[0] ? refused : NULL;
 	for (size_t i = 0; i < sizeof errors / sizeof *errors && !*text; i++)
 		if (errors[i].code == code)
 			*text = errors[i].text;

@@ -160,7 +160,9 @@ static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launc
 		free(k);
 		if (rc == -ENOTSUP && launch->trace) /* a launch that is missing from the trace, or from the schedules */
 			s->context->error = CUDA_ERROR_INVALID_PTX;
-		return s->context->error ? s->context->error : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+		if (s->context->error)
+			return s->context->error;
+		return rc == -ENOTSUP ? emu_not_supported(error.text) : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
 	k->name = emu_kernel_name(f->kernel);
 	if (launch->stats)

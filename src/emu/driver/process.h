@@ -67,6 +67,7 @@ extern struct emu_process emu;
 CUresult emu_enter(void);                        /* driver initialised; takes the lock unless it fails */
 CUresult emu_enter_context(CUcontext *context);  /* and the thread has a current context without a sticky error */
 CUresult emu_leave(CUresult result);             /* releases the lock, returns result */
+CUresult emu_not_supported(const char *what);    /* that error, whose text says for this thread what was refused */
 
 int emu_context_known(CUcontext context);
 CUcontext emu_context_current(void);             /* NULL: none */

@@ -141,7 +141,7 @@ static int check(const struct emu_kernel *k, const struct emu_launch *l, struct 
 		what = "more shared memory than a block can have";
 	if (what)
 		snprintf(error->text, sizeof error->text, "kernel %s: %s", k->name, what);
-	return what ? -EINVAL : 0;
+	return !what ? 0 : cluster > 1 ? -ENOTSUP : -EINVAL;
 }
 
 int emu_grid_new(struct emu_kernel *kernel, const struct emu_launch *launch, struct emu_grid **grid, struct emu_error *error)
@@ -217,7 +217,7 @@ void emu_grid_free(struct emu_grid *g)
 	free(g);
 }
 
-static void describe_line(char *to, size_t room, const struct ptx_module *m, const struct ptx_instr *i)
+void exec_describe_line(char *to, size_t room, const struct ptx_module *m, const struct ptx_instr *i)
 {
 	const struct ptx_loc *l = i && i->loc ? &m->loc[i->loc - 1] : NULL;
 	const struct ptx_file *f = l ? ptx_file_of(m, l->file) : NULL;
@@ -231,7 +231,7 @@ static void describe(struct emu_grid *g, const struct exec_warp *w, uint32_t lan
 	char address[32] = "", line[160];
 	if (kind == EMU_ILLEGAL_ADDRESS)
 		snprintf(address, sizeof address, ", address 0x%llx", (unsigned long long)w->address[lane]);
-	describe_line(line, sizeof line, g->kernel->module->ptx, i);
+	exec_describe_line(line, sizeof line, g->kernel->module->ptx, i);
 	snprintf(g->fault.text, sizeof g->fault.text, "kernel %s: %s%s, at '%.*s' (%s), block (%u,%u,%u), thread (%u,%u,%u)",
 		 g->kernel->name, what, address, (int)(text.len > 160 ? 160 : text.len), g->kernel->module->ptx->text + text.off, line,
 		 w->cta->index[0], w->cta->index[1], w->cta->index[2], w->tid[0][lane], w->tid[1][lane], w->tid[2][lane]);

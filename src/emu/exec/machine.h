@@ -271,11 +271,12 @@ void exec_warp_fault(struct exec_warp *w, uint32_t lane, enum emu_fault kind, co
 void exec_lane_exit(struct exec_warp *w, uint32_t lanes);
 int exec_is_global(const struct exec_warp *w, uint64_t address); /* memory.c */
 /* schedule.c: until the steps are made or the grid ends; `running` is the warp at hand, for faults. grid.c: after each slice or
- * step of a warp; when nobody can run. */
+ * step of a warp; when nobody can run; for messages. */
 void exec_schedule_slices(struct emu_grid *g, uint32_t steps, uint64_t *random, struct exec_warp *volatile *running);
 void exec_schedule_steps(struct emu_grid *g, struct emu_steps *steps, struct exec_warp *volatile *running);
 void exec_drift(struct emu_grid *g);  /* some stores reach memory, perhaps: weak.h */
 void exec_ran(struct emu_grid *g, struct exec_warp *w);
+void exec_describe_line(char *to, size_t room, const struct ptx_module *m, const struct ptx_instr *i); /* of the PTX and the source */
 void exec_deadlocked(struct emu_grid *g);
 /* memory.c: what the bits of an mbarrier say. */
 uint32_t exec_mbarrier_expects(uint64_t b);

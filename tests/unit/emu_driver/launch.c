@@ -92,6 +92,18 @@ static void refusals(CUfunction set)
 	OK(cuFuncSetAttribute(set, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100000));
 }
 
+/* The error's text says what is lacking, and where; the context is as before. */
+static void lacking(void)
+{
+	CUfunction lacks = load(".version 8.7\n.target sm_90\n.address_size 64\n.file 1 \"lacks.py\"\n"
+				".visible .entry lacks()\n{\n.loc 1 31 4\ntcgen05.fence::before_thread_sync;\nret;\n}\n", "lacks");
+	const char *text;
+	EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuLaunchKernel(lacks, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	OK(cuGetErrorString(CUDA_ERROR_NOT_SUPPORTED, &text));
+	CHECK(strstr(text, "operation not supported") && strstr(text, "kernel lacks: tcgen05.fence::before_thread_sync") && strstr(text, "lacks.py:31"));
+	OK(cuCtxSynchronize());
+}
+
 static void fault(CUfunction set)
 {
 	CUdeviceptr wild = 0x700000000000ull, a;
@@ -118,6 +130,7 @@ int main(void)
 	variable(module);
 	library();
 	refusals(set);
+	lacking();
 	fault(set);
 	return 0;
 }

@@ -83,7 +83,7 @@
 #define WILD ENTRY("wild") "setp.ne.u32 %p0, %r0, 5;\nmov.u64 %d2, 24;\n@!%p0 st.global.u32 [%d2], %r0;\n" END
 #define SKEWED ENTRY("skewed") "ld.global.u32 %r1, [%d1+2];\n" END
 #define STUCK ENTRY("stuck") "setp.eq.u32 %p0, %r0, 0;\n@%p0 bar.sync 1, 64;\n@!%p0 bar.sync 2, 64;\n" END
-#define LACKING ENTRY("lacking") "tcgen05.fence::before_thread_sync;\n" END
+#define LACKING ".file 2 \"dir/lacks.py\"\n" ENTRY("lacking") ".loc 2 31 4\ntcgen05.fence::before_thread_sync;\n" END
 #define TRAP ENTRY("traps") "trap;\n" END
 
 /* Groups of match.any side by side, each lane with its own mask; then lanes that meet as a pair before they come to the others;

@@ -178,7 +178,7 @@ static void faults(void)
 	CHECK(run(m, "stuck", 1, 64, 1) == EMU_FAULT && strstr(error.text, "deadlock"));
 	CHECK(run(m, "traps", 1, 1, 1) == EMU_FAULT && strstr(error.text, "kernel traps: trap"));
 	CHECK(run(m, "lacking", 1, 1, 1) == -1);
-	CHECK(strstr(error.text, "kernel lacking: tcgen05.fence::before_thread_sync at PTX line") != NULL);
+	CHECK(strstr(error.text, "kernel lacking: tcgen05.fence::before_thread_sync (PTX line ") && strstr(error.text, ", dir/lacks.py:31): "));
 	emu_module_unload(m);
 }
 
