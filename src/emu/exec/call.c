@@ -28,16 +28,33 @@ static void write_register(struct exec_warp *w, u32 l, const struct exec_pass *p
 	}
 }
 
+static u64 value_in(const struct exec_warp *w, u32 l, const struct exec_pass *p, u64 frame)
+{
+	u64 v = 0;
+	if (p->in_register)
+		return read_register(w, l, p);
+	memcpy(&v, (const void *)(uintptr_t)(frame + p->place), p->size < 8 ? p->size : 8);
+	return v;
+}
+
+u64 exec_call_value(const struct exec_warp *w, u32 l, const struct exec_pass *arg)
+{
+	return value_in(w, l, arg, w->frame[l]);
+}
+
+void exec_call_give(struct exec_warp *w, u32 l, const struct exec_pass *result, u64 v)
+{
+	if (result->in_register)
+		write_register(w, l, result, v);
+	else
+		memcpy((void *)(uintptr_t)(w->frame[l] + result->place), &v, result->size < 8 ? result->size : 8);
+}
+
 /* Values that come from or go to registers are held meanwhile: caller and callee may be one function. */
 static void hold(const struct exec_warp *w, u32 l, const struct exec_pass *from, u32 n, u64 frame, u64 *held)
 {
-	for (u32 k = 0; k < n && k < IN_REGISTERS_MAX; k++) {
-		held[k] = 0;
-		if (from[k].in_register)
-			held[k] = read_register(w, l, &from[k]);
-		else
-			memcpy(&held[k], (const void *)(uintptr_t)(frame + from[k].place), from[k].size < 8 ? from[k].size : 8);
-	}
+	for (u32 k = 0; k < n && k < IN_REGISTERS_MAX; k++)
+		held[k] = value_in(w, l, &from[k], frame);
 }
 static void hand_over(struct exec_warp *w, u32 l, const struct exec_pass *from, u64 from_frame, const struct exec_pass *to,
 		      u64 to_frame, u32 n, const u64 *held)

@@ -7,5 +7,8 @@
 
 void exec_call(struct exec_warp *w, const struct exec_insn *n, uint32_t pc, uint32_t lanes);
 void exec_return(struct exec_warp *w, uint32_t lanes); /* from the outermost function: exit */
+/* Of a function that the driver provides: what lane l passes; what it gets back. */
+uint64_t exec_call_value(const struct exec_warp *w, uint32_t l, const struct exec_pass *arg);
+void exec_call_give(struct exec_warp *w, uint32_t l, const struct exec_pass *result, uint64_t v);
 
 #endif

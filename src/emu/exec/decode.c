@@ -165,6 +165,8 @@ static void build_access(struct decoder *d, struct exec_insn *n, int store)
 		n->flags |= F_SIGNED;
 	data(d, n, &d->at->operand[!store ? 0 : 1], 0);
 	decode_address(d, n, &d->at->operand[store ? 0 : 1]);
+	if (n->mode == MODE_NARROW && (n->sub == PTX_LOCAL || n->sub == PTX_CONST))
+		n->mode = MODE_WINDOW;
 }
 
 static void build_atomic(struct decoder *d, struct exec_insn *n, int result)
@@ -282,7 +284,11 @@ static void build_call(struct decoder *d, struct exec_insn *n)
 	}
 	call->callee = d->kernel->module->handle[callee->decl->function].function;
 	const struct exec_function *f = &d->kernel->module->function[call->callee];
-	if (!f->source->body.len)
+	const struct exec_row *row = f->source->body.len ? NULL : exec_system_find(d->m, f->source->name);
+	if (row && strlen(row->shape) == call->args && call->results < 2) {
+		n->run = row->run;
+		n->flow = FLOW_NEXT;
+	} else if (!f->source->body.len)
 		decode_fail(d, "calls a function without a body");
 	else if (f->args != call->args || f->results != call->results)
 		decode_fail(d, "passes another number of values than the function takes");
@@ -340,7 +346,7 @@ static void decode_one(struct decoder *d)
 	case BUILD_INDEXED: build_indexed(d, &n); break;
 	case BUILD_CALL: build_call(d, &n); break;
 	case BUILD_PLAIN: case BUILD_MBARRIER: case BUILD_RETURN: case BUILD_EXIT: case BUILD_TRAP: case BUILD_YIELD:
-	case BUILD_BARRIER: case BUILD_WARP: case BUILD_LACKING: decode_shaped(d, &n, row->shape); break;
+	case BUILD_BARRIER: case BUILD_WARP: case BUILD_SYSTEM: case BUILD_LACKING: decode_shaped(d, &n, row->shape); break;
 	}
 	if (n.run == op_barrier_arrive)
 		n.flags |= F_COUNTED;

@@ -34,7 +34,7 @@ typedef void (*exec_fn)(struct exec_warp *w, const struct exec_insn *n, uint32_t
 enum exec_flow { FLOW_NEXT, FLOW_BRANCH, FLOW_INDEXED, FLOW_CALL, FLOW_RETURN, FLOW_EXIT, FLOW_TRAP, FLOW_WARP, FLOW_BARRIER, FLOW_YIELD };
 
 /* How an instruction's address is formed. */
-enum exec_mode { MODE_ABSOLUTE, MODE_NARROW /* 32-bit register */, MODE_FRAME, MODE_PARAM };
+enum exec_mode { MODE_ABSOLUTE, MODE_NARROW /* 32-bit register */, MODE_WINDOW /* one, of local or const memory */, MODE_FRAME, MODE_PARAM };
 
 enum { /* exec_insn.flags */
 	F_RZ = 1, F_RM = 2, F_RP = 3, F_ROUND = 3, /* 0 = rn */

@@ -35,6 +35,12 @@ int exec_address(struct exec_warp *w, const struct exec_insn *n, u32 m, u32 byte
 		EACH(address[l] = (u32)(a[l] + (u32)offset));
 		break;
 	}
+	case MODE_WINDOW: { /* the lower half of a host address */
+		const u32 *a = exec_at(w, n->address);
+		const u64 constants = (u64)(uintptr_t)w->cta->grid->kernel->module->const_low;
+		EACH(const u64 base = n->sub == PTX_LOCAL ? w->local[l] : constants; address[l] = base + (u32)(a[l] + (u32)offset - (u32)base));
+		break;
+	}
 	default: {
 		const u64 *a = exec_at(w, n->address);
 		EACH(address[l] = a[l] + offset);

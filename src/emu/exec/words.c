@@ -86,6 +86,14 @@ static const struct exec_row *row_find(const struct ptx_module *m, const struct 
 	return NULL;
 }
 
+const struct exec_row *exec_system_find(const struct ptx_module *m, struct ptx_span name)
+{
+	for (unsigned k = 0; k < ROWS; k++)
+		if (rows[k].build == BUILD_SYSTEM && ptx_is(m, name, rows[k].mods))
+			return &rows[k];
+	return NULL;
+}
+
 /* What a word means: flags; as a type; and a number for `sub`, by use: comparison, atomic operation, or its own. */
 #define NO 255
 static const struct word { const char *text; u32 flags; u8 type, compare, atomic, own, boolean, vector; } words[] = {

@@ -86,6 +86,22 @@
 #define LACKING ".file 2 \"dir/lacks.py\"\n" ENTRY("lacking") ".loc 2 31 4\ntcgen05.fence::before_thread_sync;\n" END
 #define TRAP ENTRY("traps") "trap;\n" END
 
+/* vprintf of values that lie in local memory, stored by 32-bit addresses, and an assertion; the texts `format` and `text` are the test's. */
+#define SYSTEM_FUNCTIONS \
+	".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 v);\n" \
+	".extern .func __assertfail (.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 s);\n"
+#define SYSTEM ENTRY("prints") \
+	".local .align 8 .b8 depot[64];\nmov.u64 %d2, depot;\ncvt.u32.u64 %r1, %d2;\ncvta.local.u64 %d2, %d2;\n" \
+	"add.s32 %r2, %r0, -3;\nst.local.u32 [%r1], %r2;\nmov.f64 %d3, 0d3FF8000000000000;\nst.local.f64 [%r1+8], %d3;\n" \
+	"mov.u64 %d4, 123456789012;\nst.local.u64 [%r1+16], %d4;\nmov.u64 %d5, text;\nst.local.u64 [%r1+24], %d5;\n" \
+	"mov.u32 %r3, 99;\nst.local.u32 [%r1+32], %r3;\nmov.u32 %r4, 0xffffff00;\nst.local.u32 [%r1+36], %r4;\nmov.u32 %r5, 5;\n" \
+	"st.local.v2.u32 [%r1+40], {%r5, %r3};\nst.local.u32 [%r1+48], %r4;\nmov.u64 %d6, format;\n" \
+	"{\n.param .b64 f;\n.param .b64 v;\n.param .b32 r;\nst.param.b64 [f], %d6;\nst.param.b64 [v], %d2;\n" \
+	"call.uni (r), vprintf, (f, v);\nld.param.b32 %r6, [r];\n}\nst.global.u32 [%d1], %r6;\n" END \
+	ENTRY("asserts") ".reg .b64 %t;\nmov.u64 %t, text;\n" \
+	"{\n.param .b64 m;\n.param .b64 f;\n.param .b32 l;\n.param .b64 n;\n.param .b64 s;\nst.param.b64 [m], %t;\nst.param.b64 [f], %t;\n" \
+	"st.param.b32 [l], 12;\nst.param.b64 [n], %t;\nst.param.b64 [s], 1;\ncall.uni __assertfail, (m, f, l, n, s);\n}\n" END
+
 /* Groups of match.any side by side, each lane with its own mask; then lanes that meet as a pair before they come to the others;
  * then lanes at copies of one instruction, after some have exited. */
 #define MASKS ENTRY("masks") \

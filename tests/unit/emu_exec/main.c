@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int failures;
 #define CHECK(e) do { if (!(e)) { printf("%s:%d: %s\n", __func__, __LINE__, #e); failures++; } } while (0)
@@ -182,6 +183,47 @@ static void faults(void)
 	emu_module_unload(m);
 }
 
+/* A variable that holds the text; returns its length. */
+static int declare(char *to, const char *name, const char *text)
+{
+	int n = sprintf(to, ".global .align 1 .b8 %s[%zu] = {", name, strlen(text) + 1);
+	for (; *text; text++)
+		n += sprintf(to + n, "%d, ", *text);
+	return n + sprintf(to + n, "0};\n");
+}
+
+/* Runs a kernel, and reads what it wrote to stdout. */
+static int run_aside(struct emu_module *m, const char *name, char *text, size_t room)
+{
+	FILE *aside = tmpfile();
+	fflush(stdout);
+	const int kept = dup(1);
+	dup2(fileno(aside), 1);
+	const int state = run(m, name, 1, 2, 1);
+	fflush(stdout);
+	dup2(kept, 1);
+	close(kept);
+	rewind(aside);
+	text[fread(text, 1, room - 1, aside)] = 0;
+	fclose(aside);
+	return state;
+}
+
+static void system_functions(void)
+{
+	static char ptx[8192], printed[256];
+	char *at = stpcpy(ptx, HEAD SYSTEM_FUNCTIONS);
+	at += declare(at, "format", "%d|%5.2f|%lld|%s|%c|%%|%x|%*u|%hhd|%k\n");
+	at += declare(at, "text", "text");
+	strcpy(at, SYSTEM);
+	struct emu_module *m = load(ptx);
+	CHECK(run_aside(m, "prints", printed, sizeof printed) == EMU_DONE);
+	CHECK(!strcmp(printed, "-3| 1.50|123456789012|text|c|%|ffffff00|   99|0|%k\n-2| 1.50|123456789012|text|c|%|ffffff00|   99|0|%k\n"));
+	CHECK(out[0] == 9 && out[1] == 9);
+	CHECK(run(m, "asserts", 1, 1, 1) == EMU_FAULT && strstr(error.text, "text:12: text: assertion 'text' failed"));
+	emu_module_unload(m);
+}
+
 static void masks(void)
 {
 	struct emu_module *m = load(HEAD MASKS);
@@ -264,7 +306,8 @@ static void parts(void)
 
 int main(void)
 {
-	static void (*const tests[])(void) = { diverges, calls, locks, barriers, arrives, spaces, atomics, shuffles, vectors, orders, faults, masks, wrong_masks, meets_again, goes_on, parts };
+	static void (*const tests[])(void) = { diverges, calls, locks, barriers, arrives, spaces, atomics, shuffles, vectors, orders, faults,
+					       system_functions, masks, wrong_masks, meets_again, goes_on, parts };
 	for (unsigned k = 0; k < sizeof tests / sizeof *tests; k++)
 		tests[k]();
 	if (failures)
