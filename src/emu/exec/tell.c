@@ -109,7 +109,7 @@ static void mbarrier(struct exec_warp *w, const struct exec_insn *n, u32 m)
 		const u64 at = w->address[__builtin_ctz(lane)], was = (u64)peek(at, 8);
 		struct emu_barrier b = { .warp = w->number, .lanes = lane, .line = n->traced->line, .kind = n->traced->op, .how = n->traced->sem,
 					 .id = at - (u64)(uintptr_t)w->cta->shared, .count = exec_mbarrier_expects(was) };
-		if (run == op_mbarrier_arrive || run == op_mbarrier_arrive_tx || run == op_mbarrier_async)
+		if (run == op_mbarrier_arrive || run == op_mbarrier_arrive_tx || (run == op_mbarrier_async && n->sub))
 			tell(w->cta, EMU_ARRIVE, b);
 		run(w, n, lane);
 		const u64 is = (u64)peek(at, 8);

@@ -161,7 +161,7 @@ static void words_read(const struct ptx_module *m, const struct ptx_instr *i, st
 {
 	const int compares = ptx_is(m, i->op, "setp") || ptx_is(m, i->op, "set");
 	const int atomic = ptx_is(m, i->op, "atom") || ptx_is(m, i->op, "red") || ptx_is(m, i->op, "redux");
-	const int memory = ptx_is(m, i->op, "ld") || ptx_is(m, i->op, "st") || atomic || ptx_is(m, i->op, "mbarrier");
+	const int memory = ptx_is(m, i->op, "ld") || ptx_is(m, i->op, "st") || atomic || ptx_is(m, i->op, "mbarrier") || ptx_is(m, i->op, "cp");
 	unsigned types = 0;
 
 	n->count = 1;

@@ -18,6 +18,8 @@
 /* A loop that is the longer the higher the warp. */
 #define LATE(label) "mad.lo.u32 %r20, %r1, 70, 1;\n" label ":\nsub.u32 %r20, %r20, 1;\nsetp.ne.u32 %p7, %r20, 0;\n@%p7 bra " label ";\n"
 #define STORE(value) "st.shared.u32 [%r3], " value ";\n"
+/* Stores 1 as a copy of what lies in global memory. */
+#define COPY "st.global.u32 [%d1+1024], 1;\nadd.u64 %d4, %d1, 1024;\ncp.async.ca.shared.global [%r3], [%d4], 4;\n"
 /* Adds to the result what the threads 32, 64 and 96 further on have stored. */
 #define SUM "ld.shared.u32 %r21, [%r3+128];\nadd.u32 %r9, %r9, %r21;\nld.shared.u32 %r21, [%r3+256];\nadd.u32 %r9, %r9, %r21;\n" \
 	"ld.shared.u32 %r21, [%r3+384];\nadd.u32 %r9, %r9, %r21;\n"
@@ -90,6 +92,13 @@ static const struct row {
 	{ "mbarrier: by generic address", INIT("64") "mov.u64 %d3, phases;\ncvta.shared.u64 %d3, %d3;\n" LATE("L") STORE("1")
 	  "mbarrier.arrive.noComplete.b64 %d2, [%d3], 1;\nmbarrier.arrive.b64 %d2, [%d3];\n" WAIT("W", "try_wait.b64 %p2, [%d3], %d2")
 	  "ld.shared.u32 %r9, [word+124];\n", 32, 0, 32, 1, EMU_DONE },
+	{ "mbarrier: copies that arrive", INIT("96") "@%p0 bra GO;\n" LATE("L") COPY "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [phases];\nbra END;\nGO:\n"
+	  WAIT("W", "try_wait.parity.shared::cta.b64 %p2, [phases], 0") SUM, 128, 0, 32, 3, EMU_DONE },
+	{ "mbarrier: copies that are expected when they arrive", INIT("96") "@%p0 bra GO;\n" LATE("L") COPY
+	  "cp.async.mbarrier.arrive.shared::cta.b64 [phases];\nmbarrier.arrive.shared.b64 _, [phases];\nbra END;\nGO:\n"
+	  WAIT("W", "try_wait.parity.shared::cta.b64 %p2, [phases], 0") SUM, 128, 0, 32, 3, EMU_DONE },
+	{ "mbarrier: they alone complete nothing", INIT("1") COPY "cp.async.mbarrier.arrive.shared.b64 [phases];\n"
+	  "mbarrier.test_wait.parity.shared.b64 %p2, [phases], 0;\n@%p2 mov.u32 %r9, 1;\n", 64, 0, 64, 0, EMU_DONE },
 	{ "mbarrier: more arrivals than it expects", INIT("1") "mbarrier.arrive.shared.b64 %d2, [phases], 2;\n", 32, 0, 0, 0, EMU_FAULT },
 };
 
