@@ -177,6 +177,12 @@ class DriverWorld:
         self.cuda.cuMemsetD8_v2(address, ctypes.c_ubyte(0), ctypes.c_size_t(size))
         return Buffer(address.value, count, dtype, lambda: self.cuda.cuMemFree_v2(address))
 
+    def array(self, host):
+        buffer = self.zeros(host.size, host.dtype.name)
+        host = numpy.ascontiguousarray(host)
+        self.cuda.cuMemcpyHtoD_v2(ctypes.c_uint64(buffer.address), ctypes.c_void_p(host.ctypes.data), ctypes.c_size_t(host.nbytes))
+        return buffer
+
     def shared(self, count, dtype):
         size = count * numpy.dtype(dtype).itemsize
         room = (size + self.granularity - 1) // self.granularity * self.granularity

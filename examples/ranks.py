@@ -6,6 +6,7 @@ device. Kernels are launched by Triton's own `kernel[grid]` in both.
 
 A world has `rank`, `size`, and
     zeros(count, dtype)    a buffer on this rank's GPU
+    array(host)            one that holds the elements of a NumPy array
     shared(count, dtype)   one such buffer per rank, as a list: element r lies in the memory of rank r
     barrier()              of the hosts; says nothing about work that still runs on the GPUs
     synchronize()          waits for this rank's GPU

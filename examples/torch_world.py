@@ -29,6 +29,9 @@ class TorchWorld:
     def zeros(self, count, dtype):
         return torch.zeros(count, dtype=getattr(torch, dtype), device=self.device)
 
+    def array(self, host):
+        return torch.from_numpy(host).to(self.device).view(-1)
+
     def shared(self, count, dtype):
         if self.size == 1:
             return [self.zeros(count, dtype)]
