@@ -1,6 +1,7 @@
 """Programs that must come out right, as a table of (program, arguments, ranks, racy): `emulated` for the emulated device in CTest,
 `native` for tests/gpu/run cases, of so many ranks. The racy forms need not name their lines here: that a race is found, and nothing in the correct
-form, is what each is for: no formal one either. Some say the class that one finding has, too (CLASSES), or that all are formal.
+form, is what each is for: no formal one either. Some say the class that one finding has, too (CLASSES), or that all are formal, or
+what must be printed (SAYS).
 
     cases.py NAME        one case on the emulated device, as CTest runs it
     cases.py --list
@@ -34,7 +35,31 @@ def table(exchange, warps, ranks, locks, cas):
     return cases
 
 
-EMULATED = table(SMALL, WARPS, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], [])
+# What Triton's tutorials teach: each checks its result against NumPy's, and has a racy twin.
+SM80 = ["--arch", "sm80"]
+TUTORIALS = {
+    "matmul": ("matmul.py", []), "matmul-sm80": ("matmul.py", [*SM80, "--stages", "4"]),
+    "matmul-alone": ("matmul.py", ["--stages", "1"]), "matmul-small": ("matmul.py", ["--stages", "2", "--block", "16", "16", "32"]),
+    "matmul-halves": ("matmul.py", ["--sum", "float16"]), "matmul-halves-sm80": ("matmul.py", ["--sum", "float16", *SM80]),
+    "matmul-split": ("matmul.py", ["--split", "2"]), "matmul-split-no-atomic": ("matmul.py", ["--split", "2", "--break", "no-atomic"]),
+    "matmul-t39": ("matmul.py", []), "matmul-sm80-t39": ("matmul.py", [*SM80, "--stages", "3"]),
+    "grouped-matmul": ("grouped_matmul.py", []), "grouped-matmul-overlap": ("grouped_matmul.py", ["--break", "overlap"]),
+    "attention": ("attention.py", []), "attention-causal-sm80": ("attention.py", ["--causal", *SM80]),
+    "attention-t39": ("attention.py", ["--causal"]), "attention-overlap": ("attention.py", ["--break", "overlap"]),
+    "layer-norm": ("layer_norm.py", []), "layer-norm-no-lock": ("layer_norm.py", ["--break", "no-lock"]),
+    "print": ("print.py", []),
+}
+for kind in ("float32", "bfloat16", "int8", "e4m3", "e5m2"):
+    TUTORIALS[f"matmul-{kind}"] = ("matmul.py", ["--type", kind])
+    TUTORIALS[f"matmul-{kind}-mma"] = ("matmul.py", ["--type", kind, "--arch", "sm89"])
+for kernel in ("add", "softmax", "dropout"):
+    TUTORIALS[kernel] = ("rows.py", [kernel])
+    TUTORIALS[f"{kernel}-overlap"] = ("rows.py", [kernel, "--break", "overlap"])
+SAYS = {"print": [f"pid ({p}, 0, 0) idx ({i:2}) element: (operand 1) {(32 * p + i) / 4:f}" for p in range(2) for i in range(32)] +
+        [f"pid ({p}, 0, 0) idx () program: 0x{p:08x}" for p in range(2)]}  # lines on stdout
+
+EMULATED = {**table(SMALL, WARPS, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], []),
+            **{name: (*row, 1, "--break" in row[1]) for name, row in TUTORIALS.items()}}
 
 
 def native(ranks):
@@ -56,11 +81,14 @@ def one(name):
         for number, schedule in enumerate(("program", "pct"), 1):
             place = os.path.join(scratch, schedule)
             os.makedirs(place)
-            job = jobs.launched(place, [jobs.python(), os.path.join(HERE, program), *arguments], started(program, ranks),
+            python = jobs.python("3.9" if name.endswith("-t39") else "3.6")
+            job = jobs.launched(place, [python, os.path.join(HERE, program), *arguments], started(program, ranks),
                                 ["--schedule", schedule, "--seed", str(number), "--formal", "fail"],
                                 environment={**jobs.Job.environment(scratch), "PYTHONPATH": jobs.EXAMPLES, "EMU_DEVICES": str(max(2, ranks))})
             summary = job.ends(jobs.FOUND if racy else 0).summary(started(program, ranks))
             expect.checked(summary)
+            missing = set(SAYS.get(name, ())) - set(job.out.splitlines())
+            expect.need(not missing, f"stdout lacks {sorted(missing)}")
             expect.need(not summary["coverage"]["counters"]["unmapped_participants"], "somebody's tables are not mapped")
             if not racy:
                 expect.clean(summary)

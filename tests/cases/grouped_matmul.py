@@ -1,0 +1,65 @@
+"""Products of several pairs of matrices, each of its own shape, in one launch: a fixed number of programs, each of which goes
+through the tiles of all of them. --break overlap has two programs at a time take the same tiles.
+
+    gsan-launch python grouped_matmul.py [--programs 4] [--break overlap]     (PYTHONPATH: the examples folder)
+"""
+import argparse
+
+import ranks
+import numpy
+import triton
+import triton.language as tl
+
+SHAPES = [(64, 64, 64), (96, 32, 32), (32, 128, 96)]  # M, N, K: multiples of the tile
+
+
+@triton.jit
+def multiply(table, pairs, STRIDE: tl.constexpr, TILE: tl.constexpr, STAGES: tl.constexpr):
+    tile = tl.program_id(0)
+    before = 0
+    at = tl.arange(0, TILE)
+    for pair in range(pairs):
+        row = table + pair * 6
+        a = tl.load(row).to(tl.pointer_type(tl.float16))
+        b = tl.load(row + 1).to(tl.pointer_type(tl.float16))
+        c = tl.load(row + 2).to(tl.pointer_type(tl.float32))
+        M, N, K = tl.load(row + 3).to(tl.int32), tl.load(row + 4).to(tl.int32), tl.load(row + 5).to(tl.int32)
+        wide = N // TILE
+        tiles = M // TILE * wide
+        while tile < before + tiles:
+            m = (tile - before) // wide * TILE + at
+            n = (tile - before) % wide * TILE + at
+            total = tl.zeros((TILE, TILE), dtype=tl.float32)
+            for k in tl.range(0, K, TILE, num_stages=STAGES):
+                x = tl.load(a + m[:, None] * K + (k + at)[None, :])
+                y = tl.load(b + (k + at)[:, None] * N + n[None, :])
+                total = tl.dot(x, y, total)
+            tl.store(c + m[:, None] * N + n[None, :], total)
+            tile += STRIDE
+        before += tiles
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=int, default=4)
+    parser.add_argument("--break", dest="what", choices=["overlap"])
+    a = parser.parse_args()
+    world, drawn = ranks.open_world(), numpy.random.default_rng(2)
+    groups, table = [], []
+    for m, n, k in SHAPES:
+        x, y = drawn.integers(-4, 5, (m, k)), drawn.integers(-4, 5, (k, n))
+        buffers = world.array(x.astype("float16")), world.array(y.astype("float16")), world.zeros(m * n, "float32")
+        groups.append((buffers, x @ y))
+        table += [*(b.data_ptr() for b in buffers), m, n, k]
+    stride = a.programs // 2 if a.what == "overlap" else a.programs
+    multiply[(a.programs,)](world.array(numpy.array(table, "int64")), len(SHAPES), stride, 32, 2, num_warps=4)
+    world.synchronize()
+    wrong = sum(int((world.numpy(buffers[2]).reshape(want.shape) != want).sum()) for buffers, want in groups)
+    print(f"grouped_matmul: {wrong} wrong elements", flush=True)
+    world.close()
+    if wrong:
+        raise SystemExit("grouped_matmul: the products are wrong")
+
+
+if __name__ == "__main__":
+    main()
