@@ -68,8 +68,9 @@ def moderate(low, high):
 
 def word(kind):
     """One 64-bit input of a class."""
-    if kind.startswith(("exact_", "near_")):
-        return matrices.packed(RANDOM, kind.split("_")[1], kind.startswith("near_"))
+    if kind.startswith(("exact_", "near_", "odd_")):
+        how, element = kind.split("_")
+        return matrices.packed(RANDOM, element, how)
     if kind in ("shift", "shift64"):
         return RANDOM.randint(0, 80)
     if kind == "lane":

@@ -3,8 +3,9 @@ draws (9.7.14.5, 9.7.15.5), written down apart from the executor's code. A row t
 
     matrices.py > reference.txt        lines as in vectors.txt
 
-Rows named …_exact multiply small integers, and every sum is exact; those named …_near multiply numbers around one, where hardware
-cuts off what a rounded sum would keep: there the reference is the exact sum, rounded once.
+Rows named …_exact multiply small integers, and every sum is exact; those named …_near multiply numbers around one (integers: add
+to what nearly overflows), where hardware cuts off what a rounded sum would keep: there the reference is the exact sum, rounded once.
+Those named …_odd have subnormal numbers, and a few infinite ones and NaNs.
 """
 import math
 import struct
@@ -27,24 +28,29 @@ MODES = {"0": 0, "128": 1, "64": 2, "32": 3}
 
 # ---- numbers -------------------------------------------------------------------------------------------------------
 def decode(bits, kind):
-    """The number that a finite element stands for."""
+    """The number that an element stands for."""
     if kind in ("s8", "u8"):
         return bits - 256 if kind == "s8" and bits > 127 else bits
     mantissa, exponent = FIELDS[kind]
     if kind == "tf32":
         bits >>= 13
     field, rest = bits >> mantissa & (1 << exponent) - 1, bits & (1 << mantissa) - 1
+    if field == (1 << exponent) - 1 and (kind != "e4m3" or rest == 7):
+        return math.nan if rest else math.inf * (1 - 2 * (bits >> mantissa + exponent & 1))
     whole = rest if not field else rest | 1 << mantissa
     value = math.ldexp(whole, max(field, 1) - (1 << exponent - 1) + 1 - mantissa)
     return -value if bits >> mantissa + exponent & 1 else value
 
 
 def encode(value, kind):
-    """The element nearest to a finite number; among its neighbours the even one."""
+    """The element nearest to a number; among its neighbours the even one."""
     if kind in ("s8", "u8"):
         return int(value) & 0xFF
     mantissa, exponent = FIELDS[kind]
     size = abs(value)
+    if not math.isfinite(value):
+        bits = (1 << exponent) - 1 << mantissa | ((1 << mantissa) - 1 if math.isnan(value) else (value < 0) << mantissa + exponent)
+        return bits << 13 if kind == "tf32" else bits
     unit = max(math.frexp(size)[1] - 1, 2 - (1 << exponent - 1)) - mantissa
     whole = round(math.ldexp(size, -unit))
     bits = whole + (unit + mantissa + (1 << exponent - 1) - 2 << mantissa) if size else 0
@@ -52,24 +58,33 @@ def encode(value, kind):
     return bits << 13 if kind == "tf32" else bits
 
 
-def number(drawn, kind, near):
+def number(drawn, kind, how):
     """A factor or an accumulator of a row."""
-    if near:
+    if how == "near":
         return (drawn.random() * 2 - 1) * 2.0 ** drawn.randint(-4, 4)
+    if how == "odd":
+        roll, (mantissa, exponent) = drawn.random(), FIELDS[kind]
+        if roll < 0.006:
+            return drawn.choice([math.nan if kind == "e4m3" else math.inf, -math.inf if kind != "e4m3" else math.nan, math.nan])
+        if roll < 0.2:
+            return drawn.choice([1, -1]) * math.ldexp(drawn.getrandbits(mantissa), 2 - (1 << exponent - 1) - mantissa)
     return drawn.randint(0 if kind == "u8" else -4, 4)
 
 
-def packed(drawn, kind, near):
+def packed(drawn, kind, how):
     """64 bits of elements."""
     if kind == "s32":
-        return drawn.getrandbits(64) if near else sum((drawn.randint(-99, 99) & 0xFFFFFFFF) << 32 * i for i in range(2))
-    if kind in ("s8", "u8") and near:
+        far = [drawn.choice([2**31 - 1 - drawn.randint(0, 9999), drawn.randint(0, 9999) - 2**31]) for _ in range(2)]
+        return sum((far[i] if how == "near" else drawn.randint(-99, 99)) % 2**32 << 32 * i for i in range(2))
+    if kind in ("s8", "u8") and how == "near":
         return drawn.getrandbits(64)
     width = 8 * {"f32": 4, **BYTES}[kind]
-    return sum(encode(number(drawn, kind, near), kind) << i for i in range(0, 64, width))
+    return sum(encode(number(drawn, kind, how), kind) << i for i in range(0, 64, width))
 
 
 def total(products, accumulator, into, saturates):
+    if not all(map(math.isfinite, [accumulator, *products])):
+        return encode(sum(products, accumulator), into)
     exact = accumulator + math.fsum(products)
     if into == "s32":
         return max(min(int(exact), 2**31 - 1), -2**31) & 0xFFFFFFFF if saturates else int(exact) & 0xFFFFFFFF
@@ -109,11 +124,6 @@ def sums(a, b, before, into, saturates=False):
 
 def halves(word):
     return [word & 0xFFFFFFFF, word >> 32]
-
-
-def mma_inputs(sum_kind, kind):
-    """Classes of the four inputs: A in two of them, B, C."""
-    return [kind, kind, kind, sum_kind]
 
 
 def registers(shape, kind):
@@ -312,18 +322,18 @@ RESULTS = {"f32": "f32x2", "f16": "f16x4", "s32": "u"}
 
 def all_rows():
     """(name, kind of the results, number of results, classes of the inputs, text by the name of their table, lines by the inputs)."""
-    for near in (False, True):
-        how = "near" if near else "exact"
+    for how in ("exact", "near", "odd"):
         for shape, s, t in SHAPES:
             for sat in (False, True)[:1 + (s == "s32")]:
-                yield (f"mma_{shape}_{s}_{t}{'_satfinite' if sat else ''}_{how}", "u" if not near else RESULTS[s], 1 if s == "f16" else 2,
-                       [f"{how}_{k}" for k in mma_inputs(s, t)], lambda _, v=(shape, s, t, sat): mma_text(*v),
-                       lambda rows, v=(shape, s, t, sat): mma_lines(rows, *v))
+                if s != "s32" or how != "odd":
+                    yield (f"mma_{shape}_{s}_{t}{'_satfinite' if sat else ''}_{how}", "u" if how == "exact" else RESULTS[s], 1 + (s != "f16"),
+                           [f"{how}_{k}" for k in (t, t, t, s)], lambda _, v=(shape, s, t, sat): mma_text(*v),
+                           lambda rows, v=(shape, s, t, sat): mma_lines(rows, *v))
         for s, t in GROUPS:
-            for a, b in ways(t) if (s, near) == ("f32", False) else ways(t)[1:2]:
+            for a, b in ways(t) if (s, how) == ("f32", "exact") else ways(t)[1:2] if how != "odd" else []:
                 adds = b[0] != "64"
-                yield (f"wgmma_{s}_{t}_{way_name(a)}_{way_name(b)}_{how}", "u" if not near else RESULTS[s], 1 if s == "f16" else 2,
-                       [f"{how}_{k}" for k in mma_inputs(s, t)], lambda table, v=(s, t, a, b, adds): group_text(table, *v),
+                yield (f"wgmma_{s}_{t}_{way_name(a)}_{way_name(b)}_{how}", "u" if how == "exact" else RESULTS[s], 1 + (s != "f16"),
+                       [f"{how}_{k}" for k in (t, t, t, s)], lambda table, v=(s, t, a, b, adds): group_text(table, *v),
                        lambda rows, v=(s, t, a, b, adds): group_lines(rows, *v))
     for count in (1, 2, 4):
         for transposed in (False, True):
