@@ -27,7 +27,8 @@ static CUresult fault_of(const struct emu_error *error)
 {
 	static const CUresult results[] = {[EMU_FAILED] = CUDA_ERROR_LAUNCH_FAILED,
 					   [EMU_ILLEGAL_ADDRESS] = CUDA_ERROR_ILLEGAL_ADDRESS,
-					   [EMU_ILLEGAL_INSTRUCTION] = CUDA_ERROR_ILLEGAL_INSTRUCTION};
+					   [EMU_ILLEGAL_INSTRUCTION] = CUDA_ERROR_ILLEGAL_INSTRUCTION,
+					   [EMU_ASSERTED] = CUDA_ERROR_ASSERT};
 	return results[error->fault];
 }
 

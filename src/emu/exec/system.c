@@ -153,5 +153,5 @@ void op_assertfail(OP_ARGS)
 	snprintf(g->words, sizeof g->words, "%s:%u: %s: assertion '%s' failed", (const char *)(uintptr_t)exec_call_value(w, l, &arg[1]),
 		 (u32)exec_call_value(w, l, &arg[2]), (const char *)(uintptr_t)exec_call_value(w, l, &arg[3]),
 		 (const char *)(uintptr_t)w->address[l]);
-	exec_warp_fault(w, l, EMU_FAILED, g->words);
+	exec_warp_fault(w, l, EMU_ASSERTED, g->words);
 }

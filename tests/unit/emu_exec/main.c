@@ -221,6 +221,7 @@ static void system_functions(void)
 	CHECK(!strcmp(printed, "-3| 1.50|123456789012|text|c|%|ffffff00|   99|0|%k\n-2| 1.50|123456789012|text|c|%|ffffff00|   99|0|%k\n"));
 	CHECK(out[0] == 9 && out[1] == 9);
 	CHECK(run(m, "asserts", 1, 1, 1) == EMU_FAULT && strstr(error.text, "text:12: text: assertion 'text' failed"));
+	CHECK(error.fault == EMU_ASSERTED);
 	emu_module_unload(m);
 }
 
