@@ -49,7 +49,7 @@ TUTORIALS = {
     "layer-norm": ("layer_norm.py", []), "layer-norm-no-lock": ("layer_norm.py", ["--break", "no-lock"]),
     "print": ("print.py", []),
 }
-for kind in ("float32", "bfloat16", "int8", "e4m3", "e5m2"):
+for kind in ("float64", "float32", "bfloat16", "int8", "e4m3", "e5m2"):
     TUTORIALS[f"matmul-{kind}"] = ("matmul.py", ["--type", kind])
     TUTORIALS[f"matmul-{kind}-mma"] = ("matmul.py", ["--type", kind, "--arch", "sm89"])
 for kernel in ("add", "softmax", "dropout"):

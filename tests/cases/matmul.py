@@ -15,9 +15,10 @@ import triton.language as tl
 
 # Of each type: what numpy keeps it in, what Triton calls it, and the codes of 0 to 4 where numpy does not know it.
 TYPES = {"float16": ("float16", tl.float16, None), "float32": ("float32", tl.float32, None), "int8": ("int8", tl.int8, None),
+         "float64": ("float64", tl.float64, None),
          "bfloat16": ("int16", tl.bfloat16, [0, 0x3F80, 0x4000, 0x4040, 0x4080]),
          "e4m3": ("int8", tl.float8e4nv, [0, 0x38, 0x40, 0x44, 0x48]), "e5m2": ("int8", tl.float8e5, [0, 0x3C, 0x40, 0x42, 0x44])}
-SUMS = {"float32": tl.float32, "float16": tl.float16, "int32": tl.int32}
+SUMS = {"float64": tl.float64, "float32": tl.float32, "float16": tl.float16, "int32": tl.int32}
 
 
 @triton.jit
@@ -70,7 +71,7 @@ def main():
         os.environ["TRITON_OVERRIDE_ARCH"] = a.arch
     world, drawn = ranks.open_world(), numpy.random.default_rng(1)
     (m, n, k), (bm, bn, bk) = a.shape, a.block
-    into = a.sum or ("int32" if a.type == "int8" else "float32")
+    into = a.sum or {"int8": "int32", "float64": "float64"}.get(a.type, "float32")
     x, y = drawn.integers(-4, 5, (m, k)), drawn.integers(-4, 5, (k, n))
     c = world.zeros(m * n, into)
     multiply[triton.cdiv(m, bm), triton.cdiv(n, bn), a.split](

@@ -53,11 +53,11 @@ static u32 compare_f64(const struct exec_warp *w, const struct exec_insn *n, uns
 	const double *a = X(double, first), *b = X(double, first + 1);
 	GATHER(double, (holds[n->sub] & relation(a[l], b[l])) != 0);
 }
-static u32 compare_lanes_half(const struct exec_warp *w, const struct exec_insn *n, unsigned which)
+static u32 compare_lanes_half(const struct exec_warp *w, const struct exec_insn *n, unsigned first, unsigned which)
 {
 	const enum half_format f = half_format_of(n->type[2]);
 	const unsigned step = half_is_pair(n->type[2]) ? 2 : 1;
-	const u16 *a = (const u16 *)exec_at(w, n->x[2]) + which, *b = (const u16 *)exec_at(w, n->x[3]) + which;
+	const u16 *a = (const u16 *)exec_at(w, n->x[first]) + which, *b = (const u16 *)exec_at(w, n->x[first + 1]) + which;
 	GATHER(u16, (holds[n->sub] & relation(half_load(f, a[l * step], n->flags), half_load(f, b[l * step], n->flags))) != 0);
 }
 
@@ -93,11 +93,19 @@ SETP(f64)
 
 void op_setp_half(OP_ARGS) /* of a pair: p is the low half's result, q the high half's */
 {
-	const u32 r = compare_lanes_half(w, n, 0);
-	const u32 other = half_is_pair(n->type[2]) ? compare_lanes_half(w, n, 1) : ~r;
+	const u32 r = compare_lanes_half(w, n, 2, 0);
+	const u32 other = half_is_pair(n->type[2]) ? compare_lanes_half(w, n, 2, 1) : ~r;
 	const u32 q = combine(w, n, other, 4);
 	op_set_mask(w, n->x[0], m, combine(w, n, r, 4));
 	op_set_mask(w, n->x[1], m, q);
+}
+
+void op_set_pair(OP_ARGS) /* of two halves, each 1 or 0 */
+{
+	const u16 yes = n->type[0] == PTX_BF16X2 ? 0x3f80 : 0x3c00;
+	const u32 low = combine(w, n, compare_lanes_half(w, n, 1, 0), 3), high = combine(w, n, compare_lanes_half(w, n, 1, 1), 3);
+	u32 *d = X(u32, 0);
+	EACH(d[l] = (low >> l & 1 ? yes : 0u) | (high >> l & 1 ? (u32)yes << 16 : 0u));
 }
 
 #define SELECT(T) \

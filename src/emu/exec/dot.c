@@ -20,7 +20,7 @@ void dot_read(const struct dot_kind *k, const uint8_t *from, unsigned bytes, str
 	for (unsigned i = 0; i < line->n; i++) {
 		const unsigned at = k->unpacked ? i / 4 * 2 + i % 2 + i / 2 % 2 * (line->n / 2) : i;
 		line->v[at] = element(k, from + i * k->bytes);
-		line->exponent[at] = ilogb(line->v[at]);
+		line->exponent[at] = line->v[at] != 0 && isfinite(line->v[at]) ? ilogb(line->v[at]) : 0;
 	}
 }
 

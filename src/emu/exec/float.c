@@ -126,6 +126,20 @@ FUNCTION32(sin, sin((double)x))
 FUNCTION32(cos, cos((double)x))
 FUNCTION32(tanh, tanh((double)x))
 
+/* Of f64 by .approx.ftz the upper halves alone count (PTX ISA 9.7.3.15, 9.7.3.18). */
+static double upper_half(double v)
+{
+	u64 bits;
+	if (isnan(v))
+		return v;
+	memcpy(&bits, &v, 8);
+	bits &= bits >> 52 & 0x7ff ? 0xffffffff00000000 : (u64)1 << 63;
+	memcpy(&v, &bits, 8);
+	return v;
+}
+void op_rcp_coarse(OP_ARGS) { double *d = X(double, 0); const double *a = X(double, 1); EACH(d[l] = upper_half(1 / upper_half(a[l]))); }
+void op_rsqrt_coarse(OP_ARGS) { double *d = X(double, 0); const double *a = X(double, 1); EACH(d[l] = upper_half(1 / sqrt(upper_half(a[l])))); }
+
 FUNCTION32(abs, fabsf(x))
 FUNCTION32(neg, -x)
 #define ON_BITS(name, T, e) void op_##name(OP_ARGS) { T *d = X(T, 0); const T *a = X(T, 1), *b = X(T, 2); (void)b; EACH(d[l] = (e)); }

@@ -1,26 +1,29 @@
 /* Products of matrices: mma.sync by a warp (PTX ISA 9.7.14.5), wgmma.mma_async by four (9.7.15.5), each warp of which makes 16
  * rows of its own. Both are one thing here: 16 rows of A and 8 columns of B at a time, 32 bytes of each at most, into registers
- * of one layout. What runs asynchronously on a GPU runs at its issue, which every correct program must allow. */
+ * of one layout; but for numbers of 64 bits. What runs asynchronously on a GPU runs at its issue, which every correct program
+ * must allow. */
 #include "emu/exec/dot.h"
 #include "emu/exec/ops.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ROWS 16u
 #define COLUMNS 8u
+#define LINE (16 * sizeof(double)) /* bytes of a row of A, or a column of B; but for f64, DOT_BYTES */
 
-/* Register r of an operand with `rows` rows: lane l has four bytes of row l / 4 (+ 8), from byte 4 (l % 4) (+ 16) on. */
-static void gather(const struct exec_warp *w, const u32 *place, unsigned registers, unsigned rows, u8 (*line)[DOT_BYTES])
+/* Register r of an operand with `rows` rows, of `size` bytes: lane l has those of row l / 4 (+ 8) from the (l % 4)th (+ 4) on. */
+static void gather(const struct exec_warp *w, const u32 *place, unsigned registers, unsigned rows, size_t size, u8 (*line)[LINE])
 {
 	for (unsigned r = 0; r < registers; r++) {
-		const u32 *from = exec_at(w, place[r]);
+		const u8 *from = exec_at(w, place[r]);
 		const unsigned down = rows == ROWS ? r & 1 : 0, right = rows == ROWS ? r >> 1 : r;
 		for (unsigned l = 0; l < EXEC_LANES; l++)
-			memcpy(&line[l / 4 + 8 * down][l % 4 * 4 + 16 * right], &from[l], 4);
+			memcpy(&line[l / 4 + 8 * down][(l % 4 + 4 * right) * size], &from[l * size], size);
 	}
 }
 
-static void read_lines(const struct dot_kind *k, u8 (*bytes)[DOT_BYTES], unsigned count, unsigned each, struct dot_line *line)
+static void read_lines(const struct dot_kind *k, u8 (*bytes)[LINE], unsigned count, unsigned each, struct dot_line *line)
 {
 	for (unsigned i = 0; i < count; i++)
 		dot_read(k, bytes[i], each, &line[i]);
@@ -32,15 +35,15 @@ static void multiply(const struct exec_warp *w, const struct dot_kind *k, const 
 		     const u32 *d, const u32 *c)
 {
 	const int halves = !k->integer && k->sum == HALF_F16;
-	for (unsigned l = 0; l < EXEC_LANES; l++)
+	for (unsigned l = 0; l < EXEC_LANES; l++) {
+		u32 sum[4]; /* all, before a register that C may share is written */
 		for (unsigned v = 0; v < 4; v++) {
-			const unsigned r = halves ? v / 2 : v, shift = halves ? v % 2 * 16 : 0;
-			const u32 mask = halves ? 0xffffu << shift : ~0u;
-			const u32 from = c ? ((const u32 *)exec_at(w, c[r]))[l] : 0;
-			const u32 sum = dot_product(k, &a[l / 4 + v / 2 * 8], &b[l % 4 * 2 + v % 2], (from & mask) >> shift);
-			u32 *to = (u32 *)exec_at(w, d[r]) + l;
-			*to = (*to & ~mask) | sum << shift;
+			const u32 from = c ? ((const u32 *)exec_at(w, c[halves ? v / 2 : v]))[l] : 0;
+			sum[v] = dot_product(k, &a[l / 4 + v / 2 * 8], &b[l % 4 * 2 + v % 2], halves ? (u16)(from >> v % 2 * 16) : from);
 		}
+		for (unsigned v = 0; v < 4; v += halves ? 2 : 1)
+			((u32 *)exec_at(w, d[halves ? v / 2 : v]))[l] = halves ? sum[v] | sum[v + 1] << 16 : sum[v];
+	}
 }
 
 /* The types of the result and of A say what is multiplied, and how it is added up. For sm_90, ptxas makes halves of what mma.sync
@@ -70,14 +73,34 @@ void op_mma(OP_ARGS)
 {
 	const struct dot_kind k = kind_of(n, 0);
 	const unsigned wide = n->x[3] - n->x[2];
-	u8 rows[ROWS][DOT_BYTES], columns[COLUMNS][DOT_BYTES];
+	u8 rows[ROWS][LINE], columns[COLUMNS][LINE];
 	struct dot_line a[ROWS], b[COLUMNS];
 	(void)m;
-	gather(w, n->item + n->x[1], 2 * wide, ROWS, rows);
-	gather(w, n->item + n->x[2], wide, COLUMNS, columns);
+	gather(w, n->item + n->x[1], 2 * wide, ROWS, 4, rows);
+	gather(w, n->item + n->x[2], wide, COLUMNS, 4, columns);
 	read_lines(&k, rows, ROWS, 16 * wide, a);
 	read_lines(&k, columns, COLUMNS, 16 * wide, b);
 	multiply(w, &k, a, b, n->item + n->x[0], n->item + n->x[3]);
+}
+
+/* Sums of f64 are chains of fma. */
+void op_mma_f64(OP_ARGS)
+{
+	const unsigned many = n->x[2] - n->x[1], few = n->x[3] - n->x[2], results = n->x[1] - n->x[0];
+	double a[ROWS][16], b[COLUMNS][16];
+	(void)m;
+	gather(w, n->item + n->x[1], many, many > few ? ROWS : COLUMNS, 8, (u8 (*)[LINE])a);
+	gather(w, n->item + n->x[2], few, COLUMNS, 8, (u8 (*)[LINE])b);
+	for (unsigned l = 0; l < EXEC_LANES; l++) {
+		double sum[4];
+		for (unsigned v = 0; v < results; v++) {
+			sum[v] = ((const double *)exec_at(w, n->item[n->x[3] + v]))[l];
+			for (unsigned k = 0; k < 4 * few; k++)
+				sum[v] = fma(a[l / 4 + v / 2 * 8][k], b[l % 4 * 2 + v % 2][k], sum[v]);
+		}
+		for (unsigned v = 0; v < results; v++)
+			((double *)exec_at(w, n->item[n->x[0] + v]))[l] = sum[v];
+	}
 }
 
 /* ---- matrices in shared memory (PTX ISA 9.7.15.5.1) */
@@ -100,14 +123,15 @@ static u32 element_at(u64 descriptor, int across, u32 line, u32 k, u32 size)
 	return at ^ (at >> 7 & (span / 16 - 1)) << 4;
 }
 
-/* Lines `from` and on; 0 after a fault. */
-static int fetch(struct exec_warp *w, const struct dot_kind *k, u64 descriptor, int across, u32 from, unsigned lines, u8 (*to)[DOT_BYTES])
+/* Lines `from` and on; 0 after a fault. A base offset tells of swizzles that do not begin at multiples of their pattern: nobody
+ * has them. */
+static int fetch(struct exec_warp *w, const struct dot_kind *k, u64 descriptor, int across, u32 from, unsigned lines, u8 (*to)[LINE])
 {
 	for (unsigned i = 0; i < lines; i++)
 		for (unsigned e = 0; e < DOT_BYTES / k->bytes; e++) {
 			const u32 at = element_at(descriptor, across, from + i, e, k->bytes);
-			if (at + k->bytes > w->cta->grid->shared_bytes) {
-				exec_warp_fault(w, 0, EMU_ILLEGAL_ADDRESS, "a matrix that is not within shared memory");
+			if (descriptor >> 49 & 7 || at + k->bytes > w->cta->grid->shared_bytes) {
+				exec_warp_fault(w, 0, EMU_ILLEGAL_ADDRESS, "a matrix that is not within shared memory, or has a base offset");
 				return 0;
 			}
 			memcpy(&to[i][e * k->bytes], w->cta->shared + at, k->bytes);
@@ -131,11 +155,11 @@ void op_wgmma(OP_ARGS)
 	const int across_a = flags == 4 && *X(u32, 6), across_b = flags > 2 && *X(u32, 3 + flags);
 	const unsigned each = !k.integer && k.sum == HALF_F16 ? 2 : 4, blocks = (n->items - (in_registers ? 4u : 0)) / each;
 	const int adds = (*X(u32, 3) & 1) != ((n->flags & F_NOT_C) != 0);
-	u8 bytes[ROWS][DOT_BYTES];
+	u8 bytes[ROWS][LINE];
 	struct dot_line a[ROWS], b[COLUMNS];
 	(void)m;
 	if (in_registers)
-		gather(w, n->item + n->x[1], 4, ROWS, bytes);
+		gather(w, n->item + n->x[1], 4, ROWS, 4, bytes);
 	else if (!fetch(w, &k, *X(u64, 1), across_a, w->number % 4 * ROWS, ROWS, bytes))
 		return;
 	read_lines(&k, bytes, ROWS, DOT_BYTES, a);

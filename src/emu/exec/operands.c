@@ -214,7 +214,7 @@ static unsigned letter_bytes(char c, const struct exec_insn *n)
 	}
 }
 
-/* Registers of 32 bits side by side, appended to the instruction's items; `want` 0: however many there are. */
+/* Registers side by side, appended to the instruction's items; `want` 0: however many there are. */
 static void fragment(struct decoder *d, struct exec_insn *n, const struct ptx_operand *o, uint32_t want)
 {
 	const struct ptx_operand *one = o->kind == PTX_OPND_VECTOR ? o->item : o;
@@ -224,9 +224,10 @@ static void fragment(struct decoder *d, struct exec_insn *n, const struct ptx_op
 	uint32_t *places = decode_take(d, (n->items + have) * sizeof *places);
 	if (d->rc)
 		return;
-	memcpy(places, n->item, n->items * sizeof *places);
+	for (uint32_t k = 0; k < n->items; k++)
+		places[k] = n->item[k];
 	for (uint32_t k = 0; k < have; k++)
-		places[n->items + k] = decode_operand(d, &one[k], 4);
+		places[n->items + k] = decode_operand(d, &one[k], n->type[0] == PTX_F64 ? 8 : 4);
 	n->item = places;
 	n->items = (uint8_t)(n->items + have);
 }
@@ -239,7 +240,7 @@ static uint32_t one_shaped(struct decoder *d, struct exec_insn *n, char letter, 
 		decode_address(d, n, o);
 	} else if (letter == 'i') {
 		n->imm = o->ivalue;
-	} else if (strchr("124V", letter) || is_matrix) {
+	} else if (strchr("1248V", letter) || is_matrix) {
 		n->x[count++] = n->items;
 		n->flags |= is_matrix ? F_FRAGMENT : 0;
 		fragment(d, n, o, is_matrix ? 4 : letter == 'V' ? 0 : (uint32_t)(letter - '0'));

@@ -1,5 +1,6 @@
-"""The rows of matrix instructions for generate.py, and what they must compute: exact arithmetic, by the layouts that the PTX ISA
-draws (9.7.14.5, 9.7.15.5), written down apart from the executor's code. A row that no GPU has recorded yet is judged by this.
+"""The rows of matrix instructions for generate.py, with a few others, and what they must compute: exact arithmetic, by the layouts
+that the PTX ISA draws (9.7.14.5, 9.7.15.5), written down apart from the executor's code. A row that no GPU has recorded yet is judged
+by this.
 
     matrices.py > reference.txt        lines as in vectors.txt
 
@@ -12,9 +13,9 @@ import struct
 import sys
 
 THREADS = 64
-FIELDS = {"f16": (10, 5), "bf16": (7, 8), "tf32": (10, 8), "f32": (23, 8), "e4m3": (3, 4), "e5m2": (2, 5)}
-BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "e5m2": 1, "s8": 1, "u8": 1}
-FLOATS = list(FIELDS)[:3] + ["e4m3", "e5m2"]
+FIELDS = {"f64": (52, 11), "f16": (10, 5), "bf16": (7, 8), "tf32": (10, 8), "f32": (23, 8), "e4m3": (3, 4), "e5m2": (2, 5)}
+BYTES = {"f64": 8, "f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "e5m2": 1, "s8": 1, "u8": 1}
+FLOATS = ("f16", "bf16", "tf32", "e4m3", "e5m2")
 # Of mma: shape, type of the sum, type of the factors.
 SHAPES = [("m16n8k8", "f32", "f16"), ("m16n8k8", "f16", "f16"), ("m16n8k16", "f32", "f16"), ("m16n8k16", "f16", "f16"),
           ("m16n8k8", "f32", "bf16"), ("m16n8k16", "f32", "bf16"), ("m16n8k4", "f32", "tf32"), ("m16n8k8", "f32", "tf32"),
@@ -170,6 +171,56 @@ def mma_text(shape, sum_kind, kind, saturates):
 
 def listed(first, count):
     return ", ".join(f"%m{first + i}" for i in range(count))
+
+
+# ---- mma of f64: m8n8k4, lane 4g + i has element i of line g ---------------------------------------------------------
+def double_lines(rows):
+    out = []
+    for warp in range(0, THREADS, 32):
+        a, b, *c = ([decode(t[k], "f64") for t in rows[warp:warp + 32]] for k in range(4))
+        for lane in range(32):
+            row, column = lane // 4 * 4, lane % 4 * 8
+            out.append(tuple(total([a[row + k] * b[column + 4 * v + k] for k in range(4)], c[v][lane], "f64", False) for v in range(2)))
+    return out
+
+
+# ---- what else came later ------------------------------------------------------------------------------------------
+def upper_half(value):
+    """Of an f64 that is normal; subnormal ones are zero."""
+    bits = encode(value, "f64") & ~0xFFFFFFFF
+    return decode(bits if bits >> 52 & 0x7FF else bits & 1 << 63, "f64")
+
+
+def coarse_lines(rows, root):
+    """1 / a, or that of its root, by upper halves."""
+    out = []
+    for t in rows:
+        a = upper_half(decode(t[0], "f64"))
+        of = (math.nan if a < 0 else math.sqrt(a)) if root and a else a
+        result = math.nan if math.isnan(of) else math.copysign(math.inf, of) if not of else upper_half(1 / of)
+        out.append((encode(result, "f64"), 0))
+    return out
+
+
+COMPARE = {"eq": lambda a, b: a == b, "ne": lambda a, b: a < b or a > b, "lt": lambda a, b: a < b, "ge": lambda a, b: a >= b,
+           "equ": lambda a, b: not (a < b or a > b), "nan": lambda a, b: a != a or b != b}
+
+
+def pair_lines(rows, compare, kind):
+    """1 or 0 for each of two halves."""
+    one = encode(1, kind)
+    return [(sum(one << i for i in (0, 16) if COMPARE[compare](*(decode(v >> i & 0xFFFF, kind) for v in t[:2]))), 0) for t in rows]
+
+
+def later_rows():
+    for op, root in (("rcp", False), ("rsqrt", True)):
+        yield (f"{op}_approx_ftz_f64", "f64", 1, ["f64"] * 4, lambda _, v=op: f"{v}.approx.ftz.f64 {{d}}, {{a}};",
+               lambda rows, v=root: coarse_lines(rows, v))
+    for kind in ("f16", "bf16"):
+        for compare in COMPARE:
+            yield (f"set_{compare}_{kind}x2_{kind}x2", "u", 1, [f"{kind}x2"] * 4, lambda _, v=f"set.{compare}.{kind}x2.{kind}x2": "\n".join(
+                       ["cvt.u32.u64 %m0, {a};", "cvt.u32.u64 %m1, {b};", f"{v} %m2, %m0, %m1;", "cvt.u64.u32 {d}, %m2;"]),
+                   lambda rows, v=(compare, kind): pair_lines(rows, *v))
 
 
 # ---- ldmatrix, stmatrix --------------------------------------------------------------------------------------------
@@ -335,11 +386,15 @@ def all_rows():
                 yield (f"wgmma_{s}_{t}_{way_name(a)}_{way_name(b)}_{how}", "u" if how == "exact" else RESULTS[s], 1 + (s != "f16"),
                        [f"{how}_{k}" for k in (t, t, t, s)], lambda table, v=(s, t, a, b, adds): group_text(table, *v),
                        lambda rows, v=(s, t, a, b, adds): group_lines(rows, *v))
+    for how in ("exact", "near"):
+        yield (f"mma_m8n8k4_f64_{how}", "f64", 2, [f"{how}_f64"] * 4,
+               lambda _: "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{d}, {e}}}, {{{a}}}, {{{b}}}, {{{c}, {x}}};", double_lines)
     for count in (1, 2, 4):
         for transposed in (False, True):
             for word, load, lines in (("ldmatrix", True, load_lines), ("stmatrix", False, store_lines)):
                 yield (f"{word}_x{count}{'_trans' if transposed else ''}", "u", 2, ["i64"] * 4,
                        lambda _, v=(word, count, transposed, load): shared_text(*v), lambda rows, v=(count, transposed), f=lines: f(rows, *v))
+    yield from later_rows()
 
 
 def main():
