@@ -30,7 +30,7 @@ class TorchWorld:
         return torch.zeros(count, dtype=getattr(torch, dtype), device=self.device)
 
     def array(self, host):
-        return torch.from_numpy(host).to(self.device).view(-1)
+        return torch.from_numpy(host).to(self.device).reshape(-1)
 
     def shared(self, count, dtype):
         if self.size == 1:

@@ -1,7 +1,8 @@
 /* Dot products as the tensor cores of an H100 form them: PTX leaves the order, precision and rounding of the sum open (PTX ISA
  * 9.7.14, mma). After Fasi and others, "Numerical behavior of NVIDIA tensor cores" (2021), and Khattak and Mikaitis, "Accurate
  * Models of NVIDIA Tensor Cores" (2025): products are exact; those of a block and the accumulator are cut off, towards zero, at
- * a fixed number of bits below the largest of them, and added exactly; the sum is cut off to f32, or rounded to f16. */
+ * a fixed number of bits below the largest of them, and added exactly; the sum is cut off to f32 (to as many bits, if those are
+ * fewer), or rounded to f16. */
 #ifndef GSAN_EMU_EXEC_DOT_H
 #define GSAN_EMU_EXEC_DOT_H
 

@@ -20,6 +20,11 @@ int half_is_pair(unsigned t)
 	return t == PTX_F16X2 || t == PTX_BF16X2;
 }
 
+int half_lowest(enum half_format f)
+{
+	return 2 - (1 << (formats[f].exponent - 1));
+}
+
 double half_load(enum half_format f, u32 bits, u32 flags)
 {
 	const unsigned mantissa = formats[f].mantissa, exponent = formats[f].exponent;

@@ -11,6 +11,7 @@ enum half_format { HALF_F16, HALF_BF16, HALF_TF32, HALF_F32, HALF_E4M3, HALF_E5M
 
 enum half_format half_format_of(unsigned ptx_type);
 int half_is_pair(unsigned ptx_type);
+int half_lowest(enum half_format f);             /* the exponent of the smallest normal number */
 /* Bits to value; F_FTZ in flags flushes subnormals to zero of their sign. */
 double half_load(enum half_format f, uint32_t bits, uint32_t flags);
 /* Value to bits with the instruction's flags: rounding, F_FTZ, F_SAT, F_SATFINITE, F_RELU. */

@@ -1,6 +1,6 @@
 /* Matrices of 8 rows of 16 bytes between shared memory and the registers of a warp: ldmatrix, stmatrix (PTX ISA 9.7.14.5.15,
- * 9.7.14.5.16). Lanes 8k and on have the addresses of the rows of matrix k. Lane l has two neighbours of row l / 4, or, transposed,
- * of column l / 4. */
+ * 9.7.14.5.16). Lanes 8k and on have the addresses of the rows of matrix k. Lane l has two adjacent elements of row l / 4, or,
+ * transposed, of column l / 4. */
 #include "emu/exec/ops.h"
 
 #include <string.h>
