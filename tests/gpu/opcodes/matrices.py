@@ -8,6 +8,7 @@ Rows named …_exact multiply small integers, and every sum is exact; those name
 to what nearly overflows), where hardware cuts off what a rounded sum would keep: there the reference is the exact sum, rounded once.
 Those named …_odd have subnormal numbers, and a few infinite ones and NaNs.
 """
+import collections
 import math
 import struct
 import sys
@@ -315,16 +316,21 @@ def group_matrix(memory, base, kind, swizzle, across, lines):
     return [[decode(int.from_bytes(memory[at:at + BYTES[kind]], "little"), kind) for at in line] for line in where]
 
 
-def group_lines(rows, sum_kind, kind, a_way, b_way, adds):
+# Types of the sum and of the factors; how A (None: in registers) and B lie; whether D is added to; columns by eight, of which the last
+# have results; the sign of A.
+Group = collections.namedtuple("Group", "sum kind a b adds blocks sign", defaults=[1, 1])
+
+
+def group_lines(rows, g):
     memory, out = fill(rows), []
-    b = group_matrix(memory, B_AT, kind, *b_way, 8)
-    whole = group_matrix(memory, 0, kind, *a_way, 64) if a_way else None
+    b = group_matrix(memory, B_AT, g.kind, *g.b, 8 * g.blocks)[-8:]
+    whole = group_matrix(memory, 0, g.kind, *g.a, 64) if g.a else None
     for warp in range(THREADS // 32):
         threads = rows[32 * warp:32 * warp + 32]
-        a = whole[16 * warp:16 * warp + 16] if whole else factor([halves(t[0]) + halves(t[1]) for t in threads], kind, 16)
-        c = [accumulator(t[3], sum_kind) for t in threads]
-        before = (lambda lane, v: c[lane][v]) if adds else lambda lane, v: 0
-        out += [joined(v, sum_kind) for v in sums(a, b, before, sum_kind)]
+        a = whole[16 * warp:16 * warp + 16] if whole else factor([halves(t[0]) + halves(t[1]) for t in threads], g.kind, 16)
+        c = [accumulator(t[3], g.sum) for t in threads]
+        before = (lambda lane, v: c[lane][v]) if g.adds else lambda lane, v: 0
+        out += [joined(v, g.sum) for v in sums([[g.sign * v for v in line] for line in a], b, before, g.sum)]
     return out
 
 
@@ -335,23 +341,27 @@ def descriptor(name, base, kind, way):
             f"or.b64 {name}, {name}, 0x{rest:x};"]
 
 
-def group_text(table, sum_kind, kind, a_way, b_way, adds):
+def group_operation(g):
+    each = 2 if g.sum == "f16" else 4
+    d = listed(4 - each * (g.blocks - 1), each * g.blocks)
+    signs = f", {g.sign}, 1" if g.kind in FLOATS else ""
+    across = "".join(f", {int(way[1])}" for way in (g.a, g.b) if way) if BYTES[g.kind] == 2 else ""
+    a = "%q8" if g.a else f"{{{{{listed(0, 4)}}}}}"
+    shape = f"m64n{8 * g.blocks}k{32 // BYTES[g.kind]}"
+    return f"wgmma.mma_async.sync.aligned.{shape}.{g.sum}.{g.kind}.{g.kind} {{{{{d}}}}}, {a}, %q9, %p9{signs}{across};"
+
+
+def group_text(table, g):
     copy = ["mov.u32 %m8, tile;", "mov.u32 %m9, %tid.x;", "COPY:", "shr.u32 %m10, %m9, 6;", "mul.lo.u32 %m10, %m10, 7;",
             "add.u32 %m10, %m10, %m9;", "and.b32 %m10, %m10, 63;", "mul.wide.u32 %v, %m10, 32;", f"mov.u64 %q8, {table};",
             "add.s64 %v, %v, %q8;", "ld.global.v2.b64 {{%q8, %q9}}, [%v];", "shl.b32 %m10, %m9, 4;", "add.u32 %m10, %m8, %m10;",
             "st.shared.v2.b64 [%m10], {{%q8, %q9}};", "add.u32 %m9, %m9, 128;", f"setp.lt.u32 %p9, %m9, {PIECES};", "@%p9 bra COPY;",
             "fence.proxy.async;", "bar.sync 0;"]
     split = ["mov.b64 {{%m0, %m1}}, {a};", "mov.b64 {{%m2, %m3}}, {b};", "mov.b64 {{%m4, %m5}}, {x};", "mov.b32 %m6, %m5;", "mov.b32 %m7, %m4;"]
-    two = sum_kind == "f16"
-    d = "%m4, %m5" if two else "%m4, %m5, %m6, %m7"
-    floats = ", 1, 1" if kind in FLOATS else ""
-    ways = "".join(f", {int(way[1])}" for way in (a_way, b_way) if way) if BYTES[kind] == 2 else ""
-    a = "%q8" if a_way else f"{{{{{listed(0, 4)}}}}}"
-    k = 32 // BYTES[kind]
-    operation = f"wgmma.mma_async.sync.aligned.m64n8k{k}.{sum_kind}.{kind}.{kind} {{{{{d}}}}}, {a}, %q9, %p9{floats}{ways};"
-    return "\n".join([*copy, *split, *(descriptor("%q8", 0, kind, a_way) if a_way else []), *descriptor("%q9", B_AT, kind, b_way),
-                      f"setp.ne.u32 %p9, {int(adds)}, 0;", "wgmma.fence.sync.aligned;", operation, "wgmma.commit_group.sync.aligned;",
-                      "wgmma.wait_group.sync.aligned 0;", "mov.b64 {d}, {{%m4, %m5}};", *([] if two else ["mov.b64 {e}, {{%m6, %m7}};"])])
+    return "\n".join([*copy, *split, *(descriptor("%q8", 0, g.kind, g.a) if g.a else []), *descriptor("%q9", B_AT, g.kind, g.b),
+                      f"setp.ne.u32 %p9, {int(g.adds)}, 0;", "wgmma.fence.sync.aligned;", group_operation(g),
+                      "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;", "mov.b64 {d}, {{%m4, %m5}};",
+                      *([] if g.sum == "f16" else ["mov.b64 {e}, {{%m6, %m7}};"])])
 
 
 def ways(kind):
@@ -367,6 +377,15 @@ def way_name(way):
     return "r" if not way else way[0] + ("t" if way[1] else "")
 
 
+def groups(how):
+    for s, t in GROUPS if how != "odd" else []:
+        for a, b in ways(t) if (s, how) == ("f32", "exact") else ways(t)[1:2]:
+            yield Group(s, t, a, b, b[0] != "64")
+    if how == "exact":
+        for s in ("f32", "f16"):
+            yield Group(s, "f16", ("128", False), ("128", False), True, 2, -1)
+
+
 # ---- rows ----------------------------------------------------------------------------------------------------------
 RESULTS = {"f32": "f32x2", "f16": "f16x4", "s32": "u"}
 
@@ -380,12 +399,11 @@ def all_rows():
                     yield (f"mma_{shape}_{s}_{t}{'_satfinite' if sat else ''}_{how}", "u" if how == "exact" else RESULTS[s], 1 + (s != "f16"),
                            [f"{how}_{k}" for k in (t, t, t, s)], lambda _, v=(shape, s, t, sat): mma_text(*v),
                            lambda rows, v=(shape, s, t, sat): mma_lines(rows, *v))
-        for s, t in GROUPS:
-            for a, b in ways(t) if (s, how) == ("f32", "exact") else ways(t)[1:2] if how != "odd" else []:
-                adds = b[0] != "64"
-                yield (f"wgmma_{s}_{t}_{way_name(a)}_{way_name(b)}_{how}", "u" if how == "exact" else RESULTS[s], 1 + (s != "f16"),
-                       [f"{how}_{k}" for k in (t, t, t, s)], lambda table, v=(s, t, a, b, adds): group_text(table, *v),
-                       lambda rows, v=(s, t, a, b, adds): group_lines(rows, *v))
+        for g in groups(how):
+            more = ("" if g.blocks == 1 else f"_n{8 * g.blocks}") + ("" if g.sign == 1 else "_negated")
+            yield (f"wgmma_{g.sum}_{g.kind}_{way_name(g.a)}_{way_name(g.b)}{more}_{how}", "u" if how == "exact" else RESULTS[g.sum],
+                   1 + (g.sum != "f16"), [f"{how}_{k}" for k in (g.kind, g.kind, g.kind, g.sum)], lambda table, v=g: group_text(table, v),
+                   lambda rows, v=g: group_lines(rows, v))
     for how in ("exact", "near"):
         yield (f"mma_m8n8k4_f64_{how}", "f64", 2, [f"{how}_f64"] * 4,
                lambda _: "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{d}, {e}}}, {{{a}}}, {{{b}}}, {{{c}, {x}}};", double_lines)
