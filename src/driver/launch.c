@@ -72,6 +72,16 @@ static void launch_unchecked(struct flow *f, struct function *fn, const char *re
 	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
 }
 
+/* What the emulated device does not execute: its error's text names instruction and line. */
+static void launch_not_run(struct flow *f, const struct function *fn)
+{
+	const char *text = NULL;
+
+	if (!real.cuGetErrorString || real.cuGetErrorString(CUDA_ERROR_NOT_SUPPORTED, &text) != CUDA_SUCCESS || !text)
+		text = "the driver does not support it";
+	flow_note(f, "unchecked", fn ? fn->name : "(unknown kernel)", text);
+}
+
 /* A kernel that runs plain still has its place in the order; unless its model says that it is local, the supervisor must
  * know of it before any finding that it could explain, which is before the call: the kernel may run at once. */
 static CUresult launch_plain(struct flow *f, struct function *fn, const struct launch *l, const char *reason)
@@ -93,6 +103,8 @@ static CUresult launch_plain(struct flow *f, struct function *fn, const struct l
 	flow_enqueued(f, slot);
 	if (rc == CUDA_SUCCESS)
 		launch_unchecked(f, fn, reason);
+	else if (rc == CUDA_ERROR_NOT_SUPPORTED)
+		launch_not_run(f, fn);
 	return rc;
 }
 

@@ -1,0 +1,15 @@
+"""A kernel that the emulated device does not execute is named in the report, with the instruction. Arguments: gsan-launch, the program, a form."""
+import sys
+
+from job import run
+
+
+def main():
+    launch, program, form = sys.argv[1:]
+    job, summary, said = run(launch, program, form, options=("--allow-unchecked",))
+    assert job.returncode == 0, said
+    reasons = [k["reason"] for k in summary["coverage"]["kernels_unchecked"] if k["kernel"] == "lacking"]
+    assert len(reasons) == 1 and "vabsdiff4.u32.u32.u32" in reasons[0] and "PTX line" in reasons[0], said
+
+
+main()
