@@ -43,12 +43,13 @@ static int detail_is_mapped(const struct participant *p, uint64_t bytes)
 	return 1;
 }
 
-/* A byte for each of the program's, at most; and the program may want what is free itself. */
+/* Four bytes for each of the program's, for it to have touched all of its lines in parts; and it may want what is free itself. */
 static int detail_affords(const struct participant *p, uint64_t bytes, uint64_t more)
 {
+	uint64_t memory = atomic_load_explicit(&p->job->rank[p->index].memory_bytes, memory_order_relaxed);
 	size_t free, total;
-	return bytes + more <= vmm_round(atomic_load_explicit(&p->job->rank[p->index].memory_bytes, memory_order_relaxed), FIRST) &&
-	       !real.cuMemGetInfo_v2(&free, &total) && more <= free / SHARE;
+	return bytes + more <= vmm_round(memory * sizeof(struct gsan_detail) / GSAN_LINE, FIRST) && !real.cuMemGetInfo_v2(&free, &total) &&
+	       more <= free / SHARE;
 }
 
 static int detail_offer(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllocationHandle handle)

@@ -423,8 +423,8 @@ def warp_rows():
         row(f"redux.sync.{op}.{t} {{d}}, {{a}}, -1;", "u", "r", "r", ["i32"])
     row("movmatrix.sync.aligned.m8n8.trans.b16 {d}, {a};", "u", "r", "r", ["i32"])
     row("elect.sync {d}|{e}, -1;", "u", "rp", "r", ["i32"])
-    for s in ("laneid", "warpid", "lanemask_eq", "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge", "tid.x", "ntid.x", "ctaid.x", "nctaid.x"):
-        row(f"mov.u32 {{d}}, %{s};", "u", "r", "", [], "special_" + s.replace(".", "_"))
+    for s in ("laneid", "lanemask_eq", "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge", "tid.x", "ntid.x", "ctaid.x", "nctaid.x"):
+        row(f"mov.u32 {{d}}, %{s};", "u", "r", "", [], "special_" + s.replace(".", "_"))  # %warpid is what the GPU makes of it
     row("activemask.b32 {d};", "u", "r", "", [])
 
 

@@ -721,7 +721,7 @@ static void details(void)
 	struct job_rank *own = &super.job->rank[0], *peer = &super.job->rank[1];
 	struct broker_range tables_of_peer = {.space = IPC_TABLES, .participant = 1, .base = GSAN_TABLE_BASE + GSAN_TABLE_SLICE, .size = PAGE};
 	struct broker_range behind_them = {.space = IPC_TABLES, .participant = 1, .base = theirs, .size = more};
-	OK(vmm_cuMemAlloc_v2(&a, 100 * MIB));
+	OK(vmm_cuMemAlloc_v2(&a, 30 * MIB));
 	struct participant *p = participant_current();
 	CHECK(!broker_put(super.broker, &tables_of_peer, fake_memory(PAGE)));
 	peer->state = JOB_RUNNING;
@@ -737,8 +737,8 @@ static void details(void)
 	vmm_detail_grow(p);
 	CHECK(p->detail_open == more && !fake_marked());
 	vmm_detail_grow(p);
-	CHECK(own->detail_bytes == more); /* the program has 100 MiB */
-	OK(vmm_cuMemAlloc_v2(&a, 30 * MIB));
+	CHECK(own->detail_bytes == more); /* the program has 30 MiB */
+	OK(vmm_cuMemAlloc_v2(&a, 10 * MIB));
 	vmm_detail_grow(p);
 	CHECK(own->detail_bytes == 2 * more && p->detail_open == more);
 	peer->detail_of[0] = UINT64_MAX; /* its tables are not used there */
