@@ -63,7 +63,9 @@ EMULATED = {**table(SMALL, WARPS, 2, ["--ctas", "48", "--locks", "3", "--width",
 
 
 def native(ranks):
-    return table([], [], ranks, [], [])
+    """With the tutorials that the GPU's own Triton compiles for it."""
+    tutorials = {name: row for name, row in TUTORIALS.items() if "--arch" not in row[1] and not name.endswith("-t39")}
+    return {**table([], [], ranks, [], []), **{name: (*row, 1, "--break" in row[1]) for name, row in tutorials.items()}}
 
 
 def started(program, ranks):

@@ -254,12 +254,12 @@ def litmus(only=None):
 
 
 def cases(*names, only=None):
-    """The programs of tests/cases, or those of these names: correct forms 20 times clean, each broken one found, if only as a formal race; two
-    ranks with gloo and with NCCL, on two GPUs if there are two. only: those of several ranks, with so many. Eight jobs at once, of four ranks
+    """The programs of tests/cases, or those of these names: correct forms 20 times clean (of Triton's tutorials four times), each broken one
+    found, if only as a formal race; two ranks with gloo and with NCCL, on two GPUs if there are two. only: those of several ranks, with so many. Eight jobs at once, of four ranks
     four; the first of each compiles for the others."""
     place = os.path.join(ROOT, "tests", "cases")
     sys.path.insert(0, place)
-    from cases import native, started  # noqa: E402
+    from cases import TUTORIALS, native, started  # noqa: E402
     gpus, jobs = int(device().split()[0]), []
     for name, (program, arguments, ranks, racy) in native(only or 2).items():
         if (only and ranks < only) or (names and name not in names):
@@ -272,7 +272,7 @@ def cases(*names, only=None):
                 jobs.append((f"{name} {backend}".strip(), command, environment, racy))
     with concurrent.futures.ThreadPoolExecutor(4 if only else 8) as pool:
         first = list(pool.map(lambda job: run(job[1], job[2], 200), jobs))
-        more = [[pool.submit(run, job[1], job[2], 60) for _ in range(2 if job[3] else 19)] for job in jobs]
+        more = [[pool.submit(run, job[1], job[2], 60) for _ in range(2 if job[3] else 3 if job[0] in TUTORIALS else 19)] for job in jobs]
         for job, one, others in zip(jobs, first, more):
             results = [one, *(other.result() for other in others)]
             got = sorted({"hang" if r.status is None else {0: "clean", FOUND: "found"}.get(r.status, f"status {r.status}") for r in results})
