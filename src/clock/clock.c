@@ -145,10 +145,8 @@ static void clock_slot_update(struct clock *c, uint32_t s)
 {
 	struct clock_slot *slot = &c->slot[s];
 
-	if (slot->kept.generation != c->generation) { /* which grows with the host's knowledge */
+	if (slot->kept.generation != c->generation) /* which grows with the host's knowledge */
 		clock_join(&slot->vec, &c->host, c->slots);
-		clock_join(&slot->vec, &c->every, c->slots);
-	}
 	clock_raise(&slot->vec.seen[s], slot->last);
 	if (s == CLOCK_LEGACY) {
 		clock_legacy_update(c);
@@ -258,7 +256,6 @@ void clock_mark_all(struct clock *c, struct clock_vec *mark)
 {
 	pthread_mutex_lock(&c->lock);
 	clock_copy(mark, &c->host);
-	clock_join(mark, &c->every, c->slots);
 	for (uint32_t s = 0; s < c->slots; s++) {
 		clock_join(mark, &c->slot[s].vec, c->slots);
 		clock_raise(&mark->seen[s], c->slot[s].last);
@@ -277,47 +274,22 @@ void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event)
 	pthread_mutex_unlock(&c->lock);
 }
 
-void clock_wait_every(struct clock *c, const struct clock_vec *event)
+/* Its floor may be found as late as this: what was launched since the event lies above it. */
+int clock_wait_beside(struct clock *c, uint32_t slot, struct clock *other, const struct clock_vec *event)
 {
-	pthread_mutex_lock(&c->lock);
-	clock_join(&c->every, event, GSAN_STREAMS);
-	c->generation++;
-	for (uint32_t s = 0; s < c->slots; s++)
-		clock_slot_went_on(c, s);
-	pthread_mutex_unlock(&c->lock);
-}
+	struct clock_vec mine;
 
-/* What an event of another clock is to this one. Its floor may be found as late as this: what was launched since lies above it. */
-static int clock_beside(const struct clock *c, struct clock *other, const struct clock_vec *event, struct clock_vec *mine)
-{
 	pthread_mutex_lock(&other->lock);
 	int unknown = clock_unknown(other, event);
 	uint32_t floor = clock_floor(other, event, other->next);
 	pthread_mutex_unlock(&other->lock);
-	clock_copy(mine, event);
-	memset(mine->seen, 0, sizeof(mine->seen));
+	clock_copy(&mine, event);
+	memset(mine.seen, 0, sizeof(mine.seen));
 	if (event->beside >> c->place & 1)
-		memcpy(mine->seen, event->sight[c->place].seen, sizeof(mine->seen));
-	mine->beside &= ~(1u << c->place);
-	clock_join_sight(mine, other->place, floor, event->seen);
-	return unknown;
-}
-
-int clock_wait_beside(struct clock *c, uint32_t slot, struct clock *other, const struct clock_vec *event)
-{
-	struct clock_vec mine;
-	int unknown = clock_beside(c, other, event, &mine);
-
+		memcpy(mine.seen, event->sight[c->place].seen, sizeof(mine.seen));
+	mine.beside &= ~(1u << c->place);
+	clock_join_sight(&mine, other->place, floor, event->seen);
 	clock_wait(c, slot, &mine);
-	return unknown;
-}
-
-int clock_wait_every_beside(struct clock *c, struct clock *other, const struct clock_vec *event)
-{
-	struct clock_vec mine;
-	int unknown = clock_beside(c, other, event, &mine);
-
-	clock_wait_every(c, &mine);
 	return unknown;
 }
 

@@ -91,7 +91,6 @@ struct clock {
 	uint32_t shared_over; /* its launches until here are complete: host.seen may know it of one of its streams only */
 	struct job *job;      /* NULL: no peers, nothing published */
 	struct clock_vec host;
-	struct clock_vec every; /* before whatever any slot does next, though the host has not seen it complete */
 	uint32_t before[GSAN_PARTICIPANTS]; /* what is below came before a wait for what is not modelled, perhaps, that is over */
 	struct clock_slot slot[GSAN_STREAMS];
 	struct clock_peer peer[GSAN_PARTICIPANTS];
@@ -152,10 +151,8 @@ void clock_record(struct clock *c, uint32_t slot, struct clock_vec *event);
 void clock_mark_all(struct clock *c, struct clock_vec *mark);
 
 void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event); /* the slot's next launches */
-void clock_wait_every(struct clock *c, const struct clock_vec *event);           /* those of all slots */
 /* The same for an event of another clock of the process. 1: what is before it may wait for what is not modelled, and so does the slot. */
 int clock_wait_beside(struct clock *c, uint32_t slot, struct clock *other, const struct clock_vec *event);
-int clock_wait_every_beside(struct clock *c, struct clock *other, const struct clock_vec *event);
 /* Every later launch, and peers'. Only what is of its own participant: what the mark says of other places is for their clocks. */
 void clock_host_join(struct clock *c, const struct clock_vec *mark);
 /* Joined, too: a wait for everything, by clock_mark_all()'s mark. It tells of all streams that share a slot. */

@@ -39,11 +39,68 @@ enum copy_way copy_between(struct copy *c, CUdeviceptr to, CUdeviceptr from)
 	return COPY_BOTH;
 }
 
-/* One in the default stream comes behind all that either GPU was given before, and before what it is given next (CUDA programming guide,
- * "Peer-to-Peer Memory Copy"). */
-static int copy_is_barrier(const struct copy *c, CUstream stream)
+enum copy_way copy_of_peers(struct copy *c, CUdeviceptr to, CUdeviceptr from)
 {
-	return c->end[0] && c->end[1] && c->end[0] != c->end[1] && (!stream || stream == CU_STREAM_LEGACY || c->blocks);
+	c->named = 1;
+	return copy_between(c, to, from);
+}
+
+/* The GPUs whose default streams a copy in the default stream of a third one, or of one of them, comes behind, and which come behind it
+ * (programming guide, "Peer-to-Peer Memory Copy"; seen on H200s: streams that do not wait for default streams do not wait for it either). */
+static struct flow *copy_other(const struct copy *c, int i)
+{
+	int between = c->end[0] && c->end[1] && c->end[0] != c->end[1] && (!c->stream || c->stream == CU_STREAM_LEGACY);
+
+	return between && c->end[i] != c->flow ? c->end[i] : NULL;
+}
+
+/* Pages that are mapped are no GPU's own to the driver: where the call does not name the two, it does not know that there are two. */
+static void copy_ties(CUcontext waits, CUcontext waited_for)
+{
+	CUcontext gone;
+	CUevent event;
+
+	if (real.cuCtxPushCurrent_v2(waited_for) != CUDA_SUCCESS)
+		return;
+	int made = real.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
+	int recorded = made && real.cuEventRecord(event, NULL) == CUDA_SUCCESS;
+	real.cuCtxPopCurrent_v2(&gone);
+	if (recorded && real.cuCtxPushCurrent_v2(waits) == CUDA_SUCCESS) {
+		real.cuStreamWaitEvent(NULL, event, 0);
+		real.cuCtxPopCurrent_v2(&gone);
+	}
+	if (made)
+		real.cuEventDestroy_v2(event); /* once it has passed */
+}
+
+static CUcontext copy_here(void)
+{
+	CUcontext current = NULL;
+
+	real.cuCtxGetCurrent(&current);
+	return current;
+}
+
+static void copy_waits_for(const struct copy *c)
+{
+	for (int i = 0; i < 2; i++) {
+		struct flow *other = copy_other(c, i);
+		if (other && !c->named)
+			copy_ties(copy_here(), other->participant->context);
+		if (other)
+			flow_joins(c->flow, other);
+	}
+}
+
+static void copy_waited_for(const struct copy *c)
+{
+	for (int i = 0; i < 2; i++) {
+		struct flow *other = copy_other(c, i);
+		if (other && !c->named)
+			copy_ties(other->participant->context, copy_here());
+		if (other)
+			flow_joins(other, c->flow);
+	}
 }
 
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
@@ -53,11 +110,13 @@ void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
 	c->way = way;
 	c->blocks = blocks;
 	c->elsewhere = NULL;
+	c->stream = stream;
 	c->flow = capturing ? NULL : flow_of_stream(stream, &c->slot);
 	if (!c->flow && !(capturing && flow_current()))
 		copy_elsewhere(c);
 	if (!c->flow)
 		return;
+	copy_waits_for(c);
 	flow_number(c->flow, c->slot, CLOCK_PLAIN, &c->seq);
 	if (way & COPY_OUT)
 		flow_copies_out(c->flow, c->slot, c->seq);
@@ -66,8 +125,6 @@ void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
 	/* A copy of pageable memory may wait for the stream: not under the lock. It leaves no records, so a kernel that
 	 * another thread enqueues meanwhile may come first without harm. */
 	flow_enqueued(c->flow, c->slot);
-	if (copy_is_barrier(c, stream))
-		flow_barrier(c->end[0], c->end[1]);
 	if (blocks)
 		clock_mark(&c->flow->clock, c->slot, &c->mark);
 }
@@ -89,6 +146,8 @@ void copy_end(struct copy *c, CUresult rc)
 		flow_elsewhere_wrote(c->elsewhere, refused);
 	if (refused && c->flow)
 		flow_refused_late(c->flow, c->slot, c->seq);
+	else if (c->flow)
+		copy_waited_for(c);
 	if (!c->blocks || rc != CUDA_SUCCESS)
 		return;
 	if (c->flow)

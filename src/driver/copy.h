@@ -12,9 +12,11 @@ enum copy_way {
 };
 
 struct copy {
-	struct flow *end[2]; /* of a copy between two GPUs of the process; else NULL */
+	struct flow *end[2]; /* of a copy between two GPUs of the process, else NULL; */
+	int named;           /* and the driver is told which two they are */
 	struct flow *flow, *elsewhere; /* one at most; the latter if it writes */
 	enum copy_way way;
+	CUstream stream;
 	int blocks;
 	uint32_t slot, seq;
 	struct clock_vec mark;
@@ -24,6 +26,7 @@ struct copy {
 int copy_waits(CUdeviceptr to);
 /* Notes where it leads from and to, before copy_begin(): the answer is COPY_BOTH. */
 enum copy_way copy_between(struct copy *c, CUdeviceptr to, CUdeviceptr from);
+enum copy_way copy_of_peers(struct copy *c, CUdeviceptr to, CUdeviceptr from); /* which the call names */
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks);
 void copy_end(struct copy *c, CUresult rc);
 

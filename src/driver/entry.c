@@ -46,14 +46,17 @@
 	{ \
 		struct copy copy_; \
 		copy_.end[0] = copy_.end[1] = NULL; \
+		copy_.named = 0; \
 		GUARD(name, arguments); \
 		copy_begin(&copy_, in, way, blocks); \
 		rc = real.name arguments; \
 		copy_end(&copy_, rc); \
 		LEAVE; \
 	}
-#define COPY_BETWEEN(to, from) copy_between(&copy_, to, from) /* a way */
+#define COPY_BETWEEN(to, from) copy_between(&copy_, to, from) /* ways */
+#define COPY_OF_PEERS(to, from) copy_of_peers(&copy_, to, from)
 #define COPY_BOX(copy) copy_between(&copy_, (copy) ? (copy)->dstDevice : 0, (copy) ? (copy)->srcDevice : 0)
+#define COPY_BOX_OF_PEERS(copy) copy_of_peers(&copy_, (copy) ? (copy)->dstDevice : 0, (copy) ? (copy)->srcDevice : 0)
 #define COPY(name, parameters, arguments, way) \
 	COPY_ENTRY(name, parameters, arguments, NULL, COPY_##way, 1) \
 	COPY_ENTRY(name##_ptds, parameters, arguments, CU_STREAM_PER_THREAD, COPY_##way, 1)

@@ -451,18 +451,12 @@ void flow_follows(struct flow *f, uint32_t slot, struct flow *other, const struc
 		flow_wait_unknown(f, slot);
 }
 
-void flow_barrier(struct flow *a, struct flow *b)
+void flow_joins(struct flow *f, struct flow *other)
 {
-	struct clock_vec of_a, of_b;
+	struct clock_vec event;
 
-	clock_mark_all(&a->clock, &of_a);
-	clock_mark_all(&b->clock, &of_b);
-	clock_wait_every(&a->clock, &of_a);
-	clock_wait_every(&b->clock, &of_b);
-	if (clock_wait_every_beside(&a->clock, &b->clock, &of_b))
-		flow_wait_everywhere(a);
-	if (clock_wait_every_beside(&b->clock, &a->clock, &of_a))
-		flow_wait_everywhere(b);
+	clock_record(&other->clock, CLOCK_LEGACY, &event);
+	flow_follows(f, CLOCK_LEGACY, other, &event);
 }
 
 void flow_graph_waits(void)

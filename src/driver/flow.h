@@ -102,8 +102,8 @@ void flow_wait_everywhere(struct flow *f); /* all its streams do, and those to c
 CUresult flow_awaits(CUstream stream, const char *name, const char *reason, CUresult rc);
 /* The slot waits for an event of that flow, its own or another GPU's. */
 void flow_follows(struct flow *f, uint32_t slot, struct flow *other, const struct clock_vec *event);
-/* Whatever either was given before comes before whatever either is given next. */
-void flow_barrier(struct flow *a, struct flow *b);
+/* The default stream of one GPU, and what waits for that, comes behind what the other's, which it waits for, was given until now. */
+void flow_joins(struct flow *f, struct flow *other);
 /* A graph has a node that waits for such a thing. Which graph is not kept: from then on any launch of one may wait. */
 void flow_graph_waits(void);
 int flow_graphs_wait(void);

@@ -141,10 +141,13 @@ static int on_device(const struct emu_range *r)
 	return r && r->kind != EMU_HOST && r->kind != EMU_REGISTERED && r->kind != EMU_MANAGED;
 }
 
-/* Between two devices, in a default stream (CUDA programming guide, "Peer-to-Peer Memory Copy"): their bits; else 0. */
+/* Between two devices, in a default stream (CUDA programming guide, "Peer-to-Peer Memory Copy"): their bits; else 0. What is mapped by hand
+ * is no device's own: there the call has to name them (as on H200s). */
 static uint32_t devices_of(CUstream handle, const struct copy_op *c)
 {
 	const struct emu_range *to = emu_range_find(&emu_known, c->to.at), *from = emu_range_find(&emu_known, c->from.at);
+	if (!c->peer && ((to && to->physical) || (from && from->physical)))
+		return 0;
 	if ((handle && handle != CU_STREAM_LEGACY) || c->unit || !on_device(to) || !on_device(from) || to->device == from->device)
 		return 0;
 	return 1u << to->device | 1u << from->device;

@@ -58,7 +58,7 @@ static struct emu_op *barriers; /* that have `devices` */
 
 static int enqueued_before(const struct CUstream_st *s, const struct emu_op *barrier)
 {
-	return barrier->devices >> s->context->device & 1 && s->head && s->head->seq < barrier->seq;
+	return blocking(s) && barrier->devices >> s->context->device & 1 && s->head && s->head->seq < barrier->seq;
 }
 
 static int devices_passed(const struct emu_op *barrier)
@@ -75,7 +75,7 @@ static int devices_passed(const struct emu_op *barrier)
 
 static int barriers_allow(const struct emu_op *op)
 {
-	for (const struct emu_op *b = barriers; b; b = b->next_barrier)
+	for (const struct emu_op *b = barriers; b && blocking(op->stream); b = b->next_barrier)
 		if (b->devices >> op->stream->context->device & 1 && b->seq < op->seq)
 			return 0;
 	return !op->devices || devices_passed(op);

@@ -15,8 +15,8 @@ struct emu_op {
 	uint64_t seq;                                        /* order of enqueueing in this process */
 	int marker;                                          /* needs no turn */
 	int begun;
-	uint32_t devices;                                    /* bits: it is behind what these were given before, and before what they are given
-	                                                      * next, whatever the stream. 0: its stream's order is all */
+	uint32_t devices;                                    /* bits: it is behind what these were given before in default streams and those that
+	                                                      * wait for them, and before what they are given next there. 0: its stream's order is all */
 	struct emu_op *next_barrier;                         /* of those that are queued */
 	uint64_t demoted;                                    /* EMU_PCT: the step at which it was found to wait for others */
 	uint64_t (*priority)(const struct emu_op *op);       /* EMU_PCT; NULL: emu_op_priority */

@@ -30,7 +30,7 @@ static struct clock clock_of[CLOCKS];
 static uint32_t clocks;
 static struct launch launched[LAUNCHES];
 static uint32_t launches;
-static struct set behind[CLOCKS][GSAN_STREAMS], every[CLOCKS], host, event_set[EVENTS];
+static struct set behind[CLOCKS][GSAN_STREAMS], host, event_set[EVENTS];
 static struct { struct clock_vec vec; uint32_t of; } event[EVENTS];
 
 static uint32_t draw(uint32_t n) { return (seed = seed * 1664525u + 1013904223u) / 65536u % n; }
@@ -46,7 +46,6 @@ static struct set known(uint32_t k, uint32_t s)
 	struct set set = behind[k][s];
 
 	unite(&set, &host);
-	unite(&set, &every[k]);
 	return set;
 }
 
@@ -99,26 +98,6 @@ static void step_wait(uint32_t k, uint32_t s, uint32_t e)
 	unite(&behind[k][s], &event_set[e]);
 }
 
-static void step_barrier(uint32_t a, uint32_t b)
-{
-	struct clock_vec of[2];
-	const uint32_t end[2] = {a, b};
-	struct set all = {0};
-
-	for (int i = 0; i < 2; i++) {
-		clock_mark_all(&clock_of[end[i]], &of[i]);
-		for (uint32_t s = 0; s < clock_of[end[i]].slots; s++) {
-			struct set set = known(end[i], s);
-			unite(&all, &set);
-		}
-	}
-	for (int i = 0; i < 2; i++) {
-		clock_wait_every(&clock_of[end[i]], &of[i]);
-		CHECK(!clock_wait_every_beside(&clock_of[end[i]], &clock_of[end[1 - i]], &of[1 - i]));
-		unite(&every[end[i]], &all);
-	}
-}
-
 static void step(uint32_t waits, int exact)
 {
 	uint32_t k = draw(clocks), s = draw(clock_of[k].slots), e = draw(EVENTS);
@@ -129,7 +108,7 @@ static void step(uint32_t waits, int exact)
 		return;
 	}
 
-	switch (draw(12)) {
+	switch (draw(11)) {
 	case 0: case 1: case 2: case 3:
 		clock_record(&clock_of[k], s, &event[e].vec);
 		event[e].of = k;
@@ -144,7 +123,6 @@ static void step(uint32_t waits, int exact)
 			host_join(k, &mark, &set);
 		break;
 	}
-	case 10: if (draw(4) == 0) step_barrier(k, (k + 1) % clocks); break;
 	default:
 		if (clocks < CLOCKS && draw(6) == 0 && !exact) /* another GPU comes late */
 			clocks++;
@@ -154,7 +132,6 @@ static void step(uint32_t waits, int exact)
 static void begin(uint32_t slots)
 {
 	memset(behind, 0, sizeof(behind));
-	memset(every, 0, sizeof(every));
 	memset(event, 0, sizeof(event));
 	memset(event_set, 0, sizeof(event_set));
 	host = (struct set){0};
@@ -197,7 +174,6 @@ static void test_unknown(void)
 	clock_wait_unknown(&clock_of[0], 1, seq);
 	clock_record(&clock_of[0], 1, &mark);
 	CHECK(clock_wait_beside(&clock_of[1], 1, &clock_of[0], &mark));
-	CHECK(clock_wait_every_beside(&clock_of[1], &clock_of[0], &mark));
 	for (uint32_t k = 0; k < CLOCKS; k++)
 		clock_destroy(&clock_of[k]);
 	free(job);

@@ -8,8 +8,9 @@
  *   host        the host waits for the first GPU's stream
  *   told        the second GPU's stream waits for it, the host waits for that, and the first's other stream has the second kernel
  *   callback    the same, and the host is told by a callback
- *   copy        a copy from one GPU to the other, in the first one's default stream
- *   peer        likewise by cuMemcpyPeer, while the second GPU is current
+ *   copy        a copy from one GPU to the other, in the first one's default stream, for which the streams of both kernels wait
+ *   copied      likewise in the second one's
+ *   peer        likewise by cuMemcpyPeer, in the second one's
  *   flag        nothing, but the first kernel raises a flag at scope .sys, for which the second one waits
  *   grows       as `wait`, and the first GPU has its memory only then
  *   apart       the host, which copies from the one GPU while the other is current, without peer access
@@ -17,6 +18,7 @@
  *   none        nothing
  *   before      the second GPU's stream waits for an event that was recorded before the first kernel
  *   other       another stream of the second GPU waits
+ *   passed      as `copied`, but the streams do not wait for default streams
  *   local       a copy within the first GPU, in its default stream, and its other stream has the second kernel
  *   shallow     as `back`, but the first GPU's other stream waits for an event that the second's recorded before it waited
  *   narrow      as `flag`, but its scope is .gpu */
@@ -162,6 +164,14 @@ static void copy(void)
 	TRY(cuMemcpyDtoDAsync(gpu[1].spare, gpu[0].spare, 4, NULL));
 }
 
+static void copied(void)
+{
+	on(1);
+	TRY(cuMemcpyDtoDAsync(gpu[1].spare, gpu[0].spare, 4, NULL));
+}
+
+static void passed(void) { copied(); }
+
 static void peer(void)
 {
 	on(1);
@@ -208,8 +218,8 @@ static const struct form {
 	void (*between)(void);
 } forms[] = {
 	{"wait", wait}, {"late", late}, {"back", back}, {"chain", chain}, {"legacy", legacy}, {"host", host}, {"told", told_by_host},
-	{"callback", callback}, {"copy", copy}, {"peer", peer}, {"flag", NULL}, {"grows", wait}, {"none", none}, {"before", before},
-	{"apart", apart}, {"other", another}, {"local", local}, {"shallow", shallow}, {"narrow", NULL},
+	{"callback", callback}, {"copy", copy}, {"copied", copied}, {"peer", peer}, {"flag", NULL}, {"grows", wait}, {"none", none}, {"before", before},
+	{"apart", apart}, {"other", another}, {"passed", passed}, {"local", local}, {"shallow", shallow}, {"narrow", NULL},
 };
 
 static void run_flags(const char *scope)
@@ -243,9 +253,10 @@ static void run(const struct form *form)
 	if (!form->between) {
 		run_flags(!strcmp(form->name, "flag") ? "_wide" : "_narrow");
 	} else {
-		launch(0, gpu[0].stream[0]);
+		int blocking = form->between == copy || form->between == copied || form->between == peer || form->between == apart;
+		launch(0, blocking ? gpu[0].blocking : gpu[0].stream[0]);
 		form->between();
-		launch(second, gpu[second].stream[other]);
+		launch(second, blocking ? gpu[second].blocking : gpu[second].stream[other]);
 	}
 	for (int i = 0; i < 3 && gpu[i].context; i++) {
 		on(i);

@@ -2,8 +2,8 @@
 Arguments: gsan-launch, the program, a form; `form-modelled`: with --host-order modelled, which says nothing of one process's own host."""
 import sys
 
-CORRECT = ("wait", "late", "back", "chain", "legacy", "host", "told", "callback", "copy", "peer", "flag", "grows", "apart")
-RACY = ("none", "before", "other", "local", "shallow", "narrow")
+CORRECT = ("wait", "late", "back", "chain", "legacy", "host", "told", "callback", "copy", "copied", "peer", "flag", "grows", "apart")
+RACY = ("none", "before", "other", "passed", "local", "shallow", "narrow")
 THREE = ("chain",)  # GPUs that it needs
 
 
@@ -11,7 +11,7 @@ def main():
     from job import run
     launch, program, form = sys.argv[1:]
     form, _, modelled = form.partition("-")
-    for seed in range(1, 4 if form in RACY else 2):  # whichever of the two kernels comes first
+    for seed in range(1, 4 if form in RACY or form == "apart" else 2):  # whichever of the two kernels, or of kernel and copy, comes first
         judge(form, *run(launch, program, form, options=("--seed", str(seed), *(("--host-order", modelled) if modelled else ()))))
 
 
