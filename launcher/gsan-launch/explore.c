@@ -162,7 +162,9 @@ static int explore_write(struct explore *x)
 {
 	char path[PATH_MAX + 16];
 	struct text text = {0};
-	char *json = report_finish(&x->all) ? NULL : report_json(&x->all, -1);
+	int finished = report_finish(&x->all);
+	report_identify(&x->all);
+	char *json = finished ? NULL : report_json(&x->all, -1);
 	snprintf(path, sizeof path, "%s/summary.json", x->launch->report);
 	int rc = json ? text_write_file(path, json, strlen(json)) : -ENOMEM;
 	if (rc)

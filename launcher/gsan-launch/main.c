@@ -62,8 +62,10 @@ static void main_supervise(int listener, const struct launch *l) __attribute__((
 static void main_supervise(int listener, const struct launch *l)
 {
 	const struct option_value *o = l->option;
+	char directory[PATH_MAX];
 	struct supervisor_config config = {
 		.report = l->report, .ptxas = l->files.ptxas[0] ? l->files.ptxas : NULL, .cache = l->cache[0] ? l->cache : NULL, .size = (uint32_t)l->size,
+		.directory = getcwd(directory, sizeof directory),
 		.seed = (uint32_t)o[LAUNCH_SEED].number, .host_order_modelled = (int)o[LAUNCH_HOST_ORDER].number,
 		.timeout_ms = (int)o[LAUNCH_TIMEOUT].number * 1000, .wait_ms = (int64_t)o[LAUNCH_WAIT].number * 1000,
 		.exit_code = l->exit_code, .unchecked = main_unchecked(o), .formal = (enum supervisor_formal)o[LAUNCH_FORMAL].number,

@@ -412,6 +412,9 @@ int supervisor_report(struct supervisor *s, struct report *r)
 		rc = evidence_coverage(s, r);
 	if (!rc)
 		rc = report_finish(r);
+	if (!rc)
+		rc = report_add_sources(r, s->config.directory);
+	report_identify(r);
 	if (!rc && s->config.formal == FORMAL_IGNORE)
 		report_unlist_formal(r);
 	return rc;

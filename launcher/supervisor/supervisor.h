@@ -18,6 +18,7 @@ struct supervisor_config {
 	const char *report;      /* directory, exists */
 	const char *ptxas;       /* gsan-ptxas, or NULL */
 	const char *cache;       /* directory for the ranks' compile caches, or NULL: a temporary one */
+	const char *directory;   /* where the job was started: relative names of sources are meant from there */
 	const char *socket;      /* its name, by which the job's processes are known */
 	uint32_t size;           /* ranks of the job */
 	uint32_t seed;

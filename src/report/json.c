@@ -78,6 +78,7 @@ static void json_side(cJSON *finding, const char *key, const struct report_side 
 	json_number(o, "bytes", side->bytes);
 	json_string(o, "semantics", side->semantics);
 	json_string(o, "scope", side->scope);
+	json_string(o, "source", side->source);
 }
 
 static void json_allocation(cJSON *finding, const struct report_allocation *a)
@@ -104,6 +105,13 @@ static void json_also(cJSON *finding, uint32_t kinds)
 			cJSON_AddItemToArray(array, json_check(cJSON_CreateString(report_kind_name((enum gsan_kind)i))));
 }
 
+static void json_fingerprint(cJSON *finding, uint64_t fingerprint)
+{
+	char digits[17];
+	snprintf(digits, sizeof digits, "%016" PRIx64, fingerprint);
+	json_string(finding, "fingerprint", digits);
+}
+
 static void json_findings(cJSON *root, const struct report *r, int rank)
 {
 	cJSON *array = json_check(cJSON_AddArrayToObject(root, "findings"));
@@ -115,6 +123,7 @@ static void json_findings(cJSON *root, const struct report *r, int rank)
 		json_string(o, "kind", report_kind_name(f->kind));
 		if (f->also)
 			json_also(o, f->also);
+		json_fingerprint(o, f->fingerprint);
 		json_number(o, "count", f->count);
 		json_side(o, "first", &f->first, report_two_participants(f));
 		json_side(o, "second", &f->second, report_two_participants(f));

@@ -4,6 +4,7 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,7 @@ static void read_side(struct read *x, const cJSON *finding, const char *key, str
 	side->bytes = (uint32_t)read_number(x, o, "bytes");
 	side->semantics = read_string(x, o, "semantics");
 	side->scope = read_string(x, o, "scope");
+	side->source = cJSON_HasObjectItem(o, "source") ? read_string(x, o, "source") : NULL; /* older reports */
 }
 
 static void read_allocation(struct read *x, const cJSON *finding, struct report_allocation *a)
@@ -155,6 +157,16 @@ static enum report_class read_class(struct read *x, const cJSON *o)
 	return class;
 }
 
+static uint64_t read_fingerprint(struct read *x, const cJSON *o)
+{
+	const char *digits = read_string(x, o, "fingerprint");
+	uint64_t value = 0;
+	int end = -1;
+	if (!digits || sscanf(digits, "%16" SCNx64 "%n", &value, &end) != 1 || end != 16 || digits[end])
+		read_wrong(x, "fingerprint", "is not of 16 hexadecimal digits");
+	return value;
+}
+
 static int read_formal(struct read *x, const cJSON *o)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, "formal"); /* older reports have none */
@@ -177,6 +189,7 @@ static void read_finding(struct read *x, const cJSON *o)
 	f.missing_edge = read_string(x, o, "missing_edge");
 	f.missing_edge_class = cJSON_HasObjectItem(o, "missing_edge_class") ? read_class(x, o) : REPORT_NO_CLASS; /* older reports */
 	f.formal = read_formal(x, o);
+	f.fingerprint = cJSON_HasObjectItem(o, "fingerprint") ? read_fingerprint(x, o) : report_fingerprint(&f); /* older reports */
 	if (cJSON_HasObjectItem(o, "schedules")) {
 		f.schedules = (uint32_t)read_number(x, o, "schedules");
 		f.first_seed = read_number(x, o, "first_seed");

@@ -4,9 +4,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
+/* Names come out of programs: every writer may rely on UTF-8 behind this. */
+static void report_clean(struct text *out, const char *string)
+{
+	uint32_t point;
+	for (size_t left = strlen(string), n; left; string += n, left -= n) {
+		n = utf8_next(string, left, &point);
+		if (n) {
+			text_add(out, string, n);
+			continue;
+		}
+		text_printf(out, "\\x%02x", point);
+		n = 1;
+	}
+}
+
+static int report_is_clean(const char *string)
+{
+	uint32_t point;
+	size_t left = strlen(string), n = 1;
+	for (; left && n; string += n, left -= n)
+		n = utf8_next(string, left, &point);
+	return !left;
+}
+
 const char *report_copy(struct report *r, const char *string)
 {
-	return string ? pool_copy(&r->pool, string, strlen(string)) : NULL;
+	struct text clean = {0};
+	if (!string || report_is_clean(string))
+		return string ? pool_copy(&r->pool, string, strlen(string)) : NULL;
+	report_clean(&clean, string);
+	const char *copy = clean.failed ? NULL : pool_copy(&r->pool, clean.data, clean.size);
+	text_free(&clean);
+	return copy;
 }
 
 static int report_text_order(const char *a, const char *b)
@@ -154,7 +186,7 @@ static void *report_grow(void **array, uint32_t *count, uint32_t *room, size_t s
 static void report_copy_side(struct report *r, struct report_side *side)
 {
 	const char **const text[] = {&side->kernel, &side->at.file, &side->function, &side->inlined_at, &side->op,
-				     &side->semantics, &side->scope};
+				     &side->semantics, &side->scope, &side->source};
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
 		*text[i] = report_copy(r, *text[i]);
 }

@@ -35,6 +35,7 @@ struct report_side {
 	const char *op;
 	uint32_t bytes;
 	const char *semantics, *scope;     /* scope NULL: none */
+	const char *source;                /* the line at `at`; NULL: it could not be read (source.c) */
 };
 struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at; };
 struct report_allocation { int rank; uint64_t base, size, offset; const char *label; }; /* size 0: not known */
@@ -53,6 +54,7 @@ struct report_finding {
 	enum gsan_kind kind;
 	uint32_t also;           /* bit k: seen as that kind, too (report_finish) */
 	enum gsan_reason reason;
+	uint64_t fingerprint;    /* set by report_identify */
 	uint64_t count;
 	struct report_side first, second;
 	struct report_flag flag_write, flag_read;  /* what `reason` speaks of */
@@ -105,7 +107,7 @@ struct report {
 int report_add_finding(struct report *r, const struct report_finding *finding);
 int report_add_note(struct report *r, const struct report_note *note);
 int report_add_left(struct report *r, const struct report_left *left);
-const char *report_copy(struct report *r, const char *string); /* NULL stays NULL */
+const char *report_copy(struct report *r, const char *string); /* NULL stays NULL; bytes that are not UTF-8 become \xNN */
 /* Gives each finding the reason that explains it best, merges what has one cause, sorts, words each missing edge that has no words yet.
  * Returns 0 or -ENOMEM. */
 int report_finish(struct report *r);
@@ -130,6 +132,12 @@ int report_flag_races(const struct report_finding *f); /* is it the flag's own, 
 int report_two_participants(const struct report_finding *f); /* are its sides of one rank, and not of one process on one GPU? */
 int report_two_processes(const struct report_finding *f); /* are its sides of two processes of one rank? */
 int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at);
+
+/* source.c: gives each side its line, from files that are meant relative to `directory` (NULL: where this process is). 0 or -ENOMEM. */
+int report_add_sources(struct report *r, const char *directory);
+/* fingerprint.c */
+uint64_t report_fingerprint(const struct report_finding *finding);
+void report_identify(struct report *r); /* gives each finding its fingerprint, once the sources are there */
 
 /* json.c: malloc'ed text ending in a newline, or NULL. rank -1: the summary. */
 char *report_json(const struct report *r, int rank);

@@ -736,6 +736,7 @@ static void fill(struct report *r, int turn)
 		CHECK(!report_add_note(r, &note[(i * 2 + turn) % 3]));
 	CHECK(!report_add_left(r, &left[turn & 1]) && !report_add_left(r, &left[~turn & 1]));
 	CHECK(!report_finish(r));
+	report_identify(r);
 }
 
 static void golden(const char *folder, const char *name, const char *got, int write)

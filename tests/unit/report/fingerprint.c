@@ -1,0 +1,174 @@
+/* What a finding is known by again: equal for what changes from run to run, another for what is another race. And the lines of source that
+ * it is made of: of files as they may be. fingerprint FOLDER: where files may be written. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../check.h"
+#include "base/utf8.h"
+#include "report/report.h"
+
+static struct report_finding race(void)
+{
+	struct report_finding f = {.kind = GSAN_RAW, .count = 1, .missing_edge_class = REPORT_MISSING_RELEASE};
+	f.first = (struct report_side){.rank = 0, .gpu = 0, .kernel = "send", .grid = {4, 1, 1}, .launch = 3, .at = {"/home/a/ring.py", 31, 12},
+				       .function = "send", .op = "st", .bytes = 16, .semantics = "weak", .source = "\ttl.store(x + i,  v)"};
+	f.second = (struct report_side){.rank = 1, .gpu = 1, .kernel = "take", .grid = {4, 1, 1}, .launch = 1, .at = {"/home/a/ring.py", 47, 9},
+					.function = "wait", .op = "ld", .bytes = 4, .semantics = "weak", .source = "y = tl.load(x + i)"};
+	return f;
+}
+
+static void exchange(struct report_finding *f)
+{
+	struct report_side first = f->first;
+	f->first = f->second;
+	f->second = first;
+	f->kind = GSAN_WAR;
+}
+static void line(struct report_finding *f) { f->first.at.line = 99; }
+static void column(struct report_finding *f) { f->second.at.column = 1; }
+static void folder(struct report_finding *f) { f->first.at.file = "ring.py"; }
+static void spaces(struct report_finding *f) { f->first.source = "  tl.store(x + i, v) "; }
+static void launch(struct report_finding *f) { f->first.launch = 8; }
+static void cta(struct report_finding *f) { f->second.cta[0] = f->second.cta_known = 1; }
+static void ranks(struct report_finding *f) { f->first.rank = f->first.gpu = 5; }
+static void offset(struct report_finding *f) { f->allocation = (struct report_allocation){1, 4096, 64, 8, "x"}; }
+static void count(struct report_finding *f) { f->count = 77; }
+static void kind(struct report_finding *f) { f->kind = GSAN_SCOPE; }
+static void class(struct report_finding *f) { f->missing_edge_class = REPORT_NARROW_SCOPE; }
+static void kernel(struct report_finding *f) { f->first.kernel = "post"; }
+static void function(struct report_finding *f) { f->second.function = NULL; }
+static void file(struct report_finding *f) { f->first.at.file = "/home/a/rings.py"; }
+static void operation(struct report_finding *f) { f->second.op = "ld.nc"; }
+static void scope(struct report_finding *f) { f->second.scope = "gpu"; }
+static void text(struct report_finding *f) { f->first.source = "tl.store(x + i, w)"; }
+static void unread(struct report_finding *f) { f->first.source = NULL; }
+static void joined(struct report_finding *f) { f->first.kernel = "send", f->first.function = "s", f->first.at.file = "end"; }
+
+static const struct { const char *name; void (*change)(struct report_finding *f); int same; } changes[] = {
+#define SAME(change) {#change, change, 1}
+#define OTHER(change) {#change, change, 0}
+	SAME(exchange), SAME(line), SAME(column), SAME(folder), SAME(spaces), SAME(launch), SAME(cta), SAME(ranks), SAME(offset), SAME(count), SAME(class),
+	OTHER(kind), OTHER(kernel), OTHER(function), OTHER(file), OTHER(operation), OTHER(scope), OTHER(text), OTHER(unread),
+	OTHER(joined),
+};
+
+static void test_changes(void)
+{
+	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+		struct report_finding was = race(), now = race();
+		changes[i].change(&now);
+		if ((report_fingerprint(&was) == report_fingerprint(&now)) != changes[i].same)
+			fprintf(stderr, "change of %s\n", changes[i].name);
+		CHECK((report_fingerprint(&was) == report_fingerprint(&now)) == changes[i].same);
+	}
+	struct report_finding one = race(), other = race(); /* without source, lines tell findings apart; ids of kernels are no names */
+	unread(&one), unread(&other), line(&other);
+	CHECK(report_fingerprint(&one) != report_fingerprint(&other));
+	one = other = race();
+	one.first.kernel = "#5", other.first.kernel = "#6";
+	CHECK(report_fingerprint(&one) == report_fingerprint(&other));
+	one = race();
+	CHECK(report_fingerprint(&one) == 0x3f1be0ad59d82efa); /* as baselines have it that lie in repositories */
+}
+
+/* Through the file and back, and made anew where the file has none. */
+static void test_read(void)
+{
+	static const char *const bad[][2] = {{"0123", "is not of 16"}, {"0123456789abcdeg", "is not of 16"}, {"0123456789abcdef0", "is not of 16"}};
+	struct report r = {.ranks = 2}, again;
+	struct report_finding f = race();
+	char error[200] = "", *json, *at;
+	CHECK(!report_add_finding(&r, &f) && !report_finish(&r));
+	report_identify(&r);
+	json = report_json(&r, -1);
+	CHECK(json && (at = strstr(json, "\"fingerprint\":\t\"")));
+	CHECK(!report_read(&again, json, error, sizeof error) && again.finding[0].fingerprint == report_fingerprint(&r.finding[0]));
+	CHECK(!strcmp(again.finding[0].first.source, "\ttl.store(x + i,  v)"));
+	report_free(&again);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct text wrong = {0};
+		text_add(&wrong, json, (size_t)(at - json) + 16);
+		text_printf(&wrong, "%s%s", bad[i][0], at + 32);
+		CHECK(report_read(&again, wrong.data, error, sizeof error) == -EINVAL && strstr(error, bad[i][1]));
+		report_free(&again);
+		text_free(&wrong);
+	}
+	memcpy(at, "\"f", 2), memmove(at, at + 36, strlen(at + 36) + 1); /* older */
+	CHECK(!report_read(&again, json, error, sizeof error) && again.finding[0].fingerprint == report_fingerprint(&r.finding[0]));
+	report_free(&again);
+	report_free(&r);
+	free(json);
+}
+
+static void put(const char *name, const char *data, size_t size) { CHECK(!text_write_file(name, data, size)); }
+
+/* Lines as files have them: of the file's end, of Windows, too long, of no text; and what is no file, or must not be read. */
+static void test_sources(const char *scratch)
+{
+	static const struct { const char *file; uint32_t line; const char *want; } row[] = {
+		{"plain.py", 1, "one"}, {"plain.py", 2, "\ttwo"}, {"plain.py", 3, ""}, {"plain.py", 4, "no end"}, {"plain.py", 5, NULL},
+		{"plain.py", 0, NULL}, {"./plain.py", 1, "one"}, {"dos.cu", 1, "a"}, {"dos.cu", 2, "b"}, {"empty", 1, NULL},
+		{"binary", 1, NULL}, {"binary", 2, "text"}, {"binary", 3, NULL}, {"binary", 4, NULL}, {"long", 1, NULL}, {"long", 2, "short"},
+		{"folder", 1, NULL}, {"fifo", 1, NULL}, {"/dev/zero", 1, NULL}, {"missing", 1, NULL}, {NULL, 1, NULL},
+	};
+	const size_t rows = sizeof row / sizeof *row;
+	static char blank[2000];
+	memset(blank, 'x', sizeof blank);
+	memcpy(blank + 1000, "\nshort", 7);
+	CHECK(!chdir(scratch) && (!mkdir("folder", 0777) || errno == EEXIST) && (!mkfifo("fifo", 0666) || errno == EEXIST));
+	put("plain.py", "one\n\ttwo\n\nno end", 16);
+	put("dos.cu", "a\r\nb\r\n", 6);
+	put("empty", "", 0);
+	put("binary", "a\0b\ntext\n\xff\n\x1b[31m", 16);
+	put("long", blank, 1006);
+	for (int turn = 0; turn < 2; turn++) { /* from here, and from elsewhere */
+		struct report r = {.ranks = 1};
+		for (size_t i = 0; i < rows; i++) {
+			struct report_finding f = race();
+			f.first.source = f.second.source = NULL;
+			f.first.at.file = row[i].file, f.first.at.line = row[i].line, f.first.at.column = (uint32_t)i;
+			f.second.at = f.first.at;
+			CHECK(!report_add_finding(&r, &f));
+		}
+		CHECK(!chdir(turn ? "/" : ".") && !report_add_sources(&r, turn ? scratch : NULL));
+		for (size_t i = 0; i < rows; i++) {
+			const char *first = r.finding[i].first.source, *second = r.finding[i].second.source;
+			if (!first != !row[i].want || (first && strcmp(first, row[i].want)))
+				fprintf(stderr, "source %zu: %s\n", i, first ? first : "none");
+			CHECK(first == second && !first == !row[i].want && (!first || !strcmp(first, row[i].want)));
+		}
+		report_free(&r);
+	}
+}
+
+/* Names of any bytes: what is UTF-8 stays, the rest is shown. */
+static void test_names(void)
+{
+	static const struct { const char *name, *want; } row[] = {
+		{"kernel", "kernel"}, {"", ""}, {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\x9b", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\x9b"},
+		{"a\xff", "a\\xff"}, {"\xc3", "\\xc3"}, {"\xc3(", "\\xc3("}, {"\xc0\x80", "\\xc0\\x80"}, {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
+		{"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, {"\xe2\x82", "\\xe2\\x82"}, {"\x1b[31m\n", "\x1b[31m\n"},
+	};
+	struct report r = {0};
+	uint32_t point;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+		CHECK(!strcmp(report_copy(&r, row[i].name), row[i].want));
+	CHECK(!report_copy(&r, NULL));
+	CHECK(utf8_commands(0x1b) && utf8_commands('\n') && utf8_commands(0x9b) && utf8_commands(0x202e) && utf8_commands(0xfffe) &&
+	      utf8_commands(0x1ffff) && !utf8_commands(' ') && !utf8_commands(0xe9) && !utf8_commands(0x1f41b));
+	CHECK(utf8_next("\xf0\x9f\x90\x9b", 4, &point) == 4 && point == 0x1f41b && !utf8_next("\xf0\x9f\x90\x9b", 3, &point));
+	report_free(&r);
+}
+
+int main(int argc, char **argv)
+{
+	CHECK(argc == 2);
+	test_changes();
+	test_read();
+	test_names();
+	test_sources(argv[1]);
+	return 0;
+}
