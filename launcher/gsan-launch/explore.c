@@ -19,6 +19,7 @@
 struct explore {
 	const struct launch *launch;
 	launch_run run;
+	struct report_job job;
 	struct report all;
 	int failed;  /* status of the first run whose program failed */
 };
@@ -162,9 +163,9 @@ static int explore_write(struct explore *x)
 {
 	char path[PATH_MAX + 16];
 	struct text text = {0};
-	int finished = report_finish(&x->all);
+	int unfinished = report_finish(&x->all) || report_set_job(&x->all, &x->job);
 	report_identify(&x->all);
-	char *json = finished ? NULL : report_json(&x->all, -1);
+	char *json = unfinished ? NULL : report_json(&x->all, -1);
 	snprintf(path, sizeof path, "%s/summary.json", x->launch->report);
 	int rc = json ? text_write_file(path, json, strlen(json)) : -ENOMEM;
 	if (rc)
@@ -212,6 +213,7 @@ int launch_explore(const struct launch *l, launch_run run)
 	rc = rc ? rc : explore_lock(l);
 	x = (struct explore){.launch = l, .run = run,
 			     .all = {.schedule = o[LAUNCH_SCHEDULE].text, .first_seed = (uint64_t)o[LAUNCH_SEED].number}};
+	launch_describe(l, &x.job);
 	for (long k = 0; k < o[LAUNCH_EXPLORE].number && !rc; k++)
 		rc = explore_one(&x, o[LAUNCH_SEED].number + k);
 	if (x.failed)

@@ -7,6 +7,7 @@
  *   environment.c  what a rank finds in its environment
  *   place.c        the cores nearest its GPU
  *   ranks.c        the ranks' processes: start, signals, end
+ *   describe.c     what the report says of the job
  *   explore.c      the whole again, under many schedules */
 #ifndef GSAN_LAUNCH_LAUNCH_H
 #define GSAN_LAUNCH_LAUNCH_H
@@ -61,6 +62,9 @@ int launch_find_device(struct launch *l);
 void launch_find_cache(struct launch *l);
 int launch_link_files(struct launch *l);    /* once the cache is found */
 void launch_agree(struct launch *l); /* once all else is prepared */
+
+struct report_job;
+void launch_describe(const struct launch *l, struct report_job *job); /* when the job starts; its texts are static */
 
 void launch_environment(const struct launch *l, int rank); /* in the rank's process, before exec */
 void launch_place(const struct launch *l, int rank);       /* there, too */

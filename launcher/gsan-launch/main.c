@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "gsan-launch/launch.h"
 #include "ipc/ipc.h"
+#include "report/report.h"
 #include "supervisor/supervisor.h"
 
 #define MAIN_REAP_MS 1000
@@ -62,10 +63,11 @@ static void main_supervise(int listener, const struct launch *l) __attribute__((
 static void main_supervise(int listener, const struct launch *l)
 {
 	const struct option_value *o = l->option;
-	char directory[PATH_MAX];
+	struct report_job job;
+	launch_describe(l, &job); /* before it leaves its directory */
 	struct supervisor_config config = {
 		.report = l->report, .ptxas = l->files.ptxas[0] ? l->files.ptxas : NULL, .cache = l->cache[0] ? l->cache : NULL, .size = (uint32_t)l->size,
-		.directory = getcwd(directory, sizeof directory),
+		.job = &job,
 		.seed = (uint32_t)o[LAUNCH_SEED].number, .host_order_modelled = (int)o[LAUNCH_HOST_ORDER].number,
 		.timeout_ms = (int)o[LAUNCH_TIMEOUT].number * 1000, .wait_ms = (int64_t)o[LAUNCH_WAIT].number * 1000,
 		.exit_code = l->exit_code, .unchecked = main_unchecked(o), .formal = (enum supervisor_formal)o[LAUNCH_FORMAL].number,

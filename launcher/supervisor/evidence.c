@@ -413,7 +413,9 @@ int supervisor_report(struct supervisor *s, struct report *r)
 	if (!rc)
 		rc = report_finish(r);
 	if (!rc)
-		rc = report_add_sources(r, s->config.directory);
+		rc = report_set_job(r, s->config.job);
+	if (!rc)
+		rc = report_add_sources(r, r->job.directory);
 	report_identify(r);
 	if (!rc && s->config.formal == FORMAL_IGNORE)
 		report_unlist_formal(r);

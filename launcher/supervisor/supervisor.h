@@ -14,12 +14,13 @@ enum supervisor_unchecked { UNCHECKED_ALLOWED, UNCHECKED_KNOWN, UNCHECKED_REFUSE
 /* What becomes of races by the letter of PTX alone: listed below the others; and they count for the status; not listed. */
 enum supervisor_formal { FORMAL_REPORT, FORMAL_FAIL, FORMAL_IGNORE };
 
+struct report_job;
 struct supervisor_config {
 	const char *report;      /* directory, exists */
 	const char *ptxas;       /* gsan-ptxas, or NULL */
 	const char *cache;       /* directory for the ranks' compile caches, or NULL: a temporary one */
-	const char *directory;   /* where the job was started: relative names of sources are meant from there */
 	const char *socket;      /* its name, by which the job's processes are known */
+	const struct report_job *job; /* as it starts; for its report */
 	uint32_t size;           /* ranks of the job */
 	uint32_t seed;
 	int host_order_modelled;

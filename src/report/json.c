@@ -1,17 +1,15 @@
-/* The report as JSON (docs/report-schema.json). Keys come in one fixed order, numbers are whole, and nothing that
- * changes from run to run (time, host names) is written; process ids only of findings between two processes of one rank,
- * whose sides nothing else tells apart. */
-#include "report/report.h"
+/* The report as JSON (docs/report-schema.json). Keys come in one fixed order, and numbers are whole. What changes from run to run stands
+ * under `job`, in the summary alone; but for process ids, of findings between two processes of one rank, whose sides nothing else tells
+ * apart. */
+#include "report/json.h"
 
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const char *const json_counters[] = GSAN_COUNTER_NAMES;
-
-/* cJSON's adders return NULL when out of memory; `json_failed` gathers that, so that a writer reads straight on. */
 static int json_failed;
 
 static cJSON *json_check(cJSON *made)
@@ -21,35 +19,60 @@ static cJSON *json_check(cJSON *made)
 	return made;
 }
 
-static void json_number(cJSON *object, const char *key, uint64_t value)
+cJSON *json_begin(void)
+{
+	json_failed = 0;
+	return json_check(cJSON_CreateObject());
+}
+
+char *json_end(cJSON *root, int indent)
+{
+	char *printed = json_failed ? NULL : indent ? cJSON_Print(root) : cJSON_PrintUnformatted(root);
+	struct text out = {0};
+	if (printed) {
+		text_puts(&out, printed);
+		text_puts(&out, "\n");
+	}
+	cJSON_free(printed);
+	cJSON_Delete(root);
+	return out.data ? text_take(&out) : NULL;
+}
+
+void json_number(cJSON *object, const char *key, uint64_t value)
 {
 	json_check(cJSON_AddNumberToObject(object, key, (double)value));
 }
 
-static void json_integer(cJSON *object, const char *key, int value)
+void json_integer(cJSON *object, const char *key, int value)
 {
 	json_check(value < 0 ? cJSON_AddNullToObject(object, key) : cJSON_AddNumberToObject(object, key, value));
 }
 
-static void json_string(cJSON *object, const char *key, const char *value)
+void json_string(cJSON *object, const char *key, const char *value)
 {
 	json_check(value ? cJSON_AddStringToObject(object, key, value) : cJSON_AddNullToObject(object, key));
 }
 
-static cJSON *json_object(cJSON *array)
+void json_bool(cJSON *object, const char *key, int value) { json_check(cJSON_AddBoolToObject(object, key, value)); }
+
+/* To the list, or as the key of the object. */
+static cJSON *json_put(cJSON *into, const char *key, cJSON *made)
 {
-	cJSON *made = json_check(cJSON_CreateObject());
-	if (made)
-		cJSON_AddItemToArray(array, made);
-	return made;
+	if (json_check(made) && (key ? cJSON_AddItemToObject(into, key, made) : cJSON_AddItemToArray(into, made)))
+		return made;
+	json_failed = 1;
+	cJSON_Delete(made);
+	return NULL;
 }
+
+cJSON *json_object(cJSON *object, const char *key) { return json_put(object, key, cJSON_CreateObject()); }
+cJSON *json_list(cJSON *object, const char *key) { return json_put(object, key, cJSON_CreateArray()); }
+void json_item(cJSON *list, const char *value) { json_put(list, NULL, cJSON_CreateString(value)); }
 
 static void json_triple(cJSON *object, const char *key, const uint32_t *value, int known)
 {
 	const int numbers[3] = {(int)value[0], (int)value[1], (int)value[2]};
-	cJSON *made = json_check(known ? cJSON_CreateIntArray(numbers, 3) : cJSON_CreateNull());
-	if (made)
-		cJSON_AddItemToObject(object, key, made);
+	json_put(object, key, known ? cJSON_CreateIntArray(numbers, 3) : cJSON_CreateNull());
 }
 
 static void json_place(cJSON *object, const struct report_place *at)
@@ -61,7 +84,7 @@ static void json_place(cJSON *object, const struct report_place *at)
 
 static void json_side(cJSON *finding, const char *key, const struct report_side *side, int with_pid)
 {
-	cJSON *o = json_check(cJSON_AddObjectToObject(finding, key));
+	cJSON *o = json_object(finding, key);
 	json_integer(o, "rank", side->rank);
 	json_integer(o, "gpu", side->gpu);
 	json_integer(o, "participant", side->participant);
@@ -88,7 +111,7 @@ static void json_allocation(cJSON *finding, const struct report_allocation *a)
 		json_check(cJSON_AddNullToObject(finding, "allocation"));
 		return;
 	}
-	cJSON *o = json_check(cJSON_AddObjectToObject(finding, "allocation"));
+	cJSON *o = json_object(finding, "allocation");
 	snprintf(base, sizeof base, "0x%" PRIx64, a->base);
 	json_integer(o, "rank", a->rank);
 	json_string(o, "base", base);
@@ -99,10 +122,10 @@ static void json_allocation(cJSON *finding, const struct report_allocation *a)
 
 static void json_also(cJSON *finding, uint32_t kinds)
 {
-	cJSON *array = json_check(cJSON_AddArrayToObject(finding, "also"));
+	cJSON *array = json_list(finding, "also");
 	for (int i = 0; i < 32; i++)
 		if (kinds >> i & 1)
-			cJSON_AddItemToArray(array, json_check(cJSON_CreateString(report_kind_name((enum gsan_kind)i))));
+			json_item(array, report_kind_name((enum gsan_kind)i));
 }
 
 static void json_fingerprint(cJSON *finding, uint64_t fingerprint)
@@ -112,30 +135,33 @@ static void json_fingerprint(cJSON *finding, uint64_t fingerprint)
 	json_string(finding, "fingerprint", digits);
 }
 
+void json_finding(cJSON *o, const struct report_finding *f)
+{
+	json_string(o, "kind", report_kind_name(f->kind));
+	if (f->also)
+		json_also(o, f->also);
+	json_fingerprint(o, f->fingerprint);
+	json_number(o, "count", f->count);
+	json_side(o, "first", &f->first, report_two_participants(f));
+	json_side(o, "second", &f->second, report_two_participants(f));
+	json_allocation(o, &f->allocation);
+	json_string(o, "missing_edge", f->missing_edge);
+	if (f->missing_edge_class)
+		json_string(o, "missing_edge_class", report_class_name(f->missing_edge_class));
+	json_bool(o, "formal", f->formal);
+	if (!f->schedules)
+		return;
+	json_number(o, "schedules", f->schedules);
+	json_number(o, "first_seed", f->first_seed);
+}
+
 static void json_findings(cJSON *root, const struct report *r, int rank)
 {
-	cJSON *array = json_check(cJSON_AddArrayToObject(root, "findings"));
+	cJSON *array = json_list(root, "findings");
 	for (uint32_t i = 0; i < r->findings; i++) {
 		const struct report_finding *f = &r->finding[i];
-		if (rank >= 0 && f->first.rank != rank && f->second.rank != rank)
-			continue;
-		cJSON *o = json_object(array);
-		json_string(o, "kind", report_kind_name(f->kind));
-		if (f->also)
-			json_also(o, f->also);
-		json_fingerprint(o, f->fingerprint);
-		json_number(o, "count", f->count);
-		json_side(o, "first", &f->first, report_two_participants(f));
-		json_side(o, "second", &f->second, report_two_participants(f));
-		json_allocation(o, &f->allocation);
-		json_string(o, "missing_edge", f->missing_edge);
-		if (f->missing_edge_class)
-			json_string(o, "missing_edge_class", report_class_name(f->missing_edge_class));
-		json_check(cJSON_AddBoolToObject(o, "formal", f->formal));
-		if (!f->schedules)
-			continue;
-		json_number(o, "schedules", f->schedules);
-		json_number(o, "first_seed", f->first_seed);
+		if (rank < 0 || f->first.rank == rank || f->second.rank == rank)
+			json_finding(json_object(array, NULL), f);
 	}
 }
 
@@ -143,21 +169,21 @@ static int json_concerns(uint32_t ranks, int rank) { return rank < 0 || (ranks >
 
 static void json_rank_list(cJSON *object, uint32_t ranks)
 {
-	cJSON *array = json_check(cJSON_AddArrayToObject(object, "ranks"));
+	cJSON *array = json_list(object, "ranks");
 	for (int i = 0; i < REPORT_RANKS_MAX; i++)
 		if (ranks >> i & 1)
-			cJSON_AddItemToArray(array, json_check(cJSON_CreateNumber(i)));
+			json_put(array, NULL, cJSON_CreateNumber(i));
 }
 
 /* The notes of kernels (kernels_unchecked), or all others (notes). */
 static void json_notes(cJSON *coverage, const char *key, const struct report *r, int rank, int kernels)
 {
-	cJSON *array = json_check(cJSON_AddArrayToObject(coverage, key));
+	cJSON *array = json_list(coverage, key);
 	for (uint32_t i = 0; i < r->notes; i++) {
 		const struct report_note *note = &r->note[i];
 		if ((strcmp(note->key, REPORT_UNCHECKED) == 0) != kernels || !json_concerns(note->ranks, rank))
 			continue;
-		cJSON *o = json_object(array);
+		cJSON *o = json_object(array, NULL);
 		if (!kernels)
 			json_string(o, "key", note->key);
 		json_string(o, kernels ? "kernel" : "name", note->name);
@@ -168,12 +194,12 @@ static void json_notes(cJSON *coverage, const char *key, const struct report *r,
 
 static void json_left(cJSON *coverage, const struct report *r, int rank)
 {
-	cJSON *array = json_check(cJSON_AddArrayToObject(coverage, "left"));
+	cJSON *array = json_list(coverage, "left");
 	for (uint32_t i = 0; i < r->lefts; i++) {
 		const struct report_left *left = &r->left[i];
 		if (!json_concerns(left->ranks, rank))
 			continue;
-		cJSON *o = json_object(array);
+		cJSON *o = json_object(array, NULL);
 		json_string(o, "file", left->at.file);
 		json_number(o, "line", left->at.line);
 		json_string(o, "opcode", left->opcode);
@@ -183,14 +209,14 @@ static void json_left(cJSON *coverage, const struct report *r, int rank)
 
 static void json_coverage(cJSON *root, const struct report *r, int rank)
 {
-	cJSON *o = json_check(cJSON_AddObjectToObject(root, "coverage"));
+	cJSON *o = json_object(root, "coverage");
 	struct report_rank sum = rank < 0 ? report_total(r) : r->rank[rank];
 	json_number(o, "launches_checked", sum.launches_checked);
 	json_number(o, "launches_unchecked", sum.launches_unchecked);
 	json_notes(o, "kernels_unchecked", r, rank, 1);
 	json_left(o, r, rank);
 	json_notes(o, "notes", r, rank, 0);
-	cJSON *counters = json_check(cJSON_AddObjectToObject(o, "counters"));
+	cJSON *counters = json_object(o, "counters");
 	for (int i = 0; i < GSAN_N_COUNTERS; i++)
 		json_number(counters, json_counters[i], sum.counter[i]);
 	json_number(o, "withheld", sum.withheld);
@@ -204,7 +230,7 @@ static void json_coverage(cJSON *root, const struct report *r, int rank)
 static void json_rank(cJSON *array, const struct report *r, uint32_t i)
 {
 	const struct report_rank *one = &r->rank[i];
-	cJSON *o = json_object(array);
+	cJSON *o = json_object(array, NULL);
 	json_number(o, "rank", i);
 	json_string(o, "end", report_end_name(one->end));
 	json_integer(o, "status", one->end == REPORT_EXITED ? one->status : -1);
@@ -216,21 +242,42 @@ static void json_rank(cJSON *array, const struct report *r, uint32_t i)
 
 static void json_explored(cJSON *root, const struct report *r)
 {
-	cJSON *o = json_check(cJSON_AddObjectToObject(root, "explored"));
+	cJSON *o = json_object(root, "explored");
 	json_number(o, "schedules", r->schedules);
 	json_string(o, "schedule", r->schedule);
 	json_number(o, "first_seed", r->first_seed);
 }
 
+void json_job(cJSON *root, const struct report_job *job)
+{
+	cJSON *o = json_object(root, "job"), *argv = json_list(o, "argv");
+	time_t start = (time_t)job->start;
+	struct tm utc;
+	char text[32] = "";
+	for (uint32_t i = 0; i < job->arguments; i++)
+		json_item(argv, job->argv[i]);
+	json_string(o, "host", job->host);
+	json_string(o, "directory", job->directory);
+	if (gmtime_r(&start, &utc))
+		strftime(text, sizeof text, REPORT_TIME, &utc);
+	json_string(o, "start", text);
+	json_number(o, "duration_ms", job->duration_ms);
+	json_number(o, "seed", job->seed);
+	json_string(o, "device", job->device);
+	json_string(o, "driver", job->driver);
+	json_string(o, "commit", job->commit);
+}
+
 char *report_json(const struct report *r, int rank)
 {
-	json_failed = 0;
-	cJSON *root = json_check(cJSON_CreateObject());
+	cJSON *root = json_begin();
 	json_number(root, "schema_version", REPORT_SCHEMA_VERSION);
 	json_string(root, "tool", "gsan " GSAN_VERSION);
 	if (rank >= 0)
 		json_number(root, "rank", (uint64_t)rank);
-	cJSON *ranks = json_check(cJSON_AddArrayToObject(root, "ranks"));
+	if (rank < 0 && r->job.start)
+		json_job(root, &r->job);
+	cJSON *ranks = json_list(root, "ranks");
 	for (uint32_t i = 0; i < r->ranks; i++)
 		json_rank(ranks, r, i);
 	if (r->schedules)
@@ -240,12 +287,5 @@ char *report_json(const struct report *r, int rank)
 		json_number(root, "formal_findings", report_formal(r) + r->formal_unlisted);
 	json_coverage(root, r, rank);
 	json_integer(root, "exit", r->exit_status);
-
-	char *printed = json_failed ? NULL : cJSON_Print(root);
-	struct text out = {0};
-	if (printed)
-		text_printf(&out, "%s\n", printed);
-	cJSON_free(printed);
-	cJSON_Delete(root);
-	return out.data ? text_take(&out) : NULL;
+	return json_end(root, 1);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const char *const read_counters[] = GSAN_COUNTER_NAMES;
 /* Those that every report has; the device grew others. */
@@ -297,6 +298,37 @@ static void read_explored(struct read *x, const cJSON *root)
 	x->r->first_seed = read_number(x, o, "first_seed");
 }
 
+static void read_argv(struct read *x, const cJSON *job)
+{
+	const cJSON *item, *list = read_array(x, job, "argv");
+	const char **argv = pool_alloc(&x->r->pool, (size_t)cJSON_GetArraySize(list) * sizeof *argv);
+	cJSON_ArrayForEach(item, list)
+		if (!argv || !cJSON_IsString(item))
+			read_wrong(x, "argv", "is not a list of texts");
+		else
+			argv[x->r->job.arguments++] = report_copy(x->r, item->valuestring);
+	x->r->job.argv = argv;
+}
+
+static void read_job(struct read *x, const cJSON *root)
+{
+	const cJSON *o = read_object(x, root, "job");
+	struct report_job *job = &x->r->job;
+	struct tm utc = {0};
+	read_argv(x, o);
+	job->host = read_string(x, o, "host");
+	job->directory = read_string(x, o, "directory");
+	const char *start = read_string(x, o, "start"), *end = start ? strptime(start, REPORT_TIME, &utc) : NULL;
+	if (!end || *end)
+		read_wrong(x, "start", "is not a time");
+	job->start = timegm(&utc);
+	job->duration_ms = read_number(x, o, "duration_ms");
+	job->seed = read_number(x, o, "seed");
+	job->device = read_string(x, o, "device");
+	job->driver = read_string(x, o, "driver");
+	job->commit = read_string(x, o, "commit");
+}
+
 int report_read(struct report *r, const char *json, char *error, size_t error_size)
 {
 	struct read x = {r, error, error_size, 0};
@@ -313,6 +345,8 @@ int report_read(struct report *r, const char *json, char *error, size_t error_si
 	const cJSON *ranks = read_array(&x, root, "ranks");
 	cJSON_ArrayForEach(item, ranks)
 		read_rank(&x, item);
+	if (cJSON_HasObjectItem(root, "job")) /* older reports have none */
+		read_job(&x, root);
 	if (cJSON_HasObjectItem(root, "explored"))
 		read_explored(&x, root);
 	read_findings(&x, root);

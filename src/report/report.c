@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/utf8.h"
 
@@ -244,6 +245,30 @@ int report_add_finding(struct report *r, const struct report_finding *finding)
 		return -ENOMEM;
 	*added = *finding;
 	report_copy_finding(r, added);
+	return 0;
+}
+
+uint64_t report_now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+int report_set_job(struct report *r, const struct report_job *job)
+{
+	const char **const text[] = {&r->job.host, &r->job.directory, &r->job.device, &r->job.driver, &r->job.commit};
+	const char **argv = pool_alloc(&r->pool, job->arguments * sizeof *argv);
+	if (!argv)
+		return -ENOMEM;
+	r->job = *job;
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+		*text[i] = report_copy(r, *text[i]);
+	for (uint32_t i = 0; i < job->arguments; i++)
+		argv[i] = report_copy(r, job->argv[i]);
+	r->job.argv = argv;
+	if (job->began_ms)
+		r->job.duration_ms = report_now_ms() - job->began_ms;
 	return 0;
 }
 

@@ -81,11 +81,26 @@ struct report_rank {
 	uint64_t withheld, withheld_merged, ordered_late;
 	uint64_t counter[GSAN_N_COUNTERS];
 };
+/* What ran, where and when. */
+struct report_job {
+	const char *const *argv; /* the program's, of the launcher that started the job */
+	uint32_t arguments;
+	const char *host, *directory;
+	int64_t start;           /* seconds since 1970, UTC; 0: nothing of this is known */
+	uint64_t began_ms;       /* CLOCK_MONOTONIC, of this boot: how long it took follows; 0: that is known; in no file */
+	uint64_t duration_ms, seed;
+	const char *device;      /* emu, cuda */
+	const char *driver;      /* NVIDIA's version, or NULL */
+	const char *commit;      /* of the tool, or NULL */
+};
+#define REPORT_TIME "%Y-%m-%dT%H:%M:%SZ" /* for strftime and strptime */
+
 struct report_note { const char *key, *name, *reason; uint32_t ranks; };
 struct report_left { struct report_place at; const char *opcode, *reason; uint32_t ranks; };
 
 struct report {
 	struct pool pool;
+	struct report_job job;
 	uint32_t ranks;
 	struct report_rank rank[REPORT_RANKS_MAX];
 	uint32_t findings, findings_room;
@@ -107,6 +122,8 @@ struct report {
 int report_add_finding(struct report *r, const struct report_finding *finding);
 int report_add_note(struct report *r, const struct report_note *note);
 int report_add_left(struct report *r, const struct report_left *left);
+int report_set_job(struct report *r, const struct report_job *job); /* which has taken until now */
+uint64_t report_now_ms(void);
 const char *report_copy(struct report *r, const char *string); /* NULL stays NULL; bytes that are not UTF-8 become \xNN */
 /* Gives each finding the reason that explains it best, merges what has one cause, sorts, words each missing edge that has no words yet.
  * Returns 0 or -ENOMEM. */

@@ -739,6 +739,43 @@ static void fill(struct report *r, int turn)
 	report_identify(r);
 }
 
+static const char *const arguments[] = {"./ring", "--size", "1\xff"};
+static const struct report_job job = {
+	.argv = arguments, .arguments = 3, .host = "node7", .directory = "/home/a", .start = 1700000000, .duration_ms = 1500, .seed = 9,
+	.device = "cuda", .driver = "570.1", .commit = "abc1234",
+};
+
+/* Through the file and back; what is not as the schema says is refused. */
+static void test_job(void)
+{
+	static const char *const bad[][3] = {
+		{"\"./ring\"", "7", "\"argv\" is not a list of texts"}, {"\"2023-11-14T22:13:20Z\"", "\"yesterday\"", "\"start\" is not a time"},
+		{"1500", "-1", "\"duration_ms\" is not a number"}, {"\"host\"", "\"hots\"", "\"host\" is missing"},
+	};
+	struct report r = {.ranks = 1}, again;
+	char error[200] = "", *rank, *json, *second;
+	CHECK(!report_set_job(&r, &job) && !report_finish(&r) && (rank = report_json(&r, 0)) && (json = report_json(&r, -1)));
+	CHECK(!strstr(rank, "\"job\"") && strstr(json, "\"1\\\\xff\"") && strstr(json, "\"2023-11-14T22:13:20Z\""));
+	CHECK(!report_read(&again, json, error, sizeof error) && (second = report_json(&again, -1)) && !strcmp(json, second));
+	report_free(&again);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct text wrong = {0};
+		const char *at = strstr(json, bad[i][0]);
+		text_add(&wrong, json, (size_t)(at - json));
+		text_printf(&wrong, "%s%s", bad[i][1], at + strlen(bad[i][0]));
+		CHECK(report_read(&again, wrong.data, error, sizeof error) == -EINVAL && !strcmp(error, bad[i][2]));
+		report_free(&again);
+		text_free(&wrong);
+	}
+	struct report_job now = job;
+	now.began_ms = report_now_ms() - 70;
+	CHECK(!report_set_job(&r, &now) && r.job.duration_ms >= 70 && r.job.duration_ms < 60000);
+	report_free(&r);
+	free(second);
+	free(rank);
+	free(json);
+}
+
 static void golden(const char *folder, const char *name, const char *got, int write)
 {
 	char path[4096], *want;
@@ -886,6 +923,7 @@ int main(int argc, char **argv)
 {
 	CHECK(argc == 2 || (argc == 3 && !strcmp(argv[1], "write")));
 	test_golden(argv[argc - 1], argc == 3);
+	test_job();
 	test_sentences();
 	test_both();
 	test_class_names();
