@@ -51,30 +51,6 @@ static void explore_run(const struct explore *x, long seed, const char *folder)
 	_exit(rc);
 }
 
-/* What was not as it should be stands for all runs; otherwise the last run does. */
-static void explore_add_ranks(struct report *all, const struct report *one)
-{
-	for (uint32_t i = 0; i < one->ranks; i++) {
-		struct report_rank *to = &all->rank[i];
-		const struct report_rank *from = &one->rank[i];
-		if (all->ranks <= i || (to->end == REPORT_EXITED && !to->status)) {
-			to->end = from->end;
-			to->status = from->status;
-			to->gpu = from->gpu;
-			to->gpu_name = report_copy(all, from->gpu_name);
-			to->gpu_bus = report_copy(all, from->gpu_bus);
-		}
-		to->launches_checked += from->launches_checked;
-		to->launches_unchecked += from->launches_unchecked;
-		to->memory_bytes = from->memory_bytes > to->memory_bytes ? from->memory_bytes : to->memory_bytes;
-		to->shadow_bytes = from->shadow_bytes > to->shadow_bytes ? from->shadow_bytes : to->shadow_bytes;
-		to->tables_bytes = from->tables_bytes > to->tables_bytes ? from->tables_bytes : to->tables_bytes;
-		for (int c = 0; c < GSAN_N_COUNTERS; c++)
-			to->counter[c] += from->counter[c];
-	}
-	all->ranks = one->ranks > all->ranks ? one->ranks : all->ranks;
-}
-
 static int explore_add(struct report *all, const struct report *one, long seed)
 {
 	int rc = 0;
@@ -84,18 +60,8 @@ static int explore_add(struct report *all, const struct report *one, long seed)
 		f.first_seed = (uint64_t)seed;
 		rc = report_add_finding(all, &f);
 	}
-	for (uint32_t i = 0; i < one->notes && !rc; i++)
-		rc = report_add_note(all, &one->note[i]);
-	for (uint32_t i = 0; i < one->lefts && !rc; i++)
-		rc = report_add_left(all, &one->left[i]);
-	explore_add_ranks(all, one);
-	all->withheld += one->withheld;
-	all->withheld_merged += one->withheld_merged;
-	all->ordered_late += one->ordered_late;
-	if (one->formal_unlisted > all->formal_unlisted) /* whether they are the same nobody can say */
-		all->formal_unlisted = one->formal_unlisted;
 	all->schedules++;
-	return rc;
+	return rc ? rc : report_merge_coverage(all, one);
 }
 
 static int explore_failed(const struct report *r)

@@ -69,3 +69,19 @@ void report_identify(struct report *r)
 	for (uint32_t i = 0; i < r->findings; i++)
 		r->finding[i].fingerprint = report_fingerprint(&r->finding[i]);
 }
+
+struct report_identity report_identity(const struct report_finding *f)
+{
+	const uint64_t a = fingerprint_side(&f->first), b = fingerprint_side(&f->second);
+	const int crossed = a > b || (a == b && f->first.rank > f->second.rank);
+	return (struct report_identity){f->fingerprint, {crossed ? f->second.rank : f->first.rank, crossed ? f->first.rank : f->second.rank}};
+}
+
+int report_identity_order(const struct report_identity *a, const struct report_identity *b)
+{
+	if (a->fingerprint != b->fingerprint)
+		return a->fingerprint < b->fingerprint ? -1 : 1;
+	if (a->rank[0] != b->rank[0])
+		return a->rank[0] < b->rank[0] ? -1 : 1;
+	return (a->rank[1] > b->rank[1]) - (a->rank[1] < b->rank[1]);
+}

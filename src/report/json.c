@@ -149,6 +149,8 @@ void json_finding(cJSON *o, const struct report_finding *f)
 	if (f->missing_edge_class)
 		json_string(o, "missing_edge_class", report_class_name(f->missing_edge_class));
 	json_bool(o, "formal", f->formal);
+	if (f->age)
+		json_bool(o, "old", f->age == REPORT_OLD);
 	if (!f->schedules)
 		return;
 	json_number(o, "schedules", f->schedules);
@@ -277,6 +279,10 @@ char *report_json(const struct report *r, int rank)
 		json_number(root, "rank", (uint64_t)rank);
 	if (rank < 0 && r->job.start)
 		json_job(root, &r->job);
+	if (r->merged > 1)
+		json_number(root, "merged", r->merged);
+	if (r->deselected)
+		json_number(root, "deselected", r->deselected);
 	cJSON *ranks = json_list(root, "ranks");
 	for (uint32_t i = 0; i < r->ranks; i++)
 		json_rank(ranks, r, i);

@@ -168,11 +168,11 @@ static uint64_t read_fingerprint(struct read *x, const cJSON *o)
 	return value;
 }
 
-static int read_formal(struct read *x, const cJSON *o)
+static int read_bool(struct read *x, const cJSON *o, const char *key) /* older reports have none: false */
 {
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, "formal"); /* older reports have none */
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, key);
 	if (item && !cJSON_IsBool(item))
-		read_wrong(x, "formal", "is neither true nor false");
+		read_wrong(x, key, "is neither true nor false");
 	return cJSON_IsTrue(item);
 }
 
@@ -189,7 +189,9 @@ static void read_finding(struct read *x, const cJSON *o)
 	read_allocation(x, o, &f.allocation);
 	f.missing_edge = read_string(x, o, "missing_edge");
 	f.missing_edge_class = cJSON_HasObjectItem(o, "missing_edge_class") ? read_class(x, o) : REPORT_NO_CLASS; /* older reports */
-	f.formal = read_formal(x, o);
+	f.formal = read_bool(x, o, "formal");
+	if (cJSON_HasObjectItem(o, "old"))
+		f.age = read_bool(x, o, "old") ? REPORT_OLD : REPORT_NEW;
 	f.fingerprint = cJSON_HasObjectItem(o, "fingerprint") ? read_fingerprint(x, o) : report_fingerprint(&f); /* older reports */
 	if (cJSON_HasObjectItem(o, "schedules")) {
 		f.schedules = (uint32_t)read_number(x, o, "schedules");
@@ -347,6 +349,8 @@ int report_read(struct report *r, const char *json, char *error, size_t error_si
 		read_rank(&x, item);
 	if (cJSON_HasObjectItem(root, "job")) /* older reports have none */
 		read_job(&x, root);
+	r->merged = (uint32_t)read_later(&x, root, "merged");
+	r->deselected = (uint32_t)read_later(&x, root, "deselected");
 	if (cJSON_HasObjectItem(root, "explored"))
 		read_explored(&x, root);
 	read_findings(&x, root);

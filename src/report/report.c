@@ -7,28 +7,34 @@
 
 #include "base/utf8.h"
 
-/* Names come out of programs: every writer may rely on UTF-8 behind this. */
+/* Names come out of programs, and reports from elsewhere: behind this every writer may rely on UTF-8 that commands no terminal. */
+static size_t report_next(const char *string, size_t left, uint32_t *point, int *clean)
+{
+	size_t n = utf8_next(string, left, point);
+	*clean = n && (!utf8_commands(*point) || *point == '\t');
+	return n ? n : 1;
+}
+
 static void report_clean(struct text *out, const char *string)
 {
 	uint32_t point;
+	int clean;
 	for (size_t left = strlen(string), n; left; string += n, left -= n) {
-		n = utf8_next(string, left, &point);
-		if (n) {
+		n = report_next(string, left, &point, &clean);
+		if (clean)
 			text_add(out, string, n);
-			continue;
-		}
-		text_printf(out, "\\x%02x", point);
-		n = 1;
+		else
+			text_printf(out, point < 0x100 ? "\\x%02x" : "\\u%04x", point);
 	}
 }
 
 static int report_is_clean(const char *string)
 {
 	uint32_t point;
-	size_t left = strlen(string), n = 1;
-	for (; left && n; string += n, left -= n)
-		n = utf8_next(string, left, &point);
-	return !left;
+	int clean = 1;
+	for (size_t left = strlen(string), n; left && clean; string += n, left -= n)
+		n = report_next(string, left, &point, &clean);
+	return clean;
 }
 
 const char *report_copy(struct report *r, const char *string)
@@ -226,6 +232,16 @@ static void report_sum(struct report_finding *to, const struct report_finding *a
 	to->formal = formal;
 }
 
+int report_append_finding(struct report *r, const struct report_finding *finding)
+{
+	struct report_finding *added = report_grow((void **)&r->finding, &r->findings, &r->findings_room, sizeof *added);
+	if (!added)
+		return -ENOMEM;
+	*added = *finding;
+	report_copy_finding(r, added);
+	return 0;
+}
+
 int report_add_finding(struct report *r, const struct report_finding *finding)
 {
 	for (uint32_t i = 0; i < r->findings; i++) {
@@ -240,12 +256,7 @@ int report_add_finding(struct report *r, const struct report_finding *finding)
 		*known = sum;
 		return 0;
 	}
-	struct report_finding *added = report_grow((void **)&r->finding, &r->findings, &r->findings_room, sizeof *added);
-	if (!added)
-		return -ENOMEM;
-	*added = *finding;
-	report_copy_finding(r, added);
-	return 0;
+	return report_append_finding(r, finding);
 }
 
 uint64_t report_now_ms(void)
@@ -413,7 +424,7 @@ static int report_one_cause(const struct report_finding *a, const struct report_
 	       !report_place_order(&a->flag_read.at, &b->flag_read.at);
 }
 
-static void report_merge(struct report_finding *into, const struct report_finding *other)
+static void report_join(struct report_finding *into, const struct report_finding *other)
 {
 	struct report_finding whole = report_cause_rank(other) < report_cause_rank(into) ? *other : *into;
 	whole.count = into->count + other->count;
@@ -431,35 +442,44 @@ static void report_merge_causes(struct report *r)
 		while (k < kept && !report_one_cause(&r->finding[k], &r->finding[i]))
 			k++;
 		if (k < kept)
-			report_merge(&r->finding[k], &r->finding[i]);
+			report_join(&r->finding[k], &r->finding[i]);
 		else
 			r->finding[kept++] = r->finding[i];
 	}
 	r->findings = kept;
 }
 
-int report_finish(struct report *r)
+void report_sort(struct report *r)
 {
-	report_elect(r);
-	report_merge_causes(r);
-	if (r->findings) /* who stands for several may belong elsewhere */
+	if (r->findings)
 		qsort(r->finding, r->findings, sizeof *r->finding, report_by_finding);
 	if (r->notes)
 		qsort(r->note, r->notes, sizeof *r->note, report_by_note);
 	if (r->lefts)
 		qsort(r->left, r->lefts, sizeof *r->left, report_by_left);
-	for (uint32_t i = 0; i < r->findings; i++) {
-		struct text sentence = {0};
-		if (r->finding[i].missing_edge)
-			continue;
-		report_missing_edge(&sentence, &r->finding[i]);
-		r->finding[i].missing_edge_class = report_class(&r->finding[i]);
-		r->finding[i].missing_edge = sentence.failed ? NULL : report_copy(r, sentence.data);
-		text_free(&sentence);
+}
+
+/* Of a finding that has no words yet. */
+static int report_word(struct report *r, struct report_finding *f)
+{
+	struct text sentence = {0};
+	report_missing_edge(&sentence, f);
+	f->missing_edge_class = report_class(f);
+	f->missing_edge = sentence.failed ? NULL : report_copy(r, sentence.data);
+	text_free(&sentence);
+	return f->missing_edge ? 0 : -ENOMEM;
+}
+
+int report_finish(struct report *r)
+{
+	int rc = 0;
+	report_elect(r);
+	report_merge_causes(r);
+	report_sort(r); /* who stands for several may belong elsewhere */
+	for (uint32_t i = 0; i < r->findings && !rc; i++)
 		if (!r->finding[i].missing_edge)
-			return -ENOMEM;
-	}
-	return 0;
+			rc = report_word(r, &r->finding[i]);
+	return rc;
 }
 
 uint32_t report_formal(const struct report *r)

@@ -50,6 +50,8 @@ enum report_class {
 	REPORT_CLASSES
 };
 
+enum report_age { REPORT_NO_AGE, REPORT_NEW, REPORT_OLD }; /* is it in the baseline? There may be none */
+
 struct report_finding {
 	enum gsan_kind kind;
 	uint32_t also;           /* bit k: seen as that kind, too (report_finish) */
@@ -68,7 +70,10 @@ struct report_finding {
 	int formal;                                /* a race by the letter of PTX alone, in all instances */
 	uint32_t schedules;                        /* of an exploration: how many showed it; 0: there was one run */
 	uint64_t first_seed;                       /* of the first of them */
+	enum report_age age;                       /* report_compare */
 };
+/* What a finding of another report has if it is the same (merge.c): the ranks are those of the two sides, in an order that all have. */
+struct report_identity { uint64_t fingerprint; int rank[2]; };
 
 enum report_end { REPORT_RUNNING, REPORT_EXITED, REPORT_SIGNALLED, REPORT_LOST, REPORT_MISSING };
 struct report_rank {
@@ -113,6 +118,8 @@ struct report {
 	uint64_t withheld, ordered_late; /* candidates that an order unseen by the device may explain, or does explain */
 	uint64_t withheld_merged;        /* of those withheld: perhaps only because records of launches were merged */
 	int exit_status;
+	uint32_t merged;                 /* reports of which this is made (report_merge); 0: it is none of those */
+	uint32_t deselected;             /* findings that report_select left out */
 	uint32_t schedules;              /* of an exploration: runs; 0: there was one */
 	const char *schedule;            /* and how they chose */
 	uint64_t first_seed;
@@ -120,14 +127,17 @@ struct report {
 
 /* Each copies what it is given, and merges equals. Returns 0 or -ENOMEM. */
 int report_add_finding(struct report *r, const struct report_finding *finding);
+int report_append_finding(struct report *r, const struct report_finding *finding); /* merges nothing */
 int report_add_note(struct report *r, const struct report_note *note);
 int report_add_left(struct report *r, const struct report_left *left);
 int report_set_job(struct report *r, const struct report_job *job); /* which has taken until now */
 uint64_t report_now_ms(void);
-const char *report_copy(struct report *r, const char *string); /* NULL stays NULL; bytes that are not UTF-8 become \xNN */
+const char *report_copy(struct report *r, const char *string); /* NULL stays NULL. What is not UTF-8, and what commands (base/utf8.h) but
+ * for tabs, becomes \xNN or \uNNNN. */
 /* Gives each finding the reason that explains it best, merges what has one cause, sorts, words each missing edge that has no words yet.
  * Returns 0 or -ENOMEM. */
 int report_finish(struct report *r);
+void report_sort(struct report *r); /* only that */
 uint32_t report_formal(const struct report *r); /* how many of the findings are formal: they stand behind the others */
 void report_unlist_formal(struct report *r);    /* once it is finished: they are counted alone */
 void report_free(struct report *r);
@@ -155,6 +165,15 @@ int report_add_sources(struct report *r, const char *directory);
 /* fingerprint.c */
 uint64_t report_fingerprint(const struct report_finding *finding);
 void report_identify(struct report *r); /* gives each finding its fingerprint, once the sources are there */
+struct report_identity report_identity(const struct report_finding *finding);
+int report_identity_order(const struct report_identity *a, const struct report_identity *b);
+/* merge.c: adds `one`, which is finished, to what was merged before, beginning with a report of zeros. 0 or -ENOMEM. */
+int report_merge(struct report *all, const struct report *one);
+int report_merge_coverage(struct report *all, const struct report *one); /* all but the findings */
+/* select.c: keeps the findings that all patterns (fnmatch; NULL: any) match by one of their sides or kinds. */
+enum report_pattern { REPORT_BY_KIND, REPORT_BY_KERNEL, REPORT_BY_FILE, REPORT_PATTERNS };
+void report_select(struct report *r, const char *const pattern[REPORT_PATTERNS]);
+int report_compare(struct report *r, const struct report *baseline); /* says which findings are new; 0 or -ENOMEM */
 
 /* json.c: malloc'ed text ending in a newline, or NULL. rank -1: the summary. */
 char *report_json(const struct report *r, int rank);

@@ -150,7 +150,8 @@ static void test_names(void)
 	static const struct { const char *name, *want; } row[] = {
 		{"kernel", "kernel"}, {"", ""}, {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\x9b", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\x9b"},
 		{"a\xff", "a\\xff"}, {"\xc3", "\\xc3"}, {"\xc3(", "\\xc3("}, {"\xc0\x80", "\\xc0\\x80"}, {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
-		{"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, {"\xe2\x82", "\\xe2\\x82"}, {"\x1b[31m\n", "\x1b[31m\n"},
+		{"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, {"\xe2\x82", "\\xe2\\x82"}, {"\x1b[31m\n", "\\x1b[31m\\x0a"},
+		{"a\tb", "a\tb"}, {"\xc2\x9b", "\\x9b"}, {"\xe2\x80\xae", "\\u202e"}, {"\xef\xbf\xbe", "\\ufffe"},
 	};
 	struct report r = {0};
 	uint32_t point;

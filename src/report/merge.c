@@ -1,0 +1,115 @@
+/* Reports of several runs as one: what a run and another one found alike is counted together, the rest stands side by side. Alike are
+ * findings of one fingerprint whose sides are of the same ranks; of several such in one run, each has its own counterpart. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct merge_entry { struct report_identity identity; uint32_t finding; };
+
+static int merge_order(const void *a, const void *b)
+{
+	const struct merge_entry *one = a, *other = b;
+	int order = report_identity_order(&one->identity, &other->identity);
+	return order ? order : (one->finding > other->finding) - (one->finding < other->finding);
+}
+
+/* By identity; of equals, in the report's order. malloc'ed, NULL when out of memory. */
+static struct merge_entry *merge_sorted(const struct report *r)
+{
+	struct merge_entry *entry = malloc(r->findings * sizeof *entry + 1);
+	for (uint32_t i = 0; entry && i < r->findings; i++)
+		entry[i] = (struct merge_entry){report_identity(&r->finding[i]), i};
+	if (entry && r->findings)
+		qsort(entry, r->findings, sizeof *entry, merge_order);
+	return entry;
+}
+
+static void merge_count(struct report_finding *to, const struct report_finding *from)
+{
+	to->count += from->count;
+	to->also |= (from->also | 1u << from->kind) & ~(1u << to->kind);
+	to->formal &= from->formal;
+	to->schedules += from->schedules;
+	to->first_seed = from->first_seed < to->first_seed ? from->first_seed : to->first_seed;
+}
+
+static int merge_findings(struct report *all, const struct report *one)
+{
+	struct merge_entry *known = merge_sorted(all), *more = merge_sorted(one);
+	const uint32_t count = all->findings;
+	int rc = known && more ? 0 : -ENOMEM;
+	for (uint32_t i = 0, k = 0; !rc && k < one->findings;) {
+		const int order = i < count ? report_identity_order(&known[i].identity, &more[k].identity) : 1;
+		if (order > 0)
+			rc = report_append_finding(all, &one->finding[more[k++].finding]);
+		else if (!order)
+			merge_count(&all->finding[known[i].finding], &one->finding[more[k++].finding]);
+		i += order <= 0;
+	}
+	free(known);
+	free(more);
+	return rc;
+}
+
+/* What was not as it should be stands for all runs; otherwise the last run does. */
+static void merge_ranks(struct report *all, const struct report *one)
+{
+	for (uint32_t i = 0; i < one->ranks; i++) {
+		struct report_rank *to = &all->rank[i];
+		const struct report_rank *from = &one->rank[i];
+		if (all->ranks <= i || (to->end == REPORT_EXITED && !to->status)) {
+			to->end = from->end;
+			to->status = from->status;
+			to->gpu = from->gpu;
+			to->gpu_name = report_copy(all, from->gpu_name);
+			to->gpu_bus = report_copy(all, from->gpu_bus);
+		}
+		to->launches_checked += from->launches_checked;
+		to->launches_unchecked += from->launches_unchecked;
+		to->memory_bytes = from->memory_bytes > to->memory_bytes ? from->memory_bytes : to->memory_bytes;
+		to->shadow_bytes = from->shadow_bytes > to->shadow_bytes ? from->shadow_bytes : to->shadow_bytes;
+		to->tables_bytes = from->tables_bytes > to->tables_bytes ? from->tables_bytes : to->tables_bytes;
+		for (int c = 0; c < GSAN_N_COUNTERS; c++)
+			to->counter[c] += from->counter[c];
+	}
+	all->ranks = one->ranks > all->ranks ? one->ranks : all->ranks;
+}
+
+int report_merge_coverage(struct report *all, const struct report *one)
+{
+	int rc = 0;
+	for (uint32_t i = 0; i < one->notes && !rc; i++)
+		rc = report_add_note(all, &one->note[i]);
+	for (uint32_t i = 0; i < one->lefts && !rc; i++)
+		rc = report_add_left(all, &one->left[i]);
+	merge_ranks(all, one);
+	all->withheld += one->withheld;
+	all->withheld_merged += one->withheld_merged;
+	all->ordered_late += one->ordered_late;
+	if (one->formal_unlisted > all->formal_unlisted) /* whether they are the same nobody can say */
+		all->formal_unlisted = one->formal_unlisted;
+	return rc;
+}
+
+/* What says nothing of several runs, the first one says. */
+static int merge_first(struct report *all, const struct report *one)
+{
+	all->schedule = report_copy(all, one->schedule);
+	all->first_seed = one->first_seed;
+	return one->job.start ? report_set_job(all, &one->job) : 0;
+}
+
+int report_merge(struct report *all, const struct report *one)
+{
+	int rc = all->merged ? 0 : merge_first(all, one);
+	if (!rc)
+		rc = merge_findings(all, one);
+	if (!rc)
+		rc = report_merge_coverage(all, one);
+	all->merged++;
+	all->schedules += one->schedules;
+	all->exit_status = all->exit_status ? all->exit_status : one->exit_status;
+	report_sort(all);
+	return rc;
+}

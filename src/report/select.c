@@ -1,0 +1,76 @@
+/* Which findings of a report are of interest: those that patterns name, and of these those that an earlier report does not have. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int select_names(const char *pattern, const char *name) { return name && !fnmatch(pattern, name, 0); }
+
+static int select_kind(const char *pattern, const struct report_finding *f)
+{
+	for (int kind = 0; kind < 32; kind++)
+		if (((1u << f->kind | f->also) >> kind & 1) && select_names(pattern, report_kind_name((enum gsan_kind)kind)))
+			return 1;
+	return 0;
+}
+
+static int select_kernel(const char *pattern, const struct report_finding *f)
+{
+	return select_names(pattern, f->first.kernel) || select_names(pattern, f->second.kernel);
+}
+
+/* The whole name, or what is behind its last slash. */
+static int select_place(const char *pattern, const char *file)
+{
+	const char *slash = file ? strrchr(file, '/') : NULL;
+	return select_names(pattern, file) || (slash && select_names(pattern, slash + 1));
+}
+
+static int select_file(const char *pattern, const struct report_finding *f)
+{
+	return select_place(pattern, f->first.at.file) || select_place(pattern, f->second.at.file);
+}
+
+static const struct { int (*test)(const char *pattern, const struct report_finding *f); } select_by[REPORT_PATTERNS] = {
+	[REPORT_BY_KIND] = {select_kind}, [REPORT_BY_KERNEL] = {select_kernel}, [REPORT_BY_FILE] = {select_file},
+};
+
+void report_select(struct report *r, const char *const pattern[REPORT_PATTERNS])
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < r->findings; i++) {
+		int wanted = 1;
+		for (int k = 0; k < REPORT_PATTERNS; k++)
+			wanted &= !pattern[k] || select_by[k].test(pattern[k], &r->finding[i]);
+		if (wanted)
+			r->finding[kept++] = r->finding[i];
+	}
+	r->deselected += r->findings - kept;
+	r->findings = kept;
+}
+
+static int select_order(const void *a, const void *b)
+{
+	const uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+	return (one > other) - (one < other);
+}
+
+int report_compare(struct report *r, const struct report *baseline)
+{
+	uint64_t *known = malloc(baseline->findings * sizeof *known + 1);
+	if (!known)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < baseline->findings; i++)
+		known[i] = baseline->finding[i].fingerprint;
+	if (baseline->findings)
+		qsort(known, baseline->findings, sizeof *known, select_order);
+	for (uint32_t i = 0; i < r->findings; i++) {
+		struct report_finding *f = &r->finding[i];
+		int old = baseline->findings && bsearch(&f->fingerprint, known, baseline->findings, sizeof *known, select_order);
+		f->age = old ? REPORT_OLD : REPORT_NEW;
+	}
+	free(known);
+	return 0;
+}
