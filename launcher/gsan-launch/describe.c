@@ -1,4 +1,4 @@
-/* What the report says of the job as such: what ran, where and when. */
+/* What the report says of the job as such: what ran, where and when; and how its text is set. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -6,7 +6,7 @@
 
 #include "gsan-launch/commit.h"
 #include "gsan-launch/launch.h"
-#include "report/report.h"
+#include "report/page.h"
 
 /* Of the kernel module, so that no process here starts CUDA for it. */
 static const char *describe_driver(char *version, size_t size)
@@ -31,4 +31,12 @@ void launch_describe(const struct launch *l, struct report_job *job)
 	};
 	while (l->program[job->arguments])
 		job->arguments++;
+}
+
+/* The launcher that starts the job does not know who prints, unless it has started all ranks. */
+void launch_style(const struct launch *l, const struct report_job *job, struct report_style *style)
+{
+	const enum page_when when = (enum page_when)l->option[LAUNCH_COLOR].number;
+	*style = (struct report_style){.directory = job->directory};
+	page_style(style, l->own ? STDERR_FILENO : -1, when);
 }

@@ -129,6 +129,7 @@ static int explore_write(struct explore *x)
 {
 	char path[PATH_MAX + 16];
 	struct text text = {0};
+	struct report_style style;
 	int unfinished = report_finish(&x->all) || report_set_job(&x->all, &x->job);
 	report_identify(&x->all);
 	char *json = unfinished ? NULL : report_json(&x->all, -1);
@@ -137,7 +138,8 @@ static int explore_write(struct explore *x)
 	if (rc)
 		log_error("cannot write %s: %s", path, strerror(-rc));
 	free(json);
-	report_text(&text, &x->all, x->launch->report);
+	launch_style(x->launch, &x->job, &style);
+	report_text(&text, &x->all, x->launch->report, &style);
 	fputs(text.data ? text.data : "", stderr);
 	text_free(&text);
 	return rc ? LAUNCH_EXIT_START : 0;

@@ -64,7 +64,9 @@ int launch_link_files(struct launch *l);    /* once the cache is found */
 void launch_agree(struct launch *l); /* once all else is prepared */
 
 struct report_job;
+struct report_style;
 void launch_describe(const struct launch *l, struct report_job *job); /* when the job starts; its texts are static */
+void launch_style(const struct launch *l, const struct report_job *job, struct report_style *style);
 
 void launch_environment(const struct launch *l, int rank); /* in the rank's process, before exec */
 void launch_place(const struct launch *l, int rank);       /* there, too */

@@ -1,13 +1,22 @@
-/* gsan-report: prints again what gsan-launch has written. The summary is read into a struct report first, whatever the
- * format, so that a damaged file is never passed on as a good one. */
+/* gsan-report: prints again what gsan-launch has written, of one run or of several together, in the format that is asked for, and says by its
+ * status whether something was found. Every file is read into a struct report first, so that a damaged one is never passed on as good. */
 #include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "config/options.h"
-#include "report/report.h"
+#include "report/format.h"
+#include "report/page.h"
+
+#define MAIN_FOLDER "gsan-report" /* where gsan-launch writes if it is told nothing */
+enum { MAIN_UNREADABLE = 1, MAIN_USAGE = 2, MAIN_FOUND = 66 };
+enum main_fail { FAIL_NEW, FAIL_ANY, FAIL_NEVER };
 
 enum report_option {
 #define OPTION(id, ...) REPORT_OPTION_##id,
@@ -24,77 +33,177 @@ static const struct option_row rows[REPORT_OPTIONS] = {
 static void main_help(void)
 {
 	struct text out = {0};
-	text_puts(&out, "usage: gsan-report [OPTIONS] DIR [OPTIONS]\n"
-			"Prints the report that gsan-launch --report DIR has written.\n\n");
+	text_puts(&out, "usage: gsan-report [OPTIONS] [DIR|FILE]... [OPTIONS]\n"
+			"Prints the reports that gsan-launch --report DIR has written (" MAIN_FOLDER " if none is named), several as one.\n\n");
 	options_help(&out, rows, REPORT_OPTIONS);
-	text_puts(&out, "\nExit status: 0 if the report could be read, else 1; 2: wrong usage.\n");
+	text_puts(&out, "\nExit status: 0; 66: found what --fail-on says; 1: a report cannot be read, or the output not be written;\n"
+			"2: wrong usage.\n");
 	fputs(out.data ? out.data : "", stdout);
 	text_free(&out);
 }
 
-static int main_print(const char *folder, int as_json)
+/* Of a directory, its summary. Returns 0, or -errno once it has said what is wrong; *r is valid for report_free whatever comes back. */
+static int main_read(const char *name, struct report *r)
 {
-	struct text path = {0}, out = {0};
-	struct report r = {0};
+	struct text path = {0};
+	struct stat what;
 	char error[200] = "", *json = NULL;
 	size_t size;
-	text_printf(&path, "%s/summary.json", folder);
-	int rc = text_read_file(path.data, &json, &size);
-	if (rc) {
-		log_error("%s: %s", path.data, strerror(-rc));
-		goto done;
-	}
-	rc = report_read(&r, json, error, sizeof error);
-	if (rc) {
-		log_error("%s: %s", path.data, rc == -EINVAL ? error : strerror(-rc));
-		goto done;
-	}
-	if (as_json)
-		text_add(&out, json, size);
-	else
-		report_text(&out, &r, folder);
-	fwrite(out.data, 1, out.size, stdout);
-	if (out.failed || fflush(stdout)) {
-		rc = -EIO;
-		log_error("cannot print the report");
-	}
-done:
+	*r = (struct report){0};
+	text_puts(&path, name);
+	if (stat(name, &what) || S_ISDIR(what.st_mode))
+		text_puts(&path, "/summary.json");
+	int rc = path.failed ? -ENOMEM : text_read_file(path.data, &json, &size);
+	if (!rc)
+		rc = report_read(r, json, error, sizeof error);
+	if (rc)
+		log_error("%s: %s", path.data ? path.data : name, rc == -EINVAL && *error ? error : strerror(-rc));
 	text_free(&path);
-	text_free(&out);
-	report_free(&r);
 	free(json);
-	return rc ? 1 : 0;
+	return rc;
+}
+
+/* One is read as it is; several are merged. */
+static int main_read_all(char *const *names, int count, struct report *r)
+{
+	int rc = count == 1 ? main_read(names[0], r) : 0;
+	for (int i = 0; count > 1 && i < count && !rc; i++) {
+		struct report one;
+		rc = main_read(names[i], &one);
+		if (!rc && (rc = report_merge(r, &one)))
+			log_error("out of memory");
+		report_free(&one);
+	}
+	return rc;
+}
+
+static int main_compare(const char *name, struct report *r)
+{
+	struct report baseline;
+	int rc = main_read(name, &baseline);
+	if (!rc && (rc = report_compare(r, &baseline)))
+		log_error("out of memory");
+	report_free(&baseline);
+	return rc;
+}
+
+/* A device or a pipe cannot be replaced, and is written to. */
+static int main_write(const char *name, const struct text *out)
+{
+	struct stat what;
+	const int replace = name && (lstat(name, &what) ? errno == ENOENT : S_ISREG(what.st_mode));
+	if (replace) {
+		int rc = text_write_file(name, out->data ? out->data : "", out->size);
+		if (rc)
+			log_error("%s: cannot be written: %s", name, strerror(-rc));
+		return rc;
+	}
+	FILE *file = name ? fopen(name, "we") : stdout;
+	int failed = !file || fwrite(out->data, 1, out->size, file) != out->size || fflush(file);
+	if (failed)
+		log_error("%s: cannot be written: %s", name ? name : "standard output", strerror(errno));
+	if (file && name)
+		fclose(file);
+	return failed ? -EIO : 0;
+}
+
+static int main_print(const struct option_value *option, const struct report *r, const char *folder)
+{
+	const char *name = option[REPORT_OPTION_OUTPUT].given ? option[REPORT_OPTION_OUTPUT].text : option[REPORT_OPTION_OUTPUT_SHORT].text;
+	char directory[PATH_MAX];
+	struct report_style style = {.verbose = option[REPORT_OPTION_VERBOSE].given, .directory = getcwd(directory, sizeof directory)};
+	struct text out = {0};
+	page_style(&style, name ? -1 : STDOUT_FILENO, (enum page_when)option[REPORT_OPTION_COLOR].number);
+	format_find(option[REPORT_OPTION_FORMAT].text)(&out, &(struct format_view){r, folder, &style});
+	if (out.failed)
+		log_error("out of memory");
+	int rc = out.failed ? -ENOMEM : main_write(name, &out);
+	text_free(&out);
+	return rc;
+}
+
+/* Formal races do not count, as they do not for gsan-launch. */
+static int main_status(const struct option_value *option, const struct report *r)
+{
+	const struct option_value *on = &option[REPORT_OPTION_FAIL_ON];
+	const enum main_fail fail = on->given ? (enum main_fail)on->number : option[REPORT_OPTION_BASELINE].given ? FAIL_NEW : FAIL_NEVER;
+	for (uint32_t i = 0; i < r->findings && fail != FAIL_NEVER; i++)
+		if (!r->finding[i].formal && (fail == FAIL_ANY || r->finding[i].age != REPORT_OLD))
+			return MAIN_FOUND;
+	return 0;
+}
+
+static int main_run(const struct option_value *option, char **names, int count)
+{
+	static char initial[] = MAIN_FOLDER, *const one[] = {initial};
+	const char *const pattern[REPORT_PATTERNS] = {[REPORT_BY_KIND] = option[REPORT_OPTION_KIND].text,
+						      [REPORT_BY_KERNEL] = option[REPORT_OPTION_KERNEL].text,
+						      [REPORT_BY_FILE] = option[REPORT_OPTION_FILES].text};
+	struct report r = {0};
+	int rc = main_read_all(count ? names : one, count ? count : 1, &r);
+	if (!rc && option[REPORT_OPTION_BASELINE].given)
+		rc = main_compare(option[REPORT_OPTION_BASELINE].text, &r);
+	report_select(&r, pattern);
+	if (!rc)
+		rc = main_print(option, &r, count > 1 ? NULL : count ? names[0] : one[0]);
+	int status = rc ? MAIN_UNREADABLE : main_status(option, &r);
+	report_free(&r);
+	return status;
 }
 
 static int main_usage(const char *error)
 {
 	log_error("%s", error);
-	return 2;
+	return MAIN_USAGE;
+}
+
+/* A pattern that no kind ever matches is a mistake: nobody would see it in an empty list. */
+static int main_kind_exists(const char *pattern)
+{
+	for (int kind = GSAN_RAW; kind < GSAN_TOLD; kind++)
+		if (!fnmatch(pattern, report_kind_name((enum gsan_kind)kind), 0))
+			return 1;
+	return 0;
+}
+
+/* Options may stand before, between and behind what is to be read: that is gathered at the start of argv, and counted. */
+static int main_parse(int argc, char **argv, struct option_value *option, int *names, char *error, size_t size)
+{
+	struct option_value more[REPORT_OPTIONS];
+	int at = 0, rest = 1, ended = 0;
+	for (*names = 0; at < argc;) {
+		if (!ended && options_parse(rows, REPORT_OPTIONS, argc - at, argv + at, more, &rest, error, size))
+			return -EINVAL;
+		for (size_t i = 0; i < REPORT_OPTIONS && !ended; i++)
+			if (!at || more[i].given)
+				option[i] = more[i];
+		at += ended ? 1 : rest;
+		ended |= !strcmp(argv[at - 1], "--");
+		if (at < argc)
+			argv[(*names)++] = argv[at];
+	}
+	if (option[REPORT_OPTION_KIND].given && !main_kind_exists(option[REPORT_OPTION_KIND].text)) {
+		snprintf(error, size, "--kind: '%s' matches no kind of finding", option[REPORT_OPTION_KIND].text);
+		return -EINVAL;
+	}
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct option_value value[REPORT_OPTIONS], late[REPORT_OPTIONS];
+	struct option_value option[REPORT_OPTIONS] = {{0}};
 	char error[300];
-	int at, rest;
+	int names;
 	log_set_program("gsan-report");
-	if (options_parse(rows, REPORT_OPTIONS, argc, argv, value, &at, error, sizeof error))
+	if (main_parse(argc, argv, option, &names, error, sizeof error))
 		return main_usage(error);
-	/* The directory comes first on most command lines: what stands behind it are options again. */
-	if (at < argc && options_parse(rows, REPORT_OPTIONS, argc - at, argv + at, late, &rest, error, sizeof error))
-		return main_usage(error);
-	if (value[REPORT_OPTION_HELP].given || (at < argc && late[REPORT_OPTION_HELP].given)) {
+	if (option[REPORT_OPTION_HELP].given) {
 		main_help();
 		return 0;
 	}
-	if (value[REPORT_OPTION_VERSION].given || (at < argc && late[REPORT_OPTION_VERSION].given)) {
+	if (option[REPORT_OPTION_VERSION].given) {
 		puts("gsan-report " GSAN_VERSION);
 		return 0;
 	}
-	if (at == argc)
-		return main_usage("no report directory given (see --help)");
-	if (at + rest != argc)
-		return main_usage("more than one report directory given (see --help)");
-	const struct option_value *format = &(late[REPORT_OPTION_FORMAT].given ? late : value)[REPORT_OPTION_FORMAT];
-	return main_print(argv[at], format->number == 1);
+	return main_run(option, argv, names);
 }

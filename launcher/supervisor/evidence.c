@@ -375,7 +375,7 @@ static int evidence_foreign(const struct supervisor *s, struct report *r)
 		for (int i = 0; i < JOB_FOREIGNS; i++) {
 			char reason[128];
 			snprintf(reason, sizeof reason, "%" PRIu64 " bytes that hosts can read: accesses to it are not checked", sum[rank][i]);
-			struct report_note note = {"foreign", names[i], reason, 1u << rank};
+			struct report_note note = {REPORT_FOREIGN, names[i], reason, 1u << rank};
 			if (sum[rank][i] && (r->rank[rank].counter[GSAN_N_FOREIGN] || r->rank[rank].launches_uncounted) &&
 			    report_add_note(r, &note))
 				return -ENOMEM;

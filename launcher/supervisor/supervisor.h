@@ -15,12 +15,14 @@ enum supervisor_unchecked { UNCHECKED_ALLOWED, UNCHECKED_KNOWN, UNCHECKED_REFUSE
 enum supervisor_formal { FORMAL_REPORT, FORMAL_FAIL, FORMAL_IGNORE };
 
 struct report_job;
+struct report_style;
 struct supervisor_config {
 	const char *report;      /* directory, exists */
 	const char *ptxas;       /* gsan-ptxas, or NULL */
 	const char *cache;       /* directory for the ranks' compile caches, or NULL: a temporary one */
 	const char *socket;      /* its name, by which the job's processes are known */
 	const struct report_job *job; /* as it starts; for its report */
+	const struct report_style *style; /* of the text, for whoever prints it */
 	uint32_t size;           /* ranks of the job */
 	uint32_t seed;
 	int host_order_modelled;

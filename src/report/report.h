@@ -16,6 +16,7 @@
 #define REPORT_SCHEMA_VERSION 1
 #define REPORT_RANKS_MAX 32
 #define REPORT_UNCHECKED "unchecked"
+#define REPORT_FOREIGN "foreign"     /* memory that hosts can read */
 #define REPORT_PROCESS "process"     /* a process that the job did not take in */
 #define REPORT_UNCOUNTED "uncounted" /* launches whose counters are not known: a program that did not wait */
 
@@ -103,6 +104,14 @@ struct report_job {
 struct report_note { const char *key, *name, *reason; uint32_t ranks; };
 struct report_left { struct report_place at; const char *opcode, *reason; uint32_t ranks; };
 
+/* How a text for people is set (page.h); all 0: as many columns as a line has, no colour, full names of files. */
+struct report_style {
+	int colour;            /* by escape sequences */
+	unsigned width;        /* columns that a sentence may take */
+	int verbose;           /* what was not checked, each by name */
+	const char *directory; /* files below it are named from there */
+};
+
 struct report {
 	struct pool pool;
 	struct report_job job;
@@ -179,7 +188,7 @@ int report_compare(struct report *r, const struct report *baseline); /* says whi
 char *report_json(const struct report *r, int rank);
 /* read.c: 0, -EINVAL with a sentence in `error`, or -ENOMEM. *r is valid for report_free whatever comes back. */
 int report_read(struct report *r, const char *json, char *error, size_t error_size);
-/* text.c */
-void report_text(struct text *out, const struct report *r, const char *directory);
+/* text.c. folder: where the report lies, or NULL. */
+void report_text(struct text *out, const struct report *r, const char *folder, const struct report_style *style);
 
 #endif

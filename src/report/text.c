@@ -1,11 +1,13 @@
 /* The report for people, as gsan-launch prints it at the end of a job and gsan-report prints it again. What was not
  * checked comes first, so that nobody reads "0 findings" as "no race" where little was looked at. */
-#include "report/report.h"
+#include "report/page.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define TEXT_LIST_MAX 20 /* lines of one list; the JSON has them all */
+#define TEXT_SIDE 10  /* columns before what is said of a finding */
+#define TEXT_FURTHER 6 /* before the second line of a sentence that begins with "gsan: " */
 
 static void text_ranks(struct text *out, uint32_t ranks)
 {
@@ -15,6 +17,15 @@ static void text_ranks(struct text *out, uint32_t ranks)
 			text_printf(out, "%s%d", comma, i);
 			comma = ", ";
 		}
+}
+
+/* A line of its own, "gsan: " before it. */
+static void text_say(const struct page *p, enum page_colour colour, struct text *sentence)
+{
+	page_paint(p, colour, "gsan: ");
+	page_sentence(p, TEXT_FURTHER, TEXT_FURTHER, sentence->data ? sentence->data : "", NULL);
+	p->out->failed |= sentence->failed;
+	text_free(sentence);
 }
 
 static void text_ends(struct text *out, const struct report *r)
@@ -34,119 +45,239 @@ static void text_ends(struct text *out, const struct report *r)
 	}
 }
 
-/* The notes of one key: why they are told, and what their names name. */
-static void text_notes(struct text *out, const struct report *r, const char *key, const char *why, const char *what)
+/* The notes of one key, each by name. */
+static void text_notes(const struct page *p, const struct report *r, const char *key, const char *why, const char *what)
 {
-	unsigned listed = 0;
 	for (uint32_t i = 0; i < r->notes; i++) {
 		const struct report_note *note = &r->note[i];
-		if (strcmp(note->key, key) || listed++ >= TEXT_LIST_MAX)
+		struct text line = {0};
+		if (strcmp(note->key, key))
 			continue;
-		text_printf(out, "gsan: %s: %s%s in rank ", why, what, note->name);
-		text_ranks(out, note->ranks);
-		text_printf(out, ": %s\n", note->reason);
+		text_printf(&line, "%s: %s%s in rank ", why, what, note->name);
+		text_ranks(&line, note->ranks);
+		text_printf(&line, ": %s", note->reason);
+		text_say(p, PAGE_WARNING, &line);
 	}
-	if (listed > TEXT_LIST_MAX)
-		text_printf(out, "gsan: %s: %u more of this sort\n", why, listed - TEXT_LIST_MAX);
 }
 
-static void text_side(struct text *out, const char *which, const struct report_side *side, const struct report_side *other, int two)
+static int text_by_reason(const void *a, const void *b)
 {
-	text_printf(out, "  %s ", which);
-	if (side->at.file) {
-		report_add_frame(out, &side->at, side->inlined_at);
-		text_puts(out, ": ");
+	const struct report_note *one = *(const struct report_note *const *)a, *other = *(const struct report_note *const *)b;
+	return strcmp(one->reason ? one->reason : "", other->reason ? other->reason : "");
+}
+
+/* "; 12 kernels: no PTX; 1 kernel: it runs in a cluster" */
+static void text_kernels(struct text *out, const struct report *r)
+{
+	const struct report_note **note = malloc(r->notes * sizeof *note + 1);
+	size_t n = 0, same;
+	for (uint32_t i = 0; note && i < r->notes; i++)
+		if (!strcmp(r->note[i].key, REPORT_UNCHECKED))
+			note[n++] = &r->note[i];
+	if (n)
+		qsort(note, n, sizeof *note, text_by_reason);
+	for (size_t i = 0; i < n; i += same) {
+		for (same = 1; i + same < n && !text_by_reason(&note[i], &note[i + same]);)
+			same++;
+		text_printf(out, "; %zu kernel%s: %s", same, same == 1 ? "" : "s", note[i]->reason ? note[i]->reason : "?");
 	}
-	text_printf(out, "%s", side->op ? side->op : "access");
+	out->failed |= !note;
+	free(note);
+}
+
+/* "; memory of cuMemHostAlloc, cuMemAllocManaged": each once, the notes are sorted. */
+static void text_foreign(struct text *out, const struct report *r)
+{
+	const char *before = "; memory of ", *last = NULL;
+	for (uint32_t i = 0; i < r->notes; i++) {
+		const struct report_note *note = &r->note[i];
+		if (strcmp(note->key, REPORT_FOREIGN) || (last && !strcmp(last, note->name)))
+			continue;
+		text_printf(out, "%s%s", before, note->name);
+		before = ", ";
+		last = note->name;
+	}
+}
+
+/* Processes that were not taken in are named, for there is something to be done about each; the rest is counted. */
+static void text_unchecked(const struct page *p, const struct report *r, const struct report_rank *sum, const char *folder)
+{
+	struct text line = {0}, parts = {0};
+	text_notes(p, r, REPORT_PROCESS, "NOT CHECKED", "");
+	if (sum->launches_unchecked)
+		text_printf(&parts, "; %" PRIu64 " of %" PRIu64 " launches", sum->launches_unchecked, sum->launches_unchecked + sum->launches_checked);
+	text_kernels(&parts, r);
+	text_foreign(&parts, r);
+	if (parts.size) {
+		text_printf(&line, "NOT CHECKED: %s", parts.data + 2);
+		if (folder && !p->style->verbose)
+			text_printf(&line, " (each by name: gsan-report --verbose %s)", folder);
+		text_say(p, PAGE_WARNING, &line);
+	}
+	text_free(&parts);
+	if (!p->style->verbose)
+		return;
+	text_notes(p, r, REPORT_UNCHECKED, "NOT CHECKED", "kernel ");
+	text_notes(p, r, REPORT_FOREIGN, "NOT CHECKED", "memory of ");
+	for (uint32_t i = 0; i < r->lefts; i++) {
+		const struct report_left *left = &r->left[i];
+		text_printf(&line, "NOT CHECKED: %s:%u: %s: %s", left->at.file ? left->at.file : "?", left->at.line, left->opcode, left->reason);
+		text_say(p, PAGE_WARNING, &line);
+	}
+}
+
+/* Something of a finding, behind TEXT_SIDE columns of a label. */
+static void text_about(const struct page *p, const char *label, const char *what, const struct report_finding *f)
+{
+	text_puts(p->out, label);
+	page_sentence(p, TEXT_SIDE, TEXT_SIDE, what ? what : "", f);
+}
+
+/* FILE:LINE: OPERATION, and the line there. */
+static void text_access(const struct page *p, const char *which, const struct report_side *side)
+{
+	struct text place = {0}, relative = {0};
+	int elsewhere = 0;
+	text_printf(p->out, "  %s ", which);
+	if (side->at.file) {
+		elsewhere = report_add_frame(&place, &side->at, side->inlined_at);
+		page_add_relative(p, &relative, place.data ? place.data : "");
+		page_paint(p, PAGE_PLACE, "%s", relative.data ? relative.data : "");
+		text_puts(p->out, ": ");
+	}
+	text_puts(p->out, side->op ? side->op : "access");
 	if (side->semantics)
-		text_printf(out, ".%s", side->semantics);
+		text_printf(p->out, ".%s", side->semantics);
 	if (side->scope)
-		text_printf(out, ".%s", side->scope);
+		text_printf(p->out, ".%s", side->scope);
 	if (side->bytes)
-		text_printf(out, " of %u byte%s", side->bytes, side->bytes == 1 ? "" : "s");
-	text_puts(out, "\n          ");
-	if (side->rank >= 0)
-		text_printf(out, "rank %d, ", side->rank);
-	if (two && side->pid > 0)
-		text_printf(out, "pid %d, ", side->pid);
-	if (two && side->pid == other->pid) /* in two PID namespaces, or not known */
-		text_printf(out, "participant %d, ", side->participant);
-	if (side->gpu >= 0)
-		text_printf(out, "GPU %d, ", side->gpu);
-	text_printf(out, "kernel %s, launch %u, ", side->kernel ? side->kernel : "?", side->launch);
-	if (side->cta_known)
-		text_printf(out, "CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
-	else
-		text_puts(out, "a CTA");
-	text_printf(out, " of grid (%u, %u, %u)", side->grid[0], side->grid[1], side->grid[2]);
-	if (side->function && (!side->kernel || strcmp(side->function, side->kernel)))
-		text_printf(out, ", in %s", side->function);
+		text_printf(p->out, " of %u byte%s", side->bytes, side->bytes == 1 ? "" : "s");
+	text_puts(p->out, "\n");
+	page_excerpt(p, TEXT_SIDE, side, elsewhere);
+	text_free(&place);
+	text_free(&relative);
+}
+
+/* Where the instruction itself is written, if it is said to be elsewhere, and how it came there. */
+static void text_inlined(struct text *out, const struct report_side *side)
+{
+	struct text frame = {0};
+	if (side->inlined_at && side->at.file && report_add_frame(&frame, &side->at, side->inlined_at))
+		text_printf(out, ", at %s:%u", side->at.file, side->at.line);
 	if (side->inlined_at)
 		text_printf(out, ", inlined at %s", side->inlined_at);
-	text_puts(out, "\n");
+	text_free(&frame);
 }
 
-static void text_finding(struct text *out, const struct report *r, const struct report_finding *f, uint32_t number, uint32_t of)
+static void text_side(const struct page *p, const char *which, const struct report_finding *f, int second)
 {
-	const struct report_allocation *a = &f->allocation;
-	text_printf(out, "\ngsan: %s %u of %u: %s", f->formal ? "formal race" : "finding", number, of, report_kind_name(f->kind));
+	const struct report_side *side = second ? &f->second : &f->first, *other = second ? &f->first : &f->second;
+	const int two = report_two_processes(f);
+	struct text who = {0};
+	text_access(p, which, side);
+	if (side->rank >= 0)
+		text_printf(&who, "rank %d, ", side->rank);
+	if (two && side->pid > 0)
+		text_printf(&who, "pid %d, ", side->pid);
+	if (two && side->pid == other->pid) /* in two PID namespaces, or not known */
+		text_printf(&who, "participant %d, ", side->participant);
+	if (side->gpu >= 0)
+		text_printf(&who, "GPU %d, ", side->gpu);
+	text_printf(&who, "kernel %s, launch %u, ", side->kernel ? side->kernel : "?", side->launch);
+	if (side->cta_known)
+		text_printf(&who, "CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
+	else
+		text_puts(&who, "a CTA");
+	text_printf(&who, " of grid (%u, %u, %u)", side->grid[0], side->grid[1], side->grid[2]);
+	if (side->function && (!side->kernel || strcmp(side->function, side->kernel)))
+		text_printf(&who, ", in %s", side->function);
+	text_inlined(&who, side);
+	text_about(p, "          ", who.data, f);
+	text_free(&who);
+}
+
+static void text_heading(const struct page *p, const struct report_finding *f, uint32_t number, uint32_t of)
+{
+	struct text kinds = {0};
+	text_puts(&kinds, report_kind_name(f->kind));
 	for (int k = 0; k < 32; k++)
 		if (f->also >> k & 1)
-			text_printf(out, " and %s", report_kind_name((enum gsan_kind)k));
+			text_printf(&kinds, " and %s", report_kind_name((enum gsan_kind)k));
+	static const char *const age[] = {[REPORT_NO_AGE] = "", [REPORT_NEW] = "new ", [REPORT_OLD] = "old "};
+	text_printf(p->out, "\ngsan: %s%s %u of %u: ", age[f->age], f->formal ? "formal race" : "finding", number, of);
+	page_paint(p, f->formal ? PAGE_FORMAL : PAGE_KIND, "%s", kinds.data ? kinds.data : "");
 	if (f->missing_edge_class)
-		text_printf(out, " (%s)", report_class_name(f->missing_edge_class));
-	text_printf(out, f->count == 1 ? ", seen once\n" : ", seen %" PRIu64 " times\n", f->count);
+		text_printf(p->out, " (%s)", report_class_name(f->missing_edge_class));
+	text_printf(p->out, f->count == 1 ? ", seen once\n" : ", seen %" PRIu64 " times\n", f->count);
+	text_free(&kinds);
+}
+
+static void text_memory(const struct page *p, const struct report_finding *f)
+{
+	const struct report_allocation *a = &f->allocation;
+	struct text line = {0};
+	if (!a->size)
+		return;
+	text_printf(&line, "byte %" PRIu64 " of %" PRIu64 " at 0x%" PRIx64, a->offset, a->size, a->base);
+	if (a->rank >= 0)
+		text_printf(&line, ", allocated by rank %d", a->rank);
+	if (a->label)
+		text_printf(&line, " (%s)", a->label);
+	text_about(p, "  memory: ", line.data, f);
+	text_free(&line);
+}
+
+static void text_finding(const struct page *p, const struct report *r, const struct report_finding *f, uint32_t number, uint32_t of)
+{
+	text_heading(p, f, number, of);
 	if (f->schedules)
-		text_printf(out, "  found:  in %u of %u schedules; the first again: --seed %" PRIu64 " --schedule %s\n", f->schedules, r->schedules,
-			    f->first_seed, r->schedule ? r->schedule : "random");
-	text_side(out, "first: ", &f->first, &f->second, report_two_processes(f));
-	text_side(out, "second:", &f->second, &f->first, report_two_processes(f));
-	if (a->size) {
-		text_printf(out, "  memory: byte %" PRIu64 " of %" PRIu64 " at 0x%" PRIx64, a->offset, a->size, a->base);
-		if (a->rank >= 0)
-			text_printf(out, ", allocated by rank %d", a->rank);
-		if (a->label)
-			text_printf(out, " (%s)", a->label);
-		text_puts(out, "\n");
-	}
-	text_printf(out, "  why:    %s\n", f->missing_edge ? f->missing_edge : "unknown");
+		text_printf(p->out, "  found:  in %u of %u schedules; the first again: --seed %" PRIu64 " --schedule %s\n", f->schedules,
+			    r->schedules, f->first_seed, r->schedule ? r->schedule : "random");
+	text_side(p, "first: ", f, 0);
+	text_side(p, "second:", f, 1);
+	text_memory(p, f);
+	text_about(p, "  why:    ", f->missing_edge ? f->missing_edge : "unknown", f);
+	if (p->style->verbose)
+		text_printf(p->out, "  known:  as %016" PRIx64 "\n", f->fingerprint);
 }
 
 /* The formal ones, or the others. */
-static void text_findings(struct text *out, const struct report *r, int formal)
+static void text_findings(const struct page *p, const struct report *r, int formal)
 {
 	const uint32_t all = report_formal(r), of = formal ? all : r->findings - all;
+	struct text heading = {0};
 	uint32_t number = 0;
-	if (formal && of)
-		text_puts(out, "\ngsan: formal races: what follows races by the letter of PTX, but no GPU is known to show it (--formal fail: it "
-			       "counts as others do; --formal ignore: it is not listed)\n");
+	if (formal && of) {
+		text_puts(p->out, "\n");
+		text_puts(&heading, "formal races: what follows races by the letter of PTX, but no GPU is known to show it (--formal fail: it counts "
+				    "as others do; --formal ignore: it is not listed)");
+		text_say(p, PAGE_PLAIN, &heading);
+	}
 	for (uint32_t i = 0; i < r->findings; i++)
 		if (r->finding[i].formal == formal)
-			text_finding(out, r, &r->finding[i], ++number, of);
+			text_finding(p, r, &r->finding[i], ++number, of);
 }
 
-static void text_limits(struct text *out, const struct report *r, const struct report_rank *sum)
+static void text_limits(const struct page *p, const struct report *r, const struct report_rank *sum)
 {
 	static const char *const name[] = GSAN_COUNTER_NAMES;
-	const char *before = "\ngsan: what limited the check: ";
+	struct text parts = {0}, line = {0};
 	for (int i = GSAN_N_FOREIGN; i < GSAN_N_COUNTERS; i++)
-		if (sum->counter[i] && i != GSAN_N_FOUND) {
-			text_printf(out, "%s%s %" PRIu64, before, name[i], sum->counter[i]);
-			before = ", ";
-		}
-	if (r->lefts) {
-		text_printf(out, "%sinstructions left unchecked %u", before, r->lefts);
-		before = ", ";
+		if (sum->counter[i] && i != GSAN_N_FOUND)
+			text_printf(&parts, ", %s %" PRIu64, name[i], sum->counter[i]);
+	if (r->lefts)
+		text_printf(&parts, ", instructions left unchecked %u", r->lefts);
+	if (sum->withheld)
+		text_printf(&parts, ", withheld %" PRIu64 " (something that is not modelled may order them)", sum->withheld);
+	if (sum->withheld_merged)
+		text_printf(&parts, ", %" PRIu64 " of them perhaps only because older launches of unknown effect are no longer told apart",
+			    sum->withheld_merged);
+	if (parts.size) {
+		text_puts(p->out, "\n");
+		text_printf(&line, "what limited the check: %s", parts.data + 2);
+		text_say(p, PAGE_PLAIN, &line);
 	}
-	if (sum->withheld) {
-		text_printf(out, "%swithheld %" PRIu64 " (something that is not modelled may order them)", before, sum->withheld);
-		if (sum->withheld_merged)
-			text_printf(out, ", %" PRIu64 " of them perhaps only because older launches of unknown effect are no longer told apart",
-				    sum->withheld_merged);
-		before = ", ";
-	}
-	if (before[0] == ',')
-		text_puts(out, "\n");
+	text_free(&parts);
 }
 
 /* Launches that ran, perhaps, but whose counters nobody could fetch. */
@@ -168,10 +299,19 @@ static int text_uncounted(struct text *out, const struct report *r)
 static void text_count(struct text *out, const struct report *r)
 {
 	const uint32_t formal = report_formal(r), all = formal + r->formal_unlisted, findings = r->findings - formal;
+	uint32_t fresh = 0;
+	for (uint32_t i = 0; i < r->findings; i++)
+		fresh += r->finding[i].age != REPORT_OLD;
 	text_printf(out, "gsan: %u finding%s", findings, findings == 1 ? "" : "s");
+	if (fresh < r->findings)
+		text_printf(out, ", %u of them new,", fresh);
 	if (all)
 		text_printf(out, " and %u formal race%s%s", all, all == 1 ? "" : "s", formal ? "" : ", not listed,");
+	if (r->deselected)
+		text_printf(out, " (%u more, not selected)", r->deselected);
 	text_printf(out, " in %u rank%s", r->ranks, r->ranks == 1 ? "" : "s");
+	if (r->merged > 1)
+		text_printf(out, " of %u reports", r->merged);
 }
 
 static void text_last(struct text *out, const struct report *r, const struct report_rank *sum)
@@ -196,26 +336,22 @@ static void text_last(struct text *out, const struct report *r, const struct rep
 		text_puts(out, "no kernel was launched\n");
 }
 
-void report_text(struct text *out, const struct report *r, const char *directory)
+void report_text(struct text *out, const struct report *r, const char *folder, const struct report_style *style)
 {
+	const struct page p = {out, style};
 	struct report_rank sum = report_total(r);
-	text_notes(out, r, REPORT_PROCESS, "NOT CHECKED", "");
-	text_notes(out, r, REPORT_UNCHECKED, "NOT CHECKED", "kernel ");
-	text_notes(out, r, "foreign", "NOT CHECKED", "memory of ");
-	if (sum.launches_unchecked)
-		text_printf(out, "gsan: NOT CHECKED: %" PRIu64 " of %" PRIu64 " launches\n", sum.launches_unchecked,
-			    sum.launches_unchecked + sum.launches_checked);
+	text_unchecked(&p, r, &sum, folder);
 	text_ends(out, r);
-	text_findings(out, r, 0);
-	text_findings(out, r, 1);
-	text_limits(out, r, &sum);
-	if (sum.withheld)
-		text_notes(out, r, "order", "may order what is withheld", "");
+	text_findings(&p, r, 0);
+	text_findings(&p, r, 1);
+	text_limits(&p, r, &sum);
+	if (sum.withheld && style->verbose)
+		text_notes(&p, r, "order", "may order what is withheld", "");
 	if (r->schedules)
 		text_printf(out, "gsan: explored %u schedule%s: --schedule %s, seeds %" PRIu64 " to %" PRIu64 "\n", r->schedules,
 			    r->schedules == 1 ? "" : "s", r->schedule ? r->schedule : "random", r->first_seed,
 			    r->first_seed + r->schedules - 1);
-	if (directory)
-		text_printf(out, "gsan: the report is in %s\n", directory);
+	if (folder)
+		text_printf(out, "gsan: the report is in %s\n", folder);
 	text_last(out, r, &sum);
 }

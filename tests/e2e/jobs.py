@@ -62,8 +62,9 @@ class Job:
         return self
 
     def says(self, *texts):
+        said = " ".join(self.err.split())  # however its lines are wrapped
         for text in texts:
-            expect.need(text in self.err, f"stderr lacks {text!r}\n{self}")
+            expect.need(" ".join(text.split()) in said, f"stderr lacks {text!r}\n{self}")
         return self
 
     def summary(self, ranks=None):

@@ -53,7 +53,7 @@ def not_seen(scratch):
                                     (3, per_rank(kernels("c"), ["true"], ["true"]), "1, 2")):
         job = run(scratch, program, ranks=ranks).says("with --allow-unchecked")
         first = next(line for line in job.err.splitlines() if line.startswith("gsan: "))
-        expect.need(first.startswith(f"gsan: NOT CHECKED: every process in rank {missing}: ") and "LD_PRELOAD" in first, str(job))
+        expect.need(first.startswith(f"gsan: NOT CHECKED: every process in rank {missing}: ") and "LD_PRELOAD" in job.err, str(job))
         run(scratch, program, ["--allow-unchecked"], ranks=ranks, status=0).says(f"every process in rank {missing}")
 
 

@@ -16,6 +16,7 @@
 		} \
 	} while (0)
 
+static const struct report_style plain; /* sentences of one line, no colour */
 static const struct report_side store = {
 	.rank = 0, .gpu = 0, .participant = 0, .pid = 100, .kernel = "send", .grid = {4, 1, 1}, .launch = 3, .at = {"ring.py", 31, 12},
 	.function = "send", .op = "st", .bytes = 16, .semantics = "weak",
@@ -311,7 +312,7 @@ static void test_processes_named(void)
 		CHECK(report_two_processes(&again.finding[0]) == (i < 3));
 		for (int k = 0; k < 2; k++) {
 			struct text out = {0};
-			report_text(&out, k ? &again : &r, "DIR");
+			report_text(&out, k ? &again : &r, "DIR", &plain);
 			if (!strstr(out.data, row[i].first) || !strstr(out.data, row[i].second))
 				fprintf(stderr, "processes named %zu: %s\n", i, out.data);
 			CHECK(strstr(out.data, row[i].first) && strstr(out.data, row[i].second));
@@ -609,7 +610,7 @@ static void test_formal_learning(void)
 static char *text_of(const struct report *r)
 {
 	struct text out = {0};
-	report_text(&out, r, "DIR");
+	report_text(&out, r, "DIR", &plain);
 	return text_take(&out);
 }
 

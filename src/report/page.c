@@ -1,0 +1,187 @@
+#include "report/page.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define PAGE_NARROW 40 /* columns that are used even if the terminal has fewer */
+
+static int page_coloured(int terminal, enum page_when when)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	if (when != PAGE_AUTO)
+		return when == PAGE_ALWAYS;
+	return terminal && !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
+
+void page_style(struct report_style *style, int fd, enum page_when when)
+{
+	struct winsize size;
+	style->colour = page_coloured(isatty(fd), when);
+	style->width = isatty(fd) && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : PAGE_WIDTH;
+	if (style->width < PAGE_NARROW)
+		style->width = PAGE_NARROW;
+}
+
+void page_paint(const struct page *p, enum page_colour colour, const char *format, ...)
+{
+	static const char *const begin[PAGE_COLOURS] = {
+		[PAGE_KIND] = "\033[1;31m", [PAGE_FORMAL] = "\033[1;33m", [PAGE_PLACE] = "\033[1m", [PAGE_CARET] = "\033[1;32m",
+		[PAGE_FAINT] = "\033[2m", [PAGE_WARNING] = "\033[33m",
+	};
+	const int paints = p->style->colour && begin[colour];
+	char *text = NULL;
+	va_list args;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		p->out->failed = 1;
+	va_end(args);
+	text_puts(p->out, paints ? begin[colour] : "");
+	text_puts(p->out, text ? text : "");
+	text_puts(p->out, paints ? "\033[0m" : "");
+	free(text);
+}
+
+/* A name begins a sentence, or follows what parts names in sentences and chains of frames. */
+void page_add_relative(const struct page *p, struct text *out, const char *string)
+{
+	const char *directory = p->style->directory, *from = string;
+	const size_t n = directory ? strlen(directory) : 0;
+	for (const char *at = string; n > 1 && (at = strstr(at, directory)); at += n)
+		if (at[n] == '/' && (at == string || strchr(" (,", at[-1]))) {
+			text_add(out, from, (size_t)(at - from));
+			from = at + n + 1;
+		}
+	text_puts(out, from);
+}
+
+static unsigned page_columns(const char *text, size_t n)
+{
+	unsigned columns = 0;
+	for (size_t i = 0; i < n; i++)
+		columns += (text[i] & 0xc0) != 0x80; /* each code point one */
+	return columns;
+}
+
+const char *page_name(const struct page *p, const char *file)
+{
+	const size_t n = p->style->directory ? strlen(p->style->directory) : 0;
+	return n > 1 && !strncmp(file, p->style->directory, n) && file[n] == '/' ? file + n + 1 : file;
+}
+
+static size_t page_starts(const char *at, const char *name)
+{
+	const size_t n = name ? strlen(name) : 0;
+	return n && !strncmp(at, name, n) ? n : 0;
+}
+
+/* How long the word at `at` is: to the next space, but for those within a name. */
+static size_t page_word(const char *at, const char *const name[2])
+{
+	size_t n = 0;
+	while (at[n] && at[n] != ' ') {
+		const size_t first = page_starts(at + n, name[0]), second = page_starts(at + n, name[1]);
+		n += first ? first : second ? second : 1;
+	}
+	return n;
+}
+
+static const char *page_file(const struct page *p, const struct report_side *side)
+{
+	return side->at.file ? page_name(p, side->at.file) : NULL;
+}
+
+void page_sentence(const struct page *p, unsigned at, unsigned indent, const char *sentence, const struct report_finding *about)
+{
+	const char *const name[2] = {about ? page_file(p, &about->first) : NULL, about ? page_file(p, &about->second) : NULL};
+	struct text relative = {0};
+	page_add_relative(p, &relative, sentence);
+	const unsigned start = at;
+	for (const char *word = relative.data ? relative.data : ""; *word;) {
+		const size_t n = page_word(word, name);
+		const unsigned columns = page_columns(word, n), space = at > start && at > indent;
+		if (space && p->style->width && at + 1 + columns > p->style->width) {
+			text_printf(p->out, "\n%*s", (int)indent, "");
+			at = indent;
+		} else if (space) {
+			text_puts(p->out, " ");
+			at++;
+		}
+		text_add(p->out, word, n);
+		at += columns;
+		word += n + (word[n] == ' ');
+	}
+	text_puts(p->out, "\n");
+	p->out->failed |= relative.failed;
+	text_free(&relative);
+}
+
+/* What of a line is shown, in code points: from the first one on, all of it or as much as there is room for around the caret. */
+struct page_window { unsigned first, count; };
+
+static struct page_window page_window(unsigned length, unsigned caret, unsigned room)
+{
+	if (length <= room)
+		return (struct page_window){0, length};
+	unsigned first = caret > room / 2 ? caret - room / 2 : 0;
+	if (first > length - room)
+		first = length - room;
+	return (struct page_window){first, room};
+}
+
+/* Tabs become one space each, so that the caret stands right whatever the terminal makes of them. */
+static void page_add_code(struct text *out, const char *line, struct page_window window)
+{
+	unsigned column = 0;
+	for (; *line; line++) {
+		column += (*line & 0xc0) != 0x80;
+		if (column > window.first && column <= window.first + window.count)
+			text_add(out, *line == '\t' ? " " : line, 1);
+	}
+}
+
+/* From the first character on that is no space; caret: in code points from there, -1: not known. */
+static const char *page_code(const struct report_side *side, int *caret)
+{
+	const char *line = side->source + strspn(side->source, " \t");
+	const size_t skipped = (size_t)(line - side->source), column = side->at.column;
+	*caret = column > skipped && column <= strlen(side->source) ? (int)page_columns(line, column - 1 - skipped) : -1;
+	return line;
+}
+
+/* What stands before the line of code. Returns how many columns it takes. */
+static unsigned page_gutter(const struct page *p, unsigned indent, const struct report_side *side, int named)
+{
+	struct text gutter = {0};
+	text_printf(&gutter, "%*s", (int)indent, "");
+	if (named)
+		text_printf(&gutter, "%s:%u | ", page_name(p, side->at.file), side->at.line);
+	else
+		text_printf(&gutter, "%5u | ", side->at.line);
+	page_paint(p, PAGE_FAINT, "%s", gutter.data ? gutter.data : "");
+	const unsigned columns = page_columns(gutter.data, gutter.size);
+	text_free(&gutter);
+	return columns;
+}
+
+void page_excerpt(const struct page *p, unsigned indent, const struct report_side *side, int named)
+{
+	int caret;
+	const char *line = side->source ? page_code(side, &caret) : "";
+	if (!*line)
+		return;
+	const unsigned used = page_gutter(p, indent, side, named), least = PAGE_NARROW / 2;
+	const unsigned room = !p->style->width ? ~0u : p->style->width > used + least ? p->style->width - used : least;
+	const struct page_window window = page_window(page_columns(line, strlen(line)), caret < 0 ? 0 : (unsigned)caret, room);
+	page_add_code(p->out, line, window);
+	text_puts(p->out, "\n");
+	if (caret < 0)
+		return;
+	page_paint(p, PAGE_FAINT, "%*s", (int)used, "| ");
+	text_printf(p->out, "%*s", caret - (int)window.first, "");
+	page_paint(p, PAGE_CARET, "^");
+	text_puts(p->out, "\n");
+}

@@ -1,0 +1,161 @@
+"""What gsan-report prints of recorded runs (report/RUN/summary.json), each format against the file beside it.
+
+usage: report.py GSAN_REPORT outputs NAME   one row of OUTPUTS
+       report.py GSAN_REPORT write          writes what `outputs` compares with
+       report.py GSAN_REPORT terminal       colour and width on terminals and elsewhere
+       report.py GSAN_REPORT command        what is read, chosen and compared, where it goes, and the status
+       report.py GSAN_REPORT damaged        input that is no report
+"""
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+
+HERE = pathlib.Path(__file__).resolve().parent / "report"
+GSAN_REPORT = os.path.abspath(sys.argv[1])
+RUNS = sorted(path.parent.name for path in HERE.glob("*/summary.json"))
+OUTPUTS = {  # name: file, options
+    "text": ("report.txt", []),
+    "verbose": ("verbose.txt", ["--verbose", "--color", "always"]),
+}
+CLEAN = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
+
+
+def report(*arguments, status=0, **more):
+    done = subprocess.run([GSAN_REPORT, *arguments], cwd=HERE, capture_output=True, env=CLEAN, **more)
+    assert done.returncode == status, f"{arguments}: status {done.returncode}: {done.stderr.decode()}"
+    return done.stdout
+
+
+def check_outputs(name):
+    file, options = OUTPUTS[name]
+    wrong = [run for run in RUNS if report(run, *options) != (HERE / run / file).read_bytes()]
+    assert len(RUNS) >= 10 and not wrong, f"{name} of {wrong} is another: {report(wrong[0], *options).decode(errors='replace')}"
+
+
+def write():
+    for run in RUNS:
+        for file, options in OUTPUTS.values():
+            (HERE / run / file).write_bytes(report(run, *options))
+
+
+def terminal(columns, *arguments, **environment):
+    """What is printed on a terminal of so many columns."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    process = subprocess.Popen([GSAN_REPORT, *arguments], cwd=HERE, stdout=slave, env={**CLEAN, "TERM": "xterm", **environment})
+    os.close(slave)
+    printed = b""
+    try:
+        while block := os.read(master, 65536):
+            printed += block
+    except OSError:  # the other end is closed
+        pass
+    os.close(master)
+    assert process.wait() == 0
+    return printed.decode().replace("\r\n", "\n")
+
+
+def check_terminal():
+    colour = "\033["
+    plain = re.compile(r"\033\[[0-9;]*m")
+    assert colour in terminal(100, "message") and plain.sub("", terminal(100, "message")) == report("message").decode()
+    assert colour not in terminal(100, "message", NO_COLOR="1") and colour in terminal(100, "message", NO_COLOR="")
+    assert colour not in terminal(100, "message", TERM="dumb") and colour not in terminal(100, "message", "--color", "never")
+    assert colour not in report("message").decode() and colour in report("message", "--color", "always").decode()
+    assert colour in terminal(100, "message", "--color", "always", NO_COLOR="1")
+    places = set(re.findall(r"[\w.]+:\d+", report("message").decode()))
+    assert len(places) >= 4, places
+    for columns in (1, 40, 60, 133, 1000):
+        text = plain.sub("", terminal(columns, "message"))
+        assert set(re.findall(r"[\w.]+:\d+", text)) == places, f"{columns}: {text}"
+        long = [line for line in text.splitlines() if len(line) > max(columns, 40) and line.count(" ") > 12]
+        assert not [line for line in long if line.startswith("  why")], f"{columns}: {long}"
+    hostile = terminal(80, "hostile", "--verbose")
+    assert not re.search(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u2028\u202e]", hostile) and colour not in plain.sub("", hostile)
+    assert hostile.count("my ring/<a> b.cu:4") == 2, hostile  # a name with spaces stays whole
+
+
+def said(*arguments, status, **more):
+    """stderr of a call that prints nothing."""
+    done = subprocess.run([GSAN_REPORT, *arguments], cwd=more.get("cwd", HERE), capture_output=True, env=CLEAN)
+    assert done.returncode == status and not done.stdout, f"{arguments}: status {done.returncode}, {done.stdout} {done.stderr}"
+    return done.stderr.decode()
+
+
+def check_command():
+    both = json.loads(report("message", "--format", "json", "lock"))  # options stand anywhere
+    alone = [json.loads(report("--format=json", run)) for run in ("message", "lock")]
+    assert both["merged"] == 2 and both["job"] == alone[0]["job"] and len(both["ranks"]) == 2
+    assert sorted(f["fingerprint"] for f in both["findings"]) == sorted(f["fingerprint"] for one in alone for f in one["findings"])
+    twice = json.loads(report("lock", "lock/summary.json", "--format", "json"))
+    assert [f["count"] for f in twice["findings"]] == [2 * f["count"] for f in alone[1]["findings"]]
+    assert report("--", "lock") == report("lock") and b"of 2 reports" in report("lock", "message")
+
+    assert report("lock", "--kind", "read-*").count(b"gsan: finding") == 1 and b"(1 more, not selected)" in report("lock", "--kind", "read-*")
+    assert report("message", "--kernel", "rec*", "--file", "*.py") .count(b"gsan: finding") == 1
+    assert b"0 findings (1 more" in report("message", "--kernel", "add_one") and b"0 findings" in report("message", "--file", "x.py")
+    assert "'magic' matches no kind" in said("lock", "--kind", "magic", status=2)
+
+    assert b"gsan: old finding 1 of 2" in report("lock", "--baseline", "explored") and b"0 of them new" in report("lock", "--baseline", "explored")
+    assert b"gsan: new finding 1 of 2" in report("lock", "--baseline", "message/summary.json", status=66)
+    for baseline, fail, status in ((None, None, 0), (None, "new", 66), (None, "any", 66), ("lock", None, 0), ("lock", "any", 66),
+                                   ("clean", None, 66), ("clean", "never", 0)):
+        report("lock", *(["--baseline", baseline] if baseline else []), *(["--fail-on", fail] if fail else []), status=status)
+    report("clean", "--fail-on", "any")
+    report("lock", "--fail-on", "any", "--file", "x.py")  # none that is selected
+    report("kinds", "--fail-on", "any", "--file", "a_ring.py")  # only a formal one is
+
+    with tempfile.TemporaryDirectory() as scratch:
+        out = os.path.join(scratch, "out.txt")
+        for option in ("-o", "--output"):
+            assert report("lock", option, out) == b"" and pathlib.Path(out).read_bytes() == report("lock")
+        assert os.listdir(scratch) == ["out.txt"], os.listdir(scratch)
+        assert colourless(report("lock", "--color", "always")) == pathlib.Path(out).read_bytes()
+        assert "cannot be written" in said("lock", "-o", os.path.join(scratch, "no/out.txt"), status=1)
+        assert "cannot be written" in said("lock", "-o", scratch, status=1)
+        assert "No space left" in said("lock", "-o", "/dev/full", status=1) and os.path.exists("/dev/full")
+        assert "summary.json: No such file" in said(scratch, status=1)
+        assert "gsan-report/summary.json: No such file" in said(status=1, cwd=scratch)  # where gsan-launch writes
+        shutil.copytree(HERE / "lock", os.path.join(scratch, "gsan-report"))
+        default = subprocess.run([GSAN_REPORT], cwd=scratch, capture_output=True, env=CLEAN)
+        assert default.returncode == 0 and b"gsan: the report is in gsan-report" in default.stdout
+    with open("/dev/full", "w") as full:
+        assert subprocess.run([GSAN_REPORT, "lock"], cwd=HERE, stdout=full, stderr=subprocess.PIPE).returncode == 1
+
+
+def colourless(text):
+    return re.sub(rb"\033\[[0-9;]*m", b"", text)
+
+
+def check_damaged():
+    """Cut off anywhere, or with a value of another type: status 1, a sentence, and nothing is printed."""
+    whole = (HERE / "message/summary.json").read_bytes()
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "summary.json")
+        for end in [*range(0, len(whole) - 2, 97), len(whole) - 3]:
+            pathlib.Path(path).write_bytes(whole[:end])
+            assert "is not JSON" in said(path, status=1)
+        for key in (b'"ranks"', b'"findings"', b'"kind"', b'"line"', b'"argv"', b'"start"', b'"fingerprint"'):
+            pathlib.Path(path).write_bytes(whole.replace(key + b": ", key + b': {"no": 1}, "was": ', 1))
+            assert key.decode() in said(path, status=1) and "summary.json: " in said(scratch, status=1), key
+        assert "summary.json: " in said(HERE / "lock", "--baseline", scratch, status=1)
+        assert "nowhere/summary.json: No such file" in said(HERE / "lock", "--baseline", "nowhere", status=1)
+        assert "summary.json: " in said(HERE / "lock", scratch, status=1)  # one of several
+
+
+def main():
+    section, *rest = sys.argv[2:]
+    {"outputs": check_outputs, "write": write, "terminal": check_terminal, "command": check_command,
+     "damaged": check_damaged}[section](*rest)
+
+
+main()
