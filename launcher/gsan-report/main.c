@@ -1,5 +1,5 @@
-/* gsan-report: prints again what gsan-launch has written, of one run or of several together, in the format that is asked for, and says by its
- * status whether something was found. Every file is read into a struct report first, so that a damaged one is never passed on as good. */
+/* gsan-report: prints again what gsan-launch has written, of one run or of several together, in the format that is asked for, and says
+ * by its status whether something was found. Every file is read into a struct report first, so that a damaged one is never passed on as good. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>

@@ -21,6 +21,10 @@ static void format_json(struct text *out, const struct format_view *view)
 static const struct { const char *name; format_write write; } formats[] = {
 	{"text", format_text},
 	{"json", format_json},
+	{"ndjson", format_ndjson},
+	{"sarif", format_sarif},
+	{"junit", format_junit},
+	{"prometheus", format_prometheus},
 };
 
 format_write format_find(const char *name)

@@ -14,4 +14,9 @@ typedef void (*format_write)(struct text *out, const struct format_view *view); 
 
 format_write format_find(const char *name); /* NULL: there is none of this name */
 
+void format_ndjson(struct text *out, const struct format_view *view);
+void format_sarif(struct text *out, const struct format_view *view);
+void format_junit(struct text *out, const struct format_view *view);
+void format_prometheus(struct text *out, const struct format_view *view);
+
 #endif

@@ -92,17 +92,19 @@ int report_merge_coverage(struct report *all, const struct report *one)
 	return rc;
 }
 
-/* What says nothing of several runs, the first one says. */
+/* What is not said of several runs: the first one that has it says it. */
 static int merge_first(struct report *all, const struct report *one)
 {
-	all->schedule = report_copy(all, one->schedule);
-	all->first_seed = one->first_seed;
-	return one->job.start ? report_set_job(all, &one->job) : 0;
+	if (!all->schedules && one->schedules) {
+		all->schedule = report_copy(all, one->schedule);
+		all->first_seed = one->first_seed;
+	}
+	return !all->job.start && one->job.start ? report_set_job(all, &one->job) : 0;
 }
 
 int report_merge(struct report *all, const struct report *one)
 {
-	int rc = all->merged ? 0 : merge_first(all, one);
+	int rc = merge_first(all, one);
 	if (!rc)
 		rc = merge_findings(all, one);
 	if (!rc)

@@ -190,5 +190,6 @@ char *report_json(const struct report *r, int rank);
 int report_read(struct report *r, const char *json, char *error, size_t error_size);
 /* text.c. folder: where the report lies, or NULL. */
 void report_text(struct text *out, const struct report *r, const char *folder, const struct report_style *style);
+void report_text_finding(struct text *out, const struct report *r, const struct report_finding *f, const struct report_style *style);
 
 #endif

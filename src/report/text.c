@@ -227,18 +227,18 @@ static void text_memory(const struct page *p, const struct report_finding *f)
 	text_free(&line);
 }
 
-static void text_finding(const struct page *p, const struct report *r, const struct report_finding *f, uint32_t number, uint32_t of)
+void report_text_finding(struct text *out, const struct report *r, const struct report_finding *f, const struct report_style *style)
 {
-	text_heading(p, f, number, of);
+	const struct page page = {out, style}, *p = &page;
 	if (f->schedules)
-		text_printf(p->out, "  found:  in %u of %u schedules; the first again: --seed %" PRIu64 " --schedule %s\n", f->schedules,
-			    r->schedules, f->first_seed, r->schedule ? r->schedule : "random");
+		text_printf(out, "  found:  in %u of %u schedules; the first again: --seed %" PRIu64 " --schedule %s\n", f->schedules, r->schedules,
+			    f->first_seed, r->schedule ? r->schedule : "random");
 	text_side(p, "first: ", f, 0);
 	text_side(p, "second:", f, 1);
 	text_memory(p, f);
 	text_about(p, "  why:    ", f->missing_edge ? f->missing_edge : "unknown", f);
-	if (p->style->verbose)
-		text_printf(p->out, "  known:  as %016" PRIx64 "\n", f->fingerprint);
+	if (style->verbose)
+		text_printf(out, "  known:  as %016" PRIx64 "\n", f->fingerprint);
 }
 
 /* The formal ones, or the others. */
@@ -254,8 +254,10 @@ static void text_findings(const struct page *p, const struct report *r, int form
 		text_say(p, PAGE_PLAIN, &heading);
 	}
 	for (uint32_t i = 0; i < r->findings; i++)
-		if (r->finding[i].formal == formal)
-			text_finding(p, r, &r->finding[i], ++number, of);
+		if (r->finding[i].formal == formal) {
+			text_heading(p, &r->finding[i], ++number, of);
+			report_text_finding(p->out, r, &r->finding[i], p->style);
+		}
 }
 
 static void text_limits(const struct page *p, const struct report *r, const struct report_rank *sum)

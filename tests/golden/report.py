@@ -5,6 +5,7 @@ usage: report.py GSAN_REPORT outputs NAME   one row of OUTPUTS
        report.py GSAN_REPORT terminal       colour and width on terminals and elsewhere
        report.py GSAN_REPORT command        what is read, chosen and compared, where it goes, and the status
        report.py GSAN_REPORT damaged        input that is no report
+       report.py GSAN_REPORT formats        what others can read of each format says what the JSON says
 """
 import fcntl
 import json
@@ -18,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 import termios
+import urllib.parse
+import xml.etree.ElementTree
 
 HERE = pathlib.Path(__file__).resolve().parent / "report"
 GSAN_REPORT = os.path.abspath(sys.argv[1])
@@ -25,6 +28,10 @@ RUNS = sorted(path.parent.name for path in HERE.glob("*/summary.json"))
 OUTPUTS = {  # name: file, options
     "text": ("report.txt", []),
     "verbose": ("verbose.txt", ["--verbose", "--color", "always"]),
+    "ndjson": ("report.ndjson", ["--format", "ndjson"]),
+    "sarif": ("report.sarif", ["--format", "sarif"]),
+    "junit": ("report.xml", ["--format", "junit"]),
+    "prometheus": ("report.prom", ["--format", "prometheus"]),
 }
 CLEAN = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
 
@@ -152,10 +159,115 @@ def check_damaged():
         assert "summary.json: " in said(HERE / "lock", scratch, status=1)  # one of several
 
 
+def formatted(format, *arguments, status=0):
+    text = report("--format", format, *arguments, status=status).decode()  # it is UTF-8
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e\ufffe]", text), (format, arguments)
+    return text
+
+
+def check_ndjson(text, whole):
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert text.count("\n") == len(lines)
+    for line, finding in zip(lines, whole["findings"], strict=True):
+        assert line.pop("schema_version") == 1 and line.pop("tool") == whole["tool"] and line.pop("job", None) == whole.get("job")
+        assert line == finding
+
+
+def check_location(location, side, roots):
+    physical = location.get("physicalLocation")
+    assert bool(physical) == (side["file"] is not None) and location["message"]["text"]
+    assert not physical or set(physical) <= {"artifactLocation", "region"}
+    uri = physical["artifactLocation"]["uri"] if physical else ""
+    assert re.fullmatch(r"(file://)?[A-Za-z0-9/._~%-]*", uri), uri
+    assert not physical or physical["artifactLocation"].get("uriBaseId", "JOBDIR") in (roots or ["JOBDIR"])
+    assert not physical or not side["inlined_at"] or side["file"] in urllib.parse.unquote(uri) or uri in side["inlined_at"]
+    if physical and not side["inlined_at"]:
+        region = physical["region"]
+        assert urllib.parse.unquote(uri).removeprefix("file://") in side["file"] and region["startLine"] == side["line"] >= 1
+        assert region.get("startColumn", 0) == side["column"] and region.get("snippet", {}).get("text") == side["source"]
+
+
+def check_sarif(text, whole):
+    """The structure that SARIF 2.1.0 asks for, of what is used of it; tests have no network to fetch its schema."""
+    log = json.loads(text)
+    assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-schema-2.1.0.json") and len(log["runs"]) == 1
+    run, = log["runs"]
+    assert set(run) <= {"tool", "invocations", "originalUriBaseIds", "results"}
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert len(set(rules)) == len(rules) == 6 and run["tool"]["driver"]["name"] == "GSan"
+    roots = run.get("originalUriBaseIds", {})
+    assert all(root["uri"].startswith("file:///") and root["uri"].endswith("/") for root in roots.values())
+    invocation, = run["invocations"]
+    assert invocation["executionSuccessful"] == all(r["end"] == "exited" and r["status"] == 0 for r in whole["ranks"])
+    assert invocation["exitCode"] == whole["exit"] and invocation.get("arguments") == whole.get("job", {}).get("argv")
+    coverage = whole["coverage"]
+    assert len(invocation["toolExecutionNotifications"]) == len(coverage["kernels_unchecked"]) + len(coverage["notes"])
+    for result, finding in zip(run["results"], whole["findings"], strict=True):
+        assert result["ruleId"] == finding["kind"] == rules[result["ruleIndex"]] and result["message"] == {"text": finding["missing_edge"]}
+        assert result["level"] == ("note" if finding["formal"] else "error") and result["occurrenceCount"] == finding["count"]
+        assert result["partialFingerprints"] == {"gsan/v1": finding["fingerprint"]}
+        assert result.get("baselineState") == {True: "unchanged", False: "new", None: None}[finding.get("old")]
+        check_location(*result["locations"], finding["first"], roots)
+        check_location(result["relatedLocations"][0], finding["second"], roots)
+
+
+def check_junit(text, whole):
+    root = xml.etree.ElementTree.fromstring(text.encode())
+    suite, = root
+    cases = suite.findall("testcase")
+    assert root.tag == "testsuites" and all(case.get("name") and case.get("classname") for case in cases)
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        assert int(suite.get(name)) == len(suite.findall(f"testcase/{tag}")), name
+    assert int(suite.get("tests")) == len(cases) and "\x1b" not in text
+    findings = whole["findings"]
+    failed = [f for f in findings if not f["formal"] and not f.get("old")]
+    assert [case.get("message") for case in suite.findall("testcase/failure")] == [f["missing_edge"] for f in failed]
+    unchecked = [case for case in cases if case.get("name") == "not checked"]
+    assert [case.get("classname") for case in unchecked] == [k["kernel"] for k in whole["coverage"]["kernels_unchecked"]]
+    ended = [r["end"] == "exited" and r["status"] == 0 for r in whole["ranks"]]
+    assert [not len(case) for case in cases if re.fullmatch(r"rank \d+", case.get("name"))] == ended
+
+
+def check_prometheus(text, whole):
+    """The exposition format, line by line: each family is described once, before its samples."""
+    values, described = {}, set()
+    sample = re.compile(r'(gsan_[a-z_]+)(\{(?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)*\})? (\d+(?:\.\d+)?)')
+    for line in text.splitlines():
+        if comment := re.fullmatch(r"# (HELP|TYPE) (gsan_[a-z_]+) (.+)", line):
+            assert comment.group(1) == "HELP" or comment.group(3) == "gauge"
+            assert comment.groups()[:2] not in described
+            described.add(comment.groups()[:2])
+            continue
+        match = sample.fullmatch(line)
+        assert match and {("HELP", match[1]), ("TYPE", match[1])} <= described, line
+        assert (match[1], match[2]) not in values, line
+        values[match[1], match[2]] = float(match[3])
+    assert text.endswith("\n")
+    coverage, counters = whole["coverage"], whole["coverage"]["counters"]
+    assert all(values["gsan_" + name, None] == value for name, value in counters.items())
+    assert values["gsan_launches_checked", None] == coverage["launches_checked"]
+    assert values["gsan_launches_unchecked", None] == coverage["launches_unchecked"]
+    assert values["gsan_kernels_unchecked", None] == len(coverage["kernels_unchecked"])
+    for old in (True, False):
+        for kind in {f["kind"] for f in whole["findings"]}:
+            wanted = sum(f["kind"] == kind and f.get("old", False) == old and not f["formal"] for f in whole["findings"])
+            assert values["gsan_findings", f'{{kind="{kind}",old="{str(old).lower()}"}}'] == wanted
+
+
+def check_formats():
+    for runs in [*([run] for run in RUNS), RUNS, ["lock", "--baseline", "explored"]]:
+        whole = json.loads(formatted("json", *runs))
+        for format, check in (("ndjson", check_ndjson), ("sarif", check_sarif), ("junit", check_junit), ("prometheus", check_prometheus)):
+            check(formatted(format, *runs), whole)
+        schema = subprocess.run([sys.executable, HERE.parents[1] / "unit/launcher/schema.py", HERE.parents[2] / "docs/report-schema.json",
+                                 "/dev/stdin"], input=json.dumps(whole), text=True, capture_output=True)
+        assert schema.returncode == 0, (runs, schema.stdout, schema.stderr)
+
+
 def main():
     section, *rest = sys.argv[2:]
     {"outputs": check_outputs, "write": write, "terminal": check_terminal, "command": check_command,
-     "damaged": check_damaged}[section](*rest)
+     "damaged": check_damaged, "formats": check_formats}[section](*rest)
 
 
 main()

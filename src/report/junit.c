@@ -1,0 +1,139 @@
+/* JUnit's XML, as CI systems read it: each finding a test case that failed, but for those that are old or formal, which are skipped; each
+ * kernel that ran unchecked one that was skipped; and each rank one, so that there always is one. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/escape.h"
+#include "report/format.h"
+#include "report/page.h"
+
+struct junit { struct text *out; unsigned tests, failures, errors, skipped; };
+
+static void junit_attribute(struct text *out, const char *name, const char *value)
+{
+	text_printf(out, " %s=\"", name);
+	escape_xml(out, value ? value : "?");
+	text_puts(out, "\"");
+}
+
+/* The case begins; what became of it follows, if anything did. */
+static void junit_case(struct junit *j, const char *class, const char *name)
+{
+	text_puts(j->out, "\t\t<testcase");
+	junit_attribute(j->out, "classname", class);
+	junit_attribute(j->out, "name", name);
+	text_puts(j->out, " time=\"0\">");
+	j->tests++;
+}
+
+static void junit_end(struct junit *j) { text_puts(j->out, "</testcase>\n"); }
+
+static void junit_outcome(struct junit *j, unsigned *count, const char *tag, const char *message)
+{
+	text_printf(j->out, "<%s", tag);
+	junit_attribute(j->out, "message", message);
+	text_puts(j->out, "/>");
+	++*count;
+}
+
+/* "read-after-write ring.py:31 ring.py:47" */
+static void junit_name(struct text *name, const struct report_finding *f)
+{
+	const struct report_side *const side[] = {&f->first, &f->second};
+	text_puts(name, report_kind_name(f->kind));
+	for (int i = 0; i < 2; i++) {
+		text_puts(name, " ");
+		if (side[i]->at.file)
+			report_add_frame(name, &side[i]->at, side[i]->inlined_at);
+		else
+			text_puts(name, "?");
+	}
+}
+
+static void junit_finding(struct junit *j, const struct report *r, const struct report_finding *f)
+{
+	const struct report_style style = {.width = PAGE_WIDTH, .directory = r->job.directory, .verbose = 1};
+	struct text name = {0}, whole = {0};
+	junit_name(&name, f);
+	junit_case(j, f->first.kernel, name.data);
+	if (f->formal) {
+		junit_outcome(j, &j->skipped, "skipped", "a race by the letter of PTX, that no GPU is known to show");
+	} else if (f->age == REPORT_OLD) {
+		junit_outcome(j, &j->skipped, "skipped", "the baseline has it, too");
+	} else {
+		text_puts(j->out, "<failure");
+		junit_attribute(j->out, "type", report_kind_name(f->kind));
+		junit_attribute(j->out, "message", f->missing_edge);
+		text_puts(j->out, ">");
+		report_text_finding(&whole, r, f, &style);
+		escape_xml(j->out, whole.data ? whole.data : "");
+		text_puts(j->out, "</failure>");
+		j->failures++;
+	}
+	junit_end(j);
+	j->out->failed |= name.failed | whole.failed;
+	text_free(&name);
+	text_free(&whole);
+}
+
+static void junit_unchecked(struct junit *j, const struct report_note *note)
+{
+	junit_case(j, note->name, "not checked");
+	junit_outcome(j, &j->skipped, "skipped", note->reason);
+	junit_end(j);
+}
+
+static void junit_rank(struct junit *j, const struct report_rank *rank, unsigned number)
+{
+	char name[32], message[64];
+	snprintf(name, sizeof name, "rank %u", number);
+	const int numbered = rank->end == REPORT_EXITED || rank->end == REPORT_SIGNALLED;
+	snprintf(message, sizeof message, numbered ? "%s %d" : "%s", report_end_name(rank->end), rank->status);
+	junit_case(j, "gsan", name);
+	if (rank->end != REPORT_EXITED || rank->status)
+		junit_outcome(j, &j->errors, "error", message);
+	junit_end(j);
+}
+
+static void junit_suite(struct text *out, const struct junit *j, const struct report_job *job)
+{
+	time_t start = (time_t)job->start;
+	struct tm utc;
+	char stamp[32] = "";
+	text_printf(out, "\t<testsuite name=\"gsan\" tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"%u\"", j->tests, j->failures,
+		    j->errors, j->skipped);
+	text_printf(out, " time=\"%" PRIu64 ".%03u\"", job->duration_ms / 1000, (unsigned)(job->duration_ms % 1000));
+	if (start && gmtime_r(&start, &utc)) {
+		strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc); /* the schema takes no time zone */
+		junit_attribute(out, "timestamp", stamp);
+		junit_attribute(out, "hostname", job->host);
+	}
+	text_puts(out, ">\n");
+}
+
+void format_junit(struct text *out, const struct format_view *view)
+{
+	const struct report *r = view->report;
+	struct text cases = {0}; /* their numbers come first */
+	struct junit j = {.out = &cases};
+	for (uint32_t i = 0; i < r->findings; i++)
+		junit_finding(&j, r, &r->finding[i]);
+	for (uint32_t i = 0; i < r->notes; i++)
+		if (!strcmp(r->note[i].key, REPORT_UNCHECKED))
+			junit_unchecked(&j, &r->note[i]);
+	for (uint32_t i = 0; i < r->ranks; i++)
+		junit_rank(&j, &r->rank[i], i);
+	if (!report_checked(r)) {
+		junit_case(&j, "gsan", "checked");
+		junit_outcome(&j, &j.skipped, "skipped", "nothing was checked");
+		junit_end(&j);
+	}
+	text_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+	junit_suite(out, &j, &r->job);
+	text_add(out, cases.data, cases.size);
+	text_puts(out, "\t</testsuite>\n</testsuites>\n");
+	out->failed |= cases.failed;
+	text_free(&cases);
+}

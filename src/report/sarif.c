@@ -1,0 +1,241 @@
+/* SARIF 2.1.0 (OASIS), as code hosts read it: each kind a rule, each finding a result at the user's line of its first access, with the
+ * second one and what was inlined as related locations. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/escape.h"
+#include "report/format.h"
+#include "report/json.h"
+
+#define SARIF_SCHEMA "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+#define SARIF_ROOT "JOBDIR" /* what names of files are meant from */
+
+static const char *const sarif_rules[GSAN_TOLD] = {
+	[GSAN_RAW] = "A read that nothing orders behind a write of the same bytes.",
+	[GSAN_WAR] = "A write that nothing orders behind a read of the same bytes.",
+	[GSAN_WAW] = "Two writes of the same bytes that nothing orders.",
+	[GSAN_ATOMIC_PLAIN] = "An atomic and a plain access to the same bytes that nothing orders.",
+	[GSAN_SCOPE] = "Two strong accesses whose scopes do not include each other.",
+	[GSAN_STALE_NC] = "A load by way of the non-coherent cache of what may be written meanwhile.",
+};
+
+static void sarif_text(cJSON *object, const char *key, const char *text)
+{
+	json_string(json_object(object, key), "text", text ? text : "?");
+}
+
+static void sarif_driver(cJSON *run)
+{
+	cJSON *driver = json_object(json_object(run, "tool"), "driver"), *rules;
+	json_string(driver, "name", "GSan");
+	json_string(driver, "version", GSAN_VERSION);
+	rules = json_list(driver, "rules");
+	for (int kind = GSAN_RAW; kind < GSAN_TOLD; kind++) {
+		cJSON *rule = json_object(rules, NULL);
+		json_string(rule, "id", report_kind_name((enum gsan_kind)kind));
+		sarif_text(rule, "shortDescription", sarif_rules[kind]);
+		json_string(json_object(rule, "defaultConfiguration"), "level", "error");
+	}
+}
+
+/* An absolute name becomes one from the job's directory, if it is below that. */
+static const char *sarif_below(const struct report_job *job, const char *file)
+{
+	const size_t n = job->directory ? strlen(job->directory) : 0;
+	return n > 1 && !strncmp(file, job->directory, n) && file[n] == '/' ? file + n + 1 : file;
+}
+
+static void sarif_artifact(cJSON *physical, const struct report_job *job, const char *file)
+{
+	const char *name = sarif_below(job, file);
+	struct text uri = {0};
+	cJSON *artifact = json_object(physical, "artifactLocation");
+	text_puts(&uri, name[0] == '/' ? "file://" : "");
+	escape_uri(&uri, name);
+	json_string(artifact, "uri", uri.data ? uri.data : "");
+	if (name[0] != '/' && job->directory)
+		json_string(artifact, "uriBaseId", SARIF_ROOT);
+	text_free(&uri);
+}
+
+/* source: the line's text, or NULL. */
+static void sarif_place(cJSON *location, const struct report_job *job, const struct report_place *at, const char *source)
+{
+	cJSON *physical = json_object(location, "physicalLocation"), *region;
+	sarif_artifact(physical, job, at->file);
+	if (!at->line)
+		return;
+	region = json_object(physical, "region");
+	json_number(region, "startLine", at->line);
+	if (at->column)
+		json_number(region, "startColumn", at->column);
+	if (source)
+		sarif_text(region, "snippet", source);
+}
+
+/* FILE:LINE as report_add_frame says it, taken apart; file: whose storage it is. */
+static struct report_place sarif_frame(struct text *file, const struct report_side *side, int *elsewhere)
+{
+	*elsewhere = report_add_frame(file, &side->at, side->inlined_at);
+	char *colon = file->data ? strrchr(file->data, ':') : NULL;
+	if (!*elsewhere || !colon)
+		return side->at;
+	*colon = 0;
+	return (struct report_place){file->data, (uint32_t)strtoul(colon + 1, NULL, 10), 0};
+}
+
+static void sarif_function(cJSON *location, const struct report_side *side)
+{
+	cJSON *logical = json_object(json_list(location, "logicalLocations"), NULL);
+	json_string(logical, "name", side->function ? side->function : side->kernel ? side->kernel : "?");
+	json_string(logical, "kind", "function");
+}
+
+/* Where a side is, in the user's own source; and, as a related location, where that was inlined from. */
+static void sarif_side(cJSON *locations, cJSON *related, const struct report_job *job, const struct report_side *side, const char *message)
+{
+	cJSON *location = json_object(locations, NULL);
+	struct text file = {0};
+	int elsewhere = 0;
+	if (side->at.file) {
+		const struct report_place frame = sarif_frame(&file, side, &elsewhere);
+		sarif_place(location, job, &frame, elsewhere ? NULL : side->source);
+	}
+	sarif_function(location, side);
+	sarif_text(location, "message", message);
+	if (elsewhere) {
+		location = json_object(related, NULL);
+		sarif_place(location, job, &side->at, side->source);
+		sarif_text(location, "message", "inlined from here");
+	}
+	text_free(&file);
+}
+
+static void sarif_describe(struct text *out, const char *which, const struct report_side *side)
+{
+	text_printf(out, "%s access: %s", which, side->op ? side->op : "access");
+	if (side->semantics)
+		text_printf(out, ".%s", side->semantics);
+	if (side->scope)
+		text_printf(out, ".%s", side->scope);
+	text_printf(out, " in kernel %s", side->kernel ? side->kernel : "?");
+	if (side->rank >= 0)
+		text_printf(out, " of rank %d", side->rank);
+}
+
+static void sarif_identify(cJSON *result, const struct report_finding *f)
+{
+	static const char *const state[] = {[REPORT_NEW] = "new", [REPORT_OLD] = "unchanged"};
+	char digits[17];
+	snprintf(digits, sizeof digits, "%016" PRIx64, f->fingerprint);
+	json_string(json_object(result, "partialFingerprints"), "gsan/v1", digits);
+	json_number(result, "occurrenceCount", f->count);
+	if (f->age)
+		json_string(result, "baselineState", state[f->age]);
+	cJSON *properties = json_object(result, "properties");
+	if (f->missing_edge_class)
+		json_string(properties, "missingEdgeClass", report_class_name(f->missing_edge_class));
+	json_bool(properties, "formal", f->formal);
+}
+
+static void sarif_result(cJSON *results, const struct report_job *job, const struct report_finding *f)
+{
+	cJSON *result = json_object(results, NULL);
+	struct text first = {0}, second = {0};
+	sarif_describe(&first, "first", &f->first);
+	sarif_describe(&second, "second", &f->second);
+	json_string(result, "ruleId", report_kind_name(f->kind));
+	json_number(result, "ruleIndex", (uint64_t)(f->kind - GSAN_RAW));
+	json_string(result, "level", f->formal ? "note" : "error");
+	sarif_text(result, "message", f->missing_edge);
+	cJSON *locations = json_list(result, "locations"), *related = json_list(result, "relatedLocations");
+	sarif_side(related, related, job, &f->second, second.data);
+	sarif_side(locations, related, job, &f->first, first.data);
+	sarif_identify(result, f);
+	text_free(&first);
+	text_free(&second);
+}
+
+static void sarif_time(cJSON *invocation, const char *key, int64_t seconds)
+{
+	time_t at = (time_t)seconds;
+	struct tm utc;
+	char text[32];
+	if (gmtime_r(&at, &utc) && strftime(text, sizeof text, REPORT_TIME, &utc))
+		json_string(invocation, key, text);
+}
+
+static void sarif_job(cJSON *invocation, const struct report_job *job)
+{
+	cJSON *arguments = json_list(invocation, "arguments");
+	for (uint32_t i = 0; i < job->arguments; i++)
+		json_item(arguments, job->argv[i]);
+	sarif_time(invocation, "startTimeUtc", job->start);
+	sarif_time(invocation, "endTimeUtc", job->start + (int64_t)(job->duration_ms / 1000));
+	if (job->host)
+		json_string(invocation, "machine", job->host);
+}
+
+/* What was not checked: a result that is missing is not one that is not there. */
+static void sarif_unchecked(cJSON *invocation, const struct report *r)
+{
+	cJSON *notifications = json_list(invocation, "toolExecutionNotifications");
+	for (uint32_t i = 0; i < r->notes; i++) {
+		const struct report_note *note = &r->note[i];
+		struct text said = {0};
+		cJSON *one = json_object(notifications, NULL);
+		text_printf(&said, "%s: %s: %s", note->key, note->name ? note->name : "?", note->reason ? note->reason : "?");
+		json_string(one, "level", "warning");
+		sarif_text(one, "message", said.data);
+		text_free(&said);
+	}
+}
+
+static void sarif_invocation(cJSON *run, const struct report *r)
+{
+	cJSON *invocation = json_object(json_list(run, "invocations"), NULL);
+	int succeeded = 1;
+	for (uint32_t i = 0; i < r->ranks; i++)
+		succeeded &= r->rank[i].end == REPORT_EXITED && !r->rank[i].status;
+	json_bool(invocation, "executionSuccessful", succeeded);
+	json_integer(invocation, "exitCode", r->exit_status < 0 ? 0 : r->exit_status);
+	if (r->job.start)
+		sarif_job(invocation, &r->job);
+	sarif_unchecked(invocation, r);
+}
+
+static void sarif_root(cJSON *run, const struct report_job *job)
+{
+	struct text uri = {0};
+	if (!job->directory || !*job->directory)
+		return;
+	text_puts(&uri, "file://");
+	escape_uri(&uri, job->directory);
+	text_puts(&uri, job->directory[strlen(job->directory) - 1] == '/' ? "" : "/");
+	json_string(json_object(json_object(run, "originalUriBaseIds"), SARIF_ROOT), "uri", uri.data ? uri.data : "");
+	text_free(&uri);
+}
+
+void format_sarif(struct text *out, const struct format_view *view)
+{
+	const struct report *r = view->report;
+	cJSON *log = json_begin(), *run, *results;
+	json_string(log, "$schema", SARIF_SCHEMA);
+	json_string(log, "version", "2.1.0");
+	run = json_object(json_list(log, "runs"), NULL);
+	sarif_driver(run);
+	sarif_invocation(run, r);
+	sarif_root(run, &r->job);
+	results = json_list(run, "results");
+	for (uint32_t i = 0; i < r->findings; i++)
+		sarif_result(results, &r->job, &r->finding[i]);
+	char *text = json_end(log, 1);
+	if (text)
+		text_puts(out, text);
+	else
+		out->failed = 1;
+	free(text);
+}
