@@ -25,16 +25,23 @@ cJSON *json_begin(void)
 	return json_check(cJSON_CreateObject());
 }
 
-char *json_end(cJSON *root, int indent)
+/* The object is gone; NULL: something has failed. */
+static char *json_print(cJSON *root, int indent)
 {
 	char *printed = json_failed ? NULL : indent ? cJSON_Print(root) : cJSON_PrintUnformatted(root);
+	cJSON_Delete(root);
+	return printed;
+}
+
+char *json_end(cJSON *root, int indent)
+{
+	char *printed = json_print(root, indent);
 	struct text out = {0};
 	if (printed) {
 		text_puts(&out, printed);
 		text_puts(&out, "\n");
 	}
 	cJSON_free(printed);
-	cJSON_Delete(root);
 	return out.data ? text_take(&out) : NULL;
 }
 
@@ -157,14 +164,37 @@ void json_finding(cJSON *o, const struct report_finding *f)
 	json_number(o, "first_seed", f->first_seed);
 }
 
-static void json_findings(cJSON *root, const struct report *r, int rank)
+/* As cJSON prints it as an element of a list of the root: no string holds a newline. */
+static void json_add_element(struct text *out, const char *printed)
 {
-	cJSON *array = json_list(root, "findings");
-	for (uint32_t i = 0; i < r->findings; i++) {
-		const struct report_finding *f = &r->finding[i];
-		if (rank < 0 || f->first.rank == rank || f->second.rank == rank)
-			json_finding(json_object(array, NULL), f);
+	for (size_t n; *printed; printed += n) {
+		n = strcspn(printed, "\n");
+		text_add(out, printed, n);
+		if (!printed[n])
+			continue;
+		text_puts(out, "\n\t\t");
+		n++;
 	}
+}
+
+/* One at a time: as a tree, all of them take several times their text. */
+static void json_add_findings(struct text *out, const struct report *r, int rank)
+{
+	const char *before = "[";
+	for (uint32_t i = 0; i < r->findings && !out->failed; i++) {
+		const struct report_finding *f = &r->finding[i];
+		if (rank >= 0 && f->first.rank != rank && f->second.rank != rank)
+			continue;
+		cJSON *o = json_begin();
+		json_finding(o, f);
+		char *printed = json_print(o, 1);
+		out->failed |= !printed;
+		text_puts(out, before);
+		json_add_element(out, printed ? printed : "");
+		cJSON_free(printed);
+		before = ", ";
+	}
+	text_puts(out, before[0] == '[' ? "[]" : "]");
 }
 
 static int json_concerns(uint32_t ranks, int rank) { return rank < 0 || (ranks >> rank & 1); }
@@ -270,7 +300,9 @@ void json_job(cJSON *root, const struct report_job *job)
 	json_string(o, "commit", job->commit);
 }
 
-char *report_json(const struct report *r, int rank)
+#define JSON_FINDINGS "\001" /* where they belong: no text of a report has such a byte */
+
+static char *json_frame(const struct report *r, int rank)
 {
 	cJSON *root = json_begin();
 	json_number(root, "schema_version", REPORT_SCHEMA_VERSION);
@@ -288,10 +320,26 @@ char *report_json(const struct report *r, int rank)
 		json_rank(ranks, r, i);
 	if (r->schedules)
 		json_explored(root, r);
-	json_findings(root, r, rank);
+	json_put(root, "findings", cJSON_CreateRaw(JSON_FINDINGS));
 	if (rank < 0)
 		json_number(root, "formal_findings", report_formal(r) + r->formal_unlisted);
 	json_coverage(root, r, rank);
 	json_integer(root, "exit", r->exit_status);
 	return json_end(root, 1);
+}
+
+char *report_json(const struct report *r, int rank)
+{
+	char *frame = json_frame(r, rank), *at = frame ? strstr(frame, JSON_FINDINGS) : NULL;
+	struct text out = {0};
+	if (at) {
+		text_add(&out, frame, (size_t)(at - frame));
+		json_add_findings(&out, r, rank);
+		text_puts(&out, at + strlen(JSON_FINDINGS));
+	}
+	free(frame);
+	if (at && !out.failed)
+		return text_take(&out);
+	text_free(&out);
+	return NULL;
 }

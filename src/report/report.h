@@ -11,6 +11,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "device/layout.h"
+#include "report/index.h"
 
 /* Of what the keys mean. Keys that are added under one version are optional in the schema and to the reader. */
 #define REPORT_SCHEMA_VERSION 1
@@ -119,6 +120,7 @@ struct report {
 	struct report_rank rank[REPORT_RANKS_MAX];
 	uint32_t findings, findings_room;
 	struct report_finding *finding;
+	struct index index;           /* of findings by what they are, for report_add_finding */
 	uint32_t formal_unlisted;     /* formal findings that are not among these */
 	uint32_t notes, notes_room;   /* keys are ipc/proto.h's: "unchecked" names a kernel that ran so */
 	struct report_note *note;

@@ -40,6 +40,7 @@ static const struct { int (*test)(const char *pattern, const struct report_findi
 void report_select(struct report *r, const char *const pattern[REPORT_PATTERNS])
 {
 	uint32_t kept = 0;
+	index_free(&r->index);
 	for (uint32_t i = 0; i < r->findings; i++) {
 		int wanted = 1;
 		for (int k = 0; k < REPORT_PATTERNS; k++)

@@ -43,6 +43,7 @@ static void test_merge(void)
 		{{race(1, 0, 1)}, {race(1, 1, 0)}, 1, 1, 2}, /* the other way round: another pair of ranks */
 		{{race(1, 0, 1)}, {crossed(race(1, 1, 0))}, 1, 1, 2},
 		{{race(1, 0, 1)}, {race(1, 0, 2)}, 1, 1, 2},
+		{{race(1, 0, 2)}, {race(1, 1, 2)}, 1, 1, 2},
 		{{race(1, 0, 1), race(1, 0, 1)}, {race(1, 0, 1)}, 2, 1, 2}, /* one counterpart each */
 		{{race(1, 0, 1)}, {race(1, 0, 1), race(1, 0, 1)}, 1, 2, 2},
 		{{race(2, 0, 1), race(1, 0, 1)}, {race(3, 0, 1), race(2, 0, 1)}, 2, 2, 3},

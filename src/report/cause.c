@@ -1,0 +1,287 @@
+/* Which missing edge explains a finding best, where its instances or other findings give several reasons, and which findings have one cause.
+ * Everything is looked up by a hash of what has to be equal, for there may be very many findings. */
+#include "report/cause.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "report/index.h"
+#include "report/order.h"
+
+/* What of a finding is the sum of its instances. */
+void report_sum(struct report_finding *to, const struct report_finding *a, const struct report_finding *b)
+{
+	uint64_t count = a->count + b->count, weight = a->weight + b->weight;
+	int certain = a->certain | b->certain;
+	uint64_t seed = a->first_seed < b->first_seed ? a->first_seed : b->first_seed;
+	uint32_t schedules = a->schedules + b->schedules, also = a->also | b->also;
+	int formal = a->formal & b->formal;
+	to->count = count;
+	to->weight = weight;
+	to->certain = certain;
+	to->first_seed = seed;
+	to->schedules = schedules;
+	to->also = also;
+	to->formal = formal;
+}
+
+static int report_came_to(const char *semantics, const char *one) { return semantics && !strcmp(semantics, one); }
+
+/* Not if an RMW lacks what it did not come for: most of those that release need not acquire what they read, nor need those that acquire
+ * release what their CTA did before. */
+static int report_sure(const struct report_finding *f)
+{
+	int other_half = (f->reason == GSAN_WHY_NO_ACQUIRE && report_came_to(f->flag_read.semantics, "release")) ||
+			 (f->reason == GSAN_WHY_RELAXED_WRITE && report_came_to(f->flag_write.semantics, "acquire"));
+	return f->certain && !other_half;
+}
+
+/* Whose reason explains better: one of a race that is not formal, one that is certain, then one that explains more, of the other
+ * findings, too. */
+static int report_reason_rank(const struct report_finding *a, const struct report_finding *b)
+{
+	ORDER(report_number_order((uint64_t)a->formal, (uint64_t)b->formal));
+	ORDER(report_number_order(!report_sure(a), !report_sure(b)));
+	return report_number_order(b->support, a->support);
+}
+static int report_by_weight(const void *a, const void *b)
+{
+	const struct report_finding *one = a, *other = b;
+	ORDER(report_finding_order(one, other));
+	ORDER(report_reason_rank(one, other));
+	return report_instance_order(one, other);
+}
+
+/* Whichever came first. */
+static int report_same_kernels(const struct report_finding *a, const struct report_finding *b)
+{
+	return (!report_text_order(a->first.kernel, b->first.kernel) && !report_text_order(a->second.kernel, b->second.kernel)) ||
+	       (!report_text_order(a->first.kernel, b->second.kernel) && !report_text_order(a->second.kernel, b->first.kernel));
+}
+
+/* Are they of one pair of sites, whichever came first? */
+static int report_same_sides(const struct report_finding *a, const struct report_finding *b)
+{
+	return (!report_side_order(&a->first, &b->first) && !report_side_order(&a->second, &b->second)) ||
+	       (!report_side_order(&a->first, &b->second) && !report_side_order(&a->second, &b->first));
+}
+
+/* Have two findings one cause? Those of one pair of sites, whichever came first, that lack the same edge: which of the two is first
+ * is the schedule's choice, and an atomic that fails is a load. A flag that is weak itself needs no other reason, nor does a pair that is a
+ * race in earnest one of the letter. ld.global.nc and a finding that was worded before stand for themselves; the latter unless one is
+ * formal and one is not. */
+static int report_one_cause(const struct report_finding *a, const struct report_finding *b)
+{
+	if (!report_same_sides(a, b) || a->kind == GSAN_STALE_NC || b->kind == GSAN_STALE_NC)
+		return 0;
+	if (a->formal != b->formal)
+		return 1;
+	if (a->missing_edge || b->missing_edge)
+		return 0;
+	if ((!a->reason && report_flag_races(b)) || (!b->reason && report_flag_races(a)))
+		return 1;
+	return a->reason == b->reason && !report_place_order(&a->flag_write.at, &b->flag_write.at) &&
+	       !report_place_order(&a->flag_read.at, &b->flag_read.at);
+}
+
+/* By what findings of the same kernels are looked up: the same reason; what one that is certain may have in common with one that guesses; and
+ * one cause. */
+enum cause_key { CAUSE_REASON, CAUSE_READ, CAUSE_FIRST, CAUSE_SECOND, CAUSE_SIDES, CAUSE_ONE, CAUSE_KEYS };
+
+static uint64_t cause_read_hash(const struct report_finding *f) { return report_place_hash(&f->flag_read.at); }
+static uint64_t cause_first_hash(const struct report_finding *f) { return report_side_hash(&f->first); }
+static uint64_t cause_second_hash(const struct report_finding *f) { return report_side_hash(&f->second); }
+
+static int cause_same_reason(const struct report_finding *a, const struct report_finding *b) { return !report_reason_order(a, b); }
+static int cause_same_read(const struct report_finding *a, const struct report_finding *b)
+{
+	return !report_place_order(&a->flag_read.at, &b->flag_read.at);
+}
+static int cause_same_first(const struct report_finding *a, const struct report_finding *b)
+{
+	return !report_side_order(&a->first, &b->first);
+}
+static int cause_same_second(const struct report_finding *a, const struct report_finding *b)
+{
+	return !report_side_order(&a->second, &b->second);
+}
+
+static const struct {
+	uint64_t (*hash)(const struct report_finding *f);
+	int (*same)(const struct report_finding *a, const struct report_finding *b);
+} cause_keys[CAUSE_KEYS] = {
+	[CAUSE_REASON] = {report_reason_hash, cause_same_reason}, [CAUSE_READ] = {cause_read_hash, cause_same_read},
+	[CAUSE_FIRST] = {cause_first_hash, cause_same_first},	  [CAUSE_SECOND] = {cause_second_hash, cause_same_second},
+	[CAUSE_SIDES] = {report_sides_hash, report_same_sides},	  [CAUSE_ONE] = {report_sides_hash, report_one_cause},
+};
+
+static uint64_t cause_hash(const struct report_finding *f, enum cause_key key)
+{
+	return hash_then(cause_keys[key].hash(f), report_kernels_hash(f) + key);
+}
+static int cause_same(const struct report_finding *a, const struct report_finding *b, enum cause_key key)
+{
+	return report_same_kernels(a, b) && cause_keys[key].same(a, b);
+}
+
+/* The first of the index that is the same as `f`; NULL: there is none. */
+static uint32_t *cause_find(const struct report *r, const struct index *x, enum cause_key key, const struct report_finding *f)
+{
+	const uint64_t hash = cause_hash(f, key);
+	uint32_t at = 0, *known;
+	while ((known = index_next(x, hash, &at)) && !cause_same(&r->finding[*known], f, key))
+		;
+	return known;
+}
+
+/* What all findings of these kernels weigh that give the same reason. The first of them gathers it, and the others have it from there. */
+static int cause_support(struct report *r)
+{
+	struct index reasons = {0};
+	uint32_t *first = malloc(r->findings * sizeof *first + 1);
+	int rc = first ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < r->findings && !rc; i++) {
+		struct report_finding *f = &r->finding[i];
+		const uint32_t *known = cause_find(r, &reasons, CAUSE_REASON, f);
+		first[i] = known ? *known : i;
+		f->support = 0;
+		r->finding[first[i]].support += f->weight;
+		if (!known)
+			rc = index_add(&reasons, cause_hash(f, CAUSE_REASON), i);
+	}
+	for (uint32_t i = 0; i < r->findings && !rc; i++)
+		r->finding[i].support = r->finding[first[i]].support;
+	index_free(&reasons);
+	free(first);
+	return rc;
+}
+
+/* Is it said of a flag that one side's CTA need not have met? Of a race of the flag itself nothing is guessed. */
+static int cause_guesses(const struct report_finding *f)
+{
+	static const int guess[GSAN_WHY_ACQUIRED_ALONE + 1] = {[GSAN_WHY_RELAXED_WRITE] = 1, [GSAN_WHY_NO_ACQUIRE] = 1, [GSAN_WHY_RELEASE_SCOPE] = 1,
+				    [GSAN_WHY_ACQUIRE_SCOPE] = 1, [GSAN_WHY_OTHER_CTA] = 1, [GSAN_WHY_BEFORE_PAYLOAD] = 1};
+	return (size_t)f->reason < sizeof guess / sizeof *guess && guess[f->reason] && report_place_order(&f->flag_write.at, &f->first.at);
+}
+
+/* Of equals the one that comes first. */
+static int cause_better(const struct report *r, uint32_t a, uint32_t b)
+{
+	const int order = report_reason_rank(&r->finding[a], &r->finding[b]);
+	return order < 0 || (!order && a < b);
+}
+
+/* One that is certain is what others may learn from, if by one of the keys none explains better. */
+static int cause_teach(struct report *r, struct index *certain, uint32_t i)
+{
+	const struct report_finding *f = &r->finding[i];
+	int rc = 0;
+	for (enum cause_key key = f->flag_read.at.file ? CAUSE_READ : CAUSE_FIRST; key <= CAUSE_SIDES && !rc; key++) {
+		uint32_t *known = cause_find(r, certain, key, f);
+		if (!known)
+			rc = index_add(certain, cause_hash(f, key), i);
+		else if (cause_better(r, i, *known))
+			*known = i;
+	}
+	return rc;
+}
+
+/* What a formal race lacks is not what another one does; it ranks last, so that none is hidden by it. */
+static void cause_look(const struct report *r, const struct index *certain, const struct report_finding *f, enum cause_key key, uint32_t *best)
+{
+	const uint32_t *known = cause_find(r, certain, key, f);
+	if (known && (f->formal || !r->finding[*known].formal) && (*best == UINT32_MAX || cause_better(r, *known, *best)))
+		*best = *known;
+}
+
+/* One that guesses takes the reason of another one that is certain and concerns it: of several CTAs that wrote the flag it saw the
+ * wrong one, or of several flags another one. That is about the same read of a flag, or, that not being known, the same first access; about
+ * the same two accesses; or about one of them, if both sides of the flag would have to be mended. */
+static int cause_learn(struct report *r, struct index *certain, uint32_t i)
+{
+	struct report_finding *f = &r->finding[i];
+	const int early = f->reason == GSAN_WHY_BEFORE_PAYLOAD; /* an edge that is there, only too early, may well be what is wrong */
+	uint32_t best = UINT32_MAX;
+	if (report_sure(f) || !f->weight || !cause_guesses(f))
+		return 0;
+	cause_look(r, certain, f, CAUSE_SIDES, &best);
+	if (!early)
+		cause_look(r, certain, f, f->flag_read.at.file ? CAUSE_READ : CAUSE_FIRST, &best);
+	if (!early && f->both) {
+		cause_look(r, certain, f, CAUSE_FIRST, &best);
+		cause_look(r, certain, f, CAUSE_SECOND, &best);
+	}
+	if (best == UINT32_MAX)
+		return 0;
+	f->reason = r->finding[best].reason;
+	f->both = r->finding[best].both;
+	f->flag_write = r->finding[best].flag_write;
+	f->flag_read = r->finding[best].flag_read;
+	return report_sure(f) ? cause_teach(r, certain, i) : 0;
+}
+
+static int cause_learn_all(struct report *r)
+{
+	struct index certain = {0};
+	int rc = 0;
+	for (uint32_t i = 0; i < r->findings && !rc; i++)
+		rc = report_sure(&r->finding[i]) ? cause_teach(r, &certain, i) : 0;
+	for (uint32_t i = 0; i < r->findings && !rc; i++)
+		rc = cause_learn(r, &certain, i);
+	index_free(&certain);
+	return rc;
+}
+
+int report_elect(struct report *r)
+{
+	uint32_t kept = 0;
+	int rc = cause_support(r);
+	if (r->findings)
+		qsort(r->finding, r->findings, sizeof *r->finding, report_by_weight);
+	for (uint32_t i = 0; i < r->findings; i++)
+		if (kept && !report_finding_order(&r->finding[kept - 1], &r->finding[i]))
+			report_sum(&r->finding[kept - 1], &r->finding[kept - 1], &r->finding[i]);
+		else
+			r->finding[kept++] = r->finding[i];
+	r->findings = kept;
+	return rc ? rc : cause_learn_all(r);
+}
+
+/* What stands for findings of one cause: one that is not formal, the kind that says most, then the earliest. */
+static int report_cause_rank(const struct report_finding *f)
+{
+	static const int rank[] = {[GSAN_SCOPE] = 0, [GSAN_ATOMIC_PLAIN] = 1, [GSAN_RAW] = 2, [GSAN_WAR] = 3, [GSAN_WAW] = 4};
+	return 100 * f->formal + 2 * rank[f->kind] + !f->reason;
+}
+
+static void report_join(struct report_finding *into, const struct report_finding *other)
+{
+	struct report_finding whole = report_cause_rank(other) < report_cause_rank(into) ? *other : *into;
+	whole.count = into->count + other->count;
+	whole.formal = into->formal & other->formal;
+	whole.also = (into->also | other->also | 1u << into->kind | 1u << other->kind) & ~(1u << whole.kind);
+	*into = whole;
+}
+
+/* The findings are sorted: what is left does not depend on the order of arrival. */
+int report_merge_causes(struct report *r)
+{
+	struct index sides = {0};
+	uint32_t kept = 0;
+	int rc = 0;
+	for (uint32_t i = 0; i < r->findings; i++) {
+		const uint32_t *known = cause_find(r, &sides, CAUSE_ONE, &r->finding[i]);
+		if (known) {
+			report_join(&r->finding[*known], &r->finding[i]);
+			continue;
+		}
+		r->finding[kept] = r->finding[i];
+		rc = rc ? rc : index_add(&sides, cause_hash(&r->finding[kept], CAUSE_ONE), kept);
+		kept++;
+	}
+	r->findings = kept;
+	index_free(&sides);
+	return rc;
+}

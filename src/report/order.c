@@ -1,0 +1,124 @@
+#include "report/order.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+int report_text_order(const char *a, const char *b)
+{
+	if (!a || !b)
+		return (a != NULL) - (b != NULL);
+	return strcmp(a, b);
+}
+
+int report_number_order(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+
+int report_place_order(const struct report_place *a, const struct report_place *b)
+{
+	ORDER(report_text_order(a->file, b->file));
+	ORDER(report_number_order(a->line, b->line));
+	return report_number_order(a->column, b->column);
+}
+
+int report_side_order(const struct report_side *a, const struct report_side *b)
+{
+	ORDER(report_place_order(&a->at, &b->at));
+	ORDER(report_number_order((uint32_t)(a->rank + 1), (uint32_t)(b->rank + 1)));
+	ORDER(report_text_order(a->kernel, b->kernel));
+	return report_text_order(a->op, b->op);
+}
+
+/* Findings that compare equal here are one finding, counted: the same sites, kind, ranks and kernels. */
+int report_finding_order(const struct report_finding *a, const struct report_finding *b)
+{
+	ORDER(report_side_order(&a->first, &b->first));
+	ORDER(report_side_order(&a->second, &b->second));
+	return report_number_order(a->kind, b->kind);
+}
+
+/* What is said of why: findings of the same sites whose instances differ in it are kept apart until one is elected. */
+int report_reason_order(const struct report_finding *a, const struct report_finding *b)
+{
+	ORDER(report_number_order(a->reason, b->reason));
+	ORDER(report_number_order((uint64_t)a->both, (uint64_t)b->both));
+	ORDER(report_place_order(&a->flag_write.at, &b->flag_write.at));
+	ORDER(report_place_order(&a->flag_read.at, &b->flag_read.at));
+	return report_text_order(a->missing_edge, b->missing_edge);
+}
+
+static int report_cta_order(const struct report_side *a, const struct report_side *b)
+{
+	ORDER(report_number_order(!a->cta_known, !b->cta_known));
+	for (int i = 2; i >= 0; i--)
+		ORDER(report_number_order(a->cta[i], b->cta[i]));
+	return 0;
+}
+
+static int report_process_order(const struct report_side *a, const struct report_side *b)
+{
+	ORDER(report_number_order((uint32_t)(a->participant + 1), (uint32_t)(b->participant + 1)));
+	return report_number_order((uint32_t)a->pid, (uint32_t)b->pid);
+}
+
+/* Which of two equal findings stands for both: one that is not formal, then the earliest, so that arrival does not matter. The process
+ * decides last: who it was changes from run to run, and parts no findings (report_side_order). */
+int report_instance_order(const struct report_finding *a, const struct report_finding *b)
+{
+	ORDER(report_number_order((uint64_t)a->formal, (uint64_t)b->formal));
+	ORDER(report_number_order(a->first.launch, b->first.launch));
+	ORDER(report_number_order(a->second.launch, b->second.launch));
+	ORDER(report_number_order(!a->reason, !b->reason)); /* one that says what is missing goes before one that does not */
+	ORDER(report_cta_order(&a->first, &b->first));
+	ORDER(report_cta_order(&a->second, &b->second));
+	ORDER(report_number_order(a->allocation.base + a->allocation.offset, b->allocation.base + b->allocation.offset));
+	ORDER(report_number_order(a->reason, b->reason));
+	ORDER(report_process_order(&a->first, &b->first));
+	return report_process_order(&a->second, &b->second);
+}
+
+int report_note_order(const struct report_note *a, const struct report_note *b)
+{
+	ORDER(report_text_order(a->key, b->key));
+	ORDER(report_text_order(a->name, b->name));
+	return report_text_order(a->reason, b->reason);
+}
+
+int report_left_order(const struct report_left *a, const struct report_left *b)
+{
+	ORDER(report_place_order(&a->at, &b->at));
+	ORDER(report_text_order(a->opcode, b->opcode));
+	return report_text_order(a->reason, b->reason);
+}
+
+/* NULL is another text than "". */
+static uint64_t order_text(uint64_t hash, const char *text)
+{
+	return text ? hash_bytes(hash, text, strlen(text) + 1) : hash_step(hash, 0x100);
+}
+
+uint64_t report_place_hash(const struct report_place *at)
+{
+	return hash_step(hash_step(order_text(HASH_START, at->file), at->line), at->column);
+}
+
+uint64_t report_side_hash(const struct report_side *side)
+{
+	uint64_t hash = hash_step(report_place_hash(&side->at), (uint32_t)(side->rank + 1));
+	return order_text(order_text(hash, side->kernel), side->op);
+}
+
+uint64_t report_sides_hash(const struct report_finding *f)
+{
+	return report_side_hash(&f->first) + report_side_hash(&f->second);
+}
+
+uint64_t report_kernels_hash(const struct report_finding *f)
+{
+	return order_text(HASH_START, f->first.kernel) + order_text(HASH_START, f->second.kernel);
+}
+
+uint64_t report_reason_hash(const struct report_finding *f)
+{
+	uint64_t hash = hash_then(report_place_hash(&f->flag_write.at), report_place_hash(&f->flag_read.at));
+	return order_text(hash_step(hash_step(hash, f->reason), (uint64_t)f->both), f->missing_edge);
+}
