@@ -25,6 +25,7 @@ static const struct { const char *name; format_write write; } formats[] = {
 	{"sarif", format_sarif},
 	{"junit", format_junit},
 	{"prometheus", format_prometheus},
+	{"html", format_html},
 };
 
 format_write format_find(const char *name)

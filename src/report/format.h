@@ -18,5 +18,6 @@ void format_ndjson(struct text *out, const struct format_view *view);
 void format_sarif(struct text *out, const struct format_view *view);
 void format_junit(struct text *out, const struct format_view *view);
 void format_prometheus(struct text *out, const struct format_view *view);
+void format_html(struct text *out, const struct format_view *view);
 
 #endif

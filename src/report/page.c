@@ -99,17 +99,18 @@ void page_sentence(const struct page *p, unsigned at, unsigned indent, const cha
 	const char *const name[2] = {about ? page_file(p, &about->first) : NULL, about ? page_file(p, &about->second) : NULL};
 	struct text relative = {0};
 	page_add_relative(p, &relative, sentence);
-	const unsigned start = at;
+	int begun = 0; /* a word stands in this line */
 	for (const char *word = relative.data ? relative.data : ""; *word;) {
 		const size_t n = page_word(word, name);
-		const unsigned columns = page_columns(word, n), space = at > start && at > indent;
-		if (space && p->style->width && at + 1 + columns > p->style->width) {
+		const unsigned columns = page_columns(word, n);
+		if (begun && p->style->width && at + 1 + columns > p->style->width) {
 			text_printf(p->out, "\n%*s", (int)indent, "");
 			at = indent;
-		} else if (space) {
+		} else if (begun) {
 			text_puts(p->out, " ");
 			at++;
 		}
+		begun = 1;
 		text_add(p->out, word, n);
 		at += columns;
 		word += n + (word[n] == ' ');
@@ -147,7 +148,7 @@ static void page_add_code(struct text *out, const char *line, struct page_window
 static const char *page_code(const struct report_side *side, int *caret)
 {
 	const char *line = side->source + strspn(side->source, " \t");
-	const size_t skipped = (size_t)(line - side->source), column = side->at.column;
+	const size_t skipped = (size_t)(line - side->source), column = report_column(&side->at);
 	*caret = column > skipped && column <= strlen(side->source) ? (int)page_columns(line, column - 1 - skipped) : -1;
 	return line;
 }

@@ -169,6 +169,7 @@ int report_same_place(const struct report_place *a, const struct report_place *b
 int report_flag_races(const struct report_finding *f); /* is it the flag's own, of which one side is weak? */
 int report_two_participants(const struct report_finding *f); /* are its sides of one rank, and not of one process on one GPU? */
 int report_two_processes(const struct report_finding *f); /* are its sides of two processes of one rank? */
+unsigned report_column(const struct report_place *at); /* from 1 on; 0: not known */
 int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at);
 
 /* source.c: gives each side its line, from files that are meant relative to `directory` (NULL: where this process is). 0 or -ENOMEM. */

@@ -71,7 +71,7 @@ static void sarif_place(cJSON *location, const struct report_job *job, const str
 	region = json_object(physical, "region");
 	json_number(region, "startLine", at->line);
 	if (at->column)
-		json_number(region, "startColumn", at->column);
+		json_number(region, "startColumn", report_column(at));
 	if (source)
 		sarif_text(region, "snippet", source);
 }

@@ -94,6 +94,13 @@ int report_add_frame(struct text *out, const struct report_place *at, const char
 	return 1;
 }
 
+/* Triton's compiler takes columns from Python's ast, which counts them from 0; all others count from 1, as DWARF does. */
+unsigned report_column(const struct report_place *at)
+{
+	const size_t n = at->file ? strlen(at->file) : 0;
+	return at->column + (at->column && text_before(at->file, n, ".py"));
+}
+
 /* "load", "store", "atomic": what a reader calls an operation, from its PTX name. */
 static const char *report_noun(const struct report_side *side)
 {

@@ -7,7 +7,9 @@ usage: report.py GSAN_REPORT outputs NAME   one row of OUTPUTS
        report.py GSAN_REPORT damaged        input that is no report
        report.py GSAN_REPORT formats        what others can read of each format says what the JSON says
 """
+import collections
 import fcntl
+import html.parser
 import json
 import os
 import pathlib
@@ -32,6 +34,7 @@ OUTPUTS = {  # name: file, options
     "sarif": ("report.sarif", ["--format", "sarif"]),
     "junit": ("report.xml", ["--format", "junit"]),
     "prometheus": ("report.prom", ["--format", "prometheus"]),
+    "html": ("report.html", ["--format", "html"]),
 }
 CLEAN = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
 
@@ -184,7 +187,8 @@ def check_location(location, side, roots):
     if physical and not side["inlined_at"]:
         region = physical["region"]
         assert urllib.parse.unquote(uri).removeprefix("file://") in side["file"] and region["startLine"] == side["line"] >= 1
-        assert region.get("startColumn", 0) == side["column"] and region.get("snippet", {}).get("text") == side["source"]
+        column = side["column"] + (side["column"] > 0 and side["file"].endswith(".py"))  # Triton counts from 0
+        assert region.get("startColumn", 0) == column and region.get("snippet", {}).get("text") == side["source"]
 
 
 def check_sarif(text, whole):
@@ -254,10 +258,50 @@ def check_prometheus(text, whole):
             assert values["gsan_findings", f'{{kind="{kind}",old="{str(old).lower()}"}}'] == wanted
 
 
+class Page(html.parser.HTMLParser):
+    """Tags in their order, balanced, and the text between them."""
+    EMPTY = {"meta"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen, self.text, self.title = [], collections.Counter(), "", None
+        self.feed(text)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attributes):
+        assert {name for name, _ in attributes} <= {"lang", "charset", "name", "content", "http-equiv", "class", "open"}, attributes
+        self.seen[tag] += 1
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.text += data
+
+
+def check_html(text, whole):
+    page = Page(text)
+    assert text.startswith("<!DOCTYPE html>") and "default-src 'none'" in text
+    assert set(page.seen) <= set("html head meta title style body h1 h2 p pre table tr th td details summary span div b code mark".split())
+    assert not re.search(r"https?:|url\(|@import", re.sub(r"&[a-z]+;|&#\d+;", "", text))
+    assert page.seen["details"] == len(whole["findings"])
+    for finding in whole["findings"]:
+        for value in (finding["fingerprint"], finding["missing_edge"], *(finding[side]["kernel"] for side in ("first", "second")),
+                      *(finding[side]["source"] or "" for side in ("first", "second"))):
+            assert value in page.text, value
+    for kernel in whole["coverage"]["kernels_unchecked"]:
+        assert kernel["kernel"] in page.text and kernel["reason"] in page.text
+
+
 def check_formats():
     for runs in [*([run] for run in RUNS), RUNS, ["lock", "--baseline", "explored"]]:
         whole = json.loads(formatted("json", *runs))
-        for format, check in (("ndjson", check_ndjson), ("sarif", check_sarif), ("junit", check_junit), ("prometheus", check_prometheus)):
+        for format, check in (("ndjson", check_ndjson), ("sarif", check_sarif), ("junit", check_junit), ("prometheus", check_prometheus),
+                              ("html", check_html)):
             check(formatted(format, *runs), whole)
         schema = subprocess.run([sys.executable, HERE.parents[1] / "unit/launcher/schema.py", HERE.parents[2] / "docs/report-schema.json",
                                  "/dev/stdin"], input=json.dumps(whole), text=True, capture_output=True)

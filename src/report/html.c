@@ -1,0 +1,253 @@
+/* One page of HTML for people: summary, which ranks race with which, each finding with both accesses side by side, and what was not checked.
+ * It holds no script and fetches nothing, so that it can be shown from anywhere; colours follow the reader's choice of light or dark. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/escape.h"
+#include "report/format.h"
+
+#define HTML_OPEN 20 /* findings whose details are shown at once */
+
+static const char html_style[] =
+	":root{color-scheme:light dark;--line:#8884;--soft:#8881;--race:#c22;--formal:#a60;--mark:#fd06}\n"
+	"@media(prefers-color-scheme:dark){:root{--race:#f77;--formal:#fb5}}\n"
+	"body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}\n"
+	"h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2.5rem;border-bottom:1px solid var(--line)}\n"
+	"table{border-collapse:collapse}th,td{padding:.2rem .7rem;border:1px solid var(--line);text-align:left;vertical-align:top}\n"
+	"td.n{text-align:right;font-variant-numeric:tabular-nums}td.some{background:var(--mark)}\n"
+	"code,pre{font:13px/1.45 ui-monospace,monospace;overflow-wrap:anywhere}\n"
+	"pre{background:var(--soft);padding:.5rem;margin:.4rem 0;white-space:pre-wrap}mark{background:var(--mark);color:inherit}\n"
+	"details{border:1px solid var(--line);border-radius:.3rem;margin:.6rem 0;padding:.4rem .8rem}summary{cursor:pointer}\n"
+	".race{color:var(--race);font-weight:600}.formal{color:var(--formal);font-weight:600}.soft{opacity:.75}\n"
+	".sides{display:grid;grid-template-columns:1fr 1fr;gap:1rem}.sides>div{min-width:0}\n"
+	"@media(max-width:50rem){.sides{grid-template-columns:1fr}}\n";
+
+/* Text, whatever it holds. */
+static void html_text(struct text *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void html_text(struct text *out, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		out->failed = 1;
+	va_end(args);
+	escape_xml(out, text ? text : "");
+	free(text);
+}
+
+static void html_cell(struct text *out, const char *tag, const char *text)
+{
+	text_printf(out, "<%s>", tag);
+	escape_xml(out, text ? text : "?");
+	text_printf(out, "</%s>", tag);
+}
+
+static void html_count(struct text *out, uint64_t count)
+{
+	text_printf(out, count ? "<td class=\"n some\">%" PRIu64 "</td>" : "<td class=\"n\">%" PRIu64 "</td>", count);
+}
+
+static void html_head(struct text *out, const struct report *r)
+{
+	const uint32_t formal = report_formal(r);
+	text_puts(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		       "<meta name=\"viewport\" content=\"width=device-width\">\n"
+		       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+		       "<title>GSan report</title>\n<style>\n");
+	text_printf(out, "%s</style>\n</head>\n<body>\n<h1>GSan: %u finding%s", html_style, r->findings - formal,
+		    r->findings - formal == 1 ? "" : "s");
+	if (formal + r->formal_unlisted)
+		text_printf(out, ", %u formal", formal + r->formal_unlisted);
+	text_puts(out, "</h1>\n");
+}
+
+static void html_job(struct text *out, const struct report *r)
+{
+	const struct report_job *job = &r->job;
+	time_t start = (time_t)job->start;
+	struct tm utc;
+	char stamp[32] = "";
+	if (!start)
+		return;
+	if (gmtime_r(&start, &utc))
+		strftime(stamp, sizeof stamp, REPORT_TIME, &utc);
+	text_puts(out, "<pre>");
+	for (uint32_t i = 0; i < job->arguments; i++)
+		html_text(out, "%s%s", i ? " " : "", job->argv[i]);
+	text_puts(out, "</pre>\n<p class=\"soft\">");
+	html_text(out, "%s, %" PRIu64 ".%03u s, on %s (%s%s%s), in %s", stamp, job->duration_ms / 1000, (unsigned)(job->duration_ms % 1000),
+		  job->host ? job->host : "?", job->device ? job->device : "?", job->driver ? " " : "", job->driver ? job->driver : "",
+		  job->directory ? job->directory : "?");
+	if (r->merged > 1)
+		html_text(out, "; and %u more report%s", r->merged - 1, r->merged == 2 ? "" : "s");
+	text_puts(out, "</p>\n");
+}
+
+static void html_summary(struct text *out, const struct report *r)
+{
+	const struct report_rank sum = report_total(r);
+	uint64_t count[GSAN_TOLD] = {0};
+	for (uint32_t i = 0; i < r->findings; i++)
+		count[r->finding[i].kind < GSAN_TOLD ? r->finding[i].kind : GSAN_KIND_NONE]++;
+	text_puts(out, "<h2>Summary</h2>\n<table>\n<tr>");
+	for (int kind = GSAN_RAW; kind < GSAN_TOLD; kind++)
+		html_cell(out, "th", report_kind_name((enum gsan_kind)kind));
+	text_puts(out, "</tr>\n<tr>");
+	for (int kind = GSAN_RAW; kind < GSAN_TOLD; kind++)
+		html_count(out, count[kind]);
+	text_puts(out, "</tr>\n</table>\n<p>");
+	if (!report_checked(r))
+		text_puts(out, "<span class=\"race\">Nothing was checked.</span> ");
+	text_printf(out, "%" PRIu64 " accesses in %" PRIu64 " launches were checked; %" PRIu64 " launches ran unchecked.</p>\n",
+		    sum.counter[GSAN_N_CHECKED], sum.launches_checked, sum.launches_unchecked);
+}
+
+/* Rows: the rank of the first access; columns: that of the second. */
+static void html_matrix(struct text *out, const struct report *r)
+{
+	uint32_t count[REPORT_RANKS_MAX][REPORT_RANKS_MAX] = {{0}};
+	for (uint32_t i = 0; i < r->findings; i++) {
+		const int first = r->finding[i].first.rank, second = r->finding[i].second.rank;
+		if (first >= 0 && second >= 0 && first < REPORT_RANKS_MAX && second < REPORT_RANKS_MAX)
+			count[first][second]++;
+	}
+	text_puts(out, "<h2>Ranks</h2>\n<table>\n<tr><th>first access \\ second</th>");
+	for (uint32_t k = 0; k < r->ranks; k++)
+		text_printf(out, "<th>rank %u</th>", k);
+	text_puts(out, "<th>GPU</th><th>end</th></tr>\n");
+	for (uint32_t i = 0; i < r->ranks; i++) {
+		const struct report_rank *rank = &r->rank[i];
+		text_printf(out, "<tr><th>rank %u</th>", i);
+		for (uint32_t k = 0; k < r->ranks; k++)
+			html_count(out, count[i][k]);
+		html_cell(out, "td", rank->gpu < 0 ? "none" : rank->gpu_name);
+		text_printf(out, "<td>%s", report_end_name(rank->end));
+		if (rank->end == REPORT_EXITED || rank->end == REPORT_SIGNALLED)
+			text_printf(out, " %d", rank->status);
+		text_puts(out, "</td></tr>\n");
+	}
+	text_puts(out, "</table>\n");
+}
+
+/* The line, with the character at the column marked. */
+static void html_source(struct text *out, const struct report_side *side)
+{
+	const char *line = side->source;
+	const size_t size = line ? strlen(line) : 0, column = report_column(&side->at);
+	size_t from = column && column <= size ? column - 1 : size, to = from;
+	struct text before = {0}, marked = {0};
+	if (!line)
+		return;
+	while (to < size && (to == from || (line[to] & 0xc0) == 0x80))
+		to++;
+	text_add(&before, line, from);
+	text_add(&marked, line + from, to - from);
+	text_printf(out, "<pre>%u  ", side->at.line);
+	escape_xml(out, before.data);
+	html_cell(out, "mark", marked.data);
+	escape_xml(out, line + to);
+	text_puts(out, "</pre>\n");
+	out->failed |= before.failed | marked.failed;
+	text_free(&before);
+	text_free(&marked);
+}
+
+static void html_side(struct text *out, const char *which, const struct report_side *side)
+{
+	struct text place = {0};
+	if (side->at.file)
+		report_add_frame(&place, &side->at, side->inlined_at);
+	text_printf(out, "<div><b>%s</b> ", which);
+	html_cell(out, "code", place.data ? place.data : "?");
+	text_puts(out, "\n");
+	html_source(out, side);
+	text_puts(out, "<p>");
+	html_text(out, "%s%s%s%s%s of %u bytes, kernel %s, launch %u", side->op ? side->op : "access", side->semantics ? "." : "",
+		  side->semantics ? side->semantics : "", side->scope ? "." : "", side->scope ? side->scope : "", side->bytes,
+		  side->kernel ? side->kernel : "?", side->launch);
+	if (side->cta_known)
+		html_text(out, ", CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
+	if (side->rank >= 0)
+		html_text(out, ", rank %d on GPU %d", side->rank, side->gpu);
+	if (side->function)
+		html_text(out, ", in %s", side->function);
+	if (side->inlined_at)
+		html_text(out, ", inlined at %s from %s:%u", side->inlined_at, side->at.file ? side->at.file : "?", side->at.line);
+	text_puts(out, "</p></div>\n");
+	text_free(&place);
+}
+
+static void html_finding(struct text *out, const struct report_finding *f, int open)
+{
+	static const char *const age[] = {[REPORT_NO_AGE] = "", [REPORT_NEW] = "new ", [REPORT_OLD] = "old "};
+	const struct report_allocation *a = &f->allocation;
+	text_printf(out, "<details%s>\n<summary>%s<span class=\"%s\">", open ? " open" : "", age[f->age], f->formal ? "formal" : "race");
+	html_text(out, "%s", report_kind_name(f->kind));
+	text_printf(out, "</span>%s", f->formal ? " (formal)" : "");
+	if (f->missing_edge_class)
+		html_text(out, ", %s", report_class_name(f->missing_edge_class));
+	text_printf(out, ", seen %" PRIu64 "\303\227 <code class=\"soft\">%016" PRIx64 "</code></summary>\n", f->count, f->fingerprint);
+	html_cell(out, "p", f->missing_edge);
+	text_puts(out, "\n<div class=\"sides\">\n");
+	html_side(out, "first", &f->first);
+	html_side(out, "second", &f->second);
+	text_puts(out, "</div>\n");
+	if (a->size) {
+		text_puts(out, "<p>");
+		html_text(out, "Byte %" PRIu64 " of %" PRIu64 " at 0x%" PRIx64 ", allocated by rank %d%s%s", a->offset, a->size, a->base, a->rank,
+			  a->label ? ": " : "", a->label ? a->label : "");
+		text_puts(out, "</p>\n");
+	}
+	text_puts(out, "</details>\n");
+}
+
+static void html_row(struct text *out, const char *what, const char *name, const char *reason)
+{
+	text_puts(out, "<tr>");
+	html_cell(out, "td", what);
+	html_cell(out, "td", name);
+	html_cell(out, "td", reason);
+	text_puts(out, "</tr>\n");
+}
+
+static void html_coverage(struct text *out, const struct report *r)
+{
+	static const char *const name[] = GSAN_COUNTER_NAMES;
+	const struct report_rank sum = report_total(r);
+	text_puts(out, "<h2>What was not checked, and what limited the check</h2>\n<table>\n");
+	for (uint32_t i = 0; i < r->notes; i++)
+		html_row(out, r->note[i].key, r->note[i].name, r->note[i].reason);
+	for (uint32_t i = 0; i < r->lefts; i++) {
+		const struct report_left *left = &r->left[i];
+		struct text place = {0};
+		text_printf(&place, "%s:%u: %s", left->at.file ? left->at.file : "?", left->at.line, left->opcode ? left->opcode : "?");
+		html_row(out, "instruction", place.data, left->reason);
+		text_free(&place);
+	}
+	text_puts(out, "</table>\n<table>\n");
+	for (int i = 0; i < GSAN_N_COUNTERS; i++)
+		if (sum.counter[i])
+			text_printf(out, "<tr><td>%s</td><td class=\"n\">%" PRIu64 "</td></tr>\n", name[i], sum.counter[i]);
+	if (sum.withheld)
+		text_printf(out, "<tr><td>withheld</td><td class=\"n\">%" PRIu64 "</td></tr>\n", sum.withheld);
+	text_puts(out, "</table>\n");
+}
+
+void format_html(struct text *out, const struct format_view *view)
+{
+	const struct report *r = view->report;
+	html_head(out, r);
+	html_job(out, r);
+	html_summary(out, r);
+	html_matrix(out, r);
+	text_puts(out, "<h2>Findings</h2>\n");
+	for (uint32_t i = 0; i < r->findings; i++)
+		html_finding(out, &r->finding[i], i < HTML_OPEN);
+	html_coverage(out, r);
+	text_puts(out, "</body>\n</html>\n");
+}
