@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "report/escape.h"
 #include "report/format.h"
@@ -69,20 +68,16 @@ static void html_head(struct text *out, const struct report *r)
 static void html_job(struct text *out, const struct report *r)
 {
 	const struct report_job *job = &r->job;
-	time_t start = (time_t)job->start;
-	struct tm utc;
-	char stamp[32] = "";
-	if (!start)
+	char start[REPORT_TIME_SIZE];
+	if (!job->start)
 		return;
-	if (gmtime_r(&start, &utc))
-		strftime(stamp, sizeof stamp, REPORT_TIME, &utc);
 	text_puts(out, "<pre>");
 	for (uint32_t i = 0; i < job->arguments; i++)
 		html_text(out, "%s%s", i ? " " : "", job->argv[i]);
 	text_puts(out, "</pre>\n<p class=\"soft\">");
-	html_text(out, "%s, %" PRIu64 ".%03u s, on %s (%s%s%s), in %s", stamp, job->duration_ms / 1000, (unsigned)(job->duration_ms % 1000),
-		  job->host ? job->host : "?", job->device ? job->device : "?", job->driver ? " " : "", job->driver ? job->driver : "",
-		  job->directory ? job->directory : "?");
+	html_text(out, "%s, %" PRIu64 ".%03u s, on %s (%s%s%s), in %s", report_time(start, job->start), job->duration_ms / 1000,
+		  (unsigned)(job->duration_ms % 1000), job->host ? job->host : "?", job->device ? job->device : "?",
+		  job->driver ? " " : "", job->driver ? job->driver : "", job->directory ? job->directory : "?");
 	if (r->merged > 1)
 		html_text(out, "; and %u more report%s", r->merged - 1, r->merged == 2 ? "" : "s");
 	text_puts(out, "</p>\n");
@@ -159,7 +154,7 @@ static void html_source(struct text *out, const struct report_side *side)
 
 static void html_side(struct text *out, const char *which, const struct report_side *side)
 {
-	struct text place = {0};
+	struct text place = {0}, operation = {0};
 	if (side->at.file)
 		report_add_frame(&place, &side->at, side->inlined_at);
 	text_printf(out, "<div><b>%s</b> ", which);
@@ -167,8 +162,8 @@ static void html_side(struct text *out, const char *which, const struct report_s
 	text_puts(out, "\n");
 	html_source(out, side);
 	text_puts(out, "<p>");
-	html_text(out, "%s%s%s%s%s of %u bytes, kernel %s, launch %u", side->op ? side->op : "access", side->semantics ? "." : "",
-		  side->semantics ? side->semantics : "", side->scope ? "." : "", side->scope ? side->scope : "", side->bytes,
+	report_add_operation(&operation, side);
+	html_text(out, "%s of %u bytes, kernel %s, launch %u", operation.data ? operation.data : "", side->bytes,
 		  side->kernel ? side->kernel : "?", side->launch);
 	if (side->cta_known)
 		html_text(out, ", CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
@@ -180,6 +175,7 @@ static void html_side(struct text *out, const char *which, const struct report_s
 		html_text(out, ", inlined at %s from %s:%u", side->inlined_at, side->at.file ? side->at.file : "?", side->at.line);
 	text_puts(out, "</p></div>\n");
 	text_free(&place);
+	text_free(&operation);
 }
 
 static void html_finding(struct text *out, const struct report_finding *f, int open)

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const char *const json_counters[] = GSAN_COUNTER_NAMES;
 static int json_failed;
@@ -283,16 +282,12 @@ static void json_explored(cJSON *root, const struct report *r)
 void json_job(cJSON *root, const struct report_job *job)
 {
 	cJSON *o = json_object(root, "job"), *argv = json_list(o, "argv");
-	time_t start = (time_t)job->start;
-	struct tm utc;
-	char text[32] = "";
+	char start[REPORT_TIME_SIZE];
 	for (uint32_t i = 0; i < job->arguments; i++)
 		json_item(argv, job->argv[i]);
 	json_string(o, "host", job->host);
 	json_string(o, "directory", job->directory);
-	if (gmtime_r(&start, &utc))
-		strftime(text, sizeof text, REPORT_TIME, &utc);
-	json_string(o, "start", text);
+	json_string(o, "start", report_time(start, job->start));
 	json_number(o, "duration_ms", job->duration_ms);
 	json_number(o, "seed", job->seed);
 	json_string(o, "device", job->device);

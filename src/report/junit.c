@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "report/escape.h"
 #include "report/format.h"
@@ -99,15 +98,13 @@ static void junit_rank(struct junit *j, const struct report_rank *rank, unsigned
 
 static void junit_suite(struct text *out, const struct junit *j, const struct report_job *job)
 {
-	time_t start = (time_t)job->start;
-	struct tm utc;
-	char stamp[32] = "";
+	char start[REPORT_TIME_SIZE];
 	text_printf(out, "\t<testsuite name=\"gsan\" tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"%u\"", j->tests, j->failures,
 		    j->errors, j->skipped);
 	text_printf(out, " time=\"%" PRIu64 ".%03u\"", job->duration_ms / 1000, (unsigned)(job->duration_ms % 1000));
-	if (start && gmtime_r(&start, &utc)) {
-		strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc); /* the schema takes no time zone */
-		junit_attribute(out, "timestamp", stamp);
+	if (job->start) {
+		start[strcspn(report_time(start, job->start), "Z")] = 0; /* the schema takes no time zone */
+		junit_attribute(out, "timestamp", start);
 		junit_attribute(out, "hostname", job->host);
 	}
 	text_puts(out, ">\n");

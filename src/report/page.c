@@ -68,8 +68,7 @@ static unsigned page_columns(const char *text, size_t n)
 
 const char *page_name(const struct page *p, const char *file)
 {
-	const size_t n = p->style->directory ? strlen(p->style->directory) : 0;
-	return n > 1 && !strncmp(file, p->style->directory, n) && file[n] == '/' ? file + n + 1 : file;
+	return report_below(p->style->directory, file);
 }
 
 static size_t page_starts(const char *at, const char *name)

@@ -156,6 +156,15 @@ uint64_t report_now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+const char *report_time(char text[REPORT_TIME_SIZE], int64_t seconds)
+{
+	time_t at = (time_t)seconds;
+	struct tm utc;
+	if (!gmtime_r(&at, &utc) || !strftime(text, REPORT_TIME_SIZE, REPORT_TIME, &utc))
+		text[0] = 0;
+	return text;
+}
+
 int report_set_job(struct report *r, const struct report_job *job)
 {
 	const char **const text[] = {&r->job.host, &r->job.directory, &r->job.device, &r->job.driver, &r->job.commit};

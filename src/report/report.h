@@ -101,6 +101,7 @@ struct report_job {
 	const char *commit;      /* of the tool, or NULL */
 };
 #define REPORT_TIME "%Y-%m-%dT%H:%M:%SZ" /* for strftime and strptime */
+#define REPORT_TIME_SIZE 32
 
 struct report_note { const char *key, *name, *reason; uint32_t ranks; };
 struct report_left { struct report_place at; const char *opcode, *reason; uint32_t ranks; };
@@ -143,8 +144,9 @@ int report_add_note(struct report *r, const struct report_note *note);
 int report_add_left(struct report *r, const struct report_left *left);
 int report_set_job(struct report *r, const struct report_job *job); /* which has taken until now */
 uint64_t report_now_ms(void);
-const char *report_copy(struct report *r, const char *string); /* NULL stays NULL. What is not UTF-8, and what commands (base/utf8.h) but
- * for tabs, becomes \xNN or \uNNNN. */
+const char *report_time(char text[REPORT_TIME_SIZE], int64_t seconds); /* since 1970, as REPORT_TIME says it: `text` */
+/* NULL stays NULL. What is not UTF-8, and what commands (base/utf8.h) but for tabs, becomes \xNN or \uNNNN. */
+const char *report_copy(struct report *r, const char *string);
 /* Gives each finding the reason that explains it best, merges what has one cause, sorts, words each missing edge that has no words yet.
  * Returns 0 or -ENOMEM. */
 int report_finish(struct report *r);
@@ -164,12 +166,14 @@ int report_class_find(const char *name, enum report_class *class);
 const char *report_end_name(enum report_end end);
 void report_missing_edge(struct text *out, const struct report_finding *finding);
 enum report_class report_class(const struct report_finding *finding);
-/* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */
 int report_same_place(const struct report_place *a, const struct report_place *b);
 int report_flag_races(const struct report_finding *f); /* is it the flag's own, of which one side is weak? */
 int report_two_participants(const struct report_finding *f); /* are its sides of one rank, and not of one process on one GPU? */
 int report_two_processes(const struct report_finding *f); /* are its sides of two processes of one rank? */
 unsigned report_column(const struct report_place *at); /* from 1 on; 0: not known */
+const char *report_below(const char *directory, const char *file); /* what of `file` is below it, if it is; directory may be NULL */
+void report_add_operation(struct text *out, const struct report_side *side); /* "atom.add.relaxed.gpu" */
+/* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */
 int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at);
 
 /* source.c: gives each side its line, from files that are meant relative to `directory` (NULL: where this process is). 0 or -ENOMEM. */

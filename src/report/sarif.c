@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "report/escape.h"
 #include "report/format.h"
@@ -42,15 +41,9 @@ static void sarif_driver(cJSON *run)
 }
 
 /* An absolute name becomes one from the job's directory, if it is below that. */
-static const char *sarif_below(const struct report_job *job, const char *file)
-{
-	const size_t n = job->directory ? strlen(job->directory) : 0;
-	return n > 1 && !strncmp(file, job->directory, n) && file[n] == '/' ? file + n + 1 : file;
-}
-
 static void sarif_artifact(cJSON *physical, const struct report_job *job, const char *file)
 {
-	const char *name = sarif_below(job, file);
+	const char *name = report_below(job->directory, file);
 	struct text uri = {0};
 	cJSON *artifact = json_object(physical, "artifactLocation");
 	text_puts(&uri, name[0] == '/' ? "file://" : "");
@@ -116,11 +109,8 @@ static void sarif_side(cJSON *locations, cJSON *related, const struct report_job
 
 static void sarif_describe(struct text *out, const char *which, const struct report_side *side)
 {
-	text_printf(out, "%s access: %s", which, side->op ? side->op : "access");
-	if (side->semantics)
-		text_printf(out, ".%s", side->semantics);
-	if (side->scope)
-		text_printf(out, ".%s", side->scope);
+	text_printf(out, "%s access: ", which);
+	report_add_operation(out, side);
 	text_printf(out, " in kernel %s", side->kernel ? side->kernel : "?");
 	if (side->rank >= 0)
 		text_printf(out, " of rank %d", side->rank);
@@ -159,22 +149,14 @@ static void sarif_result(cJSON *results, const struct report_job *job, const str
 	text_free(&second);
 }
 
-static void sarif_time(cJSON *invocation, const char *key, int64_t seconds)
-{
-	time_t at = (time_t)seconds;
-	struct tm utc;
-	char text[32];
-	if (gmtime_r(&at, &utc) && strftime(text, sizeof text, REPORT_TIME, &utc))
-		json_string(invocation, key, text);
-}
-
 static void sarif_job(cJSON *invocation, const struct report_job *job)
 {
 	cJSON *arguments = json_list(invocation, "arguments");
+	char text[REPORT_TIME_SIZE];
 	for (uint32_t i = 0; i < job->arguments; i++)
 		json_item(arguments, job->argv[i]);
-	sarif_time(invocation, "startTimeUtc", job->start);
-	sarif_time(invocation, "endTimeUtc", job->start + (int64_t)(job->duration_ms / 1000));
+	json_string(invocation, "startTimeUtc", report_time(text, job->start));
+	json_string(invocation, "endTimeUtc", report_time(text, job->start + (int64_t)(job->duration_ms / 1000)));
 	if (job->host)
 		json_string(invocation, "machine", job->host);
 }

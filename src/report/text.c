@@ -145,11 +145,7 @@ static void text_access(const struct page *p, const char *which, const struct re
 		page_paint(p, PAGE_PLACE, "%s", relative.data ? relative.data : "");
 		text_puts(p->out, ": ");
 	}
-	text_puts(p->out, side->op ? side->op : "access");
-	if (side->semantics)
-		text_printf(p->out, ".%s", side->semantics);
-	if (side->scope)
-		text_printf(p->out, ".%s", side->scope);
+	report_add_operation(p->out, side);
 	if (side->bytes)
 		text_printf(p->out, " of %u byte%s", side->bytes, side->bytes == 1 ? "" : "s");
 	text_puts(p->out, "\n");

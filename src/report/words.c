@@ -101,6 +101,21 @@ unsigned report_column(const struct report_place *at)
 	return at->column + (at->column && text_before(at->file, n, ".py"));
 }
 
+const char *report_below(const char *directory, const char *file)
+{
+	const size_t n = directory ? strlen(directory) : 0;
+	return n > 1 && !strncmp(file, directory, n) && file[n] == '/' ? file + n + 1 : file;
+}
+
+void report_add_operation(struct text *out, const struct report_side *side)
+{
+	text_puts(out, side->op ? side->op : "access");
+	if (side->semantics)
+		text_printf(out, ".%s", side->semantics);
+	if (side->scope)
+		text_printf(out, ".%s", side->scope);
+}
+
 /* "load", "store", "atomic": what a reader calls an operation, from its PTX name. */
 static const char *report_noun(const struct report_side *side)
 {
