@@ -10,6 +10,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/span.h"
+
+#define READ_FINDINGS "findings"
+#define READ_SPACE " \t\r\n" /* of JSON */
+
 static const char *const read_counters[] = GSAN_COUNTER_NAMES;
 /* Those that every report has; the device grew others. */
 static const uint32_t read_counters_always = 1u << GSAN_N_ACCESSES | 1u << GSAN_N_CHECKED | 1u << GSAN_N_FOREIGN | 1u << GSAN_N_UNRECORDED |
@@ -201,11 +206,29 @@ static void read_finding(struct read *x, const cJSON *o)
 		x->rc = -ENOMEM;
 }
 
-static void read_findings(struct read *x, const cJSON *root)
+/* Each parsed alone. */
+static void read_elements(struct read *x, const struct span *list)
 {
-	const cJSON *item, *findings = read_array(x, root, "findings");
-	cJSON_ArrayForEach(item, findings)
-		read_finding(x, item);
+	const char *at = list->from, *end, *const last = list->to - 1;
+	if (at + 1 + strspn(at + 1, READ_SPACE) == last)
+		return;
+	for (; !x->rc && (at == list->from || *at == ','); at = end + strspn(end, READ_SPACE)) {
+		cJSON *o = cJSON_ParseWithLengthOpts(at + 1, (size_t)(list->to - at - 1), &end, 0); /* else it asks how long all is */
+		if (o)
+			read_finding(x, o);
+		else
+			read_wrong(x, READ_FINDINGS, "is not JSON");
+		cJSON_Delete(o);
+	}
+	if (at != last)
+		read_wrong(x, READ_FINDINGS, "is not JSON");
+}
+
+static void read_findings(struct read *x, const cJSON *root, const struct span *list)
+{
+	read_array(x, root, READ_FINDINGS);
+	if (list->from)
+		read_elements(x, list);
 	const uint64_t formal = read_later(x, root, "formal_findings"), listed = report_formal(x->r);
 	if (cJSON_HasObjectItem(root, "formal_findings") && (formal < listed || formal > UINT32_MAX))
 		read_wrong(x, "formal_findings", "is another number than there are");
@@ -331,12 +354,28 @@ static void read_job(struct read *x, const cJSON *root)
 	job->commit = read_string(x, o, "commit");
 }
 
+/* All but the findings: they stand where `list` says. */
+static cJSON *read_frame(const char *json, struct span *list)
+{
+	struct text frame = {0};
+	*list = span_find(json, READ_FINDINGS);
+	if (list->from) {
+		text_add(&frame, json, (size_t)(list->from - json));
+		text_puts(&frame, "[]");
+		text_puts(&frame, list->to);
+	}
+	cJSON *root = cJSON_Parse(frame.data ? frame.data : json);
+	text_free(&frame);
+	return root;
+}
+
 int report_read(struct report *r, const char *json, char *error, size_t error_size)
 {
 	struct read x = {r, error, error_size, 0};
+	struct span list;
 	const cJSON *item;
 	*r = (struct report){0};
-	cJSON *root = cJSON_Parse(json);
+	cJSON *root = read_frame(json, &list);
 	if (!cJSON_IsObject(root)) {
 		snprintf(error, error_size, "is not JSON");
 		cJSON_Delete(root);
@@ -353,7 +392,7 @@ int report_read(struct report *r, const char *json, char *error, size_t error_si
 	r->deselected = (uint32_t)read_later(&x, root, "deselected");
 	if (cJSON_HasObjectItem(root, "explored"))
 		read_explored(&x, root);
-	read_findings(&x, root);
+	read_findings(&x, root, &list);
 	read_coverage(&x, root);
 	r->exit_status = read_integer(&x, root, "exit");
 	cJSON_Delete(root);

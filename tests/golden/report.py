@@ -154,6 +154,13 @@ def check_damaged():
         for end in [*range(0, len(whole) - 2, 97), len(whole) - 3]:
             pathlib.Path(path).write_bytes(whole[:end])
             assert "is not JSON" in said(path, status=1)
+        whole = whole.replace(b"\n", b"").replace(b"\t", b"")
+        for wrong in (b"}],", b",}],", b"}}],", b"} {}],", b"},],", b"}, 3],", b"};],", b"\"],"):
+            pathlib.Path(path).write_bytes(whole.replace(b"}],\"formal_findings\"", wrong[:-2] + b"],\"formal_findings\"", 1))
+            if wrong == b"}],":
+                assert report(path) == report("message").replace(b"in message", b"in " + path.encode())
+            else:
+                assert "JSON" in said(path, status=1) or "missing" in said(path, status=1), wrong
         for key in (b'"ranks"', b'"findings"', b'"kind"', b'"line"', b'"argv"', b'"start"', b'"fingerprint"'):
             pathlib.Path(path).write_bytes(whole.replace(key + b": ", key + b': {"no": 1}, "was": ', 1))
             assert key.decode() in said(path, status=1) and "summary.json: " in said(scratch, status=1), key
