@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "config/options.h"
-#include "report/format.h"
+#include "report/formats/format.h"
 #include "report/page.h"
 
 #define MAIN_FOLDER "gsan-report" /* where gsan-launch writes if it is told nothing */

@@ -1,7 +1,7 @@
 /* Newline-delimited JSON: each finding one line, with what is said of the job, as databases load it. A report without findings is empty. */
 #include <stdlib.h>
 
-#include "report/format.h"
+#include "report/formats/format.h"
 #include "report/json.h"
 
 void format_ndjson(struct text *out, const struct format_view *view)

@@ -1,4 +1,4 @@
-#include "report/format.h"
+#include "report/formats/format.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "report/escape.h"
+#include "report/formats/escape.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/escape.h"
-#include "report/format.h"
+#include "report/formats/escape.h"
+#include "report/formats/format.h"
 
 #define HTML_OPEN 20 /* findings whose details are shown at once */
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/escape.h"
-#include "report/format.h"
+#include "report/formats/escape.h"
+#include "report/formats/format.h"
 #include "report/page.h"
 
 struct junit { struct text *out; unsigned tests, failures, errors, skipped; };

@@ -1,4 +1,4 @@
-/* format: in what a report can be printed. One row of format.c names a format and its writer, which has a file of its own. Equal reports
+/* format: in what a report can be printed. One row of format.c names a format and its writer, which has a file of its own here. Equal reports
  * give equal bytes in each. */
 #ifndef GSAN_REPORT_FORMAT_H
 #define GSAN_REPORT_FORMAT_H

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/escape.h"
-#include "report/format.h"
+#include "report/formats/escape.h"
+#include "report/formats/format.h"
 
 static void prometheus_head(struct text *out, const char *name, const char *help)
 {
