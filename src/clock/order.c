@@ -184,18 +184,20 @@ static uint32_t peer_seen(const struct clock_peer *peer, uint32_t s)
 	return 0;
 }
 
-/* What streams wait for beside what the host of both has seen. 1: some of it was. What the host has seen all of is told for good. */
+/* What streams wait for beside what the host of both has seen, which is told for good; this order may have been widened, which is not. 1: it was. */
 static int order_sight(struct clock *c, struct clock_vec *v, uint32_t place, struct gsan_order *order)
 {
 	const struct clock_sight *sight = &v->sight[place];
-	uint32_t q = c->beside[place]->participant;
-	int widened = 0, news = order->floor[q] < sight->floor;
+	uint32_t q = c->beside[place]->participant, told = c->peer[q].floor;
+	int widened = 0, news = told < sight->floor;
 
 	clock_raise(&order->floor[q], sight->floor);
 	for (uint32_t s = 0; s < GSAN_STREAMS; s++) {
-		if (sight->seen[s] < order->floor[q] || sight->seen[s] <= peer_seen(&c->peer[q], s))
+		if (sight->seen[s] < told || sight->seen[s] <= peer_seen(&c->peer[q], s))
 			continue;
 		news = 1;
+		if (sight->seen[s] < order->floor[q])
+			continue;
 		widened |= order_add(order, (struct gsan_pair){.participant = (uint8_t)q, .stream = (uint8_t)s, .seq = sight->seen[s]});
 	}
 	if (!news)

@@ -23,19 +23,21 @@ int copy_waits(CUdeviceptr to)
 	return to && real.cuPointerGetAttribute && real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, to) != CUDA_SUCCESS;
 }
 
-static struct flow *copy_end_at(CUdeviceptr at)
+/* 1: the driver tells on which GPU that is. */
+static int copy_end_at(struct copy *c, int i, CUdeviceptr at)
 {
-	int device;
+	CUdevice device;
 
-	return real.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) == CUDA_SUCCESS ? flow_on(device) : NULL;
+	if (!at || real.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) != CUDA_SUCCESS || device < 0)
+		return 0;
+	c->end[i] = flow_on(device);
+	return 1;
 }
 
 enum copy_way copy_between(struct copy *c, CUdeviceptr to, CUdeviceptr from)
 {
-	if (participant_at_place(1) && to && from && real.cuPointerGetAttribute) {
-		c->end[0] = copy_end_at(to);
-		c->end[1] = copy_end_at(from);
-	}
+	if (flow_several() && real.cuPointerGetAttribute && copy_end_at(c, 0, to) && copy_end_at(c, 1, from))
+		c->apart = !c->end[0] != !c->end[1];
 	return COPY_BOTH;
 }
 
@@ -148,6 +150,8 @@ void copy_end(struct copy *c, CUresult rc)
 		flow_refused_late(c->flow, c->slot, c->seq);
 	else if (c->flow)
 		copy_waited_for(c);
+	if (!refused && (c->apart || (!c->flow && c->end[0] != c->end[1])))
+		flow_host_unknown();
 	if (!c->blocks || rc != CUDA_SUCCESS)
 		return;
 	if (c->flow)

@@ -13,7 +13,8 @@ enum copy_way {
 
 struct copy {
 	struct flow *end[2]; /* of a copy between two GPUs of the process, else NULL; */
-	int named;           /* and the driver is told which two they are */
+	int named;           /* and the driver is told which two they are; */
+	int apart;           /* one end is on a GPU that is not checked, or not yet: it may order anything */
 	struct flow *flow, *elsewhere; /* one at most; the latter if it writes */
 	enum copy_way way;
 	CUstream stream;

@@ -46,7 +46,7 @@
 	{ \
 		struct copy copy_; \
 		copy_.end[0] = copy_.end[1] = NULL; \
-		copy_.named = 0; \
+		copy_.named = copy_.apart = 0; \
 		GUARD(name, arguments); \
 		copy_begin(&copy_, in, way, blocks); \
 		rc = real.name arguments; \

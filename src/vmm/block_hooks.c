@@ -22,14 +22,13 @@ void vmm_result(CUresult rc)
 			atomic_store_explicit(&lost, 1, memory_order_relaxed);
 }
 
-/* 0, or -errno: the program gets memory of the driver's own. */
-static int alloc(CUdeviceptr *at, size_t size, CUmemoryPool pool, const char *call)
+/* Of participant p. 0, or -errno: the program gets memory of the driver's own. */
+static int alloc(struct participant *p, CUdeviceptr *at, size_t size, CUmemoryPool pool, const char *call)
 {
-	struct participant *p = at && size && !atomic_load_explicit(&lost, memory_order_relaxed) ? participant_current() : NULL;
 	struct vmm_section s;
 	uint64_t base;
 	char label[64];
-	if (!p || vmm_enter(p, &s))
+	if (!p || !at || !size || atomic_load_explicit(&lost, memory_order_relaxed) || vmm_enter(p, &s))
 		return -ENODEV;
 	snprintf(label, sizeof label, "%s(%zu)", call, size);
 	int rc = block_alloc(p, size, pool, label, &base);
@@ -50,7 +49,7 @@ static CUresult foreign(CUresult rc, size_t size, const char *call)
 
 CUresult vmm_cuMemAlloc_v2(CUdeviceptr *at, size_t size)
 {
-	return alloc(at, size, NULL, "cuMemAlloc") ? foreign(real.cuMemAlloc_v2(at, size), size, "cuMemAlloc") : CUDA_SUCCESS;
+	return alloc(participant_current(), at, size, NULL, "cuMemAlloc") ? foreign(real.cuMemAlloc_v2(at, size), size, "cuMemAlloc") : CUDA_SUCCESS;
 }
 
 CUresult vmm_cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, size_t height, unsigned element)
@@ -59,7 +58,7 @@ CUresult vmm_cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, si
 	int sound = pitch && width && height && (element == 4 || element == 8 || element == 16) && width <= GSAN_SLICE &&
 		    height <= GSAN_SLICE / width; /* and nothing below overflows */
 	size_t row = vmm_round(width, 512);
-	if (!sound || alloc(at, row * height, NULL, call))
+	if (!sound || alloc(participant_current(), at, row * height, NULL, call))
 		return foreign(real.cuMemAllocPitch_v2(at, pitch, width, height, element), width * height, call);
 	*pitch = row;
 	return CUDA_SUCCESS;
@@ -73,16 +72,41 @@ static int capturing(CUstream stream)
 	return real.cuStreamIsCapturing(stream, &status) || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/* 1: a block may stand for the pool's memory. NULL: the pool that is the device's now. */
-static int pool_ours(CUmemoryPool *pool)
+/* Makes the stream's context current, which need not be. */
+static int stream_enter(CUstream stream)
 {
-	struct participant *p = participant_current();
-	if (!p || (!*pool && (!real.cuDeviceGetMemPool || real.cuDeviceGetMemPool(pool, p->device))))
-		return 0;
+	CUcontext context;
+	int named = stream && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
+	return named && real.cuStreamGetCtx && !real.cuStreamGetCtx(stream, &context) && !real.cuCtxPushCurrent_v2(context);
+}
+
+static void stream_leave(int entered)
+{
+	CUcontext gone;
+	if (entered)
+		real.cuCtxPopCurrent_v2(&gone);
+}
+
+/* Whose blocks stand for the pool's memory. NULL: nobody's. */
+static struct participant *pool_owner(CUmemoryPool pool)
+{
+	struct participant *p = NULL;
 	pthread_mutex_lock(&vmm_lock);
-	int plain = pool_is_plain(p, *pool);
+	for (int place = 0; (p = participant_at_place(place)) && !pool_is_plain(p, pool); place++)
+		continue;
 	pthread_mutex_unlock(&vmm_lock);
-	return plain;
+	return p;
+}
+
+/* The same of the pool that is the one of the stream's GPU now, which is set. */
+static struct participant *pool_owner_now(CUstream stream, CUmemoryPool *pool)
+{
+	int entered = stream_enter(stream);
+	struct participant *p = participant_current();
+	if (p && (!real.cuDeviceGetMemPool || real.cuDeviceGetMemPool(pool, p->device)))
+		p = NULL;
+	stream_leave(entered);
+	return p && pool_owner(*pool) == p ? p : NULL;
 }
 
 /* The driver's answer instead. */
@@ -102,19 +126,22 @@ CUresult vmm_cuMemAllocAsync(CUdeviceptr *at, size_t size, CUstream stream)
 {
 	static const char *const call = "cuMemAllocAsync";
 	CUmemoryPool pool = NULL;
-	int captured = capturing(stream), ours = captured || pool_ours(&pool);
-	if (!captured && ours && !alloc(at, size, pool, call))
+	int captured = capturing(stream);
+	struct participant *p = captured ? NULL : pool_owner_now(stream, &pool);
+	if (p && !alloc(p, at, size, pool, call))
 		return CUDA_SUCCESS;
-	return foreign_pool(real.cuMemAllocAsync(at, size, stream), ours, size, call);
+	return foreign_pool(real.cuMemAllocAsync(at, size, stream), captured || p, size, call);
 }
 
 CUresult vmm_cuMemAllocFromPoolAsync(CUdeviceptr *at, size_t size, CUmemoryPool pool, CUstream stream)
 {
 	static const char *const call = "cuMemAllocFromPoolAsync";
-	int captured = capturing(stream), ours = captured || (pool && pool_ours(&pool));
-	if (!captured && ours && !alloc(at, size, pool, call))
+	int captured = capturing(stream);
+	participant_current(); /* the first that is seen of it, perhaps */
+	struct participant *p = captured || !pool ? NULL : pool_owner(pool);
+	if (p && !alloc(p, at, size, pool, call))
 		return CUDA_SUCCESS;
-	return foreign_pool(real.cuMemAllocFromPoolAsync(at, size, pool, stream), ours, size, call);
+	return foreign_pool(real.cuMemAllocFromPoolAsync(at, size, pool, stream), captured || p, size, call);
 }
 
 /* The block that starts there: 0 none, 1 small, 2 large. */
@@ -172,10 +199,14 @@ CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream)
 	CUevent event = NULL;
 	if (!participant_started() || !kind_of_block(at) || capturing(stream)) /* a capture takes back what it gave, and nothing else */
 		return real.cuMemFreeAsync(at, stream);
+	int entered = stream_enter(stream); /* an event is of one context */
 	CUresult rc = real.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
-	if (rc)
+	int made = !rc;
+	if (made)
+		rc = real.cuEventRecord(event, stream);
+	stream_leave(entered);
+	if (!made)
 		return rc;
-	rc = real.cuEventRecord(event, stream);
 	pthread_mutex_lock(&vmm_lock);
 	struct block *b = rc ? NULL : block_at(at);
 	if (b)

@@ -79,7 +79,7 @@ CUresult vmm_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, cons
 
 CUresult vmm_cuMemRelease(CUmemGenericAllocationHandle handle)
 {
-	struct participant *p = participant_started();
+	struct participant *p = participant_any();
 	struct vmm_section s;
 	/* First, for the driver may give the value to another thread at once; and without the lock, for it may wait. */
 	if (p && !vmm_enter(p, &s)) {
@@ -92,7 +92,7 @@ CUresult vmm_cuMemRelease(CUmemGenericAllocationHandle handle)
 CUresult vmm_cuMemMap(CUdeviceptr at, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
 		      unsigned long long flags)
 {
-	struct participant *p = participant_started();
+	struct participant *p = participant_any();
 	struct vmm_section s;
 	int ours = p && in_arena(at);
 	if (ours && !in_reserved(at, size))
@@ -112,7 +112,7 @@ CUresult vmm_cuMemMap(CUdeviceptr at, size_t size, size_t offset, CUmemGenericAl
 
 CUresult vmm_cuMemUnmap(CUdeviceptr at, size_t size)
 {
-	struct participant *p = participant_started();
+	struct participant *p = participant_any();
 	struct vmm_section s;
 	if (p && in_arena(at) && !in_reserved(at, size))
 		return CUDA_ERROR_INVALID_VALUE; /* a block: cuMemAlloc's memory is not the program's to unmap */
@@ -126,7 +126,7 @@ CUresult vmm_cuMemUnmap(CUdeviceptr at, size_t size)
 
 CUresult vmm_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *at)
 {
-	struct participant *p = participant_started();
+	struct participant *p = participant_any();
 	struct vmm_section s;
 	struct span opened;
 	if (p && ((in_arena((uintptr_t)at) && !in_views((uintptr_t)at)) || lent_holding((uintptr_t)at, &opened)))
@@ -161,7 +161,7 @@ static CUresult export_token(struct participant *p, struct handle *h, int *out)
 CUresult vmm_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
 					  unsigned long long flags)
 {
-	struct participant *p = participant_started();
+	struct participant *p = participant_any();
 	struct vmm_section s;
 	CUresult rc = real.cuMemExportToShareableHandle(out, handle, type, flags);
 	if (rc || !p || vmm_enter(p, &s))

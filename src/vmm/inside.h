@@ -29,7 +29,9 @@ void vmm_leave(const struct vmm_section *s);
 
 /* The process's first, whatever context is current; NULL: none. Of another GPU's memory its owner: participant_of(). */
 struct participant *participant_started(void);
-/* The same, or one that joined the job but could not start: it still imports what peers export. */
+/* For calls of ours that any may make: the one whose context is current, else the first. NULL: none. */
+struct participant *participant_any(void);
+/* The first, or one that joined the job but could not start: it still imports what peers export. */
 struct participant *participant_joined(void);
 struct participant *participant_number(uint32_t index); /* of this process, by its number in the job. NULL: nobody */
 

@@ -180,8 +180,10 @@ static void piece_unmap(struct participant *p, struct piece *q)
 	free(q);
 }
 
-static void number_close(struct participant *p, uint32_t number)
+/* Whoever has it mapped, the job knows the process's first as who opened it. */
+static void number_close(uint32_t number)
 {
+	const struct participant *p = participant_joined();
 	struct ipc_msg msg = {.type = IPC_CLOSE, .participant = p->index, .alloc = number};
 	ipc_call(p->socket, &msg, -1, NULL);
 }
@@ -189,8 +191,9 @@ static void number_close(struct participant *p, uint32_t number)
 /* With vmm_lock held. A program may have written into the handle. *gone: to be unmapped without the lock. */
 static CUresult open_new(struct participant *p, const struct name *name, int device, CUdeviceptr *at, struct piece **gone)
 {
-	struct ipc_msg msg = {.type = IPC_OPEN, .participant = p->index, .alloc = name->number};
-	int fd = -1, rc = ipc_call(p->socket, &msg, -1, &fd);
+	const struct participant *owner = participant_number(name->owner), *by = owner ? owner : participant_joined(); /* its own it may not */
+	struct ipc_msg msg = {.type = IPC_OPEN, .participant = by->index, .alloc = name->number};
+	int fd = -1, rc = ipc_call(by->socket, &msg, -1, &fd);
 	if (rc || fd < 0)
 		return rc == -ELOOP ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE;
 	int sound = name->size && name->offset < msg.size && name->size <= msg.size - name->offset;
@@ -206,7 +209,7 @@ static CUresult open_new(struct participant *p, const struct name *name, int dev
 		*at = o.at.base;
 		return CUDA_SUCCESS;
 	}
-	number_close(p, name->number);
+	number_close(name->number);
 	*gone = q && piece_leave(q) ? q : NULL;
 	return sound ? CUDA_ERROR_MAP_FAILED : CUDA_ERROR_INVALID_VALUE;
 }
@@ -223,11 +226,13 @@ static CUresult open_again(const struct name *name, struct opened *o, CUdevicept
 /* A handle of ours must be changed back even in a process that runs unchecked. */
 CUresult vmm_cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned flags)
 {
-	struct participant *p = participant_current() ? participant_started() : participant_joined(); /* who closes it, too */
+	struct participant *p = participant_current();
 	struct piece *gone = NULL;
 	struct vmm_section s;
 	struct name name;
 	CUdevice device;
+	if (!p)
+		p = participant_joined();
 	memcpy(&name, &handle, sizeof name);
 	if (!p || !p->job || memcmp(name.magic, magic, sizeof magic) || name.job != p->job->nonce)
 		return real.cuIpcOpenMemHandle_v2(at, handle, flags);
@@ -236,8 +241,6 @@ CUresult vmm_cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsig
 	CUresult rc = real.cuCtxGetDevice(&device);
 	if (rc)
 		return rc;
-	if (participant_number(name.owner)) /* which may not open its own, and says whether it still has it */
-		p = participant_number(name.owner);
 	if (vmm_enter(p, &s))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	struct opened *o = opened_number(name.number);
@@ -269,7 +272,7 @@ static int close_one(CUdeviceptr at, struct opened *last)
 /* Kernels may still use what is unmapped: waits as cuMemFree does. */
 CUresult vmm_cuIpcCloseMemHandle(CUdeviceptr at, int *waited)
 {
-	struct participant *p = participant_joined();
+	struct participant *p = participant_any() ? participant_any() : participant_joined();
 	struct opened last;
 	int found = p ? close_one(at, &last) : 0;
 	*waited = 0;
@@ -284,7 +287,7 @@ CUresult vmm_cuIpcCloseMemHandle(CUdeviceptr at, int *waited)
 	pthread_mutex_unlock(&vmm_lock);
 	if (unused)
 		piece_unmap(p, last.piece);
-	number_close(p, last.number);
+	number_close(last.number);
 	return rc;
 }
 

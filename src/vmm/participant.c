@@ -471,6 +471,15 @@ struct participant *participant_elsewhere(void)
 	return p && !real.cuCtxGetDevice(&device) && !participant_on(device) ? p : NULL;
 }
 
+int participant_several(void) { return participant_started() && !alone; }
+
+struct participant *participant_any(void)
+{
+	CUdevice device;
+	struct participant *p = real.cuCtxGetDevice(&device) ? NULL : participant_on(device);
+	return p ? p : participant_started();
+}
+
 struct participant *participant_at_place(int place)
 {
 	return place < atomic_load_explicit(&places, memory_order_acquire) ? &selves[place] : NULL;
@@ -479,7 +488,7 @@ struct participant *participant_at_place(int place)
 struct participant *participant_on(CUdevice device)
 {
 	int place = device >= 0 && device < DEVICES ? atomic_load_explicit(&place_on[device], memory_order_acquire) : 0;
-	return place > 0 ? &selves[place - 1] : NULL;
+	return place > 0 ? participant_at_place(place - 1) : NULL;
 }
 
 struct participant *participant_number(uint32_t index)

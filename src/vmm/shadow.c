@@ -160,7 +160,8 @@ int shadow_renew(struct participant *p, int idle)
 {
 	for (size_t i = 0; i < extents.count; i++) {
 		const struct extent *e = spans_at(&extents, i);
-		if (idle ? vmm_clear(p, e->at.base, e->at.size) : vmm_zero(e->by, e->at.base, e->at.size))
+		int rc = idle ? vmm_clear(p, e->at.base, e->at.size) : vmm_zero(p, e->at.base, e->at.size);
+		if (rc && (idle || e->by == p || vmm_zero(e->by, e->at.base, e->at.size))) /* out of its reach, perhaps */
 			return -EIO;
 	}
 	return 0;

@@ -54,6 +54,7 @@ struct participant *participant_current(void);
 struct participant *participant_launching(void);
 /* The process's first while the current context is on a GPU that runs unchecked; else NULL. */
 struct participant *participant_elsewhere(void);
+int participant_several(void); /* the process has started, and sees several GPUs */
 /* Of this process: at that place, on that device, whose slice holds that canonical address. NULL: nobody, or not yet. */
 struct participant *participant_at_place(int place);
 struct participant *participant_on(CUdevice device);

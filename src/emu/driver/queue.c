@@ -75,8 +75,9 @@ static int devices_passed(const struct emu_op *barrier)
 
 static int barriers_allow(const struct emu_op *op)
 {
+	const uint32_t devices = op->devices | 1u << op->stream->context->device;
 	for (const struct emu_op *b = barriers; b && blocking(op->stream); b = b->next_barrier)
-		if (b->devices >> op->stream->context->device & 1 && b->seq < op->seq)
+		if (b->devices & devices && b->seq < op->seq)
 			return 0;
 	return !op->devices || devices_passed(op);
 }

@@ -185,9 +185,9 @@ int main(void)
 		seed = program * 2654435761u;
 		run(1 + draw(5), 2 + draw(3), 1);
 	}
-	for (; program <= 500 && !failed; program++) {
+	for (; program <= 1000 && !failed; program++) {
 		seed = program * 2654435761u;
-		run(20 + draw(40), 2, 0);
+		run(10 + draw(50), 2 + draw(3), 0);
 	}
 	test_unknown();
 	return failed;

@@ -11,6 +11,8 @@
  *   copy        a copy from one GPU to the other, in the first one's default stream, for which the streams of both kernels wait
  *   copied      likewise in the second one's
  *   peer        likewise by cuMemcpyPeer, in the second one's
+ *   third       likewise between the second and the first, while the third is current, which has the second kernel
+ *   relay       copies from the first to the second, and from there to the third in its default stream, which has the second kernel
  *   flag        nothing, but the first kernel raises a flag at scope .sys, for which the second one waits
  *   grows       as `wait`, and the first GPU has its memory only then
  *   apart       the host, which copies from the one GPU while the other is current, without peer access
@@ -193,6 +195,21 @@ static void apart(void)
 	around();
 }
 
+static void third(void)
+{
+	on(2);
+	TRY(cuMemcpyPeer(gpu[1].spare, gpu[1].context, gpu[0].spare, gpu[0].context, 4));
+	second = 2;
+}
+
+static void relay(void)
+{
+	copy();
+	on(2);
+	TRY(cuMemcpyPeerAsync(gpu[2].spare, gpu[2].context, gpu[1].spare, gpu[1].context, 4, NULL));
+	second = 2;
+}
+
 static void local(void)
 {
 	on(0);
@@ -218,7 +235,7 @@ static const struct form {
 	void (*between)(void);
 } forms[] = {
 	{"wait", wait}, {"late", late}, {"back", back}, {"chain", chain}, {"legacy", legacy}, {"host", host}, {"told", told_by_host},
-	{"callback", callback}, {"copy", copy}, {"copied", copied}, {"peer", peer}, {"flag", NULL}, {"grows", wait}, {"none", none}, {"before", before},
+	{"callback", callback}, {"copy", copy}, {"copied", copied}, {"peer", peer}, {"third", third}, {"relay", relay}, {"flag", NULL}, {"grows", wait}, {"none", none}, {"before", before},
 	{"apart", apart}, {"other", another}, {"passed", passed}, {"local", local}, {"shallow", shallow}, {"narrow", NULL},
 };
 
@@ -246,6 +263,8 @@ static void run(const struct form *form)
 	start(0);
 	if (form->between != late)
 		start(1);
+	if (form->between == third || form->between == relay)
+		start(2);
 	on(0);
 	TRY(cuEventRecord(gpu[0].event[1], gpu[0].stream[0]));
 	TRY(cuMemAlloc(&at, strcmp(form->name, "grows") ? 512 : 64 << 20));
@@ -253,7 +272,8 @@ static void run(const struct form *form)
 	if (!form->between) {
 		run_flags(!strcmp(form->name, "flag") ? "_wide" : "_narrow");
 	} else {
-		int blocking = form->between == copy || form->between == copied || form->between == peer || form->between == apart;
+		int blocking = form->between == copy || form->between == copied || form->between == peer || form->between == third ||
+			       form->between == relay || form->between == apart;
 		launch(0, blocking ? gpu[0].blocking : gpu[0].stream[0]);
 		form->between();
 		launch(second, blocking ? gpu[second].blocking : gpu[second].stream[other]);

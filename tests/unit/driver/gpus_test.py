@@ -2,16 +2,16 @@
 Arguments: gsan-launch, the program, a form; `form-modelled`: with --host-order modelled, which says nothing of one process's own host."""
 import sys
 
-CORRECT = ("wait", "late", "back", "chain", "legacy", "host", "told", "callback", "copy", "copied", "peer", "flag", "grows", "apart")
+CORRECT = ("wait", "late", "back", "chain", "legacy", "host", "told", "callback", "copy", "copied", "peer", "third", "relay", "flag", "grows", "apart")
 RACY = ("none", "before", "other", "passed", "local", "shallow", "narrow")
-THREE = ("chain",)  # GPUs that it needs
+THREE = ("chain", "third", "relay")  # GPUs that it needs
 
 
 def main():
     from job import run
     launch, program, form = sys.argv[1:]
     form, _, modelled = form.partition("-")
-    for seed in range(1, 4 if form in RACY or form == "apart" else 2):  # whichever of the two kernels, or of kernel and copy, comes first
+    for seed in range(1, 4 if form in RACY or form in ("apart", "relay") else 2):  # whichever of the two kernels, or of kernel and copy, comes first
         judge(form, *run(launch, program, form, options=("--seed", str(seed), *(("--host-order", modelled) if modelled else ()))))
 
 

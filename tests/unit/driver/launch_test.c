@@ -33,6 +33,7 @@ static unsigned notes, registered;
 static int elsewhere; /* 1: the current context is on another GPU; 2: there is none */
 struct participant *participant_current(void) { return elsewhere ? NULL : &self; }
 struct participant *participant_launching(void) { return elsewhere == 1 ? NULL : &self; }
+int participant_several(void) { return elsewhere; }
 struct participant *participant_at_place(int place) { return place ? NULL : &self; }
 struct participant *participant_on(CUdevice device) { return (void)device, elsewhere ? NULL : &self; }
 struct participant *participant_of(uint64_t canonical) { return (void)canonical, NULL; }
