@@ -361,12 +361,11 @@ void clock_host_unknown(struct clock *c)
 
 int clock_idle(struct clock *c, const struct clock_vec *also)
 {
+	struct clock_vec over;
+
 	pthread_mutex_lock(&c->lock);
-	struct clock_vec seen = {0};
-	clock_copy(&seen, &c->host);
-	if (also)
-		clock_join_seen(seen.seen, also->seen, GSAN_STREAMS);
-	int idle = clock_floor(c, &seen, c->next) == c->next;
+	clock_over(c, also, &over);
+	int idle = clock_floor(c, &over, c->next) == c->next;
 	pthread_mutex_unlock(&c->lock);
 	return idle;
 }

@@ -66,12 +66,10 @@ void clock_tags_short(struct clock *c)
 
 void clock_renewing(struct clock *c, const struct clock_vec *also, struct clock_sweep *sweep)
 {
-	struct clock_vec known = {0};
+	struct clock_vec known;
 
 	pthread_mutex_lock(&c->lock);
-	clock_copy(&known, &c->host);
-	if (also)
-		clock_join_seen(known.seen, also->seen, GSAN_STREAMS);
+	clock_over(c, also, &known);
 	for (uint32_t s = 0; s < GSAN_STREAMS; s++) {
 		uint32_t over = s == CLOCK_SHARED ? c->shared_over : known.seen[s];
 

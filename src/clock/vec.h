@@ -48,6 +48,14 @@ static inline void clock_copy(struct clock_vec *to, const struct clock_vec *from
 		to->sight[__builtin_ctz(left)] = from->sight[__builtin_ctz(left)];
 }
 
+/* What is over: the host has seen it, or `also` says so. */
+static inline void clock_over(const struct clock *c, const struct clock_vec *also, struct clock_vec *over)
+{
+	clock_copy(over, &c->host);
+	if (also)
+		clock_join_seen(over->seen, also->seen, GSAN_STREAMS);
+}
+
 /* The least seq that a launch of slot s may have that is not before v; 0 = every launch of the slot is before. */
 static inline uint32_t clock_open_seq(const struct clock *c, const struct clock_vec *v, uint32_t s)
 {

@@ -23,21 +23,10 @@ int copy_waits(CUdeviceptr to)
 	return to && real.cuPointerGetAttribute && real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, to) != CUDA_SUCCESS;
 }
 
-/* 1: the driver tells on which GPU that is. */
-static int copy_end_at(struct copy *c, int i, CUdeviceptr at)
-{
-	CUdevice device;
-
-	if (!at || real.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) != CUDA_SUCCESS || device < 0)
-		return 0;
-	c->end[i] = flow_on(device);
-	return 1;
-}
-
 enum copy_way copy_between(struct copy *c, CUdeviceptr to, CUdeviceptr from)
 {
-	if (flow_several() && real.cuPointerGetAttribute && copy_end_at(c, 0, to) && copy_end_at(c, 1, from))
-		c->apart = !c->end[0] != !c->end[1];
+	c->at[0] = to;
+	c->at[1] = from;
 	return COPY_BOTH;
 }
 
@@ -47,13 +36,31 @@ enum copy_way copy_of_peers(struct copy *c, CUdeviceptr to, CUdeviceptr from)
 	return copy_between(c, to, from);
 }
 
+/* 1: the driver tells on which GPU that is. */
+static int copy_gpu(struct copy *c, int i)
+{
+	CUdevice device;
+
+	if (!c->at[i] || real.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, c->at[i]) != CUDA_SUCCESS || device < 0)
+		return 0;
+	c->end[i] = flow_on(device);
+	return 1;
+}
+
+/* Where a copy in a default stream leads from and to; of others that does not matter. */
+static void copy_ends(struct copy *c, CUstream stream)
+{
+	int asks = (!stream || stream == CU_STREAM_LEGACY) && participant_several() && real.cuPointerGetAttribute;
+
+	c->end[0] = c->end[1] = NULL;
+	c->apart = asks && copy_gpu(c, 0) && copy_gpu(c, 1) && !c->end[0] != !c->end[1];
+}
+
 /* The GPUs whose default streams a copy in the default stream of a third one, or of one of them, comes behind, and which come behind it
  * (programming guide, "Peer-to-Peer Memory Copy"; seen on H200s: streams that do not wait for default streams do not wait for it either). */
 static struct flow *copy_other(const struct copy *c, int i)
 {
-	int between = c->end[0] && c->end[1] && c->end[0] != c->end[1] && (!c->stream || c->stream == CU_STREAM_LEGACY);
-
-	return between && c->end[i] != c->flow ? c->end[i] : NULL;
+	return c->end[0] && c->end[1] && c->end[0] != c->end[1] && c->end[i] != c->flow ? c->end[i] : NULL;
 }
 
 /* Pages that are mapped are no GPU's own to the driver: where the call does not name the two, it does not know that there are two. */
@@ -75,33 +82,19 @@ static void copy_ties(CUcontext waits, CUcontext waited_for)
 		real.cuEventDestroy_v2(event); /* once it has passed */
 }
 
-static CUcontext copy_here(void)
+/* before: it waits for them; else they for it. */
+static void copy_meets(const struct copy *c, int before)
 {
-	CUcontext current = NULL;
+	CUcontext here = NULL;
 
-	real.cuCtxGetCurrent(&current);
-	return current;
-}
-
-static void copy_waits_for(const struct copy *c)
-{
 	for (int i = 0; i < 2; i++) {
 		struct flow *other = copy_other(c, i);
-		if (other && !c->named)
-			copy_ties(copy_here(), other->participant->context);
-		if (other)
-			flow_joins(c->flow, other);
-	}
-}
-
-static void copy_waited_for(const struct copy *c)
-{
-	for (int i = 0; i < 2; i++) {
-		struct flow *other = copy_other(c, i);
-		if (other && !c->named)
-			copy_ties(other->participant->context, copy_here());
-		if (other)
-			flow_joins(other, c->flow);
+		if (!other)
+			continue;
+		CUcontext there = other->participant->context;
+		if (!c->named && real.cuCtxGetCurrent(&here) == CUDA_SUCCESS)
+			copy_ties(before ? here : there, before ? there : here);
+		flow_joins(before ? c->flow : other, before ? other : c->flow);
 	}
 }
 
@@ -112,13 +105,13 @@ void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
 	c->way = way;
 	c->blocks = blocks;
 	c->elsewhere = NULL;
-	c->stream = stream;
+	copy_ends(c, stream);
 	c->flow = capturing ? NULL : flow_of_stream(stream, &c->slot);
 	if (!c->flow && !(capturing && flow_current()))
 		copy_elsewhere(c);
 	if (!c->flow)
 		return;
-	copy_waits_for(c);
+	copy_meets(c, 1);
 	flow_number(c->flow, c->slot, CLOCK_PLAIN, &c->seq);
 	if (way & COPY_OUT)
 		flow_copies_out(c->flow, c->slot, c->seq);
@@ -149,7 +142,7 @@ void copy_end(struct copy *c, CUresult rc)
 	if (refused && c->flow)
 		flow_refused_late(c->flow, c->slot, c->seq);
 	else if (c->flow)
-		copy_waited_for(c);
+		copy_meets(c, 0);
 	if (!refused && (c->apart || (!c->flow && c->end[0] != c->end[1])))
 		flow_host_unknown();
 	if (!c->blocks || rc != CUDA_SUCCESS)

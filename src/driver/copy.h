@@ -12,12 +12,12 @@ enum copy_way {
 };
 
 struct copy {
-	struct flow *end[2]; /* of a copy between two GPUs of the process, else NULL; */
-	int named;           /* and the driver is told which two they are; */
-	int apart;           /* one end is on a GPU that is not checked, or not yet: it may order anything */
+	CUdeviceptr at[2];   /* where it leads to and from, or 0; */
+	int named;           /* the driver is told on which GPUs these are. Before copy_begin() */
+	struct flow *end[2]; /* of a copy in a default stream, these GPUs; else NULL */
+	int apart;           /* one of the two is not checked, or not yet: it may order anything */
 	struct flow *flow, *elsewhere; /* one at most; the latter if it writes */
 	enum copy_way way;
-	CUstream stream;
 	int blocks;
 	uint32_t slot, seq;
 	struct clock_vec mark;
@@ -25,7 +25,7 @@ struct copy {
 /* May an asynchronous copy to `to` (0: no memory of a host) return only once it is done? To pageable memory of the host it did so until CUDA 11, and since
  * then it may. Asks the driver. */
 int copy_waits(CUdeviceptr to);
-/* Notes where it leads from and to, before copy_begin(): the answer is COPY_BOTH. */
+/* Notes where it leads to and from: the answer is COPY_BOTH. */
 enum copy_way copy_between(struct copy *c, CUdeviceptr to, CUdeviceptr from);
 enum copy_way copy_of_peers(struct copy *c, CUdeviceptr to, CUdeviceptr from); /* which the call names */
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks);

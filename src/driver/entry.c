@@ -45,8 +45,8 @@
 	ENTRY(name, parameters) \
 	{ \
 		struct copy copy_; \
-		copy_.end[0] = copy_.end[1] = NULL; \
-		copy_.named = copy_.apart = 0; \
+		copy_.at[0] = copy_.at[1] = 0; \
+		copy_.named = 0; \
 		GUARD(name, arguments); \
 		copy_begin(&copy_, in, way, blocks); \
 		rc = real.name arguments; \

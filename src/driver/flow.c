@@ -95,7 +95,6 @@ static struct flow *flow_of(struct participant *p)
 struct flow *flow_current(void) { return flow_of(participant_current()); }
 struct flow *flow_launching(void) { return flow_of(participant_launching()); }
 
-int flow_several(void) { return participant_several(); }
 struct flow *flow_on(CUdevice device) { return flow_of(participant_on(device)); }
 struct flow *flow_at(uint64_t at) { return flow_of(participant_of(at)); }
 

@@ -58,7 +58,6 @@ struct flow *flow_launching(void);
  * current, or nothing is checked. */
 struct flow *flow_here(void);
 struct flow *flow_elsewhere(void);
-int flow_several(void);                /* does the process see several GPUs? */
 struct flow *flow_on(CUdevice device); /* NULL: it has none yet, or is not checked */
 struct flow *flow_at(uint64_t at);     /* whose block lies there, if one does; NULL: nobody's */
 /* Of a context or a stream, which need not be current, nor of the current context; NULL: it is on a GPU that is not checked. */

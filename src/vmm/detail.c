@@ -1,16 +1,12 @@
 /* More detail behind a participant's tables, when what they have is taken. A kernel of any process that has mapped the tables may meet a line
  * with such a block, so it is used only once each of them has said that it is mapped there, which it does at a launch of its own. */
-#include <errno.h>
-#include <unistd.h>
-
-#include "base/log.h"
 #include "ipc/ipc.h"
 #include "vmm/inside.h"
 
 #define FIRST (128ull << 20) /* as much as the tables have; then twice as much each time */
 #define SHARE 4              /* of the memory that is free not more than this part */
 
-static uint64_t detail_base(uint32_t q) { return GSAN_TABLE_BASE + (uint64_t)q * GSAN_TABLE_SLICE + gsan_tables_bytes(); }
+static uint64_t detail_base(uint32_t q) { return vmm_tables_base(q) + gsan_tables_bytes(); }
 
 /* ---- of others --------------------------------------------------------------------------------------------------- */
 
@@ -52,17 +48,6 @@ static int detail_affords(const struct participant *p, uint64_t bytes, uint64_t 
 	       more <= free / SHARE;
 }
 
-static int detail_offer(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllocationHandle handle)
-{
-	struct ipc_msg msg = {.type = IPC_PUT, .space = IPC_TABLES, .participant = p->index, .base = at, .size = size};
-	int fd;
-	if (vmm_zero(p, at, size) || vmm_export(handle, &fd))
-		return -EIO;
-	int rc = ipc_call(p->socket, &msg, fd, NULL);
-	close(fd);
-	return rc;
-}
-
 static uint64_t detail_add(struct participant *p, uint64_t bytes)
 {
 	struct job_rank *rank = &p->job->rank[p->index];
@@ -70,7 +55,7 @@ static uint64_t detail_add(struct participant *p, uint64_t bytes)
 	CUmemGenericAllocationHandle handle;
 	if (!detail_affords(p, bytes, more) || vmm_back(p, at, more, &handle))
 		return bytes;
-	if (detail_offer(p, at, more, handle)) {
+	if (vmm_zero(p, at, more) || vmm_offer(p, IPC_TABLES, at, more, handle)) {
 		vmm_unback(at, more, handle);
 		return bytes;
 	}
@@ -90,7 +75,7 @@ void vmm_detail_grow(struct participant *p)
 		bytes = detail_add(p, bytes);
 	const uint32_t blocks = gsan_detail_blocks(bytes);
 	if (bytes > p->detail_open && detail_is_mapped(p, bytes) &&
-	    !vmm_upload(p, GSAN_TABLE_BASE + (uint64_t)p->index * GSAN_TABLE_SLICE + gsan_detail_more_at(), &blocks, sizeof blocks))
+	    !vmm_upload(p, vmm_tables_base((uint32_t)p->index) + gsan_detail_more_at(), &blocks, sizeof blocks))
 		p->detail_open = bytes;
 	vmm_leave(&s);
 }

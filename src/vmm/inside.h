@@ -49,6 +49,9 @@ int vmm_adopt(struct participant *p, uint64_t at, uint64_t size, int fd);
 int vmm_access(int device, uint64_t at, uint64_t size); /* lets one more device use what is mapped. 0 or -EIO */
 int vmm_tables(struct participant *p, uint32_t peer); /* maps its tables, unless they are. 0 or -EIO */
 int vmm_export(CUmemGenericAllocationHandle handle, int *fd); /* the caller closes it. 0 or -EIO */
+/* Lets peers map it (ipc/proto.h: IPC_TABLES, IPC_SHADOW). 0 or -errno. */
+int vmm_offer(struct participant *p, uint32_t space, uint64_t at, uint64_t size, CUmemGenericAllocationHandle handle);
+static inline uint64_t vmm_tables_base(uint32_t participant) { return GSAN_TABLE_BASE + (uint64_t)participant * GSAN_TABLE_SLICE; }
 
 /* Waits as the plain cuMemFree of a piece of that size does. Not with vmm_lock held. */
 CUresult vmm_free_waits(struct participant *p, size_t piece);

@@ -272,8 +272,10 @@ static int close_one(CUdeviceptr at, struct opened *last)
 /* Kernels may still use what is unmapped: waits as cuMemFree does. */
 CUresult vmm_cuIpcCloseMemHandle(CUdeviceptr at, int *waited)
 {
-	struct participant *p = participant_any() ? participant_any() : participant_joined();
+	struct participant *p = participant_any();
 	struct opened last;
+	if (!p)
+		p = participant_joined();
 	int found = p ? close_one(at, &last) : 0;
 	*waited = 0;
 	if (found < 2)

@@ -1,6 +1,8 @@
 /* Driver calls of our own: they do not disturb a capture (DESIGN §3), and queue no kernel. */
 #include <errno.h>
+#include <unistd.h>
 
+#include "ipc/ipc.h"
 #include "vmm/inside.h"
 
 void vmm_relaxed(struct vmm_section *s)
@@ -120,4 +122,15 @@ int vmm_adopt(struct participant *p, uint64_t at, uint64_t size, int fd)
 int vmm_export(CUmemGenericAllocationHandle handle, int *fd)
 {
 	return real.cuMemExportToShareableHandle(fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) ? -EIO : 0;
+}
+
+int vmm_offer(struct participant *p, uint32_t space, uint64_t at, uint64_t size, CUmemGenericAllocationHandle handle)
+{
+	struct ipc_msg msg = {.type = IPC_PUT, .space = space, .participant = p->index, .base = at, .size = size};
+	int fd;
+	if (vmm_export(handle, &fd))
+		return -EIO;
+	int rc = ipc_call(p->socket, &msg, fd, NULL);
+	close(fd);
+	return rc;
 }

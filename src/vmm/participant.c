@@ -185,7 +185,7 @@ static int start_views(struct participant *p, CUmemGenericAllocationHandle *view
 		p->view_table = selves[0].view_table;
 		return vmm_access(p->device, p->view_table, VIEW_TABLE_BYTES);
 	}
-	p->view_table = GSAN_TABLE_BASE + (uint64_t)p->index * GSAN_TABLE_SLICE + VIEW_TABLE_OFFSET;
+	p->view_table = vmm_tables_base((uint32_t)p->index) + VIEW_TABLE_OFFSET;
 	if (vmm_back(p, p->view_table, VIEW_TABLE_BYTES, views))
 		return -1;
 	if (!vmm_zero(p, p->view_table, VIEW_TABLE_BYTES))
@@ -200,23 +200,11 @@ static void stop_views(const struct participant *p, CUmemGenericAllocationHandle
 		vmm_unback(p->view_table, VIEW_TABLE_BYTES, views);
 }
 
-/* Zeroed memory, given to the peers. */
-static int start_fill(struct participant *p, uint64_t at, uint64_t size, CUmemGenericAllocationHandle tables)
-{
-	struct ipc_msg msg = {.type = IPC_PUT, .space = IPC_TABLES, .participant = p->index, .base = at, .size = size};
-	int fd;
-	if (vmm_zero(p, at, size) || vmm_export(tables, &fd))
-		return -1;
-	int rc = ipc_call(p->socket, &msg, fd, NULL);
-	close(fd);
-	return rc;
-}
-
 /* The ring is last but for the peers' copy of the tables' handle, which cannot be taken back. */
 static int start_tables(struct participant *p)
 {
 	CUmemGenericAllocationHandle handle, views = 0;
-	uint64_t at = GSAN_TABLE_BASE + (uint64_t)p->index * GSAN_TABLE_SLICE, size = gsan_tables_bytes();
+	uint64_t at = vmm_tables_base((uint32_t)p->index), size = gsan_tables_bytes();
 	if (start_copies(p))
 		return -1;
 	if (vmm_back(p, at, size, &handle))
@@ -225,7 +213,7 @@ static int start_tables(struct participant *p)
 		goto unback_tables;
 	if (start_ring(p))
 		goto stop_views;
-	if (!start_fill(p, at, size, handle)) {
+	if (!vmm_zero(p, at, size) && !vmm_offer(p, IPC_TABLES, at, size, handle)) {
 		p->mapped = 1u << p->index;
 		size += p->place ? 0 : VIEW_TABLE_BYTES;
 		atomic_store_explicit(&p->job->rank[p->index].tables_bytes, size, memory_order_relaxed);
@@ -530,7 +518,7 @@ int tables_map(struct participant *p, uint32_t q, uint64_t base, uint64_t size)
 
 static void mapped_add(struct participant *p, uint32_t q)
 {
-	int rc = tables_map(p, q, GSAN_TABLE_BASE + q * GSAN_TABLE_SLICE, gsan_tables_bytes());
+	int rc = tables_map(p, q, vmm_tables_base(q), gsan_tables_bytes());
 	if (!rc)
 		rc = detail_adopt(p, q);
 	if (rc) {
@@ -591,7 +579,7 @@ uint64_t vmm_writers(struct participant *p) { return p->writers; }
 /* What counts it last: of what could not be emptied nothing is given out again. */
 static int used_end(struct participant *p, const struct gsan_used *used)
 {
-	uint64_t block = GSAN_TABLE_BASE + (uint64_t)p->index * GSAN_TABLE_SLICE;
+	uint64_t block = vmm_tables_base((uint32_t)p->index);
 	return used->bytes && !vmm_clear(p, block + used->at, used->bytes) && !vmm_clear(p, block + used->count, used->count_bytes);
 }
 

@@ -66,15 +66,8 @@ int shadow_clear(struct participant *p, uint64_t base, uint64_t size)
 
 static int extent_publish(struct participant *p, struct extent *e)
 {
-	struct ipc_msg msg = {.type = IPC_PUT, .space = IPC_SHADOW, .participant = p->index, .base = e->at.base, .size = e->at.size};
-	int fd;
-	if (e->published)
-		return 0;
-	if (vmm_export(e->handle, &fd))
-		return -EIO;
-	int rc = ipc_call(p->socket, &msg, fd, NULL);
-	close(fd);
-	e->published = !rc;
+	int rc = e->published ? 0 : vmm_offer(p, IPC_SHADOW, e->at.base, e->at.size, e->handle);
+	e->published |= !rc;
 	return rc;
 }
 
