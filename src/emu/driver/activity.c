@@ -47,6 +47,14 @@ uint64_t emu_activity_start(pid_t pid)
 	return n == 23 && state != 'Z' && state != 'X' ? field[22] : 0;
 }
 
+int emu_activity_thread(pid_t pid, int32_t tid)
+{
+	char path[96], state = 'X';
+	uint64_t field[23];
+	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, tid);
+	return read_stat(path, &state, field) > 0 && state != 'Z' && state != 'X';
+}
+
 static int skipped(int32_t id, const int32_t *skip, size_t skips)
 {
 	for (size_t i = 0; i < skips; i++)

@@ -23,5 +23,6 @@ void emu_activity_read_alone(pid_t pid, struct emu_activity *activity); /* witho
 int emu_activity_rests(const struct emu_activity *seen);
 /* The process's start time in clock ticks, which tells it from a later one of the same number; 0 = it is gone. */
 uint64_t emu_activity_start(pid_t pid);
+int emu_activity_thread(pid_t pid, int32_t tid); /* whether it has this thread, still running */
 
 #endif

@@ -191,12 +191,18 @@ static void drop_slot(struct slot *s)
 	stir();
 }
 
-/* Ranks that died without leaving. A forked child of ours that shares the slot's memory has another pid. */
+/* It died without leaving, or exec has put another program into it, which leaves the process as it was but for its other threads.
+ * A forked child of ours that shares the slot's memory has another pid. */
+static int gone(const struct slot *s)
+{
+	return emu_activity_start(s->pid) != s->start || s->pid == getpid() || (s->worker && !emu_activity_thread(s->pid, s->worker));
+}
+
 static void reap(void)
 {
 	for (int i = 0; i < SLOTS; i++) {
 		struct slot *s = &job->slot[i];
-		if (s->pid && s != self && emu_activity_start(s->pid) != s->start)
+		if (s->pid && s != self && gone(s))
 			drop_slot(s);
 	}
 }
@@ -513,7 +519,9 @@ uint64_t emu_sched_rank(void) { return self->rank >= 0 ? (uint64_t)self->rank : 
 void emu_sched_leave(void)
 {
 	lock();
-	drop_slot(self);
-	give(0);
+	if (self->pid == getpid()) { /* else others saw the worker end, and took it for gone */
+		drop_slot(self);
+		give(0);
+	}
 	unlock();
 }

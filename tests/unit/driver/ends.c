@@ -2,7 +2,8 @@
  *   return    from main                            release, reset, destroy   its context first, then by _exit
  *   _exit     some time after the launch           kill                      so, too, by a signal that nobody catches
  *   endless   from main, while the kernel never ends
- *   moved     in a second context, after its first one; it waits, for it frees the memory */
+ *   moved     in a second context, after its first one; it waits, for it frees the memory
+ *   exec      by becoming `ends return`, while its own launch may still run; executing does the same as soon as the driver is there */
 #include <cuda.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,10 +37,16 @@ static void destroy(void) { must(cuCtxDestroy(context), "cuCtxDestroy"); _exit(0
 static void moved(void) { must(cuMemFree(memory), "cuMemFree"); }
 static void at_once(void) { usleep(500000); _exit(0); }
 static void by_signal(void) { usleep(500000); raise(SIGKILL); }
+static void become(void)
+{
+	execl("/proc/self/exe", "ends", "return", (char *)NULL);
+	must(CUDA_ERROR_UNKNOWN, "execl");
+}
+static void by_exec(void) { usleep(500000); become(); }
 
 static const struct { const char *name; void (*end)(void); } forms[] = {
 	{"return", by_return}, {"endless", by_return}, {"release", release}, {"reset", reset}, {"destroy", destroy},
-	{"_exit", at_once}, {"kill", by_signal}, {"moved", moved},
+	{"_exit", at_once}, {"kill", by_signal}, {"moved", moved}, {"exec", by_exec}, {"executing", become},
 };
 
 int main(int argc, char **argv)
@@ -56,6 +63,8 @@ int main(int argc, char **argv)
 	}
 	unsigned more = !strcmp(argv[1], "endless");
 	must(cuInit(0), "cuInit");
+	if (forms[form].end == become)
+		become();
 	must(cuDeviceGet(&device, 0), "cuDeviceGet");
 	if (!strcmp(argv[1], "moved")) {
 		CUcontext first;

@@ -4,7 +4,7 @@ import sys
 
 from job import run
 
-COUNTED = {"return", "release", "reset", "destroy", "moved"}  # the others: nobody could fetch the counters
+COUNTED = {"return", "release", "reset", "destroy", "moved", "executing"}  # the others: nobody could fetch the counters
 
 
 def main():
@@ -12,6 +12,7 @@ def main():
     job, summary, said = run(launch, program, form)
     assert job.returncode == (128 + 9 if form == "kill" else 66) and len(summary["findings"]) == 1, said
     assert "nothing was checked" not in job.stderr, said
+    assert summary["findings"][0]["count"] == (2 if form == "exec" else 1), said
     counters, notes = summary["coverage"]["counters"], [note["key"] for note in summary["coverage"]["notes"]]
     unknown = "the counters of the last 1 launch in rank 0 are unknown: ended without a wait"
     if form in COUNTED:
