@@ -28,8 +28,8 @@ def table(exchange, warps, ranks, locks, cas):
     if warps:
         cases["exchange-warps"] = ("exchange.py", [*exchange, *warps], ranks, False)
         cases["exchange-warps-first-relaxed"] = ("exchange.py", [*exchange, *warps, "--break", "first-relaxed"], ranks, True)
-    cases["spawned"] = (SPAWNED, [str(ranks), *exchange], ranks, False)
-    cases["spawned-scope"] = (SPAWNED, [str(ranks), *exchange, "--break", "scope"], ranks, True)
+    cases["spawned"] = (SPAWNED, [str(ranks), "spawn", *exchange], ranks, False)
+    cases["spawned-scope"] = (SPAWNED, [str(ranks), "spawn", *exchange, "--break", "scope"], ranks, True)
     cases["lock-groups"] = ("lock_groups.py", locks, 1, False)
     cases["cas-then-load"] = ("cas_then_load.py", cas, 1, True)
     return cases
@@ -58,7 +58,13 @@ for kernel in ("add", "softmax", "dropout"):
 SAYS = {"print": [f"pid ({p}, 0, 0) idx ({i:2}) element: (operand 1) {(32 * p + i) / 4:f}" for p in range(2) for i in range(32)] +
         [f"pid ({p}, 0, 0) idx () program: 0x{p:08x}" for p in range(2)]}  # lines on stdout
 
-EMULATED = {**table(SMALL, WARPS, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], []),
+EIGHT = {}
+for start in ("fork", "forkserver", "spawn"):
+    arguments = ["8", start, "--blocks", "2", "--warps", "1", "--count", "512", "--rounds", "1"]
+    EIGHT[f"spawned-{start}-8"] = (SPAWNED, arguments, 8, False)
+    EIGHT[f"spawned-{start}-8-scope"] = (SPAWNED, [*arguments, "--break", "scope"], 8, True)
+
+EMULATED = {**EIGHT, **table(SMALL, WARPS, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], []),
             **{name: (*row, 1, "--break" in row[1]) for name, row in TUTORIALS.items()}}
 
 
@@ -80,7 +86,7 @@ def one(name):
 
     def run(scratch):
         program, arguments, ranks, racy = EMULATED[name]
-        for number, schedule in enumerate(("program", "pct")[:1 if name in TUTORIALS else 2], 1):
+        for number, schedule in enumerate(("program", "pct")[:1 if name in TUTORIALS or name in EIGHT else 2], 1):
             place = os.path.join(scratch, schedule)
             os.makedirs(place)
             python = jobs.python("3.9" if name.endswith("-t39") else "3.6")

@@ -1,6 +1,6 @@
 """exchange.py by processes that one program spawns: none of them is started by a launcher, and the job has one rank.
 
-    gsan-launch python spawned.py PROCESSES [exchange.py's arguments]     (PYTHONPATH: the examples folder)
+    gsan-launch python spawned.py PROCESSES fork|forkserver|spawn [exchange.py's arguments]     (PYTHONPATH: the examples folder)
 """
 import multiprocessing
 import os
@@ -16,10 +16,10 @@ def work(rank, size, port, arguments):
 
 
 def main():
-    size, context = int(sys.argv[1]), multiprocessing.get_context("spawn")
+    size, context = int(sys.argv[1]), multiprocessing.get_context(sys.argv[2])
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
-    children = [context.Process(target=work, args=(rank, size, port, sys.argv[2:])) for rank in range(size)]
+    children = [context.Process(target=work, args=(rank, size, port, sys.argv[3:])) for rank in range(size)]
     for child in children:
         child.start()
     for child in children:
