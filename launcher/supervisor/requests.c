@@ -216,16 +216,18 @@ static void request_slot_clear(struct supervisor *s, uint32_t p)
 	}
 }
 
-/* It runs on, unseen, until the job ends, for all that is known. */
+/* It runs on, unseen, until the job ends, for all that is known; what others have exported it may use. */
 static int request_refuse(struct supervisor *s, struct request *q)
 {
 	int rank = q->msg.rank >= 0 && q->msg.rank < (int)s->config.size ? q->msg.rank : 0;
-	ipc_text(&q->msg, "no participant left: the job has room for no more processes x GPUs at once");
+	ipc_text(&q->msg, "the job has room for no more processes x GPUs at once");
 	struct report_note note = {REPORT_PROCESS, "a process", "the job had no room for it: its kernels ran unchecked", 1u << rank};
 	report_add_note(&s->notes, &note);
 	s->refused = 1;
 	job_writes(s->job, 0, GSAN_STREAMS - 1, UINT32_MAX); /* no launch passes over this slot as its own */
-	return -ENOSPC;
+	q->msg.participant = -1;
+	q->reply_fd = s->job_fd;
+	return 0;
 }
 
 static int request_join(struct supervisor *s, struct request *q)
@@ -333,11 +335,18 @@ static int request_lend(struct supervisor *s, struct request *q)
 	return fd < 0 ? fd : broker_lend(s->broker, &range, fd, &q->msg.alloc);
 }
 
+/* Who opens: a participant, or a process that the job had no room for. */
+static int request_opener(const struct supervisor *s, struct request *q, uint32_t *opener)
+{
+	*opener = GSAN_PARTICIPANTS;
+	return s->connection[q->connection].participants ? request_participant(s, q, opener) : 0;
+}
+
 static int request_open(struct supervisor *s, struct request *q)
 {
 	struct broker_range found;
 	uint32_t p, number = q->msg.alloc;
-	int rc = request_participant(s, q, &p);
+	int rc = request_opener(s, q, &p);
 	if (!rc)
 		rc = broker_open(s->broker, number, p, &found, &q->msg.cursor, &q->reply_fd);
 	if (!rc)
@@ -348,7 +357,7 @@ static int request_open(struct supervisor *s, struct request *q)
 static int request_close(struct supervisor *s, struct request *q)
 {
 	uint32_t p;
-	int rc = request_participant(s, q, &p);
+	int rc = request_opener(s, q, &p);
 	if (!rc)
 		broker_close(s->broker, q->msg.alloc, p);
 	return rc;

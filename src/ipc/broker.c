@@ -16,7 +16,7 @@ struct broker_entry {
 	int writer;  /* of the token's pipe, or -1: put */
 	dev_t device;
 	ino_t inode;
-	uint32_t piece, opens[GSAN_PARTICIPANTS]; /* of what was lent: broker_open() */
+	uint32_t piece, opens[GSAN_PARTICIPANTS + 1]; /* of what was lent: broker_open() */
 };
 
 struct broker {
@@ -196,7 +196,7 @@ static struct broker_entry **broker_lent(struct broker *b, uint32_t number)
 int broker_open(struct broker *b, uint32_t number, uint32_t participant, struct broker_range *found, uint32_t *piece, int *fd)
 {
 	struct broker_entry *e = *broker_lent(b, number);
-	if (!e || e->fd < 0 || participant >= GSAN_PARTICIPANTS)
+	if (!e || e->fd < 0 || participant > GSAN_PARTICIPANTS)
 		return -ENOENT;
 	if (e->range.participant == participant)
 		return -ELOOP;
@@ -210,7 +210,7 @@ int broker_open(struct broker *b, uint32_t number, uint32_t participant, struct 
 void broker_close(struct broker *b, uint32_t number, uint32_t participant)
 {
 	struct broker_entry *e = *broker_lent(b, number);
-	if (e && participant < GSAN_PARTICIPANTS && e->opens[participant])
+	if (e && participant <= GSAN_PARTICIPANTS && e->opens[participant])
 		e->opens[participant]--;
 }
 
@@ -229,7 +229,7 @@ int broker_reclaim(struct broker *b, uint32_t number, uint32_t participant)
 	if (e->fd >= 0)
 		close(e->fd); /* what is open keeps the memory */
 	e->fd = -1;
-	for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++)
+	for (uint32_t p = 0; p <= GSAN_PARTICIPANTS; p++)
 		if (e->opens[p])
 			return -EBUSY;
 	broker_remove(at);

@@ -30,7 +30,8 @@ int broker_lend(struct broker *b, const struct broker_range *range, int fd, uint
 int broker_get(struct broker *b, const struct broker_range *want, uint32_t *cursor, struct broker_range *found, int *fd);
 int broker_import(struct broker *b, int token, struct broker_range *found, int *fd);
 
-/* *piece: the same for all numbers of the same memory. -ELOOP: it is the participant's own. */
+/* *piece: the same for all numbers of the same memory. -ELOOP: it is the participant's own. GSAN_PARTICIPANTS stands for all processes
+ * that are none, of which nobody tells when they end. */
 int broker_open(struct broker *b, uint32_t number, uint32_t participant, struct broker_range *found, uint32_t *piece, int *fd);
 void broker_close(struct broker *b, uint32_t number, uint32_t participant);
 /* By its owner. 0: nobody has it, and it is gone; -EBUSY: nobody will open it, but somebody has it; -ENOENT. */

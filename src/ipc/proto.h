@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_PROTO 8u
+#define GSAN_PROTO 9u
 #define GSAN_ENV_SOCKET "GSAN_SOCKET" /* abstract socket name, without the leading NUL; set by gsan-launch */
 #define GSAN_ENV_RANK "GSAN_RANK"     /* rank as gsan-launch knows it, or unset */
 #define GSAN_ENV_DEVICE "GSAN_DEVICE" /* "cuda" or "emu", set by gsan-launch */
@@ -23,7 +23,8 @@ enum ipc_type {
 	                 * directory; cursor = the port for MASTER_PORT */
 	IPC_WAIT,       /* launcher: my rank's process ended (status = wait status); the reply comes when the job is merged:
 	                 * status = exit status for every launcher, fd[0] = memfd with the report's text (one launcher only) */
-	IPC_JOIN,       /* libgsan: pid, rank (-1 unknown), gpu (PCI bus id text); reply: participant, fd[0] = job memory */
+	IPC_JOIN,       /* libgsan: pid, rank (-1 unknown), gpu (PCI bus id text); reply: participant, fd[0] = job memory. Participant -1:
+	                 * there is no room, text = why; it may still import, open and close */
 	IPC_RANK,       /* libgsan: its rank became known late */
 	IPC_PUT,        /* libgsan: fd[0] = memory handle of (space, base, size); kept until the participant leaves */
 	IPC_GET,        /* libgsan: the next handle whose range meets (space, base, size); reply: fd, its base and size; or

@@ -129,7 +129,7 @@ CUresult vmm_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, v
 	struct participant *p = participant_any();
 	struct vmm_section s;
 	struct span opened;
-	if (p && ((in_arena((uintptr_t)at) && !in_views((uintptr_t)at)) || lent_holding((uintptr_t)at, &opened)))
+	if ((p && in_arena((uintptr_t)at) && !in_views((uintptr_t)at)) || lent_holding((uintptr_t)at, &opened))
 		return CUDA_ERROR_INVALID_VALUE; /* a block: NCCL tells cuMemAlloc's memory by this answer */
 	CUresult rc = real.cuMemRetainAllocationHandle(handle, at);
 	if (rc || !p || vmm_enter(p, &s))

@@ -73,6 +73,16 @@ static int start_rank(void)
 	return -1;
 }
 
+static void start_leave(struct participant *p)
+{
+	close(p->socket);
+	p->socket = -1;
+	if (p->job)
+		munmap(p->job, sizeof(struct job));
+	p->job = NULL;
+}
+
+/* Of a process that the job has no room for, the first place stays: it may use what others export. */
 static int start_join(struct participant *p)
 {
 	char bus[32] = "";
@@ -88,10 +98,8 @@ static int start_join(struct participant *p)
 	ipc_text(&msg, "%s", bus);
 	int rc = ipc_call(p->socket, &msg, -1, &fd);
 	if (rc || fd < 0) {
-		log_error("the supervisor refused %sthis process (%s); %s runs unchecked", p->place ? "another GPU of " : "",
-			  msg.type == IPC_ERROR && *msg.text ? msg.text : strerror(-rc), what);
-		close(p->socket);
-		p->socket = -1;
+		log_error("the supervisor does not answer (%s); %s runs unchecked", strerror(-rc), what);
+		start_leave(p);
 		return -1;
 	}
 	log_set_rank(msg.rank >= 0 ? msg.rank : start_rank());
@@ -107,6 +115,13 @@ static int start_join(struct participant *p)
 		log_error("libgsan.so and gsan-launch are of different versions; install them together");
 		munmap(job, sizeof(struct job));
 		p->job = NULL;
+		return -1;
+	}
+	if (p->index < 0) {
+		log_error("the supervisor refused %sthis process (%.*s); %s runs unchecked", p->place ? "another GPU of " : "",
+			  (int)msg.length, msg.text, what);
+		if (p->place)
+			start_leave(p);
 		return -1;
 	}
 	return 0;

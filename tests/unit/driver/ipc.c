@@ -509,9 +509,15 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
 		if (!strcmp(form, forms[i].name)) {
 			TRY(cuInit(0));
+			if (rank)
+				wait(); /* until the other one has its place in the job */
 			TRY(cuDevicePrimaryCtxRetain(&context, forms[i].gpus > 1 ? rank : 0));
 			TRY(cuCtxSetCurrent(context));
 			TRY(cuModuleLoadData(&module, ptx));
+			if (!rank) {
+				TRY(cuMemFree(memory(1)));
+				tell();
+			}
 			forms[i].call();
 			return 0;
 		}

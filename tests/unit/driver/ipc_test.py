@@ -1,6 +1,6 @@
 """Jobs of two ranks on the emulated device that share memory by CUDA IPC handles (ipc.c): the same without gsan-launch, then checked.
-What races is found, on the memory of its owner, and what does not is clean; nothing of it is unchecked. Arguments: gsan-launch, the
-program, a form."""
+What races is found, on the memory of its owner, and what does not is clean; nothing of it is unchecked. FORM.full: two processes of
+a job that has room for one: the one that opens works unchecked and is named; nothing is found. Arguments: gsan-launch, the program, a form."""
 import os
 import subprocess
 import sys
@@ -23,7 +23,14 @@ def plain(program, form, name):
 def main():
     launch, program, form = sys.argv[1:]
     name = f"gsan-test-ipc-{os.getpid()}"
-    plain(program, form, name)
+    plain(program, form.split(".")[0], name)
+    form, *full = form.split(".")
+    if full:
+        os.environ["GSAN_TEST_PLACES"] = "1"
+        both = 'RANK=0 "$@" & first=$!; RANK=1 "$@" && wait $first'
+        job, summary, said = run(launch, "sh", "-c", both, "sh", program, form, name)
+        assert job.returncode == 0 and not summary["findings"] and "the job had no room for it" in job.stderr, said
+        return
     for seed in range(1, 5 if form in OWN else 2):  # whichever of the two kernels comes first
         judge(form, *run(launch, program, form, name, options=("--seed", str(seed)), ranks=2))
 

@@ -2,6 +2,7 @@
  * of the same number; it prints their process ids.
  *   parted   neither knows when the other one's launch ends: a race
  *   waited   the second launches once the first has told it that its own has ended
+ *   full     the job has room for the first alone; the second waits as well, and what it imports it stores to
  *   streams  the first process alone, on two streams that nothing orders: a race of its own */
 #include <cuda.h>
 #include <stdio.h>
@@ -102,13 +103,15 @@ static void store(CUmodule module, CUdeviceptr at)
 int main(int argc, char **argv)
 {
 	const char *form = argc > 1 ? argv[1] : "";
-	int alone = !strcmp(form, "streams"), waited = !strcmp(form, "waited"), pair[2], status = 0;
+	int alone = !strcmp(form, "streams"), full = !strcmp(form, "full"), waited = full || !strcmp(form, "waited"), pair[2], status = 0;
 	CUcontext context;
 	CUmodule module;
 
 	TRY(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));
 	pid_t other = alone ? -1 : fork();
 	int second = other == 0, line = pair[second];
+	if (second && full)
+		hear(line);
 	TRY(cuInit(0));
 	TRY(cuDevicePrimaryCtxRetain(&context, 0));
 	TRY(cuCtxSetCurrent(context));
@@ -117,6 +120,8 @@ int main(int argc, char **argv)
 	CUdeviceptr memory = mapped(own);
 	TRY(cuMemsetD8(memory, 0, BYTES));
 	TRY(cuCtxSynchronize());
+	if (!second && full)
+		tell(line);
 	if (second)
 		memory = mapped(take_memory(line));
 	else if (!alone)
@@ -131,6 +136,11 @@ int main(int argc, char **argv)
 		hear(line);
 	}
 	TRY(cuCtxSynchronize());
+	if (second && full) {
+		unsigned seen;
+		TRY(cuMemcpyDtoH(&seen, memory, sizeof seen));
+		TRY(seen != 7);
+	}
 	printf("%d\n", (int)getpid());
 	fflush(stdout);
 	if (!second && waited)

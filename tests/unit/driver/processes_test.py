@@ -1,6 +1,7 @@
 """Jobs of one rank on the emulated device whose rank is two processes (processes.c): a race between them says so and names both, though
-their launches have one number; one that waits for the other is clean, and a race within one process names none. Arguments:
-gsan-launch, the program, a form."""
+their launches have one number; one that waits for the other is clean, and a race within one process names none. One that the job has
+no room for works unchecked, and is named. Arguments: gsan-launch, the program, a form."""
+import os
 import sys
 
 from job import run
@@ -11,8 +12,11 @@ WORDS = {"parted": ("no synchronisation between two processes of rank 0 was seen
 
 def main():
     launch, program, form = sys.argv[1:]
+    if form == "full":
+        os.environ["GSAN_TEST_PLACES"] = "1"
     job, summary, said = run(launch, program, form)
     assert job.returncode == (66 if form in WORDS else 0) and len(summary["findings"]) == (form in WORDS), said
+    assert ("the job had no room for it" in job.stderr) == (form == "full") and len(job.stdout.split()) == 2 - (form == "streams"), said
     for finding in summary["findings"]:
         sides = finding["first"], finding["second"]
         pids = [str(side["pid"]) for side in sides if "pid" in side]

@@ -116,6 +116,11 @@ static void test_lend(void)
 	CHECK(broker_reclaim(b, number[1], 1) == -EBUSY);
 	broker_leave(b, 0);
 	CHECK(!broker_reclaim(b, number[1], 1) && is_open(real[2]));
+	CHECK(!broker_open(b, number[2], GSAN_PARTICIPANTS, &found, &piece[2], &got)); /* a process that is no participant */
+	CHECK(broker_open(b, number[2], GSAN_PARTICIPANTS + 1, &found, &piece[2], &got) == -ENOENT && broker_reclaim(b, number[2], 1) == -EBUSY);
+	broker_close(b, number[2], GSAN_PARTICIPANTS);
+	CHECK(!broker_reclaim(b, number[2], 1) && !is_open(real[2]));
+	CHECK(!broker_lend(b, &other, real[2] = memory(), &number[2]));
 	broker_leave(b, 1);
 	CHECK(!is_open(real[2]) && broker_open(b, number[2], 0, &found, &piece[0], &got) == -ENOENT);
 	CHECK(broker_lend(b, &r, -1, &number[0]) == -EBADF);
