@@ -93,6 +93,7 @@ static void environment_emulator(const struct launch *l)
 void launch_environment(const struct launch *l, int rank)
 {
 	environment_prepend("LD_PRELOAD", l->files.preload);
+	environment_prepend("ASAN_OPTIONS", "verify_asan_link_order=0"); /* GCC's refuses to start behind a library that is preloaded */
 	setenv(GSAN_ENV_SOCKET, l->socket, 1);
 	setenv(GSAN_ENV_DEVICE, l->emulated ? "emu" : "cuda", 1);
 	environment_number(GSAN_ENV_RANK, rank, 1);

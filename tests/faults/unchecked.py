@@ -102,6 +102,14 @@ def explored(scratch):
         jobs.launched(scratch, ["sh", "-c", script], ranks=1, options=explore).ends(jobs.FOUND)
 
 
+def sanitized(scratch):
+    """A program with GCC's AddressSanitizer, which wants to be the first library, unless its user says otherwise."""
+    program = [os.path.join(jobs.BIN, "faults_kernels_sanitized"), "r"]
+    jobs.launched(scratch, program, ranks=1).ends(jobs.FOUND).says("write-after-write")
+    strict = {**jobs.Job.environment(scratch), "ASAN_OPTIONS": "verify_asan_link_order=1"}
+    jobs.launched(scratch, program, ranks=1, environment=strict).ends(1).says("ASan runtime does not come first")
+
+
 if __name__ == "__main__":
     jobs.main({case.__name__: case for case in (
-        none_checked, some_checked, not_seen, precedence, required, refused_options, explored)})
+        none_checked, some_checked, not_seen, precedence, required, refused_options, explored, sanitized)})
