@@ -31,3 +31,4 @@ install(FILES ${CMAKE_BINARY_DIR}/gsan.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pk
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES examples/ranks.py examples/driver_world.py examples/torch_world.py examples/message_passing.py
   examples/counter_lock.py examples/neighbours.py DESTINATION ${CMAKE_INSTALL_DATADIR}/gsan/examples)
+install(DIRECTORY python DESTINATION ${CMAKE_INSTALL_DATADIR}/gsan PATTERN __pycache__ EXCLUDE PATTERN *.egg-info EXCLUDE PATTERN build EXCLUDE)

@@ -1,4 +1,4 @@
-"""A world of ranks over the bare CUDA driver: no PyTorch, ctypes on libcuda.so.1, Triton's own launcher.
+"""A world of ranks over the bare CUDA driver (gsan.driver): no PyTorch, ctypes on libcuda.so.1, Triton's own launcher.
 
 Memory that peers can address is made as PyTorch's symmetric memory makes it: each rank creates an allocation that can
 be exported as a file descriptor, the descriptors travel over a UNIX socket, and every rank maps those of its peers.
@@ -12,11 +12,9 @@ import time
 
 import numpy
 import triton
-from triton.backends.compiler import GPUTarget
-from triton.backends.nvidia.driver import CudaDriver, CudaLauncher, CudaUtils
+from gsan.driver import Buffer, Cuda, Driver
 
 MEET_SECONDS = 60
-CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 75, 76
 CU_MEM_ALLOCATION_TYPE_PINNED = CU_MEM_LOCATION_TYPE_DEVICE = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1
 CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3
 
@@ -35,57 +33,15 @@ class _Access(ctypes.Structure):
     _fields_ = [("location", _Location), ("flags", ctypes.c_int)]
 
 
-class Cuda:
-    """libcuda.so.1; a call that fails raises with the driver's name for the error."""
+class Memory(Buffer):
+    """A buffer that goes with its last reference."""
 
-    def __init__(self):
-        self.library = ctypes.CDLL("libcuda.so.1")
-
-    def __getattr__(self, name):
-        function = getattr(self.library, name)
-
-        def call(*args):
-            error = function(*args)
-            if error:
-                text = ctypes.c_char_p()
-                self.library.cuGetErrorName(error, ctypes.byref(text))
-                raise RuntimeError(f"{name}: {(text.value or b'unknown error').decode()} ({error})")
-
-        return call
-
-
-class Buffer:
-    """Device memory as Triton wants to see it: an address and an element type."""
-
-    def __init__(self, address, count, dtype, free=None):
-        self.address, self.count, self.dtype, self.free = address, count, dtype, free
-
-    def data_ptr(self):
-        return self.address
+    def __init__(self, address, count, dtype, free):
+        super().__init__(address, dtype)
+        self.count, self.free = count, free
 
     def __del__(self):
-        if self.free:
-            self.free()
-
-
-class _Driver(CudaDriver):
-    """Triton's CUDA driver, with the four questions that it puts to torch answered by libcuda."""
-
-    def __init__(self, cuda, device):
-        self.utils = CudaUtils()
-        self.launcher_cls = CudaLauncher
-        major, minor = ctypes.c_int(), ctypes.c_int()
-        cuda.cuDeviceGetAttribute(ctypes.byref(major), CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)
-        cuda.cuDeviceGetAttribute(ctypes.byref(minor), CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
-        capability = major.value, minor.value
-        self.get_device_capability = lambda device=None: capability
-        self.get_current_stream = lambda device=None: 0
-        self.get_current_device = lambda: device
-        self.set_current_device = lambda device: None
-
-    def get_current_target(self):
-        major, minor = self.get_device_capability()
-        return GPUTarget("cuda", 10 * major + minor, 32)
+        self.free()
 
 
 def _environment(*names, default):
@@ -99,18 +55,12 @@ class DriverWorld:
         self.cuda = Cuda()
         self._meet()
         self._take_device(_environment("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", default=self.rank))
-        triton.runtime.driver.set_active(_Driver(self.cuda, self.device))
+        triton.runtime.driver.set_active(Driver(self.cuda))
 
     def _take_device(self, local_rank):
-        count, device, context = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
-        self.cuda.cuInit(0)
-        self.cuda.cuDeviceGetCount(ctypes.byref(count))
-        self.cuda.cuDeviceGet(ctypes.byref(device), local_rank % count.value)
-        self.cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
-        self.cuda.cuCtxSetCurrent(context)
-        self.device = device.value
+        self.cuda.take(local_rank)
         self.prop = _AllocationProp(CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                    _Location(CU_MEM_LOCATION_TYPE_DEVICE, self.device))
+                                    _Location(CU_MEM_LOCATION_TYPE_DEVICE, self.cuda.device))
         granularity = ctypes.c_size_t()
         self.cuda.cuMemGetAllocationGranularity(ctypes.byref(granularity), ctypes.byref(self.prop), 0)
         self.granularity = granularity.value
@@ -172,15 +122,14 @@ class DriverWorld:
 
     def zeros(self, count, dtype):
         size = count * numpy.dtype(dtype).itemsize
-        address = ctypes.c_uint64()
-        self.cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size))
-        self.cuda.cuMemsetD8_v2(address, ctypes.c_ubyte(0), ctypes.c_size_t(size))
-        return Buffer(address.value, count, dtype, lambda: self.cuda.cuMemFree_v2(address))
+        address = self.cuda.alloc(size)
+        self.cuda.cuMemsetD8_v2(ctypes.c_uint64(address), ctypes.c_ubyte(0), ctypes.c_size_t(size))
+        return Memory(address, count, dtype, lambda: self.cuda.free(address))
 
     def array(self, host):
         buffer = self.zeros(host.size, host.dtype.name)
         host = numpy.ascontiguousarray(host)
-        self.cuda.cuMemcpyHtoD_v2(ctypes.c_uint64(buffer.address), ctypes.c_void_p(host.ctypes.data), ctypes.c_size_t(host.nbytes))
+        self.cuda.upload(buffer.address, host.ctypes.data, host.nbytes)
         return buffer
 
     def shared(self, count, dtype):
@@ -203,7 +152,7 @@ class DriverWorld:
 
     def _map(self, handle, room, count, dtype):
         address, length = ctypes.c_uint64(), ctypes.c_size_t(room)
-        access = _Access(_Location(CU_MEM_LOCATION_TYPE_DEVICE, self.device), CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+        access = _Access(_Location(CU_MEM_LOCATION_TYPE_DEVICE, self.cuda.device), CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
         self.cuda.cuMemAddressReserve(ctypes.byref(address), length, ctypes.c_size_t(0), ctypes.c_uint64(0),
                                       ctypes.c_ulonglong(0))
         self.cuda.cuMemMap(address, length, ctypes.c_size_t(0), handle, ctypes.c_ulonglong(0))
@@ -214,12 +163,11 @@ class DriverWorld:
             self.cuda.cuMemUnmap(address, length)
             self.cuda.cuMemAddressFree(address, length)
 
-        return Buffer(address.value, count, dtype, free)
+        return Memory(address.value, count, dtype, free)
 
     def numpy(self, buffer):
         host = numpy.empty(buffer.count, buffer.dtype)
-        self.cuda.cuMemcpyDtoH_v2(ctypes.c_void_p(host.ctypes.data), ctypes.c_uint64(buffer.address),
-                                  ctypes.c_size_t(host.nbytes))
+        self.cuda.download(host.ctypes.data, buffer.address, host.nbytes)
         return host
 
     def close(self):

@@ -45,3 +45,4 @@ def open_world():
 
 
 need_triton()
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))  # gsan, where it is not installed

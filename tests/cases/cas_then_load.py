@@ -6,7 +6,8 @@ import argparse
 import ctypes
 import os
 
-from driver_world import Cuda
+import ranks  # noqa: F401 (finds Triton and gsan)
+from gsan.driver import Cuda
 
 PTX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cas_then_load.ptx")
 
@@ -16,14 +17,12 @@ def main():
     parser.add_argument("--ctas", type=int, default=8)
     parser.add_argument("--threads", type=int, default=64)
     a = parser.parse_args()
-    cuda, context, module, function, at = Cuda(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint64()
-    cuda.cuInit(0)
-    cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
-    cuda.cuCtxSetCurrent(context)
+    cuda, module, function = Cuda(), ctypes.c_void_p(), ctypes.c_void_p()
+    cuda.take(0)
     with open(PTX, "rb") as file:
         cuda.cuModuleLoadData(ctypes.byref(module), file.read() + b"\0")
     cuda.cuModuleGetFunction(ctypes.byref(function), module, b"grow")
-    cuda.cuMemAlloc_v2(ctypes.byref(at), ctypes.c_size_t(4096))
+    at = ctypes.c_uint64(cuda.alloc(4096))
     cuda.cuMemsetD32_v2(at, 0, ctypes.c_size_t(1024))
     arguments = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.byref(at), ctypes.c_void_p))
     cuda.cuLaunchKernel(function, a.ctas, 1, 1, a.threads, 1, 1, 0, None, arguments, None)

@@ -1,0 +1,1 @@
+"""GSan for Python programs."""

@@ -1,0 +1,87 @@
+"""Runs a Python program on the emulated device, with NumPy arrays or CPU tensors of torch as arguments of its Triton kernels:
+
+    python -m gsan.emu PROGRAM [ARGUMENTS]
+
+which is `gsan-launch --device emu python -m gsan.emu PROGRAM [ARGUMENTS]`: write that to give options, or for several ranks.
+
+Each launch copies its arrays to the device, waits, and copies them back (gsan.arrays), so that launches follow one another as in
+one stream. Where a program asks Triton for torch's device, it is the CPU. triton.autotune takes its first configuration: times
+mean nothing here.
+"""
+import functools
+import os
+import runpy
+import shutil
+import sys
+
+
+def fail(text):
+    sys.exit(f"gsan.emu: {text}")
+
+
+def launcher():
+    """gsan-launch: in PATH, or built in the checkout that this file is part of."""
+    built = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "bin")
+    return shutil.which("gsan-launch") or shutil.which("gsan-launch", path=built) or fail(
+        "gsan-launch is not in PATH: `make build` makes it, in build/bin, or `make install`")
+
+
+def copying(cuda, run):
+    """JITFunction.run, which takes host arrays."""
+
+    @functools.wraps(run)
+    def launch(kernel, *args, grid, warmup, **more):
+        from gsan.arrays import on_device
+        names = kernel.arg_names[:len(args)]
+        with on_device(cuda, {**dict(zip(names, args)), **more}) as given:
+            first = [given.pop(name) for name in names]
+            return run(kernel, *first, *args[len(names):], grid=grid, warmup=warmup, **given)
+
+    return launch
+
+
+def prepare_triton():
+    """Triton's kernels on the emulated device, and their arguments on the host."""
+    try:
+        import triton
+    except ImportError:
+        return  # and the program says so, if it wants it
+    from gsan.driver import Cuda, Driver
+
+    class EmulatedDriver(Driver):
+        def get_active_torch_device(self):
+            import torch
+            return torch.device("cpu")
+
+        def get_benchmarker(self):
+            return lambda call, quantiles=(0.5,), **_: [0.0] * len(quantiles)
+
+    if triton.knobs.runtime.interpret:
+        fail("TRITON_INTERPRET is set, and what Triton's interpreter runs is not checked: unset it")
+    cuda = Cuda()
+    cuda.take(int(os.environ.get("LOCAL_RANK", "0")))
+    triton.runtime.driver.set_active(EmulatedDriver(cuda))
+    function = triton.runtime.jit.JITFunction
+    function.run = copying(cuda, function.run)
+
+
+def main():
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0 if arguments else 2
+    if not os.path.isfile(arguments[0]):
+        fail(f"{arguments[0]}: no such file; usage: python -m gsan.emu PROGRAM [ARGUMENTS]")
+    if "GSAN_SOCKET" not in os.environ:  # nobody has started us under gsan-launch yet
+        program = launcher()
+        os.execv(program, [program, "--device", "emu", "--", sys.executable, "-m", "gsan.emu", *arguments])
+    if os.environ.get("GSAN_DEVICE") != "emu":
+        fail("gsan-launch runs this on a GPU: give it --device emu, or start the program without gsan.emu")
+    prepare_triton()
+    sys.argv, sys.path[0] = arguments, os.path.dirname(os.path.abspath(arguments[0]))
+    runpy.run_path(arguments[0], run_name="__main__")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""What emu.py runs under gsan.emu: kernels over host arrays, as a user has them. Each case checks what comes back.
+
+    python -m gsan.emu kernels.py CASE
+"""
+import sys
+
+import numpy
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(x, y, out, N, STEP: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * STEP + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < N) + tl.load(y + at, mask=at < N), mask=at < N)
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 128}), triton.Config({"BLOCK": 64})], key=["N"])
+@triton.jit
+def double(x, N, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + at, 2 * tl.load(x + at, mask=at < N), mask=at < N)
+
+
+def numbers(count, dtype="float32"):
+    return numpy.arange(count, dtype=dtype)
+
+
+def launch(x, y, out, step=256, count=1000):
+    add[(triton.cdiv(count, step),)](x, y, out, count, step, BLOCK=256)
+
+
+def plain():
+    out = numpy.zeros(1000, "float32")
+    launch(numbers(1000), numbers(1000), out)
+    launch(out, y=numbers(1000), out=out)
+    assert (out == 3 * numbers(1000)).all(), out
+
+
+def overlap():
+    out = numpy.zeros(1000, "float32")
+    launch(numbers(1000), numbers(1000), out, step=240)
+
+
+def views():
+    """Of one array; a kernel is given the address of a view's first element, and may go beyond the view."""
+    whole = numbers(3000)
+    launch(whole[:1000], whole[1000:2000], whole[2000:])
+    assert (whole[2000:] == numbers(1000) + numbers(2000)[1000:]).all(), whole
+    matrix = numpy.zeros((10, 100), "float32").T
+    launch(whole[999::-1], whole[:1], matrix)
+    assert (matrix.base.ravel() == whole[999:1999] + whole[:1000]).all(), matrix
+
+
+def empty():
+    launch(numpy.zeros(0, "float32"), numpy.zeros(0, "float32"), numpy.zeros(0, "float32"), count=0, step=1)
+
+
+def read_only():
+    x, out = numbers(1000), numpy.zeros(1000, "float32")
+    x.flags.writeable = False
+    launch(x, x, out)
+    assert (out == 2 * numbers(1000)).all(), out
+
+
+def read_only_written():
+    out = numpy.zeros(1000, "float32")
+    out.flags.writeable = False
+    launch(numbers(1000), numbers(1000), out)
+
+
+def tuned():
+    x = numbers(1000)
+    double[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](x, 1000)
+    assert (x == 2 * numbers(1000)).all(), x
+    assert double.best_config.kwargs["BLOCK"] == 128
+
+
+def complex_numbers():
+    launch(numbers(1000, "complex64"), numbers(1000), numbers(1000))
+
+
+def big_endian():
+    launch(numbers(1000, ">f4"), numbers(1000), numbers(1000))
+
+
+def in_tuple():
+    launch((numbers(1000),), numbers(1000), numbers(1000))
+
+
+def torch_tensor(device="cpu"):
+    import torch
+    out = torch.Tensor(numpy.zeros(2000, "float32"), device)[1000:]
+    launch(torch.Tensor(numbers(1000)), torch.Tensor(numbers(1000)), out)
+    assert (out.array == 2 * numbers(1000)).all(), out.array
+    assert str(triton.runtime.driver.active.get_active_torch_device()) == "cpu"
+
+
+def torch_on_gpu():
+    torch_tensor("cuda:0")
+
+
+def own_status():
+    plain()
+    sys.exit(3)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
