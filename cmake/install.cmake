@@ -15,7 +15,7 @@ if(TARGET emu)
 endif()
 
 configure_file(${CMAKE_SOURCE_DIR}/include/gsan/version.h.in ${CMAKE_BINARY_DIR}/include/gsan/version.h @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/include/gsan/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gsan)
+install(FILES ${CMAKE_BINARY_DIR}/include/gsan/version.h include/gsan/annotate.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gsan)
 
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/GSanConfig.cmake.in ${CMAKE_BINARY_DIR}/GSanConfig.cmake
   INSTALL_DESTINATION ${cmake_dir} PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_INCLUDEDIR)

@@ -20,7 +20,7 @@ static const struct kernel *evidence_kernel(const struct supervisor *s, uint32_t
 	return NULL;
 }
 
-static const struct allocation *evidence_allocation(const struct supervisor *s, uint64_t address)
+const struct allocation *supervisor_allocation(const struct supervisor *s, uint64_t address)
 {
 	for (const struct allocation *a = s->allocations; a; a = a->next) /* newest first */
 		if (address >= a->base && address - a->base < a->size)
@@ -99,7 +99,7 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 	c->owner[1] = s->owner[f->second.participant];
 	for (int i = 0; i < 2; i++)
 		c->flag[i] = evidence_kernel(s, f->flag_participant[i], f->flag_kernel[i]);
-	c->allocation = evidence_allocation(s, f->address);
+	c->allocation = supervisor_allocation(s, f->address);
 }
 
 static void evidence_told(struct supervisor *s, const struct gsan_side *by)

@@ -400,11 +400,35 @@ static int request_kernel(struct supervisor *s, struct request *q)
 	return 0;
 }
 
+#define REQUEST_LABELS 65536u /* in a job */
+
+static int request_is_known(const struct request *q, const struct allocation *a, const struct owner *owner)
+{
+	return a && a->owner == owner && a->base == q->msg.base && a->size == q->msg.size && a->label &&
+	       strlen(a->label) == q->msg.length && !memcmp(a->label, q->msg.text, q->msg.length);
+}
+
+/* A program may name its memory again and again. 0: this name is new; 1: it is not; -ENOSPC. */
+static int request_label(struct supervisor *s, const struct request *q, const struct owner *owner)
+{
+	struct report_note note = {"label", "gsan_label", "there are too many: what was labelled last is not called so", 1u << supervisor_owner_rank(s, owner)};
+	if (request_is_known(q, supervisor_allocation(s, q->msg.base), owner))
+		return 1;
+	if (s->labels++ < REQUEST_LABELS)
+		return 0;
+	s->labels = REQUEST_LABELS;
+	report_add_note(&s->notes, &note);
+	return -ENOSPC;
+}
+
 static int request_alloc(struct supervisor *s, struct request *q)
 {
 	uint32_t p;
 	if (request_participant(s, q, &p))
 		return -EINVAL;
+	int rc = q->msg.alloc ? 0 : request_label(s, q, s->owner[p]);
+	if (rc)
+		return rc < 0 ? rc : 0;
 	struct allocation *a = calloc(1, sizeof *a);
 	if (!a)
 		return -ENOMEM;

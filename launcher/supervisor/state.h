@@ -74,6 +74,7 @@ struct supervisor {
 	size_t connections;
 	struct kernel *kernels;
 	struct allocation *allocations;
+	uint32_t labels;            /* of these, names that programs gave */
 	struct candidate *bucket[CANDIDATE_BUCKETS];
 	uint32_t candidates;
 	uint64_t candidates_lost;
@@ -110,6 +111,7 @@ void compile_sweep(struct supervisor *s); /* when s->compile_epoll is readable *
 void compile_close(struct supervisor *s);
 
 /* evidence.c */
+const struct allocation *supervisor_allocation(const struct supervisor *s, uint64_t address); /* told last; or NULL */
 void supervisor_drain(struct supervisor *s, int last); /* rings → candidates; last: skip what was never finished */
 void supervisor_believe_of(struct supervisor *s, uint32_t participant); /* believes what it has to do with, before it is forgotten */
 int supervisor_report(struct supervisor *s, struct report *r); /* candidates that are believed, ranks, coverage */

@@ -1,1 +1,53 @@
-"""GSan for Python programs."""
+"""GSan for Python programs. What a program may tell the tool, which without it does nothing:
+
+    gsan.label(counters, "counters")     findings in that tensor's memory name it
+    with gsan.ignore():                  what this thread launches meanwhile is not checked, and listed as such;
+        library_call()                   findings that it may order are withheld
+
+`python -m gsan.emu` runs kernels over host arrays on the emulated device (gsan.emu), `torchrun --logs-specs gsan` a distributed
+program under the tool (gsan.torchrun).
+"""
+import contextlib
+import ctypes
+import errno
+
+_REFUSALS = {errno.EINVAL: "a name has 1 to 200 bytes of UTF-8, and memory at least one", errno.ENOSPC: "the job has too many labels"}
+
+
+def _find(name, *arguments):
+    """A function of libgsan.so, or None: the program does not run under GSan."""
+    function = getattr(ctypes.CDLL(None), "gsan_annotate_" + name, None)
+    if function:
+        function.argtypes = arguments
+    return function
+
+
+def label(memory, name, size=None):
+    """Calls device memory by a name until it is freed or called something else.
+
+    memory: a contiguous tensor, or anything with data_ptr(); or an address. Of one allocation of this process.
+    size: bytes from there on; of a tensor all, if left out.
+    True; False: without the tool, or in memory that it does not check or that is another process's. ValueError: a name that it does
+    not take, or too many of them.
+    """
+    address = memory if isinstance(memory, int) else memory.data_ptr()
+    if size is None:
+        size = memory.numel() * memory.element_size()
+    function = _find("label", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
+    error = -function(address, size, name.encode()) if function else errno.ENOSYS
+    if error in _REFUSALS:
+        raise ValueError(f"gsan.label({name!r}): {_REFUSALS[error]}")
+    return not error
+
+
+@contextlib.contextmanager
+def ignore():
+    """The calling thread's launches are not checked within."""
+    begin, end = _find("ignore_begin"), _find("ignore_end")
+    if begin:
+        begin()
+    try:
+        yield
+    finally:
+        if end:
+            end()

@@ -1,12 +1,15 @@
 """Host arrays as arguments of kernels: NumPy arrays and CPU tensors of torch. All the memory in which they lie is copied to the
-device before the kernel and back after it, so that views of one array are views of one array there, too."""
+device before the kernel and back after it, so that views of one array are views of one array there, too. Findings name it by the
+parameters."""
 import contextlib
 import ctypes
 import sys
 
+from gsan import label
 from gsan.driver import Buffer
 
 NOT_NUMBERS = "cOSUMm"  # kinds of NumPy types that Triton has none for
+LABEL_MAX = 200  # bytes
 
 
 def _instance(value, module, name):
@@ -90,6 +93,9 @@ class Piece:
         self.cuda, self.arguments = cuda, arguments
         self.low, self.size = arguments[0].low, max(a.high for a in arguments) - arguments[0].low
         self.device = cuda.alloc(max(self.size, 1))
+        name = ", ".join(a.name for a in arguments)
+        if self.size and len(name.encode()) <= LABEL_MAX:
+            label(self.device, name, self.size)
 
     def buffers(self):
         return {a.name: Buffer(self.device + a.address - self.low, a.dtype) for a in self.arguments}

@@ -5,6 +5,7 @@
 
 #include "cuda/hooks.h"
 #include "cuda/real.h"
+#include "driver/annotate.h"
 #include "driver/event.h"
 #include "driver/function.h"
 #include "vmm/vmm.h"
@@ -277,7 +278,7 @@ static CUresult launch_run(const struct launch *l)
 	}
 	if (!fn)
 		fn = function_find(f, l->f);
-	const char *reason = launch_refuse(fn, l);
+	const char *reason = annotate_ignores() ? "the program asked not to check it (gsan_ignore)" : launch_refuse(fn, l);
 	if (reason)
 		return launch_plain(f, fn, l, reason);
 	if (flow_number(f, slot, CLOCK_CHECKED, &seq))

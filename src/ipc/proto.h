@@ -34,7 +34,8 @@ enum ipc_type {
 	IPC_IMPORT,     /* libgsan: fd[0] = a token; reply: participant, base, size, alloc, fd[0] = real handle; -ENOENT: not a token */
 	IPC_FREED,      /* libgsan: allocation (alloc) released by its owner; the token stays good until its last copy closes */
 	IPC_KERNEL,     /* libgsan: kernel id, fd[0] = memfd with the info text (info.h) */
-	IPC_ALLOC,      /* libgsan: an allocation: base, size, text = label */
+	IPC_ALLOC,      /* libgsan: an allocation (alloc): base, size, text = label. alloc 0: what the program calls a part of one;
+	                 * -ENOSPC: the job has too many of these */
 	IPC_NOTE,       /* libgsan: coverage: text = "key\tname\treason", or where it has no room, fd[0] = memfd with that. Key "unchecked": a kernel that ran unchecked, listed
 	                 * first in the report; "foreign": memory that is not checked; "fatal": the job fails with it, though
 	                 * the program goes on; others are listed as they are */

@@ -77,5 +77,6 @@ int detail_adopt(struct participant *p, uint32_t q);
 int tables_map(struct participant *p, uint32_t q, uint64_t base, uint64_t size);
 
 uint64_t variable_canonical(uint64_t at); /* variable.c; 0: no module variable is there */
+uint64_t vmm_canonical(uint64_t at);      /* value.c: of a block, a view or a variable; 0: none is there */
 
 #endif

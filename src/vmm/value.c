@@ -3,7 +3,7 @@
 #include "vmm/block.h"
 #include "vmm/handle.h"
 
-static uint64_t value_canonical(uint64_t at)
+uint64_t vmm_canonical(uint64_t at)
 {
 	if (at >> GSAN_DATA_SHIFT == GSAN_DATA_TOP)
 		return block_find(at) ? at : 0;
@@ -15,7 +15,7 @@ int vmm_value(struct participant *p, uint64_t at)
 	struct vmm_section s;
 	if (vmm_enter(p, &s))
 		return 0;
-	uint64_t canonical = value_canonical(at);
+	uint64_t canonical = vmm_canonical(at);
 	int marked = canonical && !shadow_value(p, canonical);
 	vmm_leave(&s);
 	return marked;

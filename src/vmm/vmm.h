@@ -2,8 +2,9 @@
  * handles that ranks exchange are virtualised, so that a peer's mapping finds the owner's shadow. Three layers:
  * arena.c hands out addresses, shadow.c maps line records, block.c and handle.c are the program's two kinds of memory
  * (cuMemAlloc, and its own cuMemCreate/cuMemMap), lent.c is CUDA IPC; *_hooks.c are the driver's functions on top of them. Beside them
- * participant.c starts it all, once for each GPU, pool.c says which memory pools blocks stand for, variable.c is for module variables, value.c for what streams write, workspace.c for cooperative
- * grids, detail.c what lies behind the tables, memory.c makes the driver calls of our own, span.c is their sorted array.
+ * participant.c starts it all, once for each GPU, pool.c says which memory pools blocks stand for, variable.c is for module variables,
+ * value.c for what streams write, label.c for what the program calls its memory, workspace.c for cooperative grids, detail.c what lies
+ * behind the tables, memory.c makes the driver calls of our own, span.c is their sorted array.
  *
  * One lock guards all of it (vmm_lock), and is never held across a call that can wait for the program's kernels. */
 #ifndef GSAN_VMM_VMM_H
@@ -82,6 +83,10 @@ void vmm_variables_drop(struct participant *p, const void *owner);
 /* A stream is about to write a value at `at`: from here on the device takes it that whoever reads there may come behind
  * anything. 1; 0: it lies in memory without shadow, which hosts may read, too. */
 int vmm_value(struct participant *p, uint64_t at);
+
+/* What findings call that memory from here on. 0; -ENOENT: it is not one piece of this process's own checked memory; -ENOSPC. */
+#define VMM_LABEL_MAX 200 /* bytes */
+int vmm_label(uint64_t at, uint64_t size, const char *name);
 
 /* Memory with shadow by which the grids of a cooperative kernel on that stream slot, not a shared one, may synchronise: zeros at
  * first, and whatever such a grid left. Asked in the current context; 0: there is none. */

@@ -50,6 +50,8 @@ def found(scratch):
         summary = emulated(scratch, KERNELS, "overlap", version=version).ends(jobs.FOUND).summary(ranks=1)
         kinds = {finding["kind"] for finding in summary["findings"]}
         expect.need("write-after-write" in kinds, expect.describe(summary))
+        labels = {finding["allocation"]["label"] for finding in summary["findings"]}
+        expect.need(labels == {"out"}, f"labels {labels}")
 
 
 def own_status(scratch):

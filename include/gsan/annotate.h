@@ -1,0 +1,48 @@
+/* What a program may tell GSan, from C99 and C++. Without the tool each is a look for it, and nothing else; nothing is linked (but
+ * -ldl before glibc 2.34).
+ *
+ *     gsan_label(counters, 4096, "counters");     findings there name it
+ *     gsan_ignore_begin();                        what this thread launches meanwhile is not checked, and listed as such;
+ *     library_call();                             findings that it may order are withheld
+ *     gsan_ignore_end(); */
+#ifndef GSAN_ANNOTATE_H
+#define GSAN_ANNOTATE_H
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+/* function: a pointer to a pointer to a function. 0: the program does not run under GSan. */
+static inline int gsan_annotate_find(const char *name, void *function, size_t size)
+{
+	void *found = dlsym(NULL, name); /* NULL: RTLD_DEFAULT, which only _GNU_SOURCE names */
+	memcpy(function, &found, size);
+	return found != NULL;
+}
+
+/* Device memory from `memory` on, `size` bytes of one allocation of this process, is called that (a string of 1 to 200 bytes) until
+ * it is freed or called something else. 0; -ENOSYS: the program does not run under GSan; -ENOENT: that is not memory of this process
+ * that is checked; -EINVAL: no such name; -ENOSPC: the job has too many. */
+static inline int gsan_label(const void *memory, size_t size, const char *name)
+{
+	int (*label)(const void *, size_t, const char *);
+	return gsan_annotate_find("gsan_annotate_label", &label, sizeof label) ? label(memory, size, name) : -ENOSYS;
+}
+
+/* They nest. An end without a beginning is none. */
+static inline void gsan_ignore_begin(void)
+{
+	void (*begin)(void);
+	if (gsan_annotate_find("gsan_annotate_ignore_begin", &begin, sizeof begin))
+		begin();
+}
+
+static inline void gsan_ignore_end(void)
+{
+	void (*end)(void);
+	if (gsan_annotate_find("gsan_annotate_ignore_end", &end, sizeof end))
+		end();
+}
+
+#endif

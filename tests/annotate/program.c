@@ -1,0 +1,167 @@
+/* What a program says by gsan/annotate.h, in one case each: `program CASE`. Its kernel races with itself: both blocks write one word. */
+#include <gsan/annotate.h>
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuda.h>
+
+#define MANY 65536 /* labels that a job takes */
+
+static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"program.cu\"\n"
+			  ".visible .entry both(.param .u64 at)\n{\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [at];\n"
+			  ".loc 1 7 1\nst.global.u32 [%rd1], 7;\nret;\n}\n";
+static CUfunction kernel;
+static CUcontext context;
+
+static void need(int fact, const char *what)
+{
+	if (fact)
+		return;
+	fprintf(stderr, "program: %s\n", what);
+	exit(1);
+}
+#define NEED(fact) need(fact, #fact)
+#define TRY(call) need((call) == CUDA_SUCCESS, #call)
+
+static CUdeviceptr memory(size_t size)
+{
+	CUdeviceptr at;
+	TRY(cuMemAlloc(&at, size));
+	return at;
+}
+
+static void race(CUdeviceptr at)
+{
+	TRY(cuLaunchKernel(kernel, 2, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&at}, NULL));
+	TRY(cuCtxSynchronize());
+}
+
+static int label(CUdeviceptr at, size_t size, const char *name) { return gsan_label((void *)(uintptr_t)at, size, name); }
+
+static void case_whole(void)
+{
+	CUdeviceptr at = memory(4096);
+	NEED(!label(at, 4096, "counters"));
+	race(at + 16);
+}
+
+static void case_part(void)
+{
+	CUdeviceptr at = memory(4096), large = memory(4 << 20);
+	NEED(!label(at, 1024, "first") && !label(at + 1024, 1024, "second") && !label(large, 4 << 20, "large"));
+	race(at + 1040);
+}
+
+static void case_again(void)
+{
+	CUdeviceptr at = memory(4096);
+	NEED(!label(at, 4096, "before") && !label(at, 4096, "before") && !label(at, 4096, "after"));
+	race(at);
+}
+
+static void case_freed(void)
+{
+	CUdeviceptr at = memory(4096), again;
+	NEED(!label(at, 4096, "gone"));
+	TRY(cuMemFree(at));
+	NEED(label(at, 4096, "free") == -ENOENT);
+	again = memory(4096);
+	NEED(again == at);
+	race(again);
+}
+
+static void case_hostile(void)
+{
+	CUdeviceptr at = memory(4096);
+	NEED(!label(at, 4096, "a\n\033[31m\xff\"<b>"));
+	race(at);
+}
+
+static void case_refused(void)
+{
+	static char name[202];
+	CUdeviceptr at = memory(4096);
+	int here;
+	memset(name, 'n', 201);
+	NEED(label(at, 4096, "") == -EINVAL && label(at, 4096, NULL) == -EINVAL && label(at, 4096, name) == -EINVAL);
+	NEED(label(at, 0, "none") == -EINVAL && label(at, 4097, "too long") == -ENOENT && label(at, SIZE_MAX, "wraps") == -ENOENT);
+	NEED(gsan_label(&here, sizeof here, "the host's") == -ENOENT && label(0, 4, "null") == -ENOENT);
+	race(at);
+}
+
+static void case_many(void)
+{
+	CUdeviceptr at = memory(4096);
+	char name[24];
+	for (int i = 0; i < MANY; i++) {
+		snprintf(name, sizeof name, "name %d", i);
+		NEED(!label(at, 4096, name) && !label(at, 4096, name));
+	}
+	NEED(label(at, 4096, "one more") == -ENOSPC && label(at, 4096, "and another") == -ENOSPC && !label(at, 4096, name));
+	race(at);
+}
+
+static void case_ignored(void)
+{
+	CUdeviceptr at = memory(4096);
+	gsan_ignore_end(); /* of nothing */
+	gsan_ignore_begin();
+	gsan_ignore_begin();
+	gsan_ignore_end();
+	race(at);
+	gsan_ignore_end();
+}
+
+static void case_behind(void)
+{
+	case_ignored();
+	race(memory(4096));
+}
+
+static void *other(void *at)
+{
+	TRY(cuCtxSetCurrent(context));
+	race((CUdeviceptr)(uintptr_t)at);
+	return NULL;
+}
+
+static void case_other_thread(void)
+{
+	CUdeviceptr at = memory(4096);
+	pthread_t thread;
+	gsan_ignore_begin();
+	NEED(!pthread_create(&thread, NULL, other, (void *)(uintptr_t)at) && !pthread_join(thread, NULL));
+	gsan_ignore_end();
+}
+
+static void case_alone(void)
+{
+	CUdeviceptr at = memory(4096);
+	gsan_ignore_begin();
+	NEED(label(at, 4096, "counters") == -ENOSYS && label(at, 4096, "") == -ENOSYS);
+	gsan_ignore_end();
+	race(at);
+}
+
+#define CASE(name) {#name, case_##name}
+static const struct { const char *name; void (*run)(void); } cases[] = {
+	CASE(whole), CASE(part), CASE(again), CASE(freed), CASE(hostile), CASE(refused), CASE(many), CASE(ignored), CASE(behind),
+	CASE(other_thread), CASE(alone)};
+
+int main(int argc, char **argv)
+{
+	CUmodule module;
+	TRY(cuInit(0));
+	TRY(cuDevicePrimaryCtxRetain(&context, 0));
+	TRY(cuCtxSetCurrent(context));
+	TRY(cuModuleLoadData(&module, ptx));
+	TRY(cuModuleGetFunction(&kernel, module, "both"));
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		if (argc == 2 && !strcmp(argv[1], cases[i].name))
+			return cases[i].run(), 0;
+	return 2;
+}
