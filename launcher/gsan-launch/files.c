@@ -84,14 +84,26 @@ int launch_find_program(const char *name)
 
 #define FILES_REPORT_NAME 64 /* room for what the supervisor calls the files there */
 
+/* Each start of torchrun's workers has a report of its own: that of the first is where --report says. */
+static int files_report_folder(const char *report, char *folder)
+{
+	const char *restarts = getenv("TORCHELASTIC_RESTART_COUNT");
+	long n = restarts ? strtol(restarts, NULL, 10) : 0;
+	int size = n > 0 ? snprintf(folder, PATH_MAX, "%s/attempt-%ld", report, n) : snprintf(folder, PATH_MAX, "%s", report);
+	return size < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
 int launch_make_report(struct launch *l)
 {
-	const char *folder = l->option[LAUNCH_REPORT].text;
-	if (!*folder) {
+	const char *report = l->option[LAUNCH_REPORT].text;
+	char folder[PATH_MAX];
+	if (!*report) {
 		log_error("--report: an empty name; name the directory that the report shall go to");
 		return LAUNCH_EXIT_USAGE;
 	}
-	int rc = folder_make(folder, 0777);
+	int rc = files_report_folder(report, folder);
+	if (!rc)
+		rc = folder_make(folder, 0777);
 	if (!rc && !realpath(folder, l->report))
 		rc = -errno;
 	if (!rc && strlen(l->report) + FILES_REPORT_NAME >= PATH_MAX)
@@ -100,7 +112,7 @@ int launch_make_report(struct launch *l)
 		rc = -errno;
 	if (!rc)
 		return 0;
-	log_error("--report %.300s%s: cannot be used as a directory: %s", folder, strlen(folder) > 300 ? "..." : "", strerror(-rc));
+	log_error("--report %.300s%s: cannot be used as a directory: %s", report, strlen(report) > 300 ? "..." : "", strerror(-rc));
 	return LAUNCH_EXIT_USAGE;
 }
 

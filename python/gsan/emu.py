@@ -11,19 +11,13 @@ mean nothing here.
 import functools
 import os
 import runpy
-import shutil
 import sys
+
+from gsan import launcher
 
 
 def fail(text):
     sys.exit(f"gsan.emu: {text}")
-
-
-def launcher():
-    """gsan-launch: in PATH, or built in the checkout that this file is part of."""
-    built = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "bin")
-    return shutil.which("gsan-launch") or shutil.which("gsan-launch", path=built) or fail(
-        "gsan-launch is not in PATH: `make build` makes it, in build/bin, or `make install`")
 
 
 def copying(cuda, run):
@@ -73,8 +67,8 @@ def main():
     if not os.path.isfile(arguments[0]):
         fail(f"{arguments[0]}: no such file; usage: python -m gsan.emu PROGRAM [ARGUMENTS]")
     if "GSAN_SOCKET" not in os.environ:  # nobody has started us under gsan-launch yet
-        program = launcher()
-        os.execv(program, [program, "--device", "emu", "--", sys.executable, "-m", "gsan.emu", *arguments])
+        command = launcher.find()
+        os.execv(command[0], [*command, "--device", "emu", "--", sys.executable, "-m", "gsan.emu", *arguments])
     if os.environ.get("GSAN_DEVICE") != "emu":
         fail("gsan-launch runs this on a GPU: give it --device emu, or start the program without gsan.emu")
     prepare_triton()

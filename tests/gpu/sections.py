@@ -162,6 +162,41 @@ def peers_torchrun():
     yield from peers(torchrun)
 
 
+def plugin():
+    """torchrun --logs-specs gsan with torch itself, on GPUs and emulated: two and four ranks, the log files, starts again; and tests/python/stub
+    has torch's interface."""
+    prefix, logs = tempfile.mkdtemp(prefix="gpu-plugin-"), tempfile.mkdtemp(prefix="gpu-logs-")
+    source = shutil.copytree(os.path.join(ROOT, "python"), os.path.join(prefix, "source"))
+    subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", "--no-deps", "--prefix", prefix, source], check=True)
+    site = next(path for path, folders, _ in os.walk(prefix) if "gsan" in folders and path.endswith("-packages"))
+    environment = {"PYTHONPATH": f"{site}:{EXAMPLES}", "PATH": f"{prefix}/bin:{os.environ['PATH']}"}
+
+    def job(device, ranks, *more):
+        shutil.rmtree(logs)
+        return run(["env", f"GSAN_LAUNCH={LAUNCH} --device {device} --report {{report}}", PYTHON, "-m", "torch.distributed.run", "--standalone",
+                    "--logs-specs", "gsan", "--nproc-per-node", str(ranks), "--redirects", "3", "--log-dir", logs, *more], environment)
+
+    interface = ("import inspect, sys, dataclasses as d; from torch.distributed.elastic.multiprocessing import api as a; "
+                 "print(*inspect.signature(a.DefaultLogsSpecs).parameters, *inspect.signature(a.DefaultLogsSpecs.reify).parameters, "
+                 "*[f.name for f in d.fields(a.LogsDest)][:5])")
+    said = [subprocess.run([PYTHON, "-c", interface], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}).stdout
+            for path in ("", os.path.join(ROOT, "tests", "python", "stub"))]
+    yield "interface", "equal", "equal" if said[0] == said[1] and said[0] else f"{said}", 1
+    worker, message = os.path.join(ROOT, "tests", "python", "worker.py"), example("message_passing")
+    for device, ranks in (("cuda", 2), ("emu", 2), ("emu", 4)):
+        for form, relaxed in (("correct", []), ("racy", ["--relaxed", "0"])):
+            result, racy = job(device, ranks, worker, *relaxed), (message, MESSAGE_SITES, (0, 1)) if relaxed else None
+            yield f"{form}, {device}, {ranks} ranks", "found" if racy else "clean", outcome([result], racy, ranks), 1
+            files = sorted(name for _, _, names in os.walk(logs) for name in names if name.startswith("std"))
+            yield f"{form}, {device}, {ranks} ranks: log files", str(2 * ranks), str(len(files)), 1
+        result = job(device, ranks, "--max-restarts", "2", worker, "--fail", "0", "--relaxed", "1")
+        first = judge(Result(0, "", "", result.report, 0), None, ranks)
+        again = judge(Result(1, "", "", os.path.join(result.report, "attempt-1"), 0), (message, MESSAGE_SITES, (0, 1)), ranks)
+        if (first, again, result.status) != ("clean", "found", 0):
+            show("started again", result)
+        yield f"started again, {device}, {ranks} ranks", "clean, found, 0", f"{first}, {again}, {result.status}", 1
+
+
 def triton39():
     """Two GPUs with the Triton that scripts/gpu-pack --triton made small, before the machine's own on the path."""
     place = os.path.join(tempfile.gettempdir(), "triton39")
@@ -421,7 +456,7 @@ def speed_4():
 
 SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "idioms-4": lambda: idioms(ranks=4), "launchers-4": launchers_4, "litmus-4": lambda: litmus(4), "random-4": random_4,
             "speed-4": speed_4, "cases": cases, "fat": fat, "gpus": gpus, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke,
-            "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "triton39": triton39, "residency": residency, "limits": limits,
+            "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "plugin": plugin, "triton39": triton39, "residency": residency, "limits": limits,
             "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "programs": programs,
             "linked": linked}
 

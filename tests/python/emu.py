@@ -74,7 +74,7 @@ def no_launcher(scratch):
     """A package that is no part of a checkout, and nothing in PATH."""
     shutil.copytree(os.path.join(jobs.SOURCE, "python", "gsan"), os.path.join(scratch, "python", "gsan"))
     emulated(scratch, KERNELS, "plain", PYTHONPATH=os.path.join(scratch, "python"), PATH="/usr/bin:/bin").ends(1).says(
-        "gsan.emu: gsan-launch is not in PATH")
+        "gsan: gsan-launch is not in PATH")
 
 
 def wrong_place(scratch):
