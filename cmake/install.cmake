@@ -11,7 +11,7 @@ if(TARGET gsan-ptxas)
   install(TARGETS gsan-ptxas RUNTIME)
 endif()
 if(TARGET emu)
-  install(TARGETS emu LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gsan/emu)
+  install(TARGETS emu emu_nvml LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gsan/emu)
 endif()
 
 configure_file(${CMAKE_SOURCE_DIR}/include/gsan/version.h.in ${CMAKE_BINARY_DIR}/include/gsan/version.h @ONLY)

@@ -63,13 +63,16 @@ static void main_supervise(int listener, const struct launch *l) __attribute__((
 static void main_supervise(int listener, const struct launch *l)
 {
 	const struct option_value *o = l->option;
+	char nvml[PATH_MAX + 32] = "libnvidia-ml.so.1";
 	struct report_job job;
 	struct report_style style;
 	launch_describe(l, &job); /* before it leaves its directory, */
 	launch_style(l, &job, &style); /* and its terminal */
+	if (l->emulated)
+		snprintf(nvml, sizeof nvml, "%s/libemu-nvml.so", l->files.emulator);
 	struct supervisor_config config = {
 		.report = l->report, .ptxas = l->files.ptxas[0] ? l->files.ptxas : NULL, .cache = l->cache[0] ? l->cache : NULL, .size = (uint32_t)l->size,
-		.job = &job, .style = &style,
+		.job = &job, .style = &style, .nvml = nvml, .emulated = l->emulated,
 		.seed = (uint32_t)o[LAUNCH_SEED].number, .host_order_modelled = (int)o[LAUNCH_HOST_ORDER].number,
 		.timeout_ms = (int)o[LAUNCH_TIMEOUT].number * 1000, .wait_ms = (int64_t)o[LAUNCH_WAIT].number * 1000,
 		.exit_code = l->exit_code, .unchecked = main_unchecked(o), .formal = (enum supervisor_formal)o[LAUNCH_FORMAL].number,

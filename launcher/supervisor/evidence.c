@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "ptx/access.h"
 #include "supervisor/state.h"
+#include "supervisor/topology.h"
 
 static const struct kernel *evidence_kernel(const struct supervisor *s, uint32_t participant, uint32_t id)
 {
@@ -347,6 +348,21 @@ static void evidence_gpus(const struct supervisor *s, struct report *r)
 	}
 }
 
+/* All GPUs of the job, by number. */
+static void evidence_topology(const struct supervisor *s, struct report *r)
+{
+	const char *bus[REPORT_GPUS_MAX] = {NULL};
+	for (const struct owner *o = s->owners; o; o = o->next) {
+		int number = supervisor_owner_gpu(s, o);
+		if (number >= 0 && number < REPORT_GPUS_MAX && *o->gpu_bus)
+			bus[number] = o->gpu_bus;
+	}
+	for (int i = 0; i < REPORT_GPUS_MAX; i++)
+		if (bus[i])
+			r->gpu[r->gpus++] = (struct report_gpu){.number = i, .numa = -1, .bus = report_copy(r, bus[i])};
+	topology_find(r, s->config.nvml, !s->config.emulated);
+}
+
 /* Counters of what nobody waited for stay on the device. */
 static int evidence_uncounted(struct report *r)
 {
@@ -407,6 +423,7 @@ int supervisor_report(struct supervisor *s, struct report *r)
 	evidence_rank_end(s, r);
 	evidence_participants(s, r);
 	evidence_gpus(s, r);
+	evidence_topology(s, r);
 	int rc = evidence_findings(s, r);
 	if (!rc)
 		rc = evidence_coverage(s, r);

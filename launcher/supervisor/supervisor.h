@@ -21,6 +21,8 @@ struct supervisor_config {
 	const char *ptxas;       /* gsan-ptxas, or NULL */
 	const char *cache;       /* directory for the ranks' compile caches, or NULL: a temporary one */
 	const char *socket;      /* its name, by which the job's processes are known */
+	const char *nvml;        /* what to load to see how GPUs are linked */
+	int emulated;            /* they are none of this machine */
 	const struct report_job *job; /* as it starts; for its report */
 	const struct report_style *style; /* of the text, for whoever prints it */
 	uint32_t size;           /* ranks of the job */

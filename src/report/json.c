@@ -271,6 +271,25 @@ static void json_rank(cJSON *array, const struct report *r, uint32_t i)
 	json_string(o, "gpu_bus", one->gpu_bus);
 }
 
+static void json_gpus(cJSON *root, const struct report *r)
+{
+	cJSON *array = json_list(root, "gpus");
+	for (uint32_t i = 0; i < r->gpus; i++) {
+		const struct report_gpu *one = &r->gpu[i];
+		cJSON *o = json_object(array, NULL), *links;
+		json_number(o, "gpu", (uint64_t)one->number);
+		json_string(o, "bus", one->bus);
+		json_integer(o, "numa", one->numa);
+		if (!one->linked) {
+			json_check(cJSON_AddNullToObject(o, "nvlinks"));
+			continue;
+		}
+		links = json_list(o, "nvlinks");
+		for (uint32_t j = 0; j < r->gpus; j++)
+			json_put(links, NULL, cJSON_CreateNumber(one->links[j]));
+	}
+}
+
 static void json_explored(cJSON *root, const struct report *r)
 {
 	cJSON *o = json_object(root, "explored");
@@ -313,6 +332,7 @@ static char *json_frame(const struct report *r, int rank)
 	cJSON *ranks = json_list(root, "ranks");
 	for (uint32_t i = 0; i < r->ranks; i++)
 		json_rank(ranks, r, i);
+	json_gpus(root, r);
 	if (r->schedules)
 		json_explored(root, r);
 	json_put(root, "findings", cJSON_CreateRaw(JSON_FINDINGS));

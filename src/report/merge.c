@@ -99,6 +99,10 @@ static int merge_first(struct report *all, const struct report *one)
 		all->schedule = report_copy(all, one->schedule);
 		all->first_seed = one->first_seed;
 	}
+	for (uint32_t i = 0; !all->merged && i < one->gpus; i++) {
+		all->gpu[all->gpus] = one->gpu[i];
+		all->gpu[all->gpus++].bus = report_copy(all, one->gpu[i].bus);
+	}
 	return !all->job.start && one->job.start ? report_set_job(all, &one->job) : 0;
 }
 

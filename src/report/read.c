@@ -315,6 +315,35 @@ static void read_rank(struct read *x, const cJSON *o)
 	one->gpu_bus = read_string(x, o, "gpu_bus");
 }
 
+static void read_gpu(struct read *x, const cJSON *o)
+{
+	if (x->r->gpus == REPORT_GPUS_MAX) {
+		read_wrong(x, "gpus", "are too many");
+		return;
+	}
+	struct report_gpu *one = &x->r->gpu[x->r->gpus++];
+	const cJSON *links = cJSON_GetObjectItemCaseSensitive(o, "nvlinks"), *item;
+	uint32_t to = 0;
+	one->number = read_integer(x, o, "gpu");
+	one->bus = read_string(x, o, "bus");
+	one->numa = read_integer(x, o, "numa");
+	one->linked = cJSON_IsArray(links);
+	if (!one->linked && !cJSON_IsNull(links))
+		read_wrong(x, "nvlinks", "is neither a list nor null");
+	cJSON_ArrayForEach(item, links)
+		if (to == REPORT_GPUS_MAX || !cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble > 1000)
+			read_wrong(x, "nvlinks", "is not a list of numbers of links");
+		else
+			one->links[to++] = (uint32_t)item->valuedouble;
+}
+
+static void read_gpus(struct read *x, const cJSON *root)
+{
+	const cJSON *item, *list = read_array(x, root, "gpus");
+	cJSON_ArrayForEach(item, list)
+		read_gpu(x, item);
+}
+
 static void read_explored(struct read *x, const cJSON *root)
 {
 	const cJSON *o = read_object(x, root, "explored");
@@ -386,6 +415,8 @@ int report_read(struct report *r, const char *json, char *error, size_t error_si
 	const cJSON *ranks = read_array(&x, root, "ranks");
 	cJSON_ArrayForEach(item, ranks)
 		read_rank(&x, item);
+	if (cJSON_HasObjectItem(root, "gpus")) /* nor have older reports this */
+		read_gpus(&x, root);
 	if (cJSON_HasObjectItem(root, "job")) /* older reports have none */
 		read_job(&x, root);
 	r->merged = (uint32_t)read_later(&x, root, "merged");

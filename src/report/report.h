@@ -88,6 +88,14 @@ struct report_rank {
 	uint64_t withheld, withheld_merged, ordered_late;
 	uint64_t counter[GSAN_N_COUNTERS];
 };
+/* A GPU of the job, and where it is. */
+#define REPORT_GPUS_MAX 32
+struct report_gpu {
+	int number, numa;        /* numa: of its node; -1: not known */
+	const char *bus;
+	int linked;              /* are its links known? */
+	uint32_t links[REPORT_GPUS_MAX]; /* NVLinks to each GPU of the report, in their order */
+};
 /* What ran, where and when. */
 struct report_job {
 	const char *const *argv; /* the program's, of the launcher that started the job */
@@ -119,6 +127,8 @@ struct report {
 	struct report_job job;
 	uint32_t ranks;
 	struct report_rank rank[REPORT_RANKS_MAX];
+	uint32_t gpus;
+	struct report_gpu gpu[REPORT_GPUS_MAX]; /* by number */
 	uint32_t findings, findings_room;
 	struct report_finding *finding;
 	struct index index;           /* of findings by what they are, for report_add_finding */

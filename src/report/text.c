@@ -334,6 +334,22 @@ static void text_last(struct text *out, const struct report *r, const struct rep
 		text_puts(out, "no kernel was launched\n");
 }
 
+/* "GPU 0: PCI 0000:01:00.0, NUMA node 1, 18 NVLinks to GPU 1" */
+static void text_gpus(const struct page *p, const struct report *r)
+{
+	for (uint32_t i = 0; i < r->gpus; i++) {
+		const struct report_gpu *one = &r->gpu[i];
+		struct text line = {0};
+		text_printf(&line, "GPU %d: PCI %s", one->number, one->bus ? one->bus : "unknown");
+		if (one->numa >= 0)
+			text_printf(&line, ", NUMA node %d", one->numa);
+		for (uint32_t j = 0; one->linked && j < r->gpus; j++)
+			if (one->links[j])
+				text_printf(&line, ", %u NVLink%s to GPU %d", one->links[j], one->links[j] == 1 ? "" : "s", r->gpu[j].number);
+		text_say(p, PAGE_PLAIN, &line);
+	}
+}
+
 void report_text(struct text *out, const struct report *r, const char *folder, const struct report_style *style)
 {
 	const struct page p = {out, style};
@@ -349,6 +365,8 @@ void report_text(struct text *out, const struct report *r, const char *folder, c
 		text_printf(out, "gsan: explored %u schedule%s: --schedule %s, seeds %" PRIu64 " to %" PRIu64 "\n", r->schedules,
 			    r->schedules == 1 ? "" : "s", r->schedule ? r->schedule : "random", r->first_seed,
 			    r->first_seed + r->schedules - 1);
+	if (style->verbose)
+		text_gpus(&p, r);
 	if (folder)
 		text_printf(out, "gsan: the report is in %s\n", folder);
 	text_last(out, r, &sum);

@@ -24,6 +24,18 @@ def same_seed(scratch):
     expect.need(len(seen) == 1, "\n".join(seen))
 
 
+def topology(scratch):
+    """Each report says where the job's GPUs are: all reports alike, and only the long text."""
+    job = jobs.launched(scratch, jobs.c_form(*RACY)).ends(jobs.FOUND)
+    wanted = [{"gpu": gpu, "bus": f"0000:{gpu + 1:02}:00.0", "numa": None, "nvlinks": [4 * (gpu != to) for to in range(2)]} for gpu in range(2)]
+    for name in ("summary", "rank-0", "rank-1"):
+        with open(os.path.join(job.report, name + ".json")) as file:
+            got = json.load(file)["gpus"]
+        expect.need(got == wanted, f"{name}: {got}")
+    said = subprocess.run([jobs.REPORT, "--verbose", job.report], capture_output=True, text=True, timeout=60).stdout
+    expect.need("gsan: GPU 1: PCI 0000:02:00.0, 4 NVLinks to GPU 0\n" in said and "PCI" not in job.err, said + job.err)
+
+
 # ---- leftovers --------------------------------------------------------------------------------------------------
 def processes(scratch):
     """{pid: command} of what the jobs of this test started: their environment names its scratch directory. Other jobs may
@@ -227,5 +239,5 @@ def help_and_version(scratch):
 
 if __name__ == "__main__":
     jobs.main({case.__name__: case for case in (
-        same_seed, leaves_nothing, killed_leaves_nothing, rank_killed, plain_is_plain, no_launcher, bad_program, bad_ptx,
+        same_seed, topology, leaves_nothing, killed_leaves_nothing, rank_killed, plain_is_plain, no_launcher, bad_program, bad_ptx,
         bad_report, bad_range, missing_rank, nested, no_driver, help_and_version)})

@@ -817,6 +817,32 @@ static void test_golden(const char *folder, int write)
 	}
 }
 
+/* Where GPUs are: said in JSON and read back, in the long text, and of a merged report as of the first. */
+static void test_gpus(void)
+{
+	static const struct report_style verbose = {.width = 200, .verbose = 1};
+	struct report r = {.ranks = 1, .gpus = 3, .gpu = {{0, 1, "0000:01:00.0", 1, {0, 18, 1}}, {2, -1, "0000:81:00.0", 1, {18, 0, 0}}, {3, 0, "0000:82:00.0", 0, {0}}}};
+	struct report again, all = {0}, other = {.ranks = 1};
+	struct text text = {0};
+	char error[200] = "", *json = report_json(&r, -1), *rank = report_json(&r, 0);
+	CHECK(strstr(rank, "\"nvlinks\"") && !report_read(&again, json, error, sizeof error));
+	CHECK(!report_merge(&all, &again) && !report_merge(&all, &again) && !report_merge(&all, &other));
+	for (uint32_t i = 0; i < 3; i++)
+		CHECK(all.gpus == 3 && all.gpu[i].number == r.gpu[i].number && all.gpu[i].numa == r.gpu[i].numa && all.gpu[i].linked == r.gpu[i].linked &&
+		      !strcmp(all.gpu[i].bus, r.gpu[i].bus) && !memcmp(all.gpu[i].links, r.gpu[i].links, sizeof r.gpu[i].links));
+	report_text(&text, &all, NULL, &verbose);
+	CHECK(strstr(text.data, "gsan: GPU 0: PCI 0000:01:00.0, NUMA node 1, 18 NVLinks to GPU 2, 1 NVLink to GPU 3\n"
+				"gsan: GPU 2: PCI 0000:81:00.0, 18 NVLinks to GPU 0\ngsan: GPU 3: PCI 0000:82:00.0, NUMA node 0\n"));
+	text_free(&text);
+	char *brief = text_of(&all);
+	CHECK(!strstr(brief, "PCI"));
+	free(brief);
+	free(json);
+	free(rank);
+	report_free(&again);
+	report_free(&all);
+}
+
 /* With `more` before the first `key`, it is refused. */
 static void test_older_wrong(const char *json, const char *key, const char *more, const char *says)
 {
@@ -894,12 +920,18 @@ static void test_nothing(void)
 
 #define SIDE(who) "{\"schema_version\": 1, \"ranks\": [], \"findings\": [{\"kind\": \"read-after-write\", \"count\": 1, " \
 	"\"first\": {\"rank\": 0, \"gpu\": 0, " who "}}]}"
+#define GPU(links) "{\"schema_version\": 1, \"ranks\": [], \"gpus\": [{\"gpu\": 0, \"bus\": null, \"numa\": null, \"nvlinks\": " links "}]}"
+#define TEN "0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
 static void test_bad(void)
 {
 	static const char *const bad[][2] = {
 		{"", "is not JSON"}, {"[]", "is not JSON"}, {"{\"schema_version\": 1", "is not JSON"},
 		{"{}", "\"schema_version\" is missing"}, {"{\"schema_version\": 99}", "\"schema_version\" is one that"},
 		{"{\"schema_version\": 1, \"ranks\": 3}", "\"ranks\" is not a list"},
+		{"{\"schema_version\": 1, \"ranks\": [], \"gpus\": {}}", "\"gpus\" is not a list"},
+		{GPU("\"some\""), "\"nvlinks\" is neither a list nor null"}, {GPU("[1, -1]"), "\"nvlinks\" is not a list of numbers"},
+		{GPU("[1001]"), "\"nvlinks\" is not a list of numbers"}, {GPU("[\"1\"]"), "\"nvlinks\" is not a list of numbers"},
+		{GPU("[" TEN TEN TEN "0, 0, 0]"), "\"nvlinks\" is not a list of numbers"},
 		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": [{}]}", "\"kind\" is missing"},
 		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": [{\"kind\": \"magic\"}]}", "\"kind\" names no kind"},
 		{SIDE("\"participant\": \"first\""), "\"participant\" is not a number"},
@@ -924,6 +956,7 @@ int main(int argc, char **argv)
 {
 	CHECK(argc == 2 || (argc == 3 && !strcmp(argv[1], "write")));
 	test_golden(argv[argc - 1], argc == 3);
+	test_gpus();
 	test_job();
 	test_sentences();
 	test_both();
