@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <hwloc.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -105,35 +106,50 @@ static void topology_links(struct report_gpu *gpu, uint32_t gpus, const char *na
 
 /* ---- in time ------------------------------------------------------------------------------------------------------ */
 
-static int topology_ended(pid_t child)
+/* What the process that asks has found by now. Flags are stored with release, behind what they are about. */
+struct topology { struct report_gpu gpu[REPORT_GPUS_MAX]; _Atomic int nodes, links; };
+
+static void topology_await(pid_t child)
 {
-	int status;
-	for (int ms = 0; child > 0 && ms < TOPOLOGY_WAIT_MS; ms += TOPOLOGY_LOOK_MS) {
-		pid_t ended = waitpid(child, &status, WNOHANG);
-		if (ended)
-			return ended == child && WIFEXITED(status) && !WEXITSTATUS(status);
+	for (int ms = 0; ms < TOPOLOGY_WAIT_MS; ms += TOPOLOGY_LOOK_MS) {
+		if (waitpid(child, NULL, WNOHANG))
+			return;
 		nanosleep(&(struct timespec){0, TOPOLOGY_LOOK_MS * 1000000}, NULL);
 	}
-	if (child > 0)
-		kill(child, SIGKILL); /* and who does not end even so is nobody to wait for */
-	return 0;
+	kill(child, SIGKILL); /* and who does not end even so is nobody to wait for */
+}
+
+static void topology_ask(struct topology *t, uint32_t gpus, const char *nvml, int machine)
+{
+	close_range(3, ~0u, 0); /* what it held would outlive the supervisor, if it does not end */
+	if (machine)
+		topology_nodes(t->gpu, gpus);
+	atomic_store_explicit(&t->nodes, 1, memory_order_release);
+	topology_links(t->gpu, gpus, nvml);
+	atomic_store_explicit(&t->links, 1, memory_order_release);
 }
 
 void topology_find(struct report *r, const char *nvml, int machine)
 {
-	struct report_gpu *found = mmap(NULL, sizeof r->gpu, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (!r->gpus || found == MAP_FAILED)
+	struct topology *t = r->gpus ? mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+	if (t == MAP_FAILED)
 		return;
-	memcpy(found, r->gpu, sizeof r->gpu);
+	memcpy(t->gpu, r->gpu, sizeof r->gpu);
 	pid_t child = fork();
 	if (child == 0) {
-		close_range(3, ~0u, 0); /* what it held would outlive the supervisor, if it does not end */
-		if (machine)
-			topology_nodes(found, r->gpus);
-		topology_links(found, r->gpus, nvml);
+		topology_ask(t, r->gpus, nvml, machine);
 		_exit(0);
 	}
-	if (topology_ended(child))
-		memcpy(r->gpu, found, sizeof r->gpu);
-	munmap(found, sizeof r->gpu);
+	if (child > 0)
+		topology_await(child);
+	int nodes = atomic_load_explicit(&t->nodes, memory_order_acquire), links = atomic_load_explicit(&t->links, memory_order_acquire);
+	for (uint32_t i = 0; i < r->gpus; i++) {
+		if (nodes)
+			r->gpu[i].numa = t->gpu[i].numa;
+		if (links) {
+			r->gpu[i].linked = t->gpu[i].linked;
+			memcpy(r->gpu[i].links, t->gpu[i].links, sizeof r->gpu[i].links);
+		}
+	}
+	munmap(t, sizeof *t);
 }

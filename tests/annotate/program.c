@@ -84,8 +84,9 @@ static void case_hostile(void)
 static void case_refused(void)
 {
 	static char name[202];
-	CUdeviceptr at = memory(4096);
+	CUdeviceptr at = memory(4096), next = memory(4096);
 	int here;
+	NEED(next == at + 4096);
 	memset(name, 'n', 201);
 	NEED(label(at, 4096, "") == -EINVAL && label(at, 4096, NULL) == -EINVAL && label(at, 4096, name) == -EINVAL);
 	NEED(label(at, 0, "none") == -EINVAL && label(at, 4097, "too long") == -ENOENT && label(at, SIZE_MAX, "wraps") == -ENOENT);
