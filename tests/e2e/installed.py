@@ -7,7 +7,8 @@ import expect
 import jobs
 
 BUILD = os.path.dirname(os.path.realpath(jobs.BIN))
-CONSUMER_C = '#include <gsan/version.h>\n#include <stdio.h>\nint main(void) { return puts(GSAN_VERSION_STRING) < 0; }\n'
+CONSUMER_C = ('#include <gsan/annotate.h>\n#include <gsan/version.h>\n#include <stdio.h>\n'
+              'int main(void) { return gsan_label("", 1, "none") != -ENOSYS || puts(GSAN_VERSION_STRING) < 0; }\n')
 CONSUMER_CMAKE = """cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES C)
 find_package(GSan REQUIRED)
