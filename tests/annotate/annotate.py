@@ -102,6 +102,7 @@ def header(scratch):
 
 
 CASES = {"c_whole": labelled("c", "whole", counters=(4096, 16)), "c_part": labelled("c", "part", second=(1024, 16)),
+         "c_variable": labelled("c", "variable", **{"the third and fourth": (8, 0)}),
          "c_again": labelled("c", "again", after=(4096, 0)), "c_freed": unlabelled("freed"), "c_refused": unlabelled("refused"),
          "c_ignored": ignored("c", "ignored", UNCHECKED), "c_behind": ignored("c", "behind", jobs.FOUND),
          "python_label": labelled("python", "label", counters=(4096, 0)), "python_ignored": ignored("python", "ignored", UNCHECKED),

@@ -11,9 +11,10 @@
 
 #define MANY 65536 /* labels that a job takes */
 
-static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"program.cu\"\n"
+static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"program.cu\"\n.visible .global .align 4 .u32 total[8];\n"
 			  ".visible .entry both(.param .u64 at)\n{\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [at];\n"
 			  ".loc 1 7 1\nst.global.u32 [%rd1], 7;\nret;\n}\n";
+static CUmodule module;
 static CUfunction kernel;
 static CUcontext context;
 
@@ -54,6 +55,15 @@ static void case_part(void)
 	CUdeviceptr at = memory(4096), large = memory(4 << 20);
 	NEED(!label(at, 1024, "first") && !label(at + 1024, 1024, "second") && !label(large, 4 << 20, "large"));
 	race(at + 1040);
+}
+
+static void case_variable(void)
+{
+	CUdeviceptr at;
+	size_t size;
+	TRY(cuModuleGetGlobal(&at, &size, module, "total"));
+	NEED(size == 32 && !label(at + 8, 8, "the third and fourth"));
+	race(at + 8);
 }
 
 static void case_again(void)
@@ -150,12 +160,11 @@ static void case_alone(void)
 
 #define CASE(name) {#name, case_##name}
 static const struct { const char *name; void (*run)(void); } cases[] = {
-	CASE(whole), CASE(part), CASE(again), CASE(freed), CASE(hostile), CASE(refused), CASE(many), CASE(ignored), CASE(behind),
+	CASE(whole), CASE(part), CASE(variable), CASE(again), CASE(freed), CASE(hostile), CASE(refused), CASE(many), CASE(ignored), CASE(behind),
 	CASE(other_thread), CASE(alone)};
 
 int main(int argc, char **argv)
 {
-	CUmodule module;
 	TRY(cuInit(0));
 	TRY(cuDevicePrimaryCtxRetain(&context, 0));
 	TRY(cuCtxSetCurrent(context));
