@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "emu/driver/process.h"
 
 struct api {
@@ -64,10 +65,12 @@ CUresult CUDAAPI cuGetProcAddress(const char *name, void **entry, int version, c
 	return cuGetProcAddress_v2(name, entry, version, flags, NULL);
 }
 
-/* NVIDIA's libraries ask for private tables by number; there are none here. */
+/* NVIDIA's libraries, of which cudart is first, ask for private tables by number; there are none here. */
 CUresult CUDAAPI cuGetExportTable(const void **export_table, const CUuuid *id)
 {
 	(void)id;
+	log_once(LOG_ERROR, "emulated device: NVIDIA's own CUDA runtime does not run here: it asks for tables that only NVIDIA's driver has; "
+			    "link with `nvcc -cudart shared`, so that the emulated device's runtime, libcudart.so beside this libcuda.so.1, is taken");
 	if (export_table)
 		*export_table = NULL;
 	return CUDA_ERROR_NOT_SUPPORTED;

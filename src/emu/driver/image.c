@@ -29,7 +29,10 @@ static CUresult fatbin_text(const struct fatbin *f, char **text, size_t *size)
 	}
 	if (found < 0)
 		return CUDA_ERROR_INVALID_IMAGE;
-	log_error("emulated device: the fat binary: %s", reason ? reason : "it holds no PTX for sm_90");
+	if (!reason)
+		reason = f->linked ? "its parts are to be linked when it is loaded, which is not done here: compile without -rdc=true"
+				   : "it holds no PTX for sm_90: compile with -gencode arch=compute_90,code=compute_90";
+	log_error("emulated device: the fat binary: %s", reason);
 	return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
