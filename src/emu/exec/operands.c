@@ -192,6 +192,8 @@ uint32_t decode_operand(struct decoder *d, const struct ptx_operand *o, unsigned
 	case PTX_OPND_FLOAT: return constant(d, float_bits(o, bytes), bytes);
 	case PTX_OPND_SPECIAL: return special(d, o, bytes);
 	case PTX_OPND_SYMBOL:
+		if (!o->decl && ptx_is(d->m, o->text, "WARP_SZ")) /* a constant of the language */
+			return constant(d, 32, bytes);
 		if (symbol_value(d, o->decl, &v))
 			return constant(d, v + (uint64_t)o->ivalue, bytes);
 		break;

@@ -24,8 +24,7 @@ uint64_t exec_time;
 	S("%cluster_nctaid.x", 4, 1) S("%cluster_nctaid.y", 4, 1) S("%cluster_nctaid.z", 4, 1) S("%cluster_nctarank", 4, 1) \
 	S("%clusterid.x", 4, c->index[0]) S("%clusterid.y", 4, c->index[1]) S("%clusterid.z", 4, c->index[2]) \
 	S("%nclusterid.x", 4, g->launch.grid[0]) S("%nclusterid.y", 4, g->launch.grid[1]) S("%nclusterid.z", 4, g->launch.grid[2]) \
-	S("%envreg1", 4, (u32)((u64)(uintptr_t)g->workspace >> 32)) S("%envreg2", 4, (u32)(u64)(uintptr_t)g->workspace) \
-	S("WARP_SZ", 4, 32)
+	S("%envreg1", 4, (u32)((u64)(uintptr_t)g->workspace >> 32)) S("%envreg2", 4, (u32)(u64)(uintptr_t)g->workspace)
 
 static const struct { const char *name; u32 width; } names[] = {
 #define S(name, width, e) { name, width },

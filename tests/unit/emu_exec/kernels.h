@@ -58,6 +58,8 @@
 	"isspacep.local %p1, %d3;\nselp.u32 %r4, 1, 0, %p1;\nisspacep.global %p2, %d0;\nselp.u32 %r5, 2, 0, %p2;\nor.b32 %r4, %r4, %r5;\n" \
 	"st.global.u32 [%d1], %r1;\nst.global.u32 [%d1+128], %r4;\n" END
 
+#define CONSTANT ENTRY("constant") "mov.u32 %r1, WARP_SZ;\nadd.u32 %r1, %r1, WARP_SZ;\nadd.u32 %r1, %r1, %r0;\nst.global.u32 [%d1], %r1;\n" END
+
 #define ATOMICS ".global .u32 most;\n.global .f32 sum;\n.global .u32 ring;\n" ENTRY("atomics") \
 	"atom.global.max.u32 %r1, [most], %r0;\nred.global.add.f32 [sum], 0f3F800000;\natom.global.inc.u32 %r2, [ring], 4;\n" \
 	"atom.global.add.u32 %r3, [%d0+256], 3;\n" END

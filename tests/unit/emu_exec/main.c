@@ -1,4 +1,4 @@
-/* The executor, kernel by kernel: control flow, calls, locks, barriers, spaces, atomics, shuffles, vectors; the same seed
+/* The executor, kernel by kernel: control flow, calls, locks, barriers, spaces, constants, atomics, shuffles, vectors; the same seed
  * gives the same order, another seed another; faults and lacking instructions say what and where. */
 #include "emu/exec/exec.h"
 #include "emu/exec/machine.h"
@@ -114,6 +114,15 @@ static void spaces(void)
 		CHECK(out[t] == t + 107);
 		CHECK(out[t + 32] == 3);
 	}
+	emu_module_unload(m);
+}
+
+/* WARP_SZ, which is neither a register nor a variable. */
+static void constants(void)
+{
+	struct emu_module *m = load(HEAD CONSTANT);
+	CHECK(run(m, "constant", 1, 32, 5) == EMU_DONE);
+	CHECK(out[0] == 64 && out[31] == 95);
 	emu_module_unload(m);
 }
 
@@ -307,7 +316,7 @@ static void parts(void)
 
 int main(void)
 {
-	static void (*const tests[])(void) = { diverges, calls, locks, barriers, arrives, spaces, atomics, shuffles, vectors, orders, faults,
+	static void (*const tests[])(void) = { diverges, calls, locks, barriers, arrives, spaces, constants, atomics, shuffles, vectors, orders, faults,
 					       system_functions, masks, wrong_masks, meets_again, goes_on, parts };
 	for (unsigned k = 0; k < sizeof tests / sizeof *tests; k++)
 		tests[k]();
