@@ -39,6 +39,14 @@ int runtime_primary(int device, CUcontext *context)
 	return result;
 }
 
+static int is_primary(int device, CUcontext context)
+{
+	pthread_mutex_lock(&lock);
+	int same = primary[device] == context;
+	pthread_mutex_unlock(&lock);
+	return same;
+}
+
 int runtime_context(void)
 {
 	CUcontext c = NULL;
@@ -107,16 +115,20 @@ int runtime_device_init(int device, unsigned flags)
 	return result ? result : runtime_primary(device, &c);
 }
 
+/* Of a context of the program's own that is current, only what is the runtime's (CUDA Runtime API, cudaDeviceReset). */
 int runtime_device_reset(void)
 {
-	int device;
-	int result = runtime_device_get(&device);
-	if (result || !primary[device])
+	CUcontext c = NULL;
+	int result = runtime_context();
+	if (!result)
+		result = cuCtxGetCurrent(&c);
+	if (result)
 		return result;
-	result = runtime_context();
-	if (result == cudaSuccess)
-		runtime_forget(primary[device]);
-	return cuDevicePrimaryCtxReset_v2(device);
+	runtime_forget(c);
+	for (int device = 0; device < DEVICES_MAX; device++)
+		if (is_primary(device, c))
+			return cuDevicePrimaryCtxReset_v2(device);
+	return CUDA_SUCCESS;
 }
 
 int runtime_device_flags(unsigned *flags)

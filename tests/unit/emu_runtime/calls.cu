@@ -6,6 +6,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "../check.h"
 
@@ -318,6 +319,36 @@ static void devices(void)
 	CHECK(found == cudaDriverEntryPointSymbolNotFound && !function);
 }
 
+/* Memory and an event of another process. */
+static void ipc(void)
+{
+	struct { cudaIpcMemHandle_t memory; cudaIpcEventHandle_t event; } handles;
+	int to_child[2], to_parent[2], value = 0, *p;
+	cudaEvent_t event;
+	CHECK(!pipe(to_child) && !pipe(to_parent));
+	const pid_t child = fork();
+	if (!child) {
+		OK(cudaMalloc(&p, 4096));
+		OK(cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming));
+		store<<<1, 32>>>(p, 12);
+		OK(cudaEventRecord(event));
+		OK(cudaIpcGetMemHandle(&handles.memory, p));
+		OK(cudaIpcGetEventHandle(&handles.event, event));
+		CHECK(write(to_parent[1], &handles, sizeof handles) == sizeof handles && read(to_child[0], &value, 4) == 4);
+		exit(0);
+	}
+	CHECK(read(to_parent[0], &handles, sizeof handles) == sizeof handles);
+	OK(cudaIpcOpenMemHandle((void **)&p, handles.memory, cudaIpcMemLazyEnablePeerAccess));
+	OK(cudaIpcOpenEventHandle(&event, handles.event));
+	OK(cudaEventSynchronize(event));
+	OK(cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost));
+	CHECK(value == 12);
+	OK(cudaIpcCloseMemHandle(p));
+	memset(&handles, 1, sizeof handles);
+	CHECK(cudaIpcOpenMemHandle((void **)&p, handles.memory, cudaIpcMemLazyEnablePeerAccess) != cudaSuccess);
+	CHECK(write(to_child[1], &value, 4) == 4);
+}
+
 /* A context of the driver's that is current is taken; the device's primary one is the one that both know. */
 static void contexts(void)
 {
@@ -332,7 +363,8 @@ static void contexts(void)
 	OK(cudaGetDevice(&device));
 	CHECK(device == 1);
 	OK(cudaMalloc((void **)&at, 64));
-	CHECK(!cuCtxGetCurrent(&now) && now == own);
+	OK(cudaDeviceReset()); /* which spares it */
+	CHECK(!cuCtxGetCurrent(&now) && now == own && !cuMemFree(at));
 }
 
 /* Variables begin anew. */
@@ -466,7 +498,7 @@ int main(int argc, char **argv)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
 		{"errors", errors}, {"sticky", sticky}, {"memory", memory}, {"pools", pools}, {"copies", copies}, {"boxes", boxes},
-		{"symbols", symbols}, {"streams", streams}, {"devices", devices}, {"contexts", contexts}, {"reset", reset},
+		{"symbols", symbols}, {"streams", streams}, {"devices", devices}, {"ipc", ipc}, {"contexts", contexts}, {"reset", reset},
 		{"launches", launches}, {"nested", nested}, {"threads", threads}, {"absent", absent},
 	};
 	for (size_t i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++)
