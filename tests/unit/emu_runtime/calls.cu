@@ -30,6 +30,7 @@ template <class T> __global__ void scale(T *p, int n)
 
 __global__ void count(void) { atomicAdd(&counter, 1); }
 __global__ void fault(int *p) { *p = 1; }
+__global__ void linger(volatile int *p, int times) { while (times--) *p = times; } // of more than one turn
 __global__ void store(int *p, int value) { p[threadIdx.x] = value; }
 __global__ void __launch_bounds__(64) small(int *p) { p[threadIdx.x] = 1; }
 
@@ -68,10 +69,15 @@ static void errors(void)
 static void sticky(void)
 {
 	cudaEvent_t event;
+	int *p;
+	OK(cudaMalloc(&p, 4));
 	OK(cudaEventCreate(&event));
+	linger<<<1, 1>>>(p, 100000);
 	OK(cudaEventRecord(event));
-	while (cudaEventQuery(event) == cudaErrorNotReady)
-		OK(cudaPeekAtLastError());
+	CHECK(cudaEventQuery(event) == cudaErrorNotReady && cudaStreamQuery(0) == cudaErrorNotReady);
+	OK(cudaPeekAtLastError());
+	OK(cudaEventSynchronize(event));
+	OK(cudaEventQuery(event));
 	fault<<<1, 1>>>((int *)16);
 	CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
 	CHECK(cudaGetLastError() == cudaErrorIllegalAddress);
