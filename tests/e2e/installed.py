@@ -43,7 +43,7 @@ def moved(scratch):
     program = [jobs.python(), os.path.join(prefix, "share", "gsan", "examples", "message_passing.py"), "--order", "relaxed"]
     job = jobs.Job([launch, "-n", "2", "--device", "emu", "--report", report, *program], scratch).ends(jobs.FOUND)
     expect.race(job.summary(ranks=2), program[1], ("payload-store", "payload-load"), (0, 1))
-    for page in ("gsan-launch.1", "gsan-ptxas.1", "gsan-report.1"):
+    for page in ("gsan-launch.1", "gsan-nvcc.1", "gsan-ptxas.1", "gsan-report.1"):
         expect.need(os.path.exists(os.path.join(prefix, "share", "man", "man1", page)), f"no man page {page}")
     jobs.Job([os.path.join(prefix, "bin", "gsan-report"), report], scratch).ends(0)
 
