@@ -1,6 +1,7 @@
 # First contact. CMake does the work; these are the commands in the order in which one meets them.
 PREFIX ?= /usr/local
 BUILD := build/dev
+PROGRAMS := gsan-launch gsan-report gsan-nvcc gsan-ptxas gsan-ptxas-blackwell
 FROM := 0
 TO := 100000
 WARPS_TO := 20000
@@ -10,10 +11,10 @@ all: build
 setup: ## install missing Debian packages and the Python venvs
 	@scripts/setup
 
-build: setup ## build everything into build/dev, with links in build/bin and build/lib
+build: setup ## build everything into build/dev; build/bin has links to the programs, for PATH
 	@mkdir -p build && { cmake --preset dev >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }; }
 	@cmake --build --preset dev
-	@ln -sfn dev/bin build/bin
+	@rm -rf build/bin && mkdir build/bin && ln -s $(PROGRAMS:%=../dev/bin/%) build/bin
 	@ln -sfn dev/lib build/lib
 
 demo: build ## find the race of examples/message_passing.py on the emulated device
@@ -29,7 +30,14 @@ soak-warps: build ## 20,000 random programs of warps: the axioms against the ref
 	@GSAN_BIN=$(CURDIR)/$(BUILD)/bin python3 tests/random/warps.py --from $(FROM) --to $(WARPS_TO) \
 		--results bench/results/soak-warps.json
 
-install: build ## PREFIX=/usr/local, DESTDIR honoured
+deb: build ## a Debian package of what was built: build/gsan_VERSION_ARCHITECTURE.deb
+	@cpack --config $(BUILD)/CPackConfig.cmake -G DEB
+
+wheel: build ## a Python wheel of it: build/gsan-VERSION-py3-none-PLATFORM.whl
+	@scripts/make-wheel $(BUILD) build
+
+install: ## what `make build` built; PREFIX=/usr/local, DESTDIR honoured
+	@test -e $(BUILD)/cmake_install.cmake || { echo "make install: nothing is built yet: run make build first" >&2; exit 1; }
 	@cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 uninstall: ## what the last `make install` put there
@@ -41,4 +49,4 @@ clean:
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
 
-.PHONY: all setup build demo test soak soak-warps install uninstall clean help
+.PHONY: all setup build demo test soak soak-warps deb wheel install uninstall clean help

@@ -29,7 +29,12 @@ file(RELATIVE_PATH GSAN_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/gsan.pc.in ${CMAKE_BINARY_DIR}/gsan.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/gsan.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+file(GLOB pages CONFIGURE_DEPENDS docs/*.md docs/*.json)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+foreach(program gsan-launch gsan-report gsan-ptxas) # bash looks for it by the command's name
+  install(FILES launcher/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${program})
+endforeach()
 install(FILES examples/ranks.py examples/driver_world.py examples/torch_world.py examples/message_passing.py
   examples/counter_lock.py examples/neighbours.py DESTINATION ${CMAKE_INSTALL_DATADIR}/gsan/examples)
 install(DIRECTORY python DESTINATION ${CMAKE_INSTALL_DATADIR}/gsan PATTERN __pycache__ EXCLUDE PATTERN *.egg-info EXCLUDE PATTERN build EXCLUDE)

@@ -83,6 +83,12 @@ def uninstalled(scratch):
     expect.need(left == [own], f"left after uninstall: {left}")
 
 
+def not_built(scratch):
+    """`make install` builds nothing, and says so."""
+    done = subprocess.run(["make", "-C", jobs.SOURCE, "install", f"BUILD={scratch}", f"PREFIX={scratch}/prefix"], capture_output=True, text=True, timeout=60)
+    expect.need(done.returncode and "run make build first" in done.stderr and not os.listdir(scratch), f"{done}")
+
+
 def no_example_known(_scratch):
     """The names of the examples' and tests' files and kernels, and what these tests call things, nowhere in the tool."""
     words = {os.path.splitext(name)[0] for name in os.listdir(jobs.EXAMPLES) if name.endswith(".py")}
@@ -101,4 +107,4 @@ def no_example_known(_scratch):
 
 
 if __name__ == "__main__":
-    jobs.main({case.__name__: case for case in (moved, consumers, uninstalled, no_example_known)})
+    jobs.main({case.__name__: case for case in (moved, consumers, uninstalled, not_built, no_example_known)})
