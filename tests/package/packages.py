@@ -57,6 +57,15 @@ def demo(scratch, prefix, python):
             expect.clean(summary)
 
 
+def emulated(scratch, venv, python):
+    """The Python package, which finds the programs, and torchrun the package."""
+    kernels = os.path.join(jobs.SOURCE, "tests", "python", "kernels.py")
+    environment = {"PATH": f"{venv}/bin:/usr/bin:/bin", "HOME": scratch, "PYTHONDONTWRITEBYTECODE": "1"}
+    jobs.Job([python, "-m", "gsan.emu", kernels, "overlap"], scratch, environment).ends(jobs.FOUND)
+    plugins = "from importlib.metadata import entry_points; print(entry_points(group='torchrun.logs_specs', name='gsan'))"
+    expect.need("gsan.torchrun" in run(python, "-c", plugins), "no plug-in for torchrun")
+
+
 def deb(scratch):
     run("cpack", "--config", os.path.join(BUILD, "CPackConfig.cmake"), "-G", "DEB", "-B", scratch)
     package, root = one(f"{scratch}/gsan_*_*.deb"), os.path.join(scratch, "a root")
@@ -83,6 +92,7 @@ def wheel(scratch):
     with open(one(f"{venv}/lib/python3*/site-packages") + "/triton.pth", "w") as file:
         file.write(triton + "\n")
     demo(scratch, venv, python)
+    emulated(scratch, venv, python)
     run(*pip, "uninstall", "--yes", "gsan")
     left = {path for path in files(venv) - before if not path.endswith((".pyc", ".pth"))}
     expect.need(not left, f"left behind: {left}")
