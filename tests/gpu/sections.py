@@ -346,9 +346,9 @@ def warps():
 
 
 def fat_program(place, virtual, code, mode, variables):
-    """Rows of fat.cu as nvcc makes it in one form."""
+    """Rows of fat.cu as gsan-nvcc makes it in one form."""
     program = os.path.join(place, f"{virtual}-{len(code)}-{mode}-{variables}")
-    made = run(["nvcc", "-lineinfo", f"-DVARIABLES={variables}", f"--compress-mode={mode}", "-gencode", f"arch=compute_{virtual},code={code}",
+    made = run([os.path.join(BUILD, "bin", "gsan-nvcc"), f"-DVARIABLES={variables}", f"--compress-mode={mode}", "-gencode", f"arch=compute_{virtual},code={code}",
                 os.path.join(ROOT, "tests", "gpu", "fat.cu"), "-o", program])
     for form, expected in (("correct", []), ("racy", ["flagged", "stored"] + ["variable"] * variables)):
         result = run([*gsan(), program, form])
@@ -361,9 +361,10 @@ def fat_program(place, virtual, code, mode, variables):
 
 
 def fat():
-    """Programs of the CUDA runtime as nvcc makes them: the kernels of their fat binaries are checked, however these are packed."""
+    """Programs of the CUDA runtime as gsan-nvcc makes them, which adds PTX where there is machine code alone: the kernels of their fat
+    binaries are checked, however these are packed."""
     both = [("90", "[sm_90,compute_90]", mode, variables) for mode in ("none", "speed", "size") for variables in (0, 1)]
-    alone = [("90", "compute_90", "size", 1), ("80", "compute_80", "speed", 1)]
+    alone = [("90", "compute_90", "size", 1), ("80", "compute_80", "speed", 1), ("90", "sm_90", "none", 1), ("80", "sm_90", "size", 0)]
     with tempfile.TemporaryDirectory() as place, concurrent.futures.ThreadPoolExecutor(8) as pool:
         for rows in pool.map(lambda form: list(fat_program(place, *form)), both + alone):
             yield from rows
