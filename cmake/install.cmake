@@ -37,4 +37,5 @@ foreach(program gsan-launch gsan-report gsan-ptxas) # bash looks for it by the c
 endforeach()
 install(FILES examples/ranks.py examples/driver_world.py examples/torch_world.py examples/message_passing.py
   examples/counter_lock.py examples/neighbours.py DESTINATION ${CMAKE_INSTALL_DATADIR}/gsan/examples)
+install(DIRECTORY examples/dashboard DESTINATION ${CMAKE_INSTALL_DATADIR}/gsan/examples)
 install(DIRECTORY python DESTINATION ${CMAKE_INSTALL_DATADIR}/gsan PATTERN __pycache__ EXCLUDE PATTERN *.egg-info EXCLUDE PATTERN build EXCLUDE)
