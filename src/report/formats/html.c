@@ -16,7 +16,7 @@ static const char html_style[] =
 	"@media(prefers-color-scheme:dark){:root{--race:#f77;--formal:#fb5}}\n"
 	"body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}\n"
 	"h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2.5rem;border-bottom:1px solid var(--line)}\n"
-	"table{border-collapse:collapse}th,td{padding:.2rem .7rem;border:1px solid var(--line);text-align:left;vertical-align:top}\n"
+	"table{border-collapse:collapse;display:block;max-width:100%;overflow-x:auto}th,td{padding:.2rem .7rem;border:1px solid var(--line);text-align:left;vertical-align:top}\n"
 	"td.n{text-align:right;font-variant-numeric:tabular-nums}td.some{background:var(--mark)}\n"
 	"code,pre{font:13px/1.45 ui-monospace,monospace;overflow-wrap:anywhere}\n"
 	"pre{background:var(--soft);padding:.5rem;margin:.4rem 0;white-space:pre-wrap}mark{background:var(--mark);color:inherit}\n"
