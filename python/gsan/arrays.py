@@ -75,15 +75,16 @@ def find(values):
 
 
 def meeting(arguments):
-    """The arguments as lists of those whose memory meets."""
-    groups, end = [], 0
+    """The arguments as lists of those whose memory meets, in the order of the arguments: where the host has its arrays, which is another
+    place in each run, does not show on the device."""
+    arguments, groups, end = list(arguments), [], 0
     for argument in sorted(arguments, key=lambda a: (a.low, a.high)):
         if groups and argument.low < end:
             groups[-1].append(argument)
         else:
             groups.append([argument])
         end = max(end, argument.high)
-    return groups
+    return sorted(groups, key=lambda group: min(map(arguments.index, group)))
 
 
 class Piece:

@@ -63,6 +63,18 @@ def two_ranks(scratch):
     expect.clean(jobs.launched(scratch, program, environment=environment(scratch)).ends(0).summary(ranks=2))
 
 
+def in_order(scratch):
+    """Arrays reach the device in the order of the arguments, whatever their addresses."""
+    program = """if True:
+        from types import SimpleNamespace as At
+        from gsan.arrays import meeting
+        one, two, three = At(low=30, high=40), At(low=0, high=10), At(low=35, high=50)
+        assert meeting(iter([one, two, three])) == [[one, three], [two]]
+        assert meeting([three, two, one]) == [[one, three], [two]]
+        assert meeting([two, three, one]) == [[two], [one, three]]"""
+    jobs.Job([jobs.python(), "-c", program], scratch, environment(scratch)).ends(0)
+
+
 def usage(scratch):
     emulated(scratch).ends(2)
     need = "python -m gsan.emu PROGRAM [ARGUMENTS]"
@@ -83,7 +95,7 @@ def wrong_place(scratch):
 
 
 CASES = {**{name: well(name) for name in WELL}, **{name: refused(name) for name in REFUSED},
-         **{case.__name__: case for case in (found, own_status, two_ranks, usage, no_launcher, wrong_place)}}
+         **{case.__name__: case for case in (found, own_status, two_ranks, in_order, usage, no_launcher, wrong_place)}}
 
 if __name__ == "__main__":
     if sys.argv[1] == "--list":
