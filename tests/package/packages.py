@@ -42,6 +42,13 @@ def holds(prefix):
                 expect.need(BUILD.encode() not in file.read() or "site-packages" in root, f"{root}/{name} names {BUILD}")
 
 
+def not_installed(program):
+    """`make uninstall` will not take what was only packed."""
+    manifest = os.path.join(BUILD, "install_manifest.txt")
+    lines = open(manifest).read().splitlines() if os.path.exists(manifest) else []
+    expect.need(not any(re.fullmatch(program, line) for line in lines), f"{manifest}: {lines}")
+
+
 def demo(scratch, prefix, python):
     """Both forms of the first example, and its report read again."""
     example = os.path.join(prefix, "share", "gsan", "examples", "message_passing.py")
@@ -73,6 +80,7 @@ def deb(scratch):
     expect.need(all(name in needs for name in ("libc6 (>= ", "libcjson1", "libhwloc15")), needs)
     run("dpkg-deb", "--extract", package, root)
     holds(os.path.join(root, "usr"))
+    not_installed("/usr/bin/gsan-launch")
     demo(scratch, os.path.join(root, "usr"), jobs.python())
 
 
@@ -86,6 +94,7 @@ def wheel(scratch):
     run(*pip, "install", "--no-index", package)
     expect.need("gsan" in run(*pip, "list"), "pip does not know it")
     holds(venv)
+    not_installed(".*/tree/bin/gsan-launch")
     linked = re.findall(r"(libcjson|libhwloc|libudev)\S* => (.*) \(0x", run("ldd", os.path.join(venv, "bin", "gsan-launch")))
     expect.need(len(linked) == 3 and all(path.startswith(venv) for _, path in linked), f"linked with {linked}")
     triton = run(jobs.python(), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
