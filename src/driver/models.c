@@ -4,67 +4,74 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lines.h"
 #include "base/log.h"
 #include "base/text.h"
 
 static const char models_builtin[] =
 #include "driver/kernels.inc"
 	;
-static char *models_user = NULL;
+static struct models models_known; /* the user's, then those built in; as long as the process lives */
 static pthread_once_t models_once = PTHREAD_ONCE_INIT;
 
-static void models_read(void)
+static int models_add(struct models *m, struct lines *l)
+{
+	enum model model = !strcmp(l->word[0], "local") ? MODEL_LOCAL : !strcmp(l->word[0], "barrier") ? MODEL_BARRIER : MODEL_NONE;
+
+	if (model == MODEL_NONE || l->words != 2)
+		return lines_wrong(l, "'%.60s' ... is neither `local GLOB' nor `barrier GLOB'", l->word[0]);
+	struct models_row *row = realloc(m->row, (m->rows + 1) * sizeof(*row));
+	if (!row)
+		return -ENOMEM;
+	m->row = row;
+	row[m->rows++] = (struct models_row){model, l->word[1]};
+	return 0;
+}
+
+int models_read(struct models *m, const char *name, char *text, size_t size)
+{
+	struct lines l;
+	int rc, bad = 0;
+
+	lines_begin(&l, name, text, size);
+	while ((rc = lines_next(&l))) {
+		if (rc > 0)
+			rc = models_add(m, &l);
+		if (rc == -EINVAL)
+			log_warning("%s; the line is ignored", l.error);
+		bad |= rc < 0;
+	}
+	return bad ? -EINVAL : 0;
+}
+
+static void models_start(void)
 {
 	const char *path = getenv("GSAN_KERNELS");
+	char *text = NULL, *builtin = strdup(models_builtin);
 	size_t size;
+	int rc = path && *path ? text_read_file(path, &text, &size) : 0;
 
-	if (!path)
-		return;
-	int rc = text_read_file(path, &models_user, &size);
 	if (rc)
 		log_warning("GSAN_KERNELS: %s: %s; the built-in models serve alone", path, strerror(-rc));
+	if (text)
+		models_read(&models_known, path, text, size);
+	if (builtin)
+		models_read(&models_known, "kernels.conf", builtin, sizeof(models_builtin) - 1);
 }
 
-static enum model models_line(const char *line, const char *kernel)
+enum model models_match(const struct models *m, const char *kernel)
 {
-	char word[16], glob[256];
-	int fields = sscanf(line, "%15s %255s", word, glob);
-
-	if (fields < 1 || word[0] == '#')
-		return MODEL_NONE;
-	enum model model = !strcmp(word, "local") ? MODEL_LOCAL : !strcmp(word, "barrier") ? MODEL_BARRIER : MODEL_NONE;
-	if (model == MODEL_NONE || fields < 2) {
-		log_warning("kernel models: `%s' is neither `local GLOB' nor `barrier GLOB'", line);
-		return MODEL_NONE;
-	}
-	return fnmatch(glob, kernel, 0) ? MODEL_NONE : model;
-}
-
-enum model models_match(const char *lines, const char *kernel)
-{
-	char line[300];
-
-	while (*lines) {
-		size_t n = strcspn(lines, "\n");
-		snprintf(line, sizeof(line), "%.*s", (int)n, lines);
-		enum model model = models_line(line, kernel);
-		if (model != MODEL_NONE)
-			return model;
-		lines += n + (lines[n] == '\n');
-	}
+	for (size_t i = 0; i < m->rows; i++)
+		if (!fnmatch(m->row[i].glob, kernel, 0))
+			return m->row[i].model;
 	return MODEL_NONE;
 }
 
 enum model models_find(const char *kernel)
 {
-	enum model model = MODEL_NONE;
-
-	pthread_once(&models_once, models_read);
-	if (models_user)
-		model = models_match(models_user, kernel);
-	return model == MODEL_NONE ? models_match(models_builtin, kernel) : model;
+	pthread_once(&models_once, models_start);
+	return models_match(&models_known, kernel);
 }

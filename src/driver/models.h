@@ -3,10 +3,14 @@
 #ifndef GSAN_DRIVER_MODELS_H
 #define GSAN_DRIVER_MODELS_H
 
+#include <stddef.h>
+
 enum model { MODEL_NONE, MODEL_LOCAL, MODEL_BARRIER };
+struct models { struct models_row { enum model model; const char *glob; } *row; size_t rows; };
 
 enum model models_find(const char *kernel);
-/* The first line of `lines` that matches; a line that is no model is reported once per call at level warning. */
-enum model models_match(const char *lines, const char *kernel);
+/* Adds the lines of `text` (base/lines.h), which stays theirs. -EINVAL: some are no models; each is a warning. */
+int models_read(struct models *m, const char *name, char *text, size_t size);
+enum model models_match(const struct models *m, const char *kernel); /* of the first line that matches */
 
 #endif

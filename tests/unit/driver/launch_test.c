@@ -2,6 +2,7 @@
  * the plain kernel's parameters and a record that says what is before it; whatever does not fit runs plain and is said. */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -1187,8 +1188,15 @@ static void test_models(void)
 	CHECK(models_find("_ZN2at6native29vectorized_elementwise_kernelILi4E") == MODEL_LOCAL);
 	CHECK(models_find("_ZN4c10d16symmetric_memory14barrier_kernelEPPjmiim") == MODEL_BARRIER);
 	CHECK(models_find("my_kernel") == MODEL_NONE);
-	CHECK(models_match("# none\nlocal my_*\nbarrier *\n", "my_kernel") == MODEL_LOCAL);
-	CHECK(models_match("local my_*\nbarrier *\n", "other") == MODEL_BARRIER);
+
+	char good[] = "# none\nlocal my_*\nbarrier *\n", bad[] = "lokal my_*\nlocal\nlocal a b\nbarrier my_*\n";
+	struct models m = {0}, rest = {0};
+	CHECK(!models_read(&m, "good", good, sizeof good - 1) && m.rows == 2);
+	CHECK(models_match(&m, "my_kernel") == MODEL_LOCAL && models_match(&m, "other") == MODEL_BARRIER);
+	CHECK(models_read(&rest, "bad", bad, sizeof bad - 1) == -EINVAL && rest.rows == 1);
+	CHECK(models_match(&rest, "my_kernel") == MODEL_BARRIER && models_match(&rest, "other") == MODEL_NONE);
+	free(m.row);
+	free(rest.row);
 }
 
 int main(int argc, char **argv)
