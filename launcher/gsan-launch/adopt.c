@@ -158,7 +158,7 @@ static int adopt_check(const struct launch *l, const struct adopt_starter *from)
 int launch_adopt(struct launch *l)
 {
 	const struct adopt_starter *from = adopt_find();
-	const struct option_value *n = &l->option[LAUNCH_RANKS];
+	const struct option_value *n = &l->option[SETTING_RANKS];
 	if (getenv(GSAN_ENV_SOCKET)) {
 		log_error("this is already inside gsan-launch (%s is set): gsan-launch cannot be nested", GSAN_ENV_SOCKET);
 		return LAUNCH_EXIT_USAGE;

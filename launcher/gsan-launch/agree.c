@@ -1,4 +1,4 @@
-/* What all launchers of a job must say alike: the options that the supervisor, or the emulated device, follows for the whole job. The
+/* What all launchers of a job must say alike: the settings that the supervisor, or the emulated device, follows for the whole job. The
  * supervisor has them of the launcher that started it, and fails the job if another one says otherwise: two jobs under one name, or ranks
  * that were not given the same. */
 #include <ctype.h>
@@ -8,9 +8,6 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "gsan-launch/launch.h"
-
-static const enum launch_option agree_options[] = {LAUNCH_SEED, LAUNCH_SCHEDULE, LAUNCH_TIMEOUT, LAUNCH_WAIT, LAUNCH_HOST_ORDER,
-						  LAUNCH_ALLOW_UNCHECKED, LAUNCH_REQUIRE_CHECKED, LAUNCH_FORMAL};
 
 #define AGREE_HEAD 150 /* bytes of a long text that are said as they are, at its beginning and at its end: two fit into a line of log.c */
 #define AGREE_TAIL 200
@@ -40,20 +37,24 @@ static void agree_add_text(struct text *terms, const char *name, const char *tex
 	text_free(&whole);
 }
 
+static void agree_add(struct text *terms, const struct option_row *row, const struct option_value *value)
+{
+	if (row->kind == OPTION_NUMBER)
+		text_printf(terms, "%s\t%ld\n", row->name, value->number);
+	else
+		text_printf(terms, "%s\t%s\n", row->name, row->kind == OPTION_FLAG ? value->number ? "yes" : "no" : value->text);
+}
+
+/* What may be long comes last. */
 void launch_agree(struct launch *l)
 {
 	struct text terms = {0};
 	text_printf(&terms, "device\t%s\n", l->emulated ? "emu" : "cuda");
-	for (size_t i = 0; i < sizeof agree_options / sizeof *agree_options; i++) {
-		const struct option_row *row = &launch_option_rows[agree_options[i]];
-		const struct option_value *value = &l->option[agree_options[i]];
-		if (row->kind == OPTION_NUMBER)
-			text_printf(&terms, "%s\t%ld\n", row->name, value->number);
-		else
-			text_printf(&terms, "%s\t%s\n", row->name, row->kind == OPTION_FLAG ? value->given ? "yes" : "no" : value->text);
-	}
-	text_printf(&terms, "%s\t%d\n", launch_option_rows[LAUNCH_EXIT_CODE].name, l->exit_code);
-	agree_add_text(&terms, launch_option_rows[LAUNCH_REPORT].name, l->report);
+	for (int s = 0; s < SETTINGS; s++)
+		if ((settings_rows[s].of & OF_JOB) == OF_JOB && settings_rows[s].kind != OPTION_TEXT)
+			agree_add(&terms, &settings_rows[s], &l->option[s]);
+	text_printf(&terms, "%s\t%d\n", settings_rows[SETTING_EXIT_CODE].name, l->exit_code);
+	agree_add_text(&terms, settings_rows[SETTING_REPORT].name, l->report);
 	snprintf(l->terms, sizeof l->terms, "%s", terms.data ? terms.data : "");
 	text_free(&terms);
 }

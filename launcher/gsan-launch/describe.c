@@ -24,7 +24,7 @@ void launch_describe(const struct launch *l, struct report_job *job)
 {
 	static char host[HOST_NAME_MAX + 1], directory[PATH_MAX], driver[64];
 	*job = (struct report_job){
-		.argv = (const char *const *)l->program, .start = time(NULL), .began_ms = report_now_ms(), .seed = (uint64_t)l->option[LAUNCH_SEED].number,
+		.argv = (const char *const *)l->program, .start = time(NULL), .began_ms = report_now_ms(), .seed = (uint64_t)l->option[SETTING_SEED].number,
 		.host = gethostname(host, sizeof host - 1) ? NULL : host, .directory = getcwd(directory, sizeof directory),
 		.device = l->emulated ? "emu" : "cuda", .driver = l->emulated ? NULL : describe_driver(driver, sizeof driver),
 		.commit = GSAN_COMMIT,
@@ -36,7 +36,7 @@ void launch_describe(const struct launch *l, struct report_job *job)
 /* The launcher that starts the job does not know who prints, unless it has started all ranks. */
 void launch_style(const struct launch *l, const struct report_job *job, struct report_style *style)
 {
-	const enum page_when when = (enum page_when)l->option[LAUNCH_COLOR].number;
+	const enum page_when when = (enum page_when)l->option[SETTING_COLOR].number;
 	*style = (struct report_style){.directory = job->directory};
 	page_style(style, l->own ? STDERR_FILENO : -1, when);
 }

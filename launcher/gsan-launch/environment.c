@@ -83,9 +83,9 @@ static void environment_emulator(const struct launch *l)
 	setenv(GSAN_ENV_EMU, l->emu_job, 1);
 	environment_trace();
 	environment_number("EMU_RANKS", l->size, 1);
-	environment_number("EMU_SEED", l->option[LAUNCH_SEED].number, 1);
-	if (l->option[LAUNCH_SCHEDULE].given)
-		setenv("EMU_SCHEDULE", l->option[LAUNCH_SCHEDULE].text, 1);
+	environment_number("EMU_SEED", l->option[SETTING_SEED].number, 1);
+	if (l->option[SETTING_SCHEDULE].given)
+		setenv("EMU_SCHEDULE", l->option[SETTING_SCHEDULE].text, 1);
 	if (!devices || strtol(devices, NULL, 10) < l->size)
 		environment_number("EMU_DEVICES", l->size, 1);
 }

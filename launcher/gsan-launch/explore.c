@@ -27,13 +27,13 @@ struct explore {
 static void explore_run(const struct explore *x, long seed, const char *folder) __attribute__((noreturn));
 static void explore_run(const struct explore *x, long seed, const char *folder)
 {
-	static struct option_value option[LAUNCH_OPTIONS];
+	static struct option_value option[SETTINGS];
 	struct launch l = {.option = option, .program = x->launch->program, .explored = 1};
 	char path[PATH_MAX];
 	memcpy(option, x->launch->option, sizeof option);
-	option[LAUNCH_SEED].number = seed;
-	option[LAUNCH_REPORT].text = folder;
-	option[LAUNCH_SCHEDULE].given = 1;
+	option[SETTING_SEED].number = seed;
+	option[SETTING_REPORT].text = folder;
+	option[SETTING_SCHEDULE].given = OPTION_COMMAND;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	int rc = launch_make_report(&l), out = -1, in = open("/dev/null", O_RDONLY);
 	if (rc)
@@ -153,8 +153,8 @@ static int explore_check(const struct launch *l)
 			  "say -n N");
 		return LAUNCH_EXIT_USAGE;
 	}
-	if (o[LAUNCH_SEED].number > INT_MAX - o[LAUNCH_EXPLORE].number) {
-		log_error("--seed %ld --explore %ld: the last seed would be above %d", o[LAUNCH_SEED].number, o[LAUNCH_EXPLORE].number,
+	if (o[SETTING_SEED].number > INT_MAX - o[SETTING_EXPLORE].number) {
+		log_error("--seed %ld --explore %ld: the last seed would be above %d", o[SETTING_SEED].number, o[SETTING_EXPLORE].number,
 			  INT_MAX);
 		return LAUNCH_EXIT_USAGE;
 	}
@@ -180,10 +180,10 @@ int launch_explore(const struct launch *l, launch_run run)
 	int rc = explore_check(l);
 	rc = rc ? rc : explore_lock(l);
 	x = (struct explore){.launch = l, .run = run,
-			     .all = {.schedule = o[LAUNCH_SCHEDULE].text, .first_seed = (uint64_t)o[LAUNCH_SEED].number}};
+			     .all = {.schedule = o[SETTING_SCHEDULE].text, .first_seed = (uint64_t)o[SETTING_SEED].number}};
 	launch_describe(l, &x.job);
-	for (long k = 0; k < o[LAUNCH_EXPLORE].number && !rc; k++)
-		rc = explore_one(&x, o[LAUNCH_SEED].number + k);
+	for (long k = 0; k < o[SETTING_EXPLORE].number && !rc; k++)
+		rc = explore_one(&x, o[SETTING_SEED].number + k);
 	if (x.failed)
 		x.all.exit_status = x.failed;
 	if (x.all.schedules) {

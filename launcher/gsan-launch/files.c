@@ -95,7 +95,7 @@ static int files_report_folder(const char *report, char *folder)
 
 int launch_make_report(struct launch *l)
 {
-	const char *report = l->option[LAUNCH_REPORT].text;
+	const char *report = l->option[SETTING_REPORT].text;
 	char folder[PATH_MAX];
 	if (!*report) {
 		log_error("--report: an empty name; name the directory that the report shall go to");
@@ -131,7 +131,7 @@ static int files_have_driver(void)
 int launch_find_device(struct launch *l)
 {
 	enum { AUTO, CUDA, EMU };
-	long want = l->option[LAUNCH_DEVICE].number;
+	long want = l->option[SETTING_DEVICE].number;
 	l->emulated = want == EMU;
 	if (want == EMU && !l->files.emulator[0]) {
 		log_error("--device emu: the emulated driver emu/libcuda.so.1 is not where it belongs: %s/../" GSAN_LIBDIR,

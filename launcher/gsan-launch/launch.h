@@ -16,15 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "config/options.h"
-
-enum launch_option {
-#define OPTION(id, ...) LAUNCH_##id,
-#include "gsan-launch/options.def"
-#undef OPTION
-	LAUNCH_OPTIONS
-};
-extern const struct option_row launch_option_rows[LAUNCH_OPTIONS];
+#include "config/settings.h"
 
 #define LAUNCH_EXIT_USAGE 2       /* bad options, unusable report directory, no driver */
 #define LAUNCH_EXIT_START 1       /* the job could not start */

@@ -15,11 +15,7 @@
 
 #define MAIN_REAP_MS 1000
 
-const struct option_row launch_option_rows[LAUNCH_OPTIONS] = {
-#define OPTION(id, name, kind, value, low, high, initial, variable, help) {name, kind, value, low, high, initial, variable, help},
-#include "gsan-launch/options.def"
-#undef OPTION
-};
+static const struct options main_options = {settings_rows, SETTINGS, OF_LAUNCH};
 
 static void main_help(void)
 {
@@ -27,7 +23,7 @@ static void main_help(void)
 	text_puts(&out, "usage: gsan-launch [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
 			"Runs PROGRAM, unchanged, and reports data races in GPU global memory, across all its ranks.\n"
 			"Under mpirun, srun or torchrun: put it before the program.\n\n");
-	options_help(&out, launch_option_rows, LAUNCH_OPTIONS);
+	options_help(&out, &main_options);
 	text_puts(&out, "\nExit status: the program's own if not 0; else C if something was found (of formal\n"
 			"races: with --formal fail); else 67 if nothing was checked of the job or of a rank; else 0.\n");
 	fputs(out.data ? out.data : "", stdout);
@@ -44,17 +40,17 @@ static int main_restarts(void)
 /* A finding must not look like a failure to it. */
 static int main_exit_code(const struct option_value *option)
 {
-	if (!option[LAUNCH_EXIT_CODE].given && main_restarts())
+	if (!option[SETTING_EXIT_CODE].given && main_restarts())
 		return 0;
-	return (int)option[LAUNCH_EXIT_CODE].number;
+	return (int)option[SETTING_EXIT_CODE].number;
 }
 
 /* Likewise that too little was checked. */
 static enum supervisor_unchecked main_unchecked(const struct option_value *option)
 {
-	if (option[LAUNCH_REQUIRE_CHECKED].given)
+	if (option[SETTING_REQUIRE_CHECKED].number)
 		return UNCHECKED_REFUSED;
-	return option[LAUNCH_ALLOW_UNCHECKED].given || main_restarts() ? UNCHECKED_ALLOWED : UNCHECKED_KNOWN;
+	return option[SETTING_ALLOW_UNCHECKED].number || main_restarts() ? UNCHECKED_ALLOWED : UNCHECKED_KNOWN;
 }
 
 /* The supervisor: a session of its own, no working directory, no descriptor but its listener: mpirun and shells wait
@@ -73,9 +69,9 @@ static void main_supervise(int listener, const struct launch *l)
 	struct supervisor_config config = {
 		.report = l->report, .ptxas = l->files.ptxas[0] ? l->files.ptxas : NULL, .cache = l->cache[0] ? l->cache : NULL, .size = (uint32_t)l->size,
 		.job = &job, .style = &style, .nvml = nvml, .emulated = l->emulated,
-		.seed = (uint32_t)o[LAUNCH_SEED].number, .host_order_modelled = (int)o[LAUNCH_HOST_ORDER].number,
-		.timeout_ms = (int)o[LAUNCH_TIMEOUT].number * 1000, .wait_ms = (int64_t)o[LAUNCH_WAIT].number * 1000,
-		.exit_code = l->exit_code, .unchecked = main_unchecked(o), .formal = (enum supervisor_formal)o[LAUNCH_FORMAL].number,
+		.seed = (uint32_t)o[SETTING_SEED].number, .host_order_modelled = (int)o[SETTING_HOST_ORDER].number,
+		.timeout_ms = (int)o[SETTING_TIMEOUT].number * 1000, .wait_ms = (int64_t)o[SETTING_WAIT].number * 1000,
+		.exit_code = l->exit_code, .unchecked = main_unchecked(o), .formal = (enum supervisor_formal)o[SETTING_FORMAL].number,
 		.rank = l->first_rank, .terms = l->terms, .apart = l->apart, .socket = l->socket,
 	};
 	if (setsid() < 0 || chdir("/"))
@@ -122,19 +118,19 @@ static void main_reap_supervisor(pid_t supervisor)
 
 static int main_check_unchecked(const struct launch *l)
 {
-	if (!l->option[LAUNCH_ALLOW_UNCHECKED].given || !l->option[LAUNCH_REQUIRE_CHECKED].given)
+	if (!l->option[SETTING_ALLOW_UNCHECKED].number || !l->option[SETTING_REQUIRE_CHECKED].number)
 		return 0;
 	log_error("--allow-unchecked and --require-checked ask for opposite things: leave one of them out");
 	return LAUNCH_EXIT_USAGE;
 }
 
-/* A real device chooses by itself. */
+/* A real device chooses by itself. What a file or the environment says may be for other runs. */
 static int main_check_schedule(const struct launch *l)
 {
-	enum launch_option which = l->option[LAUNCH_EXPLORE].given ? LAUNCH_EXPLORE : LAUNCH_SCHEDULE;
-	if (!l->option[which].given || !strcmp(l->option[LAUNCH_DEVICE].text, "emu"))
+	enum setting which = l->option[SETTING_EXPLORE].given ? SETTING_EXPLORE : SETTING_SCHEDULE;
+	if (l->option[which].given != OPTION_COMMAND || !strcmp(l->option[SETTING_DEVICE].text, "emu"))
 		return 0;
-	log_error("--%s is for the emulated device: add --device emu", launch_option_rows[which].name);
+	log_error("--%s is for the emulated device: add --device emu", settings_rows[which].name);
 	return LAUNCH_EXIT_USAGE;
 }
 
@@ -175,32 +171,45 @@ static int main_run(struct launch *l)
 	return rc;
 }
 
+/* What asks for no job. Returns whether it was that. */
+static int main_tell(const struct option_value *option)
+{
+	struct text out = {0};
+	if (option[SETTING_HELP].given)
+		main_help();
+	else if (option[SETTING_VERSION].given)
+		puts("gsan-launch " GSAN_VERSION);
+	else if (option[SETTING_PRINT_CONFIG].given)
+		settings_print(&out, OF_LAUNCH, option);
+	else
+		return 0;
+	fputs(out.data ? out.data : "", stdout);
+	text_free(&out);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	static struct launch l;
-	static struct option_value option[LAUNCH_OPTIONS];
-	char error[300];
+	static struct option_value option[SETTINGS];
+	char error[600];
 	int rest;
 	log_set_program("gsan-launch");
-	if (options_parse(launch_option_rows, LAUNCH_OPTIONS, argc, argv, option, &rest, error, sizeof error)) {
+	if (options_parse(&main_options, argc, argv, option, &rest, error, sizeof error) ||
+	    settings_complete(OF_LAUNCH, option, error, sizeof error)) {
 		log_error("%s", error);
 		return LAUNCH_EXIT_USAGE;
 	}
-	if (option[LAUNCH_HELP].given) {
-		main_help();
+	if (main_tell(option))
 		return 0;
-	}
-	if (option[LAUNCH_VERSION].given) {
-		puts("gsan-launch " GSAN_VERSION);
-		return 0;
-	}
 	if (rest == argc) {
 		log_error("no program given (see --help)");
 		return LAUNCH_EXIT_USAGE;
 	}
+	settings_export(OF_RANKS, option);
 	l.option = option;
 	l.program = argv + rest;
-	if (!option[LAUNCH_EXPLORE].given)
+	if (!option[SETTING_EXPLORE].given)
 		return main_run(&l);
 	int rc = main_prepare(&l);
 	return rc ? rc : launch_explore(&l, main_run);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "config/options.h"
+#include "config/settings.h"
 #include "report/formats/format.h"
 #include "report/page.h"
 
@@ -18,24 +18,14 @@
 enum { MAIN_UNREADABLE = 1, MAIN_USAGE = 2, MAIN_FOUND = 66 };
 enum main_fail { FAIL_NEW, FAIL_ANY, FAIL_NEVER };
 
-enum report_option {
-#define OPTION(id, ...) REPORT_OPTION_##id,
-#include "gsan-report/options.def"
-#undef OPTION
-	REPORT_OPTIONS
-};
-static const struct option_row rows[REPORT_OPTIONS] = {
-#define OPTION(id, name, kind, value, low, high, initial, help) {name, kind, value, low, high, initial, NULL, help},
-#include "gsan-report/options.def"
-#undef OPTION
-};
+static const struct options main_options = {settings_rows, SETTINGS, OF_REPORT};
 
 static void main_help(void)
 {
 	struct text out = {0};
 	text_puts(&out, "usage: gsan-report [OPTIONS] [DIR|FILE]... [OPTIONS]\n"
 			"Prints the reports that gsan-launch --report DIR has written (" MAIN_FOLDER " if none is named), several as one.\n\n");
-	options_help(&out, rows, REPORT_OPTIONS);
+	options_help(&out, &main_options);
 	text_puts(&out, "\nExit status: 0; 66: found what --fail-on says; 1: a report cannot be read, or the output not be written;\n"
 			"2: wrong usage.\n");
 	fputs(out.data ? out.data : "", stdout);
@@ -109,12 +99,12 @@ static int main_write(const char *name, const struct text *out)
 
 static int main_print(const struct option_value *option, const struct report *r, const char *folder)
 {
-	const char *name = option[REPORT_OPTION_OUTPUT].given ? option[REPORT_OPTION_OUTPUT].text : option[REPORT_OPTION_OUTPUT_SHORT].text;
+	const char *name = option[SETTING_OUTPUT].given ? option[SETTING_OUTPUT].text : option[SETTING_OUTPUT_SHORT].text;
 	char directory[PATH_MAX];
-	struct report_style style = {.verbose = option[REPORT_OPTION_VERBOSE].given, .directory = getcwd(directory, sizeof directory)};
+	struct report_style style = {.verbose = option[SETTING_VERBOSE].given, .directory = getcwd(directory, sizeof directory)};
 	struct text out = {0};
-	page_style(&style, name ? -1 : STDOUT_FILENO, (enum page_when)option[REPORT_OPTION_COLOR].number);
-	format_find(option[REPORT_OPTION_FORMAT].text)(&out, &(struct format_view){r, folder, &style});
+	page_style(&style, name ? -1 : STDOUT_FILENO, (enum page_when)option[SETTING_COLOR].number);
+	format_find(option[SETTING_FORMAT].text)(&out, &(struct format_view){r, folder, &style});
 	if (out.failed)
 		log_error("out of memory");
 	int rc = out.failed ? -ENOMEM : main_write(name, &out);
@@ -125,8 +115,8 @@ static int main_print(const struct option_value *option, const struct report *r,
 /* Formal races do not count, as they do not for gsan-launch. */
 static int main_status(const struct option_value *option, const struct report *r)
 {
-	const struct option_value *on = &option[REPORT_OPTION_FAIL_ON];
-	const enum main_fail fail = on->given ? (enum main_fail)on->number : option[REPORT_OPTION_BASELINE].given ? FAIL_NEW : FAIL_NEVER;
+	const struct option_value *on = &option[SETTING_FAIL_ON];
+	const enum main_fail fail = on->given ? (enum main_fail)on->number : option[SETTING_BASELINE].given ? FAIL_NEW : FAIL_NEVER;
 	for (uint32_t i = 0; i < r->findings && fail != FAIL_NEVER; i++)
 		if (!r->finding[i].formal && (fail == FAIL_ANY || r->finding[i].age != REPORT_OLD))
 			return MAIN_FOUND;
@@ -136,13 +126,13 @@ static int main_status(const struct option_value *option, const struct report *r
 static int main_run(const struct option_value *option, char **names, int count)
 {
 	static char initial[] = MAIN_FOLDER, *const one[] = {initial};
-	const char *const pattern[REPORT_PATTERNS] = {[REPORT_BY_KIND] = option[REPORT_OPTION_KIND].text,
-						      [REPORT_BY_KERNEL] = option[REPORT_OPTION_KERNEL].text,
-						      [REPORT_BY_FILE] = option[REPORT_OPTION_FILES].text};
+	const char *const pattern[REPORT_PATTERNS] = {[REPORT_BY_KIND] = option[SETTING_KIND].text,
+						      [REPORT_BY_KERNEL] = option[SETTING_KERNEL].text,
+						      [REPORT_BY_FILE] = option[SETTING_FILES].text};
 	struct report r = {0};
 	int rc = main_read_all(count ? names : one, count ? count : 1, &r);
-	if (!rc && option[REPORT_OPTION_BASELINE].given)
-		rc = main_compare(option[REPORT_OPTION_BASELINE].text, &r);
+	if (!rc && option[SETTING_BASELINE].given)
+		rc = main_compare(option[SETTING_BASELINE].text, &r);
 	report_select(&r, pattern);
 	if (!rc)
 		rc = main_print(option, &r, count > 1 ? NULL : count ? names[0] : one[0]);
@@ -169,41 +159,48 @@ static int main_kind_exists(const char *pattern)
 /* Options may stand before, between and behind what is to be read: that is gathered at the start of argv, and counted. */
 static int main_parse(int argc, char **argv, struct option_value *option, int *names, char *error, size_t size)
 {
-	struct option_value more[REPORT_OPTIONS];
 	int at = 0, rest = 1, ended = 0;
 	for (*names = 0; at < argc;) {
-		if (!ended && options_parse(rows, REPORT_OPTIONS, argc - at, argv + at, more, &rest, error, size))
+		if (!ended && options_parse(&main_options, argc - at, argv + at, option, &rest, error, size))
 			return -EINVAL;
-		for (size_t i = 0; i < REPORT_OPTIONS && !ended; i++)
-			if (!at || more[i].given)
-				option[i] = more[i];
 		at += ended ? 1 : rest;
 		ended |= !strcmp(argv[at - 1], "--");
 		if (at < argc)
 			argv[(*names)++] = argv[at];
 	}
-	if (option[REPORT_OPTION_KIND].given && !main_kind_exists(option[REPORT_OPTION_KIND].text)) {
-		snprintf(error, size, "--kind: '%s' matches no kind of finding", option[REPORT_OPTION_KIND].text);
+	if (settings_complete(OF_REPORT, option, error, size))
+		return -EINVAL;
+	if (option[SETTING_KIND].given && !main_kind_exists(option[SETTING_KIND].text)) {
+		snprintf(error, size, "--kind: '%s' matches no kind of finding", option[SETTING_KIND].text);
 		return -EINVAL;
 	}
 	return 0;
 }
 
+/* What asks for no report. Returns whether it was that. */
+static int main_tell(const struct option_value *option)
+{
+	struct text out = {0};
+	if (option[SETTING_HELP].given)
+		main_help();
+	else if (option[SETTING_VERSION].given)
+		puts("gsan-report " GSAN_VERSION);
+	else if (option[SETTING_PRINT_CONFIG].given)
+		settings_print(&out, OF_REPORT, option);
+	else
+		return 0;
+	fputs(out.data ? out.data : "", stdout);
+	text_free(&out);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
-	struct option_value option[REPORT_OPTIONS] = {{0}};
-	char error[300];
+	struct option_value option[SETTINGS] = {{0}};
+	char error[600];
 	int names;
 	log_set_program("gsan-report");
 	if (main_parse(argc, argv, option, &names, error, sizeof error))
 		return main_usage(error);
-	if (option[REPORT_OPTION_HELP].given) {
-		main_help();
-		return 0;
-	}
-	if (option[REPORT_OPTION_VERSION].given) {
-		puts("gsan-report " GSAN_VERSION);
-		return 0;
-	}
-	return main_run(option, argv, names);
+	return main_tell(option) ? 0 : main_run(option, argv, names);
 }

@@ -6,7 +6,7 @@
 #include "ptxas.h"
 
 static const struct option_row rows[] = {
-#define OPTION(name, kind, value, low, high, initial, help) {name, kind, value, low, high, initial, NULL, help},
+#define OPTION(name, kind, value, low, high, initial, help) {0, name, kind, value, low, high, initial, NULL, help},
 #include "options.def"
 #undef OPTION
 };
@@ -150,7 +150,7 @@ void ptxas_args_help(struct text *out)
 	text_puts(out, "usage: gsan-ptxas [options] [options of ptxas] FILE.ptx [-o OUT]\n\n"
 		       "Stands in for ptxas and adds race-checked copies of every kernel. All other options go to the\n"
 		       "real ptxas unchanged.\n\n");
-	options_help(out, rows, ROWS);
+	options_help(out, &(struct options){rows, ROWS, 0});
 }
 
 const char *ptxas_args_source(const struct ptxas_args *args)

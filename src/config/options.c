@@ -5,19 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option_row *options_find(const struct option_row *rows, size_t count, const char *name, size_t n)
+static const struct option_row *options_find(const struct options *o, const char *name, size_t n)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strlen(rows[i].name) == n && !strncmp(rows[i].name, name, n))
-			return &rows[i];
+	for (size_t i = 0; i < o->count; i++) {
+		const struct option_row *row = &o->row[i];
+		if ((row->of & o->of) == o->of && row->name && strlen(row->name) == n && !strncmp(row->name, name, n))
+			return row;
+	}
 	return NULL;
 }
 
-static int options_choose(const struct option_row *row, const char *text, long *number)
+/* words: separated by `|`. */
+static int options_choose(const char *words, const char *text, long *number)
 {
 	size_t n = strlen(text);
 	long place = 0;
-	for (const char *at = row->value; at; place++) {
+	for (const char *at = words; at; place++) {
 		const char *end = strchr(at, '|');
 		size_t word = end ? (size_t)(end - at) : strlen(at);
 		if (n == word && !strncmp(at, text, n)) {
@@ -40,89 +43,84 @@ static int options_number(const struct option_row *row, const char *text, long *
 	return 0;
 }
 
-/* `variable`: where the text is from, if it is not from the command line, or NULL. */
-static int options_set(const struct option_row *row, const char *variable, const char *text, struct option_value *value, char *error, size_t size)
+int options_take(const struct option_row *row, const char *text, struct option_value *value)
 {
-	struct text spelled = {0};
+	long number = 0;
 	int rc = 0;
 	if (row->kind == OPTION_NUMBER)
-		rc = options_number(row, text, &value->number);
-	else if (row->kind == OPTION_CHOICE)
-		rc = options_choose(row, text, &value->number);
-	if (!rc) {
-		value->text = text;
+		rc = options_number(row, text, &number);
+	else if (row->kind != OPTION_TEXT)
+		rc = options_choose(row->kind == OPTION_FLAG ? "no|yes" : row->value, text, &number);
+	if (rc)
+		return rc;
+	value->text = text;
+	value->number = number;
+	return 0;
+}
+
+int options_set(const struct option_row *row, const char *text, struct option_value *value, char *error, size_t size)
+{
+	struct text spelled = {0};
+	int rc = options_take(row, text, value);
+	if (!rc)
 		return 0;
-	}
-	if (variable)
-		text_printf(&spelled, "%s: ", variable);
 	options_spell(&spelled, row);
 	if (row->kind == OPTION_NUMBER)
 		snprintf(error, size, "%s: '%s' is not a number from %ld to %ld", spelled.data, text, row->low, row->high);
 	else
-		snprintf(error, size, "%s: '%s' is none of them", spelled.data, text);
+		snprintf(error, size, "%s: '%s' is %s", spelled.data, text, row->kind == OPTION_FLAG ? "neither yes nor no" : "none of them");
 	text_free(&spelled);
 	return rc;
 }
 
+/* The value, which may be in the same argument. A flag needs none. Returns how many arguments that takes, or -EINVAL. */
+static int options_value(const struct option_row *row, const char *joined, int left, char **at, const char **text, char *error, size_t size)
+{
+	*text = joined ? joined : row->kind == OPTION_FLAG ? "yes" : left > 1 ? at[1] : NULL;
+	if (row->kind == OPTION_FLAG && joined && !row->variable) {
+		snprintf(error, size, "option '%s' takes no value", at[0]);
+		return -EINVAL;
+	}
+	if (!*text) {
+		snprintf(error, size, "option '%s' needs a value: %s", at[0], row->value);
+		return -EINVAL;
+	}
+	return joined || row->kind == OPTION_FLAG ? 1 : 2;
+}
+
 /* One option at argv[at]. Returns how many arguments it took, or -EINVAL. */
-static int options_one(const struct option_row *rows, size_t count, int argc, char **argv, int at,
-		       struct option_value *values, char *error, size_t size)
+static int options_one(const struct options *o, int argc, char **argv, int at, struct option_value *values, char *error, size_t size)
 {
 	int is_help = !strcmp(argv[at], "-h"), is_long = is_help || argv[at][1] == '-'; /* what everybody tries first */
 	const char *name = is_help ? "help" : argv[at] + 1 + is_long, *equals = strchr(name, '=');
 	size_t n = equals ? (size_t)(equals - name) : strlen(name);
-	const struct option_row *row = options_find(rows, count, name, n);
+	const struct option_row *row = options_find(o, name, n);
 	const char *text = equals ? equals + 1 : NULL;
-	int taken = 1;
 	if (!row && !is_long && n > 1) { /* -n4 */
-		row = options_find(rows, count, name, 1);
+		row = options_find(o, name, 1);
 		text = name + 1;
 	}
 	if (!row || (strlen(row->name) > 1) != is_long) {
 		snprintf(error, size, "unknown option '%s' (see --help)", argv[at]);
 		return -EINVAL;
 	}
-	struct option_value *value = &values[row - rows];
-	value->given = 1;
-	if (row->kind == OPTION_FLAG && text) {
-		snprintf(error, size, "option '%s' takes no value", argv[at]);
+	struct option_value *value = &values[row - o->row];
+	int taken = options_value(row, text, argc - at, argv + at, &text, error, size);
+	if (taken < 0 || options_set(row, text, value, error, size))
 		return -EINVAL;
-	}
-	if (row->kind == OPTION_FLAG)
-		return taken;
-	if (!text) {
-		if (at + 1 >= argc) {
-			snprintf(error, size, "option '%s' needs a value: %s", argv[at], row->value);
-			return -EINVAL;
-		}
-		text = argv[at + 1];
-		taken = 2;
-	}
-	return options_set(row, NULL, text, value, error, size) ? -EINVAL : taken;
+	value->given = OPTION_COMMAND;
+	return taken;
 }
 
-static int options_begin(const struct option_row *row, struct option_value *value, char *error, size_t size)
-{
-	const char *text = row->variable ? getenv(row->variable) : NULL;
-	int rc = row->initial ? options_set(row, NULL, row->initial, value, error, size) : 0;
-	return rc || !text || !*text ? rc : options_set(row, row->variable, text, value, error, size);
-}
-
-int options_parse(const struct option_row *rows, size_t count, int argc, char **argv, struct option_value *values,
-		  int *rest, char *error, size_t error_size)
+int options_parse(const struct options *o, int argc, char **argv, struct option_value *values, int *rest, char *error, size_t error_size)
 {
 	int at = 1;
-	for (size_t i = 0; i < count; i++) {
-		values[i] = (struct option_value){0};
-		if (options_begin(&rows[i], &values[i], error, error_size))
-			return -EINVAL;
-	}
 	while (at < argc && argv[at][0] == '-' && argv[at][1]) {
 		if (!strcmp(argv[at], "--")) {
 			at++;
 			break;
 		}
-		int taken = options_one(rows, count, argc, argv, at, values, error, error_size);
+		int taken = options_one(o, argc, argv, at, values, error, error_size);
 		if (taken < 0)
 			return taken;
 		at += taken;
@@ -138,21 +136,25 @@ void options_spell(struct text *out, const struct option_row *row)
 		text_printf(out, " %s", row->value);
 }
 
-void options_help(struct text *out, const struct option_row *rows, size_t count)
+static void options_help_row(struct text *out, const struct option_row *row)
 {
-	for (size_t i = 0; i < count; i++) {
-		size_t start = out->size;
-		text_puts(out, "  ");
-		options_spell(out, &rows[i]);
-		size_t width = out->size - start;
-		if (width > 32)
-			text_printf(out, "\n%34s", "");
-		else
-			text_printf(out, "%*s", (int)(34 - width), "");
-		text_puts(out, rows[i].help);
-		if (rows[i].initial)
-			text_printf(out, " (default %s%s%s)", rows[i].initial, rows[i].variable ? ", or " : "",
-				    rows[i].variable ? rows[i].variable : "");
-		text_puts(out, "\n");
-	}
+	size_t start = out->size;
+	text_puts(out, "  ");
+	options_spell(out, row);
+	size_t width = out->size - start;
+	if (width > 32)
+		text_printf(out, "\n%34s", "");
+	else
+		text_printf(out, "%*s", (int)(34 - width), "");
+	text_puts(out, row->help);
+	if (row->initial)
+		text_printf(out, " (default %s)", row->initial);
+	text_puts(out, "\n");
+}
+
+void options_help(struct text *out, const struct options *o)
+{
+	for (size_t i = 0; i < o->count; i++)
+		if ((o->row[i].of & o->of) == o->of && o->row[i].name)
+			options_help_row(out, &o->row[i]);
 }

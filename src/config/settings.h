@@ -1,9 +1,11 @@
-/* Settings of a running process: environment variables that hold a number, as data (settings.def). A value that is no
- * number in range is said once, by name, and counts as unset: a library must not end its process for that. */
+/* Settings: one table (settings.def) for all programs. The command line says more than the environment, that more than the file which
+ * --config names: lines of a key and its value, in the form of base/lines.h. One file serves all programs, each of which takes its own. */
 #ifndef GSAN_CONFIG_SETTINGS_H
 #define GSAN_CONFIG_SETTINGS_H
 
 #include <stdint.h>
+
+#include "config/options.h"
 
 enum setting {
 #define SETTING(id, ...) SETTING_##id,
@@ -11,8 +13,19 @@ enum setting {
 #undef SETTING
 	SETTINGS
 };
+/* Of the whole job: all its launchers must say the same. Of ranks: gsan-launch hands it on to what it starts. */
+enum settings_of { OF_LAUNCH = 1, OF_REPORT = 2, OF_JOB = 4 | OF_LAUNCH, OF_RANKS = 8 | OF_LAUNCH };
 
-/* Reads the environment the first time only: the answer is the same for the process's life, for one `otherwise`. */
+extern const struct option_row settings_rows[SETTINGS];
+
+/* Behind options_parse of all that the command line has: what that does not say is taken from the environment, from the file, or is
+ * initial. 0, or -EINVAL with a sentence in `error`. */
+int settings_complete(enum settings_of of, struct option_value values[SETTINGS], char *error, size_t error_size);
+void settings_print(struct text *out, enum settings_of of, const struct option_value values[SETTINGS]); /* --print-config: as such a file */
+void settings_export(enum settings_of of, const struct option_value values[SETTINGS]); /* to the environment: what somebody has said */
+
+/* In a process that has no command line of ours: a number of its environment. What is not set, or is no number in range, which is said
+ * once, is `otherwise`. Reads the environment the first time only: the answer is the same for the process's life. */
 uint32_t setting_number(enum setting s, uint32_t otherwise);
 
 #endif
