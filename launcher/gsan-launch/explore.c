@@ -131,6 +131,7 @@ static int explore_write(struct explore *x)
 	struct text text = {0};
 	struct report_style style;
 	int unfinished = report_finish(&x->all) || report_set_job(&x->all, &x->job);
+	report_limit(&x->all, (uint32_t)x->launch->option[SETTING_DETAILS].number);
 	report_identify(&x->all);
 	char *json = unfinished ? NULL : report_json(&x->all, -1);
 	snprintf(path, sizeof path, "%s/summary.json", x->launch->report);

@@ -72,6 +72,7 @@ static void main_supervise(int listener, const struct launch *l)
 		.seed = (uint32_t)o[SETTING_SEED].number, .host_order_modelled = (int)o[SETTING_HOST_ORDER].number,
 		.timeout_ms = (int)o[SETTING_TIMEOUT].number * 1000, .wait_ms = (int64_t)o[SETTING_WAIT].number * 1000,
 		.exit_code = l->exit_code, .unchecked = main_unchecked(o), .formal = (enum supervisor_formal)o[SETTING_FORMAL].number,
+		.details = (uint32_t)o[SETTING_DETAILS].number,
 		.rank = l->first_rank, .terms = l->terms, .apart = l->apart, .socket = l->socket,
 	};
 	if (setsid() < 0 || chdir("/"))

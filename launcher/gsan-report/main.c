@@ -120,6 +120,9 @@ static int main_status(const struct option_value *option, const struct report *r
 	for (uint32_t i = 0; i < r->findings && fail != FAIL_NEVER; i++)
 		if (!r->finding[i].formal && (fail == FAIL_ANY || r->finding[i].age != REPORT_OLD))
 			return MAIN_FOUND;
+	for (int kind = 0; kind < GSAN_TOLD && fail != FAIL_NEVER; kind++)
+		if (fail == FAIL_ANY ? r->unlisted[kind].findings : r->unlisted[kind].fresh)
+			return MAIN_FOUND;
 	return 0;
 }
 
@@ -134,6 +137,7 @@ static int main_run(const struct option_value *option, char **names, int count)
 	if (!rc && option[SETTING_BASELINE].given)
 		rc = main_compare(option[SETTING_BASELINE].text, &r);
 	report_select(&r, pattern);
+	report_limit(&r, (uint32_t)option[SETTING_DETAILS].number);
 	if (!rc)
 		rc = main_print(option, &r, count > 1 ? NULL : count ? names[0] : one[0]);
 	int status = rc ? MAIN_UNREADABLE : main_status(option, &r);

@@ -12,10 +12,17 @@
 #include "supervisor/state.h"
 #include "supervisor/topology.h"
 
+void supervisor_add_kernel(struct supervisor *s, struct kernel *k)
+{
+	struct kernel **bucket = &s->kernel[k->id % KERNEL_BUCKETS];
+	k->next = *bucket;
+	*bucket = k;
+}
+
 static const struct kernel *evidence_kernel(const struct supervisor *s, uint32_t participant, uint32_t id)
 {
 	const struct owner *owner = participant < GSAN_PARTICIPANTS ? s->owner[participant] : NULL;
-	for (const struct kernel *k = s->kernels; owner && k; k = k->next) /* newest first */
+	for (const struct kernel *k = s->kernel[id % KERNEL_BUCKETS]; owner && k; k = k->next) /* newest first */
 		if (k->owner == owner && k->id == id)
 			return k;
 	return NULL;
@@ -399,6 +406,18 @@ static int evidence_foreign(const struct supervisor *s, struct report *r)
 	return 0;
 }
 
+static int evidence_left(const struct supervisor *s, struct report *r, const struct kernel *k)
+{
+	int rc = 0;
+	for (uint32_t i = 0; i < k->info.lefts && !rc; i++) {
+		const struct ptx_left *from = &k->info.left[i];
+		struct report_left left = {{evidence_dash(from->file), from->line, 0}, from->opcode, from->reason,
+					   1u << supervisor_owner_rank(s, k->owner)};
+		rc = report_add_left(r, &left);
+	}
+	return rc;
+}
+
 static int evidence_coverage(const struct supervisor *s, struct report *r)
 {
 	if (evidence_uncounted(r) || evidence_foreign(s, r) || supervisor_note_unseen(s, r))
@@ -406,14 +425,10 @@ static int evidence_coverage(const struct supervisor *s, struct report *r)
 	for (uint32_t i = 0; i < s->notes.notes; i++)
 		if (report_add_note(r, &s->notes.note[i]))
 			return -ENOMEM;
-	for (const struct kernel *k = s->kernels; k; k = k->next)
-		for (uint32_t i = 0; i < k->info.lefts; i++) {
-			const struct ptx_left *from = &k->info.left[i];
-			struct report_left left = {{evidence_dash(from->file), from->line, 0}, from->opcode, from->reason,
-						   1u << supervisor_owner_rank(s, k->owner)};
-			if (report_add_left(r, &left))
+	for (uint32_t i = 0; i < KERNEL_BUCKETS; i++)
+		for (const struct kernel *k = s->kernel[i]; k; k = k->next)
+			if (evidence_left(s, r, k))
 				return -ENOMEM;
-		}
 	return 0;
 }
 
@@ -431,6 +446,7 @@ int supervisor_report(struct supervisor *s, struct report *r)
 		rc = report_finish(r);
 	if (!rc)
 		rc = report_set_job(r, s->config.job);
+	report_limit(r, s->config.details);
 	if (!rc)
 		rc = report_add_sources(r, r->job.directory);
 	report_identify(r);

@@ -395,8 +395,7 @@ static int request_kernel(struct supervisor *s, struct request *q)
 	}
 	k->owner = s->owner[p];
 	k->id = q->msg.kernel;
-	k->next = s->kernels;
-	s->kernels = k;
+	supervisor_add_kernel(s, k);
 	return 0;
 }
 

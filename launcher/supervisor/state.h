@@ -34,6 +34,7 @@ struct owner {
 struct gpu { char bus[32]; uint32_t place; uint64_t since; }; /* bus "": none; the lowest place on it, and which join had that first */
 
 struct kernel { const struct owner *owner; uint32_t id; struct ptx_info info; struct kernel *next; };
+#define KERNEL_BUCKETS 4096u /* by number */
 struct allocation { const struct owner *owner; uint32_t id; uint64_t base, size; char *label; struct allocation *next; };
 
 /* MERGED: withheld, too, but for records of launches that were merged: what they were before might not say so. */
@@ -55,7 +56,7 @@ struct told { struct told_range { uint32_t first, last; } *range; size_t ranges,
 /* Of processes that have left their place: from the launch of the first such kernel until the place went to another process. */
 struct told_past { struct told_span { uint64_t from, until; } *span; size_t spans, room; int all; }; /* nanoseconds, monotonic */
 
-#define CANDIDATE_BUCKETS 4096u
+#define CANDIDATE_BUCKETS 65536u
 #define CANDIDATES_MAX (1u << 18)
 
 struct supervisor {
@@ -72,7 +73,7 @@ struct supervisor {
 	struct member member[REPORT_RANKS_MAX];
 	struct connection *connection;
 	size_t connections;
-	struct kernel *kernels;
+	struct kernel *kernel[KERNEL_BUCKETS];
 	struct allocation *allocations;
 	uint32_t labels;            /* of these, names that programs gave */
 	struct candidate *bucket[CANDIDATE_BUCKETS];
@@ -112,6 +113,7 @@ void compile_close(struct supervisor *s);
 
 /* evidence.c */
 const struct allocation *supervisor_allocation(const struct supervisor *s, uint64_t address); /* told last; or NULL */
+void supervisor_add_kernel(struct supervisor *s, struct kernel *k); /* takes it over */
 void supervisor_drain(struct supervisor *s, int last); /* rings → candidates; last: skip what was never finished */
 void supervisor_believe_of(struct supervisor *s, uint32_t participant); /* believes what it has to do with, before it is forgotten */
 int supervisor_report(struct supervisor *s, struct report *r); /* candidates that are believed, ranks, coverage */

@@ -122,11 +122,12 @@ static void supervisor_close(struct supervisor *s)
 		if (s->connection[i].fd >= 0)
 			close(s->connection[i].fd);
 	free(s->connection);
-	for (struct kernel *k = s->kernels, *next; k; k = next) {
-		next = k->next;
-		ptx_info_free(&k->info);
-		free(k);
-	}
+	for (uint32_t i = 0; i < KERNEL_BUCKETS; i++)
+		for (struct kernel *k = s->kernel[i], *next; k; k = next) {
+			next = k->next;
+			ptx_info_free(&k->info);
+			free(k);
+		}
 	for (struct allocation *a = s->allocations, *next; a; a = next) {
 		next = a->next;
 		free(a->label);

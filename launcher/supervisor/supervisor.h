@@ -33,6 +33,7 @@ struct supervisor_config {
 	int exit_code;           /* of a job that found something and did not fail otherwise */
 	enum supervisor_unchecked unchecked;
 	enum supervisor_formal formal;
+	uint32_t details;        /* findings of a kind that are listed, at most */
 	int rank;                /* of the launcher that starts the job, the first of its ranks */
 	const char *terms;       /* what all launchers of the job must have been told alike: lines NAME\tVALUE, of options */
 	const char *apart;       /* what to do that two jobs are not taken for one, as a sentence's end; "": they cannot be */

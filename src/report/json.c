@@ -314,6 +314,20 @@ void json_job(cJSON *root, const struct report_job *job)
 	json_string(o, "commit", job->commit);
 }
 
+static void json_unlisted(cJSON *root, const struct report *r)
+{
+	cJSON *array = report_unlisted(r) ? json_list(root, "unlisted") : NULL;
+	for (int kind = 0; kind < GSAN_TOLD; kind++) {
+		const struct report_unlisted *u = &r->unlisted[kind];
+		if (!u->findings)
+			continue;
+		cJSON *o = json_object(array, NULL);
+		json_string(o, "kind", report_kind_name((enum gsan_kind)kind));
+		json_number(o, "findings", u->findings);
+		json_number(o, "count", u->count);
+	}
+}
+
 #define JSON_FINDINGS "\001" /* where they belong: no text of a report has such a byte */
 
 static char *json_frame(const struct report *r, int rank)
@@ -336,8 +350,10 @@ static char *json_frame(const struct report *r, int rank)
 	if (r->schedules)
 		json_explored(root, r);
 	json_put(root, "findings", cJSON_CreateRaw(JSON_FINDINGS));
-	if (rank < 0)
+	if (rank < 0) {
+		json_unlisted(root, r);
 		json_number(root, "formal_findings", report_formal(r) + r->formal_unlisted);
+	}
 	json_coverage(root, r, rank);
 	json_integer(root, "exit", r->exit_status);
 	return json_end(root, 1);

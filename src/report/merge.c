@@ -89,6 +89,9 @@ int report_merge_coverage(struct report *all, const struct report *one)
 	all->ordered_late += one->ordered_late;
 	if (one->formal_unlisted > all->formal_unlisted) /* whether they are the same nobody can say */
 		all->formal_unlisted = one->formal_unlisted;
+	for (int kind = 0; kind < GSAN_TOLD; kind++)
+		if (one->unlisted[kind].findings > all->unlisted[kind].findings)
+			all->unlisted[kind] = one->unlisted[kind];
 	return rc;
 }
 

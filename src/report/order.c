@@ -122,3 +122,13 @@ uint64_t report_reason_hash(const struct report_finding *f)
 	uint64_t hash = hash_then(report_place_hash(&f->flag_write.at), report_place_hash(&f->flag_read.at));
 	return order_text(hash_step(hash_step(hash, f->reason), (uint64_t)f->both), f->missing_edge);
 }
+
+uint64_t report_note_hash(const struct report_note *note)
+{
+	return order_text(order_text(order_text(HASH_START, note->key), note->name), note->reason);
+}
+
+uint64_t report_left_hash(const struct report_left *left)
+{
+	return order_text(order_text(report_place_hash(&left->at), left->opcode), left->reason);
+}

@@ -27,5 +27,7 @@ uint64_t report_side_hash(const struct report_side *side);
 uint64_t report_sides_hash(const struct report_finding *f);   /* whichever of the two is first */
 uint64_t report_kernels_hash(const struct report_finding *f); /* likewise */
 uint64_t report_reason_hash(const struct report_finding *f);
+uint64_t report_note_hash(const struct report_note *note);
+uint64_t report_left_hash(const struct report_left *left);
 
 #endif

@@ -293,6 +293,19 @@ static void read_coverage(struct read *x, const cJSON *root)
 	sum->tables_bytes = read_later(x, o, "tables_bytes");
 }
 
+static void read_unlisted(struct read *x, const cJSON *root)
+{
+	const cJSON *o, *array = read_array(x, root, "unlisted");
+	cJSON_ArrayForEach(o, array) {
+		enum gsan_kind kind = GSAN_KIND_NONE;
+		const char *name = read_string(x, o, "kind");
+		if (!name || report_kind_find(name, &kind))
+			read_wrong(x, "kind", "names no kind of finding");
+		x->r->unlisted[kind].findings = read_number(x, o, "findings");
+		x->r->unlisted[kind].count = read_number(x, o, "count");
+	}
+}
+
 static void read_rank(struct read *x, const cJSON *o)
 {
 	if (x->r->ranks == REPORT_RANKS_MAX) {
@@ -423,6 +436,8 @@ int report_read(struct report *r, const char *json, char *error, size_t error_si
 	r->deselected = (uint32_t)read_later(&x, root, "deselected");
 	if (cJSON_HasObjectItem(root, "explored"))
 		read_explored(&x, root);
+	if (cJSON_HasObjectItem(root, "unlisted"))
+		read_unlisted(&x, root);
 	read_findings(&x, root, &list);
 	read_coverage(&x, root);
 	r->exit_status = read_integer(&x, root, "exit");

@@ -40,26 +40,6 @@ static int report_is_clean(const char *string)
 	return clean;
 }
 
-const char *report_copy(struct report *r, const char *string)
-{
-	struct text clean = {0};
-	if (!string || report_is_clean(string))
-		return string ? pool_copy(&r->pool, string, strlen(string)) : NULL;
-	report_clean(&clean, string);
-	const char *copy = clean.failed ? NULL : pool_copy(&r->pool, clean.data, clean.size);
-	text_free(&clean);
-	return copy;
-}
-
-static int report_by_finding(const void *a, const void *b)
-{
-	const struct report_finding *one = a, *other = b;
-	ORDER(report_number_order((uint64_t)one->formal, (uint64_t)other->formal));
-	return report_finding_order(one, other);
-}
-static int report_by_note(const void *a, const void *b) { return report_note_order(a, b); }
-static int report_by_left(const void *a, const void *b) { return report_left_order(a, b); }
-
 /* Makes room for one more element of an array; returns its place or NULL. */
 static void *report_grow(void **array, uint32_t *count, uint32_t *room, size_t size)
 {
@@ -73,6 +53,41 @@ static void *report_grow(void **array, uint32_t *count, uint32_t *room, size_t s
 	}
 	return (char *)*array + size * (*count)++;
 }
+
+/* Most names are those of many findings. */
+static const char *report_intern(struct report *r, const char *string)
+{
+	const size_t n = strlen(string);
+	const uint64_t hash = hash_bytes(HASH_START, string, n);
+	for (uint32_t at = 0, *known; (known = index_next(&r->text_index, hash, &at));)
+		if (!strcmp(r->text[*known], string))
+			return r->text[*known];
+	const char *copy = pool_copy(&r->pool, string, n), **added;
+	if (!copy || !(added = report_grow((void **)&r->text, &r->texts, &r->texts_room, sizeof *added)))
+		return NULL;
+	*added = copy;
+	return index_add(&r->text_index, hash, r->texts - 1) ? NULL : copy;
+}
+
+const char *report_copy(struct report *r, const char *string)
+{
+	struct text clean = {0};
+	if (!string || report_is_clean(string))
+		return string ? report_intern(r, string) : NULL;
+	report_clean(&clean, string);
+	const char *copy = clean.failed ? NULL : report_intern(r, clean.data);
+	text_free(&clean);
+	return copy;
+}
+
+static int report_by_finding(const void *a, const void *b)
+{
+	const struct report_finding *one = a, *other = b;
+	ORDER(report_number_order((uint64_t)one->formal, (uint64_t)other->formal));
+	return report_finding_order(one, other);
+}
+static int report_by_note(const void *a, const void *b) { return report_note_order(a, b); }
+static int report_by_left(const void *a, const void *b) { return report_left_order(a, b); }
 
 static void report_copy_side(struct report *r, struct report_side *side)
 {
@@ -182,41 +197,67 @@ int report_set_job(struct report *r, const struct report_job *job)
 	return 0;
 }
 
+/* Equals are found by what they are, for a program may bring very many kernels. report_sort forgets where they are. */
+static int report_index_notes(struct report *r)
+{
+	int rc = 0;
+	for (; r->note_index.used < r->notes && !rc;)
+		rc = index_add(&r->note_index, report_note_hash(&r->note[r->note_index.used]), r->note_index.used);
+	return rc;
+}
+
 int report_add_note(struct report *r, const struct report_note *note)
 {
-	for (uint32_t i = 0; i < r->notes; i++)
-		if (!report_note_order(&r->note[i], note)) {
-			r->note[i].ranks |= note->ranks;
+	const struct report_note clean = {report_copy(r, note->key), report_copy(r, note->name), report_copy(r, note->reason), note->ranks};
+	const uint64_t hash = report_note_hash(&clean);
+	if (report_index_notes(r))
+		return -ENOMEM;
+	for (uint32_t at = 0, *known; (known = index_next(&r->note_index, hash, &at));)
+		if (!report_note_order(&r->note[*known], &clean)) {
+			r->note[*known].ranks |= note->ranks;
 			return 0;
 		}
 	struct report_note *added = report_grow((void **)&r->note, &r->notes, &r->notes_room, sizeof *added);
 	if (!added)
 		return -ENOMEM;
-	*added = (struct report_note){report_copy(r, note->key), report_copy(r, note->name), report_copy(r, note->reason),
-				      note->ranks};
+	*added = clean;
 	return 0;
+}
+
+static int report_index_lefts(struct report *r)
+{
+	int rc = 0;
+	for (; r->left_index.used < r->lefts && !rc;)
+		rc = index_add(&r->left_index, report_left_hash(&r->left[r->left_index.used]), r->left_index.used);
+	return rc;
 }
 
 int report_add_left(struct report *r, const struct report_left *left)
 {
-	for (uint32_t i = 0; i < r->lefts; i++)
-		if (!report_left_order(&r->left[i], left)) {
-			r->left[i].ranks |= left->ranks;
+	struct report_left clean = *left;
+	clean.at.file = report_copy(r, left->at.file);
+	clean.opcode = report_copy(r, left->opcode);
+	clean.reason = report_copy(r, left->reason);
+	const uint64_t hash = report_left_hash(&clean);
+	if (report_index_lefts(r))
+		return -ENOMEM;
+	for (uint32_t at = 0, *known; (known = index_next(&r->left_index, hash, &at));)
+		if (!report_left_order(&r->left[*known], &clean)) {
+			r->left[*known].ranks |= left->ranks;
 			return 0;
 		}
 	struct report_left *added = report_grow((void **)&r->left, &r->lefts, &r->lefts_room, sizeof *added);
 	if (!added)
 		return -ENOMEM;
-	*added = *left;
-	added->at.file = report_copy(r, left->at.file);
-	added->opcode = report_copy(r, left->opcode);
-	added->reason = report_copy(r, left->reason);
+	*added = clean;
 	return 0;
 }
 
 void report_sort(struct report *r)
 {
 	index_free(&r->index); /* all is elsewhere now */
+	index_free(&r->note_index);
+	index_free(&r->left_index);
 	if (r->findings)
 		qsort(r->finding, r->findings, sizeof *r->finding, report_by_finding);
 	if (r->notes)
@@ -266,6 +307,10 @@ void report_unlist_formal(struct report *r)
 void report_free(struct report *r)
 {
 	index_free(&r->index);
+	index_free(&r->text_index);
+	index_free(&r->note_index);
+	index_free(&r->left_index);
+	free(r->text);
 	free(r->finding);
 	free(r->note);
 	free(r->left);

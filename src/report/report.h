@@ -111,6 +111,10 @@ struct report_job {
 #define REPORT_TIME "%Y-%m-%dT%H:%M:%SZ" /* for strftime and strptime */
 #define REPORT_TIME_SIZE 32
 
+struct report_unlisted {
+	uint64_t findings, count; /* how many, and in how many pairs of launches they were seen */
+	uint64_t fresh;           /* so many more than in the baseline; in no file */
+};
 struct report_note { const char *key, *name, *reason; uint32_t ranks; };
 struct report_left { struct report_place at; const char *opcode, *reason; uint32_t ranks; };
 
@@ -124,6 +128,9 @@ struct report_style {
 
 struct report {
 	struct pool pool;
+	const char **text;            /* what report_copy has made: equal texts are one */
+	uint32_t texts, texts_room;
+	struct index text_index;
 	struct report_job job;
 	uint32_t ranks;
 	struct report_rank rank[REPORT_RANKS_MAX];
@@ -133,10 +140,13 @@ struct report {
 	struct report_finding *finding;
 	struct index index;           /* of findings by what they are, for report_add_finding */
 	uint32_t formal_unlisted;     /* formal findings that are not among these */
+	struct report_unlisted unlisted[GSAN_TOLD]; /* others, by kind (report_limit) */
 	uint32_t notes, notes_room;   /* keys are ipc/proto.h's: "unchecked" names a kernel that ran so */
 	struct report_note *note;
+	struct index note_index;
 	uint32_t lefts, lefts_room;
 	struct report_left *left;
+	struct index left_index;
 	uint64_t withheld, ordered_late; /* candidates that an order unseen by the device may explain, or does explain */
 	uint64_t withheld_merged;        /* of those withheld: perhaps only because records of launches were merged */
 	int exit_status;
@@ -155,7 +165,8 @@ int report_add_left(struct report *r, const struct report_left *left);
 int report_set_job(struct report *r, const struct report_job *job); /* which has taken until now */
 uint64_t report_now_ms(void);
 const char *report_time(char text[REPORT_TIME_SIZE], int64_t seconds); /* since 1970, as REPORT_TIME says it: `text` */
-/* NULL stays NULL. What is not UTF-8, and what commands (base/utf8.h) but for tabs, becomes \xNN or \uNNNN. */
+/* NULL stays NULL, and is what comes back when out of memory. What is not UTF-8, and what commands (base/utf8.h) but for tabs, becomes
+ * \xNN or \uNNNN. */
 const char *report_copy(struct report *r, const char *string);
 /* Gives each finding the reason that explains it best, merges what has one cause, sorts, words each missing edge that has no words yet.
  * Returns 0 or -ENOMEM. */
@@ -199,6 +210,9 @@ int report_merge_coverage(struct report *all, const struct report *one); /* all 
 /* select.c: keeps the findings that all patterns (fnmatch; NULL: any) match by one of their sides or kinds. */
 enum report_pattern { REPORT_BY_KIND, REPORT_BY_KERNEL, REPORT_BY_FILE, REPORT_PATTERNS };
 void report_select(struct report *r, const char *const pattern[REPORT_PATTERNS]);
+/* limit.c: keeps at most `details` > 0 findings of a kind, those first that decide an exit status; the others are counted. */
+void report_limit(struct report *r, uint32_t details);
+uint64_t report_unlisted(const struct report *r); /* how many findings that is, all kinds together */
 int report_compare(struct report *r, const struct report *baseline); /* says which findings are new; 0 or -ENOMEM */
 
 /* json.c: malloc'ed text ending in a newline, or NULL. rank -1: the summary. */

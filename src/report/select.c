@@ -50,6 +50,11 @@ void report_select(struct report *r, const char *const pattern[REPORT_PATTERNS])
 	}
 	r->deselected += r->findings - kept;
 	r->findings = kept;
+	for (int kind = 0; kind < GSAN_TOLD; kind++)
+		if (pattern[REPORT_BY_KIND] && !select_names(pattern[REPORT_BY_KIND], report_kind_name((enum gsan_kind)kind))) {
+			r->deselected += (uint32_t)r->unlisted[kind].findings;
+			r->unlisted[kind] = (struct report_unlisted){0};
+		}
 }
 
 static int select_order(const void *a, const void *b)
@@ -71,6 +76,10 @@ int report_compare(struct report *r, const struct report *baseline)
 		struct report_finding *f = &r->finding[i];
 		int old = baseline->findings && bsearch(&f->fingerprint, known, baseline->findings, sizeof *known, select_order);
 		f->age = old ? REPORT_OLD : REPORT_NEW;
+	}
+	for (int kind = 0; kind < GSAN_TOLD; kind++) { /* which they are nobody can say */
+		const uint64_t now = r->unlisted[kind].findings, then = baseline->unlisted[kind].findings;
+		r->unlisted[kind].fresh = now > then ? now - then : 0;
 	}
 	free(known);
 	return 0;

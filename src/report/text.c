@@ -296,11 +296,14 @@ static int text_uncounted(struct text *out, const struct report *r)
 
 static void text_count(struct text *out, const struct report *r)
 {
-	const uint32_t formal = report_formal(r), all = formal + r->formal_unlisted, findings = r->findings - formal;
+	const uint32_t formal = report_formal(r), all = formal + r->formal_unlisted;
+	const uint64_t unlisted = report_unlisted(r), findings = r->findings - formal + unlisted;
 	uint32_t fresh = 0;
 	for (uint32_t i = 0; i < r->findings; i++)
 		fresh += r->finding[i].age != REPORT_OLD;
-	text_printf(out, "gsan: %u finding%s", findings, findings == 1 ? "" : "s");
+	text_printf(out, "gsan: %" PRIu64 " finding%s", findings, findings == 1 ? "" : "s");
+	if (unlisted)
+		text_printf(out, ", %" PRIu64 " of them not listed (--details)", unlisted);
 	if (fresh < r->findings)
 		text_printf(out, ", %u of them new,", fresh);
 	if (all)
@@ -317,7 +320,7 @@ static void text_last(struct text *out, const struct report *r, const struct rep
 	int started = 0, uncounted = text_uncounted(out, r);
 	for (uint32_t i = 0; i < r->ranks; i++)
 		started |= r->rank[i].gpu >= 0;
-	if (r->findings || r->formal_unlisted || uncounted || report_checked(r)) {
+	if (r->findings || r->formal_unlisted || report_unlisted(r) || uncounted || report_checked(r)) {
 		text_count(out, r);
 		text_printf(out, " (checked %s%" PRIu64 " accesses in %" PRIu64 " launches)\n", uncounted ? "at least " : "",
 			    sum->counter[GSAN_N_CHECKED], sum->launches_checked);

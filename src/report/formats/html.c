@@ -58,8 +58,10 @@ static void html_head(struct text *out, const struct report *r)
 		       "<meta name=\"viewport\" content=\"width=device-width\">\n"
 		       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
 		       "<title>GSan report</title>\n<style>\n");
-	text_printf(out, "%s</style>\n</head>\n<body>\n<h1>GSan: %u finding%s", html_style, r->findings - formal,
-		    r->findings - formal == 1 ? "" : "s");
+	const uint64_t findings = r->findings - formal + report_unlisted(r);
+	text_printf(out, "%s</style>\n</head>\n<body>\n<h1>GSan: %" PRIu64 " finding%s", html_style, findings, findings == 1 ? "" : "s");
+	if (report_unlisted(r))
+		text_printf(out, ", %" PRIu64 " of them not listed", report_unlisted(r));
 	if (formal + r->formal_unlisted)
 		text_printf(out, ", %u formal", formal + r->formal_unlisted);
 	text_puts(out, "</h1>\n");
@@ -94,7 +96,7 @@ static void html_summary(struct text *out, const struct report *r)
 		html_cell(out, "th", report_kind_name((enum gsan_kind)kind));
 	text_puts(out, "</tr>\n<tr>");
 	for (int kind = GSAN_RAW; kind < GSAN_TOLD; kind++)
-		html_count(out, count[kind]);
+		html_count(out, count[kind] + r->unlisted[kind].findings);
 	text_puts(out, "</tr>\n</table>\n<p>");
 	if (!report_checked(r))
 		text_puts(out, "<span class=\"race\">Nothing was checked.</span> ");

@@ -77,6 +77,15 @@ static void junit_finding(struct junit *j, const struct report *r, const struct 
 	text_free(&whole);
 }
 
+static void junit_unlisted(struct junit *j, enum gsan_kind kind, const struct report_unlisted *unlisted)
+{
+	char message[80];
+	snprintf(message, sizeof message, "%" PRIu64 " more are counted, and not listed (--details)", unlisted->findings);
+	junit_case(j, "gsan", report_kind_name(kind));
+	junit_outcome(j, &j->failures, "failure", message);
+	junit_end(j);
+}
+
 static void junit_unchecked(struct junit *j, const struct report_note *note)
 {
 	junit_case(j, note->name, "not checked");
@@ -117,6 +126,9 @@ void format_junit(struct text *out, const struct format_view *view)
 	struct junit j = {.out = &cases};
 	for (uint32_t i = 0; i < r->findings; i++)
 		junit_finding(&j, r, &r->finding[i]);
+	for (int kind = GSAN_RAW; kind < GSAN_TOLD; kind++)
+		if (r->unlisted[kind].findings)
+			junit_unlisted(&j, (enum gsan_kind)kind, &r->unlisted[kind]);
 	for (uint32_t i = 0; i < r->notes; i++)
 		if (!strcmp(r->note[i].key, REPORT_UNCHECKED))
 			junit_unchecked(&j, &r->note[i]);

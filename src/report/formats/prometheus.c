@@ -33,14 +33,16 @@ static void prometheus_info(struct text *out, const struct report *r)
 /* Each kind, whether it occurs or not: a series that comes and goes is no use to an alert. */
 static void prometheus_findings(struct text *out, const struct report *r)
 {
-	uint32_t count[GSAN_TOLD][2] = {{0}};
+	uint64_t count[GSAN_TOLD][2] = {{0}};
+	for (int kind = 0; kind < GSAN_TOLD; kind++)
+		count[kind][0] = r->unlisted[kind].findings;
 	for (uint32_t i = 0; i < r->findings; i++)
 		if (!r->finding[i].formal && r->finding[i].kind < GSAN_TOLD)
 			count[r->finding[i].kind][r->finding[i].age == REPORT_OLD]++;
-	prometheus_head(out, "findings", "Races that are not formal, by kind; old: the baseline has them, too.");
+	prometheus_head(out, "findings", "Races that are not formal, by kind, whether they are listed or not; old: the baseline has them, too.");
 	for (int kind = GSAN_RAW; kind < GSAN_TOLD; kind++)
 		for (int old = 0; old < 2; old++)
-			text_printf(out, "gsan_findings{kind=\"%s\",old=\"%s\"} %u\n", report_kind_name((enum gsan_kind)kind),
+			text_printf(out, "gsan_findings{kind=\"%s\",old=\"%s\"} %" PRIu64 "\n", report_kind_name((enum gsan_kind)kind),
 				    old ? "true" : "false", count[kind][old]);
 }
 

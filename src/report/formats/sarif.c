@@ -161,17 +161,30 @@ static void sarif_job(cJSON *invocation, const struct report_job *job)
 		json_string(invocation, "machine", job->host);
 }
 
-/* What was not checked: a result that is missing is not one that is not there. */
+static void sarif_notify(cJSON *notifications, struct text *said)
+{
+	cJSON *one = json_object(notifications, NULL);
+	json_string(one, "level", "warning");
+	sarif_text(one, "message", said->data);
+	text_free(said);
+}
+
+/* What was not checked, or is not listed: a result that is missing is not one that is not there. */
 static void sarif_unchecked(cJSON *invocation, const struct report *r)
 {
 	cJSON *notifications = json_list(invocation, "toolExecutionNotifications");
 	for (uint32_t i = 0; i < r->notes; i++) {
 		const struct report_note *note = &r->note[i];
 		struct text said = {0};
-		cJSON *one = json_object(notifications, NULL);
 		text_printf(&said, "%s: %s: %s", note->key, note->name ? note->name : "?", note->reason ? note->reason : "?");
-		json_string(one, "level", "warning");
-		sarif_text(one, "message", said.data);
+		sarif_notify(notifications, &said);
+	}
+	for (int kind = 0; kind < GSAN_TOLD; kind++) {
+		struct text said = {0};
+		text_printf(&said, "%s: %" PRIu64 " more are counted, and not listed (--details)", report_kind_name((enum gsan_kind)kind),
+			    r->unlisted[kind].findings);
+		if (r->unlisted[kind].findings)
+			sarif_notify(notifications, &said);
 		text_free(&said);
 	}
 }
