@@ -55,6 +55,7 @@ void launch_agree(struct launch *l)
 			agree_add(&terms, &settings_rows[s], &l->option[s]);
 	text_printf(&terms, "%s\t%d\n", settings_rows[SETTING_EXIT_CODE].name, l->exit_code);
 	agree_add_text(&terms, settings_rows[SETTING_REPORT].name, l->report);
+	agree_add_text(&terms, settings_rows[SETTING_SUPPRESSIONS].name, l->suppressions.file ? l->suppressions.file : "");
 	snprintf(l->terms, sizeof l->terms, "%s", terms.data ? terms.data : "");
 	text_free(&terms);
 }

@@ -58,6 +58,7 @@ static int explore_add(struct report *all, const struct report *one, long seed)
 		struct report_finding f = one->finding[i];
 		f.schedules = f.weight = 1;
 		f.first_seed = (uint64_t)seed;
+		f.suppressed = 0; /* all will be looked at together */
 		rc = report_add_finding(all, &f);
 	}
 	all->schedules++;
@@ -130,7 +131,7 @@ static int explore_write(struct explore *x)
 	char path[PATH_MAX + 16];
 	struct text text = {0};
 	struct report_style style;
-	int unfinished = report_finish(&x->all) || report_set_job(&x->all, &x->job);
+	int unfinished = report_finish(&x->all) || report_set_job(&x->all, &x->job) || report_suppress(&x->all, &x->launch->suppressions);
 	report_limit(&x->all, (uint32_t)x->launch->option[SETTING_DETAILS].number);
 	report_identify(&x->all);
 	char *json = unfinished ? NULL : report_json(&x->all, -1);

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "config/settings.h"
+#include "report/suppress.h"
 
 #define LAUNCH_EXIT_USAGE 2       /* bad options, unusable report directory, no driver */
 #define LAUNCH_EXIT_START 1       /* the job could not start */
@@ -35,6 +36,7 @@ struct launch {
 	int own;                /* the ranks are started here, nobody else named them */
 	int emulated;
 	int explored;           /* this is one run of many */
+	struct suppressions suppressions;
 	int exit_code;          /* of a job that found something */
 	char socket[108];       /* abstract name */
 	const char *apart;      /* what to do that two jobs of this starter do not meet, as a sentence's end; "": they cannot */

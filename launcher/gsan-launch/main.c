@@ -72,7 +72,7 @@ static void main_supervise(int listener, const struct launch *l)
 		.seed = (uint32_t)o[SETTING_SEED].number, .host_order_modelled = (int)o[SETTING_HOST_ORDER].number,
 		.timeout_ms = (int)o[SETTING_TIMEOUT].number * 1000, .wait_ms = (int64_t)o[SETTING_WAIT].number * 1000,
 		.exit_code = l->exit_code, .unchecked = main_unchecked(o), .formal = (enum supervisor_formal)o[SETTING_FORMAL].number,
-		.details = (uint32_t)o[SETTING_DETAILS].number,
+		.suppressions = &l->suppressions, .details = (uint32_t)o[SETTING_DETAILS].number,
 		.rank = l->first_rank, .terms = l->terms, .apart = l->apart, .socket = l->socket,
 	};
 	if (setsid() < 0 || chdir("/"))
@@ -135,11 +135,23 @@ static int main_check_schedule(const struct launch *l)
 	return LAUNCH_EXIT_USAGE;
 }
 
+static int main_read_suppressions(struct launch *l)
+{
+	const char *file = l->option[SETTING_SUPPRESSIONS].text;
+	char error[600];
+	if (!file || !suppressions_read(&l->suppressions, file, error, sizeof error))
+		return 0;
+	log_error("%s", error);
+	return LAUNCH_EXIT_USAGE;
+}
+
 static int main_prepare(struct launch *l)
 {
 	int rc = main_check_schedule(l);
 	if (!rc)
 		rc = main_check_unchecked(l);
+	if (!rc)
+		rc = main_read_suppressions(l);
 	if (!rc)
 		rc = launch_adopt(l);
 	if (!rc)

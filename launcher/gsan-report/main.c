@@ -13,6 +13,7 @@
 #include "config/settings.h"
 #include "report/formats/format.h"
 #include "report/page.h"
+#include "report/suppress.h"
 
 #define MAIN_FOLDER "gsan-report" /* where gsan-launch writes if it is told nothing */
 enum { MAIN_UNREADABLE = 1, MAIN_USAGE = 2, MAIN_FOUND = 66 };
@@ -104,7 +105,10 @@ static int main_print(const struct option_value *option, const struct report *r,
 	struct report_style style = {.verbose = option[SETTING_VERBOSE].given, .directory = getcwd(directory, sizeof directory)};
 	struct text out = {0};
 	page_style(&style, name ? -1 : STDOUT_FILENO, (enum page_when)option[SETTING_COLOR].number);
-	format_find(option[SETTING_FORMAT].text)(&out, &(struct format_view){r, folder, &style});
+	if (option[SETTING_SUGGEST].given)
+		report_suggest(&out, r);
+	else
+		format_find(option[SETTING_FORMAT].text)(&out, &(struct format_view){r, folder, &style});
 	if (out.failed)
 		log_error("out of memory");
 	int rc = out.failed ? -ENOMEM : main_write(name, &out);
@@ -112,13 +116,13 @@ static int main_print(const struct option_value *option, const struct report *r,
 	return rc;
 }
 
-/* Formal races do not count, as they do not for gsan-launch. */
+/* Neither formal races nor suppressed ones count, as they do not for gsan-launch. */
 static int main_status(const struct option_value *option, const struct report *r)
 {
 	const struct option_value *on = &option[SETTING_FAIL_ON];
 	const enum main_fail fail = on->given ? (enum main_fail)on->number : option[SETTING_BASELINE].given ? FAIL_NEW : FAIL_NEVER;
 	for (uint32_t i = 0; i < r->findings && fail != FAIL_NEVER; i++)
-		if (!r->finding[i].formal && (fail == FAIL_ANY || r->finding[i].age != REPORT_OLD))
+		if (report_decides(&r->finding[i]) && (fail == FAIL_ANY || r->finding[i].age != REPORT_OLD))
 			return MAIN_FOUND;
 	for (int kind = 0; kind < GSAN_TOLD && fail != FAIL_NEVER; kind++)
 		if (fail == FAIL_ANY ? r->unlisted[kind].findings : r->unlisted[kind].fresh)
@@ -126,7 +130,7 @@ static int main_status(const struct option_value *option, const struct report *r
 	return 0;
 }
 
-static int main_run(const struct option_value *option, char **names, int count)
+static int main_run(const struct option_value *option, const struct suppressions *suppressions, char **names, int count)
 {
 	static char initial[] = MAIN_FOLDER, *const one[] = {initial};
 	const char *const pattern[REPORT_PATTERNS] = {[REPORT_BY_KIND] = option[SETTING_KIND].text,
@@ -136,6 +140,8 @@ static int main_run(const struct option_value *option, char **names, int count)
 	int rc = main_read_all(count ? names : one, count ? count : 1, &r);
 	if (!rc && option[SETTING_BASELINE].given)
 		rc = main_compare(option[SETTING_BASELINE].text, &r);
+	if (!rc && (rc = report_suppress(&r, suppressions)))
+		log_error("out of memory");
 	report_select(&r, pattern);
 	report_limit(&r, (uint32_t)option[SETTING_DETAILS].number);
 	if (!rc)
@@ -201,10 +207,18 @@ static int main_tell(const struct option_value *option)
 int main(int argc, char **argv)
 {
 	struct option_value option[SETTINGS] = {{0}};
+	struct suppressions suppressions = {0};
 	char error[600];
 	int names;
 	log_set_program("gsan-report");
 	if (main_parse(argc, argv, option, &names, error, sizeof error))
 		return main_usage(error);
-	return main_tell(option) ? 0 : main_run(option, argv, names);
+	if (main_tell(option))
+		return 0;
+	const char *file = option[SETTING_SUPPRESSIONS].text;
+	if (file && suppressions_read(&suppressions, file, error, sizeof error))
+		return main_usage(error);
+	int status = main_run(option, &suppressions, argv, names);
+	suppressions_free(&suppressions);
+	return status;
 }

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "ptx/access.h"
+#include "report/suppress.h"
 #include "supervisor/state.h"
 #include "supervisor/topology.h"
 
@@ -446,6 +447,8 @@ int supervisor_report(struct supervisor *s, struct report *r)
 		rc = report_finish(r);
 	if (!rc)
 		rc = report_set_job(r, s->config.job);
+	if (!rc)
+		rc = report_suppress(r, s->config.suppressions);
 	report_limit(r, s->config.details);
 	if (!rc)
 		rc = report_add_sources(r, r->job.directory);

@@ -81,7 +81,8 @@ static int status_unchecked(const struct supervisor *s, const struct report *r, 
 
 static int status_found(const struct supervisor *s, const struct report *r)
 {
-	return s->config.formal == FORMAL_FAIL ? r->findings > 0 : r->findings > report_formal(r);
+	const struct report_tally t = report_tally(r);
+	return t.findings + (s->config.formal == FORMAL_FAIL ? t.formal : 0) > 0;
 }
 
 /* What the job failed with is told once: ranks that end because of it do not change it. */

@@ -16,6 +16,7 @@ enum supervisor_formal { FORMAL_REPORT, FORMAL_FAIL, FORMAL_IGNORE };
 
 struct report_job;
 struct report_style;
+struct suppressions;
 struct supervisor_config {
 	const char *report;      /* directory, exists */
 	const char *ptxas;       /* gsan-ptxas, or NULL */
@@ -33,6 +34,7 @@ struct supervisor_config {
 	int exit_code;           /* of a job that found something and did not fail otherwise */
 	enum supervisor_unchecked unchecked;
 	enum supervisor_formal formal;
+	const struct suppressions *suppressions;
 	uint32_t details;        /* findings of a kind that are listed, at most */
 	int rank;                /* of the launcher that starts the job, the first of its ranks */
 	const char *terms;       /* what all launchers of the job must have been told alike: lines NAME\tVALUE, of options */

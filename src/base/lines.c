@@ -110,7 +110,7 @@ const char *lines_nearest(const char *word, const char *const *names, size_t cou
 {
 	const size_t m = strlen(word);
 	const char *best = NULL;
-	unsigned least = (unsigned)m / 3 + 2; /* what is further off was not meant */
+	unsigned least = (unsigned)m / 3 + 1; /* what is further off was not meant */
 	for (size_t i = 0; i < count && m <= LINES_NEAR; i++) {
 		const size_t n = names[i] ? strlen(names[i]) : 0;
 		const unsigned distance = n && n <= LINES_NEAR ? lines_distance(word, m, names[i], n) : least;

@@ -141,7 +141,15 @@ static void json_fingerprint(cJSON *finding, uint64_t fingerprint)
 	json_string(finding, "fingerprint", digits);
 }
 
-void json_finding(cJSON *o, const struct report_finding *f)
+static void json_suppressed(cJSON *finding, const struct report_suppression *by)
+{
+	struct text place = {0};
+	text_printf(&place, "%s:%u", by->file, by->line);
+	json_string(finding, "suppressed", place.data);
+	text_free(&place);
+}
+
+void json_finding(cJSON *o, const struct report *r, const struct report_finding *f)
 {
 	json_string(o, "kind", report_kind_name(f->kind));
 	if (f->also)
@@ -155,6 +163,8 @@ void json_finding(cJSON *o, const struct report_finding *f)
 	if (f->missing_edge_class)
 		json_string(o, "missing_edge_class", report_class_name(f->missing_edge_class));
 	json_bool(o, "formal", f->formal);
+	if (f->suppressed)
+		json_suppressed(o, &r->suppression[f->suppressed - 1]);
 	if (f->age)
 		json_bool(o, "old", f->age == REPORT_OLD);
 	if (!f->schedules)
@@ -185,7 +195,7 @@ static void json_add_findings(struct text *out, const struct report *r, int rank
 		if (rank >= 0 && f->first.rank != rank && f->second.rank != rank)
 			continue;
 		cJSON *o = json_begin();
-		json_finding(o, f);
+		json_finding(o, r, f);
 		char *printed = json_print(o, 1);
 		out->failed |= !printed;
 		text_puts(out, before);
@@ -328,6 +338,20 @@ static void json_unlisted(cJSON *root, const struct report *r)
 	}
 }
 
+static void json_suppressions(cJSON *root, const struct report *r)
+{
+	cJSON *array = r->suppressions ? json_list(root, "suppressions") : NULL;
+	for (uint32_t i = 0; i < r->suppressions; i++) {
+		const struct report_suppression *s = &r->suppression[i];
+		cJSON *o = json_object(array, NULL);
+		json_string(o, "file", s->file);
+		json_number(o, "line", s->line);
+		json_string(o, "rule", s->rule);
+		json_number(o, "findings", s->findings);
+		json_number(o, "count", s->count);
+	}
+}
+
 #define JSON_FINDINGS "\001" /* where they belong: no text of a report has such a byte */
 
 static char *json_frame(const struct report *r, int rank)
@@ -351,6 +375,7 @@ static char *json_frame(const struct report *r, int rank)
 		json_explored(root, r);
 	json_put(root, "findings", cJSON_CreateRaw(JSON_FINDINGS));
 	if (rank < 0) {
+		json_suppressions(root, r);
 		json_unlisted(root, r);
 		json_number(root, "formal_findings", report_formal(r) + r->formal_unlisted);
 	}

@@ -2,11 +2,11 @@
  * that of each kind of which there is anything, something is there. */
 #include "report/report.h"
 
-enum limit_turn { LIMIT_NEW, LIMIT_OLD, LIMIT_FORMAL, LIMIT_TURNS };
+enum limit_turn { LIMIT_NEW, LIMIT_OLD, LIMIT_FORMAL, LIMIT_SUPPRESSED, LIMIT_TURNS };
 
 static enum limit_turn limit_turn(const struct report_finding *f)
 {
-	return f->formal ? LIMIT_FORMAL : f->age == REPORT_OLD ? LIMIT_OLD : LIMIT_NEW;
+	return f->suppressed ? LIMIT_SUPPRESSED : f->formal ? LIMIT_FORMAL : f->age == REPORT_OLD ? LIMIT_OLD : LIMIT_NEW;
 }
 
 /* Rings are written to by programs. */
@@ -14,10 +14,10 @@ static enum gsan_kind limit_kind(const struct report_finding *f) { return f->kin
 
 static void limit_drop(struct report *r, const struct report_finding *f)
 {
-	if (f->formal) {
+	if (f->formal)
 		r->formal_unlisted++;
+	if (f->formal || f->suppressed) /* its suppression counts it */
 		return;
-	}
 	r->unlisted[limit_kind(f)].findings++;
 	r->unlisted[limit_kind(f)].count += f->count;
 }

@@ -25,6 +25,24 @@ static struct merge_entry *merge_sorted(const struct report *r)
 	return entry;
 }
 
+/* Of a finding of both: each counted it. `by`: what suppressed it in the other one. What one of them did not suppress is not. */
+static void merge_suppressed(struct report *all, struct report_finding *to, const struct report_finding *from, uint32_t by)
+{
+	struct report_suppression *const mine = to->suppressed ? &all->suppression[to->suppressed - 1] : NULL;
+	struct report_suppression *const theirs = by ? &all->suppression[by - 1] : NULL;
+	if (theirs) {
+		theirs->findings--;
+		theirs->count -= from->count;
+	}
+	if (mine && theirs)
+		mine->count += from->count;
+	if (!mine || theirs)
+		return;
+	mine->findings--;
+	mine->count -= to->count;
+	to->suppressed = 0;
+}
+
 static void merge_count(struct report_finding *to, const struct report_finding *from)
 {
 	to->count += from->count;
@@ -34,17 +52,29 @@ static void merge_count(struct report_finding *to, const struct report_finding *
 	to->first_seed = from->first_seed < to->first_seed ? from->first_seed : to->first_seed;
 }
 
-static int merge_findings(struct report *all, const struct report *one)
+static int merge_append(struct report *all, const struct report_finding *f, uint32_t by)
+{
+	struct report_finding copy = *f;
+	copy.suppressed = by;
+	return report_append_finding(all, &copy);
+}
+
+/* by: what all calls each suppression of the other one, from 1 on. */
+static int merge_findings(struct report *all, const struct report *one, const uint32_t *by)
 {
 	struct merge_entry *known = merge_sorted(all), *more = merge_sorted(one);
 	const uint32_t count = all->findings;
 	int rc = known && more ? 0 : -ENOMEM;
 	for (uint32_t i = 0, k = 0; !rc && k < one->findings;) {
 		const int order = i < count ? report_identity_order(&known[i].identity, &more[k].identity) : 1;
-		if (order > 0)
-			rc = report_append_finding(all, &one->finding[more[k++].finding]);
-		else if (!order)
-			merge_count(&all->finding[known[i].finding], &one->finding[more[k++].finding]);
+		const struct report_finding *f = &one->finding[more[k].finding];
+		if (order > 0) {
+			rc = merge_append(all, f, by[f->suppressed]);
+		} else if (!order) {
+			merge_suppressed(all, &all->finding[known[i].finding], f, by[f->suppressed]);
+			merge_count(&all->finding[known[i].finding], f);
+		}
+		k += order >= 0;
 		i += order <= 0;
 	}
 	free(known);
@@ -109,11 +139,24 @@ static int merge_first(struct report *all, const struct report *one)
 	return !all->job.start && one->job.start ? report_set_job(all, &one->job) : 0;
 }
 
+static int merge_suppressions(struct report *all, const struct report *one, uint32_t *by)
+{
+	int rc = 0;
+	by[0] = 0;
+	for (uint32_t i = 0; i < one->suppressions && !rc; i++)
+		rc = report_add_suppression(all, &one->suppression[i], &by[i + 1]);
+	return rc;
+}
+
 int report_merge(struct report *all, const struct report *one)
 {
-	int rc = merge_first(all, one);
+	uint32_t *by = malloc((one->suppressions + 1) * sizeof *by);
+	int rc = by ? merge_first(all, one) : -ENOMEM;
 	if (!rc)
-		rc = merge_findings(all, one);
+		rc = merge_suppressions(all, one, by);
+	if (!rc)
+		rc = merge_findings(all, one, by);
+	free(by);
 	if (!rc)
 		rc = report_merge_coverage(all, one);
 	all->merged++;

@@ -181,6 +181,20 @@ static int read_bool(struct read *x, const cJSON *o, const char *key) /* older r
 	return cJSON_IsTrue(item);
 }
 
+/* FILE:LINE of one of the report's suppressions. */
+static uint32_t read_suppressed(struct read *x, const cJSON *o)
+{
+	const char *place = read_string(x, o, "suppressed"), *colon = place ? strrchr(place, ':') : NULL;
+	const unsigned long line = colon ? strtoul(colon + 1, NULL, 10) : 0;
+	for (uint32_t i = 0; colon && i < x->r->suppressions; i++) {
+		const struct report_suppression *s = &x->r->suppression[i];
+		if (s->line == line && strlen(s->file) == (size_t)(colon - place) && !strncmp(s->file, place, (size_t)(colon - place)))
+			return i + 1;
+	}
+	read_wrong(x, "suppressed", "names none of the suppressions");
+	return 0;
+}
+
 static void read_finding(struct read *x, const cJSON *o)
 {
 	struct report_finding f = {0};
@@ -195,6 +209,7 @@ static void read_finding(struct read *x, const cJSON *o)
 	f.missing_edge = read_string(x, o, "missing_edge");
 	f.missing_edge_class = cJSON_HasObjectItem(o, "missing_edge_class") ? read_class(x, o) : REPORT_NO_CLASS; /* older reports */
 	f.formal = read_bool(x, o, "formal");
+	f.suppressed = cJSON_HasObjectItem(o, "suppressed") ? read_suppressed(x, o) : 0;
 	if (cJSON_HasObjectItem(o, "old"))
 		f.age = read_bool(x, o, "old") ? REPORT_OLD : REPORT_NEW;
 	f.fingerprint = cJSON_HasObjectItem(o, "fingerprint") ? read_fingerprint(x, o) : report_fingerprint(&f); /* older reports */
@@ -291,6 +306,20 @@ static void read_coverage(struct read *x, const cJSON *root)
 	sum->memory_bytes = read_number(x, o, "memory_bytes");
 	sum->shadow_bytes = read_number(x, o, "shadow_bytes");
 	sum->tables_bytes = read_later(x, o, "tables_bytes");
+}
+
+static void read_suppressions(struct read *x, const cJSON *root)
+{
+	const cJSON *o, *array = read_array(x, root, "suppressions");
+	cJSON_ArrayForEach(o, array) {
+		uint32_t number;
+		const struct report_suppression one = {read_string(x, o, "file"), (uint32_t)read_number(x, o, "line"), read_string(x, o, "rule"),
+						       read_number(x, o, "findings"), read_number(x, o, "count")};
+		if (!one.file || !one.rule)
+			read_wrong(x, "suppressions", "lacks a file or a rule");
+		if (!x->rc && report_add_suppression(x->r, &one, &number))
+			x->rc = -ENOMEM;
+	}
 }
 
 static void read_unlisted(struct read *x, const cJSON *root)
@@ -436,6 +465,8 @@ int report_read(struct report *r, const char *json, char *error, size_t error_si
 	r->deselected = (uint32_t)read_later(&x, root, "deselected");
 	if (cJSON_HasObjectItem(root, "explored"))
 		read_explored(&x, root);
+	if (cJSON_HasObjectItem(root, "suppressions"))
+		read_suppressions(&x, root);
 	if (cJSON_HasObjectItem(root, "unlisted"))
 		read_unlisted(&x, root);
 	read_findings(&x, root, &list);

@@ -253,6 +253,32 @@ int report_add_left(struct report *r, const struct report_left *left)
 	return 0;
 }
 
+/* What equals matched is added up. */
+int report_add_suppression(struct report *r, const struct report_suppression *suppression, uint32_t *number)
+{
+	struct report_suppression clean = *suppression;
+	clean.file = report_copy(r, suppression->file);
+	clean.rule = report_copy(r, suppression->rule);
+	if (!clean.file || !clean.rule)
+		return -ENOMEM;
+	const uint64_t hash = hash_step(hash_bytes(HASH_START, clean.rule, strlen(clean.rule)), clean.line);
+	for (uint32_t at = 0, *i; (i = index_next(&r->suppression_index, hash, &at));) {
+		struct report_suppression *known = &r->suppression[*i];
+		if (known->line != clean.line || known->rule != clean.rule || known->file != clean.file) /* equal texts are one */
+			continue;
+		known->findings += clean.findings;
+		known->count += clean.count;
+		*number = *i + 1;
+		return 0;
+	}
+	struct report_suppression *added = report_grow((void **)&r->suppression, &r->suppressions, &r->suppressions_room, sizeof *added);
+	if (!added)
+		return -ENOMEM;
+	*added = clean;
+	*number = r->suppressions;
+	return index_add(&r->suppression_index, hash, r->suppressions - 1);
+}
+
 void report_sort(struct report *r)
 {
 	index_free(&r->index); /* all is elsewhere now */
@@ -288,6 +314,21 @@ int report_finish(struct report *r)
 	return rc;
 }
 
+int report_decides(const struct report_finding *f) { return !f->formal && !f->suppressed; }
+
+struct report_tally report_tally(const struct report *r)
+{
+	struct report_tally t = {report_unlisted(r), r->formal_unlisted, 0};
+	for (uint32_t i = 0; i < r->findings; i++) {
+		const struct report_finding *f = &r->finding[i];
+		t.findings += (uint64_t)report_decides(f);
+		t.formal += f->formal && !f->suppressed;
+	}
+	for (uint32_t i = 0; i < r->suppressions; i++)
+		t.suppressed += r->suppression[i].findings;
+	return t;
+}
+
 uint32_t report_formal(const struct report *r)
 {
 	uint32_t n = 0;
@@ -310,8 +351,10 @@ void report_free(struct report *r)
 	index_free(&r->text_index);
 	index_free(&r->note_index);
 	index_free(&r->left_index);
+	index_free(&r->suppression_index);
 	free(r->text);
 	free(r->finding);
+	free(r->suppression);
 	free(r->note);
 	free(r->left);
 	pool_free(&r->pool);

@@ -73,6 +73,7 @@ struct report_finding {
 	uint32_t schedules;                        /* of an exploration: how many showed it; 0: there was one run */
 	uint64_t first_seed;                       /* of the first of them */
 	enum report_age age;                       /* report_compare */
+	uint32_t suppressed;                       /* by which of the report's suppressions, from 1 on; 0: by none */
 };
 /* What a finding of another report has if it is the same (merge.c): the ranks are those of the two sides, in an order that all have. */
 struct report_identity { uint64_t fingerprint; int rank[2]; };
@@ -115,6 +116,8 @@ struct report_unlisted {
 	uint64_t findings, count; /* how many, and in how many pairs of launches they were seen */
 	uint64_t fresh;           /* so many more than in the baseline; in no file */
 };
+/* A line of a file of suppressions (suppress.h), and what it matched. */
+struct report_suppression { const char *file; uint32_t line; const char *rule; uint64_t findings, count; };
 struct report_note { const char *key, *name, *reason; uint32_t ranks; };
 struct report_left { struct report_place at; const char *opcode, *reason; uint32_t ranks; };
 
@@ -141,6 +144,9 @@ struct report {
 	struct index index;           /* of findings by what they are, for report_add_finding */
 	uint32_t formal_unlisted;     /* formal findings that are not among these */
 	struct report_unlisted unlisted[GSAN_TOLD]; /* others, by kind (report_limit) */
+	uint32_t suppressions, suppressions_room;
+	struct report_suppression *suppression;
+	struct index suppression_index;
 	uint32_t notes, notes_room;   /* keys are ipc/proto.h's: "unchecked" names a kernel that ran so */
 	struct report_note *note;
 	struct index note_index;
@@ -162,6 +168,7 @@ int report_add_finding(struct report *r, const struct report_finding *finding);
 int report_append_finding(struct report *r, const struct report_finding *finding); /* merges nothing */
 int report_add_note(struct report *r, const struct report_note *note);
 int report_add_left(struct report *r, const struct report_left *left);
+int report_add_suppression(struct report *r, const struct report_suppression *suppression, uint32_t *number); /* number: from 1 on */
 int report_set_job(struct report *r, const struct report_job *job); /* which has taken until now */
 uint64_t report_now_ms(void);
 const char *report_time(char text[REPORT_TIME_SIZE], int64_t seconds); /* since 1970, as REPORT_TIME says it: `text` */
@@ -172,6 +179,10 @@ const char *report_copy(struct report *r, const char *string);
  * Returns 0 or -ENOMEM. */
 int report_finish(struct report *r);
 void report_sort(struct report *r); /* only that */
+/* How many there are, listed or not: that decide about an exit status, that are formal, and that are suppressed. */
+struct report_tally { uint64_t findings, formal, suppressed; };
+struct report_tally report_tally(const struct report *r);
+int report_decides(const struct report_finding *f); /* about an exit status: it is neither formal nor suppressed */
 uint32_t report_formal(const struct report *r); /* how many of the findings are formal: they stand behind the others */
 void report_unlist_formal(struct report *r);    /* once it is finished: they are counted alone */
 void report_free(struct report *r);

@@ -45,10 +45,10 @@ void report_select(struct report *r, const char *const pattern[REPORT_PATTERNS])
 		int wanted = 1;
 		for (int k = 0; k < REPORT_PATTERNS; k++)
 			wanted &= !pattern[k] || select_by[k].test(pattern[k], &r->finding[i]);
+		r->deselected += !wanted && !r->finding[i].suppressed; /* those are counted already */
 		if (wanted)
 			r->finding[kept++] = r->finding[i];
 	}
-	r->deselected += r->findings - kept;
 	r->findings = kept;
 	for (int kind = 0; kind < GSAN_TOLD; kind++)
 		if (pattern[REPORT_BY_KIND] && !select_names(pattern[REPORT_BY_KIND], report_kind_name((enum gsan_kind)kind))) {

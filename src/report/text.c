@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/suppress.h"
+
 #define TEXT_SIDE 10  /* columns before what is said of a finding */
 #define TEXT_FURTHER 6 /* before the second line of a sentence that begins with "gsan: " */
 
@@ -192,6 +194,22 @@ static void text_side(const struct page *p, const char *which, const struct repo
 	text_free(&who);
 }
 
+/* Which part of the text has a finding. */
+enum text_section { TEXT_FINDINGS, TEXT_FORMAL, TEXT_SUPPRESSED };
+
+static enum text_section text_section(const struct report_finding *f)
+{
+	return f->suppressed ? TEXT_SUPPRESSED : f->formal ? TEXT_FORMAL : TEXT_FINDINGS;
+}
+
+static uint32_t text_of(const struct report *r, enum text_section section)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < r->findings; i++)
+		n += text_section(&r->finding[i]) == section;
+	return n;
+}
+
 static void text_heading(const struct page *p, const struct report_finding *f, uint32_t number, uint32_t of)
 {
 	struct text kinds = {0};
@@ -200,7 +218,8 @@ static void text_heading(const struct page *p, const struct report_finding *f, u
 		if (f->also >> k & 1)
 			text_printf(&kinds, " and %s", report_kind_name((enum gsan_kind)k));
 	static const char *const age[] = {[REPORT_NO_AGE] = "", [REPORT_NEW] = "new ", [REPORT_OLD] = "old "};
-	text_printf(p->out, "\ngsan: %s%s %u of %u: ", age[f->age], f->formal ? "formal race" : "finding", number, of);
+	static const char *const what[] = {[TEXT_FINDINGS] = "finding", [TEXT_FORMAL] = "formal race", [TEXT_SUPPRESSED] = "suppressed finding"};
+	text_printf(p->out, "\ngsan: %s%s %u of %u: ", age[f->age], what[text_section(f)], number, of);
 	page_paint(p, f->formal ? PAGE_FORMAL : PAGE_KIND, "%s", kinds.data ? kinds.data : "");
 	if (f->missing_edge_class)
 		text_printf(p->out, " (%s)", report_class_name(f->missing_edge_class));
@@ -233,24 +252,29 @@ void report_text_finding(struct text *out, const struct report *r, const struct 
 	text_side(p, "second:", f, 1);
 	text_memory(p, f);
 	text_about(p, "  why:    ", f->missing_edge ? f->missing_edge : "unknown", f);
+	text_puts(out, "  hide:   ");
+	if (f->suppressed)
+		text_printf(out, "is by %s:%u", r->suppression[f->suppressed - 1].file, r->suppression[f->suppressed - 1].line);
+	else
+		report_suggest_one(out, r, f);
+	text_puts(out, "\n");
 	if (style->verbose)
 		text_printf(out, "  known:  as %016" PRIx64 "\n", f->fingerprint);
 }
 
-/* The formal ones, or the others. */
-static void text_findings(const struct page *p, const struct report *r, int formal)
+static void text_findings(const struct page *p, const struct report *r, enum text_section section)
 {
-	const uint32_t all = report_formal(r), of = formal ? all : r->findings - all;
+	const uint32_t of = text_of(r, section);
 	struct text heading = {0};
 	uint32_t number = 0;
-	if (formal && of) {
+	if (section == TEXT_FORMAL && of) {
 		text_puts(p->out, "\n");
 		text_puts(&heading, "formal races: what follows races by the letter of PTX, but no GPU is known to show it (--formal fail: it counts "
 				    "as others do; --formal ignore: it is not listed)");
 		text_say(p, PAGE_PLAIN, &heading);
 	}
 	for (uint32_t i = 0; i < r->findings; i++)
-		if (r->finding[i].formal == formal) {
+		if (text_section(&r->finding[i]) == section) {
 			text_heading(p, &r->finding[i], ++number, of);
 			report_text_finding(p->out, r, &r->finding[i], p->style);
 		}
@@ -294,20 +318,50 @@ static int text_uncounted(struct text *out, const struct report *r)
 	return any;
 }
 
+/* What suppressions are good for, and how to write one. */
+static void text_suppressions(const struct page *p, const struct report *r, const char *folder)
+{
+	const uint64_t findings = report_tally(r).suppressed;
+	uint32_t used = 0;
+	struct text line = {0};
+	for (uint32_t i = 0; i < r->suppressions; i++)
+		used += r->suppression[i].findings > 0;
+	if (r->suppressions)
+		text_printf(p->out, "gsan: suppressed: %" PRIu64 " finding%s, by %u of %u suppressions\n", findings, findings == 1 ? "" : "s", used,
+			    r->suppressions);
+	for (uint32_t i = 0; i < r->suppressions; i++) {
+		const struct report_suppression *s = &r->suppression[i];
+		if (s->findings && !p->style->verbose)
+			continue;
+		if (s->findings)
+			text_printf(&line, "suppressed: %" PRIu64 " by %s:%u: %s", s->findings, s->file, s->line, s->rule);
+		else
+			text_printf(&line, "unused suppression: %s:%u: %s", s->file, s->line, s->rule);
+		text_say(p, PAGE_PLAIN, &line);
+	}
+	if (folder && (text_of(r, TEXT_FINDINGS) || text_of(r, TEXT_FORMAL)))
+		text_printf(p->out, "gsan: what hides a finding is a line for the file of --suppressions (all: gsan-report --suggest %s)\n", folder);
+}
+
 static void text_count(struct text *out, const struct report *r)
 {
-	const uint32_t formal = report_formal(r), all = formal + r->formal_unlisted;
-	const uint64_t unlisted = report_unlisted(r), findings = r->findings - formal + unlisted;
-	uint32_t fresh = 0;
-	for (uint32_t i = 0; i < r->findings; i++)
-		fresh += r->finding[i].age != REPORT_OLD;
-	text_printf(out, "gsan: %" PRIu64 " finding%s", findings, findings == 1 ? "" : "s");
+	const struct report_tally t = report_tally(r);
+	const uint64_t unlisted = report_unlisted(r);
+	uint32_t fresh = 0, listed = 0;
+	for (uint32_t i = 0; i < r->findings; i++) {
+		listed += !r->finding[i].suppressed;
+		fresh += !r->finding[i].suppressed && r->finding[i].age != REPORT_OLD;
+	}
+	text_printf(out, "gsan: %" PRIu64 " finding%s", t.findings, t.findings == 1 ? "" : "s");
 	if (unlisted)
 		text_printf(out, ", %" PRIu64 " of them not listed (--details)", unlisted);
-	if (fresh < r->findings)
+	if (fresh < listed)
 		text_printf(out, ", %u of them new,", fresh);
-	if (all)
-		text_printf(out, " and %u formal race%s%s", all, all == 1 ? "" : "s", formal ? "" : ", not listed,");
+	if (t.formal)
+		text_printf(out, " and %" PRIu64 " formal race%s%s", t.formal, t.formal == 1 ? "" : "s",
+			    t.formal > r->formal_unlisted ? "" : ", not listed,");
+	if (t.suppressed)
+		text_printf(out, " (%" PRIu64 " more, suppressed)", t.suppressed);
 	if (r->deselected)
 		text_printf(out, " (%u more, not selected)", r->deselected);
 	text_printf(out, " in %u rank%s", r->ranks, r->ranks == 1 ? "" : "s");
@@ -359,8 +413,10 @@ void report_text(struct text *out, const struct report *r, const char *folder, c
 	struct report_rank sum = report_total(r);
 	text_unchecked(&p, r, &sum, folder);
 	text_ends(out, r);
-	text_findings(&p, r, 0);
-	text_findings(&p, r, 1);
+	text_findings(&p, r, TEXT_FINDINGS);
+	text_findings(&p, r, TEXT_FORMAL);
+	if (style->verbose)
+		text_findings(&p, r, TEXT_SUPPRESSED);
 	text_limits(&p, r, &sum);
 	if (sum.withheld && style->verbose)
 		text_notes(&p, r, "order", "may order what is withheld", "");
@@ -370,6 +426,7 @@ void report_text(struct text *out, const struct report *r, const char *folder, c
 			    r->first_seed + r->schedules - 1);
 	if (style->verbose)
 		text_gpus(&p, r);
+	text_suppressions(&p, r, folder);
 	if (folder)
 		text_printf(out, "gsan: the report is in %s\n", folder);
 	text_last(out, r, &sum);

@@ -5,6 +5,7 @@ usage: report.py GSAN_REPORT outputs NAME   one row of OUTPUTS
        report.py GSAN_REPORT terminal       colour and width on terminals and elsewhere
        report.py GSAN_REPORT command        what is read, chosen and compared, where it goes, and the status
        report.py GSAN_REPORT damaged        input that is no report
+       report.py GSAN_REPORT suppressed     what --suggest prints suppresses what it was printed of, and nothing else
        report.py GSAN_REPORT formats        what others can read of each format says what the JSON says
 """
 import collections
@@ -36,7 +37,7 @@ OUTPUTS = {  # name: file, options
     "prometheus": ("report.prom", ["--format", "prometheus"]),
     "html": ("report.html", ["--format", "html"]),
 }
-CLEAN = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
+CLEAN = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS") and not name.startswith("GSAN_")}
 
 
 def report(*arguments, status=0, **more):
@@ -91,7 +92,7 @@ def check_terminal():
         assert not [line for line in long if line.startswith("  why")], f"{columns}: {long}"
     hostile = terminal(80, "hostile", "--verbose")
     assert not re.search(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u2028\u202e]", hostile) and colour not in plain.sub("", hostile)
-    assert hostile.count("my ring/<a> b.cu:4") == 2, hostile  # a name with spaces stays whole
+    assert hostile.count("my ring/<a> b.cu:4") == 3, hostile  # a name with spaces stays whole
 
 
 def said(*arguments, status, **more):
@@ -158,7 +159,7 @@ def check_damaged():
         for wrong in (b"}],", b",}],", b"}}],", b"} {}],", b"},],", b"}, 3],", b"};],", b"\"],"):
             pathlib.Path(path).write_bytes(whole.replace(b"}],\"formal_findings\"", wrong[:-2] + b"],\"formal_findings\"", 1))
             if wrong == b"}],":
-                assert report(path) == report("message").replace(b"in message", b"in " + path.encode())
+                assert report(path) == re.sub(rb"(in|--suggest) message", rb"\1 " + path.encode(), report("message"))
             else:
                 assert "JSON" in said(path, status=1) or "missing" in said(path, status=1), wrong
         for key in (b'"ranks"', b'"findings"', b'"kind"', b'"line"', b'"argv"', b'"start"', b'"fingerprint"'):
@@ -167,6 +168,36 @@ def check_damaged():
         assert "summary.json: " in said(HERE / "lock", "--baseline", scratch, status=1)
         assert "nowhere/summary.json: No such file" in said(HERE / "lock", "--baseline", "nowhere", status=1)
         assert "summary.json: " in said(HERE / "lock", scratch, status=1)  # one of several
+
+
+def check_suppressed():
+    """Of each run, of all and of a part of its findings: exactly those are suppressed, and no line is in vain."""
+    with tempfile.TemporaryDirectory() as scratch:
+        file = os.path.join(scratch, "a.supp")
+        for run in RUNS:
+            for part in ([], ["--kind", "read-*"], ["--kernel", "t*"], ["--file", "a_*"], ["--baseline", "message"]):
+                part = part if "--baseline" not in part or run == "lock" else []
+                pathlib.Path(file).write_bytes(report(run, *part, "--suggest", status=66 if "--baseline" in part else 0))
+                wanted = [f["fingerprint"] for f in json.loads(report(run, *(p for p in part), "--format", "json", "--fail-on", "never"))["findings"]]
+                whole = json.loads(report(run, "--format", "json", "--suppressions", file))
+                assert [f["fingerprint"] for f in whole["findings"] if "suppressed" in f] == wanted, (run, part)
+                assert all(s["findings"] for s in whole.get("suppressions", [])), (run, part)
+                assert sum(s["findings"] for s in whole.get("suppressions", [])) == len(wanted)
+                left = len([f for f in whole["findings"] if not f["formal"] and "suppressed" not in f])
+                report(run, "--suppressions", file, "--fail-on", "any", status=66 if left else 0)
+        pathlib.Path(file).write_text("# known\nkernel add_one\nkernel no*\n")
+        text = report("lock", "--suppressions", file).decode()
+        assert "gsan: suppressed: 2 findings, by 1 of 2 suppressions" in text and f"gsan: unused suppression: {file}:3: kernel no*" in text
+        assert "0 findings (2 more, suppressed)" in text and "gsan: finding" not in text
+        text = report("lock", "--suppressions", file, "--verbose").decode()
+        assert "gsan: suppressed finding 2 of 2: " in text and f"  hide:   is by {file}:2" in text and f"gsan: suppressed: 2 by {file}:2: " in text
+        assert "0 findings (2 more, suppressed)" in report("lock", "--suppressions", file, "--kernel", "add_one").decode()
+        assert "(2 more, suppressed) (1 more, not" not in report("lock", "--suppressions", file, "--kind", "read-*").decode()
+        pathlib.Path(os.path.join(scratch, "summary.json")).write_bytes(report("lock", "--suppressions", file, "--format", "json"))
+        assert report(scratch, "--fail-on", "any").count(b"(2 more, suppressed)") == 1  # it says so itself
+        pathlib.Path(file).write_text("kernel add_one\nkernal no*\n")
+        assert f"{file}:2: 'kernal' is no part of a suppression: did you mean 'kernel'?" in said("lock", "--suppressions", file, status=2)
+        assert "none.supp: cannot be read: No such file" in said("lock", "--suppressions", "none.supp", status=2)
 
 
 def formatted(format, *arguments, status=0):
@@ -217,6 +248,8 @@ def check_sarif(text, whole):
         assert result["ruleId"] == finding["kind"] == rules[result["ruleIndex"]] and result["message"] == {"text": finding["missing_edge"]}
         assert result["level"] == ("note" if finding["formal"] else "error") and result["occurrenceCount"] == finding["count"]
         assert result["partialFingerprints"] == {"gsan/v1": finding["fingerprint"]}
+        assert [s["kind"] for s in result.get("suppressions", [])] == ["external"] * ("suppressed" in finding)
+        assert "suppressed" not in finding or finding["suppressed"] in result["suppressions"][0]["justification"]
         assert result.get("baselineState") == {True: "unchanged", False: "new", None: None}[finding.get("old")]
         check_location(*result["locations"], finding["first"], roots)
         check_location(result["relatedLocations"][0], finding["second"], roots)
@@ -231,7 +264,7 @@ def check_junit(text, whole):
         assert int(suite.get(name)) == len(suite.findall(f"testcase/{tag}")), name
     assert int(suite.get("tests")) == len(cases) and "\x1b" not in text
     findings = whole["findings"]
-    failed = [f for f in findings if not f["formal"] and not f.get("old")]
+    failed = [f for f in findings if not f["formal"] and not f.get("old") and "suppressed" not in f]
     assert [case.get("message") for case in suite.findall("testcase/failure")] == [f["missing_edge"] for f in failed]
     unchecked = [case for case in cases if case.get("name") == "not checked"]
     assert [case.get("classname") for case in unchecked] == [k["kernel"] for k in whole["coverage"]["kernels_unchecked"]]
@@ -261,7 +294,7 @@ def check_prometheus(text, whole):
     assert values["gsan_kernels_unchecked", None] == len(coverage["kernels_unchecked"])
     for old in (True, False):
         for kind in {f["kind"] for f in whole["findings"]}:
-            wanted = sum(f["kind"] == kind and f.get("old", False) == old and not f["formal"] for f in whole["findings"])
+            wanted = sum(f["kind"] == kind and f.get("old", False) == old and not f["formal"] and "suppressed" not in f for f in whole["findings"])
             assert values["gsan_findings", f'{{kind="{kind}",old="{str(old).lower()}"}}'] == wanted
 
 
@@ -300,12 +333,34 @@ def check_html(text, whole):
         for value in (finding["fingerprint"], finding["missing_edge"], *(finding[side]["kernel"] for side in ("first", "second")),
                       *(finding[side]["source"] or "" for side in ("first", "second"))):
             assert value in page.text, value
+    for suppression in whole.get("suppressions", []):
+        assert suppression["rule"] in page.text and f'{suppression["file"]}:{suppression["line"]}' in page.text
     for kernel in whole["coverage"]["kernels_unchecked"]:
         assert kernel["kernel"] in page.text and kernel["reason"] in page.text
 
 
+# A file of suppressions whose name and lines hold what commands terminals, ends lines, means something to formats, or is not UTF-8.
+HOSTILE_NAME = b"\033[31m\n<b>&\"'\377.supp"
+HOSTILE_LINES = b"""kernel send and kernel take
+file "*my ring*"
+label "</script>& \\"x\\\\"
+kernel \033[31m\377\xe2\x80\xa8
+"""
+
+
 def check_formats():
-    for runs in [*([run] for run in RUNS), RUNS, ["lock", "--baseline", "explored"]]:
+    with tempfile.NamedTemporaryFile(suffix=HOSTILE_NAME) as file:
+        file.write(HOSTILE_LINES)
+        file.flush()
+        suppressed = json.loads(formatted("json", *RUNS, "--suppressions", file.name))["suppressions"]
+        assert len(suppressed) == 4 and suppressed[0]["findings"] > 1 and suppressed[1]["findings"] == 1, suppressed
+        assert suppressed[3]["rule"] == "kernel \\x1b[31m\\xff\\u2028" and "\\x1b[31m\\x0a<b>&\"'\\xff.supp" in suppressed[0]["file"]
+        formatted("text", *RUNS, "--suppressions", file.name)
+        formats_of([[run] for run in RUNS] + [RUNS, ["lock", "--baseline", "explored"], [*RUNS, "--suppressions", file.name]])
+
+
+def formats_of(all_runs):
+    for runs in all_runs:
         whole = json.loads(formatted("json", *runs))
         for format, check in (("ndjson", check_ndjson), ("sarif", check_sarif), ("junit", check_junit), ("prometheus", check_prometheus),
                               ("html", check_html)):
@@ -318,7 +373,7 @@ def check_formats():
 def main():
     section, *rest = sys.argv[2:]
     {"outputs": check_outputs, "write": write, "terminal": check_terminal, "command": check_command,
-     "damaged": check_damaged, "formats": check_formats}[section](*rest)
+     "damaged": check_damaged, "suppressed": check_suppressed, "formats": check_formats}[section](*rest)
 
 
 main()

@@ -53,17 +53,18 @@ static void html_count(struct text *out, uint64_t count)
 
 static void html_head(struct text *out, const struct report *r)
 {
-	const uint32_t formal = report_formal(r);
+	const struct report_tally t = report_tally(r);
 	text_puts(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 		       "<meta name=\"viewport\" content=\"width=device-width\">\n"
 		       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
 		       "<title>GSan report</title>\n<style>\n");
-	const uint64_t findings = r->findings - formal + report_unlisted(r);
-	text_printf(out, "%s</style>\n</head>\n<body>\n<h1>GSan: %" PRIu64 " finding%s", html_style, findings, findings == 1 ? "" : "s");
+	text_printf(out, "%s</style>\n</head>\n<body>\n<h1>GSan: %" PRIu64 " finding%s", html_style, t.findings, t.findings == 1 ? "" : "s");
 	if (report_unlisted(r))
 		text_printf(out, ", %" PRIu64 " of them not listed", report_unlisted(r));
-	if (formal + r->formal_unlisted)
-		text_printf(out, ", %u formal", formal + r->formal_unlisted);
+	if (t.formal)
+		text_printf(out, ", %" PRIu64 " formal", t.formal);
+	if (t.suppressed)
+		text_printf(out, ", %" PRIu64 " suppressed", t.suppressed);
 	text_puts(out, "</h1>\n");
 }
 
@@ -90,7 +91,8 @@ static void html_summary(struct text *out, const struct report *r)
 	const struct report_rank sum = report_total(r);
 	uint64_t count[GSAN_TOLD] = {0};
 	for (uint32_t i = 0; i < r->findings; i++)
-		count[r->finding[i].kind < GSAN_TOLD ? r->finding[i].kind : GSAN_KIND_NONE]++;
+		if (!r->finding[i].suppressed)
+			count[r->finding[i].kind < GSAN_TOLD ? r->finding[i].kind : GSAN_KIND_NONE]++;
 	text_puts(out, "<h2>Summary</h2>\n<table>\n<tr>");
 	for (int kind = GSAN_RAW; kind < GSAN_TOLD; kind++)
 		html_cell(out, "th", report_kind_name((enum gsan_kind)kind));
@@ -180,15 +182,19 @@ static void html_side(struct text *out, const char *which, const struct report_s
 	text_free(&operation);
 }
 
-static void html_finding(struct text *out, const struct report_finding *f, int open)
+static const char *html_class(const struct report_finding *f) { return f->suppressed ? "soft" : f->formal ? "formal" : "race"; }
+
+static void html_finding(struct text *out, const struct report *r, const struct report_finding *f, int open)
 {
 	static const char *const age[] = {[REPORT_NO_AGE] = "", [REPORT_NEW] = "new ", [REPORT_OLD] = "old "};
 	const struct report_allocation *a = &f->allocation;
-	text_printf(out, "<details%s>\n<summary>%s<span class=\"%s\">", open ? " open" : "", age[f->age], f->formal ? "formal" : "race");
+	text_printf(out, "<details%s>\n<summary>%s<span class=\"%s\">", open ? " open" : "", age[f->age], html_class(f));
 	html_text(out, "%s", report_kind_name(f->kind));
 	text_printf(out, "</span>%s", f->formal ? " (formal)" : "");
 	if (f->missing_edge_class)
 		html_text(out, ", %s", report_class_name(f->missing_edge_class));
+	if (f->suppressed)
+		html_text(out, ", suppressed by %s:%u", r->suppression[f->suppressed - 1].file, r->suppression[f->suppressed - 1].line);
 	text_printf(out, ", seen %" PRIu64 "\303\227 <code class=\"soft\">%016" PRIx64 "</code></summary>\n", f->count, f->fingerprint);
 	html_cell(out, "p", f->missing_edge);
 	text_puts(out, "\n<div class=\"sides\">\n");
@@ -211,6 +217,24 @@ static void html_row(struct text *out, const char *what, const char *name, const
 	html_cell(out, "td", name);
 	html_cell(out, "td", reason);
 	text_puts(out, "</tr>\n");
+}
+
+static void html_suppressions(struct text *out, const struct report *r)
+{
+	if (!r->suppressions)
+		return;
+	text_puts(out, "<h2>Suppressions</h2>\n<table>\n<tr><th>line</th><th>suppression</th><th>findings</th><th>seen</th></tr>\n");
+	for (uint32_t i = 0; i < r->suppressions; i++) {
+		const struct report_suppression *s = &r->suppression[i];
+		text_puts(out, "<tr><td>");
+		html_text(out, "%s:%u", s->file, s->line);
+		text_puts(out, "</td>");
+		html_cell(out, "td", s->rule);
+		html_count(out, s->findings);
+		html_count(out, s->count);
+		text_puts(out, "</tr>\n");
+	}
+	text_puts(out, "</table>\n");
 }
 
 static void html_coverage(struct text *out, const struct report *r)
@@ -245,7 +269,8 @@ void format_html(struct text *out, const struct format_view *view)
 	html_matrix(out, r);
 	text_puts(out, "<h2>Findings</h2>\n");
 	for (uint32_t i = 0; i < r->findings; i++)
-		html_finding(out, &r->finding[i], i < HTML_OPEN);
+		html_finding(out, r, &r->finding[i], i < HTML_OPEN && !r->finding[i].suppressed);
+	html_suppressions(out, r);
 	html_coverage(out, r);
 	text_puts(out, "</body>\n</html>\n");
 }

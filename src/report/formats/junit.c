@@ -1,4 +1,4 @@
-/* JUnit's XML, as CI systems read it: each finding a test case that failed, but for those that are old or formal, which are skipped; each
+/* JUnit's XML, as CI systems read it: each finding a test case that failed, but for those that are old, formal or suppressed, which are skipped; each
  * kernel that ran unchecked one that was skipped; and each rank one, so that there always is one. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,10 +54,14 @@ static void junit_name(struct text *name, const struct report_finding *f)
 static void junit_finding(struct junit *j, const struct report *r, const struct report_finding *f)
 {
 	const struct report_style style = {.width = PAGE_WIDTH, .directory = r->job.directory, .verbose = 1};
-	struct text name = {0}, whole = {0};
+	struct text name = {0}, whole = {0}, why = {0};
 	junit_name(&name, f);
 	junit_case(j, f->first.kernel, name.data);
-	if (f->formal) {
+	if (f->suppressed) {
+		const struct report_suppression *by = &r->suppression[f->suppressed - 1];
+		text_printf(&why, "suppressed by %s:%u: %s", by->file, by->line, by->rule);
+		junit_outcome(j, &j->skipped, "skipped", why.data);
+	} else if (f->formal) {
 		junit_outcome(j, &j->skipped, "skipped", "a race by the letter of PTX, that no GPU is known to show");
 	} else if (f->age == REPORT_OLD) {
 		junit_outcome(j, &j->skipped, "skipped", "the baseline has it, too");
@@ -72,7 +76,8 @@ static void junit_finding(struct junit *j, const struct report *r, const struct 
 		j->failures++;
 	}
 	junit_end(j);
-	j->out->failed |= name.failed | whole.failed;
+	j->out->failed |= name.failed | whole.failed | why.failed;
+	text_free(&why);
 	text_free(&name);
 	text_free(&whole);
 }

@@ -13,7 +13,7 @@ void format_ndjson(struct text *out, const struct format_view *view)
 		json_string(line, "tool", "gsan " GSAN_VERSION);
 		if (r->job.start)
 			json_job(line, &r->job);
-		json_finding(line, &r->finding[i]);
+		json_finding(line, r, &r->finding[i]);
 		char *text = json_end(line, 0);
 		if (text)
 			text_puts(out, text);

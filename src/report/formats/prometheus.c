@@ -37,9 +37,9 @@ static void prometheus_findings(struct text *out, const struct report *r)
 	for (int kind = 0; kind < GSAN_TOLD; kind++)
 		count[kind][0] = r->unlisted[kind].findings;
 	for (uint32_t i = 0; i < r->findings; i++)
-		if (!r->finding[i].formal && r->finding[i].kind < GSAN_TOLD)
+		if (report_decides(&r->finding[i]) && r->finding[i].kind < GSAN_TOLD)
 			count[r->finding[i].kind][r->finding[i].age == REPORT_OLD]++;
-	prometheus_head(out, "findings", "Races that are not formal, by kind, whether they are listed or not; old: the baseline has them, too.");
+	prometheus_head(out, "findings", "Races that are neither formal nor suppressed, by kind, whether they are listed or not; old: the baseline has them, too.");
 	for (int kind = GSAN_RAW; kind < GSAN_TOLD; kind++)
 		for (int old = 0; old < 2; old++)
 			text_printf(out, "gsan_findings{kind=\"%s\",old=\"%s\"} %" PRIu64 "\n", report_kind_name((enum gsan_kind)kind),
@@ -76,11 +76,15 @@ static void prometheus_counters(struct text *out, const struct report_rank *sum)
 
 static void prometheus_numbers(struct text *out, const struct report *r, const struct report_rank *sum)
 {
-	uint32_t kernels = 0;
+	uint32_t kernels = 0, unused = 0;
+	for (uint32_t i = 0; i < r->suppressions; i++)
+		unused += !r->suppression[i].findings;
 	for (uint32_t i = 0; i < r->notes; i++)
 		kernels += !strcmp(r->note[i].key, REPORT_UNCHECKED);
 	const struct { const char *name, *help; uint64_t value; } row[] = {
 		{"formal_findings", "Races by the letter of PTX alone.", report_formal(r) + r->formal_unlisted},
+		{"suppressed_findings", "Races that suppressions match.", report_tally(r).suppressed},
+		{"suppressions_unused", "Suppressions that match none.", unused},
 		{"ranks", "Ranks of the job.", r->ranks},
 		{"launches_checked", "Kernel launches that were checked.", sum->launches_checked},
 		{"launches_unchecked", "Kernel launches that ran unchecked.", sum->launches_unchecked},

@@ -131,8 +131,19 @@ static void sarif_identify(cJSON *result, const struct report_finding *f)
 	json_bool(properties, "formal", f->formal);
 }
 
-static void sarif_result(cJSON *results, const struct report_job *job, const struct report_finding *f)
+static void sarif_suppressed(cJSON *result, const struct report_suppression *by)
 {
+	cJSON *one = json_object(json_list(result, "suppressions"), NULL);
+	struct text why = {0};
+	text_printf(&why, "%s:%u: %s", by->file, by->line, by->rule);
+	json_string(one, "kind", "external");
+	json_string(one, "justification", why.data);
+	text_free(&why);
+}
+
+static void sarif_result(cJSON *results, const struct report *r, const struct report_finding *f)
+{
+	const struct report_job *job = &r->job;
 	cJSON *result = json_object(results, NULL);
 	struct text first = {0}, second = {0};
 	sarif_describe(&first, "first", &f->first);
@@ -145,6 +156,8 @@ static void sarif_result(cJSON *results, const struct report_job *job, const str
 	sarif_side(related, related, job, &f->second, second.data);
 	sarif_side(locations, related, job, &f->first, first.data);
 	sarif_identify(result, f);
+	if (f->suppressed)
+		sarif_suppressed(result, &r->suppression[f->suppressed - 1]);
 	text_free(&first);
 	text_free(&second);
 }
@@ -226,7 +239,7 @@ void format_sarif(struct text *out, const struct format_view *view)
 	sarif_root(run, &r->job);
 	results = json_list(run, "results");
 	for (uint32_t i = 0; i < r->findings; i++)
-		sarif_result(results, &r->job, &r->finding[i]);
+		sarif_result(results, r, &r->finding[i]);
 	char *text = json_end(log, 1);
 	if (text)
 		text_puts(out, text);

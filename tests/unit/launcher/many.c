@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "../check.h"
+#include "report/suppress.h"
 #include "supervisor/state.h"
 
 #define KERNELS 2000u
@@ -41,9 +41,10 @@ static void make_kernel(uint32_t id)
 static void make(void)
 {
 	static struct report_job job = {.device = "emu"};
+	static struct suppressions none;
 	s = calloc(1, sizeof *s);
 	CHECK(s);
-	s->config = (struct supervisor_config){.size = 1, .job = &job, .exit_code = 66, .details = 1000};
+	s->config = (struct supervisor_config){.size = 1, .job = &job, .exit_code = 66, .details = 1000, .suppressions = &none};
 	s->job = calloc(1, sizeof *s->job);
 	CHECK(s->job);
 	s->job->participants = 1;
@@ -74,9 +75,7 @@ int main(void)
 	struct report r;
 	struct text text = {0}, why = {0};
 	struct rusage usage;
-	struct timespec start, end;
 	uint64_t count = 0;
-	clock_gettime(CLOCK_MONOTONIC, &start);
 	make();
 	for (uint32_t pair = 0; pair < PAIRS; pair++) {
 		put(&s->job->rank[0].ring, pair);
@@ -87,15 +86,15 @@ int main(void)
 	CHECK(supervisor_status(s, &r, &why) == 66);
 	char *json = report_json(&r, -1);
 	report_text(&text, &r, NULL, &(struct report_style){.width = 100});
-	clock_gettime(CLOCK_MONOTONIC, &end);
 	CHECK(json && !text.failed && !getrusage(RUSAGE_SELF, &usage));
 	for (uint32_t i = 0; i < r.findings; i++)
 		count += r.finding[i].count;
 	CHECK(r.findings == 1000 && r.unlisted[GSAN_RAW].findings == KERNELS * SITES / 2 - 1000 && count + r.unlisted[GSAN_RAW].count == PAIRS);
 	CHECK(strstr(text.data, "gsan: 100000 findings, 99000 of them not listed"));
-	if (end.tv_sec - start.tv_sec >= SECONDS_MAX || usage.ru_maxrss > MEMORY_MAX)
-		fprintf(stderr, "%ld s, %ld KiB\n", (long)(end.tv_sec - start.tv_sec), usage.ru_maxrss);
-	CHECK(usage.ru_maxrss <= MEMORY_MAX && end.tv_sec - start.tv_sec < SECONDS_MAX);
+	const long seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec; /* of this process, whatever else the machine does */
+	if (seconds >= SECONDS_MAX || usage.ru_maxrss > MEMORY_MAX)
+		fprintf(stderr, "%ld s, %ld KiB\n", seconds, usage.ru_maxrss);
+	CHECK(usage.ru_maxrss <= MEMORY_MAX && seconds < SECONDS_MAX);
 	free(json);
 	text_free(&text);
 	report_free(&r);

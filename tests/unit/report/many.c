@@ -7,6 +7,7 @@
 #include "../check.h"
 #include "report/index.h"
 #include "report/report.h"
+#include "report/suppress.h"
 
 #define SITES 70000u
 #define PAIRS 1000000u
@@ -112,10 +113,32 @@ static void test_index_follows(void)
 	report_free(&r);
 }
 
-int main(void)
+/* As many suppressions as findings. */
+static void test_suppressed(const char *folder)
 {
+	struct report r = {.ranks = 2};
+	struct suppressions s;
+	struct text out = {0};
+	char file[300], error[600];
+	for (uint32_t pair = 0; pair < SITES; pair++) {
+		const struct report_finding f = race(pair, file, sizeof file);
+		CHECK(!report_add_finding(&r, &f));
+	}
+	report_suggest(&out, &r);
+	snprintf(file, sizeof file, "%s/many.supp", folder);
+	CHECK(!out.failed && !text_write_file(file, out.data, out.size) && !suppressions_read(&s, file, error, sizeof error) && s.rows == SITES);
+	CHECK(!report_suppress(&r, &s) && report_tally(&r).suppressed == SITES && r.finding[SITES - 1].suppressed == SITES);
+	text_free(&out);
+	suppressions_free(&s);
+	report_free(&r);
+}
+
+int main(int argc, char **argv)
+{
+	CHECK(argc == 2);
 	test_index();
 	test_index_follows();
 	test_many();
+	test_suppressed(argv[1]);
 	return 0;
 }

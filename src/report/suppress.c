@@ -1,0 +1,419 @@
+#include "report/suppress.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/lines.h"
+
+#define SUPPRESS_META "*?[\\" /* of fnmatch(3) */
+#define SUPPRESS_ANY (-2)     /* rank */
+
+struct suppress_glob { const char *text; int plain; }; /* text NULL: anything; plain: it is the name itself */
+struct suppress_side { struct suppress_glob kernel, function, file; uint32_t line; }; /* line 0: any */
+struct suppression {
+	uint32_t number;          /* of the line */
+	uint32_t kinds;           /* bit k */
+	int ranked, rank[2];
+	struct suppress_glob label;
+	struct suppress_side side[2];
+	char *rule;               /* as it is written, malloc'ed */
+};
+
+/* ---- reading ---- */
+
+/* The line may have each once; from PART_KERNEL on, each of the two accesses may. */
+enum suppress_part { PART_KIND, PART_RANKS, PART_LABEL, PART_KERNEL, PART_FUNCTION, PART_FILE, SUPPRESS_PARTS };
+
+static struct suppress_glob suppress_glob(const char *text)
+{
+	return (struct suppress_glob){text, !text[strcspn(text, SUPPRESS_META)]};
+}
+
+static int suppress_take_kind(struct suppression *s, unsigned which, struct lines *l, char *value)
+{
+	(void)which;
+	for (int kind = GSAN_RAW; kind < GSAN_TOLD; kind++)
+		if (!fnmatch(value, report_kind_name((enum gsan_kind)kind), 0))
+			s->kinds |= 1u << kind;
+	return s->kinds ? 0 : lines_wrong(l, "'%.60s' matches no kind of finding (gsan-report(1) has them)", value);
+}
+
+static int suppress_rank(const char *text, size_t n, int *rank)
+{
+	char *end;
+	*rank = SUPPRESS_ANY;
+	if (n == 1 && *text == '*')
+		return 0;
+	const unsigned long number = strtoul(text, &end, 10);
+	*rank = (int)number;
+	return n && *text >= '0' && *text <= '9' && end == text + n && number < REPORT_RANKS_MAX ? 0 : -EINVAL;
+}
+
+static int suppress_take_ranks(struct suppression *s, unsigned which, struct lines *l, char *value)
+{
+	const size_t n = strcspn(value, ",");
+	(void)which;
+	s->ranked = 1;
+	if (value[n] && !suppress_rank(value, n, &s->rank[0]) && !suppress_rank(value + n + 1, strlen(value + n + 1), &s->rank[1]))
+		return 0;
+	return lines_wrong(l, "'%.60s' is no pair of ranks, as in 0,1 or 0,*", value);
+}
+
+static int suppress_take_label(struct suppression *s, unsigned which, struct lines *l, char *value)
+{
+	(void)which, (void)l;
+	s->label = suppress_glob(value);
+	return 0;
+}
+
+static int suppress_take_kernel(struct suppression *s, unsigned which, struct lines *l, char *value)
+{
+	(void)l;
+	s->side[which].kernel = suppress_glob(value);
+	return 0;
+}
+
+static int suppress_take_function(struct suppression *s, unsigned which, struct lines *l, char *value)
+{
+	(void)l;
+	s->side[which].function = suppress_glob(value);
+	return 0;
+}
+
+static int suppress_take_file(struct suppression *s, unsigned which, struct lines *l, char *value)
+{
+	char *colon = strrchr(value, ':'), *end;
+	const unsigned long line = colon ? strtoul(colon + 1, &end, 10) : 0;
+	(void)l;
+	if (colon && colon[1] >= '0' && colon[1] <= '9' && !*end && line <= UINT32_MAX) {
+		*colon = 0;
+		s->side[which].line = (uint32_t)line;
+	}
+	s->side[which].file = suppress_glob(value);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*take)(struct suppression *s, unsigned which, struct lines *l, char *value);
+} suppress_parts[SUPPRESS_PARTS] = {
+	[PART_KIND] = {"kind", suppress_take_kind},	      [PART_RANKS] = {"ranks", suppress_take_ranks},
+	[PART_LABEL] = {"label", suppress_take_label},	      [PART_KERNEL] = {"kernel", suppress_take_kernel},
+	[PART_FUNCTION] = {"function", suppress_take_function}, [PART_FILE] = {"file", suppress_take_file},
+};
+
+static int suppress_unknown(struct lines *l, const char *word)
+{
+	const char *names[SUPPRESS_PARTS];
+	for (size_t i = 0; i < SUPPRESS_PARTS; i++)
+		names[i] = suppress_parts[i].name;
+	const char *near = lines_nearest(word, names, SUPPRESS_PARTS);
+	return lines_wrong(l, "'%.60s' is no part of a suppression: %s%s%skind, ranks, label, kernel, function, file and 'and' are", word,
+			   near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
+}
+
+/* The line, before its words are taken apart. */
+static char *suppress_rule(const struct lines *l)
+{
+	struct text rule = {0};
+	for (unsigned i = 0; i < l->words; i++) {
+		text_puts(&rule, i ? " " : "");
+		lines_add_word(&rule, l->word[i]);
+	}
+	return text_take(&rule);
+}
+
+/* given: bit i: the line has part i, or the access that is being read. */
+static int suppress_parse_part(struct suppression *s, unsigned which, struct lines *l, unsigned i, unsigned *given)
+{
+	size_t part = 0;
+	while (part < SUPPRESS_PARTS && strcmp(suppress_parts[part].name, l->word[i]))
+		part++;
+	if (part == SUPPRESS_PARTS)
+		return suppress_unknown(l, l->word[i]);
+	if (i + 1 == l->words || !*l->word[i + 1])
+		return lines_wrong(l, "'%s' needs a value", l->word[i]);
+	if (*given >> part & 1)
+		return lines_wrong(l, "'%s' is there twice%s", l->word[i], part >= PART_KERNEL ? ": 'and' begins the other access" : "");
+	*given |= 1u << part;
+	return suppress_parts[part].take(s, which, l, l->word[i + 1]);
+}
+
+static int suppress_parse(struct suppression *s, struct lines *l)
+{
+	unsigned given = 0, which = 0;
+	int rc = 0;
+	*s = (struct suppression){.number = l->number, .rule = suppress_rule(l)};
+	for (unsigned i = 0; i < l->words && !rc; i += 2) {
+		const int other = !strcmp(l->word[i], "and");
+		if (other && which++)
+			return lines_wrong(l, "'and' is there twice: a race has two accesses");
+		if (other && ++i == l->words)
+			return lines_wrong(l, "nothing about the other access behind 'and'");
+		if (other)
+			given &= (1u << PART_KERNEL) - 1;
+		rc = suppress_parse_part(s, which, l, i, &given);
+	}
+	return rc || s->rule ? rc : -ENOMEM;
+}
+
+static int suppress_add(struct suppressions *s, struct lines *l)
+{
+	if (s->rows == s->room) {
+		const uint32_t room = s->room ? s->room * 2 : 16;
+		struct suppression *grown = realloc(s->row, room * sizeof *grown);
+		if (!grown)
+			return -ENOMEM;
+		s->row = grown;
+		s->room = room;
+	}
+	int rc = suppress_parse(&s->row[s->rows], l);
+	s->rows++;
+	return rc;
+}
+
+int suppressions_read(struct suppressions *s, const char *file, char *error, size_t error_size)
+{
+	struct lines l;
+	size_t size;
+	*s = (struct suppressions){.file = file};
+	int rc = text_read_file(file, &s->text, &size);
+	if (rc) {
+		snprintf(error, error_size, "--suppressions %.300s: cannot be read: %s", file, strerror(-rc));
+		return rc;
+	}
+	lines_begin(&l, file, s->text, size);
+	while ((rc = lines_next(&l)) > 0 && !(rc = suppress_add(s, &l)))
+		;
+	if (rc)
+		snprintf(error, error_size, "%s", rc == -EINVAL ? l.error : strerror(-rc));
+	return rc;
+}
+
+void suppressions_free(struct suppressions *s)
+{
+	for (uint32_t i = 0; i < s->rows; i++)
+		free(s->row[i].rule);
+	free(s->row);
+	free(s->text);
+	*s = (struct suppressions){0};
+}
+
+/* ---- matching ---- */
+
+/* Where an access is: the instruction itself, then each place that it was inlined at. */
+#define SUPPRESS_FRAMES 16
+struct suppress_frames { struct report_place at[SUPPRESS_FRAMES]; unsigned count; char *text; };
+
+static int suppress_frames(struct suppress_frames *frames, const struct report_side *side)
+{
+	char *next = frames->text = side->inlined_at ? strdup(side->inlined_at) : NULL;
+	frames->at[0] = side->at;
+	frames->count = 1;
+	for (char *frame; (frame = strsep(&next, ",")) && frames->count < SUPPRESS_FRAMES;) {
+		char *colon = strrchr(frame, ':');
+		if (!colon)
+			continue;
+		*colon = 0;
+		frames->at[frames->count++] = (struct report_place){.file = frame, .line = (uint32_t)strtoul(colon + 1, NULL, 10)};
+	}
+	return side->inlined_at && !frames->text ? -ENOMEM : 0;
+}
+
+static int suppress_names(const struct suppress_glob *glob, const char *name)
+{
+	if (!glob->text)
+		return 1;
+	return name && !(glob->plain ? strcmp(glob->text, name) : fnmatch(glob->text, name, 0));
+}
+
+/* The whole name, or what is behind any of its slashes. */
+static int suppress_file(const struct suppress_glob *glob, const char *file)
+{
+	for (const char *at = file; at; at = strchr(at, '/'), at += at != NULL)
+		if (suppress_names(glob, at))
+			return 1;
+	return 0;
+}
+
+static int suppress_place(const struct suppress_side *s, const struct suppress_frames *frames)
+{
+	for (unsigned i = 0; i < frames->count && s->file.text; i++)
+		if ((!s->line || frames->at[i].line == s->line) && suppress_file(&s->file, frames->at[i].file))
+			return 1;
+	return !s->file.text;
+}
+
+static int suppress_access(const struct suppress_side *s, const struct report_side *side, const struct suppress_frames *frames)
+{
+	return suppress_place(s, frames) && suppress_names(&s->kernel, side->kernel) && suppress_names(&s->function, side->function);
+}
+
+static int suppress_ranks(const struct suppression *s, int a, int b)
+{
+	return (s->rank[0] == SUPPRESS_ANY || s->rank[0] == a) && (s->rank[1] == SUPPRESS_ANY || s->rank[1] == b);
+}
+
+static int suppress_matches(const struct suppression *s, const struct report_finding *f, const struct suppress_frames frames[2])
+{
+	const int first = f->first.rank, second = f->second.rank;
+	if (s->kinds && !(s->kinds & (1u << f->kind | f->also)))
+		return 0;
+	if (s->ranked && !suppress_ranks(s, first, second) && !suppress_ranks(s, second, first))
+		return 0;
+	if (!suppress_names(&s->label, f->allocation.label))
+		return 0;
+	return (suppress_access(&s->side[0], &f->first, &frames[0]) && suppress_access(&s->side[1], &f->second, &frames[1])) ||
+	       (suppress_access(&s->side[0], &f->second, &frames[1]) && suppress_access(&s->side[1], &f->first, &frames[0]));
+}
+
+/* What has to be held against a finding: suppressions of a line only if it is one of its lines, for there may be very many. */
+struct suppress_order {
+	const struct suppressions *all;
+	struct index by_line; /* of one of their accesses */
+	uint32_t *others, count;
+	uint32_t *numbers;    /* what the report calls each */
+};
+
+static int suppress_order(struct suppress_order *o, const struct suppressions *s)
+{
+	*o = (struct suppress_order){.all = s, .others = malloc(s->rows * sizeof *o->others + 1), .numbers = malloc(s->rows * sizeof *o->numbers + 1)};
+	int rc = o->others && o->numbers ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < s->rows && !rc; i++) {
+		const uint32_t line = s->row[i].side[0].line ? s->row[i].side[0].line : s->row[i].side[1].line;
+		if (line)
+			rc = index_add(&o->by_line, line, i);
+		else
+			o->others[o->count++] = i;
+	}
+	return rc;
+}
+
+/* The first that matches; as many as there are: none does. */
+static uint32_t suppress_first(const struct suppress_order *o, const struct report_finding *f, const struct suppress_frames frames[2])
+{
+	const struct suppression *const row = o->all->row;
+	uint32_t best = o->all->rows, at, *i;
+	for (unsigned side = 0; side < 2; side++)
+		for (unsigned k = 0; k < frames[side].count; k++)
+			for (at = 0; (i = index_next(&o->by_line, frames[side].at[k].line, &at));)
+				if (*i < best && suppress_matches(&row[*i], f, frames))
+					best = *i;
+	for (uint32_t k = 0; k < o->count && o->others[k] < best; k++)
+		if (suppress_matches(&row[o->others[k]], f, frames))
+			best = o->others[k];
+	return best;
+}
+
+static int suppress_finding(struct report *r, struct report_finding *f, const struct suppress_order *o)
+{
+	struct suppress_frames frames[2];
+	int rc = suppress_frames(&frames[0], &f->first) | suppress_frames(&frames[1], &f->second);
+	const uint32_t i = rc ? 0 : suppress_first(o, f, frames);
+	if (!rc && i < o->all->rows) {
+		f->suppressed = o->numbers[i];
+		r->suppression[f->suppressed - 1].findings++;
+		r->suppression[f->suppressed - 1].count += f->count;
+	}
+	free(frames[0].text);
+	free(frames[1].text);
+	return rc;
+}
+
+int report_suppress(struct report *r, const struct suppressions *s)
+{
+	struct suppress_order o;
+	int rc = suppress_order(&o, s);
+	for (uint32_t i = 0; i < s->rows && !rc; i++)
+		rc = report_add_suppression(r, &(struct report_suppression){s->file, s->row[i].number, s->row[i].rule, 0, 0}, &o.numbers[i]);
+	for (uint32_t i = 0; i < r->findings && !rc && s->rows; i++)
+		if (!r->finding[i].suppressed)
+			rc = suppress_finding(r, &r->finding[i], &o);
+	index_free(&o.by_line);
+	free(o.others);
+	free(o.numbers);
+	return rc;
+}
+
+/* ---- suggesting ---- */
+
+/* A name as a pattern that matches it alone. */
+static void suppress_add_name(struct text *out, const char *part, const char *name)
+{
+	struct text glob = {0};
+	for (const char *at = name; *at; at++)
+		text_printf(&glob, strchr(SUPPRESS_META, *at) ? "\\%c" : "%c", *at);
+	text_printf(out, "%s%s ", out->size ? " " : "", part);
+	lines_add_word(out, glob.data ? glob.data : "");
+	out->failed |= glob.failed;
+	text_free(&glob);
+}
+
+/* The place that the report shows; the function as well where that is not the access itself. */
+static void suppress_add_side(struct text *out, const struct report *r, const struct report_side *side)
+{
+	struct text place = {0};
+	if (side->kernel && side->kernel[0] == '#') /* it has no name, and another number in each run */
+		text_puts(out, "kernel \"#*\"");
+	else if (side->kernel)
+		suppress_add_name(out, "kernel", side->kernel);
+	const int elsewhere = side->at.file && report_add_frame(&place, &side->at, side->inlined_at);
+	if (elsewhere && side->function)
+		suppress_add_name(out, "function", side->function);
+	if (place.size)
+		suppress_add_name(out, "file", report_below(r->job.directory, place.data));
+	out->failed |= place.failed;
+	text_free(&place);
+}
+
+void report_suggest_one(struct text *out, const struct report *r, const struct report_finding *f)
+{
+	struct text line = {0}, second = {0};
+	suppress_add_side(&line, r, &f->first);
+	suppress_add_side(&second, r, &f->second);
+	if (line.size && second.size)
+		text_puts(&line, " and ");
+	text_add(&line, second.data, second.size);
+	if (f->kind == GSAN_SCOPE || f->kind == GSAN_STALE_NC || !line.size) /* which of the others it is the schedule chooses */
+		suppress_add_name(&line, "kind", report_kind_name(f->kind));
+	text_puts(out, line.data ? line.data : "");
+	out->failed |= line.failed | second.failed;
+	text_free(&line);
+	text_free(&second);
+}
+
+static int suppress_is_new(struct index *known, const struct text *out, const struct text *line, size_t *starts, uint32_t *count)
+{
+	const uint64_t hash = hash_bytes(HASH_START, line->data, line->size);
+	for (uint32_t at = 0, *one; (one = index_next(known, hash, &at));)
+		if (!strncmp(out->data + starts[*one], line->data, line->size))
+			return 0;
+	starts[*count] = out->size;
+	return !index_add(known, hash, (*count)++);
+}
+
+void report_suggest(struct text *out, const struct report *r)
+{
+	size_t *starts = malloc(r->findings * sizeof *starts + 1);
+	struct index known = {0};
+	uint32_t count = 0;
+	for (uint32_t i = 0; starts && i < r->findings; i++) {
+		const struct report_finding *f = &r->finding[i];
+		struct text line = {0};
+		if (f->suppressed)
+			continue;
+		report_suggest_one(&line, r, f);
+		text_puts(&line, "\n");
+		if (line.failed || suppress_is_new(&known, out, &line, starts, &count))
+			text_add(out, line.data, line.size);
+		out->failed |= line.failed;
+		text_free(&line);
+	}
+	out->failed |= !starts;
+	index_free(&known);
+	free(starts);
+}

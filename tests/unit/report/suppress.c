@@ -1,0 +1,239 @@
+/* Suppressions: what a line matches and what not, what each mistake in one is called, what is counted, and that a suggestion suppresses the
+ * finding that it is made for, whatever its names hold. argv[1]: a folder to write to. */
+#include "report/suppress.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../check.h"
+
+static const char *folder;
+static char file[300], error[600];
+
+static const char *written(const char *text, size_t size)
+{
+	snprintf(file, sizeof file, "%s/a.supp", folder);
+	FILE *f = fopen(file, "w");
+	CHECK(f && fwrite(text, 1, size, f) == size && !fclose(f));
+	return file;
+}
+
+static void wrong(const char *text, const char *says)
+{
+	struct suppressions s;
+	char want[400];
+	CHECK(suppressions_read(&s, written(text, strlen(text)), error, sizeof error) == -EINVAL);
+	snprintf(want, sizeof want, "%s:%s", file, says);
+	if (strcmp(error, want))
+		fprintf(stderr, "%s\nis not\n%s\n", error, want);
+	CHECK(!strcmp(error, want));
+	suppressions_free(&s);
+}
+
+static void test_wrong(void)
+{
+	struct suppressions s;
+	wrong("# known\n\nkernal send\n", "3: 'kernal' is no part of a suppression: did you mean 'kernel'? kind, ranks, label, kernel, function, file and 'and' are");
+	wrong("zzzz x\n", "1: 'zzzz' is no part of a suppression: kind, ranks, label, kernel, function, file and 'and' are");
+	wrong("kernel\n", "1: 'kernel' needs a value");
+	wrong("file \"\"\n", "1: 'file' needs a value");
+	wrong("kernel a kernel b\n", "1: 'kernel' is there twice: 'and' begins the other access");
+	wrong("kernel a and kernel b and kernel c\n", "1: 'and' is there twice: a race has two accesses");
+	wrong("kernel a and\n", "1: nothing about the other access behind 'and'");
+	wrong("kind read-* and kind write-*\n", "1: 'kind' is there twice");
+	wrong("kernel a\nkind magic\n", "2: 'magic' matches no kind of finding (gsan-report(1) has them)");
+	wrong("ranks 0\n", "1: '0' is no pair of ranks, as in 0,1 or 0,*");
+	wrong("ranks 0,x\n", "1: '0,x' is no pair of ranks, as in 0,1 or 0,*");
+	wrong("ranks ,\n", "1: ',' is no pair of ranks, as in 0,1 or 0,*");
+	wrong("ranks -1,0\n", "1: '-1,0' is no pair of ranks, as in 0,1 or 0,*");
+	wrong("ranks 0,32\n", "1: '0,32' is no pair of ranks, as in 0,1 or 0,*");
+	wrong("kernel \"a\n", "1: a quote is not closed");
+	CHECK(suppressions_read(&s, "/no/such", error, sizeof error) == -ENOENT &&
+	      !strcmp(error, "--suppressions /no/such: cannot be read: No such file or directory"));
+	suppressions_free(&s);
+	CHECK(!suppressions_read(&s, written("# none\n", 7), error, sizeof error) && !s.rows);
+	suppressions_free(&s);
+}
+
+static struct report_finding race(void)
+{
+	struct report_finding f = {.kind = GSAN_RAW, .also = 1u << GSAN_WAR, .count = 3, .missing_edge = "why", .fingerprint = 1};
+	f.first = (struct report_side){.rank = 0, .kernel = "send", .at = {"/home/user/src/ring.cu", 31, 3}, .op = "st", .function = "send"};
+	f.second = (struct report_side){.rank = 1, .kernel = "take", .at = {"/opt/lib/wait.h", 7, 3}, .op = "ld", .function = "wait",
+					.inlined_at = "/opt/lib/mid.h:9,/home/user/src/ring.cu:60"};
+	f.allocation = (struct report_allocation){.size = 64, .label = "queue"};
+	return f;
+}
+
+/* How many of the report's findings a file with this text suppresses. */
+static uint32_t suppresses(struct report *r, const char *text)
+{
+	struct suppressions s;
+	uint32_t n = 0;
+	if (suppressions_read(&s, written(text, strlen(text)), error, sizeof error))
+		fprintf(stderr, "%s\n", error);
+	CHECK(!*error && !report_suppress(r, &s));
+	suppressions_free(&s);
+	for (uint32_t i = 0; i < r->findings; i++)
+		n += r->finding[i].suppressed > 0;
+	return n;
+}
+
+static int matches(const char *line)
+{
+	struct report r = {.ranks = 2};
+	const struct report_finding f = race();
+	*error = 0;
+	CHECK(!report_add_finding(&r, &f));
+	int matched = (int)suppresses(&r, line);
+	CHECK(r.suppressions == 1 && r.suppression[0].findings == (uint64_t)matched && r.suppression[0].count == 3 * (uint64_t)matched);
+	CHECK(report_decides(&r.finding[0]) == !matched && report_tally(&r).findings == (uint64_t)!matched);
+	report_free(&r);
+	return matched;
+}
+
+static void test_matches(void)
+{
+	static const char *const yes[] = {
+		"kernel send", "kernel take", "kernel s*", "kernel send and kernel take", "kernel take and kernel send", "kernel * and kernel take",
+		"kind read-after-write", "kind write-after-read", "kind *", "kind *write", "ranks 0,1", "ranks 1,0", "ranks *,1", "ranks *,*",
+		"label queue", "label q*", "function wait", "function send and function wait", "file ring.cu", "file src/ring.cu", "file ring.cu:31",
+		"file /home/user/src/ring.cu:31", "file /home/*:31", "file wait.h:7", "file mid.h:9", "file ring.cu:60", "file lib/*.h",
+		"file ring.cu:31 and file ring.cu:60", "file ring.cu:60 and file ring.cu:31", "file *:7", "kernel take file ring.cu:60 kind read-*",
+		"kernel send file ring.cu:31 and kernel take function wait file wait.h:7 ranks 0,1 label queue kind read-after-write",
+		"ranks 0,1 kernel take and kernel send", "and kernel send",
+	};
+	static const char *const no[] = {
+		"kernel sen", "kernel SEND", "kernel send and kernel send", "kernel take and kernel take", "kernel send file wait.h", "kernel take file ring.cu:31",
+		"kind write-after-write", "kind stale-*", "ranks 0,0", "ranks 1,1", "ranks 2,*", "label other", "function sen?x", "file ing.cu",
+		"file ring.cu:3", "file ring.cu:310", "file user", "file ring.cu:31 and file ring.cu:31", "file ring.cu:31 and file ring.cu:61",
+		"file wait.h:9", "file /src/ring.cu", "kernel send ranks 0,0", "kernel send and kernel take file ring.cu:31", "kernel send label x",
+	};
+	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+		if (!matches(yes[i])) {
+			fprintf(stderr, "%s\n", yes[i]);
+			CHECK(!"it matches");
+		}
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+		if (matches(no[i])) {
+			fprintf(stderr, "%s\n", no[i]);
+			CHECK(!"it matches not");
+		}
+}
+
+/* What is not known matches no pattern. */
+static void test_unknown(void)
+{
+	static const char *const line[] = {"kernel *", "function *", "file *", "label *", "ranks 0,*"};
+	for (size_t i = 0; i < sizeof line / sizeof *line; i++) {
+		struct report r = {.ranks = 1};
+		const struct report_finding f = {.kind = GSAN_WAW, .count = 1, .first.rank = -1, .second.rank = -1};
+		*error = 0;
+		CHECK(!report_add_finding(&r, &f) && !suppresses(&r, line[i]));
+		report_free(&r);
+	}
+}
+
+/* The first line that matches counts; what was suppressed stays so; equal lines are one. */
+static void test_counts(void)
+{
+	struct report r = {.ranks = 2}, again, all = {0}, plain = {0};
+	struct report_finding f = race();
+	char text[200] = "kernel send file ring.cu:31\nkernel nobody\nkernel send\n";
+	*error = 0;
+	CHECK(!report_add_finding(&r, &f));
+	f.first.at.line = 32;
+	f.fingerprint = 2;
+	CHECK(!report_add_finding(&r, &f));
+	f.first.kernel = "other";
+	f.fingerprint = 3;
+	CHECK(!report_add_finding(&r, &f) && !report_append_finding(&plain, &r.finding[1]));
+	CHECK(suppresses(&r, text) == 2 && r.suppressions == 3 && r.finding[0].suppressed == 1 && r.finding[1].suppressed == 3);
+	CHECK(r.suppression[0].findings == 1 && !r.suppression[1].findings && r.suppression[2].findings == 1 && report_tally(&r).suppressed == 2);
+	CHECK(suppresses(&r, text) == 2 && r.suppressions == 3 && r.suppression[0].findings == 1); /* again: nothing new */
+	char *json = report_json(&r, -1);
+	CHECK(json && !report_read(&again, json, error, sizeof error) && again.suppressions == 3 && again.finding[1].suppressed == 3);
+	CHECK(again.suppression[2].findings == 1 && again.suppression[2].count == 3 && again.suppression[2].line == 3);
+	CHECK(!strcmp(again.suppression[0].rule, "kernel send file ring.cu:31"));
+	free(json);
+	/* of two runs: counted once; what one of them does not suppress is not suppressed */
+	CHECK(!report_merge(&all, &r) && !report_merge(&all, &again) && all.findings == 3 && all.suppressions == 3 && report_tally(&all).suppressed == 2);
+	CHECK(all.suppression[0].findings == 1 && all.suppression[0].count == 6 && report_tally(&all).findings == 1);
+	CHECK(!report_merge(&all, &plain) && report_tally(&all).suppressed == 1 && report_tally(&all).findings == 2 && !all.suppression[2].count);
+	report_free(&all);
+	CHECK(!report_merge(&all, &plain) && !report_merge(&all, &r) && report_tally(&all).suppressed == 1 && report_tally(&all).findings == 2);
+	CHECK(!all.suppression[2].findings && !all.suppression[2].count);
+	report_limit(&r, 1); /* what is not listed is counted all the same */
+	CHECK(r.findings == 1 && report_tally(&r).suppressed == 2 && !strcmp(r.finding[0].first.kernel, "other"));
+	report_free(&all);
+	report_free(&plain);
+	report_free(&again);
+	report_free(&r);
+}
+
+static void test_read_wrong(void)
+{
+	struct report r = {.ranks = 2}, again;
+	struct report_finding f = race();
+	*error = 0;
+	CHECK(!report_add_finding(&r, &f) && suppresses(&r, "kernel send\n") == 1);
+	char *json = report_json(&r, -1), *at = strstr(json, ".supp:1\"");
+	CHECK(at);
+	at[6] = '2';
+	CHECK(report_read(&again, json, error, sizeof error) == -EINVAL && !strcmp(error, "\"suppressed\" names none of the suppressions"));
+	free(json);
+	report_free(&again);
+	report_free(&r);
+}
+
+/* Each suggestion suppresses its finding, and none of the others. */
+static void test_suggested(void)
+{
+	static const char *const name[] = {"plain", "two words", "a*b?[c]", "back\\slash", "quo\"te", "#12", "# 12", "tab\tnew\nline\033[31m", "\377\376", "and",
+					   "x:12", "kernel", "\"", "a,b"};
+	struct report r = {.ranks = 1, .job.directory = "/home/user"};
+	struct text all = {0};
+	for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+		char path[100];
+		struct report_finding f = race();
+		snprintf(path, sizeof path, "/home/user/%s", name[i]);
+		f.first = (struct report_side){.kernel = name[i], .at = {i % 3 ? path : NULL, i % 3 == 1 ? (uint32_t)i : 0, 0}, .op = "st"};
+		f.second.kernel = i % 2 ? name[i] : "take";
+		f.kind = i % 4 ? GSAN_RAW : GSAN_SCOPE;
+		CHECK(!report_add_finding(&r, &f));
+	}
+	for (uint32_t i = 0; i < r.findings; i++) {
+		struct report one = {.ranks = 1};
+		struct text line = {0};
+		report_suggest_one(&line, &r, &r.finding[i]);
+		for (uint32_t k = 0; k < r.findings; k++)
+			CHECK(!report_append_finding(&one, &r.finding[k]));
+		*error = 0;
+		if (suppresses(&one, line.data) != 1 || !one.finding[i].suppressed)
+			fprintf(stderr, "%s\n", line.data);
+		CHECK(suppresses(&one, line.data) == 1 && one.finding[i].suppressed);
+		report_free(&one);
+		text_free(&line);
+	}
+	report_suggest(&all, &r);
+	*error = 0;
+	CHECK(suppresses(&r, all.data) == r.findings && r.suppressions == r.findings);
+	text_free(&all);
+	report_suggest(&all, &r);
+	CHECK(!all.size); /* nothing is left */
+	report_free(&r);
+}
+
+int main(int argc, char **argv)
+{
+	CHECK(argc == 2);
+	folder = argv[1];
+	test_wrong();
+	test_matches();
+	test_unknown();
+	test_counts();
+	test_read_wrong();
+	test_suggested();
+	return 0;
+}
