@@ -54,8 +54,11 @@ void launch_agree(struct launch *l)
 		if ((settings_rows[s].of & OF_JOB) == OF_JOB && settings_rows[s].kind != OPTION_TEXT)
 			agree_add(&terms, &settings_rows[s], &l->option[s]);
 	text_printf(&terms, "%s\t%d\n", settings_rows[SETTING_EXIT_CODE].name, l->exit_code);
-	agree_add_text(&terms, settings_rows[SETTING_REPORT].name, l->report);
-	agree_add_text(&terms, settings_rows[SETTING_SUPPRESSIONS].name, l->suppressions.file ? l->suppressions.file : "");
+	for (int s = 0; s < SETTINGS; s++) {
+		const char *text = s == SETTING_REPORT ? l->report : l->option[s].text; /* however it was spelt */
+		if ((settings_rows[s].of & OF_JOB) == OF_JOB && settings_rows[s].kind == OPTION_TEXT)
+			agree_add_text(&terms, settings_rows[s].name, text ? text : "");
+	}
 	snprintf(l->terms, sizeof l->terms, "%s", terms.data ? terms.data : "");
 	text_free(&terms);
 }

@@ -274,6 +274,7 @@ static void evidence_add_numbers(struct report_rank *to, const struct report_ran
 {
 	to->launches_checked += from->launches_checked;
 	to->launches_unchecked += from->launches_unchecked;
+	to->launches_left_out += from->launches_left_out;
 	to->launches_uncounted += from->launches_uncounted;
 	to->memory_bytes += from->memory_bytes;
 	to->shadow_bytes += from->shadow_bytes;
@@ -286,6 +287,7 @@ static void evidence_numbers(const struct job_rank *from, struct report_rank *to
 {
 	to->launches_checked = atomic_load_explicit(&from->launches_checked, memory_order_relaxed);
 	to->launches_unchecked = atomic_load_explicit(&from->launches_unchecked, memory_order_relaxed);
+	to->launches_left_out = atomic_load_explicit(&from->launches_left_out, memory_order_relaxed);
 	uint64_t counted = atomic_load_explicit(&from->launches_counted, memory_order_relaxed);
 	to->launches_uncounted = to->launches_checked > counted ? to->launches_checked - counted : 0;
 	to->memory_bytes = atomic_load_explicit(&from->memory_bytes, memory_order_relaxed);

@@ -56,7 +56,7 @@ static int status_refused(const struct report *r)
 static int status_nothing_checked(const struct report_rank *sum)
 {
 	if (!sum->launches_checked)
-		return sum->launches_unchecked > 0;
+		return sum->launches_unchecked + sum->launches_left_out > 0;
 	return !sum->launches_uncounted && !sum->counter[GSAN_N_CHECKED] && sum->counter[GSAN_N_FOREIGN] > 0;
 }
 

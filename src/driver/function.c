@@ -12,6 +12,7 @@
 #include "cuda/hooks.h"
 #include "cuda/real.h"
 #include "device/abi.h"
+#include "driver/chosen.h"
 #include "driver/listing.h"
 #include "ipc/ipc.h"
 #include "ptx/plan.h"
@@ -288,7 +289,10 @@ static struct function *function_create(struct flow *f, CUfunction handle, struc
 		goto fail;
 	fn->loaded = from.library ? (void *)from.library : function_holder(fn);
 	fn->model = models_find(fn->name);
-	fn->reason = function_clone(f, fn, handle);
+	fn->reason = chosen_out(fn->name);
+	fn->left_out = fn->reason != NULL;
+	if (!fn->reason)
+		fn->reason = function_clone(f, fn, handle);
 	if (fn->reason)
 		fn->clone = NULL;
 	if (map_put(&f->function, (uintptr_t)handle, fn) == 0)

@@ -16,6 +16,7 @@
 struct function {
 	CUfunction clone;     /* NULL: none, for `reason` */
 	const char *reason;   /* a string literal */
+	int left_out;         /* because the user wants that */
 	char *name;
 	uint32_t kernel;      /* its number, 0 = none */
 	uint32_t params;      /* of the plain kernel */

@@ -65,12 +65,14 @@ static CUresult launch_call_grid_async(const struct launch *l, CUfunction f, voi
 /* Said and counted once the driver took it. */
 static void launch_unchecked(struct flow *f, struct function *fn, const char *reason)
 {
+	int left_out = fn && fn->left_out;
+
 	/* To say it takes longer than to launch, even if it was said. */
 	if (!fn || atomic_load_explicit(&fn->noted, memory_order_relaxed) != reason)
-		flow_note(f, "unchecked", fn ? fn->name : "(unknown kernel)", reason);
+		flow_note(f, left_out ? "left-out" : "unchecked", fn ? fn->name : "(unknown kernel)", left_out ? fn->reason : reason);
 	if (fn)
 		atomic_store_explicit(&fn->noted, reason, memory_order_relaxed);
-	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(left_out ? &f->rank->launches_left_out : &f->rank->launches_unchecked, 1, memory_order_relaxed);
 }
 
 /* What the emulated device does not execute: its error's text names instruction and line. */

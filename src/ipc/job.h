@@ -93,7 +93,7 @@ struct job_rank {
 	uint32_t gpu;                    /* index of its GPU in the job, set by the supervisor at IPC_JOIN */
 	char gpu_name[64];
 	char gpu_bus[32];                /* PCI bus id */
-	_Atomic uint64_t launches_checked, launches_unchecked;
+	_Atomic uint64_t launches_checked, launches_unchecked, launches_left_out; /* left out: unchecked, because the user wants that */
 	_Atomic uint64_t launches_counted; /* of those checked, how many `counter` has: the first ones */
 	_Atomic uint64_t counter[GSAN_N_COUNTERS]; /* drained from the device, see libgsan */
 	_Atomic uint64_t memory_bytes, shadow_bytes, tables_bytes;

@@ -37,7 +37,7 @@ enum ipc_type {
 	IPC_ALLOC,      /* libgsan: an allocation (alloc): base, size, text = label. alloc 0: what the program calls a part of one;
 	                 * -ENOSPC: the job has too many of these */
 	IPC_NOTE,       /* libgsan: coverage: text = "key\tname\treason", or where it has no room, fd[0] = memfd with that. Key "unchecked": a kernel that ran unchecked, listed
-	                 * first in the report; "foreign": memory that is not checked; "fatal": the job fails with it, though
+	                 * first in the report; "left-out": likewise, because the user wants that; "foreign": memory that is not checked; "fatal": the job fails with it, though
 	                 * the program goes on; others are listed as they are */
 	IPC_COMPILE,    /* libgsan: fd[0] = memfd with PTX, text = GPU ("sm_90a"), a tab, what reports call it, pid; the reply comes when
 	                 * gsan-ptxas has ended: fd[0] = memfd with the cubin. On a connection of its own, which waits that long */

@@ -254,6 +254,7 @@ static void json_coverage(cJSON *root, const struct report *r, int rank)
 	struct report_rank sum = rank < 0 ? report_total(r) : r->rank[rank];
 	json_number(o, "launches_checked", sum.launches_checked);
 	json_number(o, "launches_unchecked", sum.launches_unchecked);
+	json_number(o, "launches_left_out", sum.launches_left_out);
 	json_notes(o, "kernels_unchecked", r, rank, 1);
 	json_left(o, r, rank);
 	json_notes(o, "notes", r, rank, 0);

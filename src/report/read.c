@@ -286,6 +286,7 @@ static void read_coverage(struct read *x, const cJSON *root)
 	struct report_rank *sum = &x->r->rank[0]; /* the summary has sums only: they stand with the first rank */
 	sum->launches_checked = read_number(x, o, "launches_checked");
 	sum->launches_unchecked = read_number(x, o, "launches_unchecked");
+	sum->launches_left_out = read_later(x, o, "launches_left_out");
 	read_notes(x, o, "kernels_unchecked", "kernel");
 	read_notes(x, o, "notes", "name");
 	const cJSON *left = read_array(x, o, "left");

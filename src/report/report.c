@@ -369,6 +369,7 @@ struct report_rank report_total(const struct report *r)
 		const struct report_rank *one = &r->rank[i];
 		total.launches_checked += one->launches_checked;
 		total.launches_unchecked += one->launches_unchecked;
+		total.launches_left_out += one->launches_left_out;
 		total.memory_bytes += one->memory_bytes;
 		total.shadow_bytes += one->shadow_bytes;
 		total.tables_bytes += one->tables_bytes;

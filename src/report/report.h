@@ -17,6 +17,7 @@
 #define REPORT_SCHEMA_VERSION 1
 #define REPORT_RANKS_MAX 32
 #define REPORT_UNCHECKED "unchecked"
+#define REPORT_LEFT_OUT "left-out"   /* kernels that the user does not want checked */
 #define REPORT_FOREIGN "foreign"     /* memory that hosts can read */
 #define REPORT_PROCESS "process"     /* a process that the job did not take in */
 #define REPORT_UNCOUNTED "uncounted" /* launches whose counters are not known: a program that did not wait */
@@ -85,6 +86,7 @@ struct report_rank {
 	int gpu;                 /* -1: it never started CUDA */
 	const char *gpu_name, *gpu_bus;
 	uint64_t launches_uncounted; /* of those checked: ended without a wait, so that their counters are not known; in no file */
+	uint64_t launches_left_out; /* unchecked because the user wants that; in no other number */
 	uint64_t launches_checked, launches_unchecked, memory_bytes, shadow_bytes, tables_bytes;
 	uint64_t withheld, withheld_merged, ordered_late;
 	uint64_t counter[GSAN_N_COUNTERS];

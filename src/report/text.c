@@ -87,6 +87,17 @@ static void text_kernels(struct text *out, const struct report *r)
 	free(note);
 }
 
+/* "; 12 launches of 2 kernels, left out by --include or --exclude" */
+static void text_left_out(struct text *out, const struct report *r, const struct report_rank *sum)
+{
+	uint32_t kernels = 0;
+	for (uint32_t i = 0; i < r->notes; i++)
+		kernels += !strcmp(r->note[i].key, REPORT_LEFT_OUT);
+	if (sum->launches_left_out)
+		text_printf(out, "; %" PRIu64 " launch%s of %u kernel%s, left out by --include or --exclude", sum->launches_left_out,
+			    sum->launches_left_out == 1 ? "" : "es", kernels, kernels == 1 ? "" : "s");
+}
+
 /* "; memory of cuMemHostAlloc, cuMemAllocManaged": each once, the notes are sorted. */
 static void text_foreign(struct text *out, const struct report *r)
 {
@@ -109,6 +120,7 @@ static void text_unchecked(const struct page *p, const struct report *r, const s
 	if (sum->launches_unchecked)
 		text_printf(&parts, "; %" PRIu64 " of %" PRIu64 " launches", sum->launches_unchecked, sum->launches_unchecked + sum->launches_checked);
 	text_kernels(&parts, r);
+	text_left_out(&parts, r, sum);
 	text_foreign(&parts, r);
 	if (parts.size) {
 		text_printf(&line, "NOT CHECKED: %s", parts.data + 2);
@@ -120,6 +132,7 @@ static void text_unchecked(const struct page *p, const struct report *r, const s
 	if (!p->style->verbose)
 		return;
 	text_notes(p, r, REPORT_UNCHECKED, "NOT CHECKED", "kernel ");
+	text_notes(p, r, REPORT_LEFT_OUT, "NOT CHECKED", "kernel ");
 	text_notes(p, r, REPORT_FOREIGN, "NOT CHECKED", "memory of ");
 	for (uint32_t i = 0; i < r->lefts; i++) {
 		const struct report_left *left = &r->left[i];
@@ -385,8 +398,8 @@ static void text_last(struct text *out, const struct report *r, const struct rep
 		text_puts(out, "no rank started CUDA under gsan\n");
 	else if (sum->launches_checked)
 		text_printf(out, "%" PRIu64 " launches made no access that could be checked\n", sum->launches_checked);
-	else if (sum->launches_unchecked)
-		text_printf(out, "all %" PRIu64 " launches ran unchecked\n", sum->launches_unchecked);
+	else if (sum->launches_unchecked + sum->launches_left_out)
+		text_printf(out, "all %" PRIu64 " launches ran unchecked\n", sum->launches_unchecked + sum->launches_left_out);
 	else
 		text_puts(out, "no kernel was launched\n");
 }

@@ -75,9 +75,30 @@ def exit_code(scratch):
     jobs.launched(scratch, ["sh", "-c", f"{' '.join(racy)}; exit 3"]).ends(3)
 
 
+def left_out(scratch):
+    """Kernels that are not to be checked: counted apart, named, and no reason for 67, unless nothing is checked at all."""
+    racy = jobs.c_form("message_passing", *BROKEN["relaxed"])
+    for number, (options, left, status) in enumerate((
+            (["--exclude", "nobody,receiv"], [], jobs.FOUND), (["--include", "send,receive"], [], jobs.FOUND),
+            (["--exclude", "rec*"], ["receive"], 0), (["--include", "s*"], ["receive"], 0), (["--include", "*", "--exclude", "x,receive"], ["receive"], 0),
+            (["--exclude", "*"], ["receive", "send"], 67), (["--include", "nobody"], ["receive", "send"], 67))):
+        folder = os.path.join(scratch, str(number))
+        os.mkdir(folder)
+        job = jobs.launched(folder, racy, options=["--require-checked", *options]).ends(status)
+        summary = job.summary(ranks=2)
+        coverage = summary["coverage"]
+        names = [note["name"] for note in coverage["notes"] if note["key"] == "left-out"]
+        expect.need(names == left and not coverage["kernels_unchecked"] and not coverage["launches_unchecked"], f"{options}: {coverage}")
+        expect.need(bool(coverage["launches_left_out"]) == bool(left) and len(summary["findings"]) == (status == jobs.FOUND), f"{options}: {coverage}")
+        if left:
+            job.says("left out by --include or --exclude")
+    job = jobs.launched(scratch, racy, environment={**jobs.Job.environment(scratch), "GSAN_EXCLUDE": "send"}).ends(0)
+    expect.need(job.summary(ranks=2)["coverage"]["launches_left_out"] == 1, str(job))
+
+
 def build():
     cases = {"renamed": renamed(jobs.launched), "renamed_mpirun": renamed(jobs.mpirun), "repeated": repeated,
-             "exit_code": exit_code}
+             "exit_code": exit_code, "left_out": left_out}
     for name, launcher in LAUNCHERS.items():
         for via in ("atomic", "asm"):
             cases[f"c_{name}_correct_{via}"] = message(launcher, jobs.c_form, True, "message_passing", "--via", via)

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "clock/clock.h"
+#include "driver/chosen.h"
 #include "driver/models.h"
 #include "fakecuda.h"
 #include "ipc/ipc.h"
@@ -1183,6 +1184,26 @@ static int test_unwaited(void)
 	return failed;
 }
 
+/* By the driver's name, or by the source's. */
+static void test_chosen(void)
+{
+	CHECK(chosen_match("send", "send") && chosen_match("x,se*", "send") && chosen_match("se*,x", "send") && chosen_match("*", "send"));
+	CHECK(!chosen_match("sen", "send") && !chosen_match("x,y", "send") && !chosen_match(",", "send") && !chosen_match("", "send"));
+	CHECK(chosen_match("_Z4sendPi", "_Z4sendPi") && chosen_match("send(int\\*)", "_Z4sendPi") && chosen_match("x,a::b<?>*", "_ZN1a1bILi3EEEvv") == 0);
+	CHECK(chosen_match("void a::b<3>*", "_ZN1a1bILi3EEEvv") && !chosen_match("receive*", "_Z4sendPi") && !chosen_match("*x*", "_Z"));
+	unsetenv("GSAN_INCLUDE");
+	unsetenv("GSAN_EXCLUDE");
+	CHECK(!chosen_out("send"));
+	setenv("GSAN_INCLUDE", "se*", 1);
+	CHECK(!chosen_out("send") && chosen_out("receive"));
+	setenv("GSAN_EXCLUDE", "send", 1);
+	CHECK(chosen_out("send") && chosen_out("receive") && !chosen_out("seek"));
+	setenv("GSAN_INCLUDE", "", 1);
+	CHECK(chosen_out("send") && !chosen_out("receive"));
+	unsetenv("GSAN_INCLUDE");
+	unsetenv("GSAN_EXCLUDE");
+}
+
 static void test_models(void)
 {
 	CHECK(models_find("_ZN2at6native29vectorized_elementwise_kernelILi4E") == MODEL_LOCAL);
@@ -1254,6 +1275,7 @@ int main(int argc, char **argv)
 	test_elsewhere();
 	test_no_context();
 	test_renewed_early();
+	test_chosen();
 	test_models();
 	test_clusters();
 	test_many_events();
