@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 static const char *program = "gsan";
 static int rank = -1;
 
@@ -32,19 +34,18 @@ int log_enabled(enum log_level level)
 void log_write(enum log_level level, const char *format, ...)
 {
 	int saved = errno;
-	char line[1200];
+	char line[1200], text[1200];
 	if (!log_enabled(level))
 		return;
 	int n = rank < 0 ? snprintf(line, sizeof line, "%s: pid %d: ", program, (int)getpid())
 			 : snprintf(line, sizeof line, "%s: rank %d: pid %d: ", program, rank, (int)getpid());
 	va_list args;
 	va_start(args, format);
-	n += vsnprintf(line + n, sizeof line - (size_t)n - 1, format, args);
+	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	if (n > (int)sizeof line - 2)
-		n = (int)sizeof line - 2;
-	line[n++] = '\n';
-	ssize_t written = write(STDERR_FILENO, line, (size_t)n);
+	size_t size = (size_t)n + utf8_clean(line + n, sizeof line - (size_t)n - 1, text); /* it may name what it likes */
+	line[size++] = '\n';
+	ssize_t written = write(STDERR_FILENO, line, size);
 	(void)written; /* nobody is left to tell */
 	errno = saved;
 }

@@ -1,6 +1,6 @@
 /* base: what every folder may use. This file: messages on stderr, one line each, `gsan: [rank 1] pid 42: text`. They
- * are lower case, state the fact and what to do, and leave errno alone. GSAN_LOG=error|warning|info|debug sets the
- * level (default warning). */
+ * are lower case, state the fact and what to do, and leave errno alone. What commands a terminal in names that they hold is escaped
+ * (utf8.h). GSAN_LOG=error|warning|info|debug sets the level (default warning). */
 #ifndef GSAN_BASE_LOG_H
 #define GSAN_BASE_LOG_H
 

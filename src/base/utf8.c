@@ -1,5 +1,8 @@
 #include "base/utf8.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* By the first byte's upper bits: how long the sequence is, and the least code point that needs it. */
 static const struct utf8_form { uint8_t mask, bits, length; uint32_t least; } utf8_forms[] = {
 	{0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000},
@@ -37,4 +40,40 @@ int utf8_commands(uint32_t point)
 		if (point >= range[i].first && point <= range[i].last)
 			return 1;
 	return (point & 0xfffe) == 0xfffe;
+}
+
+/* The length of what comes next, which is one byte where that is not UTF-8. */
+static size_t utf8_step(const char *bytes, size_t left, uint32_t *point, int *clean)
+{
+	size_t n = utf8_next(bytes, left, point);
+	*clean = n && (!utf8_commands(*point) || *point == '\t');
+	return n ? n : 1;
+}
+
+int utf8_is_clean(const char *bytes)
+{
+	uint32_t point;
+	int clean = 1;
+	for (size_t left = strlen(bytes), n; left && clean; bytes += n, left -= n)
+		n = utf8_step(bytes, left, &point, &clean);
+	return clean;
+}
+
+size_t utf8_clean(char *to, size_t room, const char *bytes)
+{
+	char escape[16];
+	uint32_t point;
+	size_t used = 0;
+	int clean;
+	for (size_t left = strlen(bytes), n, size; left; bytes += n, left -= n) {
+		n = size = utf8_step(bytes, left, &point, &clean);
+		if (!clean)
+			size = (size_t)snprintf(escape, sizeof escape, point < 0x100 ? "\\x%02x" : "\\u%04x", point);
+		if (used + size >= room)
+			break;
+		memcpy(to + used, clean ? bytes : escape, size);
+		used += size;
+	}
+	to[used] = 0;
+	return used;
 }

@@ -11,5 +11,11 @@ size_t utf8_next(const char *bytes, size_t n, uint32_t *point);
 /* Does it command rather than show? Controls (C0, DEL, C1), line and paragraph separators, what turns the direction of writing, and what
  * is no character (XML takes none of those either). */
 int utf8_commands(uint32_t point);
+/* Is there nothing in it but UTF-8 that does not command, and tabs? `bytes` ends with a NUL. */
+int utf8_is_clean(const char *bytes);
+/* Writes it so: what else there is becomes \xNN or \uNNNN. At most `room` bytes, of which the last is a NUL; what has no room is left out.
+ * UTF8_CLEAN_ROOM(strlen(bytes)) suffices. Returns how many bytes stand before the NUL. */
+size_t utf8_clean(char *to, size_t room, const char *bytes);
+#define UTF8_CLEAN_ROOM(n) (4 * (n) + 1)
 
 #endif

@@ -10,36 +10,6 @@
 #include "report/cause.h"
 #include "report/order.h"
 
-/* Names come out of programs, and reports from elsewhere: behind this every writer may rely on UTF-8 that commands no terminal. */
-static size_t report_next(const char *string, size_t left, uint32_t *point, int *clean)
-{
-	size_t n = utf8_next(string, left, point);
-	*clean = n && (!utf8_commands(*point) || *point == '\t');
-	return n ? n : 1;
-}
-
-static void report_clean(struct text *out, const char *string)
-{
-	uint32_t point;
-	int clean;
-	for (size_t left = strlen(string), n; left; string += n, left -= n) {
-		n = report_next(string, left, &point, &clean);
-		if (clean)
-			text_add(out, string, n);
-		else
-			text_printf(out, point < 0x100 ? "\\x%02x" : "\\u%04x", point);
-	}
-}
-
-static int report_is_clean(const char *string)
-{
-	uint32_t point;
-	int clean = 1;
-	for (size_t left = strlen(string), n; left && clean; string += n, left -= n)
-		n = report_next(string, left, &point, &clean);
-	return clean;
-}
-
 /* Makes room for one more element of an array; returns its place or NULL. */
 static void *report_grow(void **array, uint32_t *count, uint32_t *room, size_t size)
 {
@@ -69,14 +39,17 @@ static const char *report_intern(struct report *r, const char *string)
 	return index_add(&r->text_index, hash, r->texts - 1) ? NULL : copy;
 }
 
+/* Names come out of programs, and reports from elsewhere: behind this every writer may rely on UTF-8 that commands no terminal. */
 const char *report_copy(struct report *r, const char *string)
 {
-	struct text clean = {0};
-	if (!string || report_is_clean(string))
+	if (!string || utf8_is_clean(string))
 		return string ? report_intern(r, string) : NULL;
-	report_clean(&clean, string);
-	const char *copy = clean.failed ? NULL : report_intern(r, clean.data);
-	text_free(&clean);
+	const size_t room = UTF8_CLEAN_ROOM(strlen(string));
+	char *clean = malloc(room);
+	if (clean)
+		utf8_clean(clean, room, string);
+	const char *copy = clean ? report_intern(r, clean) : NULL;
+	free(clean);
 	return copy;
 }
 

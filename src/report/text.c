@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "report/suppress.h"
 
 #define TEXT_SIDE 10  /* columns before what is said of a finding */
@@ -421,6 +422,7 @@ static void text_gpus(const struct page *p, const struct report *r)
 }
 
 void report_text(struct text *out, const struct report *r, const char *folder, const struct report_style *style)
+static void text_whole(struct text *out, const struct report *r, const char *folder, const struct report_style *style)
 {
 	const struct page p = {out, style};
 	struct report_rank sum = report_total(r);
@@ -443,4 +445,16 @@ void report_text(struct text *out, const struct report *r, const char *folder, c
 	if (folder)
 		text_printf(out, "gsan: the report is in %s\n", folder);
 	text_last(out, r, &sum);
+}
+
+void report_text(struct text *out, const struct report *r, const char *folder, const struct report_style *style)
+{
+	const size_t room = folder ? UTF8_CLEAN_ROOM(strlen(folder)) : 1;
+	char *clean = malloc(room);
+	if (clean && folder)
+		utf8_clean(clean, room, folder);
+	if (clean)
+		text_whole(out, r, folder ? clean : NULL, style);
+	out->failed |= !clean;
+	free(clean);
 }

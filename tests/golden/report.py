@@ -135,6 +135,10 @@ def check_command():
         assert "cannot be written" in said("lock", "-o", scratch, status=1)
         assert "No space left" in said("lock", "-o", "/dev/full", status=1) and os.path.exists("/dev/full")
         assert "summary.json: No such file" in said(scratch, status=1)
+        hostile = os.path.join(scratch, "a\n\033[31m\u202e")
+        assert "a\\x0a\\x1b[31m\\u202e/summary.json: No such file" in said(hostile, status=1)
+        shutil.copytree(HERE / "lock", hostile)
+        assert "gsan: the report is in " + scratch + "/a\\x0a\\x1b[31m\\u202e\n" in report(hostile).decode()
         assert "gsan-report/summary.json: No such file" in said(status=1, cwd=scratch)  # where gsan-launch writes
         shutil.copytree(HERE / "lock", os.path.join(scratch, "gsan-report"))
         default = subprocess.run([GSAN_REPORT], cwd=scratch, capture_output=True, env=CLEAN)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../check.h"
+#include "base/random.h"
 
 static struct lines l;
 static char text[4096];
@@ -74,8 +75,28 @@ static void test_nearest(void)
 	CHECK(!lines_nearest("colour", name, 5) && !lines_nearest("", name, 5) && !lines_nearest("a-name-that-is-longer-than-any", name, 5));
 }
 
+/* Whatever bytes there are: words that are there, or a mistake. */
+static void test_any(void)
+{
+	static const char bytes[] = " \t\r\n#\"\\ab\0\377";
+	uint64_t state = 1;
+	for (int turn = 0; turn < 20000; turn++) {
+		char what[64];
+		const size_t size = random_next(&state) % sizeof what;
+		for (size_t i = 0; i < size; i++)
+			what[i] = bytes[random_next(&state) % (sizeof bytes - 1)];
+		begin(what, size);
+		int rc;
+		while ((rc = lines_next(&l)) > 0)
+			for (unsigned i = 0; i < l.words; i++)
+				CHECK(l.words <= LINES_WORDS && l.word[i] >= text && l.word[i] + strlen(l.word[i]) <= text + size);
+		CHECK(!rc || (rc == -EINVAL && !strncmp(l.error, "a.conf:", 7)));
+	}
+}
+
 int main(void)
 {
+	test_any();
 	test_words();
 	test_wrong();
 	test_written();
