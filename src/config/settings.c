@@ -84,11 +84,13 @@ static int settings_line(struct lines *l, struct option_value *file)
 
 static int settings_file(enum settings_of of, struct option_value *values, char *error, size_t size)
 {
-	static char *text; /* values point into it */
+	static char *text; /* values point into it; of the last call */
 	struct option_value file[SETTINGS] = {{0}};
 	const char *name = values[SETTING_CONFIG].text;
 	struct lines l;
 	size_t length;
+	free(text);
+	text = NULL;
 	int rc = name ? text_read_file(name, &text, &length) : 0;
 	if (rc)
 		snprintf(error, size, "--config %.200s: cannot be read: %s", name, strerror(-rc));

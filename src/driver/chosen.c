@@ -25,15 +25,15 @@ static void chosen_find_demangler(void)
 
 static int chosen_match_one(const char *patterns, const char *name)
 {
-	for (const char *at = patterns; at; at = strchr(at, ','), at += at != NULL) {
-		size_t n = strcspn(at, ",");
-		char *pattern = n ? strndup(at, n) : NULL;
-		int matches = pattern && !fnmatch(pattern, name, 0);
+	int matches = 0;
+
+	for (size_t n; *patterns && !matches; patterns += n + (patterns[n] == ',')) {
+		n = strcspn(patterns, ",");
+		char *pattern = strndup(patterns, n);
+		matches = pattern && n && !fnmatch(pattern, name, 0);
 		free(pattern);
-		if (matches)
-			return 1;
 	}
-	return 0;
+	return matches;
 }
 
 int chosen_match(const char *patterns, const char *kernel)

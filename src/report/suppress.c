@@ -234,9 +234,12 @@ static int suppress_names(const struct suppress_glob *glob, const char *name)
 /* The whole name, or what is behind any of its slashes. */
 static int suppress_file(const struct suppress_glob *glob, const char *file)
 {
-	for (const char *at = file; at; at = strchr(at, '/'), at += at != NULL)
+	const char *slash;
+	for (const char *at = file; at; at = slash ? slash + 1 : NULL) {
+		slash = strchr(at, '/');
 		if (suppress_names(glob, at))
 			return 1;
+	}
 	return 0;
 }
 
