@@ -421,7 +421,6 @@ static void text_gpus(const struct page *p, const struct report *r)
 	}
 }
 
-void report_text(struct text *out, const struct report *r, const char *folder, const struct report_style *style)
 static void text_whole(struct text *out, const struct report *r, const char *folder, const struct report_style *style)
 {
 	const struct page p = {out, style};
