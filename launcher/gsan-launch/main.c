@@ -17,18 +17,14 @@
 
 static const struct options main_options = {settings_rows, SETTINGS, OF_LAUNCH};
 
-static void main_help(void)
-{
-	struct text out = {0};
-	text_puts(&out, "usage: gsan-launch [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
-			"Runs PROGRAM, unchanged, and reports data races in GPU global memory, across all its ranks.\n"
-			"Under mpirun, srun or torchrun: put it before the program.\n\n");
-	options_help(&out, &main_options);
-	text_puts(&out, "\nExit status: the program's own if not 0; else C if something was found (of formal\n"
-			"races: with --formal fail); else 67 if nothing was checked of the job or of a rank; else 0.\n");
-	fputs(out.data ? out.data : "", stdout);
-	text_free(&out);
-}
+static const struct settings_words main_words = {
+	"gsan-launch",
+	"usage: gsan-launch [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+	"Runs PROGRAM, unchanged, and reports data races in GPU global memory, across all its ranks.\n"
+	"Under mpirun, srun or torchrun: put it before the program.\n\n",
+	"\nExit status: the program's own if not 0; else C if something was found (of formal\n"
+	"races: with --formal fail); else 67 if nothing was checked of the job or of a rank; else 0.\n",
+};
 
 /* Does torchrun start a failed job again? */
 static int main_restarts(void)
@@ -184,23 +180,6 @@ static int main_run(struct launch *l)
 	return rc;
 }
 
-/* What asks for no job. Returns whether it was that. */
-static int main_tell(const struct option_value *option)
-{
-	struct text out = {0};
-	if (option[SETTING_HELP].given)
-		main_help();
-	else if (option[SETTING_VERSION].given)
-		puts("gsan-launch " GSAN_VERSION);
-	else if (option[SETTING_PRINT_CONFIG].given)
-		settings_print(&out, OF_LAUNCH, option);
-	else
-		return 0;
-	fputs(out.data ? out.data : "", stdout);
-	text_free(&out);
-	return 1;
-}
-
 int main(int argc, char **argv)
 {
 	static struct launch l;
@@ -213,7 +192,7 @@ int main(int argc, char **argv)
 		log_error("%s", error);
 		return LAUNCH_EXIT_USAGE;
 	}
-	if (main_tell(option))
+	if (settings_tell(OF_LAUNCH, option, &main_words))
 		return 0;
 	if (rest == argc) {
 		log_error("no program given (see --help)");

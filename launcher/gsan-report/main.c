@@ -21,17 +21,13 @@ enum main_fail { FAIL_NEW, FAIL_ANY, FAIL_NEVER };
 
 static const struct options main_options = {settings_rows, SETTINGS, OF_REPORT};
 
-static void main_help(void)
-{
-	struct text out = {0};
-	text_puts(&out, "usage: gsan-report [OPTIONS] [DIR|FILE]... [OPTIONS]\n"
-			"Prints the reports that gsan-launch --report DIR has written (" MAIN_FOLDER " if none is named), several as one.\n\n");
-	options_help(&out, &main_options);
-	text_puts(&out, "\nExit status: 0; 66: found what --fail-on says; 1: a report cannot be read, or the output not be written;\n"
-			"2: wrong usage.\n");
-	fputs(out.data ? out.data : "", stdout);
-	text_free(&out);
-}
+static const struct settings_words main_words = {
+	"gsan-report",
+	"usage: gsan-report [OPTIONS] [DIR|FILE]... [OPTIONS]\n"
+	"Prints the reports that gsan-launch --report DIR has written (" MAIN_FOLDER " if none is named), several as one.\n\n",
+	"\nExit status: 0; 66: found what --fail-on says; 1: a report cannot be read, or the output not be written;\n"
+	"2: wrong usage.\n",
+};
 
 /* Of a directory, its summary. Returns 0, or -errno once it has said what is wrong; *r is valid for report_free whatever comes back. */
 static int main_read(const char *name, struct report *r)
@@ -187,23 +183,6 @@ static int main_parse(int argc, char **argv, struct option_value *option, int *n
 	return 0;
 }
 
-/* What asks for no report. Returns whether it was that. */
-static int main_tell(const struct option_value *option)
-{
-	struct text out = {0};
-	if (option[SETTING_HELP].given)
-		main_help();
-	else if (option[SETTING_VERSION].given)
-		puts("gsan-report " GSAN_VERSION);
-	else if (option[SETTING_PRINT_CONFIG].given)
-		settings_print(&out, OF_REPORT, option);
-	else
-		return 0;
-	fputs(out.data ? out.data : "", stdout);
-	text_free(&out);
-	return 1;
-}
-
 int main(int argc, char **argv)
 {
 	struct option_value option[SETTINGS] = {{0}};
@@ -213,7 +192,7 @@ int main(int argc, char **argv)
 	log_set_program("gsan-report");
 	if (main_parse(argc, argv, option, &names, error, sizeof error))
 		return main_usage(error);
-	if (main_tell(option))
+	if (settings_tell(OF_REPORT, option, &main_words))
 		return 0;
 	const char *file = option[SETTING_SUPPRESSIONS].text;
 	if (file && suppressions_read(&suppressions, file, error, sizeof error))

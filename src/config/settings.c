@@ -150,6 +150,26 @@ void settings_print(struct text *out, enum settings_of of, const struct option_v
 			settings_print_row(out, (enum setting)s, values);
 }
 
+int settings_tell(enum settings_of of, const struct option_value values[SETTINGS], const struct settings_words *words)
+{
+	const struct options options = {settings_rows, SETTINGS, of};
+	struct text out = {0};
+	if (values[SETTING_HELP].given) {
+		text_puts(&out, words->usage);
+		options_help(&out, &options);
+		text_puts(&out, words->status);
+	} else if (values[SETTING_VERSION].given) {
+		text_printf(&out, "%s %s\n", words->program, GSAN_VERSION);
+	} else if (values[SETTING_PRINT_CONFIG].given) {
+		settings_print(&out, of, values);
+	} else {
+		return 0;
+	}
+	fputs(out.data ? out.data : "", stdout);
+	text_free(&out);
+	return 1;
+}
+
 void settings_export(enum settings_of of, const struct option_value values[SETTINGS])
 {
 	for (int s = 0; s < SETTINGS; s++)

@@ -22,6 +22,9 @@ extern const struct option_row settings_rows[SETTINGS];
  * initial. 0, or -EINVAL with a sentence in `error`. */
 int settings_complete(enum settings_of of, struct option_value values[SETTINGS], char *error, size_t error_size);
 void settings_print(struct text *out, enum settings_of of, const struct option_value values[SETTINGS]); /* --print-config: as such a file */
+/* What asks for no work: --help, --version, --print-config. Returns whether it was that; then it is printed. */
+struct settings_words { const char *program, *usage, *status; }; /* usage and status: what --help says before the options, and behind them */
+int settings_tell(enum settings_of of, const struct option_value values[SETTINGS], const struct settings_words *words);
 void settings_export(enum settings_of of, const struct option_value values[SETTINGS]); /* to the environment: what somebody has said */
 
 /* In a process that has no command line of ours: a number of its environment. What is not set, or is no number in range, which is said

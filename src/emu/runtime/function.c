@@ -165,22 +165,22 @@ int runtime_occupancy_shared(size_t *bytes, const void *function, int blocks, in
 	return result ? result : (int)cuOccupancyAvailableDynamicSMemPerBlock(bytes, f, blocks, block);
 }
 
-int runtime_cluster_size(int *size, const void *function, const cudaLaunchConfig_t *c)
+static int clusters(CUresult (*ask)(int *, CUfunction, const CUlaunchConfig *), int *answer, const void *function, const cudaLaunchConfig_t *c)
 {
 	CUfunction f;
 	CUlaunchConfig config;
 	int result = driver_config(c, NULL, &config);
 	if (!result)
 		result = runtime_function(function, &f);
-	return result ? result : (int)cuOccupancyMaxPotentialClusterSize(size, f, &config);
+	return result ? result : (int)ask(answer, f, &config);
+}
+
+int runtime_cluster_size(int *size, const void *function, const cudaLaunchConfig_t *c)
+{
+	return clusters(cuOccupancyMaxPotentialClusterSize, size, function, c);
 }
 
 int runtime_clusters(int *count, const void *function, const cudaLaunchConfig_t *c)
 {
-	CUfunction f;
-	CUlaunchConfig config;
-	int result = driver_config(c, NULL, &config);
-	if (!result)
-		result = runtime_function(function, &f);
-	return result ? result : (int)cuOccupancyMaxActiveClusters(count, f, &config);
+	return clusters(cuOccupancyMaxActiveClusters, count, function, c);
 }
