@@ -38,21 +38,27 @@ static int read_stat(const char *path, char *state, uint64_t field[23])
 	return n;
 }
 
-uint64_t emu_activity_start(pid_t pid)
+/* When the process or thread began that `path` tells of; 0: it is gone. */
+static uint64_t start_of(const char *path)
 {
-	char path[64], state = 'X';
+	char state = 'X';
 	uint64_t field[23] = {0};
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	int n = read_stat(path, &state, field);
 	return n == 23 && state != 'Z' && state != 'X' ? field[22] : 0;
 }
 
+uint64_t emu_activity_start(pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	return start_of(path);
+}
+
 int emu_activity_thread(pid_t pid, int32_t tid)
 {
-	char path[96], state = 'X';
-	uint64_t field[23];
+	char path[96];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, tid);
-	return read_stat(path, &state, field) > 0 && state != 'Z' && state != 'X';
+	return start_of(path) != 0;
 }
 
 static int skipped(int32_t id, const int32_t *skip, size_t skips)
