@@ -336,10 +336,21 @@ static enum belief belief_as(const struct supervisor *s, const struct gsan_findi
 	return BELIEF_RACE;
 }
 
-enum belief supervisor_believe(const struct supervisor *s, const struct gsan_finding *f)
+static enum belief belief_in_order(const struct supervisor *s, const struct gsan_finding *f)
 {
 	enum belief surely = belief_as(s, f, 1);
 	if (surely != BELIEF_RACE)
 		return surely;
 	return belief_as(s, f, 0) == BELIEF_RACE ? BELIEF_RACE : BELIEF_MERGED;
+}
+
+enum belief supervisor_believe(const struct supervisor *s, const struct gsan_finding *f, int late)
+{
+	enum belief belief = belief_in_order(s, f);
+	if (belief != BELIEF_RACE || !late)
+		return belief;
+	struct gsan_finding other = *f;
+	other.first = f->second;
+	other.second = f->first;
+	return belief_in_order(s, &other);
 }

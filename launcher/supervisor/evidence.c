@@ -20,10 +20,10 @@ void supervisor_add_kernel(struct supervisor *s, struct kernel *k)
 	*bucket = k;
 }
 
-static const struct kernel *evidence_kernel(const struct supervisor *s, uint32_t participant, uint32_t id)
+static struct kernel *evidence_kernel(const struct supervisor *s, uint32_t participant, uint32_t id)
 {
 	const struct owner *owner = participant < GSAN_PARTICIPANTS ? s->owner[participant] : NULL;
-	for (const struct kernel *k = s->kernel[id % KERNEL_BUCKETS]; owner && k; k = k->next) /* newest first */
+	for (struct kernel *k = s->kernel[id % KERNEL_BUCKETS]; owner && k; k = k->next) /* newest first */
 		if (k->owner == owner && k->id == id)
 			return k;
 	return NULL;
@@ -170,18 +170,33 @@ static void evidence_op(struct report_side *side, uint8_t op)
 	}
 }
 
+/* Of a copy: who called the driver. */
+static void evidence_caller(struct report_side *side, struct kernel *kernel)
+{
+	if (!kernel->asked)
+		kernel->caller = symbols_find(&kernel->info);
+	kernel->asked = 1;
+	if (kernel->caller.file)
+		side->at = (struct report_place){kernel->caller.file, kernel->caller.line, 0};
+	if (kernel->caller.function)
+		side->function = kernel->caller.function;
+}
+
 static void evidence_side(const struct supervisor *s, struct report_side *side, const struct gsan_side *from,
-			  const struct kernel *kernel, const struct owner *owner, char *unnamed, size_t size)
+			  struct kernel *kernel, const struct owner *owner, char *unnamed, size_t size)
 {
 	const struct ptx_site *site = kernel ? ptx_info_site(&kernel->info, from->site) : NULL;
 	snprintf(unnamed, size, "#%u", from->kernel);
 	*side = (struct report_side){.rank = supervisor_owner_rank(s, owner), .gpu = supervisor_owner_gpu(s, owner),
 				     .launch = from->seq, .participant = from->participant, .pid = owner->pid,
 				     .kernel = kernel ? kernel->info.kernel : unnamed, .bytes = site ? site->bytes : 0};
-	memcpy(side->grid, from->grid, sizeof side->grid);
-	memcpy(side->cta, from->ctaid, sizeof side->cta);
-	side->cta_known = from->ctaid[0] != ~0u;
-	if (!side->cta_known && from->grid[0] == 1 && from->grid[1] == 1 && from->grid[2] == 1) {
+	int host = kernel && kernel->info.host; /* which has no grid: what checked it has one */
+	if (!host) {
+		memcpy(side->grid, from->grid, sizeof side->grid);
+		memcpy(side->cta, from->ctaid, sizeof side->cta);
+		side->cta_known = from->ctaid[0] != ~0u;
+	}
+	if (!host && !side->cta_known && from->grid[0] == 1 && from->grid[1] == 1 && from->grid[2] == 1) {
 		side->cta_known = 1;
 		memset(side->cta, 0, sizeof side->cta);
 	}
@@ -194,6 +209,8 @@ static void evidence_side(const struct supervisor *s, struct report_side *side, 
 	side->op = site->op;
 	side->semantics = evidence_dash(site->semantics);
 	side->scope = evidence_dash(site->scope);
+	if (host)
+		evidence_caller(side, kernel);
 	if (!side->at.file) { /* no line information: the place in the PTX is better than none */
 		side->at.file = evidence_dash(kernel->info.source);
 		side->at.column = 0;
@@ -228,12 +245,18 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 	return report_add_finding(r, &f);
 }
 
+/* What a copy met when it was looked at, late, may have come behind it. */
+static enum belief evidence_believe(const struct supervisor *s, const struct candidate *c)
+{
+	return supervisor_believe(s, &c->finding, c->kernel[1] && c->kernel[1]->info.host);
+}
+
 /* What its events may order, or have ordered, they do for good; without them nobody can say any more that a race of its own is none. */
 void supervisor_believe_of(struct supervisor *s, uint32_t participant)
 {
 	for (uint32_t i = 0; i < CANDIDATE_BUCKETS; i++)
 		for (struct candidate *c = s->bucket[i]; c; c = c->next) {
-			enum belief now = c->belief == BELIEF_OPEN ? supervisor_believe(s, &c->finding) : c->belief;
+			enum belief now = c->belief == BELIEF_OPEN ? evidence_believe(s, c) : c->belief;
 			int its = c->finding.first.participant == participant || c->finding.second.participant == participant;
 			if (its || now != BELIEF_RACE)
 				c->belief = now;
@@ -245,7 +268,7 @@ static int evidence_findings(const struct supervisor *s, struct report *r)
 	for (uint32_t i = 0; i < CANDIDATE_BUCKETS; i++)
 		for (const struct candidate *c = s->bucket[i]; c; c = c->next) {
 			struct report_rank *second = &r->rank[supervisor_owner_rank(s, c->owner[1])];
-			switch (c->belief == BELIEF_OPEN ? supervisor_believe(s, &c->finding) : c->belief) {
+			switch (c->belief == BELIEF_OPEN ? evidence_believe(s, c) : c->belief) {
 			case BELIEF_OPEN:
 			case BELIEF_RACE:
 				if (evidence_finding(s, r, c))
@@ -275,6 +298,8 @@ static void evidence_add_numbers(struct report_rank *to, const struct report_ran
 	to->launches_checked += from->launches_checked;
 	to->launches_unchecked += from->launches_unchecked;
 	to->launches_left_out += from->launches_left_out;
+	to->copies_checked += from->copies_checked;
+	to->copies_unchecked += from->copies_unchecked;
 	to->launches_uncounted += from->launches_uncounted;
 	to->memory_bytes += from->memory_bytes;
 	to->shadow_bytes += from->shadow_bytes;
@@ -288,6 +313,8 @@ static void evidence_numbers(const struct job_rank *from, struct report_rank *to
 	to->launches_checked = atomic_load_explicit(&from->launches_checked, memory_order_relaxed);
 	to->launches_unchecked = atomic_load_explicit(&from->launches_unchecked, memory_order_relaxed);
 	to->launches_left_out = atomic_load_explicit(&from->launches_left_out, memory_order_relaxed);
+	to->copies_checked = atomic_load_explicit(&from->copies_checked, memory_order_relaxed);
+	to->copies_unchecked = atomic_load_explicit(&from->copies_unchecked, memory_order_relaxed);
 	uint64_t counted = atomic_load_explicit(&from->launches_counted, memory_order_relaxed);
 	to->launches_uncounted = to->launches_checked > counted ? to->launches_checked - counted : 0;
 	to->memory_bytes = atomic_load_explicit(&from->memory_bytes, memory_order_relaxed);

@@ -186,6 +186,8 @@ static void request_keep_numbers(const struct job_rank *rank, struct report_rank
 	past->launches_checked += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed);
 	past->launches_unchecked += atomic_load_explicit(&rank->launches_unchecked, memory_order_relaxed);
 	past->launches_left_out += atomic_load_explicit(&rank->launches_left_out, memory_order_relaxed);
+	past->copies_checked += atomic_load_explicit(&rank->copies_checked, memory_order_relaxed);
+	past->copies_unchecked += atomic_load_explicit(&rank->copies_unchecked, memory_order_relaxed);
 	past->launches_uncounted += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed) -
 				    atomic_load_explicit(&rank->launches_counted, memory_order_relaxed);
 	for (int i = 0; i < GSAN_N_COUNTERS; i++)

@@ -12,6 +12,7 @@
 #include "ptx/info.h"
 #include "report/report.h"
 #include "supervisor/supervisor.h"
+#include "supervisor/symbols.h"
 
 enum member_state { MEMBER_ABSENT, MEMBER_HERE, MEMBER_RUNNING, MEMBER_DONE, MEMBER_LOST };
 struct member {
@@ -33,7 +34,14 @@ struct owner {
 };
 struct gpu { char bus[32]; uint32_t place; uint64_t since; }; /* bus "": none; the lowest place on it, and which join had that first */
 
-struct kernel { const struct owner *owner; uint32_t id; struct ptx_info info; struct kernel *next; };
+struct kernel {
+	const struct owner *owner;
+	uint32_t id;
+	struct ptx_info info;
+	struct symbol caller; /* of what is no kernel, once a report needs it (`asked`) */
+	int asked;
+	struct kernel *next;
+};
 #define KERNEL_BUCKETS 4096u /* by number */
 struct allocation { const struct owner *owner; uint32_t id; uint64_t base, size; char *label; struct allocation *next; };
 
@@ -44,7 +52,8 @@ struct candidate {
 	struct gsan_finding finding;
 	uint64_t count, weight; /* weight: the sum of the confidences */
 	int certain;            /* one of them is GSAN_CERTAIN */
-	const struct kernel *kernel[2], *flag[2]; /* as they were when it was found: NULL = never told */
+	struct kernel *kernel[2]; /* as they were when it was found: NULL = never told */
+	const struct kernel *flag[2];
 	const struct owner *owner[2];             /* likewise, of the places then */
 	const struct allocation *allocation;
 	enum belief belief; /* BELIEF_OPEN until the report, or until a process is forgotten that has to do with it */
@@ -135,8 +144,8 @@ uint32_t supervisor_place(const struct supervisor *s, uint32_t participant);
 int supervisor_owner_rank(const struct supervisor *s, const struct owner *o); /* always one of the job's */
 int supervisor_owner_gpu(const struct supervisor *s, const struct owner *o);  /* its GPU's number in reports */
 
-/* belief.c */
-enum belief supervisor_believe(const struct supervisor *s, const struct gsan_finding *finding);
+/* belief.c. late: the second access is a copy, and may have come before the first. */
+enum belief supervisor_believe(const struct supervisor *s, const struct gsan_finding *finding, int late);
 void supervisor_told(struct supervisor *s, const struct gsan_side *by);
 void supervisor_told_leave(struct supervisor *s, uint32_t participant); /* to another process */
 void supervisor_told_free(struct supervisor *s, uint32_t participant);

@@ -74,6 +74,9 @@ static int status_unchecked(const struct supervisor *s, const struct report *r, 
 	else if (s->config.unchecked == UNCHECKED_REFUSED && sum.launches_unchecked)
 		text_printf(why, "--require-checked: %" PRIu64 " of %" PRIu64 " launches ran unchecked", sum.launches_unchecked,
 			    sum.launches_unchecked + sum.launches_checked);
+	else if (s->config.unchecked == UNCHECKED_REFUSED && sum.copies_unchecked)
+		text_printf(why, "--require-checked: %" PRIu64 " of %" PRIu64 " copies ran unchecked", sum.copies_unchecked,
+			    sum.copies_unchecked + sum.copies_checked);
 	else if (s->config.unchecked == UNCHECKED_REFUSED && status_refused(r))
 		text_puts(why, "--require-checked: not all was checked");
 	return why->size > 0;

@@ -126,6 +126,7 @@ static void supervisor_close(struct supervisor *s)
 		for (struct kernel *k = s->kernel[i], *next; k; k = next) {
 			next = k->next;
 			ptx_info_free(&k->info);
+			symbols_free(&k->caller);
 			free(k);
 		}
 	for (struct allocation *a = s->allocations, *next; a; a = next) {

@@ -369,3 +369,28 @@ int clock_idle(struct clock *c, const struct clock_vec *also)
 	pthread_mutex_unlock(&c->lock);
 	return idle;
 }
+
+static int clock_has_no_peers(const struct clock *c, uint32_t slot)
+{
+	return slot != CLOCK_SHARED && !c->siblings && (!c->job || atomic_load_explicit(&c->job->participants, memory_order_acquire) <= 1);
+}
+
+int clock_alone(struct clock *c, uint32_t slot)
+{
+	pthread_mutex_lock(&c->lock);
+	int alone = clock_has_no_peers(c, slot);
+	for (uint32_t s = 0; alone && s < c->slots; s++)
+		alone = s == slot || c->slot[s].last <= c->host.seen[s];
+	pthread_mutex_unlock(&c->lock);
+	return alone;
+}
+
+int clock_alone_still(struct clock *c, uint32_t slot, uint32_t seq)
+{
+	pthread_mutex_lock(&c->lock);
+	int alone = clock_has_no_peers(c, slot) && c->host.seen[slot] >= seq;
+	for (uint32_t s = 0; alone && s < c->slots; s++)
+		alone = s == slot || c->slot[s].last < seq;
+	pthread_mutex_unlock(&c->lock);
+	return alone;
+}

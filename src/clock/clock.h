@@ -164,6 +164,10 @@ void clock_host_waited(struct clock *c, const struct clock_vec *mark);
 void clock_wait_unknown(struct clock *c, uint32_t slot, uint32_t seq);
 void clock_host_unknown(struct clock *c);
 
+/* 1: there is no other participant, and the host has seen all complete that other slots were given. If that is so when launch `seq` of the slot has got its
+ * number, and clock_alone_still() when the host has seen it complete, nothing is unordered with it, nor will be. */
+int clock_alone(struct clock *c, uint32_t slot);
+int clock_alone_still(struct clock *c, uint32_t slot, uint32_t seq);
 /* 1: the host has seen every launch complete; `also`: or that is known to be, though the host was not told. May be NULL. */
 int clock_idle(struct clock *c, const struct clock_vec *also);
 

@@ -18,6 +18,7 @@
 #define GSAN_CLONE_SUFFIX "__gsan"
 #define GSAN_INFO_SUFFIX "__gsan_info"
 #define GSAN_RECORD_PARAM "gsan_launch_record"
+#define GSAN_RANGE_KERNEL "gsan_range__gsan" /* no clone: goes over copies and sets (range.h) */
 
 /* flags of gsan_enter */
 #define GSAN_ENTER_SYNC 1u /* the kernel or a function it reaches has a fence, or what acquires or releases: it keeps a clock */

@@ -6,38 +6,13 @@
 #include "device/caller.h"
 #include "device/calls.h"
 #include "device/coarse.h"
-#include "device/launch.h"
-#include "device/learnt.h"
+#include "device/publish.h"
 #include "device/state.h"
 #include "device/sync.h"
 
-/* The launch's entry of the launch table, written by the first warp that claims it. Who meets a record of the others meanwhile
- * waits for it (tag_await). CTAs that start late do not even look. */
+/* CTAs that start late need not look whether their launch's entry is written. */
 #define SM_THREADS 2048ull
 ALWAYS int comes_early(u64 cta) { return cta * gpu_threads() < gpu_nsmid() * SM_THREADS; } /* the GPU holds no more at once */
-NEVER void launch_publish(const struct gsan_launch *l)
-{
-	struct dev_launch *e = own_launch(l);
-	if (gpu_cached64(&e->seq) >> 32 == l->seq) /* once claimed it stays so: a yes may come from the L1 */
-		return;
-	u32 claim = gpu_load32(&e->claim);
-	if (claim == l->seq)
-		return;
-	launch_floor(l);
-	if (gpu_cas32(&e->claim, claim, l->seq) != claim)
-		return;
-	launch_fill(l, e);
-	launch_base(l);
-	learnt_before(l);
-	gpu_release32(&e->seq, l->seq);
-}
-
-/* Mixed to 10 bits; the first 1024 CTAs differ, and which of the further ones look alike is the seed's choice. */
-ALWAYS u32 cta_hash(u64 cta, u32 seed)
-{
-	u32 block = (u32)(cta >> GSAN_CTA_BITS) * (seed * 0x9e3779b0u + 0x78e38e4du);
-	return ((u32)cta ^ block >> (32 - GSAN_CTA_BITS)) & ((1u << GSAN_CTA_BITS) - 1);
-}
 
 /* Where its stream took the coarse path before, a kernel of relaxed operations says so before its first: all CTAs' first would come to
  * gsan_hold at once otherwise. */

@@ -79,10 +79,10 @@ enum gsan_op {
 	GSAN_OP_LD = 0,         /* weak load */
 	GSAN_OP_ST = 1,         /* weak store */
 	GSAN_OP_LD_NC = 2,      /* ld.global.nc */
-	GSAN_OP_RANGE_LD = 3,   /* host copy, source */
-	GSAN_OP_RANGE_ST = 4,   /* host copy or set, destination */
-	GSAN_OP_ASYNC_LD = 5,   /* asynchronous copies (ROADMAP) */
-	GSAN_OP_ASYNC_ST = 6,
+	GSAN_OP_RANGE_ST = 3,   /* host copy or set, destination; of weak ones the stores are odd (lines.h) */
+	GSAN_OP_RANGE_LD = 4,   /* host copy, source */
+	GSAN_OP_ASYNC_ST = 5,   /* asynchronous copies (ROADMAP) */
+	GSAN_OP_ASYNC_LD = 6,
 	GSAN_OP_STRONG_LD = 8,  /* + enum gsan_scope */
 	GSAN_OP_STRONG_ST = 12, /* + enum gsan_scope */
 	GSAN_OP_RMW = 16,       /* + enum gsan_scope: atom, red */
@@ -218,6 +218,13 @@ static inline uint32_t gsan_quick(const struct gsan_launch *l)
 
 	return (l->order.floor[l->participant] - 1) << below | (((1u << below) - 1) & ~31u) | (16u - l->tag_bits);
 }
+
+/* What a copy or a set reads or writes: rows of `width` bytes, `pitch` apart, `height` of them in a slice. No rows: nothing. */
+struct gsan_box {
+	uint64_t at, width, pitch, slice;
+	uint64_t height, rows;
+};
+struct gsan_boxes { struct gsan_box written, read; };
 
 /* ---- findings: memory shared by the device, its process and the supervisor ---------------------------------- */
 enum gsan_kind { /* the names are DESIGN §11 */

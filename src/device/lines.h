@@ -65,7 +65,7 @@ ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(line);
 	gpu_load128(at, &last, &tail);
 	gpu_load128(at->read, &r0, &r1);
-	int store = op == GSAN_OP_ST;
+	int store = op & 1; /* of the weak ones */
 	int quiet = !(u32)tail && is_quiet(quick, self, last) && op != GSAN_OP_LD_NC && !(self & SELF_STATELESS);
 	if (store) /* nothing of another CTA may lie there, and the record may take the last one's place */
 		quiet = quiet && is_quiet(quick, self, r0) && is_quiet(quick, self, r1) && !(rec_mask(last) & ~mask);

@@ -38,13 +38,19 @@ struct closure {
 				  * It lies on the stack, of which the driver keeps as much for each thread that a GPU can hold. */
 };
 
+/* What is before an item's launch. */
+ALWAYS const struct gsan_order *item_order(const struct gsan_launch *l, u64 item)
+{
+	return rec_tag(item) == l->tag ? &l->order : &tag_launch(l, rec_tag(item))->order;
+}
+
 /* Is launch (participant, stream, seq) before that of the item, or among those of a prefix? */
 ALWAYS int closure_before(const struct gsan_launch *l, u64 item, u32 participant, u32 stream, u32 seq)
 {
 	u32 owner = elem_owner(l, item);
 	if (elem_is_prefix(item))
 		return seq <= (participant == owner ? prefix_seq(item) : gpu_load32(&dev_tables(owner)->base[participant]));
-	return order_has(rec_tag(item) == l->tag ? &l->order : &tag_launch(l, rec_tag(item))->order, participant, stream, seq);
+	return order_has(item_order(l, item), participant, stream, seq);
 }
 
 /* Does the item include it: what it acquired, too? */
@@ -62,13 +68,14 @@ ALWAYS int closure_within(u64 a, u64 b)
 	return rec_tag(a) == rec_tag(b) && elem_of_many(b) >= elem_of_many(a);
 }
 
-/* Is the element's launch before this one anyway? Then so is all that is before it, and item 0 leads there. */
-ALWAYS int closure_known(const struct gsan_launch *l, u64 elem, u32 participant)
+/* Is the element's launch before that of item 0 anyway? Then so is all that is before it, and item 0 leads there. */
+ALWAYS int closure_known(const struct closure *c, u64 elem, u32 participant)
 {
+	const struct gsan_order *o = item_order(c->l, c->item[0]);
 	if (elem_is_prefix(elem))
-		return prefix_seq(elem) < l->order.floor[participant];
-	const struct dev_launch *e = tag_launch(l, rec_tag(elem));
-	return order_has(&l->order, participant, launch_stream(e), gpu_load32(&e->seq));
+		return prefix_seq(elem) < gpu_peek32(&o->floor[participant]);
+	const struct dev_launch *e = tag_launch(c->l, rec_tag(elem));
+	return order_has(o, participant, launch_stream(e), gpu_load32(&e->seq));
 }
 
 /* Adds an element's launch to the closure. 1: it covers the record, or its base clock does. */
@@ -78,7 +85,7 @@ NEVER int closure_add(struct closure *c, u64 elem)
 	u32 owner = elem_owner(l, elem);
 	if (!(l->mapped >> owner & 1) || elem_covers(l, elem, c->rec, c->point, c->one))
 		return 1;
-	if (elem_is_point(elem) || closure_known(l, elem, owner))
+	if (elem_is_point(elem) || closure_known(c, elem, owner))
 		return 0; /* nothing but the writes themselves; nothing that the launch's base clock lacks */
 	for (u32 i = 0; i < c->count; i++)
 		if (closure_within(elem, c->item[i]))
@@ -127,21 +134,24 @@ NEVER int closure_streams(struct closure *c, u32 at, u32 participant)
 	return 0;
 }
 
-/* Has a launch before this one acquired anything? */
-NEVER int order_inherits(const struct gsan_launch *l)
+/* Has a launch of that order, or that launch itself, acquired anything? */
+NEVER int order_inherits_as(const struct gsan_launch *l, const struct gsan_order *o, u32 participant, u32 stream, u32 seq)
 {
 	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {
 		u32 p = gpu_first(mapped);
 		const struct dev_tables *t = dev_tables(p);
 		for (u64 streams = gpu_load64(t->streams_acquired); streams; streams &= streams - 1) {
 			u32 s = (u32)__builtin_ctzll(streams), n = gpu_load32(&t->acquired[s].count);
-			for (u32 i = 0; i < n && i < DEV_ACQUIRED; i++)
-				if (order_has(&l->order, p, s, gpu_load32(&t->acquired[s].item[i].by)))
+			for (u32 i = 0; i < n && i < DEV_ACQUIRED; i++) {
+				u32 by = gpu_load32(&t->acquired[s].item[i].by);
+				if ((p == participant && s == stream && by == seq) || order_has(o, p, s, by))
 					return 1;
+			}
 		}
 	}
 	return 0;
 }
+ALWAYS int order_inherits(const struct gsan_launch *l) { return order_inherits_as(l, &l->order, l->participant, GSAN_STREAMS, 0); }
 
 /* A number that changes whenever elements change their places in what the closure walks through; odd: they do so now. */
 NEVER u64 closure_changes(const struct who *w)
@@ -158,8 +168,8 @@ NEVER u64 closure_changes(const struct who *w)
 	return sum << 1 | odd;
 }
 
-/* Over the launch's base clock, and the CTA's own clock if `clock`, or what RMWs of its launch observed, if that keeps none. */
-NEVER int closure_walk(const struct who *w, u64 rec, u64 point, int clock, int launch)
+/* Over what is before the launch of `first`, and the CTA's own clock if `clock`. */
+NEVER int closure_walk(const struct who *w, u64 rec, u64 point, int clock, u64 first)
 {
 	struct closure c; /* the other items stay as they are: a store for each byte of them would be a thousand */
 	c.l = w->launch;
@@ -167,7 +177,7 @@ NEVER int closure_walk(const struct who *w, u64 rec, u64 point, int clock, int l
 	c.point = point;
 	c.one = w->asked == ASKED_CTA;
 	c.count = 1;
-	c.item[0] = (u64)w->launch->tag << GSAN_REC_TAG_SHIFT | (launch ? ELEM_ALL : 0);
+	c.item[0] = first;
 	if (clock && w->state) {
 		u32 n = gpu_load32(&w->state->clock.count);
 		u64 last = 0;
@@ -185,12 +195,12 @@ NEVER int closure_walk(const struct who *w, u64 rec, u64 point, int clock, int l
 
 /* The same; who found nothing looks again if something changed meanwhile. */
 #define CLOSURE_TRIES 64u
-NEVER int order_closure(const struct who *w, u64 rec, u64 point, int clock, int launch)
+NEVER int closure_covers(const struct who *w, u64 rec, u64 point, int clock, u64 first)
 {
 	for (u32 tries = 0; tries < CLOSURE_TRIES; tries++) {
 		u64 before = closure_changes(w);
 		gpu_fence_sys();
-		if (closure_walk(w, rec, point, clock, launch))
+		if (closure_walk(w, rec, point, clock, first))
 			return 1;
 		gpu_fence_sys();
 		if (!(before & 1) && before == closure_changes(w))
@@ -199,6 +209,12 @@ NEVER int order_closure(const struct who *w, u64 rec, u64 point, int clock, int 
 	}
 	count(w->launch, GSAN_N_CLOCK_FULL, 1);
 	return 1;
+}
+
+/* Over the launch's base clock, and the CTA's own clock if `clock`, or what RMWs of its launch observed, if that keeps none. */
+ALWAYS int order_closure(const struct who *w, u64 rec, u64 point, int clock, int launch)
+{
+	return closure_covers(w, rec, point, clock, (u64)w->launch->tag << GSAN_REC_TAG_SHIFT | (launch ? ELEM_ALL : 0));
 }
 
 /* Is the record ordered before the launch as a whole? */

@@ -3,6 +3,7 @@
 #ifndef GSAN_DEVICE_REPORT_H
 #define GSAN_DEVICE_REPORT_H
 
+#include "device/behind.h"
 #include "device/elem_order.h"
 #include "device/hint.h"
 #include "device/launch.h"
@@ -70,6 +71,17 @@ ALWAYS void report_newest(struct gsan_finding *f, const struct who *w)
 	int any = w->stateless || (c && (gpu_load32(&c->count) || gpu_load32(&c->flags))) || order_inherits(l);
 	for (u32 p = 0; p < GSAN_PARTICIPANTS; p++)
 		f->newest[p] = any && l->mapped >> p & 1 ? (u32)gpu_load64(&dev_tables(p)->newest) : 0;
+}
+
+/* A copy is looked at late: what is named first may have come behind it. Then the two arrays have to hold for either. */
+ALWAYS void report_either(struct gsan_finding *f, const struct who *w, u64 rec)
+{
+	const struct gsan_launch *l = w->launch;
+	int any = behind_acquires(l, rec);
+	for (u32 p = 0; p < GSAN_PARTICIPANTS; p++) {
+		f->floor[p] = l->order.floor[p] < f->floor[p] ? l->order.floor[p] : f->floor[p];
+		f->newest[p] = any && l->mapped >> p & 1 ? (u32)gpu_load64(&dev_tables(p)->newest) : f->newest[p];
+	}
 }
 
 ALWAYS void report_second(struct gsan_finding *f, const struct who *w, const struct access *a)
@@ -273,6 +285,8 @@ NEVER void report(const struct who *w, u64 rec, u64 point, u32 rec_bytes_mask, c
 	f->first.whole = (uint8_t)a->whole;
 	report_second(f, w, a);
 	report_newest(f, w);
+	if (RANGES)
+		report_either(f, w, rec);
 	report_reason(f, w, rec, point, a, ticket);
 	report_send(ring, f, ticket);
 }
@@ -280,7 +294,7 @@ NEVER void report(const struct who *w, u64 rec, u64 point, u32 rec_bytes_mask, c
 ALWAYS int check_ordered(const struct who *w, u64 rec, u64 point, const struct access *a)
 {
 	int base = a->op == GSAN_OP_LD_NC && !w->stateless; /* only the launch's base clock counts (DESIGN §6) */
-	return base ? order_base(w, rec, point) : order_slow(w, rec, point);
+	return base ? order_base(w, rec, point) : order_slow(w, rec, point) || (RANGES && behind(w, rec));
 }
 
 /* Two strong operations, one of whose scopes does not reach the other's CTA? */

@@ -296,6 +296,19 @@ NEVER void line_check_detail(const struct who *w, const struct access *a, u32 in
 	}
 }
 
+/* A late write whose place somebody behind it has taken with as many bytes: it looks, and leaves no record. */
+NEVER void line_look(const struct who *w, struct gsan_line *line, const struct access *a)
+{
+	u64 r0, r1, last, tail;
+	gpu_load128(line, &last, &tail);
+	gpu_load128(line->read, &r0, &r1);
+	check(w, last, rec_mask(last), a, &line->write);
+	check(w, r0, rec_mask(r0), a, &line->read[0]);
+	check(w, r1, rec_mask(r1), a, &line->read[1]);
+	if ((u32)tail)
+		line_check_detail(w, a, (u32)tail);
+}
+
 /* Whole sectors of one line: a->address is the line, a->mask its sectors. */
 NEVER void line_access(const struct who *w, const struct access *a)
 {
@@ -304,6 +317,10 @@ NEVER void line_access(const struct who *w, const struct access *a)
 	int recorded = 1;
 	gpu_load128(line, &last, &tail);
 	gpu_load128(line->read, &r[0], &r[1]);
+	if (RANGES && op_writes(a->op) && last && !(a->mask & ~rec_mask(last)) && last != me && behind(w, last)) {
+		line_look(w, line, a);
+		return;
+	}
 	if (op_writes(a->op)) {
 		u64 old = last;
 		if (!rec_beside(me, last) && !rec_hides(w, me, last)) {

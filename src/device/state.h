@@ -7,6 +7,15 @@
 #include "device/launch.h"
 #include "device/lock.h"
 
+/* A CTA's number mixed to 10 bits; the first 1024 CTAs differ, and which of the further ones look alike is the seed's choice. Of each 1024 one
+ * has a given hash. */
+ALWAYS u32 cta_mix(u64 cta, u32 seed) { return (u32)(cta >> GSAN_CTA_BITS) * (seed * 0x9e3779b0u + 0x78e38e4du) >> (32 - GSAN_CTA_BITS); }
+ALWAYS u32 cta_hash(u64 cta, u32 seed) { return ((u32)cta ^ cta_mix(cta, seed)) & ((1u << GSAN_CTA_BITS) - 1); }
+ALWAYS u64 cta_of_hash(u64 block, u32 hash, u32 seed) { return block << GSAN_CTA_BITS | (hash ^ cta_mix(block << GSAN_CTA_BITS, seed)); }
+
+/* Index + 1 of a CTA's state, by its key; 0: it has none. */
+ALWAYS u64 state_key(u32 seq, u64 cta) { return (u64)seq << 32 | (u32)(cta + 1); }
+ALWAYS u32 state_bucket(u64 key) { return (u32)mix64(key) & (DEV_BUCKETS - 1); }
 NEVER u32 state_find(struct dev_tables *t, u64 key, u32 bucket)
 {
 #pragma clang loop unroll(disable)
@@ -42,8 +51,8 @@ ALWAYS void state_reset(struct dev_state *s, const struct gsan_launch *l, u64 se
 NEVER u32 state_enter(const struct gsan_launch *l, u64 cta, u64 self)
 {
 	struct dev_tables *t = own_tables(l);
-	u64 key = (u64)l->seq << 32 | (u32)(cta + 1);
-	u32 bucket = (u32)mix64(key) & (DEV_BUCKETS - 1);
+	u64 key = state_key(l->seq, cta);
+	u32 bucket = state_bucket(key);
 	u32 found = state_find(t, key, bucket);
 	if (found) {
 		gpu_fence_sys(); /* its key was written last */

@@ -1,6 +1,11 @@
 #include "driver/copy.h"
 
+#include <stdlib.h>
+
 #include "cuda/real.h"
+#include "driver/annotate.h"
+#include "driver/caller.h"
+#include "driver/late.h"
 #include "vmm/vmm.h"
 
 /* On a GPU that is not checked. */
@@ -23,17 +28,15 @@ int copy_waits(CUdeviceptr to)
 	return to && real.cuPointerGetAttribute && real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, to) != CUDA_SUCCESS;
 }
 
-enum copy_way copy_between(struct copy *c, CUdeviceptr to, CUdeviceptr from)
+void copy_open(struct copy *c, const char *name)
 {
-	c->at[0] = to;
-	c->at[1] = from;
-	return COPY_BOTH;
-}
-
-enum copy_way copy_of_peers(struct copy *c, CUdeviceptr to, CUdeviceptr from)
-{
-	c->named = 1;
-	return copy_between(c, to, from);
+	c->name = name;
+	c->at[0] = c->at[1] = 0;
+	c->named = c->untold = 0;
+	c->boxes.written.rows = c->boxes.read.rows = 0;
+	c->more = NULL;
+	c->mores = c->room = 0;
+	c->late = NULL;
 }
 
 /* 1: the driver tells on which GPU that is. */
@@ -98,6 +101,31 @@ static void copy_meets(const struct copy *c, int before)
 	}
 }
 
+/* Its number; with a tag, if its bytes are to be checked. Why they are not; NULL: they are, or there are none. */
+static const char *copy_number(struct copy *c)
+{
+	int touches = c->boxes.written.rows || c->boxes.read.rows;
+	const char *reason = !touches ? NULL : annotate_ignores() ? "the program asked not to check it (gsan_ignore)" : late_refuses(c->flow);
+
+	uint32_t kernel = touches && !reason ? caller_kernel(c->flow, c->name) : 0;
+	if (touches && !reason && !flow_number(c->flow, c->slot, CLOCK_CHECKED, &c->seq)) {
+		c->late = late_new(c->flow, c, kernel);
+		return c->late ? NULL : "out of memory";
+	}
+	flow_number(c->flow, c->slot, CLOCK_PLAIN, &c->seq);
+	return touches && !reason ? "no launch tag is free: older launches may still run" : reason;
+}
+
+/* Said and counted once the driver took it. */
+static void copy_counted(const struct copy *c, CUresult rc)
+{
+	if (rc != CUDA_SUCCESS || (!c->late && !c->unchecked && !c->untold))
+		return;
+	atomic_fetch_add_explicit(c->late && !c->untold ? &c->flow->rank->copies_checked : &c->flow->rank->copies_unchecked, 1, memory_order_relaxed);
+	if (c->unchecked || c->untold)
+		flow_note(c->flow, "copy", c->name, c->unchecked ? c->unchecked : "what it copies to or from an array is not told in bytes");
+}
+
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
 {
 	int capturing = flow_capturing(stream);
@@ -112,7 +140,7 @@ void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
 	if (!c->flow)
 		return;
 	copy_meets(c, 1);
-	flow_number(c->flow, c->slot, CLOCK_PLAIN, &c->seq);
+	c->unchecked = copy_number(c);
 	if (way & COPY_OUT)
 		flow_copies_out(c->flow, c->slot, c->seq);
 	if (way & COPY_IN)
@@ -131,10 +159,15 @@ static int copy_refused(const struct copy *c, CUresult rc)
 	return c->way != COPY_SEVERAL && rc != CUDA_ERROR_OUT_OF_MEMORY && flow_refusal(rc);
 }
 
-void copy_end(struct copy *c, CUresult rc)
+void copy_end(struct copy *c, CUstream stream, CUresult rc)
 {
 	int refused = copy_refused(c, rc);
 
+	free(c->more);
+	if (c->flow)
+		copy_counted(c, rc);
+	if (c->late)
+		late_enqueued(c->late, stream, rc == CUDA_SUCCESS, c->blocks && c->way == COPY_OUT);
 	if (c->flow && c->way & COPY_OUT)
 		flow_copied_out(c->flow, refused);
 	if (c->elsewhere)
@@ -145,10 +178,11 @@ void copy_end(struct copy *c, CUresult rc)
 		copy_meets(c, 0);
 	if (!refused && (c->apart || (!c->flow && c->end[0] != c->end[1])))
 		flow_host_unknown();
-	if (!c->blocks || rc != CUDA_SUCCESS)
-		return;
-	if (c->flow)
+	int waited = c->blocks && rc == CUDA_SUCCESS;
+	if (c->flow && waited)
 		flow_host_saw(c->flow, &c->mark);
-	else
+	else if (c->flow)
+		late_go_on(c->flow);
+	else if (waited)
 		flow_elsewhere_seen();
 }

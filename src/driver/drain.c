@@ -8,7 +8,7 @@
 #include "clock/vec.h"
 #include "cuda/real.h"
 #include "device/runtime.h"
-#include "driver/flow.h"
+#include "driver/late.h"
 #include "driver/state.h"
 #include "vmm/vmm.h"
 
@@ -16,6 +16,7 @@
 #define DRAIN_SOON_NS 2000000ull     /* a program may synchronise thousands of times a second: so long after the last time, ... */
 #define DRAIN_PERIOD_NS 100000000ull /* ... twice as long each time to this, until much of the history was used: soon again, but ... */
 #define DRAIN_SHARE 20               /* ... not so soon that emptying it takes more than this part of the time */
+#define DRAIN_LATE_NS 10000000ull    /* checks of copies are waited for so long */
 #define DRAIN_WAIT_NS 2000000000ull  /* what runs when the process or a context ends is given so long */
 
 int flow_read(struct flow *f, void *to, CUdeviceptr from, size_t size)
@@ -92,7 +93,7 @@ static int drain_over(struct flow *f)
 {
 	struct drain_poll poll = {.flow = f};
 
-	if (!drain_certain(f) || !clock_idle(&f->clock, NULL))
+	if (!drain_certain(f) || !clock_idle(&f->clock, NULL) || !late_over(f, 0))
 		return 0;
 	drain_ask((uintptr_t)CU_STREAM_LEGACY, (void *)(uintptr_t)(CLOCK_LEGACY + 1), &poll);
 	map_sweep(&f->stream, drain_ask, &poll);
@@ -146,6 +147,7 @@ static void drain_renew(struct flow *f, uint32_t half)
 	if (f->renew_refused != half) {
 		if (drain_hold(f, &held) && f->clock.tags.renewed < half) {
 			clock_renewing(&f->clock, NULL, &sweep);
+			late_lowers(f, &sweep);
 			if (!vmm_renew_idle(f->participant)) {
 				clock_renewed(&f->clock, half, &sweep);
 				atomic_fetch_add_explicit(&f->rank->counter[GSAN_N_RENEWED], 1, memory_order_relaxed);
@@ -169,7 +171,7 @@ void flow_drain(struct flow *f)
 	uint64_t launches = atomic_load_explicit(&f->rank->launches_checked, memory_order_relaxed);
 	uint64_t last = atomic_load_explicit(&f->drain_period, memory_order_relaxed), begun = flow_now();
 
-	if (!clock_idle(&f->clock, NULL))
+	if (!clock_idle(&f->clock, NULL) || !late_over(f, DRAIN_LATE_NS))
 		return;
 	struct gsan_history used = drain_copy(f, launches, 1);
 	int much = used.entries.bytes || used.detail.bytes;
@@ -187,7 +189,8 @@ void flow_host_saw(struct flow *f, const struct clock_vec *mark)
 
 	flow_host_join(f, mark);
 	flow_events_end(f);
-	if (clock_renews_soon(&f->clock, &half) && clock_idle(&f->clock, NULL))
+	late_go_on(f);
+	if (clock_renews_soon(&f->clock, &half) && clock_idle(&f->clock, NULL) && late_over(f, DRAIN_LATE_NS))
 		drain_renew(f, half);
 	if (flow_now() > atomic_load_explicit(&f->drain_due, memory_order_relaxed))
 		flow_drain(f);
@@ -235,6 +238,7 @@ static void drain_last(struct flow *f, void *unused)
 		return;
 	int relaxed = flow_relax(&mode);
 	int all = launches == atomic_load_explicit(&f->rank->launches_counted, memory_order_relaxed) || drain_wait(f);
+	late_over(f, atomic_load_explicit(&wait_left, memory_order_relaxed));
 	drain_copy(f, launches, all);
 	flow_unrelax(mode, relaxed);
 	real.cuCtxPopCurrent_v2(&gone);

@@ -3,7 +3,7 @@
  * compile. */
 #include "cuda/hooks.h"
 #include "cuda/real.h"
-#include "driver/copy.h"
+#include "driver/reach.h"
 #include "driver/state.h"
 #include "driver/ways.h"
 #include "vmm/vmm.h"
@@ -41,31 +41,41 @@
 		rc = body arguments; \
 		LEAVE; \
 	}
-#define COPY_ENTRY(name, parameters, arguments, in, way, blocks) \
+#define COPY_ENTRY(name, parameters, arguments, in, touches, blocks) \
 	ENTRY(name, parameters) \
 	{ \
 		struct copy copy_; \
-		copy_.at[0] = copy_.at[1] = 0; \
-		copy_.named = 0; \
 		GUARD(name, arguments); \
-		copy_begin(&copy_, in, way, blocks); \
+		copy_open(&copy_, #name); \
+		copy_begin(&copy_, in, touches, blocks); \
 		rc = real.name arguments; \
-		copy_end(&copy_, rc); \
+		copy_end(&copy_, in, rc); \
 		LEAVE; \
 	}
-#define COPY_BETWEEN(to, from) copy_between(&copy_, to, from) /* ways */
-#define COPY_OF_PEERS(to, from) copy_of_peers(&copy_, to, from)
-#define COPY_BOX(copy) copy_between(&copy_, (copy) ? (copy)->dstDevice : 0, (copy) ? (copy)->srcDevice : 0)
-#define COPY_BOX_OF_PEERS(copy) copy_of_peers(&copy_, (copy) ? (copy)->dstDevice : 0, (copy) ? (copy)->srcDevice : 0)
-#define COPY(name, parameters, arguments, way) \
-	COPY_ENTRY(name, parameters, arguments, NULL, COPY_##way, 1) \
-	COPY_ENTRY(name##_ptds, parameters, arguments, CU_STREAM_PER_THREAD, COPY_##way, 1)
-#define COPY_ASYNC(name, parameters, arguments, way) \
-	COPY_ENTRY(name, parameters, arguments, stream, COPY_##way, 0) \
-	COPY_ENTRY(name##_ptsz, parameters, arguments, stream ? stream : CU_STREAM_PER_THREAD, COPY_##way, 0)
-#define COPY_TO(name, parameters, arguments, way, target) \
-	COPY_ENTRY(name, parameters, arguments, stream, COPY_##way, copy_waits((CUdeviceptr)(uintptr_t)(target))) \
-	COPY_ENTRY(name##_ptsz, parameters, arguments, stream ? stream : CU_STREAM_PER_THREAD, COPY_##way, \
+#define TOUCHES_NOTHING COPY_NEITHER /* what a copy touches, and its way */
+#define FROM_ARRAY_OUT COPY_OUT
+#define IN(to, n) reach_in(&copy_, to, n)
+#define OUT(from, n) reach_out(&copy_, from, n)
+#define FROM(from, n) reach_from(&copy_, from, n)
+#define WITHIN(to, from, n) reach_within(&copy_, to, from, n)
+#define BETWEEN(to, from, n) reach_between(&copy_, to, from, n)
+#define OF_PEERS(to, from, n) reach_of_peers(&copy_, to, from, n)
+#define ROWS(to, pitch, width, height) reach_rows(&copy_, to, pitch, width, height)
+#define RECTANGLE(copy) reach_rectangle(&copy_, copy)
+#define BOX(copy) reach_box(&copy_, copy)
+#define BOX_OF_PEERS(copy) reach_box_of_peers(&copy_, copy)
+#define BATCH(to, from, sizes, count) reach_batch(&copy_, to, from, sizes, count)
+#define BOXES(copy, count) reach_boxes(&copy_, copy, count)
+#define ONE_BOX(copy) reach_one_box(&copy_, copy)
+#define COPY(name, parameters, arguments, touches) \
+	COPY_ENTRY(name, parameters, arguments, NULL, touches, 1) \
+	COPY_ENTRY(name##_ptds, parameters, arguments, CU_STREAM_PER_THREAD, touches, 1)
+#define COPY_ASYNC(name, parameters, arguments, touches) \
+	COPY_ENTRY(name, parameters, arguments, stream, touches, 0) \
+	COPY_ENTRY(name##_ptsz, parameters, arguments, stream ? stream : CU_STREAM_PER_THREAD, touches, 0)
+#define COPY_TO(name, parameters, arguments, touches, target) \
+	COPY_ENTRY(name, parameters, arguments, stream, touches, copy_waits((CUdeviceptr)(uintptr_t)(target))) \
+	COPY_ENTRY(name##_ptsz, parameters, arguments, stream ? stream : CU_STREAM_PER_THREAD, touches, \
 		   copy_waits((CUdeviceptr)(uintptr_t)(target)))
 #define COPY_TARGET(copy) /* of a box: no pageable memory is on a device, nor an array */ \
 	(!(copy) ? 0 : (copy)->dstMemoryType == CU_MEMORYTYPE_HOST ? (CUdeviceptr)(uintptr_t)(copy)->dstHost : \

@@ -1,5 +1,5 @@
 /* One flow per participant of this process, made when its first hook needs it; handles to slots; numbering. */
-#include "driver/flow.h"
+#include "driver/late.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -60,6 +60,7 @@ static struct flow *flow_create(struct participant *p)
 	pthread_mutex_init(&f->holder.lock, NULL);
 	pthread_mutex_init(&f->function.lock, NULL);
 	f->stream.peeked = f->function.peeked = 1;
+	pthread_mutex_init(&f->callers.lock, NULL);
 	pthread_mutex_init(&f->variables.lock, NULL);
 	pthread_mutex_init(&f->noted.lock, NULL);
 	return f;
@@ -84,8 +85,10 @@ static struct flow *flow_of(struct participant *p)
 	f = flows[p->index];
 	if (!f) {
 		f = flow_create(p);
-		if (f)
+		if (f) {
 			flow_meet(f);
+			late_start(f);
+		}
 		__atomic_store_n(&flows[p->index], f, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&flow_lock);
@@ -316,6 +319,7 @@ static void flow_renew(struct flow *f, uint32_t half)
 	if (f->clock.tags.renewed < half) {
 		flow_passed(f, &over);
 		clock_renewing(&f->clock, &over, &sweep);
+		late_lowers(f, &sweep);
 		if (vmm_renew(f->participant))
 			__atomic_store_n(&f->unclean, 1, __ATOMIC_RELAXED);
 		else
@@ -347,6 +351,21 @@ int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq
 			return rc;
 		flow_renew(f, half);
 	}
+}
+
+struct gsan_launch *flow_record(struct flow *f, uint32_t slot, uint32_t seq, uint32_t kernel)
+{
+	struct participant *p = f->participant;
+	struct gsan_launch *r = &f->queue[slot].record;
+
+	r->seq = seq;
+	r->tag = (uint16_t)(f->clock.participant << r->tag_bits | (seq & ((1u << r->tag_bits) - 1)));
+	r->kernel = kernel;
+	r->mapped = vmm_mapped(p);
+	r->quick = gsan_quick(r);
+	r->swept = clock_swept(&f->clock);
+	r->ring = vmm_ring(p);
+	return r;
 }
 
 int flow_refusal(CUresult rc)

@@ -27,6 +27,21 @@ struct flow_queue {
 	struct flow_mark mark;
 };
 
+struct late;
+/* The kernel that checks copies, and what it is to do (late.c). */
+struct late_kernel {
+	pthread_mutex_t lock;
+	CUcontext context;
+	CUfunction function;
+	CUstream stream;
+	const char *reason;      /* why there is none; NULL: there is */
+	struct late *first, **last; /* not started */
+	struct late *running;    /* `runs` kernels */
+	uint32_t runs;
+	int stuck;               /* they were waited for in vain */
+	_Atomic uint32_t under_way, started; /* of all these; in all */
+};
+
 struct flow {
 	struct participant *participant;
 	int warps;                                /* those of a CTA are told apart, where a clone knows what they wait for */
@@ -39,6 +54,7 @@ struct flow {
 	struct map stream;                        /* handle, or thread for its default stream → slot + 1 */
 	struct map holder;                        /* handle of a stream → its context */
 	struct map function;                      /* CUfunction or CUkernel → struct function */
+	struct map callers;                       /* hash of a driver function's name and its caller → number of a kernel (caller.h) */
 	struct map variables;                     /* modules and libraries whose variables are known */
 	struct map noted;                         /* hash of each note given */
 	_Atomic uint32_t kernels;                 /* kernel ids given out */
@@ -48,6 +64,7 @@ struct flow {
 	_Atomic uint64_t followed;                /* how often streams of another GPU waited for something here, or are about to */
 	uint32_t events_open;                     /* those before it have ended (events.c) */
 	_Atomic uint64_t moment_due;              /* ns, when the next struct job_moment is to be noted */
+	struct late_kernel late;
 };
 
 /* Of the calling thread's current context; NULL: none, or it could not join the job. */
@@ -84,6 +101,8 @@ void flow_unrelax(CUstreamCaptureMode mode, int relaxed);
  * flow_enqueued(). A checked one's order stands in the queue's record. 0, or -EBUSY (clock.h; the lock is not held). */
 int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq);
 void flow_enqueued(struct flow *f, uint32_t slot);
+/* The slot's record with all but what is of the kernel that is launched: for checked launch `seq`, behind flow_number(). */
+struct gsan_launch *flow_record(struct flow *f, uint32_t slot, uint32_t seq, uint32_t kernel);
 /* The driver says that it did not enqueue anything. With any other error a kernel may have run: the driver tells a kernel's own, too, if it
  * waits for its end (CUDA_LAUNCH_BLOCKING). */
 int flow_refusal(CUresult rc);

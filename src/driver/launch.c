@@ -201,20 +201,13 @@ static uint32_t launch_warp_bits(const struct launch *l)
 	return bits;
 }
 
-/* The queue's record but for its order, which flow_number() wrote, and what flow_queue_init() did. */
+/* The queue's record for a kernel. */
 static struct gsan_launch *launch_record(struct flow *f, const struct launch *l, const struct function *fn, uint32_t slot, uint32_t seq)
 {
 	struct participant *p = f->participant;
-	struct gsan_launch *r = &f->queue[slot].record;
+	struct gsan_launch *r = flow_record(f, slot, seq, fn->kernel);
 
-	r->seq = seq;
-	r->tag = (uint16_t)(f->clock.participant << r->tag_bits | (seq & ((1u << r->tag_bits) - 1)));
-	r->kernel = fn->kernel;
-	r->mapped = vmm_mapped(p);
-	r->quick = gsan_quick(r);
-	r->swept = clock_swept(&f->clock);
 	r->warp_bits = (uint8_t)(f->warps && fn->warps ? launch_warp_bits(l) : 0);
-	r->ring = vmm_ring(p);
 	r->writers = fn->unseen ? 0 : vmm_writers(p);
 	r->workspace = fn->grids && slot != CLOCK_SHARED && launch_is_cooperative(l) ? vmm_workspace(p, slot) : 0;
 	return r;

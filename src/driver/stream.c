@@ -5,6 +5,7 @@
 #include "driver/fat.h"
 #include "driver/flow.h"
 #include "driver/function.h"
+#include "driver/late.h"
 #include "vmm/vmm.h"
 
 CUresult hook_cuInit(unsigned flags)
@@ -164,6 +165,7 @@ static CUresult context_ended(CUcontext context, CUresult rc)
 	if (rc == CUDA_SUCCESS) {
 		flow_context_ended();
 		flow_forget_context(context);
+		late_forget_context(context);
 		fat_forget_context(context);
 	}
 	return rc;

@@ -94,6 +94,7 @@ struct job_rank {
 	char gpu_name[64];
 	char gpu_bus[32];                /* PCI bus id */
 	_Atomic uint64_t launches_checked, launches_unchecked, launches_left_out; /* left out: unchecked, because the user wants that */
+	_Atomic uint64_t copies_checked, copies_unchecked; /* copies and sets that touch checked memory */
 	_Atomic uint64_t launches_counted; /* of those checked, how many `counter` has: the first ones */
 	_Atomic uint64_t counter[GSAN_N_COUNTERS]; /* drained from the device, see libgsan */
 	_Atomic uint64_t memory_bytes, shadow_bytes, tables_bytes;

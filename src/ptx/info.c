@@ -58,6 +58,10 @@ static int take_line(char **f, uint32_t n, struct ptx_info *info)
 	} else if (n == 5 && !strcmp(f[0], "left")) {
 		info->left[info->lefts++] =
 			(struct ptx_left){.file = f[1], .line = number(f[2]), .opcode = f[3], .reason = f[4]};
+	} else if (n == 1 && !strcmp(f[0], "host")) {
+		info->host = 1;
+	} else if (n == 3 && !strcmp(f[0], "frame")) {
+		info->frame[info->frames++] = (struct ptx_frame){.object = f[1], .address = strtoull(f[2], NULL, 16)};
 	} else if (!(n == 1 && (!strcmp(f[0], "grid") || !strcmp(f[0], "warps"))) &&
 		   (n != 2 || (strcmp(f[0], "variable") && strcmp(f[0], "variables") && strcmp(f[0], "managed")))) { /* libgsan reads them */
 		return -EINVAL;
@@ -80,13 +84,15 @@ static int reserve(const char *text, size_t size, struct ptx_info *info, char **
 
 	for (size_t i = 0; i < size; i++)
 		lines += text[i] == '\n';
-	memory = malloc(lines * (sizeof(struct ptx_site) + sizeof(struct ptx_left)) + size + 1);
+	size_t each = sizeof(struct ptx_site) + sizeof(struct ptx_left) + sizeof(struct ptx_frame);
+	memory = malloc(lines * each + size + 1);
 	if (!memory)
 		return -ENOMEM;
 	info->memory = memory;
 	info->site = (struct ptx_site *)(void *)memory;
 	info->left = (struct ptx_left *)(void *)(memory + lines * sizeof(struct ptx_site));
-	*copy = memory + lines * (sizeof(struct ptx_site) + sizeof(struct ptx_left));
+	info->frame = (struct ptx_frame *)(void *)(memory + lines * (sizeof(struct ptx_site) + sizeof(struct ptx_left)));
+	*copy = memory + lines * each;
 	memcpy(*copy, text, size);
 	(*copy)[size] = '\0';
 	return 0;

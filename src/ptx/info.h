@@ -8,6 +8,9 @@
  *   variable <name>                                 one of the module's own variables in global memory
  *   variables <kernel>                              they stand in that kernel's text
  *   warps                                           it calls nothing unseen: what its warps wait for each other is known
+ *   host                                            no kernel, but a driver function of that name (driver/caller.h), which copies: site 0
+ *                                                   is what it writes, 1 what it reads
+ *   frame <file of the object> <address in it, in hexadecimal> a caller of it, innermost first
  *   grid                                            of a cooperative launch it may be told another workspace (%envreg1)
  *
  * id is the 16-bit number in records. file "-" means no line information: line is the PTX line then. op is ld, ld.nc,
@@ -24,6 +27,7 @@ struct ptx_site {
 	uint32_t id, line, column, bytes;
 	const char *file, *function, *op, *semantics, *scope, *inlined_at; /* inside the info's own copy */
 };
+struct ptx_frame { const char *object; uint64_t address; /* as the object's file has it */ };
 struct ptx_left { const char *file, *opcode, *reason; uint32_t line; };
 struct ptx_info {
 	uint32_t abi;
@@ -31,6 +35,8 @@ struct ptx_info {
 	int sync;
 	uint32_t sites; struct ptx_site *site; /* sorted by id */
 	uint32_t lefts; struct ptx_left *left;
+	int host; /* no kernel: a driver function that copies or sets, as a place of the program calls it */
+	uint32_t frames; struct ptx_frame *frame; /* who called it, innermost first */
 	void *memory;
 };
 /* Returns 0, -EINVAL (not an info text, or of another ABI number: info->abi tells which), -ENOMEM. */

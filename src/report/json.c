@@ -97,7 +97,7 @@ static void json_side(cJSON *finding, const char *key, const struct report_side 
 	if (with_pid && side->pid > 0)
 		json_integer(o, "pid", side->pid);
 	json_string(o, "kernel", side->kernel);
-	json_triple(o, "grid", side->grid, 1);
+	json_triple(o, "grid", side->grid, side->grid[0] > 0);
 	json_triple(o, "cta", side->cta, side->cta_known);
 	json_number(o, "launch", side->launch);
 	json_place(o, &side->at);
@@ -255,6 +255,8 @@ static void json_coverage(cJSON *root, const struct report *r, int rank)
 	json_number(o, "launches_checked", sum.launches_checked);
 	json_number(o, "launches_unchecked", sum.launches_unchecked);
 	json_number(o, "launches_left_out", sum.launches_left_out);
+	json_number(o, "copies_checked", sum.copies_checked);
+	json_number(o, "copies_unchecked", sum.copies_unchecked);
 	json_notes(o, "kernels_unchecked", r, rank, 1);
 	json_left(o, r, rank);
 	json_notes(o, "notes", r, rank, 0);

@@ -98,6 +98,8 @@ static void merge_ranks(struct report *all, const struct report *one)
 		to->launches_checked += from->launches_checked;
 		to->launches_unchecked += from->launches_unchecked;
 		to->launches_left_out += from->launches_left_out;
+		to->copies_checked += from->copies_checked;
+		to->copies_unchecked += from->copies_unchecked;
 		to->memory_bytes = from->memory_bytes > to->memory_bytes ? from->memory_bytes : to->memory_bytes;
 		to->shadow_bytes = from->shadow_bytes > to->shadow_bytes ? from->shadow_bytes : to->shadow_bytes;
 		to->tables_bytes = from->tables_bytes > to->tables_bytes ? from->tables_bytes : to->tables_bytes;

@@ -287,6 +287,8 @@ static void read_coverage(struct read *x, const cJSON *root)
 	sum->launches_checked = read_number(x, o, "launches_checked");
 	sum->launches_unchecked = read_number(x, o, "launches_unchecked");
 	sum->launches_left_out = read_later(x, o, "launches_left_out");
+	sum->copies_checked = read_later(x, o, "copies_checked");
+	sum->copies_unchecked = read_later(x, o, "copies_unchecked");
 	read_notes(x, o, "kernels_unchecked", "kernel");
 	read_notes(x, o, "notes", "name");
 	const cJSON *left = read_array(x, o, "left");

@@ -343,6 +343,8 @@ struct report_rank report_total(const struct report *r)
 		total.launches_checked += one->launches_checked;
 		total.launches_unchecked += one->launches_unchecked;
 		total.launches_left_out += one->launches_left_out;
+		total.copies_checked += one->copies_checked;
+		total.copies_unchecked += one->copies_unchecked;
 		total.memory_bytes += one->memory_bytes;
 		total.shadow_bytes += one->shadow_bytes;
 		total.tables_bytes += one->tables_bytes;
@@ -355,5 +357,6 @@ struct report_rank report_total(const struct report *r)
 int report_checked(const struct report *r)
 {
 	struct report_rank total = report_total(r);
-	return total.launches_checked > 0 && total.counter[GSAN_N_CHECKED] > 0;
+	int kernels = total.launches_checked > 0 && total.counter[GSAN_N_CHECKED] > 0;
+	return kernels || (total.copies_checked > 0 && !total.launches_checked && !total.launches_unchecked && !total.launches_left_out);
 }

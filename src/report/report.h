@@ -18,6 +18,7 @@
 #define REPORT_RANKS_MAX 32
 #define REPORT_UNCHECKED "unchecked"
 #define REPORT_LEFT_OUT "left-out"   /* kernels that the user does not want checked */
+#define REPORT_COPY "copy"           /* copies and sets, by the driver's function */
 #define REPORT_FOREIGN "foreign"     /* memory that hosts can read */
 #define REPORT_PROCESS "process"     /* a process that the job did not take in */
 #define REPORT_UNCOUNTED "uncounted" /* launches whose counters are not known: a program that did not wait */
@@ -40,6 +41,7 @@ struct report_side {
 	const char *semantics, *scope;     /* scope NULL: none */
 	const char *source;                /* the line at `at`; NULL: it could not be read (source.c) */
 };
+int report_is_copy(const struct report_side *side); /* 1: a copy or a set; `kernel` is the driver function, and it has no grid */
 struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at; };
 struct report_allocation { int rank; uint64_t base, size, offset; const char *label; }; /* size 0: not known */
 
@@ -86,6 +88,7 @@ struct report_rank {
 	int gpu;                 /* -1: it never started CUDA */
 	const char *gpu_name, *gpu_bus;
 	uint64_t launches_uncounted; /* of those checked: ended without a wait, so that their counters are not known; in no file */
+	uint64_t copies_checked, copies_unchecked; /* copies and sets of checked memory: are they checked as accesses of it? */
 	uint64_t launches_left_out; /* unchecked because the user wants that; in no other number */
 	uint64_t launches_checked, launches_unchecked, memory_bytes, shadow_bytes, tables_bytes;
 	uint64_t withheld, withheld_merged, ordered_late;

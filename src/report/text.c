@@ -123,6 +123,8 @@ static void text_unchecked(const struct page *p, const struct report *r, const s
 	text_kernels(&parts, r);
 	text_left_out(&parts, r, sum);
 	text_foreign(&parts, r);
+	if (sum->copies_unchecked)
+		text_printf(&parts, "; %" PRIu64 " of %" PRIu64 " copies", sum->copies_unchecked, sum->copies_unchecked + sum->copies_checked);
 	if (parts.size) {
 		text_printf(&line, "NOT CHECKED: %s", parts.data + 2);
 		if (folder && !p->style->verbose)
@@ -135,6 +137,7 @@ static void text_unchecked(const struct page *p, const struct report *r, const s
 	text_notes(p, r, REPORT_UNCHECKED, "NOT CHECKED", "kernel ");
 	text_notes(p, r, REPORT_LEFT_OUT, "NOT CHECKED", "kernel ");
 	text_notes(p, r, REPORT_FOREIGN, "NOT CHECKED", "memory of ");
+	text_notes(p, r, REPORT_COPY, "NOT CHECKED", "");
 	for (uint32_t i = 0; i < r->lefts; i++) {
 		const struct report_left *left = &r->left[i];
 		text_printf(&line, "NOT CHECKED: %s:%u: %s: %s", left->at.file ? left->at.file : "?", left->at.line, left->opcode, left->reason);
@@ -181,6 +184,15 @@ static void text_inlined(struct text *out, const struct report_side *side)
 	text_free(&frame);
 }
 
+static void text_grid(struct text *out, const struct report_side *side)
+{
+	if (side->cta_known)
+		text_printf(out, "CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
+	else
+		text_puts(out, "a CTA");
+	text_printf(out, " of grid (%u, %u, %u)", side->grid[0], side->grid[1], side->grid[2]);
+}
+
 static void text_side(const struct page *p, const char *which, const struct report_finding *f, int second)
 {
 	const struct report_side *side = second ? &f->second : &f->first, *other = second ? &f->first : &f->second;
@@ -195,12 +207,9 @@ static void text_side(const struct page *p, const char *which, const struct repo
 		text_printf(&who, "participant %d, ", side->participant);
 	if (side->gpu >= 0)
 		text_printf(&who, "GPU %d, ", side->gpu);
-	text_printf(&who, "kernel %s, launch %u, ", side->kernel ? side->kernel : "?", side->launch);
-	if (side->cta_known)
-		text_printf(&who, "CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
-	else
-		text_puts(&who, "a CTA");
-	text_printf(&who, " of grid (%u, %u, %u)", side->grid[0], side->grid[1], side->grid[2]);
+	text_printf(&who, report_is_copy(side) ? "%s, launch %u" : "kernel %s, launch %u, ", side->kernel ? side->kernel : "?", side->launch);
+	if (!report_is_copy(side))
+		text_grid(&who, side);
 	if (side->function && (!side->kernel || strcmp(side->function, side->kernel)))
 		text_printf(&who, ", in %s", side->function);
 	text_inlined(&who, side);
@@ -390,8 +399,11 @@ static void text_last(struct text *out, const struct report *r, const struct rep
 		started |= r->rank[i].gpu >= 0;
 	if (r->findings || r->formal_unlisted || report_unlisted(r) || uncounted || report_checked(r)) {
 		text_count(out, r);
-		text_printf(out, " (checked %s%" PRIu64 " accesses in %" PRIu64 " launches)\n", uncounted ? "at least " : "",
+		text_printf(out, " (checked %s%" PRIu64 " accesses in %" PRIu64 " launches", uncounted ? "at least " : "",
 			    sum->counter[GSAN_N_CHECKED], sum->launches_checked);
+		if (sum->copies_checked)
+			text_printf(out, " and %" PRIu64 " cop%s", sum->copies_checked, sum->copies_checked == 1 ? "y" : "ies");
+		text_puts(out, ")\n");
 		return;
 	}
 	text_puts(out, "gsan: nothing was checked: ");

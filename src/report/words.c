@@ -131,6 +131,11 @@ static const char *report_noun(const struct report_side *side)
 	return "access";
 }
 
+int report_is_copy(const struct report_side *side)
+{
+	return side->op && (!strcmp(side->op, "memcpy") || !strcmp(side->op, "memset"));
+}
+
 static void report_add_who(struct text *out, const struct report_side *side, int with_launch)
 {
 	if (side->rank < 0)
@@ -138,7 +143,7 @@ static void report_add_who(struct text *out, const struct report_side *side, int
 	else
 		text_printf(out, "rank %d", side->rank);
 	if (with_launch && side->kernel)
-		text_printf(out, "'s kernel %s", side->kernel);
+		text_printf(out, report_is_copy(side) ? "'s %s" : "'s kernel %s", side->kernel);
 }
 
 /* "store in rank 0 (file:31)" */

@@ -63,7 +63,7 @@ uint32_t vmm_announce(struct participant *p, uint64_t base, uint64_t size, const
 
 /* shadow.c: line records. cover: mapped, zeroed where new, for canonical [base, base + size). 0 or -ENOMEM. */
 int shadow_cover(struct participant *p, uint64_t base, uint64_t size);
-int shadow_clear(struct participant *p, uint64_t base, uint64_t size);  /* 0 or -EIO */
+int shadow_clear(struct participant *p, uint64_t base, uint64_t size);  /* 0, -EIO or -EBUSY: a check of old accesses is under way */
 int shadow_publish(struct participant *p, uint64_t base, uint64_t size); /* lets peers map it. 0 or -errno */
 int shadow_import(struct participant *p, uint64_t base, uint64_t size);  /* a peer's. 0 or -errno */
 int shadow_renew(struct participant *p, int idle); /* all that are mapped here, by a kernel if the GPU is idle. 0 or -EIO */

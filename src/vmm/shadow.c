@@ -58,8 +58,12 @@ int shadow_cover(struct participant *p, uint64_t base, uint64_t size)
 	return 0;
 }
 
+int (*vmm_settle)(void);
+
 int shadow_clear(struct participant *p, uint64_t base, uint64_t size)
 {
+	if (vmm_settle && !vmm_settle())
+		return -EBUSY;
 	uint64_t first = gsan_shadow(base), end = gsan_shadow(base + size - 1) + sizeof(struct gsan_line);
 	return vmm_zero(p, first, end - first);
 }

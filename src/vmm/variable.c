@@ -93,6 +93,19 @@ uint64_t variable_canonical(uint64_t at)
 	return 0;
 }
 
+int vmm_is_checked(uint64_t at)
+{
+	if (at - GSAN_ARENA_BASE < GSAN_ARENA_SIZE)
+		return 1;
+	uint64_t low = __atomic_load_n(&head.low, __ATOMIC_RELAXED), high = __atomic_load_n(&head.high, __ATOMIC_RELAXED);
+	if (at < low || at >= high)
+		return 0;
+	pthread_mutex_lock(&vmm_lock);
+	int there = variable_canonical(at) != 0;
+	pthread_mutex_unlock(&vmm_lock);
+	return there;
+}
+
 void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char *name, const void *owner)
 {
 	struct vmm_section s;

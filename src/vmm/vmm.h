@@ -61,6 +61,10 @@ struct participant *participant_at_place(int place);
 struct participant *participant_on(CUdevice device);
 struct participant *participant_of(uint64_t canonical);
 
+/* Set by src/driver: waits for its kernels that may leave records of what the program is done with. 1: none is under way. With vmm_lock held. */
+extern int (*vmm_settle)(void);
+
+int vmm_is_checked(uint64_t at); /* has an address of the program a line record? Views of what is not checked count, too */
 uint32_t vmm_mapped(struct participant *p); /* bit per participant; maps the tables of newcomers */
 uint64_t vmm_view_table(struct participant *p);
 uint64_t vmm_ring(struct participant *p);

@@ -205,7 +205,9 @@ def case(text, says):
     def test(scratch):
         ranks, lines = 2 if "ranks 2" in text else 1, {n for n, line in enumerate(text.splitlines(), 1) if "# mend:" in line}
         explained = 0
-        for seed in (1, 2, 3):
+        for seed in range(1, 16): # of a few seeds none may explain a race whose accesses seldom meet
+            if seed > 3 and explained:
+                break
             findings = run(scratch, text, (0, jobs.FOUND), ranks, seed)["findings"]
             late = "is weak" in says and any(races(finding, lines) for finding in findings) # a weak flag may be recorded behind its payload
             for finding in findings:

@@ -11,6 +11,7 @@
 #include "emu/driver/queue.h"
 #include "emu/driver/sched.h"
 #include "emu/driver/stats.h"
+#include "emu/driver/skip.h"
 #include "emu/driver/trace.h"
 
 struct kernel_op {
@@ -169,7 +170,7 @@ static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launc
 	if (launch->stats)
 		k->stats = (struct emu_stats_launch){emu_stats_number(), k->name, {launch->grid[0], launch->grid[1], launch->grid[2]},
 						     launch->block[0] * launch->block[1] * launch->block[2], 0};
-	k->op.traced = emu_trace_kernel(s, k->name, launch);
+	k->op.traced = launch->trace ? emu_trace_kernel(s, k->name, launch) : 0;
 	k->op.traces = k->op.traced != 0;
 	emu_grid_number(k->grid, k->op.traced);
 	k->op.drop = drop_kernel;
@@ -197,12 +198,16 @@ static CUresult launch(const CUlaunchConfig *config, CUfunction handle, void **p
 			       .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 			       .cluster = {a.cluster[0], a.cluster[1], a.cluster[2]},
 			       .dynamic_shared = config->sharedMemBytes, .sms = (uint32_t)emu.sms, .resident = resident,
-			       .trace = emu_trace_device(), .stats = emu_stats_device(), .weak = emu_sched_weak()};
+			       .weak = emu_sched_weak()};
 	result = check_shape(f, &l);
 	if (!result && !resident)
 		result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	if (!result && a.cooperative && (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] > resident)
 		result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+	if (!result && !emu_skipped_kernel(emu_kernel_name(f->kernel))) {
+		l.trace = emu_trace_device();
+		l.stats = emu_stats_device();
+	}
 	char *buffer = result ? NULL : malloc(f->info.param_bytes + 1);
 	if (!result)
 		result = buffer ? pack(f, params, extra, buffer) : CUDA_ERROR_OUT_OF_MEMORY;

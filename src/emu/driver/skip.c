@@ -1,6 +1,7 @@
 #include "emu/driver/skip.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SPANS 16u /* further ones are not seen */
 
@@ -19,6 +20,12 @@ const struct emu_span *emu_skip(size_t *spans)
 	}
 	*spans = count;
 	return span;
+}
+
+int emu_skipped_kernel(const char *name)
+{
+	const char *own = getenv("EMU_TRACE_OWN");
+	return own && !strcmp(name, own);
 }
 
 int emu_skipped(uint64_t address)

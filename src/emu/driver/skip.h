@@ -1,4 +1,4 @@
-/* EMU_TRACE_SKIP: the addresses where whoever checks the program keeps its own memory. */
+/* EMU_TRACE_SKIP and EMU_TRACE_OWN: the addresses where whoever checks the program keeps its own memory, and a kernel of its own. */
 #ifndef GSAN_EMU_DRIVER_SKIP_H
 #define GSAN_EMU_DRIVER_SKIP_H
 
@@ -9,5 +9,6 @@
 
 const struct emu_span *emu_skip(size_t *spans); /* under the driver's lock; as it was at the first call */
 int emu_skipped(uint64_t address);
+int emu_skipped_kernel(const char *name);
 
 #endif

@@ -104,6 +104,8 @@ static void html_summary(struct text *out, const struct report *r)
 		text_puts(out, "<span class=\"race\">Nothing was checked.</span> ");
 	text_printf(out, "%" PRIu64 " accesses in %" PRIu64 " launches were checked; %" PRIu64 " launches ran unchecked", sum.counter[GSAN_N_CHECKED],
 		    sum.launches_checked, sum.launches_unchecked);
+	if (sum.copies_checked + sum.copies_unchecked)
+		text_printf(out, "; %" PRIu64 " of %" PRIu64 " copies were checked", sum.copies_checked, sum.copies_checked + sum.copies_unchecked);
 	if (sum.launches_left_out)
 		text_printf(out, ", and %" PRIu64 " more were left out by --include or --exclude", sum.launches_left_out);
 	text_puts(out, ".</p>\n");

@@ -88,6 +88,8 @@ static void prometheus_numbers(struct text *out, const struct report *r, const s
 		{"ranks", "Ranks of the job.", r->ranks},
 		{"launches_checked", "Kernel launches that were checked.", sum->launches_checked},
 		{"launches_unchecked", "Kernel launches that ran unchecked.", sum->launches_unchecked},
+		{"copies_checked", "Copies and sets of checked memory that were checked as accesses of it.", sum->copies_checked},
+		{"copies_unchecked", "Copies and sets of checked memory that were not.", sum->copies_unchecked},
 		{"launches_left_out", "Kernel launches that ran unchecked because --include or --exclude says so.", sum->launches_left_out},
 		{"kernels_unchecked", "Kernels that ran unchecked, each once per reason.", kernels},
 		{"instructions_unchecked", "Instructions in checked kernels that are not checked.", r->lefts},

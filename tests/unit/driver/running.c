@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { STREAMS = 66, ROUNDS = 4, BLOCKS = 4, FLAG_BLOCKS = 24, FLAG_THREADS = 256, BYTES = 1 << 20 };
-enum { LOCK = FLAG_BLOCKS * FLAG_THREADS * 4, STOP = LOCK + 256, SUM = STOP + 256, OTHER = SUM + 256 }; /* what lies where */
+enum { LOCK = FLAG_BLOCKS * FLAG_THREADS * 4, STOP = LOCK + 256, SUM = STOP + 256, TURNS = SUM + 4, OTHER = SUM + 256 }; /* what lies where */
 #define DRAIN_US 110000 /* GSan looks after its tables this seldom */
 
 #define POINTER "\t.reg .b64 %rd<3>;\n\t.reg .b32 %r<8>;\n\t.reg .pred %p<3>;\n\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
@@ -18,10 +18,11 @@ enum { LOCK = FLAG_BLOCKS * FLAG_THREADS * 4, STOP = LOCK + 256, SUM = STOP + 25
 	".visible .entry " name "(.param .u64 p)\n{\n" POINTER \
 	"taken:\n\tatom.acquire.gpu.global.cas.b32 %r1, [%rd1+24576], 0, 1;\n\tsetp.ne.u32 %p1, %r1, 0;\n\t@%p1 bra taken;\n" \
 	"\tld.global.u32 %r2, [%rd1+25088];\n\tadd.u32 %r2, %r2, 1;\n\tst.global.u32 [%rd1+25088], %r2;\n" \
+	"\tred.relaxed.gpu.global.add.u32 [%rd1+25092], 1;\n" \
 	"\tld.acquire.gpu.global.u32 %r3, [%rd1+24832];\n" \
 	"\tst." semantics ".gpu.global.u32 [%rd1+24576], 0;\n" \
 	"\tsetp.eq.u32 %p2, %r3, 0;\n\t@%p2 bra taken;\n\tret;\n}\n"
-_Static_assert(LOCK == 24576 && STOP == 24832 && SUM == 25088, "as the kernels say");
+_Static_assert(LOCK == 24576 && STOP == 24832 && SUM == 25088 && TURNS == 25092, "as the kernels say");
 
 static const char ptx[] =
 	".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -97,7 +98,7 @@ int main(int argc, char **argv)
 	do { /* until the lock is in use */
 		launch("touch", 1, 1, last, at + OTHER + 4096);
 		TRY(cuStreamSynchronize(last));
-		TRY(cuMemcpyDtoH(&sum, at + SUM, sizeof(sum)));
+		TRY(cuMemcpyDtoH(&sum, at + TURNS, sizeof(sum)));
 	} while (sum < BLOCKS);
 	for (int i = 0; i < ROUNDS; i++) {
 		launch("touch", 1, 1, other, at + OTHER);

@@ -48,7 +48,7 @@ static int brought(const struct supervisor *s, const struct gsan_finding *f)
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		atomic_store(&job->rank[1].bringing.seen[1], row[i].seen);
 		atomic_store(&job->rank[1].bringing.calls, row[i].calls);
-		if (supervisor_believe(s, f) != row[i].belief) {
+		if (supervisor_believe(s, f, 0) != row[i].belief) {
 			fprintf(stderr, "%u calls from number %u on: not %d\n", row[i].calls, row[i].seen, (int)row[i].belief);
 			wrong = 1;
 		}
@@ -77,7 +77,7 @@ int main(void)
 	if (pthread_create(&thread, NULL, merge, NULL))
 		return 1;
 	for (; reads < READS && !wrong; reads++)
-		wrong = supervisor_believe(s, &f) != BELIEF_WITHHELD;
+		wrong = supervisor_believe(s, &f, 0) != BELIEF_WITHHELD;
 	atomic_store(&done, 1);
 	pthread_join(thread, NULL);
 	if (wrong)

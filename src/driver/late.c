@@ -1,0 +1,324 @@
+#include "driver/late.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "config/settings.h"
+#include "cuda/real.h"
+#include "device/abi.h"
+#include "device/runtime.h"
+#include "driver/compile.h"
+#include "vmm/vmm.h"
+
+#define LATE_CTAS 256u
+#define LATE_RUNNING 256u /* kernels of ours that the driver holds at once: far below what makes a launch wait */
+#define LATE_SETTLE_NS 1000000000ull
+#define LATE_LOOK_NS 20000
+
+struct late {
+	struct late *next;
+	struct flow *flow;
+	uint32_t slot, seq;
+	CUevent event; /* NULL: it is over */
+	int alone;     /* clock_alone() */
+	struct gsan_launch record;
+	size_t count;
+	struct gsan_boxes boxes[];
+};
+
+/* ---- the kernel ------------------------------------------------------------------------------------------------ */
+
+static CUresult late_launch(struct late_kernel *k, unsigned ctas, struct gsan_boxes *boxes, struct gsan_launch *record)
+{
+	void *params[] = {boxes, record};
+
+	return real.cuLaunchKernel(k->function, ctas, 1, 1, DEVICE_RANGE_THREADS, 1, 1, 0, k->stream, params, NULL);
+}
+
+/* In the current context, once. */
+static int late_kernel(struct late_kernel *k)
+{
+	struct gsan_boxes nothing = {.written.rows = 0};
+	struct gsan_launch record = {.abi = 0};
+	CUmodule module;
+	char *made = compile_ptx("the kernel that checks copies", device_range_ptx);
+	CUresult rc = real.cuModuleLoadData(&module, made ? made : device_range_ptx);
+
+	free(made);
+	if (rc != CUDA_SUCCESS || real.cuModuleGetFunction(&k->function, module, GSAN_RANGE_KERNEL) != CUDA_SUCCESS)
+		return -1;
+	/* Of another priority than the program's mostly are: those share no queue of the GPU, in which one waits for what comes before it. */
+	if (real.cuStreamCreateWithPriority(&k->stream, CU_STREAM_NON_BLOCKING, -1) != CUDA_SUCCESS)
+		return -1;
+	return late_launch(k, 1, &nothing, &record) == CUDA_SUCCESS ? 0 : -1;
+}
+
+static void late_load(struct flow *f)
+{
+	CUstreamCaptureMode mode;
+	int relaxed = flow_relax(&mode);
+
+	real.cuCtxGetCurrent(&f->late.context);
+	f->late.reason = late_kernel(&f->late) ? "the kernel that checks copies could not be loaded" : NULL;
+	flow_unrelax(mode, relaxed);
+}
+
+static int late_settled(void);
+
+void late_start(struct flow *f)
+{
+	pthread_mutex_init(&f->late.lock, NULL);
+	f->late.last = &f->late.first;
+	f->late.reason = "copies are not to be checked";
+	if (setting_number(SETTING_COPIES, 1))
+		late_load(f);
+	vmm_settle = late_settled;
+}
+
+const char *late_refuses(struct flow *f) { return f->late.reason; }
+
+/* ---- one copy -------------------------------------------------------------------------------------------------- */
+
+struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
+{
+	struct late *l = malloc(sizeof(*l) + (1 + c->mores) * sizeof(*l->boxes));
+
+	if (!l)
+		return NULL;
+	*l = (struct late){.flow = f, .slot = c->slot, .seq = c->seq, .alone = clock_alone(&f->clock, c->slot), .count = 1 + c->mores};
+	l->record = *flow_record(f, c->slot, c->seq, kernel);
+	l->record.warp_bits = 0;
+	l->boxes[0] = c->boxes;
+	if (c->mores)
+		memcpy(l->boxes + 1, c->more, c->mores * sizeof(*l->boxes));
+	return l;
+}
+
+/* Behind what the stream was given. */
+static CUevent late_event(CUstream stream)
+{
+	CUstreamCaptureMode mode;
+	CUevent event = NULL;
+	int relaxed = flow_relax(&mode);
+
+	int made = real.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
+	int recorded = made && real.cuEventRecord(event, stream) == CUDA_SUCCESS;
+	if (made && !recorded)
+		real.cuEventDestroy_v2(event);
+	flow_unrelax(mode, relaxed);
+	return recorded ? event : NULL;
+}
+
+static void late_free(struct late *l)
+{
+	if (l->event)
+		real.cuEventDestroy_v2(l->event);
+	free(l);
+}
+
+void late_enqueued(struct late *l, CUstream stream, int done, int over)
+{
+	struct flow *f = l->flow;
+
+	if (done && !over)
+		l->event = late_event(stream);
+	if (!done || (!over && !l->event)) {
+		if (done)
+			flow_note(f, "copy", "(some)", "the driver took no event behind it");
+		late_free(l);
+		return;
+	}
+	pthread_mutex_lock(&f->late.lock);
+	*f->late.last = l;
+	f->late.last = &l->next;
+	atomic_fetch_add_explicit(&f->late.under_way, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&f->late.lock);
+}
+
+/* ---- the list -------------------------------------------------------------------------------------------------- */
+
+static void late_end(struct late_kernel *k, struct late *l)
+{
+	late_free(l);
+	atomic_fetch_sub_explicit(&k->under_way, 1, memory_order_relaxed);
+}
+
+/* Those that run are over if the stream has nothing left. With the lock held, in the kernel's context. */
+static void late_reap(struct late_kernel *k)
+{
+	if (!k->running || real.cuStreamQuery(k->stream) == CUDA_ERROR_NOT_READY)
+		return;
+	for (struct late *l; (l = k->running);) {
+		k->running = l->next;
+		late_end(k, l);
+	}
+	k->runs = 0;
+	k->stuck = 0;
+}
+
+static unsigned late_ctas(const struct gsan_boxes *b)
+{
+	uint64_t lines = 0;
+
+	for (const struct gsan_box *box = &b->written; box <= &b->read; box++)
+		lines += (box->width / GSAN_LINE + 2) * box->rows;
+	lines = (lines + DEVICE_RANGE_THREADS - 1) / DEVICE_RANGE_THREADS;
+	return lines < LATE_CTAS ? (unsigned)lines : LATE_CTAS;
+}
+
+static void late_run(struct late_kernel *k, struct late *l, uint32_t mapped)
+{
+	l->record.mapped = mapped;
+	for (size_t i = 0; i < l->count; i++)
+		if (late_launch(k, late_ctas(&l->boxes[i]), &l->boxes[i], &l->record) != CUDA_SUCCESS)
+			flow_note(l->flow, "copy", "(some)", "the driver did not start the kernel that checks them");
+	k->runs += (uint32_t)l->count;
+	atomic_fetch_add_explicit(&k->started, 1, memory_order_relaxed);
+	l->next = k->running;
+	k->running = l;
+}
+
+/* Of a slot whose copy is not over, later ones are not asked. */
+static void late_start_all(struct late_kernel *k, uint32_t mapped)
+{
+	uint64_t waits = 0;
+
+	late_reap(k);
+	for (struct late **at = &k->first, *l; (l = *at) && k->runs < LATE_RUNNING && ~waits;) {
+		int over = !(waits >> l->slot & 1) && (!l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY);
+		if (!over) {
+			waits |= 1ull << l->slot;
+			at = &l->next;
+			continue;
+		}
+		*at = l->next;
+		if (!l->next)
+			k->last = at;
+		if (l->alone && clock_alone_still(&l->flow->clock, l->slot, l->seq))
+			late_end(k, l);
+		else
+			late_run(k, l, mapped);
+	}
+}
+
+static void late_turn(struct flow *f, uint32_t mapped)
+{
+	CUstreamCaptureMode mode;
+	CUcontext gone;
+
+	if (pthread_mutex_trylock(&f->late.lock)) /* another thread does */
+		return;
+	if (real.cuCtxPushCurrent_v2(f->late.context) == CUDA_SUCCESS) {
+		int relaxed = flow_relax(&mode);
+		late_start_all(&f->late, mapped);
+		flow_unrelax(mode, relaxed);
+		real.cuCtxPopCurrent_v2(&gone);
+	}
+	pthread_mutex_unlock(&f->late.lock);
+}
+
+static int late_none(struct flow *f) { return !atomic_load_explicit(&f->late.under_way, memory_order_relaxed); }
+
+void late_go_on(struct flow *f)
+{
+	if (!late_none(f))
+		late_turn(f, vmm_mapped(f->participant));
+}
+
+int late_over(struct flow *f, uint64_t ns)
+{
+	uint64_t begun = flow_now();
+	uint32_t mapped = late_none(f) ? 0 : vmm_mapped(f->participant);
+
+	while (!late_none(f)) {
+		late_turn(f, mapped);
+		if (late_none(f) || flow_now() - begun > ns)
+			break;
+		nanosleep(&(struct timespec){0, LATE_LOOK_NS}, NULL);
+	}
+	return late_none(f);
+}
+
+void late_lowers(struct flow *f, struct clock_sweep *sweep)
+{
+	const struct late *lists[2];
+
+	pthread_mutex_lock(&f->late.lock);
+	lists[0] = f->late.first;
+	lists[1] = f->late.running;
+	for (unsigned i = 0; i < 2; i++)
+		for (const struct late *l = lists[i]; l; l = l->next) {
+			if (sweep->seen[l->slot] >= l->seq)
+				sweep->seen[l->slot] = l->seq - 1;
+			if (sweep->floor > l->seq)
+				sweep->floor = l->seq;
+		}
+	pthread_mutex_unlock(&f->late.lock);
+}
+
+/* ---- what is about to be given to somebody else ---------------------------------------------------------------- */
+
+struct late_settles { uint64_t begun; int settled; };
+
+/* What has been started, and what may be, is waited for: copies that are not over are of other memory. Not long, if kernels of the program leave
+ * no room for it, and once. */
+static void late_settle(struct flow *f, void *context)
+{
+	struct late_settles *s = context;
+
+	while (!late_none(f) && !f->late.stuck) {
+		uint32_t before = atomic_load_explicit(&f->late.started, memory_order_relaxed);
+		late_turn(f, atomic_load_explicit(&f->participant->mapped, memory_order_relaxed));
+		if (!f->late.running && before == atomic_load_explicit(&f->late.started, memory_order_relaxed))
+			break;
+		f->late.stuck = flow_now() - s->begun > LATE_SETTLE_NS;
+		nanosleep(&(struct timespec){0, LATE_LOOK_NS}, NULL);
+	}
+	s->settled &= !f->late.running;
+}
+
+static int late_settled(void)
+{
+	struct late_settles s = {.begun = flow_now(), .settled = 1};
+
+	flow_each(late_settle, &s);
+	return s.settled;
+}
+
+/* ---- a context ends -------------------------------------------------------------------------------------------- */
+
+static void late_drop(struct late_kernel *k, struct late **list)
+{
+	for (struct late *l; (l = *list);) {
+		*list = l->next;
+		free(l); /* its event went with the context, or stays */
+		atomic_fetch_sub_explicit(&k->under_way, 1, memory_order_relaxed);
+	}
+}
+
+static void late_forget(struct flow *f, void *context)
+{
+	CUcontext gone;
+
+	if (f->late.context != context)
+		return;
+	pthread_mutex_lock(&f->late.lock);
+	late_drop(&f->late, &f->late.first);
+	late_drop(&f->late, &f->late.running);
+	f->late.last = &f->late.first;
+	f->late.runs = 0;
+	f->late.reason = "the context ended in which the kernel was that checks copies";
+	if (f->participant->context != context && real.cuCtxPushCurrent_v2(f->participant->context) == CUDA_SUCCESS) {
+		late_load(f);
+		real.cuCtxPopCurrent_v2(&gone);
+	}
+	pthread_mutex_unlock(&f->late.lock);
+}
+
+void late_forget_context(CUcontext context)
+{
+	if (context)
+		flow_each(late_forget, context);
+}

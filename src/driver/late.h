@@ -1,0 +1,29 @@
+/* late: the bytes of copies and sets, checked when these are over, by a kernel of ours (device/range.h) in a stream of our own. A copy is
+ * followed by an event of ours, that nobody waits for; who calls the driver later asks it, and starts the kernel once it has passed. So nothing
+ * of ours stands between the program's work, and what has been started waits for nothing but room on the GPU. As many may be under way as
+ * the program likes: they are kept in a list.
+ *
+ * Until it is over a check may leave records: tags and memory that it names are not used again before (late_lowers, vmm_settle). */
+#ifndef GSAN_DRIVER_LATE_H
+#define GSAN_DRIVER_LATE_H
+
+#include "driver/copy.h"
+
+struct late;
+
+/* While nothing of the program runs: the kernel is loaded, and run once for nothing, for the driver makes room for it then. */
+void late_start(struct flow *f);
+const char *late_refuses(struct flow *f); /* why copies are not checked; NULL: they are */
+/* Of a copy, known to the supervisor as that kernel, that was given a number as a checked launch, whose order stands in the slot's record; the slot's queue is locked. NULL: no memory. */
+struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel);
+/* The driver has answered: `done` if it took it; `over`: it is known to be complete. The entry is late's from here on. */
+void late_enqueued(struct late *l, CUstream stream, int done, int over);
+/* Starts what may be started, behind each call that may have made that so. Cheap if there is nothing. */
+void late_go_on(struct flow *f);
+/* 1: none is under way, perhaps after that time. */
+int late_over(struct flow *f, uint64_t ns);
+/* Of what is under way launches of its slot, from its own on, may leave records. */
+void late_lowers(struct flow *f, struct clock_sweep *sweep);
+void late_forget_context(CUcontext context); /* it has ended */
+
+#endif

@@ -1,0 +1,248 @@
+/* A program for gsan-launch: `copies FORM [racy]`. Copies and sets beside kernels and beside each other, ordered, or with an edge left out. */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 1 << 14, BYTES = 4 * N, THREADS = 128 };
+
+#define KERNEL(name, parameters, body) \
+	".visible .entry " name "(" parameters ")\n{\n\t.reg .b64 %rd<9>;\n\t.reg .b32 %r<9>;\n\t.reg .pred %p<3>;\n" \
+	"\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n" body "\tret;\n}\n"
+/* %rd2: the thread's word; of `words` threads that take part */
+#define WORD "\tmov.u32 %r1, %ctaid.x;\n\tmov.u32 %r2, %ntid.x;\n\tmov.u32 %r3, %tid.x;\n\tmad.lo.u32 %r4, %r1, %r2, %r3;\n" \
+	"\tld.param.u32 %r5, [words];\n\tsetp.ge.u32 %p1, %r4, %r5;\n\t@%p1 ret;\n\tmul.wide.u32 %rd2, %r4, 4;\n\tadd.u64 %rd2, %rd1, %rd2;\n"
+#define WORDS ".param .u64 p, .param .u32 words"
+static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
+	".visible .global .align 16 .b8 variable[4096];\n"
+	KERNEL("put", WORDS, WORD "\tst.global.u32 [%rd2], %r4;\n")
+	KERNEL("get", WORDS ", .param .u64 out", WORD "\tld.global.u32 %r6, [%rd2];\n\tld.param.u64 %rd3, [out];\n"
+	       "\tcvta.to.global.u64 %rd3, %rd3;\n\tadd.u64 %rd2, %rd2, %rd3;\n\tsub.u64 %rd2, %rd2, %rd1;\n\tst.global.u32 [%rd2], %r6;\n")
+	KERNEL("add", WORDS, WORD "\tred.relaxed.gpu.global.add.u32 [%rd2], 1;\n")
+	KERNEL("count", WORDS, WORD "\tred.relaxed.gpu.global.add.u32 [%rd1], 1;\n")
+	KERNEL("of_variable", WORDS, WORD "\tmov.u64 %rd3, variable;\n\tcvta.global.u64 %rd3, %rd3;\n\tadd.u64 %rd2, %rd2, %rd3;\n"
+	       "\tsub.u64 %rd2, %rd2, %rd1;\n\tld.global.u32 %r6, [%rd2];\n\tmul.wide.u32 %rd4, %r4, 4;\n\tadd.u64 %rd4, %rd1, %rd4;\n"
+	       "\tst.global.u32 [%rd4], %r6;\n")
+	/* a flag behind `words`: raised when its CTA has done nothing; polled before the words are written */
+	KERNEL("raise", WORDS, "\tld.param.u32 %r5, [words];\n\tmul.wide.u32 %rd2, %r5, 4;\n\tadd.u64 %rd2, %rd1, %rd2;\n"
+	       "\tmov.u32 %r6, 1;\n\tst.release.gpu.global.u32 [%rd2], %r6;\n")
+	KERNEL("await", WORDS, WORD "\tmul.wide.u32 %rd3, %r5, 4;\n\tadd.u64 %rd3, %rd1, %rd3;\nagain:\n\tld.acquire.gpu.global.u32 %r6, [%rd3];\n"
+	       "\tsetp.eq.u32 %p2, %r6, 0;\n\t@%p2 bra again;\n\tst.global.u32 [%rd2], %r4;\n")
+	KERNEL("poll", WORDS, "again:\n\tld.acquire.sys.global.u32 %r6, [%rd1];\n\tsetp.eq.u32 %p2, %r6, 0;\n\t@%p2 bra again;\n");
+
+static void must(const char *what, CUresult rc)
+{
+	const char *text = NULL;
+
+	if (rc == CUDA_SUCCESS)
+		return;
+	cuGetErrorString(rc, &text);
+	fprintf(stderr, "%s: %s\n", what, text ? text : "?");
+	exit(1);
+}
+#define MUST(call) must(#call, call)
+
+static int racy;
+static CUstream a, b; /* that wait for nobody */
+static CUdeviceptr at, other, out;
+static char *host, *host2; /* pinned: copies do not wait */
+static CUmodule module;
+
+static void launch(CUstream stream, const char *name, CUdeviceptr p, unsigned words)
+{
+	void *params[] = {&p, &words, &out};
+	CUfunction f;
+
+	MUST(cuModuleGetFunction(&f, module, name));
+	MUST(cuLaunchKernel(f, (words + THREADS - 1) / THREADS, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
+}
+
+/* `to` comes behind what `from` was given, unless that is to be left out. */
+static void edge(CUstream to, CUstream from)
+{
+	CUevent event;
+
+	if (racy)
+		return;
+	MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	MUST(cuEventRecord(event, from));
+	MUST(cuStreamWaitEvent(to, event, 0));
+	MUST(cuEventDestroy(event));
+}
+
+static void wait_for(CUstream stream)
+{
+	if (!racy)
+		MUST(cuStreamSynchronize(stream));
+}
+
+/* ---- a copy, or a set, and a kernel ---- */
+
+static void in_then_kernel(void) { MUST(cuMemcpyHtoDAsync(at, host, BYTES, a)); edge(b, a); launch(b, "get", at, N); }
+static void kernel_then_in(void) { launch(b, "get", at, N); edge(a, b); MUST(cuMemcpyHtoDAsync(at, host, BYTES, a)); }
+static void kernel_then_out(void) { launch(a, "put", at, N); edge(b, a); MUST(cuMemcpyDtoHAsync(host, at, BYTES, b)); }
+static void out_then_kernel(void) { MUST(cuMemcpyDtoHAsync(host, at, BYTES, b)); edge(a, b); launch(a, "put", at, N); }
+static void kernel_then_within(void) { launch(a, "put", at, N); edge(b, a); MUST(cuMemcpyDtoDAsync(other, at, BYTES, b)); }
+static void within_then_kernel(void) { MUST(cuMemcpyAsync(other, at, BYTES, b)); edge(a, b); launch(a, "get", other, N); }
+static void set_then_kernel(void) { MUST(cuMemsetD32Async(at, 7, N, a)); edge(b, a); launch(b, "get", at, N); }
+static void kernel_then_set(void) { launch(b, "put", at, N); edge(a, b); MUST(cuMemsetD8Async(at, 7, BYTES, a)); }
+static void kernel_then_set16(void) { launch(b, "put", at, N); edge(a, b); MUST(cuMemsetD16Async(at + BYTES - 64, 7, 32, a)); }
+static void blocking_out(void) { launch(a, "put", at, N); wait_for(a); MUST(cuMemcpyDtoH(host, at, BYTES)); }
+static void blocking_in(void) { launch(a, "get", at, N); wait_for(a); MUST(cuMemcpyHtoD(at, host, BYTES)); }
+static void blocking_set(void) { launch(a, "get", at, N); wait_for(a); MUST(cuMemsetD32(at, 7, N)); }
+
+/* ---- two of them ---- */
+
+static void two_copies(void) { MUST(cuMemcpyHtoDAsync(at, host, BYTES, a)); edge(b, a); MUST(cuMemcpyHtoDAsync(at, host2, BYTES, b)); }
+static void in_then_out(void) { MUST(cuMemcpyHtoDAsync(at, host, BYTES, a)); edge(b, a); MUST(cuMemcpyDtoHAsync(host2, at, BYTES, b)); }
+static void two_sets(void) { MUST(cuMemsetD8Async(at, 1, BYTES, a)); edge(b, a); MUST(cuMemsetD8Async(at, 2, BYTES, b)); }
+static void set_then_out(void) { MUST(cuMemsetD8Async(at + 3, 1, 11, a)); edge(b, a); MUST(cuMemcpyDtoHAsync(host2, at + 13, 64, b)); }
+
+/* ---- ranges are exact: neighbours do not race, and one byte does ---- */
+
+static void neighbours(void)
+{
+	MUST(cuMemcpyHtoDAsync(at, host, 100, a));
+	MUST(cuMemcpyHtoDAsync(at + 100 - racy, host2, 1000, b));
+}
+
+static void columns(void)
+{
+	CUDA_MEMCPY2D left = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host, .srcPitch = 96, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			.dstDevice = at, .dstPitch = 256, .WidthInBytes = 96, .Height = 64};
+	MUST(cuMemcpy2DAsync(&left, a));
+	MUST(cuMemsetD2D8Async(at + 96 - racy, 256, 1, 160, 64, b));
+}
+
+static void rows_out(void)
+{
+	CUDA_MEMCPY2D m = {.dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = host, .dstPitch = 4, .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			.srcDevice = at, .srcPitch = 512, .srcXInBytes = 508, .srcY = 2, .WidthInBytes = 4, .Height = 8};
+	launch(b, "put", at, racy ? 512 : 384); /* words: to behind row 3, or behind row 2's last but some */
+	edge(a, b);
+	m.srcY = 3;
+	MUST(cuMemcpy2DAsync(&m, a));
+}
+
+static void boxes(void)
+{
+	CUDA_MEMCPY3D m = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host, .srcPitch = 32, .srcHeight = 4,
+			.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = at, .dstPitch = 128, .dstHeight = 8, .dstXInBytes = 32, .dstY = 2, .dstZ = 1,
+			.WidthInBytes = 32, .Height = 4, .Depth = 3};
+	MUST(cuMemcpy3DAsync(&m, a));
+	/* slice 2, row 5, bytes 32 on; or row 6 */
+	MUST(cuMemsetD8Async(at + (2 * 8 + (racy ? 5 : 6)) * 128 + 40, 1, 4, b));
+}
+
+static void of_variable(void)
+{
+	CUdeviceptr v;
+	size_t size;
+
+	MUST(cuModuleGetGlobal(&v, &size, module, "variable"));
+	launch(b, "of_variable", at, 256);
+	edge(a, b);
+	MUST(cuMemcpyHtoDAsync(v + 128, host, 512, a));
+}
+
+/* ---- what is a poll, and what is not ---- */
+
+static void flag_by_copy(void)
+{
+	host[0] = 1;
+	launch(b, racy ? "get" : "poll", at, 1);
+	MUST(cuMemcpyHtoDAsync(at, host, 4, a));
+}
+
+static void progress(void) { launch(b, "count", at, N); MUST(cuMemcpyDtoHAsync(host, at, racy ? 12 : 4, a)); }
+static void result(void) { launch(b, "add", at, N); edge(a, b); MUST(cuMemcpyDtoHAsync(host, at, BYTES, a)); }
+
+/* ---- checked late: what came behind it is there already ---- */
+
+static void overwritten(void)
+{
+	MUST(cuMemcpyHtoDAsync(at, host, BYTES, a));
+	edge(b, a);
+	launch(b, "put", at, N);
+	MUST(cuStreamSynchronize(b));
+}
+
+/* Behind the copy a kernel raises a flag, for which another stream's waits before it writes where the copy did. */
+static void by_flag(void)
+{
+	launch(b, "await", at, racy ? 64 : 32);
+	MUST(cuMemcpyHtoDAsync(at, host, racy ? 64 * 4 : 32 * 4, a));
+	launch(a, "raise", at, racy ? 64 : 32);
+	if (racy)
+		MUST(cuMemsetD8Async(at + 128, 1, 16, a));
+}
+
+static void freed_and_reused(void)
+{
+	CUdeviceptr p, q;
+
+	for (int i = 0; i < 20; i++) {
+		MUST(cuMemAlloc(&p, 4096));
+		MUST(cuMemcpyHtoDAsync(p, host, 4096, a));
+		MUST(cuMemFree(p));
+		MUST(cuMemAlloc(&q, 4096));
+		launch(b, "put", q, 1024);
+		if (racy && i == 19)
+			MUST(cuMemcpyHtoDAsync(q, host, 4096, a));
+		MUST(cuMemFree(q));
+	}
+}
+
+static void many(void)
+{
+	for (int i = 0; i < 600; i++)
+		MUST(cuMemcpyHtoDAsync(at + 64 * (i % 100), host, 64, i % 2 ? a : b));
+	edge(b, a);
+	launch(b, "get", at, N);
+	edge(a, b);
+	MUST(cuMemsetD8Async(at, 0, 640, a));
+}
+
+static const struct form { const char *name; void (*run)(void); } forms[] = {
+#define FORM(name) {#name, name}
+	FORM(in_then_kernel), FORM(kernel_then_in), FORM(kernel_then_out), FORM(out_then_kernel), FORM(kernel_then_within),
+	FORM(within_then_kernel), FORM(set_then_kernel), FORM(kernel_then_set), FORM(kernel_then_set16), FORM(blocking_out), FORM(blocking_in),
+	FORM(blocking_set), FORM(two_copies), FORM(in_then_out), FORM(two_sets), FORM(set_then_out), FORM(neighbours), FORM(columns),
+	FORM(rows_out), FORM(boxes), FORM(of_variable), FORM(flag_by_copy), FORM(progress), FORM(result), FORM(overwritten), FORM(by_flag),
+	FORM(freed_and_reused), FORM(many),
+};
+
+int main(int argc, char **argv)
+{
+	const struct form *form = NULL;
+	CUcontext context;
+	CUdevice device;
+
+	for (size_t i = 0; argc > 1 && i < sizeof(forms) / sizeof(*forms); i++)
+		if (!strcmp(argv[1], forms[i].name))
+			form = &forms[i];
+	racy = argc > 2 && !strcmp(argv[2], "racy");
+	if (!form) {
+		for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+			puts(forms[i].name);
+		return 2;
+	}
+	MUST(cuInit(0));
+	MUST(cuDeviceGet(&device, 0));
+	MUST(cuDevicePrimaryCtxRetain(&context, device));
+	MUST(cuCtxSetCurrent(context));
+	MUST(cuModuleLoadData(&module, ptx));
+	MUST(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+	MUST(cuMemAllocHost((void **)&host, BYTES));
+	MUST(cuMemAllocHost((void **)&host2, BYTES));
+	MUST(cuMemAlloc(&at, 2 * BYTES));
+	MUST(cuMemAlloc(&other, BYTES));
+	MUST(cuMemAlloc(&out, BYTES));
+	MUST(cuMemsetD8(at, 0, 2 * BYTES));
+	MUST(cuMemsetD8(other, 0, BYTES));
+	MUST(cuCtxSynchronize());
+	form->run();
+	MUST(cuCtxSynchronize());
+	return 0;
+}

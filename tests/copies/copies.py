@@ -1,0 +1,69 @@
+"""Copies and sets as accesses of their stream (copies.c): each form is clean as it stands, and without its edge its race is found, with the
+lines that called the driver. `copies.py FORM`, or --list; and what is said of copies that are not checked."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+import expect  # noqa: E402
+import jobs  # noqa: E402
+
+PROGRAM = os.path.join(jobs.BIN, "copies")
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "copies.c")
+SEEDS = (1, 2)
+WRITE, READ, ATOMIC = "write-after-write", {"write-after-read", "read-after-write"}, "atomic-vs-plain"
+COPY, SET = "memcpy", "memset"
+# Without the edge: the kinds of its findings, and the operations of sides that are no kernel's.
+FORMS = {
+    "in_then_kernel": (READ, {COPY}), "kernel_then_in": (READ, {COPY}), "kernel_then_out": (READ, {COPY}), "out_then_kernel": (READ, {COPY}),
+    "kernel_then_within": (READ, {COPY}), "within_then_kernel": (READ, {COPY}), "set_then_kernel": (READ, {SET}),
+    "kernel_then_set": ({WRITE}, {SET}), "kernel_then_set16": ({WRITE}, {SET}), "blocking_out": (READ, {COPY}), "blocking_in": (READ, {COPY}),
+    "blocking_set": (READ, {SET}), "two_copies": ({WRITE}, {COPY}), "in_then_out": (READ, {COPY}), "two_sets": ({WRITE}, {SET}),
+    "set_then_out": (READ, {COPY, SET}), "neighbours": ({WRITE}, {COPY}), "columns": ({WRITE}, {COPY, SET}), "rows_out": (READ, {COPY}),
+    "boxes": ({WRITE}, {COPY, SET}), "of_variable": (READ, {COPY}), "flag_by_copy": (READ, {COPY}), "progress": ({ATOMIC}, {COPY}),
+    "result": ({ATOMIC}, {COPY}), "overwritten": ({WRITE}, {COPY}), "by_flag": ({WRITE}, {SET}), "freed_and_reused": ({WRITE}, {COPY}),
+    "many": (READ | {WRITE}, {COPY, SET}),
+}
+
+
+def function_of(line):
+    """The function of copies.c whose body has that line: its name stands at the last line before it that begins one."""
+    with open(SOURCE, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    return next(m[1] for m in (re.match(r"static void (\w+)\(", text) for text in reversed(lines[:line])) if m)
+
+
+def sides(finding):
+    return [side for side in (finding["first"], finding["second"]) if side["op"] in (COPY, SET)]
+
+
+def form(scratch, name):
+    kinds, operations = FORMS[name]
+    for seed in SEEDS:
+        options = ("--seed", str(seed))
+        clean = jobs.launched(scratch, [PROGRAM, name], ranks=1, options=options).ends(0).summary(ranks=1)
+        expect.need(not clean["findings"] and clean["coverage"]["copies_checked"] and not clean["coverage"]["copies_unchecked"], str(clean))
+        racy = jobs.launched(scratch, [PROGRAM, name, "racy"], ranks=1, options=options).ends(jobs.FOUND).summary(ranks=1)
+        found = racy["findings"]
+        expect.need({f["kind"] for f in found} <= set(kinds) and {s["op"] for f in found for s in sides(f)} == operations, str(found))
+        for side in (side for f in found for side in sides(f)):
+            expect.need(side["grid"] is None and side["cta"] is None and side["kernel"].startswith("cuMem"), str(side))
+            expect.need(side["function"] == name and os.path.samefile(side["file"], SOURCE) and function_of(side["line"]) == name, str(side))
+
+
+def switched_off(scratch):
+    """--copies 0: nothing is found, and the report says that they were not checked."""
+    job = jobs.launched(scratch, [PROGRAM, "two_copies", "racy"], ranks=1, options=("--copies", "0")).ends(0)
+    coverage = job.summary(ranks=1)["coverage"]
+    expect.need(not coverage["copies_checked"] and coverage["copies_unchecked"] == 4, str(coverage))
+    jobs.launched(scratch, [PROGRAM, "two_copies"], ranks=1, options=("--copies", "0", "--require-checked")).ends(67).says("4 of 4 copies ran unchecked")
+    jobs.launched(scratch, [PROGRAM, "in_then_kernel"], ranks=1, options=("--require-checked",)).ends(0).says("and 3 copies)")
+
+
+CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS}, "switched_off": switched_off}
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--list":
+        print(";".join(CASES), end="")
+    else:
+        jobs.main(CASES)
