@@ -361,6 +361,8 @@ static int make_whole(struct module *m, struct ptxas_bytes *to)
 	if (!status && emulated) {
 		*to = (struct ptxas_bytes){text.data, text.size};
 		text.data = NULL;
+	} else if (!status && m->stats.already) { /* the plain run has made it */
+		status = text_read_file(ptxas_args_output(m->a), &to->data, &to->size);
 	} else if (!status && m->stats.clones) {
 		status = assemble(m->a, m->real, &text, none, to, &log);
 		if (status)

@@ -110,7 +110,7 @@ static int rewrite_module(struct rewrite *r, struct text *out, struct ptx_rewrit
 
 	if (status)
 		return status;
-	*stats = (struct ptx_rewrite_stats){r->plan.clones, r->plan.sites, r->plan.checked, r->plan.left, r->plan.skipped};
+	*stats = (struct ptx_rewrite_stats){r->plan.clones, r->plan.sites, r->plan.checked, r->plan.left, r->plan.skipped, 0};
 	r->reached = calloc(r->m->functions + 1, 1);
 	r->stack = calloc(r->m->functions + 1, sizeof(*r->stack));
 	if (!r->reached || !r->stack)
@@ -141,7 +141,8 @@ int ptx_rewrite(const char *text, size_t size, const struct ptx_rewrite_options 
 		return status;
 	*stats = (struct ptx_rewrite_stats){0};
 	r.m = m;
-	if (is_rewritten(m))
+	stats->already = is_rewritten(m);
+	if (stats->already)
 		text_add(&result, text, m->size);
 	else
 		status = rewrite_module(&r, &result, stats, error);

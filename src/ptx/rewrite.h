@@ -15,7 +15,10 @@ struct ptx_rewrite_options {
 	uint32_t clocks;                              /* every kernel with an RMW keeps clocks: none of its RMWs is PTX_ACCESS_RED */
 	int linked;                                   /* the text lacks what ptx_link_object() has, and is to be linked with it */
 };
-struct ptx_rewrite_stats { uint32_t clones, sites, checked, left, skipped_kernels; }; /* checked: instructions, several of which may be one site */
+struct ptx_rewrite_stats {
+	uint32_t clones, sites, checked, left, skipped_kernels; /* checked: instructions, several of which may be one site */
+	int already; /* the text went through here before, or is the runtime's own: it comes back as it is */
+};
 
 /* Writes a malloc'ed, NUL-terminated text to *out, without the NUL in *out_size. A module without any kernel, or with
  * none that can be cloned, comes back byte for byte. Returns 0, -EINVAL with *error, -ENOMEM. */
