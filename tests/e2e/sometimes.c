@@ -13,7 +13,7 @@ static const char ptx[] =
 	"ld.param.u64 %rd1, [at];\nmov.u32 %r1, %ctaid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra READ;\n"
 	".loc 1 10 1\nst.global.u32 [%rd1], 7;\n"
 	".loc 1 11 1\nst.relaxed.gpu.global.u32 [%rd1+128], 1;\nret;\n"
-	"READ: mov.u32 %r4, 0;\nWAIT: add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p2, %r4, 700;\n@%p2 bra WAIT;\n"
+	"READ: mov.u32 %r4, 0;\nWAIT: add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p2, %r4, 120;\n@%p2 bra WAIT;\n"
 	".loc 1 20 1\nld.relaxed.gpu.global.u32 %r2, [%rd1+128];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra END;\n"
 	".loc 1 21 1\nld.global.u32 %r3, [%rd1];\nst.global.u32 [%rd1+256], %r3;\nEND: ret;\n}\n";
 
