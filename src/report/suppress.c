@@ -10,10 +10,10 @@
 #include "base/lines.h"
 
 #define SUPPRESS_META "*?[\\" /* of fnmatch(3) */
-#define SUPPRESS_ANY (-2)     /* rank */
+#define SUPPRESS_ANY (-2)     /* rank, line */
 
 struct suppress_glob { const char *text; int plain; }; /* text NULL: anything; plain: it is the name itself */
-struct suppress_side { struct suppress_glob kernel, function, file; uint32_t line; }; /* line 0: any */
+struct suppress_side { struct suppress_glob kernel, function, file; int64_t line; }; /* line 0: code that is of no line */
 struct suppression {
 	uint32_t number;          /* of the line */
 	uint32_t kinds;           /* bit k */
@@ -91,7 +91,7 @@ static int suppress_take_file(struct suppression *s, unsigned which, struct line
 	(void)l;
 	if (colon && colon[1] >= '0' && colon[1] <= '9' && !*end && line <= UINT32_MAX) {
 		*colon = 0;
-		s->side[which].line = (uint32_t)line;
+		s->side[which].line = (int64_t)line;
 	}
 	s->side[which].file = suppress_glob(value);
 	return 0;
@@ -147,7 +147,7 @@ static int suppress_parse(struct suppression *s, struct lines *l)
 {
 	unsigned given = 0, which = 0;
 	int rc = 0;
-	*s = (struct suppression){.number = l->number, .rule = suppress_rule(l)};
+	*s = (struct suppression){.number = l->number, .rule = suppress_rule(l), .side = {{.line = SUPPRESS_ANY}, {.line = SUPPRESS_ANY}}};
 	for (unsigned i = 0; i < l->words && !rc; i += 2) {
 		const int other = !strcmp(l->word[i], "and");
 		if (other && which++)
@@ -206,22 +206,33 @@ void suppressions_free(struct suppressions *s)
 /* ---- matching ---- */
 
 /* Where an access is: the instruction itself, then each place that it was inlined at. */
-#define SUPPRESS_FRAMES 16
-struct suppress_frames { struct report_place at[SUPPRESS_FRAMES]; unsigned count; char *text; };
+struct suppress_frames { struct report_place *at; unsigned count; char *text; };
 
 static int suppress_frames(struct suppress_frames *frames, const struct report_side *side)
 {
-	char *next = frames->text = side->inlined_at ? strdup(side->inlined_at) : NULL;
+	char *next = frames->text = strdup(side->inlined_at ? side->inlined_at : "");
+	unsigned most = 2;
+	for (const char *comma = next; comma && (comma = strchr(comma, ',')); comma++)
+		most++;
+	frames->at = malloc(most * sizeof *frames->at);
+	if (!next || !frames->at)
+		return -ENOMEM;
 	frames->at[0] = side->at;
 	frames->count = 1;
-	for (char *frame; (frame = strsep(&next, ",")) && frames->count < SUPPRESS_FRAMES;) {
+	for (char *frame; (frame = strsep(&next, ","));) {
 		char *colon = strrchr(frame, ':');
 		if (!colon)
 			continue;
 		*colon = 0;
 		frames->at[frames->count++] = (struct report_place){.file = frame, .line = (uint32_t)strtoul(colon + 1, NULL, 10)};
 	}
-	return side->inlined_at && !frames->text ? -ENOMEM : 0;
+	return 0;
+}
+
+static void suppress_frames_free(struct suppress_frames *frames)
+{
+	free(frames->at);
+	free(frames->text);
 }
 
 static int suppress_names(const struct suppress_glob *glob, const char *name)
@@ -246,7 +257,7 @@ static int suppress_file(const struct suppress_glob *glob, const char *file)
 static int suppress_place(const struct suppress_side *s, const struct suppress_frames *frames)
 {
 	for (unsigned i = 0; i < frames->count && s->file.text; i++)
-		if ((!s->line || frames->at[i].line == s->line) && suppress_file(&s->file, frames->at[i].file))
+		if ((s->line == SUPPRESS_ANY || frames->at[i].line == s->line) && suppress_file(&s->file, frames->at[i].file))
 			return 1;
 	return !s->file.text;
 }
@@ -287,9 +298,10 @@ static int suppress_order(struct suppress_order *o, const struct suppressions *s
 	*o = (struct suppress_order){.all = s, .others = malloc(s->rows * sizeof *o->others + 1), .numbers = malloc(s->rows * sizeof *o->numbers + 1)};
 	int rc = o->others && o->numbers ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < s->rows && !rc; i++) {
-		const uint32_t line = s->row[i].side[0].line ? s->row[i].side[0].line : s->row[i].side[1].line;
-		if (line)
-			rc = index_add(&o->by_line, line, i);
+		const struct suppress_side *side = s->row[i].side;
+		const int64_t line = side[0].line == SUPPRESS_ANY ? side[1].line : side[0].line;
+		if (line != SUPPRESS_ANY)
+			rc = index_add(&o->by_line, (uint64_t)line, i);
 		else
 			o->others[o->count++] = i;
 	}
@@ -322,8 +334,8 @@ static int suppress_finding(struct report *r, struct report_finding *f, const st
 		r->suppression[f->suppressed - 1].findings++;
 		r->suppression[f->suppressed - 1].count += f->count;
 	}
-	free(frames[0].text);
-	free(frames[1].text);
+	suppress_frames_free(&frames[0]);
+	suppress_frames_free(&frames[1]);
 	return rc;
 }
 

@@ -107,7 +107,7 @@ static void test_matches(void)
 	static const char *const no[] = {
 		"kernel sen", "kernel SEND", "kernel send and kernel send", "kernel take and kernel take", "kernel send file wait.h", "kernel take file ring.cu:31",
 		"kind write-after-write", "kind stale-*", "ranks 0,0", "ranks 1,1", "ranks 2,*", "label other", "function sen?x", "file ing.cu",
-		"file ring.cu:3", "file ring.cu:310", "file user", "file ring.cu:31 and file ring.cu:31", "file ring.cu:31 and file ring.cu:61",
+		"file ring.cu:3", "file ring.cu:310", "file ring.cu:0", "file user", "file ring.cu:31 and file ring.cu:31", "file ring.cu:31 and file ring.cu:61",
 		"file wait.h:9", "file /src/ring.cu", "kernel send ranks 0,0", "kernel send and kernel take file ring.cu:31", "kernel send label x",
 	};
 	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
@@ -187,6 +187,43 @@ static void test_read_wrong(void)
 	report_free(&r);
 }
 
+/* The suggestion for one suppresses the other, too. */
+static int covers(const struct report_finding *one, const struct report_finding *other)
+{
+	struct report r = {.ranks = 2};
+	struct text line = {0};
+	*error = 0;
+	CHECK(!report_append_finding(&r, one) && !report_append_finding(&r, other));
+	report_suggest_one(&line, &r, &r.finding[0]);
+	CHECK(suppresses(&r, line.data) >= 1 && r.finding[0].suppressed);
+	const int both = r.finding[1].suppressed > 0;
+	text_free(&line);
+	report_free(&r);
+	return both;
+}
+
+/* However often it was inlined. */
+static void test_deep(void)
+{
+	struct report_finding one = race(), other = one;
+	char frames[2000] = "a.h:1", kernel[2048], elsewhere[2048];
+	for (size_t i = 2; i < 100; i++)
+		snprintf(frames + strlen(frames), sizeof frames - strlen(frames), ",a.h:%zu", i);
+	snprintf(kernel, sizeof kernel, "%s,k.cu:7", frames);
+	snprintf(elsewhere, sizeof elsewhere, "%s,k.cu:8", frames);
+	one.first.inlined_at = kernel;
+	other.first.inlined_at = elsewhere;
+	CHECK(covers(&one, &one) && !covers(&one, &other));
+}
+
+/* Compilers make code that is of no line: its line is 0, and no other. */
+static void test_lineless(void)
+{
+	struct report_finding one = race(), other = one;
+	one.first.at.line = 0;
+	CHECK(covers(&one, &one) && !covers(&one, &other) && !covers(&other, &one));
+}
+
 /* Each suggestion suppresses its finding, and none of the others. */
 static void test_suggested(void)
 {
@@ -234,6 +271,8 @@ int main(int argc, char **argv)
 	test_unknown();
 	test_counts();
 	test_read_wrong();
+	test_deep();
+	test_lineless();
 	test_suggested();
 	return 0;
 }
