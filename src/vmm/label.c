@@ -8,7 +8,7 @@
 static uint64_t label_place(uint64_t at, uint64_t size)
 {
 	uint64_t first = vmm_canonical(at), last = vmm_canonical(at + size - 1);
-	return last - first == size - 1 && block_find(first) == block_find(last) ? first : 0;
+	return first <= last && last - first == size - 1 && block_find(first) == block_find(last) ? first : 0;
 }
 
 int vmm_label(uint64_t at, uint64_t size, const char *name)

@@ -99,7 +99,8 @@ static void case_refused(void)
 	NEED(next == at + 4096);
 	memset(name, 'n', 201);
 	NEED(label(at, 4096, "") == -EINVAL && label(at, 4096, NULL) == -EINVAL && label(at, 4096, name) == -EINVAL);
-	NEED(label(at, 0, "none") == -EINVAL && label(at, 4097, "too long") == -ENOENT && label(at, SIZE_MAX, "wraps") == -ENOENT);
+	NEED(label(at, 0, "none") == -EINVAL && label(at, 4097, "too long") == -ENOENT && label(at, SIZE_MAX, "wraps") == -ENOENT &&
+	     label(at + 16, SIZE_MAX, "wraps to where it is") == -ENOENT);
 	NEED(gsan_label(&here, sizeof here, "the host's") == -ENOENT && label(0, 4, "null") == -ENOENT);
 	race(at);
 }
