@@ -6,11 +6,13 @@
 #include <string.h>
 
 #define LINES_BLANK " \t\r"
+#define LINES_MARK "\xef\xbb\xbf" /* some editors begin UTF-8 with it */
 #define LINES_NEAR 24 /* bytes of a name that are compared with others */
 
 void lines_begin(struct lines *l, const char *name, char *text, size_t size)
 {
-	*l = (struct lines){.name = name, .at = text, .end = text + size};
+	const size_t mark = strlen(LINES_MARK) <= size && !memcmp(text, LINES_MARK, strlen(LINES_MARK)) ? strlen(LINES_MARK) : 0;
+	*l = (struct lines){.name = name, .at = text + mark, .end = text + size};
 }
 
 int lines_wrong(struct lines *l, const char *format, ...)

@@ -39,6 +39,10 @@ static void test_words(void)
 	CHECK(!lines_next(&l) && !lines_next(&l));
 	begin("", 0);
 	CHECK(!lines_next(&l));
+	begin("\xef\xbb\xbfmarked\n\xef\xbb\xbfno", 15); /* by an editor, at the start alone */
+	CHECK(lines_next(&l) == 1 && !strcmp(l.word[0], "marked") && lines_next(&l) == 1 && strlen(l.word[0]) == 5);
+	begin("\xef\xbb\xbf", 3);
+	CHECK(!lines_next(&l));
 }
 
 static void test_wrong(void)
