@@ -192,8 +192,9 @@ int main(int argc, char **argv)
 		log_error("%s", error);
 		return LAUNCH_EXIT_USAGE;
 	}
-	if (settings_tell(OF_LAUNCH, option, &main_words))
-		return 0;
+	const int told = settings_tell(OF_LAUNCH, option, &main_words);
+	if (told)
+		return told < 0 ? LAUNCH_EXIT_START : 0;
 	if (rest == argc) {
 		log_error("no program given (see --help)");
 		return LAUNCH_EXIT_USAGE;

@@ -86,7 +86,7 @@ static int main_write(const char *name, const struct text *out)
 		return rc;
 	}
 	FILE *file = name ? fopen(name, "we") : stdout;
-	int failed = !file || fwrite(out->data, 1, out->size, file) != out->size || fflush(file);
+	int failed = !file || (out->size && fwrite(out->data, 1, out->size, file) != out->size) || fflush(file);
 	if (failed)
 		log_error("%s: cannot be written: %s", name ? name : "standard output", strerror(errno));
 	if (file && name)
@@ -192,8 +192,9 @@ int main(int argc, char **argv)
 	log_set_program("gsan-report");
 	if (main_parse(argc, argv, option, &names, error, sizeof error))
 		return main_usage(error);
-	if (settings_tell(OF_REPORT, option, &main_words))
-		return 0;
+	const int told = settings_tell(OF_REPORT, option, &main_words);
+	if (told)
+		return told < 0 ? MAIN_UNREADABLE : 0;
 	const char *file = option[SETTING_SUPPRESSIONS].text;
 	if (file && suppressions_read(&suppressions, file, error, sizeof error))
 		return main_usage(error);

@@ -165,9 +165,11 @@ int settings_tell(enum settings_of of, const struct option_value values[SETTINGS
 	} else {
 		return 0;
 	}
-	fputs(out.data ? out.data : "", stdout);
+	const int rc = fputs(out.data ? out.data : "", stdout) < 0 || fflush(stdout) ? -errno : 1;
+	if (rc < 0)
+		log_error("standard output: cannot be written: %s", strerror(-rc));
 	text_free(&out);
-	return 1;
+	return rc;
 }
 
 void settings_export(enum settings_of of, const struct option_value values[SETTINGS])

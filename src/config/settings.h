@@ -22,7 +22,8 @@ extern const struct option_row settings_rows[SETTINGS];
  * initial. 0, or -EINVAL with a sentence in `error`. */
 int settings_complete(enum settings_of of, struct option_value values[SETTINGS], char *error, size_t error_size);
 void settings_print(struct text *out, enum settings_of of, const struct option_value values[SETTINGS]); /* --print-config: as such a file */
-/* What asks for no work: --help, --version, --print-config. Returns whether it was that; then it is printed. */
+/* What asks for no work: --help, --version, --print-config. 1: it is printed; 0: it was not that; -errno: it cannot be printed,
+ * which is said. */
 struct settings_words { const char *program, *usage, *status; }; /* usage and status: what --help says before the options, and behind them */
 int settings_tell(enum settings_of of, const struct option_value values[SETTINGS], const struct settings_words *words);
 void settings_export(enum settings_of of, const struct option_value values[SETTINGS]); /* to the environment: what somebody has said */

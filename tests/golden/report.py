@@ -144,7 +144,8 @@ def check_command():
         default = subprocess.run([GSAN_REPORT], cwd=scratch, capture_output=True, env=CLEAN)
         assert default.returncode == 0 and b"gsan: the report is in gsan-report" in default.stdout
     with open("/dev/full", "w") as full:
-        assert subprocess.run([GSAN_REPORT, "lock"], cwd=HERE, stdout=full, stderr=subprocess.PIPE).returncode == 1
+        for what in ("lock", "--print-config", "--help", "--version"):
+            assert subprocess.run([GSAN_REPORT, what], cwd=HERE, stdout=full, stderr=subprocess.PIPE).returncode == 1, what
 
 
 def colourless(text):
