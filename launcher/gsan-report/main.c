@@ -121,7 +121,7 @@ static int main_status(const struct option_value *option, const struct report *r
 		if (report_decides(&r->finding[i]) && (fail == FAIL_ANY || r->finding[i].age != REPORT_OLD))
 			return MAIN_FOUND;
 	for (int kind = 0; kind < GSAN_TOLD && fail != FAIL_NEVER; kind++)
-		if (fail == FAIL_ANY ? r->unlisted[kind].findings : r->unlisted[kind].fresh)
+		if (r->unlisted[kind].findings > (fail == FAIL_ANY ? 0 : r->unlisted[kind].old))
 			return MAIN_FOUND;
 	return 0;
 }

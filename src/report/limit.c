@@ -20,6 +20,7 @@ static void limit_drop(struct report *r, const struct report_finding *f)
 		return;
 	r->unlisted[limit_kind(f)].findings++;
 	r->unlisted[limit_kind(f)].count += f->count;
+	r->unlisted[limit_kind(f)].old += f->age == REPORT_OLD;
 }
 
 void report_limit(struct report *r, uint32_t details)

@@ -119,7 +119,7 @@ struct report_job {
 
 struct report_unlisted {
 	uint64_t findings, count; /* how many, and in how many pairs of launches they were seen */
-	uint64_t fresh;           /* so many more than in the baseline; in no file */
+	uint64_t old;             /* of the findings, how many may be in the baseline; in no file */
 };
 /* A line of a file of suppressions (suppress.h), and what it matched. */
 struct report_suppression { const char *file; uint32_t line; const char *rule; uint64_t findings, count; };

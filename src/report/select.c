@@ -63,6 +63,22 @@ static int select_order(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
+/* Which they are nobody can say of those that are not listed: as many may be old as the baseline has beside those that are found in it. */
+static void select_compare_unlisted(struct report *r, const struct report *baseline)
+{
+	uint64_t then[GSAN_TOLD] = {0}, found[GSAN_TOLD] = {0};
+	for (uint32_t i = 0; i < baseline->findings; i++)
+		then[baseline->finding[i].kind] += (uint64_t)report_decides(&baseline->finding[i]);
+	for (uint32_t i = 0; i < r->findings; i++)
+		found[r->finding[i].kind] += report_decides(&r->finding[i]) && r->finding[i].age == REPORT_OLD;
+	for (int kind = 0; kind < GSAN_TOLD; kind++) {
+		struct report_unlisted *unlisted = &r->unlisted[kind];
+		then[kind] += baseline->unlisted[kind].findings;
+		const uint64_t others = then[kind] > found[kind] ? then[kind] - found[kind] : 0;
+		unlisted->old = others < unlisted->findings ? others : unlisted->findings;
+	}
+}
+
 int report_compare(struct report *r, const struct report *baseline)
 {
 	uint64_t *known = malloc(baseline->findings * sizeof *known + 1);
@@ -77,10 +93,7 @@ int report_compare(struct report *r, const struct report *baseline)
 		int old = baseline->findings && bsearch(&f->fingerprint, known, baseline->findings, sizeof *known, select_order);
 		f->age = old ? REPORT_OLD : REPORT_NEW;
 	}
-	for (int kind = 0; kind < GSAN_TOLD; kind++) { /* which they are nobody can say */
-		const uint64_t now = r->unlisted[kind].findings, then = baseline->unlisted[kind].findings;
-		r->unlisted[kind].fresh = now > then ? now - then : 0;
-	}
+	select_compare_unlisted(r, baseline);
 	free(known);
 	return 0;
 }

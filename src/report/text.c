@@ -370,16 +370,16 @@ static void text_count(struct text *out, const struct report *r)
 {
 	const struct report_tally t = report_tally(r);
 	const uint64_t unlisted = report_unlisted(r);
-	uint32_t fresh = 0, listed = 0;
-	for (uint32_t i = 0; i < r->findings; i++) {
-		listed += !r->finding[i].suppressed;
-		fresh += !r->finding[i].suppressed && r->finding[i].age != REPORT_OLD;
-	}
+	uint64_t fresh = 0;
+	for (uint32_t i = 0; i < r->findings; i++)
+		fresh += report_decides(&r->finding[i]) && r->finding[i].age != REPORT_OLD;
+	for (int kind = 0; kind < GSAN_TOLD; kind++)
+		fresh += r->unlisted[kind].findings - r->unlisted[kind].old;
 	text_printf(out, "gsan: %" PRIu64 " finding%s", t.findings, t.findings == 1 ? "" : "s");
 	if (unlisted)
 		text_printf(out, ", %" PRIu64 " of them not listed (--details)", unlisted);
-	if (fresh < listed)
-		text_printf(out, ", %u of them new,", fresh);
+	if (fresh < t.findings)
+		text_printf(out, ", %" PRIu64 " of them new,", fresh);
 	if (t.formal)
 		text_printf(out, " and %" PRIu64 " formal race%s%s", t.formal, t.formal == 1 ? "" : "s",
 			    t.formal > r->formal_unlisted ? "" : ", not listed,");

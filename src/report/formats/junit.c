@@ -84,10 +84,11 @@ static void junit_finding(struct junit *j, const struct report *r, const struct 
 
 static void junit_unlisted(struct junit *j, enum gsan_kind kind, const struct report_unlisted *unlisted)
 {
+	const int old = unlisted->old == unlisted->findings;
 	char message[80];
 	snprintf(message, sizeof message, "%" PRIu64 " more are counted, and not listed (--details)", unlisted->findings);
 	junit_case(j, "gsan", report_kind_name(kind));
-	junit_outcome(j, &j->failures, "failure", message);
+	junit_outcome(j, old ? &j->skipped : &j->failures, old ? "skipped" : "failure", message);
 	junit_end(j);
 }
 

@@ -34,8 +34,10 @@ static void prometheus_info(struct text *out, const struct report *r)
 static void prometheus_findings(struct text *out, const struct report *r)
 {
 	uint64_t count[GSAN_TOLD][2] = {{0}};
-	for (int kind = 0; kind < GSAN_TOLD; kind++)
-		count[kind][0] = r->unlisted[kind].findings;
+	for (int kind = 0; kind < GSAN_TOLD; kind++) {
+		count[kind][0] = r->unlisted[kind].findings - r->unlisted[kind].old;
+		count[kind][1] = r->unlisted[kind].old;
+	}
 	for (uint32_t i = 0; i < r->findings; i++)
 		if (report_decides(&r->finding[i]) && r->finding[i].kind < GSAN_TOLD)
 			count[r->finding[i].kind][r->finding[i].age == REPORT_OLD]++;

@@ -79,8 +79,14 @@ static void test_age(void)
 	CHECK(!report_compare(&r, &baseline) && count(&r, GSAN_RAW, 0, REPORT_NEW) == 2);
 	report_limit(&r, 3);
 	CHECK(count(&r, GSAN_RAW, 0, REPORT_NEW) == 2 && count(&r, GSAN_RAW, 0, REPORT_OLD) == 1 && r.unlisted[GSAN_RAW].findings == 7);
+	CHECK(r.unlisted[GSAN_RAW].old == 7 && says(&r, "text", "10 findings, 7 of them not listed (--details), 2 of them new, in"));
+	CHECK(says(&r, "prometheus", "kind=\"read-after-write\",old=\"false\"} 2\n") && says(&r, "prometheus", ",old=\"true\"} 8\n") &&
+	      says(&r, "junit", "failures=\"2\" errors=\"1\" skipped=\"2\""));
+	CHECK(!report_compare(&r, &baseline) && r.unlisted[GSAN_RAW].old == 7); /* all that the baseline has, listed or not, is here */
 	report_limit(&baseline, 2);
-	CHECK(!report_compare(&r, &baseline) && r.unlisted[GSAN_RAW].fresh == 1);
+	CHECK(!report_compare(&r, &baseline) && r.unlisted[GSAN_RAW].old == 7);
+	r.unlisted[GSAN_RAW].findings++;
+	CHECK(!report_compare(&r, &baseline) && r.unlisted[GSAN_RAW].old == 7 && says(&r, "text", "3 of them new"));
 	report_free(&r);
 	report_free(&baseline);
 }
