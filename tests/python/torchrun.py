@@ -94,6 +94,7 @@ def refused(scratch):
     torchrun(scratch, "--no-python", WORKER, installed=installed).ends(1).says("--no-python has it start none: leave out one of them")
     torchrun(scratch, "--run-path", WORKER, installed=installed).ends(1).says("--run-path has it start none")
     torchrun(scratch, WORKER, installed=installed, GSAN_LAUNCH="no-launcher --seed 1").ends(1).says("gsan: no-launcher is not in PATH")
+    torchrun(scratch, WORKER, installed=installed, GSAN_LAUNCH="gsan-launch '--seed").ends(1).says("gsan: GSAN_LAUNCH=gsan-launch '--seed: No closing")
     nowhere = {**installed, "PATH": f"{os.path.realpath(jobs.BIN)}:/usr/bin:/bin"}
     torchrun(scratch, WORKER, installed=nowhere).ends(1).says("gsan: gsan-worker is neither in ")
     torchrun(scratch, "missing.py", installed=installed).ends(1).says("a worker ended with status 2")
