@@ -19,7 +19,7 @@ class Cuda:
 
     def __init__(self):
         self.library = ctypes.CDLL("libcuda.so.1")
-        self.device = None
+        self.device = self.context = None
 
     def __getattr__(self, name):
         function = getattr(self.library, name)
@@ -43,8 +43,12 @@ class Cuda:
         self.cuDeviceGetCount(ctypes.byref(count))
         self.cuDeviceGet(ctypes.byref(device), number % count.value)
         self.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
-        self.cuCtxSetCurrent(context)
-        self.device = device.value
+        self.device, self.context = device.value, context
+        self.enter()
+
+    def enter(self):
+        """Makes that context current for another thread, too."""
+        self.cuCtxSetCurrent(self.context)
 
     def attribute(self, which):
         value = ctypes.c_int()

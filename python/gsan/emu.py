@@ -26,6 +26,7 @@ def copying(cuda, run):
     @functools.wraps(run)
     def launch(kernel, *args, grid, warmup, **more):
         from gsan.arrays import on_device
+        cuda.enter()
         names = kernel.arg_names[:len(args)]
         with on_device(cuda, {**dict(zip(names, args)), **more}) as given:
             first = [given.pop(name) for name in names]

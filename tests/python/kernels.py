@@ -2,6 +2,7 @@
 
     python -m gsan.emu kernels.py CASE
 """
+import concurrent.futures
 import sys
 
 import numpy
@@ -35,6 +36,17 @@ def plain():
     launch(numbers(1000), numbers(1000), out)
     launch(out, y=numbers(1000), out=out)
     assert (out == 3 * numbers(1000)).all(), out
+
+
+def threads():
+    """Of a pool, at once."""
+    def run(number):
+        out = numpy.zeros(1000, "float32")
+        launch(number * numbers(1000), numbers(1000), out)
+        assert (out == (number + 1) * numbers(1000)).all(), out
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        list(pool.map(run, range(6)))
 
 
 def overlap():
