@@ -362,6 +362,19 @@ def check_formats():
         assert suppressed[3]["rule"] == "kernel \\x1b[31m\\xff\\u2028" and "\\x1b[31m\\x0a<b>&\"'\\xff.supp" in suppressed[0]["file"]
         formatted("text", *RUNS, "--suppressions", file.name)
         formats_of([[run] for run in RUNS] + [RUNS, ["lock", "--baseline", "explored"], [*RUNS, "--suppressions", file.name]])
+    check_columns()
+
+
+def check_columns():
+    """Each column of a line that has characters of several bytes, and those behind it: a source may be another than what was compiled."""
+    whole = json.loads(report("hostile", "--format", "json"))
+    first = whole["findings"][0]["first"]
+    with tempfile.TemporaryDirectory() as scratch:
+        for column in range(len(first["source"].encode()) + 3):
+            first["column"] = column
+            pathlib.Path(scratch, "summary.json").write_text(json.dumps(whole))
+            formats_of([[scratch]])
+            formatted("text", scratch)
 
 
 def formats_of(all_runs):

@@ -143,10 +143,13 @@ static void html_source(struct text *out, const struct report_side *side)
 {
 	const char *line = side->source;
 	const size_t size = line ? strlen(line) : 0, column = report_column(&side->at);
-	size_t from = column && column <= size ? column - 1 : size, to = from;
+	size_t from = column && column <= size ? column - 1 : size, to;
 	struct text before = {0}, marked = {0};
 	if (!line)
 		return;
+	while (from && (line[from] & 0xc0) == 0x80) /* of a source that is another by now */
+		from--;
+	to = from;
 	while (to < size && (to == from || (line[to] & 0xc0) == 0x80))
 		to++;
 	text_add(&before, line, from);
