@@ -320,17 +320,6 @@ static int request_export(struct supervisor *s, struct request *q)
 	return broker_export(s->broker, &range, fd, &q->reply_fd);
 }
 
-static int request_import(struct supervisor *s, struct request *q)
-{
-	struct broker_range found;
-	if (q->fd < 0)
-		return -EINVAL;
-	int rc = broker_import(s->broker, q->fd, &found, &q->reply_fd);
-	if (!rc)
-		request_found(q, &found);
-	return rc;
-}
-
 static int request_lend(struct supervisor *s, struct request *q)
 {
 	struct broker_range range;
@@ -343,6 +332,34 @@ static int request_opener(const struct supervisor *s, struct request *q, uint32_
 {
 	*opener = GSAN_PARTICIPANTS;
 	return s->connection[q->connection].participants ? request_participant(s, q, opener) : 0;
+}
+
+static int request_import(struct supervisor *s, struct request *q)
+{
+	struct broker_range found;
+	uint32_t p;
+	int rc = q->fd < 0 ? -EINVAL : request_opener(s, q, &p);
+	if (!rc)
+		rc = broker_import(s->broker, q->fd, p, &found, &q->reply_fd);
+	if (!rc)
+		request_found(q, &found);
+	return rc;
+}
+
+static int request_return(struct supervisor *s, struct request *q)
+{
+	uint32_t p;
+	int rc = request_opener(s, q, &p);
+	if (!rc)
+		broker_return(s->broker, q->msg.base, p);
+	return rc;
+}
+
+static int request_vacate(struct supervisor *s, struct request *q)
+{
+	uint32_t p;
+	int rc = request_participant(s, q, &p);
+	return rc ? rc : broker_vacant(s->broker, q->msg.base, q->msg.size);
 }
 
 static int request_open(struct supervisor *s, struct request *q)
@@ -482,7 +499,8 @@ static int (*const request_table[IPC_TYPES])(struct supervisor *s, struct reques
 	[IPC_LAUNCHER] = request_launcher, [IPC_STARTED] = request_started, [IPC_WAIT] = request_wait,
 	[IPC_JOIN] = request_join, [IPC_RANK] = request_rank, [IPC_PUT] = request_put, [IPC_GET] = request_get,
 	[IPC_EXPORT] = request_export, [IPC_IMPORT] = request_import, [IPC_FREED] = request_freed,
-	[IPC_LEND] = request_lend, [IPC_OPEN] = request_open, [IPC_CLOSE] = request_close, [IPC_RECLAIM] = request_reclaim,
+	[IPC_LEND] = request_lend, [IPC_OPEN] = request_open, [IPC_CLOSE] = request_close, [IPC_RECLAIM] = request_reclaim, [IPC_RETURN] = request_return,
+	[IPC_VACATE] = request_vacate,
 	[IPC_KERNEL] = request_kernel, [IPC_ALLOC] = request_alloc, [IPC_NOTE] = request_note, [IPC_COMPILE] = request_compile,
 };
 

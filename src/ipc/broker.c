@@ -19,7 +19,15 @@ struct broker_entry {
 	uint32_t piece, opens[GSAN_PARTICIPANTS + 1]; /* of what was lent: broker_open() */
 };
 
+/* Memory that was imported by a token, while anybody has it. */
+struct broker_imported {
+	struct broker_imported *next;
+	uint64_t base;
+	uint32_t times[GSAN_PARTICIPANTS + 1];
+};
+
 struct broker {
+	struct broker_imported *imported;
 	struct broker_entry *put, *put_last, *exported, *lent;
 	uint32_t ids;
 	size_t tokens;
@@ -66,6 +74,11 @@ void broker_free(struct broker *b)
 	broker_list_free(b->put);
 	broker_list_free(b->exported);
 	broker_list_free(b->lent);
+	while (b->imported) {
+		struct broker_imported *next = b->imported->next;
+		free(b->imported);
+		b->imported = next;
+	}
 	close(b->epoll);
 	free(b);
 }
@@ -152,7 +165,27 @@ int broker_export(struct broker *b, const struct broker_range *range, int fd, in
 	return 0;
 }
 
-int broker_import(struct broker *b, int token, struct broker_range *found, int *fd)
+static struct broker_imported **broker_imported(struct broker *b, uint64_t base)
+{
+	struct broker_imported **at = &b->imported;
+	while (*at && (*at)->base != base)
+		at = &(*at)->next;
+	return at;
+}
+
+static int broker_import_count(struct broker *b, uint64_t base, uint32_t participant)
+{
+	struct broker_imported **at = broker_imported(b, base);
+	if (!*at)
+		*at = calloc(1, sizeof **at);
+	if (!*at)
+		return -ENOMEM;
+	(*at)->base = base;
+	(*at)->times[participant]++;
+	return 0;
+}
+
+int broker_import(struct broker *b, int token, uint32_t participant, struct broker_range *found, int *fd)
 {
 	struct stat st;
 	if (fstat(token, &st))
@@ -162,9 +195,40 @@ int broker_import(struct broker *b, int token, struct broker_range *found, int *
 			continue;
 		*found = e->range;
 		*fd = e->fd;
-		return 0;
+		return broker_import_count(b, e->range.base, participant);
 	}
 	return -ENOENT;
+}
+
+/* So many of its imports are over. */
+static void broker_import_end(struct broker_imported **at, uint32_t participant, uint32_t times)
+{
+	struct broker_imported *i = *at;
+	i->times[participant] -= times;
+	for (uint32_t p = 0; p <= GSAN_PARTICIPANTS; p++)
+		if (i->times[p])
+			return;
+	*at = i->next;
+	free(i);
+}
+
+void broker_return(struct broker *b, uint64_t base, uint32_t participant)
+{
+	struct broker_imported **at = broker_imported(b, base);
+	if (*at && (*at)->times[participant])
+		broker_import_end(at, participant, 1);
+}
+
+int broker_vacant(struct broker *b, uint64_t base, uint64_t size)
+{
+	broker_sweep(b);
+	for (const struct broker_entry *e = b->exported; e; e = e->next)
+		if (e->range.base < base + size && base < e->range.base + e->range.size)
+			return -EBUSY;
+	for (const struct broker_imported *i = b->imported; i; i = i->next)
+		if (i->base - base < size)
+			return -EBUSY;
+	return 0;
 }
 
 /* ---- lent */
@@ -253,6 +317,11 @@ static void broker_leave_lent(struct broker *b, uint32_t participant)
 void broker_leave(struct broker *b, uint32_t participant)
 {
 	broker_leave_lent(b, participant);
+	for (struct broker_imported **i = &b->imported, *was; (was = *i);) {
+		broker_import_end(i, participant, was->times[participant]);
+		if (*i == was)
+			i = &was->next;
+	}
 	struct broker_entry **at = &b->put;
 	b->put_last = NULL;
 	while (*at) {

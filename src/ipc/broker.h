@@ -5,7 +5,8 @@
  * handle stands behind a token: the read end of a pipe, which the program passes around as if it were the driver's own
  * descriptor. Wherever a copy of the token turns up, its inode says which handle is meant; the write end stays here and
  * reports an error once the last copy is closed, and only then is the real handle closed: the memory of a token that is
- * still on its way to somebody is never lost, whether or not its owner lives. A *lent* handle is found by a number, until its
+ * still on its way to somebody is never lost, whether or not its owner lives. Who has imported it is kept, so that the owner learns when
+ * nobody has the memory. A *lent* handle is found by a number, until its
  * owner takes it back or leaves; who has opened it is kept, so that the owner learns when its addresses are free. */
 #ifndef GSAN_IPC_BROKER_H
 #define GSAN_IPC_BROKER_H
@@ -26,18 +27,19 @@ int broker_put(struct broker *b, const struct broker_range *range, int fd);
 int broker_export(struct broker *b, const struct broker_range *range, int fd, int *token); /* the caller closes *token */
 int broker_lend(struct broker *b, const struct broker_range *range, int fd, uint32_t *number);
 
-/* The descriptors stay the broker's. *cursor: 0 first, then as it was left. -ENOENT: no (further) one. */
+/* GSAN_PARTICIPANTS stands for all processes that are no participant, of which nobody tells when they end. The descriptors stay the broker's. *cursor: 0 first, then as it was left. -ENOENT: no (further) one. */
 int broker_get(struct broker *b, const struct broker_range *want, uint32_t *cursor, struct broker_range *found, int *fd);
-int broker_import(struct broker *b, int token, struct broker_range *found, int *fd);
+int broker_import(struct broker *b, int token, uint32_t participant, struct broker_range *found, int *fd);
+void broker_return(struct broker *b, uint64_t base, uint32_t participant); /* it has one import less of the memory that lies there */
+int broker_vacant(struct broker *b, uint64_t base, uint64_t size); /* 0: there is no token, nor has anybody imported anything of it; -EBUSY */
 
-/* *piece: the same for all numbers of the same memory. -ELOOP: it is the participant's own. GSAN_PARTICIPANTS stands for all processes
- * that are none, of which nobody tells when they end. */
+/* *piece: the same for all numbers of the same memory. -ELOOP: it is the participant's own. */
 int broker_open(struct broker *b, uint32_t number, uint32_t participant, struct broker_range *found, uint32_t *piece, int *fd);
 void broker_close(struct broker *b, uint32_t number, uint32_t participant);
 /* By its owner. 0: nobody has it, and it is gone; -EBUSY: nobody will open it, but somebody has it; -ENOENT. */
 int broker_reclaim(struct broker *b, uint32_t number, uint32_t participant);
 
-void broker_leave(struct broker *b, uint32_t participant); /* drops what it put and lent, not what it exported, and closes what it opened */
+void broker_leave(struct broker *b, uint32_t participant); /* drops what it put and lent, not what it exported, and closes what it opened or imported */
 
 /* Readable when a token's last copy was closed: call broker_sweep then. */
 int broker_fd(const struct broker *b);

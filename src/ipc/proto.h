@@ -47,6 +47,8 @@ enum ipc_type {
 	                 * of one piece of memory; -ENOENT: its owner freed it or left, or there never was one; -ELOOP: its own */
 	IPC_CLOSE,      /* libgsan: has closed number alloc, as often as it opened it */
 	IPC_RECLAIM,    /* libgsan: has freed its number alloc, which nobody opens any more; -EBUSY: somebody still has it: ask again */
+	IPC_RETURN,     /* libgsan: has one import less of the memory at base */
+	IPC_VACATE,     /* libgsan: may it use its exported addresses (base, size) again? -EBUSY: somebody has a token, or the memory: ask again */
 	IPC_TYPES
 };
 enum ipc_space { IPC_SHADOW, IPC_TABLES };

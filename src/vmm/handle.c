@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "ipc/ipc.h"
+
 /* The driver may name one piece of memory by several values, and reuses a value that was released. */
 struct name { struct span value; /* of size 1 */ struct handle *handle; uint32_t refs; };
 static struct spans names = SPANS(struct name);
@@ -14,14 +16,53 @@ struct handle *handle_find(CUmemGenericAllocationHandle value)
 	return n ? n->handle : NULL;
 }
 
+/* Canonical addresses whose memory is gone here, while others may have it. */
+static struct spans vacating = SPANS(struct span);
+#define VACATES 8u /* so many are asked about at once */
+
+static void handle_vacate(struct participant *p, uint64_t canonical, uint64_t size)
+{
+	if (!shadow_clear(p, canonical, size))
+		arena_give(&p->slice, canonical, vmm_round(size, GSAN_PAGE));
+}
+
+/* Those that nobody has any more may be used again. */
+static void handle_vacate_some(void)
+{
+	static size_t next; /* in turn: some may be held for long */
+	for (unsigned asked = 0; vacating.count && asked < VACATES; asked++) {
+		size_t i = next++ % vacating.count;
+		struct span gone = *(struct span *)spans_at(&vacating, i);
+		struct participant *p = participant_of(gone.base);
+		struct ipc_msg msg = {.type = IPC_VACATE, .participant = p->index, .base = gone.base, .size = gone.size};
+		if (ipc_call(p->socket, &msg, -1, NULL))
+			continue;
+		spans_remove(&vacating, i);
+		handle_vacate(p, gone.base, gone.size);
+	}
+}
+
+void handle_return(uint64_t canonical)
+{
+	struct participant *p = participant_any();
+	struct ipc_msg msg = {.type = IPC_RETURN, .participant = p ? p->index : -1, .base = canonical};
+	if (p)
+		ipc_call(p->socket, &msg, -1, NULL);
+}
+
 /* Frees what has neither name nor view. */
 static void handle_drop(struct handle *h)
 {
 	struct participant *p = participant_of(h->canonical);
+	struct span at = {h->canonical, h->size};
 	if (h->names || h->views)
 		return;
-	if (!h->imported && !h->spent && !shadow_clear(p, h->canonical, h->size))
-		arena_give(&p->slice, h->canonical, vmm_round(h->size, GSAN_PAGE));
+	for (uint32_t i = 0; i < h->imports; i++)
+		handle_return(h->canonical);
+	if (!h->imports && !h->spent && h->exported)
+		spans_insert(&vacating, &at);
+	else if (!h->imports && !h->spent)
+		handle_vacate(p, h->canonical, h->size);
 	free(h);
 }
 
@@ -69,6 +110,7 @@ static int handle_new(CUmemGenericAllocationHandle name, const struct handle *as
 int handle_add(struct participant *p, CUmemGenericAllocationHandle name, uint64_t size, const char *label)
 {
 	struct handle h = {.size = size};
+	handle_vacate_some();
 	if (arena_take(&p->slice, vmm_round(size, GSAN_PAGE), GSAN_PAGE, &h.canonical))
 		return -ENOMEM;
 	if (shadow_cover(p, h.canonical, size) || handle_new(name, &h)) {
@@ -82,9 +124,15 @@ int handle_add(struct participant *p, CUmemGenericAllocationHandle name, uint64_
 int handle_import(struct participant *p, CUmemGenericAllocationHandle name, uint64_t canonical, uint64_t size,
 		  uint32_t alloc)
 {
-	struct handle h = {.canonical = canonical, .size = size, .alloc = alloc, .imported = 1}, *known = handle_find(name);
-	if (known && known->canonical == canonical) /* the driver knows it for what this process has already */
-		return name_add(name, known);
+	struct handle h = {.canonical = canonical, .size = size, .alloc = alloc, .imports = 1}, *known = handle_find(name);
+	if (known && known->canonical == canonical) { /* the driver knows it for what this process has already */
+		int rc = name_add(name, known);
+		if (!rc && known->imports)
+			known->imports++;
+		else if (!rc) /* its owner is here, and has it until it is dropped */
+			handle_return(canonical);
+		return rc;
+	}
 	int own = participant_of(canonical) != NULL, rc = own ? 0 : -EIO;
 	for (int place = 0; !own && participant_at_place(place); place++) /* it may leave, and its records lead there */
 		if (!vmm_tables(participant_at_place(place), gsan_owner(canonical)))

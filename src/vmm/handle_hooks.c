@@ -142,14 +142,13 @@ CUresult vmm_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, v
 /* The program gets a token; the real descriptor stays with the supervisor. */
 static CUresult export_token(struct participant *p, struct handle *h, int *out)
 {
-	if (!h->imported)
+	if (!h->imports)
 		p = participant_of(h->canonical);
 	struct ipc_msg msg = {.type = IPC_EXPORT, .participant = p->index, .base = h->canonical, .size = h->size, .alloc = h->alloc};
 	int real_fd = *out, token = -1;
-	/* When the last copy elsewhere is gone, nobody tells. Two allocations in one range would share its records. */
-	h->spent = 1;
+	h->exported = 1;
 	p->exported = 1;
-	if (!h->imported && shadow_publish(p, h->canonical, h->size))
+	if (!h->imports && shadow_publish(p, h->canonical, h->size))
 		return CUDA_ERROR_UNKNOWN;
 	if (ipc_call(p->socket, &msg, real_fd, &token) || token < 0)
 		return CUDA_ERROR_UNKNOWN;
@@ -190,9 +189,11 @@ CUresult vmm_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle
 	}
 	CUresult rc = real.cuMemImportFromShareableHandle(handle, (void *)(intptr_t)fd, type);
 	close(fd);
+	if (rc)
+		handle_return(msg.base);
 	if (rc || !participant_started() || vmm_enter(p, &s))
 		return rc;
-	if (handle_import(p, *handle, msg.base, msg.size, msg.alloc))
+	if (handle_import(p, *handle, msg.base, msg.size, msg.alloc)) /* that it has the memory stays known: who has it goes on */
 		vmm_note(p, "foreign", "cuMemImportFromShareableHandle", "the owner's shadow could not be mapped: not checked");
 	vmm_leave(&s);
 	return rc;

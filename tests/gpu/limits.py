@@ -8,7 +8,8 @@ import tempfile
 import time
 
 NEAR_THE_END = {"ctas": {}, "launches": {"GSAN_TEST_FIRST_LAUNCH": "65400"},
-                "unwaited": {"GSAN_TEST_FIRST_LAUNCH": "65400"}, "releases": {"GSAN_TEST_FIRST_EPOCH": "480"}}
+                "unwaited": {"GSAN_TEST_FIRST_LAUNCH": "65400"}, "releases": {"GSAN_TEST_FIRST_EPOCH": "480"},
+                "fills": {"LIMITS_FILL": str(256 << 20)}}
 
 
 def verdict(launch, program, device, what, count):

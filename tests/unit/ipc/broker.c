@@ -67,15 +67,15 @@ static void test_token(void)
 	int real = memory(), other = memory(), token, second, got, pipe_of_mine[2];
 	CHECK(!broker_export(b, &r, real, &token) && !broker_export(b, &r, other, &second) && broker_tokens(b) == 2);
 	int copy = dup(token);
-	CHECK(!broker_import(b, copy, &found, &got) && same_file(got, real));
+	CHECK(!broker_import(b, copy, 1, &found, &got) && same_file(got, real));
 	CHECK(found.participant == 3 && found.alloc == 9 && found.base == 0x1000 && found.size == 0x2000);
 	CHECK(!pipe(pipe_of_mine));
-	CHECK(broker_import(b, pipe_of_mine[0], &found, &got) == -ENOENT && broker_import(b, real, &found, &got) == -ENOENT);
+	CHECK(broker_import(b, pipe_of_mine[0], 1, &found, &got) == -ENOENT && broker_import(b, real, 1, &found, &got) == -ENOENT);
 
 	broker_leave(b, 3); /* the owner's end does not end the token */
 	close(token);
 	broker_sweep(b);
-	CHECK(broker_tokens(b) == 2 && !broker_import(b, copy, &found, &got));
+	CHECK(broker_tokens(b) == 2 && !broker_import(b, copy, 1, &found, &got));
 	close(copy);
 	struct pollfd wait = {.fd = broker_fd(b), .events = POLLIN};
 	CHECK(poll(&wait, 1, 2000) == 1);
@@ -87,6 +87,34 @@ static void test_token(void)
 	close(pipe_of_mine[1]);
 	broker_sweep(b);
 	CHECK(broker_tokens(b) == 0 && !is_open(other));
+	for (int i = 0; i < 2; i++) /* twice imported */
+		broker_return(b, 0x1000, 1);
+}
+
+/* Addresses are free once there is no token, and nobody has what was imported, be it that he is gone. */
+static void test_vacant(void)
+{
+	struct broker_range r = {.participant = 3, .base = 0x1000, .size = 0x2000}, found;
+	int token, got;
+	CHECK(!broker_vacant(b, 0x1000, 0x2000));
+	CHECK(!broker_export(b, &r, memory(), &token) && broker_vacant(b, 0x1000, 0x2000) == -EBUSY);
+	CHECK(!broker_vacant(b, 0x3000, 0x1000) && broker_vacant(b, 0x2000, 0x10) == -EBUSY);
+	CHECK(!broker_import(b, token, 1, &found, &got) && !broker_import(b, token, 1, &found, &got) && !broker_import(b, token, 2, &found, &got));
+	close(token);
+	CHECK(broker_vacant(b, 0x1000, 0x2000) == -EBUSY && !broker_tokens(b));
+	broker_return(b, 0x1000, 1);
+	broker_return(b, 0x1000, 2);
+	broker_return(b, 0x1000, 2); /* too often, and what nobody has */
+	broker_return(b, 0x5000, 2);
+	CHECK(broker_vacant(b, 0x1000, 0x2000) == -EBUSY);
+	broker_return(b, 0x1000, 1);
+	CHECK(!broker_vacant(b, 0x1000, 0x2000));
+	CHECK(!broker_export(b, &r, memory(), &token) && !broker_import(b, token, 4, &found, &got));
+	close(token);
+	broker_leave(b, 3);
+	CHECK(broker_vacant(b, 0x1000, 0x2000) == -EBUSY);
+	broker_leave(b, 4);
+	CHECK(!broker_vacant(b, 0x1000, 0x2000));
 }
 
 /* Two numbers of one piece, and one of another; who has opened one keeps it from being free, and who left does not. */
@@ -131,6 +159,7 @@ int main(void)
 	CHECK(!broker_new(&b));
 	test_put();
 	test_token();
+	test_vacant();
 	test_lend();
 	broker_free(b);
 	return 0;

@@ -41,7 +41,9 @@ static int answer(struct ipc_msg *msg, int fd, int *reply_fd, int *owned)
 	case IPC_PUT: return broker_put(super.broker, &range, fd);
 	case IPC_EXPORT: *owned = 1; return broker_export(super.broker, &range, fd, reply_fd);
 	case IPC_GET: rc = broker_get(super.broker, &range, &msg->cursor, &found, reply_fd); break;
-	case IPC_IMPORT: rc = broker_import(super.broker, fd, &found, reply_fd); break;
+	case IPC_IMPORT: rc = broker_import(super.broker, fd, 0, &found, reply_fd); break;
+	case IPC_RETURN: broker_return(super.broker, msg->base, 0); break;
+	case IPC_VACATE: rc = broker_vacant(super.broker, msg->base, msg->size); break;
 	case IPC_LEND: return broker_lend(super.broker, &range, fd, &msg->alloc);
 	case IPC_OPEN: rc = broker_open(super.broker, msg->alloc, 0, &found, &msg->cursor, reply_fd); break;
 	case IPC_CLOSE: broker_close(super.broker, msg->alloc, 0); break;
