@@ -374,12 +374,13 @@ static void evidence_gpus(const struct supervisor *s, struct report *r)
 {
 	uint32_t place[REPORT_RANKS_MAX];
 	for (const struct owner *o = s->owners; o; o = o->next) { /* newest first */
-		int rank = supervisor_owner_rank(s, o);
+		int rank = supervisor_owner_rank(s, o), number = supervisor_owner_gpu(s, o);
 		struct report_rank *to = &r->rank[rank];
+		to->gpus |= number >= 0 && number < REPORT_GPUS_MAX ? 1u << number : 0;
 		if (to->gpu >= 0 && o->participant > place[rank])
 			continue;
 		place[rank] = o->participant;
-		to->gpu = supervisor_owner_gpu(s, o);
+		to->gpu = number;
 		to->gpu_name = report_copy(r, o->gpu_name);
 		to->gpu_bus = report_copy(r, o->gpu_bus);
 	}

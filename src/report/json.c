@@ -208,11 +208,12 @@ static void json_add_findings(struct text *out, const struct report *r, int rank
 
 static int json_concerns(uint32_t ranks, int rank) { return rank < 0 || (ranks >> rank & 1); }
 
-static void json_rank_list(cJSON *object, uint32_t ranks)
+/* The numbers of its bits. */
+static void json_bits(cJSON *object, const char *key, uint32_t bits)
 {
-	cJSON *array = json_list(object, "ranks");
-	for (int i = 0; i < REPORT_RANKS_MAX; i++)
-		if (ranks >> i & 1)
+	cJSON *array = json_list(object, key);
+	for (int i = 0; i < 32; i++)
+		if (bits >> i & 1)
 			json_put(array, NULL, cJSON_CreateNumber(i));
 }
 
@@ -229,7 +230,7 @@ static void json_notes(cJSON *coverage, const char *key, const struct report *r,
 			json_string(o, "key", note->key);
 		json_string(o, kernels ? "kernel" : "name", note->name);
 		json_string(o, "reason", note->reason);
-		json_rank_list(o, note->ranks);
+		json_bits(o, "ranks", note->ranks);
 	}
 }
 
@@ -282,6 +283,8 @@ static void json_rank(cJSON *array, const struct report *r, uint32_t i)
 	json_integer(o, "gpu", one->gpu);
 	json_string(o, "gpu_name", one->gpu_name);
 	json_string(o, "gpu_bus", one->gpu_bus);
+	if (one->gpus & (one->gpus - 1))
+		json_bits(o, "gpus", one->gpus);
 }
 
 static void json_gpus(cJSON *root, const struct report *r)

@@ -92,6 +92,7 @@ static void merge_ranks(struct report *all, const struct report *one)
 			to->end = from->end;
 			to->status = from->status;
 			to->gpu = from->gpu;
+			to->gpus = from->gpus;
 			to->gpu_name = report_copy(all, from->gpu_name);
 			to->gpu_bus = report_copy(all, from->gpu_bus);
 		}

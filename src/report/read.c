@@ -251,16 +251,17 @@ static void read_findings(struct read *x, const cJSON *root, const struct span *
 		x->r->formal_unlisted = (uint32_t)(formal > listed ? formal - listed : 0);
 }
 
-static uint32_t read_rank_list(struct read *x, const cJSON *o)
+/* A list of numbers below 32, as bits. */
+static uint32_t read_bits(struct read *x, const cJSON *o, const char *key)
 {
-	const cJSON *item, *array = read_array(x, o, "ranks");
-	uint32_t ranks = 0;
+	const cJSON *item, *array = read_array(x, o, key);
+	uint32_t bits = 0;
 	cJSON_ArrayForEach(item, array)
-		if (cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < REPORT_RANKS_MAX)
-			ranks |= 1u << (int)item->valuedouble;
+		if (cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 32)
+			bits |= 1u << (int)item->valuedouble;
 		else
-			read_wrong(x, "ranks", "holds something that is no rank");
-	return ranks;
+			read_wrong(x, key, "holds something that is no number from 0 to 31");
+	return bits;
 }
 
 static void read_notes(struct read *x, const cJSON *coverage, const char *key, const char *name)
@@ -272,7 +273,7 @@ static void read_notes(struct read *x, const cJSON *coverage, const char *key, c
 			note.key = read_string(x, o, "key");
 		note.name = read_string(x, o, name);
 		note.reason = read_string(x, o, "reason");
-		note.ranks = read_rank_list(x, o);
+		note.ranks = read_bits(x, o, "ranks");
 		if (!note.key)
 			read_wrong(x, "key", "is null");
 		if (!x->rc && report_add_note(x->r, &note))
@@ -358,6 +359,7 @@ static void read_rank(struct read *x, const cJSON *o)
 	one->gpu = read_integer(x, o, "gpu");
 	one->gpu_name = read_string(x, o, "gpu_name");
 	one->gpu_bus = read_string(x, o, "gpu_bus");
+	one->gpus = cJSON_HasObjectItem(o, "gpus") ? read_bits(x, o, "gpus") : one->gpu >= 0 && one->gpu < REPORT_GPUS_MAX ? 1u << one->gpu : 0;
 }
 
 static void read_gpu(struct read *x, const cJSON *o)

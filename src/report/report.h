@@ -85,7 +85,8 @@ enum report_end { REPORT_RUNNING, REPORT_EXITED, REPORT_SIGNALLED, REPORT_LOST, 
 struct report_rank {
 	enum report_end end;
 	int status;              /* exit code or signal */
-	int gpu;                 /* -1: it never started CUDA */
+	int gpu;                 /* its first; -1: it never started CUDA */
+	uint32_t gpus;           /* all that its processes used, by number, a bit each */
 	const char *gpu_name, *gpu_bus;
 	uint64_t launches_uncounted; /* of those checked: ended without a wait, so that their counters are not known; in no file */
 	uint64_t copies_checked, copies_unchecked; /* copies and sets of checked memory: are they checked as accesses of it? */

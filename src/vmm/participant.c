@@ -63,14 +63,8 @@ uint32_t vmm_announce(struct participant *p, uint64_t base, uint64_t size, const
 
 static int start_rank(void)
 {
-	static const char *const names[] = {GSAN_ENV_RANK, "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID",
-					    "RANK"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		const char *value = getenv(names[i]);
-		if (value && *value)
-			return atoi(value);
-	}
-	return -1;
+	const char *value = getenv(GSAN_ENV_RANK);
+	return value && *value ? atoi(value) : -1;
 }
 
 static void start_leave(struct participant *p)

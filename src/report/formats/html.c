@@ -111,6 +111,18 @@ static void html_summary(struct text *out, const struct report *r)
 	text_puts(out, ".</p>\n");
 }
 
+static void html_gpus(struct text *out, const struct report_rank *rank)
+{
+	const char *before = "";
+	text_puts(out, "<td>");
+	for (int i = 0; i < REPORT_GPUS_MAX; i++)
+		if (rank->gpus >> i & 1) {
+			text_printf(out, "%s%d", before, i);
+			before = ", ";
+		}
+	text_puts(out, "</td>");
+}
+
 /* Rows: the rank of the first access; columns: that of the second. */
 static void html_matrix(struct text *out, const struct report *r)
 {
@@ -123,13 +135,14 @@ static void html_matrix(struct text *out, const struct report *r)
 	text_puts(out, "<h2>Ranks</h2>\n<table>\n<tr><th>first access \\ second</th>");
 	for (uint32_t k = 0; k < r->ranks; k++)
 		text_printf(out, "<th>rank %u</th>", k);
-	text_puts(out, "<th>GPU</th><th>end</th></tr>\n");
+	text_puts(out, "<th>GPU</th><th>number</th><th>end</th></tr>\n");
 	for (uint32_t i = 0; i < r->ranks; i++) {
 		const struct report_rank *rank = &r->rank[i];
 		text_printf(out, "<tr><th>rank %u</th>", i);
 		for (uint32_t k = 0; k < r->ranks; k++)
 			html_count(out, count[i][k]);
 		html_cell(out, "td", rank->gpu < 0 ? "none" : rank->gpu_name);
+		html_gpus(out, rank);
 		text_printf(out, "<td>%s", report_end_name(rank->end));
 		if (rank->end == REPORT_EXITED || rank->end == REPORT_SIGNALLED)
 			text_printf(out, " %d", rank->status);

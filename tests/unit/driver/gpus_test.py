@@ -23,6 +23,7 @@ def judge(form, job, summary, said):
         sides = {finding["first"]["gpu"], finding["second"]["gpu"]}
         assert sides == ({0} if form in ("local", "shallow") else {0, 1}), said
     assert not [n for n in summary["coverage"] if "GPU" in str(n)], said
+    assert form in ("local", "shallow") or {0, 1} <= set(summary["ranks"][0]["gpus"]), said
 
 
 if __name__ == "__main__":
