@@ -7,17 +7,19 @@
 #include "emu/driver/queue.h"
 #include "emu/driver/range.h"
 #include "emu/driver/trace.h"
+#include "emu/driver/work.h"
 
+enum side { HOST, DEVICE, ANY };
 struct box { uint64_t at, pitch, slice; };
 struct copy_op {
 	struct emu_op op;
 	struct box to, from;
+	enum side to_side, from_side;
 	uint64_t width, height, depth;
 	unsigned value, unit;          /* a set: element and its bytes; 0 = a copy */
 	void *snapshot;                /* of a pageable source */
 	int peer;                      /* its contexts were named: it may reach what the current one may not access */
 };
-enum side { HOST, DEVICE, ANY };
 
 /* Zeros into much memory give its pages back: tables that start as zeros cost what of them is used. */
 static void copy_row(uint64_t to, uint64_t from, uint64_t size)
@@ -153,20 +155,25 @@ static uint32_t devices_of(CUstream handle, const struct copy_op *c)
 	return 1u << to->device | 1u << from->device;
 }
 
-/* The one way of every copy and set. */
-static CUresult perform(CUstream handle, struct copy_op *c, enum side to, enum side from, int blocking)
+static CUresult check_sides(const struct copy_op *c, CUdevice device, int *pageable_to, int *pageable_from)
+{
+	CUresult result = check_side(c, &c->to, c->to_side, device, pageable_to);
+	*pageable_from = 0;
+	return result || c->unit ? result : check_side(c, &c->from, c->from_side, device, pageable_from);
+}
+
+/* The one way of every copy and set of a stream. */
+static CUresult perform(CUstream handle, struct copy_op *c, int blocking)
 {
 	CUcontext context;
 	CUstream s;
-	int pageable_to, pageable_from = 0;
+	int pageable_to, pageable_from;
 	CUresult result = emu_enter_context(&context);
 	if (result)
 		return result;
 	if (!c->width || !c->height || !c->depth)
 		return emu_leave(CUDA_SUCCESS);
-	result = check_side(c, &c->to, to, context->device, &pageable_to);
-	if (!result && !c->unit)
-		result = check_side(c, &c->from, from, context->device, &pageable_from);
+	result = check_sides(c, context->device, &pageable_to, &pageable_from);
 	if (!result)
 		result = emu_stream_find(context, handle, &s);
 	if (result)
@@ -190,14 +197,16 @@ static CUresult perform(CUstream handle, struct copy_op *c, enum side to, enum s
 static CUresult copy_linear(CUstream s, uint64_t to, enum side to_side, uint64_t from, enum side from_side, size_t size,
 			    int blocking)
 {
-	struct copy_op c = {.to = {.at = to}, .from = {.at = from}, .width = size, .height = 1, .depth = 1};
-	return perform(s, &c, to_side, from_side, blocking);
+	struct copy_op c = {.to = {.at = to}, .to_side = to_side, .from = {.at = from}, .from_side = from_side, .width = size, .height = 1,
+			    .depth = 1};
+	return perform(s, &c, blocking);
 }
 
 static CUresult copy_peer(CUstream s, uint64_t to, uint64_t from, size_t size)
 {
-	struct copy_op c = {.to = {.at = to}, .from = {.at = from}, .width = size, .height = 1, .depth = 1, .peer = 1};
-	return perform(s, &c, DEVICE, DEVICE, 0);
+	struct copy_op c = {.to = {.at = to}, .to_side = DEVICE, .from = {.at = from}, .from_side = DEVICE, .width = size, .height = 1,
+			    .depth = 1, .peer = 1};
+	return perform(s, &c, 0);
 }
 
 static uint64_t host(const void *p) { return (uintptr_t)p; }
@@ -267,20 +276,19 @@ static CUresult box_side(CUmemorytype type, const void *host_at, CUdeviceptr dev
 
 static CUresult copy_2d(const CUDA_MEMCPY2D *p, CUstream s, int blocking)
 {
-	enum side to, from;
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
 	struct copy_op c = {.width = p->WidthInBytes, .height = p->Height, .depth = 1};
-	CUresult result = box_side(p->dstMemoryType, p->dstHost, p->dstDevice, &c.to, &to);
+	CUresult result = box_side(p->dstMemoryType, p->dstHost, p->dstDevice, &c.to, &c.to_side);
 	if (!result)
-		result = box_side(p->srcMemoryType, p->srcHost, p->srcDevice, &c.from, &from);
+		result = box_side(p->srcMemoryType, p->srcHost, p->srcDevice, &c.from, &c.from_side);
 	if (result)
 		return result;
 	c.to.pitch = p->dstPitch ? p->dstPitch : p->WidthInBytes;
 	c.from.pitch = p->srcPitch ? p->srcPitch : p->WidthInBytes;
 	c.to.at += p->dstY * c.to.pitch + p->dstXInBytes;
 	c.from.at += p->srcY * c.from.pitch + p->srcXInBytes;
-	return perform(s, &c, to, from, blocking);
+	return perform(s, &c, blocking);
 }
 
 EMU_STREAM_API(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *copy), (copy)) { return copy_2d(copy, NULL, 1); }
@@ -292,24 +300,28 @@ EMU_STREAM_API(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D *copy, CUstream s
 	return copy_2d(copy, s, 0);
 }
 
-static CUresult copy_3d(const CUDA_MEMCPY3D *p, CUstream s, int blocking)
+static CUresult read_3d(const CUDA_MEMCPY3D *p, struct copy_op *c)
 {
-	enum side to, from;
-	if (!p)
-		return CUDA_ERROR_INVALID_VALUE;
-	struct copy_op c = {.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
-	CUresult result = box_side(p->dstMemoryType, p->dstHost, p->dstDevice, &c.to, &to);
+	*c = (struct copy_op){.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
+	CUresult result = box_side(p->dstMemoryType, p->dstHost, p->dstDevice, &c->to, &c->to_side);
 	if (!result)
-		result = box_side(p->srcMemoryType, p->srcHost, p->srcDevice, &c.from, &from);
+		result = box_side(p->srcMemoryType, p->srcHost, p->srcDevice, &c->from, &c->from_side);
 	if (result)
 		return result;
-	c.to.pitch = p->dstPitch ? p->dstPitch : p->WidthInBytes;
-	c.from.pitch = p->srcPitch ? p->srcPitch : p->WidthInBytes;
-	c.to.slice = c.to.pitch * (p->dstHeight ? p->dstHeight : p->Height);
-	c.from.slice = c.from.pitch * (p->srcHeight ? p->srcHeight : p->Height);
-	c.to.at += p->dstZ * c.to.slice + p->dstY * c.to.pitch + p->dstXInBytes;
-	c.from.at += p->srcZ * c.from.slice + p->srcY * c.from.pitch + p->srcXInBytes;
-	return perform(s, &c, to, from, blocking);
+	c->to.pitch = p->dstPitch ? p->dstPitch : p->WidthInBytes;
+	c->from.pitch = p->srcPitch ? p->srcPitch : p->WidthInBytes;
+	c->to.slice = c->to.pitch * (p->dstHeight ? p->dstHeight : p->Height);
+	c->from.slice = c->from.pitch * (p->srcHeight ? p->srcHeight : p->Height);
+	c->to.at += p->dstZ * c->to.slice + p->dstY * c->to.pitch + p->dstXInBytes;
+	c->from.at += p->srcZ * c->from.slice + p->srcY * c->from.pitch + p->srcXInBytes;
+	return CUDA_SUCCESS;
+}
+
+static CUresult copy_3d(const CUDA_MEMCPY3D *p, CUstream s, int blocking)
+{
+	struct copy_op c;
+	CUresult result = p ? read_3d(p, &c) : CUDA_ERROR_INVALID_VALUE;
+	return result ? result : perform(s, &c, blocking);
 }
 
 EMU_STREAM_API(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *copy), (copy)) { return copy_3d(copy, NULL, 1); }
@@ -323,9 +335,9 @@ EMU_STREAM_API(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D *copy, CUstream s
 
 static CUresult set(CUstream s, uint64_t to, size_t pitch, unsigned value, unsigned unit, size_t width, size_t height)
 {
-	struct copy_op c = {.to = {.at = to, .pitch = pitch}, .width = width * unit, .height = height, .depth = 1,
+	struct copy_op c = {.to = {.at = to, .pitch = pitch}, .to_side = DEVICE, .width = width * unit, .height = height, .depth = 1,
 			    .value = value, .unit = unit};
-	return to % unit ? CUDA_ERROR_INVALID_VALUE : perform(s, &c, DEVICE, ANY, 0);
+	return to % unit ? CUDA_ERROR_INVALID_VALUE : perform(s, &c, 0);
 }
 
 #define SET_API(bits, type) \
@@ -353,3 +365,49 @@ static CUresult set(CUstream s, uint64_t to, size_t pitch, unsigned value, unsig
 SET_API(8, unsigned char)
 SET_API(16, unsigned short)
 SET_API(32, unsigned)
+
+/* ---- of graphs: memory that is pageable is read, and written, when the node runs */
+
+static CUresult read_set(const CUDA_MEMSET_NODE_PARAMS_v2 *p, struct copy_op *c)
+{
+	const unsigned unit = p->elementSize;
+	if ((unit != 1 && unit != 2 && unit != 4) || p->dst % unit || (p->height > 1 && p->pitch < p->width * unit))
+		return CUDA_ERROR_INVALID_VALUE;
+	*c = (struct copy_op){.to = {.at = p->dst, .pitch = p->pitch}, .to_side = DEVICE, .width = p->width * unit, .height = p->height,
+			      .depth = 1, .value = p->value, .unit = unit};
+	return CUDA_SUCCESS;
+}
+
+static CUresult check(CUcontext context, const struct copy_op *c)
+{
+	int to, from;
+	return c->width && c->height && c->depth ? check_sides(c, context->device, &to, &from) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult emu_copy_check(CUcontext c, const CUDA_MEMCPY3D *p)
+{
+	struct copy_op copy;
+	CUresult result = read_3d(p, &copy);
+	return result ? result : check(c, &copy);
+}
+
+CUresult emu_copy_push(CUstream s, const CUDA_MEMCPY3D *p)
+{
+	struct copy_op copy;
+	CUresult result = read_3d(p, &copy);
+	return result ? result : enqueue(s, &copy, 1);
+}
+
+CUresult emu_set_check(CUcontext c, const CUDA_MEMSET_NODE_PARAMS_v2 *p)
+{
+	struct copy_op set;
+	CUresult result = read_set(p, &set);
+	return result ? result : check(c, &set);
+}
+
+CUresult emu_set_push(CUstream s, const CUDA_MEMSET_NODE_PARAMS_v2 *p)
+{
+	struct copy_op set;
+	CUresult result = read_set(p, &set);
+	return result ? result : enqueue(s, &set, 1);
+}

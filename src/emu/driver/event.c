@@ -13,10 +13,11 @@
 #include "emu/driver/ipc.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/trace.h"
+#include "emu/driver/work.h"
 
 struct counts { _Atomic uint64_t recorded, passed, recording; /* the last as the trace names it */ };
 struct shared { unsigned references; int fd; struct counts *counts; }; /* referred to by the event and its recordings */
-struct recording {
+struct emu_recording {
 	unsigned references;   /* the event, while it is the latest; its record and the waits that name it; hosts that wait */
 	int passed;
 	uint64_t time;         /* when */
@@ -30,14 +31,14 @@ struct CUevent_st {
 	struct CUevent_st *next;
 	CUcontext context;
 	unsigned flags;
-	struct recording *latest; /* NULL: never recorded, which counts as complete */
+	struct emu_recording *latest; /* NULL: never recorded, which counts as complete */
 	struct shared *shared;    /* or NULL */
 };
 static CUevent events;
 
-struct event_op { struct emu_op op; struct recording *recording; };
+struct event_op { struct emu_op op; struct emu_recording *recording; };
 
-static struct recording *reference(struct recording *r)
+static struct emu_recording *reference(struct emu_recording *r)
 {
 	if (r)
 		r->references++;
@@ -60,7 +61,7 @@ static struct shared *shared_reference(struct shared *s)
 	return s;
 }
 
-static void unreference(struct recording *r)
+void emu_recording_drop(struct emu_recording *r)
 {
 	if (!r || --r->references)
 		return;
@@ -69,7 +70,7 @@ static void unreference(struct recording *r)
 	free(r);
 }
 
-static void drop_event_op(struct emu_op *op) { unreference(((struct event_op *)op)->recording); }
+static void drop_event_op(struct emu_op *op) { emu_recording_drop(((struct event_op *)op)->recording); }
 
 static void count_passed(struct counts *counts, uint64_t number)
 {
@@ -80,7 +81,7 @@ static void count_passed(struct counts *counts, uint64_t number)
 
 static int run_record(struct emu_op *op, struct emu_turn *turn)
 {
-	struct recording *r = ((struct event_op *)op)->recording;
+	struct emu_recording *r = ((struct event_op *)op)->recording;
 	(void)turn;
 	r->passed = 1;
 	r->time = emu.clock_ns;
@@ -91,7 +92,7 @@ static int run_record(struct emu_op *op, struct emu_turn *turn)
 
 static int passed(const void *recording)
 {
-	const struct recording *r = recording;
+	const struct emu_recording *r = recording;
 	return !r || r->passed || r->context->error || (r->elsewhere && atomic_load(&r->shared->counts->passed) >= r->number);
 }
 
@@ -103,16 +104,23 @@ static int run_wait(struct emu_op *op, struct emu_turn *turn)
 	return wait_ready(op);
 }
 
+int emu_event_known(CUevent event)
+{
+	for (CUevent e = events; e; e = e->next)
+		if (e == event)
+			return 1;
+	return 0;
+}
+
 /* Opens a call about an event; the event's context is not the current one if the program says so. */
 static CUresult enter_event(CUevent event)
 {
 	CUresult result = event ? emu_enter() : CUDA_ERROR_INVALID_HANDLE;
 	if (result)
 		return result;
-	for (CUevent e = events; e; e = e->next)
-		if (e == event)
-			return e->context->error ? emu_leave(e->context->error) : CUDA_SUCCESS;
-	return emu_leave(CUDA_ERROR_INVALID_HANDLE);
+	if (!emu_event_known(event))
+		return emu_leave(CUDA_ERROR_INVALID_HANDLE);
+	return event->context->error ? emu_leave(event->context->error) : CUDA_SUCCESS;
 }
 
 /* Takes the descriptor; NULL: out of memory. */
@@ -203,26 +211,26 @@ CUresult CUDAAPI cuEventDestroy_v2(CUevent event)
 			*at = event->next;
 			break;
 		}
-	unreference(event->latest);
+	emu_recording_drop(event->latest);
 	shared_unreference(event->shared);
 	free(event);
 	return emu_leave(CUDA_SUCCESS);
 }
 
 /* The event's latest recording, which may be another process's. */
-static struct recording *latest(CUevent event)
+static struct emu_recording *latest(CUevent event)
 {
 	struct shared *s = event->shared;
 	uint64_t number = s ? atomic_load(&s->counts->recorded) : 0;
-	struct recording *r = event->latest;
+	struct emu_recording *r = event->latest;
 	if (!number || (r && r->number == number))
 		return r;
 	r = calloc(1, sizeof *r);
 	if (!r)
 		return event->latest;
-	*r = (struct recording){.context = event->context, .shared = shared_reference(s), .number = number, .elsewhere = 1};
+	*r = (struct emu_recording){.context = event->context, .shared = shared_reference(s), .number = number, .elsewhere = 1};
 	r->work.recording = atomic_load(&s->counts->recording);
-	unreference(event->latest);
+	emu_recording_drop(event->latest);
 	return event->latest = reference(r);
 }
 
@@ -238,7 +246,7 @@ static CUresult enter_both(CUevent event, CUstream handle, CUstream *stream)
 }
 
 /* Holds a reference of its own; NULL: out of memory. */
-static struct event_op *new_op(struct recording *r, int (*run)(struct emu_op *, struct emu_turn *))
+static struct event_op *new_op(struct emu_recording *r, int (*run)(struct emu_op *, struct emu_turn *))
 {
 	struct event_op *o = r ? emu_op_new(sizeof *o, run) : NULL;
 	if (!o)
@@ -249,50 +257,72 @@ static struct event_op *new_op(struct recording *r, int (*run)(struct emu_op *, 
 	return o;
 }
 
-static CUresult record(CUevent event, CUstream handle)
+/* Of an event, or NULL. */
+static CUresult push_record(CUstream s, CUevent event, struct emu_recording **recording)
 {
-	CUstream s;
-	CUresult result = enter_both(event, handle, &s);
-	if (result)
-		return result;
-	struct recording *r = calloc(1, sizeof *r);
+	struct emu_recording *r = calloc(1, sizeof *r);
 	struct event_op *o = new_op(r, run_record);
 	if (!o) {
 		free(r);
-		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	r->context = s->context;
-	unreference(event->latest);
-	event->latest = reference(r);
 	emu_trace_record(s, &r->work);
-	if (event->shared) {
+	if (event && event->shared) {
 		r->shared = shared_reference(event->shared);
 		atomic_store(&event->shared->counts->recording, r->work.recording);
 		r->number = atomic_fetch_add(&event->shared->counts->recorded, 1) + 1;
 	}
+	*recording = reference(r);
 	emu_op_push(s, &o->op);
-	return emu_leave(CUDA_SUCCESS);
+	return CUDA_SUCCESS;
 }
 
-static CUresult wait(CUstream handle, CUevent event)
+CUresult emu_record_push(CUstream s, struct emu_recording **recording) { return push_record(s, NULL, recording); }
+
+CUresult emu_wait_push(CUstream s, struct emu_recording *r)
 {
-	CUstream s;
-	CUresult result = enter_both(event, handle, &s);
-	if (result)
-		return result;
-	struct recording *r = latest(event);
-	if (!r)
-		return emu_leave(CUDA_SUCCESS);
 	struct event_op *o = new_op(r, run_wait);
 	if (!o)
-		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (r->elsewhere)
 		o->op.marker = 0;
 	else
 		o->op.ready = wait_ready;
 	emu_trace_wait(s, &r->work);
 	emu_op_push(s, &o->op);
-	return emu_leave(CUDA_SUCCESS);
+	return CUDA_SUCCESS;
+}
+
+CUresult emu_event_record_push(CUstream s, CUevent event)
+{
+	struct emu_recording *r;
+	CUresult result = push_record(s, event, &r);
+	if (result)
+		return result;
+	emu_recording_drop(event->latest);
+	event->latest = r;
+	return CUDA_SUCCESS;
+}
+
+CUresult emu_event_wait_push(CUstream s, CUevent event)
+{
+	struct emu_recording *r = latest(event);
+	return r ? emu_wait_push(s, r) : CUDA_SUCCESS;
+}
+
+static CUresult record(CUevent event, CUstream handle)
+{
+	CUstream s;
+	CUresult result = enter_both(event, handle, &s);
+	return result ? result : emu_leave(emu_event_record_push(s, event));
+}
+
+static CUresult wait(CUstream handle, CUevent event)
+{
+	CUstream s;
+	CUresult result = enter_both(event, handle, &s);
+	return result ? result : emu_leave(emu_event_wait_push(s, event));
 }
 
 EMU_STREAM_API(cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stream))
@@ -311,7 +341,7 @@ EMU_STREAM_API(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsign
 }
 
 /* The host knows that it is complete, or that its context failed. */
-static CUresult told(const struct recording *r)
+static CUresult told(const struct emu_recording *r)
 {
 	if (!r)
 		return CUDA_SUCCESS;
@@ -324,13 +354,13 @@ CUresult CUDAAPI cuEventSynchronize(CUevent event)
 	CUresult result = enter_event(event);
 	if (result)
 		return result;
-	struct recording *r = reference(latest(event)); /* others may destroy the event or record it again meanwhile */
+	struct emu_recording *r = reference(latest(event)); /* others may destroy the event or record it again meanwhile */
 	while (r && r->elsewhere && !passed(r) && !emu.leaving)
 		emu_poll();
 	result = emu_wait(passed, r);
 	if (!result)
 		result = told(r);
-	unreference(r);
+	emu_recording_drop(r);
 	return emu_leave(result);
 }
 
@@ -339,11 +369,11 @@ CUresult CUDAAPI cuEventQuery(CUevent event)
 	CUresult result = enter_event(event);
 	if (result)
 		return result;
-	struct recording *r = reference(latest(event));
+	struct emu_recording *r = reference(latest(event));
 	if (!passed(r))
 		emu_poll();
 	result = passed(r) ? told(r) : CUDA_ERROR_NOT_READY;
-	unreference(r);
+	emu_recording_drop(r);
 	return emu_leave(result);
 }
 

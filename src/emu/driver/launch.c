@@ -13,6 +13,7 @@
 #include "emu/driver/stats.h"
 #include "emu/driver/skip.h"
 #include "emu/driver/trace.h"
+#include "emu/driver/work.h"
 
 struct kernel_op {
 	struct emu_op op;
@@ -150,21 +151,28 @@ static uint64_t digest(const struct emu_kernel *kernel, const struct emu_launch 
 	return d;
 }
 
-static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launch)
+/* A grid that is yet to run, or why there is none: an error that stays is the context's from then on. */
+static CUresult grid_new(CUcontext c, CUfunction f, const struct emu_launch *launch, struct emu_grid **grid)
 {
 	struct emu_error error = {.text = ""};
+	const int rc = emu_grid_new(f->kernel, launch, grid, &error);
+	if (!rc)
+		return CUDA_SUCCESS;
+	log_error("emulated device: %s", error.text);
+	if (rc == -ENOTSUP && launch->trace) /* a launch that is missing from the trace, or from the schedules */
+		c->error = CUDA_ERROR_INVALID_PTX;
+	if (c->error)
+		return c->error;
+	return rc == -ENOTSUP ? emu_not_supported(error.text) : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+}
+
+static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launch)
+{
 	struct kernel_op *k = emu_op_new(sizeof *k, run_kernel);
-	if (!k)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	const int rc = emu_grid_new(f->kernel, launch, &k->grid, &error);
-	if (rc) {
-		log_error("emulated device: %s", error.text);
+	CUresult result = k ? grid_new(s->context, f, launch, &k->grid) : CUDA_ERROR_OUT_OF_MEMORY;
+	if (result) {
 		free(k);
-		if (rc == -ENOTSUP && launch->trace) /* a launch that is missing from the trace, or from the schedules */
-			s->context->error = CUDA_ERROR_INVALID_PTX;
-		if (s->context->error)
-			return s->context->error;
-		return rc == -ENOTSUP ? emu_not_supported(error.text) : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+		return result;
 	}
 	k->name = emu_kernel_name(f->kernel);
 	if (launch->stats)
@@ -180,43 +188,76 @@ static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launc
 	return CUDA_SUCCESS;
 }
 
-static CUresult launch(const CUlaunchConfig *config, CUfunction handle, void **params, void **extra)
+/* What a launch says, checked; its parameters are copied, and the caller's to free. */
+static CUresult prepare(const struct emu_kernel_work *w, CUfunction f, struct emu_launch *l, char **params)
+{
+	const CUlaunchConfig *config = w->config;
+	struct attributes a = read_attributes(config);
+	unsigned threads = config->blockDimX * config->blockDimY * config->blockDimZ;
+	unsigned resident = emu_function_blocks_per_sm(f, threads, config->sharedMemBytes) * (unsigned)emu.sms;
+	*l = (struct emu_launch){.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+				 .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+				 .cluster = {a.cluster[0], a.cluster[1], a.cluster[2]},
+				 .dynamic_shared = config->sharedMemBytes, .sms = (uint32_t)emu.sms, .resident = resident};
+	if (!emu_skipped_kernel(emu_kernel_name(f->kernel))) {
+		l->trace = emu_trace_device();
+		l->stats = emu_stats_device();
+	}
+	CUresult result = check_shape(f, l);
+	if (!result && !resident)
+		result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	if (!result && a.cooperative && (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] > resident)
+		result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+	char *buffer = result ? NULL : malloc(f->info.param_bytes + 1);
+	if (!result)
+		result = buffer ? pack(f, w->params, w->extra, buffer) : CUDA_ERROR_OUT_OF_MEMORY;
+	if (result) {
+		free(buffer);
+		return result;
+	}
+	l->params = *params = buffer;
+	return CUDA_SUCCESS;
+}
+
+CUresult emu_kernel_check(CUcontext c, const struct emu_kernel_work *w)
+{
+	CUfunction f = emu_function_known(w->function);
+	struct emu_launch l;
+	struct emu_grid *grid;
+	char *params = NULL;
+	CUresult result = f ? prepare(w, f, &l, &params) : CUDA_ERROR_INVALID_HANDLE;
+	if (!result)
+		result = grid_new(c, f, &l, &grid);
+	if (!result)
+		emu_grid_free(grid);
+	free(params);
+	return result;
+}
+
+CUresult emu_kernel_push(CUstream s, const struct emu_kernel_work *w)
+{
+	CUfunction f = emu_function_known(w->function);
+	struct emu_launch l;
+	char *params = NULL;
+	CUresult result = f ? prepare(w, f, &l, &params) : CUDA_ERROR_INVALID_HANDLE;
+	if (!result) {
+		l.weak = emu_sched_weak();
+		result = enqueue(s, f, &l);
+	}
+	free(params);
+	return result;
+}
+
+static CUresult launch(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
 {
 	CUcontext c;
 	CUstream s;
 	CUresult result = config ? emu_enter_context(&c) : CUDA_ERROR_INVALID_VALUE;
 	if (result)
 		return result;
-	CUfunction f = emu_function_known(handle);
-	result = f ? emu_stream_find(c, config->hStream, &s) : CUDA_ERROR_INVALID_HANDLE;
-	if (result)
-		return emu_leave(result);
-	struct attributes a = read_attributes(config);
-	unsigned threads = config->blockDimX * config->blockDimY * config->blockDimZ;
-	unsigned resident = emu_function_blocks_per_sm(f, threads, config->sharedMemBytes) * (unsigned)emu.sms;
-	struct emu_launch l = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-			       .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-			       .cluster = {a.cluster[0], a.cluster[1], a.cluster[2]},
-			       .dynamic_shared = config->sharedMemBytes, .sms = (uint32_t)emu.sms, .resident = resident,
-			       .weak = emu_sched_weak()};
-	result = check_shape(f, &l);
-	if (!result && !resident)
-		result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-	if (!result && a.cooperative && (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] > resident)
-		result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-	if (!result && !emu_skipped_kernel(emu_kernel_name(f->kernel))) {
-		l.trace = emu_trace_device();
-		l.stats = emu_stats_device();
-	}
-	char *buffer = result ? NULL : malloc(f->info.param_bytes + 1);
-	if (!result)
-		result = buffer ? pack(f, params, extra, buffer) : CUDA_ERROR_OUT_OF_MEMORY;
-	if (!result) {
-		l.params = buffer;
-		result = enqueue(s, f, &l);
-	}
-	free(buffer);
-	return emu_leave(result);
+	const struct emu_kernel_work w = {f, config, params, extra};
+	result = emu_function_known(f) ? emu_stream_find(c, config->hStream, &s) : CUDA_ERROR_INVALID_HANDLE;
+	return emu_leave(result ? result : emu_kernel_push(s, &w));
 }
 
 EMU_STREAM_API(cuLaunchKernelEx, _ptsz, (const CUlaunchConfig *config, CUfunction f, void **params, void **extra),

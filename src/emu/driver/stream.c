@@ -6,6 +6,7 @@
 #include "emu/driver/queue.h"
 #include "emu/driver/range.h"
 #include "emu/driver/trace.h"
+#include "emu/driver/work.h"
 
 static CUstream add_stream(CUcontext context, unsigned flags, int priority, uint64_t owner)
 {
@@ -268,37 +269,51 @@ static int run_host(struct emu_op *op, struct emu_turn *turn)
 	return 1;
 }
 
-static CUresult push_host(CUstream handle, CUhostFn function, CUstreamCallback callback, void *data)
+static CUresult push_host(CUstream s, const struct host_op *what)
 {
-	CUstream s;
-	CUresult result = function || callback ? enter_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
-	if (result)
-		return result;
 	struct host_op *h = emu_op_new(sizeof *h, run_host);
 	if (!h)
-		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
-	h->function = function;
-	h->callback = callback;
-	h->data = data;
-	h->handle = handle;
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	h->function = what->function;
+	h->callback = what->callback;
+	h->data = what->data;
+	h->handle = what->handle;
 	emu_op_push(s, &h->op);
-	return emu_leave(CUDA_SUCCESS);
+	return CUDA_SUCCESS;
+}
+
+CUresult emu_host_push(CUstream s, CUhostFn function, void *data)
+{
+	return push_host(s, &(struct host_op){.function = function, .data = data});
 }
 
 EMU_STREAM_API(cuLaunchHostFunc, _ptsz, (CUstream handle, CUhostFn function, void *data), (handle, function, data))
 {
-	return push_host(handle, function, NULL, data);
+	CUstream s;
+	CUresult result = function ? enter_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
+	return result ? result : emu_leave(emu_host_push(s, function, data));
 }
 
 EMU_STREAM_API(cuStreamAddCallback, _ptsz, (CUstream handle, CUstreamCallback callback, void *data, unsigned flags),
 	       (handle, callback, data, flags))
 {
-	return flags ? CUDA_ERROR_INVALID_VALUE : push_host(handle, NULL, callback, data);
+	CUstream s;
+	CUresult result = callback && !flags ? enter_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
+	return result ? result : emu_leave(push_host(s, &(struct host_op){.callback = callback, .data = data, .handle = handle}));
 }
 
 /* ---- memory operations: a wait is tried once a turn */
 
 struct value_op { struct emu_op op; uint64_t at, value; unsigned bytes, condition; };
+struct value_form { unsigned bytes; int wait; };
+
+/* No bytes: it is another operation. */
+static struct value_form form_of(CUstreamBatchMemOpType operation)
+{
+	static const struct value_form forms[] = {[CU_STREAM_MEM_OP_WAIT_VALUE_32] = {4, 1}, [CU_STREAM_MEM_OP_WAIT_VALUE_64] = {8, 1},
+						  [CU_STREAM_MEM_OP_WRITE_VALUE_32] = {4, 0}, [CU_STREAM_MEM_OP_WRITE_VALUE_64] = {8, 0}};
+	return (unsigned)operation < sizeof forms / sizeof *forms ? forms[operation] : (struct value_form){0, 0};
+}
 
 static int run_write(struct emu_op *op, struct emu_turn *turn)
 {
@@ -327,52 +342,69 @@ static int run_wait(struct emu_op *op, struct emu_turn *turn)
 	}
 }
 
-static CUresult push_value(CUstream handle, uint64_t at, uint64_t value, unsigned bytes, unsigned flags, int wait)
+static CUresult push_value(CUstream s, const CUstreamBatchMemOpParams *p)
 {
-	CUstream s;
-	CUresult result = at % bytes ? CUDA_ERROR_INVALID_VALUE : enter_stream(handle, &s);
-	if (result)
-		return result;
-	if (!emu_range_covers(at, bytes))
-		return emu_leave(CUDA_ERROR_INVALID_VALUE);
-	struct value_op *v = emu_op_new(sizeof *v, wait ? run_wait : run_write);
+	const struct value_form f = form_of(p->operation);
+	if (!f.bytes)
+		return CUDA_SUCCESS; /* a barrier */
+	struct value_op *v = emu_op_new(sizeof *v, f.wait ? run_wait : run_write);
 	if (!v)
-		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
-	v->at = at;
-	v->value = value;
-	v->bytes = bytes;
-	v->condition = flags & 3;
-	v->op.traced = emu_trace_range(s, &(struct emu_trace_range){wait ? 0 : at, wait ? at : 0, bytes});
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	v->at = p->waitValue.address; /* both structs begin alike: operation, address, value, flags */
+	v->value = f.bytes == 8 ? p->waitValue.value64 : p->waitValue.value;
+	v->bytes = f.bytes;
+	v->condition = p->waitValue.flags & 3;
+	v->op.traced = emu_trace_range(s, &(struct emu_trace_range){f.wait ? 0 : v->at, f.wait ? v->at : 0, f.bytes});
 	v->op.traces = v->op.traced != 0;
 	emu_op_push(s, &v->op);
-	return emu_leave(CUDA_SUCCESS);
+	return CUDA_SUCCESS;
 }
 
-#define VALUE_API(name, bits, wait) \
+CUresult emu_values_check(unsigned count, const CUstreamBatchMemOpParams *op)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const struct value_form f = form_of(op[i].operation);
+		if (!f.bytes && op[i].operation != CU_STREAM_MEM_OP_BARRIER)
+			return CUDA_ERROR_NOT_SUPPORTED;
+		if (f.bytes && (op[i].waitValue.address % f.bytes || !emu_range_covers(op[i].waitValue.address, f.bytes)))
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult emu_values_push(CUstream s, unsigned count, const CUstreamBatchMemOpParams *op)
+{
+	CUresult result = CUDA_SUCCESS;
+	for (unsigned i = 0; i < count && !result; i++)
+		result = push_value(s, &op[i]);
+	return result;
+}
+
+static CUresult values(CUstream handle, unsigned count, const CUstreamBatchMemOpParams *op)
+{
+	CUstream s;
+	CUresult result = enter_stream(handle, &s);
+	if (result)
+		return result;
+	result = emu_values_check(count, op);
+	return emu_leave(result ? result : emu_values_push(s, count, op));
+}
+
+#define VALUE_API(name, bits, what) \
 	EMU_STREAM_API(cuStream##name##Value##bits##_v2, _ptsz, \
 		       (CUstream handle, CUdeviceptr at, cuuint##bits##_t value, unsigned flags), (handle, at, value, flags)) \
 	{ \
-		return push_value(handle, at, value, bits / 8, flags, wait); \
+		return values(handle, 1, &(CUstreamBatchMemOpParams){.waitValue = {.operation = what, .address = at, .value64 = value, \
+										   .flags = flags}}); \
 	}
 
-VALUE_API(Wait, 32, 1)
-VALUE_API(Wait, 64, 1)
-VALUE_API(Write, 32, 0)
-VALUE_API(Write, 64, 0)
+VALUE_API(Wait, 32, CU_STREAM_MEM_OP_WAIT_VALUE_32)
+VALUE_API(Wait, 64, CU_STREAM_MEM_OP_WAIT_VALUE_64)
+VALUE_API(Write, 32, CU_STREAM_MEM_OP_WRITE_VALUE_32)
+VALUE_API(Write, 64, CU_STREAM_MEM_OP_WRITE_VALUE_64)
 
 EMU_STREAM_API(cuStreamBatchMemOp_v2, _ptsz,
 	       (CUstream handle, unsigned count, CUstreamBatchMemOpParams *op, unsigned flags), (handle, count, op, flags))
 {
-	CUresult result = op && !flags ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-	for (unsigned i = 0; i < count && !result; i++) {
-		int wait = op[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || op[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
-		int wide = op[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 || op[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
-		int write = op[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 || wide;
-		if (wait || write) /* both structs begin alike: operation, address, value, flags */
-			result = push_value(handle, op[i].waitValue.address, wide ? op[i].waitValue.value64 : op[i].waitValue.value,
-					    wide ? 8 : 4, op[i].waitValue.flags, wait);
-		else if (op[i].operation != CU_STREAM_MEM_OP_BARRIER)
-			result = CUDA_ERROR_NOT_SUPPORTED;
-	}
-	return result;
+	return op && !flags ? values(handle, count, op) : CUDA_ERROR_INVALID_VALUE;
 }
