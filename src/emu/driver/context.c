@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/driver/graph/capture.h"
 #include "emu/driver/process.h"
 #include "emu/driver/queue.h"
 
@@ -302,7 +303,10 @@ CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext context)
 {
 	CUcontext c;
 	CUresult result = enter_for(context, &c);
-	return result ? result : emu_leave(emu_wait_context(c));
+	if (result)
+		return result;
+	result = emu_capture_waits_context(c);
+	return emu_leave(result ? result : emu_wait_context(c));
 }
 
 CUresult CUDAAPI cuCtxSynchronize(void) { return cuCtxSynchronize_v2(NULL); }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/driver/graph/capture.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/range.h"
 #include "emu/driver/trace.h"
@@ -162,6 +163,22 @@ static CUresult check_sides(const struct copy_op *c, CUdevice device, int *pagea
 	return result || c->unit ? result : check_side(c, &c->from, c->from_side, device, pageable_from);
 }
 
+/* As a node's parameters: rows begin where the box does. */
+static CUresult capture(CUstream s, const struct copy_op *c)
+{
+	static const CUmemorytype types[] = {[HOST] = CU_MEMORYTYPE_HOST, [DEVICE] = CU_MEMORYTYPE_DEVICE, [ANY] = CU_MEMORYTYPE_UNIFIED};
+	const CUgraphNodeParams set = {.type = CU_GRAPH_NODE_TYPE_MEMSET,
+				       .memset = {c->to.at, c->to.pitch, c->value, c->unit, c->unit ? c->width / c->unit : 0, c->height, s->context}};
+	CUgraphNodeParams copy = {.type = CU_GRAPH_NODE_TYPE_MEMCPY, .memcpy.copyCtx = s->context};
+	copy.memcpy.copyParams = (CUDA_MEMCPY3D){
+		.srcMemoryType = types[c->from_side], .srcHost = (const void *)(uintptr_t)c->from.at, .srcDevice = c->from.at,
+		.srcPitch = c->from.pitch, .srcHeight = c->from.pitch ? c->from.slice / c->from.pitch : 0,
+		.dstMemoryType = types[c->to_side], .dstHost = (void *)(uintptr_t)c->to.at, .dstDevice = c->to.at,
+		.dstPitch = c->to.pitch, .dstHeight = c->to.pitch ? c->to.slice / c->to.pitch : 0,
+		.WidthInBytes = c->width, .Height = c->height, .Depth = c->depth};
+	return emu_capture_add(s, c->unit ? &set : &copy);
+}
+
 /* The one way of every copy and set of a stream. */
 static CUresult perform(CUstream handle, struct copy_op *c, int blocking)
 {
@@ -175,9 +192,11 @@ static CUresult perform(CUstream handle, struct copy_op *c, int blocking)
 		return emu_leave(CUDA_SUCCESS);
 	result = check_sides(c, context->device, &pageable_to, &pageable_from);
 	if (!result)
-		result = emu_stream_find(context, handle, &s);
+		result = emu_stream_use(context, handle, &s);
 	if (result)
 		return emu_leave(result);
+	if (s->captured)
+		return emu_leave(blocking ? emu_capture_refuse(s) : capture(s, c));
 	blocking |= pageable_to;
 	c->op.devices = devices_of(handle, c);
 	if (blocking && !c->op.devices && emu_stream_idle(s)) {
@@ -395,6 +414,8 @@ CUresult emu_copy_push(CUstream s, const CUDA_MEMCPY3D *p)
 {
 	struct copy_op copy;
 	CUresult result = read_3d(p, &copy);
+	if (!result)
+		result = check(s->context, &copy);
 	return result ? result : enqueue(s, &copy, 1);
 }
 
@@ -409,5 +430,7 @@ CUresult emu_set_push(CUstream s, const CUDA_MEMSET_NODE_PARAMS_v2 *p)
 {
 	struct copy_op set;
 	CUresult result = read_set(p, &set);
+	if (!result)
+		result = check(s->context, &set);
 	return result ? result : enqueue(s, &set, 1);
 }

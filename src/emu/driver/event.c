@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "emu/driver/graph/capture.h"
 #include "emu/driver/ipc.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/trace.h"
@@ -33,6 +34,7 @@ struct CUevent_st {
 	unsigned flags;
 	struct emu_recording *latest; /* NULL: never recorded, which counts as complete */
 	struct shared *shared;    /* or NULL */
+	struct emu_captured_event captured;
 };
 static CUevent events;
 
@@ -213,6 +215,7 @@ CUresult CUDAAPI cuEventDestroy_v2(CUevent event)
 		}
 	emu_recording_drop(event->latest);
 	shared_unreference(event->shared);
+	emu_captured_event_clear(&event->captured);
 	free(event);
 	return emu_leave(CUDA_SUCCESS);
 }
@@ -241,7 +244,7 @@ static CUresult enter_both(CUevent event, CUstream handle, CUstream *stream)
 	if (result)
 		return result;
 	CUcontext c = emu_context_current();
-	result = c ? emu_stream_find(c, handle, stream) : CUDA_ERROR_INVALID_CONTEXT;
+	result = c ? emu_stream_use(c, handle, stream) : CUDA_ERROR_INVALID_CONTEXT;
 	return result ? emu_leave(result) : CUDA_SUCCESS;
 }
 
@@ -311,33 +314,47 @@ CUresult emu_event_wait_push(CUstream s, CUevent event)
 	return r ? emu_wait_push(s, r) : CUDA_SUCCESS;
 }
 
-static CUresult record(CUevent event, CUstream handle)
+/* In a captured stream an external one is a node, any other one says behind which nodes somebody is to stand. */
+static CUresult record(CUevent event, CUstream handle, int external)
 {
 	CUstream s;
 	CUresult result = enter_both(event, handle, &s);
-	return result ? result : emu_leave(emu_event_record_push(s, event));
+	if (result)
+		return result;
+	const CUgraphNodeParams node = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .eventRecord.event = event};
+	if (s->captured)
+		return emu_leave(external ? emu_capture_add(s, &node) : emu_capture_record(s, &event->captured));
+	emu_captured_event_clear(&event->captured);
+	return emu_leave(emu_event_record_push(s, event));
 }
 
-static CUresult wait(CUstream handle, CUevent event)
+static CUresult wait(CUstream handle, CUevent event, int external)
 {
 	CUstream s;
 	CUresult result = enter_both(event, handle, &s);
-	return result ? result : emu_leave(emu_event_wait_push(s, event));
+	if (result)
+		return result;
+	const CUgraphNodeParams node = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .eventWait.event = event};
+	if (s->captured && external)
+		return emu_leave(emu_capture_add(s, &node));
+	if (s->captured || event->captured.capture)
+		return emu_leave(emu_capture_wait(s, &event->captured, latest(event) != NULL));
+	return emu_leave(emu_event_wait_push(s, event));
 }
 
 EMU_STREAM_API(cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stream))
 {
-	return record(event, stream);
+	return record(event, stream, 0);
 }
 
 EMU_STREAM_API(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned flags), (event, stream, flags))
 {
-	return flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL ? CUDA_ERROR_INVALID_VALUE : record(event, stream);
+	return flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL ? CUDA_ERROR_INVALID_VALUE : record(event, stream, flags != 0);
 }
 
 EMU_STREAM_API(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags), (stream, event, flags))
 {
-	return flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL ? CUDA_ERROR_INVALID_VALUE : wait(stream, event);
+	return flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL ? CUDA_ERROR_INVALID_VALUE : wait(stream, event, flags != 0);
 }
 
 /* The host knows that it is complete, or that its context failed. */
@@ -354,6 +371,9 @@ CUresult CUDAAPI cuEventSynchronize(CUevent event)
 	CUresult result = enter_event(event);
 	if (result)
 		return result;
+	result = emu_capture_ask(&event->captured);
+	if (result)
+		return emu_leave(result);
 	struct emu_recording *r = reference(latest(event)); /* others may destroy the event or record it again meanwhile */
 	while (r && r->elsewhere && !passed(r) && !emu.leaving)
 		emu_poll();
@@ -369,6 +389,9 @@ CUresult CUDAAPI cuEventQuery(CUevent event)
 	CUresult result = enter_event(event);
 	if (result)
 		return result;
+	result = emu_capture_ask(&event->captured);
+	if (result)
+		return emu_leave(result);
 	struct emu_recording *r = reference(latest(event));
 	if (!passed(r))
 		emu_poll();
@@ -386,6 +409,11 @@ CUresult CUDAAPI cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUeve
 	result = enter_event(end);
 	if (result)
 		return result;
+	result = emu_capture_time(&start->captured);
+	if (!result)
+		result = emu_capture_time(&end->captured);
+	if (result)
+		return emu_leave(result);
 	if (!start->latest || !end->latest || (start->flags | end->flags) & CU_EVENT_DISABLE_TIMING)
 		return emu_leave(CUDA_ERROR_INVALID_HANDLE);
 	if (!start->latest->passed || !end->latest->passed)

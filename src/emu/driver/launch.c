@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "emu/driver/graph/capture.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/sched.h"
 #include "emu/driver/stats.h"
@@ -79,7 +80,7 @@ static int run_kernel(struct emu_op *op, struct emu_turn *turn)
 /* ---- parameters */
 
 /* The two ways of cuLaunchKernel: an array of pointers, or one buffer named in `extra`. */
-static CUresult pack(const struct CUfunc_st *f, void **params, void **extra, char *to)
+CUresult emu_kernel_pack(const struct CUfunc_st *f, void **params, void **extra, char *to)
 {
 	const void *buffer = NULL;
 	size_t size = 0;
@@ -210,7 +211,7 @@ static CUresult prepare(const struct emu_kernel_work *w, CUfunction f, struct em
 		result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 	char *buffer = result ? NULL : malloc(f->info.param_bytes + 1);
 	if (!result)
-		result = buffer ? pack(f, w->params, w->extra, buffer) : CUDA_ERROR_OUT_OF_MEMORY;
+		result = buffer ? emu_kernel_pack(f, w->params, w->extra, buffer) : CUDA_ERROR_OUT_OF_MEMORY;
 	if (result) {
 		free(buffer);
 		return result;
@@ -248,6 +249,15 @@ CUresult emu_kernel_push(CUstream s, const struct emu_kernel_work *w)
 	return result;
 }
 
+static CUresult capture(CUstream s, const struct emu_kernel_work *w)
+{
+	const CUlaunchConfig *c = w->config;
+	const CUgraphNodeParams node = {.type = CU_GRAPH_NODE_TYPE_KERNEL,
+					.kernel = {w->function, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY,
+						   c->blockDimZ, c->sharedMemBytes, w->params, w->params ? NULL : w->extra, NULL, s->context}};
+	return emu_capture_kernel(s, &node, c->attrs, c->numAttrs);
+}
+
 static CUresult launch(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
 {
 	CUcontext c;
@@ -256,8 +266,10 @@ static CUresult launch(const CUlaunchConfig *config, CUfunction f, void **params
 	if (result)
 		return result;
 	const struct emu_kernel_work w = {f, config, params, extra};
-	result = emu_function_known(f) ? emu_stream_find(c, config->hStream, &s) : CUDA_ERROR_INVALID_HANDLE;
-	return emu_leave(result ? result : emu_kernel_push(s, &w));
+	result = emu_function_known(f) ? emu_stream_use(c, config->hStream, &s) : CUDA_ERROR_INVALID_HANDLE;
+	if (result)
+		return emu_leave(result);
+	return emu_leave(s->captured ? capture(s, &w) : emu_kernel_push(s, &w));
 }
 
 EMU_STREAM_API(cuLaunchKernelEx, _ptsz, (const CUlaunchConfig *config, CUfunction f, void **params, void **extra),

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/driver/graph/capture.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/range.h"
 #include "emu/driver/vmm.h"
@@ -14,7 +15,9 @@ static CUresult allocate(uint64_t *address, enum emu_range_kind kind, size_t siz
 	CUresult result = emu_enter_context(&c);
 	if (result)
 		return result;
-	result = emu_range_alloc(c, kind, size, &r);
+	result = emu_capture_unsafe();
+	if (!result)
+		result = emu_range_alloc(c, kind, size, &r);
 	if (!result) {
 		r->flags = flags;
 		*address = r->base;
@@ -28,6 +31,9 @@ static CUresult release(uint64_t address, unsigned kinds)
 	CUresult result = emu_enter_context(&c);
 	if (result)
 		return result;
+	result = emu_capture_unsafe();
+	if (result)
+		return emu_leave(result);
 	result = emu_wait_context(c);
 	struct emu_range *r = emu_range_find(&emu_known, address);
 	if (!r || r->base != address || !(kinds >> r->kind & 1))

@@ -2,6 +2,7 @@
  * is ready at once (earlier than its stream promises); a free takes effect in its stream's order. */
 #include <stdlib.h>
 
+#include "emu/driver/graph/capture.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/range.h"
 
@@ -27,6 +28,13 @@ static CUresult default_pool(CUdevice device, CUmemoryPool *pool)
 	return CUDA_SUCCESS;
 }
 
+/* Memory that a graph allocates or frees. */
+static CUresult no_node(CUstream s)
+{
+	emu_capture_refuse(s);
+	return emu_not_supported("memory that a captured stream allocates or frees");
+}
+
 static CUresult allocate(CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream handle)
 {
 	CUcontext c;
@@ -35,7 +43,9 @@ static CUresult allocate(CUdeviceptr *address, size_t size, CUmemoryPool pool, C
 	CUresult result = address ? emu_enter_context(&c) : CUDA_ERROR_INVALID_VALUE;
 	if (result)
 		return result;
-	result = emu_stream_find(c, handle, &s);
+	result = emu_stream_use(c, handle, &s);
+	if (!result)
+		result = s->captured ? no_node(s) : emu_capture_unsafe();
 	if (!result && !pool)
 		pool = emu.device[c->device].pool;
 	if (!result && !pool)
@@ -84,7 +94,9 @@ EMU_STREAM_API(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream stream), (a
 	const struct emu_range *r = emu_range_find(&emu_known, address);
 	if (!r || r->base != address || r->kind != EMU_DEVICE)
 		return emu_leave(CUDA_ERROR_INVALID_VALUE);
-	result = emu_stream_find(c, stream, &s);
+	result = emu_stream_use(c, stream, &s);
+	if (!result && s->captured)
+		result = no_node(s);
 	struct free_op *op = result ? NULL : emu_op_new(sizeof *op, run_free);
 	if (!op)
 		return emu_leave(result ? result : CUDA_ERROR_OUT_OF_MEMORY);

@@ -35,6 +35,7 @@ struct CUstream_st {
 	int busy;                     /* its head runs without the lock (a host function) */
 	struct emu_op *head, **tail;
 	struct emu_point work;        /* what is before its next launch */
+	struct emu_captured *captured; /* it is captured: src/emu/driver/graph/capture.h; or NULL */
 };
 struct CUctx_st {
 	struct CUctx_st *next;
@@ -79,6 +80,8 @@ void emu_thread_set_worker(void);
 /* Handle 0 means the legacy or the thread's own default stream, as the entry point's form says. */
 int emu_default_stream(int per_thread);          /* returns what was set before */
 CUresult emu_stream_find(CUcontext context, CUstream handle, CUstream *stream);
+CUstream emu_stream_new(CUcontext context, unsigned flags); /* one that no handle names; NULL: out of memory */
+void emu_stream_free(CUstream s);                           /* nothing of it runs */
 
 /* Defines an entry point in its two forms, name and name##suffix (_ptsz or _ptds), around one body. */
 #define EMU_STREAM_API(name, suffix, params, args) \

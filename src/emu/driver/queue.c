@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "emu/driver/trace.h"
 
-#define READY_MAX 256    /* streams that are considered for one turn */
+#define READY_MAX 4096   /* streams that are considered for one turn */
 #define RELEASED_MAX 64  /* waits that one turn can end; more are found by the next */
 
 struct wait {

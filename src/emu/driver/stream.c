@@ -1,8 +1,8 @@
-/* Streams: handles and their questions, host functions, memory operations. Nothing is ever captured: the emulated device
- * has no graphs, and says so. */
+/* Streams: handles and their questions, host functions, memory operations. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/driver/graph/capture.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/range.h"
 #include "emu/driver/trace.h"
@@ -19,6 +19,20 @@ static CUstream add_stream(CUcontext context, unsigned flags, int priority, uint
 	while (*end)
 		end = &(*end)->next;
 	return *end = s;
+}
+
+CUstream emu_stream_new(CUcontext context, unsigned flags) { return add_stream(context, flags, 0, 0); }
+
+void emu_stream_free(CUstream s)
+{
+	for (CUstream *at = &s->context->streams; *at; at = &(*at)->next)
+		if (*at == s) {
+			*at = s->next;
+			break;
+		}
+	emu_stream_discard(s);
+	emu_point_free(&s->work);
+	free(s);
 }
 
 static CUstream thread_stream(CUcontext context)
@@ -53,7 +67,18 @@ CUresult emu_stream_find(CUcontext context, CUstream handle, CUstream *stream)
 	return CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Opens a call about a stream. */
+/* Opens a call that gives a stream work, or waits for it. */
+static CUresult use_stream(CUstream handle, CUstream *stream)
+{
+	CUcontext c;
+	CUresult result = emu_enter_context(&c);
+	if (result)
+		return result;
+	result = emu_stream_use(c, handle, stream);
+	return result ? emu_leave(result) : CUDA_SUCCESS;
+}
+
+/* Opens a call that asks about a stream. */
 static CUresult enter_stream(CUstream handle, CUstream *stream)
 {
 	CUcontext c;
@@ -90,31 +115,31 @@ CUresult CUDAAPI cuStreamDestroy_v2(CUstream handle)
 	if (s == &s->context->legacy || s->owner)
 		return emu_leave(CUDA_ERROR_INVALID_HANDLE);
 	emu_wait(stream_empty, s);
-	for (CUstream *at = &s->context->streams; *at; at = &(*at)->next)
-		if (*at == s) {
-			*at = s->next;
-			break;
-		}
-	emu_stream_discard(s);
-	emu_point_free(&s->work);
-	free(s);
+	emu_capture_destroyed(s);
+	emu_stream_free(s);
 	return emu_leave(CUDA_SUCCESS);
 }
 
 EMU_STREAM_API(cuStreamSynchronize, _ptsz, (CUstream handle), (handle))
 {
 	CUstream s;
-	CUresult result = enter_stream(handle, &s);
-	return result ? result : emu_leave(emu_wait_stream(s));
+	CUresult result = use_stream(handle, &s);
+	if (result)
+		return result;
+	result = emu_capture_waits(s);
+	return emu_leave(result ? result : emu_wait_stream(s));
 }
 
 /* A query lets the device do one turn, so that a host that polls sees progress. */
 EMU_STREAM_API(cuStreamQuery, _ptsz, (CUstream handle), (handle))
 {
 	CUstream s;
-	CUresult result = enter_stream(handle, &s);
+	CUresult result = use_stream(handle, &s);
 	if (result)
 		return result;
+	result = emu_capture_waits(s);
+	if (result)
+		return emu_leave(result);
 	if (!emu_stream_idle(s))
 		emu_poll();
 	if (s->context->error)
@@ -185,66 +210,6 @@ EMU_STREAM_API(cuStreamGetDevice, _ptsz, (CUstream handle, CUdevice *device), (h
 	return emu_leave(CUDA_SUCCESS);
 }
 
-/* ---- capture */
-
-EMU_STREAM_API(cuStreamIsCapturing, _ptsz, (CUstream handle, CUstreamCaptureStatus *status), (handle, status))
-{
-	CUstream s;
-	CUresult result = status ? enter_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
-	if (result)
-		return result;
-	*status = CU_STREAM_CAPTURE_STATUS_NONE;
-	return emu_leave(CUDA_SUCCESS);
-}
-
-EMU_STREAM_API(cuStreamGetCaptureInfo, _ptsz, (CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id),
-	       (handle, status, id))
-{
-	(void)id; /* undefined while nothing is captured */
-	return cuStreamIsCapturing_body(handle, status);
-}
-
-EMU_STREAM_API(cuStreamGetCaptureInfo_v2, _ptsz,
-	       (CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-		const CUgraphNode **dependencies, size_t *count),
-	       (handle, status, id, graph, dependencies, count))
-{
-	(void)id, (void)graph, (void)dependencies, (void)count;
-	return cuStreamIsCapturing_body(handle, status);
-}
-
-EMU_STREAM_API(cuStreamGetCaptureInfo_v3, _ptsz,
-	       (CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-		const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *count),
-	       (handle, status, id, graph, dependencies, edges, count))
-{
-	(void)id, (void)graph, (void)dependencies, (void)edges, (void)count;
-	return cuStreamIsCapturing_body(handle, status);
-}
-
-EMU_STREAM_API(cuStreamBeginCapture_v2, _ptsz, (CUstream handle, CUstreamCaptureMode mode), (handle, mode))
-{
-	(void)handle, (void)mode;
-	return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-EMU_STREAM_API(cuStreamEndCapture, _ptsz, (CUstream handle, CUgraph *graph), (handle, graph))
-{
-	(void)handle, (void)graph;
-	return CUDA_ERROR_ILLEGAL_STATE;
-}
-
-CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-	static _Thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-	if (!mode)
-		return CUDA_ERROR_INVALID_VALUE;
-	CUstreamCaptureMode before = current;
-	current = *mode;
-	*mode = before;
-	return CUDA_SUCCESS;
-}
-
 /* ---- host functions: without the lock, as they may block on the program's own locks */
 
 struct host_op {
@@ -290,16 +255,22 @@ CUresult emu_host_push(CUstream s, CUhostFn function, void *data)
 EMU_STREAM_API(cuLaunchHostFunc, _ptsz, (CUstream handle, CUhostFn function, void *data), (handle, function, data))
 {
 	CUstream s;
-	CUresult result = function ? enter_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
-	return result ? result : emu_leave(emu_host_push(s, function, data));
+	CUresult result = function ? use_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	const CUgraphNodeParams node = {.type = CU_GRAPH_NODE_TYPE_HOST, .host = {.fn = function, .userData = data}};
+	return emu_leave(s->captured ? emu_capture_add(s, &node) : emu_host_push(s, function, data));
 }
 
 EMU_STREAM_API(cuStreamAddCallback, _ptsz, (CUstream handle, CUstreamCallback callback, void *data, unsigned flags),
 	       (handle, callback, data, flags))
 {
 	CUstream s;
-	CUresult result = callback && !flags ? enter_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
-	return result ? result : emu_leave(push_host(s, &(struct host_op){.callback = callback, .data = data, .handle = handle}));
+	CUresult result = callback && !flags ? use_stream(handle, &s) : CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	return emu_leave(s->captured ? emu_capture_refuse(s)
+				     : push_host(s, &(struct host_op){.callback = callback, .data = data, .handle = handle}));
 }
 
 /* ---- memory operations: a wait is tried once a turn */
@@ -380,12 +351,15 @@ CUresult emu_values_push(CUstream s, unsigned count, const CUstreamBatchMemOpPar
 	return result;
 }
 
-static CUresult values(CUstream handle, unsigned count, const CUstreamBatchMemOpParams *op)
+static CUresult values(CUstream handle, unsigned count, CUstreamBatchMemOpParams *op)
 {
 	CUstream s;
-	CUresult result = enter_stream(handle, &s);
+	CUresult result = use_stream(handle, &s);
 	if (result)
 		return result;
+	const CUgraphNodeParams node = {.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, .memOp = {s->context, count, op, 0}};
+	if (s->captured)
+		return emu_leave(emu_capture_add(s, &node));
 	result = emu_values_check(count, op);
 	return emu_leave(result ? result : emu_values_push(s, count, op));
 }
