@@ -10,6 +10,14 @@
 		int opened_ = opens; \
 		return runtime_leave(opened_ ? opened_ : (int)(what)); \
 	}
+#define CALL_NODE(name, params, what) \
+	RUNTIME_EXPORT cudaError_t CUDARTAPI name params; \
+	cudaError_t CUDARTAPI name params \
+	{ \
+		CUgraphNodeParams d; \
+		int opened_ = runtime_context(); \
+		return runtime_leave(opened_ ? opened_ : (int)(what)); \
+	}
 #define ASK(name, params, what) OPENED(runtime_driver(), name, params, what)
 #define CALL(name, params, what) OPENED(runtime_context(), name, params, what)
 #define CALL_PTSZ(name, params, what) \

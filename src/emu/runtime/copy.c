@@ -99,7 +99,7 @@ static int describe_2d(void *to, size_t to_pitch, const void *from, size_t from_
 	return describe(&target, &source, (struct cudaExtent){width, height, 1}, kind, c);
 }
 
-static int describe_3d(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *c)
+int runtime_describe(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *c)
 {
 	if (!p || !!p->srcArray + !!p->srcPtr.ptr != 1 || !!p->dstArray + !!p->dstPtr.ptr != 1)
 		return cudaErrorInvalidValue;
@@ -142,18 +142,18 @@ int runtime_copy_2d_async(void *to, size_t to_pitch, const void *from, size_t fr
 int runtime_copy_3d(const struct cudaMemcpy3DParms *p, enum runtime_form form)
 {
 	CUDA_MEMCPY3D c;
-	return copy_box(describe_3d(p, &c), &c, form);
+	return copy_box(runtime_describe(p, &c), &c, form);
 }
 
 int runtime_copy_3d_async(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
 {
 	CUDA_MEMCPY3D c;
-	return copy_box_async(describe_3d(p, &c), &c, stream);
+	return copy_box_async(runtime_describe(p, &c), &c, stream);
 }
 
 /* ---- of variables */
 
-static int part_of(const void *variable, size_t size, size_t offset, char **at)
+int runtime_part(const void *variable, size_t size, size_t offset, char **at)
 {
 	CUdeviceptr begin;
 	size_t whole;
@@ -168,28 +168,28 @@ static int part_of(const void *variable, size_t size, size_t offset, char **at)
 int runtime_copy_to(const void *variable, const void *from, size_t size, size_t offset, enum cudaMemcpyKind kind, enum runtime_form form)
 {
 	char *at;
-	int result = part_of(variable, size, offset, &at);
+	int result = runtime_part(variable, size, offset, &at);
 	return result ? result : runtime_copy(at, from, size, kind, form);
 }
 
 int runtime_copy_to_async(const void *variable, const void *from, size_t size, size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	char *at;
-	int result = part_of(variable, size, offset, &at);
+	int result = runtime_part(variable, size, offset, &at);
 	return result ? result : runtime_copy_async(at, from, size, kind, stream);
 }
 
 int runtime_copy_from(void *to, const void *variable, size_t size, size_t offset, enum cudaMemcpyKind kind, enum runtime_form form)
 {
 	char *at;
-	int result = part_of(variable, size, offset, &at);
+	int result = runtime_part(variable, size, offset, &at);
 	return result ? result : runtime_copy(to, at, size, kind, form);
 }
 
 int runtime_copy_from_async(void *to, const void *variable, size_t size, size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
 	char *at;
-	int result = part_of(variable, size, offset, &at);
+	int result = runtime_part(variable, size, offset, &at);
 	return result ? result : runtime_copy_async(to, at, size, kind, stream);
 }
 

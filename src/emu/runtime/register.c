@@ -134,6 +134,19 @@ int runtime_function(const void *function, CUfunction *found)
 	return cuKernelGetFunction(found, kernel) ? (int)cudaErrorInvalidDeviceFunction : CUDA_SUCCESS;
 }
 
+void *runtime_symbol(CUfunction function)
+{
+	const void *found = function;
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (const struct symbol *s = buckets[i]; s; s = s->next)
+			for (const struct bound *b = s->functions; b; b = b->next)
+				if (b->function == function)
+					found = s->host;
+	pthread_mutex_unlock(&lock);
+	return *(void **)(uintptr_t)&found;
+}
+
 int runtime_variable(const void *variable, CUdeviceptr *at, size_t *size)
 {
 	CUmodule module;

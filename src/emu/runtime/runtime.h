@@ -5,6 +5,7 @@
  *   context.c   whose context a call is for, and the last error      register.c   what nvcc's host code registers
  *   device.c    devices and their properties                         function.c   launches, attributes, occupancy
  *   memory.c    allocations and what is asked of pointers            copy.c       copies, sets, and those of variables
+ *   graph.c     parameters of graphs' nodes                          versions.c   what CUDA 12 and 13 call by the same name
  *
  * It calls the driver by dynamic linking, as any program: what stands before the driver sees all calls. The numbers of CUresult and
  * cudaError_t are equal, as are those of attributes, limits and flags (driver_types.h); structures that the headers declare twice
@@ -45,6 +46,7 @@ int runtime_peer_disable(int device);
 /* register.c: in the current context */
 int runtime_function(const void *function, CUfunction *found); /* what __global__ functions are called by, or a handle of the driver's */
 int runtime_variable(const void *variable, CUdeviceptr *at, size_t *size);
+void *runtime_symbol(CUfunction function);      /* what runtime_function found it by, or the handle itself */
 void runtime_forget(CUcontext context);         /* it is reset: its modules are unloaded, variables begin anew */
 
 /* function.c */
@@ -89,5 +91,23 @@ int runtime_copy_from(void *to, const void *variable, size_t size, size_t offset
 int runtime_copy_from_async(void *to, const void *variable, size_t size, size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream);
 int runtime_set_3d(struct cudaPitchedPtr to, int value, struct cudaExtent extent, enum runtime_form form);
 int runtime_set_3d_async(struct cudaPitchedPtr to, int value, struct cudaExtent extent, cudaStream_t stream);
+int runtime_describe(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *c);
+int runtime_part(const void *variable, size_t size, size_t offset, char **at); /* of its memory */
+
+/* graph.c: the driver's parameters of nodes, which point to what the runtime's point to */
+int runtime_node(const struct cudaGraphNodeParams *p, CUgraphNodeParams *out);
+int runtime_node_kernel(const struct cudaKernelNodeParams *p, CUgraphNodeParams *out);
+int runtime_node_copy(const struct cudaMemcpy3DParms *p, CUgraphNodeParams *out);
+int runtime_node_copy_flat(void *to, const void *from, size_t size, enum cudaMemcpyKind kind, CUgraphNodeParams *out);
+int runtime_node_copy_to(const void *variable, const void *from, size_t size, size_t offset, enum cudaMemcpyKind kind, CUgraphNodeParams *out);
+int runtime_node_copy_from(void *to, const void *variable, size_t size, size_t offset, enum cudaMemcpyKind kind, CUgraphNodeParams *out);
+int runtime_node_set(const struct cudaMemsetParams *p, CUgraphNodeParams *out);
+int runtime_node_kernel_get(cudaGraphNode_t node, struct cudaKernelNodeParams *p);
+int runtime_node_copy_get(cudaGraphNode_t node, struct cudaMemcpy3DParms *p);
+/* described: what one of the former returned */
+int runtime_node_add(int described, cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode_t *before, const cudaGraphEdgeData *data,
+		     size_t count, CUgraphNodeParams *p);
+int runtime_node_change(int described, cudaGraphNode_t node, CUgraphNodeParams *p);
+int runtime_node_update(int described, cudaGraphExec_t x, cudaGraphNode_t node, CUgraphNodeParams *p);
 
 #endif

@@ -486,18 +486,133 @@ static void threads(void)
 	CHECK(cudaGetLastError() == cudaErrorInvalidDevice);
 }
 
+/* ---- graphs */
+
+/* A fork and a join, captured; a child graph in another capture; an update by a third. */
+static void captures(void)
+{
+	int *p, host[64];
+	cudaStream_t a, b;
+	cudaEvent_t fork, join;
+	cudaGraph_t graph;
+	cudaGraphExec_t exec;
+	cudaGraphExecUpdateResultInfo info;
+	cudaStreamCaptureStatus status;
+	size_t nodes = 0, edges = 0;
+	OK(cudaMalloc(&p, sizeof host));
+	OK(cudaStreamCreate(&a));
+	OK(cudaStreamCreate(&b));
+	OK(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+	OK(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
+	FAILS(cudaErrorStreamCaptureUnsupported, cudaStreamBeginCapture(0, cudaStreamCaptureModeGlobal));
+	for (int round = 0; round < 2; round++) {
+		OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+		OK(cudaEventRecord(fork, a));
+		OK(cudaStreamWaitEvent(b, fork, 0));
+		store<<<1, 32, 0, a>>>(p, 3 + round);
+		store<<<1, 32, 0, b>>>(p + 32, 4 + round);
+		OK(cudaEventRecord(join, b));
+		OK(cudaStreamWaitEvent(a, join, 0));
+		scale<<<1, 64, 0, a>>>(p, 64);
+		OK(cudaMemcpyAsync(host, p, sizeof host, cudaMemcpyDeviceToHost, a));
+		OK(cudaStreamGetCaptureInfo(a, &status, NULL, NULL, NULL, NULL, &nodes));
+		CHECK(status == cudaStreamCaptureStatusActive && nodes == 1);
+		OK(cudaStreamEndCapture(a, &graph));
+		OK(cudaGraphGetNodes(graph, NULL, &nodes));
+		OK(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges));
+		CHECK(nodes == 4 && edges == 3);
+		if (!round)
+			OK(cudaGraphInstantiate(&exec, graph, 0));
+		else
+			OK(cudaGraphExecUpdate(exec, graph, &info));
+		OK(cudaGraphDestroy(graph));
+		OK(cudaGraphLaunch(exec, round ? 0 : a));
+		OK(cudaDeviceSynchronize());
+		CHECK(host[0] == 2 * (3 + round) && host[63] == 2 * (4 + round));
+	}
+	OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed));
+	FAILS(cudaErrorStreamCaptureUnsupported, cudaDeviceSynchronize());
+	FAILS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(a, &graph));
+	CHECK(!graph);
+	OK(cudaGraphExecDestroy(exec));
+	OK(cudaFree(p));
+}
+
+/* By hand: each structure there and back. */
+static void graphs(void)
+{
+	int *p, value = 21, host[4] = {1, 2, 3, 4}, back[4] = {0};
+	cudaGraph_t graph;
+	cudaGraphExec_t exec;
+	cudaGraphNode_t set, kernel, to, from, out, call;
+	OK(cudaMalloc(&p, 256));
+	OK(cudaGraphCreate(&graph, 0));
+	cudaMemsetParams m = {}, m_got;
+	m.dst = p;
+	m.elementSize = 4;
+	m.value = 9;
+	m.width = m.height = 1;
+	OK(cudaGraphAddMemsetNode(&set, graph, NULL, 0, &m));
+	OK(cudaGraphMemsetNodeGetParams(set, &m_got));
+	CHECK(m_got.dst == p && m_got.value == 9);
+	int *target = p + 1;
+	void *arguments[] = {&target, &value};
+	cudaKernelNodeParams k = {}, k_got;
+	k.func = (void *)store;
+	k.gridDim = dim3(1);
+	k.blockDim = dim3(2);
+	k.kernelParams = arguments;
+	OK(cudaGraphAddKernelNode(&kernel, graph, &set, 1, &k));
+	value = 22;
+	OK(cudaGraphKernelNodeGetParams(kernel, &k_got));
+	CHECK(k_got.func == (void *)store && k_got.blockDim.x == 2 && *(int *)k_got.kernelParams[1] == 21);
+	OK(cudaGraphAddMemcpyNodeToSymbol(&to, graph, &kernel, 1, table, host, sizeof host, 0, cudaMemcpyHostToDevice));
+	OK(cudaGraphAddMemcpyNodeFromSymbol(&from, graph, &to, 1, p + 3, table, 4, 8, cudaMemcpyDeviceToDevice));
+	OK(cudaGraphAddMemcpyNode1D(&out, graph, &from, 1, back, p, sizeof back, cudaMemcpyDeviceToHost));
+	cudaMemcpy3DParms c_got;
+	OK(cudaGraphMemcpyNodeGetParams(out, &c_got));
+	CHECK(c_got.dstPtr.ptr == back && c_got.srcPtr.ptr == p && c_got.extent.width == sizeof back && c_got.kind == cudaMemcpyDeviceToHost);
+	cudaHostNodeParams h = {told, &back[0]};
+	OK(cudaGraphAddHostNode(&call, graph, &out, 1, &h));
+	OK(cudaGraphInstantiate(&exec, graph, 0));
+	OK(cudaGraphLaunch(exec, 0));
+	OK(cudaDeviceSynchronize());
+	CHECK(back[0] == 19 && back[1] == 21 && back[2] == 21 && back[3] == 3);
+	OK(cudaGraphExecKernelNodeSetParams(exec, kernel, &k));
+	OK(cudaGraphNodeSetEnabled(exec, set, 0));
+	OK(cudaMemset(p, 0, 4));
+	OK(cudaGraphLaunch(exec, 0));
+	OK(cudaDeviceSynchronize());
+	CHECK(back[0] == 10 && back[1] == 22);
+	cudaGraphNodeParams any = {};
+	any.type = cudaGraphNodeTypeKernel;
+	any.kernel.func = (void *)store;
+	any.kernel.gridDim = dim3(1);
+	any.kernel.blockDim = dim3(1);
+	any.kernel.kernelParams = arguments;
+	OK(cudaGraphAddNode(&call, graph, NULL, NULL, 0, &any));
+	FAILS(cudaErrorInvalidDeviceFunction, (any.kernel.func = (void *)&value, cudaGraphAddNode(&call, graph, NULL, NULL, 0, &any)));
+	FAILS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, call, &k)); /* it came later */
+	k.blockDim = dim3(4096);
+	FAILS(cudaErrorInvalidValue, cudaGraphAddKernelNode(&kernel, graph, NULL, 0, &k));
+	OK(cudaGraphExecDestroy(exec));
+	OK(cudaGraphDestroy(graph));
+	FAILS(cudaErrorInvalidValue, cudaGraphDestroy(graph));
+	OK(cudaFree(p));
+}
+
 /* ---- what there is not */
 
 static void absent(void)
 {
-	cudaGraph_t graph;
+	cudaGraphConditionalHandle handle;
 	cudaArray_t array;
 	cudaChannelFormatDesc d = cudaCreateChannelDesc<float>();
 	CHECK(d.x == 32 && d.f == cudaChannelFormatKindFloat);
-	FAILS(cudaErrorNotSupported, cudaGraphCreate(&graph, 0));
-	FAILS(cudaErrorNotSupported, cudaGraphCreate(&graph, 0));
+	FAILS(cudaErrorNotSupported, cudaGraphConditionalHandleCreate(&handle, NULL, 0, 0));
+	FAILS(cudaErrorNotSupported, cudaGraphConditionalHandleCreate(&handle, NULL, 0, 0));
 	FAILS(cudaErrorNotSupported, cudaMallocArray(&array, &d, 8));
-	FAILS(cudaErrorNotSupported, cudaStreamBeginCapture(0, cudaStreamCaptureModeGlobal));
+	FAILS(cudaErrorNotSupported, cudaDeviceGraphMemTrim(0));
 }
 
 int main(int argc, char **argv)
@@ -505,7 +620,7 @@ int main(int argc, char **argv)
 	static const struct { const char *name; void (*run)(void); } cases[] = {
 		{"errors", errors}, {"sticky", sticky}, {"memory", memory}, {"pools", pools}, {"copies", copies}, {"boxes", boxes},
 		{"symbols", symbols}, {"streams", streams}, {"devices", devices}, {"ipc", ipc}, {"contexts", contexts}, {"reset", reset},
-		{"launches", launches}, {"nested", nested}, {"threads", threads}, {"absent", absent},
+		{"launches", launches}, {"nested", nested}, {"threads", threads}, {"captures", captures}, {"graphs", graphs}, {"absent", absent},
 	};
 	for (size_t i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++)
 		if (!strcmp(cases[i].name, argv[1]))

@@ -28,7 +28,7 @@ for library in libraries:
     wrong += [f"{library}: exports {name}" for name in found if not re.fullmatch(rf"(__)?cuda\w+@@{re.escape(version)}", name)]
     wrong += [f"{library}: lacks {name}" for name in sorted(declared - {name.split("@")[0] for name in found})]
 
-rows = re.findall(r"\b(?:ASK|CALL|CALL_PTSZ|CALL_PTDS|ABSENT|ABSENT_PTSZ|ABSENT_PTDS)\((\w+)[,)]", text(folder, "calls.def") + text(folder, "absent.def"))
+rows = re.findall(r"\b(?:ASK|CALL|CALL_NODE|CALL_PTSZ|CALL_PTDS|ABSENT|ABSENT_PTSZ|ABSENT_PTDS)\((\w+)[,)]", text(folder, "calls.def") + text(folder, "absent.def"))
 wrong += [f"{name}: two rows" for name in sorted({name for name in rows if rows.count(name) > 1})]
 errors = set(re.findall(r"\b(cudaError\w+|cudaSuccess)\s*=", re.search(r"enum [\w ]*cudaError\s*\{.*?\};", text(include, "driver_types.h"), re.S).group(0)))
 named = set(re.findall(r"^ERROR(?:_TEXT)?\((\w+)", text(folder, "errors.def"), re.M))

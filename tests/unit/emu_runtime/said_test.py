@@ -32,5 +32,5 @@ elif case == "linked":  # nvcc -rdc=true
     once(said, "-rdc=true")
 else:
     assert rc == 0, said
-    for name in ("cudaGraphCreate", "cudaMallocArray", "cudaStreamBeginCapture"):
+    for name in ("cudaGraphConditionalHandleCreate", "cudaMallocArray", "cudaDeviceGraphMemTrim"):
         once(said, name, "cudaErrorNotSupported")

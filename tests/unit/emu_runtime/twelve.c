@@ -26,12 +26,28 @@ int cudaMemPrefetchAsync(const void *at, size_t size, int device, void *stream);
 int cudaMemcpy(void *to, const void *from, size_t size, int kind);
 int cudaLaunchKernel(const void *function, struct grid grid, struct grid block, void **arguments, size_t shared, void *stream);
 int cudaThreadSynchronize(void);
+int cudaGraphCreate(void **graph, unsigned flags);
+int cudaGraphAddEmptyNode(void **node, void *graph, void *const *before, size_t count);
+int cudaGraphAddDependencies(void *graph, void *const *from, void *const *to, size_t count);
+int cudaGraphGetEdges(void *graph, void **from, void **to, size_t *count);
+int cudaGraphNodeGetDependencies_v2(void *node, void **nodes, void *data, size_t *count);
 
 static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry seven(.param .u64 p)\n{\n\t.reg .b64 %rd<2>;\n"
 			  "\tld.param.u64 %rd1, [p];\n\tst.u32 [%rd1], 7;\n\tret;\n}\n";
 static struct { uint32_t magic, version; const void *data, *linked; } wrapper = {0x466243b1, 1, NULL, NULL};
 
 static const char seven; /* its address is what the program names the kernel by */
+
+/* Edges without data, as CUDA 12 has them; in CUDA 13 the same names take it. */
+static void edges(void)
+{
+	void *graph, *node[2], *from, *to;
+	size_t count = 1;
+	CHECK(!cudaGraphCreate(&graph, 0) && !cudaGraphAddEmptyNode(&node[0], graph, NULL, 0) && !cudaGraphAddEmptyNode(&node[1], graph, NULL, 0));
+	CHECK(!cudaGraphAddDependencies(graph, &node[0], &node[1], 1));
+	CHECK(!cudaGraphGetEdges(graph, &from, &to, &count) && count == 1 && from == node[0] && to == node[1]);
+	CHECK(!cudaGraphNodeGetDependencies_v2(node[1], &from, NULL, &count) && count == 1 && from == node[0]);
+}
 
 int main(void)
 {
@@ -51,6 +67,7 @@ int main(void)
 	CHECK(!cudaMallocManaged(&shown, 64, 1) && !cudaMemAdvise(shown, 64, 1, 0) && !cudaMemPrefetchAsync(shown, 64, 0, NULL));
 	CHECK(!cudaMalloc(&at, 64) && !cudaLaunchKernel(&seven, one, one, arguments, 0, NULL) && !cudaThreadSynchronize());
 	CHECK(!cudaMemcpy(&value, at, sizeof value, 2) && value == 7);
+	edges();
 	__cudaUnregisterFatBinary(handle);
 	CHECK(cudaLaunchKernel(&seven, one, one, arguments, 0, NULL) == 98); /* cudaErrorInvalidDeviceFunction */
 	return 0;
