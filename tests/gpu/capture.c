@@ -26,7 +26,7 @@ static const struct { const char *name; CUstreamCaptureMode mode; } modes[] = {
 	{"relaxed", CU_STREAM_CAPTURE_MODE_RELAXED},
 };
 
-/* The emulated device, against which this is linked, has no graphs. */
+/* Looked up where the program runs: a driver may have none. */
 static CUresult (*instantiate)(CUgraphExec *exec, CUgraph graph, unsigned long long flags);
 static CUresult (*launch_graph)(CUgraphExec exec, CUstream stream);
 

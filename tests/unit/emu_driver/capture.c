@@ -144,9 +144,8 @@ static void info(void)
 	OK(cuStreamGetCaptureInfo(b, &status, &other, NULL, NULL, NULL, NULL));
 	CHECK(id != other);
 	run(end(b)); /* an empty one */
-	EXPECT(CUDA_ERROR_INVALID_VALUE, cuGraphDestroy(g));
-	EXPECT(CUDA_ERROR_INVALID_VALUE, cuGraphDestroyNode(after[0]));
-	EXPECT(CUDA_ERROR_INVALID_VALUE, cuGraphInstantiate(&x, g, 0));
+	EXPECT(CUDA_ERROR_ILLEGAL_STATE, cuGraphDestroy(g));
+	EXPECT(CUDA_ERROR_ILLEGAL_STATE, cuGraphDestroyNode(after[0]));
 	n = marker(g, after, 1, 1);
 	EXPECT(CUDA_ERROR_INVALID_VALUE, cuStreamUpdateCaptureDependencies(a, &n, NULL, 1, 5));
 	OK(cuStreamUpdateCaptureDependencies(a, &n, NULL, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
@@ -162,7 +161,8 @@ static void info(void)
 	launch_marker(a, 4);
 	CHECK(end(a) == g);
 	OK(cuStreamBeginCaptureToGraph(a, g, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_GLOBAL));
-	EXPECT(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuCtxSynchronize());
+	EXPECT(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuGraphInstantiate(&x, g, 0));
+	EXPECT(INVALIDATED, cuMemsetD32Async(word, 0, 1, a));
 	end_fails(a, INVALIDATED);
 	CHECK(count_nodes(g) == 2); /* a graph of the program's own stays */
 	run(g);

@@ -76,8 +76,8 @@ static void shapes(void)
 	info = refused(x, other);
 	CHECK(info.result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && !info.errorNode);
 	m[1] = setter(other, NULL, word + 4, 6);
-	info = refused(x, other); /* two that nothing waits for */
-	CHECK(info.result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && info.errorNode == m[1]);
+	info = refused(x, other); /* no edge */
+	CHECK(info.result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && info.errorNode == m[0]);
 	OK(cuGraphDestroyNode(m[1]));
 	OK(cuGraphAddEmptyNode(&m[1], other, m, 1));
 	info = refused(x, other);
@@ -135,6 +135,10 @@ static void pairs(void)
 	OK(cuGraphDestroyNode(m[2]));
 	OK(cuGraphAddEmptyNode(&m[2], other, (CUgraphNode[]){m[1], m[0]}, 2));
 	CHECK(refused(x, other).result == CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
+	OK(cuGraphDestroyNode(m[2]));
+	CHECK(refused(x, other).result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED); /* a node less */
+	OK(cuGraphAddEmptyNode(&m[2], other, m, 1));
+	CHECK(refused(x, other).result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED); /* an edge less */
 	OK(cuGraphExecDestroy(x));
 	OK(cuGraphDestroy(other));
 	OK(cuGraphDestroy(g));

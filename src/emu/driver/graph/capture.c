@@ -40,6 +40,8 @@ static CUresult refuse(struct emu_capture *c, CUresult error)
 
 CUresult emu_capture_refuse(CUstream s) { return refuse(s->captured->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED); }
 
+CUresult emu_capture_refuse_graph(CUgraph g) { return refuse(g->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED); }
+
 CUresult emu_capture_unsafe(void)
 {
 	CUresult result = CUDA_SUCCESS;

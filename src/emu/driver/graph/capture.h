@@ -25,6 +25,7 @@ CUresult emu_stream_use(CUcontext c, CUstream handle, CUstream *s); /* as emu_st
 CUresult emu_capture_add(CUstream s, const CUgraphNodeParams *p); /* a node instead of work */
 CUresult emu_capture_kernel(CUstream s, const CUgraphNodeParams *p, const CUlaunchAttribute *attribute, unsigned attributes);
 CUresult emu_capture_refuse(CUstream s); /* what cannot be captured */
+CUresult emu_capture_refuse_graph(CUgraph g); /* what cannot be done with a graph that is captured into */
 
 CUresult emu_capture_record(CUstream s, struct emu_captured_event *e);
 CUresult emu_capture_wait(CUstream s, struct emu_captured_event *e, int recorded); /* recorded: the event was, if e is no capture's */

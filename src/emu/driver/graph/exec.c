@@ -343,8 +343,10 @@ static CUresult instantiate(CUgraphExec *exec, CUgraph g, unsigned long long fla
 	if (result)
 		return result;
 	free_condemned();
-	if (!emu_live(g, EMU_LIVE_GRAPH) || g->capture || g->parent)
+	if (!emu_live(g, EMU_LIVE_GRAPH) || g->parent)
 		return emu_leave(CUDA_ERROR_INVALID_VALUE);
+	if (g->capture)
+		return emu_leave(emu_capture_refuse_graph(g));
 	if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
 		return emu_leave(emu_not_supported("a graph that a device launches"));
 	return emu_leave(exec_new(g, flags, exec, wrong));

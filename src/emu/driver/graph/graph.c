@@ -327,7 +327,7 @@ CUresult CUDAAPI cuGraphDestroy(CUgraph g)
 	if (result)
 		return result;
 	if (g->parent || g->capture)
-		return emu_leave(CUDA_ERROR_INVALID_VALUE);
+		return emu_leave(g->parent ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_ILLEGAL_STATE);
 	emu_graph_free(g);
 	emu_leave(CUDA_SUCCESS);
 	emu_objects_destroy();
@@ -360,7 +360,7 @@ CUresult CUDAAPI cuGraphDestroyNode(CUgraphNode n)
 	if (result)
 		return result;
 	if (n->graph->capture)
-		return emu_leave(CUDA_ERROR_INVALID_VALUE);
+		return emu_leave(CUDA_ERROR_ILLEGAL_STATE);
 	remove_node(n);
 	return emu_leave(CUDA_SUCCESS);
 }

@@ -138,8 +138,8 @@ static CUresult check_event(CUgraphNode n)
 	return emu_event_known(n->params.eventRecord.event) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; /* both structs begin with it */
 }
 
-/* What is not documented of both: from the launch on, who asks about the event or waits for it means this recording; a node waits for
- * the event's latest at the launch. */
+/* As on an H200: from the launch on, who asks about the event or waits for it means this recording; a node waits for the event's latest
+ * recording at the launch. */
 static CUresult push_record(CUstream s, CUgraphNode n)
 {
 	CUresult result = check_event(n);

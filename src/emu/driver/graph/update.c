@@ -47,14 +47,13 @@ static size_t next_exit(CUgraph g, size_t from)
 	return from;
 }
 
-static int pair_exits(struct pairing *p, char *taken)
+/* Returns one that the other has more, or NULL. */
+static CUgraphNode pair_exits(struct pairing *p, char *taken)
 {
 	size_t a = next_exit(p->mine, 0), b = next_exit(p->other, 0);
 	for (; a < p->mine->nodes && b < p->other->nodes; a = next_exit(p->mine, a + 1), b = next_exit(p->other, b + 1))
 		pair(p, p->mine->node[a], p->other->node[b], taken);
-	if (a == p->mine->nodes && b == p->other->nodes)
-		return 0;
-	return differs(p, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, b < p->other->nodes ? p->other->node[b] : NULL, NULL);
+	return b < p->other->nodes ? p->other->node[b] : NULL;
 }
 
 static int pair_before(struct pairing *p, CUgraphNode mine, char *taken)
@@ -71,15 +70,18 @@ static int pair_before(struct pairing *p, CUgraphNode mine, char *taken)
 static int pair_all(struct pairing *p)
 {
 	char *taken = calloc(p->other->nodes + 1, 1);
-	int differ = !taken;
-	if (p->mine->nodes != p->other->nodes)
-		differ = differs(p, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL, NULL);
+	if (!taken)
+		return differs(p, CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL);
 	number(p->mine);
 	number(p->other);
-	if (!differ)
-		differ = pair_exits(p, taken);
+	int differ = p->mine->nodes != p->other->nodes;
+	CUgraphNode more = differ ? NULL : pair_exits(p, taken);
+	if (differ)
+		differs(p, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL, NULL);
 	for (size_t i = 0; i < p->queued && !differ; i++)
 		differ = pair_before(p, p->queue[i], taken);
+	if (!differ && (more || p->queued < p->mine->nodes))
+		differ = differs(p, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, more, NULL);
 	free(taken);
 	return differ;
 }
