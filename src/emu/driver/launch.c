@@ -11,8 +11,8 @@
 #include "emu/driver/graph/capture.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/sched.h"
-#include "emu/driver/stats.h"
 #include "emu/driver/skip.h"
+#include "emu/driver/stats.h"
 #include "emu/driver/trace.h"
 #include "emu/driver/work.h"
 
