@@ -231,6 +231,9 @@ def check_location(location, side, roots):
         region = physical["region"]
         assert urllib.parse.unquote(uri).removeprefix("file://") in side["file"] and region["startLine"] == side["line"] >= 1
         column = side["column"] + (side["column"] > 0 and side["file"].endswith(".py"))  # Triton counts from 0
+        if 0 < column <= len((side["source"] or "").encode()):  # SARIF counts UTF-16 code units
+            before = side["source"].encode()[:column - 1]
+            column = 1 + sum(1 + (byte >= 0xf0) for byte in before if byte & 0xc0 != 0x80)
         assert region.get("startColumn", 0) == column and region.get("snippet", {}).get("text") == side["source"]
 
 

@@ -54,6 +54,18 @@ static void sarif_artifact(cJSON *physical, const struct report_job *job, const 
 	text_free(&uri);
 }
 
+/* In SARIF, of UTF-16 code units. */
+static unsigned sarif_column(const struct report_place *at, const char *source)
+{
+	const unsigned column = report_column(at);
+	unsigned units = 1;
+	if (!source || column > strlen(source))
+		return column;
+	for (unsigned i = 0; i + 1 < column; i++)
+		units += ((source[i] & 0xc0) != 0x80) + ((source[i] & 0xf8) == 0xf0);
+	return units;
+}
+
 /* source: the line's text, or NULL. */
 static void sarif_place(cJSON *location, const struct report_job *job, const struct report_place *at, const char *source)
 {
@@ -64,7 +76,7 @@ static void sarif_place(cJSON *location, const struct report_job *job, const str
 	region = json_object(physical, "region");
 	json_number(region, "startLine", at->line);
 	if (at->column)
-		json_number(region, "startColumn", report_column(at));
+		json_number(region, "startColumn", sarif_column(at, source));
 	if (source)
 		sarif_text(region, "snippet", source);
 }
