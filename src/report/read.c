@@ -58,10 +58,19 @@ static const cJSON *read_object(struct read *x, const cJSON *object, const char 
 static uint64_t read_number(struct read *x, const cJSON *object, const char *key)
 {
 	const cJSON *item = read_item(x, object, key);
-	if (item && cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p63)
-		return (uint64_t)item->valuedouble;
-	read_wrong(x, key, "is not a number");
+	const double value = cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p63 ? item->valuedouble : -1;
+	if (value >= 0 && (double)(uint64_t)value == value)
+		return (uint64_t)value;
+	read_wrong(x, key, "is not a whole number");
 	return 0;
+}
+
+static uint32_t read_small(struct read *x, const cJSON *object, const char *key)
+{
+	const uint64_t value = read_number(x, object, key);
+	if (value > UINT32_MAX)
+		read_wrong(x, key, "is too large");
+	return (uint32_t)value;
 }
 
 static uint64_t read_later(struct read *x, const cJSON *object, const char *key) /* a key that older reports lack: 0 */
@@ -97,7 +106,7 @@ static void read_triple(struct read *x, const cJSON *object, const char *key, ui
 	*known = !cJSON_IsNull(item);
 	for (int i = 0; *known && i < 3; i++) {
 		const cJSON *number = cJSON_GetArrayItem(item, i);
-		if (!cJSON_IsNumber(number) || number->valuedouble < 0)
+		if (!cJSON_IsNumber(number) || number->valuedouble < 0 || number->valuedouble > UINT32_MAX)
 			read_wrong(x, key, "is not a list of three numbers");
 		else
 			value[i] = (uint32_t)number->valuedouble;
@@ -115,14 +124,14 @@ static void read_side(struct read *x, const cJSON *finding, const char *key, str
 	side->kernel = read_string(x, o, "kernel");
 	read_triple(x, o, "grid", side->grid, &always);
 	read_triple(x, o, "cta", side->cta, &side->cta_known);
-	side->launch = (uint32_t)read_number(x, o, "launch");
+	side->launch = read_small(x, o, "launch");
 	side->at.file = read_string(x, o, "file");
-	side->at.line = (uint32_t)read_number(x, o, "line");
-	side->at.column = (uint32_t)read_number(x, o, "column");
+	side->at.line = read_small(x, o, "line");
+	side->at.column = read_small(x, o, "column");
 	side->function = read_string(x, o, "function");
 	side->inlined_at = read_string(x, o, "inlined_at");
 	side->op = read_string(x, o, "op");
-	side->bytes = (uint32_t)read_number(x, o, "bytes");
+	side->bytes = read_small(x, o, "bytes");
 	side->semantics = read_string(x, o, "semantics");
 	side->scope = read_string(x, o, "scope");
 	side->source = cJSON_HasObjectItem(o, "source") ? read_string(x, o, "source") : NULL; /* older reports */
@@ -214,7 +223,7 @@ static void read_finding(struct read *x, const cJSON *o)
 		f.age = read_bool(x, o, "old") ? REPORT_OLD : REPORT_NEW;
 	f.fingerprint = cJSON_HasObjectItem(o, "fingerprint") ? read_fingerprint(x, o) : report_fingerprint(&f); /* older reports */
 	if (cJSON_HasObjectItem(o, "schedules")) {
-		f.schedules = (uint32_t)read_number(x, o, "schedules");
+		f.schedules = read_small(x, o, "schedules");
 		f.first_seed = read_number(x, o, "first_seed");
 	}
 	if (!x->rc && report_add_finding(x->r, &f))
@@ -295,7 +304,7 @@ static void read_coverage(struct read *x, const cJSON *root)
 	const cJSON *left = read_array(x, o, "left");
 	cJSON_ArrayForEach(item, left) {
 		struct report_left one = {.at.file = read_string(x, item, "file"), .ranks = 1};
-		one.at.line = (uint32_t)read_number(x, item, "line");
+		one.at.line = read_small(x, item, "line");
 		one.opcode = read_string(x, item, "opcode");
 		one.reason = read_string(x, item, "reason");
 		if (!x->rc && report_add_left(x->r, &one))
@@ -317,7 +326,7 @@ static void read_suppressions(struct read *x, const cJSON *root)
 	const cJSON *o, *array = read_array(x, root, "suppressions");
 	cJSON_ArrayForEach(o, array) {
 		uint32_t number;
-		const struct report_suppression one = {read_string(x, o, "file"), (uint32_t)read_number(x, o, "line"), read_string(x, o, "rule"),
+		const struct report_suppression one = {read_string(x, o, "file"), read_small(x, o, "line"), read_string(x, o, "rule"),
 						       read_number(x, o, "findings"), read_number(x, o, "count")};
 		if (!one.file || !one.rule)
 			read_wrong(x, "suppressions", "lacks a file or a rule");
@@ -394,7 +403,7 @@ static void read_gpus(struct read *x, const cJSON *root)
 static void read_explored(struct read *x, const cJSON *root)
 {
 	const cJSON *o = read_object(x, root, "explored");
-	x->r->schedules = (uint32_t)read_number(x, o, "schedules");
+	x->r->schedules = read_small(x, o, "schedules");
 	x->r->schedule = report_copy(x->r, read_string(x, o, "schedule"));
 	x->r->first_seed = read_number(x, o, "first_seed");
 }

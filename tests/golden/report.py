@@ -170,6 +170,12 @@ def check_damaged():
         for key in (b'"ranks"', b'"findings"', b'"kind"', b'"line"', b'"argv"', b'"start"', b'"fingerprint"'):
             pathlib.Path(path).write_bytes(whole.replace(key + b": ", key + b': {"no": 1}, "was": ', 1))
             assert key.decode() in said(path, status=1) and "summary.json: " in said(scratch, status=1), key
+        for key in (b"line", b"bytes", b"launch", b"count"):
+            for number in (b"-1", b"1.5", b"1e99", b"4294967296"):
+                pathlib.Path(path).write_bytes(re.sub(rb'"%s": \d+' % key, b'"%s": %s' % (key, number), whole))
+                assert key == b"count" and number == b"4294967296" or f'"{key.decode()}" is ' in said(path, status=1), (key, number)
+        pathlib.Path(path).write_bytes(whole.replace(b'"grid": [', b'"grid": [4294967296, '))
+        assert '"grid" is not a list of three numbers' in said(path, status=1)
         assert "summary.json: " in said(HERE / "lock", "--baseline", scratch, status=1)
         assert "nowhere/summary.json: No such file" in said(HERE / "lock", "--baseline", "nowhere", status=1)
         assert "summary.json: " in said(HERE / "lock", scratch, status=1)  # one of several

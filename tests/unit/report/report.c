@@ -751,7 +751,7 @@ static void test_job(void)
 {
 	static const char *const bad[][3] = {
 		{"\"./ring\"", "7", "\"argv\" is not a list of texts"}, {"\"2023-11-14T22:13:20Z\"", "\"yesterday\"", "\"start\" is not a time"},
-		{"1500", "-1", "\"duration_ms\" is not a number"}, {"\"host\"", "\"hots\"", "\"host\" is missing"},
+		{"1500", "-1", "\"duration_ms\" is not a whole number"}, {"\"host\"", "\"hots\"", "\"host\" is missing"},
 	};
 	struct report r = {.ranks = 1}, again;
 	char error[200] = "", *rank, *json, *second;
@@ -888,7 +888,7 @@ static void test_older(const char *folder)
 		at[1] ^= 0x20;
 		report_free(&r);
 	}
-	test_older_wrong(json, "\"withheld\"", "\"withheld_merged\": \"one\"", "\"withheld_merged\" is not a number");
+	test_older_wrong(json, "\"withheld\"", "\"withheld_merged\": \"one\"", "\"withheld_merged\" is not a whole number");
 	test_older_wrong(json, "\"missing_edge\"", "\"missing_edge_class\": \"magic\"",
 			 "\"missing_edge_class\" names no class of missing edges");
 	test_older_wrong(json, "\"missing_edge\"", "\"missing_edge_class\": 3", "\"missing_edge_class\" is not a text");
@@ -934,12 +934,12 @@ static void test_bad(void)
 		{GPU("[" TEN TEN TEN "0, 0, 0]"), "\"nvlinks\" is not a list of numbers"},
 		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": [{}]}", "\"kind\" is missing"},
 		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": [{\"kind\": \"magic\"}]}", "\"kind\" names no kind"},
-		{SIDE("\"participant\": \"first\""), "\"participant\" is not a number"},
-		{SIDE("\"participant\": 0, \"pid\": -4"), "\"pid\" is not a number"},
+		{SIDE("\"participant\": \"first\""), "\"participant\" is not a whole number"},
+		{SIDE("\"participant\": 0, \"pid\": -4"), "\"pid\" is not a whole number"},
 		{SIDE("\"participant\": 0, \"pid\": 4294967296"), "\"pid\" is too large"},
 		{SIDE("\"participant\": 0, \"pid\": 4"), "\"kernel\" is missing"},
 		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": []}", "\"coverage\" is missing"},
-		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": [], \"formal_findings\": -1}", "\"formal_findings\" is not a number"},
+		{"{\"schema_version\": 1, \"ranks\": [], \"findings\": [], \"formal_findings\": -1}", "\"formal_findings\" is not a whole number"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct report r;
