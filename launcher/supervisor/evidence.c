@@ -139,7 +139,7 @@ static void evidence_drain_ring(struct supervisor *s, struct gsan_ring *ring, in
 		copy = *slot;
 		if (copy.kind == GSAN_TOLD)
 			evidence_told(s, &copy.second);
-		else
+		else if (copy.kind != GSAN_WAITS)
 			evidence_add(s, &copy);
 	}
 	__atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE); /* pairs with the producer's look for room */

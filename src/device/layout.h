@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 15u
+#define GSAN_ABI 16u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -229,7 +229,8 @@ struct gsan_boxes { struct gsan_box written, read; };
 /* ---- findings: memory shared by the device, its process and the supervisor ---------------------------------- */
 enum gsan_kind { /* the names are DESIGN §11 */
 	GSAN_KIND_NONE, GSAN_RAW, GSAN_WAR, GSAN_WAW, GSAN_ATOMIC_PLAIN, GSAN_SCOPE, GSAN_STALE_NC,
-	GSAN_TOLD /* no finding: launch `second` wrote where a host may read; for the supervisor */
+	GSAN_TOLD, /* no finding: launch `second` wrote where a host may read; for the supervisor */
+	GSAN_WAITS /* no finding: `second` has read the same at `address` again and again; not canonical, if nothing is known of that */
 };
 /* Why no edge was found: the device's best knowledge, from which `missing_edge` is worded. */
 enum gsan_reason {
@@ -273,7 +274,10 @@ struct gsan_finding {
 	uint8_t flag_participant[2];
 	uint8_t both; /* the read of a relaxed flag does not acquire, either */
 	uint8_t confidence; /* how well `reason` explains it, to be added up; from GSAN_CERTAIN on, the flag is of this very pair */
-	uint32_t floor[GSAN_PARTICIPANTS];  /* launches of each with a number below it are before `first` */
+	union {
+		uint32_t floor[GSAN_PARTICIPANTS]; /* launches of each with a number below it are before `first` */
+		struct { uint64_t value; uint32_t known, times; } waits; /* of GSAN_WAITS: what it read, if that is known, and how often */
+	};
 	uint32_t newest[GSAN_PARTICIPANTS]; /* of each that `second` may have acquired something from; 0: from none, as far as known */
 	uint8_t formal; /* 1: a race by the letter of PTX alone, which no known GPU shows (docs/memory-model.md, "Formal races") */
 	uint8_t pad[7];

@@ -12,6 +12,7 @@
 #include "device/lock.h"
 #include "device/shadow.h"
 #include "device/sync.h"
+#include "device/waits.h"
 
 ALWAYS u64 element_at(u64 canonical, u32 desc, u32 k)
 {
@@ -122,6 +123,8 @@ u64 gsan_spin(u64 launch, u64 self, u32 turn, u64 address, u32 desc, u64 expecte
 	int whole = turn > 1, known = value != expected && spun == spun_of(&w, canonical, gpu_load32(&e->generation), value, desc_scalar(desc));
 	if (whole ? gpu_ballot(known) == GPU_WARP : known) {
 		count_accesses(&w, 1, 1);
+		if (gpu_speaks(whole))
+			waits_read(&w, canonical, desc, value);
 		gpu_pause(); /* the one that it waits for may be of this warp */
 		return value;
 	}
@@ -197,8 +200,11 @@ void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 valu
 	if (sync.spun) /* now that all it read counts */
 		gpu_store64(&own_warp(&w)->spun, sync.spun);
 	u32 outside = gpu_which(whole, foreign), checked = gpu_which(whole, canonical != NO_ADDRESS);
-	if (gpu_speaks(whole))
-		count_accesses(&w, gpu_popc(outside | checked), gpu_popc(checked));
+	if (!gpu_speaks(whole))
+		return;
+	count_accesses(&w, gpu_popc(outside | checked), gpu_popc(checked));
+	if (reads)
+		waits_read(&w, canonical == NO_ADDRESS ? address : canonical, desc, value);
 }
 
 void gsan_fence(u64 launch, u64 self, u32 desc)

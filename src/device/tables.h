@@ -116,8 +116,8 @@ _Static_assert(sizeof(struct dev_hint) == 32, "");
  * `threads`, added to; DEV_BASE_USED, added to a warp's `base` by who is about to make a record in that epoch, while the epoch's end, under the
  * lock, moves `base` on without it: one word, for of two one may be seen older than the other; the flags of clock and pending, to
  * which bits are added. Read without it: `clock` (which may grow or widen meanwhile, so that an answer "ordered" stays right, and one
- * of "not" is asked again if `changing` moved), `fresh`, `polled`, `hint` and a warp's `spun`, one word each. The masks of an element
- * grow with the bits of those that acquire the same, at a barrier to all that wait. A private tag's time is under `lock`, too: who needs the
+ * of "not" is asked again if `changing` moved), `fresh`, `polled`, `waits`, `hint` and a warp's `spun`, one word each. The masks of an
+ * element grow with the bits of those that acquire the same, at a barrier to all that wait. A private tag's time is under `lock`, too: who needs the
  * stamp of a time takes it. The last thread to arrive at a barrier (barrier.h, meeting.h) writes what is other warps'. A meeting is
  * under the lock of the state that has claimed it, but for `turn`, which who waited reads. `polled` may be older than what another warp has just learnt: then one looks again. */
 #define DEV_BASE_USED 1ull /* a record was made in this epoch, or is about to be */
@@ -153,6 +153,8 @@ struct dev_state {
 	uint32_t reserve0;
 	uint32_t queued;       /* so many had the lock or waited for it when this CTA looked last at a location that had changed */
 	uint64_t passed;       /* elements of the clock that the launches behind this one have (acquired_clock), as bits */
+	uint64_t waits;        /* a strong read that is looked out for, and how often it came (waits.h) */
+	uint64_t reserve1;
 	struct dev_clock clock;
 	struct dev_clock fenced; /* as it was at the release fences; an element's gate has the scope of its fence */
 	struct dev_pending pending[DEV_PENDING];
@@ -169,9 +171,8 @@ struct dev_state {
 	uint32_t read_generation;
 	uint32_t read_flags;   /* its flags, and what they need */
 	uint32_t read_coarse;
-	uint32_t reserve1;
+	uint32_t reserve2;
 	uint64_t read_value;   /* and what was read */
-	uint64_t reserve[2];
 };
 _Static_assert(sizeof(struct dev_state) == 5504, "");
 _Static_assert(__builtin_offsetof(struct dev_state, hint) % 16 == 0, "two loads");

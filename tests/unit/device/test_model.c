@@ -1045,12 +1045,59 @@ static void later_write(int again, const char *name)
 	judge(name, again);
 }
 
+/* ---- who waits (waits.h) ---- */
+
+static u64 told(u64 address, u32 site, u64 value)
+{
+	u64 last = 0;
+	EACH_FINDING(f)
+		if (f->kind == GSAN_WAITS && f->address == address && f->second.site == site && f->waits.value == value) {
+			need(f->waits.times >= 4096 && f->waits.times > last && f->waits.known && f->second.seq == 5 && f->second.ctaid[0] == gpu_ctaid_x(), "what is told of a wait");
+			last = f->waits.times;
+		}
+	return last;
+}
+
+/* One value read from one location again and again is told of from 4,096 times on, at each doubling; once for a launch and a site. What
+ * else is read meanwhile does not matter, up to 2,047 other reads; changing values and strange locations are no wait. */
+enum waits { ALONE, AMONG_FEW, AMONG_MANY, CHANGING, TWO_CTAS, OF_EXCHANGES };
+static void waits(enum waits how, u32 reads, u64 messages, u64 times, const char *name)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1);
+	for (u32 i = 0; i < reads; i++) {
+		u32 others = how == AMONG_FEW ? 2 : how == AMONG_MANY ? 3000 : 0;
+		if (how == OF_EXCHANGES)
+			rmw(&a, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 0, 1);
+		else
+			flag_load(&a, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, how == CHANGING ? i : 0, 1);
+		if (how == TWO_CTAS)
+			flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 0, 1);
+		for (u32 k = 0; k < others; k++)
+			flag_load(&a, OTHER + 4 * k, GSAN_SEM_ACQUIRE, GSAN_SYS, 0, 2);
+	}
+	be(&a);
+	u64 last = told(FLAG, 1, 0), other = told(OTHER, 2, 0);
+	need(found() == messages && (last == times || other == times), name);
+	leave(&a);
+	leave(&b);
+	reset();
+}
+
 int main(void)
 {
 	map_arena();
 	map(DATA(1), 1 << 16); /* a spin reads */
 	spins();
 	spin_holds();
+	waits(ALONE, 4000, 0, 0, "a short wait");
+	waits(ALONE, 2047 + 1 + 4096, 1, 4096, "a wait");
+	waits(ALONE, 40000, 4, 32768, "a long wait is told of at each doubling");
+	waits(AMONG_FEW, 40000, 4, 32768, "a wait for one of several flags");
+	waits(AMONG_MANY, 40, 0, 0, "very many flags are read often");
+	waits(CHANGING, 40000, 0, 0, "what changes is not waited for");
+	waits(TWO_CTAS, 10000, 1, 4096, "two CTAs that wait alike are one");
+	waits(OF_EXCHANGES, 40000, 4, 32768, "an RMW that waits");
 	rmw_hands_on(GSAN_SEM_ACQ_REL, "what an RMW acquires it releases", 0);
 	rmw_hands_on(GSAN_SEM_RELEASE, "what it does not acquire it does not", 1);
 	own_store(0, 1, "an RMW's own weak store is observed with it", 0);

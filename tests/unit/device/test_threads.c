@@ -288,7 +288,7 @@ static u32 round_launches(void)
 	return n;
 }
 
-static void round_play(const struct program *p, int racy)
+static u64 round_play(const struct program *p, int racy)
 {
 	static u32 counts[PROGRAMS][2];
 	u32 k = (u32)(p - programs), n;
@@ -309,11 +309,13 @@ static void round_play(const struct program *p, int racy)
 	for (u32 i = 0; i < n; i++)
 		if (warps[i].bar == &bars[i]) /* whatever the program made of its number */
 			pthread_barrier_destroy(&bars[i]);
-	if (!racy && found() != ring[0].tail + ring[1].tail + ring[2].tail) {
+	u64 races = found();
+	if (!racy && races) {
 		need(0, p->name);
 		findings_print(p->name);
 	}
 	findings_drop();
+	return races;
 }
 
 int main(int argc, char **argv)
@@ -327,9 +329,8 @@ int main(int argc, char **argv)
 	for (; seconds() < end || rounds < 8; rounds++)
 		for (u32 k = 0; k < PROGRAMS; k++)
 			for (int racy = 0; racy < 2; racy++) {
-				u64 before = found();
-				round_play(&programs[k], racy);
-				races[k] += racy ? found() - before : 0;
+				u64 n = round_play(&programs[k], racy);
+				races[k] += racy ? n : 0;
 			}
 	for (u32 k = 0; k < PROGRAMS; k++) {
 		need(races[k] > 0, "a racy program has findings");

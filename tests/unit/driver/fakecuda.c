@@ -9,8 +9,8 @@
 
 #include "device/layout.h"
 
-#define ABI "15"
-_Static_assert(GSAN_ABI == 15, "as ABI says");
+#define ABI "16"
+_Static_assert(GSAN_ABI == 16, "as ABI says");
 
 #undef cuGetProcAddress
 #undef cuStreamSynchronize
