@@ -20,7 +20,7 @@ void supervisor_add_kernel(struct supervisor *s, struct kernel *k)
 	*bucket = k;
 }
 
-static struct kernel *evidence_kernel(const struct supervisor *s, uint32_t participant, uint32_t id)
+struct kernel *supervisor_kernel(const struct supervisor *s, uint32_t participant, uint32_t id)
 {
 	const struct owner *owner = participant < GSAN_PARTICIPANTS ? s->owner[participant] : NULL;
 	for (struct kernel *k = s->kernel[id % KERNEL_BUCKETS]; owner && k; k = k->next) /* newest first */
@@ -84,8 +84,8 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 		return;
 	for (c = *bucket; c; c = c->next)
 		if (c->belief == BELIEF_OPEN && evidence_same(&c->finding, f) &&
-		    c->kernel[0] == evidence_kernel(s, f->first.participant, f->first.kernel) &&
-		    c->kernel[1] == evidence_kernel(s, f->second.participant, f->second.kernel))
+		    c->kernel[0] == supervisor_kernel(s, f->first.participant, f->first.kernel) &&
+		    c->kernel[1] == supervisor_kernel(s, f->second.participant, f->second.kernel))
 			break;
 	if (!c) {
 		c = s->candidates < CANDIDATES_MAX ? calloc(1, sizeof *c) : NULL;
@@ -102,12 +102,12 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 	if (c->count++ && !evidence_earlier(f, &c->finding))
 		return;
 	c->finding = *f;
-	c->kernel[0] = evidence_kernel(s, f->first.participant, f->first.kernel);
-	c->kernel[1] = evidence_kernel(s, f->second.participant, f->second.kernel);
+	c->kernel[0] = supervisor_kernel(s, f->first.participant, f->first.kernel);
+	c->kernel[1] = supervisor_kernel(s, f->second.participant, f->second.kernel);
 	c->owner[0] = s->owner[f->first.participant];
 	c->owner[1] = s->owner[f->second.participant];
 	for (int i = 0; i < 2; i++)
-		c->flag[i] = evidence_kernel(s, f->flag_participant[i], f->flag_kernel[i]);
+		c->flag[i] = supervisor_kernel(s, f->flag_participant[i], f->flag_kernel[i]);
 	c->allocation = supervisor_allocation(s, f->address);
 }
 
@@ -115,7 +115,7 @@ static void evidence_told(struct supervisor *s, const struct gsan_side *by)
 {
 	if (!evidence_is_known(s, by) || by->stream >= GSAN_STREAMS)
 		return;
-	const struct kernel *kernel = evidence_kernel(s, by->participant, by->kernel);
+	const struct kernel *kernel = supervisor_kernel(s, by->participant, by->kernel);
 	struct report_note note = {.key = "order", .name = kernel ? kernel->info.kernel : "a kernel", .reason =
 		"it writes where hosts can read, or calls what is not seen: that may order what a host launches afterwards"};
 	note.ranks = 1u << supervisor_owner_rank(s, s->owner[by->participant]);
@@ -139,7 +139,9 @@ static void evidence_drain_ring(struct supervisor *s, struct gsan_ring *ring, in
 		copy = *slot;
 		if (copy.kind == GSAN_TOLD)
 			evidence_told(s, &copy.second);
-		else if (copy.kind != GSAN_WAITS)
+		else if (copy.kind == GSAN_WAITS)
+			supervisor_waits(s, &copy);
+		else
 			evidence_add(s, &copy);
 	}
 	__atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE); /* pairs with the producer's look for room */
@@ -182,11 +184,11 @@ static void evidence_caller(struct report_side *side, struct kernel *kernel)
 		side->function = kernel->caller.function;
 }
 
-static void evidence_side(const struct supervisor *s, struct report_side *side, const struct gsan_side *from,
-			  struct kernel *kernel, const struct owner *owner, char *unnamed, size_t size)
+void supervisor_side(const struct supervisor *s, struct report_side *side, const struct gsan_side *from, struct kernel *kernel,
+		     const struct owner *owner, char unnamed[SUPERVISOR_UNNAMED])
 {
 	const struct ptx_site *site = kernel ? ptx_info_site(&kernel->info, from->site) : NULL;
-	snprintf(unnamed, size, "#%u", from->kernel);
+	snprintf(unnamed, SUPERVISOR_UNNAMED, "#%u", from->kernel);
 	*side = (struct report_side){.rank = supervisor_owner_rank(s, owner), .gpu = supervisor_owner_gpu(s, owner),
 				     .launch = from->seq, .participant = from->participant, .pid = owner->pid,
 				     .kernel = kernel ? kernel->info.kernel : unnamed, .bytes = site ? site->bytes : 0};
@@ -226,22 +228,25 @@ static struct report_flag evidence_flag(const struct kernel *kernel, uint16_t id
 				    evidence_dash(site->semantics), evidence_dash(site->inlined_at)};
 }
 
+struct report_allocation supervisor_part(const struct supervisor *s, const struct allocation *a, uint64_t address)
+{
+	return (struct report_allocation){supervisor_owner_rank(s, a->owner), a->base, a->size, address - a->base, a->label};
+}
+
 static int evidence_finding(const struct supervisor *s, struct report *r, const struct candidate *c)
 {
 	const struct gsan_finding *from = &c->finding;
 	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = c->count,
 				   .weight = c->weight, .certain = c->certain, .formal = from->formal != 0};
-	char unnamed[2][16];
-	evidence_side(s, &f.first, &from->first, c->kernel[0], c->owner[0], unnamed[0], sizeof unnamed[0]);
-	evidence_side(s, &f.second, &from->second, c->kernel[1], c->owner[1], unnamed[1], sizeof unnamed[1]);
+	char unnamed[2][SUPERVISOR_UNNAMED];
+	supervisor_side(s, &f.first, &from->first, c->kernel[0], c->owner[0], unnamed[0]);
+	supervisor_side(s, &f.second, &from->second, c->kernel[1], c->owner[1], unnamed[1]);
 	if (!f.second.bytes)
 		f.second.bytes = from->bytes;
 	f.flag_write = evidence_flag(c->flag[0], from->flag_write_site);
 	f.flag_read = evidence_flag(c->flag[1], from->flag_read_site);
 	if (c->allocation)
-		f.allocation = (struct report_allocation){supervisor_owner_rank(s, c->allocation->owner),
-							  c->allocation->base, c->allocation->size,
-							  from->address - c->allocation->base, c->allocation->label};
+		f.allocation = supervisor_part(s, c->allocation, from->address);
 	return report_add_finding(r, &f);
 }
 
@@ -329,6 +334,7 @@ void supervisor_participant_leave(struct supervisor *s, uint32_t participant)
 {
 	struct job_rank *rank = &s->job->rank[participant];
 	evidence_drain_ring(s, &rank->ring, 1);
+	supervisor_waits_leave(s, participant);
 	atomic_store_explicit(&rank->state, JOB_LEFT, memory_order_release);
 	job_changed(s->job);
 	broker_leave(s->broker, participant);
@@ -470,6 +476,7 @@ int supervisor_report(struct supervisor *s, struct report *r)
 	evidence_participants(s, r);
 	evidence_gpus(s, r);
 	evidence_topology(s, r);
+	supervisor_waits_report(s, r);
 	int rc = evidence_findings(s, r);
 	if (!rc)
 		rc = evidence_coverage(s, r);

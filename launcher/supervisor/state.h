@@ -65,6 +65,19 @@ struct told { struct told_range { uint32_t first, last; } *range; size_t ranges,
 /* Of processes that have left their place: from the launch of the first such kernel until the place went to another process. */
 struct told_past { struct told_span { uint64_t from, until; } *span; size_t spans, room; int all; }; /* nanoseconds, monotonic */
 
+/* A place where a launch has read the same again and again, by what the device told last. */
+struct wait {
+	const struct owner *owner;
+	struct kernel *kernel;                /* or NULL: never told */
+	const struct allocation *allocation;  /* or NULL: none is known there */
+	struct gsan_side by;
+	uint64_t address, value, since, last; /* since, last: of the first and the last word of it, report_now_ms() */
+	uint32_t times;
+	int known;                            /* is `value`? */
+	int left;                             /* its process has left, and it waited then */
+};
+#define WAITS_KEPT 1024u
+
 #define CANDIDATE_BUCKETS 65536u
 #define CANDIDATES_MAX (1u << 18)
 
@@ -88,6 +101,8 @@ struct supervisor {
 	struct candidate *bucket[CANDIDATE_BUCKETS];
 	uint32_t candidates;
 	uint64_t candidates_lost;
+	struct wait wait[WAITS_KEPT]; /* the last to be told of first */
+	uint32_t waits, waits_lost;
 	struct told told[GSAN_PARTICIPANTS][GSAN_STREAMS];
 	struct told_past told_past;
 	struct owner *owner[GSAN_PARTICIPANTS], *owners; /* of each place, NULL: nobody yet; and of all times, the newest first */
@@ -122,10 +137,21 @@ void compile_close(struct supervisor *s);
 
 /* evidence.c */
 const struct allocation *supervisor_allocation(const struct supervisor *s, uint64_t address); /* told last; or NULL */
+struct kernel *supervisor_kernel(const struct supervisor *s, uint32_t participant, uint32_t id); /* or NULL */
+/* unnamed: for the name of a kernel that was never told, as long as *side is used. */
+#define SUPERVISOR_UNNAMED 16
+void supervisor_side(const struct supervisor *s, struct report_side *side, const struct gsan_side *from, struct kernel *kernel,
+		     const struct owner *owner, char unnamed[SUPERVISOR_UNNAMED]);
+struct report_allocation supervisor_part(const struct supervisor *s, const struct allocation *a, uint64_t address); /* of it, at the address */
 void supervisor_add_kernel(struct supervisor *s, struct kernel *k); /* takes it over */
 void supervisor_drain(struct supervisor *s, int last); /* rings → candidates; last: skip what was never finished */
 void supervisor_believe_of(struct supervisor *s, uint32_t participant); /* believes what it has to do with, before it is forgotten */
 int supervisor_report(struct supervisor *s, struct report *r); /* candidates that are believed, ranks, coverage */
+
+/* waits.c */
+void supervisor_waits(struct supervisor *s, const struct gsan_finding *f);
+void supervisor_waits_leave(struct supervisor *s, uint32_t participant); /* its process has gone: what it waits for now, it does for good */
+void supervisor_waits_report(const struct supervisor *s, struct report *r); /* once it says how the ranks ended */
 
 /* files.c */
 void supervisor_take_folder(struct supervisor *s); /* or else the job fails */

@@ -110,17 +110,22 @@ static void json_side(cJSON *finding, const char *key, const struct report_side 
 	json_string(o, "source", side->source);
 }
 
+static void json_hex(cJSON *object, const char *key, uint64_t value)
+{
+	char digits[32];
+	snprintf(digits, sizeof digits, "0x%" PRIx64, value);
+	json_string(object, key, digits);
+}
+
 static void json_allocation(cJSON *finding, const struct report_allocation *a)
 {
-	char base[32];
 	if (!a->size) {
 		json_check(cJSON_AddNullToObject(finding, "allocation"));
 		return;
 	}
 	cJSON *o = json_object(finding, "allocation");
-	snprintf(base, sizeof base, "0x%" PRIx64, a->base);
 	json_integer(o, "rank", a->rank);
-	json_string(o, "base", base);
+	json_hex(o, "base", a->base);
 	json_number(o, "size", a->size);
 	json_number(o, "offset", a->offset);
 	json_string(o, "label", a->label);
@@ -358,6 +363,27 @@ static void json_suppressions(cJSON *root, const struct report *r)
 	}
 }
 
+static void json_waits(cJSON *root, const struct report *r, int rank)
+{
+	cJSON *array = r->waits ? json_list(root, "waits") : NULL;
+	for (uint32_t i = 0; i < r->waits; i++) {
+		const struct report_wait *w = &r->wait[i];
+		if (rank >= 0 && w->side.rank != rank)
+			continue;
+		cJSON *o = json_object(array, NULL);
+		json_side(o, "read", &w->side, 0);
+		json_hex(o, "address", w->address);
+		json_allocation(o, &w->allocation);
+		if (w->value_known)
+			json_hex(o, "value", w->value);
+		else
+			json_string(o, "value", NULL);
+		json_number(o, "times", w->times);
+	}
+	if (rank < 0 && r->waits_unlisted)
+		json_number(root, "waits_unlisted", r->waits_unlisted);
+}
+
 #define JSON_FINDINGS "\001" /* where they belong: no text of a report has such a byte */
 
 static char *json_frame(const struct report *r, int rank)
@@ -379,6 +405,7 @@ static char *json_frame(const struct report *r, int rank)
 	json_gpus(root, r);
 	if (r->schedules)
 		json_explored(root, r);
+	json_waits(root, r, rank);
 	json_put(root, "findings", cJSON_CreateRaw(JSON_FINDINGS));
 	if (rank < 0) {
 		json_suppressions(root, r);

@@ -118,6 +118,9 @@ int report_merge_coverage(struct report *all, const struct report *one)
 	for (uint32_t i = 0; i < one->lefts && !rc; i++)
 		rc = report_add_left(all, &one->left[i]);
 	merge_ranks(all, one);
+	for (uint32_t i = 0; i < one->waits; i++)
+		report_append_wait(all, &one->wait[i]);
+	all->waits_unlisted += one->waits_unlisted;
 	all->withheld += one->withheld;
 	all->withheld_merged += one->withheld_merged;
 	all->ordered_late += one->ordered_late;

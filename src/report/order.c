@@ -83,6 +83,15 @@ int report_note_order(const struct report_note *a, const struct report_note *b)
 	return report_text_order(a->reason, b->reason);
 }
 
+int report_wait_order(const struct report_wait *a, const struct report_wait *b)
+{
+	ORDER(report_number_order((uint32_t)(a->side.rank + 1), (uint32_t)(b->side.rank + 1)));
+	ORDER(report_process_order(&a->side, &b->side));
+	ORDER(report_number_order(a->side.launch, b->side.launch));
+	ORDER(report_side_order(&a->side, &b->side));
+	return report_number_order(a->address, b->address);
+}
+
 int report_left_order(const struct report_left *a, const struct report_left *b)
 {
 	ORDER(report_place_order(&a->at, &b->at));

@@ -20,6 +20,7 @@ int report_finding_order(const struct report_finding *a, const struct report_fin
 int report_reason_order(const struct report_finding *a, const struct report_finding *b);
 int report_instance_order(const struct report_finding *a, const struct report_finding *b);
 int report_note_order(const struct report_note *a, const struct report_note *b);
+int report_wait_order(const struct report_wait *a, const struct report_wait *b);
 int report_left_order(const struct report_left *a, const struct report_left *b);
 
 uint64_t report_place_hash(const struct report_place *at);

@@ -335,6 +335,30 @@ static void read_suppressions(struct read *x, const cJSON *root)
 	}
 }
 
+static void read_wait(struct read *x, const cJSON *o)
+{
+	struct report_wait w = {0};
+	const char *address = read_string(x, o, "address"), *value = read_string(x, o, "value");
+	read_side(x, o, "read", &w.side);
+	read_allocation(x, o, &w.allocation);
+	if (!address)
+		read_wrong(x, "address", "is null");
+	w.address = address ? strtoull(address, NULL, 16) : 0;
+	w.value_known = value != NULL;
+	w.value = value ? strtoull(value, NULL, 16) : 0;
+	w.times = read_number(x, o, "times");
+	if (!x->rc)
+		report_append_wait(x->r, &w);
+}
+
+static void read_waits(struct read *x, const cJSON *root)
+{
+	const cJSON *o, *array = read_array(x, root, "waits");
+	cJSON_ArrayForEach(o, array)
+		read_wait(x, o);
+	x->r->waits_unlisted += (uint32_t)read_later(x, root, "waits_unlisted");
+}
+
 static void read_unlisted(struct read *x, const cJSON *root)
 {
 	const cJSON *o, *array = read_array(x, root, "unlisted");
@@ -483,6 +507,8 @@ int report_read(struct report *r, const char *json, char *error, size_t error_si
 		read_suppressions(&x, root);
 	if (cJSON_HasObjectItem(root, "unlisted"))
 		read_unlisted(&x, root);
+	if (cJSON_HasObjectItem(root, "waits"))
+		read_waits(&x, root);
 	read_findings(&x, root, &list);
 	read_coverage(&x, root);
 	r->exit_status = read_integer(&x, root, "exit");

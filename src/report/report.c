@@ -60,6 +60,7 @@ static int report_by_finding(const void *a, const void *b)
 	return report_finding_order(one, other);
 }
 static int report_by_note(const void *a, const void *b) { return report_note_order(a, b); }
+static int report_by_wait(const void *a, const void *b) { return report_wait_order(a, b); }
 static int report_by_left(const void *a, const void *b) { return report_left_order(a, b); }
 
 static void report_copy_side(struct report *r, struct report_side *side)
@@ -95,6 +96,18 @@ int report_append_finding(struct report *r, const struct report_finding *finding
 	*added = *finding;
 	report_copy_finding(r, added);
 	return 0;
+}
+
+void report_append_wait(struct report *r, const struct report_wait *wait)
+{
+	if (r->waits == REPORT_WAITS_MAX) {
+		r->waits_unlisted++;
+		return;
+	}
+	struct report_wait *added = &r->wait[r->waits++];
+	*added = *wait;
+	report_copy_side(r, &added->side);
+	added->allocation.label = report_copy(r, wait->allocation.label);
 }
 
 static uint64_t report_finding_hash(const struct report_finding *f)
@@ -261,6 +274,8 @@ void report_sort(struct report *r)
 		qsort(r->finding, r->findings, sizeof *r->finding, report_by_finding);
 	if (r->notes)
 		qsort(r->note, r->notes, sizeof *r->note, report_by_note);
+	if (r->waits)
+		qsort(r->wait, r->waits, sizeof *r->wait, report_by_wait);
 	if (r->lefts)
 		qsort(r->left, r->lefts, sizeof *r->left, report_by_left);
 }

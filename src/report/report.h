@@ -124,6 +124,15 @@ struct report_unlisted {
 };
 /* A line of a file of suppressions (suppress.h), and what it matched. */
 struct report_suppression { const char *file; uint32_t line; const char *rule; uint64_t findings, count; };
+/* Where a launch that did not end had read the same again and again: who waits in a job that hangs. */
+#define REPORT_WAITS_MAX 64
+struct report_wait {
+	struct report_side side;
+	struct report_allocation allocation;
+	uint64_t address;        /* in the arena, or as the kernel has it if the allocation is not known */
+	int value_known;
+	uint64_t value, times;   /* what it read, zero-extended; at least so often */
+};
 struct report_note { const char *key, *name, *reason; uint32_t ranks; };
 struct report_left { struct report_place at; const char *opcode, *reason; uint32_t ranks; };
 
@@ -150,6 +159,8 @@ struct report {
 	struct index index;           /* of findings by what they are, for report_add_finding */
 	uint32_t formal_unlisted;     /* formal findings that are not among these */
 	struct report_unlisted unlisted[GSAN_TOLD]; /* others, by kind (report_limit) */
+	uint32_t waits, waits_unlisted;
+	struct report_wait wait[REPORT_WAITS_MAX];
 	uint32_t suppressions, suppressions_room;
 	struct report_suppression *suppression;
 	struct index suppression_index;
@@ -174,6 +185,7 @@ int report_add_finding(struct report *r, const struct report_finding *finding);
 int report_append_finding(struct report *r, const struct report_finding *finding); /* merges nothing */
 int report_add_note(struct report *r, const struct report_note *note);
 int report_add_left(struct report *r, const struct report_left *left);
+void report_append_wait(struct report *r, const struct report_wait *wait); /* merges nothing; what there is no room for is counted */
 int report_add_suppression(struct report *r, const struct report_suppression *suppression, uint32_t *number); /* number: from 1 on */
 int report_set_job(struct report *r, const struct report_job *job); /* which has taken until now */
 uint64_t report_now_ms(void);
@@ -213,6 +225,12 @@ const char *report_below(const char *directory, const char *file); /* what of `f
 void report_add_operation(struct text *out, const struct report_side *side); /* "atom.add.relaxed.gpu" */
 /* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */
 int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at);
+
+/* wait.c */
+void report_add_memory(struct text *out, const struct report_allocation *a); /* "byte 4 of 64 at 0x200000000000, allocated by rank 0" */
+void report_add_wait_memory(struct text *out, const struct report_wait *w);
+void report_add_wait_seen(struct text *out, const struct report_wait *w);
+void report_add_wait(struct text *out, const struct report_wait *w); /* all of it, as a sentence's end */
 
 /* source.c: gives each side its line, from files that are meant relative to `directory` (NULL: where this process is). 0 or -ENOMEM. */
 int report_add_sources(struct report *r, const char *directory);

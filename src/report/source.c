@@ -1,5 +1,5 @@
-/* The lines of source that findings are about, as they are when the report is made: they go into the JSON, so that it can be read where
- * the files are not, or no longer the same. Files are named by debug information, which may name anything: only regular files of lines
+/* The lines of source that findings and waits are about, as they are when the report is made: they go into the JSON, so that it can be read
+ * where the files are not, or no longer the same. Files are named by debug information, which may name anything: only regular files of lines
  * of text are looked into, each once. */
 #include "report/report.h"
 
@@ -22,16 +22,24 @@ static int source_order(const void *a, const void *b)
 	return order ? order : (one->at.line > other->at.line) - (one->at.line < other->at.line);
 }
 
-/* The sides that have a place, and no line yet, by place; malloc'ed, NULL if there is none. */
-static struct report_side **source_sides(const struct report *r, size_t *count)
+static void source_want(struct report_side **side, size_t *count, struct report_side *one)
 {
-	struct report_side **side = r->findings ? malloc(2 * r->findings * sizeof *side) : NULL;
+	if (one->at.file && one->at.line && !one->source)
+		side[(*count)++] = one;
+}
+
+/* The sides that have a place, and no line yet, by place; malloc'ed, NULL if there is none. */
+static struct report_side **source_sides(struct report *r, size_t *count)
+{
+	const size_t most = 2 * (size_t)r->findings + r->waits;
+	struct report_side **side = most ? malloc(most * sizeof *side) : NULL;
 	*count = 0;
-	for (uint32_t i = 0; side && i < 2 * r->findings; i++) {
-		struct report_side *one = i & 1 ? &r->finding[i / 2].second : &r->finding[i / 2].first;
-		if (one->at.file && one->at.line && !one->source)
-			side[(*count)++] = one;
+	for (uint32_t i = 0; side && i < r->findings; i++) {
+		source_want(side, count, &r->finding[i].first);
+		source_want(side, count, &r->finding[i].second);
 	}
+	for (uint32_t i = 0; side && i < r->waits; i++)
+		source_want(side, count, &r->wait[i].side);
 	if (*count)
 		qsort(side, *count, sizeof *side, source_order);
 	return side;

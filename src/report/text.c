@@ -1,5 +1,5 @@
-/* The report for people, as gsan-launch prints it at the end of a job and gsan-report prints it again. What was not
- * checked comes first, so that nobody reads "0 findings" as "no race" where little was looked at. */
+/* The report for people, as gsan-launch prints it at the end of a job and gsan-report prints it again. Who waits in a job that hangs comes
+ * first; then what was not checked, so that nobody reads "0 findings" as "no race" where little was looked at. */
 #include "report/page.h"
 
 #include <inttypes.h>
@@ -184,13 +184,21 @@ static void text_inlined(struct text *out, const struct report_side *side)
 	text_free(&frame);
 }
 
-static void text_grid(struct text *out, const struct report_side *side)
+static void text_launch(struct text *out, const struct report_side *side)
 {
-	if (side->cta_known)
-		text_printf(out, "CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
-	else
-		text_puts(out, "a CTA");
-	text_printf(out, " of grid (%u, %u, %u)", side->grid[0], side->grid[1], side->grid[2]);
+	if (side->gpu >= 0)
+		text_printf(out, "GPU %d, ", side->gpu);
+	text_printf(out, report_is_copy(side) ? "%s, launch %u" : "kernel %s, launch %u, ", side->kernel ? side->kernel : "?", side->launch);
+	if (!report_is_copy(side)) {
+		if (side->cta_known)
+			text_printf(out, "CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
+		else
+			text_puts(out, "a CTA");
+		text_printf(out, " of grid (%u, %u, %u)", side->grid[0], side->grid[1], side->grid[2]);
+	}
+	if (side->function && (!side->kernel || strcmp(side->function, side->kernel)))
+		text_printf(out, ", in %s", side->function);
+	text_inlined(out, side);
 }
 
 static void text_side(const struct page *p, const char *which, const struct report_finding *f, int second)
@@ -205,16 +213,35 @@ static void text_side(const struct page *p, const char *which, const struct repo
 		text_printf(&who, "pid %d, ", side->pid);
 	if (two && side->pid == other->pid) /* in two PID namespaces, or not known */
 		text_printf(&who, "participant %d, ", side->participant);
-	if (side->gpu >= 0)
-		text_printf(&who, "GPU %d, ", side->gpu);
-	text_printf(&who, report_is_copy(side) ? "%s, launch %u" : "kernel %s, launch %u, ", side->kernel ? side->kernel : "?", side->launch);
-	if (!report_is_copy(side))
-		text_grid(&who, side);
-	if (side->function && (!side->kernel || strcmp(side->function, side->kernel)))
-		text_printf(&who, ", in %s", side->function);
-	text_inlined(&who, side);
+	text_launch(&who, side);
 	text_about(p, "          ", who.data, f);
 	text_free(&who);
+}
+
+/* Who waits: what the reader of a job that hangs looks for first. */
+static void text_waits(const struct page *p, const struct report *r)
+{
+	for (uint32_t i = 0; i < r->waits; i++) {
+		const struct report_wait *w = &r->wait[i];
+		struct text line = {0};
+		text_printf(p->out, "gsan: wait %u of %u: ", i + 1, r->waits + r->waits_unlisted);
+		page_paint(p, PAGE_KIND, "rank %d", w->side.rank);
+		text_puts(p->out, " read the same again and again, and its launch did not end\n");
+		text_access(p, "reads: ", &w->side);
+		text_printf(&line, "rank %d, ", w->side.rank);
+		text_launch(&line, &w->side);
+		text_about(p, "          ", line.data, NULL);
+		text_free(&line);
+		report_add_wait_memory(&line, w);
+		text_about(p, "  memory: ", line.data, NULL);
+		text_free(&line);
+		report_add_wait_seen(&line, w);
+		text_about(p, "  sees:   ", line.data, NULL);
+		text_free(&line);
+		text_puts(p->out, "\n");
+	}
+	if (r->waits_unlisted)
+		text_printf(p->out, "gsan: %u more waits are not listed: these are the newest\n", r->waits_unlisted);
 }
 
 /* Which part of the text has a finding. */
@@ -256,11 +283,7 @@ static void text_memory(const struct page *p, const struct report_finding *f)
 	struct text line = {0};
 	if (!a->size)
 		return;
-	text_printf(&line, "byte %" PRIu64 " of %" PRIu64 " at 0x%" PRIx64, a->offset, a->size, a->base);
-	if (a->rank >= 0)
-		text_printf(&line, ", allocated by rank %d", a->rank);
-	if (a->label)
-		text_printf(&line, " (%s)", a->label);
+	report_add_memory(&line, a);
 	text_about(p, "  memory: ", line.data, f);
 	text_free(&line);
 }
@@ -437,6 +460,7 @@ static void text_whole(struct text *out, const struct report *r, const char *fol
 {
 	const struct page p = {out, style};
 	struct report_rank sum = report_total(r);
+	text_waits(&p, r);
 	text_unchecked(&p, r, &sum, folder);
 	text_ends(out, r);
 	text_findings(&p, r, TEXT_FINDINGS);

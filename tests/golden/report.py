@@ -176,6 +176,11 @@ def check_damaged():
                 assert key == b"count" and number == b"4294967296" or f'"{key.decode()}" is ' in said(path, status=1), (key, number)
         pathlib.Path(path).write_bytes(whole.replace(b'"grid": [', b'"grid": [4294967296, '))
         assert '"grid" is not a list of three numbers' in said(path, status=1)
+
+        whole = (HERE / "waits/summary.json").read_bytes().replace(b"\n", b"").replace(b"\t", b"")
+        for key in (b'"waits"', b'"address"', b'"value"', b'"times"', b'"waits_unlisted"'):
+            pathlib.Path(path).write_bytes(whole.replace(key + b":", key + b': {"no": 1}, "was":', 1))
+            assert key.decode() in said(path, status=1), key
         assert "summary.json: " in said(HERE / "lock", "--baseline", scratch, status=1)
         assert "nowhere/summary.json: No such file" in said(HERE / "lock", "--baseline", "nowhere", status=1)
         assert "summary.json: " in said(HERE / "lock", scratch, status=1)  # one of several
@@ -257,7 +262,10 @@ def check_sarif(text, whole):
     assert invocation["executionSuccessful"] == all(r["end"] == "exited" and r["status"] == 0 for r in whole["ranks"])
     assert invocation["exitCode"] == whole["exit"] and invocation.get("arguments") == whole.get("job", {}).get("argv")
     coverage = whole["coverage"]
-    assert len(invocation["toolExecutionNotifications"]) == len(coverage["kernels_unchecked"]) + len(coverage["notes"])
+    said, waits = invocation["toolExecutionNotifications"], whole.get("waits", [])
+    assert len(said) == len(coverage["kernels_unchecked"]) + len(coverage["notes"]) + len(waits)
+    for one, wait in zip(said, waits):  # they come first
+        assert f"rank {wait['read']['rank']}: kernel {wait['read']['kernel']}, " in one["message"]["text"], one
     for result, finding in zip(run["results"], whole["findings"], strict=True):
         assert result["ruleId"] == finding["kind"] == rules[result["ruleIndex"]] and result["message"] == {"text": finding["missing_edge"]}
         assert result["level"] == ("note" if finding["formal"] else "error") and result["occurrenceCount"] == finding["count"]
@@ -283,7 +291,11 @@ def check_junit(text, whole):
     unchecked = [case for case in cases if case.get("name") == "not checked"]
     assert [case.get("classname") for case in unchecked] == [k["kernel"] for k in whole["coverage"]["kernels_unchecked"]]
     ended = [r["end"] == "exited" and r["status"] == 0 for r in whole["ranks"]]
-    assert [not len(case) for case in cases if re.fullmatch(r"rank \d+", case.get("name"))] == ended
+    ranks = [case for case in cases if re.fullmatch(r"rank \d+", case.get("name"))]
+    assert [not len(case) for case in ranks] == ended
+    for wait in whole.get("waits", []):
+        error = ranks[wait["read"]["rank"]].find("error").get("message")
+        assert f"kernel {wait['read']['kernel']}, " in error and f"read {wait['times']} times or more" in error, error
 
 
 def check_prometheus(text, whole):
@@ -303,6 +315,7 @@ def check_prometheus(text, whole):
     assert text.endswith("\n")
     coverage, counters = whole["coverage"], whole["coverage"]["counters"]
     assert all(values["gsan_" + name, None] == value for name, value in counters.items())
+    assert values["gsan_waits", None] == len(whole.get("waits", [])) + whole.get("waits_unlisted", 0)
     assert values["gsan_launches_checked", None] == coverage["launches_checked"]
     assert values["gsan_launches_unchecked", None] == coverage["launches_unchecked"]
     assert values["gsan_kernels_unchecked", None] == len(coverage["kernels_unchecked"])

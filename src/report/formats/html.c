@@ -231,6 +231,25 @@ static void html_finding(struct text *out, const struct report *r, const struct 
 	text_puts(out, "</details>\n");
 }
 
+static void html_waits(struct text *out, const struct report *r)
+{
+	if (!r->waits)
+		return;
+	text_printf(out, "<h2>Who waits</h2>\n<p>%u places where a launch read the same again and again, and did not end", r->waits + r->waits_unlisted);
+	text_printf(out, r->waits_unlisted ? "; the newest %u of them:</p>\n" : ":</p>\n", r->waits);
+	for (uint32_t i = 0; i < r->waits; i++) {
+		const struct report_wait *w = &r->wait[i];
+		struct text said = {0};
+		html_side(out, "reads", &w->side);
+		report_add_wait_memory(&said, w);
+		text_puts(&said, ": ");
+		report_add_wait_seen(&said, w);
+		html_cell(out, "p", said.data);
+		text_puts(out, "\n");
+		text_free(&said);
+	}
+}
+
 static void html_row(struct text *out, const char *what, const char *name, const char *reason)
 {
 	text_puts(out, "<tr>");
@@ -286,6 +305,7 @@ void format_html(struct text *out, const struct format_view *view)
 	const struct report *r = view->report;
 	html_head(out, r);
 	html_job(out, r);
+	html_waits(out, r);
 	html_summary(out, r);
 	html_matrix(out, r);
 	text_puts(out, "<h2>Findings</h2>\n");

@@ -99,16 +99,26 @@ static void junit_unchecked(struct junit *j, const struct report_note *note)
 	junit_end(j);
 }
 
-static void junit_rank(struct junit *j, const struct report_rank *rank, unsigned number)
+/* How it ended, and who waited then. */
+static void junit_rank(struct junit *j, const struct report *r, unsigned number)
 {
-	char name[32], message[64];
+	const struct report_rank *rank = &r->rank[number];
+	struct text message = {0};
+	char name[32];
 	snprintf(name, sizeof name, "rank %u", number);
 	const int numbered = rank->end == REPORT_EXITED || rank->end == REPORT_SIGNALLED;
-	snprintf(message, sizeof message, numbered ? "%s %d" : "%s", report_end_name(rank->end), rank->status);
+	text_printf(&message, numbered ? "%s %d" : "%s", report_end_name(rank->end), rank->status);
+	for (uint32_t i = 0; i < r->waits; i++)
+		if (r->wait[i].side.rank == (int)number) {
+			text_puts(&message, "; ");
+			report_add_wait(&message, &r->wait[i]);
+		}
 	junit_case(j, "gsan", name);
 	if (rank->end != REPORT_EXITED || rank->status)
-		junit_outcome(j, &j->errors, "error", message);
+		junit_outcome(j, &j->errors, "error", message.data ? message.data : "");
 	junit_end(j);
+	j->out->failed |= message.failed;
+	text_free(&message);
 }
 
 static void junit_suite(struct text *out, const struct junit *j, const struct report_job *job)
@@ -139,7 +149,7 @@ void format_junit(struct text *out, const struct format_view *view)
 		if (!strcmp(r->note[i].key, REPORT_UNCHECKED))
 			junit_unchecked(&j, &r->note[i]);
 	for (uint32_t i = 0; i < r->ranks; i++)
-		junit_rank(&j, &r->rank[i], i);
+		junit_rank(&j, r, i);
 	if (!report_checked(r)) {
 		junit_case(&j, "gsan", "checked");
 		junit_outcome(&j, &j.skipped, "skipped", "nothing was checked");

@@ -88,6 +88,7 @@ static void prometheus_numbers(struct text *out, const struct report *r, const s
 		{"suppressed_findings", "Races that suppressions match.", report_tally(r).suppressed},
 		{"suppressions_unused", "Suppressions that match none.", unused},
 		{"ranks", "Ranks of the job.", r->ranks},
+		{"waits", "Places where launches waited that did not end.", r->waits + r->waits_unlisted},
 		{"launches_checked", "Kernel launches that were checked.", sum->launches_checked},
 		{"launches_unchecked", "Kernel launches that ran unchecked.", sum->launches_unchecked},
 		{"copies_checked", "Copies and sets of checked memory that were checked as accesses of it.", sum->copies_checked},

@@ -194,10 +194,16 @@ static void sarif_notify(cJSON *notifications, struct text *said)
 	text_free(said);
 }
 
-/* What was not checked, or is not listed: a result that is missing is not one that is not there. */
-static void sarif_unchecked(cJSON *invocation, const struct report *r)
+/* Who waits; then what was not checked, or is not listed: a result that is missing is not one that is not there. */
+static void sarif_notifications(cJSON *invocation, const struct report *r)
 {
 	cJSON *notifications = json_list(invocation, "toolExecutionNotifications");
+	for (uint32_t i = 0; i < r->waits; i++) {
+		struct text said = {0};
+		text_printf(&said, "rank %d: ", r->wait[i].side.rank);
+		report_add_wait(&said, &r->wait[i]);
+		sarif_notify(notifications, &said);
+	}
 	for (uint32_t i = 0; i < r->notes; i++) {
 		const struct report_note *note = &r->note[i];
 		struct text said = {0};
@@ -224,7 +230,7 @@ static void sarif_invocation(cJSON *run, const struct report *r)
 	json_integer(invocation, "exitCode", r->exit_status < 0 ? 0 : r->exit_status);
 	if (r->job.start)
 		sarif_job(invocation, &r->job);
-	sarif_unchecked(invocation, r);
+	sarif_notifications(invocation, r);
 }
 
 static void sarif_root(cJSON *run, const struct report_job *job)
