@@ -98,6 +98,14 @@ ALWAYS int order_before(const struct gsan_launch *l, const struct gsan_order *o,
 	return order_has(o, tag_participant(l, tag), launch_stream(e), gpu_load32(&e->seq));
 }
 
+/* The same of a tag whose entry may be of a launch that begins now: that is not before. */
+NEVER int tag_before(const struct gsan_launch *l, u32 tag)
+{
+	const struct dev_launch *e = tag_launch(l, tag);
+	u64 both = tag != l->tag && tag_mapped(l, tag) ? gpu_load64(&e->seq) : 0; /* and the claim */
+	return both && (u32)both == both >> 32 && order_has(&l->order, tag_participant(l, tag), launch_stream(e), (u32)both);
+}
+
 /* An epoch is a time of its CTA and below it, in `warp_bits` of the launch, the warp. Of a tag that cannot be looked up the most that
  * there may be: then only what is surely included counts as that. */
 #define WARP_BITS_MOST 5u

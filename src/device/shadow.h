@@ -73,7 +73,10 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 		return 0;
 	if (w->state && rec_of_others(w, me, old))
 		return 0;
-	return !((me ^ old) & REC_WHO) || rec_is_below(w, old);
+	if (!((me ^ old) & REC_WHO) || rec_is_below(w, old))
+		return 1;
+	/* Beside another stream's work whatever its own stream did since lies above the floor. (Strong ones say what was observed, too.) */
+	return !op_is_strong(a) && !op_is_strong(b) && !keeps_no_clock(w) && tag_before(w->launch, rec_tag(old));
 }
 
 /* Which of two places may be `me`'s; -1: neither. */
