@@ -392,7 +392,7 @@ static int supervisor_conclude(struct supervisor *s, int left)
 		r.exit_status = 1;
 	if (s->failure.size)
 		text_printf(&text, "gsan: %s\n", s->failure.data);
-	report_text(&text, &r, s->config.report, s->config.style);
+	report_text(&text, &r, rc ? NULL : s->config.report, s->config.style);
 	if (why.size)
 		text_printf(&text, "gsan: exit status %d: %s\n", r.exit_status, why.data);
 	int status = r.exit_status;

@@ -110,5 +110,14 @@ def lost_launcher(scratch):
     jobs.launched(scratch, [KERNELS, "c"], ranks=1).ends(0)
 
 
+def gone(scratch):
+    """A directory that the program has removed: that is said, and the job has failed; nobody is sent there."""
+    for form, status in (("c", 1), ("r", jobs.FOUND)):
+        job = jobs.launched(scratch, ["sh", "-c", f"rm -r {scratch}/report; exec {KERNELS} {form}"], ranks=1).ends(status)
+        job.says(f"the report in {scratch}/report is incomplete: No such file or directory")
+        expect.need("the report is in" not in job.err and "gsan-report" not in job.err, str(job))
+        expect.need(f"{int(form == 'r')} finding" in job.err, str(job))
+
+
 if __name__ == "__main__":
-    jobs.main({case.__name__: runs.tidy(case) for case in (one_at_a_time, of_several_ranks, one_after_the_other, explored, lost_launcher)})
+    jobs.main({case.__name__: runs.tidy(case) for case in (one_at_a_time, of_several_ranks, one_after_the_other, explored, lost_launcher, gone)})
