@@ -196,9 +196,8 @@ int main(int argc, char **argv)
 	if (told)
 		return told < 0 ? MAIN_UNREADABLE : 0;
 	const char *file = option[SETTING_SUPPRESSIONS].text;
-	if (file && suppressions_read(&suppressions, file, error, sizeof error))
-		return main_usage(error);
-	int status = main_run(option, &suppressions, argv, names);
+	const int wrong = file && suppressions_read(&suppressions, file, error, sizeof error);
+	int status = wrong ? main_usage(error) : main_run(option, &suppressions, argv, names);
 	suppressions_free(&suppressions);
 	return status;
 }
