@@ -137,14 +137,24 @@ static void read_side(struct read *x, const cJSON *finding, const char *key, str
 	side->source = cJSON_HasObjectItem(o, "source") ? read_string(x, o, "source") : NULL; /* older reports */
 }
 
+/* 0x and digits; null, where that may be: 0. */
+static uint64_t read_hex(struct read *x, const cJSON *object, const char *key)
+{
+	const char *text = read_string(x, object, key);
+	char *end = NULL;
+	const uint64_t value = text && !strncmp(text, "0x", 2) ? strtoull(text, &end, 16) : 0;
+	if (text && (!end || *end))
+		read_wrong(x, key, "is not a hexadecimal number");
+	return value;
+}
+
 static void read_allocation(struct read *x, const cJSON *finding, struct report_allocation *a)
 {
 	const cJSON *o = read_item(x, finding, "allocation");
 	if (cJSON_IsNull(o))
 		return;
-	const char *base = read_string(x, o, "base");
 	a->rank = read_integer(x, o, "rank");
-	a->base = base ? strtoull(base, NULL, 16) : 0;
+	a->base = read_hex(x, o, "base");
 	a->size = read_number(x, o, "size");
 	a->offset = read_number(x, o, "offset");
 	a->label = read_string(x, o, "label");
@@ -338,15 +348,14 @@ static void read_suppressions(struct read *x, const cJSON *root)
 static void read_wait(struct read *x, const cJSON *o)
 {
 	struct report_wait w = {0};
-	const char *address = read_string(x, o, "address"), *value = read_string(x, o, "value");
 	read_side(x, o, "read", &w.side);
+	w.address = read_hex(x, o, "address");
 	read_allocation(x, o, &w.allocation);
-	if (!address)
-		read_wrong(x, "address", "is null");
-	w.address = address ? strtoull(address, NULL, 16) : 0;
-	w.value_known = value != NULL;
-	w.value = value ? strtoull(value, NULL, 16) : 0;
+	w.value_known = !cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(o, "value"));
+	w.value = read_hex(x, o, "value");
 	w.times = read_number(x, o, "times");
+	if (x->r->waits == REPORT_WAITS_MAX)
+		read_wrong(x, "waits", "are too many");
 	if (!x->rc)
 		report_append_wait(x->r, &w);
 }
@@ -356,7 +365,7 @@ static void read_waits(struct read *x, const cJSON *root)
 	const cJSON *o, *array = read_array(x, root, "waits");
 	cJSON_ArrayForEach(o, array)
 		read_wait(x, o);
-	x->r->waits_unlisted += (uint32_t)read_later(x, root, "waits_unlisted");
+	x->r->waits_unlisted = cJSON_HasObjectItem(root, "waits_unlisted") ? read_small(x, root, "waits_unlisted") : 0;
 }
 
 static void read_unlisted(struct read *x, const cJSON *root)

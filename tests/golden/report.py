@@ -181,6 +181,14 @@ def check_damaged():
         for key in (b'"waits"', b'"address"', b'"value"', b'"times"', b'"waits_unlisted"'):
             pathlib.Path(path).write_bytes(whole.replace(key + b":", key + b': {"no": 1}, "was":', 1))
             assert key.decode() in said(path, status=1), key
+        for key, wrong in ((b'"waits_unlisted":', b'4294967296'), (b'"address":', b'"0x"'), (b'"address":', b'"0xfg"'), (b'"value":', b'"12"'),
+                           (b'"base":', b'"here"')):
+            pathlib.Path(path).write_bytes(whole.replace(key, key + wrong + b', "was":', 1))
+            assert f'{key[:-1].decode()} is ' in said(path, status=1), (key, wrong)
+        many = json.loads(whole)
+        many["waits"] *= 13
+        pathlib.Path(path).write_text(json.dumps(many))
+        assert '"waits" are too many' in said(path, status=1)
         assert "summary.json: " in said(HERE / "lock", "--baseline", scratch, status=1)
         assert "nowhere/summary.json: No such file" in said(HERE / "lock", "--baseline", "nowhere", status=1)
         assert "summary.json: " in said(HERE / "lock", scratch, status=1)  # one of several
