@@ -373,9 +373,26 @@ static void far_below(u32 floor, const char *name, u64 races)
 	expect(name, races, GSAN_WAW, GSAN_WHY_NONE);
 }
 
+/* Launches 5 and 7 of stream 0; launch 3 of stream 1 holds the floor down, and a pair says what is before launch 7. */
+static void above_the_floor(u32 paired, const char *name, u64 races)
+{
+	struct gsan_launch *second = launch(0, 0, 7, 3, 1);
+	struct cta a = enter(launch(0, 0, 5, 3, 1), 0, 0), b;
+	const struct gsan_line *at = (const struct gsan_line *)(uintptr_t)gsan_shadow(PLACE);
+	second->order.pairs = 1;
+	second->order.pair[0] = (struct gsan_pair){.stream = 0, .seq = paired};
+	b = enter(second, 0, 0);
+	line(&a, GSAN_OP_ST, 1);
+	line(&b, GSAN_OP_ST, 8);
+	need((rec_site(at->write) == 8 && !at->detail) == !races, name);
+	expect(name, races, GSAN_WAW, GSAN_WHY_NONE);
+}
+
 int main(void)
 {
 	map_arena();
+	above_the_floor(5, "a record above the floor that a pair orders gives its place away", 0);
+	above_the_floor(4, "one above what the pair says does not", 1);
 	weak_and_strong();
 	last_of_three();
 	far_below(0x2800, "a record of long ago gives its place away", 0);
