@@ -16,7 +16,8 @@
 #define DRAIN_SOON_NS 2000000ull     /* a program may synchronise thousands of times a second: so long after the last time, ... */
 #define DRAIN_PERIOD_NS 100000000ull /* ... twice as long each time to this, until much of the history was used: soon again, but ... */
 #define DRAIN_SHARE 20               /* ... not so soon that emptying it takes more than this part of the time */
-#define DRAIN_LATE_NS 10000000ull    /* checks of copies are waited for so long */
+#define DRAIN_LATE 200u              /* so many looks for the end of checks of copies, */
+#define DRAIN_LATE_LAST 20000u       /* and at the end */
 #define DRAIN_WAIT_NS 2000000000ull  /* what runs when the process or a context ends is given so long */
 
 int flow_read(struct flow *f, void *to, CUdeviceptr from, size_t size)
@@ -171,7 +172,7 @@ void flow_drain(struct flow *f)
 	uint64_t launches = atomic_load_explicit(&f->rank->launches_checked, memory_order_relaxed);
 	uint64_t last = atomic_load_explicit(&f->drain_period, memory_order_relaxed), begun = flow_now();
 
-	if (!clock_idle(&f->clock, NULL) || !late_over(f, DRAIN_LATE_NS))
+	if (!clock_idle(&f->clock, NULL) || !late_over(f, DRAIN_LATE))
 		return;
 	struct gsan_history used = drain_copy(f, launches, 1);
 	int much = used.entries.bytes || used.detail.bytes;
@@ -190,7 +191,7 @@ void flow_host_saw(struct flow *f, const struct clock_vec *mark)
 	flow_host_join(f, mark);
 	flow_events_end(f);
 	late_go_on(f);
-	if (clock_renews_soon(&f->clock, &half) && clock_idle(&f->clock, NULL) && late_over(f, DRAIN_LATE_NS))
+	if (clock_renews_soon(&f->clock, &half) && clock_idle(&f->clock, NULL) && late_over(f, DRAIN_LATE))
 		drain_renew(f, half);
 	if (flow_now() > atomic_load_explicit(&f->drain_due, memory_order_relaxed))
 		flow_drain(f);
@@ -238,7 +239,7 @@ static void drain_last(struct flow *f, void *unused)
 		return;
 	int relaxed = flow_relax(&mode);
 	int all = launches == atomic_load_explicit(&f->rank->launches_counted, memory_order_relaxed) || drain_wait(f);
-	late_over(f, atomic_load_explicit(&wait_left, memory_order_relaxed));
+	late_over(f, DRAIN_LATE_LAST);
 	drain_copy(f, launches, all);
 	flow_unrelax(mode, relaxed);
 	real.cuCtxPopCurrent_v2(&gone);

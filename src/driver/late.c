@@ -14,8 +14,7 @@
 
 #define LATE_CTAS 256u
 #define LATE_RUNNING 256u /* kernels of ours that the driver holds at once: far below what makes a launch wait */
-#define LATE_SETTLE_NS 1000000000ull
-#define LATE_LOOK_NS 20000
+#define LATE_SETTLE 10000u  /* looks */
 
 struct late {
 	struct late *next;
@@ -227,14 +226,13 @@ void late_go_on(struct flow *f)
 		late_turn(f, vmm_mapped(f->participant));
 }
 
-int late_over(struct flow *f, uint64_t ns)
+int late_over(struct flow *f, unsigned looks)
 {
-	uint64_t begun = flow_now();
 	uint32_t mapped = late_none(f) ? 0 : vmm_mapped(f->participant);
 
 	while (!late_none(f)) {
 		late_turn(f, mapped);
-		if (late_none(f) || flow_now() - begun > ns)
+		if (late_none(f) || !looks--)
 			break;
 		nanosleep(&(struct timespec){0, LATE_LOOK_NS}, NULL);
 	}
@@ -260,7 +258,7 @@ void late_lowers(struct flow *f, struct clock_sweep *sweep)
 
 /* ---- what is about to be given to somebody else ---------------------------------------------------------------- */
 
-struct late_settles { uint64_t begun; int settled; };
+struct late_settles { unsigned looks; int settled; };
 
 /* What has been started, and what may be, is waited for: copies that are not over are of other memory. Not long, if kernels of the program leave
  * no room for it, and once. */
@@ -273,7 +271,8 @@ static void late_settle(struct flow *f, void *context)
 		late_turn(f, atomic_load_explicit(&f->participant->mapped, memory_order_relaxed));
 		if (!f->late.running && before == atomic_load_explicit(&f->late.started, memory_order_relaxed))
 			break;
-		f->late.stuck = flow_now() - s->begun > LATE_SETTLE_NS;
+		f->late.stuck = !s->looks;
+		s->looks -= s->looks > 0;
 		nanosleep(&(struct timespec){0, LATE_LOOK_NS}, NULL);
 	}
 	s->settled &= !f->late.running;
@@ -281,7 +280,7 @@ static void late_settle(struct flow *f, void *context)
 
 static int late_settled(void)
 {
-	struct late_settles s = {.begun = flow_now(), .settled = 1};
+	struct late_settles s = {.looks = LATE_SETTLE, .settled = 1};
 
 	flow_each(late_settle, &s);
 	return s.settled;

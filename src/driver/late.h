@@ -20,8 +20,10 @@ struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel);
 void late_enqueued(struct late *l, CUstream stream, int done, int over);
 /* Starts what may be started, behind each call that may have made that so. Cheap if there is nothing. */
 void late_go_on(struct flow *f);
-/* 1: none is under way, perhaps after that time. */
-int late_over(struct flow *f, uint64_t ns);
+/* 1: none is under way, perhaps after so many looks, LATE_LOOK_NS apart: as often on a machine that is busy as on another one, for
+ * the emulated device counts them. */
+#define LATE_LOOK_NS 20000
+int late_over(struct flow *f, unsigned looks);
 /* Of what is under way launches of its slot, from its own on, may leave records. */
 void late_lowers(struct flow *f, struct clock_sweep *sweep);
 void late_forget_context(CUcontext context); /* it has ended */
