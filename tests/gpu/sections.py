@@ -385,7 +385,7 @@ def copies():
     sys.path[:0] = [os.path.join(ROOT, "tests", "copies"), os.path.join(ROOT, "tests", "e2e")]
     os.environ["GSAN_BIN"] = os.path.join(BUILD, "bin")
     import copies as forms  # noqa: E402
-    pool, program = concurrent.futures.ThreadPoolExecutor(5), os.path.join(BUILD, "bin", "copies")
+    pool, program = concurrent.futures.ThreadPoolExecutor(10), os.path.join(BUILD, "bin", "copies")
     for name, (kinds, operations) in forms.FORMS.items():
         for options, status in (([], 0), (["racy"], FOUND)):
             results = list(pool.map(run, [[*gsan(), program, name, *options]] * 10))
