@@ -117,13 +117,15 @@ static const char *copy_number(struct copy *c)
 }
 
 /* Said and counted once the driver took it. */
-static void copy_counted(const struct copy *c, CUresult rc)
+static void copy_counted(const struct copy *c)
 {
-	if (rc != CUDA_SUCCESS || (!c->late && !c->unchecked && !c->untold))
+	const char *reason = c->unchecked ? c->unchecked : c->untold ? "what it copies to or from an array is not told in bytes" : NULL;
+
+	if (!c->late && !reason)
 		return;
-	atomic_fetch_add_explicit(c->late && !c->untold ? &c->flow->rank->copies_checked : &c->flow->rank->copies_unchecked, 1, memory_order_relaxed);
-	if (c->unchecked || c->untold)
-		flow_note(c->flow, "copy", c->name, c->unchecked ? c->unchecked : "what it copies to or from an array is not told in bytes");
+	atomic_fetch_add_explicit(reason ? &c->flow->rank->copies_unchecked : &c->flow->rank->copies_checked, 1, memory_order_relaxed);
+	if (reason)
+		flow_note(c->flow, "copy", c->name, reason);
 }
 
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
@@ -145,8 +147,8 @@ void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks)
 		flow_copies_out(c->flow, c->slot, c->seq);
 	if (way & COPY_IN)
 		flow_writes(c->flow, c->slot, c->seq);
-	/* A copy of pageable memory may wait for the stream: not under the lock. It leaves no records, so a kernel that
-	 * another thread enqueues meanwhile may come first without harm. */
+	/* A copy of pageable memory may wait for the stream: not under the lock. A kernel that another thread enqueues meanwhile may come first
+	 * without harm: they are of one stream, and the copy is looked at behind its end. */
 	flow_enqueued(c->flow, c->slot);
 	if (blocks)
 		clock_mark(&c->flow->clock, c->slot, &c->mark);
@@ -164,10 +166,10 @@ void copy_end(struct copy *c, CUstream stream, CUresult rc)
 	int refused = copy_refused(c, rc);
 
 	free(c->more);
-	if (c->flow)
-		copy_counted(c, rc);
-	if (c->late)
-		late_enqueued(c->late, stream, rc == CUDA_SUCCESS, c->blocks && c->way == COPY_OUT);
+	if (c->late && late_enqueued(c->late, stream, rc == CUDA_SUCCESS, c->blocks && c->way == COPY_OUT))
+		c->unchecked = "the driver took no event behind it";
+	if (c->flow && rc == CUDA_SUCCESS)
+		copy_counted(c);
 	if (c->flow && c->way & COPY_OUT)
 		flow_copied_out(c->flow, refused);
 	if (c->elsewhere)

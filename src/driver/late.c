@@ -1,10 +1,10 @@
 #include "driver/late.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "base/log.h"
 #include "config/settings.h"
 #include "cuda/real.h"
 #include "device/abi.h"
@@ -14,7 +14,7 @@
 
 #define LATE_CTAS 256u
 #define LATE_RUNNING 256u /* kernels of ours that the driver holds at once: far below what makes a launch wait */
-#define LATE_SETTLE 10000u  /* looks */
+#define LATE_SETTLE 10000u /* looks */
 
 struct late {
 	struct late *next;
@@ -22,6 +22,7 @@ struct late {
 	uint32_t slot, seq;
 	CUevent event; /* NULL: it is over */
 	int alone;     /* clock_alone() */
+	int untold;    /* counts as unchecked */
 	struct gsan_launch record;
 	size_t count;
 	struct gsan_boxes boxes[];
@@ -86,7 +87,8 @@ struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 
 	if (!l)
 		return NULL;
-	*l = (struct late){.flow = f, .slot = c->slot, .seq = c->seq, .alone = clock_alone(&f->clock, c->slot), .count = 1 + c->mores};
+	*l = (struct late){.flow = f, .slot = c->slot, .seq = c->seq, .alone = clock_alone(&f->clock, c->slot), .untold = c->untold,
+			.count = 1 + c->mores};
 	l->record = *flow_record(f, c->slot, c->seq, kernel);
 	l->record.warp_bits = 0;
 	l->boxes[0] = c->boxes;
@@ -117,23 +119,22 @@ static void late_free(struct late *l)
 	free(l);
 }
 
-void late_enqueued(struct late *l, CUstream stream, int done, int over)
+int late_enqueued(struct late *l, CUstream stream, int done, int over)
 {
 	struct flow *f = l->flow;
 
 	if (done && !over)
 		l->event = late_event(stream);
 	if (!done || (!over && !l->event)) {
-		if (done)
-			flow_note(f, "copy", "(some)", "the driver took no event behind it");
 		late_free(l);
-		return;
+		return done ? -EIO : 0;
 	}
 	pthread_mutex_lock(&f->late.lock);
 	*f->late.last = l;
 	f->late.last = &l->next;
 	atomic_fetch_add_explicit(&f->late.under_way, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&f->late.lock);
+	return 0;
 }
 
 /* ---- the list -------------------------------------------------------------------------------------------------- */
@@ -169,10 +170,16 @@ static unsigned late_ctas(const struct gsan_boxes *b)
 
 static void late_run(struct late_kernel *k, struct late *l, uint32_t mapped)
 {
+	int failed = 0;
+
 	l->record.mapped = mapped;
 	for (size_t i = 0; i < l->count; i++)
-		if (late_launch(k, late_ctas(&l->boxes[i]), &l->boxes[i], &l->record) != CUDA_SUCCESS)
-			flow_note(l->flow, "copy", "(some)", "the driver did not start the kernel that checks them");
+		failed |= late_launch(k, late_ctas(&l->boxes[i]), &l->boxes[i], &l->record) != CUDA_SUCCESS;
+	if (failed) {
+		atomic_fetch_sub_explicit(&l->flow->rank->copies_checked, !l->untold, memory_order_relaxed);
+		atomic_fetch_add_explicit(&l->flow->rank->copies_unchecked, !l->untold, memory_order_relaxed);
+		flow_note(l->flow, "copy", "(some)", "the driver did not start the kernel that checks them");
+	}
 	k->runs += (uint32_t)l->count;
 	atomic_fetch_add_explicit(&k->started, 1, memory_order_relaxed);
 	l->next = k->running;

@@ -16,8 +16,9 @@ void late_start(struct flow *f);
 const char *late_refuses(struct flow *f); /* why copies are not checked; NULL: they are */
 /* Of a copy, known to the supervisor as that kernel, that was given a number as a checked launch, whose order stands in the slot's record; the slot's queue is locked. NULL: no memory. */
 struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel);
-/* The driver has answered: `done` if it took it; `over`: it is known to be complete. The entry is late's from here on. */
-void late_enqueued(struct late *l, CUstream stream, int done, int over);
+/* The driver has answered: `done` if it took it; `over`: it is known to be complete. The entry is late's from here on. 0, or -EIO: its end will
+ * not be known. */
+int late_enqueued(struct late *l, CUstream stream, int done, int over);
 /* Starts what may be started, behind each call that may have made that so. Cheap if there is nothing. */
 void late_go_on(struct flow *f);
 /* 1: none is under way, perhaps after so many looks, LATE_LOOK_NS apart: as often on a machine that is busy as on another one, for
