@@ -263,12 +263,15 @@ void clock_mark_all(struct clock *c, struct clock_vec *mark)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* In the legacy slot a wait is an action as a launch is, and comes behind what blocking slots did (same place of the driver API). */
 void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event)
 {
 	pthread_mutex_lock(&c->lock);
+	if (slot == CLOCK_LEGACY) {
+		clock_slot_update(c, slot);
+		c->tried = 0;
+	}
 	clock_join(&c->slot[slot].vec, event, GSAN_STREAMS);
-	if (slot == CLOCK_LEGACY && c->tried)
-		clock_join(&c->sure, event, GSAN_STREAMS);
 	c->slot[slot].kept.generation = 0;
 	clock_slot_went_on(c, slot);
 	pthread_mutex_unlock(&c->lock);

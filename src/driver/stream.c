@@ -140,6 +140,19 @@ CUresult hook_cuMemFree_v2(CUdeviceptr at)
 	return gone_done(f, owner, &mark, at, rc);
 }
 
+/* Work of its stream: in the legacy default stream it lies between what blocking streams do. */
+CUresult hook_cuMemFreeAsync(CUdeviceptr at, CUstream stream)
+{
+	CUresult rc = vmm_cuMemFreeAsync(at, stream);
+	uint32_t slot;
+	struct flow *f = rc == CUDA_SUCCESS && !flow_capturing(stream) ? flow_of_stream(stream, &slot) : NULL;
+	struct clock_vec passed;
+
+	if (f)
+		clock_record(&f->clock, slot, &passed);
+	return rc;
+}
+
 /* Only the last close waits. */
 CUresult hook_cuIpcCloseMemHandle(CUdeviceptr at)
 {

@@ -98,8 +98,9 @@ uint64_t vmm_workspace(struct participant *p, uint32_t slot);
 
 /* What a call of the program's has returned: with some errors its context is lost, and then allocations fail as in a plain run. */
 void vmm_result(CUresult rc);
-/* The bodies of hooks: those that cuda/hooks.h declares, and two that bodies in src/driver call. */
+/* The bodies of hooks: those that cuda/hooks.h declares, and those that bodies in src/driver call. */
 CUresult vmm_cuMemFree_v2(CUdeviceptr at);
+CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream);
 CUresult vmm_cuIpcCloseMemHandle(CUdeviceptr at, int *waited); /* for the device, as cuMemFree does: 1 */
 
 #endif

@@ -209,6 +209,34 @@ static void freed_and_reused(void)
 	}
 }
 
+/* Waits, and memory that is given back, are work of the legacy default stream: that lies between what blocking streams do. */
+static CUstream between(CUresult (*work)(CUdeviceptr *, CUstream))
+{
+	CUstream one, two;
+	CUdeviceptr p;
+
+	MUST(cuMemAllocAsync(&p, 4096, a));
+	MUST(cuStreamCreate(&one, CU_STREAM_DEFAULT));
+	MUST(cuStreamCreate(&two, CU_STREAM_DEFAULT));
+	launch(one, "put", at, N);
+	MUST(work(&p, racy ? b : NULL));
+	return two;
+}
+
+static CUresult give(CUdeviceptr *p, CUstream stream) { return cuMemFreeAsync(*p, stream); }
+static CUresult wait(CUdeviceptr *p, CUstream stream)
+{
+	CUevent event;
+
+	(void)p;
+	MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	MUST(cuEventRecord(event, a));
+	return cuStreamWaitEvent(stream, event, 0);
+}
+
+static void waited_between(void) { MUST(cuMemsetD8Async(at, 7, BYTES, between(wait))); }
+static void given_between(void) { MUST(cuMemsetD8Async(at, 7, BYTES, between(give))); }
+
 static void many(void)
 {
 	for (int i = 0; i < 600; i++)
@@ -225,7 +253,8 @@ static const struct form { const char *name; void (*run)(void); } forms[] = {
 	FORM(within_then_kernel), FORM(set_then_kernel), FORM(kernel_then_set), FORM(kernel_then_set16), FORM(blocking_out), FORM(blocking_in),
 	FORM(blocking_set), FORM(two_copies), FORM(in_then_out), FORM(two_sets), FORM(set_then_out), FORM(neighbours), FORM(columns),
 	FORM(rows_out), FORM(boxes), FORM(of_variable), FORM(flag_by_copy), FORM(progress), FORM(result), FORM(overwritten), FORM(by_flag),
-	FORM(freed_and_reused), FORM(many),
+	FORM(freed_and_reused), FORM(waited_between), FORM(given_between),
+	FORM(many),
 };
 
 int main(int argc, char **argv)

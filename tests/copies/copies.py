@@ -22,6 +22,7 @@ FORMS = {
     "set_then_out": (READ, {COPY, SET}), "neighbours": ({WRITE}, {COPY}), "columns": ({WRITE}, {COPY, SET}), "rows_out": (READ, {COPY}),
     "boxes": ({WRITE}, {COPY, SET}), "of_variable": (READ, {COPY}), "flag_by_copy": (READ, {COPY}), "progress": ({ATOMIC}, {COPY}),
     "result": ({ATOMIC}, {COPY}), "overwritten": ({WRITE}, {COPY}), "by_flag": ({WRITE}, {SET}), "freed_and_reused": ({WRITE}, {COPY}),
+    "waited_between": ({WRITE}, {SET}), "given_between": ({WRITE}, {SET}),
     "many": (READ | {WRITE}, {COPY, SET}),
 }
 
