@@ -127,17 +127,21 @@ void emu_stream_discard(CUstream stream)
 		drop_head(stream);
 }
 
+/* Of the rows of a box each begins when the one before it is done: they are launches of one stream. */
 void emu_op_begin(struct emu_op *op)
 {
-	for (uint64_t k = 0; !op->begun && k < op->traces; k++)
+	for (uint64_t k = 0; !op->begun && k < op->traces; k++) {
+		if (k)
+			emu_trace_done(op->traced + k - 1);
 		emu_trace_begin(op->traced + k);
+	}
 	op->begun = 1;
 }
 
 void emu_op_end(struct emu_op *op)
 {
-	for (uint64_t k = 0; k < op->traces; k++)
-		emu_trace_done(op->traced + k);
+	if (op->traces)
+		emu_trace_done(op->traced + op->traces - 1);
 }
 
 /* The failed operation itself stays: who runs it drops it. */

@@ -283,6 +283,20 @@ static void of_mappings(void)
 		     "begin 3000000001\ndone 3000000001\ncomplete 3 3000000001\n");
 }
 
+/* Each row of a box begins when the one before it is done, for they are of one stream. */
+static void of_rows(void)
+{
+	CUdeviceptr p;
+	start();
+	OK(cuMemAlloc(&p, 4096));
+	OK(cuMemsetD2D8Async(p, 32, 1, 8, 2, NULL));
+	OK(cuCtxSynchronize());
+	expect_trace("gsan-trace 1\n"
+		     "range 3000000001 rank 3 device 0 stream 3000000002 st 3000000003 0 8\n"
+		     "range 3000000002 rank 3 device 0 stream 3000000002 st 3000000003 32 8\n"
+		     "begin 3000000001\ndone 3000000001\nbegin 3000000002\ndone 3000000002\ncomplete 3 3000000001 3000000002\n");
+}
+
 /* What lies in EMU_TRACE_SKIP is somebody else's. */
 static void of_skipped(void)
 {
@@ -304,7 +318,7 @@ static void of_skipped(void)
 int main(void)
 {
 	static void (*const cases[])(void) = {of_plain, of_copy, of_original_beside_copy, of_broken_copy, of_lost_original,
-					      of_unwritable, of_hosts, of_legacy, of_mappings, of_skipped, of_barriers, of_barriers_of_copy};
+					      of_unwritable, of_hosts, of_legacy, of_mappings, of_rows, of_skipped, of_barriers, of_barriers_of_copy};
 	int failed = 0;
 	for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++) {
 		snprintf(path, sizeof path, "emu-trace-%d-%u", (int)getpid(), k);
