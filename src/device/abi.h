@@ -19,6 +19,7 @@
 #define GSAN_INFO_SUFFIX "__gsan_info"
 #define GSAN_RECORD_PARAM "gsan_launch_record"
 #define GSAN_RANGE_KERNEL "gsan_range__gsan" /* no clone: goes over copies and sets (range.h) */
+#define GSAN_EVENT_FLAGS 3u /* CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING: of our events in streams of the program, which traces leave out */
 
 /* flags of gsan_enter */
 #define GSAN_ENTER_SYNC 1u /* the kernel or a function it reaches has a fence, or what acquires or releases: it keeps a clock */

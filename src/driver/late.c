@@ -17,9 +17,10 @@
 #define LATE_SETTLE 10000u /* looks */
 
 struct late {
-	struct late *next;
+	struct late *next, **at; /* at: where the list leads to it, until it is started */
 	struct flow *flow;
 	uint32_t slot, seq;
+	int enqueued;  /* the driver has answered */
 	CUevent event; /* NULL: it is over */
 	int alone;     /* clock_alone() */
 	int untold;    /* counts as unchecked */
@@ -94,6 +95,12 @@ struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 	l->boxes[0] = c->boxes;
 	if (c->mores)
 		memcpy(l->boxes + 1, c->more, c->mores * sizeof(*l->boxes));
+	pthread_mutex_lock(&f->late.lock); /* from now on its tag is taken, whatever renews tags meanwhile */
+	l->at = f->late.last;
+	*l->at = l;
+	f->late.last = &l->next;
+	atomic_fetch_add_explicit(&f->late.under_way, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&f->late.lock);
 	return l;
 }
 
@@ -104,7 +111,7 @@ static CUevent late_event(CUstream stream)
 	CUevent event = NULL;
 	int relaxed = flow_relax(&mode);
 
-	int made = real.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
+	int made = real.cuEventCreate(&event, GSAN_EVENT_FLAGS) == CUDA_SUCCESS;
 	int recorded = made && real.cuEventRecord(event, stream) == CUDA_SUCCESS;
 	if (made && !recorded)
 		real.cuEventDestroy_v2(event);
@@ -119,31 +126,40 @@ static void late_free(struct late *l)
 	free(l);
 }
 
-int late_enqueued(struct late *l, CUstream stream, int done, int over)
-{
-	struct flow *f = l->flow;
-
-	if (done && !over)
-		l->event = late_event(stream);
-	if (!done || (!over && !l->event)) {
-		late_free(l);
-		return done ? -EIO : 0;
-	}
-	pthread_mutex_lock(&f->late.lock);
-	*f->late.last = l;
-	f->late.last = &l->next;
-	atomic_fetch_add_explicit(&f->late.under_way, 1, memory_order_relaxed);
-	pthread_mutex_unlock(&f->late.lock);
-	return 0;
-}
-
-/* ---- the list -------------------------------------------------------------------------------------------------- */
-
 static void late_end(struct late_kernel *k, struct late *l)
 {
 	late_free(l);
 	atomic_fetch_sub_explicit(&k->under_way, 1, memory_order_relaxed);
 }
+
+/* Out of those that are not started. */
+static void late_take(struct late_kernel *k, struct late *l)
+{
+	*l->at = l->next;
+	if (l->next)
+		l->next->at = l->at;
+	else
+		k->last = l->at;
+}
+
+int late_enqueued(struct late *l, CUstream stream, int done, int over)
+{
+	struct late_kernel *k = &l->flow->late;
+	CUevent event = done && !over ? late_event(stream) : NULL;
+	int lost = done && !over && !event;
+
+	pthread_mutex_lock(&k->lock);
+	l->enqueued = 1;
+	l->event = event;
+	if (!done || lost) {
+		late_take(k, l);
+		late_end(k, l);
+	}
+	pthread_mutex_unlock(&k->lock);
+	return lost ? -EIO : 0;
+}
+
+/* ---- the list -------------------------------------------------------------------------------------------------- */
 
 /* Those that run are over if the stream has nothing left. With the lock held, in the kernel's context. */
 static void late_reap(struct late_kernel *k)
@@ -192,16 +208,14 @@ static void late_start_all(struct late_kernel *k, uint32_t mapped)
 	uint64_t waits = 0;
 
 	late_reap(k);
-	for (struct late **at = &k->first, *l; (l = *at) && k->runs < LATE_RUNNING && ~waits;) {
-		int over = !(waits >> l->slot & 1) && (!l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY);
+	for (struct late *l = k->first, *next; l && k->runs < LATE_RUNNING && ~waits; l = next) {
+		next = l->next;
+		int over = l->enqueued && !(waits >> l->slot & 1) && (!l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY);
 		if (!over) {
 			waits |= 1ull << l->slot;
-			at = &l->next;
 			continue;
 		}
-		*at = l->next;
-		if (!l->next)
-			k->last = at;
+		late_take(k, l);
 		if (l->alone && clock_alone_still(&l->flow->clock, l->slot, l->seq))
 			late_end(k, l);
 		else
@@ -295,13 +309,23 @@ static int late_settled(void)
 
 /* ---- a context ends -------------------------------------------------------------------------------------------- */
 
-static void late_drop(struct late_kernel *k, struct late **list)
+/* Their events went with the context, or stay. */
+static void late_drop(struct late_kernel *k)
 {
-	for (struct late *l; (l = *list);) {
-		*list = l->next;
-		free(l); /* its event went with the context, or stays */
-		atomic_fetch_sub_explicit(&k->under_way, 1, memory_order_relaxed);
+	for (struct late *l = k->first, *next; l; l = next) {
+		next = l->next;
+		if (l->enqueued) { /* else another thread has it */
+			l->event = NULL;
+			late_take(k, l);
+			late_end(k, l);
+		}
 	}
+	for (struct late *l; (l = k->running);) {
+		k->running = l->next;
+		l->event = NULL;
+		late_end(k, l);
+	}
+	k->runs = 0;
 }
 
 static void late_forget(struct flow *f, void *context)
@@ -311,10 +335,7 @@ static void late_forget(struct flow *f, void *context)
 	if (f->late.context != context)
 		return;
 	pthread_mutex_lock(&f->late.lock);
-	late_drop(&f->late, &f->late.first);
-	late_drop(&f->late, &f->late.running);
-	f->late.last = &f->late.first;
-	f->late.runs = 0;
+	late_drop(&f->late);
 	f->late.reason = "the context ended in which the kernel was that checks copies";
 	if (f->participant->context != context && real.cuCtxPushCurrent_v2(f->participant->context) == CUDA_SUCCESS) {
 		late_load(f);

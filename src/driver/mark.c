@@ -2,6 +2,7 @@
  * many launches of a slot an event of ours follows them, that nobody waits for; when tags run short, the events are asked. They say nothing
  * about order: the program's host does not know. */
 #include "cuda/real.h"
+#include "device/abi.h"
 #include "driver/flow.h"
 
 #define MARK_EVERY 256u /* numbers: times FLOW_MARKS it is more than a stream has under way on a GPU, so the oldest event has passed by then; */
@@ -20,7 +21,7 @@ void flow_mark(struct flow *f, uint32_t slot, CUstream stream, uint32_t seq)
 	CUevent *event = &m->mark[m->used % FLOW_MARKS].event;
 	_Atomic uint32_t *at = &m->mark[m->used % FLOW_MARKS].seq;
 	atomic_store_explicit(at, 0, memory_order_seq_cst); /* partner: flow_passed() */
-	if (!*event && real.cuEventCreate(event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+	if (!*event && real.cuEventCreate(event, GSAN_EVENT_FLAGS) != CUDA_SUCCESS) {
 		*event = NULL;
 		return;
 	}

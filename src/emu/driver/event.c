@@ -13,6 +13,7 @@
 #include "emu/driver/graph/capture.h"
 #include "emu/driver/ipc.h"
 #include "emu/driver/queue.h"
+#include "emu/driver/skip.h"
 #include "emu/driver/trace.h"
 #include "emu/driver/work.h"
 
@@ -270,7 +271,8 @@ static CUresult push_record(CUstream s, CUevent event, struct emu_recording **re
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	r->context = s->context;
-	emu_trace_record(s, &r->work);
+	if (!event || !emu_skipped_event(event->flags))
+		emu_trace_record(s, &r->work);
 	if (event && event->shared) {
 		r->shared = shared_reference(event->shared);
 		atomic_store(&event->shared->counts->recording, r->work.recording);

@@ -28,6 +28,12 @@ int emu_skipped_kernel(const char *name)
 	return own && !strcmp(name, own);
 }
 
+int emu_skipped_event(unsigned flags)
+{
+	const char *own = getenv("EMU_TRACE_OWN_EVENTS");
+	return own && flags == strtoul(own, NULL, 0);
+}
+
 int emu_skipped(uint64_t address)
 {
 	size_t spans;

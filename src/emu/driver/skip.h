@@ -1,4 +1,5 @@
-/* EMU_TRACE_SKIP and EMU_TRACE_OWN: the addresses where whoever checks the program keeps its own memory, and a kernel of its own. */
+/* EMU_TRACE_SKIP, EMU_TRACE_OWN and EMU_TRACE_OWN_EVENTS: the addresses where whoever checks the program keeps its own memory, a kernel of its own,
+ * and the flags of its events, which tell the program's host nothing. */
 #ifndef GSAN_EMU_DRIVER_SKIP_H
 #define GSAN_EMU_DRIVER_SKIP_H
 
@@ -10,5 +11,6 @@
 const struct emu_span *emu_skip(size_t *spans); /* under the driver's lock; as it was at the first call */
 int emu_skipped(uint64_t address);
 int emu_skipped_kernel(const char *name);
+int emu_skipped_event(unsigned flags);
 
 #endif
