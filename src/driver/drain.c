@@ -94,7 +94,7 @@ static int drain_over(struct flow *f)
 {
 	struct drain_poll poll = {.flow = f};
 
-	if (!drain_certain(f) || !clock_idle(&f->clock, NULL) || !late_over(f, 0))
+	if (!drain_certain(f) || !clock_idle(&f->clock, NULL) || late_under_way(f))
 		return 0;
 	drain_ask((uintptr_t)CU_STREAM_LEGACY, (void *)(uintptr_t)(CLOCK_LEGACY + 1), &poll);
 	map_sweep(&f->stream, drain_ask, &poll);
@@ -172,7 +172,7 @@ void flow_drain(struct flow *f)
 	uint64_t launches = atomic_load_explicit(&f->rank->launches_checked, memory_order_relaxed);
 	uint64_t last = atomic_load_explicit(&f->drain_period, memory_order_relaxed), begun = flow_now();
 
-	if (!clock_idle(&f->clock, NULL) || !late_over(f, DRAIN_LATE))
+	if (!clock_idle(&f->clock, NULL) || late_under_way(f)) /* asked of nobody: when this is due is a matter of time, not of the program */
 		return;
 	struct gsan_history used = drain_copy(f, launches, 1);
 	int much = used.entries.bytes || used.detail.bytes;

@@ -239,25 +239,25 @@ static void late_turn(struct flow *f, uint32_t mapped)
 	pthread_mutex_unlock(&f->late.lock);
 }
 
-static int late_none(struct flow *f) { return !atomic_load_explicit(&f->late.under_way, memory_order_relaxed); }
+int late_under_way(struct flow *f) { return atomic_load_explicit(&f->late.under_way, memory_order_relaxed) > 0; }
 
 void late_go_on(struct flow *f)
 {
-	if (!late_none(f))
+	if (late_under_way(f))
 		late_turn(f, vmm_mapped(f->participant));
 }
 
 int late_over(struct flow *f, unsigned looks)
 {
-	uint32_t mapped = late_none(f) ? 0 : vmm_mapped(f->participant);
+	uint32_t mapped = !late_under_way(f) ? 0 : vmm_mapped(f->participant);
 
-	while (!late_none(f)) {
+	while (late_under_way(f)) {
 		late_turn(f, mapped);
-		if (late_none(f) || !looks--)
+		if (!late_under_way(f) || !looks--)
 			break;
 		nanosleep(&(struct timespec){0, LATE_LOOK_NS}, NULL);
 	}
-	return late_none(f);
+	return !late_under_way(f);
 }
 
 void late_lowers(struct flow *f, struct clock_sweep *sweep)
@@ -287,7 +287,7 @@ static void late_settle(struct flow *f, void *context)
 {
 	struct late_settles *s = context;
 
-	while (!late_none(f) && !f->late.stuck) {
+	while (late_under_way(f) && !f->late.stuck) {
 		uint32_t before = atomic_load_explicit(&f->late.started, memory_order_relaxed);
 		late_turn(f, atomic_load_explicit(&f->participant->mapped, memory_order_relaxed));
 		if (!f->late.running && before == atomic_load_explicit(&f->late.started, memory_order_relaxed))

@@ -21,6 +21,7 @@ struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel);
 int late_enqueued(struct late *l, CUstream stream, int done, int over);
 /* Starts what may be started, behind each call that may have made that so. Cheap if there is nothing. */
 void late_go_on(struct flow *f);
+int late_under_way(struct flow *f); /* 1: some are, as far as was seen last */
 /* 1: none is under way, perhaps after so many looks, LATE_LOOK_NS apart: as often on a machine that is busy as on another one, for
  * the emulated device counts them. */
 #define LATE_LOOK_NS 20000

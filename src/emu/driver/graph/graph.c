@@ -457,7 +457,7 @@ CUresult CUDAAPI cuGraphGetEdges(CUgraph g, CUgraphNode *from, CUgraphNode *to, 
 }
 
 /* Those before a node, or after it. */
-static CUresult neighbours(CUgraphNode n, int after, struct list *l)
+static CUresult around(CUgraphNode n, int after, struct list *l)
 {
 	CUresult result = l->count && (l->out || !l->data) ? enter_node(n) : CUDA_ERROR_INVALID_VALUE;
 	if (result)
@@ -473,7 +473,7 @@ static CUresult neighbours(CUgraphNode n, int after, struct list *l)
 
 CUresult CUDAAPI cuGraphNodeGetDependencies_v2(CUgraphNode n, CUgraphNode *nodes, CUgraphEdgeData *data, size_t *count)
 {
-	return neighbours(n, 0, &(struct list){.out = nodes, .data = data, .count = count});
+	return around(n, 0, &(struct list){.out = nodes, .data = data, .count = count});
 }
 
 CUresult CUDAAPI cuGraphNodeGetDependencies(CUgraphNode n, CUgraphNode *nodes, size_t *count)
@@ -483,7 +483,7 @@ CUresult CUDAAPI cuGraphNodeGetDependencies(CUgraphNode n, CUgraphNode *nodes, s
 
 CUresult CUDAAPI cuGraphNodeGetDependentNodes_v2(CUgraphNode n, CUgraphNode *nodes, CUgraphEdgeData *data, size_t *count)
 {
-	return neighbours(n, 1, &(struct list){.out = nodes, .data = data, .count = count});
+	return around(n, 1, &(struct list){.out = nodes, .data = data, .count = count});
 }
 
 CUresult CUDAAPI cuGraphNodeGetDependentNodes(CUgraphNode n, CUgraphNode *nodes, size_t *count)
