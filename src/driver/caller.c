@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "device/layout.h"
 #include "ipc/ipc.h"
+#include "ptx/info.h"
 #include "vmm/vmm.h"
 
 #define CALLER_FRAMES 8u /* that tell places apart, from the first outside of CUDA's libraries on; */
@@ -63,16 +64,6 @@ static _Unwind_Reason_Code caller_frame(struct _Unwind_Context *context, void *c
 
 /* ---- its text, as a kernel's (ptx/info.h) ----------------------------------------------------------------------- */
 
-/* Tabs and line ends are no field's. */
-static void caller_put(struct text *out, const char *field)
-{
-	for (; *field; field++)
-		if (*field == '\t' || *field == '\n' || *field == '\\')
-			text_printf(out, "\\%c", *field == '\t' ? 't' : *field == '\n' ? 'n' : '\\');
-		else
-			text_printf(out, "%c", *field);
-}
-
 /* The first frame that has a name; of a stripped program none may have. */
 static const char *caller_function(const struct caller *c)
 {
@@ -94,22 +85,23 @@ static size_t caller_plain(const char *name)
 
 static void caller_text(const struct caller *c, const char *name, struct text *out)
 {
-	const char *op = strncmp(name, "cuMemset", 8) ? "memcpy" : "memset";
+	const char *op = strncmp(name, "cuMemset", 8) ? "memcpy" : "memset", *function = caller_function(c);
 	char path[PATH_MAX];
 	Dl_info info;
 	void *map;
 
 	text_printf(out, "gsan-info\t%u\t%.*s\t-\nsource\t-\nhost\n", GSAN_ABI, (int)caller_plain(name), name);
 	for (unsigned side = 0; side < 2; side++) {
-		text_printf(out, "site\t%u\t-\t0\t0\t", side);
-		caller_put(out, caller_function(c));
+		text_printf(out, "site\t%u\t-\t0\t0", side);
+		ptx_info_field(out, function, strlen(function));
 		text_printf(out, "\t%s\t-\t-\t0\t-\n", op);
 	}
 	for (unsigned i = 0; i < c->frames; i++)
 		if (dladdr1((void *)(c->frame[i] - 1), &info, &map, RTLD_DL_LINKMAP) && info.dli_fname) {
 			uintptr_t moved = ((const struct link_map *)map)->l_addr;
-			text_printf(out, "frame\t");
-			caller_put(out, realpath(info.dli_fname, path) ? path : info.dli_fname);
+			const char *object = realpath(info.dli_fname, path) ? path : info.dli_fname;
+			text_puts(out, "frame");
+			ptx_info_field(out, object, strlen(object));
 			text_printf(out, "\t0x%zx\n", (size_t)(c->frame[i] - 1 - moved));
 		}
 }

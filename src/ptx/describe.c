@@ -7,38 +7,14 @@
 
 #define NUMBERS_PER_LINE 32u
 
-static void field(struct text *out, const char *bytes, size_t n)
-{
-	text_puts(out, "\t");
-	for (size_t i = 0; i < n; i++) {
-		switch (bytes[i]) {
-		case '\t':
-			text_puts(out, "\\t");
-			break;
-		case '\n':
-			text_puts(out, "\\n");
-			break;
-		case '\\':
-			text_puts(out, "\\\\");
-			break;
-		default:
-			text_add(out, &bytes[i], 1);
-		}
-	}
-}
-
 static void word(struct text *out, const char *s)
 {
-	size_t n = 0;
-
-	while (s[n])
-		n++;
-	field(out, s, n);
+	ptx_info_field(out, s, strlen(s));
 }
 
 static void span(struct text *out, const struct ptx_module *m, struct ptx_span s)
 {
-	field(out, m->text + s.off, s.len);
+	ptx_info_field(out, m->text + s.off, s.len);
 }
 
 static void describe_site(const struct ptx_module *m, const struct ptx_place *p, struct text *out)
@@ -55,7 +31,7 @@ static void describe_site(const struct ptx_module *m, const struct ptx_place *p,
 	word(out, p->access.semantics);
 	word(out, p->access.scope);
 	text_printf(out, "\t%u", p->access.bytes);
-	field(out, chain.data ? chain.data : "-", chain.data ? chain.size : 1);
+	ptx_info_field(out, chain.data ? chain.data : "-", chain.data ? chain.size : 1);
 	text_puts(out, "\n");
 	out->failed |= chain.failed;
 	text_free(&chain);

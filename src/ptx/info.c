@@ -8,6 +8,26 @@
 
 #define FIELDS 11
 
+void ptx_info_field(struct text *out, const char *bytes, size_t n)
+{
+	text_puts(out, "\t");
+	for (size_t i = 0; i < n; i++) {
+		switch (bytes[i]) {
+		case '\t':
+			text_puts(out, "\\t");
+			break;
+		case '\n':
+			text_puts(out, "\\n");
+			break;
+		case '\\':
+			text_puts(out, "\\\\");
+			break;
+		default:
+			text_add(out, &bytes[i], 1);
+		}
+	}
+}
+
 /* Cuts a line into its fields and undoes their escapes, in place; returns their number. */
 static uint32_t split(char *line, char *field[FIELDS])
 {

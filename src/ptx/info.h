@@ -19,7 +19,10 @@
 #ifndef GSAN_PTX_INFO_H
 #define GSAN_PTX_INFO_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "base/text.h"
 
 #define PTX_INFO_MAGIC "gsan-info\t" /* how it begins */
 
@@ -43,5 +46,7 @@ struct ptx_info {
 int ptx_info_parse(const char *text, uint64_t size, struct ptx_info *info);
 void ptx_info_free(struct ptx_info *info);
 const struct ptx_site *ptx_info_site(const struct ptx_info *info, uint32_t id);
+/* Writes a tab, and behind it a field of such a text. */
+void ptx_info_field(struct text *out, const char *bytes, size_t n);
 
 #endif
