@@ -181,9 +181,6 @@ int emu_grid_new(struct emu_kernel *kernel, const struct emu_launch *launch, str
 		memcpy(g->params, launch->params, kernel->param_bytes);
 	for (uint32_t k = 0; k < g->orders; k++)
 		g->order[k] = k;
-	for (uint32_t k = 0; k < g->slots; k++)
-		if (make_cta(g, &g->cta[k], k))
-			goto no_memory;
 	*grid = g;
 	return 0;
 no_memory:
@@ -292,6 +289,22 @@ static void end_turn(struct emu_grid *g, int steps)
 	}
 }
 
+/* Its first CTAs are made as late as this: many grids may be queued. */
+static int begin(struct emu_grid *g)
+{
+	g->began = 1;
+	for (uint32_t k = 0; k < g->slots; k++)
+		if (make_cta(g, &g->cta[k], k)) {
+			snprintf(g->fault.text, sizeof g->fault.text, "kernel %s: out of memory for its blocks", g->kernel->name);
+			g->fault.fault = EMU_FAILED;
+			g->state = EMU_FAULT;
+			return -ENOMEM;
+		}
+	for (uint32_t k = 0; g->launch.weak && k < g->orders; k++)
+		weak_acquire(&g->cta[k / g->warps_each].warp[k % g->warps_each], EXEC_ALL);
+	return 0;
+}
+
 struct run { uint32_t steps; uint64_t *random; struct emu_steps *program; };
 static enum emu_state run_guarded(struct emu_grid *g, const struct run *r, struct emu_error *error)
 {
@@ -301,10 +314,8 @@ static enum emu_state run_guarded(struct emu_grid *g, const struct run *r, struc
 
 	if (g->state != EMU_RUNNING)
 		goto done;
-	if (!g->began) /* its CTAs were made when it was queued */
-		for (uint32_t k = 0; g->launch.weak && k < g->orders; k++)
-			weak_acquire(&g->cta[k / g->warps_each].warp[k % g->warps_each], EXEC_ALL);
-	g->began = 1;
+	if (!g->began && begin(g))
+		goto done;
 	fegetenv(&floats);
 	install_handlers(1);
 	if (sigsetjmp(guard.jump, 0) == 0) { /* the handler blocks no signal: the mask stays */

@@ -111,8 +111,8 @@ uint64_t emu_grid_priority(const struct emu_grid *g, uint64_t seed)
 {
 	uint64_t best = 0;
 	for (uint32_t k = 0; k < g->orders; k++) {
-		const struct exec_warp *w = runnable(g, k);
-		const uint64_t p = w ? warp_priority(g, w, seed) : 0;
+		const struct exec_warp *w = g->began ? runnable(g, k) : NULL;
+		const uint64_t p = w ? warp_priority(g, w, seed) : g->began ? 0 : emu_priority(seed, k + 1); /* as of the warps to be */
 		best = p > best ? p : best;
 	}
 	return best;
