@@ -32,7 +32,7 @@ int clock_tag(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *half
 		*half = clock_half(c, seq);
 		if (*half > c->tags.renewed && seq >= period) /* the first time round, no tag is old */
 			return -EAGAIN;
-		if (!gsan_tag_private(seq, c->tags.bits) && !clock_tag_busy(c, seq))
+		if (seq & (period - 1) /* nobody's: layout.h */ && !gsan_tag_private(seq, c->tags.bits) && !clock_tag_busy(c, seq))
 			break;
 		/* A busy tag keeps its slot's name, or the launch would be forgotten by the next round. */
 		if (use == CLOCK_PLAIN)

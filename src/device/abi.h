@@ -62,7 +62,8 @@
  *                                                 accesses, and each access covers whole aligned lines or halves of
  *                                                 lines, group of lanes by group. Lane i of a group brings the address
  *                                                 of access i's half line, or of its line with GSAN_LINES_WHOLE, and
- *                                                 its descriptor; the others bring 0. quick: the launch record's
+ *                                                 its descriptor; the others bring 0. quick: as the clone's
+ *                                                 parameter has it
  *   red        (quick, address, desc) -> todo     before a relaxed RMW of at most 8 bytes whose result nobody reads: checks it. Else
  *                                                 than 0, hold comes next
  *   relaxed    (quick, address, desc) -> todo     the same before other relaxed operations, of a kernel that keeps no clock; a CAS comes as

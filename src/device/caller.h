@@ -12,6 +12,9 @@
 
 ALWAYS u32 self_reds(u64 self) { return (u32)(self >> SELF_REDS_SHIFT) & 15; }
 
+/* Calls that bring `quick` take it from the clone's parameter, which costs nothing: 0 if the record lies elsewhere (layout.h). */
+ALWAYS u32 quick_of(u64 launch, u32 quick) { return quick ? quick : ((const struct gsan_launch *)(uintptr_t)launch)->quick; }
+
 /* Who calls; with `records`, records of this CTA follow. */
 ALWAYS struct who who_of(u64 launch, u64 self, int records)
 {

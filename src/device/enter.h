@@ -29,6 +29,8 @@ u64 gsan_enter(u64 launch, u32 flags)
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u32 active = gpu_active(), state = 0;
 	u64 cta = gpu_cta();
+	if (!l->seq) /* nobody's: layout.h */
+		return (u64)l->tag << GSAN_REC_TAG_SHIFT | SELF_STATELESS;
 	u64 self = (u64)l->tag << GSAN_REC_TAG_SHIFT | (u64)cta_hash(cta, l->seed) << GSAN_REC_CTA_SHIFT |
 		   (u64)((flags & GSAN_ENTER_REDS) >> GSAN_ENTER_REDS_SHIFT) << SELF_REDS_SHIFT |
 		   (flags & GSAN_ENTER_SYNC ? GSAN_SELF_BEHIND_RED : 0);

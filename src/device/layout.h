@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 16u
+#define GSAN_ABI 17u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -183,7 +183,11 @@ struct gsan_writers {
 #define GSAN_LIFT_UNSEEN 1u /* nothing but checked kernels writes to flags */
 #define GSAN_LIFT_COARSE 2u /* every RMW has an entry, and its CTA a state */
 
-/* The hidden last parameter of a checked clone, by value, 8-byte aligned. */
+/* Number 0 is nobody's: a clone that is launched with it, and a tag whose low bits are 0, which no launch gets, finds no race and is before all
+ * that others do. So a graph's nodes run where their replay cannot be checked.
+ *
+ * The hidden last parameter of a checked clone, by value, 8-byte aligned. The parameters of a graph's node are set once: there `quick` is 0,
+ * which it never is else, and the record lies at `at`, in the same form, and is written anew before each replay (src/driver/graph.h). */
 struct gsan_launch {
 	uint32_t abi;
 	uint32_t seq;
@@ -205,10 +209,11 @@ struct gsan_launch {
 	uint32_t swept;       /* no record of launches with seq below it is left: their private tags are free */
 	uint16_t first_epoch; /* 0, or where a CTA's epochs start (tests) */
 	uint16_t lifted;      /* GSAN_LIFT_*: limits that do not hold, to show what they cost (tests) */
+	uint64_t at;          /* device address of the record itself, if `quick` is 0 */
 	struct gsan_order order;
 };
 _Static_assert(sizeof(struct gsan_order) == 392, "");
-_Static_assert(sizeof(struct gsan_launch) == 464, "the rewriter declares this many parameter bytes");
+_Static_assert(sizeof(struct gsan_launch) == 472, "the rewriter declares this many parameter bytes");
 
 /* The launch's own floor, made ready for the upper half of a record: the bits of the number that a tag has, at the top;
  * ones below, so that what follows a record's tag does not matter; the place of the number, 16 - tag_bits, in bits 0..4. */

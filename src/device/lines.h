@@ -103,6 +103,7 @@ NEVER void lines_elsewhere(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 
 void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
 {
+	quick = quick_of(launch, quick);
 	if (gpu_lane() == 0)
 		gpu_count(&spread_of(quick_participant(quick, self), self)->checked, 32 * n);
 	if (line >> GSAN_DATA_SHIFT == GSAN_DATA_TOP)

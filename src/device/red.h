@@ -287,6 +287,7 @@ ALWAYS u32 red_todo(u64 launch, u64 self, u32 quick, u64 address, u32 desc, int 
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u32 active = gpu_active();
+	quick = quick_of(launch, quick);
 	if (gpu_leads(active))
 		gpu_count(&spread_of(quick_participant(quick, self), self)->checked, gpu_popc(active));
 	int left = 0;

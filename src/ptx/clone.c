@@ -115,6 +115,15 @@ static void edit_limits(struct clone *c, uint32_t regs)
 	}
 }
 
+/* Where the launch record is: the parameter, or elsewhere (layout.h). */
+static void edit_launch(struct clone *c)
+{
+	text_printf(&c->text, "\t{\n\t.reg .pred %%gsan_r;\n\t.reg .b32 %%gsan_u;\n\tmov.b64 %%gsan_launch, " GSAN_RECORD_PARAM ";\n"
+		    "\tcvta.param.u64 %%gsan_launch, %%gsan_launch;\n\tld.param.b32 %%gsan_u, [" GSAN_RECORD_PARAM "+%zu];\n"
+		    "\tsetp.eq.u32 %%gsan_r, %%gsan_u, 0;\n\t@%%gsan_r ld.param.b64 %%gsan_launch, [" GSAN_RECORD_PARAM "+%zu];\n\t}\n",
+		    offsetof(struct gsan_launch, quick), offsetof(struct gsan_launch, at));
+}
+
 static void edit_prologue(struct clone *c)
 {
 	static const char *const names[] = {"gsan_launch", "gsan_self"};
@@ -124,8 +133,7 @@ static void edit_prologue(struct clone *c)
 	snprintf(flags, sizeof(flags), "%u", (c->fp->reaches_sync ? GSAN_ENTER_SYNC : 0) | (uint32_t)c->fp->reaches_reds << GSAN_ENTER_REDS_SHIFT);
 	text_puts(&c->text, "\n\t.reg .b64 %gsan_launch;\n\t.reg .b64 %gsan_self;\n");
 	if (c->f->is_entry) {
-		text_puts(&c->text, "\tmov.b64 %gsan_launch, " GSAN_RECORD_PARAM ";\n"
-				    "\tcvta.param.u64 %gsan_launch, %gsan_launch;\n");
+		edit_launch(c);
 		call(c, PTX_CALL_enter, NULL, arg, "%gsan_self");
 	} else {
 		for (int k = 0; k < 2; k++)

@@ -464,6 +464,21 @@ static void second_warp_first(void)
 	judge_payload("what a second warp did before the first one came", 1);
 }
 
+/* What runs with nobody's record, beside what is checked, whichever comes first; and two of its own. */
+static void nobody(int first)
+{
+	struct gsan_launch *l = launch(1, 0, 5, 5, 1), *m = launch(0, 0, 5, 5, 1);
+	m->seq = 0;
+	m->tag &= (uint16_t)~((1u << m->tag_bits) - 1);
+	struct cta a = enter(first ? m : l, 0, 1), b = enter(first ? l : m, 1, 1), c = enter(m, 2, 1);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 1);
+	weak(&b, GSAN_OP_ST, PAYLOAD, 4, 2);
+	weak(&c, GSAN_OP_ST, PAYLOAD, 4, 3);
+	flag_store(&c, FLAG, GSAN_SEM_RELEASE, GSAN_GPU, 1, 4);
+	flag_load(&a, FLAG, GSAN_SEM_ACQUIRE, GSAN_GPU, 1, 5);
+	judge_payload("beside nobody's", 0);
+}
+
 static void wide_fence_behind(u32 scope, const char *name, int race)
 {
 	/* the read's own scope does not reach the release; the fence behind it may */
@@ -1203,6 +1218,8 @@ int main(void)
 	observed_too_late();
 	links_looked_before();
 	second_warp_first();
+	nobody(0);
+	nobody(1);
 	wide_fence_behind(GSAN_GPU, "a narrow read, then a fence too narrow", 1);
 	wide_fence_behind(GSAN_SYS, "a narrow read, then a fence of .sys", 0);
 	wide_fence_before(GSAN_GPU, "a narrow write behind a fence too narrow", 1);

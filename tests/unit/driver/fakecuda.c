@@ -9,8 +9,8 @@
 
 #include "device/layout.h"
 
-#define ABI "16"
-_Static_assert(GSAN_ABI == 16, "as ABI says");
+#define ABI "17"
+_Static_assert(GSAN_ABI == 17, "as ABI says");
 
 #undef cuGetProcAddress
 #undef cuStreamSynchronize
