@@ -5,7 +5,8 @@
  *   module.c   modules, libraries                  event.c     events, external semaphores, nodes of graphs
  *   link.c     linking                             value.c     values that streams write and wait for
  *   listing.c  names and lists of what is loaded   function.c  functions, kernels, their attributes
- *   launch.c   launches                            foreign.c   memory without shadow */
+ *   launch.c   launches                            foreign.c   memory without shadow
+ *   exec.c     executable graphs */
 #ifndef GSAN_CUDA_HOOKS_H
 #define GSAN_CUDA_HOOKS_H
 

@@ -10,6 +10,10 @@
 #undef cuGetProcAddress
 #undef cuEventElapsedTime
 #undef cuGraphAddNode
+#undef cuGraphExecKernelNodeSetParams
+#undef cuGraphExecUpdate
+#undef cuGraphInstantiate
+#undef cuGraphInstantiateWithParams
 #undef cuIpcOpenMemHandle
 #undef cuMemcpyBatchAsync
 #undef cuMemcpy3DBatchAsync

@@ -85,7 +85,7 @@ static size_t caller_plain(const char *name)
 
 static void caller_text(const struct caller *c, const char *name, struct text *out)
 {
-	const char *op = strncmp(name, "cuMemset", 8) ? "memcpy" : "memset", *function = caller_function(c);
+	const char *op = strstr(name, "Memset") ? "memset" : "memcpy", *function = caller_function(c);
 	char path[PATH_MAX];
 	Dl_info info;
 	void *map;

@@ -373,7 +373,7 @@ CUresult hook_cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraph
 }
 
 /* The forms that take any node. */
-static void event_node(const CUgraphNodeParams *params)
+void event_node(const CUgraphNodeParams *params)
 {
 	static const CUgraphNodeType waits[] = {CU_GRAPH_NODE_TYPE_WAIT_EVENT, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT,
 			CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, CU_GRAPH_NODE_TYPE_HOST};
@@ -402,10 +402,4 @@ CUresult hook_cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 {
 	event_node(params);
 	return real.cuGraphNodeSetParams(node, params);
-}
-
-CUresult hook_cuGraphExecNodeSetParams(CUgraphExec graph, CUgraphNode node, CUgraphNodeParams *params)
-{
-	event_node(params);
-	return real.cuGraphExecNodeSetParams(graph, node, params);
 }

@@ -10,4 +10,7 @@ void event_unknown(CUevent handle, CUresult rc);
 /* What is not seen may record it at any time: the same for good. */
 void event_elsewhere(CUevent handle);
 
+/* What it says of order if such a node is added to a graph, or set. */
+void event_node(const CUgraphNodeParams *params);
+
 #endif

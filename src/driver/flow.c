@@ -58,6 +58,7 @@ static struct flow *flow_create(struct participant *p)
 	pthread_mutex_init(&f->renew, NULL);
 	pthread_mutex_init(&f->stream.lock, NULL);
 	pthread_mutex_init(&f->holder.lock, NULL);
+	pthread_mutex_init(&f->branch.lock, NULL);
 	pthread_mutex_init(&f->function.lock, NULL);
 	f->stream.peeked = f->function.peeked = 1;
 	pthread_mutex_init(&f->callers.lock, NULL);
@@ -180,6 +181,26 @@ uint32_t flow_slot(struct flow *f, CUstream stream)
 	if (!slot)
 		slot = flow_slot_open(f, stream, key);
 	return (uint32_t)slot - 1;
+}
+
+uint32_t flow_branch(struct flow *f, uint32_t slot, uint32_t chain)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	const uint64_t key = (uint64_t)slot << 32 | chain;
+
+	pthread_mutex_lock(&lock);
+	uintptr_t branch = (uintptr_t)map_get(&f->branch, key);
+	if (!branch) {
+		uint8_t *again = &f->branch_slot[f->branches % FLOW_BRANCHES];
+		if (f->branches++ < FLOW_BRANCHES)
+			*again = (uint8_t)clock_slot_open(&f->clock, 0);
+		else
+			flow_note(f, "order", "graphs", "more parallel chains than slots: some count as one");
+		branch = *again + 1u;
+		map_put(&f->branch, key, (void *)branch);
+	}
+	pthread_mutex_unlock(&lock);
+	return (uint32_t)branch - 1;
 }
 
 /* The default streams are the current context's; of any other, flow_slot() knows whether it is of that GPU. */
@@ -310,7 +331,7 @@ int flow_capturing(CUstream stream)
 /* ---- numbers ------------------------------------------------------------------------------------------------- */
 
 /* Tags come round: whatever records they left must be gone first (src/clock/tags.c). No enqueue lock is held. */
-static void flow_renew(struct flow *f, uint32_t half)
+void flow_renew(struct flow *f, uint32_t half)
 {
 	struct clock_sweep sweep;
 	struct clock_vec over = {0};
@@ -329,24 +350,34 @@ static void flow_renew(struct flow *f, uint32_t half)
 	pthread_mutex_unlock(&f->renew);
 }
 
+void flow_enter(struct flow *f, uint32_t slot)
+{
+	pthread_mutex_lock(&f->queue[slot].lock);
+}
+
+int flow_number_in(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq, uint32_t *half)
+{
+	struct gsan_order *order = use == CLOCK_CHECKED ? &f->queue[slot].record.order : NULL;
+
+	if (order && __atomic_load_n(&f->unclean, __ATOMIC_RELAXED))
+		return -EBUSY;
+	int noted = flow_moment(f, 0); /* until here it was not launched, ... */
+	int rc = clock_launch(&f->clock, slot, use, seq, order, half);
+	if (!rc && noted)
+		flow_moment(f, 1); /* ... and now it is */
+	return rc;
+}
+
 int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq)
 {
-	struct flow_queue *q = &f->queue[slot];
 	uint32_t half;
-	int rc;
 
 	for (;;) {
-		if (use == CLOCK_CHECKED && __atomic_load_n(&f->unclean, __ATOMIC_RELAXED))
-			return -EBUSY;
-		pthread_mutex_lock(&q->lock);
-		int noted = flow_moment(f, 0); /* until here it was not launched, ... */
-		rc = clock_launch(&f->clock, slot, use, seq, use == CLOCK_CHECKED ? &q->record.order : NULL, &half);
-		if (rc == 0) {
-			if (noted)
-				flow_moment(f, 1); /* ... and now it is */
+		flow_enter(f, slot);
+		int rc = flow_number_in(f, slot, use, seq, &half);
+		if (!rc)
 			return 0;
-		}
-		pthread_mutex_unlock(&q->lock);
+		flow_enqueued(f, slot);
 		if (rc != -EAGAIN)
 			return rc;
 		flow_renew(f, half);

@@ -42,6 +42,7 @@ struct late_kernel {
 	_Atomic uint32_t under_way, started; /* of all these; in all */
 };
 
+#define FLOW_BRANCHES 32u
 struct flow {
 	struct participant *participant;
 	int warps;                                /* those of a CTA are told apart, where a clone knows what they wait for */
@@ -57,10 +58,13 @@ struct flow {
 	struct map callers;                       /* hash of a driver function's name and its caller → number of a kernel (caller.h) */
 	struct map variables;                     /* modules and libraries whose variables are known */
 	struct map noted;                         /* hash of each note given */
+	struct map branch;                        /* slot of a stream and chain of a graph → slot + 1 (flow_branch) */
+	uint32_t branches;                        /* how often one was asked for, and the slots that serve them */
+	uint8_t branch_slot[FLOW_BRANCHES];
 	_Atomic uint32_t kernels;                 /* kernel ids given out */
 	_Atomic uint64_t drain_due;               /* ns, when the counters are to be copied next, */
 	_Atomic uint64_t drain_period;            /* and how long after the last time that is; both may lag */
-	_Atomic int graphs_noted;                 /* it was said that graphs run unchecked */
+	const char *_Atomic graphs_noted;         /* the reason that was said last why a graph runs unchecked: a string literal */
 	_Atomic uint64_t followed;                /* how often streams of another GPU waited for something here, or are about to */
 	uint32_t events_open;                     /* those before it have ended (events.c) */
 	_Atomic uint64_t moment_due;              /* ns, when the next struct job_moment is to be noted */
@@ -84,6 +88,8 @@ struct flow *flow_of_stream(CUstream stream, uint32_t *slot);
 uint64_t flow_stream_key(CUstream stream); /* in flow.stream: the handle, or bit 63 and the thread whose default stream it is */
 #define FLOW_ELSEWHERE GSAN_STREAMS        /* in the place of a slot: a stream of another GPU */
 uint32_t flow_slot(struct flow *f, CUstream stream);
+/* The slot of a further chain of the graphs that are replayed in a stream's slot. Of too many streams they are shared: over-orders, and is said. */
+uint32_t flow_branch(struct flow *f, uint32_t slot, uint32_t chain);
 void flow_forget(CUstream stream);              /* the handle is about to be destroyed, or is new */
 void flow_forget_context(CUcontext context);    /* which has ended, and its streams with it */
 
@@ -101,6 +107,11 @@ void flow_unrelax(CUstreamCaptureMode mode, int relaxed);
  * flow_enqueued(). A checked one's order stands in the queue's record. 0, or -EBUSY (clock.h; the lock is not held). */
 int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq);
 void flow_enqueued(struct flow *f, uint32_t slot);
+/* For several launches at once: the slot's queue is locked until flow_enqueued(), and each gets its number in it. 0, -EBUSY; or -EAGAIN:
+ * flow_renew() it, with no queue locked, and begin again with the first. */
+void flow_enter(struct flow *f, uint32_t slot);
+int flow_number_in(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq, uint32_t *half);
+void flow_renew(struct flow *f, uint32_t half);
 /* The slot's record with all but what is of the kernel that is launched: for checked launch `seq`, behind flow_number(). */
 struct gsan_launch *flow_record(struct flow *f, uint32_t slot, uint32_t seq, uint32_t kernel);
 /* The driver says that it did not enqueue anything. With any other error a kernel may have run: the driver tells a kernel's own, too, if it

@@ -7,20 +7,9 @@
 #include "cuda/real.h"
 #include "driver/annotate.h"
 #include "driver/event.h"
-#include "driver/function.h"
+#include "driver/graph.h"
+#include "driver/launch.h"
 #include "vmm/vmm.h"
-
-struct launch {
-	CUfunction f;
-	uint32_t grid[3], block[3], shared;
-	CUstream stream;
-	void **params, **extra;
-	const CUlaunchConfig *config; /* of cuLaunchKernelEx, else NULL */
-	int cooperative;
-	int set; /* its parameters were set on the function */
-	/* Makes the driver call of this form with another kernel and other parameters. */
-	CUresult (*call)(const struct launch *l, CUfunction f, void **params, void **extra);
-};
 
 /* ---- the forms ----------------------------------------------------------------------------------------------- */
 
@@ -62,16 +51,19 @@ static CUresult launch_call_grid_async(const struct launch *l, CUfunction f, voi
 
 /* ---- unchecked ----------------------------------------------------------------------------------------------- */
 
-/* Said and counted once the driver took it. */
-static void launch_unchecked(struct flow *f, struct function *fn, const char *reason)
+/* To say it takes longer than to launch, even if it was said. */
+void launch_say(struct flow *f, struct function *fn, const char *reason)
 {
 	int left_out = fn && fn->left_out;
 
-	/* To say it takes longer than to launch, even if it was said. */
 	if (!fn || atomic_load_explicit(&fn->noted, memory_order_relaxed) != reason)
 		flow_note(f, left_out ? "left-out" : "unchecked", fn ? fn->name : "(unknown kernel)", left_out ? fn->reason : reason);
 	if (fn)
 		atomic_store_explicit(&fn->noted, reason, memory_order_relaxed);
+}
+
+void launch_count(struct flow *f, int left_out)
+{
 	atomic_fetch_add_explicit(left_out ? &f->rank->launches_left_out : &f->rank->launches_unchecked, 1, memory_order_relaxed);
 }
 
@@ -85,6 +77,20 @@ static void launch_not_run(struct flow *f, const struct function *fn)
 	flow_note(f, "unchecked", fn ? fn->name : "(unknown kernel)", text);
 }
 
+void launch_opens(struct flow *f, enum model model, uint32_t slot, uint32_t seq)
+{
+	if (model == MODEL_LOCAL)
+		return;
+	flow_event(f, model == MODEL_BARRIER ? JOB_EVENT_BARRIER : JOB_EVENT_OPAQUE, slot, seq);
+	flow_writes(f, slot, seq);
+}
+
+void launch_opens_not(struct flow *f, enum model model, uint32_t seq)
+{
+	if (model != MODEL_LOCAL)
+		flow_event_take_back(f, seq);
+}
+
 /* A kernel that runs plain still has its place in the order; unless its model says that it is local, the supervisor must
  * know of it before any finding that it could explain, which is before the call: the kernel may run at once. */
 static CUresult launch_plain(struct flow *f, struct function *fn, const struct launch *l, const char *reason)
@@ -93,26 +99,23 @@ static CUresult launch_plain(struct flow *f, struct function *fn, const struct l
 	uint32_t slot = flow_slot(f, l->stream), seq;
 
 	flow_number(f, slot, CLOCK_PLAIN, &seq);
-	if (model != MODEL_LOCAL) {
-		flow_event(f, model == MODEL_BARRIER ? JOB_EVENT_BARRIER : JOB_EVENT_OPAQUE, slot, seq);
-		flow_writes(f, slot, seq);
-	}
+	launch_opens(f, model, slot, seq);
 	CUresult rc = l->call(l, l->f, l->params, l->extra);
 	if (flow_refusal(rc)) {
 		flow_refused(f, slot, seq);
-		if (model != MODEL_LOCAL)
-			flow_event_take_back(f, seq);
+		launch_opens_not(f, model, seq);
 	}
 	flow_enqueued(f, slot);
-	if (rc == CUDA_SUCCESS)
-		launch_unchecked(f, fn, reason);
-	else if (rc == CUDA_ERROR_NOT_SUPPORTED)
+	if (rc == CUDA_SUCCESS) {
+		launch_say(f, fn, reason);
+		launch_count(f, fn && fn->left_out);
+	} else if (rc == CUDA_ERROR_NOT_SUPPORTED) {
 		launch_not_run(f, fn);
+	}
 	return rc;
 }
 
-/* On a GPU that is not checked: before the call, and behind it. NULL: nothing is. */
-static struct flow *launch_elsewhere_begin(void)
+struct flow *launch_elsewhere_begin(void)
 {
 	struct flow *f = flow_elsewhere();
 
@@ -121,7 +124,7 @@ static struct flow *launch_elsewhere_begin(void)
 	return f;
 }
 
-static CUresult launch_elsewhere_end(struct flow *f, CUresult rc)
+CUresult launch_elsewhere_end(struct flow *f, CUresult rc)
 {
 	if (f)
 		flow_elsewhere_ran(f, flow_refusal(rc));
@@ -137,16 +140,6 @@ static CUresult launch_elsewhere(const struct launch *l)
 	struct flow *f = launch_elsewhere_begin();
 
 	return launch_elsewhere_end(f, l->call(l, l->f, l->params, l->extra));
-}
-
-/* It is not executed now; and nothing but this may be asked of the driver. */
-static CUresult launch_captured(struct flow *f, struct function *fn, const struct launch *l)
-{
-	CUresult rc = l->call(l, l->f, l->params, l->extra);
-
-	if (rc == CUDA_SUCCESS)
-		launch_unchecked(f, fn, "launched into a graph capture");
-	return rc;
 }
 
 /* ---- checked ------------------------------------------------------------------------------------------------- */
@@ -172,8 +165,7 @@ static int launch_is_cooperative(const struct launch *l)
 	return l->cooperative || (a && a->value.cooperative);
 }
 
-/* NULL: the clone may be launched in the kernel's place. */
-static const char *launch_refuse(struct function *fn, const struct launch *l)
+const char *launch_refuse(struct function *fn, const struct launch *l)
 {
 	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
 
@@ -192,24 +184,29 @@ static const char *launch_refuse(struct function *fn, const struct launch *l)
 	return NULL;
 }
 
-static uint32_t launch_warp_bits(const struct launch *l)
+static uint8_t launch_warp_bits(const struct launch *l)
 {
-	uint32_t bits = 0;
+	uint8_t bits = 0;
 
 	while ((uint64_t)l->block[0] * l->block[1] * l->block[2] > 32ull << bits)
 		bits++;
 	return bits;
 }
 
-/* The queue's record for a kernel. */
-static struct gsan_launch *launch_record(struct flow *f, const struct launch *l, const struct function *fn, uint32_t slot, uint32_t seq)
+struct launch_shape launch_shape(const struct flow *f, const struct function *fn, const struct launch *l)
+{
+	return (struct launch_shape){.kernel = fn->kernel, .warp_bits = f->warps && fn->warps ? launch_warp_bits(l) : 0, .unseen = fn->unseen,
+			.cooperative = fn->grids && launch_is_cooperative(l)};
+}
+
+struct gsan_launch *launch_record(struct flow *f, const struct launch_shape *shape, uint32_t slot, uint32_t seq)
 {
 	struct participant *p = f->participant;
-	struct gsan_launch *r = flow_record(f, slot, seq, fn->kernel);
+	struct gsan_launch *r = flow_record(f, slot, seq, shape->kernel);
 
-	r->warp_bits = (uint8_t)(f->warps && fn->warps ? launch_warp_bits(l) : 0);
-	r->writers = fn->unseen ? 0 : vmm_writers(p);
-	r->workspace = fn->grids && slot != CLOCK_SHARED && launch_is_cooperative(l) ? vmm_workspace(p, slot) : 0;
+	r->warp_bits = shape->warp_bits;
+	r->writers = shape->unseen ? 0 : vmm_writers(p);
+	r->workspace = shape->cooperative && slot != CLOCK_SHARED ? vmm_workspace(p, slot) : 0;
 	return r;
 }
 
@@ -253,6 +250,11 @@ static CUresult launch_params(const struct launch *l, const struct function *fn,
 	return l->call(l, fn->clone, params, NULL);
 }
 
+CUresult launch_clone(const struct launch *l, const struct function *fn, struct gsan_launch *record)
+{
+	return l->extra ? launch_extra(l, fn, record) : launch_params(l, fn, record);
+}
+
 static CUresult launch_run(const struct launch *l)
 {
 	struct flow *f = flow_launching();
@@ -263,7 +265,7 @@ static CUresult launch_run(const struct launch *l)
 	if (!f)
 		return launch_elsewhere(l);
 	if (flow_capturing(l->stream))
-		return launch_captured(f, fn, l);
+		return l->call(l, l->f, l->params, l->extra); /* not executed now: graph.h */
 	uint32_t slot = flow_slot(f, l->stream), seq;
 	if (slot == FLOW_ELSEWHERE) {
 		f = flow_of_stream(l->stream, &slot);
@@ -278,10 +280,10 @@ static CUresult launch_run(const struct launch *l)
 		return launch_plain(f, fn, l, reason);
 	if (flow_number(f, slot, CLOCK_CHECKED, &seq))
 		return launch_plain(f, fn, l, "no launch tag is free: older launches may still run");
-	struct gsan_launch *record = launch_record(f, l, fn, slot, seq);
+	struct launch_shape shape = launch_shape(f, fn, l);
 	if (fn->unseen)
 		flow_writes(f, slot, seq);
-	CUresult rc = l->extra ? launch_extra(l, fn, record) : launch_params(l, fn, record);
+	CUresult rc = launch_clone(l, fn, launch_record(f, &shape, slot, seq));
 	if (flow_refusal(rc))
 		flow_refused(f, slot, seq);
 	else
@@ -371,47 +373,4 @@ CUresult hook_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, 
 	CUlaunchConfig own = *config;
 	own.hStream = CU_STREAM_PER_THREAD;
 	return hook_cuLaunchKernelEx(&own, f, params, extra);
-}
-
-static void graph_launched(struct flow *f)
-{
-	if (!atomic_exchange_explicit(&f->graphs_noted, 1, memory_order_relaxed))
-		flow_note(f, "unchecked", "(CUDA graph)", "kernels launched by a graph");
-	atomic_fetch_add_explicit(&f->rank->launches_unchecked, 1, memory_order_relaxed);
-}
-
-/* The kernels in a graph run plain, and its topology is not known here: one launch that may order anything. */
-CUresult hook_cuGraphLaunch(CUgraphExec graph, CUstream stream)
-{
-	uint32_t slot, seq;
-
-	if (flow_capturing(stream))
-		return real.cuGraphLaunch(graph, stream);
-	struct flow *f = flow_of_stream(stream, &slot);
-	if (!f) {
-		f = launch_elsewhere_begin();
-		int waits = flow_graphs_wait();
-		if (waits)
-			flow_elsewhere_waits();
-		CUresult rc = launch_elsewhere_end(f, real.cuGraphLaunch(graph, stream));
-		if (waits && flow_refusal(rc))
-			flow_elsewhere_waits_not();
-		return rc;
-	}
-	flow_number(f, slot, CLOCK_PLAIN, &seq);
-	flow_event(f, JOB_EVENT_OPAQUE, slot, seq);
-	flow_copies_out(f, slot, seq);
-	flow_writes(f, slot, seq);
-	CUresult rc = real.cuGraphLaunch(graph, stream);
-	flow_copied_out(f, flow_refusal(rc));
-	if (flow_refusal(rc)) {
-		flow_event_take_back(f, seq);
-		flow_refused(f, slot, seq);
-	}
-	flow_enqueued(f, slot);
-	if (rc == CUDA_SUCCESS && flow_graphs_wait())
-		flow_wait_unknown(f, slot);
-	if (rc == CUDA_SUCCESS)
-		graph_launched(f);
-	return rc;
 }

@@ -4,7 +4,7 @@
 #include "cuda/hooks.h"
 #include "driver/fat.h"
 #include "driver/flow.h"
-#include "driver/function.h"
+#include "driver/graph.h"
 #include "driver/late.h"
 #include "vmm/vmm.h"
 
@@ -178,6 +178,7 @@ static CUresult context_ended(CUcontext context, CUresult rc)
 	if (rc == CUDA_SUCCESS) {
 		flow_context_ended();
 		flow_forget_context(context);
+		graph_forget_context(context);
 		late_forget_context(context);
 		fat_forget_context(context);
 	}

@@ -2,6 +2,7 @@
 is not its `expected` fails the section. Run through tests/gpu/run, which sets the environment."""
 import concurrent.futures
 import datetime
+import importlib
 import json
 import os
 import re
@@ -380,13 +381,12 @@ def ipc():
         yield f"queue: {form}", "found" if racy else "clean", outcome(results, racy, 1), len(results)
 
 
-def copies():
-    """Copies and sets: the forms of tests/copies, ten times each, correct and without their edge; and what they cost, $OUT/copies.json."""
-    sys.path[:0] = [os.path.join(ROOT, "tests", "copies"), os.path.join(ROOT, "tests", "e2e")]
+def forms_of(program):
+    """The forms of tests/PROGRAM/PROGRAM.py, ten times each, correct and without their edge."""
+    sys.path[:0] = [os.path.join(ROOT, "tests", program), os.path.join(ROOT, "tests", "e2e")]
     os.environ["GSAN_BIN"] = os.path.join(BUILD, "bin")
-    import copies as forms  # noqa: E402
-    pool, program = concurrent.futures.ThreadPoolExecutor(10), os.path.join(BUILD, "bin", "copies")
-    for name, (kinds, operations) in forms.FORMS.items():
+    forms, pool, program = importlib.import_module(program), concurrent.futures.ThreadPoolExecutor(10), os.path.join(BUILD, "bin", program)
+    for name in forms.FORMS:
         for options, status in (([], 0), (["racy"], FOUND)):
             results = list(pool.map(run, [[*gsan(), program, name, *options]] * 10))
             ended = sorted({"hang" if r.status is None else {0: "clean", FOUND: "found"}.get(r.status, f"{r.status}: {r.err[-1500:]}") for r in results})
@@ -394,6 +394,16 @@ def copies():
                 if result.status != status:
                     show(f"{name} {options}", result)
             yield f"{name}{' without its edge' if options else ''}", "found" if options else "clean", "; ".join(ended), len(results)
+
+
+def graphs():
+    """Graphs: the forms of tests/graphs."""
+    yield from forms_of("graphs")
+
+
+def copies():
+    """Copies and sets: the forms of tests/copies; and what they cost, $OUT/copies.json."""
+    yield from forms_of("copies")
     cost, rows = os.path.join(BUILD, "bin", "gsan-copy-cost"), []
     for checked in (False, True):
         result = run([*(gsan() if checked else []), cost])
@@ -479,7 +489,7 @@ def speed_4():
 
 
 SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "idioms-4": lambda: idioms(ranks=4), "launchers-4": launchers_4, "litmus-4": lambda: litmus(4), "random-4": random_4,
-            "speed-4": speed_4, "cases": cases, "copies": copies, "fat": fat, "gpus": gpus, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke,
+            "speed-4": speed_4, "cases": cases, "copies": copies, "fat": fat, "gpus": gpus, "graphs": graphs, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke,
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "plugin": plugin, "triton39": triton39, "residency": residency, "limits": limits,
             "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "programs": programs,
             "linked": linked}

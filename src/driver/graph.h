@@ -1,0 +1,86 @@
+/* CUDA graphs. A capture, or calls that add nodes, make the program's graph, which stays as it is. When it is instantiated, we read a copy of it, put
+ * clones in the place of its kernels, and update the executable graph by that, as a program could: so nodes keep their handles, whatever
+ * the program changes by these goes on to be what it asked for, and where any of it does not work the graph runs plain, as one launch
+ * that may order anything.
+ *
+ * A replay behaves as the work that it replays (DESIGN §7): each node is numbered, in an order in which they may run, as if chains of them were
+ * enqueued in streams that wait for each other (replay.c). The first chain goes on in the stream of the replay; further ones have slots of
+ * their own, known by that stream. Its records go to the device by a copy (records.h). */
+#ifndef GSAN_DRIVER_GRAPH_H
+#define GSAN_DRIVER_GRAPH_H
+
+#include "driver/copy.h"
+#include "driver/launch.h"
+#include "driver/records.h"
+
+#define GRAPH_CHAINS 24u /* further ones count as one */
+
+enum graph_kind {
+	GRAPH_NOTHING, /* only waits, or records an event, of which nothing is known then (event.c) */
+	GRAPH_KERNEL,
+	GRAPH_COPY,    /* or a set */
+	GRAPH_OTHER    /* may order anything, and wait for anything */
+};
+
+struct graph_node {
+	enum graph_kind kind;
+	int off;          /* the program switched it off: it only waits */
+	uint32_t chain;
+	uint32_t first, count; /* waits for those at graph.before[first] and behind it */
+	uint32_t kept;    /* 0, or 1 + where its vector is kept for other chains */
+	struct graph_kernel {
+		const char *reason;  /* why it runs plain; NULL: its clone runs */
+		int left_out;        /* because the user wants that */
+		enum model model;
+		struct launch_shape shape;
+		uint32_t record;
+	} kernel;
+	struct copy *copy; /* what it touches */
+};
+
+struct graph_handle { CUgraphNode node; uint32_t at; }; /* sorted by node */
+
+/* What a program's graph holds; child graphs lie between a node that waits for what they wait for, and one that waits for their ends. */
+struct graph_plan {
+	struct graph_node *node;  /* none before what it waits for */
+	uint32_t *before;         /* places of nodes */
+	struct graph_handle *handle; /* of the graph itself, not of its child graphs */
+	uint32_t nodes, befores, handles, chains, kept, kernels, takes_tags;
+	uint32_t tail[GRAPH_CHAINS]; /* the last node of each chain */
+	uint32_t room, before_room;
+};
+
+struct graph {
+	struct flow *flow;
+	CUcontext context;
+	pthread_mutex_t lock;       /* one replay or change after the other */
+	const char *opaque;         /* why its nodes are not known; NULL: they are */
+	struct graph_plan plan;
+	struct records *records;    /* NULL: no kernel was ever a clone */
+	struct clock_vec *kept;
+	uint32_t *seq;              /* of its nodes in the newest replay, */
+	struct clock_vec end;       /* which is before the next, in whatever stream that is, and what was before it */
+};
+
+/* Reads `copy`, a clone of the program's graph, and puts clones of kernels into it. NULL, or why it cannot be. */
+const char *graph_read(struct graph *g, CUgraph program, CUgraph copy);
+void graph_plan_free(struct graph_plan *p);
+uint32_t graph_place(const struct graph_plan *p, CUgraphNode node); /* UINT32_MAX: it is not known */
+/* How reports call them; whose line they have is that of the replay. */
+enum graph_copy { GRAPH_MEMCPY, GRAPH_MEMSET, GRAPH_COPIES };
+extern const char *const graph_copy_name[GRAPH_COPIES];
+void graph_copy_open(struct graph_node *n, enum graph_copy which); /* it touches nothing, so far */
+/* What a node launches, in the driver's words; its clone goes there in its place, if it can: then k->reason is NULL. By set(), with the node's
+ * attributes as `node` has them; `to` is set's. */
+struct graph_set { CUresult (*set)(const struct graph_set *to, const CUDA_KERNEL_NODE_PARAMS *p); CUgraphExec exec; CUgraphNode node; };
+void graph_kernel(struct graph *g, struct graph_kernel *k, const struct graph_set *to, const CUDA_KERNEL_NODE_PARAMS *p);
+
+void graph_forget_context(CUcontext context); /* it has ended */
+void graph_forget_function(const struct function *fn); /* it is about to be freed */
+
+void graph_say(struct flow *f, const char *reason); /* why one ran unchecked: a string literal */
+
+/* A replay of what is known; g->lock is held. */
+CUresult graph_replay(struct graph *g, CUgraphExec exec, uint32_t slot, CUstream stream);
+
+#endif

@@ -1,0 +1,28 @@
+/* The launch records of a graph's nodes, on the device: a node's parameters are set once, so its clone is told where its record lies
+ * (layout.h, `at`), and a copy from pinned memory brings all of them before each replay, in its stream. The host fills another image each
+ * time, until the copies of older ones are known to be over. Where none is left, and where nothing is to be checked, the records are
+ * nobody's (layout.h, number 0): they never change, so that they can be brought at any time. Places on the device are not freed, for that waits
+ * for all work; later graphs get them. */
+#ifndef GSAN_DRIVER_RECORDS_H
+#define GSAN_DRIVER_RECORDS_H
+
+#include "driver/flow.h"
+
+struct records;
+
+/* For `count` nodes, in the current context, nobody's at first. NULL: there is no memory. */
+struct records *records_new(struct flow *f, uint32_t count);
+void records_drop(struct records *r); /* no replay comes any more; those under way may be */
+void records_forget_context(CUcontext context); /* which has ended: of those that were dropped */
+uint64_t records_at(const struct records *r, uint32_t i);
+
+/* The caller lets one replay after the other through. An image to be filled, or NULL: nobody's is to be brought. */
+struct gsan_launch *records_image(struct records *r);
+/* The image last given out, behind the replay before, in whatever stream that was. With an error nothing is known of what is there. */
+CUresult records_bring(struct records *r, CUstream stream);
+CUresult records_bring_nobody(struct records *r, CUstream stream);
+void records_used(struct records *r, CUstream stream); /* the replay was enqueued there */
+/* Nodes of other graphs have these records, too: they are nobody's but for each replay. From now on: in a stream of our own. */
+void records_lend(struct records *r, CUstream own);
+
+#endif

@@ -1,0 +1,297 @@
+/* A graph is replayed: each node gets its number, as the work that it stands for would (graph.h). */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cuda/real.h"
+#include "driver/caller.h"
+#include "driver/graph.h"
+#include "driver/late.h"
+#include "vmm/vmm.h"
+
+struct replay {
+	struct graph *g;
+	struct flow *f;
+	CUstream stream;
+	uint32_t slot[GRAPH_CHAINS];
+	struct gsan_launch *image; /* NULL: no clone gets a record */
+	const char *unchecked;     /* why kernels are nobody's and copies unchecked; NULL: they are not */
+	uint32_t caller[GRAPH_COPIES]; /* caller_kernel() of copies and sets; 0: none is checked */
+	uint32_t half;             /* to be renewed, if -EAGAIN says so */
+};
+
+/* ---- one node -------------------------------------------------------------------------------------------------- */
+
+static uint32_t slot_of(const struct replay *r, const struct graph_node *n) { return r->slot[n->chain]; }
+
+/* The stream's own slot is locked as long as the replay takes. */
+static void queue_enter(const struct replay *r, uint32_t slot)
+{
+	if (slot != r->slot[0])
+		flow_enter(r->f, slot);
+}
+
+static void queue_leave(const struct replay *r, uint32_t slot)
+{
+	if (slot != r->slot[0])
+		flow_enqueued(r->f, slot);
+}
+
+static int is_plain(const struct replay *r, const struct graph_node *n) { return n->kernel.reason || r->unchecked; }
+
+/* It touches memory that is checked. */
+static int is_range(const struct graph_node *n) { return n->copy->boxes.written.rows || n->copy->boxes.read.rows; }
+
+static enum graph_copy copy_which(const struct graph_node *n)
+{
+	return n->copy->name == graph_copy_name[GRAPH_MEMSET] ? GRAPH_MEMSET : GRAPH_MEMCPY;
+}
+
+static uint32_t caller_of(const struct replay *r, const struct graph_node *n) { return r->caller[copy_which(n)]; }
+
+/* Why it is not checked; NULL: it is. */
+static const char *copy_reason(const struct replay *r, const struct graph_node *n)
+{
+	return r->unchecked ? r->unchecked : late_refuses(r->f) ? late_refuses(r->f) : n->copy->late ? NULL : "out of memory";
+}
+
+static enum clock_use use_of(const struct replay *r, const struct graph_node *n)
+{
+	int checked = n->kind == GRAPH_KERNEL ? !is_plain(r, n) : n->kind == GRAPH_COPY && is_range(n) && !r->unchecked && caller_of(r, n);
+	return checked ? CLOCK_CHECKED : CLOCK_PLAIN;
+}
+
+static void kernel_numbered(const struct replay *r, const struct graph_node *n, uint32_t slot, uint32_t seq)
+{
+	if (is_plain(r, n)) { /* nobody's says nothing of what it does */
+		launch_opens(r->f, n->kernel.reason ? n->kernel.model : MODEL_NONE, slot, seq);
+		return;
+	}
+	r->image[n->kernel.record] = *launch_record(r->f, &n->kernel.shape, slot, seq);
+	if (n->kernel.shape.unseen)
+		flow_writes(r->f, slot, seq);
+}
+
+static void copy_numbered(const struct replay *r, struct graph_node *n, uint32_t slot, uint32_t seq)
+{
+	struct copy *c = n->copy;
+
+	c->slot = slot;
+	c->seq = seq;
+	c->late = use_of(r, n) == CLOCK_CHECKED ? late_new(r->f, c, caller_of(r, n)) : NULL;
+	if (c->way & COPY_OUT)
+		flow_copies_out(r->f, slot, seq);
+	if (c->way & COPY_IN)
+		flow_writes(r->f, slot, seq);
+}
+
+static void other_numbered(const struct replay *r, uint32_t slot, uint32_t seq)
+{
+	flow_event(r->f, JOB_EVENT_OPAQUE, slot, seq);
+	flow_copies_out(r->f, slot, seq);
+	flow_writes(r->f, slot, seq);
+	clock_wait_unknown(&r->f->clock, slot, seq);
+}
+
+static int node_number(struct replay *r, struct graph_node *n, uint32_t *seq)
+{
+	uint32_t slot = slot_of(r, n);
+	int rc = flow_number_in(r->f, slot, use_of(r, n), seq, &r->half);
+
+	if (rc)
+		return rc;
+	if (n->kind == GRAPH_KERNEL)
+		kernel_numbered(r, n, slot, *seq);
+	else if (n->kind == GRAPH_COPY)
+		copy_numbered(r, n, slot, *seq);
+	else
+		other_numbered(r, slot, *seq);
+	return 0;
+}
+
+/* Its chain waits for what the node waits for of other chains. */
+static void node_waits(const struct replay *r, const struct graph_node *n)
+{
+	const struct graph_plan *p = &r->g->plan;
+	uint32_t slot = slot_of(r, n);
+
+	if (!n->count && n->chain)
+		clock_wait(&r->f->clock, slot, &r->g->kept[0]);
+	for (uint32_t i = n->first; i < n->first + n->count; i++) {
+		const struct graph_node *before = &p->node[p->before[i]];
+		if (before->chain != n->chain)
+			clock_wait(&r->f->clock, slot, &r->g->kept[before->kept]);
+	}
+}
+
+static int node_does(const struct graph_node *n) { return n->kind != GRAPH_NOTHING && !n->off; }
+
+static int node_go(struct replay *r, uint32_t at)
+{
+	struct graph_node *n = &r->g->plan.node[at];
+	uint32_t slot = slot_of(r, n);
+	int rc = 0;
+
+	queue_enter(r, slot);
+	node_waits(r, n);
+	if (node_does(n))
+		rc = node_number(r, n, &r->g->seq[at]);
+	if (!rc && n->kept)
+		clock_record(&r->f->clock, slot, &r->g->kept[n->kept]);
+	queue_leave(r, slot);
+	return rc;
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------------- */
+
+/* Those before `end` were told of, and do not come. Their numbers are not used. */
+static void replay_take_back(const struct replay *r, uint32_t end)
+{
+	for (uint32_t at = 0; at < end; at++) {
+		struct graph_node *n = &r->g->plan.node[at];
+		if (!node_does(n))
+			continue;
+		if (n->kind == GRAPH_KERNEL && is_plain(r, n))
+			launch_opens_not(r->f, n->kernel.reason ? n->kernel.model : MODEL_NONE, r->g->seq[at]);
+		else if (n->kind == GRAPH_OTHER)
+			flow_event_take_back(r->f, r->g->seq[at]);
+		else if (n->kind == GRAPH_COPY && n->copy->late)
+			late_enqueued(n->copy->late, r->stream, 0, 0);
+		if (n->kind == GRAPH_OTHER || (n->kind == GRAPH_COPY && n->copy->way & COPY_OUT))
+			flow_copied_out(r->f, 1);
+	}
+}
+
+static int replay_number(struct replay *r)
+{
+	struct graph_plan *p = &r->g->plan;
+
+	clock_wait(&r->f->clock, r->slot[0], &r->g->end);
+	if (p->kept)
+		clock_record(&r->f->clock, r->slot[0], &r->g->kept[0]);
+	for (uint32_t at = 0; at < p->nodes; at++) {
+		int rc = node_go(r, at);
+		if (rc) {
+			replay_take_back(r, at);
+			return rc;
+		}
+	}
+	for (uint32_t chain = 1; chain < p->chains; chain++)
+		clock_wait(&r->f->clock, r->slot[0], &r->g->kept[p->node[p->tail[chain]].kept]);
+	clock_record(&r->f->clock, r->slot[0], &r->g->end);
+	return 0;
+}
+
+/* The stream's queue is locked on return. */
+static void replay_begin(struct replay *r)
+{
+	for (;;) {
+		flow_enter(r->f, r->slot[0]);
+		int rc = replay_number(r);
+		if (!rc)
+			return;
+		flow_enqueued(r->f, r->slot[0]);
+		if (rc == -EAGAIN)
+			flow_renew(r->f, r->half);
+		else
+			r->unchecked = "no launch tag is free: older launches may still run";
+	}
+}
+
+static void kernel_done(const struct replay *r, const struct graph_node *n)
+{
+	if (is_plain(r, n))
+		launch_count(r->f, n->kernel.left_out);
+	else
+		atomic_fetch_add_explicit(&r->f->rank->launches_checked, 1, memory_order_relaxed);
+}
+
+static void copy_done(const struct replay *r, struct graph_node *n)
+{
+	struct copy *c = n->copy;
+	const char *reason = is_range(n) ? copy_reason(r, n) : NULL;
+
+	if (c->late && late_enqueued(c->late, r->stream, 1, 0))
+		reason = "the driver took no event behind it";
+	if (c->untold)
+		reason = "what it copies to or from an array is not told in bytes";
+	if (is_range(n) || c->untold)
+		atomic_fetch_add_explicit(reason ? &r->f->rank->copies_unchecked : &r->f->rank->copies_checked, 1, memory_order_relaxed);
+	if (reason)
+		flow_note(r->f, "copy", c->name, reason);
+}
+
+static void replay_done(const struct replay *r)
+{
+	if (r->unchecked)
+		graph_say(r->f, r->unchecked);
+	for (uint32_t at = 0; at < r->g->plan.nodes; at++) {
+		struct graph_node *n = &r->g->plan.node[at];
+		if (!node_does(n))
+			continue;
+		if (n->kind == GRAPH_KERNEL)
+			kernel_done(r, n);
+		else if (n->kind == GRAPH_COPY)
+			copy_done(r, n);
+		if (n->kind == GRAPH_OTHER || (n->kind == GRAPH_COPY && n->copy->way & COPY_OUT))
+			flow_copied_out(r->f, 0);
+	}
+}
+
+/* That it is over says so of all its chains. */
+static void replay_marks(const struct replay *r)
+{
+	const struct graph_plan *p = &r->g->plan;
+
+	for (uint32_t chain = 0; chain < p->chains; chain++) {
+		uint32_t at = p->tail[chain], slot = r->slot[chain];
+		if (!node_does(&p->node[at]))
+			continue;
+		queue_enter(r, slot);
+		flow_mark(r->f, slot, r->stream, r->g->seq[at]);
+		queue_leave(r, slot);
+	}
+}
+
+static CUresult replay_launch(const struct replay *r, CUgraphExec exec)
+{
+	struct records *records = r->g->records;
+	CUresult rc = !records ? CUDA_SUCCESS : r->unchecked ? records_bring_nobody(records, r->stream) : records_bring(records, r->stream);
+
+	if (rc == CUDA_SUCCESS)
+		rc = real.cuGraphLaunch(exec, r->stream);
+	if (rc == CUDA_SUCCESS && records)
+		records_used(records, r->stream);
+	return rc;
+}
+
+/* Before any queue is locked: it may ask the supervisor. */
+static void replay_callers(struct replay *r)
+{
+	const struct graph_plan *p = &r->g->plan;
+
+	for (uint32_t at = 0; at < p->nodes && !late_refuses(r->f); at++)
+		if (p->node[at].kind == GRAPH_COPY && is_range(&p->node[at]) && !caller_of(r, &p->node[at]))
+			r->caller[copy_which(&p->node[at])] = caller_kernel(r->f, p->node[at].copy->name);
+}
+
+CUresult graph_replay(struct graph *g, CUgraphExec exec, uint32_t slot, CUstream stream)
+{
+	struct replay r = {.g = g, .f = g->flow, .stream = stream, .slot = {slot}, .image = g->records ? records_image(g->records) : NULL};
+
+	if (g->records && !r.image)
+		r.unchecked = "more replays of its graph are under way than there is room for";
+	for (uint32_t chain = 1; chain < g->plan.chains; chain++)
+		r.slot[chain] = flow_branch(g->flow, slot, chain);
+	replay_callers(&r);
+	replay_begin(&r);
+	CUresult rc = replay_launch(&r, exec);
+	if (rc == CUDA_SUCCESS) {
+		replay_done(&r);
+		replay_marks(&r);
+	} else {
+		replay_take_back(&r, g->plan.nodes);
+	}
+	flow_enqueued(g->flow, slot);
+	late_go_on(g->flow);
+	return rc;
+}

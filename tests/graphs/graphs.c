@@ -1,0 +1,554 @@
+/* A program for gsan-launch: `graphs FORM [racy]`. Graphs, captured or made by hand, changed and replayed: ordered, or with an edge left out. What
+ * they compute is looked at. */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 1 << 12, BYTES = 4 * N, THREADS = 128, WIDE = 40, LONG = 300 };
+
+#define KERNEL(name, parameters, body) \
+	".visible .entry " name "(" parameters ")\n{\n\t.reg .b64 %rd<9>;\n\t.reg .b32 %r<9>;\n\t.reg .pred %p<3>;\n" \
+	"\tld.param.u64 %rd1, [to];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tld.param.u64 %rd2, [from];\n\tcvta.to.global.u64 %rd2, %rd2;\n" \
+	"\tld.param.u32 %r5, [value];\n" body "\tret;\n}\n"
+/* %rd3, %rd4: the thread's words in `to` and `from` */
+#define WORD "\tmov.u32 %r1, %ctaid.x;\n\tmov.u32 %r2, %ntid.x;\n\tmov.u32 %r3, %tid.x;\n\tmad.lo.u32 %r4, %r1, %r2, %r3;\n" \
+	"\tmul.wide.u32 %rd3, %r4, 4;\n\tadd.u64 %rd4, %rd2, %rd3;\n\tadd.u64 %rd3, %rd1, %rd3;\n"
+#define PARAMETERS ".param .u64 to, .param .u64 from, .param .u32 value"
+static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
+	KERNEL("add", PARAMETERS, WORD "\tld.global.u32 %r6, [%rd4];\n\tadd.u32 %r6, %r6, %r5;\n\tst.global.u32 [%rd3], %r6;\n")
+	KERNEL("put", PARAMETERS, WORD "\tst.global.u32 [%rd3], %r5;\n")
+	/* all threads of all CTAs in one word, or each CTA in its own */
+	KERNEL("together", PARAMETERS, WORD "\tmul.lo.u32 %r6, %r1, %r5;\n\tmul.wide.u32 %rd5, %r6, 4;\n\tadd.u64 %rd5, %rd1, %rd5;\n"
+	       "\tst.global.u32 [%rd5], %r1;\n")
+	/* a payload, and a flag at `from` */
+	KERNEL("send", PARAMETERS, WORD "\tst.global.u32 [%rd3], %r5;\n\tbar.sync 0;\n\tmov.u32 %r6, 1;\n\tst.release.gpu.global.u32 [%rd2], %r6;\n")
+	KERNEL("send_relaxed", PARAMETERS, WORD "\tst.global.u32 [%rd3], %r5;\n\tbar.sync 0;\n\tmov.u32 %r6, 1;\n\tst.relaxed.gpu.global.u32 [%rd2], %r6;\n")
+	KERNEL("receive", PARAMETERS, WORD "again:\n\tld.acquire.gpu.global.u32 %r6, [%rd2];\n\tsetp.eq.u32 %p1, %r6, 0;\n\t@%p1 bra again;\n"
+	       "\tst.global.u32 [%rd3], %r5;\n");
+
+static void must(const char *what, CUresult rc)
+{
+	const char *text = NULL;
+
+	if (rc == CUDA_SUCCESS)
+		return;
+	cuGetErrorString(rc, &text);
+	fprintf(stderr, "%s: %s\n", what, text ? text : "?");
+	exit(1);
+}
+#define MUST(call) must(#call, call)
+
+static int racy;
+static CUstream a, b; /* that wait for nobody */
+static CUdeviceptr x, y, z;
+static unsigned *host; /* pinned */
+static CUcontext context;
+
+static const char *const kernels[] = {"add", "put", "together", "send", "send_relaxed", "receive"};
+enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
+static CUfunction loaded[KERNELS];
+
+static void load(void)
+{
+	CUmodule module;
+
+	MUST(cuModuleLoadData(&module, ptx));
+	for (int i = 0; i < KERNELS; i++)
+		MUST(cuModuleGetFunction(&loaded[i], module, kernels[i]));
+}
+
+static CUfunction kernel(const char *name)
+{
+	for (int i = 0; i < KERNELS; i++)
+		if (!strcmp(name, kernels[i]))
+			return loaded[i];
+	exit(3);
+}
+
+static unsigned ctas = N / THREADS;
+
+static void launch(CUstream stream, const char *name, CUdeviceptr to, CUdeviceptr from, unsigned value)
+{
+	void *params[] = {&to, &from, &value};
+
+	MUST(cuLaunchKernel(kernel(name), ctas, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
+}
+
+/* `to` comes behind what `from` was given. */
+static void edge(CUstream to, CUstream from)
+{
+	CUevent event;
+
+	MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	MUST(cuEventRecord(event, from));
+	MUST(cuStreamWaitEvent(to, event, 0));
+	MUST(cuEventDestroy(event));
+}
+
+static void edge_unless_racy(CUstream to, CUstream from)
+{
+	if (!racy)
+		edge(to, from);
+}
+
+static void words(CUdeviceptr p, unsigned value)
+{
+	MUST(cuMemcpyDtoH(host, p, BYTES));
+	for (int i = 0; i < N; i++)
+		if (host[i] != value) {
+			fprintf(stderr, "word %d is %u, not %u\n", i, host[i], value);
+			exit(4);
+		}
+}
+
+/* ---- graphs ---- */
+
+static void capture(void) { MUST(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_GLOBAL)); }
+
+static CUgraphExec instantiated(CUgraph graph)
+{
+	CUgraphExec exec;
+
+	MUST(cuGraphInstantiate(&exec, graph, 0));
+	MUST(cuGraphDestroy(graph));
+	return exec;
+}
+
+static CUgraphExec captured(void)
+{
+	CUgraph graph;
+
+	MUST(cuStreamEndCapture(a, &graph));
+	return instantiated(graph);
+}
+
+static CUgraphExec captured_kernel(const char *name, CUdeviceptr to, CUdeviceptr from, unsigned value)
+{
+	capture();
+	launch(a, name, to, from, value);
+	return captured();
+}
+
+static CUgraph made(void)
+{
+	CUgraph graph;
+
+	MUST(cuGraphCreate(&graph, 0));
+	return graph;
+}
+
+static CUDA_KERNEL_NODE_PARAMS params_of(const char *name, void **params)
+{
+	return (CUDA_KERNEL_NODE_PARAMS){.func = kernel(name), .gridDimX = ctas, .gridDimY = 1, .gridDimZ = 1, .blockDimX = THREADS, .blockDimY = 1,
+			.blockDimZ = 1, .kernelParams = params};
+}
+
+static CUgraphNode node(CUgraph graph, const CUgraphNode *before, size_t count, const char *name, CUdeviceptr to, CUdeviceptr from, unsigned value)
+{
+	void *params[] = {&to, &from, &value};
+	CUDA_KERNEL_NODE_PARAMS p = params_of(name, params);
+	CUgraphNode made;
+
+	MUST(cuGraphAddKernelNode(&made, graph, before, count, &p));
+	return made;
+}
+
+static CUgraphNode copy_node(CUgraph graph, const CUgraphNode *before, size_t count, CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+	CUDA_MEMCPY3D p = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = from, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = to,
+			.WidthInBytes = bytes, .Height = 1, .Depth = 1};
+	CUgraphNode made;
+
+	MUST(cuGraphAddMemcpyNode(&made, graph, before, count, &p, context));
+	return made;
+}
+
+static CUgraphNode set_node(CUgraph graph, const CUgraphNode *before, size_t count, CUdeviceptr to, unsigned value)
+{
+	CUDA_MEMSET_NODE_PARAMS p = {.dst = to, .value = value, .elementSize = 4, .width = N, .height = 1};
+	CUgraphNode made;
+
+	MUST(cuGraphAddMemsetNode(&made, graph, before, count, &p, context));
+	return made;
+}
+
+/* ---- inside one ---- */
+
+static void chain(void)
+{
+	capture();
+	launch(a, "put", x, x, 1);
+	launch(a, "add", y, x, 1);
+	launch(a, racy ? "together" : "add", x, y, racy ? 0 : 1);
+	CUgraphExec exec = captured();
+	for (int i = 0; i < 3; i++)
+		MUST(cuGraphLaunch(exec, a));
+	MUST(cuStreamSynchronize(a));
+	if (!racy)
+		words(x, 3);
+}
+
+static void fork_and_join(void)
+{
+	capture();
+	launch(a, "put", x, x, 5);
+	edge(b, a);
+	launch(b, "add", y, x, 1);
+	launch(a, "add", racy ? x : z, x, 2);
+	edge(a, b);
+	launch(a, "add", x, y, 1);
+	CUgraphExec exec = captured();
+	for (int i = 0; i < 3; i++)
+		MUST(cuGraphLaunch(exec, a));
+	MUST(cuStreamSynchronize(a));
+	if (!racy)
+		words(x, 7);
+}
+
+static void by_hand(void)
+{
+	CUgraph graph = made();
+	CUgraphNode one = node(graph, NULL, 0, "put", x, x, 3);
+	node(graph, &one, !racy, "add", y, x, 1);
+	MUST(cuGraphLaunch(instantiated(graph), a));
+	MUST(cuStreamSynchronize(a));
+	if (!racy)
+		words(y, 4);
+}
+
+static void child(void)
+{
+	CUgraph inner = made(), outer = made();
+	CUgraphNode one = node(inner, NULL, 0, "put", x, x, 1), before, nested;
+	node(inner, &one, 1, "add", y, x, 1);
+	before = node(outer, NULL, 0, "put", y, y, 9);
+	MUST(cuGraphAddChildGraphNode(&nested, outer, &before, !racy, inner));
+	node(outer, &nested, 1, "add", z, y, 1);
+	MUST(cuGraphLaunch(instantiated(outer), a));
+	MUST(cuGraphDestroy(inner));
+	MUST(cuStreamSynchronize(a));
+	if (!racy)
+		words(z, 3);
+}
+
+static void copied(void)
+{
+	CUgraph graph = made();
+	CUgraphNode one = node(graph, NULL, 0, "put", x, x, 3), two = copy_node(graph, &one, !racy, y, x, BYTES);
+	node(graph, &two, 1, "add", z, y, 1);
+	MUST(cuGraphLaunch(instantiated(graph), a));
+	MUST(cuStreamSynchronize(a));
+	if (!racy)
+		words(z, 4);
+}
+
+static void set(void)
+{
+	CUgraph graph = made();
+	CUgraphNode one = set_node(graph, NULL, 0, x, 3);
+	node(graph, &one, !racy, "add", y, x, 1);
+	MUST(cuGraphLaunch(instantiated(graph), a));
+	MUST(cuStreamSynchronize(a));
+	if (!racy)
+		words(y, 4);
+}
+
+/* Kernels side by side that synchronise by a flag. */
+static void flags(void)
+{
+	ctas = 1;
+	CUgraph graph = made();
+	CUgraphNode zero = set_node(graph, NULL, 0, z, 0);
+	node(graph, &zero, 1, racy ? "send_relaxed" : "send", x, z, 1);
+	node(graph, &zero, 1, "receive", x, z, 2);
+	CUgraphExec exec = instantiated(graph);
+	for (int i = 0; i < 2; i++)
+		MUST(cuGraphLaunch(exec, a));
+}
+
+static void wide(void)
+{
+	ctas = 1;
+	CUgraph graph = made();
+	CUgraphNode end[WIDE], first = node(graph, NULL, 0, "put", x, x, 1);
+	for (unsigned i = 0; i < WIDE; i++)
+		end[i] = node(graph, &first, 1, "put", y + (racy && i == 3 ? 0 : i) * 512, y, i);
+	node(graph, end, WIDE, "add", x, y, 1);
+	CUgraphExec exec = instantiated(graph);
+	for (int i = 0; i < 3; i++)
+		MUST(cuGraphLaunch(exec, a));
+}
+
+/* Replays for which nobody waits; or so many that no tags are left for them. */
+static void replay(int times)
+{
+	ctas = 1;
+	CUgraph graph = made();
+	CUgraphNode last = node(graph, NULL, 0, "put", x, x, 0);
+	for (int i = 1; i < LONG; i++)
+		last = node(graph, &last, 1, "add", x, x, 1);
+	CUgraphExec exec = instantiated(graph);
+	for (int i = 0; i < times; i++)
+		MUST(cuGraphLaunch(exec, a));
+	edge_unless_racy(b, a);
+	launch(b, "add", y, x, 1);
+	MUST(cuCtxSynchronize());
+	MUST(cuMemcpyDtoH(host, x, 512));
+	if (host[7] != LONG - 1)
+		exit(4);
+}
+
+static void many(void) { replay(40); }
+static void too_many(void) { replay(120); }
+
+/* ---- beside other work ---- */
+
+static void then_kernel(void)
+{
+	CUgraphExec exec = captured_kernel("put", x, x, 1);
+	MUST(cuGraphLaunch(exec, a));
+	edge_unless_racy(b, a);
+	launch(b, "add", y, x, 1);
+}
+
+static void kernel_then(void)
+{
+	CUgraphExec exec = captured_kernel("add", y, x, 1);
+	launch(b, "put", x, x, 1);
+	edge_unless_racy(a, b);
+	MUST(cuGraphLaunch(exec, a));
+}
+
+static void then_host(void)
+{
+	CUgraphExec exec = captured_kernel("put", x, x, 1);
+	MUST(cuGraphLaunch(exec, a));
+	if (!racy)
+		MUST(cuStreamSynchronize(a));
+	launch(b, "add", y, x, 1);
+}
+
+static void copy_then_kernel(void)
+{
+	capture();
+	MUST(cuMemcpyHtoDAsync(x, host, BYTES, a));
+	CUgraphExec exec = captured();
+	MUST(cuGraphLaunch(exec, a));
+	edge_unless_racy(b, a);
+	launch(b, "add", y, x, 1);
+}
+
+/* A branch, neither the beginning nor the end of the stream's own chain. */
+static void branch_then_kernel(void)
+{
+	capture();
+	edge(b, a);
+	launch(b, "put", x, x, 1);
+	launch(a, "put", y, y, 1);
+	edge(a, b);
+	CUgraphExec exec = captured();
+	launch(a, "put", x, x, 9);
+	launch(a, "put", y, y, 9);
+	MUST(cuGraphLaunch(exec, a));
+	edge_unless_racy(b, a);
+	launch(b, "add", z, x, 1);
+}
+
+static void two_streams(void)
+{
+	CUgraphExec one = captured_kernel("put", x, x, 1), two = captured_kernel("add", y, x, 1);
+	MUST(cuGraphLaunch(one, a));
+	edge_unless_racy(b, a);
+	MUST(cuGraphLaunch(two, b));
+}
+
+/* Replays of one graph wait for each other, in whatever stream they are. */
+static void one_in_two_streams(void)
+{
+	CUgraphExec exec = captured_kernel("put", x, x, 1);
+	for (int i = 0; i < 6; i++)
+		MUST(cuGraphLaunch(exec, i % 2 ? a : b));
+	if (racy)
+		launch(b, "put", x, x, 2);
+	MUST(cuGraphLaunch(exec, a));
+}
+
+static void default_stream(void)
+{
+	CUstream blocking;
+
+	MUST(cuStreamCreate(&blocking, racy ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));
+	CUgraphExec exec = captured_kernel("put", x, x, 1);
+	launch(blocking, "add", y, x, 1);
+	MUST(cuGraphLaunch(exec, NULL));
+	launch(blocking, "add", y, x, 1);
+}
+
+/* What is launched into a capture becomes a part of that graph. */
+static void launched_into(void)
+{
+	CUgraphExec inner = captured_kernel("put", racy ? y : x, x, 1);
+	capture();
+	MUST(cuGraphLaunch(inner, a));
+	launch(a, "add", x, x, 1);
+	CUgraphExec outer = captured();
+	MUST(cuGraphLaunch(inner, a));
+	MUST(cuGraphLaunch(outer, a));
+	MUST(cuStreamSynchronize(a));
+	words(x, racy ? 1 : 2);
+	MUST(cuGraphLaunch(outer, a));
+	launch(b, "add", z, y, 1);
+	MUST(cuCtxSynchronize());
+	MUST(cuGraphLaunch(inner, a));
+}
+
+/* ---- changed ---- */
+
+/* The racy one goes on to touch what another stream's kernel does. */
+static void beside(CUgraphExec exec)
+{
+	MUST(cuGraphLaunch(exec, a));
+	launch(b, "add", z, y, 1);
+	MUST(cuCtxSynchronize());
+}
+
+static void updated(void)
+{
+	CUgraph graph;
+	CUgraphExecUpdateResultInfo info;
+	CUgraphExec exec = captured_kernel("put", racy ? x : y, x, 1);
+	capture();
+	launch(a, "put", racy ? y : x, x, 2);
+	MUST(cuStreamEndCapture(a, &graph));
+	for (int i = 0; i < 5; i++)
+		MUST(cuGraphExecUpdate(exec, graph, &info));
+	MUST(cuGraphDestroy(graph));
+	beside(exec);
+	words(racy ? y : x, 2);
+}
+
+static void not_updated(void)
+{
+	CUgraph graph = made();
+	CUgraphExecUpdateResultInfo info;
+	CUgraphExec exec = captured_kernel("put", racy ? y : x, x, 1);
+	CUgraphNode one = node(graph, NULL, 0, "put", z, z, 1);
+	node(graph, &one, 1, "put", z, z, 1);
+	if (cuGraphExecUpdate(exec, graph, &info) != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+		exit(4);
+	beside(exec);
+	words(racy ? y : x, 1);
+}
+
+static void kernel_changed(void)
+{
+	CUdeviceptr to = racy ? y : x;
+	unsigned value = 2;
+	void *params[] = {&to, &to, &value};
+	CUDA_KERNEL_NODE_PARAMS p = params_of("put", params);
+	CUgraph graph = made();
+	CUgraphNode one = node(graph, NULL, 0, "add", racy ? x : y, x, 1);
+	CUgraphExec exec;
+	MUST(cuGraphInstantiate(&exec, graph, 0));
+	MUST(cuGraphExecKernelNodeSetParams(exec, one, &p));
+	beside(exec);
+	words(to, 2);
+}
+
+static void copy_changed(void)
+{
+	ctas = 1;
+	CUgraph graph = made();
+	CUgraphNode one = copy_node(graph, NULL, 0, racy ? x : y, x, 64);
+	CUgraphExec exec;
+	MUST(cuGraphInstantiate(&exec, graph, 0));
+	CUDA_MEMCPY3D p = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = z, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = racy ? y : x,
+			.WidthInBytes = 64, .Height = 1, .Depth = 1};
+	MUST(cuGraphExecMemcpyNodeSetParams(exec, one, &p, context));
+	launch(b, "add", y + 2048, y, 1);
+	MUST(cuGraphLaunch(exec, a));
+}
+
+static void switched_off(void)
+{
+	CUgraph graph = made();
+	CUgraphNode one = node(graph, NULL, 0, "put", y, x, 1);
+	CUgraphNode two = set_node(graph, &one, 1, y, 7);
+	node(graph, &two, 1, "put", x, x, 3);
+	CUgraphExec exec;
+	MUST(cuGraphInstantiate(&exec, graph, 0));
+	MUST(cuGraphNodeSetEnabled(exec, one, racy));
+	MUST(cuGraphNodeSetEnabled(exec, two, 0));
+	beside(exec);
+	words(x, 3);
+}
+
+static void cloned(void)
+{
+	CUgraph graph = made(), clone;
+	node(graph, NULL, 0, "put", racy ? y : x, x, 1);
+	MUST(cuGraphClone(&clone, graph));
+	MUST(cuGraphDestroy(graph));
+	beside(instantiated(clone));
+}
+
+/* The program's graph stays as it is. */
+static void asked(void)
+{
+	CUgraph graph = made();
+	CUgraphNode one = node(graph, NULL, 0, "put", racy ? y : x, x, 5);
+	CUDA_KERNEL_NODE_PARAMS p;
+	CUgraphExec exec, again;
+	MUST(cuGraphInstantiate(&exec, graph, 0));
+	MUST(cuGraphKernelNodeGetParams(one, &p));
+	if (p.func != kernel("put") || *(CUdeviceptr *)p.kernelParams[0] != (racy ? y : x) || *(unsigned *)p.kernelParams[2] != 5)
+		exit(4);
+	MUST(cuGraphKernelNodeSetParams(one, &p));
+	MUST(cuGraphInstantiate(&again, graph, 0));
+	MUST(cuGraphExecDestroy(exec));
+	MUST(cuGraphDestroy(graph));
+	beside(again);
+	words(racy ? y : x, 5);
+}
+
+static const struct form { const char *name; void (*run)(void); } forms[] = {
+#define FORM(name) {#name, name}
+	FORM(chain), FORM(fork_and_join), FORM(by_hand), FORM(child), FORM(copied), FORM(set), FORM(flags), FORM(wide), FORM(many), FORM(too_many),
+	FORM(then_kernel), FORM(kernel_then), FORM(then_host), FORM(copy_then_kernel), FORM(branch_then_kernel), FORM(two_streams),
+	FORM(one_in_two_streams), FORM(default_stream), FORM(launched_into),
+	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off), FORM(cloned), FORM(asked),
+};
+
+int main(int argc, char **argv)
+{
+	const struct form *form = NULL;
+	CUdevice device;
+
+	for (size_t i = 0; argc > 1 && i < sizeof(forms) / sizeof(*forms); i++)
+		if (!strcmp(argv[1], forms[i].name))
+			form = &forms[i];
+	racy = argc > 2 && !strcmp(argv[2], "racy");
+	if (!form) {
+		for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+			puts(forms[i].name);
+		return 2;
+	}
+	MUST(cuInit(0));
+	MUST(cuDeviceGet(&device, 0));
+	MUST(cuDevicePrimaryCtxRetain(&context, device));
+	MUST(cuCtxSetCurrent(context));
+	load();
+	MUST(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+	MUST(cuMemAllocHost((void **)&host, BYTES));
+	CUdeviceptr *const memory[] = {&x, &y, &z};
+	for (int i = 0; i < 3; i++) {
+		MUST(cuMemAlloc(memory[i], BYTES));
+		MUST(cuMemsetD8(*memory[i], 0, BYTES));
+	}
+	MUST(cuCtxSynchronize());
+	form->run();
+	MUST(cuCtxSynchronize());
+	return 0;
+}

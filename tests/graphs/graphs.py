@@ -1,0 +1,53 @@
+"""Graphs (graphs.c): each form is clean as it stands, and without its edge its race is found. `graphs.py FORM`, or --list; and what is said of
+replays that are not checked."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+import expect  # noqa: E402
+import jobs  # noqa: E402
+
+PROGRAM = os.path.join(jobs.BIN, "graphs")
+SEEDS = (1, 2)
+MEMCPY, MEMSET = "cuGraphMemcpyNode", "cuGraphMemsetNode"
+# Without the edge: the kernels on both sides of its findings.
+FORMS = {
+    "chain": {("together", "together")}, "fork_and_join": {("add", "add")}, "by_hand": {("add", "put")}, "child": {("add", "put")},
+    "copied": {(MEMCPY, "put")}, "set": {("add", MEMSET)}, "flags": {("receive", "send_relaxed")}, "wide": {("put", "put")}, "many": {("add", "add"), ("add", "put")},
+    "then_kernel": {("add", "put")}, "kernel_then": {("add", "put")}, "then_host": {("add", "put")}, "copy_then_kernel": {("add", MEMCPY)},
+    "branch_then_kernel": {("add", "put")}, "two_streams": {("add", "put")}, "one_in_two_streams": {("put", "put")},
+    "default_stream": {("add", "put")}, "launched_into": {("add", "put")}, "updated": {("add", "put")}, "not_updated": {("add", "put")}, "kernel_changed": {("add", "put")},
+    "copy_changed": {("add", MEMCPY)}, "switched_off": {("add", "put")}, "cloned": {("add", "put")}, "asked": {("add", "put")},
+}
+
+
+def sides(finding):
+    return tuple(sorted(side["kernel"] for side in (finding["first"], finding["second"])))
+
+
+def form(scratch, name):
+    for seed in SEEDS:
+        options = ("--seed", str(seed), "--require-checked")
+        clean = jobs.launched(scratch, [PROGRAM, name], ranks=1, options=options).ends(0).summary(ranks=1)
+        expect.need(not clean["findings"] and clean["coverage"]["launches_checked"], str(clean))
+        racy = jobs.launched(scratch, [PROGRAM, name, "racy"], ranks=1, options=options).ends(jobs.FOUND).summary(ranks=1)
+        expect.need({sides(f) for f in racy["findings"]} <= FORMS[name], str(racy["findings"]))
+        expect.need(not racy["coverage"]["launches_unchecked"], str(racy["coverage"]))
+
+
+def too_many(scratch):
+    """More nodes under way than there are tags: later replays compute the same, unchecked, and that is counted; nothing is invented."""
+    for racy in ([], ["racy"]):
+        job = jobs.launched(scratch, [PROGRAM, "too_many", *racy], ranks=1).ends(0)
+        coverage = job.summary(ranks=1)["coverage"]
+        expect.need(coverage["launches_checked"] > 20000 and coverage["launches_unchecked"] > 2000, str(coverage))
+        job.says("no launch tag is free")
+
+
+CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS}, "too_many": too_many}
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--list":
+        print(";".join(CASES), end="")
+    else:
+        jobs.main(CASES)
