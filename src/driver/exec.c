@@ -362,21 +362,6 @@ static CUresult exec_opaque(const struct graph *g, CUgraphExec exec, struct flow
 	return rc;
 }
 
-/* Its nodes, with clones, become a child graph of another one. */
-static CUresult exec_captured(struct graph *g, CUgraphExec exec, CUstream stream)
-{
-	CUstreamCaptureMode mode;
-
-	if (g && g->records) {
-		pthread_mutex_lock(&g->lock);
-		int relaxed = flow_relax(&mode);
-		records_lend(g->records, g->flow->participant->stream);
-		flow_unrelax(mode, relaxed);
-		pthread_mutex_unlock(&g->lock);
-	}
-	return real.cuGraphLaunch(exec, stream);
-}
-
 static const char *exec_reason(const struct graph *g, const struct flow *f)
 {
 	return !g ? "it was not seen when it was made" : annotate_ignores() ? "the program asked not to check it (gsan_ignore)" :
@@ -389,7 +374,7 @@ CUresult hook_cuGraphLaunch(CUgraphExec exec, CUstream stream)
 	uint32_t slot;
 
 	if (flow_capturing(stream))
-		return exec_captured(g, exec, stream);
+		return real.cuGraphLaunch(exec, stream); /* refuses */
 	struct flow *f = flow_of_stream(stream, &slot);
 	if (g)
 		pthread_mutex_lock(&g->lock);

@@ -13,7 +13,6 @@
 #include "cuda/real.h"
 #include "device/abi.h"
 #include "driver/chosen.h"
-#include "driver/graph.h"
 #include "driver/listing.h"
 #include "ipc/ipc.h"
 #include "ptx/plan.h"
@@ -397,7 +396,6 @@ static int function_drop(uint64_t handle, void *value, void *holder)
 	(void)handle;
 	if (function_holder(fn) != holder)
 		return 0;
-	graph_forget_function(fn);
 	free(fn->name);
 	free(fn);
 	return 1;
@@ -433,7 +431,6 @@ static int function_end(uint64_t handle, void *value, void *ended_)
 	if (fn->context != ended->context)
 		return 0;
 	function_variables_forget(ended->flow, function_holder(fn));
-	graph_forget_function(fn);
 	return 1;
 }
 

@@ -167,22 +167,11 @@ static CUresult launch_copied(struct launch *l, const struct function *fn, struc
 	return rc;
 }
 
-/* A capture that an executable graph is launched into gets its nodes as they are: with clones. */
-static struct map clones = MAP_INIT; /* CUfunction of a clone in a graph → struct function */
-
-void graph_forget_function(const struct function *fn)
-{
-	if (fn->clone)
-		map_remove(&clones, (uintptr_t)fn->clone);
-}
-
 static CUresult kernel_clone(struct graph *g, struct graph_kernel *k, struct function *fn, struct graph_launch *own)
 {
 	struct gsan_launch record = {.abi = GSAN_ABI, .at = records_at(g->records, k->record)};
 
 	k->shape = launch_shape(g->flow, fn, &own->launch);
-	if (map_put(&clones, (uintptr_t)fn->clone, fn))
-		return CUDA_ERROR_OUT_OF_MEMORY;
 	return launch_copied(&own->launch, fn, &record);
 }
 
@@ -191,13 +180,10 @@ void graph_kernel(struct graph *g, struct graph_kernel *k, const struct graph_se
 	struct graph_launch own;
 
 	launch_of_node(&own, to, p);
-	struct function *fn = map_get(&clones, (uintptr_t)own.launch.f);
-	int already = fn != NULL;
-	if (!already)
-		fn = function_find(g->flow, own.launch.f);
+	struct function *fn = function_find(g->flow, own.launch.f);
 	k->model = fn ? fn->model : MODEL_NONE;
 	k->left_out = fn && fn->left_out;
-	k->reason = already ? NULL : launch_refuse(fn, &own.launch);
+	k->reason = launch_refuse(fn, &own.launch);
 	if (!k->reason && !g->records)
 		k->reason = NO_MEMORY;
 	if (!k->reason && kernel_clone(g, k, fn, &own) != CUDA_SUCCESS)

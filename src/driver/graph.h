@@ -76,7 +76,6 @@ struct graph_set { CUresult (*set)(const struct graph_set *to, const CUDA_KERNEL
 void graph_kernel(struct graph *g, struct graph_kernel *k, const struct graph_set *to, const CUDA_KERNEL_NODE_PARAMS *p);
 
 void graph_forget_context(CUcontext context); /* it has ended */
-void graph_forget_function(const struct function *fn); /* it is about to be freed */
 
 void graph_say(struct flow *f, const char *reason); /* why one ran unchecked: a string literal */
 

@@ -24,7 +24,6 @@ struct records {
 	CUdeviceptr at;
 	CUevent used;  /* behind the newest replay, ... */
 	int ran, lost; /* ... if there was one; if it is not known when that ends, nothing is brought but nobody's */
-	int lent;      /* records_lend() */
 	struct gsan_launch *nobody;
 	struct image *image, **last; /* in the order in which they were brought; the first is the one that was given out */
 	size_t pinned; /* bytes */
@@ -54,7 +53,7 @@ static struct records *records_again(CUcontext context, uint32_t count)
 	pthread_mutex_unlock(&dropped_lock);
 	if (r) {
 		r->count = count;
-		r->ran = r->lent = 0;
+		r->ran = 0;
 	}
 	return r;
 }
@@ -202,17 +201,8 @@ CUresult records_bring(struct records *r, CUstream stream)
 
 CUresult records_bring_nobody(struct records *r, CUstream stream) { return records_copy(r, r->nobody, stream); }
 
-void records_lend(struct records *r, CUstream own)
-{
-	if (!r->lent && (!r->ran || real.cuStreamWaitEvent(own, r->used, 0) == CUDA_SUCCESS) && records_bring_nobody(r, own) == CUDA_SUCCESS)
-		records_used(r, own);
-	r->lent = 1;
-}
-
 void records_used(struct records *r, CUstream stream)
 {
-	if (r->lent)
-		records_bring_nobody(r, stream);
 	r->ran = 1;
 	r->lost |= real.cuEventRecord(r->used, stream) != CUDA_SUCCESS;
 }

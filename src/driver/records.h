@@ -22,7 +22,5 @@ struct gsan_launch *records_image(struct records *r);
 CUresult records_bring(struct records *r, CUstream stream);
 CUresult records_bring_nobody(struct records *r, CUstream stream);
 void records_used(struct records *r, CUstream stream); /* the replay was enqueued there */
-/* Nodes of other graphs have these records, too: they are nobody's but for each replay. From now on: in a stream of our own. */
-void records_lend(struct records *r, CUstream own);
 
 #endif

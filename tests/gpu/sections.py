@@ -381,6 +381,14 @@ def ipc():
         yield f"queue: {form}", "found" if racy else "clean", outcome(results, racy, 1), len(results)
 
 
+def ends_of(results, name, status):
+    """How jobs ended, in one word if they agree."""
+    for result in results:
+        if result.status != status:
+            show(name, result)
+    return "; ".join(sorted({"hang" if r.status is None else {0: "clean", FOUND: "found"}.get(r.status, f"{r.status}: {r.err[-1500:]}") for r in results}))
+
+
 def forms_of(program):
     """The forms of tests/PROGRAM/PROGRAM.py, ten times each, correct and without their edge."""
     sys.path[:0] = [os.path.join(ROOT, "tests", program), os.path.join(ROOT, "tests", "e2e")]
@@ -389,28 +397,35 @@ def forms_of(program):
     for name in forms.FORMS:
         for options, status in (([], 0), (["racy"], FOUND)):
             results = list(pool.map(run, [[*gsan(), program, name, *options]] * 10))
-            ended = sorted({"hang" if r.status is None else {0: "clean", FOUND: "found"}.get(r.status, f"{r.status}: {r.err[-1500:]}") for r in results})
-            for result in results:
-                if result.status != status:
-                    show(f"{name} {options}", result)
-            yield f"{name}{' without its edge' if options else ''}", "found" if options else "clean", "; ".join(ended), len(results)
+            yield f"{name}{' without its edge' if options else ''}", "found" if options else "clean", ends_of(results, name, status), len(results)
+
+
+def cost_of(program, name):
+    """A program that says what calls cost, plain and checked: its lines go to $OUT/NAME."""
+    rows = []
+    for checked in (False, True):
+        result = run([*(gsan() if checked else []), os.path.join(BUILD, "bin", program)])
+        rows += [{"checked": checked, **json.loads(line)} for line in result.out.splitlines() if line.startswith("{")]
+        yield f"{program}, {'checked' if checked else 'plain'}", "0", str(result.status), 1
+    with open(os.path.join(OUT, name), "w") as file:
+        json.dump({"rows": rows, "device": device(), "commit": commit(), "date": datetime.date.today().isoformat()}, file, indent=1)
 
 
 def graphs():
-    """Graphs: the forms of tests/graphs."""
+    """Graphs: the forms of tests/graphs; torch's, captured and made by torch.compile; and what they cost, $OUT/graphs.json."""
     yield from forms_of("graphs")
+    for form in ("graph", "compile"):
+        for racy in (False, True):
+            program = os.path.join(ROOT, "tests", "gpu", "captured.py")
+            results = [run([*gsan(), PYTHON, program, form, *["racy"] * racy]) for _ in range(2)]
+            yield f"torch: {form}{', racy' if racy else ''}", "found" if racy else "clean", ends_of(results, form, FOUND if racy else 0), len(results)
+    yield from cost_of("gsan-graph-cost", "graphs.json")
 
 
 def copies():
     """Copies and sets: the forms of tests/copies; and what they cost, $OUT/copies.json."""
     yield from forms_of("copies")
-    cost, rows = os.path.join(BUILD, "bin", "gsan-copy-cost"), []
-    for checked in (False, True):
-        result = run([*(gsan() if checked else []), cost])
-        rows += [{"checked": checked, **json.loads(line)} for line in result.out.splitlines() if line.startswith("{")]
-        yield f"gsan-copy-cost, {'checked' if checked else 'plain'}", "0", str(result.status), 1
-    with open(os.path.join(OUT, "copies.json"), "w") as file:
-        json.dump({"rows": rows, "device": device(), "commit": commit(), "date": datetime.date.today().isoformat()}, file, indent=1)
+    yield from cost_of("gsan-copy-cost", "copies.json")
 
 
 def gpus():

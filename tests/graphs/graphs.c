@@ -385,24 +385,6 @@ static void default_stream(void)
 	launch(blocking, "add", y, x, 1);
 }
 
-/* What is launched into a capture becomes a part of that graph. */
-static void launched_into(void)
-{
-	CUgraphExec inner = captured_kernel("put", racy ? y : x, x, 1);
-	capture();
-	MUST(cuGraphLaunch(inner, a));
-	launch(a, "add", x, x, 1);
-	CUgraphExec outer = captured();
-	MUST(cuGraphLaunch(inner, a));
-	MUST(cuGraphLaunch(outer, a));
-	MUST(cuStreamSynchronize(a));
-	words(x, racy ? 1 : 2);
-	MUST(cuGraphLaunch(outer, a));
-	launch(b, "add", z, y, 1);
-	MUST(cuCtxSynchronize());
-	MUST(cuGraphLaunch(inner, a));
-}
-
 /* ---- changed ---- */
 
 /* The racy one goes on to touch what another stream's kernel does. */
@@ -516,7 +498,7 @@ static const struct form { const char *name; void (*run)(void); } forms[] = {
 #define FORM(name) {#name, name}
 	FORM(chain), FORM(fork_and_join), FORM(by_hand), FORM(child), FORM(copied), FORM(set), FORM(flags), FORM(wide), FORM(many), FORM(too_many),
 	FORM(then_kernel), FORM(kernel_then), FORM(then_host), FORM(copy_then_kernel), FORM(branch_then_kernel), FORM(two_streams),
-	FORM(one_in_two_streams), FORM(default_stream), FORM(launched_into),
+	FORM(one_in_two_streams), FORM(default_stream),
 	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off), FORM(cloned), FORM(asked),
 };
 

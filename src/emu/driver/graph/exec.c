@@ -312,11 +312,7 @@ EMU_STREAM_API(cuGraphLaunch, _ptsz, (CUgraphExec x, CUstream handle), (x, handl
 	CUresult result = enter_both(x, handle, &s);
 	if (result)
 		return result;
-	if (s->captured) {
-		const CUgraphNodeParams child = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph.graph = x->graph};
-		return emu_leave(emu_capture_add(s, &child));
-	}
-	return emu_leave(launch(x, s));
+	return emu_leave(s->captured ? emu_capture_refuse(s) : launch(x, s));
 }
 
 /* Nothing has to go anywhere before a launch: this only orders. */
