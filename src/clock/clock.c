@@ -252,16 +252,20 @@ void clock_mark(struct clock *c, uint32_t s, struct clock_vec *mark)
 	pthread_mutex_unlock(&c->lock);
 }
 
-void clock_mark_all(struct clock *c, struct clock_vec *mark)
+void clock_mark_but(struct clock *c, uint64_t slots, struct clock_vec *mark)
 {
 	pthread_mutex_lock(&c->lock);
 	clock_copy(mark, &c->host);
 	for (uint32_t s = 0; s < c->slots; s++) {
+		if (slots >> s & 1)
+			continue;
 		clock_join(mark, &c->slot[s].vec, c->slots);
 		clock_raise(&mark->seen[s], c->slot[s].last);
 	}
 	pthread_mutex_unlock(&c->lock);
 }
+
+void clock_mark_all(struct clock *c, struct clock_vec *mark) { clock_mark_but(c, 0, mark); }
 
 /* In the legacy slot a wait is an action as a launch is, and comes behind what blocking slots did (same place of the driver API). */
 void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event)

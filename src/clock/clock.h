@@ -149,6 +149,7 @@ uint32_t clock_swept(struct clock *c);
 void clock_mark(struct clock *c, uint32_t slot, struct clock_vec *mark);
 void clock_record(struct clock *c, uint32_t slot, struct clock_vec *event);
 void clock_mark_all(struct clock *c, struct clock_vec *mark);
+void clock_mark_but(struct clock *c, uint64_t slots, struct clock_vec *mark); /* but for these slots (bits), where nobody else came behind them */
 
 void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event); /* the slot's next launches */
 /* The same for an event of another clock of the process. 1: what is before it may wait for what is not modelled, and so does the slot. */

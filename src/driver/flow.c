@@ -275,12 +275,33 @@ static void flow_forget_context_in(struct flow *f, void *context)
 	struct flow_ended ended = {.flow = f, .context = context};
 
 	map_sweep(&f->holder, flow_end, &ended);
+	flow_forget_marks(f);
 }
 
 void flow_forget_context(CUcontext context)
 {
 	if (context)
 		flow_each(flow_forget_context_in, context);
+}
+
+struct flow_others { struct flow *flow; const void *context; uint64_t slots; };
+
+static int flow_other(uint64_t stream, void *context, void *others_)
+{
+	struct flow_others *others = others_;
+	uintptr_t slot = (uintptr_t)map_get(&others->flow->stream, stream);
+
+	if (context != others->context && slot && slot - 1 < CLOCK_SHARED)
+		others->slots |= 1ull << (slot - 1);
+	return 0;
+}
+
+void flow_mark_context(struct flow *f, CUcontext context, struct clock_vec *mark)
+{
+	struct flow_others others = {.flow = f, .context = context};
+
+	map_sweep(&f->holder, flow_other, &others);
+	clock_mark_but(&f->clock, others.slots, mark);
 }
 
 /* Before: whoever launches meanwhile must know. */

@@ -15,7 +15,8 @@ struct participant;
 struct flow_mark {
 	uint32_t launches, next; /* a mark is due some launches after the last one, and not before this number, */
 	uint32_t used;           /* in mark[used % FLOW_MARKS] */
-	struct { CUevent event; _Atomic uint32_t seq; } mark[FLOW_MARKS]; /* seq: everything in the slot up to there is before the event; 0: none */
+	struct flow_mark_event { CUevent event; _Atomic uint32_t seq; } mark[FLOW_MARKS];
+	/* seq: everything in the slot up to there is before the event; 0: none */
 };
 
 /* What spans numbering and enqueue of a kernel (DESIGN §7): a lock, and under it the record of the slot's next checked launch, of
@@ -92,6 +93,8 @@ uint32_t flow_slot(struct flow *f, CUstream stream);
 uint32_t flow_branch(struct flow *f, uint32_t slot, uint32_t chain);
 void flow_forget(CUstream stream);              /* the handle is about to be destroyed, or is new */
 void flow_forget_context(CUcontext context);    /* which has ended, and its streams with it */
+/* Everything that it was given, which its end waits for; and what it may have been given: in default streams, in streams that are gone. */
+void flow_mark_context(struct flow *f, CUcontext context, struct clock_vec *mark);
 
 /* Whether a stream is being captured; asked of the driver only once any capture began. And whether any stream may be: then
  * nothing may be asked of the driver that could wait for the device, load code or use the legacy stream. */
@@ -127,6 +130,7 @@ void flow_wait_unknown(struct flow *f, uint32_t slot);
 /* Launch `seq` was enqueued there, and the slot's queue is still locked. And what has passed, as far as marks tell: joined to *over. */
 void flow_mark(struct flow *f, uint32_t slot, CUstream stream, uint32_t seq);
 void flow_passed(struct flow *f, struct clock_vec *over);
+void flow_forget_marks(struct flow *f); /* a context has ended, and with it perhaps their events */
 void flow_wait_everywhere(struct flow *f); /* all its streams do, and those to come */
 /* After a call by which the stream waits for such a thing, for which `name` stands in the report; its answer. */
 CUresult flow_awaits(CUstream stream, const char *name, const char *reason, CUresult rc);

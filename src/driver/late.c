@@ -22,6 +22,7 @@ struct late {
 	uint32_t slot, seq;
 	int enqueued;  /* the driver has answered */
 	CUevent event; /* NULL: it is over */
+	CUcontext context; /* the event's */
 	int alone;     /* clock_alone() */
 	int untold;    /* counts as unchecked */
 	struct gsan_launch record;
@@ -67,6 +68,7 @@ static void late_load(struct flow *f)
 }
 
 static int late_settled(void);
+static const char late_gone[] = "the context ended in which the kernel was that checks copies";
 
 void late_start(struct flow *f)
 {
@@ -76,6 +78,20 @@ void late_start(struct flow *f)
 	if (setting_number(SETTING_COPIES, 1))
 		late_load(f);
 	vmm_settle = late_settled;
+}
+
+void late_resume(struct flow *f)
+{
+	CUcontext gone;
+
+	if (!f || f->late.reason != late_gone)
+		return;
+	pthread_mutex_lock(&f->late.lock);
+	if (f->late.reason == late_gone && real.cuCtxPushCurrent_v2(f->participant->context) == CUDA_SUCCESS) {
+		late_load(f);
+		real.cuCtxPopCurrent_v2(&gone);
+	}
+	pthread_mutex_unlock(&f->late.lock);
 }
 
 const char *late_refuses(struct flow *f) { return f->late.reason; }
@@ -146,9 +162,13 @@ int late_enqueued(struct late *l, CUstream stream, int done, int over)
 {
 	struct late_kernel *k = &l->flow->late;
 	CUevent event = done && !over ? late_event(stream) : NULL;
+	CUcontext context = NULL;
 	int lost = done && !over && !event;
 
+	if (event)
+		real.cuCtxGetCurrent(&context);
 	pthread_mutex_lock(&k->lock);
+	l->context = context;
 	l->enqueued = 1;
 	l->event = event;
 	if (!done || lost) {
@@ -328,20 +348,27 @@ static void late_drop(struct late_kernel *k)
 	k->runs = 0;
 }
 
+/* Its copies are over. */
+static void late_passed(struct late_kernel *k, const void *context)
+{
+	for (struct late *l = k->first; l; l = l->next)
+		if (l->event && l->context == context)
+			l->event = NULL;
+}
+
 static void late_forget(struct flow *f, void *context)
 {
-	CUcontext gone;
+	int gone = f->late.context == context;
 
-	if (f->late.context != context)
-		return;
 	pthread_mutex_lock(&f->late.lock);
-	late_drop(&f->late);
-	f->late.reason = "the context ended in which the kernel was that checks copies";
-	if (f->participant->context != context && real.cuCtxPushCurrent_v2(f->participant->context) == CUDA_SUCCESS) {
-		late_load(f);
-		real.cuCtxPopCurrent_v2(&gone);
+	late_passed(&f->late, context);
+	if (gone) {
+		late_drop(&f->late);
+		f->late.reason = late_gone;
 	}
 	pthread_mutex_unlock(&f->late.lock);
+	if (gone && f->participant->context != context)
+		late_resume(f);
 }
 
 void late_forget_context(CUcontext context)

@@ -29,5 +29,7 @@ int late_over(struct flow *f, unsigned looks);
 /* Of what is under way launches of its slot, from its own on, may leave records. */
 void late_lowers(struct flow *f, struct clock_sweep *sweep);
 void late_forget_context(CUcontext context); /* it has ended */
+/* If the kernel's own has, it is loaded again: now that the program begins anew, or loads code itself. f: or NULL. */
+void late_resume(struct flow *f);
 
 #endif

@@ -18,16 +18,29 @@ void flow_mark(struct flow *f, uint32_t slot, CUstream stream, uint32_t seq)
 	m->next = seq + MARK_EVERY;
 	if (slot == CLOCK_SHARED || flow_captures())
 		return;
-	CUevent *event = &m->mark[m->used % FLOW_MARKS].event;
-	_Atomic uint32_t *at = &m->mark[m->used % FLOW_MARKS].seq;
-	atomic_store_explicit(at, 0, memory_order_seq_cst); /* partner: flow_passed() */
-	if (!*event && real.cuEventCreate(event, GSAN_EVENT_FLAGS) != CUDA_SUCCESS) {
-		*event = NULL;
+	struct flow_mark_event *e = &m->mark[m->used % FLOW_MARKS];
+	atomic_store_explicit(&e->seq, 0, memory_order_seq_cst); /* partner: flow_passed() */
+	if (!e->event && real.cuEventCreate(&e->event, GSAN_EVENT_FLAGS) != CUDA_SUCCESS) {
+		e->event = NULL;
 		return;
 	}
-	if (real.cuEventRecord(*event, stream) == CUDA_SUCCESS)
-		atomic_store_explicit(at, seq, memory_order_seq_cst);
+	if (real.cuEventRecord(e->event, stream) == CUDA_SUCCESS)
+		atomic_store_explicit(&e->seq, seq, memory_order_seq_cst);
 	m->used++;
+}
+
+/* Which events went with it is not known. */
+void flow_forget_marks(struct flow *f)
+{
+	for (uint32_t slot = 0; slot < GSAN_STREAMS; slot++) {
+		struct flow_mark_event *e = f->queue[slot].mark.mark;
+		pthread_mutex_lock(&f->queue[slot].lock);
+		for (unsigned i = 0; i < FLOW_MARKS; i++) {
+			atomic_store_explicit(&e[i].seq, 0, memory_order_seq_cst);
+			e[i].event = NULL;
+		}
+		pthread_mutex_unlock(&f->queue[slot].lock);
+	}
 }
 
 /* An event that is recorded again meanwhile has another number before its answer can be of that record. */

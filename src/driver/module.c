@@ -10,6 +10,7 @@
 #include "driver/fat.h"
 #include "driver/function.h"
 #include "driver/image.h"
+#include "driver/late.h"
 #include "driver/link.h"
 
 static int image_linked(const struct image *i, const void *data, size_t size, void **handle)
@@ -30,6 +31,7 @@ static CUresult image_loaded(CUresult rc, const struct image *i, const void *dat
 
 	if (rc != CUDA_SUCCESS || !data)
 		return rc;
+	late_resume(flow_current());
 	i->kind->forget(*handle);
 	if (image_linked(i, data, size, handle))
 		return rc;

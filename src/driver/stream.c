@@ -164,31 +164,56 @@ CUresult hook_cuIpcCloseMemHandle(CUdeviceptr at)
 	return waited ? gone_done(f, owner, &mark, at, rc) : rc;
 }
 
-/* ---- a context ends, and with it its streams and modules; the counters are on its device --------------------- */
+/* ---- a context ends when its work has, and with it its streams and modules; the counters are on its device ---- */
 
-/* Kernels are found again, if it does not end. */
-static void context_ends(CUcontext context)
+struct context_end { CUcontext context; struct flow *flow; struct clock_vec mark; };
+
+/* Kernels are found again, if it does not end. NULL: not known which. */
+static void context_ends(struct context_end *e, CUcontext context, CUdevice device)
 {
 	flow_drain_everywhere();
 	function_forget_context(context);
+	e->context = context;
+	e->flow = context ? flow_on(device) : NULL;
+	if (e->flow)
+		flow_mark_context(e->flow, context, &e->mark);
 }
 
-static CUresult context_ended(CUcontext context, CUresult rc)
+/* Of the host's wait no more than its order: what of ours lay in the context is gone. */
+static CUresult context_ended(const struct context_end *e, CUresult rc)
 {
-	if (rc == CUDA_SUCCESS) {
-		flow_context_ended();
-		flow_forget_context(context);
-		graph_forget_context(context);
-		late_forget_context(context);
-		fat_forget_context(context);
-	}
+	if (rc != CUDA_SUCCESS)
+		return rc;
+	flow_context_ended();
+	if (e->flow)
+		flow_host_join(e->flow, &e->mark);
+	else
+		flow_elsewhere_seen();
+	flow_forget_context(e->context);
+	graph_forget_context(e->context);
+	late_forget_context(e->context);
+	fat_forget_context(e->context);
 	return rc;
+}
+
+static CUdevice context_device(CUcontext context)
+{
+	CUdevice device = -1;
+	CUcontext gone;
+
+	if (context && real.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {
+		real.cuCtxGetDevice(&device);
+		real.cuCtxPopCurrent_v2(&gone);
+	}
+	return device;
 }
 
 CUresult hook_cuCtxDestroy_v2(CUcontext context)
 {
-	context_ends(context);
-	return context_ended(context, real.cuCtxDestroy_v2(context));
+	struct context_end e;
+
+	context_ends(&e, context, context_device(context));
+	return context_ended(&e, real.cuCtxDestroy_v2(context));
 }
 
 #define DEVICES 64
@@ -202,6 +227,7 @@ CUresult hook_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 	if (rc == CUDA_SUCCESS && device >= 0 && device < DEVICES) {
 		atomic_fetch_add_explicit(&retained[device], 1, memory_order_relaxed);
 		atomic_store_explicit(&primary[device], *context, memory_order_relaxed);
+		late_resume(flow_on(device));
 	}
 	return rc;
 }
@@ -215,21 +241,24 @@ static CUcontext primary_of(CUdevice device)
 CUresult hook_cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
 	int known = device >= 0 && device < DEVICES, active = 0;
+	struct context_end e;
 	unsigned flags;
 
 	if (known && atomic_fetch_sub_explicit(&retained[device], 1, memory_order_relaxed) > 1)
 		return real.cuDevicePrimaryCtxRelease_v2(device);
-	context_ends(primary_of(device));
+	context_ends(&e, primary_of(device), device);
 	CUresult rc = real.cuDevicePrimaryCtxRelease_v2(device);
 	if (real.cuDevicePrimaryCtxGetState)
 		real.cuDevicePrimaryCtxGetState(device, &flags, &active);
-	return context_ended(active ? NULL : primary_of(device), rc);
+	return active ? rc : context_ended(&e, rc);
 }
 
 CUresult hook_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-	context_ends(primary_of(device));
-	return context_ended(primary_of(device), real.cuDevicePrimaryCtxReset_v2(device));
+	struct context_end e;
+
+	context_ends(&e, primary_of(device), device);
+	return context_ended(&e, real.cuDevicePrimaryCtxReset_v2(device));
 }
 
 /* ---- captures: what is launched into one is not executed now ------------------------------------------------- */

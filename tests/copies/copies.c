@@ -237,6 +237,36 @@ static CUresult wait(CUdeviceptr *p, CUstream stream)
 static void waited_between(void) { MUST(cuMemsetD8Async(at, 7, BYTES, between(wait))); }
 static void given_between(void) { MUST(cuMemsetD8Async(at, 7, BYTES, between(give))); }
 
+/* A context's end waits for all that it was given, and for nothing else. */
+static void context_ended(void)
+{
+	CUcontext of[2], gone;
+	CUstream stream[2];
+
+	for (int i = 0; i < 2; i++) {
+		MUST(cuCtxCreate(&of[i], NULL, 0, 0));
+		MUST(cuStreamCreate(&stream[i], CU_STREAM_NON_BLOCKING));
+		MUST(cuMemcpyHtoDAsync(i ? other : at, host, BYTES, stream[i]));
+		MUST(cuCtxPopCurrent(&gone));
+	}
+	MUST(cuCtxDestroy(of[racy]));
+	launch(b, "get", at, N);
+	MUST(cuCtxDestroy(of[!racy]));
+}
+
+/* So does a reset, behind which copies are checked as before. */
+static void context_reset(void)
+{
+	CUcontext again;
+
+	MUST(cuMemcpyHtoDAsync(at, host, BYTES, a));
+	MUST(cuDevicePrimaryCtxReset(0));
+	MUST(cuDevicePrimaryCtxRetain(&again, 0));
+	MUST(cuMemsetD8Async(at, 7, BYTES, b));
+	edge(a, b);
+	MUST(cuMemcpyDtoHAsync(host, at, BYTES, a));
+}
+
 static void many(void)
 {
 	for (int i = 0; i < 600; i++)
@@ -253,7 +283,7 @@ static const struct form { const char *name; void (*run)(void); } forms[] = {
 	FORM(within_then_kernel), FORM(set_then_kernel), FORM(kernel_then_set), FORM(kernel_then_set16), FORM(blocking_out), FORM(blocking_in),
 	FORM(blocking_set), FORM(two_copies), FORM(in_then_out), FORM(two_sets), FORM(set_then_out), FORM(neighbours), FORM(columns),
 	FORM(rows_out), FORM(boxes), FORM(of_variable), FORM(flag_by_copy), FORM(progress), FORM(result), FORM(overwritten), FORM(by_flag),
-	FORM(freed_and_reused), FORM(waited_between), FORM(given_between),
+	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_reset),
 	FORM(many),
 };
 

@@ -23,6 +23,7 @@ FORMS = {
     "boxes": ({WRITE}, {COPY, SET}), "of_variable": (READ, {COPY}), "flag_by_copy": (READ, {COPY}), "progress": ({ATOMIC}, {COPY}),
     "result": ({ATOMIC}, {COPY}), "overwritten": ({WRITE}, {COPY}), "by_flag": ({WRITE}, {SET}), "freed_and_reused": ({WRITE}, {COPY}),
     "waited_between": ({WRITE}, {SET}), "given_between": ({WRITE}, {SET}),
+    "context_ended": (READ, {COPY}), "context_reset": (READ, {COPY, SET}),
     "many": (READ | {WRITE}, {COPY, SET}),
 }
 

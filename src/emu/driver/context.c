@@ -90,7 +90,8 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice device)
 	CUcontext c = emu.device[device].primary;
 	if (!c || !c->retained)
 		return emu_leave(CUDA_ERROR_INVALID_CONTEXT);
-	c->retained--;
+	if (!--c->retained)
+		emu_wait_context(c);
 	return emu_leave(CUDA_SUCCESS);
 }
 

@@ -220,6 +220,25 @@ static void test_host(int synced)
 	clock_destroy(&c);
 }
 
+/* A mark without some slots: what they were given is in it only if another one came behind it. */
+static void test_mark_but(int waits)
+{
+	struct clock c;
+	struct clock_vec mark, event;
+
+	CHECK(clock_init(&c, NULL, 0, 15) == 0);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0);
+	struct launch a = launch(&c, s), b = launch(&c, t);
+	clock_record(&c, s, &event);
+	if (waits)
+		clock_wait(&c, t, &event);
+	clock_mark_but(&c, 1ull << s, &mark);
+	clock_host_join(&c, &mark);
+	struct launch d = launch(&c, clock_slot_open(&c, 0));
+	CHECK(before(&b, &d) && before(&a, &d) == waits);
+	clock_destroy(&c);
+}
+
 static void test_floor(void)
 {
 	struct clock c;
@@ -780,6 +799,8 @@ int main(void)
 		test_tags_shared(twin);
 		test_shared_blocks(twin);
 	}
+	test_mark_but(0);
+	test_mark_but(1);
 	test_floor();
 	test_overflow(GSAN_ORDER_PAIRS);
 	test_overflow(GSAN_ORDER_PAIRS + 1);
