@@ -254,14 +254,17 @@ static void context_ended(void)
 	MUST(cuCtxDestroy(of[!racy]));
 }
 
-/* So does a reset, behind which copies are checked as before. */
+/* So does a reset, behind which copies are checked as before, once the program takes the context again, or loads code into it. */
 static void context_reset(void)
 {
 	CUcontext again;
 
 	MUST(cuMemcpyHtoDAsync(at, host, BYTES, a));
 	MUST(cuDevicePrimaryCtxReset(0));
-	MUST(cuDevicePrimaryCtxRetain(&again, 0));
+	if (racy)
+		MUST(cuDevicePrimaryCtxRetain(&again, 0));
+	else
+		load();
 	MUST(cuMemsetD8Async(at, 7, BYTES, b));
 	edge(a, b);
 	MUST(cuMemcpyDtoHAsync(host, at, BYTES, a));
