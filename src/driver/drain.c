@@ -238,7 +238,9 @@ static void drain_last(struct flow *f, void *unused)
 	if (real.cuCtxPushCurrent_v2(f->participant->context) != CUDA_SUCCESS)
 		return;
 	int relaxed = flow_relax(&mode);
-	int all = launches == atomic_load_explicit(&f->rank->launches_counted, memory_order_relaxed) || drain_wait(f);
+	int all = launches == atomic_load_explicit(&f->rank->launches_counted, memory_order_relaxed);
+	if (!all || late_under_way(f))
+		all |= drain_wait(f);
 	late_over(f, DRAIN_LATE_LAST);
 	drain_copy(f, launches, all);
 	flow_unrelax(mode, relaxed);

@@ -37,7 +37,8 @@ struct late_kernel {
 	CUstream stream;
 	const char *reason;      /* why there is none; NULL: there is */
 	struct late *first, **last; /* not started */
-	struct late *running;    /* `runs` kernels */
+	struct late *running;    /* `runs` kernels, */
+	CUevent ran;             /* and what is behind them */
 	uint32_t runs;
 	int stuck;               /* they were waited for in vain */
 	_Atomic uint32_t under_way, started; /* of all these; in all */

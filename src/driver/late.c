@@ -54,6 +54,8 @@ static int late_kernel(struct late_kernel *k)
 	/* Of another priority than the program's mostly are: those share no queue of the GPU, in which one waits for what comes before it. */
 	if (real.cuStreamCreateWithPriority(&k->stream, CU_STREAM_NON_BLOCKING, -1) != CUDA_SUCCESS)
 		return -1;
+	if (real.cuEventCreate(&k->ran, GSAN_EVENT_FLAGS) != CUDA_SUCCESS)
+		return -1;
 	return late_launch(k, 1, &nothing, &record) == CUDA_SUCCESS ? 0 : -1;
 }
 
@@ -181,10 +183,10 @@ int late_enqueued(struct late *l, CUstream stream, int done, int over)
 
 /* ---- the list -------------------------------------------------------------------------------------------------- */
 
-/* Those that run are over if the stream has nothing left. With the lock held, in the kernel's context. */
+/* With the lock held, in the kernel's context. */
 static void late_reap(struct late_kernel *k)
 {
-	if (!k->running || real.cuStreamQuery(k->stream) == CUDA_ERROR_NOT_READY)
+	if (!k->running || real.cuEventQuery(k->ran) == CUDA_ERROR_NOT_READY)
 		return;
 	for (struct late *l; (l = k->running);) {
 		k->running = l->next;
@@ -228,6 +230,7 @@ static void late_start_all(struct late_kernel *k, uint32_t mapped)
 	uint64_t waits = 0;
 
 	late_reap(k);
+	uint32_t before = k->runs;
 	for (struct late *l = k->first, *next; l && k->runs < LATE_RUNNING && ~waits; l = next) {
 		next = l->next;
 		int over = l->enqueued && !(waits >> l->slot & 1) && (!l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY);
@@ -241,6 +244,8 @@ static void late_start_all(struct late_kernel *k, uint32_t mapped)
 		else
 			late_run(k, l, mapped);
 	}
+	if (k->runs > before)
+		real.cuEventRecord(k->ran, k->stream);
 }
 
 static void late_turn(struct flow *f, uint32_t mapped)
@@ -267,6 +272,17 @@ void late_go_on(struct flow *f)
 		late_turn(f, vmm_mapped(f->participant));
 }
 
+/* Somebody waits for what runs. On the emulated device our events say how far it is, a stream that is asked lets it go on. */
+static void late_wait(struct late_kernel *k)
+{
+	CUstreamCaptureMode mode;
+	int relaxed = flow_relax(&mode);
+
+	real.cuStreamQuery(k->stream);
+	flow_unrelax(mode, relaxed);
+	nanosleep(&(struct timespec){0, LATE_LOOK_NS}, NULL);
+}
+
 int late_over(struct flow *f, unsigned looks)
 {
 	uint32_t mapped = !late_under_way(f) ? 0 : vmm_mapped(f->participant);
@@ -275,7 +291,7 @@ int late_over(struct flow *f, unsigned looks)
 		late_turn(f, mapped);
 		if (!late_under_way(f) || !looks--)
 			break;
-		nanosleep(&(struct timespec){0, LATE_LOOK_NS}, NULL);
+		late_wait(&f->late);
 	}
 	return !late_under_way(f);
 }
@@ -314,7 +330,7 @@ static void late_settle(struct flow *f, void *context)
 			break;
 		f->late.stuck = !s->looks;
 		s->looks -= s->looks > 0;
-		nanosleep(&(struct timespec){0, LATE_LOOK_NS}, NULL);
+		late_wait(&f->late);
 	}
 	s->settled &= !f->late.running;
 }

@@ -132,8 +132,7 @@ def run(files, ranks=2, schedule="program", seed=1, sample_seed=1, repeat=1, kee
 
 def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh, settings):
     trace, report = os.path.join(scratch, "trace.txt"), os.path.join(scratch, "report")
-    # Without checks of copies, which start when the host gets there: beside them a program does not do the same again (comparable() in soak.py).
-    command = [os.path.join(BIN, "gsan-launch"), "-n", str(ranks), "--device", "emu", "--copies", "0", "--seed", str(seed),
+    command = [os.path.join(BIN, "gsan-launch"), "-n", str(ranks), "--device", "emu", "--seed", str(seed),
                "--report", report, os.path.join(BIN, "litmus-run"), "--repeat", str(repeat), "--batch", str(AFRESH if afresh else BATCH), *files]
     try:
         job = subprocess.run(command, env=environment(schedule, sample_seed, trace, afresh, settings), cwd=scratch, capture_output=True, text=True,

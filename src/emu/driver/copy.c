@@ -7,6 +7,7 @@
 #include "emu/driver/graph/capture.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/range.h"
+#include "emu/driver/skip.h"
 #include "emu/driver/trace.h"
 #include "emu/driver/work.h"
 
@@ -135,6 +136,7 @@ static CUresult enqueue(CUstream s, const struct copy_op *what, int keep_source)
 		return result;
 	}
 	trace_rows(s, c);
+	c->op.own = emu_skipped(what->to.at) || emu_skipped(what->from.at);
 	emu_op_push(s, &c->op);
 	return CUDA_SUCCESS;
 }

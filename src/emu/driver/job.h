@@ -20,7 +20,8 @@ struct slot {
 	uint32_t arrival;
 	uint64_t start;           /* of the process, see activity.h */
 	uint32_t users, blocked;  /* host threads that use the driver; of these, waiting in it */
-	uint64_t runnable;        /* see emu_sched_runnable */
+	uint64_t runnable;        /* see struct emu_runnable, */
+	uint32_t own;             /* and this */
 	uint64_t digest;          /* of the kernels that were queued since the job was idle */
 	_Atomic uint32_t quiet;   /* enum quiet: not blocked, but found so since `stirred` last changed */
 	uint64_t ran;             /* ASLEEP: as in struct emu_activity, when it was found so */

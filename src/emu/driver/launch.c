@@ -56,10 +56,11 @@ static int run_kernel(struct emu_op *op, struct emu_turn *turn)
 {
 	struct kernel_op *k = (struct kernel_op *)op;
 	struct emu_error error = {.text = ""};
-	enum emu_state state = turn->schedule == EMU_RANDOM ? emu_grid_run(k->grid, turn->steps, &turn->random, &error)
-							    : run_steps(k, turn, &error);
-	k->steps += turn->steps;
-	emu.clock_ns += turn->steps;
+	const uint32_t steps = turn->own ? 0 : turn->steps; /* that count */
+	enum emu_state state = turn->schedule == EMU_RANDOM || turn->own ? emu_grid_run(k->grid, turn->steps, &turn->random, &error)
+									 : run_steps(k, turn, &error);
+	k->steps += steps;
+	emu.clock_ns += steps;
 	if (state == EMU_RUNNING && emu.step_limit && k->steps > emu.step_limit) {
 		snprintf(error.text, sizeof error.text, "kernel %s ran %" PRIu64 " steps, more than EMU_STEP_LIMIT", k->name,
 			 k->steps);
@@ -184,7 +185,9 @@ static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launc
 	emu_grid_number(k->grid, k->op.traced);
 	k->op.drop = drop_kernel;
 	k->op.priority = kernel_priority;
-	emu_sched_queued(digest(f->kernel, launch));
+	k->op.own = emu_skipped_kernel(k->name);
+	if (!k->op.own)
+		emu_sched_queued(digest(f->kernel, launch));
 	emu_op_push(s, &k->op);
 	return CUDA_SUCCESS;
 }

@@ -21,7 +21,7 @@ struct wait {
 };
 static struct wait *waits;
 static uint64_t sequence;
-static uint64_t published; /* what the scheduler was told of us */
+static struct emu_runnable published; /* what the scheduler was told of us */
 static pthread_t worker;
 static int worker_started;
 
@@ -216,30 +216,32 @@ uint64_t emu_op_priority(const struct emu_op *op)
 
 static uint64_t priority(const struct emu_op *op) { return op->priority ? op->priority(op) : emu_op_priority(op); }
 
-static int add_priority(CUstream s, void *most)
+static int add_priority(CUstream s, void *runnable)
 {
+	struct emu_runnable *r = runnable;
 	if (!stream_ready(s))
 		return 0;
-	uint64_t p = emu_sched_seed() ? priority(s->head) : 1;
-	if (p > *(uint64_t *)most)
-		*(uint64_t *)most = p;
+	uint64_t p = s->head->own ? 0 : emu_sched_seed() ? priority(s->head) : 1;
+	if (p > r->priority)
+		r->priority = p;
+	r->own |= s->head->own;
 	return 0;
 }
 
 /* What emu_sched_runnable wants to know. */
-static uint64_t runnable(void)
+static struct emu_runnable runnable(void)
 {
-	uint64_t most = 0;
-	each_stream(add_priority, &most);
-	return most;
+	struct emu_runnable r = {.priority = 0};
+	each_stream(add_priority, &r);
+	return r;
 }
 
-struct ready { CUstream stream[READY_MAX]; uint32_t count; };
+struct ready { CUstream stream[READY_MAX]; uint32_t count; int own; };
 
 static int collect_ready(CUstream s, void *list)
 {
 	struct ready *r = list;
-	if (stream_ready(s))
+	if (stream_ready(s) && s->head->own == r->own)
 		r->stream[r->count++] = s;
 	return r->count == READY_MAX;
 }
@@ -247,6 +249,8 @@ static int collect_ready(CUstream s, void *list)
 static CUstream choose(const struct ready *r, struct emu_turn *turn)
 {
 	CUstream best = r->stream[0];
+	if (turn->own)
+		return best;
 	if (turn->schedule != EMU_PCT)
 		return r->stream[random_next(&turn->random) % r->count];
 	for (uint32_t i = 1; i < r->count; i++)
@@ -257,7 +261,7 @@ static CUstream choose(const struct ready *r, struct emu_turn *turn)
 
 static void run_turn(struct emu_turn *turn)
 {
-	struct ready ready = {.count = 0};
+	struct ready ready = {.count = 0, .own = turn->own};
 	each_stream(collect_ready, &ready);
 	if (!ready.count)
 		return;
@@ -265,9 +269,10 @@ static void run_turn(struct emu_turn *turn)
 	struct emu_op *op = s->head;
 	s->busy = 1;
 	emu_op_begin(op);
-	turn->made = 1;
+	turn->made = !turn->own;
 	int finished = op->run(op, turn);
 	s->busy = 0;
+	op->own = 0; /* it may wait for what others do */
 	if (!finished && !op->priority)
 		op->demoted = turn->start + turn->made;
 	if (finished) {
@@ -339,6 +344,7 @@ void emu_op_push(CUstream stream, struct emu_op *op)
 {
 	op->stream = stream;
 	op->seq = ++sequence;
+	op->own &= emu_sched_schedule() != EMU_RANDOM; /* there all code is interrupted alike, whoever inserted it */
 	if (op->devices) {
 		op->next_barrier = barriers;
 		barriers = op;
@@ -346,10 +352,10 @@ void emu_op_push(CUstream stream, struct emu_op *op)
 	*stream->tail = op;
 	stream->tail = &op->next;
 	settle();
-	uint64_t ready = runnable();
-	if (ready && !worker_started)
+	const struct emu_runnable ready = runnable();
+	if ((ready.priority || ready.own) && !worker_started)
 		start_worker();
-	if (ready != published) {
+	if (ready.priority != published.priority || ready.own != published.own) {
 		published = ready;
 		emu_sched_runnable(ready);
 	}

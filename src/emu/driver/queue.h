@@ -15,6 +15,7 @@ struct emu_op {
 	uint64_t seq;                                        /* order of enqueueing in this process */
 	int marker;                                          /* needs no turn */
 	int begun;
+	int own;                                             /* not the program's (skip.h): goes first, and no choice counts it */
 	uint32_t devices;                                    /* bits: it is behind what these were given before in default streams and those that
 	                                                      * wait for them, and before what they are given next there. 0: its stream's order is all */
 	struct emu_op *next_barrier;                         /* of those that are queued */

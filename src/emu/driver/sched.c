@@ -26,6 +26,7 @@
 #define POLL_US 50000        /* how long one that polls waits for a turn before it looks itself */
 #define PCT_DEPTH 3          /* changes of priority */
 #define PCT_LENGTHS 12       /* they fall within the first 2^12 steps */
+#define OWN_STEPS (1u << 24) /* instructions that what is not the program's has at once */
 #define JOIN_SECONDS 30      /* how long turns wait for ranks that never call cuInit */
 
 static struct job *job;
@@ -302,13 +303,14 @@ static void note_idle(void)
 	job->idle = 1;
 }
 
-/* The runnable slots in the order of rank, then of arrival: what the choice counts over must not depend on timing. */
-static int choose(void)
+/* Those slots that are runnable, or that have work that is not the program's, in the order of rank, then of arrival: what the choice
+ * counts over must not depend on timing. */
+static int in_order(int order[SLOTS], int own)
 {
-	int order[SLOTS], n = 0;
+	int n = 0;
 	for (int i = 0; i < SLOTS; i++) {
 		const struct slot *s = &job->slot[i];
-		if (!s->pid || !s->runnable)
+		if (!s->pid || !(own ? s->own : s->runnable != 0))
 			continue;
 		int at = n++;
 		for (; at > 0; at--) {
@@ -319,6 +321,16 @@ static int choose(void)
 		}
 		order[at] = i;
 	}
+	return n;
+}
+
+/* What is not the program's goes first, and leaves the choices as they are. */
+static int choose(void)
+{
+	int order[SLOTS];
+	if (in_order(order, 1))
+		return order[0];
+	const int n = in_order(order, 0);
 	if (n && job->idle && job->afresh)
 		begin_afresh(order, n);
 	if (!n || job->schedule != EMU_PCT)
@@ -333,6 +345,10 @@ static int choose(void)
 static void fill_turn(int chosen)
 {
 	struct emu_turn *t = &job->turn;
+	if (job->slot[chosen].own) {
+		*t = (struct emu_turn){.random = 1, .schedule = job->schedule, .steps = OWN_STEPS, .own = 1};
+		return;
+	}
 	*t = (struct emu_turn){.random = random_next(&job->random), .schedule = job->schedule, .seed = job->seed, .start = job->steps};
 	t->steps = schedules[job->schedule].least << t->random % schedules[job->schedule].doublings;
 	memcpy(t->change, job->change, sizeof t->change);
@@ -374,7 +390,7 @@ int emu_sched_turn(struct emu_turn *turn)
 			job->token = -1;
 		serving = 0;
 		give(look);
-		int mine = job->token == (int32_t)(self - job->slot), wanted = self->runnable != 0;
+		int mine = job->token == (int32_t)(self - job->slot), wanted = self->runnable || self->own;
 		*turn = job->turn;
 		unlock();
 		if (mine) {
@@ -396,7 +412,7 @@ static void remove_waiter(struct slot *s, int32_t tid)
 	s->blocked--;
 }
 
-void emu_sched_finish(const struct emu_turn *turn, const int32_t *released, size_t count, uint64_t runnable)
+void emu_sched_finish(const struct emu_turn *turn, const int32_t *released, size_t count, struct emu_runnable runnable)
 {
 	lock();
 	job->steps += turn->made;
@@ -404,8 +420,10 @@ void emu_sched_finish(const struct emu_turn *turn, const int32_t *released, size
 		remove_waiter(self, released[i]);
 	if (count)
 		stir();
-	self->runnable = runnable;
-	note_idle();
+	self->runnable = runnable.priority;
+	self->own = (uint32_t)runnable.own;
+	if (!turn->own)
+		note_idle();
 	end_polls();
 	unlock();
 }
@@ -463,13 +481,14 @@ uint64_t emu_sched_weak(void)
 	return job->weak ? hash_then(hash_then(job->weak, self->rank + 1u), ++launches) | 1 : 0;
 }
 
-void emu_sched_runnable(uint64_t priority)
+void emu_sched_runnable(struct emu_runnable runnable)
 {
 	lock();
-	self->runnable = priority;
+	self->runnable = runnable.priority;
+	self->own = (uint32_t)runnable.own;
 	atomic_fetch_add_explicit(&self->event, 1, memory_order_release);
 	unlock();
-	if (priority)
+	if (runnable.priority || runnable.own)
 		futex_wake(&self->event); /* its worker starts to watch the others */
 }
 

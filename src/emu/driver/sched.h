@@ -24,6 +24,13 @@ struct emu_turn {
 	/* As in struct emu_steps: */
 	uint64_t seed, start, floor, change[EMU_CHANGES];
 	uint64_t made;     /* by who runs the turn: steps of the program */
+	int own;           /* of work that is not the program's */
+};
+
+/* What of a process's device work could run. */
+struct emu_runnable {
+	uint64_t priority; /* the highest; 0: nothing of the program's could. Without priorities: 1 */
+	int own;           /* something that is not the program's could */
 };
 
 /* Joins the job as this process. Returns 0 or -errno (logged). */
@@ -34,8 +41,7 @@ uint64_t emu_sched_rank(void); /* of this process; without one, its place in the
 void emu_sched_user(int more);          /* a thread that uses the driver appeared (+1) or ended (-1) */
 void emu_sched_worker(int32_t tid);     /* this thread runs turns: it is no host thread */
 void emu_sched_stir(void);              /* a host is awake: called by each driver call, nearly free */
-/* The highest priority of the device work of this process that could run; 0: none could. Without priorities: 1. */
-void emu_sched_runnable(uint64_t priority);
+void emu_sched_runnable(struct emu_runnable runnable);
 void emu_sched_queued(uint64_t digest); /* of a kernel that is about to be queued: EMU_AFRESH */
 enum emu_schedule emu_sched_schedule(void);
 uint64_t emu_sched_weak(void);          /* a seed, of the next launch; 0: memory is strong */
@@ -46,7 +52,7 @@ void emu_sched_block(int32_t tid);
 void emu_sched_poll(int32_t tid);       /* returns after a turn, or when nothing can run */
 
 int emu_sched_turn(struct emu_turn *turn); /* waits for one: 0, or -ECANCELED after emu_sched_stop */
-void emu_sched_finish(const struct emu_turn *turn, const int32_t *released, size_t count, uint64_t runnable);
+void emu_sched_finish(const struct emu_turn *turn, const int32_t *released, size_t count, struct emu_runnable runnable);
 void emu_sched_stop(void);
 
 #endif

@@ -63,6 +63,9 @@ static const char other[] = HEAD COUNT("k", SOME "st.volatile.global.u32 [%rd1+1
 	"ld.global.u32 %r3, [%rd2+512];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 red.global.add.u32 [%rd1], 1;\nret;\n}\n"
 static const char with_barrier[] = LATE("bar.sync 0;\n"), without_barrier[] = LATE("");
 
+/* Beside that, work that is not the program's. */
+static const char beside[] = HEAD COUNT("k", NOTHING, NOTHING) COUNT("own", NOTHING, NOTHING);
+
 struct result { uint32_t value[4]; uint64_t trace; };
 
 static uint64_t hash_lines(const char *path)
@@ -95,6 +98,19 @@ static uint64_t hash_threads(const char *path)
 	return h;
 }
 
+static int others; /* kernels that are not the program's (EMU_TRACE_OWN), behind whose event its host looks, before and behind its own */
+static CUstream stream;
+static CUevent event;
+
+static void launch_others(CUfunction f, CUdeviceptr at)
+{
+	at += 1024;
+	for (int i = 0; i < others; i++)
+		OK(cuLaunchKernel(f, 3, 1, 1, 40, 1, 1, 0, stream, (void *[]){&at}, NULL));
+	OK(cuEventRecord(event, stream));
+	CHECK(cuEventQuery(event) == (others ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS));
+}
+
 static void in_child(const char *ptx, const char *name, unsigned blocks, unsigned threads, int to)
 {
 	struct result r = {0};
@@ -102,7 +118,12 @@ static void in_child(const char *ptx, const char *name, unsigned blocks, unsigne
 	start();
 	OK(cuMemAlloc(&at, 2048));
 	OK(cuMemsetD8(at, 0, 2048));
-	OK(cuLaunchKernel(load(ptx, name), blocks, 1, 1, threads, 1, 1, 0, NULL, (void *[]){&at}, NULL));
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuEventCreate(&event, CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING));
+	const CUfunction f = load(ptx, name), own = others ? load(ptx, "own") : NULL;
+	launch_others(own, at);
+	OK(cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, 0, NULL, (void *[]){&at}, NULL));
+	launch_others(own, at);
 	OK(cuCtxSynchronize());
 	OK(cuMemcpyDtoH(r.value, at, sizeof r.value));
 	r.trace = hash_lines(getenv("EMU_TRACE"));
@@ -123,6 +144,8 @@ static struct result run(const char *schedule, unsigned seed, const char *ptx, c
 	if (child == 0) {
 		setenv("EMU_TRACE", path, 1);
 		setenv("EMU_TRACE_SUFFIX", "__gsan", 1);
+		setenv("EMU_TRACE_OWN", "own", 1);
+		setenv("EMU_TRACE_OWN_EVENTS", "3", 1);
 		setenv("EMU_SCHEDULE", schedule, 1);
 		setenv("EMU_SEED", number, 1);
 		in_child(ptx, name, blocks, threads, fd[1]);
@@ -148,6 +171,15 @@ static void same_whatever_is_inserted(const char *schedule)
 		different += a.trace != first;
 	}
 	CHECK(different && lost);
+}
+
+static void others_go_first(const char *schedule)
+{
+	for (unsigned seed = 1; seed <= 8; seed++) {
+		const uint64_t trace = run(schedule, seed, beside, "k", 4, 1).trace;
+		for (others = 2; others; others--)
+			CHECK(run(schedule, seed, beside, "k", 4, 1).trace == trace);
+	}
 }
 
 static void nobody_waits_for_ever(const char *schedule)
@@ -243,6 +275,8 @@ int main(void)
 		nobody_waits_for_ever(schedules[k]);
 		operations_stay_with_their_calls(schedules[k]);
 	}
+	others_go_first("program");
+	others_go_first("lag");
 	single_warps_lag();
 	parts_of_jobs();
 	unknown_schedule();
