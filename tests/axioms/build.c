@@ -470,6 +470,8 @@ static void host_step(struct graph *g, struct host *h, const struct lit_step *s)
 		return;
 	case LIT_DO_RECORD: memcpy(event, stream, sizeof(launch_set)); return;
 	case LIT_DO_WAIT: join(stream, event); return;
+	case LIT_DO_COPY:
+	case LIT_DO_SET: g->failed = -ENOTSUP; return; /* these are no part of the model */
 	case LIT_DO_SYNC_STREAM: join(h->known, stream); return;
 	case LIT_DO_SYNC_EVENT: join(h->known, event); return;
 	case LIT_DO_SYNC_ALL:

@@ -157,6 +157,14 @@ static void check_sections(struct checker *c)
 	check_barriers(c);
 }
 
+static void check_range(struct checker *c, uint32_t line, const struct lit_place *p, uint32_t bytes)
+{
+	const struct lit_location *l = &c->p->location[p->location];
+
+	if (!bytes || p->offset < 0 || (uint64_t)p->offset + bytes > l->bytes)
+		wrong(c, line, "reaches outside of '%s', which has %u bytes, or has none; give it more", l->name, l->bytes);
+}
+
 static void check_steps(struct checker *c)
 {
 	const struct lit_program *p = c->p;
@@ -167,6 +175,10 @@ static void check_steps(struct checker *c)
 
 		if (step->op == LIT_DO_LAUNCH && (!p->launch[step->launch].block || !p->launch[step->launch].grid))
 			wrong(c, step->line, "a launch without threads; write block 32");
+		if (step->op == LIT_DO_COPY || step->op == LIT_DO_SET)
+			check_range(c, step->line, &step->to, step->bytes);
+		if (step->op == LIT_DO_COPY)
+			check_range(c, step->line, &step->from, step->bytes);
 		for (size_t before = 0; before < s; before++)
 			known |= p->step[before].op == LIT_DO_RECORD && p->step[before].rank == step->rank &&
 				 p->step[before].event == step->event;

@@ -78,11 +78,18 @@ struct lit_launch {
 };
 
 /* What the hosts do, in this order, one after the other over all ranks. After the last, every rank waits for its work. */
-enum lit_step_op { LIT_DO_LAUNCH, LIT_DO_RECORD, LIT_DO_WAIT, LIT_DO_SYNC_STREAM, LIT_DO_SYNC_EVENT, LIT_DO_SYNC_ALL };
+enum lit_step_op {
+	LIT_DO_LAUNCH, LIT_DO_RECORD, LIT_DO_WAIT, LIT_DO_COPY, LIT_DO_SET,
+	LIT_DO_SYNC_STREAM, LIT_DO_SYNC_EVENT, LIT_DO_SYNC_ALL /* the host waits */
+};
+struct lit_place { int location; int32_t offset; };
 struct lit_step {
 	enum lit_step_op op;
 	int rank, stream, event; /* events 0, 1, … of the rank */
 	int launch;
+	struct lit_place to, from; /* of a copy, of `bytes` bytes; of a set the first, to `value` */
+	uint32_t bytes;
+	uint8_t value;
 	uint32_t line;
 };
 

@@ -446,6 +446,40 @@ static void event_step(struct parser *ps, enum lit_step_op op)
 	}
 }
 
+/* Both: TO, and of a copy FROM, then words. */
+static void range_take(struct parser *ps, enum lit_step_op op)
+{
+	struct lit_step *s = step(ps, op);
+
+	ps->thread = -1;
+	s->bytes = 4;
+	s->to.location = place_take(ps, &s->to.offset);
+	if (op == LIT_DO_COPY)
+		s->from.location = place_take(ps, &s->from.offset);
+	while (!ps->failed && *peek(ps)) {
+		if (accept(ps, "bytes"))
+			s->bytes = (uint32_t)number(ps, "a size", 1u << 20);
+		else if (op == LIT_DO_SET && accept(ps, "value"))
+			s->value = (uint8_t)number(ps, "a byte", 255);
+		else if (accept(ps, "rank"))
+			s->rank = rank_take(ps);
+		else if (accept(ps, "stream"))
+			s->stream = index_of(ps, "a stream", 63);
+		else
+			fail(ps, "'%s'; write bytes N, rank N, stream N, or of a set value N", peek(ps));
+	}
+}
+
+static void copy_take(struct parser *ps)
+{
+	range_take(ps, LIT_DO_COPY);
+}
+
+static void set_take(struct parser *ps)
+{
+	range_take(ps, LIT_DO_SET);
+}
+
 static void record_take(struct parser *ps)
 {
 	event_step(ps, LIT_DO_RECORD);
@@ -567,6 +601,7 @@ static void cites_take(struct parser *ps)
 static const struct { const char *word; void (*take)(struct parser *); } directives[] = {
 	{"litmus", litmus_take}, {"ranks", ranks_take}, {"devices", devices_take}, {"location", location_take},
 	{"launch", launch_take}, {"cta", cta_take}, {"record", record_take}, {"wait", wait_take}, {"sync", sync_take},
+	{"copy", copy_take}, {"set", set_take},
 	{"exists", exists_take}, {"expect", expect_take}, {"cites", cites_take}};
 
 static void line_read(struct parser *ps)

@@ -107,6 +107,24 @@ static void print_launch(struct printer *pr, int launch)
 			print_thread(pr, &pr->p->thread[t]);
 }
 
+static void print_place(struct printer *pr, const struct lit_place *p)
+{
+	put(pr, " %s", pr->p->location[p->location].name);
+	if (p->offset)
+		put(pr, "%+d", p->offset);
+}
+
+static void print_range(struct printer *pr, const struct lit_step *s)
+{
+	put(pr, "%s", s->op == LIT_DO_COPY ? "copy" : "set");
+	print_place(pr, &s->to);
+	if (s->op == LIT_DO_COPY)
+		print_place(pr, &s->from);
+	else
+		put(pr, " value %u", s->value);
+	put(pr, " bytes %u rank %d stream %d\n", s->bytes, s->rank, s->stream);
+}
+
 static void print_step(struct printer *pr, struct lit_step *s)
 {
 	s->line = pr->line;
@@ -114,6 +132,8 @@ static void print_step(struct printer *pr, struct lit_step *s)
 	case LIT_DO_LAUNCH: print_launch(pr, s->launch); break;
 	case LIT_DO_RECORD: put(pr, "record %d rank %d stream %d\n", s->event, s->rank, s->stream); break;
 	case LIT_DO_WAIT: put(pr, "wait %d rank %d stream %d\n", s->event, s->rank, s->stream); break;
+	case LIT_DO_COPY:
+	case LIT_DO_SET: print_range(pr, s); break;
 	case LIT_DO_SYNC_STREAM: put(pr, "sync stream %d rank %d\n", s->stream, s->rank); break;
 	case LIT_DO_SYNC_EVENT: put(pr, "sync event %d rank %d\n", s->event, s->rank); break;
 	case LIT_DO_SYNC_ALL: put(pr, "sync all rank %d\n", s->rank); break;

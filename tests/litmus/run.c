@@ -4,6 +4,7 @@
  * alone, step by step, with a meeting of the hosts after each. Every run of a program has zeroed memory of its own, and every
  * program kernels of its own: lN_NAME_LAUNCH, N being its place in the order of the files. */
 #include "litmus/litmus.h"
+#include "litmus/ranges.h"
 
 #include "base/text.h"
 #include "host/world.h"
@@ -29,6 +30,7 @@ struct runner {
 	struct item *item;
 	size_t items, repeats, per_module, per_batch;
 	uint32_t polls;
+	size_t places;                 /* 1: they are printed */
 	size_t total[LIT_RANKS];       /* bytes of one repeat */
 	struct world_shared memory;
 	CUdeviceptr kept;
@@ -127,12 +129,22 @@ static void place(struct runner *r, struct item *it)
 	}
 }
 
+/* Whose a copy is: of each rank the first memory that the job makes is what programs use. */
+static void say_places(const struct runner *r)
+{
+	for (size_t i = 0; i < r->items; i++)
+		for (int k = 0; k < r->w.size && !r->w.rank; k++)
+			printf("place %zu %s rank %d from %zu of %zu\n", i, r->item[i].p->name, k, r->item[i].at[k], r->total[k]);
+}
+
 static void memory_open(struct runner *r)
 {
 	size_t most = 256;
 
 	for (size_t i = 0; i < r->items; i++)
 		place(r, &r->item[i]);
+	if (r->places)
+		say_places(r);
 	for (int k = 0; k < r->w.size; k++)
 		most = r->total[k] > most ? r->total[k] : most;
 	world_shared_new(&r->w, most * r->repeats, &r->memory);
@@ -231,9 +243,21 @@ static void launch(struct runner *r, const struct item *it, size_t repeat, const
 	WORLD_TRY(cuLaunchKernel(it->kernel[s->launch], l->grid, 1, 1, l->block, 1, 1, 0, stream_of(r, l->stream), args, NULL));
 }
 
+static void copy(struct runner *r, const struct item *it, size_t repeat, const struct lit_step *s)
+{
+	struct range range = {.to = address(r, it, repeat, (size_t)s->to.location) + (CUdeviceptr)s->to.offset, .bytes = s->bytes, .value = s->value,
+			.stream = stream_of(r, s->stream)};
+
+	if (s->op == LIT_DO_COPY)
+		range.from = address(r, it, repeat, (size_t)s->from.location) + (CUdeviceptr)s->from.offset;
+	WORLD_TRY(ranges_call((unsigned)(it - r->item), &range));
+}
+
 static void step(struct runner *r, const struct item *it, size_t repeat, const struct lit_step *s)
 {
 	switch (s->op) {
+	case LIT_DO_COPY:
+	case LIT_DO_SET: copy(r, it, repeat, s); break;
 	case LIT_DO_LAUNCH: launch(r, it, repeat, s); break;
 	case LIT_DO_RECORD:
 		if (!r->event[s->event])
@@ -330,27 +354,28 @@ static void run_all(struct runner *r)
 
 /* ---- arguments ------------------------------------------------------------------------------------------------ */
 static const char usage[] =
-	"usage: litmus-run [--repeat N] [--module N] [--batch N] [--polls N] FILE.litmus…\n"
+	"usage: litmus-run [--repeat N] [--module N] [--batch N] [--polls N] [--places 1] FILE.litmus…\n"
 	"Runs litmus programs, N times each, and prints a line `outcome NAME REPEAT LAUNCH.CTA.THREAD:rN=VALUE… LOCATION=VALUE…`\n"
 	"for each run and rank. --module: programs compiled together (64); --batch: enqueued together (32); --polls: poll that\n"
-	"many times longer than the programs say (1). Start it with gsan-launch -n RANKS if the programs have several.\n";
+	"many times longer than the programs say (1); --places: where in memory they lie. Start it with gsan-launch -n RANKS if the programs have several.\n";
 
 static void option(struct runner *r, const char *name, const char *value)
 {
-	static const char *const names[] = {"--repeat", "--module", "--batch", "--polls"};
+	static const char *const names[] = {"--repeat", "--module", "--batch", "--places", "--polls"};
+	enum { NAMES = sizeof(names) / sizeof(*names), POLLS = NAMES - 1 };
 	long n = value ? atol(value) : 0;
 	size_t which = 0;
 
-	while (which < 4 && strcmp(name, names[which]))
+	while (which < NAMES && strcmp(name, names[which]))
 		which++;
-	if (which == 4 || n < 1) {
+	if (which == NAMES || n < 1) {
 		fprintf(strcmp(name, "--help") ? stderr : stdout, "%s", usage);
 		exit(strcmp(name, "--help") ? 2 : 0);
 	}
-	if (which == 3)
+	if (which == POLLS)
 		r->polls = (uint32_t)n;
 	else
-		*(size_t *[]){&r->repeats, &r->per_module, &r->per_batch}[which] = (size_t)n;
+		*(size_t *[]){&r->repeats, &r->per_module, &r->per_batch, &r->places}[which] = (size_t)n;
 }
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
 
 #include "access.h"
 #include "build.h"
+#include "copies.h"
 #include "idioms.h"
 
 #include <stdlib.h>
@@ -126,7 +127,7 @@ static int choose_ranks(struct build *b, uint64_t seed)
 	return p->ranks - build_chance(b, block == 7 ? 30 : 8);
 }
 
-struct lit_program *random_generate(uint64_t seed)
+static struct lit_program *generate(uint64_t seed, int copies)
 {
 	static const uint8_t broken[] = {0, 0, 0, 0, 0, 0, 8, 15, 25, 35}, dirty[] = {0, 0, 0, 20, 60};
 	struct build b = {.state = seed * 0xd6e8feb86659fd93ull};
@@ -141,5 +142,10 @@ struct lit_program *random_generate(uint64_t seed)
 	hosts_run(&b);
 	for (uint32_t n = 1 + build_below(&b, 3); n--;)
 		idioms_add(&b);
+	if (copies)
+		copies_add(&b);
 	return b.p;
 }
+
+struct lit_program *random_generate(uint64_t seed) { return generate(seed, 0); }
+struct lit_program *random_copies(uint64_t seed) { return generate(seed, 1); }

@@ -9,5 +9,6 @@
 #define RANDOM_BLOCK 64
 
 struct lit_program *random_generate(uint64_t seed); /* lit_free it */
+struct lit_program *random_copies(uint64_t seed);   /* the same, with copies and sets between the launches */
 
 #endif

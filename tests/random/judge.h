@@ -3,8 +3,8 @@
 #define GSAN_RANDOM_JUDGE_H
 
 /* Prints `race KIND KERNEL1 LINE1 KERNEL2 LINE2 [KERNEL LINE…]` per race, and the last that stand for its first access if some
- * do for all; `over …` per race with REF_OVER; `edge COUNT KERNEL NAME` per kind of edge that a kernel learnt by. Returns 0,
+ * do for all (`second`: for its second one); `over …` per race with REF_OVER, and with copies `late …` with REF_LATE; `edge COUNT KERNEL NAME` per kind of edge that a kernel learnt by. Returns 0,
  * or 2 with a message on stderr. */
-int judge_trace(const char *path);
+int judge_trace(const char *path, int copies);
 
 #endif

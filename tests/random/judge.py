@@ -1,6 +1,7 @@
 """One job of random programs, judged: what the detector found and what the reference detector finds in the trace of the
 same execution, per program. A site is (kernel, line); kernels are named l<place>_<program>_<launch>.
 """
+import bisect
 import collections
 import hashlib
 import itertools
@@ -44,6 +45,9 @@ class Race(collections.namedtuple("Race", "kind sites")):
     def program(self):
         return self.sites[0][0].rsplit("_", 1)[0]
 
+    def copies(self):
+        return any(kernel.endswith(("_copy", "_set")) for kernel, _ in self.sites)
+
     def __str__(self):
         return f"{self.kind}: " + " / ".join(f"{kernel}:{line}" for kernel, line in self.sites)
 
@@ -56,7 +60,8 @@ class Verdict:
         races = collections.defaultdict(list)
         for word in lines:
             first, second, *by = sites(word[2:])
-            races[Race.make(word[1], first[0], second[0])].append([{tuple(sorted((site, second[0]))) for site in one_of} for one_of in by])
+            sides = first[0][1], second[0][1]
+            races[Race.make(word[1], *sides)].append([{tuple(sorted((site, sides[which]))) for which, site in one_of} for one_of in by])
         self.racy = set(races)
         self.dominated = {race: sum(by, []) for race, by in races.items() if all(by)}  # in either order of its sites
 
@@ -77,13 +82,16 @@ class Verdict:
 
 
 def sites(words):
-    """[[(kernel, line)]] of KERNEL LINE..., each by itself but for those that `or` joins to the one before."""
+    """[[(which, (kernel, line))]] of KERNEL LINE..., each by itself but for those that `or` joins to the one before. Which side of the
+    pair they race with: 1, the second, or 0 where `second` says that they stand for that."""
     out, words = [], iter(words)
     for word in words:
         if word == "or":
-            out[-1].append((kernel_name(next(words)), int(next(words))))
+            word = next(words)
         else:
-            out.append([(kernel_name(word), int(next(words)))])
+            out.append([])
+        which = word != "second"
+        out[-1].append((int(which), (kernel_name(word if which else next(words)), int(next(words)))))
     return out
 
 
@@ -93,11 +101,11 @@ def goes_unsaid(pairs):
 
 class Run:
     """What one job showed: found is a set of Race, broken those of it that break a rule whatever the reference says, exact the
-    reference's Verdict, over that with REF_OVER, edges {program: {name: count}}, executions {program: what the devices
+    reference's Verdict, over that with REF_OVER, late that with REF_LATE, edges {program: {name: count}}, executions {program: what the devices
     did in each of its runs}."""
 
-    def __init__(self, found, broken, exact, over, edges, counters, executions):
-        self.found, self.broken, self.exact, self.over, self.edges = found, broken, exact, over, edges
+    def __init__(self, found, broken, exact, over, late, edges, counters, executions):
+        self.found, self.broken, self.exact, self.over, self.late, self.edges = found, broken, exact, over, late, edges
         self.counters, self.executions = counters, executions
 
     def false_positives(self):
@@ -105,6 +113,10 @@ class Run:
 
     def missed(self):
         return self.exact.racy - self.found
+
+    def unseen(self, missed):
+        """Those of a copy or a set of which a detector that looks at these late need not know."""
+        return {race for race in missed if race.copies() and race not in self.late.racy}
 
 
 def environment(schedule, sample_seed, trace, afresh, settings):
@@ -132,8 +144,10 @@ def run(files, ranks=2, schedule="program", seed=1, sample_seed=1, repeat=1, kee
 
 def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh, settings):
     trace, report = os.path.join(scratch, "trace.txt"), os.path.join(scratch, "report")
+    copies = any(map(has_copies, files))
     command = [os.path.join(BIN, "gsan-launch"), "-n", str(ranks), "--device", "emu", "--seed", str(seed),
-               "--report", report, os.path.join(BIN, "litmus-run"), "--repeat", str(repeat), "--batch", str(AFRESH if afresh else BATCH), *files]
+               "--report", report, os.path.join(BIN, "litmus-run"), *(["--places", "1"] if copies else []), "--repeat", str(repeat),
+               "--batch", str(AFRESH if afresh else BATCH), *files]
     try:
         job = subprocess.run(command, env=environment(schedule, sample_seed, trace, afresh, settings), cwd=scratch, capture_output=True, text=True,
                              timeout=LIMIT)
@@ -145,13 +159,19 @@ def run_in(scratch, files, ranks, schedule, seed, sample_seed, repeat, afresh, s
         summary = json.load(file)
     if summary["coverage"]["launches_unchecked"]:
         raise Broken(f"kernels ran unchecked: {summary['coverage']['kernels_unchecked'][:3]}")
-    exact, over, edges = reference(trace)
-    found, broken = findings(summary)
+    names = name_ranges(trace, job.stdout) if copies else {}
+    exact, over, late, edges = reference(trace, copies)
+    found, broken = findings(summary, names)
     if found - broken - exact.racy:
         broken |= between_threads(trace)
     coverage = summary["coverage"]
     counters = {**coverage["counters"], "withheld": coverage["withheld"], "ordered_late": coverage["ordered_late"]}
-    return Run(found, broken, exact, over, edges, counters, executions(trace) if afresh else {})
+    return Run(found, broken, exact, over, late, edges, counters, executions(trace) if afresh else {})
+
+
+def has_copies(path):
+    with open(path) as file:
+        return any(line.startswith(("copy ", "set ")) for line in file)
 
 
 def beside_findings(text):
@@ -191,10 +211,41 @@ def digest(lines):
     return hashlib.sha256("\n".join(map(" ".join, lines)).encode()).hexdigest()
 
 
-def findings(summary):
+def name_ranges(trace, said):
+    """Says in the trace whose each copy and each set is, by what it touches: of each rank the first memory that the job sets is what
+    programs use, each a part of it (`place` lines of litmus-run). Returns the programs' names."""
+    names, begin, whose, size, memory = {}, collections.defaultdict(list), collections.defaultdict(list), {}, {}
+    for number, name, _, rank, _, at, _, total in (line.split()[1:] for line in said.splitlines() if line.startswith("place ")):
+        names[int(number)], size[rank] = name, int(total)
+        begin[rank].append(int(at))
+        whose[rank].append(name)
+    with open(trace) as file:
+        lines = file.readlines()
+    with open(trace, "w") as file:
+        for line in lines:
+            file.write(line)
+            if line.startswith("range "):
+                word = line.split()
+                sides = [(word[at + 1], int(word[at + 2])) for at in range(8, len(word), 4)]
+                if word[8:9] != ["st"]:
+                    continue
+                memory.setdefault(word[3], word[9])
+                rank = {memory: rank for rank, memory in memory.items()}
+                for at, offset in sides:
+                    if size.get(rank.get(at)):
+                        part = bisect.bisect_right(begin[rank[at]], offset % size[rank[at]]) - 1
+                        file.write(f"name {word[1]} {whose[rank[at]][part]}_{'copy' if len(sides) > 1 else 'set'}\n")
+                        break
+    return names
+
+
+def findings(summary, names):
     """All, and those that no order mends: what a kernel reads with ld.global.nc it may not write at all (PTX ISA, ld). The
     reference, for which a CTA is one thread, has those of one CTA only if the write came first."""
     def site(side):
+        program = re.fullmatch(r"range_(\d+)", side["function"] or "")
+        if program:  # tests/litmus/ranges.h
+            return f"{names[int(program[1])]}_{'set' if side['op'] == 'memset' else 'copy'}", 0
         return kernel_name(side["kernel"]), side["line"]
     found = [(Race.make(kind, site(f["first"]), site(f["second"])), f) for f in summary["findings"]
              for kind in (f["kind"], *f.get("also", ()))]
@@ -215,15 +266,15 @@ def between_threads(trace):
     return {Race.make(w[1], (kernel_name(w[2]), int(w[3])), (kernel_name(w[5]), int(w[6]))) for w in words if w[0] == "race"}
 
 
-def reference(trace):
-    job = subprocess.run([os.path.join(BIN, "random-programs"), "judge", trace], capture_output=True, text=True)
+def reference(trace, copies):
+    job = subprocess.run([os.path.join(BIN, "random-programs"), "judge", *(["copies"] if copies else []), trace], capture_output=True, text=True)
     if job.returncode:
         raise Broken(f"the reference detector: {job.stderr.strip()}")
-    races, edges = {"race": [], "over": []}, collections.defaultdict(collections.Counter)
+    races, edges = {"race": [], "over": [], "late": []}, collections.defaultdict(collections.Counter)
     for line in job.stdout.splitlines():
         if line.startswith("edge"):
             _, count, kernel, name = line.split(" ", 3)
             edges[kernel_name(kernel).rsplit("_", 1)[0]][name] += int(count)
         else:
             races[line.split()[0]].append(line.split())
-    return Verdict(races["race"]), Verdict(races["over"]), edges
+    return *(Verdict(races[name]) for name in ("race", "over", "late")), edges

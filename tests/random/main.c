@@ -1,8 +1,9 @@
 /* random-programs: prints, writes and shrinks the programs that tests/random/soak.py runs.
- *   random-programs print SEED
+ *   random-programs print [copies] SEED
  *   random-programs make FROM TO DIR       DIR/<seed>.litmus of each seed in [FROM, TO); a line per row: count, name
+ *   random-programs copies FROM TO DIR     the same, with copies and sets
  *   random-programs warps FROM TO DIR      DIR/warps<seed>.litmus: the programs of tests/random/warps.py
- *   random-programs judge TRACE            what the reference detector finds in it (judge.h)
+ *   random-programs judge [copies] TRACE   what the reference detector finds in it (judge.h)
  *   random-programs shrink FILE COMMAND…   COMMAND… CANDIDATE exits 0 if the candidate is still of interest */
 #include "generate.h"
 #include "judge.h"
@@ -17,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char usage[] = "usage: random-programs print SEED | make FROM TO DIR | warps FROM TO DIR | judge TRACE | shrink FILE COMMAND...\n";
+static const char usage[] = "usage: random-programs print [copies] SEED | make FROM TO DIR | copies FROM TO DIR | warps FROM TO DIR | judge [copies] TRACE | shrink FILE COMMAND...\n";
 
 static int number(const char *text, uint64_t *value)
 {
@@ -43,13 +44,13 @@ static int generate(struct lit_program *(*random)(uint64_t), uint64_t seed, stru
 	return 1;
 }
 
-static int print(char **args)
+static int print(char **args, struct lit_program *(*random)(uint64_t))
 {
 	struct lit_program *p;
 	uint64_t seed;
 	if (number(args[0], &seed))
 		return 2;
-	if (generate(random_generate, seed, &p))
+	if (generate(random, seed, &p))
 		return 1;
 	lit_print(p, stdout);
 	lit_free(p);
@@ -68,7 +69,7 @@ static int write_program(struct lit_program *p, const char *path)
 	return 1;
 }
 
-static int make(char **args)
+static int make(char **args, struct lit_program *(*random)(uint64_t))
 {
 	uint64_t from, to, all[ROWS] = {0};
 	uint32_t has[ROWS];
@@ -77,7 +78,7 @@ static int make(char **args)
 		return 2;
 	for (uint64_t seed = from; seed < to; seed++) {
 		struct lit_program *p;
-		if (generate(random_generate, seed, &p))
+		if (generate(random, seed, &p))
 			return 1;
 		rows_count(p, has);
 		for (size_t r = 0; r < ROWS; r++)
@@ -175,11 +176,17 @@ static int shrink_file(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "print"))
-		return print(argv + 2);
+		return print(argv + 2, random_generate);
+	if (argc == 4 && !strcmp(argv[1], "print") && !strcmp(argv[2], "copies"))
+		return print(argv + 3, random_copies);
 	if (argc == 3 && !strcmp(argv[1], "judge"))
-		return judge_trace(argv[2]);
+		return judge_trace(argv[2], 0);
+	if (argc == 4 && !strcmp(argv[1], "judge") && !strcmp(argv[2], "copies"))
+		return judge_trace(argv[3], 1);
 	if (argc == 5 && !strcmp(argv[1], "make"))
-		return make(argv + 2);
+		return make(argv + 2, random_generate);
+	if (argc == 5 && !strcmp(argv[1], "copies"))
+		return make(argv + 2, random_copies);
 	if (argc == 5 && !strcmp(argv[1], "warps"))
 		return make_warps(argv + 2);
 	if (argc >= 4 && !strcmp(argv[1], "shrink"))

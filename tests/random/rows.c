@@ -121,6 +121,7 @@ static const struct row {
 	{"event record", 0, LIT_DO_RECORD, -1, -1, NULL}, {"event wait", 0, LIT_DO_WAIT, -1, -1, NULL},
 	{"event sync", 0, LIT_DO_SYNC_EVENT, -1, -1, NULL}, {"stream sync", 0, LIT_DO_SYNC_STREAM, -1, -1, NULL},
 	{"context sync", 0, LIT_DO_SYNC_ALL, -1, -1, NULL},
+	{"copy", 0, LIT_DO_COPY, -1, -1, NULL}, {"set", 0, LIT_DO_SET, -1, -1, NULL},
 };
 #define ROW_COUNT (sizeof rows / sizeof *rows)
 _Static_assert(ROW_COUNT <= ROWS, "room for all rows");

@@ -81,6 +81,9 @@ static int location_is_used(const struct lit_program *p, size_t l)
 	for (size_t other = 0; other < p->locations; other++)
 		if (p->location[other].base == (int)l)
 			return 1;
+	for (size_t s = 0; s < p->steps; s++)
+		if ((p->step[s].bytes && p->step[s].to.location == (int)l) || (p->step[s].op == LIT_DO_COPY && p->step[s].from.location == (int)l))
+			return 1;
 	return 0;
 }
 
@@ -93,6 +96,10 @@ static int cut_location(struct lit_program *p, size_t l)
 			p->thread[t].instr[i].location -= p->thread[t].instr[i].location > (int)l;
 	for (size_t other = 0; other < p->locations; other++)
 		p->location[other].base -= p->location[other].base > (int)l;
+	for (size_t s = 0; s < p->steps; s++) {
+		p->step[s].to.location -= p->step[s].to.location > (int)l;
+		p->step[s].from.location -= p->step[s].from.location > (int)l;
+	}
 	cut(p->location, &p->locations, sizeof *p->location, l, 1);
 	return 1;
 }

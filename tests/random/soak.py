@@ -4,6 +4,7 @@
     soak.py --from A --to B [--results FILE] [--keep] [--traces DIR] [--unexplained N]
                                                  programs of the seeds [A, B); with --results, seeds that are there already
                                                  are left out, and the numbers of all ranges are added up
+    soak.py --copies --from A --to B …           the same with copies and sets between the launches
     soak.py --replay FILE.litmus...              programs that disagreed once, under many schedules
     soak.py --still KIND FILE.litmus             exit 0 if it still disagrees (the shrinker's question)
 
@@ -18,7 +19,8 @@ whose races in the reference, are others than before is not used (traces_differ 
 it when each weak access is checked at once, not where its run ends (GSAN_TEST_RUN): late_check; or when values that
 nothing checked has left order nothing (GSAN_TEST_LIFT): ambiguous_version; or when every RMW has an entry: coarse_path.
 Or if the reference has it no more when a flag that another write races with keeps what was released there (REF_OVER):
-behind_racing_flag; the race at the flag is one of its own. What is left then runs 400 times with all limits lifted.
+behind_racing_flag; the race at the flag is one of its own. Or it is one of a copy or a set, and the reference has it no more when all that
+the other side comes behind counts by the time that the copy is looked at, as do accesses that need not synchronise (REF_LATE): late_copy. What is left then runs 400 times with all limits lifted.
 Half of the blocks of seeds switch between the program's own operations (EMU_SCHEDULE=program), so that a trace is to be
 had again; the others, with more programs on the devices at a time, switch by priorities or inside the runtime, too, and
 there misses are not judged (misses_not_judged), only false positives. With --keep, what disagrees is shrunk into
@@ -104,9 +106,9 @@ def commit():
 
 # ---- one job ----------------------------------------------------------------------------------------------------------
 
-def make(first, last, folder):
+def make(first, last, folder, copies):
     """Writes the programs; returns their files and how often each row of DESIGN occurs."""
-    made = subprocess.run([PROGRAMS, "make", str(first), str(last), folder], capture_output=True, text=True)
+    made = subprocess.run([PROGRAMS, "copies" if copies else "make", str(first), str(last), folder], capture_output=True, text=True)
     if made.returncode:
         raise judge.Broken(made.stderr.strip())
     rows = dict(reversed(line.split(" ", 1)) for line in made.stdout.splitlines())
@@ -116,11 +118,11 @@ def make(first, last, folder):
 class Unit:
     """The programs of one job, in blocks of one schedule and equal ranks, and what its runs said."""
 
-    def __init__(self, blocks, traces=None):
+    def __init__(self, blocks, traces=None, copies=False):
         block = blocks[0][0] // BLOCK
         self.blocks, self.seeds = blocks, [seed for first, last in blocks for seed in range(first, last)]
         self.schedule, self.ranks, self.seed = schedule_of(block), ranks_of(block), block + 1
-        self.tally, self.files, self.traces = Tally(), [], traces
+        self.tally, self.files, self.traces, self.copies = Tally(), [], traces, copies
 
     def run(self, sample_seed, files, repeat=1, settings=None):
         """Runs a job; its false positives count whatever it runs for."""
@@ -144,7 +146,7 @@ class Unit:
     def judge(self):
         with tempfile.TemporaryDirectory(prefix="gsan-soak-") as folder:
             for block in self.blocks:
-                files, rows = make(*block, folder)
+                files, rows = make(*block, folder, self.copies)
                 self.files += files
                 self.tally.rows.update(rows)
             run = self.run(1, self.files)
@@ -159,7 +161,10 @@ class Unit:
         """Counts which of the missed races are named by others, which the same trace shows with a limit lifted, and which are
         behind a racing flag; the rest is unexplained."""
         found = set(first.found)
-        missed = self.lift(first, self.unnamed(first, first.missed(), found), found, LIFTS)
+        missed = self.unnamed(first, first.missed(), found)
+        unseen = first.unseen(missed)
+        self.tally.explained["late_copy"] += len(unseen)
+        missed = self.lift(first, missed - unseen, found, LIFTS)
         left = first.over.unnamed(missed, found)
         self.tally.explained["behind_racing_flag"] += len(missed - left)
         self.tally.unexplained += [(self.schedule, race) for race in self.lift(first, left, found, LONG)]
@@ -212,7 +217,7 @@ def count_programs(tally, run, seeds):
 
 # ---- what disagrees --------------------------------------------------------------------------------------------------
 
-def keep(kind, schedule, race):
+def keep(kind, schedule, race, copies):
     """Shrinks the program of a race on which the two disagree, into tests/random/kept."""
     seed = race.program().removeprefix("random")
     os.makedirs(KEPT, exist_ok=True)
@@ -220,7 +225,7 @@ def keep(kind, schedule, race):
     with tempfile.TemporaryDirectory(prefix="gsan-soak-") as folder:
         whole = os.path.join(folder, "whole.litmus")
         with open(whole, "w") as file:
-            subprocess.run([PROGRAMS, "print", seed], stdout=file, check=True)
+            subprocess.run([PROGRAMS, "print", *(["copies"] if copies else []), seed], stdout=file, check=True)
         small = subprocess.run([PROGRAMS, "shrink", whole, sys.executable, os.path.abspath(__file__), "--still", kind],
                                capture_output=True, text=True)
         text = small.stdout if small.returncode == 0 else open(whole).read()
@@ -254,7 +259,8 @@ def never_found(path, run, seed, repeat):
         missed = run.exact.unnamed(missed - found, found)
         if missed:
             found |= judge.run([path], ranks_in(path), "program", seed, sample_seed, repeat=repeat).found
-    return run.over.unnamed(run.exact.unnamed(missed - found, found), found)
+    missed = run.exact.unnamed(missed - found, found)
+    return run.over.unnamed(missed - run.unseen(missed), found)
 
 
 def still(kind, path):
@@ -316,7 +322,7 @@ def spans_left(first, last, ranges):
     return todo
 
 
-def units_of(span, schedules, traces=None):
+def units_of(span, schedules, traces=None, copies=False):
     """The jobs of a span: its blocks by schedule, ranks and devices."""
     jobs, (first, last) = collections.defaultdict(list), span
     while first < last:
@@ -324,7 +330,7 @@ def units_of(span, schedules, traces=None):
         if schedule_of(block) in schedules:
             jobs[schedule_of(block), ranks_of(block), devices_of(block)].append((first, end))
         first = end
-    return [Unit(blocks, traces) for blocks in jobs.values()]
+    return [Unit(blocks, traces, copies) for blocks in jobs.values()]
 
 
 def progress(tally, done, count, began):
@@ -336,7 +342,7 @@ def progress(tally, done, count, began):
 
 def soak(first, last, args):
     whole, began, ranges = Tally(), time.time(), load(args.results)
-    spans = {span: units_of(span, args.schedules.split(","), args.traces) for span in spans_left(first, last, ranges)}
+    spans = {span: units_of(span, args.schedules.split(","), args.traces, args.copies) for span in spans_left(first, last, ranges)}
     left, finished, broken = {span: len(units) for span, units in spans.items()}, {}, 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         running = {pool.submit(unit.judge): (span, unit) for span, units in spans.items() for unit in units}
@@ -359,7 +365,7 @@ def soak(first, last, args):
                 if args.results:
                     save(args.results, ranges + joined(finished, began))
     print()
-    return report(whole, args.unexplained, args.keep) or 2 * broken
+    return report(whole, args) or 2 * broken
 
 
 def joined(finished, began):
@@ -373,29 +379,29 @@ def joined(finished, began):
     return [tally.row(first, last, seconds * tally.programs / programs) for first, last, tally in out if tally.programs]
 
 
-def keep_some(wrong):
+def keep_some(wrong, copies):
     kept = set()
     for kind, schedule, race in wrong:
         if (kind, race.program()) not in kept and len(kept) < 10:
             kept.add((kind, race.program()))
-            path = keep(kind, schedule, race)
+            path = keep(kind, schedule, race, copies)
             print(f"kept: {os.path.relpath(path, SOURCE)}\n{open(path).read()}")
 
 
-def report(tally, allowed, keeps):
+def report(tally, args):
     """Prints rows, keeps what disagrees. 1: something is wrong."""
     for title, counts in (("instructions, by row of DESIGN 6", tally.rows), ("edges in the reference", tally.edges),
                           ("misses explained", tally.explained)):
         print(f"{title}: " + ", ".join(f"{name} {n}" for name, n in sorted(counts.items())))
     print(f"misses not judged {tally.not_judged}, programs not used again because their trace differs {tally.traces_differ}")
-    if keeps:
-        keep_some(tally.wrong())
+    if args.keep:
+        keep_some(tally.wrong(), args.copies)
     few = tally.programs >= 500 and min(tally.racy, tally.free_with_rank_edge) < LEAST * tally.programs
     if few:
         print(f"of {tally.programs} programs only {tally.racy} are racy and {tally.free_with_rank_edge} free with an edge between ranks")
-    if len(tally.unexplained) > allowed:
-        print(f"{len(tally.unexplained)} misses are unexplained, {allowed} allowed")
-    return 1 if tally.false_positives or len(tally.unexplained) > allowed or few else 0
+    if len(tally.unexplained) > args.unexplained:
+        print(f"{len(tally.unexplained)} misses are unexplained, {args.unexplained} allowed")
+    return 1 if tally.false_positives or len(tally.unexplained) > args.unexplained or few else 0
 
 
 def main():
@@ -408,6 +414,7 @@ def main():
     parser.add_argument("--unexplained", type=int, default=0, metavar="N", help="misses without explanation that are no failure")
     parser.add_argument("--schedules", default="program,random,pct", help="leave out the blocks of others; under `random` the hosts' own "
                         "order counts, and a run is not had again")
+    parser.add_argument("--copies", action="store_true", help="programs with copies and sets between their launches")
     parser.add_argument("--keep", action="store_true", help="shrink up to ten disagreements into tests/random/kept")
     parser.add_argument("--traces", metavar="DIR", help="keep programs, trace and reports of jobs with a false positive")
     parser.add_argument("--replay", nargs="*", metavar="FILE")

@@ -108,7 +108,8 @@ static size_t races_print(struct ref *r)
 		       (unsigned long long)race->count, (unsigned long long)race->memory, (unsigned long long)race->offset,
 		       (unsigned long long)race->bytes, (unsigned long long)race->event[0], (unsigned long long)race->event[1]);
 		for (size_t k = 0; race->dominated == race->count && k < race->bys; k++)
-			printf("%s%s %s %u", k ? "" : " dominated by", race->by[k].or ? " or" : "", race->by[k].kernel, race->by[k].line);
+			printf("%s%s%s %s %u", k ? "" : " dominated by", race->by[k].or ? " or" : "", race->by[k].second ? " second" : "", race->by[k].kernel,
+			       race->by[k].line);
 		puts(race->formal ? " formal" : "");
 	}
 	return n;

@@ -330,7 +330,8 @@ static const struct access *latest(const struct ref *r, const struct memory *m, 
 	return last;
 }
 
-static const char *kernel_of(const struct ref *r, const struct access *a) { return r->launch[r->cta[a->cta].launch].kernel; }
+static const struct launch *launch_of(const struct ref *r, const struct access *a) { return &r->launch[r->cta[a->cta].launch]; }
+static const char *kernel_of(const struct ref *r, const struct access *a) { return launch_of(r, a)->kernel; }
 
 /* What took the place of `old` before `a` came: an access that races with `a` as well, unless that one was replaced by one that
  * does not. */
@@ -350,7 +351,7 @@ static struct stood successor(const struct ref *r, const struct memory *m, const
 
 /* Those that took it since, and race with `a` as well: none of these is before it. */
 static void successors_since(const struct ref *r, const struct memory *m, const struct cell *c, const struct access *old,
-			     const struct access *a, const struct clock *clock, struct sites *any)
+			     const struct access *a, const struct clock *clock, int second, struct sites *any)
 {
 	const struct bytes p = bytes_of(c, old);
 	for (size_t i = 0; i < c->bags; i++) {
@@ -359,9 +360,9 @@ static void successors_since(const struct ref *r, const struct memory *m, const 
 			continue;
 		for (size_t k = 0; k < b->count; k++) {
 			const struct access *o = b->access[k];
-			if (o->event > a->event && order_strangers(r, o, a) && stands_for(r, m, b, o, old, p) && !order_before(r, clock, o) &&
+			if (o->event > old->event && o->event > a->event && order_strangers(r, o, a) && stands_for(r, m, b, o, old, p) && !order_before(r, clock, o) &&
 			    !sync_linked(r, o, a))
-				races_site(any, kernel_of(r, o), o->site);
+				races_site(any, &(struct ref_site){ .kernel = kernel_of(r, o), .line = o->site, .second = second });
 		}
 	}
 }
@@ -392,9 +393,11 @@ static void late_sites(const struct ref *r, const struct memory *m, const struct
 		s++;
 	any->count = 0;
 	if (s->kernel)
-		races_site(any, s->kernel, s->line);
+		races_site(any, &(struct ref_site){ .kernel = s->kernel, .line = s->line });
 	if (s->kernel != races_behind)
-		successors_since(r, m, cell_at(m, at), &x->first, &x->second, clock, any);
+		successors_since(r, m, cell_at(m, at), &x->first, &x->second, clock, 0, any);
+	if (launch_of(r, &x->first)->ranges)
+		successors_since(r, m, cell_at(m, at), &x->second, &x->first, launch_of(r, &x->first)->base, 1, any);
 }
 
 /* Is the first of the pair replaced in all bytes that both touched? */
@@ -414,31 +417,43 @@ static int dominated(struct ref *r, const struct memory *m, const struct late *x
 	return any.count > 0;
 }
 
-static void late_settle(struct ref *r, const struct memory *m, struct late *x, const struct clock *clock)
+/* Does who made the one access come, by now, behind the other, if that is a range? */
+static int is_behind_now(const struct ref *r, const struct access *range, const struct access *by)
 {
-	if (dominated(r, m, x, clock))
-		r->race[x->race].dominated += x->first.times;
-	free(x->stood);
+	const struct clock *now = r->cta[by->cta].clock;
+	return launch_of(r, range)->ranges && order_before(r, now ? now : launch_of(r, by)->end, range);
 }
 
-/* A detector may look at a weak access as late as its thread synchronises next. */
+static void late_settle(struct ref *r, const struct memory *m, struct late *x, const struct clock *clock)
+{
+	if (r->flags & REF_LATE && (is_behind_now(r, &x->first, &x->second) || is_behind_now(r, &x->second, &x->first)))
+		r->race[x->race].count -= x->first.times;
+	else if (dominated(r, m, x, clock))
+		r->race[x->race].dominated += x->first.times;
+	free(x->stood);
+	clock_drop(x->clock);
+}
+
+/* A detector may look at a weak access as late as its thread synchronises next, and at a range as late as its host knows that it is over. */
 void memory_settle(struct ref *r, uint32_t cta)
 {
 	struct cta *c = &r->cta[cta];
 	for (size_t i = 0; i < c->lates; i++) {
 		struct late *x = &c->late[i];
 		late_settle(r, &r->memory[table_get(&r->memory_by_id, x->second.memory, 0)], x,
-			    x->second.nc ? r->launch[c->launch].base : c->clock);
+			    x->clock ? x->clock : x->second.nc ? r->launch[c->launch].base : c->clock);
 	}
 	c->lates = 0;
 }
 
-static void race(struct ref *r, const struct memory *m, const struct access *old, const struct access *a, const struct clock *clock)
+static void race(struct ref *r, const struct memory *m, const struct access *old, const struct access *a, struct clock *clock)
 {
-	struct cta *c = &r->cta[a->cta];
-	struct late x = { .first = *old, .second = *a, .race = (size_t)(races_add(r, old, a) - r->race) };
+	const int ranges = launch_of(r, old)->ranges || launch_of(r, a)->ranges;
+	struct cta *c = &r->cta[launch_of(r, old)->ranges ? old->cta : a->cta];
+	struct late x = { .first = *old, .second = *a, .race = (size_t)(races_add(r, old, a) - r->race),
+			  .clock = ranges ? clock_hold(clock) : NULL };
 	late_note(r, m, &x, clock);
-	if (a->strong || r->launch[c->launch].ranges) {
+	if (a->strong && !ranges) {
 		late_settle(r, m, &x, clock);
 	} else {
 		c->late = table_grow(c->late, c->lates, &c->late_room, sizeof *c->late);
@@ -451,7 +466,7 @@ static void check(struct ref *r, const struct memory *m, struct cell *c, const s
 	const struct cta *cta = &r->cta[a->cta];
 	const struct launch *l = &r->launch[cta->launch];
 	/* A non-coherent load sees what was there when its kernel began: what is written later may be missed. */
-	const struct clock *clock = a->nc ? l->base : cta->clock;
+	struct clock *clock = a->nc ? l->base : cta->clock;
 	for (size_t i = 0; i < c->bags; i++) {
 		struct bag *b = &c->bag[i];
 		if (!bag_matters(b, a, l->device))
@@ -568,7 +583,7 @@ static void look_at(struct ref *r, const struct access *like, int reads)
 	a->event = r->line;
 	a->times = 1;
 	a->seen = ++r->looks;
-	if (a->strong)
+	if (a->strong && !launch_of(r, a)->ranges)
 		memory_settle(r, a->cta);
 	cover(m, a->offset, a->offset + a->bytes);
 	if (a->strong && reads) { /* what it acquires is before it, too; what it observes only before what follows */
@@ -588,11 +603,19 @@ static void look_at(struct ref *r, const struct access *like, int reads)
 	access_drop(a);
 }
 
+/* A word that lies as a word does is copied, or set, at once, as by a relaxed access of system scope. */
+static int is_word(const struct range *r) { return r->bytes <= 8 && !(r->bytes & (r->bytes - 1)) && !(r->offset & (r->bytes - 1)); }
+
 void memory_range(struct ref *r, uint32_t launch)
 {
 	for (size_t i = 0; i < r->launch[launch].ranges; i++) {
 		const struct range range = r->launch[launch].range[i];
 		struct access a = { .memory = range.memory, .offset = range.offset, .bytes = range.bytes, .writes = range.writes };
+		if (is_word(&range)) {
+			a.strong = 1;
+			a.scope = SCOPE_SYS;
+			a.releases = range.writes && r->flags & REF_LATE;
+		}
 		if (range.bytes && !order_cta(r, r->launch[launch].id, 0, &a.cta))
 			look_at(r, &a, !range.writes);
 	}
@@ -720,6 +743,11 @@ int memory_access(struct ref *r, const struct event *e)
 	a.is_volatile = sem->is_volatile;
 	a.acquires = sem->acquires && op->acquires;
 	a.releases = sem->releases && a.writes;
+	if (r->flags & REF_LATE && a.strong) {
+		a.scope = SCOPE_SYS;
+		a.acquires = op->reads;
+		a.releases = a.writes;
+	}
 	a.used = op->rmw && strcmp(op->name, "red") && op->name[strlen(op->name) - 1] != '-';
 	for (uint64_t i = 0; i < elements; i++, a.offset += a.bytes)
 		look_at(r, &a, op->reads);

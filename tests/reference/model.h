@@ -153,9 +153,10 @@ struct stood { /* what stood for the first access of a pair when the second came
 	uint32_t line;
 };
 
-struct late { /* a racing pair, until its second access is looked at: at once unless that is weak */
+struct late { /* a racing pair, until its second access is looked at: at once unless that is weak, or one of the two a range */
 	struct access first, second; /* as they were then: repeats that they will stand for come later */
 	size_t race;
+	struct clock *clock; /* what is before the second; NULL: its CTA's */
 	struct stood *stood;
 	size_t stoods, stood_room;
 };
@@ -235,6 +236,7 @@ int ref_fail(struct ref *r, const char *format, ...) __attribute__((format(print
 /* order.c */
 int order_launch(struct ref *r, const struct event *e);
 int order_range(struct ref *r, const struct event *e);
+int order_name(struct ref *r, const struct event *e);
 int order_begin(struct ref *r, const struct event *e);
 int order_done(struct ref *r, const struct event *e);
 int order_record(struct ref *r, const struct event *e);
@@ -290,7 +292,7 @@ void memory_free(struct ref *r);
 int races_by_sites(const void *one, const void *other); /* for qsort: names, lines, ranks and kind */
 struct ref_race *races_add(struct ref *r, const struct access *first, const struct access *second);
 extern const char races_behind[]; /* "-", in place of a kernel */
-void races_site(struct sites *s, const char *kernel, uint32_t line);
+void races_site(struct sites *s, const struct ref_site *site);
 void races_dominated(struct ref_race *race, struct sites *any);
 void races_edge(struct ref *r, const char *name, uint32_t cta, uint64_t count);
 void races_explain(struct ref *r, struct access *a);

@@ -92,6 +92,15 @@ int order_range(struct ref *r, const struct event *e)
 	return 0;
 }
 
+int order_name(struct ref *r, const struct event *e)
+{
+	uint32_t at;
+	const int rc = launch_of(r, e->number[0], &at);
+	if (!rc)
+		r->launch[at].kernel = names_get(&r->names, e->word[0]);
+	return rc;
+}
+
 int order_record(struct ref *r, const struct event *e)
 {
 	if (table_get(&r->recording_by_id, e->number[0], 0) != TABLE_NONE)
@@ -299,7 +308,8 @@ int order_done(struct ref *r, const struct event *e)
 				l->state == LAUNCH_DONE ? "was done already" : "never began");
 	struct clock *end = clock_hold(l->base);
 	for (uint32_t c = l->ctas; c != NO_INDEX; c = r->cta[c].next) {
-		memory_settle(r, c);
+		if (!l->ranges)
+			memory_settle(r, c);
 		if (!r->cta[c].ended)
 			sync_end(r, c);
 		r->cta[c].ended = 1;
@@ -340,6 +350,8 @@ int order_complete(struct ref *r, const struct event *e)
 					(unsigned long long)l->id);
 		if (!l->told)
 			r->host = clock_join(r->host, l->end);
+		for (uint32_t c = l->ranges && !l->told ? l->ctas : NO_INDEX; c != NO_INDEX; c = r->cta[c].next)
+			memory_settle(r, c);
 		l->told = 1;
 	}
 	r->host = order_prune(r, r->host);

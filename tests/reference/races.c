@@ -64,27 +64,28 @@ struct ref_race *races_add(struct ref *r, const struct access *first, const stru
 
 const char races_behind[] = "-";
 
-void races_site(struct sites *s, const char *kernel, uint32_t line)
+static int site_order(const struct ref_site *a, const struct ref_site *b)
+{
+	const int names = strcmp(a->kernel, b->kernel);
+	return names ? names : a->line != b->line ? (a->line < b->line ? -1 : 1) : a->second - b->second;
+}
+
+void races_site(struct sites *s, const struct ref_site *site)
 {
 	size_t at = 0;
-	while (at < s->count && (strcmp(s->site[at].kernel, kernel) < 0 || (s->site[at].kernel == kernel && s->site[at].line < line)))
+	while (at < s->count && site_order(&s->site[at], site) < 0)
 		at++;
-	if (at < s->count && s->site[at].kernel == kernel && s->site[at].line == line)
+	if (at < s->count && !site_order(&s->site[at], site))
 		return;
 	s->site = table_grow(s->site, s->count, &s->room, sizeof *s->site);
 	memmove(s->site + at + 1, s->site + at, (s->count++ - at) * sizeof *s->site);
-	s->site[at] = (struct ref_site){ .kernel = kernel, .line = line };
-}
-
-static int same_site(const struct ref_site *one, const struct ref_site *other)
-{
-	return one->kernel == other->kernel && one->line == other->line;
+	s->site[at] = *site;
 }
 
 static int same_sites(const struct ref_site *one, size_t count, const struct sites *other)
 {
 	size_t same = 0;
-	while (same < count && same < other->count && same_site(&one[same], &other->site[same]))
+	while (same < count && same < other->count && !site_order(&one[same], &other->site[same]))
 		same++;
 	return same == count && same == other->count;
 }
@@ -95,7 +96,7 @@ void races_dominated(struct ref_race *race, struct sites *any)
 	const struct ref_site own = { .kernel = race->kernel[0], .line = race->site[0] };
 	size_t kept = 0;
 	for (size_t i = 0; i < any->count && any->count > 1; i++)
-		if (!same_site(&any->site[i], &own))
+		if (site_order(&any->site[i], &own))
 			any->site[kept++] = any->site[i];
 	any->count = kept ? kept : any->count;
 	for (size_t i = 0, n; i < race->bys; i += n) {
@@ -130,6 +131,13 @@ size_t ref_races(struct ref *r, const struct ref_race **races)
 {
 	for (size_t i = 0; i < r->ctas; i++) /* of a trace that is cut off */
 		memory_settle(r, (uint32_t)i);
+	size_t kept = 0;
+	for (size_t i = 0; i < r->races; i++) /* REF_LATE takes pairs back */
+		if (r->race[i].count)
+			r->race[kept++] = r->race[i];
+		else
+			free(r->race[i].by);
+	r->races = kept;
 	if (r->races)
 		qsort(r->race, r->races, sizeof *r->race, races_by_sites);
 	table_free(&r->race_by_sites); /* it has the old places */

@@ -14,6 +14,7 @@ struct ref_site {
 	const char *kernel;
 	uint32_t line;
 	int or; /* of several in a row, from the second one on: in place of those before it */
+	int second; /* it stands for the second access, not the first */
 };
 
 struct ref_race { /* of two sites; [0] came first in the trace */
@@ -26,7 +27,8 @@ struct ref_race { /* of two sites; [0] came first in the trace */
 	uint64_t dominated;    /* of these: a later access stands for the first one, and races with the second, too */
 	struct ref_site *by;   /* the last such of each pair; where dominated is count, a record of the first may be gone. Of a weak
 				* second access, which may be looked at late: each that was the last meanwhile, joined by `or`,
-				* less its own site if there are others.
+				* less its own site if there are others. Of a copy or set, which is looked at once it is over, also each
+				* that stands for the other access by then.
 				* Kernel "-": all that stand for it are before the second access, by observation; it goes unnoticed */
 	size_t bys, by_room;
 	uint64_t memory, offset, bytes, event[2]; /* of the first pair: what both touched, line numbers in the trace */
@@ -41,6 +43,8 @@ struct ref_edge { /* how often something ordered accesses that were not ordered 
 enum {
 	REF_SC = 1,   /* fence.sc: a total order of those whose scopes include each other, as they came in the trace */
 	REF_OVER = 2, /* a location's chain goes on over weak writes and such of other sizes, as it does in the detector under test */
+	REF_LATE = 32, /* a copy or set counts as before what those who touch its bytes come behind by the time that it is looked at, and any strong
+			* access as one that synchronises: as in the detector under test, which cannot know more then */
 	/* What a logical thread is; of several, the first: reference.c has the default. */
 	REF_CTAS = 4,    /* a CTA */
 	REF_WARPS = 8,   /* a warp: order between CTAs goes through warps and barriers; races within a CTA are not looked for */

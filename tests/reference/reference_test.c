@@ -2,7 +2,7 @@
  *
  *   case NAME
  *   use SETUP                     launches that have begun, see `setups`
- *   sc, over, warps, threads      with REF_SC, REF_OVER, REF_WARPS, REF_THREADS
+ *   sc, over, late, warps, threads  with REF_SC, REF_OVER, REF_LATE, REF_WARPS, REF_THREADS
  *   race KIND LINE1 LINE2 [N]     expected, with its count; no such line: no race at all. Where later accesses stand for
  *                                 each first one: `[N] by LINE...`, with `or` between those of which one does. `formal` at
  *                                 the end: by the letter alone
@@ -139,7 +139,7 @@ static void keep(char *to, size_t room, const char *text)
 static unsigned flag_of(const char *line)
 {
 	static const struct { const char *name; unsigned flag; } flags[] = {
-		{ "sc", REF_SC }, { "over", REF_OVER }, { "warps", REF_WARPS }, { "threads", REF_THREADS } };
+		{ "sc", REF_SC }, { "over", REF_OVER }, { "late", REF_LATE }, { "warps", REF_WARPS }, { "threads", REF_THREADS } };
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
 		if (!strcmp(line, flags[i].name))
 			return flags[i].flag;

@@ -29,6 +29,7 @@ static const struct form_of_line {
 	  "launch L rank R device D stream S kernel NAME grid GX GY GZ block N", order_launch },
 	{ "range", "# rank # device # stream # ~ $ # # # ~ $ # # #",
 	  "range L rank R device D stream S [st MEM OFFSET BYTES] [ld MEM OFFSET BYTES]", order_range },
+	{ "name", "# $", "name L NAME", order_name }, /* of a range, by who knows whose it is: the device writes none */
 	{ "begin", "#", "begin L", order_begin },
 	{ "done", "#", "done L", order_done },
 	{ "record", "# #", "record E S", order_record },
