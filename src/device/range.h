@@ -55,8 +55,10 @@ void gsan_range(u64 launch, u64 boxes)
 	w.base = w.self | 1ull << GSAN_REC_EPOCH_SHIFT;
 	if (!l->abi) /* nothing: for the driver to make room for it */
 		return;
-	if (gpu_lane() == 0)
+	if (gpu_lane() == 0) {
+		gpu_store32(&own_launch(l)->range, l->seq);
 		launch_publish(l);
+	}
 	gpu_warp_sync();
 	range_box(&w, &b->read, 0, thread, threads);
 	range_box(&w, &b->written, 1, thread, threads);

@@ -303,9 +303,16 @@ ALWAYS int scope_short(const struct who *w, u64 rec, const struct access *a)
 	int same_gpu = launch_gpu(tag_launch(w->launch, rec_tag(rec))) == w->launch->gpu, both = op_is_strong(rec_op(rec)) && op_is_strong(a->op);
 	return both && !(scope_reaches(op_scope(rec_op(rec)), same_gpu) && scope_reaches(op_scope(a->op), same_gpu));
 }
+/* A word that was copied or set has been observed, perhaps, by another strong access of the same CTA before this one, and then is before it: no
+ * version says so. Where both are strong, scopes or sizes alone make no race of it. */
+ALWAYS int word_observed(const struct who *w, u64 rec)
+{
+	const struct dev_launch *e = tag_launch(w->launch, rec_tag(rec));
+	return RANGES || gpu_load32(&e->range) == gpu_load32(&e->seq);
+}
 ALWAYS int morally_strong(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a)
 {
-	return op_is_strong(rec_op(rec)) && op_is_strong(a->op) && rec_mask_here == a->mask && !scope_short(w, rec, a);
+	return op_is_strong(rec_op(rec)) && op_is_strong(a->op) && ((rec_mask_here == a->mask && !scope_short(w, rec, a)) || word_observed(w, rec));
 }
 
 /* Of a CAS that was met before it had executed the record that it has then, if it wrote: awaited, for a while. */

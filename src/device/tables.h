@@ -35,7 +35,8 @@ struct dev_launch {
 	uint32_t first;    /* the CTA's time at this tag's value 0 */
 	uint32_t previous; /* private tag + 1 drawn before, or 0 */
 	uint32_t unseen;   /* the launch that calls what is not seen: set before its first such call */
-	uint8_t reserve[512 - 60 - sizeof(struct gsan_order)];
+	uint32_t range;    /* the launch that is a copy or a set (range.h); likewise */
+	uint8_t reserve[512 - 64 - sizeof(struct gsan_order)];
 };
 _Static_assert(sizeof(struct dev_launch) == 512, "");
 

@@ -28,6 +28,9 @@ static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 	       "\tmov.u32 %r6, 1;\n\tst.release.gpu.global.u32 [%rd2], %r6;\n")
 	KERNEL("await", WORDS, WORD "\tmul.wide.u32 %rd3, %r5, 4;\n\tadd.u64 %rd3, %rd1, %rd3;\nagain:\n\tld.acquire.gpu.global.u32 %r6, [%rd3];\n"
 	       "\tsetp.eq.u32 %p2, %r6, 0;\n\t@%p2 bra again;\n\tst.global.u32 [%rd2], %r4;\n")
+	/* what it saw from anywhere, it adds to for its own CTA, and writes a part of */
+	KERNEL("narrow", WORDS, "again:\n\tld.relaxed.sys.global.u32 %r6, [%rd1];\n\tsetp.eq.u32 %p2, %r6, 0;\n\t@%p2 bra again;\n"
+	       "\tred.relaxed.cta.global.add.u32 [%rd1], 1;\n\tst.relaxed.gpu.global.u8 [%rd1+1], %r6;\n")
 	KERNEL("poll", WORDS, "again:\n\tld.acquire.sys.global.u32 %r6, [%rd1];\n\tsetp.eq.u32 %p2, %r6, 0;\n\t@%p2 bra again;\n");
 
 static void must(const char *what, CUresult rc)
@@ -49,7 +52,7 @@ static char *host, *host2; /* pinned: copies do not wait */
 static CUmodule module;
 
 /* What is not loaded yet may wait for kernels that run. */
-static const char *const kernels[] = {"put", "get", "add", "count", "of_variable", "raise", "await", "poll"};
+static const char *const kernels[] = {"put", "get", "add", "count", "of_variable", "raise", "await", "narrow", "poll"};
 enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
 static CUfunction loaded[KERNELS];
 
@@ -170,6 +173,13 @@ static void flag_by_copy(void)
 	MUST(cuMemcpyHtoDAsync(at, host, 4, a));
 }
 
+static void word_observed(void)
+{
+	host[0] = 1;
+	launch(b, racy ? "get" : "narrow", at, 1);
+	MUST(cuMemcpyHtoDAsync(at, host, 4, a));
+}
+
 static void progress(void) { launch(b, "count", at, N); MUST(cuMemcpyDtoHAsync(host, at, racy ? 12 : 4, a)); }
 static void result(void) { launch(b, "add", at, N); edge(a, b); MUST(cuMemcpyDtoHAsync(host, at, BYTES, a)); }
 
@@ -285,7 +295,7 @@ static const struct form { const char *name; void (*run)(void); } forms[] = {
 	FORM(in_then_kernel), FORM(kernel_then_in), FORM(kernel_then_out), FORM(out_then_kernel), FORM(kernel_then_within),
 	FORM(within_then_kernel), FORM(set_then_kernel), FORM(kernel_then_set), FORM(kernel_then_set16), FORM(blocking_out), FORM(blocking_in),
 	FORM(blocking_set), FORM(two_copies), FORM(in_then_out), FORM(two_sets), FORM(set_then_out), FORM(neighbours), FORM(columns),
-	FORM(rows_out), FORM(boxes), FORM(of_variable), FORM(flag_by_copy), FORM(progress), FORM(result), FORM(overwritten), FORM(by_flag),
+	FORM(rows_out), FORM(boxes), FORM(of_variable), FORM(flag_by_copy), FORM(word_observed), FORM(progress), FORM(result), FORM(overwritten), FORM(by_flag),
 	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_reset),
 	FORM(many),
 };

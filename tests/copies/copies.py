@@ -20,7 +20,7 @@ FORMS = {
     "kernel_then_set": ({WRITE}, {SET}), "kernel_then_set16": ({WRITE}, {SET}), "blocking_out": (READ, {COPY}), "blocking_in": (READ, {COPY}),
     "blocking_set": (READ, {SET}), "two_copies": ({WRITE}, {COPY}), "in_then_out": (READ, {COPY}), "two_sets": ({WRITE}, {SET}),
     "set_then_out": (READ, {COPY, SET}), "neighbours": ({WRITE}, {COPY}), "columns": ({WRITE}, {COPY, SET}), "rows_out": (READ, {COPY}),
-    "boxes": ({WRITE}, {COPY, SET}), "of_variable": (READ, {COPY}), "flag_by_copy": (READ, {COPY}), "progress": ({ATOMIC}, {COPY}),
+    "boxes": ({WRITE}, {COPY, SET}), "of_variable": (READ, {COPY}), "flag_by_copy": (READ, {COPY}), "word_observed": (READ, {COPY}), "progress": ({ATOMIC}, {COPY}),
     "result": ({ATOMIC}, {COPY}), "overwritten": ({WRITE}, {COPY}), "by_flag": ({WRITE}, {SET}), "freed_and_reused": ({WRITE}, {COPY}),
     "waited_between": ({WRITE}, {SET}), "given_between": ({WRITE}, {SET}),
     "context_ended": (READ, {COPY}), "context_reset": (READ, {COPY, SET}),

@@ -417,11 +417,11 @@ static int dominated(struct ref *r, const struct memory *m, const struct late *x
 	return any.count > 0;
 }
 
-/* Does who made the one access come, by now, behind the other, if that is a range? */
+/* Does who made the one access come, by now, behind the other, if that is a range? A word has been observed, perhaps, by who touches it strongly. */
 static int is_behind_now(const struct ref *r, const struct access *range, const struct access *by)
 {
 	const struct clock *now = r->cta[by->cta].clock;
-	return launch_of(r, range)->ranges && order_before(r, now ? now : launch_of(r, by)->end, range);
+	return launch_of(r, range)->ranges && ((range->strong && by->strong) || order_before(r, now ? now : launch_of(r, by)->end, range));
 }
 
 static void late_settle(struct ref *r, const struct memory *m, struct late *x, const struct clock *clock)
