@@ -23,10 +23,11 @@ ALWAYS u32 lanes_full(u64 canonical, u64 base, u32 bytes)
 }
 
 /* The line that fell to this lane. */
-NEVER void batch_line(const struct who *w, u64 line, u32 desc)
+NEVER void batch_line(struct who *w, u64 line, u32 desc)
 {
 	struct access a = {.address = line, .mask = 0xff, .op = desc_op(desc), .site = desc & 0xffff, .bytes = desc_bytes(desc), .whole = 1};
 	line_access(w, &a);
+	report_reasons(w);
 }
 
 NEVER u32 batch_foreign(u64 launch, int whole, int mine, u64 address, u32 desc)

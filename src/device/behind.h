@@ -32,12 +32,9 @@ NEVER struct dev_state *behind_state(const struct gsan_launch *l, u64 rec, u64 *
 /* Does the copy come before what that state's CTA has acquired? If it is another CTA's by now, that says nothing, and counts as yes. */
 NEVER int behind_knows(const struct who *w, u64 rec, struct dev_state *s)
 {
-	struct who other = *w;
 	u64 key = gpu_load64(&s->key);
-	other.state = s;
-	other.asked = ASKED_CTA; /* whichever warp of it */
 	int knows = gpu_load32(&s->clock.flags) & DEV_CLOCK_EVERYTHING ||
-		    closure_covers(&other, w->base, 0, 1, (rec & ~0ull << GSAN_REC_TAG_SHIFT) | ELEM_ALL);
+		    closure_covers(w, w->base, 0, s, ASKED_CTA /* whichever warp of it */, (rec & ~0ull << GSAN_REC_TAG_SHIFT) | ELEM_ALL);
 	return knows || gpu_load64(&s->key) != key;
 }
 
@@ -69,7 +66,7 @@ NEVER int behind(const struct who *w, u64 rec)
 		return 1;
 	if (!tag_mapped(l, rec_tag(rec)) || order_has(&tag_launch(l, rec_tag(rec))->order, l->participant, l->stream, l->seq))
 		return 1;
-	return behind_states(w, rec) || closure_covers(w, w->base, 0, 0, (rec & ~0ull << GSAN_REC_TAG_SHIFT) | ELEM_ALL);
+	return behind_states(w, rec) || closure_covers(w, w->base, 0, 0, ASKED_LETTER, (rec & ~0ull << GSAN_REC_TAG_SHIFT) | ELEM_ALL);
 }
 
 #endif

@@ -123,7 +123,7 @@ ALWAYS int hint_behind(const struct gsan_launch *l, u64 writer, u64 rec)
 }
 
 /* Would an edge from `writer` to `reader` order the record before this access? What its kernel's start releases needs no release. */
-NEVER void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u32 why)
+ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u32 why)
 {
 	const struct gsan_launch *l = w->launch;
 	int behind = hint_behind(l, h->writer, rec), same = rec_tag(h->writer) == rec_tag(rec), own = who_made(w, h->reader);
@@ -192,7 +192,7 @@ NEVER void hint_find_own(const struct who *w, u64 rec, u32 site, struct hint *be
 }
 
 /* Those that a participant knows: of that writer, or of all. */
-NEVER void hint_find_known(const struct who *w, const struct dev_tables *t, u64 rec, u32 site, int all, struct hint *best)
+ALWAYS void hint_find_known(const struct who *w, const struct dev_tables *t, u64 rec, u32 site, int all, struct hint *best)
 {
 	for (u32 shelf = all ? 0 : hint_shelf(0, rec); shelf < DEV_HINT_SHELVES; shelf += all ? 1 : DEV_HINT_WRITERS)
 		for (u32 used = gpu_load32(&t->hint_used[shelf]); used; used &= used - 1)

@@ -33,7 +33,7 @@ ALWAYS int learner_keeps(const struct gsan_launch *l, const struct learner *b, u
 
 /* Of a launch that the coarse path knows, not of what is before it anyway, nor of what is behind its end: any strong write that its scope lets
  * it observe; and what is before that launch, if it learns. */
-NEVER void learnt_of(const struct gsan_launch *l, const struct learner *b, u64 elem)
+ALWAYS void learnt_of(const struct gsan_launch *l, const struct learner *b, u64 elem)
 {
 	u32 tag = rec_tag(elem);
 	if (!elem || !tag_mapped(l, tag) || tag_in_stream(l, tag, b->participant, b->stream))
@@ -48,7 +48,7 @@ NEVER void learnt_of(const struct gsan_launch *l, const struct learner *b, u64 e
 }
 
 /* Of all that the tables of `owner` name. */
-NEVER void learnt_in(const struct gsan_launch *l, const struct learner *b, u32 owner)
+ALWAYS void learnt_in(const struct gsan_launch *l, const struct learner *b, u32 owner)
 {
 	const struct dev_coarse *c = &dev_tables(owner)->coarse;
 	for (u64 used = gpu_load64(c->used); used; used &= used - 1)
@@ -69,7 +69,7 @@ ALWAYS int learnt_unseen(const struct gsan_launch *l, const struct learner *b)
 }
 
 /* All that it may have learnt. */
-NEVER void learnt(const struct gsan_launch *l, const struct learner *b)
+ALWAYS void learnt(const struct gsan_launch *l, const struct learner *b)
 {
 	int known = gpu_load32(&tag_launch(l, b->tag)->seq) == b->seq, unseen = !known || learnt_unseen(l, b), added = 0;
 	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1) {

@@ -20,6 +20,7 @@ NEVER void line_general(u64 launch, u64 self, u64 line, u32 desc, u32 mask, u64 
 	const struct gsan_line *shadow = (const struct gsan_line *)(uintptr_t)gsan_shadow(line);
 	check(&w, replaced, rec_mask(replaced), &a, &shadow->write);
 	line_access(&w, &a);
+	report_reasons(&w);
 }
 
 /* May `me` be put over this read at once? Empty, or ordered before, or of the same CTA, with no more bytes. */

@@ -115,7 +115,7 @@ NEVER int red_observed(const struct who *w, u64 rec, u32 mask, const struct acce
 	int unknown = op_is_strong(rec_op(rec)) ? rec_tag(rec) == l->tag || coarse_made(l, rec_tag(rec), a->address) :
 						  red_made(w, rec, &now, all, a->address, 0);
 	unknown |= gpu_load32(&own_tables(l)->coarse.foreign[l->stream]) >= l->seq; /* something could not be looked up (gsan_learned) */
-	return unknown || order_closure(w, rec, point, 0, 1);
+	return unknown || order_closure(w, rec, point, 0, ASKED_LETTER, 1);
 }
 
 #endif

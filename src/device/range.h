@@ -13,7 +13,7 @@ ALWAYS int range_is_word(const struct gsan_box *b)
 }
 
 /* Bytes [from, to) of a line, as access `a` says. */
-NEVER void range_line(const struct who *w, struct access *a, u64 line, u32 from, u32 to)
+NEVER void range_line(struct who *w, struct access *a, u64 line, u32 from, u32 to)
 {
 	u64 canonical = shadow_canonical(w->launch, line + from);
 	if (canonical == NO_ADDRESS)
@@ -24,10 +24,11 @@ NEVER void range_line(const struct who *w, struct access *a, u64 line, u32 from,
 			  a->op << GSAN_DESC_OP_SHIFT | a->site);
 	else
 		warp_line(w, a, canonical, (int)from, (int)to, 1, 1u << gpu_lane(), 0);
+	report_reasons(w);
 }
 
 /* This thread's share of a box: every `threads`-th line, row by row. */
-NEVER void range_box(const struct who *w, const struct gsan_box *b, int written, u64 thread, u64 threads)
+NEVER void range_box(struct who *w, const struct gsan_box *b, int written, u64 thread, u64 threads)
 {
 	u64 lines = (b->width + 2 * GSAN_LINE - 2) / GSAN_LINE; /* of a row, at most */
 	struct access a = {.op = written ? GSAN_OP_RANGE_ST : GSAN_OP_RANGE_LD, .site = !written,

@@ -47,11 +47,12 @@ ALWAYS struct access red_access(u64 canonical, u32 desc)
 }
 
 /* Its record, by each lane for itself; *racing: of a CAS (swap.h). */
-NEVER void red_record(const struct who *w, u64 canonical, u32 desc, struct dev_racing *racing)
+NEVER void red_record(struct who *w, u64 canonical, u32 desc, struct dev_racing *racing)
 {
 	struct access a = red_access(canonical, desc);
 	a.racing = racing;
 	granule_bytes(w, &a);
+	report_reasons(w);
 	if (keeps_no_clock(w))
 		red_hint(w, canonical, desc);
 }
@@ -122,6 +123,7 @@ void gsan_tried(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 		red_hint(&w, canonical, desc);
 	if (todo & GSAN_RED_RACING)
 		swap_check(&w, &a);
+	report_reasons(&w);
 }
 
 void gsan_reduced(u64 launch, u64 self, u32 todo, u64 address, u32 desc)

@@ -81,7 +81,7 @@ NEVER void version_add_clock(const struct who *w, struct dev_sync *e, u32 scope)
 	u32 n = gpu_own32(&s->clock.count);
 	u64 told = told_about(s, e, scope) ? gpu_own64(&s->told) : 0, all = n < 64 ? (1ull << n) - 1 : ~0ull, known;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
-		if (!clock_serves(w, i))
+		if (!clock_serves(w, i, ASKED_LETTER))
 			all &= ~(1ull << i) | told;
 		if (!(told >> i & 1) && (known = clock_known(w, i)))
 			version_add_known(w->launch, e, elem_handed_on(gpu_own64(&s->clock.elem[i]), elem_by_us(w->launch, scope, 0)), known);

@@ -96,8 +96,21 @@ ALWAYS void report_second(struct gsan_finding *f, const struct who *w, const str
 	};
 }
 
+/* All but what it is and why. */
+NEVER void report_sides(struct gsan_finding *f, const struct who *w, u64 rec, u32 rec_bytes_mask, const struct access *a)
+{
+	f->bytes = (uint16_t)a->bytes;
+	f->address = a->address;
+	report_first(f, w->launch, rec, rec_bytes_mask);
+	f->first.whole = (uint8_t)a->whole;
+	report_second(f, w, a);
+	report_newest(f, w);
+	if (RANGES)
+		report_either(f, w, rec);
+}
+
 /* What this CTA's clock has of the first one's launch: an edge that came too early, or from another CTA. */
-ALWAYS void report_clock(const struct who *w, u64 rec, struct hint *best)
+NEVER void report_clock(const struct who *w, u64 rec, struct hint *best)
 {
 	u32 n = w->state && best->score < HINT_TOO_EARLY ? gpu_load32(&w->state->clock.count) : 0;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
@@ -114,10 +127,9 @@ ALWAYS void report_clock(const struct who *w, u64 rec, struct hint *best)
 
 /* If it would be ordered, were a CTA one thread, a barrier is missing: on the side of who released, or of who acquired. */
 #define REPORT_BARRIER (HINT_BEST + 1)
-ALWAYS void report_barrier(const struct who *w, u64 rec, u64 point, const struct access *a, struct hint *best)
+NEVER void report_barrier(const struct who *w, u64 rec, u64 point, u32 op, struct hint *best)
 {
-	struct who one = who_asks(w, ASKED_CTA);
-	if (a->op == GSAN_OP_LD_NC || !order_slow(&one, rec, point) || order_slow(w, rec, point))
+	if (op == GSAN_OP_LD_NC || !order_slow_as(w, rec, point, ASKED_CTA) || order_slow(w, rec, point))
 		return; /* it is not, or it is by now without that: a list has widened since the check */
 	struct hint barrier = {.score = REPORT_BARRIER, .reason = GSAN_WHY_PUBLISHED_ALONE};
 	u32 n = w->state ? gpu_load32(&w->state->clock.count) : 0;
@@ -147,22 +159,20 @@ ALWAYS u64 formal_key(u64 key) { return mix64(key); }
 /* Is it ordered if formal edges count? */
 ALWAYS int formally_ordered(const struct who *w, u64 rec, u64 point, const struct access *a)
 {
-	struct who formally = who_asks(w, ASKED_FORMAL);
-	return w->launch->warp_bits && a->op != GSAN_OP_LD_NC && order_slow(&formally, rec, point);
+	return w->launch->warp_bits && a->op != GSAN_OP_LD_NC && order_slow_as(w, rec, point, ASKED_FORMAL);
 }
 
 /* Is it a formal race, if any, that was reported? So are most that a CTA meets that has met one: its clock alone tells. */
 NEVER int formal_again(const struct who *w, u64 rec, u64 point, const struct access *a)
 {
-	struct who formally = who_asks(w, ASKED_FORMAL);
 	u32 old = rec_op(rec);
 	return a->op != GSAN_OP_LD_NC && !(op_is_strong(old) && op_is_strong(a->op)) && tag_mapped(w->launch, rec_tag(rec)) &&
 	       report_seen(own_tables(w->launch), formal_key(report_key(w->launch, rec, a, kind_of(old, a->op, 0)))) &&
-	       order_clock(&formally, rec, point);
+	       order_clock(w, rec, point, ASKED_FORMAL);
 }
 
 /* Of a launch before this one, what something unseen wrote may have been the flag: a stream's value, a copy, the host. */
-ALWAYS void report_unseen(const struct who *w, u64 rec, struct hint *best)
+NEVER void report_unseen(const struct who *w, u64 rec, struct hint *best)
 {
 	const struct dev_coarse *c = &own_tables(w->launch)->coarse;
 	u32 stream = w->launch->stream, unseen = 0;
@@ -184,15 +194,15 @@ ALWAYS void report_flag(struct gsan_finding *f, const struct gsan_launch *l, u32
 
 /* Words for the missing edge. It takes a look at many places, which the first thousands of findings are worth. */
 #define REPORT_REASONED 4096u
-ALWAYS void report_reason(struct gsan_finding *f, const struct who *w, u64 rec, u64 point, const struct access *a, u64 ticket)
+NEVER void report_reason(struct gsan_finding *f, const struct who *w, const struct dev_unsaid *u)
 {
 	struct hint best = {0};
-	if (ticket < REPORT_REASONED)
-		hint_find(w, rec, a->site, &best);
-	report_clock(w, rec, &best);
-	report_unseen(w, rec, &best);
-	if (!f->formal)
-		report_barrier(w, rec, point, a, &best);
+	if (u->ticket < REPORT_REASONED)
+		hint_find(w, u->rec, u->site, &best);
+	report_clock(w, u->rec, &best);
+	report_unseen(w, u->rec, &best);
+	if (!u->formal)
+		report_barrier(w, u->rec, u->point, u->op, &best);
 	else if (best.reason == GSAN_WHY_NO_ACQUIRE && best.acquired) /* it does: it is the release that is there formally */
 		best.reason = GSAN_WHY_RELAXED_WRITE;
 	f->reason = (uint8_t)best.reason;
@@ -250,45 +260,73 @@ NEVER void report_told(const struct gsan_launch *l)
 	report_send(ring, f, ticket);
 }
 
-NEVER void report(const struct who *w, u64 rec, u64 point, u32 rec_bytes_mask, const struct access *a, u32 kind)
+/* Of what the thread has found since: behind the checks of an access, where the stack has none of their frames any more. */
+NEVER void report_unsaid(const struct who *w)
+{
+	struct gsan_ring *ring = (struct gsan_ring *)(uintptr_t)w->launch->ring;
+	for (u32 next = w->unsaid; next;) {
+		const struct dev_unsaid *u = &own_tables(w->launch)->unsaid[next - 1];
+		struct gsan_finding *f = &ring->slot[next - 1];
+		u64 ticket = u->ticket;
+		next = u->next;
+		report_reason(f, w, u);
+		report_send(ring, f, ticket);
+	}
+}
+ALWAYS void report_reasons(struct who *w)
+{
+	if (w->unsaid)
+		report_unsaid(w);
+	w->unsaid = 0;
+}
+
+/* A finding, but for its words. */
+NEVER void report_new(struct who *w, u64 rec, u64 point, u32 rec_bytes_mask, const struct access *a, u32 kind, int formal)
 {
 	const struct gsan_launch *l = w->launch;
-	struct dev_tables *t = own_tables(l);
 	struct gsan_ring *ring = (struct gsan_ring *)(uintptr_t)l->ring;
-	u64 key = report_key(l, rec, a, kind), ticket;
-	if (gpu_load32(&t->broken)) {
-		count(l, GSAN_N_LOCKS, 1);
+	u64 ticket;
+	if (!report_ticket(own_tables(l), ring, &ticket)) {
+		count(l, GSAN_N_DROPPED, 1);
 		return;
+	}
+	u32 place = ticket % GSAN_RING_SLOTS;
+	struct gsan_finding *f = &ring->slot[place];
+	f->kind = (uint8_t)kind;
+	f->formal = (uint8_t)formal;
+	own_tables(l)->unsaid[place] = (struct dev_unsaid){.rec = rec, .point = point, .ticket = ticket, .next = w->unsaid, .op = (uint8_t)a->op,
+							   .formal = (uint8_t)formal, .site = (uint16_t)a->site};
+	w->unsaid = place + 1;
+	report_sides(f, w, rec, rec_bytes_mask, a);
+}
+
+/* Is it worth a look: counted, and not known by its key? */
+NEVER int report_asks(const struct who *w, u64 rec, const struct access *a, u64 key)
+{
+	const struct gsan_launch *l = w->launch;
+	if (gpu_load32(&own_tables(l)->broken)) {
+		count(l, GSAN_N_LOCKS, 1);
+		return 0;
 	}
 	count(l, GSAN_N_FOUND, 1);
 	report_weak(w, rec, a);
-	if (report_seen(t, key))
+	return !report_seen(own_tables(l), key);
+}
+
+/* What asks for order is called from here, one after the other, and is nowhere below what fills the finding. */
+ALWAYS void report(struct who *w, u64 rec, u64 point, u32 rec_bytes_mask, const struct access *a, u32 kind)
+{
+	u64 key = report_key(w->launch, rec, a, kind);
+	if (!report_asks(w, rec, a, key))
 		return;
 	int formal = formally_ordered(w, rec, point, a);
 	if (formal && w->state)
 		gpu_store32(&w->state->formal, 1);
-	u64 as = formal ? formal_key(key) : key;
-	if (formal && (report_seen(t, as) || order_slow(w, rec, point)))
+	key = formal ? formal_key(key) : key;
+	if (formal && (report_seen(own_tables(w->launch), key) || order_slow(w, rec, point)))
 		return; /* a list has widened since the check: who came a moment later would not have seen it */
-	if (!report_is_new(t, as))
-		return;
-	if (!report_ticket(t, ring, &ticket)) {
-		count(l, GSAN_N_DROPPED, 1);
-		return;
-	}
-	struct gsan_finding *f = &ring->slot[ticket % GSAN_RING_SLOTS];
-	f->kind = (uint8_t)kind;
-	f->formal = (uint8_t)formal;
-	f->bytes = (uint16_t)a->bytes;
-	f->address = a->address;
-	report_first(f, l, rec, rec_bytes_mask);
-	f->first.whole = (uint8_t)a->whole;
-	report_second(f, w, a);
-	report_newest(f, w);
-	if (RANGES)
-		report_either(f, w, rec);
-	report_reason(f, w, rec, point, a, ticket);
-	report_send(ring, f, ticket);
+	if (report_is_new(own_tables(w->launch), key))
+		report_new(w, rec, point, rec_bytes_mask, a, kind, formal);
 }
 
 ALWAYS int check_ordered(const struct who *w, u64 rec, u64 point, const struct access *a)
@@ -357,7 +395,7 @@ NEVER int head_ordered(const struct who *w, u64 rec, u32 mask, const struct acce
 	return rmw && check_ordered(w, rmw, rec_point(rmw, a->address, 0), a);
 }
 
-NEVER void check_slow(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
+NEVER void check_slow(struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
 {
 	const struct gsan_launch *l = w->launch;
 	u32 old = rec_op(rec);
@@ -398,7 +436,7 @@ ALWAYS int surely_strong(const struct gsan_launch *l, u64 rec, u32 op)
 }
 
 /* A record of the same bytes, one of the two a write. */
-NEVER void check_asked(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
+NEVER void check_asked(struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
 {
 	if (a->op != GSAN_OP_LD_NC && who_made(w, rec))
 		return; /* the same CTA */
@@ -408,7 +446,7 @@ NEVER void check_asked(const struct who *w, u64 rec, u32 rec_mask_here, const st
 }
 
 /* An old record against this access, both seen in the units of a->mask. What asks nothing of `w` is inline. */
-ALWAYS void check(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
+ALWAYS void check(struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
 {
 	if (rec && rec_mask_here & a->mask && (op_writes(rec_op(rec)) || op_may_write(a->op)))
 		check_asked(w, rec, rec_mask_here, a, where);

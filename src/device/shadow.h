@@ -188,14 +188,14 @@ ALWAYS struct gsan_detail *detail_get(const struct who *w, const struct access *
 	return detail_of(w, line, gpu_load64(&line->detail), a);
 }
 
-ALWAYS void granule_check(const struct who *w, const struct gsan_granule *g, const struct access *a)
+ALWAYS void granule_check(struct who *w, const struct gsan_granule *g, const struct access *a)
 {
-	u64 r[4];
-	gpu_load128(&g->write[0], &r[0], &r[1]);
-	gpu_load128(&g->read[0], &r[2], &r[3]);
-	const u64 *where = g->write;
-	for (u32 i = 0; i < 4; i++)
-		check(w, r[i], rec_mask(r[i]), a, where + i);
+	for (u32 i = 0; i < 4; i += 2) {
+		u64 r[2];
+		gpu_load128(&g->write[i], &r[0], &r[1]);
+		check(w, r[0], rec_mask(r[0]), a, &g->write[i]);
+		check(w, r[1], rec_mask(r[1]), a, &g->write[i + 1]);
+	}
 }
 
 /* Where a write goes among the two places: an empty one, one that it may hide, else any, so that all seeds together keep
@@ -209,64 +209,87 @@ ALWAYS u32 granule_write_place(const struct who *w, u64 me, const u64 *r, u64 ke
 	return sample_hash(r[0], key, w->launch->seed) >= sample_hash(r[1], key, w->launch->seed) ? 0 : 1;
 }
 
-/* One granule: a->address is its address, a->mask its bytes. */
-NEVER void granule_access(const struct who *w, struct gsan_granule *g, struct access *a)
+/* Puts the record of an access into its granule. r: what was there then. With GRANULE_TOOK another record, *took, came between and was taken out
+ * of a place for it. Apart from the checks, which keep on the stack what lives across them. */
+#define GRANULE_RECORDED 1u
+#define GRANULE_TOOK 2u
+#define GRANULE_AT_1 4u /* it was the second place */
+NEVER u32 granule_record(const struct who *w, struct gsan_granule *g, struct access *a, u64 *r, u64 *took)
 {
-	u64 r[4], me = rec_make(w, a);
-	int recorded = 1;
-	gpu_load128(&g->write[0], &r[0], &r[1]);
-	gpu_load128(&g->read[0], &r[2], &r[3]);
+	u64 me = rec_make(w, a), was[4];
+	u32 is = GRANULE_RECORDED;
+	gpu_load128(&g->write[0], &was[0], &was[1]);
+	gpu_load128(&g->read[0], &was[2], &was[3]);
 	a->asks_before = (u32)keeps_no_clock(w);
-	a->before[0] = r[2];
-	a->before[1] = r[3];
+	a->before[0] = was[2];
+	a->before[1] = was[3];
 	if (op_writes(a->op) && !op_is_rmw(a->op)) {
-		u32 place = granule_write_place(w, me, r, a->address);
-		if (r[place] != me) {
-			u64 old = shadow_write(&g->write[place], r[place], me);
-			if (old != r[place])
-				check(w, old, rec_mask(old), a, &g->write[place]);
-			if (r[!place] && rec_hides(w, me, r[!place])) /* whose place is wanted, by the next strong write perhaps */
-				gpu_cas64(&g->write[!place], r[!place], 0);
+		u32 at = granule_write_place(w, me, was, a->address);
+		u64 old = at ? was[1] : was[0], other = at ? was[0] : was[1];
+		if (old != me) {
+			*took = shadow_write(&g->write[at], old, me);
+			if (*took != old)
+				is |= at ? GRANULE_TOOK | GRANULE_AT_1 : GRANULE_TOOK;
+			if (other && rec_hides(w, me, other)) /* whose place is wanted, by the next strong write perhaps */
+				gpu_cas64(&g->write[!at], other, 0);
 		}
-	} else if (op_is_try(a->op) && (rec_has_written(r[2], me) || rec_has_written(r[3], me))) {
-		recorded = 0;
+	} else if (op_is_try(a->op) && (rec_has_written(was[2], me) || rec_has_written(was[3], me))) {
+		is = 0;
 	} else {
-		recorded = shadow_sample(w, me, g->read, r + 2, a->address, 1);
+		is = shadow_sample(w, me, g->read, was + 2, a->address, 1) ? GRANULE_RECORDED : 0;
 	}
+	for (u32 i = 0; i < 4; i++)
+		r[i] = was[i];
+	return is;
+}
+
+/* One granule: a->address is its address, a->mask its bytes. */
+NEVER void granule_access(struct who *w, struct gsan_granule *g, struct access *a)
+{
+	u64 r[4], took;
+	u32 is = granule_record(w, g, a, r, &took);
+	if (is & GRANULE_TOOK)
+		check(w, took, rec_mask(took), a, &g->write[is & GRANULE_AT_1 ? 1 : 0]);
 	for (u32 i = 0; i < 4; i++) /* what was there when the record went in */
 		check(w, r[i], rec_mask(r[i]), a, &g->write[i]);
-	if (recorded) { /* look again: somebody may have come between, and have seen nothing of us */
-		u64 now[4];
-		gpu_load128(&g->write[0], &now[0], &now[1]);
-		gpu_load128(&g->read[0], &now[2], &now[3]);
-		for (u32 i = 0; i < 4; i++)
-			if (now[i] != r[i])
-				check(w, now[i], rec_mask(now[i]), a, &g->write[i]);
+	for (u32 i = 0; is & GRANULE_RECORDED && i < 4; i += 2) { /* look again: somebody may have come between, and have seen nothing of us */
+		u64 now[2];
+		gpu_load128(&g->write[i], &now[0], &now[1]);
+		for (u32 k = 0; k < 2; k++)
+			if (now[k] != r[i + k])
+				check(w, now[k], rec_mask(now[k]), a, &g->write[i + k]);
 	}
 }
 
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
 
-/* The part of a line's access that falls on granule `g`. */
-ALWAYS struct access granule_part(const struct access *line, u32 g, u32 mask)
+/* Makes an access of the line the part of it that falls on granule `g`; there is one such structure on the stack, not one for each level. */
+ALWAYS void access_part(struct access *a, u64 line, u32 g, u32 mask)
 {
-	struct access part = *line;
-	part.address = line->address + g * GSAN_GRANULE;
-	part.mask = mask;
-	part.whole = 0;
-	return part;
+	a->address = line + g * GSAN_GRANULE;
+	a->mask = mask;
+	a->whole = a->asks_before = 0;
+}
+ALWAYS void access_line(struct access *a, u64 line, u32 sectors)
+{
+	a->address = line;
+	a->mask = sectors;
+	a->whole = 1;
+	a->asks_before = 0;
 }
 
 /* A line record against an access of granule `g`: all its bytes, if the record has its sector. */
-ALWAYS void check_line_record(const struct who *w, u64 rec, u32 g, const struct access *part, const u64 *where)
+ALWAYS void check_line_record(struct who *w, u64 rec, u32 g, const struct access *part, const u64 *where)
 {
 	check(w, rec, rec_mask(rec) >> (g / 2) & 1 ? 0xff : 0, part, where);
 }
 
 /* An access of granule `g` against the line's records, after it is among those of its granule: whoever goes into the line
  * now looks at the detail after that. */
-NEVER void line_check_records(const struct who *w, struct gsan_line *line, u32 g, const struct access *part)
+NEVER void line_check_records(struct who *w, const struct access *part)
 {
+	const struct gsan_line *line = (const struct gsan_line *)(uintptr_t)gsan_shadow(part->address);
+	u32 g = part->address % GSAN_LINE / GSAN_GRANULE;
 	u64 last, tail, r0, r1;
 	gpu_load128(line, &last, &tail);
 	gpu_load128(line->read, &r0, &r1);
@@ -276,74 +299,86 @@ NEVER void line_check_records(const struct who *w, struct gsan_line *line, u32 g
 }
 
 /* The sectors of a whole-sector access, byte-exactly, in the detail: for writes that may not take the line's record. */
-NEVER void line_by_granules(const struct who *w, const struct access *a)
+ALWAYS void line_by_granules(struct who *w, struct access *a)
 {
 	struct gsan_detail *d = detail_get(w, a);
-	if (!d)
-		return;
-	for (u32 g = 0; g < GSAN_LINE / GSAN_GRANULE; g++) {
-		struct access part = granule_part(a, g, 0xff);
-		if (a->mask >> (g / 2) & 1)
-			granule_access(w, &d->granule[g], &part);
+	u64 line = a->address;
+	u32 sectors = a->mask;
+	for (u32 g = 0; d && g < GSAN_LINE / GSAN_GRANULE; g++) {
+		access_part(a, line, g, 0xff);
+		if (sectors >> (g / 2) & 1)
+			granule_access(w, &d->granule[g], a);
 	}
+	access_line(a, line, sectors);
 }
 
 /* Records in the detail under the sectors of a whole-sector access. */
-NEVER void line_check_detail(const struct who *w, const struct access *a, u32 index)
+ALWAYS void line_check_detail(struct who *w, struct access *a, u32 index)
 {
 	struct gsan_detail *d = detail_at(a->address, index);
+	u64 line = a->address;
+	u32 sectors = a->mask;
 	for (u32 g = 0; g < GSAN_LINE / GSAN_GRANULE; g++) {
-		struct access part = granule_part(a, g, 0xff);
-		if (a->mask >> (g / 2) & 1)
-			granule_check(w, &d->granule[g], &part);
+		access_part(a, line, g, 0xff);
+		if (sectors >> (g / 2) & 1)
+			granule_check(w, &d->granule[g], a);
 	}
+	access_line(a, line, sectors);
 }
 
-/* A late write whose place somebody behind it has taken with as many bytes: it looks, and leaves no record. */
-NEVER void line_look(const struct who *w, struct gsan_line *line, const struct access *a)
+/* Is this a late write whose place somebody behind it has taken with as many bytes? It looks, and leaves no record. */
+NEVER int line_is_behind(struct who *w, struct access *a)
 {
+	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
 	u64 r0, r1, last, tail;
 	gpu_load128(line, &last, &tail);
+	if (!op_writes(a->op) || !last || a->mask & ~rec_mask(last) || last == rec_make(w, a) || !behind(w, last))
+		return 0;
 	gpu_load128(line->read, &r0, &r1);
 	check(w, last, rec_mask(last), a, &line->write);
 	check(w, r0, rec_mask(r0), a, &line->read[0]);
 	check(w, r1, rec_mask(r1), a, &line->read[1]);
 	if ((u32)tail)
 		line_check_detail(w, a, (u32)tail);
+	return 1;
 }
 
-/* Whole sectors of one line: a->address is the line, a->mask its sectors. */
-NEVER void line_access(const struct who *w, const struct access *a)
+/* Puts the record of an access into its line. *last: the write that was there before; *old: what came between and was taken out for it, else the
+ * same. Apart from the checks, as granule_record. */
+enum line { LINE_RECORDED, LINE_UNRECORDED, LINE_OF_OTHERS /* the write there stays */ };
+NEVER enum line line_record(const struct who *w, const struct access *a, u64 *last, u64 *old)
 {
 	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
-	u64 last, r[2], tail, me = rec_make(w, a);
-	int recorded = 1;
-	gpu_load128(line, &last, &tail);
+	u64 r[2], now, tail, me = rec_make(w, a);
+	gpu_load128(line, &now, &tail);
 	gpu_load128(line->read, &r[0], &r[1]);
-	if (RANGES && op_writes(a->op) && last && !(a->mask & ~rec_mask(last)) && last != me && behind(w, last)) {
-		line_look(w, line, a);
-		return;
-	}
-	if (op_writes(a->op)) {
-		u64 old = last;
-		if (!rec_beside(me, last) && !rec_hides(w, me, last)) {
-			line_by_granules(w, a); /* other sectors' writer, or another CTA: keep both */
-			old = gpu_load64(&line->write); /* who took the line meanwhile has not seen us in the detail */
-		} else if (last != me) {
-			old = shadow_write(&line->write, last, me);
-		}
-		if (old != last)
-			check(w, old, rec_mask(old), a, &line->write);
-	} else {
+	*last = *old = now;
+	if (!op_writes(a->op)) {
 		line_mark(line, tail, GSAN_LINE_READ);
-		recorded = shadow_sample(w, me, line->read, r, a->address, 0);
+		return shadow_sample(w, me, line->read, r, a->address, 0) ? LINE_RECORDED : LINE_UNRECORDED;
 	}
+	if (!rec_beside(me, now) && !rec_hides(w, me, now))
+		return LINE_OF_OTHERS;
+	if (now != me)
+		*old = shadow_write(&line->write, now, me);
+	return LINE_RECORDED;
+}
+
+/* Then it looks. */
+NEVER void line_look(struct who *w, struct access *a, enum line is, u64 last, u64 old)
+{
+	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
+	u64 r0, r1;
+	if (is == LINE_OF_OTHERS)
+		old = gpu_load64(&line->write); /* who took the line meanwhile has not seen us in the detail */
+	if (old != last)
+		check(w, old, rec_mask(old), a, &line->write);
 	check(w, last, rec_mask(last), a, &line->write);
 	if (op_writes(a->op)) {
-		gpu_load128(line->read, &r[0], &r[1]); /* now that the write stands there */
-		check(w, r[0], rec_mask(r[0]), a, &line->read[0]);
-		check(w, r[1], rec_mask(r[1]), a, &line->read[1]);
-	} else if (recorded) {
+		gpu_load128(line->read, &r0, &r1); /* now that the write stands there */
+		check(w, r0, rec_mask(r0), a, &line->read[0]);
+		check(w, r1, rec_mask(r1), a, &line->read[1]);
+	} else if (is == LINE_RECORDED) {
 		u64 again = gpu_load64(&line->write);
 		if (again != last)
 			check(w, again, rec_mask(again), a, &line->write);
@@ -351,6 +386,18 @@ NEVER void line_access(const struct who *w, const struct access *a)
 	u32 detail = gpu_load32(&line->detail); /* with whoever is in it by now */
 	if (detail)
 		line_check_detail(w, a, detail);
+}
+
+/* Whole sectors of one line: a->address is the line, a->mask its sectors. */
+ALWAYS void line_access(struct who *w, struct access *a)
+{
+	u64 last, old;
+	if (RANGES && line_is_behind(w, a))
+		return;
+	enum line is = line_record(w, a, &last, &old);
+	if (is == LINE_OF_OTHERS)
+		line_by_granules(w, a); /* other sectors' writer, or another CTA: keep both */
+	line_look(w, a, is, last, old);
 }
 
 /* May `me`, which is weak, take the place of this record at once: of the same kind, of no more bytes, ordered before or of this warp? */
@@ -394,19 +441,30 @@ ALWAYS int granule_fast(const struct who *w, const struct gsan_line *line, struc
 	return is_apart(w, last, sector) && (!store || are_apart(w, r0, r1, sector));
 }
 
-/* Bytes of one granule: all of a scattered access, or what fills no sector. */
-NEVER void granule_bytes(const struct who *w, struct access *a)
+/* Bytes of one granule: all of a scattered access, or what fills no sector. The quick way is apart, so that nothing of it lies on the stack below
+ * the general one. 1: that was all. */
+NEVER int granule_quick(const struct who *w, const struct access *a)
 {
 	struct gsan_line *line = (struct gsan_line *)(uintptr_t)gsan_shadow(a->address);
-	u32 g = a->address % GSAN_LINE / GSAN_GRANULE;
 	u64 last, tail;
 	gpu_load128(line, &last, &tail);
 	struct gsan_detail *d = detail_of(w, line, tail, a);
-	if (d && a->op <= GSAN_OP_ST && !w->stateless && granule_fast(w, line, &d->granule[g], a, last))
+	return d && granule_fast(w, line, &d->granule[a->address % GSAN_LINE / GSAN_GRANULE], a, last);
+}
+ALWAYS struct gsan_granule *granule_get(const struct who *w, const struct access *a)
+{
+	struct gsan_detail *d = detail_get(w, a);
+	return d ? &d->granule[a->address % GSAN_LINE / GSAN_GRANULE] : 0;
+}
+ALWAYS void granule_bytes(struct who *w, struct access *a)
+{
+	int weak = a->op <= GSAN_OP_ST && !w->stateless;
+	if (weak && granule_quick(w, a))
 		return;
-	if (d)
-		granule_access(w, &d->granule[g], a);
-	line_check_records(w, line, g, a);
+	struct gsan_granule *g = weak ? granule_at(a->address) : granule_get(w, a);
+	if (g)
+		granule_access(w, g, a);
+	line_check_records(w, a);
 }
 
 /* Which of four bytes are not 0. */
@@ -439,8 +497,8 @@ ALWAYS u32 cover_sectors(const u32 cover[4], u32 op)
 	return whole;
 }
 
-/* Of the granules `rest` of a line one in `lanes`, from the one of number `rank` on. */
-NEVER void line_granules(const struct who *w, const struct access *a, const u32 cover[4], u32 rest, u32 rank, u32 lanes)
+/* Of the granules `rest` of the line one in `lanes`, from the one of number `rank` on. */
+ALWAYS void line_granules(struct who *w, struct access *a, u64 line, const u32 cover[4], u32 rest, u32 rank, u32 lanes)
 {
 	u32 unit = a->element && a->element < GSAN_GRANULE ? a->element : GSAN_GRANULE;
 	for (u32 nth = 0; rest; rest &= rest - 1) {
@@ -449,9 +507,9 @@ NEVER void line_granules(const struct who *w, const struct access *a, const u32 
 		rank += lanes;
 		for (u32 at = 0; at < GSAN_GRANULE; at += unit) {
 			u32 g = gpu_first(rest);
-			struct access part = granule_part(a, g, cover_byte(cover, g) & ((1u << unit) - 1) << at);
-			if (part.mask)
-				granule_bytes(w, &part);
+			access_part(a, line, g, cover_byte(cover, g) & ((1u << unit) - 1) << at);
+			if (a->mask)
+				granule_bytes(w, a);
 		}
 	}
 }
@@ -484,7 +542,7 @@ ALWAYS void group_or(int whole, u32 group, u32 cover[4])
 
 /* Bytes [from, to) of the line at `first`, by the lanes with `mine`. The lanes of `group` are on one line: the first takes whole sectors, and the
  * detail if there is to be one, all of them share the granules that are left. */
-NEVER void warp_line(const struct who *w, struct access *a, u64 first, int from, int to, int mine, u32 group, int whole)
+NEVER void warp_line(struct who *w, struct access *a, u64 first, int from, int to, int mine, u32 group, int whole)
 {
 	u32 cover[4], rest = 0;
 	for (int k = 0; k < 4; k++)
@@ -496,22 +554,20 @@ NEVER void warp_line(const struct who *w, struct access *a, u64 first, int from,
 		rest |= bytes_any(cover[k]) << 4 * k;
 	rest &= ~granules_of(sectors);
 	if (mine && gpu_leads(group)) {
-		struct access part = *a;
-		part.mask = sectors;
-		part.whole = 1;
+		access_line(a, first, sectors);
 		if (sectors)
-			line_access(w, &part);
+			line_access(w, a);
 		if (rest)
 			detail_get(w, a);
 	}
 	gpu_meet(whole);
 	if (mine)
-		line_granules(w, a, cover, rest, gpu_popc(group & ((1u << gpu_lane()) - 1)), gpu_popc(group));
+		line_granules(w, a, first, cover, rest, gpu_popc(group & ((1u << gpu_lane()) - 1)), gpu_popc(group));
 	gpu_meet(whole);
 }
 
 /* One access of each lane, of any pattern. `canonical` is NO_ADDRESS for lanes that do not take part. */
-NEVER void warp_scattered(const struct who *w, u64 canonical, u32 op, u32 site, u32 bytes, u32 element, int whole)
+NEVER void warp_scattered(struct who *w, u64 canonical, u32 op, u32 site, u32 bytes, u32 element, int whole)
 {
 	struct access a = {.op = op, .site = site, .bytes = bytes, .element = element};
 	int there = canonical != NO_ADDRESS, from = (int)((u32)canonical & (GSAN_LINE - 1)), to = from + (int)bytes;
@@ -543,6 +599,7 @@ NEVER void warp_scattered(const struct who *w, u64 canonical, u32 op, u32 site, 
 		group = gpu_same(whole, over ? line : NO_ADDRESS);
 		warp_line(w, &a, line + GSAN_LINE, 0, to - (int)GSAN_LINE, over, group, whole);
 	}
+	report_reasons(w);
 }
 
 #endif

@@ -30,7 +30,7 @@ ALWAYS int untold(u32 desc) { return op_is_rmw(desc_op(desc)) && desc & GSAN_DES
 ALWAYS int at_once(u32 desc) { return desc_elements(desc) > 1 || untold(desc); }
 
 /* Its check. Of a CAS some lanes wrote, perhaps, and some did not: these come as what they did. */
-ALWAYS void strong_access(const struct who *w, u64 canonical, u32 desc, int whole)
+ALWAYS void strong_access(struct who *w, u64 canonical, u32 desc, int whole)
 {
 	for (u32 rest = gpu_which(whole, 1), same; rest; rest &= ~same) {
 		u32 one = gpu_from(whole, desc, gpu_first(rest));

@@ -53,7 +53,7 @@ ALWAYS u64 swap_by_now(u64 rec, const struct sampled *s)
 }
 
 /* Now it is known what it did. That these are not ordered was found before, when its CTA had not made it. */
-NEVER void swap_check(const struct who *w, const struct access *a)
+NEVER void swap_check(struct who *w, const struct access *a)
 {
 	const struct dev_racing *place = swap_place(w);
 	struct dev_racing racing = {.count = gpu_load32(&place->count)};

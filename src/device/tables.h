@@ -63,6 +63,12 @@ struct dev_acquired {
 };
 _Static_assert(sizeof(struct dev_acquired) == 1024, "");
 
+/* What a walk over these has found, beyond the few that it keeps on its stack (order_closure). Protocol. Who changes `taken` from 0 to 1 uses it
+ * alone, until it stores 0, releasing. */
+#define DEV_CLOSURE 40u
+#define DEV_CLOSURES 1024u
+struct dev_closure { uint32_t taken, pad; uint64_t item[DEV_CLOSURE]; };
+
 /* ---- CTA states ---------------------------------------------------------------------------------------------- */
 #define DEV_CLOCK 64u
 #define DEV_PENDING 44u
@@ -293,6 +299,17 @@ struct dev_coarse {
 };
 static inline uint32_t coarse_slot(uint32_t participant, uint32_t stream) { return (participant * 13 + stream) & (DEV_COARSE - 1); }
 
+/* ---- findings whose words are still to be found ------------------------------------------------------------------- */
+/* What looks for words is as deep as the checks are, and stands beside them on the stack, not below: behind the checks of an access (report_reasons).
+ * Protocol. It belongs to the place of the ring that the finding has; who took the ticket writes and reads it alone. */
+struct dev_unsaid {
+	uint64_t rec, point, ticket;
+	uint32_t next; /* of the same thread: 1 + place in the ring; 0: none */
+	uint8_t op, formal;
+	uint16_t site;
+};
+_Static_assert(sizeof(struct dev_unsaid) == 32, "");
+
 /* ---- everything ------------------------------------------------------------------------------------------------ */
 #define DEV_SPREAD 256u /* counters that many accesses raise, spread over CTAs */
 struct dev_spread { uint64_t checked, lost, unrecorded, unused; };
@@ -340,6 +357,8 @@ struct dev_tables {
 	struct dev_racing racing[DEV_RACING];
 	uint32_t hint_used[DEV_HINT_SHELVES]; /* a bit for each place where there is one */
 	struct dev_hint hint[DEV_HINT_SHELVES][DEV_HINT_WAYS];
+	struct dev_closure closure[DEV_CLOSURES];
+	struct dev_unsaid unsaid[GSAN_RING_SLOTS];
 	struct dev_launch launch[DEV_LAUNCHES];
 	struct dev_state state[DEV_BUCKETS * DEV_BUCKET];
 	struct dev_meeting meeting[DEV_MEETINGS];

@@ -35,20 +35,13 @@ struct who {
 	u32 stateless;           /* should have a state and has none: is ordered after everything */
 	u32 reds;                /* what relaxed operations its kernel has: GSAN_REDS_*, and bits of scopes */
 	u32 warp;                /* which of its CTA, if its launch tells them apart (warp_bits), else 0 */
-	enum asked asked;        /* which order is asked for */
 	u32 behind_red;          /* its thread made one of these, or waited for one that did, perhaps */
+	u32 unsaid;              /* findings that still lack words (report_reasons): 1 + the place of the newest; 0: none */
 };
 ALWAYS u32 launch_warp(const struct gsan_launch *l) { return l->warp_bits ? gpu_thread() / 32 : 0; } /* of this thread, as in `warp` */
 ALWAYS u32 cta_warps(void) { return (gpu_threads() + 31) / 32; }
 ALWAYS u64 who_warps(const struct who *w) { return w->launch->warp_bits ? 1ull << w->warp : KNOWN_TO_ALL; } /* whom it acquires for */
 ALWAYS int keeps_no_clock(const struct who *w) { return w->reds && !w->state && !w->stateless; } /* a kernel of relaxed operations alone */
-
-ALWAYS struct who who_asks(const struct who *w, enum asked asked)
-{
-	struct who other = *w;
-	other.asked = asked;
-	return other;
-}
 
 /* The access under check, exactly known. */
 struct access {

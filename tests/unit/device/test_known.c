@@ -237,6 +237,7 @@ static void ordered_since(void)
 		w.state->clock_known[0] = of[i].known;
 		w.state->clock.count = of[i].known != 0;
 		report(&w, rec_of((from.self & REC_WHO) | time, GSAN_OP_ST, 1, 0xf), NO_POINT, 0xf, &a, GSAN_RAW);
+		report_reasons(&w);
 		if (found() != of[i].findings || (found() && finding(0)->formal != of[i].formal)) {
 			printf("FAIL what is known as %llx: %llu findings\n", (unsigned long long)of[i].known, (unsigned long long)found());
 			failures++;
@@ -244,8 +245,10 @@ static void ordered_since(void)
 		if (of[i].formal) { /* the same accesses once more, where formal edges order them and where they do not */
 			u64 rec[2] = {rec_of((from.self & REC_WHO) | time, GSAN_OP_ST, 1, 0xf), rec_of((from.self & REC_WHO) | 5 * time, GSAN_OP_ST, 1, 0xf)};
 			check_slow(&w, rec[0], 0xf, &a, &rec[0]);
+			report_reasons(&w);
 			u64 again = found();
 			check_slow(&w, rec[1], 0xf, &a, &rec[1]);
+			report_reasons(&w);
 			if (again != 1 || found() != 2 || finding(1)->formal) {
 				printf("FAIL behind a formal race: %llu findings, then %llu\n", (unsigned long long)again, (unsigned long long)found());
 				failures++;

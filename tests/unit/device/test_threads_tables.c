@@ -560,6 +560,7 @@ static void ring_play(struct warp *w)
 	for (u32 i = 0; i < REPORTS; i++) {
 		struct access a = {.address = DATA(0) + i * 8, .site = i, .bytes = i % 32, .mask = 0xf, .op = GSAN_OP_LD};
 		report(&who, rec_of(stamp(sources[0].record.tag, 1, 1), GSAN_OP_ST, 3, 0xf), NO_POINT, 0xf, &a, GSAN_RAW);
+		report_reasons(&who);
 	}
 	gpu_fence_sys();
 	gpu_add32(&ring_writers, -1u);
