@@ -158,13 +158,20 @@ static int records_pin(struct records *r)
 	return more ? -ENOMEM : 0;
 }
 
+/* That its copy is over is asked, and memory pinned, whatever is captured meanwhile: both would end that capture. */
+static int image_ready(struct records *r)
+{
+	CUstreamCaptureMode mode;
+	int relaxed = flow_relax(&mode);
+	int ready = (r->image && (!r->image->copied || records_over(r->image->copied))) || !records_pin(r);
+
+	flow_unrelax(mode, relaxed);
+	return ready;
+}
+
 struct gsan_launch *records_image(struct records *r)
 {
-	if (r->lost)
-		return NULL;
-	if ((!r->image || (r->image->copied && !records_over(r->image->copied))) && records_pin(r))
-		return NULL;
-	return r->image->record;
+	return !r->lost && image_ready(r) ? r->image->record : NULL;
 }
 
 static CUresult records_copy(const struct records *r, const struct gsan_launch *from, CUstream stream)

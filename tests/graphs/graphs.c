@@ -466,6 +466,22 @@ static void switched_off(void)
 	words(x, 3);
 }
 
+/* A replay elsewhere leaves what is captured meanwhile as it is. */
+static void while_captured(void)
+{
+	CUgraphExec exec = captured_kernel("put", x, x, 1);
+	capture();
+	launch(a, "add", y, x, 1);
+	MUST(cuGraphLaunch(exec, b));
+	MUST(cuGraphLaunch(exec, b));
+	CUgraphExec reader = captured();
+	edge_unless_racy(a, b);
+	MUST(cuGraphLaunch(reader, a));
+	MUST(cuCtxSynchronize());
+	if (!racy)
+		words(y, 2);
+}
+
 static void cloned(void)
 {
 	CUgraph graph = made(), clone;
@@ -499,7 +515,8 @@ static const struct form { const char *name; void (*run)(void); } forms[] = {
 	FORM(chain), FORM(fork_and_join), FORM(by_hand), FORM(child), FORM(copied), FORM(set), FORM(flags), FORM(wide), FORM(many), FORM(too_many),
 	FORM(then_kernel), FORM(kernel_then), FORM(then_host), FORM(copy_then_kernel), FORM(branch_then_kernel), FORM(two_streams),
 	FORM(one_in_two_streams), FORM(default_stream),
-	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off), FORM(cloned), FORM(asked),
+	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off),
+	FORM(while_captured), FORM(cloned), FORM(asked),
 };
 
 int main(int argc, char **argv)
