@@ -149,6 +149,19 @@ static void graph_again(struct graph *g, CUgraphExec exec, CUgraph program)
 	graph_plan_free(&old);
 }
 
+/* Does what was switched off stay so? The driver is asked: nothing says that it must. */
+static void graph_ask_off(struct graph *g, CUgraphExec exec)
+{
+	unsigned on;
+
+	for (uint32_t i = 0; i < g->plan.handles && real.cuGraphNodeGetEnabled; i++) {
+		struct graph_node *n = &g->plan.node[g->plan.handle[i].at];
+		if ((n->kind == GRAPH_KERNEL || n->kind == GRAPH_COPY) &&
+		    real.cuGraphNodeGetEnabled(exec, g->plan.handle[i].node, &on) == CUDA_SUCCESS)
+			n->off = !on;
+	}
+}
+
 static CUresult graph_updated(CUgraphExec exec, CUgraph program, CUresult rc)
 {
 	struct graph *g = rc == CUDA_SUCCESS ? graph_of(exec) : NULL;
@@ -159,6 +172,7 @@ static CUresult graph_updated(CUgraphExec exec, CUgraph program, CUresult rc)
 	pthread_mutex_lock(&g->lock);
 	int relaxed = flow_relax(&mode);
 	graph_again(g, exec, program);
+	graph_ask_off(g, exec);
 	flow_unrelax(mode, relaxed);
 	pthread_mutex_unlock(&g->lock);
 	return rc;

@@ -466,6 +466,21 @@ static void switched_off(void)
 	words(x, 3);
 }
 
+/* By a graph of which nothing is switched off. */
+static void switched_off_updated(void)
+{
+	CUgraph graph = made();
+	CUgraphNode one = set_node(graph, NULL, 0, y, 7);
+	node(graph, &one, 1, "put", x, x, 3);
+	CUgraphExecUpdateResultInfo info;
+	CUgraphExec exec;
+	MUST(cuGraphInstantiate(&exec, graph, 0));
+	MUST(cuGraphNodeSetEnabled(exec, one, racy));
+	MUST(cuGraphExecUpdate(exec, graph, &info));
+	beside(exec);
+	words(x, 3);
+}
+
 /* A replay elsewhere leaves what is captured meanwhile as it is. */
 static void while_captured(void)
 {
@@ -515,7 +530,7 @@ static const struct form { const char *name; void (*run)(void); } forms[] = {
 	FORM(chain), FORM(fork_and_join), FORM(by_hand), FORM(child), FORM(copied), FORM(set), FORM(flags), FORM(wide), FORM(many), FORM(too_many),
 	FORM(then_kernel), FORM(kernel_then), FORM(then_host), FORM(copy_then_kernel), FORM(branch_then_kernel), FORM(two_streams),
 	FORM(one_in_two_streams), FORM(default_stream),
-	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off),
+	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off), FORM(switched_off_updated),
 	FORM(while_captured), FORM(cloned), FORM(asked),
 };
 
