@@ -213,7 +213,7 @@ struct gsan_launch {
 	struct gsan_order order;
 };
 _Static_assert(sizeof(struct gsan_order) == 392, "");
-_Static_assert(sizeof(struct gsan_launch) == 472, "the rewriter declares this many parameter bytes");
+_Static_assert(sizeof(struct gsan_launch) == 472, "the rewriter and range.ptx declare this many parameter bytes");
 
 /* The launch's own floor, made ready for the upper half of a record: the bits of the number that a tag has, at the top;
  * ones below, so that what follows a record's tag does not matter; the place of the number, 16 - tag_bits, in bits 0..4. */

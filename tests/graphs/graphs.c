@@ -340,6 +340,30 @@ static void copy_then_kernel(void)
 }
 
 /* A branch, neither the beginning nor the end of the stream's own chain. */
+/* A set behind as many streams as its record has room for: its own, and those whose words it sets. A launch in b, which is before none, keeps the
+ * floor below them all. */
+static void streams_then_set(void)
+{
+	CUstream others[31];
+	CUgraph graph = made();
+	set_node(graph, NULL, 0, x, 3);
+	CUgraphExec exec = instantiated(graph);
+	ctas = 1;
+	launch(b, "put", y, y, 1);
+	launch(a, "put", z, z, 1);
+	for (int i = 0; i < 31; i++) {
+		MUST(cuStreamCreate(&others[i], CU_STREAM_NON_BLOCKING));
+		launch(others[i], "put", x + (CUdeviceptr)(4 * THREADS * i), x, 1);
+	}
+	for (int i = 0; i < 30; i++)
+		edge(a, others[i]);
+	edge_unless_racy(a, others[30]);
+	MUST(cuGraphLaunch(exec, a));
+	MUST(cuCtxSynchronize());
+	if (!racy)
+		words(x, 3);
+}
+
 static void branch_then_kernel(void)
 {
 	capture();
@@ -528,7 +552,7 @@ static void asked(void)
 static const struct form { const char *name; void (*run)(void); } forms[] = {
 #define FORM(name) {#name, name}
 	FORM(chain), FORM(fork_and_join), FORM(by_hand), FORM(child), FORM(copied), FORM(set), FORM(flags), FORM(wide), FORM(many), FORM(too_many),
-	FORM(then_kernel), FORM(kernel_then), FORM(then_host), FORM(copy_then_kernel), FORM(branch_then_kernel), FORM(two_streams),
+	FORM(then_kernel), FORM(kernel_then), FORM(then_host), FORM(copy_then_kernel), FORM(streams_then_set), FORM(branch_then_kernel), FORM(two_streams),
 	FORM(one_in_two_streams), FORM(default_stream),
 	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off), FORM(switched_off_updated),
 	FORM(while_captured), FORM(cloned), FORM(asked),
