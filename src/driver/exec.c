@@ -230,8 +230,10 @@ CUresult hook_cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode no
 	if (!c.node || !p)
 		return change_end(&c, real.cuGraphExecKernelNodeSetParams_v2(exec, node, p), node_unknown);
 	struct graph_kernel k = {.record = c.node->kernel.record};
-	graph_kernel(c.g, &k, &to, p);
+	struct function *fn = graph_kernel(c.g, &k, &to, p);
 	CUresult rc = k.reason ? real.cuGraphExecKernelNodeSetParams_v2(exec, node, p) : CUDA_SUCCESS;
+	if (rc == CUDA_SUCCESS && k.reason)
+		launch_say(c.g->flow, fn, k.reason);
 	if (rc == CUDA_SUCCESS)
 		c.node->kernel = k;
 	return change_end(&c, rc, NULL);

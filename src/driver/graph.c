@@ -175,7 +175,7 @@ static CUresult kernel_clone(struct graph *g, struct graph_kernel *k, struct fun
 	return launch_copied(&own->launch, fn, &record);
 }
 
-void graph_kernel(struct graph *g, struct graph_kernel *k, const struct graph_set *to, const CUDA_KERNEL_NODE_PARAMS *p)
+struct function *graph_kernel(struct graph *g, struct graph_kernel *k, const struct graph_set *to, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	struct graph_launch own;
 
@@ -188,8 +188,7 @@ void graph_kernel(struct graph *g, struct graph_kernel *k, const struct graph_se
 		k->reason = NO_MEMORY;
 	if (!k->reason && kernel_clone(g, k, fn, &own) != CUDA_SUCCESS)
 		k->reason = "the driver refused its clone in a graph";
-	if (k->reason)
-		launch_say(g->flow, fn, k->reason);
+	return fn;
 }
 
 static CUresult set_in_graph(const struct graph_set *to, const CUDA_KERNEL_NODE_PARAMS *p)
@@ -515,13 +514,13 @@ static void read_kernels(struct reading *r)
 		if (p->node[at].kind != GRAPH_KERNEL)
 			continue;
 		const struct graph_set to = {.set = set_in_graph, .node = r->made[at]};
+		struct function *fn = NULL;
 		if (real.cuGraphKernelNodeGetParams_v2(r->made[at], &params) == CUDA_SUCCESS)
-			graph_kernel(r->g, k, &to, &params);
+			fn = graph_kernel(r->g, k, &to, &params);
 		else
-			{
 			k->reason = "the driver does not tell its parameters";
-			launch_say(r->g->flow, NULL, k->reason);
-		}
+		if (k->reason)
+			launch_say(r->g->flow, fn, k->reason);
 	}
 }
 

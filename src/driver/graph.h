@@ -71,9 +71,9 @@ enum graph_copy { GRAPH_MEMCPY, GRAPH_MEMSET, GRAPH_COPIES };
 extern const char *const graph_copy_name[GRAPH_COPIES];
 void graph_copy_open(struct graph_node *n, enum graph_copy which); /* it touches nothing, so far */
 /* What a node launches, in the driver's words; its clone goes there in its place, if it can: then k->reason is NULL. By set(), with the node's
- * attributes as `node` has them; `to` is set's. */
+ * attributes as `node` has them; `to` is set's. Whose kernel it is, for launch_say() once the driver took it; NULL: it is not known. */
 struct graph_set { CUresult (*set)(const struct graph_set *to, const CUDA_KERNEL_NODE_PARAMS *p); CUgraphExec exec; CUgraphNode node; };
-void graph_kernel(struct graph *g, struct graph_kernel *k, const struct graph_set *to, const CUDA_KERNEL_NODE_PARAMS *p);
+struct function *graph_kernel(struct graph *g, struct graph_kernel *k, const struct graph_set *to, const CUDA_KERNEL_NODE_PARAMS *p);
 
 void graph_forget_context(CUcontext context); /* it has ended */
 

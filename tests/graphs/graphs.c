@@ -457,6 +457,10 @@ static void kernel_changed(void)
 	CUgraphNode one = node(graph, NULL, 0, "add", racy ? x : y, x, 1);
 	CUgraphExec exec;
 	MUST(cuGraphInstantiate(&exec, graph, 0));
+	CUDA_KERNEL_NODE_PARAMS too_large = p;
+	too_large.blockDimX = 4096;
+	if (cuGraphExecKernelNodeSetParams(exec, one, &too_large) == CUDA_SUCCESS)
+		exit(4);
 	MUST(cuGraphExecKernelNodeSetParams(exec, one, &p));
 	beside(exec);
 	words(to, 2);
