@@ -113,11 +113,10 @@ static const char *copy_number(struct copy *c)
 		return c->late ? NULL : "out of memory";
 	}
 	flow_number(c->flow, c->slot, CLOCK_PLAIN, &c->seq);
-	return touches && !reason ? "no launch tag is free: older launches may still run" : reason;
+	return touches && !reason ? FLOW_NO_TAG : reason;
 }
 
-/* Said and counted once the driver took it. */
-static void copy_counted(const struct copy *c)
+void copy_counted(const struct copy *c)
 {
 	const char *reason = c->unchecked ? c->unchecked : c->untold ? "what it copies to or from an array is not told in bytes" : NULL;
 
@@ -167,7 +166,7 @@ void copy_end(struct copy *c, CUstream stream, CUresult rc)
 
 	free(c->more);
 	if (c->late && late_enqueued(c->late, stream, rc == CUDA_SUCCESS, c->blocks && c->way == COPY_OUT))
-		c->unchecked = "the driver took no event behind it";
+		c->unchecked = COPY_NO_EVENT;
 	if (c->flow && rc == CUDA_SUCCESS)
 		copy_counted(c);
 	if (c->flow && c->way & COPY_OUT)

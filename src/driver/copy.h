@@ -38,5 +38,8 @@ int copy_waits(CUdeviceptr to);
 void copy_open(struct copy *c, const char *name); /* before reach.h says what it touches, which is before copy_begin() */
 void copy_begin(struct copy *c, CUstream stream, enum copy_way way, int blocks);
 void copy_end(struct copy *c, CUstream stream, CUresult rc);
+/* Said and counted once the driver took it, by c->late and c->unchecked. */
+void copy_counted(const struct copy *c);
+#define COPY_NO_EVENT "the driver took no event behind it"
 
 #endif

@@ -6,7 +6,6 @@
 #include "driver/annotate.h"
 #include "driver/event.h"
 #include "driver/graph.h"
-#include "driver/reach.h"
 #include "vmm/vmm.h"
 
 static struct map graphs = MAP_INIT; /* CUgraphExec → struct graph */
@@ -54,11 +53,13 @@ static void graph_add(CUgraphExec exec, CUgraph program, int for_device)
 	g->flow = f;
 	pthread_mutex_init(&g->lock, NULL);
 	real.cuCtxGetCurrent(&g->context);
+	if (map_put(&graphs, (uintptr_t)exec, g)) { /* before it gets clones, which need records */
+		graph_free(g);
+		return;
+	}
 	int relaxed = flow_relax(&mode);
 	g->opaque = for_device ? "it may be launched by kernels" : participant_several() ? "its process uses several GPUs" : graph_put(g, exec, program);
 	flow_unrelax(mode, relaxed);
-	if (map_put(&graphs, (uintptr_t)exec, g))
-		graph_free(g); /* it runs, for nothing is checked without records; it may order anything */
 }
 
 static CUresult graph_made(const CUgraphExec *exec, CUgraph program, unsigned long long flags, CUresult rc)
@@ -239,21 +240,18 @@ CUresult hook_cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode no
 	return change_end(&c, rc, NULL);
 }
 
+/* What all versions of the structure have. */
+#define KERNEL_NODE(p) \
+	.func = (p)->func, .gridDimX = (p)->gridDimX, .gridDimY = (p)->gridDimY, .gridDimZ = (p)->gridDimZ, .blockDimX = (p)->blockDimX, \
+	.blockDimY = (p)->blockDimY, .blockDimZ = (p)->blockDimZ, .sharedMemBytes = (p)->sharedMemBytes, .kernelParams = (p)->kernelParams, \
+	.extra = (p)->extra
+
 CUresult hook_cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
 	if (!p || !real.cuGraphExecKernelNodeSetParams_v2)
 		return real.cuGraphExecKernelNodeSetParams(exec, node, p);
-	const CUDA_KERNEL_NODE_PARAMS v2 = {.func = p->func, .gridDimX = p->gridDimX, .gridDimY = p->gridDimY, .gridDimZ = p->gridDimZ,
-			.blockDimX = p->blockDimX, .blockDimY = p->blockDimY, .blockDimZ = p->blockDimZ, .sharedMemBytes = p->sharedMemBytes,
-			.kernelParams = p->kernelParams, .extra = p->extra};
+	const CUDA_KERNEL_NODE_PARAMS v2 = {KERNEL_NODE(p)};
 	return hook_cuGraphExecKernelNodeSetParams_v2(exec, node, &v2);
-}
-
-static void change_copy(const struct change *c, const CUDA_MEMCPY3D *m)
-{
-	graph_copy_open(c->node, GRAPH_MEMCPY);
-	if (c->node->copy)
-		c->node->copy->way = reach_box(c->node->copy, m);
 }
 
 CUresult hook_cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *m, CUcontext context)
@@ -262,15 +260,8 @@ CUresult hook_cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
 	CUresult rc = real.cuGraphExecMemcpyNodeSetParams(exec, node, m, context);
 
 	if (rc == CUDA_SUCCESS && c.node)
-		change_copy(&c, m);
+		graph_copies(c.node, m);
 	return change_end(&c, rc, c.node ? NULL : node_unknown);
-}
-
-static void change_set(const struct change *c, CUdeviceptr to, size_t pitch, size_t width, size_t height)
-{
-	graph_copy_open(c->node, GRAPH_MEMSET);
-	if (c->node->copy)
-		c->node->copy->way = reach_rows(c->node->copy, to, pitch, width, height);
 }
 
 CUresult hook_cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS_v1 *m, CUcontext context)
@@ -279,7 +270,7 @@ CUresult hook_cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
 	CUresult rc = real.cuGraphExecMemsetNodeSetParams(exec, node, m, context);
 
 	if (rc == CUDA_SUCCESS && c.node)
-		change_set(&c, m->dst, m->pitch, m->width * m->elementSize, m->height);
+		graph_sets(c.node, m->dst, m->pitch, m->width * m->elementSize, m->height);
 	return change_end(&c, rc, c.node ? NULL : node_unknown);
 }
 
@@ -295,18 +286,16 @@ CUresult hook_cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgra
 	event_node(p);
 	if (p && p->type == CU_GRAPH_NODE_TYPE_KERNEL && real.cuGraphExecKernelNodeSetParams_v2 && graph_of(exec)) {
 		const CUDA_KERNEL_NODE_PARAMS_v3 *k = &p->kernel;
-		const CUDA_KERNEL_NODE_PARAMS v2 = {.func = k->func, .gridDimX = k->gridDimX, .gridDimY = k->gridDimY, .gridDimZ = k->gridDimZ,
-				.blockDimX = k->blockDimX, .blockDimY = k->blockDimY, .blockDimZ = k->blockDimZ, .sharedMemBytes = k->sharedMemBytes,
-				.kernelParams = k->kernelParams, .extra = k->extra, .kern = k->kern, .ctx = k->ctx};
+		const CUDA_KERNEL_NODE_PARAMS v2 = {KERNEL_NODE(k), .kern = k->kern, .ctx = k->ctx};
 		return hook_cuGraphExecKernelNodeSetParams_v2(exec, node, &v2);
 	}
 	struct change c = change_begin(exec, node);
 	CUresult rc = real.cuGraphExecNodeSetParams(exec, node, p);
 	int child = p && p->type == CU_GRAPH_NODE_TYPE_GRAPH;
 	if (rc == CUDA_SUCCESS && c.node && p->type == CU_GRAPH_NODE_TYPE_MEMCPY)
-		change_copy(&c, &p->memcpy.copyParams);
+		graph_copies(c.node, &p->memcpy.copyParams);
 	else if (rc == CUDA_SUCCESS && c.node && p->type == CU_GRAPH_NODE_TYPE_MEMSET)
-		change_set(&c, p->memset.dst, p->memset.pitch, p->memset.width * p->memset.elementSize, p->memset.height);
+		graph_sets(c.node, p->memset.dst, p->memset.pitch, p->memset.width * p->memset.elementSize, p->memset.height);
 	return change_end(&c, rc, c.node && !child ? NULL : node_unknown);
 }
 

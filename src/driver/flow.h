@@ -110,6 +110,7 @@ void flow_unrelax(CUstreamCaptureMode mode, int relaxed);
 /* Numbers a launch. With CLOCK_CHECKED or not, the slot's queue is locked on return: the caller enqueues, then calls
  * flow_enqueued(). A checked one's order stands in the queue's record. 0, or -EBUSY (clock.h; the lock is not held). */
 int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq);
+#define FLOW_NO_TAG "no launch tag is free: older launches may still run" /* what that means to who reads the report */
 void flow_enqueued(struct flow *f, uint32_t slot);
 /* For several launches at once: the slot's queue is locked until flow_enqueued(), and each gets its number in it. 0, -EBUSY; or -EAGAIN:
  * flow_renew() it, with no queue locked, and begin again with the first. */

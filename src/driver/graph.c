@@ -1,6 +1,7 @@
 /* From a program's graph to a plan of its replays. */
 #include "driver/graph.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,40 +201,36 @@ static CUresult set_in_graph(const struct graph_set *to, const CUDA_KERNEL_NODE_
 
 const char *const graph_copy_name[GRAPH_COPIES] = {"cuGraphMemcpyNode", "cuGraphMemsetNode"};
 
-void graph_copy_open(struct graph_node *n, enum graph_copy which)
+/* It touches nothing, so far. */
+static int copy_again(struct graph_node *n, enum graph_copy which)
 {
 	if (!n->copy)
 		n->copy = calloc(1, sizeof(*n->copy));
 	else
 		free(n->copy->more);
-	if (n->copy)
-		copy_open(n->copy, graph_copy_name[which]);
+	if (!n->copy)
+		return -ENOMEM;
+	n->copies = which;
+	copy_open(n->copy, graph_copy_name[which]);
+	return 0;
 }
 
-static const char *copy_read(struct graph_node *n, CUgraphNode node)
+int graph_copies(struct graph_node *n, const CUDA_MEMCPY3D *m)
 {
-	CUDA_MEMCPY3D m;
+	int rc = copy_again(n, GRAPH_MEMCPY);
 
-	graph_copy_open(n, GRAPH_MEMCPY);
-	if (!n->copy)
-		return NO_MEMORY;
-	if (real.cuGraphMemcpyNodeGetParams(node, &m) != CUDA_SUCCESS)
-		return "the driver does not tell what it copies";
-	n->copy->way = reach_box(n->copy, &m);
-	return NULL;
+	if (!rc)
+		n->copy->way = reach_box(n->copy, m);
+	return rc;
 }
 
-static const char *set_read(struct graph_node *n, CUgraphNode node)
+int graph_sets(struct graph_node *n, CUdeviceptr to, size_t pitch, size_t width, size_t height)
 {
-	CUDA_MEMSET_NODE_PARAMS m;
+	int rc = copy_again(n, GRAPH_MEMSET);
 
-	graph_copy_open(n, GRAPH_MEMSET);
-	if (!n->copy)
-		return NO_MEMORY;
-	if (real.cuGraphMemsetNodeGetParams(node, &m) != CUDA_SUCCESS)
-		return "the driver does not tell what it sets";
-	n->copy->way = reach_rows(n->copy, m.dst, m.pitch, m.width * m.elementSize, m.height);
-	return NULL;
+	if (!rc)
+		n->copy->way = reach_rows(n->copy, to, pitch, width, height);
+	return rc;
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
@@ -405,12 +402,20 @@ static const char *read_kernel(struct reading *r, struct level *l, uint32_t i)
 
 static const char *read_copy(struct reading *r, struct level *l, uint32_t i)
 {
-	return copy_read(&r->g->plan.node[l->in[i]], l->node[i]);
+	CUDA_MEMCPY3D m;
+
+	if (real.cuGraphMemcpyNodeGetParams(l->node[i], &m) != CUDA_SUCCESS)
+		return "the driver does not tell what it copies";
+	return graph_copies(&r->g->plan.node[l->in[i]], &m) ? NO_MEMORY : NULL;
 }
 
 static const char *read_set(struct reading *r, struct level *l, uint32_t i)
 {
-	return set_read(&r->g->plan.node[l->in[i]], l->node[i]);
+	CUDA_MEMSET_NODE_PARAMS m;
+
+	if (real.cuGraphMemsetNodeGetParams(l->node[i], &m) != CUDA_SUCCESS)
+		return "the driver does not tell what it sets";
+	return graph_sets(&r->g->plan.node[l->in[i]], m.dst, m.pitch, m.width * m.elementSize, m.height) ? NO_MEMORY : NULL;
 }
 
 /* By type; those that are not here are GRAPH_OTHER. */

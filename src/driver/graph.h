@@ -22,6 +22,10 @@ enum graph_kind {
 	GRAPH_OTHER    /* may order anything, and wait for anything */
 };
 
+/* How reports call copies and sets; whose line they have is that of the replay. */
+enum graph_copy { GRAPH_MEMCPY, GRAPH_MEMSET, GRAPH_COPIES };
+extern const char *const graph_copy_name[GRAPH_COPIES];
+
 struct graph_node {
 	enum graph_kind kind;
 	int off;          /* the program switched it off: it only waits */
@@ -35,6 +39,7 @@ struct graph_node {
 		struct launch_shape shape;
 		uint32_t record;
 	} kernel;
+	enum graph_copy copies;
 	struct copy *copy; /* what it touches */
 };
 
@@ -66,10 +71,9 @@ struct graph {
 const char *graph_read(struct graph *g, CUgraph program, CUgraph copy);
 void graph_plan_free(struct graph_plan *p);
 uint32_t graph_place(const struct graph_plan *p, CUgraphNode node); /* UINT32_MAX: it is not known */
-/* How reports call them; whose line they have is that of the replay. */
-enum graph_copy { GRAPH_MEMCPY, GRAPH_MEMSET, GRAPH_COPIES };
-extern const char *const graph_copy_name[GRAPH_COPIES];
-void graph_copy_open(struct graph_node *n, enum graph_copy which); /* it touches nothing, so far */
+/* What a node copies, or sets. 0 or -ENOMEM: only if it is told the first time. */
+int graph_copies(struct graph_node *n, const CUDA_MEMCPY3D *m);
+int graph_sets(struct graph_node *n, CUdeviceptr to, size_t pitch, size_t width, size_t height);
 /* What a node launches, in the driver's words; its clone goes there in its place, if it can: then k->reason is NULL. By set(), with the node's
  * attributes as `node` has them; `to` is set's. Whose kernel it is, for launch_say() once the driver took it; NULL: it is not known. */
 struct graph_set { CUresult (*set)(const struct graph_set *to, const CUDA_KERNEL_NODE_PARAMS *p); CUgraphExec exec; CUgraphNode node; };

@@ -7,7 +7,6 @@
 #include "cuda/real.h"
 #include "driver/annotate.h"
 #include "driver/event.h"
-#include "driver/graph.h"
 #include "driver/launch.h"
 #include "vmm/vmm.h"
 
@@ -279,7 +278,7 @@ static CUresult launch_run(const struct launch *l)
 	if (reason)
 		return launch_plain(f, fn, l, reason);
 	if (flow_number(f, slot, CLOCK_CHECKED, &seq))
-		return launch_plain(f, fn, l, "no launch tag is free: older launches may still run");
+		return launch_plain(f, fn, l, FLOW_NO_TAG);
 	struct launch_shape shape = launch_shape(f, fn, l);
 	if (fn->unseen)
 		flow_writes(f, slot, seq);

@@ -10,7 +10,7 @@
 
 struct records;
 
-/* For `count` nodes, in the current context, nobody's at first. NULL: there is no memory. */
+/* For `count` nodes, in the current context. Nothing lies there until it is brought. NULL: there is no memory. */
 struct records *records_new(struct flow *f, uint32_t count);
 void records_drop(struct records *r); /* no replay comes any more; those under way may be */
 void records_forget_context(CUcontext context); /* which has ended: of those that were dropped */

@@ -41,12 +41,7 @@ static int is_plain(const struct replay *r, const struct graph_node *n) { return
 /* It touches memory that is checked. */
 static int is_range(const struct graph_node *n) { return n->copy->boxes.written.rows || n->copy->boxes.read.rows; }
 
-static enum graph_copy copy_which(const struct graph_node *n)
-{
-	return n->copy->name == graph_copy_name[GRAPH_MEMSET] ? GRAPH_MEMSET : GRAPH_MEMCPY;
-}
-
-static uint32_t caller_of(const struct replay *r, const struct graph_node *n) { return r->caller[copy_which(n)]; }
+static uint32_t caller_of(const struct replay *r, const struct graph_node *n) { return r->caller[n->copies]; }
 
 /* Why it is not checked; NULL: it is. */
 static const char *copy_reason(const struct replay *r, const struct graph_node *n)
@@ -60,10 +55,16 @@ static enum clock_use use_of(const struct replay *r, const struct graph_node *n)
 	return checked ? CLOCK_CHECKED : CLOCK_PLAIN;
 }
 
+/* Of one that runs plain; nobody's says nothing of what it does. */
+static enum model model_of(const struct graph_node *n) { return n->kernel.reason ? n->kernel.model : MODEL_NONE; }
+
+/* flow_copies_out() was called for it. */
+static int is_out(const struct graph_node *n) { return n->kind == GRAPH_OTHER || (n->kind == GRAPH_COPY && n->copy->way & COPY_OUT); }
+
 static void kernel_numbered(const struct replay *r, const struct graph_node *n, uint32_t slot, uint32_t seq)
 {
-	if (is_plain(r, n)) { /* nobody's says nothing of what it does */
-		launch_opens(r->f, n->kernel.reason ? n->kernel.model : MODEL_NONE, slot, seq);
+	if (is_plain(r, n)) {
+		launch_opens(r->f, model_of(n), slot, seq);
 		return;
 	}
 	r->image[n->kernel.record] = *launch_record(r->f, &n->kernel.shape, slot, seq);
@@ -151,12 +152,12 @@ static void replay_take_back(const struct replay *r, uint32_t end)
 		if (!node_does(n))
 			continue;
 		if (n->kind == GRAPH_KERNEL && is_plain(r, n))
-			launch_opens_not(r->f, n->kernel.reason ? n->kernel.model : MODEL_NONE, r->g->seq[at]);
+			launch_opens_not(r->f, model_of(n), r->g->seq[at]);
 		else if (n->kind == GRAPH_OTHER)
 			flow_event_take_back(r->f, r->g->seq[at]);
 		else if (n->kind == GRAPH_COPY && n->copy->late)
 			late_enqueued(n->copy->late, r->stream, 0, 0);
-		if (n->kind == GRAPH_OTHER || (n->kind == GRAPH_COPY && n->copy->way & COPY_OUT))
+		if (is_out(n))
 			flow_copied_out(r->f, 1);
 	}
 }
@@ -193,7 +194,7 @@ static void replay_begin(struct replay *r)
 		if (rc == -EAGAIN)
 			flow_renew(r->f, r->half);
 		else
-			r->unchecked = "no launch tag is free: older launches may still run";
+			r->unchecked = FLOW_NO_TAG;
 	}
 }
 
@@ -208,16 +209,12 @@ static void kernel_done(const struct replay *r, const struct graph_node *n)
 static void copy_done(const struct replay *r, struct graph_node *n)
 {
 	struct copy *c = n->copy;
-	const char *reason = is_range(n) ? copy_reason(r, n) : NULL;
 
+	c->flow = r->f;
+	c->unchecked = is_range(n) ? copy_reason(r, n) : NULL;
 	if (c->late && late_enqueued(c->late, r->stream, 1, 0))
-		reason = "the driver took no event behind it";
-	if (c->untold)
-		reason = "what it copies to or from an array is not told in bytes";
-	if (is_range(n) || c->untold)
-		atomic_fetch_add_explicit(reason ? &r->f->rank->copies_unchecked : &r->f->rank->copies_checked, 1, memory_order_relaxed);
-	if (reason)
-		flow_note(r->f, "copy", c->name, reason);
+		c->unchecked = COPY_NO_EVENT;
+	copy_counted(c);
 }
 
 static void replay_done(const struct replay *r)
@@ -232,7 +229,7 @@ static void replay_done(const struct replay *r)
 			kernel_done(r, n);
 		else if (n->kind == GRAPH_COPY)
 			copy_done(r, n);
-		if (n->kind == GRAPH_OTHER || (n->kind == GRAPH_COPY && n->copy->way & COPY_OUT))
+		if (is_out(n))
 			flow_copied_out(r->f, 0);
 	}
 }
@@ -271,7 +268,7 @@ static void replay_callers(struct replay *r)
 
 	for (uint32_t at = 0; at < p->nodes && !late_refuses(r->f); at++)
 		if (p->node[at].kind == GRAPH_COPY && is_range(&p->node[at]) && !caller_of(r, &p->node[at]))
-			r->caller[copy_which(&p->node[at])] = caller_kernel(r->f, p->node[at].copy->name);
+			r->caller[p->node[at].copies] = caller_kernel(r->f, p->node[at].copy->name);
 }
 
 CUresult graph_replay(struct graph *g, CUgraphExec exec, uint32_t slot, CUstream stream)
