@@ -1,20 +1,7 @@
 /* What a copy or a set costs, plain and checked: `gsan-copy-cost [MOST TIMES]`. Each kind and size, up to MOST bytes (256 MiB), is enqueued many times (a tenth
  * of TIMES for the greater ones, or as the table says) in one stream, while another stream is not waited for, so that the copies are looked at. A line of
  * JSON says the host's time for a call, and the time until all were done, of each. */
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-static void must(const char *what, CUresult rc)
-{
-	if (rc == CUDA_SUCCESS)
-		return;
-	fprintf(stderr, "%s: error %d\n", what, (int)rc);
-	exit(1);
-}
-#define MUST(call) must(#call, call)
+#include "calls.h"
 
 static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry touch(.param .u64 p)\n{\n\t.reg .b64 %rd<2>;\n"
 	"\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tst.global.u32 [%rd1], 1;\n\tret;\n}\n";
@@ -28,14 +15,6 @@ static const char *const names[KINDS] = {"host to device", "device to host", "wi
 static CUstream stream, other;
 static CUdeviceptr a, b, mark;
 static char *host;
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
 
 static void one(enum kind kind, size_t size)
 {
@@ -73,17 +52,8 @@ int main(int argc, char **argv)
 {
 	size_t most = argc > 1 ? strtoull(argv[1], NULL, 10) : sizes[SIZES - 1];
 	int few = argc > 2 ? atoi(argv[2]) : 0;
-	CUcontext context;
-	CUdevice device;
-	CUfunction touch;
-	CUmodule module;
+	CUfunction touch = kernel_of(ptx, "touch");
 
-	MUST(cuInit(0));
-	MUST(cuDeviceGet(&device, 0));
-	MUST(cuDevicePrimaryCtxRetain(&context, device));
-	MUST(cuCtxSetCurrent(context));
-	MUST(cuModuleLoadData(&module, ptx));
-	MUST(cuModuleGetFunction(&touch, module, "touch"));
 	MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	MUST(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	MUST(cuMemAllocHost((void **)&host, most));

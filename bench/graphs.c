@@ -1,19 +1,7 @@
 /* What a graph costs, plain and checked: `gsan-graph-cost [MOST TIMES]`. Graphs of up to MOST kernels (2,000), in a chain or in eight chains side by side,
  * are instantiated and replayed TIMES (200) times, twenty before each wait. A line of JSON says the host's time to instantiate one and for a
  * launch, and the time for each replay until all were done. */
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
-static void must(const char *what, CUresult rc)
-{
-	if (rc == CUDA_SUCCESS)
-		return;
-	fprintf(stderr, "%s: error %d\n", what, (int)rc);
-	exit(1);
-}
-#define MUST(call) must(#call, call)
+#include "calls.h"
 
 /* Each thread adds to a word of its own. */
 static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry add(.param .u64 p)\n{\n\t.reg .b64 %rd<4>;\n\t.reg .b32 %r<6>;\n"
@@ -24,14 +12,6 @@ static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visib
 enum { CTAS = 64, THREADS = 256, WAIT = 20, WIDE = 8, SIZES = 4 };
 static const int sizes[SIZES] = {1, 20, 200, 2000};
 static CUstream stream;
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
 
 static CUgraph graph_of(CUfunction add, CUdeviceptr memory, int nodes, int chains)
 {
@@ -78,17 +58,8 @@ int main(int argc, char **argv)
 {
 	int most = argc > 1 ? atoi(argv[1]) : sizes[SIZES - 1], times = argc > 2 ? atoi(argv[2]) : 200;
 	CUdeviceptr memory;
-	CUfunction add;
-	CUcontext context;
-	CUmodule module;
-	CUdevice device;
+	CUfunction add = kernel_of(ptx, "add");
 
-	MUST(cuInit(0));
-	MUST(cuDeviceGet(&device, 0));
-	MUST(cuDevicePrimaryCtxRetain(&context, device));
-	MUST(cuCtxSetCurrent(context));
-	MUST(cuModuleLoadData(&module, ptx));
-	MUST(cuModuleGetFunction(&add, module, "add"));
 	MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	MUST(cuMemAlloc(&memory, WIDE * CTAS * THREADS * 4));
 	for (int i = 0; i < SIZES && sizes[i] <= most; i++) {
