@@ -1,8 +1,5 @@
 /* A program for gsan-launch: `copies FORM [racy]`. Copies and sets beside kernels and beside each other, ordered, or with an edge left out. */
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "e2e/forms.h"
 
 enum { N = 1 << 14, BYTES = 4 * N, THREADS = 128 };
 
@@ -33,20 +30,6 @@ static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 	       "\tred.relaxed.cta.global.add.u32 [%rd1], 1;\n\tst.relaxed.gpu.global.u8 [%rd1+1], %r6;\n")
 	KERNEL("poll", WORDS, "again:\n\tld.acquire.sys.global.u32 %r6, [%rd1];\n\tsetp.eq.u32 %p2, %r6, 0;\n\t@%p2 bra again;\n");
 
-static void must(const char *what, CUresult rc)
-{
-	const char *text = NULL;
-
-	if (rc == CUDA_SUCCESS)
-		return;
-	cuGetErrorString(rc, &text);
-	fprintf(stderr, "%s: %s\n", what, text ? text : "?");
-	exit(1);
-}
-#define MUST(call) must(#call, call)
-
-static int racy;
-static CUstream a, b; /* that wait for nobody */
 static CUdeviceptr at, other, out;
 static char *host, *host2; /* pinned: copies do not wait */
 static CUmodule module;
@@ -290,38 +273,20 @@ static void many(void)
 	MUST(cuMemsetD8Async(at, 0, 640, a));
 }
 
-static const struct form { const char *name; void (*run)(void); } forms[] = {
-#define FORM(name) {#name, name}
+static const struct form forms[] = {
 	FORM(in_then_kernel), FORM(kernel_then_in), FORM(kernel_then_out), FORM(out_then_kernel), FORM(kernel_then_within),
 	FORM(within_then_kernel), FORM(set_then_kernel), FORM(kernel_then_set), FORM(kernel_then_set16), FORM(blocking_out), FORM(blocking_in),
 	FORM(blocking_set), FORM(two_copies), FORM(in_then_out), FORM(two_sets), FORM(set_then_out), FORM(neighbours), FORM(columns),
 	FORM(rows_out), FORM(boxes), FORM(of_variable), FORM(flag_by_copy), FORM(word_observed), FORM(progress), FORM(result), FORM(overwritten), FORM(by_flag),
 	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_reset),
 	FORM(many),
+	{NULL, NULL},
 };
 
 int main(int argc, char **argv)
 {
-	const struct form *form = NULL;
-	CUcontext context;
-	CUdevice device;
+	const struct form *form = form_begin(argc, argv, forms, load);
 
-	for (size_t i = 0; argc > 1 && i < sizeof(forms) / sizeof(*forms); i++)
-		if (!strcmp(argv[1], forms[i].name))
-			form = &forms[i];
-	racy = argc > 2 && !strcmp(argv[2], "racy");
-	if (!form) {
-		for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-			puts(forms[i].name);
-		return 2;
-	}
-	MUST(cuInit(0));
-	MUST(cuDeviceGet(&device, 0));
-	MUST(cuDevicePrimaryCtxRetain(&context, device));
-	MUST(cuCtxSetCurrent(context));
-	load();
-	MUST(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
-	MUST(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
 	MUST(cuMemAllocHost((void **)&host, BYTES));
 	MUST(cuMemAllocHost((void **)&host2, BYTES));
 	MUST(cuMemAlloc(&at, 2 * BYTES));

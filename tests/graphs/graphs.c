@@ -1,9 +1,6 @@
 /* A program for gsan-launch: `graphs FORM [racy]`. Graphs, captured or made by hand, changed and replayed: ordered, or with an edge left out. What
  * they compute is looked at. */
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "e2e/forms.h"
 
 enum { N = 1 << 12, BYTES = 4 * N, THREADS = 128, WIDE = 40, LONG = 300 };
 
@@ -27,23 +24,8 @@ static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 	KERNEL("receive", PARAMETERS, WORD "again:\n\tld.acquire.gpu.global.u32 %r6, [%rd2];\n\tsetp.eq.u32 %p1, %r6, 0;\n\t@%p1 bra again;\n"
 	       "\tst.global.u32 [%rd3], %r5;\n");
 
-static void must(const char *what, CUresult rc)
-{
-	const char *text = NULL;
-
-	if (rc == CUDA_SUCCESS)
-		return;
-	cuGetErrorString(rc, &text);
-	fprintf(stderr, "%s: %s\n", what, text ? text : "?");
-	exit(1);
-}
-#define MUST(call) must(#call, call)
-
-static int racy;
-static CUstream a, b; /* that wait for nobody */
 static CUdeviceptr x, y, z;
 static unsigned *host; /* pinned */
-static CUcontext context;
 
 static const char *const kernels[] = {"add", "put", "together", "send", "send_relaxed", "receive"};
 enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
@@ -553,36 +535,19 @@ static void asked(void)
 	words(racy ? y : x, 5);
 }
 
-static const struct form { const char *name; void (*run)(void); } forms[] = {
-#define FORM(name) {#name, name}
+static const struct form forms[] = {
 	FORM(chain), FORM(fork_and_join), FORM(by_hand), FORM(child), FORM(copied), FORM(set), FORM(flags), FORM(wide), FORM(many), FORM(too_many),
 	FORM(then_kernel), FORM(kernel_then), FORM(then_host), FORM(copy_then_kernel), FORM(streams_then_set), FORM(branch_then_kernel), FORM(two_streams),
 	FORM(one_in_two_streams), FORM(default_stream),
 	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off), FORM(switched_off_updated),
 	FORM(while_captured), FORM(cloned), FORM(asked),
+	{NULL, NULL},
 };
 
 int main(int argc, char **argv)
 {
-	const struct form *form = NULL;
-	CUdevice device;
+	const struct form *form = form_begin(argc, argv, forms, load);
 
-	for (size_t i = 0; argc > 1 && i < sizeof(forms) / sizeof(*forms); i++)
-		if (!strcmp(argv[1], forms[i].name))
-			form = &forms[i];
-	racy = argc > 2 && !strcmp(argv[2], "racy");
-	if (!form) {
-		for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-			puts(forms[i].name);
-		return 2;
-	}
-	MUST(cuInit(0));
-	MUST(cuDeviceGet(&device, 0));
-	MUST(cuDevicePrimaryCtxRetain(&context, device));
-	MUST(cuCtxSetCurrent(context));
-	load();
-	MUST(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
-	MUST(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
 	MUST(cuMemAllocHost((void **)&host, BYTES));
 	CUdeviceptr *const memory[] = {&x, &y, &z};
 	for (int i = 0; i < 3; i++) {

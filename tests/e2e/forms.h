@@ -1,0 +1,53 @@
+/* What programs of forms have in common (copies.c, graphs.c): `PROGRAM FORM [racy]` for gsan-launch runs one, ordered, or with an edge left out. */
+#ifndef GSAN_E2E_FORMS_H
+#define GSAN_E2E_FORMS_H
+
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must(const char *what, CUresult rc)
+{
+	const char *text = NULL;
+
+	if (rc == CUDA_SUCCESS)
+		return;
+	cuGetErrorString(rc, &text);
+	fprintf(stderr, "%s: %s\n", what, text ? text : "?");
+	exit(1);
+}
+#define MUST(call) must(#call, call)
+
+struct form { const char *name; void (*run)(void); };
+#define FORM(name) {#name, name}
+
+static int racy;
+static CUcontext context;
+static CUstream a, b; /* that wait for nobody */
+
+/* The form that the arguments name, in a context, or an end that lists all; the last of them has no name. */
+static const struct form *form_begin(int argc, char **argv, const struct form *form, void (*load)(void))
+{
+	const struct form *first = form;
+	CUdevice device;
+
+	while (form->name && (argc < 2 || strcmp(argv[1], form->name)))
+		form++;
+	racy = argc > 2 && !strcmp(argv[2], "racy");
+	if (!form->name) {
+		for (; first->name; first++)
+			puts(first->name);
+		exit(2);
+	}
+	MUST(cuInit(0));
+	MUST(cuDeviceGet(&device, 0));
+	MUST(cuDevicePrimaryCtxRetain(&context, device));
+	MUST(cuCtxSetCurrent(context));
+	load();
+	MUST(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+	return form;
+}
+
+#endif
