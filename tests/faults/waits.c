@@ -6,7 +6,7 @@
  *   add       an RMW that adds nothing                  vector    ld.relaxed.v2, then a fence
  *   lanes     ld.acquire of a flag for each of 32 lanes both      of two flags, one after the other
  *   pinned    ld.acquire of memory that hosts can read  plain     ld.relaxed, and no fence anywhere
- *   many      100 CTAs, each at a place of its own      long      10,000 looks at the flag: that is enough
+ *   many      70 CTAs, each with its place and flag     long      10,000 looks at the flag: that is enough
  *   turns     the same, then acquire                    none      no look at all */
 #include <cuda.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define LOCK 256 /* bytes before it; before the flag, 128 */
-#define MANY 100
+#define MANY 70
 
 #define HEAD(name) \
 	".visible .entry " name "(.param .u64 p)\n{\n" \
@@ -60,12 +60,13 @@ static CUfunction many(void)
 	static char text[MANY * 400 + 1000];
 	CUmodule module;
 	CUfunction function;
-	int n = snprintf(text, sizeof(text), "%s", ".version 8.0\n.target sm_90\n.address_size 64\n" HEAD("many") "\tmov.u32 %r2, %ctaid.x;\n");
+	int n = snprintf(text, sizeof(text), "%s", ".version 8.0\n.target sm_90\n.address_size 64\n" HEAD("many")
+			 "\tmov.u32 %r2, %ctaid.x;\n\tmul.wide.u32 %rd2, %r2, 4;\n\tadd.s64 %rd2, %rd2, %rd3;\n");
 
 	for (int i = 0; i < MANY; i++)
 		n += snprintf(text + n, sizeof(text) - (size_t)n,
 			      "\tsetp.ne.u32 %%p2, %%r2, %d;\n\t@%%p2 bra N%d;\n"
-			      "L%d:\n\tld.acquire.gpu.global.u32 %%r1, [%%rd2];\n\tsetp.eq.u32 %%p1, %%r1, 0;\n\t@%%p1 bra L%d;\nN%d:\n", i, i, i, i, i);
+			      "L%d:\n\tld.acquire.gpu.global.u32 %%r1, [%%rd2+4];\n\tsetp.eq.u32 %%p1, %%r1, 0;\n\t@%%p1 bra L%d;\nN%d:\n", i, i, i, i, i);
 	snprintf(text + n, sizeof(text) - (size_t)n, TAIL);
 	must(cuModuleLoadData(&module, text), "many");
 	must(cuModuleGetFunction(&function, module, "many"), "many");

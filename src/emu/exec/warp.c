@@ -13,7 +13,7 @@
 #define STEP_SLICE 128u  /* instructions of one group of lanes within a step */
 #define STEP_DRIFT 1024u /* after so many in a step, stores may reach memory that wait meanwhile */
 #define PATIENCE 4096    /* instructions for which lanes wait for those behind, */
-#define STEP_PATIENCE (1 << 18) /* and within a step: an operation and all that is inserted around it take less */
+#define STEP_PATIENCE (1 << 21) /* and within a step: an operation and all that is inserted around it take less */
 #define QUANTUM 256      /* for which lanes lead that waited so long; twice as many each time in a row */
 #define QUANTUM_MOST 65536
 #define ASLEEP 64        /* for which others lead while a group sleeps */

@@ -69,7 +69,7 @@ class Link(unittest.TestCase):
     def make(self, name, linker, **more):
         """What it said, and the cubin."""
         job = self.start(os.path.join(CORPUS, name + ".ptx"), linker, **more)
-        said = job.communicate(timeout=100)[1]
+        said = job.communicate(timeout=250)[1]
         self.assertEqual(job.returncode, 0, said)
         return said, cubin_at(os.path.join(self.home, more.get("out", "out")))
 
@@ -88,7 +88,7 @@ class Link(unittest.TestCase):
 
     def test_same_program(self):
         done = 0
-        for name in KERNELS[::3] + [name for name in KERNELS if name.startswith("matmul.")]:
+        for name in KERNELS[::5] + [name for name in KERNELS if name.startswith("matmul.")]:
             said, linked = self.make(name, "auto", cache=self.common)
             with open(os.path.join(CORPUS, name + ".ptx"), encoding="utf-8") as file:
                 self.assertEqual("wgmma." in file.read(), "it has wgmma" in said, said)
@@ -99,7 +99,7 @@ class Link(unittest.TestCase):
             self.same(name, linked, whole)
             self.assertLess(len(linked.data), len(whole.data) * 1.1, name)
             done += 1
-        self.assertGreater(done, len(KERNELS) // 4)
+        self.assertGreater(done, len(KERNELS) // 8)
 
     def test_newer_ptxas_with_nvlink(self):
         said, linked = self.make(SMALL, os.path.join(os.path.dirname(NEW), "nvlink"), ptxas=NEW, cache=self.common)
@@ -115,7 +115,7 @@ class Link(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(re.sub(r"(\n\s*ret;)", "\n\t{.reg .b32 %gone; .reg .pred %some; setp.eq.u32 %some, 0, 0; " + form + "\n" + r"}\1", text))
             job = self.start(path, "auto", cache=self.common)
-            said = job.communicate(timeout=100)[1]
+            said = job.communicate(timeout=250)[1]
             self.assertEqual((job.returncode, "a barrier that is not aligned" in said, "not linked" in said), (0, whole, whole), form + said)
 
     def falls_back(self, linker, words):
@@ -171,7 +171,7 @@ class Link(unittest.TestCase):
     def test_two_at_once(self):
         jobs = [self.start(os.path.join(CORPUS, SMALL + ".ptx"), "auto", out=f"out{i}") for i in range(4)]
         for job in jobs:
-            said = job.communicate(timeout=100)[1]
+            said = job.communicate(timeout=250)[1]
             self.assertEqual((job.returncode, "not linked" in said), (0, False), said)
         self.assertEqual(len({cubin_at(os.path.join(self.home, f"out{i}")).data for i in range(4)}), 1)
 
