@@ -6,10 +6,6 @@
 #include "device/order.h"
 #include "device/state.h"
 
-#ifndef RANGES
-#define RANGES 0 /* 1: this is the kernel that goes over copies and sets (range.c), not what clones call */
-#endif
-
 #define BEHIND_BLOCKS 4096u /* of 1,024 CTAs: one more may have made it in each */
 ALWAYS u64 launch_ctas(const struct dev_launch *e) { return (u64)gpu_load32(&e->grid[0]) * gpu_load32(&e->grid[1]) * gpu_load32(&e->grid[2]); }
 

@@ -178,6 +178,7 @@ struct gsan_writers {
 	uint64_t participants;               /* bit p: streams[p] is not 0, or was not; raised last */
 	uint64_t streams[GSAN_PARTICIPANTS]; /* bit s: newest[p][s] is not 0. Raised before the operation is enqueued, too */
 	uint32_t newest[GSAN_PARTICIPANTS][GSAN_STREAMS];
+	uint32_t looks[GSAN_PARTICIPANTS];   /* warps that each has started to look at copies (device/range.h); raised before */
 };
 
 #define GSAN_LIFT_UNSEEN 1u /* nothing but checked kernels writes to flags */

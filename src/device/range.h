@@ -5,12 +5,15 @@
 
 #include "device/lines.h"
 #include "device/publish.h"
+#include "device/sync.h"
 
 /* One word that lies as a word does is copied at once, as by a relaxed access: so flags are raised, and progress is polled. */
 ALWAYS int range_is_word(const struct gsan_box *b)
 {
-	return b->rows == 1 && b->width <= 8 && !(b->width & (b->width - 1)) && !(b->at & (b->width - 1));
+	return b->rows == 1 && b->width && b->width <= 8 && !(b->width & (b->width - 1)) && !(b->at & (b->width - 1));
 }
+
+#define RANGE_READS 1u /* the site; of what it writes 0 */
 
 /* Bytes [from, to) of a line, as access `a` says. */
 NEVER void range_line(struct who *w, struct access *a, u64 line, u32 from, u32 to)
@@ -27,15 +30,27 @@ NEVER void range_line(struct who *w, struct access *a, u64 line, u32 from, u32 t
 	report_reasons(w);
 }
 
+/* A word that is copied is read strongly, and its stream goes on behind a fence: what was released there is before the launches that come next.
+ * Which of the versions was read nothing says any more. */
+NEVER void range_learns(const struct who *w, u64 at, u32 bytes)
+{
+	u64 canonical = shadow_canonical(w->launch, at);
+	struct dev_sync *e = sync_reachable(w, canonical) ? sync_find(canonical, bytes, 0, 0) : 0;
+	if (e)
+		sync_learns_more(w, e, canonical, (GSAN_OP_STRONG_LD + GSAN_SYS) << GSAN_DESC_OP_SHIFT | bytes << GSAN_DESC_BYTES_SHIFT | RANGE_READS);
+}
+
 /* This thread's share of a box: every `threads`-th line, row by row. */
 NEVER void range_box(struct who *w, const struct gsan_box *b, int written, u64 thread, u64 threads)
 {
 	u64 lines = (b->width + 2 * GSAN_LINE - 2) / GSAN_LINE; /* of a row, at most */
-	struct access a = {.op = written ? GSAN_OP_RANGE_ST : GSAN_OP_RANGE_LD, .site = !written,
+	struct access a = {.op = written ? GSAN_OP_RANGE_ST : GSAN_OP_RANGE_LD, .site = written ? 0 : RANGE_READS,
 			   .bytes = b->width < 0xffff ? (u32)b->width : 0xffff};
 	if (range_is_word(b)) {
 		a.op = (written ? GSAN_OP_STRONG_ST : GSAN_OP_STRONG_LD) + GSAN_SYS;
 		a.element = a.bytes;
+		if (!written && !thread)
+			range_learns(w, b->at, a.bytes);
 	}
 	for (u64 i = thread; b->width && i < lines * b->rows; i += threads) {
 		u64 row = b->rows == 1 ? 0 : i / lines;
@@ -63,6 +78,10 @@ void gsan_range(u64 launch, u64 boxes)
 	gpu_warp_sync();
 	range_box(&w, &b->read, 0, thread, threads);
 	range_box(&w, &b->written, 1, thread, threads);
+	gpu_fence_sys();
+	gpu_warp_sync();
+	if (gpu_lane() == 0)
+		gpu_add32(&own_tables(l)->looked, 1);
 }
 
 #endif

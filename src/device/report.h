@@ -341,16 +341,14 @@ ALWAYS int scope_short(const struct who *w, u64 rec, const struct access *a)
 	int same_gpu = launch_gpu(tag_launch(w->launch, rec_tag(rec))) == w->launch->gpu, both = op_is_strong(rec_op(rec)) && op_is_strong(a->op);
 	return both && !(scope_reaches(op_scope(rec_op(rec)), same_gpu) && scope_reaches(op_scope(a->op), same_gpu));
 }
-/* A word that was copied or set has been observed, perhaps, by another strong access of the same CTA before this one, and then is before it: no
- * version says so. Where both are strong, scopes or sizes alone make no race of it. */
-ALWAYS int word_observed(const struct who *w, u64 rec)
+ALWAYS int rec_is_copy(const struct who *w, u64 rec)
 {
 	const struct dev_launch *e = tag_launch(w->launch, rec_tag(rec));
-	return RANGES || gpu_load32(&e->range) == gpu_load32(&e->seq);
+	return gpu_load32(&e->range) == gpu_load32(&e->seq);
 }
 ALWAYS int morally_strong(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a)
 {
-	return op_is_strong(rec_op(rec)) && op_is_strong(a->op) && ((rec_mask_here == a->mask && !scope_short(w, rec, a)) || word_observed(w, rec));
+	return op_is_strong(rec_op(rec)) && op_is_strong(a->op) && rec_mask_here == a->mask && !scope_short(w, rec, a);
 }
 
 /* Of a CAS that was met before it had executed the record that it has then, if it wrote: awaited, for a while. */
@@ -395,6 +393,52 @@ NEVER int head_ordered(const struct who *w, u64 rec, u32 mask, const struct acce
 	return rmw && check_ordered(w, rmw, rec_point(rmw, a->address, 0), a);
 }
 
+/* Behind a strong read comes, for all of its CTA, the strong write that it saw. Which one that was no version says, if a copy or a set of the word
+ * wrote it, or a copy read it: so any may be that its bytes' reads, as they stand there or stood before the access, may have seen. 0: none;
+ * OBSERVED: the one that asks, or the record's CTA; else the record of a copy, behind which `rec` is observed. */
+#define OBSERVED (~0ull)
+NEVER u64 word_witness(const struct who *w, u64 rec, u32 mask, const struct access *a)
+{
+	struct sampled s;
+	u64 copy = 0;
+	int writes = op_is_strong(rec_op(rec)) && op_writes(rec_op(rec));
+	int copies = RANGES ? op_is_strong(a->op) && op_writes(a->op) : writes && rec_is_copy(w, rec);
+	if (a->whole || a->op == GSAN_OP_LD_NC || !(writes || copies) || !sampled_at(a->address, &s))
+		return 0;
+	for (u32 i = 0; i < SAMPLED; i++) {
+		u64 r = i < GSAN_DETAIL_READS ? s.r[i] : a->asks_before ? a->before[i - GSAN_DETAIL_READS] : 0;
+		if (!op_is_strong(rec_op(r)) || mask & ~rec_mask(r))
+			continue;
+		if (copies && (RANGES ? !((r ^ rec) & REC_WHO) : who_made(w, r)))
+			return OBSERVED;
+		copy = writes && rec_is_copy(w, r) ? r : copy;
+	}
+	return copy;
+}
+ALWAYS int word_observed(const struct who *w, u64 rec, u32 mask, const struct access *a)
+{
+	u64 witness = word_witness(w, rec, mask, a);
+	return witness && (witness == OBSERVED || check_ordered(w, witness, NO_POINT, a));
+}
+
+/* Copies that are over are looked at beside the program's work: before a race is new, what is under way of that, and may tell this CTA's launch
+ * more, is awaited, for a while. 0: nothing was. */
+#define LOOKS_TRIES 1024u
+NEVER u32 looks_await(const struct who *w, u64 rec, const struct access *a)
+{
+	const struct gsan_launch *l = w->launch;
+	const struct gsan_writers *all = (const struct gsan_writers *)(uintptr_t)l->writers;
+	u32 mapped = all ? l->mapped : 0, tries = 0;
+	if (RANGES || report_seen(own_tables(l), report_key(l, rec, a, kind_of(rec_op(rec), a->op, scope_short(w, rec, a)))))
+		return 0;
+	for (; mapped; mapped &= mapped - 1) {
+		u32 p = gpu_first(mapped), begun = gpu_peek32(&all->looks[p]);
+		for (; (int)(begun - gpu_acquire32(&dev_tables(p)->looked)) > 0 && tries < LOOKS_TRIES; tries++)
+			gpu_pause();
+	}
+	return tries;
+}
+
 NEVER void check_slow(struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
 {
 	const struct gsan_launch *l = w->launch;
@@ -416,6 +460,10 @@ NEVER void check_slow(struct who *w, u64 rec, u32 rec_mask_here, const struct ac
 	if (keeps_no_clock(w) && op_may_write(old) && a->op != GSAN_OP_LD_NC && red_observed(w, rec, rec_mask_here & a->mask, a, point))
 		return;
 	if (morally_strong(w, rec, rec_mask_here, a))
+		return;
+	if (looks_await(w, rec, a) && check_ordered(w, rec, point, a))
+		return;
+	if (word_observed(w, rec, rec_mask_here & a->mask, a))
 		return;
 	u64 now = gpu_load64(where);
 	if (now != rec && op_writes(old) && !op_writes(a->op) && !who_made(w, now))

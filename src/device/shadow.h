@@ -220,7 +220,7 @@ NEVER u32 granule_record(const struct who *w, struct gsan_granule *g, struct acc
 	u32 is = GRANULE_RECORDED;
 	gpu_load128(&g->write[0], &was[0], &was[1]);
 	gpu_load128(&g->read[0], &was[2], &was[3]);
-	a->asks_before = (u32)keeps_no_clock(w);
+	a->asks_before = 1;
 	a->before[0] = was[2];
 	a->before[1] = was[3];
 	if (op_writes(a->op) && !op_is_rmw(a->op)) {

@@ -340,7 +340,7 @@ struct dev_tables {
 	uint32_t broken;       /* a lock was given up: order is not known any more, nothing is reported */
 	uint32_t detail_next;  /* blocks of detail taken */
 	uint32_t detail_more;  /* blocks behind `detail` that every process which uses these tables has mapped */
-	uint32_t unused;
+	uint32_t looked;       /* warps that have looked at copies, of those in gsan_writers.looks */
 	uint32_t syncs;        /* entries in use; from here on to `coarse`: emptied with them */
 	uint32_t sync_full;    /* 1: an entry found no place; any strong operation may be on the coarse path, of any scope */
 	uint32_t coarse_used;  /* 1: `coarse` is not empty; 2: and operations of .sys may be on that path */

@@ -149,7 +149,7 @@ NEVER void version_learnt(const struct who *w, struct dev_sync *e, u64 canonical
 			if (elem_is_observed(elem) && !elem_is_write(elem))
 				continue;
 			int reaches = elem_reaches(l, elem);
-			if (!(formal >> i & 1))
+			if (!RANGES && !(formal >> i & 1))
 				hint_set(w, elem, writer, reaches ? why_no_edge(elem, writer, desc, elem_reached(l, elem, desc_scope(desc))) : GSAN_WHY_RELEASE_SCOPE, desc);
 			elem = elem_is_write(elem) ? elem_started(l, elem_widened(elem, GSAN_SYS)) : elem;
 			if (elem_reaches(l, elem) && elem_reached(l, elem, GSAN_SYS) && !elem_inherited(l, elem))

@@ -6,6 +6,10 @@
 #include "device/record.h"
 #include "device/tables.h"
 
+#ifndef RANGES
+#define RANGES 0 /* 1: this is the kernel that goes over copies and sets (range.c), not what clones call */
+#endif
+
 /* ---- by whom of a CTA something is known: a bit for each warp, one for each place where some of them meet (meeting.h) ------- */
 #define WARPS_ALL 0xffffffffull
 ALWAYS u64 place_bit(u32 place) { return 1ull << (GSAN_WARPS + place); }
@@ -48,7 +52,7 @@ struct access {
 	u64 address; /* canonical: of the granule, or of the line if `whole` */
 	u32 mask, op, site, bytes, whole;
 	u32 element; /* bytes of one strong operation; 0: weak */
-	u64 before[GSAN_DETAIL_READS]; /* of a CTA that keeps no clock: the sampled records of the granule, before its own was (observed.h) */
+	u64 before[GSAN_DETAIL_READS]; /* the sampled records of the granule, before its own was (observed.h) */
 	u32 asks_before;               /* it is known */
 	struct dev_racing *racing;     /* of a CAS before it executes: what races with it, perhaps if it writes alone (swap.h) */
 };

@@ -65,6 +65,7 @@ static void late_load(struct flow *f)
 	int relaxed = flow_relax(&mode);
 
 	real.cuCtxGetCurrent(&f->late.context);
+	__atomic_store_n(&f->participant->job->writers.looks[f->clock.participant], 0, __ATOMIC_RELAXED); /* another's, that is gone */
 	f->late.reason = late_kernel(&f->late) ? "the kernel that checks copies could not be loaded" : NULL;
 	flow_unrelax(mode, relaxed);
 }
@@ -208,11 +209,18 @@ static unsigned late_ctas(const struct gsan_boxes *b)
 
 static void late_run(struct late_kernel *k, struct late *l, uint32_t mapped)
 {
+	uint32_t *looks = &l->flow->participant->job->writers.looks[l->flow->clock.participant];
 	int failed = 0;
 
 	l->record.mapped = mapped;
-	for (size_t i = 0; i < l->count; i++)
-		failed |= late_launch(k, late_ctas(&l->boxes[i]), &l->boxes[i], &l->record) != CUDA_SUCCESS;
+	for (size_t i = 0; i < l->count; i++) {
+		unsigned ctas = late_ctas(&l->boxes[i]), warps = ctas * DEVICE_RANGE_THREADS / 32;
+		__atomic_fetch_add(looks, warps, __ATOMIC_RELEASE);
+		if (late_launch(k, ctas, &l->boxes[i], &l->record) == CUDA_SUCCESS)
+			continue;
+		__atomic_fetch_sub(looks, warps, __ATOMIC_RELEASE);
+		failed = 1;
+	}
 	if (failed) {
 		atomic_fetch_sub_explicit(&l->flow->rank->copies_checked, !l->untold, memory_order_relaxed);
 		atomic_fetch_add_explicit(&l->flow->rank->copies_unchecked, !l->untold, memory_order_relaxed);

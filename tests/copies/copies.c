@@ -28,6 +28,11 @@ static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 	/* what it saw from anywhere, it adds to for its own CTA, and writes a part of */
 	KERNEL("narrow", WORDS, "again:\n\tld.relaxed.sys.global.u32 %r6, [%rd1];\n\tsetp.eq.u32 %p2, %r6, 0;\n\t@%p2 bra again;\n"
 	       "\tred.relaxed.cta.global.add.u32 [%rd1], 1;\n\tst.relaxed.gpu.global.u8 [%rd1+1], %r6;\n")
+	/* what it saw it takes away as any other word */
+	KERNEL("take", WORDS, WORD "again:\n\tld.relaxed.sys.global.u32 %r6, [%rd1];\n\tsetp.eq.u32 %p2, %r6, 0;\n\t@%p2 bra again;\n"
+	       "\tmov.u32 %r6, 0;\n\tst.global.u32 [%rd1], %r6;\n")
+	KERNEL("tell", WORDS, WORD "\tmov.u32 %r6, 1;\n\tst.relaxed.sys.global.u32 [%rd1], %r6;\n")
+	KERNEL("publish", WORDS, WORD "\tmov.u32 %r6, 1;\n\tst.global.u32 [%rd1+4], %r6;\n\tst.release.sys.global.u32 [%rd1], %r6;\n")
 	KERNEL("poll", WORDS, "again:\n\tld.acquire.sys.global.u32 %r6, [%rd1];\n\tsetp.eq.u32 %p2, %r6, 0;\n\t@%p2 bra again;\n");
 
 static CUdeviceptr at, other, out;
@@ -35,7 +40,7 @@ static char *host, *host2; /* pinned: copies do not wait */
 static CUmodule module;
 
 /* What is not loaded yet may wait for kernels that run. */
-static const char *const kernels[] = {"put", "get", "add", "count", "of_variable", "raise", "await", "narrow", "poll"};
+static const char *const kernels[] = {"put", "get", "add", "count", "of_variable", "raise", "await", "narrow", "take", "tell", "publish", "poll"};
 enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
 static CUfunction loaded[KERNELS];
 
@@ -163,6 +168,25 @@ static void word_observed(void)
 	MUST(cuMemcpyHtoDAsync(at, host, 4, a));
 }
 
+static void word_taken(void)
+{
+	host[0] = 1;
+	launch(b, racy ? "put" : "take", at, 1);
+	MUST(cuMemcpyHtoDAsync(at, host, 4, a));
+}
+
+/* The host asks by copies, and gives the stream in which it asked what comes behind the answer. */
+static void asked(const char *kernel)
+{
+	launch(b, kernel, at, 1);
+	for (host[0] = 0; !racy && !host[0];) {
+		MUST(cuMemcpyDtoHAsync(host, at, 4, a));
+		MUST(cuStreamSynchronize(a));
+	}
+}
+static void word_asked_for(void) { asked("tell"); launch(a, "put", at, 1); }
+static void word_tells(void) { asked("publish"); launch(a, "put", at + 4, 1); }
+
 static void progress(void) { launch(b, "count", at, N); MUST(cuMemcpyDtoHAsync(host, at, racy ? 12 : 4, a)); }
 static void result(void) { launch(b, "add", at, N); edge(a, b); MUST(cuMemcpyDtoHAsync(host, at, BYTES, a)); }
 
@@ -277,7 +301,8 @@ static const struct form forms[] = {
 	FORM(in_then_kernel), FORM(kernel_then_in), FORM(kernel_then_out), FORM(out_then_kernel), FORM(kernel_then_within),
 	FORM(within_then_kernel), FORM(set_then_kernel), FORM(kernel_then_set), FORM(kernel_then_set16), FORM(blocking_out), FORM(blocking_in),
 	FORM(blocking_set), FORM(two_copies), FORM(in_then_out), FORM(two_sets), FORM(set_then_out), FORM(neighbours), FORM(columns),
-	FORM(rows_out), FORM(boxes), FORM(of_variable), FORM(flag_by_copy), FORM(word_observed), FORM(progress), FORM(result), FORM(overwritten), FORM(by_flag),
+	FORM(rows_out), FORM(boxes), FORM(of_variable), FORM(flag_by_copy), FORM(word_observed), FORM(word_taken),
+	FORM(word_asked_for), FORM(word_tells), FORM(progress), FORM(result), FORM(overwritten), FORM(by_flag),
 	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_reset),
 	FORM(many),
 	{NULL, NULL},

@@ -192,10 +192,10 @@ class Emulated:
         command = [os.path.join(self.build, "bin", "gsan-launch"), "-n", str(ranks), "--device", "emu", "--report", report,
                    *launcher, *program]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100,
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=250,
                                   env={"EMU_GRACE_MS": "5", "EMU_STEP_LIMIT": "300000000", **os.environ, "EMU_TRACE": trace})
             judge = subprocess.run([os.path.join(self.build, "bin", "gsan-reference"), "--warps", trace], capture_output=True,
-                                   text=True, check=False, timeout=100)
+                                   text=True, check=False, timeout=250)
         except subprocess.TimeoutExpired as late:
             return Result(report, None, "", f"no end of {os.path.basename(late.cmd[0])} within {late.timeout} s", None)
         broken = judge.returncode not in (0, 1)
@@ -208,7 +208,7 @@ def wrong(build, name, mutant, seed):
     env = {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "lib", "emu"), "EMU_SCHEDULE": "lag", "EMU_SEED": str(seed),
            "EMU_STEP_LIMIT": "100000000", "MASTER_PORT": f"{name}-{mutant}-{seed}-{os.getpid()}"}
     command = [os.path.join(build, "bin", "idioms-run"), "--mutant", str(mutant), *SHAPE, name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, env=env)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=250, env=env)
     count = re.search(r"(\d+) wrong results", done.stdout)
     assert count, f"{name} {mutant}, seed {seed}: status {done.returncode}: {done.stderr}"
     return int(count[1])
