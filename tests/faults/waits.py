@@ -12,6 +12,7 @@ import signals
 
 WAITS = os.path.join(jobs.BIN, "faults_waits")
 LONGEST = 40  # seconds, for a machine that is busy
+TRIES = 6
 FLAG, LOCK = 128, 256
 SEEN = {  # of kernels of faults_waits: operation, bytes, offset, value
     "acquire": ("ld", "acquire", 4, FLAG, "0x0"), "relaxed": ("ld", "relaxed", 4, FLAG, "0x0"), "volatile": ("ld", "volatile", 4, FLAG, "0x0"),
@@ -26,17 +27,17 @@ def waits(scratch, ranks=1):
 
 
 def ended_when(scratch, kernels, enough, end, ranks=1, options=(), seconds=2):
-    """The job is ended by `end` while it hangs: after so many seconds, or later if it did not come far enough. Returns what the launcher said."""
-    longest = LONGEST * seconds / 2
-    while True:
+    """The job is ended by `end` while it hangs: after so many seconds, or twice as many if it did not come far enough. Returns what the
+    launcher said."""
+    for seconds in (seconds << again for again in range(TRIES)):
         before = runs.files(scratch)
         process = signals.start(scratch, signals.command(scratch, [WAITS, *kernels], ranks=ranks, options=options))
         time.sleep(seconds)
         end(process)
         said = signals.ended(scratch, process, before)
-        if enough() or seconds > longest:
-            return said
-        seconds *= 2
+        if enough():
+            break
+    return said
 
 
 def interrupt(process):
@@ -133,7 +134,7 @@ def many_places(scratch):
     def enough():
         summary = expect.read(os.path.join(scratch, "report"), 1)
         return len(summary.get("waits", [])) + summary.get("waits_unlisted", 0) == 70
-    said = ended_when(scratch, ["many"], enough, interrupt, seconds=8)
+    said = ended_when(scratch, ["many"], enough, interrupt, seconds=64)
     summary = expect.read(os.path.join(scratch, "report"), 1)
     expect.need(len(summary["waits"]) == 64 and summary["waits_unlisted"] == 6, f"{len(summary['waits'])}, {summary.get('waits_unlisted')}")
     expect.need(len({tuple(wait["read"]["cta"]) for wait in summary["waits"]}) == 64, "not each at a place of its own")

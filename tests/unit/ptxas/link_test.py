@@ -88,7 +88,7 @@ class Link(unittest.TestCase):
 
     def test_same_program(self):
         done = 0
-        for name in KERNELS[::5] + [name for name in KERNELS if name.startswith("matmul.")]:
+        for name in KERNELS[::3] + [name for name in KERNELS if name.startswith("matmul.")]:
             said, linked = self.make(name, "auto", cache=self.common)
             with open(os.path.join(CORPUS, name + ".ptx"), encoding="utf-8") as file:
                 self.assertEqual("wgmma." in file.read(), "it has wgmma" in said, said)
@@ -99,7 +99,7 @@ class Link(unittest.TestCase):
             self.same(name, linked, whole)
             self.assertLess(len(linked.data), len(whole.data) * 1.1, name)
             done += 1
-        self.assertGreater(done, len(KERNELS) // 8)
+        self.assertGreater(done, len(KERNELS) // 4)
 
     def test_newer_ptxas_with_nvlink(self):
         said, linked = self.make(SMALL, os.path.join(os.path.dirname(NEW), "nvlink"), ptxas=NEW, cache=self.common)
