@@ -33,6 +33,13 @@ ALWAYS int elem_inherited(const struct gsan_launch *l, u64 elem)
 	       (!elem_is_prefix(elem) && elem_owner(l, elem) == l->participant && elem_seq(l, elem) == l->seq);
 }
 
+/* Is its launch behind the end of `l`, as far as that was known when it was enqueued? Then nothing of it was there before. */
+NEVER int elem_is_later(const struct gsan_launch *l, u64 elem)
+{
+	const struct gsan_order *o = elem_is_prefix(elem) || !tag_mapped(l, rec_tag(elem)) ? 0 : &tag_launch(l, rec_tag(elem))->order;
+	return o && !(gpu_load32(&o->flags) & GSAN_ORDER_UNKNOWN) && order_has(o, l->participant, l->stream, l->seq);
+}
+
 /* ---- its gate ------------------------------------------------------------------------------------------------------------- */
 ALWAYS u64 elem_by_us(const struct gsan_launch *l, u32 scope, u32 site) { return elem_by(l->gpu, scope, site); }
 /* Does the release that brought `elem` reach this GPU, and `scope` of this CTA the releasing one? */

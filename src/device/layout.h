@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 17u
+#define GSAN_ABI 18u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -108,7 +108,7 @@ struct gsan_line {
 #define GSAN_LINE_MARK 0x00fffff1u /* GSAN_LINE_SYNC, and a number that each time it is set is another one */
 #define GSAN_LINE_READ 2u /* there is, or was, something in `read`; set before it */
 #define GSAN_LINE_WROTE 4u /* the same of `write` in some granule of the detail */
-#define GSAN_LINE_VALUE 0x01000000u /* streams write values there: set by hosts, which write this byte and no other */
+#define GSAN_LINE_VALUE 0x01000000u /* streams write values there (struct gsan_values): set by hosts, which write this byte and no other */
 _Static_assert(sizeof(struct gsan_line) == 32, "a line record is a quarter of its line");
 
 struct gsan_granule {
@@ -163,24 +163,6 @@ struct gsan_order {
 _Static_assert(sizeof(struct gsan_pair) == 8 && sizeof(struct gsan_order) % 8 == 0, "copied by words of 8 (launch_fill)");
 #define GSAN_ORDER_UNKNOWN 1u /* everything not known to be unordered counts as ordered */
 
-/* The newest operation that each stream of the job has enqueued, or is about to, which may write device memory without
- * leaving a record: copies to device memory and sets, values that streams write, host functions, graphs, kernels that run
- * unchecked unless their model says `local`, and checked ones with instructions that are left unchecked. As numbers of that
- * participant (`seq`), 0 = none yet; any at any time: ~1 = another GPU of the process, ~0 = a process that could not be taken
- * in. Not counted: what the graph of a capture will do until it is launched, and what is not of the job.
- *
- * In memory of the host, raised before the operation is enqueued, and lowered only if the driver refuses that. So of a value
- * that a launch reads and that no checked kernel left: if every newest[p][s] is ordered before the launch, then so is
- * whatever may have written it. Only one entry may be behind the launch and not be ordered with it: in its own slot, unless
- * that is GSAN_STREAMS - 1, which streams share, what has a greater number than the launch itself comes behind its end, and
- * what has a lower one is before it. (A launch whose own kernel has unchecked instructions gets 0 for this address.) */
-struct gsan_writers {
-	uint64_t participants;               /* bit p: streams[p] is not 0, or was not; raised last */
-	uint64_t streams[GSAN_PARTICIPANTS]; /* bit s: newest[p][s] is not 0. Raised before the operation is enqueued, too */
-	uint32_t newest[GSAN_PARTICIPANTS][GSAN_STREAMS];
-	uint32_t looks[GSAN_PARTICIPANTS];   /* warps that each has started to look at copies (device/range.h); raised before */
-};
-
 #define GSAN_LIFT_UNSEEN 1u /* nothing but checked kernels writes to flags */
 #define GSAN_LIFT_COARSE 2u /* every RMW has an entry, and its CTA a state */
 
@@ -216,6 +198,64 @@ struct gsan_launch {
 _Static_assert(sizeof(struct gsan_order) == 392, "");
 _Static_assert(sizeof(struct gsan_launch) == 472, "the rewriter and range.ptx declare this many parameter bytes");
 
+/* A value that a stream writes (cuStreamWriteValue), told before that is enqueued: an operation of one thread, which releases all that is before it to
+ * who reads the value. Older ones of its stream at the location may stand for all of these together: then its value is any. The record's number is 0
+ * while the rest of it is written. */
+struct gsan_value {
+	uint64_t at, value; /* canonical; 0: none */
+	uint32_t bytes, any;
+	struct gsan_launch record;
+	uint64_t pad[2];
+};
+/* Protocol. A host adds one while `changing` is odd, which it makes it by compare-and-swap; devices read without a lock, and again if that changed
+ * meanwhile. `lost`, once set: there were values that are not here, and what a location of this bucket holds may be one of them. */
+#define GSAN_VALUE_BUCKETS 256u
+#define GSAN_VALUE_WAYS 8u
+struct gsan_values {
+	uint32_t changing, lost;
+	uint64_t pad;
+	struct gsan_value way[GSAN_VALUE_WAYS];
+};
+static inline uint32_t gsan_value_bucket(uint64_t canonical) /* one for all that lies in 8 bytes */
+{
+	return (uint32_t)((canonical >> 3) * 0x9e3779b97f4a7c15ull >> 56);
+}
+_Static_assert(sizeof(struct gsan_value) == 512 && GSAN_VALUE_BUCKETS == 256u, "8 bits of a hash");
+
+/* A word that a stream copies from, or waits for a value in: what was released there is before what comes behind it in its stream, of which a
+ * device asks that is about to find a race (device/looks.h), until a kernel of ours has asked (device/range.h). */
+enum gsan_condition { GSAN_WAIT_GEQ, GSAN_WAIT_EQ, GSAN_WAIT_AND, GSAN_WAIT_NOR /* as the driver has them */, GSAN_WAIT_NOTHING };
+struct gsan_look {
+	uint64_t at, value; /* canonical */
+	uint32_t bytes, condition;
+	struct gsan_launch record;
+};
+#define GSAN_LOOKS 256u
+
+/* The newest operation that each stream of the job has enqueued, or is about to, which may write device memory without
+ * leaving a record: copies to device memory and sets, values that streams write, host functions, graphs, kernels that run
+ * unchecked unless their model says `local`, and checked ones with instructions that are left unchecked. As numbers of that
+ * participant (`seq`), 0 = none yet; any at any time: ~1 = another GPU of the process, ~0 = a process that could not be taken
+ * in. Not counted: what the graph of a capture will do until it is launched, and what is not of the job.
+ *
+ * In memory of the host, raised before the operation is enqueued, and lowered only if the driver refuses that. So of a value
+ * that a launch reads and that no checked kernel left: if every newest[p][s] is ordered before the launch, then so is
+ * whatever may have written it. Only one entry may be behind the launch and not be ordered with it: in its own slot, unless
+ * that is GSAN_STREAMS - 1, which streams share, what has a greater number than the launch itself comes behind its end, and
+ * what has a lower one is before it. (A launch whose own kernel has unchecked instructions gets 0 for this address.) */
+struct gsan_writers {
+	uint64_t participants;               /* bit p: streams[p] is not 0, or was not; raised last */
+	uint64_t streams[GSAN_PARTICIPANTS]; /* bit s: newest[p][s] is not 0. Raised before the operation is enqueued, too */
+	uint32_t newest[GSAN_PARTICIPANTS][GSAN_STREAMS];
+	uint32_t looks[GSAN_PARTICIPANTS];   /* warps that each has started to look at copies (device/range.h); raised before */
+	uint32_t told;                       /* how many values streams were told to write, or will be; raised behind `values` */
+	uint32_t lost;                       /* 1: graphs may write values, too */
+	uint64_t look_taken[GSAN_LOOKS / 64]; /* a bit for each of `look` that a host has, from before */
+	uint64_t look_used[GSAN_LOOKS / 64];  /* to after it is one; a place serves again as late as may be */
+	struct gsan_look look[GSAN_LOOKS];
+	struct gsan_values values[GSAN_VALUE_BUCKETS];
+};
+
 /* The launch's own floor, made ready for the upper half of a record: the bits of the number that a tag has, at the top;
  * ones below, so that what follows a record's tag does not matter; the place of the number, 16 - tag_bits, in bits 0..4. */
 static inline uint32_t gsan_quick(const struct gsan_launch *l)
@@ -231,6 +271,12 @@ struct gsan_box {
 	uint64_t height, rows;
 };
 struct gsan_boxes { struct gsan_box written, read; };
+
+/* One word that lies as a word does is copied at once, as by a relaxed access: so flags are raised, and progress is polled. */
+static inline int gsan_box_is_word(const struct gsan_box *box)
+{
+	return box->rows == 1 && box->width && box->width <= 8 && !(box->width & (box->width - 1)) && !(box->at & (box->width - 1));
+}
 
 /* ---- findings: memory shared by the device, its process and the supervisor ---------------------------------- */
 enum gsan_kind { /* the names are DESIGN §11 */

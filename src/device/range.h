@@ -4,14 +4,9 @@
 #define GSAN_DEVICE_RANGE_H
 
 #include "device/lines.h"
+#include "device/looks.h"
 #include "device/publish.h"
 #include "device/sync.h"
-
-/* One word that lies as a word does is copied at once, as by a relaxed access: so flags are raised, and progress is polled. */
-ALWAYS int range_is_word(const struct gsan_box *b)
-{
-	return b->rows == 1 && b->width && b->width <= 8 && !(b->width & (b->width - 1)) && !(b->at & (b->width - 1));
-}
 
 #define RANGE_READS 1u /* the site; of what it writes 0 */
 
@@ -31,13 +26,16 @@ NEVER void range_line(struct who *w, struct access *a, u64 line, u32 from, u32 t
 }
 
 /* A word that is copied is read strongly, and its stream goes on behind a fence: what was released there is before the launches that come next.
- * Which of the versions was read nothing says any more. */
-NEVER void range_learns(const struct who *w, u64 at, u32 bytes)
+ * Which of the versions was read nothing says any more. What cannot be known counts as everything. */
+NEVER void range_learns(const struct who *w, const struct gsan_box *b)
 {
-	u64 canonical = shadow_canonical(w->launch, at);
-	struct dev_sync *e = sync_reachable(w, canonical) ? sync_find(canonical, bytes, 0, 0) : 0;
-	if (e)
-		sync_learns_more(w, e, canonical, (GSAN_OP_STRONG_LD + GSAN_SYS) << GSAN_DESC_OP_SHIFT | bytes << GSAN_DESC_BYTES_SHIFT | RANGE_READS);
+	const struct gsan_launch *l = w->launch;
+	const struct gsan_look *own = look_own(l);
+	struct looked k = {l, shadow_canonical(l, b->at), 0, (u32)b->width, GSAN_WAIT_NOTHING};
+	if (own)
+		k = looked_of(own);
+	if (k.at != NO_ADDRESS && !look_learns(l, &k))
+		acquired_everything(l);
 }
 
 /* This thread's share of a box: every `threads`-th line, row by row. */
@@ -46,11 +44,11 @@ NEVER void range_box(struct who *w, const struct gsan_box *b, int written, u64 t
 	u64 lines = (b->width + 2 * GSAN_LINE - 2) / GSAN_LINE; /* of a row, at most */
 	struct access a = {.op = written ? GSAN_OP_RANGE_ST : GSAN_OP_RANGE_LD, .site = written ? 0 : RANGE_READS,
 			   .bytes = b->width < 0xffff ? (u32)b->width : 0xffff};
-	if (range_is_word(b)) {
+	if (gsan_box_is_word(b)) {
 		a.op = (written ? GSAN_OP_STRONG_ST : GSAN_OP_STRONG_LD) + GSAN_SYS;
 		a.element = a.bytes;
 		if (!written && !thread)
-			range_learns(w, b->at, a.bytes);
+			range_learns(w, b);
 	}
 	for (u64 i = thread; b->width && i < lines * b->rows; i += threads) {
 		u64 row = b->rows == 1 ? 0 : i / lines;

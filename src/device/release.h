@@ -313,8 +313,10 @@ NEVER void version_write(const struct who *w, struct dev_sync *e, u32 desc, u64 
 		gpu_store32(&v->flags, DEV_VALID | (desc & GSAN_DESC_VALUE ? DEV_VALUE : 0));
 	}
 	gpu_store64(&v->writer, writer_of(w->base & REC_WHO, elem_by_us(l, scope, site), desc_releases(desc)));
-	if (desc_is_rmw(desc))
+	if (desc_is_rmw(desc)) {
+		gpu_or32(&v->flags, DEV_CONTINUED);
 		version_heads(w, e, desc);
+	}
 	if (w->state) {
 		if (!desc_releases(desc))
 			version_continue(w, e);

@@ -8,6 +8,7 @@
 #include "device/hint.h"
 #include "device/launch.h"
 #include "device/learnt.h"
+#include "device/looks.h"
 #include "device/observed.h"
 #include "device/order.h"
 
@@ -424,19 +425,28 @@ ALWAYS int word_observed(const struct who *w, u64 rec, u32 mask, const struct ac
 /* Copies that are over are looked at beside the program's work: before a race is new, what is under way of that, and may tell this CTA's launch
  * more, is awaited, for a while. 0: nothing was. */
 #define LOOKS_TRIES 1024u
-NEVER u32 looks_await(const struct who *w, u64 rec, const struct access *a)
+ALWAYS u32 looks_await(const struct gsan_launch *l)
 {
-	const struct gsan_launch *l = w->launch;
-	const struct gsan_writers *all = (const struct gsan_writers *)(uintptr_t)l->writers;
+	const struct gsan_writers *all = launch_writers(l);
 	u32 mapped = all ? l->mapped : 0, tries = 0;
-	if (RANGES || report_seen(own_tables(l), report_key(l, rec, a, kind_of(rec_op(rec), a->op, scope_short(w, rec, a)))))
-		return 0;
 	for (; mapped; mapped &= mapped - 1) {
 		u32 p = gpu_first(mapped), begun = gpu_peek32(&all->looks[p]);
 		for (; (int)(begun - gpu_acquire32(&dev_tables(p)->looked)) > 0 && tries < LOOKS_TRIES; tries++)
 			gpu_pause();
 	}
 	return tries;
+}
+
+/* Is it ordered by what streams have read? */
+NEVER int check_looks(const struct who *w, u64 rec, u64 point, const struct access *a)
+{
+	const struct gsan_launch *l = w->launch;
+	if (report_seen(own_tables(l), report_key(l, rec, a, kind_of(rec_op(rec), a->op, scope_short(w, rec, a)))))
+		return 0;
+	int waited = !RANGES && looks_await(l);
+	enum looks_learn learns = looks_learn(l);
+	count(l, GSAN_N_AMBIGUOUS, learns == LOOKS_UNKNOWN);
+	return learns == LOOKS_UNKNOWN || ((waited || learns == LOOKS_SOME) && check_ordered(w, rec, point, a));
 }
 
 NEVER void check_slow(struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
@@ -461,7 +471,7 @@ NEVER void check_slow(struct who *w, u64 rec, u32 rec_mask_here, const struct ac
 		return;
 	if (morally_strong(w, rec, rec_mask_here, a))
 		return;
-	if (looks_await(w, rec, a) && check_ordered(w, rec, point, a))
+	if (check_looks(w, rec, point, a))
 		return;
 	if (word_observed(w, rec, rec_mask_here & a->mask, a))
 		return;

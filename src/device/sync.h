@@ -196,7 +196,7 @@ ALWAYS void sync_known(const struct who *w, u64 canonical, u32 generation, u64 v
  * `later` permits, for sync_digest(). */
 NEVER int sync_read(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact, int later)
 {
-	u32 generation = e ? gpu_load32(&e->generation) : 0;
+	u32 generation = polled_generation(w, e, canonical);
 	int put = 0;
 	if (sync_learns(desc) && e)
 		put = sync_after_entry(w, e, canonical, desc, value, exact, later);
@@ -241,7 +241,7 @@ NEVER int sync_wrote(const struct who *w, struct dev_sync *e, u64 canonical, u32
 	int reads = w->state && (desc_is_rmw(desc) || failed) && !(ended & DEV_READ), writes = !failed && !(ended & DEV_WROTE), put = 0;
 	if (keeps_no_clock(w) && sync_reads(desc))
 		version_learnt(w, e, canonical, desc);
-	if (failed && w->state && (!reads || sync_polled(w, canonical, gpu_load32(&e->generation), value, told)))
+	if (failed && w->state && (!reads || sync_polled(w, canonical, polled_generation(w, e, canonical), value, told)))
 		return 0; /* a spin on a lock of the program's: it saw what it saw before */
 	if (!reads && !writes && !failed)
 		sync_wrote_more(&e->version[0], value);
@@ -291,18 +291,6 @@ NEVER int sync_glance(const struct who *w, const struct dev_sync *e, u64 canonic
 	return 0;
 }
 
-/* Behind a read of a launch that keeps no clock. What it read may have been written by an operation that is checked once it has executed, under
- * the lock: that is awaited. */
-NEVER void sync_learns_more(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc)
-{
-	int over = lock_is_free(&e->lock);
-	gpu_fence_sys();
-	if ((over && version_is_learnt(w, e)) || !lock_take(w->launch, &e->lock))
-		return;
-	version_learnt(w, e, canonical, desc);
-	lock_give(&e->lock);
-}
-
 /* What is left to do behind a strong operation of one lane. */
 struct synced {
 	struct dev_sync *held; /* the entry that it holds and has to release once it was checked, or NULL */
@@ -315,17 +303,17 @@ NEVER struct synced sync_after(const struct who *w, struct dev_sync *e, u64 cano
 {
 	struct synced none = {0, 0, 0};
 	if (e && sync_held(w->launch, e)) {
-		u64 spun = w->state && desc_cas_failed(desc) ? spun_of(w, canonical, gpu_load32(&e->generation), value, desc) : 0;
+		u64 spun = w->state && desc_cas_failed(desc) && !sync_by_stream(canonical) ? spun_of(w, canonical, gpu_load32(&e->generation), value, desc) : 0;
 		return (struct synced){e, sync_wrote(w, e, canonical, desc, value, whole), spun};
 	}
 	if (e && op_writes(desc_op(desc)))
 		sync_came(w, e);
 	if (keeps_no_clock(w) && e && sync_reads(desc))
-		sync_learns_more(w, e, canonical, desc);
+		version_learns_more(w, e, canonical, desc);
 	if (!w->state || !sync_reads(desc))
 		return none;
 	int still = desc & GSAN_DESC_VALUE || !e || lock_is_free(&e->lock); /* else a write may have executed that is not published */
-	u32 generation = e ? gpu_load32(&e->generation) : 0;
+	u32 generation = polled_generation(w, e, canonical);
 	if (!desc_is_rmw(desc) && still && sync_polled(w, canonical, generation, value, desc))
 		return none;
 	gpu_store32(&w->state->queued, 0);

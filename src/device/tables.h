@@ -238,6 +238,7 @@ struct dev_version {
 #define DEV_EVERYTHING 4u /* the writer's order is not known */
 #define DEV_EARLY 8u      /* published before the write executed: who looks may not have read it yet */
 #define DEV_COARSELY 16u  /* continues what RMWs without an entry left, if there were such */
+#define DEV_CONTINUED 32u /* by an RMW */
 
 /* A strong write holds the lock of its entry while it executes, so that the order of the versions is that of the writes.
  * Protocol. `key` is exchanged for 0 once, by who needs the entry first, and stays while anything runs: a

@@ -10,6 +10,7 @@
 #include "device/learnt.h"
 #include "device/observed.h"
 #include "device/shadow.h"
+#include "device/values.h"
 #include "device/version.h"
 
 /* Was it written before this launch? Then all that it reads there is that, or newer. */
@@ -54,6 +55,12 @@ ALWAYS int sync_polled(const struct who *w, u64 canonical, u32 generation, u64 v
 	return gpu_load64(&w->state->polled) == poll_of(w, canonical, generation, value, desc);
 }
 
+/* A number that changes with what may be read there without the value's doing so. */
+ALWAYS u32 polled_generation(const struct who *w, const struct dev_sync *e, u64 canonical)
+{
+	return (e ? gpu_load32(&e->generation) : 0) + values_told(w->launch, canonical);
+}
+
 /* What the location held when this CTA looked last; 0, which memory starts with, if it looked elsewhere since. */
 ALWAYS u64 polled_before(const struct who *w, u64 canonical, u32 desc)
 {
@@ -94,12 +101,6 @@ NEVER int sync_unseen(const struct who *w, u64 canonical, u32 desc, u64 value, i
 	       (launch_unseen(l) || writers_unordered(l, &l->order, l->participant, l->stream));
 }
 
-/* Does a stream write values there (cuStreamWriteValue)? One may be what any known write left, or 0. */
-ALWAYS int sync_by_stream(u64 canonical)
-{
-	return !!(gpu_load32(&((const struct gsan_line *)(uintptr_t)gsan_shadow(canonical))->flags) & GSAN_LINE_VALUE);
-}
-
 /* What something unseen wrote was read: whoever acquires that is behind anything. A read of .cta observes nobody outside its CTA. */
 ALWAYS void sync_unknown(const struct who *w, u32 desc)
 {
@@ -110,11 +111,21 @@ ALWAYS void sync_unknown(const struct who *w, u32 desc)
 		gpu_store32(&w->state->unseen, (u32)(narrow ? GSAN_WHY_ACQUIRE_SCOPE : GSAN_WHY_NO_ACQUIRE) << 16 | (desc & 0xffff));
 }
 
+/* What it takes of what streams write there, where no version is known to have that value. */
+ALWAYS int coarse_used(u64 canonical) { return gpu_load32(&dev_tables(gsan_owner(canonical))->coarse_used) != 0; }
+ALWAYS enum values_read values_alone(const struct who *w, u64 canonical, u32 desc, u64 value)
+{
+	int new = value != polled_before(w, canonical, desc);
+	return sync_by_stream(canonical) ? values_read(w, canonical, desc, value, new, coarse_used(canonical)) : VALUES_NONE;
+}
+
 /* A location without an entry was strongly written by launches on the coarse path alone. */
 ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 value)
 {
 	coarse_join(w, canonical, desc, w->launch->gpu);
-	if (sync_by_stream(canonical) || (!coarse_read(w, canonical, desc) && sync_unseen(w, canonical, desc, value, 0))) {
+	enum values_read values = values_alone(w, canonical, desc, value);
+	int read = coarse_read(w, canonical, desc);
+	if (values == VALUES_UNKNOWN || (!read && values == VALUES_NONE && sync_unseen(w, canonical, desc, value, 0))) {
 		sync_unknown(w, desc);
 		count(w->launch, GSAN_N_AMBIGUOUS, 1);
 	}
@@ -133,21 +144,24 @@ ALWAYS void sync_after_none(const struct who *w, u64 canonical, u32 desc, u64 va
 #define OF_EXACTLY 256u
 #define OF_LOST 512u
 #define OF_NO_WRITE 1024u /* the entry was made for a write that did not come */
+#define OF_STREAMS 2048u   /* or a value of a stream, */
+#define OF_CONTINUED 4096u /* which one of these versions may have continued */
 NEVER u32 sync_which(const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc, u64 value, int exact)
 {
 	const struct dev_version *v = e->version;
 	u32 f0 = gpu_load32(&v[0].flags), newest = exact && !(f0 & DEV_EARLY);
 	if (!(f0 & DEV_VALID))
-		return OF_NO_WRITE;
+		return OF_NO_WRITE | (sync_by_stream(canonical) ? OF_STREAMS : 0);
 	u32 f1 = newest ? 0 : gpu_load32(&v[1].flags), lost = !newest && gpu_load32(&e->lost);
 	int has = desc & GSAN_DESC_VALUE && f0 & DEV_VALUE, known = has && (f1 & DEV_VALUE || !(f1 & DEV_VALID));
 	int is0 = gpu_load64(&v[0].value) == value, is1 = f1 & DEV_VALID && gpu_load64(&v[1].value) == value;
-	int none = known && ((!is0 && !is1) || (!(f0 & DEV_EARLY) && changed_unseen(w, canonical, gpu_load32(&e->generation), value, desc)));
+	int none = known && ((!is0 && !is1) || (!(f0 & DEV_EARLY) && changed_unseen(w, canonical, polled_generation(w, e, canonical), value, desc)));
 	int older = none && value == polled_before(w, canonical, desc);
 	u32 of = newest ? OF_EXACTLY : 0;
 	of |= none ? OF_NONE : 0;
 	of |= older ? OF_POLLED : 0;
-	of |= sync_by_stream(canonical) || (!known && launch_unseen(w->launch)) ? OF_UNSEEN : 0;
+	of |= !known && launch_unseen(w->launch) ? OF_UNSEEN : 0;
+	of |= !sync_by_stream(canonical) ? 0 : (f0 | f1) & DEV_CONTINUED || lost ? OF_STREAMS | OF_CONTINUED : OF_STREAMS;
 	of |= entry_passed(e, canonical) ? OF_PASSED : 0;
 	known &= !none || older;
 	of |= !known || is0 ? OF_NEWEST : 0;
@@ -162,10 +176,10 @@ NEVER int sync_after_entry(const struct who *w, struct dev_sync *e, u64 canonica
 {
 	const struct dev_version *v = e->version;
 	u32 of = sync_which(w, e, canonical, desc, value, exact), newest = of & OF_EXACTLY, unseen = of & OF_UNSEEN;
-	if (of & OF_NO_WRITE) {
+	if (of & OF_NO_WRITE) { /* as above */
 		coarse_join(w, canonical, desc, w->launch->gpu);
 		coarse_read(w, canonical, desc);
-		if (sync_by_stream(canonical))
+		if (of & OF_STREAMS && values_alone(w, canonical, desc, value) == VALUES_UNKNOWN)
 			sync_unknown(w, desc);
 		return 0;
 	}
@@ -177,12 +191,15 @@ NEVER int sync_after_entry(const struct who *w, struct dev_sync *e, u64 canonica
 		version_read(w, &v[1], canonical, desc, 0, 0);
 	if (of & OF_OLDER)
 		version_read(w, &v[2], canonical, desc, 0, 0);
+	int new = of & OF_NONE && value != polled_before(w, canonical, desc), chained = of & OF_CONTINUED && !(of & OF_NONE);
+	enum values_read values = of & OF_STREAMS ? values_read(w, canonical, desc, value, new, chained) : VALUES_NONE;
+	unseen |= values == VALUES_UNKNOWN;
 	if (of & (OF_POLLED | OF_PASSED))
 		coarse_join(w, canonical, desc, w->launch->gpu);
 	if ((of & (OF_PASSED | OF_NONE)) == OF_PASSED)
 		coarse_read(w, canonical, desc);
 	if (of & OF_NONE)
-		unseen |= !coarse_read(w, canonical, desc) && !(of & OF_LOST) && sync_unseen(w, canonical, desc, value, 1);
+		unseen |= !coarse_read(w, canonical, desc) && !(of & OF_LOST) && values == VALUES_NONE && sync_unseen(w, canonical, desc, value, 1);
 	if (unseen)
 		sync_unknown(w, desc);
 	if (unseen || of & OF_EITHER || (of & OF_POLLED && of & OF_LOST))

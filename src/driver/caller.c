@@ -83,9 +83,22 @@ static size_t caller_plain(const char *name)
 	return end ? (size_t)(end - name) : strlen(name);
 }
 
+/* What the driver function does, by a word of its name. */
+static const char *caller_op(const char *name)
+{
+	static const struct { const char *word, *op; } known[] = {
+		{"Memset", "memset"}, {"WriteValue", "write-value"}, {"WaitValue", "wait-value"}, {"BatchMemOp", "write-value"}, {"", "memcpy"},
+	};
+	unsigned i = 0;
+
+	while (!strstr(name, known[i].word))
+		i++;
+	return known[i].op;
+}
+
 static void caller_text(const struct caller *c, const char *name, struct text *out)
 {
-	const char *op = strstr(name, "Memset") ? "memset" : "memcpy", *function = caller_function(c);
+	const char *op = caller_op(name), *function = caller_function(c);
 	char path[PATH_MAX];
 	Dl_info info;
 	void *map;

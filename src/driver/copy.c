@@ -33,6 +33,7 @@ void copy_open(struct copy *c, const char *name)
 	c->name = name;
 	c->at[0] = c->at[1] = 0;
 	c->named = c->untold = 0;
+	c->condition = GSAN_WAIT_NOTHING;
 	c->boxes.written.rows = c->boxes.read.rows = 0;
 	c->more = NULL;
 	c->mores = c->room = 0;

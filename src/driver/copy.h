@@ -20,6 +20,8 @@ struct copy {
 	struct gsan_boxes *more;  /* and of a batch what has no room there; malloc'ed */
 	size_t mores, room;
 	int untold;          /* something that it touches is in neither */
+	enum gsan_condition condition; /* of a stream's wait: what it waits for in what it reads, */
+	uint64_t value;      /* with this */
 	/* The rest is copy_begin()'s. */
 	struct flow *end[2]; /* of a copy in a default stream, these GPUs; else NULL */
 	int apart;           /* one of the two is not checked, or not yet: it may order anything */

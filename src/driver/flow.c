@@ -532,7 +532,11 @@ void flow_joins(struct flow *f, struct flow *other)
 
 void flow_graph_waits(void)
 {
+	struct flow *f = flow_here();
+
 	atomic_store_explicit(&graph_waits, 1, memory_order_relaxed);
+	if (f) /* it may write values, too */
+		__atomic_store_n(&f->participant->job->writers.lost, 1, __ATOMIC_RELAXED);
 }
 
 int flow_graphs_wait(void)

@@ -10,6 +10,7 @@
 #include "device/abi.h"
 #include "device/runtime.h"
 #include "driver/compile.h"
+#include "driver/values.h"
 #include "vmm/vmm.h"
 
 #define LATE_CTAS 256u
@@ -25,6 +26,7 @@ struct late {
 	CUcontext context; /* the event's */
 	int alone;     /* clock_alone() */
 	int untold;    /* counts as unchecked */
+	struct gsan_look *look; /* what GPUs know of it until it was checked; or NULL */
 	struct gsan_launch record;
 	size_t count;
 	struct gsan_boxes boxes[];
@@ -66,6 +68,7 @@ static void late_load(struct flow *f)
 
 	real.cuCtxGetCurrent(&f->late.context);
 	__atomic_store_n(&f->participant->job->writers.looks[f->clock.participant], 0, __ATOMIC_RELAXED); /* another's, that is gone */
+	values_start(f);
 	f->late.reason = late_kernel(&f->late) ? "the kernel that checks copies could not be loaded" : NULL;
 	flow_unrelax(mode, relaxed);
 }
@@ -111,7 +114,10 @@ struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 			.count = 1 + c->mores};
 	l->record = *flow_record(f, c->slot, c->seq, kernel);
 	l->record.warp_bits = 0;
+	l->record.writers = vmm_writers(f->participant);
 	l->boxes[0] = c->boxes;
+	if (!c->mores && gsan_box_is_word(&c->boxes.read))
+		l->look = values_look(f, c, &l->record);
 	if (c->mores)
 		memcpy(l->boxes + 1, c->more, c->mores * sizeof(*l->boxes));
 	pthread_mutex_lock(&f->late.lock); /* from now on its tag is taken, whatever renews tags meanwhile */
@@ -122,6 +128,9 @@ struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 	pthread_mutex_unlock(&f->late.lock);
 	return l;
 }
+
+const struct gsan_launch *late_record(const struct late *l) { return &l->record; }
+int late_looks(const struct late *l) { return l->look != NULL; }
 
 /* Behind what the stream was given. */
 static CUevent late_event(CUstream stream)
@@ -147,6 +156,8 @@ static void late_free(struct late *l)
 
 static void late_end(struct late_kernel *k, struct late *l)
 {
+	if (l->look)
+		values_looked(l->flow, l->look);
 	late_free(l);
 	atomic_fetch_sub_explicit(&k->under_way, 1, memory_order_relaxed);
 }
@@ -222,6 +233,7 @@ static void late_run(struct late_kernel *k, struct late *l, uint32_t mapped)
 		failed = 1;
 	}
 	if (failed) {
+		l->look = NULL; /* it stays, for those who ask themselves */
 		atomic_fetch_sub_explicit(&l->flow->rank->copies_checked, !l->untold, memory_order_relaxed);
 		atomic_fetch_add_explicit(&l->flow->rank->copies_unchecked, !l->untold, memory_order_relaxed);
 		flow_note(l->flow, "copy", "(some)", "the driver did not start the kernel that checks them");

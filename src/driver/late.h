@@ -16,6 +16,8 @@ void late_start(struct flow *f);
 const char *late_refuses(struct flow *f); /* why copies are not checked; NULL: they are */
 /* Of a copy, known to the supervisor as that kernel, that was given a number as a checked launch, whose order stands in the slot's record; the slot's queue is locked. NULL: no memory. */
 struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel);
+const struct gsan_launch *late_record(const struct late *l);
+int late_looks(const struct late *l); /* 1: what it reads is a word, of which GPUs know that they may ask what was released there (values.h) */
 /* The driver has answered: `done` if it took it; `over`: it is known to be complete. The entry is late's from here on. 0, or -EIO: its end will
  * not be known. */
 int late_enqueued(struct late *l, CUstream stream, int done, int over);

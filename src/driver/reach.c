@@ -60,18 +60,21 @@ enum copy_way reach_from(struct copy *c, CUdeviceptr from, size_t n)
 	return COPY_NEITHER;
 }
 
+/* What has shadow no host reads: then it brings one nothing. */
+static enum copy_way reach_to(CUdeviceptr to) { return vmm_is_checked(to) ? COPY_IN : COPY_BOTH; }
+
 enum copy_way reach_within(struct copy *c, CUdeviceptr to, CUdeviceptr from, size_t n)
 {
 	reach_add_range(c, 1, to, n);
 	reach_add_range(c, 0, from, n);
-	return COPY_BOTH;
+	return reach_to(to);
 }
 
 static enum copy_way reach_ends(struct copy *c, CUdeviceptr to, CUdeviceptr from)
 {
 	c->at[0] = to;
 	c->at[1] = from;
-	return COPY_BOTH;
+	return reach_to(to);
 }
 
 enum copy_way reach_between(struct copy *c, CUdeviceptr to, CUdeviceptr from, size_t n)
@@ -114,7 +117,7 @@ enum copy_way reach_rectangle(struct copy *c, const CUDA_MEMCPY2D *m)
 		return COPY_BOTH;
 	REACH_RECTANGLE(c, m, dst, 1);
 	REACH_RECTANGLE(c, m, src, 0);
-	return reach_ends(c, m->dstDevice, m->srcDevice);
+	return reach_ends(c, REACH_TYPED(m, dst) ? m->dstDevice : 0, m->srcDevice);
 }
 
 enum copy_way reach_box(struct copy *c, const CUDA_MEMCPY3D *m)
@@ -123,7 +126,7 @@ enum copy_way reach_box(struct copy *c, const CUDA_MEMCPY3D *m)
 		return COPY_BOTH;
 	REACH_BOX(c, m, dst, 1);
 	REACH_BOX(c, m, src, 0);
-	return reach_ends(c, m->dstDevice, m->srcDevice);
+	return reach_ends(c, REACH_TYPED(m, dst) ? m->dstDevice : 0, m->srcDevice);
 }
 
 enum copy_way reach_box_of_peers(struct copy *c, const CUDA_MEMCPY3D_PEER *m)
@@ -133,7 +136,7 @@ enum copy_way reach_box_of_peers(struct copy *c, const CUDA_MEMCPY3D_PEER *m)
 		return COPY_BOTH;
 	REACH_BOX(c, m, dst, 1);
 	REACH_BOX(c, m, src, 0);
-	return reach_ends(c, m->dstDevice, m->srcDevice);
+	return reach_ends(c, REACH_TYPED(m, dst) ? m->dstDevice : 0, m->srcDevice);
 }
 
 /* ---- batches --------------------------------------------------------------------------------------------------- */

@@ -121,7 +121,7 @@ static const char *report_noun(const struct report_side *side)
 {
 	static const struct { const char *op, *noun; } word[] = {
 		{"ld", "load"}, {"st", "store"}, {"atom", "atomic"}, {"red", "reduction"}, {"cp", "copy"},
-		{"memcpy", "copy"}, {"memset", "memset"},
+		{"memcpy", "copy"}, {"memset", "memset"}, {"write-value", "value written by a stream"}, {"wait-value", "stream's wait for a value"},
 	};
 	for (size_t i = 0; side->op && i < sizeof word / sizeof *word; i++) {
 		size_t n = strlen(word[i].op);
@@ -133,7 +133,7 @@ static const char *report_noun(const struct report_side *side)
 
 int report_is_copy(const struct report_side *side)
 {
-	return side->op && (!strcmp(side->op, "memcpy") || !strcmp(side->op, "memset"));
+	return side->op && (!strcmp(side->op, "memcpy") || !strcmp(side->op, "memset") || strstr(side->op, "-value"));
 }
 
 static void report_add_who(struct text *out, const struct report_side *side, int with_launch)

@@ -10,13 +10,14 @@ uint64_t vmm_canonical(uint64_t at)
 	return at >> GSAN_VIEW_SHIFT == GSAN_VIEW_TOP ? view_canonical(at) : variable_canonical(at);
 }
 
-int vmm_value(struct participant *p, uint64_t at)
+uint64_t vmm_value(struct participant *p, uint64_t at, int written)
 {
 	struct vmm_section s;
 	if (vmm_enter(p, &s))
 		return 0;
 	uint64_t canonical = vmm_canonical(at);
-	int marked = canonical && !shadow_value(p, canonical);
+	if (canonical && written && shadow_value(p, canonical))
+		canonical = 0;
 	vmm_leave(&s);
-	return marked;
+	return canonical;
 }

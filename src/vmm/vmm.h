@@ -84,9 +84,9 @@ void vmm_detail_grow(struct participant *p);
 void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char *name, const void *owner);
 void vmm_variables_drop(struct participant *p, const void *owner);
 
-/* A stream is about to write a value at `at`: from here on the device takes it that whoever reads there may come behind
- * anything. 1; 0: it lies in memory without shadow, which hosts may read, too. */
-int vmm_value(struct participant *p, uint64_t at);
+/* The canonical address of what lies at `at`, a value that a stream is about to wait for, or `written` by one: of this the device knows from here on.
+ * 0: it lies in memory without shadow, which hosts may read, too. */
+uint64_t vmm_value(struct participant *p, uint64_t at, int written);
 
 /* What findings call that memory from here on. 0; -ENOENT: it is not one piece of this process's own checked memory; -ENOSPC. */
 #define VMM_LABEL_MAX 200 /* bytes */

@@ -50,7 +50,7 @@ static void end(u32 flag, u32 value, u32 sem, const char *name)
 	reset();
 }
 
-static void changed_since(u32 sem)
+static void changes_since(u32 sem)
 {
 	begin();
 	for (u32 i = 0; i < 3; i++) {
@@ -314,7 +314,7 @@ static void formally_again(void)
 
 int main(void)
 {
-	static void (*const programs[])(u32) = {changed_since, another_version, of_others, another_location, wider_scope, read_and_written,
+	static void (*const programs[])(u32) = {changes_since, another_version, of_others, another_location, wider_scope, read_and_written,
 						read_again, fenced_since, fenced_wider, passed_since, under_a_private_tag};
 	map_arena();
 	grid = 4;

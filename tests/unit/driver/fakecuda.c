@@ -9,8 +9,8 @@
 
 #include "device/layout.h"
 
-#define ABI "17"
-_Static_assert(GSAN_ABI == 17, "as ABI says");
+#define ABI "18"
+_Static_assert(GSAN_ABI == 18, "as ABI says");
 
 #undef cuGetProcAddress
 #undef cuStreamSynchronize

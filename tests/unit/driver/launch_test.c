@@ -55,7 +55,7 @@ void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char 
 }
 void vmm_variables_drop(struct participant *p, const void *owner) { (void)p, (void)owner; }
 static uint64_t shadowed; /* memory where vmm_value() finds shadow */
-int vmm_value(struct participant *p, uint64_t at) { return p == &self && at == shadowed; }
+uint64_t vmm_value(struct participant *p, uint64_t at, int written) { return written && p == &self && at == shadowed ? at : 0; }
 int vmm_history_end(struct participant *p, const struct gsan_history *used) { return p == &self && !used; }
 void vmm_detail_grow(struct participant *p) { (void)p; }
 int vmm_several_contexts(struct participant *p) { return p != &self; }

@@ -123,15 +123,16 @@ static void values(void)
 	struct participant *p = participant_current();
 	OK(vmm_cuMemAlloc_v2(&a, 5 * MIB));
 	fake_mark(gsan_shadow(a + 4 * MIB + 64) + offsetof(struct gsan_line, flags) + 3);
-	CHECK(vmm_value(p, a + 4 * MIB) == 1 && !fake_marked());
+	CHECK(vmm_value(p, a + 4 * MIB, 1) == a + 4 * MIB && !fake_marked());
 	h = create(2 * PAGE);
 	uint64_t canonical = super.alloc_base;
-	CHECK(vmm_value(p, at + PAGE) == 0);
+	CHECK(vmm_value(p, at + PAGE, 1) == 0);
 	OK(vmm_cuMemMap(at, 2 * PAGE, 0, h, 0));
 	fake_mark(gsan_shadow(canonical + PAGE + 128) + offsetof(struct gsan_line, flags) + 3);
-	CHECK(vmm_value(p, at + PAGE) == 1 && fake_marked() == 1);
-	CHECK(vmm_value(p, at + PAGE + 128) == 1 && !fake_marked());
-	CHECK(vmm_value(p, 0x7f0000000000) == 0 && vmm_value(p, a + 64 * MIB) == 0 && !fake.wild);
+	CHECK(vmm_value(p, at + PAGE, 0) == canonical + PAGE && !fake_marked());
+	CHECK(vmm_value(p, at + PAGE, 1) == canonical + PAGE && fake_marked() == 1);
+	CHECK(vmm_value(p, at + PAGE + 128, 1) == canonical + PAGE + 128 && !fake_marked());
+	CHECK(vmm_value(p, 0x7f0000000000, 1) == 0 && vmm_value(p, a + 64 * MIB, 1) == 0 && !fake.wild);
 }
 
 /* What cannot have shadow is the driver's, and said; what the driver has not either is not said. */

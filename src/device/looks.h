@@ -1,0 +1,166 @@
+/* What streams have read: a word that one copied from, a value that it waited for. What was released there is before the launches that come next in
+ * it. A kernel of ours asks for that when the read is over (range.h), which those launches do not wait for: so who is about to report a race asks
+ * first itself, by what the host says of such reads before they are enqueued (layout.h, struct gsan_look). */
+#ifndef GSAN_DEVICE_LOOKS_H
+#define GSAN_DEVICE_LOOKS_H
+
+#include "device/values.h"
+#include "device/version.h"
+
+/* One of them. */
+struct looked { const struct gsan_launch *by; u64 at, value; u32 bytes, condition; };
+ALWAYS struct looked looked_of(const struct gsan_look *k)
+{
+	return (struct looked){&k->record, gpu_peek64(&k->at), gpu_peek64(&k->value), gpu_peek32(&k->bytes), gpu_peek32(&k->condition)};
+}
+
+/* ---- what strong writes released there ----------------------------------------------------------------------------------------- */
+/* Without the entry's lock, which may be held for the very operation whose race is looked at: what was read counts if nobody has taken the lock
+ * meanwhile. 0: somebody always has. */
+#define LOOK_TRIES 256u
+ALWAYS int look_at_entry(const struct gsan_launch *l, const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc)
+{
+	for (u32 tries = 0; tries < LOOK_TRIES; tries++) {
+		u32 turns = gpu_acquire32(&e->lock);
+		int ours = sync_held(l, e);
+		if (ours || !turn_ahead(turns, turns)) {
+			version_learns(w, e, canonical, desc);
+			gpu_fence_sys();
+			if (ours || gpu_load32(&e->lock) == turns)
+				return 1;
+		}
+		gpu_pause();
+	}
+	return 0;
+}
+
+/* RMWs without an entry leave no version: if one stands there, it may have been of any launch that makes such. */
+ALWAYS void look_coarsely(const struct gsan_launch *l, const struct looked *k)
+{
+	const struct dev_coarse *c = &dev_tables(gsan_owner(k->at))->coarse;
+	struct sampled s;
+	int any = 0;
+	for (u32 i = 0, n = sampled_at(k->at, &s) ? SAMPLED : 0; i < n; i++)
+		any |= op_is_strong_write(rec_op(s.r[i])) && tag_mapped(l, rec_tag(s.r[i])) && coarse_made(l, rec_tag(s.r[i]), k->at);
+	for (u64 used = any ? gpu_load64(c->used) : 0; used; used &= used - 1) {
+		u64 elem = gpu_load64(&c->slot[__builtin_ctzll(used)]);
+		if (!elem || !tag_mapped(l, rec_tag(elem)))
+			continue;
+		acquired_add(k->by, elem);
+		acquired_add(k->by, elem_all_seen(rec_tag(elem), (POINT_ANY_PLACE & ~POINT_OF_WEAK) | (u64)GSAN_CLUSTER << ELEM_SITE_SHIFT));
+	}
+	for (u32 mapped = any ? l->mapped : 0; mapped; mapped &= mapped - 1) {
+		u32 p = gpu_first(mapped), older = (u32)gpu_load64(&c->older[p]);
+		if (older)
+			acquired_add(k->by, elem_prefix(p, older));
+	}
+}
+
+/* ---- what streams wrote there ------------------------------------------------------------------------------------------------------ */
+ALWAYS int look_met(const struct looked *k, u64 value)
+{
+	u32 bits = 8 * (8 - k->bytes);
+	u64 wanted = k->value << bits >> bits, mask = ~0ull >> bits;
+	switch (k->condition) {
+	case GSAN_WAIT_GEQ: return (int64_t)((value - wanted) << bits) >= 0; /* cyclic */
+	case GSAN_WAIT_EQ: return value == wanted;
+	case GSAN_WAIT_AND: return (value & wanted) != 0;
+	case GSAN_WAIT_NOR: return (~(value | wanted) & mask) != 0;
+	default: return 1;
+	}
+}
+ALWAYS u64 look_value(const struct looked *k, const struct gsan_value *way)
+{
+	u32 bits = 8 * (8 - k->bytes);
+	return gpu_peek64(&way->value) >> 8 * (k->at - gpu_peek64(&way->at)) << bits >> bits;
+}
+
+/* Of a stream whose values rise, who waits for no less than some value comes behind the first one that is: it need not be behind later ones. */
+ALWAYS int look_needs(const struct looked *k, const struct values *v, u32 all, u32 i)
+{
+	const struct gsan_value *way = &v->in->way[i];
+	u64 value = look_value(k, way);
+	u32 seq = gpu_peek32(&way->record.seq), earlier = 0, rises = 1;
+	for (u32 left = all & ~(1u << i); left; left &= left - 1) {
+		const struct gsan_value *other = &v->in->way[gpu_first(left)];
+		if (operation_stream(&other->record) != operation_stream(&way->record))
+			continue;
+		u64 its = look_value(k, other);
+		int before = (int)(gpu_peek32(&other->record.seq) - seq) < 0;
+		rises &= before == (its < value) && its != value;
+		earlier |= before && look_met(k, its);
+	}
+	return !(earlier && rises && k->condition == GSAN_WAIT_GEQ);
+}
+
+/* 0: they cannot be told. */
+ALWAYS int look_at_values(const struct gsan_launch *l, const struct looked *k)
+{
+	struct values_found f;
+	struct values v;
+	for (u32 tries = 0; tries < VALUES_TRIES; tries++) {
+		if (!values_look(launch_writers(l), k->at, k->bytes, 0, &v, &f))
+			return 0;
+		for (u32 left = f.all; left; left &= left - 1) {
+			u32 i = gpu_first(left);
+			const struct gsan_launch *op = &v.in->way[i].record;
+			int any = f.any >> i & 1;
+			if (!tag_mapped(l, operation_tag(op)))
+				return 0;
+			if (!any && !(look_met(k, look_value(k, &v.in->way[i])) && look_needs(k, &v, f.all & ~f.any, i)))
+				continue;
+			u64 e = operation_elem(l, op);
+			if (e && !elem_is_later(k->by, e))
+				acquired_add(k->by, elem_is_prefix(e) ? e : elem_all(rec_tag(e), GSAN_EPOCH_MAX));
+		}
+		if (values_lost(launch_writers(l), &v) || f.apart)
+			return 0;
+		if (values_stand(&v))
+			return 1;
+	}
+	return 0;
+}
+
+/* ---- both ---------------------------------------------------------------------------------------------------------------------- */
+/* For the launches behind `k`, by the launch that asks. 0: it may have read what is not known. */
+NEVER int look_learns(const struct gsan_launch *l, const struct looked *k)
+{
+	struct who stream = {.launch = k->by};
+	u32 desc = (GSAN_OP_STRONG_LD + GSAN_SYS) << GSAN_DESC_OP_SHIFT | k->bytes << GSAN_DESC_BYTES_SHIFT;
+	if (k->by->mapped & ~l->mapped || !(l->mapped >> gsan_owner(k->at) & 1))
+		return 0;
+	struct dev_sync *e = sync_find(k->at, k->bytes, 0, 0);
+	look_coarsely(l, k);
+	return (!e || look_at_entry(l, &stream, e, k->at, desc)) && (!sync_by_stream(k->at) || look_at_values(l, k));
+}
+
+/* Those of all streams. */
+enum looks_learn { LOOKS_NONE, LOOKS_SOME, LOOKS_UNKNOWN };
+NEVER enum looks_learn looks_learn(const struct gsan_launch *l)
+{
+	const struct gsan_writers *all = launch_writers(l);
+	enum looks_learn learns = LOOKS_NONE;
+	for (u32 row = 0; all && row < GSAN_LOOKS / 64; row++)
+		for (u64 used = gpu_peek64(&all->look_used[row]); used; used &= used - 1) {
+			struct looked k = looked_of(&all->look[64 * row + (u32)__builtin_ctzll(used)]);
+			if (!look_learns(l, &k))
+				return LOOKS_UNKNOWN;
+			learns = LOOKS_SOME;
+		}
+	return learns;
+}
+
+/* The one of this very launch; NULL: there was no room for it. */
+ALWAYS const struct gsan_look *look_own(const struct gsan_launch *l)
+{
+	const struct gsan_writers *all = launch_writers(l);
+	for (u32 row = 0; all && row < GSAN_LOOKS / 64; row++)
+		for (u64 used = gpu_peek64(&all->look_used[row]); used; used &= used - 1) {
+			const struct gsan_look *k = &all->look[64 * row + (u32)__builtin_ctzll(used)];
+			if (gpu_peek32(&k->record.seq) == l->seq && (operation_stream(&k->record) & 0xff) == l->participant)
+				return k;
+		}
+	return 0;
+}
+
+#endif
