@@ -16,11 +16,13 @@ BARRIERS = ("no-barrier-first", "no-barrier-last")
 CLASSES = {"exchange-no-barrier-last": "missing-barrier"}  # of the first most warps read before anything was acquired
 FORMAL = {"exchange-warps-first-relaxed"}  # a relaxed RMW, a barrier, and then other warps read
 SPAWNED = "spawned.py"  # whose job has one rank
+GATHER = ("swapped", "other-stream", "relaxed", "no-wait", "wrong-flag", "early")
+GATHER_SMALL = ["--blocks", "4", "--count", "8192"]
 SMALL = ["--blocks", "20", "--warps", "1", "--count", "8192", "--rounds", "3"]
 WARPS = ["--warps", "2"]  # which a barrier is for
 
 
-def table(exchange, warps, ranks, locks, cas):
+def table(exchange, warps, ranks, locks, cas, gather):
     """{name: (program, arguments, ranks, racy)}"""
     cases = {"exchange": ("exchange.py", exchange, ranks, False)}
     cases.update({f"exchange-{what}": ("exchange.py", [*exchange, "--break", what], ranks, True) for what in BREAKS})
@@ -30,6 +32,8 @@ def table(exchange, warps, ranks, locks, cas):
         cases["exchange-warps-first-relaxed"] = ("exchange.py", [*exchange, *warps, "--break", "first-relaxed"], ranks, True)
     cases["spawned"] = (SPAWNED, [str(ranks), "spawn", *exchange], ranks, False)
     cases["spawned-scope"] = (SPAWNED, [str(ranks), "spawn", *exchange, "--break", "scope"], ranks, True)
+    cases["gather"] = ("gather.py", gather, ranks, False)
+    cases.update({f"gather-{what}": ("gather.py", [*gather, "--break", what], ranks, True) for what in GATHER})
     cases["lock-groups"] = ("lock_groups.py", locks, 1, False)
     cases["cas-then-load"] = ("cas_then_load.py", cas, 1, True)
     return cases
@@ -64,14 +68,14 @@ for start in ("fork", "forkserver", "spawn"):
     EIGHT[f"spawned-{start}-8"] = (SPAWNED, arguments, 8, False)
     EIGHT[f"spawned-{start}-8-scope"] = (SPAWNED, [*arguments, "--break", "scope"], 8, True)
 
-EMULATED = {**EIGHT, **table(SMALL, WARPS, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], []),
+EMULATED = {**EIGHT, **table(SMALL, WARPS, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], [], GATHER_SMALL),
             **{name: (*row, 1, "--break" in row[1]) for name, row in TUTORIALS.items()}}
 
 
 def native(ranks):
     """With the tutorials that the GPU's own Triton compiles for it."""
     tutorials = {name: row for name, row in TUTORIALS.items() if "--arch" not in row[1] and not name.endswith("-t39")}
-    return {**table([], [], ranks, [], []), **{name: (*row, 1, "--break" in row[1]) for name, row in tutorials.items()}}
+    return {**table([], [], ranks, [], [], []), **{name: (*row, 1, "--break" in row[1]) for name, row in tutorials.items()}}
 
 
 def started(program, ranks):

@@ -422,6 +422,11 @@ def graphs():
     yield from cost_of("gsan-graph-cost", "graphs.json")
 
 
+def values():
+    """Values that streams write and wait for: the forms of tests/values."""
+    yield from forms_of("values")
+
+
 def copies():
     """Copies and sets: the forms of tests/copies; and what they cost, $OUT/copies.json."""
     yield from forms_of("copies")
@@ -455,6 +460,17 @@ def gpus():
 def random_4():
     """As many race-free programs of four ranks as `random` has of two."""
     yield from random_programs.section(BUILD, int(device().split()[0]), os.path.join(OUT, "random"), ("ranks",), ranks=4)
+
+
+def graphs_4():
+    """The exchange as a graph on four ranks, replayed without a host wait in between: correct, and with each of its edges left out."""
+    program = os.path.join(ROOT, "tests", "cases", "exchange.py")
+    for what in (None, "no-first", "no-last", "first-relaxed", "last-relaxed", "scope"):
+        command = [*gsan(4), PYTHON, program, "--replays", "4", *(["--break", what] if what else [])]
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            results = list(pool.map(lambda _, command=command: run(command, {"PYTHONPATH": EXAMPLES}), range(3 if what else 9)))
+        wrong = [r for r in results if not what and " 0 wrong" not in r.out]
+        yield f"exchange replayed: {what or 'correct'}", "found" if what else "clean", "wrong results" if wrong else ends_of(results, "exchange", FOUND if what else 0), len(results)
 
 
 def launchers_4():
@@ -503,8 +519,8 @@ def speed_4():
         yield f"{what}: times as long as plain, {many} ranks beside {few}", "flat", "flat" if x[many] <= 1.1 * x[few] else f"{x}", 1
 
 
-SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "idioms-4": lambda: idioms(ranks=4), "launchers-4": launchers_4, "litmus-4": lambda: litmus(4), "random-4": random_4,
-            "speed-4": speed_4, "cases": cases, "copies": copies, "fat": fat, "gpus": gpus, "graphs": graphs, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke,
+SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "graphs-4": graphs_4, "idioms-4": lambda: idioms(ranks=4), "launchers-4": launchers_4, "litmus-4": lambda: litmus(4), "random-4": random_4,
+            "speed-4": speed_4, "cases": cases, "copies": copies, "fat": fat, "gpus": gpus, "graphs": graphs, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke, "values": values,
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "plugin": plugin, "triton39": triton39, "residency": residency, "limits": limits,
             "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "programs": programs,
             "linked": linked}
