@@ -15,27 +15,49 @@ ALWAYS struct looked looked_of(const struct gsan_look *k)
 }
 
 /* ---- what strong writes released there ----------------------------------------------------------------------------------------- */
-/* Without the entry's lock, which may be held for the very operation whose race is looked at: what was read counts if nobody has taken the lock
- * meanwhile. 0: somebody always has. */
-#define LOOK_TRIES 256u
-ALWAYS int look_at_entry(const struct gsan_launch *l, const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc)
+/* One element of a version: what it released, and the write itself, if it is one. */
+NEVER void look_takes(const struct looked *k, u64 elem)
 {
-	for (u32 tries = 0; tries < LOOK_TRIES; tries++) {
+	const struct gsan_launch *by = k->by;
+	u64 place = point_of(k->at, ((1u << k->bytes) - 1) << k->at % GSAN_GRANULE, elem_scope(elem)), e = elem;
+	if (elem_is_later(by, elem) || elem_inherited(by, elem))
+		return;
+	if (elem_is_observed(elem))
+		acquired_add(by, elem_is_prefix(elem) ? elem : elem_kept(elem, place));
+	if (elem_is_observed(elem) && !elem_is_write(elem))
+		return;
+	e = elem_is_write(e) ? elem_started(by, elem_widened(e, GSAN_SYS)) : e;
+	if (elem_reaches(by, e) && elem_reached(by, e, GSAN_SYS))
+		acquired_add(by, e);
+}
+
+/* Any version may have been read. Without the entry's lock, which may be held for the very operation whose race is looked at: what was found counts if
+ * nobody has taken the lock meanwhile. 0: somebody always has. */
+#define LOOK_TRIES 256u
+NEVER int look_at_entry(const struct gsan_launch *l, const struct looked *k)
+{
+	const struct dev_sync *e = sync_find(k->at, k->bytes, 0, 0);
+	for (u32 tries = 0; e && tries < LOOK_TRIES; tries++) {
 		u32 turns = gpu_acquire32(&e->lock);
 		int ours = sync_held(l, e);
-		if (ours || !turn_ahead(turns, turns)) {
-			version_learns(w, e, canonical, desc);
-			gpu_fence_sys();
-			if (ours || gpu_load32(&e->lock) == turns)
-				return 1;
+		for (u32 i = 0; i < 3 && (ours || !turn_ahead(turns, turns)); i++) {
+			const struct dev_version *v = &e->version[i];
+			u32 flags = gpu_load32(&v->flags), n = flags & DEV_VALID ? gpu_load32(&v->count) : 0;
+			if (flags & DEV_VALID && flags & DEV_EVERYTHING)
+				acquired_everything(k->by);
+			for (u32 m = 0; m < n && m < DEV_VERSION; m++)
+				look_takes(k, gpu_load64(&v->elem[m]));
 		}
+		gpu_fence_sys();
+		if (ours || (!turn_ahead(turns, turns) && gpu_load32(&e->lock) == turns))
+			return 1;
 		gpu_pause();
 	}
-	return 0;
+	return !e;
 }
 
 /* RMWs without an entry leave no version: if one stands there, it may have been of any launch that makes such. */
-ALWAYS void look_coarsely(const struct gsan_launch *l, const struct looked *k)
+NEVER void look_coarsely(const struct gsan_launch *l, const struct looked *k)
 {
 	const struct dev_coarse *c = &dev_tables(gsan_owner(k->at))->coarse;
 	struct sampled s;
@@ -94,7 +116,7 @@ ALWAYS int look_needs(const struct looked *k, const struct values *v, u32 all, u
 }
 
 /* 0: they cannot be told. */
-ALWAYS int look_at_values(const struct gsan_launch *l, const struct looked *k)
+NEVER int look_at_values(const struct gsan_launch *l, const struct looked *k)
 {
 	struct values_found f;
 	struct values v;
@@ -121,33 +143,51 @@ ALWAYS int look_at_values(const struct gsan_launch *l, const struct looked *k)
 	return 0;
 }
 
-/* ---- both ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- all that ------------------------------------------------------------------------------------------------------------------ */
 /* For the launches behind `k`, by the launch that asks. 0: it may have read what is not known. */
-NEVER int look_learns(const struct gsan_launch *l, const struct looked *k)
+ALWAYS int look_learns(const struct gsan_launch *l, const struct looked *k)
 {
-	struct who stream = {.launch = k->by};
-	u32 desc = (GSAN_OP_STRONG_LD + GSAN_SYS) << GSAN_DESC_OP_SHIFT | k->bytes << GSAN_DESC_BYTES_SHIFT;
 	if (k->by->mapped & ~l->mapped || !(l->mapped >> gsan_owner(k->at) & 1))
 		return 0;
-	struct dev_sync *e = sync_find(k->at, k->bytes, 0, 0);
 	look_coarsely(l, k);
-	return (!e || look_at_entry(l, &stream, e, k->at, desc)) && (!sync_by_stream(k->at) || look_at_values(l, k));
+	return look_at_entry(l, k) && (!sync_by_stream(k->at) || look_at_values(l, k));
 }
 
-/* Those of all streams. */
-enum looks_learn { LOOKS_NONE, LOOKS_SOME, LOOKS_UNKNOWN };
-NEVER enum looks_learn looks_learn(const struct gsan_launch *l)
+/* By all streams. 0: what one of them may have read is not known. */
+NEVER int looks_learn(const struct gsan_launch *l)
 {
 	const struct gsan_writers *all = launch_writers(l);
-	enum looks_learn learns = LOOKS_NONE;
 	for (u32 row = 0; all && row < GSAN_LOOKS / 64; row++)
 		for (u64 used = gpu_peek64(&all->look_used[row]); used; used &= used - 1) {
 			struct looked k = looked_of(&all->look[64 * row + (u32)__builtin_ctzll(used)]);
 			if (!look_learns(l, &k))
-				return LOOKS_UNKNOWN;
-			learns = LOOKS_SOME;
+				return 0;
 		}
-	return learns;
+	return 1;
+}
+
+/* Copies that are over are looked at beside the program's work: what is under way of that, and may tell this CTA's launch more, is awaited,
+ * for a while. */
+#define LOOKS_TRIES 1024u
+NEVER void looks_await(const struct gsan_launch *l)
+{
+	const struct gsan_writers *all = launch_writers(l);
+	u32 mapped = all ? l->mapped : 0, tries = 0;
+	for (; mapped; mapped &= mapped - 1) {
+		u32 p = gpu_first(mapped), begun = gpu_peek32(&all->looks[p]);
+		for (; (int)(begun - gpu_acquire32(&dev_tables(p)->looked)) > 0 && tries < LOOKS_TRIES; tries++)
+			gpu_pause();
+	}
+}
+
+/* Before a race is new. 0: then it may be none. */
+ALWAYS int looks_tell(const struct gsan_launch *l)
+{
+	if (!RANGES)
+		looks_await(l);
+	int known = looks_learn(l);
+	count(l, GSAN_N_AMBIGUOUS, !known);
+	return known;
 }
 
 /* The one of this very launch; NULL: there was no room for it. */

@@ -422,34 +422,14 @@ ALWAYS int word_observed(const struct who *w, u64 rec, u32 mask, const struct ac
 	return witness && (witness == OBSERVED || check_ordered(w, witness, NO_POINT, a));
 }
 
-/* Copies that are over are looked at beside the program's work: before a race is new, what is under way of that, and may tell this CTA's launch
- * more, is awaited, for a while. 0: nothing was. */
-#define LOOKS_TRIES 1024u
-ALWAYS u32 looks_await(const struct gsan_launch *l)
+/* Is it no race that was reported? */
+NEVER int report_is_unknown(const struct who *w, u64 rec, const struct access *a)
 {
-	const struct gsan_writers *all = launch_writers(l);
-	u32 mapped = all ? l->mapped : 0, tries = 0;
-	for (; mapped; mapped &= mapped - 1) {
-		u32 p = gpu_first(mapped), begun = gpu_peek32(&all->looks[p]);
-		for (; (int)(begun - gpu_acquire32(&dev_tables(p)->looked)) > 0 && tries < LOOKS_TRIES; tries++)
-			gpu_pause();
-	}
-	return tries;
+	return !report_seen(own_tables(w->launch), report_key(w->launch, rec, a, kind_of(rec_op(rec), a->op, scope_short(w, rec, a))));
 }
 
-/* Is it ordered by what streams have read? */
-NEVER int check_looks(const struct who *w, u64 rec, u64 point, const struct access *a)
-{
-	const struct gsan_launch *l = w->launch;
-	if (report_seen(own_tables(l), report_key(l, rec, a, kind_of(rec_op(rec), a->op, scope_short(w, rec, a)))))
-		return 0;
-	int waited = !RANGES && looks_await(l);
-	enum looks_learn learns = looks_learn(l);
-	count(l, GSAN_N_AMBIGUOUS, learns == LOOKS_UNKNOWN);
-	return learns == LOOKS_UNKNOWN || ((waited || learns == LOOKS_SOME) && check_ordered(w, rec, point, a));
-}
-
-NEVER void check_slow(struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where)
+/* 1: it would be a new race, if what streams have read does not order it; that is to be asked first (looks_tell), and then this again, `told`. */
+NEVER int check_slow(struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where, int told)
 {
 	const struct gsan_launch *l = w->launch;
 	u32 old = rec_op(rec);
@@ -458,30 +438,31 @@ NEVER void check_slow(struct who *w, u64 rec, u32 rec_mask_here, const struct ac
 	u64 point = rec_point(rec, a->address, (u64)(uintptr_t)where - line < sizeof(struct gsan_line));
 	if (w->state && gpu_load32(&w->state->formal) && formal_again(w, rec, point, a)) {
 		count(l, GSAN_N_FOUND, 1);
-		return;
+		return 0;
 	}
 	if (check_ordered(w, rec, point, a))
-		return;
+		return 0;
 	learnt_by_all(l);
 	if (check_ordered(w, rec, point, a)) /* others may have put that down meanwhile */
-		return;
+		return 0;
 	if (old == GSAN_OP_ST && head_ordered(w, rec, rec_mask_here & a->mask, a))
-		return;
+		return 0;
 	if (keeps_no_clock(w) && op_may_write(old) && a->op != GSAN_OP_LD_NC && red_observed(w, rec, rec_mask_here & a->mask, a, point))
-		return;
+		return 0;
 	if (morally_strong(w, rec, rec_mask_here, a))
-		return;
-	if (check_looks(w, rec, point, a))
-		return;
+		return 0;
+	if (!told && report_is_unknown(w, rec, a))
+		return 1;
 	if (word_observed(w, rec, rec_mask_here & a->mask, a))
-		return;
+		return 0;
 	u64 now = gpu_load64(where);
 	if (now != rec && op_writes(old) && !op_writes(a->op) && !who_made(w, now))
-		return; /* replaced meanwhile, not by us: its successor is looked at by whoever meets it */
+		return 0; /* replaced meanwhile, not by us: its successor is looked at by whoever meets it */
 	if (op_is_try(a->op))
 		racing_add(l, a->racing, (rec & ~0xffull) | rec_mask_here);
 	else
 		report(w, rec, point, rec_mask_here, a, kind_of(rec_op(rec_settled(rec, where)), a->op, scope_short(w, rec, a)));
+	return 0;
 }
 
 /* Two strong operations whose scopes certainly include each other: two participants may be two GPUs. Morally strong they
@@ -500,7 +481,8 @@ NEVER void check_asked(struct who *w, u64 rec, u32 rec_mask_here, const struct a
 		return; /* the same CTA */
 	if ((rec_mask_here == a->mask && surely_strong(w->launch, rec, a->op)) || tag_below_floor(w->launch, rec_tag(rec)))
 		return;
-	check_slow(w, rec, rec_mask_here, a, where);
+	if (check_slow(w, rec, rec_mask_here, a, where, 0) && looks_tell(w->launch))
+		check_slow(w, rec, rec_mask_here, a, where, 1);
 }
 
 /* An old record against this access, both seen in the units of a->mask. What asks nothing of `w` is inline. */

@@ -129,43 +129,34 @@ ALWAYS int version_is_learnt(const struct who *w, const struct dev_sync *e)
 	return gpu_load64(&e->learnt) == ((u64)w->launch->tag << 32 | gpu_acquire32(&e->generation));
 }
 
-/* Of a location's entry it may have read any version: what that released is before the launches behind it, for a kernel's end is a fence. */
-NEVER void version_learns(const struct who *w, const struct dev_sync *e, u64 canonical, u32 desc)
+/* Of a location's entry it may have read any version: what that released is before the launches behind it, for a kernel's end is a fence. Under
+ * the entry's lock. (Of streams' reads: looks.h.) */
+NEVER void version_learnt(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc)
 {
 	const struct gsan_launch *l = w->launch;
+	if (version_is_learnt(w, e))
+		return;
 	for (u32 k = 0; k < 3; k++) {
 		const struct dev_version *v = &e->version[k];
 		u32 flags = gpu_own32(&v->flags), n = flags & DEV_VALID ? gpu_own32(&v->count) : 0;
 		u64 formal = gpu_own64(&v->formal), writer = gpu_own64(&v->writer);
-		if (flags & DEV_VALID && flags & DEV_EVERYTHING && keeps_no_clock(w))
+		if (flags & DEV_VALID && flags & DEV_EVERYTHING)
 			learner_meets(l, own_tables(l)->coarse.foreign);
-		else if (flags & DEV_VALID && flags & DEV_EVERYTHING)
-			acquired_everything(l);
 		for (u32 i = 0; i < n && i < DEV_VERSION; i++) {
 			u64 elem = gpu_own64(&v->elem[i]);
-			if (!keeps_no_clock(w) && elem_is_later(l, elem)) /* a stream's read was over by then */
-				continue;
 			if (elem_is_observed(elem))
 				observe(w, elem, canonical, desc);
 			if (elem_is_observed(elem) && !elem_is_write(elem))
 				continue;
 			int reaches = elem_reaches(l, elem);
-			if (keeps_no_clock(w) && !(formal >> i & 1))
+			if (!(formal >> i & 1))
 				hint_set(w, elem, writer, reaches ? why_no_edge(elem, writer, desc, elem_reached(l, elem, desc_scope(desc))) : GSAN_WHY_RELEASE_SCOPE, desc);
 			elem = elem_is_write(elem) ? elem_started(l, elem_widened(elem, GSAN_SYS)) : elem;
 			if (elem_reaches(l, elem) && elem_reached(l, elem, GSAN_SYS) && !elem_inherited(l, elem))
 				acquired_add(l, elem);
 		}
 	}
-}
-
-/* The same under the entry's lock, once a version. */
-NEVER void version_learnt(const struct who *w, struct dev_sync *e, u64 canonical, u32 desc)
-{
-	if (version_is_learnt(w, e))
-		return;
-	version_learns(w, e, canonical, desc);
-	gpu_store64(&e->learnt, (u64)w->launch->tag << 32 | gpu_load32(&e->generation));
+	gpu_store64(&e->learnt, (u64)l->tag << 32 | gpu_load32(&e->generation));
 }
 
 /* Behind a read of a launch that keeps no clock. What it read may have been written by an operation that is checked once it has executed, under

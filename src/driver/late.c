@@ -10,6 +10,7 @@
 #include "device/abi.h"
 #include "device/runtime.h"
 #include "driver/compile.h"
+#include "driver/room.h"
 #include "driver/values.h"
 #include "vmm/vmm.h"
 
@@ -66,10 +67,13 @@ static void late_load(struct flow *f)
 	CUstreamCaptureMode mode;
 	int relaxed = flow_relax(&mode);
 
+	room_make();
 	real.cuCtxGetCurrent(&f->late.context);
 	__atomic_store_n(&f->participant->job->writers.looks[f->clock.participant], 0, __ATOMIC_RELAXED); /* another's, that is gone */
 	values_start(f);
-	f->late.reason = late_kernel(&f->late) ? "the kernel that checks copies could not be loaded" : NULL;
+	f->late.reason = "copies are not to be checked";
+	if (setting_number(SETTING_COPIES, 1))
+		f->late.reason = late_kernel(&f->late) ? "the kernel that checks copies could not be loaded" : NULL;
 	flow_unrelax(mode, relaxed);
 }
 
@@ -80,9 +84,7 @@ void late_start(struct flow *f)
 {
 	pthread_mutex_init(&f->late.lock, NULL);
 	f->late.last = &f->late.first;
-	f->late.reason = "copies are not to be checked";
-	if (setting_number(SETTING_COPIES, 1))
-		late_load(f);
+	late_load(f);
 	vmm_settle = late_settled;
 }
 

@@ -4,7 +4,7 @@ stream writes there behind it (cuStreamWriteValue32), which the peer's kernel wa
 
     swapped        the number is written before the copy        other-stream   by a stream that is not behind the copy
     relaxed        the kernel's look at it acquires nothing     no-wait        the kernel does not look
-    wrong-flag     it looks at its own rank's numbers           early          the part is filled again before it was copied
+    wrong-flag     it looks at its own rank's numbers           early          the part is copied before it was filled
 
     gsan-launch -n 2 python gather.py [--break WHAT] [--blocks 132] [--rounds 3]     (PYTHONPATH: the examples folder)
 """
@@ -98,7 +98,8 @@ def main():
     world.barrier()
     for i in range(a.rounds):
         fill[grid](mine, 100 * i + me, n, 4096)
-        cuda.follows(copies, main_stream)
+        if a.what != "early":
+            cuda.follows(copies, main_stream)
         add[(a.blocks,)](Part(parts[me], i * size * n), flags[me], Part(results, i * n), n, i + 1, me, size, block, a.what != "no-wait", a.what == "wrong-flag", asm)
         for peer in range(size):
             def copy():
@@ -110,8 +111,7 @@ def main():
 
             for step in (tell, copy) if a.what == "swapped" else (copy, tell):
                 step()
-        if a.what != "early":
-            cuda.follows(main_stream, copies)
+        cuda.follows(main_stream, copies)
     world.synchronize()
     world.barrier()
     got = world.numpy(results).astype("int64").reshape(a.rounds, n)

@@ -273,10 +273,10 @@ static void ordered_since(void)
 		}
 		if (of[i].formal) { /* the same accesses once more, where formal edges order them and where they do not */
 			u64 rec[2] = {rec_of((from.self & REC_WHO) | time, GSAN_OP_ST, 1, 0xf), rec_of((from.self & REC_WHO) | 5 * time, GSAN_OP_ST, 1, 0xf)};
-			check_slow(&w, rec[0], 0xf, &a, &rec[0]);
+			check_slow(&w, rec[0], 0xf, &a, &rec[0], 1);
 			report_reasons(&w);
 			u64 again = found();
-			check_slow(&w, rec[1], 0xf, &a, &rec[1]);
+			check_slow(&w, rec[1], 0xf, &a, &rec[1], 1);
 			report_reasons(&w);
 			if (again != 1 || found() != 2 || finding(1)->formal) {
 				printf("FAIL behind a formal race: %llu findings, then %llu\n", (unsigned long long)again, (unsigned long long)found());
