@@ -10,7 +10,6 @@
 #include "device/abi.h"
 #include "device/runtime.h"
 #include "driver/compile.h"
-#include "driver/room.h"
 #include "driver/values.h"
 #include "vmm/vmm.h"
 
@@ -67,7 +66,6 @@ static void late_load(struct flow *f)
 	CUstreamCaptureMode mode;
 	int relaxed = flow_relax(&mode);
 
-	room_make();
 	real.cuCtxGetCurrent(&f->late.context);
 	__atomic_store_n(&f->participant->job->writers.looks[f->clock.participant], 0, __ATOMIC_RELAXED); /* another's, that is gone */
 	values_start(f);
