@@ -19,16 +19,16 @@ ALWAYS struct looked looked_of(const struct gsan_look *k)
 NEVER void look_takes(const struct looked *k, u64 elem)
 {
 	const struct gsan_launch *by = k->by;
-	u64 place = point_of(k->at, ((1u << k->bytes) - 1) << k->at % GSAN_GRANULE, elem_scope(elem)), e = elem;
+	u64 place = point_of(k->at, ((1u << k->bytes) - 1) << k->at % GSAN_GRANULE, elem_scope(elem));
 	if (elem_is_later(by, elem) || elem_inherited(by, elem))
 		return;
 	if (elem_is_observed(elem))
 		acquired_add(by, elem_is_prefix(elem) ? elem : elem_kept(elem, place));
 	if (elem_is_observed(elem) && !elem_is_write(elem))
 		return;
-	e = elem_is_write(e) ? elem_started(by, elem_widened(e, GSAN_SYS)) : e;
-	if (elem_reaches(by, e) && elem_reached(by, e, GSAN_SYS))
-		acquired_add(by, e);
+	elem = elem_is_write(elem) ? elem_started(by, elem_widened(elem, GSAN_SYS)) : elem;
+	if (elem_reaches(by, elem) && elem_reached(by, elem, GSAN_SYS))
+		acquired_add(by, elem);
 }
 
 /* Any version may have been read. Without the entry's lock, which may be held for the very operation whose race is looked at: what was found counts if

@@ -133,7 +133,7 @@ static CUresult values_end(struct values *c, CUresult rc)
 
 /* ---- hooks ----------------------------------------------------------------------------------------------------- */
 
-/* A call of one operation, as a batch has it; `call` is what does it. */
+/* A call of one operation, as a batch has it. */
 #define VALUE_ONE(stream, name, what, field, ...) \
 	do { \
 		CUstreamBatchMemOpParams op = {.field = {.operation = what, .address = address, __VA_ARGS__, .flags = flags}}; \

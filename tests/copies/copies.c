@@ -37,31 +37,16 @@ static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 
 static CUdeviceptr at, other, out;
 static char *host, *host2; /* pinned: copies do not wait */
-static CUmodule module;
 
-/* What is not loaded yet may wait for kernels that run. */
-static const char *const kernels[] = {"put", "get", "add", "count", "of_variable", "raise", "await", "narrow", "take", "tell", "publish", "poll"};
-enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
-static CUfunction loaded[KERNELS];
+static const char *const names[] = {"put", "get", "add", "count", "of_variable", "raise", "await", "narrow", "take", "tell", "publish", "poll"};
 
-static void load(void)
-{
-	MUST(cuModuleLoadData(&module, ptx));
-	for (int i = 0; i < KERNELS; i++) {
-		MUST(cuModuleGetFunction(&loaded[i], module, kernels[i]));
-		MUST(cuFuncLoad(loaded[i]));
-	}
-}
+static void load(void) { KERNELS_LOAD(ptx, names); }
 
 static void launch(CUstream stream, const char *name, CUdeviceptr p, unsigned words)
 {
 	void *params[] = {&p, &words, &out};
-	CUfunction f = NULL;
 
-	for (int i = 0; i < KERNELS; i++)
-		if (!strcmp(name, kernels[i]))
-			f = loaded[i];
-	MUST(cuLaunchKernel(f, (words + THREADS - 1) / THREADS, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
+	MUST(cuLaunchKernel(kernel(name), (words + THREADS - 1) / THREADS, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
 }
 
 /* `to` comes behind what `from` was given, unless that is to be left out. */

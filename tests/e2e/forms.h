@@ -22,6 +22,33 @@ static void must(const char *what, CUresult rc)
 struct form { const char *name; void (*run)(void); };
 #define FORM(name) {#name, name}
 
+/* The kernels of the program's PTX that it names, loaded at once: what is not loaded yet may wait for kernels that run. */
+enum { KERNELS_MOST = 32 };
+static CUmodule module;
+static struct { const char *name; CUfunction function; } kernels[KERNELS_MOST];
+
+static void kernels_load(const char *ptx, const char *const *names, int count)
+{
+	if (count > KERNELS_MOST)
+		exit(3);
+	MUST(cuModuleLoadData(&module, ptx));
+	for (int i = 0; i < count; i++) {
+		kernels[i].name = names[i];
+		MUST(cuModuleGetFunction(&kernels[i].function, module, names[i]));
+		MUST(cuFuncLoad(kernels[i].function));
+	}
+}
+#define KERNELS_LOAD(ptx, names) kernels_load(ptx, names, sizeof(names) / sizeof(*(names)))
+
+static CUfunction kernel(const char *name)
+{
+	for (int i = 0; i < KERNELS_MOST && kernels[i].name; i++)
+		if (!strcmp(name, kernels[i].name))
+			return kernels[i].function;
+	fprintf(stderr, "no kernel is called %s\n", name);
+	exit(3);
+}
+
 static int racy;
 static CUcontext context;
 static CUstream a, b; /* that wait for nobody */

@@ -27,26 +27,9 @@ static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 static CUdeviceptr x, y, z;
 static unsigned *host; /* pinned */
 
-static const char *const kernels[] = {"add", "put", "together", "send", "send_relaxed", "receive"};
-enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
-static CUfunction loaded[KERNELS];
+static const char *const names[] = {"add", "put", "together", "send", "send_relaxed", "receive"};
 
-static void load(void)
-{
-	CUmodule module;
-
-	MUST(cuModuleLoadData(&module, ptx));
-	for (int i = 0; i < KERNELS; i++)
-		MUST(cuModuleGetFunction(&loaded[i], module, kernels[i]));
-}
-
-static CUfunction kernel(const char *name)
-{
-	for (int i = 0; i < KERNELS; i++)
-		if (!strcmp(name, kernels[i]))
-			return loaded[i];
-	exit(3);
-}
+static void load(void) { KERNELS_LOAD(ptx, names); }
 
 static unsigned ctas = N / THREADS;
 

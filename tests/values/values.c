@@ -38,33 +38,18 @@ static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 
 static CUdeviceptr at, flag, flag2; /* each flag in a line of its own */
 static CUstream c;
-static CUmodule module;
 
-/* What is not loaded yet may wait for kernels that run. */
-static const char *const kernels[] = {"put", "get", "put_and_raise", "raise_and_put", "put_and_count", "count_and_put", "poll", "poll_and_get",
-				      "poll_relaxed_and_get", "poll_fence_and_get", "take_and_get", "take_relaxed_and_get", "await_and_add", "await_and_store",
-				      "clear", "wide"};
-enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
-static CUfunction loaded[KERNELS];
+static const char *const names[] = {"put", "get", "put_and_raise", "raise_and_put", "put_and_count", "count_and_put", "poll", "poll_and_get",
+				    "poll_relaxed_and_get", "poll_fence_and_get", "take_and_get", "take_relaxed_and_get", "await_and_add", "await_and_store",
+				    "clear", "wide"};
 
-static void load(void)
-{
-	MUST(cuModuleLoadData(&module, ptx));
-	for (int i = 0; i < KERNELS; i++) {
-		MUST(cuModuleGetFunction(&loaded[i], module, kernels[i]));
-		MUST(cuFuncLoad(loaded[i]));
-	}
-}
+static void load(void) { KERNELS_LOAD(ptx, names); }
 
 static void launch_at(CUstream stream, const char *name, CUdeviceptr p, CUdeviceptr f, unsigned value, unsigned ctas)
 {
 	void *params[] = {&p, &f, &value};
-	CUfunction kernel = NULL;
 
-	for (int i = 0; i < KERNELS; i++)
-		if (!strcmp(name, kernels[i]))
-			kernel = loaded[i];
-	MUST(cuLaunchKernel(kernel, ctas, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
+	MUST(cuLaunchKernel(kernel(name), ctas, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
 }
 
 static void launch(CUstream stream, const char *name, unsigned value) { launch_at(stream, name, at, flag, value, CTAS); }
