@@ -18,7 +18,8 @@
 #define GSAN_CLONE_SUFFIX "__gsan"
 #define GSAN_INFO_SUFFIX "__gsan_info"
 #define GSAN_RECORD_PARAM "gsan_launch_record"
-#define GSAN_RANGE_KERNEL "gsan_range__gsan" /* no clone: goes over copies and sets (range.h) */
+#define GSAN_RANGE_KERNEL "gsan_range__gsan" /* no clones: goes over copies and sets (range.h) */
+#define GSAN_ROOM_KERNEL "gsan_room__gsan"   /* has a lot of local memory (driver/room.h) */
 #define GSAN_EVENT_FLAGS 3u /* CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING: of our events in streams of the program, which traces leave out */
 
 /* flags of gsan_enter */

@@ -9,6 +9,7 @@
 #include "cuda/real.h"
 #include "device/runtime.h"
 #include "driver/late.h"
+#include "driver/room.h"
 #include "driver/state.h"
 #include "vmm/vmm.h"
 
@@ -134,6 +135,17 @@ static int drain_history(struct flow *f)
 	}
 	drain_release(f, &held);
 	return ended;
+}
+
+void flow_room(struct flow *f, int bytes)
+{
+	struct drain_held held;
+
+	if (room_is_made(f, bytes))
+		return;
+	if (drain_hold(f, &held))
+		room_make(f, bytes);
+	drain_release(f, &held);
 }
 
 /* Tags come round soon, and records are to be cleared before that (flow_renew). A launch would wait for copies of zeros to all of the

@@ -71,6 +71,7 @@ struct flow {
 	uint32_t events_open;                     /* those before it have ended (events.c) */
 	_Atomic uint64_t moment_due;              /* ns, when the next struct job_moment is to be noted */
 	struct late_kernel late;
+	struct { CUcontext context; int bytes; } room; /* the local memory of each thread that was made ready (room.h), of a context */
 };
 
 /* Of the calling thread's current context; NULL: none, or it could not join the job. */
@@ -177,6 +178,9 @@ void flow_host_join(struct flow *f, const struct clock_vec *mark);
 void flow_host_unknown(void);
 /* A successful wait of the host is over. Joins what it waited for, and copies the device's counters if nothing runs. */
 void flow_host_saw(struct flow *f, const struct clock_vec *mark);
+
+/* A clone is to be launched that needs so much local memory. If anything runs it is not made ready. */
+void flow_room(struct flow *f, int bytes);
 
 /* Copies the device's counters to the job's memory unless something may still run. */
 void flow_drain(struct flow *f);

@@ -214,9 +214,10 @@ static void function_attributes(CUfunction handle, CUfunction clone)
 }
 
 /* Both are loaded now, where the driver would wait for their first launch: that may lie in a capture. */
-static void function_load(const struct function *fn, CUfunction handle)
+static void function_load(struct flow *f, const struct function *fn, CUfunction handle)
 {
 	CUfunction plain = handle;
+	int local;
 
 	if (!fn->holder.module && real.cuKernelGetFunction(&plain, (CUkernel)handle) != CUDA_SUCCESS)
 		return;
@@ -225,6 +226,8 @@ static void function_load(const struct function *fn, CUfunction handle)
 		real.cuFuncLoad(fn->clone);
 	}
 	function_attributes(plain, fn->clone);
+	if (real.cuFuncGetAttribute && real.cuFuncGetAttribute(&local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, fn->clone) == CUDA_SUCCESS)
+		flow_room(f, local);
 }
 
 /* Its clone, in what holds the kernel or beside that. */
@@ -272,7 +275,7 @@ static const char *function_clone(struct flow *f, struct function *fn, CUfunctio
 	fn->unseen = strstr(info, "\nleft\t") != NULL;
 	free(info);
 	if (!reason)
-		function_load(fn, handle);
+		function_load(f, fn, handle);
 	return reason;
 }
 

@@ -10,6 +10,7 @@
 #include "device/abi.h"
 #include "device/runtime.h"
 #include "driver/compile.h"
+#include "driver/room.h"
 #include "driver/values.h"
 #include "vmm/vmm.h"
 
@@ -66,6 +67,7 @@ static void late_load(struct flow *f)
 	CUstreamCaptureMode mode;
 	int relaxed = flow_relax(&mode);
 
+	room_make(f, ROOM_BYTES);
 	real.cuCtxGetCurrent(&f->late.context);
 	__atomic_store_n(&f->participant->job->writers.looks[f->clock.participant], 0, __ATOMIC_RELAXED); /* another's, that is gone */
 	values_start(f);

@@ -11,7 +11,7 @@
 
 struct late;
 
-/* While nothing of the program runs: the kernel is loaded, and run once for nothing, for the driver makes room for it then. */
+/* While nothing of the program runs: local memory is made ready, and the kernel loaded, and run once for nothing, for the driver does the rest then. */
 void late_start(struct flow *f);
 const char *late_refuses(struct flow *f); /* why copies are not checked; NULL: they are */
 /* Of a copy, known to the supervisor as that kernel, that was given a number as a checked launch, whose order stands in the slot's record; the slot's queue is locked. NULL: no memory. */

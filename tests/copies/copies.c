@@ -42,6 +42,18 @@ static const char *const names[] = {"put", "get", "add", "count", "of_variable",
 
 static void load(void) { KERNELS_LOAD(ptx, names); }
 
+static void memory(void)
+{
+	MUST(cuMemAllocHost((void **)&host, BYTES));
+	MUST(cuMemAllocHost((void **)&host2, BYTES));
+	MUST(cuMemAlloc(&at, 2 * BYTES));
+	MUST(cuMemAlloc(&other, BYTES));
+	MUST(cuMemAlloc(&out, BYTES));
+	MUST(cuMemsetD8(at, 0, 2 * BYTES));
+	MUST(cuMemsetD8(other, 0, BYTES));
+	MUST(cuCtxSynchronize());
+}
+
 static void launch(CUstream stream, const char *name, CUdeviceptr p, unsigned words)
 {
 	void *params[] = {&p, &words, &out};
@@ -256,18 +268,15 @@ static void context_ended(void)
 	MUST(cuCtxDestroy(of[!racy]));
 }
 
-/* So does a reset, behind which copies are checked as before, once the program takes the context again, or loads code into it. */
+/* So does a reset, with which all goes that lay in the context; behind it the program begins anew, and is checked as before. */
 static void context_reset(void)
 {
-	CUcontext again;
-
-	MUST(cuMemcpyHtoDAsync(at, host, BYTES, a));
+	launch(b, "put", at, N);
+	MUST(cuMemcpyDtoHAsync(host, at, BYTES, b));
 	MUST(cuDevicePrimaryCtxReset(0));
-	if (racy)
-		MUST(cuDevicePrimaryCtxRetain(&again, 0));
-	else
-		load();
-	MUST(cuMemsetD8Async(at, 7, BYTES, b));
+	form_context(load);
+	memory();
+	launch(b, "put", at, N);
 	edge(a, b);
 	MUST(cuMemcpyDtoHAsync(host, at, BYTES, a));
 }
@@ -297,14 +306,7 @@ int main(int argc, char **argv)
 {
 	const struct form *form = form_begin(argc, argv, forms, load);
 
-	MUST(cuMemAllocHost((void **)&host, BYTES));
-	MUST(cuMemAllocHost((void **)&host2, BYTES));
-	MUST(cuMemAlloc(&at, 2 * BYTES));
-	MUST(cuMemAlloc(&other, BYTES));
-	MUST(cuMemAlloc(&out, BYTES));
-	MUST(cuMemsetD8(at, 0, 2 * BYTES));
-	MUST(cuMemsetD8(other, 0, BYTES));
-	MUST(cuCtxSynchronize());
+	memory();
 	form->run();
 	MUST(cuCtxSynchronize());
 	return 0;

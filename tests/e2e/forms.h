@@ -53,11 +53,23 @@ static int racy;
 static CUcontext context;
 static CUstream a, b; /* that wait for nobody */
 
+/* The device's primary context, with the kernels and the streams. */
+static void form_context(void (*load)(void))
+{
+	CUdevice device;
+
+	MUST(cuDeviceGet(&device, 0));
+	MUST(cuDevicePrimaryCtxRetain(&context, device));
+	MUST(cuCtxSetCurrent(context));
+	load();
+	MUST(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+}
+
 /* The form that the arguments name, in a context, or an end that lists all; the last of them has no name. */
 static const struct form *form_begin(int argc, char **argv, const struct form *form, void (*load)(void))
 {
 	const struct form *first = form;
-	CUdevice device;
 
 	while (form->name && (argc < 2 || strcmp(argv[1], form->name)))
 		form++;
@@ -68,12 +80,7 @@ static const struct form *form_begin(int argc, char **argv, const struct form *f
 		exit(2);
 	}
 	MUST(cuInit(0));
-	MUST(cuDeviceGet(&device, 0));
-	MUST(cuDevicePrimaryCtxRetain(&context, device));
-	MUST(cuCtxSetCurrent(context));
-	load();
-	MUST(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
-	MUST(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+	form_context(load);
 	return form;
 }
 

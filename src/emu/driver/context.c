@@ -10,6 +10,7 @@
 #include "emu/driver/queue.h"
 
 #define STACK_MAX 32
+#define LOCAL_BYTES 256u /* an H100: 1,024, but there ptxas keeps registers in it, too */
 
 static _Thread_local CUcontext stack[STACK_MAX];
 static _Thread_local int depth;
@@ -25,6 +26,7 @@ static CUcontext context_new(CUdevice device, unsigned flags)
 	c->legacy.context = c;
 	c->legacy.id = ++emu.ids;
 	c->legacy.tail = &c->legacy.head;
+	c->local_bytes = LOCAL_BYTES;
 	c->limit[CU_LIMIT_STACK_SIZE] = 1024;
 	c->limit[CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20;
 	c->limit[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;

@@ -261,6 +261,17 @@ static CUresult capture(CUstream s, const struct emu_kernel_work *w)
 	return emu_capture_kernel(s, &node, c->attrs, c->numAttrs);
 }
 
+/* The first kernel that needs more local memory than the context has waits for all that runs there, and before its own launch: as a GPU's driver does. */
+static CUresult make_local(CUcontext c, uint32_t bytes)
+{
+	CUresult result = CUDA_SUCCESS;
+	if (bytes > c->local_bytes) {
+		result = emu_wait_context(c);
+		c->local_bytes = bytes > c->local_bytes ? bytes : c->local_bytes;
+	}
+	return result;
+}
+
 static CUresult launch(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
 {
 	CUcontext c;
@@ -272,7 +283,10 @@ static CUresult launch(const CUlaunchConfig *config, CUfunction f, void **params
 	result = emu_function_known(f) ? emu_stream_use(c, config->hStream, &s) : CUDA_ERROR_INVALID_HANDLE;
 	if (result)
 		return emu_leave(result);
-	return emu_leave(s->captured ? capture(s, &w) : emu_kernel_push(s, &w));
+	if (s->captured)
+		return emu_leave(capture(s, &w));
+	result = make_local(c, f->info.local_bytes);
+	return emu_leave(result ? result : emu_kernel_push(s, &w));
 }
 
 EMU_STREAM_API(cuLaunchKernelEx, _ptsz, (const CUlaunchConfig *config, CUfunction f, void **params, void **extra),

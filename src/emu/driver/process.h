@@ -45,6 +45,7 @@ struct CUctx_st {
 	uint64_t id;
 	CUresult error;               /* sticky: a kernel's fault */
 	size_t limit[EMU_LIMITS];
+	uint32_t local_bytes;         /* local memory that each thread may have without more being made */
 	struct CUstream_st legacy, *streams;
 };
 struct emu_device {

@@ -22,10 +22,15 @@ const struct emu_span *emu_skip(size_t *spans)
 	return span;
 }
 
+/* "NAME[,…]" */
 int emu_skipped_kernel(const char *name)
 {
 	const char *own = getenv("EMU_TRACE_OWN");
-	return own && !strcmp(name, own);
+	const size_t length = strlen(name);
+	for (; own; own = strchr(own, ',') ? strchr(own, ',') + 1 : NULL)
+		if (!strncmp(own, name, length) && (own[length] == ',' || !own[length]))
+			return 1;
+	return 0;
 }
 
 int emu_skipped_event(unsigned flags)

@@ -1,4 +1,4 @@
-/* EMU_TRACE_SKIP, EMU_TRACE_OWN and EMU_TRACE_OWN_EVENTS: the addresses where whoever checks the program keeps its own memory, a kernel of its own,
+/* EMU_TRACE_SKIP, EMU_TRACE_OWN and EMU_TRACE_OWN_EVENTS: the addresses where whoever checks the program keeps its own memory, kernels of its own,
  * and the flags of its events, which tell the program's host nothing. Of its work the program's schedule knows nothing either. */
 #ifndef GSAN_EMU_DRIVER_SKIP_H
 #define GSAN_EMU_DRIVER_SKIP_H

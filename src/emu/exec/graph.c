@@ -99,6 +99,22 @@ void exec_graph_reach(const struct emu_module *module, uint32_t f, uint8_t *reac
 		}
 }
 
+/* Of functions that recurse a part alone: each as if it called no other such. */
+static uint32_t measure_local(struct exec_function *all, struct exec_function *f)
+{
+	uint32_t most = 0;
+	if (f->local_known)
+		return f->local_chain;
+	for (uint32_t k = 0; k < f->callees; k++) {
+		struct exec_function *to = &all[f->callee[k]];
+		const uint32_t bytes = f->recursive && to->recursive ? 0 : measure_local(all, to);
+		most = bytes > most ? bytes : most;
+	}
+	f->local_known = 1;
+	f->local_chain = f->local_bytes + most;
+	return f->local_chain;
+}
+
 int exec_graph_make(struct emu_module *module)
 {
 	const uint32_t n = module->ptx->functions;
@@ -117,6 +133,8 @@ int exec_graph_make(struct emu_module *module)
 		exec_graph_reach(module, f, reach);
 		module->function[f].recursive = reach[f];
 	}
+	for (uint32_t f = 0; f < n && !g.failed; f++)
+		measure_local(module->function, &module->function[f]);
 	free(reach);
 	free(g.callee);
 	free(g.seen);

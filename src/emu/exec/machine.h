@@ -101,7 +101,9 @@ struct exec_function { /* one function of a module */
 	uint32_t *callee;          /* functions that it may call, each once */
 	const struct ptx_decl **shared; /* shared variables that it names, in order of appearance, each once */
 	uint32_t callees, shareds;
-	uint32_t local_bytes;      /* of its local variables */
+	uint32_t local_bytes;      /* of its local variables; */
+	uint32_t local_chain;      /* the most that it and what it calls have at once */
+	uint8_t local_known;
 	uint32_t frame_bytes;      /* local and parameter variables */
 	uint32_t args, results;
 	struct exec_pass *arg, *result;

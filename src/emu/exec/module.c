@@ -134,12 +134,8 @@ uint64_t emu_kernel_digest(const struct emu_kernel *kernel) { return kernel->dig
 
 void emu_kernel_info(const struct emu_kernel *k, struct emu_kernel_info *info)
 {
-	const struct ptx_module *m = k->module->ptx;
-	uint64_t local = 0;
-	for (uint32_t f = 0; f < m->functions; f++)
-		local += k->reach[f] ? k->module->function[f].local_bytes : 0;
 	*info = (struct emu_kernel_info){ .params = k->params, .param_bytes = k->param_bytes, .shared_bytes = k->shared_bytes,
-					  .max_threads = k->max_threads, .local_bytes = (uint32_t)local };
+					  .max_threads = k->max_threads, .local_bytes = k->module->function[k->function].local_chain };
 }
 
 int emu_kernel_param(const struct emu_kernel *k, uint32_t index, uint32_t *offset, uint32_t *size)

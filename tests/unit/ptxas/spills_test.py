@@ -82,6 +82,12 @@ class Spills(unittest.TestCase):
                 self.compile(kernel)
                 self.assertLessEqual(stack(self.cubin), most)
 
+    def test_room(self):
+        """What is made ready before anything runs."""
+        with open(os.path.join(ROOT, "src", "driver", "room.h"), encoding="ascii") as file:
+            room, = re.findall(r"^#define ROOM_BYTES (\d+)", file.read(), re.M)
+        self.assertGreaterEqual(int(room), max(*STACK.values(), RANGE_STACK))
+
     def test_stack_of_ranges(self):
         """As embed.py has it: with what clang cannot say."""
         ptx = os.path.join(self.home, "range.ptx")
