@@ -251,7 +251,7 @@ static uint64_t belief_begun(const struct job_rank *p, uint32_t a, int sure)
 	return begun;
 }
 
-/* Is there one before b that was not over at that time? With `written` a barrier is as good, and any time. */
+/* Is there one before b that was not over at that time? With `written` a barrier is as good. */
 static int belief_running(const struct job_rank *q, uint32_t b, uint64_t begun, int written, int sure)
 {
 	struct belief_events events;
@@ -261,18 +261,18 @@ static int belief_running(const struct job_rank *q, uint32_t b, uint64_t begun, 
 		any = 0;
 		for (uint32_t i = 0; i < events.number && !any; i++) {
 			struct job_event e = job_event_get(&events.at[i]);
-			int late = belief_counts(&e, JOB_EVENT_OPAQUE) && (!e.ended || e.ended > begun);
-			any = (late || (written && belief_counts(&e, JOB_EVENT_BARRIER))) && belief_to(&e, sure) <= b;
+			int reads = belief_counts(&e, JOB_EVENT_OPAQUE) || (written && belief_counts(&e, JOB_EVENT_BARRIER));
+			any = reads && (!e.ended || e.ended > begun) && belief_to(&e, sure) <= b;
 		}
 	} while (belief_moved(q, &events));
 	return any;
 }
 
 /* Something unknown ran after p's access, or a stream wrote a value (`written`), and something unknown before one of q's up to `b`:
- * together they may be a handshake, unless the one was over, as a host has seen, before the other was told to run. */
+ * together they may be a handshake, unless this was over, as a host has seen, before that was told to run, or the access itself. */
 static int belief_opaque(const struct job_rank *p, uint32_t a, const struct job_rank *q, uint32_t b, int written, int sure)
 {
-	uint64_t begun = written ? 0 : belief_begun(p, a, sure);
+	uint64_t begun = written ? belief_launched(p, a) : belief_begun(p, a, sure);
 	return begun != UINT64_MAX && belief_running(q, b, begun, written, sure);
 }
 

@@ -25,7 +25,8 @@ static void event_join(struct job_event *to, const struct job_event *e)
 	to->last = e->last > to->last ? e->last : to->last;
 	to->count += e->count;
 	to->begun = e->begun < to->begun ? e->begun : to->begun;
-	to->ended = e->ended > to->ended ? e->ended : to->ended; /* 0 in both or in neither: events_near() */
+	to->mixed |= e->mixed || (to->stream != e->stream && !(to->ended && e->ended)); /* of barriers alone: events_near() */
+	to->ended = !to->ended || !e->ended ? 0 : e->ended > to->ended ? e->ended : to->ended;
 }
 
 /* Fills `to` with what from[0 .. n) says, and returns how many records that makes. Those with no launch between them become one, by which
@@ -117,7 +118,7 @@ void flow_events_end(struct flow *f)
 	struct job_event *table = rank->event[JOB_EVENTS_TURN(events) & 1];
 	for (uint32_t i = f->events_open; i < JOB_EVENTS_NUMBER(events); i++) {
 		struct job_event *e = &table[i];
-		int ends = e->kind == JOB_EVENT_OPAQUE && e->count && !event_everywhere(e);
+		int ends = e->count && !e->mixed && !event_everywhere(e);
 		if (ends && !e->ended && e->last <= atomic_load_explicit(&rank->clock.stream[e->stream], memory_order_relaxed))
 			__atomic_store_n(&e->ended, now, __ATOMIC_RELAXED); /* alone: too late a look withholds */
 		if (i == f->events_open && (!ends || e->ended))

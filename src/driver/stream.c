@@ -193,6 +193,7 @@ static CUresult context_ended(const struct context_end *e, CUresult rc)
 	graph_forget_context(e->context);
 	late_forget_context(e->context);
 	fat_forget_context(e->context);
+	vmm_context_ended(e->context);
 	return rc;
 }
 
@@ -227,6 +228,7 @@ CUresult hook_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 	if (rc == CUDA_SUCCESS && device >= 0 && device < DEVICES) {
 		atomic_fetch_add_explicit(&retained[device], 1, memory_order_relaxed);
 		atomic_store_explicit(&primary[device], *context, memory_order_relaxed);
+		vmm_context_began(*context, device);
 		late_resume(flow_on(device));
 	}
 	return rc;

@@ -23,7 +23,7 @@ struct job_clock {
 /* Order that the device does not see and the supervisor applies before it believes a finding: launches of modelled or unknown opaque
  * kernels. Each has a record of its own at first, written before the launch. When the table is full, adjacent ones become one (driver/events.c):
  * `count` launches with numbers from `first` to `last`, of which the first was told to run at `begun`, and the last was over when a host
- * saw it, at `ended`, 0 = not yet; of a barrier that is not kept. Times: CLOCK_MONOTONIC, in ns, which the processes of a node share. A
+ * saw it, at `ended`, 0 = not yet, or never known: barriers of several streams, not all over, are `mixed`. Times: CLOCK_MONOTONIC, in ns, which the processes of a node share. A
  * count of 0: the driver refused the launch, and the record says nothing.
  *
  * `events` holds a turn, and how many records the table of that turn has: event[turn & 1]. Only the owner writes, under a lock of its own:
@@ -33,7 +33,7 @@ struct job_clock {
  * A reader loads `events` with acquire, then records, then, behind an acquire fence, `events` again: if the turn is another by then, the
  * records may be of two turns, and it begins anew. An owner that is killed leaves the table of its last turn whole. */
 enum job_event_kind { JOB_EVENT_BARRIER, JOB_EVENT_OPAQUE };
-struct job_event { uint32_t first, last, count; uint8_t kind, stream; uint16_t pad; uint64_t begun, ended; };
+struct job_event { uint32_t first, last, count; uint8_t kind, stream; uint16_t mixed; uint64_t begun, ended; };
 _Static_assert(sizeof(struct job_event) == 32, "as every process of the job has it");
 #define JOB_EVENTS 32768u
 #define JOB_EVENTS_NUMBER(events) ((uint32_t)(events))
@@ -47,6 +47,7 @@ static inline struct job_event job_event_get(const struct job_event *from)
 				  .count = __atomic_load_n(&from->count, __ATOMIC_RELAXED),
 				  .kind = __atomic_load_n(&from->kind, __ATOMIC_RELAXED),
 				  .stream = __atomic_load_n(&from->stream, __ATOMIC_RELAXED),
+				  .mixed = __atomic_load_n(&from->mixed, __ATOMIC_RELAXED),
 				  .begun = __atomic_load_n(&from->begun, __ATOMIC_RELAXED),
 				  .ended = __atomic_load_n(&from->ended, __ATOMIC_RELAXED)};
 }
@@ -58,6 +59,7 @@ static inline void job_event_put(struct job_event *to, const struct job_event *e
 	__atomic_store_n(&to->count, e->count, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->kind, e->kind, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->stream, e->stream, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->mixed, e->mixed, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->begun, e->begun, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->ended, e->ended, __ATOMIC_RELAXED);
 }

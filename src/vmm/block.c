@@ -79,12 +79,24 @@ void block_leave_pool(CUmemoryPool pool)
 	}
 }
 
-void block_defer(struct block *b, CUevent event)
+void block_defer(struct block *b, CUevent event, CUcontext of)
 {
 	block_give_back(b);
 	b->limbo = 1;
 	b->event = event;
+	b->context = of;
 	in_limbo++;
+}
+
+void block_context_ended(CUcontext context)
+{
+	for (size_t i = 0; context && i < blocks.count; i++) {
+		struct block *b = spans_at(&blocks, i);
+		if (b->context == context && b->limbo)
+			b->event = NULL;
+		else if (b->context == context)
+			block_defer(b, NULL, NULL);
+	}
 }
 
 /* Neither old pages nor old records may meet a new owner: if they cannot be cleared, the addresses are given up. */
@@ -119,9 +131,10 @@ static void block_reclaim(void)
 {
 	for (size_t i = in_limbo ? blocks.count : 0; i-- > 0;) {
 		struct block *b = i < blocks.count ? spans_at(&blocks, i) : NULL;
-		if (!b || !b->limbo || real.cuEventQuery(b->event) != CUDA_SUCCESS)
+		if (!b || !b->limbo || (b->event && real.cuEventQuery(b->event) != CUDA_SUCCESS))
 			continue;
-		real.cuEventDestroy_v2(b->event);
+		if (b->event)
+			real.cuEventDestroy_v2(b->event);
 		in_limbo--;
 		block_free(b);
 	}
@@ -140,9 +153,9 @@ static int block_await(void)
 	return in_limbo < before;
 }
 
-int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, const char *label, uint64_t *base)
+int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, CUcontext of, const char *label, uint64_t *base)
 {
-	struct block b = {.taken.size = size, .size = size, .large = size >= LARGE, .pool = pool};
+	struct block b = {.taken.size = size, .size = size, .large = size >= LARGE, .pool = pool, .context = of};
 	if (size > GSAN_SLICE) /* nor would the rounded size fit into 64 bits */
 		return -ENOMEM;
 	block_reclaim();

@@ -10,16 +10,19 @@ struct block {
 	uint64_t size; /* as asked */
 	CUmemGenericAllocationHandle handle; /* large only */
 	uint8_t large, limbo; /* limbo: freed in stream order, waiting for `event` */
-	CUevent event;
+	CUevent event; /* NULL: over */
+	CUcontext context; /* with which it goes, or its event; NULL: with none */
 	CUmemoryPool pool; /* of whose memory it takes the place, or NULL */
 	uint32_t lent; /* its number with the supervisor, or 0 */
 };
 
 /* All with vmm_lock held; those marked * let it go meanwhile, so that pointers to blocks are no longer good. */
-int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, const char *label, uint64_t *base); /* *; 0 or -ENOMEM */
+/* *; `of`: with which it goes. 0 or -ENOMEM */
+int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, CUcontext of, const char *label, uint64_t *base);
 struct block *block_find(uint64_t at);       /* the block that holds an address, or NULL */
 struct block *block_at(uint64_t base);       /* the block that starts there and was not freed, or NULL */
-void block_defer(struct block *b, CUevent event); /* freed, but in use until then; the event is the block's now */
+void block_defer(struct block *b, CUevent event, CUcontext of); /* freed, but in use until then; the event, of that context, is the block's now */
+void block_context_ended(CUcontext context); /* frees what goes with it, at the next allocation */
 void block_free(struct block *b); /* *; nothing uses it any more */
 /* Lets other processes open the memory that it lies in, at that offset, as b->lent. 0 or -errno. */
 int block_lend(struct participant *p, struct block *b, uint64_t *offset);

@@ -26,12 +26,15 @@ void vmm_result(CUresult rc)
 static int alloc(struct participant *p, CUdeviceptr *at, size_t size, CUmemoryPool pool, const char *call)
 {
 	struct vmm_section s;
+	CUcontext of = NULL;
 	uint64_t base;
 	char label[64];
+	if (!pool)
+		real.cuCtxGetCurrent(&of);
 	if (!p || !at || !size || atomic_load_explicit(&lost, memory_order_relaxed) || vmm_enter(p, &s))
 		return -ENODEV;
 	snprintf(label, sizeof label, "%s(%zu)", call, size);
-	int rc = block_alloc(p, size, pool, label, &base);
+	int rc = block_alloc(p, size, pool, of, label, &base);
 	vmm_leave(&s);
 	if (!rc)
 		*at = base;
@@ -197,11 +200,13 @@ CUresult vmm_cuMemFree_v2(CUdeviceptr at)
 CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream)
 {
 	CUevent event = NULL;
+	CUcontext of = NULL;
 	if (!participant_started() || !kind_of_block(at) || capturing(stream)) /* a capture takes back what it gave, and nothing else */
 		return real.cuMemFreeAsync(at, stream);
 	int entered = stream_enter(stream); /* an event is of one context */
 	CUresult rc = real.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
 	int made = !rc;
+	real.cuCtxGetCurrent(&of);
 	if (made)
 		rc = real.cuEventRecord(event, stream);
 	stream_leave(entered);
@@ -210,7 +215,7 @@ CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream)
 	pthread_mutex_lock(&vmm_lock);
 	struct block *b = rc ? NULL : block_at(at);
 	if (b)
-		block_defer(b, event);
+		block_defer(b, event, of);
 	pthread_mutex_unlock(&vmm_lock);
 	if (b)
 		return CUDA_SUCCESS;

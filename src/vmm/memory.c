@@ -14,7 +14,7 @@ void vmm_relaxed(struct vmm_section *s)
 int vmm_begin(struct participant *p, struct vmm_section *s)
 {
 	CUcontext now, ours = p->context;
-	if (real.cuCtxGetCurrent(&now))
+	if (atomic_load_explicit(&p->homeless, memory_order_acquire) || real.cuCtxGetCurrent(&now))
 		return -EIO;
 	if (now != ours && real.cuCtxPushCurrent_v2(ours))
 		return -EIO;

@@ -390,6 +390,15 @@ static int contexts_set_up(const struct participant *p, struct participant *to)
 	return -1;
 }
 
+static void contexts_take(struct participant *p, const struct participant *from, CUcontext context)
+{
+	p->zeros = from->zeros;
+	p->ring = from->ring;
+	p->writers = from->writers;
+	p->stream = from->stream;
+	p->context = context;
+}
+
 /* What is ours would go with the context that it lies in, while the program works on in another: it goes to the primary one, which
  * is kept. Where that cannot be had it stays. */
 static void contexts_move(struct participant *p)
@@ -407,11 +416,7 @@ static void contexts_move(struct participant *p)
 	real.cuCtxPopCurrent_v2(&gone);
 	if (rc)
 		goto release;
-	p->zeros = to.zeros;
-	p->ring = to.ring;
-	p->writers = to.writers;
-	p->stream = to.stream;
-	p->context = primary;
+	contexts_take(p, &to, primary);
 	return;
 release:
 	real.cuDevicePrimaryCtxRelease_v2(p->device);
@@ -429,6 +434,58 @@ static void contexts_note(struct participant *p)
 	pthread_mutex_unlock(&vmm_lock);
 }
 
+/* ---- a context ends, and with it what is ours there; device memory of ours and the tables stay --------------------- */
+
+void vmm_context_ended(CUcontext context)
+{
+	pthread_mutex_lock(&vmm_lock);
+	block_context_ended(context);
+	for (int place = 0; place < atomic_load_explicit(&places, memory_order_relaxed); place++)
+		if (selves[place].context == context)
+			atomic_store_explicit(&selves[place].homeless, 1, memory_order_release);
+	pthread_mutex_unlock(&vmm_lock);
+}
+
+/* Sets it up in the current context, if that is good. */
+static int settle(struct participant *p)
+{
+	struct participant to = {.index = p->index, .job = p->job};
+	CUcontext now = NULL;
+	struct vmm_section s;
+	pthread_mutex_lock(&vmm_lock);
+	if (atomic_load_explicit(&p->homeless, memory_order_relaxed) && !real.cuCtxGetCurrent(&now) && now) {
+		vmm_relaxed(&s);
+		int rc = start_copies(&to);
+		if (!rc && start_ring(&to)) {
+			stop_copies(&to);
+			rc = -1;
+		}
+		vmm_end(&s);
+		if (!rc) {
+			contexts_take(p, &to, now);
+			atomic_store_explicit(&p->homeless, 0, memory_order_release);
+		}
+	}
+	pthread_mutex_unlock(&vmm_lock);
+	return !atomic_load_explicit(&p->homeless, memory_order_acquire);
+}
+
+/* As long as it has no context nothing is checked. */
+static struct participant *settled(struct participant *p)
+{
+	return !p || !atomic_load_explicit(&p->homeless, memory_order_acquire) || settle(p) ? p : NULL;
+}
+
+void vmm_context_began(CUcontext context, CUdevice device)
+{
+	CUcontext gone;
+	struct participant *p = participant_on(device);
+	if (p && atomic_load_explicit(&p->homeless, memory_order_acquire) && !real.cuCtxPushCurrent_v2(context)) {
+		settle(p);
+		real.cuCtxPopCurrent_v2(&gone);
+	}
+}
+
 int vmm_several_contexts(struct participant *p)
 {
 	return atomic_load_explicit(&p->several, memory_order_relaxed);
@@ -444,7 +501,7 @@ static struct participant *participant_here(void)
 	int place = atomic_load_explicit(&place_on[device], memory_order_acquire);
 	if (!place && (state || getenv(GSAN_ENV_SOCKET)))
 		place = start_once(device);
-	return place > 0 ? &selves[place - 1] : NULL;
+	return place > 0 ? settled(&selves[place - 1]) : NULL;
 }
 
 struct participant *participant_current(void)
@@ -458,7 +515,7 @@ struct participant *participant_current(void)
 struct participant *participant_launching(void)
 {
 	struct participant *p = participant_started();
-	return p && alone ? p : participant_here();
+	return p && alone ? settled(p) : participant_here();
 }
 
 struct participant *participant_elsewhere(void)

@@ -41,6 +41,7 @@ struct participant {
 	uint32_t allocations;     /* numbers given out */
 	int exported;             /* others may have its memory, and kernels of theirs use its tables; under the section */
 	_Atomic int several;      /* the program works in another context of the device, too */
+	_Atomic int homeless;     /* the context that ours lay in has ended: until it is set up in another one calls go to the driver as they are */
 	uint64_t detail_open;     /* bytes behind its tables that kernels may use; under the section */
 	int values;               /* streams may write values, whose marks are in line records; under the section */
 	_Atomic uint64_t workspace; /* of cooperative grids; 0: none yet, or none to be had */
@@ -96,6 +97,9 @@ int vmm_label(uint64_t at, uint64_t size, const char *name);
  * first, and whatever such a grid left. Asked in the current context; 0: there is none. */
 uint64_t vmm_workspace(struct participant *p, uint32_t slot);
 
+/* A context has ended: what the program allocated there is free, and what of ours lay there is set up again in the next one that it uses on that GPU, ... */
+void vmm_context_ended(CUcontext context);
+void vmm_context_began(CUcontext context, CUdevice device); /* ... at the latest when a call looks at it, or now, of the primary one */
 /* What a call of the program's has returned: with some errors its context is lost, and then allocations fail as in a plain run. */
 void vmm_result(CUresult rc);
 /* The bodies of hooks: those that cuda/hooks.h declares, and those that bodies in src/driver call. */

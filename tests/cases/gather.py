@@ -10,6 +10,7 @@ stream writes there behind it (cuStreamWriteValue32), which the peer's kernel wa
 """
 import argparse
 import ctypes
+import time
 
 import ranks
 import triton
@@ -96,6 +97,7 @@ def main():
     add[(1,)](parts[me], flags[me], results, 0, 0, me, size, block, a.what != "no-wait", a.what == "wrong-flag", asm)
     world.synchronize()
     world.barrier()
+    time.sleep(0.1)  # a library's kernels may read the numbers as far as is known: all hosts have seen the barrier's end before these are written
     for i in range(a.rounds):
         fill[grid](mine, 100 * i + me, n, 4096)
         if a.what != "early":

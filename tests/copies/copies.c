@@ -271,10 +271,18 @@ static void context_ended(void)
 /* So does a reset, with which all goes that lay in the context; behind it the program begins anew, and is checked as before. */
 static void context_reset(void)
 {
+	size_t unused, all;
+	CUdeviceptr most;
+
 	launch(b, "put", at, N);
 	MUST(cuMemcpyDtoHAsync(host, at, BYTES, b));
-	MUST(cuDevicePrimaryCtxReset(0));
-	form_context(load);
+	for (int i = 0; i < 4; i++) { /* more than there is, if it stayed */
+		MUST(cuMemGetInfo(&unused, &all));
+		MUST(cuMemAlloc(&most, unused / 2));
+		MUST(cuMemsetD8Async(most, 1, 64, a));
+		MUST(cuDevicePrimaryCtxReset(0));
+		form_context(load);
+	}
 	memory();
 	launch(b, "put", at, N);
 	edge(a, b);

@@ -27,8 +27,8 @@ def sides(finding):
     return tuple(sorted(side["kernel"] for side in (finding["first"], finding["second"])))
 
 
-def clean(scratch, name, seed):
-    summary = jobs.launched(scratch, [PROGRAM, name], ranks=1, options=("--seed", str(seed))).ends(0).summary(ranks=1)
+def clean(scratch, name, seed, *options):
+    summary = jobs.launched(scratch, [PROGRAM, name], ranks=1, options=("--seed", str(seed), *options)).ends(0).summary(ranks=1)
     expect.need(not summary["findings"] and not summary["coverage"]["withheld"], str(summary))
     return summary["coverage"]
 
@@ -39,6 +39,12 @@ def form(scratch, name):
         expect.need(name in UNKNOWN or not (coverage["notes"] or coverage["counters"]["ambiguous_versions"]), str(coverage))
         racy = jobs.launched(scratch, [PROGRAM, name, "racy"], ranks=1, options=("--seed", str(seed))).ends(jobs.FOUND).summary(ranks=1)
         expect.need({sides(f) for f in racy["findings"]} == FORMS[name], str([sides(f) for f in racy["findings"]]))
+
+
+def not_held_up(scratch):
+    """The first launches of all lie behind waits that come later: with no kernel of ours before them."""
+    for name in ("waited_first", "raised_by_kernel", "counted_by_kernel"):
+        clean(scratch, name, SEEDS[0], "--copies", "0")
 
 
 def widened(scratch, name, counted):
@@ -56,7 +62,7 @@ def noted(coverage):
     return any(note["name"] == "cuStreamWaitValue" for note in coverage["notes"])
 
 
-CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS},
+CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS}, "not_held_up": not_held_up,
          "one_bucket": lambda scratch: widened(scratch, "one_bucket", ambiguous), "captured": lambda scratch: widened(scratch, "captured", ambiguous),
          "many_waits": lambda scratch: widened(scratch, "many_waits", noted)}
 

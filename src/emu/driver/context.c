@@ -8,6 +8,7 @@
 #include "emu/driver/graph/capture.h"
 #include "emu/driver/process.h"
 #include "emu/driver/queue.h"
+#include "emu/driver/range.h"
 
 #define STACK_MAX 32
 #define LOCAL_BYTES 256u /* an H100: 1,024, but there ptxas keeps registers in it, too */
@@ -62,8 +63,23 @@ CUresult emu_context_primary(CUdevice device, CUcontext *context)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		d->primary->primary = 1;
 	}
+	d->primary->destroyed = 0; /* after a reset it has the same handle */
 	*context = d->primary;
 	return CUDA_SUCCESS;
+}
+
+/* With it go its streams, unless they are the legacy default one, and its memory, unless it is a pool's. What modules hold goes with their handles. */
+static void context_end(CUcontext c)
+{
+	emu_wait_context(c);
+	c->destroyed = 1;
+	c->error = CUDA_SUCCESS;
+	c->local_bytes = LOCAL_BYTES;
+	while (c->streams) {
+		emu_capture_destroyed(c->streams);
+		emu_stream_free(c->streams);
+	}
+	emu_range_end(c);
 }
 
 /* ---- primary contexts */
@@ -105,9 +121,9 @@ CUresult CUDAAPI cuDevicePrimaryCtxReset_v2(CUdevice device)
 	if (device < 0 || device >= emu.devices)
 		return emu_leave(CUDA_ERROR_INVALID_DEVICE);
 	CUcontext c = emu.device[device].primary;
-	if (c) {
-		emu_wait_context(c);
-		c->error = CUDA_SUCCESS;
+	if (c && !c->destroyed) {
+		context_end(c);
+		c->retained = 0;
 	}
 	return emu_leave(CUDA_SUCCESS);
 }
@@ -179,8 +195,7 @@ CUresult CUDAAPI cuCtxDestroy_v2(CUcontext context)
 		return result;
 	if (!emu_context_known(context) || context->primary)
 		return emu_leave(CUDA_ERROR_INVALID_CONTEXT);
-	emu_wait_context(context);
-	context->destroyed = 1;
+	context_end(context);
 	if (depth && stack[depth - 1] == context)
 		depth--;
 	return emu_leave(CUDA_SUCCESS);

@@ -139,6 +139,20 @@ void emu_range_free(struct emu_range *range)
 	emu_range_remove(&emu_known, range);
 }
 
+void emu_range_end(CUcontext context)
+{
+	const unsigned owned = 1u << EMU_DEVICE | 1u << EMU_MANAGED | 1u << EMU_HOST;
+	for (size_t i = emu_known.count; i-- > 0;) {
+		struct emu_range *r = &emu_known.range[i];
+		if (r->context != context || r->pool)
+			continue;
+		if (owned >> r->kind & 1)
+			emu_range_free(r);
+		else if (r->kind == EMU_REGISTERED)
+			emu_range_remove(&emu_known, r);
+	}
+}
+
 int emu_range_map(struct emu_range *range)
 {
 	uint64_t pages = round_up(range->size, PAGE);

@@ -35,6 +35,7 @@ int emu_range_covers(uint64_t address, uint64_t size); /* accessible memory of o
 /* New memory of one of the first five kinds. */
 CUresult emu_range_alloc(CUcontext context, enum emu_range_kind kind, uint64_t size, struct emu_range **range);
 void emu_range_free(struct emu_range *range);
+void emu_range_end(CUcontext context); /* frees what it allocated, and registered */
 int emu_range_map(struct emu_range *range); /* a shared one: maps it, sets its base and adds it. 0 or -1 */
 int emu_range_ipc_capable(const struct emu_range *range); /* cuIpcGetMemHandle takes it */
 /* Zeroes memory of ours within one range by giving its pages back: worth it from EMU_RANGE_MUCH bytes on. 0: not done. */

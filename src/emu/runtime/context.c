@@ -39,10 +39,13 @@ int runtime_primary(int device, CUcontext *context)
 	return result;
 }
 
-static int is_primary(int device, CUcontext context)
+/* 1: it was that device's, and is to be retained anew. */
+static int forget_primary(int device, CUcontext context)
 {
 	pthread_mutex_lock(&lock);
 	int same = primary[device] == context;
+	if (same)
+		primary[device] = NULL;
 	pthread_mutex_unlock(&lock);
 	return same;
 }
@@ -126,7 +129,7 @@ int runtime_device_reset(void)
 		return result;
 	runtime_forget(c);
 	for (int device = 0; device < DEVICES_MAX; device++)
-		if (is_primary(device, c))
+		if (forget_primary(device, c))
 			return cuDevicePrimaryCtxReset_v2(device);
 	return CUDA_SUCCESS;
 }

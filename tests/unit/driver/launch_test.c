@@ -59,6 +59,8 @@ uint64_t vmm_value(struct participant *p, uint64_t at, int written) { return wri
 int vmm_history_end(struct participant *p, const struct gsan_history *used) { return p == &self && !used; }
 void vmm_detail_grow(struct participant *p) { (void)p; }
 int vmm_several_contexts(struct participant *p) { return p != &self; }
+void vmm_context_ended(CUcontext context) { (void)context; }
+void vmm_context_began(CUcontext context, CUdevice device) { (void)context; (void)device; }
 static int renewed, renewed_idle, busy; /* how often; another participant is on the GPU */
 int vmm_renew(struct participant *p)
 {

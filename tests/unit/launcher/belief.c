@@ -57,6 +57,34 @@ static int brought(const struct supervisor *s, const struct gsan_finding *f)
 	return wrong;
 }
 
+/* What a kernel before the second side has read of a value that a stream wrote behind the first: nothing if it was over before that was launched. */
+static int read_before(const struct supervisor *s, const struct gsan_finding *f)
+{
+	static const enum job_event_kind kinds[] = {JOB_EVENT_OPAQUE, JOB_EVENT_BARRIER};
+	static const struct { uint64_t ended; enum belief belief; } row[] = {{0, BELIEF_WITHHELD}, {90, BELIEF_RACE}, {110, BELIEF_WITHHELD}};
+	struct job_rank *writer = &job->rank[0], *reader = &job->rank[1];
+	int wrong = 0;
+
+	atomic_store(&writer->signal[0].seq, 5);
+	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
+		atomic_store(&writer->signal[0].seen[q], JOB_NOT_SEEN);
+	atomic_store(&writer->signals, 1);
+	writer->moment[0] = (struct job_moment){.from = 100, .until = 101, .next = 4};
+	atomic_store(&writer->moments, 1);
+	atomic_store(&reader->events, 1);
+	for (unsigned i = 0; i < 2 * sizeof(row) / sizeof(*row); i++) {
+		reader->event[0][0] = (struct job_event){.first = 5, .last = 5, .count = 1, .kind = kinds[i & 1], .begun = 80, .ended = row[i / 2].ended};
+		if (supervisor_believe(s, f, 0) != row[i / 2].belief) {
+			fprintf(stderr, "kind %d that ended at %d: not %d\n", (int)kinds[i & 1], (int)row[i / 2].ended, (int)row[i / 2].belief);
+			wrong = 1;
+		}
+	}
+	atomic_store(&writer->signals, 0);
+	atomic_store(&writer->moments, 0);
+	atomic_store(&reader->events, 0);
+	return wrong;
+}
+
 int main(void)
 {
 	struct supervisor *s = calloc(1, sizeof *s);
@@ -69,7 +97,7 @@ int main(void)
 		return 1;
 	s->job = job;
 	job->participants = 2;
-	int wrong = brought(s, &f);
+	int wrong = brought(s, &f) + read_before(s, &f);
 	job->rank[0].event[0][0] = (struct job_event){.first = 5, .last = 5, .count = 1, .kind = JOB_EVENT_OPAQUE, .begun = 1};
 	job->rank[1].event[0][0] = job->rank[0].event[0][0];
 	atomic_store(&job->rank[0].events, 1);
