@@ -62,7 +62,7 @@ static int late_kernel(struct late_kernel *k)
 	/* Of another priority than the program's mostly are: those share no queue of the GPU, in which one waits for what comes before it. */
 	if (real.cuStreamCreateWithPriority(&k->stream, CU_STREAM_NON_BLOCKING, -1) != CUDA_SUCCESS)
 		return -1;
-	if (real.cuEventCreate(&k->ran, GSAN_EVENT_FLAGS) != CUDA_SUCCESS)
+	if (flow_event_make(&k->ran) != CUDA_SUCCESS)
 		return -1;
 	return late_launch(k, 1, &nothing, &record) == CUDA_SUCCESS ? 0 : -1;
 }
@@ -157,7 +157,7 @@ static CUevent late_event(CUstream stream)
 	CUevent event = NULL;
 	int relaxed = flow_relax(&mode);
 
-	int made = real.cuEventCreate(&event, GSAN_EVENT_FLAGS) == CUDA_SUCCESS;
+	int made = flow_event_make(&event) == CUDA_SUCCESS;
 	int recorded = made && real.cuEventRecord(event, stream) == CUDA_SUCCESS;
 	if (made && !recorded)
 		real.cuEventDestroy_v2(event);

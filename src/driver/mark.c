@@ -1,12 +1,19 @@
 /* A host that never waits learns of no launch that it is complete, and a tag that may still be in use is not given out again. So every so
  * many launches of a slot an event of ours follows them, that nobody waits for; when tags run short, the events are asked. They say nothing
  * about order: the program's host does not know. */
+#include <stdlib.h>
+
 #include "cuda/real.h"
 #include "device/abi.h"
 #include "driver/flow.h"
 
 #define MARK_EVERY 256u /* numbers: times FLOW_MARKS it is more than a stream has under way on a GPU, so the oldest event has passed by then; */
 #define MARK_LEAST 32u  /* and launches of the slot, lest many streams make as many events as launches */
+
+CUresult flow_event_make(CUevent *event)
+{
+	return real.cuEventCreate(event, getenv("EMU_TRACE_OWN_EVENTS") ? GSAN_EMU_EVENT_FLAGS : CU_EVENT_DISABLE_TIMING);
+}
 
 void flow_mark(struct flow *f, uint32_t slot, CUstream stream, uint32_t seq)
 {
@@ -20,7 +27,7 @@ void flow_mark(struct flow *f, uint32_t slot, CUstream stream, uint32_t seq)
 		return;
 	struct flow_mark_event *e = &m->mark[m->used % FLOW_MARKS];
 	atomic_store_explicit(&e->seq, 0, memory_order_seq_cst); /* partner: flow_passed() */
-	if (!e->event && real.cuEventCreate(&e->event, GSAN_EVENT_FLAGS) != CUDA_SUCCESS) {
+	if (!e->event && flow_event_make(&e->event) != CUDA_SUCCESS) {
 		e->event = NULL;
 		return;
 	}

@@ -78,7 +78,7 @@ static struct records *records_make(CUcontext context, uint32_t count)
 		free(r);
 		return NULL;
 	}
-	if (real.cuEventCreate(&r->used, GSAN_EVENT_FLAGS) == CUDA_SUCCESS &&
+	if (flow_event_make(&r->used) == CUDA_SUCCESS &&
 	    real.cuMemHostAlloc((void **)&r->nobody, records_bytes(r), 0) == CUDA_SUCCESS)
 		return r;
 	if (r->used)
@@ -198,7 +198,7 @@ CUresult records_bring(struct records *r, CUstream stream)
 	CUresult rc = r->ran ? real.cuStreamWaitEvent(stream, r->used, 0) : CUDA_SUCCESS;
 
 	if (rc == CUDA_SUCCESS && !r->image->copied)
-		rc = real.cuEventCreate(&r->image->copied, GSAN_EVENT_FLAGS);
+		rc = flow_event_make(&r->image->copied);
 	if (rc == CUDA_SUCCESS)
 		rc = records_copy(r, r->image->record, stream);
 	if (rc == CUDA_SUCCESS)
