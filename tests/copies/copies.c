@@ -271,22 +271,29 @@ static void context_ended(void)
 /* So does a reset, with which all goes that lay in the context; behind it the program begins anew, and is checked as before. */
 static void context_reset(void)
 {
-	size_t unused, all;
-	CUdeviceptr most;
-
 	launch(b, "put", at, N);
 	MUST(cuMemcpyDtoHAsync(host, at, BYTES, b));
-	for (int i = 0; i < 4; i++) { /* more than there is, if it stayed */
-		MUST(cuMemGetInfo(&unused, &all));
-		MUST(cuMemAlloc(&most, unused / 2));
-		MUST(cuMemsetD8Async(most, 1, 64, a));
-		MUST(cuDevicePrimaryCtxReset(0));
-		form_context(load);
-	}
+	MUST(cuDevicePrimaryCtxReset(0));
+	form_context(load);
 	memory();
 	launch(b, "put", at, N);
 	edge(a, b);
 	MUST(cuMemcpyDtoHAsync(host, at, BYTES, a));
+}
+
+/* More than there is, if it stayed. */
+static void context_filled(void)
+{
+	size_t unused, all;
+	CUdeviceptr half;
+
+	for (int i = 0; i < 4; i++) {
+		MUST(cuMemGetInfo(&unused, &all));
+		MUST(cuMemAlloc(&half, all / 2));
+		MUST(cuMemsetD8Async(half, 1, 64, a));
+		MUST(cuDevicePrimaryCtxReset(0));
+		form_context(load);
+	}
 }
 
 static void many(void)
@@ -305,7 +312,7 @@ static const struct form forms[] = {
 	FORM(blocking_set), FORM(two_copies), FORM(in_then_out), FORM(two_sets), FORM(set_then_out), FORM(neighbours), FORM(columns),
 	FORM(rows_out), FORM(boxes), FORM(of_variable), FORM(flag_by_copy), FORM(word_observed), FORM(word_taken),
 	FORM(word_asked_for), FORM(word_tells), FORM(progress), FORM(result), FORM(overwritten), FORM(by_flag),
-	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_reset),
+	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_reset), FORM(context_filled),
 	FORM(many),
 	{NULL, NULL},
 };

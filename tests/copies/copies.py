@@ -63,7 +63,12 @@ def switched_off(scratch):
     jobs.launched(scratch, [PROGRAM, "in_then_kernel"], ranks=1, options=("--require-checked",)).ends(0).says("and 3 copies)")
 
 
-CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS}, "switched_off": switched_off}
+def filled(scratch):
+    """What the program allocated goes with the context."""
+    jobs.launched(scratch, [PROGRAM, "context_filled"], ranks=1).ends(0)
+
+
+CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS}, "switched_off": switched_off, "context_filled": filled}
 
 if __name__ == "__main__":
     if sys.argv[1] == "--list":
