@@ -392,14 +392,6 @@ int clock_alone(struct clock *c, uint32_t slot)
 	return alone;
 }
 
-int clock_host_has(struct clock *c, uint32_t slot, uint32_t seq)
-{
-	pthread_mutex_lock(&c->lock);
-	int has = slot != CLOCK_SHARED && c->host.seen[slot] >= seq;
-	pthread_mutex_unlock(&c->lock);
-	return has;
-}
-
 int clock_alone_still(struct clock *c, uint32_t slot, uint32_t seq)
 {
 	pthread_mutex_lock(&c->lock);

@@ -169,7 +169,6 @@ void clock_host_unknown(struct clock *c);
  * number, and clock_alone_still() when the host has seen it complete, nothing is unordered with it, nor will be. */
 int clock_alone(struct clock *c, uint32_t slot);
 int clock_alone_still(struct clock *c, uint32_t slot, uint32_t seq);
-int clock_host_has(struct clock *c, uint32_t slot, uint32_t seq); /* 1: the host has seen it complete, of no shared slot */
 /* 1: the host has seen every launch complete; `also`: or that is known to be, though the host was not told. May be NULL. */
 int clock_idle(struct clock *c, const struct clock_vec *also);
 

@@ -251,10 +251,8 @@ static void drain_last(struct flow *f, void *unused)
 		return;
 	int relaxed = flow_relax(&mode);
 	int all = launches == atomic_load_explicit(&f->rank->launches_counted, memory_order_relaxed);
-	if ((!all || late_under_way(f)) && drain_wait(f)) {
-		late_all_over(f);
-		all = 1;
-	}
+	if (!all || late_under_way(f))
+		all |= drain_wait(f);
 	late_over(f, DRAIN_LATE_LAST);
 	drain_copy(f, launches, all);
 	flow_unrelax(mode, relaxed);

@@ -41,7 +41,6 @@ struct late_kernel {
 	CUevent ran;             /* and what is behind them */
 	uint32_t runs;
 	int stuck;               /* they were waited for in vain */
-	struct { uint32_t waiting, followed; } slot[GSAN_STREAMS]; /* not started; of those that wait at once the last ones, counted beyond some (late.c) */
 	_Atomic uint32_t under_way, started; /* of all these; in all */
 };
 

@@ -17,18 +17,13 @@
 #define LATE_CTAS 256u
 #define LATE_RUNNING 256u /* kernels of ours that the driver holds at once: far below what makes a launch wait */
 #define LATE_SETTLE 10000u /* looks */
-/* A stream takes only so much before a call waits for it, for ever if it waits for a later call, and each event of ours is one thing more. So of what
- * one slot has waiting beyond the first LATE_EACH, only each LATE_EVERY-th is followed by one. */
-#define LATE_EACH 64u
-#define LATE_EVERY 16u
 
 struct late {
 	struct late *next, **at; /* at: where the list leads to it, until it is started */
 	struct flow *flow;
 	uint32_t slot, seq;
 	int enqueued;  /* the driver has answered */
-	int followed;  /* by no event: it is over once a later one of its slot is, or the host has seen it complete */
-	CUevent event; /* else: NULL: it is over */
+	CUevent event; /* NULL: it is over */
 	CUcontext context; /* the event's */
 	int alone;     /* clock_alone() */
 	int untold;    /* counts as unchecked */
@@ -111,16 +106,6 @@ const char *late_refuses(struct flow *f) { return f->late.reason; }
 
 /* ---- one copy -------------------------------------------------------------------------------------------------- */
 
-/* With the lock held: another one waits in that slot. In the shared one, no other stream's end says anything. */
-static int late_needs_no_event(struct late_kernel *k, uint32_t slot)
-{
-	if (++k->slot[slot].waiting <= LATE_EACH || slot == CLOCK_SHARED)
-		k->slot[slot].followed = 0;
-	else
-		k->slot[slot].followed++;
-	return k->slot[slot].followed % LATE_EVERY != 0;
-}
-
 struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 {
 	struct late *l = malloc(sizeof(*l) + (1 + c->mores) * sizeof(*l->boxes));
@@ -141,7 +126,6 @@ struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 	l->at = f->late.last;
 	*l->at = l;
 	f->late.last = &l->next;
-	l->followed = late_needs_no_event(&f->late, c->slot);
 	atomic_fetch_add_explicit(&f->late.under_way, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&f->late.lock);
 	return l;
@@ -183,7 +167,6 @@ static void late_end(struct late_kernel *k, struct late *l)
 /* Out of those that are not started. */
 static void late_take(struct late_kernel *k, struct late *l)
 {
-	k->slot[l->slot].waiting--;
 	*l->at = l->next;
 	if (l->next)
 		l->next->at = l->at;
@@ -194,17 +177,15 @@ static void late_take(struct late_kernel *k, struct late *l)
 int late_enqueued(struct late *l, CUstream stream, int done, int over)
 {
 	struct late_kernel *k = &l->flow->late;
-	int ends = done && !over && !l->followed;
-	CUevent event = ends ? late_event(stream) : NULL;
+	CUevent event = done && !over ? late_event(stream) : NULL;
 	CUcontext context = NULL;
-	int lost = ends && !event;
+	int lost = done && !over && !event;
 
-	if (event || l->followed)
+	if (event)
 		real.cuCtxGetCurrent(&context);
 	pthread_mutex_lock(&k->lock);
 	l->context = context;
 	l->enqueued = 1;
-	l->followed &= !over;
 	l->event = event;
 	if (!done || lost) {
 		late_take(k, l);
@@ -265,20 +246,6 @@ static void late_run(struct late_kernel *k, struct late *l, uint32_t mapped)
 	k->running = l;
 }
 
-static int late_is_over(const struct late *l)
-{
-	const struct late *by = l;
-
-	if (!l->enqueued)
-		return 0;
-	if (l->followed && !clock_host_has(&l->flow->clock, l->slot, l->seq)) {
-		while (by && (by->slot != l->slot || !by->event))
-			by = by->next;
-		return by && real.cuEventQuery(by->event) != CUDA_ERROR_NOT_READY;
-	}
-	return !l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY;
-}
-
 /* Of a slot whose copy is not over, later ones are not asked. */
 static void late_start_all(struct late_kernel *k, uint32_t mapped)
 {
@@ -288,7 +255,8 @@ static void late_start_all(struct late_kernel *k, uint32_t mapped)
 	uint32_t before = k->runs;
 	for (struct late *l = k->first, *next; l && k->runs < LATE_RUNNING && ~waits; l = next) {
 		next = l->next;
-		if (waits >> l->slot & 1 || !late_is_over(l)) {
+		int over = l->enqueued && !(waits >> l->slot & 1) && (!l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY);
+		if (!over) {
 			waits |= 1ull << l->slot;
 			continue;
 		}
@@ -335,14 +303,6 @@ static void late_wait(struct late_kernel *k)
 	real.cuStreamQuery(k->stream);
 	flow_unrelax(mode, relaxed);
 	nanosleep(&(struct timespec){0, LATE_LOOK_NS}, NULL);
-}
-
-void late_all_over(struct flow *f)
-{
-	pthread_mutex_lock(&f->late.lock);
-	for (struct late *l = f->late.first; l; l = l->next)
-		l->followed = 0;
-	pthread_mutex_unlock(&f->late.lock);
 }
 
 int late_over(struct flow *f, unsigned looks)
@@ -430,10 +390,8 @@ static void late_drop(struct late_kernel *k)
 static void late_passed(struct late_kernel *k, const void *context)
 {
 	for (struct late *l = k->first; l; l = l->next)
-		if (l->enqueued && l->context == context) {
+		if (l->event && l->context == context)
 			l->event = NULL;
-			l->followed = 0;
-		}
 }
 
 static void late_forget(struct flow *f, void *context)

@@ -28,7 +28,6 @@ int late_under_way(struct flow *f); /* 1: some are, as far as was seen last */
  * the emulated device counts them. */
 #define LATE_LOOK_NS 20000
 int late_over(struct flow *f, unsigned looks);
-void late_all_over(struct flow *f); /* all that was enqueued is, though the host of the program does not know it */
 /* Of what is under way launches of its slot, from its own on, may leave records. */
 void late_lowers(struct flow *f, struct clock_sweep *sweep);
 void late_forget_context(CUcontext context); /* it has ended */
