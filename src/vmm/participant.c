@@ -373,6 +373,17 @@ static int start_once(CUdevice device)
 	return place;
 }
 
+/* In the current context, what of ours lies in one. */
+static int contexts_fill(struct participant *to)
+{
+	if (start_copies(to))
+		return -1;
+	if (!start_ring(to))
+		return 0;
+	stop_copies(to);
+	return -1;
+}
+
 /* Sets up in the primary context what lies in one, beside that: kernels that run may use the old ring. A mapping of the job's memory can
  * be registered once, so it is mapped again. */
 static int contexts_set_up(const struct participant *p, struct participant *to)
@@ -381,13 +392,10 @@ static int contexts_set_up(const struct participant *p, struct participant *to)
 	if (job == MAP_FAILED)
 		return -1;
 	to->job = job;
-	if (!start_copies(to)) {
-		if (!start_ring(to))
-			return 0;
-		stop_copies(to);
-	}
-	munmap(job, sizeof(struct job));
-	return -1;
+	int rc = contexts_fill(to);
+	if (rc)
+		munmap(job, sizeof(struct job));
+	return rc;
 }
 
 static void contexts_take(struct participant *p, const struct participant *from, CUcontext context)
@@ -455,11 +463,7 @@ static int settle(struct participant *p)
 	pthread_mutex_lock(&vmm_lock);
 	if (atomic_load_explicit(&p->homeless, memory_order_relaxed) && !real.cuCtxGetCurrent(&now) && now) {
 		vmm_relaxed(&s);
-		int rc = start_copies(&to);
-		if (!rc && start_ring(&to)) {
-			stop_copies(&to);
-			rc = -1;
-		}
+		int rc = contexts_fill(&to);
 		vmm_end(&s);
 		if (!rc) {
 			contexts_take(p, &to, now);
