@@ -12,7 +12,14 @@
 
 CUresult flow_event_make(CUevent *event)
 {
-	return real.cuEventCreate(event, getenv("EMU_TRACE_OWN_EVENTS") ? GSAN_EMU_EVENT_FLAGS : CU_EVENT_DISABLE_TIMING);
+	static _Atomic unsigned known; /* the environment is read once: copies are many, and the program may write there */
+	unsigned flags = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (!flags) {
+		flags = getenv("EMU_TRACE_OWN_EVENTS") ? GSAN_EMU_EVENT_FLAGS : CU_EVENT_DISABLE_TIMING;
+		atomic_store_explicit(&known, flags, memory_order_relaxed);
+	}
+	return real.cuEventCreate(event, flags);
 }
 
 void flow_mark(struct flow *f, uint32_t slot, CUstream stream, uint32_t seq)

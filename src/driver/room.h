@@ -5,8 +5,7 @@
 
 #include "driver/flow.h"
 
-/* Bytes of each thread: at most what the driver has ready for plain kernels that spill nothing, and the runtime's longest chain of calls
- * (tests/unit/ptxas/spills_test.py). */
+/* Bytes of each thread: no fewer than the runtime's longest chain of calls takes (tests/unit/ptxas/spills_test.py). */
 #define ROOM_BYTES 1664
 
 /* Of the current context, in which nothing runs: so much, and no less than ROOM_BYTES. What cannot be made is said once. */

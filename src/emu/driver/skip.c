@@ -26,10 +26,11 @@ const struct emu_span *emu_skip(size_t *spans)
 int emu_skipped_kernel(const char *name)
 {
 	const char *own = getenv("EMU_TRACE_OWN");
-	const size_t length = strlen(name);
-	for (; own; own = strchr(own, ',') ? strchr(own, ',') + 1 : NULL)
-		if (!strncmp(own, name, length) && (own[length] == ',' || !own[length]))
+	for (size_t n; own; own = own[n] ? own + n + 1 : NULL) {
+		n = strcspn(own, ",");
+		if (strlen(name) == n && !memcmp(own, name, n))
 			return 1;
+	}
 	return 0;
 }
 
