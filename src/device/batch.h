@@ -41,7 +41,7 @@ NEVER u32 batch_foreign(u64 launch, int whole, int mine, u64 address, u32 desc)
 NEVER void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, const u32 *desc, u32 n)
 {
 	u32 lane = gpu_lane(), done = 0, outside = 0, d = 0;
-	int whole = of_one_instruction(desc[0]);
+	int whole = gpu_whole() && warp_agrees(valid >> GSAN_BATCH_NUMBER_SHIFT);
 	struct who w = who_of(launch, self, 1);
 	w.behind_red = w.reds && gpu_which(whole, (int)w.behind_red); /* a lane goes for others, too */
 	u64 line = NO_ADDRESS;

@@ -31,8 +31,8 @@ ALWAYS struct who who_of(u64 launch, u64 self, int records)
 	return w;
 }
 
-/* Does the whole warp make this access? Lanes that came here from other instructions may run along. */
-ALWAYS int of_one_instruction(u32 desc) { return gpu_whole() && gpu_ballot(desc == gpu_shfl(desc, 0)) == GPU_WARP; }
+/* Do all lanes of a whole warp bring the same? Those that came here from other instructions may run along. */
+ALWAYS int warp_agrees(u32 word) { return gpu_ballot(word == gpu_shfl(word, 0)) == GPU_WARP; }
 
 ALWAYS void count_accesses(const struct who *w, u32 made, u32 checked)
 {

@@ -215,7 +215,7 @@ NEVER void mbarrier_waited(const struct who *w, u32 where)
 #define MEETING_EACH(launch, self, w, what, call) \
 	struct who w = who_of(launch, self, 0); \
 	u32 active = gpu_active(); \
-	int whole = active == GPU_WARP && gpu_ballot((what) == gpu_shfl(what, 0)) == GPU_WARP; \
+	int whole = active == GPU_WARP && warp_agrees(what); \
 	if (!w.state || !w.launch->warp_bits) \
 		return; \
 	gpu_meet(whole); /* one says for all that they have come */ \

@@ -297,7 +297,8 @@ ALWAYS u32 red_todo(u64 launch, u64 self, u32 quick, u64 address, u32 desc, int 
 	if (is == RED_AGAIN)
 		is = any ? relaxed_again(l, self, quick, address, desc) : red_again(l, self, quick, address, desc);
 	u32 mine = is == RED_DONE ? 0 : GSAN_RED_GENERAL, unseen = any && !left ? GSAN_RED_UNSEEN : 0;
-	return unseen | (active == GPU_WARP && gpu_ballot((int)mine) ? mine | GSAN_RED_WHOLE : mine);
+	int whole = active == GPU_WARP && gpu_ballot((int)mine) && warp_agrees(desc);
+	return unseen | (whole ? mine | GSAN_RED_WHOLE : mine);
 }
 u32 gsan_red(u64 launch, u64 self, u32 quick, u64 address, u32 desc) { return red_todo(launch, self, quick, address, desc, 0); }
 u32 gsan_relaxed(u64 launch, u64 self, u32 quick, u64 address, u32 desc) { return red_todo(launch, self, quick, address, desc, 1); }

@@ -58,7 +58,7 @@ static int emit_condition(const struct ptx_batch *b, const struct ptx_place *p, 
 	return 1;
 }
 
-/* Returns what `valid` is: a number when every thread makes every access, else %gsan_v. */
+/* What `valid` is: an immediate when every thread makes every access, else %gsan_v. */
 static void emit_valid(const struct ptx_batch *b, struct text *t, char valid[16])
 {
 	uint32_t always = 0, conditions = 0;
@@ -73,6 +73,17 @@ static void emit_valid(const struct ptx_batch *b, struct text *t, char valid[16]
 	if (conditions && always)
 		text_printf(t, "\tor.b32 %%gsan_v, %%gsan_v, %u;\n", always);
 	snprintf(valid, 16, conditions ? "%%gsan_v" : "%u", always);
+}
+
+/* `valid` as the call takes it. */
+static void emit_number(const struct ptx_batch *b, struct text *t, char valid[16])
+{
+	uint32_t number = b->number << GSAN_BATCH_NUMBER_SHIFT;
+
+	if (*valid == '%')
+		text_printf(t, "\tor.b32 %%gsan_v, %%gsan_v, %u;\n", number);
+	else
+		snprintf(valid, 16, "%u", number | ((1u << b->count) - 1));
 }
 
 /* %gsan_q &= this thread makes every access. */
@@ -278,6 +289,7 @@ uint32_t ptx_batch_emit(const struct ptx_batch *b, struct text *t)
 	emit_valid(b, t, valid);
 	if (lines && !emit_lines_known(b, valid, t))
 		emit_lines(b, valid, t);
+	emit_number(b, t, valid);
 	ptx_call_emit(t, call, "", arg, NULL);
 	text_puts(t, lines ? "gsan_done:\n\t}\n" : "\t}\n");
 	return 1u << call | (lines ? 1u << PTX_CALL_lines : 0);

@@ -10,7 +10,7 @@
 struct ptx_batch {
 	const struct ptx_module *m;
 	const struct ptx_place *place[GSAN_BATCH_MAX];
-	uint32_t count;
+	uint32_t count, number; /* number: its own, in its module */
 	int in_entry;
 	const struct ptx_lanes *lanes;
 };

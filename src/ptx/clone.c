@@ -155,6 +155,8 @@ static void flush(struct clone *c, uint32_t off)
 
 static void add_weak(struct clone *c, const struct ptx_place *p)
 {
+	if (!c->batch.count)
+		c->batch.number = (uint32_t)(p - c->plan->place);
 	c->batch.place[c->batch.count++] = p;
 	c->batch_end = span_end(p->instr->whole);
 	c->batch_block = p->instr->block;

@@ -21,10 +21,23 @@ static const char kernels[] =
 	"\t.param .b32 p2;\n\tst.param.b32 [p2], %quick;\n\t.param .b32 p3;\n\tst.param.b32 [p3], %n;\n"
 	"\t.param .b64 p4;\n\tst.param.b64 [p4], %line;\n\t.param .b32 p5;\n\tst.param.b32 [p5], %desc;\n"
 	"\tcall gsan_lines, (p0, p1, p2, p3, p4, p5);\n\t}\n\tret;\n}\n"
-	ENTRY("access") /* n: are the addresses there? Lanes without a descriptor do not call. */
-	"\t.param .b32 p2;\n\tst.param.b32 [p2], %n;\n\t.param .b64 p3;\n\tst.param.b64 [p3], %line;\n"
+	ENTRY("access") /* n: are the addresses there? Lanes without a descriptor do not call. An instruction for each site. */
+	"\t.param .b32 p2;\n\tshl.b32 %lane, %desc, 16;\n\tshr.b32 %lane, %lane, 8;\n\tor.b32 %n, %n, %lane;\n"
+	"\tst.param.b32 [p2], %n;\n\t.param .b64 p3;\n\tst.param.b64 [p3], %line;\n"
 	"\t.param .b32 p4;\n\tst.param.b32 [p4], %desc;\n\t.reg .pred %p;\n\tsetp.ne.u32 %p, %desc, 0;\n"
-	"\t@%p call gsan_access1, (p0, p1, p2, p3, p4);\n\t}\n\tbar.warp.sync -1;\n\tret;\n}\n";
+	"\t@%p call gsan_access1, (p0, p1, p2, p3, p4);\n\t}\n\tbar.warp.sync -1;\n\tret;\n}\n"
+	ENTRY("batches") /* n: lanes that have two, of one site, in a batch of its own; the others have one, of that site, too */
+	"\t.param .b32 p2;\n\t.param .b64 p3;\n\tst.param.b64 [p3], %line;\n\t.param .b32 p4;\n\tst.param.b32 [p4], %desc;\n"
+	"\t.param .b64 p5;\n\tadd.u64 %line, %line, 4096;\n\tst.param.b64 [p5], %line;\n\t.param .b32 p6;\n\tst.param.b32 [p6], %desc;\n"
+	"\t.reg .pred %p;\n\tshr.u32 %n, %n, %lane;\n\tand.b32 %n, %n, 1;\n\tsetp.ne.u32 %p, %n, 0;\n"
+	"\t@%p bra two;\n\tst.param.b32 [p2], 0x101;\n\tcall gsan_access1, (p0, p1, p2, p3, p4);\n\tbra over;\n"
+	"two:\n\tst.param.b32 [p2], 0x203;\n\tcall gsan_access2, (p0, p1, p2, p3, p4, p5, p6);\n"
+	"over:\n\t}\n\tret;\n}\n"
+	ENTRY("reds") /* what each is told to do stands in place of its address then */
+	"\t.param .b32 p2;\n\tst.param.b32 [p2], %quick;\n\t.param .b64 p3;\n\tst.param.b64 [p3], %line;\n"
+	"\t.param .b32 p4;\n\tst.param.b32 [p4], %desc;\n\t.param .b32 todo;\n\tcall (todo), gsan_red, (p0, p1, p2, p3, p4);\n"
+	"\tld.param.b32 %desc, [todo];\n\t}\n\tcvt.u64.u32 %line, %desc;\n\tmad.wide.u32 %d, %lane, 8, %at;\n"
+	"\tst.global.u64 [%d+272], %line;\n\tret;\n}\n";
 _Static_assert(__builtin_offsetof(__typeof__(call), self) == 16 && __builtin_offsetof(__typeof__(call), line) == 272 &&
 	       __builtin_offsetof(__typeof__(call), desc) == 528, "");
 
@@ -156,6 +169,40 @@ static void of_two_instructions(void)
 	reset();
 }
 
+/* Copies of one instruction, in batches of different lengths: lanes that run together there do not wait for what the others lack. */
+static void of_two_batches(u32 two, u64 seed)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0);
+	for (u32 i = 0; i < LANES; i++) {
+		call.line[i] = DATA(0) + 4 * i;
+		call.desc[i] = desc(GSAN_OP_LD, 4, 0, 100);
+	}
+	run("batches", &a, two, 0, seed);
+	for (u32 i = 0; i < 2 * LANES; i++) {
+		u64 had = found();
+		weak(&b, GSAN_OP_ST, DATA(0) + 4 * (i % LANES) + i / LANES * 4096, 4, 200 + i);
+		lane_need(two, i, "the finding", (found() > had) == (i < LANES || two >> i % LANES & 1));
+	}
+	reset();
+}
+
+/* Reductions that are to be checked at length: together if they are of one kind, else each lane by itself. */
+static void reds_of_two(int same)
+{
+	const u64 flag = DATA(0) + 4;
+	struct cta a = enter(launch(0, 0, 5, 5, 1), 0, 1), b = enter(launch(0, 1, 6, 5, 1), 1, 1 | REDS(GSAN_GPU));
+	flag_store(&a, flag, GSAN_SEM_NONE, GSAN_GPU, 1, 1);
+	for (u32 i = 0; i < LANES; i++) {
+		call.line[i] = flag;
+		call.desc[i] = desc(GSAN_OP_RMW + (i & 1 && !same ? GSAN_SYS : GSAN_GPU), 4, GSAN_SEM_NONE, 3);
+	}
+	run("reds", &b, 0, 0, 1);
+	for (u32 i = 0; i < LANES; i++)
+		lane_need((u32)same, i, "what is to do", call.line[i] == (same ? GSAN_RED_GENERAL | GSAN_RED_WHOLE : GSAN_RED_GENERAL));
+	reset();
+}
+
 /* The lanes of `who` touch `bytes` each, side by side, and the others wait for them; then another CTA comes to each place. */
 static void apart(u32 op, u32 who, u32 bytes)
 {
@@ -283,6 +330,11 @@ int main(void)
 	byte_by_byte(GSAN_OP_ST);
 	many();
 	of_two_instructions();
+	for (u64 seed = 1; seed <= 100; seed++)
+		for (u32 i = 0; i < sizeof who / sizeof *who; i++)
+			of_two_batches(who[i], seed);
+	reds_of_two(0);
+	reds_of_two(1);
 	behind_red(0, 1);
 	behind_red(1u << 1, 0);
 	emu_module_unload(module);

@@ -78,11 +78,11 @@ static void batches(void)
 		 "bar.sync");
 	/* the address is overwritten: the call stands before that */
 	IN_ORDER(KERNEL(REGS "ld.global.b32 %r1, [%rd1];\nadd.s64 %rd1, %rd1, 8;\nst.global.b32 [%rd1], %r1;\nret;"),
-		 "ld.global.b32", "call gsan_access1", "add.s64 %rd1", "st.global", "call gsan_access1");
+		 "ld.global.b32", "call gsan_access1", "add.s64 %rd1", "st.global", "[gsan_p2], 257;", "call gsan_access1"); /* 1 of batch 1 */
 	/* so is it by the load itself, and a predicate by setp */
 	IN_ORDER(KERNEL(REGS "ld.b64 %rd1, [%rd1];\nret;"), "mov.b64 %gsan_a0, %rd1", "call gsan_access1", "ld.b64 %rd1");
 	IN_ORDER(KERNEL(REGS "@!%p1 ld.b64 %rd1, [%rd2];\nsetp.eq.s32 %p2|%p1, %r1, 0;\nret;"),
-		 "selp.b32 %gsan_t, 0, 1, %p1", "call gsan_access1", "setp");
+		 "selp.b32 %gsan_t, 0, 1, %p1", "or.b32 %gsan_v, %gsan_v, 0;", "call gsan_access1", "setp");
 	/* labels that are jumped to, and scopes, end a run; labels that nobody names do not, and are left out */
 	IN_ORDER(KERNEL(REGS "ld.b32 %r1, [%rd1];\nL1: ld.b32 %r2, [%rd2];\nbra L1;"), "ld.b32 %r1", "gsan_access1", "L1:",
 		 "ld.b32 %r2", "gsan_access1", "bra");
