@@ -48,6 +48,11 @@ def pattern(kernel, *, rounds, ctas, threads):
     return Launch("bench/ptx/patterns.ptx", kernel, ctas, threads, [*buffers, rounds] if kernel in LOOPS else buffers)
 
 
+def polls(*, rounds, threads):
+    """Of polls.ptx, one CTA: a flag that stays as it is, looked at so often by each thread."""
+    return Launch("bench/ptx/polls.ptx", "poll", 1, threads, [Words(32), Words(threads), rounds])
+
+
 def four(kernel, ctas):
     """One of bench.py's four, as it launches them, on fewer elements."""
     ptx, rest = f"bench/ptx/{kernel}.ptx", [NOTHING, NOTHING]
@@ -77,6 +82,7 @@ SMALL = {  # what --check recounts
     **{f"counter, {n} CTAs": pattern("counter", rounds=1, ctas=n, threads=64) for n in (1, 4)},
     **{f"gridlock, {n} CTAs": pattern("gridlock", rounds=1, ctas=n, threads=32) for n in (1, 4)},
     **{f"lanelock, {n} threads": pattern("lanelock", rounds=1, ctas=1, threads=n) for n in (4, 16)},
+    **{f"poll, {n} rounds, {t} threads": polls(rounds=n, threads=t) for n in (4, 64) for t in (1, 32)},
     "add": four("add", 16),
     "add, third time": four("add", 16)._replace(times=3),
     "softmax": four("softmax", 4),

@@ -15,13 +15,15 @@ ALWAYS u32 self_reds(u64 self) { return (u32)(self >> SELF_REDS_SHIFT) & 15; }
 /* Calls that bring `quick` take it from the clone's parameter, which costs nothing: 0 if the record lies elsewhere (layout.h). */
 ALWAYS u32 quick_of(u64 launch, u32 quick) { return quick ? quick : ((const struct gsan_launch *)(uintptr_t)launch)->quick; }
 
+ALWAYS struct dev_state *caller_state(const struct gsan_launch *l, u64 self) { return (u32)self ? &own_tables(l)->state[(u32)self - 1] : 0; }
+
 /* Who calls; with `records`, records of this CTA follow. */
 ALWAYS struct who who_of(u64 launch, u64 self, int records)
 {
 	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)launch, .self = self & REC_WHO};
 	w.base = w.self | (self & SELF_STATELESS ? 0 : 1ull << GSAN_REC_EPOCH_SHIFT);
 	if ((u32)self) {
-		w.state = &own_tables(w.launch)->state[(u32)self - 1];
+		w.state = caller_state(w.launch, self);
 		w.warp = launch_warp(w.launch);
 		w.base = state_base(w.state, w.warp, records);
 	}

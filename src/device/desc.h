@@ -10,6 +10,7 @@ ALWAYS u32 desc_bytes(u32 desc) { return desc >> GSAN_DESC_BYTES_SHIFT & 63; } /
 /* A strong vector is one operation per element (PTX ISA, 8.2.4): its bytes, how many, the bytes of one, one as a scalar. */
 ALWAYS u32 desc_vector(u32 desc) { return 1u << (31 - __builtin_clz(desc_bytes(desc))); }
 ALWAYS u32 desc_elements(u32 desc) { return 1u << (desc_bytes(desc) - desc_vector(desc)); }
+ALWAYS int desc_is_scalar(u32 desc) { return !(desc_bytes(desc) & (desc_bytes(desc) - 1)); }
 ALWAYS u32 desc_element(u32 desc) { return desc_vector(desc) / desc_elements(desc); }
 ALWAYS u32 desc_scalar(u32 desc) { return (desc & ~(63u << GSAN_DESC_BYTES_SHIFT)) | desc_element(desc) << GSAN_DESC_BYTES_SHIFT; }
 /* Of what is no strong vector, its bytes in the granule where it begins. */

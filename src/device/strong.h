@@ -71,6 +71,8 @@ void gsan_before(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 val
 ALWAYS u32 look(const struct who *w, u64 canonical, u32 desc)
 {
 	u32 sum = 0;
+	if (desc_is_scalar(desc))
+		return sync_reachable(w, canonical) ? sync_look(canonical, desc_bytes(desc)) : 0;
 	for (u32 k = 0; k < desc_elements(desc); k++) {
 		u64 at = element_at(canonical, desc, k);
 		sum += sync_reachable(w, at) ? sync_look(at, desc_element(desc)) : 0;
@@ -135,7 +137,8 @@ u64 gsan_spin(u64 launch, u64 self, u32 turn, u64 address, u32 desc, u64 expecte
 
 u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
 {
-	struct who w = who_of(launch, self, 0);
+	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)launch};
+	w.state = caller_state(w.launch, self);
 	u64 canonical = shadow_canonical(w.launch, address);
 	look_later(&w, canonical, desc);
 	return look(&w, canonical, desc);
@@ -159,8 +162,31 @@ ALWAYS void unreachable(const struct who *w, u32 desc)
 		gpu_or32(&w->state->clock.flags, DEV_CLOCK_EVERYTHING);
 }
 
+/* Has a load read what its warp's last look but one has read there, and nothing is new since? Then its record stands, and what it learns is known. */
+ALWAYS int reads_again(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value)
+{
+	if (!(u32)self || !(desc & GSAN_DESC_VALUE) || op_writes(desc_op(desc)) || desc_is_cas(desc) || !desc_is_scalar(desc))
+		return 0;
+	struct who w = who_of(launch, self, 0);
+	u64 canonical = shadow_canonical(w.launch, address), spun = gpu_load64(&own_warp(&w)->spun);
+	int known = 0;
+	if (spun && sync_reachable(&w, canonical)) {
+		gpu_fence_cta(); /* the value comes before the number */
+		known = spun == spun_of(&w, canonical, polled_generation(&w, sync_find(canonical, desc_bytes(desc), 0, 0), canonical), value, desc);
+	}
+	if (whole ? gpu_ballot(known) != GPU_WARP : !known)
+		return 0;
+	if (gpu_speaks((int)whole)) {
+		count_accesses(&w, whole ? 32 : 1, whole ? 32 : 1);
+		waits_read(&w, canonical, desc, value);
+	}
+	return 1;
+}
+
 void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value, u32 looked)
 {
+	if (reads_again(launch, self, whole, address, desc, value))
+		return;
 	struct who w = who_of(launch, self, 1);
 	u64 canonical = shadow_canonical(w.launch, address);
 	int reads = w.state && sync_reads(desc), foreign = canonical == NO_ADDRESS && foreign_access(w.launch, address, desc);

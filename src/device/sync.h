@@ -315,7 +315,7 @@ NEVER struct synced sync_after(const struct who *w, struct dev_sync *e, u64 cano
 	int still = desc & GSAN_DESC_VALUE || !e || lock_is_free(&e->lock); /* else a write may have executed that is not published */
 	u32 generation = polled_generation(w, e, canonical);
 	if (!desc_is_rmw(desc) && still && sync_polled(w, canonical, generation, value, desc))
-		return none;
+		return (struct synced){0, 0, spun_of(w, canonical, generation, value, desc)};
 	gpu_store32(&w->state->queued, 0);
 	if (e && sync_learns(desc) && !op_writes(desc_op(desc)) && sync_glance(w, e, canonical, desc, value, looked)) {
 		sync_digest(w, canonical, desc);

@@ -260,6 +260,64 @@ static void spins(void)
 	reset();
 }
 
+/* Did a load find what its warp had read there before, and end early? What its CTA polled last stays as it was. */
+static int polls_early(const struct cta *c, u64 value, u32 site)
+{
+	struct dev_state *s = &dev_tables(0)->state[(u32)c->self - 1];
+	gpu_store64(&s->polled, 1);
+	flag_load(c, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, value, site);
+	return gpu_load64(&s->polled) == 1;
+}
+static void polls(const struct cta *c)
+{
+	for (u32 i = 0; i < 3; i++)
+		flag_load(c, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+}
+
+/* A load that reads what its warp has read there twice before, at one site in one epoch, is over at once, unless something is new. */
+static void reads_again(void)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1), c = enter(l, 2, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	need(!polls_early(&b, 1, 7), "what another look of the CTA's came between");
+	polls(&b);
+	need(polls_early(&b, 1, 7), "the same again");
+	need(!polls_early(&b, 1, 8) && !polls_early(&b, 2, 7) && !polls_early(&c, 1, 7), "of another site, value or CTA");
+	polls(&b);
+	weak(&a, GSAN_OP_ST, PAYLOAD, 4, 3);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 4);
+	flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 5);
+	judge("a newer version of the same value is acquired", 0);
+	for (int late = 0; late < 2; late++) {
+		l = launch(0, 0, 5, 5, 1);
+		a = enter(l, 0, 1), b = enter(l, 1, 1), c = enter(l, 2, 1);
+		flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+		polls(&b);
+		flag_store(&b, OTHER, GSAN_SEM_RELEASE, GSAN_SYS, 1, 4);
+		if (late)
+			flag_load(&b, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
+		flag_load(&c, OTHER, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 8);
+		weak(&c, GSAN_OP_ST, FLAG, 4, 9);
+		judge(late ? "what was read behind a release races" : "what was read before it does not", late);
+	}
+}
+
+/* A CAS is no load, though one that failed comes as such: it holds its entry. */
+static void fails_again(void)
+{
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 1), b = enter(l, 1, 1);
+	flag_store(&a, FLAG, GSAN_SEM_RELEASE, GSAN_SYS, 1, 2);
+	for (u32 i = 0; i < 3; i++) {
+		cas_fails(&b, 1);
+		need(lock_is_free(&sync_find(FLAG, 4, 0, 0)->lock), "it is given back");
+	}
+	reset();
+}
+
 /* Whose turn it is holds the entry from then on, if it is free; who stands in its queue comes first. */
 static void spin_holds(void)
 {
@@ -1105,6 +1163,8 @@ int main(void)
 	map(DATA(1), 1 << 16); /* a spin reads */
 	spins();
 	spin_holds();
+	reads_again();
+	fails_again();
 	waits(ALONE, 4000, 0, 0, "a short wait");
 	waits(ALONE, 2047 + 1 + 4096, 1, 4096, "a wait");
 	waits(ALONE, 40000, 4, 32768, "a long wait is told of at each doubling");
