@@ -162,7 +162,7 @@ ALWAYS void unreachable(const struct who *w, u32 desc)
 		gpu_or32(&w->state->clock.flags, DEV_CLOCK_EVERYTHING);
 }
 
-/* Has a load read what its warp's last look but one has read there, and nothing is new since? Then its record stands, and what it learns is known. */
+/* Has a load read what its CTA's last look, by its warp, has read there, which had nothing to say either? */
 ALWAYS int reads_again(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value)
 {
 	if (!(u32)self || !(desc & GSAN_DESC_VALUE) || op_writes(desc_op(desc)) || desc_is_cas(desc) || !desc_is_scalar(desc))
@@ -172,7 +172,8 @@ ALWAYS int reads_again(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u
 	int known = 0;
 	if (spun && sync_reachable(&w, canonical)) {
 		gpu_fence_cta(); /* the value comes before the number */
-		known = spun == spun_of(&w, canonical, polled_generation(&w, sync_find(canonical, desc_bytes(desc), 0, 0), canonical), value, desc);
+		u64 poll = poll_of(&w, canonical, polled_generation(&w, sync_find(canonical, desc_bytes(desc), 0, 0), canonical), value, desc);
+		known = gpu_load64(&w.state->polled) == poll && spun == spun_of_poll(&w, poll);
 	}
 	if (whole ? gpu_ballot(known) != GPU_WARP : !known)
 		return 0;
