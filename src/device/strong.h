@@ -71,8 +71,6 @@ void gsan_before(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 val
 ALWAYS u32 look(const struct who *w, u64 canonical, u32 desc)
 {
 	u32 sum = 0;
-	if (desc_is_scalar(desc))
-		return sync_reachable(w, canonical) ? sync_look(canonical, desc_bytes(desc)) : 0;
 	for (u32 k = 0; k < desc_elements(desc); k++) {
 		u64 at = element_at(canonical, desc, k);
 		sum += sync_reachable(w, at) ? sync_look(at, desc_element(desc)) : 0;
@@ -141,7 +139,9 @@ u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
 	w.state = caller_state(w.launch, self);
 	u64 canonical = shadow_canonical(w.launch, address);
 	look_later(&w, canonical, desc);
-	return look(&w, canonical, desc);
+	if (!desc_is_scalar(desc))
+		return look(&w, canonical, desc);
+	return sync_reachable(&w, canonical) ? sync_look(canonical, desc_bytes(desc)) : 0;
 }
 
 /* After a strong operation and its check: what it observed counts from here on, for the CTA of all who made it. */
@@ -163,33 +163,33 @@ ALWAYS void unreachable(const struct who *w, u32 desc)
 }
 
 /* Has a load read what its CTA's last look, by its warp, has read there, which had nothing to say either? */
-ALWAYS int reads_again(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value)
+ALWAYS int reads_again(const struct who *w, u32 whole, u64 canonical, u32 desc, u64 value)
 {
-	if (!(u32)self || !(desc & GSAN_DESC_VALUE) || op_writes(desc_op(desc)) || desc_is_cas(desc) || !desc_is_scalar(desc))
-		return 0;
-	struct who w = who_of(launch, self, 0);
-	u64 canonical = shadow_canonical(w.launch, address), spun = gpu_load64(&own_warp(&w)->spun);
+	u64 spun = gpu_load64(&own_warp(w)->spun);
 	int known = 0;
-	if (spun && sync_reachable(&w, canonical)) {
+	if (spun && sync_reachable(w, canonical)) {
 		gpu_fence_cta(); /* the value comes before the number */
-		u64 poll = poll_of(&w, canonical, polled_generation(&w, sync_find(canonical, desc_bytes(desc), 0, 0), canonical), value, desc);
-		known = gpu_load64(&w.state->polled) == poll && spun == spun_of_poll(&w, poll);
+		u64 poll = poll_of(w, canonical, polled_generation(w, sync_find(canonical, desc_bytes(desc), 0, 0), canonical), value, desc);
+		known = gpu_load64(&w->state->polled) == poll && spun == spun_of_poll(w, poll);
 	}
 	if (whole ? gpu_ballot(known) != GPU_WARP : !known)
 		return 0;
 	if (gpu_speaks((int)whole)) {
-		count_accesses(&w, whole ? 32 : 1, whole ? 32 : 1);
-		waits_read(&w, canonical, desc, value);
+		count_accesses(w, whole ? 32 : 1, whole ? 32 : 1);
+		waits_read(w, canonical, desc, value);
 	}
 	return 1;
 }
 
 void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value, u32 looked)
 {
-	if (reads_again(launch, self, whole, address, desc, value))
-		return;
-	struct who w = who_of(launch, self, 1);
+	struct who w = who_of(launch, self, 0);
 	u64 canonical = shadow_canonical(w.launch, address);
+	int load = desc & GSAN_DESC_VALUE && !op_writes(desc_op(desc)) && !desc_is_cas(desc) && desc_is_scalar(desc);
+	if (w.state && load && reads_again(&w, whole, canonical, desc, value))
+		return;
+	if (w.state) /* records follow */
+		w.base = state_base(w.state, w.warp, 1);
 	int reads = w.state && sync_reads(desc), foreign = canonical == NO_ADDRESS && foreign_access(w.launch, address, desc);
 	struct synced sync = {0, 0, 0};
 	if (reads)
