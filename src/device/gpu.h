@@ -355,6 +355,7 @@ ALWAYS u32 gpu_thread(void) { return gpu_tid_x() + gpu_ntid_x() * (gpu_tid_y() +
  * nothing between: groups of lanes, each with a mask of its own, that run side by side let each other wait for ever (H100, H200). */
 ALWAYS int gpu_whole(void) { return gpu_active() == GPU_WARP; }
 ALWAYS u32 gpu_which(int whole, int p) { return whole ? gpu_ballot(p) : p ? 1u << gpu_lane() : 0; } /* lanes where it holds */
+ALWAYS int gpu_all(int whole, int p) { return whole ? gpu_ballot(p) == GPU_WARP : p; } /* does it hold in all of them? */
 ALWAYS u32 gpu_same(int whole, u64 v) { return whole ? gpu_match64(v) : 1u << gpu_lane(); } /* lanes that have the same */
 ALWAYS u32 gpu_from(int whole, u32 v, u32 lane) { return whole ? gpu_shfl(v, lane) : v; }
 ALWAYS u64 gpu_from64(int whole, u64 v, u32 lane)

@@ -60,7 +60,7 @@ ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 	u64 base = (self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT, last, r0, r1, tail;
 	u32 op = desc_op(desc), mask = line & GSAN_LINES_WHOLE ? 0xff : line & (GSAN_LINE / 2) ? 0xf0 : 0x0f;
 	if ((u32)self)
-		base = state_base(&own_tables(l)->state[(u32)self - 1], launch_warp(l), 1);
+		base = state_base(caller_state(l, self), launch_warp(l), 1);
 	line &= ~(u64)(GSAN_LINE - 1);
 	u64 me = rec_of(base, op, desc & 0xffff, mask);
 	struct gsan_line *at = (struct gsan_line *)(uintptr_t)gsan_shadow(line);

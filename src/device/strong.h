@@ -27,7 +27,7 @@ ALWAYS u64 element_value(u64 value, u32 desc, u32 k) /* known only of 8 bytes in
 
 /* A CAS of which nobody will say whether it wrote. In before() alone. */
 ALWAYS int untold(u32 desc) { return op_is_rmw(desc_op(desc)) && desc & GSAN_DESC_VALUE; }
-ALWAYS int at_once(u32 desc) { return desc_elements(desc) > 1 || untold(desc); }
+ALWAYS int at_once(u32 desc) { return !desc_is_scalar(desc) || untold(desc); }
 
 /* Its check. Of a CAS some lanes wrote, perhaps, and some did not: these come as what they did. */
 ALWAYS void strong_access(struct who *w, u64 canonical, u32 desc, int whole)
@@ -82,7 +82,7 @@ ALWAYS u32 look(const struct who *w, u64 canonical, u32 desc)
 ALWAYS u32 looked_at(const struct who *w, u64 canonical, u32 desc, u32 k, u32 looked)
 {
 	u64 at = element_at(canonical, desc, k);
-	u32 this = desc_elements(desc) > 1 && looked && sync_reachable(w, at) ? sync_look(at, desc_element(desc)) : looked;
+	u32 this = !desc_is_scalar(desc) && looked && sync_reachable(w, at) ? sync_look(at, desc_element(desc)) : looked;
 	return this == looked || look(w, canonical, desc) == looked ? this : 0;
 }
 
@@ -121,7 +121,7 @@ u64 gsan_spin(u64 launch, u64 self, u32 turn, u64 address, u32 desc, u64 expecte
 	struct dev_sync *e = sync_reachable(&w, canonical) ? sync_find(canonical, desc_bytes(desc), 0, 0) : 0;
 	u64 value = e && spun ? spin_read(address, desc) : expected;
 	int whole = turn > 1, known = value != expected && spun == spun_of(&w, canonical, gpu_load32(&e->generation), value, desc_scalar(desc));
-	if (whole ? gpu_ballot(known) == GPU_WARP : known) {
+	if (gpu_all(whole, known)) {
 		count_accesses(&w, 1, 1);
 		if (gpu_speaks(whole))
 			waits_read(&w, canonical, desc, value);
@@ -139,7 +139,7 @@ u32 gsan_look(u64 launch, u64 self, u64 address, u32 desc)
 	w.state = caller_state(w.launch, self);
 	u64 canonical = shadow_canonical(w.launch, address);
 	look_later(&w, canonical, desc);
-	if (!desc_is_scalar(desc))
+	if (!desc_is_scalar(desc)) /* here, not in look(): gsan_after has that, and its frame would grow */
 		return look(&w, canonical, desc);
 	return sync_reachable(&w, canonical) ? sync_look(canonical, desc_bytes(desc)) : 0;
 }
@@ -169,13 +169,14 @@ ALWAYS int reads_again(const struct who *w, u32 whole, u64 canonical, u32 desc, 
 	int known = 0;
 	if (spun && sync_reachable(w, canonical)) {
 		gpu_fence_cta(); /* the value comes before the number */
-		u64 poll = poll_of(w, canonical, polled_generation(w, sync_find(canonical, desc_bytes(desc), 0, 0), canonical), value, desc);
-		known = gpu_load64(&w->state->polled) == poll && spun == spun_of_poll(w, poll);
+		u32 generation = polled_generation(w, sync_find(canonical, desc_bytes(desc), 0, 0), canonical);
+		known = sync_polled(w, canonical, generation, value, desc) && spun == spun_of(w, canonical, generation, value, desc);
 	}
-	if (whole ? gpu_ballot(known) != GPU_WARP : !known)
+	if (!gpu_all((int)whole, known))
 		return 0;
 	if (gpu_speaks((int)whole)) {
-		count_accesses(w, whole ? 32 : 1, whole ? 32 : 1);
+		u32 lanes = whole ? gpu_popc(GPU_WARP) : 1;
+		count_accesses(w, lanes, lanes);
 		waits_read(w, canonical, desc, value);
 	}
 	return 1;
@@ -183,13 +184,11 @@ ALWAYS int reads_again(const struct who *w, u32 whole, u64 canonical, u32 desc, 
 
 void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value, u32 looked)
 {
-	struct who w = who_of(launch, self, 0);
+	struct who w = who_of(launch, self, 1);
 	u64 canonical = shadow_canonical(w.launch, address);
 	int load = desc & GSAN_DESC_VALUE && !op_writes(desc_op(desc)) && !desc_is_cas(desc) && desc_is_scalar(desc);
 	if (w.state && load && reads_again(&w, whole, canonical, desc, value))
 		return;
-	if (w.state) /* records follow */
-		w.base = state_base(w.state, w.warp, 1);
 	int reads = w.state && sync_reads(desc), foreign = canonical == NO_ADDRESS && foreign_access(w.launch, address, desc);
 	struct synced sync = {0, 0, 0};
 	if (reads)

@@ -295,7 +295,7 @@ NEVER int sync_glance(const struct who *w, const struct dev_sync *e, u64 canonic
 struct synced {
 	struct dev_sync *held; /* the entry that it holds and has to release once it was checked, or NULL */
 	int put;               /* 1: sync_digest() */
-	u64 spun;              /* of a CAS that failed: spun_of(), for its warp once all is done; 0: of others */
+	u64 spun;              /* of a CAS that failed, or a load that said nothing new: spun_of(), for its warp once all is done; 0: of others */
 };
 
 /* After a strong operation of one lane, on its location's entry if there is one. */

@@ -217,10 +217,9 @@ ALWAYS void sync_poll(const struct who *w, u64 canonical, u32 generation, u64 va
 
 /* A CAS that failed and was of the newest version, or a load that said nothing new, in this epoch of its warp: its record stands there, and what it
  * learnt is known. As long as this is the same word the next one, which reads the same, has nothing to add. */
-ALWAYS u64 spun_of_poll(const struct who *w, u64 poll) { return mix64(poll + state_base(w->state, w->warp, 0)); }
 ALWAYS u64 spun_of(const struct who *w, u64 canonical, u32 generation, u64 value, u32 desc)
 {
-	return spun_of_poll(w, poll_of(w, canonical, generation, value, desc));
+	return mix64(poll_of(w, canonical, generation, value, desc) + state_base(w->state, w->warp, 0));
 }
 
 #endif

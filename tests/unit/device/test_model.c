@@ -275,7 +275,7 @@ static void polls(const struct cta *c)
 		flag_load(c, FLAG, GSAN_SEM_ACQUIRE, GSAN_SYS, 1, 7);
 }
 
-/* A load that reads what its warp has read there twice before, at one site in one epoch, is over at once, unless something is new. */
+/* A load that reads what its CTA's last two looks have read, by its warp, at one site in one epoch, is over at once, unless something is new. */
 static void reads_again(void)
 {
 	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
