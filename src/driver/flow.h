@@ -15,6 +15,7 @@ struct participant;
 struct flow_mark {
 	uint32_t launches, next; /* a mark is due some launches after the last one, and not before this number, */
 	uint32_t used;           /* in mark[used % FLOW_MARKS] */
+	_Atomic uint32_t over;   /* flow_over() */
 	struct flow_mark_event { CUevent event; _Atomic uint32_t seq; } mark[FLOW_MARKS];
 	/* seq: everything in the slot up to there is before the event; 0: none */
 };
@@ -28,6 +29,7 @@ struct flow_queue {
 	struct flow_mark mark;
 };
 
+#define LATE_RANS 8u
 struct late;
 /* The kernel that checks copies, and what it is to do (late.c). */
 struct late_kernel {
@@ -37,11 +39,13 @@ struct late_kernel {
 	CUstream stream;
 	const char *reason;      /* why there is none; NULL: there is */
 	struct late *first, **last; /* not started */
-	struct late *running;    /* `runs` kernels, */
-	CUevent ran;             /* and what is behind them */
-	uint32_t runs;
+	struct late *running, *newest; /* in the order of their start: `runs` kernels, */
+	uint32_t runs, bare;     /* of which so many have no event of `ran` behind them */
+	struct late_ran { CUevent event; struct late *last; } ran[LATE_RANS]; /* a ring: behind which of the running ones */
+	unsigned oldest, rans;
 	int stuck;               /* they were waited for in vain */
 	_Atomic uint32_t under_way, started; /* of all these; in all */
+	_Atomic uint32_t most;               /* are under way before a host waits */
 };
 
 #define FLOW_BRANCHES 32u
@@ -132,6 +136,7 @@ void flow_refused_late(struct flow *f, uint32_t slot, uint32_t seq); /* the same
 void flow_wait_unknown(struct flow *f, uint32_t slot);
 /* Launch `seq` was enqueued there, and the slot's queue is still locked. And what has passed, as far as marks tell: joined to *over. */
 void flow_mark(struct flow *f, uint32_t slot, CUstream stream, uint32_t seq);
+void flow_over(struct flow *f, uint32_t slot, uint32_t seq); /* an event behind it has passed */
 void flow_passed(struct flow *f, struct clock_vec *over);
 void flow_forget_marks(struct flow *f); /* a context has ended, and with it perhaps their events */
 void flow_wait_everywhere(struct flow *f); /* all its streams do, and those to come */

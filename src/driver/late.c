@@ -16,6 +16,8 @@
 
 #define LATE_CTAS 256u
 #define LATE_RUNNING 256u /* kernels of ours that the driver holds at once: far below what makes a launch wait */
+#define LATE_MOST 2048u    /* copies under way, with tags and memory of ours: who brings more waits, if any of them moves ... */
+#define LATE_LOOKS 1000u   /* ... in so many looks; else twice as many may be */
 #define LATE_SETTLE 10000u /* looks */
 
 struct late {
@@ -57,8 +59,9 @@ static int late_kernel(struct late_kernel *k)
 	/* Of another priority than the program's mostly are: those share no queue of the GPU, in which one waits for what comes before it. */
 	if (real.cuStreamCreateWithPriority(&k->stream, CU_STREAM_NON_BLOCKING, -1) != CUDA_SUCCESS)
 		return -1;
-	if (flow_event_make(&k->ran) != CUDA_SUCCESS)
-		return -1;
+	for (unsigned i = 0; i < LATE_RANS; i++)
+		if (flow_event_make(&k->ran[i].event) != CUDA_SUCCESS)
+			return -1;
 	return late_launch(k, 1, &nothing, &record) == CUDA_SUCCESS ? 0 : -1;
 }
 
@@ -84,6 +87,7 @@ void late_start(struct flow *f)
 {
 	pthread_mutex_init(&f->late.lock, NULL);
 	f->late.last = &f->late.first;
+	f->late.most = LATE_MOST;
 	late_load(f);
 	vmm_settle = late_settled;
 }
@@ -197,17 +201,40 @@ int late_enqueued(struct late *l, CUstream stream, int done, int over)
 
 /* ---- the list -------------------------------------------------------------------------------------------------- */
 
-/* With the lock held, in the kernel's context. */
+static void late_ran(struct late_kernel *k)
+{
+	struct late *l = k->running;
+
+	k->running = l->next;
+	k->runs -= (uint32_t)l->count;
+	late_end(k, l);
+}
+
+/* This and the following ones: with the lock held, in the kernel's context. */
 static void late_reap(struct late_kernel *k)
 {
-	if (!k->running || real.cuEventQuery(k->ran) == CUDA_ERROR_NOT_READY)
-		return;
-	for (struct late *l; (l = k->running);) {
-		k->running = l->next;
-		late_end(k, l);
+	for (; k->rans && real.cuEventQuery(k->ran[k->oldest].event) != CUDA_ERROR_NOT_READY; k->rans--) {
+		for (int last = 0; !last;) {
+			last = k->running == k->ran[k->oldest].last;
+			late_ran(k);
+		}
+		k->oldest = (k->oldest + 1) % LATE_RANS;
+		k->stuck = 0;
 	}
-	k->runs = 0;
-	k->stuck = 0;
+}
+
+/* An event behind what was started, if none is under way; or behind enough. */
+static void late_mark(struct late_kernel *k)
+{
+	struct late_ran *r = &k->ran[(k->oldest + k->rans) % LATE_RANS];
+
+	if (!k->bare || k->rans == LATE_RANS || (k->rans && k->bare < LATE_RUNNING / LATE_RANS))
+		return;
+	if (real.cuEventRecord(r->event, k->stream) != CUDA_SUCCESS) /* the next turn tries again */
+		return;
+	r->last = k->newest;
+	k->rans++;
+	k->bare = 0;
 }
 
 static unsigned late_ctas(const struct gsan_boxes *b)
@@ -241,9 +268,14 @@ static void late_run(struct late_kernel *k, struct late *l, uint32_t mapped)
 		flow_note(l->flow, "copy", "(some)", "the driver did not start the kernel that checks them");
 	}
 	k->runs += (uint32_t)l->count;
+	k->bare += (uint32_t)l->count;
 	atomic_fetch_add_explicit(&k->started, 1, memory_order_relaxed);
-	l->next = k->running;
-	k->running = l;
+	l->next = NULL;
+	if (k->running)
+		k->newest->next = l;
+	else
+		k->running = l;
+	k->newest = l;
 }
 
 /* Of a slot whose copy is not over, later ones are not asked. */
@@ -252,7 +284,6 @@ static void late_start_all(struct late_kernel *k, uint32_t mapped)
 	uint64_t waits = 0;
 
 	late_reap(k);
-	uint32_t before = k->runs;
 	for (struct late *l = k->first, *next; l && k->runs < LATE_RUNNING && ~waits; l = next) {
 		next = l->next;
 		int over = l->enqueued && !(waits >> l->slot & 1) && (!l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY);
@@ -261,13 +292,13 @@ static void late_start_all(struct late_kernel *k, uint32_t mapped)
 			continue;
 		}
 		late_take(k, l);
+		flow_over(l->flow, l->slot, l->seq);
 		if (l->alone && clock_alone_still(&l->flow->clock, l->slot, l->seq))
 			late_end(k, l);
 		else
 			late_run(k, l, mapped);
 	}
-	if (k->runs > before)
-		real.cuEventRecord(k->ran, k->stream);
+	late_mark(k);
 }
 
 static void late_turn(struct flow *f, uint32_t mapped)
@@ -288,12 +319,6 @@ static void late_turn(struct flow *f, uint32_t mapped)
 
 int late_under_way(struct flow *f) { return atomic_load_explicit(&f->late.under_way, memory_order_relaxed) > 0; }
 
-void late_go_on(struct flow *f)
-{
-	if (late_under_way(f))
-		late_turn(f, vmm_mapped(f->participant));
-}
-
 /* Somebody waits for what runs. On the emulated device our events say how far it is, a stream that is asked lets it go on. */
 static void late_wait(struct late_kernel *k)
 {
@@ -305,17 +330,35 @@ static void late_wait(struct late_kernel *k)
 	nanosleep(&(struct timespec){0, LATE_LOOK_NS}, NULL);
 }
 
-int late_over(struct flow *f, unsigned looks)
+/* 1: at most so many are under way; 0: they are more, and in so many looks none of them was started or ended. */
+static int late_fewer(struct flow *f, uint32_t most, unsigned looks)
 {
-	uint32_t mapped = !late_under_way(f) ? 0 : vmm_mapped(f->participant);
+	struct late_kernel *k = &f->late;
+	uint32_t mapped = vmm_mapped(f->participant), moves = 0, before;
 
-	while (late_under_way(f)) {
+	for (unsigned left = looks;; late_wait(k)) {
+		before = moves;
 		late_turn(f, mapped);
-		if (!late_under_way(f) || !looks--)
-			break;
-		late_wait(&f->late);
+		uint32_t count = atomic_load_explicit(&k->under_way, memory_order_relaxed);
+		if (count <= most || !left)
+			return count <= most;
+		moves = atomic_load_explicit(&k->started, memory_order_relaxed) - count;
+		left = moves != before ? looks : left - 1;
 	}
-	return !late_under_way(f);
+}
+
+int late_over(struct flow *f, unsigned looks) { return !late_under_way(f) || late_fewer(f, 0, looks); }
+
+void late_go_on(struct flow *f)
+{
+	struct late_kernel *k = &f->late;
+
+	if (!late_under_way(f))
+		return;
+	late_turn(f, vmm_mapped(f->participant));
+	uint32_t count = atomic_load_explicit(&k->under_way, memory_order_relaxed), most = atomic_load_explicit(&k->most, memory_order_relaxed);
+	if (count > most && !late_fewer(f, most, LATE_LOOKS))
+		atomic_store_explicit(&k->most, 2 * count, memory_order_relaxed);
 }
 
 void late_lowers(struct flow *f, struct clock_sweep *sweep)
@@ -378,12 +421,11 @@ static void late_drop(struct late_kernel *k)
 			late_end(k, l);
 		}
 	}
-	for (struct late *l; (l = k->running);) {
-		k->running = l->next;
-		l->event = NULL;
-		late_end(k, l);
+	while (k->running) {
+		k->running->event = NULL;
+		late_ran(k);
 	}
-	k->runs = 0;
+	k->rans = k->bare = 0;
 }
 
 /* Its copies are over. */

@@ -1,7 +1,7 @@
 /* late: the bytes of copies and sets, checked when these are over, by a kernel of ours (device/range.h) in a stream of our own. A copy is
  * followed by an event of ours, that nobody waits for; who calls the driver later asks it, and starts the kernel once it has passed. So nothing
- * of ours stands between the program's work, and what has been started waits for nothing but room on the GPU. As many may be under way as
- * the program likes: they are kept in a list.
+ * of ours stands between the program's work, and what has been started waits for nothing but room on the GPU. Those under way
+ * are kept in a list. If it grows long, who brings more waits for checks, as long as any ends; not for copies that do not end.
  *
  * Until it is over a check may leave records: tags and memory that it names are not used again before (late_lowers, vmm_settle). */
 #ifndef GSAN_DRIVER_LATE_H
@@ -21,11 +21,11 @@ int late_looks(const struct late *l); /* 1: what it reads is a word, of which GP
 /* The driver has answered: `done` if it took it; `over`: it is known to be complete. The entry is late's from here on. 0, or -EIO: its end will
  * not be known. */
 int late_enqueued(struct late *l, CUstream stream, int done, int over);
-/* Starts what may be started, behind each call that may have made that so. Cheap if there is nothing. */
+/* Starts what may be started, behind each call that may have made that so. Cheap if there is nothing. If much is under way it waits for some. */
 void late_go_on(struct flow *f);
 int late_under_way(struct flow *f); /* 1: some are, as far as was seen last */
-/* 1: none is under way, perhaps after so many looks, LATE_LOOK_NS apart: as often on a machine that is busy as on another one, for
- * the emulated device counts them. */
+/* 1: none is under way, perhaps after looks, LATE_LOOK_NS apart, until in so many of them none was started or ended: as often on a machine
+ * that is busy as on another one, for the emulated device counts them. */
 #define LATE_LOOK_NS 20000
 int late_over(struct flow *f, unsigned looks);
 /* Of what is under way launches of its slot, from its own on, may leave records. */

@@ -1,6 +1,6 @@
 /* A host that never waits learns of no launch that it is complete, and a tag that may still be in use is not given out again. So every so
  * many launches of a slot an event of ours follows them, that nobody waits for; when tags run short, the events are asked. They say nothing
- * about order: the program's host does not know. */
+ * about order: the program's host does not know. An event behind a copy (late.h) tells as much. */
 #include <stdlib.h>
 
 #include "cuda/real.h"
@@ -43,6 +43,14 @@ void flow_mark(struct flow *f, uint32_t slot, CUstream stream, uint32_t seq)
 	m->used++;
 }
 
+void flow_over(struct flow *f, uint32_t slot, uint32_t seq)
+{
+	_Atomic uint32_t *over = &f->queue[slot].mark.over;
+
+	for (uint32_t was = atomic_load(over); slot != CLOCK_SHARED && was < seq && !atomic_compare_exchange_weak(over, &was, seq);)
+		;
+}
+
 /* Which events went with it is not known. */
 void flow_forget_marks(struct flow *f)
 {
@@ -60,7 +68,7 @@ void flow_forget_marks(struct flow *f)
 /* An event that is recorded again meanwhile has another number before its answer can be of that record. */
 static uint32_t mark_passed(struct flow_mark *m)
 {
-	uint32_t passed = 0;
+	uint32_t passed = atomic_load(&m->over);
 
 	for (unsigned i = 0; i < FLOW_MARKS; i++) {
 		uint32_t seq = atomic_load_explicit(&m->mark[i].seq, memory_order_seq_cst);

@@ -1,5 +1,5 @@
-/* A program for gsan-launch: `limits ctas|launches|unwaited|releases|fills COUNT`. So many CTAs in one launch, so many launches, for which
- * the host waits now and then or never, or so many releases by one persistent CTA, all of them correct, and an acquire that they order. Or the
+/* A program for gsan-launch: `limits ctas|launches|unwaited|sets|releases|fills COUNT`. So many CTAs in one launch, so many launches, for which
+ * the host waits now and then or never, so many sets of memory for which it never waits, or so many releases by one persistent CTA, all of them correct, and an acquire that they order. Or the
  * device's memory (LIMITS_FILL bytes of it) is taken so often, used, lent to others and given back: as much as the first time. Then a kernel with a race, and
  * its correct twin: exactly the race must be found. On a GPU the counts are the real ones; on the emulated device they are
  * small, and GSAN_TEST_FIRST_LAUNCH and GSAN_TEST_FIRST_EPOCH start the counters near their ends. */
@@ -52,6 +52,13 @@ static void launch(const char *name, unsigned ctas, unsigned n, unsigned times, 
 			must(cuCtxSynchronize(), "cuCtxSynchronize");
 	}
 	must(cuCtxSynchronize(), name);
+}
+
+static void sets(unsigned times)
+{
+	for (unsigned i = 0; i < times; i++)
+		must(cuMemsetD8Async(memory, 0, 64, NULL), "cuMemsetD8Async");
+	must(cuCtxSynchronize(), "cuMemsetD8Async");
 }
 
 /* ---- fills: half by cuMemAlloc, lent by CUDA IPC, half by cuMemCreate, exported as a file descriptor ---- */
@@ -147,8 +154,8 @@ int main(int argc, char **argv)
 	CUcontext context;
 	CUdevice device;
 
-	if (!count || !strchr("clurf", *argv[1])) {
-		fprintf(stderr, "usage: limits ctas|launches|unwaited|releases|fills COUNT\n");
+	if (!count || !strchr("clusrf", *argv[1])) {
+		fprintf(stderr, "usage: limits ctas|launches|unwaited|sets|releases|fills COUNT\n");
 		return 2;
 	}
 	must(cuInit(0), "cuInit");
@@ -162,6 +169,8 @@ int main(int argc, char **argv)
 		launch("many", count, 0, 1, 0);
 	else if (*argv[1] == 'f')
 		fills(count);
+	else if (*argv[1] == 's')
+		sets(count);
 	else if (*argv[1] == 'r')
 		launch("persist", 2, count, 1, 0);
 	else

@@ -8,7 +8,7 @@ import tempfile
 import time
 
 NEAR_THE_END = {"ctas": {}, "launches": {"GSAN_TEST_FIRST_LAUNCH": "65400"},
-                "unwaited": {"GSAN_TEST_FIRST_LAUNCH": "65400"}, "releases": {"GSAN_TEST_FIRST_EPOCH": "480"},
+                "unwaited": {"GSAN_TEST_FIRST_LAUNCH": "65400"}, "sets": {"GSAN_TEST_FIRST_LAUNCH": "65400"}, "releases": {"GSAN_TEST_FIRST_EPOCH": "480"},
                 "fills": {"LIMITS_FILL": str(256 << 20)}}
 
 
@@ -25,8 +25,9 @@ def verdict(launch, program, device, what, count):
             summary = json.load(file)
     kernels = [(f["first"]["kernel"], f["second"]["kernel"]) for f in summary["findings"]]
     counters = {name: n for name, n in summary["coverage"]["counters"].items() if n}
-    if summary["coverage"]["launches_unchecked"]:
-        return f"{summary['coverage']['launches_unchecked']} launches ran unchecked", seconds, counters
+    unchecked = {name: summary["coverage"][f"{name}_unchecked"] for name in ("launches", "copies")}
+    if any(unchecked.values()):
+        return f"unchecked: {unchecked}", seconds, counters
     if job.returncode != 66 or kernels != [("racy", "racy")]:
         return f"status {job.returncode}, findings {kernels}: {job.stderr[-1500:]}", seconds, counters
     return "found", seconds, counters

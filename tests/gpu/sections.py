@@ -269,9 +269,9 @@ def capture():
 
 
 def limits():
-    """A job with 10^8 CTAs, one with 10^7 launches, one with 10^6 for which nobody waits, one with 10^6 releases by one CTA, one that fills
+    """A job with 10^8 CTAs, one with 10^7 launches, one with 10^6 for which nobody waits, one with 70,000 sets likewise, one with 10^6 releases by one CTA, one that fills
     the device 100 times: then a race is found, its twin clean, and no launch was unchecked."""
-    for case in ("ctas=100000000", "launches=10000000", "unwaited=1000000", "releases=1000000", "fills=100"):
+    for case in ("ctas=100000000", "launches=10000000", "unwaited=1000000", "sets=70000", "releases=1000000", "fills=100"):
         result = run([PYTHON, os.path.join(ROOT, "tests", "gpu", "limits.py"), LAUNCH, os.path.join(BUILD, "bin", "gsan-limits"), "cuda", case])
         print(result.out.strip())
         yield case, "found", "found" if result.status == 0 else f"{result.status}: {result.out}{result.err[-2000:]}", 1

@@ -209,7 +209,9 @@ static CUresult perform(CUstream handle, struct copy_op *c, int blocking)
 		emu_trace_told_stream(s);
 		return emu_leave(CUDA_SUCCESS);
 	}
-	result = enqueue(s, c, blocking || !pageable_from);
+	result = emu_wait_room(s);
+	if (!result)
+		result = enqueue(s, c, blocking || !pageable_from);
 	if (!result && blocking)
 		result = emu_wait_stream(s);
 	return emu_leave(result);

@@ -286,6 +286,8 @@ static CUresult launch(const CUlaunchConfig *config, CUfunction f, void **params
 	if (s->captured)
 		return emu_leave(capture(s, &w));
 	result = make_local(c, f->info.local_bytes);
+	if (!result)
+		result = emu_wait_room(s);
 	return emu_leave(result ? result : emu_kernel_push(s, &w));
 }
 

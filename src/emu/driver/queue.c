@@ -10,6 +10,7 @@
 #include "emu/driver/trace.h"
 
 #define READY_MAX 4096   /* streams that are considered for one turn */
+#define QUEUE_MOST 1024  /* operations of one stream: who gives it more waits, as on a GPU */
 #define RELEASED_MAX 64  /* waits that one turn can end; more are found by the next */
 
 struct wait {
@@ -109,16 +110,23 @@ static void drop_barrier(const struct emu_op *op)
 		*at = op->next_barrier;
 }
 
-static void drop_head(CUstream s)
+/* It is in its stream's list no more. */
+static void drop_op(struct emu_op *op)
 {
-	struct emu_op *op = s->head;
+	op->stream->queued--;
 	drop_barrier(op);
-	s->head = op->next;
-	if (!s->head)
-		s->tail = &s->head;
 	if (op->drop)
 		op->drop(op);
 	free(op);
+}
+
+static void drop_head(CUstream s)
+{
+	struct emu_op *op = s->head;
+	s->head = op->next;
+	if (!s->head)
+		s->tail = &s->head;
+	drop_op(op);
 }
 
 void emu_stream_discard(CUstream stream)
@@ -158,10 +166,7 @@ void emu_op_fail(struct emu_op *op, CUresult error)
 			while (s->head && s->head->next) { /* behind the running one */
 				struct emu_op *later = s->head->next;
 				s->head->next = later->next;
-				drop_barrier(later);
-				if (later->drop)
-					later->drop(later);
-				free(later);
+				drop_op(later);
 			}
 		if (s->head)
 			s->tail = &s->head->next;
@@ -351,6 +356,7 @@ void emu_op_push(CUstream stream, struct emu_op *op)
 	}
 	*stream->tail = op;
 	stream->tail = &op->next;
+	stream->queued++;
 	settle();
 	const struct emu_runnable ready = runnable();
 	if ((ready.priority || ready.own) && !worker_started)
@@ -383,6 +389,14 @@ CUresult emu_wait(int (*done)(const void *subject), const void *subject)
 	while (!w.over && !emu.leaving)
 		pthread_cond_wait(&emu.work_done, &emu.lock);
 	return w.over ? CUDA_SUCCESS : CUDA_ERROR_DEINITIALIZED;
+}
+
+static int has_room(const void *stream) { return ((const struct CUstream_st *)stream)->queued < QUEUE_MOST; }
+
+CUresult emu_wait_room(CUstream stream)
+{
+	CUresult result = emu_wait(has_room, stream);
+	return result ? result : stream->context->error;
 }
 
 struct stream_point { CUstream stream; uint64_t seq; };

@@ -39,8 +39,9 @@ void emu_stream_discard(CUstream stream);
 
 /* Blocks the calling host thread until done(subject) holds; gives up the lock meanwhile. emu_poll waits one turn. */
 CUresult emu_wait(int (*done)(const void *subject), const void *subject);
+CUresult emu_wait_room(CUstream stream);      /* for one more operation in its queue, as calls do that enqueue work */
 CUresult emu_wait_stream(CUstream stream);
-CUresult emu_wait_context(CUcontext context); /* both return the context's sticky error */
+CUresult emu_wait_context(CUcontext context); /* all three return the context's sticky error */
 void emu_poll(void);
 
 void emu_queue_stop(void);
