@@ -105,6 +105,8 @@ void launch_environment(const struct launch *l, int rank)
 	/* Always ours, even where the user has set them: plain and instrumented code must never share a cache. */
 	environment_folder("TRITON_CACHE_DIR", l->rank_cache, "triton");
 	environment_folder("TORCHINDUCTOR_CACHE_DIR", l->rank_cache, "inductor");
+	setenv("CUPY_CACHE_IN_MEMORY", "1", 1); /* of machine code that NVRTC made in an earlier job no PTX is known */
+	setenv("USE_PYTORCH_KERNEL_CACHE", "0", 1);
 	setenv("GSAN_CACHE_DIR", l->rank_cache, 1); /* gsan-ptxas's own is there */
 	setenv("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1", 0); /* memory that many GPUs see at once cannot be checked */
 	if (l->emulated)

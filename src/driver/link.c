@@ -17,7 +17,7 @@ struct link {
 	size_t size;
 };
 
-static struct map states = MAP_INIT; /* by CUlinkState: what is not complete */
+static struct map states = MAP_INIT; /* by CUlinkState, or nvJitLink's handle: what is not complete */
 static struct link *complete;        /* these are kept: the program may load what it got at any time, and more than once */
 static pthread_mutex_t complete_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -31,8 +31,7 @@ static void link_free(struct link *l)
 	free(l);
 }
 
-/* text NULL: an input that is no PTX. */
-static void link_add(CUlinkState state, const char *text, size_t size, const char *source)
+void link_input(void *state, const char *text, size_t size, const char *source)
 {
 	struct link *l = map_get(&states, (uintptr_t)state);
 
@@ -87,6 +86,41 @@ static void link_complete(struct link *l, const void *made, size_t size)
 	pthread_mutex_unlock(&complete_lock);
 }
 
+void link_told(const void *made, size_t size, const char *text, const char *source)
+{
+	struct link *l = calloc(1, sizeof(*l));
+
+	if (l) {
+		l->text = text ? strdup(text) : NULL;
+		l->source = strdup(source ? source : IMAGE_MEMORY);
+		link_complete(l, made, size);
+	}
+}
+
+void link_whole(void *state, const char *text)
+{
+	struct link *l = map_get(&states, (uintptr_t)state);
+	char *copy = l ? strdup(text) : NULL;
+
+	if (copy) {
+		free(l->text);
+		l->text = copy;
+	}
+}
+
+int link_of(void *state, const char **text, const char **source)
+{
+	const struct link *l = map_get(&states, (uintptr_t)state);
+
+	if (l) {
+		*text = l->text;
+		*source = l->source;
+	}
+	return l != NULL;
+}
+
+void link_ended(void *state) { link_free(map_remove(&states, (uintptr_t)state)); }
+
 int link_made(const void *image, size_t size, const char **text, const char **source)
 {
 	const struct link *l = link_find(image, size);
@@ -104,7 +138,7 @@ CUresult hook_cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *dat
 	CUresult rc = real.cuLinkAddData_v2(state, type, data, size, name, count, option, value);
 
 	if (rc == CUDA_SUCCESS)
-		link_add(state, type == CU_JIT_INPUT_PTX ? data : NULL, size, name);
+		link_input(state, type == CU_JIT_INPUT_PTX ? data : NULL, size, name);
 	return rc;
 }
 
@@ -119,7 +153,7 @@ CUresult hook_cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const cha
 		return rc;
 	if (type == CU_JIT_INPUT_PTX && text_read_file(path, &text, &size))
 		text = NULL;
-	link_add(state, text, size, path);
+	link_input(state, text, size, path);
 	free(text);
 	return rc;
 }
@@ -137,6 +171,6 @@ CUresult hook_cuLinkComplete(CUlinkState state, void **made, size_t *size)
 
 CUresult hook_cuLinkDestroy(CUlinkState state)
 {
-	link_free(map_remove(&states, (uintptr_t)state));
+	link_ended(state);
 	return real.cuLinkDestroy(state);
 }

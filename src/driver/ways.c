@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "cuda/hooks.h"
+#include "driver/rtc.h"
 
 void *ways_real_dlsym;
 
@@ -32,10 +33,23 @@ static int ways_dlsym_search(void *handle, const struct ways_row *row, const cha
 	return 1;
 }
 
+/* Of NVRTC or nvJitLink. What a caller finds in its own scope alone has no entry of ours: RTLD_NEXT, and RTLD_DEFAULT if it is in nobody else's. */
+static int ways_dlsym_compiler(void *handle, const char *name, void **answer)
+{
+	void *found = handle == RTLD_NEXT ? NULL : real_dlsym(handle, name);
+
+	if (!found && (handle == RTLD_DEFAULT || handle == RTLD_NEXT))
+		return 0;
+	*answer = rtc_entry(handle, name, found);
+	return 1;
+}
+
 int ways_dlsym(void *handle, const char *name, void **answer)
 {
 	if (!ways_real_dlsym)
 		ways_real_dlsym = real_dlsym_function();
+	if (name && name[0] == 'n' && name[1] == 'v')
+		return ways_dlsym_compiler(handle, name, answer);
 	/* Names that only the driver looks up never match: cuGetExportTable has no row. */
 	if (!name || name[0] != 'c' || name[1] != 'u')
 		return 0;

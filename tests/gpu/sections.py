@@ -24,7 +24,7 @@ BUILD, OUT = os.environ["GSAN_BUILD"], os.environ["OUT"]
 LAUNCH = os.path.join(BUILD, "bin", "gsan-launch")
 EXAMPLES = os.path.join(ROOT, "examples")
 PYTHON = sys.executable
-FOUND, LIMIT = 66, 280
+FOUND, UNCHECKED, LIMIT = 66, 67, 280
 BROKEN = {"relaxed": ["--order", "relaxed"], "gpu": ["--scope", "gpu"], "before": ["--flag", "before"]}
 MESSAGE_SITES = ("payload-store", "payload-load")
 
@@ -427,6 +427,24 @@ def values():
     yield from forms_of("values")
 
 
+def libraries():
+    """Kernels that Python's libraries compile within the process: the forms of tests/libraries, plain, and five times each correct and racy. What is
+    linked of several inputs of PTX runs unchecked, and ends so."""
+    sys.path.insert(0, os.path.join(ROOT, "tests", "libraries"))
+    import libraries as forms  # noqa: E402
+    program, total = os.path.join(ROOT, "tests", "libraries", "libraries.py"), f"{float(forms.CTAS * forms.THREADS)}"
+    for name in forms.FORMS:
+        plain = run([PYTHON, program, name])
+        yield f"{name}, plain", total, plain.out.strip() or plain.err[-1500:], 1
+        for racy in (False, True):
+            status, words = (UNCHECKED, "unchecked") if name == "two_ptx" else (FOUND, "found") if racy else (0, "clean")
+            results = [run([*gsan(), PYTHON, program, name, *["racy"] * racy]) for _ in range(5)]
+            ended = sorted({"hang" if r.status is None else words if r.status == status else f"{r.status}: {r.err[-1500:]}" for r in results})
+            if not racy and any(r.out.strip() != total for r in results):
+                ended.append("another sum")
+            yield f"{name}{', racy' if racy else ''}", words, "; ".join(ended), len(results)
+
+
 def copies():
     """Copies and sets: the forms of tests/copies; and what they cost, $OUT/copies.json."""
     yield from forms_of("copies")
@@ -520,7 +538,7 @@ def speed_4():
 
 
 SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "graphs-4": graphs_4, "idioms-4": lambda: idioms(ranks=4), "launchers-4": launchers_4, "litmus-4": lambda: litmus(4), "random-4": random_4,
-            "speed-4": speed_4, "cases": cases, "copies": copies, "fat": fat, "gpus": gpus, "graphs": graphs, "ipc": ipc, "idioms": idioms, "litmus": litmus, "random": random_section, "smoke": smoke, "values": values,
+            "speed-4": speed_4, "cases": cases, "copies": copies, "fat": fat, "gpus": gpus, "graphs": graphs, "ipc": ipc, "idioms": idioms, "libraries": libraries, "litmus": litmus, "random": random_section, "smoke": smoke, "values": values,
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "plugin": plugin, "triton39": triton39, "residency": residency, "limits": limits,
             "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "programs": programs,
             "linked": linked}

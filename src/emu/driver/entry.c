@@ -65,12 +65,13 @@ CUresult CUDAAPI cuGetProcAddress(const char *name, void **entry, int version, c
 	return cuGetProcAddress_v2(name, entry, version, flags, NULL);
 }
 
-/* NVIDIA's libraries, of which cudart is first, ask for private tables by number; there are none here. */
+/* NVIDIA's libraries, of which cudart is first, ask for private tables by number; there are none here. NVRTC (13.0.88) does without its own. */
 CUresult CUDAAPI cuGetExportTable(const void **export_table, const CUuuid *id)
 {
-	(void)id;
-	log_once(LOG_ERROR, "emulated device: NVIDIA's own CUDA runtime does not run here: it asks for tables that only NVIDIA's driver has; "
-			    "link with `nvcc -cudart shared`, so that the emulated device's runtime, libcudart.so beside this libcuda.so.1, is taken");
+	static const unsigned char nvrtc[16] = {0xda, 0x91, 0x51, 0xd3, 0x3a, 0xe6, 0xcc, 0x41, 0xa5, 0xc0, 0x4f, 0x26, 0xd5, 0x33, 0xe3, 0x28};
+	if (!id || memcmp(id, nvrtc, sizeof nvrtc))
+		log_once(LOG_ERROR, "emulated device: NVIDIA's own CUDA runtime does not run here: it asks for tables that only NVIDIA's driver "
+				    "has; link with `nvcc -cudart shared`, so that the emulated device's runtime, libcudart.so beside this libcuda.so.1, is taken");
 	if (export_table)
 		*export_table = NULL;
 	return CUDA_ERROR_NOT_SUPPORTED;

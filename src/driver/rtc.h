@@ -1,0 +1,12 @@
+/* rtc: compilers within the process, NVRTC and nvJitLink. What they make is machine code: the driver compiles nothing, and sees no PTX. NVRTC
+ * has it, and nvJitLink is given it; so what is made is known again when it is loaded (link.h). NVRTC is also told to keep the lines of the
+ * source. On the emulated device the machine code is the PTX.
+ *
+ * Their functions are found by dlsym alone, as Python's packages do, of one version of each library: those of a second one pass unchanged. */
+#ifndef GSAN_DRIVER_RTC_H
+#define GSAN_DRIVER_RTC_H
+
+/* What dlsym(handle, name) answers for `found`, which it has found: that, or our entry for it. */
+void *rtc_entry(void *handle, const char *name, void *found);
+
+#endif
