@@ -182,6 +182,7 @@ static void evidence_caller(struct report_side *side, struct kernel *kernel)
 		side->at = (struct report_place){kernel->caller.file, kernel->caller.line, 0};
 	if (kernel->caller.function)
 		side->function = kernel->caller.function;
+	side->function_name = supervisor_name(side->function);
 }
 
 void supervisor_side(const struct supervisor *s, struct report_side *side, const struct gsan_side *from, struct kernel *kernel,
@@ -192,6 +193,7 @@ void supervisor_side(const struct supervisor *s, struct report_side *side, const
 	*side = (struct report_side){.rank = supervisor_owner_rank(s, owner), .gpu = supervisor_owner_gpu(s, owner),
 				     .launch = from->seq, .participant = from->participant, .pid = owner->pid,
 				     .kernel = kernel ? kernel->info.kernel : unnamed, .bytes = site ? site->bytes : 0};
+	side->kernel_name = supervisor_name(side->kernel);
 	int host = kernel && kernel->info.host; /* which has no grid: what checked it has one */
 	if (!host) {
 		memcpy(side->grid, from->grid, sizeof side->grid);
@@ -207,6 +209,7 @@ void supervisor_side(const struct supervisor *s, struct report_side *side, const
 		return;
 	side->at = (struct report_place){evidence_dash(site->file), site->line, site->column};
 	side->function = evidence_dash(site->function);
+	side->function_name = supervisor_name(side->function);
 	side->inlined_at = evidence_dash(site->inlined_at);
 	side->op = site->op;
 	side->semantics = evidence_dash(site->semantics);
@@ -414,7 +417,7 @@ static int evidence_uncounted(struct report *r)
 		uint64_t n = r->rank[i].launches_uncounted;
 		char name[64];
 		snprintf(name, sizeof name, "the last %" PRIu64 " launch%s", n, n == 1 ? "" : "es");
-		struct report_note note = {REPORT_UNCOUNTED, name, "ended without a wait", 1u << i};
+		struct report_note note = {.key = REPORT_UNCOUNTED, .name = name, .reason = "ended without a wait", .ranks = 1u << i};
 		if (n && report_add_note(r, &note))
 			return -ENOMEM;
 	}
@@ -435,7 +438,7 @@ static int evidence_foreign(const struct supervisor *s, struct report *r)
 		for (int i = 0; i < JOB_FOREIGNS; i++) {
 			char reason[128];
 			snprintf(reason, sizeof reason, "%" PRIu64 " bytes that hosts can read: accesses to it are not checked", sum[rank][i]);
-			struct report_note note = {REPORT_FOREIGN, names[i], reason, 1u << rank};
+			struct report_note note = {.key = REPORT_FOREIGN, .name = names[i], .reason = reason, .ranks = 1u << rank};
 			if (sum[rank][i] && (r->rank[rank].counter[GSAN_N_FOREIGN] || r->rank[rank].launches_uncounted) &&
 			    report_add_note(r, &note))
 				return -ENOMEM;

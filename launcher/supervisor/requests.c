@@ -224,7 +224,8 @@ static int request_refuse(struct supervisor *s, struct request *q)
 {
 	int rank = q->msg.rank >= 0 && q->msg.rank < (int)s->config.size ? q->msg.rank : 0;
 	ipc_text(&q->msg, "the job has room for no more processes x GPUs at once");
-	struct report_note note = {REPORT_PROCESS, "a process", "the job had no room for it: its kernels ran unchecked", 1u << rank};
+	struct report_note note = {.key = REPORT_PROCESS, .name = "a process", .ranks = 1u << rank,
+				   .reason = "the job had no room for it: its kernels ran unchecked"};
 	report_add_note(&s->notes, &note);
 	s->refused = 1;
 	job_writes(s->job, 0, GSAN_STREAMS - 1, UINT32_MAX); /* no launch passes over this slot as its own */
@@ -430,7 +431,8 @@ static int request_is_known(const struct request *q, const struct allocation *a,
 /* A program may name its memory again and again. 0: this name is new; 1: it is not; -ENOSPC. */
 static int request_label(struct supervisor *s, const struct request *q, const struct owner *owner)
 {
-	struct report_note note = {"label", "gsan_label", "there are too many: what was labelled last is not called so", 1u << supervisor_owner_rank(s, owner)};
+	struct report_note note = {.key = "label", .name = "gsan_label", .reason = "there are too many: what was labelled last is not called so",
+				   .ranks = 1u << supervisor_owner_rank(s, owner)};
 	if (request_is_known(q, supervisor_allocation(s, q->msg.base), owner))
 		return 1;
 	if (s->labels++ < REQUEST_LABELS)
@@ -480,7 +482,8 @@ static int request_note(struct supervisor *s, struct request *q)
 	char *longer = q->fd >= 0 ? request_long_text(q) : NULL, *save = longer ? longer : text;
 	for (int i = 0; i < 3; i++)
 		field[i] = i < 2 ? strsep(&save, "\t") : save;
-	struct report_note note = {field[0], field[1], field[2] ? field[2] : "", 1u << supervisor_owner_rank(s, s->owner[p])};
+	struct report_note note = {.key = field[0], .name = field[1], .kernel_name = supervisor_name(field[1]), .reason = field[2] ? field[2] : "",
+				   .ranks = 1u << supervisor_owner_rank(s, s->owner[p])};
 	int rc = field[1] ? report_add_note(&s->notes, &note) : -EINVAL;
 	free(longer);
 	return rc;

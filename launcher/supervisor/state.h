@@ -140,6 +140,7 @@ const struct allocation *supervisor_allocation(const struct supervisor *s, uint6
 struct kernel *supervisor_kernel(const struct supervisor *s, uint32_t participant, uint32_t id); /* or NULL */
 /* unnamed: for the name of a kernel that was never told, as long as *side is used. */
 #define SUPERVISOR_UNNAMED 16
+const char *supervisor_name(const char *raw); /* of C++: for people, kept for good; NULL: as it is (names.c) */
 void supervisor_side(const struct supervisor *s, struct report_side *side, const struct gsan_side *from, struct kernel *kernel,
 		     const struct owner *owner, char unnamed[SUPERVISOR_UNNAMED]);
 struct report_allocation supervisor_part(const struct supervisor *s, const struct allocation *a, uint64_t address); /* of it, at the address */

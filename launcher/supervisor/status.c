@@ -38,9 +38,9 @@ static uint32_t status_unseen(const struct supervisor *s)
 
 int supervisor_note_unseen(const struct supervisor *s, struct report *r)
 {
-	struct report_note note = {REPORT_PROCESS, "every process",
+	struct report_note note = {.key = REPORT_PROCESS, .name = "every process", .ranks = status_unseen(s), .reason =
 				   "none started CUDA under libgsan: the rank uses no GPU, or what it started was not given LD_PRELOAD and GSAN_SOCKET "
-				   "(sudo, env -i, ssh and containers take them away), or is a static program", status_unseen(s)};
+				   "(sudo, env -i, ssh and containers take them away), or is a static program"};
 	return note.ranks ? report_add_note(r, &note) : 0;
 }
 

@@ -88,6 +88,13 @@ static void json_place(cJSON *object, const struct report_place *at)
 	json_number(object, "column", at->column);
 }
 
+/* Not there if people call it as the driver does. */
+static void json_name(cJSON *object, const char *key, const char *name)
+{
+	if (name)
+		json_string(object, key, name);
+}
+
 static void json_side(cJSON *finding, const char *key, const struct report_side *side, int with_pid)
 {
 	cJSON *o = json_object(finding, key);
@@ -97,11 +104,13 @@ static void json_side(cJSON *finding, const char *key, const struct report_side 
 	if (with_pid && side->pid > 0)
 		json_integer(o, "pid", side->pid);
 	json_string(o, "kernel", side->kernel);
+	json_name(o, "kernel_name", side->kernel_name);
 	json_triple(o, "grid", side->grid, side->grid[0] > 0);
 	json_triple(o, "cta", side->cta, side->cta_known);
 	json_number(o, "launch", side->launch);
 	json_place(o, &side->at);
 	json_string(o, "function", side->function);
+	json_name(o, "function_name", side->function_name);
 	json_string(o, "inlined_at", side->inlined_at);
 	json_string(o, "op", side->op);
 	json_number(o, "bytes", side->bytes);
@@ -234,6 +243,7 @@ static void json_notes(cJSON *coverage, const char *key, const struct report *r,
 		if (!kernels)
 			json_string(o, "key", note->key);
 		json_string(o, kernels ? "kernel" : "name", note->name);
+		json_name(o, "kernel_name", note->kernel_name);
 		json_string(o, "reason", note->reason);
 		json_bits(o, "ranks", note->ranks);
 	}

@@ -65,7 +65,7 @@ static int report_by_left(const void *a, const void *b) { return report_left_ord
 
 static void report_copy_side(struct report *r, struct report_side *side)
 {
-	const char **const text[] = {&side->kernel, &side->at.file, &side->function, &side->inlined_at, &side->op,
+	const char **const text[] = {&side->kernel, &side->kernel_name, &side->at.file, &side->function, &side->function_name, &side->inlined_at, &side->op,
 				     &side->semantics, &side->scope, &side->source};
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
 		*text[i] = report_copy(r, *text[i]);
@@ -194,7 +194,7 @@ static int report_index_notes(struct report *r)
 
 int report_add_note(struct report *r, const struct report_note *note)
 {
-	const struct report_note clean = {report_copy(r, note->key), report_copy(r, note->name), report_copy(r, note->reason), note->ranks};
+	const struct report_note clean = {report_copy(r, note->key), report_copy(r, note->name), report_copy(r, note->reason), note->ranks, report_copy(r, note->kernel_name)};
 	const uint64_t hash = report_note_hash(&clean);
 	if (report_index_notes(r))
 		return -ENOMEM;

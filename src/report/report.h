@@ -29,18 +29,19 @@ struct report_side {
 	int rank, gpu;           /* -1 unknown */
 	int participant;         /* whose launches `launch` counts (ipc/job.h); -1 unknown */
 	int pid;                 /* of its process; 0 unknown */
-	const char *kernel;
+	const char *kernel, *kernel_name; /* as the driver has it, and as people call it; NULL: so they do */
 	uint32_t grid[3];
 	int cta_known;
 	uint32_t cta[3];
 	uint32_t launch;         /* the participant's launches, numbered from 1 */
 	struct report_place at;
-	const char *function, *inlined_at; /* or NULL */
+	const char *function, *function_name, *inlined_at; /* or NULL; names as those of the kernel */
 	const char *op;
 	uint32_t bytes;
 	const char *semantics, *scope;     /* scope NULL: none */
 	const char *source;                /* the line at `at`; NULL: it could not be read (source.c) */
 };
+const char *report_kernel_name(const struct report_side *side); /* for people */
 int report_is_copy(const struct report_side *side); /* 1: a copy or a set; `kernel` is the driver function, and it has no grid */
 struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at; };
 struct report_allocation { int rank; uint64_t base, size, offset; const char *label; }; /* size 0: not known */
@@ -133,7 +134,7 @@ struct report_wait {
 	int value_known;
 	uint64_t value, times;   /* what it read, zero-extended; at least so often */
 };
-struct report_note { const char *key, *name, *reason; uint32_t ranks; };
+struct report_note { const char *key, *name, *reason; uint32_t ranks; const char *kernel_name; }; /* of an unchecked kernel, as above */
 struct report_left { struct report_place at; const char *opcode, *reason; uint32_t ranks; };
 
 /* How a text for people is set (page.h); all 0: as many columns as a line has, no colour, full names of files. */

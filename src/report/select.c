@@ -18,7 +18,11 @@ static int select_kind(const char *pattern, const struct report_finding *f)
 
 static int select_kernel(const char *pattern, const struct report_finding *f)
 {
-	return select_names(pattern, f->first.kernel) || select_names(pattern, f->second.kernel);
+	const char *const name[] = {f->first.kernel, f->first.kernel_name, f->second.kernel, f->second.kernel_name};
+	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+		if (select_names(pattern, name[i]))
+			return 1;
+	return 0;
 }
 
 /* The whole name, or what is behind its last slash. */

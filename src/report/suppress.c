@@ -262,9 +262,16 @@ static int suppress_place(const struct suppress_side *s, const struct suppress_f
 	return !s->file.text;
 }
 
+/* A name of C++ as the driver has it, or as reports show it. */
+static int suppress_either(const struct suppress_glob *glob, const char *name, const char *shown)
+{
+	return suppress_names(glob, name) || (shown && suppress_names(glob, shown));
+}
+
 static int suppress_access(const struct suppress_side *s, const struct report_side *side, const struct suppress_frames *frames)
 {
-	return suppress_place(s, frames) && suppress_names(&s->kernel, side->kernel) && suppress_names(&s->function, side->function);
+	return suppress_place(s, frames) && suppress_either(&s->kernel, side->kernel, side->kernel_name) &&
+	       suppress_either(&s->function, side->function, side->function_name);
 }
 
 static int suppress_ranks(const struct suppression *s, int a, int b)

@@ -56,7 +56,7 @@ static void text_notes(const struct page *p, const struct report *r, const char 
 		struct text line = {0};
 		if (strcmp(note->key, key))
 			continue;
-		text_printf(&line, "%s: %s%s in rank ", why, what, note->name);
+		text_printf(&line, "%s: %s%s in rank ", why, what, note->kernel_name ? note->kernel_name : note->name);
 		text_ranks(&line, note->ranks);
 		text_printf(&line, ": %s", note->reason);
 		text_say(p, PAGE_WARNING, &line);
@@ -188,7 +188,7 @@ static void text_launch(struct text *out, const struct report_side *side)
 {
 	if (side->gpu >= 0)
 		text_printf(out, "GPU %d, ", side->gpu);
-	text_printf(out, report_is_copy(side) ? "%s, launch %u" : "kernel %s, launch %u, ", side->kernel ? side->kernel : "?", side->launch);
+	text_printf(out, report_is_copy(side) ? "%s, launch %u" : "kernel %s, launch %u, ", report_kernel_name(side), side->launch);
 	if (!report_is_copy(side)) {
 		if (side->cta_known)
 			text_printf(out, "CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
@@ -197,7 +197,7 @@ static void text_launch(struct text *out, const struct report_side *side)
 		text_printf(out, " of grid (%u, %u, %u)", side->grid[0], side->grid[1], side->grid[2]);
 	}
 	if (side->function && (!side->kernel || strcmp(side->function, side->kernel)))
-		text_printf(out, ", in %s", side->function);
+		text_printf(out, ", in %s", side->function_name ? side->function_name : side->function);
 	text_inlined(out, side);
 }
 

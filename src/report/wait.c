@@ -30,7 +30,7 @@ void report_add_wait_seen(struct text *out, const struct report_wait *w)
 void report_add_wait(struct text *out, const struct report_wait *w)
 {
 	const struct report_side *side = &w->side;
-	text_printf(out, "kernel %s, launch %u, waits", side->kernel ? side->kernel : "?", side->launch);
+	text_printf(out, "kernel %s, launch %u, waits", report_kernel_name(side), side->launch);
 	if (side->at.file) {
 		text_puts(out, " at ");
 		report_add_frame(out, &side->at, side->inlined_at);

@@ -131,6 +131,8 @@ static const char *report_noun(const struct report_side *side)
 	return "access";
 }
 
+const char *report_kernel_name(const struct report_side *side) { return side->kernel_name ? side->kernel_name : side->kernel ? side->kernel : "?"; }
+
 int report_is_copy(const struct report_side *side)
 {
 	return side->op && (!strcmp(side->op, "memcpy") || !strcmp(side->op, "memset") || strstr(side->op, "-value"));
@@ -143,7 +145,7 @@ static void report_add_who(struct text *out, const struct report_side *side, int
 	else
 		text_printf(out, "rank %d", side->rank);
 	if (with_launch && side->kernel)
-		text_printf(out, report_is_copy(side) ? "'s %s" : "'s kernel %s", side->kernel);
+		text_printf(out, report_is_copy(side) ? "'s %s" : "'s kernel %s", report_kernel_name(side));
 }
 
 /* "store in rank 0 (file:31)" */

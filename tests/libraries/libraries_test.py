@@ -35,6 +35,8 @@ def form(scratch, name):
     racy = jobs.launched(scratch, [*PROGRAM, name, "racy"], ranks=1).ends(jobs.FOUND).summary(ranks=1)
     lines = {side["line"] for f in racy["findings"] for side in (f["first"], f["second"])}
     expect.need(lines == {racing(name)}, str(racy["findings"]))
+    shown = {side.get("kernel_name") for f in racy["findings"] for side in (f["first"], f["second"])}
+    expect.need(shown == {"__main__::numba::_3clocals_3e::wrong" if name == "numba" else None}, str(shown))
 
 
 CASES = {name: lambda scratch, name=name: form(scratch, name) for name in libraries.FORMS if name not in ("cupy", "two_ptx")}

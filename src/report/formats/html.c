@@ -189,13 +189,13 @@ static void html_side(struct text *out, const char *which, const struct report_s
 	text_puts(out, "<p>");
 	report_add_operation(&operation, side);
 	html_text(out, "%s of %u bytes, kernel %s, launch %u", operation.data ? operation.data : "", side->bytes,
-		  side->kernel ? side->kernel : "?", side->launch);
+		  report_kernel_name(side), side->launch);
 	if (side->cta_known)
 		html_text(out, ", CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
 	if (side->rank >= 0)
 		html_text(out, ", rank %d on GPU %d", side->rank, side->gpu);
 	if (side->function)
-		html_text(out, ", in %s", side->function);
+		html_text(out, ", in %s", side->function_name ? side->function_name : side->function);
 	if (side->inlined_at)
 		html_text(out, ", inlined at %s from %s:%u", side->inlined_at, side->at.file ? side->at.file : "?", side->at.line);
 	text_puts(out, "</p></div>\n");

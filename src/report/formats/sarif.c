@@ -95,7 +95,10 @@ static struct report_place sarif_frame(struct text *file, const struct report_si
 static void sarif_function(cJSON *location, const struct report_side *side)
 {
 	cJSON *logical = json_object(json_list(location, "logicalLocations"), NULL);
-	json_string(logical, "name", side->function ? side->function : side->kernel ? side->kernel : "?");
+	const char *name = side->function ? side->function_name : side->kernel_name, *mangled = side->function ? side->function : side->kernel;
+	json_string(logical, "name", name ? name : mangled ? mangled : "?");
+	if (name)
+		json_string(logical, "decoratedName", mangled);
 	json_string(logical, "kind", "function");
 }
 

@@ -8,7 +8,8 @@
 static struct report_finding race(uint32_t line, int first, int second)
 {
 	struct report_finding f = {.kind = GSAN_RAW, .count = 1, .missing_edge = "why", .missing_edge_class = REPORT_MISSING_RELEASE};
-	f.first = (struct report_side){.rank = first, .gpu = first, .kernel = "send", .at = {"/home/a/ring.py", line, 1}, .op = "st", .launch = 3};
+	f.first = (struct report_side){.rank = first, .gpu = first, .kernel = "send", .kernel_name = "app::send<int>", .at = {"/home/a/ring.py", line, 1},
+					.op = "st", .launch = 3};
 	f.second = (struct report_side){.rank = second, .gpu = second, .kernel = "take", .at = {"/home/a/lib/take.cu", 47, 1}, .op = "ld"};
 	f.fingerprint = report_fingerprint(&f);
 	return f;
@@ -79,13 +80,15 @@ static void test_numbers(void)
 		run[i].rank[0].counter[GSAN_N_CHECKED] = 100;
 		run[i].withheld = 2;
 		run[i].exit_status = i ? 66 : 5;
-		CHECK(!report_add_note(&run[i], &(struct report_note){"unchecked", "gemm", "no PTX", 1u << i}));
+		CHECK(!report_add_note(&run[i], &(struct report_note){.key = "unchecked", .name = "gemm", .reason = "no PTX", .ranks = 1u << i}));
 		CHECK(!report_merge(&all, &run[i]));
 	}
 	CHECK(all.ranks == 2 && all.rank[0].status == 5 && all.rank[0].launches_checked == 6 && all.rank[0].memory_bytes == 11);
 	CHECK(all.rank[0].counter[GSAN_N_CHECKED] == 200 && all.withheld == 4 && all.exit_status == 5 && all.notes == 1 && all.note[0].ranks == 3);
 	CHECK(!strcmp(all.job.host, "a") && all.job.start == 1700000000);
 	CHECK((json = report_json(&all, -1)) && !report_read(&again, json, error, sizeof error) && again.merged == 2);
+	for (uint32_t i = 0; i < again.findings; i++)
+		CHECK(!strcmp(again.finding[i].first.kernel_name, "app::send<int>") && !again.finding[i].second.kernel_name);
 	free(json);
 	report_free(&run[0]), report_free(&run[1]), report_free(&all), report_free(&again);
 }
@@ -94,7 +97,7 @@ static void test_select(void)
 {
 	static const struct { const char *kind, *kernel, *file; uint32_t findings; } row[] = {
 		{NULL, NULL, NULL, 3}, {"read-*", NULL, NULL, 1}, {"write-after-read", NULL, NULL, 2}, {"*", NULL, NULL, 3}, {"x", NULL, NULL, 0},
-		{NULL, "send", NULL, 3}, {NULL, "t?ke", NULL, 3}, {NULL, "post", NULL, 0}, {NULL, NULL, "take.cu", 3}, {NULL, NULL, "*/lib/*", 3},
+		{NULL, "send", NULL, 3}, {NULL, "t?ke", NULL, 3}, {NULL, "app::send*", NULL, 3}, {NULL, "post", NULL, 0}, {NULL, NULL, "take.cu", 3}, {NULL, NULL, "*/lib/*", 3},
 		{NULL, NULL, "/home/a/ring.py", 3}, {NULL, NULL, "home", 0}, {"read-*", "send", "*.py", 1}, {"read-*", "post", NULL, 0},
 	};
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {

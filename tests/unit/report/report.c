@@ -727,8 +727,9 @@ static void fill(struct report *r, int turn)
 	all[4].formal = 1; /* below the others, whatever its name */
 	all[4].first.at.file = "a_ring.py";
 	all[4].flag_read.semantics = "relaxed";
-	struct report_note note[] = {{"unchecked", "ampere_gemm", "no PTX", 2}, {"unchecked", "ampere_gemm", "no PTX", 1},
-				     {"foreign", "pinned", "host memory", 1}};
+	struct report_note note[] = {{.key = "unchecked", .name = "ampere_gemm", .reason = "no PTX", .ranks = 2},
+				     {.key = "unchecked", .name = "ampere_gemm", .reason = "no PTX", .ranks = 1},
+				     {.key = "foreign", .name = "pinned", .reason = "host memory", .ranks = 1}};
 	struct report_left left[] = {{{"ring.py", 50, 0}, "cp.async.bulk", "bulk copies are not modelled", 1},
 				     {{"ring.py", 50, 0}, "cp.async.bulk", "bulk copies are not modelled", 2}};
 	for (int i = 0; i < 5; i++)

@@ -59,7 +59,8 @@ static void test_wrong(void)
 static struct report_finding race(void)
 {
 	struct report_finding f = {.kind = GSAN_RAW, .also = 1u << GSAN_WAR, .count = 3, .missing_edge = "why", .fingerprint = 1};
-	f.first = (struct report_side){.rank = 0, .kernel = "send", .at = {"/home/user/src/ring.cu", 31, 3}, .op = "st", .function = "send"};
+	f.first = (struct report_side){.rank = 0, .kernel = "send", .kernel_name = "app::send<int>", .at = {"/home/user/src/ring.cu", 31, 3}, .op = "st",
+					.function = "send", .function_name = "app::send<int>"};
 	f.second = (struct report_side){.rank = 1, .kernel = "take", .at = {"/opt/lib/wait.h", 7, 3}, .op = "ld", .function = "wait",
 					.inlined_at = "/opt/lib/mid.h:9,/home/user/src/ring.cu:60"};
 	f.allocation = (struct report_allocation){.size = 64, .label = "queue"};
@@ -96,7 +97,7 @@ static int matches(const char *line)
 static void test_matches(void)
 {
 	static const char *const yes[] = {
-		"kernel send", "kernel take", "kernel s*", "kernel send and kernel take", "kernel take and kernel send", "kernel * and kernel take",
+		"kernel send", "kernel take", "kernel s*", "kernel app::send<int>", "kernel \"app::*\" and kernel take", "function app::*", "kernel send and kernel take", "kernel take and kernel send", "kernel * and kernel take",
 		"kind read-after-write", "kind write-after-read", "kind *", "kind *write", "ranks 0,1", "ranks 1,0", "ranks *,1", "ranks *,*",
 		"label queue", "label q*", "function wait", "function send and function wait", "file ring.cu", "file src/ring.cu", "file ring.cu:31",
 		"file /home/user/src/ring.cu:31", "file /home/*:31", "file wait.h:7", "file mid.h:9", "file ring.cu:60", "file lib/*.h",
@@ -105,7 +106,7 @@ static void test_matches(void)
 		"ranks 0,1 kernel take and kernel send", "and kernel send",
 	};
 	static const char *const no[] = {
-		"kernel sen", "kernel SEND", "kernel send and kernel send", "kernel take and kernel take", "kernel send file wait.h", "kernel take file ring.cu:31",
+		"kernel sen", "kernel SEND", "kernel app::send", "kernel app::* and kernel app::*", "kernel send and kernel send", "kernel take and kernel take", "kernel send file wait.h", "kernel take file ring.cu:31",
 		"kind write-after-write", "kind stale-*", "ranks 0,0", "ranks 1,1", "ranks 2,*", "label other", "function sen?x", "file ing.cu",
 		"file ring.cu:3", "file ring.cu:310", "file ring.cu:0", "file user", "file ring.cu:31 and file ring.cu:31", "file ring.cu:31 and file ring.cu:61",
 		"file wait.h:9", "file /src/ring.cu", "kernel send ranks 0,0", "kernel send and kernel take file ring.cu:31", "kernel send label x",
