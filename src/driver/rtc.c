@@ -1,6 +1,9 @@
 #include "driver/rtc.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +18,17 @@
 
 #define SUCCESS 0
 #define NVRTC_INVALID_OPTION 5
+#define INTERNAL_ERROR 11 /* of NVRTC */
 enum { NVJITLINK_CUBIN = 1, NVJITLINK_PTX = 2, NVJITLINK_ANY = 10 };
 
-static struct {
+/* The libraries of one major version of CUDA; NULL: not found yet, or it has none. */
+struct rtc {
 #define RTC(library, name, parameters, ...) int (*name) parameters;
 #define RTC_REAL RTC
 #include "driver/rtc.def"
-} rtc;
+};
+enum { RTC_12, RTC_13, RTC_VERSIONS };
+static struct rtc versions[RTC_VERSIONS];
 
 /* The emulated device runs PTX: there it stands for machine code. */
 static int rtc_emulated(void)
@@ -49,7 +56,7 @@ static char *rtc_text(void *handle, size_t *size, int (*tell_size)(void *, size_
 
 /* ---- NVRTC ----------------------------------------------------------------------------------------------------- */
 
-static char *rtc_nvrtc_ptx(void *program, size_t *size) { return rtc_text(program, size, rtc.nvrtcGetPTXSize, rtc.nvrtcGetPTX); }
+static char *rtc_nvrtc_ptx(const struct rtc *r, void *program, size_t *size) { return rtc_text(program, size, r->nvrtcGetPTXSize, r->nvrtcGetPTX); }
 
 static int rtc_has_lines(int count, const char *const *option)
 {
@@ -62,42 +69,42 @@ static int rtc_has_lines(int count, const char *const *option)
 	return 0;
 }
 
-static int body_nvrtcCompileProgram(void *program, int count, const char *const *option)
+static int body_nvrtcCompileProgram(const struct rtc *r, void *program, int count, const char *const *option)
 {
 	int rc;
 	const char **more = count < 0 || rtc_has_lines(count, option) ? NULL : calloc((size_t)count + 1, sizeof(*more));
 
 	if (!more)
-		return rtc.nvrtcCompileProgram(program, count, option);
+		return r->nvrtcCompileProgram(program, count, option);
 	for (int i = 0; i < count; i++)
 		more[i] = option[i];
 	more[count] = "-lineinfo";
-	rc = rtc.nvrtcCompileProgram(program, count + 1, more);
+	rc = r->nvrtcCompileProgram(program, count + 1, more);
 	free(more);
-	return rc == NVRTC_INVALID_OPTION ? rtc.nvrtcCompileProgram(program, count, option) : rc;
+	return rc == NVRTC_INVALID_OPTION ? r->nvrtcCompileProgram(program, count, option) : rc;
 }
 
-static int body_nvrtcGetCUBINSize(void *program, size_t *size)
+static int body_nvrtcGetCUBINSize(const struct rtc *r, void *program, size_t *size)
 {
-	int rc = rtc.nvrtcGetCUBINSize(program, size);
+	int rc = r->nvrtcGetCUBINSize(program, size);
 	size_t emulated;
 
-	if (rc == SUCCESS && *size && rtc_emulated() && rtc.nvrtcGetPTXSize && rtc.nvrtcGetPTXSize(program, &emulated) == SUCCESS)
+	if (rc == SUCCESS && *size && rtc_emulated() && r->nvrtcGetPTXSize && r->nvrtcGetPTXSize(program, &emulated) == SUCCESS)
 		*size = emulated;
 	return rc;
 }
 
-static int body_nvrtcGetCUBIN(void *program, char *cubin)
+static int body_nvrtcGetCUBIN(const struct rtc *r, void *program, char *cubin)
 {
 	size_t size, made;
-	char *text = rtc_nvrtc_ptx(program, &size);
+	char *text = rtc_nvrtc_ptx(r, program, &size);
 	int rc = SUCCESS;
 
 	if (text && rtc_emulated())
 		memcpy(cubin, text, size);
 	else
-		rc = rtc.nvrtcGetCUBIN(program, cubin);
-	if (rc == SUCCESS && text && rtc.nvrtcGetCUBINSize(program, &made) == SUCCESS && !rtc_emulated())
+		rc = r->nvrtcGetCUBIN(program, cubin);
+	if (rc == SUCCESS && text && r->nvrtcGetCUBINSize(program, &made) == SUCCESS && !rtc_emulated())
 		link_told(cubin, made, text, "PTX of NVRTC");
 	free(text);
 	return rc;
@@ -120,7 +127,7 @@ static int rtc_optimises(uint32_t count, const char *const *option)
 	return lto && !ptx;
 }
 
-static void rtc_twin_start(void *link, uint32_t count, const char *const *option)
+static void rtc_twin_start(const struct rtc *r, void *link, uint32_t count, const char *const *option)
 {
 	const char **more = calloc((size_t)count + 2, sizeof(*more));
 	void *twin = NULL;
@@ -131,40 +138,40 @@ static void rtc_twin_start(void *link, uint32_t count, const char *const *option
 		more[count] = "-ptx";
 		more[count + 1] = "-lineinfo";
 	}
-	if (more && rtc.nvJitLinkCreate(&twin, count + 2, more) == SUCCESS && map_put(&twins, (uintptr_t)link, twin))
-		rtc.nvJitLinkDestroy(&twin);
+	if (more && r->nvJitLinkCreate(&twin, count + 2, more) == SUCCESS && map_put(&twins, (uintptr_t)link, twin))
+		r->nvJitLinkDestroy(&twin);
 	free(more);
 }
 
-static void rtc_twin_end(void *link)
+static void rtc_twin_end(const struct rtc *r, void *link)
 {
 	void *twin = map_remove(&twins, (uintptr_t)link);
 
 	if (twin)
-		rtc.nvJitLinkDestroy(&twin);
+		r->nvJitLinkDestroy(&twin);
 }
 
-static int body_nvJitLinkCreate(void **link, uint32_t count, const char **option)
+static int body_nvJitLinkCreate(const struct rtc *r, void **link, uint32_t count, const char **option)
 {
-	int rc = rtc.nvJitLinkCreate(link, count, option);
+	int rc = r->nvJitLinkCreate(link, count, option);
 
-	if (rc == SUCCESS && rtc_optimises(count, option) && rtc.nvJitLinkGetLinkedPtx)
-		rtc_twin_start(*link, count, option);
+	if (rc == SUCCESS && rtc_optimises(count, option) && r->nvJitLinkGetLinkedPtx)
+		rtc_twin_start(r, *link, count, option);
 	return rc;
 }
 
-static int body_nvJitLinkComplete(void *link)
+static int body_nvJitLinkComplete(const struct rtc *r, void *link)
 {
-	int rc = rtc.nvJitLinkComplete(link);
+	int rc = r->nvJitLinkComplete(link);
 	void *twin = rc == SUCCESS ? map_get(&twins, (uintptr_t)link) : NULL;
 	size_t size;
-	char *text = twin && rtc.nvJitLinkComplete(twin) == SUCCESS ?
-		rtc_text(twin, &size, rtc.nvJitLinkGetLinkedPtxSize, rtc.nvJitLinkGetLinkedPtx) : NULL;
+	char *text = twin && r->nvJitLinkComplete(twin) == SUCCESS ?
+		rtc_text(twin, &size, r->nvJitLinkGetLinkedPtxSize, r->nvJitLinkGetLinkedPtx) : NULL;
 
 	if (text)
 		link_whole(link, text);
 	free(text);
-	rtc_twin_end(link);
+	rtc_twin_end(r, link);
 	return rc;
 }
 
@@ -185,29 +192,29 @@ static char *rtc_input(int type, const void *data, size_t size)
 	return NULL;
 }
 
-static int body_nvJitLinkAddData(void *link, int type, const void *data, size_t size, const char *name)
+static int body_nvJitLinkAddData(const struct rtc *r, void *link, int type, const void *data, size_t size, const char *name)
 {
 	char *text = rtc_input(type, data, size);
 	void *twin = map_get(&twins, (uintptr_t)link);
-	int rc = rtc.nvJitLinkAddData(link, text && rtc_emulated() ? NVJITLINK_PTX : type, data, size, name);
+	int rc = r->nvJitLinkAddData(link, text && rtc_emulated() ? NVJITLINK_PTX : type, data, size, name);
 
 	if (rc == SUCCESS)
 		link_input(link, text, text ? strlen(text) : 0, name);
-	if (twin && (rc != SUCCESS || rtc.nvJitLinkAddData(twin, type, data, size, name) != SUCCESS))
-		rtc_twin_end(link);
+	if (twin && (rc != SUCCESS || r->nvJitLinkAddData(twin, type, data, size, name) != SUCCESS))
+		rtc_twin_end(r, link);
 	free(text);
 	return rc;
 }
 
-static int body_nvJitLinkAddFile(void *link, int type, const char *path)
+static int body_nvJitLinkAddFile(const struct rtc *r, void *link, int type, const char *path)
 {
-	int rc = rtc.nvJitLinkAddFile(link, type, path);
+	int rc = r->nvJitLinkAddFile(link, type, path);
 	char *data = NULL, *text = NULL;
 	void *twin = map_get(&twins, (uintptr_t)link);
 	size_t size;
 
-	if (twin && (rc != SUCCESS || rtc.nvJitLinkAddFile(twin, type, path) != SUCCESS))
-		rtc_twin_end(link);
+	if (twin && (rc != SUCCESS || r->nvJitLinkAddFile(twin, type, path) != SUCCESS))
+		rtc_twin_end(r, link);
 	if (rc != SUCCESS)
 		return rc;
 	if (!text_read_file(path, &data, &size))
@@ -218,17 +225,17 @@ static int body_nvJitLinkAddFile(void *link, int type, const char *path)
 	return rc;
 }
 
-static int body_nvJitLinkGetLinkedCubinSize(void *link, size_t *size)
+static int body_nvJitLinkGetLinkedCubinSize(const struct rtc *r, void *link, size_t *size)
 {
 	const char *text, *source;
-	int rc = rtc.nvJitLinkGetLinkedCubinSize(link, size);
+	int rc = r->nvJitLinkGetLinkedCubinSize(link, size);
 
 	if (rc == SUCCESS && rtc_emulated() && link_of(link, &text, &source) && text)
 		*size = strlen(text) + 1;
 	return rc;
 }
 
-static int body_nvJitLinkGetLinkedCubin(void *link, void *cubin)
+static int body_nvJitLinkGetLinkedCubin(const struct rtc *r, void *link, void *cubin)
 {
 	const char *text = NULL, *source;
 	int known = link_of(link, &text, &source), rc;
@@ -238,40 +245,67 @@ static int body_nvJitLinkGetLinkedCubin(void *link, void *cubin)
 		strcpy(cubin, text);
 		return SUCCESS;
 	}
-	rc = rtc.nvJitLinkGetLinkedCubin(link, cubin);
-	if (rc == SUCCESS && known && rtc.nvJitLinkGetLinkedCubinSize && rtc.nvJitLinkGetLinkedCubinSize(link, &size) == SUCCESS)
+	rc = r->nvJitLinkGetLinkedCubin(link, cubin);
+	if (rc == SUCCESS && known && r->nvJitLinkGetLinkedCubinSize && r->nvJitLinkGetLinkedCubinSize(link, &size) == SUCCESS)
 		link_told(cubin, size, text, source);
 	return rc;
 }
 
-static int body_nvJitLinkDestroy(void **link)
+static int body_nvJitLinkDestroy(const struct rtc *r, void **link)
 {
 	if (link) {
 		link_ended(*link);
-		rtc_twin_end(*link);
+		rtc_twin_end(r, *link);
 	}
-	return rtc.nvJitLinkDestroy(link);
+	return r->nvJitLinkDestroy(link);
 }
 
 /* ---- the entries ------------------------------------------------------------------------------------------------ */
 
-#define RTC(library, name, parameters, arguments) \
-	static int entry_##name parameters \
+/* Of NVRTC they are exported, too, for programs that are linked to it. */
+#define ARGUMENTS(...) __VA_ARGS__
+#define ENTRY(version, name, parameters, arguments) \
+	__attribute__((visibility("default"))) int entry_##version##_##name parameters; \
+	int entry_##version##_##name parameters \
 	{ \
+		const struct rtc *r = &versions[version]; \
+		if (!r->name && (rtc_linked(version), !r->name)) \
+			return INTERNAL_ERROR; /* it is linked to none that is known by its name: that was not seen yet */ \
 		if (!driver_enter()) \
-			return rtc.name arguments; \
-		int rc = body_##name arguments; \
+			return r->name arguments; \
+		int rc = body_##name(r, ARGUMENTS arguments); \
 		driver_leave(); \
 		return rc; \
 	}
+#define EXPORT_nvJitLink(name)
+#define EXPORT_nvrtc(name) \
+	__asm__(".symver entry_RTC_12_" #name ", " #name "@libnvrtc.so.12\n.symver entry_RTC_13_" #name ", " #name "@libnvrtc.so.13");
+
+static const struct rtc_row { const char *library, *name; void *entry[RTC_VERSIONS]; size_t real; } rows[];
+static void rtc_library(struct rtc *r, const char *library, void *handle);
+
+/* Who is linked to NVRTC has it loaded. */
+static void rtc_linked(unsigned version)
+{
+	static const char *const name[] = {[RTC_12] = "libnvrtc.so.12", [RTC_13] = "libnvrtc.so.13"};
+	void *handle = dlopen(name[version], RTLD_LAZY | RTLD_NOLOAD);
+
+	if (handle)
+		rtc_library(&versions[version], "nvrtc", handle);
+}
+
+#define RTC(library, name, parameters, arguments) \
+	ENTRY(RTC_12, name, parameters, arguments) ENTRY(RTC_13, name, parameters, arguments) EXPORT_##library(name)
 #include "driver/rtc.def"
 
-static const struct rtc_row { const char *library, *name; void *entry, **real; } rows[] = {
-#define RTC(library, name, ...) {#library, #name, (void *)entry_##name, (void **)&rtc.name},
-#define RTC_REAL(library, name, parameters) {#library, #name, NULL, (void **)&rtc.name},
+static const struct rtc_row rows[] = {
+#define RTC(library, name, ...) {#library, #name, {(void *)entry_RTC_12_##name, (void *)entry_RTC_13_##name}, offsetof(struct rtc, name)},
+#define RTC_REAL(library, name, parameters) {#library, #name, {NULL, NULL}, offsetof(struct rtc, name)},
 #include "driver/rtc.def"
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
+
+static void **rtc_real(struct rtc *r, const struct rtc_row *row) { return (void **)((char *)r + row->real); }
 
 static const struct rtc_row *rtc_row(const char *name)
 {
@@ -281,26 +315,42 @@ static const struct rtc_row *rtc_row(const char *name)
 	return NULL;
 }
 
-static void rtc_library(const char *library, void *handle)
+static void rtc_library(struct rtc *r, const char *library, void *handle)
 {
 	for (unsigned i = 0; i < ROWS; i++)
 		if (!strcmp(rows[i].library, library))
-			*rows[i].real = real_dlsym(handle, rows[i].name);
+			*rtc_real(r, &rows[i]) = real_dlsym(handle, rows[i].name);
+}
+
+/* NULL: it is none of those that are known. */
+static struct rtc *rtc_version(const char *library, void *handle)
+{
+	char name[32];
+	int (*tell)(int *major, int *minor), major = 0, minor;
+	void *found;
+
+	snprintf(name, sizeof(name), "%sVersion", library);
+	found = real_dlsym(handle, name);
+	memcpy(&tell, &found, sizeof(found));
+	if (!found || tell(&major, &minor) != SUCCESS)
+		return NULL;
+	return major == 12 ? &versions[RTC_12] : major == 13 ? &versions[RTC_13] : NULL;
 }
 
 void *rtc_entry(void *handle, const char *name, void *found)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	const struct rtc_row *row = rtc_row(name);
+	struct rtc *r = found && row && row->entry[0] ? rtc_version(row->library, handle) : NULL;
 
-	if (!found || !row || !row->entry)
+	if (!found || !row || !row->entry[0])
 		return found;
 	pthread_mutex_lock(&lock);
-	if (!*row->real)
-		rtc_library(row->library, handle);
-	int same = *row->real == found;
+	if (r && !*rtc_real(r, row))
+		rtc_library(r, row->library, handle);
+	int same = r && *rtc_real(r, row) == found;
 	pthread_mutex_unlock(&lock);
 	if (!same)
-		log_once(LOG_WARNING, "a second version of %s is loaded: what that makes is not checked", row->library);
-	return same ? row->entry : found;
+		log_once(LOG_WARNING, "a version of %s that is not known, or is loaded twice: what that makes is not checked", row->library);
+	return same ? row->entry[r - versions] : found;
 }

@@ -26,6 +26,8 @@ API int nvrtcGetPTXSize(void *program, size_t *size) { return (void)program, *si
 API int nvrtcGetPTX(void *program, char *ptx) { return (void)program, strcpy(ptx, fakertc.ptx ? fakertc.ptx : ""), 0; }
 API int nvrtcVersion(int *major, int *minor) { return *major = 13, *minor = 0, 0; }
 
+API int nvJitLinkVersion(int *major, int *minor) { return nvrtcVersion(major, minor); }
+
 API int nvJitLinkCreate(void **link, uint32_t count, const char **option)
 {
 	fakertc.links++;

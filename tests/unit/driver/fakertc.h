@@ -9,6 +9,7 @@
 #define RTC_REAL RTC
 #include "driver/rtc.def"
 int nvrtcVersion(int *major, int *minor);
+int nvJitLinkVersion(int *major, int *minor);
 
 struct fakertc {
 	const char *cubin, *ptx;                        /* what is made; NULL: nothing of the kind */
