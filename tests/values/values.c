@@ -29,6 +29,8 @@ static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 	KERNEL("poll_and_get", FIRST UNTIL("ld.acquire.sys.global.u32", "lt") MET GET)
 	KERNEL("poll_relaxed_and_get", FIRST UNTIL("ld.relaxed.sys.global.u32", "lt") MET GET)
 	KERNEL("poll_fence_and_get", FIRST UNTIL("ld.relaxed.sys.global.u32", "lt") "\tfence.acq_rel.sys;\n" MET GET)
+	/* acquires what it reads last: not what it may have read before */
+	KERNEL("poll_acquire_and_get", FIRST UNTIL("ld.relaxed.sys.global.u32", "lt") "\tld.acquire.sys.global.u32 %r6, [%rd3];\n" MET GET)
 	KERNEL("take_and_get", FIRST TAKE("acquire") MET GET)
 	KERNEL("take_relaxed_and_get", FIRST TAKE("relaxed") MET GET)
 	KERNEL("await_and_add", FIRST UNTIL("ld.relaxed.sys.global.u32", "lt") "\tatom.relaxed.sys.global.add.u32 %r6, [%rd3], 1;\n\tst.global.u32 [%rd1+131072], %r6;\n" MET)
@@ -40,7 +42,7 @@ static CUdeviceptr at, flag, flag2; /* each flag in a line of its own */
 static CUstream c;
 
 static const char *const names[] = {"put", "get", "put_and_raise", "raise_and_put", "put_and_count", "count_and_put", "poll", "poll_and_get",
-				    "poll_relaxed_and_get", "poll_fence_and_get", "take_and_get", "take_relaxed_and_get", "await_and_add", "await_and_store",
+				    "poll_relaxed_and_get", "poll_fence_and_get", "poll_acquire_and_get", "take_and_get", "take_relaxed_and_get", "await_and_add", "await_and_store",
 				    "clear", "wide"};
 
 static void load(void) { KERNELS_LOAD(ptx, names); }
@@ -256,7 +258,7 @@ static void continued(void)
 	launch(a, "put", 1);
 	tell(a, flag, 1);
 	launch_at(c, racy ? "await_and_store" : "await_and_add", at, flag, 1, 1);
-	launch(b, "poll_and_get", 2);
+	launch(b, "poll_acquire_and_get", 2);
 }
 
 /* The flag itself. */
