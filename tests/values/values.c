@@ -18,6 +18,7 @@ enum { N = 1 << 10, BYTES = 4 * N, THREADS = 128, CTAS = N / THREADS, CHUNKS = 4
 #define MET "met:\n\tbar.sync 0;\n"
 #define UNTIL(load, less) "again:\n\t" load " %r6, [%rd3];\n\tsetp." less ".u32 %p2, %r6, %r5;\n\t@%p2 bra again;\n"
 #define TAKE(sem) "again:\n\tatom." sem ".sys.global.cas.b32 %r6, [%rd3], %r5, 0;\n\tsetp.ne.u32 %p2, %r6, %r5;\n\t@%p2 bra again;\n"
+#define BESIDE "\tst.relaxed.sys.global.u32 [%rd3+512], 2;\n"
 static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 	KERNEL("put", PUT)
 	KERNEL("get", GET)
@@ -29,12 +30,13 @@ static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 	KERNEL("poll_and_get", FIRST UNTIL("ld.acquire.sys.global.u32", "lt") MET GET)
 	KERNEL("poll_relaxed_and_get", FIRST UNTIL("ld.relaxed.sys.global.u32", "lt") MET GET)
 	KERNEL("poll_fence_and_get", FIRST UNTIL("ld.relaxed.sys.global.u32", "lt") "\tfence.acq_rel.sys;\n" MET GET)
-	/* acquires what it reads last: not what it may have read before */
-	KERNEL("poll_acquire_and_get", FIRST UNTIL("ld.relaxed.sys.global.u32", "lt") "\tld.acquire.sys.global.u32 %r6, [%rd3];\n" MET GET)
+	/* looks at the flag when another one says that it is there: what it read of the same one before, it would acquire, too */
+	KERNEL("poll_late_and_get", FIRST "beside:\n\tld.relaxed.sys.global.u32 %r6, [%rd3+512];\n\tsetp.lt.u32 %p2, %r6, %r5;\n\t@%p2 bra beside;\n"
+	       UNTIL("ld.acquire.sys.global.u32", "lt") MET GET)
 	KERNEL("take_and_get", FIRST TAKE("acquire") MET GET)
 	KERNEL("take_relaxed_and_get", FIRST TAKE("relaxed") MET GET)
-	KERNEL("await_and_add", FIRST UNTIL("ld.relaxed.sys.global.u32", "lt") "\tatom.relaxed.sys.global.add.u32 %r6, [%rd3], 1;\n\tst.global.u32 [%rd1+131072], %r6;\n" MET)
-	KERNEL("await_and_store", FIRST "\tld.acquire.sys.global.u32 %r6, [%rd3+4096];\n" UNTIL("ld.relaxed.sys.global.u32", "lt") "\tadd.u32 %r6, %r6, 1;\n\tst.relaxed.sys.global.u32 [%rd3], %r6;\n" MET)
+	KERNEL("await_and_add", FIRST UNTIL("ld.relaxed.sys.global.u32", "lt") "\tatom.relaxed.sys.global.add.u32 %r6, [%rd3], 1;\n\tst.global.u32 [%rd1+131072], %r6;\n" BESIDE MET)
+	KERNEL("await_and_store", FIRST "\tld.acquire.sys.global.u32 %r6, [%rd3+4096];\n" UNTIL("ld.relaxed.sys.global.u32", "lt") "\tadd.u32 %r6, %r6, 1;\n\tst.relaxed.sys.global.u32 [%rd3], %r6;\n" BESIDE MET)
 	KERNEL("clear", FIRST "\tst.global.u32 [%rd3], 0;\n" MET)
 	KERNEL("wide", FIRST "again:\n\tld.acquire.sys.global.u64 %rd4, [%rd3];\n\tsetp.eq.u64 %p2, %rd4, 0;\n\t@%p2 bra again;\n" MET GET);
 
@@ -42,7 +44,7 @@ static CUdeviceptr at, flag, flag2; /* each flag in a line of its own */
 static CUstream c;
 
 static const char *const names[] = {"put", "get", "put_and_raise", "raise_and_put", "put_and_count", "count_and_put", "poll", "poll_and_get",
-				    "poll_relaxed_and_get", "poll_fence_and_get", "poll_acquire_and_get", "take_and_get", "take_relaxed_and_get", "await_and_add", "await_and_store",
+				    "poll_relaxed_and_get", "poll_fence_and_get", "poll_late_and_get", "take_and_get", "take_relaxed_and_get", "await_and_add", "await_and_store",
 				    "clear", "wide"};
 
 static void load(void) { KERNELS_LOAD(ptx, names); }
@@ -258,7 +260,7 @@ static void continued(void)
 	launch(a, "put", 1);
 	tell(a, flag, 1);
 	launch_at(c, racy ? "await_and_store" : "await_and_add", at, flag, 1, 1);
-	launch(b, "poll_acquire_and_get", 2);
+	launch(b, "poll_late_and_get", 2);
 }
 
 /* The flag itself. */

@@ -18,7 +18,7 @@ FORMS = {
     "counted_by_kernel": {("count_and_put", "get")}, "copied": {(COPY, "get")}, "copied_back": {(COPY, "put")}, "progress_waited": {(COPY, "get")},
     "progress_polled": {(COPY, "poll_relaxed_and_get")}, "turns": PUT_GET, "wide_polled": {("put", "wide")}, "wide_waited": PUT_GET, "halves": PUT_GET,
     "batch": PUT_GET, "relayed": PUT_GET, "relayed_in_a_batch": {("poll_and_get", "put")}, "taken": {("put", "take_relaxed_and_get")},
-    "continued": {("poll_acquire_and_get", "put")}, "cleared": {("clear", WRITE)}, "cleared_by_set": {(SET, WRITE)},
+    "continued": {("poll_late_and_get", "put")}, "cleared": {("clear", WRITE)}, "cleared_by_set": {(SET, WRITE)},
 }
 UNKNOWN = {"halves"}  # who reads there comes behind anything
 
