@@ -166,6 +166,7 @@ static void late_end(struct late_kernel *k, struct late *l)
 		values_looked(l->flow, l->look);
 	late_free(l);
 	atomic_fetch_sub_explicit(&k->under_way, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&k->ended, 1, memory_order_relaxed);
 }
 
 /* Out of those that are not started. */
@@ -330,19 +331,22 @@ static void late_wait(struct late_kernel *k)
 	nanosleep(&(struct timespec){0, LATE_LOOK_NS}, NULL);
 }
 
-/* 1: at most so many are under way; 0: they are more, and in so many looks none of them was started or ended. */
+/* Until at most so many are under way of those that are now, others being added meanwhile; or in so many looks none was started or ended. 1: at
+ * most so many are. */
 static int late_fewer(struct flow *f, uint32_t most, unsigned looks)
 {
 	struct late_kernel *k = &f->late;
-	uint32_t mapped = vmm_mapped(f->participant), moves = 0, before;
+	uint32_t mapped = vmm_mapped(f->participant), first = atomic_load_explicit(&k->ended, memory_order_relaxed), moves = 0, before;
+	uint32_t last = first + atomic_load_explicit(&k->under_way, memory_order_relaxed) - most;
 
 	for (unsigned left = looks;; late_wait(k)) {
 		before = moves;
 		late_turn(f, mapped);
-		uint32_t count = atomic_load_explicit(&k->under_way, memory_order_relaxed);
-		if (count <= most || !left)
-			return count <= most;
-		moves = atomic_load_explicit(&k->started, memory_order_relaxed) - count;
+		uint32_t ended = atomic_load_explicit(&k->ended, memory_order_relaxed);
+		int few = atomic_load_explicit(&k->under_way, memory_order_relaxed) <= most;
+		if (few || (int32_t)(ended - last) >= 0 || !left)
+			return few;
+		moves = atomic_load_explicit(&k->started, memory_order_relaxed) + ended;
 		left = moves != before ? looks : left - 1;
 	}
 }
@@ -357,7 +361,8 @@ void late_go_on(struct flow *f)
 		return;
 	late_turn(f, vmm_mapped(f->participant));
 	uint32_t count = atomic_load_explicit(&k->under_way, memory_order_relaxed), most = atomic_load_explicit(&k->most, memory_order_relaxed);
-	if (count > most && !late_fewer(f, most, LATE_LOOKS))
+	uint32_t ended = atomic_load_explicit(&k->ended, memory_order_relaxed);
+	if (count > most && !late_fewer(f, most, LATE_LOOKS) && ended == atomic_load_explicit(&k->ended, memory_order_relaxed))
 		atomic_store_explicit(&k->most, 2 * count, memory_order_relaxed);
 }
 

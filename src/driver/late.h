@@ -24,8 +24,8 @@ int late_enqueued(struct late *l, CUstream stream, int done, int over);
 /* Starts what may be started, behind each call that may have made that so. Cheap if there is nothing. If much is under way it waits for some. */
 void late_go_on(struct flow *f);
 int late_under_way(struct flow *f); /* 1: some are, as far as was seen last */
-/* 1: none is under way, perhaps after looks, LATE_LOOK_NS apart, until in so many of them none was started or ended: as often on a machine
- * that is busy as on another one, for the emulated device counts them. */
+/* 1: none is under way, perhaps after looks, LATE_LOOK_NS apart, until as many have ended as there were, or in so many of them none was started or
+ * ended: as often on a machine that is busy as on another one, for the emulated device counts them. */
 #define LATE_LOOK_NS 20000
 int late_over(struct flow *f, unsigned looks);
 /* Of what is under way launches of its slot, from its own on, may leave records. */

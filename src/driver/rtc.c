@@ -96,15 +96,15 @@ static int body_nvrtcGetCUBINSize(const struct rtc *r, void *program, size_t *si
 
 static int body_nvrtcGetCUBIN(const struct rtc *r, void *program, char *cubin)
 {
-	size_t size, made;
-	char *text = rtc_nvrtc_ptx(r, program, &size);
-	int rc = SUCCESS;
+	size_t size, made = 0;
+	char *text = r->nvrtcGetCUBINSize(program, &made) == SUCCESS && made ? rtc_nvrtc_ptx(r, program, &size) : NULL;
+	int emulated = text && cubin && rtc_emulated(), rc = SUCCESS;
 
-	if (text && rtc_emulated())
+	if (emulated)
 		memcpy(cubin, text, size);
 	else
 		rc = r->nvrtcGetCUBIN(program, cubin);
-	if (rc == SUCCESS && text && r->nvrtcGetCUBINSize(program, &made) == SUCCESS && !rtc_emulated())
+	if (rc == SUCCESS && text && !emulated)
 		link_told(cubin, made, text, "PTX of NVRTC");
 	free(text);
 	return rc;
@@ -181,6 +181,8 @@ static char *rtc_input(int type, const void *data, size_t size)
 	const char *made = NULL, *source;
 	char *text;
 
+	if (!data)
+		return NULL;
 	if (type != NVJITLINK_PTX && link_made(data, size, &made, &source))
 		return made ? strdup(made) : NULL;
 	if (type != NVJITLINK_PTX && type != NVJITLINK_ANY && !(type == NVJITLINK_CUBIN && rtc_emulated()))
@@ -241,7 +243,7 @@ static int body_nvJitLinkGetLinkedCubin(const struct rtc *r, void *link, void *c
 	int known = link_of(link, &text, &source), rc;
 	size_t size;
 
-	if (known && text && rtc_emulated()) {
+	if (known && text && cubin && rtc_emulated()) {
 		strcpy(cubin, text);
 		return SUCCESS;
 	}
