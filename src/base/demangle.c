@@ -1,5 +1,6 @@
 #include "base/demangle.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static const char *named(const char *text)
 
 	for (const char *c = text; *c; c++) {
 		depth += opens(*c) - closes(*c);
-		if (!depth && !strncmp(c, "operator", 8))
+		if (!depth && !strncmp(c, "operator", 8) && (c == text || c[-1] == ' ' || c[-1] == ':') && !isalnum((unsigned char)c[8]) && c[8] != '_')
 			return NULL;
 		if (*c == ' ' && !depth)
 			name = c + 1;

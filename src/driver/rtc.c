@@ -13,7 +13,6 @@
 #include "driver/image.h"
 #include "driver/link.h"
 #include "driver/map.h"
-#include "driver/state.h"
 #include "ipc/proto.h"
 
 #define SUCCESS 0
@@ -21,14 +20,18 @@
 #define INTERNAL_ERROR 11 /* of NVRTC */
 enum { NVJITLINK_CUBIN = 1, NVJITLINK_PTX = 2, NVJITLINK_ANY = 10 };
 
-/* The libraries of one major version of CUDA; NULL: not found yet, or it has none. */
+/* The libraries of one major version of CUDA, as dlsym found them, or as programs are linked to them: a process may have two of one version.
+ * NULL: not found yet, or it has none. */
 struct rtc {
 #define RTC(library, name, parameters, ...) int (*name) parameters;
 #define RTC_REAL RTC
 #include "driver/rtc.def"
 };
-enum { RTC_12, RTC_13, RTC_VERSIONS };
-static struct rtc versions[RTC_VERSIONS];
+enum { RTC_12, RTC_13, RTC_VERSIONS, LINKED_12 = RTC_VERSIONS, LINKED_13, RTC_TABLES };
+static struct rtc tables[RTC_TABLES];
+
+/* Is this process checked? The driver need not have been called, and state.h's answer would make it so: a forked child may use CUDA yet. */
+static int rtc_checked(void) { return getenv(GSAN_ENV_SOCKET) != NULL; }
 
 /* The emulated device runs PTX: there it stands for machine code. */
 static int rtc_emulated(void)
@@ -76,9 +79,9 @@ static int body_nvrtcCompileProgram(const struct rtc *r, void *program, int coun
 
 	if (!more)
 		return r->nvrtcCompileProgram(program, count, option);
+	more[0] = "-lineinfo"; /* behind the others it might be the value of one that has none */
 	for (int i = 0; i < count; i++)
-		more[i] = option[i];
-	more[count] = "-lineinfo";
+		more[i + 1] = option[i];
 	rc = r->nvrtcCompileProgram(program, count + 1, more);
 	free(more);
 	return rc == NVRTC_INVALID_OPTION ? r->nvrtcCompileProgram(program, count, option) : rc;
@@ -240,15 +243,16 @@ static int body_nvJitLinkGetLinkedCubinSize(const struct rtc *r, void *link, siz
 static int body_nvJitLinkGetLinkedCubin(const struct rtc *r, void *link, void *cubin)
 {
 	const char *text = NULL, *source;
-	int known = link_of(link, &text, &source), rc;
 	size_t size;
+	int made = r->nvJitLinkGetLinkedCubinSize && r->nvJitLinkGetLinkedCubinSize(link, &size) == SUCCESS;
+	int known = made && link_of(link, &text, &source), rc;
 
 	if (known && text && cubin && rtc_emulated()) {
 		strcpy(cubin, text);
 		return SUCCESS;
 	}
 	rc = r->nvJitLinkGetLinkedCubin(link, cubin);
-	if (rc == SUCCESS && known && r->nvJitLinkGetLinkedCubinSize && r->nvJitLinkGetLinkedCubinSize(link, &size) == SUCCESS)
+	if (rc == SUCCESS && known)
 		link_told(cubin, size, text, source);
 	return rc;
 }
@@ -266,38 +270,35 @@ static int body_nvJitLinkDestroy(const struct rtc *r, void **link)
 
 /* Of NVRTC they are exported, too, for programs that are linked to it. */
 #define ARGUMENTS(...) __VA_ARGS__
-#define ENTRY(version, name, parameters, arguments) \
-	__attribute__((visibility("default"))) int entry_##version##_##name parameters; \
-	int entry_##version##_##name parameters \
+#define ENTRY(table, name, parameters, arguments) \
+	__attribute__((visibility("default"))) int entry_##table##_##name parameters; \
+	int entry_##table##_##name parameters \
 	{ \
-		const struct rtc *r = &versions[version]; \
-		if (!r->name && (rtc_linked(version), !r->name)) \
+		const struct rtc *r = &tables[table]; \
+		if (!r->name && (rtc_linked(table), !r->name)) \
 			return INTERNAL_ERROR; /* it is linked to none that is known by its name: that was not seen yet */ \
-		if (!driver_enter()) \
-			return r->name arguments; \
-		int rc = body_##name(r, ARGUMENTS arguments); \
-		driver_leave(); \
-		return rc; \
+		return rtc_checked() ? body_##name(r, ARGUMENTS arguments) : r->name arguments; \
 	}
-#define EXPORT_nvJitLink(name)
-#define EXPORT_nvrtc(name) \
-	__asm__(".symver entry_RTC_12_" #name ", " #name "@libnvrtc.so.12\n.symver entry_RTC_13_" #name ", " #name "@libnvrtc.so.13");
+#define LINKED_nvJitLink(name, parameters, arguments)
+#define LINKED_nvrtc(name, parameters, arguments) \
+	ENTRY(LINKED_12, name, parameters, arguments) ENTRY(LINKED_13, name, parameters, arguments) \
+	__asm__(".symver entry_LINKED_12_" #name ", " #name "@libnvrtc.so.12\n.symver entry_LINKED_13_" #name ", " #name "@libnvrtc.so.13");
 
 static const struct rtc_row { const char *library, *name; void *entry[RTC_VERSIONS]; size_t real; } rows[];
 static void rtc_library(struct rtc *r, const char *library, void *handle);
 
 /* Who is linked to NVRTC has it loaded. */
-static void rtc_linked(unsigned version)
+static void rtc_linked(unsigned table)
 {
-	static const char *const name[] = {[RTC_12] = "libnvrtc.so.12", [RTC_13] = "libnvrtc.so.13"};
-	void *handle = dlopen(name[version], RTLD_LAZY | RTLD_NOLOAD);
+	void *handle = dlopen(table == LINKED_12 ? "libnvrtc.so.12" : "libnvrtc.so.13", RTLD_LAZY | RTLD_NOLOAD); /* stays */
 
 	if (handle)
-		rtc_library(&versions[version], "nvrtc", handle);
+		rtc_library(&tables[table], "nvrtc", handle);
 }
 
 #define RTC(library, name, parameters, arguments) \
-	ENTRY(RTC_12, name, parameters, arguments) ENTRY(RTC_13, name, parameters, arguments) EXPORT_##library(name)
+	ENTRY(RTC_12, name, parameters, arguments) ENTRY(RTC_13, name, parameters, arguments) \
+	LINKED_##library(name, parameters, arguments)
 #include "driver/rtc.def"
 
 static const struct rtc_row rows[] = {
@@ -336,7 +337,15 @@ static struct rtc *rtc_version(const char *library, void *handle)
 	memcpy(&tell, &found, sizeof(found));
 	if (!found || tell(&major, &minor) != SUCCESS)
 		return NULL;
-	return major == 12 ? &versions[RTC_12] : major == 13 ? &versions[RTC_13] : NULL;
+	return major == 12 ? &tables[RTC_12] : major == 13 ? &tables[RTC_13] : NULL;
+}
+
+/* It is not unloaded any more, whoever closes it. */
+static int rtc_stays(const void *function)
+{
+	Dl_info of;
+
+	return dladdr(function, &of) && dlopen(of.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
 void *rtc_entry(void *handle, const char *name, void *found)
@@ -348,11 +357,11 @@ void *rtc_entry(void *handle, const char *name, void *found)
 	if (!found || !row || !row->entry[0])
 		return found;
 	pthread_mutex_lock(&lock);
-	if (r && !*rtc_real(r, row))
+	if (r && !*rtc_real(r, row) && rtc_stays(found))
 		rtc_library(r, row->library, handle);
 	int same = r && *rtc_real(r, row) == found;
 	pthread_mutex_unlock(&lock);
 	if (!same)
 		log_once(LOG_WARNING, "a version of %s that is not known, or is loaded twice: what that makes is not checked", row->library);
-	return same ? row->entry[r - versions] : found;
+	return same ? row->entry[r - tables] : found;
 }

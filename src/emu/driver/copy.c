@@ -137,6 +137,7 @@ static CUresult enqueue(CUstream s, const struct copy_op *what, int keep_source)
 	}
 	trace_rows(s, c);
 	c->op.own = emu_skipped(what->to.at) || emu_skipped(what->from.at);
+	c->op.counts = !c->op.own;
 	emu_op_push(s, &c->op);
 	return CUDA_SUCCESS;
 }

@@ -186,6 +186,7 @@ static CUresult enqueue(CUstream s, CUfunction f, const struct emu_launch *launc
 	k->op.drop = drop_kernel;
 	k->op.priority = kernel_priority;
 	k->op.own = emu_skipped_kernel(k->name);
+	k->op.counts = !k->op.own;
 	if (!k->op.own)
 		emu_sched_queued(digest(f->kernel, launch));
 	emu_op_push(s, &k->op);

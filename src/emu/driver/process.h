@@ -34,7 +34,7 @@ struct CUstream_st {
 	uint64_t owner;               /* per-thread default stream: the thread's number, else 0 */
 	int busy;                     /* its head runs without the lock (a host function) */
 	struct emu_op *head, **tail;
-	uint32_t queued;              /* operations, the head included */
+	uint32_t queued;              /* operations that count, the head included */
 	struct emu_point work;        /* what is before its next launch */
 	struct emu_captured *captured; /* it is captured: src/emu/driver/graph/capture.h; or NULL */
 };

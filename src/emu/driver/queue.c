@@ -10,7 +10,7 @@
 #include "emu/driver/trace.h"
 
 #define READY_MAX 4096   /* streams that are considered for one turn */
-#define QUEUE_MOST 1024  /* operations of one stream: who gives it more waits, as on a GPU */
+#define QUEUE_MOST 1024  /* kernels, copies and sets of one stream: who gives it more waits, as on a GPU */
 #define RELEASED_MAX 64  /* waits that one turn can end; more are found by the next */
 
 struct wait {
@@ -113,7 +113,7 @@ static void drop_barrier(const struct emu_op *op)
 /* It is in its stream's list no more. */
 static void drop_op(struct emu_op *op)
 {
-	op->stream->queued--;
+	op->stream->queued -= (uint32_t)op->counts;
 	drop_barrier(op);
 	if (op->drop)
 		op->drop(op);
@@ -356,7 +356,7 @@ void emu_op_push(CUstream stream, struct emu_op *op)
 	}
 	*stream->tail = op;
 	stream->tail = &op->next;
-	stream->queued++;
+	stream->queued += (uint32_t)op->counts;
 	settle();
 	const struct emu_runnable ready = runnable();
 	if ((ready.priority || ready.own) && !worker_started)

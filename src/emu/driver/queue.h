@@ -15,6 +15,7 @@ struct emu_op {
 	uint64_t seq;                                        /* order of enqueueing in this process */
 	int marker;                                          /* needs no turn */
 	int begun;
+	int counts;                                          /* takes room in its stream (emu_wait_room) */
 	int own;                                             /* not the program's (skip.h): goes first, and no choice counts it */
 	uint32_t devices;                                    /* bits: it is behind what these were given before in default streams and those that
 	                                                      * wait for them, and before what they are given next there. 0: its stream's order is all */
@@ -39,7 +40,7 @@ void emu_stream_discard(CUstream stream);
 
 /* Blocks the calling host thread until done(subject) holds; gives up the lock meanwhile. emu_poll waits one turn. */
 CUresult emu_wait(int (*done)(const void *subject), const void *subject);
-CUresult emu_wait_room(CUstream stream);      /* for one more operation in its queue, as calls do that enqueue work */
+CUresult emu_wait_room(CUstream stream);      /* for one more kernel, copy or set in its queue, as calls do that enqueue such */
 CUresult emu_wait_stream(CUstream stream);
 CUresult emu_wait_context(CUcontext context); /* all three return the context's sticky error */
 void emu_poll(void);

@@ -12,6 +12,7 @@ static const struct { const char *mangled, *shown; } names[] = {
 	{"_ZN8__main__5wrongB2v1B5cw51cE5ArrayIfLi1E1C7mutable7alignedEx", "__main__::wrong"},
 	{"_Z4callIPFvPiEEvT_S0_", "call<void (*)(int*)>"},
 	{"_ZNK1aplERKS_", "a::operator+(a const&) const"},
+	{"_Z10myoperatorIiEvv", "myoperator<int>"},
 	{"tally", NULL},
 	{"_Znothing", NULL},
 	/* at::native's, with three lambdas: too long for its arguments */

@@ -146,6 +146,18 @@ static void unchanged(void)
 	CHECK(dlsym(RTLD_DEFAULT, "nvrtcGetCUBIN") == NULL);
 }
 
+/* Closed and opened again it is the same, and stays hooked: it was not unloaded. */
+static void again(void)
+{
+	Dl_info of;
+	void *entry = find(library, "nvrtcCompileProgram");
+
+	CHECK(dlclose(library) == 0);
+	library = dlopen("libfakertc.so", RTLD_NOW | RTLD_LOCAL);
+	CHECK(library && find(library, "nvrtcCompileProgram") == entry && dladdr(entry, &of) && strstr(of.dli_fname, "libgsan"));
+	CHECK(compile(0, NULL) == 0);
+}
+
 int main(int argc, char **argv)
 {
 	int emulated = argc > 1 && !strcmp(argv[1], "emu");
@@ -161,5 +173,6 @@ int main(int argc, char **argv)
 	lines();
 	machine_code(emulated ? ".version 8.0 of it" : "a cubin");
 	links(emulated);
+	again();
 	return 0;
 }
