@@ -182,7 +182,6 @@ static void evidence_caller(struct report_side *side, struct kernel *kernel)
 		side->at = (struct report_place){kernel->caller.file, kernel->caller.line, 0};
 	if (kernel->caller.function)
 		side->function = kernel->caller.function;
-	side->function_name = supervisor_name(side->function);
 }
 
 void supervisor_side(const struct supervisor *s, struct report_side *side, const struct gsan_side *from, struct kernel *kernel,
@@ -209,13 +208,13 @@ void supervisor_side(const struct supervisor *s, struct report_side *side, const
 		return;
 	side->at = (struct report_place){evidence_dash(site->file), site->line, site->column};
 	side->function = evidence_dash(site->function);
-	side->function_name = supervisor_name(side->function);
 	side->inlined_at = evidence_dash(site->inlined_at);
 	side->op = site->op;
 	side->semantics = evidence_dash(site->semantics);
 	side->scope = evidence_dash(site->scope);
 	if (host)
 		evidence_caller(side, kernel);
+	side->function_name = supervisor_name(side->function);
 	if (!side->at.file) { /* no line information: the place in the PTX is better than none */
 		side->at.file = evidence_dash(kernel->info.source);
 		side->at.column = 0;

@@ -351,15 +351,13 @@ int flow_capturing(CUstream stream)
 
 /* ---- numbers ------------------------------------------------------------------------------------------------- */
 
-#define FLOW_LATE 1000u /* looks for the end of checks of copies, which keep tags; and of what is left, more may be over at the next time */
-
 /* Tags come round: whatever records they left must be gone first (src/clock/tags.c). No enqueue lock is held. */
 void flow_renew(struct flow *f, uint32_t half)
 {
 	struct clock_sweep sweep;
 	struct clock_vec over = {0};
 
-	late_over(f, FLOW_LATE);
+	late_over(f, LATE_LOOKS); /* checks of copies keep tags; of those that are left, more may be over at the next time */
 	pthread_mutex_lock(&f->renew);
 	if (f->clock.tags.renewed < half) {
 		flow_passed(f, &over);

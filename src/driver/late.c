@@ -16,8 +16,7 @@
 
 #define LATE_CTAS 256u
 #define LATE_RUNNING 256u /* kernels of ours that the driver holds at once: far below what makes a launch wait */
-#define LATE_MOST 2048u    /* copies under way, with tags and memory of ours: who brings more waits, if any of them moves ... */
-#define LATE_LOOKS 1000u   /* ... in so many looks; else twice as many may be */
+#define LATE_MOST 2048u    /* copies under way, with tags and memory of ours: who brings more waits, if any of them moves in LATE_LOOKS; else twice as many may be */
 #define LATE_SETTLE 10000u /* looks */
 
 struct late {

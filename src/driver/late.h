@@ -27,6 +27,7 @@ int late_under_way(struct flow *f); /* 1: some are, as far as was seen last */
 /* 1: none is under way, perhaps after looks, LATE_LOOK_NS apart, until as many have ended as there were, or in so many of them none was started or
  * ended: as often on a machine that is busy as on another one, for the emulated device counts them. */
 #define LATE_LOOK_NS 20000
+#define LATE_LOOKS 1000u /* so many where tags or memory run short */
 int late_over(struct flow *f, unsigned looks);
 /* Of what is under way launches of its slot, from its own on, may leave records. */
 void late_lowers(struct flow *f, struct clock_sweep *sweep);

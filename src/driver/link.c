@@ -86,6 +86,15 @@ static void link_complete(struct link *l, const void *made, size_t size)
 	pthread_mutex_unlock(&complete_lock);
 }
 
+static int link_tell(const struct link *l, const char **text, const char **source)
+{
+	if (l) {
+		*text = l->text;
+		*source = l->source;
+	}
+	return l != NULL;
+}
+
 void link_told(const void *made, size_t size, const char *text, const char *source)
 {
 	struct link *l = calloc(1, sizeof(*l));
@@ -110,26 +119,14 @@ void link_whole(void *state, const char *text)
 
 int link_of(void *state, const char **text, const char **source)
 {
-	const struct link *l = map_get(&states, (uintptr_t)state);
-
-	if (l) {
-		*text = l->text;
-		*source = l->source;
-	}
-	return l != NULL;
+	return link_tell(map_get(&states, (uintptr_t)state), text, source);
 }
 
 void link_ended(void *state) { link_free(map_remove(&states, (uintptr_t)state)); }
 
 int link_made(const void *image, size_t size, const char **text, const char **source)
 {
-	const struct link *l = link_find(image, size);
-
-	if (l) {
-		*text = l->text;
-		*source = l->source;
-	}
-	return l != NULL;
+	return link_tell(link_find(image, size), text, source);
 }
 
 CUresult hook_cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name, unsigned count,

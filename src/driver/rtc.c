@@ -42,15 +42,16 @@ static int rtc_emulated(void)
 }
 
 /* malloc'ed, or NULL: it was made to be something else. */
-static char *rtc_text(void *handle, size_t *size, int (*tell_size)(void *, size_t *), int (*tell)(void *, char *))
+static char *rtc_text(void *handle, int (*tell_size)(void *, size_t *), int (*tell)(void *, char *))
 {
 	char *text = NULL;
+	size_t size;
 
-	if (!tell_size || !tell || tell_size(handle, size) != SUCCESS || *size <= 1)
+	if (!tell_size || !tell || tell_size(handle, &size) != SUCCESS || size <= 1)
 		return NULL;
-	text = malloc(*size + 1);
+	text = malloc(size + 1);
 	if (text && tell(handle, text) == SUCCESS) {
-		text[*size] = 0;
+		text[size] = 0;
 		return text;
 	}
 	free(text);
@@ -58,8 +59,6 @@ static char *rtc_text(void *handle, size_t *size, int (*tell_size)(void *, size_
 }
 
 /* ---- NVRTC ----------------------------------------------------------------------------------------------------- */
-
-static char *rtc_nvrtc_ptx(const struct rtc *r, void *program, size_t *size) { return rtc_text(program, size, r->nvrtcGetPTXSize, r->nvrtcGetPTX); }
 
 static int rtc_has_lines(int count, const char *const *option)
 {
@@ -99,12 +98,12 @@ static int body_nvrtcGetCUBINSize(const struct rtc *r, void *program, size_t *si
 
 static int body_nvrtcGetCUBIN(const struct rtc *r, void *program, char *cubin)
 {
-	size_t size, made = 0;
-	char *text = r->nvrtcGetCUBINSize(program, &made) == SUCCESS && made ? rtc_nvrtc_ptx(r, program, &size) : NULL;
+	size_t made;
+	char *text = r->nvrtcGetCUBINSize(program, &made) == SUCCESS && made ? rtc_text(program, r->nvrtcGetPTXSize, r->nvrtcGetPTX) : NULL;
 	int emulated = text && cubin && rtc_emulated(), rc = SUCCESS;
 
 	if (emulated)
-		memcpy(cubin, text, size);
+		strcpy(cubin, text);
 	else
 		rc = r->nvrtcGetCUBIN(program, cubin);
 	if (rc == SUCCESS && text && !emulated)
@@ -167,9 +166,8 @@ static int body_nvJitLinkComplete(const struct rtc *r, void *link)
 {
 	int rc = r->nvJitLinkComplete(link);
 	void *twin = rc == SUCCESS ? map_get(&twins, (uintptr_t)link) : NULL;
-	size_t size;
 	char *text = twin && r->nvJitLinkComplete(twin) == SUCCESS ?
-		rtc_text(twin, &size, r->nvJitLinkGetLinkedPtxSize, r->nvJitLinkGetLinkedPtx) : NULL;
+		rtc_text(twin, r->nvJitLinkGetLinkedPtxSize, r->nvJitLinkGetLinkedPtx) : NULL;
 
 	if (text)
 		link_whole(link, text);
@@ -268,6 +266,8 @@ static int body_nvJitLinkDestroy(const struct rtc *r, void **link)
 
 /* ---- the entries ------------------------------------------------------------------------------------------------ */
 
+static void rtc_linked(unsigned table);
+
 /* Of NVRTC they are exported, too, for programs that are linked to it. */
 #define ARGUMENTS(...) __VA_ARGS__
 #define ENTRY(table, name, parameters, arguments) \
@@ -284,24 +284,12 @@ static int body_nvJitLinkDestroy(const struct rtc *r, void **link)
 	ENTRY(LINKED_12, name, parameters, arguments) ENTRY(LINKED_13, name, parameters, arguments) \
 	__asm__(".symver entry_LINKED_12_" #name ", " #name "@libnvrtc.so.12\n.symver entry_LINKED_13_" #name ", " #name "@libnvrtc.so.13");
 
-static const struct rtc_row { const char *library, *name; void *entry[RTC_VERSIONS]; size_t real; } rows[];
-static void rtc_library(struct rtc *r, const char *library, void *handle);
-
-/* Who is linked to NVRTC has it loaded. */
-static void rtc_linked(unsigned table)
-{
-	void *handle = dlopen(table == LINKED_12 ? "libnvrtc.so.12" : "libnvrtc.so.13", RTLD_LAZY | RTLD_NOLOAD); /* stays */
-
-	if (handle)
-		rtc_library(&tables[table], "nvrtc", handle);
-}
-
 #define RTC(library, name, parameters, arguments) \
 	ENTRY(RTC_12, name, parameters, arguments) ENTRY(RTC_13, name, parameters, arguments) \
 	LINKED_##library(name, parameters, arguments)
 #include "driver/rtc.def"
 
-static const struct rtc_row rows[] = {
+static const struct rtc_row { const char *library, *name; void *entry[RTC_VERSIONS]; size_t real; } rows[] = {
 #define RTC(library, name, ...) {#library, #name, {(void *)entry_RTC_12_##name, (void *)entry_RTC_13_##name}, offsetof(struct rtc, name)},
 #define RTC_REAL(library, name, parameters) {#library, #name, {NULL, NULL}, offsetof(struct rtc, name)},
 #include "driver/rtc.def"
@@ -323,6 +311,15 @@ static void rtc_library(struct rtc *r, const char *library, void *handle)
 	for (unsigned i = 0; i < ROWS; i++)
 		if (!strcmp(rows[i].library, library))
 			*rtc_real(r, &rows[i]) = real_dlsym(handle, rows[i].name);
+}
+
+/* Who is linked to NVRTC has it loaded. */
+static void rtc_linked(unsigned table)
+{
+	void *handle = dlopen(table == LINKED_12 ? "libnvrtc.so.12" : "libnvrtc.so.13", RTLD_LAZY | RTLD_NOLOAD); /* stays */
+
+	if (handle)
+		rtc_library(&tables[table], "nvrtc", handle);
 }
 
 /* NULL: it is none of those that are known. */
@@ -352,10 +349,10 @@ void *rtc_entry(void *handle, const char *name, void *found)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	const struct rtc_row *row = rtc_row(name);
-	struct rtc *r = found && row && row->entry[0] ? rtc_version(row->library, handle) : NULL;
 
 	if (!found || !row || !row->entry[0])
 		return found;
+	struct rtc *r = rtc_version(row->library, handle);
 	pthread_mutex_lock(&lock);
 	if (r && !*rtc_real(r, row) && rtc_stays(found))
 		rtc_library(r, row->library, handle);

@@ -113,7 +113,8 @@ static void read_triple(struct read *x, const cJSON *object, const char *key, ui
 	}
 }
 
-static const char *read_name(struct read *x, const cJSON *object, const char *key)
+/* NULL: it is not there. */
+static const char *read_maybe(struct read *x, const cJSON *object, const char *key)
 {
 	return cJSON_HasObjectItem(object, key) ? read_string(x, object, key) : NULL;
 }
@@ -127,7 +128,7 @@ static void read_side(struct read *x, const cJSON *finding, const char *key, str
 	side->participant = cJSON_HasObjectItem(o, "participant") ? read_integer(x, o, "participant") : -1; /* older reports */
 	side->pid = cJSON_HasObjectItem(o, "pid") ? read_integer(x, o, "pid") : 0;
 	side->kernel = read_string(x, o, "kernel");
-	side->kernel_name = read_name(x, o, "kernel_name");
+	side->kernel_name = read_maybe(x, o, "kernel_name");
 	read_triple(x, o, "grid", side->grid, &always);
 	read_triple(x, o, "cta", side->cta, &side->cta_known);
 	side->launch = read_small(x, o, "launch");
@@ -135,13 +136,13 @@ static void read_side(struct read *x, const cJSON *finding, const char *key, str
 	side->at.line = read_small(x, o, "line");
 	side->at.column = read_small(x, o, "column");
 	side->function = read_string(x, o, "function");
-	side->function_name = read_name(x, o, "function_name");
+	side->function_name = read_maybe(x, o, "function_name");
 	side->inlined_at = read_string(x, o, "inlined_at");
 	side->op = read_string(x, o, "op");
 	side->bytes = read_small(x, o, "bytes");
 	side->semantics = read_string(x, o, "semantics");
 	side->scope = read_string(x, o, "scope");
-	side->source = cJSON_HasObjectItem(o, "source") ? read_string(x, o, "source") : NULL; /* older reports */
+	side->source = read_maybe(x, o, "source"); /* older reports */
 }
 
 /* 0x and digits; null, where that may be: 0. */
@@ -298,7 +299,7 @@ static void read_notes(struct read *x, const cJSON *coverage, const char *key, c
 		if (!strcmp(name, "name"))
 			note.key = read_string(x, o, "key");
 		note.name = read_string(x, o, name);
-		note.kernel_name = read_name(x, o, "kernel_name");
+		note.kernel_name = read_maybe(x, o, "kernel_name");
 		note.reason = read_string(x, o, "reason");
 		note.ranks = read_bits(x, o, "ranks");
 		if (!note.key)

@@ -194,7 +194,8 @@ static int report_index_notes(struct report *r)
 
 int report_add_note(struct report *r, const struct report_note *note)
 {
-	const struct report_note clean = {report_copy(r, note->key), report_copy(r, note->name), report_copy(r, note->reason), note->ranks, report_copy(r, note->kernel_name)};
+	const struct report_note clean = {.key = report_copy(r, note->key), .name = report_copy(r, note->name), .kernel_name = report_copy(r, note->kernel_name),
+					  .reason = report_copy(r, note->reason), .ranks = note->ranks};
 	const uint64_t hash = report_note_hash(&clean);
 	if (report_index_notes(r))
 		return -ENOMEM;

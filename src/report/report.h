@@ -41,7 +41,8 @@ struct report_side {
 	const char *semantics, *scope;     /* scope NULL: none */
 	const char *source;                /* the line at `at`; NULL: it could not be read (source.c) */
 };
-const char *report_kernel_name(const struct report_side *side); /* for people */
+const char *report_kernel_name(const struct report_side *side); /* for people; "?": it has none */
+const char *report_function_name(const struct report_side *side); /* NULL: it is not known */
 int report_is_copy(const struct report_side *side); /* 1: a copy or a set; `kernel` is the driver function, and it has no grid */
 struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at; };
 struct report_allocation { int rank; uint64_t base, size, offset; const char *label; }; /* size 0: not known */

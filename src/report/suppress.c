@@ -265,7 +265,7 @@ static int suppress_place(const struct suppress_side *s, const struct suppress_f
 /* A name of C++ as the driver has it, or as reports show it. */
 static int suppress_either(const struct suppress_glob *glob, const char *name, const char *shown)
 {
-	return suppress_names(glob, name) || (shown && suppress_names(glob, shown));
+	return suppress_names(glob, name) || suppress_names(glob, shown);
 }
 
 static int suppress_access(const struct suppress_side *s, const struct report_side *side, const struct suppress_frames *frames)

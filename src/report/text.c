@@ -197,7 +197,7 @@ static void text_launch(struct text *out, const struct report_side *side)
 		text_printf(out, " of grid (%u, %u, %u)", side->grid[0], side->grid[1], side->grid[2]);
 	}
 	if (side->function && (!side->kernel || strcmp(side->function, side->kernel)))
-		text_printf(out, ", in %s", side->function_name ? side->function_name : side->function);
+		text_printf(out, ", in %s", report_function_name(side));
 	text_inlined(out, side);
 }
 

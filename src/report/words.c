@@ -132,6 +132,7 @@ static const char *report_noun(const struct report_side *side)
 }
 
 const char *report_kernel_name(const struct report_side *side) { return side->kernel_name ? side->kernel_name : side->kernel ? side->kernel : "?"; }
+const char *report_function_name(const struct report_side *side) { return side->function_name ? side->function_name : side->function; }
 
 int report_is_copy(const struct report_side *side)
 {

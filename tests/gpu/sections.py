@@ -386,7 +386,7 @@ def ends_of(results, name, status):
     for result in results:
         if result.status != status:
             show(name, result)
-    return "; ".join(sorted({"hang" if r.status is None else {0: "clean", FOUND: "found"}.get(r.status, f"{r.status}: {r.err[-1500:]}") for r in results}))
+    return "; ".join(sorted({"hang" if r.status is None else {0: "clean", FOUND: "found", UNCHECKED: "unchecked"}.get(r.status, f"{r.status}: {r.err[-1500:]}") for r in results}))
 
 
 def forms_of(program):
@@ -439,10 +439,10 @@ def libraries():
         for racy in (False, True):
             status, words = (UNCHECKED, "unchecked") if name == "two_ptx" else (FOUND, "found") if racy else (0, "clean")
             results = [run([*gsan(), PYTHON, program, name, *["racy"] * racy]) for _ in range(5)]
-            ended = sorted({"hang" if r.status is None else words if r.status == status else f"{r.status}: {r.err[-1500:]}" for r in results})
+            ended = ends_of(results, name, status)
             if not racy and any(r.out.strip() != total for r in results):
-                ended.append("another sum")
-            yield f"{name}{', racy' if racy else ''}", words, "; ".join(ended), len(results)
+                ended += "; another sum"
+            yield f"{name}{', racy' if racy else ''}", words, ended, len(results)
 
 
 def copies():
@@ -462,8 +462,8 @@ def gpus():
         if form in gpus_test.THREE and few:
             continue
         results = list(pool.map(run, [[*gsan(), os.path.join(BUILD, "bin", "gpus"), form]] * 5))
-        ended = sorted({"hang" if r.status is None else {0: "clean", FOUND: "found"}.get(r.status, f"{r.status}: {r.err[-1500:]}") for r in results})
-        yield f"gpus: {form}", "found" if form in gpus_test.RACY else "clean", "; ".join(ended), len(results)
+        racy = form in gpus_test.RACY
+        yield f"gpus: {form}", "found" if racy else "clean", ends_of(results, form, FOUND if racy else 0), len(results)
     source = os.path.join(ROOT, "tests", "gpu", "one_process.py")
     for form in ("correct", "copies", "overwrites", "unseen"):
         plain, racy = run([PYTHON, source, form]), form in ("overwrites", "unseen")

@@ -195,7 +195,7 @@ static void html_side(struct text *out, const char *which, const struct report_s
 	if (side->rank >= 0)
 		html_text(out, ", rank %d on GPU %d", side->rank, side->gpu);
 	if (side->function)
-		html_text(out, ", in %s", side->function_name ? side->function_name : side->function);
+		html_text(out, ", in %s", report_function_name(side));
 	if (side->inlined_at)
 		html_text(out, ", inlined at %s from %s:%u", side->inlined_at, side->at.file ? side->at.file : "?", side->at.line);
 	text_puts(out, "</p></div>\n");

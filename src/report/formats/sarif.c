@@ -95,10 +95,9 @@ static struct report_place sarif_frame(struct text *file, const struct report_si
 static void sarif_function(cJSON *location, const struct report_side *side)
 {
 	cJSON *logical = json_object(json_list(location, "logicalLocations"), NULL);
-	const char *name = side->function ? side->function_name : side->kernel_name, *mangled = side->function ? side->function : side->kernel;
-	json_string(logical, "name", name ? name : mangled ? mangled : "?");
-	if (name)
-		json_string(logical, "decoratedName", mangled);
+	json_string(logical, "name", side->function ? report_function_name(side) : report_kernel_name(side));
+	if (side->function ? side->function_name : side->kernel_name)
+		json_string(logical, "decoratedName", side->function ? side->function : side->kernel);
 	json_string(logical, "kind", "function");
 }
 
