@@ -6,6 +6,9 @@
     launch_us   of the host, for each launch of an add of 1,024 floats: the median of 50 chunks of 200
     memory      bytes of its GPU that are in use at the end, so what checking takes is the difference from a plain run
 
+A rank stays on the same processors however many there are: a quarter of those that it may use. `ranks.py racy` measures nothing: each rank adds
+into memory of the next one while that rank does, which is a race.
+
     python -m torch.distributed.run --standalone --nproc-per-node 4 bench/ranks.py
     gsan-launch -n 4 python bench/ranks.py
 """
@@ -37,7 +40,26 @@ def launch_us(launch):
     return statistics.median(each)
 
 
+def stay(place):
+    """On a quarter of the processors: the host's work then costs a rank as much beside others as alone."""
+    own = sorted(os.sched_getaffinity(0))
+    part = max(1, len(own) // 4)
+    os.sched_setaffinity(0, own[place % 4 * part:][:part])
+
+
+def racy(world, x, buffers):
+    """Every rank, and the one before it, adds into its buffer; no host has seen an end of that when the others enqueue theirs."""
+    kernels.add[(1,)](x, x, x, 1024, BLOCK=1024)  # compiles
+    world.synchronize()
+    world.barrier()
+    for owner in (world.rank, (world.rank + 1) % world.size):
+        kernels.add[(1,)](x, x, buffers[owner], 1024, BLOCK=1024)
+    world.barrier()
+    world.synchronize()
+
+
 def main():
+    stay(int(os.environ.get("LOCAL_RANK", "0")))
     world = ranks.open_world()
     x, total = world.zeros(COUNT, "float32"), world.zeros(COUNT, "float32")
     buffers = world.shared(COUNT, "float32")
@@ -45,6 +67,10 @@ def main():
     def add(y, n):
         return lambda: kernels.add[(n // 1024,)](x, y, total, n, BLOCK=1024)
 
+    if "racy" in sys.argv[1:]:
+        racy(world, x, buffers)
+        world.close()
+        return
     said = {"rank": world.rank}
     add(x, COUNT)()  # compiles
     world.synchronize()

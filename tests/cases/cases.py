@@ -35,7 +35,9 @@ def table(exchange, warps, ranks, locks, cas, gather):
     cases["gather"] = ("gather.py", gather, ranks, False)
     cases.update({f"gather-{what}": ("gather.py", [*gather, "--break", what], ranks, True) for what in GATHER})
     cases["lock-groups"] = ("lock_groups.py", locks, 1, False)
+    cases["lock-groups-relaxed"] = ("lock_groups.py", [*locks, "--break", "relaxed"], 1, True)
     cases["cas-then-load"] = ("cas_then_load.py", cas, 1, True)
+    cases["cas-then-load-strong"] = ("cas_then_load.py", [*cas, "--strong"], 1, False)
     return cases
 
 

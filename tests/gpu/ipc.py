@@ -1,5 +1,6 @@
-"""torch.multiprocessing: a process sends a CUDA tensor to another one, spawned, through a queue (CUDA IPC), and Triton kernels of both
-write to it. `ipc.py correct`: one after the other; `ipc.py racy`: at the same time, to the same elements."""
+"""torch.multiprocessing: a process sends a CUDA tensor to others, spawned, through queues (CUDA IPC), and Triton kernels of all of them write
+to it. `ipc.py correct [GPUS]`: one after the other; `ipc.py racy [GPUS]`: at the same time, to the same elements. The sender is on the first
+GPU; with one GPU there is one receiver, on it, with more there is one on each other GPU."""
 import sys
 
 import torch
@@ -17,50 +18,59 @@ def produce(data, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def consume(data, BLOCK: tl.constexpr):
+def consume(data, more, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(data + at, at + 1)  # site: consume
+    tl.store(data + at, at + more)  # site: consume
 
 
-def consumer(queue, barrier, racy):
-    torch.cuda.set_device(0)
+def consumer(place, gpu, queue, barrier, racy):
+    """place: how many receivers come before it."""
+    torch.cuda.set_device(gpu)
     part = queue.get()
-    torch.cuda.synchronize()  # ends the stream's wait for the sender's event, which would order everything
+    torch.ones(1, dtype=torch.int32, device="cuda").copy_(part[:1])  # torch lets two GPUs use each other's memory at the first copy between them
+    torch.cuda.synchronize(0)  # ends the stream's wait for the sender's event, which would order everything
+    torch.cuda.synchronize()
     barrier.wait()
-    if not racy:
+    for _ in range(0 if racy else place + 1):
         barrier.wait()
-    consume[(part.numel() // 1024,)](part, BLOCK=1024)
+    consume[(part.numel() // 1024,)](part, place + 1, BLOCK=1024)
     if racy:
         barrier.wait()
     torch.cuda.synchronize()
+    for _ in range(0 if racy else barrier.parties - 1 - place):
+        barrier.wait()
     del part
     barrier.wait()
 
 
-def main(racy):
-    context = multiprocessing.get_context("spawn")
-    queue, barrier = context.Queue(), context.Barrier(2)
-    child = context.Process(target=consumer, args=(queue, barrier, racy))
-    child.start()
-    data = torch.empty(COUNT, device="cuda", dtype=torch.int32)
+def main(racy, gpus):
+    context, count = multiprocessing.get_context("spawn"), max(1, gpus - 1)
+    queues, barrier = [context.Queue() for _ in range(count)], context.Barrier(count + 1)
+    children = [context.Process(target=consumer, args=(place, (place + 1) % gpus, queues[place], barrier, racy)) for place in range(count)]
+    for child in children:
+        child.start()
+    data = torch.zeros(COUNT, device="cuda", dtype=torch.int32)
     part = data[OFFSET:]
-    queue.put(part)
+    for queue in queues:
+        queue.put(part)
     barrier.wait()
     produce[(part.numel() // 1024,)](part, BLOCK=1024)
     if racy:
-        barrier.wait()  # both are enqueued
+        barrier.wait()  # all are enqueued
         torch.cuda.synchronize()
     else:
         torch.cuda.synchronize()
-        barrier.wait()
+        for _ in range(count + 1):
+            barrier.wait()
     barrier.wait()
-    child.join()
+    for child in children:
+        child.join()
     if not racy:
-        expected = torch.arange(1, part.numel() + 1, dtype=torch.int32)
+        expected = torch.arange(count, part.numel() + count, dtype=torch.int32)
         if not torch.equal(part.cpu(), expected):
-            sys.exit("ipc: the consumer's values are not there")
-    return child.exitcode
+            sys.exit("ipc: the last receiver's values are not there")
+    return max(child.exitcode for child in children)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1] == "racy"))
+    sys.exit(main(sys.argv[1] == "racy", int(sys.argv[2]) if len(sys.argv) > 2 else 1))

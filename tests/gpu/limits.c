@@ -1,7 +1,7 @@
 /* A program for gsan-launch: `limits ctas|launches|unwaited|sets|releases|fills COUNT`. So many CTAs in one launch, so many launches, for which
  * the host waits now and then or never, so many sets of memory for which it never waits, or so many releases by one persistent CTA, all of them correct, and an acquire that they order. Or the
  * device's memory (LIMITS_FILL bytes of it) is taken so often, used, lent to others and given back: as much as the first time. Then a kernel with a race, and
- * its correct twin: exactly the race must be found. On a GPU the counts are the real ones; on the emulated device they are
+ * its correct twin: exactly the race must be found. The device is that of LOCAL_RANK. On a GPU the counts are the real ones; on the emulated device they are
  * small, and GSAN_TEST_FIRST_LAUNCH and GSAN_TEST_FIRST_EPOCH start the counters near their ends. */
 #include <cuda.h>
 #include <stdio.h>
@@ -29,6 +29,7 @@ static const char ptx[] =
 	"\tst.global.u32 [%rd3+512], %r2;\n\tret;\n}\n"
 	TWIN("racy") TWIN("correct");
 
+static CUdevice device;
 static CUmodule module;
 static CUdeviceptr memory;
 
@@ -85,7 +86,7 @@ static int lend(struct piece *p, size_t size)
 static int export(struct piece *p, size_t size)
 {
 	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-			.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+			.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
 	CUmemAccessDesc access = {.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 	int fd;
 
@@ -151,15 +152,15 @@ static void fills(unsigned count)
 int main(int argc, char **argv)
 {
 	unsigned count = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+	const char *rank = getenv("LOCAL_RANK");
 	CUcontext context;
-	CUdevice device;
 
 	if (!count || !strchr("clusrf", *argv[1])) {
 		fprintf(stderr, "usage: limits ctas|launches|unwaited|sets|releases|fills COUNT\n");
 		return 2;
 	}
 	must(cuInit(0), "cuInit");
-	must(cuDeviceGet(&device, 0), "cuDeviceGet");
+	must(cuDeviceGet(&device, rank ? atoi(rank) : 0), "cuDeviceGet");
 	must(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
 	must(cuCtxSetCurrent(context), "cuCtxSetCurrent");
 	must(cuModuleLoadData(&module, ptx), "cuModuleLoadData");

@@ -1,5 +1,6 @@
 """Runs tests/gpu/limits.c under gsan-launch, for real counts or with counters that start near their ends. Arguments:
-gsan-launch, the program, the device, then WHAT=COUNT…; prints a line for each and exits with 1 if any is not as it must be."""
+gsan-launch, the program, the device, then WHAT=COUNT[xRANKS]…, on a GPU for each rank; prints a line for each and exits with 1 if any is not as
+it must be."""
 import json
 import os
 import subprocess
@@ -12,24 +13,24 @@ NEAR_THE_END = {"ctas": {}, "launches": {"GSAN_TEST_FIRST_LAUNCH": "65400"},
                 "fills": {"LIMITS_FILL": str(256 << 20)}}
 
 
-def verdict(launch, program, device, what, count):
-    settings = NEAR_THE_END[what] if device == "emu" else {}
+def verdict(launch, program, device, what, count, ranks):
+    settings = {**NEAR_THE_END[what], "EMU_DEVICES": str(ranks)} if device == "emu" else {}
     with tempfile.TemporaryDirectory() as scratch:
         report = os.path.join(scratch, "report")
         start = time.monotonic()
-        job = subprocess.run([launch, "-n", "1", "--device", device, "--report", report, program, what, count],
+        job = subprocess.run([launch, "-n", str(ranks), "--device", device, "--report", report, program, what, count],
                              env={**os.environ, **settings}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=280,
                              check=False)
         seconds = time.monotonic() - start
         with open(os.path.join(report, "summary.json")) as file:
             summary = json.load(file)
-    kernels = [(f["first"]["kernel"], f["second"]["kernel"]) for f in summary["findings"]]
+    sides = [(f["first"]["kernel"], f["second"]["kernel"], f["first"]["gpu"], f["second"]["gpu"]) for f in summary["findings"]]
     counters = {name: n for name, n in summary["coverage"]["counters"].items() if n}
     unchecked = {name: summary["coverage"][f"{name}_unchecked"] for name in ("launches", "copies")}
     if any(unchecked.values()):
         return f"unchecked: {unchecked}", seconds, counters
-    if job.returncode != 66 or kernels != [("racy", "racy")]:
-        return f"status {job.returncode}, findings {kernels}: {job.stderr[-1500:]}", seconds, counters
+    if job.returncode != 66 or sorted(sides) != [("racy", "racy", gpu, gpu) for gpu in range(ranks)]:
+        return f"status {job.returncode}, findings {sides}: {job.stderr[-1500:]}", seconds, counters
     return "found", seconds, counters
 
 
@@ -38,9 +39,10 @@ def main():
     failed = 0
     for word in sys.argv[4:]:
         what, count = word.split("=")
-        said, seconds, counters = verdict(launch, program, device, what, count)
+        count, _, ranks = count.partition("x")
+        said, seconds, counters = verdict(launch, program, device, what, count, int(ranks or 1))
         failed += said != "found"
-        print(f"{what} {count}: {said} ({seconds:.1f} s, {counters})", flush=True)
+        print(f"{word}: {said} ({seconds:.1f} s, {counters})", flush=True)
     return failed > 0
 
 

@@ -268,10 +268,10 @@ def capture():
     yield "status", "0", str(checked.status) if checked.status == 0 else f"{checked.status}: {checked.err[-2000:]}", 1
 
 
-def limits():
+def limits(*cases):
     """A job with 10^8 CTAs, one with 10^7 launches, one with 10^6 for which nobody waits, one with 70,000 sets likewise, one with 10^6 releases by one CTA, one that fills
-    the device 100 times: then a race is found, its twin clean, and no launch was unchecked."""
-    for case in ("ctas=100000000", "launches=10000000", "unwaited=1000000", "sets=70000", "releases=1000000", "fills=100"):
+    the device 100 times, or those of these (limits.py): then a race is found, its twin clean, and no launch was unchecked."""
+    for case in cases or ("ctas=100000000", "launches=10000000", "unwaited=1000000", "sets=70000", "releases=1000000", "fills=100"):
         result = run([PYTHON, os.path.join(ROOT, "tests", "gpu", "limits.py"), LAUNCH, os.path.join(BUILD, "bin", "gsan-limits"), "cuda", case])
         print(result.out.strip())
         yield case, "found", "found" if result.status == 0 else f"{result.status}: {result.out}{result.err[-2000:]}", 1
@@ -371,13 +371,13 @@ def fat():
             yield from rows
 
 
-def ipc():
-    """One GPU: a tensor that goes through a queue of torch.multiprocessing, plain and checked."""
+def ipc(gpus=1):
+    """A tensor that goes through queues of torch.multiprocessing, to a process on the same GPU or on each of the others, plain and checked."""
     source = os.path.join(ROOT, "tests", "gpu", "ipc.py")
-    plain = run([PYTHON, source, "correct"])
+    plain = run([PYTHON, source, "correct", str(gpus)])
     yield "queue: plain", "0", str(plain.status) if plain.status == 0 else f"{plain.status}: {plain.err[-2000:]}", 1
     for form, racy in (("correct", None), ("racy", (source, ("produce", "consume"), (0, 0)))):
-        results = [run([*gsan(), PYTHON, source, form]) for _ in range(3)]
+        results = [run([*gsan(), PYTHON, source, form, str(gpus)]) for _ in range(3)]
         yield f"queue: {form}", "found" if racy else "clean", outcome(results, racy, 1), len(results)
 
 
@@ -456,10 +456,10 @@ def gpus():
     over all there are, twenty times clean in its correct forms."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "unit", "driver"))
     import gpus_test  # noqa: E402
-    few = int(device().split()[0]) < 3
+    count = int(device().split()[0])
     pool = concurrent.futures.ThreadPoolExecutor(5)
     for form in gpus_test.CORRECT + gpus_test.RACY:
-        if form in gpus_test.THREE and few:
+        if gpus_test.NEEDS.get(form, 2) > count:
             continue
         results = list(pool.map(run, [[*gsan(), os.path.join(BUILD, "bin", "gpus"), form]] * 5))
         racy = form in gpus_test.RACY
@@ -483,61 +483,91 @@ def random_4():
 def graphs_4():
     """The exchange as a graph on four ranks, replayed without a host wait in between: correct, and with each of its edges left out."""
     program = os.path.join(ROOT, "tests", "cases", "exchange.py")
-    for what in (None, "no-first", "no-last", "first-relaxed", "last-relaxed", "scope"):
-        command = [*gsan(4), "--formal", "fail", PYTHON, program, "--replays", "4", *(["--break", what] if what else [])]
-        with concurrent.futures.ThreadPoolExecutor(3) as pool:
-            results = list(pool.map(lambda _, command=command: run(command, {"PYTHONPATH": EXAMPLES}), range(3 if what else 9)))
-        wrong = [r for r in results if not what and " 0 wrong" not in r.out]
-        yield f"exchange replayed: {what or 'correct'}", "found" if what else "clean", "wrong results" if wrong else ends_of(results, "exchange", FOUND if what else 0), len(results)
+    for backend in ("gloo", "nccl"):
+        for what in (None, "no-first", "no-last", "first-relaxed", "last-relaxed", "scope"):
+            command = [*gsan(4), "--formal", "fail", PYTHON, program, "--replays", "4", *(["--break", what] if what else [])]
+            environment = {"PYTHONPATH": EXAMPLES, "EXAMPLE_BACKEND": backend}
+            with concurrent.futures.ThreadPoolExecutor(3) as pool:
+                results = list(pool.map(lambda _, command=command, environment=environment: run(command, environment), range(3 if what else 9)))
+            wrong = [r for r in results if not what and " 0 wrong" not in r.out]
+            got = "wrong results" if wrong else ends_of(results, "exchange", FOUND if what else 0)
+            yield f"exchange replayed, {backend}: {what or 'correct'}", "found" if what else "clean", got, len(results)
 
 
 def launchers_4():
     """Examples and shared cases, correct and broken, under each launcher, with hosts that meet over gloo and over NCCL."""
-    exchange = os.path.join(ROOT, "tests", "cases", "exchange.py")
-    programs = {"message_passing": (example("message_passing"), ["--iterations", "5"], ["--order", "relaxed"]),
-                "counter_lock": (example("counter_lock"), [], ["--order", "relaxed"]),
-                "neighbours": (example("neighbours"), [], ["--layout", "overlapping"]), "exchange": (exchange, [], ["--break", "scope"])}
-    jobs = [(f"{name}, {launcher.__name__}, {backend}: {form}", launcher(PYTHON, program, *common, *broken, ranks=4),
-             {"PYTHONPATH": EXAMPLES, "EXAMPLE_BACKEND": backend}, form)
-            for name, (program, common, breaks) in programs.items() for form, broken in (("correct", []), ("racy", breaks))
+    place, shared = os.path.join(ROOT, "tests", "cases"), ("exchange.py", "gather.py", "lock_groups.py", "cas_then_load.py")
+    exchange, gather, locks, cas = (os.path.join(place, name) for name in shared)
+    programs = {"message_passing": (example("message_passing"), ["--iterations", "5"], {"correct": [], **BROKEN}),
+                "counter_lock": (example("counter_lock"), [], {"correct": [], "racy": ["--order", "relaxed"]}),
+                "neighbours": (example("neighbours"), [], {"correct": [], "racy": ["--layout", "overlapping"]}),
+                "exchange": (exchange, [], {"correct": [], "racy": ["--break", "scope"]}),
+                "gather": (gather, [], {"correct": [], "racy": ["--break", "swapped"]}),
+                "lock_groups": (locks, [], {"correct": [], "racy": ["--break", "relaxed"]}),
+                "cas_then_load": (cas, [], {"correct": ["--strong"], "racy": []})}
+    jobs = [(f"{name}, {launcher.__name__}, {backend}: {form}", launcher(PYTHON, program, *common, *options, ranks=4),
+             {"PYTHONPATH": EXAMPLES, "EXAMPLE_BACKEND": backend}, form, name)
+            for name, (program, common, forms) in programs.items() for form, options in forms.items()
             for launcher in (mpirun, torchrun, launched) for backend in ("gloo", "nccl")]
     with concurrent.futures.ThreadPoolExecutor(max(2, (os.cpu_count() or 1) // 5)) as pool:
-        for (name, _, _, form), result in zip(jobs, pool.map(lambda job: run(job[1], job[2]), jobs)):
-            with open(os.path.join(result.report, "summary.json")) as file:
-                racy = bool(json.load(file)["findings"])
-            ended = {None: "hang", 0: "clean"}.get(result.status, f"status {result.status}")
-            got, wanted = "found" if racy and result.status else ended, "found" if form == "racy" else "clean"
+        for (name, _, _, form, program), result in zip(jobs, pool.map(lambda job: run(job[1], job[2]), jobs)):
+            sides = [side for finding in expect.read(result.report, 4)["findings"] for side in (finding["first"], finding["second"])]
+            files = {os.path.basename(side["file"] or "?").partition(".")[0] for side in sides}
+            got = {None: "hang", 0: "clean"}.get(result.status, f"status {result.status}")
+            if sides:
+                got = "found" if files == {program} and result.status else f"{got}, found in {files}"
+            wanted = "clean" if form == "correct" else "found"
             if got != wanted:
                 show(name, result)
             yield name, wanted, got, 1
 
 
+def cost_of_ranks(program, ranks, checked):
+    """One run of bench/ranks.py: what each rank says, with the memory that its report counts; [] if it did not end well."""
+    result = run(launched(PYTHON, program, ranks=ranks) if checked else
+                 [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), program])
+    lines = [json.loads(line) for line in result.out.splitlines() if line.startswith("{")]
+    if result.status != 0 or len(lines) != ranks:
+        show(f"{ranks} ranks", result)
+        return []
+    for line in lines if checked else []:
+        with open(os.path.join(result.report, f"rank-{line['rank']}.json")) as file:
+            coverage = json.load(file)["coverage"]
+        line.update({name: coverage[name] for name in ("memory_bytes", "shadow_bytes", "tables_bytes")})
+    return [{"ranks": ranks, "checked": checked, **line} for line in lines]
+
+
 def speed_4():
-    """bench/ranks.py: what a rank's work costs while one, two and four ranks work, plain and checked; $OUT/speed-4.json."""
-    rows, ended, program = [], 0, os.path.join(ROOT, "bench", "ranks.py")
-    for ranks in (1, 2, 4):
-        for checked in (False, True):
-            result = run(launched(PYTHON, program, ranks=ranks) if checked else
-                         [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), program])
-            lines = [json.loads(line) for line in result.out.splitlines() if line.startswith("{")]
-            rows += [{"ranks": ranks, "checked": checked, **line} for line in lines]
-            if result.status == 0 and len(lines) == ranks:
-                ended += 1
-            else:
-                show(f"{ranks} ranks", result)
+    """bench/ranks.py: what a rank's work costs while one, two and four ranks work, plain and checked, three times: the least of them. Rows and the
+    memory of each GPU: $OUT/speed-4.json. And its racy form."""
+    program, whats, least, ended = os.path.join(ROOT, "bench", "ranks.py"), ("local_ms", "launch_us", "far_all_ms"), {}, 0
+    for ranks, checked in [(ranks, checked) for _ in range(3) for ranks in (1, 2, 4) for checked in (False, True)]:
+        rows = cost_of_ranks(program, ranks, checked)
+        ended += bool(rows)
+        for row in rows:
+            kept = least.setdefault((ranks, checked, row["rank"]), row)
+            kept.update({what: min(kept[what], row[what]) for what in whats if what in row})
     with open(os.path.join(OUT, "speed-4.json"), "w") as file:
-        json.dump({"rows": rows, "device": device(), "commit": commit(), "date": datetime.date.today().isoformat()}, file, indent=1)
-    yield "jobs that ended well", "6", str(ended), 1
-    for what in ("local_ms", "launch_us", "far_all_ms"):
-        few, many = (2, 4) if what.startswith("far") else (1, 4)
-        times = {ranks: [max((row[what] for row in rows if row["checked"] == checked and row["ranks"] == ranks), default=0) for checked in (True, False)]
-                 for ranks in (few, many)}
-        x = {ranks: checked / max(plain, 1e-9) for ranks, (checked, plain) in times.items()}
-        print(what, "checked and plain", times)
-        yield f"{what}: times as long as plain, {many} ranks beside {few}", "flat", "flat" if x[many] <= 1.1 * x[few] else f"{x}", 1
+        json.dump({"rows": list(least.values()), "device": device(), "commit": commit(), "date": datetime.date.today().isoformat()}, file, indent=1)
+    yield "jobs that ended well", "18", str(ended), 3
+    if ended < 18:
+        return
+    for what, few, rank in (("local_ms", 1, 0), ("local_ms", 2, 1), ("far_all_ms", 2, 0), ("far_all_ms", 2, 1)):
+        x = {n: least[n, True, rank][what] / least[n, False, rank][what] for n in (few, 4)}
+        yield f"{what} of rank {rank}: times plain, 4 ranks beside {few}", "flat", "flat" if x[4] <= 1.1 * x[few] else f"{x}", 3
+    for few, rank in ((1, 0), (2, 1)):
+        more = {n: least[n, True, rank]["launch_us"] - least[n, False, rank]["launch_us"] for n in (few, 4)}
+        yield f"launch_us of rank {rank}: beyond plain, 4 ranks beside {few}", "flat", "flat" if more[4] <= 1.1 * more[few] + 0.5 else f"{more}", 3
+    shadow = max(row["shadow_bytes"] / row["memory_bytes"] for (_, checked, _), row in least.items() if checked)
+    yield "shadow of a GPU, bytes for each of the program's", "a quarter", "a quarter" if shadow < 0.27 else f"{shadow}", 3
+    results = [run(launched(PYTHON, program, "racy", ranks=4)) for _ in range(3)]
+    pairs = [{tuple(sorted((f["first"]["rank"], f["second"]["rank"]))) for f in expect.read(r.report, 4)["findings"]} for r in results]
+    found = all(those >= {(0, 1), (1, 2), (2, 3), (0, 3)} for those in pairs) and {r.status for r in results} == {FOUND}
+    yield "racy adds of each pair of neighbours", "found", "found" if found else f"{[r.status for r in results]} {pairs}", 3
 
 
-SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "graphs-4": graphs_4, "idioms-4": lambda: idioms(ranks=4), "launchers-4": launchers_4, "litmus-4": lambda: litmus(4), "random-4": random_4,
+SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "gpus-4": gpus, "graphs-4": graphs_4, "idioms-4": lambda: idioms(ranks=4), "ipc-4": lambda: ipc(4), "launchers-4": launchers_4,
+            "limits-4": lambda: limits("fills=100x4"), "litmus-4": lambda: litmus(4), "random-4": random_4,
             "speed-4": speed_4, "cases": cases, "copies": copies, "fat": fat, "gpus": gpus, "graphs": graphs, "ipc": ipc, "idioms": idioms, "libraries": libraries, "litmus": litmus, "random": random_section, "smoke": smoke, "values": values,
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "plugin": plugin, "triton39": triton39, "residency": residency, "limits": limits,
             "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "programs": programs,
@@ -560,8 +590,8 @@ def device():
 
 
 def main():
-    if len(sys.argv) < 2 or sys.argv[1] not in SECTIONS or (len(sys.argv) > 2 and sys.argv[1] not in ("cases", "cases-4", "idioms", "random")):
-        sys.exit(f"usage: tests/gpu/run {'|'.join(SECTIONS)}\n       tests/gpu/run cases|cases-4|idioms NAME…\n"
+    if len(sys.argv) < 2 or sys.argv[1] not in SECTIONS or (len(sys.argv) > 2 and sys.argv[1] not in ("cases", "cases-4", "idioms", "limits", "random")):
+        sys.exit(f"usage: tests/gpu/run {'|'.join(SECTIONS)}\n       tests/gpu/run cases|cases-4|idioms|limits NAME…\n"
                  f"       tests/gpu/run random {'|'.join(random_programs.PARTS)}…")
     section, failed, table = sys.argv[1], 0, []
     signal.signal(signal.SIGTERM, stop)

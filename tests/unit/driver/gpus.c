@@ -13,6 +13,8 @@
  *   peer        likewise by cuMemcpyPeer, in the second one's
  *   third       likewise between the second and the first, while the third is current, which has the second kernel
  *   relay       copies from the first to the second, and from there to the third in its default stream, which has the second kernel
+ *   row         the second GPU's stream waits for the first's, the third's for that, the fourth's for that, which has the second kernel
+ *   round       likewise, and the first GPU's other stream waits for the fourth's, and has the second kernel
  *   flag        nothing, but the first kernel raises a flag at scope .sys, for which the second one waits
  *   grows       as `wait`, and the first GPU has its memory only then
  *   apart       the host, which copies from the one GPU while the other is current, without peer access
@@ -23,7 +25,9 @@
  *   passed      as `copied`, but the streams do not wait for default streams
  *   local       a copy within the first GPU, in its default stream, and its other stream has the second kernel
  *   shallow     as `back`, but the first GPU's other stream waits for an event that the second's recorded before it waited
- *   narrow      as `flag`, but its scope is .gpu */
+ *   narrow      as `flag`, but its scope is .gpu
+ *   gap         as `row`, but the third GPU's stream waits for nothing
+ *   broken      as `round`, likewise */
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +57,7 @@ static void must(CUresult rc, const char *what)
 }
 #define TRY(call) must(call, #call)
 
+enum { GPUS = 4 };
 static struct gpu {
 	CUcontext context;
 	CUmodule module;
@@ -60,7 +65,7 @@ static struct gpu {
 	CUstream stream[2], blocking;
 	CUevent event[2];
 	CUdeviceptr spare;
-} gpu[3];
+} gpu[GPUS];
 static CUdeviceptr at;
 static int second = 1, other; /* where the second kernel runs, and in which of its streams */
 static int peers = 1; /* may access each other's memory */
@@ -129,6 +134,38 @@ static void chain(void)
 	start(2);
 	follow(2, gpu[2].stream[0], 0, gpu[0].stream[0]);
 	follow(1, gpu[1].stream[0], 2, gpu[2].stream[0]);
+}
+
+static void through(int gap)
+{
+	for (int i = 1; i < GPUS; i++) {
+		if (i > 1)
+			start(i);
+		if (i != gap)
+			follow(i, gpu[i].stream[0], i - 1, gpu[i - 1].stream[0]);
+	}
+	second = GPUS - 1;
+}
+
+static void home(void)
+{
+	follow(0, gpu[0].stream[1], second, gpu[second].stream[0]);
+	around();
+}
+
+static void row(void) { through(0); }
+static void gap(void) { through(2); }
+
+static void round_all(void)
+{
+	through(0);
+	home();
+}
+
+static void broken(void)
+{
+	through(2);
+	home();
 }
 
 static void legacy(void)
@@ -236,6 +273,7 @@ static const struct form {
 } forms[] = {
 	{"wait", wait}, {"late", late}, {"back", back}, {"chain", chain}, {"legacy", legacy}, {"host", host}, {"told", told_by_host},
 	{"callback", callback}, {"copy", copy}, {"copied", copied}, {"peer", peer}, {"third", third}, {"relay", relay}, {"flag", NULL}, {"grows", wait}, {"none", none}, {"before", before},
+	{"row", row}, {"round", round_all}, {"gap", gap}, {"broken", broken},
 	{"apart", apart}, {"other", another}, {"passed", passed}, {"local", local}, {"shallow", shallow}, {"narrow", NULL},
 };
 
@@ -278,7 +316,7 @@ static void run(const struct form *form)
 		form->between();
 		launch(second, blocking ? gpu[second].blocking : gpu[second].stream[other]);
 	}
-	for (int i = 0; i < 3 && gpu[i].context; i++) {
+	for (int i = 0; i < GPUS && gpu[i].context; i++) {
 		on(i);
 		TRY(cuCtxSynchronize());
 	}

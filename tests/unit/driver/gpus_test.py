@@ -1,10 +1,12 @@
-"""Jobs on the emulated device with three GPUs (gpus.c): one process works on several, each is checked, and what orders their kernels does.
+"""Jobs on the emulated device with four GPUs (gpus.c): one process works on several, each is checked, and what orders their kernels does.
 Arguments: gsan-launch, the program, a form; `form-modelled`: with --host-order modelled, which says nothing of one process's own host."""
 import sys
 
-CORRECT = ("wait", "late", "back", "chain", "legacy", "host", "told", "callback", "copy", "copied", "peer", "third", "relay", "flag", "grows", "apart")
-RACY = ("none", "before", "other", "passed", "local", "shallow", "narrow")
-THREE = ("chain", "third", "relay")  # GPUs that it needs
+CORRECT = ("wait", "late", "back", "chain", "legacy", "host", "told", "callback", "copy", "copied", "peer", "third", "relay", "row", "round", "flag", "grows", "apart")
+RACY = ("none", "before", "other", "passed", "local", "shallow", "narrow", "gap", "broken")
+NEEDS = {"chain": 3, "third": 3, "relay": 3, "row": 4, "round": 4, "gap": 4, "broken": 4}  # GPUs; else two
+FIRST_ALONE = ("local", "shallow", "broken")  # has both kernels
+OTHER = {"gap": 3}  # which has the second kernel; else the second one
 
 
 def main():
@@ -21,9 +23,9 @@ def judge(form, job, summary, said):
     assert bool(summary["findings"]) == racy, said
     for finding in summary["findings"]:
         sides = {finding["first"]["gpu"], finding["second"]["gpu"]}
-        assert sides == ({0} if form in ("local", "shallow") else {0, 1}), said
+        assert sides == ({0} if form in FIRST_ALONE else {0, OTHER.get(form, 1)}), said
     assert not [n for n in summary["coverage"] if "GPU" in str(n)], said
-    assert form in ("local", "shallow") or {0, 1} <= set(summary["ranks"][0]["gpus"]), said
+    assert form in FIRST_ALONE or set(range(NEEDS.get(form, 2))) <= set(summary["ranks"][0]["gpus"]), said
 
 
 if __name__ == "__main__":
