@@ -87,7 +87,8 @@ def main():
         said["far_all_ms"] = median_ms(far, SAMPLES)
     free, whole = torch.cuda.mem_get_info()
     said["memory"] = whole - free
-    print(json.dumps(said), flush=True)
+    sys.stdout.write(json.dumps(said) + "\n")  # in one piece, whatever other ranks write
+    sys.stdout.flush()
     world.barrier()
     world.close()
 

@@ -27,7 +27,7 @@ def consumer(place, gpu, queue, barrier, racy):
     """place: how many receivers come before it."""
     torch.cuda.set_device(gpu)
     part = queue.get()
-    torch.ones(1, dtype=torch.int32, device="cuda").copy_(part[:1])  # torch lets two GPUs use each other's memory at the first copy between them
+    part.new_empty(1).copy_(part.new_ones(1, device="cuda"))  # torch lets a GPU use another one's memory at its first copy to it
     torch.cuda.synchronize(0)  # ends the stream's wait for the sender's event, which would order everything
     torch.cuda.synchronize()
     barrier.wait()
@@ -45,7 +45,7 @@ def consumer(place, gpu, queue, barrier, racy):
 
 def main(racy, gpus):
     context, count = multiprocessing.get_context("spawn"), max(1, gpus - 1)
-    queues, barrier = [context.Queue() for _ in range(count)], context.Barrier(count + 1)
+    queues, barrier = [context.Queue() for _ in range(count)], context.Barrier(count + 1, timeout=60)
     children = [context.Process(target=consumer, args=(place, (place + 1) % gpus, queues[place], barrier, racy)) for place in range(count)]
     for child in children:
         child.start()

@@ -451,21 +451,23 @@ def copies():
     yield from cost_of("gsan-copy-cost", "copies.json")
 
 
-def gpus():
+def gpus(*names):
     """One process on several GPUs, each checked: the forms of tests/unit/driver/gpus.c, five times each, and a pipeline of torch and Triton
-    over all there are, twenty times clean in its correct forms."""
+    over all there are, twenty times clean in its correct forms; or those of them that are named."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "unit", "driver"))
     import gpus_test  # noqa: E402
     count = int(device().split()[0])
     pool = concurrent.futures.ThreadPoolExecutor(5)
     for form in gpus_test.CORRECT + gpus_test.RACY:
-        if gpus_test.NEEDS.get(form, 2) > count:
+        if gpus_test.NEEDS.get(form, 2) > count or (names and form not in names):
             continue
         results = list(pool.map(run, [[*gsan(), os.path.join(BUILD, "bin", "gpus"), form]] * 5))
         racy = form in gpus_test.RACY
         yield f"gpus: {form}", "found" if racy else "clean", ends_of(results, form, FOUND if racy else 0), len(results)
     source = os.path.join(ROOT, "tests", "gpu", "one_process.py")
     for form in ("correct", "copies", "overwrites", "unseen"):
+        if names and form not in names:
+            continue
         plain, racy = run([PYTHON, source, form]), form in ("overwrites", "unseen")
         results = [run([*gsan(), PYTHON, source, form])]  # which compiles for the others
         results += pool.map(run, [[*gsan(), PYTHON, source, form]] * (4 if racy else 19))
@@ -572,6 +574,7 @@ SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "gpus-4": gpus, "gr
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "plugin": plugin, "triton39": triton39, "residency": residency, "limits": limits,
             "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "programs": programs,
             "linked": linked}
+NAMED = ("cases", "cases-4", "gpus", "gpus-4", "idioms", "limits", "random")  # which take names of rows
 
 
 def commit():
@@ -590,9 +593,9 @@ def device():
 
 
 def main():
-    if len(sys.argv) < 2 or sys.argv[1] not in SECTIONS or (len(sys.argv) > 2 and sys.argv[1] not in ("cases", "cases-4", "idioms", "limits", "random")):
-        sys.exit(f"usage: tests/gpu/run {'|'.join(SECTIONS)}\n       tests/gpu/run cases|cases-4|idioms|limits NAME…\n"
-                 f"       tests/gpu/run random {'|'.join(random_programs.PARTS)}…")
+    if len(sys.argv) < 2 or sys.argv[1] not in SECTIONS or (len(sys.argv) > 2 and sys.argv[1] not in NAMED):
+        sys.exit(f"usage: tests/gpu/run {'|'.join(SECTIONS)}\n       tests/gpu/run {'|'.join(NAMED)} NAME…\n"
+                 f"       names of random: {' '.join(random_programs.PARTS)}")
     section, failed, table = sys.argv[1], 0, []
     signal.signal(signal.SIGTERM, stop)
     common = {"device": device(), "commit": commit(), "date": datetime.date.today().isoformat()}
