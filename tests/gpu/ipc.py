@@ -1,6 +1,7 @@
-"""torch.multiprocessing: a process sends a CUDA tensor to others, spawned, through queues (CUDA IPC), and Triton kernels of all of them write
-to it. `ipc.py correct [GPUS]`: one after the other; `ipc.py racy [GPUS]`: at the same time, to the same elements. The sender is on the first
-GPU; with one GPU there is one receiver, on it, with more there is one on each other GPU."""
+"""torch.multiprocessing: a process sends a CUDA tensor to others, spawned, through queues (CUDA IPC), and all of them write to it.
+`ipc.py correct [GPUS]`: one after the other; `ipc.py racy [GPUS]`: at the same time, to the same elements. The sender is on the first GPU; with
+one GPU there is one receiver, on it, whose kernel does; with more there is one on each other GPU, which copies the tensor there and back again:
+torch opens it for the sender's GPU alone."""
 import sys
 
 import torch
@@ -18,28 +19,32 @@ def produce(data, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def consume(data, more, BLOCK: tl.constexpr):
+def consume(data, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(data + at, at + more)  # site: consume
+    tl.store(data + at, tl.load(data + at) + 1)  # site: consume
 
 
 def consumer(place, gpu, queue, barrier, racy):
     """place: how many receivers come before it."""
     torch.cuda.set_device(gpu)
     part = queue.get()
-    part.new_empty(1).copy_(part.new_ones(1, device="cuda"))  # torch lets a GPU use another one's memory at its first copy to it
-    torch.cuda.synchronize(0)  # ends the stream's wait for the sender's event, which would order everything
-    torch.cuda.synchronize()
+    local = part if part.device.index == gpu else torch.empty_like(part, device="cuda")
+    torch.cuda.synchronize(part.device)  # ends the stream's wait for the sender's event, which would order everything
     barrier.wait()
     for _ in range(0 if racy else place + 1):
         barrier.wait()
-    consume[(part.numel() // 1024,)](part, place + 1, BLOCK=1024)
+    if local is not part:
+        local.copy_(part)
+    consume[(local.numel() // 1024,)](local, BLOCK=1024)
+    if local is not part:
+        part.copy_(local)
     if racy:
         barrier.wait()
+    torch.cuda.synchronize(part.device)
     torch.cuda.synchronize()
     for _ in range(0 if racy else barrier.parties - 1 - place):
         barrier.wait()
-    del part
+    del part, local
     barrier.wait()
 
 
