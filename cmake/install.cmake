@@ -29,9 +29,10 @@ file(RELATIVE_PATH GSAN_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/gsan.pc.in ${CMAKE_BINARY_DIR}/gsan.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/gsan.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-file(GLOB pages CONFIGURE_DEPENDS docs/*.md docs/*.json)
+file(GLOB pages CONFIGURE_DEPENDS docs/*.md)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+install(FILES configs/report.schema.json DESTINATION ${CMAKE_INSTALL_DOCDIR}/configs) # where the pages name it
 foreach(program gsan-launch gsan-report gsan-ptxas) # bash looks for it by the command's name
   install(FILES launcher/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${program})
 endforeach()

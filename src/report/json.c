@@ -1,4 +1,4 @@
-/* The report as JSON (docs/report-schema.json). Keys come in one fixed order, and numbers are whole. What changes from run to run stands
+/* The report as JSON (configs/report.schema.json). Keys come in one fixed order, and numbers are whole. What changes from run to run stands
  * under `job`, in the summary alone; but for process ids, of findings between two processes of one rank, whose sides nothing else tells
  * apart. */
 #include "report/json.h"

@@ -37,6 +37,8 @@ OUTPUTS = {  # name: file, options
     "prometheus": ("report.prom", ["--format", "prometheus"]),
     "html": ("report.html", ["--format", "html"]),
 }
+SCHEMA = json.loads((HERE.parents[2] / "configs/report.schema.json").read_text())
+COUNTERS = {name: counter["description"] for name, counter in SCHEMA["$defs"]["counters"]["properties"].items()}
 CLEAN = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS") and not name.startswith("GSAN_")}
 
 
@@ -308,21 +310,22 @@ def check_junit(text, whole):
 
 def check_prometheus(text, whole):
     """The exposition format, line by line: each family is described once, before its samples."""
-    values, described = {}, set()
+    values, described = {}, {}
     sample = re.compile(r'(gsan_[a-z_]+)(\{(?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)*\})? (\d+(?:\.\d+)?)')
     for line in text.splitlines():
         if comment := re.fullmatch(r"# (HELP|TYPE) (gsan_[a-z_]+) (.+)", line):
             assert comment.group(1) == "HELP" or comment.group(3) == "gauge"
             assert comment.groups()[:2] not in described
-            described.add(comment.groups()[:2])
+            described[comment.groups()[:2]] = comment.group(3)
             continue
         match = sample.fullmatch(line)
-        assert match and {("HELP", match[1]), ("TYPE", match[1])} <= described, line
+        assert match and {("HELP", match[1]), ("TYPE", match[1])} <= set(described), line
         assert (match[1], match[2]) not in values, line
         values[match[1], match[2]] = float(match[3])
     assert text.endswith("\n")
     coverage, counters = whole["coverage"], whole["coverage"]["counters"]
     assert all(values["gsan_" + name, None] == value for name, value in counters.items())
+    assert counters.keys() == COUNTERS.keys() and all(described["HELP", "gsan_" + name] == COUNTERS[name] + "." for name in counters)
     assert values["gsan_waits", None] == len(whole.get("waits", [])) + whole.get("waits_unlisted", 0)
     assert values["gsan_launches_checked", None] == coverage["launches_checked"]
     assert values["gsan_launches_unchecked", None] == coverage["launches_unchecked"]
@@ -413,7 +416,7 @@ def formats_of(all_runs):
         for format, check in (("ndjson", check_ndjson), ("sarif", check_sarif), ("junit", check_junit), ("prometheus", check_prometheus),
                               ("html", check_html)):
             check(formatted(format, *runs), whole)
-        schema = subprocess.run([sys.executable, HERE.parents[1] / "unit/launcher/schema.py", HERE.parents[2] / "docs/report-schema.json",
+        schema = subprocess.run([sys.executable, HERE.parents[1] / "unit/launcher/schema.py", HERE.parents[2] / "configs/report.schema.json",
                                  "/dev/stdin"], input=json.dumps(whole), text=True, capture_output=True)
         assert schema.returncode == 0, (runs, schema.stdout, schema.stderr)
 

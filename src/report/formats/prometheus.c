@@ -48,6 +48,7 @@ static void prometheus_findings(struct text *out, const struct report *r)
 				    old ? "true" : "false", count[kind][old]);
 }
 
+/* As configs/report.schema.json describes them. */
 static void prometheus_counters(struct text *out, const struct report_rank *sum)
 {
 	static const char *const name[] = GSAN_COUNTER_NAMES;
@@ -55,18 +56,18 @@ static void prometheus_counters(struct text *out, const struct report_rank *sum)
 		[GSAN_N_ACCESSES] = "Instrumented accesses executed, one per thread.",
 		[GSAN_N_CHECKED] = "Accesses that were compared with what is known of earlier ones.",
 		[GSAN_N_FOREIGN] = "Accesses to memory that is not checked.",
-		[GSAN_N_UNRECORDED] = "Accesses that were checked, and not recorded for want of room.",
-		[GSAN_N_LOST] = "Records of accesses that found no place: later races with them are missed.",
+		[GSAN_N_UNRECORDED] = "Accesses that were checked, and not recorded for want of room: later races with them are missed.",
+		[GSAN_N_LOST] = "Records of accesses that found no place: later races with them are missed; those of readers are estimated, by one in 256.",
 		[GSAN_N_SYNC_FULL] = "Synchronisations that are known only coarsely: their table was full.",
 		[GSAN_N_STATE_FULL] = "CTAs whose order is known only coarsely: no state was left.",
-		[GSAN_N_CLOCK_FULL] = "Entries of vector clocks that were collapsed to whole launches.",
-		[GSAN_N_EPOCH_FULL] = "CTAs whose epochs ran out.",
-		[GSAN_N_AMBIGUOUS] = "Reads of a flag of which several writes may be what they saw.",
+		[GSAN_N_CLOCK_FULL] = "Times that entries of a vector clock became one, or a chain of them was too long to follow: too much counts as ordered.",
+		[GSAN_N_EPOCH_FULL] = "Synchronisations of CTAs whose epochs ran out: too much counts as released.",
+		[GSAN_N_AMBIGUOUS] = "Reads of a flag of which several writes may be what they saw: all of them count as observed.",
 		[GSAN_N_UNMAPPED] = "Accesses whose counterpart's tables were not mapped, counted as ordered.",
 		[GSAN_N_FOUND] = "Racy pairs of accesses, duplicates included.",
 		[GSAN_N_DROPPED] = "Findings that were lost to a full ring.",
 		[GSAN_N_RENEWED] = "Times that what was known was forgotten, to start afresh.",
-		[GSAN_N_LOCKS] = "Locks whose holder did not come again.",
+		[GSAN_N_LOCKS] = "Locks whose holder did not come again, and racy pairs that were not reported because of that.",
 		[GSAN_N_ORDER_FULL] = "Launches whose order was widened, for there were too many before them.",
 	};
 	_Static_assert(sizeof help / sizeof *help == GSAN_N_COUNTERS, "each counter is explained");

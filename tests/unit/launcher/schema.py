@@ -1,11 +1,11 @@
-"""Holds JSON files against docs/report-schema.json: schema.py SCHEMA FILE…. Knows the keywords that the schema uses,
+"""Holds JSON files against configs/report.schema.json: schema.py SCHEMA FILE…. Knows the keywords that the schema uses,
 refuses others, and first shows that it can fail: each file with any one required key removed must be invalid."""
 import copy
 import json
 import re
 import sys
 
-KNOWN = {"$schema", "$defs", "$ref", "title", "description", "type", "required", "properties", "additionalProperties",
+KNOWN = {"$schema", "$id", "$defs", "$ref", "title", "description", "type", "required", "properties", "additionalProperties",
          "items", "minItems", "maxItems", "minimum", "const", "enum", "pattern"}
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "null": type(None)}
 
