@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS finding (
 	class TEXT,                -- what is missing
 	why TEXT,                  -- the same as a sentence
 	formal BOOLEAN NOT NULL,   -- by the letter of PTX alone
-	pairs BIGINT NOT NULL,     -- of launches in which it was seen
+	pairs BIGINT NOT NULL,     -- of launches in which it was seen, each way round
 	started TIMESTAMP,         -- the run, UTC
 	host TEXT,
 	device TEXT,

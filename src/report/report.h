@@ -43,6 +43,7 @@ struct report_side {
 };
 const char *report_kernel_name(const struct report_side *side); /* for people; "?": it has none */
 const char *report_function_name(const struct report_side *side); /* NULL: it is not known */
+void report_add_count(struct text *out, uint64_t count); /* "in 2 ordered pairs of launches" */
 int report_is_copy(const struct report_side *side); /* 1: a copy or a set; `kernel` is the driver function, and it has no grid */
 struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at; };
 struct report_allocation { int rank; uint64_t base, size, offset; const char *label; }; /* size 0: not known */
@@ -136,6 +137,7 @@ struct report_wait {
 	uint64_t value, times;   /* what it read, zero-extended; at least so often */
 };
 struct report_note { const char *key, *name, *reason; uint32_t ranks; const char *kernel_name; }; /* of an unchecked kernel, as above */
+const char *report_note_name(const struct report_note *note); /* for people */
 struct report_left { struct report_place at; const char *opcode, *reason; uint32_t ranks; };
 
 /* How a text for people is set (page.h); all 0: as many columns as a line has, no colour, full names of files. */

@@ -56,7 +56,7 @@ static void text_notes(const struct page *p, const struct report *r, const char 
 		struct text line = {0};
 		if (strcmp(note->key, key))
 			continue;
-		text_printf(&line, "%s: %s%s in rank ", why, what, note->kernel_name ? note->kernel_name : note->name);
+		text_printf(&line, "%s: %s%s in rank ", why, what, report_note_name(note));
 		text_ranks(&line, note->ranks);
 		text_printf(&line, ": %s", note->reason);
 		text_say(p, PAGE_WARNING, &line);
@@ -273,7 +273,9 @@ static void text_heading(const struct page *p, const struct report_finding *f, u
 	page_paint(p, f->formal ? PAGE_FORMAL : PAGE_KIND, "%s", kinds.data ? kinds.data : "");
 	if (f->missing_edge_class)
 		text_printf(p->out, " (%s)", report_class_name(f->missing_edge_class));
-	text_printf(p->out, f->count == 1 ? ", seen once\n" : ", seen %" PRIu64 " times\n", f->count);
+	text_puts(p->out, ", ");
+	report_add_count(p->out, f->count);
+	text_puts(p->out, "\n");
 	text_free(&kinds);
 }
 
@@ -342,7 +344,7 @@ static void text_limits(const struct page *p, const struct report *r, const stru
 			    sum->withheld_merged);
 	if (parts.size) {
 		text_puts(p->out, "\n");
-		text_printf(&line, "what limited the check: %s", parts.data + 2);
+		text_printf(&line, "what limited the check (gsan-report(1), COUNTERS): %s", parts.data + 2);
 		text_say(p, PAGE_PLAIN, &line);
 	}
 	text_free(&parts);

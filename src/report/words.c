@@ -2,6 +2,7 @@
 #include "report/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 static const char *const report_kinds[] = {
@@ -132,7 +133,17 @@ static const char *report_noun(const struct report_side *side)
 }
 
 const char *report_kernel_name(const struct report_side *side) { return side->kernel_name ? side->kernel_name : side->kernel ? side->kernel : "?"; }
+const char *report_note_name(const struct report_note *note) { return note->kernel_name ? note->kernel_name : note->name ? note->name : "?"; }
 const char *report_function_name(const struct report_side *side) { return side->function_name ? side->function_name : side->function; }
+
+/* Which access came first counts: within one launch, or between two, that makes two. */
+void report_add_count(struct text *out, uint64_t count)
+{
+	if (count == 1)
+		text_puts(out, "in 1 pair of launches");
+	else
+		text_printf(out, "in %" PRIu64 " ordered pairs of launches", count);
+}
 
 int report_is_copy(const struct report_side *side)
 {

@@ -280,6 +280,8 @@ def check_sarif(text, whole):
     coverage = whole["coverage"]
     said, waits = invocation["toolExecutionNotifications"], whole.get("waits", [])
     assert len(said) == len(coverage["kernels_unchecked"]) + len(coverage["notes"]) + len(waits)
+    for kernel in coverage["kernels_unchecked"]:
+        assert {"text": f"unchecked: {people_name(kernel)}: {kernel['reason']}"} in [one["message"] for one in said], kernel
     for one, wait in zip(said, waits):  # they come first
         assert f"rank {wait['read']['rank']}: kernel {wait['read']['kernel']}, " in one["message"]["text"], one
     for result, finding in zip(run["results"], whole["findings"], strict=True):
@@ -291,6 +293,10 @@ def check_sarif(text, whole):
         assert result.get("baselineState") == {True: "unchanged", False: "new", None: None}[finding.get("old")]
         check_location(*result["locations"], finding["first"], roots)
         check_location(result["relatedLocations"][0], finding["second"], roots)
+
+
+def people_name(kernel):
+    return kernel.get("kernel_name", kernel["kernel"])
 
 
 def check_junit(text, whole):
@@ -305,7 +311,7 @@ def check_junit(text, whole):
     failed = [f for f in findings if not f["formal"] and not f.get("old") and "suppressed" not in f]
     assert [case.get("message") for case in suite.findall("testcase/failure")] == [f["missing_edge"] for f in failed]
     unchecked = [case for case in cases if case.get("name") == "not checked"]
-    assert [case.get("classname") for case in unchecked] == [k["kernel"] for k in whole["coverage"]["kernels_unchecked"]]
+    assert [case.get("classname") for case in unchecked] == [people_name(k) for k in whole["coverage"]["kernels_unchecked"]]
     ended = [r["end"] == "exited" and r["status"] == 0 for r in whole["ranks"]]
     ranks = [case for case in cases if re.fullmatch(r"rank \d+", case.get("name"))]
     assert [not len(case) for case in ranks] == ended
@@ -380,7 +386,8 @@ def check_html(text, whole):
     for suppression in whole.get("suppressions", []):
         assert suppression["rule"] in page.text and f'{suppression["file"]}:{suppression["line"]}' in page.text
     for kernel in whole["coverage"]["kernels_unchecked"]:
-        assert kernel["kernel"] in page.text and kernel["reason"] in page.text
+        assert people_name(kernel) in page.text and kernel["reason"] in page.text
+        assert "kernel_name" not in kernel or kernel["kernel"] not in page.text
 
 
 # A file of suppressions whose name and lines hold what commands terminals, ends lines, means something to formats, or is not UTF-8.

@@ -216,7 +216,9 @@ static void html_finding(struct text *out, const struct report *r, const struct 
 		html_text(out, ", %s", report_class_name(f->missing_edge_class));
 	if (f->suppressed)
 		html_text(out, ", suppressed by %s:%u", r->suppression[f->suppressed - 1].file, r->suppression[f->suppressed - 1].line);
-	text_printf(out, ", seen %" PRIu64 "\303\227 <code class=\"soft\">%016" PRIx64 "</code></summary>\n", f->count, f->fingerprint);
+	text_puts(out, ", ");
+	report_add_count(out, f->count);
+	text_printf(out, " <code class=\"soft\">%016" PRIx64 "</code></summary>\n", f->fingerprint);
 	html_cell(out, "p", f->missing_edge);
 	text_puts(out, "\n<div class=\"sides\">\n");
 	html_side(out, "first", &f->first);
@@ -263,7 +265,7 @@ static void html_suppressions(struct text *out, const struct report *r)
 {
 	if (!r->suppressions)
 		return;
-	text_puts(out, "<h2>Suppressions</h2>\n<table>\n<tr><th>line</th><th>suppression</th><th>findings</th><th>seen</th></tr>\n");
+	text_puts(out, "<h2>Suppressions</h2>\n<table>\n<tr><th>line</th><th>suppression</th><th>findings</th><th>ordered pairs of launches</th></tr>\n");
 	for (uint32_t i = 0; i < r->suppressions; i++) {
 		const struct report_suppression *s = &r->suppression[i];
 		text_puts(out, "<tr><td>");
@@ -283,7 +285,7 @@ static void html_coverage(struct text *out, const struct report *r)
 	const struct report_rank sum = report_total(r);
 	text_puts(out, "<h2>What was not checked, and what limited the check</h2>\n<table>\n");
 	for (uint32_t i = 0; i < r->notes; i++)
-		html_row(out, r->note[i].key, r->note[i].name, r->note[i].reason);
+		html_row(out, r->note[i].key, report_note_name(&r->note[i]), r->note[i].reason);
 	for (uint32_t i = 0; i < r->lefts; i++) {
 		const struct report_left *left = &r->left[i];
 		struct text place = {0};

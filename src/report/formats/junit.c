@@ -94,7 +94,7 @@ static void junit_unlisted(struct junit *j, enum gsan_kind kind, const struct re
 
 static void junit_unchecked(struct junit *j, const struct report_note *note)
 {
-	junit_case(j, note->name, "not checked");
+	junit_case(j, report_note_name(note), "not checked");
 	junit_outcome(j, &j->skipped, "skipped", note->reason);
 	junit_end(j);
 }

@@ -209,7 +209,7 @@ static void sarif_notifications(cJSON *invocation, const struct report *r)
 	for (uint32_t i = 0; i < r->notes; i++) {
 		const struct report_note *note = &r->note[i];
 		struct text said = {0};
-		text_printf(&said, "%s: %s: %s", note->key, note->name ? note->name : "?", note->reason ? note->reason : "?");
+		text_printf(&said, "%s: %s: %s", note->key, report_note_name(note), note->reason ? note->reason : "?");
 		sarif_notify(notifications, &said);
 	}
 	for (int kind = 0; kind < GSAN_TOLD; kind++) {

@@ -878,7 +878,7 @@ static void test_older(const char *folder)
 		CHECK(r.finding[i].first.participant == -1 && !r.finding[i].second.pid && !report_two_processes(&r.finding[i]) &&
 		      !r.finding[i].missing_edge_class);
 	char *text = text_of(&r), *printed = report_json(&r, -1);
-	CHECK(strstr(text, "read-after-write, seen 4 times\n") && !strstr(printed, "missing_edge_class"));
+	CHECK(strstr(text, "read-after-write, in 4 ordered pairs of launches\n") && !strstr(printed, "missing_edge_class"));
 	free(text);
 	free(printed);
 	report_free(&r);
