@@ -7,6 +7,7 @@
  *   environment.c  what a rank finds in its environment
  *   place.c        the cores nearest its GPU
  *   ranks.c        the ranks' processes: start, signals, end
+ *   progress.c     how far they are, on a terminal
  *   describe.c     what the report says of the job
  *   explore.c      the whole again, under many schedules */
 #ifndef GSAN_LAUNCH_LAUNCH_H
@@ -65,6 +66,16 @@ void launch_style(const struct launch *l, const struct report_job *job, struct r
 void launch_environment(const struct launch *l, int rank); /* in the rank's process, before exec */
 void launch_place(const struct launch *l, int rank);       /* there, too */
 int launch_ranks(struct launch *l);                        /* the exit status of this launcher */
+
+struct launch_progress {
+	int wanted, asked;      /* is there to be one? The supervisor has been asked for it */
+	int64_t next;           /* when it may be asked again, monotonic, in ms */
+	char line[200];         /* what stands there; "": nothing */
+};
+void launch_progress_begin(struct launch_progress *p, const struct launch *l);
+int launch_progress_ms(const struct launch_progress *p); /* until the supervisor is to be asked; -1: it is not */
+void launch_progress_show(struct launch_progress *p, const char *text, size_t size);
+void launch_progress_clear(struct launch_progress *p); /* before anything else is printed */
 
 /* Runs one job; the exit status. *l holds options and program, the rest is filled in. */
 typedef int (*launch_run)(struct launch *l);

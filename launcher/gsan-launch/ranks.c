@@ -34,6 +34,7 @@ struct ranks {
 	int64_t keys_at;  /* when Ctrl-C was pressed last */
 	int told, killed; /* a signal that came when no rank was left to take it; what this launcher ends with because of it */
 	int64_t leave_at; /* for `told`, if there is no verdict by then */
+	struct launch_progress progress;
 	sigset_t before;  /* signal mask for the ranks */
 };
 
@@ -216,6 +217,7 @@ static void ranks_keys(struct ranks *r)
 static void ranks_take_signal(struct ranks *r)
 {
 	struct signalfd_siginfo info;
+	launch_progress_clear(&r->progress); /* something may be said about it, by the terminal, too */
 	while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info) {
 		int signal = (int)info.ssi_signo;
 		/* The terminal sends to the whole group; the ranks in it have got theirs. But when it is gone, who leads its session is
@@ -244,12 +246,17 @@ static void ranks_print(int fd)
 				return;
 }
 
-/* The verdict came, or the supervisor went. A failed job does not leave its other ranks behind. */
+/* The verdict came, or the supervisor went, or it says how far the job is. A failed job does not leave its other ranks behind. */
 static void ranks_judge(struct ranks *r, int i)
 {
 	struct rank_process *p = &r->rank[i];
 	struct ipc_msg msg;
 	int fd = -1, rc = ipc_recv(p->socket, &msg, &fd);
+	if (!rc && msg.type == IPC_PROGRESS) {
+		launch_progress_show(&r->progress, msg.text, msg.length);
+		return;
+	}
+	launch_progress_clear(&r->progress);
 	p->judged = 1;
 	if (rc) {
 		log_error("the job's supervisor is gone: there will be no report");
@@ -290,14 +297,30 @@ static void ranks_kill(const struct ranks *r, int i)
 		kill_rank(r->launch->socket, r->launch->first_rank + i, getpgrp());
 }
 
+/* How far the job is, when it is time. Returns after how many ms it is; -1: never. */
+static int ranks_ask(struct ranks *r)
+{
+	struct ipc_msg msg = {.type = IPC_PROGRESS};
+	int i = 0;
+	while (i < r->launch->here && (!r->rank[i].running || r->rank[i].judged))
+		i++;
+	if (i == r->launch->here)
+		return -1;
+	if (!launch_progress_ms(&r->progress)) {
+		r->progress.asked = 1;
+		r->progress.wanted = !ipc_send(r->rank[i].socket, &msg, -1);
+	}
+	return launch_progress_ms(&r->progress);
+}
+
 static void ranks_turn(struct ranks *r)
 {
 	struct pollfd poll_fd[REPORT_RANKS_MAX + 1];
-	int here = r->launch->here, ms = -1;
+	int here = r->launch->here, ms = ranks_ask(r);
 	for (int i = 0; i < here; i++)
 		poll_fd[i] = (struct pollfd){.fd = r->rank[i].judged ? -1 : r->rank[i].socket, .events = POLLIN};
 	poll_fd[here] = (struct pollfd){.fd = r->signals, .events = POLLIN};
-	if (r->kill_at)
+	if (r->kill_at && (ms < 0 || ranks_left_ms(r->kill_at) < ms))
 		ms = ranks_left_ms(r->kill_at);
 	if (r->leave_at && (ms < 0 || ranks_left_ms(r->leave_at) < ms))
 		ms = ranks_left_ms(r->leave_at);
@@ -331,6 +354,7 @@ int launch_ranks(struct launch *l)
 		return rc;
 	for (int i = 0; i < l->here; i++)
 		ranks_start(&r, i);
+	launch_progress_begin(&r.progress, l);
 	while (ranks_left(&r) && !r.killed)
 		ranks_turn(&r);
 	for (int i = 0; i < l->here && !r.killed; i++)

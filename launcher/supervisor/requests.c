@@ -498,6 +498,18 @@ static int request_compile(struct supervisor *s, struct request *q)
 	return rc;
 }
 
+/* It says itself what it is, for it is not waited for. */
+static int request_progress(struct supervisor *s, struct request *q)
+{
+	struct ipc_msg msg = {.type = IPC_PROGRESS};
+	struct text text = {0};
+	supervisor_progress(s, &text);
+	ipc_text(&msg, "%s", text.data ? text.data : "");
+	text_free(&text);
+	q->later = 1;
+	return ipc_send(s->connection[q->connection].fd, &msg, -1);
+}
+
 static int (*const request_table[IPC_TYPES])(struct supervisor *s, struct request *q) = {
 	[IPC_LAUNCHER] = request_launcher, [IPC_STARTED] = request_started, [IPC_WAIT] = request_wait,
 	[IPC_JOIN] = request_join, [IPC_RANK] = request_rank, [IPC_PUT] = request_put, [IPC_GET] = request_get,
@@ -505,6 +517,7 @@ static int (*const request_table[IPC_TYPES])(struct supervisor *s, struct reques
 	[IPC_LEND] = request_lend, [IPC_OPEN] = request_open, [IPC_CLOSE] = request_close, [IPC_RECLAIM] = request_reclaim, [IPC_RETURN] = request_return,
 	[IPC_VACATE] = request_vacate,
 	[IPC_KERNEL] = request_kernel, [IPC_ALLOC] = request_alloc, [IPC_NOTE] = request_note, [IPC_COMPILE] = request_compile,
+	[IPC_PROGRESS] = request_progress,
 };
 
 void supervisor_reply_error(const struct supervisor *s, int connection, int error, const char *text)

@@ -163,6 +163,9 @@ int supervisor_own_status(const struct member *m); /* of a rank: its program's, 
 int supervisor_note_unseen(const struct supervisor *s, struct report *r); /* names the ranks of which no process joined */
 int supervisor_status(const struct supervisor *s, const struct report *r, struct text *why); /* why: of SUPERVISOR_EXIT_UNCHECKED */
 
+/* progress.c */
+void supervisor_progress(const struct supervisor *s, struct text *out); /* a sentence without its stop; nothing yet: "" */
+
 /* owner.c */
 int supervisor_owner_join(struct supervisor *s, uint32_t participant, int rank, int pid, const char *bus); /* 0 or -ENOMEM */
 void supervisor_owner_look(struct supervisor *s, uint32_t participant); /* at what it has written of itself, before it is forgotten */

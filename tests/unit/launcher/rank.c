@@ -8,6 +8,7 @@
  *   processes two processes of one rank race; then another one that has the second one's place
  *   places    of three ranks each has a second process, one after the other in one place; each races with its parent
  *   crowd     joins three times at once, the third time in vain, and once more for one that left
+ *   slow      checks a hundred accesses every 300 ms, for five seconds; rank 0 finds one race after three
  *   fatal     joins, and says that it cannot be checked
  *   bad       says what the protocol does not know */
 #include <errno.h>
@@ -331,6 +332,18 @@ static int same_file(int a, int b)
 	return x.st_ino == y.st_ino && x.st_dev == y.st_dev;
 }
 
+static void part_slow(void)
+{
+	join(rank ? "0000:02:00.0" : "0000:01:00.0");
+	tell();
+	for (unsigned i = 1; i <= 16; i++) {
+		nanosleep(&(struct timespec){0, 300000000}, NULL);
+		atomic_store(&job->rank[me].counter[GSAN_N_CHECKED], 100 * i);
+		if (rank == 0 && i >= 9)
+			put(finding(i, i)); /* the same in other launches */
+	}
+}
+
 static void part_handles(void)
 {
 	int real = text_fd("memory"), token = -1, got = -1;
@@ -565,6 +578,8 @@ int main(int argc, char **argv)
 		raise(rank ? SIGKILL : SIGSEGV);
 	} else if (!strcmp(argv[1], "formal") || !strcmp(argv[1], "mixed")) {
 		part_formal(!strcmp(argv[1], "mixed"));
+	} else if (!strcmp(argv[1], "slow")) {
+		part_slow();
 	} else if (!strcmp(argv[1], "handles")) {
 		part_handles();
 	} else if (!strcmp(argv[1], "again")) {
