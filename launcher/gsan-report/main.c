@@ -131,7 +131,9 @@ static int main_run(const struct option_value *option, const struct suppressions
 	static char initial[] = MAIN_FOLDER, *const one[] = {initial};
 	const char *const pattern[REPORT_PATTERNS] = {[REPORT_BY_KIND] = option[SETTING_KIND].text,
 						      [REPORT_BY_KERNEL] = option[SETTING_KERNEL].text,
-						      [REPORT_BY_FILE] = option[SETTING_FILES].text};
+						      [REPORT_BY_FILE] = option[SETTING_FILES].text,
+						      [REPORT_BY_RANK] = option[SETTING_RANK].text,
+						      [REPORT_BY_LABEL] = option[SETTING_LABEL].text};
 	struct report r = {0};
 	int rc = main_read_all(count ? names : one, count ? count : 1, &r);
 	if (!rc && option[SETTING_BASELINE].given)
@@ -162,6 +164,12 @@ static int main_kind_exists(const char *pattern)
 	return 0;
 }
 
+/* Likewise of ranks. */
+static int main_rank_exists(const char *pattern)
+{
+	return *pattern && !pattern[strspn(pattern, "0123456789*,")];
+}
+
 /* Options may stand before, between and behind what is to be read: that is gathered at the start of argv, and counted. */
 static int main_parse(int argc, char **argv, struct option_value *option, int *names, char *error, size_t size)
 {
@@ -178,6 +186,10 @@ static int main_parse(int argc, char **argv, struct option_value *option, int *n
 		return -EINVAL;
 	if (option[SETTING_KIND].given && !main_kind_exists(option[SETTING_KIND].text)) {
 		snprintf(error, size, "--kind: '%s' matches no kind of finding", option[SETTING_KIND].text);
+		return -EINVAL;
+	}
+	if (option[SETTING_RANK].given && !main_rank_exists(option[SETTING_RANK].text)) {
+		snprintf(error, size, "--rank: '%s' is neither a rank nor two of them, as in 0 or 0,1", option[SETTING_RANK].text);
 		return -EINVAL;
 	}
 	return 0;

@@ -247,7 +247,7 @@ int report_identity_order(const struct report_identity *a, const struct report_i
 int report_merge(struct report *all, const struct report *one);
 int report_merge_coverage(struct report *all, const struct report *one); /* all but the findings */
 /* select.c: keeps the findings that all patterns (fnmatch; NULL: any) match by one of their sides or kinds. */
-enum report_pattern { REPORT_BY_KIND, REPORT_BY_KERNEL, REPORT_BY_FILE, REPORT_PATTERNS };
+enum report_pattern { REPORT_BY_KIND, REPORT_BY_KERNEL, REPORT_BY_FILE, REPORT_BY_RANK, REPORT_BY_LABEL, REPORT_PATTERNS };
 void report_select(struct report *r, const char *const pattern[REPORT_PATTERNS]);
 /* limit.c: keeps at most `details` > 0 findings of a kind, those first that decide an exit status; the others are counted. */
 void report_limit(struct report *r, uint32_t details);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,8 +38,28 @@ static int select_file(const char *pattern, const struct report_finding *f)
 	return select_place(pattern, f->first.at.file) || select_place(pattern, f->second.at.file);
 }
 
+/* One of its ranks, or both with a comma between, in either order. */
+static int select_rank(const char *pattern, const struct report_finding *f)
+{
+	const int rank[2] = {f->first.rank, f->second.rank};
+	char one[16], both[32];
+	for (int i = 0; i < 2; i++) {
+		snprintf(one, sizeof one, "%d", rank[i]);
+		snprintf(both, sizeof both, "%d,%d", rank[i], rank[!i]);
+		if (select_names(pattern, one) || select_names(pattern, both))
+			return 1;
+	}
+	return 0;
+}
+
+static int select_label(const char *pattern, const struct report_finding *f)
+{
+	return select_names(pattern, f->allocation.size ? f->allocation.label : NULL);
+}
+
 static const struct { int (*test)(const char *pattern, const struct report_finding *f); } select_by[REPORT_PATTERNS] = {
 	[REPORT_BY_KIND] = {select_kind}, [REPORT_BY_KERNEL] = {select_kernel}, [REPORT_BY_FILE] = {select_file},
+	[REPORT_BY_RANK] = {select_rank}, [REPORT_BY_LABEL] = {select_label},
 };
 
 void report_select(struct report *r, const char *const pattern[REPORT_PATTERNS])

@@ -108,6 +108,10 @@ def said(*arguments, status, **more):
     return done.stderr.decode()
 
 
+def whole_of(*arguments):
+    return json.loads(report(*arguments, "--format", "json"))["findings"]
+
+
 def check_command():
     both = json.loads(report("message", "--format", "json", "lock"))  # options stand anywhere
     alone = [json.loads(report("--format=json", run)) for run in ("message", "lock")]
@@ -121,6 +125,16 @@ def check_command():
     assert report("message", "--kernel", "rec*", "--file", "*.py") .count(b"gsan: finding") == 1
     assert b"0 findings (1 more" in report("message", "--kernel", "add_one") and b"0 findings" in report("message", "--file", "x.py")
     assert "'magic' matches no kind" in said("lock", "--kind", "magic", status=2)
+    for option, whose in (("0", {0}), ("1", {1}), ("0,1", {0, 1}), ("1,0", {0, 1}), ("*", set()), ("7", {7}), ("0,*", {0})):
+        wanted = [f["fingerprint"] for f in whole_of("kinds") if whose <= {f["first"]["rank"], f["second"]["rank"]}]
+        assert [f["fingerprint"] for f in whole_of("kinds", "--rank", option)] == wanted, option
+    for wrong in ("", "x", "-1", "0-1"):
+        assert f"--rank: '{wrong}' is neither a rank nor two of them" in said("lock", "--rank", wrong, status=2)
+    labels = {(f["allocation"] or {"label": None})["label"] for f in whole_of("kinds")}
+    assert len(labels) > 1 and not whole_of("kinds", "--label", "no such"), labels
+    for label in labels - {None}:
+        got = whole_of("kinds", "--label", label[:-1] + "?")
+        assert got and all(f["allocation"]["label"] == label for f in got), (label, got)
 
     assert b"gsan: old finding 1 of 2" in report("lock", "--baseline", "explored") and b"0 of them new" in report("lock", "--baseline", "explored")
     assert b"gsan: new finding 1 of 2" in report("lock", "--baseline", "message/summary.json", status=66)

@@ -52,7 +52,7 @@ def said(schema, defs):
 
 def paged(schema):
     """Has it a section of its own?"""
-    return "properties" in schema or "enum" in schema
+    return "properties" in schema.get("items", schema) or "enum" in schema
 
 
 def section(name, schema, defs):
@@ -62,6 +62,7 @@ def section(name, schema, defs):
     if "enum" in schema:
         return text + ", ".join(f"`{value}`" for value in schema["enum"]) + ".\n"
     text += "| Key | Value | Meaning |\n|---|---|---|\n"
+    schema = schema.get("items", schema)
     for key, value in schema["properties"].items():
         optional = "" if key in schema["required"] else "; optional"
         text += f"| `{key}` | {said(value, defs)}{optional} | {value['description']} |\n"

@@ -95,18 +95,22 @@ static void test_numbers(void)
 
 static void test_select(void)
 {
-	static const struct { const char *kind, *kernel, *file; uint32_t findings; } row[] = {
-		{NULL, NULL, NULL, 3}, {"read-*", NULL, NULL, 1}, {"write-after-read", NULL, NULL, 2}, {"*", NULL, NULL, 3}, {"x", NULL, NULL, 0},
-		{NULL, "send", NULL, 3}, {NULL, "t?ke", NULL, 3}, {NULL, "app::send*", NULL, 3}, {NULL, "post", NULL, 0}, {NULL, NULL, "take.cu", 3}, {NULL, NULL, "*/lib/*", 3},
-		{NULL, NULL, "/home/a/ring.py", 3}, {NULL, NULL, "home", 0}, {"read-*", "send", "*.py", 1}, {"read-*", "post", NULL, 0},
+	static const struct { const char *pattern[REPORT_PATTERNS]; uint32_t findings; } row[] = {
+		{{NULL}, 3}, {{"read-*"}, 1}, {{"write-after-read"}, 2}, {{"*"}, 3}, {{"x"}, 0}, {{NULL, "send"}, 3}, {{NULL, "t?ke"}, 3},
+		{{NULL, "app::send*"}, 3}, {{NULL, "post"}, 0}, {{NULL, NULL, "take.cu"}, 3}, {{NULL, NULL, "*/lib/*"}, 3},
+		{{NULL, NULL, "/home/a/ring.py"}, 3}, {{NULL, NULL, "home"}, 0}, {{"read-*", "send", "*.py"}, 1}, {{"read-*", "post"}, 0},
+		{{[REPORT_BY_RANK] = "1"}, 3}, {{[REPORT_BY_RANK] = "0,1"}, 3}, {{[REPORT_BY_RANK] = "1,*"}, 3}, {{[REPORT_BY_RANK] = "2"}, 0},
+		{{[REPORT_BY_RANK] = "1,1"}, 0}, {{[REPORT_BY_RANK] = "01"}, 0}, {{[REPORT_BY_LABEL] = "halo"}, 1},
+		{{[REPORT_BY_LABEL] = "h*o"}, 1}, {{[REPORT_BY_LABEL] = "hal"}, 0}, {{[REPORT_BY_RANK] = "2", [REPORT_BY_LABEL] = "halo"}, 0},
 	};
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		struct report r = {.ranks = 2};
 		struct report_finding also = race(3, 0, 1);
 		also.kind = GSAN_WAW;
 		also.also = 1u << GSAN_WAR;
+		also.allocation = (struct report_allocation){.size = 8, .label = "halo"};
 		put(&r, race(1, 0, 1)), put(&r, crossed(race(2, 0, 1))), put(&r, also);
-		report_select(&r, (const char *const[REPORT_PATTERNS]){row[i].kind, row[i].kernel, row[i].file});
+		report_select(&r, row[i].pattern);
 		if (r.findings != row[i].findings)
 			fprintf(stderr, "selection %zu: %u\n", i, r.findings);
 		CHECK(r.findings == row[i].findings && r.deselected == 3 - r.findings);
