@@ -33,7 +33,7 @@ file(GLOB pages CONFIGURE_DEPENDS docs/*.md)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 install(FILES configs/report.schema.json DESTINATION ${CMAKE_INSTALL_DOCDIR}/configs) # where the pages name it
-foreach(program gsan-launch gsan-report gsan-ptxas) # bash looks for it by the command's name
+foreach(program gsan-launch gsan-report gsan-ptxas gsan-nvcc) # bash looks for it by the command's name
   install(FILES launcher/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${program})
 endforeach()
 install(FILES examples/ranks.py examples/driver_world.py examples/torch_world.py examples/message_passing.py

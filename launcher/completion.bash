@@ -1,5 +1,5 @@
-# Completion of gsan-launch, gsan-report and gsan-ptxas for bash. What there is to offer is read from their --help, which is printed
-# from the tables that they parse by.
+# Completion of gsan-launch, gsan-report, gsan-ptxas and gsan-nvcc for bash. What there is to offer is read from their --help, which is
+# printed from the tables that they parse by; that of gsan-nvcc is nvcc's.
 
 # _gsan_value HELP OPTION: what the option's value is called, `auto|cuda|emu` or DIR; nothing if it has none.
 _gsan_value() {
@@ -55,4 +55,33 @@ _gsan() {
 	esac
 }
 
+# _gsan_allowed HELP OPTION: of `--gpu-architecture <arch>  (-arch)`, by either name, the words behind `Allowed values for this option:`,
+# or of `--relocatable-device-code {true|false}  (-rdc)` those in braces.
+_gsan_allowed() {
+	awk -v option="$2" '/^-/ { mine = $1 == option || $NF == "(" option ")"; values = 0 } /^$/ { values = 0 } /Allowed values/ { values = mine }
+		/^-/ && mine && match($0, /{[^}]*}/) { words = substr($0, RSTART + 1, RLENGTH - 2); gsub("[|]", "\n", words); print words }
+		values { while (match($0, /\047[^\047]*\047/)) { print substr($0, RSTART + 1, RLENGTH - 2); $0 = substr($0, RSTART + RLENGTH) } }' <<<"$1" |
+		sort -u
+}
+
+_gsan_nvcc() {
+	local help word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} values
+	help=$("$1" --help 2>/dev/null)
+	COMPREPLY=()
+	if [ "$word" = = ]; then
+		word=
+	elif [ "$option" = = ]; then
+		option=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	values=$(_gsan_allowed "$help" "$option")
+	if [ -n "$values" ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$values" -- "$word")
+	elif [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(awk '/^--/ { print $1; if ($NF ~ /^\(-.*\)$/) print substr($NF, 2, length($NF) - 2) }' <<<"$help")" -- "$word")
+	else
+		compopt -o default 2>/dev/null
+	fi
+}
+
 complete -F _gsan gsan-launch gsan-report gsan-ptxas
+complete -F _gsan_nvcc gsan-nvcc

@@ -1,17 +1,19 @@
 """launcher/completion.bash: offers what --help lists, for each option and for the words of each choice, and leaves the program's own
-command line alone. usage: completion.py BIN FILE"""
+command line alone; of gsan-nvcc what nvcc's --help lists. usage: completion.py BIN FILE NVCC"""
+import os
 import re
 import subprocess
 import sys
 
-BIN, FILE = sys.argv[1:]
+BIN, FILE, NVCC = sys.argv[1:]
 SCRIPT = """source "$1"; shift
 compopt() { printf 'files: %s\\n' "${@: -1}"; }
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gsan "$1"; printf '%s\\n' "${COMPREPLY[@]}" """
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "$function" "$1"; printf '%s\\n' "${COMPREPLY[@]}" """
 
 
 def offered(program, *words):
-    done = subprocess.run(["bash", "-c", SCRIPT, "bash", FILE, f"{BIN}/{program}", *words], capture_output=True, text=True, timeout=20)
+    environment = {**os.environ, "NVCC": NVCC, "function": "_gsan_nvcc" if program == "gsan-nvcc" else "_gsan"}
+    done = subprocess.run(["bash", "-c", SCRIPT, "bash", FILE, f"{BIN}/{program}", *words], capture_output=True, text=True, timeout=20, env=environment)
     if done.returncode or done.stderr:
         sys.exit(f"completion: {program} {words}: status {done.returncode}: {done.stderr}")
     return [line for line in done.stdout.splitlines() if line]
@@ -56,4 +58,17 @@ for before in (["-n", "2", "--device", "emu", "sleep"], ["--report=r", "sleep"],
     need(offered("gsan-launch", *before, "-"), ["files: default"], *before)
 need({"sleep"} & set(offered("gsan-launch", "-n", "2", "slee")), ["sleep"], "the program")
 need(offered("gsan-launch", "-n", "2", "--dev"), ["--device"], "behind an option")
+text = subprocess.run([NVCC, "--help"], capture_output=True, text=True, timeout=20).stdout
+known = [name for names in re.findall(r"^(--\S+)(?:.*\((-\S+)\))?", text, re.M) for name in names if name]
+if len(known) < 100:
+    sys.exit(f"completion: nvcc --help lists {known}")
+need(offered("gsan-nvcc", "-"), known, "gsan-nvcc")
+need(offered("gsan-nvcc", "--gpu-a"), ["--gpu-architecture"], "gsan-nvcc")
+for arguments in (["-rdc", ""], ["-rdc", "="], ["--relocatable-device-code", "=", ""]):
+    need(offered("gsan-nvcc", *arguments), ["true", "false"], "gsan-nvcc", *arguments)
+for option in ("-arch", "--gpu-architecture"):
+    need({"all", "sm_90a", "compute_90"} & set(offered("gsan-nvcc", option, "")), ["all", "sm_90a", "compute_90"], "gsan-nvcc", option)
+    need([word for word in offered("gsan-nvcc", option, "sm_") if not word.startswith("sm_")], [], "gsan-nvcc", option)
+need(offered("gsan-nvcc", ""), ["files: default"], "gsan-nvcc")
+need(offered("gsan-nvcc", "-o", ""), ["files: default"], "gsan-nvcc", "-o")
 print("completion: as --help says")

@@ -13,7 +13,7 @@ import jobs
 BUILD = os.path.dirname(os.path.realpath(jobs.BIN))
 PROGRAMS = ["gsan-launch", "gsan-nvcc", "gsan-ptxas", "gsan-ptxas-blackwell", "gsan-report"]
 PAGES = [f"{name}.1" for name in PROGRAMS if name != "gsan-ptxas-blackwell"]
-COMPLETIONS = ["gsan-launch", "gsan-ptxas", "gsan-report"]
+COMPLETIONS = ["gsan-launch", "gsan-nvcc", "gsan-ptxas", "gsan-report"]
 
 
 def run(*command, **more):
