@@ -4,7 +4,14 @@
  *     gsan_label(counters, 4096, "counters");     findings there name it
  *     gsan_ignore_begin();                        what this thread launches meanwhile is not checked, and listed as such;
  *     library_call();                             findings that it may order are withheld
- *     gsan_ignore_end(); */
+ *     gsan_ignore_end();
+ *
+ *     cudaStreamSynchronize(stream);
+ *     gsan_release("filled");                     one process tells another by means of its own, and says so (--host-order modelled):
+ *     send(socket, …);                            what its host has seen the end of before the release is before what the other
+ *     …                                           launches behind the acquire
+ *     recv(socket, …);
+ *     gsan_acquire("filled"); */
 #ifndef GSAN_ANNOTATE_H
 #define GSAN_ANNOTATE_H
 
@@ -43,6 +50,20 @@ static inline void gsan_ignore_end(void)
 	void (*end)(void);
 	if (gsan_annotate_find("gsan_annotate_ignore_end", &end, sizeof end))
 		end();
+}
+
+/* By a word of 1 to 200 bytes: who acquires comes behind all who have released the same one. 0; -ENOSYS: the program does not run under
+ * GSan; -EINVAL: no such word. With --host-order assumed, the default, hosts are taken to tell each other all that they have seen. */
+static inline int gsan_release(const char *word)
+{
+	int (*release)(const char *);
+	return gsan_annotate_find("gsan_annotate_release", &release, sizeof release) ? release(word) : -ENOSYS;
+}
+
+static inline int gsan_acquire(const char *word)
+{
+	int (*acquire)(const char *);
+	return gsan_annotate_find("gsan_annotate_acquire", &acquire, sizeof acquire) ? acquire(word) : -ENOSYS;
 }
 
 #endif

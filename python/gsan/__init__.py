@@ -3,6 +3,10 @@
     gsan.label(counters, "counters")     findings in that tensor's memory name it
     with gsan.ignore():                  what this thread launches meanwhile is not checked, and listed as such;
         library_call()                   findings that it may order are withheld
+    torch.cuda.synchronize()
+    gsan.release("filled")               one process tells another by means of its own, and says so (--host-order modelled): what its
+    socket.send(...)                     host has seen the end of before the release is before what the other launches behind the acquire
+    gsan.acquire("filled")               in the other one, behind socket.recv(...)
 
 `python -m gsan.emu` runs kernels over host arrays on the emulated device (gsan.emu), `torchrun --logs-specs gsan` a distributed
 program under the tool (gsan.torchrun).
@@ -51,3 +55,19 @@ def ignore():
     finally:
         if end:
             end()
+
+
+def _say(name, word):
+    function = _find(name, ctypes.c_char_p)
+    if function and function(word.encode()):
+        raise ValueError(f"gsan.{name}({word!r}): {_REFUSALS[errno.EINVAL].partition(',')[0]}")
+
+
+def release(word):
+    """Tells by a word of 1 to 200 bytes of UTF-8 what this process's host has seen the end of, and what was acquired. ValueError: no such word."""
+    _say("release", word)
+
+
+def acquire(word):
+    """This process comes behind all who have released the word. ValueError: no such word."""
+    _say("acquire", word)

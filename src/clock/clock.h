@@ -118,6 +118,11 @@ void clock_destroy(struct clock *c);
 /* Clocks of one process, on different GPUs, get to know each other: one host waits for the streams of both. */
 void clock_meet(struct clock *a, uint32_t place_a, struct clock *b, uint32_t place_b);
 
+/* What the host has seen the end of, or was told, it tells by a word; and comes behind what was told by one, launches from now on do. Words count
+ * among processes, where host_order=modelled; with more than JOB_WORDS of them the others are one, and what they order is counted as widened. */
+void clock_release(struct clock *c, uint64_t word);
+void clock_acquire(struct clock *c, uint64_t word);
+
 /* Slots for streams. The legacy default stream's is open from the start. */
 uint32_t clock_slot_open(struct clock *c, int blocking);
 void clock_slot_close(struct clock *c, uint32_t slot);

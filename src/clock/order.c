@@ -125,12 +125,6 @@ static void clock_peer_read(struct clock *c, uint32_t q)
 	}
 }
 
-/* What its host has seen orders nothing here; that of another GPU of this process is this one's. */
-static int clock_is_silent(const struct clock *c, uint32_t q)
-{
-	return c->job->host_order_modelled && !(c->siblings >> q & 1);
-}
-
 static void clock_order_peer(struct clock *c, uint32_t q, struct gsan_order *order)
 {
 	struct job_rank *rank = &c->job->rank[q];
@@ -143,8 +137,8 @@ static void clock_order_peer(struct clock *c, uint32_t q, struct gsan_order *ord
 		order->floor[q] = UINT32_MAX; /* the process is gone, and its kernels with it */
 		return;
 	}
-	if (clock_is_silent(c, q))
-		return;
+	if (clock_is_silent(c, q) && atomic_load_explicit(&rank->next, memory_order_relaxed) < peer->floor)
+		*peer = (struct clock_peer){0}; /* likewise; and it knows what it was told by words, no more */
 	clock_raise(&order->floor[q], peer->floor);
 	for (uint32_t i = 0; i < peer->pairs; i++)
 		c->peers_widened |= order_add(order, peer->pair[i]);

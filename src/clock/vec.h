@@ -93,4 +93,10 @@ void clock_publish(struct clock *c);
 int clock_tag(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *half);
 void clock_tags_short(struct clock *c); /* before a number is given out */
 
+/* What the host of participant q has seen orders nothing here; that of another GPU of this process is this one's. */
+static inline int clock_is_silent(const struct clock *c, uint32_t q)
+{
+	return c->job->host_order_modelled && !(c->siblings >> q & 1);
+}
+
 #endif

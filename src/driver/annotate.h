@@ -9,5 +9,7 @@ int annotate_ignores(void); /* what the calling thread launches */
 int gsan_annotate_label(const void *memory, size_t size, const char *name);
 void gsan_annotate_ignore_begin(void);
 void gsan_annotate_ignore_end(void);
+int gsan_annotate_release(const char *word);
+int gsan_annotate_acquire(const char *word);
 
 #endif

@@ -78,6 +78,14 @@ struct job_signal { _Atomic uint32_t seq, seen[GSAN_PARTICIPANTS]; };
  * them is going to be (or less). Behind the call it is, unless the driver refused it. Who reads it looks here first. */
 struct job_bringing { _Atomic uint32_t calls, seen[GSAN_PARTICIPANTS]; };
 
+/* What hosts tell each other by a word (gsan_release, gsan_acquire), for host_order=modelled: of each participant what the hosts that said the word
+ * had seen the end of, or had been told. Elements only grow. A word has a place for good; the last place is that of all for which there was none. */
+struct job_word {
+	_Atomic uint64_t name; /* a hash of it; 0: nobody said it */
+	struct { _Atomic uint32_t floor, stream[GSAN_STREAMS]; } host[GSAN_PARTICIPANTS];
+};
+#define JOB_WORDS 64u
+
 /* When a participant's launches were given their numbers, as far as that is known: `next` was the number to be given out next at some
  * time between the two. Appended by the owner, at most two in a millisecond, and two in 1/2048 of the time that has gone by: what
  * there is room for suffices for months, and older ones are right, too, only less near. */
@@ -128,6 +136,7 @@ struct job {
 	 * look at the participants again. */
 	_Alignas(64) _Atomic uint32_t changes;
 	_Alignas(4096) struct gsan_writers writers; /* registered with CUDA by every participant */
+	_Alignas(4096) struct job_word word[JOB_WORDS + 1];
 	_Alignas(4096) struct job_rank rank[GSAN_PARTICIPANTS];
 };
 

@@ -1,4 +1,4 @@
-"""Labels and ignored launches, from C and from Python: what the report says of them; and that they do nothing without the tool."""
+"""Labels, ignored launches and words of hosts, from C and from Python: what the report says of them; and that they do nothing without the tool."""
 import json
 import os
 import subprocess
@@ -22,9 +22,9 @@ def environment(scratch):
     return {**jobs.Job.environment(scratch), "PYTHONPATH": jobs.EXAMPLES}
 
 
-def launched(scratch, language, case, ranks=1):
+def launched(scratch, language, case, ranks=1, options=()):
     command, case = program(language, case)
-    return jobs.launched(scratch, [*command, case], ranks, environment=environment(scratch))
+    return jobs.launched(scratch, [*command, case], ranks, options, environment=environment(scratch))
 
 
 def memory(job, ranks=1):
@@ -80,9 +80,22 @@ def ignored(language, case, status):
     return run
 
 
-def other_thread(scratch):
-    summary = launched(scratch, "c", "other_thread").ends(jobs.FOUND).summary(ranks=1)
-    expect.need(not summary["coverage"]["launches_unchecked"], "another thread's launches are ignored")
+def words(case, status, ranks=2, order="modelled", widened=False):
+    """Two stores by two ranks, whose hosts tell each other."""
+    def run(scratch):
+        summary = launched(scratch, "python", case, ranks, ["--host-order", order]).ends(status).summary(ranks)
+        expect.checked(summary)
+        sides = {(f["first"]["rank"], f["second"]["rank"]) for f in summary["findings"]}
+        expect.need(sides == ({(0, ranks - 1)} if status else set()), expect.describe(summary))
+        expect.need(bool(summary["coverage"]["counters"]["launch_orders_widened"]) == widened, json.dumps(summary["coverage"]["counters"]))
+    return run
+
+
+def ignored_nothing(language, case):
+    def run(scratch):
+        summary = launched(scratch, language, case).ends(jobs.FOUND).summary(ranks=1)
+        expect.need(not summary["coverage"]["launches_unchecked"], "a launch is ignored")
+    return run
 
 
 def alone(scratch):
@@ -94,7 +107,7 @@ def alone(scratch):
 def header(scratch):
     """The header alone, in both languages, without a warning."""
     for language, standard in (("c", "c99"), ("c++", "c++11")):
-        use = '#include <gsan/annotate.h>\nint main() { gsan_ignore_begin(); gsan_ignore_end(); return gsan_label(0, 1, "x") != -ENOSYS; }\n'
+        use = '#include <gsan/annotate.h>\nint main() { gsan_ignore_begin(); gsan_ignore_end(); return gsan_label(0, 1, "x") != -ENOSYS || gsan_release("x") != gsan_acquire("x"); }\n'
         done = subprocess.run(["clang-14", "-x", language, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror",
                                "-fsyntax-only", f"-I{INCLUDE}", "-"], input=use.replace("main()", "main(void)"), text=True,
                               capture_output=True, timeout=60)
@@ -107,7 +120,11 @@ CASES = {"c_whole": labelled("c", "whole", counters=(4096, 16)), "c_part": label
          "c_ignored": ignored("c", "ignored", UNCHECKED), "c_behind": ignored("c", "behind", jobs.FOUND),
          "python_label": labelled("python", "label", counters=(4096, 0)), "python_ignored": ignored("python", "ignored", UNCHECKED),
          "python_behind": ignored("python", "behind", jobs.FOUND),
-         **{case.__name__: case for case in (of_peers, hostile, many, other_thread, alone, header)}}
+         "told": words("told", 0), "told_on": words("told", 0, 3), "untold": words("untold", jobs.FOUND), "untold_assumed": words("untold", 0, order="assumed"),
+         "told_early": words("early", jobs.FOUND), "told_otherwise": words("other_word", jobs.FOUND),
+         "told_otherwise_on": words("other_word", jobs.FOUND, 3), "told_many": words("many_words", 0, widened=True),
+         "c_words": unlabelled("words"), "python_words": ignored_nothing("python", "refused_words"), "other_thread": ignored_nothing("c", "other_thread"),
+         **{case.__name__: case for case in (of_peers, hostile, many, alone, header)}}
 
 if __name__ == "__main__":
     if sys.argv[1] == "--list":

@@ -105,6 +105,14 @@ static void case_refused(void)
 	race(at);
 }
 
+static void case_words(void)
+{
+	static char word[202];
+	memset(word, 'n', 201);
+	NEED(gsan_release("") == -EINVAL && gsan_acquire(NULL) == -EINVAL && gsan_release(word) == -EINVAL && !gsan_release(word + 1) && !gsan_acquire("unsaid"));
+	race(memory(4096));
+}
+
 static void case_many(void)
 {
 	CUdeviceptr at = memory(4096);
@@ -154,14 +162,14 @@ static void case_alone(void)
 {
 	CUdeviceptr at = memory(4096);
 	gsan_ignore_begin();
-	NEED(label(at, 4096, "counters") == -ENOSYS && label(at, 4096, "") == -ENOSYS);
+	NEED(label(at, 4096, "counters") == -ENOSYS && label(at, 4096, "") == -ENOSYS && gsan_release("filled") == -ENOSYS && gsan_acquire("") == -ENOSYS);
 	gsan_ignore_end();
 	race(at);
 }
 
 #define CASE(name) {#name, case_##name}
 static const struct { const char *name; void (*run)(void); } cases[] = {
-	CASE(whole), CASE(part), CASE(variable), CASE(again), CASE(freed), CASE(hostile), CASE(refused), CASE(many), CASE(ignored), CASE(behind),
+	CASE(whole), CASE(part), CASE(variable), CASE(again), CASE(freed), CASE(hostile), CASE(refused), CASE(words), CASE(many), CASE(ignored), CASE(behind),
 	CASE(other_thread), CASE(alone)};
 
 int main(int argc, char **argv)

@@ -56,10 +56,77 @@ def behind():
     race(WORLD.zeros(1024, "int32"))
 
 
+@triton.jit
+def store(at, value):
+    tl.store(at, value)
+
+
+def tell(word="filled", other="filled", late=True, between=0):
+    """Rank 0 stores, its host releases a word, the last rank's acquires one, and stores; ranks between them pass words on."""
+    buffers = WORLD.shared(1024, "int32")
+    store[(1,)](WORLD.zeros(1024, "int32"), 3)  # compiles
+    WORLD.synchronize()
+    WORLD.barrier()
+    if WORLD.rank == 0:
+        store[(1,)](buffers[0], 1)
+        for number in range(between):
+            gsan.release(f"word {number}")
+        if not late:
+            gsan.release(word)
+        WORLD.synchronize()
+        if late and word:
+            gsan.release(word)
+    WORLD.barrier()
+    for rank in range(1, WORLD.size):
+        if WORLD.rank == rank and other:
+            gsan.acquire(other if rank == 1 else f"from {rank - 1}")
+            gsan.release(f"from {rank}")
+        WORLD.barrier()
+    if WORLD.rank == WORLD.size - 1:
+        store[(1,)](buffers[0], 2)
+    WORLD.synchronize()
+    WORLD.barrier()
+
+
+def told():
+    tell()
+
+
+def untold():
+    tell(None, None)
+
+
+def early():
+    """Released before the host has seen the end."""
+    tell(late=False)
+
+
+def other_word():
+    tell(other="fetched")
+
+
+def many_words():
+    """More than there are places for: the others are one."""
+    tell(between=64)
+
+
+def refused_words():
+    for function in (gsan.release, gsan.acquire):
+        for word in ("", "ä" * 101):
+            try:
+                function(word)
+                raise AssertionError("taken")
+            except ValueError as error:
+                assert "1 to 200 bytes" in str(error), error
+    race(WORLD.zeros(1024, "int32"))
+
+
 def alone():
     buffer = WORLD.zeros(1024, "int32")
     with gsan.ignore():
         assert gsan.label(buffer, "counters", 4096) is False
+    gsan.release("")
+    gsan.acquire("filled")
 
 
 if __name__ == "__main__":

@@ -254,12 +254,14 @@ static void test_floor(void)
 	clock_destroy(&c);
 }
 
-static void test_peers(int synced)
+/* modelled: nothing but modelled edges orders ranks. */
+static void test_peers(int synced, int modelled)
 {
 	struct job *job = calloc(1, sizeof(*job));
 	struct clock c, p;
 
 	job->participants = 2;
+	job->host_order_modelled = (uint32_t)modelled;
 	clock_init(&c, job, 0, 15);
 	clock_init(&p, job, 1, 15);
 	atomic_store(&job->rank[1].state, JOB_RUNNING);
@@ -269,22 +271,65 @@ static void test_peers(int synced)
 	if (synced)
 		host_sync(&p, s);
 	struct launch b = launch(&c, CLOCK_LEGACY);
-	CHECK(before(&a, &b) == synced);
+	CHECK(before(&a, &b) == (synced && !modelled));
 	CHECK(!before(&pin, &b));
 	struct launch late = launch(&p, s);
 	struct launch d = launch(&c, CLOCK_LEGACY);
 	CHECK(!before(&late, &d) && before(&b, &d));
-	job->host_order_modelled = 1; /* then nothing but modelled edges orders ranks */
-	job_changed(job);
-	struct launch e = launch(&c, CLOCK_LEGACY);
-	CHECK(!before(&a, &e));
-	job->host_order_modelled = 0;
 	atomic_store(&job->rank[1].state, JOB_LEFT);
 	job_changed(job);
 	struct launch f = launch(&c, CLOCK_LEGACY);
 	CHECK(before(&late, &f) && before(&pin, &f));
 	clock_destroy(&c);
 	clock_destroy(&p);
+	free(job);
+}
+
+/* What the host of p had seen when it said a word is before what c launches behind it, and what q does, to which c passes it on. */
+static void test_words(void)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	struct clock c, p, q;
+	struct { struct clock *clock; uint32_t participant; } all[] = {{&c, 0}, {&p, 1}, {&q, 2}};
+
+	job->participants = 3;
+	job->host_order_modelled = 1;
+	for (int i = 0; i < 3; i++) {
+		clock_init(all[i].clock, job, all[i].participant, 15);
+		atomic_store(&job->rank[i].state, JOB_RUNNING);
+	}
+	uint32_t s = clock_slot_open(&p, 0), t = clock_slot_open(&p, 0), u = clock_slot_open(&p, 0);
+	struct launch pin = launch(&p, t), a = launch(&p, s);
+	clock_release(&p, 1);
+	host_sync(&p, s);
+	clock_acquire(&c, 1);
+	struct launch early = launch(&c, CLOCK_LEGACY);
+	CHECK(!before(&a, &early));
+	struct launch late = launch(&p, s), other = launch(&p, u);
+	clock_release(&p, 2);
+	clock_acquire(&c, 3);
+	struct launch unsaid = launch(&c, CLOCK_LEGACY);
+	CHECK(!before(&a, &unsaid));
+	host_sync(&p, u);
+	clock_acquire(&c, 2);
+	struct launch b = launch(&c, CLOCK_LEGACY), d = launch(&q, CLOCK_LEGACY);
+	CHECK(before(&a, &b) && !before(&pin, &b) && !before(&late, &b) && !before(&other, &b) && !before(&a, &d));
+	clock_release(&p, 4);
+	clock_acquire(&c, 4);
+	clock_release(&c, 5);
+	clock_acquire(&q, 5);
+	struct launch e = launch(&c, CLOCK_LEGACY), f = launch(&q, CLOCK_LEGACY);
+	CHECK(before(&a, &f) && before(&other, &f) && before(&other, &e) && !before(&pin, &f) && !before(&late, &f) && !before(&b, &f));
+	CHECK(!atomic_load(&job->rank[0].counter[GSAN_N_ORDER_FULL]));
+	for (uint64_t word = 6; word < JOB_WORDS + 5; word++) /* the last of them has no place */
+		clock_release(&c, word);
+	host_sync(&c, CLOCK_LEGACY);
+	clock_release(&c, JOB_WORDS + 10);
+	clock_acquire(&q, JOB_WORDS + 20);
+	struct launch g = launch(&q, CLOCK_LEGACY);
+	CHECK(before(&b, &g) && atomic_load(&job->rank[2].counter[GSAN_N_ORDER_FULL]) == 1);
+	for (int i = 0; i < 3; i++)
+		clock_destroy(all[i].clock);
 	free(job);
 }
 
@@ -793,7 +838,7 @@ int main(void)
 		test_legacy(twin);
 		test_legacy_alone(twin);
 		test_host(twin);
-		test_peers(twin);
+		test_peers(twin, 0), test_peers(twin, 1);
 		test_tags(twin);
 		test_tags_short(twin);
 		test_tags_shared(twin);
@@ -802,6 +847,7 @@ int main(void)
 	test_mark_but(0);
 	test_mark_but(1);
 	test_floor();
+	test_words();
 	test_overflow(GSAN_ORDER_PAIRS);
 	test_overflow(GSAN_ORDER_PAIRS + 1);
 	test_overflow(GSAN_ORDER_PAIRS + 20);
