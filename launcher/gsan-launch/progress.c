@@ -49,7 +49,7 @@ void launch_progress_show(struct launch_progress *p, const char *text, size_t si
 	p->next = progress_now() + PROGRESS_MS;
 	if (!size || tcgetpgrp(STDERR_FILENO) != getpgrp() || ioctl(STDERR_FILENO, TIOCGWINSZ, &window))
 		return; /* nothing to say, or in the background */
-	snprintf(line, sizeof line, "gsan: %.*s", (int)size, text);
+	snprintf(line, sizeof line, "gsan: %.*s ", (int)size, text); /* what the program prints comes behind it */
 	if (window.ws_col && strlen(line) >= window.ws_col) /* in the last column the cursor would go on to the next line */
 		line[window.ws_col - 1] = 0;
 	if (!strcmp(line, p->line))
