@@ -51,10 +51,10 @@ static void explore_run(const struct explore *x, long seed, const char *folder)
 	_exit(rc);
 }
 
-static int explore_add(struct report *all, const struct report *one, long seed)
+static int explore_add(struct report *all, struct report *one, long seed)
 {
-	int rc = 0;
-	for (uint32_t i = 0; i < one->findings && !rc; i++) {
+	int rc = report_ungroup(one);
+	for (uint32_t i = 0; i < one->findings && !rc; i++) { /* of pairs: which of them have one cause all runs say together */
 		struct report_finding f = one->finding[i];
 		f.schedules = f.weight = 1;
 		f.first_seed = (uint64_t)seed;
@@ -131,7 +131,8 @@ static int explore_write(struct explore *x)
 	char path[PATH_MAX + 16];
 	struct text text = {0};
 	struct report_style style;
-	int unfinished = report_finish(&x->all) || report_set_job(&x->all, &x->job) || report_suppress(&x->all, &x->launch->suppressions);
+	int unfinished = report_finish(&x->all) || report_set_job(&x->all, &x->job) || report_group(&x->all) ||
+			 report_suppress(&x->all, &x->launch->suppressions) || report_regroup(&x->all);
 	report_limit(&x->all, (uint32_t)x->launch->option[SETTING_DETAILS].number);
 	report_identify(&x->all);
 	char *json = unfinished ? NULL : report_json(&x->all, -1);

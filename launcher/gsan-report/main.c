@@ -126,6 +126,14 @@ static int main_status(const struct option_value *option, const struct report *r
 	return 0;
 }
 
+/* Pair by pair: a finding goes only with all of them. */
+static int main_suppress(struct report *r, const struct suppressions *suppressions)
+{
+	int rc = report_ungroup(r);
+	rc = rc ? rc : report_suppress(r, suppressions);
+	return rc ? rc : report_regroup(r);
+}
+
 static int main_run(const struct option_value *option, const struct suppressions *suppressions, char **names, int count)
 {
 	static char initial[] = MAIN_FOLDER, *const one[] = {initial};
@@ -138,7 +146,7 @@ static int main_run(const struct option_value *option, const struct suppressions
 	int rc = main_read_all(count ? names : one, count ? count : 1, &r);
 	if (!rc && option[SETTING_BASELINE].given)
 		rc = main_compare(option[SETTING_BASELINE].text, &r);
-	if (!rc && (rc = report_suppress(&r, suppressions)))
+	if (!rc && (rc = main_suppress(&r, suppressions)))
 		log_error("out of memory");
 	report_select(&r, pattern);
 	report_limit(&r, (uint32_t)option[SETTING_DETAILS].number);

@@ -227,7 +227,7 @@ static struct report_flag evidence_flag(const struct kernel *kernel, uint16_t id
 	if (!site)
 		return (struct report_flag){0};
 	return (struct report_flag){{evidence_dash(site->file), site->line, site->column}, evidence_dash(site->scope),
-				    evidence_dash(site->semantics), evidence_dash(site->inlined_at)};
+				    evidence_dash(site->semantics), evidence_dash(site->inlined_at), kernel->info.kernel};
 }
 
 struct report_allocation supervisor_part(const struct supervisor *s, const struct allocation *a, uint64_t address)
@@ -487,7 +487,11 @@ int supervisor_report(struct supervisor *s, struct report *r)
 	if (!rc)
 		rc = report_set_job(r, s->config.job);
 	if (!rc)
+		rc = report_group(r);
+	if (!rc)
 		rc = report_suppress(r, s->config.suppressions);
+	if (!rc)
+		rc = report_regroup(r);
 	report_limit(r, s->config.details);
 	if (!rc)
 		rc = report_add_sources(r, r->job.directory);

@@ -62,7 +62,7 @@ static int report_same_kernels(const struct report_finding *a, const struct repo
 }
 
 /* Are they of one pair of sites, whichever came first? */
-static int report_same_sides(const struct report_finding *a, const struct report_finding *b)
+int report_same_sides(const struct report_finding *a, const struct report_finding *b)
 {
 	return (!report_side_order(&a->first, &b->first) && !report_side_order(&a->second, &b->second)) ||
 	       (!report_side_order(&a->first, &b->second) && !report_side_order(&a->second, &b->first));
@@ -256,10 +256,14 @@ static int report_cause_rank(const struct report_finding *f)
 	return 100 * f->formal + 2 * rank[f->kind] + !f->reason;
 }
 
-static void report_join(struct report_finding *into, const struct report_finding *other)
+void report_join(struct report_finding *into, const struct report_finding *other)
 {
-	struct report_finding whole = report_cause_rank(other) < report_cause_rank(into) ? *other : *into;
+	const int fuller = into->edge.ops == other->edge.ops ? report_cause_rank(other) < report_cause_rank(into) : other->edge.ops > into->edge.ops;
+	struct report_finding whole = fuller ? *other : *into;
+	whole.group = into->group;
 	whole.count = into->count + other->count;
+	whole.schedules = into->schedules > other->schedules ? into->schedules : other->schedules; /* at least: some may be the same */
+	whole.first_seed = into->first_seed < other->first_seed ? into->first_seed : other->first_seed;
 	whole.formal = into->formal & other->formal;
 	whole.also = (into->also | other->also | 1u << into->kind | 1u << other->kind) & ~(1u << whole.kind);
 	*into = whole;

@@ -163,12 +163,29 @@ static void json_suppressed(cJSON *finding, const struct report_suppression *by)
 	text_free(&place);
 }
 
-void json_finding(cJSON *o, const struct report *r, const struct report_finding *f)
+/* The operations that would have to be mended. */
+static void json_edge(cJSON *finding, const struct report_edge *edge)
+{
+	cJSON *array = edge->ops ? json_list(finding, "edge") : NULL;
+	for (uint32_t i = 0; i < edge->ops; i++) {
+		const struct report_op *op = &edge->op[i];
+		cJSON *o = json_object(array, NULL);
+		json_string(o, "kernel", op->kernel);
+		json_place(o, &op->at);
+		json_string(o, "inlined_at", op->inlined_at);
+		json_string(o, "semantics", op->semantics);
+		json_string(o, "scope", op->scope);
+		json_string(o, "source", op->source);
+	}
+}
+
+/* What a finding and each of its pairs have. */
+static void json_race(cJSON *o, const struct report *r, const struct report_finding *f, uint64_t fingerprint)
 {
 	json_string(o, "kind", report_kind_name(f->kind));
 	if (f->also)
 		json_also(o, f->also);
-	json_fingerprint(o, f->fingerprint);
+	json_fingerprint(o, fingerprint);
 	json_number(o, "count", f->count);
 	json_side(o, "first", &f->first, report_two_participants(f));
 	json_side(o, "second", &f->second, report_two_participants(f));
@@ -176,6 +193,7 @@ void json_finding(cJSON *o, const struct report *r, const struct report_finding 
 	json_string(o, "missing_edge", f->missing_edge);
 	if (f->missing_edge_class)
 		json_string(o, "missing_edge_class", report_class_name(f->missing_edge_class));
+	json_edge(o, &f->edge);
 	json_bool(o, "formal", f->formal);
 	if (f->suppressed)
 		json_suppressed(o, &r->suppression[f->suppressed - 1]);
@@ -185,6 +203,36 @@ void json_finding(cJSON *o, const struct report *r, const struct report_finding 
 		return;
 	json_number(o, "schedules", f->schedules);
 	json_number(o, "first_seed", f->first_seed);
+}
+
+void json_finding(cJSON *o, const struct report *r, const struct report_finding *f, const struct report_finding *pair)
+{
+	json_race(o, r, f, f->cause);
+	if (f->pairs_unlisted)
+		json_number(o, "pairs_unlisted", f->pairs_unlisted);
+	cJSON *array = f->pairs ? json_list(o, "pairs") : NULL;
+	for (uint32_t i = 0; i < f->pairs; i++)
+		json_race(json_object(array, NULL), r, &pair[i], pair[i].fingerprint);
+}
+
+static int json_is_of(const struct report_finding *f, int rank) { return f->first.rank == rank || f->second.rank == rank; }
+
+/* A finding of the pairs that concern a rank; those are gathered in `pair`, which has room for all. Returns their number. */
+static uint32_t json_of_rank(const struct report *r, const struct report_finding *f, int rank, struct report_finding *whole,
+			     struct report_finding *pair)
+{
+	uint32_t all, n = 0;
+	const struct report_finding *of = report_pairs(r, f, &all);
+	for (uint32_t i = 0; i < all; i++)
+		if (json_is_of(&of[i], rank))
+			pair[n++] = of[i];
+	if (!n)
+		return 0;
+	*whole = report_whole(pair, n);
+	whole->pairs = n > 1 ? n : 0;
+	whole->count -= whole->count_unlisted; /* of whom those are nobody knows */
+	whole->pairs_unlisted = f->pairs_unlisted;
+	return n;
 }
 
 /* As cJSON prints it as an element of a list of the root: no string holds a newline. */
@@ -200,24 +248,34 @@ static void json_add_element(struct text *out, const char *printed)
 	}
 }
 
+static void json_add_finding(struct text *out, const struct report *r, const struct report_finding *f, const struct report_finding *pair)
+{
+	cJSON *o = json_begin();
+	json_finding(o, r, f, pair);
+	char *printed = json_print(o, 1);
+	out->failed |= !printed;
+	json_add_element(out, printed ? printed : "");
+	cJSON_free(printed);
+}
+
 /* One at a time: as a tree, all of them take several times their text. */
 static void json_add_findings(struct text *out, const struct report *r, int rank)
 {
+	struct report_finding *pair = rank < 0 ? NULL : malloc((r->pairs + 1) * sizeof *pair);
 	const char *before = "[";
+	out->failed |= rank >= 0 && !pair;
 	for (uint32_t i = 0; i < r->findings && !out->failed; i++) {
 		const struct report_finding *f = &r->finding[i];
-		if (rank >= 0 && f->first.rank != rank && f->second.rank != rank)
+		struct report_finding of_rank = {0};
+		uint32_t n;
+		if (rank >= 0 && !json_of_rank(r, f, rank, &of_rank, pair))
 			continue;
-		cJSON *o = json_begin();
-		json_finding(o, r, f);
-		char *printed = json_print(o, 1);
-		out->failed |= !printed;
 		text_puts(out, before);
-		json_add_element(out, printed ? printed : "");
-		cJSON_free(printed);
+		json_add_finding(out, r, rank < 0 ? f : &of_rank, rank < 0 ? report_pairs(r, f, &n) : pair);
 		before = ", ";
 	}
 	text_puts(out, before[0] == '[' ? "[]" : "]");
+	free(pair);
 }
 
 static int json_concerns(uint32_t ranks, int rank) { return rank < 0 || (ranks >> rank & 1); }

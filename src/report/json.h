@@ -20,7 +20,7 @@ cJSON *json_list(cJSON *object, const char *key);
 void json_item(cJSON *list, const char *value);
 
 /* The parts of summary.json that other formats have, too, as keys of `object`. */
-void json_finding(cJSON *object, const struct report *r, const struct report_finding *finding);
+void json_finding(cJSON *object, const struct report *r, const struct report_finding *finding, const struct report_finding *pair); /* pair: its pairs */
 void json_job(cJSON *object, const struct report_job *job);
 
 #endif

@@ -1,5 +1,5 @@
 /* How many findings of a kind are kept with all that is known of them; the others are counted. What decides the exit status goes first, so
- * that of each kind of which there is anything, something is there. */
+ * that of each kind of which there is anything, something is there. So are as many pairs beside the roots, in the order of the report. */
 #include "report/report.h"
 
 enum limit_turn { LIMIT_NEW, LIMIT_OLD, LIMIT_FORMAL, LIMIT_SUPPRESSED, LIMIT_TURNS };
@@ -23,8 +23,31 @@ static void limit_drop(struct report *r, const struct report_finding *f)
 	r->unlisted[limit_kind(f)].old += f->age == REPORT_OLD;
 }
 
+/* room: for pairs beside the root, of each kind of root. */
+static void limit_pairs(struct report *r, struct report_finding *f, uint32_t *room)
+{
+	if (!f->pairs)
+		return;
+	const uint32_t kept = f->pairs - 1 > *room ? *room + 1 : f->pairs;
+	const struct report_finding *pair = &r->pair[f->pair];
+	for (uint32_t i = kept; i < f->pairs; i++)
+		if (report_counts(f, &pair[i])) {
+			f->count_unlisted += pair[i].count;
+			f->kinds_unlisted |= pair[i].also | 1u << pair[i].kind;
+		}
+	f->pairs_unlisted += f->pairs - kept;
+	if (kept < f->pairs) { /* as whoever reads the report will see it */
+		const struct report_finding whole = report_whole(pair, kept);
+		f->schedules = whole.schedules;
+		f->first_seed = whole.first_seed;
+	}
+	f->pairs = kept;
+	*room -= kept - 1;
+}
+
 void report_limit(struct report *r, uint32_t details)
 {
+	uint32_t pairs[GSAN_TOLD];
 	uint32_t room[GSAN_TOLD][LIMIT_TURNS] = {{0}}, kept = 0;
 	for (uint32_t i = 0; i < r->findings; i++)
 		room[limit_kind(&r->finding[i])][limit_turn(&r->finding[i])]++;
@@ -45,6 +68,10 @@ void report_limit(struct report *r, uint32_t details)
 		}
 	}
 	r->findings = kept;
+	for (int kind = 0; kind < GSAN_TOLD; kind++)
+		pairs[kind] = details;
+	for (uint32_t i = 0; i < kept; i++)
+		limit_pairs(r, &r->finding[i], &pairs[limit_kind(&r->finding[i])]);
 }
 
 uint64_t report_unlisted(const struct report *r)

@@ -1,28 +1,73 @@
-/* Reports of several runs as one: what a run and another one found alike is counted together, the rest stands side by side. Alike are
- * findings of one fingerprint whose sides are of the same ranks; of several such in one run, each has its own counterpart. */
+/* Reports of several runs as one: what a run and another one found alike is counted together, the rest stands side by side. Alike are pairs of
+ * lines of one fingerprint whose sides are of the same ranks; of several such in one run, each has its own counterpart, and what such a
+ * pair lacks the first run says. Another pair belongs to the finding that has its finding's fingerprint, if there is one. */
 #include "report/report.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-struct merge_entry { struct report_identity identity; uint32_t finding; };
+struct merge_entry { struct report_identity identity; const struct report_finding *pair; uint32_t number, finding; };
+struct merge_list { struct merge_entry *entry; uint32_t count; };
 
 static int merge_order(const void *a, const void *b)
 {
 	const struct merge_entry *one = a, *other = b;
 	int order = report_identity_order(&one->identity, &other->identity);
-	return order ? order : (one->finding > other->finding) - (one->finding < other->finding);
+	return order ? order : (one->number > other->number) - (one->number < other->number);
 }
 
-/* By identity; of equals, in the report's order. malloc'ed, NULL when out of memory. */
-static struct merge_entry *merge_sorted(const struct report *r)
+static void merge_sort(struct merge_list *list)
 {
-	struct merge_entry *entry = malloc(r->findings * sizeof *entry + 1);
-	for (uint32_t i = 0; entry && i < r->findings; i++)
-		entry[i] = (struct merge_entry){report_identity(&r->finding[i]), i};
-	if (entry && r->findings)
-		qsort(entry, r->findings, sizeof *entry, merge_order);
-	return entry;
+	if (list->count)
+		qsort(list->entry, list->count, sizeof *list->entry, merge_order);
+}
+
+/* All pairs by identity; of equals, in the report's order. 0 or -ENOMEM. */
+static int merge_pairs(struct merge_list *list, const struct report *r)
+{
+	*list = (struct merge_list){malloc(((size_t)r->findings + r->pairs) * sizeof *list->entry + 1), 0};
+	for (uint32_t i = 0; list->entry && i < r->findings; i++) {
+		uint32_t n;
+		const struct report_finding *pair = report_pairs(r, &r->finding[i], &n);
+		for (uint32_t k = 0; k < n; k++, list->count++)
+			list->entry[list->count] = (struct merge_entry){report_identity(&pair[k]), &pair[k], list->count, i};
+	}
+	if (!list->entry)
+		return -ENOMEM;
+	merge_sort(list);
+	return 0;
+}
+
+/* All findings by their missing edge, formal ones apart. */
+static int merge_causes(struct merge_list *list, const struct report *r)
+{
+	*list = (struct merge_list){malloc(r->findings * sizeof *list->entry + 1), r->findings};
+	if (!list->entry)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->findings; i++)
+		list->entry[i] = (struct merge_entry){{r->finding[i].cause, {r->finding[i].formal, 0}}, NULL, i, i};
+	merge_sort(list);
+	return 0;
+}
+
+/* Which finding of the first report each of the other one is, or, from the first one's number on, a new one. malloc'ed; NULL: out of memory. */
+static uint32_t *merge_map(const struct report *all, const struct report *one)
+{
+	struct merge_list known = {0}, more = {0};
+	uint32_t *map = malloc(one->findings * sizeof *map + 1);
+	const int failed = !map || merge_causes(&known, all) || merge_causes(&more, one);
+	for (uint32_t i = 0, k = 0; !failed && k < more.count;) {
+		const int order = i < known.count ? report_identity_order(&known.entry[i].identity, &more.entry[k].identity) : 1;
+		if (order >= 0)
+			map[more.entry[k].finding] = order ? all->findings + more.entry[k].finding : known.entry[i].finding;
+		k += order >= 0;
+		i += order <= 0;
+	}
+	free(known.entry);
+	free(more.entry);
+	if (failed)
+		free(map);
+	return failed ? NULL : map;
 }
 
 /* Of a finding of both: each counted it. `by`: what suppressed it in the other one. What one of them did not suppress is not. */
@@ -52,34 +97,61 @@ static void merge_count(struct report_finding *to, const struct report_finding *
 	to->first_seed = from->first_seed < to->first_seed ? from->first_seed : to->first_seed;
 }
 
-static int merge_append(struct report *all, const struct report_finding *f, uint32_t by)
+/* What is not listed may be what the other one does not list. */
+static void merge_unlisted(struct report_finding *to, const struct report_finding *of)
+{
+	to->pairs_unlisted = of->pairs_unlisted > to->pairs_unlisted ? of->pairs_unlisted : to->pairs_unlisted;
+	to->kinds_unlisted |= of->kinds_unlisted;
+	to->count_unlisted += of->count_unlisted;
+}
+
+static int merge_append(struct report *all, const struct report_finding *f, uint32_t by, uint32_t group)
 {
 	struct report_finding copy = *f;
 	copy.suppressed = by;
+	copy.group = group;
+	copy.pairs = copy.pairs_unlisted = copy.kinds_unlisted = 0;
+	copy.count_unlisted = 0;
 	return report_append_finding(all, &copy);
 }
 
-/* by: what all calls each suppression of the other one, from 1 on. */
-static int merge_findings(struct report *all, const struct report *one, const uint32_t *by)
+/* by: what all calls each suppression of the other one, from 1 on. all: its pairs. */
+static int merge_lists(struct report *all, const struct report *one, const uint32_t *by, const struct merge_list *known,
+		       const struct merge_list *more, const uint32_t *map)
 {
-	struct merge_entry *known = merge_sorted(all), *more = merge_sorted(one);
-	const uint32_t count = all->findings;
-	int rc = known && more ? 0 : -ENOMEM;
-	for (uint32_t i = 0, k = 0; !rc && k < one->findings;) {
-		const int order = i < count ? report_identity_order(&known[i].identity, &more[k].identity) : 1;
-		const struct report_finding *f = &one->finding[more[k].finding];
+	int rc = 0;
+	for (uint32_t i = 0, k = 0; !rc && k < more->count;) {
+		const int order = i < known->count ? report_identity_order(&known->entry[i].identity, &more->entry[k].identity) : 1;
+		const struct merge_entry *entry = &more->entry[k];
+		const struct report_finding *f = entry->pair, *of = &one->finding[entry->finding];
+		struct report_finding *to = order ? NULL : &all->finding[known->entry[i].number];
 		if (order > 0) {
-			rc = merge_append(all, f, by[f->suppressed]);
+			rc = merge_append(all, f, by[f->suppressed], map[entry->finding]);
+			to = rc ? NULL : &all->finding[all->findings - 1];
 		} else if (!order) {
-			merge_suppressed(all, &all->finding[known[i].finding], f, by[f->suppressed]);
-			merge_count(&all->finding[known[i].finding], f);
+			merge_suppressed(all, to, f, by[f->suppressed]);
+			merge_count(to, f);
 		}
+		if (to && (f == of || f == &one->pair[of->pair])) /* the root */
+			merge_unlisted(to, of);
 		k += order >= 0;
 		i += order <= 0;
 	}
-	free(known);
-	free(more);
 	return rc;
+}
+
+static int merge_findings(struct report *all, const struct report *one, const uint32_t *by)
+{
+	struct merge_list known = {0}, more = {0};
+	uint32_t *map = merge_map(all, one);
+	int rc = map ? report_ungroup(all) : -ENOMEM;
+	rc = rc ? rc : merge_pairs(&known, all);
+	rc = rc ? rc : merge_pairs(&more, one);
+	rc = rc ? rc : merge_lists(all, one, by, &known, &more, map);
+	free(known.entry);
+	free(more.entry);
+	free(map);
+	return rc ? rc : report_regroup(all);
 }
 
 /* What was not as it should be stands for all runs; otherwise the last run does. */

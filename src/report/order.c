@@ -28,6 +28,16 @@ int report_side_order(const struct report_side *a, const struct report_side *b)
 	return report_text_order(a->op, b->op);
 }
 
+/* Operations are what is written there, in the user's own line. */
+int report_op_order(const struct report_op *a, const struct report_op *b)
+{
+	ORDER(report_place_order(&a->at, &b->at));
+	ORDER(report_text_order(a->inlined_at, b->inlined_at));
+	ORDER(report_text_order(a->scope, b->scope));
+	ORDER(report_text_order(a->semantics, b->semantics));
+	return report_text_order(a->kernel, b->kernel);
+}
+
 /* Findings that compare equal here are one finding, counted: the same sites, kind, ranks and kernels. */
 int report_finding_order(const struct report_finding *a, const struct report_finding *b)
 {
@@ -114,6 +124,12 @@ uint64_t report_side_hash(const struct report_side *side)
 {
 	uint64_t hash = hash_step(report_place_hash(&side->at), (uint32_t)(side->rank + 1));
 	return order_text(order_text(hash, side->kernel), side->op);
+}
+
+uint64_t report_op_hash(const struct report_op *op)
+{
+	uint64_t hash = order_text(report_place_hash(&op->at), op->kernel);
+	return order_text(order_text(order_text(hash, op->scope), op->semantics), op->inlined_at);
 }
 
 uint64_t report_sides_hash(const struct report_finding *f)

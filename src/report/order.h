@@ -16,6 +16,7 @@ int report_text_order(const char *a, const char *b); /* NULL first */
 int report_number_order(uint64_t a, uint64_t b);
 int report_place_order(const struct report_place *a, const struct report_place *b);
 int report_side_order(const struct report_side *a, const struct report_side *b);
+int report_op_order(const struct report_op *a, const struct report_op *b);
 int report_finding_order(const struct report_finding *a, const struct report_finding *b);
 int report_reason_order(const struct report_finding *a, const struct report_finding *b);
 int report_instance_order(const struct report_finding *a, const struct report_finding *b);
@@ -25,6 +26,7 @@ int report_left_order(const struct report_left *a, const struct report_left *b);
 
 uint64_t report_place_hash(const struct report_place *at);
 uint64_t report_side_hash(const struct report_side *side);
+uint64_t report_op_hash(const struct report_op *op);
 uint64_t report_sides_hash(const struct report_finding *f);   /* whichever of the two is first */
 uint64_t report_kernels_hash(const struct report_finding *f); /* likewise */
 uint64_t report_reason_hash(const struct report_finding *f);

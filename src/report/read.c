@@ -21,7 +21,7 @@ static const uint32_t read_counters_always = 1u << GSAN_N_ACCESSES | 1u << GSAN_
 					     1u << GSAN_N_LOST | 1u << GSAN_N_DROPPED;
 
 /* The first error stays; after it every reader returns zeros, so that callers read straight on and look once. */
-struct read { struct report *r; char *error; size_t error_size; int rc; };
+struct read { struct report *r; char *error; size_t error_size; int rc; uint32_t findings; };
 
 static void read_wrong(struct read *x, const char *key, const char *what)
 {
@@ -222,30 +222,105 @@ static uint32_t read_suppressed(struct read *x, const cJSON *o)
 	return 0;
 }
 
+static void read_op(struct read *x, const cJSON *o, struct report_op *op)
+{
+	op->kernel = read_string(x, o, "kernel");
+	op->at.file = read_string(x, o, "file");
+	op->at.line = read_small(x, o, "line");
+	op->at.column = read_small(x, o, "column");
+	op->inlined_at = read_string(x, o, "inlined_at");
+	op->semantics = read_string(x, o, "semantics");
+	op->scope = read_string(x, o, "scope");
+	op->source = read_string(x, o, "source");
+	if (!op->at.file)
+		read_wrong(x, "edge", "has an operation without a file");
+}
+
+static void read_edge(struct read *x, const cJSON *o, struct report_edge *edge)
+{
+	const cJSON *item, *array = read_array(x, o, "edge");
+	cJSON_ArrayForEach(item, array) {
+		if (edge->ops == REPORT_EDGE_OPS)
+			read_wrong(x, "edge", "has too many operations");
+		else
+			read_op(x, item, &edge->op[edge->ops++]);
+	}
+}
+
+/* What a finding and each of its pairs have. */
+static void read_race(struct read *x, const cJSON *o, struct report_finding *f)
+{
+	const char *kind = read_string(x, o, "kind");
+	if (!kind || report_kind_find(kind, &f->kind))
+		read_wrong(x, "kind", "names no kind of finding");
+	f->also = cJSON_HasObjectItem(o, "also") ? read_also(x, o) : 0;
+	f->count = read_number(x, o, "count");
+	read_side(x, o, "first", &f->first);
+	read_side(x, o, "second", &f->second);
+	read_allocation(x, o, &f->allocation);
+	f->missing_edge = read_string(x, o, "missing_edge");
+	f->missing_edge_class = cJSON_HasObjectItem(o, "missing_edge_class") ? read_class(x, o) : REPORT_NO_CLASS; /* older reports */
+	if (cJSON_HasObjectItem(o, "edge"))
+		read_edge(x, o, &f->edge);
+	f->formal = read_bool(x, o, "formal");
+	f->suppressed = cJSON_HasObjectItem(o, "suppressed") ? read_suppressed(x, o) : 0;
+	if (cJSON_HasObjectItem(o, "old"))
+		f->age = read_bool(x, o, "old") ? REPORT_OLD : REPORT_NEW;
+	if (cJSON_HasObjectItem(o, "schedules")) {
+		f->schedules = read_small(x, o, "schedules");
+		f->first_seed = read_number(x, o, "first_seed");
+	}
+	f->fingerprint = report_fingerprint(f);
+	f->group = x->findings;
+}
+
+static void read_append(struct read *x, const struct report_finding *f)
+{
+	if (!x->rc && report_append_finding(x->r, f))
+		x->rc = -ENOMEM;
+}
+
+/* What the pairs from `first` on count; all: suppressed ones, too. */
+static uint64_t read_counted(const struct report *r, uint32_t first, int all)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = first; i < r->findings; i++)
+		sum += all || !r->finding[i].suppressed ? r->finding[i].count : 0;
+	return sum;
+}
+
+/* Of the finding that they are: how many further ones there are, and what they count. */
+static void read_pairs_unlisted(struct read *x, const cJSON *o, const struct report_finding *f, uint32_t first)
+{
+	const uint64_t some = read_counted(x->r, first, 0), sum = some ? some : read_counted(x->r, first, 1);
+	const uint32_t unlisted = cJSON_HasObjectItem(o, "pairs_unlisted") ? read_small(x, o, "pairs_unlisted") : 0;
+	if (first == x->r->findings || f->count < sum || (f->count > sum && !unlisted))
+		read_wrong(x, "count", "is not that of its pairs");
+	if (x->rc)
+		return;
+	x->r->finding[first].pairs_unlisted = unlisted;
+	x->r->finding[first].count_unlisted = f->count - sum;
+	x->r->finding[first].kinds_unlisted = unlisted ? f->also | 1u << f->kind : 0;
+}
+
+/* One with several pairs is what those are. */
 static void read_finding(struct read *x, const cJSON *o)
 {
+	const uint32_t first = x->r->findings;
+	const cJSON *item, *array = cJSON_HasObjectItem(o, "pairs") ? read_array(x, o, "pairs") : NULL;
 	struct report_finding f = {0};
-	const char *kind = read_string(x, o, "kind");
-	if (!kind || report_kind_find(kind, &f.kind))
-		read_wrong(x, "kind", "names no kind of finding");
-	f.also = cJSON_HasObjectItem(o, "also") ? read_also(x, o) : 0;
-	f.count = read_number(x, o, "count");
-	read_side(x, o, "first", &f.first);
-	read_side(x, o, "second", &f.second);
-	read_allocation(x, o, &f.allocation);
-	f.missing_edge = read_string(x, o, "missing_edge");
-	f.missing_edge_class = cJSON_HasObjectItem(o, "missing_edge_class") ? read_class(x, o) : REPORT_NO_CLASS; /* older reports */
-	f.formal = read_bool(x, o, "formal");
-	f.suppressed = cJSON_HasObjectItem(o, "suppressed") ? read_suppressed(x, o) : 0;
-	if (cJSON_HasObjectItem(o, "old"))
-		f.age = read_bool(x, o, "old") ? REPORT_OLD : REPORT_NEW;
-	f.fingerprint = cJSON_HasObjectItem(o, "fingerprint") ? read_fingerprint(x, o) : report_fingerprint(&f); /* older reports */
-	if (cJSON_HasObjectItem(o, "schedules")) {
-		f.schedules = read_small(x, o, "schedules");
-		f.first_seed = read_number(x, o, "first_seed");
+	read_race(x, o, &f);
+	f.cause = cJSON_HasObjectItem(o, "fingerprint") ? read_fingerprint(x, o) : f.fingerprint; /* older reports */
+	if (!array)
+		read_append(x, &f);
+	cJSON_ArrayForEach(item, array) {
+		struct report_finding pair = {.cause = f.cause};
+		read_race(x, item, &pair);
+		read_append(x, &pair);
 	}
-	if (!x->rc && report_add_finding(x->r, &f))
-		x->rc = -ENOMEM;
+	if (array)
+		read_pairs_unlisted(x, o, &f, first);
+	x->findings++;
 }
 
 /* Each parsed alone. */
@@ -271,6 +346,8 @@ static void read_findings(struct read *x, const cJSON *root, const struct span *
 	read_array(x, root, READ_FINDINGS);
 	if (list->from)
 		read_elements(x, list);
+	if (!x->rc && report_regroup(x->r))
+		x->rc = -ENOMEM;
 	const uint64_t formal = read_later(x, root, "formal_findings"), listed = report_formal(x->r);
 	if (cJSON_HasObjectItem(root, "formal_findings") && (formal < listed || formal > UINT32_MAX))
 		read_wrong(x, "formal_findings", "is another number than there are");
@@ -498,7 +575,7 @@ static cJSON *read_frame(const char *json, struct span *list)
 
 int report_read(struct report *r, const char *json, char *error, size_t error_size)
 {
-	struct read x = {r, error, error_size, 0};
+	struct read x = {r, error, error_size, 0, 0};
 	struct span list;
 	const cJSON *item;
 	*r = (struct report){0};

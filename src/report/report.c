@@ -73,9 +73,19 @@ static void report_copy_side(struct report *r, struct report_side *side)
 
 static void report_copy_flag(struct report *r, struct report_flag *flag)
 {
-	const char **const text[] = {&flag->at.file, &flag->scope, &flag->semantics, &flag->inlined_at};
+	const char **const text[] = {&flag->at.file, &flag->scope, &flag->semantics, &flag->inlined_at, &flag->kernel};
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
 		*text[i] = report_copy(r, *text[i]);
+}
+
+static void report_copy_edge(struct report *r, struct report_edge *edge)
+{
+	for (uint32_t i = 0; i < edge->ops; i++) {
+		struct report_op *op = &edge->op[i];
+		const char **const text[] = {&op->kernel, &op->at.file, &op->inlined_at, &op->scope, &op->semantics, &op->source};
+		for (size_t k = 0; k < sizeof text / sizeof *text; k++)
+			*text[k] = report_copy(r, *text[k]);
+	}
 }
 
 static void report_copy_finding(struct report *r, struct report_finding *f)
@@ -84,6 +94,7 @@ static void report_copy_finding(struct report *r, struct report_finding *f)
 	report_copy_side(r, &f->second);
 	report_copy_flag(r, &f->flag_write);
 	report_copy_flag(r, &f->flag_read);
+	report_copy_edge(r, &f->edge);
 	f->allocation.label = report_copy(r, f->allocation.label);
 	f->missing_edge = report_copy(r, f->missing_edge);
 }
@@ -266,13 +277,18 @@ int report_add_suppression(struct report *r, const struct report_suppression *su
 	return index_add(&r->suppression_index, hash, r->suppressions - 1);
 }
 
-void report_sort(struct report *r)
+void report_sort_findings(struct report *r)
 {
 	index_free(&r->index); /* all is elsewhere now */
-	index_free(&r->note_index);
-	index_free(&r->left_index);
 	if (r->findings)
 		qsort(r->finding, r->findings, sizeof *r->finding, report_by_finding);
+}
+
+void report_sort(struct report *r)
+{
+	report_sort_findings(r);
+	index_free(&r->note_index);
+	index_free(&r->left_index);
 	if (r->notes)
 		qsort(r->note, r->notes, sizeof *r->note, report_by_note);
 	if (r->waits)
@@ -289,7 +305,7 @@ static int report_word(struct report *r, struct report_finding *f)
 	f->missing_edge_class = report_class(f);
 	f->missing_edge = sentence.failed ? NULL : report_copy(r, sentence.data);
 	text_free(&sentence);
-	return f->missing_edge ? 0 : -ENOMEM;
+	return f->missing_edge ? report_set_edge(r, f) : -ENOMEM;
 }
 
 int report_finish(struct report *r)
@@ -343,6 +359,7 @@ void report_free(struct report *r)
 	index_free(&r->suppression_index);
 	free(r->text);
 	free(r->finding);
+	free(r->pair);
 	free(r->suppression);
 	free(r->note);
 	free(r->left);

@@ -43,9 +43,18 @@ struct report_side {
 };
 const char *report_kernel_name(const struct report_side *side); /* for people; "?": it has none */
 const char *report_function_name(const struct report_side *side); /* NULL: it is not known */
-void report_add_count(struct text *out, uint64_t count); /* "in 2 ordered pairs of launches" */
+void report_add_count(struct text *out, uint64_t count); /* "in 2 pairs of launches" */
 int report_is_copy(const struct report_side *side); /* 1: a copy or a set; `kernel` is the driver function, and it has no grid */
-struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at; };
+struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at, *kernel; };
+/* The operations that would have to be mended (edge.c); none: nobody knows any. */
+#define REPORT_EDGE_OPS 2
+struct report_op {
+	const char *kernel;
+	struct report_place at;
+	const char *inlined_at, *scope, *semantics;
+	const char *source; /* the line that report_add_op names; NULL: it could not be read */
+};
+struct report_edge { uint32_t ops; struct report_op op[REPORT_EDGE_OPS]; };
 struct report_allocation { int rank; uint64_t base, size, offset; const char *label; }; /* size 0: not known */
 
 /* What a missing edge lacks, in one word (words.c). */
@@ -60,11 +69,19 @@ enum report_class {
 
 enum report_age { REPORT_NO_AGE, REPORT_NEW, REPORT_OLD }; /* is it in the baseline? There may be none */
 
+/* A pair of lines that race. A finding is a missing edge with all pairs that it explains: report_regroup makes findings of pairs. Then it has what
+ * its root says, the pair that names the edge most directly; but `count` and `also`, and the like, are of all its pairs. */
 struct report_finding {
 	enum gsan_kind kind;
 	uint32_t also;           /* bit k: seen as that kind, too (report_finish) */
 	enum gsan_reason reason;
-	uint64_t fingerprint;    /* set by report_identify */
+	uint64_t fingerprint;    /* of the pair of lines; set by report_identify */
+	uint64_t cause;          /* of the missing edge, by which a finding is known again; likewise */
+	uint32_t group;          /* before report_regroup: which pairs are one finding */
+	uint32_t pair, pairs;    /* its pairs are report.pair[pair] and so on, the root first; pairs 0: it is the only one itself */
+	uint32_t pairs_unlisted; /* further ones (report_limit), as which kinds they were seen, and in how many pairs of launches: `also` and */
+	uint32_t kinds_unlisted; /* `count` have them, too */
+	uint64_t count_unlisted;
 	uint64_t count;
 	struct report_side first, second;
 	struct report_flag flag_write, flag_read;  /* what `reason` speaks of */
@@ -75,6 +92,7 @@ struct report_finding {
 	struct report_allocation allocation;
 	const char *missing_edge;                  /* set by report_finish, with its class */
 	enum report_class missing_edge_class;
+	struct report_edge edge;                   /* likewise */
 	int formal;                                /* a race by the letter of PTX alone, in all instances */
 	uint32_t schedules;                        /* of an exploration: how many showed it; 0: there was one run */
 	uint64_t first_seed;                       /* of the first of them */
@@ -160,6 +178,8 @@ struct report {
 	struct report_gpu gpu[REPORT_GPUS_MAX]; /* by number */
 	uint32_t findings, findings_room;
 	struct report_finding *finding;
+	uint32_t pairs;
+	struct report_finding *pair;  /* of findings that have several (report_pairs) */
 	struct index index;           /* of findings by what they are, for report_add_finding */
 	uint32_t formal_unlisted;     /* formal findings that are not among these */
 	struct report_unlisted unlisted[GSAN_TOLD]; /* others, by kind (report_limit) */
@@ -201,7 +221,16 @@ const char *report_copy(struct report *r, const char *string);
  * Returns 0 or -ENOMEM. */
 int report_finish(struct report *r);
 void report_sort(struct report *r); /* only that */
-/* How many there are, listed or not: that decide about an exit status, that are formal, and that are suppressed. */
+void report_sort_findings(struct report *r);
+/* group.c. Each 0 or -ENOMEM, and sorts the findings. */
+int report_group(struct report *r);   /* says of finished pairs which of them lack one edge: by `group` */
+int report_regroup(struct report *r); /* pairs of one `group` become a finding, once it is known which are suppressed */
+int report_ungroup(struct report *r); /* and pairs again */
+const struct report_finding *report_pairs(const struct report *r, const struct report_finding *f, uint32_t *count); /* the root first */
+struct report_finding report_whole(const struct report_finding *pair, uint32_t pairs); /* what a finding of these pairs is, but for where they lie */
+int report_counts(const struct report_finding *f, const struct report_finding *pair); /* is it among what f's `count` has? A suppressed one is not, unless all are */
+
+/* How many there are, listed or not: findings that decide about an exit status, those that are formal; and pairs that are suppressed. */
 struct report_tally { uint64_t findings, formal, suppressed; };
 struct report_tally report_tally(const struct report *r);
 int report_decides(const struct report_finding *f); /* about an exit status: it is neither formal nor suppressed */
@@ -220,12 +249,14 @@ int report_class_find(const char *name, enum report_class *class);
 const char *report_end_name(enum report_end end);
 void report_missing_edge(struct text *out, const struct report_finding *finding);
 enum report_class report_class(const struct report_finding *finding);
+int report_includes(const struct report_finding *f, const char *scope); /* does it include the other side? */
 int report_same_place(const struct report_place *a, const struct report_place *b);
 int report_flag_races(const struct report_finding *f); /* is it the flag's own, of which one side is weak? */
 int report_two_participants(const struct report_finding *f); /* are its sides of one rank, and not of one process on one GPU? */
 int report_two_processes(const struct report_finding *f); /* are its sides of two processes of one rank? */
 unsigned report_column(const struct report_place *at); /* from 1 on; 0: not known */
 const char *report_below(const char *directory, const char *file); /* what of `file` is below it, if it is; directory may be NULL */
+const char *report_noun(const struct report_side *side); /* "load", "store", "atomic": what a reader calls an operation, from its PTX name */
 void report_add_operation(struct text *out, const struct report_side *side); /* "atom.add.relaxed.gpu" */
 /* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */
 int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at);
@@ -236,23 +267,30 @@ void report_add_wait_memory(struct text *out, const struct report_wait *w);
 void report_add_wait_seen(struct text *out, const struct report_wait *w);
 void report_add_wait(struct text *out, const struct report_wait *w); /* all of it, as a sentence's end */
 
-/* source.c: gives each side its line, from files that are meant relative to `directory` (NULL: where this process is). 0 or -ENOMEM. */
+/* edge.c */
+int report_set_edge(struct report *r, struct report_finding *f); /* once it has its class; 0 or -ENOMEM */
+void report_add_op(struct text *out, const struct report_op *op); /* the user's FILE:LINE */
+
+/* source.c: gives each side and each operation its line, from files that are meant relative to `directory` (NULL: where this process is). 0 or -ENOMEM. */
 int report_add_sources(struct report *r, const char *directory);
 /* fingerprint.c */
-uint64_t report_fingerprint(const struct report_finding *finding);
-void report_identify(struct report *r); /* gives each finding its fingerprint, once the sources are there */
+uint64_t report_fingerprint(const struct report_finding *finding); /* of the pair */
+void report_identify(struct report *r); /* gives each finding and each of its pairs their fingerprints, once the sources are there */
 struct report_identity report_identity(const struct report_finding *finding);
 int report_identity_order(const struct report_identity *a, const struct report_identity *b);
 /* merge.c: adds `one`, which is finished, to what was merged before, beginning with a report of zeros. 0 or -ENOMEM. */
 int report_merge(struct report *all, const struct report *one);
 int report_merge_coverage(struct report *all, const struct report *one); /* all but the findings */
-/* select.c: keeps the findings that all patterns (fnmatch; NULL: any) match by one of their sides or kinds. */
+/* select.c: keeps the findings of which all patterns (fnmatch; NULL: any) match one pair, by one of its sides or kinds. */
 enum report_pattern { REPORT_BY_KIND, REPORT_BY_KERNEL, REPORT_BY_FILE, REPORT_BY_RANK, REPORT_BY_LABEL, REPORT_PATTERNS };
 void report_select(struct report *r, const char *const pattern[REPORT_PATTERNS]);
-/* limit.c: keeps at most `details` > 0 findings of a kind, those first that decide an exit status; the others are counted. */
+/* limit.c: keeps at most `details` > 0 findings of a kind, those first that decide an exit status, and as many pairs beside their roots; the
+ * others are counted. */
 void report_limit(struct report *r, uint32_t details);
 uint64_t report_unlisted(const struct report *r); /* how many findings that is, all kinds together */
-int report_compare(struct report *r, const struct report *baseline); /* says which findings are new; 0 or -ENOMEM */
+/* Says which findings are new; 0 or -ENOMEM. Old is a pair that the baseline has, or of which it has the missing edge; and a finding whose pairs
+ * all are, but for suppressed ones. */
+int report_compare(struct report *r, const struct report *baseline);
 
 /* json.c: malloc'ed text ending in a newline, or NULL. rank -1: the summary. */
 char *report_json(const struct report *r, int rank);

@@ -62,14 +62,31 @@ static const struct { int (*test)(const char *pattern, const struct report_findi
 	[REPORT_BY_RANK] = {select_rank}, [REPORT_BY_LABEL] = {select_label},
 };
 
+static int select_pair(const char *const pattern[REPORT_PATTERNS], const struct report_finding *f)
+{
+	int wanted = 1;
+	for (int k = 0; k < REPORT_PATTERNS; k++)
+		wanted &= !pattern[k] || select_by[k].test(pattern[k], f);
+	return wanted;
+}
+
+/* One of its pairs is enough, but for suppressed ones. */
+static int select_finding(const struct report *r, const struct report_finding *f, const char *const pattern[REPORT_PATTERNS])
+{
+	uint32_t n;
+	const struct report_finding *pair = report_pairs(r, f, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (report_counts(f, &pair[i]) && select_pair(pattern, &pair[i]))
+			return 1;
+	return 0;
+}
+
 void report_select(struct report *r, const char *const pattern[REPORT_PATTERNS])
 {
 	uint32_t kept = 0;
 	index_free(&r->index);
 	for (uint32_t i = 0; i < r->findings; i++) {
-		int wanted = 1;
-		for (int k = 0; k < REPORT_PATTERNS; k++)
-			wanted &= !pattern[k] || select_by[k].test(pattern[k], &r->finding[i]);
+		const int wanted = select_finding(r, &r->finding[i], pattern);
 		r->deselected += !wanted && !r->finding[i].suppressed; /* those are counted already */
 		if (wanted)
 			r->finding[kept++] = r->finding[i];
@@ -104,19 +121,40 @@ static void select_compare_unlisted(struct report *r, const struct report *basel
 	}
 }
 
+/* What is known of a report: each missing edge, and each pair of lines. Older ones have the latter alone. malloc'ed, NULL: out of memory. */
+static uint64_t *select_known(const struct report *r, size_t *count)
+{
+	uint64_t *known = malloc((2 * (size_t)r->findings + r->pairs) * sizeof *known + 1);
+	*count = 0;
+	for (uint32_t i = 0; known && i < r->findings; i++) {
+		known[(*count)++] = r->finding[i].cause;
+		known[(*count)++] = r->finding[i].fingerprint;
+	}
+	for (uint32_t i = 0; known && i < r->pairs; i++)
+		known[(*count)++] = r->pair[i].fingerprint;
+	if (*count)
+		qsort(known, *count, sizeof *known, select_order);
+	return known;
+}
+
+static enum report_age select_age(const struct report_finding *f, const uint64_t *known, size_t count)
+{
+	const int old = count && (bsearch(&f->cause, known, count, sizeof *known, select_order) ||
+				  bsearch(&f->fingerprint, known, count, sizeof *known, select_order));
+	return old ? REPORT_OLD : REPORT_NEW;
+}
+
 int report_compare(struct report *r, const struct report *baseline)
 {
-	uint64_t *known = malloc(baseline->findings * sizeof *known + 1);
+	size_t count;
+	uint64_t *known = select_known(baseline, &count);
 	if (!known)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < baseline->findings; i++)
-		known[i] = baseline->finding[i].fingerprint;
-	if (baseline->findings)
-		qsort(known, baseline->findings, sizeof *known, select_order);
+	for (uint32_t i = 0; i < r->pairs; i++)
+		r->pair[i].age = select_age(&r->pair[i], known, count);
 	for (uint32_t i = 0; i < r->findings; i++) {
 		struct report_finding *f = &r->finding[i];
-		int old = baseline->findings && bsearch(&f->fingerprint, known, baseline->findings, sizeof *known, select_order);
-		f->age = old ? REPORT_OLD : REPORT_NEW;
+		f->age = f->pairs ? report_whole(&r->pair[f->pair], f->pairs).age : select_age(f, known, count);
 	}
 	select_compare_unlisted(r, baseline);
 	free(known);

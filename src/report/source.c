@@ -15,44 +15,74 @@
 #define SOURCE_FILE_MAX (16 << 20)
 #define SOURCE_LINE_MAX 500 /* bytes; longer ones are generated, or data */
 
+/* A line that is wanted, and where it is to be put. `file` is of `size` bytes: of an operation, of the user's frame. */
+struct source_want { const char *file; size_t size; uint32_t line; const char **into; };
+
+static int source_file_order(const struct source_want *a, const struct source_want *b)
+{
+	const size_t n = a->size < b->size ? a->size : b->size;
+	const int order = memcmp(a->file, b->file, n);
+	return order ? order : (a->size > b->size) - (a->size < b->size);
+}
+
 static int source_order(const void *a, const void *b)
 {
-	const struct report_side *one = *(struct report_side *const *)a, *other = *(struct report_side *const *)b;
-	int order = strcmp(one->at.file, other->at.file);
-	return order ? order : (one->at.line > other->at.line) - (one->at.line < other->at.line);
+	const struct source_want *one = a, *other = b;
+	const int order = source_file_order(one, other);
+	return order ? order : (one->line > other->line) - (one->line < other->line);
 }
 
-static void source_want(struct report_side **side, size_t *count, struct report_side *one)
+static void source_want(struct source_want *want, size_t *count, const char *file, size_t size, uint32_t line, const char **into)
 {
-	if (one->at.file && one->at.line && !one->source)
-		side[(*count)++] = one;
+	if (file && size && line && !*into)
+		want[(*count)++] = (struct source_want){file, size, line, into};
 }
 
-/* The sides that have a place, and no line yet, by place; malloc'ed, NULL if there is none. */
-static struct report_side **source_sides(struct report *r, size_t *count)
+static void source_want_side(struct source_want *want, size_t *count, struct report_side *side)
 {
-	const size_t most = 2 * (size_t)r->findings + r->waits;
-	struct report_side **side = most ? malloc(most * sizeof *side) : NULL;
-	*count = 0;
-	for (uint32_t i = 0; side && i < r->findings; i++) {
-		source_want(side, count, &r->finding[i].first);
-		source_want(side, count, &r->finding[i].second);
+	source_want(want, count, side->at.file, side->at.file ? strlen(side->at.file) : 0, side->at.line, &side->source);
+}
+
+/* inlined_at is the user's frame alone, FILE:LINE. */
+static void source_want_finding(struct source_want *want, size_t *count, struct report_finding *f)
+{
+	source_want_side(want, count, &f->first);
+	source_want_side(want, count, &f->second);
+	for (uint32_t i = 0; i < f->edge.ops; i++) {
+		struct report_op *op = &f->edge.op[i];
+		const char *colon = op->inlined_at ? strrchr(op->inlined_at, ':') : NULL;
+		if (colon)
+			source_want(want, count, op->inlined_at, (size_t)(colon - op->inlined_at), (uint32_t)strtoul(colon + 1, NULL, 10), &op->source);
+		else
+			source_want(want, count, op->at.file, strlen(op->at.file), op->at.line, &op->source);
 	}
-	for (uint32_t i = 0; side && i < r->waits; i++)
-		source_want(side, count, &r->wait[i].side);
+}
+
+/* What has a place, and no line yet, by place; malloc'ed, NULL if there is nothing. */
+static struct source_want *source_wanted(struct report *r, size_t *count)
+{
+	const size_t most = (2 + REPORT_EDGE_OPS) * ((size_t)r->findings + r->pairs) + r->waits;
+	struct source_want *want = most ? malloc(most * sizeof *want) : NULL;
+	*count = 0;
+	for (uint32_t i = 0; want && i < r->findings; i++)
+		source_want_finding(want, count, &r->finding[i]);
+	for (uint32_t i = 0; want && i < r->pairs; i++)
+		source_want_finding(want, count, &r->pair[i]);
+	for (uint32_t i = 0; want && i < r->waits; i++)
+		source_want_side(want, count, &r->wait[i].side);
 	if (*count)
-		qsort(side, *count, sizeof *side, source_order);
-	return side;
+		qsort(want, *count, sizeof *want, source_order);
+	return want;
 }
 
 /* Not a device, nor a pipe without a writer. */
-static int source_read(const char *file, const char *directory, char **data, size_t *size)
+static int source_read(const struct source_want *want, const char *directory, char **data, size_t *size)
 {
 	struct text path = {0};
 	struct stat what;
-	if (file[0] != '/' && directory)
+	if (want->file[0] != '/' && directory)
 		text_printf(&path, "%s/", directory);
-	text_puts(&path, file);
+	text_add(&path, want->file, want->size);
 	int rc = !path.failed && !stat(path.data, &what) && S_ISREG(what.st_mode) && what.st_size <= SOURCE_FILE_MAX
 			 ? text_read_file(path.data, data, size) : -ENOENT;
 	text_free(&path);
@@ -70,8 +100,8 @@ static int source_is_text(const char *line, size_t length)
 	return length <= SOURCE_LINE_MAX;
 }
 
-/* The lines of one file, of which `side` names those that are wanted, in their order. */
-static int source_lines(struct report *r, struct report_side **side, size_t count, const char *data, size_t size)
+/* The lines of one file, of which `want` names those that are wanted, in their order. */
+static int source_lines(struct report *r, const struct source_want *want, size_t count, const char *data, size_t size)
 {
 	const char *at = data, *end = data + size;
 	size_t i = 0;
@@ -80,10 +110,10 @@ static int source_lines(struct report *r, struct report_side **side, size_t coun
 		size_t length = (size_t)(stop - at);
 		const char *line = NULL;
 		length -= length && at[length - 1] == '\r';
-		for (; i < count && side[i]->at.line == number; i++) {
+		for (; i < count && want[i].line == number; i++) {
 			if (!line && source_is_text(at, length) && !(line = pool_copy(&r->pool, at, length)))
 				return -ENOMEM;
-			side[i]->source = line;
+			*want[i].into = line;
 		}
 		at = stop + 1;
 	}
@@ -93,17 +123,16 @@ static int source_lines(struct report *r, struct report_side **side, size_t coun
 int report_add_sources(struct report *r, const char *directory)
 {
 	size_t count, size;
-	struct report_side **side = source_sides(r, &count);
+	struct source_want *want = source_wanted(r, &count);
 	int rc = 0;
 	for (size_t i = 0, n; i < count && !rc; i += n) {
-		const char *file = side[i]->at.file;
 		char *data = NULL;
-		for (n = 1; i + n < count && !strcmp(side[i + n]->at.file, file);)
+		for (n = 1; i + n < count && !source_file_order(&want[i + n], &want[i]);)
 			n++;
-		if (!source_read(file, directory, &data, &size))
-			rc = source_lines(r, side + i, n, data, size);
+		if (!source_read(&want[i], directory, &data, &size))
+			rc = source_lines(r, want + i, n, data, size);
 		free(data);
 	}
-	free(side);
+	free(want);
 	return rc;
 }

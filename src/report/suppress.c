@@ -418,22 +418,30 @@ static int suppress_is_new(struct index *known, const struct text *out, const st
 	return !index_add(known, hash, (*count)++);
 }
 
+/* Its line, unless that is there already. */
+static void suppress_suggest(struct text *out, const struct report *r, const struct report_finding *f, struct index *known, size_t *starts,
+			     uint32_t *count)
+{
+	struct text line = {0};
+	report_suggest_one(&line, r, f);
+	text_puts(&line, "\n");
+	if (line.failed || suppress_is_new(known, out, &line, starts, count))
+		text_add(out, line.data, line.size);
+	out->failed |= line.failed;
+	text_free(&line);
+}
+
+/* Of each pair that is not suppressed. */
 void report_suggest(struct text *out, const struct report *r)
 {
-	size_t *starts = malloc(r->findings * sizeof *starts + 1);
+	size_t *starts = malloc(((size_t)r->findings + r->pairs) * sizeof *starts + 1);
 	struct index known = {0};
-	uint32_t count = 0;
+	uint32_t count = 0, n;
 	for (uint32_t i = 0; starts && i < r->findings; i++) {
-		const struct report_finding *f = &r->finding[i];
-		struct text line = {0};
-		if (f->suppressed)
-			continue;
-		report_suggest_one(&line, r, f);
-		text_puts(&line, "\n");
-		if (line.failed || suppress_is_new(&known, out, &line, starts, &count))
-			text_add(out, line.data, line.size);
-		out->failed |= line.failed;
-		text_free(&line);
+		const struct report_finding *pair = report_pairs(r, &r->finding[i], &n);
+		for (uint32_t k = 0; k < n; k++)
+			if (!pair[k].suppressed)
+				suppress_suggest(out, r, &pair[k], &known, starts, &count);
 	}
 	out->failed |= !starts;
 	index_free(&known);

@@ -14,10 +14,10 @@ struct suppressions { const char *file; char *text; struct suppression *row; uin
 int suppressions_read(struct suppressions *s, const char *file, char *error, size_t error_size);
 void suppressions_free(struct suppressions *s);
 
-/* Gives each finding that none has yet the first suppression that it matches, and the report all of them, with what they matched. 0 or
- * -ENOMEM. */
+/* Gives each pair, before report_regroup makes findings of them, that has none yet the first suppression that it matches, and the report all of them, with what they
+ * matched. 0 or -ENOMEM. */
 int report_suppress(struct report *r, const struct suppressions *s);
-/* The line that suppresses the finding. */
+/* The line that suppresses the pair. */
 void report_suggest_one(struct text *out, const struct report *r, const struct report_finding *f);
 void report_suggest(struct text *out, const struct report *r); /* a file: of all that are not suppressed, each line once */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "report/suppress.h"
+#include "report/pairs.h"
 
 #define TEXT_SIDE 10  /* columns before what is said of a finding */
 #define TEXT_FURTHER 6 /* before the second line of a sentence that begins with "gsan: " */
@@ -294,20 +294,21 @@ void report_text_finding(struct text *out, const struct report *r, const struct 
 {
 	const struct page page = {out, style}, *p = &page;
 	if (f->schedules)
-		text_printf(out, "  found:  in %u of %u schedules; the first again: --seed %" PRIu64 " --schedule %s\n", f->schedules, r->schedules,
+		text_printf(out, "  found:  in %s%u of %u schedules; the first again: --seed %" PRIu64 " --schedule %s\n",
+			    f->pairs && f->schedules < r->schedules ? "at least " : "", f->schedules, r->schedules,
 			    f->first_seed, r->schedule ? r->schedule : "random");
 	text_side(p, "first: ", f, 0);
 	text_side(p, "second:", f, 1);
 	text_memory(p, f);
 	text_about(p, "  why:    ", f->missing_edge ? f->missing_edge : "unknown", f);
+	pairs_text(p, r, f);
 	text_puts(out, "  hide:   ");
 	if (f->suppressed)
-		text_printf(out, "is by %s:%u", r->suppression[f->suppressed - 1].file, r->suppression[f->suppressed - 1].line);
+		text_printf(out, "is by %s:%u\n", r->suppression[f->suppressed - 1].file, r->suppression[f->suppressed - 1].line);
 	else
-		report_suggest_one(out, r, f);
-	text_puts(out, "\n");
+		pairs_hide(out, r, f);
 	if (style->verbose)
-		text_printf(out, "  known:  as %016" PRIx64 "\n", f->fingerprint);
+		text_printf(out, "  known:  as %016" PRIx64 "\n", f->cause);
 }
 
 static void text_findings(const struct page *p, const struct report *r, enum text_section section)
@@ -369,13 +370,13 @@ static int text_uncounted(struct text *out, const struct report *r)
 /* What suppressions are good for, and how to write one. */
 static void text_suppressions(const struct page *p, const struct report *r, const char *folder)
 {
-	const uint64_t findings = report_tally(r).suppressed;
+	const uint64_t pairs = report_tally(r).suppressed;
 	uint32_t used = 0;
 	struct text line = {0};
 	for (uint32_t i = 0; i < r->suppressions; i++)
 		used += r->suppression[i].findings > 0;
 	if (r->suppressions)
-		text_printf(p->out, "gsan: suppressed: %" PRIu64 " finding%s, by %u of %u suppressions\n", findings, findings == 1 ? "" : "s", used,
+		text_printf(p->out, "gsan: suppressed: %" PRIu64 " pair%s of lines, by %u of %u suppressions\n", pairs, pairs == 1 ? "" : "s", used,
 			    r->suppressions);
 	for (uint32_t i = 0; i < r->suppressions; i++) {
 		const struct report_suppression *s = &r->suppression[i];
@@ -409,7 +410,7 @@ static void text_count(struct text *out, const struct report *r)
 		text_printf(out, " and %" PRIu64 " formal race%s%s", t.formal, t.formal == 1 ? "" : "s",
 			    t.formal > r->formal_unlisted ? "" : ", not listed,");
 	if (t.suppressed)
-		text_printf(out, " (%" PRIu64 " more, suppressed)", t.suppressed);
+		text_printf(out, " (%" PRIu64 " pair%s of lines suppressed)", t.suppressed, t.suppressed == 1 ? "" : "s");
 	if (r->deselected)
 		text_printf(out, " (%u more, not selected)", r->deselected);
 	text_printf(out, " in %u rank%s", r->ranks, r->ranks == 1 ? "" : "s");

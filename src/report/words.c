@@ -117,8 +117,7 @@ void report_add_operation(struct text *out, const struct report_side *side)
 		text_printf(out, ".%s", side->scope);
 }
 
-/* "load", "store", "atomic": what a reader calls an operation, from its PTX name. */
-static const char *report_noun(const struct report_side *side)
+const char *report_noun(const struct report_side *side)
 {
 	static const struct { const char *op, *noun; } word[] = {
 		{"ld", "load"}, {"st", "store"}, {"atom", "atomic"}, {"red", "reduction"}, {"cp", "copy"},
@@ -142,7 +141,7 @@ void report_add_count(struct text *out, uint64_t count)
 	if (count == 1)
 		text_puts(out, "in 1 pair of launches");
 	else
-		text_printf(out, "in %" PRIu64 " ordered pairs of launches", count);
+		text_printf(out, "in %" PRIu64 " pairs of launches", count);
 }
 
 int report_is_copy(const struct report_side *side)
@@ -241,11 +240,13 @@ static int report_reach(const char *scope)
 	return !scope || !strcmp(scope, "cta") ? REACHES_NONE : !strcmp(scope, "sys") ? REACHES_ALL : REACHES_GPU;
 }
 
-/* Does the flag's own scope, as it is written, include the other side? */
-static int report_reaches(const struct report_finding *f, const struct report_flag *flag)
+int report_includes(const struct report_finding *f, const char *scope)
 {
-	return report_reach(flag->scope) >= (report_other_gpu(f) ? REACHES_ALL : REACHES_GPU);
+	return report_reach(scope) >= (report_other_gpu(f) ? REACHES_ALL : REACHES_GPU);
 }
+
+/* Does the flag's own scope, as it is written? */
+static int report_reaches(const struct report_finding *f, const struct report_flag *flag) { return report_includes(f, flag->scope); }
 
 static void report_add_noun(struct text *out, const struct report_side *side)
 {

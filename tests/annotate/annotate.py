@@ -28,8 +28,8 @@ def launched(scratch, language, case, ranks=1, options=()):
 
 
 def memory(job, ranks=1):
-    """The racing memory of each finding: (label, size, offset)."""
-    found = job.ends(jobs.FOUND).summary(ranks)["findings"]
+    """The racing memory of each pair: (label, size, offset)."""
+    found = expect.pairs(job.ends(jobs.FOUND).summary(ranks))
     return {(f["allocation"]["label"], f["allocation"]["size"], f["allocation"]["offset"]) for f in found}
 
 

@@ -47,7 +47,7 @@ def form(scratch, name):
         clean = jobs.launched(scratch, [PROGRAM, name], ranks=1, options=options).ends(0).summary(ranks=1)
         expect.need(not clean["findings"] and clean["coverage"]["copies_checked"] and not clean["coverage"]["copies_unchecked"], str(clean))
         racy = jobs.launched(scratch, [PROGRAM, name, "racy"], ranks=1, options=options).ends(jobs.FOUND).summary(ranks=1)
-        found = racy["findings"]
+        found = expect.pairs(racy)
         expect.need({f["kind"] for f in found} <= set(kinds) and {s["op"] for f in found for s in sides(f)} <= operations, str(found))
         for side in (side for f in found for side in sides(f)):
             expect.need(side["grid"] is None and side["cta"] is None and side["kernel"].startswith("cuMem"), str(side))

@@ -208,7 +208,7 @@ def case(text, says):
         for seed in range(1, 16): # of a few seeds none may explain a race whose accesses seldom meet
             if seed > 3 and explained:
                 break
-            findings = run(scratch, text, (0, jobs.FOUND), ranks, seed)["findings"]
+            findings = expect.pairs(run(scratch, text, (0, jobs.FOUND), ranks, seed))
             late = "is weak" in says and any(races(finding, lines) for finding in findings) # a weak flag may be recorded behind its payload
             for finding in findings:
                 expect.need(late or blames(finding, lines, says), f"seed {seed}, to be mended {lines}: {finding['missing_edge']}")

@@ -57,10 +57,23 @@ def read(directory, ranks=None):
     return summary
 
 
+def check_pairs(finding, name):
+    """The root stands first, and above all; one finding has one class, or says what each of its pairs lacks of it."""
+    of = finding.get("pairs", [finding])
+    need(len(of) > 1 or "pairs_unlisted" in finding or "pairs" not in finding, f"{name}: a list of one pair: {finding}")
+    for key in ("kind", "first", "second", "missing_edge", "missing_edge_class", "edge"):
+        need(of[0].get(key) == finding.get(key), f"{name}: its {key} is not the root's: {finding}")
+    counted = [pair["count"] for pair in of if ("suppressed" in pair) == ("suppressed" in finding)]
+    need(finding["count"] == sum(counted) or "pairs_unlisted" in finding, f"{name}: another count than its pairs have: {finding}")
+    need(len({pair["formal"] for pair in of}) == 1, f"{name}: formal pairs with others: {finding}")
+
+
 def check_shape(report, name):
     for key in ("schema_version", "ranks", "findings", "coverage"):
         need(key in report, f"{name} has no {key}")
     for finding in report["findings"]:
+        check_pairs(finding, name)
+    for finding in pairs(report):
         need(finding["kind"] in KINDS, f"{name}: kind {finding['kind']}")
         need(finding["count"] >= 1 and finding["missing_edge"] and "allocation" in finding, f"{name}: {finding}")
         need(re.search(CLASSES[finding["missing_edge_class"]], finding["missing_edge"]), f"{name}: not of its class: {finding}")
@@ -68,10 +81,15 @@ def check_shape(report, name):
             need(SIDE_KEYS <= set(side), f"{name}: a side lacks {SIDE_KEYS - set(side)}")
 
 
+def pairs(summary):
+    """All pairs of lines that its findings explain, the root of each first."""
+    return [pair for finding in summary["findings"] for pair in finding.get("pairs", [finding])]
+
+
 def describe(summary):
     def side(s):
         return f"{s['op']} {s['file']}:{s['line']} rank {s['rank']} kernel {s['kernel']}"
-    return "; ".join(f"{f['kind']}: {side(f['first'])} / {side(f['second'])}" for f in summary["findings"]) or "none"
+    return "; ".join(f"{f['kind']}: {side(f['first'])} / {side(f['second'])}" for f in pairs(summary)) or "none"
 
 
 def checked(summary):
@@ -86,7 +104,7 @@ def clean(summary):
 
 
 def race(summary, source, sites, ranks, kernels=None):
-    """A finding between exactly these two sites and ranks; no finding between any other places, but for flags whose scope
+    """A pair between exactly these two sites and ranks; none between any other places, but for flags whose scope
     does not reach: they race with each other, and say so by their kind."""
     lines = site_lines(source)
     wanted = sorted(lines[site] for site in sites)
@@ -94,7 +112,7 @@ def race(summary, source, sites, ranks, kernels=None):
     checked(summary)
     need(summary["findings"], "the race was not found")
     met = False
-    for finding in summary["findings"]:
+    for finding in pairs(summary):
         sides = finding["first"], finding["second"]
         if finding["kind"] == "insufficient-scope" and {side["line"] for side in sides} <= flags:
             continue

@@ -10,8 +10,9 @@ MESSAGE = os.path.join(jobs.EXAMPLES, "message_passing.py")
 MESSAGE_SITES = ("payload-store", "payload-load")
 BROKEN = {"relaxed": ["--order", "relaxed"], "gpu": ["--scope", "gpu"], "before": ["--flag", "before"]}
 MISSING = {("--order", "relaxed"): ["makes it a release at scope .sys; release is missing", "is relaxed, and no fence between"],
-           ("--scope", "gpu"): ["the scope .gpu of the release", "does not include GPU 1 of rank 1"],
+           ("--scope", "gpu"): ["and .gpu do not include both GPU 0 and GPU 1"],
            ("--flag", "before"): ["releases only what came before it, and the store comes after it"]}
+PAYLOAD = {("--scope", "gpu"): r"the scope \.gpu of the (release|flag store) at .* does not include GPU 1 of rank 1$"}  # what its own sentence says, if it is no root
 LAUNCHERS = {"launch": jobs.launched, "mpirun": jobs.mpirun}
 
 
@@ -27,6 +28,9 @@ def message(launcher, form, correct, program, *options):
             expect.race(summary, MESSAGE, MESSAGE_SITES, (0, 1))
             lines = expect.site_lines(MESSAGE)
             job.says(*(f"{os.path.basename(MESSAGE)}:{lines[site]}" for site in MESSAGE_SITES), *MISSING[options[-2:]])
+            expect.need(len(summary["findings"]) == 1, f"more than one finding: {expect.describe(summary)}")
+            payload = [pair for pair in expect.pairs(summary) if pair["first"]["line"] == lines["payload-store"]]
+            expect.need(all(re.search(PAYLOAD.get(options[-2:], ""), pair["missing_edge"]) for pair in payload), f"{payload}")
     return case
 
 

@@ -214,31 +214,37 @@ def check_damaged():
         assert "summary.json: " in said(HERE / "lock", scratch, status=1)  # one of several
 
 
+def pairs_of(whole):
+    """All pairs of lines that its findings explain, the root of each first."""
+    return [pair for finding in whole["findings"] for pair in finding.get("pairs", [finding])]
+
+
 def check_suppressed():
-    """Of each run, of all and of a part of its findings: exactly those are suppressed, and no line is in vain."""
+    """Of each run, of all and of a part of its findings: exactly those are suppressed that list all of their pairs, and no line is in vain."""
     with tempfile.TemporaryDirectory() as scratch:
         file = os.path.join(scratch, "a.supp")
         for run in RUNS:
             for part in ([], ["--kind", "read-*"], ["--kernel", "t*"], ["--file", "a_*"], ["--baseline", "message"]):
                 part = part if "--baseline" not in part or run == "lock" else []
                 pathlib.Path(file).write_bytes(report(run, *part, "--suggest", status=66 if "--baseline" in part else 0))
-                wanted = [f["fingerprint"] for f in json.loads(report(run, *(p for p in part), "--format", "json", "--fail-on", "never"))["findings"]]
+                meant = json.loads(report(run, *(p for p in part), "--format", "json", "--fail-on", "never"))
+                wanted = [f["fingerprint"] for f in meant["findings"]]
                 whole = json.loads(report(run, "--format", "json", "--suppressions", file))
                 assert [f["fingerprint"] for f in whole["findings"] if "suppressed" in f] == wanted, (run, part)
                 assert all(s["findings"] for s in whole.get("suppressions", [])), (run, part)
-                assert sum(s["findings"] for s in whole.get("suppressions", [])) == len(wanted)
+                assert sum(s["findings"] for s in whole.get("suppressions", [])) == len(pairs_of(meant))
                 left = len([f for f in whole["findings"] if not f["formal"] and "suppressed" not in f])
                 report(run, "--suppressions", file, "--fail-on", "any", status=66 if left else 0)
         pathlib.Path(file).write_text("# known\nkernel add_one\nkernel no*\n")
         text = report("lock", "--suppressions", file).decode()
-        assert "gsan: suppressed: 2 findings, by 1 of 2 suppressions" in text and f"gsan: unused suppression: {file}:3: kernel no*" in text
-        assert "0 findings (2 more, suppressed)" in text and "gsan: finding" not in text
+        assert "gsan: suppressed: 2 pairs of lines, by 1 of 2 suppressions" in text and f"gsan: unused suppression: {file}:3: kernel no*" in text
+        assert "0 findings (2 pairs of lines suppressed)" in text and "gsan: finding" not in text
         text = report("lock", "--suppressions", file, "--verbose").decode()
         assert "gsan: suppressed finding 2 of 2: " in text and f"  hide:   is by {file}:2" in text and f"gsan: suppressed: 2 by {file}:2: " in text
-        assert "0 findings (2 more, suppressed)" in report("lock", "--suppressions", file, "--kernel", "add_one").decode()
-        assert "(2 more, suppressed) (1 more, not" not in report("lock", "--suppressions", file, "--kind", "read-*").decode()
+        assert "0 findings (2 pairs of lines suppressed)" in report("lock", "--suppressions", file, "--kernel", "add_one").decode()
+        assert "(2 pairs of lines suppressed) (1 more, not" not in report("lock", "--suppressions", file, "--kind", "read-*").decode()
         pathlib.Path(os.path.join(scratch, "summary.json")).write_bytes(report("lock", "--suppressions", file, "--format", "json"))
-        assert report(scratch, "--fail-on", "any").count(b"(2 more, suppressed)") == 1  # it says so itself
+        assert report(scratch, "--fail-on", "any").count(b"(2 pairs of lines suppressed)") == 1  # it says so itself
         pathlib.Path(file).write_text("kernel add_one\nkernal no*\n")
         assert f"{file}:2: 'kernal' is no part of a suppression: did you mean 'kernel'?" in said("lock", "--suppressions", file, status=2)
         assert "none.supp: cannot be read: No such file" in said("lock", "--suppressions", "none.supp", status=2)
@@ -257,6 +263,17 @@ def check_ndjson(text, whole):
     for line, finding in zip(lines, whole["findings"], strict=True):
         assert line.pop("schema_version") == 1 and line.pop("tool") == whole["tool"] and line.pop("job", None) == whole.get("job")
         assert line == finding
+
+
+def check_pairs(whole):
+    """The root is what the finding says; counts are sums, but for what is suppressed alone, or not listed."""
+    for finding in whole["findings"]:
+        pairs = finding.get("pairs", [finding])
+        assert all(pairs[0].get(key) == finding.get(key) for key in ("kind", "first", "second", "missing_edge", "missing_edge_class", "edge", "formal"))
+        assert ("suppressed" in finding) == all("suppressed" in pair for pair in pairs), finding
+        counted = sum(pair["count"] for pair in pairs if ("suppressed" in pair) == ("suppressed" in finding))
+        assert finding["count"] - counted == 0 if "pairs_unlisted" not in finding else finding["count"] > counted
+        assert "old" not in finding or finding["old"] == all(pair["old"] for pair in pairs if "suppressed" not in pair)
 
 
 def check_location(location, side, roots):
@@ -307,6 +324,13 @@ def check_sarif(text, whole):
         assert result.get("baselineState") == {True: "unchanged", False: "new", None: None}[finding.get("old")]
         check_location(*result["locations"], finding["first"], roots)
         check_location(result["relatedLocations"][0], finding["second"], roots)
+        pairs = [pair for pair in finding.get("pairs", [finding])[1:] if ("suppressed" in pair) == ("suppressed" in finding)]
+        related = [one for one in result["relatedLocations"] if one["message"]["text"].startswith("pair ")]
+        assert len(related) == 2 * len(pairs) and all(one["message"]["text"].split(",")[0] == f"pair {number // 2 + 2}" for number, one in enumerate(related))
+        for one, side in zip(related, (pair[side] for pair in pairs for side in ("first", "second"))):
+            check_location(one, side, roots)
+        listed = len(finding.get("pairs", [finding])) + finding.get("pairs_unlisted", 0)
+        assert result["properties"].get("pairs", 1) == listed
 
 
 def people_name(kernel):
@@ -356,6 +380,8 @@ def check_prometheus(text, whole):
     assert values["gsan_launches_checked", None] == coverage["launches_checked"]
     assert values["gsan_launches_unchecked", None] == coverage["launches_unchecked"]
     assert values["gsan_kernels_unchecked", None] == len(coverage["kernels_unchecked"])
+    assert values["gsan_pairs", None] == sum(f.get("pairs_unlisted", 0) + len([p for p in f.get("pairs", [f]) if "suppressed" not in p])
+                                             for f in whole["findings"] if not f["formal"] and "suppressed" not in f)
     for old in (True, False):
         for kind in {f["kind"] for f in whole["findings"]}:
             wanted = sum(f["kind"] == kind and f.get("old", False) == old and not f["formal"] and "suppressed" not in f for f in whole["findings"])
@@ -397,6 +423,9 @@ def check_html(text, whole):
         for value in (finding["fingerprint"], finding["missing_edge"], *(finding[side]["kernel"] for side in ("first", "second")),
                       *(finding[side]["source"] or "" for side in ("first", "second"))):
             assert value in page.text, value
+        for pair in finding.get("pairs", [])[1:]:
+            assert f"{pair['first']['rank']}, {pair['second']['rank']}" in page.text
+        assert "pairs_unlisted" not in finding or f"{finding['pairs_unlisted']} further pairs of lines are not listed" in page.text
     for suppression in whole.get("suppressions", []):
         assert suppression["rule"] in page.text and f'{suppression["file"]}:{suppression["line"]}' in page.text
     for kernel in whole["coverage"]["kernels_unchecked"]:
@@ -421,7 +450,7 @@ def check_formats():
         assert len(suppressed) == 4 and suppressed[0]["findings"] > 1 and suppressed[1]["findings"] == 1, suppressed
         assert suppressed[3]["rule"] == "kernel \\x1b[31m\\xff\\u2028" and "\\x1b[31m\\x0a<b>&\"'\\xff.supp" in suppressed[0]["file"]
         formatted("text", *RUNS, "--suppressions", file.name)
-        formats_of([[run] for run in RUNS] + [RUNS, ["lock", "--baseline", "explored"], [*RUNS, "--suppressions", file.name]])
+        formats_of([[run] for run in RUNS] + [RUNS, ["lock", "--baseline", "explored"], ["causes", "--baseline", "scope", "--fail-on", "never"], [*RUNS, "--suppressions", file.name]])
     check_columns()
     check_refused()
 
@@ -458,6 +487,7 @@ def check_columns():
 def formats_of(all_runs):
     for runs in all_runs:
         whole = json.loads(formatted("json", *runs))
+        check_pairs(whole)
         for format, check in (("ndjson", check_ndjson), ("sarif", check_sarif), ("junit", check_junit), ("prometheus", check_prometheus),
                               ("html", check_html)):
             check(formatted(format, *runs), whole)

@@ -24,7 +24,8 @@ def verdict(launch, program, device, what, count, ranks):
         seconds = time.monotonic() - start
         with open(os.path.join(report, "summary.json")) as file:
             summary = json.load(file)
-    sides = [(f["first"]["kernel"], f["second"]["kernel"], f["first"]["gpu"], f["second"]["gpu"]) for f in summary["findings"]]
+    sides = [(f["first"]["kernel"], f["second"]["kernel"], f["first"]["gpu"], f["second"]["gpu"])
+             for each in summary["findings"] for f in each.get("pairs", [each])]
     counters = {name: n for name, n in summary["coverage"]["counters"].items() if n}
     unchecked = {name: summary["coverage"][f"{name}_unchecked"] for name in ("launches", "copies")}
     if any(unchecked.values()):

@@ -174,7 +174,7 @@ def job(s, seeds, checked=True, repeat=None):
     if checked and not outcome.why:
         with open(os.path.join(report, "summary.json")) as file:
             summary = json.load(file)
-        for finding in summary["findings"]:
+        for finding in (pair for each in summary["findings"] for pair in each.get("pairs", [each])):
             outcome.findings[owner(finding, places)].append(finding)
         outcome.unchecked = summary["coverage"]["launches_unchecked"] + (summary["coverage"]["counters"]["checked"] == 0)
     if report:

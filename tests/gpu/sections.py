@@ -355,7 +355,7 @@ def fat_program(place, virtual, code, mode, variables):
         result = run([*gsan(), program, form])
         with open(os.path.join(result.report, "summary.json")) as file:
             summary = json.load(file)
-        kernels = sorted({re.search("stored|flagged|variable", finding["second"]["kernel"])[0] for finding in summary["findings"]})
+        kernels = sorted({re.search("stored|flagged|variable", finding["second"]["kernel"])[0] for finding in expect.pairs(summary)})
         good = made.status == 0 and result.status == (FOUND if expected else 0) and not summary["coverage"]["launches_unchecked"]
         yield (f"{code}, {mode}{', variables' if variables else ''}: {form}", " ".join(expected),
                " ".join(kernels) if good else f"{made.err}{result.status} {result.err[-2000:]}", 1)

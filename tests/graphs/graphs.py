@@ -32,7 +32,7 @@ def form(scratch, name):
         clean = jobs.launched(scratch, [PROGRAM, name], ranks=1, options=options).ends(0).summary(ranks=1)
         expect.need(not clean["findings"] and clean["coverage"]["launches_checked"] and not clean["coverage"]["kernels_unchecked"], str(clean))
         racy = jobs.launched(scratch, [PROGRAM, name, "racy"], ranks=1, options=options).ends(jobs.FOUND).summary(ranks=1)
-        expect.need({sides(f) for f in racy["findings"]} <= FORMS[name], str(racy["findings"]))
+        expect.need({sides(f) for f in expect.pairs(racy)} <= FORMS[name], str(racy["findings"]))
         expect.need(not racy["coverage"]["launches_unchecked"], str(racy["coverage"]))
 
 

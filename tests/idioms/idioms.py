@@ -106,14 +106,15 @@ def look(result, name, mutant):
     racy = getattr(result, "racy", None)  # None: nobody has said
     if racy not in (None, bool(mutant)) and name not in UNMODELLED:
         return Run(f"the reference detector finds {'a' if racy else 'no'} race", [])
-    said = [f"{f['kind']} x{f['count']}: {f['missing_edge']}" for f in summary["findings"]]
+    pairs = [pair for finding in summary["findings"] for pair in finding.get("pairs", [finding])]
+    said = [f"{f['kind']} x{f['count']}: {f['missing_edge']}" for f in pairs]
     if not summary["coverage"]["counters"]["checked"] or not re.search(r"\d+ runs, \d+ wrong results", result.out):
         return Run("nothing was checked, or nothing ran", said)
     if not mutant:
         return Run("false" if said else "clean", said)
     place = re.compile(rf"\b{re.escape(edge(name, mutant))}\b")
-    named = all(place.search(f["missing_edge"]) or comes_late(f, name, mutant) or widened(f, summary) for f in summary["findings"])
-    return Run("missed" if not said else "found" if named else "words", said, {f["missing_edge_class"] for f in summary["findings"]})
+    named = all(place.search(f["missing_edge"]) or comes_late(f, name, mutant) or widened(f, summary) for f in pairs)
+    return Run("missed" if not said else "found" if named else "words", said, {f["missing_edge_class"] for f in pairs})
 
 
 def comes_late(finding, name, mutant):

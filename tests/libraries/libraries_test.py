@@ -33,9 +33,9 @@ def form(scratch, name):
     expect.need(not summary["findings"] and not summary["coverage"]["launches_unchecked"], str(summary))
     expect.need(summary["coverage"]["counters"]["checked"], str(summary["coverage"]))
     racy = jobs.launched(scratch, [*PROGRAM, name, "racy"], ranks=1).ends(jobs.FOUND).summary(ranks=1)
-    lines = {side["line"] for f in racy["findings"] for side in (f["first"], f["second"])}
+    lines = {side["line"] for f in expect.pairs(racy) for side in (f["first"], f["second"])}
     expect.need(lines == {racing(name)}, str(racy["findings"]))
-    shown = {side.get("kernel_name") for f in racy["findings"] for side in (f["first"], f["second"])}
+    shown = {side.get("kernel_name") for f in expect.pairs(racy) for side in (f["first"], f["second"])}
     expect.need(shown == {"__main__::numba::_3clocals_3e::wrong" if name == "numba" else None}, str(shown))
 
 

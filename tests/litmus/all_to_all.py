@@ -91,7 +91,7 @@ def run(build, program, ranks):
 
 def complaints(build, program, ranks, exact):
     read, summary = run(build, program, ranks)
-    pairs = {(f["first"]["line"], f["second"]["line"]) for f in summary["findings"]}
+    pairs = {(f["first"]["line"], f["second"]["line"]) for each in summary["findings"] for f in each.get("pairs", [each])}
     reached = {name: n for name, n in summary["coverage"]["counters"].items() if name in LIMITS and n}
     if len(read) != len(program.actors) * REPEATS or {int(value) for value in read} != {5}:
         yield f"not all CTAs saw all flags: {collections.Counter(read)}"

@@ -62,7 +62,7 @@ def look(programs, result, repeats):
     """[(program, repeats with the outcome, repeats with a finding)] of one job, and why it did not end well or None."""
     try:
         with open(os.path.join(result.report, "summary.json")) as file:
-            findings = json.load(file)["findings"]
+            findings = [pair for each in json.load(file)["findings"] for pair in each.get("pairs", [each])]
     except (OSError, ValueError):
         findings = None
     if findings is None or result.status not in (0, 66):

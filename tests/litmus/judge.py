@@ -144,7 +144,7 @@ class Job:
             summary = json.load(file)
         found = collections.defaultdict(set)
         self.ambiguous = summary["coverage"]["counters"]["ambiguous_versions"]
-        for finding in summary["findings"]:
+        for finding in (pair for each in summary["findings"] for pair in each.get("pairs", [each])):
             names = {self.program_of(finding[side]["kernel"]) for side in ("first", "second")}
             if len(names) != 1 or None in names:
                 self.error = f"a finding between programs: {names}"

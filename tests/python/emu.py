@@ -48,9 +48,9 @@ def refused(name):
 def found(scratch):
     for version in ("3.6", "3.9"):
         summary = emulated(scratch, KERNELS, "overlap", version=version).ends(jobs.FOUND).summary(ranks=1)
-        kinds = {finding["kind"] for finding in summary["findings"]}
+        kinds = {finding["kind"] for finding in expect.pairs(summary)}
         expect.need("write-after-write" in kinds, expect.describe(summary))
-        labels = {finding["allocation"]["label"] for finding in summary["findings"]}
+        labels = {finding["allocation"]["label"] for finding in expect.pairs(summary)}
         expect.need(labels == {"out"}, f"labels {labels}")
 
 

@@ -247,7 +247,7 @@ def findings(summary, names):
         if program:  # tests/litmus/ranges.h
             return f"{names[int(program[1])]}_{'set' if side['op'] == 'memset' else 'copy'}", 0
         return kernel_name(side["kernel"]), side["line"]
-    found = [(Race.make(kind, site(f["first"]), site(f["second"])), f) for f in summary["findings"]
+    found = [(Race.make(kind, site(f["first"]), site(f["second"])), f) for finding in summary["findings"] for f in finding.get("pairs", [finding])
              for kind in (f["kind"], *f.get("also", ()))]
     broken = {race for race, f in found if f["kind"] == "stale-nc-read" and
               [f["first"][name] for name in ("rank", "launch")] == [f["second"][name] for name in ("rank", "launch")]}

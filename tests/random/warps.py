@@ -128,7 +128,7 @@ def job(programs, schedule, seed, folder):
     said = {unit: reference(unit, trace, programs) for unit in UNITS}
     said |= {"real": reference("--warps", trace, programs, formal=False), "found": collections.defaultdict(set), "found_real": collections.defaultdict(set)}
     with open(os.path.join(report, "summary.json")) as file:
-        for f in json.load(file)["findings"]:
+        for f in (pair for finding in json.load(file)["findings"] for pair in finding.get("pairs", [finding])):
             for to in ("found",) if f["formal"] else ("found", "found_real"):
                 add(said[to], programs, *((f[side]["kernel"], f[side]["line"]) for side in ("first", "second")))
     shutil.rmtree(place)

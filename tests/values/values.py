@@ -38,7 +38,7 @@ def form(scratch, name):
         coverage = clean(scratch, name, seed)
         expect.need(name in UNKNOWN or not (coverage["notes"] or coverage["counters"]["ambiguous_versions"]), str(coverage))
         racy = jobs.launched(scratch, [PROGRAM, name, "racy"], ranks=1, options=("--seed", str(seed))).ends(jobs.FOUND).summary(ranks=1)
-        expect.need({sides(f) for f in racy["findings"]} == FORMS[name], str([sides(f) for f in racy["findings"]]))
+        expect.need({sides(f) for f in expect.pairs(racy)} == FORMS[name], str([sides(f) for f in expect.pairs(racy)]))
 
 
 def not_held_up(scratch):

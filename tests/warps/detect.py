@@ -25,7 +25,7 @@ def outcome(out, report):
     with open(os.path.join(report, "summary.json")) as file:
         summary = json.load(file)
     found = collections.defaultdict(list)
-    for finding in summary["findings"]:
+    for finding in (pair for each in summary["findings"] for pair in each.get("pairs", [each])):
         found[finding["second"]["kernel"]].append((finding["missing_edge_class"], finding["formal"]))
     return dict(line.split("\t") for line in out.splitlines() if "\t" in line), found
 

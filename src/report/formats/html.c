@@ -8,6 +8,7 @@
 
 #include "report/formats/escape.h"
 #include "report/formats/format.h"
+#include "report/pairs.h"
 
 #define HTML_OPEN 20 /* findings whose details are shown at once */
 
@@ -123,14 +124,18 @@ static void html_gpus(struct text *out, const struct report_rank *rank)
 	text_puts(out, "</td>");
 }
 
-/* Rows: the rank of the first access; columns: that of the second. */
+/* Of pairs of lines. Rows: the rank of the first access; columns: that of the second. */
 static void html_matrix(struct text *out, const struct report *r)
 {
 	uint32_t count[REPORT_RANKS_MAX][REPORT_RANKS_MAX] = {{0}};
 	for (uint32_t i = 0; i < r->findings; i++) {
-		const int first = r->finding[i].first.rank, second = r->finding[i].second.rank;
-		if (first >= 0 && second >= 0 && first < REPORT_RANKS_MAX && second < REPORT_RANKS_MAX)
-			count[first][second]++;
+		uint32_t pairs;
+		const struct report_finding *pair = report_pairs(r, &r->finding[i], &pairs);
+		for (uint32_t k = 0; k < pairs; k++) {
+			const int first = pair[k].first.rank, second = pair[k].second.rank;
+			if (first >= 0 && second >= 0 && first < REPORT_RANKS_MAX && second < REPORT_RANKS_MAX)
+				count[first][second]++;
+		}
 	}
 	text_puts(out, "<h2>Ranks</h2>\n<table>\n<tr><th>first access \\ second</th>");
 	for (uint32_t k = 0; k < r->ranks; k++)
@@ -203,6 +208,28 @@ static void html_side(struct text *out, const char *which, const struct report_s
 	text_free(&operation);
 }
 
+/* What the missing edge explains, too: each pair of lines with its ranks. */
+static void html_pairs(struct text *out, const struct report *r, const struct report_finding *f)
+{
+	if (f->pairs > 1)
+		text_puts(out, "<p>It explains, too:</p>\n<table>\n<tr><th>kind</th><th>accesses</th><th>ranks</th><th>times seen</th></tr>\n");
+	for (uint32_t i = 1; i < f->pairs; i++) {
+		const struct report_finding *pair = &r->pair[f->pair + i];
+		struct text said = {0};
+		pairs_add_sides(&said, pair);
+		text_puts(out, report_counts(f, pair) ? "<tr>" : "<tr class=\"soft\">");
+		html_cell(out, "td", report_kind_name(pair->kind));
+		html_cell(out, "td", said.data);
+		text_printf(out, "<td>%d, %d</td>", pair->first.rank, pair->second.rank);
+		html_count(out, pair->count);
+		text_puts(out, "</tr>\n");
+		text_free(&said);
+	}
+	text_puts(out, f->pairs > 1 ? "</table>\n" : "");
+	if (f->pairs_unlisted)
+		text_printf(out, "<p>%u further pairs of lines are not listed (--details).</p>\n", f->pairs_unlisted);
+}
+
 static const char *html_class(const struct report_finding *f) { return f->suppressed ? "soft" : f->formal ? "formal" : "race"; }
 
 static void html_finding(struct text *out, const struct report *r, const struct report_finding *f, int open)
@@ -218,7 +245,7 @@ static void html_finding(struct text *out, const struct report *r, const struct 
 		html_text(out, ", suppressed by %s:%u", r->suppression[f->suppressed - 1].file, r->suppression[f->suppressed - 1].line);
 	text_puts(out, ", ");
 	report_add_count(out, f->count);
-	text_printf(out, " <code class=\"soft\">%016" PRIx64 "</code></summary>\n", f->fingerprint);
+	text_printf(out, " <code class=\"soft\">%016" PRIx64 "</code></summary>\n", f->cause);
 	html_cell(out, "p", f->missing_edge);
 	text_puts(out, "\n<div class=\"sides\">\n");
 	html_side(out, "first", &f->first);
@@ -230,6 +257,7 @@ static void html_finding(struct text *out, const struct report *r, const struct 
 			  a->label ? ": " : "", a->label ? a->label : "");
 		text_puts(out, "</p>\n");
 	}
+	html_pairs(out, r, f);
 	text_puts(out, "</details>\n");
 }
 
@@ -265,7 +293,7 @@ static void html_suppressions(struct text *out, const struct report *r)
 {
 	if (!r->suppressions)
 		return;
-	text_puts(out, "<h2>Suppressions</h2>\n<table>\n<tr><th>line</th><th>suppression</th><th>findings</th><th>ordered pairs of launches</th></tr>\n");
+	text_puts(out, "<h2>Suppressions</h2>\n<table>\n<tr><th>line</th><th>suppression</th><th>findings</th><th>pairs of launches</th></tr>\n");
 	for (uint32_t i = 0; i < r->suppressions; i++) {
 		const struct report_suppression *s = &r->suppression[i];
 		text_puts(out, "<tr><td>");

@@ -77,16 +77,30 @@ static void prometheus_counters(struct text *out, const struct report_rank *sum)
 	}
 }
 
+static uint64_t prometheus_pairs(const struct report *r, const struct report_finding *f)
+{
+	uint32_t n;
+	const struct report_finding *pair = report_pairs(r, f, &n);
+	uint64_t count = f->pairs_unlisted;
+	for (uint32_t i = 0; i < n; i++)
+		count += report_counts(f, &pair[i]);
+	return report_decides(f) ? count : 0;
+}
+
 static void prometheus_numbers(struct text *out, const struct report *r, const struct report_rank *sum)
 {
 	uint32_t kernels = 0, unused = 0;
+	uint64_t pairs = 0;
+	for (uint32_t i = 0; i < r->findings; i++)
+		pairs += prometheus_pairs(r, &r->finding[i]);
 	for (uint32_t i = 0; i < r->suppressions; i++)
 		unused += !r->suppression[i].findings;
 	for (uint32_t i = 0; i < r->notes; i++)
 		kernels += !strcmp(r->note[i].key, REPORT_UNCHECKED);
 	const struct { const char *name, *help; uint64_t value; } row[] = {
+		{"pairs", "Pairs of lines of all findings that are listed, each once per pair of ranks; neither formal nor suppressed.", pairs},
 		{"formal_findings", "Races by the letter of PTX alone.", report_formal(r) + r->formal_unlisted},
-		{"suppressed_findings", "Races that suppressions match.", report_tally(r).suppressed},
+		{"suppressed_findings", "Pairs of lines that suppressions match.", report_tally(r).suppressed},
 		{"suppressions_unused", "Suppressions that match none.", unused},
 		{"ranks", "Ranks of the job.", r->ranks},
 		{"waits", "Places where launches waited that did not end.", r->waits + r->waits_unlisted},

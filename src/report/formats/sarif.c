@@ -1,5 +1,5 @@
 /* SARIF 2.1.0 (OASIS), as code hosts read it: each kind a rule, each finding a result at the user's line of its first access, with the
- * second one and what was inlined as related locations. */
+ * second one, what was inlined, and all other pairs that the missing edge explains as related locations. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,7 +134,7 @@ static void sarif_identify(cJSON *result, const struct report_finding *f)
 {
 	static const char *const state[] = {[REPORT_NEW] = "new", [REPORT_OLD] = "unchanged"};
 	char digits[17];
-	snprintf(digits, sizeof digits, "%016" PRIx64, f->fingerprint);
+	snprintf(digits, sizeof digits, "%016" PRIx64, f->cause);
 	json_string(json_object(result, "partialFingerprints"), "gsan/v1", digits);
 	json_number(result, "occurrenceCount", f->count);
 	if (f->age)
@@ -143,6 +143,21 @@ static void sarif_identify(cJSON *result, const struct report_finding *f)
 	if (f->missing_edge_class)
 		json_string(properties, "missingEdgeClass", report_class_name(f->missing_edge_class));
 	json_bool(properties, "formal", f->formal);
+	if (f->pairs + f->pairs_unlisted > 1)
+		json_number(properties, "pairs", f->pairs + (uint64_t)f->pairs_unlisted);
+}
+
+/* A pair beside the root: `number` counts them. */
+static void sarif_pair(cJSON *related, const struct report_job *job, const struct report_finding *pair, uint32_t number)
+{
+	const struct report_side *const side[] = {&pair->first, &pair->second};
+	for (int i = 0; i < 2; i++) {
+		struct text message = {0};
+		text_printf(&message, "pair %u, ", number);
+		sarif_describe(&message, i ? "second" : "first", side[i]);
+		sarif_side(related, related, job, side[i], message.data);
+		text_free(&message);
+	}
 }
 
 static void sarif_suppressed(cJSON *result, const struct report_suppression *by)
@@ -169,6 +184,9 @@ static void sarif_result(cJSON *results, const struct report *r, const struct re
 	cJSON *locations = json_list(result, "locations"), *related = json_list(result, "relatedLocations");
 	sarif_side(related, related, job, &f->second, second.data);
 	sarif_side(locations, related, job, &f->first, first.data);
+	for (uint32_t i = 1; i < f->pairs; i++)
+		if (report_counts(f, &r->pair[f->pair + i]))
+			sarif_pair(related, job, &r->pair[f->pair + i], i + 1);
 	sarif_identify(result, f);
 	if (f->suppressed)
 		sarif_suppressed(result, &r->suppression[f->suppressed - 1]);

@@ -11,7 +11,7 @@ static struct report_finding race(uint32_t line, int first, int second)
 	f.first = (struct report_side){.rank = first, .gpu = first, .kernel = "send", .kernel_name = "app::send<int>", .at = {"/home/a/ring.py", line, 1},
 					.op = "st", .launch = 3};
 	f.second = (struct report_side){.rank = second, .gpu = second, .kernel = "take", .at = {"/home/a/lib/take.cu", 47, 1}, .op = "ld"};
-	f.fingerprint = report_fingerprint(&f);
+	f.fingerprint = f.cause = report_fingerprint(&f);
 	return f;
 }
 
@@ -21,6 +21,12 @@ static struct report_finding crossed(struct report_finding f)
 	f.first = f.second;
 	f.second = first;
 	f.kind = GSAN_WAR;
+	return f;
+}
+
+static struct report_finding caused(struct report_finding f, uint64_t cause)
+{
+	f.cause = cause;
 	return f;
 }
 
@@ -34,21 +40,33 @@ static uint64_t count(const struct report *r)
 	return sum;
 }
 
-/* Of run after run: which of their findings are the same. Each row: the findings of two runs, and how many there are together. */
+static uint32_t pairs(const struct report *r)
+{
+	uint32_t sum = 0, n;
+	for (uint32_t i = 0; i < r->findings; i++, sum += n)
+		report_pairs(r, &r->finding[i], &n);
+	return sum;
+}
+
+/* Of run after run: which of their pairs are the same. Each row: the findings of two runs, how many pairs there are together, and how many
+ * findings: those of one fingerprint are one, whatever their ranks; of several such in one run, each has its own counterpart. */
 static void test_merge(void)
 {
-	const struct { struct report_finding one[2], other[2]; uint32_t ones, others, together; } row[] = {
-		{{race(1, 0, 1)}, {race(1, 0, 1)}, 1, 1, 1},
-		{{race(1, 0, 1)}, {crossed(race(1, 0, 1))}, 1, 1, 1},
-		{{race(1, 0, 1)}, {race(2, 0, 1)}, 1, 1, 2},
-		{{race(1, 0, 1)}, {race(1, 1, 0)}, 1, 1, 2}, /* the other way round: another pair of ranks */
-		{{race(1, 0, 1)}, {crossed(race(1, 1, 0))}, 1, 1, 2},
-		{{race(1, 0, 1)}, {race(1, 0, 2)}, 1, 1, 2},
-		{{race(1, 0, 2)}, {race(1, 1, 2)}, 1, 1, 2},
-		{{race(1, 0, 1), race(1, 0, 1)}, {race(1, 0, 1)}, 2, 1, 2}, /* one counterpart each */
-		{{race(1, 0, 1)}, {race(1, 0, 1), race(1, 0, 1)}, 1, 2, 2},
-		{{race(2, 0, 1), race(1, 0, 1)}, {race(3, 0, 1), race(2, 0, 1)}, 2, 2, 3},
-		{{{.kind = GSAN_KIND_NONE}}, {race(1, 0, 1)}, 0, 1, 1},
+	const struct { struct report_finding one[2], other[2]; uint32_t ones, others, together, findings; } row[] = {
+		{{race(1, 0, 1)}, {race(1, 0, 1)}, 1, 1, 1, 1},
+		{{race(1, 0, 1)}, {crossed(race(1, 0, 1))}, 1, 1, 1, 1},
+		{{race(1, 0, 1)}, {race(2, 0, 1)}, 1, 1, 2, 2},
+		{{race(1, 0, 1)}, {race(1, 1, 0)}, 1, 1, 2, 1}, /* the other way round: another pair of ranks */
+		{{race(1, 0, 1)}, {crossed(race(1, 1, 0))}, 1, 1, 2, 1},
+		{{race(1, 0, 1)}, {race(1, 0, 2)}, 1, 1, 2, 1},
+		{{race(1, 0, 2)}, {race(1, 1, 2)}, 1, 1, 2, 1},
+		{{race(1, 0, 1), race(1, 0, 1)}, {race(1, 0, 1)}, 2, 1, 2, 2}, /* one counterpart each */
+		{{race(1, 0, 1)}, {race(1, 0, 1), race(1, 0, 1)}, 1, 2, 2, 2},
+		{{race(2, 0, 1), race(1, 0, 1)}, {race(3, 0, 1), race(2, 0, 1)}, 2, 2, 3, 3},
+		{{caused(race(1, 0, 1), 7), caused(race(2, 0, 1), 7)}, {caused(race(3, 0, 1), 7)}, 2, 1, 3, 2}, /* not one: none says so in one run */
+		{{caused(race(1, 0, 1), 7)}, {caused(race(2, 0, 1), 7)}, 1, 1, 2, 1},
+		{{caused(race(1, 0, 1), 7)}, {caused(race(1, 0, 1), 8)}, 1, 1, 1, 1}, /* what it lacks the first run says */
+		{{{.kind = GSAN_KIND_NONE}}, {race(1, 0, 1)}, 0, 1, 1, 1},
 	};
 	for (size_t i = 0; i < 2 * sizeof row / sizeof *row; i++) {
 		struct report run[2] = {{.ranks = 3}, {.ranks = 3}}, all = {0};
@@ -57,9 +75,9 @@ static void test_merge(void)
 		for (uint32_t k = 0; k < row[i / 2].others; k++)
 			put(&run[~i & 1], row[i / 2].other[k]);
 		CHECK(!report_merge(&all, &run[0]) && !report_merge(&all, &run[1]));
-		if (all.findings != row[i / 2].together)
-			fprintf(stderr, "merge %zu: %u findings\n", i / 2, all.findings);
-		CHECK(all.findings == row[i / 2].together && count(&all) == count(&run[0]) + count(&run[1]) && all.merged == 2);
+		if (pairs(&all) != row[i / 2].together || all.findings != row[i / 2].findings)
+			fprintf(stderr, "merge %zu: %u findings of %u pairs\n", i / 2, all.findings, pairs(&all));
+		CHECK(pairs(&all) == row[i / 2].together && all.findings == row[i / 2].findings && count(&all) == count(&run[0]) + count(&run[1]) && all.merged == 2);
 		for (uint32_t k = 1; k < all.findings; k++) /* in the order of reports */
 			CHECK(all.finding[k - 1].first.at.line <= all.finding[k].first.at.line || all.finding[k].first.at.file[8] == 'l' ||
 			      all.finding[k - 1].first.at.file[8] == 'l');
@@ -135,7 +153,7 @@ static void test_compare(void)
 	CHECK(!report_compare(&r, &baseline) && r.finding[0].age == REPORT_OLD && r.finding[1].age == REPORT_NEW);
 	CHECK(r.finding[2].age == REPORT_OLD); /* of whatever ranks */
 	CHECK((json = report_json(&r, -1)) && !report_read(&again, json, error, sizeof error));
-	CHECK(again.finding[0].age == REPORT_OLD && again.finding[1].age == REPORT_NEW);
+	CHECK(again.finding[0].age == REPORT_OLD && again.finding[2].age == REPORT_NEW); /* sorted */
 	free(json);
 	report_free(&r), report_free(&baseline), report_free(&again);
 }

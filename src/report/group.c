@@ -1,0 +1,386 @@
+/* Pairs of lines that race become findings: one for each missing edge.
+ *
+ * Two pairs are one finding if one repair mends both, and only if something says so, for who mends one race must go on to see another:
+ *  - they lack the same edge: equal are its class and the operations that would have to be mended (edge.c), by kernel, line of the user, scope
+ *    and semantics. A release and an acquire that are both missing explain pairs that lack one of them; two scopes that are too narrow,
+ *    pairs that one of them leaves out; and a flag that is weak, the race of the flag itself;
+ *  - no operation is known, and it is a stream, an event or the host that would have to order two launches: they are of the same two
+ *    kernels, or copies called at one place;
+ *  - else they are of the same two lines.
+ * Pairs of one finding that differ in which side came first are one.
+ * Ranks, CTAs, launches, bytes, and which side came first never part pairs; formal ones are never with others.
+ *
+ * The root is the pair whose sentence names the edge most directly, and asks for enough: of those that are not suppressed one that names most
+ * operations, then one between two GPUs, whose scope is the widest, then the race of such an operation itself, then the kind that says
+ * most, then the first. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "report/cause.h"
+#include "report/index.h"
+#include "report/order.h"
+
+const struct report_finding *report_pairs(const struct report *r, const struct report_finding *f, uint32_t *count)
+{
+	*count = f->pairs ? f->pairs : 1;
+	return f->pairs ? &r->pair[f->pair] : f;
+}
+
+int report_counts(const struct report_finding *f, const struct report_finding *pair) { return !f->suppressed == !pair->suppressed; }
+
+struct report_finding report_whole(const struct report_finding *pair, uint32_t pairs)
+{
+	struct report_finding whole = pair[0];
+	whole.count = whole.count_unlisted = 0;
+	whole.pairs_unlisted = whole.kinds_unlisted = 0;
+	for (uint32_t i = 0; i < pairs; i++) {
+		const struct report_finding *one = &pair[i];
+		whole.pairs_unlisted += one->pairs_unlisted;
+		whole.kinds_unlisted |= one->kinds_unlisted;
+		whole.count_unlisted += one->count_unlisted;
+		if (!report_counts(&whole, one))
+			continue;
+		whole.count += one->count;
+		whole.also |= one->also | 1u << one->kind;
+		whole.formal &= one->formal;
+		whole.schedules = one->schedules > whole.schedules ? one->schedules : whole.schedules;
+		whole.first_seed = one->first_seed < whole.first_seed ? one->first_seed : whole.first_seed;
+		whole.age = one->age == REPORT_NEW ? REPORT_NEW : whole.age;
+	}
+	whole.count += whole.count_unlisted;
+	whole.also = (whole.also | whole.kinds_unlisted) & ~(1u << whole.kind);
+	return whole;
+}
+
+/* ---- what is one finding ---- */
+
+static int group_is_launches(const struct report_finding *f) { return f->missing_edge_class == REPORT_MISSING_STREAM_EDGE; }
+
+/* Of a kernel, whatever of it races; of a copy, its caller's line. */
+static uint64_t group_launch_hash(const struct report_side *side)
+{
+	const struct report_side launch = {.kernel = side->kernel, .at = report_is_copy(side) ? side->at : (struct report_place){0}};
+	return report_side_hash(&launch);
+}
+
+static int group_launch_order(const struct report_side *a, const struct report_side *b)
+{
+	ORDER(report_text_order(a->kernel, b->kernel));
+	return report_is_copy(a) ? report_place_order(&a->at, &b->at) : 0;
+}
+
+static uint64_t group_line_hash(const struct report_side *side)
+{
+	struct report_side line = *side;
+	line.rank = 0;
+	return report_side_hash(&line);
+}
+
+static int group_line_order(const struct report_side *a, const struct report_side *b)
+{
+	struct report_side one = *a, other = *b;
+	one.rank = other.rank = 0;
+	return report_side_order(&one, &other);
+}
+
+/* Whichever came first. */
+static int group_same_sides(const struct report_finding *a, const struct report_finding *b,
+			    int (*order)(const struct report_side *a, const struct report_side *b))
+{
+	return (!order(&a->first, &b->first) && !order(&a->second, &b->second)) || (!order(&a->first, &b->second) && !order(&a->second, &b->first));
+}
+
+static uint64_t group_hash(const struct report_finding *f)
+{
+	uint64_t hash = 0; /* whichever is first */
+	for (uint32_t i = 0; i < f->edge.ops; i++)
+		hash += report_op_hash(&f->edge.op[i]);
+	if (!f->edge.ops)
+		hash = group_is_launches(f) ? group_launch_hash(&f->first) + group_launch_hash(&f->second)
+					    : group_line_hash(&f->first) + group_line_hash(&f->second);
+	return hash_step(hash_step(hash, f->missing_edge_class), (uint64_t)f->formal);
+}
+
+static int group_has_op(const struct report_edge *edge, const struct report_op *op)
+{
+	for (uint32_t i = 0; i < edge->ops; i++)
+		if (!report_op_order(&edge->op[i], op))
+			return 1;
+	return 0;
+}
+
+static int group_same(const struct report_finding *a, const struct report_finding *b)
+{
+	if (a->missing_edge_class != b->missing_edge_class || a->formal != b->formal || a->edge.ops != b->edge.ops)
+		return 0;
+	for (uint32_t i = 0; i < a->edge.ops; i++)
+		if (!group_has_op(&b->edge, &a->edge.op[i]))
+			return 0;
+	return a->edge.ops || group_same_sides(a, b, group_is_launches(a) ? group_launch_order : group_line_order);
+}
+
+/* ---- what explains others, too ---- */
+
+/* Part of an edge: one of its operations, and what is said of who lacks that alone. */
+struct group_part { enum report_class class; int formal; const struct report_op *op; };
+
+static struct group_part group_part(const struct report_finding *f, uint32_t i)
+{
+	static const enum report_class one[] = {REPORT_MISSING_RELEASE, REPORT_MISSING_ACQUIRE};
+	const int both = f->missing_edge_class == REPORT_MISSING_BOTH && f->edge.ops == REPORT_EDGE_OPS;
+	return (struct group_part){both ? one[i] : f->missing_edge_class, f->formal, &f->edge.op[i]};
+}
+
+static int group_has_parts(const struct report_finding *f)
+{
+	return f->edge.ops == REPORT_EDGE_OPS && (f->missing_edge_class == REPORT_MISSING_BOTH || f->missing_edge_class == REPORT_NARROW_SCOPE);
+}
+
+static uint64_t group_part_hash(const struct group_part *part)
+{
+	return hash_step(hash_step(report_op_hash(part->op), part->class), (uint64_t)part->formal);
+}
+
+static int group_same_part(const struct group_part *a, const struct group_part *b)
+{
+	return a->class == b->class && a->formal == b->formal && !report_op_order(a->op, b->op);
+}
+
+/* A weak flag's own race, of which nothing else is said. */
+static uint64_t group_places_hash(const struct report_place *a, const struct report_place *b, int formal)
+{
+	return hash_step(report_place_hash(a) + report_place_hash(b), (uint64_t)formal);
+}
+
+static int group_is_own_race(const struct report_finding *flag, const struct report_finding *f)
+{
+	const struct report_place *write = &flag->flag_write.at, *read = &flag->flag_read.at;
+	return flag->formal == f->formal && ((!report_place_order(write, &f->first.at) && !report_place_order(read, &f->second.at)) ||
+					     (!report_place_order(write, &f->second.at) && !report_place_order(read, &f->first.at)));
+}
+
+/* Of groups, each named by its first pair: by their edge, by parts of it, and by the lines of a weak flag. */
+struct group_known { struct index edges, parts, flags; };
+
+static int group_learn(struct group_known *known, const struct report_finding *f, uint32_t i)
+{
+	int rc = index_add(&known->edges, group_hash(f), i);
+	for (uint32_t k = 0; k < f->edge.ops && group_has_parts(f) && !rc; k++) {
+		const struct group_part part = group_part(f, k);
+		rc = index_add(&known->parts, group_part_hash(&part), i);
+	}
+	if (!rc && f->missing_edge_class == REPORT_WEAK_FLAG && f->flag_read.at.file && f->flag_write.at.file)
+		rc = index_add(&known->flags, group_places_hash(&f->flag_write.at, &f->flag_read.at, f->formal), i);
+	return rc;
+}
+
+static uint32_t group_of_edge(const struct report *r, const struct group_known *known, uint32_t i)
+{
+	const uint64_t hash = group_hash(&r->finding[i]);
+	for (uint32_t at = 0, *one; (one = index_next(&known->edges, hash, &at));)
+		if (group_same(&r->finding[*one], &r->finding[i]))
+			return *one;
+	return i;
+}
+
+/* Of a group that no other has for its edge: another one that explains it. */
+static uint32_t group_of_part(const struct report *r, const struct group_known *known, uint32_t i)
+{
+	const struct report_finding *f = &r->finding[i];
+	const struct group_part whole = {f->missing_edge_class, f->formal, &f->edge.op[0]};
+	const uint64_t hash = f->edge.ops == 1 ? group_part_hash(&whole) : group_places_hash(&f->first.at, &f->second.at, f->formal);
+	const struct index *x = f->edge.ops == 1 ? &known->parts : &known->flags;
+	for (uint32_t at = 0, *one; f->edge.ops < REPORT_EDGE_OPS && (one = index_next(x, hash, &at));)
+		for (uint32_t k = 0; k < r->finding[*one].edge.ops; k++) {
+			const struct group_part part = group_part(&r->finding[*one], k);
+			if (f->edge.ops ? group_same_part(&part, &whole) : group_is_own_race(&r->finding[*one], f))
+				return *one;
+		}
+	return i;
+}
+
+static uint32_t *group_twin(const struct report *r, const struct index *sides, const struct report_finding *f)
+{
+	const uint64_t hash = hash_step(report_sides_hash(f), f->group);
+	uint32_t at = 0, *one;
+	while ((one = index_next(sides, hash, &at))) {
+		const struct report_finding *twin = &r->finding[*one];
+		const int kinds = twin->kind < GSAN_STALE_NC && f->kind < GSAN_STALE_NC;
+		if (kinds && twin->group == f->group && report_same_sides(twin, f))
+			break;
+	}
+	return one;
+}
+
+static int group_join(struct report *r)
+{
+	struct index sides = {0};
+	uint32_t kept = 0;
+	int rc = 0;
+	for (uint32_t i = 0; i < r->findings && !rc; i++) {
+		const struct report_finding f = r->finding[i];
+		uint32_t *twin = group_twin(r, &sides, &f);
+		if (twin)
+			report_join(&r->finding[*twin], &f);
+		else
+			rc = index_add(&sides, hash_step(report_sides_hash(&f), f.group), kept);
+		if (!twin)
+			r->finding[kept++] = f;
+	}
+	if (!rc)
+		r->findings = kept;
+	index_free(&sides);
+	return rc;
+}
+
+int report_group(struct report *r)
+{
+	struct group_known known = {0};
+	int rc = 0;
+	report_sort_findings(r); /* the first of equals does not depend on the order of arrival */
+	for (uint32_t i = 0; i < r->findings && !rc; i++) {
+		r->finding[i].group = group_of_edge(r, &known, i);
+		if (r->finding[i].group == i)
+			rc = group_learn(&known, &r->finding[i], i);
+	}
+	for (uint32_t i = 0; i < r->findings && !rc; i++) {
+		struct report_finding *f = &r->finding[i];
+		f->group = f->group == i ? group_of_part(r, &known, i) : r->finding[f->group].group; /* which comes before it */
+	}
+	index_free(&known.edges), index_free(&known.parts), index_free(&known.flags);
+	return rc ? rc : group_join(r);
+}
+
+/* ---- from pairs to findings, and back ---- */
+
+static int group_names_itself(const struct report_finding *f)
+{
+	for (uint32_t i = 0; i < f->edge.ops; i++)
+		if (report_same_place(&f->edge.op[i].at, &f->first.at) || report_same_place(&f->edge.op[i].at, &f->second.at))
+			return 1;
+	return 0;
+}
+
+static uint64_t group_kind_rank(enum gsan_kind kind)
+{
+	static const uint64_t rank[GSAN_TOLD] = {[GSAN_SCOPE] = 0, [GSAN_ATOMIC_PLAIN] = 1, [GSAN_STALE_NC] = 2, [GSAN_RAW] = 3, [GSAN_WAR] = 4, [GSAN_WAW] = 5};
+	return kind < GSAN_TOLD ? rank[kind] : GSAN_TOLD;
+}
+
+/* Within a group, as the file says why: the same when it is read back. Pairs of equal lines stand together, whatever their ranks. */
+static int group_by_pair(const void *a, const void *b)
+{
+	const struct report_finding *one = a, *other = b;
+	ORDER(report_number_order(one->group, other->group));
+	ORDER(report_number_order(one->suppressed > 0, other->suppressed > 0));
+	ORDER(report_number_order((uint64_t)one->formal, (uint64_t)other->formal));
+	ORDER(report_number_order(other->edge.ops, one->edge.ops));
+	ORDER(report_number_order(one->first.gpu == one->second.gpu, other->first.gpu == other->second.gpu));
+	ORDER(report_number_order(!group_names_itself(one), !group_names_itself(other)));
+	ORDER(report_number_order(group_kind_rank(one->kind), group_kind_rank(other->kind)));
+	ORDER(group_line_order(&one->first, &other->first));
+	ORDER(group_line_order(&one->second, &other->second));
+	ORDER(report_finding_order(one, other));
+	return report_reason_order(one, other);
+}
+
+static uint32_t group_end(const struct report *r, uint32_t from)
+{
+	uint32_t end = from + 1;
+	while (end < r->findings && r->finding[end].group == r->finding[from].group)
+		end++;
+	return end;
+}
+
+static int group_is_several(const struct report *r, uint32_t from, uint32_t end) { return end - from > 1 || r->finding[from].pairs_unlisted; }
+
+/* How many pairs are of findings that have several. */
+static uint32_t group_pairs(const struct report *r)
+{
+	uint32_t pairs = 0;
+	for (uint32_t from = 0, end; from < r->findings; from = end) {
+		end = group_end(r, from);
+		pairs += group_is_several(r, from, end) ? end - from : 0;
+	}
+	return pairs;
+}
+
+/* What they do not list their finding says now. */
+static struct report_finding group_finding(struct report_finding *pair, uint32_t pairs)
+{
+	const struct report_finding whole = report_whole(pair, pairs);
+	for (uint32_t i = 0; i < pairs; i++) {
+		pair[i].pairs_unlisted = pair[i].kinds_unlisted = 0;
+		pair[i].count_unlisted = 0;
+	}
+	return whole;
+}
+
+int report_regroup(struct report *r)
+{
+	uint32_t kept = 0;
+	index_free(&r->index);
+	if (r->findings)
+		qsort(r->finding, r->findings, sizeof *r->finding, group_by_pair);
+	const uint32_t pairs = group_pairs(r);
+	struct report_finding *const pair = pairs ? malloc(pairs * sizeof *pair) : NULL;
+	if (pairs && !pair)
+		return -ENOMEM;
+	free(r->pair);
+	r->pair = pair;
+	r->pairs = 0;
+	for (uint32_t from = 0, end; from < r->findings; from = end) {
+		struct report_finding *f = &r->finding[kept++];
+		end = group_end(r, from);
+		const uint32_t n = group_is_several(r, from, end) ? end - from : 0;
+		if (n)
+			memcpy(&r->pair[r->pairs], &r->finding[from], n * sizeof *pair);
+		*f = n ? group_finding(&r->pair[r->pairs], n) : r->finding[from];
+		f->pair = r->pairs;
+		f->pairs = n;
+		r->pairs += n;
+	}
+	r->findings = kept;
+	report_sort_findings(r);
+	return 0;
+}
+
+static uint32_t group_all_pairs(const struct report *r)
+{
+	uint32_t all = 0, n;
+	for (uint32_t i = 0; i < r->findings; i++, all += n)
+		report_pairs(r, &r->finding[i], &n);
+	return all;
+}
+
+int report_ungroup(struct report *r)
+{
+	const uint32_t all = group_all_pairs(r);
+	struct report_finding *flat = malloc(all * sizeof *flat + 1);
+	uint32_t n, at = 0;
+	if (!flat)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->findings; i++) {
+		const struct report_finding *f = &r->finding[i], *pair = report_pairs(r, f, &n);
+		for (uint32_t k = 0; k < n; k++, at++) {
+			flat[at] = pair[k];
+			flat[at].group = i;
+			flat[at].pairs = 0;
+			flat[at].pairs_unlisted = k ? 0 : f->pairs_unlisted;
+			flat[at].kinds_unlisted = k ? 0 : f->kinds_unlisted;
+			flat[at].count_unlisted = k ? 0 : f->count_unlisted;
+		}
+	}
+	index_free(&r->index);
+	free(r->finding);
+	free(r->pair);
+	r->pair = NULL;
+	r->pairs = 0;
+	r->finding = flat;
+	r->findings = r->findings_room = all;
+	return 0;
+}

@@ -1,0 +1,137 @@
+/* What a missing edge explains beside the root, for people: pairs of equal lines are one, whatever their ranks and kinds. */
+#include "report/pairs.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/order.h"
+#include "report/suppress.h"
+
+#define PAIRS_SHOWN 8 /* of a finding, and of the ranks of one pair of lines */
+#define PAIRS_INDENT 10
+
+static int pairs_same_side(const struct report_side *a, const struct report_side *b)
+{
+	return report_same_place(&a->at, &b->at) && !report_text_order(a->inlined_at, b->inlined_at) && !report_text_order(a->kernel, b->kernel) &&
+	       !report_text_order(a->op, b->op);
+}
+
+static int pairs_same_lines(const struct report_finding *a, const struct report_finding *b)
+{
+	return a->suppressed == b->suppressed && pairs_same_side(&a->first, &b->first) && pairs_same_side(&a->second, &b->second);
+}
+
+int pairs_next(const struct report *r, const struct report_finding *f, struct pairs *lines)
+{
+	uint32_t all, at = lines->pair ? lines->next : 1;
+	const struct report_finding *pair = report_pairs(r, f, &all);
+	if (at >= all)
+		return 0;
+	*lines = (struct pairs){.pair = &pair[at], .next = at};
+	for (; lines->next < all && pairs_same_lines(lines->pair, &pair[lines->next]); lines->pairs++)
+		lines->count += pair[lines->next++].count;
+	return 1;
+}
+
+static void pairs_add_side(struct text *out, const struct report_side *side)
+{
+	text_puts(out, report_noun(side));
+	if (side->at.file)
+		text_puts(out, " at ");
+	if (side->at.file)
+		report_add_frame(out, &side->at, side->inlined_at);
+}
+
+void pairs_add_sides(struct text *out, const struct report_finding *pair)
+{
+	pairs_add_side(out, &pair->first);
+	text_puts(out, ", ");
+	pairs_add_side(out, &pair->second);
+}
+
+/* "ranks 0 and 1, 1 and 2", "rank 0": each once */
+static void pairs_add_ranks(struct text *out, const struct pairs *lines)
+{
+	uint32_t shown = 0, more = 0;
+	for (uint32_t i = 0; i < lines->pairs; i++) {
+		const int a = lines->pair[i].first.rank, b = lines->pair[i].second.rank;
+		if (a < 0 || b < 0 || (i && a == lines->pair[i - 1].first.rank && b == lines->pair[i - 1].second.rank))
+			continue;
+		if (shown == PAIRS_SHOWN) {
+			more++;
+			continue;
+		}
+		text_puts(out, shown++ ? ", " : a == b ? "; rank " : "; ranks ");
+		text_printf(out, a == b ? "%d" : "%d and %d", a, b);
+	}
+	if (more)
+		text_printf(out, " and %u more pairs of ranks", more);
+}
+
+void pairs_add(struct text *out, const struct pairs *lines)
+{
+	pairs_add_sides(out, lines->pair);
+	pairs_add_ranks(out, lines);
+	text_printf(out, lines->count == 1 ? "; seen once" : "; seen %" PRIu64 " times", lines->count);
+}
+
+static void pairs_say(const struct page *p, struct text *line, const struct report_finding *about)
+{
+	text_puts(p->out, "  also:   ");
+	page_sentence(p, PAIRS_INDENT, PAIRS_INDENT, line->data ? line->data : "", about);
+	p->out->failed |= line->failed;
+	text_free(line);
+}
+
+void pairs_text(const struct page *p, const struct report *r, const struct report_finding *f)
+{
+	struct text line = {0};
+	uint32_t shown = 0, more = 0;
+	for (struct pairs lines = {0}; pairs_next(r, f, &lines);) {
+		const int counts = report_counts(f, lines.pair);
+		if (!p->style->verbose && (!counts || shown == PAIRS_SHOWN)) {
+			more += (uint32_t)counts;
+			continue;
+		}
+		pairs_add(&line, &lines);
+		if (!counts)
+			text_printf(&line, "; suppressed by %s:%u", r->suppression[lines.pair->suppressed - 1].file,
+				    r->suppression[lines.pair->suppressed - 1].line);
+		pairs_say(p, &line, lines.pair);
+		shown++;
+	}
+	if (more)
+		text_printf(&line, "and %u more pair%s of lines (gsan-report --verbose)", more, more == 1 ? "" : "s");
+	if (f->pairs_unlisted)
+		text_printf(&line, "%s%u more, not listed (--details)", more ? ", and " : "and ", f->pairs_unlisted);
+	if (line.size)
+		pairs_say(p, &line, NULL);
+}
+
+/* One line for each pair that counts, equal ones once. */
+void pairs_hide(struct text *out, const struct report *r, const struct report_finding *f)
+{
+	struct text said[PAIRS_SHOWN] = {{0}};
+	uint32_t n, shown = 0, more = 0, k;
+	const struct report_finding *pair = report_pairs(r, f, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct text line = {0};
+		if (!report_counts(f, &pair[i]))
+			continue;
+		report_suggest_one(&line, r, &pair[i]);
+		for (k = 0; k < shown && strcmp(said[k].data ? said[k].data : "", line.data ? line.data : "");)
+			k++;
+		out->failed |= line.failed;
+		more += k == PAIRS_SHOWN;
+		if (k == shown && k < PAIRS_SHOWN)
+			said[shown++] = line;
+		else
+			text_free(&line);
+	}
+	for (k = 0; k < shown; k++) {
+		text_printf(out, "%*s%s\n", k ? PAIRS_INDENT : 0, "", said[k].data ? said[k].data : "");
+		text_free(&said[k]);
+	}
+	if (more)
+		text_printf(out, "%*s(and further ones: gsan-report --suggest)\n", PAIRS_INDENT, "");
+}

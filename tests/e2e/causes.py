@@ -1,0 +1,113 @@
+"""One finding for each missing edge, with all pairs of lines that it explains: two ranks on two GPUs, the first writes and raises a flag, the
+second waits for the flag and reads. `scope`: several lines behind one flag whose scope is too narrow; its twin `two` has two flags that
+lack something each; and what is done with the pairs of one finding: suppressed one by one, compared with an earlier report, merged."""
+import json
+import os
+import subprocess
+
+import expect
+import jobs
+
+FILE = "causes.litmus"
+RELEASE, ACQUIRE = "st.release.{scope}.global.b32 {flag} 1", "poll ld.acquire.{scope}.global.b32 r0 {flag} 1 400"
+
+
+def program(*messages):
+    """Each message: its flag, its scope, and the locations that it hands over."""
+    names = [name for flag, _, data in messages for name in (flag, *data.split())]
+    send = [line for flag, scope, data in messages
+            for line in (*(f"st.global.b32 {name} 1" for name in data.split()), RELEASE.format(scope=scope, flag=flag))]
+    take = [line for flag, scope, data in messages
+            for line in (ACQUIRE.format(scope=scope, flag=flag), "if r0 == 1", *(f"ld.global.b32 r1 {name}" for name in data.split()), "end")]
+    return "\n".join(["litmus causes", "ranks 2", "devices 0 1", *(f"location {name}" for name in names),
+                      "launch P rank 0", "cta 0", *send, "launch Q rank 1", "cta 0", *take]) + "\n"
+
+
+def run(scratch, name, text, status=jobs.FOUND, options=()):
+    folder = os.path.join(scratch, name)
+    os.mkdir(folder)
+    with open(os.path.join(folder, FILE), "w") as file:
+        file.write(text)
+    job = jobs.launched(folder, [os.path.join(jobs.BIN, "litmus-run"), FILE], options=["--seed", "1", *options]).ends(status)
+    return job, job.summary(ranks=2)
+
+
+def places(text, *names):
+    """(line of the store, line of the load) of each."""
+    lines = [line.split() for line in text.splitlines()]
+    def of(start, name):
+        return next(number for number, line in enumerate(lines, 1) if line[0].startswith(start) and name in line[1:])
+    return {tuple(of(start, name) for start in (("st.", "ld.") if name[0] != "f" else ("st.release", "poll"))) for name in names}
+
+
+def lines(finding):
+    return {(pair["first"]["line"], pair["second"]["line"]) for pair in expect.pairs({"findings": [finding]})}
+
+
+def report(*arguments, status=0):
+    done = subprocess.run([jobs.REPORT, *arguments], capture_output=True, text=True, check=False)
+    expect.need(done.returncode == status, f"gsan-report {arguments}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def scope(scratch):
+    text = program(("f", "gpu", "x y z"))
+    job, summary = run(scratch, "narrow", text)
+    finding, = summary["findings"]
+    expect.need(lines(finding) == places(text, "f", "x", "y", "z"), str(finding))
+    expect.need((finding["kind"], finding["missing_edge_class"]) == ("insufficient-scope", "narrow-scope"), str(finding))
+    expect.need({op["line"] for op in finding["edge"]} == set(*places(text, "f")) and all(op["scope"] == "gpu" for op in finding["edge"]), str(finding))
+    also = [line.split("also:")[1] for line in job.err.splitlines() if line.startswith("  also:")]
+    expect.need(len(also) == 3 and "gsan: 1 finding in 2 ranks" in job.err, f"{job}")
+    expect.clean(run(scratch, "wide", program(("f", "sys", "x y z")), 0)[1])
+
+
+def two(scratch):
+    text = program(("f", "gpu", "x"), ("f2", "gpu", "y"))
+    _, summary = run(scratch, "both", text)
+    expect.need(sorted(map(sorted, map(lines, summary["findings"]))) == sorted(map(sorted, (places(text, "f", "x"), places(text, "f2", "y")))),
+                str(summary["findings"]))
+    expect.need(len({finding["fingerprint"] for finding in summary["findings"]}) == 2, "two edges have one fingerprint")
+    text = program(("f", "sys", "x"), ("f2", "gpu", "y"))  # who mends one sees the other
+    finding, = run(scratch, "one", text)[1]["findings"]
+    expect.need(lines(finding) == places(text, "f2", "y"), str(finding))
+
+
+def suppressed(scratch):
+    """The finding goes only with all of its pairs, and its root may be another one until then."""
+    text = program(("f", "gpu", "x y"))
+    job, summary = run(scratch, "all", text)
+    rules = report(job.report, "--suggest").splitlines(keepends=True)
+    expect.need(len(rules) == 3, str(rules))
+    for number, left in ((1, 2), (2, 1), (3, 0)):
+        file = os.path.join(scratch, f"{number}.supp")
+        with open(file, "w") as to:
+            to.writelines(rules[:number])
+        by_tool = json.loads(report(job.report, "--suppressions", file, "--format", "json", "--fail-on", "any", status=jobs.FOUND if left else 0))
+        by_job = run(scratch, f"suppressed{number}", text, jobs.FOUND if left else 0, ("--suppressions", file))[1]
+        for whole in (by_tool, by_job):
+            finding, = whole["findings"]
+            expect.need(("suppressed" in finding) == (not left) and finding["fingerprint"] == summary["findings"][0]["fingerprint"], str(finding))
+            pairs = expect.pairs(whole)
+            expect.need(sum("suppressed" in pair for pair in pairs) == number and len(pairs) == 3, str(pairs))
+            expect.need(sum(one["findings"] for one in whole["suppressions"]) == number, str(whole["suppressions"]))
+            expect.check_shape(whole, "summary.json")
+
+
+def known(scratch):
+    """A further pair of a missing edge that is known is not new, whoever is the root; another edge is. What moves lines changes nothing."""
+    before = run(scratch, "before", program(("f", "gpu", "x")))[0].report
+    more, other = (run(scratch, name, text)[0].report for name, text in
+                   (("more", program(("f", "gpu", "a x"))), ("other", program(("f", "gpu", "x"), ("f2", "gpu", "y")))))
+    printed = report(more, "--baseline", before)
+    expect.need("gsan: old finding 1 of 1" in printed and "1 finding, 0 of them new," in printed, printed)
+    printed = report(other, "--baseline", before, status=jobs.FOUND)
+    expect.need("2 findings, 1 of them new," in printed, printed)
+    report(other, "--baseline", before, "--fail-on", "never")
+    whole = json.loads(report(more, before, other, "--format", "json"))
+    counts = sorted(len(expect.pairs({"findings": [finding]})) for finding in whole["findings"])
+    expect.need(counts == [2, 3], f"merged: {counts}")
+
+
+if __name__ == "__main__":
+    jobs.main({"scope": scope, "two": two, "suppressed": suppressed, "known": known})
