@@ -1,13 +1,13 @@
 -- What was read becomes rows. DuckDB and PostgreSQL.
 INSERT INTO finding
 SELECT
-	(finding ->> 'fingerprint'), (finding ->> 'kind'), (finding ->> 'missing_edge_class'), (finding ->> 'missing_edge'),
-	CAST((finding ->> 'formal') AS BOOLEAN), CAST((finding ->> 'count') AS BIGINT),
+	(finding ->> 'fingerprint'), (pair ->> 'kind'), (pair ->> 'missing_edge_class'), (pair ->> 'missing_edge'),
+	CAST((pair ->> 'formal') AS BOOLEAN), CAST((pair ->> 'count') AS BIGINT),
 	CAST(replace((finding -> 'job' ->> 'start'), 'Z', '') AS TIMESTAMP), (finding -> 'job' ->> 'host'), (finding -> 'job' ->> 'device'),
-	(finding -> 'job' ->> 'commit'), CAST((finding -> 'job' ->> 'seed') AS BIGINT), (finding -> 'allocation' ->> 'label'),
-	CAST((finding -> 'first' ->> 'rank') AS INTEGER), (finding -> 'first' ->> 'kernel'), (finding -> 'first' ->> 'file'),
-	CAST((finding -> 'first' ->> 'line') AS INTEGER), (finding -> 'first' ->> 'op'),
-	CAST((finding -> 'second' ->> 'rank') AS INTEGER), (finding -> 'second' ->> 'kernel'), (finding -> 'second' ->> 'file'),
-	CAST((finding -> 'second' ->> 'line') AS INTEGER), (finding -> 'second' ->> 'op')
-FROM line;
-DROP TABLE line;
+	(finding -> 'job' ->> 'commit'), CAST((finding -> 'job' ->> 'seed') AS BIGINT), (pair -> 'allocation' ->> 'label'),
+	CAST((pair -> 'first' ->> 'rank') AS INTEGER), (pair -> 'first' ->> 'kernel'), (pair -> 'first' ->> 'file'),
+	CAST((pair -> 'first' ->> 'line') AS INTEGER), (pair -> 'first' ->> 'op'),
+	CAST((pair -> 'second' ->> 'rank') AS INTEGER), (pair -> 'second' ->> 'kernel'), (pair -> 'second' ->> 'file'),
+	CAST((pair -> 'second' ->> 'line') AS INTEGER), (pair -> 'second' ->> 'op')
+FROM race;
+DROP TABLE race;

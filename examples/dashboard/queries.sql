@@ -4,9 +4,9 @@ FROM finding WHERE NOT formal
 GROUP BY class ORDER BY findings DESC, class NULLS LAST;
 
 -- Since when each finding is known, the newest first.
-SELECT fingerprint, kind, min(started) AS since, max(started) AS last_seen, count(DISTINCT started) AS runs
+SELECT fingerprint, min(kind) AS kind, min(started) AS since, max(started) AS last_seen, count(DISTINCT started) AS runs
 FROM finding
-GROUP BY fingerprint, kind ORDER BY since DESC NULLS LAST, fingerprint, kind;
+GROUP BY fingerprint ORDER BY since DESC NULLS LAST, fingerprint, kind;
 
 -- What the last run has, and none before it had.
 SELECT DISTINCT fingerprint, kind, first_file, first_line, second_file, second_line
@@ -23,7 +23,7 @@ FROM (
 ) AS side
 GROUP BY file, line ORDER BY findings DESC, file, line;
 
--- Which ranks race with which.
-SELECT first_rank, second_rank, count(*) AS findings
+-- Which ranks race with which, in how many pairs of lines.
+SELECT first_rank, second_rank, count(*) AS pairs
 FROM finding
 GROUP BY first_rank, second_rank ORDER BY first_rank, second_rank;

@@ -1,6 +1,6 @@
--- One row for each finding of each run. DuckDB and PostgreSQL.
+-- One row for each pair of lines of each finding of each run. DuckDB and PostgreSQL.
 CREATE TABLE IF NOT EXISTS finding (
-	fingerprint TEXT NOT NULL, -- by which it is known again in another run
+	fingerprint TEXT NOT NULL, -- of the finding, by which it is known again in another run
 	kind TEXT NOT NULL,
 	class TEXT,                -- what is missing
 	why TEXT,                  -- the same as a sentence
