@@ -89,6 +89,8 @@ static struct report_finding inlined(uint32_t data, const char *file, const char
 	return f;
 }
 
+static int two_gpus(const struct report_finding *f) { return f->first.gpu != f->second.gpu; }
+
 #define RELEASE GSAN_WHY_RELAXED_WRITE
 #define ACQUIRE GSAN_WHY_NO_ACQUIRE
 static void test_rule(void)
@@ -100,9 +102,10 @@ static void test_rule(void)
 		{relaxed(released(pair(ACQUIRE, 31, 47))), relaxed(released(pair(ACQUIRE, 32, 48))), 1},
 		{relaxed(released(pair(ACQUIRE, 31, 47))), other_read(relaxed(released(pair(ACQUIRE, 32, 48)))), 2},
 		{pair(RELEASE, 31, 47), relaxed(released(pair(ACQUIRE, 32, 48))), 2},
+		{one_rank(pair(RELEASE, 30, 48), 1), pair(RELEASE, 31, 47), 1}, /* it takes .sys */
 		{pair(RELEASE, 31, 47), formal(pair(RELEASE, 32, 48)), 2},
 		/* what lacks both explains what lacks one of them, but not who reads elsewhere */
-		{both(pair(RELEASE, 31, 47)), pair(RELEASE, 32, 48), 1}, {both(pair(RELEASE, 31, 47)), relaxed(released(pair(ACQUIRE, 32, 48))), 1},
+		{both(pair(RELEASE, 31, 47)), pair(RELEASE, 30, 48), 1}, {both(pair(RELEASE, 31, 47)), relaxed(released(pair(ACQUIRE, 32, 48))), 1},
 		{both(pair(RELEASE, 31, 47)), both(pair(RELEASE, 32, 48)), 1}, {both(pair(RELEASE, 31, 47)), other_read(both(pair(RELEASE, 32, 48))), 2},
 		{both(pair(RELEASE, 31, 47)), other_flag(pair(RELEASE, 32, 48)), 2},
 		/* scopes: of the flag's own race, of the data behind it, from either side */
@@ -149,6 +152,8 @@ static void test_rule(void)
 		if (r.findings != row[i / 2].findings)
 			fprintf(stderr, "rule %zu: %u findings: %s\n", i / 2, r.findings, r.finding[0].missing_edge);
 		CHECK(r.findings == row[i / 2].findings && count == 4);
+		for (uint32_t k = 0; k < r.pairs; k++) /* the root says all that is to be mended, and how wide */
+			CHECK(r.pair[0].edge.ops >= r.pair[k].edge.ops && two_gpus(&r.pair[0]) >= two_gpus(&r.pair[k]));
 		report_free(&r);
 	}
 }
