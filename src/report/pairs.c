@@ -1,7 +1,6 @@
 /* What a missing edge explains beside the root, for people: pairs of equal lines are one, whatever their ranks and kinds. */
 #include "report/pairs.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "report/order.h"
@@ -72,7 +71,8 @@ void pairs_add(struct text *out, const struct pairs *lines)
 {
 	pairs_add_sides(out, lines->pair);
 	pairs_add_ranks(out, lines);
-	text_printf(out, lines->count == 1 ? "; seen once" : "; seen %" PRIu64 " times", lines->count);
+	text_puts(out, "; ");
+	report_add_count(out, lines->count);
 }
 
 static void pairs_say(const struct page *p, struct text *line, const struct report_finding *about)

@@ -9,7 +9,7 @@ struct pairs { const struct report_finding *pair; uint32_t pairs; uint64_t count
 
 int pairs_next(const struct report *r, const struct report_finding *f, struct pairs *lines); /* 0: there are no more */
 void pairs_add_sides(struct text *out, const struct report_finding *pair); /* "store at a.py:45, load at b.py:67" */
-void pairs_add(struct text *out, const struct pairs *lines); /* "...; ranks 0 and 1; seen 3 times" */
+void pairs_add(struct text *out, const struct pairs *lines); /* "...; ranks 0 and 1; in 3 pairs of launches" */
 void pairs_text(const struct page *p, const struct report *r, const struct report_finding *f); /* a line each, and how many more */
 void pairs_hide(struct text *out, const struct report *r, const struct report_finding *f);     /* the lines that suppress them all */
 
