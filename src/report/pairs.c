@@ -48,10 +48,24 @@ void pairs_add_sides(struct text *out, const struct report_finding *pair)
 	pairs_add_side(out, &pair->second);
 }
 
-/* "ranks 0 and 1, 1 and 2", "rank 0": each once */
+/* Of all pairs and both sides, or -1. */
+static int pairs_rank(const struct pairs *lines)
+{
+	const int rank = lines->pair->first.rank;
+	for (uint32_t i = 0; i < lines->pairs; i++)
+		if (lines->pair[i].first.rank != rank || lines->pair[i].second.rank != rank)
+			return -1;
+	return rank;
+}
+
+/* "ranks 0 and 1, 0 and 0", "rank 0": each once */
 static void pairs_add_ranks(struct text *out, const struct pairs *lines)
 {
 	uint32_t shown = 0, more = 0;
+	if (pairs_rank(lines) >= 0) {
+		text_printf(out, "; rank %d", pairs_rank(lines));
+		return;
+	}
 	for (uint32_t i = 0; i < lines->pairs; i++) {
 		const int a = lines->pair[i].first.rank, b = lines->pair[i].second.rank;
 		if (a < 0 || b < 0 || (i && a == lines->pair[i - 1].first.rank && b == lines->pair[i - 1].second.rank))
@@ -60,8 +74,7 @@ static void pairs_add_ranks(struct text *out, const struct pairs *lines)
 			more++;
 			continue;
 		}
-		text_puts(out, shown++ ? ", " : a == b ? "; rank " : "; ranks ");
-		text_printf(out, a == b ? "%d" : "%d and %d", a, b);
+		text_printf(out, "%s%d and %d", shown++ ? ", " : "; ranks ", a, b);
 	}
 	if (more)
 		text_printf(out, " and %u more pairs of ranks", more);
