@@ -451,6 +451,23 @@ def libraries():
             yield f"{name}{', racy' if racy else ''}", words, ended, len(results)
 
 
+def pages():
+    """docs/first-program.md: what it has for machines with a GPU, as it stands there: each command prints what the page says."""
+    sys.path.insert(0, os.path.join(ROOT, "tests", "pages"))
+    import pages as page  # noqa: E402
+    with open(os.path.join(ROOT, "docs", "first-program.md")) as file:
+        text = file.read()
+    environment = {**os.environ, "PATH": os.pathsep.join([os.path.join(BUILD, "bin"), os.path.dirname(PYTHON), os.environ["PATH"]])}
+    with tempfile.TemporaryDirectory(prefix="gpu-pages-") as place:
+        page.write_files(text, place)
+        given = [command for _, commands in page.consoles(text, gpu=True) for command in commands]
+        for (command, lines), printed in zip(given, page.run([command for command, _ in given], place, environment)):
+            agrees = page.agrees(printed, lines)
+            if not agrees:
+                sys.stderr.write(f"---- $ {command}\n" + "\n".join(printed) + "\n")
+            yield f"$ {command}", "as it says", "as it says" if agrees else " / ".join(printed[-3:]), 1
+
+
 def copies():
     """Copies and sets: the forms of tests/copies; and what they cost, $OUT/copies.json."""
     yield from forms_of("copies")
@@ -576,7 +593,7 @@ def speed_4():
 
 SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "gpus-4": gpus, "graphs-4": graphs_4, "idioms-4": lambda: idioms(ranks=4), "ipc-4": lambda: ipc(4), "launchers-4": launchers_4,
             "limits-4": lambda: limits("fills=100x4"), "litmus-4": lambda: litmus(4), "random-4": random_4,
-            "speed-4": speed_4, "cases": cases, "copies": copies, "fat": fat, "gpus": gpus, "graphs": graphs, "ipc": ipc, "idioms": idioms, "libraries": libraries, "litmus": litmus, "random": random_section, "smoke": smoke, "values": values,
+            "speed-4": speed_4, "cases": cases, "copies": copies, "fat": fat, "gpus": gpus, "graphs": graphs, "ipc": ipc, "idioms": idioms, "libraries": libraries, "litmus": litmus, "pages": pages, "random": random_section, "smoke": smoke, "values": values,
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "plugin": plugin, "triton39": triton39, "residency": residency, "limits": limits,
             "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "programs": programs,
             "linked": linked}

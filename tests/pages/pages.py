@@ -4,7 +4,8 @@
     pages.py PAGE write    writes into the page what the commands print now
 
 A block ```console holds commands behind "$ " and below each what it prints; a line ... there stands for any lines. A block whose
-first line is a comment with a file's name, as `# sums.py`, is that file. `console gpu` is for a machine with a GPU, and is not run here.
+first line is a comment with a file's name, as `# sums.py`, is that file. `console gpu` is for a machine with a GPU: tests/gpu/run pages
+runs it, and nothing here.
 A page's blocks run in one shell, in a folder that has of the checkout what the page says: examples, python, .venv and what
 `make build` made. The page calls it HOME.
 """
@@ -49,14 +50,30 @@ def commands(block):
     return found
 
 
-def run(given, place):
+def run(given, place, environment=None):
     """What each command prints, in one shell."""
     script = "exec 2>&1\n" + "".join(f"{command}\n{{ status=$?; echo; echo {ENDS}; (exit $status); }}\n" for command in given)
-    environment = jobs.Job.environment(os.path.dirname(place))
+    environment = environment or jobs.Job.environment(os.path.dirname(place))
     done = subprocess.run(["bash", "-c", script], cwd=place, env=environment, stdout=subprocess.PIPE, text=True, timeout=jobs.LIMIT)
     printed = done.stdout.replace(place, HOME).split(f"\n{ENDS}\n")
     expect.need(len(printed) == len(given) + 1, f"the shell ended with status {done.returncode}:\n{done.stdout}")
     return [text.splitlines() for text in printed[:-1]]
+
+
+def write_files(text, place):
+    """Into place, those files that the page holds."""
+    for match in BLOCK.finditer(text):
+        name = FILE.match(match.group(3)) if match.group(1) != "console" else None
+        if name:
+            with open(os.path.join(place, name.group(1)), "w") as file:
+                file.write(match.group(3))
+            if name.group(1).endswith(".py"):  # which nothing may run here
+                compile(match.group(3), name.group(1), "exec")
+
+
+def consoles(text, gpu):
+    """[(match, commands)] of the blocks that are for a machine with a GPU, or of the others"""
+    return [(match, commands(match.group(3))) for match in BLOCK.finditer(text) if match.group(1) == "console" and bool(match.group(2)) == gpu]
 
 
 def agrees(printed, lines):
@@ -67,18 +84,12 @@ def agrees(printed, lines):
 def check(page, place, write):
     with open(page) as file:
         text = file.read()
-    blocks = [match for match in BLOCK.finditer(text) if not match.group(2)]
-    for name, body in ((FILE.match(match.group(3)), match.group(3)) for match in blocks if match.group(1) != "console"):
-        if name:
-            with open(os.path.join(place, name.group(1)), "w") as file:
-                file.write(body)
-            if name.group(1).endswith(".py"):  # which nothing may run here
-                compile(body, name.group(1), "exec")
-    consoles = [(match, commands(match.group(3))) for match in blocks if match.group(1) == "console"]
-    expect.need(consoles, f"{page} has no commands")
-    printed = iter(run([command for _, given in consoles for command, _ in given], place))
+    write_files(text, place)
+    blocks = consoles(text, gpu=False)
+    expect.need(blocks, f"{page} has no commands")
+    printed = iter(run([command for _, given in blocks for command, _ in given], place))
     wrong = []
-    for match, given in reversed([(match, [(c, lines, next(printed)) for c, lines in given]) for match, given in consoles]):
+    for match, given in reversed([(match, [(c, lines, next(printed)) for c, lines in given]) for match, given in blocks]):
         wrong += [f"$ {c}\nprints\n" + "\n".join(now) for c, lines, now in given if not agrees(now, lines)]
         body = "".join("\n".join([f"$ {c}", *(lines if agrees(now, lines) else now)]) + "\n" for c, lines, now in given)
         text = text[:match.start(3)] + body + text[match.end(3):]
