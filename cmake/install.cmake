@@ -30,8 +30,10 @@ configure_file(${CMAKE_SOURCE_DIR}/cmake/gsan.pc.in ${CMAKE_BINARY_DIR}/gsan.pc 
 install(FILES ${CMAKE_BINARY_DIR}/gsan.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 file(GLOB pages CONFIGURE_DEPENDS docs/*.md)
+file(GLOB pictures CONFIGURE_DEPENDS docs/pictures/*.png)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+install(FILES ${pictures} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/pictures)
 install(FILES configs/report.schema.json DESTINATION ${CMAKE_INSTALL_DOCDIR}/configs) # where the pages name it
 foreach(program gsan-launch gsan-report gsan-ptxas gsan-nvcc) # bash looks for it by the command's name
   install(FILES launcher/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${program})

@@ -94,5 +94,7 @@ class Browser:
     def complaints(self):
         return [event["params"] for event in self.events if event.get("method") in ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown")]
 
-    def screenshot(self):
-        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+    def screenshot(self, clip=None):
+        """Of the window, or of the rectangle {x, y, width, height} of the page."""
+        given = {"clip": {**clip, "scale": 1}, "captureBeyondViewport": True} if clip else {}
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png", **given)["data"])

@@ -34,7 +34,7 @@ def holds(prefix):
     expect.need(sorted(programs) == PROGRAMS, f"programs: {sorted(programs)}")
     for folder, names in (("share/man/man1", PAGES), ("share/bash-completion/completions", COMPLETIONS)):
         expect.need(sorted(os.listdir(os.path.join(prefix, folder))) == names, f"{folder}: {os.listdir(os.path.join(prefix, folder))}")
-    for page in ("README.md", "docs/first-program.md", "docs/architecture.md", "docs/report-schema.md", "configs/report.schema.json"):
+    for page in ("README.md", "docs/first-program.md", "docs/architecture.md", "docs/report-schema.md", "docs/pictures/flag.png", "configs/report.schema.json"):
         expect.need(os.path.exists(os.path.join(prefix, "share/doc/GSan", page)), f"no {page}")
     for root, _, names in os.walk(prefix):
         for name in names:

@@ -6,7 +6,7 @@
 A block ```console holds commands behind "$ " and below each what it prints; a line ... there stands for any lines. A block whose
 first line is a comment with a file's name, as `# sums.py`, is that file. `console gpu` is for a machine with a GPU: tests/gpu/run pages
 runs it, and nothing here.
-A page's blocks run in one shell, in a folder that has of the checkout what the page says: examples, python, .venv and what
+Pictures (pictures.py) are of what the commands made. A page's blocks run in one shell, in a folder that has of the checkout what the page says: examples, python, .venv and what
 `make build` made. The page calls it HOME.
 """
 import os
@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(TESTS, "e2e"))
 os.environ.setdefault("GSAN_BIN", os.path.join(TESTS, "..", "build", "dev", "bin"))  # for who writes a page by hand
 import expect  # noqa: E402
 import jobs  # noqa: E402
+import pictures  # noqa: E402
 
 HOME = "/home/you/gsan"
 BLOCK = re.compile(r"^```([\w+]+)( gpu)?\n(.*?)^```$", re.M | re.S)
@@ -109,7 +110,10 @@ def classes(page):
 
 def main(page, mode="compare"):
     def case(scratch):
-        check(page, checkout(scratch), mode == "write")
+        place = checkout(scratch)
+        check(page, place, mode == "write")
+        if pictures.of(page):
+            pictures.check(page, place, HOME, mode == "write")
         if os.path.basename(page) == "reading-a-report.md":
             classes(page)
     sys.argv[1:] = [os.path.basename(page)]
