@@ -1,4 +1,5 @@
-"""A kernel that the emulated device does not execute is named in the report, with the instruction. Arguments: gsan-launch, the program, a form."""
+"""A kernel that the emulated device does not execute is named in the report, with the instruction and, in the form
+"lines", its line of the source. Arguments: gsan-launch, the program, a form."""
 import sys
 
 from job import run
@@ -10,6 +11,8 @@ def main():
     assert job.returncode == 0, said
     reasons = [k["reason"] for k in summary["coverage"]["kernels_unchecked"] if k["kernel"] == "lacking"]
     assert len(reasons) == 1 and "vabsdiff4.u32.u32.u32" in reasons[0] and "PTX line" in reasons[0], said
+    assert ("/src/differences.cu:7)" in reasons[0]) == (form == "lines"), said
+    assert form != "lines" or "/src/differences.cu:7)" in " ".join(job.stderr.split()), said
 
 
 main()
