@@ -1,16 +1,17 @@
 """Products of several pairs of matrices, each of its own shape, in one launch: a fixed number of programs, each of which goes
 through the tiles of all of them. --break overlap has two programs at a time take the same tiles.
 
-    gsan-launch python grouped_matmul.py [--programs 4] [--break overlap]     (PYTHONPATH: the examples folder)
+    gsan-launch python grouped_matmul.py [--programs 4] [--tile 32] [--arch sm80] [--break overlap]     (PYTHONPATH: the examples folder)
 """
 import argparse
+import os
 
 import ranks
 import numpy
 import triton
 import triton.language as tl
 
-SHAPES = [(64, 64, 64), (96, 32, 32), (32, 128, 96)]  # M, N, K: multiples of the tile
+SHAPES = [(2, 2, 2), (3, 1, 1), (1, 4, 3)]  # M, N, K in tiles
 
 
 @triton.jit
@@ -42,17 +43,21 @@ def multiply(table, pairs, STRIDE: tl.constexpr, TILE: tl.constexpr, STAGES: tl.
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=int, default=4)
+    parser.add_argument("--tile", type=int, default=32, help="64: of whole warp groups, where the GPU has wgmma")
+    parser.add_argument("--arch", help="compile for another GPU than this one: sm80, sm89")
     parser.add_argument("--break", dest="what", choices=["overlap"])
     a = parser.parse_args()
+    if a.arch:
+        os.environ["TRITON_OVERRIDE_ARCH"] = a.arch
     world, drawn = ranks.open_world(), numpy.random.default_rng(2)
     groups, table = [], []
-    for m, n, k in SHAPES:
+    for m, n, k in ([count * a.tile for count in shape] for shape in SHAPES):
         x, y = drawn.integers(-4, 5, (m, k)), drawn.integers(-4, 5, (k, n))
         buffers = world.array(x.astype("float16")), world.array(y.astype("float16")), world.zeros(m * n, "float32")
         groups.append((buffers, x @ y))
         table += [*(b.data_ptr() for b in buffers), m, n, k]
     stride = a.programs // 2 if a.what == "overlap" else a.programs
-    multiply[(a.programs,)](world.array(numpy.array(table, "int64")), len(SHAPES), stride, 32, 2, num_warps=4)
+    multiply[(a.programs,)](world.array(numpy.array(table, "int64")), len(SHAPES), stride, a.tile, 2, num_warps=4)
     world.synchronize()
     wrong = sum(int((world.numpy(buffers[2]).reshape(want.shape) != want).sum()) for buffers, want in groups)
     print(f"grouped_matmul: {wrong} wrong elements", flush=True)
