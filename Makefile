@@ -11,11 +11,12 @@ all: build
 setup: ## install missing Debian packages and the Python venvs
 	@scripts/setup
 
-build: setup ## build everything into build/dev; build/bin has links to the programs, for PATH
+build: setup ## build everything into build/dev; build/bin has links to the programs, for PATH, where man finds their pages
 	@mkdir -p build && { cmake --preset dev >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }; }
 	@cmake --build --preset dev
 	@rm -rf build/bin && mkdir build/bin && ln -s $(PROGRAMS:%=../dev/bin/%) build/bin
 	@ln -sfn dev/lib build/lib
+	@mkdir -p build/man && ln -sfn ../../man build/man/man1
 
 demo: build ## find the race of examples/message_passing.py on the emulated device
 	@scripts/demo
