@@ -452,12 +452,13 @@ def libraries():
 
 
 def pages():
-    """docs/first-program.md: what it has for machines with a GPU, as it stands there: each command prints what the page says."""
+    """docs/first-program.md: what it has for machines with a GPU, or with torch, as it stands there: each command prints what the page says."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "pages"))
     import pages as page  # noqa: E402
     with open(os.path.join(ROOT, "docs", "first-program.md")) as file:
         text = file.read()
-    environment = {**os.environ, "PATH": os.pathsep.join([os.path.join(BUILD, "bin"), os.path.dirname(PYTHON), os.environ["PATH"]])}
+    environment = {**os.environ, "PATH": os.pathsep.join([os.path.join(BUILD, "bin"), os.path.dirname(PYTHON), os.environ["PATH"]]),
+                   "PYTHONPATH": os.pathsep.join([os.path.join(ROOT, "python"), os.environ.get("PYTHONPATH", "")])}
     with tempfile.TemporaryDirectory(prefix="gpu-pages-") as place:
         page.write_files(text, place)
         given = [command for _, commands in page.consoles(text, gpu=True) for command in commands]

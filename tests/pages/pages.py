@@ -4,10 +4,9 @@
     pages.py PAGE write    writes into the page what the commands print now
 
 A block ```console holds commands behind "$ " and below each what it prints; a line ... there stands for any lines. A block whose
-first line is a comment with a file's name, as `# sums.py`, is that file. `console gpu` is for a machine with a GPU: tests/gpu/run pages
-runs it, and nothing here.
-Pictures (pictures.py) are of what the commands made. A page's blocks run in one shell, in a folder that has of the checkout what the page says: examples, python, .venv and what
-`make build` made. The page calls it HOME.
+first line is a comment with a file's name, as `# sums.py`, is that file. `console gpu` is for a machine with a GPU and torch: tests/gpu/run
+pages runs it, and nothing here. Pictures (pictures.py) are of what the commands made. A page's blocks run in one shell, in a folder that
+has of the checkout what the page says: examples, python, .venv and what `make build` made. The page calls it HOME.
 """
 import os
 import re
