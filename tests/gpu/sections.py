@@ -381,7 +381,7 @@ def ipc(gpus=1):
         results = [run([*gsan(), PYTHON, source, form, str(gpus)]) for _ in range(3)]
         got = ends_of(results, form, status)
         for result in results if status else []:
-            sides = [(f["first"], f["second"]) for f in expect.read(result.report, 1)["findings"]]
+            sides = [(f["first"], f["second"]) for f in expect.pairs(expect.read(result.report, 1))]
             others = {other["participant"] for pair in sides for side, other in (pair, pair[::-1]) if side["line"] == stored and other["line"] != stored}
             got += "" if len(others) == max(1, gpus - 1) else f", with {len(others)} receivers"
         yield f"queue: {form}", "found" if status else "clean", got, len(results)
@@ -537,7 +537,7 @@ def launchers_4():
             for launcher in (mpirun, torchrun, launched) for backend in ("gloo", "nccl")]
     with concurrent.futures.ThreadPoolExecutor(max(2, (os.cpu_count() or 1) // 5)) as pool:
         for (name, _, _, form, program), result in zip(jobs, pool.map(lambda job: run(job[1], job[2]), jobs)):
-            sides = [side for finding in expect.read(result.report, 4)["findings"] for side in (finding["first"], finding["second"])]
+            sides = [side for pair in expect.pairs(expect.read(result.report, 4)) for side in (pair["first"], pair["second"])]
             files = {os.path.basename(side["file"]).partition(".")[0] for side in sides if side["file"]}  # copies have none
             got = {None: "hang", 0: "clean"}.get(result.status, f"status {result.status}")
             if sides:
@@ -587,7 +587,7 @@ def speed_4():
     shadow = max(row["shadow_bytes"] / row["memory_bytes"] for (_, checked, _), row in least.items() if checked)
     yield "shadow of a GPU, bytes for each of the program's", "a quarter", "a quarter" if shadow < 0.27 else f"{shadow}", 2
     results = [run(launched(PYTHON, program, "racy", ranks=4)) for _ in range(2)]
-    pairs = [{tuple(sorted((f["first"]["rank"], f["second"]["rank"]))) for f in expect.read(r.report, 4)["findings"]} for r in results]
+    pairs = [{tuple(sorted((f["first"]["rank"], f["second"]["rank"]))) for f in expect.pairs(expect.read(r.report, 4))} for r in results]
     found = all(those >= {(0, 1), (1, 2), (2, 3), (0, 3)} for those in pairs) and {r.status for r in results} == {FOUND}
     yield "racy adds of each pair of neighbours", "found", "found" if found else f"{[r.status for r in results]} {pairs}", 2
 
