@@ -212,7 +212,7 @@ static void html_side(struct text *out, const char *which, const struct report_s
 static void html_pairs(struct text *out, const struct report *r, const struct report_finding *f)
 {
 	if (f->pairs > 1)
-		text_puts(out, "<p>It explains, too:</p>\n<table>\n<tr><th>kind</th><th>accesses</th><th>ranks</th><th>times seen</th></tr>\n");
+		text_puts(out, "<p>It explains, too:</p>\n<table>\n<tr><th>kind</th><th>accesses</th><th>ranks</th><th>pairs of launches</th></tr>\n");
 	for (uint32_t i = 1; i < f->pairs; i++) {
 		const struct report_finding *pair = &r->pair[f->pair + i];
 		struct text said = {0};
