@@ -487,6 +487,8 @@ int supervisor_report(struct supervisor *s, struct report *r)
 	if (!rc)
 		rc = report_set_job(r, s->config.job);
 	if (!rc)
+		rc = supervisor_timeline(s, r);
+	if (!rc)
 		rc = report_group(r);
 	if (!rc)
 		rc = report_suppress(r, s->config.suppressions);

@@ -160,6 +160,7 @@ int supervisor_write(struct supervisor *s, const struct report *r, int last); /*
 
 /* status.c */
 int supervisor_own_status(const struct member *m); /* of a rank: its program's, as shells say it */
+int supervisor_timeline(const struct supervisor *s, struct report *r); /* 0 or -ENOMEM */
 int supervisor_note_unseen(const struct supervisor *s, struct report *r); /* names the ranks of which no process joined */
 int supervisor_status(const struct supervisor *s, const struct report *r, struct text *why); /* why: of SUPERVISOR_EXIT_UNCHECKED */
 

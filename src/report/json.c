@@ -387,6 +387,24 @@ static void json_explored(cJSON *root, const struct report *r)
 	json_number(o, "first_seed", r->first_seed);
 }
 
+static void json_timeline(cJSON *root, const struct report_job *job)
+{
+	cJSON *list = json_list(root, "timeline");
+	for (uint32_t i = 0; i < job->lanes; i++) {
+		const struct report_lane *lane = &job->lane[i];
+		cJSON *o = json_object(list, NULL);
+		json_integer(o, "participant", lane->participant);
+		json_integer(o, "rank", lane->rank);
+		json_integer(o, "gpu", lane->gpu);
+		cJSON *points = json_list(o, "points");
+		for (uint32_t k = 0; k < lane->points; k++) {
+			cJSON *point = json_object(points, NULL);
+			json_number(point, "ms", lane->point[k].ms);
+			json_number(point, "number", lane->point[k].number);
+		}
+	}
+}
+
 void json_job(cJSON *root, const struct report_job *job)
 {
 	cJSON *o = json_object(root, "job"), *argv = json_list(o, "argv");
@@ -401,6 +419,8 @@ void json_job(cJSON *root, const struct report_job *job)
 	json_string(o, "device", job->device);
 	json_string(o, "driver", job->driver);
 	json_string(o, "commit", job->commit);
+	if (job->lanes)
+		json_timeline(o, job);
 }
 
 static void json_unlisted(cJSON *root, const struct report *r)

@@ -384,6 +384,32 @@ static void read_argv(struct read *x, const cJSON *job)
 	x->r->job.argv = argv;
 }
 
+static void read_timeline(struct read *x, const cJSON *job)
+{
+	const cJSON *item, *at, *list = read_array(x, job, "timeline");
+	struct report_lane lane[REPORT_LANES_MAX];
+	struct report_point point[REPORT_LANES_MAX][REPORT_POINTS];
+	uint32_t lanes = 0;
+	cJSON_ArrayForEach(item, list) {
+		if (lanes == REPORT_LANES_MAX) {
+			read_wrong(x, "timeline", "is too long");
+			return;
+		}
+		struct report_lane *l = &lane[lanes];
+		*l = (struct report_lane){read_integer(x, item, "participant"), read_integer(x, item, "rank"), read_integer(x, item, "gpu"), 0, point[lanes]};
+		cJSON_ArrayForEach(at, read_array(x, item, "points")) {
+			if (l->points == REPORT_POINTS) {
+				read_wrong(x, "points", "is too long");
+				return;
+			}
+			point[lanes][l->points++] = (struct report_point){read_number(x, at, "ms"), read_small(x, at, "number")};
+		}
+		lanes++;
+	}
+	if (!x->rc && report_set_lanes(x->r, lane, lanes))
+		x->rc = -ENOMEM;
+}
+
 static void read_job(struct read *x, const cJSON *root)
 {
 	const cJSON *o = read_object(x, root, "job");
@@ -401,6 +427,8 @@ static void read_job(struct read *x, const cJSON *root)
 	job->device = read_string(x, o, "device");
 	job->driver = read_string(x, o, "driver");
 	job->commit = read_string(x, o, "commit");
+	if (cJSON_HasObjectItem(o, "timeline")) /* older reports have none */
+		read_timeline(x, o);
 }
 
 /* All but the findings: they stand where `list` says. */

@@ -184,6 +184,7 @@ int report_set_job(struct report *r, const struct report_job *job)
 	if (!argv)
 		return -ENOMEM;
 	r->job = *job;
+	r->job.lanes = 0;
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
 		*text[i] = report_copy(r, *text[i]);
 	for (uint32_t i = 0; i < job->arguments; i++)
@@ -191,6 +192,25 @@ int report_set_job(struct report *r, const struct report_job *job)
 	r->job.argv = argv;
 	if (job->began_ms)
 		r->job.duration_ms = report_now_ms() - job->began_ms;
+	return 0;
+}
+
+int report_set_lanes(struct report *r, const struct report_lane *lane, uint32_t lanes)
+{
+	struct report_lane *own = pool_alloc(&r->pool, lanes * sizeof *own);
+	r->job.lanes = 0;
+	if (!own)
+		return -ENOMEM;
+	memcpy(own, lane, lanes * sizeof *own);
+	for (uint32_t i = 0; i < lanes; i++) {
+		struct report_point *point = pool_alloc(&r->pool, lane[i].points * sizeof *point);
+		if (!point)
+			return -ENOMEM;
+		memcpy(point, lane[i].point, lane[i].points * sizeof *point);
+		own[i].point = point;
+	}
+	r->job.lane = own;
+	r->job.lanes = lanes;
 	return 0;
 }
 

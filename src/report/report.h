@@ -124,6 +124,15 @@ struct report_gpu {
 	int linked;              /* are its links known? */
 	uint32_t links[REPORT_GPUS_MAX]; /* NVLinks to each GPU of the report, in their order */
 };
+/* When a participant's streams had been given how many operations, as far as it noted that: the first and the last time, and others. */
+#define REPORT_LANES_MAX 32
+#define REPORT_POINTS 64u
+struct report_point { uint64_t ms; uint32_t number; };   /* since the job began; operations with a number below it had been enqueued then */
+struct report_lane {
+	int participant, rank, gpu;
+	uint32_t points;
+	const struct report_point *point;
+};
 /* What ran, where and when. */
 struct report_job {
 	const char *const *argv; /* the program's, of the launcher that started the job */
@@ -135,6 +144,8 @@ struct report_job {
 	const char *device;      /* emu, cuda */
 	const char *driver;      /* NVIDIA's version, or NULL */
 	const char *commit;      /* of the tool, or NULL */
+	uint32_t lanes;          /* of a merged report, none */
+	const struct report_lane *lane;
 };
 #define REPORT_TIME "%Y-%m-%dT%H:%M:%SZ" /* for strftime and strptime */
 #define REPORT_TIME_SIZE 32
@@ -212,6 +223,7 @@ int report_add_left(struct report *r, const struct report_left *left);
 void report_append_wait(struct report *r, const struct report_wait *wait); /* merges nothing; what there is no room for is counted */
 int report_add_suppression(struct report *r, const struct report_suppression *suppression, uint32_t *number); /* number: from 1 on */
 int report_set_job(struct report *r, const struct report_job *job); /* which has taken until now */
+int report_set_lanes(struct report *r, const struct report_lane *lane, uint32_t lanes);
 uint64_t report_now_ms(void);
 const char *report_time(char text[REPORT_TIME_SIZE], int64_t seconds); /* since 1970, as REPORT_TIME says it: `text` */
 /* NULL stays NULL, and is what comes back when out of memory. What is not UTF-8, and what commands (base/utf8.h) but for tabs, becomes

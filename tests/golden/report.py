@@ -119,6 +119,8 @@ def check_command():
     assert sorted(f["fingerprint"] for f in both["findings"]) == sorted(f["fingerprint"] for one in alone for f in one["findings"])
     twice = json.loads(report("lock", "lock/summary.json", "--format", "json"))
     assert [f["count"] for f in twice["findings"]] == [2 * f["count"] for f in alone[1]["findings"]]
+    drawn = [b"<svg" in report(*runs, "--format", "html") for runs in (("scope",), ("scope", "lock"), ("lock",))]
+    assert drawn == [True, False, False] and "timeline" not in json.loads(report("scope", "lock", "--format", "json"))["job"]
     assert report("--", "lock") == report("lock") and b"of 2 reports" in report("lock", "message")
 
     assert report("lock", "--kind", "read-*").count(b"gsan: finding") == 1 and b"(1 more, not selected)" in report("lock", "--kind", "read-*")
@@ -209,6 +211,15 @@ def check_damaged():
         many["waits"] *= 13
         pathlib.Path(path).write_text(json.dumps(many))
         assert '"waits" are too many' in said(path, status=1)
+
+        whole = json.loads((HERE / "scope/summary.json").read_bytes())
+        lane = whole["job"]["timeline"][0]
+        for timeline, wrong in (([lane] * 33, '"timeline" is too long'), ([{**lane, "points": lane["points"] * 22}], '"points" is too long'),
+                                ([{"rank": 0}], '"participant" is missing'), ({"no": 1}, '"timeline" is not a list'),
+                                ([{**lane, "points": [{"ms": -1, "number": 0}]}], '"ms" is '), ([{**lane, "points": [{"ms": 1}]}], '"number" is missing')):
+            whole["job"]["timeline"] = timeline
+            pathlib.Path(path).write_text(json.dumps(whole))
+            assert wrong in said(path, status=1), (timeline, said(path, status=1))
         assert "summary.json: " in said(HERE / "lock", "--baseline", scratch, status=1)
         assert "nowhere/summary.json: No such file" in said(HERE / "lock", "--baseline", "nowhere", status=1)
         assert "summary.json: " in said(HERE / "lock", scratch, status=1)  # one of several

@@ -20,4 +20,6 @@ void format_junit(struct text *out, const struct format_view *view);
 void format_prometheus(struct text *out, const struct format_view *view);
 void format_html(struct text *out, const struct format_view *view);
 
+void timeline_add(struct text *out, const struct report *r); /* a section of the page: when there is something to show */
+
 #endif

@@ -24,7 +24,9 @@ static const char html_style[] =
 	"details{border:1px solid var(--line);border-radius:.3rem;margin:.6rem 0;padding:.4rem .8rem}summary{cursor:pointer}\n"
 	".race{color:var(--race);font-weight:600}.formal{color:var(--formal);font-weight:600}.soft{opacity:.75}\n"
 	".sides{display:grid;grid-template-columns:1fr 1fr;gap:1rem}.sides>div{min-width:0}\n"
-	"@media(max-width:50rem){.sides{grid-template-columns:1fr}}\n";
+	"@media(max-width:50rem){.sides{grid-template-columns:1fr}}\n"
+	".time{max-width:100%;font:13px system-ui,sans-serif}.time text{fill:currentColor}.lane{fill:none;stroke:currentColor;opacity:.6}\n"
+	".mark{fill:var(--race);stroke:var(--race)}a:focus .mark{stroke-width:4}\n";
 
 /* Text, whatever it holds. */
 static void html_text(struct text *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -236,7 +238,7 @@ static void html_finding(struct text *out, const struct report *r, const struct 
 {
 	static const char *const age[] = {[REPORT_NO_AGE] = "", [REPORT_NEW] = "new ", [REPORT_OLD] = "old "};
 	const struct report_allocation *a = &f->allocation;
-	text_printf(out, "<details%s>\n<summary>%s<span class=\"%s\">", open ? " open" : "", age[f->age], html_class(f));
+	text_printf(out, "<details id=\"f%td\"%s>\n<summary>%s<span class=\"%s\">", f - r->finding + 1, open ? " open" : "", age[f->age], html_class(f));
 	html_text(out, "%s", report_kind_name(f->kind));
 	text_printf(out, "</span>%s", f->formal ? " (formal)" : "");
 	if (f->missing_edge_class)
@@ -338,6 +340,7 @@ void format_html(struct text *out, const struct format_view *view)
 	html_waits(out, r);
 	html_summary(out, r);
 	html_matrix(out, r);
+	timeline_add(out, r);
 	text_puts(out, "<h2>Findings</h2>\n");
 	for (uint32_t i = 0; i < r->findings; i++)
 		html_finding(out, r, &r->finding[i], i < HTML_OPEN && !r->finding[i].suppressed);
