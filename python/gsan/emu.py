@@ -12,6 +12,7 @@ import functools
 import os
 import runpy
 import sys
+import traceback
 
 from gsan import launcher
 
@@ -74,7 +75,13 @@ def main():
         fail("gsan-launch runs this on a GPU: give it --device emu, or start the program without gsan.emu")
     prepare_triton()
     sys.argv, sys.path[0] = arguments, os.path.dirname(os.path.abspath(arguments[0]))
-    runpy.run_path(arguments[0], run_name="__main__")
+    try:
+        runpy.run_path(arguments[0], run_name="__main__")
+    except (AssertionError, RuntimeError) as error:  # torch says of its device by one or the other, as it was built
+        if "torch" not in sys.modules or "cuda" not in str(error).lower():
+            raise
+        traceback.print_exc()
+        fail("torch has no GPU here: make tensors with device=\"cpu\", which kernels take")
     return 0
 
 

@@ -17,6 +17,7 @@ REFUSED = {
     "big_endian": "TypeError: argument x: an array of dtype('>f4'), for which Triton has no type",
     "in_tuple": "TypeError: argument x: arrays in a tuple are not copied; make each an argument",
     "torch_on_gpu": "TypeError: argument out: a tensor on cuda:0; on the emulated device kernels take CPU tensors",
+    "torch_without_gpu": "gsan.emu: torch has no GPU here: make tensors with device=\"cpu\", which kernels take",
 }
 
 

@@ -112,6 +112,12 @@ def torch_on_gpu():
     torch_tensor("cuda:0")
 
 
+def torch_without_gpu():
+    """What torch 2.15 says where it is asked for a tensor on the emulated device."""
+    import torch  # noqa: F401
+    raise RuntimeError("Unexpected error from cudaGetDeviceCount(). Error 801: operation not supported")
+
+
 def own_status():
     plain()
     sys.exit(3)
