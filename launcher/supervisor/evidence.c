@@ -337,9 +337,7 @@ void supervisor_participant_leave(struct supervisor *s, uint32_t participant)
 	struct job_rank *rank = &s->job->rank[participant];
 	evidence_drain_ring(s, &rank->ring, 1);
 	supervisor_waits_leave(s, participant);
-	atomic_store_explicit(&rank->state, JOB_LEFT, memory_order_release);
-	job_changed(s->job);
-	broker_leave(s->broker, participant);
+	supervisor_place_left(s, participant);
 }
 
 static void evidence_rank_end(const struct supervisor *s, struct report *r)

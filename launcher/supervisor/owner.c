@@ -38,7 +38,7 @@ static uint32_t owner_gpu(struct supervisor *s, uint32_t place, const char *bus)
 /* The number of a participant among those that there are: behind the ranks' come the guests (layout.h). */
 uint32_t supervisor_place(const struct supervisor *s, uint32_t participant)
 {
-	return participant < GSAN_GUEST ? participant : participant - GSAN_GUEST + gsan_rank_places(s->job->rank_bits);
+	return participant < GSAN_GUEST ? participant : participant - GSAN_GUEST + gsan_rank_places(s->rank_bits);
 }
 
 int supervisor_owner_join(struct supervisor *s, uint32_t participant, int rank, int pid, const char *bus)

@@ -146,88 +146,20 @@ static int request_wait(struct supervisor *s, struct request *q)
 
 /* ---- rank processes ---- */
 
-static uint32_t request_state(const struct supervisor *s, uint32_t p)
-{
-	return atomic_load_explicit(&s->job->rank[p].state, memory_order_relaxed);
-}
-
-/* A rank's first GPU takes the rank's number, so that numbers do not depend on who starts first. Further processes and
- * GPUs take what no rank will ask for, and only then what an earlier process left. */
-static int request_slot(const struct supervisor *s, int rank, uint32_t *slot)
-{
-	static const uint32_t wanted[] = {JOB_FREE, JOB_LEFT};
-	uint32_t size = s->config.size, of_ranks = gsan_rank_places(s->job->rank_bits);
-	if (rank >= 0 && rank < (int)size && request_state(s, (uint32_t)rank) == JOB_FREE) {
-		*slot = (uint32_t)rank;
-		return 0;
-	}
-	for (size_t i = 0; i < 2; i++)
-		for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++) {
-			int there = (p < of_ranks || p >= GSAN_GUEST) && supervisor_place(s, p) < s->places; /* else no tag leads to it */
-			int reserved = p < size && (int)p != rank && !(rank < 0 && size == 1);
-			if (there && !reserved && request_state(s, p) == wanted[i]) {
-				*slot = p;
-				return 0;
-			}
-		}
-	return -ENOSPC;
-}
-
-static int request_others(const struct supervisor *s, uint32_t p)
-{
-	int any = 0;
-	for (uint32_t q = 0; q < s->job->participants; q++)
-		any |= q != p && (request_state(s, q) == JOB_JOINED || request_state(s, q) == JOB_RUNNING);
-	return any;
-}
-
-static void request_keep_numbers(const struct job_rank *rank, struct report_rank *past, uint64_t *past_foreign)
-{
-	past->launches_checked += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed);
-	past->launches_unchecked += atomic_load_explicit(&rank->launches_unchecked, memory_order_relaxed);
-	past->launches_left_out += atomic_load_explicit(&rank->launches_left_out, memory_order_relaxed);
-	past->copies_checked += atomic_load_explicit(&rank->copies_checked, memory_order_relaxed);
-	past->copies_unchecked += atomic_load_explicit(&rank->copies_unchecked, memory_order_relaxed);
-	past->launches_uncounted += atomic_load_explicit(&rank->launches_checked, memory_order_relaxed) -
-				    atomic_load_explicit(&rank->launches_counted, memory_order_relaxed);
-	for (int i = 0; i < GSAN_N_COUNTERS; i++)
-		past->counter[i] += atomic_load_explicit(&rank->counter[i], memory_order_relaxed);
-	past->counter[GSAN_N_DROPPED] += rank->ring.dropped;
-	for (int i = 0; i < JOB_FOREIGNS; i++)
-		past_foreign[i] += atomic_load_explicit(&rank->foreign_bytes[i], memory_order_relaxed);
-}
-
-/* The slot's last owner is gone, its numbers are kept with its rank; its kernels' ids mean nothing to the next owner. */
-static void request_slot_clear(struct supervisor *s, uint32_t p)
-{
-	struct job_rank *rank = &s->job->rank[p];
-	int of = supervisor_owner_rank(s, s->owner[p]);
-	supervisor_drain(s, 0);
-	supervisor_believe_of(s, p);
-	supervisor_told_leave(s, p);
-	supervisor_owner_look(s, p);
-	request_keep_numbers(rank, &s->past[of], s->past_foreign[of]);
-	uint32_t before[GSAN_PARTICIPANTS];
-	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
-		before[q] = q == p ? 0 : atomic_load_explicit(&rank->clock.before[q], memory_order_relaxed);
-	memset(rank, 0, sizeof *rank);
-	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
-		atomic_store_explicit(&rank->clock.before[q], before[q], memory_order_relaxed);
-	if (!s->refused && !request_others(s, p)) { /* whose running launches may come behind what the last owner wrote */
-		s->job->writers.streams[p] = 0;
-		memset(s->job->writers.newest[p], 0, sizeof s->job->writers.newest[p]);
-	}
-}
+#define REQUEST_REFUSED 64u /* so many are named */
 
 /* It runs on, unseen, until the job ends, for all that is known; what others have exported it may use. */
-static int request_refuse(struct supervisor *s, struct request *q)
+static int request_refuse(struct supervisor *s, struct request *q, const char *bus)
 {
 	int rank = q->msg.rank >= 0 && q->msg.rank < (int)s->config.size ? q->msg.rank : 0;
-	ipc_text(&q->msg, "the job has room for no more processes x GPUs at once");
-	struct report_note note = {.key = REPORT_PROCESS, .name = "a process", .ranks = 1u << rank,
+	char name[64] = "further processes";
+	if (s->refused < REQUEST_REFUSED)
+		snprintf(name, sizeof name, "process %d%s%.31s", q->msg.pid, *bus ? " on GPU " : "", bus);
+	struct report_note note = {.key = REPORT_PROCESS, .name = name, .ranks = 1u << rank,
 				   .reason = "the job had no room for it: its kernels ran unchecked"};
+	ipc_text(&q->msg, "the job has room for no more processes x GPUs at once");
 	report_add_note(&s->notes, &note);
-	s->refused = 1;
+	s->refused++;
 	job_writes(s->job, 0, GSAN_STREAMS - 1, UINT32_MAX); /* no launch passes over this slot as its own */
 	q->msg.participant = -1;
 	q->reply_fd = s->job_fd;
@@ -237,23 +169,21 @@ static int request_refuse(struct supervisor *s, struct request *q)
 static int request_join(struct supervisor *s, struct request *q)
 {
 	uint32_t p;
-	if (request_slot(s, q->msg.rank, &p))
-		return request_refuse(s, q);
-	struct job_rank *rank = &s->job->rank[p];
+	struct job_rank *rank;
 	char bus[sizeof rank->gpu_bus];
 	request_text(q, bus, sizeof bus);
-	if (request_state(s, p) == JOB_LEFT)
-		request_slot_clear(s, p);
+	int rc = supervisor_place_take(s, q->msg.rank, &p);
+	if (rc == -ENOSPC)
+		return request_refuse(s, q, bus);
+	q->msg.length = 0;
+	rank = &s->job->rank[p];
 	if (supervisor_owner_join(s, p, q->msg.rank, q->msg.pid, bus))
 		return -ENOMEM;
 	memcpy(rank->gpu_bus, bus, sizeof bus);
 	rank->gpu = s->owner[p]->gpu;
 	atomic_store_explicit(&rank->rank, q->msg.rank, memory_order_relaxed);
 	atomic_store_explicit(&rank->pid, q->msg.pid, memory_order_relaxed);
-	if (atomic_load_explicit(&s->job->participants, memory_order_relaxed) <= p)
-		atomic_store_explicit(&s->job->participants, p + 1, memory_order_release);
-	atomic_store_explicit(&rank->state, JOB_JOINED, memory_order_release);
-	job_changed(s->job);
+	supervisor_place_joined(s, p);
 	s->connection[q->connection].participants |= 1u << p;
 	q->msg.participant = (int32_t)p;
 	q->reply_fd = s->job_fd;
@@ -305,10 +235,15 @@ static void request_found(struct request *q, const struct broker_range *found)
 static int request_get(struct supervisor *s, struct request *q)
 {
 	struct broker_range want = {.space = q->msg.space, .base = q->msg.base, .size = q->msg.size}, found;
+	uint32_t p;
+	if (request_participant(s, q, &p))
+		return -EINVAL;
 	int rc = broker_get(s->broker, &want, &q->msg.cursor, &found, &q->reply_fd);
-	if (!rc)
-		request_found(q, &found);
-	return rc;
+	if (rc)
+		return rc;
+	supervisor_place_maps(s, p, found.participant);
+	request_found(q, &found);
+	return 0;
 }
 
 static int request_export(struct supervisor *s, struct request *q)
@@ -342,9 +277,11 @@ static int request_import(struct supervisor *s, struct request *q)
 	int rc = q->fd < 0 ? -EINVAL : request_opener(s, q, &p);
 	if (!rc)
 		rc = broker_import(s->broker, q->fd, p, &found, &q->reply_fd);
-	if (!rc)
-		request_found(q, &found);
-	return rc;
+	if (rc)
+		return rc;
+	supervisor_place_touches(s, p, found.participant);
+	request_found(q, &found);
+	return 0;
 }
 
 static int request_return(struct supervisor *s, struct request *q)
@@ -370,9 +307,20 @@ static int request_open(struct supervisor *s, struct request *q)
 	int rc = request_opener(s, q, &p);
 	if (!rc)
 		rc = broker_open(s->broker, number, p, &found, &q->msg.cursor, &q->reply_fd);
-	if (!rc)
-		request_found(q, &found);
-	return rc;
+	if (rc)
+		return rc;
+	supervisor_place_touches(s, p, found.participant);
+	request_found(q, &found);
+	return 0;
+}
+
+static int request_forget(struct supervisor *s, struct request *q)
+{
+	uint32_t p;
+	if (request_participant(s, q, &p))
+		return -EINVAL;
+	supervisor_place_forgets(s, p, (uint32_t)q->msg.base);
+	return 0;
 }
 
 static int request_close(struct supervisor *s, struct request *q)
@@ -515,7 +463,7 @@ static int (*const request_table[IPC_TYPES])(struct supervisor *s, struct reques
 	[IPC_JOIN] = request_join, [IPC_RANK] = request_rank, [IPC_PUT] = request_put, [IPC_GET] = request_get,
 	[IPC_EXPORT] = request_export, [IPC_IMPORT] = request_import, [IPC_FREED] = request_freed,
 	[IPC_LEND] = request_lend, [IPC_OPEN] = request_open, [IPC_CLOSE] = request_close, [IPC_RECLAIM] = request_reclaim, [IPC_RETURN] = request_return,
-	[IPC_VACATE] = request_vacate,
+	[IPC_VACATE] = request_vacate, [IPC_FORGET] = request_forget,
 	[IPC_KERNEL] = request_kernel, [IPC_ALLOC] = request_alloc, [IPC_NOTE] = request_note, [IPC_COMPILE] = request_compile,
 	[IPC_PROGRESS] = request_progress,
 };
@@ -537,7 +485,7 @@ int supervisor_answer(struct supervisor *s, int connection)
 	uint32_t type = q.msg.type;
 	int error = type < IPC_TYPES && request_table[type] ? request_table[type](s, &q) : -ENOSYS;
 	if (!q.later) {
-		if (!error || !(type == IPC_LAUNCHER || type == IPC_JOIN))
+		if (type != IPC_JOIN && !(error && type == IPC_LAUNCHER))
 			q.msg.length = 0;
 		q.msg.type = error ? IPC_ERROR : IPC_OK;
 		q.msg.error = error;

@@ -78,6 +78,13 @@ struct wait {
 };
 #define WAITS_KEPT 1024u
 
+/* What the supervisor itself knows of a place: what stands in the job's memory programs may scribble on. */
+struct place {
+	enum job_state state;   /* FREE, JOINED or LEFT */
+	uint32_t first;         /* as job_rank's */
+	uint32_t maps, records; /* places, a bit each: whose tables or line records it has mapped; whose records its memory may have */
+};
+
 #define CANDIDATE_BUCKETS 65536u
 #define CANDIDATES_MAX (1u << 18)
 
@@ -110,8 +117,10 @@ struct supervisor {
 	struct gpu gpu[GSAN_PARTICIPANTS];
 	struct report_rank past[REPORT_RANKS_MAX];  /* by rank: numbers of processes that left their place to another one */
 	uint64_t past_foreign[REPORT_RANKS_MAX][JOB_FOREIGNS];
+	struct place place[GSAN_PARTICIPANTS];
+	uint32_t participants, rank_bits;           /* as the job's */
 	uint32_t places;                            /* participants at once; fewer than GSAN_PARTICIPANTS in tests alone */
-	int refused;                                /* a process found no place in the job */
+	uint32_t refused;                           /* processes that found no place in the job */
 	struct report notes;                        /* coverage notes as they come in */
 	int met;                                    /* the job has started, or time was up */
 	uint32_t came;                              /* launchers, fit or not */
@@ -166,6 +175,14 @@ int supervisor_status(const struct supervisor *s, const struct report *r, struct
 
 /* progress.c */
 void supervisor_progress(const struct supervisor *s, struct text *out); /* a sentence without its stop; nothing yet: "" */
+
+/* places.c. take: -ENOSPC: there is none. p maps what q put, and touches what q exported. */
+int supervisor_place_take(struct supervisor *s, int rank, uint32_t *place);
+void supervisor_place_joined(struct supervisor *s, uint32_t p);
+void supervisor_place_left(struct supervisor *s, uint32_t p);
+void supervisor_place_maps(struct supervisor *s, uint32_t p, uint32_t q);
+void supervisor_place_touches(struct supervisor *s, uint32_t p, uint32_t q);
+void supervisor_place_forgets(struct supervisor *s, uint32_t p, uint32_t gone); /* bits */
 
 /* owner.c */
 int supervisor_owner_join(struct supervisor *s, uint32_t participant, int rank, int pid, const char *bus); /* 0 or -ENOMEM */

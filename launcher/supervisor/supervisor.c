@@ -79,7 +79,8 @@ static void supervisor_fill_job(struct supervisor *s)
 	s->places = setting_number(SETTING_TEST_PLACES, GSAN_PARTICIPANTS);
 	s->job->proto = GSAN_PROTO;
 	s->job->abi = GSAN_ABI;
-	s->job->rank_bits = bits;
+	s->job->rank_bits = s->rank_bits = bits;
+	s->participants = places;
 	atomic_init(&s->job->participants, places);
 	s->job->seed = s->config.seed;
 	if (getrandom(&s->job->nonce, sizeof s->job->nonce, 0) != sizeof s->job->nonce)

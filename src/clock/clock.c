@@ -31,7 +31,7 @@ int clock_init(struct clock *c, struct job *job, uint32_t participant, uint32_t 
 	clock_lock_init(&c->lock);
 	c->job = job;
 	c->participant = participant;
-	c->next = c->first = 1;
+	c->next = c->first = c->begun = 1;
 	c->slots = c->generation = c->version = 1;
 	c->slot[CLOCK_LEGACY].state = CLOCK_OPEN;
 	c->slot[CLOCK_LEGACY].blocking = 1;

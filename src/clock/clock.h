@@ -85,7 +85,8 @@ struct clock {
 	uint32_t siblings;    /* the participants of the others, a bit each, */
 	const struct clock *beside[CLOCK_PLACES]; /* and their clocks, of which only `participant` is read without their locks */
 	uint32_t next;        /* seq of the next launch */
-	uint32_t first;       /* seq of the first, in every participant: 1, but for tests */
+	uint32_t first;       /* seq of the first, in every participant that is the first in its place: 1, but for tests; */
+	uint32_t begun;       /* and in this one */
 	uint32_t slots;       /* those below were opened once */
 	uint32_t shared;      /* streams that had to share CLOCK_SHARED, counted */
 	uint32_t shared_over; /* its launches until here are complete: host.seen may know it of one of its streams only */
@@ -144,7 +145,8 @@ void clock_renewing(struct clock *c, const struct clock_vec *also, struct clock_
 void clock_renewed(struct clock *c, uint32_t half, const struct clock_sweep *sweep);
 /* 1: the next half is near, and not renewed. Who can clear the records cheaply now had better not wait for -EAGAIN. */
 int clock_renews_soon(struct clock *c, uint32_t *half);
-/* For tests of what happens when numbers come round: the next launch's number, before there is any. */
+/* The first launch's number, before there is any: 1, or for tests of what happens when numbers come round, another; or where the numbers of
+ * processes that had the place before end. */
 void clock_start_at(struct clock *c, uint32_t seq);
 uint32_t clock_swept(struct clock *c);
 

@@ -133,8 +133,9 @@ static void clock_order_peer(struct clock *c, uint32_t q, struct gsan_order *ord
 	if (atomic_load_explicit(&rank->next, memory_order_relaxed) < c->before[q])
 		c->before[q] = 0; /* another process now */
 	clock_raise(&order->floor[q], c->before[q]);
-	if (atomic_load_explicit(&rank->state, memory_order_acquire) == JOB_LEFT) {
-		order->floor[q] = UINT32_MAX; /* the process is gone, and its kernels with it */
+	if (atomic_load_explicit(&rank->state, memory_order_acquire) == JOB_LEFT) { /* the process is gone, and its kernels with it */
+		uint32_t next = atomic_load_explicit(&rank->next, memory_order_relaxed);
+		clock_raise(&order->floor[q], job_first_next(clock_first(c, q), next, c->job->rank_bits, q));
 		return;
 	}
 	if (clock_is_silent(c, q) && atomic_load_explicit(&rank->next, memory_order_relaxed) < peer->floor)
@@ -157,7 +158,7 @@ static const struct gsan_order *peers_update(struct clock *c)
 	order->pairs = 0;
 	c->peers_widened = 0;
 	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
-		order->floor[q] = c->first; /* a floor far behind a tag would look like one before it */
+		order->floor[q] = clock_first(c, q); /* a floor far behind a tag would look like one before it */
 	uint32_t peers = !c->job ? 0 : c->job->participants < GSAN_PARTICIPANTS ? c->job->participants : GSAN_PARTICIPANTS;
 	for (uint32_t q = 0; q < peers; q++)
 		if (q != c->participant && !clock_is_silent(c, q))

@@ -53,7 +53,7 @@ void clock_tags_short(struct clock *c)
 {
 	uint32_t period = 1u << c->tags.bits, keep = period / 8 * 3, *before = &c->before[c->participant];
 
-	if (c->next % (period / 32) || c->next - c->first <= keep || clock_floor(c, &c->host, c->next) >= c->next - keep)
+	if (c->next % (period / 32) || c->next - c->begun <= keep || clock_floor(c, &c->host, c->next) >= c->next - keep)
 		return;
 	if (*before >= c->next - keep)
 		return;
@@ -110,11 +110,14 @@ uint32_t clock_swept(struct clock *c)
 void clock_start_at(struct clock *c, uint32_t seq)
 {
 	pthread_mutex_lock(&c->lock);
-	c->next = c->first = seq;
+	c->first = c->begun = seq;
+	if (c->job)
+		clock_raise(&c->begun, clock_first(c, c->participant));
+	c->next = c->begun;
 	c->generation++;
 	if (c->job)
-		atomic_store_explicit(&c->job->rank[c->participant].next, seq, memory_order_release);
-	c->tags.renewed = clock_half(c, seq);
+		atomic_store_explicit(&c->job->rank[c->participant].next, c->next, memory_order_release);
+	c->tags.renewed = clock_half(c, c->next);
 	clock_publish(c);
 	pthread_mutex_unlock(&c->lock);
 }

@@ -12,6 +12,16 @@ static inline void clock_raise(uint32_t *a, uint32_t b)
 		*a = b;
 }
 
+/* The least number of a launch of participant q. */
+static inline uint32_t clock_first(const struct clock *c, uint32_t q)
+{
+	uint32_t first = c->first;
+
+	if (c->job)
+		clock_raise(&first, atomic_load_explicit(&c->job->rank[q].first, memory_order_relaxed));
+	return first;
+}
+
 static inline void clock_join_seen(uint32_t *a, const uint32_t *b, uint32_t slots)
 {
 	for (uint32_t s = 0; s < slots; s++)

@@ -173,6 +173,34 @@ static void drain_renew(struct flow *f, uint32_t half)
 	pthread_mutex_unlock(&f->renew);
 }
 
+/* Places that others want (vmm/forget.c). No GPU of the process may be at work: where there are several, they are held one after the other. */
+static int drain_forget_from(struct flow *f, int place)
+{
+	struct participant *p = participant_at_place(place);
+	struct flow *one = p ? flow_on(p->device) : NULL;
+	struct drain_held held;
+	CUcontext gone;
+
+	if (!p)
+		return vmm_forget(f->participant);
+	if (!one || real.cuCtxPushCurrent_v2(p->context) != CUDA_SUCCESS)
+		return 0;
+	int forgot = 0, late = !pthread_mutex_trylock(&one->late.lock);
+	if (late) {
+		forgot = drain_hold(one, &held) && drain_forget_from(f, place + 1);
+		drain_release(one, &held);
+		pthread_mutex_unlock(&one->late.lock);
+	}
+	real.cuCtxPopCurrent_v2(&gone);
+	return forgot;
+}
+
+static void drain_forget(struct flow *f)
+{
+	if (drain_certain(f) && drain_forget_from(f, 0))
+		atomic_fetch_add_explicit(&f->rank->counter[GSAN_N_RENEWED], 1, memory_order_relaxed);
+}
+
 static void drain_again(struct flow *f, uint64_t period)
 {
 	atomic_store_explicit(&f->drain_period, period < DRAIN_PERIOD_NS ? period : DRAIN_PERIOD_NS, memory_order_relaxed);
@@ -205,6 +233,8 @@ void flow_host_saw(struct flow *f, const struct clock_vec *mark)
 	late_go_on(f);
 	if (clock_renews_soon(&f->clock, &half) && clock_idle(&f->clock, NULL) && late_over(f, DRAIN_LATE))
 		drain_renew(f, half);
+	if (vmm_may_forget(f->participant) && clock_idle(&f->clock, NULL) && late_over(f, DRAIN_LATE))
+		drain_forget(f);
 	if (flow_now() > atomic_load_explicit(&f->drain_due, memory_order_relaxed))
 		flow_drain(f);
 }

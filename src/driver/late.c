@@ -252,7 +252,7 @@ static void late_run(struct late_kernel *k, struct late *l, uint32_t mapped)
 	uint32_t *looks = &l->flow->participant->job->writers.looks[l->flow->clock.participant];
 	int failed = 0;
 
-	l->record.mapped = mapped;
+	l->record.mapped = mapped & atomic_load_explicit(&l->flow->participant->mapped, memory_order_relaxed); /* less, if some were given up (drain.c) */
 	for (size_t i = 0; i < l->count; i++) {
 		unsigned ctas = late_ctas(&l->boxes[i]), warps = ctas * DEVICE_RANGE_THREADS / 32;
 		__atomic_fetch_add(looks, warps, __ATOMIC_RELEASE);

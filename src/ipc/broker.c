@@ -231,6 +231,14 @@ int broker_vacant(struct broker *b, uint64_t base, uint64_t size)
 	return 0;
 }
 
+int broker_has_tokens(const struct broker *b, uint32_t participant)
+{
+	for (const struct broker_entry *e = b->exported; e; e = e->next)
+		if (e->range.participant == participant)
+			return 1;
+	return 0;
+}
+
 /* ---- lent */
 
 int broker_lend(struct broker *b, const struct broker_range *range, int fd, uint32_t *number)

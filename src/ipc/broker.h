@@ -39,6 +39,7 @@ void broker_close(struct broker *b, uint32_t number, uint32_t participant);
 /* By its owner. 0: nobody has it, and it is gone; -EBUSY: nobody will open it, but somebody has it; -ENOENT. */
 int broker_reclaim(struct broker *b, uint32_t number, uint32_t participant);
 
+int broker_has_tokens(const struct broker *b, uint32_t participant); /* somebody may import what it exported yet */
 void broker_leave(struct broker *b, uint32_t participant); /* drops what it put and lent, not what it exported, and closes what it opened or imported */
 
 /* Readable when a token's last copy was closed: call broker_sweep then. */

@@ -101,6 +101,8 @@ struct job_rank {
 	_Atomic int32_t rank;            /* -1 unknown */
 	_Atomic int32_t pid;
 	uint32_t gpu;                    /* index of its GPU in the job, set by the supervisor at IPC_JOIN */
+	_Atomic uint32_t first;          /* of its launches; numbers below were of processes that had the place before. 0: of none */
+	_Atomic uint32_t names;          /* places, a bit each, of which it has something (launcher/supervisor/places.c); the supervisor sets both */
 	char gpu_name[64];
 	char gpu_bus[32];                /* PCI bus id */
 	_Atomic uint64_t launches_checked, launches_unchecked, launches_left_out; /* left out: unchecked, because the user wants that */
@@ -131,7 +133,8 @@ struct job {
 	uint32_t host_order_modelled;    /* 0: DESIGN §7's host_order=assumed */
 	uint32_t rank_bits;              /* layout.h */
 	uint64_t nonce;                  /* no other job has it */
-	uint32_t pad2[8];
+	_Atomic uint32_t wanted;         /* places are short: what is of those that left is to be given up (vmm/forget.c) */
+	uint32_t pad2[7];
 	/* Grows behind every change of a participant's `state` and of what its host has seen: who finds what it found before need not
 	 * look at the participants again. */
 	_Alignas(64) _Atomic uint32_t changes;
@@ -139,6 +142,14 @@ struct job {
 	_Alignas(4096) struct job_word word[JOB_WORDS + 1];
 	_Alignas(4096) struct job_rank rank[GSAN_PARTICIPANTS];
 };
+
+/* The first number of whoever gets participant p's place next: behind all of the one that leaves it, the private ones in their half (layout.h), too. */
+static inline uint32_t job_first_next(uint32_t first, uint32_t next, uint32_t rank_bits, uint32_t p)
+{
+	const uint32_t half = 1u << ((gsan_participant_bits(rank_bits, p) - 1) & 15);
+
+	return next <= first || next == 1 ? first : (next / half + 1) * half;
+}
 
 /* Partner: the acquire load of `changes` in clock_order() and vmm_mapped(). */
 static inline void job_changed(struct job *job)

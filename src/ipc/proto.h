@@ -50,6 +50,7 @@ enum ipc_type {
 	IPC_RETURN,     /* libgsan: has one import less of the memory at base */
 	IPC_VACATE,     /* libgsan: may it use its exported addresses (base, size) again? -EBUSY: somebody has a token, or the memory: ask again */
 	IPC_PROGRESS,   /* launcher: how far is the job? Reply, of the same type, for a verdict may come first: text = a sentence without its stop; "": there is nothing to say */
+	IPC_FORGET,     /* libgsan: has nothing more of the places in base, a bit each, whose processes have left: neither memory nor a record */
 	IPC_TYPES
 };
 enum ipc_space { IPC_SHADOW, IPC_TABLES };

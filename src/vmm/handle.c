@@ -205,3 +205,15 @@ int view_within(uint64_t at, uint64_t size)
 	size_t i = spans_behind(&views, at);
 	return i < views.count && ((struct view *)spans_at(&views, i))->at.base < at + size;
 }
+
+uint32_t handle_owners(void)
+{
+	uint32_t owners = 0;
+	for (size_t i = 0; i < names.count; i++)
+		owners |= 1u << gsan_owner(((struct name *)spans_at(&names, i))->handle->canonical);
+	for (size_t i = 0; i < views.count; i++) {
+		const struct view *v = spans_at(&views, i);
+		owners |= v->handle ? 1u << gsan_owner(v->handle->canonical) : 0;
+	}
+	return owners;
+}

@@ -27,6 +27,7 @@ void handle_release(CUmemGenericAllocationHandle name); /* unknown: nothing to d
 int view_add(struct participant *p, struct handle *h, uint64_t at, uint64_t size, uint64_t offset);
 void view_remove(struct participant *p, uint64_t at, uint64_t size);
 uint64_t view_canonical(uint64_t at); /* 0: nothing checked is mapped there */
+uint32_t handle_owners(void); /* whose memory is known here, a bit each */
 int view_within(uint64_t at, uint64_t size); /* something is mapped there */
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "cuda/real.h"
 #include "vmm/arena.h"
+#include "vmm/span.h"
 #include "vmm/vmm.h"
 
 #define VMM_ZEROS (4u << 20)
@@ -75,6 +76,11 @@ void shadow_share(CUdevice device);      /* for vmm_share() */
 int detail_adopt(struct participant *p, uint32_t q);
 /* The tables of q, or what lies behind them: mapped here by its owner, by another participant, or now. 0 or -errno. */
 int tables_map(struct participant *p, uint32_t q, uint64_t base, uint64_t size);
+
+/* Of participants that have left, a bit each: unmaps their tables, or their line records. Bits of those of which nothing is mapped any more. */
+uint32_t tables_forget(uint32_t gone);
+uint32_t shadow_forget(uint32_t gone);
+uint32_t spans_forget(struct spans *mapped, uint32_t gone, uint64_t base, uint64_t slice); /* each has its slice, from `base` on */
 
 uint64_t variable_canonical(uint64_t at); /* variable.c; 0: no module variable is there */
 uint64_t vmm_canonical(uint64_t at);      /* value.c: of a block, a view or a variable; 0: none is there */

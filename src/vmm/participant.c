@@ -586,12 +586,19 @@ int tables_map(struct participant *p, uint32_t q, uint64_t base, uint64_t size)
 	return rc;
 }
 
+uint32_t tables_forget(uint32_t gone)
+{
+	return spans_forget(&tables_here, gone, GSAN_TABLE_BASE, GSAN_TABLE_SLICE);
+}
+
 static void mapped_add(struct participant *p, uint32_t q)
 {
 	int rc = tables_map(p, q, vmm_tables_base(q), gsan_tables_bytes());
 	if (!rc)
 		rc = detail_adopt(p, q);
-	if (rc) {
+	if (rc == -ENOENT) { /* its process has just left: the next one's can be, perhaps */
+		return;
+	} else if (rc) {
 		atomic_fetch_or_explicit(&p->refused, 1u << q, memory_order_relaxed);
 		atomic_store_explicit(&p->job->rank[p->index].detail_of[q], UINT64_MAX, memory_order_release); /* it uses none */
 		if (rc != -ECONNRESET) /* then there is no supervisor, and nobody to find races for */

@@ -142,6 +142,11 @@ void shadow_share(CUdevice device)
 	}
 }
 
+uint32_t shadow_forget(uint32_t gone)
+{
+	return spans_forget(&extents, gone, GSAN_SHADOW_BASE, gsan_shadow(GSAN_DATA_BASE + GSAN_SLICE) - GSAN_SHADOW_BASE);
+}
+
 /* Alone in its process, or others may have its memory (vmm_history_end). */
 int shadow_end(struct participant *p)
 {

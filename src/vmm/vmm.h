@@ -3,7 +3,7 @@
  * arena.c hands out addresses, shadow.c maps line records, block.c and handle.c are the program's two kinds of memory
  * (cuMemAlloc, and its own cuMemCreate/cuMemMap), lent.c is CUDA IPC; *_hooks.c are the driver's functions on top of them. Beside them
  * participant.c starts it all, once for each GPU, pool.c says which memory pools blocks stand for, variable.c is for module variables,
- * value.c for what streams write, label.c for what the program calls its memory, workspace.c for cooperative grids, detail.c what lies
+ * forget.c gives up what is of processes that left, value.c for what streams write, label.c for what the program calls its memory, workspace.c for cooperative grids, detail.c what lies
  * behind the tables, memory.c makes the driver calls of our own, span.c is their sorted array.
  *
  * One lock guards all of it (vmm_lock), and is never held across a call that can wait for the program's kernels. */
@@ -77,6 +77,12 @@ int vmm_renew_idle(struct participant *p);
 int vmm_several_contexts(struct participant *p); /* does the program work in more than one, on this device? */
 /* Empties what is much used (device/runtime.h), unless others may use it. Nothing of this participant may run. 1: it did. */
 int vmm_history_end(struct participant *p, const struct gsan_history *used);
+
+/* Places are short, and of some whose processes have left this one has something (forget.c). Cheap. */
+int vmm_may_forget(const struct participant *p);
+/* Gives up what it has of them but for memory that the program still has, and all history. Nothing of this process may run, nor be launched
+ * meanwhile. 1: it did. */
+int vmm_forget(struct participant *p);
 
 /* There is little detail left (device/runtime.h): gets more, or opens what the others have mapped by now. Nothing of it need be over. */
 void vmm_detail_grow(struct participant *p);

@@ -262,6 +262,7 @@ static void test_peers(int synced, int modelled)
 
 	job->participants = 2;
 	job->host_order_modelled = (uint32_t)modelled;
+	job->rank_bits = 15;
 	clock_init(&c, job, 0, 15);
 	clock_init(&p, job, 1, 15);
 	atomic_store(&job->rank[1].state, JOB_RUNNING);
@@ -280,6 +281,14 @@ static void test_peers(int synced, int modelled)
 	job_changed(job);
 	struct launch f = launch(&c, CLOCK_LEGACY);
 	CHECK(before(&late, &f) && before(&pin, &f));
+	clock_destroy(&p);
+	atomic_store(&job->rank[1].first, 1u << 14); /* who gets its place goes on behind its numbers, and is not before what it was before */
+	atomic_store(&job->rank[1].state, JOB_RUNNING);
+	clock_init(&p, job, 1, 15);
+	clock_start_at(&p, 1);
+	job_changed(job);
+	struct launch other = launch(&p, clock_slot_open(&p, 0)), g = launch(&c, CLOCK_LEGACY);
+	CHECK(other.seq >= 1u << 14 && !before(&other, &g) && !before(&other, &f) && before(&late, &g) && before(&pin, &g));
 	clock_destroy(&c);
 	clock_destroy(&p);
 	free(job);

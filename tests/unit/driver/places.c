@@ -1,0 +1,226 @@
+/* A program for gsan-launch: `places TURNS FORM [QUIET]`. A process on a GPU lives throughout; others come one after the other, TURNS of them, each by
+ * fork and exec. Both have memory of their own and map the other one's (as descriptors), and in each turn both store to one word of each, by
+ * another CTA each turn. What each does waits for what the other has seen complete, but for the last turn of these forms:
+ *   theirs   neither waits for the other one's store to the newcomer's memory: a race
+ *   ours     to the memory of the one that lives: a race
+ *   correct  they wait
+ *   kept     as correct; the newcomers' memory stays mapped, and is stored to in each turn: nothing of those who made it can be given away
+ * QUIET: so many turns at first in which the one that lives calls nothing of CUDA. */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BYTES = 2 << 20, CTAS = 64, TURNS_MAX = 1000 };
+
+static const char ptx[] =
+	".version 8.0\n.target sm_90\n.address_size 64\n"
+	".visible .entry store(.param .u64 p, .param .u32 cta)\n{\n\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<3>;\n\t.reg .pred %q;\n"
+	"\tld.param.u64 %rd1, [p];\n\tld.param.u32 %r1, [cta];\n\tmov.u32 %r2, %ctaid.x;\n\tsetp.ne.u32 %q, %r1, %r2;\n\t@%q bra over;\n"
+	"\tcvta.to.global.u64 %rd1, %rd1;\n\tst.global.u32 [%rd1], 7;\nover:\n\tret;\n}\n";
+
+static CUfunction kernel;
+static CUstream stream;
+static unsigned turn;
+
+static void must(int failed, const char *what)
+{
+	if (!failed)
+		return;
+	fprintf(stderr, "places: turn %u: %s: error %d\n", turn, what, failed);
+	exit(1);
+}
+#define TRY(call) must((int)(call), #call)
+
+static void begin(void)
+{
+	CUcontext context;
+	CUmodule module;
+
+	TRY(cuInit(0));
+	TRY(cuDevicePrimaryCtxRetain(&context, 0));
+	TRY(cuCtxSetCurrent(context));
+	TRY(cuModuleLoadData(&module, ptx));
+	TRY(cuModuleGetFunction(&kernel, module, "store"));
+	TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+}
+
+static CUmemGenericAllocationHandle own_new(void)
+{
+	const CUmemAllocationProp how = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}},
+					 .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
+	CUmemGenericAllocationHandle handle;
+
+	TRY(cuMemCreate(&handle, BYTES, &how, 0));
+	return handle;
+}
+
+static CUdeviceptr mapped(CUmemGenericAllocationHandle handle)
+{
+	const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {0}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUdeviceptr at;
+
+	TRY(cuMemAddressReserve(&at, BYTES, 0, 0, 0));
+	TRY(cuMemMap(at, BYTES, 0, handle, 0));
+	TRY(cuMemSetAccess(at, BYTES, &access, 1));
+	return at;
+}
+
+static void unmapped(CUdeviceptr at)
+{
+	TRY(cuMemUnmap(at, BYTES));
+	TRY(cuMemAddressFree(at, BYTES));
+}
+
+static void send_memory(int to, CUmemGenericAllocationHandle handle)
+{
+	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control = {0};
+	char letter = 0;
+	struct iovec part = {&letter, 1};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+	int fd;
+
+	TRY(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof fd);
+	memcpy(CMSG_DATA(c), &fd, sizeof fd);
+	TRY(sendmsg(to, &message, 0) != 1);
+	close(fd);
+}
+
+static CUdeviceptr take_memory(int from)
+{
+	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control;
+	char letter;
+	struct iovec part = {&letter, 1};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+	CUmemGenericAllocationHandle handle;
+	int fd;
+
+	TRY(recvmsg(from, &message, 0) != 1 || !CMSG_FIRSTHDR(&message));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+	TRY(cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	close(fd);
+	CUdeviceptr at = mapped(handle);
+	TRY(cuMemRelease(handle));
+	return at;
+}
+
+static void tell(int to) { TRY(write(to, "x", 1) != 1); }
+static void hear(int from)
+{
+	char letter;
+	TRY(read(from, &letter, 1) != 1);
+}
+
+static void store(CUdeviceptr at)
+{
+	unsigned cta = turn % CTAS;
+
+	TRY(cuLaunchKernel(kernel, CTAS, 1, 1, 1, 1, 1, 0, stream, (void *[]){&at, &cta}, NULL));
+}
+
+/* One of the two, who stores first; where they race neither has waited when the other one launches. */
+static void both(int line, int first, int race, CUdeviceptr at)
+{
+	if (!first && !race)
+		hear(line);
+	store(at);
+	if (race) {
+		tell(line);
+		hear(line);
+	}
+	TRY(cuCtxSynchronize());
+	if (first && !race)
+		tell(line);
+}
+
+static void meet(int line, int newcomer, const char *form, int last, CUdeviceptr ours, CUdeviceptr theirs)
+{
+	both(line, newcomer, last && !strcmp(form, "theirs"), theirs);
+	both(line, !newcomer, last && !strcmp(form, "ours"), ours);
+}
+
+static int newcomer(int line, const char *form, int last)
+{
+	begin();
+	CUmemGenericAllocationHandle own = own_new();
+	CUdeviceptr theirs = mapped(own);
+	if (!strcmp(form, "alone")) {
+		both(line, 1, 0, theirs);
+		return 0;
+	}
+	send_memory(line, own);
+	CUdeviceptr ours = take_memory(line);
+	hear(line);
+	meet(line, 1, form, last, ours, theirs);
+	hear(line);
+	return 0;
+}
+
+static pid_t start(char *program, const char *form, int last, int *line)
+{
+	int pair[2];
+	char number[3][16];
+
+	TRY(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));
+	snprintf(number[0], sizeof number[0], "%d", pair[1]);
+	snprintf(number[1], sizeof number[1], "%d", last);
+	snprintf(number[2], sizeof number[2], "%u", turn);
+	pid_t child = fork();
+	if (!child) {
+		close(pair[0]);
+		execl("/proc/self/exe", program, number[0], form, number[1], number[2], "new", NULL);
+		_exit(127);
+	}
+	close(pair[1]);
+	*line = pair[0];
+	return child;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned turns = argc > 1 ? (unsigned)atoi(argv[1]) : 0, quiet = argc == 4 ? (unsigned)atoi(argv[3]) : 0;
+	const char *form = argc > 2 ? argv[2] : "";
+	static CUdeviceptr kept[TURNS_MAX];
+	int keep = !strcmp(form, "kept"), status;
+
+	if (argc == 6) {
+		turn = (unsigned)atoi(argv[4]);
+		return newcomer(atoi(argv[1]), form, atoi(argv[3]));
+	}
+	begin();
+	CUmemGenericAllocationHandle own = own_new();
+	CUdeviceptr ours = mapped(own);
+	for (turn = 1; turn <= turns; turn++) {
+		int line;
+		pid_t child = start(argv[0], turn > quiet ? form : "alone", turn == turns, &line);
+		if (turn <= quiet) {
+			TRY(waitpid(child, &status, 0) != child || status);
+			close(line);
+			continue;
+		}
+		CUdeviceptr theirs = take_memory(line);
+		send_memory(line, own);
+		store(ours + 64); /* whatever it does when a process has left, it does before they meet */
+		TRY(cuCtxSynchronize());
+		tell(line);
+		meet(line, 0, form, turn == turns, ours, theirs);
+		for (unsigned before = 1; keep && before < turn; before++) {
+			store(kept[before]);
+			TRY(cuCtxSynchronize());
+		}
+		kept[turn] = theirs;
+		if (!keep)
+			unmapped(theirs);
+		tell(line);
+		TRY(waitpid(child, &status, 0) != child || status);
+		close(line);
+	}
+	return 0;
+}
