@@ -35,10 +35,17 @@ static uint32_t owner_gpu(struct supervisor *s, uint32_t place, const char *bus)
 	return g;
 }
 
-/* The number of a participant among those that there are: behind the ranks' come the guests (layout.h). */
+/* The number of a participant among those that there are: behind the ranks' come the guests, those with few tags last (layout.h). */
 uint32_t supervisor_place(const struct supervisor *s, uint32_t participant)
 {
-	return participant < GSAN_GUEST ? participant : participant - GSAN_GUEST + gsan_rank_places(s->rank_bits);
+	const uint32_t ranks = gsan_rank_places(s->rank_bits);
+	return participant < ranks ? participant : participant < GSAN_GUEST ? participant + GSAN_GUEST : participant - GSAN_GUEST + ranks;
+}
+
+uint32_t supervisor_participant(const struct supervisor *s, uint32_t place)
+{
+	const uint32_t ranks = gsan_rank_places(s->rank_bits);
+	return place < ranks ? place : place < ranks + GSAN_GUEST ? place - ranks + GSAN_GUEST : place - GSAN_GUEST;
 }
 
 int supervisor_owner_join(struct supervisor *s, uint32_t participant, int rank, int pid, const char *bus)
@@ -59,7 +66,7 @@ void supervisor_owner_look(struct supervisor *s, uint32_t participant)
 	const struct job_rank *from = &s->job->rank[participant];
 	struct owner *o = s->owner[participant];
 	if (o)
-		memcpy(o->gpu_name, from->gpu_name, sizeof from->gpu_name);
+		memcpy(o->gpu_name, from->gpu_name, sizeof from->gpu_name - 1); /* the program may have written over its end */
 }
 
 void supervisor_owners_free(struct supervisor *s)

@@ -60,12 +60,12 @@ static uint32_t places_next(const struct supervisor *s, uint32_t p)
 	return next < PLACES_NUMBERS ? job_first_next(s->place[p].first, next, s->rank_bits, p) : PLACES_NUMBERS;
 }
 
-/* Does a tag lead to it, and may a process of that rank have it? */
+/* May a process of that rank have it? */
 static int places_is_there(const struct supervisor *s, uint32_t p, int rank)
 {
 	const uint32_t size = s->config.size;
 	const int reserved = p < size && (int)p != rank && !(rank < 0 && size == 1);
-	return (p < gsan_rank_places(s->rank_bits) || p >= GSAN_GUEST) && supervisor_place(s, p) < s->places && !reserved;
+	return supervisor_place(s, p) < s->places && !reserved;
 }
 
 static int places_is_free(const struct supervisor *s, uint32_t p, enum job_state state)
@@ -83,11 +83,13 @@ static int places_find(const struct supervisor *s, int rank, uint32_t *place)
 		return 0;
 	}
 	for (size_t i = 0; i < 2; i++)
-		for (uint32_t p = 0; p < GSAN_PARTICIPANTS; p++)
+		for (uint32_t n = 0; n < GSAN_PARTICIPANTS; n++) {
+			const uint32_t p = supervisor_participant(s, n);
 			if (places_is_there(s, p, rank) && places_is_free(s, p, wanted[i])) {
 				*place = p;
 				return 0;
 			}
+		}
 	return -ENOSPC;
 }
 

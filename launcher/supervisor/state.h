@@ -189,6 +189,7 @@ int supervisor_owner_join(struct supervisor *s, uint32_t participant, int rank, 
 void supervisor_owner_look(struct supervisor *s, uint32_t participant); /* at what it has written of itself, before it is forgotten */
 void supervisor_owners_free(struct supervisor *s);
 uint32_t supervisor_place(const struct supervisor *s, uint32_t participant);
+uint32_t supervisor_participant(const struct supervisor *s, uint32_t place); /* the other way */
 int supervisor_owner_rank(const struct supervisor *s, const struct owner *o); /* always one of the job's */
 int supervisor_owner_gpu(const struct supervisor *s, const struct owner *o);  /* its GPU's number in reports */
 

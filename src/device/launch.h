@@ -6,7 +6,7 @@
 #include "device/lock.h"
 
 ALWAYS u32 tag_bits(const struct gsan_launch *l, u32 tag) { return gsan_tag_bits(l->rank_bits, tag); }
-ALWAYS u32 tag_participant(const struct gsan_launch *l, u32 tag) { return tag >> tag_bits(l, tag); }
+ALWAYS u32 tag_participant(const struct gsan_launch *l, u32 tag) { return gsan_tag_participant(l->rank_bits, tag); }
 ALWAYS const struct dev_launch *tag_launch(const struct gsan_launch *l, u32 tag) /* participant's tables must be mapped */
 {
 	return &dev_tables(tag_participant(l, tag))->launch[tag & ((1u << tag_bits(l, tag)) - 1) & (DEV_LAUNCHES - 1)];

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 18u
+#define GSAN_ABI 19u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -127,17 +127,40 @@ static inline uint64_t gsan_shadow(uint64_t canonical) /* address of the line re
 
 /* ---- launches ----------------------------------------------------------------------------------------------- */
 /* A participant numbers its launches 1, 2, 3 … (`seq`). The 16-bit tag of a record is
- *     participant << tag_bits | seq & (1 << tag_bits) - 1
+ *     gsan_tag_head() << tag_bits | seq & (1 << tag_bits) - 1
  * Ranks share the lower half of the tags: of them tag_bits = 15 - log2(ranks of the job, rounded up to a power of two), at least
- * GSAN_GUEST_BITS. The upper half is of guests, participants from GSAN_GUEST on: further processes and GPUs of a rank, spawned or
- * late; in a job with more ranks than GSAN_GUEST they are ranks, too. The last eighth of each half of the numbers is never a
+ * GSAN_GUEST_BITS. The upper half is of guests: further processes and GPUs of a rank, spawned or late; in a job with more ranks than
+ * GSAN_GUEST they are ranks, too. Participants from GSAN_GUEST on have GSAN_GUEST_BITS; those from GSAN_FEW on, and those that the ranks
+ * leave below GSAN_GUEST, share a quarter of all tags, GSAN_FEW_BITS each. The last eighth of each half of the numbers is never a
  * launch's: CTAs that use up their epochs draw their private tags there (state.h). They lie ahead of every launch of their half,
  * so that no floor can pass one while its launch runs. */
 #define GSAN_GUEST 16u
 #define GSAN_GUEST_BITS 11u
+#define GSAN_FEW 24u
+#define GSAN_FEW_BITS 9u
+_Static_assert(GSAN_FEW << GSAN_GUEST_BITS == 3u << 14 && GSAN_PARTICIPANTS << GSAN_FEW_BITS == 1u << 14, "a quarter, by participant");
 static inline uint32_t gsan_rank_places(uint32_t rank_bits) { return 1u << (15 - rank_bits); } /* for participants below GSAN_GUEST */
-static inline uint32_t gsan_tag_bits(uint32_t rank_bits, uint32_t tag) { return tag >> 15 ? GSAN_GUEST_BITS : rank_bits; }
-static inline uint32_t gsan_participant_bits(uint32_t rank_bits, uint32_t p) { return p < GSAN_GUEST ? rank_bits : GSAN_GUEST_BITS; }
+static inline uint32_t gsan_tag_bits(uint32_t rank_bits, uint32_t tag)
+{
+	return tag >> 15 ? 15 - 2 * (tag >> 14) : rank_bits; /* GSAN_GUEST_BITS, in the last quarter GSAN_FEW_BITS */
+}
+_Static_assert(15 - 2 * 2 == GSAN_GUEST_BITS && 15 - 2 * 3 == GSAN_FEW_BITS, "gsan_tag_bits()");
+static inline uint32_t gsan_tag_participant(uint32_t rank_bits, uint32_t tag)
+{
+	return tag >> gsan_tag_bits(rank_bits, tag) & (GSAN_PARTICIPANTS - 1);
+}
+static inline int gsan_has_few(uint32_t rank_bits, uint32_t p)
+{
+	return p >= GSAN_FEW || (p < GSAN_GUEST && p >= gsan_rank_places(rank_bits));
+}
+static inline uint32_t gsan_participant_bits(uint32_t rank_bits, uint32_t p)
+{
+	return gsan_has_few(rank_bits, p) ? GSAN_FEW_BITS : p < GSAN_GUEST ? rank_bits : GSAN_GUEST_BITS;
+}
+static inline uint32_t gsan_tag_head(uint32_t rank_bits, uint32_t p)
+{
+	return gsan_has_few(rank_bits, p) ? 3u << 14 >> GSAN_FEW_BITS | p : p;
+}
 static inline int gsan_tag_private(uint32_t tag, uint32_t tag_bits)
 {
 	return (tag >> (tag_bits - 4) & 7) == 7;

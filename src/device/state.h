@@ -153,7 +153,7 @@ NEVER int private_draw(const struct who *w, u32 time)
 		if ((claim && claim >= l->swept) || gpu_cas32(&e->claim, claim, l->seq) != claim)
 			continue;
 		private_publish(w, e, time);
-		gpu_store32(&w->state->private_tag, ((u32)l->participant << l->tag_bits | tag) + 1);
+		gpu_store32(&w->state->private_tag, (gsan_tag_head(l->rank_bits, l->participant) << l->tag_bits | tag) + 1);
 		return 1;
 	}
 	return 0;

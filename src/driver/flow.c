@@ -412,7 +412,7 @@ struct gsan_launch *flow_record(struct flow *f, uint32_t slot, uint32_t seq, uin
 	struct gsan_launch *r = &f->queue[slot].record;
 
 	r->seq = seq;
-	r->tag = (uint16_t)(f->clock.participant << r->tag_bits | (seq & ((1u << r->tag_bits) - 1)));
+	r->tag = (uint16_t)(gsan_tag_head(r->rank_bits, f->clock.participant) << r->tag_bits | (seq & ((1u << r->tag_bits) - 1)));
 	r->kernel = kernel;
 	r->mapped = vmm_mapped(p);
 	r->quick = gsan_quick(r);

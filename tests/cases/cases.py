@@ -73,7 +73,11 @@ for start in ("fork", "forkserver", "spawn"):
     EIGHT[f"spawned-{start}-8"] = (SPAWNED, arguments, 8, False)
     EIGHT[f"spawned-{start}-8-scope"] = (SPAWNED, [*arguments, "--break", "scope"], 8, True)
 
-EMULATED = {**EIGHT, **table(SMALL, WARPS, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], [], GATHER_SMALL),
+SMALLEST = ["--blocks", "2", "--warps", "1", "--count", "512", "--rounds", "1"]
+BECOME = {"spawned-exec": (SPAWNED, ["2", "exec", *SMALLEST], 2, False),
+          "spawned-exec-scope": (SPAWNED, ["2", "exec", *SMALLEST, "--break", "scope"], 2, True)}
+
+EMULATED = {**EIGHT, **BECOME, **table(SMALL, WARPS, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], [], GATHER_SMALL),
             **{name: (*row, 1, "--break" in row[1]) for name, row in TUTORIALS.items()}}
 
 

@@ -3,6 +3,7 @@
  *   _exit     some time after the launch           kill                      so, too, by a signal that nobody catches
  *   endless   from main, while the kernel never ends
  *   moved     in a second context, after its first one; it waits, for it frees the memory
+ *   alone     as return, but by one CTA: no race       exec_alone   by becoming `ends alone`
  *   exec      by becoming `ends return`, while its own launch may still run; executing does the same as soon as the driver is there */
 #include <cuda.h>
 #include <signal.h>
@@ -42,11 +43,18 @@ static void become(void)
 	execl("/proc/self/exe", "ends", "return", (char *)NULL);
 	must(CUDA_ERROR_UNKNOWN, "execl");
 }
+static void exec_alone(void)
+{
+	usleep(500000);
+	execl("/proc/self/exe", "ends", "alone", (char *)NULL);
+	must(CUDA_ERROR_UNKNOWN, "execl");
+}
 static void by_exec(void) { usleep(500000); become(); }
 
 static const struct { const char *name; void (*end)(void); } forms[] = {
 	{"return", by_return}, {"endless", by_return}, {"release", release}, {"reset", reset}, {"destroy", destroy},
 	{"_exit", at_once}, {"kill", by_signal}, {"moved", moved}, {"exec", by_exec}, {"executing", become},
+	{"alone", by_return}, {"exec_alone", exec_alone},
 };
 
 int main(int argc, char **argv)
@@ -80,7 +88,7 @@ int main(int argc, char **argv)
 	must(cuModuleLoadData(&module, ptx), "cuModuleLoadData");
 	must(cuModuleGetFunction(&both, module, "both"), "both");
 	must(cuMemAlloc(&memory, 4096), "cuMemAlloc");
-	must(cuLaunchKernel(both, 2, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&memory, &more}, NULL), "both");
+	must(cuLaunchKernel(both, strstr(argv[1], "alone") ? 1 : 2, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&memory, &more}, NULL), "both");
 	forms[form].end();
 	return 0;
 }

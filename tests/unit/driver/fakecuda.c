@@ -9,8 +9,8 @@
 
 #include "device/layout.h"
 
-#define ABI "18"
-_Static_assert(GSAN_ABI == 18, "as ABI says");
+#define ABI "19"
+_Static_assert(GSAN_ABI == 19, "as ABI says");
 
 #undef cuGetProcAddress
 #undef cuStreamSynchronize

@@ -5,6 +5,9 @@
  *   ours     to the memory of the one that lives: a race
  *   correct  they wait
  *   kept     as correct; the newcomers' memory stays mapped, and is stored to in each turn: nothing of those who made it can be given away
+ * Or TURNS of them are there at once; one after the other stores to the memory of the first, told by it to do so:
+ *   crowd    and the next one waits until it is over
+ *   crush    but for the last, who does not wait for the last but one
  * QUIET: so many turns at first in which the one that lives calls nothing of CUDA. */
 #include <cuda.h>
 #include <stdio.h>
@@ -146,9 +149,27 @@ static void meet(int line, int newcomer, const char *form, int last, CUdeviceptr
 	both(line, !newcomer, last && !strcmp(form, "ours"), ours);
 }
 
+/* One of many: `last`, if its store is not waited for. */
+static int one_of_many(int line, int last)
+{
+	CUdeviceptr ours = take_memory(line);
+
+	store(mapped(own_new()));
+	TRY(cuCtxSynchronize());
+	tell(line);
+	hear(line);
+	both(line, 1, last, ours);
+	if (last)
+		tell(line);
+	hear(line);
+	return 0;
+}
+
 static int newcomer(int line, const char *form, int last)
 {
 	begin();
+	if (!strcmp(form, "crowd") || !strcmp(form, "crush"))
+		return one_of_many(line, last);
 	CUmemGenericAllocationHandle own = own_new();
 	CUdeviceptr theirs = mapped(own);
 	if (!strcmp(form, "alone")) {
@@ -183,6 +204,34 @@ static pid_t start(char *program, const char *form, int last, int *line)
 	return child;
 }
 
+static void crowd(char *program, unsigned many, const char *form, CUmemGenericAllocationHandle own, CUdeviceptr ours)
+{
+	static int line[TURNS_MAX];
+	static pid_t child[TURNS_MAX];
+	int status, crush = !strcmp(form, "crush");
+
+	for (turn = 1; turn <= many; turn++)
+		child[turn] = start(program, form, crush && turn + 1 >= many, &line[turn]);
+	for (turn = 1; turn <= many; turn++) {
+		send_memory(line[turn], own);
+		hear(line[turn]);
+	}
+	for (turn = 1; turn <= many; turn++) {
+		tell(line[turn]);
+		hear(line[turn]);
+	}
+	for (turn = many - 1; crush && turn <= many; turn++)
+		tell(line[turn]);
+	for (turn = many - 1; crush && turn <= many; turn++) /* before anybody leaves */
+		hear(line[turn]);
+	for (turn = 1; turn <= many; turn++) {
+		tell(line[turn]);
+		TRY(waitpid(child[turn], &status, 0) != child[turn] || status);
+	}
+	store(ours);
+	TRY(cuCtxSynchronize());
+}
+
 int main(int argc, char **argv)
 {
 	unsigned turns = argc > 1 ? (unsigned)atoi(argv[1]) : 0, quiet = argc == 4 ? (unsigned)atoi(argv[3]) : 0;
@@ -197,6 +246,10 @@ int main(int argc, char **argv)
 	begin();
 	CUmemGenericAllocationHandle own = own_new();
 	CUdeviceptr ours = mapped(own);
+	if (form[0] == 'c' && form[1] == 'r') {
+		crowd(argv[0], turns, form, own, ours);
+		return 0;
+	}
 	for (turn = 1; turn <= turns; turn++) {
 		int line;
 		pid_t child = start(argv[0], turn > quiet ? form : "alone", turn == turns, &line);
