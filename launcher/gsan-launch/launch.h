@@ -1,6 +1,7 @@
 /* gsan-launch: starts the ranks of a program under libgsan, and the supervisor if this is the first launcher of the job.
  * This file: what its parts share.
  *   adopt.c        which rank of which job this process is
+ *   name.c         the socket by which its launchers meet
  *   agree.c        what the launchers of a job say alike
  *   files.c        where libgsan, gsan-ptxas and the emulated driver are, and where caches go
  *   link.c         a way to them that the dynamic loader takes
@@ -39,7 +40,7 @@ struct launch {
 	int explored;           /* this is one run of many */
 	struct suppressions suppressions;
 	int exit_code;          /* of a job that found something */
-	char socket[108];       /* abstract name */
+	char socket[108];       /* abstract name; with a number behind it, if that is another user's */
 	const char *apart;      /* what to do that two jobs of this starter do not meet, as a sentence's end; "": they cannot */
 	char terms[LAUNCH_TERMS]; /* lines NAME\tVALUE */
 	char report[PATH_MAX], cache[PATH_MAX];  /* cache "" = a temporary one */
@@ -56,6 +57,7 @@ int launch_make_report(struct launch *l);
 int launch_find_device(struct launch *l);
 void launch_find_cache(struct launch *l);
 int launch_link_files(struct launch *l);    /* once the cache is found */
+int launch_name(struct launch *l, int *listener); /* *listener: this launcher is to start the supervisor; -1: another one has */
 void launch_agree(struct launch *l); /* once all else is prepared */
 
 struct report_job;

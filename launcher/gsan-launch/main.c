@@ -84,15 +84,11 @@ static void main_supervise(int listener, const struct launch *l)
 }
 
 /* The first launcher that gets the name makes the supervisor; the others find it. */
-static int main_start_supervisor(const struct launch *l, pid_t *supervisor)
+static int main_start_supervisor(struct launch *l, pid_t *supervisor)
 {
-	int listener = ipc_listen(l->socket);
-	if (listener == -EADDRINUSE)
-		return 0;
-	if (listener < 0) {
-		log_error("cannot open the job's socket: %s", strerror(-listener));
-		return LAUNCH_EXIT_START;
-	}
+	int listener, rc = launch_name(l, &listener);
+	if (rc || listener < 0)
+		return rc;
 	fflush(NULL);
 	pid_t child = fork();
 	if (child == 0)

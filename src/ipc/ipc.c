@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #define IPC_BACKLOG 128
 #define IPC_RETRY_MS 5
+#define IPC_CONNECT_MS 500
 #define IPC_FDS_MAX 4 /* room for what a broken peer may send; more than one is refused */
 
 static int ipc_address(const char *name, struct sockaddr_un *at, socklen_t *size)
@@ -84,6 +86,13 @@ static int64_t ipc_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* How long a call that sends may wait; 0: for ever. Who listens and does not accept would else be waited for. */
+static void ipc_patience(int fd, int ms)
+{
+	const struct timeval t = {ms / 1000, ms % 1000 * 1000};
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
+}
+
 int ipc_connect(const char *name, int timeout_ms)
 {
 	struct sockaddr_un at;
@@ -95,6 +104,7 @@ int ipc_connect(const char *name, int timeout_ms)
 	int fd = ipc_socket();
 	if (fd < 0)
 		return fd;
+	ipc_patience(fd, IPC_CONNECT_MS);
 	while (connect(fd, (struct sockaddr *)&at, size)) {
 		rc = -errno;
 		int later = rc == -ECONNREFUSED || rc == -EAGAIN || rc == -EINTR;
@@ -102,6 +112,7 @@ int ipc_connect(const char *name, int timeout_ms)
 			goto close_fd;
 		nanosleep(&(struct timespec){0, IPC_RETRY_MS * 1000000}, NULL);
 	}
+	ipc_patience(fd, 0);
 	rc = ipc_same_user(fd);
 	if (!rc)
 		return fd;
