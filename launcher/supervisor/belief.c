@@ -227,7 +227,7 @@ static int belief_told_once(const struct supervisor *s, const struct gsan_side *
 
 static int belief_told(const struct supervisor *s, const struct gsan_finding *f, uint32_t r, uint32_t bound)
 {
-	for (uint32_t p = 0; p < s->job->participants && p < GSAN_PARTICIPANTS; p++)
+	for (uint32_t p = 0; p < s->participants; p++)
 		for (uint32_t stream = 0; stream < GSAN_STREAMS; stream++)
 			if (belief_told_by(s, p, stream, f, r, bound))
 				return 1;
@@ -325,7 +325,7 @@ static enum belief belief_as(const struct supervisor *s, const struct gsan_findi
 	const struct job_rank *p = &job->rank[a->participant];
 	if (a->participant != b->participant && belief_barrier(p, a->seq, &job->rank[b->participant], b->seq, sure))
 		return BELIEF_ORDERED;
-	for (uint32_t r = 0; r < job->participants && r < GSAN_PARTICIPANTS; r++) {
+	for (uint32_t r = 0; r < s->participants; r++) {
 		uint32_t bound = belief_bound(f, r);
 		int written = 0;
 		if (bound && (belief_signal(job, p, a->seq, r, bound, &written) || belief_told(s, f, r, bound) ||

@@ -77,10 +77,16 @@ static int evidence_is_known(const struct supervisor *s, const struct gsan_side 
 	return side->participant < GSAN_PARTICIPANTS && s->owner[side->participant];
 }
 
+static int evidence_is_sound(const struct supervisor *s, const struct gsan_finding *f)
+{
+	return f->kind > GSAN_KIND_NONE && f->kind < GSAN_TOLD && f->reason <= GSAN_WHY_ACQUIRED_ALONE && evidence_is_known(s, &f->first) &&
+	       evidence_is_known(s, &f->second);
+}
+
 static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 {
 	struct candidate **bucket = &s->bucket[evidence_bucket(f)], *c;
-	if (!evidence_is_known(s, &f->first) || !evidence_is_known(s, &f->second))
+	if (!evidence_is_sound(s, f))
 		return;
 	for (c = *bucket; c; c = c->next)
 		if (c->belief == BELIEF_OPEN && evidence_same(&c->finding, f) &&

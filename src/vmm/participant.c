@@ -111,6 +111,11 @@ static int start_join(struct participant *p)
 		p->job = NULL;
 		return -1;
 	}
+	if (p->job->rank_bits < GSAN_GUEST_BITS || p->job->rank_bits > 15) {
+		log_error("the job's memory was written over by a program of it; %s runs unchecked", what);
+		start_leave(p);
+		return -1;
+	}
 	if (p->index < 0) {
 		log_error("the supervisor refused %sthis process (%.*s); %s runs unchecked", p->place ? "another GPU of " : "",
 			  (int)msg.length, msg.text, what);

@@ -96,7 +96,7 @@ int main(void)
 	if (!s || !job)
 		return 1;
 	s->job = job;
-	job->participants = 2;
+	s->participants = job->participants = 2;
 	int wrong = brought(s, &f) + read_before(s, &f);
 	job->rank[0].event[0][0] = (struct job_event){.first = 5, .last = 5, .count = 1, .kind = JOB_EVENT_OPAQUE, .begun = 1};
 	job->rank[1].event[0][0] = job->rank[0].event[0][0];
