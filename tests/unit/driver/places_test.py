@@ -1,5 +1,5 @@
 """Jobs of one rank on the emulated device in which processes come and go (places.c), so that places are used again: a race with the last that
-comes is found, its twin is clean, and no more is unchecked than must be. Four of them are there at once, or twenty-one; or one comes late, when
+comes is found, its twin is clean, and no more is unchecked than must be. Four of them are there at once, or nineteen, more than a rank and sixteen guests; or one comes late, when
 others have exchanged data and one of them has gone. With `few` there are three places, else as many as a job has.
 Arguments: gsan-launch, the program, a form."""
 import os
@@ -9,7 +9,7 @@ from job import run
 
 #        turns, what the last turn does, turns without the one that lives; how many find no place
 FORMS = {"theirs": (70, "theirs", 0, 0), "ours": (70, "ours", 0, 0), "correct": (70, "correct", 0, 0),
-         "crowd": (20, "crowd", 0, 0), "crush": (20, "crush", 0, 0), "crush_few": (2, "crush", 0, 0),
+         "crowd": (18, "crowd", 0, 0), "crush": (18, "crush", 0, 0), "crush_few": (2, "crush", 0, 0),
          "four": (3, "crowd", 0, 0), "four_crush": (3, "crush", 0, 0), "late_correct": (2, "correct", 0, 0), "late_ours": (2, "ours", 0, 0),
          "theirs_few": (7, "theirs", 0, 0), "ours_few": (7, "ours", 0, 0), "correct_few": (7, "correct", 0, 0),
          "alone_few": (8, "theirs", 5, 0), "kept_few": (5, "kept", 0, 3)}
