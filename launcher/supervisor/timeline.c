@@ -27,11 +27,11 @@ int supervisor_timeline(const struct supervisor *s, struct report *r)
 	struct report_point point[REPORT_LANES_MAX][REPORT_POINTS];
 	uint32_t lanes = 0;
 	for (uint32_t p = 0; p < GSAN_PARTICIPANTS && lanes < REPORT_LANES_MAX; p++) {
-		const struct job_rank *rank = &s->job->rank[p];
-		const uint32_t points = timeline_points(s, rank, point[lanes]);
+		const struct owner *owner = s->owner[p];
+		const uint32_t points = owner ? timeline_points(s, &s->job->rank[p], point[lanes]) : 0;
 		if (!points)
 			continue;
-		lane[lanes] = (struct report_lane){(int)p, atomic_load_explicit(&rank->rank, memory_order_relaxed), (int)rank->gpu, points, point[lanes]};
+		lane[lanes] = (struct report_lane){(int)p, supervisor_owner_rank(s, owner), (int)owner->gpu, points, point[lanes]};
 		lanes++;
 	}
 	return lanes ? report_set_lanes(r, lane, lanes) : 0;
