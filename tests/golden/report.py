@@ -402,17 +402,21 @@ def check_prometheus(text, whole):
 class Page(html.parser.HTMLParser):
     """Tags in their order, balanced, and the text between them."""
     EMPTY = {"meta"}
+    DRAWN = {"svg": ("role", "viewbox"), "text": ("x", "y", "text-anchor"), "polyline": ("points",), "a": ("href",), "line": ("x1", "y1", "x2", "y2"),
+             "circle": ("cx", "cy", "r")}
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.seen, self.text, self.title = [], collections.Counter(), "", None
+        self.open, self.seen, self.text, self.title, self.ids, self.links = [], collections.Counter(), "", None, set(), set()
         self.feed(text)
         self.close()
         assert not self.open, self.open
 
     def handle_starttag(self, tag, attributes):
-        assert {name for name, _ in attributes} <= {"lang", "charset", "name", "content", "http-equiv", "class", "open"}, attributes
+        assert {name for name, _ in attributes} <= {"lang", "charset", "name", "content", "http-equiv", "class", "open", "id", *self.DRAWN.get(tag, ())}, attributes
         self.seen[tag] += 1
+        self.ids |= {value for name, value in attributes if name == "id"}
+        self.links |= {value for name, value in attributes if name == "href"}
         if tag not in self.EMPTY:
             self.open.append(tag)
 
@@ -427,7 +431,9 @@ class Page(html.parser.HTMLParser):
 def check_html(text, whole):
     page = Page(text)
     assert text.startswith("<!DOCTYPE html>") and "default-src 'none'" in text
-    assert set(page.seen) <= set("html head meta title style body h1 h2 p pre table tr th td details summary span div b code mark".split())
+    assert set(page.seen) <= set("html head meta title style body h1 h2 p pre table tr th td details summary span div b code mark".split()) | set(page.DRAWN)
+    lanes = len(whole.get("job", {}).get("timeline", []))
+    assert page.seen["polyline"] == lanes and page.links <= {f"#{name}" for name in page.ids} and (len(page.links) > 0) == (lanes > 0)
     assert not re.search(r"https?:|url\(|@import", re.sub(r"&[a-z]+;|&#\d+;", "", text))
     assert page.seen["details"] == len(whole["findings"])
     for finding in whole["findings"]:
