@@ -15,7 +15,7 @@ BREAKS = ("no-first", "no-last", "first-relaxed", "last-relaxed", "scope")
 BARRIERS = ("no-barrier-first", "no-barrier-last")
 CLASSES = {"exchange-no-barrier-last": "missing-barrier"}  # of the first most warps read before anything was acquired
 FORMAL = {"exchange-warps-first-relaxed"}  # a relaxed RMW, a barrier, and then other warps read
-SPAWNED = "spawned.py"  # whose job has one rank
+SPAWNED, PYTESTED = "spawned.py", "pytested.py"  # whose jobs have one rank
 GATHER = ("swapped", "other-stream", "relaxed", "no-wait", "wrong-flag", "early")
 GATHER_SMALL = ["--blocks", "4", "--count", "8192"]
 SMALL = ["--blocks", "20", "--warps", "1", "--count", "8192", "--rounds", "3"]
@@ -76,8 +76,10 @@ for start in ("fork", "forkserver", "spawn"):
 SMALLEST = ["--blocks", "2", "--warps", "1", "--count", "512", "--rounds", "1"]
 BECOME = {"spawned-exec": (SPAWNED, ["2", "exec", *SMALLEST], 2, False),
           "spawned-exec-scope": (SPAWNED, ["2", "exec", *SMALLEST, "--break", "scope"], 2, True)}
+TESTS = {"pytested": (PYTESTED, ["2", "spawn", *SMALLEST], 2, False),
+         "pytested-scope": (PYTESTED, ["2", "spawn", *SMALLEST, "--break", "scope"], 2, True)}
 
-EMULATED = {**EIGHT, **BECOME, **table(SMALL, WARPS, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], [], GATHER_SMALL),
+EMULATED = {**EIGHT, **BECOME, **TESTS, **table(SMALL, WARPS, 2, ["--ctas", "48", "--locks", "3", "--width", "256"], [], GATHER_SMALL),
             **{name: (*row, 1, "--break" in row[1]) for name, row in TUTORIALS.items()}}
 
 
@@ -89,7 +91,7 @@ def native(ranks):
 
 def started(program, ranks):
     """How many ranks gsan-launch starts."""
-    return 1 if program == SPAWNED else ranks
+    return 1 if program in (SPAWNED, PYTESTED) else ranks
 
 
 def one(name):
@@ -99,7 +101,7 @@ def one(name):
 
     def run(scratch):
         program, arguments, ranks, racy = EMULATED[name]
-        for number, schedule in enumerate(("program", "pct")[:1 if name in TUTORIALS or name in EIGHT else 2], 1):
+        for number, schedule in enumerate(("program", "pct")[:1 if name in {**TUTORIALS, **EIGHT, **TESTS} else 2], 1):
             place = os.path.join(scratch, schedule)
             os.makedirs(place)
             python = jobs.python("3.9" if name.endswith("-t39") else "3.6")

@@ -20,12 +20,12 @@ def work(rank, size, port, arguments, become):
     exchange.main()
 
 
-def main():
-    become = sys.argv[2] == "exec"
-    size, context = int(sys.argv[1]), multiprocessing.get_context("spawn" if become else sys.argv[2])
+def main(size, way, *arguments):
+    become = way == "exec"
+    size, context = int(size), multiprocessing.get_context("spawn" if become else way)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
-    children = [context.Process(target=work, args=(rank, size, port, sys.argv[3:], become)) for rank in range(size)]
+    children = [context.Process(target=work, args=(rank, size, port, arguments, become)) for rank in range(size)]
     for child in children:
         child.start()
     for child in children:
@@ -34,4 +34,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))
