@@ -26,8 +26,8 @@ int pairs_next(const struct report *r, const struct report_finding *f, struct pa
 	const struct report_finding *pair = report_pairs(r, f, &all);
 	if (at >= all)
 		return 0;
-	*lines = (struct pairs){.pair = &pair[at], .next = at};
-	for (; lines->next < all && pairs_same_lines(lines->pair, &pair[lines->next]); lines->pairs++)
+	*lines = (struct pairs){.pair = &pair[at], .pairs = 1, .count = pair[at].count, .next = at + 1};
+	for (; lines->next < all && pairs_same_lines(lines->pair, &pair[lines->next]); lines->pairs++) /* a place that is not known is no other's */
 		lines->count += pair[lines->next++].count;
 	return 1;
 }

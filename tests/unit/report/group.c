@@ -242,6 +242,25 @@ static void test_finding(void)
 	report_free(&r);
 }
 
+/* Copies whose callers are not known, and what was compiled without lines: each is printed. */
+static void test_no_place(void)
+{
+	static const char *const formats[] = {"text", "html", "junit", "sarif", "ndjson", "prometheus"};
+	struct report r = {.ranks = 3};
+	for (uint32_t i = 0; i < 12; i++) {
+		struct report_finding f = ranks(copies(10), (int)(i % 3), (int)(i % 3));
+		f.first.at = (struct report_place){0};
+		f.second.at = i % 2 ? (struct report_place){0} : (struct report_place){"ring.py", 47 + i, 1};
+		f.second.op = i % 4 ? "ld" : "st";
+		CHECK(!report_add_finding(&r, &f));
+	}
+	CHECK(!report_finish(&r) && !report_group(&r) && !report_regroup(&r) && r.findings == 1 && r.finding[0].pairs > 8);
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+		free(printed(&r, formats[i]));
+	CHECK(says(&r, "text", "  also:   copy, load at ring.py:") && says(&r, "text", "\n  hide:   "));
+	report_free(&r);
+}
+
 /* Whichever of its pairs a run has seen, it is known by the same. */
 static void test_known(void)
 {
@@ -336,6 +355,7 @@ int main(void)
 {
 	test_rule();
 	test_finding();
+	test_no_place();
 	test_known();
 	test_rank();
 	test_limit();
