@@ -150,12 +150,15 @@ static void places_clear(struct supervisor *s, uint32_t p)
 	supervisor_told_leave(s, p);
 	supervisor_owner_look(s, p);
 	places_keep_numbers(rank, &s->past[of], s->past_foreign[of]);
+	const uint32_t generation = atomic_load_explicit(&rank->clock.generation, memory_order_relaxed);
 	uint32_t before[GSAN_PARTICIPANTS];
 	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)
 		before[q] = q == p ? 0 : atomic_load_explicit(&rank->clock.before[q], memory_order_relaxed);
 	memset(rank, 0, sizeof *rank);
 	s->place[p].first = first;
 	s->place[p].maps = s->place[p].records = 0;
+	/* Peers that know the last owner's clock of some generation have not read the next one's. */
+	atomic_store_explicit(&rank->clock.generation, generation + 1, memory_order_relaxed);
 	atomic_store_explicit(&rank->first, first, memory_order_relaxed);
 	atomic_store_explicit(&rank->next, first, memory_order_relaxed);
 	for (uint32_t q = 0; q < GSAN_PARTICIPANTS; q++)

@@ -15,7 +15,7 @@ import contextlib
 import ctypes
 import errno
 
-_REFUSALS = {errno.EINVAL: "a name has 1 to 200 bytes of UTF-8, and memory at least one", errno.ENOSPC: "the job has too many labels"}
+_REFUSALS = {errno.EINVAL: "a name has 1 to 200 bytes of UTF-8, none of them 0, and memory at least one", errno.ENOSPC: "the job has too many labels"}
 
 
 def _find(name, *arguments):
@@ -24,6 +24,11 @@ def _find(name, *arguments):
     if function:
         function.argtypes = arguments
     return function
+
+
+def _bytes(name):
+    """As C takes it, where it ends at a 0: such a name is as good as none."""
+    return b"" if "\0" in name else name.encode()
 
 
 def label(memory, name, size=None):
@@ -38,7 +43,7 @@ def label(memory, name, size=None):
     if size is None:
         size = memory.numel() * memory.element_size()
     function = _find("label", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
-    error = -function(address, size, name.encode()) if function else errno.ENOSYS
+    error = -function(address, size, _bytes(name)) if function else errno.ENOSYS
     if error in _REFUSALS:
         raise ValueError(f"gsan.label({name!r}): {_REFUSALS[error]}")
     return not error
@@ -59,8 +64,8 @@ def ignore():
 
 def _say(name, word):
     function = _find(name, ctypes.c_char_p)
-    if function and function(word.encode()):
-        raise ValueError(f"gsan.{name}({word!r}): {_REFUSALS[errno.EINVAL].partition(',')[0]}")
+    if function and function(_bytes(word)):
+        raise ValueError(f"gsan.{name}({word!r}): a word has 1 to 200 bytes of UTF-8, none of them 0")
 
 
 def release(word):

@@ -45,12 +45,13 @@ ALWAYS int scope_reaches(u32 scope, int same_gpu) { return scope == GSAN_SYS || 
 /* The fast answer about order, without a memory access: is the record empty, this CTA's (`self`: the upper bits of a
  * record), or of a launch of the same participant below the floor? quick: gsan_quick() of layout.h. Without branches, at
  * which the lanes would part. */
-ALWAYS u32 quick_participant(u32 quick, u64 self) { return (u32)(self >> 32) >> 1 >> (31 - (quick & 31)); }
+ALWAYS u32 quick_head(u32 quick, u64 self) { return (u32)(self >> 32) >> 1 >> (31 - (quick & 31)); } /* gsan_tag_head() */
+ALWAYS u32 quick_participant(u32 quick, u64 self) { return quick_head(quick, self) & (GSAN_PARTICIPANTS - 1); }
 ALWAYS int quick_is_own(u64 self, u64 rec) { return (u32)((rec ^ self) >> 32) < 1u << (GSAN_REC_CTA_SHIFT - 32); }
 ALWAYS int quick_below(u32 quick, u64 self, u64 rec)
 {
 	u32 hi = (u32)(rec >> 32), up = quick & 31;
-	return (quick_participant(quick, rec ^ self) == 0) & ((int)((quick | 31) - (hi << up)) >= 0);
+	return (quick_head(quick, rec ^ self) == 0) & ((int)((quick | 31) - (hi << up)) >= 0);
 }
 ALWAYS int is_quiet(u32 quick, u64 self, u64 rec)
 {

@@ -171,7 +171,7 @@ ALWAYS int red_agrees(u32 quick, u64 rec, u64 me)
 {
 	u32 a = rec_op(rec), b = rec_op(me);
 	return is_quiet(quick, me, rec) |
-	       ((u32)(quick_participant(quick, rec ^ me) == 0) & /* the same GPU */
+	       ((u32)(quick_head(quick, rec ^ me) == 0) & /* the same GPU */
 		(((rec_mask(rec) & rec_mask(me)) == 0) | (u32)!(op_may_write(a) | op_may_write(b)) |
 		 ((a >= GSAN_OP_STRONG_LD) & ((a & b & 2) != 0) & (((u32)(rec ^ me) & 0xff) == 0)))); /* .gpu or .sys, the same bytes */
 }

@@ -28,6 +28,7 @@ def label():
     buffer = WORLD.zeros(1024, "int32")
     assert gsan.label(buffer, "counters", 4096) is True
     assert "1 to 200 bytes" in refusal(buffer, "", 4096) and "1 to 200 bytes" in refusal(buffer, "ä" * 101, 4096)
+    assert "1 to 200 bytes" in refusal(buffer, "a\0b", 4096)
     assert gsan.label(id(buffer), "the host's", 4) is False
     race(buffer)
 
@@ -112,7 +113,7 @@ def many_words():
 
 def refused_words():
     for function in (gsan.release, gsan.acquire):
-        for word in ("", "ä" * 101):
+        for word in ("", "ä" * 101, "a\0b"):
             try:
                 function(word)
                 raise AssertionError("taken")

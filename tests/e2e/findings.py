@@ -10,9 +10,11 @@ MESSAGE = os.path.join(jobs.EXAMPLES, "message_passing.py")
 MESSAGE_SITES = ("payload-store", "payload-load")
 BROKEN = {"relaxed": ["--order", "relaxed"], "gpu": ["--scope", "gpu"], "before": ["--flag", "before"]}
 MISSING = {("--order", "relaxed"): ["makes it a release at scope .sys; release is missing", "is relaxed, and no fence between"],
-           ("--scope", "gpu"): ["and .gpu do not include both GPU 0 and GPU 1"],
+           ("--scope", "gpu"): ["not include", "narrow-scope"],
            ("--flag", "before"): ["releases only what came before it, and the store comes after it"]}
-PAYLOAD = {("--scope", "gpu"): r"the scope \.gpu of the (release|flag store) at .* does not include GPU 1 of rank 1$"}  # what its own sentence says, if it is no root
+NARROW = r"the scope \.gpu of the (release|flag store) at .* does not include GPU 1 of rank 1$"
+PAYLOAD = {("--scope", "gpu"): NARROW}  # what its own sentence says, if it is no root
+ROOT = {("--scope", "gpu"): rf"scopes \.gpu and \.gpu do not include both GPU 0 and GPU 1$|{NARROW}"}  # by what the flag's pair has seen
 LAUNCHERS = {"launch": jobs.launched, "mpirun": jobs.mpirun}
 
 
@@ -29,6 +31,7 @@ def message(launcher, form, correct, program, *options):
             lines = expect.site_lines(MESSAGE)
             job.says(*(f"{os.path.basename(MESSAGE)}:{lines[site]}" for site in MESSAGE_SITES), *MISSING[options[-2:]])
             expect.need(len(summary["findings"]) == 1, f"more than one finding: {expect.describe(summary)}")
+            expect.need(re.search(ROOT.get(options[-2:], ""), summary["findings"][0]["missing_edge"]), expect.describe(summary))
             payload = [pair for pair in expect.pairs(summary) if pair["first"]["line"] == lines["payload-store"]]
             expect.need(all(re.search(PAYLOAD.get(options[-2:], ""), pair["missing_edge"]) for pair in payload), f"{payload}")
     return case

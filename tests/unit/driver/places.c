@@ -1,9 +1,10 @@
 /* A program for gsan-launch: `places TURNS FORM [QUIET]`. A process on a GPU lives throughout; others come one after the other, TURNS of them, each by
  * fork and exec. Both have memory of their own and map the other one's (as descriptors), and in each turn both store to one word of each, by
- * another CTA each turn. What each does waits for what the other has seen complete, but for the last turn of these forms:
+ * another CTA each turn; before, each fills a line of its own, and adds to a word. What each does waits for what the other has seen complete, but for the last turn of these forms:
  *   theirs   neither waits for the other one's store to the newcomer's memory: a race
  *   ours     to the memory of the one that lives: a race
  *   correct  they wait
+ *   once     as correct, but both store to the newcomer's memory alone: each newcomer's host has seen as much when the other one launches
  *   kept     as correct; the newcomers' memory stays mapped, and is stored to in each turn: nothing of those who made it can be given away
  * Or TURNS of them are there at once; one after the other stores to the memory of the first, told by it to do so:
  *   crowd    and the next one waits until it is over
@@ -23,7 +24,11 @@ static const char ptx[] =
 	".version 8.0\n.target sm_90\n.address_size 64\n"
 	".visible .entry store(.param .u64 p, .param .u32 cta)\n{\n\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<3>;\n\t.reg .pred %q;\n"
 	"\tld.param.u64 %rd1, [p];\n\tld.param.u32 %r1, [cta];\n\tmov.u32 %r2, %ctaid.x;\n\tsetp.ne.u32 %q, %r1, %r2;\n\t@%q bra over;\n"
-	"\tcvta.to.global.u64 %rd1, %rd1;\n\tst.global.u32 [%rd1], 7;\nover:\n\tret;\n}\n";
+	"\tcvta.to.global.u64 %rd1, %rd1;\n\tst.global.u32 [%rd1], 7;\nover:\n\tret;\n}\n"
+	/* a whole line of a warp, and a word that all lanes add to */
+	".visible .entry whole(.param .u64 p)\n{\n\t.reg .b64 %rd<3>;\n\t.reg .b32 %r<2>;\n"
+	"\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tmov.u32 %r1, %tid.x;\n\tmul.wide.u32 %rd2, %r1, 4;\n\tadd.u64 %rd2, %rd1, %rd2;\n"
+	"\tst.global.u32 [%rd2], %r1;\n\tred.global.add.u32 [%rd1+256], 1;\n\tret;\n}\n";
 
 static CUfunction kernel;
 static CUstream stream;
@@ -37,19 +42,6 @@ static void must(int failed, const char *what)
 	exit(1);
 }
 #define TRY(call) must((int)(call), #call)
-
-static void begin(void)
-{
-	CUcontext context;
-	CUmodule module;
-
-	TRY(cuInit(0));
-	TRY(cuDevicePrimaryCtxRetain(&context, 0));
-	TRY(cuCtxSetCurrent(context));
-	TRY(cuModuleLoadData(&module, ptx));
-	TRY(cuModuleGetFunction(&kernel, module, "store"));
-	TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-}
 
 static CUmemGenericAllocationHandle own_new(void)
 {
@@ -70,6 +62,25 @@ static CUdeviceptr mapped(CUmemGenericAllocationHandle handle)
 	TRY(cuMemMap(at, BYTES, 0, handle, 0));
 	TRY(cuMemSetAccess(at, BYTES, &access, 1));
 	return at;
+}
+
+static void begin(void)
+{
+	CUcontext context;
+	CUmodule module;
+	CUfunction whole;
+	CUdeviceptr at;
+
+	TRY(cuInit(0));
+	TRY(cuDevicePrimaryCtxRetain(&context, 0));
+	TRY(cuCtxSetCurrent(context));
+	TRY(cuModuleLoadData(&module, ptx));
+	TRY(cuModuleGetFunction(&kernel, module, "store"));
+	TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	TRY(cuModuleGetFunction(&whole, module, "whole"));
+	at = mapped(own_new());
+	TRY(cuLaunchKernel(whole, 1, 1, 1, 32, 1, 1, 0, stream, (void *[]){&at}, NULL));
+	TRY(cuCtxSynchronize());
 }
 
 static void unmapped(CUdeviceptr at)
@@ -128,6 +139,12 @@ static void store(CUdeviceptr at)
 	TRY(cuLaunchKernel(kernel, CTAS, 1, 1, 1, 1, 1, 0, stream, (void *[]){&at, &cta}, NULL));
 }
 
+static void work(CUdeviceptr at)
+{
+	store(at);
+	TRY(cuCtxSynchronize());
+}
+
 /* One of the two, who stores first; where they race neither has waited when the other one launches. */
 static void both(int line, int first, int race, CUdeviceptr at)
 {
@@ -146,7 +163,8 @@ static void both(int line, int first, int race, CUdeviceptr at)
 static void meet(int line, int newcomer, const char *form, int last, CUdeviceptr ours, CUdeviceptr theirs)
 {
 	both(line, newcomer, last && !strcmp(form, "theirs"), theirs);
-	both(line, !newcomer, last && !strcmp(form, "ours"), ours);
+	if (strcmp(form, "once"))
+		both(line, !newcomer, last && !strcmp(form, "ours"), ours);
 }
 
 /* One of many: `last`, if its store is not waited for. */
@@ -181,6 +199,8 @@ static int newcomer(int line, const char *form, int last)
 	hear(line);
 	meet(line, 1, form, last, ours, theirs);
 	hear(line);
+	if (!strcmp(form, "once"))
+		_exit(0); /* its host sees no more */
 	return 0;
 }
 
@@ -237,7 +257,7 @@ int main(int argc, char **argv)
 	unsigned turns = argc > 1 ? (unsigned)atoi(argv[1]) : 0, quiet = argc == 4 ? (unsigned)atoi(argv[3]) : 0;
 	const char *form = argc > 2 ? argv[2] : "";
 	static CUdeviceptr kept[TURNS_MAX];
-	int keep = !strcmp(form, "kept"), status;
+	int keep = !strcmp(form, "kept"), once = !strcmp(form, "once"), status;
 
 	if (argc == 6) {
 		turn = (unsigned)atoi(argv[4]);
@@ -260,20 +280,20 @@ int main(int argc, char **argv)
 		}
 		CUdeviceptr theirs = take_memory(line);
 		send_memory(line, own);
-		store(ours + 64); /* whatever it does when a process has left, it does before they meet */
-		TRY(cuCtxSynchronize());
+		if (!once) /* whatever it does when a process has left, it does before they meet, */
+			work(ours + 64);
 		tell(line);
 		meet(line, 0, form, turn == turns, ours, theirs);
-		for (unsigned before = 1; keep && before < turn; before++) {
-			store(kept[before]);
-			TRY(cuCtxSynchronize());
-		}
+		for (unsigned before = 1; keep && before < turn; before++)
+			work(kept[before]);
 		kept[turn] = theirs;
 		if (!keep)
 			unmapped(theirs);
 		tell(line);
 		TRY(waitpid(child, &status, 0) != child || status);
 		close(line);
+		if (once) /* or at once, and knows then what the process that has left had seen */
+			work(ours + 64);
 	}
 	return 0;
 }

@@ -12,7 +12,7 @@ FORMS = {"theirs": (70, "theirs", 0, 0), "ours": (70, "ours", 0, 0), "correct": 
          "crowd": (18, "crowd", 0, 0), "crush": (18, "crush", 0, 0), "crush_few": (2, "crush", 0, 0),
          "four": (3, "crowd", 0, 0), "four_crush": (3, "crush", 0, 0), "late_correct": (2, "correct", 0, 0), "late_ours": (2, "ours", 0, 0),
          "theirs_few": (7, "theirs", 0, 0), "ours_few": (7, "ours", 0, 0), "correct_few": (7, "correct", 0, 0),
-         "alone_few": (8, "theirs", 5, 0), "kept_few": (5, "kept", 0, 3)}
+         "once_few": (8, "once", 0, 0), "alone_few": (8, "theirs", 5, 0), "kept_few": (5, "kept", 0, 3)}
 
 
 def main():
