@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "gsan-launch/commit.h"
 #include "gsan-launch/launch.h"
 #include "report/page.h"
@@ -24,7 +25,7 @@ void launch_describe(const struct launch *l, struct report_job *job)
 {
 	static char host[HOST_NAME_MAX + 1], directory[PATH_MAX], driver[64];
 	*job = (struct report_job){
-		.argv = (const char *const *)l->program, .start = time(NULL), .began_ms = report_now_ms(), .seed = (uint64_t)l->option[SETTING_SEED].number,
+		.argv = (const char *const *)l->program, .start = time(NULL), .began_ms = (uint64_t)now_ms(), .seed = (uint64_t)l->option[SETTING_SEED].number,
 		.host = gethostname(host, sizeof host - 1) ? NULL : host, .directory = getcwd(directory, sizeof directory),
 		.device = l->emulated ? "emu" : "cuda", .driver = l->emulated ? NULL : describe_driver(driver, sizeof driver),
 		.commit = GSAN_COMMIT,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/now.h"
 #include "gsan-launch/launch.h"
 #include "ipc/ipc.h"
 
@@ -15,17 +16,10 @@
 #define NAME_MS 2000 /* for a supervisor that is about to listen, or has just ended; who has not answered by then is another's */
 #define NAME_LOOK_MS 5
 
-static int64_t name_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* 0: *listener is this job's, or -1: another launcher of this user has it. -EPERM: another user's process has it; or another -errno. */
 static int name_take(const char *name, int *listener)
 {
-	for (int64_t end = name_now() + NAME_MS; name_now() < end;) {
+	for (int64_t end = now_ms() + NAME_MS; now_ms() < end;) {
 		int fd = ipc_listen(name);
 		*listener = fd < 0 ? -1 : fd;
 		if (fd != -EADDRINUSE)

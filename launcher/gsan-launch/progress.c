@@ -4,22 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/now.h"
 #include "gsan-launch/launch.h"
 
 #define PROGRESS_MS 1000
 #define PROGRESS_FIRST_MS 2000 /* a job that takes less has none */
 #define PROGRESS_CLEAR "\r\033[K"
-
-static int64_t progress_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void progress_write(const char *text, size_t size)
 {
@@ -31,13 +24,13 @@ void launch_progress_begin(struct launch_progress *p, const struct launch *l)
 {
 	const char *term = getenv("TERM");
 	const int never = l->option[SETTING_PROGRESS].number != 0;
-	*p = (struct launch_progress){.next = progress_now() + PROGRESS_FIRST_MS};
+	*p = (struct launch_progress){.next = now_ms() + PROGRESS_FIRST_MS};
 	p->wanted = l->own && !never && log_enabled(LOG_WARNING) && isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
 }
 
 int launch_progress_ms(const struct launch_progress *p)
 {
-	const int64_t ms = p->next - progress_now();
+	const int64_t ms = p->next - now_ms();
 	return !p->wanted || p->asked ? -1 : ms > 0 ? (int)ms : 0;
 }
 
@@ -46,7 +39,7 @@ void launch_progress_show(struct launch_progress *p, const char *text, size_t si
 	struct winsize window;
 	char line[sizeof p->line], written[sizeof line + sizeof PROGRESS_CLEAR];
 	p->asked = 0;
-	p->next = progress_now() + PROGRESS_MS;
+	p->next = now_ms() + PROGRESS_MS;
 	if (!size || tcgetpgrp(STDERR_FILENO) != getpgrp() || ioctl(STDERR_FILENO, TIOCGWINSZ, &window))
 		return; /* nothing to say, or in the background */
 	snprintf(line, sizeof line, "gsan: %.*s ", (int)size, text); /* what the program prints comes behind it */

@@ -9,10 +9,10 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/now.h"
 #include "gsan-launch/launch.h"
 #include "ipc/ipc.h"
 #include "report/report.h"
@@ -37,13 +37,6 @@ struct ranks {
 	struct launch_progress progress;
 	sigset_t before;  /* signal mask for the ranks */
 };
-
-static int64_t ranks_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- before the start ---- */
 
@@ -199,14 +192,14 @@ static void ranks_told(struct ranks *r, int signal)
 	if (r->told)
 		r->killed = signal;
 	else
-		r->leave_at = ranks_now() + RANKS_LEAVE_MS;
+		r->leave_at = now_ms() + RANKS_LEAVE_MS;
 	r->told = signal;
 }
 
 /* Ctrl-C again: whoever does not listen, or waits for a GPU that does not answer, is killed. */
 static void ranks_keys(struct ranks *r)
 {
-	int64_t now = ranks_now();
+	int64_t now = now_ms();
 	if (r->keys_at && now - r->keys_at < RANKS_KEYS_MS && r->kill_at != RANKS_KILLED && ranks_running(r)) {
 		log_warning("interrupted twice: the ranks are killed");
 		r->kill_at = now;
@@ -232,7 +225,7 @@ static void ranks_take_signal(struct ranks *r)
 		if (signal == SIGINT && info.ssi_code == SI_KERNEL)
 			ranks_keys(r);
 		if (signal == SIGTERM && r->launch->explored && !r->kill_at) /* whoever explores is gone */
-			r->kill_at = ranks_now() + RANKS_KILL_MS;
+			r->kill_at = now_ms() + RANKS_KILL_MS;
 	}
 }
 
@@ -272,7 +265,7 @@ static void ranks_judge(struct ranks *r, int i)
 	}
 	if (!rc && p->verdict && ranks_running(r) && !r->kill_at) {
 		ranks_signal(r, SIGTERM);
-		r->kill_at = ranks_now() + RANKS_KILL_MS;
+		r->kill_at = now_ms() + RANKS_KILL_MS;
 	}
 }
 
@@ -286,7 +279,7 @@ static int ranks_left(const struct ranks *r)
 
 static int ranks_left_ms(int64_t at)
 {
-	int64_t ms = at - ranks_now();
+	int64_t ms = at - now_ms();
 	return ms < 0 ? 0 : ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
@@ -325,13 +318,13 @@ static void ranks_turn(struct ranks *r)
 	if (r->leave_at && (ms < 0 || ranks_left_ms(r->leave_at) < ms))
 		ms = ranks_left_ms(r->leave_at);
 	int n = poll(poll_fd, (nfds_t)here + 1, ms);
-	if (r->kill_at && ranks_now() >= r->kill_at) {
+	if (r->kill_at && now_ms() >= r->kill_at) {
 		for (int i = 0; i < here; i++)
 			if (r->rank[i].running)
 				ranks_kill(r, i);
 		r->kill_at = RANKS_KILLED;
 	}
-	if (r->leave_at && ranks_now() >= r->leave_at)
+	if (r->leave_at && now_ms() >= r->leave_at)
 		r->killed = r->told;
 	if (n <= 0)
 		return;

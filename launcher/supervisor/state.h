@@ -71,7 +71,7 @@ struct wait {
 	struct kernel *kernel;                /* or NULL: never told */
 	const struct allocation *allocation;  /* or NULL: none is known there */
 	struct gsan_side by;
-	uint64_t address, value, since, last; /* since, last: of the first and the last word of it, report_now_ms() */
+	uint64_t address, value, since, last; /* since, last: of the first and the last word of it, now_ms() */
 	uint32_t times;
 	int known;                            /* is `value`? */
 	int left;                             /* its process has left, and it waited then */
@@ -169,9 +169,11 @@ int supervisor_write(struct supervisor *s, const struct report *r, int last); /*
 
 /* status.c */
 int supervisor_own_status(const struct member *m); /* of a rank: its program's, as shells say it */
-int supervisor_timeline(const struct supervisor *s, struct report *r); /* 0 or -ENOMEM */
 int supervisor_note_unseen(const struct supervisor *s, struct report *r); /* names the ranks of which no process joined */
 int supervisor_status(const struct supervisor *s, const struct report *r, struct text *why); /* why: of SUPERVISOR_EXIT_UNCHECKED */
+
+/* timeline.c */
+int supervisor_timeline(const struct supervisor *s, struct report *r); /* 0 or -ENOMEM */
 
 /* progress.c */
 void supervisor_progress(const struct supervisor *s, struct text *out); /* a sentence without its stop; nothing yet: "" */

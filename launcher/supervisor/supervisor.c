@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "config/settings.h"
 #include "supervisor/kill.h"
 #include "supervisor/state.h"
@@ -24,13 +25,6 @@
 #define DRAIN_MS 100
 #define LATE_MS 2000   /* for launchers of a job that could not start, so that they hear why */
 #define SETTLE_MS 2000 /* for rank processes to die with their launcher */
-
-static int64_t supervisor_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- set up and tear down ---- */
 
@@ -316,17 +310,17 @@ static void supervisor_fail_start(struct supervisor *s)
 /* Launchers that come later would begin a job of their own and wait in vain: they are told, too, while the name is still taken. */
 static void supervisor_tell_late(struct supervisor *s)
 {
-	int64_t end = supervisor_now() + LATE_MS;
-	while (s->came < s->config.size && supervisor_now() < end)
+	int64_t end = now_ms() + LATE_MS;
+	while (s->came < s->config.size && now_ms() < end)
 		if (supervisor_turn(s, DRAIN_MS) < 0)
 			return;
 }
 
 static int supervisor_meet(struct supervisor *s)
 {
-	int64_t end = supervisor_now() + s->config.timeout_ms;
+	int64_t end = now_ms() + s->config.timeout_ms;
 	for (;;) {
-		int64_t left = end - supervisor_now();
+		int64_t left = end - now_ms();
 		int unfit = s->failure.size > 0;
 		if (supervisor_count(s, MEMBER_HERE) == s->config.size) {
 			supervisor_start(s);
@@ -430,7 +424,7 @@ static int64_t supervisor_deadline(const struct supervisor *s, int64_t *first_en
 		waiting |= s->member[i].waits;
 		failed |= supervisor_own_status(&s->member[i]) != 0;
 	}
-	int64_t now = supervisor_now();
+	int64_t now = now_ms();
 	if (!waiting)
 		*first_end = 0;
 	else if (!*first_end)
@@ -465,7 +459,7 @@ static int supervisor_serve(struct supervisor *s)
 		supervisor_drain(s, 0);
 		if (ready == 0 && !supervisor_count(s, MEMBER_RUNNING))
 			return 0;
-		if (supervisor_now() >= supervisor_deadline(s, &first_end)) {
+		if (now_ms() >= supervisor_deadline(s, &first_end)) {
 			supervisor_overdue(s);
 			first_end = 0;
 		}
@@ -475,8 +469,8 @@ static int supervisor_serve(struct supervisor *s)
 /* Rank processes of a killed launcher are dying: their last findings are worth a moment. */
 static void supervisor_settle(struct supervisor *s)
 {
-	int64_t end = supervisor_now() + SETTLE_MS;
-	while (supervisor_count(s, MEMBER_LOST) && supervisor_now() < end) {
+	int64_t end = now_ms() + SETTLE_MS;
+	while (supervisor_count(s, MEMBER_LOST) && now_ms() < end) {
 		int open = 0;
 		for (size_t i = 0; i < s->connections; i++)
 			open |= s->connection[i].participants != 0;

@@ -3,6 +3,7 @@
  * is not long overdue. */
 #include <string.h>
 
+#include "base/now.h"
 #include "supervisor/state.h"
 
 #define WAITS_OVERDUE 4u        /* times as long as from the first word of it to the last: after about once as long the next one is due; */
@@ -36,7 +37,7 @@ static uint32_t waits_place(struct supervisor *s, const struct gsan_side *by, ui
 void supervisor_waits(struct supervisor *s, const struct gsan_finding *f)
 {
 	const struct gsan_side *by = &f->second;
-	const uint64_t now = report_now_ms();
+	const uint64_t now = (uint64_t)now_ms();
 	if (by->participant >= GSAN_PARTICIPANTS || !s->owner[by->participant] || by->stream >= GSAN_STREAMS) /* scribbled on */
 		return;
 	const uint32_t place = waits_place(s, by, now);
@@ -49,7 +50,7 @@ void supervisor_waits(struct supervisor *s, const struct gsan_finding *f)
 
 void supervisor_waits_leave(struct supervisor *s, uint32_t participant)
 {
-	const uint64_t now = report_now_ms();
+	const uint64_t now = (uint64_t)now_ms();
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < s->waits; i++) {
 		struct wait w = s->wait[i];
@@ -74,7 +75,7 @@ static void waits_add(const struct supervisor *s, struct report *r, const struct
 
 void supervisor_waits_report(const struct supervisor *s, struct report *r)
 {
-	const uint64_t now = report_now_ms();
+	const uint64_t now = (uint64_t)now_ms();
 	for (uint32_t i = 0; i < s->waits; i++) {
 		const struct wait *w = &s->wait[i];
 		const struct report_rank *rank = &r->rank[supervisor_owner_rank(s, w->owner)];

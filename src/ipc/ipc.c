@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
+
 #define IPC_BACKLOG 128
 #define IPC_RETRY_MS 5
 #define IPC_CONNECT_MS 500
@@ -79,13 +81,6 @@ int ipc_accept(int listener)
 	return fd;
 }
 
-static int64_t ipc_now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* How long a call that sends may wait; 0: for ever. Who listens and does not accept would else be waited for. */
 static void ipc_patience(int fd, int ms)
 {
@@ -97,7 +92,7 @@ int ipc_connect(const char *name, int timeout_ms)
 {
 	struct sockaddr_un at;
 	socklen_t size;
-	int64_t end = ipc_now_ms() + timeout_ms;
+	int64_t end = now_ms() + timeout_ms;
 	int rc = ipc_address(name, &at, &size);
 	if (rc)
 		return rc;
@@ -108,7 +103,7 @@ int ipc_connect(const char *name, int timeout_ms)
 	while (connect(fd, (struct sockaddr *)&at, size)) {
 		rc = -errno;
 		int later = rc == -ECONNREFUSED || rc == -EAGAIN || rc == -EINTR;
-		if (!later || ipc_now_ms() >= end)
+		if (!later || now_ms() >= end)
 			goto close_fd;
 		nanosleep(&(struct timespec){0, IPC_RETRY_MS * 1000000}, NULL);
 	}

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/hash.h"
+#include "base/now.h"
 #include "base/utf8.h"
 #include "report/cause.h"
 #include "report/order.h"
@@ -161,13 +162,6 @@ int report_add_finding(struct report *r, const struct report_finding *finding)
 	return 0;
 }
 
-uint64_t report_now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 const char *report_time(char text[REPORT_TIME_SIZE], int64_t seconds)
 {
 	time_t at = (time_t)seconds;
@@ -191,7 +185,7 @@ int report_set_job(struct report *r, const struct report_job *job)
 		argv[i] = report_copy(r, job->argv[i]);
 	r->job.argv = argv;
 	if (job->began_ms)
-		r->job.duration_ms = report_now_ms() - job->began_ms;
+		r->job.duration_ms = (uint64_t)now_ms() - job->began_ms;
 	return 0;
 }
 

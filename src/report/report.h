@@ -139,7 +139,7 @@ struct report_job {
 	uint32_t arguments;
 	const char *host, *directory;
 	int64_t start;           /* seconds since 1970, UTC; 0: nothing of this is known */
-	uint64_t began_ms;       /* CLOCK_MONOTONIC, of this boot: how long it took follows; 0: that is known; in no file */
+	uint64_t began_ms;       /* now_ms(): how long it took follows; 0: that is known; in no file */
 	uint64_t duration_ms, seed;
 	const char *device;      /* emu, cuda */
 	const char *driver;      /* NVIDIA's version, or NULL */
@@ -224,7 +224,6 @@ void report_append_wait(struct report *r, const struct report_wait *wait); /* me
 int report_add_suppression(struct report *r, const struct report_suppression *suppression, uint32_t *number); /* number: from 1 on */
 int report_set_job(struct report *r, const struct report_job *job); /* which has taken until now */
 int report_set_lanes(struct report *r, const struct report_lane *lane, uint32_t lanes);
-uint64_t report_now_ms(void);
 const char *report_time(char text[REPORT_TIME_SIZE], int64_t seconds); /* since 1970, as REPORT_TIME says it: `text` */
 /* NULL stays NULL, and is what comes back when out of memory. What is not UTF-8, and what commands (base/utf8.h) but for tabs, becomes
  * \xNN or \uNNNN. */
