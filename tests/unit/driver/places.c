@@ -10,15 +10,11 @@
  *   crowd    and the next one waits until it is over
  *   crush    but for the last, who does not wait for the last but one
  * QUIET: so many turns at first in which the one that lives calls nothing of CUDA. */
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-enum { BYTES = 2 << 20, CTAS = 64, TURNS_MAX = 1000 };
+#include "lent.h"
+
+enum { CTAS = 64, TURNS_MAX = 1000 };
 
 static const char ptx[] =
 	".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -33,36 +29,6 @@ static const char ptx[] =
 static CUfunction kernel;
 static CUstream stream;
 static unsigned turn;
-
-static void must(int failed, const char *what)
-{
-	if (!failed)
-		return;
-	fprintf(stderr, "places: turn %u: %s: error %d\n", turn, what, failed);
-	exit(1);
-}
-#define TRY(call) must((int)(call), #call)
-
-static CUmemGenericAllocationHandle own_new(void)
-{
-	const CUmemAllocationProp how = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}},
-					 .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
-	CUmemGenericAllocationHandle handle;
-
-	TRY(cuMemCreate(&handle, BYTES, &how, 0));
-	return handle;
-}
-
-static CUdeviceptr mapped(CUmemGenericAllocationHandle handle)
-{
-	const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {0}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-	CUdeviceptr at;
-
-	TRY(cuMemAddressReserve(&at, BYTES, 0, 0, 0));
-	TRY(cuMemMap(at, BYTES, 0, handle, 0));
-	TRY(cuMemSetAccess(at, BYTES, &access, 1));
-	return at;
-}
 
 static void begin(void)
 {
@@ -89,47 +55,13 @@ static void unmapped(CUdeviceptr at)
 	TRY(cuMemAddressFree(at, BYTES));
 }
 
-static void send_memory(int to, CUmemGenericAllocationHandle handle)
+static CUdeviceptr taken(int from)
 {
-	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control = {0};
-	char letter = 0;
-	struct iovec part = {&letter, 1};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-	int fd;
-
-	TRY(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof fd);
-	memcpy(CMSG_DATA(c), &fd, sizeof fd);
-	TRY(sendmsg(to, &message, 0) != 1);
-	close(fd);
-}
-
-static CUdeviceptr take_memory(int from)
-{
-	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control;
-	char letter;
-	struct iovec part = {&letter, 1};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-	CUmemGenericAllocationHandle handle;
-	int fd;
-
-	TRY(recvmsg(from, &message, 0) != 1 || !CMSG_FIRSTHDR(&message));
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
-	TRY(cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
-	close(fd);
+	CUmemGenericAllocationHandle handle = take_memory(from);
 	CUdeviceptr at = mapped(handle);
+
 	TRY(cuMemRelease(handle));
 	return at;
-}
-
-static void tell(int to) { TRY(write(to, "x", 1) != 1); }
-static void hear(int from)
-{
-	char letter;
-	TRY(read(from, &letter, 1) != 1);
 }
 
 static void store(CUdeviceptr at)
@@ -170,7 +102,7 @@ static void meet(int line, int newcomer, const char *form, int last, CUdeviceptr
 /* One of many: `last`, if its store is not waited for. */
 static int one_of_many(int line, int last)
 {
-	CUdeviceptr ours = take_memory(line);
+	CUdeviceptr ours = taken(line);
 
 	store(mapped(own_new()));
 	TRY(cuCtxSynchronize());
@@ -195,7 +127,7 @@ static int newcomer(int line, const char *form, int last)
 		return 0;
 	}
 	send_memory(line, own);
-	CUdeviceptr ours = take_memory(line);
+	CUdeviceptr ours = taken(line);
 	hear(line);
 	meet(line, 1, form, last, ours, theirs);
 	hear(line);
@@ -278,7 +210,7 @@ int main(int argc, char **argv)
 			close(line);
 			continue;
 		}
-		CUdeviceptr theirs = take_memory(line);
+		CUdeviceptr theirs = taken(line);
 		send_memory(line, own);
 		if (!once) /* whatever it does when a process has left, it does before they meet, */
 			work(ours + 64);
