@@ -500,6 +500,18 @@ def gpus(*names):
         yield f"pipeline: {form}", "found" if racy else "clean", got, len(results)
 
 
+def places():
+    """Jobs of one rank in which processes come and go on one GPU, more than there are places: the forms of tests/unit/driver/places.c, with twenty
+    newcomers where the test on the emulated device has seventy."""
+    sys.path.insert(0, os.path.join(ROOT, "tests", "unit", "driver"))
+    import places_test  # noqa: E402
+    for form, (turns, last, quiet, refused) in places_test.FORMS.items():
+        if refused or form.endswith("_few"):
+            continue
+        result, racy = run([*gsan(), os.path.join(BUILD, "bin", "places"), str(min(turns, 20)), last, str(quiet)]), last in ("theirs", "ours", "crush")
+        yield f"places: {form}", "found" if racy else "clean", ends_of([result], form, FOUND if racy else 0), 1
+
+
 # ---- four GPUs ----------------------------------------------------------------------------------------------------
 def random_4():
     """As many race-free programs of four ranks as `random` has of two."""
@@ -594,7 +606,7 @@ def speed_4():
 
 SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "gpus-4": gpus, "graphs-4": graphs_4, "idioms-4": lambda: idioms(ranks=4), "ipc-4": lambda: ipc(4), "launchers-4": launchers_4,
             "limits-4": lambda: limits("fills=100x4"), "litmus-4": lambda: litmus(4), "random-4": random_4,
-            "speed-4": speed_4, "cases": cases, "copies": copies, "fat": fat, "gpus": gpus, "graphs": graphs, "ipc": ipc, "idioms": idioms, "libraries": libraries, "litmus": litmus, "pages": pages, "random": random_section, "smoke": smoke, "values": values,
+            "speed-4": speed_4, "cases": cases, "copies": copies, "fat": fat, "gpus": gpus, "graphs": graphs, "ipc": ipc, "idioms": idioms, "libraries": libraries, "litmus": litmus, "pages": pages, "places": places, "random": random_section, "smoke": smoke, "values": values,
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "plugin": plugin, "triton39": triton39, "residency": residency, "limits": limits,
             "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "programs": programs,
             "linked": linked}

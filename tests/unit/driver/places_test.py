@@ -34,4 +34,5 @@ def main():
         assert finding["allocation"]["offset"] == 0 and finding["count"] == 1, said
 
 
-main()
+if __name__ == "__main__":
+    main()
