@@ -134,7 +134,7 @@ static int explore_write(struct explore *x)
 	int unfinished = report_finish(&x->all) || report_set_job(&x->all, &x->job) || report_group(&x->all) ||
 			 report_suppress(&x->all, &x->launch->suppressions) || report_regroup(&x->all);
 	report_limit(&x->all, (uint32_t)x->launch->option[SETTING_DETAILS].number);
-	report_identify(&x->all);
+	unfinished = unfinished || report_identify(&x->all);
 	char *json = unfinished ? NULL : report_json(&x->all, -1);
 	snprintf(path, sizeof path, "%s/summary.json", x->launch->report);
 	int rc = json ? text_write_file(path, json, strlen(json)) : -ENOMEM;

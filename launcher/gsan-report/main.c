@@ -172,10 +172,18 @@ static int main_kind_exists(const char *pattern)
 	return 0;
 }
 
-/* Likewise of ranks. */
+/* Likewise of ranks: one or two, each a number or *. */
 static int main_rank_exists(const char *pattern)
 {
-	return *pattern && !pattern[strspn(pattern, "0123456789*,")];
+	for (int i = 0; i < 2; i++) {
+		const size_t n = *pattern == '*' ? 1 : strspn(pattern, "0123456789");
+		pattern += n;
+		if (!n || !*pattern)
+			return n > 0;
+		if (*pattern++ != ',')
+			return 0;
+	}
+	return 0;
 }
 
 /* Options may stand before, between and behind what is to be read: that is gathered at the start of argv, and counted. */

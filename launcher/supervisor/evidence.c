@@ -501,7 +501,8 @@ int supervisor_report(struct supervisor *s, struct report *r)
 	report_limit(r, s->config.details);
 	if (!rc)
 		rc = report_add_sources(r, r->job.directory);
-	report_identify(r);
+	if (!rc)
+		rc = report_identify(r);
 	if (!rc && s->config.formal == FORMAL_IGNORE)
 		report_unlist_formal(r);
 	return rc;

@@ -61,9 +61,11 @@ static int report_same_kernels(const struct report_finding *a, const struct repo
 	       (!report_text_order(a->first.kernel, b->second.kernel) && !report_text_order(a->second.kernel, b->first.kernel));
 }
 
-/* Are they of one pair of sites, whichever came first? */
+/* Are they of one pair of sites, whichever came first, in memory of one name? */
 int report_same_sides(const struct report_finding *a, const struct report_finding *b)
 {
+	if (report_text_order(report_label(a), report_label(b)))
+		return 0;
 	return (!report_side_order(&a->first, &b->first) && !report_side_order(&a->second, &b->second)) ||
 	       (!report_side_order(&a->first, &b->second) && !report_side_order(&a->second, &b->first));
 }

@@ -106,4 +106,16 @@ int report_set_edge(struct report *r, struct report_finding *f)
 	return rc;
 }
 
+uint32_t report_parts(const struct report_finding *f)
+{
+	const int both = f->missing_edge_class == REPORT_MISSING_BOTH || f->missing_edge_class == REPORT_NARROW_SCOPE;
+	return both && f->edge.ops == REPORT_EDGE_OPS ? REPORT_EDGE_OPS : 0;
+}
+
+enum report_class report_part_class(const struct report_finding *f, uint32_t i)
+{
+	static const enum report_class one[REPORT_EDGE_OPS] = {REPORT_MISSING_RELEASE, REPORT_MISSING_ACQUIRE};
+	return report_parts(f) && f->missing_edge_class == REPORT_MISSING_BOTH ? one[i] : f->missing_edge_class;
+}
+
 void report_add_op(struct text *out, const struct report_op *op) { report_add_frame(out, &op->at, op->inlined_at); }

@@ -1,18 +1,23 @@
 /* By what a finding is known again in another run: what the program is, and nothing of how it ran. A pair of lines: the kind, as far as it does
- * not say which side came first, and of each side kernel, function, operation, the file's name without its folder, and the text of the source
- * line with white space squeezed, so that lines may move. Where that text is not known, the number of the line. Not: seeds, ranks, CTAs,
- * launches, offsets, counts; and the missing edge, for which of several is seen to be missing depends on the schedule.
+ * not say which side came first, the label of the memory, and of each side kernel, function, operation, the file's name without its folder, and
+ * the text of the source line, and of those that it was inlined at, with white space squeezed, so that lines may move. Where a text is not
+ * known, the number of the line. Not: seeds, ranks, CTAs, launches, offsets, counts; and the missing edge, for which of several is seen to be
+ * missing depends on the schedule.
  *
  * A finding: what the missing edge is (group.c), and not which pairs were seen, nor which of them is the root. That is its class and the
- * operations that would have to be mended; of two launches that nothing orders, their kernels; else the pair of lines. */
+ * operations that would have to be mended; of two launches that nothing orders, their kernels; else the two lines.
+ *
+ * What is written twice is known twice: of several that would have one fingerprint, at different places, the second has another, and so on. */
 #include "report/report.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "report/order.h"
 
 /* The end of each part is hashed, too: "ab" and "c" are not "a" and "bc". */
 static uint64_t fingerprint_add(uint64_t hash, const char *text)
@@ -20,12 +25,13 @@ static uint64_t fingerprint_add(uint64_t hash, const char *text)
 	return text ? hash_bytes(hash, text, strlen(text) + 1) : hash_step(hash, 0x100);
 }
 
+/* Up to its end, or its newline. */
 static uint64_t fingerprint_squeezed(uint64_t hash, const char *line)
 {
 	int space = 0;
-	while (isspace((unsigned char)*line))
+	while (isspace((unsigned char)*line) && *line != '\n')
 		line++;
-	for (; *line; line++) {
+	for (; *line && *line != '\n'; line++) {
 		if (isspace((unsigned char)*line)) {
 			space = 1;
 			continue;
@@ -44,14 +50,35 @@ static const char *fingerprint_base(const char *file)
 	return slash ? slash + 1 : file;
 }
 
+/* Of each place that it was inlined at, FILE:LINE with commas between: the line's text, if there is any, else its file and number. */
+static uint64_t fingerprint_inlined(uint64_t hash, const struct report_side *side)
+{
+	const char *line = side->inlined_source;
+	for (const char *at = side->inlined_at; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		const size_t n = strcspn(at, ",");
+		const char *slash = memrchr(at, '/', n), *frame = slash ? slash + 1 : at;
+		hash = line && *line != '\n' && *line ? fingerprint_squeezed(hash, line) : hash_bytes(hash, frame, (size_t)(at + n - frame));
+		line = line && strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL;
+	}
+	return hash;
+}
+
+/* Where it is written. */
+static uint64_t fingerprint_line(uint64_t hash, const struct report_side *side)
+{
+	hash = side->source ? fingerprint_squeezed(hash, side->source) : hash_step(hash, side->at.line);
+	return fingerprint_inlined(hash, side);
+}
+
+static const char *fingerprint_kernel(const char *name) { return name && name[0] == '#' ? "#" : name; } /* an id is this run's */
+
 static uint64_t fingerprint_side(const struct report_side *side)
 {
-	const char *const part[] = {side->kernel && side->kernel[0] == '#' ? "#" : side->kernel, /* an id is this run's */
-				    side->function, fingerprint_base(side->at.file), side->op, side->semantics, side->scope};
+	const char *const part[] = {fingerprint_kernel(side->kernel), side->function, fingerprint_base(side->at.file), side->op, side->semantics, side->scope};
 	uint64_t hash = HASH_START;
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		hash = fingerprint_add(hash, part[i]);
-	return side->source ? fingerprint_squeezed(hash, side->source) : hash_step(hash, side->at.line);
+	return fingerprint_line(hash, side);
 }
 
 /* Read-after-write and write-after-read are one race, and of an atomic that may fail the kind depends on whether it did: what the
@@ -61,11 +88,18 @@ static const char *fingerprint_kind(enum gsan_kind kind)
 	return kind == GSAN_SCOPE || kind == GSAN_STALE_NC ? report_kind_name(kind) : "race";
 }
 
-uint64_t report_fingerprint(const struct report_finding *f)
+/* Of two, whichever is first. */
+static uint64_t fingerprint_both(uint64_t hash, uint64_t a, uint64_t b) { return hash_then(hash_then(hash, a < b ? a : b), a < b ? b : a); }
+
+static uint64_t fingerprint_memory(uint64_t hash, const struct report_finding *f)
 {
-	const uint64_t a = fingerprint_side(&f->first), b = fingerprint_side(&f->second);
+	return report_label(f) ? fingerprint_add(hash, report_label(f)) : hash;
+}
+
+static uint64_t fingerprint_pair(const struct report_finding *f)
+{
 	const uint64_t hash = fingerprint_add(HASH_START, fingerprint_kind(f->kind));
-	return hash_then(hash_then(hash, a < b ? a : b), a < b ? b : a);
+	return fingerprint_both(fingerprint_memory(hash, f), fingerprint_side(&f->first), fingerprint_side(&f->second));
 }
 
 /* The user's line. */
@@ -77,8 +111,7 @@ static uint64_t fingerprint_op(const struct report_op *op)
 	const unsigned long line = colon ? strtoul(colon + 1, NULL, 10) : 0;
 	if (colon)
 		*colon = 0;
-	const char *const part[] = {op->kernel && op->kernel[0] == '#' ? "#" : op->kernel, fingerprint_base(op->at.file), fingerprint_base(frame.data),
-				    op->semantics, op->scope};
+	const char *const part[] = {fingerprint_kernel(op->kernel), fingerprint_base(op->at.file), fingerprint_base(frame.data), op->semantics, op->scope};
 	uint64_t hash = HASH_START;
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		hash = fingerprint_add(hash, part[i]);
@@ -89,18 +122,35 @@ static uint64_t fingerprint_op(const struct report_op *op)
 /* A kernel; of a copy, its caller's line, too. */
 static uint64_t fingerprint_launch(const struct report_side *side)
 {
-	return report_is_copy(side) ? fingerprint_side(side) : fingerprint_add(HASH_START, side->kernel && side->kernel[0] == '#' ? "#" : side->kernel);
+	return report_is_copy(side) ? fingerprint_side(side) : fingerprint_add(HASH_START, fingerprint_kernel(side->kernel));
+}
+
+/* A line of a kernel, whatever happens there; of code without lines, the access. */
+static uint64_t fingerprint_place(const struct report_side *side)
+{
+	if (!side->at.file)
+		return fingerprint_side(side);
+	return fingerprint_line(fingerprint_add(fingerprint_add(HASH_START, fingerprint_kernel(side->kernel)), fingerprint_base(side->at.file)), side);
+}
+
+static uint64_t fingerprint_ops(enum report_class class, const struct report_op *a, const struct report_op *b)
+{
+	return fingerprint_both(fingerprint_add(HASH_START, report_class_name(class)), fingerprint_op(a), fingerprint_op(b));
+}
+
+uint64_t report_part_cause(const struct report_finding *f, uint32_t i)
+{
+	return fingerprint_ops(report_part_class(f, i), &f->edge.op[i], &f->edge.op[i]);
 }
 
 static uint64_t fingerprint_cause(const struct report_finding *f)
 {
-	const int ops = f->edge.ops > 0;
-	if (!ops && f->missing_edge_class != REPORT_MISSING_STREAM_EDGE)
-		return report_fingerprint(f);
-	const uint64_t a = ops ? fingerprint_op(&f->edge.op[0]) : fingerprint_launch(&f->first);
-	const uint64_t b = ops ? fingerprint_op(&f->edge.op[f->edge.ops - 1]) : fingerprint_launch(&f->second);
-	const uint64_t hash = fingerprint_add(HASH_START, report_class_name(f->missing_edge_class));
-	return hash_then(hash_then(hash, a < b ? a : b), a < b ? b : a);
+	const int launches = f->missing_edge_class == REPORT_MISSING_STREAM_EDGE;
+	uint64_t (*const side)(const struct report_side *) = launches ? fingerprint_launch : fingerprint_place;
+	if (f->edge.ops)
+		return fingerprint_ops(f->missing_edge_class, &f->edge.op[0], &f->edge.op[f->edge.ops - 1]);
+	const uint64_t hash = fingerprint_add(HASH_START, launches ? report_class_name(f->missing_edge_class) : "lines");
+	return fingerprint_both(fingerprint_memory(hash, f), side(&f->first), side(&f->second));
 }
 
 /* Of its pairs one that names most operations says what the edge is: those that do name the same. */
@@ -114,18 +164,93 @@ static uint64_t fingerprint_finding(const struct report *r, const struct report_
 	return fingerprint_cause(&pair[best]);
 }
 
-void report_identify(struct report *r)
+/* ---- what is written twice ---- */
+
+struct fingerprint_of { uint64_t hash; struct report_finding *f; };
+
+static int fingerprint_order(const struct fingerprint_of *a, const struct fingerprint_of *b) { return report_number_order(a->hash, b->hash); }
+
+/* By the places of a pair, and not by its ranks. */
+static int fingerprint_place_order(const struct report_finding *a, const struct report_finding *b)
 {
-	for (uint32_t i = 0; i < r->pairs; i++)
-		r->pair[i].fingerprint = report_fingerprint(&r->pair[i]);
+	const int crossed = report_site_order(&a->first, &a->second) > 0, others = report_site_order(&b->first, &b->second) > 0;
+	ORDER(report_site_order(crossed ? &a->second : &a->first, others ? &b->second : &b->first));
+	return report_site_order(crossed ? &a->first : &a->second, others ? &b->first : &b->second);
+}
+
+static int fingerprint_by_place(const void *a, const void *b)
+{
+	const struct fingerprint_of *one = a, *other = b;
+	ORDER(fingerprint_order(one, other));
+	return fingerprint_place_order(one->f, other->f);
+}
+
+/* Findings lie in their order. */
+static int fingerprint_by_finding(const void *a, const void *b)
+{
+	const struct fingerprint_of *one = a, *other = b;
+	ORDER(fingerprint_order(one, other));
+	return (one->f > other->f) - (one->f < other->f);
+}
+
+static uint64_t fingerprint_nth(uint64_t hash, uint32_t nth) { return nth ? hash_step(hash, nth) : hash; }
+
+int report_identify_pairs(struct report *r)
+{
+	struct fingerprint_of *of = malloc(((size_t)r->findings + r->pairs) * sizeof *of + 1);
+	size_t count = 0;
+	uint32_t nth = 0;
+	if (!of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->pairs; i++, count++)
+		of[count] = (struct fingerprint_of){fingerprint_pair(&r->pair[i]), &r->pair[i]};
+	for (uint32_t i = 0; i < r->findings; i++)
+		if (!r->finding[i].pairs)
+			of[count++] = (struct fingerprint_of){fingerprint_pair(&r->finding[i]), &r->finding[i]};
+	if (count)
+		qsort(of, count, sizeof *of, fingerprint_by_place);
+	for (size_t i = 0; i < count; i++) {
+		if (!i || of[i - 1].hash != of[i].hash)
+			nth = 0;
+		else if (fingerprint_place_order(of[i - 1].f, of[i].f))
+			nth++;
+		of[i].f->fingerprint = fingerprint_nth(of[i].hash, nth);
+	}
+	free(of);
 	for (uint32_t i = 0; i < r->findings; i++) {
-		struct report_finding *f = &r->finding[i];
-		f->fingerprint = report_fingerprint(f);
-		f->cause = fingerprint_finding(r, f);
+		uint32_t n;
+		r->finding[i].fingerprint = report_pairs(r, &r->finding[i], &n)->fingerprint;
+	}
+	return 0;
+}
+
+static int fingerprint_findings(struct report *r)
+{
+	struct fingerprint_of *of = malloc(r->findings * sizeof *of + 1);
+	if (!of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->findings; i++)
+		of[i] = (struct fingerprint_of){fingerprint_finding(r, &r->finding[i]), &r->finding[i]};
+	if (r->findings)
+		qsort(of, r->findings, sizeof *of, fingerprint_by_finding);
+	for (uint32_t i = 0, nth = 0; i < r->findings; i++) {
+		struct report_finding *f = of[i].f;
+		nth = i && of[i - 1].hash == of[i].hash ? nth + 1 : 0;
+		f->cause = fingerprint_nth(of[i].hash, nth);
 		for (uint32_t k = 0; k < f->pairs; k++)
 			r->pair[f->pair + k].cause = f->cause;
 	}
+	free(of);
+	return 0;
 }
+
+int report_identify(struct report *r)
+{
+	const int rc = report_identify_pairs(r);
+	return rc ? rc : fingerprint_findings(r);
+}
+
+/* ---- in two reports ---- */
 
 struct report_identity report_identity(const struct report_finding *f)
 {

@@ -5,8 +5,8 @@
  *    and semantics. A release and an acquire that are both missing explain pairs that lack one of them; two scopes that are too narrow,
  *    pairs that one of them leaves out; and a flag that is weak, the race of the flag itself;
  *  - no operation is known, and it is a stream, an event or the host that would have to order two launches: they are of the same two
- *    kernels, or copies called at one place;
- *  - else they are of the same two lines.
+ *    kernels, or copies called at one place, and race in memory of the same label, if it has one;
+ *  - else they are of the same two lines, inlined at the same places, and in memory of the same label.
  * Pairs of one finding that differ in which side came first are one.
  * Ranks, CTAs, launches, bytes, and which side came first never part pairs; formal ones are never with others.
  *
@@ -73,17 +73,27 @@ static int group_launch_order(const struct report_side *a, const struct report_s
 	return report_is_copy(a) ? report_place_order(&a->at, &b->at) : 0;
 }
 
-static uint64_t group_line_hash(const struct report_side *side)
+/* A line of the kernel's, whatever happens there; of code without lines, the access. */
+static struct report_side group_line(const struct report_side *side)
 {
 	struct report_side line = *side;
 	line.rank = 0;
+	if (line.at.file) {
+		line.at.column = 0;
+		line.op = NULL;
+	}
+	return line;
+}
+
+static uint64_t group_line_hash(const struct report_side *side)
+{
+	const struct report_side line = group_line(side);
 	return report_side_hash(&line);
 }
 
 static int group_line_order(const struct report_side *a, const struct report_side *b)
 {
-	struct report_side one = *a, other = *b;
-	one.rank = other.rank = 0;
+	const struct report_side one = group_line(a), other = group_line(b);
 	return report_side_order(&one, &other);
 }
 
@@ -105,6 +115,11 @@ static uint64_t group_hash(const struct report_finding *f)
 	return hash_step(hash_step(hash, f->missing_edge_class), (uint64_t)f->formal);
 }
 
+static int group_same_lines(const struct report_finding *a, const struct report_finding *b)
+{
+	return !report_text_order(report_label(a), report_label(b)) && group_same_sides(a, b, group_is_launches(a) ? group_launch_order : group_line_order);
+}
+
 static int group_has_op(const struct report_edge *edge, const struct report_op *op)
 {
 	for (uint32_t i = 0; i < edge->ops; i++)
@@ -120,7 +135,7 @@ static int group_same(const struct report_finding *a, const struct report_findin
 	for (uint32_t i = 0; i < a->edge.ops; i++)
 		if (!group_has_op(&b->edge, &a->edge.op[i]))
 			return 0;
-	return a->edge.ops || group_same_sides(a, b, group_is_launches(a) ? group_launch_order : group_line_order);
+	return a->edge.ops || group_same_lines(a, b);
 }
 
 /* ---- what explains others, too ---- */
@@ -130,14 +145,7 @@ struct group_part { enum report_class class; int formal; const struct report_op 
 
 static struct group_part group_part(const struct report_finding *f, uint32_t i)
 {
-	static const enum report_class one[] = {REPORT_MISSING_RELEASE, REPORT_MISSING_ACQUIRE};
-	const int both = f->missing_edge_class == REPORT_MISSING_BOTH && f->edge.ops == REPORT_EDGE_OPS;
-	return (struct group_part){both ? one[i] : f->missing_edge_class, f->formal, &f->edge.op[i]};
-}
-
-static int group_has_parts(const struct report_finding *f)
-{
-	return f->edge.ops == REPORT_EDGE_OPS && (f->missing_edge_class == REPORT_MISSING_BOTH || f->missing_edge_class == REPORT_NARROW_SCOPE);
+	return (struct group_part){report_part_class(f, i), f->formal, &f->edge.op[i]};
 }
 
 static uint64_t group_part_hash(const struct group_part *part)
@@ -169,7 +177,7 @@ struct group_known { struct index edges, parts, flags; };
 static int group_learn(struct group_known *known, const struct report_finding *f, uint32_t i)
 {
 	int rc = index_add(&known->edges, group_hash(f), i);
-	for (uint32_t k = 0; k < f->edge.ops && group_has_parts(f) && !rc; k++) {
+	for (uint32_t k = 0; k < report_parts(f) && !rc; k++) {
 		const struct group_part part = group_part(f, k);
 		rc = index_add(&known->parts, group_part_hash(&part), i);
 	}
@@ -271,8 +279,8 @@ static uint64_t group_kind_rank(enum gsan_kind kind)
 	return kind < GSAN_TOLD ? rank[kind] : GSAN_TOLD;
 }
 
-/* Within a group, as the file says why: the same when it is read back. Pairs of equal lines stand together, whatever their ranks. */
-static int group_by_pair(const void *a, const void *b)
+/* Which pair of a group is its root, as the file says why: the same when it is read back. */
+static int group_by_root(const void *a, const void *b)
 {
 	const struct report_finding *one = a, *other = b;
 	ORDER(report_number_order(one->group, other->group));
@@ -286,6 +294,17 @@ static int group_by_pair(const void *a, const void *b)
 	ORDER(group_line_order(&one->second, &other->second));
 	ORDER(report_finding_order(one, other));
 	return report_reason_order(one, other);
+}
+
+/* Pairs of equal lines stand together, whatever their ranks and kinds, and whichever side came first. */
+static int group_by_lines(const void *a, const void *b)
+{
+	const struct report_finding *one = a, *other = b;
+	const int crossed = report_site_order(&one->first, &one->second) > 0, others = report_site_order(&other->first, &other->second) > 0;
+	ORDER(report_number_order(one->suppressed > 0, other->suppressed > 0));
+	ORDER(report_site_order(crossed ? &one->second : &one->first, others ? &other->second : &other->first));
+	ORDER(report_site_order(crossed ? &one->first : &one->second, others ? &other->first : &other->second));
+	return group_by_root(a, b);
 }
 
 static uint32_t group_end(const struct report *r, uint32_t from)
@@ -325,7 +344,7 @@ int report_regroup(struct report *r)
 	uint32_t kept = 0;
 	index_free(&r->index);
 	if (r->findings)
-		qsort(r->finding, r->findings, sizeof *r->finding, group_by_pair);
+		qsort(r->finding, r->findings, sizeof *r->finding, group_by_root);
 	const uint32_t pairs = group_pairs(r);
 	struct report_finding *const pair = pairs ? malloc(pairs * sizeof *pair) : NULL;
 	if (pairs && !pair)
@@ -337,6 +356,8 @@ int report_regroup(struct report *r)
 		struct report_finding *f = &r->finding[kept++];
 		end = group_end(r, from);
 		const uint32_t n = group_is_several(r, from, end) ? end - from : 0;
+		if (n > 1)
+			qsort(&r->finding[from + 1], n - 1, sizeof *pair, group_by_lines);
 		if (n)
 			memcpy(&r->pair[r->pairs], &r->finding[from], n * sizeof *pair);
 		*f = n ? group_finding(&r->pair[r->pairs], n) : r->finding[from];

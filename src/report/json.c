@@ -95,6 +95,18 @@ static void json_name(cJSON *object, const char *key, const char *name)
 		json_string(object, key, name);
 }
 
+/* Where there are any. */
+static void json_lines(cJSON *object, const char *key, const char *lines)
+{
+	cJSON *array = lines ? json_list(object, key) : NULL;
+	for (size_t n; lines; lines = lines[n] ? lines + n + 1 : NULL) {
+		n = strcspn(lines, "\n");
+		char *line = strndup(lines, n);
+		json_item(array, line);
+		free(line);
+	}
+}
+
 static void json_side(cJSON *finding, const char *key, const struct report_side *side, int with_pid)
 {
 	cJSON *o = json_object(finding, key);
@@ -117,6 +129,7 @@ static void json_side(cJSON *finding, const char *key, const struct report_side 
 	json_string(o, "semantics", side->semantics);
 	json_string(o, "scope", side->scope);
 	json_string(o, "source", side->source);
+	json_lines(o, "inlined_source", side->inlined_source);
 }
 
 static void json_hex(cJSON *object, const char *key, uint64_t value)

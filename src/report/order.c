@@ -25,7 +25,29 @@ int report_side_order(const struct report_side *a, const struct report_side *b)
 	ORDER(report_place_order(&a->at, &b->at));
 	ORDER(report_number_order((uint32_t)(a->rank + 1), (uint32_t)(b->rank + 1)));
 	ORDER(report_text_order(a->kernel, b->kernel));
-	return report_text_order(a->op, b->op);
+	ORDER(report_text_order(a->op, b->op));
+	return report_text_order(a->inlined_at, b->inlined_at);
+}
+
+int report_site_order(const struct report_side *a, const struct report_side *b)
+{
+	struct report_side one = *a, other = *b;
+	one.rank = other.rank = 0;
+	return report_side_order(&one, &other);
+}
+
+/* "cuMemAlloc(4096)" says how much: that may be another in each run. */
+static int report_is_call(const char *label)
+{
+	const size_t name = strspn(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	const size_t size = label[name] == '(' ? strspn(label + name + 1, "0123456789") : 0;
+	return !strncmp(label, "cu", 2) && size && !strcmp(label + name + 1 + size, ")");
+}
+
+const char *report_label(const struct report_finding *f)
+{
+	const char *label = f->allocation.size ? f->allocation.label : NULL;
+	return label && !report_is_call(label) ? label : NULL;
 }
 
 /* Operations are what is written there, in the user's own line. */
@@ -38,12 +60,13 @@ int report_op_order(const struct report_op *a, const struct report_op *b)
 	return report_text_order(a->kernel, b->kernel);
 }
 
-/* Findings that compare equal here are one finding, counted: the same sites, kind, ranks and kernels. */
+/* Findings that compare equal here are one finding, counted: the same sites, kind, ranks, kernels, and what the program calls the memory. */
 int report_finding_order(const struct report_finding *a, const struct report_finding *b)
 {
 	ORDER(report_side_order(&a->first, &b->first));
 	ORDER(report_side_order(&a->second, &b->second));
-	return report_number_order(a->kind, b->kind);
+	ORDER(report_number_order(a->kind, b->kind));
+	return report_text_order(report_label(a), report_label(b));
 }
 
 /* What is said of why: findings of the same sites whose instances differ in it are kept apart until one is elected. */
@@ -123,7 +146,7 @@ uint64_t report_place_hash(const struct report_place *at)
 uint64_t report_side_hash(const struct report_side *side)
 {
 	uint64_t hash = hash_step(report_place_hash(&side->at), (uint32_t)(side->rank + 1));
-	return order_text(order_text(hash, side->kernel), side->op);
+	return order_text(order_text(order_text(hash, side->kernel), side->op), side->inlined_at);
 }
 
 uint64_t report_op_hash(const struct report_op *op)
@@ -134,7 +157,7 @@ uint64_t report_op_hash(const struct report_op *op)
 
 uint64_t report_sides_hash(const struct report_finding *f)
 {
-	return report_side_hash(&f->first) + report_side_hash(&f->second);
+	return order_text(report_side_hash(&f->first) + report_side_hash(&f->second), report_label(f));
 }
 
 uint64_t report_kernels_hash(const struct report_finding *f)

@@ -15,9 +15,15 @@ static int pairs_same_side(const struct report_side *a, const struct report_side
 	       !report_text_order(a->op, b->op);
 }
 
+static int pairs_crossed(const struct report_finding *a, const struct report_finding *b)
+{
+	return !pairs_same_side(&a->first, &b->first) && pairs_same_side(&a->first, &b->second) && pairs_same_side(&a->second, &b->first);
+}
+
 static int pairs_same_lines(const struct report_finding *a, const struct report_finding *b)
 {
-	return a->suppressed == b->suppressed && pairs_same_side(&a->first, &b->first) && pairs_same_side(&a->second, &b->second);
+	const int same = (pairs_same_side(&a->first, &b->first) && pairs_same_side(&a->second, &b->second)) || pairs_crossed(a, b);
+	return same && a->suppressed == b->suppressed && !report_text_order(report_label(a), report_label(b));
 }
 
 int pairs_next(const struct report *r, const struct report_finding *f, struct pairs *lines)
@@ -62,13 +68,18 @@ static int pairs_rank(const struct pairs *lines)
 static void pairs_add_ranks(struct text *out, const struct pairs *lines)
 {
 	uint32_t shown = 0, more = 0;
+	int before[2] = {-1, -1};
 	if (pairs_rank(lines) >= 0) {
 		text_printf(out, "; rank %d", pairs_rank(lines));
 		return;
 	}
 	for (uint32_t i = 0; i < lines->pairs; i++) {
-		const int a = lines->pair[i].first.rank, b = lines->pair[i].second.rank;
-		if (a < 0 || b < 0 || (i && a == lines->pair[i - 1].first.rank && b == lines->pair[i - 1].second.rank))
+		const int crossed = pairs_crossed(lines->pair, &lines->pair[i]);
+		const int a = crossed ? lines->pair[i].second.rank : lines->pair[i].first.rank;
+		const int b = crossed ? lines->pair[i].first.rank : lines->pair[i].second.rank, again = i && a == before[0] && b == before[1];
+		before[0] = a;
+		before[1] = b;
+		if (a < 0 || b < 0 || again)
 			continue;
 		if (shown == PAIRS_SHOWN) {
 			more++;
@@ -84,6 +95,8 @@ void pairs_add(struct text *out, const struct pairs *lines)
 {
 	pairs_add_sides(out, lines->pair);
 	pairs_add_ranks(out, lines);
+	if (report_label(lines->pair))
+		text_printf(out, "; label %s", report_label(lines->pair));
 	text_puts(out, "; ");
 	report_add_count(out, lines->count);
 }

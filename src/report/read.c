@@ -115,7 +115,6 @@ static void read_race(struct read *x, const cJSON *o, struct report_finding *f)
 		f->schedules = read_small(x, o, "schedules");
 		f->first_seed = read_number(x, o, "first_seed");
 	}
-	f->fingerprint = report_fingerprint(f);
 	f->group = x->findings;
 }
 
@@ -155,7 +154,8 @@ static void read_finding(struct read *x, const cJSON *o)
 	const cJSON *item, *array = cJSON_HasObjectItem(o, "pairs") ? read_array(x, o, "pairs") : NULL;
 	struct report_finding f = {0};
 	read_race(x, o, &f);
-	f.cause = cJSON_HasObjectItem(o, "fingerprint") ? read_fingerprint(x, o) : f.fingerprint; /* older reports */
+	x->unidentified |= !cJSON_HasObjectItem(o, "fingerprint"); /* older reports */
+	f.cause = x->unidentified ? 0 : read_fingerprint(x, o);
 	if (!array)
 		read_append(x, &f);
 	cJSON_ArrayForEach(item, array) {
@@ -191,8 +191,10 @@ static void read_findings(struct read *x, const cJSON *root, const struct span *
 	read_array(x, root, READ_FINDINGS);
 	if (list->from)
 		read_elements(x, list);
-	if (!x->rc && report_regroup(x->r))
+	if (!x->rc && (report_regroup(x->r) || report_identify_pairs(x->r)))
 		x->rc = -ENOMEM;
+	for (uint32_t i = 0; i < x->r->findings && x->unidentified; i++)
+		x->r->finding[i].cause = x->r->finding[i].fingerprint;
 	const uint64_t formal = read_later(x, root, "formal_findings"), listed = report_formal(x->r);
 	if (cJSON_HasObjectItem(root, "formal_findings") && (formal < listed || formal > UINT32_MAX))
 		read_wrong(x, "formal_findings", "is another number than there are");
@@ -448,7 +450,7 @@ static cJSON *read_frame(const char *json, struct span *list)
 
 int report_read(struct report *r, const char *json, char *error, size_t error_size)
 {
-	struct read x = {r, error, error_size, 0, 0};
+	struct read x = {.r = r, .error = error, .error_size = error_size};
 	struct span list;
 	const cJSON *item;
 	*r = (struct report){0};

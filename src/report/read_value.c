@@ -101,6 +101,22 @@ const char *read_maybe(struct read *x, const cJSON *object, const char *key)
 	return cJSON_HasObjectItem(object, key) ? read_string(x, object, key) : NULL;
 }
 
+/* A list of texts, with a newline between. */
+static const char *read_lines(struct read *x, const cJSON *object, const char *key)
+{
+	struct text lines = {0};
+	const cJSON *item, *array = read_array(x, object, key);
+	cJSON_ArrayForEach(item, array) {
+		const char *line = cJSON_IsString(item) ? report_copy(x->r, item->valuestring) : NULL;
+		text_printf(&lines, "%s%s", item->prev && item != array->child ? "\n" : "", line ? line : "");
+		if (!line)
+			read_wrong(x, key, "is not a list of texts");
+	}
+	const char *copy = lines.size ? pool_copy(&x->r->pool, lines.data, lines.size) : NULL;
+	text_free(&lines);
+	return copy;
+}
+
 void read_side(struct read *x, const cJSON *finding, const char *key, struct report_side *side)
 {
 	const cJSON *o = read_object(x, finding, key);
@@ -125,6 +141,8 @@ void read_side(struct read *x, const cJSON *finding, const char *key, struct rep
 	side->semantics = read_string(x, o, "semantics");
 	side->scope = read_string(x, o, "scope");
 	side->source = read_maybe(x, o, "source"); /* older reports */
+	if (cJSON_HasObjectItem(o, "inlined_source"))
+		side->inlined_source = read_lines(x, o, "inlined_source");
 }
 
 /* 0x and digits; null, where that may be: 0. */

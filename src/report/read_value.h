@@ -10,7 +10,7 @@
 #include "report/report.h"
 
 /* The first error stays; after it every reader returns zeros, so that callers read straight on and look once. findings: how many were read. */
-struct read { struct report *r; char *error; size_t error_size; int rc; uint32_t findings; };
+struct read { struct report *r; char *error; size_t error_size; int rc; uint32_t findings; int unidentified; }; /* unidentified: no finding says by what it is known */
 
 void read_wrong(struct read *x, const char *key, const char *what);
 const cJSON *read_item(struct read *x, const cJSON *object, const char *key);

@@ -54,6 +54,28 @@ const char *report_copy(struct report *r, const char *string)
 	return copy;
 }
 
+/* Of several lines, each so: newlines between them stay. */
+static const char *report_copy_lines(struct report *r, const char *lines)
+{
+	struct text clean = {0};
+	if (!lines || !strchr(lines, '\n'))
+		return report_copy(r, lines);
+	for (size_t n;; lines += n + 1) {
+		n = strcspn(lines, "\n");
+		char *line = strndup(lines, n);
+		const char *copy = line ? report_copy(r, line) : NULL;
+		clean.failed |= !copy;
+		text_puts(&clean, copy ? copy : "");
+		free(line);
+		if (!lines[n])
+			break;
+		text_puts(&clean, "\n");
+	}
+	const char *copy = clean.failed ? NULL : report_intern(r, clean.data);
+	text_free(&clean);
+	return copy;
+}
+
 static int report_by_finding(const void *a, const void *b)
 {
 	const struct report_finding *one = a, *other = b;
@@ -70,6 +92,7 @@ static void report_copy_side(struct report *r, struct report_side *side)
 				     &side->semantics, &side->scope, &side->source};
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
 		*text[i] = report_copy(r, *text[i]);
+	side->inlined_source = report_copy_lines(r, side->inlined_source);
 }
 
 static void report_copy_flag(struct report *r, struct report_flag *flag)

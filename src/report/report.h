@@ -40,6 +40,7 @@ struct report_side {
 	uint32_t bytes;
 	const char *semantics, *scope;     /* scope NULL: none */
 	const char *source;                /* the line at `at`; NULL: it could not be read (source.c) */
+	const char *inlined_source;        /* those of `inlined_at`, with a newline between; NULL: none could */
 };
 const char *report_kernel_name(const struct report_side *side); /* for people; "?": it has none */
 const char *report_function_name(const struct report_side *side); /* NULL: it is not known */
@@ -75,7 +76,7 @@ struct report_finding {
 	enum gsan_kind kind;
 	uint32_t also;           /* bit k: seen as that kind, too (report_finish) */
 	enum gsan_reason reason;
-	uint64_t fingerprint;    /* of the pair of lines; set by report_identify */
+	uint64_t fingerprint;    /* of the pair of lines; set by report_identify, and read back */
 	uint64_t cause;          /* of the missing edge, by which a finding is known again; likewise */
 	uint32_t group;          /* before report_regroup: which pairs are one finding */
 	uint32_t pair, pairs;    /* its pairs are report.pair[pair] and so on, the root first; pairs 0: it is the only one itself */
@@ -267,6 +268,7 @@ int report_two_participants(const struct report_finding *f); /* are its sides of
 int report_two_processes(const struct report_finding *f); /* are its sides of two processes of one rank? */
 unsigned report_column(const struct report_place *at); /* from 1 on; 0: not known */
 const char *report_below(const char *directory, const char *file); /* what of `file` is below it, if it is; directory may be NULL */
+const char *report_label(const struct report_finding *f); /* what the program calls the memory; NULL: nothing */
 const char *report_noun(const struct report_side *side); /* "load", "store", "atomic": what a reader calls an operation, from its PTX name */
 void report_add_operation(struct text *out, const struct report_side *side); /* "atom.add.relaxed.gpu" */
 /* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */
@@ -280,13 +282,16 @@ void report_add_wait(struct text *out, const struct report_wait *w); /* all of i
 
 /* edge.c */
 int report_set_edge(struct report *r, struct report_finding *f); /* once it has its class; 0 or -ENOMEM */
+uint32_t report_parts(const struct report_finding *f); /* of how many operations an edge is made each of which others may lack alone; 0: of none */
+enum report_class report_part_class(const struct report_finding *f, uint32_t i); /* what is said of who lacks its operation i alone */
 void report_add_op(struct text *out, const struct report_op *op); /* the user's FILE:LINE */
 
-/* source.c: gives each side and each operation its line, from files that are meant relative to `directory` (NULL: where this process is). 0 or -ENOMEM. */
+/* source.c: gives each side and each operation its lines, from files that are meant relative to `directory` (NULL: where this process is). 0 or -ENOMEM. */
 int report_add_sources(struct report *r, const char *directory);
-/* fingerprint.c */
-uint64_t report_fingerprint(const struct report_finding *finding); /* of the pair */
-void report_identify(struct report *r); /* gives each finding and each of its pairs their fingerprints, once the sources are there */
+/* fingerprint.c. Each 0 or -ENOMEM. */
+int report_identify(struct report *r);       /* gives each finding and each of its pairs their fingerprints, once the sources are there */
+int report_identify_pairs(struct report *r); /* the pairs alone */
+uint64_t report_part_cause(const struct report_finding *f, uint32_t i); /* what a finding would be known by that lacks that part of its edge alone */
 struct report_identity report_identity(const struct report_finding *finding);
 int report_identity_order(const struct report_identity *a, const struct report_identity *b);
 /* merge.c: adds `one`, which is finished, to what was merged before, beginning with a report of zeros. 0 or -ENOMEM. */

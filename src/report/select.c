@@ -121,17 +121,24 @@ static void select_compare_unlisted(struct report *r, const struct report *basel
 	}
 }
 
-/* What is known of a report: each missing edge, and each pair of lines. Older ones have the latter alone. malloc'ed, NULL: out of memory. */
+static void select_know(uint64_t *known, size_t *count, const struct report_finding *pair)
+{
+	known[(*count)++] = pair->cause;
+	known[(*count)++] = pair->fingerprint;
+	for (uint32_t i = 0; i < report_parts(pair); i++)
+		known[(*count)++] = report_part_cause(pair, i);
+}
+
+/* What is known of a report: each missing edge, and what lacks a part of it; and each pair of lines. Older ones have the latter alone. malloc'ed,
+ * NULL: out of memory. */
 static uint64_t *select_known(const struct report *r, size_t *count)
 {
-	uint64_t *known = malloc((2 * (size_t)r->findings + r->pairs) * sizeof *known + 1);
+	uint64_t *known = malloc((2 + REPORT_EDGE_OPS) * ((size_t)r->findings + r->pairs) * sizeof *known + 1);
 	*count = 0;
-	for (uint32_t i = 0; known && i < r->findings; i++) {
-		known[(*count)++] = r->finding[i].cause;
-		known[(*count)++] = r->finding[i].fingerprint;
-	}
+	for (uint32_t i = 0; known && i < r->findings; i++)
+		select_know(known, count, &r->finding[i]);
 	for (uint32_t i = 0; known && i < r->pairs; i++)
-		known[(*count)++] = r->pair[i].fingerprint;
+		select_know(known, count, &r->pair[i]);
 	if (*count)
 		qsort(known, *count, sizeof *known, select_order);
 	return known;

@@ -43,6 +43,14 @@ static void source_want_side(struct source_want *want, size_t *count, struct rep
 	source_want(want, count, side->at.file, side->at.file ? strlen(side->at.file) : 0, side->at.line, &side->source);
 }
 
+/* FILE:LINE, of `size` bytes. */
+static void source_want_frame(struct source_want *want, size_t *count, const char *frame, size_t size, const char **into)
+{
+	const char *colon = memrchr(frame, ':', size);
+	if (colon)
+		source_want(want, count, frame, (size_t)(colon - frame), (uint32_t)strtoul(colon + 1, NULL, 10), into);
+}
+
 /* inlined_at is the user's frame alone, FILE:LINE. */
 static void source_want_finding(struct source_want *want, size_t *count, struct report_finding *f)
 {
@@ -50,9 +58,8 @@ static void source_want_finding(struct source_want *want, size_t *count, struct 
 	source_want_side(want, count, &f->second);
 	for (uint32_t i = 0; i < f->edge.ops; i++) {
 		struct report_op *op = &f->edge.op[i];
-		const char *colon = op->inlined_at ? strrchr(op->inlined_at, ':') : NULL;
-		if (colon)
-			source_want(want, count, op->inlined_at, (size_t)(colon - op->inlined_at), (uint32_t)strtoul(colon + 1, NULL, 10), &op->source);
+		if (op->inlined_at)
+			source_want_frame(want, count, op->inlined_at, strlen(op->inlined_at), &op->source);
 		else
 			source_want(want, count, op->at.file, strlen(op->at.file), op->at.line, &op->source);
 	}
@@ -120,10 +127,9 @@ static int source_lines(struct report *r, const struct source_want *want, size_t
 	return 0;
 }
 
-int report_add_sources(struct report *r, const char *directory)
+static int source_find(struct report *r, const char *directory, const struct source_want *want, size_t count)
 {
-	size_t count, size;
-	struct source_want *want = source_wanted(r, &count);
+	size_t size;
 	int rc = 0;
 	for (size_t i = 0, n; i < count && !rc; i += n) {
 		char *data = NULL;
@@ -133,6 +139,116 @@ int report_add_sources(struct report *r, const char *directory)
 			rc = source_lines(r, want + i, n, data, size);
 		free(data);
 	}
-	free(want);
 	return rc;
+}
+
+/* ---- the places that a side was inlined at ---- */
+
+/* Of equal texts, which are one (report_copy), one: `at`, and the lines of its frames from `line` on. */
+struct source_chain { const char *at; const char **line; uint32_t frames; const char *joined; };
+
+static int source_chain_order(const void *a, const void *b)
+{
+	const struct source_chain *one = a, *other = b;
+	return strcmp(one->at, other->at);
+}
+
+static void source_add_chain(struct source_chain *chain, size_t *count, const struct report_side *side)
+{
+	if (side->inlined_at && !side->inlined_source)
+		chain[(*count)++].at = side->inlined_at;
+}
+
+/* All that have no lines yet, each once; malloc'ed, NULL: out of memory. */
+static struct source_chain *source_chains(const struct report *r, size_t *count, size_t *frames)
+{
+	struct source_chain *chain = calloc(2 * ((size_t)r->findings + r->pairs) + 1, sizeof *chain);
+	size_t all = 0;
+	*count = *frames = 0;
+	for (uint32_t i = 0; chain && i < r->findings; i++) {
+		source_add_chain(chain, &all, &r->finding[i].first);
+		source_add_chain(chain, &all, &r->finding[i].second);
+	}
+	for (uint32_t i = 0; chain && i < r->pairs; i++) {
+		source_add_chain(chain, &all, &r->pair[i].first);
+		source_add_chain(chain, &all, &r->pair[i].second);
+	}
+	if (all)
+		qsort(chain, all, sizeof *chain, source_chain_order);
+	for (size_t i = 0; i < all; i++) {
+		if (*count && !source_chain_order(&chain[*count - 1], &chain[i]))
+			continue;
+		struct source_chain *c = &chain[(*count)++];
+		*c = (struct source_chain){.at = chain[i].at, .frames = 1};
+		for (const char *comma = c->at; (comma = strchr(comma, ',')); comma++)
+			c->frames++;
+		*frames += c->frames;
+	}
+	return chain;
+}
+
+static int source_join(struct report *r, struct source_chain *c)
+{
+	struct text joined = {0};
+	int some = 0;
+	for (uint32_t i = 0; i < c->frames; i++) {
+		text_printf(&joined, "%s%s", i ? "\n" : "", c->line[i] ? c->line[i] : "");
+		some |= c->line[i] != NULL;
+	}
+	if (some && !joined.failed)
+		c->joined = pool_copy(&r->pool, joined.data, joined.size);
+	const int rc = joined.failed || (some && !c->joined) ? -ENOMEM : 0;
+	text_free(&joined);
+	return rc;
+}
+
+static void source_put_chain(struct report_side *side, const struct source_chain *chain, size_t count)
+{
+	const struct source_chain *c = side->inlined_at && !side->inlined_source && count
+					       ? bsearch(&(struct source_chain){.at = side->inlined_at}, chain, count, sizeof *chain, source_chain_order) : NULL;
+	if (c)
+		side->inlined_source = c->joined;
+}
+
+static void source_put_chains(struct report_finding *f, const struct source_chain *chain, size_t count)
+{
+	source_put_chain(&f->first, chain, count);
+	source_put_chain(&f->second, chain, count);
+}
+
+static int source_add_inlined(struct report *r, const char *directory)
+{
+	size_t count, frames, wanted = 0, used = 0;
+	struct source_chain *chain = source_chains(r, &count, &frames);
+	struct source_want *want = calloc(frames + 1, sizeof *want);
+	const char **line = calloc(frames + 1, sizeof *line);
+	int rc = chain && want && line ? 0 : -ENOMEM;
+	for (size_t i = 0; i < count && !rc; i++) {
+		const char *at = chain[i].at;
+		chain[i].line = &line[used];
+		for (uint32_t k = 0; k < chain[i].frames; k++, at += strcspn(at, ",") + 1)
+			source_want_frame(want, &wanted, at, strcspn(at, ","), &line[used++]);
+	}
+	if (!rc && wanted)
+		qsort(want, wanted, sizeof *want, source_order);
+	rc = rc ? rc : source_find(r, directory, want, wanted);
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = source_join(r, &chain[i]);
+	for (uint32_t i = 0; i < r->findings && !rc; i++)
+		source_put_chains(&r->finding[i], chain, count);
+	for (uint32_t i = 0; i < r->pairs && !rc; i++)
+		source_put_chains(&r->pair[i], chain, count);
+	free(chain);
+	free(want);
+	free(line);
+	return rc;
+}
+
+int report_add_sources(struct report *r, const char *directory)
+{
+	size_t count;
+	struct source_want *want = source_wanted(r, &count);
+	const int rc = source_find(r, directory, want, count);
+	free(want);
+	return rc ? rc : source_add_inlined(r, directory);
 }

@@ -13,7 +13,8 @@
 #define SUPPRESS_ANY (-2)     /* rank, line */
 
 struct suppress_glob { const char *text; int plain; }; /* text NULL: anything; plain: it is the name itself */
-struct suppress_side { struct suppress_glob kernel, function, file; int64_t line; }; /* line 0: code that is of no line */
+struct suppress_place { struct suppress_glob file; int64_t line; };                  /* line 0: code that is of no line */
+struct suppress_side { struct suppress_glob kernel, function; struct suppress_place place[2]; }; /* the access has both, inlined */
 struct suppression {
 	uint32_t number;          /* of the line */
 	uint32_t kinds;           /* bit k */
@@ -25,7 +26,7 @@ struct suppression {
 
 /* ---- reading ---- */
 
-/* The line may have each once; from PART_KERNEL on, each of the two accesses may. */
+/* The line may have each once; from PART_KERNEL on, each of the two accesses may, and a file twice. */
 enum suppress_part { PART_KIND, PART_RANKS, PART_LABEL, PART_KERNEL, PART_FUNCTION, PART_FILE, SUPPRESS_PARTS };
 
 static struct suppress_glob suppress_glob(const char *text)
@@ -88,12 +89,14 @@ static int suppress_take_file(struct suppression *s, unsigned which, struct line
 {
 	char *colon = strrchr(value, ':'), *end;
 	const unsigned long line = colon ? strtoul(colon + 1, &end, 10) : 0;
+	struct suppress_place *place = s->side[which].place;
+	place += place->file.text != NULL;
 	(void)l;
 	if (colon && colon[1] >= '0' && colon[1] <= '9' && !*end && line <= UINT32_MAX) {
 		*colon = 0;
-		s->side[which].line = (int64_t)line;
+		place->line = (int64_t)line;
 	}
-	s->side[which].file = suppress_glob(value);
+	place->file = suppress_glob(value);
 	return 0;
 }
 
@@ -137,8 +140,10 @@ static int suppress_parse_part(struct suppression *s, unsigned which, struct lin
 		return suppress_unknown(l, l->word[i]);
 	if (i + 1 == l->words || !*l->word[i + 1])
 		return lines_wrong(l, "'%s' needs a value", l->word[i]);
-	if (*given >> part & 1)
-		return lines_wrong(l, "'%s' is there twice%s", l->word[i], part >= PART_KERNEL ? ": 'and' begins the other access" : "");
+	const int again = *given >> part & 1, room = part == PART_FILE && !s->side[which].place[1].file.text;
+	if (again && !room)
+		return lines_wrong(l, "'%s' is there %s%s", l->word[i], part == PART_FILE ? "more than twice" : "twice",
+				   part >= PART_KERNEL ? ": 'and' begins the other access" : "");
 	*given |= 1u << part;
 	return suppress_parts[part].take(s, which, l, l->word[i + 1]);
 }
@@ -147,7 +152,9 @@ static int suppress_parse(struct suppression *s, struct lines *l)
 {
 	unsigned given = 0, which = 0;
 	int rc = 0;
-	*s = (struct suppression){.number = l->number, .rule = suppress_rule(l), .side = {{.line = SUPPRESS_ANY}, {.line = SUPPRESS_ANY}}};
+	*s = (struct suppression){.number = l->number, .rule = suppress_rule(l)};
+	for (unsigned i = 0; i < 4; i++)
+		s->side[i / 2].place[i % 2].line = SUPPRESS_ANY;
 	for (unsigned i = 0; i < l->words && !rc; i += 2) {
 		const int other = !strcmp(l->word[i], "and");
 		if (other && which++)
@@ -254,7 +261,7 @@ static int suppress_file(const struct suppress_glob *glob, const char *file)
 	return 0;
 }
 
-static int suppress_place(const struct suppress_side *s, const struct suppress_frames *frames)
+static int suppress_place(const struct suppress_place *s, const struct suppress_frames *frames)
 {
 	for (unsigned i = 0; i < frames->count && s->file.text; i++)
 		if ((s->line == SUPPRESS_ANY || frames->at[i].line == s->line) && suppress_file(&s->file, frames->at[i].file))
@@ -270,7 +277,7 @@ static int suppress_either(const struct suppress_glob *glob, const char *name, c
 
 static int suppress_access(const struct suppress_side *s, const struct report_side *side, const struct suppress_frames *frames)
 {
-	return suppress_place(s, frames) && suppress_either(&s->kernel, side->kernel, side->kernel_name) &&
+	return suppress_place(&s->place[0], frames) && suppress_place(&s->place[1], frames) && suppress_either(&s->kernel, side->kernel, side->kernel_name) &&
 	       suppress_either(&s->function, side->function, side->function_name);
 }
 
@@ -306,7 +313,7 @@ static int suppress_order(struct suppress_order *o, const struct suppressions *s
 	int rc = o->others && o->numbers ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < s->rows && !rc; i++) {
 		const struct suppress_side *side = s->row[i].side;
-		const int64_t line = side[0].line == SUPPRESS_ANY ? side[1].line : side[0].line;
+		const int64_t line = side[0].place[0].line == SUPPRESS_ANY ? side[1].place[0].line : side[0].place[0].line;
 		if (line != SUPPRESS_ANY)
 			rc = index_add(&o->by_line, (uint64_t)line, i);
 		else
@@ -375,7 +382,14 @@ static void suppress_add_name(struct text *out, const char *part, const char *na
 	text_free(&glob);
 }
 
-/* The place that the report shows; the function as well where that is not the access itself. */
+/* Of an access that was inlined, the kernel's own line. */
+static const char *suppress_outermost(const struct report_side *side)
+{
+	const char *comma = side->inlined_at ? strrchr(side->inlined_at, ',') : NULL;
+	return comma ? comma + 1 : side->inlined_at;
+}
+
+/* The place that the report shows, and the one in the kernel where that is another; the function as well where it is not the access itself. */
 static void suppress_add_side(struct text *out, const struct report *r, const struct report_side *side)
 {
 	struct text place = {0};
@@ -388,6 +402,9 @@ static void suppress_add_side(struct text *out, const struct report *r, const st
 		suppress_add_name(out, "function", side->function);
 	if (place.size)
 		suppress_add_name(out, "file", report_below(r->job.directory, place.data));
+	const char *own = suppress_outermost(side);
+	if (place.size && own && strcmp(own, place.data))
+		suppress_add_name(out, "file", report_below(r->job.directory, own));
 	out->failed |= place.failed;
 	text_free(&place);
 }

@@ -130,7 +130,7 @@ def check_command():
     for option, whose in (("0", {0}), ("1", {1}), ("0,1", {0, 1}), ("1,0", {0, 1}), ("*", set()), ("7", {7}), ("0,*", {0})):
         wanted = [f["fingerprint"] for f in whole_of("kinds") if whose <= {f["first"]["rank"], f["second"]["rank"]}]
         assert [f["fingerprint"] for f in whole_of("kinds", "--rank", option)] == wanted, option
-    for wrong in ("", "x", "-1", "0-1"):
+    for wrong in ("", "x", "-1", "0-1", ",", "0,", "0,0,0", "**", "0*"):
         assert f"--rank: '{wrong}' is neither a rank nor two of them" in said("lock", "--rank", wrong, status=2)
     labels = {(f["allocation"] or {"label": None})["label"] for f in whole_of("kinds")}
     assert len(labels) > 1 and not whole_of("kinds", "--label", "no such"), labels

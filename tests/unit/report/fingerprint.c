@@ -20,6 +20,15 @@ static struct report_finding race(void)
 	return f;
 }
 
+static uint64_t identity(const struct report_finding *f)
+{
+	struct report r = {.ranks = 2};
+	CHECK(!report_append_finding(&r, f) && !report_identify(&r));
+	const uint64_t fingerprint = r.finding[0].fingerprint;
+	report_free(&r);
+	return fingerprint;
+}
+
 static void exchange(struct report_finding *f)
 {
 	struct report_side first = f->first;
@@ -34,7 +43,10 @@ static void spaces(struct report_finding *f) { f->first.source = "  tl.store(x +
 static void launch(struct report_finding *f) { f->first.launch = 8; }
 static void cta(struct report_finding *f) { f->second.cta[0] = f->second.cta_known = 1; }
 static void ranks(struct report_finding *f) { f->first.rank = f->first.gpu = 5; }
-static void offset(struct report_finding *f) { f->allocation = (struct report_allocation){1, 4096, 64, 8, "x"}; }
+static void offset(struct report_finding *f) { f->allocation = (struct report_allocation){1, 4096, 64, 8, NULL}; }
+static void label(struct report_finding *f) { f->allocation = (struct report_allocation){1, 4096, 64, 8, "x"}; }
+static void unknown_memory(struct report_finding *f) { f->allocation.label = "x"; }
+static void inlined(struct report_finding *f) { f->first.inlined_at = "/home/a/ring.py:60,/home/a/ring.py:70", f->first.inlined_source = "put(x, v)\nall(x, v)"; }
 static void count(struct report_finding *f) { f->count = 77; }
 static void kind(struct report_finding *f) { f->kind = GSAN_SCOPE; }
 static void class(struct report_finding *f) { f->missing_edge_class = REPORT_NARROW_SCOPE; }
@@ -50,9 +62,9 @@ static void joined(struct report_finding *f) { f->first.kernel = "send", f->firs
 static const struct { const char *name; void (*change)(struct report_finding *f); int same; } changes[] = {
 #define SAME(change) {#change, change, 1}
 #define OTHER(change) {#change, change, 0}
-	SAME(exchange), SAME(line), SAME(column), SAME(folder), SAME(spaces), SAME(launch), SAME(cta), SAME(ranks), SAME(offset), SAME(count), SAME(class),
+	SAME(exchange), SAME(line), SAME(column), SAME(folder), SAME(spaces), SAME(launch), SAME(cta), SAME(ranks), SAME(offset), SAME(unknown_memory), SAME(count), SAME(class),
 	OTHER(kind), OTHER(kernel), OTHER(function), OTHER(file), OTHER(operation), OTHER(scope), OTHER(text), OTHER(unread),
-	OTHER(joined),
+	OTHER(joined), OTHER(label), OTHER(inlined),
 };
 
 static void test_changes(void)
@@ -60,18 +72,27 @@ static void test_changes(void)
 	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
 		struct report_finding was = race(), now = race();
 		changes[i].change(&now);
-		if ((report_fingerprint(&was) == report_fingerprint(&now)) != changes[i].same)
+		if ((identity(&was) == identity(&now)) != changes[i].same)
 			fprintf(stderr, "change of %s\n", changes[i].name);
-		CHECK((report_fingerprint(&was) == report_fingerprint(&now)) == changes[i].same);
+		CHECK((identity(&was) == identity(&now)) == changes[i].same);
 	}
 	struct report_finding one = race(), other = race(); /* without source, lines tell findings apart; ids of kernels are no names */
 	unread(&one), unread(&other), line(&other);
-	CHECK(report_fingerprint(&one) != report_fingerprint(&other));
+	CHECK(identity(&one) != identity(&other));
 	one = other = race();
 	one.first.kernel = "#5", other.first.kernel = "#6";
-	CHECK(report_fingerprint(&one) == report_fingerprint(&other));
+	CHECK(identity(&one) == identity(&other));
+	inlined(&one), inlined(&other); /* callers' lines may move as well, as long as they are known */
+	other.first.inlined_at = "ring.py:61,ring.py:71", other.first.inlined_source = "  put(x,  v)\nall(x, v)";
+	CHECK(identity(&one) == identity(&other));
+	other.first.inlined_source = "put(y, v)\nall(x, v)";
+	CHECK(identity(&one) != identity(&other));
+	one.first.inlined_source = "put(x, v)\n", other.first.inlined_source = "put(x, v)\n";
+	CHECK(identity(&one) != identity(&other));
+	other.first.inlined_at = "/home/b/ring.py:61,/home/b/ring.py:70";
+	CHECK(identity(&one) == identity(&other));
 	one = race();
-	CHECK(report_fingerprint(&one) == 0x3f1be0ad59d82efa); /* as baselines have it that lie in repositories */
+	CHECK(identity(&one) == 0x3f1be0ad59d82efa); /* as baselines have it that lie in repositories */
 }
 
 /* Through the file and back, and made anew where the file has none. */
@@ -81,12 +102,12 @@ static void test_read(void)
 	struct report r = {.ranks = 2}, again;
 	struct report_finding f = race();
 	char error[200] = "", *json, *at;
-	CHECK(!report_add_finding(&r, &f) && !report_finish(&r));
-	report_identify(&r);
+	inlined(&f);
+	CHECK(!report_add_finding(&r, &f) && !report_finish(&r) && !report_identify(&r));
 	json = report_json(&r, -1);
 	CHECK(json && (at = strstr(json, "\"fingerprint\":\t\"")));
-	CHECK(!report_read(&again, json, error, sizeof error) && again.finding[0].fingerprint == report_fingerprint(&r.finding[0]));
-	CHECK(!strcmp(again.finding[0].first.source, "\ttl.store(x + i,  v)"));
+	CHECK(!report_read(&again, json, error, sizeof error) && again.finding[0].fingerprint == identity(&r.finding[0]));
+	CHECK(!strcmp(again.finding[0].first.source, "\ttl.store(x + i,  v)") && !strcmp(again.finding[0].first.inlined_source, "put(x, v)\nall(x, v)"));
 	report_free(&again);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct text wrong = {0};
@@ -97,10 +118,66 @@ static void test_read(void)
 		text_free(&wrong);
 	}
 	memcpy(at, "\"f", 2), memmove(at, at + 36, strlen(at + 36) + 1); /* older */
-	CHECK(!report_read(&again, json, error, sizeof error) && again.finding[0].fingerprint == report_fingerprint(&r.finding[0]));
+	CHECK(!report_read(&again, json, error, sizeof error) && again.finding[0].fingerprint == identity(&r.finding[0]));
 	report_free(&again);
 	report_free(&r);
 	free(json);
+}
+
+/* ---- what is written twice, and baselines ---- */
+
+/* As many races as `lines` says, of one text: at as many lines, each of two pairs of ranks. `ops`: of how many operations the missing edge is. */
+static void add_twins(struct report *r, uint32_t lines, enum report_class class, uint32_t ops)
+{
+	const struct report_op op[] = {{.kernel = "send", .at = {"ring.py", 5, 1}, .source = "release()"}, {.kernel = "take", .at = {"ring.py", 9, 1}, .source = "acquire()"}};
+	r->ranks = 4;
+	for (uint32_t i = 0; i < 2 * lines; i++) {
+		struct report_finding f = race();
+		f.first.at.line += i / 2;
+		f.first.rank = f.first.gpu = i % 2 ? 3 : 0;
+		f.missing_edge = "x";
+		f.missing_edge_class = class;
+		f.edge.ops = ops;
+		memcpy(f.edge.op, op, sizeof op);
+		CHECK(!report_append_finding(r, &f));
+	}
+	CHECK(!report_group(r) && !report_regroup(r) && !report_identify(r));
+}
+
+static uint32_t new_ones(const struct report *r)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < r->findings; i++)
+		n += r->finding[i].age == REPORT_NEW;
+	return n;
+}
+
+static void test_twice(void)
+{
+	static const struct { uint32_t was, is; enum report_class was_class, class; uint32_t was_ops, ops, fresh; } row[] = {
+		{1, 1, REPORT_NO_SYNCHRONISATION, REPORT_NO_SYNCHRONISATION, 0, 0, 0},
+		{1, 2, REPORT_NO_SYNCHRONISATION, REPORT_NO_SYNCHRONISATION, 0, 0, 1}, /* a copy of the line is another race */
+		{2, 3, REPORT_NO_SYNCHRONISATION, REPORT_NO_SYNCHRONISATION, 0, 0, 1},
+		{3, 1, REPORT_NO_SYNCHRONISATION, REPORT_NO_SYNCHRONISATION, 0, 0, 0},
+		{1, 3, REPORT_MISSING_RELEASE, REPORT_MISSING_RELEASE, 1, 1, 0},       /* but one more pair that lacks an edge that others lack is none */
+		{1, 1, REPORT_MISSING_BOTH, REPORT_MISSING_RELEASE, 2, 1, 0},          /* nor is one that lacks a part of it */
+		{1, 2, REPORT_MISSING_RELEASE, REPORT_MISSING_BOTH, 1, 2, 1},          /* to lack more is */
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+		for (int turn = 0; turn < 2; turn++) { /* as they are, and read back */
+			struct report was = {0}, is = {0}, read;
+			char error[200] = "";
+			add_twins(&was, row[i].was, row[i].was_class, row[i].was_ops);
+			add_twins(&is, row[i].is, row[i].class, row[i].ops);
+			CHECK(is.findings == (row[i].ops ? 1 : row[i].is) && (is.findings < 2 || is.finding[0].cause != is.finding[1].cause));
+			char *json = report_json(&was, -1);
+			CHECK(!report_read(&read, json, error, sizeof error) && !report_compare(&is, turn ? &read : &was));
+			if (new_ones(&is) != row[i].fresh)
+				fprintf(stderr, "twins %zu: %u new\n", i, new_ones(&is));
+			CHECK(new_ones(&is) == row[i].fresh);
+			free(json);
+			report_free(&was), report_free(&is), report_free(&read);
+		}
 }
 
 static void put(const char *name, const char *data, size_t size) { CHECK(!text_write_file(name, data, size)); }
@@ -144,6 +221,30 @@ static void test_sources(const char *scratch)
 	}
 }
 
+/* Where a side was inlined: the lines of all its places, those that cannot be read empty. In the folder of the sources above. */
+static void test_inlined(void)
+{
+	static const struct { const char *at, *want; } row[] = {
+		{"plain.py:1", "one"}, {"plain.py:2,plain.py:4", "\ttwo\nno end"}, {"missing:1,dos.cu:2", "\nb"}, {"missing:1", NULL}, {"plain.py:1,plain.py:9", "one\n"},
+		{"plain.py", NULL}, {NULL, NULL},
+	};
+	const size_t rows = sizeof row / sizeof *row;
+	struct report r = {.ranks = 1};
+	for (size_t i = 0; i < 2 * rows; i++) {
+		struct report_finding f = race();
+		f.first.inlined_at = row[i % rows].at, f.second.inlined_at = row[(i + 1) % rows].at;
+		f.first.at.column = (uint32_t)i;
+		CHECK(!report_append_finding(&r, &f));
+	}
+	CHECK(!report_add_sources(&r, NULL));
+	for (size_t i = 0; i < 2 * rows; i++) {
+		const char *first = r.finding[i].first.inlined_source, *second = r.finding[i].second.inlined_source;
+		CHECK(!first == !row[i % rows].want && (!first || !strcmp(first, row[i % rows].want)));
+		CHECK(!second == !row[(i + 1) % rows].want && (!second || !strcmp(second, row[(i + 1) % rows].want)));
+	}
+	report_free(&r);
+}
+
 /* Names of any bytes: what is UTF-8 stays, the rest is shown. */
 static void test_names(void)
 {
@@ -169,7 +270,10 @@ int main(int argc, char **argv)
 	CHECK(argc == 2);
 	test_changes();
 	test_read();
+	test_twice();
 	test_names();
 	test_sources(argv[1]);
+	CHECK(!chdir(argv[1]));
+	test_inlined();
 	return 0;
 }
