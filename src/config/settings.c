@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/lines.h"
 #include "base/log.h"
@@ -38,6 +39,38 @@ static int settings_environment(enum settings_of of, struct option_value *values
 			values[s] = said;
 	}
 	return 0;
+}
+
+/* What is no setting, and is read all the same. */
+static const char *const settings_others[] = {"GSAN_BIN", "GSAN_BUILD", "GSAN_CALLER", "GSAN_CLANG", "GSAN_EMU_JOB", "GSAN_LAUNCH", "GSAN_LINKER",
+	"GSAN_PTXAS", "GSAN_RANK", "GSAN_REAL_PTXAS", "GSAN_REAL_PTXAS_BLACKWELL", "GSAN_SOCKET", "GSAN_WORKER_PYTHON"};
+
+static int settings_reads(const char *name)
+{
+	for (size_t i = 0; i < sizeof settings_others / sizeof *settings_others; i++)
+		if (!strcmp(settings_others[i], name))
+			return 1;
+	for (int s = 0; s < SETTINGS; s++)
+		if (settings_rows[s].variable && !strcmp(settings_rows[s].variable, name))
+			return 1;
+	return 0;
+}
+
+/* A variable of the environment may be anybody's: one that looks like a setting is no error, and is not passed over in silence. */
+static void settings_doubt(void)
+{
+	const char *names[SETTINGS];
+	for (int s = 0; s < SETTINGS; s++)
+		names[s] = settings_rows[s].variable;
+	for (char **at = environ; *at; at++) {
+		const int n = (int)strcspn(*at, "=");
+		char name[64];
+		if (strncmp(*at, "GSAN_", 5) || snprintf(name, sizeof name, "%.*s", n, *at) >= (int)sizeof name || settings_reads(name))
+			continue;
+		const char *near = lines_nearest(name, names, SETTINGS);
+		if (near)
+			log_warning("%s is no setting, and is ignored: did you mean %s?", name, near);
+	}
 }
 
 /* ---- the file ---- */
@@ -110,6 +143,7 @@ static int settings_file(enum settings_of of, struct option_value *values, char 
 int settings_complete(enum settings_of of, struct option_value values[SETTINGS], char *error, size_t error_size)
 {
 	int rc = settings_environment(of, values, error, error_size);
+	settings_doubt();
 	if (!rc)
 		rc = settings_file(of, values, error, error_size);
 	for (int s = 0; s < SETTINGS && !rc; s++)
@@ -140,7 +174,7 @@ static void settings_print_row(struct text *out, enum setting s, const struct op
 	lines_add_word(out, text && !strchr(text, '\n') ? text : row->value);
 	text_printf(out, "%*s # ", out->size - start < SETTINGS_COLUMN ? (int)(SETTINGS_COLUMN - (out->size - start)) : 0, "");
 	settings_source(out, s, values);
-	text_puts(out, "\n");
+	text_puts(out, text && strchr(text, '\n') ? "; it holds a newline, which no file can say\n" : "\n");
 }
 
 void settings_print(struct text *out, enum settings_of of, const struct option_value values[SETTINGS])

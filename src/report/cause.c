@@ -18,6 +18,7 @@ void report_sum(struct report_finding *to, const struct report_finding *a, const
 	uint64_t seed = a->first_seed < b->first_seed ? a->first_seed : b->first_seed;
 	uint32_t schedules = a->schedules + b->schedules, also = a->also | b->also;
 	int formal = a->formal & b->formal;
+	report_join_memory(to, a, b);
 	to->count = count;
 	to->weight = weight;
 	to->certain = certain;
@@ -262,6 +263,7 @@ void report_join(struct report_finding *into, const struct report_finding *other
 {
 	const int fuller = into->edge.ops == other->edge.ops ? report_cause_rank(other) < report_cause_rank(into) : other->edge.ops > into->edge.ops;
 	struct report_finding whole = fuller ? *other : *into;
+	report_join_memory(&whole, into, other);
 	whole.group = into->group;
 	whole.count = into->count + other->count;
 	whole.schedules = into->schedules > other->schedules ? into->schedules : other->schedules; /* at least: some may be the same */

@@ -139,18 +139,31 @@ static void json_hex(cJSON *object, const char *key, uint64_t value)
 	json_string(object, key, digits);
 }
 
-static void json_allocation(cJSON *finding, const struct report_allocation *a)
+static void json_memory(cJSON *o, const struct report_allocation *a)
 {
-	if (!a->size) {
-		json_check(cJSON_AddNullToObject(finding, "allocation"));
-		return;
-	}
-	cJSON *o = json_object(finding, "allocation");
 	json_integer(o, "rank", a->rank);
 	json_hex(o, "base", a->base);
 	json_number(o, "size", a->size);
 	json_number(o, "offset", a->offset);
 	json_string(o, "label", a->label);
+}
+
+static void json_allocation(cJSON *of, const struct report_allocation *a)
+{
+	if (a->size)
+		json_memory(json_object(of, "allocation"), a);
+	else
+		json_check(cJSON_AddNullToObject(of, "allocation"));
+}
+
+/* Where there are several. */
+static void json_allocations(cJSON *finding, const struct report_finding *f)
+{
+	cJSON *array = f->memories ? json_list(finding, "allocations") : NULL;
+	for (uint32_t i = 0; i < f->memories; i++)
+		json_memory(json_object(array, NULL), &f->memory[i]);
+	if (f->memory_unlisted)
+		json_bool(finding, "allocations_unlisted", 1);
 }
 
 static void json_also(cJSON *finding, uint32_t kinds)
@@ -203,6 +216,7 @@ static void json_race(cJSON *o, const struct report *r, const struct report_find
 	json_side(o, "first", &f->first, report_two_participants(f));
 	json_side(o, "second", &f->second, report_two_participants(f));
 	json_allocation(o, &f->allocation);
+	json_allocations(o, f);
 	json_string(o, "missing_edge", f->missing_edge);
 	if (f->missing_edge_class)
 		json_string(o, "missing_edge_class", report_class_name(f->missing_edge_class));

@@ -36,20 +36,6 @@ int report_site_order(const struct report_side *a, const struct report_side *b)
 	return report_side_order(&one, &other);
 }
 
-/* "cuMemAlloc(4096)" says how much: that may be another in each run. */
-static int report_is_call(const char *label)
-{
-	const size_t name = strspn(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-	const size_t size = label[name] == '(' ? strspn(label + name + 1, "0123456789") : 0;
-	return !strncmp(label, "cu", 2) && size && !strcmp(label + name + 1 + size, ")");
-}
-
-const char *report_label(const struct report_finding *f)
-{
-	const char *label = f->allocation.size ? f->allocation.label : NULL;
-	return label && !report_is_call(label) ? label : NULL;
-}
-
 /* Operations are what is written there, in the user's own line. */
 int report_op_order(const struct report_op *a, const struct report_op *b)
 {

@@ -103,6 +103,9 @@ static void read_race(struct read *x, const cJSON *o, struct report_finding *f)
 	read_side(x, o, "first", &f->first);
 	read_side(x, o, "second", &f->second);
 	read_allocation(x, o, &f->allocation);
+	if (cJSON_HasObjectItem(o, "allocations"))
+		read_allocations(x, o, f);
+	f->memory_unlisted = read_bool(x, o, "allocations_unlisted");
 	f->missing_edge = read_string(x, o, "missing_edge");
 	f->missing_edge_class = cJSON_HasObjectItem(o, "missing_edge_class") ? read_class(x, o) : REPORT_NO_CLASS; /* older reports */
 	if (cJSON_HasObjectItem(o, "edge"))

@@ -156,16 +156,32 @@ uint64_t read_hex(struct read *x, const cJSON *object, const char *key)
 	return value;
 }
 
-void read_allocation(struct read *x, const cJSON *finding, struct report_allocation *a)
+static void read_memory(struct read *x, const cJSON *o, struct report_allocation *a)
 {
-	const cJSON *o = read_item(x, finding, "allocation");
-	if (cJSON_IsNull(o))
-		return;
 	a->rank = read_integer(x, o, "rank");
 	a->base = read_hex(x, o, "base");
 	a->size = read_number(x, o, "size");
 	a->offset = read_number(x, o, "offset");
 	a->label = read_string(x, o, "label");
+}
+
+void read_allocation(struct read *x, const cJSON *of, struct report_allocation *a)
+{
+	const cJSON *o = read_item(x, of, "allocation");
+	if (!cJSON_IsNull(o))
+		read_memory(x, o, a);
+}
+
+void read_allocations(struct read *x, const cJSON *finding, struct report_finding *f)
+{
+	const cJSON *item, *array = read_array(x, finding, "allocations");
+	cJSON_ArrayForEach(item, array) {
+		if (f->memories == REPORT_MEMORIES) {
+			read_wrong(x, "allocations", "has too many");
+			return;
+		}
+		read_memory(x, item, &f->memory[f->memories++]);
+	}
 }
 
 int read_bool(struct read *x, const cJSON *o, const char *key)

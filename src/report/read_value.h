@@ -25,7 +25,8 @@ void read_triple(struct read *x, const cJSON *object, const char *key, uint32_t 
 const char *read_maybe(struct read *x, const cJSON *object, const char *key);
 void read_side(struct read *x, const cJSON *finding, const char *key, struct report_side *side);
 uint64_t read_hex(struct read *x, const cJSON *object, const char *key);
-void read_allocation(struct read *x, const cJSON *finding, struct report_allocation *a);
+void read_allocation(struct read *x, const cJSON *of, struct report_allocation *a);
+void read_allocations(struct read *x, const cJSON *finding, struct report_finding *f);
 int read_bool(struct read *x, const cJSON *o, const char *key); /* older reports have none: false */
 
 #endif

@@ -56,6 +56,7 @@ struct report_op {
 	const char *source; /* the line that report_add_op names; NULL: it could not be read */
 };
 struct report_edge { uint32_t ops; struct report_op op[REPORT_EDGE_OPS]; };
+#define REPORT_MEMORIES 4
 struct report_allocation { int rank; uint64_t base, size, offset; const char *label; }; /* size 0: not known */
 
 /* What a missing edge lacks, in one word (words.c). */
@@ -90,7 +91,10 @@ struct report_finding {
 	uint64_t weight;                           /* of the instances that give this reason, how well it explains them; in no file */
 	int certain;                               /* one of them saw that very flag (GSAN_CERTAIN); the others guess; in no file */
 	uint64_t support;                          /* what findings of these kernels weigh that give this reason; in no file */
-	struct report_allocation allocation;
+	struct report_allocation allocation;       /* of the instance that stands for all */
+	uint32_t memories;                         /* several in which it was seen, in their order; 0: that one alone */
+	int memory_unlisted;                       /* and in further ones */
+	struct report_allocation memory[REPORT_MEMORIES];
 	const char *missing_edge;                  /* set by report_finish, with its class */
 	enum report_class missing_edge_class;
 	struct report_edge edge;                   /* likewise */
@@ -268,13 +272,16 @@ int report_two_participants(const struct report_finding *f); /* are its sides of
 int report_two_processes(const struct report_finding *f); /* are its sides of two processes of one rank? */
 unsigned report_column(const struct report_place *at); /* from 1 on; 0: not known */
 const char *report_below(const char *directory, const char *file); /* what of `file` is below it, if it is; directory may be NULL */
-const char *report_label(const struct report_finding *f); /* what the program calls the memory; NULL: nothing */
 const char *report_noun(const struct report_side *side); /* "load", "store", "atomic": what a reader calls an operation, from its PTX name */
 void report_add_operation(struct text *out, const struct report_side *side); /* "atom.add.relaxed.gpu" */
 /* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */
 int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at);
 
 /* wait.c */
+/* memory.c */
+const char *report_label(const struct report_finding *f); /* what the program calls the memory; NULL: nothing */
+const struct report_allocation *report_memories(const struct report_finding *f, uint32_t *count); /* all in which it was seen, as far as they are listed */
+void report_join_memory(struct report_finding *to, const struct report_finding *a, const struct report_finding *b); /* `to` may be one of them */
 void report_add_memory(struct text *out, const struct report_allocation *a); /* "byte 4 of 64 at 0x200000000000, allocated by rank 0" */
 void report_add_wait_memory(struct text *out, const struct report_wait *w);
 void report_add_wait_seen(struct text *out, const struct report_wait *w);

@@ -52,9 +52,15 @@ static int select_rank(const char *pattern, const struct report_finding *f)
 	return 0;
 }
 
+/* Of one of its allocations. */
 static int select_label(const char *pattern, const struct report_finding *f)
 {
-	return select_names(pattern, f->allocation.size ? f->allocation.label : NULL);
+	uint32_t n;
+	const struct report_allocation *memory = report_memories(f, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (select_names(pattern, memory[i].label))
+			return 1;
+	return 0;
 }
 
 static const struct { int (*test)(const char *pattern, const struct report_finding *f); } select_by[REPORT_PATTERNS] = {

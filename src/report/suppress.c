@@ -286,6 +286,17 @@ static int suppress_ranks(const struct suppression *s, int a, int b)
 	return (s->rank[0] == SUPPRESS_ANY || s->rank[0] == a) && (s->rank[1] == SUPPRESS_ANY || s->rank[1] == b);
 }
 
+/* All of its allocations. */
+static int suppress_labels(const struct suppress_glob *glob, const struct report_finding *f)
+{
+	uint32_t n;
+	const struct report_allocation *memory = report_memories(f, &n);
+	int all = !glob->text || (n && !f->memory_unlisted);
+	for (uint32_t i = 0; i < n; i++)
+		all &= suppress_names(glob, memory[i].label);
+	return all;
+}
+
 static int suppress_matches(const struct suppression *s, const struct report_finding *f, const struct suppress_frames frames[2])
 {
 	const int first = f->first.rank, second = f->second.rank;
@@ -293,7 +304,7 @@ static int suppress_matches(const struct suppression *s, const struct report_fin
 		return 0;
 	if (s->ranked && !suppress_ranks(s, first, second) && !suppress_ranks(s, second, first))
 		return 0;
-	if (!suppress_names(&s->label, f->allocation.label))
+	if (!suppress_labels(&s->label, f))
 		return 0;
 	return (suppress_access(&s->side[0], &f->first, &frames[0]) && suppress_access(&s->side[1], &f->second, &frames[1])) ||
 	       (suppress_access(&s->side[0], &f->second, &frames[1]) && suppress_access(&s->side[1], &f->first, &frames[0]));

@@ -283,11 +283,23 @@ static void text_memory(const struct page *p, const struct report_finding *f)
 {
 	const struct report_allocation *a = &f->allocation;
 	struct text line = {0};
+	uint32_t n;
 	if (!a->size)
 		return;
 	report_add_memory(&line, a);
 	text_about(p, "  memory: ", line.data, f);
 	text_free(&line);
+	const struct report_allocation *memory = report_memories(f, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (memory[i].rank == a->rank && memory[i].base == a->base)
+			continue;
+		text_puts(&line, "and ");
+		report_add_memory(&line, &memory[i]);
+		text_about(p, "          ", line.data, f);
+		text_free(&line);
+	}
+	if (f->memory_unlisted)
+		text_about(p, "          ", "and others", f);
 }
 
 void report_text_finding(struct text *out, const struct report *r, const struct report_finding *f, const struct report_style *style)

@@ -3,15 +3,6 @@
 
 #include <inttypes.h>
 
-void report_add_memory(struct text *out, const struct report_allocation *a)
-{
-	text_printf(out, "byte %" PRIu64 " of %" PRIu64 " at 0x%" PRIx64, a->offset, a->size, a->base);
-	if (a->rank >= 0)
-		text_printf(out, ", allocated by rank %d", a->rank);
-	if (a->label)
-		text_printf(out, " (%s)", a->label);
-}
-
 void report_add_wait_memory(struct text *out, const struct report_wait *w)
 {
 	if (w->allocation.size)
