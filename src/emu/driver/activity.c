@@ -127,12 +127,6 @@ void emu_activity_read(pid_t pid, const int32_t *skip, size_t skips, struct emu_
 	read_process(pid, skip, skips, 0, activity);
 }
 
-void emu_activity_read_alone(pid_t pid, struct emu_activity *activity)
-{
-	memset(activity, 0, sizeof *activity);
-	read_process(pid, NULL, 0, DEPTH_MAX, activity);
-}
-
 int emu_activity_rests(const struct emu_activity *seen)
 {
 	struct emu_activity now = {.ran = 0};

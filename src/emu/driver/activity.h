@@ -17,7 +17,6 @@ struct emu_activity {
 };
 /* skip: thread and process ids that do not count (device workers, threads blocked in the driver, other ranks). */
 void emu_activity_read(pid_t pid, const int32_t *skip, size_t skips, struct emu_activity *activity);
-void emu_activity_read_alone(pid_t pid, struct emu_activity *activity); /* without its children */
 /* All that counted in `seen` sleeps and has not run since: so it slept at every moment in between, and made no threads.
  * Cheaper than reading anew. Returns 0 too if there were too many to list. */
 int emu_activity_rests(const struct emu_activity *seen);

@@ -142,7 +142,7 @@ static enum quiet still(const struct job *job, struct slot *s, int look)
 	return quiet;
 }
 
-/* Hosts that sleep may wait for the supervisor, which answers them when it gets a processor. */
+/* Hosts that sleep may wait for the supervisor, which answers them when it gets a processor, or when a program has ended that it started. */
 static int supervisor_rests(const struct job *job)
 {
 	const uint64_t now = emu_now_ns(), ms = 1000000, gap = now - supervising.looked;
@@ -155,7 +155,12 @@ static int supervisor_rests(const struct job *job)
 	supervising.looked = now;
 	if (at_rest)
 		return 1;
-	emu_activity_read_alone(supervisor, &supervising.seen);
+	int32_t skip[SLOTS];
+	size_t skips = 0;
+	for (int i = 0; i < SLOTS; i++)
+		if (job->slot[i].pid)
+			skip[skips++] = job->slot[i].pid;
+	emu_activity_read(supervisor, skip, skips, &supervising.seen);
 	return !supervising.seen.threads || now - supervising.since >= PATIENCE_MS * ms;
 }
 

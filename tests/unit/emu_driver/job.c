@@ -277,7 +277,8 @@ static void test_death(const char *self)
 	CHECK(WIFSIGNALED(end_rank(j.pid[1])) && end_rank(j.pid[0]) == 0);
 }
 
-static void test_answer(const char *self)
+/* By itself, or when a program has ended that it starts. */
+static void test_answer(const char *self, int starts)
 {
 	struct job j;
 	int memory;
@@ -285,7 +286,12 @@ static void test_answer(const char *self)
 	start_job(&j, self, "answer", 2, "1", &memory);
 	for (int i = 0; i < 2; i++)
 		CHECK(read(j.out, &byte, 1) == 1);
-	compute(200);
+	pid_t child = starts ? fork() : 0;
+	if (!child)
+		compute(200);
+	if (starts && !child)
+		_exit(0);
+	CHECK(!starts || end_rank(child) == 0);
 	CHECK(write(j.in, &byte, 1) == 1);
 	CHECK(end_rank(j.pid[0]) == 0 && end_rank(j.pid[1]) == 0);
 }
@@ -321,14 +327,15 @@ int main(int argc, char **argv)
 				table[i].run(&r);
 		return 0;
 	}
-	if (!strcmp(argv[1], "woken") || !strcmp(argv[1], "answer"))
+	const int answer = !strcmp(argv[1], "answer"), started = !strcmp(argv[1], "started");
+	if (!strcmp(argv[1], "woken") || answer || started)
 		setenv("EMU_GRACE_MS", "2", 1);
 	if (!strcmp(argv[1], "same_seed") || !strcmp(argv[1], "other_seed"))
 		test_seeds(argv[0], !strcmp(argv[1], "same_seed"));
 	else if (!strcmp(argv[1], "death"))
 		test_death(argv[0]);
-	else if (!strcmp(argv[1], "answer"))
-		test_answer(argv[0]);
+	else if (answer || started)
+		test_answer(argv[0], started);
 	else
 		for (int i = 0; i < (strcmp(argv[1], "woken") ? 1 : 4); i++) /* which rank is looked at first differs */
 			test_plain(argv[0], argv[1]);
