@@ -202,7 +202,10 @@ static CUresult perform(CUstream handle, struct copy_op *c, int blocking)
 		return emu_leave(blocking ? emu_capture_refuse(s) : capture(s, c));
 	blocking |= pageable_to;
 	c->op.devices = devices_of(handle, c);
-	if (blocking && !c->op.devices && emu_stream_idle(s)) {
+	const int at_once = blocking && !c->op.devices;
+	if (at_once && emu_stream_idle(s) && !emu_skipped(c->to.at) && !emu_skipped(c->from.at))
+		emu_learn();
+	if (at_once && emu_stream_idle(s)) {
 		trace_rows(s, c);
 		emu_op_begin(&c->op);
 		run_copy(&c->op, NULL);

@@ -379,6 +379,8 @@ CUresult CUDAAPI cuEventSynchronize(CUevent event)
 	struct emu_recording *r = reference(latest(event)); /* others may destroy the event or record it again meanwhile */
 	while (r && r->elsewhere && !passed(r) && !emu.leaving)
 		emu_poll();
+	if (r && passed(r))
+		emu_learn();
 	result = emu_wait(passed, r);
 	if (!result)
 		result = told(r);
@@ -395,9 +397,13 @@ CUresult CUDAAPI cuEventQuery(CUevent event)
 	if (result)
 		return emu_leave(result);
 	struct emu_recording *r = reference(latest(event));
-	if (!passed(r) && !emu_skipped_event(event->flags))
+	const int own = emu_skipped_event(event->flags); /* nobody is told what it says */
+	if (!passed(r) && !own)
 		emu_poll();
-	result = passed(r) ? told(r) : CUDA_ERROR_NOT_READY;
+	const int over = passed(r);
+	if (r && over && !own)
+		emu_learn();
+	result = over ? told(r) : CUDA_ERROR_NOT_READY;
 	emu_recording_drop(r);
 	return emu_leave(result);
 }

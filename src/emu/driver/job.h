@@ -27,6 +27,9 @@ struct slot {
 	uint64_t ran;             /* ASLEEP: as in struct emu_activity, when it was found so */
 	_Atomic uint32_t event;   /* futex: its worker waits here */
 	int32_t waiter[WAITERS];  /* ids of blocked threads; negative: it polls */
+	uint32_t learning;        /* bits: those of them that emu_sched_learn() holds */
+	uint32_t learnt;          /* some went on since the last turn */
+	_Atomic uint32_t lesson;  /* futex: these wait here */
 };
 enum quiet { AWAKE, ASLEEP, BUSY }; /* BUSY: with something that others shall not wait for */
 struct job {

@@ -391,6 +391,15 @@ CUresult emu_wait(int (*done)(const void *subject), const void *subject)
 	return w.over ? CUDA_SUCCESS : CUDA_ERROR_DEINITIALIZED;
 }
 
+/* Of what tells the host that its work is complete. */
+static CUresult wait_to_learn(int (*done)(const void *subject), const void *subject)
+{
+	if (!done(subject))
+		return emu_wait(done, subject);
+	emu_learn();
+	return CUDA_SUCCESS;
+}
+
 static int has_room(const void *stream) { return ((const struct CUstream_st *)stream)->queued < QUEUE_MOST; }
 
 CUresult emu_wait_room(CUstream stream)
@@ -413,7 +422,7 @@ static int stream_point_passed(const void *subject)
 CUresult emu_wait_stream(CUstream stream)
 {
 	struct stream_point point = {stream, sequence};
-	CUresult result = emu_wait(stream_point_passed, &point);
+	CUresult result = wait_to_learn(stream_point_passed, &point);
 	if (!result)
 		emu_trace_told_stream(stream);
 	return result ? result : stream->context->error;
@@ -427,7 +436,7 @@ static int context_idle(const void *subject)
 
 CUresult emu_wait_context(CUcontext context)
 {
-	CUresult result = emu_wait(context_idle, &context);
+	CUresult result = wait_to_learn(context_idle, &context);
 	if (!result)
 		emu_trace_told_context(context);
 	return result ? result : context->error;
@@ -440,5 +449,15 @@ void emu_poll(void)
 		return;
 	pthread_mutex_unlock(&emu.lock);
 	emu_sched_poll(tid);
+	pthread_mutex_lock(&emu.lock);
+}
+
+void emu_learn(void)
+{
+	int32_t tid = gettid();
+	if (emu_thread_is_worker() || !emu_sched_shared())
+		return;
+	pthread_mutex_unlock(&emu.lock);
+	emu_sched_learn(tid);
 	pthread_mutex_lock(&emu.lock);
 }

@@ -38,12 +38,14 @@ int emu_stream_idle(CUstream stream);   /* nothing pending, by its order with th
 int emu_context_idle(CUcontext context);
 void emu_stream_discard(CUstream stream);
 
-/* Blocks the calling host thread until done(subject) holds; gives up the lock meanwhile. emu_poll waits one turn. */
+/* Blocks the calling host thread until done(subject) holds; gives up the lock meanwhile. emu_poll waits one turn. emu_learn waits until no
+ * other process of the job does anything: before a call says that something is complete for which it did not block. */
 CUresult emu_wait(int (*done)(const void *subject), const void *subject);
 CUresult emu_wait_room(CUstream stream);      /* for one more kernel, copy or set in its queue, as calls do that enqueue such */
 CUresult emu_wait_stream(CUstream stream);
 CUresult emu_wait_context(CUcontext context); /* all three return the context's sticky error */
 void emu_poll(void);
+void emu_learn(void);
 
 void emu_queue_stop(void);
 

@@ -303,6 +303,11 @@ static void note_idle(void)
 	job->idle = 1;
 }
 
+static int comes_before(const struct slot *a, const struct slot *b)
+{
+	return a->rank < b->rank || (a->rank == b->rank && a->arrival < b->arrival);
+}
+
 /* Those slots that are runnable, or that have work that is not the program's, in the order of rank, then of arrival: what the choice
  * counts over must not depend on timing. */
 static int in_order(int order[SLOTS], int own)
@@ -314,8 +319,7 @@ static int in_order(int order[SLOTS], int own)
 			continue;
 		int at = n++;
 		for (; at > 0; at--) {
-			const struct slot *t = &job->slot[order[at - 1]];
-			if (t->rank < s->rank || (t->rank == s->rank && t->arrival < s->arrival))
+			if (comes_before(&job->slot[order[at - 1]], s))
 				break;
 			order[at] = order[at - 1];
 		}
@@ -357,16 +361,52 @@ static void fill_turn(int chosen)
 			t->floor = job->slot[i].runnable;
 }
 
+/* Lets the threads of one process go that are about to learn something, the first in order, and says whether it did. Each process goes once,
+ * then there is a turn, if anything can run: who asks again and again is to see it go on. It draws nothing, and who sleeps sleeps on. */
+_Static_assert(WAITERS == 32, "bits of `learning`");
+static int let_learn(void)
+{
+	struct slot *first = NULL;
+	for (int i = 0; i < SLOTS; i++) {
+		struct slot *s = &job->slot[i];
+		if (s->pid && s->learning && !s->learnt && (!first || comes_before(s, first)))
+			first = s;
+	}
+	if (!first)
+		return 0;
+	for (int k = 0; k < WAITERS; k++)
+		if (first->learning >> k & 1) {
+			first->waiter[k] = 0;
+			first->blocked--;
+		}
+	first->learning = 0;
+	first->learnt = 1;
+	atomic_store_explicit(&first->quiet, AWAKE, memory_order_relaxed);
+	atomic_fetch_add_explicit(&first->lesson, 1, memory_order_release); /* read by emu_sched_learn */
+	futex_wake(&first->lesson);
+	return 1;
+}
+
+static void learn_again(void)
+{
+	for (int i = 0; i < SLOTS; i++)
+		job->slot[i].learnt = 0;
+}
+
 /* Gives the next turn if it can be given. look: spend the time to examine hosts that run outside the driver. */
 static void give(int look)
 {
 	if (look)
 		reap();
-	if (job->token >= 0 || !all_here() || !emu_still(job, look))
+	if (job->token >= 0 || !all_here() || !emu_still(job, look) || let_learn())
 		return;
 	int chosen = choose();
+	learn_again();
 	if (chosen < 0) {
-		end_polls();
+		if (job->polling)
+			end_polls();
+		else
+			let_learn();
 		return;
 	}
 	fill_turn(chosen);
@@ -472,6 +512,38 @@ void emu_sched_poll(int32_t tid)
 	}
 }
 
+int emu_sched_shared(void)
+{
+	lock();
+	const int shared = job->arrivals > 1 && (job->complete || job->arrived >= job->ranks);
+	unlock();
+	return shared;
+}
+
+/* One that finds no free place does not wait. */
+void emu_sched_learn(int32_t tid)
+{
+	lock();
+	const uint32_t seen = atomic_load_explicit(&self->lesson, memory_order_relaxed);
+	int place = 0;
+	while (place < WAITERS && self->waiter[place])
+		place++;
+	if (place < WAITERS) {
+		self->waiter[place] = tid;
+		self->learning |= 1u << place;
+		self->blocked++;
+		give(0);
+	}
+	unlock();
+	while (place < WAITERS && atomic_load_explicit(&self->lesson, memory_order_acquire) == seen && !atomic_load(&stopping)) {
+		futex_wait(&self->lesson, seen, emu_still_us());
+		lock();
+		if (atomic_load_explicit(&self->lesson, memory_order_relaxed) == seen)
+			give(1);
+		unlock();
+	}
+}
+
 enum emu_schedule emu_sched_schedule(void) { return job->schedule; }
 uint64_t emu_sched_seed(void) { return job->seed; }
 
@@ -530,6 +602,7 @@ void emu_sched_stop(void)
 	atomic_store(&stopping, 1);
 	atomic_fetch_add(&self->event, 1);
 	futex_wake(&self->event);
+	futex_wake(&self->lesson);
 	futex_wake(&job->turns);
 }
 

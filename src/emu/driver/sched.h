@@ -50,6 +50,10 @@ uint64_t emu_sched_seed(void);          /* of priorities; 0: there are none */
 /* A host thread waits for device work; one that polls counts as waiting for one turn. */
 void emu_sched_block(int32_t tid);
 void emu_sched_poll(int32_t tid);       /* returns after a turn, or when nothing can run */
+/* One that is about to learn of work that was complete before it asked waits until all hosts are still: they tell each other, outside
+ * the driver, what they have learnt, so the order in which they learn must not depend on timing. */
+void emu_sched_learn(int32_t tid);
+int emu_sched_shared(void);             /* other processes are there that may be told, and all ranks */
 
 int emu_sched_turn(struct emu_turn *turn); /* waits for one: 0, or -ECANCELED after emu_sched_stop */
 void emu_sched_finish(const struct emu_turn *turn, const int32_t *released, size_t count, struct emu_runnable runnable);

@@ -145,8 +145,10 @@ EMU_STREAM_API(cuStreamQuery, _ptsz, (CUstream handle), (handle))
 	if (s->context->error)
 		return emu_leave(s->context->error);
 	const int idle = emu_stream_idle(s);
-	if (idle)
+	if (idle) {
+		emu_learn();
 		emu_trace_told_stream(s);
+	}
 	return emu_leave(idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }
 
