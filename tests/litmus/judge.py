@@ -260,13 +260,6 @@ def kind_of(line):
     return {"": 1, WARPS: 2}.get(line.split(" | ")[1].strip(), 0)
 
 
-def fixed(lines):
-    """What every run has of the rows: of several processes, whose turns hang on when each begins, how many programs there are, not what six
-    seeds have shown of them."""
-    cells = [line.split(" | ") for line in lines]
-    return [row[:3] if row[1] in ("ranks", "gpus") else row for row in cells]
-
-
 def settle(args, programs):
     """The rows of what ran, compared with those of the same kind in the file, or put there. What differs."""
     with open(args.table) as file:
@@ -281,7 +274,7 @@ def settle(args, programs):
     ran += [1 if args.unit == "cta" else 2] if args.programs else []
     old, new = [line for line in lines[first:last] if kind_of(line) in ran], table(args, programs)
     kept = [line for line in lines[first:last] if line not in old]
-    if old == new or (not args.write and fixed(old) == fixed(new)):
+    if old == new:
         return []
     if args.write:
         with open(args.table, "w") as file:
