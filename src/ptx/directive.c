@@ -1,6 +1,8 @@
 /* Directives that declare nothing: line information, debug sections, pragmas. A .loc that was inlined refers to the
  * place of its call by file, line and column; that place is looked up among the .loc before it, which carry their own
- * inlined_at, so the chain comes out whole. */
+ * inlined_at, so the chain comes out whole. Triton has no inlined_at, but LLVM's comment behind the .loc has the chain:
+ *   .loc 1 7 16    // a.py:7:16 @[ a.py:13:20 @[ a.py:30:4 ] ]
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +78,46 @@ static struct ptx_loc take_place(struct ptx_parser *p)
 	return l;
 }
 
+/* "a.py:13:20" up to a space; 0: it is none. */
+static int comment_place(struct ptx_parser *p, const char *text, size_t n, struct ptx_loc *l)
+{
+	uint64_t number[2] = {0}, scale = 1;
+	size_t end = n;
+	for (int k = 1; k >= 0; k--, scale = 1) {
+		for (; end && text[end - 1] >= '0' && text[end - 1] <= '9' && scale < 1000000000; scale *= 10)
+			number[k] += (uint64_t)(text[--end] - '0') * scale;
+		if (scale == 1 || !end || text[--end] != ':')
+			return 0;
+	}
+	*l = (struct ptx_loc){.line = (uint32_t)number[0], .column = (uint32_t)number[1], .name = {(uint32_t)(text - p->text), (uint32_t)end}};
+	return end > 0;
+}
+
+/* What the rest of the line says of where the .loc was inlined: index + 1 of the innermost place; 0: nothing. */
+static uint32_t comment_chain(struct ptx_parser *p)
+{
+	static const char at[] = " @[ ";
+	const struct ptx_token *behind = &p->token[p->at - 1];
+	const char *text = p->text + behind->off + behind->len, *end = memchr(text, '\n', (size_t)(p->text + p->m->size - text));
+	uint32_t first = 0, inner = 0;
+	end = end ? end : p->text + p->m->size;
+	for (; !p->failed && (text = memmem(text, (size_t)(end - text), at, sizeof at - 1)); inner = (uint32_t)p->locs.count) {
+		text += sizeof at - 1;
+		const char *next = memmem(text, (size_t)(end - text), at, sizeof at - 1), *last = memmem(text, (size_t)(end - text), " ]", 2);
+		const char *stop = next ? next : last;
+		struct ptx_loc l, *kept;
+		if (!stop || !comment_place(p, text, (size_t)(stop - text), &l) || !(kept = ptx_push(p, &p->locs, sizeof *kept)))
+			break;
+		*kept = l;
+		if (inner)
+			((struct ptx_loc *)p->locs.data)[inner - 1].inlined_at = (uint32_t)p->locs.count;
+		else
+			first = (uint32_t)p->locs.count;
+		text = stop;
+	}
+	return first;
+}
+
 /* LLVM gives line n of an inline assembly the place of the whole plus n lines, which is nowhere in the user's source:
  * only a .loc that opens the block counts. */
 static void parse_loc(struct ptx_parser *p)
@@ -97,6 +139,7 @@ static void parse_loc(struct ptx_parser *p)
 			ptx_fail(p, "expected function_name or inlined_at");
 		}
 	}
+	l.inlined_at = l.inlined_at ? l.inlined_at : comment_chain(p);
 	if (p->failed || loc_grow(p) || !(kept = ptx_push(p, &p->locs, sizeof(*kept))))
 		return;
 	*kept = l;

@@ -268,12 +268,17 @@ static int find_all_reds(const struct ptx_plan *plan)
 	return 0;
 }
 
+static int is_same_name(const struct ptx_module *m, struct ptx_span a, struct ptx_span b)
+{
+	return a.len == b.len && !memcmp(m->text + a.off, m->text + b.off, a.len);
+}
+
 /* The same line, inlined at the same one, and the same kind of access: an instruction that was unrolled, or that a lane makes of each of its
  * elements. */
 static int is_same_loc(const struct ptx_module *m, uint32_t a, uint32_t b)
 {
 	for (; a && b && a != b; a = m->loc[a - 1].inlined_at, b = m->loc[b - 1].inlined_at)
-		if (m->loc[a - 1].file != m->loc[b - 1].file || m->loc[a - 1].line != m->loc[b - 1].line || m->loc[a - 1].column != m->loc[b - 1].column)
+		if (m->loc[a - 1].file != m->loc[b - 1].file || !is_same_name(m, m->loc[a - 1].name, m->loc[b - 1].name) || m->loc[a - 1].line != m->loc[b - 1].line || m->loc[a - 1].column != m->loc[b - 1].column)
 			return 0;
 	return a == b;
 }
@@ -371,16 +376,37 @@ struct ptx_where ptx_plan_where(const struct ptx_module *m, const struct ptx_ins
 	return (struct ptx_where){file->path, loc->line, loc->column, loc};
 }
 
+static int is_file_name(const char *path, const char *name, size_t n)
+{
+	const size_t length = path ? strlen(path) : 0;
+	return n && length >= n && !memcmp(path + length - n, name, n) && (length == n || path[length - n - 1] == '/');
+}
+
+/* The file of a place that a comment names: the one it was inlined from, if that is called so, else the first of the module's that is. NULL: none. */
+static const struct ptx_file *file_of_comment(const struct ptx_module *m, const struct ptx_loc *loc, const struct ptx_file *inner)
+{
+	const char *name = m->text + loc->name.off;
+	if (inner && is_file_name(inner->path, name, loc->name.len))
+		return inner;
+	for (uint32_t i = 0; i < m->files; i++)
+		if (is_file_name(m->file[i].path, name, loc->name.len))
+			return &m->file[i];
+	return NULL;
+}
+
 void ptx_plan_inlined(const struct ptx_module *m, const struct ptx_loc *loc, struct text *out)
 {
+	const struct ptx_file *file = loc ? ptx_file_of(m, loc->file) : NULL;
 	uint32_t printed = 0;
 
 	while (loc && loc->inlined_at && printed < CHAIN_MAX) {
-		const struct ptx_file *file;
-
 		loc = &m->loc[loc->inlined_at - 1];
-		file = ptx_file_of(m, loc->file);
-		text_printf(out, "%s%s:%u", printed++ ? "," : "", file ? file->path : "?", loc->line);
+		file = loc->name.len ? file_of_comment(m, loc, file) : ptx_file_of(m, loc->file);
+		text_puts(out, printed++ ? "," : "");
+		if (file || !loc->name.len)
+			text_printf(out, "%s:%u", file ? file->path : "?", loc->line);
+		else
+			text_printf(out, "%.*s:%u", (int)loc->name.len, m->text + loc->name.off, loc->line);
 	}
 	if (!printed)
 		text_puts(out, "-");

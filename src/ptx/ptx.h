@@ -81,6 +81,7 @@ struct ptx_loc { /* .loc file line column [, function_name label+off, inlined_at
 	uint32_t file, line, column;
 	uint32_t inlined_at;           /* index + 1 into ptx_module.loc, 0 = none */
 	struct ptx_span function;      /* name if the directive says it */
+	struct ptx_span name;          /* of the file, without its folder, in a comment: then `file` says nothing */
 };
 struct ptx_file { uint32_t index; char *path; }; /* .file, unescaped */
 

@@ -3,6 +3,9 @@
 
 #include <errno.h>
 
+#include "base/text.h"
+#include "ptx/plan.h"
+
 static void refused(const char *text, uint32_t line, const char *says)
 {
 	struct ptx_module *m;
@@ -119,6 +122,29 @@ static void inlining(void)
 	ptx_free(m);
 }
 
+/* Chains that stand in LLVM's comments alone, and what is none. */
+static void commented(void)
+{
+	static const struct { const char *comment, *want; } row[] = {
+		{"// b.py:7:16 @[ b.py:13:20 ]", "/x/b.py:13"}, {"// b.py:7:16 @[ a.py:13:20 @[ b.py:30:4 ] ]", "lib/a.py:13,/x/b.py:30"},
+		{"// b.py:7:16 @[ a b.py:1:2 @[ [].py:3:4 ] ]", "a b.py:1,[].py:3"}, {"// b.py:7:16", "-"}, {"// @[ b.py:13 ]", "-"},
+		{"// b.py:7:16 @[ :13:20 ]", "-"}, {"// @[ b.py:13:20", "-"}, {"// x @[ b.py:13:x ]", "-"}, {"// x @[ b.py:1:2 @[ ] ]", "/x/b.py:1"},
+		{"// @[ b.py::2 ]", "-"}, {"// @[ 1:2 ]", "-"}, {"// @[ ]", "-"}, {"", "-"}, {"// @[ y.py:123456789:1 ]", "y.py:123456789"}, {"// @[ y.py:1234567890:1 ]", "-"},
+		{", function_name $L__s, inlined_at 2 9 1 // b.py:7:16 @[ b.py:13:20 ]", "lib/a.py:9"},
+	};
+	for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+		struct text code = {0}, chain = {0};
+		text_printf(&code, HEAD ".visible .entry k()\n{\n.loc 1 7 16 %s\nnop;\nret;}\n.file 1 \"/x/b.py\"\n.file 2 \"lib/a.py\"\n", row[k].comment);
+		struct ptx_module *m = parse_ok(code.data);
+		ptx_plan_inlined(m, &m->loc[m->function[0].instr[0].loc - 1], &chain);
+		if (strcmp(chain.data, row[k].want))
+			fprintf(stderr, "%s: %s\n", row[k].comment, chain.data);
+		CHECK(!strcmp(chain.data, row[k].want));
+		ptx_free(m);
+		text_free(&code), text_free(&chain);
+	}
+}
+
 static void calls(void)
 {
 	struct ptx_module *m = parse_ok(HEAD ".func f(.param .b64 a);\n.func g;\n.func h;\n.global .u64 t = h;\n"
@@ -170,6 +196,7 @@ int main(void)
 	operands();
 	scopes();
 	inlining();
+	commented();
 	calls();
 	hostile();
 	return 0;
