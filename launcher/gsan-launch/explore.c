@@ -168,7 +168,7 @@ static int explore_check(const struct launch *l)
 static int explore_lock(const struct launch *l)
 {
 	struct text taken = {0};
-	if (supervisor_lock_folder(l->report) != -EWOULDBLOCK)
+	if (supervisor_lock_folder(l->report, SUPERVISOR_FOLDER_WAIT_MS) != -EWOULDBLOCK)
 		return 0;
 	supervisor_folder_taken(&taken, l->report);
 	log_error("%s", taken.data ? taken.data : "out of memory");

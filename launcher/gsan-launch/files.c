@@ -13,6 +13,7 @@
 #include "config/folder.h"
 #include "device/layout.h"
 #include "gsan-launch/launch.h"
+#include "supervisor/supervisor.h"
 
 static int files_join(char *out, const char *folder, const char *name)
 {
@@ -91,6 +92,13 @@ static int files_report_folder(const char *report, char *folder)
 	long n = restarts ? strtol(restarts, NULL, 10) : 0;
 	int size = n > 0 ? snprintf(folder, PATH_MAX, "%s/attempt-%ld", report, n) : snprintf(folder, PATH_MAX, "%s", report);
 	return size < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+void launch_forget_report(const struct launch *l)
+{
+	char folder[PATH_MAX];
+	if (!files_report_folder(l->option[SETTING_REPORT].text, folder))
+		supervisor_forget_report(folder);
 }
 
 int launch_make_report(struct launch *l)

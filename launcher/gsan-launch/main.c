@@ -137,7 +137,7 @@ static int main_read_suppressions(struct launch *l)
 	return LAUNCH_EXIT_USAGE;
 }
 
-static int main_prepare(struct launch *l)
+static int main_prepare_all(struct launch *l)
 {
 	int rc = main_check_schedule(l);
 	if (!rc)
@@ -161,6 +161,14 @@ static int main_prepare(struct launch *l)
 	rc = launch_link_files(l);
 	if (!rc)
 		launch_agree(l);
+	return rc;
+}
+
+static int main_prepare(struct launch *l)
+{
+	const int rc = main_prepare_all(l);
+	if (rc)
+		launch_forget_report(l);
 	return rc;
 }
 

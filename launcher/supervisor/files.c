@@ -11,17 +11,16 @@
 
 #include "supervisor/state.h"
 
-#define FILES_WAIT_MS 5000 /* for a job whose launchers are gone already */
 #define FILES_LOOK_MS 50
 
-int supervisor_lock_folder(const char *folder)
+int supervisor_lock_folder(const char *folder, int wait_ms)
 {
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	for (int ms = 0; flock(fd, LOCK_EX | LOCK_NB); ms += FILES_LOOK_MS) {
 		int rc = -errno;
-		if (rc != -EINTR && (rc != -EWOULDBLOCK || ms >= FILES_WAIT_MS)) {
+		if (rc != -EINTR && (rc != -EWOULDBLOCK || ms >= wait_ms)) {
 			close(fd);
 			return rc;
 		}
@@ -67,9 +66,9 @@ int supervisor_write(struct supervisor *s, const struct report *r, int last)
 }
 
 /* Files of an earlier job with more ranks would read as if they were of this one. */
-static void files_remove_old(const struct supervisor *s)
+static void files_remove_old(const char *report)
 {
-	DIR *folder = opendir(s->config.report);
+	DIR *folder = opendir(report);
 	struct dirent *entry;
 	while (folder && (entry = readdir(folder))) {
 		unsigned rank;
@@ -84,9 +83,18 @@ static void files_remove_old(const struct supervisor *s)
 
 void supervisor_take_folder(struct supervisor *s)
 {
-	s->report_fd = supervisor_lock_folder(s->config.report);
+	s->report_fd = supervisor_lock_folder(s->config.report, SUPERVISOR_FOLDER_WAIT_MS);
 	if (s->report_fd == -EWOULDBLOCK)
 		supervisor_folder_taken(&s->failure, s->config.report);
 	else
-		files_remove_old(s);
+		files_remove_old(s->config.report);
+}
+
+void supervisor_forget_report(const char *folder)
+{
+	const int fd = supervisor_lock_folder(folder, 0);
+	if (fd < 0)
+		return;
+	files_remove_old(folder);
+	close(fd);
 }

@@ -43,8 +43,10 @@ struct supervisor_config {
 
 struct text;
 /* Until the descriptor that it returns is closed, the folder is taken for all others. -EWOULDBLOCK: it is another job's, and that does not
- * end; another -errno: this file system cannot say. */
-int supervisor_lock_folder(const char *folder);
+ * end within `wait_ms`; another -errno: this file system cannot say. */
+int supervisor_lock_folder(const char *folder, int wait_ms);
+#define SUPERVISOR_FOLDER_WAIT_MS 5000 /* for a job whose launchers are gone already */
+void supervisor_forget_report(const char *folder); /* which an earlier job left there, unless one that runs has the folder */
 void supervisor_folder_taken(struct text *out, const char *folder); /* says that, and what to do */
 
 /* Serves the job on `listener` until all launchers are gone or served. Returns 0 or -errno (nothing served). */

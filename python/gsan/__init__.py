@@ -14,6 +14,7 @@ program under the tool (gsan.torchrun).
 import contextlib
 import ctypes
 import errno
+import math
 
 _REFUSALS = {errno.EINVAL: "a name has 1 to 200 bytes of UTF-8, none of them 0, and memory at least one", errno.ENOSPC: "the job has too many labels"}
 
@@ -28,20 +29,35 @@ def _find(name, *arguments):
 
 def _bytes(name):
     """As C takes it, where it ends at a 0: such a name is as good as none."""
+    if not isinstance(name, str):
+        raise TypeError(f"gsan: a name is a str, and not {name!r}")
     return b"" if "\0" in name else name.encode()
+
+
+def _place(memory, size):
+    """Its address and its bytes, if `size` is None; of an address, none."""
+    if isinstance(memory, int):
+        return memory, size or 0
+    if hasattr(memory, "data_ptr"):
+        return memory.data_ptr(), memory.numel() * memory.element_size() if size is None else size
+    for name in ("__cuda_array_interface__", "__array_interface__"):
+        described = getattr(memory, name, None)
+        if described:
+            whole = math.prod(described["shape"]) * int(described["typestr"][2:])
+            return described["data"][0], whole if size is None else size
+    raise TypeError(f"gsan.label: a {type(memory).__name__} is neither a tensor nor an array nor an address")
 
 
 def label(memory, name, size=None):
     """Calls device memory by a name until it is freed or called something else.
 
-    memory: a contiguous tensor, or anything with data_ptr(); or an address. Of one allocation of this process.
-    size: bytes from there on; of a tensor all, if left out.
-    True; False: without the tool, or in memory that it does not check or that is another process's. ValueError: a name that it does
-    not take, or too many of them.
+    memory: a contiguous tensor or array (anything with data_ptr(), __cuda_array_interface__ or __array_interface__), or an address. Of one
+    allocation of this process.
+    size: bytes from there on; of a tensor or array all, if left out.
+    True; False: without the tool, or in memory that it does not check or that is another process's: host arrays, for one, which gsan.emu
+    calls by the kernel's parameters. ValueError: a name that it does not take, or too many of them.
     """
-    address = memory if isinstance(memory, int) else memory.data_ptr()
-    if size is None:
-        size = memory.numel() * memory.element_size()
+    address, size = _place(memory, size)
     function = _find("label", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
     error = -function(address, size, _bytes(name)) if function else errno.ENOSYS
     if error in _REFUSALS:

@@ -118,7 +118,7 @@ CASES = {"c_whole": labelled("c", "whole", counters=(4096, 16)), "c_part": label
          "c_variable": labelled("c", "variable", **{"the third and fourth": (8, 0)}),
          "c_again": labelled("c", "again", after=(4096, 0)), "c_freed": unlabelled("freed"), "c_refused": unlabelled("refused"),
          "c_ignored": ignored("c", "ignored", UNCHECKED), "c_behind": ignored("c", "behind", jobs.FOUND),
-         "python_label": labelled("python", "label", counters=(4096, 0)), "python_ignored": ignored("python", "ignored", UNCHECKED),
+         "python_label": labelled("python", "label", counters=(4096, 0)), "python_arrays": labelled("python", "arrays", counters=(4096, 0)), "python_ignored": ignored("python", "ignored", UNCHECKED),
          "python_behind": ignored("python", "behind", jobs.FOUND),
          "told": words("told", 0), "told_on": words("told", 0, 3), "untold": words("untold", jobs.FOUND), "untold_assumed": words("untold", 0, order="assumed"),
          "told_early": words("early", jobs.FOUND), "told_otherwise": words("other_word", jobs.FOUND),

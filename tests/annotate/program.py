@@ -1,4 +1,5 @@
 """What a program says by the Python package, in one case each: `program.py CASE` (PYTHONPATH: the examples folder)."""
+import ctypes
 import sys
 
 import ranks
@@ -30,6 +31,25 @@ def label():
     assert "1 to 200 bytes" in refusal(buffer, "", 4096) and "1 to 200 bytes" in refusal(buffer, "ä" * 101, 4096)
     assert "1 to 200 bytes" in refusal(buffer, "a\0b", 4096)
     assert gsan.label(id(buffer), "the host's", 4) is False
+    race(buffer)
+
+
+class Array:
+    def __init__(self, interface, address):
+        setattr(self, interface, {"data": (address, False), "shape": (32, 32), "typestr": "<i4"})
+
+
+def arrays():
+    """What CuPy and Numba have, and what NumPy has; and what is neither, and names that are none."""
+    buffer, host = WORLD.zeros(1024, "int32"), (ctypes.c_int * 1024)()
+    assert gsan.label(Array("__cuda_array_interface__", buffer.data_ptr()), "counters") is True
+    assert gsan.label(Array("__array_interface__", ctypes.addressof(host)), "the host's") is False
+    for wrong in (lambda: gsan.label(3.5, "x"), lambda: gsan.label(buffer, None, 4), lambda: gsan.release(None)):
+        try:
+            wrong()
+            assert False
+        except TypeError as error:
+            assert str(error).startswith("gsan"), error
     race(buffer)
 
 

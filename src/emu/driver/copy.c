@@ -1,9 +1,11 @@
 /* Copies and sets. All are boxes of rows: plain ones have one row. A copy whose other side is pageable host memory
  * follows the driver's rule: its source is taken at the call, its destination is filled before the call returns. A
  * blocking call on an idle stream acts at once; otherwise it queues, and waits. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "emu/driver/graph/capture.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/range.h"
@@ -20,6 +22,7 @@ struct copy_op {
 	uint64_t width, height, depth;
 	unsigned value, unit;          /* a set: element and its bytes; 0 = a copy */
 	void *snapshot;                /* of a pageable source */
+	int known[2];                  /* `to` and `from` were the device's when it was enqueued */
 	int peer;                      /* its contexts were named: it may reach what the current one may not access */
 };
 
@@ -51,10 +54,36 @@ static void set_rows(const struct copy_op *c)
 	}
 }
 
+static uint64_t extent(const struct copy_op *c, const struct box *b)
+{
+	return (c->depth - 1) * b->slice + (c->height - 1) * b->pitch + c->width;
+}
+
+/* Memory that the driver does not know is the host's: legal for HOST and ANY, never for DEVICE. */
+static int side_known(const struct copy_op *c, const struct box *b) { return emu_range_covers(b->at, extent(c, b)); }
+
+static void note_known(struct copy_op *c)
+{
+	c->known[0] = side_known(c, &c->to);
+	c->known[1] = !c->unit && !c->snapshot && side_known(c, &c->from);
+}
+
+/* It was unmapped meanwhile: a host may do that while work is under way, and nobody waits for it. */
+static int lost(const struct copy_op *c)
+{
+	return (c->known[0] && !side_known(c, &c->to)) || (c->known[1] && !side_known(c, &c->from));
+}
+
 static int run_copy(struct emu_op *op, struct emu_turn *turn)
 {
 	const struct copy_op *c = (const struct copy_op *)op;
 	(void)turn;
+	if (lost(c)) {
+		log_error("emulated device: a %s of %" PRIu64 " bytes at 0x%" PRIx64 ", some of which were unmapped before it ran", c->unit ? "set" : "copy",
+			  c->width * c->height * c->depth, c->to.at);
+		emu_op_fail(op, CUDA_ERROR_ILLEGAL_ADDRESS);
+		return 1;
+	}
 	if (c->unit)
 		set_rows(c);
 	else
@@ -64,14 +93,6 @@ static int run_copy(struct emu_op *op, struct emu_turn *turn)
 }
 
 static void drop_copy(struct emu_op *op) { free(((struct copy_op *)op)->snapshot); }
-
-static uint64_t extent(const struct copy_op *c, const struct box *b)
-{
-	return (c->depth - 1) * b->slice + (c->height - 1) * b->pitch + c->width;
-}
-
-/* Memory that the driver does not know is the host's: legal for HOST and ANY, never for DEVICE. */
-static int side_known(const struct copy_op *c, const struct box *b) { return emu_range_covers(b->at, extent(c, b)); }
 
 /* Of memory that is mapped by hand only where the device was given access. */
 static int side_allowed(const struct copy_op *c, const struct box *b, CUdevice device)
@@ -135,6 +156,7 @@ static CUresult enqueue(CUstream s, const struct copy_op *what, int keep_source)
 		free(c);
 		return result;
 	}
+	note_known(c);
 	trace_rows(s, c);
 	c->op.own = emu_skipped(what->to.at) || emu_skipped(what->from.at);
 	c->op.counts = !c->op.own;

@@ -27,8 +27,36 @@ static void one(const char *kernel, CUresult result)
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* A set whose memory is unmapped before the device comes to it. */
+static void unmapped(void)
+{
+	const CUmemAllocationProp property = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+	const CUmemAccessDesc access = {property.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	const size_t size = 2 << 20;
+	CUmemGenericAllocationHandle handle;
+	CUdeviceptr at;
+	CUstream stream;
+	int status;
+	const pid_t child = fork();
+	if (!child) {
+		start();
+		OK(cuMemCreate(&handle, size, &property, 0));
+		OK(cuMemAddressReserve(&at, size, 0, 0, 0));
+		OK(cuMemMap(at, size, 0, handle, 0));
+		OK(cuMemSetAccess(at, size, &access, 1));
+		OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		for (int i = 0; i < 50; i++)
+			OK(cuMemsetD8Async(at, 1, size, stream));
+		OK(cuMemUnmap(at, size));
+		EXPECT(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+		exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(void)
 {
+	unmapped();
 	one("illegal_address", CUDA_ERROR_ILLEGAL_ADDRESS);
 	one("illegal_instruction", CUDA_ERROR_ILLEGAL_INSTRUCTION);
 	one("failed", CUDA_ERROR_LAUNCH_FAILED);
