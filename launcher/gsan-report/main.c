@@ -149,7 +149,8 @@ static int main_run(const struct option_value *option, const struct suppressions
 	if (!rc && (rc = main_suppress(&r, suppressions)))
 		log_error("out of memory");
 	report_select(&r, pattern);
-	report_limit(&r, (uint32_t)option[SETTING_DETAILS].number);
+	if (!option[SETTING_SUGGEST].given || option[SETTING_DETAILS].given) /* a file of all, unless fewer are asked for */
+		report_limit(&r, (uint32_t)option[SETTING_DETAILS].number);
 	if (!rc)
 		rc = main_print(option, &r, count > 1 ? NULL : count ? names[0] : one[0]);
 	int status = rc ? MAIN_UNREADABLE : main_status(option, &r);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -459,6 +460,15 @@ static void suppress_suggest(struct text *out, const struct report *r, const str
 	text_free(&line);
 }
 
+static void suppress_add_unlisted(struct text *out, const struct report *r)
+{
+	uint64_t pairs = 0;
+	for (uint32_t i = 0; i < r->findings; i++)
+		pairs += r->finding[i].suppressed ? 0 : r->finding[i].pairs_unlisted;
+	if (report_unlisted(r) || pairs)
+		text_printf(out, "# %" PRIu64 " findings and %" PRIu64 " pairs of lines are not listed, and have no line here (--details)\n", report_unlisted(r), pairs);
+}
+
 /* Of each pair that is not suppressed. */
 void report_suggest(struct text *out, const struct report *r)
 {
@@ -471,6 +481,7 @@ void report_suggest(struct text *out, const struct report *r)
 			if (!pair[k].suppressed)
 				suppress_suggest(out, r, &pair[k], &known, starts, &count);
 	}
+	suppress_add_unlisted(out, r);
 	out->failed |= !starts;
 	index_free(&known);
 	free(starts);

@@ -246,6 +246,8 @@ def check_suppressed():
                 assert sum(s["findings"] for s in whole.get("suppressions", [])) == len(pairs_of(meant))
                 left = len([f for f in whole["findings"] if not f["formal"] and "suppressed" not in f])
                 report(run, "--suppressions", file, "--fail-on", "any", status=66 if left else 0)
+        assert report("causes", "--suggest").endswith(b"# 0 findings and 3 pairs of lines are not listed, and have no line here (--details)\n")
+        assert report("causes", "--suggest", "--details", "1").splitlines()[-1].startswith(b"# 1 findings and ")
         pathlib.Path(file).write_text("# known\nkernel add_one\nkernel no*\n")
         text = report("lock", "--suppressions", file).decode()
         assert "gsan: suppressed: 2 pairs of lines, by 1 of 2 suppressions" in text and f"gsan: unused suppression: {file}:3: kernel no*" in text
