@@ -1,8 +1,11 @@
 /* What a rank finds in its environment. Rows and small rules; nothing here remembers anything. */
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "device/abi.h"
 #include "device/layout.h"
 #include "gsan-launch/launch.h"
@@ -33,6 +36,21 @@ static void environment_folder(const char *name, const char *folder, const char 
 	if (path.data)
 		setenv(name, path.data, 1);
 	text_free(&path);
+}
+
+/* Triton finds compiled code by what a function's text is, and not by the file, which is in its line information: scripts of one name and text in
+ * two checkouts must not share a cache, or reports would name the other's. */
+static void environment_triton_cache(const struct launch *l)
+{
+	char leaf[32] = "triton", path[PATH_MAX];
+	for (char *const *arg = l->program; *arg; arg++) {
+		if (!text_before(*arg, strlen(*arg), ".py") || !realpath(*arg, path))
+			continue;
+		const size_t folder = (size_t)(strrchr(path, '/') - path);
+		snprintf(leaf, sizeof leaf, "triton/%016" PRIx64, hash_bytes(HASH_START, path, folder));
+		break;
+	}
+	environment_folder("TRITON_CACHE_DIR", l->rank_cache, leaf);
 }
 
 /* Triton calls our ptxas; the one that the user had chosen is the real one then. */
@@ -103,7 +121,7 @@ void launch_environment(const struct launch *l, int rank)
 	environment_ptxas("TRITON_PTXAS_PATH", "GSAN_REAL_PTXAS", l->files.ptxas);
 	environment_ptxas("TRITON_PTXAS_BLACKWELL_PATH", "GSAN_REAL_PTXAS_BLACKWELL", l->files.ptxas_blackwell);
 	/* Always ours, even where the user has set them: plain and instrumented code must never share a cache. */
-	environment_folder("TRITON_CACHE_DIR", l->rank_cache, "triton");
+	environment_triton_cache(l);
 	environment_folder("TORCHINDUCTOR_CACHE_DIR", l->rank_cache, "inductor");
 	setenv("CUPY_CACHE_IN_MEMORY", "1", 1); /* of machine code that NVRTC made in an earlier job no PTX is known */
 	setenv("USE_PYTORCH_KERNEL_CACHE", "0", 1);
