@@ -22,6 +22,7 @@
 #define RANKS_KILL_MS 5000 /* between SIGTERM and SIGKILL for ranks that a failed job leaves behind */
 #define RANKS_KILLED (INT64_MAX / 2)
 #define RANKS_KEYS_MS 5000 /* within which Ctrl-C a second time means it; a prompt may see one now and then */
+#define RANKS_HINT_MS 2000
 #define RANKS_LEAVE_MS 5000 /* for the verdict, once the ranks have ended and a signal came: whoever sent it ends all of the job */
 
 struct rank_process { int socket, running, judged, status, verdict; pid_t pid; };
@@ -32,6 +33,7 @@ struct ranks {
 	int signals;      /* signalfd */
 	int64_t kill_at;  /* 0: nobody is being ended */
 	int64_t keys_at;  /* when Ctrl-C was pressed last */
+	int64_t hint_at;  /* when it is said, once, that this did not end them; 0: not yet known, or it has been said */
 	int told, killed; /* a signal that came when no rank was left to take it; what this launcher ends with because of it */
 	int64_t leave_at; /* for `told`, if there is no verdict by then */
 	struct launch_progress progress;
@@ -204,7 +206,20 @@ static void ranks_keys(struct ranks *r)
 		log_warning("interrupted twice: the ranks are killed");
 		r->kill_at = now;
 	}
+	r->hint_at = r->keys_at ? 0 : now + RANKS_HINT_MS;
 	r->keys_at = now;
+}
+
+/* Who waits for a GPU, or for a lock, does not hear it. */
+static void ranks_hint(struct ranks *r)
+{
+	if (!r->hint_at || now_ms() < r->hint_at)
+		return;
+	r->hint_at = 0;
+	if (!ranks_running(r) || r->kill_at)
+		return;
+	launch_progress_clear(&r->progress);
+	log_warning("interrupted; the program has not ended yet. Ctrl-C twice within %d s kills it", RANKS_KEYS_MS / 1000);
 }
 
 static void ranks_take_signal(struct ranks *r)
@@ -317,7 +332,10 @@ static void ranks_turn(struct ranks *r)
 		ms = ranks_left_ms(r->kill_at);
 	if (r->leave_at && (ms < 0 || ranks_left_ms(r->leave_at) < ms))
 		ms = ranks_left_ms(r->leave_at);
+	if (r->hint_at && (ms < 0 || ranks_left_ms(r->hint_at) < ms))
+		ms = ranks_left_ms(r->hint_at);
 	int n = poll(poll_fd, (nfds_t)here + 1, ms);
+	ranks_hint(r);
 	if (r->kill_at && now_ms() >= r->kill_at) {
 		for (int i = 0; i < here; i++)
 			if (r->rank[i].running)

@@ -200,6 +200,7 @@ def interrupted(scratch):
         terminal.keys(b"\x03")
         time.sleep(1)
         expect.need(said().count(b"deaf") == 2 and len(runs.processes(scratch)) >= 6, f"not once, or once was enough: {said()}")
+        until(lambda: b"Ctrl-C twice within 5 s kills it" in said(), "what to do", 3)
         terminal.keys(b"\x03")
         until(lambda: (terminal.read(), b"status 137" in terminal.text)[1], "status 137", 10)
         expect.need(b"interrupted twice: the ranks are killed" in said(), f"{said()}")
