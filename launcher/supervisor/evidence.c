@@ -190,13 +190,15 @@ static void evidence_caller(struct report_side *side, struct kernel *kernel)
 		side->function = kernel->caller.function;
 }
 
+uint32_t supervisor_launch(const struct owner *owner, uint32_t seq) { return seq > owner->first ? seq - owner->first : seq; }
+
 void supervisor_side(const struct supervisor *s, struct report_side *side, const struct gsan_side *from, struct kernel *kernel,
 		     const struct owner *owner, char unnamed[SUPERVISOR_UNNAMED])
 {
 	const struct ptx_site *site = kernel ? ptx_info_site(&kernel->info, from->site) : NULL;
 	snprintf(unnamed, SUPERVISOR_UNNAMED, "#%u", from->kernel);
 	*side = (struct report_side){.rank = supervisor_owner_rank(s, owner), .gpu = supervisor_owner_gpu(s, owner),
-				     .launch = from->seq, .participant = from->participant, .pid = owner->pid,
+				     .launch = supervisor_launch(owner, from->seq), .participant = from->participant, .pid = owner->pid,
 				     .kernel = kernel ? kernel->info.kernel : unnamed, .bytes = site ? site->bytes : 0};
 	side->kernel_name = supervisor_name(side->kernel);
 	int host = kernel && kernel->info.host; /* which has no grid: what checked it has one */

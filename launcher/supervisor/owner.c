@@ -54,7 +54,7 @@ int supervisor_owner_join(struct supervisor *s, uint32_t participant, int rank, 
 	if (!o)
 		return -ENOMEM;
 	s->owners_count++;
-	*o = (struct owner){.participant = participant, .rank = rank, .pid = pid, .next = s->owners};
+	*o = (struct owner){.participant = participant, .rank = rank, .pid = pid, .first = s->place[participant].first, .next = s->owners};
 	snprintf(o->gpu_bus, sizeof o->gpu_bus, "%s", bus);
 	o->gpu = owner_gpu(s, supervisor_place(s, participant), bus);
 	s->owners = s->owner[participant] = o;

@@ -29,6 +29,7 @@ struct connection { int fd, rank; uint32_t participants; }; /* rank: a launcher'
 struct owner {
 	uint32_t participant, gpu; /* gpu: which of supervisor.gpu */
 	int rank, pid;             /* as it said: rank -1 if it does not know */
+	uint32_t first;            /* its launches have the numbers behind this one (struct place): reports count from 1 */
 	char gpu_name[64], gpu_bus[32];
 	struct owner *next;        /* who joined before */
 };
@@ -150,6 +151,7 @@ struct kernel *supervisor_kernel(const struct supervisor *s, uint32_t participan
 /* unnamed: for the name of a kernel that was never told, as long as *side is used. */
 #define SUPERVISOR_UNNAMED 16
 const char *supervisor_name(const char *raw); /* of C++: for people, kept for good; NULL: as it is (names.c) */
+uint32_t supervisor_launch(const struct owner *owner, uint32_t seq); /* which of its launches that is, from 1 on */
 void supervisor_side(const struct supervisor *s, struct report_side *side, const struct gsan_side *from, struct kernel *kernel,
 		     const struct owner *owner, char unnamed[SUPERVISOR_UNNAMED]);
 struct report_allocation supervisor_part(const struct supervisor *s, const struct allocation *a, uint64_t address); /* of it, at the address */

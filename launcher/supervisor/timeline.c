@@ -9,14 +9,14 @@ static uint64_t timeline_ms(const struct supervisor *s, uint64_t ns)
 }
 
 /* Its moments, evenly chosen if they are many. */
-static uint32_t timeline_points(const struct supervisor *s, const struct job_rank *rank, struct report_point *point)
+static uint32_t timeline_points(const struct supervisor *s, const struct owner *owner, const struct job_rank *rank, struct report_point *point)
 {
 	uint32_t have = atomic_load_explicit(&rank->moments, memory_order_acquire), take; /* pairs with the owner's release store */
 	have = have < JOB_MOMENTS ? have : JOB_MOMENTS;
 	take = have < REPORT_POINTS ? have : REPORT_POINTS;
 	for (uint32_t i = 0; i < take; i++) {
 		const struct job_moment *m = &rank->moment[take > 1 ? (uint64_t)i * (have - 1) / (take - 1) : 0];
-		point[i] = (struct report_point){timeline_ms(s, m->until), m->next};
+		point[i] = (struct report_point){timeline_ms(s, m->until), supervisor_launch(owner, m->next)};
 	}
 	return take;
 }
@@ -28,7 +28,7 @@ int supervisor_timeline(const struct supervisor *s, struct report *r)
 	uint32_t lanes = 0;
 	for (uint32_t p = 0; p < GSAN_PARTICIPANTS && lanes < REPORT_LANES_MAX; p++) {
 		const struct owner *owner = s->owner[p];
-		const uint32_t points = owner ? timeline_points(s, &s->job->rank[p], point[lanes]) : 0;
+		const uint32_t points = owner ? timeline_points(s, owner, &s->job->rank[p], point[lanes]) : 0;
 		if (!points)
 			continue;
 		lane[lanes] = (struct report_lane){(int)p, supervisor_owner_rank(s, owner), (int)owner->gpu, points, point[lanes]};
