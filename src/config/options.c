@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lines.h"
+
 static const struct option_row *options_find(const struct options *o, const char *name, size_t n)
 {
 	for (size_t i = 0; i < o->count; i++) {
@@ -89,6 +91,19 @@ static int options_value(const struct option_row *row, const char *joined, int l
 }
 
 /* One option at argv[at]. Returns how many arguments it took, or -EINVAL. */
+#define OPTIONS_MOST 128 /* that a name is looked for among */
+
+static void options_unknown(const struct options *o, const char *said, const char *name, size_t n, char *error, size_t size)
+{
+	const char *names[OPTIONS_MOST];
+	char word[64];
+	for (size_t i = 0; i < o->count && i < OPTIONS_MOST; i++)
+		names[i] = (o->row[i].of & o->of) == o->of && o->row[i].name && o->row[i].name[1] ? o->row[i].name : NULL;
+	snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : 0), name);
+	const char *near = n > 1 ? lines_nearest(word, names, o->count < OPTIONS_MOST ? o->count : OPTIONS_MOST) : NULL;
+	snprintf(error, size, near ? "unknown option '%s': did you mean --%s? (see --help)" : "unknown option '%s' (see --help)", said, near);
+}
+
 static int options_one(const struct options *o, int argc, char **argv, int at, struct option_value *values, char *error, size_t size)
 {
 	int is_help = !strcmp(argv[at], "-h"), is_long = is_help || argv[at][1] == '-'; /* what everybody tries first */
@@ -101,7 +116,7 @@ static int options_one(const struct options *o, int argc, char **argv, int at, s
 		text = name + 1;
 	}
 	if (!row || (strlen(row->name) > 1) != is_long) {
-		snprintf(error, size, "unknown option '%s' (see --help)", argv[at]);
+		options_unknown(o, argv[at], name, n, error, size);
 		return -EINVAL;
 	}
 	struct option_value *value = &values[row - o->row];

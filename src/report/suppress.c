@@ -213,26 +213,40 @@ void suppressions_free(struct suppressions *s)
 
 /* ---- matching ---- */
 
-/* Where an access is: the instruction itself, then each place that it was inlined at. */
+/* Where an access is: the instruction itself, then each place that it was inlined at; files from the root on, if the program's folder is known. */
 struct suppress_frames { struct report_place *at; unsigned count; char *text; };
 
-static int suppress_frames(struct suppress_frames *frames, const struct report_side *side)
+static char *suppress_absolute(const char *directory, const char *file, size_t n, struct suppress_frames *frames, size_t *used)
 {
-	char *next = frames->text = strdup(side->inlined_at ? side->inlined_at : "");
+	const int below = directory && n && file[0] != '/';
+	const size_t size = (below ? strlen(directory) + 1 : 0) + n + 1;
+	char *name = frames->text + *used;
+	snprintf(name, size, "%s%s%.*s", below ? directory : "", below ? "/" : "", (int)n, file);
+	*used += size;
+	return name;
+}
+
+static int suppress_frames(struct suppress_frames *frames, const struct report_side *side, const char *directory)
+{
+	const char *at = side->inlined_at ? side->inlined_at : "";
 	unsigned most = 2;
-	for (const char *comma = next; comma && (comma = strchr(comma, ',')); comma++)
+	size_t used = 0;
+	for (const char *comma = at; (comma = strchr(comma, ',')); comma++)
 		most++;
+	frames->text = malloc((side->at.file ? strlen(side->at.file) : 0) + strlen(at) + most * ((directory ? strlen(directory) : 0) + 2));
 	frames->at = malloc(most * sizeof *frames->at);
-	if (!next || !frames->at)
+	if (!frames->text || !frames->at)
 		return -ENOMEM;
 	frames->at[0] = side->at;
+	if (side->at.file)
+		frames->at[0].file = suppress_absolute(directory, side->at.file, strlen(side->at.file), frames, &used);
 	frames->count = 1;
-	for (char *frame; (frame = strsep(&next, ","));) {
-		char *colon = strrchr(frame, ':');
-		if (!colon)
-			continue;
-		*colon = 0;
-		frames->at[frames->count++] = (struct report_place){.file = frame, .line = (uint32_t)strtoul(colon + 1, NULL, 10)};
+	for (size_t n; *at; at += n + (at[n] == ',')) {
+		n = strcspn(at, ",");
+		const char *colon = memrchr(at, ':', n);
+		if (colon)
+			frames->at[frames->count++] = (struct report_place){.file = suppress_absolute(directory, at, (size_t)(colon - at), frames, &used),
+									    .line = (uint32_t)strtoul(colon + 1, NULL, 10)};
 	}
 	return 0;
 }
@@ -353,7 +367,7 @@ static uint32_t suppress_first(const struct suppress_order *o, const struct repo
 static int suppress_finding(struct report *r, struct report_finding *f, const struct suppress_order *o)
 {
 	struct suppress_frames frames[2];
-	int rc = suppress_frames(&frames[0], &f->first) | suppress_frames(&frames[1], &f->second);
+	int rc = suppress_frames(&frames[0], &f->first, r->job.directory) | suppress_frames(&frames[1], &f->second, r->job.directory);
 	const uint32_t i = rc ? 0 : suppress_first(o, f, frames);
 	if (!rc && i < o->all->rows) {
 		f->suppressed = o->numbers[i];

@@ -397,7 +397,7 @@ static void text_suppressions(const struct page *p, const struct report *r, cons
 		if (s->findings)
 			text_printf(&line, "suppressed: %" PRIu64 " by %s:%u: %s", s->findings, s->file, s->line, s->rule);
 		else
-			text_printf(&line, "unused suppression: %s:%u: %s", s->file, s->line, s->rule);
+			text_printf(&line, "unused suppression: %s:%u: %s (or an earlier one matched first)", s->file, s->line, s->rule);
 		text_say(p, PAGE_PLAIN, &line);
 	}
 	if (folder && (text_of(r, TEXT_FINDINGS) || text_of(r, TEXT_FORMAL)))

@@ -62,7 +62,8 @@ int main(void)
 	CHECK(!parse("p x -h") && rest == 1 && !v[HELP].given);
 	CHECK(!parse("p - x") && rest == 1);
 	wrong("p --nope", "unknown option '--nope'");
-	wrong("p -report x", "unknown option '-report'");
+	wrong("p -report x", "unknown option '-report': did you mean --report?");
+	wrong("p --repotr=x", "unknown option '--repotr=x': did you mean --report?");
 	wrong("p -hx", "unknown option '-hx'");
 	wrong("p --n 3", "unknown option '--n'");
 	wrong("p -n 0", "'0' is not a number from 1 to 32");

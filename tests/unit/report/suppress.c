@@ -95,6 +95,24 @@ static int matches(const char *line)
 	return matched;
 }
 
+/* Files are named from the root on, or from any folder, whatever the debug information has. */
+static void test_folders(void)
+{
+	static const struct { const char *file, *directory, *line; int matched; } row[] = {
+		{"a.py", "/work/job", "file /work/job/a.py:31", 1}, {"a.py", "/work/job", "file job/a.py", 1}, {"a.py", "/work/job", "file a.py:31", 1},
+		{"a.py", "/work/job", "file /a.py", 0}, {"a.py", NULL, "file /work/job/a.py", 0}, {"a.py", NULL, "file a.py", 1},
+		{"lib/a.py", "/work/job", "file job/lib/a.py", 1}, {"/x/a.py", "/work/job", "file /work/job/x/a.py", 0}, {"a.py", "/work/job", "file /work/*:31", 1},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct report r = {.ranks = 2, .job = {.directory = row[i].directory}};
+		struct report_finding f = race();
+		f.first.at.file = row[i].file;
+		*error = 0;
+		CHECK(!report_add_finding(&r, &f) && suppresses(&r, row[i].line) == (uint32_t)row[i].matched);
+		report_free(&r);
+	}
+}
+
 static void test_matches(void)
 {
 	static const char *const yes[] = {
@@ -272,6 +290,7 @@ int main(int argc, char **argv)
 	folder = argv[1];
 	test_wrong();
 	test_matches();
+	test_folders();
 	test_unknown();
 	test_counts();
 	test_read_wrong();
