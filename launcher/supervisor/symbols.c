@@ -88,13 +88,20 @@ static int symbols_of_object(const struct ptx_frame *frame, uint32_t frames, str
 	return found;
 }
 
+/* Whose lines say nothing of the program: that main is called from there. */
+static int symbols_is_libc(const char *object)
+{
+	const char *slash = strrchr(object, '/'), *name = slash ? slash + 1 : object;
+	return !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5);
+}
+
 struct symbol symbols_find(const struct ptx_info *info)
 {
 	struct symbol s = {0};
 	for (uint32_t i = 0, n; i < info->frames; i += n) {
 		for (n = 1; n < SYMBOLS_FRAMES && i + n < info->frames && !strcmp(info->frame[i].object, info->frame[i + n].object);)
 			n++;
-		if (symbols_of_object(&info->frame[i], n, &s))
+		if (!symbols_is_libc(info->frame[i].object) && symbols_of_object(&info->frame[i], n, &s))
 			break;
 	}
 	return s;

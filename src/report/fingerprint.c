@@ -25,6 +25,25 @@ static uint64_t fingerprint_add(uint64_t hash, const char *text)
 	return text ? hash_bytes(hash, text, strlen(text) + 1) : hash_step(hash, 0x100);
 }
 
+/* A name of a kernel or a function. One that has none has an id, which is this run's; and nvcc calls an unnamed namespace by a hash of the file
+ * and what is in it: 36_GLOBAL__N__754eaf86_4_k_cu_1a2b3c4d. */
+static uint64_t fingerprint_name(uint64_t hash, const char *name)
+{
+	static const char unnamed[] = "_GLOBAL__N_";
+	const char *at;
+	if (!name || *name == '#')
+		return fingerprint_add(hash, name ? "#" : NULL);
+	for (; (at = strstr(name, unnamed)); name = at) {
+		const char *digits = at;
+		while (digits > name && isdigit((unsigned char)digits[-1]))
+			digits--;
+		const size_t length = digits < at ? strtoul(digits, NULL, 10) : 0, most = strlen(at);
+		hash = hash_bytes(hash_bytes(hash, name, (size_t)(digits - name)), unnamed, sizeof unnamed);
+		at += length >= sizeof unnamed - 1 && length <= most ? length : sizeof unnamed - 1;
+	}
+	return fingerprint_add(hash, name);
+}
+
 /* Up to its end, or its newline. */
 static uint64_t fingerprint_squeezed(uint64_t hash, const char *line)
 {
@@ -70,12 +89,11 @@ static uint64_t fingerprint_line(uint64_t hash, const struct report_side *side)
 	return fingerprint_inlined(hash, side);
 }
 
-static const char *fingerprint_kernel(const char *name) { return name && name[0] == '#' ? "#" : name; } /* an id is this run's */
 
 static uint64_t fingerprint_side(const struct report_side *side)
 {
-	const char *const part[] = {fingerprint_kernel(side->kernel), side->function, fingerprint_base(side->at.file), side->op, side->semantics, side->scope};
-	uint64_t hash = HASH_START;
+	const char *const part[] = {fingerprint_base(side->at.file), side->op, side->semantics, side->scope};
+	uint64_t hash = fingerprint_name(fingerprint_name(HASH_START, side->kernel), side->function);
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		hash = fingerprint_add(hash, part[i]);
 	return fingerprint_line(hash, side);
@@ -111,8 +129,8 @@ static uint64_t fingerprint_op(const struct report_op *op)
 	const unsigned long line = colon ? strtoul(colon + 1, NULL, 10) : 0;
 	if (colon)
 		*colon = 0;
-	const char *const part[] = {fingerprint_kernel(op->kernel), fingerprint_base(op->at.file), fingerprint_base(frame.data), op->semantics, op->scope};
-	uint64_t hash = HASH_START;
+	const char *const part[] = {fingerprint_base(op->at.file), fingerprint_base(frame.data), op->semantics, op->scope};
+	uint64_t hash = fingerprint_name(HASH_START, op->kernel);
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		hash = fingerprint_add(hash, part[i]);
 	text_free(&frame);
@@ -122,7 +140,7 @@ static uint64_t fingerprint_op(const struct report_op *op)
 /* A kernel; of a copy, its caller's line, too. */
 static uint64_t fingerprint_launch(const struct report_side *side)
 {
-	return report_is_copy(side) ? fingerprint_side(side) : fingerprint_add(HASH_START, fingerprint_kernel(side->kernel));
+	return report_is_copy(side) ? fingerprint_side(side) : fingerprint_name(HASH_START, side->kernel);
 }
 
 /* A line of a kernel, whatever happens there; of code without lines, the access. */
@@ -130,7 +148,7 @@ static uint64_t fingerprint_place(const struct report_side *side)
 {
 	if (!side->at.file)
 		return fingerprint_side(side);
-	return fingerprint_line(fingerprint_add(fingerprint_add(HASH_START, fingerprint_kernel(side->kernel)), fingerprint_base(side->at.file)), side);
+	return fingerprint_line(fingerprint_add(fingerprint_name(HASH_START, side->kernel), fingerprint_base(side->at.file)), side);
 }
 
 static uint64_t fingerprint_ops(enum report_class class, const struct report_op *a, const struct report_op *b)

@@ -30,6 +30,8 @@ const struct report_finding *report_pairs(const struct report *r, const struct r
 	return f->pairs ? &r->pair[f->pair] : f;
 }
 
+int report_is_single(const struct report_finding *f) { return !f->pairs && !f->pairs_unlisted && !f->also; }
+
 int report_counts(const struct report_finding *f, const struct report_finding *pair) { return !f->suppressed == !pair->suppressed; }
 
 struct report_finding report_whole(const struct report_finding *pair, uint32_t pairs)

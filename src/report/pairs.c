@@ -98,7 +98,7 @@ void pairs_add(struct text *out, const struct pairs *lines)
 	if (report_label(lines->pair))
 		text_printf(out, "; label %s", report_label(lines->pair));
 	text_puts(out, "; ");
-	report_add_count(out, lines->count);
+	report_add_count(out, lines->count, lines->pairs == 1 && report_is_single(lines->pair));
 }
 
 static void pairs_say(const struct page *p, struct text *line, const struct report_finding *about)

@@ -44,7 +44,7 @@ struct report_side {
 };
 const char *report_kernel_name(const struct report_side *side); /* for people; "?": it has none */
 const char *report_function_name(const struct report_side *side); /* NULL: it is not known */
-void report_add_count(struct text *out, uint64_t count); /* "in 2 pairs of launches" */
+void report_add_count(struct text *out, uint64_t count, int once); /* "in 2 pairs of launches"; once: none of them is counted twice, as another kind */
 int report_is_copy(const struct report_side *side); /* 1: a copy or a set; `kernel` is the driver function, and it has no grid */
 struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at, *kernel; };
 /* The operations that would have to be mended (edge.c); none: nobody knows any. */
@@ -244,6 +244,7 @@ int report_regroup(struct report *r); /* pairs of one `group` become a finding, 
 int report_ungroup(struct report *r); /* and pairs again */
 const struct report_finding *report_pairs(const struct report *r, const struct report_finding *f, uint32_t *count); /* the root first */
 struct report_finding report_whole(const struct report_finding *pair, uint32_t pairs); /* what a finding of these pairs is, but for where they lie */
+int report_is_single(const struct report_finding *f); /* is it one pair of lines, of one kind? */
 int report_counts(const struct report_finding *f, const struct report_finding *pair); /* is it among what f's `count` has? A suppressed one is not, unless all are */
 
 /* How many there are, listed or not: findings that decide about an exit status, those that are formal; and pairs that are suppressed. */

@@ -15,7 +15,8 @@
 
 struct suppress_glob { const char *text; int plain; }; /* text NULL: anything; plain: it is the name itself */
 struct suppress_place { struct suppress_glob file; int64_t line; };                  /* line 0: code that is of no line */
-struct suppress_side { struct suppress_glob kernel, function; struct suppress_place place[2]; }; /* the access has both, inlined */
+#define SUPPRESS_PLACES 8                                                            /* that an access is at, for it was inlined */
+struct suppress_side { struct suppress_glob kernel, function; struct suppress_place place[SUPPRESS_PLACES]; };
 struct suppression {
 	uint32_t number;          /* of the line */
 	uint32_t kinds;           /* bit k */
@@ -27,7 +28,7 @@ struct suppression {
 
 /* ---- reading ---- */
 
-/* The line may have each once; from PART_KERNEL on, each of the two accesses may, and a file twice. */
+/* The line may have each once; from PART_KERNEL on, each of the two accesses may, and several files. */
 enum suppress_part { PART_KIND, PART_RANKS, PART_LABEL, PART_KERNEL, PART_FUNCTION, PART_FILE, SUPPRESS_PARTS };
 
 static struct suppress_glob suppress_glob(const char *text)
@@ -91,7 +92,8 @@ static int suppress_take_file(struct suppression *s, unsigned which, struct line
 	char *colon = strrchr(value, ':'), *end;
 	const unsigned long line = colon ? strtoul(colon + 1, &end, 10) : 0;
 	struct suppress_place *place = s->side[which].place;
-	place += place->file.text != NULL;
+	while (place->file.text)
+		place++;
 	(void)l;
 	if (colon && colon[1] >= '0' && colon[1] <= '9' && !*end && line <= UINT32_MAX) {
 		*colon = 0;
@@ -141,9 +143,9 @@ static int suppress_parse_part(struct suppression *s, unsigned which, struct lin
 		return suppress_unknown(l, l->word[i]);
 	if (i + 1 == l->words || !*l->word[i + 1])
 		return lines_wrong(l, "'%s' needs a value", l->word[i]);
-	const int again = *given >> part & 1, room = part == PART_FILE && !s->side[which].place[1].file.text;
+	const int again = *given >> part & 1, room = part == PART_FILE && !s->side[which].place[SUPPRESS_PLACES - 1].file.text;
 	if (again && !room)
-		return lines_wrong(l, "'%s' is there %s%s", l->word[i], part == PART_FILE ? "more than twice" : "twice",
+		return lines_wrong(l, "'%s' is there %s%s", l->word[i], part == PART_FILE ? "too often" : "twice",
 				   part >= PART_KERNEL ? ": 'and' begins the other access" : "");
 	*given |= 1u << part;
 	return suppress_parts[part].take(s, which, l, l->word[i + 1]);
@@ -154,8 +156,8 @@ static int suppress_parse(struct suppression *s, struct lines *l)
 	unsigned given = 0, which = 0;
 	int rc = 0;
 	*s = (struct suppression){.number = l->number, .rule = suppress_rule(l)};
-	for (unsigned i = 0; i < 4; i++)
-		s->side[i / 2].place[i % 2].line = SUPPRESS_ANY;
+	for (unsigned i = 0; i < 2 * SUPPRESS_PLACES; i++)
+		s->side[i / SUPPRESS_PLACES].place[i % SUPPRESS_PLACES].line = SUPPRESS_ANY;
 	for (unsigned i = 0; i < l->words && !rc; i += 2) {
 		const int other = !strcmp(l->word[i], "and");
 		if (other && which++)
@@ -292,8 +294,10 @@ static int suppress_either(const struct suppress_glob *glob, const char *name, c
 
 static int suppress_access(const struct suppress_side *s, const struct report_side *side, const struct suppress_frames *frames)
 {
-	return suppress_place(&s->place[0], frames) && suppress_place(&s->place[1], frames) && suppress_either(&s->kernel, side->kernel, side->kernel_name) &&
-	       suppress_either(&s->function, side->function, side->function_name);
+	for (const struct suppress_place *place = s->place; place < s->place + SUPPRESS_PLACES; place++)
+		if (!suppress_place(place, frames))
+			return 0;
+	return suppress_either(&s->kernel, side->kernel, side->kernel_name) && suppress_either(&s->function, side->function, side->function_name);
 }
 
 static int suppress_ranks(const struct suppression *s, int a, int b)
@@ -408,29 +412,42 @@ static void suppress_add_name(struct text *out, const char *part, const char *na
 	text_free(&glob);
 }
 
-/* Of an access that was inlined, the kernel's own line. */
-static const char *suppress_outermost(const struct report_side *side)
+/* nvcc's name of what lies in an unnamed namespace is another one whenever the file changes. */
+static const char *suppress_stable(const char *name, const char *shown) { return shown && strstr(name, "_GLOBAL__N_") ? shown : name; }
+
+/* What is outside of the place that the report shows, as far as a line may have it: from the kernel's own line inwards. */
+static void suppress_add_outer(struct text *out, const struct report *r, const struct report_side *side, const char *shown)
 {
-	const char *comma = side->inlined_at ? strrchr(side->inlined_at, ',') : NULL;
-	return comma ? comma + 1 : side->inlined_at;
+	const char *from = side->inlined_at, *end = from ? from + strlen(from) : NULL;
+	for (int places = 1; end && end > from && places < SUPPRESS_PLACES; places++) {
+		const char *comma = memrchr(from, ',', (size_t)(end - from)), *at = comma ? comma + 1 : from;
+		char *frame = strndup(at, (size_t)(end - at));
+		const int outer = frame && strcmp(frame, shown);
+		if (outer)
+			suppress_add_name(out, "file", report_below(r->job.directory, frame));
+		out->failed |= !frame;
+		free(frame);
+		if (!outer)
+			return;
+		end = comma;
+	}
 }
 
-/* The place that the report shows, and the one in the kernel where that is another; the function as well where it is not the access itself. */
+/* The place that the report shows, and those that it was inlined at from there on; the function as well where it is not the access itself. */
 static void suppress_add_side(struct text *out, const struct report *r, const struct report_side *side)
 {
 	struct text place = {0};
 	if (side->kernel && side->kernel[0] == '#') /* it has no name, and another number in each run */
 		text_puts(out, "kernel \"#*\"");
 	else if (side->kernel)
-		suppress_add_name(out, "kernel", side->kernel);
+		suppress_add_name(out, "kernel", suppress_stable(side->kernel, side->kernel_name));
 	const int elsewhere = side->at.file && report_add_frame(&place, &side->at, side->inlined_at);
 	if (elsewhere && side->function)
-		suppress_add_name(out, "function", side->function);
+		suppress_add_name(out, "function", suppress_stable(side->function, side->function_name));
 	if (place.size)
 		suppress_add_name(out, "file", report_below(r->job.directory, place.data));
-	const char *own = suppress_outermost(side);
-	if (place.size && own && strcmp(own, place.data))
-		suppress_add_name(out, "file", report_below(r->job.directory, own));
+	if (place.size)
+		suppress_add_outer(out, r, side, place.data);
 	out->failed |= place.failed;
 	text_free(&place);
 }
@@ -443,6 +460,8 @@ void report_suggest_one(struct text *out, const struct report *r, const struct r
 	if (line.size && second.size)
 		text_puts(&line, " and ");
 	text_add(&line, second.data, second.size);
+	if (report_label(f) && *report_label(f))
+		suppress_add_name(&line, "label", report_label(f));
 	if (f->kind == GSAN_SCOPE || f->kind == GSAN_STALE_NC || !line.size) /* which of the others it is the schedule chooses */
 		suppress_add_name(&line, "kind", report_kind_name(f->kind));
 	text_puts(out, line.data ? line.data : "");

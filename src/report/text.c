@@ -274,7 +274,7 @@ static void text_heading(const struct page *p, const struct report_finding *f, u
 	if (f->missing_edge_class)
 		text_printf(p->out, " (%s)", report_class_name(f->missing_edge_class));
 	text_puts(p->out, ", ");
-	report_add_count(p->out, f->count);
+	report_add_count(p->out, f->count, report_is_single(f));
 	text_puts(p->out, "\n");
 	text_free(&kinds);
 }

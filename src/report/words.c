@@ -136,12 +136,12 @@ const char *report_note_name(const struct report_note *note) { return note->kern
 const char *report_function_name(const struct report_side *side) { return side->function_name ? side->function_name : side->function; }
 
 /* Which access came first counts: within one launch, or between two, that makes two. */
-void report_add_count(struct text *out, uint64_t count)
+void report_add_count(struct text *out, uint64_t count, int once)
 {
 	if (count == 1)
 		text_puts(out, "in 1 pair of launches");
 	else
-		text_printf(out, "in %" PRIu64 " pairs of launches", count);
+		text_printf(out, "in %s%" PRIu64 " pairs of launches", once ? "" : "up to ", count);
 }
 
 int report_is_copy(const struct report_side *side)

@@ -246,7 +246,7 @@ static void html_finding(struct text *out, const struct report *r, const struct 
 	if (f->suppressed)
 		html_text(out, ", suppressed by %s:%u", r->suppression[f->suppressed - 1].file, r->suppression[f->suppressed - 1].line);
 	text_puts(out, ", ");
-	report_add_count(out, f->count);
+	report_add_count(out, f->count, report_is_single(f));
 	text_printf(out, " <code class=\"soft\">%016" PRIx64 "</code></summary>\n", f->cause);
 	html_cell(out, "p", f->missing_edge);
 	text_puts(out, "\n<div class=\"sides\">\n");

@@ -91,6 +91,13 @@ static void test_changes(void)
 	CHECK(identity(&one) != identity(&other));
 	other.first.inlined_at = "/home/b/ring.py:61,/home/b/ring.py:70";
 	CHECK(identity(&one) == identity(&other));
+	one = other = race(); /* of unnamed namespaces nvcc's hash does not count, but what comes behind */
+	one.first.kernel = "_ZN36_GLOBAL__N__754eaf86_4_k_cu_1a2b3c4d2khEPi", other.first.kernel = "_ZN36_GLOBAL__N__00000000_4_k_cu_999999992khEPi";
+	CHECK(identity(&one) == identity(&other));
+	other.first.kernel = "_ZN36_GLOBAL__N__754eaf86_4_k_cu_1a2b3c4d2kiEPi";
+	CHECK(identity(&one) != identity(&other));
+	one.first.kernel = "_ZN999_GLOBAL__N__7", other.first.kernel = "_ZN99_GLOBAL__N__8"; /* shorter than it says */
+	CHECK(identity(&one) != identity(&other));
 	one = race();
 	CHECK(identity(&one) == 0x3f1be0ad59d82efa); /* as baselines have it that lie in repositories */
 }
