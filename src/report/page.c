@@ -167,6 +167,37 @@ static unsigned page_gutter(const struct page *p, unsigned indent, const struct 
 	return columns;
 }
 
+/* The line of a place that a side was inlined at, FILE:LINE, in `side`, as if that were what it is of; 0: it is not known. */
+static int page_frame(struct report_side *side, const char *frame)
+{
+	const char *line = side->inlined_source, *at = side->inlined_at;
+	const size_t n = strlen(frame);
+	for (size_t length; line && at; at = at[length] ? at + length + 1 : NULL) {
+		length = strcspn(at, ",");
+		const size_t end = strcspn(line, "\n");
+		if (length == n && !strncmp(at, frame, n)) {
+			side->source = end ? line : NULL;
+			side->at = (struct report_place){NULL, (uint32_t)strtoul(strrchr(frame, ':') + 1, NULL, 10), 0};
+			return end > 0;
+		}
+		line = line[end] ? line + end + 1 : NULL;
+	}
+	return 0;
+}
+
+void page_frame_excerpt(const struct page *p, unsigned indent, const struct report_side *side, const char *frame)
+{
+	struct report_side of = *side;
+	if (!page_frame(&of, frame)) {
+		page_excerpt(p, indent, side, 1);
+		return;
+	}
+	char *line = strndup(of.source, strcspn(of.source, "\n"));
+	of.source = line;
+	page_excerpt(p, indent, &of, 0);
+	free(line);
+}
+
 void page_excerpt(const struct page *p, unsigned indent, const struct report_side *side, int named)
 {
 	int caret;

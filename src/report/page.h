@@ -19,6 +19,8 @@ void page_paint(const struct page *p, enum page_colour colour, const char *forma
 void page_sentence(const struct page *p, unsigned at, unsigned indent, const char *sentence, const struct report_finding *about);
 /* The line that `side` is about, with a caret, from column `indent` on; nothing if it is not known. named: its file is not yet. */
 void page_excerpt(const struct page *p, unsigned indent, const struct report_side *side, int named);
+/* Of a side that is shown at FILE:LINE, where it was inlined: the line there, if it is known, else its own, named. */
+void page_frame_excerpt(const struct page *p, unsigned indent, const struct report_side *side, const char *frame);
 const char *page_name(const struct page *p, const char *file); /* from the style's directory, if it is below that */
 void page_add_relative(const struct page *p, struct text *out, const char *string); /* names become so wherever they stand in it */
 

@@ -168,7 +168,10 @@ static void text_access(const struct page *p, const char *which, const struct re
 	if (side->bytes)
 		text_printf(p->out, " of %u byte%s", side->bytes, side->bytes == 1 ? "" : "s");
 	text_puts(p->out, "\n");
-	page_excerpt(p, TEXT_SIDE, side, elsewhere);
+	if (elsewhere && place.data)
+		page_frame_excerpt(p, TEXT_SIDE, side, place.data);
+	else
+		page_excerpt(p, TEXT_SIDE, side, elsewhere);
 	text_free(&place);
 	text_free(&relative);
 }
