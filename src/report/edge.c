@@ -16,12 +16,12 @@ static void edge_add(struct report_edge *edge, const struct report_op *op)
 
 static void edge_add_flag(struct report_edge *edge, const struct report_flag *flag)
 {
-	edge_add(edge, &(struct report_op){flag->kernel, flag->at, flag->inlined_at, flag->scope, flag->semantics, NULL});
+	edge_add(edge, &(struct report_op){flag->kernel, flag->at, flag->inlined_at, flag->scope, flag->semantics, NULL, NULL});
 }
 
 static void edge_add_side(struct report_edge *edge, const struct report_side *side)
 {
-	edge_add(edge, &(struct report_op){side->kernel, side->at, side->inlined_at, side->scope, side->semantics, NULL});
+	edge_add(edge, &(struct report_op){side->kernel, side->at, side->inlined_at, side->scope, side->semantics, NULL, NULL});
 }
 
 static void edge_write(struct report_edge *edge, const struct report_finding *f) { edge_add_flag(edge, &f->flag_write); }
@@ -79,15 +79,19 @@ static void edge_load(struct report_edge *edge, const struct report_finding *f)
 
 static void edge_none(struct report_edge *edge, const struct report_finding *f) { (void)edge, (void)f; }
 
-/* Of the frames at which an operation was inlined, the one is kept that is the user's: what is written there once is one operation. */
+/* Of the places at which an operation was inlined, those are kept that are the user's: what is within them is a library's. A helper that is called
+ * twice makes two operations, for it may be the calls that want mending. */
 static int edge_frame(struct report *r, struct report_op *op)
 {
 	struct text frame = {0};
-	const int elsewhere = report_add_frame(&frame, &op->at, op->inlined_at);
-	op->inlined_at = elsewhere && !frame.failed ? report_copy(r, frame.data) : NULL;
-	const int rc = frame.failed || (elsewhere && !op->inlined_at) ? -ENOMEM : 0;
+	if (!report_add_frame(&frame, &op->at, op->inlined_at) || frame.failed) {
+		text_free(&frame);
+		return frame.failed ? -ENOMEM : 0;
+	}
+	const char *from = strstr(op->inlined_at, frame.data);
+	op->inlined_at = report_copy(r, from ? from : frame.data);
 	text_free(&frame);
-	return rc;
+	return op->inlined_at ? 0 : -ENOMEM;
 }
 
 int report_set_edge(struct report *r, struct report_finding *f)

@@ -70,10 +70,9 @@ static const char *fingerprint_base(const char *file)
 }
 
 /* Of each place that it was inlined at, FILE:LINE with commas between: the line's text, if there is any, else its file and number. */
-static uint64_t fingerprint_inlined(uint64_t hash, const struct report_side *side)
+static uint64_t fingerprint_inlined(uint64_t hash, const char *inlined_at, const char *line)
 {
-	const char *line = side->inlined_source;
-	for (const char *at = side->inlined_at; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+	for (const char *at = inlined_at; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
 		const size_t n = strcspn(at, ",");
 		const char *slash = memrchr(at, '/', n), *frame = slash ? slash + 1 : at;
 		hash = line && *line != '\n' && *line ? fingerprint_squeezed(hash, line) : hash_bytes(hash, frame, (size_t)(at + n - frame));
@@ -86,7 +85,7 @@ static uint64_t fingerprint_inlined(uint64_t hash, const struct report_side *sid
 static uint64_t fingerprint_line(uint64_t hash, const struct report_side *side)
 {
 	hash = side->source ? fingerprint_squeezed(hash, side->source) : hash_step(hash, side->at.line);
-	return fingerprint_inlined(hash, side);
+	return fingerprint_inlined(hash, side->inlined_at, side->inlined_source);
 }
 
 
@@ -120,11 +119,16 @@ static uint64_t fingerprint_pair(const struct report_finding *f)
 	return fingerprint_both(fingerprint_memory(hash, f), fingerprint_side(&f->first), fingerprint_side(&f->second));
 }
 
-/* The user's line. */
+/* The user's line, and where that was inlined. */
 static uint64_t fingerprint_op(const struct report_op *op)
 {
 	struct text frame = {0};
-	report_add_op(&frame, op);
+	const int elsewhere = report_add_frame(&frame, &op->at, op->inlined_at);
+	const char *outer = elsewhere ? strchr(op->inlined_at, ',') : op->inlined_at, *lines = op->inlined_source;
+	if (elsewhere) { /* that is the first of them */
+		outer = outer ? outer + 1 : NULL;
+		lines = lines && strchr(lines, '\n') ? strchr(lines, '\n') + 1 : NULL;
+	}
 	char *colon = frame.data ? strrchr(frame.data, ':') : NULL;
 	const unsigned long line = colon ? strtoul(colon + 1, NULL, 10) : 0;
 	if (colon)
@@ -134,7 +138,7 @@ static uint64_t fingerprint_op(const struct report_op *op)
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		hash = fingerprint_add(hash, part[i]);
 	text_free(&frame);
-	return op->source ? fingerprint_squeezed(hash, op->source) : hash_step(hash, line);
+	return fingerprint_inlined(op->source ? fingerprint_squeezed(hash, op->source) : hash_step(hash, line), outer, lines);
 }
 
 /* A kernel; of a copy, its caller's line, too. */

@@ -202,6 +202,7 @@ static void json_edge(cJSON *finding, const struct report_edge *edge)
 		json_string(o, "semantics", op->semantics);
 		json_string(o, "scope", op->scope);
 		json_string(o, "source", op->source);
+		json_lines(o, "inlined_source", op->inlined_source);
 	}
 }
 

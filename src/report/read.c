@@ -77,6 +77,8 @@ static void read_op(struct read *x, const cJSON *o, struct report_op *op)
 	op->semantics = read_string(x, o, "semantics");
 	op->scope = read_string(x, o, "scope");
 	op->source = read_string(x, o, "source");
+	if (cJSON_HasObjectItem(o, "inlined_source"))
+		op->inlined_source = read_lines(x, o, "inlined_source");
 	if (!op->at.file)
 		read_wrong(x, "edge", "has an operation without a file");
 }

@@ -102,7 +102,7 @@ const char *read_maybe(struct read *x, const cJSON *object, const char *key)
 }
 
 /* A list of texts, with a newline between. */
-static const char *read_lines(struct read *x, const cJSON *object, const char *key)
+const char *read_lines(struct read *x, const cJSON *object, const char *key)
 {
 	struct text lines = {0};
 	const cJSON *item, *array = read_array(x, object, key);

@@ -21,6 +21,7 @@ uint32_t read_small(struct read *x, const cJSON *object, const char *key);
 uint64_t read_later(struct read *x, const cJSON *object, const char *key); /* a key that older reports lack: 0 */
 int read_integer(struct read *x, const cJSON *object, const char *key); /* null: -1 */
 const char *read_string(struct read *x, const cJSON *object, const char *key);
+const char *read_lines(struct read *x, const cJSON *object, const char *key); /* a list of texts, with a newline between; NULL: of none */
 void read_triple(struct read *x, const cJSON *object, const char *key, uint32_t *value, int *known);
 const char *read_maybe(struct read *x, const cJSON *object, const char *key);
 void read_side(struct read *x, const cJSON *finding, const char *key, struct report_side *side);

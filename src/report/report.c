@@ -109,6 +109,7 @@ static void report_copy_edge(struct report *r, struct report_edge *edge)
 		const char **const text[] = {&op->kernel, &op->at.file, &op->inlined_at, &op->scope, &op->semantics, &op->source};
 		for (size_t k = 0; k < sizeof text / sizeof *text; k++)
 			*text[k] = report_copy(r, *text[k]);
+		op->inlined_source = report_copy_lines(r, op->inlined_source);
 	}
 }
 

@@ -52,8 +52,10 @@ struct report_flag { struct report_place at; const char *scope, *semantics, *inl
 struct report_op {
 	const char *kernel;
 	struct report_place at;
-	const char *inlined_at, *scope, *semantics;
-	const char *source; /* the line that report_add_op names; NULL: it could not be read */
+	const char *inlined_at;      /* from the line that report_add_op names outwards; NULL: it is in the kernel itself */
+	const char *scope, *semantics;
+	const char *source;          /* that line; NULL: it could not be read */
+	const char *inlined_source;  /* as a side's */
 };
 struct report_edge { uint32_t ops; struct report_op op[REPORT_EDGE_OPS]; };
 #define REPORT_MEMORIES 4

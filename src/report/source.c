@@ -51,15 +51,17 @@ static void source_want_frame(struct source_want *want, size_t *count, const cha
 		source_want(want, count, frame, (size_t)(colon - frame), (uint32_t)strtoul(colon + 1, NULL, 10), into);
 }
 
-/* inlined_at is the user's frame alone, FILE:LINE. */
 static void source_want_finding(struct source_want *want, size_t *count, struct report_finding *f)
 {
 	source_want_side(want, count, &f->first);
 	source_want_side(want, count, &f->second);
 	for (uint32_t i = 0; i < f->edge.ops; i++) {
 		struct report_op *op = &f->edge.op[i];
-		if (op->inlined_at)
-			source_want_frame(want, count, op->inlined_at, strlen(op->inlined_at), &op->source);
+		struct text frame = {0};
+		const int elsewhere = report_add_frame(&frame, &op->at, op->inlined_at); /* the first of those, or none */
+		text_free(&frame);
+		if (elsewhere)
+			source_want_frame(want, count, op->inlined_at, strcspn(op->inlined_at, ","), &op->source);
 		else
 			source_want(want, count, op->at.file, strlen(op->at.file), op->at.line, &op->source);
 	}
@@ -153,26 +155,30 @@ static int source_chain_order(const void *a, const void *b)
 	return strcmp(one->at, other->at);
 }
 
-static void source_add_chain(struct source_chain *chain, size_t *count, const struct report_side *side)
+static void source_add_chain(struct source_chain *chain, size_t *count, const char *at, const char *known)
 {
-	if (side->inlined_at && !side->inlined_source)
-		chain[(*count)++].at = side->inlined_at;
+	if (at && !known)
+		chain[(*count)++].at = at;
+}
+
+static void source_add_chains(struct source_chain *chain, size_t *count, const struct report_finding *f)
+{
+	source_add_chain(chain, count, f->first.inlined_at, f->first.inlined_source);
+	source_add_chain(chain, count, f->second.inlined_at, f->second.inlined_source);
+	for (uint32_t i = 0; i < f->edge.ops; i++)
+		source_add_chain(chain, count, f->edge.op[i].inlined_at, f->edge.op[i].inlined_source);
 }
 
 /* All that have no lines yet, each once; malloc'ed, NULL: out of memory. */
 static struct source_chain *source_chains(const struct report *r, size_t *count, size_t *frames)
 {
-	struct source_chain *chain = calloc(2 * ((size_t)r->findings + r->pairs) + 1, sizeof *chain);
+	struct source_chain *chain = calloc((2 + REPORT_EDGE_OPS) * ((size_t)r->findings + r->pairs) + 1, sizeof *chain);
 	size_t all = 0;
 	*count = *frames = 0;
-	for (uint32_t i = 0; chain && i < r->findings; i++) {
-		source_add_chain(chain, &all, &r->finding[i].first);
-		source_add_chain(chain, &all, &r->finding[i].second);
-	}
-	for (uint32_t i = 0; chain && i < r->pairs; i++) {
-		source_add_chain(chain, &all, &r->pair[i].first);
-		source_add_chain(chain, &all, &r->pair[i].second);
-	}
+	for (uint32_t i = 0; chain && i < r->findings; i++)
+		source_add_chains(chain, &all, &r->finding[i]);
+	for (uint32_t i = 0; chain && i < r->pairs; i++)
+		source_add_chains(chain, &all, &r->pair[i]);
 	if (all)
 		qsort(chain, all, sizeof *chain, source_chain_order);
 	for (size_t i = 0; i < all; i++) {
@@ -202,18 +208,19 @@ static int source_join(struct report *r, struct source_chain *c)
 	return rc;
 }
 
-static void source_put_chain(struct report_side *side, const struct source_chain *chain, size_t count)
+static void source_put_chain(const char *at, const char **into, const struct source_chain *chain, size_t count)
 {
-	const struct source_chain *c = side->inlined_at && !side->inlined_source && count
-					       ? bsearch(&(struct source_chain){.at = side->inlined_at}, chain, count, sizeof *chain, source_chain_order) : NULL;
+	const struct source_chain *c = at && !*into && count ? bsearch(&(struct source_chain){.at = at}, chain, count, sizeof *chain, source_chain_order) : NULL;
 	if (c)
-		side->inlined_source = c->joined;
+		*into = c->joined;
 }
 
 static void source_put_chains(struct report_finding *f, const struct source_chain *chain, size_t count)
 {
-	source_put_chain(&f->first, chain, count);
-	source_put_chain(&f->second, chain, count);
+	source_put_chain(f->first.inlined_at, &f->first.inlined_source, chain, count);
+	source_put_chain(f->second.inlined_at, &f->second.inlined_source, chain, count);
+	for (uint32_t i = 0; i < f->edge.ops; i++)
+		source_put_chain(f->edge.op[i].inlined_at, &f->edge.op[i].inlined_source, chain, count);
 }
 
 static int source_add_inlined(struct report *r, const char *directory)

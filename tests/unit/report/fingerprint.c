@@ -152,6 +152,31 @@ static void add_twins(struct report *r, uint32_t lines, enum report_class class,
 	CHECK(!report_group(r) && !report_regroup(r) && !report_identify(r));
 }
 
+/* What a helper's flag is known by: the line in it and those that call it, as they read. In a header: the user's line, and what calls that. */
+static uint64_t flag_cause(const char *file, const char *chain, const char *lines)
+{
+	struct report r = {.ranks = 2};
+	struct report_finding f = race();
+	f.missing_edge = "x";
+	f.edge.ops = 1;
+	f.edge.op[0] = (struct report_op){.kernel = "send", .at = {file, 5, 1}, .inlined_at = chain, .source = "flag.store(1)", .inlined_source = lines};
+	CHECK(!report_append_finding(&r, &f) && !report_group(&r) && !report_regroup(&r) && !report_identify(&r));
+	const uint64_t cause = r.finding[0].cause;
+	report_free(&r);
+	return cause;
+}
+
+static void test_flags(void)
+{
+	CHECK(flag_cause("a.py", "a.py:60", "raise_flag(x)") == flag_cause("a.py", "a.py:61", " raise_flag(x)"));
+	CHECK(flag_cause("a.py", "a.py:60", "raise_flag(x)") != flag_cause("a.py", "a.py:60", "raise_flag(y)"));
+	CHECK(flag_cause("a.py", "a.py:60", "raise_flag(x)") != flag_cause("a.py", NULL, NULL));
+	CHECK(flag_cause("a.py", "a.py:60", NULL) != flag_cause("a.py", "a.py:61", NULL));
+	CHECK(flag_cause("lock.h", "a.py:60", "raise_flag(x)") == flag_cause("lock.h", "a.py:61", "raise_flag(x)"));
+	CHECK(flag_cause("lock.h", "a.py:60,a.py:70", "raise_flag(x)\nall(x)") == flag_cause("lock.h", "a.py:61,a.py:71", "raise_flag(x)\n all(x)"));
+	CHECK(flag_cause("lock.h", "a.py:60,a.py:70", "raise_flag(x)\nall(x)") != flag_cause("lock.h", "a.py:60,a.py:70", "raise_flag(x)\nall(y)"));
+}
+
 static uint32_t new_ones(const struct report *r)
 {
 	uint32_t n = 0;
@@ -279,6 +304,7 @@ int main(int argc, char **argv)
 	test_changes();
 	test_read();
 	test_twice();
+	test_flags();
 	test_names();
 	test_sources(argv[1]);
 	CHECK(!chdir(argv[1]));

@@ -137,10 +137,12 @@ static void test_rule(void)
 		{one_rank(pair(GSAN_WHY_NONE, 31, 47), 4), crossed(one_rank(pair(GSAN_WHY_NONE, 32, 48), 4)), 1},
 		{one_rank(pair(GSAN_WHY_NONE, 31, 47), 4), one_rank(pair(GSAN_WHY_NONE, 32, 48), 3), 2},
 		{copies(10), copies(10), 1}, {copies(10), copies(11), 2},
-		/* one line of the user is one operation, wherever it is called from; one of a header is one for each caller */
-		{inlined(31, "ring.py", "ring.py:60"), inlined(32, "ring.py", "ring.py:61"), 1},
+		/* what is called from two places is two operations, for it may be a call that wants mending; how a header's own lines come there does not matter */
+		{inlined(31, "ring.py", "ring.py:60"), inlined(32, "ring.py", "ring.py:61"), 2},
+		{inlined(31, "ring.py", "ring.py:60"), inlined(32, "ring.py", "ring.py:60"), 1},
 		{inlined(31, "lock.h", "ring.py:60"), inlined(32, "lock.h", "ring.py:61"), 2},
-		{inlined(31, "lock.h", "ring.py:60,ring.py:70"), inlined(32, "lock.h", "ring.py:60,ring.py:80"), 1},
+		{inlined(31, "lock.h", "ring.py:60,ring.py:70"), inlined(32, "lock.h", "ring.py:60,ring.py:80"), 2},
+		{inlined(31, "lock.h", "atomic.h:5,ring.py:60"), inlined(32, "lock.h", "atomic.h:6,ring.py:60"), 1},
 	};
 	for (size_t i = 0; i < 2 * sizeof row / sizeof *row; i++) {
 		struct report r = {.ranks = 3};
