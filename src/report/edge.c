@@ -84,14 +84,14 @@ static void edge_none(struct report_edge *edge, const struct report_finding *f) 
 static int edge_frame(struct report *r, struct report_op *op)
 {
 	struct text frame = {0};
-	if (!report_add_frame(&frame, &op->at, op->inlined_at) || frame.failed) {
-		text_free(&frame);
-		return frame.failed ? -ENOMEM : 0;
-	}
-	const char *from = strstr(op->inlined_at, frame.data);
-	op->inlined_at = report_copy(r, from ? from : frame.data);
+	const int elsewhere = report_add_frame(&frame, &op->at, op->inlined_at), failed = frame.failed;
+	const char *from = elsewhere && !failed ? op->inlined_at : NULL;
+	for (size_t n; from && (n = strcspn(from, ","), n != frame.size || memcmp(from, frame.data, n));)
+		from = from[n] ? from + n + 1 : NULL;
 	text_free(&frame);
-	return op->inlined_at ? 0 : -ENOMEM;
+	if (from)
+		op->inlined_at = report_copy(r, from);
+	return failed || (from && !op->inlined_at) ? -ENOMEM : 0;
 }
 
 int report_set_edge(struct report *r, struct report_finding *f)

@@ -172,12 +172,13 @@ static int page_frame(struct report_side *side, const char *frame)
 {
 	const char *line = side->inlined_source, *at = side->inlined_at;
 	const size_t n = strlen(frame);
-	for (size_t length; line && at; at = at[length] ? at + length + 1 : NULL) {
+	const char *colon = strrchr(frame, ':');
+	for (size_t length; colon && line && at; at = at[length] ? at + length + 1 : NULL) {
 		length = strcspn(at, ",");
 		const size_t end = strcspn(line, "\n");
 		if (length == n && !strncmp(at, frame, n)) {
 			side->source = end ? line : NULL;
-			side->at = (struct report_place){NULL, (uint32_t)strtoul(strrchr(frame, ':') + 1, NULL, 10), 0};
+			side->at = (struct report_place){NULL, (uint32_t)strtoul(colon + 1, NULL, 10), 0};
 			return end > 0;
 		}
 		line = line[end] ? line + end + 1 : NULL;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 static int select_names(const char *pattern, const char *name) { return name && !fnmatch(pattern, name, 0); }
 
 static int select_kind(const char *pattern, const struct report_finding *f)
@@ -127,12 +129,15 @@ static void select_compare_unlisted(struct report *r, const struct report *basel
 	}
 }
 
+/* What is known as a race by the letter alone is not known as one in earnest. */
+static uint64_t select_key(uint64_t fingerprint, int formal) { return formal ? hash_step(fingerprint, 1) : fingerprint; }
+
 static void select_know(uint64_t *known, size_t *count, const struct report_finding *pair)
 {
-	known[(*count)++] = pair->cause;
-	known[(*count)++] = pair->fingerprint;
+	known[(*count)++] = select_key(pair->cause, pair->formal);
+	known[(*count)++] = select_key(pair->fingerprint, pair->formal);
 	for (uint32_t i = 0; i < report_parts(pair); i++)
-		known[(*count)++] = report_part_cause(pair, i);
+		known[(*count)++] = select_key(report_part_cause(pair, i), pair->formal);
 }
 
 /* What is known of a report: each missing edge, and what lacks a part of it; and each pair of lines. Older ones have the latter alone. malloc'ed,
@@ -152,9 +157,12 @@ static uint64_t *select_known(const struct report *r, size_t *count)
 
 static enum report_age select_age(const struct report_finding *f, const uint64_t *known, size_t count)
 {
-	const int old = count && (bsearch(&f->cause, known, count, sizeof *known, select_order) ||
-				  bsearch(&f->fingerprint, known, count, sizeof *known, select_order));
-	return old ? REPORT_OLD : REPORT_NEW;
+	for (int formal = 0; count && formal <= f->formal; formal++) {
+		const uint64_t key[] = {select_key(f->cause, formal), select_key(f->fingerprint, formal)};
+		if (bsearch(&key[0], known, count, sizeof *known, select_order) || bsearch(&key[1], known, count, sizeof *known, select_order))
+			return REPORT_OLD;
+	}
+	return REPORT_NEW;
 }
 
 int report_compare(struct report *r, const struct report *baseline)

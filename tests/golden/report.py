@@ -199,6 +199,11 @@ def check_damaged():
         pathlib.Path(path).write_bytes(whole.replace(b'"grid": [', b'"grid": [4294967296, '))
         assert '"grid" is not a list of three numbers' in said(path, status=1)
 
+        inlined = (HERE / "inlined/summary.json").read_bytes()
+        for chain in (b"nowhere", b":", b",", b"", b"user.cu,user.cu:20", b"a:1,b", b"a:1,,b:2"):  # whatever it says, it is printed
+            pathlib.Path(path).write_bytes(inlined.replace(b"user.cu:11,user.cu:20", chain))
+            for format in ("text", "json", "ndjson", "sarif", "junit", "prometheus", "html"):
+                assert report(path, "--format", format, "--verbose") and report(path, "--suggest"), chain
         whole = (HERE / "waits/summary.json").read_bytes().replace(b"\n", b"").replace(b"\t", b"")
         for key in (b'"waits"', b'"address"', b'"value"', b'"times"', b'"waits_unlisted"'):
             pathlib.Path(path).write_bytes(whole.replace(key + b":", key + b': {"no": 1}, "was":', 1))

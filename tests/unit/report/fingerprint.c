@@ -213,6 +213,21 @@ static void test_twice(void)
 		}
 }
 
+/* A race by the letter alone does not make one in earnest known; the other way round it does. */
+static void test_formal(void)
+{
+	for (int turn = 0; turn < 4; turn++) {
+		struct report was = {0}, is = {0};
+		add_twins(&was, 1, REPORT_NO_SYNCHRONISATION, 0);
+		add_twins(&is, 1, REPORT_NO_SYNCHRONISATION, 0);
+		for (uint32_t i = 0; i < was.pairs; i++)
+			was.pair[i].formal = turn & 1, is.pair[i].formal = turn >> 1;
+		was.finding[0].formal = turn & 1, is.finding[0].formal = turn >> 1;
+		CHECK(!report_compare(&is, &was) && new_ones(&is) == (turn == 1));
+		report_free(&was), report_free(&is);
+	}
+}
+
 static void put(const char *name, const char *data, size_t size) { CHECK(!text_write_file(name, data, size)); }
 
 /* Lines as files have them: of the file's end, of Windows, too long, of no text; and what is no file, or must not be read. */
@@ -305,6 +320,7 @@ int main(int argc, char **argv)
 	test_read();
 	test_twice();
 	test_flags();
+	test_formal();
 	test_names();
 	test_sources(argv[1]);
 	CHECK(!chdir(argv[1]));
