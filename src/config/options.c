@@ -90,7 +90,6 @@ static int options_value(const struct option_row *row, const char *joined, int l
 	return joined || row->kind == OPTION_FLAG ? 1 : 2;
 }
 
-/* One option at argv[at]. Returns how many arguments it took, or -EINVAL. */
 #define OPTIONS_MOST 128 /* that a name is looked for among */
 
 static void options_unknown(const struct options *o, const char *said, const char *name, size_t n, char *error, size_t size)
@@ -104,6 +103,7 @@ static void options_unknown(const struct options *o, const char *said, const cha
 	snprintf(error, size, near ? "unknown option '%s': did you mean --%s? (see --help)" : "unknown option '%s' (see --help)", said, near);
 }
 
+/* One option at argv[at]. Returns how many arguments it took, or -EINVAL. */
 static int options_one(const struct options *o, int argc, char **argv, int at, struct option_value *values, char *error, size_t size)
 {
 	int is_help = !strcmp(argv[at], "-h"), is_long = is_help || argv[at][1] == '-'; /* what everybody tries first */

@@ -268,9 +268,10 @@ static int find_all_reds(const struct ptx_plan *plan)
 	return 0;
 }
 
-static int is_same_name(const struct ptx_module *m, struct ptx_span a, struct ptx_span b)
+static int is_same_place(const struct ptx_module *m, const struct ptx_loc *a, const struct ptx_loc *b)
 {
-	return a.len == b.len && !memcmp(m->text + a.off, m->text + b.off, a.len);
+	const int named = a->name.len == b->name.len && !memcmp(m->text + a->name.off, m->text + b->name.off, a->name.len);
+	return named && a->file == b->file && a->line == b->line && a->column == b->column;
 }
 
 /* The same line, inlined at the same one, and the same kind of access: an instruction that was unrolled, or that a lane makes of each of its
@@ -278,7 +279,7 @@ static int is_same_name(const struct ptx_module *m, struct ptx_span a, struct pt
 static int is_same_loc(const struct ptx_module *m, uint32_t a, uint32_t b)
 {
 	for (; a && b && a != b; a = m->loc[a - 1].inlined_at, b = m->loc[b - 1].inlined_at)
-		if (m->loc[a - 1].file != m->loc[b - 1].file || !is_same_name(m, m->loc[a - 1].name, m->loc[b - 1].name) || m->loc[a - 1].line != m->loc[b - 1].line || m->loc[a - 1].column != m->loc[b - 1].column)
+		if (!is_same_place(m, &m->loc[a - 1], &m->loc[b - 1]))
 			return 0;
 	return a == b;
 }

@@ -193,18 +193,11 @@ struct fingerprint_of { uint64_t hash; struct report_finding *f; };
 static int fingerprint_order(const struct fingerprint_of *a, const struct fingerprint_of *b) { return report_number_order(a->hash, b->hash); }
 
 /* By the places of a pair, and not by its ranks. */
-static int fingerprint_place_order(const struct report_finding *a, const struct report_finding *b)
-{
-	const int crossed = report_site_order(&a->first, &a->second) > 0, others = report_site_order(&b->first, &b->second) > 0;
-	ORDER(report_site_order(crossed ? &a->second : &a->first, others ? &b->second : &b->first));
-	return report_site_order(crossed ? &a->first : &a->second, others ? &b->first : &b->second);
-}
-
 static int fingerprint_by_place(const void *a, const void *b)
 {
 	const struct fingerprint_of *one = a, *other = b;
 	ORDER(fingerprint_order(one, other));
-	return fingerprint_place_order(one->f, other->f);
+	return report_sites_order(one->f, other->f);
 }
 
 /* Findings lie in their order. */
@@ -234,7 +227,7 @@ int report_identify_pairs(struct report *r)
 	for (size_t i = 0; i < count; i++) {
 		if (!i || of[i - 1].hash != of[i].hash)
 			nth = 0;
-		else if (fingerprint_place_order(of[i - 1].f, of[i].f))
+		else if (report_sites_order(of[i - 1].f, of[i].f))
 			nth++;
 		of[i].f->fingerprint = fingerprint_nth(of[i].hash, nth);
 	}

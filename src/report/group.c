@@ -302,10 +302,8 @@ static int group_by_root(const void *a, const void *b)
 static int group_by_lines(const void *a, const void *b)
 {
 	const struct report_finding *one = a, *other = b;
-	const int crossed = report_site_order(&one->first, &one->second) > 0, others = report_site_order(&other->first, &other->second) > 0;
 	ORDER(report_number_order(one->suppressed > 0, other->suppressed > 0));
-	ORDER(report_site_order(crossed ? &one->second : &one->first, others ? &other->second : &other->first));
-	ORDER(report_site_order(crossed ? &one->first : &one->second, others ? &other->first : &other->second));
+	ORDER(report_sites_order(one, other));
 	return group_by_root(a, b);
 }
 

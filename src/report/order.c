@@ -36,6 +36,13 @@ int report_site_order(const struct report_side *a, const struct report_side *b)
 	return report_side_order(&one, &other);
 }
 
+int report_sites_order(const struct report_finding *a, const struct report_finding *b)
+{
+	const int crossed = report_site_order(&a->first, &a->second) > 0, others = report_site_order(&b->first, &b->second) > 0;
+	ORDER(report_site_order(crossed ? &a->second : &a->first, others ? &b->second : &b->first));
+	return report_site_order(crossed ? &a->first : &a->second, others ? &b->first : &b->second);
+}
+
 /* Operations are what is written there, in the user's own line. */
 int report_op_order(const struct report_op *a, const struct report_op *b)
 {

@@ -17,6 +17,7 @@ int report_number_order(uint64_t a, uint64_t b);
 int report_place_order(const struct report_place *a, const struct report_place *b);
 int report_side_order(const struct report_side *a, const struct report_side *b);
 int report_site_order(const struct report_side *a, const struct report_side *b); /* that, whatever its rank */
+int report_sites_order(const struct report_finding *a, const struct report_finding *b); /* of both, whichever is first */
 int report_op_order(const struct report_op *a, const struct report_op *b);
 int report_finding_order(const struct report_finding *a, const struct report_finding *b);
 int report_reason_order(const struct report_finding *a, const struct report_finding *b);

@@ -108,7 +108,7 @@ const char *read_lines(struct read *x, const cJSON *object, const char *key)
 	const cJSON *item, *array = read_array(x, object, key);
 	cJSON_ArrayForEach(item, array) {
 		const char *line = cJSON_IsString(item) ? report_copy(x->r, item->valuestring) : NULL;
-		text_printf(&lines, "%s%s", item->prev && item != array->child ? "\n" : "", line ? line : "");
+		text_printf(&lines, "%s%s", item != array->child ? "\n" : "", line ? line : "");
 		if (!line)
 			read_wrong(x, key, "is not a list of texts");
 	}
