@@ -90,7 +90,7 @@ static void environment_trace(void)
 	setenv("EMU_TRACE_SUFFIX", GSAN_CLONE_SUFFIX, 0);
 	setenv("EMU_TRACE_SKIP", skip, 0);
 	setenv("EMU_TRACE_OWN", GSAN_RANGE_KERNEL "," GSAN_ROOM_KERNEL, 0);
-	environment_number("EMU_TRACE_OWN_EVENTS", GSAN_EMU_EVENT_FLAGS, 0);
+	environment_number("EMU_TRACE_OWN_FLAGS", GSAN_EMU_OWN_FLAGS, 0);
 	if (getenv("EMU_STATS"))
 		setenv("EMU_STATS_PARTS", parts, 0);
 }

@@ -19,8 +19,8 @@
 #define GSAN_INFO_SUFFIX "__gsan_info"
 #define GSAN_RECORD_PARAM "gsan_launch_record"
 #define GSAN_RANGE_KERNEL "gsan_range__gsan" /* no clones: goes over copies and sets (range.h) */
+#define GSAN_EMU_OWN_FLAGS 3u /* on the emulated device of our events and streams: EMU_TRACE_OWN_FLAGS (cuda/own.h) */
 #define GSAN_ROOM_KERNEL "gsan_room__gsan"   /* has a lot of local memory (driver/room.h) */
-#define GSAN_EMU_EVENT_FLAGS 3u /* on the emulated device of our events in streams of the program, which traces leave out (flow_event_make) */
 
 /* flags of gsan_enter */
 #define GSAN_ENTER_SYNC 1u /* the kernel or a function it reaches has a fence, or what acquires or releases: it keeps a clock */

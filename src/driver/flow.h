@@ -156,9 +156,6 @@ int flow_graphs_wait(void);
 void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq);
 void flow_event_take_back(struct flow *f, uint32_t seq); /* the driver refused the launch */
 void flow_events_end(struct flow *f); /* those that the host has seen complete by now */
-/* An event of ours, for a stream of the program: it says nothing to the program's host. In a stream that is held up an H100 takes 57 of those that
- * block who waits, and then the call that records one waits, too: so ours do not. The emulated device knows ours by that very flag. */
-CUresult flow_event_make(CUevent *event);
 uint64_t flow_now(void);              /* CLOCK_MONOTONIC, in ns */
 int flow_moment(struct flow *f, int due); /* notes one that is due, or else if it is: 1 */
 void flow_value(struct flow *f, uint32_t seq, int host_reads);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "config/settings.h"
+#include "cuda/own.h"
 #include "cuda/real.h"
 #include "device/abi.h"
 #include "device/runtime.h"
@@ -56,10 +57,10 @@ static int late_kernel(struct late_kernel *k)
 	if (rc != CUDA_SUCCESS || real.cuModuleGetFunction(&k->function, module, GSAN_RANGE_KERNEL) != CUDA_SUCCESS)
 		return -1;
 	/* Of another priority than the program's mostly are: those share no queue of the GPU, in which one waits for what comes before it. */
-	if (real.cuStreamCreateWithPriority(&k->stream, CU_STREAM_NON_BLOCKING, -1) != CUDA_SUCCESS)
+	if (own_stream(&k->stream, -1) != CUDA_SUCCESS)
 		return -1;
 	for (unsigned i = 0; i < LATE_RANS; i++)
-		if (flow_event_make(&k->ran[i].event) != CUDA_SUCCESS)
+		if (own_event(&k->ran[i].event) != CUDA_SUCCESS)
 			return -1;
 	return late_launch(k, 1, &nothing, &record) == CUDA_SUCCESS ? 0 : -1;
 }
@@ -144,7 +145,7 @@ static CUevent late_event(CUstream stream)
 	CUevent event = NULL;
 	int relaxed = flow_relax(&mode);
 
-	int made = flow_event_make(&event) == CUDA_SUCCESS;
+	int made = own_event(&event) == CUDA_SUCCESS;
 	int recorded = made && real.cuEventRecord(event, stream) == CUDA_SUCCESS;
 	if (made && !recorded)
 		real.cuEventDestroy_v2(event);

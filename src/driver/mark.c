@@ -3,24 +3,12 @@
  * about order: the program's host does not know. An event behind a copy (late.h) tells as much. */
 #include <stdlib.h>
 
+#include "cuda/own.h"
 #include "cuda/real.h"
-#include "device/abi.h"
 #include "driver/flow.h"
 
 #define MARK_EVERY 256u /* numbers: times FLOW_MARKS it is more than a stream has under way on a GPU, so the oldest event has passed by then; */
 #define MARK_LEAST 32u  /* and launches of the slot, lest many streams make as many events as launches */
-
-CUresult flow_event_make(CUevent *event)
-{
-	static _Atomic unsigned known; /* the environment is read once: copies are many, and the program may write there */
-	unsigned flags = atomic_load_explicit(&known, memory_order_relaxed);
-
-	if (!flags) {
-		flags = getenv("EMU_TRACE_OWN_EVENTS") ? GSAN_EMU_EVENT_FLAGS : CU_EVENT_DISABLE_TIMING;
-		atomic_store_explicit(&known, flags, memory_order_relaxed);
-	}
-	return real.cuEventCreate(event, flags);
-}
 
 void flow_mark(struct flow *f, uint32_t slot, CUstream stream, uint32_t seq)
 {
@@ -34,7 +22,7 @@ void flow_mark(struct flow *f, uint32_t slot, CUstream stream, uint32_t seq)
 		return;
 	struct flow_mark_event *e = &m->mark[m->used % FLOW_MARKS];
 	atomic_store_explicit(&e->seq, 0, memory_order_seq_cst); /* partner: flow_passed() */
-	if (!e->event && flow_event_make(&e->event) != CUDA_SUCCESS) {
+	if (!e->event && own_event(&e->event) != CUDA_SUCCESS) {
 		e->event = NULL;
 		return;
 	}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/own.h"
 #include "cuda/real.h"
 #include "device/abi.h"
 #include "vmm/vmm.h"
@@ -78,7 +79,7 @@ static struct records *records_make(CUcontext context, uint32_t count)
 		free(r);
 		return NULL;
 	}
-	if (flow_event_make(&r->used) == CUDA_SUCCESS &&
+	if (own_event(&r->used) == CUDA_SUCCESS &&
 	    real.cuMemHostAlloc((void **)&r->nobody, records_bytes(r), 0) == CUDA_SUCCESS)
 		return r;
 	if (r->used)
@@ -198,7 +199,7 @@ CUresult records_bring(struct records *r, CUstream stream)
 	CUresult rc = r->ran ? real.cuStreamWaitEvent(stream, r->used, 0) : CUDA_SUCCESS;
 
 	if (rc == CUDA_SUCCESS && !r->image->copied)
-		rc = flow_event_make(&r->image->copied);
+		rc = own_event(&r->image->copied);
 	if (rc == CUDA_SUCCESS)
 		rc = records_copy(r, r->image->record, stream);
 	if (rc == CUDA_SUCCESS)

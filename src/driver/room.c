@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "cuda/own.h"
 #include "cuda/real.h"
 #include "device/abi.h"
 
@@ -37,7 +38,7 @@ static CUresult room_load(const char *ptx, int bytes)
 
 	if (rc)
 		return rc;
-	rc = real.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+	rc = own_stream(&stream, 0);
 	if (!rc) {
 		rc = room_run(module, stream, bytes);
 		real.cuStreamDestroy_v2(stream);

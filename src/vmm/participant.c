@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cuda/own.h"
 #include "device/runtime.h"
 #include "ipc/ipc.h"
 #include "vmm/block.h"
@@ -147,7 +148,7 @@ static int start_copies(struct participant *p)
 {
 	CUstream stream;
 	void *zeros;
-	if (real.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING))
+	if (own_stream(&stream, 0))
 		return -1;
 	if (!real.cuMemAllocHost_v2(&zeros, VMM_ZEROS)) {
 		p->zeros = memset(zeros, 0, VMM_ZEROS);

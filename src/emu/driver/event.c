@@ -271,7 +271,7 @@ static CUresult push_record(CUstream s, CUevent event, struct emu_recording **re
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	r->context = s->context;
-	if (!event || !emu_skipped_event(event->flags))
+	if (!event || !emu_skipped_flags(event->flags))
 		emu_trace_record(s, &r->work);
 	if (event && event->shared) {
 		r->shared = shared_reference(event->shared);
@@ -397,7 +397,7 @@ CUresult CUDAAPI cuEventQuery(CUevent event)
 	if (result)
 		return emu_leave(result);
 	struct emu_recording *r = reference(latest(event));
-	const int own = emu_skipped_event(event->flags); /* nobody is told what it says */
+	const int own = emu_skipped_flags(event->flags); /* nobody is told what it says */
 	if (!passed(r) && !own)
 		emu_poll();
 	const int over = passed(r);

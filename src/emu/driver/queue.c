@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "emu/driver/skip.h"
 #include "emu/driver/trace.h"
 
 #define READY_MAX 4096   /* streams that are considered for one turn */
@@ -422,7 +423,7 @@ static int stream_point_passed(const void *subject)
 CUresult emu_wait_stream(CUstream stream)
 {
 	struct stream_point point = {stream, sequence};
-	CUresult result = wait_to_learn(stream_point_passed, &point);
+	CUresult result = emu_skipped_flags(stream->flags) ? emu_wait(stream_point_passed, &point) : wait_to_learn(stream_point_passed, &point);
 	if (!result)
 		emu_trace_told_stream(stream);
 	return result ? result : stream->context->error;

@@ -569,6 +569,8 @@ void emu_sched_queued(uint64_t digest)
 	if (!job->afresh)
 		return;
 	lock();
+	if (job->idle)
+		learn_again(); /* nor on what was learnt before */
 	self->digest = hash_then(self->digest, digest);
 	unlock();
 }

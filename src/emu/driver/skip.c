@@ -34,9 +34,9 @@ int emu_skipped_kernel(const char *name)
 	return 0;
 }
 
-int emu_skipped_event(unsigned flags)
+int emu_skipped_flags(unsigned flags)
 {
-	const char *own = getenv("EMU_TRACE_OWN_EVENTS");
+	const char *own = getenv("EMU_TRACE_OWN_FLAGS");
 	return own && flags == strtoul(own, NULL, 0);
 }
 

@@ -1,5 +1,5 @@
-/* EMU_TRACE_SKIP, EMU_TRACE_OWN and EMU_TRACE_OWN_EVENTS: the addresses where whoever checks the program keeps its own memory, kernels of its own,
- * and the flags of its events, which tell the program's host nothing. Of its work the program's schedule knows nothing either. */
+/* EMU_TRACE_SKIP, EMU_TRACE_OWN and EMU_TRACE_OWN_FLAGS: the addresses where whoever checks the program keeps its own memory, kernels of its
+ * own, and the flags of its events and streams, which tell the program's host nothing. Of its work the program's schedule knows nothing either. */
 #ifndef GSAN_EMU_DRIVER_SKIP_H
 #define GSAN_EMU_DRIVER_SKIP_H
 
@@ -11,6 +11,6 @@
 const struct emu_span *emu_skip(size_t *spans); /* under the driver's lock; as it was at the first call */
 int emu_skipped(uint64_t address);
 int emu_skipped_kernel(const char *name);
-int emu_skipped_event(unsigned flags);
+int emu_skipped_flags(unsigned flags);
 
 #endif

@@ -5,6 +5,7 @@
 #include "emu/driver/graph/capture.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/range.h"
+#include "emu/driver/skip.h"
 #include "emu/driver/trace.h"
 #include "emu/driver/work.h"
 
@@ -92,7 +93,7 @@ static CUresult enter_stream(CUstream handle, CUstream *stream)
 CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
 {
 	CUcontext c;
-	CUresult result = stream && flags <= CU_STREAM_NON_BLOCKING ? emu_enter_context(&c) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result = stream && (flags <= CU_STREAM_NON_BLOCKING || emu_skipped_flags(flags)) ? emu_enter_context(&c) : CUDA_ERROR_INVALID_VALUE;
 	if (result)
 		return result;
 	CUstream s = add_stream(c, flags, priority > 0 ? 0 : priority < -5 ? -5 : priority, 0);

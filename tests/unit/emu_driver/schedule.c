@@ -145,7 +145,7 @@ static struct result run(const char *schedule, unsigned seed, const char *ptx, c
 		setenv("EMU_TRACE", path, 1);
 		setenv("EMU_TRACE_SUFFIX", "__gsan", 1);
 		setenv("EMU_TRACE_OWN", "own", 1);
-		setenv("EMU_TRACE_OWN_EVENTS", "3", 1);
+		setenv("EMU_TRACE_OWN_FLAGS", "3", 1);
 		setenv("EMU_SCHEDULE", schedule, 1);
 		setenv("EMU_SEED", number, 1);
 		in_child(ptx, name, blocks, threads, fd[1]);
