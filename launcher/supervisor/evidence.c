@@ -60,6 +60,13 @@ static uint32_t evidence_bucket(const struct gsan_finding *f)
 	return (uint32_t)(hash >> 8) % CANDIDATE_BUCKETS;
 }
 
+/* The first byte that both accessed: the masks are of the granule's bytes, or of the line's sectors, of which both accessed all bytes. */
+static uint64_t evidence_byte(const struct gsan_finding *f)
+{
+	const unsigned both = f->first.mask & f->second.mask;
+	return f->address + (both ? (unsigned)__builtin_ctz(both) * (f->second.whole ? GSAN_SECTOR : 1) : 0);
+}
+
 /* Which of two equal findings stands for both: by content, so that the order of arrival does not show. */
 static int evidence_earlier(const struct gsan_finding *a, const struct gsan_finding *b)
 {
@@ -68,7 +75,7 @@ static int evidence_earlier(const struct gsan_finding *a, const struct gsan_find
 			return a->second.ctaid[i] < b->second.ctaid[i];
 	if (a->first.cta != b->first.cta)
 		return a->first.cta < b->first.cta;
-	return a->address < b->address;
+	return evidence_byte(a) < evidence_byte(b);
 }
 
 /* The ring is the program's memory too: it may have been scribbled on. */
@@ -114,7 +121,7 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 	c->owner[1] = s->owner[f->second.participant];
 	for (int i = 0; i < 2; i++)
 		c->flag[i] = supervisor_kernel(s, f->flag_participant[i], f->flag_kernel[i]);
-	c->allocation = supervisor_allocation(s, f->address);
+	c->allocation = supervisor_allocation(s, evidence_byte(f));
 }
 
 static void evidence_told(struct supervisor *s, const struct gsan_side *by)
@@ -256,7 +263,7 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 	f.flag_write = evidence_flag(c->flag[0], from->flag_write_site);
 	f.flag_read = evidence_flag(c->flag[1], from->flag_read_site);
 	if (c->allocation)
-		f.allocation = supervisor_part(s, c->allocation, from->address);
+		f.allocation = supervisor_part(s, c->allocation, evidence_byte(from));
 	return report_add_finding(r, &f);
 }
 

@@ -398,6 +398,7 @@ static int request_alloc(struct supervisor *s, struct request *q)
 	int rc = q->msg.alloc ? 0 : request_label(s, q, s->owner[p]);
 	if (rc)
 		return rc < 0 ? rc : 0;
+	supervisor_drain(s, 0); /* what was found by now lay in what was there before */
 	struct allocation *a = calloc(1, sizeof *a);
 	if (!a)
 		return -ENOMEM;

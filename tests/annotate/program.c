@@ -73,6 +73,30 @@ static void case_again(void)
 	race(at);
 }
 
+static void case_later(void)
+{
+	CUdeviceptr at = memory(4096);
+	NEED(!label(at, 4096, "now"));
+	race(at);
+	NEED(!label(at, 4096, "later"));
+}
+
+static void case_given_back(void)
+{
+	CUdeviceptr at = memory(4096);
+	NEED(!label(at, 4096, "while it was there"));
+	race(at + 4);
+	TRY(cuMemFree(at));
+	NEED(memory(4096) == at);
+}
+
+static void case_half(void)
+{
+	CUdeviceptr at = memory(4096);
+	NEED(!label(at, 4, "lock") && !label(at + 4, 4, "count"));
+	race(at + 4);
+}
+
 static void case_freed(void)
 {
 	CUdeviceptr at = memory(4096), again;
@@ -169,8 +193,8 @@ static void case_alone(void)
 
 #define CASE(name) {#name, case_##name}
 static const struct { const char *name; void (*run)(void); } cases[] = {
-	CASE(whole), CASE(part), CASE(variable), CASE(again), CASE(freed), CASE(hostile), CASE(refused), CASE(words), CASE(many), CASE(ignored), CASE(behind),
-	CASE(other_thread), CASE(alone)};
+	CASE(whole), CASE(part), CASE(variable), CASE(again), CASE(later), CASE(given_back), CASE(half), CASE(freed), CASE(hostile), CASE(refused),
+	CASE(words), CASE(many), CASE(ignored), CASE(behind), CASE(other_thread), CASE(alone)};
 
 int main(int argc, char **argv)
 {
