@@ -27,5 +27,7 @@ CUresult own_event(CUevent *event)
 
 CUresult own_stream(CUstream *stream, int priority)
 {
-	return real.cuStreamCreateWithPriority(stream, emulated() ? GSAN_EMU_OWN_FLAGS : CU_STREAM_NON_BLOCKING, priority);
+	unsigned flags = emulated() ? GSAN_EMU_OWN_FLAGS : CU_STREAM_NON_BLOCKING;
+
+	return priority ? real.cuStreamCreateWithPriority(stream, flags, priority) : real.cuStreamCreate(stream, flags);
 }

@@ -7,6 +7,6 @@
 #include <cuda.h>
 
 CUresult own_event(CUevent *event);
-CUresult own_stream(CUstream *stream, int priority); /* not ordered with the legacy stream */
+CUresult own_stream(CUstream *stream, int priority); /* 0: the usual one. Not ordered with the legacy stream */
 
 #endif

@@ -43,7 +43,7 @@ def judge(form, job, summary, said):
         if form == "narrow":
             assert finding["kind"] == "insufficient-scope" or "scope" in finding["missing_edge"], said
         if form == "offset":
-            assert finding["allocation"]["offset"] == (3 << 20) - 8, said  # its granule
+            assert finding["allocation"]["offset"] == (3 << 20) - 4, said
     assert "not checked" not in said and summary["coverage"]["counters"]["foreign"] == 0, said
 
 
