@@ -1,6 +1,6 @@
 /* --explore: the program again and again on the emulated device, each time as a job of its own with the next seed, and one
  * report over all of them. A run is what gsan-launch does without the option, in a child: what it prints goes to a file
- * beside its report. */
+ * beside its report. A signal ends the run that is under way as it would end a single one, and the report is about those before it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -21,7 +22,10 @@ struct explore {
 	launch_run run;
 	struct report_job job;
 	struct report all;
-	int failed;  /* status of the first run whose program failed */
+	int failed;      /* status of the first run whose program failed */
+	sigset_t taken;  /* signals: blocked here, but for who waits */
+	sigset_t before; /* signal mask for the runs */
+	int told;        /* the signal that ends it all; 0: none came */
 };
 
 static void explore_run(const struct explore *x, long seed, const char *folder) __attribute__((noreturn));
@@ -35,6 +39,7 @@ static void explore_run(const struct explore *x, long seed, const char *folder)
 	option[SETTING_REPORT].text = folder;
 	option[SETTING_SCHEDULE].given = OPTION_COMMAND;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	sigprocmask(SIG_SETMASK, &x->before, NULL);
 	int rc = launch_make_report(&l), out = -1, in = open("/dev/null", O_RDONLY);
 	if (rc)
 		_exit(rc);
@@ -101,24 +106,76 @@ static int explore_take(struct explore *x, long seed, const char *folder, int st
 	return rc;
 }
 
+/* ---- signals ---- */
+
+static void explore_take_signals(struct explore *x)
+{
+	static const int taken[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+	sigemptyset(&x->taken);
+	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+		sigaddset(&x->taken, taken[i]);
+	sigprocmask(SIG_BLOCK, &x->taken, &x->before);
+}
+
+/* child: the run, or 0. A key on the terminal went to it, too, for it is in our group; but who leads a session is told alone when that is gone. */
+static void explore_told(struct explore *x, const siginfo_t *info, pid_t child)
+{
+	const int number = info->si_signo;
+	if (number == SIGCHLD)
+		return;
+	if (child && (info->si_code != SI_KERNEL || number == SIGHUP))
+		kill(child, number);
+	if (number != SIGUSR1 && number != SIGUSR2)
+		x->told = number;
+}
+
+/* What came while there was no run. */
+static int explore_is_told(struct explore *x)
+{
+	siginfo_t info;
+	while (sigtimedwait(&x->taken, &info, &(struct timespec){0, 0}) > 0)
+		explore_told(x, &info, 0);
+	return x->told;
+}
+
+static int explore_wait(struct explore *x, pid_t child)
+{
+	siginfo_t info;
+	int status;
+	while (waitpid(child, &status, WNOHANG) != child)
+		if (sigwaitinfo(&x->taken, &info) > 0)
+			explore_told(x, &info, child);
+	return status;
+}
+
+/* ---- runs ---- */
+
+/* An earlier exploration's summary is not to be taken for this one's, however this ends. */
+static void explore_forget(const char *folder)
+{
+	char summary[PATH_MAX + 16];
+	snprintf(summary, sizeof summary, "%s/summary.json", folder);
+	unlink(summary);
+}
+
+/* Returns 0, or an exit code when it was not finished. */
 static int explore_one(struct explore *x, long seed)
 {
-	char folder[PATH_MAX], summary[PATH_MAX + 16];
-	int status;
+	char folder[PATH_MAX];
 	if (snprintf(folder, sizeof folder, "%s/seed-%ld", x->launch->report, seed) >= (int)sizeof folder)
 		return LAUNCH_EXIT_USAGE;
-	snprintf(summary, sizeof summary, "%s/summary.json", folder);
-	unlink(summary); /* of an earlier exploration */
+	explore_forget(folder);
 	fflush(NULL);
 	pid_t child = fork();
 	if (child == 0)
 		explore_run(x, seed, folder);
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
 	if (child < 0) {
 		log_error("cannot start a run: %s", strerror(errno));
 		return LAUNCH_EXIT_START;
 	}
+	const int status = explore_wait(x, child);
+	if (x->told) /* what the run came to is the signal's work */
+		return 128 + x->told;
 	if (WIFSIGNALED(status)) {
 		log_error("seed %ld: killed by signal %d", seed, WTERMSIG(status));
 		return 128 + WTERMSIG(status);
@@ -176,6 +233,24 @@ static int explore_lock(const struct launch *l)
 	return LAUNCH_EXIT_START;
 }
 
+/* Returns 0, or an exit code when they did not come to their end. */
+static int explore_runs(struct explore *x)
+{
+	const struct option_value *o = x->launch->option;
+	const long runs = o[SETTING_EXPLORE].number;
+	int rc = 0;
+	explore_forget(x->launch->report);
+	explore_take_signals(x);
+	for (long k = 0; k < runs && !rc; k++)
+		rc = explore_is_told(x) ? 128 + x->told : explore_one(x, o[SETTING_SEED].number + k);
+	x->all.unexplored = (uint32_t)runs - x->all.schedules;
+	if (x->told && rc)
+		log_warning("interrupted (%s) after %u of %ld runs%s", strsignal(x->told), x->all.schedules, runs,
+			    x->all.schedules ? ": the report is about those" : ": there is no report");
+	x->all.exit_status = x->told && rc ? rc : x->failed ? x->failed : x->all.exit_status;
+	return rc;
+}
+
 int launch_explore(const struct launch *l, launch_run run)
 {
 	static struct explore x;
@@ -185,10 +260,7 @@ int launch_explore(const struct launch *l, launch_run run)
 	x = (struct explore){.launch = l, .run = run,
 			     .all = {.schedule = o[SETTING_SCHEDULE].text, .first_seed = (uint64_t)o[SETTING_SEED].number}};
 	launch_describe(l, &x.job);
-	for (long k = 0; k < o[SETTING_EXPLORE].number && !rc; k++)
-		rc = explore_one(&x, o[SETTING_SEED].number + k);
-	if (x.failed)
-		x.all.exit_status = x.failed;
+	rc = rc ? rc : explore_runs(&x);
 	if (x.all.schedules) {
 		int wrote = explore_write(&x);
 		rc = rc ? rc : wrote;

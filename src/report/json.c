@@ -413,6 +413,8 @@ static void json_explored(cJSON *root, const struct report *r)
 	json_number(o, "schedules", r->schedules);
 	json_string(o, "schedule", r->schedule);
 	json_number(o, "first_seed", r->first_seed);
+	if (r->unexplored)
+		json_number(o, "unexplored", r->unexplored);
 }
 
 static void json_timeline(cJSON *root, const struct report_job *job)

@@ -240,6 +240,7 @@ int report_merge(struct report *all, const struct report *one)
 		rc = report_merge_coverage(all, one);
 	all->merged++;
 	all->schedules += one->schedules;
+	all->unexplored += one->unexplored;
 	all->exit_status = all->exit_status ? all->exit_status : one->exit_status;
 	report_sort(all);
 	return rc;

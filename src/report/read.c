@@ -377,6 +377,7 @@ static void read_explored(struct read *x, const cJSON *root)
 	x->r->schedules = read_small(x, o, "schedules");
 	x->r->schedule = report_copy(x->r, read_string(x, o, "schedule"));
 	x->r->first_seed = read_number(x, o, "first_seed");
+	x->r->unexplored = cJSON_HasObjectItem(o, "unexplored") ? read_small(x, o, "unexplored") : 0;
 }
 
 static void read_argv(struct read *x, const cJSON *job)

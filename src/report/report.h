@@ -218,6 +218,7 @@ struct report {
 	uint32_t merged;                 /* reports of which this is made (report_merge); 0: it is none of those */
 	uint32_t deselected;             /* findings that report_select left out */
 	uint32_t schedules;              /* of an exploration: runs; 0: there was one */
+	uint32_t unexplored;             /* further ones that were asked for, and not finished */
 	const char *schedule;            /* and how they chose */
 	uint64_t first_seed;
 };

@@ -474,6 +474,17 @@ static void text_gpus(const struct page *p, const struct report *r)
 	}
 }
 
+static void text_explored(struct text *out, const struct report *r)
+{
+	if (!r->schedules)
+		return;
+	text_printf(out, "gsan: explored %u ", r->schedules);
+	if (r->unexplored)
+		text_printf(out, "of %u ", r->schedules + r->unexplored);
+	text_printf(out, "schedule%s: --schedule %s, seeds %" PRIu64 " to %" PRIu64 "\n", r->schedules + r->unexplored == 1 ? "" : "s",
+		    r->schedule ? r->schedule : "random", r->first_seed, r->first_seed + r->schedules - 1);
+}
+
 static void text_whole(struct text *out, const struct report *r, const char *folder, const struct report_style *style)
 {
 	const struct page p = {out, style};
@@ -488,10 +499,7 @@ static void text_whole(struct text *out, const struct report *r, const char *fol
 	text_limits(&p, r, &sum);
 	if (sum.withheld && style->verbose)
 		text_notes(&p, r, "order", "may order what is withheld", "");
-	if (r->schedules)
-		text_printf(out, "gsan: explored %u schedule%s: --schedule %s, seeds %" PRIu64 " to %" PRIu64 "\n", r->schedules,
-			    r->schedules == 1 ? "" : "s", r->schedule ? r->schedule : "random", r->first_seed,
-			    r->first_seed + r->schedules - 1);
+	text_explored(out, r);
 	if (style->verbose)
 		text_gpus(&p, r);
 	text_suppressions(&p, r, folder);

@@ -287,6 +287,36 @@ def explorer_killed(scratch):
         os.unlink(os.path.join(scratch, "ready"))
 
 
+def explorer_interrupted(scratch):
+    """What the runs before the signal found is merged; an earlier report is not left for this one's."""
+    before, report = runs.files(scratch), os.path.join(scratch, "report")
+    program = ["sh", "-c", f'[ "$EMU_SEED" -lt 2 ] || {{ touch {scratch}/ready; exec sleep 1000; }}; exec {KERNELS} r']
+    for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        os.makedirs(report, exist_ok=True)
+        open(os.path.join(report, "summary.json"), "w").write("an earlier one")
+        process = start(scratch, command(scratch, program, options=["--explore", "9"]))
+        until(lambda: os.path.exists(os.path.join(scratch, "ready")), "ready")
+        expect.need(not os.path.exists(os.path.join(report, "summary.json")), "an earlier summary.json is there meanwhile")
+        process.send_signal(number)
+        said = ended(scratch, process, before, status)
+        expect.need("after 2 of 9 runs: the report is about those" in said and "explored 2 of 9 schedules" in said, said)
+        expect.need("finding 1 of 1" in said and "in 2 of 2 schedules" in said, said)
+        summary = json.load(open(os.path.join(report, "summary.json")))
+        expect.check_shape(summary, "summary.json")
+        expect.need(summary["exit"] == status and summary["explored"]["unexplored"] == 7, f"{summary['exit']} {summary['explored']}")
+        os.unlink(os.path.join(scratch, "ready"))
+
+
+def explorer_interrupted_at_once(scratch):
+    before = runs.files(scratch)
+    process = start(scratch, command(scratch, ["sh", "-c", f"touch {scratch}/ready; exec sleep 1000"], options=["--explore", "3"]))
+    until(lambda: os.path.exists(os.path.join(scratch, "ready")), "ready")
+    process.send_signal(signal.SIGHUP)
+    said = ended(scratch, process, before, 129)
+    expect.need("after 0 of 3 runs: there is no report" in said, said)
+    expect.need(not os.path.exists(os.path.join(scratch, "report", "summary.json")), "a report of nothing")
+
+
 def kind(pid, line):
     if not line.startswith(jobs.LAUNCH):
         return "rank"
@@ -317,4 +347,4 @@ def any_killed(scratch):
 if __name__ == "__main__":
     jobs.main({case.__name__: runs.tidy(case) for case in (
         all_processes, all_processes_mpirun, at_the_end, hang_up, interrupted, interrupted_once, launcher_killed, launcher_killed_detached,
-        explorer_killed, any_killed)})
+        explorer_killed, explorer_interrupted, explorer_interrupted_at_once, any_killed)})

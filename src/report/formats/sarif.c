@@ -243,7 +243,7 @@ static void sarif_notifications(cJSON *invocation, const struct report *r)
 static void sarif_invocation(cJSON *run, const struct report *r)
 {
 	cJSON *invocation = json_object(json_list(run, "invocations"), NULL);
-	int succeeded = 1;
+	int succeeded = !r->unexplored;
 	for (uint32_t i = 0; i < r->ranks; i++)
 		succeeded &= r->rank[i].end == REPORT_EXITED && !r->rank[i].status;
 	json_bool(invocation, "executionSuccessful", succeeded);
