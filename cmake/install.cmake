@@ -42,3 +42,8 @@ install(FILES examples/ranks.py examples/driver_world.py examples/torch_world.py
   examples/counter_lock.py examples/neighbours.py DESTINATION ${CMAKE_INSTALL_DATADIR}/gsan/examples)
 install(DIRECTORY examples/dashboard DESTINATION ${CMAKE_INSTALL_DATADIR}/gsan/examples)
 install(DIRECTORY python DESTINATION ${CMAKE_INSTALL_DATADIR}/gsan PATTERN __pycache__ EXCLUDE PATTERN *.egg-info EXCLUDE PATTERN build EXCLUDE)
+
+# For uninstall.cmake. Packages and wheels, which name a component, are no installation.
+install(CODE "if(NOT CMAKE_INSTALL_COMPONENT)
+  file(WRITE \"${CMAKE_BINARY_DIR}/install_prefix.txt\" \"\${CMAKE_INSTALL_PREFIX}\")
+endif()")

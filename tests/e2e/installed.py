@@ -1,6 +1,7 @@
 """The installed tree: it can be moved, works from there, is found by find_package and pkg-config, and goes away again.
 And the gate: nothing in the tool knows the name of an example or a test."""
 import os
+import shutil
 import subprocess
 
 import expect
@@ -68,19 +69,36 @@ def consumers(scratch):
     expect.need(version in run(launch, "--version"), "gsan-launch has another version")
 
 
-def uninstalled(scratch):
-    """`make uninstall` takes away what was installed and nothing else."""
-    prefix = os.path.join(scratch, "prefix")
+def uninstalled_from(scratch, name):
+    prefix = os.path.join(scratch, name)
     os.makedirs(os.path.join(prefix, "bin"))
     own = os.path.join(prefix, "bin", "somebody-elses")
     with open(own, "w"):
         pass
     run("cmake", "--install", BUILD, "--prefix", prefix)
-    manifest = os.path.join(scratch, "manifest.txt")
-    os.rename(os.path.join(BUILD, "install_manifest.txt"), manifest)
+    manifest = os.path.join(scratch, "install_manifest.txt")
+    shutil.move(os.path.join(BUILD, "install_manifest.txt"), manifest)
+    shutil.move(os.path.join(BUILD, "install_prefix.txt"), os.path.join(scratch, "install_prefix.txt"))
     run("cmake", "-P", os.path.join(jobs.SOURCE, "cmake", "uninstall.cmake"), manifest)
-    left = [os.path.join(root, name) for root, _, names in os.walk(prefix) for name in names]
+    left = [os.path.join(root, file) for root, _, files in os.walk(prefix) for file in files]
     expect.need(left == [own], f"left after uninstall: {left}")
+    folders = [root for root, _, _ in os.walk(prefix) if os.path.basename(root).lower() == "gsan" and root != prefix]
+    expect.need(not folders, f"folders left after uninstall: {folders}")
+
+
+def uninstalled(scratch):
+    """`make uninstall` takes away what was installed and nothing else, wherever that is."""
+    for name in ("prefix", "a prefix;in [two]", "gsan"):
+        uninstalled_from(scratch, name)
+
+
+def uninstalled_in_vain(scratch):
+    """A list of files that is in pieces is an error."""
+    manifest = os.path.join(scratch, "install_manifest.txt")
+    with open(manifest, "w") as file:
+        file.write("/tmp/gsan none\nhalf/bin/gsan-launch\n")
+    done = subprocess.run(["cmake", "-P", os.path.join(jobs.SOURCE, "cmake", "uninstall.cmake"), manifest], capture_output=True, text=True, timeout=60)
+    expect.need(done.returncode and "cannot be told" in done.stderr, f"{done}")
 
 
 def not_built(scratch):
@@ -107,4 +125,4 @@ def no_example_known(_scratch):
 
 
 if __name__ == "__main__":
-    jobs.main({case.__name__: case for case in (moved, consumers, uninstalled, not_built, no_example_known)})
+    jobs.main({case.__name__: case for case in (moved, consumers, uninstalled, uninstalled_in_vain, not_built, no_example_known)})
