@@ -515,6 +515,8 @@ static char *json_frame(const struct report *r, int rank)
 		json_job(root, &r->job);
 	if (r->merged > 1)
 		json_number(root, "merged", r->merged);
+	if (report_runs_unchecked(r))
+		json_number(root, "nothing_checked", r->unchecked);
 	if (r->deselected)
 		json_number(root, "deselected", r->deselected);
 	cJSON *ranks = json_list(root, "ranks");

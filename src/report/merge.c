@@ -185,6 +185,7 @@ static void merge_ranks(struct report *all, const struct report *one)
 int report_merge_coverage(struct report *all, const struct report *one)
 {
 	int rc = 0;
+	all->unchecked += one->merged > 1 || one->schedules ? report_runs_unchecked(one) : !report_checked(one);
 	for (uint32_t i = 0; i < one->notes && !rc; i++)
 		rc = report_add_note(all, &one->note[i]);
 	for (uint32_t i = 0; i < one->lefts && !rc; i++)

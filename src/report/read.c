@@ -476,6 +476,7 @@ int report_read(struct report *r, const char *json, char *error, size_t error_si
 	if (cJSON_HasObjectItem(root, "job")) /* older reports have none */
 		read_job(&x, root);
 	r->merged = (uint32_t)read_later(&x, root, "merged");
+	r->unchecked = (uint32_t)read_later(&x, root, "nothing_checked");
 	r->deselected = (uint32_t)read_later(&x, root, "deselected");
 	if (cJSON_HasObjectItem(root, "explored"))
 		read_explored(&x, root);

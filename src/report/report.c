@@ -433,3 +433,19 @@ int report_checked(const struct report *r)
 	int kernels = total.launches_checked > 0 && total.counter[GSAN_N_CHECKED] > 0;
 	return kernels || (total.copies_checked > 0 && !total.launches_checked && !total.launches_unchecked && !total.launches_left_out);
 }
+
+uint32_t report_runs_unchecked(const struct report *r)
+{
+	return r->merged > 1 || r->schedules ? r->unchecked : 0;
+}
+
+int report_add_unchecked(struct text *out, const struct report *r)
+{
+	const int nothing = !report_checked(r);
+	const uint32_t runs = report_runs_unchecked(r);
+	if (nothing)
+		text_puts(out, "nothing was checked");
+	else if (runs)
+		text_printf(out, "nothing was checked in %u of the runs", runs);
+	return nothing || runs;
+}

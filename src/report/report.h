@@ -216,6 +216,7 @@ struct report {
 	uint64_t withheld_merged;        /* of those withheld: perhaps only because records of launches were merged */
 	int exit_status;
 	uint32_t merged;                 /* reports of which this is made (report_merge); 0: it is none of those */
+	uint32_t unchecked;              /* report_runs_unchecked */
 	uint32_t deselected;             /* findings that report_select left out */
 	uint32_t schedules;              /* of an exploration: runs; 0: there was one */
 	uint32_t unexplored;             /* further ones that were asked for, and not finished */
@@ -259,6 +260,9 @@ void report_unlist_formal(struct report *r);    /* once it is finished: they are
 void report_free(struct report *r);
 
 int report_checked(const struct report *r); /* did any access get checked? */
+uint32_t report_runs_unchecked(const struct report *r); /* of several runs: in how many nothing was checked */
+/* "nothing was checked", or in how many of the runs that this is made of; returns 0 where something was in each, and adds nothing. */
+int report_add_unchecked(struct text *out, const struct report *r);
 struct report_rank report_total(const struct report *r); /* the ranks' numbers added up */
 
 /* words.c */

@@ -439,6 +439,8 @@ static void text_last(struct text *out, const struct report *r, const struct rep
 	for (uint32_t i = 0; i < r->ranks; i++)
 		started |= r->rank[i].gpu >= 0;
 	if (r->findings || r->formal_unlisted || report_unlisted(r) || uncounted || report_checked(r)) {
+		if (report_runs_unchecked(r))
+			text_printf(out, "gsan: in %u of the runs nothing was checked\n", r->unchecked);
 		text_count(out, r);
 		text_printf(out, " (checked %s%" PRIu64 " accesses in %" PRIu64 " launches", uncounted ? "at least " : "",
 			    sum->counter[GSAN_N_CHECKED], sum->launches_checked);

@@ -123,6 +123,12 @@ def check_command():
     assert drawn == [True, False, False] and "timeline" not in json.loads(report("scope", "lock", "--format", "json"))["job"]
     assert report("--", "lock") == report("lock") and b"of 2 reports" in report("lock", "message")
 
+    blind = b'name="checked" time="0"><skipped message="nothing was checked'
+    assert b'name="checked"' not in report("lock", "message", "--format", "junit") and blind in report("nothing", "--format", "junit")
+    for runs in (("nothing", "lock"), ("lock", "nothing")):
+        assert blind + b" in 1 of the runs" in report(*runs, "--format", "junit") and b"in 1 of the runs nothing" in report(*runs)
+        assert b"In 1 of the runs nothing" in report(*runs, "--format", "html")
+
     assert report("lock", "--kind", "read-*").count(b"gsan: finding") == 1 and b"(1 more, not selected)" in report("lock", "--kind", "read-*")
     assert report("message", "--kernel", "rec*", "--file", "*.py") .count(b"gsan: finding") == 1
     assert b"0 findings (1 more" in report("message", "--kernel", "add_one") and b"0 findings" in report("message", "--file", "x.py")

@@ -105,6 +105,8 @@ static void html_summary(struct text *out, const struct report *r)
 	text_puts(out, "</tr>\n</table>\n<p>");
 	if (!report_checked(r))
 		text_puts(out, "<span class=\"race\">Nothing was checked.</span> ");
+	else if (report_runs_unchecked(r))
+		text_printf(out, "<span class=\"race\">In %u of the runs nothing was checked.</span> ", r->unchecked);
 	text_printf(out, "%" PRIu64 " accesses in %" PRIu64 " launches were checked; %" PRIu64 " launches ran unchecked", sum.counter[GSAN_N_CHECKED],
 		    sum.launches_checked, sum.launches_unchecked);
 	if (sum.copies_checked + sum.copies_unchecked)

@@ -121,6 +121,19 @@ static void junit_rank(struct junit *j, const struct report *r, unsigned number)
 	text_free(&message);
 }
 
+/* Or that nothing was, in a run: else all would be green. */
+static void junit_checked(struct junit *j, const struct report *r)
+{
+	struct text why = {0};
+	if (report_add_unchecked(&why, r)) {
+		junit_case(j, "gsan", "checked");
+		junit_outcome(j, &j->skipped, "skipped", why.data ? why.data : "");
+		junit_end(j);
+	}
+	j->out->failed |= why.failed;
+	text_free(&why);
+}
+
 static void junit_suite(struct text *out, const struct junit *j, const struct report_job *job)
 {
 	char start[REPORT_TIME_SIZE];
@@ -150,11 +163,7 @@ void format_junit(struct text *out, const struct format_view *view)
 			junit_unchecked(&j, &r->note[i]);
 	for (uint32_t i = 0; i < r->ranks; i++)
 		junit_rank(&j, r, i);
-	if (!report_checked(r)) {
-		junit_case(&j, "gsan", "checked");
-		junit_outcome(&j, &j.skipped, "skipped", "nothing was checked");
-		junit_end(&j);
-	}
+	junit_checked(&j, r);
 	text_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
 	junit_suite(out, &j, &r->job);
 	text_add(out, cases.data, cases.size);

@@ -114,6 +114,24 @@ static void test_numbers(void)
 	report_free(&run[0]), report_free(&run[1]), report_free(&all), report_free(&again);
 }
 
+/* A run of which nothing was checked is not forgotten beside one that was, in either order, nor by a merge of merges. */
+static void test_nothing_checked(void)
+{
+	struct report seen = {.ranks = 1}, blind = {.ranks = 1}, all = {0}, again = {0}, more = {0};
+	struct text why = {0};
+	char error[200] = "", *json;
+	seen.rank[0] = (struct report_rank){.end = REPORT_EXITED, .launches_checked = 1, .counter[GSAN_N_CHECKED] = 5};
+	blind.rank[0].end = REPORT_EXITED;
+	CHECK(!report_merge(&all, &seen) && !report_runs_unchecked(&all) && !report_add_unchecked(&why, &all));
+	CHECK(!report_merge(&all, &blind) && report_runs_unchecked(&all) == 1);
+	CHECK(report_add_unchecked(&why, &all) && !strcmp(why.data, "nothing was checked in 1 of the runs"));
+	CHECK((json = report_json(&all, -1)) && !report_read(&again, json, error, sizeof error) && report_runs_unchecked(&again) == 1);
+	CHECK(!report_merge(&more, &blind) && !report_runs_unchecked(&more) && !report_merge(&more, &again) && report_runs_unchecked(&more) == 2);
+	free(json);
+	text_free(&why);
+	report_free(&all), report_free(&again), report_free(&more), report_free(&seen), report_free(&blind);
+}
+
 static void test_select(void)
 {
 	static const struct { const char *pattern[REPORT_PATTERNS]; uint32_t findings; } row[] = {
@@ -165,6 +183,7 @@ int main(void)
 {
 	test_merge();
 	test_numbers();
+	test_nothing_checked();
 	test_select();
 	test_compare();
 	return 0;
