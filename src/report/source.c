@@ -172,13 +172,15 @@ static void source_add_chains(struct source_chain *chain, size_t *count, const s
 /* All that have no lines yet, each once; malloc'ed, NULL: out of memory. */
 static struct source_chain *source_chains(const struct report *r, size_t *count, size_t *frames)
 {
-	struct source_chain *chain = calloc((2 + REPORT_EDGE_OPS) * ((size_t)r->findings + r->pairs) + 1, sizeof *chain);
+	struct source_chain *chain = calloc((2 + REPORT_EDGE_OPS) * ((size_t)r->findings + r->pairs) + r->waits + 1, sizeof *chain);
 	size_t all = 0;
 	*count = *frames = 0;
 	for (uint32_t i = 0; chain && i < r->findings; i++)
 		source_add_chains(chain, &all, &r->finding[i]);
 	for (uint32_t i = 0; chain && i < r->pairs; i++)
 		source_add_chains(chain, &all, &r->pair[i]);
+	for (uint32_t i = 0; chain && i < r->waits; i++)
+		source_add_chain(chain, &all, r->wait[i].side.inlined_at, r->wait[i].side.inlined_source);
 	if (all)
 		qsort(chain, all, sizeof *chain, source_chain_order);
 	for (size_t i = 0; i < all; i++) {
@@ -245,6 +247,8 @@ static int source_add_inlined(struct report *r, const char *directory)
 		source_put_chains(&r->finding[i], chain, count);
 	for (uint32_t i = 0; i < r->pairs && !rc; i++)
 		source_put_chains(&r->pair[i], chain, count);
+	for (uint32_t i = 0; i < r->waits && !rc; i++)
+		source_put_chain(r->wait[i].side.inlined_at, &r->wait[i].side.inlined_source, chain, count);
 	free(chain);
 	free(want);
 	free(line);

@@ -283,9 +283,11 @@ static void test_inlined(void)
 		f.first.inlined_at = row[i % rows].at, f.second.inlined_at = row[(i + 1) % rows].at;
 		f.first.at.column = (uint32_t)i;
 		CHECK(!report_append_finding(&r, &f));
+		report_append_wait(&r, &(struct report_wait){.side = f.second});
 	}
 	CHECK(!report_add_sources(&r, NULL));
 	for (size_t i = 0; i < 2 * rows; i++) {
+		CHECK(r.wait[i].side.inlined_source == r.finding[i].second.inlined_source);
 		const char *first = r.finding[i].first.inlined_source, *second = r.finding[i].second.inlined_source;
 		CHECK(!first == !row[i % rows].want && (!first || !strcmp(first, row[i % rows].want)));
 		CHECK(!second == !row[(i + 1) % rows].want && (!second || !strcmp(second, row[(i + 1) % rows].want)));
