@@ -118,13 +118,35 @@ static uint32_t comment_chain(struct ptx_parser *p)
 	return first;
 }
 
+/* Of what the compiler made of several lines it says none (.loc 1 0 0), but where it was inlined. Its place is then the call that it was inlined
+ * by, and else, for it is of the body itself, the nearest one before it there: near enough to find it, and it stays when other kernels grow. The
+ * column is not known. Index + 1; 0: there is no such place. It is not one that an inlined_at may mean. */
+static uint32_t loc_near(struct ptx_parser *p, const struct ptx_loc *l)
+{
+	const struct ptx_loc *list = p->locs.data;
+	uint32_t at = l->inlined_at;
+	struct ptx_loc near, *kept;
+
+	if (!at || list[at - 1].name.len)
+		for (at = p->loc; at && list[at - 1].inlined_at && !list[list[at - 1].inlined_at - 1].name.len;)
+			at = list[at - 1].inlined_at;
+	if (!at || !list[at - 1].line)
+		return 0;
+	near = list[at - 1];
+	near.column = 0;
+	if (!(kept = ptx_push(p, &p->locs, sizeof(*kept))))
+		return 0;
+	*kept = near;
+	return (uint32_t)p->locs.count;
+}
+
 /* LLVM gives line n of an inline assembly the place of the whole plus n lines, which is nowhere in the user's source:
  * only a .loc that opens the block counts. */
 static void parse_loc(struct ptx_parser *p)
 {
 	int counts = p->token[p->at - 1].inline_asm < 2;
 	struct ptx_loc l = take_place(p), *kept;
-	uint32_t *slot;
+	uint32_t *slot, near;
 
 	while (ptx_accept(p, ',')) {
 		const struct ptx_token *word = ptx_next(p);
@@ -146,8 +168,10 @@ static void parse_loc(struct ptx_parser *p)
 	slot = loc_slot(p, &l);
 	p->loc_slots.count += !*slot;
 	*slot = (uint32_t)p->locs.count;
-	if (counts)
-		p->loc = *slot;
+	if (!counts)
+		return;
+	near = l.line ? 0 : loc_near(p, &l);
+	p->loc = near ? near : *slot;
 }
 
 static int octal(char c)

@@ -145,6 +145,36 @@ static void commented(void)
 	}
 }
 
+/* What has no line is near the line before it, out of what was inlined there; inlined itself, at that call; and nowhere in a kernel without any. */
+static void lineless(void)
+{
+	static const struct { const char *code, *want; } row[] = {
+		{".loc 1 10 2\n.loc 1 0 0\n", "10 0 -"},
+		{".loc 1 10 2\n.loc 1 0 42\nnop;\n.loc 1 0 0\n", "10 0 -"},
+		{".loc 1 10 2\n.loc 1 20 4, function_name $L, inlined_at 1 10 2\n.loc 1 0 0\n", "10 0 -"},
+		{".loc 1 10 2\n.loc 1 30 1\n.loc 1 0 0, function_name $L, inlined_at 1 10 2\n", "10 0 -"},
+		{".loc 1 9 1\n.loc 1 10 2, function_name $L, inlined_at 1 9 1\n.loc 1 0 0, function_name $L, inlined_at 1 10 2\n", "10 0 a.py:9"},
+		{".loc 1 7 16 // a.py:7:16 @[ a.py:13:20 ]\n.loc 1 0 5 // a.py:0:5\n", "7 0 a.py:13"},
+		{".loc 1 6 1\n.loc 1 0 5 // a.py:0:5 @[ a.py:13:20 ]\n", "6 0 -"},
+		{".loc 1 10 2\n.loc 1 0 0\n.loc 1 11 3\n", "11 3 -"},
+		{".loc 1 0 0\n", "0 0 -"}, {".loc 1 0 0\n.loc 1 0 3\n", "0 3 -"},
+	};
+	for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+		struct text code = {0}, got = {0};
+		text_printf(&code, HEAD ".visible .entry a()\n{\n.loc 1 3 3\nret;}\n.visible .entry k()\n{\n%snop;\nret;}\n.file 1 \"a.py\"\n", row[k].code);
+		struct ptx_module *m = parse_ok(code.data);
+		const struct ptx_function *f = &m->function[1];
+		const struct ptx_loc *l = &m->loc[f->instr[f->instrs - 1].loc - 1];
+		text_printf(&got, "%u %u ", l->line, l->column);
+		ptx_plan_inlined(m, l, &got);
+		if (strcmp(got.data, row[k].want))
+			fprintf(stderr, "%s: %s\n", row[k].code, got.data);
+		CHECK(!strcmp(got.data, row[k].want));
+		ptx_free(m);
+		text_free(&code), text_free(&got);
+	}
+}
+
 static void calls(void)
 {
 	struct ptx_module *m = parse_ok(HEAD ".func f(.param .b64 a);\n.func g;\n.func h;\n.global .u64 t = h;\n"
@@ -197,6 +227,7 @@ int main(void)
 	scopes();
 	inlining();
 	commented();
+	lineless();
 	calls();
 	hostile();
 	return 0;
