@@ -361,6 +361,10 @@ def people_name(kernel):
     return kernel.get("kernel_name", kernel["kernel"])
 
 
+def people_kernel(side):
+    return "?" if (side["kernel"] or "#").startswith("#") else people_name(side)
+
+
 def check_junit(text, whole):
     assert not valid.junit_errors(text), valid.junit_errors(text)
     root = xml.etree.ElementTree.fromstring(text.encode())
@@ -373,6 +377,11 @@ def check_junit(text, whole):
     findings = whole["findings"]
     failed = [f for f in findings if not f["formal"] and not f.get("old") and "suppressed" not in f]
     assert [case.get("message") for case in suite.findall("testcase/failure")] == [f["missing_edge"] for f in failed]
+    known = [(case.get("classname"), case.get("name")) for case in cases[:len(findings)]]
+    assert len(set(known)) == len(known) and not any(re.search(r"/|:\d", name) for _, name in known), known
+    for (kernel, name), finding in zip(known, findings):
+        kernels = sorted(people_kernel(finding[side]) for side in ("first", "second"))
+        assert kernel == kernels[0] and name.endswith((f" with {kernels[1]}, " if kernels[0] != kernels[1] else "race, ") + finding["fingerprint"]), name
     unchecked = [case for case in cases if case.get("name") == "not checked"]
     assert [case.get("classname") for case in unchecked] == [people_name(k) for k in whole["coverage"]["kernels_unchecked"]]
     ended = [r["end"] == "exited" and r["status"] == 0 for r in whole["ranks"]]
