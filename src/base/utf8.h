@@ -11,6 +11,9 @@ size_t utf8_next(const char *bytes, size_t n, uint32_t *point);
 /* Does it command rather than show? Controls (C0, DEL, C1), line and paragraph separators, what turns the direction of writing, and what
  * is no character (XML takes none of those either). */
 int utf8_commands(uint32_t point);
+/* How many cells of a terminal it takes: 2 of East Asian scripts and of pictures, 0 of what is put on the character before it, else 1. By blocks
+ * of Unicode, where UAX #11 and terminals differ by single characters. */
+unsigned utf8_cells(uint32_t point);
 /* Is there nothing in it but UTF-8 that does not command, and tabs? `bytes` ends with a NUL. */
 int utf8_is_clean(const char *bytes);
 /* Writes it so: what else there is becomes \xNN or \uNNNN. At most `room` bytes, of which the last is a NUL; what has no room is left out.

@@ -7,6 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 #define PAGE_NARROW 40 /* columns that are used even if the terminal has fewer */
 
 static int page_coloured(int terminal, enum page_when when)
@@ -58,11 +60,20 @@ void page_add_relative(const struct page *p, struct text *out, const char *strin
 	text_puts(out, from);
 }
 
+/* Of the character at `at`, which takes *size bytes. A part of one, of a line that is another by now, takes one. */
+static unsigned page_cells(const char *at, size_t left, size_t *size)
+{
+	uint32_t point;
+	const size_t n = utf8_next(at, left, &point);
+	*size = n ? n : 1;
+	return n ? utf8_cells(point) : (*at & 0xc0) != 0x80;
+}
+
 static unsigned page_columns(const char *text, size_t n)
 {
 	unsigned columns = 0;
-	for (size_t i = 0; i < n; i++)
-		columns += (text[i] & 0xc0) != 0x80; /* each code point one */
+	for (size_t i = 0, size; i < n; i += size)
+		columns += page_cells(text + i, n - i, &size);
 	return columns;
 }
 
@@ -119,7 +130,7 @@ void page_sentence(const struct page *p, unsigned at, unsigned indent, const cha
 	text_free(&relative);
 }
 
-/* What of a line is shown, in code points: from the first one on, all of it or as much as there is room for around the caret. */
+/* What of a line is shown, in columns: from the first one on, all of it or as much as there is room for around the caret. */
 struct page_window { unsigned first, count; };
 
 static struct page_window page_window(unsigned length, unsigned caret, unsigned room)
@@ -136,18 +147,21 @@ static struct page_window page_window(unsigned length, unsigned caret, unsigned 
 static void page_add_code(struct text *out, const char *line, struct page_window window)
 {
 	unsigned column = 0;
-	for (; *line; line++) {
-		column += (*line & 0xc0) != 0x80;
-		if (column > window.first && column <= window.first + window.count)
-			text_add(out, *line == '\t' ? " " : line, 1);
+	for (size_t left = strlen(line), size; left; line += size, left -= size) {
+		const unsigned before = column;
+		column += page_cells(line, left, &size);
+		if (before >= window.first && column <= window.first + window.count)
+			text_add(out, *line == '\t' ? " " : line, size);
+		else if (before < window.first && column > window.first) /* half of it is in the window */
+			text_puts(out, " ");
 	}
 }
 
-/* From the first character on that is no space; caret: in code points from there, -1: not known. */
+/* From the first character on that is no space; caret: in columns from there, -1: not known. */
 static const char *page_code(const struct report_side *side, int *caret)
 {
 	const char *line = side->source + strspn(side->source, " \t");
-	const size_t skipped = (size_t)(line - side->source), column = report_column(&side->at);
+	const size_t skipped = (size_t)(line - side->source), column = report_column(&side->at, side->source);
 	*caret = column > skipped && column <= strlen(side->source) ? (int)page_columns(line, column - 1 - skipped) : -1;
 	return line;
 }

@@ -278,7 +278,7 @@ int report_same_place(const struct report_place *a, const struct report_place *b
 int report_flag_races(const struct report_finding *f); /* is it the flag's own, of which one side is weak? */
 int report_two_participants(const struct report_finding *f); /* are its sides of one rank, and not of one process on one GPU? */
 int report_two_processes(const struct report_finding *f); /* are its sides of two processes of one rank? */
-unsigned report_column(const struct report_place *at); /* from 1 on; 0: not known */
+unsigned report_column(const struct report_place *at, const char *source); /* in that line (NULL: not known), from 1 on; 0: not known */
 const char *report_below(const char *directory, const char *file); /* what of `file` is below it, if it is; directory may be NULL */
 const char *report_noun(const struct report_side *side); /* "load", "store", "atomic": what a reader calls an operation, from its PTX name */
 void report_add_operation(struct text *out, const struct report_side *side); /* "atom.add.relaxed.gpu" */

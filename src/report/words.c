@@ -95,11 +95,25 @@ int report_add_frame(struct text *out, const struct report_place *at, const char
 	return 1;
 }
 
+/* Does a word of CUDA's end before that column, as __device__? All of them are macros, and nvcc counts the columns of what they become. */
+static int report_expands(const char *source, unsigned column)
+{
+	for (const char *at = source; (at = strstr(at, "__")) && (size_t)(at - source) + 1 < column;) {
+		const size_t n = strspn(at, "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
+		if (n > 4 && !strncmp(at + n - 2, "__", 2))
+			return 1;
+		at += n;
+	}
+	return 0;
+}
+
 /* Triton's compiler takes columns from Python's ast, which counts them from 0; all others count from 1, as DWARF does. */
-unsigned report_column(const struct report_place *at)
+unsigned report_column(const struct report_place *at, const char *source)
 {
 	const size_t n = at->file ? strlen(at->file) : 0;
-	return at->column + (at->column && text_before(at->file, n, ".py"));
+	if (text_before(at->file, n, ".py"))
+		return at->column ? at->column + 1 : 0;
+	return source && report_expands(source, at->column) ? 0 : at->column;
 }
 
 const char *report_below(const char *directory, const char *file)

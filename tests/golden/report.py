@@ -312,6 +312,8 @@ def check_location(location, side, roots):
         region = physical["region"]
         assert urllib.parse.unquote(uri).removeprefix("file://") in side["file"] and region["startLine"] == side["line"] >= 1
         column = side["column"] + (side["column"] > 0 and side["file"].endswith(".py"))  # Triton counts from 0
+        if not side["file"].endswith(".py") and re.search(r"__\w+__", (side["source"] or "")[:max(column - 1, 0)]):
+            column = 0  # nvcc counts what that becomes
         if 0 < column <= len((side["source"] or "").encode()):  # SARIF counts UTF-16 code units
             before = side["source"].encode()[:column - 1]
             column = 1 + sum(1 + (byte >= 0xf0) for byte in before if byte & 0xc0 != 0x80)

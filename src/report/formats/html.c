@@ -164,7 +164,7 @@ static void html_matrix(struct text *out, const struct report *r)
 static void html_source(struct text *out, const struct report_side *side)
 {
 	const char *line = side->source;
-	const size_t size = line ? strlen(line) : 0, column = report_column(&side->at);
+	const size_t size = line ? strlen(line) : 0, column = report_column(&side->at, line);
 	size_t from = column && column <= size ? column - 1 : size, to;
 	struct text before = {0}, marked = {0};
 	if (!line)

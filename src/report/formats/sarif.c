@@ -54,12 +54,12 @@ static void sarif_artifact(cJSON *physical, const struct report_job *job, const 
 	text_free(&uri);
 }
 
-/* In SARIF, of UTF-16 code units. */
+/* In SARIF, of UTF-16 code units; 0: not known. */
 static unsigned sarif_column(const struct report_place *at, const char *source)
 {
-	const unsigned column = report_column(at);
+	const unsigned column = report_column(at, source);
 	unsigned units = 1;
-	if (!source || column > strlen(source))
+	if (!source || !column || column > strlen(source))
 		return column;
 	for (unsigned i = 0; i + 1 < column; i++)
 		units += ((source[i] & 0xc0) != 0x80) + ((source[i] & 0xf8) == 0xf0);
@@ -75,7 +75,7 @@ static void sarif_place(cJSON *location, const struct report_job *job, const str
 		return;
 	region = json_object(physical, "region");
 	json_number(region, "startLine", at->line);
-	if (at->column)
+	if (report_column(at, source))
 		json_number(region, "startColumn", sarif_column(at, source));
 	if (source)
 		sarif_text(region, "snippet", source);

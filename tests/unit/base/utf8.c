@@ -26,6 +26,16 @@ static void test_clean(void)
 	}
 }
 
+static void test_cells(void)
+{
+	static const struct { uint32_t point; unsigned cells; } row[] = {
+		{'a', 1}, {'\t', 1}, {0xe9, 1}, {0x301, 0}, {0x3b1, 1}, {0x1100, 2}, {0x2014, 1}, {0x200d, 0}, {0x303f, 1}, {0x3042, 2}, {0x4e00, 2}, {0x9fff, 2},
+		{0xac00, 2}, {0xd7a3, 2}, {0xfe0f, 0}, {0xff21, 2}, {0xff61, 1}, {0x1d400, 1}, {0x1f41b, 2}, {0x1f600, 2}, {0x20000, 2}, {0x10ffff, 1},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+		CHECK(utf8_cells(row[i].point) == row[i].cells);
+}
+
 static void test_log(void)
 {
 	static char got[2000], name[2000];
@@ -42,6 +52,7 @@ static void test_log(void)
 int main(void)
 {
 	test_clean();
+	test_cells();
 	test_log();
 	return 0;
 }

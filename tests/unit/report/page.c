@@ -18,7 +18,15 @@ static void test_excerpt(void)
 		{"a.cu", "\t  x = *p;", 8, 0, 0, "    7 | x = *p;\n      |     ^\n"},
 		{"a.cu", "\t  x = *p;", 2, 0, 0, "    7 | x = *p;\n"},
 		{"a.cu", "x\t=\ty;", 5, 0, 0, "    7 | x = y;\n      |     ^\n"},
-		{"a.cu", "\"\xc3\xa9\xf0\x9f\x90\x9b\" + y", 12, 0, 0, "    7 | \"\xc3\xa9\xf0\x9f\x90\x9b\" + y\n      |        ^\n"},
+		{"a.cu", "\"\xc3\xa9\xf0\x9f\x90\x9b\" + y", 12, 0, 0, "    7 | \"\xc3\xa9\xf0\x9f\x90\x9b\" + y\n      |         ^\n"},
+		{"a.cu", "/* \xe6\xbc\xa2\xe5\xad\x97 */ *p", 14, 0, 0, "    7 | /* \xe6\xbc\xa2\xe5\xad\x97 */ *p\n      |            ^\n"}, /* two cells each */
+		{"a.cu", "a\xcc\x88 = y", 7, 0, 0, "    7 | a\xcc\x88 = y\n      |     ^\n"}, /* and none */
+		{"a.cu", "[=] __device__ { q[0] = 1; }", 18, 0, 0, "    7 | [=] __device__ { q[0] = 1; }\n"}, /* nvcc counts what that becomes */
+		{"a.cu", "q[0] = 1; /* __device__ */", 1, 0, 0, "    7 | q[0] = 1; /* __device__ */\n      | ^\n"},
+		{"a.cu", "__global__ void k()", 1, 0, 0, "    7 | __global__ void k()\n      | ^\n"},
+		{"a.cu", "__ldg(a__) + ____", 12, 0, 0, "    7 | __ldg(a__) + ____\n      |            ^\n"}, /* no such words */
+		{"a.cu", "if (__CUDA_ARCH__ > 900) *p = 1;", 28, 0, 0, "    7 | if (__CUDA_ARCH__ > 900) *p = 1;\n"},
+		{"a.py", "x.__len__ = load(p)", 12, 0, 0, "    7 | x.__len__ = load(p)\n      |             ^\n"},
 		{"a.cu", "  \t ", 1, 0, 0, ""},
 		{"a.cu", "", 1, 0, 0, ""},
 		{"a.cu", NULL, 1, 0, 0, ""},
