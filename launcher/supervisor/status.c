@@ -44,10 +44,10 @@ int supervisor_note_unseen(const struct supervisor *s, struct report *r)
 	return note.ranks ? report_add_note(r, &note) : 0;
 }
 
-static int status_refused(const struct report *r)
+static int status_has(const struct report *r, const char *key)
 {
 	for (uint32_t i = 0; i < r->notes; i++)
-		if (!strcmp(r->note[i].key, REPORT_PROCESS) || !strcmp(r->note[i].key, REPORT_UNCHECKED))
+		if (!strcmp(r->note[i].key, key))
 			return 1;
 	return 0;
 }
@@ -71,13 +71,16 @@ static int status_unchecked(const struct supervisor *s, const struct report *r, 
 		text_printf(why, "of a rank no process was checked%s", accept);
 	else if (status_nothing_checked(&sum))
 		text_printf(why, "kernels were launched, and none was checked%s", accept);
+	else if (!sum.launches_checked && status_has(r, REPORT_MODULE)) /* what its kernels would have done nobody knows */
+		text_printf(why, "a module was refused, and no kernel was checked%s", accept);
 	else if (s->config.unchecked == UNCHECKED_REFUSED && sum.launches_unchecked)
 		text_printf(why, "--require-checked: %" PRIu64 " of %" PRIu64 " launches ran unchecked", sum.launches_unchecked,
 			    sum.launches_unchecked + sum.launches_checked);
 	else if (s->config.unchecked == UNCHECKED_REFUSED && sum.copies_unchecked)
 		text_printf(why, "--require-checked: %" PRIu64 " of %" PRIu64 " copies ran unchecked", sum.copies_unchecked,
 			    sum.copies_unchecked + sum.copies_checked);
-	else if (s->config.unchecked == UNCHECKED_REFUSED && status_refused(r))
+	else if (s->config.unchecked == UNCHECKED_REFUSED &&
+		 (status_has(r, REPORT_PROCESS) || status_has(r, REPORT_UNCHECKED) || status_has(r, REPORT_MODULE)))
 		text_puts(why, "--require-checked: not all was checked");
 	return why->size > 0;
 }

@@ -50,6 +50,13 @@ static unsigned fat_gpu(void)
 	return (unsigned)(major * 10 + minor);
 }
 
+const char *fat_lacks(const struct fatbin *b)
+{
+	struct fatbin_entry ptx;
+
+	return fatbin_ptx(b, fat_gpu(), &ptx);
+}
+
 /* Of what is known by now; `reason`: NULL, or why its kernels will have no clones. */
 static void fat_keep(const struct image *i, void *handle, const struct fatbin_entry *ptx, const char *reason)
 {

@@ -14,6 +14,9 @@ void fat_text(const struct image *i, const char *text, void **handle);
 void fat_linked(const struct image *i, const char *text, void **handle); /* text: of which the driver linked it; NULL: of others, too */
 void fat_binary(const struct image *i, const struct fatbin *b, void **handle);
 
+/* Why there is no PTX in it of which clones could be made for this GPU: a string literal. NULL: there is some. */
+const char *fat_lacks(const struct fatbin *b);
+
 /* Where the clones of a module's or library's kernels are. NULL, or why there are none: a string literal. Not while a stream is being
  * captured, and by one thread at a time. */
 const char *fat_clones(void *handle, struct holder *clones);

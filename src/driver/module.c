@@ -1,8 +1,12 @@
 /* Modules and libraries. The driver loads what the program gives it. If that is PTX, its checked form takes its place (image.c); of a fat
  * binary the clones come to stand beside it (fat.c); cubins hold theirs already, if gsan-ptxas made them. Should anything fail, what the
  * driver has loaded stays. */
+#include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "cuda/hooks.h"
@@ -24,11 +28,63 @@ static int image_linked(const struct image *i, const void *data, size_t size, vo
 	return 1;
 }
 
-/* The driver has loaded it. size 0: not known. */
+/* ---- what it refuses ----------------------------------------------------------------------------------------- */
+
+/* For what the image is, not for what the process is in. */
+static int image_is_refused(CUresult rc)
+{
+	static const CUresult refusals[] = {CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_INVALID_PTX,
+					    CUDA_ERROR_JIT_COMPILER_NOT_FOUND, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, CUDA_ERROR_JIT_COMPILATION_DISABLED};
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
+		if (rc == refusals[i])
+			return 1;
+	return 0;
+}
+
+/* What it is called: by its file, or by the source file that a fat binary names first; or by what it is, and where. malloc'ed or NULL. */
+static char *image_name(const struct image *i, const struct fatbin *b, const void *data)
+{
+	const char *what = b ? "fat binary" : data && !strncmp(data, ELFMAG, SELFMAG) ? "machine code" : "PTX";
+	struct fatbin_entry e;
+	size_t at = 0;
+	Dl_info of;
+	char *name;
+
+	if (!data)
+		return strdup(i->source);
+	while (b && fatbin_next(b, &at, &e) > 0)
+		if (e.name_size)
+			return strndup(e.name, e.name_size);
+	if (dladdr(data, &of) && of.dli_fname)
+		return asprintf(&name, "%s of %s", what, of.dli_fname) >= 0 ? name : NULL;
+	return asprintf(&name, "%s in memory", what) >= 0 ? name : NULL;
+}
+
+/* Told to the supervisor: none of its kernels can run, and the program may go on as if nothing was. */
+static void image_tell_refused(CUresult rc, const struct image *i, const void *data, size_t size)
+{
+	struct flow *f = flow_current();
+	struct fatbin b;
+	const int fat = data && !fatbin_open(data, size, &b);
+	const char *error = "an error", *why = fat ? fat_lacks(&b) : NULL;
+	char *name = image_name(i, fat ? &b : NULL, data), *reason = NULL;
+
+	real.cuGetErrorName(rc, &error);
+	if (f && name && asprintf(&reason, "the driver refused it (%s)%s%s", error, why ? ": " : "", why ? why : "") >= 0) {
+		flow_note(f, "module", name, reason);
+		free(reason);
+	}
+	free(name);
+}
+
+/* The driver has loaded it, or not. data NULL: not known; size 0: nor is that. */
 static CUresult image_loaded(CUresult rc, const struct image *i, const void *data, size_t size, void **handle)
 {
 	struct fatbin b;
 
+	if (image_is_refused(rc))
+		image_tell_refused(rc, i, data, size);
 	if (rc != CUDA_SUCCESS || !data)
 		return rc;
 	late_resume(flow_current());

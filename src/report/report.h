@@ -21,6 +21,7 @@
 #define REPORT_COPY "copy"           /* copies and sets, by the driver's function */
 #define REPORT_FOREIGN "foreign"     /* memory that hosts can read */
 #define REPORT_PROCESS "process"     /* a process that the job did not take in */
+#define REPORT_MODULE "module"       /* what the driver refused to load */
 #define REPORT_UNCOUNTED "uncounted" /* launches whose counters are not known: a program that did not wait */
 
 struct report_place { const char *file; uint32_t line, column; }; /* file NULL: unknown */

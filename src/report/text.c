@@ -113,11 +113,12 @@ static void text_foreign(struct text *out, const struct report *r)
 	}
 }
 
-/* Processes that were not taken in are named, for there is something to be done about each; the rest is counted. */
+/* Processes that were not taken in and modules that were refused are named, for there is something to be done about each; the rest is counted. */
 static void text_unchecked(const struct page *p, const struct report *r, const struct report_rank *sum, const char *folder)
 {
 	struct text line = {0}, parts = {0};
 	text_notes(p, r, REPORT_PROCESS, "NOT CHECKED", "");
+	text_notes(p, r, REPORT_MODULE, "NOT CHECKED", "module ");
 	if (sum->launches_unchecked)
 		text_printf(&parts, "; %" PRIu64 " of %" PRIu64 " launches", sum->launches_unchecked, sum->launches_unchecked + sum->launches_checked);
 	text_kernels(&parts, r);

@@ -2,8 +2,10 @@
  *   c  a kernel that is checked          r  the same by two CTAs, which race
  *   u  one that has no checked copy, for its parameters leave no room for another one
  *   f  the first one, but what it writes to is pinned memory, which is not checked
- *   -  none                             s  none; it waits, and two seconds pass */
+ *   -  none                             s  none; it waits, and two seconds pass
+ *   e  none; it loads machine code      b  none; it loads a fat binary of machine code. Whatever comes of that */
 #include <cuda.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,13 @@ static const char ptx[] =
 	".visible .entry wide(.param .u64 p, .param .b8 q[4320])\n{\n"
 	"\t.reg .b64 %rd<2>;\n"
 	"\tld.param.u64 %rd1, [p];\n\tst.global.u64 [%rd1], %rd1;\n\tret;\n}\n";
+
+/* As src/fatbin reads it: a header, and an entry with the name of its source. */
+static const struct {
+	uint32_t magic; uint16_t version, header; uint64_t size;
+	uint16_t kind, one; uint32_t head; uint64_t padded; uint32_t packed, options, minor_major, arch, name, name_size; uint64_t flags, none, all;
+	char source[8], code[64];
+} fat = {0xba55ed50, 1, 16, sizeof fat - 16, 2, 1, 72, 64, 0, 0, 0, 90, 64, 7, 0, 0, 0, "alone.c", "\177ELF"};
 
 static void must(CUresult rc, const char *what)
 {
@@ -36,7 +45,7 @@ int main(int argc, char **argv)
 	CUdeviceptr memory;
 	void *pinned;
 
-	if (argc < 2 || argc > 3 || strspn(argv[1], "curf-s") != strlen(argv[1])) {
+	if (argc < 2 || argc > 3 || strspn(argv[1], "curf-seb") != strlen(argv[1])) {
 		fprintf(stderr, "usage: kernels LAUNCHES [STATUS]\n");
 		return 2;
 	}
@@ -54,7 +63,9 @@ int main(int argc, char **argv)
 			must(cuCtxSynchronize(), "cuCtxSynchronize");
 			sleep(2);
 		}
-		if (strchr("-s", *at))
+		if (strchr("eb", *at))
+			cuModuleLoadData(&module, *at == 'e' ? (const void *)fat.code : &fat);
+		if (strchr("-seb", *at))
 			continue;
 		void *of_store[] = {*at == 'f' ? (void *)&pinned : (void *)&memory}, *of_wide[] = {&memory, filler};
 		must(cuLaunchKernel(*at == 'u' ? wide : store, *at == 'r' ? 2 : 1, 1, 1, 1, 1, 1, 0, NULL, *at == 'u' ? of_wide : of_store,

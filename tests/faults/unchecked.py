@@ -45,6 +45,18 @@ def some_checked(scratch):
     run(scratch, per_rank(kernels("-"), ["sh", "-c", f"'(exec {' '.join(kernels('c'))})'"]), ranks=2, status=0)
 
 
+def module_refused(scratch):
+    """What was not loaded could not be launched: the silence says nothing, unless something else was checked."""
+    for launches, name, why in (("e", "machine code of " + kernels("e")[0], ""), ("b", "alone.c", ": its fat binary has no PTX")):
+        said = f"gsan: NOT CHECKED: module {name} in rank 0: the driver refused it (CUDA_ERROR_NO_BINARY_FOR_GPU){why}"
+        job = run(scratch, kernels(launches)).says("a module was refused, and no kernel was checked", "--allow-unchecked")
+        expect.need(said in " ".join(job.err.split()), f"{said}\n{job}")
+        run(scratch, kernels(launches), ["--allow-unchecked"], status=0).says("NOT CHECKED: module")
+        run(scratch, kernels(launches + "c"), status=0).says("NOT CHECKED: module")
+        run(scratch, kernels(launches + "c"), ["--require-checked"]).says("not all was checked")
+        run(scratch, kernels(launches + "r"), status=jobs.FOUND)
+
+
 def not_seen(scratch):
     """A rank of which no process joined is named first, whatever the others did."""
     for ranks, program, missing in ((1, [*LOST, *kernels("c")], "0"), (1, NO_CUDA, "0"),
@@ -112,4 +124,4 @@ def sanitized(scratch):
 
 if __name__ == "__main__":
     jobs.main({case.__name__: case for case in (
-        none_checked, some_checked, not_seen, precedence, required, refused_options, explored, sanitized)})
+        none_checked, some_checked, module_refused, not_seen, precedence, required, refused_options, explored, sanitized)})

@@ -1,5 +1,5 @@
 /* JUnit's XML, as CI systems read it: each finding a test case that failed, but for those that are old, formal or suppressed, which are skipped; each
- * kernel that ran unchecked one that was skipped; and each rank one, so that there always is one. */
+ * kernel that ran unchecked, and each module that was refused, one that was skipped; and each rank one, so that there always is one. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,7 +100,7 @@ static void junit_unlisted(struct junit *j, enum gsan_kind kind, const struct re
 
 static void junit_unchecked(struct junit *j, const struct report_note *note)
 {
-	junit_case(j, report_note_name(note), "not checked");
+	junit_case(j, report_note_name(note), strcmp(note->key, REPORT_MODULE) ? "not checked" : "not loaded");
 	junit_outcome(j, &j->skipped, "skipped", note->reason);
 	junit_end(j);
 }
@@ -165,7 +165,7 @@ void format_junit(struct text *out, const struct format_view *view)
 		if (r->unlisted[kind].findings)
 			junit_unlisted(&j, (enum gsan_kind)kind, &r->unlisted[kind]);
 	for (uint32_t i = 0; i < r->notes; i++)
-		if (!strcmp(r->note[i].key, REPORT_UNCHECKED))
+		if (!strcmp(r->note[i].key, REPORT_UNCHECKED) || !strcmp(r->note[i].key, REPORT_MODULE))
 			junit_unchecked(&j, &r->note[i]);
 	for (uint32_t i = 0; i < r->ranks; i++)
 		junit_rank(&j, r, i);
