@@ -4,30 +4,30 @@
 #include <stdlib.h>
 
 #include "cuda/real.h"
-#include "device/abi.h"
 
-/* Whether the device is the emulated one. The environment is read once: copies are many, and the program may write there. */
-static int emulated(void)
+/* On a GPU `usual`, on the emulated device what that knows. The environment is read once: copies are many, and the program may write there. */
+static unsigned own_flags(unsigned usual)
 {
-	enum { UNREAD, NO, YES };
-	static _Atomic int known;
-	int is = atomic_load_explicit(&known, memory_order_relaxed);
+	static _Atomic unsigned known;
+	static _Atomic int read;
 
-	if (is == UNREAD) {
-		is = getenv("EMU_TRACE_OWN_FLAGS") ? YES : NO;
-		atomic_store_explicit(&known, is, memory_order_relaxed);
+	if (!atomic_load_explicit(&read, memory_order_acquire)) {
+		const char *text = getenv("EMU_TRACE_OWN_FLAGS");
+		atomic_store_explicit(&known, text ? (unsigned)strtoul(text, NULL, 0) : 0, memory_order_relaxed);
+		atomic_store_explicit(&read, 1, memory_order_release);
 	}
-	return is == YES;
+	unsigned flags = atomic_load_explicit(&known, memory_order_relaxed);
+	return flags ? flags : usual;
 }
 
 CUresult own_event(CUevent *event)
 {
-	return real.cuEventCreate(event, emulated() ? GSAN_EMU_OWN_FLAGS : CU_EVENT_DISABLE_TIMING);
+	return real.cuEventCreate(event, own_flags(CU_EVENT_DISABLE_TIMING));
 }
 
 CUresult own_stream(CUstream *stream, int priority)
 {
-	unsigned flags = emulated() ? GSAN_EMU_OWN_FLAGS : CU_STREAM_NON_BLOCKING;
+	unsigned flags = own_flags(CU_STREAM_NON_BLOCKING);
 
 	return priority ? real.cuStreamCreateWithPriority(stream, flags, priority) : real.cuStreamCreate(stream, flags);
 }
