@@ -59,7 +59,7 @@ NEVER void hint_add(const struct who *w, u64 writer, u64 by, u32 site, u32 why, 
 }
 
 /* A strong write of a launch that keeps no clock, and a read of it, by their records: such a kernel releases nothing. `more`: HINT_ACQUIRES if the
- * reader acquires. */
+ * reader acquires, HINT_EITHER. */
 NEVER void hint_unsaid(const struct who *w, u64 writer, u64 reader, u32 more)
 {
 	const struct gsan_launch *l = w->launch;
@@ -110,6 +110,7 @@ struct hint { u64 writer, by, reader; u32 reason, both, score, turn, acquired; }
 #define HINT_BOTH 6u
 #define HINT_OTHER_CTA 5u
 #define HINT_BOTH_LIKELY 0u
+#define HINT_EITHER_WAY 1u /* that alone */
 #define HINT_BEST (HINT_EXACT + 3)
 #define HINT_CONFIDENCE(score) (1u << (score) / 4)
 _Static_assert(HINT_CONFIDENCE(HINT_EXACT) == GSAN_CERTAIN && HINT_CONFIDENCE(HINT_EXACT - 1) < GSAN_CERTAIN, "");
@@ -141,12 +142,14 @@ ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u
 		if ((i ? !own : !behind && !later) && order_slow(w, i ? h->reader : h->writer, NO_POINT) != i)
 			return;
 	if (later && h->reason == GSAN_WHY_RELAXED_WRITE) {
-		if (acquired)
+		if (acquired || why & HINT_EITHER)
 			return;
 		h->reason = GSAN_WHY_NO_ACQUIRE;
 	}
 	h->both = h->reason == GSAN_WHY_RELAXED_WRITE && !acquired;
-	if (h->both)
+	if (why & HINT_EITHER)
+		h->score = HINT_EITHER_WAY;
+	else if (h->both)
 		h->score = (behind ? HINT_BOTH : HINT_BOTH_LIKELY) + more;
 	else if (h->writer == (rec & REC_STAMP) && rec_site(h->by) == rec_site(rec) && rec_site(h->reader) == site)
 		h->score = HINT_ITSELF + more;

@@ -33,10 +33,11 @@ NEVER void red_hint(const struct who *w, u64 canonical, u32 desc)
 		tag_await(l, rec_tag(rec));
 		if (rec_tag(rec) != l->tag && !coarse_made(l, rec_tag(rec), canonical))
 			continue;
-		if (sync_reads(desc) && op_is_strong(rec_op(rec)) && op_writes(rec_op(rec)))
+		u32 reads = sync_reads(desc) && op_is_strong(rec_op(rec)) && op_writes(rec_op(rec));
+		if (reads)
 			hint_unsaid(w, rec, me, 0);
 		if (op_writes(desc_op(desc)) && op_observes(rec_op(rec))) /* who polls by an RMW does not say so again */
-			hint_unsaid(w, me, rec, 0);
+			hint_unsaid(w, me, rec, reads ? HINT_EITHER : 0);
 	}
 }
 

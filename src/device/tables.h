@@ -109,6 +109,7 @@ _Static_assert(sizeof(struct dev_hint) == 32, "");
 #define HINT_ACQUIRES 0x100u /* the read, or a fence behind it, acquires */
 #define HINT_RELEASES 0x200u /* the read is of an RMW that releases: it was made to write */
 #define HINT_EARLY 0x400u    /* a fence before the write releases what came before it */
+#define HINT_EITHER 0x800u   /* of two RMWs, one of which read what the other wrote: which one is not known, and this is the less likely way */
 #define HINT_TURN_SHIFT 16u  /* 16: how many its CTA had met before it */
 #define DEV_OWN_HINTS 4u
 #define DEV_HINT_SETS 64u   /* of the participant's table, by the two launches and sites; ... */
