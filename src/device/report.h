@@ -110,8 +110,17 @@ NEVER void report_sides(struct gsan_finding *f, const struct who *w, u64 rec, u3
 		report_either(f, w, rec);
 }
 
-/* What this CTA's clock has of the first one's launch: an edge that came too early, or from another CTA. */
-NEVER void report_clock(const struct who *w, u64 rec, struct hint *best)
+/* Does the flag by which `elem` came stand before the access in the text, and was that another warp's, which no barrier puts before it? Then one would
+ * not help. */
+ALWAYS int report_stands_before(const struct who *w, u64 elem, u64 rec, u64 point)
+{
+	u32 site = elem_is_did(elem) ? elem_site(elem) : 0; /* of several, if they are of one */
+	return site && rec_tag(elem) == rec_tag(rec) && rec_site(rec) > site && !elem_covers(w->launch, elem, rec, point, 0);
+}
+
+/* What this CTA's clock has of the first one's launch: an edge that came too early, or from another CTA. None that has the access was too early,
+ * were a CTA one thread. */
+NEVER void report_clock(const struct who *w, u64 rec, u64 point, struct hint *best)
 {
 	u32 n = w->state && best->score < HINT_TOO_EARLY ? gpu_load32(&w->state->clock.count) : 0;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
@@ -120,32 +129,39 @@ NEVER void report_clock(const struct who *w, u64 rec, struct hint *best)
 			continue;
 		int same = tag_private(w->launch, rec_tag(e)) || !((e ^ rec) & REC_WHO);
 		u32 score = same ? HINT_TOO_EARLY : HINT_OTHER_CTA, site = elem_site(e);
+		if (same && elem_covers(w->launch, e, rec, point, 1) && !report_stands_before(w, e, rec, point))
+			continue;
 		if (score > best->score && (same || site))
 			*best = (struct hint){.by = rec_of(e & REC_STAMP, 0, site, 0), .score = score,
 					      .reason = same ? GSAN_WHY_BEFORE_PAYLOAD : GSAN_WHY_OTHER_CTA};
 	}
 }
 
-/* If it would be ordered, were a CTA one thread, a barrier is missing: on the side of who released, or of who acquired. */
+/* If it would be ordered, were a CTA one thread, a barrier is missing: on the side of who released, or of who acquired. Of one release a clock may
+ * have several elements: it was published if one of them says so. What orders it by now, and did not when it was checked, another lane of this
+ * warp has acquired since; or a list has widened, which says nothing. */
 #define REPORT_BARRIER (HINT_BEST + 1)
 NEVER void report_barrier(const struct who *w, u64 rec, u64 point, u32 op, struct hint *best)
 {
-	if (op == GSAN_OP_LD_NC || !order_slow_as(w, rec, point, ASKED_CTA) || order_slow(w, rec, point))
-		return; /* it is not, or it is by now without that: a list has widened since the check */
-	struct hint barrier = {.score = REPORT_BARRIER, .reason = GSAN_WHY_PUBLISHED_ALONE};
-	u32 n = w->state ? gpu_load32(&w->state->clock.count) : 0;
+	if (op == GSAN_OP_LD_NC || !order_slow_as(w, rec, point, ASKED_CTA))
+		return;
+	u32 n = w->state ? gpu_load32(&w->state->clock.count) : 0, reason = GSAN_WHY_PUBLISHED_ALONE, before = (u32)order_slow(w, rec, point);
+	u64 by = 0;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&w->state->clock.elem[i]);
 		if (!elem_covers(w->launch, e, rec, point, 1))
 			continue;
-		int published = elem_covers(w->launch, e, rec, point, 0);
-		u32 site = elem_is_did(e) ? elem_site(e) : 0; /* of several, if they are of one */
-		if (site && !published && rec_tag(e) == rec_tag(rec) && rec_site(rec) > site)
-			return; /* the flag stands before the access in the text: no barrier would help */
-		barrier.by = site ? rec_of(e & REC_STAMP, 0, site, 0) : 0;
-		barrier.reason = published ? GSAN_WHY_ACQUIRED_ALONE : GSAN_WHY_PUBLISHED_ALONE;
+		int published = elem_covers(w->launch, e, rec, point, 0) && !elem_of_many(e);
+		if (published || reason == GSAN_WHY_PUBLISHED_ALONE)
+			by = e;
+		if (published)
+			reason = GSAN_WHY_ACQUIRED_ALONE;
+		before |= (u32)report_stands_before(w, e, rec, point);
 	}
-	*best = barrier;
+	if (before && reason == GSAN_WHY_PUBLISHED_ALONE)
+		return; /* no barrier would help */
+	u32 site = elem_is_did(by) ? elem_site(by) : 0;
+	*best = (struct hint){.score = REPORT_BARRIER, .reason = reason, .by = site ? rec_of(by & REC_STAMP, 0, site, 0) : 0};
 }
 
 /* By which a race is known again: its launches and sites; a formal one apart from others. */
@@ -193,18 +209,58 @@ ALWAYS void report_flag(struct gsan_finding *f, const struct gsan_launch *l, u32
 	f->flag_participant[i] = (uint8_t)(rec ? tag_participant(l, rec_tag(rec)) : 0);
 }
 
+/* Why a flag races itself that `writes` and `reads` access, one of them weakly; 0: it does not. */
+ALWAYS u32 report_weakly(u32 writes, u32 reads)
+{
+	if (writes == GSAN_OP_ST && op_observes(reads))
+		return GSAN_WHY_WEAK_WRITE;
+	return op_is_strong_write(writes) && !op_writes(reads) && !op_is_strong(reads) ? GSAN_WHY_WEAK_READ : GSAN_WHY_NONE;
+}
+
+/* A flag that races itself lacks that, whichever side came first, if nothing explains it better. */
+ALWAYS void report_itself(const struct who *w, const struct dev_unsaid *u, struct hint *best)
+{
+	u32 first = rec_op(u->rec), why = report_weakly(first, u->op), written = why;
+	u64 rec = u->rec, me = rec_of(w->base & REC_STAMP, u->op, u->site, 0);
+	why = why ? why : report_weakly(u->op, first);
+	if (why && best->score < HINT_ITSELF)
+		*best = (struct hint){.by = written ? rec : me, .reader = written ? me : rec, .reason = why, .score = HINT_ITSELF};
+}
+
 /* Words for the missing edge. It takes a look at many places, which the first thousands of findings are worth. */
 #define REPORT_REASONED 4096u
+NEVER void report_explain(const struct who *w, const struct dev_unsaid *u, struct hint *best)
+{
+	*best = (struct hint){0};
+	if (u->ticket < REPORT_REASONED)
+		hint_find(w, u->rec, u->site, best);
+	report_itself(w, u, best);
+	report_clock(w, u->rec, u->point, best);
+	report_unseen(w, u->rec, best);
+	if (!u->formal)
+		report_barrier(w, u->rec, u->point, u->op, best);
+}
+
+/* While another warp of the CTA takes in what it has acquired, half of that is in the clock, and may say something else: then once more. */
+#define REPORT_TRIES 16u
+NEVER void report_settled(const struct who *w, const struct dev_unsaid *u, struct hint *best)
+{
+	const u32 *lock = w->state ? &w->state->lock : 0;
+	for (u32 tries = 0; tries < REPORT_TRIES; tries++) {
+		u32 turns = lock ? gpu_acquire32(lock) : 0;
+		report_explain(w, u, best);
+		gpu_fence_sys();
+		if (!lock || (!turn_ahead(turns, turns) && gpu_load32(lock) == turns))
+			return;
+		lock_pause(tries);
+	}
+}
+
 NEVER void report_reason(struct gsan_finding *f, const struct who *w, const struct dev_unsaid *u)
 {
-	struct hint best = {0};
-	if (u->ticket < REPORT_REASONED)
-		hint_find(w, u->rec, u->site, &best);
-	report_clock(w, u->rec, &best);
-	report_unseen(w, u->rec, &best);
-	if (!u->formal)
-		report_barrier(w, u->rec, u->point, u->op, &best);
-	else if (best.reason == GSAN_WHY_NO_ACQUIRE && best.acquired) /* it does: it is the release that is there formally */
+	struct hint best;
+	report_settled(w, u, &best);
+	if (u->formal && best.reason == GSAN_WHY_NO_ACQUIRE && best.acquired) /* it does: it is the release that is there formally */
 		best.reason = GSAN_WHY_RELAXED_WRITE;
 	f->reason = (uint8_t)best.reason;
 	f->both = (uint8_t)best.both;
@@ -218,10 +274,9 @@ NEVER void report_reason(struct gsan_finding *f, const struct who *w, const stru
 /* A flag that one side accesses weakly: what it is to order is not ordered. */
 ALWAYS void report_weak(const struct who *w, u64 rec, const struct access *a)
 {
-	u32 old = rec_op(rec);
-	int write = old == GSAN_OP_ST && op_is_strong(a->op) && (a->op < GSAN_OP_STRONG_ST || op_is_rmw(a->op));
-	if (write || (op_is_strong_write(old) && !op_writes(a->op) && !op_is_strong(a->op)))
-		hint_add(w, rec, rec, a->site, write ? GSAN_WHY_WEAK_WRITE : GSAN_WHY_WEAK_READ, 1);
+	u32 why = report_weakly(rec_op(rec), a->op);
+	if (why)
+		hint_add(w, rec, rec, a->site, why, 1);
 }
 
 /* A place in the ring. 0: it is full; no ticket was taken then, for the supervisor waits for each that was. */

@@ -305,17 +305,19 @@ int report_same_place(const struct report_place *a, const struct report_place *b
 	return a->file && b->file && a->line == b->line && a->column == b->column && !strcmp(a->file, b->file);
 }
 
+/* Whichever of them came first. */
 int report_flag_races(const struct report_finding *f)
 {
+	const struct report_place *write = &f->flag_write.at, *read = &f->flag_read.at, *first = &f->first.at, *second = &f->second.at;
 	return (f->reason == GSAN_WHY_WEAK_WRITE || f->reason == GSAN_WHY_WEAK_READ) &&
-	       report_same_place(&f->first.at, &f->flag_write.at) && report_same_place(&f->second.at, &f->flag_read.at);
+	       ((report_same_place(first, write) && report_same_place(second, read)) || (report_same_place(first, read) && report_same_place(second, write)));
 }
 
 /* A flag that one side accesses weakly races itself; nothing that it is to order is ordered. */
 static void report_say_weak(struct text *out, const struct report_finding *f)
 {
-	int writes = f->reason == GSAN_WHY_WEAK_WRITE;
-	const struct report_side *weak = writes ? &f->first : &f->second, *strong = writes ? &f->second : &f->first;
+	int writes = f->reason == GSAN_WHY_WEAK_WRITE, first = report_same_place(&f->first.at, writes ? &f->flag_write.at : &f->flag_read.at);
+	const struct report_side *weak = first ? &f->first : &f->second, *strong = first ? &f->second : &f->first;
 	if (report_flag_races(f)) {
 		report_say_none(out, f);
 		text_printf(out, ", and the %s is weak: as a strong one%s it would not race with ", report_noun(weak),
@@ -349,7 +351,7 @@ static void report_say_published_alone(struct text *out, const struct report_fin
 static void report_say_acquired_alone(struct text *out, const struct report_finding *f)
 {
 	report_add_flag(out, "store", &f->flag_write);
-	text_puts(out, " is acquired by another warp than that of ");
+	text_puts(out, " is acquired by another thread than that of ");
 	report_add_noun(out, &f->second);
 	text_puts(out, ", and no barrier of their CTA stands between; barrier is missing");
 }

@@ -20,7 +20,7 @@ CLASSES = {  # and what the sentence of each must say
     "early-release": r" releases only what came before it,| released something, but not ",
     "weak-flag": r" is weak[:,] ",
     "flag-of-another-cta": r" is of another CTA, ",
-    "missing-barrier": r" another warp than .*barrier is missing$",
+    "missing-barrier": r" another (warp|thread) than .*barrier is missing$",
     "missing-stream-edge": r"the two launches(, on GPU \d+ and GPU \d+,)? was seen$",
     "non-coherent-load": r": ld\.global\.nc may return old data",
     "no-synchronisation": r"(rank \d+|two processes of rank \d+|the two CTAs of one launch) was seen$",

@@ -287,6 +287,38 @@ static void ordered_since(void)
 	}
 }
 
+/* What a clock that another warp acquired says of a record of time 1 of warp 1, whose site is 3, and the flag's is `flag`: the release, in one element or in two,
+ * has it, so that a barrier is missing on this side; it has it but for a barrier on the other side; or it came too early, in time or in the text. */
+static void clock_explains(void)
+{
+	const u64 time = 1ull << GSAN_REC_EPOCH_SHIFT, all = 4 * time, warp = elem_of_warp(6 * time), early = time;
+	const struct { u64 elem[2]; u32 flag, since, reason; } of[] = {
+		{{all, 0}, 5, 0, GSAN_WHY_ACQUIRED_ALONE}, {{warp, all}, 5, 0, GSAN_WHY_ACQUIRED_ALONE}, {{all, warp}, 5, 0, GSAN_WHY_ACQUIRED_ALONE},
+		{{all, warp}, 1, 0, GSAN_WHY_ACQUIRED_ALONE}, {{all, warp}, 5, 1, GSAN_WHY_ACQUIRED_ALONE}, {{warp, 0}, 5, 0, GSAN_WHY_PUBLISHED_ALONE},
+		{{warp, 0}, 1, 0, GSAN_WHY_BEFORE_PAYLOAD}, {{early, 0}, 5, 0, GSAN_WHY_BEFORE_PAYLOAD}, {{0, 0}, 5, 0, GSAN_WHY_NONE},
+	};
+	for (u32 i = 0; i < sizeof of / sizeof *of; i++) {
+		begin();
+		struct gsan_launch *l = (struct gsan_launch *)(uintptr_t)to.launch;
+		struct who w = {.launch = l, .self = to.self & REC_WHO, .base = to.self & REC_WHO, .state = &dev_tables(1)->state[(u32)to.self - 1]};
+		struct access a = {.address = PAYLOAD(0), .site = 8, .bytes = 4, .mask = 0xf, .op = GSAN_OP_LD};
+		l->warp_bits = 1;
+		((struct dev_launch *)(uintptr_t)tag_launch(l, rec_tag(from.self)))->where |= 1u << 16; /* its warp_bits */
+		report(&w, rec_of((from.self & REC_WHO) | 3 * time, GSAN_OP_ST, 3, 0xf), NO_POINT, 0xf, &a, GSAN_RAW);
+		for (u32 k = 0; k < 2 && of[i].elem[k]; k++) {
+			w.state->clock.elem[k] = (from.self & REC_WHO) | of[i].elem[k] | (u64)of[i].flag << ELEM_SITE_SHIFT;
+			w.state->clock_known[k] = of[i].since ? 1 : 2;
+			w.state->clock.count = k + 1;
+		}
+		report_reasons(&w);
+		if (found() != 1 || finding(0)->reason != of[i].reason) {
+			printf("FAIL clock %u: %llu findings, the first of reason %u\n", i, (unsigned long long)found(), found() ? finding(0)->reason : 0);
+			failures++;
+		}
+		reset();
+	}
+}
+
 /* What a load has looked at an RMW of the same warp looks at again: what that observes is known formally behind the next barrier (F3). */
 static void formally_again(void)
 {
@@ -325,6 +357,7 @@ int main(void)
 	all_settle();
 	nearer();
 	ordered_since();
+	clock_explains();
 	for (u32 links = 2; links < 36; links += 3) {
 		far_back(links, links);
 		far_back(links, links / 2 - 1);
