@@ -71,19 +71,29 @@ int report_same_sides(const struct report_finding *a, const struct report_findin
 	       (!report_side_order(&a->first, &b->second) && !report_side_order(&a->second, &b->first));
 }
 
+/* ld.global.nc that nothing orders before what was written then may as well have come behind it: what it lacks is the same. Not if an edge is
+ * missing by which the write would wait for it, which a plain load lacks, too. */
+static void report_name_nc(struct report_finding *f)
+{
+	const int nc = f->kind == GSAN_WAR && f->first.op && !strcmp(f->first.op, "ld.nc");
+	if (nc && !f->formal && !f->missing_edge && (!f->reason || report_flag_races(f)))
+		f->kind = GSAN_STALE_NC;
+}
+
 /* Have two findings one cause? Those of one pair of sites, whichever came first, that lack the same edge: which of the two is first
  * is the schedule's choice, and an atomic that fails is a load. A flag that is weak itself needs no other reason, nor does a pair that is a
- * race in earnest one of the letter. ld.global.nc and a finding that was worded before stand for themselves; the latter unless one is
- * formal and one is not. */
+ * race in earnest one of the letter, nor ld.global.nc, which is no cause with others. A finding that was worded before stands for itself, unless one
+ * is formal and one is not. */
 static int report_one_cause(const struct report_finding *a, const struct report_finding *b)
 {
-	if (!report_same_sides(a, b) || a->kind == GSAN_STALE_NC || b->kind == GSAN_STALE_NC)
+	const int nc = a->kind == GSAN_STALE_NC;
+	if (!report_same_sides(a, b) || nc != (b->kind == GSAN_STALE_NC))
 		return 0;
 	if (a->formal != b->formal)
 		return 1;
 	if (a->missing_edge || b->missing_edge)
 		return 0;
-	if ((!a->reason && report_flag_races(b)) || (!b->reason && report_flag_races(a)))
+	if (nc || (!a->reason && report_flag_races(b)) || (!b->reason && report_flag_races(a)))
 		return 1;
 	return a->reason == b->reason && !report_place_order(&a->flag_write.at, &b->flag_write.at) &&
 	       !report_place_order(&a->flag_read.at, &b->flag_read.at);
@@ -240,6 +250,8 @@ static int cause_learn_all(struct report *r)
 int report_elect(struct report *r)
 {
 	uint32_t kept = 0;
+	for (uint32_t i = 0; i < r->findings; i++)
+		report_name_nc(&r->finding[i]);
 	int rc = cause_support(r);
 	if (r->findings)
 		qsort(r->finding, r->findings, sizeof *r->finding, report_by_weight);
@@ -255,7 +267,7 @@ int report_elect(struct report *r)
 /* What stands for findings of one cause: one that is not formal, the kind that says most, then the earliest. */
 static int report_cause_rank(const struct report_finding *f)
 {
-	static const int rank[] = {[GSAN_SCOPE] = 0, [GSAN_ATOMIC_PLAIN] = 1, [GSAN_RAW] = 2, [GSAN_WAR] = 3, [GSAN_WAW] = 4};
+	static const int rank[] = {[GSAN_SCOPE] = 0, [GSAN_ATOMIC_PLAIN] = 1, [GSAN_RAW] = 2, [GSAN_WAR] = 3, [GSAN_WAW] = 4, [GSAN_STALE_NC] = 5};
 	return 100 * f->formal + 2 * rank[f->kind] + !f->reason;
 }
 

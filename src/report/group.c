@@ -219,7 +219,7 @@ static uint32_t *group_twin(const struct report *r, const struct index *sides, c
 	uint32_t at = 0, *one;
 	while ((one = index_next(sides, hash, &at))) {
 		const struct report_finding *twin = &r->finding[*one];
-		const int kinds = twin->kind < GSAN_STALE_NC && f->kind < GSAN_STALE_NC;
+		const int kinds = (twin->kind == GSAN_STALE_NC) == (f->kind == GSAN_STALE_NC);
 		if (kinds && twin->group == f->group && report_same_sides(twin, f))
 			break;
 	}

@@ -366,6 +366,7 @@ static const struct cause {
 	{{GSAN_RAW, GSAN_WAR}, {GSAN_WHY_RELAXED_WRITE, GSAN_WHY_NO_ACQUIRE}, 1, {33, 33}, 2, GSAN_RAW},
 	{{GSAN_RAW, GSAN_WAR}, {GSAN_WHY_RELAXED_WRITE, GSAN_WHY_NONE}, 1, {33, 33}, 2, GSAN_RAW},
 	{{GSAN_STALE_NC, GSAN_WAR}, {GSAN_WHY_NONE, GSAN_WHY_NONE}, 1, {33, 33}, 2, GSAN_WAR},
+	{{GSAN_STALE_NC, GSAN_STALE_NC}, {GSAN_WHY_NONE, GSAN_WHY_BEFORE_PAYLOAD}, 1, {33, 33}, 1, GSAN_STALE_NC},
 };
 
 static struct report_finding of_cause(const struct cause *c, int i)
@@ -401,6 +402,49 @@ static void test_causes(void)
 			      r.finding[0].also == (1u << c->kind[0] | 1u << c->kind[1]) - (1u << c->stands));
 		report_free(&r);
 	}
+}
+
+/* ld.global.nc that came first is what it is when it comes second, unless a flag is seen that the write ought to have waited for; nor is a load. */
+static void test_nc_first(void)
+{
+	static const struct { const char *op; enum gsan_reason reason; uint32_t findings; enum report_class class; } row[] = {
+		{"ld.nc", GSAN_WHY_NONE, 1, REPORT_NON_COHERENT}, {"ld.nc", GSAN_WHY_RELAXED_WRITE, 2, REPORT_MISSING_RELEASE},
+		{"ld", GSAN_WHY_NONE, 2, REPORT_NO_SYNCHRONISATION},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct report r = {.ranks = 2};
+		struct report_finding then = finding(GSAN_WHY_NONE, 1), first = finding(row[i].reason, 1);
+		then.kind = GSAN_STALE_NC;
+		then.second.op = row[i].op;
+		first.kind = GSAN_WAR;
+		first.first = then.second;
+		first.second = store;
+		CHECK(!report_add_finding(&r, &then) && !report_add_finding(&r, &first) && !report_finish(&r) && r.findings == row[i].findings);
+		int is = 0;
+		for (uint32_t k = 0; k < r.findings; k++)
+			is |= r.finding[k].missing_edge_class == row[i].class;
+		CHECK(is);
+		report_free(&r);
+	}
+}
+
+/* A flag of which one side is weak, whichever came first. */
+static void test_weak_first(void)
+{
+	for (int weak_write = 0; weak_write < 2; weak_write++)
+		for (int crossed = 0; crossed < 2; crossed++) {
+			struct report r = {.ranks = 2};
+			struct report_finding f = finding(weak_write ? GSAN_WHY_WEAK_WRITE : GSAN_WHY_WEAK_READ, 1);
+			const char *says = weak_write ? ", and the store is weak: as a strong one (release, or relaxed) it would not race with the load at ring.py:47" :
+							", and the load is weak: as a strong one (acquire, or relaxed) it would not race with the store at ring.py:31";
+			f.first = crossed ? load : store;
+			f.second = crossed ? store : load;
+			f.flag_write.at = store.at;
+			f.flag_read.at = load.at;
+			CHECK(!report_add_finding(&r, &f) && !report_finish(&r) && r.findings == 1);
+			CHECK(r.finding[0].missing_edge_class == REPORT_WEAK_FLAG && strstr(r.finding[0].missing_edge, says));
+			report_free(&r);
+		}
 }
 
 /* Instances of one finding that give two reasons: one that is certain, else one of weight by weight, whatever the order of arrival; the
@@ -969,6 +1013,8 @@ int main(int argc, char **argv)
 	test_processes_named();
 	test_processes_merge();
 	test_causes();
+	test_nc_first();
+	test_weak_first();
 	test_election();
 	test_support();
 	test_learning();
