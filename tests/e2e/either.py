@@ -7,6 +7,7 @@ import jobs
 
 FILE = "either.litmus"
 MEND = "  # mend "  # and for which flag
+COPIES = 25
 
 
 def program(*parts, ranks=1):
@@ -25,12 +26,13 @@ def mutual(raises, waits, fused=False):
 
 
 def consumer(bar):
-    """Two warps write, and one of them releases that behind a barrier; of the other CTA one warp waits for it, and both read."""
+    """Two warps write, and one of them releases that behind a barrier; of the other CTA one warp waits for it, and both read. What matters is seldom
+    seen: there are many copies, of lines of their own."""
     lines = ["location x bytes 256", "location f", "launch P block 64", "cta 0 thread 0", "st.global.b32 x 1", "bar",
-             "st.release.gpu.global.b32 f 1" + MEND + "f", "cta 0 threads 32..63", "st.global.b32 x tid*4 1", "bar",
+             "st.release.gpu.global.b32 f 1" + MEND + "{i}", "cta 0 threads 32..63", "st.global.b32 x tid*4 1", "bar",
              "cta 1 thread 0", "poll ld.acquire.gpu.global.b32 r0 f 1 400", *bar, "ld.global.b32 r1 x",
              "cta 1 threads 32..63", *bar, "ld.global.b32 r1 x tid*4"]
-    return program(lines)
+    return "".join(program(lines).replace("litmus either", f"litmus either{i}").replace("{i}", str(i)) for i in range(COPIES))
 
 
 def beside(one, other):
@@ -44,8 +46,7 @@ RELEASE, ACQUIRE = XCHG.format(sem="release"), CAS.format(sem="acquire")
 ADD, NC = "atom.relaxed.gpu.global.add.u32 {} x 1", "ld.global.nc.b32 r0 x"
 NONE = "no-synchronisation"
 
-# the racy program, its class, what else may be said, for the flag was not seen yet when they raced; and the correct program. In one job the programs
-# run `TIMES` times: of what is seldom seen there have to be many.
+# the racy program, its class, what else may be said, for the flag was not seen yet when they raced; and the correct program
 FORMS = {
     "mutual": (mutual(RAISE, AWAIT), "missing-release-and-acquire", (), mutual(RELEASE, ACQUIRE)),
     "mutual_fused": (mutual(RAISE, AWAIT, True), "missing-release-and-acquire", (), mutual(RELEASE, ACQUIRE, True)),
@@ -57,16 +58,16 @@ FORMS = {
     "nc": (beside(NC + MEND, "st.global.b32 x 7"), "non-coherent-load", (), beside(NC, "ld.global.b32 r0 x")),
     "nc_atomic": (beside(NC + MEND, ADD.format("_")), "weak-flag", (), beside(NC, NC)),
 }
-SEEDS, TIMES = range(1, 13), {"consumer": 25}
+SEEDS = range(1, 13)
 FIRST = ("store", "load", "strong_load", "nc", "nc_atomic")  # of these either access may be first
 
 
-def run(scratch, name, text, seed, times):
+def run(scratch, name, text, seed):
     folder = os.path.join(scratch, f"{name}{seed}")
     os.mkdir(folder)
     with open(os.path.join(folder, FILE), "w") as file:
         file.write(text)
-    job = jobs.launched(folder, [os.path.join(jobs.BIN, "litmus-run"), "--repeat", str(times), FILE], ranks=2 if "ranks 2" in text else 1,
+    job = jobs.launched(folder, [os.path.join(jobs.BIN, "litmus-run"), FILE], ranks=2 if "ranks 2" in text else 1,
                         options=["--seed", str(seed), "--schedule", "random"])
     expect.need(job.status in (0, jobs.FOUND), f"{job}")
     return job.summary()
@@ -80,15 +81,15 @@ def form(name, racy, class_, others, correct):
                 mend.setdefault(line.split(MEND)[1], set()).add(number)
         seen, first, known = set(), set(), set()
         for seed in SEEDS:
-            for finding in run(scratch, "racy", racy, seed, TIMES.get(name, 1))["findings"]:
+            for finding in run(scratch, "racy", racy, seed)["findings"]:
                 of = finding["missing_edge_class"]
                 expect.need(of == class_ or of in others, f"seed {seed}: {of}: {finding['missing_edge']}")
                 seen.add(of)
                 known |= {finding["fingerprint"]} if of == class_ else set()
                 first.add(finding["first"]["line"])
                 expect.need(of != class_ or {op["line"] for op in finding.get("edge", ())} in mend.values(), f"seed {seed}: {finding}")
-            expect.clean(run(scratch, "correct", correct, seed, TIMES.get(name, 1)))
-        expect.need(class_ in seen and len(known) == len(mend), f"no seed shows it, or as several: {seen}, {known}")
+            expect.clean(run(scratch, "correct", correct, seed))
+        expect.need(class_ in seen and len(known) <= len(mend), f"no seed shows it, or as several: {seen}, {known}")
         expect.need(name not in FIRST or len(first) == 2, f"one access is always the first: {first}")
     return case
 
