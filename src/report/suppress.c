@@ -16,7 +16,7 @@
 struct suppress_glob { const char *text; int plain; }; /* text NULL: anything; plain: it is the name itself */
 struct suppress_place { struct suppress_glob file; int64_t line; };                  /* line 0: code that is of no line */
 #define SUPPRESS_PLACES 8                                                            /* that an access is at, for it was inlined */
-struct suppress_side { struct suppress_glob kernel, function; struct suppress_place place[SUPPRESS_PLACES]; };
+struct suppress_side { struct suppress_glob kernel, function; struct suppress_place at, place[SUPPRESS_PLACES]; }; /* at: of the instruction itself */
 struct suppression {
 	uint32_t number;          /* of the line */
 	uint32_t kinds;           /* bit k */
@@ -29,7 +29,7 @@ struct suppression {
 /* ---- reading ---- */
 
 /* The line may have each once; from PART_KERNEL on, each of the two accesses may, and several files. */
-enum suppress_part { PART_KIND, PART_RANKS, PART_LABEL, PART_KERNEL, PART_FUNCTION, PART_FILE, SUPPRESS_PARTS };
+enum suppress_part { PART_KIND, PART_RANKS, PART_LABEL, PART_KERNEL, PART_FUNCTION, PART_AT, PART_FILE, SUPPRESS_PARTS };
 
 static struct suppress_glob suppress_glob(const char *text)
 {
@@ -87,19 +87,32 @@ static int suppress_take_function(struct suppression *s, unsigned which, struct 
 	return 0;
 }
 
-static int suppress_take_file(struct suppression *s, unsigned which, struct lines *l, char *value)
+/* FILE[:LINE] */
+static void suppress_take_place(struct suppress_place *place, char *value)
 {
 	char *colon = strrchr(value, ':'), *end;
 	const unsigned long line = colon ? strtoul(colon + 1, &end, 10) : 0;
-	struct suppress_place *place = s->side[which].place;
-	while (place->file.text)
-		place++;
-	(void)l;
 	if (colon && colon[1] >= '0' && colon[1] <= '9' && !*end && line <= UINT32_MAX) {
 		*colon = 0;
 		place->line = (int64_t)line;
 	}
 	place->file = suppress_glob(value);
+}
+
+static int suppress_take_at(struct suppression *s, unsigned which, struct lines *l, char *value)
+{
+	(void)l;
+	suppress_take_place(&s->side[which].at, value);
+	return 0;
+}
+
+static int suppress_take_file(struct suppression *s, unsigned which, struct lines *l, char *value)
+{
+	struct suppress_place *place = s->side[which].place;
+	while (place->file.text)
+		place++;
+	(void)l;
+	suppress_take_place(place, value);
 	return 0;
 }
 
@@ -109,7 +122,8 @@ static const struct {
 } suppress_parts[SUPPRESS_PARTS] = {
 	[PART_KIND] = {"kind", suppress_take_kind},	      [PART_RANKS] = {"ranks", suppress_take_ranks},
 	[PART_LABEL] = {"label", suppress_take_label},	      [PART_KERNEL] = {"kernel", suppress_take_kernel},
-	[PART_FUNCTION] = {"function", suppress_take_function}, [PART_FILE] = {"file", suppress_take_file},
+	[PART_FUNCTION] = {"function", suppress_take_function}, [PART_AT] = {"at", suppress_take_at},
+	[PART_FILE] = {"file", suppress_take_file},
 };
 
 static int suppress_unknown(struct lines *l, const char *word)
@@ -118,7 +132,7 @@ static int suppress_unknown(struct lines *l, const char *word)
 	for (size_t i = 0; i < SUPPRESS_PARTS; i++)
 		names[i] = suppress_parts[i].name;
 	const char *near = lines_nearest(word, names, SUPPRESS_PARTS);
-	return lines_wrong(l, "'%.60s' is no part of a suppression: %s%s%skind, ranks, label, kernel, function, file and 'and' are", word,
+	return lines_wrong(l, "'%.60s' is no part of a suppression: %s%s%skind, ranks, label, kernel, function, at, file and 'and' are", word,
 			   near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
 }
 
@@ -157,7 +171,7 @@ static int suppress_parse(struct suppression *s, struct lines *l)
 	int rc = 0;
 	*s = (struct suppression){.number = l->number, .rule = suppress_rule(l)};
 	for (unsigned i = 0; i < 2 * SUPPRESS_PLACES; i++)
-		s->side[i / SUPPRESS_PLACES].place[i % SUPPRESS_PLACES].line = SUPPRESS_ANY;
+		s->side[i / SUPPRESS_PLACES].at.line = s->side[i / SUPPRESS_PLACES].place[i % SUPPRESS_PLACES].line = SUPPRESS_ANY;
 	for (unsigned i = 0; i < l->words && !rc; i += 2) {
 		const int other = !strcmp(l->word[i], "and");
 		if (other && which++)
@@ -278,9 +292,10 @@ static int suppress_file(const struct suppress_glob *glob, const char *file)
 	return 0;
 }
 
-static int suppress_place(const struct suppress_place *s, const struct suppress_frames *frames)
+/* One of the first `count` frames. */
+static int suppress_place(const struct suppress_place *s, const struct suppress_frames *frames, unsigned count)
 {
-	for (unsigned i = 0; i < frames->count && s->file.text; i++)
+	for (unsigned i = 0; i < count && s->file.text; i++)
 		if ((s->line == SUPPRESS_ANY || frames->at[i].line == s->line) && suppress_file(&s->file, frames->at[i].file))
 			return 1;
 	return !s->file.text;
@@ -294,8 +309,10 @@ static int suppress_either(const struct suppress_glob *glob, const char *name, c
 
 static int suppress_access(const struct suppress_side *s, const struct report_side *side, const struct suppress_frames *frames)
 {
+	if (!suppress_place(&s->at, frames, 1))
+		return 0;
 	for (const struct suppress_place *place = s->place; place < s->place + SUPPRESS_PLACES; place++)
-		if (!suppress_place(place, frames))
+		if (!suppress_place(place, frames, frames->count))
 			return 0;
 	return suppress_either(&s->kernel, side->kernel, side->kernel_name) && suppress_either(&s->function, side->function, side->function_name);
 }
@@ -337,13 +354,16 @@ struct suppress_order {
 	uint32_t *numbers;    /* what the report calls each */
 };
 
+/* A line that an access has to be at; SUPPRESS_ANY: there is none. */
+static int64_t suppress_line(const struct suppress_side *side) { return side->at.line == SUPPRESS_ANY ? side->place[0].line : side->at.line; }
+
 static int suppress_order(struct suppress_order *o, const struct suppressions *s)
 {
 	*o = (struct suppress_order){.all = s, .others = malloc(s->rows * sizeof *o->others + 1), .numbers = malloc(s->rows * sizeof *o->numbers + 1)};
 	int rc = o->others && o->numbers ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < s->rows && !rc; i++) {
 		const struct suppress_side *side = s->row[i].side;
-		const int64_t line = side[0].place[0].line == SUPPRESS_ANY ? side[1].place[0].line : side[0].place[0].line;
+		const int64_t line = suppress_line(&side[0]) == SUPPRESS_ANY ? suppress_line(&side[1]) : suppress_line(&side[0]);
 		if (line != SUPPRESS_ANY)
 			rc = index_add(&o->by_line, (uint64_t)line, i);
 		else
@@ -415,41 +435,50 @@ static void suppress_add_name(struct text *out, const char *part, const char *na
 /* nvcc's name of what lies in an unnamed namespace is another one whenever the file changes. */
 static const char *suppress_stable(const char *name, const char *shown) { return shown && strstr(name, "_GLOBAL__N_") ? shown : name; }
 
-/* What is outside of the place that the report shows, as far as a line may have it: from the kernel's own line inwards. */
+/* What is outside of the instruction itself, as far as a line may have it: from the kernel's own line inwards. What is within `shown`, a library's
+ * own, is left out. */
 static void suppress_add_outer(struct text *out, const struct report *r, const struct report_side *side, const char *shown)
 {
 	const char *from = side->inlined_at, *end = from ? from + strlen(from) : NULL;
-	for (int places = 1; end && end > from && places < SUPPRESS_PLACES; places++) {
+	for (int places = 0; end && end > from && places < SUPPRESS_PLACES; places++) {
 		const char *comma = memrchr(from, ',', (size_t)(end - from)), *at = comma ? comma + 1 : from;
 		char *frame = strndup(at, (size_t)(end - at));
-		const int outer = frame && strcmp(frame, shown);
-		if (outer)
+		if (frame)
 			suppress_add_name(out, "file", report_below(r->job.directory, frame));
 		out->failed |= !frame;
+		end = frame && shown && !strcmp(frame, shown) ? NULL : comma;
 		free(frame);
-		if (!outer)
-			return;
-		end = comma;
 	}
 }
 
-/* The place that the report shows, and those that it was inlined at from there on; the function as well where it is not the access itself. */
+/* The instruction's own place. One in a header of somebody else's, which may lie elsewhere on another machine, is named without its folder, and with
+ * its function. */
+static void suppress_add_at(struct text *out, const struct report *r, const struct report_side *side, int elsewhere)
+{
+	const char *name = report_below(r->job.directory, side->at.file), *slash = strrchr(name, '/');
+	struct text place = {0};
+	text_printf(&place, "%s:%u", elsewhere && *name == '/' ? slash + 1 : name, side->at.line);
+	if (elsewhere && side->function)
+		suppress_add_name(out, "function", suppress_stable(side->function, side->function_name));
+	suppress_add_name(out, "at", place.data ? place.data : "");
+	out->failed |= place.failed;
+	text_free(&place);
+}
+
 static void suppress_add_side(struct text *out, const struct report *r, const struct report_side *side)
 {
-	struct text place = {0};
+	struct text shown = {0};
 	if (side->kernel && side->kernel[0] == '#') /* it has no name, and another number in each run */
 		text_puts(out, "kernel \"#*\"");
 	else if (side->kernel)
 		suppress_add_name(out, "kernel", suppress_stable(side->kernel, side->kernel_name));
-	const int elsewhere = side->at.file && report_add_frame(&place, &side->at, side->inlined_at);
-	if (elsewhere && side->function)
-		suppress_add_name(out, "function", suppress_stable(side->function, side->function_name));
-	if (place.size)
-		suppress_add_name(out, "file", report_below(r->job.directory, place.data));
-	if (place.size)
-		suppress_add_outer(out, r, side, place.data);
-	out->failed |= place.failed;
-	text_free(&place);
+	if (!side->at.file)
+		return;
+	const int elsewhere = report_add_frame(&shown, &side->at, side->inlined_at);
+	suppress_add_at(out, r, side, elsewhere);
+	suppress_add_outer(out, r, side, elsewhere ? shown.data : NULL);
+	out->failed |= shown.failed;
+	text_free(&shown);
 }
 
 void report_suggest_one(struct text *out, const struct report *r, const struct report_finding *f)

@@ -1,7 +1,7 @@
 /* suppress: findings that somebody knows of and does not want to decide anything. A file of them has one on each line (base/lines.h), as
  * parts and what they are, all of which must be so: `kind GLOB`, `ranks A,B`, `label GLOB` (of the allocation), and of one of the two
- * accesses `kernel GLOB`, `function GLOB` and `file GLOB[:LINE]`; of the other one what stands behind a word `and`. Which access came
- * first does not matter. */
+ * accesses `kernel GLOB`, `function GLOB`, `at GLOB[:LINE]`, where the instruction itself is written, and `file GLOB[:LINE]`, there or where that was
+ * inlined; of the other one what stands behind a word `and`. Which access came first does not matter. */
 #ifndef GSAN_REPORT_SUPPRESS_H
 #define GSAN_REPORT_SUPPRESS_H
 

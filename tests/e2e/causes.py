@@ -1,6 +1,7 @@
 """One finding for each missing edge, with all pairs of lines that it explains: two ranks on two GPUs, the first writes and raises a flag, the
 second waits for the flag and reads. `scope`: several lines behind one flag whose scope is too narrow; its twin `two` has two flags that
-lack something each; and what is done with the pairs of one finding: suppressed one by one, compared with an earlier report, merged."""
+lack something each; and what is done with the pairs of one finding: suppressed one by one, compared with an earlier report, merged. And lines of
+Triton: `called`, what is written on a line, and what a helper does that is called there, are suppressed one by one."""
 import json
 import os
 import subprocess
@@ -30,6 +31,36 @@ def run(scratch, name, text, status=jobs.FOUND, options=()):
         file.write(text)
     job = jobs.launched(folder, [os.path.join(jobs.BIN, "litmus-run"), FILE], options=["--seed", "1", *options]).ends(status)
     return job, job.summary(ranks=2)
+
+
+CALLED = """import numpy, triton, triton.language as tl
+
+
+@triton.jit
+def bump(at):
+    value = tl.load(at)
+    tl.store(at, value + 1)
+    return value
+
+
+@triton.jit
+def kernel(out, at):
+    tl.store(out, bump(at))
+
+
+kernel[(GRID,)](*(numpy.zeros(1, dtype="int32") for _ in range(2)))
+"""
+
+
+def of_triton(scratch, name, text, status=jobs.FOUND, arguments=(), options=()):
+    """One rank on arrays of numpy's, on the emulated device."""
+    folder = os.path.join(scratch, name)
+    os.mkdir(folder)
+    with open(os.path.join(folder, "kernels.py"), "w") as file:
+        file.write(text)
+    environment = {**jobs.Job.environment(folder), "PYTHONPATH": os.path.join(jobs.SOURCE, "python")}
+    job = jobs.launched(folder, [jobs.python(), "-m", "gsan.emu", "kernels.py", *arguments], 1, ["--seed", "1", *options], environment=environment)
+    return job.ends(status), job.summary(ranks=1)
 
 
 def places(text, *names):
@@ -109,5 +140,23 @@ def known(scratch):
     expect.need(counts == [2, 3], f"merged: {counts}")
 
 
+def called(scratch):
+    """Each line of a suggestion is for the finding that it stands with; one CTA alone has none."""
+    job, summary = of_triton(scratch, "race", CALLED.replace("GRID", "4"))
+    rules = report(job.report, "--suggest").splitlines()
+    known = {finding["fingerprint"] for finding in summary["findings"]}
+    expect.need(len(known) == 3 and len(rules) == 3 and all(rule.count(" at kernels.py:") == 2 for rule in rules), f"{rules}\n{job}")
+    hidden = set()
+    for rule in rules:
+        file = os.path.join(scratch, "one.supp")
+        with open(file, "w") as to:
+            to.write(rule + "\n")
+        whole = json.loads(report(job.report, "--suppressions", file, "--format", "json"))
+        one, = (finding["fingerprint"] for finding in whole["findings"] if "suppressed" in finding)
+        hidden.add(one)
+    expect.need(hidden == known, f"{hidden} of {known}")
+    expect.clean(of_triton(scratch, "alone", CALLED.replace("GRID", "1"), 0)[1])
+
+
 if __name__ == "__main__":
-    jobs.main({"scope": scope, "two": two, "suppressed": suppressed, "known": known})
+    jobs.main({"scope": scope, "two": two, "suppressed": suppressed, "known": known, "called": called})

@@ -232,9 +232,9 @@ static void test_finding(void)
 	CHECK(f->pairs == 4 && f->count == 8 && f->kind == GSAN_SCOPE && f->first.at.line == 33 && f->edge.ops == 2 && !f->suppressed);
 	CHECK(f->also == (1u << GSAN_RAW | 1u << GSAN_WAR) && r.pair[f->pair + 3].suppressed && r.finding[1].pairs == 0);
 	CHECK(says(&r, "text", "gsan: finding 1 of 2: insufficient-scope and read-after-write and write-after-read (narrow-scope), in up to 8 pairs of launches\n"));
-	CHECK(says(&r, "text", "  also:   store at ring.py:32, load at ring.py:48; ranks 0 and 1, 1 and 2; in up to 4 pairs of launches\n  hide:   kernel send file "
-			       "ring.py:33 and kernel take file ring.py:45 kind insufficient-scope\n          kernel send file ring.py:32 and kernel take "
-			       "file ring.py:48\n\n"));
+	CHECK(says(&r, "text", "  also:   store at ring.py:32, load at ring.py:48; ranks 0 and 1, 1 and 2; in up to 4 pairs of launches\n  hide:   kernel send at "
+			       "ring.py:33 and kernel take at ring.py:45 kind insufficient-scope\n          kernel send at ring.py:32 and kernel take "
+			       "at ring.py:48\n\n"));
 	CHECK(says(&r, "sarif", "pair 2, second access: ld.weak in kernel take of rank 1") && says(&r, "prometheus", "gsan_pairs 4\n"));
 	CHECK(says(&r, "html", "<td>store at ring.py:32, load at ring.py:48</td><td>1, 2</td><td class=\"n some\">2</td>"));
 	CHECK(says(&r, "junit", "also:   store at ring.py:31, load at ring.py:47; ranks 0 and 1; in 2 pairs of launches; suppressed\n          by a.supp:1\n"));

@@ -34,10 +34,12 @@ static void wrong(const char *text, const char *says)
 static void test_wrong(void)
 {
 	struct suppressions s;
-	wrong("# known\n\nkernal send\n", "3: 'kernal' is no part of a suppression: did you mean 'kernel'? kind, ranks, label, kernel, function, file and 'and' are");
-	wrong("zzzz x\n", "1: 'zzzz' is no part of a suppression: kind, ranks, label, kernel, function, file and 'and' are");
+	wrong("# known\n\nkernal send\n", "3: 'kernal' is no part of a suppression: did you mean 'kernel'? kind, ranks, label, kernel, function, at, file and 'and' are");
+	wrong("zzzz x\n", "1: 'zzzz' is no part of a suppression: kind, ranks, label, kernel, function, at, file and 'and' are");
 	wrong("kernel\n", "1: 'kernel' needs a value");
 	wrong("file \"\"\n", "1: 'file' needs a value");
+	wrong("at\n", "1: 'at' needs a value");
+	wrong("at a.h:7 at b.cu:8\n", "1: 'at' is there twice: 'and' begins the other access");
 	wrong("kernel a kernel b\n", "1: 'kernel' is there twice: 'and' begins the other access");
 	wrong("kernel a and kernel b and kernel c\n", "1: 'and' is there twice: a race has two accesses");
 	wrong("kernel a and\n", "1: nothing about the other access behind 'and'");
@@ -124,6 +126,8 @@ static void test_matches(void)
 		"kernel send file ring.cu:31 and kernel take function wait file wait.h:7 ranks 0,1 label queue kind read-after-write",
 		"ranks 0,1 kernel take and kernel send", "and kernel send", "file wait.h:7 file ring.cu:60", "file ring.cu:60 file wait.h:7 and kernel send",
 		"file ring.cu:31 and file mid.h:9 file wait.h:7", "file wait.h:7 file mid.h:9 file ring.cu:60 file ring.cu",
+		"at ring.cu:31", "at ring.cu", "at *.h", "at /home/user/*:31", "at wait.h:7 file ring.cu:60", "file mid.h:9 at lib/wait.h", "at ring.cu:31 and at wait.h:7",
+		"at wait.h and file ring.cu at ring.cu:31",
 	};
 	static const char *const no[] = {
 		"kernel sen", "kernel SEND", "kernel app::send", "kernel app::* and kernel app::*", "kernel send and kernel send", "kernel take and kernel take", "kernel send file wait.h", "kernel take file ring.cu:31",
@@ -131,6 +135,7 @@ static void test_matches(void)
 		"file ring.cu:3", "file ring.cu:310", "file ring.cu:0", "file user", "file ring.cu:31 and file ring.cu:31", "file ring.cu:31 and file ring.cu:61",
 		"file wait.h:9", "file /src/ring.cu", "kernel send ranks 0,0", "kernel send and kernel take file ring.cu:31", "kernel send label x",
 		"file wait.h:7 file ring.cu:61", "file wait.h:8 file ring.cu:60", "file ring.cu:31 file wait.h:7", "file wait.h:7 file mid.h:8 file ring.cu:60", "kernel send and file wait.h file ring.cu:61",
+		"at mid.h:9", "at mid.h", "at ring.cu:60", "kernel take at ring.cu", "at wait.h:8", "at ring.cu:3", "at ring.cu:31 and at ring.cu", "at ring.cu:31 and at wait.h:9",
 	};
 	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
 		if (!matches(yes[i])) {
@@ -238,6 +243,25 @@ static void test_deep(void)
 	CHECK(covers(&one, &one) && !covers(&one, &other));
 }
 
+/* What is written on a line, and what a helper does that is called there; and two accesses of one helper. */
+static void test_called(void)
+{
+	struct report_finding direct = race(), helper = direct, other, header;
+	helper.first.inlined_at = "/home/user/src/ring.cu:31";
+	helper.first.at.line = 7;
+	other = helper;
+	other.first.at.line = 8;
+	CHECK(!covers(&direct, &helper) && !covers(&helper, &direct) && !covers(&helper, &other) && covers(&helper, &helper) && covers(&direct, &direct));
+	header = helper; /* of which the report shows the user's line */
+	header.first.at.file = "/opt/lib/lock.h";
+	other = header;
+	other.first.at.line = 8;
+	CHECK(!covers(&direct, &header) && !covers(&header, &direct) && !covers(&header, &other) && covers(&header, &header));
+	other = header;
+	other.first.at.file = "/usr/lib/lock.h"; /* on another machine */
+	CHECK(covers(&header, &other));
+}
+
 /* Compilers make code that is of no line: its line is 0, and no other. */
 static void test_lineless(void)
 {
@@ -295,6 +319,7 @@ int main(int argc, char **argv)
 	test_counts();
 	test_read_wrong();
 	test_deep();
+	test_called();
 	test_lineless();
 	test_suggested();
 	return 0;
