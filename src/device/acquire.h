@@ -30,10 +30,14 @@ ALWAYS u32 looks_as(const struct who *w, u32 desc)
 }
 
 /* This CTA read a flag, and an element of its version gives no edge. An element that was handed on came by the version's last write
- * (`writer`), which is then what there is to mend; an RMW that continues such a version is taken for one. */
+ * (`writer`), which is then what there is to mend; an RMW that continues such a version is taken for one. Where nothing releases, nor
+ * acquires, no wider scope would mend anything. */
 ALWAYS void hint_set(const struct who *w, u64 elem, u64 writer, u32 reason, u32 desc)
 {
-	int fenced = elem_is_fenced(elem), early = reason == GSAN_WHY_RELAXED_WRITE && fenced;
+	int fenced = elem_is_fenced(elem), scope = reason == GSAN_WHY_RELEASE_SCOPE || reason == GSAN_WHY_ACQUIRE_SCOPE;
+	if (scope && elem_is_relaxed(elem) && !fenced && !sync_acquires(desc))
+		reason = GSAN_WHY_RELAXED_WRITE;
+	int early = reason == GSAN_WHY_RELAXED_WRITE && fenced;
 	if (!reason || elem_of_many(elem) || elem_is_seen(elem) || tag_below_floor(w->launch, rec_tag(elem)) ||
 	    elem_is_own(w, elem))
 		return; /* a seen one has no site */

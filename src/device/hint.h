@@ -64,7 +64,8 @@ NEVER void hint_unsaid(const struct who *w, u64 writer, u64 reader, u32 more)
 {
 	const struct gsan_launch *l = w->launch;
 	int same = launch_gpu(tag_launch(l, rec_tag(writer))) == launch_gpu(tag_launch(l, rec_tag(reader)));
-	u32 why = !scope_reaches(op_scope(rec_op(writer)), same) ? GSAN_WHY_RELEASE_SCOPE :
+	u32 why = !(more & HINT_ACQUIRES) ? GSAN_WHY_RELAXED_WRITE : /* as in hint_set */
+		  !scope_reaches(op_scope(rec_op(writer)), same) ? GSAN_WHY_RELEASE_SCOPE :
 		  !scope_reaches(op_scope(rec_op(reader)), same) ? GSAN_WHY_ACQUIRE_SCOPE : GSAN_WHY_RELAXED_WRITE;
 	hint_keep(l, writer & REC_STAMP, (writer & REC_WHO) | (u64)rec_site(writer) << GSAN_REC_SITE_SHIFT,
 		  rec_of(reader & REC_STAMP, GSAN_OP_LD, rec_site(reader), 0), why | more);

@@ -20,6 +20,12 @@ NEVER void red_foreign(const struct who *w, u64 address, u32 desc)
 		count(w->launch, GSAN_N_FOREIGN, 1);
 }
 
+/* Did an operation of this very instruction make it? */
+ALWAYS int red_same_site(const struct gsan_launch *l, u64 rec, u32 desc)
+{
+	return rec_site(rec) == (desc & 0xffff) && gpu_load32(&tag_launch(l, rec_tag(rec))->kernel) == l->kernel;
+}
+
 /* For words: of a flag that is read without an edge, where neither side keeps a clock, seen by the one or the other. */
 NEVER void red_hint(const struct who *w, u64 canonical, u32 desc)
 {
@@ -36,7 +42,8 @@ NEVER void red_hint(const struct who *w, u64 canonical, u32 desc)
 		u32 reads = sync_reads(desc) && op_is_strong(rec_op(rec)) && op_writes(rec_op(rec));
 		if (reads)
 			hint_unsaid(w, rec, me, 0);
-		if (op_writes(desc_op(desc)) && op_observes(rec_op(rec))) /* who polls by an RMW does not say so again */
+		int blind = !sync_learns(desc) && red_same_site(l, rec, desc); /* a histogram's: nobody sees what it reads */
+		if (op_writes(desc_op(desc)) && op_observes(rec_op(rec)) && !blind) /* who polls by an RMW does not say so again */
 			hint_unsaid(w, me, rec, reads ? HINT_EITHER : 0);
 	}
 }

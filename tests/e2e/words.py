@@ -48,6 +48,9 @@ FORMS = {
                           "the flag store at {f} is of another CTA, and nothing orders the store at {x} before it", FENCES),
     "relaxed_both": ([PAYLOAD, RAISE], [RELAXED, WAIT, LOAD, END], "missing-release-and-acquire",
                      NO_RELEASE + ", and so is an acquire at the flag read at {r}", FENCES),
+    # no wider scope would mend it; fences that come too late, and too early
+    "relaxed_both_narrow": ([PAYLOAD, RAISE.replace("sys", "gpu"), FENCE], [FENCE, RELAXED, WAIT, LOAD, END], "missing-release-and-acquire",
+                            NO_RELEASE + ", and so is an acquire at the flag read at {r}", FENCES),
     # handed on by a CTA that acquires everything, and releases it at a scope too narrow
     "handed_on": ([PAYLOAD, FENCE, "st.relaxed.sys.global.b32 g 1", "cta 1", "poll ld.acquire.gpu.global.b32 r0 g 1 400", WAIT,
                    RELEASE.replace("sys", "gpu"), END], CORRECT[1], "narrow-scope",
