@@ -15,6 +15,7 @@ void report_sum(struct report_finding *to, const struct report_finding *a, const
 {
 	uint64_t count = a->count + b->count, weight = a->weight + b->weight;
 	int certain = a->certain | b->certain;
+	uint32_t within = a->within | b->within;
 	uint64_t seed = a->first_seed < b->first_seed ? a->first_seed : b->first_seed;
 	uint32_t schedules = a->schedules + b->schedules, also = a->also | b->also;
 	int formal = a->formal & b->formal;
@@ -22,21 +23,24 @@ void report_sum(struct report_finding *to, const struct report_finding *a, const
 	to->count = count;
 	to->weight = weight;
 	to->certain = certain;
+	to->within = within;
 	to->first_seed = seed;
 	to->schedules = schedules;
 	to->also = also;
 	to->formal = formal;
 }
 
+uint32_t report_within(const struct report_finding *f) { return 1u << report_two_launches(f); }
+
 static int report_came_to(const char *semantics, const char *one) { return semantics && !strcmp(semantics, one); }
 
 /* Not if an RMW lacks what it did not come for: most of those that release need not acquire what they read, nor need those that acquire
  * release what their CTA did before. */
-static int report_sure(const struct report_finding *f)
+int report_sure(const struct report_finding *f)
 {
 	int other_half = (f->reason == GSAN_WHY_NO_ACQUIRE && report_came_to(f->flag_read.semantics, "release")) ||
 			 (f->reason == GSAN_WHY_RELAXED_WRITE && report_came_to(f->flag_write.semantics, "acquire"));
-	return f->certain && !other_half;
+	return f->missing_edge ? report_knows_edge(f) : f->certain && !other_half;
 }
 
 /* Whose reason explains better: one of a race that is not formal, one that is certain, then one that explains more, of the other
@@ -52,7 +56,8 @@ static int report_by_weight(const void *a, const void *b)
 	const struct report_finding *one = a, *other = b;
 	ORDER(report_finding_order(one, other));
 	ORDER(report_reason_rank(one, other));
-	return report_instance_order(one, other);
+	ORDER(report_instance_order(one, other));
+	return report_reason_order(one, other);
 }
 
 /* Whichever came first. */
@@ -81,9 +86,9 @@ static void report_name_nc(struct report_finding *f)
 }
 
 /* Have two findings one cause? Those of one pair of sites, whichever came first, that lack the same edge: which of the two is first
- * is the schedule's choice, and an atomic that fails is a load. A flag that is weak itself needs no other reason, nor does a pair that is a
- * race in earnest one of the letter, nor ld.global.nc, which is no cause with others. A finding that was worded before stands for itself, unless one
- * is formal and one is not. */
+ * is the schedule's choice, and an atomic that fails is a load. A flag that is weak itself needs no other reason where it is seen, nor does a pair
+ * that is a race in earnest one of the letter, nor ld.global.nc, which is no cause with others. A finding that was worded before stands for itself,
+ * unless one is formal and one is not. */
 static int report_one_cause(const struct report_finding *a, const struct report_finding *b)
 {
 	const int nc = a->kind == GSAN_STALE_NC;
@@ -92,6 +97,8 @@ static int report_one_cause(const struct report_finding *a, const struct report_
 	if (a->formal != b->formal)
 		return 1;
 	if (a->missing_edge || b->missing_edge)
+		return 0;
+	if ((!a->reason || !b->reason) && !(a->within & b->within))
 		return 0;
 	if (nc || (!a->reason && report_flag_races(b)) || (!b->reason && report_flag_races(a)))
 		return 1;
@@ -247,19 +254,47 @@ static int cause_learn_all(struct report *r)
 	return rc;
 }
 
+/* Of one pair of lines, who stands for what is not certain, within launches and between them. */
+#define CAUSE_NOBODY UINT32_MAX
+struct cause_pair { uint32_t within[2]; };
+
+/* Who stands for `f`, too; CAUSE_NOBODY: it stands for itself, as what is certain does. */
+static uint32_t cause_stands(const struct cause_pair *pair, const struct report_finding *f)
+{
+	if (report_sure(f))
+		return CAUSE_NOBODY;
+	return f->within & 1 && pair->within[0] != CAUSE_NOBODY ? pair->within[0] : f->within & 2 ? pair->within[1] : CAUSE_NOBODY;
+}
+
+static void cause_keeps(struct cause_pair *pair, uint32_t kept, uint32_t within)
+{
+	for (int i = 0; i < 2; i++)
+		if (within >> i & 1 && pair->within[i] == CAUSE_NOBODY)
+			pair->within[i] = kept;
+}
+
+/* Of a pair of lines each edge that is certain to be missing is one of its own, for who mends one meets the next. */
 int report_elect(struct report *r)
 {
+	static const struct cause_pair nobody = {{CAUSE_NOBODY, CAUSE_NOBODY}};
+	struct cause_pair pair = nobody;
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < r->findings; i++)
 		report_name_nc(&r->finding[i]);
 	int rc = cause_support(r);
 	if (r->findings)
 		qsort(r->finding, r->findings, sizeof *r->finding, report_by_weight);
-	for (uint32_t i = 0; i < r->findings; i++)
-		if (kept && !report_finding_order(&r->finding[kept - 1], &r->finding[i]))
-			report_sum(&r->finding[kept - 1], &r->finding[kept - 1], &r->finding[i]);
+	for (uint32_t i = 0; i < r->findings; i++) {
+		const struct report_finding f = r->finding[i];
+		if (kept && report_finding_order(&r->finding[kept - 1], &f))
+			pair = nobody;
+		uint32_t by = cause_stands(&pair, &f);
+		if (by == CAUSE_NOBODY)
+			r->finding[by = kept++] = f;
 		else
-			r->finding[kept++] = r->finding[i];
+			report_sum(&r->finding[by], &r->finding[by], &f);
+		cause_keeps(&pair, by, r->finding[by].within);
+	}
 	r->findings = kept;
 	return rc ? rc : cause_learn_all(r);
 }
@@ -281,16 +316,18 @@ void report_join(struct report_finding *into, const struct report_finding *other
 	whole.schedules = into->schedules > other->schedules ? into->schedules : other->schedules; /* at least: some may be the same */
 	whole.first_seed = into->first_seed < other->first_seed ? into->first_seed : other->first_seed;
 	whole.formal = into->formal & other->formal;
+	whole.within = into->within | other->within;
 	whole.also = (into->also | other->also | 1u << into->kind | 1u << other->kind) & ~(1u << whole.kind);
 	*into = whole;
 }
 
-/* The findings are sorted: what is left does not depend on the order of arrival. */
+/* What is left does not depend on the order of arrival; formal ones come last, and find what they are part of. */
 int report_merge_causes(struct report *r)
 {
 	struct index sides = {0};
 	uint32_t kept = 0;
 	int rc = 0;
+	report_sort_findings(r);
 	for (uint32_t i = 0; i < r->findings; i++) {
 		const uint32_t *known = cause_find(r, &sides, CAUSE_ONE, &r->finding[i]);
 		if (known) {

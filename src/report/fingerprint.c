@@ -88,7 +88,6 @@ static uint64_t fingerprint_line(uint64_t hash, const struct report_side *side)
 	return fingerprint_inlined(hash, side->inlined_at, side->inlined_source);
 }
 
-
 static uint64_t fingerprint_side(const struct report_side *side)
 {
 	const char *const part[] = {fingerprint_base(side->at.file), side->op, side->semantics, side->scope};
@@ -174,6 +173,8 @@ static uint64_t fingerprint_cause(const struct report_finding *f)
 	const uint64_t hash = fingerprint_add(HASH_START, launches ? report_class_name(f->missing_edge_class) : "lines");
 	return fingerprint_both(fingerprint_memory(hash, f), side(&f->first), side(&f->second));
 }
+
+uint64_t report_edge_fingerprint(const struct report_finding *pair) { return fingerprint_cause(pair); }
 
 /* Of its pairs one that names most operations says what the edge is: those that do name the same. */
 static uint64_t fingerprint_finding(const struct report *r, const struct report_finding *f)

@@ -7,7 +7,7 @@
  *  - no operation is known, and it is a stream, an event or the host that would have to order two launches: they are of the same two
  *    kernels, or copies called at one place, and race in memory of the same label, if it has one;
  *  - else they are of the same two lines, inlined at the same places, and in memory of the same label.
- * Pairs of one finding that differ in which side came first are one.
+ * Pairs of one finding that differ in which side came first are one. Two lines that lack several edges are a pair for each (cause.c).
  * Ranks, CTAs, launches, bytes, and which side came first never part pairs; formal ones are never with others.
  *
  * The root is the pair whose sentence names the edge most directly, and asks for enough: of those that are not suppressed one that names most
@@ -295,7 +295,7 @@ static int group_by_root(const void *a, const void *b)
 	ORDER(group_line_order(&one->first, &other->first));
 	ORDER(group_line_order(&one->second, &other->second));
 	ORDER(report_finding_order(one, other));
-	return report_reason_order(one, other);
+	return report_edge_order(one, other);
 }
 
 /* Pairs of equal lines stand together, whatever their ranks and kinds, and whichever side came first. */

@@ -222,6 +222,8 @@ static void json_race(cJSON *o, const struct report *r, const struct report_find
 	if (f->missing_edge_class)
 		json_string(o, "missing_edge_class", report_class_name(f->missing_edge_class));
 	json_edge(o, &f->edge);
+	if (f->edge.ops && !f->certain)
+		json_bool(o, "guessed", 1);
 	json_bool(o, "formal", f->formal);
 	if (f->suppressed)
 		json_suppressed(o, &r->suppression[f->suppressed - 1]);

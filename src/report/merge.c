@@ -1,6 +1,7 @@
 /* Reports of several runs as one: what a run and another one found alike is counted together, the rest stands side by side. Alike are pairs of
- * lines of one fingerprint whose sides are of the same ranks; of several such in one run, each has its own counterpart, and what such a
- * pair lacks the first run says. Another pair belongs to the finding that has its finding's fingerprint, if there is one. */
+ * lines of one fingerprint whose sides are of the same ranks, and that lack the same, as far as both runs know; of several such in one run, each
+ * has its own counterpart. What such a pair lacks the first run says, or who does not guess. Another pair belongs to the finding that has its
+ * finding's fingerprint, if there is one. */
 #include "report/report.h"
 
 #include <errno.h>
@@ -115,27 +116,91 @@ static int merge_append(struct report *all, const struct report_finding *f, uint
 	return report_append_finding(all, &copy);
 }
 
+static int merge_is_root(const struct report *one, const struct report_finding *of, const struct report_finding *pair)
+{
+	return pair == of || pair == &one->pair[of->pair];
+}
+
+static int merge_same_edge(const struct report_finding *a, const struct report_finding *b)
+{
+	return report_edge_fingerprint(a) == report_edge_fingerprint(b);
+}
+
+/* Nobody says that it is not the same. */
+static int merge_perhaps_same_edge(const struct report_finding *a, const struct report_finding *b)
+{
+	return report_two_launches(a) == report_two_launches(b) && !(report_knows_edge(a) && report_knows_edge(b));
+}
+
+/* A pair of both. */
+static int merge_into(struct report *all, struct report_finding *to, const struct report_finding *f, uint32_t by, uint32_t group)
+{
+	merge_suppressed(all, to, f, by);
+	merge_count(to, f);
+	if (report_knows_edge(to) || !report_knows_edge(f))
+		return 0;
+	to->group = group;
+	return report_take_edge(all, to, f);
+}
+
+/* Pairs that are alike of both reports; a number of MERGE_DONE: it has its counterpart. */
+#define MERGE_DONE UINT32_MAX
+struct merge_block { struct merge_entry *known, *more; uint32_t knowns, mores; };
+
+static int merge_meet(struct report *all, const struct report *one, const uint32_t *by, const uint32_t *map, const struct merge_block *b,
+		      int (*same)(const struct report_finding *a, const struct report_finding *b))
+{
+	int rc = 0;
+	for (struct merge_entry *m = b->more; m < b->more + b->mores; m++)
+		for (struct merge_entry *k = b->known; k < b->known + b->knowns && m->number != MERGE_DONE && !rc; k++) {
+			const struct report_finding *of = &one->finding[m->finding];
+			if (k->number == MERGE_DONE || !same(&all->finding[k->number], m->pair))
+				continue;
+			rc = merge_into(all, &all->finding[k->number], m->pair, by[m->pair->suppressed], map[m->finding]);
+			if (merge_is_root(one, of, m->pair))
+				merge_unlisted(&all->finding[k->number], of);
+			k->number = m->number = MERGE_DONE;
+		}
+	return rc;
+}
+
+static int merge_rest(struct report *all, const struct report *one, const uint32_t *by, const uint32_t *map, const struct merge_block *b)
+{
+	int rc = 0;
+	for (const struct merge_entry *m = b->more; m < b->more + b->mores && !rc; m++) {
+		const struct report_finding *of = &one->finding[m->finding];
+		if (m->number == MERGE_DONE)
+			continue;
+		rc = merge_append(all, m->pair, by[m->pair->suppressed], map[m->finding]);
+		if (!rc && merge_is_root(one, of, m->pair))
+			merge_unlisted(&all->finding[all->findings - 1], of);
+	}
+	return rc;
+}
+
+static uint32_t merge_alike(const struct merge_list *list, uint32_t from, const struct report_identity *identity)
+{
+	uint32_t end = from;
+	while (end < list->count && !report_identity_order(&list->entry[end].identity, identity))
+		end++;
+	return end;
+}
+
 /* by: what all calls each suppression of the other one, from 1 on. all: its pairs. */
 static int merge_lists(struct report *all, const struct report *one, const uint32_t *by, const struct merge_list *known,
 		       const struct merge_list *more, const uint32_t *map)
 {
 	int rc = 0;
 	for (uint32_t i = 0, k = 0; !rc && k < more->count;) {
-		const int order = i < known->count ? report_identity_order(&known->entry[i].identity, &more->entry[k].identity) : 1;
-		const struct merge_entry *entry = &more->entry[k];
-		const struct report_finding *f = entry->pair, *of = &one->finding[entry->finding];
-		struct report_finding *to = order ? NULL : &all->finding[known->entry[i].number];
-		if (order > 0) {
-			rc = merge_append(all, f, by[f->suppressed], map[entry->finding]);
-			to = rc ? NULL : &all->finding[all->findings - 1];
-		} else if (!order) {
-			merge_suppressed(all, to, f, by[f->suppressed]);
-			merge_count(to, f);
-		}
-		if (to && (f == of || f == &one->pair[of->pair])) /* the root */
-			merge_unlisted(to, of);
-		k += order >= 0;
-		i += order <= 0;
+		const struct report_identity *identity = &more->entry[k].identity;
+		while (i < known->count && report_identity_order(&known->entry[i].identity, identity) < 0)
+			i++;
+		const struct merge_block b = {&known->entry[i], &more->entry[k], merge_alike(known, i, identity) - i, merge_alike(more, k, identity) - k};
+		rc = merge_meet(all, one, by, map, &b, merge_same_edge);
+		rc = rc ? rc : merge_meet(all, one, by, map, &b, merge_perhaps_same_edge);
+		rc = rc ? rc : merge_rest(all, one, by, map, &b);
+		i += b.knowns;
+		k += b.mores;
 	}
 	return rc;
 }

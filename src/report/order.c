@@ -53,7 +53,7 @@ int report_op_order(const struct report_op *a, const struct report_op *b)
 	return report_text_order(a->kernel, b->kernel);
 }
 
-/* Findings that compare equal here are one finding, counted: the same sites, kind, ranks, kernels, and what the program calls the memory. */
+/* Findings that compare equal here are of one pair of lines: the same sites, kind, ranks, kernels, and what the program calls the memory. */
 int report_finding_order(const struct report_finding *a, const struct report_finding *b)
 {
 	ORDER(report_side_order(&a->first, &b->first));
@@ -62,14 +62,27 @@ int report_finding_order(const struct report_finding *a, const struct report_fin
 	return report_text_order(report_label(a), report_label(b));
 }
 
-/* What is said of why: findings of the same sites whose instances differ in it are kept apart until one is elected. */
+/* What is said of why: findings of the same sites whose instances differ in it are kept apart until those are elected that are to stay. Where nothing
+ * is, two launches lack another edge than two CTAs of one. */
 int report_reason_order(const struct report_finding *a, const struct report_finding *b)
 {
 	ORDER(report_number_order(a->reason, b->reason));
 	ORDER(report_number_order((uint64_t)a->both, (uint64_t)b->both));
 	ORDER(report_place_order(&a->flag_write.at, &b->flag_write.at));
 	ORDER(report_place_order(&a->flag_read.at, &b->flag_read.at));
-	return report_text_order(a->missing_edge, b->missing_edge);
+	ORDER(report_text_order(a->missing_edge, b->missing_edge));
+	return a->reason || a->missing_edge ? 0 : report_number_order(report_class(a), report_class(b));
+}
+
+/* By what a file has of it, if there is that. */
+int report_edge_order(const struct report_finding *a, const struct report_finding *b)
+{
+	ORDER(report_number_order(a->missing_edge_class, b->missing_edge_class));
+	ORDER(report_text_order(a->missing_edge, b->missing_edge));
+	ORDER(report_number_order(a->edge.ops, b->edge.ops));
+	for (uint32_t i = 0; i < a->edge.ops; i++)
+		ORDER(report_op_order(&a->edge.op[i], &b->edge.op[i]));
+	return report_reason_order(a, b);
 }
 
 static int report_cta_order(const struct report_side *a, const struct report_side *b)

@@ -20,6 +20,7 @@ int report_site_order(const struct report_side *a, const struct report_side *b);
 int report_sites_order(const struct report_finding *a, const struct report_finding *b); /* of both, whichever is first */
 int report_op_order(const struct report_op *a, const struct report_op *b);
 int report_finding_order(const struct report_finding *a, const struct report_finding *b);
+int report_edge_order(const struct report_finding *a, const struct report_finding *b); /* of one pair of lines, by what is missing */
 int report_reason_order(const struct report_finding *a, const struct report_finding *b);
 int report_instance_order(const struct report_finding *a, const struct report_finding *b);
 int report_note_order(const struct report_note *a, const struct report_note *b);

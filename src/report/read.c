@@ -112,6 +112,7 @@ static void read_race(struct read *x, const cJSON *o, struct report_finding *f)
 	f->missing_edge_class = cJSON_HasObjectItem(o, "missing_edge_class") ? read_class(x, o) : REPORT_NO_CLASS; /* older reports */
 	if (cJSON_HasObjectItem(o, "edge"))
 		read_edge(x, o, &f->edge);
+	f->certain = !read_bool(x, o, "guessed");
 	f->formal = read_bool(x, o, "formal");
 	f->suppressed = cJSON_HasObjectItem(o, "suppressed") ? read_suppressed(x, o) : 0;
 	if (cJSON_HasObjectItem(o, "old"))

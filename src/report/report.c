@@ -80,7 +80,8 @@ static int report_by_finding(const void *a, const void *b)
 {
 	const struct report_finding *one = a, *other = b;
 	ORDER(report_number_order((uint64_t)one->formal, (uint64_t)other->formal));
-	return report_finding_order(one, other);
+	ORDER(report_finding_order(one, other));
+	return report_edge_order(one, other);
 }
 static int report_by_note(const void *a, const void *b) { return report_note_order(a, b); }
 static int report_by_wait(const void *a, const void *b) { return report_wait_order(a, b); }
@@ -126,12 +127,23 @@ static void report_copy_finding(struct report *r, struct report_finding *f)
 	f->missing_edge = report_copy(r, f->missing_edge);
 }
 
+int report_take_edge(struct report *r, struct report_finding *to, const struct report_finding *from)
+{
+	to->missing_edge = report_copy(r, from->missing_edge);
+	to->missing_edge_class = from->missing_edge_class;
+	to->edge = from->edge;
+	to->certain = from->certain;
+	report_copy_edge(r, &to->edge);
+	return to->missing_edge ? 0 : -ENOMEM;
+}
+
 int report_append_finding(struct report *r, const struct report_finding *finding)
 {
 	struct report_finding *added = report_grow((void **)&r->finding, &r->findings, &r->findings_room, sizeof *added);
 	if (!added)
 		return -ENOMEM;
 	*added = *finding;
+	added->within |= report_within(finding);
 	report_copy_finding(r, added);
 	return 0;
 }
@@ -184,6 +196,7 @@ int report_add_finding(struct report *r, const struct report_finding *finding)
 		report_copy_finding(r, &sum);
 	}
 	report_sum(&sum, known, finding);
+	sum.within |= report_within(finding);
 	*known = sum;
 	return 0;
 }
@@ -342,6 +355,7 @@ static int report_word(struct report *r, struct report_finding *f)
 {
 	struct text sentence = {0};
 	report_missing_edge(&sentence, f);
+	f->certain = report_sure(f) || !f->reason || report_flag_races(f);
 	f->missing_edge_class = report_class(f);
 	f->missing_edge = sentence.failed ? NULL : report_copy(r, sentence.data);
 	text_free(&sentence);

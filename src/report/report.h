@@ -92,7 +92,8 @@ struct report_finding {
 	struct report_flag flag_write, flag_read;  /* what `reason` speaks of */
 	int both;                                  /* of a relaxed write: the read does not acquire, either */
 	uint64_t weight;                           /* of the instances that give this reason, how well it explains them; in no file */
-	int certain;                               /* one of them saw that very flag (GSAN_CERTAIN); the others guess; in no file */
+	int certain;                               /* one of them saw that very flag (GSAN_CERTAIN); the others guess. Once it is worded: no guess names the edge */
+	uint32_t within;                           /* bit 0: seen within one launch, or between ranks or processes; bit 1: of two launches of one; in no file */
 	uint64_t support;                          /* what findings of these kernels weigh that give this reason; in no file */
 	struct report_allocation allocation;       /* of the instance that stands for all */
 	uint32_t memories;                         /* several in which it was seen, in their order; 0: that one alone */
@@ -107,7 +108,7 @@ struct report_finding {
 	enum report_age age;                       /* report_compare */
 	uint32_t suppressed;                       /* by which of the report's suppressions, from 1 on; 0: by none */
 };
-/* What a finding of another report has if it is the same (merge.c): the ranks are those of the two sides, in an order that all have. */
+/* What a pair of another report has if it is of the same lines (merge.c): the ranks are those of the two sides, in an order that all have. */
 struct report_identity { uint64_t fingerprint; int rank[2]; };
 
 enum report_end { REPORT_RUNNING, REPORT_EXITED, REPORT_SIGNALLED, REPORT_LOST, REPORT_MISSING };
@@ -228,6 +229,7 @@ struct report {
 /* Each copies what it is given, and merges equals. Returns 0 or -ENOMEM. */
 int report_add_finding(struct report *r, const struct report_finding *finding);
 int report_append_finding(struct report *r, const struct report_finding *finding); /* merges nothing */
+int report_take_edge(struct report *r, struct report_finding *to, const struct report_finding *from); /* what is missing, as another report's says it */
 int report_add_note(struct report *r, const struct report_note *note);
 int report_add_left(struct report *r, const struct report_left *left);
 void report_append_wait(struct report *r, const struct report_wait *wait); /* merges nothing; what there is no room for is counted */
@@ -279,6 +281,7 @@ int report_same_place(const struct report_place *a, const struct report_place *b
 int report_flag_races(const struct report_finding *f); /* is it the flag's own, of which one side is weak? */
 int report_two_participants(const struct report_finding *f); /* are its sides of one rank, and not of one process on one GPU? */
 int report_two_processes(const struct report_finding *f); /* are its sides of two processes of one rank? */
+int report_two_launches(const struct report_finding *f); /* are they two launches of one process? */
 unsigned report_column(const struct report_place *at, const char *source); /* in that line (NULL: not known), from 1 on; 0: not known */
 const char *report_below(const char *directory, const char *file); /* what of `file` is below it, if it is; directory may be NULL */
 const char *report_noun(const struct report_side *side); /* "load", "store", "atomic": what a reader calls an operation, from its PTX name */
@@ -300,6 +303,7 @@ void report_add_wait(struct text *out, const struct report_wait *w); /* all of i
 int report_set_edge(struct report *r, struct report_finding *f); /* once it has its class; 0 or -ENOMEM */
 uint32_t report_parts(const struct report_finding *f); /* of how many operations an edge is made each of which others may lack alone; 0: of none */
 enum report_class report_part_class(const struct report_finding *f, uint32_t i); /* what is said of who lacks its operation i alone */
+int report_knows_edge(const struct report_finding *f); /* does it name what would have to be mended, and is that no guess? */
 void report_add_op(struct text *out, const struct report_op *op); /* the user's FILE:LINE */
 
 /* source.c: gives each side and each operation its lines, from files that are meant relative to `directory` (NULL: where this process is). 0 or -ENOMEM. */
@@ -307,6 +311,7 @@ int report_add_sources(struct report *r, const char *directory);
 /* fingerprint.c. Each 0 or -ENOMEM. */
 int report_identify(struct report *r);       /* gives each finding and each of its pairs their fingerprints, once the sources are there */
 int report_identify_pairs(struct report *r); /* the pairs alone */
+uint64_t report_edge_fingerprint(const struct report_finding *pair); /* of the edge that this pair lacks, whatever others of its finding do */
 uint64_t report_part_cause(const struct report_finding *f, uint32_t i); /* what a finding would be known by that lacks that part of its edge alone */
 struct report_identity report_identity(const struct report_finding *finding);
 int report_identity_order(const struct report_identity *a, const struct report_identity *b);
@@ -320,8 +325,8 @@ void report_select(struct report *r, const char *const pattern[REPORT_PATTERNS])
  * others are counted. */
 void report_limit(struct report *r, uint32_t details);
 uint64_t report_unlisted(const struct report *r); /* how many findings that is, all kinds together */
-/* Says which findings are new; 0 or -ENOMEM. Old is a pair that the baseline has, or of which it has the missing edge; and a finding whose pairs
- * all are, but for suppressed ones. */
+/* Says which findings are new; 0 or -ENOMEM. Old is a pair of which the baseline has the missing edge; one that it has with no other edge, as far as
+ * both know; and a finding whose pairs all are, but for suppressed ones. */
 int report_compare(struct report *r, const struct report *baseline);
 
 /* json.c: malloc'ed text ending in a newline, or NULL. rank -1: the summary. */

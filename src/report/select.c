@@ -132,19 +132,31 @@ static void select_compare_unlisted(struct report *r, const struct report *basel
 /* What is known as a race by the letter alone is not known as one in earnest. */
 static uint64_t select_key(uint64_t fingerprint, int formal) { return formal ? hash_step(fingerprint, 1) : fingerprint; }
 
+/* What is known of a pair of lines: that it raced, what it lacked, or that nobody knows what. Two launches lack another edge than one does. */
+enum select_of { SELECT_RACED, SELECT_LACKED, SELECT_UNKNOWN };
+static uint64_t select_pair_key(const struct report_finding *pair, enum select_of of, int formal)
+{
+	const uint64_t what = of == SELECT_LACKED ? report_edge_fingerprint(pair) : (uint64_t)report_two_launches(pair);
+	return select_key(hash_step(hash_then(pair->fingerprint, what), of), formal);
+}
+
+#define SELECT_KEYS (4 + REPORT_EDGE_OPS)
 static void select_know(uint64_t *known, size_t *count, const struct report_finding *pair)
 {
 	known[(*count)++] = select_key(pair->cause, pair->formal);
-	known[(*count)++] = select_key(pair->fingerprint, pair->formal);
+	known[(*count)++] = select_pair_key(pair, SELECT_RACED, pair->formal);
+	known[(*count)++] = select_pair_key(pair, SELECT_LACKED, pair->formal);
+	if (!report_knows_edge(pair))
+		known[(*count)++] = select_pair_key(pair, SELECT_UNKNOWN, pair->formal);
 	for (uint32_t i = 0; i < report_parts(pair); i++)
 		known[(*count)++] = select_key(report_part_cause(pair, i), pair->formal);
 }
 
-/* What is known of a report: each missing edge, and what lacks a part of it; and each pair of lines. Older ones have the latter alone. malloc'ed,
+/* What is known of a report: each missing edge, and what lacks a part of it; and each pair of lines. Older ones have no edges. malloc'ed,
  * NULL: out of memory. */
 static uint64_t *select_known(const struct report *r, size_t *count)
 {
-	uint64_t *known = malloc((2 + REPORT_EDGE_OPS) * ((size_t)r->findings + r->pairs) * sizeof *known + 1);
+	uint64_t *known = malloc(SELECT_KEYS * ((size_t)r->findings + r->pairs) * sizeof *known + 1);
 	*count = 0;
 	for (uint32_t i = 0; known && i < r->findings; i++)
 		select_know(known, count, &r->finding[i]);
@@ -158,9 +170,12 @@ static uint64_t *select_known(const struct report *r, size_t *count)
 static enum report_age select_age(const struct report_finding *f, const uint64_t *known, size_t count)
 {
 	for (int formal = 0; count && formal <= f->formal; formal++) {
-		const uint64_t key[] = {select_key(f->cause, formal), select_key(f->fingerprint, formal)};
-		if (bsearch(&key[0], known, count, sizeof *known, select_order) || bsearch(&key[1], known, count, sizeof *known, select_order))
-			return REPORT_OLD;
+		const uint64_t key[] = {select_key(f->cause, formal), select_pair_key(f, SELECT_LACKED, formal), select_pair_key(f, SELECT_UNKNOWN, formal),
+					select_pair_key(f, SELECT_RACED, formal)};
+		const size_t keys = sizeof key / sizeof *key - (size_t)report_knows_edge(f); /* what is no guess is not old for what it is not */
+		for (size_t i = 0; i < keys; i++)
+			if (bsearch(&key[i], known, count, sizeof *known, select_order))
+				return REPORT_OLD;
 	}
 	return REPORT_NEW;
 }

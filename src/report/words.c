@@ -220,7 +220,7 @@ int report_two_processes(const struct report_finding *f)
 }
 
 /* Of one process: what orders its launches is a stream, an event or its host. */
-static int report_two_launches(const struct report_finding *f)
+int report_two_launches(const struct report_finding *f)
 {
 	const struct report_side *a = &f->first, *b = &f->second;
 	return a->rank == b->rank && !report_two_processes(f) && (a->launch != b->launch || a->participant != b->participant);

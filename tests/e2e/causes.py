@@ -1,7 +1,8 @@
 """One finding for each missing edge, with all pairs of lines that it explains: two ranks on two GPUs, the first writes and raises a flag, the
 second waits for the flag and reads. `scope`: several lines behind one flag whose scope is too narrow; its twin `two` has two flags that
 lack something each; and what is done with the pairs of one finding: suppressed one by one, compared with an earlier report, merged. And lines of
-Triton: `called`, what is written on a line, and what a helper does that is called there, are suppressed one by one."""
+Triton: `called`, what is written on a line, and what a helper does that is called there, are suppressed one by one; `edges`, launches of which
+each lacks something else at the same lines; `counters`, atomics that hand nothing over, beside a store that races."""
 import json
 import os
 import subprocess
@@ -49,6 +50,53 @@ def kernel(out, at):
 
 
 kernel[(GRID,)](*(numpy.zeros(1, dtype="int32") for _ in range(2)))
+"""
+
+
+MESSAGE = """import sys
+
+import numpy, triton, triton.language as tl
+
+
+@triton.jit
+def kernel(data, flag, out, raised: tl.constexpr, awaited: tl.constexpr, barrier: tl.constexpr):
+    i = tl.arange(0, 128)
+    if tl.program_id(0) == 0:
+        tl.store(data + i, i)
+        if barrier:
+            tl.debug_barrier()
+        tl.atomic_xchg(flag, 1, sem=raised)
+    elif tl.program_id(0) == 1:
+        while tl.atomic_cas(flag, 1, 1, sem=awaited) != 1:
+            pass
+        if barrier:
+            tl.debug_barrier()
+        tl.store(out + i, tl.load(data + i))
+
+
+for how in sys.argv[1:]:
+    data, flag, out = (numpy.zeros(size, dtype="int32") for size in (128, 1, 128))
+    kernel[(2,)](data, flag, out, "relaxed" if how == "release" else "release", "acquire", how != "barrier")
+"""
+COUNTERS = """import sys
+
+import numpy, triton, triton.language as tl
+
+
+@triton.jit
+def kernel(out, own, SCOPE: tl.constexpr, STORE: tl.constexpr, HOW: tl.constexpr):
+    i = tl.arange(0, 64)
+    if STORE:
+        tl.store(out + 128 + i, tl.program_id(0))
+    seen = tl.atomic_add(out + i, 1, sem="relaxed", scope=SCOPE)
+    if HOW != "plain" and HOW != "released":
+        tl.store(own + tl.program_id(0) * 64 + i, seen)
+    tl.atomic_add(out + 64 + i, 1, sem="relaxed")
+    if HOW != "plain" and HOW != "seen":
+        tl.atomic_add(out + 512, 1, sem="release")
+
+
+kernel[(4,)](*(numpy.zeros(1024, dtype="int32") for _ in range(2)), sys.argv[1], int(sys.argv[2]), sys.argv[3])
 """
 
 
@@ -158,5 +206,39 @@ def called(scratch):
     expect.clean(of_triton(scratch, "alone", CALLED.replace("GRID", "1"), 0)[1])
 
 
+def classes(summary):
+    return sorted(finding["missing_edge_class"] for finding in summary["findings"])
+
+
+def edges(scratch):
+    """Two launches lack a release and a barrier at the same two lines: each is a finding, and new to who knew of the other alone."""
+    reports = {}
+    for name, lacks in (("release", ["release"]), ("barrier", ["barrier"]), ("both", ["release", "barrier"])):
+        job, summary = of_triton(scratch, name, MESSAGE, arguments=lacks)
+        expect.need(classes(summary) == sorted(f"missing-{lack}" for lack in lacks), f"{job}")
+        reports[name] = job.report
+    for name in ("release", "barrier"):
+        expect.need("2 findings, 1 of them new," in report(reports["both"], "--baseline", reports[name], status=jobs.FOUND), f"both on {name}")
+        report(reports[name], "--baseline", reports["both"])
+    expect.need("gsan: 2 findings in" in report(reports["release"], reports["barrier"]), "merged")
+    expect.clean(of_triton(scratch, "correct", MESSAGE, 0, ["nothing", "nothing"])[1])
+
+
+def counters(scratch):
+    """No scope of atomics that hand nothing over would mend the store, nor would a release; nor is it old because one of them has a scope too narrow.
+    released: so it is if there is a counter that releases, which nobody acquires; seen: what is counted may be a flag, which lacks more than scope."""
+    for how in ("plain", "released", "seen", "both"):
+        for scope_of, store, found in (("cta", "1", 2), ("gpu", "1", 1), ("cta", "0", 1)):
+            job, summary = of_triton(scratch, scope_of + store + how, COUNTERS, arguments=[scope_of, store, how])
+            findings = summary["findings"]
+            expect.need(len(findings) == found and all("pairs" not in finding for finding in findings), f"{job}")
+            for finding in findings:
+                scoped, said = finding["kind"] == "insufficient-scope", finding["missing_edge_class"]
+                expect.need((said == "narrow-scope") == scoped and (scoped or how in ("seen", "both") or said == "no-synchronisation"), f"{job}")
+        before, after = (os.path.join(scratch, "cta" + store + how, "report") for store in "01")
+        report(after, "--baseline", before, status=jobs.FOUND)
+        expect.clean(of_triton(scratch, "correct" + how, COUNTERS, 0, ["gpu", "0", how])[1])
+
+
 if __name__ == "__main__":
-    jobs.main({"scope": scope, "two": two, "suppressed": suppressed, "known": known, "called": called})
+    jobs.main({"scope": scope, "two": two, "suppressed": suppressed, "known": known, "called": called, "edges": edges, "counters": counters})
