@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "report/frame.h"
 #include "report/order.h"
 
 static void edge_add(struct report_edge *edge, const struct report_op *op)
@@ -83,15 +84,11 @@ static void edge_none(struct report_edge *edge, const struct report_finding *f) 
  * twice makes two operations, for it may be the calls that want mending. */
 static int edge_frame(struct report *r, struct report_op *op)
 {
-	struct text frame = {0};
-	const int elsewhere = report_add_frame(&frame, &op->at, op->inlined_at), failed = frame.failed;
-	const char *from = elsewhere && !failed ? op->inlined_at : NULL;
-	for (size_t n; from && (n = strcspn(from, ","), n != frame.size || memcmp(from, frame.data, n));)
-		from = from[n] ? from + n + 1 : NULL;
-	text_free(&frame);
-	if (from)
-		op->inlined_at = report_copy(r, from);
-	return failed || (from && !op->inlined_at) ? -ENOMEM : 0;
+	struct frame own = frame_first(op->inlined_at, NULL);
+	if (!frame_own(&own, &op->at))
+		return 0;
+	op->inlined_at = report_copy(r, own.at);
+	return op->inlined_at ? 0 : -ENOMEM;
 }
 
 int report_set_edge(struct report *r, struct report_finding *f)

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "report/frame.h"
 #include "report/order.h"
 
 /* The end of each part is hashed, too: "ab" and "c" are not "a" and "bc". */
@@ -69,14 +70,12 @@ static const char *fingerprint_base(const char *file)
 	return slash ? slash + 1 : file;
 }
 
-/* Of each place that it was inlined at, FILE:LINE with commas between: the line's text, if there is any, else its file and number. */
-static uint64_t fingerprint_inlined(uint64_t hash, const char *inlined_at, const char *line)
+/* Of each further place that it was inlined at: the line's text, if there is any, else its file and number. */
+static uint64_t fingerprint_inlined(uint64_t hash, struct frame *f)
 {
-	for (const char *at = inlined_at; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-		const size_t n = strcspn(at, ",");
-		const char *slash = memrchr(at, '/', n), *frame = slash ? slash + 1 : at;
-		hash = line && *line != '\n' && *line ? fingerprint_squeezed(hash, line) : hash_bytes(hash, frame, (size_t)(at + n - frame));
-		line = line && strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL;
+	while (frame_next(f)) {
+		const char *slash = memrchr(f->at, '/', f->size), *name = slash ? slash + 1 : f->at;
+		hash = f->source ? fingerprint_squeezed(hash, f->source) : hash_bytes(hash, name, (size_t)(f->at + f->size - name));
 	}
 	return hash;
 }
@@ -84,8 +83,9 @@ static uint64_t fingerprint_inlined(uint64_t hash, const char *inlined_at, const
 /* Where it is written. */
 static uint64_t fingerprint_line(uint64_t hash, const struct report_side *side)
 {
+	struct frame inlined = frame_first(side->inlined_at, side->inlined_source);
 	hash = side->source ? fingerprint_squeezed(hash, side->source) : hash_step(hash, side->at.line);
-	return fingerprint_inlined(hash, side->inlined_at, side->inlined_source);
+	return fingerprint_inlined(hash, &inlined);
 }
 
 static uint64_t fingerprint_side(const struct report_side *side)
@@ -121,23 +121,16 @@ static uint64_t fingerprint_pair(const struct report_finding *f)
 /* The user's line, and where that was inlined. */
 static uint64_t fingerprint_op(const struct report_op *op)
 {
-	struct text frame = {0};
-	const int elsewhere = report_add_frame(&frame, &op->at, op->inlined_at);
-	const char *outer = elsewhere ? strchr(op->inlined_at, ',') : op->inlined_at, *lines = op->inlined_source;
-	if (elsewhere) { /* that is the first of them */
-		outer = outer ? outer + 1 : NULL;
-		lines = lines && strchr(lines, '\n') ? strchr(lines, '\n') + 1 : NULL;
-	}
-	char *colon = frame.data ? strrchr(frame.data, ':') : NULL;
-	const unsigned long line = colon ? strtoul(colon + 1, NULL, 10) : 0;
-	if (colon)
-		*colon = 0;
-	const char *const part[] = {fingerprint_base(op->at.file), fingerprint_base(frame.data), op->semantics, op->scope};
+	struct frame own = frame_first(op->inlined_at, op->inlined_source);
+	const int elsewhere = frame_own(&own, &op->at);
+	const uint32_t line = elsewhere ? own.line : op->at.line;
+	char *file = elsewhere ? strndup(own.at, own.file) : NULL;
+	const char *const part[] = {fingerprint_base(op->at.file), fingerprint_base(file ? file : op->at.file), op->semantics, op->scope};
 	uint64_t hash = fingerprint_name(HASH_START, op->kernel);
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		hash = fingerprint_add(hash, part[i]);
-	text_free(&frame);
-	return fingerprint_inlined(op->source ? fingerprint_squeezed(hash, op->source) : hash_step(hash, line), outer, lines);
+	free(file);
+	return fingerprint_inlined(op->source ? fingerprint_squeezed(hash, op->source) : hash_step(hash, line), &own);
 }
 
 /* A kernel; of a copy, its caller's line, too. */

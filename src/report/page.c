@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "report/frame.h"
 
 #define PAGE_NARROW 40 /* columns that are used even if the terminal has fewer */
 
@@ -184,19 +185,13 @@ static unsigned page_gutter(const struct page *p, unsigned indent, const struct 
 /* The line of a place that a side was inlined at, FILE:LINE, in `side`, as if that were what it is of; 0: it is not known. */
 static int page_frame(struct report_side *side, const char *frame)
 {
-	const char *line = side->inlined_source, *at = side->inlined_at;
 	const size_t n = strlen(frame);
-	const char *colon = strrchr(frame, ':');
-	for (size_t length; colon && line && at; at = at[length] ? at + length + 1 : NULL) {
-		length = strcspn(at, ",");
-		const size_t end = strcspn(line, "\n");
-		if (length == n && !strncmp(at, frame, n)) {
-			side->source = end ? line : NULL;
-			side->at = (struct report_place){NULL, (uint32_t)strtoul(colon + 1, NULL, 10), 0};
-			return end > 0;
+	for (struct frame f = frame_first(side->inlined_at, side->inlined_source); frame_next(&f);)
+		if (f.size == n && f.file < n && !memcmp(f.at, frame, n)) {
+			side->source = f.source;
+			side->at = (struct report_place){NULL, f.line, 0};
+			return f.source != NULL;
 		}
-		line = line[end] ? line + end + 1 : NULL;
-	}
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "report/frame.h"
 
 #define SOURCE_FILE_MAX (16 << 20)
 #define SOURCE_LINE_MAX 500 /* bytes; longer ones are generated, or data */
@@ -43,12 +44,9 @@ static void source_want_side(struct source_want *want, size_t *count, struct rep
 	source_want(want, count, side->at.file, side->at.file ? strlen(side->at.file) : 0, side->at.line, &side->source);
 }
 
-/* FILE:LINE, of `size` bytes. */
-static void source_want_frame(struct source_want *want, size_t *count, const char *frame, size_t size, const char **into)
+static void source_want_frame(struct source_want *want, size_t *count, const struct frame *f, const char **into)
 {
-	const char *colon = memrchr(frame, ':', size);
-	if (colon)
-		source_want(want, count, frame, (size_t)(colon - frame), (uint32_t)strtoul(colon + 1, NULL, 10), into);
+	source_want(want, count, f->at, f->file, f->line, into);
 }
 
 static void source_want_finding(struct source_want *want, size_t *count, struct report_finding *f)
@@ -57,11 +55,9 @@ static void source_want_finding(struct source_want *want, size_t *count, struct 
 	source_want_side(want, count, &f->second);
 	for (uint32_t i = 0; i < f->edge.ops; i++) {
 		struct report_op *op = &f->edge.op[i];
-		struct text frame = {0};
-		const int elsewhere = report_add_frame(&frame, &op->at, op->inlined_at); /* the first of those, or none */
-		text_free(&frame);
-		if (elsewhere)
-			source_want_frame(want, count, op->inlined_at, strcspn(op->inlined_at, ","), &op->source);
+		struct frame own = frame_first(op->inlined_at, NULL);
+		if (frame_own(&own, &op->at))
+			source_want_frame(want, count, &own, &op->source);
 		else
 			source_want(want, count, op->at.file, strlen(op->at.file), op->at.line, &op->source);
 	}
@@ -187,8 +183,8 @@ static struct source_chain *source_chains(const struct report *r, size_t *count,
 		if (*count && !source_chain_order(&chain[*count - 1], &chain[i]))
 			continue;
 		struct source_chain *c = &chain[(*count)++];
-		*c = (struct source_chain){.at = chain[i].at, .frames = 1};
-		for (const char *comma = c->at; (comma = strchr(comma, ',')); comma++)
+		*c = (struct source_chain){.at = chain[i].at};
+		for (struct frame f = frame_first(c->at, NULL); frame_next(&f);)
 			c->frames++;
 		*frames += c->frames;
 	}
@@ -233,10 +229,9 @@ static int source_add_inlined(struct report *r, const char *directory)
 	const char **line = calloc(frames + 1, sizeof *line);
 	int rc = chain && want && line ? 0 : -ENOMEM;
 	for (size_t i = 0; i < count && !rc; i++) {
-		const char *at = chain[i].at;
 		chain[i].line = &line[used];
-		for (uint32_t k = 0; k < chain[i].frames; k++, at += strcspn(at, ",") + 1)
-			source_want_frame(want, &wanted, at, strcspn(at, ","), &line[used++]);
+		for (struct frame f = frame_first(chain[i].at, NULL); frame_next(&f);)
+			source_want_frame(want, &wanted, &f, &line[used++]);
 	}
 	if (!rc && wanted)
 		qsort(want, wanted, sizeof *want, source_order);

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/lines.h"
+#include "report/frame.h"
 
 #define SUPPRESS_META "*?[\\" /* of fnmatch(3) */
 #define SUPPRESS_ANY (-2)     /* rank, line */
@@ -245,9 +246,9 @@ static char *suppress_absolute(const char *directory, const char *file, size_t n
 static int suppress_frames(struct suppress_frames *frames, const struct report_side *side, const char *directory)
 {
 	const char *at = side->inlined_at ? side->inlined_at : "";
-	unsigned most = 2;
+	unsigned most = 1;
 	size_t used = 0;
-	for (const char *comma = at; (comma = strchr(comma, ',')); comma++)
+	for (struct frame f = frame_first(at, NULL); frame_next(&f);)
 		most++;
 	frames->text = malloc((side->at.file ? strlen(side->at.file) : 0) + strlen(at) + most * ((directory ? strlen(directory) : 0) + 2));
 	frames->at = malloc(most * sizeof *frames->at);
@@ -257,13 +258,9 @@ static int suppress_frames(struct suppress_frames *frames, const struct report_s
 	if (side->at.file)
 		frames->at[0].file = suppress_absolute(directory, side->at.file, strlen(side->at.file), frames, &used);
 	frames->count = 1;
-	for (size_t n; *at; at += n + (at[n] == ',')) {
-		n = strcspn(at, ",");
-		const char *colon = memrchr(at, ':', n);
-		if (colon)
-			frames->at[frames->count++] = (struct report_place){.file = suppress_absolute(directory, at, (size_t)(colon - at), frames, &used),
-									    .line = (uint32_t)strtoul(colon + 1, NULL, 10)};
-	}
+	for (struct frame f = frame_first(at, NULL); frame_next(&f);)
+		if (f.file < f.size)
+			frames->at[frames->count++] = (struct report_place){.file = suppress_absolute(directory, f.at, f.file, frames, &used), .line = f.line};
 	return 0;
 }
 

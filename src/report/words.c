@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/frame.h"
+
 static const char *const report_kinds[] = {
 	[GSAN_KIND_NONE] = "none",
 	[GSAN_RAW] = "read-after-write",
@@ -68,31 +70,15 @@ const char *report_end_name(enum report_end end)
 	return name[end];
 }
 
-/* The length of the file's name in the first frame of a chain FILE:LINE[,FILE:LINE…]; `all`: of the frame. */
-static size_t report_frame_length(const char *chain, size_t *all)
-{
-	size_t end = *all = strcspn(chain, ",");
-	while (end && chain[end - 1] != ':')
-		end--;
-	return end ? end - 1 : *all;
-}
-
-static int report_same_file(const char *a, size_t n, const char *b, size_t m) { return n == m && !memcmp(a, b, n); }
-
 int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at)
 {
-	const char *last = inlined_at ? strrchr(inlined_at, ',') : NULL, *frame = inlined_at;
-	size_t all, length, n;
-	last = last ? last + 1 : inlined_at; /* in the kernel itself */
-	length = last ? report_frame_length(last, &all) : 0;
-	if (!last || report_same_file(at->file, strlen(at->file), last, length)) {
+	struct frame own = frame_first(inlined_at, NULL);
+	const int elsewhere = frame_own(&own, at);
+	if (elsewhere)
+		text_add(out, own.at, own.size);
+	else
 		text_printf(out, "%s:%u", at->file, at->line);
-		return 0;
-	}
-	while (n = report_frame_length(frame, &all), frame != last && !report_same_file(frame, n, last, length))
-		frame += all + 1;
-	text_printf(out, "%.*s", (int)all, frame);
-	return 1;
+	return elsewhere;
 }
 
 /* Does a word of CUDA's end before that column, as __device__? All of them are macros, and nvcc counts the columns of what they become. */
