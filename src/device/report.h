@@ -229,7 +229,7 @@ ALWAYS void report_itself(const struct who *w, const struct dev_unsaid *u, struc
 
 /* Words for the missing edge. It takes a look at many places, which the first thousands of findings are worth. */
 #define REPORT_REASONED 4096u
-NEVER void report_explain(const struct who *w, const struct dev_unsaid *u, struct hint *best)
+ALWAYS void report_explain(const struct who *w, const struct dev_unsaid *u, struct hint *best)
 {
 	*best = (struct hint){0};
 	if (u->ticket < REPORT_REASONED)
@@ -243,14 +243,13 @@ NEVER void report_explain(const struct who *w, const struct dev_unsaid *u, struc
 
 /* While another warp of the CTA takes in what it has acquired, half of that is in the clock, and may say something else: then once more. */
 #define REPORT_TRIES 16u
-NEVER void report_settled(const struct who *w, const struct dev_unsaid *u, struct hint *best)
+ALWAYS void report_settled(const struct who *w, const struct dev_unsaid *u, struct hint *best)
 {
-	const u32 *lock = w->state ? &w->state->lock : 0;
 	for (u32 tries = 0; tries < REPORT_TRIES; tries++) {
-		u32 turns = lock ? gpu_acquire32(lock) : 0;
+		u32 turns = w->state ? gpu_acquire32(&w->state->lock) : 0;
 		report_explain(w, u, best);
 		gpu_fence_sys();
-		if (!lock || (!turn_ahead(turns, turns) && gpu_load32(lock) == turns))
+		if (!w->state || (!turn_ahead(turns, turns) && gpu_load32(&w->state->lock) == turns))
 			return;
 		lock_pause(tries);
 	}

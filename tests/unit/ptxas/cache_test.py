@@ -198,25 +198,25 @@ class Cache(unittest.TestCase):
     def test_bound(self):
         self.call(ptx=self.write("tmp/bare.ptx", PTX), calls=2)
         bare = os.path.join(self.keep, self.entries()[0])
-        pad = (630000 - os.path.getsize(bare)) // 2  # an entry has the text twice: as a key, and in the result
+        pad = (900000 - os.path.getsize(bare)) // 2  # an entry has the text twice: as a key, and in the result
         os.remove(bare)
         files = [self.write(f"tmp/{i}.ptx", PTX + f"// {i} " + "x" * pad) for i in range(4)]
         stale, fresh = (os.path.join(self.keep, name) for name in ("old.tmp", "new.tmp"))
         name_of = []
-        for i in range(3):  # 0.6 MB each: one more is too much
-            self.call(ptx=files[i], calls=2, GSAN_CACHE_MB="2")
+        for i in range(3):  # 0.9 MB each: one more is too much
+            self.call(ptx=files[i], calls=2, GSAN_CACHE_MB="3")
             name_of += [os.path.join(self.keep, name) for name in self.entries() if os.path.join(self.keep, name) not in name_of]
             os.utime(name_of[i], (1000 + i, 1000 + i))
-        self.call(ptx=files[0], calls=0, GSAN_CACHE_MB="2")  # used again
+        self.call(ptx=files[0], calls=0, GSAN_CACHE_MB="3")  # used again
         for path in (stale, fresh):
             with open(path, "w", encoding="utf-8"):
                 pass
         os.utime(stale, (1, 1))
-        self.call(ptx=files[3], calls=2, GSAN_CACHE_MB="2")
+        self.call(ptx=files[3], calls=2, GSAN_CACHE_MB="3")
         self.assertTrue(os.path.exists(fresh) and not os.path.exists(stale), self.entries())
         self.assertEqual([os.path.exists(path) for path in name_of], [True, False, False])
         size = sum(os.path.getsize(os.path.join(self.keep, name)) for name in self.entries())
-        self.assertTrue(1 << 20 < size <= 3 << 19, size)
+        self.assertTrue(1 << 20 < size <= 9 << 18, size)
         self.call(ptx=files[3], calls=0)
         self.call(ptx=files[1], calls=2)
 
