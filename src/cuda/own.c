@@ -6,18 +6,18 @@
 #include "cuda/real.h"
 
 /* On a GPU `usual`, on the emulated device what that knows. The environment is read once: copies are many, and the program may write there. */
+#define OWN_USUAL (~0u)
 static unsigned own_flags(unsigned usual)
 {
-	static _Atomic unsigned known;
-	static _Atomic int read;
-
-	if (!atomic_load_explicit(&read, memory_order_acquire)) {
-		const char *text = getenv("EMU_TRACE_OWN_FLAGS");
-		atomic_store_explicit(&known, text ? (unsigned)strtoul(text, NULL, 0) : 0, memory_order_relaxed);
-		atomic_store_explicit(&read, 1, memory_order_release);
-	}
+	static _Atomic unsigned known; /* 0: not read yet; OWN_USUAL: nobody says any */
 	unsigned flags = atomic_load_explicit(&known, memory_order_relaxed);
-	return flags ? flags : usual;
+
+	if (!flags) {
+		const char *text = getenv("EMU_TRACE_OWN_FLAGS");
+		flags = text ? (unsigned)strtoul(text, NULL, 0) : OWN_USUAL;
+		atomic_store_explicit(&known, flags, memory_order_relaxed);
+	}
+	return flags == OWN_USUAL ? usual : flags;
 }
 
 CUresult own_event(CUevent *event)

@@ -157,7 +157,7 @@ uint64_t report_part_cause(const struct report_finding *f, uint32_t i)
 	return fingerprint_ops(report_part_class(f, i), &f->edge.op[i], &f->edge.op[i]);
 }
 
-static uint64_t fingerprint_cause(const struct report_finding *f)
+uint64_t report_edge_fingerprint(const struct report_finding *f)
 {
 	const int launches = f->missing_edge_class == REPORT_MISSING_STREAM_EDGE;
 	uint64_t (*const side)(const struct report_side *) = launches ? fingerprint_launch : fingerprint_place;
@@ -167,8 +167,6 @@ static uint64_t fingerprint_cause(const struct report_finding *f)
 	return fingerprint_both(fingerprint_memory(hash, f), side(&f->first), side(&f->second));
 }
 
-uint64_t report_edge_fingerprint(const struct report_finding *pair) { return fingerprint_cause(pair); }
-
 /* Of its pairs one that names most operations says what the edge is: those that do name the same. */
 static uint64_t fingerprint_finding(const struct report *r, const struct report_finding *f)
 {
@@ -177,7 +175,7 @@ static uint64_t fingerprint_finding(const struct report *r, const struct report_
 	for (uint32_t i = 1; i < n; i++)
 		if (pair[i].edge.ops > pair[best].edge.ops)
 			best = i;
-	return fingerprint_cause(&pair[best]);
+	return report_edge_fingerprint(&pair[best]);
 }
 
 /* ---- what is written twice ---- */

@@ -311,7 +311,7 @@ int report_add_sources(struct report *r, const char *directory);
 /* fingerprint.c. Each 0 or -ENOMEM. */
 int report_identify(struct report *r);       /* gives each finding and each of its pairs their fingerprints, once the sources are there */
 int report_identify_pairs(struct report *r); /* the pairs alone */
-uint64_t report_edge_fingerprint(const struct report_finding *pair); /* of the edge that this pair lacks, whatever others of its finding do */
+uint64_t report_edge_fingerprint(const struct report_finding *f); /* of the edge that this pair lacks, whatever others of its finding do */
 uint64_t report_part_cause(const struct report_finding *f, uint32_t i); /* what a finding would be known by that lacks that part of its edge alone */
 struct report_identity report_identity(const struct report_finding *finding);
 int report_identity_order(const struct report_identity *a, const struct report_identity *b);

@@ -141,12 +141,6 @@ static void trace_rows(CUstream s, struct copy_op *c)
 	}
 }
 
-/* It is no work of the program's. */
-static int own(const struct CUstream_st *s, const struct copy_op *c)
-{
-	return emu_skipped_flags(s->flags) || emu_skipped(c->to.at) || emu_skipped(c->from.at);
-}
-
 static CUresult enqueue(CUstream s, const struct copy_op *what, int keep_source)
 {
 	struct copy_op *c = emu_op_new(sizeof *c, run_copy);
@@ -164,7 +158,7 @@ static CUresult enqueue(CUstream s, const struct copy_op *what, int keep_source)
 	}
 	note_known(c);
 	trace_rows(s, c);
-	c->op.own = own(s, what);
+	c->op.own = emu_skipped_range(s->flags, what->to.at, what->from.at);
 	c->op.counts = !c->op.own;
 	emu_op_push(s, &c->op);
 	return CUDA_SUCCESS;
@@ -231,7 +225,7 @@ static CUresult perform(CUstream handle, struct copy_op *c, int blocking)
 	blocking |= pageable_to;
 	c->op.devices = devices_of(handle, c);
 	const int at_once = blocking && !c->op.devices;
-	if (at_once && emu_stream_idle(s) && !own(s, c))
+	if (at_once && emu_stream_idle(s) && !emu_skipped_range(s->flags, c->to.at, c->from.at))
 		emu_learn();
 	if (at_once && emu_stream_idle(s)) {
 		trace_rows(s, c);

@@ -49,3 +49,8 @@ int emu_skipped(uint64_t address)
 			return 1;
 	return 0;
 }
+
+int emu_skipped_range(unsigned flags, uint64_t to, uint64_t from)
+{
+	return emu_skipped_flags(flags) || emu_skipped(to) || emu_skipped(from);
+}

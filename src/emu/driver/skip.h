@@ -10,6 +10,7 @@
 
 const struct emu_span *emu_skip(size_t *spans); /* under the driver's lock; as it was at the first call */
 int emu_skipped(uint64_t address);
+int emu_skipped_range(unsigned flags, uint64_t to, uint64_t from); /* a copy, set or value of a stream with these flags; 0: no address */
 int emu_skipped_kernel(const char *name);
 int emu_skipped_flags(unsigned flags);
 

@@ -310,7 +310,7 @@ uint64_t emu_trace_kernel(CUstream s, const char *name, const struct emu_launch 
 
 uint64_t emu_trace_range(CUstream s, const struct emu_trace_range *r)
 {
-	if (file < 0 || emu_skipped_flags(s->flags) || emu_skipped(r->to) || emu_skipped(r->from))
+	if (file < 0 || emu_skipped_range(s->flags, r->to, r->from))
 		return 0;
 	const uint64_t launch = enter(s);
 	add_head("range", launch, s);
