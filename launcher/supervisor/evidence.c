@@ -250,11 +250,20 @@ struct report_allocation supervisor_part(const struct supervisor *s, const struc
 	return (struct report_allocation){supervisor_owner_rank(s, a->owner), a->base, a->size, address - a->base, a->label};
 }
 
+static uint64_t evidence_launches(const struct gsan_finding *f)
+{
+	const struct gsan_side *const side[] = {&f->first, &f->second};
+	uint64_t hash = HASH_START;
+	for (size_t i = 0; i < sizeof side / sizeof *side; i++)
+		hash = hash_step(hash_step(hash, side[i]->participant), side[i]->seq);
+	return hash;
+}
+
 static int evidence_finding(const struct supervisor *s, struct report *r, const struct candidate *c)
 {
 	const struct gsan_finding *from = &c->finding;
-	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = c->count,
-				   .weight = c->weight, .certain = c->certain, .formal = from->formal != 0};
+	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = 1,
+				   .launches = evidence_launches(from), .weight = c->weight, .certain = c->certain, .formal = from->formal != 0};
 	char unnamed[2][SUPERVISOR_UNNAMED];
 	supervisor_side(s, &f.first, &from->first, c->kernel[0], c->owner[0], unnamed[0]);
 	supervisor_side(s, &f.second, &from->second, c->kernel[1], c->owner[1], unnamed[1]);

@@ -109,11 +109,13 @@ struct hint { u64 writer, by, reader; u32 reason, both, score, turn, acquired; }
 #define HINT_ITSELF 12u /* the race is that of the flag */
 #define HINT_TOO_EARLY 11u
 #define HINT_BOTH 6u
+#define HINT_BOTH_OWN (HINT_BOTH + 2)
 #define HINT_OTHER_CTA 5u
 #define HINT_BOTH_LIKELY 0u
 #define HINT_EITHER_WAY 1u /* that alone */
 #define HINT_BEST (HINT_EXACT + 3)
 #define HINT_CONFIDENCE(score) (1u << (score) / 4)
+#define HINT_ITSELF_CONFIDENCE 1u /* elsewhere the same lines may be data of a flag that is seen */
 _Static_assert(HINT_CONFIDENCE(HINT_EXACT) == GSAN_CERTAIN && HINT_CONFIDENCE(HINT_EXACT - 1) < GSAN_CERTAIN, "");
 
 /* Is the flag's write behind the access in its own CTA? */
@@ -124,12 +126,29 @@ ALWAYS int hint_behind(const struct gsan_launch *l, u64 writer, u64 rec)
 	return tag_private(l, rec_tag(writer)) && private_follows(l, rec_tag(writer), rec);
 }
 
+/* Is the flag weak? */
+ALWAYS int hint_is_weak(u32 why) { return why == GSAN_WHY_WEAK_WRITE || why == GSAN_WHY_WEAK_READ; }
+
+/* Of one stretch between releases the text says which came first, as far as there are no loops. */
+ALWAYS int hint_stands_before(const struct hint *h, u64 rec)
+{
+	u32 site = rec_site(h->by); /* 0: not known */
+	return site && !((h->writer ^ rec) & REC_STAMP) && site <= rec_site(rec);
+}
+
+/* Is it of this very race? */
+ALWAYS int hint_itself(const struct hint *h, u64 rec, u32 site)
+{
+	return h->writer == (rec & REC_STAMP) && rec_site(h->by) == rec_site(rec) && rec_site(h->reader) == site;
+}
+
 /* Would an edge from `writer` to `reader` order the record before this access? What its kernel's start releases needs no release. */
 ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u32 why)
 {
 	const struct gsan_launch *l = w->launch;
 	int behind = hint_behind(l, h->writer, rec), same = rec_tag(h->writer) == rec_tag(rec), own = who_made(w, h->reader);
 	int later = !same && !behind && order_before(l, &tag_launch(l, rec_tag(h->writer))->order, rec_tag(rec));
+	int before = hint_stands_before(h, rec);
 	u32 acquired = why & HINT_ACQUIRES, more = 2 * (u32)own + !(why & HINT_RELEASES);
 	h->acquired = acquired;
 	h->score = 0;
@@ -139,6 +158,8 @@ ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u
 		return;
 	if (!behind && why & HINT_EARLY) /* what that CTA was behind of, it released */
 		return;
+	if (hint_is_weak(h->reason) && !later && (!behind || before))
+		return; /* of another CTA, or before it: that is a race for itself */
 	for (int i = 0; i < 2; i++) /* is that edge there after all? And is the read before this access? */
 		if ((i ? !own : !behind && !later) && order_slow(w, i ? h->reader : h->writer, NO_POINT) != i)
 			return;
@@ -150,10 +171,10 @@ ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u
 	h->both = h->reason == GSAN_WHY_RELAXED_WRITE && !acquired;
 	if (why & HINT_EITHER)
 		h->score = HINT_EITHER_WAY;
-	else if (h->both)
-		h->score = (behind ? HINT_BOTH : HINT_BOTH_LIKELY) + more;
-	else if (h->writer == (rec & REC_STAMP) && rec_site(h->by) == rec_site(rec) && rec_site(h->reader) == site)
+	else if (!h->both && hint_itself(h, rec, site))
 		h->score = HINT_ITSELF + more;
+	else if (h->both || before)
+		h->score = (behind && !before ? HINT_BOTH : HINT_BOTH_LIKELY) + more;
 	else
 		h->score = (behind || later ? HINT_EXACT : HINT_LIKELY) + more;
 }

@@ -217,13 +217,14 @@ ALWAYS u32 report_weakly(u32 writes, u32 reads)
 	return op_is_strong_write(writes) && !op_writes(reads) && !op_is_strong(reads) ? GSAN_WHY_WEAK_READ : GSAN_WHY_NONE;
 }
 
-/* A flag that races itself lacks that, whichever side came first, if nothing explains it better. */
+/* A flag that races itself lacks that, whichever side came first, if nothing explains it better: a strong operation behind the one and before the
+ * other does, for then they are data. */
 ALWAYS void report_itself(const struct who *w, const struct dev_unsaid *u, struct hint *best)
 {
 	u32 first = rec_op(u->rec), why = report_weakly(first, u->op), written = why;
 	u64 rec = u->rec, me = rec_of(w->base & REC_STAMP, u->op, u->site, 0);
 	why = why ? why : report_weakly(u->op, first);
-	if (why && best->score < HINT_ITSELF)
+	if (why && best->score < HINT_ITSELF && !(best->both && best->score >= HINT_BOTH_OWN))
 		*best = (struct hint){.by = written ? rec : me, .reader = written ? me : rec, .reason = why, .score = HINT_ITSELF};
 }
 
@@ -263,19 +264,23 @@ NEVER void report_reason(struct gsan_finding *f, const struct who *w, const stru
 		best.reason = GSAN_WHY_RELAXED_WRITE;
 	f->reason = (uint8_t)best.reason;
 	f->both = (uint8_t)best.both;
-	f->confidence = (uint8_t)(best.score ? HINT_CONFIDENCE(best.score) : 0);
+	f->confidence = (uint8_t)(best.score == HINT_ITSELF ? HINT_ITSELF_CONFIDENCE : best.score ? HINT_CONFIDENCE(best.score) : 0);
 	f->flag_write_site = best.by ? (uint16_t)rec_site(best.by) : 0xffff;
 	f->flag_read_site = best.reader ? (uint16_t)rec_site(best.reader) : 0xffff;
 	report_flag(f, w->launch, 0, best.by);
 	report_flag(f, w->launch, 1, best.reader);
 }
 
-/* A flag that one side accesses weakly: what it is to order is not ordered. */
+/* A flag that one side accesses weakly: what it is to order is not ordered. One that was read first may be read again, of which nothing would be
+ * said any more. */
 ALWAYS void report_weak(const struct who *w, u64 rec, const struct access *a)
 {
-	u32 why = report_weakly(rec_op(rec), a->op);
+	u32 why = report_weakly(rec_op(rec), a->op), again = report_weakly(a->op, rec_op(rec));
 	if (why)
 		hint_add(w, rec, rec, a->site, why, 1);
+	else if (again)
+		hint_keep(w->launch, w->base & REC_STAMP, rec_of(w->base & REC_STAMP, a->op, a->site, 0),
+			  rec_of(rec & REC_STAMP, GSAN_OP_LD, rec_site(rec), 0), again | HINT_EITHER);
 }
 
 /* A place in the ring. 0: it is full; no ticket was taken then, for the supervisor waits for each that was. */

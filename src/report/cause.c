@@ -296,6 +296,8 @@ int report_elect(struct report *r)
 		cause_keeps(&pair, by, r->finding[by].within);
 	}
 	r->findings = kept;
+	for (uint32_t i = 0; i < kept; i++)
+		r->finding[i].count += !r->finding[i].count; /* its launches were counted where the same lines lack something else */
 	return rc ? rc : cause_learn_all(r);
 }
 

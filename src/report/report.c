@@ -183,19 +183,32 @@ static struct report_finding *report_known(struct report *r, const struct report
 	return NULL;
 }
 
+/* Has it been seen in these launches before, for whatever reason? -ENOMEM. */
+static int report_met(struct report *r, const struct report_finding *f)
+{
+	const uint64_t sides = hash_then(report_side_hash(&f->first), report_side_hash(&f->second)), hash = hash_then(f->launches, sides + f->kind);
+	uint32_t at = 0;
+	return index_next(&r->met, hash, &at) ? 1 : index_add(&r->met, hash, 0);
+}
+
 int report_add_finding(struct report *r, const struct report_finding *finding)
 {
 	if (report_index(r))
 		return -ENOMEM;
 	struct report_finding *known = report_known(r, finding);
+	const int met = finding->launches ? report_met(r, finding) : 0;
+	struct report_finding once = *finding;
+	if (met < 0)
+		return met;
+	once.count = met ? 0 : finding->count;
 	if (!known)
-		return report_append_finding(r, finding);
+		return report_append_finding(r, &once);
 	struct report_finding sum = *known;
 	if (report_instance_order(finding, known) < 0) {
 		sum = *finding;
 		report_copy_finding(r, &sum);
 	}
-	report_sum(&sum, known, finding);
+	report_sum(&sum, known, &once);
 	sum.within |= report_within(finding);
 	*known = sum;
 	return 0;
@@ -407,6 +420,7 @@ void report_unlist_formal(struct report *r)
 void report_free(struct report *r)
 {
 	index_free(&r->index);
+	index_free(&r->met);
 	index_free(&r->text_index);
 	index_free(&r->note_index);
 	index_free(&r->left_index);

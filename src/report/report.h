@@ -88,6 +88,7 @@ struct report_finding {
 	uint32_t kinds_unlisted; /* `count` have them, too */
 	uint64_t count_unlisted;
 	uint64_t count;
+	uint64_t launches;       /* by what the launches are known in which it was seen, which count once; 0: not told; in no file */
 	struct report_side first, second;
 	struct report_flag flag_write, flag_read;  /* what `reason` speaks of */
 	int both;                                  /* of a relaxed write: the read does not acquire, either */
@@ -201,6 +202,7 @@ struct report {
 	uint32_t pairs;
 	struct report_finding *pair;  /* of findings that have several (report_pairs) */
 	struct index index;           /* of findings by what they are, for report_add_finding */
+	struct index met;             /* of findings by the launches that they were seen in, likewise */
 	uint32_t formal_unlisted;     /* formal findings that are not among these */
 	struct report_unlisted unlisted[GSAN_TOLD]; /* others, by kind (report_limit) */
 	uint32_t waits, waits_unlisted;

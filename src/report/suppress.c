@@ -449,13 +449,13 @@ static void suppress_add_outer(struct text *out, const struct report *r, const s
 }
 
 /* The instruction's own place. One in a header of somebody else's, which may lie elsewhere on another machine, is named without its folder, and with
- * its function. */
+ * its function, if that is not the kernel. */
 static void suppress_add_at(struct text *out, const struct report *r, const struct report_side *side, int elsewhere)
 {
 	const char *name = report_below(r->job.directory, side->at.file), *slash = strrchr(name, '/');
 	struct text place = {0};
 	text_printf(&place, "%s:%u", elsewhere && *name == '/' ? slash + 1 : name, side->at.line);
-	if (elsewhere && side->function)
+	if (elsewhere && side->function && (!side->kernel || strcmp(side->function, side->kernel)))
 		suppress_add_name(out, "function", suppress_stable(side->function, side->function_name));
 	suppress_add_name(out, "at", place.data ? place.data : "");
 	out->failed |= place.failed;

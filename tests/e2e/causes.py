@@ -2,7 +2,7 @@
 second waits for the flag and reads. `scope`: several lines behind one flag whose scope is too narrow; its twin `two` has two flags that
 lack something each; and what is done with the pairs of one finding: suppressed one by one, compared with an earlier report, merged. And lines of
 Triton: `called`, what is written on a line, and what a helper does that is called there, are suppressed one by one; `edges`, launches of which
-each lacks something else at the same lines; `counters`, atomics that hand nothing over, beside a store that races."""
+each lacks something else at the same lines; `weak`, flags that are; `counters`, atomics that hand nothing over, beside a store that races."""
 import json
 import os
 import subprocess
@@ -25,13 +25,13 @@ def program(*messages):
                       "launch P rank 0", "cta 0", *send, "launch Q rank 1", "cta 0", *take]) + "\n"
 
 
-def run(scratch, name, text, status=jobs.FOUND, options=()):
+def run(scratch, name, text, status=jobs.FOUND, options=(), ranks=2):
     folder = os.path.join(scratch, name)
     os.mkdir(folder)
     with open(os.path.join(folder, FILE), "w") as file:
         file.write(text)
-    job = jobs.launched(folder, [os.path.join(jobs.BIN, "litmus-run"), FILE], options=["--seed", "1", *options]).ends(status)
-    return job, job.summary(ranks=2)
+    job = jobs.launched(folder, [os.path.join(jobs.BIN, "litmus-run"), FILE], ranks, ["--seed", "1", *options]).ends(status)
+    return job, job.summary(ranks=ranks)
 
 
 CALLED = """import numpy, triton, triton.language as tl
@@ -206,6 +206,40 @@ def called(scratch):
     expect.clean(of_triton(scratch, "alone", CALLED.replace("GRID", "1"), 0)[1])
 
 
+WEAK = """litmus causes
+location p
+location q
+location count
+location out
+launch P
+cta 0
+{first}
+cta 1
+{writer}
+cta 2
+{reader}
+"""
+
+
+def weak(scratch):
+    """A weak flag explains what its own CTA did before it raised it, and no other's accesses, nor later ones; of words that are read by volatile
+    loads behind a relaxed atomic that is.  The same edges, and as many, with each seed."""
+    read, both = "ld.volatile.global.b32 r0 p", "ld.volatile.global.b32 r0 p\nld.volatile.global.b32 r1 q"
+    alone = run(scratch, "alone", WEAK.format(first="st.global.b32 p 1", writer="st.global.b32 out 1", reader=read), ranks=1)[0].report
+    for seed in "0123":
+        def of(name, writer, reader, status=jobs.FOUND):
+            return run(scratch, name + seed, WEAK.format(first="st.global.b32 p 1" if "p" in reader.split() else "ld.global.b32 r0 out", writer=writer, reader=reader), status, ("--seed", seed), ranks=1)
+        for name, reader, said in (("data", read + "\nld.global.b32 r1 q", "no-synchronisation"), ("flags", both, "weak-flag")):
+            job, summary = of(name, "st.global.b32 q 1", reader)
+            expect.need(classes(summary) == sorted(("weak-flag", said)) and not any("pairs" in finding for finding in summary["findings"]), f"{job}")
+            report(job.report, "--baseline", alone, status=jobs.FOUND)
+        for name, release, acquire, status in (("counted", "relaxed", "relaxed", jobs.FOUND), ("correct", "release", "acquire", 0)):
+            job, summary = of(name, f"st.global.b32 q 1\natom.{release}.gpu.global.add.u32 r0 count 1",
+                              f"poll ld.{acquire}.gpu.global.b32 r0 count 1 400\nif r0 == 1\nld.volatile.global.b32 r1 q\nend", status)
+            said = [] if not status else ["missing-release-and-acquire"]
+            expect.need(classes(summary) == said and all(finding["count"] == 1 for finding in summary["findings"]), f"{job}")
+
+
 def classes(summary):
     return sorted(finding["missing_edge_class"] for finding in summary["findings"])
 
@@ -241,4 +275,4 @@ def counters(scratch):
 
 
 if __name__ == "__main__":
-    jobs.main({"scope": scope, "two": two, "suppressed": suppressed, "known": known, "called": called, "edges": edges, "counters": counters})
+    jobs.main({"scope": scope, "two": two, "suppressed": suppressed, "known": known, "called": called, "edges": edges, "weak": weak, "counters": counters})

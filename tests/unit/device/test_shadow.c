@@ -184,7 +184,7 @@ static void store_then_strong(int store, const char *name, u64 races)
 		weak(&a, GSAN_OP_ST, PLACE, 4, 1);
 	flag_store(&a, PLACE, GSAN_SEM_NONE, GSAN_SYS, 1, 2);
 	flag_load(&b, PLACE, GSAN_SEM_NONE, GSAN_SYS, 1, 8);
-	expect(name, races, GSAN_RAW, GSAN_WHY_WEAK_WRITE);
+	expect(name, races, GSAN_RAW, GSAN_WHY_RELAXED_WRITE);
 }
 
 static void narrow_then_wide(u32 scope, const char *name, u64 races)

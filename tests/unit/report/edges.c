@@ -160,8 +160,35 @@ static void test_runs(void)
 	}
 }
 
+/* A pair of launches counts once, however often its lines met in it, and for however many reasons; but once for each edge that is missing. */
+static void test_counts(void)
+{
+	static const struct { uint64_t launches[EDGES], count; } row[] = {{{1, 1, 1}, 1}, {{1, 2, 1}, 2}, {{1, 2, 3}, 3}, {{0, 0, 0}, 3}};
+	const struct report_finding of[][EDGES] = {{guess(33), guess(33), guess(33)}, {guess(33), none(1), guess(34)}, {sure(RELEASE, 33), guess(33), none(1)}};
+	for (size_t i = 0; i < sizeof of / sizeof *of * (sizeof row / sizeof *row); i++) {
+		struct report_finding told[EDGES];
+		struct report r;
+		for (int k = 0; k < EDGES; k++) {
+			told[k] = of[i % 3][k];
+			told[k].launches = row[i / 3].launches[k];
+		}
+		for (uint32_t turn = 0; turn < EDGES; turn++) {
+			fill(&r, told, turn);
+			CHECK(r.findings == 1 && r.finding[0].count == row[i / 3].count);
+			report_free(&r);
+		}
+	}
+	struct report_finding two[EDGES] = {sure(RELEASE, 33), sure(ACQUIRE, 33)};
+	struct report r;
+	two[0].launches = two[1].launches = 1;
+	fill(&r, two, 0);
+	CHECK(r.findings == 2 && r.finding[0].count == 1 && r.finding[1].count == 1);
+	report_free(&r);
+}
+
 int main(void)
 {
+	test_counts();
 	test_stay();
 	test_runs();
 	return 0;
