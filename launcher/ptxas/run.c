@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@ static void child(char *const argv[], int out_fd, int err_fd)
 	if (err_fd >= 0)
 		dup2(err_fd, STDERR_FILENO);
 	execv(argv[0], argv);
+	dprintf(STDERR_FILENO, "gsan-ptxas: cannot run %s: %s\n", argv[0], strerror(errno));
 	_exit(127);
 }
 

@@ -139,6 +139,8 @@ def check_command(path):
         assert result.returncode == 1 and "bad.ptx:1:1: not PTX" in result.stderr, result.stderr
         result = run(GSAN_PTXAS, "--real-ptxas", "/nonexistent", path, "-o", out)
         assert result.returncode == 1 and "no real ptxas at /nonexistent" in result.stderr, result.stderr
+        result = run(GSAN_PTXAS, "--real-ptxas", folder, path, "-o", out)
+        assert result.returncode and f"cannot run {folder}: Permission denied" in result.stderr, result.stderr
         assert run(GSAN_PTXAS, "--real-ptxas").returncode == 1
         emu = {**os.environ, "GSAN_DEVICE": "emu"}
         result = run(GSAN_PTXAS, "--real-ptxas", real, "-arch=sm_80", path, "-o", out, env=emu)
