@@ -137,6 +137,21 @@ def compiled(program, nvcc, printer, source):
             plain, ours = (subprocess.run([who, *asked], capture_output=True, text=True, timeout=100, env={**os.environ, "NVCC": nvcc})
                            for who in (nvcc, program))
             need((plain.returncode, plain.stdout, plain.stderr) == (ours.returncode, ours.stdout, ours.stderr), f"{asked}: {ours.stderr}")
+        asked_once(program, nvcc, printer, source, scratch)
+
+
+def asked_once(program, nvcc, printer, source, scratch):
+    """A source on standard input is there for the real call, and -time gets the rows of that one."""
+    piped, timed, rows = (os.path.join(scratch, name) for name in ("piped.fatbin", "timed.fatbin", "rows.csv"))
+    for options, out, text, status in ((["-x", "cu", "-"], piped, open(source).read(), 0), (["-x", "cu", "-"], timed, "no C", 1),
+                                       ([source, "-time", rows], timed, "", 0)):
+        done = subprocess.run([program, "-fatbin", "-arch=sm_90", *options, "-o", out], input=text, capture_output=True, text=True, timeout=100,
+                              env={**os.environ, "NVCC": nvcc})
+        need(done.returncode == status, f"{options}: status {done.returncode}: {done.stderr}")
+    holds(printer, piped, ["kind 1 sm_90", "kind 2 sm_90"])
+    with open(rows) as file:
+        phases = [line.split(" , ")[1] for line in file]
+    need(phases.count("cicc") == phases.count("nvcc (driver)") == phases.count("phase name") == 1, f"-time: {phases}")
 
 
 if __name__ == "__main__":
