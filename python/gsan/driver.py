@@ -86,6 +86,7 @@ class Driver(CudaDriver):
     """Triton's CUDA driver, with the questions that it puts to torch answered by libcuda."""
 
     def __init__(self, cuda):
+        self.cuda = cuda
         self.utils = CudaUtils()
         self.launcher_cls = CudaLauncher
         capability = (cuda.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),

@@ -8,57 +8,16 @@ Each launch copies its arrays to the device, waits, and copies them back (gsan.a
 one stream. Where a program asks Triton for torch's device, it is the CPU. triton.autotune takes its first configuration: times
 mean nothing here.
 """
-import functools
 import os
 import runpy
 import sys
 import traceback
 
-from gsan import launcher
+from gsan import emulated, launcher
 
 
 def fail(text):
     sys.exit(f"gsan.emu: {text}")
-
-
-def copying(cuda, run):
-    """JITFunction.run, which takes host arrays."""
-
-    @functools.wraps(run)
-    def launch(kernel, *args, grid, warmup, **more):
-        from gsan.arrays import on_device
-        cuda.enter()
-        names = kernel.arg_names[:len(args)]
-        with on_device(cuda, {**dict(zip(names, args)), **more}) as given:
-            first = [given.pop(name) for name in names]
-            return run(kernel, *first, *args[len(names):], grid=grid, warmup=warmup, **given)
-
-    return launch
-
-
-def prepare_triton():
-    """Triton's kernels on the emulated device, and their arguments on the host."""
-    try:
-        import triton
-    except ImportError:
-        return  # and the program says so, if it wants it
-    from gsan.driver import Cuda, Driver
-
-    class EmulatedDriver(Driver):
-        def get_active_torch_device(self):
-            import torch
-            return torch.device("cpu")
-
-        def get_benchmarker(self):
-            return lambda call, quantiles=(0.5,), **_: [0.0] * len(quantiles)
-
-    if triton.knobs.runtime.interpret:
-        fail("TRITON_INTERPRET is set, and what Triton's interpreter runs is not checked: unset it")
-    cuda = Cuda()
-    cuda.take(int(os.environ.get("LOCAL_RANK", "0")))
-    triton.runtime.driver.set_active(EmulatedDriver(cuda))
-    function = triton.runtime.jit.JITFunction
-    function.run = copying(cuda, function.run)
 
 
 def main():
@@ -73,7 +32,8 @@ def main():
         os.execv(command[0], [*command, "--device", "emu", "--", sys.executable, "-m", "gsan.emu", *arguments])
     if os.environ.get("GSAN_DEVICE") != "emu":
         fail("gsan-launch runs this on a GPU: give it --device emu, or start the program without gsan.emu")
-    prepare_triton()
+    emulated.await_triton()
+    emulated.follow_children()
     sys.argv, sys.path[0] = arguments, os.path.dirname(os.path.abspath(arguments[0]))
     try:
         runpy.run_path(arguments[0], run_name="__main__")

@@ -10,7 +10,7 @@ import expect  # noqa: E402
 import jobs  # noqa: E402
 
 KERNELS = os.path.join(HERE, "kernels.py")
-WELL = ("plain", "threads", "views", "empty", "read_only", "tuned", "torch_tensor")
+WELL = ("plain", "threads", "views", "empty", "read_only", "tuned", "torch_tensor", "processes_plain")
 REFUSED = {
     "read_only_written": "ValueError: argument out: the kernel wrote to a read-only array",
     "complex_numbers": "TypeError: argument x: an array of dtype('complex64'), for which Triton has no type",
@@ -55,6 +55,20 @@ def found(scratch):
         expect.need(labels == {"out"}, f"labels {labels}")
 
 
+def processes_found(scratch):
+    """In each process."""
+    summary = emulated(scratch, KERNELS, "processes_overlap").ends(jobs.FOUND).summary(ranks=1)
+    expect.need(summary["coverage"]["launches_checked"] == 5, expect.describe(summary))
+
+
+def sitecustomize(scratch):
+    """Of the user, in the Pythons that a program starts."""
+    with open(os.path.join(scratch, "sitecustomize.py"), "w") as file:
+        file.write("USERS = 'own'\n")
+    path = environment(scratch)["PYTHONPATH"]
+    emulated(scratch, KERNELS, "processes_users", PYTHONPATH=f"{path}:{scratch}", USERS="own").ends(67)
+
+
 def own_status(scratch):
     expect.clean(emulated(scratch, KERNELS, "own_status").ends(3).summary(ranks=1))
 
@@ -96,7 +110,7 @@ def wrong_place(scratch):
 
 
 CASES = {**{name: well(name) for name in WELL}, **{name: refused(name) for name in REFUSED},
-         **{case.__name__: case for case in (found, own_status, two_ranks, in_order, usage, no_launcher, wrong_place)}}
+         **{case.__name__: case for case in (found, processes_found, sitecustomize, own_status, two_ranks, in_order, usage, no_launcher, wrong_place)}}
 
 if __name__ == "__main__":
     if sys.argv[1] == "--list":

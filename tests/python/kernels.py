@@ -3,6 +3,9 @@
     python -m gsan.emu kernels.py CASE
 """
 import concurrent.futures
+import multiprocessing
+import os
+import subprocess
 import sys
 
 import numpy
@@ -52,6 +55,35 @@ def threads():
 def overlap():
     out = numpy.zeros(1000, "float32")
     launch(numbers(1000), numbers(1000), out, step=240)
+
+
+def processes(case):
+    """That do what the case does: forked before the device is taken, and started in each other way; then this one."""
+    for way in ("fork", "spawn", "forkserver"):
+        child = multiprocessing.get_context(way).Process(target=case)
+        child.start()
+        child.join()
+        assert child.exitcode == 0, (way, child.exitcode)
+    subprocess.run([sys.executable, __file__, case.__name__], check=True)
+    case()
+
+
+def processes_plain():
+    processes(plain)
+
+
+def processes_overlap():
+    processes(overlap)
+
+
+def users():
+    """What the sitecustomize that stands behind ours has left."""
+    import sitecustomize
+    assert sitecustomize.USERS == os.environ["USERS"]
+
+
+def processes_users():
+    processes(users)
 
 
 def views():
