@@ -5,6 +5,8 @@ import importlib
 import os
 import sys
 
+LAUNCH_ARGUMENTS = 9  # of CompiledKernel.run before those of the kernel: grid, stream, function, what is known of it, hooks
+
 
 def enter():
     """The driver's libcuda, whose context is current for this thread."""
@@ -26,6 +28,24 @@ def copying(run):
             return run(kernel, *first, *args[len(names):], grid=grid, warmup=warmup, **given)
 
     return launch
+
+
+def copying_compiled(run):
+    """CompiledKernel.run, a property, whose function takes host arrays, and which kernel[grid](...) calls."""
+
+    def launch(kernel):
+        names = kernel.src.fn.arg_names if hasattr(kernel.src, "fn") else []
+
+        def of_arrays(*args):
+            from gsan.arrays import on_device
+            how, args = args[:LAUNCH_ARGUMENTS], args[LAUNCH_ARGUMENTS:]
+            values = {names[i] if i < len(names) else str(i): value for i, value in enumerate(args)}
+            with on_device(enter(), values) as given:
+                return run.fget(kernel)(*how, *given.values())
+
+        return of_arrays
+
+    return property(launch)
 
 
 def prepare(triton):
@@ -50,6 +70,8 @@ def prepare(triton):
     importlib.import_module("triton.runtime.driver")._create_driver = EmulatedDriver  # which would ask torch for GPUs
     function = triton.runtime.jit.JITFunction
     function.run = copying(function.run)
+    compiled = triton.compiler.CompiledKernel
+    compiled.run = copying_compiled(compiled.run)
 
 
 class Finder:

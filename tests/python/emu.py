@@ -48,11 +48,13 @@ def refused(name):
 
 def found(scratch):
     for version in ("3.6", "3.9"):
-        summary = emulated(scratch, KERNELS, "overlap", version=version).ends(jobs.FOUND).summary(ranks=1)
-        kinds = {finding["kind"] for finding in expect.pairs(summary)}
-        expect.need("write-after-write" in kinds, expect.describe(summary))
-        labels = {finding["allocation"]["label"] for finding in expect.pairs(summary)}
-        expect.need(labels == {"out"}, f"labels {labels}")
+        for case in ("overlap", "compiled_overlap"):
+            summary = emulated(scratch, KERNELS, case, version=version).ends(jobs.FOUND).summary(ranks=1)
+            kinds = {finding["kind"] for finding in expect.pairs(summary)}
+            expect.need("write-after-write" in kinds, expect.describe(summary))
+            labels = {finding["allocation"]["label"] for finding in expect.pairs(summary)}
+            expect.need(labels == {"out"}, f"{case}: labels {labels}")
+        expect.clean(emulated(scratch, KERNELS, "compiled", version=version).ends(0).summary(ranks=1))
 
 
 def processes_found(scratch):

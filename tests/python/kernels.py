@@ -57,6 +57,20 @@ def overlap():
     launch(numbers(1000), numbers(1000), out, step=240)
 
 
+def compiled(step=256):
+    """As Triton's tutorial of softmax launches: what has been compiled is asked what it takes, and is given each argument."""
+    x, out = numbers(1000), numpy.zeros(1000, "float32")
+    kernel = add.warmup(x, x, out, 1000, step, BLOCK=256, grid=(1,))
+    kernel._init_handles()
+    assert kernel.n_regs > 0 and triton.runtime.driver.active.utils.get_device_properties(0)["multiprocessor_count"] > 0
+    kernel[(triton.cdiv(1000, step), 1, 1)](x, x, out, 1000, step, 256)
+    assert step < 256 or (out == 2 * numbers(1000)).all(), out
+
+
+def compiled_overlap():
+    compiled(240)
+
+
 def processes(case):
     """That do what the case does: forked before the device is taken, and started in each other way; then this one."""
     for way in ("fork", "spawn", "forkserver"):
