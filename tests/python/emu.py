@@ -10,7 +10,7 @@ import expect  # noqa: E402
 import jobs  # noqa: E402
 
 KERNELS = os.path.join(HERE, "kernels.py")
-WELL = ("plain", "threads", "views", "empty", "read_only", "tuned", "torch_tensor", "processes_plain")
+WELL = ("plain", "threads", "views", "empty", "read_only", "tuned", "tuned_reset", "hooked", "torch_tensor", "processes_plain")
 REFUSED = {
     "read_only_written": "ValueError: argument out: the kernel wrote to a read-only array",
     "complex_numbers": "TypeError: argument x: an array of dtype('complex64'), for which Triton has no type",

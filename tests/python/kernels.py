@@ -26,6 +26,13 @@ def double(x, N, BLOCK: tl.constexpr):
     tl.store(x + at, 2 * tl.load(x + at, mask=at < N), mask=at < N)
 
 
+@triton.autotune(configs=[triton.Config({"BLOCK": 128}), triton.Config({"BLOCK": 64})], key=["N"], reset_to_zero=["out"], restore_value=["x"])
+@triton.jit
+def total(x, out, N, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(out, tl.sum(tl.load(x + at, mask=at < N, other=0)))
+
+
 def numbers(count, dtype="float32"):
     return numpy.arange(count, dtype=dtype)
 
@@ -132,6 +139,22 @@ def tuned():
     double[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](x, 1000)
     assert (x == 2 * numbers(1000)).all(), x
     assert double.best_config.kwargs["BLOCK"] == 128
+
+
+def tuned_reset():
+    """The array is set to zero when the configuration is chosen, and not again."""
+    out = numpy.full(1, 7, "int32")
+    for launches in (1, 2):
+        total[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](numpy.ones(1000, "int32"), out, 1000)
+        assert out == launches * 1000, out
+
+
+def hooked():
+    """A hook gets the array, and the kernel what the hook wrote."""
+    out = numpy.zeros(1000, "float32")
+    add.add_pre_run_hook(lambda x, *_, **__: x.fill(5))
+    launch(numbers(1000), numbers(1000), out)
+    assert (out == 5 + numbers(1000)).all(), out
 
 
 def complex_numbers():
