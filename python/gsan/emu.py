@@ -15,18 +15,23 @@ import traceback
 
 from gsan import emulated, launcher
 
+USAGE = 2  # the status of a call that is wrong
 
-def fail(text):
-    sys.exit(f"gsan.emu: {text}")
+
+def fail(text, status=1):
+    print(f"gsan.emu: {text}", file=sys.stderr)
+    sys.exit(status)
 
 
 def main():
     arguments = sys.argv[1:]
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
-        return 0 if arguments else 2
+        return 0 if arguments else USAGE
+    if arguments[0].startswith("-"):
+        fail(f"{arguments[0]}: options are gsan-launch's: gsan-launch [OPTIONS] --device emu python -m gsan.emu PROGRAM [ARGUMENTS]", USAGE)
     if not os.path.isfile(arguments[0]):
-        fail(f"{arguments[0]}: no such file; usage: python -m gsan.emu PROGRAM [ARGUMENTS]")
+        fail(f"{arguments[0]}: no such file; usage: python -m gsan.emu PROGRAM [ARGUMENTS]", USAGE)
     if "GSAN_SOCKET" not in os.environ:  # nobody has started us under gsan-launch yet
         command = launcher.find()
         os.execv(command[0], [*command, "--device", "emu", "--", sys.executable, "-m", "gsan.emu", *arguments])

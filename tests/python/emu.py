@@ -96,7 +96,9 @@ def usage(scratch):
     emulated(scratch).ends(2)
     need = "python -m gsan.emu PROGRAM [ARGUMENTS]"
     expect.need(need in emulated(scratch, "--help").ends(0).out, "--help does not say it")
-    emulated(scratch, "missing.py").ends(1).says("gsan.emu: missing.py: no such file; usage: " + need)
+    emulated(scratch, "missing.py").ends(2).says("gsan.emu: missing.py: no such file; usage: " + need)
+    for options in (["--seed", "3", KERNELS], ["-c", "pass"], ["-m", "kernels"]):
+        emulated(scratch, *options).ends(2).says(f"gsan.emu: {options[0]}: options are gsan-launch's: gsan-launch [OPTIONS] --device emu " + need)
 
 
 def no_launcher(scratch):
