@@ -6,6 +6,7 @@
     kernel[grid](Buffer(cuda.alloc(4096), "int32"), ...)
 """
 import ctypes
+import subprocess
 
 import triton  # noqa: F401 (before its parts)
 from triton.backends.compiler import GPUTarget
@@ -82,12 +83,22 @@ class Buffer:
         return self.address
 
 
+def _utils():
+    try:
+        return CudaUtils()
+    except (RuntimeError, subprocess.CalledProcessError) as error:
+        if isinstance(error, RuntimeError) and "C compiler" not in str(error):
+            raise
+        raise RuntimeError("gsan: Triton builds its launchers with a C compiler (gcc, clang, or what CC names) and Python's headers: "
+                           "`apt install gcc python3-dev`, for one") from error
+
+
 class Driver(CudaDriver):
     """Triton's CUDA driver, with the questions that it puts to torch answered by libcuda."""
 
     def __init__(self, cuda):
         self.cuda = cuda
-        self.utils = CudaUtils()
+        self.utils = _utils()
         self.launcher_cls = CudaLauncher
         capability = (cuda.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
                       cuda.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR))

@@ -108,13 +108,19 @@ def no_launcher(scratch):
         "gsan: gsan-launch is not in PATH")
 
 
+def no_compiler(scratch):
+    """Which Triton wants; or one that fails."""
+    for where in ({"PATH": os.path.realpath(jobs.BIN)}, {"CC": "/bin/false"}):
+        emulated(scratch, KERNELS, "plain", TRITON_CACHE_DIR=scratch, **where).ends(1).says("gsan: Triton builds its launchers with a C compiler")
+
+
 def wrong_place(scratch):
     emulated(scratch, KERNELS, "plain", GSAN_SOCKET="x", GSAN_DEVICE="cuda").ends(1).says("give it --device emu")
     emulated(scratch, KERNELS, "plain", TRITON_INTERPRET="1").ends(1).says("TRITON_INTERPRET is set")
 
 
 CASES = {**{name: well(name) for name in WELL}, **{name: refused(name) for name in REFUSED},
-         **{case.__name__: case for case in (found, processes_found, sitecustomize, own_status, two_ranks, in_order, usage, no_launcher, wrong_place)}}
+         **{case.__name__: case for case in (found, processes_found, sitecustomize, own_status, two_ranks, in_order, usage, no_launcher, no_compiler, wrong_place)}}
 
 if __name__ == "__main__":
     if sys.argv[1] == "--list":
