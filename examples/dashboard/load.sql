@@ -1,4 +1,4 @@
--- What was read becomes rows. DuckDB and PostgreSQL.
+-- What was read becomes rows, but for those that have been loaded. DuckDB and PostgreSQL.
 INSERT INTO finding
 SELECT
 	(finding ->> 'fingerprint'), (pair ->> 'kind'), (pair ->> 'missing_edge_class'), (pair ->> 'missing_edge'),
@@ -9,5 +9,6 @@ SELECT
 	CAST((pair -> 'first' ->> 'line') AS INTEGER), (pair -> 'first' ->> 'op'),
 	CAST((pair -> 'second' ->> 'rank') AS INTEGER), (pair -> 'second' ->> 'kernel'), (pair -> 'second' ->> 'file'),
 	CAST((pair -> 'second' ->> 'line') AS INTEGER), (pair -> 'second' ->> 'op')
-FROM race;
+FROM race
+EXCEPT ALL SELECT * FROM finding;
 DROP TABLE race;
