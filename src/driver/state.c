@@ -50,11 +50,11 @@ CUresult driver_missing(const char *name)
 }
 
 /* CUDA does not work in the child of a process that used it, and neither would locks that another thread of the parent
- * held: such a child is left alone. */
+ * held: such a child is left alone. A parent that has only annotated something has used none. */
 static void state_child(void)
 {
 	inside = 0;
-	if (state == CHECKED)
+	if (state == CHECKED && real.cuInit)
 		state = UNCHECKED;
 }
 

@@ -540,8 +540,9 @@ int participant_several(void) { return participant_started() && !alone; }
 struct participant *participant_any(void)
 {
 	CUdevice device;
-	struct participant *p = real.cuCtxGetDevice(&device) ? NULL : participant_on(device);
-	return p ? p : participant_started();
+	struct participant *first = participant_started();
+	struct participant *p = first && !real.cuCtxGetDevice(&device) ? participant_on(device) : NULL; /* before a first, `real` may be empty */
+	return p ? p : first;
 }
 
 struct participant *participant_at_place(int place)

@@ -118,6 +118,7 @@ CASES = {"c_whole": labelled("c", "whole", counters=(4096, 16)), "c_part": label
          "c_variable": labelled("c", "variable", **{"the third and fourth": (8, 0)}),
          "c_again": labelled("c", "again", after=(4096, 0)), "c_later": labelled("c", "later", now=(4096, 0)),
          "c_given_back": labelled("c", "given_back", **{"while it was there": (4096, 4)}), "c_half": labelled("c", "half", count=(4, 0)), "c_freed": unlabelled("freed"), "c_refused": unlabelled("refused"),
+         "c_at_exit": unlabelled("at_exit"), "c_forked": unlabelled("forked"), "c_early": labelled("c", "early", counters=(4096, 16)),
          "c_ignored": ignored("c", "ignored", UNCHECKED), "c_behind": ignored("c", "behind", jobs.FOUND),
          "python_label": labelled("python", "label", counters=(4096, 0)), "python_arrays": labelled("python", "arrays", counters=(4096, 0)), "python_ignored": ignored("python", "ignored", UNCHECKED),
          "python_behind": ignored("python", "behind", jobs.FOUND),

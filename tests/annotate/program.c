@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cuda.h>
 
@@ -119,7 +121,7 @@ static void case_refused(void)
 {
 	static char name[202];
 	CUdeviceptr at = memory(4096), next = memory(4096);
-	int here;
+	static int here;
 	NEED(next == at + 4096);
 	memset(name, 'n', 201);
 	NEED(label(at, 4096, "") == -EINVAL && label(at, 4096, NULL) == -EINVAL && label(at, 4096, name) == -EINVAL);
@@ -191,13 +193,64 @@ static void case_alone(void)
 	race(at);
 }
 
+static void at_exit(void)
+{
+	static int here;
+	if (gsan_label(&here, sizeof here, "the host's") != -ENOENT || gsan_release("end") || gsan_acquire("end"))
+		_exit(3);
+}
+
+static void case_at_exit(void)
+{
+	atexit(at_exit);
+	race(memory(4096));
+}
+
+/* 0 in the child. In the parent, whether the child ended well. */
+static int forked(void)
+{
+	int status;
+	pid_t child = fork();
+	if (child <= 0)
+		return child;
+	return waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status) ? 1 : -1;
+}
+
+/* Of a process that used CUDA, the child runs without the tool. */
+static void case_forked(void)
+{
+	CUdeviceptr at = memory(4096);
+	int in = forked();
+	if (!in)
+		_exit(label(at, 4096, "child") != -ENOSYS || gsan_release("child") != -ENOSYS || gsan_acquire("child") != -ENOSYS);
+	NEED(in > 0);
+	race(at);
+}
+
+static void case_early(void) { case_whole(); }
+
+/* Before anything of CUDA; it is the child that uses it. */
+static void early(void)
+{
+	static int here;
+	NEED(gsan_label(&here, sizeof here, "the host's") == -ENOENT && !gsan_release("early") && !gsan_acquire("early"));
+	gsan_ignore_begin();
+	gsan_ignore_end();
+	int in = forked();
+	if (in)
+		exit(in < 0);
+}
+
 #define CASE(name) {#name, case_##name}
 static const struct { const char *name; void (*run)(void); } cases[] = {
 	CASE(whole), CASE(part), CASE(variable), CASE(again), CASE(later), CASE(given_back), CASE(half), CASE(freed), CASE(hostile), CASE(refused),
-	CASE(words), CASE(many), CASE(ignored), CASE(behind), CASE(other_thread), CASE(alone)};
+	CASE(words), CASE(many), CASE(ignored), CASE(behind), CASE(other_thread), CASE(alone),
+	CASE(at_exit), CASE(forked), CASE(early)};
 
 int main(int argc, char **argv)
 {
+	if (argc == 2 && !strcmp(argv[1], "early"))
+		early();
 	TRY(cuInit(0));
 	TRY(cuDevicePrimaryCtxRetain(&context, 0));
 	TRY(cuCtxSetCurrent(context));
