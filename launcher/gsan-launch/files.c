@@ -152,8 +152,21 @@ int launch_find_device(struct launch *l)
 	return LAUNCH_EXIT_USAGE;
 }
 
-void launch_find_cache(struct launch *l)
+/* The supervisor makes the temporary one; that it cannot is known here already. */
+int launch_find_cache(struct launch *l)
 {
-	if (folder_cache(l->cache, GSAN_ABI))
+	char temporary[PATH_MAX];
+	int cache = folder_cache(l->cache, GSAN_ABI);
+	int rc = cache ? folder_make_temporary(temporary) : 0;
+	if (!cache)
+		return 0;
+	if (!rc) {
+		rmdir(temporary);
 		l->cache[0] = 0;
+		return 0;
+	}
+	log_error("no place for compiled kernels: %s: %s; nor in %s: %s; name a folder that can be written to by --cache-dir, or by TMPDIR",
+		  l->cache[0] ? l->cache : "neither GSAN_CACHE_DIR nor XDG_CACHE_HOME nor HOME", l->cache[0] ? strerror(-cache) : "not set",
+		  folder_temporary(), strerror(-rc));
+	return LAUNCH_EXIT_USAGE;
 }

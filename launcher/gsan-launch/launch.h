@@ -56,7 +56,7 @@ int launch_find_program(const char *name);
 int launch_make_report(struct launch *l);
 void launch_forget_report(const struct launch *l); /* of a job that does not come to be: an earlier one's is not to be taken for its own */
 int launch_find_device(struct launch *l);
-void launch_find_cache(struct launch *l);
+int launch_find_cache(struct launch *l);
 int launch_link_files(struct launch *l);    /* once the cache is found */
 int launch_name(struct launch *l, int *listener); /* *listener: this launcher is to start the supervisor; -1: another one has */
 void launch_agree(struct launch *l); /* once all else is prepared */

@@ -154,10 +154,11 @@ static int main_prepare_all(struct launch *l)
 		rc = launch_find_device(l);
 	if (!rc)
 		rc = launch_make_report(l);
+	if (!rc)
+		rc = launch_find_cache(l);
 	if (rc)
 		return rc;
 	l->exit_code = main_exit_code(l->option);
-	launch_find_cache(l);
 	rc = launch_link_files(l);
 	if (!rc)
 		launch_agree(l);

@@ -4,6 +4,7 @@
 #ifndef GSAN_SUPERVISOR_STATE_H
 #define GSAN_SUPERVISOR_STATE_H
 
+#include <limits.h>
 #include <sys/types.h>
 
 #include "ipc/broker.h"
@@ -94,7 +95,7 @@ struct supervisor {
 	int listener, job_fd, emu_fd;
 	int report_fd;              /* whose lock makes the folder of the reports this job's; -errno: it is not, or nobody can say */
 	int port, port_fd;          /* for the program's own rendezvous; what keeps it for this job */
-	char cache[4096];
+	char cache[PATH_MAX];
 	int cache_owned;            /* made for this job, removed with it */
 	struct job *job;
 	struct broker *broker;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "config/folder.h"
 #include "config/settings.h"
 #include "supervisor/kill.h"
 #include "supervisor/state.h"
@@ -45,18 +46,13 @@ static void supervisor_keep_port(struct supervisor *s)
 /* Compile caches of this job alone, when there is no place to keep them. */
 static int supervisor_cache(struct supervisor *s)
 {
-	const char *folder = getenv("TMPDIR");
 	if (s->config.cache) {
 		snprintf(s->cache, sizeof s->cache, "%s", s->config.cache);
 		return 0;
 	}
-	snprintf(s->cache, sizeof s->cache, "%s/gsan-XXXXXX", folder && *folder ? folder : "/tmp");
-	if (!mkdtemp(s->cache)) {
-		s->cache[0] = 0;
-		return -errno;
-	}
-	s->cache_owned = 1;
-	return 0;
+	int rc = folder_make_temporary(s->cache);
+	s->cache_owned = !rc;
+	return rc;
 }
 
 static int supervisor_unlink(const char *path, const struct stat *st, int type, struct FTW *place)

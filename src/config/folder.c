@@ -34,6 +34,7 @@ int folder_cache(char path[PATH_MAX], unsigned abi)
 	static const struct { const char *variable, *below; } places[] = {
 		{"GSAN_CACHE_DIR", NULL}, {"XDG_CACHE_HOME", "/gsan"}, {"HOME", "/.cache/gsan"}};
 
+	path[0] = 0;
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		const char *at = getenv(places[i].variable), *below = places[i].below;
 		int n = 0, rc = 0;
@@ -47,4 +48,18 @@ int folder_cache(char path[PATH_MAX], unsigned abi)
 		return rc ? rc : access(path, W_OK | X_OK) ? -errno : 0;
 	}
 	return -ENOENT;
+}
+
+const char *folder_temporary(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/tmp";
+}
+
+int folder_make_temporary(char path[PATH_MAX])
+{
+	if (snprintf(path, PATH_MAX, "%s/gsan-XXXXXX", folder_temporary()) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	return mkdtemp(path) ? 0 : -errno;
 }

@@ -7,7 +7,9 @@
 
 int folder_make(const char *path, mode_t mode); /* mkdir -p: 0 or -errno */
 /* GSAN_CACHE_DIR, or else a folder of this version and ABI in XDG_CACHE_HOME or ~/.cache. Made if need be. 0, or -errno: there is none
- * that can be written to. */
+ * that can be written to; `path` is the one that there would be, or "". */
 int folder_cache(char path[PATH_MAX], unsigned abi);
+const char *folder_temporary(void); /* TMPDIR or /tmp */
+int folder_make_temporary(char path[PATH_MAX]); /* a new one in there: 0 or -errno */
 
 #endif
