@@ -15,7 +15,6 @@
 #include "report/page.h"
 #include "report/suppress.h"
 
-#define MAIN_FOLDER "gsan-report" /* where gsan-launch writes if it is told nothing */
 enum { MAIN_UNREADABLE = 1, MAIN_USAGE = 2, MAIN_FOUND = 66 };
 enum main_fail { FAIL_NEW, FAIL_ANY, FAIL_NEVER };
 
@@ -24,7 +23,7 @@ static const struct options main_options = {settings_rows, SETTINGS, OF_REPORT};
 static const struct settings_words main_words = {
 	"gsan-report",
 	"usage: gsan-report [OPTIONS] [DIR|FILE]... [OPTIONS]\n"
-	"Prints the reports that gsan-launch --report DIR has written (" MAIN_FOLDER " if none is named), several as one.\n\n",
+	"Prints the reports that gsan-launch --report DIR has written, several as one (if none is named, what --report says).\n\n",
 	"\nExit status: 0; 66: found what --fail-on says; 1: a report cannot be read, or the output not be written;\n"
 	"2: wrong usage.\n",
 };
@@ -50,11 +49,10 @@ static int main_read(const char *name, struct report *r)
 	return rc;
 }
 
-/* One is read as it is; several are merged. */
-static int main_read_all(char *const *names, int count, struct report *r)
+static int main_merge(char *const *names, int count, struct report *r)
 {
-	int rc = count == 1 ? main_read(names[0], r) : 0;
-	for (int i = 0; count > 1 && i < count && !rc; i++) {
+	int rc = 0;
+	for (int i = 0; i < count && !rc; i++) {
 		struct report one;
 		rc = main_read(names[i], &one);
 		if (!rc && (rc = report_merge(r, &one)))
@@ -136,14 +134,14 @@ static int main_suppress(struct report *r, const struct suppressions *suppressio
 
 static int main_run(const struct option_value *option, const struct suppressions *suppressions, char **names, int count)
 {
-	static char initial[] = MAIN_FOLDER, *const one[] = {initial};
+	const char *const folder = count == 1 ? names[0] : option[SETTING_REPORT].text;
 	const char *const pattern[REPORT_PATTERNS] = {[REPORT_BY_KIND] = option[SETTING_KIND].text,
 						      [REPORT_BY_KERNEL] = option[SETTING_KERNEL].text,
 						      [REPORT_BY_FILE] = option[SETTING_FILES].text,
 						      [REPORT_BY_RANK] = option[SETTING_RANK].text,
 						      [REPORT_BY_LABEL] = option[SETTING_LABEL].text};
 	struct report r = {0};
-	int rc = main_read_all(count ? names : one, count ? count : 1, &r);
+	int rc = count > 1 ? main_merge(names, count, &r) : main_read(folder, &r);
 	if (!rc && option[SETTING_BASELINE].given)
 		rc = main_compare(option[SETTING_BASELINE].text, &r);
 	if (!rc && (rc = main_suppress(&r, suppressions)))
@@ -152,7 +150,7 @@ static int main_run(const struct option_value *option, const struct suppressions
 	if (!option[SETTING_SUGGEST].given || option[SETTING_DETAILS].given) /* a file of all, unless fewer are asked for */
 		report_limit(&r, (uint32_t)option[SETTING_DETAILS].number);
 	if (!rc)
-		rc = main_print(option, &r, count > 1 ? NULL : count ? names[0] : one[0]);
+		rc = main_print(option, &r, count > 1 ? NULL : folder);
 	int status = rc ? MAIN_UNREADABLE : main_status(option, &r);
 	report_free(&r);
 	return status;
@@ -201,6 +199,10 @@ static int main_parse(int argc, char **argv, struct option_value *option, int *n
 	}
 	if (settings_complete(OF_REPORT, option, error, size))
 		return -EINVAL;
+	if (!*option[SETTING_REPORT].text) {
+		snprintf(error, size, "--report: an empty name");
+		return -EINVAL;
+	}
 	if (option[SETTING_KIND].given && !main_kind_exists(option[SETTING_KIND].text)) {
 		snprintf(error, size, "--kind: '%s' matches no kind of finding", option[SETTING_KIND].text);
 		return -EINVAL;
