@@ -395,14 +395,41 @@ static const struct ptx_file *file_of_comment(const struct ptx_module *m, const 
 	return NULL;
 }
 
+/* Goes on to what `*loc` was inlined at, in *file. 0: to nothing. */
+static int next_place(const struct ptx_module *m, const struct ptx_loc **loc, const struct ptx_file **file)
+{
+	if (!*loc || !(*loc)->inlined_at)
+		return 0;
+	*loc = &m->loc[(*loc)->inlined_at - 1];
+	*file = (*loc)->name.len ? file_of_comment(m, *loc, *file) : ptx_file_of(m, (*loc)->file);
+	return 1;
+}
+
+struct ptx_where ptx_plan_own(const struct ptx_module *m, const struct ptx_instr *i)
+{
+	const struct ptx_where at = ptx_plan_where(m, i);
+	const struct ptx_loc *loc = at.loc;
+	const struct ptx_file *file = loc ? ptx_file_of(m, loc->file) : NULL, *own;
+
+	for (uint32_t n = 0; n < CHAIN_MAX && next_place(m, &loc, &file); n++)
+		;
+	own = file;
+	if (!own || !strcmp(own->path, at.file))
+		return at;
+	loc = at.loc;
+	file = ptx_file_of(m, loc->file);
+	for (uint32_t n = 0; n < CHAIN_MAX && next_place(m, &loc, &file); n++)
+		if (file && !strcmp(file->path, own->path))
+			break;
+	return (struct ptx_where){own->path, loc->line, loc->column, loc};
+}
+
 void ptx_plan_inlined(const struct ptx_module *m, const struct ptx_loc *loc, struct text *out)
 {
 	const struct ptx_file *file = loc ? ptx_file_of(m, loc->file) : NULL;
 	uint32_t printed = 0;
 
-	while (loc && loc->inlined_at && printed < CHAIN_MAX) {
-		loc = &m->loc[loc->inlined_at - 1];
-		file = loc->name.len ? file_of_comment(m, loc, file) : ptx_file_of(m, loc->file);
+	while (printed < CHAIN_MAX && next_place(m, &loc, &file)) {
 		text_puts(out, printed++ ? "," : "");
 		if (file || !loc->name.len)
 			text_printf(out, "%s:%u", file ? file->path : "?", loc->line);

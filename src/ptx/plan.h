@@ -66,6 +66,8 @@ int ptx_plan_is_workspace(const struct ptx_module *m, const struct ptx_operand *
 /* Source position of a place, for reports: file NULL = no line information, line is the PTX line then. */
 struct ptx_where { const char *file; uint32_t line, column; const struct ptx_loc *loc; };
 struct ptx_where ptx_plan_where(const struct ptx_module *m, const struct ptx_instr *i);
+/* Likewise, the user's own: of what lies in a library's header, the innermost place in a file of the kernel's own that it was inlined at. */
+struct ptx_where ptx_plan_own(const struct ptx_module *m, const struct ptx_instr *i);
 /* Appends "file:line,…" of the inlining chain, innermost first, or "-". */
 void ptx_plan_inlined(const struct ptx_module *m, const struct ptx_loc *loc, struct text *out);
 

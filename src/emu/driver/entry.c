@@ -95,7 +95,7 @@ CUresult CUDAAPI cuGetErrorName(CUresult code, const char **name)
 }
 
 /* The launch that this thread was last refused: it is in the error's text from then on, and so in what programs say. */
-static _Thread_local char refused[640];
+static _Thread_local char refused[700];
 
 CUresult emu_not_supported(const char *what)
 {

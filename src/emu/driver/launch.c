@@ -160,7 +160,9 @@ static CUresult grid_new(CUcontext c, CUfunction f, const struct emu_launch *lau
 	const int rc = emu_grid_new(f->kernel, launch, grid, &error);
 	if (!rc)
 		return CUDA_SUCCESS;
-	log_error("emulated device: %s", error.text);
+	/* Once of a kernel; and of a checked copy not, for its original is tried next. */
+	if (rc != -ENOTSUP || launch->trace || (!f->refused++ && !emu_copied(emu_kernel_name(f->kernel))))
+		log_error("emulated device: %s", error.text);
 	if (rc == -ENOTSUP && launch->trace) /* a launch that is missing from the trace, or from the schedules */
 		c->error = CUDA_ERROR_INVALID_PTX;
 	if (c->error)

@@ -12,6 +12,7 @@ struct CUfunc_st {
 	struct emu_kernel_info info;
 	unsigned dynamic_shared_max; /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
 	int carveout, cluster_nonportable;
+	unsigned refused; /* launches, for what the device lacks */
 };
 struct CUmod_st {
 	struct CUmod_st *next;

@@ -292,14 +292,18 @@ static void add_head(const char *what, uint64_t launch, CUstream s)
 		    (int)s->context->device, emu_trace_number(s->id));
 }
 
+size_t emu_copied(const char *name)
+{
+	const char *suffix = getenv("EMU_TRACE_SUFFIX");
+	const size_t length = strlen(name), rest = suffix ? strlen(suffix) : 0;
+	return rest && length > rest && !strcmp(name + length - rest, suffix) ? length - rest : 0;
+}
+
 uint64_t emu_trace_kernel(CUstream s, const char *name, const struct emu_launch *l)
 {
 	if (file < 0)
 		return 0;
-	const char *suffix = emu_trace_device()->suffix;
-	size_t length = strlen(name), rest = suffix ? strlen(suffix) : 0;
-	if (rest && length > rest && !strcmp(name + length - rest, suffix))
-		length -= rest;
+	const size_t original = emu_copied(name), length = original ? original : strlen(name);
 	const uint64_t launch = enter(s);
 	add_head("launch", launch, s);
 	text_printf(&buffer, " kernel %.*s grid %u %u %u block %u", (int)length, name, l->grid[0], l->grid[1], l->grid[2],

@@ -19,6 +19,7 @@ uint64_t emu_trace_number(uint64_t serial);
 
 /* Work enters a stream; all give the numbers of the launches: the first, or 0 while nothing is traced. */
 struct emu_trace_range { uint64_t to, from, bytes; }; /* 0: no device memory on that side */
+size_t emu_copied(const char *name); /* how long the name is of the kernel whose checked copy this is; 0: it is none */
 uint64_t emu_trace_kernel(CUstream s, const char *name, const struct emu_launch *l);
 uint64_t emu_trace_range(CUstream s, const struct emu_trace_range *r);
 void emu_trace_begin(uint64_t launch);

@@ -15,10 +15,11 @@ void decode_fail(struct decoder *d, const char *what)
 	if (d->rc)
 		return;
 	d->rc = -ENOTSUP;
-	char line[160];
+	char line[EXEC_LINE], name[EXEC_NAME];
 	const struct ptx_span text = d->at ? d->at->opcode : d->function->name;
 	exec_describe_line(line, sizeof line, d->m, d->at);
-	snprintf(d->error->text, sizeof d->error->text, "kernel %s: %.*s (%s): %s", d->kernel->name, (int)text.len, d->m->text + text.off,
+	exec_show_name(name, sizeof name, d->kernel->name);
+	snprintf(d->error->text, sizeof d->error->text, "kernel %s: %.*s (%s): %s", name, (int)text.len, d->m->text + text.off,
 		 line, what);
 }
 void decode_no_memory(struct decoder *d)

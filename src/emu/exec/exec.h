@@ -13,7 +13,7 @@ struct emu_grid;
 
 enum emu_fault { EMU_FAILED, EMU_ILLEGAL_ADDRESS, EMU_ILLEGAL_INSTRUCTION, EMU_ASSERTED };
 struct emu_error {
-	char text[512];           /* says instruction, kernel and line */
+	char text[640];           /* says instruction, kernel and line */
 	enum emu_fault fault;     /* of a grid that ended in EMU_FAULT */
 };
 

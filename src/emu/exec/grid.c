@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle.h"
+#include "ptx/plan.h"
 
 struct guard { sigjmp_buf jump; void *address; };
 static _Thread_local struct guard *volatile guarding;
@@ -130,6 +132,7 @@ static int check(const struct emu_kernel *k, const struct emu_launch *l, struct 
 	const uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
 	const uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
 	const uint64_t cluster = (uint64_t)(l->cluster[0] ? l->cluster[0] : 1) * (l->cluster[1] ? l->cluster[1] : 1) * (l->cluster[2] ? l->cluster[2] : 1);
+	char name[EXEC_NAME], line[EXEC_LINE] = "";
 	const char *what = NULL;
 	if (!threads || threads > 1024 || threads > k->max_threads || !blocks)
 		what = "grid or block size out of range";
@@ -139,8 +142,12 @@ static int check(const struct emu_kernel *k, const struct emu_launch *l, struct 
 		what = "clusters of more than one block are not executed by the emulated device";
 	else if ((uint64_t)k->shared_bytes + l->dynamic_shared > 227 * 1024)
 		what = "more shared memory than a block can have";
-	if (what)
-		snprintf(error->text, sizeof error->text, "kernel %s: %s", k->name, what);
+	if (what) {
+		exec_show_name(name, sizeof name, k->name);
+		if (f->instrs)
+			exec_describe_line(line, sizeof line, k->module->ptx, &f->instr[0]);
+		snprintf(error->text, sizeof error->text, "kernel %s (%s): %s", name, line, what);
+	}
 	return !what ? 0 : cluster > 1 ? -ENOTSUP : -EINVAL;
 }
 
@@ -216,21 +223,36 @@ void emu_grid_free(struct emu_grid *g)
 
 void exec_describe_line(char *to, size_t room, const struct ptx_module *m, const struct ptx_instr *i)
 {
-	const struct ptx_loc *l = i && i->loc ? &m->loc[i->loc - 1] : NULL;
-	const struct ptx_file *f = l ? ptx_file_of(m, l->file) : NULL;
-	snprintf(to, room, f ? "PTX line %u, %s:%u" : "PTX line %u", i ? i->line : 0, f ? f->path : "", l ? l->line : 0);
+	const struct ptx_where at = i ? ptx_plan_own(m, i) : (struct ptx_where){ 0 };
+	snprintf(to, room, at.file ? "PTX line %u, %s:%u" : "PTX line %u", i ? i->line : 0, at.file ? at.file : "", at.line);
+}
+
+/* Of a copy, whose name has a word more behind two underscores, the kernel's. */
+void exec_show_name(char *to, size_t room, const char *name)
+{
+	const char *word = NULL;
+	char *shown = demangle_shortly(name), *kernel;
+	for (const char *at = name; (at = strstr(at, "__")) != NULL; at++)
+		word = at;
+	if (!shown && word && (kernel = strndup(name, (size_t)(word - name))) != NULL) {
+		shown = demangle_shortly(kernel);
+		free(kernel);
+	}
+	snprintf(to, room, "%s", shown ? shown : name);
+	free(shown);
 }
 
 static void describe(struct emu_grid *g, const struct exec_warp *w, uint32_t lane, enum emu_fault kind, const char *what)
 {
 	const struct ptx_instr *i = g->program->insn[w->at].source;
 	const struct ptx_span text = i ? i->whole : (struct ptx_span){ 0, 0 };
-	char address[32] = "", line[160];
+	char address[32] = "", line[EXEC_LINE], name[EXEC_NAME];
 	if (kind == EMU_ILLEGAL_ADDRESS)
 		snprintf(address, sizeof address, ", address 0x%llx", (unsigned long long)w->address[lane]);
 	exec_describe_line(line, sizeof line, g->kernel->module->ptx, i);
+	exec_show_name(name, sizeof name, g->kernel->name);
 	snprintf(g->fault.text, sizeof g->fault.text, "kernel %s: %s%s, at '%.*s' (%s), block (%u,%u,%u), thread (%u,%u,%u)",
-		 g->kernel->name, what, address, (int)(text.len > 160 ? 160 : text.len), g->kernel->module->ptx->text + text.off, line,
+		 name, what, address, (int)(text.len > 160 ? 160 : text.len), g->kernel->module->ptx->text + text.off, line,
 		 w->cta->index[0], w->cta->index[1], w->cta->index[2], w->tid[0][lane], w->tid[1][lane], w->tid[2][lane]);
 	g->fault.fault = kind;
 	g->state = EMU_FAULT;

@@ -86,6 +86,8 @@
 #define SKEWED ENTRY("skewed") "ld.global.u32 %r1, [%d1+2];\n" END
 #define STUCK ENTRY("stuck") "setp.eq.u32 %p0, %r0, 0;\n@%p0 bar.sync 1, 64;\n@!%p0 bar.sync 2, 64;\n" END
 #define LACKING ".file 2 \"dir/lacks.py\"\n" ENTRY("lacking") ".loc 2 31 4\ntcgen05.fence::before_thread_sync;\n" END
+#define LACKING_BELOW ".file 3 \"lib/deep.h\"\n" ENTRY("_Z5belowPj__copy") ".loc 2 40 4\n.loc 2 8 1, function_name $L, inlined_at 2 40 4\n" \
+	".loc 3 115 9, function_name $L, inlined_at 2 8 1\ntcgen05.fence::before_thread_sync;\n" END
 #define TRAP ENTRY("traps") "trap;\n" END
 
 /* vprintf of values that lie in local memory, stored by 32-bit addresses, and an assertion; the texts `format` and `text` are the test's. */

@@ -181,7 +181,7 @@ static void orders(void)
 
 static void faults(void)
 {
-	struct emu_module *m = load(HEAD WILD SKEWED STUCK LACKING TRAP);
+	struct emu_module *m = load(HEAD WILD SKEWED STUCK LACKING LACKING_BELOW TRAP);
 	CHECK(run(m, "wild", 1, 32, 1) == EMU_FAULT);
 	CHECK(strstr(error.text, "kernel wild: illegal address, address 0x18") && strstr(error.text, "thread (5,0,0)") && strstr(error.text, "st.global.u32"));
 	CHECK(run(m, "skewed", 1, 32, 1) == EMU_FAULT && strstr(error.text, "misaligned address"));
@@ -189,6 +189,10 @@ static void faults(void)
 	CHECK(run(m, "traps", 1, 1, 1) == EMU_FAULT && strstr(error.text, "kernel traps: trap"));
 	CHECK(run(m, "lacking", 1, 1, 1) == -1);
 	CHECK(strstr(error.text, "kernel lacking: tcgen05.fence::before_thread_sync (PTX line ") && strstr(error.text, ", dir/lacks.py:31): "));
+	CHECK(run(m, "_Z5belowPj__copy", 1, 1, 1) == -1); /* the line that is the user's own */
+	CHECK(strstr(error.text, "kernel below: tcgen05") && strstr(error.text, ", dir/lacks.py:8): "));
+	CHECK(run(m, "lacking", 1, 2000, 1) == -1);
+	CHECK(strstr(error.text, "kernel lacking (PTX line ") && strstr(error.text, "): grid or block size"));
 	emu_module_unload(m);
 }
 

@@ -125,7 +125,7 @@ static void inlining(void)
 /* Chains that stand in LLVM's comments alone, and what is none. */
 static void commented(void)
 {
-	static const struct { const char *comment, *want; } row[] = {
+	static const struct { const char *comment, *want; } row[] = { /* the .loc: b.py:7 */
 		{"// b.py:7:16 @[ b.py:13:20 ]", "/x/b.py:13"}, {"// b.py:7:16 @[ a.py:13:20 @[ b.py:30:4 ] ]", "lib/a.py:13,/x/b.py:30"},
 		{"// b.py:7:16 @[ a b.py:1:2 @[ [].py:3:4 ] ]", "a b.py:1,[].py:3"}, {"// b.py:7:16", "-"}, {"// @[ b.py:13 ]", "-"},
 		{"// b.py:7:16 @[ :13:20 ]", "-"}, {"// @[ b.py:13:20", "-"}, {"// x @[ b.py:13:x ]", "-"}, {"// x @[ b.py:1:2 @[ ] ]", "/x/b.py:1"},
@@ -142,6 +142,24 @@ static void commented(void)
 		CHECK(!strcmp(chain.data, row[k].want));
 		ptx_free(m);
 		text_free(&code), text_free(&chain);
+	}
+}
+
+/* What is the user's own place: b.py:7 was inlined in a kernel of a.py, or in one of b.py. */
+static void own_places(void)
+{
+	static const struct { const char *comment, *file; uint32_t line; } row[] = {
+		{"", "/x/b.py", 7}, {"// b.py:7:16 @[ b.py:13:20 ]", "/x/b.py", 7}, {"// b.py:7:16 @[ a.py:13:20 ]", "lib/a.py", 13},
+		{"// b.py:7:16 @[ b.py:8:1 @[ a.py:13:20 @[ a.py:30:4 ] ] ]", "lib/a.py", 13}, {"// b.py:7:16 @[ a.py:13:20 @[ b.py:30:4 ] ]", "/x/b.py", 7},
+		{"// b.py:7:16 @[ unknown.py:13:20 ]", "/x/b.py", 7}};
+	for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+		struct text code = {0};
+		text_printf(&code, HEAD ".visible .entry k()\n{\n.loc 1 7 16 %s\nnop;\nret;}\n.file 1 \"/x/b.py\"\n.file 2 \"lib/a.py\"\n", row[k].comment);
+		struct ptx_module *m = parse_ok(code.data);
+		const struct ptx_where at = ptx_plan_own(m, &m->function[0].instr[0]);
+		CHECK(!strcmp(at.file, row[k].file) && at.line == row[k].line);
+		ptx_free(m);
+		text_free(&code);
 	}
 }
 
@@ -227,6 +245,7 @@ int main(void)
 	scopes();
 	inlining();
 	commented();
+	own_places();
 	lineless();
 	calls();
 	hostile();
