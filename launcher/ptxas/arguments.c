@@ -42,6 +42,8 @@ static int take_own(struct ptxas_args *a, char **argv, const char **error)
 	int *const flags[ROWS] = {NULL, NULL, &a->emit, &a->plain, &a->sites, &a->clear, &a->version, &a->help};
 	size_t i = 0, n;
 
+	if (!strcmp(argv[0], "-h"))
+		return a->help = 1;
 	if (strncmp(argv[0], "--", 2))
 		return 0;
 	while (i < ROWS && strncmp(argv[0] + 2, rows[i].name, strlen(rows[i].name)))

@@ -121,12 +121,16 @@ static int version(const char *real)
 	return status < 0 ? 1 : status;
 }
 
-static int help(void)
+static int help(const struct ptxas_args *a)
 {
 	struct text out = {0};
+	char *real = ptxas_find(a);
 	int bad;
 
 	ptxas_args_help(&out);
+	if (real)
+		text_printf(&out, "\nThe options of ptxas: %s --help\n", real);
+	free(real);
 	bad = out.failed || fputs(out.data, stdout) < 0;
 	text_free(&out);
 	return bad;
@@ -167,7 +171,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (args.help)
-		status = help();
+		status = help(&args);
 	else if (args.clear)
 		status = ptxas_cache_clear();
 	else if (args.emit || args.sites)

@@ -126,6 +126,8 @@ def check_command(path):
     version = run(GSAN_PTXAS, "--real-ptxas", real, "--version").stdout
     assert re.search(r"release \d+\.\d+", version) and re.fullmatch(r"gsan-ptxas \S+ abi \d+ build [0-9a-f]{16} cuda", version.splitlines()[-1])
     options = re.findall(r"^  (--\S+(?: [A-Z]+)?)", run(GSAN_PTXAS, "--help").stdout, re.M)
+    helps = [run(GSAN_PTXAS, "--real-ptxas", real, how) for how in ("--help", "-h")]
+    assert helps[0].stdout == helps[1].stdout and f"\nThe options of ptxas: {real} --help\n" in helps[0].stdout, helps[1].stdout
     page = re.sub(r"\\f[BIRP]", "", (ROOT / "man/gsan-ptxas.1").read_text()).replace("\\-", "-")
     headed = re.findall(r"^\.TP\n\.BI? (--.*)$", page, re.M)
     assert len(options) >= 6 and [head.replace('"', "").replace("  ", " ") for head in headed] == options, (options, headed)
