@@ -135,8 +135,13 @@ static void adopt_name_job(struct launch *l, const struct adopt_starter *from)
 static int adopt_check(const struct launch *l, const struct adopt_starter *from)
 {
 	int local_size = adopt_number(from->local_size);
-	if (l->first_rank < 0 || l->size < 1 || l->first_rank >= l->size) {
+	if (l->first_rank < 0 || l->size < 1) {
 		log_error("%s sets %s but no usable %s and %s", from->name, from->needs, from->rank, from->size);
+		return LAUNCH_EXIT_USAGE;
+	}
+	if (l->first_rank >= l->size) {
+		log_error("%s sets %s=%d and %s=%d: rank %d is not below %d", from->name, from->rank, l->first_rank, from->size, l->size,
+			  l->first_rank, l->size);
 		return LAUNCH_EXIT_USAGE;
 	}
 	if (local_size > 0 && local_size < l->size) {
