@@ -183,8 +183,10 @@ static void text_inlined(struct text *out, const struct report_side *side)
 	struct text frame = {0};
 	if (side->inlined_at && side->at.file && report_add_frame(&frame, &side->at, side->inlined_at))
 		text_printf(out, ", at %s:%u", side->at.file, side->at.line);
-	if (side->inlined_at)
-		text_printf(out, ", inlined at %s", side->inlined_at);
+	if (side->inlined_at) {
+		text_puts(out, ", inlined at ");
+		report_add_chain(out, side->inlined_at);
+	}
 	text_free(&frame);
 }
 

@@ -81,6 +81,15 @@ int report_add_frame(struct text *out, const struct report_place *at, const char
 	return elsewhere;
 }
 
+void report_add_chain(struct text *out, const char *inlined_at)
+{
+	const char *blank = "";
+	for (struct frame f = frame_first(inlined_at, NULL); frame_next(&f); blank = ", ") {
+		text_puts(out, blank);
+		text_add(out, f.at, f.size);
+	}
+}
+
 /* Does a word of CUDA's end before that column, as __device__? All of them are macros, and nvcc counts the columns of what they become. */
 static int report_expands(const char *source, unsigned column)
 {

@@ -188,7 +188,7 @@ static void html_source(struct text *out, const struct report_side *side)
 
 static void html_side(struct text *out, const char *which, const struct report_side *side)
 {
-	struct text place = {0}, operation = {0};
+	struct text place = {0}, operation = {0}, chain = {0};
 	if (side->at.file)
 		report_add_frame(&place, &side->at, side->inlined_at);
 	text_printf(out, "<div><b>%s</b> ", which);
@@ -205,11 +205,13 @@ static void html_side(struct text *out, const char *which, const struct report_s
 		html_text(out, ", rank %d on GPU %d", side->rank, side->gpu);
 	if (side->function)
 		html_text(out, ", in %s", report_function_name(side));
+	report_add_chain(&chain, side->inlined_at);
 	if (side->inlined_at)
-		html_text(out, ", inlined at %s from %s:%u", side->inlined_at, side->at.file ? side->at.file : "?", side->at.line);
+		html_text(out, ", inlined at %s from %s:%u", chain.data ? chain.data : "", side->at.file ? side->at.file : "?", side->at.line);
 	text_puts(out, "</p></div>\n");
 	text_free(&place);
 	text_free(&operation);
+	text_free(&chain);
 }
 
 /* What the missing edge explains, too: each pair of lines with its ranks. */
