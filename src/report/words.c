@@ -437,8 +437,8 @@ static void report_say_scopes(struct text *out, const struct report_finding *f)
 	if (a->scope && b->scope && a->gpu != b->gpu)
 		text_printf(out, "scopes .%s and .%s do not include both GPU %d and GPU %d", a->scope, b->scope, a->gpu, b->gpu);
 	else
-		text_printf(out, "scopes .%s and .%s do not include each other", a->scope ? a->scope : "none",
-			    b->scope ? b->scope : "none");
+		text_printf(out, "scopes .%s and .%s do not include both %s", a->scope ? a->scope : "none", b->scope ? b->scope : "none",
+			    a->gpu != b->gpu ? "sides" : a->rank != b->rank || report_two_processes(f) ? "processes" : "CTAs");
 }
 
 /* The reason, where it explains the finding. No flag helps ld.global.nc, and release and acquire are not what two strong

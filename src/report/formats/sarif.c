@@ -17,7 +17,7 @@ static const char *const sarif_rules[GSAN_TOLD] = {
 	[GSAN_WAR] = "A write that nothing orders behind a read of the same bytes.",
 	[GSAN_WAW] = "Two writes of the same bytes that nothing orders.",
 	[GSAN_ATOMIC_PLAIN] = "An atomic and a plain access to the same bytes that nothing orders.",
-	[GSAN_SCOPE] = "Two strong accesses whose scopes do not include each other.",
+	[GSAN_SCOPE] = "Two strong accesses whose scopes do not include both.",
 	[GSAN_STALE_NC] = "A load by way of the non-coherent cache of what may be written meanwhile.",
 };
 

@@ -120,6 +120,8 @@ static const struct reason {
 	 "do not include both GPU 0 and GPU 1", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
 	{GSAN_SCOPE, GSAN_WHY_RELAXED_WRITE, REPORT_NARROW_SCOPE,
 	 "do not include both GPU 0 and GPU 1", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
+	{GSAN_SCOPE, GSAN_WHY_NONE, REPORT_NARROW_SCOPE,
+	 "scopes .gpu and .gpu do not include both processes", STORE("release", "sys"), READ("acquire", "sys"), 0, 4},
 	{GSAN_SCOPE, GSAN_WHY_RELEASE_SCOPE, REPORT_NARROW_SCOPE,
 	 "the scope .gpu of the release", STORE("release", "gpu"), READ("acquire", "sys"), 1, 4},
 
@@ -167,6 +169,18 @@ static void test_sentences(void)
 		CHECK(report_class(&f) == r->class);
 		text_free(&sentence);
 	}
+}
+
+static void test_scopes_of_ctas(void)
+{
+	struct report_finding f = finding(GSAN_WHY_NONE, 1);
+	struct text sentence = {0};
+	f.kind = GSAN_SCOPE;
+	f.second = f.first;
+	f.first.scope = f.second.scope = "cta";
+	report_missing_edge(&sentence, &f);
+	CHECK(strstr(sentence.data, "scopes .cta and .cta do not include both CTAs"));
+	text_free(&sentence);
 }
 
 /* A relaxed flag whose read does not acquire, either; by its own semantics, or by a fence. */
@@ -1005,6 +1019,7 @@ int main(int argc, char **argv)
 	test_gpus();
 	test_job();
 	test_sentences();
+	test_scopes_of_ctas();
 	test_both();
 	test_class_names();
 	test_class_follows();
