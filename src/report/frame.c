@@ -37,3 +37,17 @@ int frame_own(struct frame *f, const struct report_place *at)
 		;
 	return 1;
 }
+
+char *frame_take(struct report_side *side, const char *place)
+{
+	const size_t n = strlen(place);
+	for (struct frame f = frame_first(side->inlined_at, side->inlined_source); frame_next(&f);) {
+		char *line = f.source && f.line && f.size == n && !memcmp(f.at, place, n) ? strndup(f.source, f.width) : NULL;
+		if (!line)
+			continue;
+		side->source = line;
+		side->at = (struct report_place){NULL, f.line, 0};
+		return line;
+	}
+	return NULL;
+}

@@ -182,29 +182,11 @@ static unsigned page_gutter(const struct page *p, unsigned indent, const struct 
 	return columns;
 }
 
-/* The line of a place that a side was inlined at, FILE:LINE, in `side`, as if that were what it is of; 0: it is not known. */
-static int page_frame(struct report_side *side, const char *frame)
-{
-	const size_t n = strlen(frame);
-	for (struct frame f = frame_first(side->inlined_at, side->inlined_source); frame_next(&f);)
-		if (f.size == n && f.file < n && !memcmp(f.at, frame, n)) {
-			side->source = f.source;
-			side->at = (struct report_place){NULL, f.line, 0};
-			return f.source != NULL;
-		}
-	return 0;
-}
-
 void page_frame_excerpt(const struct page *p, unsigned indent, const struct report_side *side, const char *frame)
 {
 	struct report_side of = *side;
-	if (!page_frame(&of, frame)) {
-		page_excerpt(p, indent, side, 1);
-		return;
-	}
-	char *line = strndup(of.source, strcspn(of.source, "\n"));
-	of.source = line;
-	page_excerpt(p, indent, &of, 0);
+	char *line = frame_take(&of, frame);
+	page_excerpt(p, indent, &of, !line);
 	free(line);
 }
 

@@ -8,6 +8,7 @@
 
 #include "report/formats/escape.h"
 #include "report/formats/format.h"
+#include "report/frame.h"
 #include "report/pairs.h"
 
 #define HTML_OPEN 20 /* findings whose details are shown at once */
@@ -178,7 +179,8 @@ static void html_source(struct text *out, const struct report_side *side)
 	text_add(&marked, line + from, to - from);
 	text_printf(out, "<pre>%u  ", side->at.line);
 	escape_xml(out, before.data);
-	html_cell(out, "mark", marked.data);
+	if (marked.size)
+		html_cell(out, "mark", marked.data);
 	escape_xml(out, line + to);
 	text_puts(out, "</pre>\n");
 	out->failed |= before.failed | marked.failed;
@@ -189,12 +191,14 @@ static void html_source(struct text *out, const struct report_side *side)
 static void html_side(struct text *out, const char *which, const struct report_side *side)
 {
 	struct text place = {0}, operation = {0}, chain = {0};
+	struct report_side own = *side;
 	if (side->at.file)
 		report_add_frame(&place, &side->at, side->inlined_at);
 	text_printf(out, "<div><b>%s</b> ", which);
 	html_cell(out, "code", place.data ? place.data : "?");
 	text_puts(out, "\n");
-	html_source(out, side);
+	char *line = place.data ? frame_take(&own, place.data) : NULL;
+	html_source(out, &own);
 	text_puts(out, "<p>");
 	report_add_operation(&operation, side);
 	html_text(out, "%s of %u bytes, kernel %s, launch %u", operation.data ? operation.data : "", side->bytes,
@@ -209,6 +213,7 @@ static void html_side(struct text *out, const char *which, const struct report_s
 	if (side->inlined_at)
 		html_text(out, ", inlined at %s from %s:%u", chain.data ? chain.data : "", side->at.file ? side->at.file : "?", side->at.line);
 	text_puts(out, "</p></div>\n");
+	free(line);
 	text_free(&place);
 	text_free(&operation);
 	text_free(&chain);
