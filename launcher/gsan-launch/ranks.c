@@ -21,6 +21,7 @@
 #define RANKS_CONNECT_MS 10000
 #define RANKS_KILL_MS 5000 /* between SIGTERM and SIGKILL for ranks that a failed job leaves behind */
 #define RANKS_KILLED (INT64_MAX / 2)
+#define RANKS_SAY_MS 2000  /* behind SIGKILL */
 #define RANKS_KEYS_MS 5000 /* within which Ctrl-C a second time means it; a prompt may see one now and then */
 #define RANKS_HINT_MS 2000
 #define RANKS_LEAVE_MS 5000 /* for the verdict, once the ranks have ended and a signal came: whoever sent it ends all of the job */
@@ -36,6 +37,8 @@ struct ranks {
 	int64_t hint_at;  /* when it is said, once, that this did not end them; 0: not yet known, or it has been said */
 	int told, killed; /* a signal that came when no rank was left to take it; what this launcher ends with because of it */
 	int64_t leave_at; /* for `told`, if there is no verdict by then */
+	int held;         /* a report's text, while ranks are being ended: what comes when they are replaces it; -1: none */
+	int64_t say_at;   /* it is printed: they cannot be ended; 0: not known yet */
 	struct launch_progress progress;
 	sigset_t before;  /* signal mask for the ranks */
 };
@@ -254,6 +257,17 @@ static void ranks_print(int fd)
 				return;
 }
 
+static void ranks_say(struct ranks *r)
+{
+	r->say_at = 0;
+	if (r->held < 0)
+		return;
+	launch_progress_clear(&r->progress);
+	ranks_print(r->held);
+	close(r->held);
+	r->held = -1;
+}
+
 /* The verdict came, or the supervisor went, or it says how far the job is. A failed job does not leave its other ranks behind. */
 static void ranks_judge(struct ranks *r, int i)
 {
@@ -274,11 +288,15 @@ static void ranks_judge(struct ranks *r, int i)
 	} else {
 		p->verdict = msg.status;
 	}
+	const int ends = !rc && p->verdict && ranks_running(r);
 	if (fd >= 0) {
-		ranks_print(fd);
-		close(fd);
+		if (r->held >= 0)
+			close(r->held);
+		r->held = fd;
+		if (!ends)
+			ranks_say(r);
 	}
-	if (!rc && p->verdict && ranks_running(r) && !r->kill_at) {
+	if (ends && !r->kill_at) {
 		ranks_signal(r, SIGTERM);
 		r->kill_at = now_ms() + RANKS_KILL_MS;
 	}
@@ -334,6 +352,8 @@ static void ranks_turn(struct ranks *r)
 		ms = ranks_left_ms(r->leave_at);
 	if (r->hint_at && (ms < 0 || ranks_left_ms(r->hint_at) < ms))
 		ms = ranks_left_ms(r->hint_at);
+	if (r->say_at && (ms < 0 || ranks_left_ms(r->say_at) < ms))
+		ms = ranks_left_ms(r->say_at);
 	int n = poll(poll_fd, (nfds_t)here + 1, ms);
 	ranks_hint(r);
 	if (r->kill_at && now_ms() >= r->kill_at) {
@@ -341,7 +361,10 @@ static void ranks_turn(struct ranks *r)
 			if (r->rank[i].running)
 				ranks_kill(r, i);
 		r->kill_at = RANKS_KILLED;
+		r->say_at = now_ms() + RANKS_SAY_MS;
 	}
+	if (r->say_at && now_ms() >= r->say_at)
+		ranks_say(r);
 	if (r->leave_at && now_ms() >= r->leave_at)
 		r->killed = r->told;
 	if (n <= 0)
@@ -355,7 +378,7 @@ static void ranks_turn(struct ranks *r)
 
 int launch_ranks(struct launch *l)
 {
-	struct ranks r = {.launch = l, .own_group = !ranks_on_terminal()};
+	struct ranks r = {.launch = l, .own_group = !ranks_on_terminal(), .held = -1};
 	int rc = ranks_join(&r);
 	if (!rc)
 		rc = ranks_meet(&r);
@@ -368,6 +391,7 @@ int launch_ranks(struct launch *l)
 	launch_progress_begin(&r.progress, l);
 	while (ranks_left(&r) && !r.killed)
 		ranks_turn(&r);
+	ranks_say(&r);
 	for (int i = 0; i < l->here && !r.killed; i++)
 		if (r.rank[i].verdict)
 			return r.rank[i].verdict;
