@@ -278,7 +278,7 @@ void exec_schedule_slices(struct emu_grid *g, uint32_t steps, uint64_t *random, 
 void exec_schedule_steps(struct emu_grid *g, struct emu_steps *steps, struct exec_warp *volatile *running);
 void exec_drift(struct emu_grid *g);  /* some stores reach memory, perhaps: weak.h */
 void exec_ran(struct emu_grid *g, struct exec_warp *w);
-#define EXEC_LINE 320
+#define EXEC_LINE 320 /* bytes of what these two write */
 #define EXEC_NAME 128
 void exec_show_name(char *to, size_t room, const char *name); /* of a kernel, as people call it */
 void exec_describe_line(char *to, size_t room, const struct ptx_module *m, const struct ptx_instr *i); /* of the PTX and the source */
