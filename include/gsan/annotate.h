@@ -53,7 +53,7 @@ static inline void gsan_ignore_end(void)
 }
 
 /* By a word of 1 to 200 bytes: who acquires comes behind all who have released the same one. 0; -ENOSYS: the program does not run under
- * GSan; -EINVAL: no such word. Until the process has used CUDA neither tells anything. With --host-order assumed, the default, hosts are
+ * GSan; -EINVAL: no such word. What a process releases before it has used CUDA tells nothing. With --host-order assumed, the default, hosts are
  * taken to tell each other all that they have seen. */
 static inline int gsan_release(const char *word)
 {

@@ -41,20 +41,19 @@ EXPORT int gsan_annotate_label(const void *memory, size_t size, const char *name
 }
 
 static void annotate_release(struct flow *f, void *word) { clock_release(&f->clock, *(const uint64_t *)word); }
-static void annotate_acquire(struct flow *f, void *word) { clock_acquire(&f->clock, *(const uint64_t *)word); }
+static void annotate_release_all(uint64_t word) { flow_each(annotate_release, &word); }
 
 /* What the process's host has seen on any of its GPUs, it has seen. */
-static int annotate_word(const char *word, void (*call)(struct flow *f, void *word))
+static int annotate_word(const char *word, void (*call)(uint64_t word))
 {
 	if (!word || !*word || strlen(word) > VMM_LABEL_MAX)
 		return -EINVAL;
 	if (!driver_enter())
 		return -ENOSYS;
-	uint64_t hash = hash_bytes(HASH_START, word, strlen(word)) | 1; /* 0 is none */
-	flow_each(call, &hash);
+	call(hash_bytes(HASH_START, word, strlen(word)) | 1); /* 0 is none */
 	driver_leave();
 	return 0;
 }
 
-EXPORT int gsan_annotate_release(const char *word) { return annotate_word(word, annotate_release); }
-EXPORT int gsan_annotate_acquire(const char *word) { return annotate_word(word, annotate_acquire); }
+EXPORT int gsan_annotate_release(const char *word) { return annotate_word(word, annotate_release_all); }
+EXPORT int gsan_annotate_acquire(const char *word) { return annotate_word(word, flow_acquire); }

@@ -75,6 +75,15 @@ static void flow_meet(struct flow *f)
 			clock_meet(&f->clock, (uint32_t)f->participant->place, &flows[i]->clock, (uint32_t)flows[i]->participant->place);
 }
 
+static struct map acquired = MAP_INIT; /* words: under flow_lock */
+
+static int flow_take_word(uint64_t word, void *value, void *f)
+{
+	(void)value;
+	clock_acquire(&((struct flow *)f)->clock, word);
+	return 0;
+}
+
 static struct flow *flow_of(struct participant *p)
 {
 	if (!p)
@@ -88,6 +97,7 @@ static struct flow *flow_of(struct participant *p)
 		f = flow_create(p);
 		if (f) {
 			flow_meet(f);
+			map_sweep(&acquired, flow_take_word, f);
 			late_start(f);
 		}
 		__atomic_store_n(&flows[p->index], f, __ATOMIC_RELEASE);
@@ -584,4 +594,14 @@ void flow_each(void (*call)(struct flow *f, void *context), void *context)
 		if (f)
 			call(f, context);
 	}
+}
+
+void flow_acquire(uint64_t word)
+{
+	pthread_mutex_lock(&flow_lock);
+	map_put(&acquired, word, &acquired);
+	for (unsigned i = 0; i < GSAN_PARTICIPANTS; i++)
+		if (flows[i])
+			clock_acquire(&flows[i]->clock, word);
+	pthread_mutex_unlock(&flow_lock);
 }

@@ -19,7 +19,7 @@ def program(language, case):
 
 
 def environment(scratch):
-    return {**jobs.Job.environment(scratch), "PYTHONPATH": jobs.EXAMPLES}
+    return {**jobs.Job.environment(scratch), "PYTHONPATH": jobs.EXAMPLES, "EMU_JOIN_SECONDS": "1"}  # some ranks use CUDA late
 
 
 def launched(scratch, language, case, ranks=1, options=()):
@@ -80,10 +80,10 @@ def ignored(language, case, status):
     return run
 
 
-def words(case, status, ranks=2, order="modelled", widened=False):
+def words(case, status, ranks=2, order="modelled", widened=False, language="python"):
     """Two stores by two ranks, whose hosts tell each other."""
     def run(scratch):
-        summary = launched(scratch, "python", case, ranks, ["--host-order", order]).ends(status).summary(ranks)
+        summary = launched(scratch, language, case, ranks, ["--host-order", order]).ends(status).summary(ranks)
         expect.checked(summary)
         sides = {(f["first"]["rank"], f["second"]["rank"]) for f in summary["findings"]}
         expect.need(sides == ({(0, ranks - 1)} if status else set()), expect.describe(summary))
@@ -124,6 +124,7 @@ CASES = {"c_whole": labelled("c", "whole", counters=(4096, 16)), "c_part": label
          "python_behind": ignored("python", "behind", jobs.FOUND),
          "told": words("told", 0), "told_on": words("told", 0, 3), "untold": words("untold", jobs.FOUND), "untold_assumed": words("untold", 0, order="assumed"),
          "told_early": words("early", jobs.FOUND), "told_otherwise": words("other_word", jobs.FOUND),
+         "told_before_cuda": words("late", 0, language="c"), "untold_before_cuda": words("late_untold", jobs.FOUND, language="c"),
          "told_otherwise_on": words("other_word", jobs.FOUND, 3), "told_many": words("many_words", 0, widened=True),
          "c_words": unlabelled("words"), "python_words": ignored_nothing("python", "refused_words"), "other_thread": ignored_nothing("c", "other_thread"),
          **{case.__name__: case for case in (of_peers, hostile, many, alone, header)}}

@@ -241,16 +241,62 @@ static void early(void)
 		exit(in < 0);
 }
 
+/* What is in a file that another rank makes. */
+static void passed(const char *file, void *what, size_t size)
+{
+	FILE *from;
+	while (!(from = fopen(file, "r")))
+		usleep(1000);
+	NEED(fread(what, size, 1, from) == 1 && !fclose(from));
+}
+
+static void pass(const char *file, const void *what, size_t size)
+{
+	FILE *to = fopen("part", "w");
+	NEED(to && fwrite(what, size, 1, to) == 1 && !fclose(to) && !rename("part", file));
+}
+
+/* Two ranks store one after the other. The second one uses CUDA when it has the first one's word. */
+static int second(void) { return atoi(getenv("RANK")) == 1; }
+static CUipcMemHandle first_memory;
+
+static void late(const char *word)
+{
+	if (!second())
+		return;
+	passed("memory", &first_memory, sizeof first_memory);
+	NEED(!gsan_acquire(word));
+}
+
+static void case_late(void)
+{
+	CUdeviceptr at;
+	char done = 1;
+	if (second())
+		TRY(cuIpcOpenMemHandle(&at, first_memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+	else
+		at = memory(4096);
+	TRY(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&at}, NULL));
+	TRY(cuCtxSynchronize());
+	NEED(!gsan_release("stored"));
+	TRY(second() ? CUDA_SUCCESS : cuIpcGetMemHandle(&first_memory, at));
+	pass(second() ? "done" : "memory", second() ? &done : (void *)&first_memory, second() ? sizeof done : sizeof first_memory);
+	passed("done", &done, sizeof done);
+}
+static void case_late_untold(void) { case_late(); }
+
 #define CASE(name) {#name, case_##name}
 static const struct { const char *name; void (*run)(void); } cases[] = {
 	CASE(whole), CASE(part), CASE(variable), CASE(again), CASE(later), CASE(given_back), CASE(half), CASE(freed), CASE(hostile), CASE(refused),
 	CASE(words), CASE(many), CASE(ignored), CASE(behind), CASE(other_thread), CASE(alone),
-	CASE(at_exit), CASE(forked), CASE(early)};
+	CASE(at_exit), CASE(forked), CASE(early), CASE(late), CASE(late_untold)};
 
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "early"))
 		early();
+	if (argc == 2 && !strncmp(argv[1], "late", 4))
+		late(argv[1][4] ? "nothing" : "stored");
 	TRY(cuInit(0));
 	TRY(cuDevicePrimaryCtxRetain(&context, 0));
 	TRY(cuCtxSetCurrent(context));
