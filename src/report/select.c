@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "report/frame.h"
 
 static int select_names(const char *pattern, const char *name) { return name && !fnmatch(pattern, name, 0); }
 
@@ -167,13 +168,33 @@ static uint64_t *select_known(const struct report *r, size_t *count)
 	return known;
 }
 
+/* The user's own line. */
+static struct frame select_line(const struct report_place *at, const char *inlined_at)
+{
+	struct frame own = frame_first(inlined_at, NULL);
+	if (!frame_own(&own, at))
+		own = (struct frame){.at = at->file, .file = strlen(at->file), .line = at->line};
+	return own;
+}
+
+/* Is it guessed that a flag explains it which stands before the access in the text? Without a loop around both it does not, and the pair may have
+ * nothing to do with what is known of that flag. */
+static int select_stands_behind(const struct report_finding *f)
+{
+	const struct report_op *flag = &f->edge.op[0];
+	if (!f->edge.ops || report_knows_edge(f) || !f->first.at.file || !flag->kernel || !f->first.kernel || strcmp(flag->kernel, f->first.kernel))
+		return 0;
+	const struct frame raises = select_line(&flag->at, flag->inlined_at), access = select_line(&f->first.at, f->first.inlined_at);
+	return raises.file == access.file && !memcmp(raises.at, access.at, access.file) && raises.line < access.line;
+}
+
 static enum report_age select_age(const struct report_finding *f, const uint64_t *known, size_t count)
 {
 	for (int formal = 0; count && formal <= f->formal; formal++) {
 		const uint64_t key[] = {select_key(f->cause, formal), select_pair_key(f, SELECT_LACKED, formal), select_pair_key(f, SELECT_UNKNOWN, formal),
 					select_pair_key(f, SELECT_RACED, formal)};
 		const size_t keys = sizeof key / sizeof *key - (size_t)report_knows_edge(f); /* what is no guess is not old for what it is not */
-		for (size_t i = 0; i < keys; i++)
+		for (size_t i = (size_t)select_stands_behind(f); i < keys; i++)
 			if (bsearch(&key[i], known, count, sizeof *known, select_order))
 				return REPORT_OLD;
 	}

@@ -186,8 +186,27 @@ static void test_counts(void)
 	report_free(&r);
 }
 
+/* Another store of the kernel that lacks the same is old, as far as it is known that it does. */
+static void test_further(void)
+{
+	static const struct { uint32_t line; int certain; uint32_t news; } row[] = {{32, 0, 0}, {35, 0, 1}, {32, 1, 0}, {35, 1, 0}};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct report_finding of[EDGES] = {sure(RELEASE, 33), race(RELEASE, 33, row[i].certain, 1)};
+		struct report was, is;
+		of[1].first.at.line = row[i].line; /* before the flag's store, or behind it */
+		fill(&is, of, 0);
+		of[1] = (struct report_finding){0};
+		fill(&was, of, 0);
+		read_back(&was), read_back(&is);
+		CHECK(!report_compare(&is, &was) && is.findings == 1 && pairs(&is) == 2 && news(&is) == row[i].news);
+		report_free(&was);
+		report_free(&is);
+	}
+}
+
 int main(void)
 {
+	test_further();
 	test_counts();
 	test_stay();
 	test_runs();
