@@ -16,6 +16,7 @@ REFUSED = {
     "complex_numbers": "TypeError: argument x: an array of dtype('complex64'), for which Triton has no type",
     "big_endian": "TypeError: argument x: an array of dtype('>f4'), for which Triton has no type",
     "in_tuple": "TypeError: argument x: arrays in a tuple are not copied; make each an argument",
+    "host_address": "emulated device: kernel through__gsan: illegal address, address 0x",
     "torch_on_gpu": "TypeError: argument out: a tensor on cuda:0; on the emulated device kernels take CPU tensors",
     "torch_without_gpu": "gsan.emu: torch has no GPU here: make tensors with device=\"cpu\", which kernels take",
 }

@@ -33,6 +33,12 @@ def total(x, out, N, BLOCK: tl.constexpr):
     tl.atomic_add(out, tl.sum(tl.load(x + at, mask=at < N, other=0)))
 
 
+@triton.jit
+def through(pointers):
+    at = tl.load(pointers).to(tl.pointer_type(tl.float32))
+    tl.store(at, tl.load(at) + 1)
+
+
 def numbers(count, dtype="float32"):
     return numpy.arange(count, dtype=dtype)
 
@@ -155,6 +161,12 @@ def hooked():
     add.add_pre_run_hook(lambda x, *_, **__: x.fill(5))
     launch(numbers(1000), numbers(1000), out)
     assert (out == 5 + numbers(1000)).all(), out
+
+
+def host_address():
+    """Of an array that no kernel was given."""
+    out = numpy.zeros(1, "float32")
+    through[(8,)](numpy.array([out.ctypes.data]))
 
 
 def complex_numbers():

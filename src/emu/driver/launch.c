@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "emu/driver/graph/capture.h"
 #include "emu/driver/queue.h"
+#include "emu/driver/range.h"
 #include "emu/driver/sched.h"
 #include "emu/driver/skip.h"
 #include "emu/driver/stats.h"
@@ -205,7 +206,7 @@ static CUresult prepare(const struct emu_kernel_work *w, CUfunction f, struct em
 	*l = (struct emu_launch){.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
 				 .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 				 .cluster = {a.cluster[0], a.cluster[1], a.cluster[2]},
-				 .dynamic_shared = config->sharedMemBytes, .sms = (uint32_t)emu.sms, .resident = resident};
+				 .dynamic_shared = config->sharedMemBytes, .sms = (uint32_t)emu.sms, .resident = resident, .known = emu_range_covers};
 	if (!emu_skipped_kernel(emu_kernel_name(f->kernel))) {
 		l->trace = emu_trace_device();
 		l->stats = emu_stats_device();

@@ -106,6 +106,7 @@ struct emu_launch {
 	uint32_t resident;        /* CTAs resident at once; further ones start when one ends */
 	const struct emu_trace *trace; /* NULL: none. The same for all launches of a process */
 	const struct emu_stats *stats; /* likewise */
+	int (*known)(uint64_t address, uint64_t size); /* the device may access it; NULL: all */
 	uint64_t weak;            /* seed of what memory does late or early: weak.h; 0: it is sequentially consistent */
 };
 int emu_grid_new(struct emu_kernel *kernel, const struct emu_launch *launch, struct emu_grid **grid, struct emu_error *error);

@@ -1,7 +1,7 @@
 /* Loads, stores, copies, address conversion and mbarriers (PTX ISA 9.7.9, 9.7.13). Every access of up to 8 bytes is one
  * host access, so other processes that map the memory see what another GPU would; acquire and release become host
- * fences. A misaligned address and one outside the CTA's shared memory are faults here; an unmapped one is the host's
- * SIGSEGV, which grid.c turns into a fault. */
+ * fences. A misaligned address, one outside the CTA's shared memory and one of the host's that the driver does not know
+ * are faults here; an unmapped one is the host's SIGSEGV, which grid.c turns into a fault. */
 #include "emu/exec/ops.h"
 #include "emu/exec/weak.h"
 
@@ -18,6 +18,34 @@ static int shared_addresses(struct exec_warp *w, u32 m, u32 bytes)
 			return 0;
 		}
 		w->address[l] += base;
+	}
+	return 1;
+}
+
+int exec_is_global(const struct exec_warp *w, u64 a)
+{
+	const struct emu_grid *g = w->cta->grid;
+	const struct emu_module *m = g->kernel->module;
+	return a - (u64)(uintptr_t)w->cta->shared >= g->shared_bytes &&
+	       a - (u64)(uintptr_t)w->cta->local >= g->local_stride * g->threads &&
+	       a - (u64)(uintptr_t)g->params >= g->kernel->param_bytes &&
+	       a - (u64)(uintptr_t)m->const_low >= (u64)(m->const_high - m->const_low);
+}
+
+/* A GPU knows no other memory of the host's than what the driver was told of. */
+static int all_known(struct exec_warp *w, u32 m, u32 bytes)
+{
+	const struct emu_grid *g = w->cta->grid;
+	const u64 own = (u64)(uintptr_t)g->workspace;
+	if (!g->launch.known)
+		return 1;
+	for (u32 rest = m; rest; rest &= rest - 1) {
+		const unsigned l = (unsigned)__builtin_ctz(rest);
+		const u64 a = w->address[l];
+		if (exec_is_global(w, a) && a - own >= 256 && !g->launch.known(a, bytes)) {
+			exec_warp_fault(w, l, EMU_ILLEGAL_ADDRESS, "illegal address");
+			return 0;
+		}
 	}
 	return 1;
 }
@@ -53,17 +81,7 @@ int exec_address(struct exec_warp *w, const struct exec_insn *n, u32 m, u32 byte
 		exec_warp_fault(w, (u32)__builtin_ctzll(misaligned), EMU_ILLEGAL_ADDRESS, "misaligned address");
 		return 0;
 	}
-	return 1;
-}
-
-int exec_is_global(const struct exec_warp *w, u64 a)
-{
-	const struct emu_grid *g = w->cta->grid;
-	const struct emu_module *m = g->kernel->module;
-	return a - (u64)(uintptr_t)w->cta->shared >= g->shared_bytes &&
-	       a - (u64)(uintptr_t)w->cta->local >= g->local_stride * g->threads &&
-	       a - (u64)(uintptr_t)g->params >= g->kernel->param_bytes &&
-	       a - (u64)(uintptr_t)m->const_low >= (u64)(m->const_high - m->const_low);
+	return n->mode != MODE_ABSOLUTE || n->flags & F_SHARED || all_known(w, m, bytes);
 }
 
 #define LOAD(T, S, D) \
