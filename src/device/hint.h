@@ -173,7 +173,7 @@ ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u
 		h->score = HINT_EITHER_WAY;
 	else if (!h->both && hint_itself(h, rec, site))
 		h->score = HINT_ITSELF + more;
-	else if (h->both || before)
+	else if (h->both)
 		h->score = (behind && !before ? HINT_BOTH : HINT_BOTH_LIKELY) + more;
 	else
 		h->score = (behind || later ? HINT_EXACT : HINT_LIKELY) + more;
