@@ -339,6 +339,9 @@ static int ranks_ask(struct ranks *r)
 	return launch_progress_ms(&r->progress);
 }
 
+/* How long to wait, if for that, too; 0: it is not to come. */
+static int ranks_sooner(int ms, int64_t at) { return at && (ms < 0 || ranks_left_ms(at) < ms) ? ranks_left_ms(at) : ms; }
+
 static void ranks_turn(struct ranks *r)
 {
 	struct pollfd poll_fd[REPORT_RANKS_MAX + 1];
@@ -346,14 +349,7 @@ static void ranks_turn(struct ranks *r)
 	for (int i = 0; i < here; i++)
 		poll_fd[i] = (struct pollfd){.fd = r->rank[i].judged ? -1 : r->rank[i].socket, .events = POLLIN};
 	poll_fd[here] = (struct pollfd){.fd = r->signals, .events = POLLIN};
-	if (r->kill_at && (ms < 0 || ranks_left_ms(r->kill_at) < ms))
-		ms = ranks_left_ms(r->kill_at);
-	if (r->leave_at && (ms < 0 || ranks_left_ms(r->leave_at) < ms))
-		ms = ranks_left_ms(r->leave_at);
-	if (r->hint_at && (ms < 0 || ranks_left_ms(r->hint_at) < ms))
-		ms = ranks_left_ms(r->hint_at);
-	if (r->say_at && (ms < 0 || ranks_left_ms(r->say_at) < ms))
-		ms = ranks_left_ms(r->say_at);
+	ms = ranks_sooner(ranks_sooner(ranks_sooner(ranks_sooner(ms, r->kill_at), r->leave_at), r->hint_at), r->say_at);
 	int n = poll(poll_fd, (nfds_t)here + 1, ms);
 	ranks_hint(r);
 	if (r->kill_at && now_ms() >= r->kill_at) {

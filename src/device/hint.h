@@ -136,12 +136,6 @@ ALWAYS int hint_stands_before(const struct hint *h, u64 rec)
 	return site && !((h->writer ^ rec) & REC_STAMP) && site <= rec_site(rec);
 }
 
-/* Is it of this very race? */
-ALWAYS int hint_itself(const struct hint *h, u64 rec, u32 site)
-{
-	return h->writer == (rec & REC_STAMP) && rec_site(h->by) == rec_site(rec) && rec_site(h->reader) == site;
-}
-
 /* Would an edge from `writer` to `reader` order the record before this access? What its kernel's start releases needs no release. */
 ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u32 why)
 {
@@ -171,10 +165,10 @@ ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u
 	h->both = h->reason == GSAN_WHY_RELAXED_WRITE && !acquired;
 	if (why & HINT_EITHER)
 		h->score = HINT_EITHER_WAY;
-	else if (!h->both && hint_itself(h, rec, site))
-		h->score = HINT_ITSELF + more;
 	else if (h->both)
 		h->score = (behind && !before ? HINT_BOTH : HINT_BOTH_LIKELY) + more;
+	else if (h->writer == (rec & REC_STAMP) && rec_site(h->by) == rec_site(rec) && rec_site(h->reader) == site)
+		h->score = HINT_ITSELF + more;
 	else
 		h->score = (behind || later ? HINT_EXACT : HINT_LIKELY) + more;
 }

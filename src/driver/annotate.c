@@ -40,10 +40,6 @@ EXPORT int gsan_annotate_label(const void *memory, size_t size, const char *name
 	return rc;
 }
 
-static void annotate_release(struct flow *f, void *word) { clock_release(&f->clock, *(const uint64_t *)word); }
-static void annotate_release_all(uint64_t word) { flow_each(annotate_release, &word); }
-
-/* What the process's host has seen on any of its GPUs, it has seen. */
 static int annotate_word(const char *word, void (*call)(uint64_t word))
 {
 	if (!word || !*word || strlen(word) > VMM_LABEL_MAX)
@@ -55,5 +51,5 @@ static int annotate_word(const char *word, void (*call)(uint64_t word))
 	return 0;
 }
 
-EXPORT int gsan_annotate_release(const char *word) { return annotate_word(word, annotate_release_all); }
+EXPORT int gsan_annotate_release(const char *word) { return annotate_word(word, flow_release); }
 EXPORT int gsan_annotate_acquire(const char *word) { return annotate_word(word, flow_acquire); }

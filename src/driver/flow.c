@@ -77,10 +77,13 @@ static void flow_meet(struct flow *f)
 
 static struct map acquired = MAP_INIT; /* words: under flow_lock */
 
+static void flow_release_in(struct flow *f, void *word) { clock_release(&f->clock, *(const uint64_t *)word); }
+static void flow_acquire_in(struct flow *f, void *word) { clock_acquire(&f->clock, *(const uint64_t *)word); }
+
 static int flow_take_word(uint64_t word, void *value, void *f)
 {
 	(void)value;
-	clock_acquire(&((struct flow *)f)->clock, word);
+	flow_acquire_in(f, &word);
 	return 0;
 }
 
@@ -596,12 +599,12 @@ void flow_each(void (*call)(struct flow *f, void *context), void *context)
 	}
 }
 
+void flow_release(uint64_t word) { flow_each(flow_release_in, &word); }
+
 void flow_acquire(uint64_t word)
 {
 	pthread_mutex_lock(&flow_lock);
 	map_put(&acquired, word, &acquired);
-	for (unsigned i = 0; i < GSAN_PARTICIPANTS; i++)
-		if (flows[i])
-			clock_acquire(&flows[i]->clock, word);
+	flow_each(flow_acquire_in, &word);
 	pthread_mutex_unlock(&flow_lock);
 }

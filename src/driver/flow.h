@@ -193,7 +193,9 @@ void flow_drain_everywhere(void); /* the last time: waits for what runs, up to s
 void flow_context_ended(void);
 void flow_drain_at_exit(void);
 void flow_each(void (*call)(struct flow *f, void *context), void *context);
-void flow_acquire(uint64_t word); /* of a host (clock_acquire): for the GPUs that it uses later, too */
+/* What the process's host has seen on any of its GPUs it tells others by a word, or knows by one from others: for the GPUs that it uses later, too. */
+void flow_release(uint64_t word);
+void flow_acquire(uint64_t word);
 
 /* The tool's own copy from the device: on its participant's stream, in relaxed capture mode. 0 or -EIO. */
 int flow_read(struct flow *f, void *to, CUdeviceptr from, size_t size);

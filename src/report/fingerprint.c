@@ -121,11 +121,10 @@ static uint64_t fingerprint_pair(const struct report_finding *f)
 /* The user's line, and where that was inlined. */
 static uint64_t fingerprint_op(const struct report_op *op)
 {
-	struct frame own = frame_first(op->inlined_at, op->inlined_source);
-	const int elsewhere = frame_own(&own, &op->at);
-	const uint32_t line = elsewhere ? own.line : op->at.line;
-	char *file = elsewhere ? strndup(own.at, own.file) : NULL;
-	const char *const part[] = {fingerprint_base(op->at.file), fingerprint_base(file ? file : op->at.file), op->semantics, op->scope};
+	struct frame own = frame_line(&op->at, op->inlined_at, op->inlined_source);
+	const uint32_t line = own.line;
+	char *file = strndup(own.at, own.file);
+	const char *const part[] = {fingerprint_base(op->at.file), fingerprint_base(file), op->semantics, op->scope};
 	uint64_t hash = fingerprint_name(HASH_START, op->kernel);
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		hash = fingerprint_add(hash, part[i]);

@@ -38,6 +38,17 @@ int frame_own(struct frame *f, const struct report_place *at)
 	return 1;
 }
 
+struct frame frame_line(const struct report_place *at, const char *inlined_at, const char *sources)
+{
+	struct frame own = frame_first(inlined_at, sources);
+	if (frame_own(&own, at))
+		return own;
+	own.at = at->file;
+	own.size = own.file = strlen(at->file);
+	own.line = at->line;
+	return own;
+}
+
 char *frame_take(struct report_side *side, const char *place)
 {
 	const size_t n = strlen(place);

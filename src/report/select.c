@@ -168,15 +168,6 @@ static uint64_t *select_known(const struct report *r, size_t *count)
 	return known;
 }
 
-/* The user's own line. */
-static struct frame select_line(const struct report_place *at, const char *inlined_at)
-{
-	struct frame own = frame_first(inlined_at, NULL);
-	if (!frame_own(&own, at))
-		own = (struct frame){.at = at->file, .file = strlen(at->file), .line = at->line};
-	return own;
-}
-
 /* Is it guessed that a flag explains it which stands before the access in the text? Without a loop around both it does not, and the pair may have
  * nothing to do with what is known of that flag. */
 static int select_stands_behind(const struct report_finding *f)
@@ -184,7 +175,7 @@ static int select_stands_behind(const struct report_finding *f)
 	const struct report_op *flag = &f->edge.op[0];
 	if (!f->edge.ops || report_knows_edge(f) || !f->first.at.file || !flag->kernel || !f->first.kernel || strcmp(flag->kernel, f->first.kernel))
 		return 0;
-	const struct frame raises = select_line(&flag->at, flag->inlined_at), access = select_line(&f->first.at, f->first.inlined_at);
+	const struct frame raises = frame_line(&flag->at, flag->inlined_at, NULL), access = frame_line(&f->first.at, f->first.inlined_at, NULL);
 	return raises.file == access.file && !memcmp(raises.at, access.at, access.file) && raises.line < access.line;
 }
 
