@@ -276,6 +276,20 @@ static CUresult make_local(CUcontext c, uint32_t bytes)
 	return result;
 }
 
+/* Events that a launch fires at its triggers, or when all of it has begun: here at its end. */
+static CUresult record_events(CUstream s, const CUlaunchConfig *config)
+{
+	CUresult result = CUDA_SUCCESS;
+	for (unsigned i = 0; i < config->numAttrs && !result; i++) {
+		const CUlaunchAttribute *at = &config->attrs[i];
+		if (at->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT && at->value.programmaticEvent.event)
+			result = emu_event_record_push(s, at->value.programmaticEvent.event);
+		if (at->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT && at->value.launchCompletionEvent.event)
+			result = emu_event_record_push(s, at->value.launchCompletionEvent.event);
+	}
+	return result;
+}
+
 static CUresult launch(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
 {
 	CUcontext c;
@@ -292,7 +306,9 @@ static CUresult launch(const CUlaunchConfig *config, CUfunction f, void **params
 	result = make_local(c, f->info.local_bytes);
 	if (!result)
 		result = emu_wait_room(s);
-	return emu_leave(result ? result : emu_kernel_push(s, &w));
+	if (!result)
+		result = emu_kernel_push(s, &w);
+	return emu_leave(result ? result : record_events(s, config));
 }
 
 EMU_STREAM_API(cuLaunchKernelEx, _ptsz, (const CUlaunchConfig *config, CUfunction f, void **params, void **extra),
