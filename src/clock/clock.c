@@ -109,22 +109,27 @@ uint32_t clock_slots(struct clock *c)
 	return slots;
 }
 
-static void clock_slot_join(struct clock *c, struct clock_slot *slot, uint32_t other)
+/* What a slot is told, of its own launches, too: those are before its next one however early that begins. */
+static void clock_slot_learn(struct clock *c, uint32_t s, const struct clock_vec *v, uint32_t slots)
 {
-	clock_join(&slot->vec, &c->slot[other].vec, c->slots);
-	clock_raise(&slot->vec.seen[other], c->slot[other].last);
-	slot->kept.generation = 0;
+	clock_join(&c->slot[s].vec, v, slots);
+	clock_raise(&c->slot[s].early, v->seen[s] + 1);
+}
+
+static void clock_slot_join(struct clock *c, uint32_t s, uint32_t other)
+{
+	clock_slot_learn(c, s, &c->slot[other].vec, c->slots);
+	clock_raise(&c->slot[s].vec.seen[other], c->slot[other].last);
+	c->slot[s].kept.generation = 0;
 }
 
 /* The legacy slot joins those that went on since it did so last. */
 static void clock_legacy_update(struct clock *c)
 {
-	struct clock_slot *slot = &c->slot[CLOCK_LEGACY];
-
 	for (; c->ahead; c->ahead &= c->ahead - 1) {
 		uint32_t other = (uint32_t)__builtin_ctzll(c->ahead);
 		if (c->slot[other].state != CLOCK_FREE && c->slot[other].blocking) {
-			clock_slot_join(c, slot, other);
+			clock_slot_join(c, CLOCK_LEGACY, other);
 			c->version++;
 		}
 	}
@@ -146,12 +151,12 @@ static void clock_slot_update(struct clock *c, uint32_t s)
 	struct clock_slot *slot = &c->slot[s];
 
 	if (slot->kept.generation != c->generation) /* which grows with the host's knowledge */
-		clock_join(&slot->vec, &c->host, c->slots);
+		clock_slot_learn(c, s, &c->host, c->slots);
 	clock_raise(&slot->vec.seen[s], slot->last);
 	if (s == CLOCK_LEGACY) {
 		clock_legacy_update(c);
 	} else if (slot->blocking && slot->legacy != c->version) {
-		clock_slot_join(c, slot, CLOCK_LEGACY);
+		clock_slot_join(c, s, CLOCK_LEGACY);
 		slot->legacy = c->version;
 	}
 }
@@ -199,6 +204,32 @@ int clock_launch(struct clock *c, uint32_t s, enum clock_use use, uint32_t *seq,
 	}
 	pthread_mutex_unlock(&c->lock);
 	return rc;
+}
+
+/* Streams that share a slot are not told apart: which launch one comes behind is not known. What the host has seen the end of is no matter. */
+int clock_early(struct clock *c, uint32_t s, uint32_t seq, struct gsan_order *early)
+{
+	struct clock_slot *slot = &c->slot[s];
+
+	pthread_mutex_lock(&c->lock);
+	int begins = s != CLOCK_SHARED && slot->last == seq && slot->triggers && slot->triggers == slot->previous && slot->early <= slot->previous;
+	if (begins)
+		clock_order_early(c, s, early);
+	pthread_mutex_unlock(&c->lock);
+	return begins;
+}
+
+void clock_triggers(struct clock *c, uint32_t s, uint32_t seq, int at_once)
+{
+	struct clock_slot *slot = &c->slot[s];
+
+	pthread_mutex_lock(&c->lock);
+	if (slot->last == seq) {
+		slot->triggers = seq;
+		if (!at_once)
+			clock_raise(&slot->early, seq);
+	}
+	pthread_mutex_unlock(&c->lock);
 }
 
 /* That other slots have joined the number itself means nothing: there is no such launch. The tag may keep the slot's name: then it is passed
@@ -275,7 +306,7 @@ void clock_wait(struct clock *c, uint32_t slot, const struct clock_vec *event)
 		clock_slot_update(c, slot);
 		c->tried = 0;
 	}
-	clock_join(&c->slot[slot].vec, event, GSAN_STREAMS);
+	clock_slot_learn(c, slot, event, GSAN_STREAMS);
 	c->slot[slot].kept.generation = 0;
 	clock_slot_went_on(c, slot);
 	pthread_mutex_unlock(&c->lock);

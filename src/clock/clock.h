@@ -52,7 +52,9 @@ enum clock_slot_state { CLOCK_FREE, CLOCK_OPEN, CLOCK_CLOSED /* its work may sti
 struct clock_slot {
 	struct clock_vec vec; /* what is before its next launch, but for its own launches */
 	uint32_t last;        /* its newest launch, 0 = none, */
-	uint32_t previous;    /* and the one before, if that was refused */
+	uint32_t previous;    /* and the one before */
+	uint32_t triggers;    /* which launch lets a next one begin before it has ended (clock_triggers), 0 = none did; */
+	uint32_t early;       /* its own launches with a lower number are before one that begins so, too */
 	uint32_t pending;     /* no launch of this slot in (host.seen, pending) exists */
 	enum clock_slot_state state;
 	int blocking;         /* synchronises with the legacy default stream */
@@ -135,6 +137,12 @@ uint32_t clock_slots(struct clock *c); /* those below were opened once */
  * never gets this). */
 int clock_launch(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *seq, struct gsan_order *order,
 		uint32_t *half);
+/* Programmatic dependent launch. Launch `seq`, the slot's newest and not yet told to anybody, may begin while the one before it runs, if the driver was
+ * asked for that and the one before triggers: 1, with what is before it even so. 0: all is before it that clock_launch() said. */
+int clock_early(struct clock *c, uint32_t slot, uint32_t seq, struct gsan_order *early);
+/* Launch `seq`, the slot's newest, was enqueued and triggers. `at_once`: maybe before what it came too early for has ended, which the next one
+ * then comes too early for as well. */
+void clock_triggers(struct clock *c, uint32_t slot, uint32_t seq, int at_once);
 /* The driver refused the slot's launch `seq`: nothing was enqueued, and the number is not used again. If it still is the slot's newest, the
  * slot is as it was before, and has joined whatever was told it meanwhile. What other threads launched, recorded or waited for while the
  * call was under way stays behind what this launch would have been behind: that was read, perhaps by a device. It over-orders. */

@@ -220,12 +220,12 @@ static int order_pairs(struct gsan_order *order, const struct gsan_pair *pair, u
 	return widened;
 }
 
-void clock_order(struct clock *c, uint32_t s, uint32_t seq, struct gsan_order *order)
+/* Before are launches of the own slot up to `own`, and others as `k` has it, though no number from `limit` on for that alone. 1: it was widened. */
+static int order_put(struct clock *c, uint32_t s, const struct clock_kept *k, uint32_t limit, uint32_t own, struct gsan_order *order)
 {
 	struct clock_slot *slot = &c->slot[s];
-	const struct clock_kept *k = kept_update(c, s);
 	const struct gsan_order *peers = peers_update(c);
-	uint32_t floor = k->floor < seq ? k->floor : seq, own = slot->vec.seen[s];
+	uint32_t floor = k->floor < limit ? k->floor : limit;
 	int widened = k->widened | c->peers_widened;
 
 	clock_raise(&floor, c->before[c->participant]);
@@ -239,9 +239,29 @@ void clock_order(struct clock *c, uint32_t s, uint32_t seq, struct gsan_order *o
 	widened |= order_pairs(order, k->pair, k->pairs);
 	widened |= order_pairs(order, peers->pair, peers->pairs);
 	widened |= order_sights(c, &slot->vec, order);
+	order->flags = k->unknown || (slot->unknown_first && slot->vec.seen[s] >= slot->unknown_first) ? GSAN_ORDER_UNKNOWN : 0;
+	return widened;
+}
+
+void clock_order(struct clock *c, uint32_t s, uint32_t seq, struct gsan_order *order)
+{
+	int widened = order_put(c, s, kept_update(c, s), seq, c->slot[s].vec.seen[s], order);
+
 	if (widened && c->job)
 		atomic_fetch_add_explicit(&c->job->rank[c->participant].counter[GSAN_N_ORDER_FULL], 1, memory_order_relaxed);
-	order->flags = k->unknown || (slot->unknown_first && own >= slot->unknown_first) ? GSAN_ORDER_UNKNOWN : 0;
+}
+
+/* The floor stands at the first launch of its own that it may overtake; of other slots what lies above that is in pairs. */
+void clock_order_early(struct clock *c, uint32_t s, struct gsan_order *order)
+{
+	struct clock_kept k = *kept_update(c, s);
+	uint32_t early = c->slot[s].early;
+
+	if (k.floor > early)
+		k.floor = early;
+	kept_pairs(c, &k, s);
+	order_put(c, s, &k, k.floor, early - 1, order);
+	order->flags |= GSAN_ORDER_EARLY;
 }
 
 void clock_publish(struct clock *c)

@@ -98,6 +98,7 @@ static inline uint32_t clock_floor(const struct clock *c, const struct clock_vec
 
 /* order.c; called with the lock held. */
 void clock_order(struct clock *c, uint32_t slot, uint32_t seq, struct gsan_order *order); /* its vector is up to now */
+void clock_order_early(struct clock *c, uint32_t slot, struct gsan_order *order); /* of its newest launch, behind that */
 void clock_publish(struct clock *c);
 /* tags.c; called with the lock held. */
 int clock_tag(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *half);

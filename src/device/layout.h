@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 19u
+#define GSAN_ABI 20u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -185,6 +185,8 @@ struct gsan_order {
 };
 _Static_assert(sizeof(struct gsan_pair) == 8 && sizeof(struct gsan_order) % 8 == 0, "copied by words of 8 (launch_fill)");
 #define GSAN_ORDER_UNKNOWN 1u /* everything not known to be unordered counts as ordered */
+#define GSAN_ORDER_EARLY 2u   /* its launch began before the one before it in its stream had ended, perhaps (programmatic dependent launch) */
+#define GSAN_ORDER_WAITS 4u   /* and is behind that when it has waited, as the record behind this one says */
 
 #define GSAN_LIFT_UNSEEN 1u /* nothing but checked kernels writes to flags */
 #define GSAN_LIFT_COARSE 2u /* every RMW has an entry, and its CTA a state */
@@ -193,7 +195,10 @@ _Static_assert(sizeof(struct gsan_pair) == 8 && sizeof(struct gsan_order) % 8 ==
  * that others do. So a graph's nodes run where their replay cannot be checked.
  *
  * The hidden last parameter of a checked clone, by value, 8-byte aligned. The parameters of a graph's node are set once: there `quick` is 0,
- * which it never is else, and the record lies at `at`, in the same form, and is written anew before each replay (src/driver/graph.h). */
+ * which it never is else, and the record lies at `at`, in the same form, and is written anew before each replay (src/driver/graph.h).
+ *
+ * Of a kernel with griddepcontrol.wait the parameter is two records. With GSAN_ORDER_WAITS in the first that is what holds until a thread has executed
+ * the wait, and the second, which differs in `order`, `quick` and `writers` alone, what holds from there on; without, the second says nothing. */
 struct gsan_launch {
 	uint32_t abi;
 	uint32_t seq;

@@ -70,6 +70,134 @@ static void test_streams(void)
 	clock_destroy(&c);
 }
 
+/* ---- programmatic dependent launch -------------------------------------------------------------------------------------------------- */
+enum { TRIGGERS = 1, AT_ONCE = 2 }; /* what a launch does: lets the next one begin; and may do so before it has waited */
+
+/* A launch that may begin early; `early`: its order until it waits, else the whole one. */
+static struct launch depend(struct clock *c, uint32_t slot, int does, int *early)
+{
+	struct launch whole = launch(c, slot), l = whole;
+
+	*early = clock_early(c, slot, l.seq, &l.order);
+	CHECK(!!(l.order.flags & GSAN_ORDER_EARLY) == *early);
+	if (does)
+		clock_triggers(c, slot, l.seq, *early && does & AT_ONCE);
+	return l;
+}
+
+static struct launch triggering(struct clock *c, uint32_t slot)
+{
+	struct launch l = launch(c, slot);
+
+	clock_triggers(c, slot, l.seq, 0);
+	return l;
+}
+
+/* Which comes behind one that triggers need not be behind that, only behind what that is behind; of those that trigger at once a whole chain overlaps. */
+static void test_early(void)
+{
+	struct clock c;
+	int early;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0);
+	struct launch x = launch(&c, t), first = launch(&c, s), a = triggering(&c, s), y = launch(&c, t);
+	struct launch b = depend(&c, s, TRIGGERS | AT_ONCE, &early);
+	CHECK(early && before(&first, &b) && !before(&a, &b) && !before(&x, &b) && !before(&y, &b));
+	struct launch d = depend(&c, s, TRIGGERS, &early); /* has waited when it triggers */
+	CHECK(early && before(&first, &d) && !before(&a, &d) && !before(&b, &d));
+	struct launch e = depend(&c, s, 0, &early);
+	CHECK(early && before(&a, &e) && before(&b, &e) && !before(&d, &e));
+	struct launch f = depend(&c, s, 0, &early); /* behind one that does not trigger */
+	CHECK(!early && before(&d, &f) && before(&e, &f));
+	struct launch g = launch(&c, s);
+	CHECK(before(&a, &g) && before(&b, &g) && before(&d, &g) && before(&e, &g) && before(&f, &g));
+	clock_destroy(&c);
+}
+
+/* The floor does not fall behind what may be overtaken: far below, tags would look like such that are before (layout.h). */
+static void test_early_floor(void)
+{
+	struct clock c;
+	struct clock_vec event;
+	int early;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0);
+	for (unsigned i = 0; i < 20000; i++) {
+		launch(&c, t);
+		host_sync(&c, t);
+	}
+	struct launch x = launch(&c, t);
+	clock_record(&c, t, &event);
+	clock_wait(&c, s, &event);
+	struct launch a = triggering(&c, s), y = launch(&c, t), b = depend(&c, s, TRIGGERS | AT_ONCE, &early);
+	CHECK(early && b.order.floor[0] == a.seq && before(&x, &b) && !before(&a, &b) && !before(&y, &b));
+	struct launch d = depend(&c, s, 0, &early);
+	CHECK(early && d.order.floor[0] == a.seq && before(&x, &d) && !before(&b, &d));
+	clock_destroy(&c);
+}
+
+/* What else orders them: an event, the host, something in between, a refusal that leaves nothing to overtake. And of other slots all stays before. */
+static void test_early_ordered(void)
+{
+	struct clock c;
+	struct clock_vec event;
+	uint32_t seq, half;
+	int early;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0);
+	struct launch a = triggering(&c, s), x = launch(&c, t);
+	clock_record(&c, s, &event);
+	clock_wait(&c, s, &event);
+	struct launch b = depend(&c, s, TRIGGERS, &early);
+	CHECK(!early && before(&a, &b));
+	clock_record(&c, t, &event);
+	clock_wait(&c, s, &event);
+	struct launch d = depend(&c, s, TRIGGERS, &early);
+	CHECK(early && before(&a, &d) && !before(&b, &d) && before(&x, &d)); /* x lies above the floor */
+	host_sync(&c, s);
+	struct launch e = depend(&c, s, TRIGGERS, &early);
+	CHECK(!early && before(&d, &e));
+	clock_launch(&c, s, CLOCK_PLAIN, &seq, NULL, &half); /* a copy */
+	struct launch f = depend(&c, s, TRIGGERS, &early);
+	CHECK(!early && before(&e, &f));
+	struct launch refused = launch(&c, s);
+	clock_refused(&c, s, refused.seq);
+	clock_triggers(&c, s, refused.seq, 0);
+	struct launch g = depend(&c, s, 0, &early);
+	CHECK(early && before(&e, &g) && !before(&f, &g));
+	clock_destroy(&c);
+}
+
+/* By way of another stream, and of the legacy default stream, both of which came behind it as a whole; and streams that share a slot. */
+static void test_early_beside(void)
+{
+	struct clock c;
+	struct clock_vec event;
+	int early;
+
+	clock_init(&c, NULL, 0, 15);
+	uint32_t s = clock_slot_open(&c, 1), t = clock_slot_open(&c, 0);
+	struct launch a = triggering(&c, s);
+	clock_record(&c, s, &event);
+	clock_wait(&c, t, &event);
+	launch(&c, t);
+	clock_record(&c, t, &event);
+	clock_wait(&c, s, &event);
+	struct launch b = depend(&c, s, TRIGGERS, &early);
+	CHECK(!early && before(&a, &b));
+	struct launch legacy = launch(&c, CLOCK_LEGACY), d = depend(&c, s, TRIGGERS, &early);
+	CHECK(!early && before(&b, &d) && before(&legacy, &d));
+	struct launch e = depend(&c, s, TRIGGERS, &early);
+	CHECK(early && before(&b, &e) && before(&legacy, &e) && !before(&d, &e));
+	a = triggering(&c, CLOCK_SHARED);
+	b = depend(&c, CLOCK_SHARED, 0, &early);
+	CHECK(!early && before(&a, &b));
+	clock_destroy(&c);
+}
+
 static void test_events(int edge)
 {
 	struct clock c;
@@ -836,6 +964,10 @@ static void test_shared_blocks(int blocking)
 int main(void)
 {
 	test_streams();
+	test_early();
+	test_early_floor();
+	test_early_ordered();
+	test_early_beside();
 	for (int refused = 0; refused < 2; refused++) {
 		for (enum middle m = MIDDLE_LAUNCH; m <= MIDDLE_MARK; m++)
 			test_legacy_middle(m, refused);

@@ -9,8 +9,8 @@
 
 #include "device/layout.h"
 
-#define ABI "19"
-_Static_assert(GSAN_ABI == 19, "as ABI says");
+#define ABI "20"
+_Static_assert(GSAN_ABI == 20, "as ABI says");
 
 #undef cuGetProcAddress
 #undef cuStreamSynchronize
@@ -21,7 +21,7 @@ __attribute__((visibility("default"))) struct fake fake = {.clone_blocks = 2, .p
 struct CUfunc_st { const char *name; size_t params; };
 static struct CUfunc_st kernels[] = {{"plain", 1}, {"twin", 1}, {"twin__gsan", 2}, {"elementwise_kernel", 1}, {"wide", 1}};
 static char info_left[] = "gsan-info\t" ABI "\ttwin\tsync\nsource\ttest\nleft\t-\t7\tcp.async.bulk\tnot modelled\n";
-static char info[] = "gsan-info\t" ABI "\ttwin\tsync\nsource\ttest\ngrid\n";
+static char info[] = "gsan-info\t" ABI "\ttwin\tsync\nsource\ttest\ngrid\ntriggers\tat once\n";
 
 static void meanwhile(void (**what)(void))
 {

@@ -7,8 +7,8 @@
 #include "check.h"
 #include "device/layout.h"
 
-#define START "gsan-info\t19\tk\t"
-_Static_assert(GSAN_ABI == 19, "as START says");
+#define START "gsan-info\t20\tk\t"
+_Static_assert(GSAN_ABI == 20, "as START says");
 
 static int parse(const char *text, struct ptx_info *info) { return ptx_info_parse(text, strlen(text), info); }
 
