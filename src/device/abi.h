@@ -2,7 +2,7 @@
  * rewriter reads the parameter list from here, the runtime's test compares it with the PTX that clang made.
  *
  * A checked clone of entry K is `K__gsan`: the same parameters, then
- *     .param .align 8 .b8 gsan_launch_record[sizeof(struct gsan_launch)]
+ *     .param .align 8 .b8 gsan_launch_record[sizeof(struct gsan_launch)], twice that if K has griddepcontrol.wait,
  * and it starts with   launch = cvta.param(gsan_launch_record);   self = gsan_enter(launch, flags);
  * A private function F that an entry reaches by direct calls is cloned as `F__gsan` with two trailing parameters
  * (.b64 launch, .b64 self). Beside each clone stands `.visible .global .align 8 .b8 K__gsan_info[]`: the text that
@@ -98,6 +98,7 @@
  *                                                 GSAN_MBARRIER_ODD if the phase under way is of odd parity
  *   waited     (where)                            after a wait for such a phase; GSAN_MBARRIER_ANY: of either parity
  *   behind     ()                                 after what may have waited for any other warp of the CTA
+ *   depended   () -> launch                       after griddepcontrol.wait: the record that holds from here on (layout.h)
  * The rewriter guards a predicated operation's calls with the same predicate (access<N>: with `valid`). What stands around an
  * operation goes with it: for all lanes of the warp at once (whole = 1, or GSAN_RED_WHOLE), if all come to it together, else
  * for one lane after the other, operation included (whole = 0), so that none has an entry's lock while it waits for another. */
@@ -127,6 +128,7 @@
 	X(met, "llu", "") \
 	X(arrive, "llu", "") \
 	X(waited, "llu", "") \
-	X(behind, "ll", "")
+	X(behind, "ll", "") \
+	X(depended, "ll", "l")
 
 #endif

@@ -31,5 +31,6 @@ void gsan_met(u64 launch, u64 self, u32 id);
 void gsan_arrive(u64 launch, u64 self, u32 where);
 void gsan_waited(u64 launch, u64 self, u32 where);
 void gsan_behind(u64 launch, u64 self);
+u64 gsan_depended(u64 launch, u64 self);
 
 #endif

@@ -51,6 +51,23 @@ u64 gsan_enter(u64 launch, u32 flags)
 	return self | (state ? state : SELF_STATELESS);
 }
 
+/* The floor rises before the first record that is made behind it (launch_floor). */
+u64 gsan_depended(u64 launch, u64 self)
+{
+	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
+	u32 active = gpu_active();
+	if (!(l->order.flags & GSAN_ORDER_WAITS))
+		return launch;
+	EACH_TURN(active) {
+		if (!cta_depended(l, self)) {
+			launch_floor(l + 1);
+			gpu_max32(depended_at(l, self), l->seq);
+		}
+	}
+	gpu_meet(active == GPU_WARP);
+	return (u64)(uintptr_t)(l + 1);
+}
+
 void gsan_leave(u64 launch, u64 self)
 {
 	u32 active = gpu_active();

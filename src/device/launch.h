@@ -157,6 +157,18 @@ NEVER void tag_await(const struct gsan_launch *l, u32 tag)
 		order_broken(l);
 }
 
+/* ---- programmatic dependent launch: two orders (layout.h, GSAN_ORDER_WAITS) ------------------------------------------ */
+/* The record of a launch as a whole: what those behind it come behind, too. */
+ALWAYS const struct gsan_launch *launch_whole(const struct gsan_launch *l) { return l->order.flags & GSAN_ORDER_WAITS ? l + 1 : l; }
+
+/* Has a thread of this CTA waited for the launch before? Who comes behind that thread is behind that launch, too, and which threads do is not followed:
+ * all count as such, which misses. A place has the newest launch of which a CTA of that hash waited; one that was put out by a newer one counts as there. */
+ALWAYS u32 *depended_at(const struct gsan_launch *l, u64 self) { return &own_tables(l)->depended[rec_cta(self)]; }
+ALWAYS int cta_depended(const struct gsan_launch *l, u64 self)
+{
+	return l->order.flags & GSAN_ORDER_WAITS && gpu_load32(depended_at(l, self)) >= l->seq;
+}
+
 /* A launch's entry of the launch table, claimed by the caller; `e->seq` is written last. Of the pairs those that are in use: the
  * next launch of the stream waits for all this. */
 NEVER void launch_fill(const struct gsan_launch *l, struct dev_launch *e)

@@ -97,7 +97,8 @@ NEVER void learnt_by_all(const struct gsan_launch *l)
 	}
 }
 
-/* A launch begins: what the one before it in its stream learnt, that is over now, is kept. Where streams share a slot it may not be over. */
+/* A launch begins: what the one before it in its stream learnt, that is over now, is kept. It may not be over where streams share a
+ * slot, and where this one began early: then what it learns yet is asked for as before. */
 NEVER void learnt_before(const struct gsan_launch *l)
 {
 	u64 *at = &own_tables(l)->coarse.learner[l->stream], pending = gpu_load64(at);
@@ -105,7 +106,7 @@ NEVER void learnt_before(const struct gsan_launch *l)
 	if (!pending || b.tag == l->tag)
 		return;
 	learnt(l, &b);
-	if (l->stream != GSAN_STREAMS - 1)
+	if (l->stream != GSAN_STREAMS - 1 && !(l->order.flags & GSAN_ORDER_EARLY))
 		gpu_cas64(at, pending, 0);
 }
 

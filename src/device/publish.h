@@ -17,8 +17,8 @@ NEVER void launch_publish(const struct gsan_launch *l)
 	launch_floor(l);
 	if (gpu_cas32(&e->claim, claim, l->seq) != claim)
 		return;
-	launch_fill(l, e);
-	launch_base(l);
+	launch_fill(launch_whole(l), e);
+	launch_base(launch_whole(l));
 	learnt_before(l);
 	gpu_release32(&e->seq, l->seq);
 }

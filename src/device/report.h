@@ -490,6 +490,8 @@ NEVER int report_is_unknown(const struct who *w, u64 rec, const struct access *a
 /* 1: it would be a new race, if what streams have read does not order it; that is to be asked first (looks_tell), and then this again, `told`. */
 NEVER int check_slow(struct who *w, u64 rec, u32 rec_mask_here, const struct access *a, const u64 *where, int told)
 {
+	if (cta_depended(w->launch, w->self))
+		w->launch++;
 	const struct gsan_launch *l = w->launch;
 	u32 old = rec_op(rec);
 	tag_await(l, rec_tag(rec));

@@ -352,6 +352,7 @@ struct dev_tables {
 	uint32_t marks; /* numbers given out, for GSAN_LINE_MARK */
 	uint8_t pad[4096 - 256 - 56 - sizeof(struct dev_coarse) - 8 * GSAN_PARTICIPANTS - 4];
 	uint64_t seen[DEV_SEEN];
+	uint32_t depended[1u << GSAN_CTA_BITS]; /* by a CTA's hash, the newest launch of which such a one has executed griddepcontrol.wait; rises */
 	uint32_t bucket_lock[DEV_BUCKETS];
 	uint32_t bucket_full[DEV_BUCKETS]; /* newest launch of which a CTA found no place for its state, by `seq` */
 	struct dev_acquired acquired[GSAN_STREAMS];

@@ -31,7 +31,7 @@ static void flow_queue_init(struct flow *f, uint32_t slot)
 	struct flow_queue *q = &f->queue[slot];
 
 	pthread_mutex_init(&q->lock, NULL);
-	q->record = (struct gsan_launch){.abi = GSAN_ABI, .participant = (uint8_t)f->clock.participant, .stream = (uint8_t)slot,
+	q->record[0] = (struct gsan_launch){.abi = GSAN_ABI, .participant = (uint8_t)f->clock.participant, .stream = (uint8_t)slot,
 			.tag_bits = (uint8_t)f->clock.tags.bits, .rank_bits = (uint8_t)p->job->rank_bits, .gpu = (uint8_t)f->rank->gpu,
 			.seed = setting_number(SETTING_SAMPLE_SEED, p->job->seed),
 			.first_epoch = (uint16_t)setting_number(SETTING_TEST_FIRST_EPOCH, 1),
@@ -392,7 +392,7 @@ void flow_enter(struct flow *f, uint32_t slot)
 
 int flow_number_in(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq, uint32_t *half)
 {
-	struct gsan_order *order = use == CLOCK_CHECKED ? &f->queue[slot].record.order : NULL;
+	struct gsan_order *order = use == CLOCK_CHECKED ? &f->queue[slot].record->order : NULL;
 
 	if (order && __atomic_load_n(&f->unclean, __ATOMIC_RELAXED))
 		return -EBUSY;
@@ -422,7 +422,7 @@ int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq
 struct gsan_launch *flow_record(struct flow *f, uint32_t slot, uint32_t seq, uint32_t kernel)
 {
 	struct participant *p = f->participant;
-	struct gsan_launch *r = &f->queue[slot].record;
+	struct gsan_launch *r = f->queue[slot].record;
 
 	r->seq = seq;
 	r->tag = (uint16_t)(gsan_tag_head(r->rank_bits, f->clock.participant) << r->tag_bits | (seq & ((1u << r->tag_bits) - 1)));

@@ -24,7 +24,7 @@ struct flow_mark {
  * which launch.c writes only what changes. A line of memory of its own for each, for threads launch into different streams. */
 struct flow_queue {
 	_Alignas(64) pthread_mutex_t lock;
-	struct gsan_launch record;
+	struct gsan_launch record[2]; /* the second: layout.h, GSAN_ORDER_WAITS */
 	uint32_t wrote, brought; /* what flow_writes() and flow_copies_out() found before their newest number here */
 	struct flow_mark mark;
 };

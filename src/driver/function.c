@@ -93,8 +93,9 @@ static const char *function_params(struct function *fn, CUfunction handle)
 		if (fn->params == FUNCTION_PARAMS_MAX)
 			return "too many parameters";
 	if (real.cuFuncGetParamInfo(fn->clone, fn->params, &fn->record, &size) != CUDA_SUCCESS ||
-	    size != sizeof(struct gsan_launch))
+	    (size != sizeof(struct gsan_launch) && size != 2 * sizeof(struct gsan_launch)))
 		return "its clone has other parameters";
+	fn->waits = size != sizeof(struct gsan_launch);
 	return NULL;
 }
 
@@ -273,6 +274,8 @@ static const char *function_clone(struct flow *f, struct function *fn, CUfunctio
 	fn->grids = strstr(info, "\ngrid\n") != NULL;
 	fn->warps = strstr(info, "\nwarps\n") != NULL;
 	fn->unseen = strstr(info, "\nleft\t") != NULL;
+	fn->triggers = strstr(info, "\ntriggers\t") != NULL;
+	fn->triggers_at_once = strstr(info, "\ntriggers\tat once\n") != NULL;
 	free(info);
 	if (!reason)
 		function_load(f, fn, handle);

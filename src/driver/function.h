@@ -23,6 +23,9 @@ struct function {
 	int clusters;         /* compiled for clusters of more than one CTA */
 	int grids;            /* a cooperative grid of its clone synchronises where the launch record says */
 	int warps;            /* its clone knows what orders the warps of a CTA */
+	int waits;            /* its clone has griddepcontrol.wait, and a second record for it (layout.h) */
+	int triggers;         /* it lets the next launch begin before it has ended; */
+	int triggers_at_once; /* before it has waited itself, perhaps */
 	int unseen;           /* its clone has instructions that are left unchecked */
 	size_t record;        /* offset of the launch record among the clone's parameters */
 	enum model model;

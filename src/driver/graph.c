@@ -170,10 +170,10 @@ static CUresult launch_copied(struct launch *l, const struct function *fn, struc
 
 static CUresult kernel_clone(struct graph *g, struct graph_kernel *k, struct function *fn, struct graph_launch *own)
 {
-	struct gsan_launch record = {.abi = GSAN_ABI, .at = records_at(g->records, k->record)};
+	struct gsan_launch record[2] = {{.abi = GSAN_ABI, .at = records_at(g->records, k->record)}};
 
 	k->shape = launch_shape(g->flow, fn, &own->launch);
-	return launch_copied(&own->launch, fn, &record);
+	return launch_copied(&own->launch, fn, record);
 }
 
 struct function *graph_kernel(struct graph *g, struct graph_kernel *k, const struct graph_set *to, const CUDA_KERNEL_NODE_PARAMS *p)

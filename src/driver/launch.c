@@ -209,6 +209,23 @@ struct gsan_launch *launch_record(struct flow *f, const struct launch_shape *sha
 	return r;
 }
 
+/* Asked for by programmatic dependent launch, it may begin before the one before it has ended: the record has what is before it until it waits
+ * for that, if it does. Of what an unchecked instruction of that one writes nothing is known then. */
+static int launch_early(struct flow *f, const struct function *fn, const struct launch *l, struct gsan_launch *record, uint32_t slot, uint32_t seq)
+{
+	const CUlaunchAttribute *a = launch_attribute(l, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+
+	if (!a || !a->value.programmaticStreamSerializationAllowed)
+		return 0;
+	record[1] = record[0];
+	if (!clock_early(&f->clock, slot, seq, &record->order))
+		return 0;
+	record->order.flags |= fn->waits ? GSAN_ORDER_WAITS : 0;
+	record->quick = gsan_quick(record);
+	record->writers = 0;
+	return 1;
+}
+
 #define LAUNCH_FEW 2048u /* bytes of parameters for which nothing is allocated */
 /* `extra` is a list of names and values: the buffer of parameters grows by the record. */
 static CUresult launch_extra(const struct launch *l, const struct function *fn, const struct gsan_launch *record)
@@ -224,14 +241,14 @@ static CUresult launch_extra(const struct launch *l, const struct function *fn, 
 		else
 			return CUDA_ERROR_INVALID_VALUE;
 	}
-	size_t total = fn->record + sizeof(*record);
+	size_t bytes = sizeof(*record) << fn->waits, total = fn->record + bytes;
 	char few[LAUNCH_FEW], *buffer = total <= sizeof(few) ? few : malloc(total);
 	if (!buffer)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	memset(buffer, 0, fn->record);
 	if (from)
 		memcpy(buffer, from, size < fn->record ? size : fn->record);
-	memcpy(buffer + fn->record, record, sizeof(*record));
+	memcpy(buffer + fn->record, record, bytes);
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &total, CU_LAUNCH_PARAM_END};
 	CUresult rc = l->call(l, fn->clone, NULL, extra);
 	if (buffer != few)
@@ -282,11 +299,15 @@ static CUresult launch_run(const struct launch *l)
 	struct launch_shape shape = launch_shape(f, fn, l);
 	if (fn->unseen)
 		flow_writes(f, slot, seq);
-	CUresult rc = launch_clone(l, fn, launch_record(f, &shape, slot, seq));
+	struct gsan_launch *record = launch_record(f, &shape, slot, seq);
+	int early = launch_early(f, fn, l, record, slot, seq);
+	CUresult rc = launch_clone(l, fn, record);
 	if (flow_refusal(rc))
 		flow_refused(f, slot, seq);
 	else
 		flow_mark(f, slot, l->stream, seq);
+	if (fn->triggers) /* of one that was refused it says nothing */
+		clock_triggers(&f->clock, slot, seq, early && fn->triggers_at_once);
 	flow_enqueued(f, slot);
 	if (rc != CUDA_SUCCESS && !flow_current()) /* the thread has no context */
 		return rc;

@@ -141,7 +141,7 @@ static void emit_lines_call(const struct ptx_batch *b, uint32_t count, struct te
 	const char *arg[PTX_CALL_ARGS] = {"%gsan_launch", "%gsan_self", "%gsan_u", n, "%gsan_o", "%gsan_d"};
 
 	snprintf(n, sizeof(n), "%u", count);
-	ptx_call_quick(t, b->in_entry);
+	ptx_call_quick(t, b->in_parameter);
 	ptx_call_emit(t, PTX_CALL_lines, "", arg, NULL);
 }
 

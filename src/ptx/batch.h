@@ -11,7 +11,7 @@ struct ptx_batch {
 	const struct ptx_module *m;
 	const struct ptx_place *place[GSAN_BATCH_MAX];
 	uint32_t count, number; /* number: its own, in its module */
-	int in_entry;
+	int in_parameter;
 	const struct ptx_lanes *lanes;
 };
 

@@ -86,10 +86,10 @@ void ptx_call_address(struct text *t, const struct ptx_module *m, const struct p
 		text_printf(t, "\tadd.s64 %s, %s, %" PRId64 ";\n", to, to, offset);
 }
 
-void ptx_call_quick(struct text *t, int in_entry)
+void ptx_call_quick(struct text *t, int in_parameter)
 {
-	text_printf(t, "\tld.%sb32 %%gsan_u, [%s+%zu];\n", in_entry ? "param." : "",
-		    in_entry ? GSAN_RECORD_PARAM : "%gsan_launch", offsetof(struct gsan_launch, quick));
+	text_printf(t, "\tld.%sb32 %%gsan_u, [%s+%zu];\n", in_parameter ? "param." : "",
+		    in_parameter ? GSAN_RECORD_PARAM : "%gsan_launch", offsetof(struct gsan_launch, quick));
 }
 
 /* The bits of a literal as an element of `bits` bits; a decimal float is a double in the source. */

@@ -26,8 +26,8 @@ void ptx_call_pred(struct text *t, const struct ptx_module *m, const struct ptx_
 void ptx_call_reg(struct text *t, const struct ptx_module *m, const struct ptx_operand *o);
 /* Instructions that put the address of an access into the 64-bit register `to`. */
 void ptx_call_address(struct text *t, const struct ptx_module *m, const struct ptx_access *a, const char *to);
-/* An instruction that puts the launch record's `quick` into %gsan_u; an entry reads its own parameter. */
-void ptx_call_quick(struct text *t, int in_entry);
+/* An instruction that puts the launch record's `quick` into %gsan_u; where that is the clone's parameter all through, it is read there. */
+void ptx_call_quick(struct text *t, int in_parameter);
 /* Instructions that put the bits of operand `o` of instruction `i` into %gsan_x; uses %gsan_y, %gsan_w, %gsan_h.
  * Returns 0, with nothing written, if the value does not fit or is no register or number. */
 int ptx_call_value(struct text *t, const struct ptx_module *m, const struct ptx_instr *i, const struct ptx_access *a,

@@ -76,8 +76,7 @@ static void edit_params(struct clone *c)
 	if (!f->params.len)
 		text_puts(&c->text, "(");
 	if (f->is_entry)
-		text_printf(&c->text, "%s\n\t.param .align 8 .b8 " GSAN_RECORD_PARAM "[%zu]\n", comma,
-			    sizeof(struct gsan_launch));
+		text_printf(&c->text, "%s\n\t.param .align 8 .b8 " GSAN_RECORD_PARAM "[%u]\n", comma, ptx_plan_record_bytes(c->fp));
 	else
 		text_printf(&c->text, "%s\n\t.param .b64 gsan_launch_param,\n\t.param .b64 gsan_self_param\n", comma);
 	if (!f->params.len)
@@ -141,6 +140,9 @@ static void edit_prologue(struct clone *c)
 	}
 	insert(c, c->f->call_offset);
 }
+
+/* Is the record that holds the parameter's first, all through? */
+static int keeps_record(const struct clone *c) { return c->f->is_entry && !(c->fp->reaches_depends & PTX_DEPENDS_WAITS); }
 
 /* ---- body ---- */
 
@@ -210,7 +212,7 @@ static void edit_failed(struct clone *c, uint32_t desc)
 		    desc - ((GSAN_OP_RMW - GSAN_OP_STRONG_LD) << GSAN_DESC_OP_SHIFT));
 }
 
-/* Only those lanes go on that make the operation. */
+/* Only those lanes go on that make the operation, up to gsan_over. */
 static void edit_guard(struct clone *c, const struct ptx_instr *i)
 {
 	if (!i->pred)
@@ -398,7 +400,7 @@ static void edit_red(struct clone *c, const struct ptx_place *p)
 	ptx_call_address(&c->text, c->m, &p->access, "%gsan_a");
 	tells = edit_expected(c, p);
 	snprintf(desc, sizeof(desc), "%u", base + (cas ? (GSAN_OP_TRY - GSAN_OP_RMW) << GSAN_DESC_OP_SHIFT : 0));
-	ptx_call_quick(&c->text, c->f->is_entry);
+	ptx_call_quick(&c->text, keeps_record(c));
 	call(c, p->access.rmw && !told && !cas ? PTX_CALL_red : PTX_CALL_relaxed, NULL, arg, "%gsan_o");
 	text_printf(&c->text, "\tand.b32 %%gsan_g, %%gsan_o, %u;\n\tsetp.ne.u32 %%gsan_n, %%gsan_g, 0;\n", GSAN_RED_GENERAL | GSAN_RED_WHOLE);
 	edit_todo(c, PTX_CALL_hold, desc, "%gsan_u"); /* for which it is what the thread did before that counts */
@@ -539,6 +541,18 @@ static void edit_workspace(struct clone *c, const struct ptx_instr *i, const str
 	ptx_edit_insert(&c->edits, span_end(i->whole), "\n\t}");
 }
 
+/* From here on another record holds, for this thread; the others of its CTA find out when it matters. */
+static void edit_wait(struct clone *c, const struct ptx_instr *i)
+{
+	static const char *const arg[] = {"%gsan_launch", "%gsan_self"};
+
+	text_puts(&c->text, "\n\t{\n");
+	edit_guard(c, i);
+	call(c, PTX_CALL_depended, NULL, arg, "%gsan_launch");
+	text_puts(&c->text, i->pred ? "gsan_over:\n\t}\n" : "\t}\n");
+	insert(c, span_end(i->whole));
+}
+
 static void edit_instr(struct clone *c, uint32_t index, const struct ptx_place *p)
 {
 	const struct ptx_instr *i = &c->f->instr[index];
@@ -554,6 +568,8 @@ static void edit_instr(struct clone *c, uint32_t index, const struct ptx_place *
 		ptx_edit_add(&c->edits, i->whole.off, i->whole.len, "", 0);
 	if (p)
 		edit_place(c, p);
+	if (ptx_plan_waits(c->m, i))
+		edit_wait(c, i);
 	if (c->fp->reaches_sync)
 		edit_meeting(c, i);
 	for (uint32_t k = 0; !p && c->fp->grids && k < i->operands; k++)
@@ -615,7 +631,7 @@ int ptx_clone_print(const struct ptx_plan *plan, uint32_t f, uint32_t regs, uint
 	}
 	c.batch.m = c.m;
 	c.batch.lanes = &c.lanes;
-	c.batch.in_entry = c.f->is_entry;
+	c.batch.in_parameter = keeps_record(&c);
 	edit_name(&c);
 	edit_params(&c);
 	edit_limits(&c, regs);

@@ -74,6 +74,12 @@ static void describe_variables(const struct ptx_plan *plan, uint32_t entry, stru
 	}
 }
 
+/* May the next launch begin before it has ended? Not as long as it may learn something that no clock keeps (device/learnt.h): that is for all behind its end. */
+static int is_overtaken(const struct ptx_function_plan *fp)
+{
+	return fp->reaches_depends & PTX_DEPENDS_TRIGGERS && (fp->reaches_sync || !(fp->reaches_reds & GSAN_REDS_LEARN));
+}
+
 void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *source, uint8_t *reached, uint32_t *stack,
 		  struct text *out)
 {
@@ -88,6 +94,8 @@ void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *sourc
 	text_puts(out, plan->function[entry].reaches_grids && !plan->function[entry].leaves ? "\ngrid\n" : "\n");
 	if (plan->function[entry].reaches_sync && !plan->function[entry].leaves)
 		text_puts(out, "warps\n");
+	if (is_overtaken(&plan->function[entry]))
+		text_puts(out, plan->function[entry].reaches_depends & PTX_DEPENDS_AT_ONCE ? "triggers\tat once\n" : "triggers\t-\n");
 	for (uint32_t i = 0; i < plan->places; i++) {
 		const struct ptx_place *p = &plan->place[i];
 

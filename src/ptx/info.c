@@ -83,7 +83,7 @@ static int take_line(char **f, uint32_t n, struct ptx_info *info)
 	} else if (n == 3 && !strcmp(f[0], "frame")) {
 		info->frame[info->frames++] = (struct ptx_frame){.object = f[1], .address = strtoull(f[2], NULL, 16)};
 	} else if (!(n == 1 && (!strcmp(f[0], "grid") || !strcmp(f[0], "warps"))) &&
-		   (n != 2 || (strcmp(f[0], "variable") && strcmp(f[0], "variables") && strcmp(f[0], "managed")))) { /* libgsan reads them */
+		   (n != 2 || (strcmp(f[0], "triggers") && strcmp(f[0], "variable") && strcmp(f[0], "variables") && strcmp(f[0], "managed")))) { /* libgsan reads them */
 		return -EINVAL;
 	}
 	return 0;

@@ -11,6 +11,8 @@
  *   host                                            no kernel, but a driver function of that name (driver/caller.h), which copies: site 0
  *                                                   is what it writes, 1 what it reads
  *   frame <file of the object> <address in it, in hexadecimal> a caller of it, innermost first
+ *   triggers <"at once" or "-">                     the next launch may begin before it has ended (griddepcontrol.launch_dependents); and perhaps before it has
+ *                                                   executed its griddepcontrol.wait
  *   grid                                            of a cooperative launch it may be told another workspace (%envreg1)
  *
  * id is the 16-bit number in records. file "-" means no line information: line is the PTX line then. op is ld, ld.nc,

@@ -29,11 +29,16 @@ static uint32_t entry_param_bytes(const struct ptx_function *f)
 	return (uint32_t)bytes;
 }
 
-static int has_room(const struct ptx_module *m, const struct ptx_function *f)
+uint32_t ptx_plan_record_bytes(const struct ptx_function_plan *fp)
+{
+	return (uint32_t)sizeof(struct gsan_launch) << (fp->reaches_depends & PTX_DEPENDS_WAITS);
+}
+
+static int has_room(const struct ptx_module *m, const struct ptx_function *f, const struct ptx_function_plan *fp)
 {
 	int old = m->version_major < 8 || (m->version_major == 8 && m->version_minor < 1);
 
-	return (entry_param_bytes(f) + 7) / 8 * 8 + sizeof(struct gsan_launch) <= (old ? PARAM_ROOM_OLD : PTX_PARAM_ROOM);
+	return (entry_param_bytes(f) + 7) / 8 * 8 + ptx_plan_record_bytes(fp) <= (old ? PARAM_ROOM_OLD : PTX_PARAM_ROOM);
 }
 
 const struct ptx_decl *ptx_plan_target(const struct ptx_instr *i)
@@ -136,6 +141,23 @@ static int reads_workspace(const struct ptx_module *m, const struct ptx_function
 	return 0;
 }
 
+int ptx_plan_waits(const struct ptx_module *m, const struct ptx_instr *i) { return ptx_is(m, i->op, "griddepcontrol") && ptx_has(m, i, "wait"); }
+
+static uint8_t depends_of(const struct ptx_module *m, const struct ptx_function *f)
+{
+	uint8_t depends = 0;
+
+	for (uint32_t i = 0; i < f->instrs; i++) {
+		if (!ptx_is(m, f->instr[i].op, "griddepcontrol"))
+			continue;
+		if (ptx_plan_waits(m, &f->instr[i]))
+			depends |= PTX_DEPENDS_WAITS;
+		else
+			depends |= PTX_DEPENDS_TRIGGERS | (depends & PTX_DEPENDS_WAITS ? 0 : PTX_DEPENDS_AT_ONCE);
+	}
+	return depends;
+}
+
 static enum gsan_scope scope_of(const struct ptx_access *a)
 {
 	return (enum gsan_scope)((uint32_t)a->op & 3);
@@ -166,6 +188,7 @@ static void gather_function(struct ptx_plan *plan, uint32_t f, int reds)
 
 	fp->places = plan->places - fp->place;
 	fp->grids = (uint8_t)reads_workspace(plan->module, &plan->module->function[f]);
+	fp->depends = depends_of(plan->module, &plan->module->function[f]);
 	for (uint32_t i = fp->place; i < plan->places; i++) {
 		const struct ptx_place *p = &plan->place[i];
 		const struct ptx_access *a = &p->access;
@@ -230,6 +253,15 @@ void ptx_plan_reach(const struct ptx_plan *plan, uint32_t from, uint8_t *reached
 	}
 }
 
+static uint8_t depends_reached(const struct ptx_plan *plan, uint32_t from, const uint8_t *reached)
+{
+	uint8_t own = plan->function[from].depends, others = 0;
+
+	for (uint32_t g = 0; g < plan->module->functions; g++)
+		others |= reached[g] && g != from ? plan->function[g].depends : 0;
+	return others & PTX_DEPENDS_WAITS || (own & PTX_DEPENDS_WAITS && others) ? (own | others) & (uint8_t)~PTX_DEPENDS_AT_ONCE : own | others;
+}
+
 /* What every entry reaches is cloned; what it reaches decides whether its clone synchronises. */
 static void choose(struct ptx_plan *plan, uint8_t *reached, uint32_t *stack)
 {
@@ -238,13 +270,14 @@ static void choose(struct ptx_plan *plan, uint8_t *reached, uint32_t *stack)
 	for (uint32_t f = 0; f < m->functions; f++) {
 		if (!m->function[f].is_entry || !m->function[f].body.len)
 			continue;
-		if (!has_room(m, &m->function[f])) {
+		memset(reached, 0, m->functions);
+		ptx_plan_reach(plan, f, reached, stack);
+		plan->function[f].reaches_depends = depends_reached(plan, f, reached);
+		if (!has_room(m, &m->function[f], &plan->function[f])) {
 			plan->skipped++;
 			continue;
 		}
 		plan->clones++;
-		memset(reached, 0, m->functions);
-		ptx_plan_reach(plan, f, reached, stack);
 		for (uint32_t g = 0; g < m->functions; g++) {
 			plan->function[g].cloned |= reached[g];
 			plan->function[f].reaches_grids |= reached[g] && plan->function[g].grids;

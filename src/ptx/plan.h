@@ -25,6 +25,10 @@ struct ptx_place {
 /* It has a fence, what acquires or releases, or makes an unseen call; or strong operations, where all that have such are to keep clocks. */
 enum ptx_sync { PTX_SYNC_ORDERS = 1, PTX_SYNC_TOLD = 2 };
 
+/* It waits for the launches before it (griddepcontrol.wait), or lets those behind it begin (launch_dependents); and may do the latter before it has
+ * waited: of several by where they stand in the text, and where one of them is in a function that is called, not. */
+enum ptx_depends { PTX_DEPENDS_WAITS = 1, PTX_DEPENDS_TRIGGERS = 2, PTX_DEPENDS_AT_ONCE = 4 };
+
 struct ptx_function_plan {
 	uint8_t cloned;
 	uint8_t sync;             /* enum ptx_sync, as bits */
@@ -35,6 +39,8 @@ struct ptx_function_plan {
 	uint8_t grids;            /* it asks where the words are by which a cooperative grid synchronises */
 	uint8_t leaves;           /* it, or what an entry's clone runs, makes an unseen call */
 	uint8_t reaches_grids;    /* a kernel whose clone runs what asks */
+	uint8_t depends;          /* enum ptx_depends, as bits */
+	uint8_t reaches_depends;  /* and of those that an entry's clone runs */
 	uint32_t place, places;   /* its places, in the order of the source */
 };
 
@@ -59,6 +65,9 @@ void ptx_plan_reach(const struct ptx_plan *plan, uint32_t from, uint8_t *reached
 
 /* The function that a call names, or NULL for a call through a register. */
 const struct ptx_decl *ptx_plan_target(const struct ptx_instr *call);
+
+uint32_t ptx_plan_record_bytes(const struct ptx_function_plan *fp); /* of the entry's clone: of the parameter that it has more (abi.h) */
+int ptx_plan_waits(const struct ptx_module *m, const struct ptx_instr *i); /* griddepcontrol.wait */
 
 /* Is it a half of that address? */
 int ptx_plan_is_workspace(const struct ptx_module *m, const struct ptx_operand *o);

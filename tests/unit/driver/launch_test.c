@@ -192,6 +192,34 @@ static void test_cooperative(void)
 	cuStreamDestroy(s);
 }
 
+/* A launch that may begin early has what is before it even so, and does not know what unchecked instructions of the one before write. The next one has
+ * nothing of that. */
+static void test_programmatic(void)
+{
+	CUlaunchAttribute allowed = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, .value.programmaticStreamSerializationAllowed = 1};
+	uint64_t argument = 42;
+	uint32_t seq = 0;
+	CUstream s;
+
+	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	for (unsigned i = 0; i < 4; i++) { /* asked for it from the first on, but for the third */
+		CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1, .hStream = s,
+					 .attrs = &allowed, .numAttrs = 1};
+		allowed.value.programmaticStreamSerializationAllowed = i != 2;
+		CHECK(cuLaunchKernelEx(&config, twin, (void *[]){&argument}, NULL) == CUDA_SUCCESS);
+		struct gsan_launch r = record();
+		int early = i == 1 || i == 3;
+		CHECK(r.order.flags == (early ? GSAN_ORDER_EARLY : 0) && r.quick == gsan_quick(&r) && r.writers == (early ? 0 : self.writers));
+		int known = seq < r.order.floor[r.participant];
+		for (uint32_t k = 0; k < r.order.pairs; k++)
+			known |= r.order.pair[k].participant == r.participant && r.order.pair[k].stream == r.stream && r.order.pair[k].seq >= seq;
+		CHECK(!seq || known == !early);
+		seq = r.seq;
+	}
+	cuStreamSynchronize(s);
+	cuStreamDestroy(s);
+}
+
 static void test_extra(void)
 {
 	uint64_t argument = 42;
@@ -1250,6 +1278,7 @@ int main(int argc, char **argv)
 	CHECK(registered == 1); /* when the handle was asked for, not at its launch */
 	test_checked();
 	test_extra();
+	test_programmatic();
 	test_cooperative();
 	cuCtxSynchronize();
 	test_order(0);

@@ -170,6 +170,53 @@ static void strong(void)
 	IN_ORDER(KERNEL(REGS "st.relaxed.gpu.v2.b64 [%rd1], {%rd2, %rd3};\nret;"), "st.param.b64 [gsan_p5], 0;", "gsan_before");
 }
 
+/* The info of k's clone stands there as the numbers of its bytes: are those of `line` among them, with a newline before and behind? */
+static int told(const char *text, const char *line)
+{
+	char *out = rewrite(text, 0), *to = out, numbers[256] = "10,";
+	size_t n = 3;
+
+	for (const char *from = out; *from; from++) /* its lines */
+		if (*from != '\n')
+			*to++ = *from;
+	*to = '\0';
+	for (; *line; line++)
+		n += (size_t)snprintf(numbers + n, sizeof(numbers) - n, "%u,", (unsigned char)*line);
+	snprintf(numbers + n, sizeof(numbers) - n, "10,");
+	int is = strstr(out, numbers) != NULL;
+
+	free(out);
+	return is;
+}
+
+/* Behind griddepcontrol.wait another record holds, for which the parameter has room, and which is asked from there on. */
+static void depends(void)
+{
+#define ENTRY(directive, body) HEAD directive ".visible .entry k(.param .u64 p)\n{\n" REGS body "ret;\n}\n"
+#define WAIT "griddepcontrol.wait;\n"
+#define TRIGGER "griddepcontrol.launch_dependents;\n"
+#define LEARNS "ld.relaxed.gpu.b32 %r1, [%rd1];\nst.b32 [%rd2], %r1;\n"
+#define WAITS ".func waits() {\n" WAIT "ret; }\n"
+	static const struct { const char *text; uint32_t twice, calls, triggers /* 2: at once */; } rows[] = {
+		{ENTRY("", ""), 0, 0, 0}, {ENTRY("", TRIGGER), 0, 0, 2}, {ENTRY("", WAIT), 1, 1, 0}, {ENTRY("", WAIT TRIGGER WAIT), 1, 2, 1},
+		{ENTRY("", TRIGGER WAIT), 1, 1, 2}, {ENTRY(WAITS, "call waits;\n" TRIGGER), 1, 1, 1}, {ENTRY(WAITS, TRIGGER), 0, 0, 2},
+		{ENTRY("", TRIGGER LEARNS), 0, 0, 0}, {ENTRY("", TRIGGER LEARNS "fence.acq_rel.gpu;\n"), 0, 0, 2},
+		{ENTRY("", TRIGGER "red.relaxed.gpu.add.u32 [%rd1], 1;\n"), 0, 0, 2}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char *out = rewrite(rows[i].text, 0);
+
+		CHECK(strstr(out, rows[i].twice ? GSAN_RECORD_PARAM "[944]" : GSAN_RECORD_PARAM "[472]"));
+		CHECK(count(out, "call (gsan_r), gsan_depended") == rows[i].calls);
+		CHECK(told(rows[i].text, "triggers\tat once") == (rows[i].triggers == 2) && told(rows[i].text, "triggers\t-") == (rows[i].triggers == 1));
+		free(out);
+	}
+	IN_ORDER(ENTRY("", "ld.b32 %r1, [%rd1];\n@!%p1 " WAIT "st.b32 [%rd2], %r1;\n"), "call gsan_access1", "@!%p1 griddepcontrol.wait;", "@%p1 bra gsan_over;",
+		 "\tcall (gsan_r), gsan_depended", "ld.param.b64 %gsan_launch, [gsan_r];", "gsan_over:", "st.b32 [%rd2]", "call gsan_access1");
+	IN_ORDER(ENTRY("", WAIT "red.relaxed.gpu.add.u32 [%rd1], 1;\n"), "gsan_depended", "ld.b32 %gsan_u, [%gsan_launch+");
+#undef ENTRY
+}
+
 /* Who comes to the end of the text has left, too; where nobody does, no call stands there. */
 static void ends(void)
 {
@@ -347,21 +394,6 @@ static void occupancy(void)
 	CHECK(ptx_occupancy_regs(90, 32, 42) == 64 && ptx_occupancy_regs(90, 1024, 250) == 255);
 }
 
-/* What the info of k's clone holds, its bytes as numbers: has it the line "grid"? */
-static int told_grids(const char *text)
-{
-	char *out = rewrite(text, 0), *to = out;
-
-	for (const char *from = out; *from; from++) /* its lines */
-		if (*from != '\n')
-			*to++ = *from;
-	*to = '\0';
-	int told = strstr(out, "10,103,114,105,100,10,") != NULL;
-
-	free(out);
-	return told;
-}
-
 /* The words of a cooperative grid are those of the launch record, if it names any: each half where it was asked for. */
 static void workspaces(void)
 {
@@ -372,12 +404,12 @@ static void workspaces(void)
 	snprintf(text, sizeof(text), HEAD "%sret; }", half);
 	IN_ORDER(text, "ld.b64 %gsan_a, [%gsan_launch+", "%envreg2;", "selp.b32 %gsan_e, %gsan_w, %gsan_e, %gsan_c;",
 		 "@%p1 mov.u32 %r1, %gsan_e;\n\t}", "%envreg1;", "selp.b32 %gsan_e, %gsan_o,", "cvt.u64.u32 %rd1, %gsan_e;\n\t}");
-	CHECK(told_grids(text));
+	CHECK(told(text, "grid"));
 	snprintf(text, sizeof(text), "%scall f; ret; }", function);
-	CHECK(told_grids(text));
+	CHECK(told(text, "grid"));
 	snprintf(text, sizeof(text), "%scall f; call %%rd1, (), p; ret; }", function); /* whoever it calls asks the driver, perhaps */
-	CHECK(!told_grids(text));
-	CHECK(!told_grids(HEAD ".entry k() {" REGS "mov.u32 %r1, %envreg3; ret; }"));
+	CHECK(!told(text, "grid"));
+	CHECK(!told(HEAD ".entry k() {" REGS "mov.u32 %r1, %envreg3; ret; }", "grid"));
 }
 
 /* A call of what has no clone is told before its parameters are stored; one that synchronises with nobody is not. */
@@ -440,6 +472,7 @@ int main(void)
 	batches();
 	runs();
 	strong();
+	depends();
 	ends();
 	behind_reds();
 	descriptors();
