@@ -158,7 +158,7 @@ uint64_t report_part_cause(const struct report_finding *f, uint32_t i)
 
 uint64_t report_edge_fingerprint(const struct report_finding *f)
 {
-	const int launches = f->missing_edge_class == REPORT_MISSING_STREAM_EDGE;
+	const int launches = report_of_launches(f->missing_edge_class);
 	uint64_t (*const side)(const struct report_side *) = launches ? fingerprint_launch : fingerprint_place;
 	if (f->edge.ops)
 		return fingerprint_ops(f->missing_edge_class, &f->edge.op[0], &f->edge.op[f->edge.ops - 1]);

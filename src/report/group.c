@@ -60,7 +60,7 @@ struct report_finding report_whole(const struct report_finding *pair, uint32_t p
 
 /* ---- what is one finding ---- */
 
-static int group_is_launches(const struct report_finding *f) { return f->missing_edge_class == REPORT_MISSING_STREAM_EDGE; }
+static int group_is_launches(const struct report_finding *f) { return report_of_launches(f->missing_edge_class); }
 
 /* Of a kernel, whatever of it races; of a copy, its caller's line. */
 static uint64_t group_launch_hash(const struct report_side *side)

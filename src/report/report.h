@@ -68,6 +68,7 @@ enum report_class {
 	REPORT_MISSING_RELEASE, REPORT_MISSING_ACQUIRE, REPORT_MISSING_BOTH, REPORT_NARROW_SCOPE, REPORT_EARLY_RELEASE, REPORT_WEAK_FLAG,
 	REPORT_OTHER_FLAG, /* the flag is of a CTA that does not come behind the first access */
 	REPORT_MISSING_BARRIER,
+	REPORT_MISSING_DEPENDENCY, /* a launch began before one before it in its stream had ended, and did not wait for it */
 	REPORT_MISSING_STREAM_EDGE, REPORT_NON_COHERENT, REPORT_NO_SYNCHRONISATION,
 	REPORT_CLASSES
 };
@@ -103,6 +104,7 @@ struct report_finding {
 	const char *missing_edge;                  /* set by report_finish, with its class */
 	enum report_class missing_edge_class;
 	struct report_edge edge;                   /* likewise */
+	int early;                                 /* one launch began before another of its stream had ended (programmatic dependent launch); in no file */
 	int formal;                                /* a race by the letter of PTX alone, in all instances */
 	uint32_t schedules;                        /* of an exploration: how many showed it; 0: there was one run */
 	uint64_t first_seed;                       /* of the first of them */
@@ -275,6 +277,7 @@ const char *report_kind_name(enum gsan_kind kind);
 int report_kind_find(const char *name, enum gsan_kind *kind);
 const char *report_class_name(enum report_class class); /* NULL: it has none */
 int report_class_find(const char *name, enum report_class *class);
+int report_of_launches(enum report_class class); /* is the edge one between two launches as such, whatever of them races? */
 const char *report_end_name(enum report_end end);
 void report_missing_edge(struct text *out, const struct report_finding *finding);
 enum report_class report_class(const struct report_finding *finding);

@@ -43,6 +43,7 @@ static const char *const report_classes[] = {
 	[REPORT_WEAK_FLAG] = "weak-flag",
 	[REPORT_OTHER_FLAG] = "flag-of-another-cta",
 	[REPORT_MISSING_BARRIER] = "missing-barrier",
+	[REPORT_MISSING_DEPENDENCY] = "missing-grid-dependency",
 	[REPORT_MISSING_STREAM_EDGE] = "missing-stream-edge",
 	[REPORT_NON_COHERENT] = "non-coherent-load",
 	[REPORT_NO_SYNCHRONISATION] = "no-synchronisation",
@@ -63,6 +64,8 @@ int report_class_find(const char *name, enum report_class *class)
 		}
 	return -ENOENT;
 }
+
+int report_of_launches(enum report_class class) { return class == REPORT_MISSING_DEPENDENCY || class == REPORT_MISSING_STREAM_EDGE; }
 
 const char *report_end_name(enum report_end end)
 {
@@ -423,6 +426,14 @@ static void report_say_before_payload(struct text *out, const struct report_find
 		text_printf(out, " released something, but not the %s", report_noun(&f->first));
 }
 
+static int report_is_early(const struct report_finding *f) { return f->early; }
+static void report_say_early(struct text *out, const struct report_finding *f)
+{
+	const struct report_side *a = &f->first, *b = &f->second, *later = a->launch > b->launch ? a : b, *earlier = later == a ? b : a;
+	text_printf(out, "%s may begin before %s has ended (programmatic dependent launch), and no griddepcontrol.wait (cudaGridDependencySynchronize) comes before its %s",
+		    report_kernel_name(later), report_kernel_name(earlier), report_noun(later));
+}
+
 static int report_is_nc(const struct report_finding *f) { return f->kind == GSAN_STALE_NC; }
 static void report_say_nc(struct text *out, const struct report_finding *f)
 {
@@ -447,6 +458,8 @@ static enum gsan_reason report_reason(const struct report_finding *f)
 {
 	int scope = f->reason == GSAN_WHY_RELEASE_SCOPE || f->reason == GSAN_WHY_ACQUIRE_SCOPE;
 	int releases = report_is(f->flag_write.semantics, "release");
+	if (f->early && (f->reason == GSAN_WHY_WEAK_WRITE || f->reason == GSAN_WHY_WEAK_READ)) /* with the wait it need not be strong */
+		return GSAN_WHY_NONE;
 	if (f->kind == GSAN_STALE_NC || (f->kind == GSAN_SCOPE && !scope))
 		return GSAN_WHY_NONE;
 	if (f->reason == GSAN_WHY_RELAXED_WRITE && releases)
@@ -476,6 +489,7 @@ static const struct report_saying {
 	{GSAN_WHY_OTHER_CTA, NULL, REPORT_OTHER_FLAG, report_say_other_cta},
 	{GSAN_WHY_PUBLISHED_ALONE, NULL, REPORT_MISSING_BARRIER, report_say_published_alone},
 	{GSAN_WHY_ACQUIRED_ALONE, NULL, REPORT_MISSING_BARRIER, report_say_acquired_alone},
+	{GSAN_WHY_NONE, report_is_early, REPORT_MISSING_DEPENDENCY, report_say_early},
 	{GSAN_WHY_NONE, report_is_nc, REPORT_NON_COHERENT, report_say_nc},
 	{GSAN_WHY_NONE, report_is_scopes, REPORT_NARROW_SCOPE, report_say_scopes},
 	{GSAN_WHY_NONE, report_two_launches, REPORT_MISSING_STREAM_EDGE, report_say_none},

@@ -171,6 +171,25 @@ static void test_sentences(void)
 	}
 }
 
+/* Of two launches of one stream that of the greater number should have waited, whichever came first, and whatever flag is weak. */
+static void test_early_launch(void)
+{
+	struct report_finding f = {.kind = GSAN_RAW, .reason = GSAN_WHY_WEAK_WRITE, .count = 1, .early = 1, .first = store, .second = load};
+	f.second.rank = f.second.gpu = f.second.participant = 0;
+	f.second.pid = f.first.pid;
+	for (uint32_t launch = 2; launch <= 4; launch += 2) { /* the first side's is 3 */
+		struct text sentence = {0};
+		f.second.launch = launch;
+		report_missing_edge(&sentence, &f);
+		CHECK(strstr(sentence.data, launch > 3 ? ": take may begin before send has ended (programmatic dependent launch), and no griddepcontrol.wait "
+			     "(cudaGridDependencySynchronize) comes before its load" : ": send may begin before take has ended"));
+		CHECK(report_class(&f) == REPORT_MISSING_DEPENDENCY);
+		text_free(&sentence);
+	}
+	f.reason = GSAN_WHY_NO_ACQUIRE; /* they synchronise by a flag, or mean to */
+	CHECK(report_class(&f) == REPORT_MISSING_ACQUIRE);
+}
+
 static void test_scopes_of_ctas(void)
 {
 	struct report_finding f = finding(GSAN_WHY_NONE, 1);
@@ -1019,6 +1038,7 @@ int main(int argc, char **argv)
 	test_gpus();
 	test_job();
 	test_sentences();
+	test_early_launch();
 	test_scopes_of_ctas();
 	test_both();
 	test_class_names();
