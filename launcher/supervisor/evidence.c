@@ -260,7 +260,7 @@ static uint64_t evidence_launches(const struct gsan_finding *f)
 }
 
 /* Of one stream, and several launches? Then they overlap. Those that share a slot are ordered. */
-static int evidence_early(const struct gsan_side *a, const struct gsan_side *b)
+static int evidence_overlap(const struct gsan_side *a, const struct gsan_side *b)
 {
 	return a->participant == b->participant && a->stream == b->stream && a->seq != b->seq;
 }
@@ -269,7 +269,7 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 {
 	const struct gsan_finding *from = &c->finding;
 	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = 1,
-				   .launches = evidence_launches(from), .weight = c->weight, .certain = c->certain, .early = evidence_early(&from->first, &from->second),
+				   .launches = evidence_launches(from), .weight = c->weight, .certain = c->certain, .overlap = evidence_overlap(&from->first, &from->second),
 				   .formal = from->formal != 0};
 	char unnamed[2][SUPERVISOR_UNNAMED];
 	supervisor_side(s, &f.first, &from->first, c->kernel[0], c->owner[0], unnamed[0]);

@@ -104,7 +104,7 @@ struct report_finding {
 	const char *missing_edge;                  /* set by report_finish, with its class */
 	enum report_class missing_edge_class;
 	struct report_edge edge;                   /* likewise */
-	int early;                                 /* one launch began before another of its stream had ended (programmatic dependent launch); in no file */
+	int overlap;                               /* one launch began before another of its stream had ended (programmatic dependent launch); in no file */
 	int formal;                                /* a race by the letter of PTX alone, in all instances */
 	uint32_t schedules;                        /* of an exploration: how many showed it; 0: there was one run */
 	uint64_t first_seed;                       /* of the first of them */

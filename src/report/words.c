@@ -426,8 +426,8 @@ static void report_say_before_payload(struct text *out, const struct report_find
 		text_printf(out, " released something, but not the %s", report_noun(&f->first));
 }
 
-static int report_is_early(const struct report_finding *f) { return f->early; }
-static void report_say_early(struct text *out, const struct report_finding *f)
+static int report_is_overlap(const struct report_finding *f) { return f->overlap; }
+static void report_say_overlap(struct text *out, const struct report_finding *f)
 {
 	const struct report_side *a = &f->first, *b = &f->second, *later = a->launch > b->launch ? a : b, *earlier = later == a ? b : a;
 	text_printf(out, "%s may begin before %s has ended (programmatic dependent launch), and no griddepcontrol.wait (cudaGridDependencySynchronize) comes before its %s",
@@ -458,7 +458,7 @@ static enum gsan_reason report_reason(const struct report_finding *f)
 {
 	int scope = f->reason == GSAN_WHY_RELEASE_SCOPE || f->reason == GSAN_WHY_ACQUIRE_SCOPE;
 	int releases = report_is(f->flag_write.semantics, "release");
-	if (f->early && (f->reason == GSAN_WHY_WEAK_WRITE || f->reason == GSAN_WHY_WEAK_READ)) /* with the wait it need not be strong */
+	if (f->overlap && (f->reason == GSAN_WHY_WEAK_WRITE || f->reason == GSAN_WHY_WEAK_READ)) /* with the wait it need not be strong */
 		return GSAN_WHY_NONE;
 	if (f->kind == GSAN_STALE_NC || (f->kind == GSAN_SCOPE && !scope))
 		return GSAN_WHY_NONE;
@@ -489,7 +489,7 @@ static const struct report_saying {
 	{GSAN_WHY_OTHER_CTA, NULL, REPORT_OTHER_FLAG, report_say_other_cta},
 	{GSAN_WHY_PUBLISHED_ALONE, NULL, REPORT_MISSING_BARRIER, report_say_published_alone},
 	{GSAN_WHY_ACQUIRED_ALONE, NULL, REPORT_MISSING_BARRIER, report_say_acquired_alone},
-	{GSAN_WHY_NONE, report_is_early, REPORT_MISSING_DEPENDENCY, report_say_early},
+	{GSAN_WHY_NONE, report_is_overlap, REPORT_MISSING_DEPENDENCY, report_say_overlap},
 	{GSAN_WHY_NONE, report_is_nc, REPORT_NON_COHERENT, report_say_nc},
 	{GSAN_WHY_NONE, report_is_scopes, REPORT_NARROW_SCOPE, report_say_scopes},
 	{GSAN_WHY_NONE, report_two_launches, REPORT_MISSING_STREAM_EDGE, report_say_none},

@@ -174,7 +174,7 @@ static void test_sentences(void)
 /* Of two launches of one stream that of the greater number should have waited, whichever came first, and whatever flag is weak. */
 static void test_early_launch(void)
 {
-	struct report_finding f = {.kind = GSAN_RAW, .reason = GSAN_WHY_WEAK_WRITE, .count = 1, .early = 1, .first = store, .second = load};
+	struct report_finding f = {.kind = GSAN_RAW, .reason = GSAN_WHY_WEAK_WRITE, .count = 1, .overlap = 1, .first = store, .second = load};
 	f.second.rank = f.second.gpu = f.second.participant = 0;
 	f.second.pid = f.first.pid;
 	for (uint32_t launch = 2; launch <= 4; launch += 2) { /* the first side's is 3 */
