@@ -32,7 +32,7 @@ static void describe_site(const struct ptx_module *m, const struct ptx_place *p,
 	word(out, p->access.scope);
 	text_printf(out, "\t%u", p->access.bytes);
 	ptx_info_field(out, chain.data ? chain.data : "-", chain.data ? chain.size : 1);
-	text_puts(out, "\n");
+	text_printf(out, "\t%u\n", p->loop);
 	out->failed |= chain.failed;
 	text_free(&chain);
 }

@@ -6,7 +6,7 @@
 
 #include "device/layout.h"
 
-#define FIELDS 11
+#define FIELDS 12
 
 void ptx_info_field(struct text *out, const char *bytes, size_t n)
 {
@@ -71,10 +71,11 @@ static int take_line(char **f, uint32_t n, struct ptx_info *info)
 {
 	if (n == 2 && !strcmp(f[0], "source")) {
 		info->source = f[1];
-	} else if (n == 11 && !strcmp(f[0], "site")) {
+	} else if (n == 12 && !strcmp(f[0], "site")) {
 		info->site[info->sites++] = (struct ptx_site){
 			.id = number(f[1]), .file = f[2], .line = number(f[3]), .column = number(f[4]), .function = f[5],
-			.op = f[6], .semantics = f[7], .scope = f[8], .bytes = number(f[9]), .inlined_at = f[10]};
+			.op = f[6], .semantics = f[7], .scope = f[8], .bytes = number(f[9]), .inlined_at = f[10],
+			.loop = number(f[11])};
 	} else if (n == 5 && !strcmp(f[0], "left")) {
 		info->left[info->lefts++] =
 			(struct ptx_left){.file = f[1], .line = number(f[2]), .opcode = f[3], .reason = f[4]};
@@ -158,4 +159,23 @@ const struct ptx_site *ptx_info_site(const struct ptx_info *info, uint32_t id)
 	struct ptx_site key = {.id = id};
 
 	return info->sites ? bsearch(&key, info->site, info->sites, sizeof(key), by_id) : NULL;
+}
+
+static int is_same_place(const struct ptx_site *a, const struct ptx_site *b)
+{
+	return a->line == b->line && a->column == b->column && !strcmp(a->file, b->file) && !strcmp(a->inlined_at, b->inlined_at);
+}
+
+/* What a compiler has unrolled stands there several times, and may be one of a round before. */
+int ptx_info_before(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b)
+{
+	const struct ptx_site *last = a, *first = b;
+
+	if (strcmp(a->function, b->function))
+		return 0;
+	for (const struct ptx_site *s = info->site; s < info->site + info->sites; s++) {
+		last = s > last && is_same_place(s, a) ? s : last;
+		first = s < first && is_same_place(s, b) ? s : first;
+	}
+	return last < first && (!last->loop || last->loop != first->loop);
 }

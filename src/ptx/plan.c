@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device/abi.h"
+#include "ptx/loops.h"
 #include "ptx/uses.h"
 
 #define PARAM_ROOM_OLD 4352u  /* bytes of kernel parameters before PTX 8.1 */
@@ -182,6 +183,19 @@ static int is_order(const struct ptx_access *a)
 				 a->bytes > GSAN_GRANULE));
 }
 
+static int find_loops(const struct ptx_plan *plan, uint32_t f)
+{
+	const struct ptx_function *function = &plan->module->function[f];
+	uint32_t *loop = ptx_loops(plan->module, function);
+
+	for (uint32_t i = plan->function[f].place; loop && i < plan->places; i++)
+		plan->place[i].loop = loop[plan->place[i].instr - function->instr];
+	if (!loop)
+		return -ENOMEM;
+	free(loop);
+	return 0;
+}
+
 static void gather_function(struct ptx_plan *plan, uint32_t f, int reds)
 {
 	struct ptx_function_plan *fp = &plan->function[f];
@@ -223,6 +237,8 @@ static int gather(struct ptx_plan *plan, int reds)
 			plan->place[plan->places++] = p;
 		}
 		gather_function(plan, f, reds);
+		if (find_loops(plan, f))
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -17,6 +17,7 @@ struct ptx_place {
 	const struct ptx_instr *instr;
 	uint32_t function;        /* index in the module */
 	uint32_t site;            /* 0: not checked (access.reason says why), or a fence */
+	uint32_t loop;            /* loops.h */
 	struct ptx_access access;
 	const struct ptx_function *callee; /* of a direct call that goes to a clone, else NULL */
 	uint8_t unseen;           /* a call of what has no clone and may synchronise */

@@ -15,8 +15,8 @@ static int parse(const char *text, struct ptx_info *info) { return ptx_info_pars
 int main(void)
 {
 	static const char text[] = START "sync\nsource\t/tmp/x.ptx\n"
-				   "site\t7\t/a\\tb.py\t3\t4\tk\tatom.add\tacq_rel\tgpu\t4\t/a.py:9,/b.py:1\n"
-				   "site\t2\t-\t12\t0\tf\\\\g\tld\tweak\t-\t16\t-\n"
+				   "site\t7\t/a\\tb.py\t3\t4\tk\tatom.add\tacq_rel\tgpu\t4\t/a.py:9,/b.py:1\t3\n"
+				   "site\t2\t-\t12\t0\tf\\\\g\tld\tweak\t-\t16\t-\t0\n"
 				   "left\t/a.py\t5\tcp.async.bulk\tbulk copy not modelled\n"
 				   "variable\tcounter\nmanaged\tflag\nvariables\tother\ngrid\n";
 	struct ptx_info info;
