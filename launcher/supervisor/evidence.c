@@ -112,6 +112,7 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 	}
 	c->weight += f->confidence;
 	c->certain |= f->confidence >= GSAN_CERTAIN;
+	c->own_flag |= f->own_flag;
 	if (c->count++ && !evidence_earlier(f, &c->finding))
 		return;
 	c->finding = *f;
@@ -265,12 +266,21 @@ static int evidence_overlap(const struct gsan_side *a, const struct gsan_side *b
 	return a->participant == b->participant && a->stream == b->stream && a->seq != b->seq;
 }
 
+/* Was the flag raised before the first access? What its CTA does at one place it does before what it does at another one (own_flag). */
+static int evidence_early(const struct candidate *c)
+{
+	const struct ptx_info *info = c->kernel[0] ? &c->kernel[0]->info : NULL;
+	const struct ptx_site *flag = info ? ptx_info_site(info, c->finding.flag_write_site) : NULL;
+	const struct ptx_site *first = info ? ptx_info_site(info, c->finding.first.site) : NULL;
+	return c->own_flag && c->flag[0] == c->kernel[0] && flag && first && ptx_info_before(info, flag, first);
+}
+
 static int evidence_finding(const struct supervisor *s, struct report *r, const struct candidate *c)
 {
 	const struct gsan_finding *from = &c->finding;
 	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = 1,
-				   .launches = evidence_launches(from), .weight = c->weight, .certain = c->certain, .overlap = evidence_overlap(&from->first, &from->second),
-				   .formal = from->formal != 0};
+				   .launches = evidence_launches(from), .weight = c->weight, .certain = c->certain, .formal = from->formal != 0,
+				   .early = evidence_early(c), .overlap = evidence_overlap(&from->first, &from->second)};
 	char unnamed[2][SUPERVISOR_UNNAMED];
 	supervisor_side(s, &f.first, &from->first, c->kernel[0], c->owner[0], unnamed[0]);
 	supervisor_side(s, &f.second, &from->second, c->kernel[1], c->owner[1], unnamed[1]);

@@ -54,6 +54,7 @@ struct candidate {
 	struct gsan_finding finding;
 	uint64_t count, weight; /* weight: the sum of the confidences */
 	int certain;            /* one of them is GSAN_CERTAIN */
+	int own_flag;           /* one of them says so (layout.h) */
 	struct kernel *kernel[2]; /* as they were when it was found: NULL = never told */
 	const struct kernel *flag[2];
 	const struct owner *owner[2];             /* likewise, of the places then */

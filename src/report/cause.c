@@ -235,6 +235,7 @@ static int cause_learn(struct report *r, struct index *certain, uint32_t i)
 	}
 	if (best == UINT32_MAX)
 		return 0;
+	f->early &= !report_place_order(&f->flag_write.at, &r->finding[best].flag_write.at);
 	f->reason = r->finding[best].reason;
 	f->both = r->finding[best].both;
 	f->flag_write = r->finding[best].flag_write;

@@ -210,6 +210,7 @@ int report_add_finding(struct report *r, const struct report_finding *finding)
 	}
 	report_sum(&sum, known, &once);
 	sum.within |= report_within(finding);
+	sum.early = known->early | finding->early;
 	*known = sum;
 	return 0;
 }

@@ -93,6 +93,7 @@ struct report_finding {
 	struct report_side first, second;
 	struct report_flag flag_write, flag_read;  /* what `reason` speaks of */
 	int both;                                  /* of a relaxed write: the read does not acquire, either */
+	int early;                                 /* the flag's write is before the first access, wherever a loop goes; in no file */
 	uint64_t weight;                           /* of the instances that give this reason, how well it explains them; in no file */
 	int certain;                               /* one of them saw that very flag (GSAN_CERTAIN); the others guess. Once it is worded: no guess names the edge */
 	uint32_t within;                           /* bit 0: seen within one launch, or between ranks or processes; bit 1: of two launches of one; in no file */

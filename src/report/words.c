@@ -420,7 +420,11 @@ static void report_say_acquire_scope(struct text *out, const struct report_findi
 static void report_say_before_payload(struct text *out, const struct report_finding *f)
 {
 	report_add_flag(out, "store", &f->flag_write);
-	if (f->flag_write.semantics)
+	if (f->early && !report_is(f->flag_write.semantics, "release")) {
+		text_puts(out, " comes before ");
+		report_add_noun(out, &f->first);
+		text_puts(out, "; no release there would order that");
+	} else if (f->flag_write.semantics)
 		text_printf(out, " releases only what came before it, and the %s comes after it", report_noun(&f->first));
 	else
 		text_printf(out, " released something, but not the %s", report_noun(&f->first));
@@ -452,6 +456,14 @@ static void report_say_scopes(struct text *out, const struct report_finding *f)
 			    a->gpu != b->gpu ? "sides" : a->rank != b->rank || report_two_processes(f) ? "processes" : "CTAs");
 }
 
+/* Does it come to nothing what a strong flag, its read or their scopes lack, for it is raised before the first access? */
+static int report_is_early(const struct report_finding *f)
+{
+	static const int lacks[GSAN_WHY_ACQUIRED_ALONE + 1] = {[GSAN_WHY_RELAXED_WRITE] = 1, [GSAN_WHY_NO_ACQUIRE] = 1, [GSAN_WHY_RELEASE_SCOPE] = 1,
+				    [GSAN_WHY_ACQUIRE_SCOPE] = 1, [GSAN_WHY_BEFORE_PAYLOAD] = 1};
+	return f->early && lacks[f->reason];
+}
+
 /* The reason, where it explains the finding. No flag helps ld.global.nc, and release and acquire are not what two strong
  * accesses lack whose scopes are too narrow. A place that contradicts the reason is another's. */
 static enum gsan_reason report_reason(const struct report_finding *f)
@@ -462,8 +474,8 @@ static enum gsan_reason report_reason(const struct report_finding *f)
 		return GSAN_WHY_NONE;
 	if (f->kind == GSAN_STALE_NC || (f->kind == GSAN_SCOPE && !scope))
 		return GSAN_WHY_NONE;
-	if (f->reason == GSAN_WHY_RELAXED_WRITE && releases)
-		return GSAN_WHY_BEFORE_PAYLOAD; /* in one epoch with it */
+	if ((f->reason == GSAN_WHY_RELAXED_WRITE && releases) /* in one epoch with it */ || report_is_early(f))
+		return GSAN_WHY_BEFORE_PAYLOAD;
 	if (f->reason == GSAN_WHY_BEFORE_PAYLOAD && f->flag_write.semantics && !releases)
 		return GSAN_WHY_RELAXED_WRITE; /* what it released came before an earlier fence */
 	if (f->reason == GSAN_WHY_NO_ACQUIRE && report_is(f->flag_read.semantics, "acquire"))

@@ -2,7 +2,7 @@
 second waits for the flag and reads. `scope`: several lines behind one flag whose scope is too narrow; its twin `two` has two flags that
 lack something each; and what is done with the pairs of one finding: suppressed one by one, compared with an earlier report, merged. And lines of
 Triton: `called`, what is written on a line, and what a helper does that is called there, are suppressed one by one; `edges`, launches of which
-each lacks something else at the same lines; `weak`, flags that are; `counters`, atomics that hand nothing over, beside a store that races."""
+each lacks something else at the same lines; `weak`, flags that are; `counters`, atomics that hand nothing over, beside a store that races; `early`, a flag that is raised before the data, without a loop and in one."""
 import json
 import os
 import subprocess
@@ -97,6 +97,34 @@ def kernel(out, own, SCOPE: tl.constexpr, STORE: tl.constexpr, HOW: tl.constexpr
 
 
 kernel[(4,)](*(numpy.zeros(1024, dtype="int32") for _ in range(2)), sys.argv[1], int(sys.argv[2]), sys.argv[3])
+"""
+
+
+EARLY = """import sys
+
+import numpy, triton, triton.language as tl
+
+
+@triton.jit
+def kernel(data, flag, out, ROUNDS, LOOP: tl.constexpr, EARLY: tl.constexpr):
+    if tl.program_id(0) == 0:
+        if LOOP:
+            for i in range(ROUNDS):
+                tl.atomic_xchg(flag, i + 1, sem="relaxed")
+                tl.store(data + i, i)
+        else:
+            if EARLY:
+                tl.atomic_xchg(flag, 2, sem="relaxed")
+            tl.store(data, 1)
+            if not EARLY:
+                tl.atomic_xchg(flag, 2, sem="release")
+    else:
+        while tl.atomic_add(flag, 0, sem="relaxed" if LOOP or EARLY else "acquire") < 2:
+            pass
+        tl.store(out, tl.load(data))
+
+
+kernel[(2,)](*(numpy.zeros(64, dtype="int32") for _ in range(3)), 4, sys.argv[1] == "loop", sys.argv[1] != "correct")
 """
 
 
@@ -274,5 +302,15 @@ def counters(scratch):
         expect.clean(of_triton(scratch, "correct" + how, COUNTERS, 0, ["gpu", "0", how])[1])
 
 
+def early(scratch):
+    """A release would not help a flag that is raised before the data. In a loop it would, for the data of the round before."""
+    for how, said in (("once", "early-release"), ("loop", "missing-release-and-acquire")):
+        for seed in "0123":
+            job, summary = of_triton(scratch, how + seed, EARLY, arguments=[how], options=["--seed", seed])
+            expect.need(classes(summary) == [said], f"{how}: {job}")
+    expect.clean(of_triton(scratch, "correct", EARLY, 0, ["correct"])[1])
+
+
 if __name__ == "__main__":
-    jobs.main({"scope": scope, "two": two, "suppressed": suppressed, "known": known, "called": called, "edges": edges, "weak": weak, "counters": counters})
+    jobs.main({"scope": scope, "two": two, "suppressed": suppressed, "known": known, "called": called, "edges": edges, "weak": weak, "counters": counters,
+               "early": early})

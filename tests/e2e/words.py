@@ -11,6 +11,7 @@ PAYLOAD, LOAD, RELEASE = "st.global.b32 x 1", "ld.global.b32 r1 x", "st.release.
 RAISE, FENCE, NARROW, ACQUIRES = "st.relaxed.sys.global.b32 f 1", "fence.acq_rel.sys", "fence.acq_rel.gpu", "fence.acquire.sys"
 WAIT, END = "if r0 == 1", "end"
 NO_RELEASE = "the flag store at {f} is relaxed, and no fence between the store at {x} and it makes it a release at scope .sys; release is missing"
+EARLY = "the flag store at {f} comes before the store at {x}; no release there would order that"
 CORRECT = [PAYLOAD, RELEASE], [ACQUIRE, WAIT, LOAD, END]
 BY_FENCE = ["st.relaxed.sys.global.b32 g 1", "cta 1", "poll ld.relaxed.sys.global.b32 r0 g 1 400", WAIT, FENCE, RAISE, END]
 FENCES = [PAYLOAD, FENCE, RAISE], [RELAXED, WAIT, FENCE, LOAD, END]
@@ -23,7 +24,8 @@ FORMS = {
                          "the fence before the flag store at {f}, or what hands it on, has a scope that does not include GPU 1 of rank 1",
                          FENCES),
     "fence_of_acquire": ([PAYLOAD, ACQUIRES, RAISE], CORRECT[1], "missing-release", NO_RELEASE, FENCES),
-    "fence_then_flag": ([FENCE, RAISE, PAYLOAD], CORRECT[1], "missing-release", NO_RELEASE, FENCES),
+    "fence_then_flag": ([FENCE, RAISE, PAYLOAD], CORRECT[1], "early-release", EARLY, FENCES),
+    "flag_too_early": ([RAISE, PAYLOAD], [RELAXED, WAIT, LOAD, END], "early-release", EARLY, FENCES),
     "narrow_fence_relaxed_read": ([PAYLOAD, NARROW, RAISE], [RELAXED, WAIT, LOAD, END], "narrow-scope",
                                   "the fence before the flag store at {f}, or what hands it on, has a scope that does not include "
                                   "GPU 1 of rank 1", FENCES),

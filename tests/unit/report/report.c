@@ -202,6 +202,44 @@ static void test_scopes_of_ctas(void)
 	text_free(&sentence);
 }
 
+/* Of a flag that is raised before the data, another release, acquire or scope would not help. What is learnt of another flag says nothing of
+ * when it is raised. */
+static void test_early(void)
+{
+	static const struct { enum gsan_reason reason; const char *write; const char *says; } row[] = {
+		{GSAN_WHY_RELAXED_WRITE, "relaxed", "ring.py:33 comes before the store at ring.py:31; no release there would order that"},
+		{GSAN_WHY_BEFORE_PAYLOAD, "relaxed", "comes before the store"}, {GSAN_WHY_NO_ACQUIRE, "relaxed", "comes before the store"},
+		{GSAN_WHY_RELEASE_SCOPE, "relaxed", "comes before the store"}, {GSAN_WHY_ACQUIRE_SCOPE, "acquire", "comes before the store"},
+		{GSAN_WHY_RELAXED_WRITE, "release", "releases only what came before it, and the store comes after it"},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct report_finding f = finding(row[i].reason, 1);
+		struct text sentence = {0};
+		f.early = 1;
+		f.both = 1;
+		f.flag_write.semantics = row[i].write;
+		report_missing_edge(&sentence, &f);
+		CHECK(strstr(sentence.data, row[i].says) && report_class(&f) == REPORT_EARLY_RELEASE);
+		text_free(&sentence);
+	}
+	struct report_finding weak = finding(GSAN_WHY_WEAK_WRITE, 1);
+	weak.early = 1;
+	CHECK(report_class(&weak) == REPORT_WEAK_FLAG);
+	for (int other = 0; other < 2; other++) {
+		struct report r = {.ranks = 2};
+		struct report_finding guess = finding(GSAN_WHY_RELAXED_WRITE, 1), sure = finding(GSAN_WHY_RELAXED_WRITE, 1);
+		guess.weight = guess.early = 1;
+		guess.flag_write.at.line -= (uint32_t)other;
+		sure.second.at.line = 50;
+		sure.weight = 32;
+		sure.certain = 1;
+		CHECK(!report_add_finding(&r, &guess) && !report_add_finding(&r, &sure) && !report_finish(&r) && r.findings == 2);
+		for (uint32_t i = 0; i < 2; i++)
+			CHECK((r.finding[i].missing_edge_class == REPORT_EARLY_RELEASE) == (r.finding[i].second.at.line != 50 && !other));
+		report_free(&r);
+	}
+}
+
 /* A relaxed flag whose read does not acquire, either; by its own semantics, or by a fence. */
 static void test_both(void)
 {
@@ -1041,6 +1079,7 @@ int main(int argc, char **argv)
 	test_early_launch();
 	test_scopes_of_ctas();
 	test_both();
+	test_early();
 	test_class_names();
 	test_class_follows();
 	test_one_rank();
