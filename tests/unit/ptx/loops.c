@@ -73,8 +73,8 @@ static void order(void)
 		CHECK(!ptx_plan_make(m, 1, &plan));
 		ptx_describe(&plan, 0, NULL, reached, stack, &described);
 		CHECK(!ptx_info_parse(described.data, described.size, &info));
-		for (uint32_t i = 0; i < info.sites; i++)
-			at[info.site[i].line] = &info.site[i];
+		for (uint32_t i = info.sites; i > 0; i--)
+			at[info.site[i - 1].line] = &info.site[i - 1]; /* the first of a line */
 		if (ptx_info_before(&info, at[1], at[2]) != lines[k].before)
 			fprintf(stderr, "row %zu: expected %d:\n%s\n", k, lines[k].before, lines[k].body);
 		CHECK(ptx_info_before(&info, at[1], at[2]) == lines[k].before && !ptx_info_before(&info, at[1], at[1]));
