@@ -3,7 +3,8 @@
  * Two pairs are one finding if one repair mends both, and only if something says so, for who mends one race must go on to see another:
  *  - they lack the same edge: equal are its class and the operations that would have to be mended (edge.c), by kernel, line of the user, scope
  *    and semantics. A release and an acquire that are both missing explain pairs that lack one of them; two scopes that are too narrow,
- *    pairs that one of them leaves out; and a flag that is weak, the race of the flag itself;
+ *    pairs that one of them leaves out; and what is weak of a flag, its races with what is strong, or with what is weak of one, too, for they are
+ *    none once all of that is strong;
  *  - no operation is known, and it is a stream, an event or the host that would have to order two launches: they are of the same two
  *    kernels, or copies called at one place, and race in memory of the same label, if it has one;
  *  - else they are of the same two lines, inlined at the same places, and in memory of the same label.
@@ -160,21 +161,17 @@ static int group_same_part(const struct group_part *a, const struct group_part *
 	return a->class == b->class && a->formal == b->formal && !report_op_order(a->op, b->op);
 }
 
-/* A weak flag's own race, of which nothing else is said. */
-static uint64_t group_places_hash(const struct report_place *a, const struct report_place *b, int formal)
+/* What is weak of a flag. */
+static const struct report_flag *group_weak(const struct report_finding *f)
 {
-	return hash_step(report_place_hash(a) + report_place_hash(b), (uint64_t)formal);
+	if (f->missing_edge_class != REPORT_WEAK_FLAG)
+		return NULL;
+	const struct report_flag *weak = f->reason == GSAN_WHY_WEAK_READ ? &f->flag_read : &f->flag_write;
+	return weak->at.file ? weak : NULL;
 }
 
-static int group_is_own_race(const struct report_finding *flag, const struct report_finding *f)
-{
-	const struct report_place *write = &flag->flag_write.at, *read = &flag->flag_read.at;
-	return flag->formal == f->formal && ((!report_place_order(write, &f->first.at) && !report_place_order(read, &f->second.at)) ||
-					     (!report_place_order(write, &f->second.at) && !report_place_order(read, &f->first.at)));
-}
-
-/* Of groups, each named by its first pair: by their edge, by parts of it, and by the lines of a weak flag. */
-struct group_known { struct index edges, parts, flags; };
+/* Of groups, each named by its first pair: by their edge, and by parts of it; and pairs by what is weak of their flag. */
+struct group_known { struct index edges, parts, weak; };
 
 static int group_learn(struct group_known *known, const struct report_finding *f, uint32_t i)
 {
@@ -183,9 +180,46 @@ static int group_learn(struct group_known *known, const struct report_finding *f
 		const struct group_part part = group_part(f, k);
 		rc = index_add(&known->parts, group_part_hash(&part), i);
 	}
-	if (!rc && f->missing_edge_class == REPORT_WEAK_FLAG && f->flag_read.at.file && f->flag_write.at.file)
-		rc = index_add(&known->flags, group_places_hash(&f->flag_write.at, &f->flag_read.at, f->formal), i);
 	return rc;
+}
+
+static int group_learn_weak(const struct report *r, struct group_known *known)
+{
+	int rc = 0;
+	for (uint32_t i = 0; i < r->findings && !rc; i++) {
+		const struct report_flag *weak = group_weak(&r->finding[i]);
+		rc = weak ? index_add(&known->weak, report_place_hash(&weak->at), i) : 0;
+	}
+	return rc;
+}
+
+/* A pair whose flag has this side as its weak one; GROUP_NONE: there is none. */
+#define GROUP_NONE UINT32_MAX
+static uint32_t group_weak_side(const struct report *r, const struct group_known *known, const struct report_side *side, int formal)
+{
+	const uint64_t hash = report_place_hash(&side->at);
+	for (uint32_t at = 0, *one; (one = index_next(&known->weak, hash, &at));) {
+		const struct report_flag *weak = group_weak(&r->finding[*one]);
+		if (r->finding[*one].formal == formal && !report_place_order(&weak->at, &side->at) && !report_text_order(weak->inlined_at, side->inlined_at) &&
+		    !report_text_order(weak->kernel, side->kernel) && !report_text_order(weak->semantics, side->semantics))
+			return *one;
+	}
+	return GROUP_NONE;
+}
+
+static int group_is_strong(const struct report_side *side) { return side->semantics && strcmp(side->semantics, "weak"); }
+
+/* Of a pair that races because a flag is weak itself: one whose flag that is. */
+static uint32_t group_of_weak(const struct report *r, const struct group_known *known, const struct report_finding *f)
+{
+	if (f->missing_edge_class == REPORT_WEAK_FLAG || f->kind == GSAN_STALE_NC)
+		return GROUP_NONE;
+	const uint32_t first = group_weak_side(r, known, &f->first, f->formal), second = group_weak_side(r, known, &f->second, f->formal);
+	if (first != GROUP_NONE && second != GROUP_NONE)
+		return first < second ? first : second;
+	if (first != GROUP_NONE)
+		return group_is_strong(&f->second) ? first : GROUP_NONE;
+	return group_is_strong(&f->first) ? second : GROUP_NONE;
 }
 
 static uint32_t group_of_edge(const struct report *r, const struct group_known *known, uint32_t i)
@@ -202,12 +236,13 @@ static uint32_t group_of_part(const struct report *r, const struct group_known *
 {
 	const struct report_finding *f = &r->finding[i];
 	const struct group_part whole = {f->missing_edge_class, f->formal, &f->edge.op[0]};
-	const uint64_t hash = f->edge.ops == 1 ? group_part_hash(&whole) : group_places_hash(&f->first.at, &f->second.at, f->formal);
-	const struct index *x = f->edge.ops == 1 ? &known->parts : &known->flags;
-	for (uint32_t at = 0, *one; f->edge.ops < REPORT_EDGE_OPS && (one = index_next(x, hash, &at));)
+	if (f->edge.ops != 1)
+		return i;
+	const uint64_t hash = group_part_hash(&whole);
+	for (uint32_t at = 0, *one; (one = index_next(&known->parts, hash, &at));)
 		for (uint32_t k = 0; k < r->finding[*one].edge.ops; k++) {
 			const struct group_part part = group_part(&r->finding[*one], k);
-			if (f->edge.ops ? group_same_part(&part, &whole) : group_is_own_race(&r->finding[*one], f))
+			if (group_same_part(&part, &whole))
 				return *one;
 		}
 	return i;
@@ -247,21 +282,35 @@ static int group_join(struct report *r)
 	return rc;
 }
 
-int report_group(struct report *r)
+static int group_find(struct report *r, struct group_known *known)
 {
-	struct group_known known = {0};
-	int rc = 0;
-	report_sort_findings(r); /* the first of equals does not depend on the order of arrival */
+	int rc = group_learn_weak(r, known);
 	for (uint32_t i = 0; i < r->findings && !rc; i++) {
-		r->finding[i].group = group_of_edge(r, &known, i);
-		if (r->finding[i].group == i)
-			rc = group_learn(&known, &r->finding[i], i);
+		struct report_finding *f = &r->finding[i];
+		const int weak = group_of_weak(r, known, f) != GROUP_NONE;
+		f->group = weak ? GROUP_NONE : group_of_edge(r, known, i);
+		if (f->group == i)
+			rc = group_learn(known, f, i);
 	}
 	for (uint32_t i = 0; i < r->findings && !rc; i++) {
 		struct report_finding *f = &r->finding[i];
-		f->group = f->group == i ? group_of_part(r, &known, i) : r->finding[f->group].group; /* which comes before it */
+		if (f->group != GROUP_NONE)
+			f->group = f->group == i ? group_of_part(r, known, i) : r->finding[f->group].group; /* which comes before it */
 	}
-	index_free(&known.edges), index_free(&known.parts), index_free(&known.flags);
+	for (uint32_t i = 0; i < r->findings && !rc; i++) {
+		struct report_finding *f = &r->finding[i];
+		if (f->group == GROUP_NONE)
+			f->group = r->finding[group_of_weak(r, known, f)].group;
+	}
+	return rc;
+}
+
+int report_group(struct report *r)
+{
+	struct group_known known = {0};
+	report_sort_findings(r); /* the first of equals does not depend on the order of arrival */
+	const int rc = group_find(r, &known);
+	index_free(&known.edges), index_free(&known.parts), index_free(&known.weak);
 	return rc ? rc : group_join(r);
 }
 

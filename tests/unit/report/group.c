@@ -30,6 +30,9 @@ static struct report_finding both(struct report_finding f) { f = relaxed(f); f.b
 static struct report_finding formal(struct report_finding f) { f.formal = 1; return f; }
 static struct report_finding released(struct report_finding f) { f.flag_write.semantics = "release"; return f; }
 static struct report_finding weak_flag(struct report_finding f) { f.flag_write.semantics = "weak"; return f; }
+static struct report_finding strong(struct report_finding f) { f.second.semantics = "relaxed"; return f; }
+static struct report_finding of_kernel(struct report_finding f, const char *kernel) { f.first.kernel = kernel; return f; }
+static struct report_finding itself(struct report_finding f) { f.second.kernel = f.first.kernel; f.second.op = f.first.op; return f; }
 static struct report_finding nc(struct report_finding f) { f.kind = GSAN_STALE_NC; f.second.op = "ld.nc"; return f; }
 
 static struct report_finding ranks(struct report_finding f, int first, int second)
@@ -125,8 +128,15 @@ static void test_rule(void)
 		{pair(GSAN_WHY_PUBLISHED_ALONE, 31, 47), pair(GSAN_WHY_PUBLISHED_ALONE, 32, 48), 1},
 		{pair(GSAN_WHY_PUBLISHED_ALONE, 31, 47), pair(GSAN_WHY_ACQUIRED_ALONE, 32, 48), 2},
 		{weak_flag(pair(GSAN_WHY_WEAK_WRITE, 31, 47)), weak_flag(pair(GSAN_WHY_WEAK_WRITE, 32, 48)), 1},
-		{weak_flag(pair(GSAN_WHY_WEAK_WRITE, 31, 47)), pair(GSAN_WHY_NONE, 33, 45), 1},
-		{weak_flag(pair(GSAN_WHY_WEAK_WRITE, 31, 47)), crossed(pair(GSAN_WHY_NONE, 33, 45)), 1},
+		/* what is weak of a flag, beside what is strong, whatever else explains that, and beside itself; not beside another load, or in another kernel */
+		{weak_flag(pair(GSAN_WHY_WEAK_WRITE, 31, 47)), strong(pair(GSAN_WHY_NONE, 33, 45)), 1},
+		{weak_flag(pair(GSAN_WHY_WEAK_WRITE, 31, 47)), crossed(strong(pair(GSAN_WHY_NONE, 33, 45))), 1},
+		{weak_flag(pair(GSAN_WHY_WEAK_WRITE, 31, 47)), strong(pair(GSAN_WHY_NONE, 33, 99)), 1},
+		{weak_flag(pair(GSAN_WHY_WEAK_WRITE, 31, 47)), strong(relaxed(released(other_flag(pair(ACQUIRE, 33, 44))))), 1},
+		{weak_flag(pair(GSAN_WHY_WEAK_WRITE, 31, 47)), itself(pair(GSAN_WHY_NONE, 33, 33)), 1},
+		{weak_flag(pair(GSAN_WHY_WEAK_WRITE, 31, 47)), pair(GSAN_WHY_NONE, 33, 45), 2},
+		{weak_flag(pair(GSAN_WHY_WEAK_WRITE, 31, 47)), strong(of_kernel(pair(GSAN_WHY_NONE, 33, 45), "other")), 2},
+		{weak_flag(pair(GSAN_WHY_WEAK_WRITE, 31, 47)), formal(strong(pair(GSAN_WHY_NONE, 33, 45))), 2},
 		{weak_flag(pair(GSAN_WHY_WEAK_WRITE, 31, 47)), pair(GSAN_WHY_NONE, 32, 48), 2},
 		{nc(pair(GSAN_WHY_NONE, 31, 47)), nc(pair(GSAN_WHY_NONE, 32, 47)), 1},
 		{nc(pair(GSAN_WHY_NONE, 31, 47)), crossed(nc(pair(GSAN_WHY_NONE, 31, 47))), 1}, {nc(pair(GSAN_WHY_NONE, 31, 47)), nc(pair(GSAN_WHY_NONE, 31, 48)), 2},
