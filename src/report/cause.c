@@ -85,6 +85,39 @@ static void report_name_nc(struct report_finding *f)
 		f->kind = GSAN_STALE_NC;
 }
 
+/* A flag does not explain what its own write lacks to be before another access, nor its read behind one: of a weak one that is that it is weak. */
+static int cause_is_flag(const struct report_flag *flag, const struct report_side *side)
+{
+	return flag->at.file && !report_place_order(&flag->at, &side->at) && !report_text_order(flag->inlined_at, side->inlined_at) &&
+	       !report_text_order(flag->semantics, side->semantics);
+}
+static int cause_is(const struct report_side *side, const char *noun, int strong)
+{
+	return !strcmp(report_noun(side), noun) && side->semantics && !!strcmp(side->semantics, "weak") == strong;
+}
+static struct report_flag cause_flag(const struct report_side *side)
+{
+	return (struct report_flag){side->at, side->scope, side->semantics, side->inlined_at, side->kernel};
+}
+static void report_name_itself(struct report_finding *f)
+{
+	const int weak = f->reason == GSAN_WHY_WEAK_WRITE || f->reason == GSAN_WHY_WEAK_READ;
+	if (weak || f->missing_edge || f->kind == GSAN_SCOPE || !(cause_is_flag(&f->flag_write, &f->first) || cause_is_flag(&f->flag_read, &f->second)))
+		return;
+	const struct report_side *writes = cause_is(&f->first, "store", 0) ? &f->first : &f->second, *reads = writes == &f->first ? &f->second : &f->first;
+	const int raised = cause_is(writes, "store", 0) && (cause_is(reads, "load", 1) || cause_is(reads, "atomic", 1));
+	f->reason = raised ? GSAN_WHY_WEAK_WRITE : GSAN_WHY_NONE;
+	f->both = f->certain = f->early = 0;
+	f->flag_write = raised ? cause_flag(writes) : (struct report_flag){0};
+	f->flag_read = raised ? cause_flag(reads) : (struct report_flag){0};
+}
+
+/* May what it lacks be what the same two lines lack where nothing was seen? A guess hangs on the schedule, and so does whether a weak flag is seen. */
+static int cause_may_be(const struct report_finding *f)
+{
+	return !report_sure(f) || f->reason == GSAN_WHY_WEAK_WRITE || f->reason == GSAN_WHY_WEAK_READ;
+}
+
 /* Have two findings one cause? Those of one pair of sites, whichever came first, that lack the same edge: which of the two is first
  * is the schedule's choice, and an atomic that fails is a load. A flag that is weak itself needs no other reason where it is seen, nor does a pair
  * that is a race in earnest one of the letter, nor ld.global.nc, which is no cause with others. A finding that was worded before stands for itself,
@@ -100,7 +133,7 @@ static int report_one_cause(const struct report_finding *a, const struct report_
 		return 0;
 	if ((!a->reason || !b->reason) && !(a->within & b->within))
 		return 0;
-	if (nc || (!a->reason && report_flag_races(b)) || (!b->reason && report_flag_races(a)))
+	if (nc || (!a->reason && cause_may_be(b)) || (!b->reason && cause_may_be(a)))
 		return 1;
 	return a->reason == b->reason && !report_place_order(&a->flag_write.at, &b->flag_write.at) &&
 	       !report_place_order(&a->flag_read.at, &b->flag_read.at);
@@ -280,8 +313,10 @@ int report_elect(struct report *r)
 	static const struct cause_pair nobody = {{CAUSE_NOBODY, CAUSE_NOBODY}};
 	struct cause_pair pair = nobody;
 	uint32_t kept = 0;
-	for (uint32_t i = 0; i < r->findings; i++)
+	for (uint32_t i = 0; i < r->findings; i++) {
+		report_name_itself(&r->finding[i]);
 		report_name_nc(&r->finding[i]);
+	}
 	int rc = cause_support(r);
 	if (r->findings)
 		qsort(r->finding, r->findings, sizeof *r->finding, report_by_weight);
@@ -302,11 +337,11 @@ int report_elect(struct report *r)
 	return rc ? rc : cause_learn_all(r);
 }
 
-/* What stands for findings of one cause: one that is not formal, the kind that says most, then the earliest. */
+/* What stands for findings of one cause: one that is not formal, one that says what is missing, the kind that says most, then the earliest. */
 static int report_cause_rank(const struct report_finding *f)
 {
 	static const int rank[] = {[GSAN_SCOPE] = 0, [GSAN_ATOMIC_PLAIN] = 1, [GSAN_RAW] = 2, [GSAN_WAR] = 3, [GSAN_WAW] = 4, [GSAN_STALE_NC] = 5};
-	return 100 * f->formal + 2 * rank[f->kind] + !f->reason;
+	return 100 * f->formal + 10 * !f->reason + rank[f->kind];
 }
 
 void report_join(struct report_finding *into, const struct report_finding *other)
