@@ -266,13 +266,22 @@ static int evidence_overlap(const struct gsan_side *a, const struct gsan_side *b
 	return a->participant == b->participant && a->stream == b->stream && a->seq != b->seq;
 }
 
-/* Was the flag raised before the first access? What its CTA does at one place it does before what it does at another one (own_flag). */
-static int evidence_early(const struct candidate *c)
+/* What one warp does at one place it does before what it does at another one: then its flag was raised before the first access. Of another one's flag,
+ * if that is only a guess, or of a counter, which every CTA raises as it reads it, that says that it is none for this pair. */
+static void evidence_early(const struct candidate *c, struct report_finding *f)
 {
 	const struct ptx_info *info = c->kernel[0] ? &c->kernel[0]->info : NULL;
 	const struct ptx_site *flag = info ? ptx_info_site(info, c->finding.flag_write_site) : NULL;
 	const struct ptx_site *first = info ? ptx_info_site(info, c->finding.first.site) : NULL;
-	return c->own_flag && c->flag[0] == c->kernel[0] && flag && first && ptx_info_before(info, flag, first);
+	if (!report_is_strong_flag(f->reason) || c->flag[0] != c->kernel[0] || !flag || !first || !ptx_info_before(info, flag, first))
+		return;
+	const int counter = f->both && c->flag[1] == c->flag[0] && c->finding.flag_read_site == c->finding.flag_write_site;
+	f->early = f->reason == GSAN_WHY_BEFORE_PAYLOAD || (c->own_flag && !counter);
+	if (f->early || c->certain)
+		return;
+	f->reason = GSAN_WHY_NONE;
+	f->both = 0;
+	f->flag_write = f->flag_read = (struct report_flag){0};
 }
 
 static int evidence_finding(const struct supervisor *s, struct report *r, const struct candidate *c)
@@ -280,7 +289,7 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 	const struct gsan_finding *from = &c->finding;
 	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = 1,
 				   .launches = evidence_launches(from), .weight = c->weight, .certain = c->certain, .formal = from->formal != 0,
-				   .early = evidence_early(c), .overlap = evidence_overlap(&from->first, &from->second)};
+				   .overlap = evidence_overlap(&from->first, &from->second)};
 	char unnamed[2][SUPERVISOR_UNNAMED];
 	supervisor_side(s, &f.first, &from->first, c->kernel[0], c->owner[0], unnamed[0]);
 	supervisor_side(s, &f.second, &from->second, c->kernel[1], c->owner[1], unnamed[1]);
@@ -288,6 +297,7 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 		f.second.bytes = from->bytes;
 	f.flag_write = evidence_flag(c->flag[0], from->flag_write_site);
 	f.flag_read = evidence_flag(c->flag[1], from->flag_read_site);
+	evidence_early(c, &f);
 	if (c->allocation)
 		f.allocation = supervisor_part(s, c->allocation, evidence_byte(from));
 	return report_add_finding(r, &f);

@@ -132,7 +132,7 @@ NEVER void report_clock(const struct who *w, u64 rec, u64 point, struct hint *be
 		if (same && elem_covers(w->launch, e, rec, point, 1) && !report_stands_before(w, e, rec, point))
 			continue;
 		if (score > best->score && (same || site))
-			*best = (struct hint){.writer = e & REC_STAMP, .by = rec_of(e & REC_STAMP, 0, site, 0), .score = score,
+			*best = (struct hint){.by = rec_of(e & REC_STAMP, 0, site, 0), .score = score,
 					      .reason = same ? GSAN_WHY_BEFORE_PAYLOAD : GSAN_WHY_OTHER_CTA};
 	}
 }
@@ -256,12 +256,12 @@ ALWAYS void report_settled(const struct who *w, const struct dev_unsaid *u, stru
 	}
 }
 
-/* Of one CTA's warp, the text tells which came first, as far as there are no loops. */
-ALWAYS int report_own_flag(const struct gsan_launch *l, u64 writer, u64 rec)
+/* Of one CTA's warp, the text tells which came first, as far as there are no loops. Not of what another CTA handed on, whose write `by` is then. */
+ALWAYS int report_own_flag(const struct gsan_launch *l, const struct hint *h, u64 rec)
 {
 	u32 tag = rec_tag(rec);
-	int one = rec_tag(writer) == tag && (tag_private(l, tag) || !((writer ^ rec) & REC_WHO));
-	return one && stamp_same_warp(writer, rec, tag_warp_bits(l, tag));
+	int one = rec_tag(h->writer) == tag && (tag_private(l, tag) || !((h->writer ^ rec) & REC_WHO)) && !((h->writer ^ h->by) & REC_WHO);
+	return one && stamp_same_warp(h->writer, rec, tag_warp_bits(l, tag));
 }
 
 NEVER void report_reason(struct gsan_finding *f, const struct who *w, const struct dev_unsaid *u)
@@ -272,7 +272,7 @@ NEVER void report_reason(struct gsan_finding *f, const struct who *w, const stru
 		best.reason = GSAN_WHY_RELAXED_WRITE;
 	f->reason = (uint8_t)best.reason;
 	f->both = (uint8_t)best.both;
-	f->own_flag = (uint8_t)(best.writer && report_own_flag(w->launch, best.writer, u->rec));
+	f->own_flag = (uint8_t)(best.writer && report_own_flag(w->launch, &best, u->rec));
 	f->confidence = (uint8_t)(best.score == HINT_ITSELF ? HINT_ITSELF_CONFIDENCE : best.score ? HINT_CONFIDENCE(best.score) : 0);
 	f->flag_write_site = best.by ? (uint16_t)rec_site(best.by) : 0xffff;
 	f->flag_read_site = best.reader ? (uint16_t)rec_site(best.reader) : 0xffff;

@@ -456,12 +456,10 @@ static void report_say_scopes(struct text *out, const struct report_finding *f)
 			    a->gpu != b->gpu ? "sides" : a->rank != b->rank || report_two_processes(f) ? "processes" : "CTAs");
 }
 
-/* Does it come to nothing what a strong flag, its read or their scopes lack, for it is raised before the first access? */
-static int report_is_early(const struct report_finding *f)
+int report_is_strong_flag(enum gsan_reason reason)
 {
-	static const int lacks[GSAN_WHY_ACQUIRED_ALONE + 1] = {[GSAN_WHY_RELAXED_WRITE] = 1, [GSAN_WHY_NO_ACQUIRE] = 1, [GSAN_WHY_RELEASE_SCOPE] = 1,
-				    [GSAN_WHY_ACQUIRE_SCOPE] = 1, [GSAN_WHY_BEFORE_PAYLOAD] = 1};
-	return f->early && lacks[f->reason];
+	return reason == GSAN_WHY_RELAXED_WRITE || reason == GSAN_WHY_NO_ACQUIRE || reason == GSAN_WHY_RELEASE_SCOPE ||
+	       reason == GSAN_WHY_ACQUIRE_SCOPE || reason == GSAN_WHY_BEFORE_PAYLOAD;
 }
 
 /* The reason, where it explains the finding. No flag helps ld.global.nc, and release and acquire are not what two strong
@@ -474,7 +472,7 @@ static enum gsan_reason report_reason(const struct report_finding *f)
 		return GSAN_WHY_NONE;
 	if (f->kind == GSAN_STALE_NC || (f->kind == GSAN_SCOPE && !scope))
 		return GSAN_WHY_NONE;
-	if ((f->reason == GSAN_WHY_RELAXED_WRITE && releases) /* in one epoch with it */ || report_is_early(f))
+	if ((f->reason == GSAN_WHY_RELAXED_WRITE && releases) /* in one epoch with it */ || (f->early && report_is_strong_flag(f->reason)))
 		return GSAN_WHY_BEFORE_PAYLOAD;
 	if (f->reason == GSAN_WHY_BEFORE_PAYLOAD && f->flag_write.semantics && !releases)
 		return GSAN_WHY_RELAXED_WRITE; /* what it released came before an earlier fence */
