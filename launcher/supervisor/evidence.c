@@ -45,7 +45,7 @@ static int evidence_same_side(const struct gsan_side *a, const struct gsan_side 
 
 static int evidence_same(const struct gsan_finding *a, const struct gsan_finding *b)
 {
-	return a->kind == b->kind && a->reason == b->reason && a->formal == b->formal && a->flag_write_site == b->flag_write_site &&
+	return a->kind == b->kind && a->reason == b->reason && a->formal == b->formal && a->overtaken == b->overtaken && a->flag_write_site == b->flag_write_site &&
 	       a->flag_read_site == b->flag_read_site && evidence_same_side(&a->first, &b->first) &&
 	       evidence_same_side(&a->second, &b->second);
 }
@@ -266,8 +266,8 @@ static int evidence_overlap(const struct gsan_side *a, const struct gsan_side *b
 	return a->participant == b->participant && a->stream == b->stream && a->seq != b->seq;
 }
 
-/* What one warp does at one place it does before what it does at another one: then its flag was raised before the first access. Of another one's flag,
- * if that is only a guess, or of a counter, which every CTA raises as it reads it, that says that it is none for this pair. */
+/* What one warp does at one place it does before what it does at another one: then its flag was raised before the first access. A counter there, which
+ * every CTA raises as it reads it, is none for this pair, if that was only a guess. */
 static void evidence_early(const struct candidate *c, struct report_finding *f)
 {
 	const struct ptx_info *info = c->kernel[0] ? &c->kernel[0]->info : NULL;
@@ -275,13 +275,22 @@ static void evidence_early(const struct candidate *c, struct report_finding *f)
 	const struct ptx_site *first = info ? ptx_info_site(info, c->finding.first.site) : NULL;
 	if (!report_is_strong_flag(f->reason) || c->flag[0] != c->kernel[0] || !flag || !first || !ptx_info_before(info, flag, first))
 		return;
-	const int counter = f->both && c->flag[1] == c->flag[0] && c->finding.flag_read_site == c->finding.flag_write_site;
-	f->early = f->reason == GSAN_WHY_BEFORE_PAYLOAD || (c->own_flag && !counter);
-	if (f->early || c->certain)
+	if (c->certain || !f->both || c->flag[1] != c->flag[0] || c->finding.flag_read_site != c->finding.flag_write_site) {
+		f->early = c->own_flag || f->reason == GSAN_WHY_BEFORE_PAYLOAD;
 		return;
+	}
 	f->reason = GSAN_WHY_NONE;
 	f->both = 0;
 	f->flag_write = f->flag_read = (struct report_flag){0};
+}
+
+/* The second side comes first (overtaken). */
+static void evidence_exchange(struct report_finding *f)
+{
+	const struct report_side first = f->first;
+	f->first = f->second;
+	f->second = first;
+	f->kind = f->kind == GSAN_WAR ? GSAN_RAW : f->kind == GSAN_RAW ? GSAN_WAR : f->kind;
 }
 
 static int evidence_finding(const struct supervisor *s, struct report *r, const struct candidate *c)
@@ -298,6 +307,8 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 	f.flag_write = evidence_flag(c->flag[0], from->flag_write_site);
 	f.flag_read = evidence_flag(c->flag[1], from->flag_read_site);
 	evidence_early(c, &f);
+	if (from->overtaken)
+		evidence_exchange(&f);
 	if (c->allocation)
 		f.allocation = supervisor_part(s, c->allocation, evidence_byte(from));
 	return report_add_finding(r, &f);

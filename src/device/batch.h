@@ -27,7 +27,6 @@ NEVER void batch_line(struct who *w, u64 line, u32 desc)
 {
 	struct access a = {.address = line, .mask = 0xff, .op = desc_op(desc), .site = desc & 0xffff, .bytes = desc_bytes(desc), .whole = 1};
 	line_access(w, &a);
-	report_reasons(w);
 }
 
 NEVER u32 batch_foreign(u64 launch, int whole, int mine, u64 address, u32 desc)
@@ -78,6 +77,7 @@ NEVER void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, con
 	}
 	if (line != NO_ADDRESS)
 		batch_line(&w, line, d);
+	report_reasons(&w);
 	if (gpu_speaks(whole))
 		count_accesses(&w, done + outside, done);
 	gpu_meet(whole);

@@ -6,6 +6,7 @@
 #ifndef GSAN_DEVICE_HINT_H
 #define GSAN_DEVICE_HINT_H
 
+#include "device/abi.h"
 #include "device/elem_order.h"
 #include "device/launch.h"
 #include "device/order.h"
@@ -99,7 +100,7 @@ NEVER void hint_unreached(const struct who *w, u64 writer)
 
 /* ---- which of them explains a race ------------------------------------------------------------------------------------- */
 
-struct hint { u64 writer, by, reader; u32 reason, both, score, turn, acquired; };
+struct hint { u64 writer, by, reader; u32 reason, both, score, turn; uint16_t acquired, overtaken; };
 
 /* How well a reason explains: the edge from this very CTA, the read by this one or by one that it is behind, and nothing else missing
  * there; then another CTA of the launch, which may have been behind the first; what both sides have to mend comes last. Between
@@ -144,7 +145,8 @@ ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u
 	int later = !same && !behind && order_before(l, &tag_launch(l, rec_tag(h->writer))->order, rec_tag(rec));
 	int before = hint_stands_before(h, rec);
 	u32 acquired = why & HINT_ACQUIRES, more = 2 * (u32)own + !(why & HINT_RELEASES);
-	h->acquired = acquired;
+	h->acquired = acquired != 0;
+	h->overtaken = 0;
 	h->score = 0;
 	h->reason = why & HINT_REASON;
 	h->turn = why >> HINT_TURN_SHIFT & 0xffff;
@@ -184,17 +186,23 @@ ALWAYS int hint_nearer(const struct hint *h, const struct hint *than)
 	return !((h->writer ^ than->writer) & REC_WHO) && rec_epoch(h->writer) < rec_epoch(than->writer);
 }
 
+/* A hint as it stands in a table, of a writer of participant `p`. 0: there is none that can be believed. */
+ALWAYS int hint_get(const struct gsan_launch *l, const struct dev_hint *from, u32 p, struct hint *h, u64 *why)
+{
+	gpu_load128(from, &h->writer, &h->by);
+	u32 of = tag_participant(l, rec_tag(h->writer));
+	if (!h->writer || of != p || tag_below_floor(l, rec_tag(h->writer)))
+		return 0;
+	gpu_load128(&from->reader, &h->reader, why);
+	return *why >> 32 == hint_sum(h->writer, h->by, h->reader) && tag_mapped(l, rec_tag(h->reader)) && tag_mapped(l, rec_tag(h->by));
+}
+
 NEVER void hint_consider(const struct who *w, const struct dev_hint *from, u64 rec, u32 site, u32 more, struct hint *best)
 {
 	const struct gsan_launch *l = w->launch;
 	struct hint h;
 	u64 why;
-	gpu_load128(from, &h.writer, &h.by);
-	u32 p = tag_participant(l, rec_tag(h.writer));
-	if (!h.writer || p != tag_participant(l, rec_tag(rec)) || tag_below_floor(l, rec_tag(h.writer)))
-		return;
-	gpu_load128(&from->reader, &h.reader, &why);
-	if (why >> 32 != hint_sum(h.writer, h.by, h.reader) || !tag_mapped(l, rec_tag(h.reader)) || !tag_mapped(l, rec_tag(h.by)))
+	if (!hint_get(l, from, tag_participant(l, rec_tag(rec)), &h, &why))
 		return;
 	hint_judge(w, &h, rec, site, (u32)why | more);
 	if (h.score > best->score || (h.score && h.score == best->score && hint_nearer(&h, best)))
@@ -216,6 +224,22 @@ ALWAYS void hint_find_known(const struct who *w, const struct dev_tables *t, u64
 	for (u32 shelf = all ? 0 : hint_shelf(0, rec); shelf < DEV_HINT_SHELVES; shelf += all ? 1 : DEV_HINT_WRITERS)
 		for (u32 used = gpu_load32(&t->hint_used[shelf]); used; used &= used - 1)
 			hint_consider(w, &t->hint[shelf][gpu_first(used)], rec, site, 0, best);
+}
+
+/* What is stored weakly is checked together, behind the last of it: who saw a flag there meanwhile seems to come first with what it does then. Is there
+ * such a flag behind this access at `site`, which the CTA of `rec` read? */
+NEVER void hint_find_overtaken(const struct who *w, u64 rec, u32 site, struct hint *best)
+{
+	const struct gsan_launch *l = w->launch;
+	const struct dev_tables *t = own_tables(l);
+	struct hint h;
+	u64 why;
+	for (u32 shelf = hint_shelf(0, w->base); shelf < DEV_HINT_SHELVES; shelf += DEV_HINT_WRITERS)
+		for (u32 used = gpu_load32(&t->hint_used[shelf]); used; used &= used - 1) {
+			int good = hint_get(l, &t->hint[shelf][gpu_first(used)], l->participant, &h, &why) && h.writer == (w->base & REC_STAMP) && !((h.reader ^ rec) & REC_WHO);
+			if (good && hint_is_weak((u32)why & HINT_REASON) && why & HINT_EITHER && rec_site(h.by) - site - 1 < GSAN_BATCH_MAX)
+				*best = (struct hint){.by = h.by, .reader = h.reader, .reason = (u32)why & HINT_REASON, .score = HINT_EITHER_WAY, .overtaken = 1};
+		}
 }
 
 /* Of the race of `rec` with this access at `site`. This participant's are looked through in any case: of what this CTA read there is

@@ -361,7 +361,8 @@ struct gsan_finding {
 	uint32_t newest[GSAN_PARTICIPANTS]; /* of each that `second` may have acquired something from; 0: from none, as far as known */
 	uint8_t formal; /* 1: a race by the letter of PTX alone, which no known GPU shows (docs/memory-model.md, "Formal races") */
 	uint8_t own_flag; /* 1: the flag was written by the first side's CTA, and by its warp, if those are told apart */
-	uint8_t pad[6];
+	uint8_t overtaken; /* 1: the first side saw a flag that the second one raises behind its access: it comes second, but its check was first */
+	uint8_t pad[5];
 };
 _Static_assert(sizeof(struct gsan_finding) == 384, "");
 #define GSAN_CERTAIN 32

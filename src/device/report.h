@@ -240,6 +240,8 @@ ALWAYS void report_explain(const struct who *w, const struct dev_unsaid *u, stru
 	report_unseen(w, u->rec, best);
 	if (!u->formal)
 		report_barrier(w, u->rec, u->point, u->op, best);
+	if (!RANGES && !best->reason && !op_is_strong(u->op))
+		hint_find_overtaken(w, u->rec, u->site, best);
 }
 
 /* While another warp of the CTA takes in what it has acquired, half of that is in the clock, and may say something else: then once more. */
@@ -272,6 +274,7 @@ NEVER void report_reason(struct gsan_finding *f, const struct who *w, const stru
 		best.reason = GSAN_WHY_RELAXED_WRITE;
 	f->reason = (uint8_t)best.reason;
 	f->both = (uint8_t)best.both;
+	f->overtaken = (uint8_t)best.overtaken;
 	f->own_flag = (uint8_t)(best.writer && report_own_flag(w->launch, &best, u->rec));
 	f->confidence = (uint8_t)(best.score == HINT_ITSELF ? HINT_ITSELF_CONFIDENCE : best.score ? HINT_CONFIDENCE(best.score) : 0);
 	f->flag_write_site = best.by ? (uint16_t)rec_site(best.by) : 0xffff;

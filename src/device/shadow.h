@@ -599,7 +599,6 @@ NEVER void warp_scattered(struct who *w, u64 canonical, u32 op, u32 site, u32 by
 		group = gpu_same(whole, over ? line : NO_ADDRESS);
 		warp_line(w, &a, line + GSAN_LINE, 0, to - (int)GSAN_LINE, over, group, whole);
 	}
-	report_reasons(w);
 }
 
 #endif

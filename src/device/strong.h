@@ -37,6 +37,7 @@ ALWAYS void strong_access(struct who *w, u64 canonical, u32 desc, int whole)
 		same = gpu_which(whole, desc == one);
 		warp_scattered(w, desc == one ? canonical : NO_ADDRESS, desc_op(one), one & 0xffff, desc_vector(one), desc_element(one), whole);
 	}
+	report_reasons(w);
 }
 
 void gsan_before(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value)

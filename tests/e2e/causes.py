@@ -2,7 +2,8 @@
 second waits for the flag and reads. `scope`: several lines behind one flag whose scope is too narrow; its twin `two` has two flags that
 lack something each; and what is done with the pairs of one finding: suppressed one by one, compared with an earlier report, merged. And lines of
 Triton: `called`, what is written on a line, and what a helper does that is called there, are suppressed one by one; `edges`, launches of which
-each lacks something else at the same lines; `weak`, flags that are; `counters`, atomics that hand nothing over, beside a store that races; `early`, a flag that is raised before the data, without a loop and in one."""
+each lacks something else at the same lines; `weak`, flags that are; `counters`, atomics that hand nothing over, beside a store that races; `early`, a flag that is raised before the data, without a loop and in one;
+`schedules`, what is one finding with each."""
 import json
 import os
 import subprocess
@@ -302,6 +303,54 @@ def counters(scratch):
         expect.clean(of_triton(scratch, "correct" + how, COUNTERS, 0, ["gpu", "0", how])[1])
 
 
+BATCH = """litmus causes
+location q
+location p
+launch P
+cta 0
+st.global.b32 q 1
+{raise}
+cta 1
+poll {await} r0 p 1 400
+if r0 == 1
+ld.global.b32 r1 q
+end
+"""
+TICKET = """import sys
+
+import numpy, triton, triton.language as tl
+
+
+@triton.jit
+def kernel(ticket, out, last, LAST: tl.constexpr):
+    at = tl.atomic_add(ticket, 1, sem="relaxed")
+    tl.store(out + at, at)
+    if LAST:
+        tl.store(last, at)
+
+
+kernel[(4,)](*(numpy.zeros(64, dtype="int32") for _ in range(3)), sys.argv[1] == "last")
+"""
+
+
+def schedules(scratch):
+    """One cause is one finding, and the same one with each seed: of a weak flag and the data before it, which are checked together, though who waits may
+    have read both before that; and of a store behind a ticket, by which nobody waits."""
+    known = {}
+    for seed in map(str, range(8)):
+        summaries = {"batch": run(scratch, "batch" + seed, BATCH.format(**{"raise": "st.global.b32 p 1", "await": "ld.volatile.global.b32"}),
+                                  options=("--seed", seed), ranks=1)[1],
+                     "ticket": of_triton(scratch, "ticket" + seed, TICKET, arguments=["last"], options=["--seed", seed])[1]}
+        for name, said in (("batch", "weak-flag"), ("ticket", "no-synchronisation")):
+            finding, = summaries[name]["findings"]
+            expect.need(finding["missing_edge_class"] == said, f"{name} {seed}: {finding}")
+            expect.need(known.setdefault(name, finding["fingerprint"]) == finding["fingerprint"], f"{name} {seed}: another one: {finding}")
+            expect.need(name != "batch" or {pair["kind"] for pair in finding["pairs"] if "volatile" not in (pair["first"]["semantics"], pair["second"]["semantics"])} == {"read-after-write"},
+                        f"{seed}: the data is read before it is written: {finding}")
+    expect.clean(run(scratch, "correct", BATCH.format(**{"raise": "st.release.gpu.global.b32 p 1", "await": "ld.acquire.gpu.global.b32"}), 0, ranks=1)[1])
+    expect.clean(of_triton(scratch, "tickets", TICKET, 0, ["none"])[1])
+
+
 def early(scratch):
     """A release would not help a flag that is raised before the data. In a loop it would, for the data of the round before."""
     for how, said in (("once", "early-release"), ("loop", "missing-release-and-acquire")):
@@ -313,4 +362,4 @@ def early(scratch):
 
 if __name__ == "__main__":
     jobs.main({"scope": scope, "two": two, "suppressed": suppressed, "known": known, "called": called, "edges": edges, "weak": weak, "counters": counters,
-               "early": early})
+               "early": early, "schedules": schedules})
