@@ -7,13 +7,14 @@
 
 enum event_state {
 	EVENT_NEVER,   /* not recorded: waiting for it waits for nothing */
-	EVENT_HERE,    /* at `vec` of `flow` */
+	EVENT_HERE,    /* at `vec` of `flow`, in `slot` */
 	EVENT_BESIDE,  /* in a stream of a GPU that is not checked */
 	EVENT_UNKNOWN  /* recorded where we cannot look: anything may be before it */
 };
 struct event {
 	enum event_state state;
 	struct flow *flow;
+	uint32_t slot;
 	struct clock_vec vec;
 	unsigned recorded;  /* records of it that began, ... */
 	unsigned recording; /* ... and those of them that are under way */
@@ -66,6 +67,7 @@ static void event_end(CUevent handle, const struct event *at)
 	if (e && at) {
 		e->state = e->overlapped || e->elsewhere ? EVENT_UNKNOWN : at->state;
 		e->flow = at->flow;
+		e->slot = at->slot;
 		e->vec = at->vec;
 	}
 	if (e && e->recording)
@@ -144,15 +146,14 @@ static CUresult event_recorded(CUevent handle, CUstream stream, unsigned flags, 
 {
 	struct event e = {0};
 	int seen = rc == CUDA_SUCCESS;
-	uint32_t slot;
 
 	if (seen && flow_capturing(stream)) {
 		seen = 0;
 		if (flags & CU_EVENT_RECORD_EXTERNAL)
 			event_elsewhere(handle);
-	} else if (seen && (e.flow = flow_of_stream(stream, &slot))) {
+	} else if (seen && (e.flow = flow_of_stream(stream, &e.slot))) {
 		e.state = EVENT_HERE;
-		clock_record(&e.flow->clock, slot, &e.vec);
+		clock_record(&e.flow->clock, e.slot, &e.vec);
 	} else {
 		e.state = EVENT_BESIDE;
 	}
@@ -172,6 +173,13 @@ CUresult hook_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned fl
 	return event_recorded(event, stream, flags, real.cuEventRecordWithFlags(event, stream, flags));
 }
 
+/* An event of the stream itself orders nothing more in it. The driver does not wait for it, either: a launch that may begin early does (an H200,
+ * driver 580; tests/pdl). */
+static int event_is_own(const struct event *e, const struct flow *f, uint32_t slot)
+{
+	return e->flow == f && e->slot == slot && slot != CLOCK_SHARED && slot != CLOCK_LEGACY;
+}
+
 CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 {
 	struct event_look look;
@@ -189,7 +197,8 @@ CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 		return rc;
 	if (!f || e->state != EVENT_HERE)
 		return flow_awaits(stream, "cuStreamWaitEvent", "an event that was recorded where gsan cannot look orders everything", rc);
-	flow_follows(f, slot, e->flow, &e->vec);
+	if (!event_is_own(e, f, slot))
+		flow_follows(f, slot, e->flow, &e->vec);
 	return rc;
 }
 
