@@ -147,24 +147,20 @@ NEVER void report_barrier(const struct who *w, u64 rec, u64 point, u32 op, struc
 		return;
 	u32 n = w->state ? gpu_load32(&w->state->clock.count) : 0, reason = GSAN_WHY_PUBLISHED_ALONE, before = (u32)order_slow(w, rec, point);
 	u64 by = 0;
-	int many = 0; /* of a list that has widened: whose it is, and what that one published, is not known */
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&w->state->clock.elem[i]);
 		if (!elem_covers(w->launch, e, rec, point, 1))
 			continue;
-		many |= elem_of_many(e);
-		if (elem_of_many(e))
-			continue;
-		int published = elem_covers(w->launch, e, rec, point, 0);
+		int published = elem_covers(w->launch, e, rec, point, 0) && !elem_of_many(e);
 		if (published || reason == GSAN_WHY_PUBLISHED_ALONE)
 			by = e;
 		if (published)
 			reason = GSAN_WHY_ACQUIRED_ALONE;
 		before |= (u32)report_stands_before(w, e, rec, point);
 	}
-	if ((before || (many && !by)) && reason == GSAN_WHY_PUBLISHED_ALONE)
-		return; /* no barrier would help, or may not */
-	u32 site = elem_is_did(by) ? elem_site(by) : 0;
+	if (before && reason == GSAN_WHY_PUBLISHED_ALONE)
+		return; /* no barrier would help */
+	u32 site = elem_is_did(by) && !elem_of_many(by) ? elem_site(by) : 0; /* of many it may be another CTA's */
 	*best = (struct hint){.score = REPORT_BARRIER, .reason = reason, .by = site ? rec_of(by & REC_STAMP, 0, site, 0) : 0};
 }
 
