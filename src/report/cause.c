@@ -93,7 +93,7 @@ static int cause_is_flag(const struct report_flag *flag, const struct report_sid
 }
 static int cause_is(const struct report_side *side, const char *noun, int strong)
 {
-	return !strcmp(report_noun(side), noun) && side->semantics && !!strcmp(side->semantics, "weak") == strong;
+	return !strcmp(report_noun(side), noun) && side->semantics && report_is_strong(side) == strong;
 }
 static struct report_flag cause_flag(const struct report_side *side)
 {
@@ -101,8 +101,7 @@ static struct report_flag cause_flag(const struct report_side *side)
 }
 static void report_name_itself(struct report_finding *f)
 {
-	const int weak = f->reason == GSAN_WHY_WEAK_WRITE || f->reason == GSAN_WHY_WEAK_READ;
-	if (weak || f->missing_edge || f->kind == GSAN_SCOPE || !(cause_is_flag(&f->flag_write, &f->first) || cause_is_flag(&f->flag_read, &f->second)))
+	if (report_is_weak_flag(f->reason) || f->missing_edge || f->kind == GSAN_SCOPE || !(cause_is_flag(&f->flag_write, &f->first) || cause_is_flag(&f->flag_read, &f->second)))
 		return;
 	const struct report_side *writes = cause_is(&f->first, "store", 0) ? &f->first : &f->second, *reads = writes == &f->first ? &f->second : &f->first;
 	const int raised = cause_is(writes, "store", 0) && (cause_is(reads, "load", 1) || cause_is(reads, "atomic", 1));
@@ -115,7 +114,7 @@ static void report_name_itself(struct report_finding *f)
 /* May what it lacks be what the same two lines lack where nothing was seen? A guess hangs on the schedule, and so does whether a weak flag is seen. */
 static int cause_may_be(const struct report_finding *f)
 {
-	return !report_sure(f) || f->reason == GSAN_WHY_WEAK_WRITE || f->reason == GSAN_WHY_WEAK_READ;
+	return !report_sure(f) || report_is_weak_flag(f->reason);
 }
 
 /* Have two findings one cause? Those of one pair of sites, whichever came first, that lack the same edge: which of the two is first

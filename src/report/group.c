@@ -207,8 +207,6 @@ static uint32_t group_weak_side(const struct report *r, const struct group_known
 	return GROUP_NONE;
 }
 
-static int group_is_strong(const struct report_side *side) { return side->semantics && strcmp(side->semantics, "weak"); }
-
 /* Of a pair that races because a flag is weak itself: one whose flag that is. */
 static uint32_t group_of_weak(const struct report *r, const struct group_known *known, const struct report_finding *f)
 {
@@ -218,8 +216,8 @@ static uint32_t group_of_weak(const struct report *r, const struct group_known *
 	if (first != GROUP_NONE && second != GROUP_NONE)
 		return first < second ? first : second;
 	if (first != GROUP_NONE)
-		return group_is_strong(&f->second) ? first : GROUP_NONE;
-	return group_is_strong(&f->first) ? second : GROUP_NONE;
+		return report_is_strong(&f->second) ? first : GROUP_NONE;
+	return report_is_strong(&f->first) ? second : GROUP_NONE;
 }
 
 static uint32_t group_of_edge(const struct report *r, const struct group_known *known, uint32_t i)

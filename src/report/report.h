@@ -284,6 +284,8 @@ void report_missing_edge(struct text *out, const struct report_finding *finding)
 enum report_class report_class(const struct report_finding *finding);
 int report_includes(const struct report_finding *f, const char *scope); /* does it include the other side? */
 int report_same_place(const struct report_place *a, const struct report_place *b);
+int report_is_strong(const struct report_side *side); /* by its semantics; 0: weak, or not known */
+int report_is_weak_flag(enum gsan_reason reason);   /* is it of a flag that is weak on one side? */
 int report_is_strong_flag(enum gsan_reason reason); /* is it of a strong flag of the first side's CTA, and what it lacks? */
 int report_flag_races(const struct report_finding *f); /* is it the flag's own, of which one side is weak? */
 int report_two_participants(const struct report_finding *f); /* are its sides of one rank, and not of one process on one GPU? */

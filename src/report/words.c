@@ -307,7 +307,7 @@ int report_same_place(const struct report_place *a, const struct report_place *b
 int report_flag_races(const struct report_finding *f)
 {
 	const struct report_place *write = &f->flag_write.at, *read = &f->flag_read.at, *first = &f->first.at, *second = &f->second.at;
-	return (f->reason == GSAN_WHY_WEAK_WRITE || f->reason == GSAN_WHY_WEAK_READ) &&
+	return report_is_weak_flag(f->reason) &&
 	       ((report_same_place(first, write) && report_same_place(second, read)) || (report_same_place(first, read) && report_same_place(second, write)));
 }
 
@@ -456,6 +456,10 @@ static void report_say_scopes(struct text *out, const struct report_finding *f)
 			    a->gpu != b->gpu ? "sides" : a->rank != b->rank || report_two_processes(f) ? "processes" : "CTAs");
 }
 
+int report_is_strong(const struct report_side *side) { return side->semantics && strcmp(side->semantics, "weak") != 0; }
+
+int report_is_weak_flag(enum gsan_reason reason) { return reason == GSAN_WHY_WEAK_WRITE || reason == GSAN_WHY_WEAK_READ; }
+
 int report_is_strong_flag(enum gsan_reason reason)
 {
 	return reason == GSAN_WHY_RELAXED_WRITE || reason == GSAN_WHY_NO_ACQUIRE || reason == GSAN_WHY_RELEASE_SCOPE ||
@@ -468,7 +472,7 @@ static enum gsan_reason report_reason(const struct report_finding *f)
 {
 	int scope = f->reason == GSAN_WHY_RELEASE_SCOPE || f->reason == GSAN_WHY_ACQUIRE_SCOPE;
 	int releases = report_is(f->flag_write.semantics, "release");
-	if (f->overlap && (f->reason == GSAN_WHY_WEAK_WRITE || f->reason == GSAN_WHY_WEAK_READ)) /* with the wait it need not be strong */
+	if (f->overlap && report_is_weak_flag(f->reason)) /* with the wait it need not be strong */
 		return GSAN_WHY_NONE;
 	if (f->kind == GSAN_STALE_NC || (f->kind == GSAN_SCOPE && !scope))
 		return GSAN_WHY_NONE;

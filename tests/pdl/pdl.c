@@ -74,6 +74,13 @@ static void depend_in(CUstream stream, const char *name)
 
 static void depend(const char *name) { depend_in(a, name); }
 
+/* One that triggers, and one that may begin early, as it is correct and as it is not. */
+static void behind(const char *first, const char *correct, const char *broken)
+{
+	launch(first);
+	depend(racy ? broken : correct);
+}
+
 static void waited(void)
 {
 	launch("put_trigger");
@@ -81,17 +88,9 @@ static void waited(void)
 	depend("wait_move_on");
 }
 
-static void waited_late(void)
-{
-	launch("put_trigger");
-	depend(racy ? "load_wait" : "wait_move");
-}
+static void waited_late(void) { behind("put_trigger", "wait_move", "load_wait"); }
 
-static void trigger_last(void)
-{
-	launch("put_trigger_last");
-	depend(racy ? "move" : "wait_move");
-}
+static void trigger_last(void) { behind("put_trigger_last", "wait_move", "move"); }
 
 /* It begins when the other has ended. */
 static void not_triggered(void)
@@ -122,47 +121,19 @@ static void grandparent_waited(void)
 }
 
 /* Only who waits is behind it, and who comes behind that thread. */
-static void one_thread(void)
-{
-	launch("put_trigger");
-	depend(racy ? "one_waits_late" : "one_waits");
-}
+static void one_thread(void) { behind("put_trigger", "one_waits", "one_waits_late"); }
 
-static void one_warp(void)
-{
-	launch("put_trigger");
-	depend(racy ? "move" : "warp_waits");
-}
+static void one_warp(void) { behind("put_trigger", "warp_waits", "move"); }
 
-static void in_a_function(void)
-{
-	launch("put_trigger");
-	depend(racy ? "move" : "calls_wait");
-}
+static void in_a_function(void) { behind("put_trigger", "calls_wait", "move"); }
 
-static void overwritten(void)
-{
-	launch("move");
-	depend(racy ? "put" : "wait_put");
-}
+static void overwritten(void) { behind("move", "wait_put", "put"); }
 
-static void with_a_clock(void)
-{
-	launch("put_trigger");
-	depend(racy ? "move_count" : "wait_move_count");
-}
+static void with_a_clock(void) { behind("put_trigger", "wait_move_count", "move_count"); }
 
-static void with_a_clock_late(void)
-{
-	launch("put_trigger");
-	depend(racy ? "load_wait_count" : "one_waits_count");
-}
+static void with_a_clock_late(void) { behind("put_trigger", "one_waits_count", "load_wait_count"); }
 
-static void reduced(void)
-{
-	launch("put_trigger");
-	depend(racy ? "red" : "wait_red");
-}
+static void reduced(void) { behind("put_trigger", "wait_red", "red"); }
 
 /* What comes between them has ended when it begins. */
 static void copied(void)
