@@ -148,10 +148,10 @@ ALWAYS u32 why_no_edge(u64 e, u64 writer, u32 desc, int reached)
 	return !sync_acquires(desc) && elem_is_did(e) ? GSAN_WHY_NO_ACQUIRE : GSAN_WHY_NONE;
 }
 
-/* What is before this very launch is before all that it does: who learns of its start learns nothing. */
+/* What is before this very launch is before all that it does: who learns of its start learns nothing, unless it has begun early (closure_depended). */
 ALWAYS int elem_is_our_start(const struct gsan_launch *l, u64 e)
 {
-	return elem_is_relaxed(e) && !elem_is_point(e) && !elem_of_many(e) && rec_tag(e) == l->tag;
+	return elem_is_relaxed(e) && !elem_is_point(e) && !elem_of_many(e) && rec_tag(e) == l->tag && !(l->order.flags & GSAN_ORDER_WAITS);
 }
 
 /* One release that this read may have observed; `newest`: the entry whose newest version has it and was read, or NULL; `linked`: it is

@@ -33,7 +33,7 @@ ALWAYS int clock_has(const struct who *w, u32 i, u64 elem, u64 rec, u64 point, e
  * do, more than nearly any walk finds. Who finds more takes a place in the tables for them. */
 #define CLOSURE_OWN 6u
 struct closure {
-	const struct gsan_launch *l;
+	const struct gsan_launch *l; /* the record that holds: closure_depended */
 	u64 rec, point; /* the record and its rec_point() */
 	int one; /* as if a CTA were one thread */
 	u32 count;
@@ -108,6 +108,24 @@ ALWAYS int closure_known(struct closure *c, u64 elem, u32 participant)
 	return order_has(o, participant, launch_stream(e), gpu_load32(&e->seq));
 }
 
+/* An element of this very launch, or of a private tag of it, adds what is before the launch, which is there anyway; unless that may begin early, and
+ * the CTA that wrote what was acquired has waited for the launch before it (cta_depended): then what is before the launch as a whole is before this
+ * access, too. Whether it waited before it wrote is not known, nor of an element of many whether any did: both count as such, which misses. */
+ALWAYS int elem_of_launch(const struct gsan_launch *l, u64 elem)
+{
+	u32 tag = rec_tag(elem);
+	return !elem_is_prefix(elem) && (tag == l->tag || (tag_private(l, tag) && rec_tag(gpu_load64(&tag_launch(l, tag)->origin)) == l->tag));
+}
+NEVER int closure_depended(struct closure *c, u64 elem)
+{
+	const struct gsan_launch *l = c->l;
+	u64 by = tag_private(l, rec_tag(elem)) ? gpu_load64(&tag_launch(l, rec_tag(elem))->origin) : elem;
+	if (elem_is_point(elem) || !(elem_of_many(elem) || cta_depended(l, by)))
+		return 0;
+	c->l = launch_whole(l);
+	return rec_tag(c->rec) != l->tag && order_before(l, &c->l->order, rec_tag(c->rec));
+}
+
 /* Adds an element's launch to the closure. 1: it covers the record, or its base clock does. */
 NEVER int closure_add(struct closure *c, u64 elem)
 {
@@ -115,6 +133,8 @@ NEVER int closure_add(struct closure *c, u64 elem)
 	u32 owner = elem_owner(l, elem);
 	if (!(l->mapped >> owner & 1) || elem_covers(l, elem, c->rec, c->point, c->one))
 		return 1;
+	if (l->order.flags & GSAN_ORDER_WAITS && elem_of_launch(l, elem))
+		return closure_depended(c, elem);
 	if (elem_is_point(elem) || closure_known(c, elem, owner))
 		return 0; /* nothing but the writes themselves; nothing that the launch's base clock lacks */
 	for (u32 i = 0; i < c->count; i++)
@@ -135,7 +155,8 @@ NEVER int closure_add(struct closure *c, u64 elem)
 ALWAYS int closure_add_next(struct closure *c, u64 elem, u64 *last)
 {
 	u32 tag = rec_tag(elem);
-	int one = !elem_of_many(elem) && tag != rec_tag(c->rec) && tag_mapped(c->l, tag) && !tag_private(c->l, tag);
+	int one = !elem_of_many(elem) && tag != rec_tag(c->rec) && tag_mapped(c->l, tag) && !tag_private(c->l, tag) &&
+		  !(tag == c->l->tag && c->l->order.flags & GSAN_ORDER_WAITS);
 	if (one && (elem_is_point(elem) || (*last && rec_tag(*last) == tag)))
 		return 0;
 	*last = one ? elem : *last;
@@ -214,7 +235,8 @@ ALWAYS int closure_walk(struct closure *c, const struct who *w, const struct dev
 	return 0;
 }
 
-/* Over what is before the launch of `first`, and, if `clock`, what is in that: of our CTA, or of another one, which is asked as ASKED_CTA. Who found nothing looks again if something changed meanwhile. */
+/* Over what is before the launch of `first`, and, if `clock`, what is in that: of our CTA, or of another one, which is asked as ASKED_CTA. Who found
+ * nothing looks again if something changed meanwhile, or if the launch turned out to come behind more than it seemed to. */
 #define CLOSURE_TRIES 64u
 NEVER int closure_covers(const struct who *w, u64 rec, u64 point, const struct dev_state *clock, enum asked asked, u64 first)
 {
@@ -225,14 +247,15 @@ NEVER int closure_covers(const struct who *w, u64 rec, u64 point, const struct d
 	c.one = asked == ASKED_CTA;
 	c.own[0] = first;
 	for (u32 tries = 0; tries < CLOSURE_TRIES; tries++) {
-		u64 before = closure_changes(c.l, clock);
+		const struct gsan_launch *l = c.l;
+		u64 before = closure_changes(l, clock);
 		gpu_fence_sys();
 		int found = closure_walk(&c, w, clock, asked);
 		closure_gives(&c);
 		if (found)
 			return 1;
 		gpu_fence_sys();
-		if (!(before & 1) && before == closure_changes(c.l, clock))
+		if (c.l == l && !(before & 1) && before == closure_changes(l, clock))
 			return 0;
 		gpu_pause();
 	}

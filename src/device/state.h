@@ -129,7 +129,7 @@ NEVER void private_publish(const struct who *w, struct dev_launch *e, u32 first)
 {
 	const struct gsan_launch *l = w->launch;
 	gpu_store32(&e->seq, 0);
-	launch_fill(l, e);
+	launch_fill(launch_whole(l), e);
 	gpu_store64(&e->cta, gpu_load64(&w->state->key));
 	gpu_store64(&e->origin, w->self & REC_WHO);
 	gpu_store32(&e->first, first);

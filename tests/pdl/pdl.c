@@ -19,6 +19,19 @@ enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
 #define MOVE(from, to) LOAD(from) STORE(to)
 #define FIRST_WAITS "\t@%p1 bra met;\n" WAIT "met:\n\tbar.sync 0;\n"
 #define COUNT "\tred.release.gpu.global.add.u32 [%rd1+61440], 1;\n" /* so its clone keeps a clock */
+/* The first four CTAs take turns by a flag that says whose it is, the first or the last one of them waits, and all but the first move; each releases more than
+ * once, so that it may need a tag of its own. Or the first raises a flag when it has waited, and the others wait for that. */
+#define FLAG "[%rd1+61444]"
+#define FIRST "\tsetp.ne.u32 %p2, %r1, 0;\n"
+#define LAST "\tmov.u32 %r7, %nctaid.x;\n\tsub.u32 %r7, %r7, 1;\n\tmin.u32 %r7, %r7, 3;\n\tsetp.ne.u32 %p2, %r1, %r7;\n"
+#define TURNS(who) \
+	"\tsetp.gt.u32 %p2, %r1, 3;\n\t@%p2 bra out;\n\t@%p1 bra met;\n" who "\t@%p2 bra spin;\n" WAIT \
+	"spin:\n\tld.acquire.gpu.global.u32 %r5, " FLAG ";\n\tsetp.lt.u32 %p2, %r5, %r1;\n\t@%p2 bra spin;\nmet:\n\tbar.sync 0;\n" \
+	FIRST "\t@!%p2 bra moved;\n" MOVE("0", "65536") \
+	"moved:\n\tbar.sync 0;\n\t@%p1 bra out;\n" COUNT "\tadd.u32 %r5, %r1, 1;\n\tst.release.gpu.global.u32 " FLAG ", %r5;\nout:\n"
+#define FLAGGED(load) \
+	"\t@%p1 bra met;\n" FIRST "\t@%p2 bra spin;\n" WAIT "\tst.relaxed.gpu.global.u32 " FLAG ", 1;\n" \
+	"spin:\n\t" load ".gpu.global.u32 %r5, " FLAG ";\n\tsetp.eq.u32 %p2, %r5, 0;\n\t@%p2 bra spin;\nmet:\n\tbar.sync 0;\n" MOVE("0", "65536")
 #define RED "\tred.relaxed.gpu.global.add.u32 [%rd2], 1;\n"
 static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 	".func waits()\n{\n" WAIT "\tret;\n}\n"
@@ -41,11 +54,16 @@ static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 	KERNEL("one_waits_count", FIRST_WAITS MOVE("0", "65536") COUNT)
 	KERNEL("load_wait_count", LOAD("0") WAIT STORE("65536") COUNT)
 	KERNEL("wait_red", WAIT RED)
-	KERNEL("red", RED);
+	KERNEL("red", RED)
+	KERNEL("first_waits", TURNS(FIRST))
+	KERNEL("last_waits", TURNS(LAST))
+	KERNEL("flagged", FLAGGED("ld.acquire"))
+	KERNEL("flagged_relaxed", FLAGGED("ld.relaxed"));
 
 static const char *const names[] = {"put", "put_trigger", "put_trigger_last", "wait_move", "move", "load_wait", "wait_trigger_move", "wait_move_on",
 				    "old_wait_move_on", "one_waits", "one_waits_late", "warp_waits", "calls_wait", "wait_put", "wait_move_count", "move_count",
-				    "one_waits_count", "load_wait_count", "wait_red", "red"};
+				    "one_waits_count", "load_wait_count", "wait_red", "red", "first_waits", "last_waits", "flagged",
+				    "flagged_relaxed"};
 
 static CUdeviceptr at; /* of the shape under way */
 static int shape;
@@ -134,6 +152,12 @@ static void with_a_clock(void) { behind("put_trigger", "wait_move_count", "move_
 static void with_a_clock_late(void) { behind("put_trigger", "one_waits_count", "load_wait_count"); }
 
 static void reduced(void) { behind("put_trigger", "wait_red", "red"); }
+
+/* Who comes behind a CTA that has waited is behind it, too, whatever the next one to hand that on did itself. */
+static void handed_on(void) { behind("put_trigger", "first_waits", "last_waits"); }
+
+/* What was waited for is there for all of the grid: a flag that tells so need not release it. */
+static void told(void) { behind("put_trigger", "flagged", "flagged_relaxed"); }
 
 /* What comes between them has ended when it begins. */
 static void copied(void)
@@ -225,8 +249,8 @@ static void programmatic_event(void)
 
 static const struct form forms[] = {
 	FORM(waited), FORM(waited_late), FORM(trigger_last), FORM(not_triggered), FORM(not_asked), FORM(grandparent), FORM(grandparent_waited), FORM(one_thread),
-	FORM(one_warp), FORM(in_a_function), FORM(overwritten), FORM(with_a_clock), FORM(with_a_clock_late), FORM(reduced), FORM(copied), FORM(synchronised),
-	FORM(own_event), FORM(other_stream), FORM(behind_it), FORM(in_a_buffer),
+	FORM(one_warp), FORM(in_a_function), FORM(overwritten), FORM(with_a_clock), FORM(with_a_clock_late), FORM(reduced), FORM(handed_on), FORM(told),
+	FORM(copied), FORM(synchronised), FORM(own_event), FORM(other_stream), FORM(behind_it), FORM(in_a_buffer),
 	FORM(captured), FORM(programmatic_event), {NULL, NULL},
 };
 

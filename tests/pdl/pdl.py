@@ -9,6 +9,7 @@ import jobs  # noqa: E402
 
 PROGRAM = os.path.join(jobs.BIN, "pdl")
 SEEDS = (1, 2, 3)
+EPOCHS = {3: "511"}  # by its seed: where a CTA's begin, so that the second has a tag of the CTA's own
 DEPENDENCY, STREAM = "missing-grid-dependency", "missing-stream-edge"
 MOVED = {("move", "put_trigger")}
 # Without the edge: the kernels of its findings.
@@ -17,9 +18,10 @@ FORMS = {
     "not_asked": MOVED, "grandparent": {("old_wait_move_on", "put_trigger")}, "grandparent_waited": {("old_wait_move_on", "put_trigger")},
     "one_thread": {("one_waits_late", "put_trigger")}, "one_warp": MOVED, "in_a_function": MOVED, "overwritten": {("move", "put")},
     "with_a_clock": {("move_count", "put_trigger")}, "with_a_clock_late": {("load_wait_count", "put_trigger")}, "reduced": {("put_trigger", "red")},
-    "in_a_buffer": {("load_wait", "put_trigger")}, "copied": MOVED, "synchronised": MOVED, "own_event": MOVED, "other_stream": MOVED, "behind_it": {("move", "wait_move"), ("move", "put_trigger")},
+    "handed_on": {("last_waits", "put_trigger")}, "told": {("flagged_relaxed", "put_trigger")}, "in_a_buffer": {("load_wait", "put_trigger")},
+    "copied": MOVED, "synchronised": MOVED, "own_event": MOVED, "other_stream": MOVED, "behind_it": {("move", "wait_move"), ("move", "put_trigger")},
 }
-CLASSES = {"other_stream": STREAM}
+CLASSES = {"other_stream": STREAM, "told": "missing-acquire"}
 
 
 def sides(finding):
@@ -27,7 +29,8 @@ def sides(finding):
 
 
 def run(scratch, seed, *arguments):
-    return jobs.launched(scratch, [PROGRAM, *arguments], ranks=1, options=("--seed", str(seed)))
+    environment = {**jobs.Job.environment(scratch), "GSAN_TEST_FIRST_EPOCH": EPOCHS.get(seed, "1")}
+    return jobs.launched(scratch, [PROGRAM, *arguments], ranks=1, options=("--seed", str(seed)), environment=environment)
 
 
 def form(scratch, name):
