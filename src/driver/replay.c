@@ -166,6 +166,7 @@ static int replay_number(struct replay *r)
 {
 	struct graph_plan *p = &r->g->plan;
 
+	clock_triggers_not(&r->f->clock, r->slot[0]);
 	clock_wait(&r->f->clock, r->slot[0], &r->g->end);
 	if (p->kept)
 		clock_record(&r->f->clock, r->slot[0], &r->g->kept[0]);
