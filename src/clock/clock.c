@@ -178,29 +178,86 @@ static void clock_legacy_tries(struct clock *c)
 		clock_copy(&c->sure, &c->slot[CLOCK_LEGACY].vec);
 }
 
-int clock_launch(struct clock *c, uint32_t s, enum clock_use use, uint32_t *seq, struct gsan_order *order, uint32_t *half)
+/* Brings the slot's vector up to now, for the numbers up to `newest`; those from `from` on were not given out. */
+static void clock_numbering(struct clock *c, uint32_t s, uint32_t from, uint32_t newest)
+{
+	if (s == CLOCK_LEGACY)
+		clock_legacy_tries(c);
+	clock_slot_update(c, s);
+	clock_tags_short(c, from, newest);
+}
+
+static void clock_numbered(struct clock *c, uint32_t count)
+{
+	c->next += count;
+	if (c->job)
+		atomic_store_explicit(&c->job->rank[c->participant].next, c->next, memory_order_release);
+}
+
+/* The slot has launches from `first` to `last`, and `previous` before that. */
+static void clock_slot_launched(struct clock *c, uint32_t s, uint32_t first, uint32_t previous, uint32_t last)
 {
 	struct clock_slot *slot = &c->slot[s];
 
+	if (slot->last <= c->host.seen[s]) {
+		slot->pending = first;
+		c->live[c->lives++] = (uint8_t)s;
+	}
+	slot->previous = previous;
+	slot->last = last;
+	clock_slot_went_on(c, s);
+}
+
+int clock_launch(struct clock *c, uint32_t s, enum clock_use use, uint32_t *seq, struct gsan_order *order, uint32_t *half)
+{
 	pthread_mutex_lock(&c->lock);
+	uint32_t from = c->next;
 	int rc = clock_tag(c, s, use, half);
 	if (!rc) {
-		if (s == CLOCK_LEGACY)
-			clock_legacy_tries(c);
-		clock_slot_update(c, s);
-		clock_tags_short(c);
-		*seq = c->next++;
-		if (c->job)
-			atomic_store_explicit(&c->job->rank[c->participant].next, c->next, memory_order_release);
+		clock_numbering(c, s, from, c->next);
+		*seq = c->next;
+		clock_numbered(c, 1);
 		if (order)
 			clock_order(c, s, *seq, order);
-		if (slot->last <= c->host.seen[s]) {
-			slot->pending = *seq;
-			c->live[c->lives++] = (uint8_t)s;
+		clock_slot_launched(c, s, *seq, c->slot[s].last, *seq);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+static void clock_block_launched(struct clock *c, const struct clock_block *b, uint32_t seq)
+{
+	struct clock_slot *own = &c->slot[b->chain[0].slot];
+
+	for (uint32_t i = 0; i < b->chains; i++) {
+		const struct clock_chain *chain = &b->chain[i];
+		if (!chain->last)
+			continue;
+		uint32_t last = seq + chain->last - 1;
+		clock_slot_launched(c, chain->slot, seq + chain->first - 1, chain->previous ? seq + chain->previous - 1 : c->slot[chain->slot].last, last);
+		if (i) {
+			clock_raise(&own->vec.seen[chain->slot], last);
+			own->kept.generation = 0;
 		}
-		slot->previous = slot->last;
-		slot->last = *seq;
-		clock_slot_went_on(c, s);
+	}
+}
+
+int clock_launch_block(struct clock *c, const struct clock_block *b, uint32_t *seq, struct gsan_order *order, uint32_t *half)
+{
+	uint32_t s = b->chain[0].slot;
+
+	pthread_mutex_lock(&c->lock);
+	uint32_t from = c->next;
+	int rc = clock_tag_block(c, b, half);
+	if (!rc) {
+		clock_numbering(c, s, from, c->next + b->count - 1);
+		clock_order(c, s, c->next, order);
+		rc = order->pairs + b->pairs > GSAN_ORDER_PAIRS ? -ENOSPC : 0;
+	}
+	if (!rc) {
+		*seq = c->next;
+		clock_numbered(c, b->count);
+		clock_block_launched(c, b, *seq);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return rc;

@@ -137,6 +137,16 @@ uint32_t clock_slots(struct clock *c); /* those below were opened once */
  * never gets this). */
 int clock_launch(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *seq, struct gsan_order *order,
 		uint32_t *half);
+/* Several checked launches at once, with numbers in one row: a graph's, whose chains are slots. */
+struct clock_block {
+	uint32_t count, chains;
+	uint32_t pairs;           /* the order that is written has room left for so many */
+	const uint8_t *slot;      /* of each launch */
+	const struct clock_chain { uint32_t slot, first, previous, last; } *chain; /* its launches, counted from 1; 0: there is none */
+};
+/* The slot of chain 0, which no other is, waits for the ends of all; *order is what is before the block, *seq the number of its first. The vectors of the
+ * other slots learn nothing: whoever launches there tells them what that waits for. As clock_launch(); or -ENOSPC. */
+int clock_launch_block(struct clock *c, const struct clock_block *b, uint32_t *seq, struct gsan_order *order, uint32_t *half);
 /* Programmatic dependent launch. Launch `seq`, the slot's newest and not yet told to anybody, may begin while the one before it runs, if the driver was
  * asked for that and the one before triggers: 1, with what is before it even so. 0: all is before it that clock_launch() said. */
 int clock_early(struct clock *c, uint32_t slot, uint32_t seq, struct gsan_order *early);

@@ -47,17 +47,51 @@ int clock_tag(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *half
 	return 0;
 }
 
+/* The first of `count` numbers from `seq` on that lie in one half, and name neither nobody nor a CTA. */
+static uint32_t clock_row(const struct clock *c, uint32_t seq, uint32_t count)
+{
+	uint32_t size = 1u << (c->tags.bits - 1), from = seq & ~(size - 1);
+
+	if ((seq & (size - 1)) + count > size / 8 * 7)
+		seq = from += size;
+	return seq + !(seq & (2 * size - 1));
+}
+
+/* A tag below `swept` is of a launch that was complete: few launches have to look at each. */
+int clock_tag_block(struct clock *c, const struct clock_block *b, uint32_t *half)
+{
+	uint32_t period = 1u << c->tags.bits, seq = clock_row(c, c->next, b->count), most = seq + period / 4;
+	uint32_t swept = atomic_load_explicit(&c->tags.swept, memory_order_relaxed);
+
+	for (uint32_t looked = 0; looked < b->count;) {
+		*half = clock_half(c, seq);
+		if (*half > c->tags.renewed && seq >= period)
+			return -EAGAIN;
+		if (seq >= most)
+			return -EBUSY;
+		if (seq + b->count <= period || seq + b->count - period <= swept)
+			break;
+		if (clock_tag_busy(c, seq + looked++)) {
+			seq = clock_row(c, seq + looked, b->count);
+			looked = 0;
+		}
+	}
+	c->next = seq;
+	memcpy(c->tags.slot + (seq & (period - 1)), b->slot, b->count);
+	return 0;
+}
+
 /* A floor that lies further back than half of the tags would have the newest ones below it, by modulo arithmetic (device/launch.h). What is
  * older than three eighths of them counts as seen by the host, then: too much, and counted if there is anybody whom it may matter to. */
-void clock_tags_short(struct clock *c)
+void clock_tags_short(struct clock *c, uint32_t from, uint32_t newest)
 {
-	uint32_t period = 1u << c->tags.bits, keep = period / 8 * 3, *before = &c->before[c->participant];
+	uint32_t period = 1u << c->tags.bits, keep = period / 8 * 3, step = period / 32, *before = &c->before[c->participant];
 
-	if (c->next % (period / 32) || c->next - c->begun <= keep || clock_floor(c, &c->host, c->next) >= c->next - keep)
+	if ((from - 1) / step == newest / step || newest - c->begun <= keep || clock_floor(c, &c->host, c->next) >= newest - keep)
 		return;
-	if (*before >= c->next - keep)
+	if (*before >= newest - keep)
 		return;
-	*before = c->next - keep;
+	*before = newest - keep;
 	c->generation++;
 	clock_publish(c);
 	if (c->job && (c->lives > 1 || atomic_load_explicit(&c->job->participants, memory_order_relaxed) > 1))

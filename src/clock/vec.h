@@ -102,7 +102,8 @@ void clock_order_early(struct clock *c, uint32_t slot, struct gsan_order *order)
 void clock_publish(struct clock *c);
 /* tags.c; called with the lock held. */
 int clock_tag(struct clock *c, uint32_t slot, enum clock_use use, uint32_t *half);
-void clock_tags_short(struct clock *c); /* before a number is given out */
+int clock_tag_block(struct clock *c, const struct clock_block *b, uint32_t *half);
+void clock_tags_short(struct clock *c, uint32_t from, uint32_t newest); /* before these numbers are given out */
 
 /* What the host of participant q has seen orders nothing here; that of another GPU of this process is this one's. */
 static inline int clock_is_silent(const struct clock *c, uint32_t q)
