@@ -15,6 +15,7 @@ static struct graph *graph_of(CUgraphExec exec) { return map_get(&graphs, (uintp
 static void graph_free(struct graph *g)
 {
 	graph_plan_free(&g->plan);
+	steady_forget(&g->steady);
 	if (g->records)
 		records_drop(g->records);
 	pthread_mutex_destroy(&g->lock);
@@ -137,6 +138,7 @@ static void graph_again(struct graph *g, CUgraphExec exec, CUgraph program)
 {
 	struct graph_plan old = g->plan;
 
+	steady_forget(&g->steady);
 	g->plan = (struct graph_plan){.node = NULL};
 	g->opaque = graph_put(g, exec, program);
 	free(g->plan.handle);
@@ -201,6 +203,7 @@ static struct change change_begin(CUgraphExec exec, CUgraphNode node)
 	if (!c.g)
 		return c;
 	pthread_mutex_lock(&c.g->lock);
+	steady_forget(&c.g->steady);
 	uint32_t at = c.g->opaque ? UINT32_MAX : graph_place(&c.g->plan, node);
 	c.node = at != UINT32_MAX ? &c.g->plan.node[at] : NULL;
 	return c;

@@ -390,16 +390,29 @@ void flow_enter(struct flow *f, uint32_t slot)
 	pthread_mutex_lock(&f->queue[slot].lock);
 }
 
+static int flow_unclean(const struct flow *f) { return __atomic_load_n(&f->unclean, __ATOMIC_RELAXED); }
+
 int flow_number_in(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq, uint32_t *half)
 {
 	struct gsan_order *order = use == CLOCK_CHECKED ? &f->queue[slot].record->order : NULL;
 
-	if (order && __atomic_load_n(&f->unclean, __ATOMIC_RELAXED))
+	if (order && flow_unclean(f))
 		return -EBUSY;
 	int noted = flow_moment(f, 0); /* until here it was not launched, ... */
 	int rc = clock_launch(&f->clock, slot, use, seq, order, half);
 	if (!rc && noted)
 		flow_moment(f, 1); /* ... and now it is */
+	return rc;
+}
+
+int flow_number_block(struct flow *f, const struct clock_block *b, uint32_t *seq, uint32_t *half)
+{
+	if (flow_unclean(f))
+		return -EBUSY;
+	int noted = flow_moment(f, 0);
+	int rc = clock_launch_block(&f->clock, b, seq, &f->queue[b->chain[0].slot].record->order, half);
+	if (!rc && noted)
+		flow_moment(f, 1);
 	return rc;
 }
 

@@ -12,8 +12,9 @@
 #include "driver/copy.h"
 #include "driver/launch.h"
 #include "driver/records.h"
+#include "driver/steady.h"
 
-#define GRAPH_CHAINS 24u /* further ones count as one */
+#define GRAPH_CHAINS GSAN_CHAINS
 
 enum graph_kind {
 	GRAPH_NOTHING, /* only waits, or records an event, of which nothing is known then (event.c) */
@@ -43,6 +44,8 @@ struct graph_node {
 	struct copy *copy; /* what it touches */
 };
 
+static inline int graph_does(const struct graph_node *n) { return n->kind != GRAPH_NOTHING && !n->off; }
+
 struct graph_handle { CUgraphNode node; uint32_t at; }; /* sorted by node */
 
 /* What a program's graph holds; child graphs lie between a node that waits for what they wait for, and one that waits for their ends. */
@@ -61,10 +64,13 @@ struct graph {
 	pthread_mutex_t lock;       /* one replay or change after the other */
 	const char *opaque;         /* why its nodes are not known; NULL: they are */
 	struct graph_plan plan;
+	struct steady steady;
 	struct records *records;    /* NULL: no kernel was ever a clone */
+	uint32_t slot[GRAPH_CHAINS], slots; /* of the newest replay's chains, so many */
 	struct clock_vec *kept;
 	uint32_t *seq;              /* of its nodes in the newest replay, */
 	struct clock_vec end;       /* which is before the next, in whatever stream that is, and what was before it */
+	uint32_t end_in;            /* the slot that has joined that */
 };
 
 /* Reads `copy`, a clone of the program's graph, and puts clones of kernels into it. NULL, or why it cannot be. */
@@ -82,6 +88,9 @@ struct function *graph_kernel(struct graph *g, struct graph_kernel *k, const str
 void graph_forget_context(CUcontext context); /* it has ended */
 
 void graph_say(struct flow *f, const char *reason); /* why one ran unchecked: a string literal */
+
+/* The slot of the node's chain waits for what the node waits for of other chains, in a clock where these are the chains' slots. */
+void graph_waits(const struct graph *g, const struct graph_node *n, struct clock *c, const uint32_t *slot);
 
 /* A replay of what is known; g->lock is held. */
 CUresult graph_replay(struct graph *g, CUgraphExec exec, uint32_t slot, CUstream stream);

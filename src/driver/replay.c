@@ -12,7 +12,8 @@ struct replay {
 	struct graph *g;
 	struct flow *f;
 	CUstream stream;
-	uint32_t slot[GRAPH_CHAINS];
+	const uint32_t *slot;      /* by chain */
+	struct steady *steady;     /* NULL: its nodes are numbered one by one */
 	struct gsan_launch *image; /* NULL: no clone gets a record */
 	const char *unchecked;     /* why kernels are nobody's and copies unchecked; NULL: they are not */
 	uint32_t caller[GRAPH_COPIES]; /* caller_kernel() of copies and sets; 0: none is checked */
@@ -109,22 +110,18 @@ static int node_number(struct replay *r, struct graph_node *n, uint32_t *seq)
 	return 0;
 }
 
-/* Its chain waits for what the node waits for of other chains. */
-static void node_waits(const struct replay *r, const struct graph_node *n)
+void graph_waits(const struct graph *g, const struct graph_node *n, struct clock *c, const uint32_t *slot)
 {
-	const struct graph_plan *p = &r->g->plan;
-	uint32_t slot = slot_of(r, n);
+	const struct graph_plan *p = &g->plan;
 
 	if (!n->count && n->chain)
-		clock_wait(&r->f->clock, slot, &r->g->kept[0]);
+		clock_wait(c, slot[n->chain], &g->kept[0]);
 	for (uint32_t i = n->first; i < n->first + n->count; i++) {
 		const struct graph_node *before = &p->node[p->before[i]];
 		if (before->chain != n->chain)
-			clock_wait(&r->f->clock, slot, &r->g->kept[before->kept]);
+			clock_wait(c, slot[n->chain], &g->kept[before->kept]);
 	}
 }
-
-static int node_does(const struct graph_node *n) { return n->kind != GRAPH_NOTHING && !n->off; }
 
 static int node_go(struct replay *r, uint32_t at)
 {
@@ -133,8 +130,8 @@ static int node_go(struct replay *r, uint32_t at)
 	int rc = 0;
 
 	queue_enter(r, slot);
-	node_waits(r, n);
-	if (node_does(n))
+	graph_waits(r->g, n, &r->f->clock, r->slot);
+	if (graph_does(n))
 		rc = node_number(r, n, &r->g->seq[at]);
 	if (!rc && n->kept)
 		clock_record(&r->f->clock, slot, &r->g->kept[n->kept]);
@@ -149,7 +146,7 @@ static void replay_take_back(const struct replay *r, uint32_t end)
 {
 	for (uint32_t at = 0; at < end; at++) {
 		struct graph_node *n = &r->g->plan.node[at];
-		if (!node_does(n))
+		if (!graph_does(n))
 			continue;
 		if (n->kind == GRAPH_KERNEL && is_plain(r, n))
 			launch_opens_not(r->f, model_of(n), r->g->seq[at]);
@@ -162,11 +159,10 @@ static void replay_take_back(const struct replay *r, uint32_t end)
 	}
 }
 
-static int replay_number(struct replay *r)
+static int replay_number_each(struct replay *r)
 {
 	struct graph_plan *p = &r->g->plan;
 
-	clock_triggers_not(&r->f->clock, r->slot[0]);
 	clock_wait(&r->f->clock, r->slot[0], &r->g->end);
 	if (p->kept)
 		clock_record(&r->f->clock, r->slot[0], &r->g->kept[0]);
@@ -179,8 +175,60 @@ static int replay_number(struct replay *r)
 	}
 	for (uint32_t chain = 1; chain < p->chains; chain++)
 		clock_wait(&r->f->clock, r->slot[0], &r->g->kept[p->node[p->tail[chain]].kept]);
-	clock_record(&r->f->clock, r->slot[0], &r->g->end);
 	return 0;
+}
+
+static void steady_numbered(const struct replay *r, uint32_t seq)
+{
+	const struct graph_plan *p = &r->g->plan;
+	const struct steady *s = r->steady;
+	struct gsan_replay all = {.base = *launch_record(r->f, &(struct launch_shape){.kernel = 0}, r->slot[0], seq)};
+
+	for (uint32_t chain = 0; chain < p->chains; chain++) {
+		uint32_t slot = r->slot[chain];
+		all.slot[chain] = (uint8_t)slot;
+		r->g->seq[p->tail[chain]] = seq + s->chain[chain].last - 1;
+		if (!s->writes[chain])
+			continue;
+		queue_enter(r, slot);
+		flow_writes(r->f, slot, seq + s->writes[chain] - 1);
+		queue_leave(r, slot);
+	}
+	for (uint32_t i = 0; i < p->kernels; i++)
+		gsan_node_record(&all, &s->node[i], &r->image[i]);
+}
+
+/* The slot of who replays it again and again knows the end of the replay before; one that had no launch in it may be another stream's now. */
+static int replay_number_steady(struct replay *r)
+{
+	uint32_t seq, slot = r->slot[0];
+
+	if (r->g->end_in != slot || !r->steady->chain[0].last)
+		clock_wait(&r->f->clock, slot, &r->g->end);
+	int rc = flow_number_block(r->f, &r->steady->block, &seq, &r->half);
+	if (!rc)
+		steady_numbered(r, seq);
+	return rc;
+}
+
+static int replay_number(struct replay *r)
+{
+	int rc = -ENOSPC;
+
+	clock_triggers_not(&r->f->clock, r->slot[0]);
+	if (r->unchecked)
+		r->steady = NULL;
+	if (r->steady)
+		rc = replay_number_steady(r);
+	if (rc == -ENOSPC) {
+		r->steady = NULL;
+		rc = replay_number_each(r);
+	}
+	if (!rc) {
+		clock_record(&r->f->clock, r->slot[0], &r->g->end);
+		r->g->end_in = r->slot[0];
+	}
+	return rc;
 }
 
 /* The stream's queue is locked on return. */
@@ -222,9 +270,13 @@ static void replay_done(const struct replay *r)
 {
 	if (r->unchecked)
 		graph_say(r->f, r->unchecked);
+	if (r->steady) {
+		atomic_fetch_add_explicit(&r->f->rank->launches_checked, r->steady->block.count, memory_order_relaxed);
+		return;
+	}
 	for (uint32_t at = 0; at < r->g->plan.nodes; at++) {
 		struct graph_node *n = &r->g->plan.node[at];
-		if (!node_does(n))
+		if (!graph_does(n))
 			continue;
 		if (n->kind == GRAPH_KERNEL)
 			kernel_done(r, n);
@@ -242,7 +294,7 @@ static void replay_marks(const struct replay *r)
 
 	for (uint32_t chain = 0; chain < p->chains; chain++) {
 		uint32_t at = p->tail[chain], slot = r->slot[chain];
-		if (!node_does(&p->node[at]))
+		if (!graph_does(&p->node[at]))
 			continue;
 		queue_enter(r, slot);
 		flow_mark(r->f, slot, r->stream, r->g->seq[at]);
@@ -272,14 +324,24 @@ static void replay_callers(struct replay *r)
 			r->caller[p->node[at].copies] = caller_kernel(r->f, p->node[at].copy->name);
 }
 
+static const uint32_t *replay_slots(struct graph *g, uint32_t slot)
+{
+	if (g->slot[0] != slot)
+		g->slots = 0;
+	g->slot[0] = slot;
+	for (g->slots += !g->slots; g->slots < g->plan.chains; g->slots++)
+		g->slot[g->slots] = flow_branch(g->flow, slot, g->slots);
+	return g->slot;
+}
+
 CUresult graph_replay(struct graph *g, CUgraphExec exec, uint32_t slot, CUstream stream)
 {
-	struct replay r = {.g = g, .f = g->flow, .stream = stream, .slot = {slot}, .image = g->records ? records_image(g->records) : NULL};
+	struct replay r = {.g = g, .f = g->flow, .stream = stream, .slot = replay_slots(g, slot), .image = g->records ? records_image(g->records) : NULL};
 
 	if (g->records && !r.image)
 		r.unchecked = "more replays of its graph are under way than there is room for";
-	for (uint32_t chain = 1; chain < g->plan.chains; chain++)
-		r.slot[chain] = flow_branch(g->flow, slot, chain);
+	if (r.image)
+		r.steady = steady_of(g, r.slot);
 	replay_callers(&r);
 	replay_begin(&r);
 	CUresult rc = replay_launch(&r, exec);
