@@ -89,9 +89,6 @@ void graph_forget_context(CUcontext context); /* it has ended */
 
 void graph_say(struct flow *f, const char *reason); /* why one ran unchecked: a string literal */
 
-/* The slot of the node's chain waits for what the node waits for of other chains, in a clock where these are the chains' slots. */
-void graph_waits(const struct graph *g, const struct graph_node *n, struct clock *c, const uint32_t *slot);
-
 /* A replay of what is known; g->lock is held. */
 CUresult graph_replay(struct graph *g, CUgraphExec exec, uint32_t slot, CUstream stream);
 

@@ -110,19 +110,6 @@ static int node_number(struct replay *r, struct graph_node *n, uint32_t *seq)
 	return 0;
 }
 
-void graph_waits(const struct graph *g, const struct graph_node *n, struct clock *c, const uint32_t *slot)
-{
-	const struct graph_plan *p = &g->plan;
-
-	if (!n->count && n->chain)
-		clock_wait(c, slot[n->chain], &g->kept[0]);
-	for (uint32_t i = n->first; i < n->first + n->count; i++) {
-		const struct graph_node *before = &p->node[p->before[i]];
-		if (before->chain != n->chain)
-			clock_wait(c, slot[n->chain], &g->kept[before->kept]);
-	}
-}
-
 static int node_go(struct replay *r, uint32_t at)
 {
 	struct graph_node *n = &r->g->plan.node[at];

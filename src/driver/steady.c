@@ -12,6 +12,19 @@ void steady_forget(struct steady *s)
 	*s = (struct steady){.known = 0};
 }
 
+void graph_waits(const struct graph *g, const struct graph_node *n, struct clock *c, const uint32_t *slot)
+{
+	const struct graph_plan *p = &g->plan;
+
+	if (!n->count && n->chain)
+		clock_wait(c, slot[n->chain], &g->kept[0]);
+	for (uint32_t i = n->first; i < n->first + n->count; i++) {
+		const struct graph_node *before = &p->node[p->before[i]];
+		if (before->chain != n->chain)
+			clock_wait(c, slot[n->chain], &g->kept[before->kept]);
+	}
+}
+
 static int node_fits(const struct graph_node *n)
 {
 	return !graph_does(n) || (n->kind == GRAPH_KERNEL && !n->kernel.reason && !n->kernel.shape.cooperative);

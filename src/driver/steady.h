@@ -8,6 +8,7 @@
 #include "driver/flow.h"
 
 struct graph;
+struct graph_node;
 
 struct steady {
 	int known;                  /* of the plan as it is */
@@ -22,5 +23,8 @@ struct steady {
 /* For a replay in these slots; g->lock is held. NULL: its nodes are to be numbered one by one. */
 struct steady *steady_of(struct graph *g, const uint32_t *slot);
 void steady_forget(struct steady *s); /* the plan changes */
+
+/* The slot of the node's chain waits for what the node waits for of other chains, in a clock where these are the chains' slots. */
+void graph_waits(const struct graph *g, const struct graph_node *n, struct clock *c, const uint32_t *slot);
 
 #endif
