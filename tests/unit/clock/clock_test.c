@@ -965,6 +965,41 @@ static void test_shared_blocks(int blocking)
 	clock_destroy(&c);
 }
 
+/* Rows of numbers that lie in one half of the tags, none of them a CTA's or nobody's, and pass over the tags of launches that may still run. */
+static void test_block(void)
+{
+	struct clock c;
+	struct gsan_order order;
+	uint8_t slots[100];
+	uint32_t seq = 0, half, period = 1u << 9, renewals = 0;
+
+	clock_init(&c, NULL, 0, 9);
+	uint32_t s = clock_slot_open(&c, 0), t = clock_slot_open(&c, 0);
+	for (unsigned i = 0; i < 40; i++)
+		launch(&c, s);
+	struct launch runs = launch(&c, t); /* and goes on */
+	memset(slots, (int)s, sizeof(slots));
+	for (uint32_t i = 0; i < 200; i++) {
+		struct clock_chain chain = {.slot = s, .first = 1, .previous = i % 100, .last = 1 + i % 100};
+		struct clock_block b = {.count = 1 + i % 100, .chains = 1, .slot = slots, .chain = &chain};
+		uint32_t last = c.slot[s].last;
+		for (; clock_launch_block(&c, &b, &seq, &order, &half) == -EAGAIN; renewals++)
+			renew(&c, half);
+		CHECK(seq > last && c.slot[s].last == seq + b.count - 1 && c.next == seq + b.count);
+		CHECK(seq >> 8 == c.slot[s].last >> 8 && c.slot[s].last < order.floor[0] + period / 2);
+		for (uint32_t n = seq; n < c.next; n++)
+			CHECK(n % period && !gsan_tag_private(n, 9) && (n - runs.seq) % period && c.tags.slot[n % period] == s);
+		host_sync(&c, s);
+	}
+	CHECK(renewals > 10 && seq > 10 * period);
+	struct clock_chain chain = {.slot = s, .first = 1, .last = 1};
+	struct clock_block b = {.count = 1, .chains = 1, .pairs = GSAN_ORDER_PAIRS, .slot = slots, .chain = &chain};
+	launch(&c, t);
+	uint32_t last = c.slot[s].last;
+	CHECK(clock_launch_block(&c, &b, &seq, &order, &half) == -ENOSPC && c.slot[s].last == last);
+	clock_destroy(&c);
+}
+
 int main(void)
 {
 	test_streams();
@@ -972,6 +1007,7 @@ int main(void)
 	test_early_floor();
 	test_early_ordered();
 	test_early_beside();
+	test_block();
 	for (int refused = 0; refused < 2; refused++) {
 		for (enum middle m = MIDDLE_LAUNCH; m <= MIDDLE_MARK; m++)
 			test_legacy_middle(m, refused);
