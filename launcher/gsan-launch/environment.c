@@ -89,7 +89,7 @@ static void environment_trace(void)
 	snprintf(skip, sizeof skip, "%#llx-%#llx", GSAN_SHADOW_BASE, GSAN_ARENA_BASE + GSAN_ARENA_SIZE);
 	setenv("EMU_TRACE_SUFFIX", GSAN_CLONE_SUFFIX, 0);
 	setenv("EMU_TRACE_SKIP", skip, 0);
-	setenv("EMU_TRACE_OWN", GSAN_RANGE_KERNEL "," GSAN_ROOM_KERNEL, 0);
+	setenv("EMU_TRACE_OWN", GSAN_RANGE_KERNEL "," GSAN_NODES_KERNEL "," GSAN_ROOM_KERNEL, 0);
 	environment_number("EMU_TRACE_OWN_FLAGS", GSAN_EMU_OWN_FLAGS, 0);
 	if (getenv("EMU_STATS"))
 		setenv("EMU_STATS_PARTS", parts, 0);

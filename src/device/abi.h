@@ -19,6 +19,7 @@
 #define GSAN_INFO_SUFFIX "__gsan_info"
 #define GSAN_RECORD_PARAM "gsan_launch_record"
 #define GSAN_RANGE_KERNEL "gsan_range__gsan" /* no clones: goes over copies and sets (range.h) */
+#define GSAN_NODES_KERNEL "gsan_nodes__gsan" /* nor this one: makes the records of a graph's nodes (nodes.h) */
 #define GSAN_EMU_OWN_FLAGS 3u /* on the emulated device of our events and streams: EMU_TRACE_OWN_FLAGS (cuda/own.h) */
 #define GSAN_ROOM_KERNEL "gsan_room__gsan"   /* has a lot of local memory (driver/room.h) */
 

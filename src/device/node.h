@@ -13,6 +13,7 @@ struct gsan_replay {
 	struct gsan_launch base;
 	uint8_t slot[GSAN_CHAINS]; /* by chain */
 };
+_Static_assert(sizeof(struct gsan_replay) == 496, "range.ptx declares this many parameter bytes");
 
 /* What is before node and all of the replay's other launches is below the base's number, or told in pairs: if everything below is before, so is what
  * is below the node's own floor. Otherwise the floor stands, and the pairs say all. */

@@ -8,10 +8,12 @@
 extern const char device_runtime_ptx[]; /* NUL-terminated; target gsan_device_ptx */
 extern const unsigned long device_runtime_ptx_size; /* without the NUL */
 
-/* A module with the kernel GSAN_RANGE_KERNEL(struct gsan_boxes, struct gsan_launch), of at most 256 threads and one dimension (range.h). */
+/* A module with the kernel GSAN_RANGE_KERNEL(struct gsan_boxes, struct gsan_launch), of at most 256 threads and one dimension (range.h), and
+ * GSAN_NODES_KERNEL(struct gsan_replay, nodes, records, count), of 64 threads (nodes.h). */
 extern const char device_range_ptx[];
 extern const unsigned long device_range_ptx_size;
 #define DEVICE_RANGE_THREADS 256u
+#define DEVICE_NODES_THREADS 64u
 
 /* Bytes of a participant's block of the node-wide tables, a multiple of GSAN_PAGE; they start as zeros. */
 uint64_t gsan_tables_bytes(void);

@@ -321,7 +321,7 @@ static CUresult exec_launch(const struct graph *g, CUgraphExec exec, CUstream st
 	if (rc == CUDA_SUCCESS)
 		rc = real.cuGraphLaunch(exec, stream);
 	if (rc == CUDA_SUCCESS && g && g->records)
-		records_used(g->records, stream);
+		records_used(g->records, CLOCK_SHARED, stream);
 	return rc;
 }
 

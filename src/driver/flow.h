@@ -36,6 +36,7 @@ struct late_kernel {
 	pthread_mutex_t lock;
 	CUcontext context;
 	CUfunction function;
+	CUfunction nodes;        /* another one of that module, which makes the records of graphs (records.h); or NULL */
 	CUstream stream;
 	const char *reason;      /* why there is none; NULL: there is */
 	struct late *first, **last; /* not started */

@@ -11,6 +11,7 @@
 #include "device/abi.h"
 #include "device/runtime.h"
 #include "driver/compile.h"
+#include "driver/records.h"
 #include "driver/room.h"
 #include "driver/values.h"
 #include "vmm/vmm.h"
@@ -62,7 +63,11 @@ static int late_kernel(struct late_kernel *k)
 	for (unsigned i = 0; i < LATE_RANS; i++)
 		if (own_event(&k->ran[i].event) != CUDA_SUCCESS)
 			return -1;
-	return late_launch(k, 1, &nothing, &record) == CUDA_SUCCESS ? 0 : -1;
+	if (late_launch(k, 1, &nothing, &record) != CUDA_SUCCESS)
+		return -1;
+	if (real.cuModuleGetFunction(&k->nodes, module, GSAN_NODES_KERNEL) != CUDA_SUCCESS || records_warm(k->nodes, k->stream) != CUDA_SUCCESS)
+		k->nodes = NULL;
+	return 0;
 }
 
 static void late_load(struct flow *f)
@@ -450,6 +455,7 @@ static void late_forget(struct flow *f, void *context)
 	if (gone) {
 		late_drop(&f->late);
 		f->late.reason = late_gone;
+		f->late.nodes = NULL;
 	}
 	pthread_mutex_unlock(&f->late.lock);
 	if (gone && f->participant->context != context)

@@ -7,6 +7,7 @@
 #include "cuda/own.h"
 #include "cuda/real.h"
 #include "device/abi.h"
+#include "device/runtime.h"
 #include "vmm/vmm.h"
 
 #define RECORDS_PINNED (64u << 10)      /* bytes at least that are pinned at once, for as many images */
@@ -22,8 +23,9 @@ struct records {
 	struct records *next; /* of those that were dropped */
 	CUcontext context;
 	uint32_t count, room; /* records in use; there is room for */
-	CUdeviceptr at;
+	CUdeviceptr at, node; /* node: what of them does not change */
 	CUevent used;  /* behind the newest replay, ... */
+	uint32_t slot; /* ... which was in that slot, */
 	int ran, lost; /* ... if there was one; if it is not known when that ends, nothing is brought but nobody's */
 	struct gsan_launch *nobody;
 	struct image *image, **last; /* in the order in which they were brought; the first is the one that was given out */
@@ -68,17 +70,18 @@ static void records_free(struct records *r)
 	free(r);
 }
 
-static struct records *records_make(CUcontext context, uint32_t count)
+static struct records *records_alloc(CUcontext context, uint32_t count)
 {
 	struct records *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
 	*r = (struct records){.context = context, .count = count, .room = count, .last = &r->image};
-	if (real.cuMemAlloc_v2(&r->at, records_bytes(r)) != CUDA_SUCCESS) {
+	if (real.cuMemAlloc_v2(&r->at, 2 * records_bytes(r)) != CUDA_SUCCESS) {
 		free(r);
 		return NULL;
 	}
+	r->node = r->at + records_bytes(r);
 	if (own_event(&r->used) == CUDA_SUCCESS &&
 	    real.cuMemHostAlloc((void **)&r->nobody, records_bytes(r), 0) == CUDA_SUCCESS)
 		return r;
@@ -97,7 +100,7 @@ struct records *records_new(struct flow *f, uint32_t count)
 	real.cuCtxGetCurrent(&context);
 	struct records *r = records_again(context, count);
 	if (!r)
-		r = records_make(context, count);
+		r = records_alloc(context, count);
 	if (!r)
 		return NULL;
 	nobody.order = (struct gsan_order){.flags = GSAN_ORDER_UNKNOWN};
@@ -175,9 +178,9 @@ struct gsan_launch *records_image(struct records *r)
 	return !r->lost && image_ready(r) ? r->image->record : NULL;
 }
 
-static CUresult records_copy(const struct records *r, const struct gsan_launch *from, CUstream stream)
+static CUresult records_copy(const struct records *r, CUdeviceptr to, const struct gsan_launch *from, CUstream stream)
 {
-	return real.cuMemcpyHtoDAsync_v2(r->at, from, records_bytes(r), stream);
+	return real.cuMemcpyHtoDAsync_v2(to, from, records_bytes(r), stream);
 }
 
 /* The image goes to the end. */
@@ -194,23 +197,52 @@ static void image_brought(struct records *r, CUstream stream)
 	r->lost |= real.cuEventRecord(i->copied, stream) != CUDA_SUCCESS;
 }
 
-CUresult records_bring(struct records *r, CUstream stream)
+static CUresult image_bring(struct records *r, CUdeviceptr to, CUstream stream)
 {
 	CUresult rc = r->ran ? real.cuStreamWaitEvent(stream, r->used, 0) : CUDA_SUCCESS;
 
 	if (rc == CUDA_SUCCESS && !r->image->copied)
 		rc = own_event(&r->image->copied);
 	if (rc == CUDA_SUCCESS)
-		rc = records_copy(r, r->image->record, stream);
+		rc = records_copy(r, to, r->image->record, stream);
 	if (rc == CUDA_SUCCESS)
 		image_brought(r, stream);
 	return rc;
 }
 
-CUresult records_bring_nobody(struct records *r, CUstream stream) { return records_copy(r, r->nobody, stream); }
+CUresult records_bring(struct records *r, CUstream stream) { return image_bring(r, r->at, stream); }
+CUresult records_bring_nobody(struct records *r, CUstream stream) { return records_copy(r, r->at, r->nobody, stream); }
+CUresult records_tell(struct records *r, CUstream stream) { return image_bring(r, r->node, stream); }
 
-void records_used(struct records *r, CUstream stream)
+int records_makes(const struct records *r, struct flow *f, CUstream stream)
+{
+	CUcontext context;
+
+	return f->late.nodes && f->late.context == r->context && !r->lost && real.cuStreamGetCtx && real.cuStreamGetCtx(stream, &context) == CUDA_SUCCESS &&
+	       context == r->context;
+}
+
+static CUresult nodes_run(CUfunction nodes, struct gsan_replay *replay, CUdeviceptr node, CUdeviceptr at, uint32_t count, CUstream stream)
+{
+	void *params[] = {replay, &node, &at, &count};
+
+	return real.cuLaunchKernel(nodes, count / DEVICE_NODES_THREADS + 1, 1, 1, DEVICE_NODES_THREADS, 1, 1, 0, stream, params, NULL);
+}
+
+CUresult records_warm(CUfunction nodes, CUstream stream) { return nodes_run(nodes, &(struct gsan_replay){.base.abi = 0}, 0, 0, 0, stream); }
+
+/* A slot of one's own is one stream's, or its work before is complete. */
+CUresult records_make(struct records *r, struct flow *f, struct gsan_replay *replay, uint32_t slot, CUstream stream)
+{
+	int follows = r->ran && r->slot == slot && slot != CLOCK_SHARED;
+	CUresult rc = r->ran && !follows ? real.cuStreamWaitEvent(stream, r->used, 0) : CUDA_SUCCESS;
+
+	return rc == CUDA_SUCCESS ? nodes_run(f->late.nodes, replay, r->node, r->at, r->count, stream) : rc;
+}
+
+void records_used(struct records *r, uint32_t slot, CUstream stream)
 {
 	r->ran = 1;
+	r->slot = slot;
 	r->lost |= real.cuEventRecord(r->used, stream) != CUDA_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* A graph is replayed: each node gets its number, as the work that it stands for would (graph.h). */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cuda/real.h"
 #include "driver/caller.h"
@@ -14,7 +15,9 @@ struct replay {
 	CUstream stream;
 	const uint32_t *slot;      /* by chain */
 	struct steady *steady;     /* NULL: its nodes are numbered one by one */
-	struct gsan_launch *image; /* NULL: no clone gets a record */
+	int makes;                 /* records are made on the device, from */
+	struct gsan_replay all;
+	struct gsan_launch *image; /* else the host writes them here; NULL: no clone gets a record */
 	const char *unchecked;     /* why kernels are nobody's and copies unchecked; NULL: they are not */
 	uint32_t caller[GRAPH_COPIES]; /* caller_kernel() of copies and sets; 0: none is checked */
 	uint32_t half;             /* to be renewed, if -EAGAIN says so */
@@ -165,15 +168,15 @@ static int replay_number_each(struct replay *r)
 	return 0;
 }
 
-static void steady_numbered(const struct replay *r, uint32_t seq)
+static void steady_numbered(struct replay *r, uint32_t seq)
 {
 	const struct graph_plan *p = &r->g->plan;
 	const struct steady *s = r->steady;
-	struct gsan_replay all = {.base = *launch_record(r->f, &(struct launch_shape){.kernel = 0}, r->slot[0], seq)};
 
+	r->all.base = *launch_record(r->f, &(struct launch_shape){.kernel = 0}, r->slot[0], seq);
 	for (uint32_t chain = 0; chain < p->chains; chain++) {
 		uint32_t slot = r->slot[chain];
-		all.slot[chain] = (uint8_t)slot;
+		r->all.slot[chain] = (uint8_t)slot;
 		r->g->seq[p->tail[chain]] = seq + s->chain[chain].last - 1;
 		if (!s->writes[chain])
 			continue;
@@ -181,8 +184,8 @@ static void steady_numbered(const struct replay *r, uint32_t seq)
 		flow_writes(r->f, slot, seq + s->writes[chain] - 1);
 		queue_leave(r, slot);
 	}
-	for (uint32_t i = 0; i < p->kernels; i++)
-		gsan_node_record(&all, &s->node[i], &r->image[i]);
+	for (uint32_t i = 0; i < p->kernels && !r->makes; i++)
+		gsan_node_record(&r->all, &s->node[i], &r->image[i]);
 }
 
 /* The slot of who replays it again and again knows the end of the replay before; one that had no launch in it may be another stream's now. */
@@ -200,22 +203,51 @@ static int replay_number_steady(struct replay *r)
 
 static int replay_number(struct replay *r)
 {
-	int rc = -ENOSPC;
+	int rc;
 
 	clock_triggers_not(&r->f->clock, r->slot[0]);
 	if (r->unchecked)
 		r->steady = NULL;
 	if (r->steady)
 		rc = replay_number_steady(r);
-	if (rc == -ENOSPC) {
-		r->steady = NULL;
+	else
 		rc = replay_number_each(r);
-	}
 	if (!rc) {
 		clock_record(&r->f->clock, r->slot[0], &r->g->end);
 		r->g->end_in = r->slot[0];
 	}
 	return rc;
+}
+
+static void replay_image(struct replay *r)
+{
+	r->image = records_image(r->g->records);
+	if (!r->image)
+		r->unchecked = "more replays of its graph are under way than there is room for";
+}
+
+/* Its nodes are numbered one by one. */
+static void replay_each(struct replay *r)
+{
+	r->steady = NULL;
+	r->makes = 0;
+	if (!r->image)
+		replay_image(r);
+}
+
+/* How its records come. */
+static void replay_records(struct replay *r)
+{
+	struct graph *g = r->g;
+
+	if (!g->records)
+		return;
+	r->steady = steady_of(g, r->slot);
+	r->makes = r->steady && records_makes(g->records, r->f, r->stream);
+	if (!r->makes || !r->steady->told)
+		replay_image(r);
+	if (r->makes && r->image)
+		memcpy(r->image, r->steady->node, g->plan.kernels * sizeof(*r->image));
 }
 
 /* The stream's queue is locked on return. */
@@ -229,6 +261,8 @@ static void replay_begin(struct replay *r)
 		flow_enqueued(r->f, r->slot[0]);
 		if (rc == -EAGAIN)
 			flow_renew(r->f, r->half);
+		else if (rc == -ENOSPC)
+			replay_each(r);
 		else
 			r->unchecked = FLOW_NO_TAG;
 	}
@@ -289,15 +323,25 @@ static void replay_marks(const struct replay *r)
 	}
 }
 
-static CUresult replay_launch(const struct replay *r, CUgraphExec exec)
+static CUresult replay_make(struct replay *r)
+{
+	struct steady *s = r->steady;
+	CUresult rc = s->told ? CUDA_SUCCESS : records_tell(r->g->records, r->stream);
+
+	s->told = rc == CUDA_SUCCESS;
+	return rc == CUDA_SUCCESS ? records_make(r->g->records, r->f, &r->all, r->slot[0], r->stream) : rc;
+}
+
+static CUresult replay_launch(struct replay *r, CUgraphExec exec)
 {
 	struct records *records = r->g->records;
-	CUresult rc = !records ? CUDA_SUCCESS : r->unchecked ? records_bring_nobody(records, r->stream) : records_bring(records, r->stream);
+	CUresult rc = !records ? CUDA_SUCCESS : r->unchecked ? records_bring_nobody(records, r->stream) :
+		      r->makes ? replay_make(r) : records_bring(records, r->stream);
 
 	if (rc == CUDA_SUCCESS)
 		rc = real.cuGraphLaunch(exec, r->stream);
 	if (rc == CUDA_SUCCESS && records)
-		records_used(records, r->stream);
+		records_used(records, r->steady && r->steady->chain[0].last ? r->slot[0] : CLOCK_SHARED, r->stream);
 	return rc;
 }
 
@@ -323,12 +367,9 @@ static const uint32_t *replay_slots(struct graph *g, uint32_t slot)
 
 CUresult graph_replay(struct graph *g, CUgraphExec exec, uint32_t slot, CUstream stream)
 {
-	struct replay r = {.g = g, .f = g->flow, .stream = stream, .slot = replay_slots(g, slot), .image = g->records ? records_image(g->records) : NULL};
+	struct replay r = {.g = g, .f = g->flow, .stream = stream, .slot = replay_slots(g, slot)};
 
-	if (g->records && !r.image)
-		r.unchecked = "more replays of its graph are under way than there is room for";
-	if (r.image)
-		r.steady = steady_of(g, r.slot);
+	replay_records(&r);
 	replay_callers(&r);
 	replay_begin(&r);
 	CUresult rc = replay_launch(&r, exec);

@@ -18,6 +18,7 @@ struct steady {
 	uint8_t *slot;              /* of each launch, */
 	int slots_known;            /* in the streams of the newest replay */
 	struct gsan_launch *node;   /* by record */
+	int told;                   /* the device was (records.h) */
 };
 
 /* For a replay in these slots; g->lock is held. NULL: its nodes are to be numbered one by one. */
