@@ -20,6 +20,7 @@ struct replay {
 	struct gsan_launch *image; /* else the host writes them here; NULL: no clone gets a record */
 	const char *unchecked;     /* why kernels are nobody's and copies unchecked; NULL: they are not */
 	uint32_t caller[GRAPH_COPIES]; /* caller_kernel() of copies and sets; 0: none is checked */
+	uint32_t nobody;           /* the number of all its kernels, if they are nobody's */
 	uint32_t half;             /* to be renewed, if -EAGAIN says so */
 };
 
@@ -131,10 +132,15 @@ static int node_go(struct replay *r, uint32_t at)
 
 /* ---- all ------------------------------------------------------------------------------------------------------- */
 
+/* Kernels that are all nobody's are one launch that may order anything. */
+static int is_nobody(const struct replay *r) { return r->steady && r->unchecked; }
+
 /* Those before `end` were told of, and do not come. Their numbers are not used. */
 static void replay_take_back(const struct replay *r, uint32_t end)
 {
-	for (uint32_t at = 0; at < end; at++) {
+	if (is_nobody(r))
+		launch_opens_not(r->f, MODEL_NONE, r->nobody);
+	for (uint32_t at = 0; at < end && !r->steady; at++) {
 		struct graph_node *n = &r->g->plan.node[at];
 		if (!graph_does(n))
 			continue;
@@ -201,17 +207,21 @@ static int replay_number_steady(struct replay *r)
 	return rc;
 }
 
+static int replay_number_nobody(struct replay *r)
+{
+	uint32_t slot = r->slot[0];
+
+	clock_wait(&r->f->clock, slot, &r->g->end);
+	int rc = flow_number_in(r->f, slot, CLOCK_PLAIN, &r->nobody, &r->half);
+	if (!rc)
+		launch_opens(r->f, MODEL_NONE, slot, r->nobody);
+	return rc;
+}
+
 static int replay_number(struct replay *r)
 {
-	int rc;
-
 	clock_triggers_not(&r->f->clock, r->slot[0]);
-	if (r->unchecked)
-		r->steady = NULL;
-	if (r->steady)
-		rc = replay_number_steady(r);
-	else
-		rc = replay_number_each(r);
+	int rc = is_nobody(r) ? replay_number_nobody(r) : r->steady ? replay_number_steady(r) : replay_number_each(r);
 	if (!rc) {
 		clock_record(&r->f->clock, r->slot[0], &r->g->end);
 		r->g->end_in = r->slot[0];
@@ -292,7 +302,8 @@ static void replay_done(const struct replay *r)
 	if (r->unchecked)
 		graph_say(r->f, r->unchecked);
 	if (r->steady) {
-		atomic_fetch_add_explicit(&r->f->rank->launches_checked, r->steady->block.count, memory_order_relaxed);
+		_Atomic uint64_t *launches = r->unchecked ? &r->f->rank->launches_unchecked : &r->f->rank->launches_checked;
+		atomic_fetch_add_explicit(launches, r->steady->block.count, memory_order_relaxed);
 		return;
 	}
 	for (uint32_t at = 0; at < r->g->plan.nodes; at++) {
@@ -313,6 +324,10 @@ static void replay_marks(const struct replay *r)
 {
 	const struct graph_plan *p = &r->g->plan;
 
+	if (is_nobody(r)) {
+		flow_mark(r->f, r->slot[0], r->stream, r->nobody);
+		return;
+	}
 	for (uint32_t chain = 0; chain < p->chains; chain++) {
 		uint32_t at = p->tail[chain], slot = r->slot[chain];
 		if (!graph_does(&p->node[at]))
