@@ -75,6 +75,7 @@ struct clock_tags {
 	uint32_t renewed;              /* the half of the tag space (seq >> bits - 1) that is ready for use */
 	uint32_t seen[GSAN_STREAMS];   /* complete when its renewal began */
 	uint32_t busy;                 /* those from `next` to here are known to be busy or private, if it is above */
+	uint32_t row, row_count;       /* in a row of so many numbers that begins below `row` there is a busy or private tag */
 	_Atomic uint32_t swept;        /* of launches below it no record is left */
 	uint8_t *slot;                 /* by tag: slot of its last checked launch, CLOCK_NO_RECORDS = none */
 };

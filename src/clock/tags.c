@@ -60,15 +60,19 @@ static uint32_t clock_row(const struct clock *c, uint32_t seq, uint32_t count)
 /* A tag below `swept` is of a launch that was complete: few launches have to look at each. */
 int clock_tag_block(struct clock *c, const struct clock_block *b, uint32_t *half)
 {
-	uint32_t period = 1u << c->tags.bits, seq = clock_row(c, c->next, b->count), most = seq + period / 4;
+	uint32_t period = 1u << c->tags.bits, most = clock_row(c, c->next, b->count) + period / 4;
+	uint32_t seq = clock_row(c, c->tags.row > c->next && b->count >= c->tags.row_count ? c->tags.row : c->next, b->count);
 	uint32_t swept = atomic_load_explicit(&c->tags.swept, memory_order_relaxed);
 
 	for (uint32_t looked = 0; looked < b->count;) {
 		*half = clock_half(c, seq);
 		if (*half > c->tags.renewed && seq >= period)
 			return -EAGAIN;
-		if (seq >= most)
+		if (seq >= most) {
+			c->tags.row = seq;
+			c->tags.row_count = b->count;
 			return -EBUSY;
+		}
 		if (seq + b->count <= period || seq + b->count - period <= swept)
 			break;
 		if (clock_tag_busy(c, seq + looked++)) {
@@ -119,7 +123,7 @@ void clock_renewed(struct clock *c, uint32_t half, const struct clock_sweep *swe
 	if (c->tags.renewed < half) {
 		c->tags.renewed = half;
 		memcpy(c->tags.seen, sweep->seen, sizeof(sweep->seen));
-		c->tags.busy = 0;
+		c->tags.busy = c->tags.row = 0;
 		atomic_store_explicit(&c->tags.swept, sweep->floor, memory_order_release); /* partner: clock_swept() */
 	}
 	pthread_mutex_unlock(&c->lock);

@@ -122,7 +122,7 @@ void flow_enqueued(struct flow *f, uint32_t slot);
  * flow_renew() it, with no queue locked, and begin again with the first. */
 void flow_enter(struct flow *f, uint32_t slot);
 int flow_number_in(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq, uint32_t *half);
-int flow_number_block(struct flow *f, const struct clock_block *b, uint32_t *seq, uint32_t *half); /* or -ENOSPC (clock.h) */
+int flow_number_block(struct flow *f, const struct clock_block *b, uint32_t *seq, uint32_t *half); /* (clock.h) */
 void flow_renew(struct flow *f, uint32_t half);
 /* The slot's record with all but what is of the kernel that is launched: for checked launch `seq`, behind flow_number(). */
 struct gsan_launch *flow_record(struct flow *f, uint32_t slot, uint32_t seq, uint32_t kernel);

@@ -229,14 +229,20 @@ static int replay_number(struct replay *r)
 	return rc;
 }
 
+static void replay_nobody(struct replay *r, const char *reason)
+{
+	r->unchecked = reason;
+	r->steady = r->g->records ? steady_of(r->g, r->slot) : NULL;
+}
+
 static void replay_image(struct replay *r)
 {
 	r->image = records_image(r->g->records);
 	if (!r->image)
-		r->unchecked = "more replays of its graph are under way than there is room for";
+		replay_nobody(r, "more replays of its graph are under way than there is room for");
 }
 
-/* Its nodes are numbered one by one. */
+/* Its nodes are numbered one by one: what is before it leaves no room for more, or no row of tags is free. */
 static void replay_each(struct replay *r)
 {
 	r->steady = NULL;
@@ -256,8 +262,6 @@ static void replay_records(struct replay *r)
 	r->makes = r->steady && records_makes(g->records, r->f, r->stream);
 	if (!r->makes || !r->steady->told)
 		replay_image(r);
-	if (r->makes && r->image)
-		memcpy(r->image, r->steady->node, g->plan.kernels * sizeof(*r->image));
 }
 
 /* The stream's queue is locked on return. */
@@ -271,10 +275,10 @@ static void replay_begin(struct replay *r)
 		flow_enqueued(r->f, r->slot[0]);
 		if (rc == -EAGAIN)
 			flow_renew(r->f, r->half);
-		else if (rc == -ENOSPC)
+		else if (r->steady)
 			replay_each(r);
 		else
-			r->unchecked = FLOW_NO_TAG;
+			replay_nobody(r, FLOW_NO_TAG);
 	}
 }
 
@@ -341,9 +345,13 @@ static void replay_marks(const struct replay *r)
 static CUresult replay_make(struct replay *r)
 {
 	struct steady *s = r->steady;
-	CUresult rc = s->told ? CUDA_SUCCESS : records_tell(r->g->records, r->stream);
+	CUresult rc = CUDA_SUCCESS;
 
-	s->told = rc == CUDA_SUCCESS;
+	if (!s->told) {
+		memcpy(r->image, s->node, r->g->plan.kernels * sizeof(*r->image));
+		rc = records_tell(r->g->records, r->stream);
+		s->told = rc == CUDA_SUCCESS;
+	}
 	return rc == CUDA_SUCCESS ? records_make(r->g->records, r->f, &r->all, r->slot[0], r->stream) : rc;
 }
 
