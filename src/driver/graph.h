@@ -70,7 +70,7 @@ struct graph {
 	struct clock_vec *kept;
 	uint32_t *seq;              /* of its nodes in the newest replay, */
 	struct clock_vec end;       /* which is before the next, in whatever stream that is, and what was before it */
-	uint32_t end_in;            /* the slot that has joined that */
+	uint32_t end_in;            /* the slot that knows that already; CLOCK_SHARED: none does for sure */
 };
 
 /* Reads `copy`, a clone of the program's graph, and puts clones of kernels into it. NULL, or why it cannot be. */

@@ -194,12 +194,14 @@ static void steady_numbered(struct replay *r, uint32_t seq)
 		gsan_node_record(&r->all, &s->node[i], &r->image[i]);
 }
 
-/* The slot of who replays it again and again knows the end of the replay before; one that had no launch in it may be another stream's now. */
+/* The slot of whose newest launch the end tells of that of the replay, so that it is this stream's as long; CLOCK_SHARED: there is none. */
+static uint32_t replay_slot(const struct replay *r) { return r->steady && r->steady->chain[0].last ? r->slot[0] : CLOCK_SHARED; }
+
 static int replay_number_steady(struct replay *r)
 {
 	uint32_t seq, slot = r->slot[0];
 
-	if (r->g->end_in != slot || !r->steady->chain[0].last)
+	if (r->g->end_in != slot)
 		clock_wait(&r->f->clock, slot, &r->g->end);
 	int rc = flow_number_block(r->f, &r->steady->block, &seq, &r->half);
 	if (!rc)
@@ -224,7 +226,7 @@ static int replay_number(struct replay *r)
 	int rc = is_nobody(r) ? replay_number_nobody(r) : r->steady ? replay_number_steady(r) : replay_number_each(r);
 	if (!rc) {
 		clock_record(&r->f->clock, r->slot[0], &r->g->end);
-		r->g->end_in = r->slot[0];
+		r->g->end_in = replay_slot(r);
 	}
 	return rc;
 }
@@ -364,7 +366,7 @@ static CUresult replay_launch(struct replay *r, CUgraphExec exec)
 	if (rc == CUDA_SUCCESS)
 		rc = real.cuGraphLaunch(exec, r->stream);
 	if (rc == CUDA_SUCCESS && records)
-		records_used(records, r->steady && r->steady->chain[0].last ? r->slot[0] : CLOCK_SHARED, r->stream);
+		records_used(records, replay_slot(r), r->stream);
 	return rc;
 }
 
