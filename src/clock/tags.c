@@ -53,7 +53,7 @@ static uint32_t clock_row(const struct clock *c, uint32_t seq, uint32_t count)
 	uint32_t size = 1u << (c->tags.bits - 1), from = seq & ~(size - 1);
 
 	if ((seq & (size - 1)) + count > size / 8 * 7)
-		seq = from += size;
+		seq = from + size;
 	return seq + !(seq & (2 * size - 1));
 }
 

@@ -459,6 +459,22 @@ static void switched_off(void)
 	words(x, 3);
 }
 
+/* Behind a replay without it. */
+static void switched_on(void)
+{
+	CUgraph graph = made();
+	CUgraphNode one = node(graph, NULL, 0, "put", z, z, 1), two = node(graph, &one, 1, "put", x, x, 1);
+	CUgraphExec exec;
+
+	MUST(cuGraphInstantiate(&exec, graph, 0));
+	for (unsigned on = 0; on < 2; on++) {
+		MUST(cuGraphNodeSetEnabled(exec, two, on));
+		MUST(cuGraphLaunch(exec, a));
+	}
+	edge_unless_racy(b, a);
+	launch(b, "add", y, x, 1);
+}
+
 /* By a graph of which nothing is switched off. */
 static void switched_off_updated(void)
 {
@@ -522,7 +538,7 @@ static const struct form forms[] = {
 	FORM(chain), FORM(fork_and_join), FORM(by_hand), FORM(child), FORM(copied), FORM(set), FORM(flags), FORM(wide), FORM(many), FORM(too_many),
 	FORM(then_kernel), FORM(kernel_then), FORM(then_host), FORM(copy_then_kernel), FORM(streams_then_set), FORM(branch_then_kernel), FORM(two_streams),
 	FORM(one_in_two_streams), FORM(default_stream),
-	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off), FORM(switched_off_updated),
+	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off), FORM(switched_on), FORM(switched_off_updated),
 	FORM(while_captured), FORM(cloned), FORM(asked),
 	{NULL, NULL},
 };

@@ -17,7 +17,7 @@ FORMS = {
     "then_kernel": {("add", "put")}, "kernel_then": {("add", "put")}, "then_host": {("add", "put")}, "copy_then_kernel": {("add", MEMCPY)},
     "streams_then_set": {(MEMSET, "put")}, "branch_then_kernel": {("add", "put")}, "two_streams": {("add", "put")}, "one_in_two_streams": {("put", "put")},
     "default_stream": {("add", "put")}, "updated": {("add", "put")}, "not_updated": {("add", "put")}, "kernel_changed": {("add", "put")},
-    "copy_changed": {("add", MEMCPY)}, "switched_off": {("add", "put")}, "switched_off_updated": {("add", MEMSET)},
+    "copy_changed": {("add", MEMCPY)}, "switched_off": {("add", "put")}, "switched_on": {("add", "put")}, "switched_off_updated": {("add", MEMSET)},
     "while_captured": {("add", "put")}, "cloned": {("add", "put")}, "asked": {("add", "put")},
 }
 
