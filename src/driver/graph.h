@@ -5,7 +5,7 @@
  *
  * A replay behaves as the work that it replays (DESIGN §7): each node is numbered, in an order in which they may run, as if chains of them were
  * enqueued in streams that wait for each other (replay.c). The first chain goes on in the stream of the replay; further ones have slots of
- * their own, known by that stream. Its records go to the device by a copy (records.h). */
+ * their own, known by that stream. How its records come to the device: records.h; without a look at each node, where all are checked kernels: steady.h. */
 #ifndef GSAN_DRIVER_GRAPH_H
 #define GSAN_DRIVER_GRAPH_H
 
