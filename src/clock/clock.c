@@ -289,13 +289,6 @@ void clock_triggers(struct clock *c, uint32_t s, uint32_t seq, int at_once)
 	pthread_mutex_unlock(&c->lock);
 }
 
-void clock_triggers_not(struct clock *c, uint32_t s)
-{
-	pthread_mutex_lock(&c->lock);
-	c->slot[s].triggers = 0;
-	pthread_mutex_unlock(&c->lock);
-}
-
 /* That other slots have joined the number itself means nothing: there is no such launch. The tag may keep the slot's name: then it is passed
  * over once. */
 void clock_refused(struct clock *c, uint32_t s, uint32_t seq)

@@ -154,8 +154,6 @@ int clock_early(struct clock *c, uint32_t slot, uint32_t seq, struct gsan_order 
 /* Launch `seq`, the slot's newest, was enqueued and triggers. `at_once`: maybe before what it came too early for has ended, which the next one
  * then comes too early for as well. */
 void clock_triggers(struct clock *c, uint32_t slot, uint32_t seq, int at_once);
-/* Something was enqueued behind the slot's newest launch that may have no number, being no operation: what comes next does not begin early. */
-void clock_triggers_not(struct clock *c, uint32_t slot);
 /* The driver refused the slot's launch `seq`: nothing was enqueued, and the number is not used again. If it still is the slot's newest, the
  * slot is as it was before, and has joined whatever was told it meanwhile. What other threads launched, recorded or waited for while the
  * call was under way stays behind what this launch would have been behind: that was read, perhaps by a device. It over-orders. */

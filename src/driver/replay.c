@@ -222,7 +222,6 @@ static int replay_number_nobody(struct replay *r)
 
 static int replay_number(struct replay *r)
 {
-	clock_triggers_not(&r->f->clock, r->slot[0]);
 	int rc = is_nobody(r) ? replay_number_nobody(r) : r->steady ? replay_number_steady(r) : replay_number_each(r);
 	if (!rc) {
 		clock_record(&r->f->clock, r->slot[0], &r->g->end);

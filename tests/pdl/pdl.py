@@ -19,7 +19,7 @@ FORMS = {
     "one_thread": {("one_waits_late", "put_trigger")}, "one_warp": MOVED, "in_a_function": MOVED, "overwritten": {("move", "put")},
     "with_a_clock": {("move_count", "put_trigger")}, "with_a_clock_late": {("load_wait_count", "put_trigger")}, "reduced": {("put_trigger", "red")},
     "handed_on": {("last_waits", "put_trigger")}, "told": {("flagged_relaxed", "put_trigger")}, "in_a_buffer": {("load_wait", "put_trigger")},
-    "copied": MOVED, "copied_nothing": MOVED, "graph_of_nothing": MOVED, "synchronised": MOVED, "own_event": MOVED, "other_stream": MOVED,
+    "copied": MOVED, "graph_of_nothing": MOVED, "synchronised": MOVED, "own_event": MOVED, "other_stream": MOVED,
     "behind_it": {("move", "wait_move"), ("move", "put_trigger")},
 }
 CLASSES = {"other_stream": STREAM, "told": "missing-acquire"}
