@@ -1,8 +1,10 @@
 #include "ptx/describe.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "device/abi.h"
+#include "ptx/apart.h"
 #include "ptx/info.h"
 
 #define NUMBERS_PER_LINE 32u
@@ -32,9 +34,41 @@ static void describe_site(const struct ptx_module *m, const struct ptx_place *p,
 	word(out, p->access.scope);
 	text_printf(out, "\t%u", p->access.bytes);
 	ptx_info_field(out, chain.data ? chain.data : "-", chain.data ? chain.size : 1);
-	text_printf(out, "\t%u\n", p->loop);
+	text_puts(out, "\n");
 	out->failed |= chain.failed;
 	text_free(&chain);
+}
+
+/* Before an instruction of a function: the number that its next site has, and how many flags may be raised. */
+struct reckoned { uint32_t site, flags; };
+static struct reckoned reckon(const struct ptx_plan *plan, uint32_t f, uint32_t instr)
+{
+	const struct ptx_place *p = plan->place + plan->function[f].place, *end = p + plan->function[f].places;
+	struct reckoned r = {0};
+
+	for (; p < end && p->instr < plan->module->function[f].instr + instr; p++) {
+		r.site = p->site != PTX_SITE_UNKNOWN && p->site > r.site ? p->site : r.site;
+		r.flags += p->access.kind == PTX_ACCESS_RED || p->access.kind == PTX_ACCESS_STORE || p->access.kind == PTX_ACCESS_RMW;
+	}
+	r.site++;
+	return r;
+}
+
+/* Which of a function's sites the text does not order, as far as the words of a finding may ask: of two that raise a flag, and what comes behind. */
+static void describe_apart(const struct ptx_plan *plan, uint32_t f, struct text *out)
+{
+	const struct ptx_function *function = &plan->module->function[f];
+	uint32_t count = 0;
+	struct ptx_apart *apart = reckon(plan, f, function->instrs).flags ? ptx_apart(plan->module, function, &count) : NULL;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct reckoned from = reckon(plan, f, apart[i].from), to = reckon(plan, f, apart[i].to), end = reckon(plan, f, apart[i].end);
+		uint32_t flags = apart[i].from == apart[i].to ? end.flags : to.flags;
+
+		if (flags > from.flags && end.site > to.site)
+			text_printf(out, "apart\t%u\t%u\t%u\n", from.site, to.site, end.site);
+	}
+	free(apart);
 }
 
 static void describe_left(const struct ptx_module *m, const struct ptx_place *p, struct text *out)
@@ -110,6 +144,9 @@ void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *sourc
 			describe_left(m, p, out);
 		}
 	}
+	for (uint32_t f = 0; f < m->functions; f++)
+		if (reached[f])
+			describe_apart(plan, f, out);
 	describe_variables(plan, entry, out);
 }
 

@@ -71,11 +71,12 @@ static int take_line(char **f, uint32_t n, struct ptx_info *info)
 {
 	if (n == 2 && !strcmp(f[0], "source")) {
 		info->source = f[1];
-	} else if (n == 12 && !strcmp(f[0], "site")) {
+	} else if (n >= 11 && !strcmp(f[0], "site")) {
 		info->site[info->sites++] = (struct ptx_site){
 			.id = number(f[1]), .file = f[2], .line = number(f[3]), .column = number(f[4]), .function = f[5],
-			.op = f[6], .semantics = f[7], .scope = f[8], .bytes = number(f[9]), .inlined_at = f[10],
-			.loop = number(f[11])};
+			.op = f[6], .semantics = f[7], .scope = f[8], .bytes = number(f[9]), .inlined_at = f[10]};
+	} else if (n == 4 && !strcmp(f[0], "apart")) {
+		info->apart[info->aparts++] = (struct ptx_apart){number(f[1]), number(f[2]), number(f[3])};
 	} else if (n == 5 && !strcmp(f[0], "left")) {
 		info->left[info->lefts++] =
 			(struct ptx_left){.file = f[1], .line = number(f[2]), .opcode = f[3], .reason = f[4]};
@@ -97,7 +98,7 @@ static int by_id(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* One allocation: sites, lefts, then the text that they point into. */
+/* One allocation: sites, lefts, frames, aparts, then the text that they point into. */
 static int reserve(const char *text, size_t size, struct ptx_info *info, char **copy)
 {
 	size_t lines = 1;
@@ -105,7 +106,7 @@ static int reserve(const char *text, size_t size, struct ptx_info *info, char **
 
 	for (size_t i = 0; i < size; i++)
 		lines += text[i] == '\n';
-	size_t each = sizeof(struct ptx_site) + sizeof(struct ptx_left) + sizeof(struct ptx_frame);
+	size_t each = sizeof(struct ptx_site) + sizeof(struct ptx_left) + sizeof(struct ptx_frame) + sizeof(struct ptx_apart);
 	memory = malloc(lines * each + size + 1);
 	if (!memory)
 		return -ENOMEM;
@@ -113,6 +114,7 @@ static int reserve(const char *text, size_t size, struct ptx_info *info, char **
 	info->site = (struct ptx_site *)(void *)memory;
 	info->left = (struct ptx_left *)(void *)(memory + lines * sizeof(struct ptx_site));
 	info->frame = (struct ptx_frame *)(void *)(memory + lines * (sizeof(struct ptx_site) + sizeof(struct ptx_left)));
+	info->apart = (struct ptx_apart *)(void *)(memory + lines * (each - sizeof(struct ptx_apart)));
 	*copy = memory + lines * each;
 	memcpy(*copy, text, size);
 	(*copy)[size] = '\0';
@@ -166,16 +168,24 @@ static int is_same_place(const struct ptx_site *a, const struct ptx_site *b)
 	return a->line == b->line && a->column == b->column && !strcmp(a->file, b->file) && !strcmp(a->inlined_at, b->inlined_at);
 }
 
+static int comes_before(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b)
+{
+	for (uint32_t i = 0; i < info->aparts; i++)
+		if (ptx_apart_has(&info->apart[i], a->id, b->id))
+			return 0;
+	return a->id < b->id;
+}
+
 /* What a compiler has unrolled stands there several times, and may be one of a round before. */
 int ptx_info_before(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b)
 {
-	const struct ptx_site *last = a, *first = b;
+	const struct ptx_site *end = info->site + info->sites;
 
 	if (strcmp(a->function, b->function))
 		return 0;
-	for (const struct ptx_site *s = info->site; s < info->site + info->sites; s++) {
-		last = s > last && is_same_place(s, a) ? s : last;
-		first = s < first && is_same_place(s, b) ? s : first;
-	}
-	return last < first && (!last->loop || last->loop != first->loop);
+	for (const struct ptx_site *s = info->site; s < end; s++)
+		for (const struct ptx_site *t = is_same_place(s, a) ? info->site : end; t < end; t++)
+			if (is_same_place(t, b) && !comes_before(info, s, t))
+				return 0;
+	return 1;
 }

@@ -3,7 +3,8 @@
  *
  *   gsan-info <abi> <kernel> <flags: "sync" or "-">
  *   source <path of the PTX or module name>
- *   site <id> <file> <line> <column> <function> <op> <semantics> <scope> <bytes> <inlined-at or "-"> <loop>
+ *   site <id> <file> <line> <column> <function> <op> <semantics> <scope> <bytes> <inlined-at or "-">
+ *   apart <from> <to> <end>                         sites of a function, of which the text does not tell which comes first (apart.h)
  *   left <file> <line> <opcode> <reason>            an access that is not checked
  *   variable <name>                                 one of the module's own variables in global memory
  *   variables <kernel>                              they stand in that kernel's text
@@ -17,7 +18,7 @@
  *
  * id is the 16-bit number in records: sites of a function are numbered as they stand in its text. file "-" means no line information: line is the PTX line then. op is ld, ld.nc,
  * st, atom.add …; semantics weak, relaxed, acquire, release, acq_rel, volatile, mmio; scope cta, cluster, gpu, sys or "-".
- * inlined-at is file:line[,file:line…], innermost first. loop numbers the outermost loop of its function around it (loops.h), 0 none. */
+ * inlined-at is file:line[,file:line…], innermost first. */
 #ifndef GSAN_PTX_INFO_H
 #define GSAN_PTX_INFO_H
 
@@ -25,11 +26,12 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "ptx/apart.h"
 
 #define PTX_INFO_MAGIC "gsan-info\t" /* how it begins */
 
 struct ptx_site {
-	uint32_t id, line, column, bytes, loop;
+	uint32_t id, line, column, bytes;
 	const char *file, *function, *op, *semantics, *scope, *inlined_at; /* inside the info's own copy */
 };
 struct ptx_frame { const char *object; uint64_t address; /* as the object's file has it */ };
@@ -39,6 +41,7 @@ struct ptx_info {
 	const char *kernel, *source;
 	int sync;
 	uint32_t sites; struct ptx_site *site; /* sorted by id */
+	uint32_t aparts; struct ptx_apart *apart; /* by their ids */
 	uint32_t lefts; struct ptx_left *left;
 	int host; /* no kernel: a driver function that copies or sets, as a place of the program calls it */
 	uint32_t frames; struct ptx_frame *frame; /* who called it, innermost first */
@@ -48,7 +51,7 @@ struct ptx_info {
 int ptx_info_parse(const char *text, uint64_t size, struct ptx_info *info);
 void ptx_info_free(struct ptx_info *info);
 const struct ptx_site *ptx_info_site(const struct ptx_info *info, uint32_t id);
-/* Does a thread of the kernel execute whatever it does at the place of `a` before what it does at that of `b`? 0: not, or nobody knows. */
+/* Do the threads of a CTA execute whatever they do at the place of `a` before what they do at that of `b`? 0: not, or nobody knows. */
 int ptx_info_before(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b);
 /* Writes a tab, and behind it a field of such a text. */
 void ptx_info_field(struct text *out, const char *bytes, size_t n);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "device/abi.h"
-#include "ptx/loops.h"
 #include "ptx/uses.h"
 
 #define PARAM_ROOM_OLD 4352u  /* bytes of kernel parameters before PTX 8.1 */
@@ -50,8 +49,7 @@ const struct ptx_decl *ptx_plan_target(const struct ptx_instr *i)
 	return NULL;
 }
 
-/* Functions without a body that a program may call, and that synchronise with nobody. */
-static int is_harmless(const struct ptx_module *m, const struct ptx_decl *d)
+int ptx_plan_is_harmless(const struct ptx_module *m, const struct ptx_decl *d)
 {
 	static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
 
@@ -70,7 +68,7 @@ static void of_call(const struct ptx_module *m, struct ptx_place *p)
 		p->callee = &m->function[d->function];
 		return;
 	}
-	p->unseen = !d || !is_harmless(m, d);
+	p->unseen = !d || !ptx_plan_is_harmless(m, d);
 	if (d)
 		reason = p->unseen ? "function without a body here, behind whose call its CTA counts as ordered after everything" :
 				     "function without a body here";
@@ -183,19 +181,6 @@ static int is_order(const struct ptx_access *a)
 				 a->bytes > GSAN_GRANULE));
 }
 
-static int find_loops(const struct ptx_plan *plan, uint32_t f)
-{
-	const struct ptx_function *function = &plan->module->function[f];
-	uint32_t *loop = ptx_loops(plan->module, function);
-
-	for (uint32_t i = plan->function[f].place; loop && i < plan->places; i++)
-		plan->place[i].loop = loop[plan->place[i].instr - function->instr];
-	if (!loop)
-		return -ENOMEM;
-	free(loop);
-	return 0;
-}
-
 static void gather_function(struct ptx_plan *plan, uint32_t f, int reds)
 {
 	struct ptx_function_plan *fp = &plan->function[f];
@@ -237,8 +222,6 @@ static int gather(struct ptx_plan *plan, int reds)
 			plan->place[plan->places++] = p;
 		}
 		gather_function(plan, f, reds);
-		if (find_loops(plan, f))
-			return -ENOMEM;
 	}
 	return 0;
 }

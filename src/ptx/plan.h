@@ -17,7 +17,6 @@ struct ptx_place {
 	const struct ptx_instr *instr;
 	uint32_t function;        /* index in the module */
 	uint32_t site;            /* 0: not checked (access.reason says why), or a fence */
-	uint32_t loop;            /* loops.h */
 	struct ptx_access access;
 	const struct ptx_function *callee; /* of a direct call that goes to a clone, else NULL */
 	uint8_t unseen;           /* a call of what has no clone and may synchronise */
@@ -66,6 +65,8 @@ void ptx_plan_reach(const struct ptx_plan *plan, uint32_t from, uint8_t *reached
 
 /* The function that a call names, or NULL for a call through a register. */
 const struct ptx_decl *ptx_plan_target(const struct ptx_instr *call);
+/* Is it a function without a body that a program may call, and that synchronises with nobody? */
+int ptx_plan_is_harmless(const struct ptx_module *m, const struct ptx_decl *d);
 
 uint32_t ptx_plan_record_bytes(const struct ptx_function_plan *fp); /* of the entry's clone: of the parameter that it has more (abi.h) */
 int ptx_plan_waits(const struct ptx_module *m, const struct ptx_instr *i); /* griddepcontrol.wait */

@@ -43,7 +43,15 @@ def beside(one, other):
 XCHG, CAS = "atom.{sem}.sys.global.exch.b32 _ {{f}} 1" + MEND + "{{f}}", "atom.{sem}.sys.global.cas.b32 r0 {{f}} 1 1" + MEND + "{{f}}"
 RAISE, AWAIT = XCHG.format(sem="relaxed"), CAS.format(sem="relaxed")
 RELEASE, ACQUIRE = XCHG.format(sem="release"), CAS.format(sem="acquire")
+def behind(meets, raises, waits, lane=1):
+    """Another thread raises the flag, behind a barrier, but before it in the text."""
+    return program(["location x", "location f", "launch P block 64", f"cta 0 thread {lane}", meets, raises, "cta 0 thread 0", "st.global.b32 x 1", meets,
+                    "cta 1 thread 0", waits, "if r0 == 1", "ld.global.b32 r1 x", "end"])
+
+
 ADD, NC = "atom.relaxed.gpu.global.add.u32 {} x 1", "ld.global.nc.b32 r0 x"
+RAISES, WAITS = "st.{}.gpu.global.b32 f 1", "poll ld.{}.gpu.global.b32 r0 f 1 400"
+LATER = RAISES.format("relaxed") + MEND, RAISES.format("release")
 NONE = "no-synchronisation"
 
 # the racy program, its class, what else may be said, for the flag was not seen yet when they raced; and the correct program
@@ -51,6 +59,10 @@ FORMS = {
     "mutual": (mutual(RAISE, AWAIT), "missing-release-and-acquire", (), mutual(RELEASE, ACQUIRE)),
     "mutual_fused": (mutual(RAISE, AWAIT, True), "missing-release-and-acquire", (), mutual(RELEASE, ACQUIRE, True)),
     "consumer": (consumer(()), "missing-barrier", (NONE,), consumer(("bar",))),
+    "later_lane": (behind("bar.warp.sync", LATER[0], WAITS.format("acquire")), "missing-release", (), behind("bar.warp.sync", LATER[1], WAITS.format("acquire"))),
+    "later_warp": (behind("bar", LATER[0], WAITS.format("acquire"), 32), "missing-release", (), behind("bar", LATER[1], WAITS.format("acquire"), 32)),
+    "later_both": (behind("bar", LATER[0], WAITS.format("relaxed") + MEND, 32), "missing-release-and-acquire", (),
+                   behind("bar", LATER[1], WAITS.format("acquire"), 32)),
     "store": (beside(ADD.format("_"), "st.global.b32 x 7" + MEND), "weak-flag", (), beside(ADD.format("_"), "st.relaxed.gpu.global.b32 x 7")),
     "load": (beside(ADD.format("r0"), "ld.global.b32 r0 x" + MEND), "weak-flag", (), beside(ADD.format("r0"), "ld.relaxed.gpu.global.b32 r0 x")),
     "strong_load": (beside("ld.acquire.gpu.global.b32 r0 x", "st.global.b32 x 7" + MEND), "weak-flag", (),

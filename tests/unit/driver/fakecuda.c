@@ -9,8 +9,8 @@
 
 #include "device/layout.h"
 
-#define ABI "20"
-_Static_assert(GSAN_ABI == 20, "as ABI says");
+#define ABI "21"
+_Static_assert(GSAN_ABI == 21, "as ABI says");
 
 #undef cuGetProcAddress
 #undef cuStreamSynchronize

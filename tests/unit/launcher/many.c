@@ -29,7 +29,7 @@ static void make_kernel(uint32_t id)
 	struct text info = {0};
 	text_printf(&info, "gsan-info\t%u\tkernel_number_%u_of_a_library\tsync\nsource\tx.ptx\n", GSAN_ABI, id);
 	for (uint32_t site = 0; site < SITES; site++)
-		text_printf(&info, "site\t%u\t/home/user/library/part%u.cu\t%u\t3\tf%u\t%s\tweak\t-\t4\t-\t0\n", site, id, site + 1, site,
+		text_printf(&info, "site\t%u\t/home/user/library/part%u.cu\t%u\t3\tf%u\t%s\tweak\t-\t4\t-\n", site, id, site + 1, site,
 			    site & 1 ? "ld" : "st");
 	CHECK(k && !info.failed && !ptx_info_parse(info.data, info.size, &k->info));
 	k->owner = s->owner[0];

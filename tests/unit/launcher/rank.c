@@ -84,12 +84,12 @@ static void tell(void)
 	ipc_text(&msg, "buffer of %u", me);
 	CHECK(!call(&msg, -1, NULL));
 	tell_kernel(1, "produce",
-		    "site\t1\tring.py\t31\t12\tproduce\tst\tweak\t-\t4\t-\t0\n"
-		    "site\t2\tring.py\t33\t3\tproduce\tst\trelaxed\tsys\t4\t-\t0\n"
+		    "site\t1\tring.py\t31\t12\tproduce\tst\tweak\t-\t4\t-\n"
+		    "site\t2\tring.py\t33\t3\tproduce\tst\trelaxed\tsys\t4\t-\n"
 		    "left\tring.py\t40\tcp.async.bulk\tbulk copies are not modelled\n");
 	tell_kernel(2, "consume",
-		    "site\t7\tring.py\t47\t9\ttake\tld\tweak\t-\t4\tring.py:60\t0\n"
-		    "site\t8\tring.py\t45\t3\tconsume\tld\tacquire\tsys\t4\t-\t0\n");
+		    "site\t7\tring.py\t47\t9\ttake\tld\tweak\t-\t4\tring.py:60\n"
+		    "site\t8\tring.py\t45\t3\tconsume\tld\tacquire\tsys\t4\t-\n");
 	msg = (struct ipc_msg){.type = IPC_NOTE};
 	ipc_text(&msg, "unchecked\tgemm\tno PTX");
 	CHECK(!call(&msg, -1, NULL));
@@ -468,7 +468,7 @@ static void places_child(const char *bus)
 	CHECK(me == 3 && job->rank[3].gpu == (rank ? 2u + (uint32_t)rank : 0u));
 	tell();
 	snprintf(name, sizeof name, "of_%d", rank);
-	snprintf(sites, sizeof sites, "site\t7\t%s.py\t1\t1\t%s\tld\tweak\t-\t4\t-\t0\nleft\t%s.py\t2\tst.async\tnot modelled\n", name, name, name);
+	snprintf(sites, sizeof sites, "site\t7\t%s.py\t1\t1\t%s\tld\tweak\t-\t4\t-\nleft\t%s.py\t2\tst.async\tnot modelled\n", name, name, name);
 	tell_kernel(2, name, sites);
 	f.first.participant = (uint8_t)rank;
 	f.second.participant = 3;

@@ -7,18 +7,18 @@
 #include "check.h"
 #include "device/layout.h"
 
-#define START "gsan-info\t20\tk\t"
-_Static_assert(GSAN_ABI == 20, "as START says");
+#define START "gsan-info\t21\tk\t"
+_Static_assert(GSAN_ABI == 21, "as START says");
 
 static int parse(const char *text, struct ptx_info *info) { return ptx_info_parse(text, strlen(text), info); }
 
 int main(void)
 {
 	static const char text[] = START "sync\nsource\t/tmp/x.ptx\n"
-				   "site\t7\t/a\\tb.py\t3\t4\tk\tatom.add\tacq_rel\tgpu\t4\t/a.py:9,/b.py:1\t3\n"
-				   "site\t2\t-\t12\t0\tf\\\\g\tld\tweak\t-\t16\t-\t0\n"
+				   "site\t7\t/a\\tb.py\t3\t4\tk\tatom.add\tacq_rel\tgpu\t4\t/a.py:9,/b.py:1\n"
+				   "site\t2\t-\t12\t0\tf\\\\g\tld\tweak\t-\t16\t-\n"
 				   "left\t/a.py\t5\tcp.async.bulk\tbulk copy not modelled\n"
-				   "variable\tcounter\nmanaged\tflag\nvariables\tother\ngrid\n";
+				   "apart\t1\t2\t3\nvariable\tcounter\nmanaged\tflag\nvariables\tother\ngrid\n";
 	struct ptx_info info;
 
 	CHECK(!ptx_info_parse(text, sizeof(text), &info));
@@ -26,6 +26,7 @@ int main(void)
 	CHECK(info.sites == 2 && info.site[0].id == 2 && info.lefts == 1 && info.left[0].line == 5);
 	CHECK(!strcmp(ptx_info_site(&info, 7)->file, "/a\tb.py") && ptx_info_site(&info, 7)->bytes == 4);
 	CHECK(!strcmp(ptx_info_site(&info, 2)->function, "f\\g") && !ptx_info_site(&info, 3));
+	CHECK(info.aparts == 1 && info.apart[0].from == 1 && info.apart[0].to == 2 && info.apart[0].end == 3);
 	CHECK(!strcmp(ptx_info_site(&info, 7)->inlined_at, "/a.py:9,/b.py:1"));
 	ptx_info_free(&info);
 	CHECK(ptx_info_parse("gsan-info\t999\tk\t-\n", 19, &info) == -EINVAL && info.abi == 999);

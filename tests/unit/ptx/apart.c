@@ -1,0 +1,116 @@
+/* src/ptx/apart: what the text tells of the order of two sites. */
+#include "ptx/apart.h"
+
+#include "check.h"
+#include "ptx/describe.h"
+#include "ptx/info.h"
+
+#define REGS ".reg .b32 %r<3>; .reg .b64 %rd<3>; .reg .pred %p<4>;\n"
+#define AT(line) ".loc 1 " #line " 1\n"
+#define FLAG AT(1) "st.relaxed.gpu.global.b32 [%rd1], 1;\n"
+#define DATA AT(2) "st.global.b32 [%rd1], 1;\n"
+#define BARRIER "bar.sync 0;"
+#define WARP "bar.warp.sync -1;"
+#define ARMS(one, other) "@%p1 bra L;\n" one "bra.uni M;\nL:" other "M:"
+
+/* Is the flag raised before the data is written, as far as the text tells? */
+static const struct { const char *body; int before; } rows[] = {
+	{FLAG DATA, 1},
+	{DATA FLAG, 0},
+	/* loops */
+	{"L:" FLAG DATA "@%p1 bra L;", 0},
+	{"L:" FLAG "@%p1 bra L;" DATA, 1},
+	{FLAG "L:" DATA "@%p1 bra L;", 1},
+	{"L:" FLAG "@%p1 bra L;\nM:" DATA "@%p1 bra M;", 1},
+	{FLAG "L: @%p1 bra L;" DATA, 1},
+	{FLAG "@%p1 bra L;" DATA "L:", 1}, /* only onwards */
+	{"L:" FLAG "M: @%p1 bra M;" DATA "@%p2 bra L;", 0}, /* the outermost */
+	{"L:" FLAG "M: @%p1 bra L;" DATA "@%p2 bra M;", 0}, /* that overlap */
+	{"L:" "M: @%p1 bra L;" FLAG "@%p2 bra M;" DATA, 1},
+	{"L: @%p1 bra M;" FLAG "bra.uni L;\nM:" DATA, 1}, /* left in front */
+	/* what is unrolled */
+	{FLAG DATA FLAG DATA, 0},
+	{DATA FLAG DATA, 0},
+	{FLAG FLAG DATA DATA, 1},
+	/* either of two arms */
+	{ARMS(FLAG, DATA), 0},
+	{ARMS(FLAG, "") DATA, 1},
+	{ARMS("", FLAG) DATA, 1},
+	{ARMS(FLAG DATA, ""), 1},
+	{ARMS("", FLAG DATA), 1},
+	{"@%p1 bra L;\n" FLAG "ret;\nL:" DATA, 0},
+	{"@%p1 bra L;\n" FLAG "@%p2 ret;\nL:" DATA, 1},
+	{"@%p1 bra L;\n" FLAG "L:" DATA, 1},
+	/* who waits for all, and who comes past and waits later */
+	{BARRIER FLAG DATA BARRIER, 1},
+	{BARRIER "barrier.sync.aligned 0;" FLAG DATA, 1},
+	{"@%p1 bra L;\n" BARRIER FLAG "L:" DATA, 1},
+	{"@%p1 bra L;\n" BARRIER FLAG "L:" DATA BARRIER, 0},
+	{"@%p1 bra L;\n" FLAG BARRIER "L:" DATA BARRIER, 1},
+	{"@%p1 bra L;\n" WARP FLAG "L:" DATA WARP, 0},
+	{"@%p1 bra L;\n" "shfl.sync.idx.b32 %r1, %r2, 0, 31, -1;" FLAG "L:" DATA "vote.sync.any.pred %p2, %p1, -1;", 0},
+	{"@%p1 bra L;\n" WARP FLAG DATA "L:" WARP, 1},
+	{"@%p1 bra L;\n" WARP "L:" FLAG DATA WARP, 1},
+	{"@%p1 bra L;\n" "@%p2 bra M;\n" WARP FLAG "M:" DATA WARP "L:", 0},
+	{"@%p1 bra L;\n" WARP "@%p2 bra M;\n" WARP FLAG "M:" DATA WARP "L:", 0},
+	{"@%p1 bra L;\n" "M:" FLAG WARP "@%p2 bra M;\nL:" DATA WARP, 0},
+	{"@%p1 bra L;\n" WARP FLAG "L: M:" DATA "@%p3 bra N;" WARP "N: @%p2 bra M;", 0},
+	{"@%p1 bra L;\n" WARP FLAG "L: M:" WARP DATA "@%p2 bra M;", 0},
+	{"@%p1 bar.warp.sync -1;" FLAG DATA "@%p2 bar.warp.sync -1;", 0},
+	{"@%p1 bar.warp.sync -1;" FLAG DATA, 1},
+	/* for some, and nobody knows for what */
+	{"bar.sync 1, 64;" FLAG DATA, 0},
+	{FLAG "bar.sync 1, 64;" DATA, 1},
+	{"L:" FLAG "bar.sync 1, 64;" "@%p1 bra L;" DATA, 0},
+	{"mbarrier.try_wait.shared.b64 %p1, [%r1], %rd2;" FLAG DATA, 0},
+	{"ld.volatile.shared.b32 %r1, [%r2];" FLAG DATA, 0},
+	{"call f;" FLAG DATA, 0},
+	{"call vprintf;" FLAG DATA, 1},
+	{FLAG "call f;" DATA, 1},
+	{"brx.idx %r1, list;\nL:" FLAG DATA "M: ret;\nlist: .branchtargets L, M;", 0},
+};
+
+static int is_before(const char *source)
+{
+	struct ptx_module *m = parse_ok(source);
+	struct text described = {0};
+	struct ptx_plan plan;
+	struct ptx_info info;
+	const struct ptx_site *at[3] = {NULL};
+	uint8_t reached[4] = {0};
+	uint32_t stack[4];
+
+	CHECK(m->functions <= 4 && !ptx_plan_make(m, 1, &plan));
+	ptx_describe(&plan, m->functions - 1, NULL, reached, stack, &described);
+	CHECK(!ptx_info_parse(described.data, described.size, &info));
+	for (uint32_t i = info.sites; i > 0; i--)
+		at[info.site[i - 1].line] = &info.site[i - 1]; /* the first of a line */
+	int before = ptx_info_before(&info, at[1], at[2]);
+	CHECK(!ptx_info_before(&info, at[1], at[1]));
+	ptx_info_free(&info);
+	text_free(&described);
+	ptx_plan_free(&plan);
+	ptx_free(m);
+	return before;
+}
+
+#define START HEAD ".extern .func vprintf();\n.func f()\n{\nret;\n}\n"
+static void order(void)
+{
+	for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
+		char source[2048];
+
+		snprintf(source, sizeof(source), "%s%sret;\n}\n.file 1 \"a.cu\"\n", START ".visible .entry k(.param .u64 p)\n{\n" REGS, rows[k].body);
+		int before = is_before(source);
+		if (before != rows[k].before)
+			fprintf(stderr, "row %zu: expected %d:\n%s\n", k, rows[k].before, rows[k].body);
+		CHECK(before == rows[k].before);
+	}
+	CHECK(!is_before(HEAD ".func f()\n{\n" REGS FLAG DATA "ret;\n}\n.visible .entry k()\n{\ncall f;\ncall f;\nret;\n}\n.file 1 \"a.cu\"\n")); /* once more */
+}
+
+int main(void)
+{
+	order();
+	return 0;
+}
