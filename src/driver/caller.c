@@ -107,7 +107,7 @@ static void caller_text(const struct caller *c, const char *name, struct text *o
 	for (unsigned side = 0; side < 2; side++) {
 		text_printf(out, "site\t%u\t-\t0\t0", side);
 		ptx_info_field(out, function, strlen(function));
-		text_printf(out, "\t%s\t-\t-\t0\t-\t0\n", op);
+		text_printf(out, "\t%s\t-\t-\t0\t-\n", op);
 	}
 	for (unsigned i = 0; i < c->frames; i++)
 		if (dladdr1((void *)(c->frame[i] - 1), &info, &map, RTLD_DL_LINKMAP) && info.dli_fname) {

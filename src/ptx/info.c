@@ -71,7 +71,7 @@ static int take_line(char **f, uint32_t n, struct ptx_info *info)
 {
 	if (n == 2 && !strcmp(f[0], "source")) {
 		info->source = f[1];
-	} else if (n >= 11 && !strcmp(f[0], "site")) {
+	} else if (n == 11 && !strcmp(f[0], "site")) {
 		info->site[info->sites++] = (struct ptx_site){
 			.id = number(f[1]), .file = f[2], .line = number(f[3]), .column = number(f[4]), .function = f[5],
 			.op = f[6], .semantics = f[7], .scope = f[8], .bytes = number(f[9]), .inlined_at = f[10]};

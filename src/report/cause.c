@@ -111,10 +111,11 @@ static void report_name_itself(struct report_finding *f)
 	f->flag_read = raised ? cause_flag(reads) : (struct report_flag){0};
 }
 
-/* May what it lacks be what the same two lines lack where nothing was seen? A guess hangs on the schedule, and so does whether a weak flag is seen. */
+/* May what it lacks be what the same two lines lack where nothing was seen? A guess hangs on the schedule, and so does whether a weak flag is seen, or
+ * whether one thread of a CTA has met the flag when another one, which no barrier keeps back, goes on. */
 static int cause_may_be(const struct report_finding *f)
 {
-	return !report_sure(f) || report_is_weak_flag(f->reason);
+	return !report_sure(f) || report_is_weak_flag(f->reason) || f->reason == GSAN_WHY_PUBLISHED_ALONE || f->reason == GSAN_WHY_ACQUIRED_ALONE;
 }
 
 /* Have two findings one cause? Those of one pair of sites, whichever came first, that lack the same edge: which of the two is first

@@ -93,7 +93,10 @@ def form(name, racy, class_, others, correct):
                 mend.setdefault(line.split(MEND)[1], set()).add(number)
         seen, first, known = set(), set(), set()
         for seed in SEEDS:
-            for finding in run(scratch, "racy", racy, seed)["findings"]:
+            findings = run(scratch, "racy", racy, seed)["findings"]
+            lines = {frozenset((f[side]["file"], f[side]["line"]) for side in ("first", "second")) for f in findings}
+            expect.need(len(lines) == len(findings), f"seed {seed}: two findings of one pair of lines: {findings}")
+            for finding in findings:
                 of = finding["missing_edge_class"]
                 expect.need(of == class_ or of in others, f"seed {seed}: {of}: {finding['missing_edge']}")
                 seen.add(of)
