@@ -137,6 +137,14 @@ ALWAYS int hint_stands_before(const struct hint *h, u64 rec)
 	return site && !((h->writer ^ rec) & REC_STAMP) && site <= rec_site(rec);
 }
 
+/* Had the warp that made the record raised the flag before, though relaxed, which this CTA acquired? Then nobody need look for another one. */
+ALWAYS int hint_too_early(const struct who *w, const struct hint *h, u64 rec, u32 why)
+{
+	u32 site = rec_site(h->by);
+	return (why & (HINT_REASON | HINT_ACQUIRES | HINT_EARLY)) == (GSAN_WHY_RELAXED_WRITE | HINT_ACQUIRES) && site && site <= rec_site(rec) &&
+	       !((h->writer ^ rec) & REC_WHO) && stamp_same_warp(h->writer, rec, tag_warp_bits(w->launch, rec_tag(rec))) && who_made(w, h->reader);
+}
+
 /* Would an edge from `writer` to `reader` order the record before this access? What its kernel's start releases needs no release. */
 ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u32 why)
 {
@@ -150,8 +158,16 @@ ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u
 	h->score = 0;
 	h->reason = why & HINT_REASON;
 	h->turn = why >> HINT_TURN_SHIFT & 0xffff;
-	if ((!behind && !later && (!same || !((h->writer ^ rec) & REC_WHO))) || who_made(w, h->writer))
+	if (who_made(w, h->writer))
 		return;
+	if (!behind && !later && (!same || !((h->writer ^ rec) & REC_WHO))) {
+		if (hint_too_early(w, h, rec, why)) {
+			h->reason = GSAN_WHY_BEFORE_PAYLOAD;
+			h->both = 0;
+			h->score = HINT_BOTH_LIKELY + more;
+		}
+		return;
+	}
 	if (!behind && why & HINT_EARLY) /* what that CTA was behind of, it released */
 		return;
 	if (hint_is_weak(h->reason) && !later && (!behind || before))

@@ -26,6 +26,7 @@ FORMS = {
     "fence_of_acquire": ([PAYLOAD, ACQUIRES, RAISE], CORRECT[1], "missing-release", NO_RELEASE, FENCES),
     "fence_then_flag": ([FENCE, RAISE, PAYLOAD], CORRECT[1], "early-release", EARLY, FENCES),
     "flag_too_early": ([RAISE, PAYLOAD], [RELAXED, WAIT, LOAD, END], "early-release", EARLY, FENCES),
+    "flag_too_early_acquired": ([RAISE, PAYLOAD], CORRECT[1], "early-release", EARLY, FENCES),
     "narrow_fence_relaxed_read": ([PAYLOAD, NARROW, RAISE], [RELAXED, WAIT, LOAD, END], "narrow-scope",
                                   "the fence before the flag store at {f}, or what hands it on, has a scope that does not include "
                                   "GPU 1 of rank 1", FENCES),

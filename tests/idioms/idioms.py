@@ -93,7 +93,7 @@ def late(name, mutant):
     return [f"{name}.cu:{number}" for number, line in enumerate(source(name).splitlines(), 1) if re.search(rf"late {mutant}(?!\d)", line)]
 
 
-# what: clean, false, found, missed, words, or why it did not end well; classes: of its findings
+# what: clean, false, found, missed, words, unseen (a mutant whose race did not come about), or why it did not end well; classes: of its findings
 Run = collections.namedtuple("Run", "what said classes", defaults=((),))
 
 
@@ -105,6 +105,8 @@ def look(result, name, mutant):
         summary = json.load(file)
     racy = getattr(result, "racy", None)  # None: nobody has said
     if racy not in (None, bool(mutant)) and name not in UNMODELLED:
+        if mutant and not summary["findings"]:
+            return Run("unseen", [])
         return Run(f"the reference detector finds {'a' if racy else 'no'} race", [])
     pairs = [pair for finding in summary["findings"] for pair in finding.get("pairs", [finding])]
     said = [f"{f['kind']} x{f['count']}: {f['missing_edge']}" for f in pairs]
@@ -131,12 +133,12 @@ def widened(finding, summary):
 def verdict(runs, mutant, needed=None):
     """One word for all runs of a form; how many were so. A broken job is its own word. needed: the class that a finding has."""
     count = collections.Counter(run.what for run in runs)
-    broken = [what for what in count if what not in ("clean", "false", "found", "missed", "words")]
+    broken = [what for what in count if what not in ("clean", "false", "found", "missed", "words", "unseen")]
     if broken:
         return broken[0]
     if not mutant:
         return "false" if count["false"] else "clean"
-    if count["missed"] > (1 if len(runs) > 1 else 0):
+    if count["missed"] + count["unseen"] > (1 if len(runs) > 1 else 0):
         return "missed"
     if needed and not any(needed in run.classes for run in runs):
         return f"no {needed}"
