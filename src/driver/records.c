@@ -197,9 +197,15 @@ static void image_brought(struct records *r, CUstream stream)
 	r->lost |= real.cuEventRecord(i->copied, stream) != CUDA_SUCCESS;
 }
 
+/* The replay before may still read what stands there: the driver keeps replays in order, not what we enqueue before one. */
+static CUresult records_wait(const struct records *r, CUstream stream)
+{
+	return r->ran && !r->lost ? real.cuStreamWaitEvent(stream, r->used, 0) : CUDA_SUCCESS;
+}
+
 static CUresult image_bring(struct records *r, CUdeviceptr to, CUstream stream)
 {
-	CUresult rc = r->ran ? real.cuStreamWaitEvent(stream, r->used, 0) : CUDA_SUCCESS;
+	CUresult rc = records_wait(r, stream);
 
 	if (rc == CUDA_SUCCESS && !r->image->copied)
 		rc = own_event(&r->image->copied);
@@ -211,7 +217,12 @@ static CUresult image_bring(struct records *r, CUdeviceptr to, CUstream stream)
 }
 
 CUresult records_bring(struct records *r, CUstream stream) { return image_bring(r, r->at, stream); }
-CUresult records_bring_nobody(struct records *r, CUstream stream) { return records_copy(r, r->at, r->nobody, stream); }
+CUresult records_bring_nobody(struct records *r, CUstream stream)
+{
+	CUresult rc = records_wait(r, stream);
+
+	return rc == CUDA_SUCCESS ? records_copy(r, r->at, r->nobody, stream) : rc;
+}
 CUresult records_tell(struct records *r, CUstream stream) { return image_bring(r, r->node, stream); }
 
 int records_makes(const struct records *r, struct flow *f, CUstream stream)
@@ -235,7 +246,7 @@ CUresult records_warm(CUfunction nodes, CUstream stream) { return nodes_run(node
 CUresult records_make(struct records *r, struct flow *f, struct gsan_replay *replay, uint32_t slot, CUstream stream)
 {
 	int follows = r->ran && r->slot == slot && slot != CLOCK_SHARED;
-	CUresult rc = r->ran && !follows ? real.cuStreamWaitEvent(stream, r->used, 0) : CUDA_SUCCESS;
+	CUresult rc = follows ? CUDA_SUCCESS : records_wait(r, stream);
 
 	return rc == CUDA_SUCCESS ? nodes_run(f->late.nodes, replay, r->node, r->at, r->count, stream) : rc;
 }

@@ -1,7 +1,7 @@
 /* The launch records of a graph's nodes, on the device: a node's parameters are set once, so its clone is told where its record lies
  * (layout.h, `at`). Before each replay, in its stream, a kernel makes all of them, or a copy from pinned memory brings them: the host fills another image each
  * time, until the copies of older ones are known to be over. Where none is left, and where nothing is to be checked, the records are
- * nobody's (layout.h, number 0): they never change, so that they can be brought at any time. Places on the device are not freed, for that waits
+ * nobody's (layout.h, number 0), which never change, and are brought behind the replay before, too. Places on the device are not freed, for that waits
  * for all work; later graphs get them. */
 #ifndef GSAN_DRIVER_RECORDS_H
 #define GSAN_DRIVER_RECORDS_H

@@ -35,6 +35,12 @@ def consumer(bar):
     return "".join(program(lines).replace("litmus either", f"litmus either{i}").replace("{i}", str(i)) for i in range(COPIES))
 
 
+def flagged(*writes):
+    """A CTA writes, another one acquires the flag, if it is there, and reads then."""
+    return program(["location x", "location f", "launch P", "cta 0", *writes, "cta 1", "poll ld.acquire.gpu.global.b32 r0 f 1 400", "if r0 == 1",
+                    "ld.global.b32 r1 x", "end"])
+
+
 def beside(one, other):
     """Two CTAs that meet at one place, and nothing else."""
     return program(["location x", "launch P", "cta 0", one, "cta 1", other])
@@ -63,6 +69,8 @@ FORMS = {
     "later_warp": (behind("bar", LATER[0], WAITS.format("acquire"), 32), "missing-release", (), behind("bar", LATER[1], WAITS.format("acquire"), 32)),
     "later_both": (behind("bar", LATER[0], WAITS.format("relaxed") + MEND, 32), "missing-release-and-acquire", (),
                    behind("bar", LATER[1], WAITS.format("acquire"), 32)),
+    "too_early": (flagged("st.relaxed.gpu.global.b32 f 1" + MEND, "st.global.b32 x 1" + MEND), "early-release", (NONE,),
+                  flagged("st.global.b32 x 1", "st.release.gpu.global.b32 f 1")),
     "store": (beside(ADD.format("_"), "st.global.b32 x 7" + MEND), "weak-flag", (), beside(ADD.format("_"), "st.relaxed.gpu.global.b32 x 7")),
     "load": (beside(ADD.format("r0"), "ld.global.b32 r0 x" + MEND), "weak-flag", (), beside(ADD.format("r0"), "ld.relaxed.gpu.global.b32 r0 x")),
     "strong_load": (beside("ld.acquire.gpu.global.b32 r0 x", "st.global.b32 x 7" + MEND), "weak-flag", (),
