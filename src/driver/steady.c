@@ -42,12 +42,12 @@ static uint32_t launches_of(const struct graph_plan *p)
 	return launches;
 }
 
-/* What is before in each chain, of which slots of that clock stand for: the greatest number first. */
-static void node_pairs(struct gsan_order *order, const struct clock_vec *before, uint32_t chains)
+/* What is before in each chain, for which slots of that clock stand: the greatest number first. */
+static void node_pairs(struct gsan_order *order, const struct clock_vec *before, const uint32_t *slot, uint32_t chains)
 {
 	order->pairs = 0;
 	for (uint32_t chain = 0; chain < chains; chain++) {
-		uint32_t seq = before->seen[chain + 1], i = order->pairs;
+		uint32_t seq = before->seen[slot[chain]], i = order->pairs;
 		if (!seq)
 			continue;
 		for (; i && order->pair[i - 1].seq < seq - 1; i--)
@@ -57,7 +57,7 @@ static void node_pairs(struct gsan_order *order, const struct clock_vec *before,
 	}
 }
 
-static void node_launched(struct graph *g, const struct graph_node *n, struct clock *c)
+static void node_launched(struct graph *g, const struct graph_node *n, struct clock *c, const uint32_t *slot)
 {
 	struct steady *s = &g->steady;
 	struct clock_chain *chain = &s->chain[n->chain];
@@ -67,11 +67,11 @@ static void node_launched(struct graph *g, const struct graph_node *n, struct cl
 	struct gsan_order order;
 	uint32_t seq, half, p = g->flow->clock.participant;
 
-	clock_record(c, n->chain + 1, &before);
-	clock_launch(c, n->chain + 1, CLOCK_CHECKED, &seq, &order, &half);
+	clock_record(c, slot[n->chain], &before);
+	clock_launch(c, slot[n->chain], CLOCK_CHECKED, &seq, &order, &half);
 	*node = (struct gsan_launch){.seq = seq - 1, .stream = (uint8_t)n->chain, .kernel = shape->kernel, .warp_bits = shape->warp_bits,
 			.writers = !shape->unseen};
-	node_pairs(&node->order, &before, g->plan.chains);
+	node_pairs(&node->order, &before, slot, g->plan.chains);
 	node->order.floor[p] = order.floor[p] - 1;
 	if (s->block.pairs < node->order.pairs)
 		s->block.pairs = node->order.pairs;
@@ -95,7 +95,7 @@ static void steady_number(struct graph *g, struct clock *c)
 		const struct graph_node *n = &p->node[at];
 		graph_waits(g, n, c, slot);
 		if (graph_does(n))
-			node_launched(g, n, c);
+			node_launched(g, n, c, slot);
 		if (n->kept)
 			clock_record(c, slot[n->chain], &g->kept[n->kept]);
 	}
