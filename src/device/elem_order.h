@@ -152,13 +152,18 @@ ALWAYS u64 elem_both(const struct gsan_launch *l, u64 a, u64 b)
 	return elem_with_warps(l, a, b, (a & REC_WHO) | epoch, how, GSAN_EPOCH_MAX);
 }
 
+/* With the tag and the CTA that its launch knows it by: of a private tag it is told who drew that. */
+ALWAYS u64 elem_origin(const struct gsan_launch *l, u64 elem)
+{
+	u32 tag = rec_tag(elem);
+	return tag_private(l, tag) ? gpu_load64(&tag_launch(l, tag)->origin) : elem;
+}
+
 /* What the start of a write's launch released; behind a fence, for words, there is more than that. Under a private tag that would have what
  * its CTA did before it drew it: the launch's own is named. */
 ALWAYS u64 elem_started(const struct gsan_launch *l, u64 write)
 {
-	u32 tag = rec_tag(write);
-	u64 who = tag_private(l, tag) ? gpu_load64(&tag_launch(l, tag)->origin) : write;
-	return (who & REC_WHO) | (write & ~(REC_STAMP | (elem_is_fenced(write) ? ELEM_RELAXED : 0) | ELEM_POINT));
+	return (elem_origin(l, write) & REC_WHO) | (write & ~(REC_STAMP | (elem_is_fenced(write) ? ELEM_RELAXED : 0) | ELEM_POINT));
 }
 
 #endif

@@ -130,19 +130,28 @@ ALWAYS int hint_behind(const struct gsan_launch *l, u64 writer, u64 rec)
 /* Is the flag weak? */
 ALWAYS int hint_is_weak(u32 why) { return why == GSAN_WHY_WEAK_WRITE || why == GSAN_WHY_WEAK_READ; }
 
-/* Of one stretch between releases the text says which came first, as far as there are no loops. */
-ALWAYS int hint_stands_before(const struct hint *h, u64 rec)
+/* Of one CTA's warp, the text tells which came first, as far as there are no loops. Not of what another CTA handed on, whose write `by` is then. */
+ALWAYS int hint_own_flag(const struct gsan_launch *l, const struct hint *h, u64 rec)
 {
-	u32 site = rec_site(h->by); /* 0: not known */
-	return site && !((h->writer ^ rec) & REC_STAMP) && site <= rec_site(rec);
+	u32 tag = rec_tag(rec);
+	int one = rec_tag(h->writer) == tag && (tag_private(l, tag) || !((h->writer ^ rec) & REC_WHO)) && !((h->writer ^ h->by) & REC_WHO);
+	return one && stamp_same_warp(h->writer, rec, tag_warp_bits(l, tag));
 }
 
-/* Had the warp that made the record raised the flag before, though relaxed, which this CTA acquired? Then nobody need look for another one. */
-ALWAYS int hint_too_early(const struct who *w, const struct hint *h, u64 rec, u32 why)
+/* Does the flag's write stand before the access in the text? */
+ALWAYS int hint_stands_first(const struct hint *h, u64 rec)
 {
-	u32 site = rec_site(h->by);
-	return (why & (HINT_REASON | HINT_ACQUIRES | HINT_EARLY)) == (GSAN_WHY_RELAXED_WRITE | HINT_ACQUIRES) && site && site <= rec_site(rec) &&
-	       !((h->writer ^ rec) & REC_WHO) && stamp_same_warp(h->writer, rec, tag_warp_bits(w->launch, rec_tag(rec))) && who_made(w, h->reader);
+	u32 site = rec_site(h->by); /* 0: not known */
+	return site && site <= rec_site(rec);
+}
+/* Of one stretch between releases the text says which came first, as far as there are no loops. */
+ALWAYS int hint_stands_before(const struct hint *h, u64 rec) { return hint_stands_first(h, rec) && !((h->writer ^ rec) & REC_STAMP); }
+
+/* Had the warp that made the record raised the flag before, though relaxed, which was acquired? Then nobody need look for another one. */
+ALWAYS int hint_too_early(const struct gsan_launch *l, const struct hint *h, u64 rec, u32 why)
+{
+	return (why & (HINT_REASON | HINT_ACQUIRES | HINT_EARLY)) == (GSAN_WHY_RELAXED_WRITE | HINT_ACQUIRES) && hint_stands_first(h, rec) &&
+	       hint_own_flag(l, h, rec);
 }
 
 /* Would an edge from `writer` to `reader` order the record before this access? What its kernel's start releases needs no release. */
@@ -161,7 +170,7 @@ ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u
 	if (who_made(w, h->writer))
 		return;
 	if (!behind && !later && (!same || !((h->writer ^ rec) & REC_WHO))) {
-		if (hint_too_early(w, h, rec, why)) {
+		if (own && hint_too_early(l, h, rec, why)) {
 			h->reason = GSAN_WHY_BEFORE_PAYLOAD;
 			h->both = 0;
 			h->score = HINT_BOTH_LIKELY + more;

@@ -111,16 +111,11 @@ ALWAYS int closure_known(struct closure *c, u64 elem, u32 participant)
 /* An element of this very launch, or of a private tag of it, adds what is before the launch, which is there anyway; unless that may begin early, and
  * the CTA that wrote what was acquired has waited for the launch before it (cta_depended): then what is before the launch as a whole is before this
  * access, too. Whether it waited before it wrote is not known, nor of an element of many whether any did: both count as such, which misses. */
-ALWAYS int elem_of_launch(const struct gsan_launch *l, u64 elem)
-{
-	u32 tag = rec_tag(elem);
-	return !elem_is_prefix(elem) && (tag == l->tag || (tag_private(l, tag) && rec_tag(gpu_load64(&tag_launch(l, tag)->origin)) == l->tag));
-}
+ALWAYS int elem_of_launch(const struct gsan_launch *l, u64 elem) { return !elem_is_prefix(elem) && rec_tag(elem_origin(l, elem)) == l->tag; }
 NEVER int closure_depended(struct closure *c, u64 elem)
 {
 	const struct gsan_launch *l = c->l;
-	u64 by = tag_private(l, rec_tag(elem)) ? gpu_load64(&tag_launch(l, rec_tag(elem))->origin) : elem;
-	if (elem_is_point(elem) || !(elem_of_many(elem) || cta_depended(l, by)))
+	if (elem_is_point(elem) || !(elem_of_many(elem) || cta_depended(l, elem_origin(l, elem))))
 		return 0;
 	c->l = launch_whole(l);
 	return rec_tag(c->rec) != l->tag && order_before(l, &c->l->order, rec_tag(c->rec));

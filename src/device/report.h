@@ -258,14 +258,6 @@ ALWAYS void report_settled(const struct who *w, const struct dev_unsaid *u, stru
 	}
 }
 
-/* Of one CTA's warp, the text tells which came first, as far as there are no loops. Not of what another CTA handed on, whose write `by` is then. */
-ALWAYS int report_own_flag(const struct gsan_launch *l, const struct hint *h, u64 rec)
-{
-	u32 tag = rec_tag(rec);
-	int one = rec_tag(h->writer) == tag && (tag_private(l, tag) || !((h->writer ^ rec) & REC_WHO)) && !((h->writer ^ h->by) & REC_WHO);
-	return one && stamp_same_warp(h->writer, rec, tag_warp_bits(l, tag));
-}
-
 NEVER void report_reason(struct gsan_finding *f, const struct who *w, const struct dev_unsaid *u)
 {
 	struct hint best;
@@ -275,7 +267,7 @@ NEVER void report_reason(struct gsan_finding *f, const struct who *w, const stru
 	f->reason = (uint8_t)best.reason;
 	f->both = (uint8_t)best.both;
 	f->overtaken = (uint8_t)best.overtaken;
-	f->own_flag = (uint8_t)(best.writer && report_own_flag(w->launch, &best, u->rec));
+	f->own_flag = (uint8_t)(best.writer && hint_own_flag(w->launch, &best, u->rec));
 	f->confidence = (uint8_t)(best.score == HINT_ITSELF ? HINT_ITSELF_CONFIDENCE : best.score ? HINT_CONFIDENCE(best.score) : 0);
 	f->flag_write_site = best.by ? (uint16_t)rec_site(best.by) : 0xffff;
 	f->flag_read_site = best.reader ? (uint16_t)rec_site(best.reader) : 0xffff;
