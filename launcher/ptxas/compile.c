@@ -229,14 +229,15 @@ static const unsigned bounds[] = {32, 24};
 
 /* Has it a barrier to which the threads of a warp may come one by one (`barrier.sync` without `.aligned`)? In a clone that calls what is
  * elsewhere, ptxas makes the warp gather there as for a shuffle (SASS WARPSYNC.COLLECTIVE.ALL), and programs went wrong on an H100 that
- * are right with an aligned one, or with nothing elsewhere (docs/gpu-results.md, 0d1a566). */
+ * are right with an aligned one, or with nothing elsewhere (docs/gpu-results.md, 0d1a566). Clones have none for __syncthreads(). */
 static int gathers(const char *text)
 {
 	for (const char *at = text; (at = strstr(at, "barrier.")); at++) {
-		size_t n = strcspn(at, " \t\n;");
+		size_t n = strcspn(at, " \t\n;"), blank = strspn(at + n, " \t\n");
 		int another = at > text && at[-1] == 'm'; /* mbarrier */
+		int own = memmem(at, n, ".sync", 5) && at[n + blank] == '0' && at[n + blank + 1] == ';'; /* ptx_is_syncthreads() */
 
-		if (!another && !memmem(at, n, ".aligned", 8))
+		if (!another && !own && !memmem(at, n, ".aligned", 8))
 			return 1;
 	}
 	return 0;

@@ -572,6 +572,8 @@ static void edit_instr(struct clone *c, uint32_t index, const struct ptx_place *
 		edit_wait(c, i);
 	if (c->fp->reaches_sync)
 		edit_meeting(c, i);
+	if (ptx_is_syncthreads(c->m, i))
+		ptx_edit_insert(&c->edits, span_end(i->opcode), ".aligned");
 	for (uint32_t k = 0; !p && c->fp->grids && k < i->operands; k++)
 		if (ptx_plan_is_workspace(c->m, &i->operand[k])) {
 			edit_workspace(c, i, &i->operand[k]);
