@@ -10,6 +10,7 @@
 #include "cuda/real.h"
 #include "device/abi.h"
 #include "driver/flow.h"
+#include "ptx/merge.h"
 #include "ptx/ptx.h"
 #include "ptx/uses.h"
 
@@ -50,11 +51,32 @@ static unsigned fat_gpu(void)
 	return (unsigned)(major * 10 + minor);
 }
 
+/* Of the objects that it is linked of, one text: malloc'ed. NULL, or why there is none. */
+static const char *fat_merge(const struct fatbin *b, char **text)
+{
+	struct fatbin_texts t;
+	struct ptx_error error = {0};
+	const char *reason = fatbin_texts(b, fat_gpu(), &t);
+
+	if (reason)
+		return reason;
+	int rc = ptx_merge((const char *const *)t.text, t.count, text, &error);
+	if (rc)
+		log_info("the PTX of a program's objects: line %u: %s", error.line, error.text);
+	fatbin_texts_free(&t);
+	return !rc ? NULL : t.lacking ? FATBIN_LACKING : "the PTX of the objects that its fat binary is linked of (-rdc=true) could not be made one text";
+}
+
 const char *fat_lacks(const struct fatbin *b)
 {
 	struct fatbin_entry ptx;
+	char *text = NULL;
+	const char *reason = fatbin_ptx(b, fat_gpu(), &ptx);
 
-	return fatbin_ptx(b, fat_gpu(), &ptx);
+	if (reason && b->parts)
+		reason = fat_merge(b, &text);
+	free(text);
+	return reason;
 }
 
 /* Of what is known by now; `reason`: NULL, or why its kernels will have no clones. */
@@ -177,13 +199,26 @@ static char *fat_source(const struct image *i, const struct fatbin_entry *ptx)
 	return asprintf(&source, "PTX of %.*s", (int)ptx->name_size, ptx->name) > 0 ? source : NULL;
 }
 
+/* A text as if it lay in a fat binary. */
+static struct fatbin_entry fat_entry_of(const char *text)
+{
+	size_t size = strlen(text);
+
+	return (struct fatbin_entry){.kind = FATBIN_PTX, .packed = (const unsigned char *)text, .packed_size = size, .size = size};
+}
+
 void fat_binary(const struct image *i, const struct fatbin *b, void **handle)
 {
 	struct image named = *i;
 	struct fatbin_entry ptx = {0};
+	char *text = NULL;
 	const char *reason = fatbin_ptx(b, fat_gpu(), &ptx);
-	char *source = reason ? NULL : fat_source(i, &ptx);
 
+	if (reason && b->parts) {
+		reason = fat_merge(b, &text);
+		ptx = reason ? ptx : fat_entry_of(text);
+	}
+	char *source = reason || text ? NULL : fat_source(i, &ptx);
 	if (source)
 		named.source = source;
 	if (reason)
@@ -191,14 +226,7 @@ void fat_binary(const struct image *i, const struct fatbin *b, void **handle)
 	else
 		fat_entry(&named, &ptx, handle);
 	free(source);
-}
-
-/* A text as if it lay in a fat binary. */
-static struct fatbin_entry fat_entry_of(const char *text)
-{
-	size_t size = strlen(text);
-
-	return (struct fatbin_entry){.kind = FATBIN_PTX, .packed = (const unsigned char *)text, .packed_size = size, .size = size};
+	free(text);
 }
 
 void fat_text(const struct image *i, const char *text, void **handle)
@@ -222,7 +250,7 @@ void fat_linked(const struct image *i, const char *text, void **handle)
 	if (text)
 		fat_entry(i, &ptx, handle);
 	else
-		fat_keep(i, *handle, &ptx, "it was linked of several inputs, or of something else than PTX");
+		fat_keep(i, *handle, &ptx, "it was linked of something else than PTX, or of PTX that could not be made one text");
 }
 
 /* ---- clones -------------------------------------------------------------------------------------------------- */

@@ -4,15 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "cuda/hooks.h"
 #include "driver/image.h"
 #include "driver/map.h"
+#include "ptx/merge.h"
 
 struct link {
 	struct link *next;
-	unsigned inputs;
-	char *text, *source; /* of the only input, if that is PTX */
+	char **input, *text; /* the inputs, if all of them are PTX, and what they are as one */
+	uint32_t inputs;
+	int other;           /* one is something else */
+	char *source;        /* of the first */
 	unsigned char *made;
 	size_t size;
 };
@@ -24,6 +28,9 @@ static pthread_mutex_t complete_lock = PTHREAD_MUTEX_INITIALIZER;
 static void link_free(struct link *l)
 {
 	if (l) {
+		while (l->inputs)
+			free(l->input[--l->inputs]);
+		free(l->input);
 		free(l->text);
 		free(l->source);
 		free(l->made);
@@ -42,10 +49,22 @@ void link_input(void *state, const char *text, size_t size, const char *source)
 			return;
 		}
 	}
-	free(l->text);
-	l->text = text && !l->inputs ? strndup(text, size) : NULL;
-	if (!l->inputs++)
+	char **more = text && !l->other ? realloc(l->input, (l->inputs + 1) * sizeof(*more)) : NULL, *copy = more ? strndup(text, size) : NULL;
+	l->input = more ? more : l->input;
+	l->other |= !copy;
+	if (copy)
+		l->input[l->inputs++] = copy;
+	if (!l->source)
 		l->source = strdup(source ? source : IMAGE_MEMORY);
+}
+
+/* One text, if all inputs are PTX. */
+static void link_merge(struct link *l)
+{
+	struct ptx_error error = {0};
+
+	if (!l->text && !l->other && l->inputs && ptx_merge((const char *const *)l->input, l->inputs, &l->text, &error))
+		log_info("%s: linked PTX: line %u: %s", l->source ? l->source : "?", error.line, error.text);
 }
 
 /* Byte by byte: another image may be shorter. */
@@ -73,6 +92,7 @@ static const struct link *link_find(const void *image, size_t size)
 
 static void link_complete(struct link *l, const void *made, size_t size)
 {
+	link_merge(l);
 	l->made = malloc(size);
 	if (!l->made || link_find(made, size)) {
 		link_free(l);
@@ -119,7 +139,11 @@ void link_whole(void *state, const char *text)
 
 int link_of(void *state, const char **text, const char **source)
 {
-	return link_tell(map_get(&states, (uintptr_t)state), text, source);
+	struct link *l = map_get(&states, (uintptr_t)state);
+
+	if (l)
+		link_merge(l);
+	return link_tell(l, text, source);
 }
 
 void link_ended(void *state) { link_free(map_remove(&states, (uintptr_t)state)); }

@@ -1,6 +1,7 @@
 #include "fatbin/fatbin.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the format ---------------------------------------------------------------------------------------------- */
@@ -10,7 +11,7 @@ static const unsigned char wrapper_magic[4] = {0xb1, 0x43, 0x62, 0x46}, fatbin_m
 struct wrapper { /* fatbinary_section.h, __fatBinC_Wrapper_t */
 	uint32_t magic, version;
 	const void *fatbin;
-	const void *linked;
+	const void *const *parts;
 };
 #define WRAPPER_LINKED 2u
 
@@ -51,7 +52,7 @@ int fatbin_open(const void *image, size_t size, struct fatbin *f)
 {
 	const unsigned char *at = image;
 	struct header h;
-	int linked = 0;
+	const void *const *parts = NULL;
 
 	if (size && size < sizeof(h))
 		return -ENOENT;
@@ -59,7 +60,7 @@ int fatbin_open(const void *image, size_t size, struct fatbin *f)
 		struct wrapper w;
 		memcpy(&w, at, sizeof(w));
 		at = w.fatbin;
-		linked = w.version == WRAPPER_LINKED && w.linked;
+		parts = w.version == WRAPPER_LINKED ? w.parts : NULL;
 	}
 	if (!at || !is_magic(at, fatbin_magic))
 		return -ENOENT;
@@ -67,7 +68,7 @@ int fatbin_open(const void *image, size_t size, struct fatbin *f)
 	if (h.version != HEADER_VERSION || h.header_size < sizeof(h) || h.size > PTRDIFF_MAX - (size_t)h.header_size ||
 	    h.header_size + h.size > UINTPTR_MAX - (uintptr_t)at || (size && h.header_size + h.size > size))
 		return -EINVAL;
-	*f = (struct fatbin){at, h.header_size + (size_t)h.size, linked};
+	*f = (struct fatbin){at, h.header_size + (size_t)h.size, parts};
 	return 0;
 }
 
@@ -168,7 +169,53 @@ const char *fatbin_ptx(const struct fatbin *f, unsigned gpu, struct fatbin_entry
 	if (code ? entry_twin(f, &cubin, e) : fatbin_best(f, FATBIN_PTX, gpu, e))
 		return NULL;
 	if (!fatbin_has(f, FATBIN_PTX))
-		return f->linked ? "its fat binary is linked of several objects (-rdc=true): it has no PTX of the whole" : "its fat binary has no PTX";
+		return "its fat binary has no PTX";
 	return code ? "its fat binary has no PTX of the architecture whose machine code runs" :
 		      "its fat binary has no PTX that runs on this GPU";
+}
+
+/* ---- of several objects -------------------------------------------------------------------------------------- */
+
+static const char *fatbin_text(const void *part, unsigned gpu, struct fatbin_texts *t)
+{
+	struct fatbin f;
+	struct fatbin_entry ptx;
+	size_t size;
+
+	if (fatbin_open(part, 0, &f))
+		return "an object that its fat binary is linked of (-rdc=true) is damaged";
+	if (fatbin_ptx(&f, gpu, &ptx)) {
+		t->lacking++;
+		return NULL;
+	}
+	const char *reason = fatbin_unpack(&ptx, &t->text[t->count], &size);
+	t->count += !reason;
+	return reason;
+}
+
+const char *fatbin_texts(const struct fatbin *f, unsigned gpu, struct fatbin_texts *t)
+{
+	const char *reason = NULL;
+	uint32_t parts = 0;
+
+	while (f->parts[parts])
+		parts++;
+	*t = (struct fatbin_texts){.text = calloc(parts + 1, sizeof(*t->text))};
+	if (!t->text)
+		return "no memory is left";
+	for (uint32_t i = 0; i < parts && !reason; i++)
+		reason = fatbin_text(f->parts[i], gpu, t);
+	if (!reason && !t->count)
+		reason = FATBIN_LACKING;
+	if (reason)
+		fatbin_texts_free(t);
+	return reason;
+}
+
+void fatbin_texts_free(struct fatbin_texts *t)
+{
+	while (t->count)
+		free(t->text[--t->count]);
+	free(t->text);
+	t->text = NULL;
 }

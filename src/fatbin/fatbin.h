@@ -11,8 +11,9 @@
 
 enum fatbin_kind { FATBIN_PTX = 1, FATBIN_CUBIN = 2 }; /* others are skipped by who looks for these */
 
-/* The bytes of an image, from its header on. linked: its wrapper names others that the driver links with it (-rdc=true). */
-struct fatbin { const unsigned char *data; size_t size; int linked; };
+/* The bytes of an image, from its header on. parts: of the objects that it is linked of (-rdc=true), as its wrapper names them, up to a NULL; or
+ * NULL. What it holds itself is what nvlink made of their machine code. */
+struct fatbin { const unsigned char *data; size_t size; const void *const *parts; };
 
 struct fatbin_entry {
 	unsigned kind;
@@ -37,6 +38,13 @@ int fatbin_best(const struct fatbin *f, unsigned kind, unsigned gpu, struct fatb
 /* The PTX of what runs on that GPU: of the very architecture for which the machine code is, if there is some, for other code may stand
  * behind `#if __CUDA_ARCH__`. NULL, or why there is none: a string literal. */
 const char *fatbin_ptx(const struct fatbin *f, unsigned gpu, struct fatbin_entry *e);
+
+/* Of what is linked: the PTX of the objects, unpacked; lacking: so many have none of what runs (libcudadevrt, which the driver is given whether it
+ * is needed or not). NULL, or why there is none at all: a string literal. */
+struct fatbin_texts { char **text; uint32_t count, lacking; };
+#define FATBIN_LACKING "an object that its fat binary is linked of (-rdc=true) has no PTX of what runs"
+const char *fatbin_texts(const struct fatbin *f, unsigned gpu, struct fatbin_texts *t);
+void fatbin_texts_free(struct fatbin_texts *t);
 
 /* malloc'ed, with a NUL behind it. NULL, or why it cannot be unpacked: a string literal. */
 const char *fatbin_unpack(const struct fatbin_entry *e, char **data, size_t *size);

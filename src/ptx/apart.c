@@ -24,7 +24,7 @@ static enum waits waits_of(const struct reading *r, const struct ptx_instr *i)
 {
 	enum ptx_meeting meeting = ptx_meeting_of(r->m, i, 0);
 	const struct ptx_decl *called = ptx_is(r->m, i->op, "call") ? ptx_plan_target(i) : NULL;
-	int unknown = ptx_is(r->m, i->op, "call") && (!called || !ptx_plan_is_harmless(r->m, called));
+	int unknown = ptx_is(r->m, i->op, "call") && (!called || !ptx_is_provided(r->m->text, called->name));
 
 	if (unknown || (meeting != PTX_MEETS_NOBODY && meeting != PTX_MEETS_ALL))
 		return WAITS_FOR_SOME;

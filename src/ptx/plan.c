@@ -49,16 +49,6 @@ const struct ptx_decl *ptx_plan_target(const struct ptx_instr *i)
 	return NULL;
 }
 
-int ptx_plan_is_harmless(const struct ptx_module *m, const struct ptx_decl *d)
-{
-	static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (ptx_is(m, d->name, names[i]))
-			return 1;
-	return 0;
-}
-
 static void of_call(const struct ptx_module *m, struct ptx_place *p)
 {
 	const struct ptx_decl *d = ptx_plan_target(p->instr);
@@ -68,7 +58,7 @@ static void of_call(const struct ptx_module *m, struct ptx_place *p)
 		p->callee = &m->function[d->function];
 		return;
 	}
-	p->unseen = !d || !ptx_plan_is_harmless(m, d);
+	p->unseen = !d || !ptx_is_provided(m->text, d->name);
 	if (d)
 		reason = p->unseen ? "function without a body here, behind whose call its CTA counts as ordered after everything" :
 				     "function without a body here";

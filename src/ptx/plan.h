@@ -65,8 +65,6 @@ void ptx_plan_reach(const struct ptx_plan *plan, uint32_t from, uint8_t *reached
 
 /* The function that a call names, or NULL for a call through a register. */
 const struct ptx_decl *ptx_plan_target(const struct ptx_instr *call);
-/* Is it a function without a body that a program may call, and that synchronises with nobody? */
-int ptx_plan_is_harmless(const struct ptx_module *m, const struct ptx_decl *d);
 
 uint32_t ptx_plan_record_bytes(const struct ptx_function_plan *fp); /* of the entry's clone: of the parameter that it has more (abi.h) */
 int ptx_plan_waits(const struct ptx_module *m, const struct ptx_instr *i); /* griddepcontrol.wait */

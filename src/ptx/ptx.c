@@ -21,6 +21,16 @@ int ptx_is(const struct ptx_module *m, struct ptx_span s, const char *word)
 	return strlen(word) == s.len && !memcmp(m->text + s.off, word, s.len);
 }
 
+int ptx_is_provided(const char *text, struct ptx_span name)
+{
+	static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strlen(names[i]) == name.len && !memcmp(text + name.off, names[i], name.len))
+			return 1;
+	return 0;
+}
+
 int ptx_has(const struct ptx_module *m, const struct ptx_instr *i, const char *word)
 {
 	for (uint32_t k = 0; k < i->mods; k++)

@@ -128,6 +128,7 @@ void ptx_free(struct ptx_module *module);
 unsigned ptx_type_bits(enum ptx_type type); /* 1 for pred, 0 if none */
 enum ptx_type ptx_type_of(const struct ptx_module *m, struct ptx_span word); /* PTX_NOTYPE: names no type */
 int ptx_is(const struct ptx_module *m, struct ptx_span s, const char *word);
+int ptx_is_provided(const char *text, struct ptx_span name); /* a function that modules only declare, for the driver has it; it synchronises with nobody */
 int ptx_has(const struct ptx_module *m, const struct ptx_instr *i, const char *word); /* one of its modifiers */
 enum ptx_type ptx_instr_type(const struct ptx_module *m, const struct ptx_instr *i); /* last type modifier */
 const struct ptx_file *ptx_file_of(const struct ptx_module *m, uint32_t index);

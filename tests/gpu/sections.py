@@ -361,13 +361,30 @@ def fat_program(place, virtual, code, mode, variables):
                " ".join(kernels) if good else f"{made.err}{result.status} {result.err[-2000:]}", 1)
 
 
+def fat_objects(place, options):
+    """Rows of tests/nvcc/linked, which is of two objects: plain, and ten times each correct and racy."""
+    program, sources = os.path.join(place, "".join(options)), os.path.join(ROOT, "tests", "nvcc", "linked")
+    made = run([os.path.join(BUILD, "bin", "gsan-nvcc"), "-rdc=true", *options, *(os.path.join(sources, name) for name in ("first.cu", "second.cu")), "-o", program])
+    plain = run([program, "correct"])
+    yield f"two objects, {' '.join(options)}: plain", "0", str(plain.status) if made.status == 0 else made.err, 1
+    for form, status in (("correct", 0), ("racy", FOUND)):
+        results = [run([*gsan(), program, form]) for _ in range(10)]
+        ended = ends_of(results, form, status)
+        if form == "correct" and any(sorted(r.out.split("\n")) != sorted(plain.out.split("\n")) for r in results):
+            ended += "; something else was printed"
+        yield f"two objects, {' '.join(options)}: {form}", "found" if status else "clean", ended, len(results)
+
+
 def fat():
     """Programs of the CUDA runtime as gsan-nvcc makes them, which adds PTX where there is machine code alone: the kernels of their fat
-    binaries are checked, however these are packed."""
+    binaries are checked, however these are packed, or linked."""
     both = [("90", "[sm_90,compute_90]", mode, variables) for mode in ("none", "speed", "size") for variables in (0, 1)]
     alone = [("90", "compute_90", "size", 1), ("80", "compute_80", "speed", 1), ("90", "sm_90", "none", 1), ("80", "sm_90", "size", 0)]
     with tempfile.TemporaryDirectory() as place, concurrent.futures.ThreadPoolExecutor(8) as pool:
         for rows in pool.map(lambda form: list(fat_program(place, *form)), both + alone):
+            yield from rows
+        for rows in pool.map(lambda options: list(fat_objects(place, options)), (
+                ["-arch=sm_90"], ["-gencode", "arch=compute_80,code=sm_90"], ["-gencode", "arch=compute_90,code=compute_90"])):
             yield from rows
 
 
@@ -439,8 +456,7 @@ def pdl():
 
 
 def libraries():
-    """Kernels that Python's libraries compile within the process: the forms of tests/libraries, plain, and five times each correct and racy. What is
-    linked of several inputs of PTX runs unchecked, and ends so."""
+    """Kernels that Python's libraries compile within the process: the forms of tests/libraries, plain, and five times each correct and racy."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "libraries"))
     import libraries as forms  # noqa: E402
     program, total = os.path.join(ROOT, "tests", "libraries", "libraries.py"), f"{float(forms.CTAS * forms.THREADS)}"
@@ -448,7 +464,7 @@ def libraries():
         plain = run([PYTHON, program, name])
         yield f"{name}, plain", total, plain.out.strip() or plain.err[-1500:], 1
         for racy in (False, True):
-            status, words = (UNCHECKED, "unchecked") if name == "two_ptx" else (FOUND, "found") if racy else (0, "clean")
+            status, words = (FOUND, "found") if racy else (0, "clean")
             results = [run([*gsan(), PYTHON, program, name, *["racy"] * racy]) for _ in range(5)]
             ended = ends_of(results, name, status)
             if not racy and any(r.out.strip() != total for r in results):

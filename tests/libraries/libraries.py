@@ -80,7 +80,8 @@ def several(form, linked, **options):
 LTO = {"link_time_optimization": True}
 FORMS = {"cupy": cupy, "numba": numba, "cubin": alone("cubin"), "ptx": alone("ptx"), "linked_ptx": alone("ptx", linked={}),
          "linked_cubin": alone("cubin", linked={}, relocatable_device_code=True), "linked_lto": alone("ltoir", linked=LTO, **LTO),
-         "two_lto": several("ltoir", LTO, **LTO), "two_ptx": several("ptx", {}, relocatable_device_code=True)}
+         "two_lto": several("ltoir", LTO, **LTO), "two_ptx": several("ptx", {}, relocatable_device_code=True),
+         "two_cubins": several("cubin", {}, relocatable_device_code=True)}
 
 if __name__ == "__main__":
     print(FORMS[sys.argv[1]]("racy" in sys.argv[2:]))

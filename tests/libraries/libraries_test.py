@@ -39,7 +39,7 @@ def form(scratch, name):
     expect.need(shown == {"__main__::numba::_3clocals_3e::wrong" if name == "numba" else None}, str(shown))
 
 
-CASES = {name: lambda scratch, name=name: form(scratch, name) for name in libraries.FORMS if name not in ("cupy", "two_ptx")}
+CASES = {name: lambda scratch, name=name: form(scratch, name) for name in libraries.FORMS if name != "cupy"}
 
 if __name__ == "__main__":
     if sys.argv[1] == "--list":

@@ -1,4 +1,4 @@
-"""gsan-nvcc: what it gives a fake nvcc (arguments), and what real ones make of it (compiled). usage: nvcc_test.py CASE PROGRAM..."""
+"""gsan-nvcc: what it gives a fake nvcc (arguments), and what real ones make of it (compiled, cmake, linked). usage: nvcc_test.py CASE PROGRAM..."""
 import json
 import os
 import subprocess
@@ -154,5 +154,41 @@ def asked_once(program, nvcc, printer, source, scratch):
     need(phases.count("cicc") == phases.count("nvcc (driver)") == phases.count("phase name") == 1, f"-time: {phases}")
 
 
+LINKED = (["-arch=sm_90"], ["-gencode", "arch=compute_90,code=sm_90"], ["-gencode", "arch=compute_90,code=compute_90"])
+PRINTED = ["-3 8 8 36 14 2", "both came", "second"]
+
+
+def linked(program, nvcc, launch):
+    """Objects that are linked (-rdc=true), by nvlink or by the driver: what one calls of the other is checked, too."""
+    first, second = (os.path.join(HERE, "linked", name + ".cu") for name in ("first", "second"))
+    environment = {**os.environ, "NVCC": nvcc}
+    with tempfile.TemporaryDirectory() as scratch:
+        made = os.path.join(scratch, "program")
+
+        def make(who, *options):
+            done = subprocess.run([who, "-rdc=true", "-cudart", "shared", *options], capture_output=True, text=True, timeout=200, env=environment, cwd=scratch)
+            need(done.returncode == 0, f"{options}: {done.stdout}{done.stderr}")
+
+        def run(form, status):
+            report = os.path.join(scratch, "report")
+            done = subprocess.run([launch, "--device", "emu", "--report", report, made, form], capture_output=True, text=True, timeout=100, env=environment)
+            need(done.returncode == status, f"{form}: status {done.returncode}: {done.stdout}{done.stderr}")
+            with open(os.path.join(report, "summary.json")) as file:
+                return done, json.load(file)
+
+        for options in LINKED:
+            make(program, *options, first, second, "-o", made)
+            done, summary = run("correct", 0)
+            need(sorted(done.stdout.split("\n")) == ["", *PRINTED] and not summary["coverage"]["launches_unchecked"], f"{options}: {done.stdout}{done.stderr}")
+            done, summary = run("racy", 66)
+            lines = {(os.path.basename(f[side]["file"]), "racy" in f[side]["source"]) for f in summary["findings"] for side in ("first", "second")}
+            need(lines == {("second.cu", True)}, f"{options}: {lines}: {done.stderr}")
+        make(program, *LINKED[0], "-c", first, "-o", "first.o")
+        make(nvcc, *LINKED[1], "-c", second, "-o", "second.o")
+        make(nvcc, "-arch=sm_90", "first.o", "second.o", "-o", made)
+        done, _ = run("correct", 67)
+        need("(-rdc=true) has no PTX" in " ".join(done.stderr.split()), f"an object without PTX: {done.stderr}")
+
+
 if __name__ == "__main__":
-    {case.__name__: case for case in (arguments, found, compiled, cmake)}[sys.argv[1]](*sys.argv[2:])
+    {case.__name__: case for case in (arguments, found, compiled, cmake, linked)}[sys.argv[1]](*sys.argv[2:])

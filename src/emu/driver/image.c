@@ -7,8 +7,26 @@
 
 #include "base/log.h"
 #include "fatbin/fatbin.h"
+#include "ptx/merge.h"
 
 #define GPU 90 /* attributes.def: compute capability */
+
+/* Of what a driver links, or has linked (-rdc=true). NULL, or why not. */
+static const char *fatbin_merge(const struct fatbin *f, char **text, size_t *size)
+{
+	struct fatbin_texts t;
+	struct ptx_error error;
+	const char *reason = fatbin_texts(f, GPU, &t);
+
+	if (reason)
+		return reason;
+	if (ptx_merge((const char *const *)t.text, t.count, text, &error))
+		reason = t.lacking ? FATBIN_LACKING : "the PTX of its objects could not be made one text";
+	else
+		*size = strlen(*text);
+	fatbin_texts_free(&t);
+	return reason;
+}
 
 /* As a driver takes machine code before PTX, this one takes an entry of that kind if its contents are PTX. */
 static CUresult fatbin_text(const struct fatbin *f, char **text, size_t *size)
@@ -29,9 +47,12 @@ static CUresult fatbin_text(const struct fatbin *f, char **text, size_t *size)
 	}
 	if (found < 0)
 		return CUDA_ERROR_INVALID_IMAGE;
+	if (f->parts)
+		reason = fatbin_merge(f, text, size);
+	else if (!reason)
+		reason = "it holds no PTX for sm_90: compile with -gencode arch=compute_90,code=compute_90";
 	if (!reason)
-		reason = f->linked ? "its parts are to be linked when it is loaded, which is not done here: compile without -rdc=true"
-				   : "it holds no PTX for sm_90: compile with -gencode arch=compute_90,code=compute_90";
+		return CUDA_SUCCESS;
 	log_error("emulated device: the fat binary: %s", reason);
 	return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }

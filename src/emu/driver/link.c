@@ -1,4 +1,4 @@
-/* cuLink*: of one PTX text, which is its own result, as cubins are PTX text here. */
+/* cuLink*: of PTX texts, which become one, as cubins are PTX text here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,8 +6,9 @@
 #include "base/text.h"
 #include "emu/driver/cuda_abi.h"
 #include "emu/driver/queue.h"
+#include "ptx/merge.h"
 
-struct CUlinkState_st { struct text made; unsigned inputs; };
+struct CUlinkState_st { char **input, *made; uint32_t inputs; };
 
 CUresult CUDAAPI cuLinkCreate_v2(unsigned count, CUjit_option *option, void **value, CUlinkState *state)
 {
@@ -28,12 +29,18 @@ CUresult CUDAAPI cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *
 	(void)name, (void)count, (void)option, (void)value;
 	if (!state || !data)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (type != CU_JIT_INPUT_PTX || state->inputs++) {
-		log_error("emulated device: only one PTX text is linked");
+	if (type != CU_JIT_INPUT_PTX) {
+		log_error("emulated device: only PTX is linked");
 		return CUDA_ERROR_NOT_SUPPORTED;
 	}
-	text_add(&state->made, data, strnlen(data, size));
-	return state->made.failed ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+	char **more = realloc(state->input, (state->inputs + 1) * sizeof *more), *text = strndup(data, size);
+	state->input = more ? more : state->input;
+	if (!more || !text) {
+		free(text);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	state->input[state->inputs++] = text;
+	return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path, unsigned count, CUjit_option *option,
@@ -50,11 +57,16 @@ CUresult CUDAAPI cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const 
 
 CUresult CUDAAPI cuLinkComplete(CUlinkState state, void **made, size_t *size)
 {
-	if (!state || !made || !state->made.data)
+	struct ptx_error error = {0};
+	if (!state || !made || !state->inputs || state->made)
 		return CUDA_ERROR_INVALID_VALUE;
-	*made = state->made.data;
+	if (ptx_merge((const char *const *)state->input, state->inputs, &state->made, &error)) {
+		log_error("emulated device: linking PTX: line %u: %s", error.line, error.text);
+		return CUDA_ERROR_INVALID_PTX;
+	}
+	*made = state->made;
 	if (size)
-		*size = state->made.size + 1;
+		*size = strlen(state->made) + 1;
 	return CUDA_SUCCESS;
 }
 
@@ -62,7 +74,10 @@ CUresult CUDAAPI cuLinkDestroy(CUlinkState state)
 {
 	if (!state)
 		return CUDA_ERROR_INVALID_VALUE;
-	text_free(&state->made);
+	while (state->inputs)
+		free(state->input[--state->inputs]);
+	free(state->input);
+	free(state->made);
 	free(state);
 	return CUDA_SUCCESS;
 }

@@ -208,7 +208,8 @@ static void mutated(enum write_packing packing)
 /* In memory the image says how long it is, and a wrapper where it lies. */
 static void wrapped(void)
 {
-	struct { uint32_t magic, version; const void *data, *linked; } wrapper = {0x466243b1, 1, NULL, NULL};
+	struct { uint32_t magic, version; const void *data; const void *const *parts; } wrapper = {0x466243b1, 1, NULL, NULL};
+	struct fatbin_texts t;
 	struct fatbin f;
 	struct fatbin_entry e;
 	struct write w, none;
@@ -218,12 +219,21 @@ static void wrapped(void)
 	wrapper.data = w.data;
 	CHECK(!fatbin_open(w.data, 0, &f) && f.size == w.size);
 	CHECK(!fatbin_open(&wrapper, 0, &f) && f.data == w.data && f.size == w.size);
-	CHECK(!f.linked && !fatbin_ptx(&f, 90, &e));
+	CHECK(!f.parts && !fatbin_ptx(&f, 90, &e));
 	write_begin(&none);
 	wrapper.version = 2; /* of -rdc=true: nvlink had nothing to link */
 	wrapper.data = none.data;
-	wrapper.linked = &wrapper.data;
-	CHECK(!fatbin_open(&wrapper, 0, &f) && f.size == 16 && strstr(fatbin_ptx(&f, 90, &e), "-rdc=true"));
+	const void *parts[] = {w.data, w.data, NULL};
+	wrapper.parts = parts;
+	CHECK(!fatbin_open(&wrapper, 0, &f) && f.size == 16 && fatbin_ptx(&f, 90, &e) && f.parts == parts);
+	CHECK(!fatbin_texts(&f, 90, &t) && t.count == 2 && !strcmp(t.text[0], text) && !strcmp(t.text[1], text));
+	fatbin_texts_free(&t);
+	CHECK(!strcmp(fatbin_texts(&f, 80, &t), FATBIN_LACKING) && !t.text); /* it is of sm_90 */
+	parts[0] = none.data;
+	CHECK(!fatbin_texts(&f, 90, &t) && t.count == 1 && t.lacking == 1 && !strcmp(t.text[0], text));
+	fatbin_texts_free(&t);
+	parts[1] = "P";
+	CHECK(strstr(fatbin_texts(&f, 90, &t), "(-rdc=true) is damaged") && !t.text);
 	free(none.data);
 	CHECK(fatbin_open(&wrapper, sizeof(wrapper), &f) == -ENOENT); /* a file's: it would point into this process */
 	wrapper.data = NULL;
