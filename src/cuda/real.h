@@ -7,6 +7,11 @@
 #include <cuda.h>
 
 /* Functions of which cuda.h declares only the newest form, under a macro that hides an older one. */
+#undef cuCtxDestroy
+#undef cuDevicePrimaryCtxRelease
+#undef cuDevicePrimaryCtxReset
+#undef cuEventDestroy
+#undef cuStreamDestroy
 #undef cuGetProcAddress
 #undef cuEventElapsedTime
 #undef cuGraphAddNode

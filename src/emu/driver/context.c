@@ -201,6 +201,10 @@ CUresult CUDAAPI cuCtxDestroy_v2(CUcontext context)
 	return emu_leave(CUDA_SUCCESS);
 }
 
+#undef cuCtxDestroy
+CUresult CUDAAPI cuCtxDestroy(CUcontext context); /* CUDA 3's */
+CUresult CUDAAPI cuCtxDestroy(CUcontext context) { return cuCtxDestroy_v2(context); }
+
 CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext context)
 {
 	CUresult result = emu_enter();

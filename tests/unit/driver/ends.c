@@ -1,11 +1,13 @@
 /* A program for gsan-launch: `ends FORM` launches a kernel whose two CTAs store to one word, waits for nothing, and ends:
  *   return    from main                            release, reset, destroy   its context first, then by _exit
+ *   destroyed its context, by the function that CUDA 3 had for it, as dlsym() finds it; then from main
  *   _exit     some time after the launch           kill                      so, too, by a signal that nobody catches
  *   endless   from main, while the kernel never ends
  *   moved     in a second context, after its first one; it waits, for it frees the memory
  *   alone     as return, but by one CTA: no race       exec_alone   by becoming `ends alone`
  *   exec      by becoming `ends return`, while its own launch may still run; executing does the same as soon as the driver is there */
 #include <cuda.h>
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +37,12 @@ static void by_return(void) {}
 static void release(void) { must(cuDevicePrimaryCtxRelease(device), "cuDevicePrimaryCtxRelease"); _exit(0); }
 static void reset(void) { must(cuDevicePrimaryCtxReset(device), "cuDevicePrimaryCtxReset"); _exit(0); }
 static void destroy(void) { must(cuCtxDestroy(context), "cuCtxDestroy"); _exit(0); }
+static void destroyed(void)
+{
+	CUresult (*old)(CUcontext) = (CUresult (*)(CUcontext))dlsym(RTLD_DEFAULT, "cuCtxDestroy");
+
+	must(old ? old(context) : CUDA_ERROR_NOT_FOUND, "cuCtxDestroy of CUDA 3");
+}
 static void moved(void) { must(cuMemFree(memory), "cuMemFree"); }
 static void at_once(void) { usleep(500000); _exit(0); }
 static void by_signal(void) { usleep(500000); raise(SIGKILL); }
@@ -52,7 +60,7 @@ static void exec_alone(void)
 static void by_exec(void) { usleep(500000); become(); }
 
 static const struct { const char *name; void (*end)(void); } forms[] = {
-	{"return", by_return}, {"endless", by_return}, {"release", release}, {"reset", reset}, {"destroy", destroy},
+	{"return", by_return}, {"endless", by_return}, {"release", release}, {"reset", reset}, {"destroy", destroy}, {"destroyed", destroyed},
 	{"_exit", at_once}, {"kill", by_signal}, {"moved", moved}, {"exec", by_exec}, {"executing", become},
 	{"alone", by_return}, {"exec_alone", exec_alone},
 };
@@ -80,7 +88,7 @@ int main(int argc, char **argv)
 		must(cuMemAlloc(&memory, 4096), "cuMemAlloc");
 		must(cuCtxDestroy(first), "cuCtxDestroy");
 	}
-	if (!strcmp(argv[1], "destroy") || !strcmp(argv[1], "moved"))
+	if (!strncmp(argv[1], "destroy", 7) || !strcmp(argv[1], "moved"))
 		must(cuCtxCreate(&context, NULL, 0, device), "cuCtxCreate");
 	else
 		must(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");

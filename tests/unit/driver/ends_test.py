@@ -4,7 +4,7 @@ import sys
 
 from job import run
 
-COUNTED = {"return", "release", "reset", "destroy", "moved", "executing"}  # the others: nobody could fetch the counters
+COUNTED = {"return", "release", "reset", "destroy", "destroyed", "moved", "executing"}  # the others: nobody could fetch the counters
 
 
 def main():

@@ -189,7 +189,7 @@ static void test_cooperative(void)
 	CHECK(cuLaunchKernelEx(&config, twin, params, NULL) == CUDA_SUCCESS && record().workspace == 0x1000);
 	attribute.value.cooperative = 0;
 	CHECK(cuLaunchKernelEx(&config, twin, params, NULL) == CUDA_SUCCESS && record().workspace == 0);
-	cuStreamDestroy(s);
+	cuStreamDestroy_v2(s);
 }
 
 /* A launch that may begin early has what is before it even so, and does not know what unchecked instructions of the one before write. The next one has
@@ -217,7 +217,7 @@ static void test_programmatic(void)
 		seq = r.seq;
 	}
 	cuStreamSynchronize(s);
-	cuStreamDestroy(s);
+	cuStreamDestroy_v2(s);
 }
 
 static void test_extra(void)
@@ -305,10 +305,10 @@ static void test_functions_end(void)
 	fake->context = &first;
 	CHECK(cuModuleGetFunction(&f, module, "twin") == CUDA_SUCCESS && registered == before + 1);
 	fake->context = &second;
-	cuCtxDestroy((CUcontext)&second);
+	cuCtxDestroy_v2((CUcontext)&second);
 	CHECK(launch(f, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan") && registered == before + 1);
 	fake->context = &first;
-	cuCtxDestroy((CUcontext)&first);
+	cuCtxDestroy_v2((CUcontext)&first);
 	CHECK(launch(f, NULL) == CUDA_SUCCESS && !strcmp(fake->kernel, "twin__gsan") && registered == before + 2);
 	fake->context = NULL;
 	cuModuleUnload(module);
@@ -350,7 +350,7 @@ static uint32_t event_again(void (*in_record)(void), void (*in_query)(void))
 
 	cuCtxSynchronize();
 	for (unsigned i = 0; i < 3; i++) {
-		cuStreamDestroy(*streams[i]);
+		cuStreamDestroy_v2(*streams[i]);
 		cuStreamCreate(streams[i], CU_STREAM_NON_BLOCKING);
 	}
 	cuEventCreate(&event_shared, 0);
@@ -532,7 +532,7 @@ static void test_streams_end(void)
 	cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
 	uint8_t slot = slot_of(s);
 	elsewhere = 1;
-	cuStreamDestroy(s);
+	cuStreamDestroy_v2(s);
 	elsewhere = 0;
 	CHECK(slot_of(s) != slot);
 	slot = slot_of(s);
@@ -548,13 +548,13 @@ static void test_streams_end(void)
 	cuStreamCreate(&t, CU_STREAM_NON_BLOCKING);
 	uint8_t other = slot_of(t);
 	fake->context = &first;
-	cuCtxDestroy((CUcontext)&second);
+	cuCtxDestroy_v2((CUcontext)&second);
 	CHECK(slot_of(s) == slot && slot_of(t) == other);
-	cuCtxDestroy((CUcontext)&first);
+	cuCtxDestroy_v2((CUcontext)&first);
 	CHECK(slot_of(s) != slot && slot_of(t) == other);
 	fake->context = NULL;
-	cuStreamDestroy(s);
-	cuStreamDestroy(t);
+	cuStreamDestroy_v2(s);
+	cuStreamDestroy_v2(t);
 	cuCtxSynchronize();
 }
 
@@ -1084,7 +1084,7 @@ static void test_many_events(void)
 			break;
 		}
 	for (int i = 0; i < 2; i++)
-		cuStreamDestroy(many_stream[i]);
+		cuStreamDestroy_v2(many_stream[i]);
 	cuCtxSynchronize();
 }
 
