@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "device/abi.h"
 #include "linker.h"
+#include "ptx/parted.h"
 #include "ptx/rewrite.h"
 #include "ptxas.h"
 
@@ -227,27 +228,26 @@ static const unsigned bounds[] = {32, 24};
 #define SPILLED_MORE 512u
 #define SPILLED_EACH 64u
 
-/* Has it a barrier to which the threads of a warp may come one by one (`barrier.sync` without `.aligned`)? In a clone that calls what is
+/* Has a clone a barrier to which the threads of a warp may come one by one (`barrier.sync` without `.aligned`)? In one that calls what is
  * elsewhere, ptxas makes the warp gather there as for a shuffle (SASS WARPSYNC.COLLECTIVE.ALL), and programs went wrong on an H100 that
- * are right with an aligned one, or with nothing elsewhere (docs/gpu-results.md, 0d1a566). Clones have none for __syncthreads(). */
-static int gathers(const char *text)
+ * are right with an aligned one, or with nothing elsewhere (docs/gpu-results.md, 0d1a566). */
+static int gathers(const struct module *m)
 {
-	for (const char *at = text; (at = strstr(at, "barrier.")); at++) {
-		size_t n = strcspn(at, " \t\n;"), blank = strspn(at + n, " \t\n");
-		int another = at > text && at[-1] == 'm'; /* mbarrier */
-		int own = memmem(at, n, ".sync", 5) && at[n + blank] == '0' && at[n + blank + 1] == ';'; /* ptx_is_syncthreads() */
+	struct ptx_module *parsed = NULL;
+	struct ptx_error error;
+	int gathers = memmem(m->text, m->size, "barrier.", 8) != NULL;
 
-		if (!another && !own && !memmem(at, n, ".aligned", 8))
-			return 1;
-	}
-	return 0;
+	if (gathers && !ptx_parse(m->text, m->size, &parsed, &error))
+		gathers = ptx_parted_gathers(parsed);
+	ptx_free(parsed);
+	return gathers;
 }
 
 /* May the runtime be linked at all? 1: yes. Calls of what is elsewhere make wgmma wait for itself (FACTS H). */
 static int may_link(const struct module *m)
 {
 	const char *why = !m->a->arch ? "no --gpu-name" : m->a->whole ? "an option wants one object" :
-			  memmem(m->text, m->size, "wgmma.", 6) ? "it has wgmma" : gathers(m->text) ? "it has a barrier that is not aligned" : NULL;
+			  memmem(m->text, m->size, "wgmma.", 6) ? "it has wgmma" : gathers(m) ? "it has a barrier that is not aligned" : NULL;
 
 	if (m->linkers->count && why)
 		log_info("%s: its clones are not linked: %s", ptxas_args_source(m->a), why);

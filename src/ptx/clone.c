@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ptx/batch.h"
 #include "ptx/meeting.h"
 #include "ptx/occupancy.h"
+#include "ptx/parted.h"
 #include "ptx/uses.h"
 
 struct clone {
@@ -18,6 +20,7 @@ struct clone {
 	struct ptx_edits edits;
 	struct ptx_uses uses;
 	struct ptx_lanes lanes;
+	uint8_t *parted;     /* parted.h */
 	struct ptx_batch batch;
 	uint32_t batch_end;  /* source offset behind the batch's last access */
 	uint32_t batch_block;
@@ -572,7 +575,7 @@ static void edit_instr(struct clone *c, uint32_t index, const struct ptx_place *
 		edit_wait(c, i);
 	if (c->fp->reaches_sync)
 		edit_meeting(c, i);
-	if (ptx_is_syncthreads(c->m, i))
+	if (ptx_parted_joins(c->m, i, c->parted[index]))
 		ptx_edit_insert(&c->edits, span_end(i->opcode), ".aligned");
 	for (uint32_t k = 0; !p && c->fp->grids && k < i->operands; k++)
 		if (ptx_plan_is_workspace(c->m, &i->operand[k])) {
@@ -627,9 +630,11 @@ int ptx_clone_print(const struct ptx_plan *plan, uint32_t f, uint32_t regs, uint
 
 	if (!status)
 		status = ptx_lanes_make(c.m, c.f, &c.lanes);
-	if (status) {
+	c.parted = status ? NULL : ptx_parted(c.m, c.f);
+	if (!c.parted) {
 		ptx_uses_free(&c.uses);
-		return status;
+		ptx_lanes_free(&c.lanes);
+		return status ? status : -ENOMEM;
 	}
 	c.batch.m = c.m;
 	c.batch.lanes = &c.lanes;
@@ -645,6 +650,7 @@ int ptx_clone_print(const struct ptx_plan *plan, uint32_t f, uint32_t regs, uint
 	ptx_edit_clear(&c.edits);
 	ptx_uses_free(&c.uses);
 	ptx_lanes_free(&c.lanes);
+	free(c.parted);
 	text_free(&c.text);
 	return status ? status : out->failed ? -ENOMEM : 0;
 }

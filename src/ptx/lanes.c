@@ -141,6 +141,7 @@ struct eval {
 	const struct ptx_function *f;
 	struct ptx_lanes *lanes;
 	const struct ptx_instr *i;
+	const uint8_t *parted; /* NULL: nowhere */
 };
 
 static value *place_of(const struct ptx_lanes *l, const struct ptx_operand *o)
@@ -163,7 +164,7 @@ static value of_special(const struct eval *e, const struct ptx_operand *o)
 		if (ptx_is(e->m, name, words[i]))
 			return v;
 	if (ptx_is(e->m, name, "%tid") && o->component != 'x')
-		return v; /* a warp lies in one row: together() looks at that */
+		return e->parted ? anything : v; /* a warp lies in one row: is_together() looks at that */
 	if (!ptx_is(e->m, name, "%laneid") && !ptx_is(e->m, name, "%tid"))
 		return anything;
 	while (top < x)
@@ -413,7 +414,7 @@ static int step(struct eval *e)
 		v.ones = ~0ull;
 	if (!v.known || !p.known)
 		return 0;
-	spoil(&v, depends(&p) ? ALL_BITS : 0);
+	spoil(&v, depends(&p) || (e->parted && e->parted[i - e->f->instr]) ? ALL_BITS : 0);
 	for (uint32_t k = 0; k < (all ? i->operands : i->operands > 0); k++)
 		changed |= define(e->lanes, &i->operand[k], &v);
 	return changed;
@@ -436,7 +437,7 @@ static int may_end(const struct ptx_module *m, const struct ptx_instr *call, uin
 
 static int is_together(const struct ptx_module *m, const struct ptx_function *f, struct ptx_lanes *l)
 {
-	struct eval e = {m, f, l, NULL};
+	struct eval e = {m, f, l, NULL, NULL};
 
 	if (!f->is_entry || !f->reqntid[0] || f->reqntid[0] % 32)
 		return 0;
@@ -451,10 +452,9 @@ static int is_together(const struct ptx_module *m, const struct ptx_function *f,
 	return 1;
 }
 
-int ptx_lanes_make(const struct ptx_module *m, const struct ptx_function *f, struct ptx_lanes *lanes)
+static int solve(const struct ptx_module *m, const struct ptx_function *f, const uint8_t *parted, struct ptx_lanes *lanes, int *changed)
 {
-	struct eval e = {m, f, lanes, NULL};
-	int changed = 1;
+	struct eval e = {m, f, lanes, NULL, parted};
 
 	*lanes = (struct ptx_lanes){.base = calloc(m->decl_ids + 1, sizeof(*lanes->base))};
 	if (!lanes->base)
@@ -468,15 +468,39 @@ int ptx_lanes_make(const struct ptx_module *m, const struct ptx_function *f, str
 		ptx_lanes_free(lanes);
 		return -ENOMEM;
 	}
-	for (int round = 0; changed && round < ROUNDS_MAX; round++) {
-		changed = 0;
+	*changed = 1;
+	for (int round = 0; *changed && round < ROUNDS_MAX; round++) {
+		*changed = 0;
 		for (uint32_t k = 0; k < f->instrs; k++) {
 			e.i = &f->instr[k];
-			changed |= step(&e);
+			*changed |= step(&e);
 		}
 	}
-	lanes->together = !changed && is_together(m, f, lanes);
 	return 0;
+}
+
+int ptx_lanes_make(const struct ptx_module *m, const struct ptx_function *f, struct ptx_lanes *lanes)
+{
+	int changed, rc = solve(m, f, NULL, lanes, &changed);
+
+	lanes->together = !rc && !changed && is_together(m, f, lanes);
+	return rc;
+}
+
+int ptx_lanes_make_parted(const struct ptx_module *m, const struct ptx_function *f, const uint8_t *parted, struct ptx_lanes *lanes)
+{
+	int changed, rc = solve(m, f, parted, lanes, &changed);
+
+	for (uint32_t k = 0; !rc && changed && k < lanes->values; k++) /* it is not known to end */
+		lanes->value[k] = anything;
+	return rc;
+}
+
+int ptx_lanes_differ(const struct ptx_lanes *lanes, const struct ptx_operand *reg)
+{
+	const value *v = reg->kind == PTX_OPND_REG && !reg->component ? place_of(lanes, reg) : &anything;
+
+	return !v->known || depends(v) != 0;
 }
 
 void ptx_lanes_free(struct ptx_lanes *lanes)

@@ -24,6 +24,9 @@ struct ptx_lanes {
 };
 
 int ptx_lanes_make(const struct ptx_module *m, const struct ptx_function *f, struct ptx_lanes *lanes); /* 0, -ENOMEM */
+/* Sound where lanes part, too: parted[i] says of each instruction whether they may be apart there. */
+int ptx_lanes_make_parted(const struct ptx_module *m, const struct ptx_function *f, const uint8_t *parted, struct ptx_lanes *lanes);
+int ptx_lanes_differ(const struct ptx_lanes *lanes, const struct ptx_operand *reg); /* may it, from lane to lane? */
 void ptx_lanes_free(struct ptx_lanes *lanes);
 /* The largest n ≤ 32 such that in each aligned group of n lanes the register grows by `bytes` from lane to lane; 1: none.
  * Only meaningful if `together`. */

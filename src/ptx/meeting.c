@@ -118,12 +118,6 @@ enum ptx_meeting ptx_meeting_of(const struct ptx_module *m, const struct ptx_ins
 	return reads_shared_flag(m, i) ? PTX_MEETS_UNKNOWN : PTX_MEETS_NOBODY;
 }
 
-int ptx_is_syncthreads(const struct ptx_module *m, const struct ptx_instr *i)
-{
-	return ptx_is(m, i->op, "barrier") && ptx_has(m, i, "sync") && !ptx_has(m, i, "aligned") && i->operands == 1 &&
-	       i->operand[0].kind == PTX_OPND_INT && !i->operand[0].ivalue;
-}
-
 /* ---- what is said ---- */
 
 static uint32_t say(struct text *t, enum ptx_call which, const char *pred, const char *a, const char *b, const char *c)

@@ -17,9 +17,6 @@ enum ptx_meeting {
 /* Is each arrival at an mbarrier of the module, and each wait, understood? Else none is followed: who waits counts as behind all. */
 int ptx_mbarriers_known(const struct ptx_module *m);
 enum ptx_meeting ptx_meeting_of(const struct ptx_module *m, const struct ptx_instr *i, int mbarriers);
-/* Is it `barrier.sync 0`, as nvcc -rdc=true writes __syncthreads()? Without that option it writes bar.sync, for all threads of a warp come
- * together; a clone has .aligned there, for with a barrier to which they may come one by one it cannot be linked (launcher/ptxas). */
-int ptx_is_syncthreads(const struct ptx_module *m, const struct ptx_instr *i);
 
 /* What comes before the instruction and behind it, if it meets anybody. Both return the calls made, as bits of enum ptx_call. */
 uint32_t ptx_meeting_before(struct text *t, const struct ptx_module *m, const struct ptx_instr *i, enum ptx_meeting meeting);

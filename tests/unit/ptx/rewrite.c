@@ -99,17 +99,16 @@ static void batches(void)
 		 "selp.b32 %gsan_t, %gsan_t, 0, %gsan_q", "gsan_access1");
 }
 
-/* Of __syncthreads() as nvcc -rdc=true writes it, the clone's form can be linked. */
-static void syncthreads(void)
+/* A barrier for the lanes one by one is one for all in a clone, where they come together. */
+static void joined(void)
 {
 	static const char *const forms[][2] = {{"barrier.sync \t0;", "barrier.sync.aligned \t0;"}, {"barrier.cta.sync 0;", "barrier.cta.sync.aligned 0;"},
-					       {"@%p1 barrier.sync 0;", "@%p1 barrier.sync.aligned 0;"}, {"barrier.sync 1;", "barrier.sync 1;"},
-					       {"barrier.sync %r1;", "barrier.sync %r1;"}, {"barrier.sync 0, 64;", "barrier.sync 0, 64;"},
-					       {"bar.sync 0;", "bar.sync 0;"}, {"barrier.arrive 0, 64;", "barrier.arrive 0, 64;"}};
+					       {"@%p1 barrier.sync 0;", "@%p1 barrier.sync 0;"}, {"barrier.sync 0, 64;", "barrier.sync 0, 64;"},
+					       {"bar.sync 0;", "bar.sync 0;"}, {"@%p1 bra L; barrier.sync 0;\nL:", "barrier.sync 0;"}};
 	char text[1024];
 
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-		snprintf(text, sizeof text, "%sst.b32 [%%rd2], %%r1;\n%s\nret; }", HEAD ".entry k() {" REGS, forms[i][0]);
+		snprintf(text, sizeof text, "%sld.b32 %%r1, [%%rd1]; setp.eq.u32 %%p1, %%r1, 0; st.b32 [%%rd2], %%r1;\n%s\nret; }", HEAD ".entry k() {" REGS, forms[i][0]);
 		IN_ORDER(text, "st.b32 [%rd2]", forms[i][1], "ret;");
 	}
 }
@@ -119,7 +118,7 @@ static void runs(void)
 {
 	static const char before[] = HEAD ".entry k() {" REGS "ld.b32 %r1, [%rd1];\n", after[] = "\nst.b32 [%rd2], %r1;\nret; }";
 	static const struct { const char *instr; int ends; } rows[] = {
-		{"bar.sync 0;", 1}, {"barrier.sync 1;", 1}, {"barrier.sync 0, 64;", 1}, {"fence.acq_rel.gpu;", 1}, {"membar.gl;", 1}, {"nanosleep.u32 9;", 1},
+		{"bar.sync 0;", 1}, {"barrier.sync.aligned 0;", 1}, {"barrier.sync 0, 64;", 1}, {"fence.acq_rel.gpu;", 1}, {"membar.gl;", 1}, {"nanosleep.u32 9;", 1},
 		{"st.release.gpu.b32 [%rd3], 1;", 1}, {"ld.acquire.gpu.b32 %r3, [%rd3];", 1}, {"st.volatile.b32 [%rd3], 1;", 1},
 		{"atom.exch.b32 %r3, [%rd3], 1;", 1}, {"red.relaxed.gpu.add.u32 [%rd3], 1;", 1}, {"griddepcontrol.wait;", 1},
 		{"mbarrier.arrive.shared.b64 %rd4, [%r4];", 1}, {"cp.async.wait_all;", 1},
@@ -485,7 +484,7 @@ int main(void)
 {
 	identity();
 	batches();
-	syncthreads();
+	joined();
 	runs();
 	strong();
 	depends();

@@ -109,7 +109,7 @@ class Link(unittest.TestCase):
     def test_barriers(self):
         with open(os.path.join(CORPUS, SMALL + ".ptx"), encoding="utf-8") as file:
             text = file.read()
-        for form, whole in (("barrier.sync \t0;", False), ("barrier.cta.sync 0;", False), ("barrier.sync 1;", True), ("barrier.sync 0, 64;", True),
+        for form, whole in (("barrier.sync \t0;", False), ("barrier.cta.sync 0;", False), ("@%some barrier.sync 0;", True), ("barrier.sync 0, 64;", True),
                             ("barrier.sync.aligned 0;", False), ("bar.sync 0; // mbarrier.test_wait", False),
                             ("barrier.cta.red.popc.u32 %gone, 0, %some;", True), ("bar.sync 0; barrier.arrive 1, 64;", True)):
             path = os.path.join(self.home, "barrier.ptx")
