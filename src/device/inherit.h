@@ -55,8 +55,9 @@ NEVER int acquired_by(const struct gsan_launch *l, u32 participant, u32 stream, 
 		return 0;
 	if (gpu_load32(s.count) == s.room && participant == l->participant && stream == l->stream)
 		acquired_sweep(l, &s);
+	gpu_or32(&t->streams_acquired[stream / 32], 1u << stream % 32); /* first: who finds the item there (acquired_has) asks for order at once */
+	gpu_fence_sys();
 	elems_add(l, &s, elem, with);
-	gpu_or32(&t->streams_acquired[stream / 32], 1u << stream % 32);
 	lock_give(&a->lock);
 	return 1;
 }

@@ -326,7 +326,7 @@ struct dev_racing { uint64_t rec[DEV_RACING_RECS]; uint32_t count, sum; }; /* wh
  * swap, if there is room in the ring. `syncs` follows the entries made, as a quota that may be passed by a few. `newest` and
  * `base` rise (atomic maximum), before `seq` of the launch's entry is released: who has met the entry sees them. `floor` rises
  * before the entry is claimed, and so before the launch makes a record.
- * `streams_acquired` gets bits, after the first item. `broken` is set, never cleared. The host empties the entries, and `syncs`
+ * `streams_acquired` gets bits, before the first item. `broken` is set, never cleared. The host empties the entries, and `syncs`
  * to `coarse`, or the detail, with all line records that name it and `detail_next`, while nothing runs that can name them
  * (src/driver/drain.c). `seen`: a key is put by compare-and-
  * swap, or over another where it is crowded: a finding may be sent twice, never lost. `sync_full` is set before the first
