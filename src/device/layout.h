@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 21u
+#define GSAN_ABI 22u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -251,8 +251,9 @@ static inline uint32_t gsan_value_bucket(uint64_t canonical) /* one for all that
 _Static_assert(sizeof(struct gsan_value) == 512 && GSAN_VALUE_BUCKETS == 256u, "8 bits of a hash");
 
 /* A word that a stream copies from, or waits for a value in: what was released there is before what comes behind it in its stream, of which a
- * device asks that is about to find a race (device/looks.h), until a kernel of ours has asked (device/range.h). */
-enum gsan_condition { GSAN_WAIT_GEQ, GSAN_WAIT_EQ, GSAN_WAIT_AND, GSAN_WAIT_NOR /* as the driver has them */, GSAN_WAIT_NOTHING };
+ * device asks that is about to find a race (device/looks.h), until a kernel of ours has asked (device/range.h). Or a word that a stream copies to, or
+ * sets, which releases what is before it to whoever of these reads it there, until that kernel has left its record. */
+enum gsan_condition { GSAN_WAIT_GEQ, GSAN_WAIT_EQ, GSAN_WAIT_AND, GSAN_WAIT_NOR /* as the driver has them */, GSAN_WAIT_NOTHING, GSAN_WORD_WRITTEN };
 struct gsan_look {
 	uint64_t at, value; /* canonical */
 	uint32_t bytes, condition;
@@ -278,6 +279,7 @@ struct gsan_writers {
 	uint32_t looks[GSAN_PARTICIPANTS];   /* warps that each has started to look at copies (device/range.h); raised before */
 	uint32_t told;                       /* how many values streams were told to write, or will be; raised behind `values` */
 	uint32_t lost;                       /* 1: graphs may write values, too */
+	uint32_t unlooked[2][GSAN_PARTICIPANTS]; /* words that streams copy from, and that they copy to or set, under way without a place in `look` */
 	uint64_t look_taken[GSAN_LOOKS / 64]; /* a bit for each of `look` that a host has, from before */
 	uint64_t look_used[GSAN_LOOKS / 64];  /* to after it is one; a place serves again as late as may be */
 	struct gsan_look look[GSAN_LOOKS];

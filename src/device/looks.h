@@ -1,5 +1,5 @@
-/* What streams have read: a word that one copied from, a value that it waited for. What was released there is before the launches that come next in
- * it. A kernel of ours asks for that when the read is over (range.h), which those launches do not wait for: so who is about to report a race asks
+/* What streams have read: a word that one copied from, a value that it waited for. What was released there, by kernels, by copies and sets of that word,
+ * is before the launches that come next in it. A kernel of ours asks for that when the read is over (range.h), which those launches do not wait for: so who is about to report a race asks
  * first itself, by what the host says of such reads before they are enqueued (layout.h, struct gsan_look). */
 #ifndef GSAN_DEVICE_LOOKS_H
 #define GSAN_DEVICE_LOOKS_H
@@ -79,6 +79,65 @@ NEVER void look_coarsely(const struct gsan_launch *l, const struct looked *k)
 }
 
 /* ---- what streams wrote there ------------------------------------------------------------------------------------------------------ */
+/* All that an operation of theirs did, and what is before it. */
+ALWAYS void look_joins(const struct looked *k, u64 e)
+{
+	if (e && !elem_inherited(k->by, e) && !elem_is_later(k->by, e))
+		acquired_add(k->by, elem_is_prefix(e) ? e : elem_all(rec_tag(e), GSAN_EPOCH_MAX));
+}
+
+ALWAYS int rec_is_copy(const struct gsan_launch *l, u64 rec)
+{
+	const struct dev_launch *e = tag_launch(l, rec_tag(rec));
+	return gpu_load32(&e->range) == gpu_load32(&e->seq);
+}
+
+/* Are words under way that have no place? */
+ALWAYS int looks_lost(const struct gsan_launch *l, int written)
+{
+	u32 lost = 0;
+	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1)
+		lost |= gpu_peek32(&launch_writers(l)->unlooked[written][gpu_first(mapped)]);
+	return lost != 0;
+}
+
+/* The next place of those in use from *at on that tells of a word written, or of one read; NULL: there is none. */
+ALWAYS const struct gsan_look *look_next(const struct gsan_writers *all, int written, u32 *at)
+{
+	for (; all && *at < GSAN_LOOKS; *at = (*at | 63) + 1)
+		for (u64 used = gpu_peek64(&all->look_used[*at / 64]) >> *at % 64 << *at % 64; used; used &= used - 1) {
+			const struct gsan_look *k = &all->look[(*at & ~63u) + (u32)__builtin_ctzll(used)];
+			if ((gpu_peek32(&k->condition) == GSAN_WORD_WRITTEN) != written)
+				continue;
+			*at = (u32)(k - all->look) + 1;
+			return k;
+		}
+	return 0;
+}
+
+/* Copies and sets of that word: first those that may have left no record yet. 0: they cannot be told. */
+NEVER int look_at_copies(const struct gsan_launch *l, const struct looked *k)
+{
+	const struct gsan_writers *all = launch_writers(l);
+	u32 mask = granule_mask(k->at, k->bytes), lost = (u32)looks_lost(l, 1), at = 0;
+	for (const struct gsan_look *other; (other = look_next(all, 1, &at));) {
+		if (gpu_peek64(&other->at) != k->at || gpu_peek32(&other->bytes) != k->bytes)
+			continue;
+		if (!tag_mapped(l, operation_tag(&other->record)))
+			return 0;
+		look_joins(k, operation_elem(l, &other->record));
+	}
+	gpu_fence_sys();
+	struct sampled s;
+	for (u32 i = sampled_at(k->at, &s) ? GSAN_DETAIL_READS : SAMPLED; i < SAMPLED; i++)
+		if (rec_op(s.r[i]) == GSAN_OP_STRONG_ST + GSAN_SYS && rec_mask(s.r[i]) == mask && tag_mapped(l, rec_tag(s.r[i]))) {
+			tag_await(l, rec_tag(s.r[i]));
+			if (rec_is_copy(l, s.r[i]))
+				look_joins(k, elem_all(rec_tag(s.r[i]), GSAN_EPOCH_MAX));
+		}
+	return !lost;
+}
+
 ALWAYS int look_met(const struct looked *k, u64 value)
 {
 	u32 bits = 8 * (8 - k->bytes);
@@ -131,9 +190,7 @@ NEVER int look_at_values(const struct gsan_launch *l, const struct looked *k)
 				return 0;
 			if (!any && !(look_met(k, look_value(k, &v.in->way[i])) && look_needs(k, &v, f.all & ~f.any, i)))
 				continue;
-			u64 e = operation_elem(l, op);
-			if (e && !elem_is_later(k->by, e))
-				acquired_add(k->by, elem_is_prefix(e) ? e : elem_all(rec_tag(e), GSAN_EPOCH_MAX));
+			look_joins(k, operation_elem(l, op));
 		}
 		if (values_lost(launch_writers(l), &v) || f.apart)
 			return 0;
@@ -150,19 +207,21 @@ ALWAYS int look_learns(const struct gsan_launch *l, const struct looked *k)
 	if (k->by->mapped & ~l->mapped || !(l->mapped >> gsan_owner(k->at) & 1))
 		return 0;
 	look_coarsely(l, k);
-	return look_at_entry(l, k) && (!sync_by_stream(k->at) || look_at_values(l, k));
+	return look_at_entry(l, k) && look_at_copies(l, k) && (!sync_by_stream(k->at) || look_at_values(l, k));
 }
 
 /* By all streams. 0: what one of them may have read is not known. */
 NEVER int looks_learn(const struct gsan_launch *l)
 {
 	const struct gsan_writers *all = launch_writers(l);
-	for (u32 row = 0; all && row < GSAN_LOOKS / 64; row++)
-		for (u64 used = gpu_peek64(&all->look_used[row]); used; used &= used - 1) {
-			struct looked k = looked_of(&all->look[64 * row + (u32)__builtin_ctzll(used)]);
-			if (!look_learns(l, &k))
-				return 0;
-		}
+	u32 at = 0;
+	if (all && looks_lost(l, 0))
+		return 0;
+	for (const struct gsan_look *own; (own = look_next(all, 0, &at));) {
+		struct looked k = looked_of(own);
+		if (!look_learns(l, &k))
+			return 0;
+	}
 	return 1;
 }
 
@@ -193,13 +252,10 @@ ALWAYS int looks_tell(const struct gsan_launch *l)
 /* The one of this very launch; NULL: there was no room for it. */
 ALWAYS const struct gsan_look *look_own(const struct gsan_launch *l)
 {
-	const struct gsan_writers *all = launch_writers(l);
-	for (u32 row = 0; all && row < GSAN_LOOKS / 64; row++)
-		for (u64 used = gpu_peek64(&all->look_used[row]); used; used &= used - 1) {
-			const struct gsan_look *k = &all->look[64 * row + (u32)__builtin_ctzll(used)];
-			if (gpu_peek32(&k->record.seq) == l->seq && (operation_stream(&k->record) & 0xff) == l->participant)
-				return k;
-		}
+	u32 at = 0;
+	for (const struct gsan_look *k; (k = look_next(launch_writers(l), 0, &at));)
+		if (gpu_peek32(&k->record.seq) == l->seq && (operation_stream(&k->record) & 0xff) == l->participant)
+			return k;
 	return 0;
 }
 

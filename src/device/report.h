@@ -405,11 +405,6 @@ ALWAYS int scope_short(const struct who *w, u64 rec, const struct access *a)
 	int same_gpu = launch_gpu(tag_launch(w->launch, rec_tag(rec))) == w->launch->gpu, both = op_is_strong(rec_op(rec)) && op_is_strong(a->op);
 	return both && !(scope_reaches(op_scope(rec_op(rec)), same_gpu) && scope_reaches(op_scope(a->op), same_gpu));
 }
-ALWAYS int rec_is_copy(const struct who *w, u64 rec)
-{
-	const struct dev_launch *e = tag_launch(w->launch, rec_tag(rec));
-	return gpu_load32(&e->range) == gpu_load32(&e->seq);
-}
 ALWAYS int morally_strong(const struct who *w, u64 rec, u32 rec_mask_here, const struct access *a)
 {
 	return op_is_strong(rec_op(rec)) && op_is_strong(a->op) && rec_mask_here == a->mask && !scope_short(w, rec, a);
@@ -466,7 +461,7 @@ NEVER u64 word_witness(const struct who *w, u64 rec, u32 mask, const struct acce
 	struct sampled s;
 	u64 copy = 0;
 	int writes = op_is_strong(rec_op(rec)) && op_writes(rec_op(rec));
-	int copies = RANGES ? op_is_strong(a->op) && op_writes(a->op) : writes && rec_is_copy(w, rec);
+	int copies = RANGES ? op_is_strong(a->op) && op_writes(a->op) : writes && rec_is_copy(w->launch, rec);
 	if (a->whole || a->op == GSAN_OP_LD_NC || !(writes || copies) || !sampled_at(a->address, &s))
 		return 0;
 	for (u32 i = 0; i < SAMPLED; i++) {
@@ -475,7 +470,7 @@ NEVER u64 word_witness(const struct who *w, u64 rec, u32 mask, const struct acce
 			continue;
 		if (copies && (RANGES ? !((r ^ rec) & REC_WHO) : who_made(w, r)))
 			return OBSERVED;
-		copy = writes && rec_is_copy(w, r) ? r : copy;
+		copy = writes && rec_is_copy(w->launch, r) ? r : copy;
 	}
 	return copy;
 }

@@ -32,7 +32,7 @@ void copy_open(struct copy *c, const char *name)
 {
 	c->name = name;
 	c->at[0] = c->at[1] = 0;
-	c->named = c->untold = 0;
+	c->named = c->untold = c->valued = 0;
 	c->condition = GSAN_WAIT_NOTHING;
 	c->boxes = (struct gsan_boxes){.written.rows = 0}; /* all of it: kernels look at boxes without rows, too */
 	c->more = NULL;

@@ -30,7 +30,8 @@ struct late {
 	CUcontext context; /* the event's */
 	int alone;     /* clock_alone() */
 	int untold;    /* counts as unchecked */
-	struct gsan_look *look; /* what GPUs know of it until it was checked; or NULL */
+	struct gsan_look *look[2]; /* what GPUs know of the words that it reads and writes until it was checked; or NULL */
+	uint32_t unlooked[2];      /* of how many such they do not */
 	struct gsan_launch record;
 	size_t count;
 	struct gsan_boxes boxes[];
@@ -115,6 +116,42 @@ const char *late_refuses(struct flow *f) { return f->late.reason; }
 
 /* ---- one copy -------------------------------------------------------------------------------------------------- */
 
+/* Of several boxes there is no place for each. Who waits for a value comes behind everything where that is not told. */
+static void late_tell_box(struct late *l, const struct copy *c, const struct gsan_box *box, int written)
+{
+	struct gsan_look word = {.value = c->value, .bytes = (uint32_t)box->width, .condition = written ? GSAN_WORD_WRITTEN : c->condition, .record = l->record};
+
+	word.at = gsan_box_is_word(box) ? vmm_value(l->flow->participant, box->at, 0) : 0;
+	if (!word.at)
+		return;
+	if (!c->mores)
+		l->look[written] = values_look(l->flow, &word);
+	if (!l->look[written] && word.condition >= GSAN_WAIT_NOTHING) {
+		l->unlooked[written]++;
+		values_unlooked(l->flow, written, 1);
+	}
+}
+
+/* Before it is enqueued. */
+static void late_tell(struct late *l, const struct copy *c)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		late_tell_box(l, c, &l->boxes[i].read, 0);
+		if (!c->valued)
+			late_tell_box(l, c, &l->boxes[i].written, 1);
+	}
+}
+
+static void late_untell(struct late *l)
+{
+	for (int written = 0; written < 2; written++) {
+		if (l->look[written])
+			values_looked(l->flow, l->look[written]);
+		if (l->unlooked[written])
+			values_unlooked(l->flow, written, -l->unlooked[written]);
+	}
+}
+
 struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 {
 	struct late *l = malloc(sizeof(*l) + (1 + c->mores) * sizeof(*l->boxes));
@@ -127,10 +164,9 @@ struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 	l->record.warp_bits = 0;
 	l->record.writers = vmm_writers(f->participant);
 	l->boxes[0] = c->boxes;
-	if (!c->mores && gsan_box_is_word(&c->boxes.read))
-		l->look = values_look(f, c, &l->record);
 	if (c->mores)
 		memcpy(l->boxes + 1, c->more, c->mores * sizeof(*l->boxes));
+	late_tell(l, c);
 	pthread_mutex_lock(&f->late.lock); /* from now on its tag is taken, whatever renews tags meanwhile */
 	l->at = f->late.last;
 	*l->at = l;
@@ -141,7 +177,7 @@ struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 }
 
 const struct gsan_launch *late_record(const struct late *l) { return &l->record; }
-int late_looks(const struct late *l) { return l->look != NULL; }
+int late_looks(const struct late *l) { return l->look[0] != NULL; }
 
 /* Behind what the stream was given. */
 static CUevent late_event(CUstream stream)
@@ -167,8 +203,7 @@ static void late_free(struct late *l)
 
 static void late_end(struct late_kernel *k, struct late *l)
 {
-	if (l->look)
-		values_looked(l->flow, l->look);
+	late_untell(l);
 	late_free(l);
 	atomic_fetch_sub_explicit(&k->under_way, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&k->ended, 1, memory_order_relaxed);
@@ -268,7 +303,8 @@ static void late_run(struct late_kernel *k, struct late *l, uint32_t mapped)
 		failed = 1;
 	}
 	if (failed) {
-		l->look = NULL; /* it stays, for those who ask themselves */
+		l->look[0] = l->look[1] = NULL; /* they stay, for those who ask themselves */
+		l->unlooked[0] = l->unlooked[1] = 0;
 		atomic_fetch_sub_explicit(&l->flow->rank->copies_checked, !l->untold, memory_order_relaxed);
 		atomic_fetch_add_explicit(&l->flow->rank->copies_unchecked, !l->untold, memory_order_relaxed);
 		flow_note(l->flow, "copy", "(some)", "the driver did not start the kernel that checks them");

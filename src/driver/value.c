@@ -44,6 +44,7 @@ static struct value value_of(const CUstreamBatchMemOpParams *p, const char *name
 	v.copy.value = box.width == 8 ? p->writeValue.value64 : p->writeValue.value;
 	v.copy.condition = v.waits ? p->waitValue.flags & 3 : GSAN_WAIT_NOTHING;
 	v.copy.untold = 1;
+	v.copy.valued = v.writes;
 	return v;
 }
 

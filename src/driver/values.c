@@ -123,13 +123,13 @@ void values_tell(struct flow *f, uint64_t canonical, uint64_t value, uint32_t by
 
 /* ---- what they read -------------------------------------------------------------------------------------------- */
 
-/* A bit that is free, from a place on that moves on, taken; none: GSAN_LOOKS. */
-static unsigned look_take(struct gsan_writers *all)
+/* A bit of the first so many that is free, from a place on that moves on, taken; none: GSAN_LOOKS. */
+static unsigned look_take(struct gsan_writers *all, unsigned places)
 {
 	static _Atomic unsigned next;
 
 	for (unsigned i = 0; i < GSAN_LOOKS; i++) {
-		unsigned at = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % GSAN_LOOKS;
+		unsigned at = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % places;
 		uint64_t bit = 1ull << at % 64;
 		if (!(__atomic_fetch_or(&all->look_taken[at / 64], bit, __ATOMIC_SEQ_CST) & bit))
 			return at;
@@ -137,18 +137,33 @@ static unsigned look_take(struct gsan_writers *all)
 	return GSAN_LOOKS;
 }
 
-struct gsan_look *values_look(struct flow *f, const struct copy *c, const struct gsan_launch *record)
+/* A device may still be reading what stood there. */
+static void look_put(struct gsan_look *to, const struct gsan_look *new)
+{
+	uint32_t seq = new->record.seq;
+	struct gsan_look k = *new;
+
+	k.record.seq = 0;
+	__atomic_store_n(&to->record.seq, 0, __ATOMIC_SEQ_CST);
+	memcpy(to, &k, sizeof(k));
+	__atomic_store_n(&to->record.seq, seq, __ATOMIC_SEQ_CST);
+}
+
+struct gsan_look *values_look(struct flow *f, const struct gsan_look *word)
 {
 	struct gsan_writers *all = &f->participant->job->writers;
-	uint64_t canonical = vmm_value(f->participant, c->boxes.read.at, 0);
-	unsigned at = canonical ? look_take(all) : GSAN_LOOKS;
+	unsigned at = look_take(all, word->condition == GSAN_WORD_WRITTEN ? GSAN_LOOKS / 2 : GSAN_LOOKS);
 
 	if (at == GSAN_LOOKS)
 		return NULL;
-	all->look[at] = (struct gsan_look){.at = canonical, .value = c->value, .bytes = (uint32_t)c->boxes.read.width, .condition = c->condition,
-			.record = *record};
+	look_put(&all->look[at], word);
 	__atomic_fetch_or(&all->look_used[at / 64], 1ull << at % 64, __ATOMIC_SEQ_CST);
 	return &all->look[at];
+}
+
+void values_unlooked(struct flow *f, int written, uint32_t more)
+{
+	__atomic_fetch_add(&f->participant->job->writers.unlooked[written][f->clock.participant], more, __ATOMIC_SEQ_CST);
 }
 
 void values_looked(struct flow *f, struct gsan_look *look)
@@ -168,6 +183,8 @@ void values_start(struct flow *f)
 
 	if (flow_graphs_wait())
 		__atomic_store_n(&all->lost, 1, __ATOMIC_RELAXED);
+	for (int written = 0; written < 2; written++)
+		__atomic_store_n(&all->unlooked[written][f->clock.participant], 0, __ATOMIC_RELAXED);
 	for (unsigned at = 0; at < GSAN_LOOKS; at++)
 		if (all->look_used[at / 64] >> at % 64 & 1 && all->look[at].record.participant == f->clock.participant)
 			values_looked(f, &all->look[at]);

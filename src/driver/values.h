@@ -9,9 +9,11 @@
 void values_tell(struct flow *f, uint64_t canonical, uint64_t value, uint32_t bytes, const struct gsan_launch *record);
 /* Somebody writes a value there of which that is not known: what is read there may be it. */
 void values_lose(struct flow *f, uint64_t canonical);
-/* The word that `c` copies from, or waits for a value in, until values_looked(). NULL: there is no room, or it has no shadow. */
-struct gsan_look *values_look(struct flow *f, const struct copy *c, const struct gsan_launch *record);
+/* A word that a stream reads, or copies to or sets, until values_looked(). NULL: there is no room. */
+struct gsan_look *values_look(struct flow *f, const struct gsan_look *word);
 void values_looked(struct flow *f, struct gsan_look *look);
+/* So many words more are under way of which GPUs do not know: what is read of these, or, if they are written, of any, is not known. */
+void values_unlooked(struct flow *f, int written, uint32_t more);
 
 void values_start(struct flow *f); /* what a participant left that had its number is forgotten */
 

@@ -247,6 +247,58 @@ static void relayed_in_a_batch(void)
 	launch_at(b, "poll_and_get", at, flag2, 1, CTAS);
 }
 
+/* A word that a set, or a copy, raises is as good as a value. */
+static void set_to(CUstream stream, CUdeviceptr f) { MUST(cuMemsetD32Async(f, 1, 1, stream)); }
+
+static void waited_for_set(void)
+{
+	if (racy)
+		set_to(a, flag);
+	launch(a, "put", 1);
+	if (!racy)
+		set_to(a, flag);
+	await_value(b, flag, 1);
+	launch(b, "get", 1);
+}
+
+static void waited_for_copy(void)
+{
+	set_to(a, flag2);
+	if (racy)
+		MUST(cuMemcpyDtoDAsync(flag, flag2, 4, a));
+	launch(a, "put", 1);
+	if (!racy)
+		MUST(cuMemcpyDtoDAsync(flag, flag2, 4, a));
+	await_value(b, flag, 1);
+	launch(b, "get", 1);
+}
+
+/* The set has left its record by then, of which no host knows. Another stream's work keeps it from being the only one. */
+static void waited_long_after(void)
+{
+	launch_at(c, "poll", at, flag2, 1, 1);
+	if (racy)
+		set_to(a, flag);
+	launch(a, "put", 1);
+	if (!racy)
+		set_to(a, flag);
+	for (int i = 0; i < 400; i++) {
+		cuStreamQuery(c);
+		MUST(cuMemsetD8Async(at + (1 << 18), 1, 64, b));
+	}
+	await_value(b, flag, 1);
+	launch(b, "get", 1);
+	tell(a, flag2, 1);
+}
+
+/* More words than there are places for. */
+static void many_words(void)
+{
+	for (unsigned i = 0; i < 300; i++)
+		MUST(cuMemsetD32Async(at + (1 << 18) + 64 * i, 1, 1, c));
+	waited_for_set();
+}
+
 static void taken(void)
 {
 	launch(a, "put", 1);
@@ -325,7 +377,8 @@ static void captured(void)
 static const struct form forms[] = {
 	FORM(polled), FORM(polled_first), FORM(polled_by_kernel_before), FORM(not_acquired), FORM(waited), FORM(waited_first), FORM(raised_by_kernel),
 	FORM(counted_by_kernel), FORM(copied), FORM(copied_back), FORM(progress_waited), FORM(progress_polled), FORM(turns), FORM(wide_polled),
-	FORM(wide_waited), FORM(halves), FORM(batch), FORM(relayed), FORM(relayed_in_a_batch), FORM(taken), FORM(continued), FORM(cleared),
+	FORM(wide_waited), FORM(halves), FORM(batch), FORM(relayed), FORM(relayed_in_a_batch), FORM(waited_for_set), FORM(waited_for_copy),
+	FORM(waited_long_after), FORM(many_words), FORM(taken), FORM(continued), FORM(cleared),
 	FORM(cleared_by_set), FORM(one_bucket), FORM(many_waits), FORM(captured), {NULL, NULL},
 };
 

@@ -17,7 +17,8 @@ FORMS = {
     "not_acquired": {("poll_relaxed_and_get", "put")}, "waited": PUT_GET, "waited_first": PUT_GET, "raised_by_kernel": {("get", "raise_and_put")},
     "counted_by_kernel": {("count_and_put", "get")}, "copied": {(COPY, "get")}, "copied_back": {(COPY, "put")}, "progress_waited": {(COPY, "get")},
     "progress_polled": {(COPY, "poll_relaxed_and_get")}, "turns": PUT_GET, "wide_polled": {("put", "wide")}, "wide_waited": PUT_GET, "halves": PUT_GET,
-    "batch": PUT_GET, "relayed": PUT_GET, "relayed_in_a_batch": {("poll_and_get", "put")}, "taken": {("put", "take_relaxed_and_get")},
+    "batch": PUT_GET, "relayed": PUT_GET, "relayed_in_a_batch": {("poll_and_get", "put")}, "waited_for_set": PUT_GET, "waited_for_copy": PUT_GET,
+    "waited_long_after": PUT_GET, "taken": {("put", "take_relaxed_and_get")},
     "continued": {("poll_late_and_get", "put")}, "cleared": {("clear", WRITE)}, "cleared_by_set": {(SET, WRITE)},
 }
 UNKNOWN = {"halves"}  # who reads there comes behind anything
@@ -64,6 +65,7 @@ def noted(coverage):
 
 CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS}, "not_held_up": not_held_up,
          "one_bucket": lambda scratch: widened(scratch, "one_bucket", ambiguous), "captured": lambda scratch: widened(scratch, "captured", ambiguous),
+         "many_words": lambda scratch: widened(scratch, "many_words", ambiguous),
          "many_waits": lambda scratch: widened(scratch, "many_waits", noted)}
 
 if __name__ == "__main__":
