@@ -36,7 +36,7 @@ static const char *graph_put(struct graph *g, CUgraphExec exec, CUgraph program)
 		return "the driver is too old";
 	if (real.cuGraphClone(&copy, program) != CUDA_SUCCESS)
 		return "it has nodes that the driver does not clone";
-	const char *reason = graph_read(g, program, copy);
+	const char *reason = participant_uses_several() ? "its process uses several GPUs" : graph_read(g, program, copy); /* what it holds stays on its GPU */
 	if (!reason && g->plan.kernels && real.cuGraphExecUpdate_v2(exec, copy, &info) != CUDA_SUCCESS)
 		reason = "the driver did not take clones in it";
 	real.cuGraphDestroy(copy);
@@ -59,7 +59,7 @@ static void graph_add(CUgraphExec exec, CUgraph program, int for_device)
 		return;
 	}
 	int relaxed = flow_relax(&mode);
-	g->opaque = for_device ? "it may be launched by kernels" : participant_several() ? "its process uses several GPUs" : graph_put(g, exec, program);
+	g->opaque = for_device ? "it may be launched by kernels" : graph_put(g, exec, program);
 	flow_unrelax(mode, relaxed);
 }
 

@@ -537,6 +537,14 @@ struct participant *participant_elsewhere(void)
 
 int participant_several(void) { return participant_started() && !alone; }
 
+int participant_uses_several(void)
+{
+	int used = 0;
+	for (CUdevice device = 0; device < DEVICES && !alone; device++)
+		used += atomic_load_explicit(&place_on[device], memory_order_acquire) != 0;
+	return used > 1;
+}
+
 struct participant *participant_any(void)
 {
 	CUdevice device;

@@ -57,6 +57,7 @@ struct participant *participant_launching(void);
 /* The process's first while the current context is on a GPU that runs unchecked; else NULL. */
 struct participant *participant_elsewhere(void);
 int participant_several(void); /* the process has started, and sees several GPUs */
+int participant_uses_several(void); /* it has used several by now, checked or not */
 /* Of this process: at that place, on that device, whose slice holds that canonical address. NULL: nobody, or not yet. */
 struct participant *participant_at_place(int place);
 struct participant *participant_on(CUdevice device);

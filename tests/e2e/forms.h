@@ -53,12 +53,13 @@ static int racy;
 static CUcontext context;
 static CUstream a, b; /* that wait for nobody */
 
-/* The device's primary context, with the kernels and the streams. */
+/* The primary context of the rank's device, with the kernels and the streams. */
 static void form_context(void (*load)(void))
 {
+	const char *rank = getenv("LOCAL_RANK");
 	CUdevice device;
 
-	MUST(cuDeviceGet(&device, 0));
+	MUST(cuDeviceGet(&device, rank ? atoi(rank) : 0));
 	MUST(cuDevicePrimaryCtxRetain(&context, device));
 	MUST(cuCtxSetCurrent(context));
 	load();

@@ -534,12 +534,35 @@ static void asked(void)
 	words(racy ? y : x, 5);
 }
 
+/* One graph is made before the process uses its second GPU, one behind. */
+static void of_several(void)
+{
+	const char *rank = getenv("LOCAL_RANK");
+	CUgraphExec before = captured_kernel("put", x, x, 1), behind;
+	CUcontext second, gone;
+	CUdeviceptr p;
+
+	MUST(cuDevicePrimaryCtxRetain(&second, rank && atoi(rank) == 0));
+	MUST(cuCtxPushCurrent(second));
+	MUST(cuMemAlloc(&p, BYTES));
+	MUST(cuMemsetD8(p, 0, BYTES));
+	MUST(cuCtxPopCurrent(&gone));
+	MUST(cuGraphLaunch(before, a));
+	edge_unless_racy(b, a);
+	launch(b, "add", y, x, 1);
+	MUST(cuCtxSynchronize());
+	behind = captured_kernel("put", x, x, 2);
+	MUST(cuGraphLaunch(behind, a));
+	MUST(cuStreamSynchronize(a));
+	words(x, 2);
+}
+
 static const struct form forms[] = {
 	FORM(chain), FORM(fork_and_join), FORM(by_hand), FORM(child), FORM(copied), FORM(set), FORM(flags), FORM(wide), FORM(many), FORM(too_many),
 	FORM(then_kernel), FORM(kernel_then), FORM(then_host), FORM(copy_then_kernel), FORM(streams_then_set), FORM(branch_then_kernel), FORM(two_streams),
 	FORM(one_in_two_streams), FORM(default_stream),
 	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off), FORM(switched_on), FORM(switched_off_updated),
-	FORM(while_captured), FORM(cloned), FORM(asked),
+	FORM(while_captured), FORM(cloned), FORM(asked), FORM(of_several),
 	{NULL, NULL},
 };
 

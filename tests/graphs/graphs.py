@@ -36,6 +36,23 @@ def form(scratch, name):
         expect.need(not racy["coverage"]["launches_unchecked"], str(racy["coverage"]))
 
 
+def two_ranks(scratch):
+    """Each on a GPU of its own, of the two that it sees."""
+    for name in ("fork_and_join", "then_kernel"):
+        clean = jobs.launched(scratch, [PROGRAM, name], ranks=2, options=("--require-checked",)).ends(0).summary(ranks=2)
+        expect.need(not clean["findings"] and not clean["coverage"]["launches_unchecked"], str(clean))
+        racy = jobs.launched(scratch, [PROGRAM, name, "racy"], ranks=2, options=("--require-checked",)).ends(jobs.FOUND).summary(ranks=2)
+        expect.need({sides(f) for f in expect.pairs(racy)} <= FORMS[name] and not racy["coverage"]["launches_unchecked"], str(racy))
+
+
+def of_several(scratch):
+    """What is made when its process has used one GPU goes on to be checked; what is made when it has used two is not, and is listed."""
+    for racy in ([], ["racy"]):
+        job = jobs.launched(scratch, [PROGRAM, "of_several", *racy], ranks=2).ends(jobs.FOUND if racy else 0).says("its process uses several GPUs")
+        coverage = job.summary(ranks=2)["coverage"]
+        expect.need(coverage["launches_unchecked"] == 2, str(coverage))
+
+
 def too_many(scratch):
     """More nodes under way than there are tags: later replays compute the same, unchecked, and that is counted; nothing is invented."""
     for racy in ([], ["racy"]):
@@ -45,7 +62,8 @@ def too_many(scratch):
         job.says("no launch tag is free")
 
 
-CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS}, "too_many": too_many}
+CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS}, "too_many": too_many,
+         "two_ranks": two_ranks, "of_several": of_several}
 
 if __name__ == "__main__":
     if sys.argv[1] == "--list":
