@@ -96,12 +96,14 @@ static void *told_grow(void *list, size_t count, size_t *room, size_t size)
 	return grown;
 }
 
-void supervisor_told(struct supervisor *s, const struct gsan_side *by)
+void supervisor_told(struct supervisor *s, const struct gsan_side *by, uint32_t given)
 {
 	struct told *t = &s->told[by->participant][by->stream];
 	uint32_t seq = by->seq;
 	size_t at = told_from(t, seq), n = t->ranges;
-	int below = at && t->range[at - 1].last + 1 == seq, above = at < n && t->range[at].first == seq + 1;
+	given = given > seq + 1 && n < TOLD_APART ? given : 0;
+	int below = at && t->range[at - 1].last + 1 == seq && t->range[at - 1].given == given;
+	int above = at < n && t->range[at].first == seq + 1 && t->range[at].given == given;
 	if (t->all || (at < n && t->range[at].first <= seq))
 		return;
 	if (below && above) {
@@ -120,7 +122,7 @@ void supervisor_told(struct supervisor *s, const struct gsan_side *by)
 		}
 		t->range = grown;
 		memmove(&grown[at + 1], &grown[at], (n - at) * sizeof *grown);
-		grown[at] = (struct told_range){seq, seq};
+		grown[at] = (struct told_range){seq, seq, given};
 		t->ranges++;
 	}
 }
@@ -188,9 +190,21 @@ void supervisor_told_leave(struct supervisor *s, uint32_t p)
 	grown[past->spans++] = gone;
 }
 
+/* By the launches told of, from the at-th range on, with numbers from `by` to `last`, before one of p's own up to `bound` was given its number? */
+static int belief_told_from(const struct told *t, size_t at, uint32_t by, uint32_t last, uint32_t bound)
+{
+	for (; at < t->ranges && by <= last && by < bound; by = t->range[at].last + 1, at++) {
+		const struct told_range *range = &t->range[at];
+		by = by < range->first ? range->first : by;
+		if (by <= last && (range->given > by ? range->given - 1 : by) < bound)
+			return 1;
+	}
+	return 0;
+}
+
 /* May a host have been told by a kernel of participant p's stream that a is done, before it launched one of r's up to `bound`? By none
- * that is before a, and none that was launched behind that one: within one process numbers say so, between two the times. Of b's stream
- * only b itself: what is before it there need not tell. */
+ * that is before a, and none that was launched behind that one, or before it began: within one process numbers say so, between two the times
+ * of the launches. Of b's stream only b itself: what is before it there need not tell. */
 static int belief_told_by(const struct supervisor *s, uint32_t p, uint32_t stream, const struct gsan_finding *f, uint32_t r,
 			  uint32_t bound)
 {
@@ -211,7 +225,9 @@ static int belief_told_by(const struct supervisor *s, uint32_t p, uint32_t strea
 		by = t->range[at].first;
 	if (of_b && by > b->seq)
 		return 0;
-	return p == r ? by < bound : bound >= belief_next(&s->job->rank[r], belief_launched(rank, by));
+	if (p == r)
+		return lost ? by < bound : belief_told_from(t, at, by, of_b ? b->seq : UINT32_MAX, bound);
+	return bound >= belief_next(&s->job->rank[r], belief_launched(rank, by));
 }
 
 /* The same of processes that have left their place: what was launched once they were gone they have not told of. */

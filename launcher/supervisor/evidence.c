@@ -125,7 +125,7 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 	c->allocation = supervisor_allocation(s, evidence_byte(f));
 }
 
-static void evidence_told(struct supervisor *s, const struct gsan_side *by)
+static void evidence_told(struct supervisor *s, const struct gsan_side *by, uint32_t given)
 {
 	if (!evidence_is_known(s, by) || by->stream >= GSAN_STREAMS)
 		return;
@@ -133,7 +133,7 @@ static void evidence_told(struct supervisor *s, const struct gsan_side *by)
 	struct report_note note = {.key = "order", .name = kernel ? kernel->info.kernel : "a kernel", .reason =
 		"it writes where hosts can read, or calls what is not seen: that may order what a host launches afterwards"};
 	note.ranks = 1u << supervisor_owner_rank(s, s->owner[by->participant]);
-	supervisor_told(s, by);
+	supervisor_told(s, by, given);
 	report_add_note(&s->notes, &note);
 }
 
@@ -152,7 +152,7 @@ static void evidence_drain_ring(struct supervisor *s, struct gsan_ring *ring, in
 			continue; /* its kernel died while it wrote */
 		copy = *slot;
 		if (copy.kind == GSAN_TOLD)
-			evidence_told(s, &copy.second);
+			evidence_told(s, &copy.second, copy.first.seq);
 		else if (copy.kind == GSAN_WAITS)
 			supervisor_waits(s, &copy);
 		else

@@ -62,9 +62,10 @@ struct candidate {
 	enum belief belief; /* BELIEF_OPEN until the report, or until a process is forgotten that has to do with it */
 	struct candidate *next;
 };
-/* Launches of one stream that may have told a host something (GSAN_TOLD), as ranges in order. Their number is bounded by memory;
- * without it any launch may have (`all`). */
-struct told { struct told_range { uint32_t first, last; } *range; size_t ranges, room; int all; };
+/* Launches of one stream that may have told a host something (GSAN_TOLD), as ranges in order. Before any of a range did, numbers below `given`
+ * were given out; 0: no more is known than that its own was. Their number is bounded by memory; without it any launch may have (`all`). */
+#define TOLD_APART 65536u /* so many ranges; from there on of more than one launch `given` is not kept */
+struct told { struct told_range { uint32_t first, last, given; } *range; size_t ranges, room; int all; };
 /* Of processes that have left their place: from the launch of the first such kernel until the place went to another process. */
 struct told_past { struct told_span { uint64_t from, until; } *span; size_t spans, room; int all; }; /* nanoseconds, monotonic */
 
@@ -201,7 +202,7 @@ int supervisor_owner_gpu(const struct supervisor *s, const struct owner *o);  /*
 
 /* belief.c. late: the second access is a copy, and may have come before the first. */
 enum belief supervisor_believe(const struct supervisor *s, const struct gsan_finding *finding, int late);
-void supervisor_told(struct supervisor *s, const struct gsan_side *by);
+void supervisor_told(struct supervisor *s, const struct gsan_side *by, uint32_t given);
 void supervisor_told_leave(struct supervisor *s, uint32_t participant); /* to another process */
 void supervisor_told_free(struct supervisor *s, uint32_t participant);
 

@@ -190,8 +190,10 @@ static void clock_numbering(struct clock *c, uint32_t s, uint32_t from, uint32_t
 static void clock_numbered(struct clock *c, uint32_t count)
 {
 	c->next += count;
-	if (c->job)
+	if (c->job) {
 		atomic_store_explicit(&c->job->rank[c->participant].next, c->next, memory_order_release);
+		__atomic_store_n(&c->job->rank[c->participant].ring.given, c->next, __ATOMIC_RELEASE); /* partner: launch_given() */
+	}
 }
 
 /* The slot has launches from `first` to `last`, and `previous` before that. */

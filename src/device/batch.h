@@ -51,7 +51,7 @@ NEVER void access_batch(u64 launch, u64 self, u32 valid, const u64 *address, con
 		u32 asked = gpu_which(whole, there);
 		if (!asked)
 			continue;
-		u64 canonical = there ? shadow_canonical(w.launch, address[i]) : NO_ADDRESS;
+		u64 canonical = there ? shadow_accessed(w.launch, address[i], desc[i]) : NO_ADDRESS;
 		u32 log = bytes == 16 ? 3 : bytes == 8 ? 4 : 5;
 		u64 first = gpu_from64(whole, canonical, lane >> log << log);
 		u32 full = whole && (bytes == 4 || bytes == 8 || bytes == 16) ? lanes_full(canonical, first, bytes) : 0;

@@ -42,17 +42,24 @@ static inline uint32_t gsan_owner(uint64_t canonical)
 	return (uint32_t)((canonical - GSAN_DATA_BASE) >> GSAN_SLICE_BITS);
 }
 
+/* The last quarter of a slice is of memory that hosts use, too, and so unseen: what they read there may be the reason of what they
+ * launch, and what a kernel reads strongly there may be theirs. So too for an address that is in no slice, ~0. */
+#define GSAN_HOSTS_OFFSET (GSAN_SLICE / 4 * 3)
+static inline int gsan_is_hosts(uint64_t canonical) { return (canonical >> (GSAN_SLICE_BITS - 2) & 3) == 3; }
+
 /* View table: one u32 per 2 MiB view page, private to a process. 0 = not checked, else canonical page number + 1,
  * where the page number counts from GSAN_DATA_BASE. */
 #define GSAN_VIEW_PAGES (GSAN_VIEW_SIZE / GSAN_PAGE)
 
-/* Behind it, in the same way private to a process: ranges outside the arena (module variables) and their canonical
- * addresses. Both are multiples of 512 bytes. */
-#define GSAN_RANGES 4096u
+/* Behind it, in the same way private to a process: ranges outside the arena (module variables, memory of hosts) and their canonical
+ * addresses, both multiples of 512 bytes, sorted by address. There are two such tables. The host writes the one that is not in use, then
+ * raises `now`, whose lowest bit says which one is: what was found counts if `now` is the same afterwards. */
+#define GSAN_RANGES 32768u
 #define GSAN_RANGES_OFFSET (GSAN_VIEW_PAGES * 4u)
-struct gsan_range { uint64_t base, size, canonical; }; /* size 0: none */
-struct gsan_ranges_head { uint64_t low, high; uint32_t count, pad; };
-_Static_assert(sizeof(struct gsan_ranges_head) + GSAN_RANGES * sizeof(struct gsan_range) <= GSAN_PAGE, "");
+struct gsan_range { uint64_t base, size, canonical; };
+struct gsan_ranges { uint64_t low, high; uint32_t count, pad; struct gsan_range range[GSAN_RANGES]; };
+struct gsan_ranges_both { uint32_t now, managed; /* 1: there is, or was, managed memory */ struct gsan_ranges table[2]; };
+_Static_assert(sizeof(struct gsan_ranges_both) <= GSAN_PAGE, "");
 
 /* ---- shadow ------------------------------------------------------------------------------------------------- */
 #define GSAN_LINE 128u        /* bytes of data per line record */
@@ -311,7 +318,7 @@ static inline int gsan_box_is_word(const struct gsan_box *box)
 /* ---- findings: memory shared by the device, its process and the supervisor ---------------------------------- */
 enum gsan_kind { /* the names are DESIGN §11 */
 	GSAN_KIND_NONE, GSAN_RAW, GSAN_WAR, GSAN_WAW, GSAN_ATOMIC_PLAIN, GSAN_SCOPE, GSAN_STALE_NC,
-	GSAN_TOLD, /* no finding: launch `second` wrote where a host may read; for the supervisor */
+	GSAN_TOLD, /* no finding: launch `second` wrote where a host may read; before, numbers below first.seq were given out. For the supervisor */
 	GSAN_WAITS /* no finding: `second` has read the same at `address` again and again; not canonical, if nothing is known of that */
 };
 /* Why no edge was found: the device's best knowledge, from which `missing_edge` is worded. */
@@ -406,7 +413,10 @@ struct gsan_ring {
 	uint64_t tail;    /* first ticket the supervisor has not consumed; written by the supervisor only */
 	uint64_t dropped;
 	uint64_t told_lost; /* 1: there was no slot to say which launch told a host something (GSAN_TOLD) */
-	uint64_t pad[12];
+	uint64_t pad[4];
+	uint32_t given;   /* launches of the participant with a number below it were given it; written by its process, before they are enqueued */
+	uint32_t pad1;
+	uint64_t pad2[7];
 	struct gsan_finding slot[GSAN_RING_SLOTS];
 };
 _Static_assert(sizeof(struct gsan_ring) % 64 == 0, "");

@@ -87,11 +87,11 @@ ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 		line_general(launch, self, line, desc, mask, store && replaced != last ? replaced : 0);
 }
 
-/* A group's access outside the arena: a view of it, a variable, or what has no shadow. */
+/* A group's access outside the arena: a view of it, a range, or what has no shadow. */
 NEVER void lines_elsewhere(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
-	u64 canonical = shadow_canonical(l, line);
+	u64 canonical = shadow_accessed(l, line, desc);
 	if (canonical != NO_ADDRESS) {
 		line_fast(launch, self, quick, canonical, desc);
 		return;

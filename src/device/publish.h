@@ -6,6 +6,16 @@
 #include "device/launch.h"
 #include "device/learnt.h"
 
+/* Which numbers had been given out before the launch writes where a host may read: launches with these the host has not put behind that. Asked for
+ * only where kernels write there, for it is the host's memory that says it: what managed memory there is they do write, and one may have told. */
+NEVER u32 launch_given(const struct gsan_launch *l)
+{
+	const struct gsan_ranges_both *both = (const void *)(uintptr_t)(l->view_table + GSAN_RANGES_OFFSET);
+	if (!gpu_load32(&own_tables(l)->tells) && !(l->view_table && gpu_load32(&both->managed)))
+		return 0;
+	return gpu_acquire32(&((const struct gsan_ring *)(uintptr_t)l->ring)->given); /* before the claim, behind which the others go on */
+}
+
 NEVER void launch_publish(const struct gsan_launch *l)
 {
 	struct dev_launch *e = own_launch(l);
@@ -15,10 +25,12 @@ NEVER void launch_publish(const struct gsan_launch *l)
 	if (claim == l->seq)
 		return;
 	launch_floor(l);
+	u32 given = launch_given(l);
 	if (gpu_cas32(&e->claim, claim, l->seq) != claim)
 		return;
 	launch_fill(launch_whole(l), e);
 	launch_base(launch_whole(l));
+	gpu_store32(&e->given, given);
 	learnt_before(l);
 	gpu_release32(&e->seq, l->seq);
 }

@@ -34,7 +34,7 @@ NEVER void range_learns(const struct who *w, const struct gsan_box *b)
 	struct looked k = {l, shadow_canonical(l, b->at), 0, (u32)b->width, GSAN_WAIT_NOTHING};
 	if (own)
 		k = looked_of(own);
-	if (k.at != NO_ADDRESS && !look_learns(l, &k))
+	if (!gsan_is_hosts(k.at) && !look_learns(l, &k)) /* what has no shadow has none, either */
 		acquired_everything(l);
 }
 

@@ -32,6 +32,8 @@ NEVER void red_hint(const struct who *w, u64 canonical, u32 desc)
 	const struct gsan_launch *l = w->launch;
 	struct sampled s;
 	u64 me = rec_of(w->base, desc_op(desc), desc & 0xffff, granule_mask(canonical, desc_bytes(desc)));
+	if (gsan_is_hosts(canonical)) /* what is read there may be a host's */
+		return;
 	for (u32 i = 0, n = sampled_at(canonical, &s) ? SAMPLED : 0; i < n; i++) {
 		u64 rec = s.r[i];
 		if (!rec_live(l, rec) || who_made(w, rec) || !tag_mapped(l, rec_tag(rec)))
@@ -80,7 +82,7 @@ u32 gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 	struct dev_racing racing;
 	racing.count = 0;
 	struct who w = who_of(launch, self, mine);
-	u64 canonical = mine ? shadow_canonical(w.launch, address) : NO_ADDRESS;
+	u64 canonical = mine ? shadow_accessed(w.launch, address, desc) : NO_ADDRESS;
 	if (mine && canonical == NO_ADDRESS)
 		red_foreign(&w, address, desc);
 	if (canonical != NO_ADDRESS)
@@ -162,7 +164,7 @@ void gsan_learned(u64 launch, u64 self, u64 address, u32 desc)
 	for (u32 tries = 0; e && tries < LEARNED_TRIES && !lock_is_free(&e->lock); tries++)
 		gpu_pause();
 	gpu_fence_sys();
-	if (canonical == NO_ADDRESS)
+	if (gsan_is_hosts(canonical))
 		return;
 	if (e && !version_is_learnt(&w, e)) /* by now: everything may be before who is behind this launch */
 		learner_meets(w.launch, c->foreign);

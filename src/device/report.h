@@ -320,6 +320,7 @@ NEVER void report_told(const struct gsan_launch *l)
 	}
 	struct gsan_finding *f = &ring->slot[ticket % GSAN_RING_SLOTS];
 	f->kind = GSAN_TOLD;
+	f->first.seq = gpu_load32(&own_launch(l)->given);
 	f->second = (struct gsan_side){.seq = l->seq, .kernel = l->kernel, .participant = l->participant, .stream = l->stream};
 	report_send(ring, f, ticket);
 }

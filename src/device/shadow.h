@@ -4,6 +4,8 @@
 #ifndef GSAN_DEVICE_SHADOW_H
 #define GSAN_DEVICE_SHADOW_H
 
+#include "device/desc.h"
+#include "device/foreign.h"
 #include "device/launch.h"
 #include "device/observed.h"
 #include "device/report.h"
@@ -11,32 +13,59 @@
 
 #define NO_ADDRESS (~0ull)
 
-/* The same for what lies outside the arena: module variables. */
-NEVER u64 shadow_variable(const struct gsan_launch *l, u64 address)
+/* In a table of ranges, which may be written meanwhile. NO_ADDRESS: in none of them. */
+ALWAYS u64 range_search(const struct gsan_ranges *t, u64 address)
 {
-	const struct gsan_ranges_head *head = (const void *)(uintptr_t)(l->view_table + GSAN_RANGES_OFFSET);
-	const struct gsan_range *r = (const void *)(head + 1);
-	if (!l->view_table || address < gpu_load64(&head->low) || address >= gpu_load64(&head->high))
+	u32 low = 0, high = gpu_load32(&t->count);
+	if (address < gpu_load64(&t->low) || address >= gpu_load64(&t->high) || high > GSAN_RANGES)
 		return NO_ADDRESS;
-	for (u32 i = 0, n = gpu_load32(&head->count); i < n && i < GSAN_RANGES; i++) {
-		u64 base = gpu_load64(&r[i].base);
-		if (address >= base && address - base < gpu_load64(&r[i].size))
-			return gpu_load64(&r[i].canonical) + (address - base);
+	while (low < high) { /* the first that begins behind it */
+		u32 mid = (low + high) / 2;
+		if (gpu_load64(&t->range[mid].base) <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	const struct gsan_range *r = &t->range[low ? low - 1 : 0];
+	u64 inside = address - gpu_load64(&r->base);
+	return inside < gpu_load64(&r->size) ? gpu_load64(&r->canonical) + inside : NO_ADDRESS;
+}
+
+/* The same for what lies outside the arena: module variables, memory of hosts. Of a participant whose tables are out of reach that has
+ * none; of those in its own process all are. `writes`: it is an access that may tell a host something. */
+#define RANGE_TRIES 4u
+NEVER u64 shadow_range(const struct gsan_launch *l, u64 address, int writes)
+{
+	const struct gsan_ranges_both *both = (const void *)(uintptr_t)(l->view_table + GSAN_RANGES_OFFSET);
+	for (u32 tries = 0; l->view_table && tries < RANGE_TRIES; tries++) {
+		u32 now = gpu_load32(&both->now);
+		u64 canonical = range_search(&both->table[now & 1], address);
+		if (canonical == NO_ADDRESS)
+			return NO_ADDRESS;
+		if (gpu_load32(&both->now) != now)
+			continue;
+		if (!(l->mapped >> gsan_owner(canonical) & 1))
+			return NO_ADDRESS;
+		if (writes && gsan_is_hosts(canonical))
+			foreign_told(l);
+		return canonical;
 	}
 	return NO_ADDRESS;
 }
 
 /* Canonical address of an access, or NO_ADDRESS: not checked. */
-ALWAYS u64 shadow_canonical(const struct gsan_launch *l, u64 address)
+ALWAYS u64 shadow_address(const struct gsan_launch *l, u64 address, int writes)
 {
 	if (address >> GSAN_DATA_SHIFT == GSAN_DATA_TOP)
 		return address;
 	if (address >> GSAN_VIEW_SHIFT != GSAN_VIEW_TOP || !l->view_table)
-		return shadow_variable(l, address);
+		return shadow_range(l, address, writes);
 	u64 page = (address - GSAN_VIEW_BASE) / GSAN_PAGE;
 	u32 entry = gpu_load32((const u32 *)(uintptr_t)l->view_table + page);
 	return entry ? GSAN_DATA_BASE + (u64)(entry - 1) * GSAN_PAGE + address % GSAN_PAGE : NO_ADDRESS;
 }
+ALWAYS u64 shadow_canonical(const struct gsan_launch *l, u64 address) { return shadow_address(l, address, 0); }
+ALWAYS u64 shadow_accessed(const struct gsan_launch *l, u64 address, u32 desc) { return shadow_address(l, address, op_may_write(desc_op(desc))); }
 
 ALWAYS u64 rec_make(const struct who *w, const struct access *a) { return rec_of(w->base, a->op, a->site, a->mask); }
 

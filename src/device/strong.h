@@ -186,7 +186,7 @@ ALWAYS int reads_again(const struct who *w, u32 whole, u64 canonical, u32 desc, 
 void gsan_after(u64 launch, u64 self, u32 whole, u64 address, u32 desc, u64 value, u32 looked)
 {
 	struct who w = who_of(launch, self, 1);
-	u64 canonical = shadow_canonical(w.launch, address);
+	u64 canonical = shadow_accessed(w.launch, address, desc);
 	int load = desc & GSAN_DESC_VALUE && !op_writes(desc_op(desc)) && !desc_is_cas(desc) && desc_is_scalar(desc);
 	if (w.state && load && reads_again(&w, whole, canonical, desc, value))
 		return;

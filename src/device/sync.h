@@ -29,9 +29,10 @@
 
 /* ---- before a strong write -------------------------------------------------------------------------------------------- */
 
+/* May what is released there be known? Not of what hosts write, too, and not of NO_ADDRESS, which counts as that (layout.h). */
 ALWAYS int sync_reachable(const struct who *w, u64 canonical)
 {
-	return canonical != NO_ADDRESS && w->launch->mapped >> gsan_owner(canonical) & 1;
+	return !gsan_is_hosts(canonical) && w->launch->mapped >> gsan_owner(canonical) & 1;
 }
 
 /* Does a strong write of it make an entry for its location? Not of a kernel of relaxed operations alone: histograms are made of those,

@@ -55,7 +55,8 @@
 #define TOUCHES_NOTHING COPY_NEITHER /* what a copy touches, and its way */
 #define FROM_ARRAY_OUT COPY_OUT
 #define IN(to, n) reach_in(&copy_, to, n)
-#define OUT(from, n) reach_out(&copy_, from, n)
+#define UP(to, from, n) reach_up(&copy_, to, from, n)
+#define DOWN(to, from, n) reach_down(&copy_, to, from, n)
 #define FROM(from, n) reach_from(&copy_, from, n)
 #define WITHIN(to, from, n) reach_within(&copy_, to, from, n)
 #define BETWEEN(to, from, n) reach_between(&copy_, to, from, n)

@@ -146,11 +146,11 @@ static void function_variable(struct flow *f, const struct function *fn, const c
 	size_t size;
 	int told = function_global(&fn->holder, name, &at, &size) == CUDA_SUCCESS;
 
-	if (told && managed) /* as all of such memory (foreign.c) */
+	if (told && managed && vmm_hosts(at, size, name, function_holder(fn), 1)) /* as all of such memory (foreign.c) */
 		atomic_fetch_add_explicit(&f->rank->foreign_bytes[JOB_MANAGED], size, memory_order_relaxed);
-	else if (told)
+	else if (told && !managed)
 		vmm_variable(f->participant, at, size, name, function_holder(fn));
-	else
+	else if (!told)
 		flow_note(f, "foreign", name, "a module variable of which the driver does not tell where it lies");
 }
 

@@ -15,7 +15,7 @@ static void reach_add(struct copy *c, int written, struct gsan_box box)
 {
 	struct gsan_box *first = reach_side(&c->boxes, written);
 
-	if (!box.width || !box.rows || !vmm_is_checked(box.at))
+	if (!box.width || !box.rows || !vmm_checked(box.at))
 		return;
 	if (!first->rows) {
 		*first = box;
@@ -48,8 +48,16 @@ enum copy_way reach_in(struct copy *c, CUdeviceptr to, size_t n)
 	return COPY_IN;
 }
 
-enum copy_way reach_out(struct copy *c, CUdeviceptr from, size_t n)
+enum copy_way reach_up(struct copy *c, CUdeviceptr to, const void *from, size_t n)
 {
+	reach_add_range(c, 1, to, n);
+	reach_add_range(c, 0, (CUdeviceptr)(uintptr_t)from, n);
+	return COPY_IN;
+}
+
+enum copy_way reach_down(struct copy *c, const void *to, CUdeviceptr from, size_t n)
+{
+	reach_add_range(c, 1, (CUdeviceptr)(uintptr_t)to, n);
 	reach_add_range(c, 0, from, n);
 	return COPY_OUT;
 }
@@ -60,8 +68,8 @@ enum copy_way reach_from(struct copy *c, CUdeviceptr from, size_t n)
 	return COPY_NEITHER;
 }
 
-/* What has shadow no host reads: then it brings one nothing. */
-static enum copy_way reach_to(CUdeviceptr to) { return vmm_is_checked(to) ? COPY_IN : COPY_BOTH; }
+/* What is ours no host reads: then it brings one nothing. */
+static enum copy_way reach_to(CUdeviceptr to) { return vmm_checked(to) == VMM_OURS ? COPY_IN : COPY_BOTH; }
 
 enum copy_way reach_within(struct copy *c, CUdeviceptr to, CUdeviceptr from, size_t n)
 {
@@ -97,17 +105,19 @@ enum copy_way reach_rows(struct copy *c, CUdeviceptr to, size_t pitch, size_t wi
 	return COPY_IN;
 }
 
-/* One side of a copy's structure: `side` is src or dst. An address that the driver looks up may be a host's, which is not checked. */
+/* One side of a copy's structure: `side` is src or dst. A host's address is one that is checked, perhaps. */
 #define REACH_TYPED(m, side) ((m)->side##MemoryType == CU_MEMORYTYPE_DEVICE || (m)->side##MemoryType == CU_MEMORYTYPE_UNIFIED)
+#define REACH_HOST(m, side) ((m)->side##MemoryType == CU_MEMORYTYPE_HOST)
+#define REACH_AT(m, side) (REACH_HOST(m, side) ? (CUdeviceptr)(uintptr_t)(m)->side##Host : (m)->side##Device)
 #define REACH_PITCH(m, side) ((m)->side##Pitch ? (m)->side##Pitch : (m)->WidthInBytes)
 #define REACH_RECTANGLE(c, m, side, written) \
-	if (REACH_TYPED(m, side)) \
-		reach_add(c, written, (struct gsan_box){.at = (m)->side##Device + (m)->side##Y * REACH_PITCH(m, side) + (m)->side##XInBytes, \
+	if (REACH_TYPED(m, side) || REACH_HOST(m, side)) \
+		reach_add(c, written, (struct gsan_box){.at = REACH_AT(m, side) + (m)->side##Y * REACH_PITCH(m, side) + (m)->side##XInBytes, \
 				.width = (m)->WidthInBytes, .pitch = REACH_PITCH(m, side), .height = (m)->Height, .rows = (m)->Height})
 #define REACH_HEIGHT(m, side) ((m)->side##Height ? (m)->side##Height : (m)->Height)
 #define REACH_BOX(c, m, side, written) \
-	if (REACH_TYPED(m, side)) \
-		reach_add(c, written, (struct gsan_box){.at = (m)->side##Device + ((m)->side##Z * REACH_HEIGHT(m, side) + (m)->side##Y) * \
+	if (REACH_TYPED(m, side) || REACH_HOST(m, side)) \
+		reach_add(c, written, (struct gsan_box){.at = REACH_AT(m, side) + ((m)->side##Z * REACH_HEIGHT(m, side) + (m)->side##Y) * \
 				REACH_PITCH(m, side) + (m)->side##XInBytes, .width = (m)->WidthInBytes, .pitch = REACH_PITCH(m, side), \
 				.slice = REACH_HEIGHT(m, side) * REACH_PITCH(m, side), .height = (m)->Height, .rows = (m)->Height * (m)->Depth})
 
@@ -165,7 +175,7 @@ enum copy_way reach_one_box(struct copy *c, const CUDA_MEMCPY3D_BATCH_OP *m)
 	if (to && from) {
 		reach_operand(c, 1, &m->dst, &m->extent);
 		reach_operand(c, 0, &m->src, &m->extent);
-	} else if ((to && vmm_is_checked(m->dst.op.ptr.ptr)) || (from && vmm_is_checked(m->src.op.ptr.ptr))) {
+	} else if ((to && vmm_checked(m->dst.op.ptr.ptr)) || (from && vmm_checked(m->src.op.ptr.ptr))) {
 		c->untold = 1;
 	}
 	return COPY_BOTH;

@@ -1,4 +1,4 @@
-/* What a copy or a set reads and writes of checked memory, told by the rows of hooks.def, and the way it takes: one function for each form
+/* What a copy or a set reads and writes of checked memory, hosts' too, told by the rows of hooks.def, and the way it takes: one function for each form
  * of arguments. Of what cannot be told in bytes (arrays in batches, whose elements have sizes of their own) it is noted that there is something. */
 #ifndef GSAN_DRIVER_REACH_H
 #define GSAN_DRIVER_REACH_H
@@ -6,7 +6,8 @@
 #include "driver/copy.h"
 
 enum copy_way reach_in(struct copy *c, CUdeviceptr to, size_t n);
-enum copy_way reach_out(struct copy *c, CUdeviceptr from, size_t n);
+enum copy_way reach_up(struct copy *c, CUdeviceptr to, const void *from, size_t n); /* from a host's memory */
+enum copy_way reach_down(struct copy *c, const void *to, CUdeviceptr from, size_t n);
 enum copy_way reach_from(struct copy *c, CUdeviceptr from, size_t n); /* to an array */
 enum copy_way reach_within(struct copy *c, CUdeviceptr to, CUdeviceptr from, size_t n);
 enum copy_way reach_between(struct copy *c, CUdeviceptr to, CUdeviceptr from, size_t n);

@@ -92,7 +92,7 @@ struct job_word {
 struct job_moment { uint64_t from, until; uint32_t next, pad; };
 #define JOB_MOMENTS 65536u
 
-/* Memory that kernels may use, that hosts can read and write, and that has no shadow. */
+/* Memory that kernels may use, that hosts can read and write, and that could not be given shadow. */
 enum job_foreign { JOB_MANAGED, JOB_PINNED, JOB_REGISTERED, JOB_FOREIGNS };
 #define JOB_FOREIGN_NAMES {"cuMemAllocManaged", "cuMemHostAlloc", "cuMemHostRegister"}
 

@@ -184,8 +184,12 @@ CUresult vmm_cuMemFree_v2(CUdeviceptr at)
 	struct participant *p = participant_of(at);
 	struct vmm_section s;
 	int kind = p ? kind_of_block(at) : 0;
-	if (!kind)
-		return real.cuMemFree_v2(at);
+	if (!kind) {
+		const uint64_t number = vmm_hosts_number(at); /* managed */
+		CUresult plain = real.cuMemFree_v2(at);
+		vmm_hosts_drop(at, plain ? 0 : number);
+		return plain;
+	}
 	participant_current(); /* the first that is seen of a context, perhaps */
 	CUresult rc = vmm_free_waits(p, kind == 2 ? GSAN_PAGE : 1); /* without the lock, for it may wait long */
 	if (rc == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || rc == CUDA_ERROR_DEINITIALIZED || vmm_enter(p, &s))

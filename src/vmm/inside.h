@@ -82,7 +82,9 @@ uint32_t tables_forget(uint32_t gone);
 uint32_t shadow_forget(uint32_t gone);
 uint32_t spans_forget(struct spans *mapped, uint32_t gone, uint64_t base, uint64_t slice); /* each has its slice, from `base` on */
 
-uint64_t variable_canonical(uint64_t at); /* variable.c; 0: no module variable is there */
-uint64_t vmm_canonical(uint64_t at);      /* value.c: of a block, a view or a variable; 0: none is there */
+uint64_t range_canonical(uint64_t at); /* range.c; 0: no range is there */
+uint64_t vmm_canonical(uint64_t at);   /* value.c: of a block, a view or a range; 0: none is there */
+void ranges_context_ended(CUcontext context);
+void ranges_renew(struct participant *p); /* tells the device what it could not be told */
 
 #endif

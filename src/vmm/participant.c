@@ -20,7 +20,7 @@
 #include "vmm/span.h"
 
 #define CONNECT_MS 10000
-#define VIEW_TABLE_BYTES (GSAN_RANGES_OFFSET + GSAN_PAGE) /* and the ranges of module variables behind it */
+#define VIEW_TABLE_BYTES (GSAN_RANGES_OFFSET + GSAN_PAGE) /* and the tables of ranges behind it */
 #define VIEW_TABLE_OFFSET (GSAN_TABLE_SLICE / 2) /* behind the tables, in the own slice; private to the process */
 
 pthread_mutex_t vmm_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -276,13 +276,16 @@ static int start(struct participant *p)
 {
 	if (start_join(p) || start_process(p))
 		return -1;
-	if (arena_give(&p->slice, GSAN_DATA_BASE + (uint64_t)p->index * GSAN_SLICE, GSAN_SLICE) || start_tables(p)) {
+	const uint64_t slice = GSAN_DATA_BASE + (uint64_t)p->index * GSAN_SLICE;
+	if (arena_give(&p->slice, slice, GSAN_HOSTS_OFFSET) || arena_give(&p->hosts, slice + GSAN_HOSTS_OFFSET, GSAN_SLICE - GSAN_HOSTS_OFFSET) ||
+	    start_tables(p)) {
 		log_error("cannot set up the clock tables (they need %llu MiB of device memory%s); %s runs unchecked",
 			  (unsigned long long)(gsan_tables_bytes() + VIEW_TABLE_BYTES) >> 20,
 			  p->place ? ", and peer access to this process's first GPU" : "", p->place ? "this GPU" : "the program");
 		vmm_note(p, "unchecked", "rank", "the clock tables could not be set up (device memory%s?)", p->place ? ", peer access" : "");
 		job_writes(p->job, p->index, 0, UINT32_MAX); /* it runs, unseen */
 		arena_drop(&p->slice);
+		arena_drop(&p->hosts);
 		stop_process(p);
 		return -1;
 	}
@@ -454,6 +457,7 @@ void vmm_context_ended(CUcontext context)
 {
 	pthread_mutex_lock(&vmm_lock);
 	block_context_ended(context);
+	ranges_context_ended(context);
 	for (int place = 0; place < atomic_load_explicit(&places, memory_order_relaxed); place++)
 		if (selves[place].context == context)
 			atomic_store_explicit(&selves[place].homeless, 1, memory_order_release);
@@ -473,6 +477,7 @@ static int settle(struct participant *p)
 		vmm_end(&s);
 		if (!rc) {
 			contexts_take(p, &to, now);
+			ranges_renew(p);
 			atomic_store_explicit(&p->homeless, 0, memory_order_release);
 		}
 	}

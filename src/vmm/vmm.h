@@ -2,7 +2,7 @@
  * handles that ranks exchange are virtualised, so that a peer's mapping finds the owner's shadow. Three layers:
  * arena.c hands out addresses, shadow.c maps line records, block.c and handle.c are the program's two kinds of memory
  * (cuMemAlloc, and its own cuMemCreate/cuMemMap), lent.c is CUDA IPC; *_hooks.c are the driver's functions on top of them. Beside them
- * participant.c starts it all, once for each GPU, pool.c says which memory pools blocks stand for, variable.c is for module variables,
+ * participant.c starts it all, once for each GPU, pool.c says which memory pools blocks stand for, range.c is for what lies outside the arena (module variables, what hosts use, too),
  * forget.c gives up what is of processes that left, value.c for what streams write, label.c for what the program calls its memory, workspace.c for cooperative grids, detail.c what lies
  * behind the tables, memory.c makes the driver calls of our own, span.c is their sorted array.
  *
@@ -34,7 +34,9 @@ struct participant {
 	uint64_t view_table;    /* device address of u32[GSAN_VIEW_PAGES], the same for all of the process */
 	struct arena slice;     /* free pages of its canonical slice, */
 	struct arena small;     /* free parts of chunks for small blocks, */
-	struct arena variables; /* and canonical addresses with shadow, of no module variable now: under the section, all three */
+	struct arena variables; /* canonical addresses with shadow, of no module variable now, */
+	struct arena hosts;     /* and those for memory that hosts use, too: under the section, all four */
+	uint64_t hosts_bytes;   /* of these, given out */
 	_Atomic uint32_t mapped;  /* whose tables it may use */
 	_Atomic uint32_t refused; /* whose it cannot */
 	_Atomic uint32_t looked;  /* 1 + the job's `changes` at which nobody's were missing, 0 = never */
@@ -66,7 +68,9 @@ struct participant *participant_of(uint64_t canonical);
 /* Set by src/driver: waits for its kernels that may leave records of what the program is done with. 1: none is under way. With vmm_lock held. */
 extern int (*vmm_settle)(void);
 
-int vmm_is_checked(uint64_t at); /* has an address of the program a line record? Views of what is not checked count, too */
+/* Has an address of the program a line record, and do hosts use it, too? Views of what is not checked count as ours. */
+enum vmm_checked { VMM_UNCHECKED, VMM_OURS, VMM_HOSTS };
+enum vmm_checked vmm_checked(uint64_t at);
 uint32_t vmm_mapped(struct participant *p); /* bit per participant; maps the tables of newcomers */
 uint64_t vmm_view_table(struct participant *p);
 uint64_t vmm_ring(struct participant *p);
@@ -91,9 +95,16 @@ void vmm_detail_grow(struct participant *p);
 /* Module variables of `owner` (a module or library), which lie outside the arena: checked from here on, until dropped. */
 void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char *name, const void *owner);
 void vmm_variables_drop(struct participant *p, const void *owner);
+/* Memory that hosts use, too, of that device address: checked from here on. Of `owner`, with whose variables it is dropped, or NULL. 0 or -errno:
+ * it is not checked. */
+int vmm_hosts(uint64_t at, uint64_t size, const char *name, const void *owner, int managed);
+/* What begins there, before the driver frees it, after which another thread may have it; 0: nothing that is checked. Then what has that number is
+ * dropped. */
+uint64_t vmm_hosts_number(uint64_t start);
+void vmm_hosts_drop(uint64_t start, uint64_t number);
 
 /* The canonical address of what lies at `at`, a value that a stream is about to wait for, or `written` by one: of this the device knows from here on.
- * 0: it lies in memory without shadow, which hosts may read, too. */
+ * 0: it lies in memory that hosts may read, too. */
 uint64_t vmm_value(struct participant *p, uint64_t at, int written);
 
 /* What findings call that memory from here on. 0; -ENOENT: it is not one piece of this process's own checked memory; -ENOSPC. */

@@ -455,6 +455,11 @@ def pdl():
     yield from forms_of("pdl")
 
 
+def hostmem():
+    """Memory that hosts use, too: the forms of tests/hostmem."""
+    yield from forms_of("hostmem")
+
+
 def libraries():
     """Kernels that Python's libraries compile within the process: the forms of tests/libraries, plain, and five times each correct and racy."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "libraries"))
@@ -627,7 +632,7 @@ def speed_4():
 
 SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "gpus-4": gpus, "graphs-4": graphs_4, "idioms-4": lambda: idioms(ranks=4), "ipc-4": lambda: ipc(4), "launchers-4": launchers_4,
             "limits-4": lambda: limits("fills=100x4"), "litmus-4": lambda: litmus(4), "random-4": random_4,
-            "speed-4": speed_4, "cases": cases, "copies": copies, "fat": fat, "gpus": gpus, "graphs": graphs, "ipc": ipc, "idioms": idioms, "libraries": libraries, "litmus": litmus, "pages": pages, "pdl": pdl, "places": places, "random": random_section, "smoke": smoke, "values": values,
+            "speed-4": speed_4, "cases": cases, "copies": copies, "fat": fat, "gpus": gpus, "graphs": graphs, "hostmem": hostmem, "ipc": ipc, "idioms": idioms, "libraries": libraries, "litmus": litmus, "pages": pages, "pdl": pdl, "places": places, "random": random_section, "smoke": smoke, "values": values,
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "plugin": plugin, "triton39": triton39, "residency": residency, "limits": limits,
             "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "programs": programs,
             "linked": linked}

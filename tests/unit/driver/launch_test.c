@@ -46,7 +46,7 @@ uint64_t vmm_ring(struct participant *p) { return p->ring; }
 uint64_t vmm_writers(struct participant *p) { return p->writers; }
 void vmm_result(CUresult rc) { (void)rc; }
 int (*vmm_settle)(void);
-int vmm_is_checked(uint64_t at) { return at - GSAN_ARENA_BASE < GSAN_ARENA_SIZE; }
+enum vmm_checked vmm_checked(uint64_t at) { return at - GSAN_ARENA_BASE < GSAN_ARENA_SIZE ? VMM_OURS : VMM_UNCHECKED; }
 int vmm_label(uint64_t at, uint64_t size, const char *name) { return !at || !size || !*name; }
 uint64_t vmm_workspace(struct participant *p, uint32_t slot) { return p == &self ? 0x1000 + slot : 0; }
 void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char *name, const void *owner)
@@ -54,6 +54,9 @@ void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char 
 	(void)p, (void)at, (void)size, (void)name, (void)owner;
 }
 void vmm_variables_drop(struct participant *p, const void *owner) { (void)p, (void)owner; }
+int vmm_hosts(uint64_t at, uint64_t size, const char *name, const void *owner, int managed) { return at && size && *name && owner && managed ? -1 : 0; }
+uint64_t vmm_hosts_number(uint64_t start) { return start; }
+void vmm_hosts_drop(uint64_t start, uint64_t number) { (void)start, (void)number; }
 static uint64_t shadowed; /* memory where vmm_value() finds shadow */
 uint64_t vmm_value(struct participant *p, uint64_t at, int written) { return written && p == &self && at == shadowed ? at : 0; }
 int vmm_history_end(struct participant *p, const struct gsan_history *used) { return p == &self && !used; }
