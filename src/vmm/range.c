@@ -260,7 +260,7 @@ int vmm_hosts(uint64_t at, uint64_t size, const char *name, const void *owner, i
 uint64_t vmm_hosts_number(uint64_t start)
 {
 	uint64_t number = 0;
-	if (start < low || start >= high)
+	if (start < low || start >= high || !participant_started()) /* nobody in a child: others may have the lock */
 		return 0;
 	pthread_mutex_lock(&vmm_lock);
 	for (size_t i = spans_behind(&ranges, start); i < ranges.count && !number; i++) {

@@ -18,7 +18,7 @@ SEEN = {  # of kernels of faults_waits: operation, bytes, offset, value
     "acquire": ("ld", "acquire", 4, FLAG, "0x0"), "relaxed": ("ld", "relaxed", 4, FLAG, "0x0"), "volatile": ("ld", "volatile", 4, FLAG, "0x0"),
     "acquirer": ("atom.cas", "acquire", 4, FLAG, "0x0"), "lock": ("atom.cas", "acquire", 4, LOCK, "0x1"),
     "swap": ("atom.exch", "acquire", 4, LOCK, "0x1"), "add": ("atom.add", "acq_rel", 4, FLAG, "0x0"),
-    "vector": ("ld", "relaxed", 8, FLAG, "0x0"), "pinned": ("ld", "acquire", 4, None, "0x0"),
+    "vector": ("ld", "relaxed", 8, FLAG, "0x0"), "pinned": ("ld", "acquire", 4, FLAG, "0x0"),
 }
 
 
@@ -56,12 +56,9 @@ def all_kinds(scratch):
             expect.need((read["op"], read["semantics"], read["bytes"], wait["value"]) == (op, semantics, size, value), f"{kernel}: {wait}")
             expect.need((read["rank"], read["gpu"], read["cta"], read["grid"]) == (0, 0, [0, 0, 0], [1, 1, 1]), f"{kernel}: {wait}")
             expect.need(read["file"] and read["line"] > 0 and wait["times"] >= 4096, f"{kernel}: {wait}")
-            if offset is None:
-                expect.need(wait["allocation"] is None and int(wait["address"], 16) % 4096 == FLAG, f"{kernel}: {wait}")
-            else:
-                part = wait["allocation"]
-                expect.need(part["offset"] == offset and part["size"] == 4096 and "cuMemAlloc" in part["label"], f"{kernel}: {wait}")
-                expect.need(int(wait["address"], 16) == int(part["base"], 16) + offset, f"{kernel}: {wait}")
+            part, call = wait["allocation"], "cuMemHostAlloc" if kernel == "pinned" else "cuMemAlloc"
+            expect.need(part["offset"] == offset and part["size"] == 4096 and call in part["label"], f"{kernel}: {wait}")
+            expect.need(int(wait["address"], 16) == int(part["base"], 16) + offset, f"{kernel}: {wait}")
 
 
 def several_flags(scratch):

@@ -42,7 +42,7 @@ static void must(CUresult rc, const char *what)
 	exit(1);
 }
 
-/* Memory that is not checked; 0: WHERE is another. */
+/* Memory that hosts use, too; 0: WHERE is another. */
 static CUdeviceptr host_memory(const char *where)
 {
 	static char own[8192];
