@@ -30,6 +30,7 @@ struct gsan_history gsan_history_used(const void *copy)
 }
 
 uint64_t gsan_detail_more_at(void) { return offsetof(struct dev_tables, detail_more); }
+uint64_t gsan_tells_at(void) { return offsetof(struct dev_tables, tells); }
 
 uint32_t gsan_detail_blocks(uint64_t bytes)
 {

@@ -58,7 +58,7 @@ static inline int gsan_is_hosts(uint64_t canonical) { return (canonical >> (GSAN
 #define GSAN_RANGES_OFFSET (GSAN_VIEW_PAGES * 4u)
 struct gsan_range { uint64_t base, size, canonical; };
 struct gsan_ranges { uint64_t low, high; uint32_t count, pad; struct gsan_range range[GSAN_RANGES]; };
-struct gsan_ranges_both { uint32_t now, managed; /* 1: there is, or was, managed memory */ struct gsan_ranges table[2]; };
+struct gsan_ranges_both { uint32_t now, pad; struct gsan_ranges table[2]; };
 _Static_assert(sizeof(struct gsan_ranges_both) <= GSAN_PAGE, "");
 
 /* ---- shadow ------------------------------------------------------------------------------------------------- */

@@ -7,11 +7,10 @@
 #include "device/learnt.h"
 
 /* Which numbers had been given out before the launch writes where a host may read: launches with these the host has not put behind that. Asked for
- * only where kernels write there, for it is the host's memory that says it: what managed memory there is they do write, and one may have told. */
+ * only where kernels write there, for it is the host's memory that says it. */
 NEVER u32 launch_given(const struct gsan_launch *l)
 {
-	const struct gsan_ranges_both *both = (const void *)(uintptr_t)(l->view_table + GSAN_RANGES_OFFSET);
-	if (!gpu_load32(&own_tables(l)->tells) && !(l->view_table && gpu_load32(&both->managed)))
+	if (!gpu_load32(&own_tables(l)->tells))
 		return 0;
 	return gpu_acquire32(&((const struct gsan_ring *)(uintptr_t)l->ring)->given); /* before the claim, behind which the others go on */
 }
@@ -30,7 +29,8 @@ NEVER void launch_publish(const struct gsan_launch *l)
 		return;
 	launch_fill(launch_whole(l), e);
 	launch_base(launch_whole(l));
-	gpu_store32(&e->given, given);
+	if (given) /* else what an older launch left, which is less */
+		gpu_store32(&e->given, given);
 	learnt_before(l);
 	gpu_release32(&e->seq, l->seq);
 }

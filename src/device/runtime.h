@@ -36,4 +36,7 @@ struct gsan_history gsan_history_used(const void *copy);
 uint32_t gsan_detail_blocks(uint64_t bytes);
 uint64_t gsan_detail_more_at(void);
 
+/* A u32 at that offset of the block is 1 if kernels write where hosts may read, as far as the host knows. */
+uint64_t gsan_tells_at(void);
+
 #endif

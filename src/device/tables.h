@@ -36,7 +36,7 @@ struct dev_launch {
 	uint32_t previous; /* private tag + 1 drawn before, or 0 */
 	uint32_t unseen;   /* the launch that calls what is not seen: set before its first such call */
 	uint32_t range;    /* the launch that is a copy or a set (range.h); likewise */
-	uint32_t given;    /* gsan_ring.given, from before any of the launch's threads went on; 0: not known */
+	uint32_t given;    /* gsan_ring.given, from before any of the launch's threads went on, or less */
 	uint8_t reserve[512 - 68 - sizeof(struct gsan_order)];
 };
 _Static_assert(sizeof(struct dev_launch) == 512, "");
@@ -351,7 +351,7 @@ struct dev_tables {
 	uint32_t base[GSAN_PARTICIPANTS]; /* no launch here has a launch of that participant with seq above it before it */
 	uint32_t floor[GSAN_PARTICIPANTS]; /* no launch here has a higher one */
 	uint32_t marks; /* numbers given out, for GSAN_LINE_MARK */
-	uint32_t tells; /* 1: a launch has told a host something, perhaps */
+	uint32_t tells; /* 1: launches have told a host something, perhaps, or will: there is managed memory */
 	uint8_t pad[4096 - 256 - 56 - sizeof(struct dev_coarse) - 8 * GSAN_PARTICIPANTS - 8];
 	uint64_t seen[DEV_SEEN];
 	uint32_t depended[1u << GSAN_CTA_BITS]; /* by a CTA's hash, the newest launch of which such a one has executed griddepcontrol.wait; rises */

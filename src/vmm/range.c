@@ -30,7 +30,6 @@ static struct gsan_range *written; /* as the device has them, for one upload */
 static size_t same[2];
 static uint32_t now;
 static int behind;
-static int managed; /* the device knows of managed memory */
 
 static struct range *range_number(size_t i) { return spans_at(&ranges, i); }
 
@@ -233,24 +232,28 @@ static void hosts_evict(struct participant *p, uint64_t at, uint64_t size)
 			i++;
 }
 
-/* Kernels write to it, as a rule. It stays so. */
-static void hosts_managed(struct participant *p)
+/* The current GPU's kernels write to it, as a rule. */
+static void hosts_managed(void)
 {
+	struct participant *p = participant_current();
 	const uint32_t one = 1;
-	if (!managed && !vmm_upload(p, p->view_table + GSAN_RANGES_OFFSET + offsetof(struct gsan_ranges_both, managed), &one, sizeof one))
-		managed = 1;
+	struct vmm_section s;
+	if (!p || p->tells || vmm_enter(p, &s))
+		return;
+	p->tells = !vmm_upload(p, vmm_tables_base((uint32_t)p->index) + gsan_tells_at(), &one, sizeof one);
+	vmm_leave(&s);
 }
 
-int vmm_hosts(uint64_t at, uint64_t size, const char *name, const void *owner, int is_managed)
+int vmm_hosts(uint64_t at, uint64_t size, const char *name, const void *owner, int managed)
 {
 	struct participant *p = participant_started();
 	struct range r = {.start = at, .owner = owner};
 	struct vmm_section s;
 	real.cuCtxGetCurrent(&r.of);
+	if (managed)
+		hosts_managed();
 	if (!p || !size || at + size < at || at - GSAN_ARENA_BASE < GSAN_ARENA_SIZE || vmm_enter(p, &s))
 		return -ENODEV;
-	if (is_managed)
-		hosts_managed(p);
 	hosts_evict(p, at, size);
 	int rc = range_add(p, &r, size, 1, name);
 	vmm_leave(&s);

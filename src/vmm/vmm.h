@@ -37,6 +37,7 @@ struct participant {
 	struct arena variables; /* canonical addresses with shadow, of no module variable now, */
 	struct arena hosts;     /* and those for memory that hosts use, too: under the section, all four */
 	uint64_t hosts_bytes;   /* of these, given out */
+	int tells;              /* the device knows that there is managed memory; likewise */
 	_Atomic uint32_t mapped;  /* whose tables it may use */
 	_Atomic uint32_t refused; /* whose it cannot */
 	_Atomic uint32_t looked;  /* 1 + the job's `changes` at which nobody's were missing, 0 = never */
