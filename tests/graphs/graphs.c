@@ -534,6 +534,29 @@ static void asked(void)
 	words(racy ? y : x, 5);
 }
 
+/* In two streams in turns, of nearly a quarter of the tags that each of eight ranks has: where none is left for a replay, the one before it in the other
+ * stream still runs. */
+static void alternating(void)
+{
+	enum { NODES = 1000, TIMES = 6 };
+
+	ctas = 1;
+	CUgraph graph = made();
+	CUgraphNode last[2] = {node(graph, NULL, 0, "put", x, x, 0)};
+	for (int i = 1; i < NODES; i++) {
+		CUgraphNode next = node(graph, &last[racy && i == NODES - 1], 1, "add", x, x, 1);
+		last[1] = last[0];
+		last[0] = next;
+	}
+	CUgraphExec exec = instantiated(graph);
+	for (int i = 0; i < TIMES; i++)
+		MUST(cuGraphLaunch(exec, i % 2 ? b : a));
+	MUST(cuCtxSynchronize());
+	MUST(cuMemcpyDtoH(host, x, 512));
+	if (!racy && host[7] != NODES - 1)
+		exit(4);
+}
+
 /* One graph is made before the process uses its second GPU, one behind. */
 static void of_several(void)
 {
@@ -562,12 +585,16 @@ static const struct form forms[] = {
 	FORM(then_kernel), FORM(kernel_then), FORM(then_host), FORM(copy_then_kernel), FORM(streams_then_set), FORM(branch_then_kernel), FORM(two_streams),
 	FORM(one_in_two_streams), FORM(default_stream),
 	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off), FORM(switched_on), FORM(switched_off_updated),
-	FORM(while_captured), FORM(cloned), FORM(asked), FORM(of_several),
+	FORM(while_captured), FORM(cloned), FORM(asked), FORM(of_several), FORM(alternating),
 	{NULL, NULL},
 };
 
 int main(int argc, char **argv)
 {
+	const char *rank = getenv("LOCAL_RANK");
+
+	if (argc > 1 && !strcmp(argv[1], "alternating") && rank && atoi(rank)) /* the others are there for their tags */
+		return cuInit(0) != CUDA_SUCCESS;
 	const struct form *form = form_begin(argc, argv, forms, load);
 
 	MUST(cuMemAllocHost((void **)&host, BYTES));

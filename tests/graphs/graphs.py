@@ -53,6 +53,16 @@ def of_several(scratch):
         expect.need(coverage["launches_unchecked"] == 2, str(coverage))
 
 
+def alternating(scratch):
+    """Replays for which no tag is left, in two streams: nobody's records come behind the replay before."""
+    for racy in ([], ["racy"]):
+        job = jobs.launched(scratch, [PROGRAM, "alternating", *racy], ranks=8, options=("--allow-unchecked",)).ends(jobs.FOUND if racy else 0)
+        summary = job.summary(ranks=8)
+        coverage = summary["coverage"]
+        expect.need(coverage["launches_checked"] >= 2000 and coverage["launches_unchecked"] >= 1000, str(coverage))
+        expect.need({sides(f) for f in expect.pairs(summary)} <= {("add", "add")}, str(summary["findings"]))
+
+
 def too_many(scratch):
     """More nodes under way than there are tags: later replays compute the same, unchecked, and that is counted; nothing is invented."""
     for racy in ([], ["racy"]):
@@ -63,7 +73,7 @@ def too_many(scratch):
 
 
 CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS}, "too_many": too_many,
-         "two_ranks": two_ranks, "of_several": of_several}
+         "alternating": alternating, "two_ranks": two_ranks, "of_several": of_several}
 
 if __name__ == "__main__":
     if sys.argv[1] == "--list":
