@@ -241,6 +241,27 @@ static void variable(void)
 	launch(b, "put_data");
 }
 
+/* A second GPU of the process uses the same memory. */
+static void two_gpus(void)
+{
+	CUdevice device;
+	CUcontext first = context;
+	CUdeviceptr shared;
+
+	pinned();
+	shared = at;
+	look(a);
+	if (!racy)
+		MUST(cuStreamSynchronize(a));
+	MUST(cuDeviceGet(&device, 1));
+	MUST(cuDevicePrimaryCtxRetain(&context, device));
+	MUST(cuCtxSetCurrent(context));
+	load();
+	launch_with(NULL, "own", CTAS, THREADS, shared, shared);
+	MUST(cuCtxSynchronize());
+	MUST(cuCtxSetCurrent(first));
+}
+
 /* Each a piece of its own, between others. */
 static void many(void)
 {
@@ -305,7 +326,7 @@ static void pageable(void)
 static const struct form forms[] = {
 	FORM(managed_ctas), FORM(pinned_ctas), FORM(registered_ctas), FORM(managed_streams), FORM(pinned_streams), FORM(registered_streams), FORM(enqueued),
 	FORM(pinned_again), FORM(managed_again), FORM(registered_again), FORM(copied_from), FORM(copied_to), FORM(copied_rows), FORM(set_managed),
-	FORM(within_managed), FORM(counted), FORM(flag), FORM(flag_apart), FORM(told), FORM(relayed), FORM(ring), FORM(variable), FORM(many),
+	FORM(within_managed), FORM(counted), FORM(flag), FORM(flag_apart), FORM(told), FORM(relayed), FORM(ring), FORM(variable), FORM(two_gpus), FORM(many),
 	FORM(full), FORM(filled), FORM(pageable), {NULL, NULL},
 };
 

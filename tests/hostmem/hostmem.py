@@ -22,16 +22,17 @@ FORMS = {
     "told": (READS, {PINNED}), "relayed": (READS, {PINNED}), "variable": (READS, {"data"}),
     "many": (READS, {f"cuMemHostRegister({PAGE})", PINNED}),
 }
-# On a GPU the first kernel has begun before the second one is enqueued, perhaps.
-ENQUEUED = {"enqueued": (READS, {MANAGED})}
+# On a GPU the first kernel has begun before the second one is enqueued, perhaps; and there may be one GPU alone.
+EMULATED = {"enqueued": (READS, {MANAGED}), "two_gpus": (READS, {PINNED})}
 
 
 def run(scratch, *arguments, ranks=1, options=()):
-    return jobs.launched(scratch, [PROGRAM, *arguments], ranks=ranks, options=options)
+    environment = {**jobs.Job.environment(scratch), "EMU_DEVICES": "2"}
+    return jobs.launched(scratch, [PROGRAM, *arguments], ranks=ranks, options=options, environment=environment)
 
 
 def form(scratch, name):
-    kinds, memory = {**FORMS, **ENQUEUED}[name]
+    kinds, memory = {**FORMS, **EMULATED}[name]
     for seed in SEEDS:
         options = ("--seed", str(seed))
         clean = run(scratch, name, options=options).ends(0).summary(ranks=1)
@@ -63,7 +64,7 @@ def full(scratch):
     expect.need(not summary["findings"] and summary["coverage"]["counters"]["foreign"] == 256, str(summary["coverage"]))
 
 
-CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in (*FORMS, *ENQUEUED)},
+CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in (*FORMS, *EMULATED)},
          **{name: lambda scratch, name=name: silent(scratch, name) for name in ("ring", "filled", "pageable")}, "two_processes": two_processes, "full": full}
 
 if __name__ == "__main__":
