@@ -63,7 +63,9 @@ static void link_merge(struct link *l)
 {
 	struct ptx_error error = {0};
 
-	if (!l->text && !l->other && l->inputs && ptx_merge((const char *const *)l->input, l->inputs, &l->text, &error))
+	if (!l->text && !l->other && l->inputs == 1)
+		l->text = strdup(l->input[0]);
+	else if (!l->text && !l->other && l->inputs && ptx_merge((const char *const *)l->input, l->inputs, &l->text, &error))
 		log_info("%s: linked PTX: line %u: %s", l->source ? l->source : "?", error.line, error.text);
 }
 

@@ -36,6 +36,7 @@ static int elsewhere; /* 1: the current context is on another GPU; 2: there is n
 struct participant *participant_current(void) { return elsewhere ? NULL : &self; }
 struct participant *participant_launching(void) { return elsewhere == 1 ? NULL : &self; }
 int participant_several(void) { return elsewhere; }
+int participant_uses_several(void) { return 0; }
 struct participant *participant_at_place(int place) { return place ? NULL : &self; }
 struct participant *participant_on(CUdevice device) { return (void)device, elsewhere ? NULL : &self; }
 struct participant *participant_of(uint64_t canonical) { return (void)canonical, NULL; }
