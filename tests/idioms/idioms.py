@@ -93,7 +93,8 @@ def late(name, mutant):
     return [f"{name}.cu:{number}" for number, line in enumerate(source(name).splitlines(), 1) if re.search(rf"late {mutant}(?!\d)", line)]
 
 
-# what: clean, false, found, missed, words, unseen (a mutant whose race did not come about), or why it did not end well; classes: of its findings
+# what: clean, false, found, missed, words (they blame another line), unnamed (none: whose flag it was was not seen), unseen (a mutant whose race did
+# not come about), or why it did not end well; classes: of its findings
 Run = collections.namedtuple("Run", "what said classes", defaults=((),))
 
 
@@ -115,8 +116,9 @@ def look(result, name, mutant):
     if not mutant:
         return Run("false" if said else "clean", said)
     place = re.compile(rf"\b{re.escape(edge(name, mutant))}\b")
-    named = all(place.search(f["missing_edge"]) or comes_late(f, name, mutant) or widened(f, summary) for f in pairs)
-    return Run("missed" if not said else "found" if named else "words", said, {f["missing_edge_class"] for f in pairs})
+    other = {f["missing_edge_class"] for f in pairs if not (place.search(f["missing_edge"]) or comes_late(f, name, mutant) or widened(f, summary))}
+    what = "missed" if not said else "found" if not other else "unnamed" if other <= {"no-synchronisation", "missing-stream-edge"} else "words"
+    return Run(what, said, {f["missing_edge_class"] for f in pairs})
 
 
 def comes_late(finding, name, mutant):
@@ -133,13 +135,15 @@ def widened(finding, summary):
 def verdict(runs, mutant, needed=None):
     """One word for all runs of a form; how many were so. A broken job is its own word. needed: the class that a finding has."""
     count = collections.Counter(run.what for run in runs)
-    broken = [what for what in count if what not in ("clean", "false", "found", "missed", "words", "unseen")]
+    broken = [what for what in count if what not in ("clean", "false", "found", "missed", "words", "unnamed", "unseen")]
     if broken:
         return broken[0]
     if not mutant:
         return "false" if count["false"] else "clean"
     if count["missed"] + count["unseen"] > (1 if len(runs) > 1 else 0):
         return "missed"
+    if count["unnamed"] > (1 if len(runs) > 1 else 0):
+        return "unnamed"
     if needed and not any(needed in run.classes for run in runs):
         return f"no {needed}"
     return "words" if count["words"] else "found"
