@@ -1,7 +1,7 @@
 /* A program for gsan-launch: `kernels LAUNCHES [STATUS]` starts CUDA, makes a launch for each letter, waits, and exits with STATUS:
  *   c  a kernel that is checked          r  the same by two CTAs, which race
  *   u  one that has no checked copy, for its parameters leave no room for another one
- *   f  the first one, but what it writes to is pinned memory, which is not checked
+ *   f  the first one, but what it writes to is registered as another device's memory, which is not checked
  *   -  none                             s  none; it waits, and two seconds pass
  *   e  none; it loads machine code      b  none; it loads a fat binary of machine code. Whatever comes of that */
 #include <cuda.h>
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 	CUmodule module;
 	CUfunction store, wide;
 	CUdeviceptr memory;
-	void *pinned;
+	void *elsewhere = aligned_alloc(4096, 4096);
 
 	if (argc < 2 || argc > 3 || strspn(argv[1], "curf-seb") != strlen(argv[1])) {
 		fprintf(stderr, "usage: kernels LAUNCHES [STATUS]\n");
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 	must(cuModuleGetFunction(&store, module, "store"), "store");
 	must(cuModuleGetFunction(&wide, module, "wide"), "wide");
 	must(cuMemAlloc(&memory, 4096), "cuMemAlloc");
-	must(cuMemHostAlloc(&pinned, 4096, 0), "cuMemHostAlloc");
+	must(cuMemHostRegister(elsewhere, 4096, CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_IOMEMORY), "cuMemHostRegister");
 	for (const char *at = argv[1]; *at; at++) {
 		if (*at == 's') {
 			must(cuCtxSynchronize(), "cuCtxSynchronize");
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 			cuModuleLoadData(&module, *at == 'e' ? (const void *)fat.code : &fat);
 		if (strchr("-seb", *at))
 			continue;
-		void *of_store[] = {*at == 'f' ? (void *)&pinned : (void *)&memory}, *of_wide[] = {&memory, filler};
+		void *of_store[] = {*at == 'f' ? (void *)&elsewhere : (void *)&memory}, *of_wide[] = {&memory, filler};
 		must(cuLaunchKernel(*at == 'u' ? wide : store, *at == 'r' ? 2 : 1, 1, 1, 1, 1, 1, 0, NULL, *at == 'u' ? of_wide : of_store,
 				    NULL), "cuLaunchKernel");
 	}
