@@ -56,22 +56,16 @@ CUresult hook_cuMemHostRegister_v2(void *at, size_t size, unsigned flags)
 	return foreign_add(rc, JOB_REGISTERED, flags & CU_MEMHOSTREGISTER_IOMEMORY ? 0 : foreign_at(rc, at), size);
 }
 
-CUresult hook_cuMemFreeHost(void *at)
+/* It goes, by the program's call, at a host's address. */
+static CUresult foreign_drop(CUresult (*call)(void *), void *at)
 {
 	CUdeviceptr start = foreign_at(CUDA_SUCCESS, at);
 	uint64_t number = vmm_hosts_number(start);
-	CUresult rc = real.cuMemFreeHost(at);
+	CUresult rc = call(at);
 
 	vmm_hosts_drop(start, rc == CUDA_SUCCESS ? number : 0);
 	return rc;
 }
 
-CUresult hook_cuMemHostUnregister(void *at)
-{
-	CUdeviceptr start = foreign_at(CUDA_SUCCESS, at);
-	uint64_t number = vmm_hosts_number(start);
-	CUresult rc = real.cuMemHostUnregister(at);
-
-	vmm_hosts_drop(start, rc == CUDA_SUCCESS ? number : 0);
-	return rc;
-}
+CUresult hook_cuMemFreeHost(void *at) { return foreign_drop(real.cuMemFreeHost, at); }
+CUresult hook_cuMemHostUnregister(void *at) { return foreign_drop(real.cuMemHostUnregister, at); }
