@@ -108,7 +108,6 @@ NEVER u32 coarse_time(const struct who *w, u32 desc)
 /* ---- who reads there ------------------------------------------------------------------------------------------------- */
 
 /* Is it a launch of that GPU, or of any, and not before this one by the floor? */
-#define ANY_GPU (~0u)
 NEVER int coarse_counts(const struct gsan_launch *l, u32 tag, u32 gpu)
 {
 	if (tag_below_floor(l, tag) || !tag_mapped(l, tag))
@@ -137,6 +136,17 @@ NEVER void coarse_hint(const struct who *w, u64 canonical, u32 desc)
 	}
 }
 
+/* Are there such of this GPU? They may continue wide ones of other GPUs, link by link. */
+NEVER int coarse_has(const struct gsan_launch *l, const struct dev_tables *t, u32 gpu)
+{
+	u64 any = 0;
+	for (u32 p = 0; p < GSAN_PARTICIPANTS && !any; p++)
+		any = gpu_load64(&t->coarse.older[p]); /* whose GPU is not told */
+	for (u64 used = any ? 0 : gpu_load64(t->coarse.used); used && !any; used &= used - 1)
+		any = (u64)coarse_counts(l, rec_tag(gpu_load64(&t->coarse.slot[__builtin_ctzll(used)])), gpu);
+	return any != 0;
+}
+
 /* RMWs of one GPU that left no version were observed, perhaps, and with them those of .cta that their CTAs made before: the newest
  * launch that made such stands for its stream's. */
 NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
@@ -147,7 +157,7 @@ NEVER void coarse_join(const struct who *w, u64 canonical, u32 desc, u32 gpu)
 	if (desc_scope(desc) == GSAN_CTA || !gpu_load32(&t->coarse_used))
 		return;
 	coarse_hint(w, canonical, desc);
-	if (desc_scope(desc) == GSAN_SYS && (gpu_load32(&t->sync_full) || gpu_load32(&t->coarse_used) > 1)) { /* writes of .sys, too */
+	if (coarse_wide(t) && (desc_scope(desc) == GSAN_SYS || gpu == ANY_GPU || coarse_has(l, t, gpu))) { /* writes of .sys, too */
 		gpu = ANY_GPU;
 		for (u32 p = 0; p < GSAN_PARTICIPANTS; p++) { /* those that lost their slot */
 			u32 older = (u32)gpu_load64(&t->coarse.older[p]);

@@ -31,7 +31,7 @@ NEVER void acquired_sweep(const struct gsan_launch *l, const struct elems *s)
 
 /* Is it there, or one that includes it? Without the lock, for all CTAs of a launch come with the same: an item goes only where another
  * includes it. */
-NEVER int acquired_has(const struct gsan_launch *l, const struct elems *s, u64 elem, u64 with)
+ALWAYS int acquired_has(const struct gsan_launch *l, const struct elems *s, u64 elem, u64 with)
 {
 	u32 n = gpu_load32(s->count);
 	for (u32 i = 0; i < n && i < DEV_ACQUIRED; i++) {
@@ -43,6 +43,21 @@ NEVER int acquired_has(const struct gsan_launch *l, const struct elems *s, u64 e
 	return 0;
 }
 
+/* Takes the lock for it, unless it is there: all threads of a launch may come with the same at once, and only the first has something to add. So they do
+ * not queue, at first. 0: it is there, or the lock was given up. */
+#define ACQUIRED_TRIES 65536u
+NEVER int acquired_take(const struct gsan_launch *l, u32 *lock, const struct elems *s, u64 elem, u64 with)
+{
+	for (u32 tries = 0; tries < ACQUIRED_TRIES; tries++) {
+		if (acquired_has(l, s, elem, with))
+			return 0;
+		if (lock_try(lock))
+			return 1;
+		lock_pause(tries);
+	}
+	return lock_take(l, lock);
+}
+
 /* Launches of that stream from number `by` on acquired it, and those behind inherit it. 1: that was not known. */
 NEVER int acquired_by(const struct gsan_launch *l, u32 participant, u32 stream, u32 by, u64 elem)
 {
@@ -51,7 +66,7 @@ NEVER int acquired_by(const struct gsan_launch *l, u32 participant, u32 stream, 
 	struct elems s = acquired_elems(a);
 	u64 with = (u64)elem_seq(l, elem) << 32 | by;
 	elem = elem_bare(elem);
-	if (acquired_has(l, &s, elem, with) || !lock_take(l, &a->lock))
+	if (!acquired_take(l, &a->lock, &s, elem, with))
 		return 0;
 	if (gpu_load32(s.count) == s.room && participant == l->participant && stream == l->stream)
 		acquired_sweep(l, &s);

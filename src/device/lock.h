@@ -23,7 +23,7 @@ ALWAYS void lock_pause(u32 times)
 }
 
 /* Waits for the turn `taken`; those far behind look less often. 0: the holder, or one before it, does not come any more, its process
- * died. Nobody takes its place, for what it left there may be half of something: what was to be done is left undone, and from here on
+ * died: for so long no turn has ended. Nobody takes its place, for what it left there may be half of something: what was to be done is left undone, and from here on
  * no participant whose order that may concern takes a turn or reports anything. */
 #define LOCK_TRIES (1u << 25) /* half a minute; whoever was preempted comes again */
 NEVER int lock_wait(const struct gsan_launch *l, const u32 *lock, u32 taken)
@@ -31,9 +31,11 @@ NEVER int lock_wait(const struct gsan_launch *l, const u32 *lock, u32 taken)
 	u32 ahead = turn_ahead(taken, taken);
 	for (u32 tries = 0; tries < LOCK_TRIES && (tries % 256 || !gpu_load32(&own_tables(l)->broken)); tries++) {
 		lock_pause(ahead);
+		u32 before = ahead;
 		ahead = turn_ahead(taken, gpu_load32(lock));
 		if (!ahead)
 			return 1;
+		tries = ahead == before ? tries : 0;
 	}
 	order_broken(l);
 	return 0;

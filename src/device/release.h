@@ -282,6 +282,10 @@ NEVER void version_heads(const struct who *w, struct dev_sync *e, u32 desc)
 			version_add(w->launch, e, elem_fresh(elem_seen(rec & REC_STAMP, point)) | elem_by_us(w->launch, desc_scope(desc), 0));
 }
 
+/* Did some without an entry, perhaps, have scopes that reach other GPUs? */
+#define ANY_GPU (~0u)
+ALWAYS int coarse_wide(const struct dev_tables *t) { return gpu_load32(&t->sync_full) || gpu_load32(&t->coarse_used) > 1; }
+
 /* An RMW continues what it read if both are morally strong: link by link, PTX's observation order. */
 NEVER void version_extend(const struct who *w, struct dev_sync *e, u32 scope)
 {
@@ -290,7 +294,7 @@ NEVER void version_extend(const struct who *w, struct dev_sync *e, u32 scope)
 	if (!(flags & DEV_VALID)) {
 		const struct dev_tables *t = dev_tables(gsan_owner(gpu_load64(&e->key) >> 3));
 		flags = DEV_VALID | (gpu_load32(&t->coarse_used) && scope != GSAN_CTA ? DEV_COARSELY : 0);
-		gpu_store32(&v->coarse, w->launch->gpu);
+		gpu_store32(&v->coarse, scope == GSAN_SYS && coarse_wide(t) ? ANY_GPU : w->launch->gpu);
 	}
 	if (!(flags & DEV_EARLY) && gpu_own32(&v->count) && !version_linked(w, v, scope)) {
 		version_new(w->launch, e);

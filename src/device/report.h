@@ -454,31 +454,37 @@ NEVER int head_ordered(const struct who *w, u64 rec, u32 mask, const struct acce
 }
 
 /* Behind a strong read comes, for all of its CTA, the strong write that it saw. Which one that was no version says, if a copy or a set of the word
- * wrote it, or a copy read it: so any may be that its bytes' reads, as they stand there or stood before the access, may have seen. 0: none;
- * OBSERVED: the one that asks, or the record's CTA; else the record of a copy, behind which `rec` is observed. */
+ * wrote it, or a copy read it: so any may be that its bytes' reads, as they stand there or stood before the access, may have seen. 0: the `i`th has
+ * not; OBSERVED: it was the one that asks, or the record's CTA; else the read, behind which `rec` is observed. A read of the CTA may have lost its place, or
+ * have found none: to a weak one of its own, or where others read strongly, too. */
 #define OBSERVED (~0ull)
-NEVER u64 word_witness(const struct who *w, u64 rec, u32 mask, const struct access *a)
+NEVER u64 word_witness(const struct who *w, u64 rec, u32 mask, const struct access *a, u32 i)
 {
 	struct sampled s;
-	u64 copy = 0;
 	int writes = op_is_strong(rec_op(rec)) && op_writes(rec_op(rec));
 	int copies = RANGES ? op_is_strong(a->op) && op_writes(a->op) : writes && rec_is_copy(w->launch, rec);
 	if (a->whole || a->op == GSAN_OP_LD_NC || !(writes || copies) || !sampled_at(a->address, &s))
 		return 0;
-	for (u32 i = 0; i < SAMPLED; i++) {
-		u64 r = i < GSAN_DETAIL_READS ? s.r[i] : a->asks_before ? a->before[i - GSAN_DETAIL_READS] : 0;
-		if (!op_is_strong(rec_op(r)) || mask & ~rec_mask(r))
-			continue;
-		if (copies && (RANGES ? !((r ^ rec) & REC_WHO) : who_made(w, r)))
-			return OBSERVED;
-		copy = writes && rec_is_copy(w->launch, r) ? r : copy;
-	}
-	return copy;
+	const u64 *before = a->asks_before ? a->before : s.r;
+	if (i == SAMPLED)
+		return copies && (!RANGES || op_writes(rec_op(rec))) && before[0] && before[1] && (op_is_strong(rec_op(before[0])) || op_is_strong(rec_op(before[1]))) ?
+			       OBSERVED : 0;
+	u64 r = i < GSAN_DETAIL_READS ? s.r[i] : before[i - GSAN_DETAIL_READS];
+	int strong = op_is_strong(rec_op(r)), ours = RANGES ? !((r ^ rec) & REC_WHO) : who_made(w, r);
+	if (!r || mask & ~rec_mask(r))
+		return 0;
+	if (copies && ours && (strong || (!RANGES && i >= GSAN_DETAIL_READS && a->asks_before)))
+		return OBSERVED;
+	return strong && writes && ((copies && !RANGES) || rec_is_copy(w->launch, r)) ? r : 0;
 }
 ALWAYS int word_observed(const struct who *w, u64 rec, u32 mask, const struct access *a)
 {
-	u64 witness = word_witness(w, rec, mask, a);
-	return witness && (witness == OBSERVED || check_ordered(w, witness, NO_POINT, a));
+	for (u32 i = 0; i <= SAMPLED; i++) {
+		u64 witness = word_witness(w, rec, mask, a, i);
+		if (witness && (witness == OBSERVED || check_ordered(w, witness, NO_POINT, a)))
+			return 1;
+	}
+	return 0;
 }
 
 /* Is it no race that was reported? */

@@ -245,7 +245,7 @@ def disagreements(path, kinds, schedules=("program", "random", "pct"), seeds=(1,
     wrong = set()
     for schedule in schedules:
         for seed in seeds:
-            run = judge.run([path], ranks_in(path), schedule, seed, repeat=repeat)
+            run = judge.run([path], ranks_in(path), schedule, seed, repeat=repeat, afresh=schedule == "program")
             if "false-positive" in kinds:
                 wrong |= {("false-positive", race) for race in run.false_positives()}
             if "miss" in kinds and schedule == "program":
@@ -258,7 +258,7 @@ def never_found(path, run, seed, repeat):
     for sample_seed in SAMPLE_SEEDS:
         missed = run.exact.unnamed(missed - found, found)
         if missed:
-            found |= judge.run([path], ranks_in(path), "program", seed, sample_seed, repeat=repeat).found
+            found |= judge.run([path], ranks_in(path), "program", seed, sample_seed, repeat=repeat, afresh=True).found
     missed = run.exact.unnamed(missed - found, found)
     return run.over.unnamed(missed - run.unseen(missed), found)
 

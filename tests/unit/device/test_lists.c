@@ -2,6 +2,10 @@
  * counts as order, and what is known is still found. Each in a racy form and its correct twin. */
 #include "play.h"
 
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "device/order.h"
 
 #define MANY 200u /* more than any list holds */
@@ -229,6 +233,42 @@ static void atomic_behind_reads(void)
 
 /* ---- locks ------------------------------------------------------------------------------------------------------------ */
 
+/* A queue that goes on is waited for, however long: who waits gives up when no turn has ended for some time. */
+static uint64_t now_us(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+struct queue { u32 lock; useconds_t apart; };
+#define QUEUE 12
+static void *queue_goes_on(void *of)
+{
+	struct queue *q = of;
+	for (u32 i = 0; i < QUEUE; i++) {
+		usleep(q->apart);
+		lock_give(&q->lock);
+	}
+	return 0;
+}
+static void queue_waits(void)
+{
+	const struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct queue q = {0};
+	uint64_t from = now_us();
+	gpu_add32_acquire(&q.lock, TURN_NEXT);
+	need(!lock_take(l, &q.lock), "a turn that never ends is given up");
+	q = (struct queue){.apart = (useconds_t)((now_us() - from) / 5)};
+	dev_tables(0)->broken = 0;
+	for (u32 i = 0; i < QUEUE; i++)
+		gpu_add32_acquire(&q.lock, TURN_NEXT);
+	pthread_t thread;
+	pthread_create(&thread, 0, queue_goes_on, &q);
+	need(lock_take(l, &q.lock), "one behind many others is not");
+	pthread_join(thread, 0);
+	reset();
+}
+
 static void turns(void)
 {
 	const struct gsan_launch *l = launch(0, 0, 5, 5, 1);
@@ -323,10 +363,11 @@ int main(void)
 	counter(1, "filled behind the arrival", 1);
 	reset_counter(1, "more RMWs observed than a version holds", 0);
 	reset_counter(0, "none observed", 1);
-	atomic_among_reads(0, "an atomic keeps its place among reads");
 	atomic_behind_reads();
 	atomic_among_reads(1, "with which it does not race if they are strong");
 	turns();
+	queue_waits();
+	queue_waits();
 	holder_gone(0, "a lock that is given back", 1);
 	holder_gone(1, "a lock that is not", 0);
 	printf(failures ? "failed\n" : "ok\n");
