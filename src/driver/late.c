@@ -179,17 +179,24 @@ struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 const struct gsan_launch *late_record(const struct late *l) { return &l->record; }
 int late_looks(const struct late *l) { return l->look[0] != NULL; }
 
-/* Behind what the stream was given. */
-static CUevent late_event(CUstream stream)
+/* Behind what the stream was given, by which another context than the current one may be named. */
+static CUevent late_event(CUstream stream, CUcontext *context)
 {
 	CUstreamCaptureMode mode;
 	CUevent event = NULL;
-	int relaxed = flow_relax(&mode);
+	CUcontext here = NULL;
+	int named = stream && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD && real.cuStreamGetCtx, relaxed = flow_relax(&mode);
 
+	real.cuCtxGetCurrent(&here);
+	if (!named || real.cuStreamGetCtx(stream, context) != CUDA_SUCCESS)
+		*context = here;
+	int pushed = *context != here && real.cuCtxPushCurrent_v2(*context) == CUDA_SUCCESS;
 	int made = own_event(&event) == CUDA_SUCCESS;
 	int recorded = made && real.cuEventRecord(event, stream) == CUDA_SUCCESS;
 	if (made && !recorded)
 		real.cuEventDestroy_v2(event);
+	if (pushed)
+		real.cuCtxPopCurrent_v2(&here);
 	flow_unrelax(mode, relaxed);
 	return recorded ? event : NULL;
 }
@@ -222,12 +229,10 @@ static void late_take(struct late_kernel *k, struct late *l)
 int late_enqueued(struct late *l, CUstream stream, int done, int over)
 {
 	struct late_kernel *k = &l->flow->late;
-	CUevent event = done && !over ? late_event(stream) : NULL;
 	CUcontext context = NULL;
+	CUevent event = done && !over ? late_event(stream, &context) : NULL;
 	int lost = done && !over && !event;
 
-	if (event)
-		real.cuCtxGetCurrent(&context);
 	pthread_mutex_lock(&k->lock);
 	l->context = context;
 	l->enqueued = 1;

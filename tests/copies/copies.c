@@ -268,6 +268,18 @@ static void context_ended(void)
 	MUST(cuCtxDestroy(of[!racy]));
 }
 
+/* The stream is of another context than the current one. */
+static void context_elsewhere(void)
+{
+	CUcontext current;
+
+	launch(a, "put", at, N);
+	edge(b, a);
+	MUST(cuCtxCreate(&current, NULL, 0, 0));
+	MUST(cuMemcpyDtoHAsync(host, at, BYTES, b));
+	MUST(cuCtxDestroy(current));
+}
+
 /* So does a reset, with which all goes that lay in the context; behind it the program begins anew, and is checked as before. */
 static void context_reset(void)
 {
@@ -312,7 +324,7 @@ static const struct form forms[] = {
 	FORM(blocking_set), FORM(two_copies), FORM(in_then_out), FORM(two_sets), FORM(set_then_out), FORM(neighbours), FORM(columns),
 	FORM(rows_out), FORM(boxes), FORM(of_variable), FORM(flag_by_copy), FORM(word_observed), FORM(word_taken),
 	FORM(word_asked_for), FORM(word_tells), FORM(progress), FORM(result), FORM(overwritten), FORM(by_flag),
-	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_reset), FORM(context_filled),
+	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_elsewhere), FORM(context_reset), FORM(context_filled),
 	FORM(many),
 	{NULL, NULL},
 };

@@ -24,7 +24,7 @@ FORMS = {
     "word_taken": ({WRITE}, {COPY}), "word_asked_for": ({WRITE}, set()), "word_tells": ({WRITE}, set()), "progress": ({ATOMIC}, {COPY}),
     "result": ({ATOMIC}, {COPY}), "overwritten": ({WRITE}, {COPY}), "by_flag": ({WRITE}, {SET}), "freed_and_reused": ({WRITE}, {COPY}),
     "waited_between": ({WRITE}, {SET}), "given_between": ({WRITE}, {SET}),
-    "context_ended": (READ, {COPY}), "context_reset": (READ, {COPY}),
+    "context_ended": (READ, {COPY}), "context_elsewhere": (READ, {COPY}), "context_reset": (READ, {COPY}),
     "many": (READ | {WRITE}, {COPY, SET}),
 }
 

@@ -323,6 +323,8 @@ static CUresult record(CUevent event, CUstream handle, int external)
 	CUresult result = enter_both(event, handle, &s);
 	if (result)
 		return result;
+	if (s->context != event->context)
+		return emu_leave(CUDA_ERROR_INVALID_HANDLE);
 	const CUgraphNodeParams node = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .eventRecord.event = event};
 	if (s->captured)
 		return emu_leave(external ? emu_capture_add(s, &node) : emu_capture_record(s, &event->captured));
