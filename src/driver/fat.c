@@ -280,9 +280,41 @@ static const char *fat_make(struct fat *x, void *handle)
 	return reason || x->clones ? reason : "none could be made of its PTX";
 }
 
+void fat_library_module(CUlibrary library, CUmodule module)
+{
+	if (map_get(&fats, (uintptr_t)library) && (void *)module != (void *)library)
+		map_put(&of_library, (uintptr_t)module, library);
+}
+
+struct fat_asked { CUmodule module; CUlibrary library; };
+static int fat_is_of(uint64_t handle, void *value, void *asked)
+{
+	struct fat_asked *a = asked;
+	CUmodule module = NULL;
+
+	if (!a->library && ((struct fat *)value)->kind != &image_module &&
+	    real.cuLibraryGetModule(&module, (CUlibrary)(uintptr_t)handle) == CUDA_SUCCESS && module == a->module)
+		a->library = (CUlibrary)(uintptr_t)handle;
+	return 0;
+}
+
+/* The library whose module that is; NULL: it is none's. Of a graph's kernel the program may have named no more than that (and each library that is
+ * asked is loaded, if the driver has not done so yet). */
+static CUlibrary fat_library(CUmodule module)
+{
+	struct fat_asked a = {module, map_get(&of_library, (uintptr_t)module)};
+
+	if (a.library || map_get(&fats, (uintptr_t)module) || !real.cuLibraryGetModule)
+		return a.library;
+	map_sweep(&fats, fat_is_of, &a);
+	if (a.library)
+		fat_library_module(a.library, module);
+	return a.library;
+}
+
 const char *fat_clones(void *handle, struct holder *clones)
 {
-	void *library = map_get(&of_library, (uintptr_t)handle);
+	void *library = fat_library(handle);
 	struct fat *x = map_get(&fats, (uintptr_t)(library ? library : handle));
 
 	if (!x)
@@ -296,12 +328,6 @@ const char *fat_clones(void *handle, struct holder *clones)
 		return x->reason;
 	*clones = x->kind == &image_module ? (struct holder){.module = x->clones} : (struct holder){.library = x->clones};
 	return NULL;
-}
-
-void fat_library_module(CUlibrary library, CUmodule module)
-{
-	if (map_get(&fats, (uintptr_t)library) && (void *)module != (void *)library)
-		map_put(&of_library, (uintptr_t)module, library);
 }
 
 static int fat_of_library(uint64_t handle, void *library, void *ended) { return (void)handle, library == ended; }

@@ -92,7 +92,11 @@ CUresult CUDAAPI cuFuncGetAttribute(int *value, CUfunction_attribute a, CUfuncti
 
 CUresult CUDAAPI cuFuncSetAttribute(CUfunction f, CUfunction_attribute a, int value) { return set_attribute(f, a, value); }
 
-CUresult CUDAAPI cuFuncGetName(const char **name, CUfunction f) { return get_name(name, f); }
+/* A CUkernel has none of its own. */
+CUresult CUDAAPI cuFuncGetName(const char **name, CUfunction f)
+{
+	return emu_is_kernel(f) ? CUDA_ERROR_INVALID_HANDLE : get_name(name, f);
+}
 
 CUresult CUDAAPI cuFuncGetParamInfo(CUfunction f, size_t index, size_t *offset, size_t *size)
 {
@@ -102,7 +106,7 @@ CUresult CUDAAPI cuFuncGetParamInfo(CUfunction f, size_t index, size_t *offset, 
 CUresult CUDAAPI cuFuncGetModule(CUmodule *module, CUfunction handle)
 {
 	CUfunction f;
-	CUresult result = enter_function(handle, module, &f);
+	CUresult result = emu_is_kernel(handle) ? CUDA_ERROR_INVALID_HANDLE : enter_function(handle, module, &f);
 	if (result)
 		return result;
 	*module = f->module;
@@ -152,7 +156,7 @@ CUresult CUDAAPI cuKernelGetLibrary(CUlibrary *library, CUkernel kernel)
 	CUresult result = enter_function(kernel, library, &f);
 	if (result)
 		return result;
-	*library = (CUlibrary)f->module;
+	*library = emu_of_library(f->module);
 	return emu_leave(CUDA_SUCCESS);
 }
 

@@ -25,7 +25,7 @@ CUfunction emu_function_known(const void *handle)
 static CUmodule known(const void *handle)
 {
 	for (CUmodule m = modules; m; m = m->next)
-		if (m == handle)
+		if (m == handle || emu_of_library(m) == handle)
 			return m;
 	return NULL;
 }
@@ -224,7 +224,7 @@ static CUresult list_functions(void **out, unsigned room, const void *handle)
 		return result;
 	CUmodule m = known(handle);
 	for (unsigned i = 0; m && i < room && i < m->functions; i++)
-		out[i] = &m->function[i];
+		out[i] = m == handle ? (void *)&m->function[i] : emu_of_library(&m->function[i]);
 	return emu_leave(m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
 }
 
@@ -255,8 +255,12 @@ static CUresult load_library(CUlibrary *library, const void *image, size_t size)
 	if (result)
 		return result;
 	c = emu_context_current();
+	CUmodule m;
 	result = c ? CUDA_SUCCESS : emu_context_primary(0, &c);
-	return emu_leave(result ? result : load(c, image, size, (CUmodule *)library, &error));
+	result = result ? result : load(c, image, size, &m, &error);
+	if (!result)
+		*library = emu_of_library(m);
+	return emu_leave(result);
 }
 
 CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit_option, void **jit_value,
@@ -283,7 +287,11 @@ CUresult CUDAAPI cuLibraryUnload(CUlibrary library) { return unload(library); }
 
 CUresult CUDAAPI cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
-	return find_function(library, name, (CUfunction *)kernel);
+	CUfunction f;
+	CUresult result = kernel ? find_function(library, name, &f) : CUDA_ERROR_INVALID_VALUE;
+	if (!result)
+		*kernel = emu_of_library(f);
+	return result;
 }
 
 CUresult CUDAAPI cuLibraryGetModule(CUmodule *module, CUlibrary library)

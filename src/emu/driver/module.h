@@ -1,5 +1,5 @@
 /* Modules, libraries and functions. A library is a module, a CUkernel is a function: one struct serves each pair of
- * handles, since every device of the process runs the same code. */
+ * handles, since every device of the process runs the same code; but the handles differ, as a real driver's do. */
 #ifndef GSAN_EMU_DRIVER_MODULE_H
 #define GSAN_EMU_DRIVER_MODULE_H
 
@@ -21,6 +21,10 @@ struct CUmod_st {
 	size_t functions;
 	struct CUfunc_st *function;
 };
+
+/* The CUlibrary of a CUmodule, the CUkernel of a CUfunction. */
+static inline void *emu_of_library(void *handle) { return (char *)handle + 1; }
+static inline int emu_is_kernel(const void *handle) { return (uintptr_t)handle & 1; }
 
 /* The function behind a CUfunction or a CUkernel, NULL if it is neither. */
 CUfunction emu_function_known(const void *handle);

@@ -1,6 +1,6 @@
 /* A program for gsan-launch: `fat racy|correct LOADER PACKING HELD [LENGTH]`. Two CTAs store to one word (racy), or each to its own, by a
  * kernel of a fat binary whose name has LENGTH characters. LOADER: how it is loaded (loaders, below); early: as a library, before there is
- * a context. PACKING: none, lz4, zstd. HELD: ptx: PTX alone; text: no fat binary, but PTX; beside: what the emulated device takes for
+ * a context; captured: as a library, whose kernels are launched by graphs alone. PACKING: none, lz4, zstd. HELD: ptx: PTX alone; text: no fat binary, but PTX; beside: what the emulated device takes for
  * machine code, with a kernel more, and PTX; variable: the same with kernels that store to a variable; constant: PTX whose kernel
  * only names a string; other: machine code, and PTX of another architecture; nothing: machine code alone; damaged: beside, but its
  * PTX cannot be decompressed (or parsed); broken: lengths in it are wrong, which the driver says; a path: of a fat binary.
@@ -142,7 +142,7 @@ static CUresult load_library_wrapper(const void *data, size_t size) { return wra
 
 static const struct { const char *name; CUresult (*load)(const void *data, size_t size); } loaders[] = {
 	{"data", load_data}, {"binary", load_binary}, {"wrapper", load_wrapper}, {"file", load_file}, {"library", load_library},
-	{"library_file", load_library_file}, {"library_wrapper", load_library_wrapper}, {"early", load_library}, {"linked", load_linked},
+	{"library_file", load_library_file}, {"library_wrapper", load_library_wrapper}, {"early", load_library}, {"captured", load_library}, {"linked", load_linked},
 };
 
 /* ---- */
@@ -170,9 +170,32 @@ static CUfunction get(const char *name)
 		return f;
 	}
 	must(cuLibraryGetKernel(&k, library, name), name);
-	if (strcmp(loader, "library")) /* else it is launched as it is */
-		must(cuKernelGetFunction(&f, k), name);
-	return strcmp(loader, "library") ? f : (CUfunction)k;
+	if (!strcmp(loader, "library") || !strcmp(loader, "captured")) /* it is launched as it is */
+		return (CUfunction)k;
+	must(cuKernelGetFunction(&f, k), name);
+	return f;
+}
+
+static void launch(CUfunction f, unsigned ctas, void **params)
+{
+	CUstream stream;
+	CUgraph graph;
+	CUgraphExec exec;
+
+	if (strcmp(loader, "captured")) {
+		must(cuLaunchKernel(f, ctas, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "cuLaunchKernel");
+		return;
+	}
+	must(cuStreamCreate(&stream, CU_STREAM_DEFAULT), "cuStreamCreate");
+	must(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "cuStreamBeginCapture");
+	must(cuLaunchKernel(f, ctas, 1, 1, 1, 1, 1, 0, stream, params, NULL), "cuLaunchKernel");
+	must(cuStreamEndCapture(stream, &graph), "cuStreamEndCapture");
+	must(cuGraphInstantiate(&exec, graph, 0), "cuGraphInstantiate");
+	must(cuGraphLaunch(exec, stream), "cuGraphLaunch");
+	must(cuStreamSynchronize(stream), "cuStreamSynchronize");
+	must(cuGraphExecDestroy(exec), "cuGraphExecDestroy");
+	must(cuGraphDestroy(graph), "cuGraphDestroy");
+	must(cuStreamDestroy(stream), "cuStreamDestroy");
 }
 
 static void use(CUdeviceptr memory, unsigned stride)
@@ -181,9 +204,9 @@ static void use(CUdeviceptr memory, unsigned stride)
 	unsigned word[2] = {0, 0};
 
 	must(cuMemsetD8(memory, 0, 512), "cuMemsetD8");
-	must(cuLaunchKernel(get(kernel), 2, 1, 1, 1, 1, 1, 0, NULL, both, NULL), "both");
+	launch(get(kernel), 2, both);
 	if (!strcmp(held, "beside"))
-		must(cuLaunchKernel(get("mark"), 1, 1, 1, 1, 1, 1, 0, NULL, mark, NULL), "mark");
+		launch(get("mark"), 1, mark);
 	must(cuMemcpyDtoH(&word[0], memory + 4, 4), "cuMemcpyDtoH");
 	must(cuMemcpyDtoH(&word[1], memory + 256, 4), "cuMemcpyDtoH");
 	if (word[0] != (strcmp(held, "variable") ? 7 : 0) || word[1] != (strcmp(held, "beside") ? 0 : 5))
