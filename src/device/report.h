@@ -454,28 +454,27 @@ NEVER int head_ordered(const struct who *w, u64 rec, u32 mask, const struct acce
 }
 
 /* Behind a strong read comes, for all of its CTA, the strong write that it saw. Which one that was no version says, if a copy or a set of the word
- * wrote it, or a copy read it: so any may be that its bytes' reads, as they stand there or stood before the access, may have seen. 0: the `i`th has
- * not; OBSERVED: it was the one that asks, or the record's CTA; else the read, behind which `rec` is observed. A read of the CTA may have lost its place, or
- * have found none: to a weak one of its own, or where others read strongly, too. */
+ * wrote it: so any may be that its bytes' reads, as they stand there or stood before the access, may have seen. 0: the `i`th has not; OBSERVED: it was
+ * the one that asks, or the record's CTA; else the read, behind which `rec` is observed. A read of the CTA may have lost its place, or have found
+ * none: to a weak one of its own, or where others read strongly, too. (Of a word that a copy read, what is told of streams' reads says it: looks.h.) */
 #define OBSERVED (~0ull)
 NEVER u64 word_witness(const struct who *w, u64 rec, u32 mask, const struct access *a, u32 i)
 {
 	struct sampled s;
-	int writes = op_is_strong(rec_op(rec)) && op_writes(rec_op(rec));
-	int copies = RANGES ? op_is_strong(a->op) && op_writes(a->op) : writes && rec_is_copy(w->launch, rec);
-	if (a->whole || a->op == GSAN_OP_LD_NC || !(writes || copies) || !sampled_at(a->address, &s))
+	int copies = RANGES ? op_is_strong(a->op) && op_writes(a->op) : op_is_strong(rec_op(rec)) && op_writes(rec_op(rec)) && rec_is_copy(w->launch, rec);
+	if (a->whole || a->op == GSAN_OP_LD_NC || !copies || !sampled_at(a->address, &s))
 		return 0;
 	const u64 *before = a->asks_before ? a->before : s.r;
 	if (i == SAMPLED)
-		return copies && (!RANGES || op_writes(rec_op(rec))) && before[0] && before[1] && (op_is_strong(rec_op(before[0])) || op_is_strong(rec_op(before[1]))) ?
+		return (!RANGES || op_writes(rec_op(rec))) && before[0] && before[1] && (op_is_strong(rec_op(before[0])) || op_is_strong(rec_op(before[1]))) ?
 			       OBSERVED : 0;
 	u64 r = i < GSAN_DETAIL_READS ? s.r[i] : before[i - GSAN_DETAIL_READS];
 	int strong = op_is_strong(rec_op(r)), ours = RANGES ? !((r ^ rec) & REC_WHO) : who_made(w, r);
 	if (!r || mask & ~rec_mask(r))
 		return 0;
-	if (copies && ours && (strong || (!RANGES && i >= GSAN_DETAIL_READS && a->asks_before)))
+	if (ours && (strong || (!RANGES && i >= GSAN_DETAIL_READS && a->asks_before)))
 		return OBSERVED;
-	return strong && writes && ((copies && !RANGES) || rec_is_copy(w->launch, r)) ? r : 0;
+	return strong && !RANGES ? r : 0;
 }
 ALWAYS int word_observed(const struct who *w, u64 rec, u32 mask, const struct access *a)
 {
