@@ -107,7 +107,8 @@ def one(name):
             python = jobs.python("3.9" if name.endswith("-t39") else "3.6")
             job = jobs.launched(place, [python, os.path.join(HERE, program), *arguments], started(program, ranks),
                                 ["--schedule", schedule, "--seed", str(number), "--formal", "fail"],
-                                environment={**jobs.Job.environment(scratch), "PYTHONPATH": jobs.EXAMPLES, "EMU_DEVICES": str(max(2, ranks))})
+                                environment={**jobs.Job.environment(scratch), "PYTHONPATH": jobs.EXAMPLES, "EMU_DEVICES": str(max(2, ranks)),
+                                             "EMU_GRACE_MS": "20"})  # eight hosts sleep in turns
             summary = job.ends(jobs.FOUND if racy else 0).summary(started(program, ranks))
             expect.checked(summary)
             missing = set(SAYS.get(name, ())) - set(job.out.splitlines())

@@ -45,6 +45,8 @@ struct job {
 	uint64_t seed, steps, change[EMU_CHANGES]; /* EMU_PCT: of priorities; steps made so far; when they change */
 	uint64_t stirred;         /* changes whenever a host may have woken another one */
 	int32_t token;            /* slot whose turn it is, -1 = nobody's */
+	int32_t looker;           /* slot that examines the hosts, for all; until it has not done so for some time */
+	uint64_t looked, looks;   /* ns of the monotonic clock: when it did; how often that has been done */
 	struct emu_turn turn;
 	_Atomic uint32_t turns;   /* futex: polling threads wait here */
 	uint32_t polling;         /* of them */
