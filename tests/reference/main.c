@@ -69,6 +69,10 @@ static int options_read(struct options *o, char **argv)
 	for (argv++; *argv; argv++) {
 		if (switch_read(o, *argv))
 			continue;
+		if (!strcmp(*argv, "--help")) {
+			usage_print(stdout);
+			exit(0);
+		}
 		if (!strcmp(*argv, "--explain")) {
 			if (number(argv[1], &o->explain[0]) || number(argv[2], &o->explain[1]))
 				return fputs("gsan-reference: --explain takes two line numbers of the trace\n", stderr), -EINVAL;

@@ -19,6 +19,7 @@ done 8
 T
 sed 's/release gpu/release sys/; s/acquire gpu/acquire sys/' "$dir/racy.trace" > "$dir/free.trace"
 
+"$tool" --help | grep -q '^usage: gsan-reference' || fail "--help says nothing"
 out=$("$tool" "$dir/racy.trace"); [ $? = 1 ] || fail "races do not give status 1"
 want='race insufficient-scope writer 14 0 reader 31 1 count 1 first 4 0 4 event 7 8
 race read-after-write writer 12 0 reader 33 1 count 1 first 4 66 2 event 6 9'
