@@ -456,7 +456,7 @@ NEVER int head_ordered(const struct who *w, u64 rec, u32 mask, const struct acce
 /* Behind a strong read comes, for all of its CTA, the strong write that it saw. Which one that was no version says, if a copy or a set of the word
  * wrote it: so any may be that its bytes' reads, as they stand there or stood before the access, may have seen. 0: the `i`th has not; OBSERVED: it was
  * the one that asks, or the record's CTA; else the read, behind which `rec` is observed. A read of the CTA may have lost its place, or have found
- * none: to a weak one of its own, or where others read strongly, too. (Of a word that a copy read, what is told of streams' reads says it: looks.h.) */
+ * none, where others read strongly, too. (Of a word that a copy read, what is told of streams' reads says it: looks.h.) */
 #define OBSERVED (~0ull)
 NEVER u64 word_witness(const struct who *w, u64 rec, u32 mask, const struct access *a, u32 i)
 {
@@ -472,9 +472,9 @@ NEVER u64 word_witness(const struct who *w, u64 rec, u32 mask, const struct acce
 	int strong = op_is_strong(rec_op(r)), ours = RANGES ? !((r ^ rec) & REC_WHO) : who_made(w, r);
 	if (!r || mask & ~rec_mask(r))
 		return 0;
-	if (ours && (strong || (!RANGES && i >= GSAN_DETAIL_READS && a->asks_before)))
-		return OBSERVED;
-	return strong && !RANGES ? r : 0;
+	if (!strong)
+		return 0;
+	return ours ? OBSERVED : RANGES ? 0 : r;
 }
 ALWAYS int word_observed(const struct who *w, u64 rec, u32 mask, const struct access *a)
 {
