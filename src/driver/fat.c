@@ -330,6 +330,13 @@ const char *fat_clones(void *handle, struct holder *clones)
 	return NULL;
 }
 
+void *fat_loaded(void *handle)
+{
+	void *library = map_get(&of_library, (uintptr_t)handle);
+
+	return library ? library : handle;
+}
+
 static int fat_of_library(uint64_t handle, void *library, void *ended) { return (void)handle, library == ended; }
 
 void fat_forget(void *handle, int unload)

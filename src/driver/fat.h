@@ -23,6 +23,7 @@ const char *fat_clones(void *handle, struct holder *clones);
 
 /* The module is what the driver has made of that library in the current context. */
 void fat_library_module(CUlibrary library, CUmodule module);
+void *fat_loaded(void *handle); /* with what a module ends: its library, if it is known to be one's; or itself */
 
 /* It is about to be unloaded, and what stands beside it is; or (unload 0) it has ended with its context, and so has that. */
 void fat_forget(void *handle, int unload);

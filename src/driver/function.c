@@ -299,6 +299,7 @@ static struct function *function_create(struct flow *f, CUfunction handle, struc
 	fn->left_out = fn->reason != NULL;
 	if (!fn->reason)
 		fn->reason = function_clone(f, fn, handle);
+	fn->loaded = fat_loaded(fn->loaded);
 	if (fn->reason)
 		fn->clone = NULL;
 	if (map_put(&f->function, (uintptr_t)handle, fn) == 0)
@@ -400,7 +401,7 @@ static int function_drop(uint64_t handle, void *value, void *holder)
 	struct function *fn = value;
 
 	(void)handle;
-	if (function_holder(fn) != holder)
+	if (function_holder(fn) != holder && fn->loaded != holder)
 		return 0;
 	free(fn->name);
 	free(fn);
