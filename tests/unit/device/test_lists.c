@@ -363,10 +363,10 @@ int main(void)
 	counter(1, "filled behind the arrival", 1);
 	reset_counter(1, "more RMWs observed than a version holds", 0);
 	reset_counter(0, "none observed", 1);
+	atomic_among_reads(0, "an atomic keeps its place among reads");
 	atomic_behind_reads();
 	atomic_among_reads(1, "with which it does not race if they are strong");
 	turns();
-	queue_waits();
 	queue_waits();
 	holder_gone(0, "a lock that is given back", 1);
 	holder_gone(1, "a lock that is not", 0);
