@@ -298,36 +298,17 @@ static int fat_is_of(uint64_t handle, void *value, void *asked)
 	return 0;
 }
 
-/* The library whose module that is; NULL: it is none's. Of a graph's kernel the program may have named no more than that (and each library that is
- * asked is loaded, if the driver has not done so yet). */
-static CUlibrary fat_library(CUmodule module)
+/* Of a graph's kernel the program may have named no more than its module: which library's is that? (Each that is asked is loaded, if the driver has not
+ * done so yet.) */
+static void fat_ask(CUmodule module)
 {
-	struct fat_asked a = {module, map_get(&of_library, (uintptr_t)module)};
+	struct fat_asked a = {module, NULL};
 
-	if (a.library || map_get(&fats, (uintptr_t)module) || !real.cuLibraryGetModule)
-		return a.library;
+	if (map_get(&of_library, (uintptr_t)module) || map_get(&fats, (uintptr_t)module) || !real.cuLibraryGetModule)
+		return;
 	map_sweep(&fats, fat_is_of, &a);
 	if (a.library)
 		fat_library_module(a.library, module);
-	return a.library;
-}
-
-const char *fat_clones(void *handle, struct holder *clones)
-{
-	void *library = fat_library(handle);
-	struct fat *x = map_get(&fats, (uintptr_t)(library ? library : handle));
-
-	if (!x)
-		return "it has no checked clone: no PTX of it passed through gsan, or none could be made of that";
-	const char *elsewhere = x->clones || x->reason ? NULL : fat_elsewhere(x);
-	if (elsewhere)
-		return elsewhere;
-	if (!x->clones && !x->reason)
-		x->reason = fat_make(x, library ? library : handle);
-	if (x->reason)
-		return x->reason;
-	*clones = x->kind == &image_module ? (struct holder){.module = x->clones} : (struct holder){.library = x->clones};
-	return NULL;
 }
 
 void *fat_loaded(void *handle)
@@ -335,6 +316,25 @@ void *fat_loaded(void *handle)
 	void *library = map_get(&of_library, (uintptr_t)handle);
 
 	return library ? library : handle;
+}
+
+const char *fat_clones(void *handle, struct holder *clones)
+{
+	fat_ask(handle);
+	handle = fat_loaded(handle);
+	struct fat *x = map_get(&fats, (uintptr_t)handle);
+
+	if (!x)
+		return "it has no checked clone: no PTX of it passed through gsan, or none could be made of that";
+	const char *elsewhere = x->clones || x->reason ? NULL : fat_elsewhere(x);
+	if (elsewhere)
+		return elsewhere;
+	if (!x->clones && !x->reason)
+		x->reason = fat_make(x, handle);
+	if (x->reason)
+		return x->reason;
+	*clones = x->kind == &image_module ? (struct holder){.module = x->clones} : (struct holder){.library = x->clones};
+	return NULL;
 }
 
 static int fat_of_library(uint64_t handle, void *library, void *ended) { return (void)handle, library == ended; }
