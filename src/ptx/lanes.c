@@ -8,6 +8,7 @@
 
 #define BITS PTX_LANE_BITS
 #define ALL_BITS ((1u << BITS) - 1)
+#define ROUNDS_WIDE 8 /* from then on a shared part that grows may be anything: what a loop shifts would take a round for each bit */
 #define ROUNDS_MAX 48
 
 typedef struct ptx_lane_value value;
@@ -142,6 +143,7 @@ struct eval {
 	struct ptx_lanes *lanes;
 	const struct ptx_instr *i;
 	const uint8_t *parted; /* NULL: nowhere */
+	int wide;              /* ROUNDS_WIDE are over */
 };
 
 static value *place_of(const struct ptx_lanes *l, const struct ptx_operand *o)
@@ -386,19 +388,21 @@ static value of_instr(const struct eval *e)
 
 /* ---- the fixpoint ----------------------------------------------------------------------------------------------- */
 
-static int define(struct ptx_lanes *l, const struct ptx_operand *o, const value *v)
+static int define(const struct eval *e, const struct ptx_operand *o, const value *v)
 {
 	int changed = 0;
 
 	if (o->kind == PTX_OPND_REG) {
-		value *at = place_of(l, o), joined = join(*at, v);
+		value *at = place_of(e->lanes, o), joined = join(*at, v);
 
+		if (e->wide && at->known && joined.ones != at->ones)
+			joined.ones = ~0ull;
 		changed = memcmp(&joined, at, sizeof(joined)) != 0;
 		*at = joined;
 	}
 	for (uint32_t i = 0; (o->kind == PTX_OPND_VECTOR || o->kind == PTX_OPND_LIST) && i < o->items; i++)
-		changed |= define(l, &o->item[i], v);
-	return changed | (o->pair ? define(l, o->pair, v) : 0);
+		changed |= define(e, &o->item[i], v);
+	return changed | (o->pair ? define(e, o->pair, v) : 0);
 }
 
 /* Instructions whose every operand may be written are not worth telling apart. */
@@ -416,7 +420,7 @@ static int step(struct eval *e)
 		return 0;
 	spoil(&v, depends(&p) || (e->parted && e->parted[i - e->f->instr]) ? ALL_BITS : 0);
 	for (uint32_t k = 0; k < (all ? i->operands : i->operands > 0); k++)
-		changed |= define(e->lanes, &i->operand[k], &v);
+		changed |= define(e, &i->operand[k], &v);
 	return changed;
 }
 
@@ -437,7 +441,7 @@ static int may_end(const struct ptx_module *m, const struct ptx_instr *call, uin
 
 static int is_together(const struct ptx_module *m, const struct ptx_function *f, struct ptx_lanes *l)
 {
-	struct eval e = {m, f, l, NULL, NULL};
+	struct eval e = {.m = m, .f = f, .lanes = l};
 
 	if (!f->is_entry || !f->reqntid[0] || f->reqntid[0] % 32)
 		return 0;
@@ -454,7 +458,7 @@ static int is_together(const struct ptx_module *m, const struct ptx_function *f,
 
 static int solve(const struct ptx_module *m, const struct ptx_function *f, const uint8_t *parted, struct ptx_lanes *lanes, int *changed)
 {
-	struct eval e = {m, f, lanes, NULL, parted};
+	struct eval e = {.m = m, .f = f, .lanes = lanes, .parted = parted};
 
 	*lanes = (struct ptx_lanes){.base = calloc(m->decl_ids + 1, sizeof(*lanes->base))};
 	if (!lanes->base)
@@ -471,6 +475,7 @@ static int solve(const struct ptx_module *m, const struct ptx_function *f, const
 	*changed = 1;
 	for (int round = 0; *changed && round < ROUNDS_MAX; round++) {
 		*changed = 0;
+		e.wide = round >= ROUNDS_WIDE;
 		for (uint32_t k = 0; k < f->instrs; k++) {
 			e.i = &f->instr[k];
 			*changed |= step(&e);

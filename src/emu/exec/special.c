@@ -59,6 +59,8 @@ void op_special(OP_ARGS)
 		op_set_mask(w, n->x[0], m, 0);
 	else if (n->wide == 8)
 		EACH(X(u64, 0)[l] = read_one(w, l, n->imm));
-	else
+	else if (n->wide == 4)
 		EACH(X(u32, 0)[l] = (u32)read_one(w, l, n->imm));
+	else /* cvt.u32.u16 of PTX 1.x, whose special registers had 16 bits */
+		EACH(X(u16, 0)[l] = (u16)read_one(w, l, n->imm));
 }

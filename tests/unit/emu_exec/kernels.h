@@ -60,6 +60,9 @@
 
 #define CONSTANT ENTRY("constant") "mov.u32 %r1, WARP_SZ;\nadd.u32 %r1, %r1, WARP_SZ;\nadd.u32 %r1, %r1, %r0;\nst.global.u32 [%d1], %r1;\n" END
 
+/* As PTX 1.x has it, whose special registers had 16 bits. */
+#define NARROW ENTRY("narrow") "cvt.u32.u16 %r1, %tid.x;\ncvt.u32.u16 %r2, %ntid.x;\nadd.u32 %r1, %r1, %r2;\nst.global.u32 [%d1], %r1;\n" END
+
 #define ATOMICS ".global .u32 most;\n.global .f32 sum;\n.global .u32 ring;\n" ENTRY("atomics") \
 	"atom.global.max.u32 %r1, [most], %r0;\nred.global.add.f32 [sum], 0f3F800000;\natom.global.inc.u32 %r2, [ring], 4;\n" \
 	"atom.global.add.u32 %r3, [%d0+256], 3;\n" END

@@ -126,6 +126,14 @@ static void constants(void)
 	emu_module_unload(m);
 }
 
+static void narrow(void)
+{
+	struct emu_module *m = load(HEAD NARROW);
+	CHECK(run(m, "narrow", 1, 32, 5) == EMU_DONE);
+	CHECK(out[0] == 32 && out[1] == 33 && out[31] == 63);
+	emu_module_unload(m);
+}
+
 static void atomics(void)
 {
 	struct emu_module *m = load(HEAD ATOMICS);
@@ -320,7 +328,7 @@ static void parts(void)
 
 int main(void)
 {
-	static void (*const tests[])(void) = { diverges, calls, locks, barriers, arrives, spaces, constants, atomics, shuffles, vectors, orders, faults,
+	static void (*const tests[])(void) = { diverges, calls, locks, barriers, arrives, spaces, constants, narrow, atomics, shuffles, vectors, orders, faults,
 					       system_functions, masks, wrong_masks, meets_again, goes_on, parts };
 	for (unsigned k = 0; k < sizeof tests / sizeof *tests; k++)
 		tests[k]();

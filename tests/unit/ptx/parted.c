@@ -33,6 +33,9 @@ static const struct { const char *body; int together; } rows[] = {
 	{"mov.u32 %r3, %ntid.x;\nL: setp.lt.u32 %p1, %r1, %r3; @%p1 bra M; add.s32 %r4, %r1, 1;\nM: " BARRIER "shr.u32 %r3, %r3, 1; setp.ne.u32 %p2, %r3, 0; @%p2 bra L;", 1},
 	{"mov.u32 %r3, %r1;\nL: " BARRIER "add.s32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 90; @%p2 bra L;", 0},
 	{"mov.u32 %r3, %r1;\nL: add.s32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 90; @%p2 bra L; " BARRIER, 1},
+	/* rounds by a stride that doubles: 64 numbers with other bits set; whether lanes go on by one of their own */
+	{"mov.u32 %r2, %ctaid.x; mov.u32 %r3, 1;\nL: " BARRIER "shl.b32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, %r2; @%p2 bra L;", 1},
+	{"mov.u32 %r2, %ctaid.x; add.s32 %r3, %r1, 1;\nL: " BARRIER "shl.b32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, %r2; @%p2 bra L;", 0},
 	/* some leave a loop: those that stay come alone; some go on to the next round */
 	{ALIKE LANE "L: @%p1 bra M; " BARRIER "@%p2 bra L;\nM:", 0},
 	{ALIKE LANE "L: " BARRIER "@%p1 bra M; @%p2 bra L;\nM:", 0},
