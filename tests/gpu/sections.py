@@ -412,12 +412,12 @@ def ends_of(results, name, status):
     return "; ".join(sorted({"hang" if r.status is None else {0: "clean", FOUND: "found", UNCHECKED: "unchecked"}.get(r.status, f"{r.status}: {r.err[-1500:]}") for r in results}))
 
 
-def forms_of(program):
-    """The forms of tests/PROGRAM/PROGRAM.py, ten times each, correct and without their edge."""
+def forms_of(program, names=()):
+    """The forms of tests/PROGRAM/PROGRAM.py, or those of these names, ten times each, correct and without their edge."""
     sys.path[:0] = [os.path.join(ROOT, "tests", program), os.path.join(ROOT, "tests", "e2e")]
     os.environ["GSAN_BIN"] = os.path.join(BUILD, "bin")
     forms, pool, program = importlib.import_module(program), concurrent.futures.ThreadPoolExecutor(10), os.path.join(BUILD, "bin", program)
-    for name in forms.FORMS:
+    for name in names or forms.FORMS:
         for options, status in (([], 0), (["racy"], FOUND)):
             results = list(pool.map(run, [[*gsan(), program, name, *options]] * 10))
             yield f"{name}{' without its edge' if options else ''}", "found" if options else "clean", ends_of(results, name, status), len(results)
@@ -434,9 +434,12 @@ def cost_of(program, name):
         json.dump({"rows": rows, "device": device(), "commit": commit(), "date": datetime.date.today().isoformat()}, file, indent=1)
 
 
-def graphs():
-    """Graphs: the forms of tests/graphs; torch's, captured and made by torch.compile; and what they cost, $OUT/graphs.json."""
-    yield from forms_of("graphs")
+def graphs(*names):
+    """Graphs: the forms of tests/graphs; torch's, captured and made by torch.compile; and what they cost, $OUT/graphs.json. Or those forms
+    that are named."""
+    yield from forms_of("graphs", names)
+    if names:
+        return
     for form in ("graph", "compile"):
         for racy in (False, True):
             program = os.path.join(ROOT, "tests", "gpu", "captured.py")
@@ -445,19 +448,19 @@ def graphs():
     yield from cost_of("gsan-graph-cost", "graphs.json")
 
 
-def values():
+def values(*names):
     """Values that streams write and wait for: the forms of tests/values."""
-    yield from forms_of("values")
+    yield from forms_of("values", names)
 
 
-def pdl():
+def pdl(*names):
     """Programmatic dependent launch: the forms of tests/pdl."""
-    yield from forms_of("pdl")
+    yield from forms_of("pdl", names)
 
 
-def hostmem():
+def hostmem(*names):
     """Memory that hosts use, too: the forms of tests/hostmem."""
-    yield from forms_of("hostmem")
+    yield from forms_of("hostmem", names)
 
 
 def libraries():
@@ -495,10 +498,11 @@ def pages():
             yield f"$ {command}", "as it says", "as it says" if agrees else " / ".join(printed[-3:]), 1
 
 
-def copies():
-    """Copies and sets: the forms of tests/copies; and what they cost, $OUT/copies.json."""
-    yield from forms_of("copies")
-    yield from cost_of("gsan-copy-cost", "copies.json")
+def copies(*names):
+    """Copies and sets: the forms of tests/copies; and what they cost, $OUT/copies.json. Or those forms that are named."""
+    yield from forms_of("copies", names)
+    if not names:
+        yield from cost_of("gsan-copy-cost", "copies.json")
 
 
 def gpus(*names):
@@ -636,7 +640,7 @@ SECTIONS = {"cases-4": lambda *names: cases(*names, only=4), "gpus-4": gpus, "gr
             "peers-mpirun": peers_mpirun, "peers-torchrun": peers_torchrun, "plugin": plugin, "triton39": triton39, "residency": residency, "limits": limits,
             "opcodes": opcodes, "capture": capture, "warps": warps, "bench": bench, "programs": programs,
             "linked": linked}
-NAMED = ("cases", "cases-4", "gpus", "gpus-4", "idioms", "limits", "random")  # which take names of rows
+NAMED = ("cases", "cases-4", "copies", "gpus", "gpus-4", "graphs", "hostmem", "idioms", "limits", "pdl", "random", "values")  # which take names of rows
 
 
 def commit():
@@ -649,9 +653,13 @@ def commit():
 
 
 def device():
+    """The GPUs that programs see: two ranks on one of several are on one, whose threads a scope of .gpu orders."""
     said = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], stdout=subprocess.PIPE, text=True,
                           check=True).stdout.split("\n")
-    return f"{sum(bool(name) for name in said)} x {said[0]}"
+    count = sum(bool(name) for name in said)
+    if "CUDA_VISIBLE_DEVICES" in os.environ:
+        count = min(count, len([name for name in os.environ["CUDA_VISIBLE_DEVICES"].split(",") if name]))
+    return f"{count} x {said[0]}"
 
 
 def main():
