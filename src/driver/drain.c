@@ -183,7 +183,7 @@ static int drain_forget_from(struct flow *f, int place)
 
 	if (!p)
 		return vmm_forget(f->participant);
-	if (!one || real.cuCtxPushCurrent_v2(p->context) != CUDA_SUCCESS)
+	if (!one || participant_push(p))
 		return 0;
 	int forgot = 0, late = !pthread_mutex_trylock(&one->late.lock);
 	if (late) {
@@ -277,7 +277,7 @@ static void drain_last(struct flow *f, void *unused)
 	CUcontext gone;
 
 	(void)unused;
-	if (real.cuCtxPushCurrent_v2(f->participant->context) != CUDA_SUCCESS)
+	if (participant_push(f->participant))
 		return;
 	int relaxed = flow_relax(&mode);
 	int all = launches == atomic_load_explicit(&f->rank->launches_counted, memory_order_relaxed);

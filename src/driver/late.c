@@ -105,7 +105,7 @@ void late_resume(struct flow *f)
 	if (!f || f->late.reason != late_gone)
 		return;
 	pthread_mutex_lock(&f->late.lock);
-	if (f->late.reason == late_gone && real.cuCtxPushCurrent_v2(f->participant->context) == CUDA_SUCCESS) {
+	if (f->late.reason == late_gone && !participant_push(f->participant)) {
 		late_load(f);
 		real.cuCtxPopCurrent_v2(&gone);
 	}
@@ -355,7 +355,7 @@ static void late_turn(struct flow *f, uint32_t mapped)
 
 	if (pthread_mutex_trylock(&f->late.lock)) /* another thread does */
 		return;
-	if (real.cuCtxPushCurrent_v2(f->late.context) == CUDA_SUCCESS) {
+	if (f->late.context && real.cuCtxPushCurrent_v2(f->late.context) == CUDA_SUCCESS) {
 		int relaxed = flow_relax(&mode);
 		late_start_all(&f->late, mapped);
 		flow_unrelax(mode, relaxed);
@@ -496,6 +496,7 @@ static void late_forget(struct flow *f, void *context)
 	if (gone) {
 		late_drop(&f->late);
 		f->late.reason = late_gone;
+		f->late.context = NULL;
 		f->late.nodes = NULL;
 	}
 	pthread_mutex_unlock(&f->late.lock);

@@ -491,6 +491,11 @@ static struct participant *settled(struct participant *p)
 	return !p || !atomic_load_explicit(&p->homeless, memory_order_acquire) || settle(p) ? p : NULL;
 }
 
+int participant_push(struct participant *p)
+{
+	return atomic_load_explicit(&p->homeless, memory_order_acquire) || real.cuCtxPushCurrent_v2(p->context) ? -EIO : 0;
+}
+
 void vmm_context_began(CUcontext context, CUdevice device)
 {
 	CUcontext gone;

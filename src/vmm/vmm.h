@@ -57,6 +57,9 @@ struct participant *participant_current(void);
 /* The same for a launch of what was launched before: where the process sees one GPU the driver is not asked, and a thread without a
  * context learns from its launch that it has none. */
 struct participant *participant_launching(void);
+/* Makes the context of what is ours current, for as long as it is not popped; -EIO: it has ended (drivers have died of being asked for one
+ * that has), or the driver refuses. */
+int participant_push(struct participant *p);
 /* The process's first while the current context is on a GPU that runs unchecked; else NULL. */
 struct participant *participant_elsewhere(void);
 int participant_several(void); /* the process has started, and sees several GPUs */

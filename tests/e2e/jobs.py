@@ -51,7 +51,7 @@ class Job:
         kept = {name: value for name, value in os.environ.items()
                 if not name.startswith(("OMPI_", "PMIX_", "PMI_", "PALS_", "SLURM_", "TORCHELASTIC_", "GSAN_", "TRITON_", "LD_"))}
         kept.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PYTHONDONTWRITEBYTECODE="1",
-                    XDG_CACHE_HOME=os.path.join(scratch, "cache"), TRITON_DEFAULT_FP_FUSION="1")
+                    XDG_CACHE_HOME=os.path.join(scratch, "cache"), TRITON_DEFAULT_FP_FUSION="1", EMU_STRICT="1")
         return kept
 
     def __str__(self):

@@ -2,10 +2,12 @@
  * is asked of them. A context of the program's own that is destroyed stays as a tombstone: its handle is refused, not
  * misread. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/driver/graph/capture.h"
+#include "emu/driver/job.h"
 #include "emu/driver/process.h"
 #include "emu/driver/queue.h"
 #include "emu/driver/range.h"
@@ -38,11 +40,21 @@ static CUcontext context_new(CUdevice device, unsigned flags)
 	return c;
 }
 
+static int asked_for_gone(const struct CUctx_st *c)
+{
+	if (!c->primary && emu_env_number("EMU_STRICT", 0)) {
+		fprintf(stderr, "emulated device: a call for context %p, which was destroyed\n", (const void *)c);
+		abort();
+	}
+	return 0;
+}
+
+/* With EMU_STRICT a program that asks for a context that is no more dies of it: real drivers look where it was. */
 int emu_context_known(CUcontext context)
 {
 	for (CUcontext c = emu.contexts; c; c = c->next)
 		if (c == context)
-			return !c->destroyed;
+			return !c->destroyed || asked_for_gone(c);
 	return 0;
 }
 
