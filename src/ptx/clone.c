@@ -575,7 +575,7 @@ static void edit_instr(struct clone *c, uint32_t index, const struct ptx_place *
 		edit_wait(c, i);
 	if (c->fp->reaches_sync)
 		edit_meeting(c, i);
-	if (ptx_parted_joins(c->m, i, c->parted[index]))
+	if ((c->f->is_entry || c->plan->linked) && ptx_parted_joins(c->m, i, c->parted[index]))
 		ptx_edit_insert(&c->edits, span_end(i->opcode), ".aligned");
 	for (uint32_t k = 0; !p && c->fp->grids && k < i->operands; k++)
 		if (ptx_plan_is_workspace(c->m, &i->operand[k])) {

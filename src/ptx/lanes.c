@@ -348,7 +348,17 @@ static value of_selp(const struct eval *e)
 	return !p.known || depends(&p) || !a.known || !b.known ? of_any(e) : join(a, &b);
 }
 
-static value of_ld(const struct eval *e) /* a kernel's own parameters */
+/* What lanes that are together read at one place, in one instruction, is one value: so is what a CTA tells itself in shared memory. (What parted ones
+ * read is spoiled with all that they set.) */
+static value of_place(const struct eval *e, const struct ptx_operand *at)
+{
+	int everybodys = ptx_has(e->m, e->i, "shared") || ptx_has(e->m, e->i, "global") || ptx_has(e->m, e->i, "const");
+	value v = e->parted && everybodys && at && at->kind == PTX_OPND_ADDRESS ? of_operand(e, at) : anything;
+
+	return !v.known ? nothing : depends(&v) ? anything : shared;
+}
+
+static value of_ld(const struct eval *e) /* a kernel's own parameters, and one place for all */
 {
 	const struct ptx_operand *at = e->i->operands > 1 ? &e->i->operand[1] : NULL;
 	const struct ptx_decl *d = at && at->kind == PTX_OPND_ADDRESS && at->items ? at->item[0].decl : NULL;
@@ -356,7 +366,7 @@ static value of_ld(const struct eval *e) /* a kernel's own parameters */
 	for (uint32_t i = 0; d && e->f->is_entry && i < e->f->param_count; i++)
 		if (e->f->param[i] == d && at->item[0].kind == PTX_OPND_SYMBOL)
 			return shared;
-	return anything;
+	return of_place(e, at);
 }
 
 static value of_shfl(const struct eval *e) /* one lane's value for all */

@@ -52,6 +52,7 @@ struct ptx_plan {
 	uint32_t clones, skipped; /* entries with a clone, without */
 	uint32_t sites, checked, left; /* checked: instructions that have a site */
 	int mbarriers; /* are followed (meeting.h) */
+	int linked;    /* its clones are to be: nothing but what is here calls its functions */
 };
 
 /* reds: relaxed operations take the short way where they may (PTX_ACCESS_RED); else their kernels count as such that synchronise. Returns 0 or

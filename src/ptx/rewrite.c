@@ -110,6 +110,7 @@ static int rewrite_module(struct rewrite *r, struct text *out, struct ptx_rewrit
 
 	if (status)
 		return status;
+	r->plan.linked = r->options->linked;
 	*stats = (struct ptx_rewrite_stats){r->plan.clones, r->plan.sites, r->plan.checked, r->plan.left, r->plan.skipped, 0};
 	r->reached = calloc(r->m->functions + 1, 1);
 	r->stack = calloc(r->m->functions + 1, sizeof(*r->stack));

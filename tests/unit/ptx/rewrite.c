@@ -10,10 +10,10 @@
 
 static struct ptx_rewrite_stats stats;
 
-static char *rewrite(const char *text, uint32_t regs)
+static char *rewrite_for(const char *text, uint32_t regs, int linked)
 {
 	struct ptx_regs reg = {"k", regs};
-	struct ptx_rewrite_options options = {.source = "test.ptx", .kernels = 1, .reg = &reg};
+	struct ptx_rewrite_options options = {.source = "test.ptx", .kernels = 1, .reg = &reg, .linked = linked};
 	struct ptx_error e;
 	char *out;
 	size_t size;
@@ -26,6 +26,8 @@ static char *rewrite(const char *text, uint32_t regs)
 	ptx_free(parse_ok(out)); /* what we write, we read */
 	return out;
 }
+
+static char *rewrite(const char *text, uint32_t regs) { return rewrite_for(text, regs, 0); }
 
 /* The pieces (NULL ends them) occur in this order in the clone of entry k. */
 static void in_order(const char *text, const char *const *pieces)
@@ -104,12 +106,24 @@ static void joined(void)
 {
 	static const char *const forms[][2] = {{"barrier.sync \t0;", "barrier.sync.aligned \t0;"}, {"barrier.cta.sync 0;", "barrier.cta.sync.aligned 0;"},
 					       {"@%p1 barrier.sync 0;", "@%p1 barrier.sync 0;"}, {"barrier.sync 0, 64;", "barrier.sync 0, 64;"},
-					       {"bar.sync 0;", "bar.sync 0;"}, {"@%p1 bra L; barrier.sync 0;\nL:", "barrier.sync 0;"}};
+					       {"bar.sync 0;", "bar.sync 0;"}, {"@%p1 bra L; barrier.sync 0;\nL: st.b32 [%rd2], %r1;", "barrier.sync 0;"}};
 	char text[1024];
 
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
 		snprintf(text, sizeof text, "%sld.b32 %%r1, [%%rd1]; setp.eq.u32 %%p1, %%r1, 0; st.b32 [%%rd2], %%r1;\n%s\nret; }", HEAD ".entry k() {" REGS, forms[i][0]);
 		IN_ORDER(text, "st.b32 [%rd2]", forms[i][1], "ret;");
+	}
+}
+
+/* In a function, too, where all that calls it is there: nothing is linked to a linked clone but the runtime. */
+static void joined_in_function(void)
+{
+	static const char text[] = HEAD ".visible .func g(.param .b64 a) {" REGS "ld.param.b64 %rd1, [a]; barrier.sync 7; st.b32 [%rd1], %r1; ret; }\n"
+				   ".entry k(.param .b64 p) {" REGS "ld.param.b64 %rd1, [p];\n{ .param .b64 x; st.param.b64 [x], %rd1; call.uni g, (x); } ret; }";
+	for (int linked = 0; linked < 2; linked++) {
+		char *out = rewrite_for(text, 0, linked);
+		CHECK(count(out, "barrier.sync.aligned 7;") == (uint32_t)linked && count(out, "barrier.sync 7;") == 2u - (uint32_t)linked);
+		free(out);
 	}
 }
 
@@ -485,6 +499,7 @@ int main(void)
 	identity();
 	batches();
 	joined();
+	joined_in_function();
 	runs();
 	strong();
 	depends();
