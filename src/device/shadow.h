@@ -95,8 +95,9 @@ ALWAYS int rec_hides(const struct who *w, u64 me, u64 old)
 		return 1; /* where it finds no place, it is not known afterwards whether there was one (observed.h) */
 	if (rec_mask(old) & ~rec_mask(me) || (op_writes(b) && !op_writes(a)))
 		return 0;
-	if (keeps_no_clock(w) && op_is_strong(b) && a != b && !((me ^ old) & REC_WHO) && !(op_is_rmw(a) && !op_writes(b)))
-		return 0; /* it says, too, what this CTA observed, or wrote (observed.h) */
+	int read_weakly = !op_is_strong(a) && !op_may_write(a) && !op_may_write(b);
+	if ((keeps_no_clock(w) || read_weakly) && op_is_strong(b) && a != b && !((me ^ old) & REC_WHO) && !(op_is_rmw(a) && !op_writes(b)))
+		return 0; /* it says, too, what this CTA observed, or wrote (observed.h, word_witness) */
 	if (op_is_strong(a) && (!op_is_strong(b) || op_scope(a) > op_scope(b) || rec_mask(old) != rec_mask(me) ||
 				tag_participant(w->launch, rec_tag(old)) != w->launch->participant))
 		return 0;
