@@ -363,7 +363,8 @@ def fat_program(place, virtual, code, mode, variables):
 
 def fat_objects(place, options):
     """Rows of tests/nvcc/linked, which is of two objects: plain, and ten times each correct and racy."""
-    program, sources = os.path.join(place, "".join(options)), os.path.join(ROOT, "tests", "nvcc", "linked")
+    program = os.path.join(place, re.sub(r"\W+", "-", "two" + "".join(options)))  # nvcc takes a comma in a name for one of its own
+    sources = os.path.join(ROOT, "tests", "nvcc", "linked")
     made = run([os.path.join(BUILD, "bin", "gsan-nvcc"), "-rdc=true", *options, *(os.path.join(sources, name) for name in ("first.cu", "second.cu")), "-o", program])
     plain = run([program, "correct"])
     yield f"two objects, {' '.join(options)}: plain", "0", str(plain.status) if made.status == 0 else made.err, 1
