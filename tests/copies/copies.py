@@ -41,12 +41,20 @@ def sides(finding):
 
 
 def form(scratch, name):
+    """Without its edge it is found under each seed; not, under all but one, where a flag was read whose version is not known, which orders all."""
     kinds, operations = FORMS[name]
+    hidden = 0
     for seed in SEEDS:
         options = ("--seed", str(seed))
         clean = jobs.launched(scratch, [PROGRAM, name], ranks=1, options=options).ends(0).summary(ranks=1)
         expect.need(not clean["findings"] and clean["coverage"]["copies_checked"] and not clean["coverage"]["copies_unchecked"], str(clean))
-        racy = jobs.launched(scratch, [PROGRAM, name, "racy"], ranks=1, options=options).ends(jobs.FOUND).summary(ranks=1)
+        job = jobs.launched(scratch, [PROGRAM, name, "racy"], ranks=1, options=options)
+        racy = job.summary(ranks=1)
+        if job.status == 0 and racy["coverage"]["counters"]["ambiguous_versions"]:
+            hidden += 1
+            expect.need(hidden < len(SEEDS), str(job))
+            continue
+        job.ends(jobs.FOUND)
         found = expect.pairs(racy)
         expect.need({f["kind"] for f in found} <= set(kinds) and {s["op"] for f in found for s in sides(f)} <= operations, str(found))
         for side in (side for f in found for side in sides(f)):
