@@ -110,11 +110,17 @@ static uint8_t *find_parted(const struct ptx_module *m, const struct ptx_functio
 	return failed ? NULL : parted;
 }
 
-uint8_t *ptx_parted(const struct ptx_module *m, const struct ptx_function *f) { return find_parted(m, f, 0); }
-
 static int is_parted(const struct ptx_module *m, const struct ptx_instr *i)
 {
 	return ptx_is(m, i->op, "barrier") && !ptx_has(m, i, "aligned");
+}
+
+uint8_t *ptx_parted(const struct ptx_module *m, const struct ptx_function *f)
+{
+	for (uint32_t k = 0; k < f->instrs; k++)
+		if (is_parted(m, &f->instr[k]))
+			return find_parted(m, f, 0);
+	return calloc(f->instrs + 1, 1);
 }
 
 int ptx_parted_joins(const struct ptx_module *m, const struct ptx_instr *i, int parted)

@@ -6,8 +6,8 @@
 
 #include "ptx/ptx.h"
 
-/* Of each instruction of a function: 1: its lanes may be apart. Of one that is called it counts on all calls being in the module. malloc'ed; NULL:
- * out of memory. */
+/* Of each instruction of a function with a barrier that is not .aligned, 1: its lanes may be apart; of others nobody asks. Of one that is called it
+ * counts on all calls being in the module. malloc'ed; NULL: out of memory. */
 uint8_t *ptx_parted(const struct ptx_module *m, const struct ptx_function *f);
 /* Is it a barrier of all threads that has .aligned in a clone? */
 int ptx_parted_joins(const struct ptx_module *m, const struct ptx_instr *i, int parted);
