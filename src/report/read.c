@@ -440,17 +440,19 @@ static void read_job(struct read *x, const cJSON *root)
 		read_timeline(x, o);
 }
 
-/* All but the findings: they stand where `list` says. */
-static cJSON *read_frame(const char *json, struct span *list)
+/* All but the findings: they stand where `list` says. *more: something stands behind its end. */
+static cJSON *read_frame(const char *json, struct span *list, int *more)
 {
 	struct text frame = {0};
+	const char *end = "";
 	*list = span_find(json, READ_FINDINGS);
 	if (list->from) {
 		text_add(&frame, json, (size_t)(list->from - json));
 		text_puts(&frame, "[]");
 		text_puts(&frame, list->to);
 	}
-	cJSON *root = cJSON_Parse(frame.data ? frame.data : json);
+	cJSON *root = cJSON_ParseWithOpts(frame.data ? frame.data : json, &end, 0);
+	*more = root && end[strspn(end, " \t\r\n")];
 	text_free(&frame);
 	return root;
 }
@@ -461,9 +463,10 @@ int report_read(struct report *r, const char *json, char *error, size_t error_si
 	struct span list;
 	const cJSON *item;
 	*r = (struct report){0};
-	cJSON *root = read_frame(json, &list);
-	if (!cJSON_IsObject(root)) {
-		snprintf(error, error_size, "is not JSON");
+	int more;
+	cJSON *root = read_frame(json, &list, &more);
+	if (!cJSON_IsObject(root) || more) {
+		snprintf(error, error_size, !root ? "is not JSON" : more ? "has something behind the end of its report" : "is JSON, but no report");
 		cJSON_Delete(root);
 		return -EINVAL;
 	}

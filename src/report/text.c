@@ -415,14 +415,17 @@ static void text_count(struct text *out, const struct report *r)
 	const struct report_tally t = report_tally(r);
 	const uint64_t unlisted = report_unlisted(r);
 	uint64_t fresh = 0;
-	for (uint32_t i = 0; i < r->findings; i++)
+	int compared = 0; /* with a baseline */
+	for (uint32_t i = 0; i < r->findings; i++) {
 		fresh += report_decides(&r->finding[i]) && r->finding[i].age != REPORT_OLD;
+		compared |= r->finding[i].age != REPORT_NO_AGE;
+	}
 	for (int kind = 0; kind < GSAN_TOLD; kind++)
 		fresh += r->unlisted[kind].findings - r->unlisted[kind].old;
 	text_printf(out, "gsan: %" PRIu64 " finding%s", t.findings, t.findings == 1 ? "" : "s");
 	if (unlisted)
 		text_printf(out, ", %" PRIu64 " of them not listed (--details)", unlisted);
-	if (fresh < t.findings)
+	if (t.findings && (compared || fresh < t.findings))
 		text_printf(out, ", %" PRIu64 " of them new,", fresh);
 	if (t.formal)
 		text_printf(out, " and %" PRIu64 " formal race%s%s", t.formal, t.formal == 1 ? "" : "s",

@@ -146,6 +146,7 @@ def check_command():
 
     assert b"gsan: old finding 1 of 2" in report("lock", "--baseline", "explored") and b"0 of them new" in report("lock", "--baseline", "explored")
     assert b"gsan: new finding 1 of 2" in report("lock", "--baseline", "message/summary.json", status=66)
+    assert b"2 findings, 2 of them new" in report("lock", "--baseline", "message/summary.json", status=66)  # all of them, too: scripts read it
     for baseline, fail, status in ((None, None, 0), (None, "new", 66), (None, "any", 66), ("lock", None, 0), ("lock", "any", 66),
                                    ("clean", None, 66), ("clean", "never", 0)):
         report("lock", *(["--baseline", baseline] if baseline else []), *(["--fail-on", fail] if fail else []), status=status)

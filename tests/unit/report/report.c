@@ -1068,7 +1068,8 @@ static void test_nothing(void)
 static void test_bad(void)
 {
 	static const char *const bad[][2] = {
-		{"", "is not JSON"}, {"[]", "is not JSON"}, {"{\"schema_version\": 1", "is not JSON"},
+		{"", "is not JSON"}, {"[]", "is JSON, but no report"}, {"null", "is JSON, but no report"}, {"{}{}", "behind the end"},
+		{"{\"schema_version\": 1, \"findings\": []} {\"schema_version\": 1, \"findings\": [{}]}", "behind the end"}, {"{}\n x", "behind the end"}, {"{\"schema_version\": 1", "is not JSON"},
 		{"{}", "\"schema_version\" is missing"}, {"{\"schema_version\": 99}", "\"schema_version\" is one that"},
 		{"{\"schema_version\": 1, \"ranks\": 3}", "\"ranks\" is not a list"},
 		{"{\"schema_version\": 1, \"ranks\": [], \"gpus\": {}}", "\"gpus\" is not a list"},
