@@ -438,8 +438,7 @@ static int step(struct eval *e)
 #define CALLS_MOST 16u
 static int may_end(const struct ptx_module *m, const struct ptx_instr *call, uint32_t depth)
 {
-	const struct ptx_decl *d = ptx_plan_target(call);
-	const struct ptx_function *f = d && d->is_function ? &m->function[d->function] : NULL;
+	const struct ptx_function *f = ptx_plan_callee(m, call);
 
 	if (!f || !f->body.len || depth == CALLS_MOST)
 		return 1;

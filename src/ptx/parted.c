@@ -53,9 +53,7 @@ static int grow(const struct ptx_module *m, const struct ptx_function *f, const 
 
 static int calls(const struct ptx_module *m, const struct ptx_instr *i, const struct ptx_function *f)
 {
-	const struct ptx_decl *d = ptx_is(m, i->op, "call") ? ptx_plan_target(i) : NULL;
-
-	return d && d->is_function && &m->function[d->function] == f;
+	return ptx_is(m, i->op, "call") && ptx_plan_callee(m, i) == f;
 }
 
 static uint8_t *find_parted(const struct ptx_module *m, const struct ptx_function *f, uint32_t depth);

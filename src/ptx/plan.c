@@ -49,6 +49,13 @@ const struct ptx_decl *ptx_plan_target(const struct ptx_instr *i)
 	return NULL;
 }
 
+const struct ptx_function *ptx_plan_callee(const struct ptx_module *m, const struct ptx_instr *call)
+{
+	const struct ptx_decl *d = ptx_plan_target(call);
+
+	return d && d->is_function ? &m->function[d->function] : NULL;
+}
+
 static void of_call(const struct ptx_module *m, struct ptx_place *p)
 {
 	const struct ptx_decl *d = ptx_plan_target(p->instr);

@@ -66,6 +66,7 @@ void ptx_plan_reach(const struct ptx_plan *plan, uint32_t from, uint8_t *reached
 
 /* The function that a call names, or NULL for a call through a register. */
 const struct ptx_decl *ptx_plan_target(const struct ptx_instr *call);
+const struct ptx_function *ptx_plan_callee(const struct ptx_module *m, const struct ptx_instr *call); /* likewise, of the module */
 
 uint32_t ptx_plan_record_bytes(const struct ptx_function_plan *fp); /* of the entry's clone: of the parameter that it has more (abi.h) */
 int ptx_plan_waits(const struct ptx_module *m, const struct ptx_instr *i); /* griddepcontrol.wait */

@@ -40,6 +40,7 @@ static CUcontext context_new(CUdevice device, unsigned flags)
 	return c;
 }
 
+/* With EMU_STRICT a program that asks for a context that is no more dies of it: real drivers look where it was. */
 static int asked_for_gone(const struct CUctx_st *c)
 {
 	if (!c->primary && emu_env_number("EMU_STRICT", 0)) {
@@ -49,7 +50,6 @@ static int asked_for_gone(const struct CUctx_st *c)
 	return 0;
 }
 
-/* With EMU_STRICT a program that asks for a context that is no more dies of it: real drivers look where it was. */
 int emu_context_known(CUcontext context)
 {
 	for (CUcontext c = emu.contexts; c; c = c->next)
