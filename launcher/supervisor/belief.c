@@ -241,6 +241,35 @@ static int belief_told_once(const struct supervisor *s, const struct gsan_side *
 	return past->all;
 }
 
+/* Newest launch of participant p that was given its number by now; 0: none was. */
+uint32_t supervisor_given(const struct supervisor *s, uint32_t p)
+{
+	uint32_t given = __atomic_load_n(&s->job->rank[p].ring.given, __ATOMIC_RELAXED);
+	return given ? given - 1 : 0;
+}
+
+/* The second access was executed before a store behind it, and checked after: if that told a host something, the host may have launched by then what
+ * the first access comes behind. Of the second's participant it had given numbers up to `launched` when the finding came. */
+int supervisor_told_before(const struct supervisor *s, const struct gsan_finding *f, uint32_t launched)
+{
+	const struct gsan_side *b = &f->second;
+	const struct job_rank *rank = &s->job->rank[b->participant];
+	const struct told *t = &s->told[b->participant][b->stream];
+	size_t at = told_from(t, b->seq);
+	int lost = t->all || rank->ring.told_lost;
+	if (!lost && (at == t->ranges || t->range[at].first > b->seq))
+		return 0;
+	if (lost ? b->seq < launched : belief_told_from(t, at, b->seq, b->seq, launched))
+		return 1;
+	uint64_t began = belief_launched(rank, b->seq);
+	for (uint32_t r = 0; r < s->participants; r++) {
+		uint32_t given = r == b->participant ? 0 : supervisor_given(s, r);
+		if (given && given >= belief_next(&s->job->rank[r], began))
+			return 1;
+	}
+	return 0;
+}
+
 static int belief_told(const struct supervisor *s, const struct gsan_finding *f, uint32_t r, uint32_t bound)
 {
 	for (uint32_t p = 0; p < s->participants; p++)

@@ -109,6 +109,7 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 		c->next = *bucket;
 		*bucket = c;
 		s->candidates++;
+		c->launched = supervisor_given(s, f->second.participant);
 	}
 	c->weight += f->confidence;
 	c->certain |= f->confidence >= GSAN_CERTAIN;
@@ -314,10 +315,15 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 	return report_add_finding(r, &f);
 }
 
-/* What a copy met when it was looked at, late, may have come behind it. */
+/* What a copy met when it was looked at, late, may have come behind it; so may what a weak access met behind which a host was told. */
 static enum belief evidence_believe(const struct supervisor *s, const struct candidate *c)
 {
-	return supervisor_believe(s, &c->finding, c->kernel[1] && c->kernel[1]->info.host);
+	const struct ptx_info *info = c->kernel[1] ? &c->kernel[1]->info : NULL;
+	const struct ptx_site *second = info ? ptx_info_site(info, c->finding.second.site) : NULL;
+	enum belief belief = supervisor_believe(s, &c->finding, info && info->host);
+	if (belief == BELIEF_RACE && second && second->late && supervisor_told_before(s, &c->finding, c->launched))
+		return BELIEF_WITHHELD;
+	return belief;
 }
 
 /* What its events may order, or have ordered, they do for good; without them nobody can say any more that a race of its own is none. */

@@ -55,6 +55,7 @@ struct candidate {
 	uint64_t count, weight; /* weight: the sum of the confidences */
 	int certain;            /* one of them is GSAN_CERTAIN */
 	int own_flag;           /* one of them says so (layout.h) */
+	uint32_t launched;      /* the newest launch of second's participant when the first of them came */
 	struct kernel *kernel[2]; /* as they were when it was found: NULL = never told */
 	const struct kernel *flag[2];
 	const struct owner *owner[2];             /* likewise, of the places then */
@@ -202,6 +203,8 @@ int supervisor_owner_gpu(const struct supervisor *s, const struct owner *o);  /*
 
 /* belief.c. late: the second access is a copy, and may have come before the first. */
 enum belief supervisor_believe(const struct supervisor *s, const struct gsan_finding *finding, int late);
+uint32_t supervisor_given(const struct supervisor *s, uint32_t participant);
+int supervisor_told_before(const struct supervisor *s, const struct gsan_finding *finding, uint32_t launched);
 void supervisor_told(struct supervisor *s, const struct gsan_side *by, uint32_t given);
 void supervisor_told_leave(struct supervisor *s, uint32_t participant); /* to another process */
 void supervisor_told_free(struct supervisor *s, uint32_t participant);

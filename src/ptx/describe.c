@@ -118,7 +118,7 @@ void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *sourc
 		  struct text *out)
 {
 	const struct ptx_module *m = plan->module;
-	uint32_t last = 0; /* sites are numbered as they come; of those that several instructions share once */
+	uint32_t last = 0, late = 0; /* sites are numbered as they come; of those that several instructions share once */
 
 	ptx_plan_reach(plan, entry, reached, stack);
 	text_printf(out, PTX_INFO_MAGIC "%u", GSAN_ABI);
@@ -140,6 +140,8 @@ void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *sourc
 				describe_site(m, p, out);
 				last = p->site;
 			}
+			if (p->late && p->site != late)
+				text_printf(out, "late\t%u\n", late = p->site);
 		} else if (p->site || p->access.kind == PTX_ACCESS_LEFT) {
 			describe_left(m, p, out);
 		}

@@ -67,6 +67,15 @@ static int take_head(char **f, uint32_t n, struct ptx_info *info)
 	return info->abi == GSAN_ABI ? 0 : -EINVAL;
 }
 
+/* Of one that was named already; they are in order so far. */
+static void take_late(struct ptx_info *info, uint32_t id)
+{
+	const struct ptx_site *s = ptx_info_site(info, id);
+
+	if (s)
+		info->site[s - info->site].late = 1;
+}
+
 static int take_line(char **f, uint32_t n, struct ptx_info *info)
 {
 	if (n == 2 && !strcmp(f[0], "source")) {
@@ -75,6 +84,8 @@ static int take_line(char **f, uint32_t n, struct ptx_info *info)
 		info->site[info->sites++] = (struct ptx_site){
 			.id = number(f[1]), .file = f[2], .line = number(f[3]), .column = number(f[4]), .function = f[5],
 			.op = f[6], .semantics = f[7], .scope = f[8], .bytes = number(f[9]), .inlined_at = f[10]};
+	} else if (n == 2 && !strcmp(f[0], "late")) {
+		take_late(info, number(f[1]));
 	} else if (n == 4 && !strcmp(f[0], "apart")) {
 		info->apart[info->aparts++] = (struct ptx_apart){number(f[1]), number(f[2]), number(f[3])};
 	} else if (n == 5 && !strcmp(f[0], "left")) {

@@ -32,6 +32,7 @@
 
 struct ptx_site {
 	uint32_t id, line, column, bytes;
+	int late; /* of weak accesses that it stands for, one is checked when what stands behind it has been executed (plan.h) */
 	const char *file, *function, *op, *semantics, *scope, *inlined_at; /* inside the info's own copy */
 };
 struct ptx_frame { const char *object; uint64_t address; /* as the object's file has it */ };

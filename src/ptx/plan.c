@@ -362,6 +362,25 @@ static void number_sites(struct ptx_plan *plan)
 	}
 }
 
+/* Do two places of one function lie in one run, as far as what is between them tells? */
+static int in_one_run(const struct ptx_module *m, const struct ptx_place *p, const struct ptx_place *next)
+{
+	for (const struct ptx_instr *i = p->instr + 1; i < next->instr; i++)
+		if (ptx_access_ends_run(m, i))
+			return 0;
+	return next->access.kind == PTX_ACCESS_WEAK;
+}
+
+static void find_late(struct ptx_plan *plan)
+{
+	for (uint32_t i = plan->places; i > 1; i--) {
+		struct ptx_place *p = &plan->place[i - 2], *next = p + 1;
+
+		p->late = p->access.kind == PTX_ACCESS_WEAK && p->function == next->function && in_one_run(plan->module, p, next) &&
+			  (next->late || next->access.op == GSAN_OP_ST);
+	}
+}
+
 int ptx_plan_make(const struct ptx_module *m, int reds, struct ptx_plan *plan)
 {
 	uint8_t *reached = calloc(m->functions + 1, 1);
@@ -378,6 +397,7 @@ int ptx_plan_make(const struct ptx_module *m, int reds, struct ptx_plan *plan)
 	}
 	if (!status) {
 		number_sites(plan);
+		find_late(plan);
 		plan->mbarriers = ptx_mbarriers_known(m);
 	} else {
 		ptx_plan_free(plan);

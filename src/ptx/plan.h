@@ -20,6 +20,7 @@ struct ptx_place {
 	struct ptx_access access;
 	const struct ptx_function *callee; /* of a direct call that goes to a clone, else NULL */
 	uint8_t unseen;           /* a call of what has no clone and may synchronise */
+	uint8_t late;             /* a weak store stands behind it in its run, and is executed before this is checked (batch.h) */
 };
 
 /* It has a fence, what acquires or releases, or makes an unseen call; or strong operations, where all that have such are to keep clocks. */

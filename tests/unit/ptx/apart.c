@@ -1,4 +1,4 @@
-/* src/ptx/apart: what the text tells of the order of two sites. */
+/* src/ptx/apart, plan: what the text tells of the order of two sites, and of when they are checked. */
 #include "ptx/apart.h"
 
 #include "check.h"
@@ -70,27 +70,34 @@ static const struct { const char *body; int before; } rows[] = {
 	{"brx.idx %r1, list;\nL:" FLAG DATA "M: ret;\nlist: .branchtargets L, M;", 0},
 };
 
-static int is_before(const char *source)
+/* What is told of the last function. */
+static void describe(const char *source, struct ptx_info *info)
 {
 	struct ptx_module *m = parse_ok(source);
 	struct text described = {0};
 	struct ptx_plan plan;
-	struct ptx_info info;
-	const struct ptx_site *at[3] = {NULL};
 	uint8_t reached[4] = {0};
 	uint32_t stack[4];
 
 	CHECK(m->functions <= 4 && !ptx_plan_make(m, 1, &plan));
 	ptx_describe(&plan, m->functions - 1, NULL, reached, stack, &described);
-	CHECK(!ptx_info_parse(described.data, described.size, &info));
+	CHECK(!ptx_info_parse(described.data, described.size, info));
+	text_free(&described);
+	ptx_plan_free(&plan);
+	ptx_free(m);
+}
+
+static int is_before(const char *source)
+{
+	struct ptx_info info;
+	const struct ptx_site *at[3] = {NULL};
+
+	describe(source, &info);
 	for (uint32_t i = info.sites; i > 0; i--)
 		at[info.site[i - 1].line] = &info.site[i - 1]; /* the first of a line */
 	int before = ptx_info_before(&info, at[1], at[2]);
 	CHECK(!ptx_info_before(&info, at[1], at[1]));
 	ptx_info_free(&info);
-	text_free(&described);
-	ptx_plan_free(&plan);
-	ptx_free(m);
 	return before;
 }
 
@@ -109,8 +116,41 @@ static void order(void)
 	CHECK(!is_before(HEAD ".func f()\n{\n" REGS FLAG DATA "ret;\n}\n.visible .entry k()\n{\ncall f;\ncall f;\nret;\n}\n.file 1 \"a.cu\"\n")); /* once more */
 }
 
+/* Which lines are checked when a store behind them has been executed. */
+static void late(void)
+{
+#define READ "ld.global.b32 %r1, [%rd1];\n"
+#define WRITE "st.global.b32 [%rd1], 1;\n"
+	static const struct { const char *body, *lines; } late_rows[] = {
+		{AT(1) READ AT(2) WRITE, "1"},
+		{AT(1) WRITE AT(2) READ, ""},
+		{AT(1) READ AT(2) READ AT(3) WRITE AT(4) READ, "12"},
+		{AT(1) WRITE AT(1) WRITE, "1"}, /* one site */
+		{AT(1) WRITE "fence.acq_rel.gpu;\n" AT(2) WRITE, ""},
+		{AT(1) WRITE "@%p1 bra L;\nL:" AT(2) WRITE, ""},
+		{AT(1) WRITE AT(2) "st.relaxed.gpu.global.b32 [%rd1], 1;\n" AT(3) WRITE, ""},
+		{AT(1) READ AT(2) "ld.relaxed.gpu.global.b32 %r1, [%rd1];\n" AT(3) READ AT(4) WRITE, "3"},
+	};
+
+	for (size_t k = 0; k < sizeof(late_rows) / sizeof(*late_rows); k++) {
+		char source[2048], lines[8] = "";
+		struct ptx_info info;
+
+		snprintf(source, sizeof(source), "%s%sret;\n}\n.file 1 \"a.cu\"\n", HEAD ".visible .entry k(.param .u64 p)\n{\n" REGS, late_rows[k].body);
+		describe(source, &info);
+		for (uint32_t i = 0, n = 0; i < info.sites; i++)
+			if (info.site[i].late)
+				lines[n++] = (char)('0' + info.site[i].line);
+		ptx_info_free(&info);
+		if (strcmp(lines, late_rows[k].lines))
+			fprintf(stderr, "row %zu: late are \"%s\"\n", k, lines);
+		CHECK(!strcmp(lines, late_rows[k].lines));
+	}
+}
+
 int main(void)
 {
 	order();
+	late();
 	return 0;
 }

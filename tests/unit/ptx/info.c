@@ -15,10 +15,10 @@ static int parse(const char *text, struct ptx_info *info) { return ptx_info_pars
 int main(void)
 {
 	static const char text[] = START "sync\nsource\t/tmp/x.ptx\n"
-				   "site\t7\t/a\\tb.py\t3\t4\tk\tatom.add\tacq_rel\tgpu\t4\t/a.py:9,/b.py:1\n"
 				   "site\t2\t-\t12\t0\tf\\\\g\tld\tweak\t-\t16\t-\n"
+				   "site\t7\t/a\\tb.py\t3\t4\tk\tatom.add\tacq_rel\tgpu\t4\t/a.py:9,/b.py:1\n"
 				   "left\t/a.py\t5\tcp.async.bulk\tbulk copy not modelled\n"
-				   "apart\t1\t2\t3\nvariable\tcounter\nmanaged\tflag\nvariables\tother\ngrid\n";
+				   "late\t7\nlate\t9\napart\t1\t2\t3\nvariable\tcounter\nmanaged\tflag\nvariables\tother\ngrid\n";
 	struct ptx_info info;
 
 	CHECK(!ptx_info_parse(text, sizeof(text), &info));
@@ -27,6 +27,7 @@ int main(void)
 	CHECK(!strcmp(ptx_info_site(&info, 7)->file, "/a\tb.py") && ptx_info_site(&info, 7)->bytes == 4);
 	CHECK(!strcmp(ptx_info_site(&info, 2)->function, "f\\g") && !ptx_info_site(&info, 3));
 	CHECK(info.aparts == 1 && info.apart[0].from == 1 && info.apart[0].to == 2 && info.apart[0].end == 3);
+	CHECK(ptx_info_site(&info, 7)->late && !ptx_info_site(&info, 2)->late);
 	CHECK(!strcmp(ptx_info_site(&info, 7)->inlined_at, "/a.py:9,/b.py:1"));
 	ptx_info_free(&info);
 	CHECK(ptx_info_parse("gsan-info\t999\tk\t-\n", 19, &info) == -EINVAL && info.abi == 999);
