@@ -43,7 +43,8 @@
 #define GSAN_DESC_USED (1u << 31)  /* RMW: its result is read by the program */
 
 #define GSAN_BATCH_MAX 8u
-#define GSAN_BATCH_NUMBER_SHIFT 8u
+#define GSAN_BATCH_BESIDE 256u /* two of its accesses, one behind the other, may be one (device/batch.h) */
+#define GSAN_BATCH_NUMBER_SHIFT 9u
 #define GSAN_LINES_WHOLE 1u
 
 /* Of an mbarrier, whose address is a multiple of 8 */
@@ -60,7 +61,8 @@
  *   enter      (launch, flags) -> self            at the start of a clone, all threads
  *   leave      ()                                 before each ret/exit of a clone with GSAN_ENTER_SYNC
  *   access<N>  (valid, a0, d0, … )                N weak accesses; bit i of `valid`: this thread makes access i. Above
- *                                                 GSAN_BATCH_NUMBER_SHIFT: the batch's number in its module.
+ *                                                 GSAN_BATCH_NUMBER_SHIFT: the batch's number in its module;
+ *                                                 GSAN_BATCH_BESIDE as it says.
  *                                                 Placed at the end of the straight-line run that holds them
  *   lines      (quick, n, line, desc)             the same run, recognised by the clone itself: all 32 lanes make all n
  *                                                 accesses, and each access covers whole aligned lines or halves of

@@ -75,10 +75,19 @@ static void emit_valid(const struct ptx_batch *b, struct text *t, char valid[16]
 	snprintf(valid, 16, conditions ? "%%gsan_v" : "%u", always);
 }
 
+/* May two of its accesses be one: of one site, and so small that there is room for both in a sector? */
+static int has_beside(const struct ptx_batch *b)
+{
+	for (uint32_t k = 1; k < b->count; k++)
+		if (ptx_batch_desc(b->place[k]) == ptx_batch_desc(b->place[k - 1]) && 2 * b->place[k]->access.bytes <= GSAN_SECTOR)
+			return 1;
+	return 0;
+}
+
 /* `valid` as the call takes it. */
 static void emit_number(const struct ptx_batch *b, struct text *t, char valid[16])
 {
-	uint32_t number = b->number << GSAN_BATCH_NUMBER_SHIFT;
+	uint32_t number = b->number << GSAN_BATCH_NUMBER_SHIFT | (has_beside(b) ? GSAN_BATCH_BESIDE : 0);
 
 	if (*valid == '%')
 		text_printf(t, "\tor.b32 %%gsan_v, %%gsan_v, %u;\n", number);
@@ -95,10 +104,13 @@ static void emit_all_valid(const struct ptx_batch *b, const char *valid, struct 
 
 #define HALVES_TURN 4u /* accesses per call when groups are halves of lines: those have at least so many lanes */
 
-/* Lanes whose accesses fill half a line, for the sizes that the clone recognises by itself; else 0. */
+#define WARP 32u
+
+/* Lanes whose accesses fill half a line, for the sizes that the clone recognises by itself; else 0. Of 2 bytes it takes the warp: no group is beside
+ * that, and none has a line. */
 static uint32_t lanes_per_half(uint32_t bytes)
 {
-	return bytes == 4 || bytes == 8 || bytes == 16 ? GSAN_LINE / 2 / bytes : 0;
+	return bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16 ? GSAN_LINE / 2 / bytes : 0;
 }
 
 /* {%gsan_x0, %gsan_x1} = the address of access k less the lane's share: where its group of `lanes` begins. */
@@ -113,6 +125,10 @@ static void emit_base(const struct ptx_batch *b, uint32_t k, uint32_t lanes, str
 /* %gsan_w = the group beside has the other half of the line (groups side by side agree on the upper word). */
 static void emit_beside(uint32_t lanes, const char *and, struct text *t)
 {
+	if (lanes == WARP) {
+		text_puts(t, "\tmov.pred %gsan_w, 0;\n");
+		return;
+	}
 	text_printf(t, "\tshfl.sync.bfly.b32 %%gsan_y, %%gsan_x0, %u, 31, -1;\n\txor.b32 %%gsan_y, %%gsan_y, %u;\n"
 		       "\tsetp.eq%s.u32 %%gsan_w, %%gsan_y, %%gsan_x0%s;\n",
 		    lanes, GSAN_LINE / 2, and, *and ? ", %gsan_w" : "");
@@ -126,9 +142,9 @@ static void emit_recognition(const struct ptx_batch *b, uint32_t k, struct text 
 
 	emit_base(b, k, lanes, t);
 	text_printf(t, "\tshfl.sync.idx.b32 %%gsan_y, %%gsan_x0, 0, %u, -1;\n"
-		       "\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, %%gsan_x0, %%gsan_q;\n", (32 - lanes) << 8 | 31);
+		       "\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, %%gsan_x0, %%gsan_q;\n", (WARP - lanes) << 8 | 31);
 	text_printf(t, "\tshfl.sync.idx.b32 %%gsan_y, %%gsan_x1, 0, %u, -1;\n"
-		       "\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, %%gsan_x1, %%gsan_q;\n", (32 - 2 * lanes) << 8 | 31);
+		       "\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, %%gsan_x1, %%gsan_q;\n", (2 * lanes < WARP ? WARP - 2 * lanes : 0) << 8 | 31);
 	text_printf(t, "\tand.b32 %%gsan_y, %%gsan_x0, %u;\n\tsetp.eq.and.u32 %%gsan_q, %%gsan_y, 0, %%gsan_q;\n",
 		    GSAN_LINE / 2 - 1);
 	emit_beside(lanes, ".and", t);
@@ -201,6 +217,7 @@ static void emit_halves(const struct ptx_batch *b, struct text *t)
 static void emit_lines(const struct ptx_batch *b, const char *valid, struct text *t)
 {
 	uint32_t whole[GSAN_BATCH_MAX];
+	int lines = 1;
 
 	text_puts(t, "\tactivemask.b32 %gsan_n;\n\tsetp.eq.u32 %gsan_q, %gsan_n, -1;\n\t@!%gsan_q bra gsan_slow;\n");
 	emit_all_valid(b, valid, t);
@@ -208,11 +225,14 @@ static void emit_lines(const struct ptx_batch *b, const char *valid, struct text
 	for (uint32_t k = 0; k < b->count; k++) {
 		emit_recognition(b, k, t);
 		whole[k] = 2 * lanes_per_half(b->place[k]->access.bytes);
+		lines &= whole[k] <= WARP;
 	}
-	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_q, -1;\n\t@!%gsan_q bra gsan_slow;\n"
-		     "\tvote.sync.all.pred %gsan_q, %gsan_w, -1;\n\t@!%gsan_q bra gsan_halves;\n");
-	emit_slots(b, whole, 0, b->count, t);
-	text_puts(t, "\tbra.uni gsan_done;\ngsan_halves:\n");
+	text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_q, -1;\n\t@!%gsan_q bra gsan_slow;\n");
+	if (lines) {
+		text_puts(t, "\tvote.sync.all.pred %gsan_q, %gsan_w, -1;\n\t@!%gsan_q bra gsan_halves;\n");
+		emit_slots(b, whole, 0, b->count, t);
+		text_puts(t, "\tbra.uni gsan_done;\ngsan_halves:\n");
+	}
 	emit_halves(b, t);
 	text_puts(t, "\tbra.uni gsan_done;\ngsan_slow:\n");
 }

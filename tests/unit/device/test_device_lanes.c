@@ -22,7 +22,7 @@ static const char kernels[] =
 	"\t.param .b64 p4;\n\tst.param.b64 [p4], %line;\n\t.param .b32 p5;\n\tst.param.b32 [p5], %desc;\n"
 	"\tcall gsan_lines, (p0, p1, p2, p3, p4, p5);\n\t}\n\tret;\n}\n"
 	ENTRY("access") /* n: are the addresses there? Lanes without a descriptor do not call. An instruction for each site. */
-	"\t.param .b32 p2;\n\tshl.b32 %lane, %desc, 16;\n\tshr.b32 %lane, %lane, 8;\n\tor.b32 %n, %n, %lane;\n"
+	"\t.param .b32 p2;\n\tshl.b32 %lane, %desc, 16;\n\tshr.b32 %lane, %lane, 7;\n\tor.b32 %n, %n, %lane;\n"
 	"\tst.param.b32 [p2], %n;\n\t.param .b64 p3;\n\tst.param.b64 [p3], %line;\n"
 	"\t.param .b32 p4;\n\tst.param.b32 [p4], %desc;\n\t.reg .pred %p;\n\tsetp.ne.u32 %p, %desc, 0;\n"
 	"\t@%p call gsan_access1, (p0, p1, p2, p3, p4);\n\t}\n\tbar.warp.sync -1;\n\tret;\n}\n"
@@ -30,9 +30,14 @@ static const char kernels[] =
 	"\t.param .b32 p2;\n\t.param .b64 p3;\n\tst.param.b64 [p3], %line;\n\t.param .b32 p4;\n\tst.param.b32 [p4], %desc;\n"
 	"\t.param .b64 p5;\n\tadd.u64 %line, %line, 4096;\n\tst.param.b64 [p5], %line;\n\t.param .b32 p6;\n\tst.param.b32 [p6], %desc;\n"
 	"\t.reg .pred %p;\n\tshr.u32 %n, %n, %lane;\n\tand.b32 %n, %n, 1;\n\tsetp.ne.u32 %p, %n, 0;\n"
-	"\t@%p bra two;\n\tst.param.b32 [p2], 0x101;\n\tcall gsan_access1, (p0, p1, p2, p3, p4);\n\tbra over;\n"
-	"two:\n\tst.param.b32 [p2], 0x203;\n\tcall gsan_access2, (p0, p1, p2, p3, p4, p5, p6);\n"
+	"\t@%p bra two;\n\tst.param.b32 [p2], 0x201;\n\tcall gsan_access1, (p0, p1, p2, p3, p4);\n\tbra over;\n"
+	"two:\n\tst.param.b32 [p2], 0x403;\n\tcall gsan_access2, (p0, p1, p2, p3, p4, p5, p6);\n"
 	"over:\n\t}\n\tret;\n}\n"
+#define ACCESS(address, desc) \
+	"\t.param .b64 " #address ";\n\tst.param.b64 [" #address "], %line;\n\tadd.u64 %line, %line, %d;\n\t.param .b32 " #desc ";\n\tst.param.b32 [" #desc "], %n;\n"
+	ENTRY("beside") /* four accesses, n: what each is, quick: how far one is behind the other, desc: `valid` */
+	"\t.param .b32 p2;\n\tst.param.b32 [p2], %desc;\n\tcvt.u64.u32 %d, %quick;\n" ACCESS(p3, p4) ACCESS(p5, p6) ACCESS(p7, p8) ACCESS(p9, p10)
+	"\tcall gsan_access4, (p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10);\n\t}\n\tret;\n}\n"
 	ENTRY("reds") /* what each is told to do stands in place of its address then */
 	"\t.param .b32 p2;\n\tst.param.b32 [p2], %quick;\n\t.param .b64 p3;\n\tst.param.b64 [p3], %line;\n"
 	"\t.param .b32 p4;\n\tst.param.b32 [p4], %desc;\n\t.param .b32 todo;\n\tcall (todo), gsan_red, (p0, p1, p2, p3, p4);\n"
@@ -48,7 +53,7 @@ static u64 place(u32 lane) { return DATA(0) + lane * 7 % LANES * 3 * GSAN_LINE; 
 static const struct gsan_line *shadow(u32 lane) { return (const struct gsan_line *)(uintptr_t)gsan_shadow(place(lane)); }
 
 /* All lanes call with what `call` has of them; those of `behind` come after a red. */
-static void run(const char *entry, const struct cta *c, u32 n, u32 behind, u64 seed)
+static void run_with(const char *entry, const struct cta *c, u32 quick, u32 n, u32 behind, u64 seed)
 {
 	const void *at = &call;
 	const struct emu_launch launch = {.grid = {1, 1, 1}, .block = {LANES, 1, 1}, .params = &at, .sms = 4, .resident = 1};
@@ -57,7 +62,7 @@ static void run(const char *entry, const struct cta *c, u32 n, u32 behind, u64 s
 	call.launch = c->launch;
 	for (u32 i = 0; i < LANES; i++)
 		call.self[i] = c->self | (behind >> i & 1 ? GSAN_SELF_BEHIND_RED : 0);
-	call.quick = ((const struct gsan_launch *)(uintptr_t)c->launch)->quick;
+	call.quick = quick;
 	call.n = n;
 	if (emu_grid_new(emu_module_find(module, entry), &launch, &g, &error)) {
 		printf("FAIL %s\n", error.text);
@@ -68,6 +73,11 @@ static void run(const char *entry, const struct cta *c, u32 n, u32 behind, u64 s
 	if (state != EMU_DONE)
 		printf("FAIL it does not end: %s\n", error.text), failures++;
 	emu_grid_free(g);
+}
+
+static void run(const char *entry, const struct cta *c, u32 n, u32 behind, u64 seed)
+{
+	run_with(entry, c, quick(c), n, behind, seed);
 }
 
 /* The lanes of `who` touch a line each, from sites `site` on. */
@@ -252,6 +262,44 @@ static void anywhere(u32 op, u32 bytes, u32 within, u64 seed, int past)
 	reset();
 }
 
+static u64 counted(void)
+{
+	u64 n = 0;
+	for (u32 i = 0; i < DEV_SPREAD; i++)
+		n += dev_tables(0)->spread[i].checked;
+	return n;
+}
+
+/* Each lane touches up to four places, `step` bytes from each other, from somewhere on that is its own, or from there on that is behind the last lane's:
+ * side by side they are one access, and that is all there is to it. `who`: which lanes; `odd`: of these the ones that touch some of the places. */
+static void beside(u32 op, u32 bytes, u32 step, u64 seed, u32 who, u32 odd, int in_order)
+{
+	enum { REGION = 16 * GSAN_LINE };
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0);
+	unsigned char touched[REGION + 64] = {0};
+	u32 made = 0, wrong = 0, first = (u32)(mix64(seed) % 16) * bytes;
+	for (u32 i = 0; i < LANES; i++) {
+		u32 at = in_order ? first + 4 * step * i : (u32)(mix64(seed * LANES + i) % (REGION - 64)) / bytes * bytes;
+		u32 valid = who >> i & 1 ? odd >> i & 1 ? (u32)mix64(seed + i) & 15 : 15 : 0;
+		call.line[i] = DATA(0) + at;
+		call.desc[i] = valid | GSAN_BATCH_BESIDE | 7 << GSAN_BATCH_NUMBER_SHIFT;
+		for (u32 k = 0; k < 4; k++)
+			if (valid >> k & 1)
+				memset(touched + at + k * step, 1, bytes);
+		made += gpu_popc(valid);
+	}
+	run_with("beside", &a, step, desc(op, bytes, 0, 1), 0, seed);
+	lane_need(who, bytes, "the count", counted() == made);
+	for (u32 at = 0; at < REGION; at++) {
+		u64 had = found();
+		weak(&b, GSAN_OP_LD + GSAN_OP_ST - op, DATA(0) + at, 1, 2 + at);
+		wrong += (found() > had) != touched[at];
+	}
+	lane_need(who, bytes, "a byte", !wrong);
+	reset();
+}
+
 /* One instruction comes to a granule byte by byte: each is recorded. */
 static void byte_by_byte(u32 op)
 {
@@ -325,6 +373,14 @@ int main(void)
 					anywhere(GSAN_OP_ST, bytes, within, seed, past);
 					anywhere(GSAN_OP_LD, bytes, within, seed, past);
 				}
+	for (u64 seed = 1; seed <= 8; seed++)
+		for (u32 bytes = 1; bytes <= 16; bytes *= 2)
+			for (u32 step = bytes == 16 ? 4 : bytes; step <= 16; step *= 2)
+				for (u32 i = 0; i < sizeof who / sizeof *who; i++)
+					for (int in_order = step <= 8; in_order >= 0; in_order--) {
+						beside(GSAN_OP_ST, bytes, step, seed, who[i], 0, in_order);
+						beside(GSAN_OP_LD, bytes, step, seed, who[i], seed & 1 ? 0x80000000 : 0xf00f, in_order);
+					}
 	strong_vector();
 	byte_by_byte(GSAN_OP_LD);
 	byte_by_byte(GSAN_OP_ST);

@@ -1,6 +1,6 @@
 """Jobs on the emulated device: a stream writes a value (value.c), or a kernel writes where the host reads (told.c), which orders who
 reads it and nobody else; kernels end, and call functions, in all ways (calls.c); launches that may order anything are refused, or very
-many (many.c); threads end (threads.c); calls of all kinds are refused (refused.c). Each racy program is found, each correct one is
+many (many.c); a warp stores small elements (elements.c); threads end (threads.c); calls of all kinds are refused (refused.c). Each racy program is found, each correct one is
 clean, under several seeds. Arguments: gsan-launch, the program, a form."""
 import concurrent.futures
 import sys

@@ -80,7 +80,7 @@ static void batches(void)
 		 "bar.sync");
 	/* the address is overwritten: the call stands before that */
 	IN_ORDER(KERNEL(REGS "ld.global.b32 %r1, [%rd1];\nadd.s64 %rd1, %rd1, 8;\nst.global.b32 [%rd1], %r1;\nret;"),
-		 "ld.global.b32", "call gsan_access1", "add.s64 %rd1", "st.global", "[gsan_p2], 257;", "call gsan_access1"); /* 1 of batch 1 */
+		 "ld.global.b32", "call gsan_access1", "add.s64 %rd1", "st.global", "[gsan_p2], 513;", "call gsan_access1"); /* 1 of batch 1 */
 	/* so is it by the load itself, and a predicate by setp */
 	IN_ORDER(KERNEL(REGS "ld.b64 %rd1, [%rd1];\nret;"), "mov.b64 %gsan_a0, %rd1", "call gsan_access1", "ld.b64 %rd1");
 	IN_ORDER(KERNEL(REGS "@!%p1 ld.b64 %rd1, [%rd2];\nsetp.eq.s32 %p2|%p1, %r1, 0;\nret;"),
@@ -96,6 +96,17 @@ static void batches(void)
 		 "ld.b32 %r1,[g];ld.b32 %r1,[g];ld.b32 %r1,[g];ld.b32 %r1,[g];ld.b32 %r1,[g];\nst.b32 [g], 1;ret;}",
 		 "mov.u64 %gsan_a1, g;", "cvta.global.u64 %gsan_a1", "add.s64 %gsan_a1, %gsan_a1, 4;",
 		 "[gsan_p2], 255;", "gsan_access8", "st.b32 [g]", "gsan_access1", "ret;");
+	/* two of one site are perhaps one, if they are small enough; of others, or of two lines, none are */
+	IN_ORDER(KERNEL(REGS ".loc 1 7 3\nld.b64 %rd2, [%rd1];\nld.b64 %rd3, [%rd1+8];\nret;"), "[gsan_p2], 259;", "gsan_access2");
+	IN_ORDER(KERNEL(REGS ".loc 1 7 3\nld.v2.b64 {%rd2, %rd3}, [%rd1];\nld.v2.b64 {%rd4, %rd5}, [%rd1+16];\nret;"), "[gsan_p2], 3;", "gsan_access2");
+	IN_ORDER(KERNEL(REGS ".loc 1 7 3\nld.b64 %rd2, [%rd1];\n.loc 1 8 3\nld.b64 %rd3, [%rd1+8];\nret;"), "[gsan_p2], 3;", "gsan_access2");
+	/* of 2 bytes a warp fills half a line, never a whole one */
+	IN_ORDER(KERNEL(REGS "ld.b16 %h1, [%rd1];\nld.b32 %r1, [%rd2];\nret;"), "shfl.sync.idx.b32 %gsan_y, %gsan_x0, 0, 31, -1;",
+		 "shfl.sync.idx.b32 %gsan_y, %gsan_x1, 0, 31, -1;", "shfl.sync.idx.b32 %gsan_y, %gsan_x0, 0, 4127, -1;", "vote.sync.all.pred %gsan_q, %gsan_q, -1;",
+		 "mov.pred %gsan_w, 0;", "call gsan_lines", "gsan_slow:");
+	char *out = rewrite(KERNEL(REGS "ld.b16 %h1, [%rd1];\nret;"), 0);
+	CHECK(strstr(out, "gsan_slow:") && !strstr(out, "gsan_halves"));
+	free(out);
 	/* cp.async reads nothing where its size is 0 */
 	IN_ORDER(KERNEL(REGS "cp.async.cg.shared.global [%r1], [%rd1], 0x10, %r5;\nret;"), "setp.eq.u32 %gsan_q, %r5, 16;",
 		 "selp.b32 %gsan_t, %gsan_t, 0, %gsan_q", "gsan_access1");
