@@ -193,10 +193,28 @@ static void report_add_place(struct text *out, const struct report_place *at, co
 		text_printf(out, " (there from %s:%u)", at->file, at->line);
 }
 
+/* " at kernel.cu:42 (inlined at kernel.cu:60)", " at kernel.cu:42 (there from lock.h:7, inlined at kernel.cu:60)": of a flag nothing else says which
+ * call of a helper it is that raises it. */
+static void report_add_flag_place(struct text *out, const struct report_flag *flag)
+{
+	if (!flag->at.file)
+		return;
+	const struct frame own = frame_line(&flag->at, flag->inlined_at, NULL);
+	text_puts(out, " at ");
+	const int elsewhere = report_add_frame(out, &flag->at, flag->inlined_at);
+	if (elsewhere)
+		text_printf(out, " (there from %s:%u", flag->at.file, flag->at.line);
+	if (own.rest) {
+		text_puts(out, elsewhere ? ", inlined at " : " (inlined at ");
+		report_add_chain(out, own.rest);
+	}
+	text_puts(out, elsewhere || own.rest ? ")" : "");
+}
+
 static void report_add_flag(struct text *out, const char *what, const struct report_flag *flag)
 {
 	text_printf(out, "the flag %s", what);
-	report_add_place(out, &flag->at, flag->inlined_at);
+	report_add_flag_place(out, flag);
 }
 
 static int report_other_gpu(const struct report_finding *f) { return f->first.gpu != f->second.gpu; }
@@ -376,7 +394,7 @@ static void report_say_scope(struct text *out, const struct report_finding *f, c
 	if (flag->scope)
 		text_printf(out, " .%s", flag->scope);
 	text_printf(out, " of the %s", what);
-	report_add_place(out, &flag->at, flag->inlined_at);
+	report_add_flag_place(out, flag);
 	report_add_outside(out, f, outside);
 }
 

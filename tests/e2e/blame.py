@@ -226,7 +226,7 @@ def inlined(scratch):
     os.mkdir(correct)
     job = jobs.launched(racy, [program], ranks=1).ends(jobs.FOUND)
     job.says("first:  user.cu:11: st", "second: user.cu:23: ld", "the store in rank 0's kernel kernel (user.cu:11) before",
-             "the flag store at user.cu:11 (there from lock.h:5) is relaxed, and no fence between the store at user.cu:11 (there from "
+             "the flag store at user.cu:11 (there from lock.h:5, inlined at user.cu:20) is relaxed, and no fence between the store at user.cu:11 (there from "
              "lock.h:4) and it")
     first = job.summary(ranks=1)["findings"][0]["first"]
     place = first["file"], first["line"], first["inlined_at"]

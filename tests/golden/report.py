@@ -321,6 +321,19 @@ def check_location(location, side, roots):
         assert region.get("startColumn", 0) == column and region.get("snippet", {}).get("text") == side["source"]
 
 
+def check_edge(locations, edge):
+    """Each operation, and each call that it was inlined at, outwards."""
+    wanted = []
+    for op in edge:
+        calls = [place.rsplit(":", 1) for place in (op["inlined_at"] or "").split(",") if place]
+        texts = op.get("inlined_source", [None] * len(calls))
+        own = next((at for at, (file, _) in enumerate(calls, 1) if file == calls[-1][0] != op["file"]), 0)
+        wanted.append((int(calls[own - 1][1]) if own else op["line"], op.get("source")))
+        wanted += [(int(line), text) for (_, line), text in zip(calls[own:], texts[own:])]
+    regions = [one["physicalLocation"]["region"] for one in locations]
+    assert [(region["startLine"], region.get("snippet", {}).get("text")) for region in regions] == wanted, (regions, edge)
+
+
 def check_sarif(text, whole):
     """Valid SARIF 2.1.0, and what it says."""
     log = json.loads(text)
@@ -356,6 +369,8 @@ def check_sarif(text, whole):
         assert len(related) == 2 * len(pairs) and all(one["message"]["text"].split(",")[0] == f"pair {number // 2 + 2}" for number, one in enumerate(related))
         for one, side in zip(related, (pair[side] for pair in pairs for side in ("first", "second"))):
             check_location(one, side, roots)
+        mended = [one for one in result["relatedLocations"] if one["message"]["text"].startswith("missing edge: ")]
+        check_edge(mended, finding.get("edge", []))
         listed = len(finding.get("pairs", [finding])) + finding.get("pairs_unlisted", 0)
         assert result["properties"].get("pairs", 1) == listed
 
@@ -470,7 +485,7 @@ def check_html(text, whole):
     assert not re.search(r"https?:|url\(|@import", re.sub(r"&[a-z]+;|&#\d+;", "", text))
     assert page.seen["details"] == len(whole["findings"])
     for finding in whole["findings"]:
-        for value in (finding["fingerprint"], finding["missing_edge"], *(finding[side]["kernel"] for side in ("first", "second")),
+        for value in (finding["fingerprint"], finding["missing_edge"], *(people_name(finding[side]) for side in ("first", "second")),
                       *(shown(finding[side]) for side in ("first", "second"))):
             assert value in page.text, value
         for pair in finding.get("pairs", [])[1:]:

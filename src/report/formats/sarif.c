@@ -1,5 +1,5 @@
 /* SARIF 2.1.0 (OASIS), as code hosts read it: each kind a rule, each finding a result at the user's line of its first access, with the
- * second one, what was inlined, and all other pairs that the missing edge explains as related locations. */
+ * second one, what was inlined, what would have to be mended, and all other pairs that the missing edge explains as related locations. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "report/formats/escape.h"
 #include "report/formats/format.h"
+#include "report/frame.h"
 #include "report/json.h"
 
 #define SARIF_SCHEMA "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -160,6 +161,35 @@ static void sarif_pair(cJSON *related, const struct report_job *job, const struc
 	}
 }
 
+/* `frame`: of FILE:LINE. */
+static void sarif_line(cJSON *related, const struct report_job *job, const struct frame *frame, const char *source, const char *message)
+{
+	cJSON *location = json_object(related, NULL);
+	struct text file = {0};
+	text_add(&file, frame->at, frame->file);
+	sarif_place(location, job, &(struct report_place){file.data ? file.data : "", frame->line ? frame->line : 1, 0}, source);
+	sarif_text(location, "message", message);
+	text_free(&file);
+}
+
+/* The operations that would have to be mended, and the calls that they were inlined at. */
+static void sarif_edge(cJSON *related, const struct report_job *job, const struct report_edge *edge)
+{
+	for (uint32_t i = 0; i < edge->ops; i++) {
+		const struct report_op *op = &edge->op[i];
+		struct frame frame = frame_line(&op->at, op->inlined_at, op->inlined_source);
+		struct text message = {0};
+		text_printf(&message, "missing edge: what would have to be mended in kernel %s", op->kernel ? op->kernel : "?");
+		sarif_line(related, job, &frame, op->source, message.data);
+		text_free(&message);
+		while (frame_next(&frame)) {
+			char *source = frame.source ? strndup(frame.source, frame.width) : NULL;
+			sarif_line(related, job, &frame, source, "missing edge: it was inlined here");
+			free(source);
+		}
+	}
+}
+
 static void sarif_suppressed(cJSON *result, const struct report_suppression *by)
 {
 	cJSON *one = json_object(json_list(result, "suppressions"), NULL);
@@ -184,6 +214,7 @@ static void sarif_result(cJSON *results, const struct report *r, const struct re
 	cJSON *locations = json_list(result, "locations"), *related = json_list(result, "relatedLocations");
 	sarif_side(related, related, job, &f->second, second.data);
 	sarif_side(locations, related, job, &f->first, first.data);
+	sarif_edge(related, job, &f->edge);
 	for (uint32_t i = 1; i < f->pairs; i++)
 		if (report_counts(f, &r->pair[f->pair + i]))
 			sarif_pair(related, job, &r->pair[f->pair + i], i + 1);

@@ -202,6 +202,28 @@ static void test_scopes_of_ctas(void)
 	text_free(&sentence);
 }
 
+/* Of a flag that a helper raises the call is named, too; of one in a library's header, the user's line and its calls. */
+static void test_helper(void)
+{
+	static const struct { const char *inlined_at, *says; } row[] = {
+		{NULL, "the flag store at ring.py:33 is relaxed"},
+		{"ring.py:60", "the flag store at ring.py:33 (inlined at ring.py:60) is relaxed"},
+		{"ring.py:60,ring.py:70", "the flag store at ring.py:33 (inlined at ring.py:60, ring.py:70) is relaxed"},
+		{"user.py:60", "the flag store at user.py:60 (there from ring.py:33) is relaxed"},
+		{"user.py:60,user.py:70", "the flag store at user.py:60 (there from ring.py:33, inlined at user.py:70) is relaxed"},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct report_finding f = finding(GSAN_WHY_RELAXED_WRITE, 1);
+		struct text sentence = {0};
+		f.flag_write.inlined_at = row[i].inlined_at;
+		report_missing_edge(&sentence, &f);
+		if (!strstr(sentence.data, row[i].says))
+			fprintf(stderr, "%s\n", sentence.data);
+		CHECK(strstr(sentence.data, row[i].says));
+		text_free(&sentence);
+	}
+}
+
 /* A flag's own write is not behind itself, nor its read before itself: a weak store that an atomic read is a weak flag, whatever was guessed. */
 static void test_itself(void)
 {
@@ -1107,6 +1129,7 @@ int main(int argc, char **argv)
 	test_scopes_of_ctas();
 	test_both();
 	test_early();
+	test_helper();
 	test_itself();
 	test_class_names();
 	test_class_follows();
