@@ -197,6 +197,7 @@ static void evidence_caller(struct report_side *side, struct kernel *kernel)
 		side->at = (struct report_place){kernel->caller.file, kernel->caller.line, 0};
 	if (kernel->caller.function)
 		side->function = kernel->caller.function;
+	side->object = kernel->caller.object;
 }
 
 uint32_t supervisor_launch(const struct owner *owner, uint32_t seq) { return seq > owner->first ? seq - owner->first : seq; }

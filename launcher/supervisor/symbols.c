@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "supervisor/object.h"
 
 #define SYMBOLS_WAIT_MS 2000
 #define SYMBOLS_LOOK_MS 1
@@ -95,6 +96,13 @@ static int symbols_is_libc(const char *object)
 	return !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5);
 }
 
+static struct symbol symbols_of_binary(const struct ptx_frame *frame)
+{
+	struct text object = {0};
+	text_printf(&object, "%s+0x%llx", frame->object, (unsigned long long)frame->address);
+	return (struct symbol){.function = object_function(frame->object, frame->address), .object = object.data};
+}
+
 struct symbol symbols_find(const struct ptx_info *info)
 {
 	struct symbol s = {0};
@@ -102,8 +110,11 @@ struct symbol symbols_find(const struct ptx_info *info)
 		for (n = 1; n < SYMBOLS_FRAMES && i + n < info->frames && !strcmp(info->frame[i].object, info->frame[i + n].object);)
 			n++;
 		if (!symbols_is_libc(info->frame[i].object) && symbols_of_object(&info->frame[i], n, &s))
-			break;
+			return s;
 	}
+	for (uint32_t i = 0; i < info->frames; i++)
+		if (!symbols_is_libc(info->frame[i].object))
+			return symbols_of_binary(&info->frame[i]);
 	return s;
 }
 
@@ -111,5 +122,6 @@ void symbols_free(struct symbol *s)
 {
 	free(s->file);
 	free(s->function);
+	free(s->object);
 	*s = (struct symbol){0};
 }

@@ -64,15 +64,12 @@ static _Unwind_Reason_Code caller_frame(struct _Unwind_Context *context, void *c
 
 /* ---- its text, as a kernel's (ptx/info.h) ----------------------------------------------------------------------- */
 
-/* The first frame that has a name; of a stripped program none may have. */
+/* The first frame's, if it is exported. A further one's is who called it: of a program that exports nothing, __libc_start_main. */
 static const char *caller_function(const struct caller *c)
 {
 	Dl_info info;
 
-	for (unsigned i = 0; i < c->frames; i++)
-		if (dladdr((void *)(c->frame[i] - 1), &info) && info.dli_sname)
-			return info.dli_sname;
-	return "-";
+	return c->frames && dladdr((void *)(c->frame[0] - 1), &info) && info.dli_sname ? info.dli_sname : "-";
 }
 
 /* Without the version and the kind of default stream: how programs call it. */

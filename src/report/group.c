@@ -63,17 +63,21 @@ struct report_finding report_whole(const struct report_finding *pair, uint32_t p
 
 static int group_is_launches(const struct report_finding *f) { return report_of_launches(f->missing_edge_class); }
 
-/* Of a kernel, whatever of it races; of a copy, its caller's line. */
+/* Of a kernel, whatever of it races; of a copy, its caller's line, or where that is in its binary. */
 static uint64_t group_launch_hash(const struct report_side *side)
 {
-	const struct report_side launch = {.kernel = side->kernel, .at = report_is_copy(side) ? side->at : (struct report_place){0}};
+	const int copy = report_is_copy(side);
+	const struct report_side launch = {.kernel = side->kernel, .at = copy ? side->at : (struct report_place){0}, .object = copy ? side->object : NULL};
 	return report_side_hash(&launch);
 }
 
 static int group_launch_order(const struct report_side *a, const struct report_side *b)
 {
 	ORDER(report_text_order(a->kernel, b->kernel));
-	return report_is_copy(a) ? report_place_order(&a->at, &b->at) : 0;
+	if (!report_is_copy(a))
+		return 0;
+	ORDER(report_place_order(&a->at, &b->at));
+	return report_text_order(a->object, b->object);
 }
 
 /* A line of the kernel's, whatever happens there; of code without lines, the access. */

@@ -124,6 +124,7 @@ static void json_side(cJSON *finding, const char *key, const struct report_side 
 	json_string(o, "function", side->function);
 	json_name(o, "function_name", side->function_name);
 	json_string(o, "inlined_at", side->inlined_at);
+	json_name(o, "object", side->object);
 	json_string(o, "op", side->op);
 	json_number(o, "bytes", side->bytes);
 	json_string(o, "semantics", side->semantics);

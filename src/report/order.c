@@ -26,6 +26,7 @@ int report_side_order(const struct report_side *a, const struct report_side *b)
 	ORDER(report_number_order((uint32_t)(a->rank + 1), (uint32_t)(b->rank + 1)));
 	ORDER(report_text_order(a->kernel, b->kernel));
 	ORDER(report_text_order(a->op, b->op));
+	ORDER(report_text_order(a->object, b->object));
 	return report_text_order(a->inlined_at, b->inlined_at);
 }
 
@@ -152,7 +153,7 @@ uint64_t report_place_hash(const struct report_place *at)
 uint64_t report_side_hash(const struct report_side *side)
 {
 	uint64_t hash = hash_step(report_place_hash(&side->at), (uint32_t)(side->rank + 1));
-	return order_text(order_text(order_text(hash, side->kernel), side->op), side->inlined_at);
+	return order_text(order_text(order_text(order_text(hash, side->kernel), side->op), side->object), side->inlined_at);
 }
 
 uint64_t report_op_hash(const struct report_op *op)

@@ -136,6 +136,7 @@ void read_side(struct read *x, const cJSON *finding, const char *key, struct rep
 	side->function = read_string(x, o, "function");
 	side->function_name = read_maybe(x, o, "function_name");
 	side->inlined_at = read_string(x, o, "inlined_at");
+	side->object = read_maybe(x, o, "object");
 	side->op = read_string(x, o, "op");
 	side->bytes = read_small(x, o, "bytes");
 	side->semantics = read_string(x, o, "semantics");

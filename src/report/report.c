@@ -89,8 +89,8 @@ static int report_by_left(const void *a, const void *b) { return report_left_ord
 
 static void report_copy_side(struct report *r, struct report_side *side)
 {
-	const char **const text[] = {&side->kernel, &side->kernel_name, &side->at.file, &side->function, &side->function_name, &side->inlined_at, &side->op,
-				     &side->semantics, &side->scope, &side->source};
+	const char **const text[] = {&side->kernel, &side->kernel_name, &side->at.file, &side->function, &side->function_name, &side->inlined_at, &side->object,
+				     &side->op, &side->semantics, &side->scope, &side->source};
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
 		*text[i] = report_copy(r, *text[i]);
 	side->inlined_source = report_copy_lines(r, side->inlined_source);

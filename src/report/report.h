@@ -37,6 +37,7 @@ struct report_side {
 	uint32_t launch;         /* the participant's launches, numbered from 1 */
 	struct report_place at;
 	const char *function, *function_name, *inlined_at; /* or NULL; names as those of the kernel */
+	const char *object;      /* a copy's caller, of which no line is known: the binary's file, "+0x" and where in it; NULL: none */
 	const char *op;
 	uint32_t bytes;
 	const char *semantics, *scope;     /* scope NULL: none */

@@ -469,6 +469,8 @@ static void suppress_add_side(struct text *out, const struct report *r, const st
 		text_puts(out, "kernel \"#*\"");
 	else if (side->kernel)
 		suppress_add_name(out, "kernel", suppress_stable(side->kernel, side->kernel_name));
+	if (side->object && side->function) /* where it is in the binary changes with each build */
+		suppress_add_name(out, "function", suppress_stable(side->function, side->function_name));
 	if (!side->at.file)
 		return;
 	const int elsewhere = report_add_frame(&shown, &side->at, side->inlined_at);

@@ -162,7 +162,11 @@ static void text_access(const struct page *p, const char *which, const struct re
 	if (side->at.file) {
 		elsewhere = report_add_frame(&place, &side->at, side->inlined_at);
 		page_add_relative(p, &relative, place.data ? place.data : "");
-		page_paint(p, PAGE_PLACE, "%s", relative.data ? relative.data : "");
+	} else if (side->object) {
+		page_add_relative(p, &relative, side->object);
+	}
+	if (relative.size) {
+		page_paint(p, PAGE_PLACE, "%s", relative.data);
 		text_puts(p->out, ": ");
 	}
 	report_add_operation(p->out, side);
@@ -204,6 +208,8 @@ static void text_launch(struct text *out, const struct report_side *side)
 	}
 	if (side->function && (!side->kernel || strcmp(side->function, side->kernel)))
 		text_printf(out, ", in %s", report_function_name(side));
+	if (side->object)
+		text_puts(out, " (-g and addr2line show its line)");
 	text_inlined(out, side);
 }
 

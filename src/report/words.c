@@ -176,10 +176,13 @@ static void report_add_side(struct text *out, const struct report_side *side, in
 {
 	text_printf(out, "%s in ", report_noun(side));
 	report_add_who(out, side, with_kernel);
-	if (!side->at.file)
+	if (!side->at.file && !side->object)
 		return;
 	text_puts(out, " (");
-	report_add_frame(out, &side->at, side->inlined_at);
+	if (side->at.file)
+		report_add_frame(out, &side->at, side->inlined_at);
+	else
+		text_puts(out, side->object);
 	text_puts(out, ")");
 }
 

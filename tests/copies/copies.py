@@ -2,6 +2,7 @@
 lines that called the driver. `copies.py FORM`, or --list; and what is said of copies that are not checked."""
 import os
 import re
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
@@ -62,6 +63,27 @@ def form(scratch, name):
             expect.need(side["function"] == name and os.path.samefile(side["file"], SOURCE) and function_of(side["line"]) == name, str(side))
 
 
+def without_lines(scratch):
+    """Of a binary without lines its file is named, and where in it the call is; the function if the table of symbols has it, and no other."""
+    name = "kernel_then_out"
+    for option, function in (("-g", name), ("-s", None)):
+        program = os.path.join(scratch, "a program" + option)
+        subprocess.run(["strip", option, "-o", program, PROGRAM], check=True)
+        jobs.launched(scratch, [program, name], ranks=1).ends(0)
+        job = jobs.launched(scratch, [program, name, "racy"], ranks=1).ends(jobs.FOUND)
+        for side in (side for finding in expect.pairs(job.summary(ranks=1)) for side in sides(finding)):
+            file, _, offset = side["object"].rpartition("+0x")
+            expect.need(os.path.samefile(file, program) and side["file"] is None and side["function"] == function, str(side))
+            expect.need(within(int(offset, 16), name), f"{offset} is not in {name}")
+            job.says(f"a program{option}+0x{offset}: memcpy\n", f", in {name} (-g and" if function else "(-g and addr2line show its line)")
+
+
+def within(offset, name):
+    """Is it the function's, as the whole program's symbols say?"""
+    lines = [line.split() for line in subprocess.run(["nm", "-S", PROGRAM], check=True, capture_output=True, text=True).stdout.splitlines()]
+    return any(int(line[0], 16) <= offset < int(line[0], 16) + int(line[1], 16) for line in lines if len(line) == 4 and line[3] == name)
+
+
 def switched_off(scratch):
     """--copies 0: nothing is found, and the report says that they were not checked."""
     job = jobs.launched(scratch, [PROGRAM, "two_copies", "racy"], ranks=1, options=("--copies", "0")).ends(0)
@@ -76,7 +98,7 @@ def filled(scratch):
     jobs.launched(scratch, [PROGRAM, "context_filled"], ranks=1).ends(0)
 
 
-CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS}, "switched_off": switched_off, "context_filled": filled}
+CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS}, "without_lines": without_lines, "switched_off": switched_off, "context_filled": filled}
 
 if __name__ == "__main__":
     if sys.argv[1] == "--list":

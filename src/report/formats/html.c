@@ -209,6 +209,8 @@ static void html_side(struct text *out, const char *which, const struct report_s
 		html_text(out, ", rank %d on GPU %d", side->rank, side->gpu);
 	if (side->function)
 		html_text(out, ", in %s", report_function_name(side));
+	if (side->object)
+		html_text(out, ", at %s (-g and addr2line show its line)", side->object);
 	report_add_chain(&chain, side->inlined_at);
 	if (side->inlined_at)
 		html_text(out, ", inlined at %s from %s:%u", chain.data ? chain.data : "", side->at.file ? side->at.file : "?", side->at.line);

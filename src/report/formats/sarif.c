@@ -129,6 +129,8 @@ static void sarif_describe(struct text *out, const char *which, const struct rep
 	text_printf(out, " in kernel %s", side->kernel ? side->kernel : "?");
 	if (side->rank >= 0)
 		text_printf(out, " of rank %d", side->rank);
+	if (side->object)
+		text_printf(out, ", at %s", side->object);
 }
 
 static void sarif_identify(cJSON *result, const struct report_finding *f)
