@@ -114,6 +114,7 @@ static void evidence_add(struct supervisor *s, const struct gsan_finding *f)
 	c->weight += f->confidence;
 	c->certain |= f->confidence >= GSAN_CERTAIN;
 	c->own_flag |= f->own_flag;
+	c->rivals |= !f->only;
 	if (c->count++ && !evidence_earlier(f, &c->finding))
 		return;
 	c->finding = *f;
@@ -286,6 +287,13 @@ static void evidence_early(const struct candidate *c, struct report_finding *f)
 	f->flag_write = f->flag_read = (struct report_flag){0};
 }
 
+/* A place that raises the flag as it reads it is a counter's, perhaps. */
+static int evidence_only(const struct candidate *c, const struct report_finding *f)
+{
+	const int counter = c->flag[1] == c->flag[0] && c->finding.flag_read_site == c->finding.flag_write_site;
+	return !c->rivals && !counter && !f->early && f->reason;
+}
+
 /* The second side comes first (overtaken). */
 static void evidence_exchange(struct report_finding *f)
 {
@@ -309,6 +317,7 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 	f.flag_write = evidence_flag(c->flag[0], from->flag_write_site);
 	f.flag_read = evidence_flag(c->flag[1], from->flag_read_site);
 	evidence_early(c, &f);
+	f.only = evidence_only(c, &f);
 	if (from->overtaken)
 		evidence_exchange(&f);
 	if (c->allocation)

@@ -54,6 +54,7 @@ struct candidate {
 	struct gsan_finding finding;
 	uint64_t count, weight; /* weight: the sum of the confidences */
 	int certain;            /* one of them is GSAN_CERTAIN */
+	int rivals;             /* one of them says that its flag is not the only one (layout.h) */
 	int own_flag;           /* one of them says so (layout.h) */
 	uint32_t launched;      /* the newest launch of second's participant when the first of them came */
 	struct kernel *kernel[2]; /* as they were when it was found: NULL = never told */

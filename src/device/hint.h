@@ -100,7 +100,7 @@ NEVER void hint_unreached(const struct who *w, u64 writer)
 
 /* ---- which of them explains a race ------------------------------------------------------------------------------------- */
 
-struct hint { u64 writer, by, reader; u32 reason, both, score, turn; uint16_t acquired, overtaken; };
+struct hint { u64 writer, by, reader; u32 reason, both, score, turn; uint16_t acquired, overtaken, rivals; };
 
 /* How well a reason explains: the edge from this very CTA, the read by this one or by one that it is behind, and nothing else missing
  * there; then another CTA of the launch, which may have been behind the first; what both sides have to mend comes last. Between
@@ -222,6 +222,19 @@ ALWAYS int hint_get(const struct gsan_launch *l, const struct dev_hint *from, u3
 	return *why >> 32 == hint_sum(h->writer, h->by, h->reader) && tag_mapped(l, rec_tag(h->reader)) && tag_mapped(l, rec_tag(h->by));
 }
 
+/* Was another flag met that explains the race, too, however badly? Then nobody knows which of them was meant. */
+ALWAYS u32 hint_rivals(const struct hint *h, const struct hint *best)
+{
+	u32 other = (rec_site(h->by) ^ rec_site(best->by)) | (rec_site(h->reader) ^ rec_site(best->reader));
+	return best->rivals || (h->score && best->score && other);
+}
+/* Of a flag that both sides have to mend: is it the first side's own, raised behind its access, and the only one of all that this CTA read? */
+ALWAYS int hint_is_only(const struct who *w, const struct hint *h)
+{
+	u32 read = w->state ? gpu_load32(&w->state->hints) : 0;
+	return h->both && h->score >= HINT_BOTH_OWN && !h->rivals && read <= DEV_OWN_HINTS;
+}
+
 NEVER void hint_consider(const struct who *w, const struct dev_hint *from, u64 rec, u32 site, u32 more, struct hint *best)
 {
 	const struct gsan_launch *l = w->launch;
@@ -230,6 +243,7 @@ NEVER void hint_consider(const struct who *w, const struct dev_hint *from, u64 r
 	if (!hint_get(l, from, tag_participant(l, rec_tag(rec)), &h, &why))
 		return;
 	hint_judge(w, &h, rec, site, (u32)why | more);
+	best->rivals = h.rivals = (uint16_t)hint_rivals(&h, best);
 	if (h.score > best->score || (h.score && h.score == best->score && hint_nearer(&h, best)))
 		*best = h;
 }

@@ -371,7 +371,8 @@ struct gsan_finding {
 	uint8_t formal; /* 1: a race by the letter of PTX alone, which no known GPU shows (docs/memory-model.md, "Formal races") */
 	uint8_t own_flag; /* 1: the flag was written by the first side's CTA, and by its warp, if those are told apart */
 	uint8_t overtaken; /* 1: the first side saw a flag that the second one raises behind its access: it comes second, but its check was first */
-	uint8_t pad[5];
+	uint8_t only; /* 1: it guesses, but the flag is the only one, of all that the second side's CTA read, that would have ordered this pair */
+	uint8_t pad[4];
 };
 _Static_assert(sizeof(struct gsan_finding) == 384, "");
 #define GSAN_CERTAIN 32

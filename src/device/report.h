@@ -267,6 +267,7 @@ NEVER void report_reason(struct gsan_finding *f, const struct who *w, const stru
 	f->reason = (uint8_t)best.reason;
 	f->both = (uint8_t)best.both;
 	f->overtaken = (uint8_t)best.overtaken;
+	f->only = (uint8_t)hint_is_only(w, &best);
 	f->own_flag = (uint8_t)(best.writer && hint_own_flag(w->launch, &best, u->rec));
 	f->confidence = (uint8_t)(best.score == HINT_ITSELF ? HINT_ITSELF_CONFIDENCE : best.score ? HINT_CONFIDENCE(best.score) : 0);
 	f->flag_write_site = best.by ? (uint16_t)rec_site(best.by) : 0xffff;

@@ -10,11 +10,18 @@
 #include "report/index.h"
 #include "report/order.h"
 
+/* Of two that become what `a` says: does neither have another flag? One that says nothing of why has none. */
+static int report_only(const struct report_finding *a, const struct report_finding *b)
+{
+	const int nothing = !b->reason && !b->missing_edge;
+	return a->only && (nothing || (b->only && !report_reason_order(a, b)));
+}
+
 /* What of a finding is the sum of its instances. */
 void report_sum(struct report_finding *to, const struct report_finding *a, const struct report_finding *b)
 {
 	uint64_t count = a->count + b->count, weight = a->weight + b->weight;
-	int certain = a->certain | b->certain;
+	int certain = a->certain | b->certain, only = report_only(a, b);
 	uint32_t within = a->within | b->within;
 	uint64_t seed = a->first_seed < b->first_seed ? a->first_seed : b->first_seed;
 	uint32_t schedules = a->schedules + b->schedules, also = a->also | b->also;
@@ -23,6 +30,7 @@ void report_sum(struct report_finding *to, const struct report_finding *a, const
 	to->count = count;
 	to->weight = weight;
 	to->certain = certain;
+	to->only = only;
 	to->within = within;
 	to->first_seed = seed;
 	to->schedules = schedules;
@@ -106,7 +114,7 @@ static void report_name_itself(struct report_finding *f)
 	const struct report_side *writes = cause_is(&f->first, "store", 0) ? &f->first : &f->second, *reads = writes == &f->first ? &f->second : &f->first;
 	const int raised = cause_is(writes, "store", 0) && (cause_is(reads, "load", 1) || cause_is(reads, "atomic", 1));
 	f->reason = raised ? GSAN_WHY_WEAK_WRITE : GSAN_WHY_NONE;
-	f->both = f->certain = f->early = 0;
+	f->both = f->certain = f->early = f->only = 0;
 	f->flag_write = raised ? cause_flag(writes) : (struct report_flag){0};
 	f->flag_read = raised ? cause_flag(reads) : (struct report_flag){0};
 }
@@ -269,6 +277,7 @@ static int cause_learn(struct report *r, struct index *certain, uint32_t i)
 	if (best == UINT32_MAX)
 		return 0;
 	f->early &= !report_place_order(&f->flag_write.at, &r->finding[best].flag_write.at);
+	f->only = 0;
 	f->reason = r->finding[best].reason;
 	f->both = r->finding[best].both;
 	f->flag_write = r->finding[best].flag_write;
@@ -349,6 +358,7 @@ void report_join(struct report_finding *into, const struct report_finding *other
 	const int fuller = into->edge.ops == other->edge.ops ? report_cause_rank(other) < report_cause_rank(into) : other->edge.ops > into->edge.ops;
 	struct report_finding whole = fuller ? *other : *into;
 	report_join_memory(&whole, into, other);
+	whole.only = report_only(&whole, fuller ? into : other);
 	whole.group = into->group;
 	whole.count = into->count + other->count;
 	whole.schedules = into->schedules > other->schedules ? into->schedules : other->schedules; /* at least: some may be the same */

@@ -120,6 +120,7 @@ enum report_class report_part_class(const struct report_finding *f, uint32_t i)
 	return report_parts(f) && f->missing_edge_class == REPORT_MISSING_BOTH ? one[i] : f->missing_edge_class;
 }
 
+int report_is_likely(const struct report_finding *f) { return f->edge.ops && !f->certain && !f->only; }
 int report_knows_edge(const struct report_finding *f) { return f->edge.ops && f->certain; }
 
 void report_add_op(struct text *out, const struct report_op *op) { report_add_frame(out, &op->at, op->inlined_at); }

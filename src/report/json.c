@@ -225,6 +225,8 @@ static void json_race(cJSON *o, const struct report *r, const struct report_find
 	json_edge(o, &f->edge);
 	if (f->edge.ops && !f->certain)
 		json_bool(o, "guessed", 1);
+	if (f->edge.ops && f->only)
+		json_bool(o, "only_flag", 1);
 	json_bool(o, "formal", f->formal);
 	if (f->suppressed)
 		json_suppressed(o, &r->suppression[f->suppressed - 1]);

@@ -113,6 +113,7 @@ static void read_race(struct read *x, const cJSON *o, struct report_finding *f)
 	if (cJSON_HasObjectItem(o, "edge"))
 		read_edge(x, o, &f->edge);
 	f->certain = !read_bool(x, o, "guessed");
+	f->only = read_bool(x, o, "only_flag");
 	f->formal = read_bool(x, o, "formal");
 	f->suppressed = cJSON_HasObjectItem(o, "suppressed") ? read_suppressed(x, o) : 0;
 	if (cJSON_HasObjectItem(o, "old"))

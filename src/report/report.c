@@ -133,6 +133,7 @@ int report_take_edge(struct report *r, struct report_finding *to, const struct r
 	to->missing_edge_class = from->missing_edge_class;
 	to->edge = from->edge;
 	to->certain = from->certain;
+	to->only = from->only;
 	report_copy_edge(r, &to->edge);
 	return to->missing_edge ? 0 : -ENOMEM;
 }
@@ -371,6 +372,7 @@ static int report_word(struct report *r, struct report_finding *f)
 	report_missing_edge(&sentence, f);
 	f->certain = report_sure(f) || !f->reason || report_flag_races(f);
 	f->missing_edge_class = report_class(f);
+	f->only &= !f->certain && f->missing_edge_class == REPORT_MISSING_BOTH;
 	f->missing_edge = sentence.failed ? NULL : report_copy(r, sentence.data);
 	text_free(&sentence);
 	return f->missing_edge ? report_set_edge(r, f) : -ENOMEM;

@@ -97,6 +97,7 @@ struct report_finding {
 	int early;                                 /* the flag's write is before the first access, wherever a loop goes; in no file */
 	uint64_t weight;                           /* of the instances that give this reason, how well it explains them; in no file */
 	int certain;                               /* one of them saw that very flag (GSAN_CERTAIN); the others guess. Once it is worded: no guess names the edge */
+	int only;                                  /* it guesses, but no flag was seen that was another one, and would explain it, too */
 	uint32_t within;                           /* bit 0: seen within one launch, or between ranks or processes; bit 1: of two launches of one; in no file */
 	uint64_t support;                          /* what findings of these kernels weigh that give this reason; in no file */
 	struct report_allocation allocation;       /* of the instance that stands for all */
@@ -314,6 +315,7 @@ void report_add_wait(struct text *out, const struct report_wait *w); /* all of i
 int report_set_edge(struct report *r, struct report_finding *f); /* once it has its class; 0 or -ENOMEM */
 uint32_t report_parts(const struct report_finding *f); /* of how many operations an edge is made each of which others may lack alone; 0: of none */
 enum report_class report_part_class(const struct report_finding *f, uint32_t i); /* what is said of who lacks its operation i alone */
+int report_is_likely(const struct report_finding *f); /* is what it says of why a guess that has, or may have, an alternative? */
 int report_knows_edge(const struct report_finding *f); /* does it name what would have to be mended, and is that no guess? */
 void report_add_op(struct text *out, const struct report_op *op); /* the user's FILE:LINE */
 

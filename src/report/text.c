@@ -324,7 +324,7 @@ void report_text_finding(struct text *out, const struct report *r, const struct 
 	text_side(p, "first: ", f, 0);
 	text_side(p, "second:", f, 1);
 	text_memory(p, f);
-	text_about(p, "  why:    ", f->missing_edge ? f->missing_edge : "unknown", f);
+	text_about(p, report_is_likely(f) ? "  likely: " : "  why:    ", f->missing_edge ? f->missing_edge : "unknown", f);
 	pairs_text(p, r, f);
 	text_puts(out, "  hide:   ");
 	if (f->suppressed)

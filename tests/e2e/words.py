@@ -98,5 +98,17 @@ def form(writer, reader, class_, says, correct):
     return case
 
 
+def only_flag(scratch):
+    """A guess is said to be likely, unless no other flag could have been meant: one and two of them, all relaxed."""
+    one, two = [PAYLOAD, RAISE], [PAYLOAD, RAISE.replace(" f ", " g "), RAISE]
+    waits = [RELAXED, WAIT, LOAD, END]
+    for writer, reader in ((one, waits), (two, [RELAXED.replace(" f ", " g "), WAIT, *waits, END])):
+        folder = os.path.join(scratch, str(len(writer)))
+        os.mkdir(folder)
+        finding, = run(folder, (writer, reader), jobs.FOUND)[0]["findings"]
+        expect.need(finding["guessed"] and finding["missing_edge_class"] == "missing-release-and-acquire", str(finding))
+        expect.need(finding.get("only_flag", False) == (writer == one), str(finding))
+
+
 if __name__ == "__main__":
-    jobs.main({name: form(*parts) for name, parts in FORMS.items()})
+    jobs.main({**{name: form(*parts) for name, parts in FORMS.items()}, "only_flag": only_flag})

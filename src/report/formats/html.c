@@ -259,8 +259,9 @@ static void html_finding(struct text *out, const struct report *r, const struct 
 	text_puts(out, ", ");
 	report_add_count(out, f->count, report_is_single(f));
 	text_printf(out, " <code class=\"soft\">%016" PRIx64 "</code></summary>\n", f->cause);
-	html_cell(out, "p", f->missing_edge);
-	text_puts(out, "\n<div class=\"sides\">\n");
+	text_puts(out, report_is_likely(f) ? "<p>Likely: " : "<p>");
+	escape_xml(out, f->missing_edge ? f->missing_edge : "?");
+	text_puts(out, "</p>\n<div class=\"sides\">\n");
 	html_side(out, "first", &f->first);
 	html_side(out, "second", &f->second);
 	text_puts(out, "</div>\n");

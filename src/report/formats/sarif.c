@@ -146,6 +146,8 @@ static void sarif_identify(cJSON *result, const struct report_finding *f)
 	if (f->missing_edge_class)
 		json_string(properties, "missingEdgeClass", report_class_name(f->missing_edge_class));
 	json_bool(properties, "formal", f->formal);
+	if (report_is_likely(f))
+		json_bool(properties, "likely", 1);
 	if (f->pairs + f->pairs_unlisted > 1)
 		json_number(properties, "pairs", f->pairs + (uint64_t)f->pairs_unlisted);
 }
