@@ -45,6 +45,9 @@ static int options_number(const struct option_row *row, const char *text, long *
 	return 0;
 }
 
+/* Of a flag; each other one says that it is set. What is no option takes 0 and 1 (GSAN_COPIES), and people write the others, too. */
+#define OPTIONS_FLAG "no|yes|0|1|false|true|off|on"
+
 int options_take(const struct option_row *row, const char *text, struct option_value *value)
 {
 	long number = 0;
@@ -52,11 +55,11 @@ int options_take(const struct option_row *row, const char *text, struct option_v
 	if (row->kind == OPTION_NUMBER)
 		rc = options_number(row, text, &number);
 	else if (row->kind != OPTION_TEXT)
-		rc = options_choose(row->kind == OPTION_FLAG ? "no|yes" : row->value, text, &number);
+		rc = options_choose(row->kind == OPTION_FLAG ? OPTIONS_FLAG : row->value, text, &number);
 	if (rc)
 		return rc;
 	value->text = text;
-	value->number = number;
+	value->number = row->kind == OPTION_FLAG ? number & 1 : number;
 	return 0;
 }
 
@@ -70,7 +73,7 @@ int options_set(const struct option_row *row, const char *text, struct option_va
 	if (row->kind == OPTION_NUMBER)
 		snprintf(error, size, "%s: '%s' is not a number from %ld to %ld", spelled.data, text, row->low, row->high);
 	else
-		snprintf(error, size, "%s: '%s' is %s", spelled.data, text, row->kind == OPTION_FLAG ? "neither yes nor no" : "none of them");
+		snprintf(error, size, "%s: '%s' is %s", spelled.data, text, row->kind == OPTION_FLAG ? "neither yes (1, true, on) nor no (0, false, off)" : "none of them");
 	text_free(&spelled);
 	return rc;
 }

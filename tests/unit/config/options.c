@@ -71,7 +71,7 @@ int main(void)
 	wrong("p --device gpu", "--device auto|cuda|emu: 'gpu' is none of them");
 	wrong("p --report", "needs a value: DIR");
 	wrong("p --help=1", "takes no value");
-	wrong("p --strict=1", "--strict: '1' is neither yes nor no");
+	wrong("p --strict=2", "--strict: '2' is neither yes (1, true, on) nor no (0, false, off)");
 	wrong("p --theirs", "unknown option '--theirs'");
 	wrong("p --(null)", "unknown option '--(null)'");
 

@@ -57,6 +57,13 @@ static void test_precedence(void)
 	CHECK(!complete(OF_LAUNCH, NULL, text) && v[SETTING_SEED].number == 4 && v[SETTING_SEED].given == OPTION_ENVIRONMENT);
 	CHECK(!complete(OF_LAUNCH, "--seed=5", text) && v[SETTING_SEED].number == 5 && v[SETTING_SEED].given == OPTION_COMMAND);
 	CHECK(!complete(OF_LAUNCH, "--require-checked=no", text) && !v[SETTING_REQUIRE_CHECKED].number);
+	static const char *const said[][2] = {{"0", "1"}, {"no", "yes"}, {"false", "true"}, {"off", "on"}};
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+		for (int is = 0; is < 2; is++) {
+			setenv("GSAN_REQUIRE_CHECKED", said[i][is], 1);
+			CHECK(!complete(OF_LAUNCH, NULL, "") && v[SETTING_REQUIRE_CHECKED].number == is);
+		}
+	unsetenv("GSAN_REQUIRE_CHECKED");
 	setenv("GSAN_SEED", "many", 1);
 	CHECK(complete(OF_LAUNCH, "--seed=5", text) == -EINVAL && !strcmp(error, "GSAN_SEED: --seed S: 'many' is not a number from 0 to 2147483647"));
 	CHECK(!complete(OF_REPORT, NULL, text) && v[SETTING_FORMAT].given == OPTION_FILE && !v[SETTING_SEED].given); /* one file for all */
@@ -81,7 +88,7 @@ static void test_wrong(void)
 	wrong("seed = 3\n", "1: a line is a setting and one value: seed S");
 	wrong("seed\n", "1: a line is a setting and one value: seed S");
 	wrong("require-checked\n", "1: a line is a setting and one value: require-checked yes|no");
-	wrong("require-checked 1\n", "1: --require-checked: '1' is neither yes nor no");
+	wrong("require-checked 2\n", "1: --require-checked: '2' is neither yes (1, true, on) nor no (0, false, off)");
 	wrong("seed x\n", "1: --seed S: 'x' is not a number from 0 to 2147483647");
 	wrong("device gpu\n", "1: --device auto|cuda|emu: 'gpu' is none of them");
 	wrong("format yaml\n", "1: --format text|json|ndjson|sarif|junit|prometheus|html: 'yaml' is none of them"); /* of another program */
