@@ -20,6 +20,11 @@ _gsan_program() {
 	echo $((at < COMP_CWORD ? at : COMP_CWORD))
 }
 
+_gsan_commands() {
+	mapfile -t COMPREPLY < <(compgen -c -- "$1")
+	compopt -o default 2>/dev/null
+}
+
 _gsan() {
 	local help word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} value program
 	help=$("$1" --help 2>/dev/null)
@@ -32,7 +37,16 @@ _gsan() {
 	if [ "${1##*/}" = gsan-launch ]; then
 		program=$(_gsan_program "$help")
 		if ((program < COMP_CWORD)); then # from there on it is somebody else's command line
-			if declare -F _command_offset >/dev/null; then _command_offset "$program"; else compopt -o default 2>/dev/null; fi
+			if declare -F _comp_command_offset >/dev/null; then
+				_comp_command_offset "$program"
+			elif declare -F _command_offset >/dev/null; then
+				_command_offset "$program"
+			else
+				compopt -o default 2>/dev/null
+			fi
+			return
+		elif [ "$option" = -- ]; then # no option of ours any more, whatever it begins with
+			_gsan_commands "$word"
 			return
 		fi
 	fi
@@ -46,8 +60,7 @@ _gsan() {
 		if [[ $word == -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$(grep -oE '^  -[^ ]+' <<<"$help")" -- "$word")
 		elif [ "${1##*/}" = gsan-launch ]; then
-			mapfile -t COMPREPLY < <(compgen -c -- "$word")
-			compopt -o default 2>/dev/null
+			_gsan_commands "$word"
 		else
 			compopt -o default 2>/dev/null
 		fi

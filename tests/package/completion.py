@@ -58,6 +58,9 @@ for before in (["-n", "2", "--device", "emu", "sleep"], ["--report=r", "sleep"],
     need(offered("gsan-launch", *before, "-"), ["files: default"], *before)
 need({"sleep"} & set(offered("gsan-launch", "-n", "2", "slee")), ["sleep"], "the program")
 need(offered("gsan-launch", "-n", "2", "--dev"), ["--device"], "behind an option")
+for before in (["--"], ["-n", "2", "--"]):
+    need({"sleep", "files: default"} & set(offered("gsan-launch", *before, "slee")), ["sleep", "files: default"], "the program behind", *before)
+    need(offered("gsan-launch", *before, "-"), ["files: default"], "an option behind", *before)
 text = subprocess.run([NVCC, "--help"], capture_output=True, text=True, timeout=20).stdout
 known = [name for names in re.findall(r"^(--\S+)(?:.*\((-\S+)\))?", text, re.M) for name in names if name]
 if len(known) < 100:
