@@ -30,6 +30,8 @@ def main():
         return 0 if arguments else USAGE
     if arguments[0].startswith("-"):
         fail(f"{arguments[0]}: options are gsan-launch's: gsan-launch [OPTIONS] --device emu python -m gsan.emu PROGRAM [ARGUMENTS]", USAGE)
+    if os.path.isdir(arguments[0]):
+        fail(f"{arguments[0]}: is a directory, not a program; usage: python -m gsan.emu PROGRAM [ARGUMENTS]", USAGE)
     if not os.path.isfile(arguments[0]):
         fail(f"{arguments[0]}: no such file; usage: python -m gsan.emu PROGRAM [ARGUMENTS]", USAGE)
     if "GSAN_SOCKET" not in os.environ:  # nobody has started us under gsan-launch yet

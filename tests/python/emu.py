@@ -98,6 +98,7 @@ def usage(scratch):
     need = "python -m gsan.emu PROGRAM [ARGUMENTS]"
     expect.need(need in emulated(scratch, "--help").ends(0).out, "--help does not say it")
     emulated(scratch, "missing.py").ends(2).says("gsan.emu: missing.py: no such file; usage: " + need)
+    emulated(scratch, scratch).ends(2).says(f"gsan.emu: {scratch}: is a directory, not a program; usage: " + need)
     for options in (["--seed", "3", KERNELS], ["-c", "pass"], ["-m", "kernels"]):
         emulated(scratch, *options).ends(2).says(f"gsan.emu: {options[0]}: options are gsan-launch's: gsan-launch [OPTIONS] --device emu " + need)
 
