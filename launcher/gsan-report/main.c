@@ -185,6 +185,23 @@ static int main_rank_exists(const char *pattern)
 	return 0;
 }
 
+/* Is there a file that has no name? A variable of a script is not set, perhaps. */
+static int main_is_empty(const struct option_value *option, char **argv, int names, char *error, size_t size)
+{
+	static const enum setting file[] = {SETTING_REPORT, SETTING_OUTPUT, SETTING_OUTPUT_SHORT};
+	for (size_t i = 0; i < sizeof file / sizeof *file; i++)
+		if (option[file[i]].text && !*option[file[i]].text) {
+			snprintf(error, size, "%s%s: an empty name", settings_rows[file[i]].name[1] ? "--" : "-", settings_rows[file[i]].name);
+			return 1;
+		}
+	for (int i = 0; i < names; i++)
+		if (!*argv[i]) {
+			snprintf(error, size, "a report to read: an empty name");
+			return 1;
+		}
+	return 0;
+}
+
 /* Options may stand before, between and behind what is to be read: that is gathered at the start of argv, and counted. */
 static int main_parse(int argc, char **argv, struct option_value *option, int *names, char *error, size_t size)
 {
@@ -199,10 +216,8 @@ static int main_parse(int argc, char **argv, struct option_value *option, int *n
 	}
 	if (settings_complete(OF_REPORT, option, error, size))
 		return -EINVAL;
-	if (!*option[SETTING_REPORT].text) {
-		snprintf(error, size, "--report: an empty name");
+	if (main_is_empty(option, argv, *names, error, size))
 		return -EINVAL;
-	}
 	if (option[SETTING_KIND].given && !main_kind_exists(option[SETTING_KIND].text)) {
 		snprintf(error, size, "--kind: '%s' matches no kind of finding", option[SETTING_KIND].text);
 		return -EINVAL;

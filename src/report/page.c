@@ -11,6 +11,7 @@
 #include "report/frame.h"
 
 #define PAGE_NARROW 40 /* columns that are used even if the terminal has fewer */
+#define PAGE_WIDEST 100000 /* that COLUMNS may say */
 
 static int page_coloured(int terminal, enum page_when when)
 {
@@ -20,13 +21,23 @@ static int page_coloured(int terminal, enum page_when when)
 	return terminal && !(no && *no) && !(term && !strcmp(term, "dumb"));
 }
 
+/* Shells keep COLUMNS to themselves: where it is exported, somebody means it, for a pager, too. */
+static unsigned page_wide(int fd)
+{
+	const char *said = getenv("COLUMNS");
+	struct winsize size;
+	char *end;
+	const long columns = said && *said >= '1' && *said <= '9' ? strtol(said, &end, 10) : 0;
+	if (columns > 0 && columns <= PAGE_WIDEST && !*end)
+		return (unsigned)columns;
+	return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : PAGE_WIDTH;
+}
+
 void page_style(struct report_style *style, int fd, enum page_when when)
 {
-	struct winsize size;
+	const unsigned width = page_wide(fd);
 	style->colour = page_coloured(isatty(fd), when);
-	style->width = isatty(fd) && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : PAGE_WIDTH;
-	if (style->width < PAGE_NARROW)
-		style->width = PAGE_NARROW;
+	style->width = width < PAGE_NARROW ? PAGE_NARROW : width;
 }
 
 void page_paint(const struct page *p, enum page_colour colour, const char *format, ...)
@@ -144,10 +155,16 @@ static struct page_window page_window(unsigned length, unsigned caret, unsigned 
 	return (struct page_window){first, room};
 }
 
-/* Tabs become one space each, so that the caret stands right whatever the terminal makes of them. */
-static void page_add_code(struct text *out, const char *line, struct page_window window)
+#define PAGE_CUT "\u2026" /* of one column, in the place of what is not shown on that side */
+
+/* Of `columns` in all. Tabs become one space each, so that the caret stands right whatever the terminal makes of them. */
+static void page_add_code(struct text *out, const char *line, unsigned columns, struct page_window window)
 {
 	unsigned column = 0;
+	const int before_it = window.first > 0, behind_it = window.first + window.count < columns;
+	window.first += (unsigned)before_it;
+	window.count -= (unsigned)(before_it + behind_it);
+	text_puts(out, before_it ? PAGE_CUT : "");
 	for (size_t left = strlen(line), size; left; line += size, left -= size) {
 		const unsigned before = column;
 		column += page_cells(line, left, &size);
@@ -156,6 +173,7 @@ static void page_add_code(struct text *out, const char *line, struct page_window
 		else if (before < window.first && column > window.first) /* half of it is in the window */
 			text_puts(out, " ");
 	}
+	text_puts(out, behind_it ? PAGE_CUT : "");
 }
 
 /* From the first character on that is no space; caret: in columns from there, -1: not known. */
@@ -198,8 +216,9 @@ void page_excerpt(const struct page *p, unsigned indent, const struct report_sid
 		return;
 	const unsigned used = page_gutter(p, indent, side, named), least = PAGE_NARROW / 2;
 	const unsigned room = !p->style->width ? ~0u : p->style->width > used + least ? p->style->width - used : least;
-	const struct page_window window = page_window(page_columns(line, strlen(line)), caret < 0 ? 0 : (unsigned)caret, room);
-	page_add_code(p->out, line, window);
+	const unsigned columns = page_columns(line, strlen(line));
+	const struct page_window window = page_window(columns, caret < 0 ? 0 : (unsigned)caret, room);
+	page_add_code(p->out, line, columns, window);
 	text_puts(p->out, "\n");
 	if (caret < 0)
 		return;

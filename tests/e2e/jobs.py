@@ -49,7 +49,7 @@ class Job:
     def environment(scratch):
         """The caller's, without what a surrounding job may have left, and with caches that are the test's own."""
         kept = {name: value for name, value in os.environ.items()
-                if not name.startswith(("OMPI_", "PMIX_", "PMI_", "PALS_", "SLURM_", "TORCHELASTIC_", "GSAN_", "TRITON_", "LD_"))}
+                if not name.startswith(("OMPI_", "PMIX_", "PMI_", "PALS_", "SLURM_", "TORCHELASTIC_", "GSAN_", "TRITON_", "LD_", "COLUMNS"))}
         kept.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PYTHONDONTWRITEBYTECODE="1",
                     XDG_CACHE_HOME=os.path.join(scratch, "cache"), TRITON_DEFAULT_FP_FUSION="1", EMU_STRICT="1")
         return kept

@@ -4,6 +4,8 @@
 #include "../check.h"
 #include "report/page.h"
 
+#define HAN8 "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2"
+
 static void test_excerpt(void)
 {
 	static const char numbers[] = "0123456789abcdefghijABCDEFGHIJ0123456789abcdefghijABCDEFGHIJ";
@@ -32,10 +34,12 @@ static void test_excerpt(void)
 		{"a.cu", NULL, 1, 0, 0, ""},
 		{"/home/a/lock.h", "*at = 1;", 1, 0, 1, "lock.h:7 | *at = 1;\n         | ^\n"},
 		{"/home/b/lock.h", "*at = 1;", 1, 0, 1, "/home/b/lock.h:7 | *at = 1;\n                 | ^\n"},
-		{"a.cu", numbers, 1, 48, 0, "    7 | 0123456789abcdefghijABCDEFGHIJ0123456789\n      | ^\n"},
-		{"a.cu", numbers, 31, 48, 0, "    7 | abcdefghijABCDEFGHIJ0123456789abcdefghij\n      |                     ^\n"},
-		{"a.cu", numbers, 60, 48, 0, "    7 | ABCDEFGHIJ0123456789abcdefghijABCDEFGHIJ\n      |                                        ^\n"},
-		{"a.cu", numbers, 60, 10, 0, "    7 | abcdefghijABCDEFGHIJ\n      |                    ^\n"}, /* never less than 20 */
+		{"a.cu", numbers, 1, 48, 0, "    7 | 0123456789abcdefghijABCDEFGHIJ012345678\xe2\x80\xa6\n      | ^\n"},
+		{"a.cu", numbers, 31, 48, 0, "    7 | \xe2\x80\xa6" "bcdefghijABCDEFGHIJ0123456789abcdefghi\xe2\x80\xa6\n      |                     ^\n"},
+		{"a.cu", numbers, 60, 48, 0, "    7 | \xe2\x80\xa6" "BCDEFGHIJ0123456789abcdefghijABCDEFGHIJ\n      |                                        ^\n"},
+		{"a.cu", numbers, 60, 10, 0, "    7 | \xe2\x80\xa6" "bcdefghijABCDEFGHIJ\n      |                    ^\n"}, /* never less than 20 */
+		{"a.cu", HAN8 HAN8, 1, 28, 0, "    7 | " HAN8 "\xe6\xbc\xa2\xe2\x80\xa6\n      | ^\n"}, /* two cells each */
+		{"a.cu", HAN8 HAN8, 25, 28, 0, "    7 | \xe2\x80\xa6 " HAN8 "\xe2\x80\xa6\n      |           ^\n"},
 	};
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		const struct report_style style = {.width = row[i].width, .directory = "/home/a"};
