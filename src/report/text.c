@@ -326,9 +326,9 @@ void report_text_finding(struct text *out, const struct report *r, const struct 
 	text_memory(p, f);
 	text_about(p, report_is_likely(f) ? "  likely: " : "  why:    ", f->missing_edge ? f->missing_edge : "unknown", f);
 	pairs_text(p, r, f);
-	text_puts(out, "  hide:   ");
+	text_puts(out, f->suppressed ? "  hidden: " : "  hide:   ");
 	if (f->suppressed)
-		text_printf(out, "is by %s:%u\n", r->suppression[f->suppressed - 1].file, r->suppression[f->suppressed - 1].line);
+		text_printf(out, "by the suppression at %s:%u\n", r->suppression[f->suppressed - 1].file, r->suppression[f->suppressed - 1].line);
 	else
 		pairs_hide(out, r, f);
 	if (style->verbose)

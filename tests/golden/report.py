@@ -96,6 +96,9 @@ def check_terminal():
         assert set(re.findall(r"[\w.]+:\d+", text)) == places, f"{columns}: {text}"
         long = [line for line in text.splitlines() if len(line) > max(columns, 40) and line.count(" ") > 12]
         assert not [line for line in long if line.startswith("  why")], f"{columns}: {long}"
+    for said, width in (("60", 60), ("7", 40), ("", 100), ("0", 100), ("60x", 100), ("-60", 100), ("99999999999999999999", 100)):
+        done = subprocess.run([GSAN_REPORT, "message"], cwd=HERE, env={**CLEAN, "COLUMNS": said}, capture_output=True, text=True, check=True)
+        assert done.stdout == plain.sub("", terminal(width, "message")), f"COLUMNS={said}: {done.stdout}"
     hostile = terminal(80, "hostile", "--verbose")
     assert not re.search(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u2028\u202e]", hostile) and colour not in plain.sub("", hostile)
     assert hostile.count("my ring/<a> b.cu:4") == 3, hostile  # a name with spaces stays whole
@@ -132,6 +135,7 @@ def check_command():
     assert report("lock", "--kind", "read-*").count(b"gsan: finding") == 1 and b"(1 more, not selected)" in report("lock", "--kind", "read-*")
     assert report("message", "--kernel", "rec*", "--file", "*.py") .count(b"gsan: finding") == 1
     assert b"0 findings (1 more" in report("message", "--kernel", "add_one") and b"0 findings" in report("message", "--file", "x.py")
+    assert "an empty name" in said("", status=2) and "an empty name" in said("lock", "", status=2) and "an empty name" in said("lock", "-o", "", status=2)
     assert "'magic' matches no kind" in said("lock", "--kind", "magic", status=2)
     for option, whose in (("0", {0}), ("1", {1}), ("0,1", {0, 1}), ("1,0", {0, 1}), ("*", set()), ("7", {7}), ("0,*", {0})):
         wanted = [f["fingerprint"] for f in whole_of("kinds") if whose <= {f["first"]["rank"], f["second"]["rank"]}]
@@ -265,7 +269,7 @@ def check_suppressed():
         assert "gsan: suppressed: 2 pairs of lines, by 1 of 2 suppressions" in text and f"gsan: unused suppression: {file}:3: kernel no*" in text
         assert "0 findings (2 pairs of lines suppressed)" in text and "gsan: finding" not in text
         text = report("lock", "--suppressions", file, "--verbose").decode()
-        assert "gsan: suppressed finding 2 of 2: " in text and f"  hide:   is by {file}:2" in text and f"gsan: suppressed: 2 by {file}:2: " in text
+        assert "gsan: suppressed finding 2 of 2: " in text and f"  hidden: by the suppression at {file}:2\n" in text and f"gsan: suppressed: 2 by {file}:2: " in text
         assert "0 findings (2 pairs of lines suppressed)" in report("lock", "--suppressions", file, "--kernel", "add_one").decode()
         assert "(2 pairs of lines suppressed) (1 more, not" not in report("lock", "--suppressions", file, "--kind", "read-*").decode()
         pathlib.Path(os.path.join(scratch, "summary.json")).write_bytes(report("lock", "--suppressions", file, "--format", "json"))
