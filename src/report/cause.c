@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "report/index.h"
 #include "report/order.h"
+#include "report/weak.h"
 
 /* Of two that become what `a` says: does neither have another flag? One that says nothing of why has none. */
 static int report_only(const struct report_finding *a, const struct report_finding *b)
@@ -257,6 +258,16 @@ static void cause_look(const struct report *r, const struct index *certain, cons
 		*best = *known;
 }
 
+static void cause_take(struct report_finding *f, const struct report_finding *from)
+{
+	f->early &= !report_place_order(&f->flag_write.at, &from->flag_write.at);
+	f->only = 0;
+	f->reason = from->reason;
+	f->both = from->both;
+	f->flag_write = from->flag_write;
+	f->flag_read = from->flag_read;
+}
+
 /* One that guesses takes the reason of another one that is certain and concerns it: of several CTAs that wrote the flag it saw the
  * wrong one, or of several flags another one. That is about the same read of a flag, or, that not being known, the same first access; about
  * the same two accesses; or about one of them, if both sides of the flag would have to be mended. */
@@ -276,12 +287,7 @@ static int cause_learn(struct report *r, struct index *certain, uint32_t i)
 	}
 	if (best == UINT32_MAX)
 		return 0;
-	f->early &= !report_place_order(&f->flag_write.at, &r->finding[best].flag_write.at);
-	f->only = 0;
-	f->reason = r->finding[best].reason;
-	f->both = r->finding[best].both;
-	f->flag_write = r->finding[best].flag_write;
-	f->flag_read = r->finding[best].flag_read;
+	cause_take(f, &r->finding[best]);
 	return report_sure(f) ? cause_teach(r, certain, i) : 0;
 }
 
@@ -294,6 +300,22 @@ static int cause_learn_all(struct report *r)
 	for (uint32_t i = 0; i < r->findings && !rc; i++)
 		rc = cause_learn(r, &certain, i);
 	index_free(&certain);
+	return rc;
+}
+
+/* What races because a flag is weak itself lacks that, whatever else was guessed of it: who gives a lock back weakly was behind the taking of it, which
+ * is no flag raised too early. */
+static int cause_learn_weak(struct report *r)
+{
+	struct index flags = {0};
+	const int rc = weak_flags(r, &flags);
+	for (uint32_t i = 0; i < r->findings && !rc; i++) {
+		struct report_finding *f = &r->finding[i];
+		const uint32_t by = !f->missing_edge && !report_sure(f) && cause_guesses(f) ? weak_flag_of(r, &flags, f) : WEAK_NONE;
+		if (by != WEAK_NONE)
+			cause_take(f, &r->finding[by]);
+	}
+	index_free(&flags);
 	return rc;
 }
 
@@ -343,7 +365,8 @@ int report_elect(struct report *r)
 	r->findings = kept;
 	for (uint32_t i = 0; i < kept; i++)
 		r->finding[i].count += !r->finding[i].count; /* its launches were counted where the same lines lack something else */
-	return rc ? rc : cause_learn_all(r);
+	rc = rc ? rc : cause_learn_all(r);
+	return rc ? rc : cause_learn_weak(r);
 }
 
 /* What stands for findings of one cause: one that is not formal, one that says what is missing, the kind that says most, then the earliest. */

@@ -24,6 +24,7 @@
 #include "report/cause.h"
 #include "report/index.h"
 #include "report/order.h"
+#include "report/weak.h"
 
 const struct report_finding *report_pairs(const struct report *r, const struct report_finding *f, uint32_t *count)
 {
@@ -165,15 +166,6 @@ static int group_same_part(const struct group_part *a, const struct group_part *
 	return a->class == b->class && a->formal == b->formal && !report_op_order(a->op, b->op);
 }
 
-/* What is weak of a flag. */
-static const struct report_flag *group_weak(const struct report_finding *f)
-{
-	if (f->missing_edge_class != REPORT_WEAK_FLAG)
-		return NULL;
-	const struct report_flag *weak = f->reason == GSAN_WHY_WEAK_READ ? &f->flag_read : &f->flag_write;
-	return weak->at.file ? weak : NULL;
-}
-
 /* Of groups, each named by its first pair: by their edge, and by parts of it; and pairs by what is weak of their flag. */
 struct group_known { struct index edges, parts, weak; };
 
@@ -185,43 +177,6 @@ static int group_learn(struct group_known *known, const struct report_finding *f
 		rc = index_add(&known->parts, group_part_hash(&part), i);
 	}
 	return rc;
-}
-
-static int group_learn_weak(const struct report *r, struct group_known *known)
-{
-	int rc = 0;
-	for (uint32_t i = 0; i < r->findings && !rc; i++) {
-		const struct report_flag *weak = group_weak(&r->finding[i]);
-		rc = weak ? index_add(&known->weak, report_place_hash(&weak->at), i) : 0;
-	}
-	return rc;
-}
-
-/* A pair whose flag has this side as its weak one; GROUP_NONE: there is none. */
-#define GROUP_NONE UINT32_MAX
-static uint32_t group_weak_side(const struct report *r, const struct group_known *known, const struct report_side *side, int formal)
-{
-	const uint64_t hash = report_place_hash(&side->at);
-	for (uint32_t at = 0, *one; (one = index_next(&known->weak, hash, &at));) {
-		const struct report_flag *weak = group_weak(&r->finding[*one]);
-		if (r->finding[*one].formal == formal && !report_place_order(&weak->at, &side->at) && !report_text_order(weak->inlined_at, side->inlined_at) &&
-		    !report_text_order(weak->kernel, side->kernel) && !report_text_order(weak->semantics, side->semantics))
-			return *one;
-	}
-	return GROUP_NONE;
-}
-
-/* Of a pair that races because a flag is weak itself: one whose flag that is. */
-static uint32_t group_of_weak(const struct report *r, const struct group_known *known, const struct report_finding *f)
-{
-	if (f->missing_edge_class == REPORT_WEAK_FLAG || f->kind == GSAN_STALE_NC)
-		return GROUP_NONE;
-	const uint32_t first = group_weak_side(r, known, &f->first, f->formal), second = group_weak_side(r, known, &f->second, f->formal);
-	if (first != GROUP_NONE && second != GROUP_NONE)
-		return first < second ? first : second;
-	if (first != GROUP_NONE)
-		return report_is_strong(&f->second) ? first : GROUP_NONE;
-	return report_is_strong(&f->first) ? second : GROUP_NONE;
 }
 
 static uint32_t group_of_edge(const struct report *r, const struct group_known *known, uint32_t i)
@@ -286,23 +241,23 @@ static int group_join(struct report *r)
 
 static int group_find(struct report *r, struct group_known *known)
 {
-	int rc = group_learn_weak(r, known);
+	int rc = weak_flags(r, &known->weak);
 	for (uint32_t i = 0; i < r->findings && !rc; i++) {
 		struct report_finding *f = &r->finding[i];
-		const int weak = group_of_weak(r, known, f) != GROUP_NONE;
-		f->group = weak ? GROUP_NONE : group_of_edge(r, known, i);
+		const int weak = weak_flag_of(r, &known->weak, f) != WEAK_NONE;
+		f->group = weak ? WEAK_NONE : group_of_edge(r, known, i);
 		if (f->group == i)
 			rc = group_learn(known, f, i);
 	}
 	for (uint32_t i = 0; i < r->findings && !rc; i++) {
 		struct report_finding *f = &r->finding[i];
-		if (f->group != GROUP_NONE)
+		if (f->group != WEAK_NONE)
 			f->group = f->group == i ? group_of_part(r, known, i) : r->finding[f->group].group; /* which comes before it */
 	}
 	for (uint32_t i = 0; i < r->findings && !rc; i++) {
 		struct report_finding *f = &r->finding[i];
-		if (f->group == GROUP_NONE)
-			f->group = r->finding[group_of_weak(r, known, f)].group;
+		if (f->group == WEAK_NONE)
+			f->group = r->finding[weak_flag_of(r, &known->weak, f)].group;
 	}
 	return rc;
 }

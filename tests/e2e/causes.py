@@ -140,6 +140,27 @@ def of_triton(scratch, name, text, status=jobs.FOUND, arguments=(), options=()):
     return job.ends(status), job.summary(ranks=1)
 
 
+LOCK = """import sys
+
+import numpy, triton, triton.language as tl
+
+
+@triton.jit
+def kernel(lock, sum, WEAK: tl.constexpr):
+    while tl.atomic_cas(lock, 0, 1) == 1:
+        pass
+    tl.store(sum, tl.load(sum) + 1)
+    tl.debug_barrier()
+    if WEAK:
+        tl.store(lock, 0)  # mend
+    else:
+        tl.atomic_xchg(lock, 0)
+
+
+kernel[(4,)](*(numpy.zeros(1, dtype="int32") for _ in range(2)), sys.argv[1] == "weak")
+"""
+
+
 def places(text, *names):
     """(line of the store, line of the load) of each."""
     lines = [line.split() for line in text.splitlines()]
@@ -269,6 +290,19 @@ def weak(scratch):
             expect.need(classes(summary) == said and all(finding["count"] == 1 for finding in summary["findings"]), f"{job}")
 
 
+def given_back(scratch):
+    """A lock that is given back by a weak store: that store is what is wrong, of all pairs, and not that the lock was taken before what it guards."""
+    mend = next(number for number, line in enumerate(LOCK.splitlines(), 1) if "# mend" in line)
+    for seed, schedule in enumerate(("program", "random", "pct"), 1):
+        options = ("--seed", str(seed), "--schedule", schedule)
+        job, summary = of_triton(scratch, f"weak{seed}", LOCK, arguments=["weak"], options=options)
+        finding, = summary["findings"]
+        for pair in expect.pairs(summary):
+            expect.need(pair["missing_edge_class"] == "weak-flag" and [op["line"] for op in pair["edge"]] == [mend], f"{pair}\n{job}")
+        expect.need(mend in (finding["first"]["line"], finding["second"]["line"]), f"{job}")
+        expect.clean(of_triton(scratch, f"correct{seed}", LOCK, 0, ["correct"], options)[1])
+
+
 def classes(summary):
     return sorted(finding["missing_edge_class"] for finding in summary["findings"])
 
@@ -378,4 +412,4 @@ def early(scratch):
 
 if __name__ == "__main__":
     jobs.main({"scope": scope, "two": two, "suppressed": suppressed, "known": known, "called": called, "edges": edges, "weak": weak, "counters": counters,
-               "early": early, "schedules": schedules})
+               "early": early, "given_back": given_back, "schedules": schedules})
