@@ -10,6 +10,8 @@
 #include "device/elem_order.h"
 #include "device/launch.h"
 #include "device/order.h"
+#include "device/state.h"
+#include "device/warps.h"
 
 ALWAYS u64 hint_mix(u64 x) { return (x ^ x >> 29) * 0x9e3779b97f4a7c15ull; }
 ALWAYS u32 hint_sum(u64 writer, u64 by, u64 reader) { return (u32)(hint_mix(hint_mix(hint_mix(writer) ^ by) ^ reader) >> 32); }
@@ -109,6 +111,7 @@ struct hint { u64 writer, by, reader; u32 reason, both, score, turn; uint16_t ac
 #define HINT_LIKELY 16u
 #define HINT_ITSELF 12u /* the race is that of the flag */
 #define HINT_TOO_EARLY 11u
+#define HINT_COUNTED 10u /* the same, of a word that RMWs add to, and that is read weakly: more likely it is data */
 #define HINT_BOTH 6u
 #define HINT_BOTH_OWN (HINT_BOTH + 2)
 #define HINT_OTHER_CTA 5u
@@ -138,6 +141,35 @@ ALWAYS int hint_own_flag(const struct gsan_launch *l, const struct hint *h, u64 
 	return one && stamp_same_warp(h->writer, rec, tag_warp_bits(l, tag));
 }
 
+/* A hint as it stands in a table, of a writer of participant `p`. 0: there is none that can be believed. */
+ALWAYS int hint_get(const struct gsan_launch *l, const struct dev_hint *from, u32 p, struct hint *h, u64 *why)
+{
+	gpu_load128(from, &h->writer, &h->by);
+	u32 of = tag_participant(l, rec_tag(h->writer));
+	if (!h->writer || of != p || tag_below_floor(l, rec_tag(h->writer)))
+		return 0;
+	gpu_load128(&from->reader, &h->reader, why);
+	return *why >> 32 == hint_sum(h->writer, h->by, h->reader) && tag_mapped(l, rec_tag(h->reader)) && tag_mapped(l, rec_tag(h->by));
+}
+
+/* Did the record's own CTA raise that flag, too, at that place? One of its hints says so, whoever read it. */
+NEVER int hint_raised(const struct gsan_launch *l, const struct hint *h, u64 rec)
+{
+	struct hint other;
+	u64 why;
+	if (!h->writer)
+		return 0;
+	if (!((h->writer ^ h->by) & REC_WHO) && (tag_private(l, rec_tag(rec)) ? rec_tag(h->writer) == rec_tag(rec) : !((h->writer ^ rec) & REC_WHO)))
+		return 1;
+	const struct dev_tables *t = dev_tables(tag_participant(l, rec_tag(rec)));
+	for (u32 shelf = hint_shelf(0, rec); shelf < DEV_HINT_SHELVES; shelf += DEV_HINT_WRITERS)
+		for (u32 used = gpu_load32(&t->hint_used[shelf]); used; used &= used - 1)
+			if (hint_get(l, &t->hint[shelf][gpu_first(used)], tag_participant(l, rec_tag(rec)), &other, &why) && !((other.writer ^ rec) & REC_WHO) &&
+			    !((other.writer ^ other.by) & REC_WHO) && rec_site(other.by) == rec_site(h->by))
+				return 1;
+	return 0;
+}
+
 /* Does the flag's write stand before the access in the text? */
 ALWAYS int hint_stands_first(const struct hint *h, u64 rec)
 {
@@ -152,6 +184,17 @@ ALWAYS int hint_too_early(const struct gsan_launch *l, const struct hint *h, u64
 {
 	return (why & (HINT_REASON | HINT_ACQUIRES | HINT_EARLY)) == (GSAN_WHY_RELAXED_WRITE | HINT_ACQUIRES) && hint_stands_first(h, rec) &&
 	       hint_own_flag(l, h, rec);
+}
+
+/* Is this CTA's read of a flag before its access at `site`: earlier in the text, if no time parts them, or another warp's from before a barrier? */
+ALWAYS int hint_read_first(const struct who *w, const struct hint *h, u32 site)
+{
+	u64 at = w->base & REC_STAMP, read = h->reader & REC_STAMP;
+	if (rec_tag(read) != rec_tag(at))
+		return 1;
+	if (stamp_same_warp(read, at, tag_warp_bits(w->launch, rec_tag(at))))
+		return read != at || rec_site(h->reader) < site;
+	return w->state && stamp_within(w->launch, read, state_stamp(w, gpu_load32(&own_warp(w)->synced)), STAMP_WARPS);
 }
 
 /* Would an edge from `writer` to `reader` order the record before this access? What its kernel's start releases needs no release. */
@@ -179,8 +222,9 @@ ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u
 	}
 	if (!behind && why & HINT_EARLY) /* what that CTA was behind of, it released */
 		return;
-	if (hint_is_weak(h->reason) && !later && (!behind || before))
-		return; /* of another CTA, or before it: that is a race for itself */
+	int first = !own || hint_read_first(w, h, site);
+	if (hint_is_weak(h->reason) && ((!later && (!behind || before)) || !first))
+		return; /* of another CTA, or before it, or read behind the access: that is a race for itself */
 	for (int i = 0; i < 2; i++) /* is that edge there after all? And is the read before this access? */
 		if ((i ? !own : !behind && !later) && order_slow(w, i ? h->reader : h->writer, NO_POINT) != i)
 			return;
@@ -197,7 +241,7 @@ ALWAYS void hint_judge(const struct who *w, struct hint *h, u64 rec, u32 site, u
 	else if (h->writer == (rec & REC_STAMP) && rec_site(h->by) == rec_site(rec) && rec_site(h->reader) == site)
 		h->score = HINT_ITSELF + more;
 	else
-		h->score = (behind || later ? HINT_EXACT : HINT_LIKELY) + more;
+		h->score = (behind || later ? HINT_EXACT : first ? HINT_LIKELY : HINT_BOTH_LIKELY) + more;
 }
 
 /* Of two that explain as well: is this one's read later in the same CTA? Who waits for several flags goes on by the last one. Of what
@@ -209,17 +253,6 @@ ALWAYS int hint_nearer(const struct hint *h, const struct hint *than)
 	if (h->reader != than->reader)
 		return ((h->turn - than->turn) & 0xffff) < 0x8000;
 	return !((h->writer ^ than->writer) & REC_WHO) && rec_epoch(h->writer) < rec_epoch(than->writer);
-}
-
-/* A hint as it stands in a table, of a writer of participant `p`. 0: there is none that can be believed. */
-ALWAYS int hint_get(const struct gsan_launch *l, const struct dev_hint *from, u32 p, struct hint *h, u64 *why)
-{
-	gpu_load128(from, &h->writer, &h->by);
-	u32 of = tag_participant(l, rec_tag(h->writer));
-	if (!h->writer || of != p || tag_below_floor(l, rec_tag(h->writer)))
-		return 0;
-	gpu_load128(&from->reader, &h->reader, why);
-	return *why >> 32 == hint_sum(h->writer, h->by, h->reader) && tag_mapped(l, rec_tag(h->reader)) && tag_mapped(l, rec_tag(h->by));
 }
 
 /* Was another flag met that explains the race, too, however badly? Then nobody knows which of them was meant. */

@@ -224,8 +224,9 @@ ALWAYS void report_itself(const struct who *w, const struct dev_unsaid *u, struc
 	u32 first = rec_op(u->rec), why = report_weakly(first, u->op), written = why;
 	u64 rec = u->rec, me = rec_of(w->base & REC_STAMP, u->op, u->site, 0);
 	why = why ? why : report_weakly(u->op, first);
-	if (why && best->score < HINT_ITSELF && !(best->both && best->score >= HINT_BOTH_OWN))
-		*best = (struct hint){.by = written ? rec : me, .reader = written ? me : rec, .reason = why, .score = HINT_ITSELF};
+	u32 score = written && why == GSAN_WHY_WEAK_READ && op_is_rmw(first) ? HINT_COUNTED : HINT_ITSELF;
+	if (why && best->score < score && !(best->both && best->score >= HINT_BOTH_OWN))
+		*best = (struct hint){.by = written ? rec : me, .reader = written ? me : rec, .reason = why, .score = score};
 }
 
 /* Words for the missing edge. It takes a look at many places, which the first thousands of findings are worth. */
@@ -268,8 +269,8 @@ NEVER void report_reason(struct gsan_finding *f, const struct who *w, const stru
 	f->both = (uint8_t)best.both;
 	f->overtaken = (uint8_t)best.overtaken;
 	f->only = (uint8_t)hint_is_only(w, &best);
-	f->own_flag = (uint8_t)(best.writer && hint_own_flag(w->launch, &best, u->rec));
-	f->confidence = (uint8_t)(best.score == HINT_ITSELF ? HINT_ITSELF_CONFIDENCE : best.score ? HINT_CONFIDENCE(best.score) : 0);
+	f->own_flag = (uint8_t)hint_raised(w->launch, &best, u->rec);
+	f->confidence = (uint8_t)(best.score == HINT_ITSELF || best.score == HINT_COUNTED ? HINT_ITSELF_CONFIDENCE : best.score ? HINT_CONFIDENCE(best.score) : 0);
 	f->flag_write_site = best.by ? (uint16_t)rec_site(best.by) : 0xffff;
 	f->flag_read_site = best.reader ? (uint16_t)rec_site(best.reader) : 0xffff;
 	report_flag(f, w->launch, 0, best.by);

@@ -303,6 +303,25 @@ static int cause_learn_all(struct report *r)
 	return rc;
 }
 
+/* Whose flag is raised too early lets the other side go on before its access, or behind it: which of the two came first is the schedule's choice, and a
+ * guess for the one order takes what is said of the other. */
+static int cause_learn_early(struct report *r)
+{
+	struct index early = {0};
+	int rc = 0;
+	for (uint32_t i = 0; i < r->findings && !rc; i++)
+		rc = r->finding[i].early ? index_add(&early, cause_hash(&r->finding[i], CAUSE_SIDES), i) : 0;
+	for (uint32_t i = 0; i < r->findings && !rc; i++) {
+		struct report_finding *f = &r->finding[i];
+		const int learns = !f->early && !f->formal && !f->missing_edge && !report_sure(f) && cause_guesses(f);
+		const uint32_t *by = learns ? cause_find(r, &early, CAUSE_SIDES, f) : NULL;
+		if (by && !r->finding[*by].formal)
+			cause_take(f, &r->finding[*by]);
+	}
+	index_free(&early);
+	return rc;
+}
+
 /* What races because a flag is weak itself lacks that, whatever else was guessed of it: who gives a lock back weakly was behind the taking of it, which
  * is no flag raised too early. */
 static int cause_learn_weak(struct report *r)
@@ -366,6 +385,7 @@ int report_elect(struct report *r)
 	for (uint32_t i = 0; i < kept; i++)
 		r->finding[i].count += !r->finding[i].count; /* its launches were counted where the same lines lack something else */
 	rc = rc ? rc : cause_learn_all(r);
+	rc = rc ? rc : cause_learn_early(r);
 	return rc ? rc : cause_learn_weak(r);
 }
 

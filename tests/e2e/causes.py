@@ -161,6 +161,36 @@ kernel[(4,)](*(numpy.zeros(1, dtype="int32") for _ in range(2)), sys.argv[1] == 
 """
 
 
+COUNTED = """import sys
+
+import numpy, triton, triton.language as tl
+
+
+@triton.jit
+def kernel(part, bins, ticket, out, CTAS: tl.constexpr, HOW: tl.constexpr):
+    i = tl.arange(0, 64)
+    cta, last = tl.program_id(0), -1
+    if HOW == "early":
+        last = tl.atomic_add(ticket, 1, sem="acquire")  # early
+    if HOW != "late":
+        tl.store(part + cta * 64 + i, i)
+    tl.atomic_add(bins + (i * 7 + cta) % 64, 1, sem="relaxed")
+    tl.debug_barrier()
+    if HOW != "early":
+        last = tl.atomic_add(ticket, 1)  # late
+    if HOW == "late":
+        tl.store(part + cta * 64 + i, i)
+    if last == CTAS - 1:
+        sum = tl.zeros((64,), tl.int32)
+        for k in range(CTAS):
+            sum += tl.load(part + k * 64 + i)
+        tl.store(out + i, sum + tl.atomic_add(bins + i, 0, sem="relaxed"))
+
+
+kernel[(4,)](*(numpy.zeros(256, dtype="int32") for _ in range(4)), 4, sys.argv[1], num_warps=2)
+"""
+
+
 def places(text, *names):
     """(line of the store, line of the load) of each."""
     lines = [line.split() for line in text.splitlines()]
@@ -303,6 +333,20 @@ def given_back(scratch):
         expect.clean(of_triton(scratch, f"correct{seed}", LOCK, 0, ["correct"], options)[1])
 
 
+def counted(scratch):
+    """What counts beside a ticket is no flag: a ticket that is drawn before the data is too early, with each schedule, whoever drew it and whichever warp
+    of the last CTA reads first, and whichever of the two accesses came first."""
+    for seed, schedule in enumerate(("program", "random", "pct") * 2, 1):
+        options = ("--seed", str(seed), "--schedule", schedule)
+        for how in ("early", "late"):
+            drawn = next(number for number, line in enumerate(COUNTED.splitlines(), 1) if "# " + how in line)
+            job, summary = of_triton(scratch, f"{how}{seed}", COUNTED, arguments=[how], options=options)
+            finding, = summary["findings"]
+            expect.need(finding["missing_edge_class"] == "early-release" and finding["edge"][0]["line"] == drawn, f"{job}")
+        if seed <= 2:
+            expect.clean(of_triton(scratch, f"correct{seed}", COUNTED, 0, ["correct"], options)[1])
+
+
 def classes(summary):
     return sorted(finding["missing_edge_class"] for finding in summary["findings"])
 
@@ -412,4 +456,4 @@ def early(scratch):
 
 if __name__ == "__main__":
     jobs.main({"scope": scope, "two": two, "suppressed": suppressed, "known": known, "called": called, "edges": edges, "weak": weak, "counters": counters,
-               "early": early, "given_back": given_back, "schedules": schedules})
+               "early": early, "given_back": given_back, "counted": counted, "schedules": schedules})
