@@ -61,6 +61,9 @@ NEVER u32 batch_unite(u32 valid, u64 *address, u32 *desc, u32 n, int whole)
 	return made | to << GSAN_BATCH_MAX;
 }
 
+/* Of a whole warp: do its lanes' accesses lie side by side? */
+ALWAYS int batch_is_run(u64 canonical, u32 bytes) { return gpu_ballot(canonical == gpu_from64(1, canonical, 0) + gpu_lane() * bytes) == GPU_WARP; }
+
 /* One copy for all sizes, a loop: unrolled into each it was a third of what ptxas has to compile for a kernel of weak accesses, and its
  * registers were those of the hot path's callers. */
 NEVER void access_batch(u64 launch, u64 self, u32 valid, u64 *address, u32 *desc, u32 n)
@@ -101,7 +104,9 @@ NEVER void access_batch(u64 launch, u64 self, u32 valid, u64 *address, u32 *desc
 			batch_line(&w, line, d);
 			line = NO_ADDRESS;
 		}
-		if (rest)
+		if (rest == ~0u && batch_is_run(canonical, bytes))
+			warp_run(&w, gpu_from64(1, canonical, 0), desc_op(desc[i]), desc[i] & 0xffff, bytes);
+		else if (rest)
 			warp_scattered(&w, rest >> lane & 1 ? canonical : NO_ADDRESS, desc_op(desc[i]), desc[i] & 0xffff, bytes, 0,
 				       whole);
 	}

@@ -115,6 +115,7 @@ struct gsan_line {
 #define GSAN_LINE_MARK 0x00fffff1u /* GSAN_LINE_SYNC, and a number that each time it is set is another one */
 #define GSAN_LINE_READ 2u /* there is, or was, something in `read`; set before it */
 #define GSAN_LINE_WROTE 4u /* the same of `write` in some granule of the detail */
+#define GSAN_LINE_ATOMIC 8u /* the same of atomics, in its `read` */
 #define GSAN_LINE_VALUE 0x01000000u /* streams write values there (struct gsan_values): set by hosts, which write this byte and no other */
 _Static_assert(sizeof(struct gsan_line) == 32, "a line record is a quarter of its line");
 

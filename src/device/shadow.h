@@ -208,8 +208,8 @@ NEVER struct gsan_detail *detail_new(const struct who *w, struct gsan_line *line
 /* `tail`: detail and flags as they were read. */
 ALWAYS struct gsan_detail *detail_of(const struct who *w, struct gsan_line *line, u64 tail, const struct access *a)
 {
-	if (op_writes(a->op) && !op_is_rmw(a->op))
-		line_mark(line, tail, GSAN_LINE_WROTE);
+	if (op_may_write(a->op))
+		line_mark(line, tail, op_is_rmw(a->op) ? GSAN_LINE_ATOMIC : GSAN_LINE_WROTE);
 	return (u32)tail ? detail_at(a->address, (u32)tail) : detail_new(w, line, a);
 }
 ALWAYS struct gsan_detail *detail_get(const struct who *w, const struct access *a)
@@ -413,9 +413,9 @@ NEVER void line_look(struct who *w, struct access *a, enum line is, u64 last, u6
 		if (again != last)
 			check(w, again, rec_mask(again), a, &line->write);
 	}
-	u32 detail = gpu_load32(&line->detail); /* with whoever is in it by now */
-	if (detail)
-		line_check_detail(w, a, detail);
+	u64 tail = gpu_load64(&line->detail); /* with whoever is in it by now */
+	if ((u32)tail && (op_may_write(a->op) || tail >> 32 & (GSAN_LINE_WROTE | GSAN_LINE_ATOMIC)))
+		line_check_detail(w, a, (u32)tail);
 }
 
 /* Whole sectors of one line: a->address is the line, a->mask its sectors. */
@@ -594,6 +594,37 @@ NEVER void warp_line(struct who *w, struct access *a, u64 first, int from, int t
 	if (mine)
 		line_granules(w, a, first, cover, rest, gpu_popc(group & ((1u << gpu_lane()) - 1)), gpu_popc(group));
 	gpu_meet(whole);
+}
+
+/* One access of each lane of a whole warp, side by side from `start` on: whole sectors, by a lane for each line, and the bytes of the sectors that
+ * it begins and ends in, by two. */
+NEVER void warp_run(struct who *w, u64 start, u32 op, u32 site, u32 bytes)
+{
+	struct access a = {.op = op, .site = site, .bytes = bytes};
+	u32 lane = gpu_lane();
+	u64 end = start + 32 * bytes, line = (start & ~(u64)(GSAN_LINE - 1)) + lane * GSAN_LINE;
+	u32 from = line < start ? (u32)(start - line) : 0, to = line + GSAN_LINE > end ? (u32)(end - line) : GSAN_LINE;
+	u32 first = (from + GSAN_SECTOR - 1) / GSAN_SECTOR, last = to / GSAN_SECTOR;
+	if (line < end && first < last) {
+		access_line(&a, line, (1u << last) - (1u << first));
+		line_access(w, &a);
+	}
+	gpu_warp_sync();
+	u64 sector = (lane ? end : start) & ~(u64)(GSAN_SECTOR - 1);
+	int parted = lane < 2 && ((u32)(lane ? end : start) & (GSAN_SECTOR - 1));
+	line = sector & ~(u64)(GSAN_LINE - 1);
+	a.address = line;
+	if (parted && (!lane || start % GSAN_SECTOR == 0 || line != (start & ~(u64)(GSAN_LINE - 1))))
+		detail_get(w, &a); /* the other one finds it */
+	gpu_warp_sync();
+	for (u32 g = sector % GSAN_LINE / GSAN_GRANULE, n = 0; parted && n < 2; g++, n++) {
+		u64 at = line + g * GSAN_GRANULE;
+		u32 low = at < start ? (u32)(start - at) : 0, high = at + GSAN_GRANULE > end ? at < end ? (u32)(end - at) : 0 : GSAN_GRANULE;
+		access_part(&a, line, g, low < high ? (1u << high) - (1u << low) : 0);
+		if (a.mask)
+			granule_bytes(w, &a);
+	}
+	gpu_warp_sync();
 }
 
 /* One access of each lane, of any pattern. `canonical` is NO_ADDRESS for lanes that do not take part. */

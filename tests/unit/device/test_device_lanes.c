@@ -213,20 +213,22 @@ static void reds_of_two(int same)
 	reset();
 }
 
-/* The lanes of `who` touch `bytes` each, side by side, and the others wait for them; then another CTA comes to each place. */
-static void apart(u32 op, u32 who, u32 bytes)
+/* The lanes of `who` touch `bytes` each, side by side, `from` bytes behind where a line begins, and the others wait for them; then another CTA comes to
+ * each place. */
+static void apart(u32 op, u32 who, u32 bytes, u32 from)
 {
 	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
 	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0);
 	u32 raced = 0;
 	for (u32 i = 0; i < LANES; i++) {
-		call.line[i] = DATA(0) + bytes * i;
+		call.line[i] = DATA(0) + from + bytes * i;
 		call.desc[i] = who >> i & 1 ? desc(op, bytes, 0, 100) : 0;
 	}
 	run("access", &a, 1, 0, 1);
+	lane_need(who, bytes, "the blocks of detail", who != ~0u || dev_tables(0)->detail_next <= 1 + (from + LANES * bytes - 1) / GSAN_LINE);
 	for (u32 i = 0; i < LANES; i++) {
 		u64 before = found();
-		weak(&b, GSAN_OP_LD + GSAN_OP_ST - op, DATA(0) + bytes * i, bytes, 200 + i);
+		weak(&b, GSAN_OP_LD + GSAN_OP_ST - op, DATA(0) + from + bytes * i, bytes, 200 + i);
 		raced |= (found() > before ? 1u : 0) << i;
 	}
 	lane_need(who, LANES, op == GSAN_OP_ST ? "the lanes that wrote" : "the lanes that read", raced == who);
@@ -291,6 +293,7 @@ static void beside(u32 op, u32 bytes, u32 step, u64 seed, u32 who, u32 odd, int 
 	}
 	run_with("beside", &a, step, desc(op, bytes, 0, 1), 0, seed);
 	lane_need(who, bytes, "the count", counted() == made);
+	lane_need(who, bytes, "the blocks of detail", dev_tables(0)->detail_next <= REGION / GSAN_LINE);
 	for (u32 at = 0; at < REGION; at++) {
 		u64 had = found();
 		weak(&b, GSAN_OP_LD + GSAN_OP_ST - op, DATA(0) + at, 1, 2 + at);
@@ -362,8 +365,10 @@ int main(void)
 		again(0, who[i]);
 		again(who[i], ~who[i]);
 		for (u32 bytes = 1; bytes <= 16; bytes *= 2) {
-			apart(GSAN_OP_ST, who[i], bytes);
-			apart(GSAN_OP_LD, who[i], bytes);
+			for (u32 from = 0; from < 8 * bytes; from += 3 * bytes) {
+				apart(GSAN_OP_ST, who[i], bytes, from);
+				apart(GSAN_OP_LD, who[i], bytes, from);
+			}
 		}
 	}
 	for (u64 seed = 1; seed <= 16; seed++)

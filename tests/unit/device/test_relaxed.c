@@ -270,9 +270,22 @@ static void keeps_what_it_observed(u32 over)
 	}
 }
 
+/* A line whose detail has a read, then an atomic; who reads a whole sector of it, by the line's record, meets the atomic. `at`: where that is. */
+static void by_the_line(u32 at, const char *name, int race)
+{
+	struct cta a = enter(in_stream(1, 6, 0, 0), 0, 0), b = enter(in_stream(2, 7, 0, 0), 1, REDS(GSAN_GPU)), c = enter(in_stream(3, 8, 0, 0), 2, 0);
+	red_at(&b, GSAN_GPU, OTHER, 1); /* its launch is known from here on */
+	weak(&a, GSAN_OP_LD, PAYLOAD + 40, 4, 2);
+	red_at(&b, GSAN_GPU, PAYLOAD + at, 3);
+	weak(&c, GSAN_OP_LD, PAYLOAD, 16, 4);
+	judge(name, race);
+}
+
 int main(void)
 {
 	map_arena();
+	by_the_line(8, "an atomic in a sector that is read", 1);
+	by_the_line(16, "an atomic behind a sector that is read", 0);
 	observed(GSAN_OP_STRONG_LD + GSAN_GPU, GSAN_OP_LD, "a store, a load of it, a weak load", 0);
 	observed(GSAN_OP_STRONG_LD + GSAN_GPU, GSAN_OP_ST, "a store, a load of it, a weak store", 0);
 	observed(GSAN_OP_RMW + GSAN_GPU, GSAN_OP_LD, "a store, an RMW, a weak load", 0);
