@@ -267,7 +267,7 @@ ALWAYS enum red red_fast(const struct gsan_launch *l, u64 self, u32 quick, u64 a
 	    !(gsan_owner(address) == quick_participant(quick, self) || l->mapped >> gsan_owner(address) & 1))
 		return RED_GENERAL;
 	gpu_load128(at, &last, &tail);
-	if (!(u32)tail || (tail >> 32 & (GSAN_LINE_SYNC | GSAN_LINE_ATOMIC)) != GSAN_LINE_ATOMIC)
+	if (!(u32)tail || tail >> 32 & GSAN_LINE_SYNC || (rec_is_rmw(me) && !(tail >> 32 & GSAN_LINE_ATOMIC)))
 		return RED_GENERAL;
 	if (desc_scope(desc) != GSAN_CTA && !red_noted(l, self, quick, address))
 		return RED_AGAIN; /* its launch is about to be noted */
