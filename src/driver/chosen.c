@@ -23,9 +23,10 @@ int chosen_match(const char *patterns, const char *kernel)
 {
 	if (chosen_match_one(patterns, kernel))
 		return 1;
-	char *name = demangle(kernel);
-	int matches = name && chosen_match_one(patterns, name);
-	free(name);
+	char *full = demangle(kernel), *shown = demangle_shortly(kernel); /* as reports have it */
+	int matches = (full && chosen_match_one(patterns, full)) || (shown && chosen_match_one(patterns, shown));
+	free(full);
+	free(shown);
 	return matches;
 }
 

@@ -4,7 +4,7 @@
 
 /* Why the kernel is left out, a string literal; NULL: it is not. */
 const char *chosen_out(const char *kernel);
-/* Whether a pattern of the list names the kernel, as the driver does or, if it is of C++, as its source does. Commas part patterns. */
+/* Whether a pattern of the list names the kernel, as the driver does or, if it is of C++, as its source or a report does. Commas part patterns. */
 int chosen_match(const char *patterns, const char *kernel);
 
 #endif
