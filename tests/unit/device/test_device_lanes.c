@@ -303,6 +303,27 @@ static void beside(u32 op, u32 bytes, u32 step, u64 seed, u32 who, u32 odd, int 
 	reset();
 }
 
+/* All lanes touch the last 8 bytes of a page of a view, and the first 8 of the next, which lies elsewhere in the arena. */
+static void over_a_page(void)
+{
+	static u32 table[2] = {1 + 2, 1 + 7};
+	struct gsan_launch *l = launch(0, 0, 5, 5, 1);
+	struct cta a = enter(l, 0, 0), b = enter(l, 1, 0);
+	const struct { u64 at; int raced; } rows[] = {{3 * GSAN_PAGE - 16, 0}, {3 * GSAN_PAGE - 8, 1}, {3 * GSAN_PAGE, 0}, {7 * GSAN_PAGE, 1}, {7 * GSAN_PAGE + 8, 0}};
+	l->view_table = (u64)(uintptr_t)table;
+	for (u32 i = 0; i < LANES; i++) {
+		call.line[i] = GSAN_VIEW_BASE + GSAN_PAGE - 8;
+		call.desc[i] = 15 | GSAN_BATCH_BESIDE | 7 << GSAN_BATCH_NUMBER_SHIFT;
+	}
+	run_with("beside", &a, 4, desc(GSAN_OP_ST, 4, 0, 1), 0, 1);
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		u64 had = found();
+		weak(&b, GSAN_OP_LD, DATA(0) + rows[i].at, 8, 2 + i);
+		lane_need(i, LANES, "the page", (found() > had) == rows[i].raced);
+	}
+	reset();
+}
+
 /* One instruction comes to a granule byte by byte: each is recorded. */
 static void byte_by_byte(u32 op)
 {
@@ -386,6 +407,7 @@ int main(void)
 						beside(GSAN_OP_ST, bytes, step, seed, who[i], 0, in_order);
 						beside(GSAN_OP_LD, bytes, step, seed, who[i], seed & 1 ? 0x80000000 : 0xf00f, in_order);
 					}
+	over_a_page();
 	strong_vector();
 	byte_by_byte(GSAN_OP_LD);
 	byte_by_byte(GSAN_OP_ST);
