@@ -35,13 +35,6 @@ NEVER u32 batch_foreign(u64 launch, int whole, int mine, u64 address, u32 desc)
 	return gpu_popc(gpu_which(whole, mine && foreign_access(l, address, desc)));
 }
 
-/* Do the bytes from there on lie side by side in the arena, too? Not beyond a page of a view, nor from one variable to the next. */
-ALWAYS int is_linear(u64 address, u32 bytes)
-{
-	return address >> GSAN_DATA_SHIFT == GSAN_DATA_TOP ||
-	       (address >> GSAN_VIEW_SHIFT == GSAN_VIEW_TOP && (address ^ (address + bytes - 1)) < GSAN_PAGE);
-}
-
 /* How many accesses, from the i-th on, are one: of one site, side by side, up to 16 bytes, and each lane makes all of them or none. So come the
  * elements that a compiler may not load as a vector. */
 ALWAYS u32 batch_beside(u32 valid, const u64 *address, const u32 *desc, u32 i, u32 n, int whole)
@@ -49,7 +42,7 @@ ALWAYS u32 batch_beside(u32 valid, const u64 *address, const u32 *desc, u32 i, u
 	u32 bytes = desc_bytes(desc[i]), made = valid >> i & 1, k = 1;
 	while (i + k < n && desc[i + k] == desc[i] && (k + 1) * bytes <= GSAN_SECTOR &&
 	       !gpu_which(whole, (valid >> (i + k) & 1) != made ||
-					 (made && (address[i + k] != address[i] + k * bytes || !is_linear(address[i], (k + 1) * bytes)))))
+					 (made && (address[i + k] != address[i] + k * bytes || !shadow_is_linear(address[i], (k + 1) * bytes)))))
 		k++;
 	return k;
 }

@@ -67,6 +67,13 @@ ALWAYS u64 shadow_address(const struct gsan_launch *l, u64 address, int writes)
 ALWAYS u64 shadow_canonical(const struct gsan_launch *l, u64 address) { return shadow_address(l, address, 0); }
 ALWAYS u64 shadow_accessed(const struct gsan_launch *l, u64 address, u32 desc) { return shadow_address(l, address, op_may_write(desc_op(desc))); }
 
+/* Do the bytes from there on lie side by side in the arena, too (shadow_address)? Not beyond a page of a view, nor from one variable to the next. */
+ALWAYS int shadow_is_linear(u64 address, u32 bytes)
+{
+	return address >> GSAN_DATA_SHIFT == GSAN_DATA_TOP ||
+	       (address >> GSAN_VIEW_SHIFT == GSAN_VIEW_TOP && (address ^ (address + bytes - 1)) < GSAN_PAGE);
+}
+
 ALWAYS u64 rec_make(const struct who *w, const struct access *a) { return rec_of(w->base, a->op, a->site, a->mask); }
 
 /* Is it a read, or an RMW, of another warp of this CTA since the last barrier? What this warp releases may not publish it: it stays. Writes
@@ -610,8 +617,8 @@ NEVER void warp_run(struct who *w, u64 start, u32 op, u32 site, u32 bytes)
 		line_access(w, &a);
 	}
 	gpu_warp_sync();
-	u64 sector = (lane ? end : start) & ~(u64)(GSAN_SECTOR - 1);
-	int parted = lane < 2 && ((u32)(lane ? end : start) & (GSAN_SECTOR - 1));
+	u64 edge = lane ? end : start, sector = edge & ~(u64)(GSAN_SECTOR - 1);
+	int parted = lane < 2 && edge % GSAN_SECTOR;
 	line = sector & ~(u64)(GSAN_LINE - 1);
 	a.address = line;
 	if (parted && (!lane || start % GSAN_SECTOR == 0 || line != (start & ~(u64)(GSAN_LINE - 1))))
