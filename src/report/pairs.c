@@ -41,12 +41,7 @@ int pairs_next(const struct report *r, const struct report_finding *f, struct pa
 static void pairs_add_side(struct text *out, const struct report_side *side)
 {
 	text_puts(out, report_noun(side));
-	if (side->at.file || side->object)
-		text_puts(out, " at ");
-	if (side->at.file)
-		report_add_frame(out, &side->at, side->inlined_at);
-	else
-		text_puts(out, side->object ? side->object : "");
+	report_add_where(out, " at ", side, "");
 }
 
 void pairs_add_sides(struct text *out, const struct report_finding *pair)

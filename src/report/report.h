@@ -299,6 +299,8 @@ const char *report_noun(const struct report_side *side); /* "load", "store", "at
 void report_add_operation(struct text *out, const struct report_side *side); /* "atom.add.relaxed.gpu" */
 /* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */
 int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at);
+/* Its frame, or where in its binary it is, between two pieces of text; nothing, if neither is known. */
+void report_add_where(struct text *out, const char *before, const struct report_side *side, const char *behind);
 void report_add_chain(struct text *out, const char *inlined_at); /* FILE:LINE, FILE:LINE…: lines may break behind each */
 
 /* wait.c */

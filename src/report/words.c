@@ -171,19 +171,24 @@ static void report_add_who(struct text *out, const struct report_side *side, int
 		text_printf(out, report_is_copy(side) ? "'s %s" : "'s kernel %s", report_kernel_name(side));
 }
 
+void report_add_where(struct text *out, const char *before, const struct report_side *side, const char *behind)
+{
+	if (!side->at.file && !side->object)
+		return;
+	text_puts(out, before);
+	if (side->at.file)
+		report_add_frame(out, &side->at, side->inlined_at);
+	else
+		text_puts(out, side->object);
+	text_puts(out, behind);
+}
+
 /* "store in rank 0 (file:31)" */
 static void report_add_side(struct text *out, const struct report_side *side, int with_kernel)
 {
 	text_printf(out, "%s in ", report_noun(side));
 	report_add_who(out, side, with_kernel);
-	if (!side->at.file && !side->object)
-		return;
-	text_puts(out, " (");
-	if (side->at.file)
-		report_add_frame(out, &side->at, side->inlined_at);
-	else
-		text_puts(out, side->object);
-	text_puts(out, ")");
+	report_add_where(out, " (", side, ")");
 }
 
 /* " at kernel.cu:42", " at kernel.cu:42 (there from lock.h:7)" */
