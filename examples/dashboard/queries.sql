@@ -21,6 +21,7 @@ FROM (
 	SELECT fingerprint, first_file AS file, first_line AS line FROM finding
 	UNION SELECT fingerprint, second_file, second_line FROM finding
 ) AS side
+WHERE file IS NOT NULL
 GROUP BY file, line ORDER BY findings DESC, file, line;
 
 -- Which ranks race with which, in how many pairs of lines.

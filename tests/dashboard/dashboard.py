@@ -87,7 +87,9 @@ def databases(scratch):
     expect.need(len(ndjson) == len(findings) > 10, f"{len(ndjson)} lines of {len(findings)} findings")
     pairs = [(f["fingerprint"], pair) for f in ndjson for pair in f.get("pairs", [f])]
     expect.need(len(pairs) > len(ndjson), "no run has a finding of several pairs")
-    places = {(known, str(pair[side]["file"] or ""), str(pair[side]["line"] or "")) for known, pair in pairs for side in ("first", "second")}
+    sides = [(known, pair[side]) for known, pair in pairs for side in ("first", "second")]
+    places = {(known, side["file"], str(side["line"])) for known, side in sides if side["file"]}
+    expect.need(len({(known, side["file"]) for known, side in sides if not side["file"]}) > 0, "every side of every run has a line")
     lines = {place: sum(p[1:] == place for p in places) for place in {p[1:] for p in places}}
     answers = {}
     with postgres(scratch) as server:

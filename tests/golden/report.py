@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import urllib.parse
 import xml.etree.ElementTree
 
@@ -65,20 +66,20 @@ def write():
 
 
 def terminal(columns, *arguments, **environment):
-    """What is printed on a terminal of so many columns."""
+    """What is printed on a terminal of so many columns. A mark goes behind it: of a terminal that its last writer closes Linux may drop what nobody has read."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     process = subprocess.Popen([GSAN_REPORT, *arguments], cwd=HERE, stdout=slave, env={**CLEAN, "TERM": "xterm", **environment})
-    os.close(slave)
+    ending = threading.Thread(target=lambda: (process.wait(), os.write(slave, b"\0")))
+    ending.start()
     printed = b""
-    try:
-        while block := os.read(master, 65536):
-            printed += block
-    except OSError:  # the other end is closed
-        pass
+    while not printed.endswith(b"\0"):
+        printed += os.read(master, 65536)
+    ending.join()
     os.close(master)
-    assert process.wait() == 0
-    return printed.decode().replace("\r\n", "\n")
+    os.close(slave)
+    assert process.returncode == 0
+    return printed[:-1].decode().replace("\r\n", "\n")
 
 
 def check_terminal():
