@@ -29,6 +29,14 @@ struct gsan_history gsan_history_used(const void *copy)
 	return h;
 }
 
+struct gsan_part gsan_aside(uint64_t base, uint64_t size)
+{
+	const uint64_t first = base / GSAN_LINE, lines = (base + size - 1) / GSAN_LINE - first + 1, slot = first % DEV_ASIDE;
+	const int all = lines >= DEV_ASIDE || slot + lines > DEV_ASIDE;
+
+	return (struct gsan_part){.at = offsetof(struct dev_tables, aside) + (all ? 0 : slot * sizeof(struct dev_aside)),
+				  .bytes = (all ? DEV_ASIDE : lines) * sizeof(struct dev_aside)};
+}
 uint64_t gsan_detail_more_at(void) { return offsetof(struct dev_tables, detail_more); }
 uint64_t gsan_tells_at(void) { return offsetof(struct dev_tables, tells); }
 

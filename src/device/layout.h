@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 23u
+#define GSAN_ABI 24u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -229,10 +229,11 @@ struct gsan_launch {
 	uint16_t first_epoch; /* 0, or where a CTA's epochs start (tests) */
 	uint16_t lifted;      /* GSAN_LIFT_*: limits that do not hold, to show what they cost (tests) */
 	uint64_t at;          /* device address of the record itself, if `quick` is 0 */
+	uint64_t held;        /* gsan_held(): where copies touch memory that are not checked yet */
 	struct gsan_order order;
 };
 _Static_assert(sizeof(struct gsan_order) == 392, "");
-_Static_assert(sizeof(struct gsan_launch) == 472, "the rewriter and range.ptx declare this many parameter bytes");
+_Static_assert(sizeof(struct gsan_launch) == 480, "the rewriter and range.ptx declare this many parameter bytes");
 
 /* A value that a stream writes (cuStreamWriteValue), told before that is enqueued: an operation of one thread, which releases all that is before it to
  * who reads the value. Older ones of its stream at the location may stand for all of these together: then its value is any. The record's number is 0
@@ -241,7 +242,7 @@ struct gsan_value {
 	uint64_t at, value; /* canonical; 0: none */
 	uint32_t bytes, any;
 	struct gsan_launch record;
-	uint64_t pad[2];
+	uint64_t pad;
 };
 /* Protocol. A host adds one while `changing` is odd, which it makes it by compare-and-swap; devices read without a lock, and again if that changed
  * meanwhile. `lost`, once set: there were values that are not here, and what a location of this bucket holds may be one of them. */
@@ -295,12 +296,37 @@ struct gsan_writers {
 };
 
 /* The launch's own floor, made ready for the upper half of a record: the bits of the number that a tag has, at the top;
- * ones below, so that what follows a record's tag does not matter; the place of the number, 16 - tag_bits, in bits 0..4. */
+ * ones below, so that what follows a record's tag does not matter; GSAN_QUICK_UNHELD, if no memory is held; the place of the number, 16 - tag_bits, in
+ * bits 0..4. */
+#define GSAN_QUICK_UNHELD 32u
 static inline uint32_t gsan_quick(const struct gsan_launch *l)
 {
-	uint32_t below = 32u - l->tag_bits;
+	uint32_t below = 32u - l->tag_bits, ones = ((1u << below) - 1) & ~63u;
 
-	return (l->order.floor[l->participant] - 1) << below | (((1u << below) - 1) & ~31u) | (16u - l->tag_bits);
+	return (l->order.floor[l->participant] - 1) << below | ones | (l->held ? 0 : GSAN_QUICK_UNHELD) | (16u - l->tag_bits);
+}
+
+/* Memory between two canonical addresses: its first piece of GSAN_HELD bytes, and how many come behind it, << 32. 0: none, for none begins at 0. */
+#define GSAN_HELD_SHIFT 16u
+static inline uint64_t gsan_held(uint64_t from, uint64_t last)
+{
+	return from >> GSAN_HELD_SHIFT | ((last >> GSAN_HELD_SHIFT) - (from >> GSAN_HELD_SHIFT)) << 32;
+}
+static inline uint64_t gsan_held_first(uint64_t held) { return (held & 0xffffffff) << GSAN_HELD_SHIFT; }
+static inline uint64_t gsan_held_last(uint64_t held) { return ((held & 0xffffffff) + (held >> 32)) << GSAN_HELD_SHIFT; }
+static inline uint64_t gsan_held_both(uint64_t one, uint64_t other)
+{
+	uint64_t first = gsan_held_first(one), last = gsan_held_last(one);
+
+	if (!one || !other)
+		return one | other;
+	first = gsan_held_first(other) < first ? gsan_held_first(other) : first;
+	last = gsan_held_last(other) > last ? gsan_held_last(other) : last;
+	return gsan_held(first, last);
+}
+static inline int gsan_is_held(uint64_t held, uint64_t canonical)
+{
+	return (uint32_t)(canonical >> GSAN_HELD_SHIFT) - (uint32_t)held <= (uint32_t)(held >> 32);
 }
 
 /* What a copy or a set reads or writes: rows of `width` bytes, `pitch` apart, `height` of them in a slice. No rows: nothing. */

@@ -35,8 +35,8 @@ ALWAYS int is_of_others(const struct gsan_launch *l, u64 rec, u64 me)
 	return quick_is_own(me, rec) & !stamp_same_warp(rec, me, l->warp_bits);
 }
 
-/* A load: itself among the sampled reads. 1: it is there now, and has to look at the last write once more. */
-ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *at, u64 me, u64 tail, u64 r0, u64 r1, u64 line)
+/* A load: itself among the sampled reads, in the place of *gone. 1: it is there now, and has to look at the last write once more. */
+ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *at, u64 me, u64 tail, u64 r0, u64 r1, u64 line, u64 *gone)
 {
 	if (r0 == me || r1 == me)
 		return 0;
@@ -44,17 +44,19 @@ ALWAYS int line_load(const struct gsan_launch *l, u32 quick, struct gsan_line *a
 	int free0 = is_free(quick, r0, me), place;
 	if (free0 || is_free(quick, r1, me)) {
 		gpu_store64(&at->read[free0 ? 0 : 1], me);
+		*gone = free0 ? r0 : r1;
 		return 1;
 	}
 	place = place_drawn(l, me, r0, r1, line, 1);
 	if (place >= 0)
 		gpu_store64(&at->read[place], me);
+	*gone = place ? r1 : r0;
 	return place >= 0;
 }
 
 /* `line`: as abi.h says of gsan_lines, canonical. Two waits: for the record, and for a second look
- * once ours stands there, because somebody may have come between and seen nothing of us. */
-ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
+ * once ours stands there, because somebody may have come between and seen nothing of us. `held`: what gives way may be kept aside. */
+ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc, int held)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u64 base = (self & REC_WHO) | 1ull << GSAN_REC_EPOCH_SHIFT, last, r0, r1, tail;
@@ -72,11 +74,13 @@ ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 		quiet = quiet && is_quiet(quick, self, r0) && is_quiet(quick, self, r1) && !(rec_mask(last) & ~mask);
 	else if ((u32)self && r0 != me && r1 != me)
 		quiet = quiet && !(is_of_others(l, r0, me) | is_of_others(l, r1, me));
-	u64 replaced = last, again0 = r0, again1 = r1;
-	if (quiet && (store ? last != me : line_load(l, quick, at, me, tail, r0, r1, line))) {
+	u64 replaced = last, again0 = r0, again1 = r1, gone;
+	if (quiet && (store ? last != me : line_load(l, quick, at, me, tail, r0, r1, line, &gone))) {
 		u64 now;
 		if (store)
-			replaced = gpu_exch64(&at->write, me);
+			replaced = gone = gpu_exch64(&at->write, me);
+		if (held)
+			aside_replaced(l, line, gone, me, 1);
 		gpu_load128(at, &now, &tail); /* one sector: behind our record */
 		if (store)
 			gpu_load128(at->read, &again0, &again1);
@@ -87,13 +91,16 @@ ALWAYS void line_fast(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 		line_general(launch, self, line, desc, mask, store && replaced != last ? replaced : 0);
 }
 
+/* While copies are still to be checked. Apart: a call in the middle of the quick way makes it keep more on the stack. */
+NEVER void line_held(u64 launch, u64 self, u32 quick, u64 line, u32 desc) { line_fast(launch, self, quick, line, desc, 1); }
+
 /* A group's access outside the arena: a view of it, a range, or what has no shadow. */
 NEVER void lines_elsewhere(u64 launch, u64 self, u32 quick, u64 line, u32 desc)
 {
 	const struct gsan_launch *l = (const struct gsan_launch *)(uintptr_t)launch;
 	u64 canonical = shadow_accessed(l, line, desc);
 	if (canonical != NO_ADDRESS) {
-		line_fast(launch, self, quick, canonical, desc);
+		line_fast(launch, self, quick, canonical, desc, 1);
 		return;
 	}
 	u64 lanes = (line & GSAN_LINES_WHOLE ? GSAN_LINE : GSAN_LINE / 2) / desc_bytes(desc);
@@ -107,8 +114,10 @@ void gsan_lines(u64 launch, u64 self, u32 quick, u32 n, u64 line, u32 desc)
 	quick = quick_of(launch, quick);
 	if (gpu_lane() == 0)
 		gpu_count(&spread_of(quick_participant(quick, self), self)->checked, 32 * n);
-	if (line >> GSAN_DATA_SHIFT == GSAN_DATA_TOP)
-		line_fast(launch, self, quick, line, desc);
+	if (line >> GSAN_DATA_SHIFT == GSAN_DATA_TOP && quick & GSAN_QUICK_UNHELD)
+		line_fast(launch, self, quick, line, desc, 0);
+	else if (line >> GSAN_DATA_SHIFT == GSAN_DATA_TOP)
+		line_held(launch, self, quick, line, desc);
 	else if (line)
 		lines_elsewhere(launch, self, quick, line, desc);
 	gpu_warp_sync(); /* lanes that had none go on with the others: apart, they would go alone in all that follows */

@@ -13,7 +13,7 @@ struct gsan_replay {
 	struct gsan_launch base;
 	uint8_t slot[GSAN_CHAINS]; /* by chain */
 };
-_Static_assert(sizeof(struct gsan_replay) == 496, "range.ptx declares this many parameter bytes");
+_Static_assert(sizeof(struct gsan_replay) == 504, "range.ptx declares this many parameter bytes");
 
 /* What is before node and all of the replay's other launches is below the base's number, or told in pairs: if everything below is before, so is what
  * is below the node's own floor. Otherwise the floor stands, and the pairs say all. */
@@ -59,6 +59,7 @@ static inline void gsan_node_record(const struct gsan_replay *r, const struct gs
 	to->first_epoch = base->first_epoch;
 	to->lifted = base->lifted;
 	to->at = 0;
+	to->held = base->held;
 	gsan_node_order(r, node, &to->order);
 	to->quick = gsan_quick(to);
 }

@@ -10,16 +10,17 @@
 
 #define RANGE_READS 1u /* the site; of what it writes 0 */
 
-/* Bytes [from, to) of a line, as access `a` says. */
+/* Bytes [from, to) of a line, as access `a` says. What stood there before comes first: `a` is made for it. */
 NEVER void range_line(struct who *w, struct access *a, u64 line, u32 from, u32 to)
 {
 	u64 canonical = shadow_canonical(w->launch, line + from);
 	if (canonical == NO_ADDRESS)
 		return;
 	canonical -= from;
+	aside_check(w, a, canonical, from, to);
 	if (!from && to == GSAN_LINE)
 		line_fast((u64)(uintptr_t)w->launch, w->self, w->launch->quick, canonical | GSAN_LINES_WHOLE,
-			  a->op << GSAN_DESC_OP_SHIFT | a->site);
+			  a->op << GSAN_DESC_OP_SHIFT | a->site, 0);
 	else
 		warp_line(w, a, canonical, (int)from, (int)to, 1, 1u << gpu_lane(), 0);
 	report_reasons(w);

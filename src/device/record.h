@@ -27,6 +27,7 @@ ALWAYS u32 rec_is_rmw(u64 r) { return (u32)r >> (GSAN_REC_OP_SHIFT + 4) & 1; } /
 ALWAYS int op_is_try(u32 op) { return op >= GSAN_OP_TRY; }
 ALWAYS int op_is_strong_write(u32 op) { return op >= GSAN_OP_STRONG_ST; } /* perhaps */
 ALWAYS int op_is_strong(u32 op) { return op >= GSAN_OP_STRONG_LD; }
+ALWAYS int op_is_over(u32 op) { return !(op & 8); } /* weak, or an RMW: neither a strong load or store nor a CAS that was tried */
 ALWAYS int op_observes(u32 op) { return op_is_strong(op) && (op < GSAN_OP_STRONG_ST || op_is_rmw(op)); } /* it reads, strongly */
 ALWAYS u32 op_scope(u32 op) { return op & 3; } /* of a strong one */
 /* A set of operation numbers, as bits. */
@@ -51,7 +52,7 @@ ALWAYS int quick_is_own(u64 self, u64 rec) { return (u32)((rec ^ self) >> 32) < 
 ALWAYS int quick_below(u32 quick, u64 self, u64 rec)
 {
 	u32 hi = (u32)(rec >> 32), up = quick & 31;
-	return (quick_head(quick, rec ^ self) == 0) & ((int)((quick | 31) - (hi << up)) >= 0);
+	return (quick_head(quick, rec ^ self) == 0) & ((int)((quick | 63) - (hi << up)) >= 0);
 }
 ALWAYS int is_quiet(u32 quick, u64 self, u64 rec)
 {

@@ -221,7 +221,10 @@ ALWAYS enum red red_granule(const struct gsan_launch *l, u32 quick, struct gsan_
 		return RED_DONE;
 	if (!in)
 		return RED_AGAIN;
-	u64 was = place ? r1 : r0, now = gpu_cas64(&g->read[place], was, me);
+	u64 was = place ? r1 : r0;
+	if (was && !(quick & GSAN_QUICK_UNHELD)) /* kept aside, perhaps (aside.h) */
+		return RED_GENERAL;
+	u64 now = gpu_cas64(&g->read[place], was, me);
 	gpu_load128(at, last, tail);
 	*went = 1;
 	return now == was ? RED_DONE : RED_AGAIN;

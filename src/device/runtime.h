@@ -34,6 +34,9 @@ struct gsan_history gsan_history_used(const void *copy);
 
 /* With `bytes` of memory mapped behind the block there are so many blocks of detail more, which counts a u32 at that offset of the block. */
 uint32_t gsan_detail_blocks(uint64_t bytes);
+/* Of what is kept aside of records that gave way (aside.h), all that may be of these bytes: where in the tables, and how many bytes of them. */
+struct gsan_part { uint64_t at, bytes; };
+struct gsan_part gsan_aside(uint64_t base, uint64_t size);
 uint64_t gsan_detail_more_at(void);
 
 /* A u32 at that offset of the block is 1 if kernels write where hosts may read, as far as the host knows. */

@@ -4,6 +4,7 @@
 #ifndef GSAN_DEVICE_SHADOW_H
 #define GSAN_DEVICE_SHADOW_H
 
+#include "device/aside.h"
 #include "device/desc.h"
 #include "device/foreign.h"
 #include "device/launch.h"
@@ -180,8 +181,10 @@ ALWAYS int shadow_sample(const struct who *w, u64 me, u64 *place, u64 *r, u64 ke
 			return 0;
 		u64 was = r[at];
 		r[at] = gpu_cas64(&place[at], was, me);
-		if (r[at] == was)
+		if (r[at] == was) {
+			aside_replaced(w->launch, key, was, me, !in_granule);
 			return 1;
+		}
 	}
 	return 0;
 }
@@ -265,10 +268,13 @@ NEVER u32 granule_record(const struct who *w, struct gsan_granule *g, struct acc
 		u64 old = at ? was[1] : was[0], other = at ? was[0] : was[1];
 		if (old != me) {
 			*took = shadow_write(&g->write[at], old, me);
+			aside_replaced(w->launch, a->address, *took, me, 0);
 			if (*took != old)
 				is |= at ? GRANULE_TOOK | GRANULE_AT_1 : GRANULE_TOOK;
-			if (other && rec_hides(w, me, other)) /* whose place is wanted, by the next strong write perhaps */
+			if (other && rec_hides(w, me, other)) { /* whose place is wanted, by the next strong write perhaps */
 				gpu_cas64(&g->write[!at], other, 0);
+				aside_replaced(w->launch, a->address, other, me, 0);
+			}
 		}
 	} else if (op_is_try(a->op) && (rec_has_written(was[2], me) || rec_has_written(was[3], me))) {
 		is = 0;
@@ -398,6 +404,7 @@ NEVER enum line line_record(const struct who *w, const struct access *a, u64 *la
 		return LINE_OF_OTHERS;
 	if (now != me)
 		*old = shadow_write(&line->write, now, me);
+	aside_replaced(w->launch, a->address, *old, me, 1);
 	return LINE_RECORDED;
 }
 
@@ -460,6 +467,8 @@ ALWAYS int granule_fast(const struct who *w, const struct gsan_line *line, struc
 	u64 r0 = store ? r[0] : r[2], r1 = store ? r[1] : r[3], *place = store ? g->write : g->read; /* where it goes */
 	int beside = place_beside(me, store ? r : r + 2), hides0 = granule_hides(w, me, r0), hides1 = granule_hides(w, me, r1);
 	if (beside < 0 && (!(hides0 | hides1) || (store && hides0 && hides1 && (r0 || r1)))) /* the other place is to be free then */
+		return 0;
+	if (!RANGES && w->launch->held && (r0 || r1)) /* kept aside, perhaps (aside.h) */
 		return 0;
 	int at = beside >= 0 ? beside : !hides0;
 	u64 was = at ? r1 : r0, other = at ? r0 : r1, put = beside >= 0 ? was | me : me;

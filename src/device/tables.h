@@ -313,6 +313,12 @@ struct dev_unsaid {
 };
 _Static_assert(sizeof(struct dev_unsaid) == 32, "");
 
+/* ---- records that gave way where a copy is still to be checked (aside.h) ------------------------------------------- */
+/* Protocol. One for each line, of lines 8 MiB apart the newest. Anybody writes, one word after the other, and the two belong together if the key says
+ * so. The host empties those of lines whose records it empties. */
+#define DEV_ASIDE (1u << 16)
+struct dev_aside { uint64_t rec, key; };
+
 /* ---- everything ------------------------------------------------------------------------------------------------ */
 #define DEV_SPREAD 256u /* counters that many accesses raise, spread over CTAs */
 struct dev_spread { uint64_t checked, lost, unrecorded, unused; };
@@ -364,6 +370,7 @@ struct dev_tables {
 	struct dev_hint hint[DEV_HINT_SHELVES][DEV_HINT_WAYS];
 	struct dev_closure closure[DEV_CLOSURES];
 	struct dev_unsaid unsaid[GSAN_RING_SLOTS];
+	struct dev_aside aside[DEV_ASIDE];
 	struct dev_launch launch[DEV_LAUNCHES];
 	struct dev_state state[DEV_BUCKETS * DEV_BUCKET];
 	struct dev_meeting meeting[DEV_MEETINGS];

@@ -432,6 +432,17 @@ int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq
 	}
 }
 
+/* Where copies of any participant touch memory that are not checked yet, if only they are known by now: later ones come behind this launch, or beside it. */
+static uint64_t flow_held(const struct job *job)
+{
+	uint32_t participants = job->participants;
+	uint64_t held = 0;
+
+	for (uint32_t q = 0; q < participants && q < GSAN_PARTICIPANTS; q++)
+		held = gsan_held_both(held, atomic_load_explicit(&job->rank[q].held, memory_order_relaxed));
+	return held;
+}
+
 struct gsan_launch *flow_record(struct flow *f, uint32_t slot, uint32_t seq, uint32_t kernel)
 {
 	struct participant *p = f->participant;
@@ -441,6 +452,7 @@ struct gsan_launch *flow_record(struct flow *f, uint32_t slot, uint32_t seq, uin
 	r->tag = (uint16_t)(gsan_tag_head(r->rank_bits, f->clock.participant) << r->tag_bits | (seq & ((1u << r->tag_bits) - 1)));
 	r->kernel = kernel;
 	r->mapped = vmm_mapped(p);
+	r->held = flow_held(p->job);
 	r->quick = gsan_quick(r);
 	r->swept = clock_swept(&f->clock);
 	r->ring = vmm_ring(p);

@@ -152,6 +152,33 @@ static void late_untell(struct late *l)
 	}
 }
 
+/* From its first byte to its last; as copies touch a word nothing is kept aside for them. What lies outside the arena may be anywhere in it. */
+static uint64_t late_box_held(const struct gsan_box *b)
+{
+	uint64_t row = b->rows - 1, last;
+
+	if (!b->rows || !b->width || gsan_box_is_word(b))
+		return 0;
+	last = b->at + (b->height ? row / b->height * b->slice + row % b->height * b->pitch : 0) + b->width - 1;
+	if (b->at >> GSAN_DATA_SHIFT != GSAN_DATA_TOP || last >> GSAN_DATA_SHIFT != GSAN_DATA_TOP)
+		return gsan_held(GSAN_DATA_BASE, GSAN_VIEW_BASE - 1);
+	return gsan_held(b->at, last);
+}
+
+/* Launches are told from now on, until nothing is under way any more: with the lock held. */
+static void late_holds(const struct late *l)
+{
+	struct job *job = l->flow->participant->job;
+	uint64_t held = atomic_load_explicit(&l->flow->rank->held, memory_order_relaxed), had = held;
+
+	for (size_t i = 0; i < l->count; i++)
+		held = gsan_held_both(held, gsan_held_both(late_box_held(&l->boxes[i].written), late_box_held(&l->boxes[i].read)));
+	if (held == had)
+		return;
+	atomic_store_explicit(&job->held, 1, memory_order_release);
+	atomic_store_explicit(&l->flow->rank->held, held, memory_order_release);
+}
+
 struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 {
 	struct late *l = malloc(sizeof(*l) + (1 + c->mores) * sizeof(*l->boxes));
@@ -172,6 +199,7 @@ struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 	*l->at = l;
 	f->late.last = &l->next;
 	atomic_fetch_add_explicit(&f->late.under_way, 1, memory_order_relaxed);
+	late_holds(l);
 	pthread_mutex_unlock(&f->late.lock);
 	return l;
 }
@@ -211,8 +239,9 @@ static void late_free(struct late *l)
 static void late_end(struct late_kernel *k, struct late *l)
 {
 	late_untell(l);
+	if (atomic_fetch_sub_explicit(&k->under_way, 1, memory_order_relaxed) == 1)
+		atomic_store_explicit(&l->flow->rank->held, 0, memory_order_relaxed);
 	late_free(l);
-	atomic_fetch_sub_explicit(&k->under_way, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&k->ended, 1, memory_order_relaxed);
 }
 

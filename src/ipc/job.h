@@ -107,6 +107,7 @@ struct job_rank {
 	char gpu_bus[32];                /* PCI bus id */
 	_Atomic uint64_t launches_checked, launches_unchecked, launches_left_out; /* left out: unchecked, because the user wants that */
 	_Atomic uint64_t copies_checked, copies_unchecked; /* copies and sets that touch checked memory */
+	_Atomic uint64_t held;           /* gsan_held() of all of them that are not looked at yet, and of some that were */
 	_Atomic uint64_t launches_counted; /* of those checked, how many `counter` has: the first ones */
 	_Atomic uint64_t counter[GSAN_N_COUNTERS]; /* drained from the device, see libgsan */
 	_Atomic uint64_t memory_bytes, shadow_bytes, tables_bytes;
@@ -129,6 +130,7 @@ struct job_rank {
 struct job {
 	uint32_t proto, abi;
 	_Atomic uint32_t participants;   /* all that ever were are below it */
+	_Atomic uint32_t held;           /* 1: some participant has held memory (job_rank.held), or does; raised before */
 	uint32_t seed;
 	uint32_t host_order_modelled;    /* 0: DESIGN §7's host_order=assumed */
 	uint32_t rank_bits;              /* layout.h */

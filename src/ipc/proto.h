@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_PROTO 11u
+#define GSAN_PROTO 12u
 #define GSAN_ENV_SOCKET "GSAN_SOCKET" /* abstract socket name, without the leading NUL; set by gsan-launch */
 #define GSAN_ENV_RANK "GSAN_RANK"     /* rank as gsan-launch knows it, or unset */
 #define GSAN_ENV_DEVICE "GSAN_DEVICE" /* "cuda" or "emu", set by gsan-launch */

@@ -60,12 +60,21 @@ int shadow_cover(struct participant *p, uint64_t base, uint64_t size)
 
 int (*vmm_settle)(void);
 
+/* What is kept aside of records (device/aside.h), in the tables of `owner`. */
+static int aside_clear(struct participant *p, uint32_t owner, uint64_t base, uint64_t size, int idle)
+{
+	if (!atomic_load_explicit(&p->job->held, memory_order_acquire))
+		return 0;
+	const struct gsan_part part = gsan_aside(base, size);
+	return (idle ? vmm_clear : vmm_zero)(p, vmm_tables_base(owner) + part.at, part.bytes);
+}
+
 int shadow_clear(struct participant *p, uint64_t base, uint64_t size)
 {
 	if (vmm_settle && !vmm_settle())
 		return -EBUSY;
 	uint64_t first = gsan_shadow(base), end = gsan_shadow(base + size - 1) + sizeof(struct gsan_line);
-	return vmm_zero(p, first, end - first);
+	return vmm_zero(p, first, end - first) ? -EIO : aside_clear(p, gsan_owner(base), base, size, 0);
 }
 
 static int extent_publish(struct participant *p, struct extent *e)
@@ -155,7 +164,7 @@ int shadow_end(struct participant *p)
 		if (e->handle && vmm_clear(p, e->at.base, e->at.size))
 			return -EIO;
 	}
-	return 0;
+	return aside_clear(p, (uint32_t)p->index, 0, GSAN_SLICE, 1);
 }
 
 int shadow_renew(struct participant *p, int idle)
@@ -166,5 +175,8 @@ int shadow_renew(struct participant *p, int idle)
 		if (rc && (idle || e->by == p || vmm_zero(e->by, e->at.base, e->at.size))) /* out of its reach, perhaps */
 			return -EIO;
 	}
+	for (uint32_t left = atomic_load_explicit(&p->mapped, memory_order_relaxed); left; left &= left - 1)
+		if (aside_clear(p, (uint32_t)__builtin_ctz(left), 0, GSAN_SLICE, idle))
+			return -EIO;
 	return 0;
 }

@@ -61,17 +61,22 @@ static void launch(CUstream stream, const char *name, CUdeviceptr p, unsigned wo
 	MUST(cuLaunchKernel(kernel(name), (words + THREADS - 1) / THREADS, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
 }
 
-/* `to` comes behind what `from` was given, unless that is to be left out. */
-static void edge(CUstream to, CUstream from)
+/* `to` comes behind what `from` was given. */
+static void follow(CUstream to, CUstream from)
 {
 	CUevent event;
 
-	if (racy)
-		return;
 	MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
 	MUST(cuEventRecord(event, from));
 	MUST(cuStreamWaitEvent(to, event, 0));
 	MUST(cuEventDestroy(event));
+}
+
+/* Unless that is to be left out. */
+static void edge(CUstream to, CUstream from)
+{
+	if (!racy)
+		follow(to, from);
 }
 
 static void wait_for(CUstream stream)
@@ -94,6 +99,50 @@ static void kernel_then_set16(void) { launch(b, "put", at, N); edge(a, b); MUST(
 static void blocking_out(void) { launch(a, "put", at, N); wait_for(a); MUST(cuMemcpyDtoH(host, at, BYTES)); }
 static void blocking_in(void) { launch(a, "get", at, N); wait_for(a); MUST(cuMemcpyHtoD(at, host, BYTES)); }
 static void blocking_set(void) { launch(a, "get", at, N); wait_for(a); MUST(cuMemsetD32(at, 7, N)); }
+
+/* ---- in a loop: the kernel behind a copy leaves its records where those were of the one before it ---- */
+
+/* What fills the words again has to come behind who had them, as that comes behind what filled them. */
+#define AGAIN(copy, name, p, words) \
+	for (int i = 0; i < 4; i++) { \
+		edge(a, b); \
+		MUST(copy); \
+		follow(b, a); \
+		launch(b, name, p, words); \
+	}
+
+static void fetched_ahead(void) { AGAIN(cuMemcpyHtoDAsync(at, host, BYTES, a), "get", at, N) }
+static void fetched_words(void) { AGAIN(cuMemcpyHtoDAsync(at + 4, host, 4 * 77, a), "get", at + 4, 77) }
+static void fetched_in_turn(void) { AGAIN(cuMemcpyHtoDAsync(at + i % 2 * BYTES, host, BYTES, a), "get", at + i % 2 * BYTES, N) }
+static void set_ahead(void) { AGAIN(cuMemsetD32Async(at, 0, N, a), "add", at, N) }
+static void counted_ahead(void) { AGAIN(cuMemsetD32Async(at, 0, 32, a), "count", at, N) } /* by all CTAs in one word */
+
+/* The other way round: results are sent while the next ones wait for that. */
+static void sent_behind(void)
+{
+	launch(b, "put", at, N);
+	for (int i = 0; i < 4; i++) {
+		edge(a, b);
+		MUST(cuMemcpyDtoHAsync(host, at, BYTES, a));
+		follow(b, a);
+		launch(b, "put", at, N);
+	}
+}
+
+/* What was kept of memory that is freed is nobody's any more. */
+static void freed_behind(void)
+{
+	CUdeviceptr p;
+
+	for (int round = 0; round < 6; round++) {
+		MUST(cuMemAlloc(&p, BYTES));
+		if (racy && round < 5)
+			launch(b, "put", p, N);
+		else
+			AGAIN(cuMemcpyHtoDAsync(p, host, BYTES, a), "get", p, N)
+		MUST(cuMemFree(p));
+	}
+}
 
 /* ---- two of them ---- */
 
@@ -325,7 +374,7 @@ static const struct form forms[] = {
 	FORM(rows_out), FORM(boxes), FORM(of_variable), FORM(flag_by_copy), FORM(word_observed), FORM(word_taken),
 	FORM(word_asked_for), FORM(word_tells), FORM(progress), FORM(result), FORM(overwritten), FORM(by_flag),
 	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_elsewhere), FORM(context_reset), FORM(context_filled),
-	FORM(many),
+	FORM(many), FORM(fetched_ahead), FORM(fetched_words), FORM(fetched_in_turn), FORM(set_ahead), FORM(counted_ahead), FORM(sent_behind), FORM(freed_behind),
 	{NULL, NULL},
 };
 

@@ -9,8 +9,8 @@
 
 #include "device/layout.h"
 
-#define ABI "23"
-_Static_assert(GSAN_ABI == 23, "as ABI says");
+#define ABI "24"
+_Static_assert(GSAN_ABI == 24, "as ABI says");
 
 #undef cuGetProcAddress
 #undef cuStreamSynchronize

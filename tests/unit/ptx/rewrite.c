@@ -245,7 +245,7 @@ static void depends(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		char *out = rewrite(rows[i].text, 0);
 
-		CHECK(strstr(out, rows[i].twice ? GSAN_RECORD_PARAM "[944]" : GSAN_RECORD_PARAM "[472]"));
+		CHECK(strstr(out, rows[i].twice ? GSAN_RECORD_PARAM "[960]" : GSAN_RECORD_PARAM "[480]"));
 		CHECK(count(out, "call (gsan_r), gsan_depended") == rows[i].calls);
 		CHECK(told(rows[i].text, "triggers\tat once") == (rows[i].triggers == 2) && told(rows[i].text, "triggers\t-") == (rows[i].triggers == 1));
 		free(out);

@@ -78,6 +78,28 @@ static void blocks(void)
 	OK(vmm_cuMemFree_v2(b));
 }
 
+/* Once a launch was told of copies, the records that are kept aside of a block go with it, those of others when all go. */
+static void kept_aside(void)
+{
+	struct participant *p;
+	CUdeviceptr a;
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	OK(vmm_cuMemFree_v2(a));
+	p = participant_started();
+	fake_mark(vmm_tables_base(0) + gsan_aside(GSAN_DATA_BASE + MIB, 1).at);
+	fake_mark(vmm_tables_base(0) + gsan_aside(GSAN_DATA_BASE + 4 * MIB, 1).at);
+	for (unsigned held = 0; held < 2; held++) {
+		p->job->held = held;
+		OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+		CHECK(a == GSAN_DATA_BASE);
+		OK(vmm_cuMemFree_v2(a));
+		CHECK(fake_marked() == 2 - (int)held);
+	}
+	CHECK(!vmm_renew(p) && !fake_marked());
+	CHECK(gsan_aside(a, 8 * MIB).bytes == gsan_aside(a + 4 * MIB, 8 * MIB).bytes && gsan_aside(a, 8 * MIB).at == gsan_aside(a + 4 * MIB, 8 * MIB).at);
+	p->job->held = 0;
+}
+
 static void small_blocks(void)
 {
 	static CUdeviceptr at[1000];
@@ -1000,7 +1022,7 @@ int main(void)
 {
 #define TEST(name) {#name, name}
 	static const struct { const char *name; void (*test)(void); } tests[] = {
-		TEST(blocks), TEST(values), TEST(small_blocks), TEST(lost_context), TEST(exhaustion), TEST(stream_order), TEST(pools), TEST(captures), TEST(other_contexts), TEST(two_gpus), TEST(contexts), TEST(context_late),
+		TEST(blocks), TEST(values), TEST(kept_aside), TEST(small_blocks), TEST(lost_context), TEST(exhaustion), TEST(stream_order), TEST(pools), TEST(captures), TEST(other_contexts), TEST(two_gpus), TEST(contexts), TEST(context_late),
 		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(tables), TEST(details),
 		TEST(lends), TEST(opens), TEST(opens_bare), TEST(opens_unchecked), TEST(opens_elsewhere), TEST(failing_opens),
 		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing), TEST(threads),
