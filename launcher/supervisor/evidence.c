@@ -316,6 +316,7 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 		f.second.bytes = from->bytes;
 	f.flag_write = evidence_flag(c->flag[0], from->flag_write_site);
 	f.flag_read = evidence_flag(c->flag[1], from->flag_read_site);
+	supervisor_fences(c, &f);
 	evidence_early(c, &f);
 	f.only = evidence_only(c, &f);
 	if (from->overtaken)

@@ -165,6 +165,9 @@ void supervisor_drain(struct supervisor *s, int last); /* rings → candidates; 
 void supervisor_believe_of(struct supervisor *s, uint32_t participant); /* believes what it has to do with, before it is forgotten */
 int supervisor_report(struct supervisor *s, struct report *r); /* candidates that are believed, ranks, coverage */
 
+/* fences.c */
+void supervisor_fences(const struct candidate *c, struct report_finding *f); /* once its sides are known */
+
 /* waits.c */
 void supervisor_waits(struct supervisor *s, const struct gsan_finding *f);
 void supervisor_waits_leave(struct supervisor *s, uint32_t participant); /* its process has gone: what it waits for now, it does for good */

@@ -216,6 +216,8 @@ static void of_fence(const struct ptx_module *m, const struct ptx_instr *i, stru
 	a->kind = PTX_ACCESS_FENCE;
 	a->sem = sem ? (enum gsan_sem)sem->value : ptx_is(m, i->op, "membar") ? GSAN_SEM_SC : GSAN_SEM_ACQ_REL;
 	a->op = (enum gsan_op)(GSAN_OP_STRONG_LD + (scope ? scope->value : GSAN_SYS));
+	a->semantics = sem ? sem->name : ptx_is(m, i->op, "membar") ? "sc" : "acq_rel";
+	a->scope = ptx_scope_name(scope ? (enum gsan_scope)scope->value : GSAN_SYS);
 }
 
 /* Opcodes that touch global memory, or may, and are not modelled. `always`: whatever spaces they name. */

@@ -5,9 +5,11 @@
 
 #include "device/abi.h"
 #include "ptx/apart.h"
+#include "ptx/fences.h"
 #include "ptx/info.h"
 
 #define NUMBERS_PER_LINE 32u
+#define FENCES_WORK (1u << 24) /* instructions that are looked at for the fences of a function */
 
 static void word(struct text *out, const char *s)
 {
@@ -19,13 +21,13 @@ static void span(struct text *out, const struct ptx_module *m, struct ptx_span s
 	ptx_info_field(out, m->text + s.off, s.len);
 }
 
-static void describe_site(const struct ptx_module *m, const struct ptx_place *p, struct text *out)
+static void describe_place(const struct ptx_module *m, const struct ptx_place *p, const char *what, uint32_t site, struct text *out)
 {
 	struct ptx_where at = ptx_plan_where(m, p->instr);
 	struct text chain = {0};
 
 	ptx_plan_inlined(m, at.loc, &chain);
-	text_printf(out, "site\t%u", p->site);
+	text_printf(out, "%s\t%u", what, site);
 	word(out, at.file ? at.file : "-");
 	text_printf(out, "\t%u\t%u", at.line, at.column);
 	span(out, m, m->function[p->function].name);
@@ -34,9 +36,14 @@ static void describe_site(const struct ptx_module *m, const struct ptx_place *p,
 	word(out, p->access.scope);
 	text_printf(out, "\t%u", p->access.bytes);
 	ptx_info_field(out, chain.data ? chain.data : "-", chain.data ? chain.size : 1);
-	text_puts(out, "\n");
 	out->failed |= chain.failed;
 	text_free(&chain);
+}
+
+static void describe_site(const struct ptx_module *m, const struct ptx_place *p, struct text *out)
+{
+	describe_place(m, p, "site", p->site, out);
+	text_puts(out, "\n");
 }
 
 /* Before an instruction of a function: the number that its next site has, and how many flags may be raised. */
@@ -69,6 +76,55 @@ static void describe_apart(const struct ptx_plan *plan, uint32_t f, struct text 
 			text_printf(out, "apart\t%u\t%u\t%u\n", from.site, to.site, end.site);
 	}
 	free(apart);
+}
+
+/* The sites, as one field, to each of whose instructions no way leads but over the fence. */
+static void describe_behind(const struct ptx_plan *plan, uint32_t f, const uint8_t *behind, struct text *out)
+{
+	const struct ptx_place *p = plan->place + plan->function[f].place, *end = p + plan->function[f].places, *q;
+	const struct ptx_instr *first = plan->module->function[f].instr;
+	uint32_t from = 0, last = 0;
+
+	text_puts(out, "\t");
+	for (; p < end; p++) {
+		if (!p->site || p->site == PTX_SITE_UNKNOWN || p->site <= last)
+			continue;
+		for (q = p; q < end && (q->site != p->site || behind[q->instr - first]); q++)
+			;
+		if (from && q < end)
+			text_printf(out, "%u-%u,", from, last);
+		last = p->site;
+		from = q < end ? 0 : from ? from : last;
+	}
+	if (from)
+		text_printf(out, "%u-%u,", from, last);
+}
+
+/* A fence stands before the site that it is told with. Not of a function that has too many, nor those that not all who come there execute. */
+static void describe_fences(const struct ptx_plan *plan, uint32_t f, struct text *out)
+{
+	const struct ptx_function *function = &plan->module->function[f];
+	const struct ptx_place *place = plan->place + plan->function[f].place;
+	uint32_t fences = 0, *work;
+	uint8_t *behind;
+
+	for (uint32_t i = 0; i < plan->function[f].places; i++)
+		fences += place[i].access.kind == PTX_ACCESS_FENCE;
+	if (!fences || fences > FENCES_WORK / function->instrs)
+		return;
+	work = malloc(function->instrs * (sizeof(*work) + 1));
+	behind = (uint8_t *)(work + function->instrs);
+	for (uint32_t i = 0; work && i < plan->function[f].places; i++) {
+		uint32_t at = (uint32_t)(place[i].instr - function->instr);
+
+		if (place[i].access.kind != PTX_ACCESS_FENCE || place[i].instr->pred || !ptx_fences_behind(plan->module, function, at, behind, work))
+			continue;
+		describe_place(plan->module, &place[i], "fence", reckon(plan, f, at).site, out);
+		describe_behind(plan, f, behind, out);
+		text_puts(out, "\n");
+	}
+	out->failed |= !work;
+	free(work);
 }
 
 static void describe_left(const struct ptx_module *m, const struct ptx_place *p, struct text *out)
@@ -147,8 +203,10 @@ void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *sourc
 		}
 	}
 	for (uint32_t f = 0; f < m->functions; f++)
-		if (reached[f])
+		if (reached[f]) {
 			describe_apart(plan, f, out);
+			describe_fences(plan, f, out);
+		}
 	describe_variables(plan, entry, out);
 }
 

@@ -76,14 +76,20 @@ static void take_late(struct ptx_info *info, uint32_t id)
 		info->site[s - info->site].late = 1;
 }
 
+static struct ptx_site site_of(char **f)
+{
+	return (struct ptx_site){.id = number(f[1]), .file = f[2], .line = number(f[3]), .column = number(f[4]), .function = f[5],
+				 .op = f[6], .semantics = f[7], .scope = f[8], .bytes = number(f[9]), .inlined_at = f[10]};
+}
+
 static int take_line(char **f, uint32_t n, struct ptx_info *info)
 {
 	if (n == 2 && !strcmp(f[0], "source")) {
 		info->source = f[1];
 	} else if (n == 11 && !strcmp(f[0], "site")) {
-		info->site[info->sites++] = (struct ptx_site){
-			.id = number(f[1]), .file = f[2], .line = number(f[3]), .column = number(f[4]), .function = f[5],
-			.op = f[6], .semantics = f[7], .scope = f[8], .bytes = number(f[9]), .inlined_at = f[10]};
+		info->site[info->sites++] = site_of(f);
+	} else if (n == 12 && !strcmp(f[0], "fence")) {
+		info->fence[info->fences++] = (struct ptx_fence){site_of(f), f[11]};
 	} else if (n == 2 && !strcmp(f[0], "late")) {
 		take_late(info, number(f[1]));
 	} else if (n == 4 && !strcmp(f[0], "apart")) {
@@ -109,7 +115,7 @@ static int by_id(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* One allocation: sites, lefts, frames, aparts, then the text that they point into. */
+/* One allocation: fences, sites, lefts, frames, aparts, then the text that they point into. */
 static int reserve(const char *text, size_t size, struct ptx_info *info, char **copy)
 {
 	size_t lines = 1;
@@ -118,10 +124,12 @@ static int reserve(const char *text, size_t size, struct ptx_info *info, char **
 	for (size_t i = 0; i < size; i++)
 		lines += text[i] == '\n';
 	size_t each = sizeof(struct ptx_site) + sizeof(struct ptx_left) + sizeof(struct ptx_frame) + sizeof(struct ptx_apart);
-	memory = malloc(lines * each + size + 1);
+	memory = malloc(lines * (sizeof(struct ptx_fence) + each) + size + 1);
 	if (!memory)
 		return -ENOMEM;
 	info->memory = memory;
+	info->fence = (struct ptx_fence *)(void *)memory;
+	memory += lines * sizeof(struct ptx_fence);
 	info->site = (struct ptx_site *)(void *)memory;
 	info->left = (struct ptx_left *)(void *)(memory + lines * sizeof(struct ptx_site));
 	info->frame = (struct ptx_frame *)(void *)(memory + lines * (sizeof(struct ptx_site) + sizeof(struct ptx_left)));
@@ -199,4 +207,28 @@ int ptx_info_before(const struct ptx_info *info, const struct ptx_site *a, const
 			if (is_same_place(t, b) && !comes_before(info, s, t))
 				return 0;
 	return 1;
+}
+
+static int is_behind(const struct ptx_fence *fence, uint32_t id)
+{
+	char *end;
+
+	for (const char *at = fence->behind; *at; at = end + 1) {
+		unsigned long from = strtoul(at, &end, 10), to = *end == '-' ? strtoul(end + 1, &end, 10) : 0;
+
+		if (*end != ',')
+			return 0;
+		if (from <= id && id <= to)
+			return 1;
+	}
+	return 0;
+}
+
+const struct ptx_fence *ptx_info_fence(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b, const struct ptx_fence *after)
+{
+	for (const struct ptx_fence *f = after ? after + 1 : info->fence; f < info->fence + info->fences; f++)
+		if (!strcmp(f->at.function, a->function) && !strcmp(f->at.function, b->function) && a->id < f->at.id && !is_behind(f, a->id) &&
+		    is_behind(f, b->id))
+			return f;
+	return NULL;
 }

@@ -266,6 +266,8 @@ static void cause_take(struct report_finding *f, const struct report_finding *fr
 	f->both = from->both;
 	f->flag_write = from->flag_write;
 	f->flag_read = from->flag_read;
+	f->fence_write = from->fence_write;
+	f->fence_read = from->fence_read;
 }
 
 /* One that guesses takes the reason of another one that is certain and concerns it: of several CTAs that wrote the flag it saw the

@@ -34,9 +34,16 @@ static void edge_both(struct report_edge *edge, const struct report_finding *f)
 	edge_read(edge, f);
 }
 
-/* The one whose scope leaves the other side out, or both; where it is a fence's, the flag that the sentence names. */
+/* The one whose scope leaves the other side out, or both; where it is a fence's, that one, or, if its place is not known, the flag. */
 static void edge_narrow(struct report_edge *edge, const struct report_finding *f)
 {
+	const struct report_flag *const fence[] = {report_narrow_fence(f, 0), report_narrow_fence(f, 1)};
+	if (fence[0])
+		edge_add_flag(edge, fence[0]);
+	if (fence[1])
+		edge_add_flag(edge, fence[1]);
+	if (edge->ops)
+		return;
 	const int acquire = f->reason == GSAN_WHY_ACQUIRE_SCOPE, flagged = acquire || f->reason == GSAN_WHY_RELEASE_SCOPE;
 	if (flagged) {
 		if (!report_includes(f, f->flag_write.scope))

@@ -120,6 +120,8 @@ static void report_copy_finding(struct report *r, struct report_finding *f)
 	report_copy_side(r, &f->second);
 	report_copy_flag(r, &f->flag_write);
 	report_copy_flag(r, &f->flag_read);
+	report_copy_flag(r, &f->fence_write);
+	report_copy_flag(r, &f->fence_read);
 	report_copy_edge(r, &f->edge);
 	f->allocation.label = report_copy(r, f->allocation.label);
 	for (uint32_t i = 0; i < f->memories; i++)

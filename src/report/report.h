@@ -93,6 +93,7 @@ struct report_finding {
 	uint64_t launches;       /* by what the launches are known in which it was seen, which count once; 0: not told; in no file */
 	struct report_side first, second;
 	struct report_flag flag_write, flag_read;  /* what `reason` speaks of */
+	struct report_flag fence_write, fence_read; /* fences of too narrow a scope before the flag's write, behind its read; in no file */
 	int both;                                  /* of a relaxed write: the read does not acquire, either */
 	int early;                                 /* the flag's write is before the first access, wherever a loop goes; in no file */
 	uint64_t weight;                           /* of the instances that give this reason, how well it explains them; in no file */
@@ -287,6 +288,7 @@ enum report_class report_class(const struct report_finding *finding);
 int report_includes(const struct report_finding *f, const char *scope); /* does it include the other side? */
 int report_same_place(const struct report_place *a, const struct report_place *b);
 int report_is_strong(const struct report_side *side); /* by its semantics; 0: weak, or not known */
+const struct report_flag *report_narrow_fence(const struct report_finding *f, int reads); /* whose scope it lacks, on that side; NULL: none is known */
 int report_is_weak_flag(enum gsan_reason reason);   /* is it of a flag that is weak on one side? */
 int report_is_strong_flag(enum gsan_reason reason); /* is it of a strong flag of the first side's CTA, and what it lacks? */
 int report_flag_races(const struct report_finding *f); /* is it the flag's own, of which one side is weak? */

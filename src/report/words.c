@@ -295,7 +295,7 @@ static void report_add_noun(struct text *out, const struct report_side *side)
 static int report_lacks_both(const struct report_finding *f) { return f->both && !report_is(f->flag_read.semantics, "acquire"); }
 
 /* Either the store itself releases, or a fence does that its CTA executes between the first access and it: neither is so.
- * A fence may be there all the same, too early, of too narrow a scope, or one that only acquires. */
+ * A fence may be there all the same, too early, or one that only acquires. */
 static void report_say_no_release(struct text *out, const struct report_finding *f)
 {
 	const char *semantics = f->flag_write.semantics;
@@ -381,9 +381,8 @@ static void report_say_acquired_alone(struct text *out, const struct report_find
 }
 
 /* `outside`: a side of the finding, which the scope leaves out. */
-static void report_add_outside(struct text *out, const struct report_finding *f, const struct report_side *outside)
+static void report_add_other(struct text *out, const struct report_finding *f, const struct report_side *outside)
 {
-	text_puts(out, " does not include ");
 	if (outside->gpu >= 0 && report_other_gpu(f))
 		text_printf(out, "GPU %d of ", outside->gpu);
 	else if (report_two_processes(f))
@@ -394,17 +393,23 @@ static void report_add_outside(struct text *out, const struct report_finding *f,
 	}
 	report_add_who(out, outside, 0);
 }
+static void report_add_outside(struct text *out, const struct report_finding *f, const struct report_side *outside)
+{
+	text_puts(out, " does not include ");
+	report_add_other(out, f, outside);
+}
 
-static void report_say_scope(struct text *out, const struct report_finding *f, const char *what, const struct report_flag *flag,
-			     const struct report_side *outside)
+static void report_add_scope(struct text *out, const char *what, const struct report_flag *flag)
 {
 	text_puts(out, "the scope");
 	if (flag->scope)
 		text_printf(out, " .%s", flag->scope);
 	text_printf(out, " of the %s", what);
 	report_add_flag_place(out, flag);
-	report_add_outside(out, f, outside);
 }
+
+static const char *report_release_name(const struct report_flag *write) { return report_is(write->semantics, "release") ? "release" : "flag store"; }
+static const char *report_acquire_name(const struct report_flag *read) { return report_is(read->semantics, "acquire") ? "acquire" : "flag read"; }
 
 /* If the scope of the store itself is wide enough, that of what releases before it is not, or of who hands on what it read. */
 static void report_say_release_scope(struct text *out, const struct report_finding *f)
@@ -416,7 +421,8 @@ static void report_say_release_scope(struct text *out, const struct report_findi
 		return;
 	}
 	if (!report_reaches(f, &f->flag_write)) {
-		report_say_scope(out, f, releases ? "release" : "flag store", &f->flag_write, &f->second);
+		report_add_scope(out, report_release_name(&f->flag_write), &f->flag_write);
+		report_add_outside(out, f, &f->second);
 		return;
 	}
 	text_puts(out, releases ? "what hands on " : "the fence before ");
@@ -431,7 +437,8 @@ static void report_say_acquire_scope(struct text *out, const struct report_findi
 {
 	int sys = report_reach(f->flag_read.scope) == REACHES_ALL;
 	if (!report_reaches(f, &f->flag_read)) {
-		report_say_scope(out, f, report_is(f->flag_read.semantics, "acquire") ? "acquire" : "flag read", &f->flag_read, &f->first);
+		report_add_scope(out, report_acquire_name(&f->flag_read), &f->flag_read);
+		report_add_outside(out, f, &f->first);
 		return;
 	}
 	text_puts(out, sys ? "the fence or the acquire behind " : "");
@@ -511,6 +518,59 @@ static enum gsan_reason report_reason(const struct report_finding *f)
 	return f->reason;
 }
 
+/* A fence explains what one of the operation's own scope does not. */
+static int report_lacks_fence(const struct report_finding *f, const struct report_flag *fence, const struct report_flag *flag, const char *half)
+{
+	const int narrow = fence->at.file && !report_includes(f, fence->scope);
+	return narrow && (f->reason == GSAN_WHY_RELAXED_WRITE || f->reason == GSAN_WHY_NO_ACQUIRE || (report_reaches(f, flag) && !report_is(flag->semantics, half)));
+}
+
+const struct report_flag *report_narrow_fence(const struct report_finding *f, int reads)
+{
+	const enum gsan_reason reason = report_reason(f);
+	const int write = (reason == GSAN_WHY_RELAXED_WRITE || reason == GSAN_WHY_RELEASE_SCOPE) && report_lacks_fence(f, &f->fence_write, &f->flag_write, "release");
+	if (!reads)
+		return write ? &f->fence_write : NULL;
+	const int read = reason == GSAN_WHY_NO_ACQUIRE || reason == GSAN_WHY_ACQUIRE_SCOPE || (write && report_lacks_both(f));
+	return read && report_lacks_fence(f, &f->fence_read, &f->flag_read, "acquire") ? &f->fence_read : NULL;
+}
+
+static int report_narrows_release(const struct report_finding *f) { return report_narrow_fence(f, 0) != NULL; }
+static int report_narrows_acquire(const struct report_finding *f) { return report_narrow_fence(f, 1) != NULL; }
+
+/* "the scope .cta of the fence at F, before the flag store at W" */
+static void report_add_fence(struct text *out, const struct report_finding *f, int reads)
+{
+	const struct report_flag *fence = report_narrow_fence(f, reads);
+	text_printf(out, "the scope .%s of the fence", fence->scope);
+	report_add_flag_place(out, fence);
+	text_puts(out, reads ? ", behind " : ", before ");
+	report_add_flag(out, reads ? "read" : "store", reads ? &f->flag_read : &f->flag_write);
+}
+
+static void report_say_fence_release(struct text *out, const struct report_finding *f)
+{
+	report_add_fence(out, f, 0);
+	text_puts(out, ",");
+	report_add_outside(out, f, &f->second);
+	if (report_narrow_fence(f, 1)) {
+		text_puts(out, ", nor does ");
+		report_add_fence(out, f, 1);
+		text_puts(out, ", include ");
+		report_add_other(out, f, &f->first);
+	} else if (report_lacks_both(f)) {
+		text_puts(out, "; an acquire is missing, too, at ");
+		report_add_flag(out, "read", &f->flag_read);
+	}
+}
+
+static void report_say_fence_acquire(struct text *out, const struct report_finding *f)
+{
+	report_add_fence(out, f, 1);
+	text_puts(out, ",");
+	report_add_outside(out, f, &f->first);
+}
+
 /* What is said of a finding: the first row of its reason whose `when` holds, if it has one; of a reason without a row, the last. */
 static const struct report_saying {
 	enum gsan_reason reason;
@@ -518,10 +578,14 @@ static const struct report_saying {
 	enum report_class class;
 	void (*say)(struct text *out, const struct report_finding *f);
 } report_sayings[] = {
+	{GSAN_WHY_RELAXED_WRITE, report_narrows_release, REPORT_NARROW_SCOPE, report_say_fence_release},
 	{GSAN_WHY_RELAXED_WRITE, report_lacks_both, REPORT_MISSING_BOTH, report_say_no_release},
 	{GSAN_WHY_RELAXED_WRITE, NULL, REPORT_MISSING_RELEASE, report_say_no_release},
+	{GSAN_WHY_NO_ACQUIRE, report_narrows_acquire, REPORT_NARROW_SCOPE, report_say_fence_acquire},
 	{GSAN_WHY_NO_ACQUIRE, NULL, REPORT_MISSING_ACQUIRE, report_say_no_acquire},
+	{GSAN_WHY_RELEASE_SCOPE, report_narrows_release, REPORT_NARROW_SCOPE, report_say_fence_release},
 	{GSAN_WHY_RELEASE_SCOPE, NULL, REPORT_NARROW_SCOPE, report_say_release_scope},
+	{GSAN_WHY_ACQUIRE_SCOPE, report_narrows_acquire, REPORT_NARROW_SCOPE, report_say_fence_acquire},
 	{GSAN_WHY_ACQUIRE_SCOPE, NULL, REPORT_NARROW_SCOPE, report_say_acquire_scope},
 	{GSAN_WHY_BEFORE_PAYLOAD, NULL, REPORT_EARLY_RELEASE, report_say_before_payload},
 	{GSAN_WHY_WEAK_WRITE, NULL, REPORT_WEAK_FLAG, report_say_weak},

@@ -21,15 +21,13 @@ FORMS = {
     "no_fence": ([PAYLOAD, RAISE], CORRECT[1], "missing-release", NO_RELEASE, FENCES),
     "fence_too_early": ([FENCE, PAYLOAD, RAISE], CORRECT[1], "missing-release", NO_RELEASE, FENCES),
     "fence_too_narrow": ([PAYLOAD, NARROW, RAISE], CORRECT[1], "narrow-scope",
-                         "the fence before the flag store at {f}, or what hands it on, has a scope that does not include GPU 1 of rank 1",
-                         FENCES),
+                         "the scope .gpu of the fence at {n}, before the flag store at {f}, does not include GPU 1 of rank 1", FENCES),
     "fence_of_acquire": ([PAYLOAD, ACQUIRES, RAISE], CORRECT[1], "missing-release", NO_RELEASE, FENCES),
     "fence_then_flag": ([FENCE, RAISE, PAYLOAD], CORRECT[1], "early-release", EARLY, FENCES),
     "flag_too_early": ([RAISE, PAYLOAD], [RELAXED, WAIT, LOAD, END], "early-release", EARLY, FENCES),
     "flag_too_early_acquired": ([RAISE, PAYLOAD], CORRECT[1], "early-release", EARLY, FENCES),
     "narrow_fence_relaxed_read": ([PAYLOAD, NARROW, RAISE], [RELAXED, WAIT, LOAD, END], "narrow-scope",
-                                  "the fence before the flag store at {f}, or what hands it on, has a scope that does not include "
-                                  "GPU 1 of rank 1", FENCES),
+                                  "the scope .gpu of the fence at {n}, before the flag store at {f}, does not include GPU 1 of rank 1", FENCES),
     "flag_too_narrow": ([PAYLOAD, RAISE.replace("sys", "gpu")], CORRECT[1], "narrow-scope",
                         "the scope .gpu of the flag store at {f} does not include GPU 1 of rank 1", FENCES),
     "release_too_narrow": ([PAYLOAD, RELEASE.replace("sys", "gpu")], CORRECT[1], "narrow-scope",
@@ -42,8 +40,7 @@ FORMS = {
     "acquire_too_narrow": (CORRECT[0], [ACQUIRE.replace("sys", "gpu"), WAIT, LOAD, END], "narrow-scope",
                            "the scope .gpu of the acquire at {r} does not include GPU 0 of rank 0", CORRECT),
     "acquire_fence_too_narrow": (CORRECT[0], [RELAXED, WAIT, NARROW, LOAD, END], "narrow-scope",
-                                 "the fence or the acquire behind the flag read at {r} has a scope that does not include GPU 0 of rank 0",
-                                 FENCES),
+                                 "the scope .gpu of the fence at {n}, behind the flag read at {r}, does not include GPU 0 of rank 0", FENCES),
     # the fence does acquire, but from the CTA that raised the flag
     "another_cta": ([RELEASE, "cta 1", PAYLOAD], FENCES[1], "flag-of-another-cta",
                     "the flag store at {f} is of another CTA, and nothing orders the store at {x} before it", FENCES),
@@ -78,7 +75,7 @@ def run(scratch, sides, status):
         file.write(text)
     job = jobs.launched(folder, [os.path.join(jobs.BIN, "litmus-run"), "message.litmus"], options=["--seed", "1"]).ends(status)
     expect.need("Q.0.0:r0=1" in job.out, f"the reader gave up\n{job}")
-    start = {"x": "st.global.b32 x", "l": "ld.global.b32"}
+    start = {"x": "st.global.b32 x", "l": "ld.global.b32", "n": NARROW}
     places = {name: place(text, lambda line, form=form: line.startswith(form)) for name, form in start.items()}
     places.update({name: place(text, lambda line, name=name: line.startswith("st.re") and f" {name} " in line) for name in "fg"},
                   r=place(text, lambda line: line.startswith("poll") and " f " in line))

@@ -17,6 +17,8 @@ int main(void)
 	static const char text[] = START "sync\nsource\t/tmp/x.ptx\n"
 				   "site\t2\t-\t12\t0\tf\\\\g\tld\tweak\t-\t16\t-\n"
 				   "site\t7\t/a\\tb.py\t3\t4\tk\tatom.add\tacq_rel\tgpu\t4\t/a.py:9,/b.py:1\n"
+				   "fence\t7\t/a.py\t2\t1\tk\tfence\tacq_rel\tcta\t0\t-\t7-8,11-11,\n"
+				   "fence\t7\t/a.py\t3\t1\tk\tfence\tacq_rel\tgpu\t0\t-\t\n"
 				   "left\t/a.py\t5\tcp.async.bulk\tbulk copy not modelled\n"
 				   "late\t7\nlate\t9\napart\t1\t2\t3\nvariable\tcounter\nmanaged\tflag\nvariables\tother\ngrid\n";
 	struct ptx_info info;
@@ -29,10 +31,15 @@ int main(void)
 	CHECK(info.aparts == 1 && info.apart[0].from == 1 && info.apart[0].to == 2 && info.apart[0].end == 3);
 	CHECK(ptx_info_site(&info, 7)->late && !ptx_info_site(&info, 2)->late);
 	CHECK(!strcmp(ptx_info_site(&info, 7)->inlined_at, "/a.py:9,/b.py:1"));
+	CHECK(info.fences == 2 && info.fence[0].at.line == 2 && !strcmp(info.fence[0].at.scope, "cta") && !*info.fence[1].behind);
+	static const struct ptx_site before = {.id = 3, .function = "k"}, no = {.id = 9, .function = "k"}, last = {.id = 11, .function = "k"}, other = {.id = 3, .function = "f"};
+	CHECK(ptx_info_fence(&info, &before, ptx_info_site(&info, 7), NULL) == info.fence && ptx_info_fence(&info, &before, &last, NULL) == info.fence);
+	CHECK(!ptx_info_fence(&info, &before, &last, info.fence) && !ptx_info_fence(&info, &before, &no, NULL) && !ptx_info_fence(&info, &other, &last, NULL));
 	ptx_info_free(&info);
 	CHECK(ptx_info_parse("gsan-info\t999\tk\t-\n", 19, &info) == -EINVAL && info.abi == 999);
 	CHECK(ptx_info_parse("", 0, &info) == -EINVAL);
 	CHECK(parse(START "-\nsite\t1\n", &info) == -EINVAL);
+	CHECK(parse(START "-\nfence\t7\t/a.py\t3\t1\tk\tfence\tacq_rel\tgpu\t0\t-\n", &info) == -EINVAL);
 	CHECK(parse(START "-\nvariable\ta\tb\n", &info) == -EINVAL);
 	CHECK(parse(START "-\ngrid\tk\n", &info) == -EINVAL);
 	CHECK(ptx_info_parse("hello", 5, &info) == -EINVAL);

@@ -303,6 +303,43 @@ static void test_both(void)
 	}
 }
 
+/* A fence that is there, of a scope that leaves the other side out: that is what is said, if it is what is missing. */
+static void test_fences(void)
+{
+	static const struct { enum gsan_reason reason; int both, early, gpu; const char *write, *release, *acquire, *says; } row[] = {
+		{GSAN_WHY_RELAXED_WRITE, 0, 0, 0, "relaxed", "cta", NULL, "the scope .cta of the fence at ring.py:32, before the flag store at ring.py:33, does not include rank 1"},
+		{GSAN_WHY_RELAXED_WRITE, 0, 0, 1, "relaxed", "gpu", NULL, "the scope .gpu of the fence at ring.py:32, before the flag store at ring.py:33, does not include GPU 1 of rank 1"},
+		{GSAN_WHY_RELEASE_SCOPE, 0, 0, 0, "relaxed", "cta", NULL, "the scope .cta of the fence at ring.py:32, before the flag store"},
+		{GSAN_WHY_RELEASE_SCOPE, 0, 0, 0, "release", "cta", NULL, "what hands on the flag store at ring.py:33 has a scope that"},
+		{GSAN_WHY_RELAXED_WRITE, 0, 0, 0, "relaxed", "gpu", NULL, "is relaxed, and no fence between"},
+		{GSAN_WHY_RELAXED_WRITE, 0, 1, 0, "relaxed", "cta", NULL, "comes before the store at ring.py:31"},
+		{GSAN_WHY_NO_ACQUIRE, 0, 0, 0, "release", NULL, "cta", "the scope .cta of the fence at ring.py:46, behind the flag read at ring.py:45, does not include rank 0"},
+		{GSAN_WHY_ACQUIRE_SCOPE, 0, 0, 0, "release", NULL, "cta", "the scope .cta of the fence at ring.py:46, behind"},
+		{GSAN_WHY_RELAXED_WRITE, 1, 0, 0, "relaxed", "cta", "cta", "does not include rank 1, nor does the scope .cta of the fence at ring.py:46, behind the flag read at ring.py:45, include rank 0"},
+		{GSAN_WHY_RELAXED_WRITE, 1, 0, 0, "relaxed", "cta", NULL, "does not include rank 1; an acquire is missing, too, at the flag read at ring.py:45"},
+		{GSAN_WHY_RELAXED_WRITE, 1, 0, 0, "relaxed", NULL, "cta", "is relaxed, and no fence between"},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct report_finding f = finding(row[i].reason, 1);
+		struct text sentence = {0};
+		f.second.gpu = f.first.gpu + row[i].gpu;
+		f.both = row[i].both;
+		f.early = row[i].early;
+		f.flag_write.semantics = row[i].write;
+		f.flag_read.semantics = "relaxed";
+		f.flag_write.scope = f.flag_read.scope = "sys";
+		if (row[i].release)
+			f.fence_write = (struct report_flag){{"ring.py", 32, 1}, row[i].release, "acq_rel", NULL, "send"};
+		if (row[i].acquire)
+			f.fence_read = (struct report_flag){{"ring.py", 46, 1}, row[i].acquire, "acq_rel", NULL, "take"};
+		report_missing_edge(&sentence, &f);
+		if (!strstr(sentence.data, row[i].says))
+			fprintf(stderr, "fences %zu: %s\n", i, sentence.data);
+		CHECK(strstr(sentence.data, row[i].says) && (report_class(&f) == REPORT_NARROW_SCOPE) == (strstr(row[i].says, "scope") || strstr(row[i].says, "include")));
+		text_free(&sentence);
+	}
+}
+
 /* The class is that of the reason which stands in the end, and goes with its sentence through a report that is read back. */
 static void test_class_follows(void)
 {
@@ -1128,6 +1165,7 @@ int main(int argc, char **argv)
 	test_early_launch();
 	test_scopes_of_ctas();
 	test_both();
+	test_fences();
 	test_early();
 	test_helper();
 	test_itself();

@@ -1,0 +1,86 @@
+/* A program for gsan-launch: `e2e_said FORM [racy]`. Block 0 writes and raises a flag, block 1 waits for it and reads, as nvcc compiles that for one
+ * thread or for several warps. What the form is without its sentence has to name, by the line that stands with it. */
+#include <stdio.h>
+#include <string.h>
+
+#include <cuda.h>
+
+#define AT(line) ".loc 1 " #line " 3\n"
+/* %rd2: this thread's element; %p1: it is not thread 0. */
+#define KERNEL(name, writes, reads) \
+	".visible .entry " name "(.param .u64 at)\n{\n.reg .b64 %rd<3>;\n.reg .b32 %r<6>;\n.reg .pred %p<4>;\n" \
+	"ld.param.u64 %rd1, [at];\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\nmul.wide.u32 %rd2, %r2, 4;\nadd.u64 %rd2, %rd1, %rd2;\n" \
+	"setp.ne.u32 %p1, %r2, 0;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra READS;\n" writes "ret;\nREADS:\n" reads "ret;\n}\n"
+/* A pair of kernels: FORM and FORM_racy. */
+#define PAIR(name, writes, reads, racy_writes, racy_reads) KERNEL(name, writes, reads) KERNEL(name "_racy", racy_writes, racy_reads)
+
+#define PUT AT(1) "st.global.u32 [%rd2], 7;\n"
+#define FENCE(line, scope) AT(line) "fence.acq_rel." scope ";\n"
+#define RAISE AT(3) "st.relaxed.gpu.global.u32 [%rd1+4096], 1;\n"
+#define WAIT(how) "POLL:\n" AT(11) "ld." how ".global.u32 %r3, [%rd1+4096];\nsetp.eq.u32 %p3, %r3, 0;\n@%p3 bra POLL;\n"
+#define GET AT(13) "ld.global.u32 %r4, [%rd2];\nst.global.u32 [%rd2+8192], %r4;\n"
+#define BARRIER "bar.sync 0;\n"
+#define ONE(what) "@%p1 bra OTHERS;\n" what "OTHERS:\n"
+#define ONE_WAITS(what) "@%p1 bra MET;\n" what "MET:\n" BARRIER
+
+#define POLLS WAIT("relaxed.gpu") FENCE(12, "gpu") GET
+#define RAISES PUT FENCE(2, "gpu") RAISE
+static const char ptx[] =
+	".version 8.0\n.target sm_90\n.address_size 64\n"
+	/* a fence between the data and the flag whose scope is too narrow; on the other side; on both; on the one, and none on the other */
+	PAIR("fence_release", RAISES, POLLS, PUT FENCE(2, "cta") RAISE, POLLS)
+	PAIR("fence_acquire", RAISES, POLLS, RAISES, WAIT("relaxed.gpu") FENCE(12, "cta") GET)
+	PAIR("fence_both", RAISES, POLLS, PUT FENCE(2, "cta") RAISE, WAIT("relaxed.gpu") FENCE(12, "cta") GET)
+	PAIR("fence_and_none", RAISES, POLLS, PUT FENCE(2, "cta") RAISE, WAIT("relaxed.gpu") GET)
+	/* behind a barrier, for all warps */
+	PAIR("fence_of_one", PUT BARRIER ONE(FENCE(2, "gpu") RAISE), ONE_WAITS(WAIT("relaxed.gpu") FENCE(12, "gpu")) GET,
+	     PUT BARRIER ONE(FENCE(2, "cta") RAISE), ONE_WAITS(WAIT("relaxed.gpu") FENCE(12, "gpu")) GET)
+	/* fences that do not stand between: before the data, past which one may come */
+	PAIR("fence_too_early", RAISES, POLLS, FENCE(2, "cta") PUT RAISE, POLLS)
+	PAIR("fence_passed", RAISES, POLLS, PUT "setp.eq.u32 %p3, %r1, 9;\n@!%p3 bra PAST;\n" FENCE(2, "cta") "PAST:\n" RAISE, POLLS)
+	".file 1 \"said.cu\"\n";
+
+static const struct form { const char *name; unsigned threads; } forms[] = {
+	{"fence_release", 1}, {"fence_acquire", 1}, {"fence_both", 1}, {"fence_and_none", 1}, {"fence_of_one", 128}, {"fence_too_early", 1},
+	{"fence_passed", 1},
+};
+enum { FORMS = sizeof(forms) / sizeof(*forms) };
+
+#define TRY(call) \
+	do { \
+		CUresult rc_ = (call); \
+		if (rc_) { \
+			fprintf(stderr, "%s: %d\n", #call, (int)rc_); \
+			return 1; \
+		} \
+	} while (0)
+
+static int run(const struct form *form, const char *kernel)
+{
+	CUcontext context;
+	CUmodule module;
+	CUfunction function;
+	CUdeviceptr at;
+
+	TRY(cuInit(0));
+	TRY(cuDevicePrimaryCtxRetain(&context, 0));
+	TRY(cuCtxSetCurrent(context));
+	TRY(cuModuleLoadData(&module, ptx));
+	TRY(cuModuleGetFunction(&function, module, kernel));
+	TRY(cuMemAlloc(&at, 16384));
+	TRY(cuMemsetD8(at, 0, 16384));
+	TRY(cuLaunchKernel(function, 2, 1, 1, form->threads, 1, 1, 0, NULL, (void *[]){&at}, NULL));
+	TRY(cuCtxSynchronize());
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct form *form = forms;
+	char kernel[64];
+
+	while (form < forms + FORMS && (argc < 2 || strcmp(form->name, argv[1])))
+		form++;
+	snprintf(kernel, sizeof(kernel), "%s%s", form < forms + FORMS ? form->name : "", argc > 2 ? "_racy" : "");
+	return form < forms + FORMS ? run(form, kernel) : 2;
+}

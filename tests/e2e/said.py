@@ -1,0 +1,37 @@
+"""What is said of the race of a form of said.c, by its class and its sentence, in each of six runs; and that the form is clean as it stands."""
+import os
+
+import expect
+import jobs
+
+PROGRAM = os.path.join(jobs.BIN, "e2e_said")
+SEEDS = range(1, 7)
+NARROW = "the scope .cta of the fence at said.cu:{}, {} the flag {} at said.cu:{}, does not include the other CTA"
+BEFORE, BEHIND = NARROW.format(2, "before", "store", 3), NARROW.format(12, "behind", "read", 11)
+NO_RELEASE = ("the flag store at said.cu:3 is relaxed, and no fence between the store at said.cu:1 and it makes it a release at scope .gpu; "
+              "release is missing")
+# Of each form what is said of the one pair of lines that races; several: one of them.
+FORMS = {
+    "fence_release": {("narrow-scope", BEFORE)},
+    "fence_acquire": {("narrow-scope", BEHIND)},
+    "fence_both": {("narrow-scope", BEFORE + ", nor does the scope .cta of the fence at said.cu:12, behind the flag read at said.cu:11, include the other CTA")},
+    "fence_and_none": {("narrow-scope", BEFORE + "; an acquire is missing, too, at the flag read at said.cu:11")},
+    "fence_of_one": {("narrow-scope", BEFORE)},
+    "fence_too_early": {("missing-release", NO_RELEASE)},
+    "fence_passed": {("missing-release", NO_RELEASE)},
+}
+
+
+def form(name):
+    def case(scratch):
+        for seed in SEEDS:
+            options = ("--seed", str(seed), "--formal", "fail")
+            expect.clean(jobs.launched(scratch, [PROGRAM, name], ranks=1, options=options).ends(0).summary(ranks=1))
+            finding, = jobs.launched(scratch, [PROGRAM, name, "racy"], ranks=1, options=options).ends(jobs.FOUND).summary(ranks=1)["findings"]
+            said = finding["missing_edge_class"], finding["missing_edge"].partition(": ")[2]
+            expect.need(said in FORMS[name], f"seed {seed}: {said}")
+    return case
+
+
+if __name__ == "__main__":
+    jobs.main({name: form(name) for name in FORMS})

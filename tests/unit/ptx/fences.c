@@ -1,0 +1,80 @@
+/* src/ptx/fences, describe, info: which fences stand between two sites, on whatever way a thread comes from the one to the other. */
+#include "ptx/fences.h"
+
+#include "check.h"
+#include "ptx/describe.h"
+#include "ptx/info.h"
+
+#define REGS ".reg .b32 %r<3>; .reg .b64 %rd<3>; .reg .pred %p<4>;\n"
+#define AT(line) ".loc 1 " #line " 1\n"
+#define DATA AT(1) "st.global.b32 [%rd1], 1;\n"
+#define FLAG AT(2) "st.relaxed.gpu.global.b32 [%rd1], 1;\n"
+#define POLL AT(1) "ld.relaxed.gpu.global.b32 %r1, [%rd1];\n"
+#define LOAD(more) AT(2) "ld.global.b32 %r2, [%rd2+" more "];\n"
+#define FENCE(line) AT(line) "membar.cta;\n"
+
+/* The lines of the fences from the data to the flag. */
+static const struct { const char *body, *between; } rows[] = {
+	{DATA FENCE(5) FLAG, "5"},
+	{DATA FENCE(5) FENCE(6) FLAG, "56"},
+	{FENCE(5) DATA FLAG, ""},
+	{DATA FLAG FENCE(5), ""},
+	{DATA "@%p1 bra L;\n" FENCE(5) "L:" FLAG, ""},
+	{DATA "@%p1 bra L;\n" FENCE(5) FLAG "L:", "5"},
+	{"@%p1 bra L;\n" DATA FENCE(5) "L:" FLAG, ""},
+	{DATA "@%p1 bra L;\n" FENCE(5) "bra.uni M;\nL:" FENCE(6) "M:" FLAG, ""},
+	{DATA "@%p1 " "membar.cta;\n" FLAG, ""},
+	{DATA FENCE(5) "bar.sync 0;\n@%p1 bra L;\n" FLAG "L:", "5"},
+	{DATA "@%p1 ret;\n" FENCE(5) FLAG, "5"},
+	{"L:" DATA FENCE(5) FLAG "@%p1 bra L;", "5"},
+	{DATA FENCE(5) "L:" FLAG "@%p1 bra L;", "5"},
+	{"@%p1 bra M;\nL:" FLAG "M:" DATA FENCE(5) "@%p1 bra L;", ""}, /* the flag stands before it */
+	{DATA FENCE(5) FLAG DATA, "5"},
+	{DATA "L: brx.idx %r1, list;\nM:" FENCE(5) FLAG "N: ret;\nlist: .branchtargets M, N;", ""},
+	{"bra.uni M;\nL:" DATA FLAG "ret;\nM:" FENCE(5) "bra.uni L;\n", ""}, /* before both */
+	/* one site of two */
+	{POLL FENCE(5) LOAD("0") LOAD("8"), "5"},
+	{POLL "@%p1 bra L;\n" FENCE(5) LOAD("0") "L:" LOAD("8"), ""},
+	{POLL "@%p1 bra L;\n" LOAD("0") FENCE(5) "L:" LOAD("8"), ""},
+};
+
+static void describe(const char *source, struct ptx_info *info)
+{
+	struct ptx_module *m = parse_ok(source);
+	struct text described = {0};
+	struct ptx_plan plan;
+	uint8_t reached[1] = {0};
+	uint32_t stack[1];
+
+	CHECK(m->functions == 1 && !ptx_plan_make(m, 1, &plan));
+	ptx_describe(&plan, 0, NULL, reached, stack, &described);
+	CHECK(!ptx_info_parse(described.data, described.size, info));
+	text_free(&described);
+	ptx_plan_free(&plan);
+	ptx_free(m);
+}
+
+int main(void)
+{
+	for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
+		struct ptx_info info;
+		const struct ptx_site *at[3] = {NULL};
+		char source[2048], found[16];
+		size_t n = 0;
+
+		snprintf(source, sizeof(source), "%s%sret;\n}\n.file 1 \"a.cu\"\n", HEAD ".visible .entry k(.param .u64 p)\n{\n" REGS, rows[k].body);
+		describe(source, &info);
+		for (uint32_t i = info.sites; i > 0; i--)
+			at[info.site[i - 1].line] = &info.site[i - 1];
+		for (const struct ptx_fence *f = NULL; n < sizeof(found) - 1 && (f = ptx_info_fence(&info, at[1], at[2], f));)
+			found[n++] = (char)('0' + f->at.line % 10);
+		found[n] = 0;
+		if (strcmp(found, rows[k].between))
+			fprintf(stderr, "row %zu: %s, not %s:\n%s\n", k, found, rows[k].between, rows[k].body);
+		CHECK(!strcmp(found, rows[k].between));
+		for (uint32_t i = 0; i < info.fences; i++)
+			CHECK(!strcmp(info.fence[i].at.scope, "cta") && !strcmp(info.fence[i].at.semantics, "sc"));
+		ptx_info_free(&info);
+	}
+	return 0;
+}
