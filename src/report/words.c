@@ -411,6 +411,19 @@ static void report_add_scope(struct text *out, const char *what, const struct re
 static const char *report_release_name(const struct report_flag *write) { return report_is(write->semantics, "release") ? "release" : "flag store"; }
 static const char *report_acquire_name(const struct report_flag *read) { return report_is(read->semantics, "acquire") ? "acquire" : "flag read"; }
 
+/* Of the flag's store; its read, too, if that is none wider. */
+static void report_say_narrow_release(struct text *out, const struct report_finding *f)
+{
+	report_add_scope(out, report_release_name(&f->flag_write), &f->flag_write);
+	report_add_outside(out, f, &f->second);
+	if (!f->flag_read.at.file || !f->flag_read.scope || report_reaches(f, &f->flag_read))
+		return;
+	text_puts(out, ", nor does ");
+	report_add_scope(out, report_acquire_name(&f->flag_read), &f->flag_read);
+	text_puts(out, " include ");
+	report_add_other(out, f, &f->first);
+}
+
 /* If the scope of the store itself is wide enough, that of what releases before it is not, or of who hands on what it read. */
 static void report_say_release_scope(struct text *out, const struct report_finding *f)
 {
@@ -421,8 +434,7 @@ static void report_say_release_scope(struct text *out, const struct report_findi
 		return;
 	}
 	if (!report_reaches(f, &f->flag_write)) {
-		report_add_scope(out, report_release_name(&f->flag_write), &f->flag_write);
-		report_add_outside(out, f, &f->second);
+		report_say_narrow_release(out, f);
 		return;
 	}
 	text_puts(out, releases ? "what hands on " : "the fence before ");

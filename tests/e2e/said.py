@@ -19,6 +19,9 @@ FORMS = {
     "fence_of_one": {("narrow-scope", BEFORE)},
     "fence_too_early": {("missing-release", NO_RELEASE)},
     "fence_passed": {("missing-release", NO_RELEASE)},
+    "scope_of_both": {("narrow-scope", "scopes .cta and .cta do not include both CTAs"),
+                      ("narrow-scope", "the scope .cta of the release at said.cu:3 does not include the other CTA, nor does the scope .cta of the "
+                       "acquire at said.cu:11 include the other CTA")},
 }
 
 

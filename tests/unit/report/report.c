@@ -90,6 +90,9 @@ static const struct reason {
 	 ": a release, or what hands it on, has a scope that does not include GPU 1 of rank 1",
 	 {{0}, 0, 0, 0, 0}, READ("acquire", "sys"), 1, 4},
 
+	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, REPORT_NARROW_SCOPE, ": the scope .gpu of the release at ring.py:33 does not include GPU 1 of rank 1, nor does "
+	 "the scope .cta of the flag read at ring.py:45 include GPU 0 of rank 0", STORE("release", "gpu"), READ("relaxed", "cta"), 1, 4},
+
 	{GSAN_RAW, GSAN_WHY_ACQUIRE_SCOPE, REPORT_NARROW_SCOPE,
 	 ": the scope .cta of the acquire at ring.py:45 does not include GPU 0 of rank 0",
 	 STORE("release", "sys"), READ("acquire", "cta"), 1, 4},
