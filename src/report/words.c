@@ -295,15 +295,16 @@ static void report_add_noun(struct text *out, const struct report_side *side)
 static int report_lacks_both(const struct report_finding *f) { return f->both && !report_is(f->flag_read.semantics, "acquire"); }
 
 /* Either the store itself releases, or a fence does that its CTA executes between the first access and it: neither is so.
- * A fence may be there all the same, too early, or one that only acquires. */
+ * A fence may be there all the same, too early, or one that only acquires; of a formal race, one before the barrier, or of another thread. */
 static void report_say_no_release(struct text *out, const struct report_finding *f)
 {
 	const char *semantics = f->flag_write.semantics;
 	report_add_flag(out, "store", &f->flag_write);
 	/* an RMW that only acquires writes, too: it is how the other side waits */
-	text_printf(out, " is %s, and no fence between ", report_is(semantics, "acquire") ? "an acquire" : "relaxed");
+	text_printf(out, " is %s, and no fence %s ", report_is(semantics, "acquire") ? "an acquire" : "relaxed",
+		    f->formal ? "of the thread that raises it, behind the barrier between" : "between");
 	report_add_noun(out, &f->first);
-	text_printf(out, " and it makes it a release at scope .%s; release is missing", report_other_gpu(f) ? "sys" : "gpu");
+	text_printf(out, " and it%s makes it a release at scope .%s; release is missing", f->formal ? "," : "", report_other_gpu(f) ? "sys" : "gpu");
 	if (!report_lacks_both(f))
 		return;
 	text_puts(out, ", and so is an acquire at ");

@@ -38,6 +38,11 @@ static const char ptx[] =
 	/* fences that do not stand between: before the data, past which one may come */
 	PAIR("fence_too_early", RAISES, POLLS, FENCE(2, "cta") PUT RAISE, POLLS)
 	PAIR("fence_passed", RAISES, POLLS, PUT "setp.eq.u32 %p3, %r1, 9;\n@!%p3 bra PAST;\n" FENCE(2, "cta") "PAST:\n" RAISE, POLLS)
+	/* by the letter of PTX alone: the fence of the thread that raises the flag stands before the barrier */
+	PAIR("fence_before_barrier", PUT BARRIER ONE(FENCE(2, "gpu") RAISE), ONE_WAITS(WAIT("acquire.gpu")) GET,
+	     PUT FENCE(2, "gpu") BARRIER ONE(RAISE), ONE_WAITS(WAIT("acquire.gpu")) GET)
+	PAIR("fence_beside_wide", PUT FENCE(2, "gpu") BARRIER ONE(FENCE(4, "gpu") RAISE), ONE_WAITS(WAIT("acquire.gpu")) GET,
+	     PUT FENCE(2, "gpu") BARRIER ONE(FENCE(4, "cta") RAISE), ONE_WAITS(WAIT("acquire.gpu")) GET)
 	/* the flag itself, of too narrow a scope on both sides */
 	PAIR("scope_of_both", PUT "st.release.gpu.global.u32 [%rd1+4096], 1;\n", WAIT("acquire.gpu") GET,
 	     PUT AT(3) "st.release.cta.global.u32 [%rd1+4096], 1;\n", WAIT("acquire.cta") GET)
@@ -45,7 +50,7 @@ static const char ptx[] =
 
 static const struct form { const char *name; unsigned threads; } forms[] = {
 	{"fence_release", 1}, {"fence_acquire", 1}, {"fence_both", 1}, {"fence_and_none", 1}, {"fence_of_one", 128}, {"fence_too_early", 1},
-	{"fence_passed", 1}, {"scope_of_both", 1},
+	{"fence_passed", 1}, {"fence_before_barrier", 128}, {"fence_beside_wide", 128}, {"scope_of_both", 1},
 };
 enum { FORMS = sizeof(forms) / sizeof(*forms) };
 

@@ -10,6 +10,7 @@ NARROW = "the scope .cta of the fence at said.cu:{}, {} the flag {} at said.cu:{
 BEFORE, BEHIND = NARROW.format(2, "before", "store", 3), NARROW.format(12, "behind", "read", 11)
 NO_RELEASE = ("the flag store at said.cu:3 is relaxed, and no fence between the store at said.cu:1 and it makes it a release at scope .gpu; "
               "release is missing")
+FORMALLY = NO_RELEASE.replace("between", "of the thread that raises it, behind the barrier between").replace(" makes", ", makes")
 # Of each form what is said of the one pair of lines that races; several: one of them.
 FORMS = {
     "fence_release": {("narrow-scope", BEFORE)},
@@ -19,6 +20,8 @@ FORMS = {
     "fence_of_one": {("narrow-scope", BEFORE)},
     "fence_too_early": {("missing-release", NO_RELEASE)},
     "fence_passed": {("missing-release", NO_RELEASE)},
+    "fence_before_barrier": {("missing-release", FORMALLY)},
+    "fence_beside_wide": {("missing-release", FORMALLY)},
     "scope_of_both": {("narrow-scope", "scopes .cta and .cta do not include both CTAs"),
                       ("narrow-scope", "the scope .cta of the release at said.cu:3 does not include the other CTA, nor does the scope .cta of the "
                        "acquire at said.cu:11 include the other CTA")},

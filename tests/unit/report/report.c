@@ -343,6 +343,18 @@ static void test_fences(void)
 	}
 }
 
+/* Of a race by the letter alone a fence is there, of another thread, or before the barrier. */
+static void test_formal_fence(void)
+{
+	struct report_finding f = finding(GSAN_WHY_RELAXED_WRITE, 1);
+	struct text sentence = {0};
+	f.formal = 1;
+	report_missing_edge(&sentence, &f);
+	CHECK(strstr(sentence.data, "is relaxed, and no fence of the thread that raises it, behind the barrier between the store at ring.py:31 and it, makes it a "
+				    "release at scope .sys; release is missing"));
+	text_free(&sentence);
+}
+
 /* The class is that of the reason which stands in the end, and goes with its sentence through a report that is read back. */
 static void test_class_follows(void)
 {
@@ -1169,6 +1181,7 @@ int main(int argc, char **argv)
 	test_scopes_of_ctas();
 	test_both();
 	test_fences();
+	test_formal_fence();
 	test_early();
 	test_helper();
 	test_itself();
