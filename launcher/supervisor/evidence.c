@@ -203,13 +203,20 @@ static void evidence_caller(struct report_side *side, struct kernel *kernel)
 
 uint32_t supervisor_launch(const struct owner *owner, uint32_t seq) { return seq > owner->first ? seq - owner->first : seq; }
 
+/* Many streams share the last slot. */
+static uint32_t evidence_stream(const struct owner *owner, uint8_t slot)
+{
+	const int known = slot < GSAN_STREAMS - 1 && !(owner->branches >> slot & 1);
+	return known ? slot + 1u : 0;
+}
+
 void supervisor_side(const struct supervisor *s, struct report_side *side, const struct gsan_side *from, struct kernel *kernel,
 		     const struct owner *owner, char unnamed[SUPERVISOR_UNNAMED])
 {
 	const struct ptx_site *site = kernel ? ptx_info_site(&kernel->info, from->site) : NULL;
 	snprintf(unnamed, SUPERVISOR_UNNAMED, "#%u", from->kernel);
 	*side = (struct report_side){.rank = supervisor_owner_rank(s, owner), .gpu = supervisor_owner_gpu(s, owner),
-				     .launch = supervisor_launch(owner, from->seq), .participant = from->participant, .pid = owner->pid,
+				     .launch = supervisor_launch(owner, from->seq), .stream = evidence_stream(owner, from->stream), .participant = from->participant, .pid = owner->pid,
 				     .kernel = kernel ? kernel->info.kernel : unnamed, .bytes = site ? site->bytes : 0};
 	side->kernel_name = supervisor_name(side->kernel);
 	int host = kernel && kernel->info.host; /* which has no grid: what checked it has one */
@@ -254,13 +261,11 @@ struct report_allocation supervisor_part(const struct supervisor *s, const struc
 	return (struct report_allocation){supervisor_owner_rank(s, a->owner), a->base, a->size, address - a->base, a->label};
 }
 
+/* Whichever of the two was checked first. */
 static uint64_t evidence_launches(const struct gsan_finding *f)
 {
-	const struct gsan_side *const side[] = {&f->first, &f->second};
-	uint64_t hash = HASH_START;
-	for (size_t i = 0; i < sizeof side / sizeof *side; i++)
-		hash = hash_step(hash_step(hash, side[i]->participant), side[i]->seq);
-	return hash;
+	const uint64_t a = (uint64_t)f->first.participant << 32 | f->first.seq, b = (uint64_t)f->second.participant << 32 | f->second.seq;
+	return hash_then(hash_then(HASH_START, a < b ? a : b), a < b ? b : a);
 }
 
 /* Of one stream, and several launches? Then they overlap. Those that share a slot are ordered. */

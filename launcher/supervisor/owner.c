@@ -65,8 +65,10 @@ void supervisor_owner_look(struct supervisor *s, uint32_t participant)
 {
 	const struct job_rank *from = &s->job->rank[participant];
 	struct owner *o = s->owner[participant];
-	if (o)
-		memcpy(o->gpu_name, from->gpu_name, sizeof from->gpu_name - 1); /* the program may have written over its end */
+	if (!o)
+		return;
+	memcpy(o->gpu_name, from->gpu_name, sizeof from->gpu_name - 1); /* the program may have written over its end */
+	o->branches = atomic_load_explicit(&from->branches, memory_order_relaxed);
 }
 
 void supervisor_owners_free(struct supervisor *s)

@@ -31,6 +31,7 @@ struct owner {
 	uint32_t participant, gpu; /* gpu: which of supervisor.gpu */
 	int rank, pid;             /* as it said: rank -1 if it does not know */
 	uint32_t first;            /* its launches have the numbers behind this one (struct place): reports count from 1 */
+	uint64_t branches;         /* of its stream slots, a bit each, those that are no stream (job.h) */
 	char gpu_name[64], gpu_bus[32];
 	struct owner *next;        /* who joined before */
 };

@@ -196,6 +196,13 @@ uint32_t flow_slot(struct flow *f, CUstream stream)
 	return (uint32_t)slot - 1;
 }
 
+/* What a report calls a stream it is not. */
+static void flow_branch_open(struct flow *f, uint8_t *slot)
+{
+	*slot = (uint8_t)clock_slot_open(&f->clock, 0);
+	atomic_fetch_or_explicit(&f->rank->branches, 1ull << *slot, memory_order_relaxed);
+}
+
 uint32_t flow_branch(struct flow *f, uint32_t slot, uint32_t chain)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -206,7 +213,7 @@ uint32_t flow_branch(struct flow *f, uint32_t slot, uint32_t chain)
 	if (!branch) {
 		uint8_t *again = &f->branch_slot[f->branches % FLOW_BRANCHES];
 		if (f->branches++ < FLOW_BRANCHES)
-			*again = (uint8_t)clock_slot_open(&f->clock, 0);
+			flow_branch_open(f, again);
 		else
 			flow_note(f, "order", "graphs", "more parallel chains than slots: some count as one");
 		branch = *again + 1u;

@@ -117,6 +117,7 @@ struct job_rank {
 	struct job_clock clock;
 	_Atomic uint32_t next;           /* launches with a number below it were given it; raised before they are enqueued */
 	_Atomic uint32_t outgoing[GSAN_STREAMS]; /* newest copy of each stream that may bring a host what is on a device */
+	_Atomic uint64_t branches;       /* stream slots, a bit each, that are no stream: of further chains of graphs (driver/flow.h) */
 	_Atomic uint64_t events;
 	struct job_event event[2][JOB_EVENTS];
 	_Atomic uint32_t signals;        /* stored with release by the owner */

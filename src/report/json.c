@@ -120,6 +120,8 @@ static void json_side(cJSON *finding, const char *key, const struct report_side 
 	json_triple(o, "grid", side->grid, side->grid[0] > 0);
 	json_triple(o, "cta", side->cta, side->cta_known);
 	json_number(o, "launch", side->launch);
+	if (side->stream)
+		json_number(o, "stream", side->stream - 1);
 	json_place(o, &side->at);
 	json_string(o, "function", side->function);
 	json_name(o, "function_name", side->function_name);

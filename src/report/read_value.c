@@ -130,6 +130,7 @@ void read_side(struct read *x, const cJSON *finding, const char *key, struct rep
 	read_triple(x, o, "grid", side->grid, &always);
 	read_triple(x, o, "cta", side->cta, &side->cta_known);
 	side->launch = read_small(x, o, "launch");
+	side->stream = cJSON_HasObjectItem(o, "stream") ? read_small(x, o, "stream") + 1 : 0;
 	side->at.file = read_string(x, o, "file");
 	side->at.line = read_small(x, o, "line");
 	side->at.column = read_small(x, o, "column");

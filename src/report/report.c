@@ -196,24 +196,25 @@ static int report_met(struct report *r, const struct report_finding *f)
 
 int report_add_finding(struct report *r, const struct report_finding *finding)
 {
+	struct report_finding once = *finding;
+	report_launched_first(&once, 0);
 	if (report_index(r))
 		return -ENOMEM;
-	struct report_finding *known = report_known(r, finding);
-	const int met = finding->launches ? report_met(r, finding) : 0;
-	struct report_finding once = *finding;
+	struct report_finding *known = report_known(r, &once);
+	const int met = once.launches ? report_met(r, &once) : 0;
 	if (met < 0)
 		return met;
-	once.count = met ? 0 : finding->count;
+	once.count = met ? 0 : once.count;
 	if (!known)
 		return report_append_finding(r, &once);
 	struct report_finding sum = *known;
-	if (report_instance_order(finding, known) < 0) {
-		sum = *finding;
+	if (report_instance_order(&once, known) < 0) {
+		sum = once;
 		report_copy_finding(r, &sum);
 	}
 	report_sum(&sum, known, &once);
-	sum.within |= report_within(finding);
-	sum.early = known->early | finding->early;
+	sum.within |= report_within(&once);
+	sum.early = known->early | once.early;
 	*known = sum;
 	return 0;
 }
@@ -383,6 +384,8 @@ static int report_word(struct report *r, struct report_finding *f)
 int report_finish(struct report *r)
 {
 	int rc = report_elect(r);
+	for (uint32_t i = 0; i < r->findings; i++)
+		report_launched_first(&r->finding[i], 1);
 	rc = rc ? rc : report_merge_causes(r);
 	report_sort(r); /* who stands for several may belong elsewhere */
 	for (uint32_t i = 0; i < r->findings && !rc; i++)

@@ -35,6 +35,7 @@ struct report_side {
 	int cta_known;
 	uint32_t cta[3];
 	uint32_t launch;         /* the participant's launches, numbered from 1 */
+	uint32_t stream;         /* the number of its stream among the participant's, and 1: 0: not known */
 	struct report_place at;
 	const char *function, *function_name, *inlined_at; /* or NULL; names as those of the kernel */
 	const char *object;      /* a copy's caller, of which no line is known: the binary's file, "+0x" and where in it; NULL: none */
@@ -292,9 +293,17 @@ const struct report_flag *report_narrow_fence(const struct report_finding *f, in
 int report_is_weak_flag(enum gsan_reason reason);   /* is it of a flag that is weak on one side? */
 int report_is_strong_flag(enum gsan_reason reason); /* is it of a strong flag of the first side's CTA, and what it lacks? */
 int report_flag_races(const struct report_finding *f); /* is it the flag's own, of which one side is weak? */
+/* launches.c */
 int report_two_participants(const struct report_finding *f); /* are its sides of one rank, and not of one process on one GPU? */
 int report_two_processes(const struct report_finding *f); /* are its sides of two processes of one rank? */
 int report_two_launches(const struct report_finding *f); /* are they two launches of one process? */
+int report_is_one_launch(const struct report_finding *f); /* are they one? */
+int report_is_ordered(const struct report_finding *f);   /* is it known which of the two launches the host gave first, if they are two? */
+/* Lets the side stand first whose launch was given first, if that is known, and it is the launches as such that nothing orders: which of them was
+ * checked first says nothing then. named: nothing has another name any more by that (cause.c). */
+void report_launched_first(struct report_finding *f, int named);
+void report_add_launch(struct text *out, const struct report_side *side, int streams); /* "launch 3", "launch 3 in stream 2" */
+/* words.c, again */
 unsigned report_column(const struct report_place *at, const char *source); /* in that line (NULL: not known), from 1 on; 0: not known */
 const char *report_below(const char *directory, const char *file); /* what of `file` is below it, if it is; directory may be NULL */
 const char *report_noun(const struct report_side *side); /* "load", "store", "atomic": what a reader calls an operation, from its PTX name */

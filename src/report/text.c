@@ -194,12 +194,14 @@ static void text_inlined(struct text *out, const struct report_side *side)
 	text_free(&frame);
 }
 
-static void text_launch(struct text *out, const struct report_side *side)
+static void text_launch(struct text *out, const struct report_side *side, int streams)
 {
 	if (side->gpu >= 0)
 		text_printf(out, "GPU %d, ", side->gpu);
-	text_printf(out, report_is_copy(side) ? "%s, launch %u" : "kernel %s, launch %u, ", report_kernel_name(side), side->launch);
+	text_printf(out, report_is_copy(side) ? "%s, " : "kernel %s, ", report_kernel_name(side));
+	report_add_launch(out, side, streams);
 	if (!report_is_copy(side)) {
+		text_puts(out, ", ");
 		if (side->cta_known)
 			text_printf(out, "CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
 		else
@@ -225,7 +227,7 @@ static void text_side(const struct page *p, const char *which, const struct repo
 		text_printf(&who, "pid %d, ", side->pid);
 	if (two && side->pid == other->pid) /* in two PID namespaces, or not known */
 		text_printf(&who, "participant %d, ", side->participant);
-	text_launch(&who, side);
+	text_launch(&who, side, report_two_launches(f));
 	text_about(p, "          ", who.data, f);
 	text_free(&who);
 }
@@ -241,7 +243,7 @@ static void text_waits(const struct page *p, const struct report *r)
 		text_puts(p->out, " read the same again and again, and its launch did not end\n");
 		text_access(p, "reads: ", &w->side);
 		text_printf(&line, "rank %d, ", w->side.rank);
-		text_launch(&line, &w->side);
+		text_launch(&line, &w->side, 0);
 		text_about(p, "          ", line.data, NULL);
 		text_free(&line);
 		report_add_wait_memory(&line, w);

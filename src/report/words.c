@@ -227,29 +227,7 @@ static void report_add_flag(struct text *out, const char *what, const struct rep
 
 static int report_other_gpu(const struct report_finding *f) { return f->first.gpu != f->second.gpu; }
 
-int report_two_participants(const struct report_finding *f)
-{
-	const struct report_side *a = &f->first, *b = &f->second;
-	int participants = a->participant >= 0 && b->participant >= 0 && a->participant != b->participant;
-	return a->rank == b->rank && (participants || (a->pid > 0 && b->pid > 0 && a->pid != b->pid));
-}
-
-/* A participant is one process at a time, on one GPU; process ids tell those apart that had one place, but may be equal in two PID
- * namespaces: on two GPUs it is taken for one process. */
-int report_two_processes(const struct report_finding *f)
-{
-	const struct report_side *a = &f->first, *b = &f->second;
-	int one = a->pid > 0 && a->pid == b->pid && report_other_gpu(f);
-	return report_two_participants(f) && !one;
-}
-
-/* Of one process: what orders its launches is a stream, an event or its host. */
-int report_two_launches(const struct report_finding *f)
-{
-	const struct report_side *a = &f->first, *b = &f->second;
-	return a->rank == b->rank && !report_two_processes(f) && (a->launch != b->launch || a->participant != b->participant);
-}
-
+#define REPORT_NO_STREAM_EDGE "no event, stream wait, graph dependency or synchronisation between the two launches"
 /* The sentence has no process ids, so that it is the same in each run: they stand with the sides. */
 static void report_say_none(struct text *out, const struct report_finding *f)
 {
@@ -259,9 +237,9 @@ static void report_say_none(struct text *out, const struct report_finding *f)
 	else if (report_two_processes(f))
 		text_printf(out, "no synchronisation between two processes of rank %d was seen", a->rank);
 	else if (report_two_launches(f) && report_other_gpu(f))
-		text_printf(out, "no synchronisation between the two launches, on GPU %d and GPU %d, was seen", a->gpu, b->gpu);
+		text_printf(out, REPORT_NO_STREAM_EDGE ", on GPU %d and GPU %d, was seen", a->gpu, b->gpu);
 	else if (report_two_launches(f))
-		text_puts(out, "no synchronisation between the two launches was seen");
+		text_puts(out, REPORT_NO_STREAM_EDGE " was seen");
 	else
 		text_puts(out, "no synchronisation between the two CTAs of one launch was seen");
 }
@@ -624,12 +602,15 @@ static const struct report_saying *report_saying(const struct report_finding *f)
 
 enum report_class report_class(const struct report_finding *f) { return report_saying(f)->class; }
 
+/* Of two ranks, processes or GPUs that nothing orders, which access was checked first does not say which of them was to be first. */
 void report_missing_edge(struct text *out, const struct report_finding *f)
 {
+	const struct report_saying *saying = report_saying(f);
+	const int ordered = saying->say != report_say_none || report_is_ordered(f);
 	text_puts(out, "nothing orders the ");
 	report_add_side(out, &f->first, f->first.rank == f->second.rank);
-	text_puts(out, " before the ");
+	text_puts(out, ordered ? " before the " : " and the ");
 	report_add_side(out, &f->second, f->first.rank == f->second.rank);
 	text_puts(out, ": ");
-	report_saying(f)->say(out, f);
+	saying->say(out, f);
 }

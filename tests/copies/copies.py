@@ -29,6 +29,7 @@ FORMS = {
     "many": (READ | {WRITE}, {COPY, SET}), "fetched_ahead": (READ, {COPY}), "fetched_words": (READ, {COPY}), "fetched_in_turn": (READ, {COPY}),
     "set_ahead": ({ATOMIC}, {SET}), "counted_ahead": ({ATOMIC}, {SET}), "sent_behind": (READ, {COPY}), "freed_behind": (READ, {COPY}),
 }
+UNNAMED = {"many"}  # more streams than have numbers
 
 
 def function_of(line):
@@ -59,6 +60,8 @@ def form(scratch, name):
         job.ends(jobs.FOUND)
         found = expect.pairs(racy)
         expect.need({f["kind"] for f in found} <= set(kinds) and {s["op"] for f in found for s in sides(f)} <= operations, str(found))
+        for finding in (f for f in found if f["missing_edge_class"] == "missing-stream-edge" and name not in UNNAMED):
+            expect.need({"stream"} <= set(finding["first"]) & set(finding["second"]), f"a side without its stream: {finding}")
         for side in (side for f in found for side in sides(f)):
             expect.need(side["grid"] is None and side["cta"] is None and side["kernel"].startswith("cuMem"), str(side))
             expect.need(side["function"] == name and os.path.samefile(side["file"], SOURCE) and function_of(side["line"]) == name, str(side))

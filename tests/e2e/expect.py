@@ -69,6 +69,15 @@ def check_pairs(finding, name):
     need(len({pair["formal"] for pair in of}) == 1, f"{name}: formal pairs with others: {finding}")
 
 
+def check_launches(finding, name):
+    """Of two launches of one process the one that was given first stands first, whichever was checked first; they are of two streams."""
+    first, second = finding["first"], finding["second"]
+    if finding["missing_edge_class"] != "missing-stream-edge" or first.get("participant") != second.get("participant"):
+        return
+    need(first["launch"] < second["launch"] and " before the " in finding["missing_edge"], f"{name}: the later launch first: {finding}")
+    need(first.get("stream") != second.get("stream") or "stream" not in first, f"{name}: of one stream: {finding}")
+
+
 def check_shape(report, name):
     for key in ("schema_version", "ranks", "findings", "coverage"):
         need(key in report, f"{name} has no {key}")
@@ -78,6 +87,7 @@ def check_shape(report, name):
         need(finding["kind"] in KINDS, f"{name}: kind {finding['kind']}")
         need(finding["count"] >= 1 and finding["missing_edge"] and "allocation" in finding, f"{name}: {finding}")
         need(re.search(CLASSES[finding["missing_edge_class"]], finding["missing_edge"]), f"{name}: not of its class: {finding}")
+        check_launches(finding, name)
         for side in (finding["first"], finding["second"]):
             need(SIDE_KEYS <= set(side), f"{name}: a side lacks {SIDE_KEYS - set(side)}")
 

@@ -36,6 +36,15 @@ def form(scratch, name):
         expect.need(not racy["coverage"]["launches_unchecked"], str(racy["coverage"]))
 
 
+def branches(scratch):
+    """Of two branches of a graph one is the stream's that it was launched in, and the other is of none that has a name."""
+    racy = jobs.launched(scratch, [PROGRAM, "fork_and_join", "racy"], ranks=1).ends(jobs.FOUND).summary(ranks=1)
+    for pair in expect.pairs(racy):
+        expect.need("stream" in pair["first"] or "stream" in pair["second"], str(pair))
+        expect.need(not ("stream" in pair["first"] and "stream" in pair["second"]), f"a branch as a stream: {pair}")
+    jobs.launched(scratch, [PROGRAM, "fork_and_join"], ranks=1).ends(0)
+
+
 def two_ranks(scratch):
     """Each on a GPU of its own, of the two that it sees."""
     for name in ("fork_and_join", "then_kernel"):
@@ -72,7 +81,7 @@ def too_many(scratch):
         job.says("no launch tag is free")
 
 
-CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS}, "too_many": too_many,
+CASES = {**{name: lambda scratch, name=name: form(scratch, name) for name in FORMS}, "branches": branches, "too_many": too_many,
          "alternating": alternating, "two_ranks": two_ranks, "of_several": of_several}
 
 if __name__ == "__main__":

@@ -188,7 +188,7 @@ static void html_source(struct text *out, const struct report_side *side)
 	text_free(&marked);
 }
 
-static void html_side(struct text *out, const char *which, const struct report_side *side)
+static void html_side(struct text *out, const char *which, const struct report_side *side, int streams)
 {
 	struct text place = {0}, operation = {0}, chain = {0};
 	struct report_side own = *side;
@@ -201,8 +201,8 @@ static void html_side(struct text *out, const char *which, const struct report_s
 	html_source(out, &own);
 	text_puts(out, "<p>");
 	report_add_operation(&operation, side);
-	html_text(out, "%s of %u bytes, kernel %s, launch %u", operation.data ? operation.data : "", side->bytes,
-		  report_kernel_name(side), side->launch);
+	html_text(out, "%s of %u bytes, kernel %s, ", operation.data ? operation.data : "", side->bytes, report_kernel_name(side));
+	report_add_launch(out, side, streams);
 	if (side->cta_known)
 		html_text(out, ", CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
 	if (side->rank >= 0)
@@ -262,8 +262,8 @@ static void html_finding(struct text *out, const struct report *r, const struct 
 	text_puts(out, report_is_likely(f) ? "<p>Likely: " : "<p>");
 	escape_xml(out, f->missing_edge ? f->missing_edge : "?");
 	text_puts(out, "</p>\n<div class=\"sides\">\n");
-	html_side(out, "first", &f->first);
-	html_side(out, "second", &f->second);
+	html_side(out, "first", &f->first, report_two_launches(f));
+	html_side(out, "second", &f->second, report_two_launches(f));
 	text_puts(out, "</div>\n");
 	if (a->size) {
 		text_puts(out, "<p>");
@@ -284,7 +284,7 @@ static void html_waits(struct text *out, const struct report *r)
 	for (uint32_t i = 0; i < r->waits; i++) {
 		const struct report_wait *w = &r->wait[i];
 		struct text said = {0};
-		html_side(out, "reads", &w->side);
+		html_side(out, "reads", &w->side, 0);
 		report_add_wait_memory(&said, w);
 		text_puts(&said, ": ");
 		report_add_wait_seen(&said, w);

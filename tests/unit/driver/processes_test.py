@@ -7,7 +7,7 @@ import sys
 from job import run
 
 WORDS = {"parted": ("no synchronisation between two processes of rank 0 was seen", "no-synchronisation"),
-         "streams": ("no synchronisation between the two launches was seen", "missing-stream-edge")}
+         "streams": ("no event, stream wait, graph dependency or synchronisation between the two launches was seen", "missing-stream-edge")}
 
 
 def main():

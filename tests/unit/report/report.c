@@ -45,7 +45,7 @@ static const struct reason {
 } reasons[] = {
 #define STORE(semantics, scope) {{"ring.py", 33, 1}, scope, semantics, NULL, NULL}
 #define READ(semantics, scope) {{"ring.py", 45, 1}, scope, semantics, NULL, NULL}
-	{GSAN_RAW, GSAN_WHY_NONE, REPORT_NO_SYNCHRONISATION, "the store in rank 0 (ring.py:31) before the load in rank 1 (ring.py:47): "
+	{GSAN_RAW, GSAN_WHY_NONE, REPORT_NO_SYNCHRONISATION, "the store in rank 0 (ring.py:31) and the load in rank 1 (ring.py:47): "
 	 "no synchronisation between rank 0 and rank 1 was seen", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
 
 	{GSAN_RAW, GSAN_WHY_RELAXED_WRITE, REPORT_MISSING_RELEASE,
@@ -404,6 +404,58 @@ static void test_one_rank(void)
 	text_free(&sentence);
 }
 
+/* Two launches of one process that nothing orders: whichever was checked first, the one that was given first stands first, and both are one finding. Not
+ * so of two GPUs, whose launches are counted apart; nor of one launch; nor where a flag says which side was to be first. */
+static void test_given_first(void)
+{
+	static const struct { enum gsan_reason reason; int participant; uint32_t launch[2]; int turns; } row[] = {
+		{GSAN_WHY_NONE, 0, {2, 3}, 1}, {GSAN_WHY_NONE, 1, {2, 3}, 0}, {GSAN_WHY_NONE, 0, {3, 3}, 0}, {GSAN_WHY_RELAXED_WRITE, 0, {2, 3}, 0},
+	};
+	const struct report_style style = {.width = 98};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct report r = {.ranks = 1};
+		struct text out = {0};
+		struct report_finding f = finding(row[i].reason, row[i].launch[1]), turned;
+		f.count = 1;
+		f.launches = 7;
+		f.second.rank = f.first.gpu = 0;
+		f.second.gpu = f.second.participant = row[i].participant;
+		f.second.pid = f.first.pid;
+		f.first.launch = row[i].launch[0];
+		f.first.stream = 3;
+		f.second.stream = 1;
+		turned = f;
+		turned.kind = GSAN_WAR;
+		turned.first = f.second;
+		turned.second = f.first;
+		CHECK(!report_add_finding(&r, &turned));
+		CHECK((r.finding[0].first.stream == 3) == row[i].turns && (r.finding[0].kind == GSAN_RAW) == row[i].turns);
+		CHECK(!report_add_finding(&r, &f) && !report_finish(&r) && r.findings == 1);
+		CHECK(r.finding[0].count == (row[i].turns ? 1u : 2u) && (r.finding[0].also == 0) == row[i].turns);
+		report_text_finding(&out, &r, &r.finding[0], &style);
+		const int two = row[i].participant || row[i].launch[0] != row[i].launch[1];
+		CHECK(two ? strstr(out.data, " in stream 2, ") && strstr(out.data, " in the default stream, ") : !strstr(out.data, "stream"));
+		text_free(&out);
+		report_free(&r);
+	}
+}
+
+/* ld.global.nc has its name by what it was checked before, and stands behind what was given before it all the same. */
+static void test_given_first_nc(void)
+{
+	struct report r = {.ranks = 1};
+	struct report_finding f = finding(GSAN_WHY_NONE, 2);
+	f.kind = GSAN_WAR;
+	f.second.rank = f.second.participant = f.first.gpu = f.second.gpu = 0;
+	f.second.pid = f.first.pid;
+	f.first.op = "ld.nc";
+	f.second.op = "st";
+	f.first.launch = 3;
+	CHECK(!report_add_finding(&r, &f) && !report_finish(&r) && r.findings == 1);
+	CHECK(r.finding[0].kind == GSAN_STALE_NC && r.finding[0].first.launch == 2 && !strcmp(r.finding[0].second.op, "ld.nc"));
+	report_free(&r);
+}
+
 /* Whom nothing orders, in one rank: two of its processes, whatever their launches' numbers. Two participants are two processes, for process
  * ids may be equal in two PID namespaces, or unknown, but on two GPUs those of one id are one process; one participant is, if the ids say
  * so. Else there is one process. */
@@ -411,16 +463,16 @@ static void test_processes(void)
 {
 	static const struct { int pid[2], participant[2]; uint32_t launch[2]; const char *says; int gpu; } row[] = {
 		{{100, 100}, {0, 0}, {3, 3}, ": no synchronisation between the two CTAs of one launch was seen", 0},
-		{{100, 100}, {0, 0}, {3, 4}, ": no synchronisation between the two launches was seen", 0},
+		{{100, 100}, {0, 0}, {3, 4}, ": no event, stream wait, graph dependency or synchronisation between the two launches was seen", 0},
 		{{100, 200}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen", 0},
 		{{100, 200}, {0, 1}, {3, 4}, ": no synchronisation between two processes of rank 0 was seen", 0},
 		{{100, 200}, {1, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen", 0}, /* one in the other's place */
 		{{100, 100}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen", 0},
-		{{100, 100}, {0, 1}, {3, 3}, ": no synchronisation between the two launches, on GPU 0 and GPU 1, was seen", 1},
+		{{100, 100}, {0, 1}, {3, 3}, ": no event, stream wait, graph dependency or synchronisation between the two launches, on GPU 0 and GPU 1, was seen", 1},
 		{{100, 200}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen", 1},
 		{{100, 0}, {0, 1}, {3, 3}, ": no synchronisation between two processes of rank 0 was seen", 0},
 		{{100, 100}, {-1, -1}, {3, 3}, ": no synchronisation between the two CTAs of one launch was seen", 0},
-		{{100, 100}, {0, -1}, {3, 3}, ": no synchronisation between the two launches was seen", 0},
+		{{100, 100}, {0, -1}, {3, 3}, ": no event, stream wait, graph dependency or synchronisation between the two launches was seen", 0},
 		{{0, 0}, {-1, -1}, {3, 3}, ": no synchronisation between the two CTAs of one launch was seen", 0},
 	};
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -442,6 +494,8 @@ static void test_processes(void)
 		if (!strstr(sentence.data, row[i].says))
 			fprintf(stderr, "processes %zu: %s\n", i, sentence.data);
 		CHECK(strstr(sentence.data, row[i].says));
+		int known = f.first.participant == f.second.participant && !two; /* else their numbers say nothing of which came first */
+		CHECK(strstr(sentence.data, known ? " before the " : " and the ") && !strstr(sentence.data, known ? " and the " : " before the "));
 		int launches = strstr(row[i].says, "two launches") != NULL;
 		CHECK(none == (launches ? REPORT_MISSING_STREAM_EDGE : REPORT_NO_SYNCHRONISATION));
 		CHECK(strstr(scope.data, row[i].gpu ? "does not include GPU 1 of rank 0" :
@@ -1177,6 +1231,8 @@ int main(int argc, char **argv)
 	test_gpus();
 	test_job();
 	test_sentences();
+	test_given_first();
+	test_given_first_nc();
 	test_early_launch();
 	test_scopes_of_ctas();
 	test_both();
