@@ -60,6 +60,13 @@ static int status_nothing_checked(const struct report_rank *sum)
 	return !sum->launches_uncounted && !sum->counter[GSAN_N_CHECKED] && sum->counter[GSAN_N_FOREIGN] > 0;
 }
 
+static void status_of(struct text *why, uint64_t some, uint64_t all, const char *one, const char *many)
+{
+	text_printf(why, "--require-checked: %" PRIu64 " of ", some);
+	text_counted(why, all, one, many);
+	text_puts(why, " ran unchecked");
+}
+
 /* Why too little was checked, as a sentence's end; returns 0 if enough was. */
 static int status_unchecked(const struct supervisor *s, const struct report *r, struct text *why)
 {
@@ -74,11 +81,9 @@ static int status_unchecked(const struct supervisor *s, const struct report *r, 
 	else if (!sum.launches_checked && status_has(r, REPORT_MODULE)) /* what its kernels would have done nobody knows */
 		text_printf(why, "a module was refused, and no kernel was checked%s", accept);
 	else if (s->config.unchecked == UNCHECKED_REFUSED && sum.launches_unchecked)
-		text_printf(why, "--require-checked: %" PRIu64 " of %" PRIu64 " launches ran unchecked", sum.launches_unchecked,
-			    sum.launches_unchecked + sum.launches_checked);
+		status_of(why, sum.launches_unchecked, sum.launches_unchecked + sum.launches_checked, "launch", "launches");
 	else if (s->config.unchecked == UNCHECKED_REFUSED && sum.copies_unchecked)
-		text_printf(why, "--require-checked: %" PRIu64 " of %" PRIu64 " copies ran unchecked", sum.copies_unchecked,
-			    sum.copies_unchecked + sum.copies_checked);
+		status_of(why, sum.copies_unchecked, sum.copies_unchecked + sum.copies_checked, "copy", "copies");
 	else if (s->config.unchecked == UNCHECKED_REFUSED &&
 		 (status_has(r, REPORT_PROCESS) || status_has(r, REPORT_UNCHECKED) || status_has(r, REPORT_MODULE)))
 		text_puts(why, "--require-checked: not all was checked");

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,8 @@ void text_printf(struct text *t, const char *format, ...)
 	va_end(again);
 	va_end(args);
 }
+
+void text_counted(struct text *t, uint64_t n, const char *one, const char *many) { text_printf(t, "%" PRIu64 " %s", n, n == 1 ? one : many); }
 
 char *text_take(struct text *t)
 {

@@ -4,12 +4,14 @@
 #define GSAN_BASE_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct text { char *data; size_t size, room; int failed; }; /* data is NUL-terminated once anything was added */
 
 void text_add(struct text *t, const char *bytes, size_t n);
 void text_puts(struct text *t, const char *string);
 void text_printf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_counted(struct text *t, uint64_t n, const char *one, const char *many); /* "1 launch", "2 launches" */
 char *text_take(struct text *t); /* malloc'ed, or NULL if an append failed; *t is empty then */
 void text_free(struct text *t);
 

@@ -140,7 +140,7 @@ static int report_one_cause(const struct report_finding *a, const struct report_
 		return 1;
 	if (a->missing_edge || b->missing_edge)
 		return 0;
-	if ((!a->reason || !b->reason) && !(a->within & b->within))
+	if ((!a->reason || !b->reason) && !(a->within & b->within & 3))
 		return 0;
 	if (nc || (!a->reason && cause_may_be(b)) || (!b->reason && cause_may_be(a)))
 		return 1;

@@ -51,6 +51,7 @@ struct report_finding report_whole(const struct report_finding *pair, uint32_t p
 		whole.count += one->count;
 		whole.also |= one->also | 1u << one->kind;
 		whole.formal &= one->formal;
+		whole.within |= one->within;
 		whole.schedules = one->schedules > whole.schedules ? one->schedules : whole.schedules;
 		whole.first_seed = one->first_seed < whole.first_seed ? one->first_seed : whole.first_seed;
 		whole.age = one->age == REPORT_NEW ? REPORT_NEW : whole.age;

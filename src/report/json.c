@@ -217,6 +217,8 @@ static void json_race(cJSON *o, const struct report *r, const struct report_find
 		json_also(o, f->also);
 	json_fingerprint(o, fingerprint);
 	json_number(o, "count", f->count);
+	if (report_in_one_launch(f))
+		json_bool(o, "one_launch", 1);
 	json_side(o, "first", &f->first, report_two_participants(f));
 	json_side(o, "second", &f->second, report_two_participants(f));
 	json_allocation(o, &f->allocation);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "report/cause.h"
+
 int report_two_participants(const struct report_finding *f)
 {
 	const struct report_side *a = &f->first, *b = &f->second;
@@ -36,6 +38,9 @@ int report_is_one_launch(const struct report_finding *f)
 {
 	return f->first.rank == f->second.rank && !report_two_processes(f) && !report_two_launches(f);
 }
+
+uint32_t report_launches(const struct report_finding *f) { return report_within(f) | (report_is_one_launch(f) ? 0 : REPORT_LAUNCHES_APART); }
+int report_in_one_launch(const struct report_finding *f) { return !(f->within & REPORT_LAUNCHES_APART) && !f->pairs_unlisted; }
 
 /* Of what is named by which access was checked first (ld.global.nc, cause.c) the order stays until it has its name. */
 static int launches_unnamed(const struct report_finding *f)

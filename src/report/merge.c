@@ -94,6 +94,7 @@ static void merge_count(struct report_finding *to, const struct report_finding *
 	to->count += from->count;
 	to->also |= (from->also | 1u << from->kind) & ~(1u << to->kind);
 	to->formal &= from->formal;
+	to->within |= from->within;
 	to->schedules += from->schedules;
 	to->first_seed = from->first_seed < to->first_seed ? from->first_seed : to->first_seed;
 }

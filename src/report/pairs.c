@@ -85,7 +85,7 @@ static void pairs_add_ranks(struct text *out, const struct pairs *lines)
 		text_printf(out, "%s%d and %d", shown++ ? ", " : "; ranks ", a, b);
 	}
 	if (more)
-		text_printf(out, " and %u more pairs of ranks", more);
+		text_printf(out, " and %u more pair%s of ranks", more, more == 1 ? "" : "s");
 }
 
 void pairs_add(struct text *out, const struct pairs *lines)
@@ -95,7 +95,10 @@ void pairs_add(struct text *out, const struct pairs *lines)
 	if (report_label(lines->pair))
 		text_printf(out, "; label %s", report_label(lines->pair));
 	text_puts(out, "; ");
-	report_add_count(out, lines->count, lines->pairs == 1 && report_is_single(lines->pair));
+	int one_launch = 1;
+	for (uint32_t i = 0; i < lines->pairs; i++)
+		one_launch &= report_in_one_launch(&lines->pair[i]);
+	report_add_count(out, lines->count, lines->pairs == 1 && report_is_single(lines->pair), one_launch);
 }
 
 static void pairs_say(const struct page *p, struct text *line, const struct report_finding *about)

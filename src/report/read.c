@@ -102,6 +102,7 @@ static void read_race(struct read *x, const cJSON *o, struct report_finding *f)
 		read_wrong(x, "kind", "names no kind of finding");
 	f->also = cJSON_HasObjectItem(o, "also") ? read_also(x, o) : 0;
 	f->count = read_number(x, o, "count");
+	f->within = read_bool(x, o, "one_launch") ? 0 : REPORT_LAUNCHES_APART; /* older reports do not say */
 	read_side(x, o, "first", &f->first);
 	read_side(x, o, "second", &f->second);
 	read_allocation(x, o, &f->allocation);

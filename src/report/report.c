@@ -146,7 +146,7 @@ int report_append_finding(struct report *r, const struct report_finding *finding
 	if (!added)
 		return -ENOMEM;
 	*added = *finding;
-	added->within |= report_within(finding);
+	added->within |= report_launches(finding);
 	report_copy_finding(r, added);
 	return 0;
 }
@@ -213,7 +213,7 @@ int report_add_finding(struct report *r, const struct report_finding *finding)
 		report_copy_finding(r, &sum);
 	}
 	report_sum(&sum, known, &once);
-	sum.within |= report_within(&once);
+	sum.within |= report_launches(&once);
 	sum.early = known->early | once.early;
 	*known = sum;
 	return 0;

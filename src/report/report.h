@@ -47,7 +47,8 @@ struct report_side {
 };
 const char *report_kernel_name(const struct report_side *side); /* for people; "?": it has none */
 const char *report_function_name(const struct report_side *side); /* NULL: it is not known */
-void report_add_count(struct text *out, uint64_t count, int once); /* "in 2 pairs of launches"; once: none of them is counted twice, as another kind */
+/* "in 2 pairs of launches"; once: none of them is counted twice, as another kind. one_launch: "in 2 launches", of which each met itself. */
+void report_add_count(struct text *out, uint64_t count, int once, int one_launch);
 int report_is_copy(const struct report_side *side); /* 1: a copy or a set; `kernel` is the driver function, and it has no grid */
 struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at, *kernel; };
 /* The operations that would have to be mended (edge.c); none: nobody knows any. */
@@ -75,6 +76,7 @@ enum report_class {
 	REPORT_CLASSES
 };
 
+#define REPORT_LAUNCHES_APART 4u /* of report_finding.within */
 enum report_age { REPORT_NO_AGE, REPORT_NEW, REPORT_OLD }; /* is it in the baseline? There may be none */
 
 /* A pair of lines that race. A finding is a missing edge with all pairs that it explains: report_regroup makes findings of pairs. Then it has what
@@ -100,7 +102,7 @@ struct report_finding {
 	uint64_t weight;                           /* of the instances that give this reason, how well it explains them; in no file */
 	int certain;                               /* one of them saw that very flag (GSAN_CERTAIN); the others guess. Once it is worded: no guess names the edge */
 	int only;                                  /* it guesses, but no flag was seen that was another one, and would explain it, too */
-	uint32_t within;                           /* bit 0: seen within one launch, or between ranks or processes; bit 1: of two launches of one; in no file */
+	uint32_t within;                           /* bit 0: seen within one launch, or between ranks or processes; bit 1: of two launches of one; bit 2: not within one launch */
 	uint64_t support;                          /* what findings of these kernels weigh that give this reason; in no file */
 	struct report_allocation allocation;       /* of the instance that stands for all */
 	uint32_t memories;                         /* several in which it was seen, in their order; 0: that one alone */
@@ -298,6 +300,8 @@ int report_two_participants(const struct report_finding *f); /* are its sides of
 int report_two_processes(const struct report_finding *f); /* are its sides of two processes of one rank? */
 int report_two_launches(const struct report_finding *f); /* are they two launches of one process? */
 int report_is_one_launch(const struct report_finding *f); /* are they one? */
+uint32_t report_launches(const struct report_finding *f);  /* what they are, as `within` has it */
+int report_in_one_launch(const struct report_finding *f); /* were they each time, of all its pairs? */
 int report_is_ordered(const struct report_finding *f);   /* is it known which of the two launches the host gave first, if they are two? */
 /* Lets the side stand first whose launch was given first, if that is known, and it is the launches as such that nothing orders: which of them was
  * checked first says nothing then. named: nothing has another name any more by that (cause.c). */
@@ -329,6 +333,7 @@ int report_set_edge(struct report *r, struct report_finding *f); /* once it has 
 uint32_t report_parts(const struct report_finding *f); /* of how many operations an edge is made each of which others may lack alone; 0: of none */
 enum report_class report_part_class(const struct report_finding *f, uint32_t i); /* what is said of who lacks its operation i alone */
 int report_is_likely(const struct report_finding *f); /* is what it says of why a guess that has, or may have, an alternative? */
+void report_add_why(struct text *out, const struct report_finding *f); /* what it says of why, and that it is likely */
 int report_knows_edge(const struct report_finding *f); /* does it name what would have to be mended, and is that no guess? */
 void report_add_op(struct text *out, const struct report_op *op); /* the user's FILE:LINE */
 

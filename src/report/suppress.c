@@ -526,8 +526,12 @@ static void suppress_add_unlisted(struct text *out, const struct report *r)
 	uint64_t pairs = 0;
 	for (uint32_t i = 0; i < r->findings; i++)
 		pairs += r->finding[i].suppressed ? 0 : r->finding[i].pairs_unlisted;
-	if (report_unlisted(r) || pairs)
-		text_printf(out, "# %" PRIu64 " findings and %" PRIu64 " pairs of lines are not listed, and have no line here (--details)\n", report_unlisted(r), pairs);
+	if (!report_unlisted(r) && !pairs)
+		return;
+	text_puts(out, "# not listed (--details), and without a line here: ");
+	text_counted(out, report_unlisted(r), "finding", "findings");
+	text_puts(out, " and ");
+	text_counted(out, pairs, "further pair of lines\n", "further pairs of lines\n");
 }
 
 /* Of each pair that is not suppressed. */

@@ -119,13 +119,17 @@ static void text_unchecked(const struct page *p, const struct report *r, const s
 	struct text line = {0}, parts = {0};
 	text_notes(p, r, REPORT_PROCESS, "NOT CHECKED", "");
 	text_notes(p, r, REPORT_MODULE, "NOT CHECKED", "module ");
-	if (sum->launches_unchecked)
-		text_printf(&parts, "; %" PRIu64 " of %" PRIu64 " launches", sum->launches_unchecked, sum->launches_unchecked + sum->launches_checked);
+	if (sum->launches_unchecked) {
+		text_printf(&parts, "; %" PRIu64 " of ", sum->launches_unchecked);
+		text_counted(&parts, sum->launches_unchecked + sum->launches_checked, "launch", "launches");
+	}
 	text_kernels(&parts, r);
 	text_left_out(&parts, r, sum);
 	text_foreign(&parts, r);
-	if (sum->copies_unchecked)
-		text_printf(&parts, "; %" PRIu64 " of %" PRIu64 " copies", sum->copies_unchecked, sum->copies_unchecked + sum->copies_checked);
+	if (sum->copies_unchecked) {
+		text_printf(&parts, "; %" PRIu64 " of ", sum->copies_unchecked);
+		text_counted(&parts, sum->copies_unchecked + sum->copies_checked, "copy", "copies");
+	}
 	if (parts.size) {
 		text_printf(&line, "NOT CHECKED: %s", parts.data + 2);
 		if (folder && !p->style->verbose)
@@ -255,7 +259,7 @@ static void text_waits(const struct page *p, const struct report *r)
 		text_puts(p->out, "\n");
 	}
 	if (r->waits_unlisted)
-		text_printf(p->out, "gsan: %u more waits are not listed: these are the newest\n", r->waits_unlisted);
+		text_printf(p->out, "gsan: %u more wait%s not listed: these are the newest\n", r->waits_unlisted, r->waits_unlisted == 1 ? " is" : "s are");
 }
 
 /* Which part of the text has a finding. */
@@ -288,7 +292,7 @@ static void text_heading(const struct page *p, const struct report_finding *f, u
 	if (f->missing_edge_class)
 		text_printf(p->out, " (%s)", report_class_name(f->missing_edge_class));
 	text_puts(p->out, ", ");
-	report_add_count(p->out, f->count, report_is_single(f));
+	report_add_count(p->out, f->count, report_is_single(f), report_in_one_launch(f));
 	text_puts(p->out, "\n");
 	text_free(&kinds);
 }
@@ -320,8 +324,8 @@ void report_text_finding(struct text *out, const struct report *r, const struct 
 {
 	const struct page page = {out, style}, *p = &page;
 	if (f->schedules)
-		text_printf(out, "  found:  in %s%u of %u schedules; the first again: --seed %" PRIu64 " --schedule %s\n",
-			    f->pairs && f->schedules < r->schedules ? "at least " : "", f->schedules, r->schedules,
+		text_printf(out, "  found:  in %s%u of %u schedule%s; the first again: --seed %" PRIu64 " --schedule %s\n",
+			    f->pairs && f->schedules < r->schedules ? "at least " : "", f->schedules, r->schedules, r->schedules == 1 ? "" : "s",
 			    f->first_seed, r->schedule ? r->schedule : "random");
 	text_side(p, "first: ", f, 0);
 	text_side(p, "second:", f, 1);
@@ -449,6 +453,7 @@ static void text_count(struct text *out, const struct report *r)
 
 static void text_last(struct text *out, const struct report *r, const struct report_rank *sum)
 {
+	const uint64_t unchecked = sum->launches_unchecked + sum->launches_left_out;
 	int started = 0, uncounted = text_uncounted(out, r);
 	for (uint32_t i = 0; i < r->ranks; i++)
 		started |= r->rank[i].gpu >= 0;
@@ -456,20 +461,27 @@ static void text_last(struct text *out, const struct report *r, const struct rep
 		if (report_runs_unchecked(r))
 			text_printf(out, "gsan: in %u of the runs nothing was checked\n", r->unchecked);
 		text_count(out, r);
-		text_printf(out, " (checked %s%" PRIu64 " accesses in %" PRIu64 " launches", uncounted ? "at least " : "",
-			    sum->counter[GSAN_N_CHECKED], sum->launches_checked);
-		if (sum->copies_checked)
-			text_printf(out, " and %" PRIu64 " cop%s", sum->copies_checked, sum->copies_checked == 1 ? "y" : "ies");
+		text_puts(out, uncounted ? " (checked at least " : " (checked ");
+		text_counted(out, sum->counter[GSAN_N_CHECKED], "access", "accesses");
+		text_puts(out, " in ");
+		text_counted(out, sum->launches_checked, "launch", "launches");
+		if (sum->copies_checked) {
+			text_puts(out, " and ");
+			text_counted(out, sum->copies_checked, "copy", "copies");
+		}
 		text_puts(out, ")\n");
 		return;
 	}
 	text_puts(out, "gsan: nothing was checked: ");
 	if (!started)
 		text_puts(out, "no rank started CUDA under gsan\n");
-	else if (sum->launches_checked)
-		text_printf(out, "%" PRIu64 " launches made no access that could be checked\n", sum->launches_checked);
-	else if (sum->launches_unchecked + sum->launches_left_out)
-		text_printf(out, "all %" PRIu64 " launches ran unchecked\n", sum->launches_unchecked + sum->launches_left_out);
+	else if (sum->launches_checked) {
+		text_counted(out, sum->launches_checked, "launch", "launches");
+		text_puts(out, " made no access that could be checked\n");
+	} else if (unchecked == 1)
+		text_puts(out, "the only launch ran unchecked\n");
+	else if (unchecked)
+		text_printf(out, "all %" PRIu64 " launches ran unchecked\n", unchecked);
 	else
 		text_puts(out, "no kernel was launched\n");
 }

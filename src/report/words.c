@@ -148,12 +148,10 @@ const char *report_note_name(const struct report_note *note) { return note->kern
 const char *report_function_name(const struct report_side *side) { return side->function_name ? side->function_name : side->function; }
 
 /* Which access came first counts: within one launch, or between two, that makes two. */
-void report_add_count(struct text *out, uint64_t count, int once)
+void report_add_count(struct text *out, uint64_t count, int once, int one_launch)
 {
-	if (count == 1)
-		text_puts(out, "in 1 pair of launches");
-	else
-		text_printf(out, "in %s%" PRIu64 " pairs of launches", once ? "" : "up to ", count);
+	text_puts(out, count == 1 || once ? "in " : "in up to ");
+	text_counted(out, count, one_launch ? "launch" : "pair of launches", one_launch ? "launches" : "pairs of launches");
 }
 
 int report_is_copy(const struct report_side *side)

@@ -263,8 +263,8 @@ def check_suppressed():
                 assert sum(s["findings"] for s in whole.get("suppressions", [])) == len(pairs_of(meant))
                 left = len([f for f in whole["findings"] if not f["formal"] and "suppressed" not in f])
                 report(run, "--suppressions", file, "--fail-on", "any", status=66 if left else 0)
-        assert report("causes", "--suggest").endswith(b"# 0 findings and 3 pairs of lines are not listed, and have no line here (--details)\n")
-        assert report("causes", "--suggest", "--details", "1").splitlines()[-1].startswith(b"# 1 findings and ")
+        assert report("causes", "--suggest").endswith(b"# not listed (--details), and without a line here: 0 findings and 3 further pairs of lines\n")
+        assert report("causes", "--suggest", "--details", "1").splitlines()[-1].startswith(b"# not listed (--details), and without a line here: 1 finding and ")
         pathlib.Path(file).write_text("# known\nkernel add_one\nkernel no*\n")
         text = report("lock", "--suppressions", file).decode()
         assert "gsan: suppressed: 2 pairs of lines, by 1 of 2 suppressions" in text and f"gsan: unused suppression: {file}:3: kernel no*" in text
@@ -495,7 +495,8 @@ def check_html(text, whole):
             assert value in page.text, value
         for pair in finding.get("pairs", [])[1:]:
             assert f"{pair['first']['rank']}, {pair['second']['rank']}" in page.text
-        assert "pairs_unlisted" not in finding or f"{finding['pairs_unlisted']} further pairs of lines are not listed" in page.text
+        unlisted = finding.get("pairs_unlisted", 0)
+        assert not unlisted or f"{unlisted} further pair{'s of lines are' if unlisted > 1 else ' of lines is'} not listed" in page.text
     for suppression in whole.get("suppressions", []):
         assert suppression["rule"] in page.text and f'{suppression["file"]}:{suppression["line"]}' in page.text
     for kernel in whole["coverage"]["kernels_unchecked"]:

@@ -72,6 +72,22 @@ static void html_head(struct text *out, const struct report *r)
 	text_puts(out, "</h1>\n");
 }
 
+static void html_checked(struct text *out, const struct report_rank *sum)
+{
+	const uint64_t copies = sum->copies_checked + sum->copies_unchecked;
+	text_counted(out, sum->counter[GSAN_N_CHECKED], "access", "accesses");
+	text_puts(out, " in ");
+	text_counted(out, sum->launches_checked, "launch", "launches");
+	text_puts(out, sum->counter[GSAN_N_CHECKED] == 1 ? " was checked; " : " were checked; ");
+	text_counted(out, sum->launches_unchecked, "launch", "launches");
+	text_puts(out, " ran unchecked");
+	if (!copies)
+		return;
+	text_printf(out, "; %" PRIu64 " of ", sum->copies_checked);
+	text_counted(out, copies, "copy", "copies");
+	text_puts(out, sum->copies_checked == 1 ? " was checked" : " were checked");
+}
+
 static void html_job(struct text *out, const struct report *r)
 {
 	const struct report_job *job = &r->job;
@@ -108,10 +124,7 @@ static void html_summary(struct text *out, const struct report *r)
 		text_puts(out, "<span class=\"race\">Nothing was checked.</span> ");
 	else if (report_runs_unchecked(r))
 		text_printf(out, "<span class=\"race\">In %u of the runs nothing was checked.</span> ", r->unchecked);
-	text_printf(out, "%" PRIu64 " accesses in %" PRIu64 " launches were checked; %" PRIu64 " launches ran unchecked", sum.counter[GSAN_N_CHECKED],
-		    sum.launches_checked, sum.launches_unchecked);
-	if (sum.copies_checked + sum.copies_unchecked)
-		text_printf(out, "; %" PRIu64 " of %" PRIu64 " copies were checked", sum.copies_checked, sum.copies_checked + sum.copies_unchecked);
+	html_checked(out, &sum);
 	if (sum.launches_left_out)
 		text_printf(out, ", and %" PRIu64 " more were left out by --include or --exclude", sum.launches_left_out);
 	text_puts(out, ".</p>\n");
@@ -201,7 +214,7 @@ static void html_side(struct text *out, const char *which, const struct report_s
 	html_source(out, &own);
 	text_puts(out, "<p>");
 	report_add_operation(&operation, side);
-	html_text(out, "%s of %u bytes, kernel %s, ", operation.data ? operation.data : "", side->bytes, report_kernel_name(side));
+	html_text(out, "%s of %u byte%s, kernel %s, ", operation.data ? operation.data : "", side->bytes, side->bytes == 1 ? "" : "s", report_kernel_name(side));
 	report_add_launch(out, side, streams);
 	if (side->cta_known)
 		html_text(out, ", CTA (%u, %u, %u)", side->cta[0], side->cta[1], side->cta[2]);
@@ -225,7 +238,7 @@ static void html_side(struct text *out, const char *which, const struct report_s
 static void html_pairs(struct text *out, const struct report *r, const struct report_finding *f)
 {
 	if (f->pairs > 1)
-		text_puts(out, "<p>It explains, too:</p>\n<table>\n<tr><th>kind</th><th>accesses</th><th>ranks</th><th>pairs of launches</th></tr>\n");
+		text_puts(out, "<p>It explains, too:</p>\n<table>\n<tr><th>kind</th><th>accesses</th><th>ranks</th><th>launches, or pairs of them</th></tr>\n");
 	for (uint32_t i = 1; i < f->pairs; i++) {
 		const struct report_finding *pair = &r->pair[f->pair + i];
 		struct text said = {0};
@@ -240,7 +253,8 @@ static void html_pairs(struct text *out, const struct report *r, const struct re
 	}
 	text_puts(out, f->pairs > 1 ? "</table>\n" : "");
 	if (f->pairs_unlisted)
-		text_printf(out, "<p>%u further pairs of lines are not listed (--details).</p>\n", f->pairs_unlisted);
+		text_printf(out, "<p>%u further pair%s of lines %s not listed (--details).</p>\n", f->pairs_unlisted, f->pairs_unlisted == 1 ? "" : "s",
+			    f->pairs_unlisted == 1 ? "is" : "are");
 }
 
 static const char *html_class(const struct report_finding *f) { return f->suppressed ? "soft" : f->formal ? "formal" : "race"; }
@@ -257,7 +271,7 @@ static void html_finding(struct text *out, const struct report *r, const struct 
 	if (f->suppressed)
 		html_text(out, ", suppressed by %s:%u", r->suppression[f->suppressed - 1].file, r->suppression[f->suppressed - 1].line);
 	text_puts(out, ", ");
-	report_add_count(out, f->count, report_is_single(f));
+	report_add_count(out, f->count, report_is_single(f), report_in_one_launch(f));
 	text_printf(out, " <code class=\"soft\">%016" PRIx64 "</code></summary>\n", f->cause);
 	text_puts(out, report_is_likely(f) ? "<p>Likely: " : "<p>");
 	escape_xml(out, f->missing_edge ? f->missing_edge : "?");
@@ -279,7 +293,9 @@ static void html_waits(struct text *out, const struct report *r)
 {
 	if (!r->waits)
 		return;
-	text_printf(out, "<h2>Who waits</h2>\n<p>%u places where a launch read the same again and again, and did not end", r->waits + r->waits_unlisted);
+	text_puts(out, "<h2>Who waits</h2>\n<p>");
+	text_counted(out, r->waits + r->waits_unlisted, "place", "places");
+	text_puts(out, " where a launch read the same again and again, and did not end");
 	text_printf(out, r->waits_unlisted ? "; the newest %u of them:</p>\n" : ":</p>\n", r->waits);
 	for (uint32_t i = 0; i < r->waits; i++) {
 		const struct report_wait *w = &r->wait[i];
@@ -307,7 +323,7 @@ static void html_suppressions(struct text *out, const struct report *r)
 {
 	if (!r->suppressions)
 		return;
-	text_puts(out, "<h2>Suppressions</h2>\n<table>\n<tr><th>line</th><th>suppression</th><th>findings</th><th>pairs of launches</th></tr>\n");
+	text_puts(out, "<h2>Suppressions</h2>\n<table>\n<tr><th>line</th><th>suppression</th><th>findings</th><th>launches, or pairs of them</th></tr>\n");
 	for (uint32_t i = 0; i < r->suppressions; i++) {
 		const struct report_suppression *s = &r->suppression[i];
 		text_puts(out, "<tr><td>");

@@ -66,7 +66,9 @@ static void timeline_lane(struct text *out, const struct timeline *t, uint32_t i
 			text_printf(out, "%u,%u", foot.x, foot.y);
 		text_printf(out, " %u,%u", m.x, m.y);
 	}
-	text_printf(out, "\"><title>%" PRIu32 " operations</title></polyline>\n", timeline_last(lane) - 1);
+	text_puts(out, "\"><title>");
+	text_counted(out, timeline_last(lane) - 1, "operation", "operations");
+	text_puts(out, "</title></polyline>\n");
 }
 
 static void timeline_finding(struct text *out, const struct timeline *t, const struct report_finding *f, uint32_t number)

@@ -20,7 +20,7 @@ def main():
     unknown = "the counters of the last 1 launch in rank 0 are unknown: ended without a wait"
     if form in COUNTED:
         assert counters["accesses"] == 2 and "uncounted" not in notes and unknown not in job.stderr, said
-        assert "(checked 2 accesses in 1 launches)" in job.stderr, said
+        assert "(checked 2 accesses in 1 launch)" in job.stderr, said
     else:
         assert "uncounted" in notes and unknown in job.stderr and "(checked at least " in job.stderr, said
 
