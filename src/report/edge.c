@@ -128,6 +128,12 @@ enum report_class report_part_class(const struct report_finding *f, uint32_t i)
 }
 
 int report_is_likely(const struct report_finding *f) { return f->edge.ops && !f->certain && !f->only; }
+void report_add_why(struct text *out, const struct report_finding *f)
+{
+	text_puts(out, report_is_likely(f) ? "likely: " : "");
+	text_puts(out, f->missing_edge ? f->missing_edge : "?");
+}
+
 int report_knows_edge(const struct report_finding *f) { return f->edge.ops && f->certain; }
 
 void report_add_op(struct text *out, const struct report_op *op) { report_add_frame(out, &op->at, op->inlined_at); }

@@ -339,6 +339,11 @@ def check_edge(locations, edge):
     assert [(region["startLine"], region.get("snippet", {}).get("text")) for region in regions] == wanted, (regions, edge)
 
 
+def why(finding):
+    """What is said of why: a guess is said to be one, unless there is no other flag."""
+    return ("likely: " if finding.get("guessed") and not finding.get("only_flag") else "") + finding["missing_edge"]
+
+
 def check_sarif(text, whole):
     """Valid SARIF 2.1.0, and what it says."""
     log = json.loads(text)
@@ -361,7 +366,7 @@ def check_sarif(text, whole):
     for one, wait in zip(said, waits):  # they come first
         assert f"rank {wait['read']['rank']}: kernel {wait['read']['kernel']}, " in one["message"]["text"], one
     for result, finding in zip(run["results"], whole["findings"], strict=True):
-        assert result["ruleId"] == finding["kind"] == rules[result["ruleIndex"]] and result["message"] == {"text": finding["missing_edge"]}
+        assert result["ruleId"] == finding["kind"] == rules[result["ruleIndex"]] and result["message"] == {"text": why(finding)}
         assert result["level"] == ("note" if finding["formal"] else "error") and result["occurrenceCount"] == finding["count"]
         assert result["partialFingerprints"] == {"gsan/v1": finding["fingerprint"]}
         assert [s["kind"] for s in result.get("suppressions", [])] == ["external"] * ("suppressed" in finding)
@@ -374,7 +379,8 @@ def check_sarif(text, whole):
         assert len(related) == 2 * len(pairs) and all(one["message"]["text"].split(",")[0] == f"pair {number // 2 + 2}" for number, one in enumerate(related))
         for one, side in zip(related, (pair[side] for pair in pairs for side in ("first", "second"))):
             check_location(one, side, roots)
-        mended = [one for one in result["relatedLocations"] if one["message"]["text"].startswith("missing edge: ")]
+        mended = [one for one in result["relatedLocations"] if re.match("(likely )?missing edge: ", one["message"]["text"])]
+        assert {one["message"]["text"].startswith("likely") for one in mended if "inlined here" not in one["message"]["text"]} <= {why(finding) != finding["missing_edge"]}
         check_edge(mended, finding.get("edge", []))
         listed = len(finding.get("pairs", [finding])) + finding.get("pairs_unlisted", 0)
         assert result["properties"].get("pairs", 1) == listed
@@ -399,7 +405,7 @@ def check_junit(text, whole):
     assert int(suite.get("tests")) == len(cases) and "\x1b" not in text
     findings = whole["findings"]
     failed = [f for f in findings if not f["formal"] and not f.get("old") and "suppressed" not in f]
-    assert [case.get("message") for case in suite.findall("testcase/failure")] == [f["missing_edge"] for f in failed]
+    assert [case.get("message") for case in suite.findall("testcase/failure")] == [why(f) for f in failed]
     known = [(case.get("classname"), case.get("name")) for case in cases[:len(findings)]]
     assert len(set(known)) == len(known) and not any(re.search(r"/|:\d", name) for _, name in known), known
     for (kernel, name), finding in zip(known, findings):
@@ -490,7 +496,7 @@ def check_html(text, whole):
     assert not re.search(r"https?:|url\(|@import", re.sub(r"&[a-z]+;|&#\d+;", "", text))
     assert page.seen["details"] == len(whole["findings"])
     for finding in whole["findings"]:
-        for value in (finding["fingerprint"], finding["missing_edge"], *(people_name(finding[side]) for side in ("first", "second")),
+        for value in (finding["fingerprint"], why(finding).replace("likely", "Likely"), *(people_name(finding[side]) for side in ("first", "second")),
                       *(shown(finding[side]) for side in ("first", "second"))):
             assert value in page.text, value
         for pair in finding.get("pairs", [])[1:]:

@@ -74,7 +74,8 @@ static void junit_finding(struct junit *j, const struct report *r, const struct 
 	} else {
 		text_puts(j->out, "<failure");
 		junit_attribute(j->out, "type", report_kind_name(f->kind));
-		junit_attribute(j->out, "message", f->missing_edge);
+		report_add_why(&why, f);
+		junit_attribute(j->out, "message", why.data);
 		text_puts(j->out, ">");
 		report_text_finding(&whole, r, f, &style);
 		escape_xml(j->out, whole.data ? whole.data : "");

@@ -177,13 +177,13 @@ static void sarif_line(cJSON *related, const struct report_job *job, const struc
 }
 
 /* The operations that would have to be mended, and the calls that they were inlined at. */
-static void sarif_edge(cJSON *related, const struct report_job *job, const struct report_edge *edge)
+static void sarif_edge(cJSON *related, const struct report_job *job, const struct report_finding *f)
 {
-	for (uint32_t i = 0; i < edge->ops; i++) {
-		const struct report_op *op = &edge->op[i];
+	for (uint32_t i = 0; i < f->edge.ops; i++) {
+		const struct report_op *op = &f->edge.op[i];
 		struct frame frame = frame_line(&op->at, op->inlined_at, op->inlined_source);
 		struct text message = {0};
-		text_printf(&message, "missing edge: what would have to be mended in kernel %s", op->kernel ? op->kernel : "?");
+		text_printf(&message, "%smissing edge: what would have to be mended in kernel %s", report_is_likely(f) ? "likely " : "", op->kernel ? op->kernel : "?");
 		sarif_line(related, job, &frame, op->source, message.data);
 		text_free(&message);
 		while (frame_next(&frame)) {
@@ -208,17 +208,18 @@ static void sarif_result(cJSON *results, const struct report *r, const struct re
 {
 	const struct report_job *job = &r->job;
 	cJSON *result = json_object(results, NULL);
-	struct text first = {0}, second = {0};
+	struct text first = {0}, second = {0}, why = {0};
+	report_add_why(&why, f);
 	sarif_describe(&first, "first", &f->first);
 	sarif_describe(&second, "second", &f->second);
 	json_string(result, "ruleId", report_kind_name(f->kind));
 	json_number(result, "ruleIndex", (uint64_t)(f->kind - GSAN_RAW));
 	json_string(result, "level", f->formal ? "note" : "error");
-	sarif_text(result, "message", f->missing_edge);
+	sarif_text(result, "message", why.data);
 	cJSON *locations = json_list(result, "locations"), *related = json_list(result, "relatedLocations");
 	sarif_side(related, related, job, &f->second, second.data);
 	sarif_side(locations, related, job, &f->first, first.data);
-	sarif_edge(related, job, &f->edge);
+	sarif_edge(related, job, f);
 	for (uint32_t i = 1; i < f->pairs; i++)
 		if (report_counts(f, &r->pair[f->pair + i]))
 			sarif_pair(related, job, &r->pair[f->pair + i], i + 1);
@@ -227,6 +228,7 @@ static void sarif_result(cJSON *results, const struct report *r, const struct re
 		sarif_suppressed(result, &r->suppression[f->suppressed - 1]);
 	text_free(&first);
 	text_free(&second);
+	text_free(&why);
 }
 
 static void sarif_job(cJSON *invocation, const struct report_job *job)
