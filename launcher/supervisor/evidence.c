@@ -244,6 +244,7 @@ void supervisor_side(const struct supervisor *s, struct report_side *side, const
 	if (!side->at.file) { /* no line information: the place in the PTX is better than none */
 		side->at.file = evidence_dash(kernel->info.source);
 		side->at.column = 0;
+		side->in_ptx = side->at.file && !host;
 	}
 }
 

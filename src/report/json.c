@@ -123,6 +123,8 @@ static void json_side(cJSON *finding, const char *key, const struct report_side 
 	if (side->stream)
 		json_number(o, "stream", side->stream - 1);
 	json_place(o, &side->at);
+	if (side->in_ptx)
+		json_bool(o, "in_ptx", 1);
 	json_string(o, "function", side->function);
 	json_name(o, "function_name", side->function_name);
 	json_string(o, "inlined_at", side->inlined_at);

@@ -134,6 +134,7 @@ void read_side(struct read *x, const cJSON *finding, const char *key, struct rep
 	side->at.file = read_string(x, o, "file");
 	side->at.line = read_small(x, o, "line");
 	side->at.column = read_small(x, o, "column");
+	side->in_ptx = read_bool(x, o, "in_ptx");
 	side->function = read_string(x, o, "function");
 	side->function_name = read_maybe(x, o, "function_name");
 	side->inlined_at = read_string(x, o, "inlined_at");

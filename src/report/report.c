@@ -355,13 +355,18 @@ void report_sort_findings(struct report *r)
 		qsort(r->finding, r->findings, sizeof *r->finding, report_by_finding);
 }
 
+void report_sort_notes(struct report *r)
+{
+	index_free(&r->note_index);
+	if (r->notes)
+		qsort(r->note, r->notes, sizeof *r->note, report_by_note);
+}
+
 void report_sort(struct report *r)
 {
 	report_sort_findings(r);
-	index_free(&r->note_index);
+	report_sort_notes(r);
 	index_free(&r->left_index);
-	if (r->notes)
-		qsort(r->note, r->notes, sizeof *r->note, report_by_note);
 	if (r->waits)
 		qsort(r->wait, r->waits, sizeof *r->wait, report_by_wait);
 	if (r->lefts)

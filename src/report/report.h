@@ -22,6 +22,7 @@
 #define REPORT_FOREIGN "foreign"     /* memory that hosts can read */
 #define REPORT_PROCESS "process"     /* a process that the job did not take in */
 #define REPORT_MODULE "module"       /* what the driver refused to load */
+#define REPORT_SOURCE "source"       /* files whose lines may not be those that ran */
 #define REPORT_UNCOUNTED "uncounted" /* launches whose counters are not known: a program that did not wait */
 
 struct report_place { const char *file; uint32_t line, column; }; /* file NULL: unknown */
@@ -37,6 +38,7 @@ struct report_side {
 	uint32_t launch;         /* the participant's launches, numbered from 1 */
 	uint32_t stream;         /* the number of its stream among the participant's, and 1: 0: not known */
 	struct report_place at;
+	int in_ptx;              /* `at` is in the PTX, which has no line information */
 	const char *function, *function_name, *inlined_at; /* or NULL; names as those of the kernel */
 	const char *object;      /* a copy's caller, of which no line is known: the binary's file, "+0x" and where in it; NULL: none */
 	const char *op;
@@ -256,6 +258,7 @@ const char *report_copy(struct report *r, const char *string);
 int report_finish(struct report *r);
 void report_sort(struct report *r); /* only that */
 void report_sort_findings(struct report *r);
+void report_sort_notes(struct report *r);
 /* group.c. Each 0 or -ENOMEM, and sorts the findings. */
 int report_group(struct report *r);   /* says of finished pairs which of them lack one edge: by `group` */
 int report_regroup(struct report *r); /* pairs of one `group` become a finding, once it is known which are suppressed */

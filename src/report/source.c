@@ -80,18 +80,54 @@ static struct source_want *source_wanted(struct report *r, size_t *count)
 	return want;
 }
 
+static int source_stat(const char *directory, const char *file, size_t size, struct text *path, struct stat *what)
+{
+	if (file[0] != '/' && directory)
+		text_printf(path, "%s/", directory);
+	text_add(path, file, size);
+	return path->failed || stat(path->data, what) || !S_ISREG(what->st_mode) ? -ENOENT : 0;
+}
+
+/* What was compiled ahead is in the program, unless that is a command of the system, which runs others, or an interpreter. */
+static int source_is_newer_than_program(const struct report *r, const struct source_want *want, const struct stat *source)
+{
+	const char *program = r->job.arguments ? r->job.argv[0] : NULL, *slash = program ? strrchr(program, '/') : NULL;
+	struct text path = {0};
+	struct stat what;
+	if (!slash || !strncmp(slash, "/python", 7) || !strncmp(program, "/usr/", 5) || !strncmp(program, "/bin/", 5) || text_before(want->file, want->size, ".py"))
+		return 0;
+	const int known = !source_stat(r->job.directory, program, strlen(program), &path, &what);
+	const struct timespec *a = &source->st_mtim, *b = &what.st_mtim;
+	text_free(&path);
+	return known && (a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec));
+}
+
+/* A file that was written since may say something else than what ran. */
+static int source_note_newer(struct report *r, const struct source_want *want, const struct stat *source)
+{
+	static const char job[] = "it was written after the job had begun", program[] = "it is newer than the program";
+	const int newer = r->job.start && source->st_mtim.tv_sec > r->job.start;
+	if (!newer && !source_is_newer_than_program(r, want, source))
+		return 0;
+	char *name = strndup(want->file, want->size);
+	const struct report_note note = {.key = REPORT_SOURCE, .name = name, .reason = newer ? job : program,
+					 .ranks = (uint32_t)((UINT64_C(1) << r->ranks) - 1)};
+	const int rc = name ? report_add_note(r, &note) : -ENOMEM;
+	free(name);
+	return rc;
+}
+
 /* Not a device, nor a pipe without a writer. */
-static int source_read(const struct source_want *want, const char *directory, char **data, size_t *size)
+static int source_read(struct report *r, const struct source_want *want, const char *directory, char **data, size_t *size)
 {
 	struct text path = {0};
 	struct stat what;
-	if (want->file[0] != '/' && directory)
-		text_printf(&path, "%s/", directory);
-	text_add(&path, want->file, want->size);
-	int rc = !path.failed && !stat(path.data, &what) && S_ISREG(what.st_mode) && what.st_size <= SOURCE_FILE_MAX
-			 ? text_read_file(path.data, data, size) : -ENOENT;
+	int rc = source_stat(directory, want->file, want->size, &path, &what);
+	if (!rc && what.st_size > SOURCE_FILE_MAX)
+		rc = -ENOENT;
+	rc = rc ? rc : text_read_file(path.data, data, size);
 	text_free(&path);
-	return rc;
+	return rc ? rc : source_note_newer(r, want, &what);
 }
 
 static int source_is_text(const char *line, size_t length)
@@ -133,7 +169,7 @@ static int source_find(struct report *r, const char *directory, const struct sou
 		char *data = NULL;
 		for (n = 1; i + n < count && !source_file_order(&want[i + n], &want[i]);)
 			n++;
-		if (!source_read(&want[i], directory, &data, &size))
+		if (!source_read(r, &want[i], directory, &data, &size))
 			rc = source_lines(r, want + i, n, data, size);
 		free(data);
 	}
@@ -254,7 +290,9 @@ int report_add_sources(struct report *r, const char *directory)
 {
 	size_t count;
 	struct source_want *want = source_wanted(r, &count);
-	const int rc = source_find(r, directory, want, count);
+	int rc = source_find(r, directory, want, count);
 	free(want);
-	return rc ? rc : source_add_inlined(r, directory);
+	rc = rc ? rc : source_add_inlined(r, directory);
+	report_sort_notes(r);
+	return rc;
 }

@@ -397,6 +397,33 @@ static int text_uncounted(struct text *out, const struct report *r)
 	return any;
 }
 
+static int text_in_ptx(const struct report *r)
+{
+	int any = 0;
+	for (uint32_t i = 0; i < r->findings; i++)
+		any |= !r->finding[i].suppressed && (r->finding[i].first.in_ptx || r->finding[i].second.in_ptx);
+	for (uint32_t i = 0; i < r->waits; i++)
+		any |= r->wait[i].side.in_ptx;
+	return any;
+}
+
+/* What there is to know of lines that are not shown, or perhaps not those that ran. */
+static void text_lines(const struct page *p, const struct report *r)
+{
+	struct text line = {0};
+	if (text_in_ptx(r)) {
+		text_puts(&line, "the PTX of a kernel has no line information: nvcc's -lineinfo (which gsan-nvcc gives) would show lines of its source");
+		text_say(p, PAGE_PLAIN, &line);
+	}
+	for (uint32_t i = 0; i < r->notes; i++) {
+		if (strcmp(r->note[i].key, REPORT_SOURCE))
+			continue;
+		page_add_relative(p, &line, r->note[i].name);
+		text_printf(&line, ": %s: the lines of it that are shown may not be those that ran", r->note[i].reason);
+		text_say(p, PAGE_WARNING, &line);
+	}
+}
+
 /* What suppressions are good for, and how to write one. */
 static void text_suppressions(const struct page *p, const struct report *r, const char *folder)
 {
@@ -530,6 +557,7 @@ static void text_whole(struct text *out, const struct report *r, const char *fol
 	text_explored(out, r);
 	if (style->verbose)
 		text_gpus(&p, r);
+	text_lines(&p, r);
 	text_suppressions(&p, r, folder);
 	if (folder)
 		text_printf(out, "gsan: the report is in %s\n", folder);

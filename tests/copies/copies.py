@@ -79,6 +79,8 @@ def without_lines(scratch):
             file, _, offset = side["object"].rpartition("+0x")
             expect.need(os.path.samefile(file, program) and side["file"] is None and side["function"] == function, str(side))
             expect.need(within(int(offset, 16), name), f"{offset} is not in {name}")
+            expect.need("in_ptx" not in side and any(s.get("in_ptx") for f in expect.pairs(job.summary(ranks=1)) for s in (f["first"], f["second"])), str(side))
+            job.says("the PTX of a kernel has no line information")
             job.says(f"a program{option}+0x{offset}: memcpy\n", f", in {name} (-g and" if function else "(-g and addr2line show its line)")
 
 

@@ -1,6 +1,7 @@
 /* What a finding is known by again: equal for what changes from run to run, another for what is another race. And the lines of source that
  * it is made of: of files as they may be. fingerprint FOLDER: where files may be written. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -269,6 +270,32 @@ static void test_sources(const char *scratch)
 	}
 }
 
+/* A source that was written behind the program, or behind the job's beginning, is named once; none that was there before, and none behind an interpreter
+ * or a command of the system. In the folder of the sources above. */
+static void test_newer(void)
+{
+	static const struct { time_t source, program; const char *file, *command, *says; } row[] = {
+		{100, 50, "dos.cu", "./binary", "it is newer than the program"}, {50, 50, "dos.cu", "./binary", NULL}, {40, 50, "dos.cu", "./binary", NULL},
+		{100, 50, "dos.cu", "binary", NULL}, {100, 50, "dos.cu", "/usr/bin/env", NULL}, {100, 50, "dos.cu", "./python3.12", NULL}, {100, 50, "plain.py", "./binary", NULL},
+		{100, 50, "dos.cu", "./missing", NULL}, {1001, 2000, "dos.cu", "./binary", "it was written after the job had begun"},
+		{1001, 50, "plain.py", "python", "it was written after the job had begun"}, {1000, 2000, "dos.cu", "./binary", NULL},
+	};
+	put("python3.12", "", 0);
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct report r = {.ranks = 1};
+		struct report_finding f = race();
+		const struct report_job job = {.argv = (const char *const[]){row[i].command}, .arguments = 1, .start = 1000};
+		const struct timespec source[2] = {{row[i].source, 0}, {row[i].source, 0}}, program[2] = {{row[i].program, 0}, {row[i].program, 0}};
+		f.first.source = f.second.source = NULL;
+		f.first.at = f.second.at = (struct report_place){row[i].file, 1, 0};
+		CHECK(!utimensat(AT_FDCWD, "binary", program, 0) && !utimensat(AT_FDCWD, "python3.12", program, 0) && !utimensat(AT_FDCWD, row[i].file, source, 0));
+		CHECK(!report_append_finding(&r, &f) && !report_set_job(&r, &job) && !report_add_sources(&r, NULL));
+		CHECK(r.notes == (row[i].says ? 1u : 0u) && r.finding[0].first.source);
+		CHECK(!row[i].says || (!strcmp(r.note[0].reason, row[i].says) && !strcmp(r.note[0].name, row[i].file) && r.note[0].ranks == 1));
+		report_free(&r);
+	}
+}
+
 /* Where a side was inlined: the lines of all its places, those that cannot be read empty. In the folder of the sources above. */
 static void test_inlined(void)
 {
@@ -326,6 +353,7 @@ int main(int argc, char **argv)
 	test_names();
 	test_sources(argv[1]);
 	CHECK(!chdir(argv[1]));
+	test_newer();
 	test_inlined();
 	return 0;
 }
