@@ -8,6 +8,7 @@
 #define LINES_BLANK " \t\r"
 #define LINES_MARK "\xef\xbb\xbf" /* some editors begin UTF-8 with it */
 #define LINES_NEAR 24 /* bytes of a name that are compared with others */
+#define LINES_BEGUN 3u /* characters that may stand for a whole word */
 
 void lines_begin(struct lines *l, const char *name, char *text, size_t size)
 {
@@ -108,6 +109,20 @@ static unsigned lines_distance(const char *a, size_t m, const char *b, size_t n)
 	return row[n];
 }
 
+/* The only one that begins with all of the word. */
+static const char *lines_begun(const char *word, size_t m, const char *const *names, size_t count)
+{
+	const char *only = NULL;
+	for (size_t i = 0; i < count && m >= LINES_BEGUN; i++) {
+		if (!names[i] || strncmp(names[i], word, m))
+			continue;
+		if (only)
+			return NULL;
+		only = names[i];
+	}
+	return only;
+}
+
 const char *lines_nearest(const char *word, const char *const *names, size_t count)
 {
 	const size_t m = strlen(word);
@@ -121,5 +136,5 @@ const char *lines_nearest(const char *word, const char *const *names, size_t cou
 			best = names[i];
 		}
 	}
-	return best;
+	return best ? best : lines_begun(word, m, names, count);
 }

@@ -88,23 +88,24 @@ static int suppress_take_function(struct suppression *s, unsigned which, struct 
 	return 0;
 }
 
-/* FILE[:LINE] */
-static void suppress_take_place(struct suppress_place *place, char *value)
+/* FILE[:LINE]. What stands behind the last colon is a line, unless the file's name goes on there. */
+static int suppress_take_place(struct suppress_place *place, struct lines *l, char *value)
 {
 	char *colon = strrchr(value, ':'), *end;
 	const unsigned long line = colon ? strtoul(colon + 1, &end, 10) : 0;
 	if (colon && colon[1] >= '0' && colon[1] <= '9' && !*end && line <= UINT32_MAX) {
 		*colon = 0;
 		place->line = (int64_t)line;
+	} else if (colon && !strpbrk(colon, "/.")) {
+		return lines_wrong(l, "'%.60s' is no line of '%.*s'", colon + 1, (int)(colon - value < 60 ? colon - value : 60), value);
 	}
 	place->file = suppress_glob(value);
+	return 0;
 }
 
 static int suppress_take_at(struct suppression *s, unsigned which, struct lines *l, char *value)
 {
-	(void)l;
-	suppress_take_place(&s->side[which].at, value);
-	return 0;
+	return suppress_take_place(&s->side[which].at, l, value);
 }
 
 static int suppress_take_file(struct suppression *s, unsigned which, struct lines *l, char *value)
@@ -112,9 +113,7 @@ static int suppress_take_file(struct suppression *s, unsigned which, struct line
 	struct suppress_place *place = s->side[which].place;
 	while (place->file.text)
 		place++;
-	(void)l;
-	suppress_take_place(place, value);
-	return 0;
+	return suppress_take_place(place, l, value);
 }
 
 static const struct {
@@ -480,9 +479,23 @@ static void suppress_add_side(struct text *out, const struct report *r, const st
 	text_free(&shown);
 }
 
+/* A copy of which a line would say no more than that it is one. */
+static int suppress_is_vague(const struct report_side *side) { return report_is_copy(side) && !side->at.file && !side->function; }
+
+/* It would hide all races of such calls. */
+static void suppress_add_none(struct text *out, const struct report_finding *f)
+{
+	text_printf(out, "# none: a line for %s and %s would hide all such calls, for no line and no function is known that made them",
+		    report_kernel_name(&f->first), report_kernel_name(&f->second));
+}
+
 void report_suggest_one(struct text *out, const struct report *r, const struct report_finding *f)
 {
 	struct text line = {0}, second = {0};
+	if (suppress_is_vague(&f->first) && suppress_is_vague(&f->second) && !(report_label(f) && *report_label(f))) {
+		suppress_add_none(out, f);
+		return;
+	}
 	suppress_add_side(&line, r, &f->first);
 	suppress_add_side(&second, r, &f->second);
 	if (line.size && second.size)

@@ -17,7 +17,7 @@ void suppressions_free(struct suppressions *s);
 /* Gives each pair, before report_regroup makes findings of them, that has none yet the first suppression that it matches, and the report all of them, with what they
  * matched. 0 or -ENOMEM. */
 int report_suppress(struct report *r, const struct suppressions *s);
-/* The line that suppresses the pair. */
+/* The line that suppresses the pair; a comment that says why there is none, where it would say nothing that others do not have. */
 void report_suggest_one(struct text *out, const struct report *r, const struct report_finding *f);
 void report_suggest(struct text *out, const struct report *r); /* a file: of all that are not suppressed, each line once */
 

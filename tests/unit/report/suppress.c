@@ -38,6 +38,11 @@ static void test_wrong(void)
 	wrong("zzzz x\n", "1: 'zzzz' is no part of a suppression: kind, ranks, label, kernel, function, at, file and 'and' are");
 	wrong("kernel\n", "1: 'kernel' needs a value");
 	wrong("file \"\"\n", "1: 'file' needs a value");
+	wrong("kern send\n", "1: 'kern' is no part of a suppression: did you mean 'kernel'? kind, ranks, label, kernel, function, at, file and 'and' are");
+	wrong("file p01.cu:six\n", "1: 'six' is no line of 'p01.cu'");
+	wrong("kernel a at a.cu:\n", "1: '' is no line of 'a.cu'");
+	wrong("at a.cu:3*\n", "1: '3*' is no line of 'a.cu'");
+	wrong("at a.cu:99999999999\n", "1: '99999999999' is no line of 'a.cu'");
 	wrong("at\n", "1: 'at' needs a value");
 	wrong("at a.h:7 at b.cu:8\n", "1: 'at' is there twice: 'and' begins the other access");
 	wrong("kernel a kernel b\n", "1: 'kernel' is there twice: 'and' begins the other access");
@@ -262,6 +267,31 @@ static void test_called(void)
 	CHECK(covers(&header, &other));
 }
 
+/* Copies of a binary without symbols: nothing tells theirs from all others, unless the memory has a name, or one side is known. */
+static void test_vague(void)
+{
+	static const struct { const char *label, *function, *kernel; int vague; } row[] = {
+		{NULL, NULL, NULL, 1}, {"queue", NULL, NULL, 0}, {NULL, "main", NULL, 0}, {NULL, NULL, "send", 0},
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct report r = {.ranks = 1};
+		struct report_finding f = {.kind = GSAN_WAW, .count = 1, .missing_edge = "why"};
+		struct text line = {0};
+		f.first = (struct report_side){.kernel = "cuMemcpyHtoDAsync", .object = "/home/you/prog+0x1390", .op = "memcpy"};
+		f.second = (struct report_side){.kernel = "cuMemsetD8Async", .object = "/home/you/prog+0x14a3", .op = "memset", .function = row[i].function};
+		f.allocation = (struct report_allocation){.size = 64, .label = row[i].label};
+		if (row[i].kernel)
+			f.second = (struct report_side){.kernel = row[i].kernel, .op = "st"};
+		CHECK(!report_append_finding(&r, &f));
+		report_suggest_one(&line, &r, &r.finding[0]);
+		CHECK((line.data[0] == '#') == row[i].vague && !strstr(line.data, row[i].vague ? "kernel c" : "# none"));
+		*error = 0;
+		CHECK(suppresses(&r, line.data) == (row[i].vague ? 0u : 1u));
+		text_free(&line);
+		report_free(&r);
+	}
+}
+
 /* Compilers make code that is of no line: its line is 0, and no other. */
 static void test_lineless(void)
 {
@@ -321,6 +351,7 @@ int main(int argc, char **argv)
 	test_deep();
 	test_called();
 	test_lineless();
+	test_vague();
 	test_suggested();
 	return 0;
 }
