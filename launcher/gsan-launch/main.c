@@ -170,6 +170,7 @@ static int main_prepare(struct launch *l)
 	const int rc = main_prepare_all(l);
 	if (rc)
 		launch_forget_report(l);
+	log_set_alone(rc != 0);
 	return rc;
 }
 
@@ -192,6 +193,7 @@ int main(int argc, char **argv)
 	char error[600];
 	int rest;
 	log_set_program("gsan-launch");
+	log_set_alone(1); /* until it has read what it is to do */
 	if (options_parse(&main_options, argc, argv, option, &rest, error, sizeof error) ||
 	    settings_complete(OF_LAUNCH, option, error, sizeof error)) {
 		log_error("%s", error);

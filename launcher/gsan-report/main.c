@@ -218,6 +218,10 @@ static int main_parse(int argc, char **argv, struct option_value *option, int *n
 		return -EINVAL;
 	if (main_is_empty(option, argv, *names, error, size))
 		return -EINVAL;
+	if (option[SETTING_SUGGEST].given == OPTION_COMMAND && option[SETTING_FORMAT].given == OPTION_COMMAND) {
+		snprintf(error, size, "--suggest prints a file of suppressions, which has no other format: leave --format %s out", option[SETTING_FORMAT].text);
+		return -EINVAL;
+	}
 	if (option[SETTING_KIND].given && !main_kind_exists(option[SETTING_KIND].text)) {
 		snprintf(error, size, "--kind: '%s' matches no kind of finding", option[SETTING_KIND].text);
 		return -EINVAL;
@@ -236,6 +240,7 @@ int main(int argc, char **argv)
 	char error[600];
 	int names;
 	log_set_program("gsan-report");
+	log_set_alone(1);
 	if (main_parse(argc, argv, option, &names, error, sizeof error))
 		return main_usage(error);
 	const int told = settings_tell(OF_REPORT, option, &main_words);

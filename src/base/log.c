@@ -11,10 +11,11 @@
 #include "base/utf8.h"
 
 static const char *program = "gsan";
-static int rank = -1;
+static int rank = -1, alone;
 
 void log_set_program(const char *name) { program = name; }
 void log_set_rank(int r) { rank = r; }
+void log_set_alone(int a) { alone = a; }
 
 int log_enabled(enum log_level level)
 {
@@ -37,8 +38,11 @@ void log_write(enum log_level level, const char *format, ...)
 	char line[1200], text[1200];
 	if (!log_enabled(level))
 		return;
-	int n = rank < 0 ? snprintf(line, sizeof line, "%s: pid %d: ", program, (int)getpid())
-			 : snprintf(line, sizeof line, "%s: rank %d: pid %d: ", program, rank, (int)getpid());
+	int n = snprintf(line, sizeof line, "%s: ", program);
+	if (rank >= 0)
+		n += snprintf(line + n, sizeof line - (size_t)n, "rank %d: ", rank);
+	if (!alone)
+		n += snprintf(line + n, sizeof line - (size_t)n, "pid %d: ", (int)getpid());
 	va_list args;
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);

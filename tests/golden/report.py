@@ -263,6 +263,9 @@ def check_suppressed():
                 assert sum(s["findings"] for s in whole.get("suppressions", [])) == len(pairs_of(meant))
                 left = len([f for f in whole["findings"] if not f["formal"] and "suppressed" not in f])
                 report(run, "--suppressions", file, "--fail-on", "any", status=66 if left else 0)
+        says = said("lock", "--suggest", "--format", "json", status=2)
+        assert says == "gsan-report: --suggest prints a file of suppressions, which has no other format: leave --format json out\n", says
+        assert b"kernel add_one" in report("lock", "--suggest", "--color", "never") and said("lock", "--format", "jso", status=2).startswith("gsan-report: --format")
         assert report("causes", "--suggest").endswith(b"# not listed (--details), and without a line here: 0 findings and 3 further pairs of lines\n")
         assert report("causes", "--suggest", "--details", "1").splitlines()[-1].startswith(b"# not listed (--details), and without a line here: 1 finding and ")
         pathlib.Path(file).write_text("# known\nkernel add_one\nkernel no*\n")
