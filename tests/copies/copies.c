@@ -112,9 +112,9 @@ static void blocking_set(void) { launch(a, "get", at, N); wait_for(a); MUST(cuMe
 	}
 
 static void fetched_ahead(void) { AGAIN(cuMemcpyHtoDAsync(at, host, BYTES, a), "get", at, N) }
-static void fetched_words(void) { AGAIN(cuMemcpyHtoDAsync(at + 4, host, 4 * 77, a), "get", at + 4, 77) }
+static void fetched_bytes(void) { AGAIN(cuMemcpyHtoDAsync(at + 4, host, 8, a), "get", at + 4, 2) } /* of two granules */
 static void fetched_in_turn(void) { AGAIN(cuMemcpyHtoDAsync(at + i % 2 * BYTES, host, BYTES, a), "get", at + i % 2 * BYTES, N) }
-static void set_ahead(void) { AGAIN(cuMemsetD32Async(at, 0, N, a), "add", at, N) }
+static void set_ahead(void) { AGAIN(cuMemsetD32Async(at, 0, 32, a), "count", at, 1) } /* by one thread, which takes one place */
 static void counted_ahead(void) { AGAIN(cuMemsetD32Async(at, 0, 32, a), "count", at, N) } /* by all CTAs in one word */
 
 /* The other way round: results are sent while the next ones wait for that. */
@@ -374,7 +374,7 @@ static const struct form forms[] = {
 	FORM(rows_out), FORM(boxes), FORM(of_variable), FORM(flag_by_copy), FORM(word_observed), FORM(word_taken),
 	FORM(word_asked_for), FORM(word_tells), FORM(progress), FORM(result), FORM(overwritten), FORM(by_flag),
 	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_elsewhere), FORM(context_reset), FORM(context_filled),
-	FORM(many), FORM(fetched_ahead), FORM(fetched_words), FORM(fetched_in_turn), FORM(set_ahead), FORM(counted_ahead), FORM(sent_behind), FORM(freed_behind),
+	FORM(many), FORM(fetched_ahead), FORM(fetched_bytes), FORM(fetched_in_turn), FORM(set_ahead), FORM(counted_ahead), FORM(sent_behind), FORM(freed_behind),
 	{NULL, NULL},
 };
 

@@ -26,7 +26,7 @@ FORMS = {
     "result": ({ATOMIC}, {COPY}), "overwritten": ({WRITE}, {COPY}), "by_flag": ({WRITE}, {SET}), "freed_and_reused": ({WRITE}, {COPY}),
     "waited_between": ({WRITE}, {SET}), "given_between": ({WRITE}, {SET}),
     "context_ended": (READ, {COPY}), "context_elsewhere": (READ, {COPY}), "context_reset": (READ, {COPY}),
-    "many": (READ | {WRITE}, {COPY, SET}), "fetched_ahead": (READ, {COPY}), "fetched_words": (READ, {COPY}), "fetched_in_turn": (READ, {COPY}),
+    "many": (READ | {WRITE}, {COPY, SET}), "fetched_ahead": (READ, {COPY}), "fetched_bytes": (READ, {COPY}), "fetched_in_turn": (READ, {COPY}),
     "set_ahead": ({ATOMIC}, {SET}), "counted_ahead": ({ATOMIC}, {SET}), "sent_behind": (READ, {COPY}), "freed_behind": (READ, {COPY}),
 }
 UNNAMED = {"many"}  # more streams than have numbers
