@@ -118,11 +118,19 @@ ALWAYS int report_stands_before(const struct who *w, u64 elem, u64 rec, u64 poin
 	return site && rec_tag(elem) == rec_tag(rec) && rec_site(rec) > site && !elem_covers(w->launch, elem, rec, point, 0);
 }
 
+/* Is it a guess of where a lock is taken, or of a counter: a flag that is raised as it is read? Who took it last before this CTA did need not have given it
+ * back. */
+ALWAYS int report_is_taking(const struct hint *h)
+{
+	return h->score && h->score < HINT_EXACT && h->by && rec_site(h->by) == rec_site(h->reader) && rec_tag(h->by) == rec_tag(h->reader);
+}
+
 /* What this CTA's clock has of the first one's launch: an edge that came too early, or from another CTA. None that has the access was too early,
  * were a CTA one thread. */
 NEVER void report_clock(const struct who *w, u64 rec, u64 point, struct hint *best)
 {
-	u32 n = w->state && best->score < HINT_TOO_EARLY ? gpu_load32(&w->state->clock.count) : 0;
+	u32 worth = report_is_taking(best) ? 0 : best->score;
+	u32 n = w->state && worth < HINT_TOO_EARLY ? gpu_load32(&w->state->clock.count) : 0;
 	for (u32 i = 0; i < n && i < DEV_CLOCK; i++) {
 		u64 e = gpu_load64(&w->state->clock.elem[i]);
 		if (!elem_is_did(e) || elem_of_many(e) || rec_tag(e) != rec_tag(rec))
@@ -131,9 +139,11 @@ NEVER void report_clock(const struct who *w, u64 rec, u64 point, struct hint *be
 		u32 score = same ? HINT_TOO_EARLY : HINT_OTHER_CTA, site = elem_site(e);
 		if (same && elem_covers(w->launch, e, rec, point, 1) && !report_stands_before(w, e, rec, point))
 			continue;
-		if (score > best->score && (same || site))
+		if (score > worth && (same || site)) {
+			worth = score;
 			*best = (struct hint){.by = rec_of(e & REC_STAMP, 0, site, 0), .score = score,
 					      .reason = same ? GSAN_WHY_BEFORE_PAYLOAD : GSAN_WHY_OTHER_CTA};
+		}
 	}
 }
 

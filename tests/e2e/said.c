@@ -23,6 +23,12 @@
 #define ONE(what) "@%p1 bra OTHERS;\n" what "OTHERS:\n"
 #define ONE_WAITS(what) "@%p1 bra MET;\n" what "MET:\n" BARRIER
 
+/* Each block adds one, under a lock that is taken and given back by exchanges. */
+#define TAKE "TAKE:\n" AT(21) "atom.relaxed.gpu.global.exch.b32 %r3, [%rd1+4096], 1;\nsetp.ne.u32 %p3, %r3, 0;\n@%p3 bra TAKE;\nfence.acq_rel.gpu;\n"
+#define ADD AT(22) "ld.global.u32 %r4, [%rd1];\nadd.u32 %r4, %r4, 1;\n" AT(23) "st.global.u32 [%rd1], %r4;\n"
+#define GIVE AT(25) "atom.relaxed.gpu.global.exch.b32 %r5, [%rd1+4096], 0;\n"
+#define LOCKED(give) "LOCK:\n" TAKE ADD give
+
 #define POLLS WAIT("relaxed.gpu") FENCE(12, "gpu") GET
 #define RAISES PUT FENCE(2, "gpu") RAISE
 static const char ptx[] =
@@ -46,11 +52,13 @@ static const char ptx[] =
 	/* the flag itself, of too narrow a scope on both sides */
 	PAIR("scope_of_both", PUT "st.release.gpu.global.u32 [%rd1+4096], 1;\n", WAIT("acquire.gpu") GET,
 	     PUT AT(3) "st.release.cta.global.u32 [%rd1+4096], 1;\n", WAIT("acquire.cta") GET)
+	/* a lock that is given back without a fence, while others try to take it */
+	PAIR("lock_exchanged", LOCKED(FENCE(24, "gpu") GIVE), "bra.uni LOCK;\n", LOCKED(GIVE), "bra.uni LOCK;\n")
 	".file 1 \"said.cu\"\n";
 
-static const struct form { const char *name; unsigned threads; } forms[] = {
-	{"fence_release", 1}, {"fence_acquire", 1}, {"fence_both", 1}, {"fence_and_none", 1}, {"fence_of_one", 128}, {"fence_too_early", 1},
-	{"fence_passed", 1}, {"fence_before_barrier", 128}, {"fence_beside_wide", 128}, {"scope_of_both", 1},
+static const struct form { const char *name; unsigned threads, blocks; } forms[] = {
+	{"fence_release", 1, 2}, {"fence_acquire", 1, 2}, {"fence_both", 1, 2}, {"fence_and_none", 1, 2}, {"fence_of_one", 128, 2}, {"fence_too_early", 1, 2},
+	{"fence_passed", 1, 2}, {"fence_before_barrier", 128, 2}, {"fence_beside_wide", 128, 2}, {"scope_of_both", 1, 2}, {"lock_exchanged", 1, 6},
 };
 enum { FORMS = sizeof(forms) / sizeof(*forms) };
 
@@ -77,7 +85,7 @@ static int run(const struct form *form, const char *kernel)
 	TRY(cuModuleGetFunction(&function, module, kernel));
 	TRY(cuMemAlloc(&at, 16384));
 	TRY(cuMemsetD8(at, 0, 16384));
-	TRY(cuLaunchKernel(function, 2, 1, 1, form->threads, 1, 1, 0, NULL, (void *[]){&at}, NULL));
+	TRY(cuLaunchKernel(function, form->blocks, 1, 1, form->threads, 1, 1, 0, NULL, (void *[]){&at}, NULL));
 	TRY(cuCtxSynchronize());
 	return 0;
 }

@@ -25,6 +25,8 @@ FORMS = {
     "scope_of_both": {("narrow-scope", "scopes .cta and .cta do not include both CTAs"),
                       ("narrow-scope", "the scope .cta of the release at said.cu:3 does not include the other CTA, nor does the scope .cta of the "
                        "acquire at said.cu:11 include the other CTA")},
+    "lock_exchanged": {("missing-release", NO_RELEASE.replace(":3 ", ":25 ").replace(":1 ", ":23 ")),
+                       ("missing-release", NO_RELEASE.replace(":3 ", ":25 ").replace("store at said.cu:1 ", "load at said.cu:22 "))},
 }
 
 
