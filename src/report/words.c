@@ -351,10 +351,10 @@ static void report_say_published_alone(struct text *out, const struct report_fin
 
 static void report_say_acquired_alone(struct text *out, const struct report_finding *f)
 {
-	report_add_flag(out, "store", &f->flag_write);
-	text_puts(out, " is acquired by another thread than that of ");
 	report_add_noun(out, &f->second);
-	text_puts(out, ", and no barrier of their CTA stands between; barrier is missing");
+	text_puts(out, " is by another thread than the one of its CTA that acquires ");
+	report_add_flag(out, "store", &f->flag_write);
+	text_puts(out, ", and no barrier of that CTA stands between the acquire and it; barrier is missing");
 }
 
 /* `outside`: a side of the finding, which the scope leaves out. */

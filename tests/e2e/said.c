@@ -49,6 +49,9 @@ static const char ptx[] =
 	     PUT FENCE(2, "gpu") BARRIER ONE(RAISE), ONE_WAITS(WAIT("acquire.gpu")) GET)
 	PAIR("fence_beside_wide", PUT FENCE(2, "gpu") BARRIER ONE(FENCE(4, "gpu") RAISE), ONE_WAITS(WAIT("acquire.gpu")) GET,
 	     PUT FENCE(2, "gpu") BARRIER ONE(FENCE(4, "cta") RAISE), ONE_WAITS(WAIT("acquire.gpu")) GET)
+	/* no barrier behind the thread that waits */
+	PAIR("barrier_of_reader", PUT BARRIER ONE(FENCE(2, "gpu") RAISE), ONE_WAITS(WAIT("relaxed.gpu") FENCE(12, "gpu")) GET,
+	     PUT BARRIER ONE(FENCE(2, "gpu") RAISE), ONE(WAIT("relaxed.gpu") FENCE(12, "gpu")) GET)
 	/* the flag itself, of too narrow a scope on both sides */
 	PAIR("scope_of_both", PUT "st.release.gpu.global.u32 [%rd1+4096], 1;\n", WAIT("acquire.gpu") GET,
 	     PUT AT(3) "st.release.cta.global.u32 [%rd1+4096], 1;\n", WAIT("acquire.cta") GET)
@@ -58,7 +61,7 @@ static const char ptx[] =
 
 static const struct form { const char *name; unsigned threads, blocks; } forms[] = {
 	{"fence_release", 1, 2}, {"fence_acquire", 1, 2}, {"fence_both", 1, 2}, {"fence_and_none", 1, 2}, {"fence_of_one", 128, 2}, {"fence_too_early", 1, 2},
-	{"fence_passed", 1, 2}, {"fence_before_barrier", 128, 2}, {"fence_beside_wide", 128, 2}, {"scope_of_both", 1, 2}, {"lock_exchanged", 1, 6},
+	{"fence_passed", 1, 2}, {"fence_before_barrier", 128, 2}, {"fence_beside_wide", 128, 2}, {"scope_of_both", 1, 2}, {"barrier_of_reader", 128, 2}, {"lock_exchanged", 1, 6},
 };
 enum { FORMS = sizeof(forms) / sizeof(*forms) };
 
