@@ -447,7 +447,8 @@ static void report_say_before_payload(struct text *out, const struct report_find
 		report_add_noun(out, &f->first);
 		text_puts(out, "; no release there would order that");
 	} else if (f->flag_write.semantics)
-		text_printf(out, " releases only what came before it, and the %s comes after it", report_noun(&f->first));
+		text_printf(out, " releases only what came before it, and the %s comes after it%s", report_noun(&f->first),
+			    f->early || f->certain ? "" : "; or who waits for it went on by what an earlier round released");
 	else
 		text_printf(out, " released something, but not the %s", report_noun(&f->first));
 }
