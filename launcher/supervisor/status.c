@@ -38,9 +38,10 @@ static uint32_t status_unseen(const struct supervisor *s)
 
 int supervisor_note_unseen(const struct supervisor *s, struct report *r)
 {
-	struct report_note note = {.key = REPORT_PROCESS, .name = "every process", .ranks = status_unseen(s), .reason =
-				   "none started CUDA under libgsan: the rank uses no GPU, or what it started was not given LD_PRELOAD and GSAN_SOCKET "
-				   "(sudo, env -i, ssh and containers take them away), or is a static program"};
+#define STATUS_UNSEEN(or) "none started CUDA under libgsan: the rank uses no GPU" or ", or what it started was not given LD_PRELOAD and GSAN_SOCKET " \
+			  "(sudo, env -i, ssh and containers take them away), or is a program without shared libraries"
+	static const char cuda[] = STATUS_UNSEEN(""), emulated[] = STATUS_UNSEEN(", or is linked to NVIDIA's CUDA runtime, which says so (nvcc -cudart shared)");
+	struct report_note note = {.key = REPORT_PROCESS, .name = "every process", .ranks = status_unseen(s), .reason = s->config.emulated ? emulated : cuda};
 	return note.ranks ? report_add_note(r, &note) : 0;
 }
 

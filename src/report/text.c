@@ -478,6 +478,16 @@ static void text_count(struct text *out, const struct report *r)
 		text_printf(out, " of %u reports", r->merged);
 }
 
+/* A Python program that is not run by gsan.emu: where there is no driver but ours, Triton finds none. */
+static int text_lacks_driver(const struct report_job *job)
+{
+	const char *program = job->arguments ? job->argv[0] : "", *slash = strrchr(program, '/');
+	int runs = !job->device || strcmp(job->device, "emu") || strncmp(slash ? slash + 1 : program, "python", 6);
+	for (uint32_t i = 0; i < job->arguments && !runs; i++)
+		runs = strstr(job->argv[i], "gsan.emu") != NULL;
+	return !runs;
+}
+
 static void text_last(struct text *out, const struct report *r, const struct report_rank *sum)
 {
 	const uint64_t unchecked = sum->launches_unchecked + sum->launches_left_out;
@@ -500,9 +510,11 @@ static void text_last(struct text *out, const struct report *r, const struct rep
 		return;
 	}
 	text_puts(out, "gsan: nothing was checked: ");
-	if (!started)
+	if (!started) {
 		text_puts(out, "no rank started CUDA under gsan\n");
-	else if (sum->launches_checked) {
+		if (text_lacks_driver(&r->job))
+			text_puts(out, "gsan: Triton's own driver finds no GPU here: gsan-launch --device emu python -m gsan.emu PROGRAM runs it on the emulated device\n");
+	} else if (sum->launches_checked) {
 		text_counted(out, sum->launches_checked, "launch", "launches");
 		text_puts(out, " made no access that could be checked\n");
 	} else if (unchecked == 1)

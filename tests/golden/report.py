@@ -133,6 +133,18 @@ def check_command():
         assert blind + b" in 1 of the runs" in report(*runs, "--format", "junit") and b"in 1 of the runs nothing" in report(*runs)
         assert b"In 1 of the runs nothing" in report(*runs, "--format", "html")
 
+    unstarted = json.loads((HERE / "nothing/summary.json").read_bytes())
+    unstarted["ranks"] = [{**rank, "gpu": None, "gpus": []} for rank in unstarted["ranks"]]
+    unstarted["coverage"].update(launches_checked=0, launches_unchecked=0)
+    unstarted["coverage"]["counters"]["checked"] = 0
+    for argv, device, says in (["python3", "t.py"], "emu", True), (["a/python", "-m", "gsan.emu", "t.py"], "emu", False), (["python3", "t.py"], "cuda", False), (["./t"], "emu", False):
+        unstarted["job"].update(argv=argv, device=device)
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(unstarted, file)
+            file.flush()
+            text = report(file.name)
+            assert b"no rank started CUDA under gsan\n" in text and (b"python -m gsan.emu PROGRAM" in text) == says, text
+
     assert report("lock", "--kind", "read-*").count(b"gsan: finding") == 1 and b"(1 more, not selected)" in report("lock", "--kind", "read-*")
     assert report("message", "--kernel", "rec*", "--file", "*.py") .count(b"gsan: finding") == 1
     assert b"0 findings (1 more" in report("message", "--kernel", "add_one") and b"0 findings" in report("message", "--file", "x.py")
