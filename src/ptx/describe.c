@@ -10,6 +10,7 @@
 
 #define NUMBERS_PER_LINE 32u
 #define FENCES_WORK (1u << 24) /* instructions that are looked at for the fences of a function */
+#define DESCRIBE_CALLS 8u /* one above the other */
 
 static void word(struct text *out, const char *s)
 {
@@ -21,12 +22,54 @@ static void span(struct text *out, const struct ptx_module *m, struct ptx_span s
 	ptx_info_field(out, m->text + s.off, s.len);
 }
 
-static void describe_place(const struct ptx_module *m, const struct ptx_place *p, const char *what, uint32_t site, struct text *out)
+/* Of each function the only call of it that the kernel makes, as far as it is known; NULL: there are several, or it is the kernel itself. One more
+ * than there are functions; NULL: no memory. */
+static const struct ptx_place **describe_calls(const struct ptx_plan *plan, const uint8_t *reached)
 {
-	struct ptx_where at = ptx_plan_where(m, p->instr);
-	struct text chain = {0};
+	const struct ptx_module *m = plan->module;
+	const struct ptx_place **call = calloc(m->functions + 1, sizeof(*call)), *several = plan->place + plan->places;
 
-	ptx_plan_inlined(m, at.loc, &chain);
+	for (const struct ptx_place *p = plan->place; call && p < several; p++)
+		if (reached[p->function] && p->callee)
+			call[p->callee - m->function] = call[p->callee - m->function] ? several : p;
+	for (uint32_t f = 0; call && f < m->functions; f++)
+		call[f] = call[f] == several ? NULL : call[f];
+	return call;
+}
+
+/* Of a function that has no lines (what nvcc -G makes of an atomic) the place is the call's, and those of the calls that lead there are as if they had
+ * been inlined, as far as each is the only one. */
+static struct ptx_where describe_where(const struct ptx_module *m, const struct ptx_place **call, const struct ptx_place *p, struct text *chain)
+{
+	struct ptx_where at = ptx_plan_where(m, p->instr), by;
+	const int own = at.file || !m->locs;
+
+	for (uint32_t n = 0; !own && !at.file && n < DESCRIBE_CALLS && (p = call[p->function]); n++)
+		if ((by = ptx_plan_where(m, p->instr)).file)
+			at = by;
+	ptx_plan_inlined(m, at.loc, chain);
+	for (uint32_t n = 0; !own && at.file && n < DESCRIBE_CALLS && (p = call[p->function]); n++) {
+		struct text further = {0};
+
+		if (!(by = ptx_plan_where(m, p->instr)).file)
+			continue;
+		ptx_plan_inlined(m, by.loc, &further);
+		if (chain->size == 1 && chain->data[0] == '-')
+			chain->size = 0;
+		text_printf(chain, "%s%s:%u", chain->size ? "," : "", by.file, by.line);
+		if (further.size && further.data[0] != '-')
+			text_printf(chain, ",%s", further.data);
+		text_free(&further);
+	}
+	return at;
+}
+
+static void describe_place(const struct ptx_module *m, const struct ptx_place **call, const struct ptx_place *p, const char *what, uint32_t site,
+			   struct text *out)
+{
+	struct text chain = {0};
+	struct ptx_where at = describe_where(m, call, p, &chain);
+
 	text_printf(out, "%s\t%u", what, site);
 	word(out, at.file ? at.file : "-");
 	text_printf(out, "\t%u\t%u", at.line, at.column);
@@ -38,12 +81,6 @@ static void describe_place(const struct ptx_module *m, const struct ptx_place *p
 	ptx_info_field(out, chain.data ? chain.data : "-", chain.data ? chain.size : 1);
 	out->failed |= chain.failed;
 	text_free(&chain);
-}
-
-static void describe_site(const struct ptx_module *m, const struct ptx_place *p, struct text *out)
-{
-	describe_place(m, p, "site", p->site, out);
-	text_puts(out, "\n");
 }
 
 /* Before an instruction of a function: the number that its next site has, and how many flags may be raised. */
@@ -101,7 +138,7 @@ static void describe_behind(const struct ptx_plan *plan, uint32_t f, const uint8
 }
 
 /* A fence stands before the site that it is told with. Not of a function that has too many, nor those that not all who come there execute. */
-static void describe_fences(const struct ptx_plan *plan, uint32_t f, struct text *out)
+static void describe_fences(const struct ptx_plan *plan, const struct ptx_place **call, uint32_t f, struct text *out)
 {
 	const struct ptx_function *function = &plan->module->function[f];
 	const struct ptx_place *place = plan->place + plan->function[f].place;
@@ -119,7 +156,7 @@ static void describe_fences(const struct ptx_plan *plan, uint32_t f, struct text
 
 		if (place[i].access.kind != PTX_ACCESS_FENCE || place[i].instr->pred || !ptx_fences_behind(plan->module, function, at, behind, work))
 			continue;
-		describe_place(plan->module, &place[i], "fence", reckon(plan, f, at).site, out);
+		describe_place(plan->module, call, &place[i], "fence", reckon(plan, f, at).site, out);
 		describe_behind(plan, f, behind, out);
 		text_puts(out, "\n");
 	}
@@ -170,11 +207,50 @@ static int is_overtaken(const struct ptx_function_plan *fp)
 	return fp->reaches_depends & PTX_DEPENDS_TRIGGERS && (fp->reaches_sync || !(fp->reaches_reds & GSAN_REDS_LEARN));
 }
 
+/* Sites are numbered as they come; of those that several instructions share once. */
+static void describe_sites(const struct ptx_plan *plan, const uint8_t *reached, const struct ptx_place **call, struct text *out)
+{
+	const struct ptx_module *m = plan->module;
+	uint32_t last = 0, late = 0;
+
+	for (uint32_t i = 0; i < plan->places; i++) {
+		const struct ptx_place *p = &plan->place[i];
+
+		if (!reached[p->function])
+			continue;
+		if (p->site && p->site != PTX_SITE_UNKNOWN) {
+			if (p->site > last) {
+				describe_place(m, call, p, "site", last = p->site, out);
+				text_puts(out, "\n");
+			}
+			if (p->late && p->site != late)
+				text_printf(out, "late\t%u\n", late = p->site);
+		} else if (p->site || p->access.kind == PTX_ACCESS_LEFT) {
+			describe_left(m, p, out);
+		}
+	}
+}
+
+static void describe_accesses(const struct ptx_plan *plan, const uint8_t *reached, struct text *out)
+{
+	const struct ptx_place **call = describe_calls(plan, reached);
+
+	out->failed |= !call;
+	if (!call)
+		return;
+	describe_sites(plan, reached, call, out);
+	for (uint32_t f = 0; f < plan->module->functions; f++)
+		if (reached[f]) {
+			describe_apart(plan, f, out);
+			describe_fences(plan, call, f, out);
+		}
+	free(call);
+}
+
 void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *source, uint8_t *reached, uint32_t *stack,
 		  struct text *out)
 {
 	const struct ptx_module *m = plan->module;
-	uint32_t last = 0, late = 0; /* sites are numbered as they come; of those that several instructions share once */
 
 	ptx_plan_reach(plan, entry, reached, stack);
 	text_printf(out, PTX_INFO_MAGIC "%u", GSAN_ABI);
@@ -186,27 +262,7 @@ void ptx_describe(const struct ptx_plan *plan, uint32_t entry, const char *sourc
 		text_puts(out, "warps\n");
 	if (is_overtaken(&plan->function[entry]))
 		text_puts(out, plan->function[entry].reaches_depends & PTX_DEPENDS_AT_ONCE ? "triggers\tat once\n" : "triggers\t-\n");
-	for (uint32_t i = 0; i < plan->places; i++) {
-		const struct ptx_place *p = &plan->place[i];
-
-		if (!reached[p->function])
-			continue;
-		if (p->site && p->site != PTX_SITE_UNKNOWN) {
-			if (p->site > last) {
-				describe_site(m, p, out);
-				last = p->site;
-			}
-			if (p->late && p->site != late)
-				text_printf(out, "late\t%u\n", late = p->site);
-		} else if (p->site || p->access.kind == PTX_ACCESS_LEFT) {
-			describe_left(m, p, out);
-		}
-	}
-	for (uint32_t f = 0; f < m->functions; f++)
-		if (reached[f]) {
-			describe_apart(plan, f, out);
-			describe_fences(plan, f, out);
-		}
+	describe_accesses(plan, reached, out);
 	describe_variables(plan, entry, out);
 }
 

@@ -148,9 +148,39 @@ static void late(void)
 	}
 }
 
+/* A function that has no lines: it is where it is called, as long as one call alone leads there. */
+static void called(void)
+{
+#define FUNCTION(name) ".func " name "(.param .b64 a)\n{\n" REGS "ld.param.u64 %rd1, [a];\n"
+#define END "ret;\n}\n"
+#define CALL(name) "{\n.param .b64 x;\nst.param.b64 [x], %rd1;\ncall " name ", (x);\n}\n"
+#define ATOMIC "atom.global.exch.b32 %r1, [%rd1], 1;\n"
+	static const struct { const char *within, *between, *calls, *file, *inlined_at; uint32_t line; } row[] = {
+		{ATOMIC, AT(5) CALL("f"), ".loc 2 9 1\n" CALL("g"), "a.h", "k.cu:9", 5},
+		{ATOMIC, AT(5) CALL("f"), ".loc 2 9 1\n" CALL("g") ".loc 2 10 1\n" CALL("g"), "a.h", "-", 5},
+		{ATOMIC, CALL("f"), ".loc 2 9 1\n" CALL("g"), "k.cu", "-", 9},
+		{ATOMIC, CALL("f"), ".loc 2 9 1\n" CALL("g") CALL("g"), "-", "-", 0},
+		{AT(3) ATOMIC, AT(5) CALL("f"), ".loc 2 9 1\n" CALL("g"), "a.h", "-", 3},
+	};
+
+	for (size_t k = 0; k < sizeof(row) / sizeof(*row); k++) {
+		char source[4096];
+		struct ptx_info info;
+
+		snprintf(source, sizeof(source), "%s%s%s%s%s%s", HEAD FUNCTION("f"), row[k].within, END FUNCTION("g"), row[k].between,
+			 END ".visible .entry k(.param .u64 p)\n{\n" REGS, row[k].calls);
+		strcat(source, END ".file 1 \"a.h\"\n.file 2 \"k.cu\"\n");
+		describe(source, &info);
+		CHECK(info.sites == 1 && !strcmp(info.site[0].file, row[k].file) && !strcmp(info.site[0].inlined_at, row[k].inlined_at));
+		CHECK(!row[k].line || info.site[0].line == row[k].line);
+		ptx_info_free(&info);
+	}
+}
+
 int main(void)
 {
 	order();
+	called();
 	late();
 	return 0;
 }
