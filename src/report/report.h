@@ -319,7 +319,7 @@ void report_add_operation(struct text *out, const struct report_side *side); /* 
 int report_add_frame(struct text *out, const struct report_place *at, const char *inlined_at);
 /* Its frame, or where in its binary it is, between two pieces of text; nothing, if neither is known. */
 void report_add_where(struct text *out, const char *before, const struct report_side *side, const char *behind);
-void report_add_chain(struct text *out, const char *inlined_at); /* FILE:LINE, FILE:LINE…: lines may break behind each */
+void report_add_chain(struct text *out, const char *inlined_at); /* FILE:LINE, FILE:LINE…: lines may break behind each; of many, some */
 
 /* wait.c */
 /* memory.c */

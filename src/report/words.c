@@ -7,6 +7,8 @@
 
 #include "report/frame.h"
 
+#define REPORT_CHAIN 6u /* places of one that a text shows */
+
 static const char *const report_kinds[] = {
 	[GSAN_KIND_NONE] = "none",
 	[GSAN_RAW] = "read-after-write",
@@ -84,12 +86,22 @@ int report_add_frame(struct text *out, const struct report_place *at, const char
 	return elsewhere;
 }
 
+/* Of many places those that are nearest to the instruction, and to the kernel. */
 void report_add_chain(struct text *out, const char *inlined_at)
 {
 	const char *blank = "";
-	for (struct frame f = frame_first(inlined_at, NULL); frame_next(&f); blank = ", ") {
+	unsigned frames = 0, at = 0;
+	for (struct frame f = frame_first(inlined_at, NULL); frame_next(&f);)
+		frames++;
+	const unsigned left_out = frames > REPORT_CHAIN + 1 ? frames - REPORT_CHAIN : 0, from = REPORT_CHAIN / 2;
+	for (struct frame f = frame_first(inlined_at, NULL); frame_next(&f); at++) {
+		if (left_out && at == from)
+			text_printf(out, "%s%u more", blank, left_out);
+		if (at >= from && at < from + left_out)
+			continue;
 		text_puts(out, blank);
 		text_add(out, f.at, f.size);
+		blank = ", ";
 	}
 }
 

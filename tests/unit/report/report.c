@@ -216,6 +216,8 @@ static void test_helper(void)
 		{"ring.py:60,ring.py:70", "the flag store at ring.py:33 (inlined at ring.py:60, ring.py:70) is relaxed"},
 		{"user.py:60", "the flag store at user.py:60 (there from ring.py:33) is relaxed"},
 		{"user.py:60,user.py:70", "the flag store at user.py:60 (there from ring.py:33, inlined at user.py:70) is relaxed"},
+		{"ring.py:1,ring.py:2,ring.py:3,ring.py:4,ring.py:5,ring.py:6,ring.py:7", "(inlined at ring.py:1, ring.py:2, ring.py:3, ring.py:4, ring.py:5, ring.py:6, ring.py:7) is"},
+		{"ring.py:1,ring.py:2,ring.py:3,ring.py:4,ring.py:5,ring.py:6,ring.py:7,ring.py:8,ring.py:9", "(inlined at ring.py:1, ring.py:2, ring.py:3, 3 more, ring.py:7, ring.py:8, ring.py:9) is"},
 	};
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		struct report_finding f = finding(GSAN_WHY_RELAXED_WRITE, 1);
