@@ -254,7 +254,7 @@ static struct report_flag evidence_flag(const struct kernel *kernel, uint16_t id
 	if (!site)
 		return (struct report_flag){0};
 	return (struct report_flag){{evidence_dash(site->file), site->line, site->column}, evidence_dash(site->scope),
-				    evidence_dash(site->semantics), evidence_dash(site->inlined_at), kernel->info.kernel};
+				    evidence_dash(site->semantics), evidence_dash(site->inlined_at), kernel->info.kernel, site->op};
 }
 
 struct report_allocation supervisor_part(const struct supervisor *s, const struct allocation *a, uint64_t address)

@@ -19,7 +19,8 @@ static struct report_flag fences_narrow(const struct report_finding *f, const st
 			continue;
 		if (report_includes(f, at->scope))
 			return (struct report_flag){0};
-		narrow = (struct report_flag){{fences_dash(at->file), at->line, at->column}, at->scope, at->semantics, fences_dash(at->inlined_at), info->kernel};
+		narrow = (struct report_flag){{fences_dash(at->file), at->line, at->column}, at->scope, at->semantics, fences_dash(at->inlined_at), info->kernel,
+					      at->op};
 	}
 	return narrow;
 }

@@ -106,7 +106,7 @@ static int cause_is(const struct report_side *side, const char *noun, int strong
 }
 static struct report_flag cause_flag(const struct report_side *side)
 {
-	return (struct report_flag){side->at, side->scope, side->semantics, side->inlined_at, side->kernel};
+	return (struct report_flag){side->at, side->scope, side->semantics, side->inlined_at, side->kernel, side->op};
 }
 static void report_name_itself(struct report_finding *f)
 {

@@ -98,7 +98,7 @@ static void report_copy_side(struct report *r, struct report_side *side)
 
 static void report_copy_flag(struct report *r, struct report_flag *flag)
 {
-	const char **const text[] = {&flag->at.file, &flag->scope, &flag->semantics, &flag->inlined_at, &flag->kernel};
+	const char **const text[] = {&flag->at.file, &flag->scope, &flag->semantics, &flag->inlined_at, &flag->kernel, &flag->op};
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
 		*text[i] = report_copy(r, *text[i]);
 }

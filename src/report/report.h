@@ -52,7 +52,7 @@ const char *report_function_name(const struct report_side *side); /* NULL: it is
 /* "in 2 pairs of launches"; once: none of them is counted twice, as another kind. one_launch: "in 2 launches", of which each met itself. */
 void report_add_count(struct text *out, uint64_t count, int once, int one_launch);
 int report_is_copy(const struct report_side *side); /* 1: a copy or a set; `kernel` is the driver function, and it has no grid */
-struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at, *kernel; };
+struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at, *kernel, *op; };
 /* The operations that would have to be mended (edge.c); none: nobody knows any. */
 #define REPORT_EDGE_OPS 2
 struct report_op {

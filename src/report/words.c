@@ -229,9 +229,12 @@ static void report_add_flag_place(struct text *out, const struct report_flag *fl
 	text_puts(out, elsewhere || own.rest ? ")" : "");
 }
 
+/* What raises a flag need not be a store. */
+static int report_flag_is_atomic(const struct report_flag *flag) { return flag->op && (!strncmp(flag->op, "atom", 4) || !strncmp(flag->op, "red", 3)); }
+
 static void report_add_flag(struct text *out, const char *what, const struct report_flag *flag)
 {
-	text_printf(out, "the flag %s", what);
+	text_printf(out, "the flag %s", report_flag_is_atomic(flag) && !strcmp(what, "store") ? "atomic" : what);
 	report_add_flag_place(out, flag);
 }
 
@@ -397,7 +400,10 @@ static void report_add_scope(struct text *out, const char *what, const struct re
 	report_add_flag_place(out, flag);
 }
 
-static const char *report_release_name(const struct report_flag *write) { return report_is(write->semantics, "release") ? "release" : "flag store"; }
+static const char *report_release_name(const struct report_flag *write)
+{
+	return report_is(write->semantics, "release") ? "release" : report_flag_is_atomic(write) ? "flag atomic" : "flag store";
+}
 static const char *report_acquire_name(const struct report_flag *read) { return report_is(read->semantics, "acquire") ? "acquire" : "flag read"; }
 
 /* Of the flag's store; its read, too, if that is none wider. */

@@ -133,7 +133,7 @@ PUBLISH, POLL = "st.release.gpu.global.b32 f{i} 1", "poll ld.acquire.gpu.global.
 
 # the program, what is said of the race of its payload (here: {mend}, any of the lines to be mended)
 CASES = {
-    "lock_relaxed_exchange": (lock(EXCHANGE), "the flag store at {mend} is relaxed, and no fence between"),
+    "lock_relaxed_exchange": (lock(EXCHANGE), "the flag atomic at {mend} is relaxed, and no fence between"),
     "lock_relaxed_store": (lock(STORE), "the flag store at {mend} is relaxed, and no fence between"),
     "lock_plain_store": (lock(PLAIN), "the flag store at {mend} is weak"),
     "clh_relaxed": (clh(), "the flag store at {mend} is relaxed, and no fence between"),
@@ -144,7 +144,7 @@ CASES = {
     "last_arriver": (barriers("atom.release.gpu.global.add.u32 r0 count 1  # mend: atom.acq_rel.gpu.global.add.u32 r0 count 1"),
                      "the flag read at {mend} is a release, and no fence between"),
     "arrival": (barriers("atom.acquire.gpu.global.add.u32 r0 count 1  # mend: atom.acq_rel.gpu.global.add.u32 r0 count 1"),
-                "the flag store at {mend} is an acquire, and no fence between"),
+                "the flag atomic at {mend} is an acquire, and no fence between"),
     "later_launch_read": (later(RAISE, ACQUIRE.replace("acquire", "relaxed") + f"  # mend: {ACQUIRE}"),
                           "the flag read at {mend} is relaxed, and no fence between"),
     "later_launch_flag_scope": (later(RAISE.replace("sys", "gpu") + f"  # mend: {RAISE}", ACQUIRE, "next"),
@@ -154,7 +154,7 @@ CASES = {
     "later_launch_write": (later_write(RAISE.replace("sys", "gpu") + f"  # mend: {RAISE}"),
                            "the scope .gpu of the flag store at {mend} does not include GPU 1 of rank 1"),
     "fence_unlock": (lock(EXCHANGE, take=("atom.relaxed.gpu.global.cas.b32 r0 lock 0 1", FENCE)),
-                     "the flag store at {mend} is relaxed, and no fence between"),
+                     "the flag atomic at {mend} is relaxed, and no fence between"),
     "fence_take": (lock(f"{FENCE};atom.relaxed.gpu.global.exch.b32 r9 lock 0",
                         take=("atom.relaxed.gpu.global.cas.b32 r0 lock 0 1  # mend: atom.acquire.gpu.global.cas.b32 r0 lock 0 1",)),
                    "the flag read at {mend} is relaxed, and no fence between"),
@@ -163,7 +163,7 @@ CASES = {
     "last_block": (last_block(ADD.format("release") + "  # mend: " + ADD.format("acq_rel"), []),
                    "the flag read at {mend} is a release, and no fence between"),
     "last_block_fences": (last_block(ADD.format("relaxed") + "  # mend: " + ADD.format("acq_rel"), []),
-                          "the flag store at {mend} is relaxed, and no fence between"),
+                          "the flag atomic at {mend} is relaxed, and no fence between"),
     "credits_full": (credits("st.relaxed.sys.global.b32 f {n}  # mend: st.release.sys.global.b32 f {n}", "st.release.sys.global.b32 e {n}"),
                      "the flag store at {mend} is relaxed, and no fence between"),
     "credits_empty": (credits("st.release.sys.global.b32 f {n}", "st.relaxed.sys.global.b32 e {n}  # mend: st.release.sys.global.b32 e {n}"),

@@ -29,8 +29,8 @@ FORMS = {
     "barrier_of_reader": {("missing-barrier", "the load at said.cu:13 is by another thread than the one of its CTA that acquires the flag store at said.cu:3, "
                            "and no barrier of that CTA stands between the acquire and it; barrier is missing"),
                           ("no-synchronisation", "no synchronisation between the two CTAs of one launch was seen")},
-    "lock_exchanged": {("missing-release", NO_RELEASE.replace(":3 ", ":25 ").replace(":1 ", ":23 ")),
-                       ("missing-release", NO_RELEASE.replace(":3 ", ":25 ").replace("store at said.cu:1 ", "load at said.cu:22 "))},
+    "lock_exchanged": {("missing-release", NO_RELEASE.replace("flag store at said.cu:3 ", "flag atomic at said.cu:25 ").replace(":1 ", ":23 ")),
+                       ("missing-release", NO_RELEASE.replace("flag store at said.cu:3 ", "flag atomic at said.cu:25 ").replace("store at said.cu:1 ", "load at said.cu:22 "))},
 }
 
 

@@ -128,7 +128,7 @@ def comes_late(finding, name, mutant):
 
 def widened(finding, summary):
     """Of a clock without room for all CTAs: that a barrier is missing is known then, by which of several flag stores may not be."""
-    return finding["missing_edge_class"] == "missing-barrier" and "the flag store is by " in finding["missing_edge"] and \
+    return finding["missing_edge_class"] == "missing-barrier" and re.search("the flag (store|atomic) is by ", finding["missing_edge"]) and \
         summary["coverage"]["counters"]["clock_entries_collapsed"] > 0
 
 

@@ -15,8 +15,8 @@ static struct report_finding race(enum gsan_reason reason, uint32_t flag, int ce
 	f.second = (struct report_side){.kernel = "take", .launch = launch, .at = {"ring.py", 47, 1}, .op = "ld", .bytes = 4, .semantics = "weak"};
 	if (reason == GSAN_WHY_NONE)
 		return f;
-	f.flag_write = (struct report_flag){{"ring.py", flag, 1}, "gpu", reason == GSAN_WHY_RELAXED_WRITE ? "relaxed" : "release", NULL, "send"};
-	f.flag_read = (struct report_flag){{"ring.py", 45, 1}, "gpu", reason == GSAN_WHY_NO_ACQUIRE ? "relaxed" : "acquire", NULL, "take"};
+	f.flag_write = (struct report_flag){{"ring.py", flag, 1}, "gpu", reason == GSAN_WHY_RELAXED_WRITE ? "relaxed" : "release", NULL, "send", NULL};
+	f.flag_read = (struct report_flag){{"ring.py", 45, 1}, "gpu", reason == GSAN_WHY_NO_ACQUIRE ? "relaxed" : "acquire", NULL, "take", NULL};
 	return f;
 }
 

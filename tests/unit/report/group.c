@@ -17,8 +17,8 @@ static struct report_finding pair(enum gsan_reason reason, uint32_t store, uint3
 				       .bytes = 4, .semantics = "weak"};
 	f.second = (struct report_side){.rank = 1, .gpu = 1, .kernel = "take", .grid = {4, 1, 1}, .launch = 1, .at = {"ring.py", load, 1}, .op = "ld",
 					.bytes = 4, .semantics = "weak"};
-	f.flag_write = (struct report_flag){{"ring.py", 33, 1}, "sys", "relaxed", NULL, "send"};
-	f.flag_read = (struct report_flag){{"ring.py", 45, 1}, "sys", "acquire", NULL, "take"};
+	f.flag_write = (struct report_flag){{"ring.py", 33, 1}, "sys", "relaxed", NULL, "send", NULL};
+	f.flag_read = (struct report_flag){{"ring.py", 45, 1}, "sys", "acquire", NULL, "take", NULL};
 	return f;
 }
 

@@ -33,8 +33,8 @@ static struct report_finding race(uint32_t pair, char *file, size_t size)
 	f.certain = site % 5 == 0;
 	f.first = (struct report_side){.kernel = "send", .at = {file, site % 1000 + 1, 3}, .op = "st", .semantics = "weak", .launch = pair};
 	f.second = (struct report_side){.rank = 1, .gpu = 1, .kernel = "take", .at = {file, site % 1000 + 2, 3}, .op = "ld", .launch = pair};
-	f.flag_write = (struct report_flag){{"flag.h", site % 50 + 1, 1}, "gpu", "relaxed", NULL, NULL};
-	f.flag_read = (struct report_flag){{"flag.h", site % 70 + 100, 1}, "gpu", "acquire", NULL, NULL};
+	f.flag_write = (struct report_flag){{"flag.h", site % 50 + 1, 1}, "gpu", "relaxed", NULL, NULL, NULL};
+	f.flag_read = (struct report_flag){{"flag.h", site % 70 + 100, 1}, "gpu", "acquire", NULL, NULL, NULL};
 	return f;
 }
 

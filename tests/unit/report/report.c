@@ -43,8 +43,8 @@ static const struct reason {
 	int gpu;
 	uint32_t ctas;
 } reasons[] = {
-#define STORE(semantics, scope) {{"ring.py", 33, 1}, scope, semantics, NULL, NULL}
-#define READ(semantics, scope) {{"ring.py", 45, 1}, scope, semantics, NULL, NULL}
+#define STORE(semantics, scope) {{"ring.py", 33, 1}, scope, semantics, NULL, NULL, NULL}
+#define READ(semantics, scope) {{"ring.py", 45, 1}, scope, semantics, NULL, NULL, NULL}
 	{GSAN_RAW, GSAN_WHY_NONE, REPORT_NO_SYNCHRONISATION, "the store in rank 0 (ring.py:31) and the load in rank 1 (ring.py:47): "
 	 "no synchronisation between rank 0 and rank 1 was seen", STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
 
@@ -88,7 +88,7 @@ static const struct reason {
 
 	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, REPORT_NARROW_SCOPE,
 	 ": a release, or what hands it on, has a scope that does not include GPU 1 of rank 1",
-	 {{0}, 0, 0, 0, 0}, READ("acquire", "sys"), 1, 4},
+	 {{0}, 0, 0, 0, 0, 0}, READ("acquire", "sys"), 1, 4},
 
 	{GSAN_RAW, GSAN_WHY_RELEASE_SCOPE, REPORT_NARROW_SCOPE, ": the scope .gpu of the release at ring.py:33 does not include GPU 1 of rank 1, nor does "
 	 "the scope .cta of the flag read at ring.py:45 include GPU 0 of rank 0", STORE("release", "gpu"), READ("relaxed", "cta"), 1, 4},
@@ -113,7 +113,7 @@ static const struct reason {
 	 "is relaxed, and no fence between the store at ring.py:31 and it makes it a release at scope .sys;",
 	 STORE("relaxed", "sys"), READ("acquire", "sys"), 1, 4},
 	{GSAN_RAW, GSAN_WHY_BEFORE_PAYLOAD, REPORT_EARLY_RELEASE,
-	 ": the flag store released something, but not the store", {{0}, 0, 0, 0, 0}, {{0}, 0, 0, 0, 0}, 1, 4},
+	 ": the flag store released something, but not the store", {{0}, 0, 0, 0, 0, 0}, {{0}, 0, 0, 0, 0, 0}, 1, 4},
 
 	{GSAN_STALE_NC, GSAN_WHY_NONE, REPORT_NON_COHERENT,
 	 "ld.global.nc may return old data", STORE("release", "gpu"), READ("acquire", "gpu"), 0, 4},
@@ -145,8 +145,8 @@ static const struct reason {
 static struct report_finding finding(enum gsan_reason reason, uint32_t launch)
 {
 	struct report_finding f = {.kind = GSAN_RAW, .reason = reason, .count = 2, .first = store, .second = load};
-	f.flag_write = (struct report_flag){{"ring.py", 33, 1}, "gpu", "relaxed", NULL, NULL};
-	f.flag_read = (struct report_flag){{"ring.py", 45, 1}, "cta", "acquire", NULL, NULL};
+	f.flag_write = (struct report_flag){{"ring.py", 33, 1}, "gpu", "relaxed", NULL, NULL, NULL};
+	f.flag_read = (struct report_flag){{"ring.py", 45, 1}, "cta", "acquire", NULL, NULL, NULL};
 	f.allocation = (struct report_allocation){1, 0x208000000000ull, 4096, 128, "symmetric"};
 	f.second.launch = launch;
 	return f;
@@ -210,19 +210,22 @@ static void test_scopes_of_ctas(void)
 /* Of a flag that a helper raises the call is named, too; of one in a library's header, the user's line and its calls. */
 static void test_helper(void)
 {
-	static const struct { const char *inlined_at, *says; } row[] = {
-		{NULL, "the flag store at ring.py:33 is relaxed"},
-		{"ring.py:60", "the flag store at ring.py:33 (inlined at ring.py:60) is relaxed"},
-		{"ring.py:60,ring.py:70", "the flag store at ring.py:33 (inlined at ring.py:60, ring.py:70) is relaxed"},
-		{"user.py:60", "the flag store at user.py:60 (there from ring.py:33) is relaxed"},
-		{"user.py:60,user.py:70", "the flag store at user.py:60 (there from ring.py:33, inlined at user.py:70) is relaxed"},
-		{"ring.py:1,ring.py:2,ring.py:3,ring.py:4,ring.py:5,ring.py:6,ring.py:7", "(inlined at ring.py:1, ring.py:2, ring.py:3, ring.py:4, ring.py:5, ring.py:6, ring.py:7) is"},
-		{"ring.py:1,ring.py:2,ring.py:3,ring.py:4,ring.py:5,ring.py:6,ring.py:7,ring.py:8,ring.py:9", "(inlined at ring.py:1, ring.py:2, ring.py:3, 3 more, ring.py:7, ring.py:8, ring.py:9) is"},
+	static const struct { const char *inlined_at, *says, *op; } row[] = {
+		{NULL, "the flag store at ring.py:33 is relaxed", NULL},
+		{"ring.py:60", "the flag store at ring.py:33 (inlined at ring.py:60) is relaxed", NULL},
+		{"ring.py:60,ring.py:70", "the flag store at ring.py:33 (inlined at ring.py:60, ring.py:70) is relaxed", NULL},
+		{"user.py:60", "the flag store at user.py:60 (there from ring.py:33) is relaxed", NULL},
+		{"user.py:60,user.py:70", "the flag store at user.py:60 (there from ring.py:33, inlined at user.py:70) is relaxed", NULL},
+		{"user.py:60", "the flag atomic at user.py:60 (there from ring.py:33) is relaxed", "atom.exch"}, {NULL, "the flag atomic at ring.py:33 is relaxed", "red.add"},
+		{NULL, "the flag store at ring.py:33 is relaxed", "st"},
+		{"ring.py:1,ring.py:2,ring.py:3,ring.py:4,ring.py:5,ring.py:6,ring.py:7", "(inlined at ring.py:1, ring.py:2, ring.py:3, ring.py:4, ring.py:5, ring.py:6, ring.py:7) is", NULL},
+		{"ring.py:1,ring.py:2,ring.py:3,ring.py:4,ring.py:5,ring.py:6,ring.py:7,ring.py:8,ring.py:9", "(inlined at ring.py:1, ring.py:2, ring.py:3, 3 more, ring.py:7, ring.py:8, ring.py:9) is", NULL},
 	};
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		struct report_finding f = finding(GSAN_WHY_RELAXED_WRITE, 1);
 		struct text sentence = {0};
 		f.flag_write.inlined_at = row[i].inlined_at;
+		f.flag_write.op = row[i].op;
 		report_missing_edge(&sentence, &f);
 		if (!strstr(sentence.data, row[i].says))
 			fprintf(stderr, "%s\n", sentence.data);
@@ -245,9 +248,9 @@ static void test_itself(void)
 		f.certain = 1;
 		f.second.semantics = row[i].strong ? "relaxed" : "weak";
 		if (row[i].read)
-			f.flag_read = (struct report_flag){f.second.at, f.second.scope, f.second.semantics, f.second.inlined_at, f.second.kernel};
+			f.flag_read = (struct report_flag){f.second.at, f.second.scope, f.second.semantics, f.second.inlined_at, f.second.kernel, NULL};
 		else
-			f.flag_write = (struct report_flag){f.first.at, f.first.scope, f.first.semantics, f.first.inlined_at, f.first.kernel};
+			f.flag_write = (struct report_flag){f.first.at, f.first.scope, f.first.semantics, f.first.inlined_at, f.first.kernel, NULL};
 		CHECK(!report_add_finding(&r, &f) && !report_finish(&r) && r.findings == 1 && r.finding[0].missing_edge_class == row[i].class);
 		report_free(&r);
 	}
@@ -336,9 +339,9 @@ static void test_fences(void)
 		f.flag_read.semantics = "relaxed";
 		f.flag_write.scope = f.flag_read.scope = "sys";
 		if (row[i].release)
-			f.fence_write = (struct report_flag){{"ring.py", 32, 1}, row[i].release, "acq_rel", NULL, "send"};
+			f.fence_write = (struct report_flag){{"ring.py", 32, 1}, row[i].release, "acq_rel", NULL, "send", "fence"};
 		if (row[i].acquire)
-			f.fence_read = (struct report_flag){{"ring.py", 46, 1}, row[i].acquire, "acq_rel", NULL, "take"};
+			f.fence_read = (struct report_flag){{"ring.py", 46, 1}, row[i].acquire, "acq_rel", NULL, "take", "fence"};
 		report_missing_edge(&sentence, &f);
 		if (!strstr(sentence.data, row[i].says))
 			fprintf(stderr, "fences %zu: %s\n", i, sentence.data);
