@@ -1,6 +1,7 @@
 /* Copies and sets are checked late (range.h): by then what is behind a copy has left its records, where those stood of what ran before it, which the
- * copy may race with. So where a copy is still to be checked, a record of a weak access or an RMW that gives way to another launch's is kept aside, one of each line, the
- * newest (not for another copy: those are checked in a row). The check looks at those of launches that were numbered before the copy: a later one is behind it, or stands there yet. */
+ * copy may race with. So where a copy is still to be checked, a record of a weak access
+ * or an RMW that gives way to another launch's is kept aside, one of each line, the newest (not for another copy: those are checked in a row). The check
+ * looks at those of launches that were numbered before the copy: a later one is behind it, or stands there yet. */
 #ifndef GSAN_DEVICE_ASIDE_H
 #define GSAN_DEVICE_ASIDE_H
 
@@ -19,10 +20,14 @@ ALWAYS void aside_put(u64 granule, u64 rec)
 	gpu_store64(&e->key, granule ^ mix64(rec));
 }
 
+/* May `old` have to be kept, if `me` takes its place? Then the general way does that. Nearly always one word says no: the rest is no part of that way. */
+NEVER int aside_is_anothers(u64 old, u64 me) { return old && rec_tag(old) != rec_tag(me); }
+ALWAYS int aside_holds(const struct gsan_launch *l, u64 old, u64 me) { return !RANGES && l->held && aside_is_anothers(old, me); }
+
 /* `me` has taken the place of `old` in a line or, if not `whole`, in a granule, where copies are still to be checked. */
-NEVER void aside_keep(const struct gsan_launch *l, u64 at, u64 old, u64 me, int whole)
+NEVER void aside_keep(const struct gsan_launch *l, u64 at, u64 old, int whole)
 {
-	if (!old || !gsan_is_held(l->held, at) || !op_is_over(rec_op(old)) || rec_tag(old) == rec_tag(me))
+	if (!gsan_is_held(l->held, at) || !op_is_over(rec_op(old)))
 		return;
 	if (!whole)
 		aside_put(at, old);
@@ -31,8 +36,8 @@ NEVER void aside_keep(const struct gsan_launch *l, u64 at, u64 old, u64 me, int 
 }
 ALWAYS void aside_replaced(const struct gsan_launch *l, u64 at, u64 old, u64 me, int whole)
 {
-	if (!RANGES && l->held)
-		aside_keep(l, at, old, me, whole);
+	if (aside_holds(l, old, me))
+		aside_keep(l, at, old, whole);
 }
 
 /* Bytes [from, to) of a line, as a copy touches them. */

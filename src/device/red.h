@@ -222,7 +222,7 @@ ALWAYS enum red red_granule(const struct gsan_launch *l, u32 quick, struct gsan_
 	if (!in)
 		return RED_AGAIN;
 	u64 was = place ? r1 : r0;
-	if (was && !(quick & GSAN_QUICK_UNHELD)) /* kept aside, perhaps (aside.h) */
+	if (!(quick & GSAN_QUICK_UNHELD) && aside_holds(l, was, me))
 		return RED_GENERAL;
 	u64 now = gpu_cas64(&g->read[place], was, me);
 	gpu_load128(at, last, tail);

@@ -468,12 +468,10 @@ ALWAYS int granule_fast(const struct who *w, const struct gsan_line *line, struc
 	int beside = place_beside(me, store ? r : r + 2), hides0 = granule_hides(w, me, r0), hides1 = granule_hides(w, me, r1);
 	if (beside < 0 && (!(hides0 | hides1) || (store && hides0 && hides1 && (r0 || r1)))) /* the other place is to be free then */
 		return 0;
-	if (!RANGES && w->launch->held && (r0 || r1)) /* kept aside, perhaps (aside.h) */
-		return 0;
 	int at = beside >= 0 ? beside : !hides0;
 	u64 was = at ? r1 : r0, other = at ? r0 : r1, put = beside >= 0 ? was | me : me;
 	if (put != was) {
-		if (gpu_cas64(&place[at], was, put) != was)
+		if (aside_holds(w->launch, was, me) || gpu_cas64(&place[at], was, put) != was)
 			return 0;
 		gpu_load128(g->write, &now[0], &now[1]); /* somebody may have come between, and have seen nothing of us */
 		gpu_load128(g->read, &now[2], &now[3]);
