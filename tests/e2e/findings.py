@@ -12,7 +12,8 @@ BROKEN = {"relaxed": ["--order", "relaxed"], "gpu": ["--scope", "gpu"], "before"
 MISSING = {("--order", "relaxed"): ["makes it a release at scope .sys; release is missing", "is relaxed, and no fence between"],
            ("--scope", "gpu"): ["not include", "narrow-scope"],
            ("--flag", "before"): ["releases only what came before it, and the store comes after it"]}
-NARROW = r"the scope \.gpu of the (release|flag store|flag atomic) at .* does not include GPU 1 of rank 1$"
+NARROW = (r"the scope \.gpu of the (release|flag store|flag atomic) at .* does not include GPU 1 of rank 1, "
+          r"nor does the scope \.gpu of the (acquire|flag read) at .* include GPU 0 of rank 0$")
 PAYLOAD = {("--scope", "gpu"): NARROW}  # what its own sentence says, if it is no root
 ROOT = {("--scope", "gpu"): rf"scopes \.gpu and \.gpu do not include both GPU 0 and GPU 1$|{NARROW}"}  # by what the flag's pair has seen
 LAUNCHERS = {"launch": jobs.launched, "mpirun": jobs.mpirun}
