@@ -248,13 +248,18 @@ void supervisor_side(const struct supervisor *s, struct report_side *side, const
 	}
 }
 
+struct report_flag supervisor_flag(const struct ptx_site *site, const char *kernel)
+{
+	return (struct report_flag){{evidence_dash(site->file), site->line, site->column}, evidence_dash(site->scope),
+				    evidence_dash(site->semantics), evidence_dash(site->inlined_at), kernel, site->op};
+}
+
 static struct report_flag evidence_flag(const struct kernel *kernel, uint16_t id)
 {
 	const struct ptx_site *site = kernel && id != 0xffff ? ptx_info_site(&kernel->info, id) : NULL;
 	if (!site)
 		return (struct report_flag){0};
-	return (struct report_flag){{evidence_dash(site->file), site->line, site->column}, evidence_dash(site->scope),
-				    evidence_dash(site->semantics), evidence_dash(site->inlined_at), kernel->info.kernel, site->op};
+	return supervisor_flag(site, kernel->info.kernel);
 }
 
 struct report_allocation supervisor_part(const struct supervisor *s, const struct allocation *a, uint64_t address)

@@ -1,11 +1,8 @@
 /* Fences of too narrow a scope, which the device says nothing of: what the text of a kernel tells of those between an access and the flag behind it,
  * and between a flag that was read and the access behind that. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "supervisor/state.h"
-
-static const char *fences_dash(const char *text) { return strcmp(text, "-") ? text : NULL; }
 
 /* The last one between two places of a kernel, which were executed in that order, if none is wide enough. A fence that only `other` half is none. */
 static struct report_flag fences_narrow(const struct report_finding *f, const struct kernel *kernel, uint32_t from, uint32_t to, const char *other)
@@ -19,8 +16,7 @@ static struct report_flag fences_narrow(const struct report_finding *f, const st
 			continue;
 		if (report_includes(f, at->scope))
 			return (struct report_flag){0};
-		narrow = (struct report_flag){{fences_dash(at->file), at->line, at->column}, at->scope, at->semantics, fences_dash(at->inlined_at), info->kernel,
-					      at->op};
+		narrow = supervisor_flag(at, info->kernel);
 	}
 	return narrow;
 }

@@ -166,6 +166,8 @@ void supervisor_drain(struct supervisor *s, int last); /* rings → candidates; 
 void supervisor_believe_of(struct supervisor *s, uint32_t participant); /* believes what it has to do with, before it is forgotten */
 int supervisor_report(struct supervisor *s, struct report *r); /* candidates that are believed, ranks, coverage */
 
+struct report_flag supervisor_flag(const struct ptx_site *site, const char *kernel); /* what a site of that kernel is, "-" left out */
+
 /* fences.c */
 void supervisor_fences(const struct candidate *c, struct report_finding *f); /* once its sides are known */
 
