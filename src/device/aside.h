@@ -20,12 +20,13 @@ ALWAYS void aside_put(u64 granule, u64 rec)
 	gpu_store64(&e->key, granule ^ mix64(rec));
 }
 
-/* May `old` have to be kept, if `me` takes its place? Then the general way does that. Nearly always one word says no: the rest is no part of that way. */
-NEVER int aside_is_anothers(u64 old, u64 me) { return old && rec_tag(old) != rec_tag(me); }
-ALWAYS int aside_holds(const struct gsan_launch *l, u64 old, u64 me) { return !RANGES && l->held && aside_is_anothers(old, me); }
+/* May `old` have to be kept, if `me` takes its place? Nearly always nothing is held: the rest is laid out of that way, but is no call, for which much
+ * would be kept on the stack (measured: docs/hot-path.md). */
+ALWAYS int aside_is_anothers(u64 old, u64 me) { return old && rec_tag(old) != rec_tag(me); }
+ALWAYS int aside_holds(const struct gsan_launch *l, u64 old, u64 me) { return !RANGES && __builtin_expect(l->held != 0, 0) && aside_is_anothers(old, me); }
 
 /* `me` has taken the place of `old` in a line or, if not `whole`, in a granule, where copies are still to be checked. */
-NEVER void aside_keep(const struct gsan_launch *l, u64 at, u64 old, int whole)
+ALWAYS void aside_keep(const struct gsan_launch *l, u64 at, u64 old, int whole)
 {
 	if (!gsan_is_held(l->held, at) || !op_is_over(rec_op(old)))
 		return;
