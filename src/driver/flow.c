@@ -427,6 +427,7 @@ int flow_number(struct flow *f, uint32_t slot, enum clock_use use, uint32_t *seq
 {
 	uint32_t half;
 
+	late_hear();
 	for (;;) {
 		flow_enter(f, slot);
 		int rc = flow_number_in(f, slot, use, seq, &half);

@@ -20,6 +20,7 @@
 #define LATE_RUNNING 256u /* kernels of ours that the driver holds at once: far below what makes a launch wait */
 #define LATE_MOST 2048u    /* copies under way, with tags and memory of ours: who brings more waits, if any of them moves in LATE_LOOKS; else twice as many may be */
 #define LATE_SETTLE 10000u /* looks */
+#define LATE_HEARS 16u     /* looks: our event passes some microseconds behind a copy */
 
 struct late {
 	struct late *next, **at; /* at: where the list leads to it, until it is started */
@@ -32,10 +33,14 @@ struct late {
 	int untold;    /* counts as unchecked */
 	struct gsan_look *look[2]; /* what GPUs know of the words that it reads and writes until it was checked; or NULL */
 	uint32_t unlooked[2];      /* of how many such they do not */
+	struct clock_vec *heard;   /* what a host that polls what it writes has seen the end of; NULL: no host does, or it is known to know */
+	unsigned hears;            /* looks that are left until who launches something waits for it no longer */
 	struct gsan_launch record;
 	size_t count;
 	struct gsan_boxes boxes[];
 };
+
+static _Atomic uint32_t late_telling; /* copies of all GPUs that are not over as far as is known, and that hosts may poll */
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------ */
 
@@ -142,6 +147,30 @@ static void late_tell(struct late *l, const struct copy *c)
 	}
 }
 
+/* A word that it writes where hosts read one may poll, until it is there. (What is longer comes in pieces: who polls one has no right to the others.) */
+static void late_tell_host(struct late *l, const struct copy *c)
+{
+	for (size_t i = 0; i < l->count && !c->valued && !l->heard; i++)
+		if (gsan_box_is_word(&l->boxes[i].written) && vmm_checked(l->boxes[i].written.at) == VMM_HOSTS)
+			l->heard = malloc(sizeof(*l->heard));
+	if (!l->heard)
+		return;
+	clock_mark(&l->flow->clock, l->slot, l->heard);
+	l->hears = LATE_HEARS;
+	atomic_fetch_add_explicit(&late_telling, 1, memory_order_relaxed);
+}
+
+/* A host may have seen that it is over: whatever is launched from now on may be behind it. */
+static void late_heard(struct late *l)
+{
+	if (!l->heard)
+		return;
+	flow_host_join(l->flow, l->heard);
+	free(l->heard);
+	l->heard = NULL;
+	atomic_fetch_sub_explicit(&late_telling, 1, memory_order_relaxed);
+}
+
 static void late_untell(struct late *l)
 {
 	for (int written = 0; written < 2; written++) {
@@ -194,6 +223,7 @@ struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 	if (c->mores)
 		memcpy(l->boxes + 1, c->more, c->mores * sizeof(*l->boxes));
 	late_tell(l, c);
+	late_tell_host(l, c);
 	pthread_mutex_lock(&f->late.lock); /* from now on its tag is taken, whatever renews tags meanwhile */
 	l->at = f->late.last;
 	*l->at = l;
@@ -233,6 +263,9 @@ static void late_free(struct late *l)
 {
 	if (l->event)
 		real.cuEventDestroy_v2(l->event);
+	if (l->heard)
+		atomic_fetch_sub_explicit(&late_telling, 1, memory_order_relaxed);
+	free(l->heard);
 	free(l);
 }
 
@@ -355,7 +388,7 @@ static void late_run(struct late_kernel *k, struct late *l, uint32_t mapped)
 }
 
 /* Of a slot whose copy is not over, later ones are not asked. */
-static void late_start_all(struct late_kernel *k, uint32_t mapped)
+static int late_start_all(struct late_kernel *k, uint32_t mapped)
 {
 	uint64_t waits = 0;
 
@@ -368,6 +401,7 @@ static void late_start_all(struct late_kernel *k, uint32_t mapped)
 			continue;
 		}
 		late_take(k, l);
+		late_heard(l);
 		flow_over(l->flow, l->slot, l->seq);
 		if (l->alone && clock_alone_still(&l->flow->clock, l->slot, l->seq))
 			late_end(k, l);
@@ -375,22 +409,64 @@ static void late_start_all(struct late_kernel *k, uint32_t mapped)
 			late_run(k, l, mapped);
 	}
 	late_mark(k);
+	return 0;
 }
 
-static void late_turn(struct flow *f, uint32_t mapped)
+/* Are some of those that hosts may poll waited for yet? */
+static int late_listen(struct late_kernel *k, uint32_t unused)
+{
+	int waits = 0;
+
+	(void)unused;
+	for (struct late *l = k->first; l; l = l->next) {
+		if (!l->heard)
+			continue;
+		if (l->enqueued && (!l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY)) {
+			late_heard(l);
+		} else if (l->hears) {
+			l->hears--;
+			waits = 1;
+		}
+	}
+	return waits;
+}
+
+/* With the lock held. */
+static int late_within(struct late_kernel *k, int (*call)(struct late_kernel *k, uint32_t mapped), uint32_t mapped)
 {
 	CUstreamCaptureMode mode;
 	CUcontext gone;
 
+	if (!k->context || real.cuCtxPushCurrent_v2(k->context) != CUDA_SUCCESS)
+		return 0;
+	int relaxed = flow_relax(&mode), answer = call(k, mapped);
+	flow_unrelax(mode, relaxed);
+	real.cuCtxPopCurrent_v2(&gone);
+	return answer;
+}
+
+static void late_turn(struct flow *f, uint32_t mapped)
+{
 	if (pthread_mutex_trylock(&f->late.lock)) /* another thread does */
 		return;
-	if (f->late.context && real.cuCtxPushCurrent_v2(f->late.context) == CUDA_SUCCESS) {
-		int relaxed = flow_relax(&mode);
-		late_start_all(&f->late, mapped);
-		flow_unrelax(mode, relaxed);
-		real.cuCtxPopCurrent_v2(&gone);
-	}
+	late_within(&f->late, late_start_all, mapped);
 	pthread_mutex_unlock(&f->late.lock);
+}
+
+static void late_hear_in(struct flow *f, void *unused)
+{
+	(void)unused;
+	for (int waits = 1; waits && atomic_load_explicit(&late_telling, memory_order_relaxed);) {
+		pthread_mutex_lock(&f->late.lock);
+		waits = late_within(&f->late, late_listen, 0);
+		pthread_mutex_unlock(&f->late.lock);
+	}
+}
+
+void late_hear(void)
+{
+	if (atomic_load_explicit(&late_telling, memory_order_relaxed))
+		flow_each(late_hear_in, NULL);
 }
 
 int late_under_way(struct flow *f) { return atomic_load_explicit(&f->late.under_way, memory_order_relaxed) > 0; }

@@ -268,6 +268,7 @@ static void replay_records(struct replay *r)
 /* The stream's queue is locked on return. */
 static void replay_begin(struct replay *r)
 {
+	late_hear();
 	for (;;) {
 		flow_enter(r->f, r->slot[0]);
 		int rc = replay_number(r);

@@ -342,6 +342,37 @@ static void context_reset(void)
 	MUST(cuMemcpyDtoHAsync(host, at, BYTES, a));
 }
 
+/* ---- a host that polls what a copy or a set writes in its memory ---- */
+
+/* By a word it knows what came before that in its stream, and nothing of what comes behind. */
+#define POLLED(tell) \
+	for (unsigned round = 1; round <= 2; round++) { \
+		if (!racy) \
+			launch(a, "put", at, 256); \
+		MUST(tell); \
+		if (racy) \
+			launch(a, "put", at, 256); \
+		while (*(volatile unsigned *)host != round) \
+			continue; \
+		launch(b, "put", at, 256); \
+		MUST(cuCtxSynchronize()); \
+	}
+
+static void polled_set(void) { *(volatile unsigned *)host = 0; POLLED(cuMemsetD32Async((CUdeviceptr)(uintptr_t)host, round, 1, a)) }
+static void polled_copy(void) { *(volatile unsigned *)host = 0; POLLED((cuMemsetD32Async(other, round, 1, a), cuMemcpyDtoHAsync(host, other, 4, a))) }
+
+/* More than a word comes in pieces. */
+static void polled_long(void)
+{
+	((volatile unsigned *)host)[N - 1] = 0;
+	launch(a, "put", at, N);
+	MUST(cuMemcpyDtoHAsync(host, at, BYTES, a));
+	wait_for(a);
+	while (((volatile unsigned *)host)[N - 1] != N - 1)
+		continue;
+	launch(b, "put", at, N);
+}
+
 /* More than there is, if it stayed. */
 static void context_filled(void)
 {
@@ -375,6 +406,7 @@ static const struct form forms[] = {
 	FORM(word_asked_for), FORM(word_tells), FORM(progress), FORM(result), FORM(overwritten), FORM(by_flag),
 	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_elsewhere), FORM(context_reset), FORM(context_filled),
 	FORM(many), FORM(fetched_ahead), FORM(fetched_bytes), FORM(fetched_in_turn), FORM(set_ahead), FORM(counted_ahead), FORM(sent_behind), FORM(freed_behind),
+	FORM(polled_set), FORM(polled_copy), FORM(polled_long),
 	{NULL, NULL},
 };
 

@@ -28,6 +28,7 @@ FORMS = {
     "context_ended": (READ, {COPY}), "context_elsewhere": (READ, {COPY}), "context_reset": (READ, {COPY}),
     "many": (READ | {WRITE}, {COPY, SET}), "fetched_ahead": (READ, {COPY}), "fetched_bytes": (READ, {COPY}), "fetched_in_turn": (READ, {COPY}),
     "set_ahead": ({ATOMIC}, {SET}), "counted_ahead": ({ATOMIC}, {SET}), "sent_behind": (READ, {COPY}), "freed_behind": (READ, {COPY}),
+    "polled_set": ({WRITE}, set()), "polled_copy": ({WRITE}, set()), "polled_long": (READ | {WRITE}, {COPY}),
 }
 UNNAMED = {"many"}  # more streams than have numbers
 
