@@ -44,7 +44,6 @@ struct late_kernel {
 	uint32_t runs, bare;     /* of which so many have no event of `ran` behind them */
 	struct late_ran { CUevent event; struct late *last; } ran[LATE_RANS]; /* a ring: behind which of the running ones */
 	unsigned oldest, rans;
-	int stuck;               /* they were waited for in vain */
 	_Atomic uint32_t under_way, started, ended; /* of all these; in all */
 	_Atomic uint32_t most;               /* are under way before a host waits */
 };

@@ -426,26 +426,35 @@ void function_forget_library(CUlibrary library)
 		flow_each(function_forget_in, library);
 }
 
-struct function_ended { struct flow *flow; CUcontext context; };
+struct function_ended { struct flow *flow; CUcontext context; void *holder; };
 
-/* What was seen here first may be of another context, where a thread launches it: it is found anew, and this is not freed. */
+/* What was seen here first may be of another context, where a thread launches it: it is found anew, and this is not freed. One whose holder has
+ * variables stays: their end may be waited for, while launches look up functions. */
 static int function_end(uint64_t handle, void *value, void *ended_)
 {
-	const struct function_ended *ended = ended_;
+	struct function_ended *ended = ended_;
 	struct function *fn = value;
+	void *holder = function_holder(fn);
 
 	(void)handle;
 	if (fn->context != ended->context)
 		return 0;
-	function_variables_forget(ended->flow, function_holder(fn));
-	return 1;
+	if (!map_get(&ended->flow->variables, (uintptr_t)holder))
+		return 1;
+	ended->holder = holder;
+	return 0;
 }
 
 static void function_forget_context_in(struct flow *f, void *context)
 {
 	struct function_ended ended = {.flow = f, .context = context};
 
-	map_sweep(&f->function, function_end, &ended);
+	do {
+		ended.holder = NULL;
+		map_sweep(&f->function, function_end, &ended);
+		if (ended.holder)
+			function_variables_forget(f, ended.holder);
+	} while (ended.holder);
 }
 
 void function_forget_context(CUcontext context)

@@ -19,13 +19,13 @@
 #define LATE_CTAS 256u
 #define LATE_RUNNING 256u /* kernels of ours that the driver holds at once: far below what makes a launch wait */
 #define LATE_MOST 2048u    /* copies under way, with tags and memory of ours: who brings more waits, if any of them moves in LATE_LOOKS; else twice as many may be */
-#define LATE_SETTLE 10000u /* looks */
 #define LATE_HEARS 16u     /* looks: our event passes some microseconds behind a copy */
 
 struct late {
 	struct late *next, **at; /* at: where the list leads to it, until it is started */
 	struct flow *flow;
 	uint32_t slot, seq;
+	uint64_t number; /* once it is started: vmm_checks */
 	int enqueued;  /* the driver has answered */
 	CUevent event; /* NULL: it is over */
 	CUcontext context; /* the event's */
@@ -91,7 +91,7 @@ static void late_load(struct flow *f)
 	flow_unrelax(mode, relaxed);
 }
 
-static int late_settled(void);
+static void late_look(struct vmm_checks *checks, int wait);
 static const char late_gone[] = "the context ended in which the kernel was that checks copies";
 
 void late_start(struct flow *f)
@@ -100,7 +100,7 @@ void late_start(struct flow *f)
 	f->late.last = &f->late.first;
 	f->late.most = LATE_MOST;
 	late_load(f);
-	vmm_settle = late_settled;
+	vmm_look = late_look;
 }
 
 void late_resume(struct flow *f)
@@ -327,7 +327,6 @@ static void late_reap(struct late_kernel *k)
 			late_ran(k);
 		}
 		k->oldest = (k->oldest + 1) % LATE_RANS;
-		k->stuck = 0;
 	}
 }
 
@@ -355,6 +354,8 @@ static unsigned late_ctas(const struct gsan_boxes *b)
 	return lines < LATE_CTAS ? (unsigned)lines : LATE_CTAS;
 }
 
+static _Atomic uint64_t late_begun = 1; /* of all GPUs; the first is nobody's */
+
 static void late_run(struct late_kernel *k, struct late *l, uint32_t mapped)
 {
 	uint32_t *looks = &l->flow->participant->job->writers.looks[l->flow->clock.participant];
@@ -376,6 +377,7 @@ static void late_run(struct late_kernel *k, struct late *l, uint32_t mapped)
 		atomic_fetch_add_explicit(&l->flow->rank->copies_unchecked, !l->untold, memory_order_relaxed);
 		flow_note(l->flow, "copy", "(some)", "the driver did not start the kernel that checks them");
 	}
+	l->number = atomic_fetch_add_explicit(&late_begun, 1, memory_order_relaxed) + 1;
 	k->runs += (uint32_t)l->count;
 	k->bare += (uint32_t)l->count;
 	atomic_fetch_add_explicit(&k->started, 1, memory_order_relaxed);
@@ -387,13 +389,14 @@ static void late_run(struct late_kernel *k, struct late *l, uint32_t mapped)
 	k->newest = l;
 }
 
-/* Of a slot whose copy is not over, later ones are not asked. */
+/* Of a slot whose copy is not over, later ones are not asked. 1: there was room for all that may be started. */
 static int late_start_all(struct late_kernel *k, uint32_t mapped)
 {
 	uint64_t waits = 0;
+	struct late *l, *next;
 
 	late_reap(k);
-	for (struct late *l = k->first, *next; l && k->runs < LATE_RUNNING && ~waits; l = next) {
+	for (l = k->first; l && k->runs < LATE_RUNNING && ~waits; l = next) {
 		next = l->next;
 		int over = l->enqueued && !(waits >> l->slot & 1) && (!l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY);
 		if (!over) {
@@ -409,7 +412,7 @@ static int late_start_all(struct late_kernel *k, uint32_t mapped)
 			late_run(k, l, mapped);
 	}
 	late_mark(k);
-	return 0;
+	return !l || !~waits;
 }
 
 /* Are some of those that hosts may poll waited for yet? */
@@ -445,12 +448,17 @@ static int late_within(struct late_kernel *k, int (*call)(struct late_kernel *k,
 	return answer;
 }
 
-static void late_turn(struct flow *f, uint32_t mapped)
+/* What its participant may use by now if that is not to be looked up. 1: all that may be started is; `oldest`: of what runs, UINT64_MAX: nothing.
+ * NULL: nobody asks. */
+static int late_turn(struct flow *f, uint32_t mapped, uint64_t *oldest)
 {
 	if (pthread_mutex_trylock(&f->late.lock)) /* another thread does */
-		return;
-	late_within(&f->late, late_start_all, mapped);
+		return 0;
+	int all = late_within(&f->late, late_start_all, mapped);
+	if (oldest)
+		*oldest = f->late.running ? f->late.running->number : UINT64_MAX;
 	pthread_mutex_unlock(&f->late.lock);
+	return all;
 }
 
 static void late_hear_in(struct flow *f, void *unused)
@@ -492,7 +500,7 @@ static int late_fewer(struct flow *f, uint32_t most, unsigned looks)
 
 	for (unsigned left = looks;; late_wait(k)) {
 		before = moves;
-		late_turn(f, mapped);
+		late_turn(f, mapped, NULL);
 		uint32_t ended = atomic_load_explicit(&k->ended, memory_order_relaxed);
 		int few = atomic_load_explicit(&k->under_way, memory_order_relaxed) <= most;
 		if (few || (int32_t)(ended - last) >= 0 || !left)
@@ -510,7 +518,7 @@ void late_go_on(struct flow *f)
 
 	if (!late_under_way(f))
 		return;
-	late_turn(f, vmm_mapped(f->participant));
+	late_turn(f, vmm_mapped(f->participant), NULL);
 	uint32_t count = atomic_load_explicit(&k->under_way, memory_order_relaxed), most = atomic_load_explicit(&k->most, memory_order_relaxed);
 	uint32_t ended = atomic_load_explicit(&k->ended, memory_order_relaxed);
 	if (count > most && !late_fewer(f, most, LATE_LOOKS) && ended == atomic_load_explicit(&k->ended, memory_order_relaxed))
@@ -534,34 +542,35 @@ void late_lowers(struct flow *f, struct clock_sweep *sweep)
 	pthread_mutex_unlock(&f->late.lock);
 }
 
-/* ---- what is about to be given to somebody else ---------------------------------------------------------------- */
+/* ---- what is given to somebody else when its checks are over ---------------------------------------------------- */
 
-struct late_settles { unsigned looks; int settled; };
+struct late_looks { struct vmm_checks now; int all, wait; };
 
-/* What has been started, and what may be, is waited for: copies that are not over are of other memory. Not long, if kernels of the program leave
- * no room for it, and once. */
-static void late_settle(struct flow *f, void *context)
+/* Copies that are not over are of other memory than what is freed. */
+static void late_look_at(struct flow *f, void *context)
 {
-	struct late_settles *s = context;
+	struct late_looks *s = context;
+	uint64_t oldest = 0;
 
-	while (late_under_way(f) && !f->late.stuck) {
-		uint32_t before = atomic_load_explicit(&f->late.started, memory_order_relaxed);
-		late_turn(f, atomic_load_explicit(&f->participant->mapped, memory_order_relaxed));
-		if (!f->late.running && before == atomic_load_explicit(&f->late.started, memory_order_relaxed))
-			break;
-		f->late.stuck = !s->looks;
-		s->looks -= s->looks > 0;
+	if (!late_under_way(f))
+		return;
+	s->all &= late_turn(f, atomic_load_explicit(&f->participant->mapped, memory_order_relaxed), &oldest);
+	if (oldest <= s->now.over)
+		s->now.over = oldest - (oldest > 0);
+	if (s->wait && oldest != UINT64_MAX)
 		late_wait(&f->late);
-	}
-	s->settled &= !f->late.running;
 }
 
-static int late_settled(void)
+static void late_look(struct vmm_checks *checks, int wait)
 {
-	struct late_settles s = {.looks = LATE_SETTLE, .settled = 1};
+	static _Atomic uint64_t known = 1; /* to be over */
+	struct late_looks s = {.now.over = atomic_load(&late_begun), .all = 1, .wait = wait};
+	uint64_t over = atomic_load(&known);
 
-	flow_each(late_settle, &s);
-	return s.settled;
+	flow_each(late_look_at, &s);
+	while (over < s.now.over && !atomic_compare_exchange_weak(&known, &over, s.now.over))
+		;
+	*checks = (struct vmm_checks){.begun = s.all ? atomic_load(&late_begun) : 0, .over = atomic_load(&known)};
 }
 
 /* ---- a context ends -------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * of ours stands between the program's work, and what has been started waits for nothing but room on the GPU. Those under way
  * are kept in a list. If it grows long, who brings more waits for checks, as long as any ends; not for copies that do not end.
  *
- * Until it is over a check may leave records: tags and memory that it names are not used again before (late_lowers, vmm_settle). */
+ * Until it is over a check may leave records: tags and memory that it names are not used again before (late_lowers, vmm_look). */
 #ifndef GSAN_DRIVER_LATE_H
 #define GSAN_DRIVER_LATE_H
 

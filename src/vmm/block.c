@@ -13,10 +13,12 @@
 #define LIMBO_MS 10000 /* who frees may wait for what the program does next: then memory is short after all */
 
 static struct spans blocks = SPANS(struct block);
-static size_t in_limbo;
+static struct { uint64_t first, last; int asked; } limbo; /* by base, in the order of their frees; a thread asks about them */
 struct chunk { struct span at; CUmemGenericAllocationHandle handle; };
 static struct spans chunks = SPANS(struct chunk);
-static struct spans kept = SPANS(struct block); /* freed, while other processes have them open */
+static struct spans kept = SPANS(struct block); /* freed, while checks are of them, or other processes have them open */
+static size_t checked;      /* of these, when that was looked at last, so many have checks */
+static uint64_t given_back; /* how often pages, or addresses, became free */
 
 struct block *block_find(uint64_t at)
 {
@@ -79,13 +81,25 @@ void block_leave_pool(CUmemoryPool pool)
 	}
 }
 
-void block_defer(struct block *b, CUevent event, CUcontext of)
+static struct block *limbo_block(uint64_t base) { return spans_find(&blocks, base); }
+
+void block_defer(struct block *b, CUevent event, CUcontext of, uint64_t stream)
 {
 	block_give_back(b);
 	b->limbo = 1;
 	b->event = event;
 	b->context = of;
-	in_limbo++;
+	b->stream = stream;
+	*(limbo.last ? &limbo_block(limbo.last)->next : &limbo.first) = b->taken.base;
+	limbo.last = b->taken.base;
+}
+
+/* Behind the one at `before`, or the first. */
+static void limbo_remove(const struct block *b, uint64_t before)
+{
+	*(before ? &limbo_block(before)->next : &limbo.first) = b->next;
+	if (limbo.last == b->taken.base)
+		limbo.last = before;
 }
 
 void block_context_ended(CUcontext context)
@@ -95,7 +109,7 @@ void block_context_ended(CUcontext context)
 		if (b->context == context && b->limbo)
 			b->event = NULL;
 		else if (b->context == context)
-			block_defer(b, NULL, NULL);
+			block_defer(b, NULL, NULL, 0);
 	}
 }
 
@@ -104,7 +118,7 @@ static void block_vacate(const struct block *b)
 {
 	struct participant *p = participant_of(b->taken.base);
 	if (!shadow_clear(p, b->taken.base, b->taken.size))
-		arena_give(b->large ? &p->slice : &p->small, b->taken.base, b->taken.size);
+		given_back += !arena_give(b->large ? &p->slice : &p->small, b->taken.base, b->taken.size);
 }
 
 /* A block that is freed: may another process have it open? */
@@ -115,42 +129,134 @@ static int block_is_open(const struct block *b)
 	return b->lent && ipc_call(p->socket, &msg, -1, NULL);
 }
 
-static void block_reclaim_kept(void)
+/* The i-th of those kept; 1: it is no more. */
+static int kept_end(size_t i, const struct freed_look *l)
 {
-	for (size_t i = kept.count; i-- > 0;) {
-		struct block b = *(struct block *)spans_at(&kept, i);
-		if (block_is_open(&b))
-			continue;
-		spans_remove(&kept, i);
-		block_vacate(&b);
-	}
+	struct block *b = spans_at(&kept, i), gone;
+	int over = freed_over(&b->freed, l);
+	checked += !over;
+	if (!over || block_is_open(b))
+		return 0;
+	gone = *b;
+	spans_remove(&kept, i);
+	block_vacate(&gone);
+	return 1;
 }
 
-/* Frees what is in limbo and done. Other threads' blocks come and go meanwhile: one may be missed until next time. */
+/* wait: for a moment, for checks. */
+static void block_reclaim_kept(int wait)
+{
+	struct freed_look l;
+	if (!kept.count)
+		return;
+	freed_look(&l, wait);
+	checked = 0;
+	for (size_t i = kept.count; i-- > 0;)
+		kept_end(i, &l);
+}
+
+/* Its pages are given back, its addresses when nothing is of them any more. */
+static void block_go(struct block *b)
+{
+	block_give_back(b);
+	struct block gone = *b;
+	int rc = 0;
+	spans_remove(&blocks, spans_behind(&blocks, gone.taken.base));
+	if (gone.large) { /* to unmap may wait for kernels, which may wait for a thread that wants the lock */
+		pthread_mutex_unlock(&vmm_lock);
+		rc = vmm_unback(gone.taken.base, gone.taken.size, gone.handle);
+		pthread_mutex_lock(&vmm_lock);
+	}
+	given_back += gone.large;
+	freed_since(&gone.freed);
+	if (!rc)
+		spans_insert(&kept, &gone);
+}
+
+void block_free(struct block *b)
+{
+	const uint64_t base = b->taken.base;
+	struct freed_look l;
+	block_go(b);
+	freed_look(&l, 0);
+	size_t i = spans_behind(&kept, base);
+	if (i < kept.count && ((const struct block *)spans_at(&kept, i))->taken.base == base)
+		kept_end(i, &l);
+}
+
+/* Where the oldest free of a stream is not over, nor are those behind it. */
+struct busy { unsigned count; struct { uint64_t stream; CUcontext context; } of[16]; };
+
+static int busy_has(const struct busy *s, const struct block *b)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		if (s->of[i].stream == b->stream && s->of[i].context == b->context)
+			return 1;
+	return 0;
+}
+
+static void busy_add(struct busy *s, const struct block *b)
+{
+	if (s->count == sizeof s->of / sizeof *s->of)
+		return;
+	s->of[s->count].stream = b->stream;
+	s->of[s->count++].context = b->context;
+}
+
+/* 1: nobody uses it any more. The lock is let go while the device is asked, which may take long. */
+static int limbo_over(uint64_t base, struct busy *busy)
+{
+	struct block *b = limbo_block(base);
+	CUevent event = b->event;
+	if (!event || busy_has(busy, b))
+		return !event;
+	pthread_mutex_unlock(&vmm_lock);
+	CUresult rc = real.cuEventQuery(event);
+	pthread_mutex_lock(&vmm_lock);
+	b = limbo_block(base);
+	if (!b->event) /* it went with its context meanwhile */
+		return 1;
+	if (rc == CUDA_SUCCESS)
+		real.cuEventDestroy_v2(event);
+	else
+		busy_add(busy, b);
+	return rc == CUDA_SUCCESS;
+}
+
+/* Frees what is in limbo and done. Others come meanwhile, but none goes: one thread does this. */
 static void block_reclaim(void)
 {
-	for (size_t i = in_limbo ? blocks.count : 0; i-- > 0;) {
-		struct block *b = i < blocks.count ? spans_at(&blocks, i) : NULL;
-		if (!b || !b->limbo || (b->event && real.cuEventQuery(b->event) != CUDA_SUCCESS))
+	struct busy busy = {0};
+	uint64_t before = 0, next;
+	if (limbo.asked)
+		return;
+	limbo.asked = 1;
+	for (uint64_t at = limbo.first; at; at = next) {
+		int over = limbo_over(at, &busy);
+		struct block *b = limbo_block(at);
+		next = b->next;
+		if (!over) {
+			before = at;
 			continue;
-		if (b->event)
-			real.cuEventDestroy_v2(b->event);
-		in_limbo--;
-		block_free(b);
+		}
+		limbo_remove(b, before);
+		block_go(b);
 	}
+	limbo.asked = 0;
 }
 
 /* Waits until something of it is free, as the driver does for its pools. 1: it is. */
 static int block_await(void)
 {
-	size_t before = in_limbo;
-	for (int ms = 0; before && in_limbo >= before && ms < LIMBO_MS; ms++) {
+	const uint64_t before = given_back;
+	for (int ms = 0; (limbo.first || checked) && given_back == before && ms < LIMBO_MS; ms++) {
 		pthread_mutex_unlock(&vmm_lock);
 		usleep(1000);
 		pthread_mutex_lock(&vmm_lock);
 		block_reclaim();
+		block_reclaim_kept(1);
 	}
-	return in_limbo < before;
+	return given_back != before;
 }
 
 int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, CUcontext of, const char *label, uint64_t *base)
@@ -159,7 +265,7 @@ int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, CUconte
 	if (size > GSAN_SLICE) /* nor would the rounded size fit into 64 bits */
 		return -ENOMEM;
 	block_reclaim();
-	block_reclaim_kept();
+	block_reclaim_kept(0);
 	if (b.large)
 		b.taken.size = vmm_round(size, GSAN_PAGE);
 	int rc;
@@ -178,24 +284,6 @@ int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, CUconte
 	vmm_announce(p, b.taken.base, size, label);
 	*base = b.taken.base;
 	return 0;
-}
-
-void block_free(struct block *b)
-{
-	block_give_back(b);
-	struct block gone = *b;
-	int rc = 0;
-	spans_remove(&blocks, spans_behind(&blocks, gone.taken.base));
-	if (gone.large) { /* to unmap may wait for kernels, which may wait for a thread that wants the lock */
-		pthread_mutex_unlock(&vmm_lock);
-		rc = vmm_unback(gone.taken.base, gone.taken.size, gone.handle);
-		pthread_mutex_lock(&vmm_lock);
-	}
-	int open = block_is_open(&gone);
-	if (!rc && !open)
-		block_vacate(&gone);
-	else if (!rc)
-		spans_insert(&kept, &gone);
 }
 
 int block_lend(struct participant *p, struct block *b, uint64_t *offset)

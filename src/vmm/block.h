@@ -11,6 +11,8 @@ struct block {
 	CUmemGenericAllocationHandle handle; /* large only */
 	uint8_t large, limbo; /* limbo: freed in stream order, waiting for `event` */
 	CUevent event; /* NULL: over */
+	uint64_t stream, next; /* in limbo: whose order it is, and the one that was freed next, or 0 */
+	struct freed freed;
 	CUcontext context; /* with which it goes, or its event; NULL: with none */
 	CUmemoryPool pool; /* of whose memory it takes the place, or NULL */
 	uint32_t lent; /* its number with the supervisor, or 0 */
@@ -21,7 +23,8 @@ struct block {
 int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, CUcontext of, const char *label, uint64_t *base);
 struct block *block_find(uint64_t at);       /* the block that holds an address, or NULL */
 struct block *block_at(uint64_t base);       /* the block that starts there and was not freed, or NULL */
-void block_defer(struct block *b, CUevent event, CUcontext of); /* freed, but in use until then; the event, of that context, is the block's now */
+/* Freed, but in use until then; the event, of that context and in the order of that stream, is the block's now. */
+void block_defer(struct block *b, CUevent event, CUcontext of, uint64_t stream);
 void block_context_ended(CUcontext context); /* frees what goes with it, at the next allocation */
 void block_free(struct block *b); /* *; nothing uses it any more */
 /* Lets other processes open the memory that it lies in, at that offset, as b->lent. 0 or -errno. */

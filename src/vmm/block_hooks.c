@@ -201,6 +201,13 @@ CUresult vmm_cuMemFree_v2(CUdeviceptr at)
 	return b ? rc : CUDA_ERROR_INVALID_VALUE; /* another thread was faster */
 }
 
+/* Default streams of threads have one handle, and an address of their own. */
+static uint64_t order_of(CUstream stream)
+{
+	static __thread char own __attribute__((tls_model("initial-exec")));
+	return stream == CU_STREAM_PER_THREAD ? (uintptr_t)&own : (uintptr_t)stream;
+}
+
 CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream)
 {
 	CUevent event = NULL;
@@ -219,7 +226,7 @@ CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream)
 	pthread_mutex_lock(&vmm_lock);
 	struct block *b = rc ? NULL : block_at(at);
 	if (b)
-		block_defer(b, event, of);
+		block_defer(b, event, of, order_of(stream));
 	pthread_mutex_unlock(&vmm_lock);
 	if (b)
 		return CUDA_SUCCESS;

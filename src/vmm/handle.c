@@ -16,29 +16,35 @@ struct handle *handle_find(CUmemGenericAllocationHandle value)
 	return n ? n->handle : NULL;
 }
 
-/* Canonical addresses whose memory is gone here, while others may have it. */
-static struct spans vacating = SPANS(struct span);
+/* Canonical addresses whose memory is gone here, while others may have it (exported), or checks be of it. */
+struct vacating { struct span at; int exported; struct freed freed; };
+static struct spans vacating = SPANS(struct vacating);
 #define VACATES 8u /* so many are asked about at once */
 
-static void handle_vacate(struct participant *p, uint64_t canonical, uint64_t size)
+static int vacating_is_out(const struct participant *p, const struct vacating *v)
 {
-	if (!shadow_clear(p, canonical, size))
-		arena_give(&p->slice, canonical, vmm_round(size, GSAN_PAGE));
+	struct ipc_msg msg = {.type = IPC_VACATE, .participant = p->index, .base = v->at.base, .size = v->at.size};
+	return v->exported && ipc_call(p->socket, &msg, -1, NULL);
 }
 
-/* Those that nobody has any more may be used again. */
+/* Those that nobody has any more, and no check is of, may be used again. */
 static void handle_vacate_some(void)
 {
 	static size_t next; /* in turn: some may be held for long */
+	struct freed_look l;
+	if (!vacating.count)
+		return;
+	freed_look(&l, 0);
 	for (unsigned asked = 0; vacating.count && asked < VACATES; asked++) {
 		size_t i = next++ % vacating.count;
-		struct span gone = *(struct span *)spans_at(&vacating, i);
-		struct participant *p = participant_of(gone.base);
-		struct ipc_msg msg = {.type = IPC_VACATE, .participant = p->index, .base = gone.base, .size = gone.size};
-		if (ipc_call(p->socket, &msg, -1, NULL))
+		struct vacating *v = spans_at(&vacating, i);
+		struct participant *p = participant_of(v->at.base);
+		struct span gone = v->at;
+		if (!freed_over(&v->freed, &l) || vacating_is_out(p, v))
 			continue;
 		spans_remove(&vacating, i);
-		handle_vacate(p, gone.base, gone.size);
+		if (!shadow_clear(p, gone.base, gone.size))
+			arena_give(&p->slice, gone.base, vmm_round(gone.size, GSAN_PAGE));
 	}
 }
 
@@ -53,16 +59,14 @@ void handle_return(uint64_t canonical)
 /* Frees what has neither name nor view. */
 static void handle_drop(struct handle *h)
 {
-	struct participant *p = participant_of(h->canonical);
-	struct span at = {h->canonical, h->size};
+	struct vacating gone = {.at = {h->canonical, h->size}, .exported = h->exported};
 	if (h->names || h->views)
 		return;
 	for (uint32_t i = 0; i < h->imports; i++)
 		handle_return(h->canonical);
-	if (!h->imports && !h->spent && h->exported)
-		spans_insert(&vacating, &at);
-	else if (!h->imports && !h->spent)
-		handle_vacate(p, h->canonical, h->size);
+	freed_since(&gone.freed);
+	if (!h->imports && !h->spent)
+		spans_insert(&vacating, &gone);
 	free(h);
 }
 

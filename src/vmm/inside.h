@@ -64,13 +64,22 @@ uint32_t vmm_announce(struct participant *p, uint64_t base, uint64_t size, const
 
 /* shadow.c: line records. cover: mapped, zeroed where new, for canonical [base, base + size). 0 or -ENOMEM. */
 int shadow_cover(struct participant *p, uint64_t base, uint64_t size);
-int shadow_clear(struct participant *p, uint64_t base, uint64_t size);  /* 0, -EIO or -EBUSY: a check of old accesses is under way */
+int shadow_clear(struct participant *p, uint64_t base, uint64_t size);  /* of what nobody uses, and no check is of any more. 0 or -EIO */
 int shadow_publish(struct participant *p, uint64_t base, uint64_t size); /* lets peers map it. 0 or -errno */
 int shadow_import(struct participant *p, uint64_t base, uint64_t size);  /* a peer's. 0 or -errno */
 int shadow_renew(struct participant *p, int idle); /* all that are mapped here, by a kernel if the GPU is idle. 0 or -EIO */
 int shadow_end(struct participant *p);   /* of its own memory, while nothing runs. 0 or -EIO */
 int shadow_value(struct participant *p, uint64_t canonical); /* sets GSAN_LINE_VALUE. 0 or -EIO */
 void shadow_share(CUdevice device);      /* for vmm_share() */
+
+/* What is freed, until no check is of it any more: freed_since() when that is so, freed_look() at times, which lets vmm_lock go, and freed_over() by
+ * what that saw. freed_wait(): looks until nothing that is freed by now has checks, not for long; not with vmm_lock held. 1: it has none. */
+struct freed { uint64_t number, checks; };
+struct freed_look { uint64_t last; struct vmm_checks checks; };
+void freed_since(struct freed *f);
+void freed_look(struct freed_look *l, int wait);
+int freed_over(struct freed *f, const struct freed_look *l);
+int freed_wait(void);
 
 /* detail.c: maps what participant q has behind its tables, as far as it is not mapped. 0 or -errno. */
 int detail_adopt(struct participant *p, uint32_t q);

@@ -141,14 +141,12 @@ static void range_vacate(const struct range *r)
 	arena_give(hosts ? &p->hosts : &p->variables, r->canonical, r->at.size);
 }
 
-/* Checks of copies that are over find it before it goes. */
-static void range_drop(struct participant *p, size_t i)
+/* Checks of copies that are over find it before it goes: who drops it has waited for them (freed_wait), if not in vain. */
+static void range_drop(struct participant *p, size_t i, int waited)
 {
 	const struct range gone = *range_number(i);
-	if (vmm_settle)
-		vmm_settle();
 	spans_remove(&ranges, i);
-	if (!range_changed(p, i))
+	if (!range_changed(p, i) && waited)
 		range_vacate(&gone);
 }
 
@@ -211,25 +209,51 @@ void vmm_variable(struct participant *p, uint64_t at, uint64_t size, const char 
 		vmm_note(p, "foreign", name, "a module variable: no shadow could be mapped for it");
 }
 
+/* The last one that an owner has, or -1. */
+static ptrdiff_t owned(const void *owner)
+{
+	ptrdiff_t i = (ptrdiff_t)ranges.count;
+	while (i-- > 0 && range_number((size_t)i)->owner != owner)
+		;
+	return i;
+}
+
 void vmm_variables_drop(struct participant *p, const void *owner)
 {
 	struct vmm_section s;
+	ptrdiff_t i;
 	if (!ranges.count || vmm_enter(p, &s))
 		return;
-	for (size_t i = ranges.count; i-- > 0;)
-		if (range_number(i)->owner == owner)
-			range_drop(p, i);
+	int has = owned(owner) >= 0;
+	vmm_leave(&s);
+	int waited = has && freed_wait();
+	if (!has || vmm_enter(p, &s))
+		return;
+	while ((i = owned(owner)) >= 0)
+		range_drop(p, (size_t)i, waited);
 	vmm_leave(&s);
 }
 
-/* What was there before, and went unseen: another thread freed it, and has not come to say so. */
+/* What was there before, and went unseen: another thread freed it, and has not come to say so. The first of it, or count. */
+static size_t hosts_stale(uint64_t at, uint64_t size)
+{
+	for (size_t i = spans_behind(&ranges, at); i < ranges.count && range_number(i)->at.base < at + size; i++)
+		if (gsan_is_hosts(range_number(i)->canonical) && range_number(i)->start >= at && range_number(i)->start < at + size)
+			return i;
+	return ranges.count;
+}
+
+/* In a section, which it leaves for as long as it waits. */
 static void hosts_evict(struct participant *p, uint64_t at, uint64_t size)
 {
-	for (size_t i = spans_behind(&ranges, at); i < ranges.count && range_number(i)->at.base < at + size;)
-		if (gsan_is_hosts(range_number(i)->canonical) && range_number(i)->start >= at && range_number(i)->start < at + size)
-			range_drop(p, i);
-		else
-			i++;
+	size_t i = hosts_stale(at, size);
+	if (i == ranges.count)
+		return;
+	pthread_mutex_unlock(&vmm_lock);
+	int waited = freed_wait();
+	pthread_mutex_lock(&vmm_lock);
+	while ((i = hosts_stale(at, size)) < ranges.count)
+		range_drop(p, i, waited);
 }
 
 /* The current GPU's kernels write to it, as a rule. */
@@ -280,11 +304,12 @@ void vmm_hosts_drop(uint64_t start, uint64_t number)
 {
 	struct participant *p = participant_started();
 	struct vmm_section s;
+	int waited = number && p && freed_wait();
 	if (!number || !p || vmm_enter(p, &s))
 		return;
 	for (size_t i = spans_behind(&ranges, start); i < ranges.count && range_number(i)->at.base <= vmm_round(start + 1, UNIT); i++)
 		if (range_number(i)->number == number) {
-			range_drop(p, i);
+			range_drop(p, i, waited);
 			break;
 		}
 	vmm_leave(&s);

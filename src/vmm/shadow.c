@@ -58,8 +58,6 @@ int shadow_cover(struct participant *p, uint64_t base, uint64_t size)
 	return 0;
 }
 
-int (*vmm_settle)(void);
-
 /* What is kept aside of records (device/aside.h), in the tables of `owner`. */
 static int aside_clear(struct participant *p, uint32_t owner, uint64_t base, uint64_t size, int idle)
 {
@@ -71,8 +69,6 @@ static int aside_clear(struct participant *p, uint32_t owner, uint64_t base, uin
 
 int shadow_clear(struct participant *p, uint64_t base, uint64_t size)
 {
-	if (vmm_settle && !vmm_settle())
-		return -EBUSY;
 	uint64_t first = gsan_shadow(base), end = gsan_shadow(base + size - 1) + sizeof(struct gsan_line);
 	return vmm_zero(p, first, end - first) ? -EIO : aside_clear(p, gsan_owner(base), base, size, 0);
 }

@@ -1,6 +1,6 @@
 /* vmm: the program's device memory. Every allocation lands in the arena (layout.h) with its shadow mapped beside it;
  * handles that ranks exchange are virtualised, so that a peer's mapping finds the owner's shadow. Three layers:
- * arena.c hands out addresses, shadow.c maps line records, block.c and handle.c are the program's two kinds of memory
+ * arena.c hands out addresses, shadow.c maps line records, freed.c says when old ones may go, block.c and handle.c are the program's two kinds of memory
  * (cuMemAlloc, and its own cuMemCreate/cuMemMap), lent.c is CUDA IPC; *_hooks.c are the driver's functions on top of them. Beside them
  * participant.c starts it all, once for each GPU, pool.c says which memory pools blocks stand for, range.c is for what lies outside the arena (module variables, what hosts use, too),
  * forget.c gives up what is of processes that left, value.c for what streams write, label.c for what the program calls its memory, workspace.c for cooperative grids, detail.c what lies
@@ -69,8 +69,11 @@ struct participant *participant_at_place(int place);
 struct participant *participant_on(CUdevice device);
 struct participant *participant_of(uint64_t canonical);
 
-/* Set by src/driver: waits for its kernels that may leave records of what the program is done with. 1: none is under way. With vmm_lock held. */
-extern int (*vmm_settle)(void);
+/* How far those kernels of src/driver are that may leave records of what the program is done with, in the order in which they are begun: the first
+ * `over` of them are. Of what was freed before they were looked at no other than the first `begun` are; 0: that is not known this time. */
+struct vmm_checks { uint64_t begun, over; };
+/* Set by src/driver. It asks the device: never with vmm_lock held. wait: for a moment, for who asks again. */
+extern void (*vmm_look)(struct vmm_checks *checks, int wait);
 
 /* Has an address of the program a line record, and do hosts use it, too? Views of what is not checked count as ours. */
 enum vmm_checked { VMM_UNCHECKED, VMM_OURS, VMM_HOSTS };

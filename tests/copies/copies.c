@@ -1,4 +1,6 @@
 /* A program for gsan-launch: `copies FORM [racy]`. Copies and sets beside kernels and beside each other, ordered, or with an edge left out. */
+#include <pthread.h>
+
 #include "e2e/forms.h"
 
 enum { N = 1 << 14, BYTES = 4 * N, THREADS = 128 };
@@ -398,6 +400,60 @@ static void many(void)
 	MUST(cuMemsetD8Async(at, 0, 640, a));
 }
 
+/* Threads allocate, in the order of streams of their own, what the first one uses and frees in its. Who asks whether something is free holds nobody
+ * up who launches. */
+enum { GIVERS = 3, GIFTS = 12 };
+static struct { CUdeviceptr at; CUevent given; } gifts[GIVERS * GIFTS];
+static int gifts_there;
+static pthread_mutex_t gifts_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gifts_more = PTHREAD_COND_INITIALIZER;
+
+static void *giver(void *unused)
+{
+	CUstream stream;
+
+	MUST(cuCtxSetCurrent(context));
+	MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < GIFTS; i++) {
+		CUdeviceptr p;
+		CUevent given;
+		MUST(cuMemAllocAsync(&p, 1024, stream));
+		MUST(cuMemsetD8Async(p, 0, 1024, stream));
+		launch(stream, "put", p, 256);
+		MUST(cuEventCreate(&given, CU_EVENT_DISABLE_TIMING));
+		MUST(cuEventRecord(given, stream));
+		pthread_mutex_lock(&gifts_lock);
+		gifts[gifts_there].at = p;
+		gifts[gifts_there++].given = given;
+		pthread_cond_signal(&gifts_more);
+		pthread_mutex_unlock(&gifts_lock);
+	}
+	MUST(cuStreamSynchronize(stream));
+	return unused;
+}
+
+static void given_by_threads(void)
+{
+	pthread_t thread[GIVERS];
+
+	for (int i = 0; i < GIVERS; i++)
+		MUST(pthread_create(&thread[i], NULL, giver, NULL) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS);
+	for (int taken = 0; taken < GIVERS * GIFTS; taken++) {
+		pthread_mutex_lock(&gifts_lock);
+		while (gifts_there == taken)
+			pthread_cond_wait(&gifts_more, &gifts_lock);
+		CUdeviceptr p = gifts[taken].at;
+		CUevent given = gifts[taken].given;
+		pthread_mutex_unlock(&gifts_lock);
+		if (!racy || taken % 5 != 2)
+			MUST(cuStreamWaitEvent(a, given, 0));
+		launch(a, "add", p, 256);
+		MUST(cuMemFreeAsync(p, a));
+	}
+	for (int i = 0; i < GIVERS; i++)
+		pthread_join(thread[i], NULL);
+}
+
 static const struct form forms[] = {
 	FORM(in_then_kernel), FORM(kernel_then_in), FORM(kernel_then_out), FORM(out_then_kernel), FORM(kernel_then_within),
 	FORM(within_then_kernel), FORM(set_then_kernel), FORM(kernel_then_set), FORM(kernel_then_set16), FORM(blocking_out), FORM(blocking_in),
@@ -407,6 +463,7 @@ static const struct form forms[] = {
 	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_elsewhere), FORM(context_reset), FORM(context_filled),
 	FORM(many), FORM(fetched_ahead), FORM(fetched_bytes), FORM(fetched_in_turn), FORM(set_ahead), FORM(counted_ahead), FORM(sent_behind), FORM(freed_behind),
 	FORM(polled_set), FORM(polled_copy), FORM(polled_long),
+	FORM(given_by_threads),
 	{NULL, NULL},
 };
 

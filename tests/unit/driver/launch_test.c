@@ -47,7 +47,7 @@ uint64_t vmm_view_table(struct participant *p) { return p->view_table; }
 uint64_t vmm_ring(struct participant *p) { return p->ring; }
 uint64_t vmm_writers(struct participant *p) { return p->writers; }
 void vmm_result(CUresult rc) { (void)rc; }
-int (*vmm_settle)(void);
+void (*vmm_look)(struct vmm_checks *checks, int wait);
 enum vmm_checked vmm_checked(uint64_t at) { return at - GSAN_ARENA_BASE < GSAN_ARENA_SIZE ? VMM_OURS : VMM_UNCHECKED; }
 int vmm_label(uint64_t at, uint64_t size, const char *name) { return !at || !size || !*name; }
 uint64_t vmm_workspace(struct participant *p, uint32_t slot) { return p == &self ? 0x1000 + slot : 0; }

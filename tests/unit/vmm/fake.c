@@ -177,6 +177,8 @@ static CUresult EventQuery(CUevent e)
 {
 	(void)e;
 	CALL(cuEventQuery);
+	may_wait();
+	fake.asked++;
 	if (fake.event_after && !--fake.event_after) {
 		fake.event = CUDA_SUCCESS;
 		fake.refuse_create = 0;

@@ -22,6 +22,7 @@ struct fake {
 	int opens;               /* handles of CUDA IPC that it was given */
 	CUresult event;          /* answer of cuEventQuery */
 	int event_after;         /* it is success from its so many-th question on; 0: never */
+	int asked;               /* so often that was asked */
 	uint32_t access;         /* devices that any memory was made accessible to, a bit each */
 	/* what is given out now */
 	int retained, physicals, mappings, reservations, streams, events, pinned, registered, plain;
