@@ -14,6 +14,8 @@
 #include "ptx/ptx.h"
 #include "ptx/uses.h"
 
+#define FAT_NONE "it has no checked clone: no PTX of it passed through gsan, or none could be made of that"
+
 struct fat {
 	const struct image_kind *kind;
 	struct fatbin_entry ptx; /* its bytes are a copy */
@@ -21,6 +23,7 @@ struct fat {
 	unsigned gpu;            /* for which the PTX was chosen */
 	CUcontext context;       /* of a module */
 	void *clones;            /* NULL: not made yet, or there are none, for `reason` */
+	void *gone;              /* ends with it; or NULL */
 	const char *reason;
 };
 
@@ -31,6 +34,8 @@ static void fat_free(struct fat *x, int unload)
 {
 	if (x && unload && x->clones)
 		x->kind->unload(x->clones);
+	if (x && unload && x->gone)
+		x->kind->unload(x->gone);
 	if (x) {
 		free((void *)(uintptr_t)x->ptx.packed);
 		free(x->source);
@@ -96,11 +101,36 @@ static void fat_keep(const struct image *i, void *handle, const struct fatbin_en
 	}
 	if (i->kind == &image_module)
 		real.cuCtxGetCurrent(&x->context);
+	struct fat *before = map_remove(&fats, (uintptr_t)handle);
+	x->gone = before ? before->gone : NULL;
+	fat_free(before, 0);
 	if (!map_put(&fats, (uintptr_t)handle, x))
 		return;
 fail:
 	free(packed);
 	free(x);
+}
+
+/* Now, or with what the program has. */
+static void fat_unload(const struct image *i, void *gone, void *handle)
+{
+	if (!flow_captures()) {
+		i->kind->unload(gone);
+		return;
+	}
+	fat_keep(i, handle, NULL, FAT_NONE);
+	struct fat *x = map_get(&fats, (uintptr_t)handle);
+	if (x)
+		x->gone = gone;
+}
+
+void fat_exchange(const struct image *i, void *better, void **handle)
+{
+	void *plain = *handle;
+
+	i->kind->forget(better);
+	*handle = better;
+	fat_unload(i, plain, better);
 }
 
 /* ---- variables ----------------------------------------------------------------------------------------------- */
@@ -131,10 +161,10 @@ static const char *fat_replace(const struct image *i, const struct ptx_module *m
 	if (reason || !better)
 		return reason;
 	if (!fat_fits(i, m, *handle, better)) {
-		i->kind->unload(better);
+		fat_unload(i, better, *handle);
 		return "it names variables of its module, and made of its PTX it would need more registers";
 	}
-	image_exchange(i, better, handle);
+	fat_exchange(i, better, handle);
 	return NULL;
 }
 
@@ -325,7 +355,7 @@ const char *fat_clones(void *handle, struct holder *clones)
 	struct fat *x = map_get(&fats, (uintptr_t)handle);
 
 	if (!x)
-		return "it has no checked clone: no PTX of it passed through gsan, or none could be made of that";
+		return FAT_NONE;
 	const char *elsewhere = x->clones || x->reason ? NULL : fat_elsewhere(x);
 	if (elsewhere)
 		return elsewhere;

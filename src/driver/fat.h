@@ -14,6 +14,10 @@ void fat_text(const struct image *i, const char *text, void **handle);
 void fat_linked(const struct image *i, const char *text, void **handle); /* text: of which the driver linked it; NULL: of others, too */
 void fat_binary(const struct image *i, const struct fatbin *b, void **handle);
 
+/* Puts what is loaded as `better` in the place of *handle. What was there ends, at once, or with `better` if that came while a stream was
+ * being captured: an end may wait for the device. */
+void fat_exchange(const struct image *i, void *better, void **handle);
+
 /* Why there is no PTX in it of which clones could be made for this GPU: a string literal. NULL: there is some. */
 const char *fat_lacks(const struct fatbin *b);
 

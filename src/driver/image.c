@@ -224,12 +224,10 @@ static int image_load_compiled(const struct image *i, const char *text, void **h
 	return good;
 }
 
-const char *image_load_checked(const struct image *i, void *plain, const char *text, void **handle)
+static const char *image_load(const struct image *i, void *plain, const char *text, void **handle)
 {
 	const char *reason;
 
-	if (flow_captures())
-		return "loaded while a stream was being captured";
 	if (image_load_compiled(i, text, handle))
 		return NULL;
 	char *checked = image_rewrite(i, plain, text, &reason);
@@ -238,12 +236,23 @@ const char *image_load_checked(const struct image *i, void *plain, const char *t
 	return !checked ? reason : rc != CUDA_SUCCESS ? "the driver did not compile its checked PTX" : NULL;
 }
 
+/* While a stream is being captured, too: the driver has just loaded as much for the program, and in relaxed mode less is refused than there. */
+const char *image_load_checked(const struct image *i, void *plain, const char *text, void **handle)
+{
+	CUstreamCaptureMode mode;
+	int relaxed = flow_relax(&mode);
+	const char *reason = relaxed || !flow_captures() ? image_load(i, plain, text, handle) : "loaded while a stream was being captured";
+
+	flow_unrelax(mode, relaxed);
+	return reason;
+}
+
 const char *image_replace(const struct image *i, const char *text, void **handle)
 {
 	void *better = NULL;
 	const char *reason = image_load_checked(i, *handle, text, &better);
 
 	if (!reason && better)
-		image_exchange(i, better, handle);
+		fat_exchange(i, better, handle);
 	return reason;
 }

@@ -36,14 +36,6 @@ struct image {
 int image_is_ptx(const char *text);
 /* Loads the checked form of a text. NULL, or why there is none: a string literal. plain: what the program has loaded of it. */
 const char *image_load_checked(const struct image *i, void *plain, const char *text, void **handle);
-/* Puts what is loaded as `better` in the place of *handle. */
-static inline void image_exchange(const struct image *i, void *better, void **handle)
-{
-	i->kind->unload(*handle);
-	i->kind->forget(better);
-	*handle = better;
-}
-
 /* Loads the checked form of a text in the place of *handle. NULL, or why there is none. */
 const char *image_replace(const struct image *i, const char *text, void **handle);
 

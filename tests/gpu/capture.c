@@ -4,6 +4,7 @@
  *   before    the kernel's handle was got before the capture         inside    in the capture
  *   second    so, and another kernel of the module was launched      library   a CUkernel, launched as it is
  *   beside    launched first into another stream, while this one is captured
+ *   loaded    its module was loaded in the capture                   opened    so, as a library
  * Status 0 if all are ok. */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -19,8 +20,8 @@ static const char ptx[] =
 	HEAD("other") "\tret;\n}\n"
 	HEAD("step") "\tld.global.u32 %r2, [%rd3];\n\tadd.u32 %r2, %r2, %r1;\n\tst.global.u32 [%rd3], %r2;\n\tret;\n}\n";
 
-enum way { BEFORE, INSIDE, SECOND, LIBRARY, BESIDE, WAYS };
-static const char *const ways[WAYS] = {"before", "inside", "second", "library", "beside"};
+enum way { BEFORE, INSIDE, SECOND, LIBRARY, BESIDE, LOADED, OPENED, WAYS };
+static const char *const ways[WAYS] = {"before", "inside", "second", "library", "beside", "loaded", "opened"};
 static const struct { const char *name; CUstreamCaptureMode mode; } modes[] = {
 	{"global", CU_STREAM_CAPTURE_MODE_GLOBAL}, {"thread-local", CU_STREAM_CAPTURE_MODE_THREAD_LOCAL},
 	{"relaxed", CU_STREAM_CAPTURE_MODE_RELAXED},
@@ -58,7 +59,7 @@ static void load(struct job *j)
 	CUkernel kernel;
 	CUfunction other;
 
-	if (j->way == LIBRARY) {
+	if (j->way == LIBRARY || j->way == OPENED) {
 		if (image)
 			DO(cuLibraryLoadFromFile(&j->library, image, NULL, NULL, 0, NULL, NULL, 0));
 		else
@@ -91,6 +92,8 @@ static CUgraph capture(struct job *j, CUstreamCaptureMode mode)
 		return NULL;
 	if (j->way == INSIDE)
 		DO(cuModuleGetFunction(&j->step, j->module, "step"));
+	if (j->way == LOADED || j->way == OPENED)
+		load(j);
 	if (j->way == BESIDE && !j->failed)
 		launch(j, j->other);
 	for (int i = 0; i < 2 && !j->failed; i++)
@@ -121,7 +124,8 @@ static int run(enum way way, unsigned mode, unsigned flags)
 	DO(cuMemAlloc(&j->memory, N * 4));
 	DO(cuMemsetD8(j->memory, 0, N * 4));
 	DO(cuCtxSynchronize());
-	load(j);
+	if (j->way != LOADED && j->way != OPENED)
+		load(j);
 	CUgraph graph = j->failed ? NULL : capture(j, modes[mode].mode);
 	if (way == BESIDE && !j->failed)
 		DO(cuStreamSynchronize(j->other));

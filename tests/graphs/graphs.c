@@ -506,6 +506,73 @@ static void while_captured(void)
 		words(y, 2);
 }
 
+/* What is loaded while a stream is captured, in what way the driver takes it then: its variable has one place, and what it had at first. */
+static const char own_ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n.visible .global .align 4 .u32 own[4] = {5, 5, 5, 5};\n"
+	KERNEL("keep", PARAMETERS, WORD "\tld.global.u32 %r6, [own+4];\n\tadd.u32 %r6, %r6, %r5;\n\tst.global.u32 [%rd3], %r6;\n")
+	KERNEL("change", PARAMETERS, WORD "\tsetp.ne.u32 %p1, %r4, 0;\n\t@%p1 ret;\n\tst.global.u32 [own+4], %r5;\n");
+static struct { CUfunction keep, change; CUdeviceptr at; } own;
+
+static void own_module(void)
+{
+	CUmodule m;
+	size_t size;
+
+	MUST(cuModuleLoadData(&m, own_ptx));
+	MUST(cuModuleGetFunction(&own.keep, m, "keep"));
+	MUST(cuModuleGetFunction(&own.change, m, "change"));
+	MUST(cuModuleGetGlobal(&own.at, &size, m, "own"));
+}
+
+static void own_library(void)
+{
+	CUlibrary l;
+	size_t size;
+
+	MUST(cuLibraryLoadData(&l, own_ptx, NULL, NULL, 0, NULL, NULL, 0));
+	MUST(cuLibraryGetKernel((CUkernel *)&own.keep, l, "keep"));
+	MUST(cuLibraryGetKernel((CUkernel *)&own.change, l, "change"));
+	MUST(cuLibraryGetGlobal(&own.at, &size, l, "own"));
+}
+
+static void own_launch(CUstream stream, CUfunction f, CUdeviceptr to, unsigned value)
+{
+	void *params[] = {&to, &to, &value};
+
+	MUST(cuLaunchKernel(f, ctas, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
+}
+
+static void captured_of(void (*load_own)(void))
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	unsigned seven = 7;
+
+	capture();
+	MUST(cuThreadExchangeStreamCaptureMode(&mode));
+	load_own();
+	MUST(cuThreadExchangeStreamCaptureMode(&mode));
+	own_launch(a, own.keep, x, 1);
+	CUgraphExec exec = captured();
+	MUST(cuGraphLaunch(exec, a));
+	MUST(cuStreamSynchronize(a));
+	words(x, 6);
+	MUST(cuMemcpyHtoD(own.at + 4, &seven, 4));
+	MUST(cuGraphLaunch(exec, a));
+	own_launch(a, own.keep, y, 2);
+	MUST(cuStreamSynchronize(a));
+	words(x, 8);
+	words(y, 9);
+	MUST(cuGraphLaunch(exec, a));
+	edge_unless_racy(b, a);
+	own_launch(b, own.change, y, 11);
+	MUST(cuCtxSynchronize());
+	own_launch(a, own.keep, x, 1);
+	MUST(cuCtxSynchronize());
+	words(x, 12);
+}
+
+static void loaded_while_captured(void) { captured_of(own_module); }
+static void library_while_captured(void) { captured_of(own_library); }
+
 static void cloned(void)
 {
 	CUgraph graph = made(), clone;
@@ -585,7 +652,7 @@ static const struct form forms[] = {
 	FORM(then_kernel), FORM(kernel_then), FORM(then_host), FORM(copy_then_kernel), FORM(streams_then_set), FORM(branch_then_kernel), FORM(two_streams),
 	FORM(one_in_two_streams), FORM(default_stream),
 	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off), FORM(switched_on), FORM(switched_off_updated),
-	FORM(while_captured), FORM(cloned), FORM(asked), FORM(of_several), FORM(alternating),
+	FORM(while_captured), FORM(loaded_while_captured), FORM(library_while_captured), FORM(cloned), FORM(asked), FORM(of_several), FORM(alternating),
 	{NULL, NULL},
 };
 

@@ -9,7 +9,7 @@
 
 struct real real;
 
-static int gpu = 90, context = 1, loads, unloads, forgets;
+static int gpu = 90, context = 1, captures, loads, unloads, forgets;
 static uint32_t plain_registers = 40, better_registers = 40;
 static const char *refusal;
 static int plain, better, module; /* their addresses are handles */
@@ -50,6 +50,7 @@ const char *image_load_checked(const struct image *i, void *from, const char *te
 }
 
 const char *image_replace(const struct image *i, const char *text, void **handle) { return image_load_checked(i, *handle, text, handle); }
+int flow_captures(void) { return captures; }
 struct flow *flow_current(void) { return context ? (struct flow *)&plain : NULL; }
 void flow_note(struct flow *f, const char *key, const char *name, const char *reason) { (void)f, (void)key, (void)name, (void)reason; }
 
@@ -165,6 +166,26 @@ static void replaced(void)
 	fat_forget(&plain, 1);
 }
 
+/* While a stream is being captured nothing ends but with what the program has. */
+static void replaced_while_captured(void)
+{
+	struct holder clones;
+
+	captures = 1;
+	better_registers = plain_registers;
+	CHECK(load(&own, names) == &better && loads == 1 && !unloads && said(fat_clones(&better, &clones), "no PTX of it passed"));
+	fat_forget(&better, 1);
+	CHECK(unloads == 100);
+	better_registers = 41;
+	CHECK(load(&own, names) == &plain && !unloads && said(fat_clones(&plain, &clones), "more registers"));
+	fat_forget(&plain, 1);
+	CHECK(unloads == 1);
+	CHECK(load(&image_module, names) == &plain && !unloads);
+	fat_forget(&plain, 0); /* with its context, and so has the other */
+	CHECK(!unloads);
+	captures = 0;
+}
+
 int main(void)
 {
 	real.cuCtxGetDevice = get_device;
@@ -174,5 +195,6 @@ int main(void)
 	beside();
 	elsewhere();
 	replaced();
+	replaced_while_captured();
 	return 0;
 }
