@@ -32,6 +32,15 @@ struct block *block_at(uint64_t base)
 	return b && b->taken.base == base && !b->limbo ? b : NULL;
 }
 
+/* Without the lock: it may wait for kernels, which may wait for a thread that wants it. */
+static int block_unback(uint64_t base, uint64_t size, CUmemGenericAllocationHandle handle)
+{
+	pthread_mutex_unlock(&vmm_lock);
+	int rc = vmm_unback(base, size, handle);
+	pthread_mutex_lock(&vmm_lock);
+	return rc;
+}
+
 /* Pages with their shadow, from the slice. */
 static int block_pages(struct participant *p, uint64_t size, uint64_t *base, CUmemGenericAllocationHandle *handle)
 {
@@ -40,7 +49,7 @@ static int block_pages(struct participant *p, uint64_t size, uint64_t *base, CUm
 	if (!vmm_back(p, *base, size, handle)) {
 		if (!shadow_cover(p, *base, size))
 			return 0;
-		vmm_unback(*base, size, *handle);
+		block_unback(*base, size, *handle);
 	}
 	arena_give(&p->slice, *base, size);
 	return -ENOMEM;
@@ -53,7 +62,7 @@ static int block_chunk(struct participant *p)
 		return -ENOMEM;
 	if (!spans_insert(&chunks, &chunk)) /* it stays */
 		return arena_give(&p->small, chunk.at.base, CHUNK);
-	vmm_unback(chunk.at.base, CHUNK, chunk.handle);
+	block_unback(chunk.at.base, CHUNK, chunk.handle);
 	arena_give(&p->slice, chunk.at.base, CHUNK);
 	return -ENOMEM;
 }
@@ -129,30 +138,29 @@ static int block_is_open(const struct block *b)
 	return b->lent && ipc_call(p->socket, &msg, -1, NULL);
 }
 
-/* The i-th of those kept; 1: it is no more. */
-static int kept_end(size_t i, const struct freed_look *l)
+/* The i-th of those kept ends, if it may. again: others were asked about a moment ago. */
+static void kept_end(size_t i, const struct freed_look *l, int again)
 {
 	struct block *b = spans_at(&kept, i), gone;
 	int over = freed_over(&b->freed, l);
 	checked += !over;
-	if (!over || block_is_open(b))
-		return 0;
+	if (!over || (b->lent && again) || block_is_open(b))
+		return;
 	gone = *b;
 	spans_remove(&kept, i);
 	block_vacate(&gone);
-	return 1;
 }
 
-/* wait: for a moment, for checks. */
-static void block_reclaim_kept(int wait)
+/* again: somebody waits for checks. */
+static void block_reclaim_kept(int again)
 {
 	struct freed_look l;
 	if (!kept.count)
 		return;
-	freed_look(&l, wait);
+	freed_look(&l, again);
 	checked = 0;
 	for (size_t i = kept.count; i-- > 0;)
-		kept_end(i, &l);
+		kept_end(i, &l, again);
 }
 
 /* Its pages are given back, its addresses when nothing is of them any more. */
@@ -160,13 +168,8 @@ static void block_go(struct block *b)
 {
 	block_give_back(b);
 	struct block gone = *b;
-	int rc = 0;
 	spans_remove(&blocks, spans_behind(&blocks, gone.taken.base));
-	if (gone.large) { /* to unmap may wait for kernels, which may wait for a thread that wants the lock */
-		pthread_mutex_unlock(&vmm_lock);
-		rc = vmm_unback(gone.taken.base, gone.taken.size, gone.handle);
-		pthread_mutex_lock(&vmm_lock);
-	}
+	int rc = gone.large ? block_unback(gone.taken.base, gone.taken.size, gone.handle) : 0;
 	given_back += gone.large;
 	freed_since(&gone.freed);
 	if (!rc)
@@ -181,7 +184,7 @@ void block_free(struct block *b)
 	freed_look(&l, 0);
 	size_t i = spans_behind(&kept, base);
 	if (i < kept.count && ((const struct block *)spans_at(&kept, i))->taken.base == base)
-		kept_end(i, &l);
+		kept_end(i, &l, 0);
 }
 
 /* Where the oldest free of a stream is not over, nor are those behind it. */
@@ -276,7 +279,7 @@ int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, CUconte
 		return rc;
 	if (spans_insert(&blocks, &b)) {
 		if (b.large)
-			vmm_unback(b.taken.base, b.taken.size, b.handle);
+			block_unback(b.taken.base, b.taken.size, b.handle);
 		arena_give(b.large ? &p->slice : &p->small, b.taken.base, b.taken.size);
 		return -ENOMEM;
 	}
