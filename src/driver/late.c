@@ -28,7 +28,8 @@ struct late {
 	uint64_t number; /* once it is started: vmm_checks */
 	int enqueued;  /* the driver has answered */
 	CUevent event; /* NULL: it is over */
-	CUcontext context; /* the event's */
+	CUstream stream;   /* and the event's */
+	CUcontext context;
 	int alone;     /* clock_alone() */
 	int untold;    /* counts as unchecked */
 	struct gsan_look *look[2]; /* what GPUs know of the words that it reads and writes until it was checked; or NULL */
@@ -296,6 +297,7 @@ int late_enqueued(struct late *l, CUstream stream, int done, int over)
 	int lost = done && !over && !event;
 
 	pthread_mutex_lock(&k->lock);
+	l->stream = stream;
 	l->context = context;
 	l->enqueued = 1;
 	l->event = event;
@@ -389,30 +391,57 @@ static void late_run(struct late_kernel *k, struct late *l, uint32_t mapped)
 	k->newest = l;
 }
 
-/* Of a slot whose copy is not over, later ones are not asked. 1: there was room for all that may be started. */
+/* Copies that are not over: of each slot the first, and of those that are several streams' the first of further ones. */
+struct late_waits { const struct late *first[GSAN_STREAMS], *more[16]; unsigned mores; };
+
+static int late_follows(const struct late *l, const struct late *before)
+{
+	return before && before->enqueued && before->stream == l->stream && before->context == l->context;
+}
+
+/* It is not over before one of them is. */
+static int late_behind(const struct late *l, const struct late_waits *w)
+{
+	int behind = late_follows(l, w->first[l->slot]);
+
+	for (unsigned i = 0; i < w->mores && !behind; i++)
+		behind = late_follows(l, w->more[i]);
+	return behind;
+}
+
+static void late_waits_for(struct late_waits *w, const struct late *l)
+{
+	if (!w->first[l->slot])
+		w->first[l->slot] = l;
+	else if (w->mores < sizeof(w->more) / sizeof(*w->more) && !late_behind(l, w))
+		w->more[w->mores++] = l;
+}
+
+/* 1: there was room for all that may be started. */
 static int late_start_all(struct late_kernel *k, uint32_t mapped)
 {
-	uint64_t waits = 0;
+	struct late_waits waits = {.mores = 0};
 	struct late *l, *next;
 
 	late_reap(k);
-	for (l = k->first; l && k->runs < LATE_RUNNING && ~waits; l = next) {
+	for (l = k->first; l && k->runs < LATE_RUNNING; l = next) {
 		next = l->next;
-		int over = l->enqueued && !(waits >> l->slot & 1) && (!l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY);
+		int over = l->enqueued && !late_behind(l, &waits) && (!l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY);
 		if (!over) {
-			waits |= 1ull << l->slot;
+			late_waits_for(&waits, l);
 			continue;
 		}
 		late_take(k, l);
 		late_heard(l);
-		flow_over(l->flow, l->slot, l->seq);
+		if (!waits.first[l->slot])
+			flow_over(l->flow, l->slot, l->seq);
 		if (l->alone && clock_alone_still(&l->flow->clock, l->slot, l->seq))
 			late_end(k, l);
 		else
 			late_run(k, l, mapped);
 	}
 	late_mark(k);
-	return !l || !~waits;
+	return !l;
 }
 
 /* Are some of those that hosts may poll waited for yet? */

@@ -22,6 +22,8 @@ static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 	KERNEL("of_variable", WORDS, WORD "\tmov.u64 %rd3, variable;\n\tcvta.global.u64 %rd3, %rd3;\n\tadd.u64 %rd2, %rd2, %rd3;\n"
 	       "\tsub.u64 %rd2, %rd2, %rd1;\n\tld.global.u32 %r6, [%rd2];\n\tmul.wide.u32 %rd4, %r4, 4;\n\tadd.u64 %rd4, %rd1, %rd4;\n"
 	       "\tst.global.u32 [%rd4], %r6;\n")
+	/* as many microseconds, or more */
+	KERNEL("pass", WORDS, "\tld.param.u32 %r5, [words];\nagain:\n\tnanosleep.u32 1000;\n\tsub.u32 %r5, %r5, 1;\n\tsetp.ne.u32 %p2, %r5, 0;\n\t@%p2 bra again;\n")
 	/* a flag behind `words`: raised when its CTA has done nothing; polled before the words are written */
 	KERNEL("raise", WORDS, "\tld.param.u32 %r5, [words];\n\tmul.wide.u32 %rd2, %r5, 4;\n\tadd.u64 %rd2, %rd1, %rd2;\n"
 	       "\tmov.u32 %r6, 1;\n\tst.release.gpu.global.u32 [%rd2], %r6;\n")
@@ -40,7 +42,7 @@ static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 static CUdeviceptr at, other, out;
 static char *host, *host2; /* pinned: copies do not wait */
 
-static const char *const names[] = {"put", "get", "add", "count", "of_variable", "raise", "await", "narrow", "take", "tell", "publish", "poll"};
+static const char *const names[] = {"put", "get", "add", "count", "of_variable", "raise", "await", "narrow", "take", "tell", "publish", "poll", "pass"};
 
 static void load(void) { KERNELS_LOAD(ptx, names); }
 
@@ -400,6 +402,34 @@ static void many(void)
 	MUST(cuMemsetD8Async(at, 0, 640, a));
 }
 
+/* Of more streams than have numbers two share one; in one of them a copy waits. That of the other is checked before its memory is given to somebody
+ * else, with no edge but that it was freed. */
+static void freed_beside_a_slow_one(void)
+{
+	enum { STREAMS = 66, PIECE = 1024, LONG = 4000 };
+	CUstream s[STREAMS];
+	CUdeviceptr p, q = other;
+
+	for (int i = 0; i < STREAMS; i++) { /* the program's two have numbers of their own */
+		if (i < 2)
+			s[i] = i ? b : a;
+		else
+			MUST(cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING));
+		MUST(cuMemsetD8Async(out + 64 * i, 0, 64, s[i]));
+	}
+	MUST(cuCtxSynchronize());
+	MUST(cuLaunchKernel(kernel("pass"), 1, 1, 1, 1, 1, 1, 0, s[STREAMS - 2], (void *[]){&at, &(unsigned){LONG}}, NULL));
+	MUST(cuMemcpyHtoDAsync(other, host, BYTES, s[STREAMS - 2]));
+	MUST(cuMemAllocAsync(&p, 4 * PIECE, s[STREAMS - 1]));
+	MUST(cuMemcpyHtoDAsync(p, host, 4 * PIECE, s[STREAMS - 1]));
+	MUST(cuMemFreeAsync(p, s[STREAMS - 1]));
+	for (int i = 0; i < 1000 && q != p && cuStreamQuery(s[STREAMS - 2]) == CUDA_ERROR_NOT_READY; i++) /* while it is slow */
+		MUST(cuMemAllocAsync(&q, 4 * PIECE, b));
+	launch(b, "put", q, PIECE);
+	if (racy)
+		MUST(cuMemcpyHtoDAsync(q, host, 4 * PIECE, a));
+}
+
 /* Threads allocate, in the order of streams of their own, what the first one uses and frees in its. Who asks whether something is free holds nobody
  * up who launches. */
 enum { GIVERS = 3, GIFTS = 12 };
@@ -463,7 +493,7 @@ static const struct form forms[] = {
 	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_elsewhere), FORM(context_reset), FORM(context_filled),
 	FORM(many), FORM(fetched_ahead), FORM(fetched_bytes), FORM(fetched_in_turn), FORM(set_ahead), FORM(counted_ahead), FORM(sent_behind), FORM(freed_behind),
 	FORM(polled_set), FORM(polled_copy), FORM(polled_long),
-	FORM(given_by_threads),
+	FORM(given_by_threads), FORM(freed_beside_a_slow_one),
 	{NULL, NULL},
 };
 

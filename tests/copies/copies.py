@@ -29,7 +29,7 @@ FORMS = {
     "many": (READ | {WRITE}, {COPY, SET}), "fetched_ahead": (READ, {COPY}), "fetched_bytes": (READ, {COPY}), "fetched_in_turn": (READ, {COPY}),
     "set_ahead": ({ATOMIC}, {SET}), "counted_ahead": ({ATOMIC}, {SET}), "sent_behind": (READ, {COPY}), "freed_behind": (READ, {COPY}),
     "polled_set": ({WRITE}, set()), "polled_copy": ({WRITE}, set()), "polled_long": (READ | {WRITE}, {COPY}),
-    "given_by_threads": ({ATOMIC}, {SET}),
+    "given_by_threads": ({ATOMIC}, {SET}), "freed_beside_a_slow_one": ({WRITE}, {COPY}),
 }
 UNNAMED = {"many"}  # more streams than have numbers
 CALLERS = {"given_by_threads": "giver"}  # else the form itself calls the driver
