@@ -10,7 +10,8 @@
 #define LARGE (1u << 20)         /* from here on a block has pages of its own */
 #define CHUNK (32ull << 20)
 #define SMALL_ALIGN 512u
-#define LIMBO_MS 10000 /* who frees may wait for what the program does next: then memory is short after all */
+#define LIMBO_MS 10000 /* who frees may wait for what the program does next: then memory is short after all; */
+#define CHECKS_MS 1000 /* and its kernels may leave checks no room */
 
 static struct spans blocks = SPANS(struct block);
 static struct { uint64_t first, last; int asked; } limbo; /* by base, in the order of their frees; a thread asks about them */
@@ -252,7 +253,7 @@ static void block_reclaim(void)
 static int block_await(void)
 {
 	const uint64_t before = given_back;
-	for (int ms = 0; (limbo.first || checked) && given_back == before && ms < LIMBO_MS; ms++) {
+	for (int ms = 0; given_back == before && ms < (limbo.first ? LIMBO_MS : checked ? CHECKS_MS : 0); ms++) {
 		pthread_mutex_unlock(&vmm_lock);
 		usleep(1000);
 		pthread_mutex_lock(&vmm_lock);

@@ -303,6 +303,12 @@ static void checked_and_short(void)
 	checks.over = 200;
 	h = create(PAGE);
 	CHECK(super.alloc_base == canonical);
+	checks.over = 199; /* for good: then there is none, and soon */
+	OK(vmm_cuMemFree_v2(a));
+	fake.refuse_create = 1;
+	looks = 0;
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB)); /* the driver's own */
+	CHECK(a >= slice_end && looks > 100 && looks < 2000);
 }
 
 /* Ranges have no memory that could run short: who drops them waits, once if in vain. */
