@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 24u
+#define GSAN_ABI 25u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */

@@ -5,11 +5,13 @@
 
 #include "device/abi.h"
 #include "ptx/apart.h"
+#include "ptx/awaits.h"
 #include "ptx/fences.h"
 #include "ptx/info.h"
 
 #define NUMBERS_PER_LINE 32u
 #define FENCES_WORK (1u << 24) /* instructions that are looked at for the fences of a function */
+#define EARLY_FLAGS 64u       /* of a function, if it has no more */
 #define DESCRIBE_CALLS 8u /* one above the other */
 
 static void word(struct text *out, const char *s)
@@ -137,24 +139,142 @@ static void describe_behind(const struct ptx_plan *plan, uint32_t f, const uint8
 		text_printf(out, "%u-%u,", from, last);
 }
 
+static int describe_is_flag(const struct ptx_access *a)
+{
+	return (a->kind == PTX_ACCESS_RED || a->kind == PTX_ACCESS_STORE || a->kind == PTX_ACCESS_RMW) && strcmp(a->semantics, "weak");
+}
+/* By itself, or for what comes behind it; as far as the CTAs of one GPU. */
+static int describe_releases(const struct ptx_access *a)
+{
+	return (a->sem == GSAN_SEM_RELEASE || a->sem == GSAN_SEM_ACQ_REL || a->sem == GSAN_SEM_SC) && strcmp(a->scope, "cta");
+}
+
+/* Where a flag is raised, as its site says it. */
+static void describe_key(const struct ptx_module *m, const struct ptx_instr *i, struct text *key)
+{
+	const struct ptx_where at = ptx_plan_where(m, i);
+
+	key->size = 0;
+	text_printf(key, "%s:%u:%u ", at.file ? at.file : "-", at.line, at.column);
+	ptx_plan_inlined(m, at.loc, key);
+}
+
+/* The places that raise one flag, `mark`ed by their instructions: those of one place, which may have been unrolled. Their number. */
+static uint32_t describe_one_flag(const struct ptx_plan *plan, uint32_t f, const struct ptx_place *p, uint8_t *mark)
+{
+	const struct ptx_place *end = plan->place + plan->function[f].place + plan->function[f].places;
+	const struct ptx_function *function = &plan->module->function[f];
+	struct text key = {0}, other = {0};
+	uint32_t n = 0;
+
+	memset(mark, 0, function->instrs);
+	describe_key(plan->module, p->instr, &key);
+	for (; p < end; p++) {
+		if (!describe_is_flag(&p->access))
+			continue;
+		describe_key(plan->module, p->instr, &other);
+		if (!key.failed && !other.failed && !strcmp(key.data, other.data))
+			n += mark[p->instr - function->instr] = 1;
+	}
+	text_free(&key);
+	text_free(&other);
+	return n;
+}
+
+/* Can a thread come to it once more? */
+static int describe_is_round(const struct ptx_function *f, uint32_t at)
+{
+	for (uint32_t i = at; i < f->instrs; i++)
+		for (uint32_t k = 0; k < f->instr[i].operands; k++) {
+			const struct ptx_operand *o = &f->instr[i].operand[k];
+			if (o->kind == PTX_OPND_SYMBOL && o->decl && o->decl->is_label && o->decl->label_at <= at)
+				return 1;
+		}
+	return 0;
+}
+
+/* What there is for a function: fences of at least its GPU, of each instruction; and two more arrays as long, and `work`. */
+static void describe_early_of(const struct ptx_plan *plan, uint32_t f, const struct ptx_place *flag, uint8_t *fenced, uint32_t *work, struct text *out)
+{
+	const struct ptx_function *function = &plan->module->function[f];
+	const uint32_t at = (uint32_t)(flag->instr - function->instr);
+	uint8_t *early = fenced + function->instrs, *mark = early + function->instrs;
+	struct text sites = {0};
+
+	if (describe_one_flag(plan, f, flag, mark) == 1 && !describe_is_round(function, at))
+		return;
+	if (ptx_fences_early(plan->module, function, mark, fenced, describe_releases(&flag->access), early, work))
+		describe_behind(plan, f, early, &sites);
+	if (sites.size > 1)
+		text_printf(out, "early\t%u%s\n", flag->site, sites.data);
+	out->failed |= sites.failed;
+	text_free(&sites);
+}
+
+/* Which flags are raised too early for what comes behind them in their round of a loop. Not those that are awaited there, as a lock that is taken. */
+static void describe_early(const struct ptx_plan *plan, uint32_t f, const uint8_t *awaits, struct text *out)
+{
+	const struct ptx_function *function = &plan->module->function[f];
+	const struct ptx_place *place = plan->place + plan->function[f].place, *end = place + plan->function[f].places;
+	uint32_t flags = 0, *work = malloc(function->instrs * (sizeof(*work) + 3));
+	uint8_t *fenced = (uint8_t *)(work + function->instrs);
+
+	out->failed |= !work;
+	if (work)
+		memset(fenced, 0, function->instrs);
+	for (const struct ptx_place *p = place; work && p < end; p++) {
+		flags += (uint32_t)describe_is_flag(&p->access);
+		fenced[p->instr - function->instr] = p->access.kind == PTX_ACCESS_FENCE && !p->instr->pred && describe_releases(&p->access);
+	}
+	for (const struct ptx_place *p = place; work && p < end && flags <= EARLY_FLAGS; p++)
+		if (describe_is_flag(&p->access) && !awaits[p->instr - function->instr] && p->site && p->site != PTX_SITE_UNKNOWN)
+			describe_early_of(plan, f, p, fenced, work, out);
+	free(work);
+}
+
+/* Who waits, of a function's sites, and which flags are early. */
+static void describe_awaits(const struct ptx_plan *plan, uint32_t f, struct text *out)
+{
+	const struct ptx_function *function = &plan->module->function[f];
+	const struct ptx_place *p = plan->place + plan->function[f].place, *end = p + plan->function[f].places;
+	uint8_t *awaits = p < end ? malloc(function->instrs) : NULL;
+	uint32_t last = 0;
+
+	out->failed |= p < end && (!awaits || ptx_awaits(plan->module, function, awaits));
+	for (; p < end && awaits && !out->failed; p++)
+		if (awaits[p->instr - function->instr] && p->site && p->site != PTX_SITE_UNKNOWN && p->site != last)
+			text_printf(out, "awaits\t%u\n", last = p->site);
+	if (awaits && !out->failed)
+		describe_early(plan, f, awaits, out);
+	free(awaits);
+}
+
 /* A fence stands before the site that it is told with. Not of a function that has too many, nor those that not all who come there execute. */
 static void describe_fences(const struct ptx_plan *plan, const struct ptx_place **call, uint32_t f, struct text *out)
 {
 	const struct ptx_function *function = &plan->module->function[f];
 	const struct ptx_place *place = plan->place + plan->function[f].place;
 	uint32_t fences = 0, *work;
-	uint8_t *behind;
+	uint8_t *behind, *mark;
 
 	for (uint32_t i = 0; i < plan->function[f].places; i++)
 		fences += place[i].access.kind == PTX_ACCESS_FENCE;
 	if (!fences || fences > FENCES_WORK / function->instrs)
 		return;
-	work = malloc(function->instrs * (sizeof(*work) + 1));
+	work = malloc(function->instrs * (sizeof(*work) + 2));
 	behind = (uint8_t *)(work + function->instrs);
+	mark = behind + function->instrs;
+	if (work)
+		memset(mark, 0, function->instrs);
 	for (uint32_t i = 0; work && i < plan->function[f].places; i++) {
 		uint32_t at = (uint32_t)(place[i].instr - function->instr);
 
-		if (place[i].access.kind != PTX_ACCESS_FENCE || place[i].instr->pred || !ptx_fences_behind(plan->module, function, at, behind, work))
+		if (place[i].access.kind != PTX_ACCESS_FENCE || place[i].instr->pred)
+			continue;
+		mark[at] = 1;
+		const int known = ptx_fences_behind(plan->module, function, mark, behind, work);
+		mark[at] = 0;
+		if (!known)
 			continue;
 		describe_place(plan->module, call, &place[i], "fence", reckon(plan, f, at).site, out);
 		describe_behind(plan, f, behind, out);
@@ -242,6 +362,7 @@ static void describe_accesses(const struct ptx_plan *plan, const uint8_t *reache
 	for (uint32_t f = 0; f < plan->module->functions; f++)
 		if (reached[f]) {
 			describe_apart(plan, f, out);
+			describe_awaits(plan, f, out);
 			describe_fences(plan, call, f, out);
 		}
 	free(call);

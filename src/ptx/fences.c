@@ -17,7 +17,7 @@ static uint32_t come(uint8_t *behind, uint32_t *work, uint32_t waiting, uint32_t
 	return waiting + 1;
 }
 
-int ptx_fences_behind(const struct ptx_module *m, const struct ptx_function *f, uint32_t fence, uint8_t *behind, uint32_t *work)
+int ptx_fences_behind(const struct ptx_module *m, const struct ptx_function *f, const uint8_t *fence, uint8_t *behind, uint32_t *work)
 {
 	uint32_t waiting = 0;
 
@@ -30,7 +30,7 @@ int ptx_fences_behind(const struct ptx_module *m, const struct ptx_function *f, 
 		uint32_t at = work[--waiting];
 		const struct ptx_instr *i = &f->instr[at];
 
-		if (at == fence)
+		if (fence[at])
 			continue;
 		for (uint32_t k = 0; k < i->operands; k++)
 			if (i->operand[k].kind == PTX_OPND_SYMBOL && i->operand[k].decl && i->operand[k].decl->is_label &&
@@ -39,5 +39,36 @@ int ptx_fences_behind(const struct ptx_module *m, const struct ptx_function *f, 
 		if (!ends(m, i) && at + 1 < f->instrs)
 			waiting = come(behind, work, waiting, at + 1);
 	}
+	return 1;
+}
+
+/* Does a way lead from behind it to the flag without a fence? By what is known of where it leads to. */
+static int comes_bare(const struct ptx_module *m, const struct ptx_function *f, uint32_t at, const uint8_t *flag, const uint8_t *bare)
+{
+	const struct ptx_instr *i = &f->instr[at];
+
+	for (uint32_t k = 0; k < i->operands; k++) {
+		const struct ptx_decl *to = i->operand[k].kind == PTX_OPND_SYMBOL ? i->operand[k].decl : NULL;
+		if (to && to->is_label && to->label_at < f->instrs && (flag[to->label_at] || bare[to->label_at]))
+			return 1;
+	}
+	return !ends(m, i) && at + 1 < f->instrs && (flag[at + 1] || bare[at + 1]);
+}
+
+int ptx_fences_early(const struct ptx_module *m, const struct ptx_function *f, const uint8_t *flag, const uint8_t *fenced, int itself, uint8_t *early, uint32_t *work)
+{
+	uint8_t *bare = (uint8_t *)work;
+
+	if (!ptx_fences_behind(m, f, flag, early, work))
+		return 0;
+	memset(bare, 0, f->instrs);
+	for (int more = !itself; more;) {
+		more = 0;
+		for (uint32_t i = f->instrs; i-- > 0;)
+			if (!bare[i] && !fenced[i] && comes_bare(m, f, i, flag, bare))
+				more = bare[i] = 1;
+	}
+	for (uint32_t i = 0; i < f->instrs; i++)
+		early[i] &= !bare[i];
 	return 1;
 }

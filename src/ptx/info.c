@@ -68,12 +68,14 @@ static int take_head(char **f, uint32_t n, struct ptx_info *info)
 }
 
 /* Of one that was named already; they are in order so far. */
-static void take_late(struct ptx_info *info, uint32_t id)
+static void take_mark(struct ptx_info *info, const char *what, uint32_t id)
 {
 	const struct ptx_site *s = ptx_info_site(info, id);
 
-	if (s)
+	if (s && *what == 'l')
 		info->site[s - info->site].late = 1;
+	else if (s)
+		info->site[s - info->site].awaits = 1;
 }
 
 static struct ptx_site site_of(char **f)
@@ -90,8 +92,10 @@ static int take_line(char **f, uint32_t n, struct ptx_info *info)
 		info->site[info->sites++] = site_of(f);
 	} else if (n == 12 && !strcmp(f[0], "fence")) {
 		info->fence[info->fences++] = (struct ptx_fence){site_of(f), f[11]};
-	} else if (n == 2 && !strcmp(f[0], "late")) {
-		take_late(info, number(f[1]));
+	} else if (n == 2 && (!strcmp(f[0], "late") || !strcmp(f[0], "awaits"))) {
+		take_mark(info, f[0], number(f[1]));
+	} else if (n == 3 && !strcmp(f[0], "early")) {
+		info->early[info->earlies++] = (struct ptx_early){number(f[1]), f[2]};
 	} else if (n == 4 && !strcmp(f[0], "apart")) {
 		info->apart[info->aparts++] = (struct ptx_apart){number(f[1]), number(f[2]), number(f[3])};
 	} else if (n == 5 && !strcmp(f[0], "left")) {
@@ -115,7 +119,7 @@ static int by_id(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* One allocation: fences, sites, lefts, frames, aparts, then the text that they point into. */
+/* One allocation: fences, flags that may be early, sites, lefts, frames, aparts, then the text that they point into. */
 static int reserve(const char *text, size_t size, struct ptx_info *info, char **copy)
 {
 	size_t lines = 1;
@@ -124,12 +128,14 @@ static int reserve(const char *text, size_t size, struct ptx_info *info, char **
 	for (size_t i = 0; i < size; i++)
 		lines += text[i] == '\n';
 	size_t each = sizeof(struct ptx_site) + sizeof(struct ptx_left) + sizeof(struct ptx_frame) + sizeof(struct ptx_apart);
-	memory = malloc(lines * (sizeof(struct ptx_fence) + each) + size + 1);
+	memory = malloc(lines * (sizeof(struct ptx_fence) + sizeof(struct ptx_early) + each) + size + 1);
 	if (!memory)
 		return -ENOMEM;
 	info->memory = memory;
 	info->fence = (struct ptx_fence *)(void *)memory;
 	memory += lines * sizeof(struct ptx_fence);
+	info->early = (struct ptx_early *)(void *)memory;
+	memory += lines * sizeof(struct ptx_early);
 	info->site = (struct ptx_site *)(void *)memory;
 	info->left = (struct ptx_left *)(void *)(memory + lines * sizeof(struct ptx_site));
 	info->frame = (struct ptx_frame *)(void *)(memory + lines * (sizeof(struct ptx_site) + sizeof(struct ptx_left)));
@@ -209,11 +215,11 @@ int ptx_info_before(const struct ptx_info *info, const struct ptx_site *a, const
 	return 1;
 }
 
-static int is_behind(const struct ptx_fence *fence, uint32_t id)
+static int is_among(const char *sites, uint32_t id)
 {
 	char *end;
 
-	for (const char *at = fence->behind; *at; at = end + 1) {
+	for (const char *at = sites; *at; at = end + 1) {
 		unsigned long from = strtoul(at, &end, 10), to = *end == '-' ? strtoul(end + 1, &end, 10) : 0;
 
 		if (*end != ',')
@@ -222,6 +228,28 @@ static int is_behind(const struct ptx_fence *fence, uint32_t id)
 			return 1;
 	}
 	return 0;
+}
+
+static int is_behind(const struct ptx_fence *fence, uint32_t id) { return is_among(fence->behind, id); }
+
+static int is_early(const struct ptx_info *info, const struct ptx_site *flag, uint32_t id)
+{
+	for (uint32_t i = 0; i < info->earlies; i++) {
+		const struct ptx_site *s = ptx_info_site(info, info->early[i].flag);
+		if (s && is_same_place(s, flag) && is_among(info->early[i].sites, id))
+			return 1;
+	}
+	return 0;
+}
+
+int ptx_info_early(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b)
+{
+	if (strcmp(a->function, b->function))
+		return 0;
+	for (const struct ptx_site *s = info->site; s < info->site + info->sites; s++)
+		if (is_same_place(s, b) && !is_early(info, a, s->id))
+			return 0;
+	return 1;
 }
 
 const struct ptx_fence *ptx_info_fence(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b, const struct ptx_fence *after)

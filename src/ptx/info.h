@@ -8,6 +8,8 @@
  *   fence <id> <file> <line> <column> <function> <op> <semantics> <scope> 0 <inlined-at or "-"> <id>-<id>,…
  *                                                   it stands before what of its function has that id or a larger one; and to which sites no
  *                                                   way leads but over it (fences.h)
+ *   early <id> <id>-<id>,…                          a flag, and the sites to which no way leads but over it, and none from there to it but over a fence
+ *   awaits <id>                                     an access of that site reads again and again until it finds something (awaits.h)
  *   left <file> <line> <opcode> <reason>            an access that is not checked
  *   variable <name>                                 one of the module's own variables in global memory
  *   variables <kernel>                              they stand in that kernel's text
@@ -36,9 +38,11 @@
 struct ptx_site {
 	uint32_t id, line, column, bytes;
 	int late; /* of weak accesses that it stands for, one is checked when what stands behind it has been executed (plan.h) */
+	int awaits;
 	const char *file, *function, *op, *semantics, *scope, *inlined_at; /* inside the info's own copy */
 };
 struct ptx_fence { struct ptx_site at; const char *behind; };
+struct ptx_early { uint32_t flag; const char *sites; };
 struct ptx_frame { const char *object; uint64_t address; /* as the object's file has it */ };
 struct ptx_left { const char *file, *opcode, *reason; uint32_t line; };
 struct ptx_info {
@@ -48,6 +52,7 @@ struct ptx_info {
 	uint32_t sites; struct ptx_site *site; /* sorted by id */
 	uint32_t aparts; struct ptx_apart *apart; /* by their ids */
 	uint32_t fences; struct ptx_fence *fence; /* as they stand in the text */
+	uint32_t earlies; struct ptx_early *early;
 	uint32_t lefts; struct ptx_left *left;
 	int host; /* no kernel: a driver function that copies or sets, as a place of the program calls it */
 	uint32_t frames; struct ptx_frame *frame; /* who called it, innermost first */
@@ -59,6 +64,9 @@ void ptx_info_free(struct ptx_info *info);
 const struct ptx_site *ptx_info_site(const struct ptx_info *info, uint32_t id);
 /* Do the threads of a CTA execute whatever they do at the place of `a` before what they do at that of `b`? 0: not, or nobody knows. */
 int ptx_info_before(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b);
+/* Does a thread of one GPU do what it does at the place of `b` behind the flag that it raises at that of `a`, in each round of a loop, and is that released
+ * by the flag of the next round? 0: not, or nobody knows. */
+int ptx_info_early(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b);
 /* Of two sites of one function, the second executed behind the first: the fences that were executed before the second on any way, and, but for a loop,
  * behind the first; NULL: no further one than `after`, which is NULL or one of these. */
 const struct ptx_fence *ptx_info_fence(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b, const struct ptx_fence *after);

@@ -9,8 +9,8 @@
 
 #include "device/layout.h"
 
-#define ABI "24"
-_Static_assert(GSAN_ABI == 24, "as ABI says");
+#define ABI "25"
+_Static_assert(GSAN_ABI == 25, "as ABI says");
 
 #undef cuGetProcAddress
 #undef cuStreamSynchronize

@@ -1,4 +1,5 @@
-/* src/ptx/fences, describe, info: which fences stand between two sites, on whatever way a thread comes from the one to the other. */
+/* src/ptx/fences, describe, info: which fences stand between two sites, on whatever way a thread comes from the one to the other; and which flags are raised
+ * before the data of their round, though with a fence behind that. */
 #include "ptx/fences.h"
 
 #include "check.h"
@@ -38,6 +39,33 @@ static const struct { const char *body, *between; } rows[] = {
 	{POLL "@%p1 bra L;\n" LOAD("0") FENCE(5) "L:" LOAD("8"), ""},
 };
 
+#define WIDE AT(5) "membar.gl;\n"
+#define WAIT AT(7) "M: atom.global.cas.b32 %r1, [%rd2], 0, 1;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra M;\n"
+#define GIVE(how) AT(2) "atom." how "gpu.global.exch.b32 %r2, [%rd2], 0;\n"
+#define ROUND(body) "L:" body "@%p1 bra L;\n"
+/* Is the flag early for the data? */
+static const struct { const char *body; int early; } rounds[] = {
+	{ROUND(FLAG DATA WIDE), 1},
+	{ROUND(FLAG DATA), 0},
+	{ROUND(FLAG DATA FENCE(5)), 0},
+	{ROUND(FLAG DATA AT(5) "fence.acquire.sync_restrict::shared::cluster.cluster;\n"), 0},
+	{ROUND(FLAG WIDE DATA), 0},
+	{ROUND(WIDE FLAG DATA), 1}, /* on its way round it comes to that fence */
+	{ROUND(DATA WIDE FLAG), 0},
+	{ROUND(DATA FLAG WIDE), 0},
+	{ROUND(FLAG DATA "@%p2 bra N;\n" WIDE "N: "), 0},
+	{ROUND("@%p2 bra N;\n" FLAG "N: " DATA WIDE), 0},
+	{ROUND(FLAG DATA AT(5) "@%p2 membar.gl;\n"), 0},
+	{FLAG ROUND(DATA WIDE), 0}, /* it is raised once: the text tells it */
+	{FLAG DATA WIDE FLAG DATA WIDE, 1},
+	{FLAG DATA FLAG DATA WIDE, 0},
+	{DATA WIDE FLAG DATA WIDE FLAG, 0},
+	{ROUND(WAIT GIVE("relaxed.") DATA WIDE), 1},
+	{ROUND(WAIT GIVE("release.") DATA), 1},
+	{ROUND(WAIT GIVE("relaxed.") DATA), 0},
+	{ROUND("M: atom.global.cas.b32 %r1, [%rd2], 0, 1;\n" AT(2) "atom.global.cas.b32 %r1, [%rd2], 0, 1;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra M;\n" DATA WIDE), 0},
+};
+
 static void describe(const char *source, struct ptx_info *info)
 {
 	struct ptx_module *m = parse_ok(source);
@@ -54,8 +82,29 @@ static void describe(const char *source, struct ptx_info *info)
 	ptx_free(m);
 }
 
+static void test_rounds(void)
+{
+	for (size_t k = 0; k < sizeof(rounds) / sizeof(*rounds); k++) {
+		struct ptx_info info;
+		const struct ptx_site *at[8] = {NULL};
+		char source[2048];
+
+		snprintf(source, sizeof(source), "%s%sret;\n}\n.file 1 \"a.cu\"\n", HEAD ".visible .entry k(.param .u64 p)\n{\n" REGS, rounds[k].body);
+		describe(source, &info);
+		for (uint32_t i = info.sites; i > 0; i--)
+			if (info.site[i - 1].line < 8)
+				at[info.site[i - 1].line] = &info.site[i - 1];
+		int early = ptx_info_early(&info, at[2], at[1]);
+		if (early != rounds[k].early)
+			fprintf(stderr, "round %zu: not %d:\n%s\n", k, rounds[k].early, rounds[k].body);
+		CHECK(early == rounds[k].early);
+		ptx_info_free(&info);
+	}
+}
+
 int main(void)
 {
+	test_rounds();
 	for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
 		struct ptx_info info;
 		const struct ptx_site *at[3] = {NULL};

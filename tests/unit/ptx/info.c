@@ -7,8 +7,8 @@
 #include "check.h"
 #include "device/layout.h"
 
-#define START "gsan-info\t24\tk\t"
-_Static_assert(GSAN_ABI == 24, "as START says");
+#define START "gsan-info\t25\tk\t"
+_Static_assert(GSAN_ABI == 25, "as START says");
 
 static int parse(const char *text, struct ptx_info *info) { return ptx_info_parse(text, strlen(text), info); }
 

@@ -1,0 +1,76 @@
+/* src/ptx/awaits, describe, info: which reads of a kernel wait for what they read. */
+#include "ptx/awaits.h"
+
+#include "check.h"
+#include "ptx/describe.h"
+#include "ptx/info.h"
+
+#define REGS ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<4>; .shared .b32 box; .local .b32 own;\n"
+#define READ ".loc 1 1 1\nld.global.b32 %r1, [%rd1];\n"
+#define LOOP(body) "mov.b32 %r2, 0;\nmov.b32 %r3, 5;\nL:" body "@%p1 bra L;\n"
+#define ATOM(what, by) LOOP("atom.global." what ".u32 %r1, [%rd1], " by ";\nsetp.ne.u32 %p1, %r1, 0;\n")
+
+static const struct { const char *body; int awaits; } rows[] = {
+	{READ "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\nadd.u32 %r3, %r3, 1;\nL: ", 0},
+	{LOOP(READ "setp.eq.u32 %p1, %r1, 0;\n"), 1},
+	{LOOP(READ "setp.ne.u32 %p1, %r3, %r1;\n"), 1},
+	{LOOP(READ "add.u32 %r2, %r2, 1;\nsetp.ne.u32 %p1, %r2, 9;\n"), 0},
+	/* how often something else is done */
+	{LOOP(READ "add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, %r1;\n"), 0},
+	/* a time limit beside it; a round's number from a loop around */
+	{LOOP(READ "add.u32 %r2, %r2, 1;\nsetp.eq.u32 %p2, %r1, 0;\nsetp.lt.u32 %p3, %r2, 99;\nand.pred %p1, %p2, %p3;\n"), 1},
+	{LOOP("add.u32 %r2, %r2, 1;\nM:" READ "setp.lt.u32 %p2, %r1, %r2;\n@%p2 bra M;\nsetp.lt.u32 %p1, %r2, 9;\n"), 1},
+	{"bra.uni M;\nL: add.u32 %r2, %r2, 1;\nM:" READ "setp.eq.u32 %p1, %r1, 7;\n@!%p1 bra L;\n", 1},
+	{"L:" READ "sub.u32 %r4, %r3, %r1;\nsetp.lt.s32 %p1, %r4, 2;\n@%p1 bra M;\nbra.uni L;\nM: ", 1},
+	/* one thread reads, the others have it from where it puts that */
+	{LOOP(READ "st.shared.b32 [box], %r1;\nbar.sync 0;\nld.shared.b32 %r4, [box];\nsetp.eq.u32 %p1, %r4, 0;\n"), 1},
+	{LOOP(READ "st.local.b32 [own], %r1;\nld.local.b32 %r4, [own];\nsetp.eq.u32 %p1, %r4, 0;\n"), 1},
+	{LOOP(READ "st.shared.b32 [box], %r2;\nld.local.b32 %r4, [own];\nsetp.eq.u32 %p1, %r4, 0;\n"), 0},
+	/* another word in each round */
+	{LOOP(READ "add.u64 %rd1, %rd1, 4;\nsetp.eq.u32 %p1, %r1, 0;\n"), 0},
+	{ATOM("exch", "1"), 1},
+	{ATOM("cas", "0, 1"), 1},
+	{ATOM("add", "0"), 1},
+	{ATOM("add", "%r2"), 1},
+	{ATOM("add", "1"), 0},
+	{ATOM("add", "%r3"), 0},
+	{ATOM("inc", "0"), 0},
+	/* tries again with what it found */
+	{LOOP("mov.b32 %r2, %r1;\nadd.u32 %r4, %r2, 1;\natom.global.cas.b32 %r1, [%rd1], %r2, %r4;\nsetp.ne.u32 %p1, %r1, %r2;\n"), 0},
+	{READ "L: brx.idx %r1, list;\nN: ret;\nlist: .branchtargets L, N;", 1},
+};
+
+static int awaits(const char *source)
+{
+	struct ptx_module *m = parse_ok(source);
+	struct text described = {0};
+	struct ptx_info info;
+	struct ptx_plan plan;
+	uint8_t reached[1] = {0};
+	uint32_t stack[1];
+	int some = 0;
+
+	CHECK(m->functions == 1 && !ptx_plan_make(m, 1, &plan));
+	ptx_describe(&plan, 0, NULL, reached, stack, &described);
+	CHECK(!ptx_info_parse(described.data, described.size, &info));
+	for (uint32_t i = 0; i < info.sites; i++)
+		some |= info.site[i].awaits;
+	ptx_info_free(&info);
+	text_free(&described);
+	ptx_plan_free(&plan);
+	ptx_free(m);
+	return some;
+}
+
+int main(void)
+{
+	for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
+		char source[2048];
+
+		snprintf(source, sizeof(source), "%s%sret;\n}\n.file 1 \"a.cu\"\n", HEAD ".visible .entry k(.param .u64 p)\n{\n" REGS, rows[k].body);
+		if (awaits(source) != rows[k].awaits)
+			fprintf(stderr, "row %zu: not %d:\n%s\n", k, rows[k].awaits, rows[k].body);
+		CHECK(awaits(source) == rows[k].awaits);
+	}
+	return 0;
+}
