@@ -305,6 +305,19 @@ static int evidence_only(const struct candidate *c, const struct report_finding 
 	return !c->rivals && !counter && !f->early && f->reason;
 }
 
+/* Does it read there again and again until it finds something? 1, too, if that is not known. */
+static int evidence_awaits(const struct kernel *kernel, uint16_t id)
+{
+	const struct ptx_site *site = kernel ? ptx_info_site(&kernel->info, id) : NULL;
+	return !site || site->awaits || (kernel->info.host && !strcmp(site->op, "wait-value"));
+}
+static int evidence_unawaited(const struct candidate *c)
+{
+	const struct gsan_finding *f = &c->finding;
+	const int read = f->flag_read_site != 0xffff && evidence_awaits(c->flag[1], f->flag_read_site);
+	return !read && !evidence_awaits(c->kernel[0], f->first.site) && !evidence_awaits(c->kernel[1], f->second.site);
+}
+
 /* The second side comes first (overtaken). */
 static void evidence_exchange(struct report_finding *f)
 {
@@ -327,6 +340,7 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 		f.second.bytes = from->bytes;
 	f.flag_write = evidence_flag(c->flag[0], from->flag_write_site);
 	f.flag_read = evidence_flag(c->flag[1], from->flag_read_site);
+	f.unawaited = evidence_unawaited(c);
 	supervisor_fences(c, &f);
 	evidence_early(c, &f);
 	f.only = evidence_only(c, &f);

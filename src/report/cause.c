@@ -262,6 +262,7 @@ static void cause_take(struct report_finding *f, const struct report_finding *fr
 {
 	f->early &= !report_place_order(&f->flag_write.at, &from->flag_write.at);
 	f->only = 0;
+	f->unawaited &= from->unawaited;
 	f->reason = from->reason;
 	f->both = from->both;
 	f->flag_write = from->flag_write;

@@ -114,6 +114,7 @@ struct report_finding {
 	enum report_class missing_edge_class;
 	struct report_edge edge;                   /* likewise */
 	int overlap;                               /* one launch began before another of its stream had ended (programmatic dependent launch); in no file */
+	int unawaited;                             /* neither side, nor who read the flag, reads again until it finds something; in no file */
 	int formal;                                /* a race by the letter of PTX alone, in all instances */
 	uint32_t schedules;                        /* of an exploration: how many showed it; 0: there was one run */
 	uint64_t first_seed;                       /* of the first of them */

@@ -507,13 +507,16 @@ int report_is_strong_flag(enum gsan_reason reason)
 	       reason == GSAN_WHY_ACQUIRE_SCOPE || reason == GSAN_WHY_BEFORE_PAYLOAD;
 }
 
+/* What two launches share, and neither waits for, is no flag: atomics may have counted there what the other one reads, or resets. */
+static int report_is_unawaited(const struct report_finding *f) { return f->unawaited && report_two_launches(f); }
+
 /* The reason, where it explains the finding. No flag helps ld.global.nc, and release and acquire are not what two strong
  * accesses lack whose scopes are too narrow. A place that contradicts the reason is another's. */
 static enum gsan_reason report_reason(const struct report_finding *f)
 {
 	int scope = f->reason == GSAN_WHY_RELEASE_SCOPE || f->reason == GSAN_WHY_ACQUIRE_SCOPE;
 	int releases = report_is(f->flag_write.semantics, "release");
-	if (f->overlap && report_is_weak_flag(f->reason)) /* with the wait it need not be strong */
+	if ((f->overlap || report_is_unawaited(f)) && report_is_weak_flag(f->reason)) /* with the wait, or the edge, it need not be strong */
 		return GSAN_WHY_NONE;
 	if (f->kind == GSAN_STALE_NC || (f->kind == GSAN_SCOPE && !scope))
 		return GSAN_WHY_NONE;

@@ -256,6 +256,18 @@ static void test_itself(void)
 	}
 }
 
+/* What two launches of one process share is a flag if one of them waits for it; within one launch it is in any case. */
+static void test_unawaited(void)
+{
+	for (int i = 0; i < 4; i++) {
+		struct report_finding f = finding(i & 1 ? GSAN_WHY_WEAK_READ : GSAN_WHY_WEAK_WRITE, 1);
+		f.second = f.first;
+		f.second.launch += i < 3;
+		f.unawaited = i != 2;
+		CHECK(report_class(&f) == (i < 2 ? REPORT_MISSING_STREAM_EDGE : REPORT_WEAK_FLAG));
+	}
+}
+
 /* Of a flag that is raised before the data, another release, acquire or scope would not help. What is learnt of another flag says nothing of
  * when it is raised. */
 static void test_early(void)
@@ -1245,6 +1257,7 @@ int main(int argc, char **argv)
 	test_both();
 	test_fences();
 	test_formal_fence();
+	test_unawaited();
 	test_early();
 	test_helper();
 	test_itself();

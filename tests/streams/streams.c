@@ -1,0 +1,82 @@
+/* A program for gsan-launch: `streams FORM [racy]`. Two launches in two streams of one process use the same words: with an event between, or by a flag that
+ * the second one waits for; or with the edge left out, or the flag weak. */
+#include "e2e/forms.h"
+
+/* %rd1: the words; %r1: this thread's index in its CTA. */
+#define KERNEL(name, body) \
+	".visible .entry " name "(.param .u64 p)\n{\n\t.reg .b64 %rd<9>;\n\t.reg .b32 %r<9>;\n\t.reg .pred %p<3>;\n" \
+	"\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tmov.u32 %r1, %tid.x;\n" body "\tret;\n}\n"
+#define COUNTER "[%rd1]"
+#define FLAG "[%rd1+128]"
+#define DATA "[%rd1+256]"
+#define OUT "[%rd1+512]"
+#define PUT "\tst.global.u32 " DATA ", 7;\n"
+#define GET "\tld.global.u32 %r3, " DATA ";\n\tst.global.u32 " OUT ", %r3;\n"
+#define COUNT "\tatom.global.add.u32 %r2, " COUNTER ", 1;\n"
+#define SEEN "\tst.global.u32 " OUT ", %r2;\n"
+#define SPIN(load) "spin:\n\t" load ".global.u32 %r2, " FLAG ";\n\tsetp.eq.u32 %p1, %r2, 0;\n\t@%p1 bra spin;\n"
+static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
+	KERNEL("count", COUNT)
+	KERNEL("draw", COUNT SEEN)
+	KERNEL("read", "\tld.global.u32 %r2, " COUNTER ";\n" SEEN)
+	/* as many times as were counted */
+	KERNEL("read_on", "\tmov.u32 %r4, 0;\non:\n" SEEN "\tadd.u32 %r4, %r4, 1;\n\tld.global.u32 %r2, " COUNTER ";\n\tsetp.lt.u32 %p1, %r4, %r2;\n\t@%p1 bra on;\n")
+	KERNEL("reset", "\tst.global.u32 " COUNTER ", 0;\n")
+	KERNEL("put_count", PUT "\tred.release.gpu.global.add.u32 " COUNTER ", 1;\n")
+	KERNEL("read_get", "\tld.global.u32 %r2, " COUNTER ";\n\tsetp.eq.u32 %p1, %r2, 0;\n\t@%p1 bra none;\n" GET "none:\n")
+	KERNEL("raise", PUT "\tst.release.gpu.global.u32 " FLAG ", 1;\n")
+	KERNEL("raise_weak", PUT "\tst.global.u32 " FLAG ", 1;\n")
+	KERNEL("await", SPIN("ld.acquire.gpu") GET)
+	KERNEL("await_weak", SPIN("ld") GET);
+
+static const char *const names[] = {"count", "draw", "read", "read_on", "reset", "put_count", "read_get", "raise", "raise_weak", "await", "await_weak"};
+
+static CUdeviceptr at;
+static CUevent event;
+
+static void load(void) { KERNELS_LOAD(ptx, names); }
+
+static void launch(CUstream stream, const char *name, unsigned ctas)
+{
+	MUST(cuLaunchKernel(kernel(name), ctas, 1, 1, 1, 1, 1, 0, stream, (void *[]){&at}, NULL));
+}
+
+/* The second one behind the first, but for the event. */
+static void behind(const char *first, unsigned ctas, const char *second)
+{
+	launch(a, first, ctas);
+	if (!racy) {
+		MUST(cuEventRecord(event, a));
+		MUST(cuStreamWaitEvent(b, event, 0));
+	}
+	launch(b, second, 1);
+}
+
+static void counted(void) { behind("count", 4, "read"); }
+static void counted_on(void) { behind("count", 4, "read_on"); }
+static void reset(void) { behind("reset", 1, "draw"); }
+static void payload(void) { behind("put_count", 1, "read_get"); }
+
+/* A flag, whoever begins first. */
+static void flagged(const char *raises, const char *awaits)
+{
+	launch(b, awaits, 1);
+	launch(a, raises, 1);
+}
+static void raised(void) { flagged(racy ? "raise_weak" : "raise", "await"); }
+static void awaited(void) { flagged("raise", racy ? "await_weak" : "await"); }
+
+static const struct form forms[] = {FORM(counted), FORM(counted_on), FORM(reset), FORM(payload), FORM(raised), FORM(awaited), {NULL, NULL}};
+
+int main(int argc, char **argv)
+{
+	const struct form *form = form_begin(argc, argv, forms, load);
+
+	MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	MUST(cuMemAlloc(&at, 4096));
+	MUST(cuMemsetD8(at, 0, 4096));
+	MUST(cuCtxSynchronize());
+	form->run();
+	MUST(cuCtxSynchronize());
+	return 0;
+}

@@ -1,0 +1,40 @@
+"""Two launches in two streams (streams.c): each form is clean as it stands, and without its edge, or with a weak flag, all that is said is that, of launches
+in the order in which they were given, with each seed. `streams.py FORM`, or --list."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+import expect  # noqa: E402
+import jobs  # noqa: E402
+
+PROGRAM = os.path.join(jobs.BIN, "streams")
+SEEDS = range(1, 7)
+STREAM, WEAK = "missing-stream-edge", "weak-flag"
+# Of the racy form: what is missing, and, of an edge between the launches, which is the first.
+FORMS = {
+    "counted": (STREAM, "count"), "counted_on": (STREAM, "count"), "reset": (STREAM, "reset"), "payload": (STREAM, "put_count"),
+    "raised": (WEAK, None), "awaited": (WEAK, None),
+}
+
+
+def run(scratch, seed, *arguments):
+    return jobs.launched(scratch, [PROGRAM, *arguments], ranks=1, options=("--seed", str(seed)))
+
+
+def form(scratch, name):
+    said, first = FORMS[name]
+    for seed in SEEDS:
+        expect.clean(run(scratch, seed, name).ends(0).summary(ranks=1))
+        job = run(scratch, seed, name, "racy").ends(jobs.FOUND)
+        summary = job.summary(ranks=1)
+        expect.need(len(summary["findings"]) == 1 or said == WEAK, f"seed {seed}: {job}")
+        for pair in expect.pairs(summary):
+            expect.need(pair["missing_edge_class"] == said, f"seed {seed}: {job}")
+            expect.need(not first or pair["first"]["kernel"] == first, f"seed {seed}: {job}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--list":
+        print(";".join(FORMS), end="")
+    else:
+        jobs.main({name: lambda scratch, name=name: form(scratch, name) for name in FORMS})
