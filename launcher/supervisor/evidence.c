@@ -280,6 +280,13 @@ static int evidence_overlap(const struct gsan_side *a, const struct gsan_side *b
 	return a->participant == b->participant && a->stream == b->stream && a->seq != b->seq;
 }
 
+/* In a loop the flag is raised again, and may be released then: a fence is what the report would ask for, and there is one. */
+static int evidence_round(const struct candidate *c, const struct report_finding *f)
+{
+	const int lacks = f->reason == GSAN_WHY_RELAXED_WRITE || f->reason == GSAN_WHY_BEFORE_PAYLOAD;
+	return lacks && f->first.gpu == f->second.gpu && (c->own_flag || f->reason == GSAN_WHY_BEFORE_PAYLOAD);
+}
+
 /* What one warp does at one place it does before what it does at another one: then its flag was raised before the first access. A counter there, which
  * every CTA raises as it reads it, is none for this pair, if that was only a guess. */
 static void evidence_early(const struct candidate *c, struct report_finding *f)
@@ -287,8 +294,12 @@ static void evidence_early(const struct candidate *c, struct report_finding *f)
 	const struct ptx_info *info = c->kernel[0] ? &c->kernel[0]->info : NULL;
 	const struct ptx_site *flag = info ? ptx_info_site(info, c->finding.flag_write_site) : NULL;
 	const struct ptx_site *first = info ? ptx_info_site(info, c->finding.first.site) : NULL;
-	if (!report_is_strong_flag(f->reason) || c->flag[0] != c->kernel[0] || !flag || !first || !ptx_info_before(info, flag, first))
+	if (!report_is_strong_flag(f->reason) || c->flag[0] != c->kernel[0] || !flag || !first)
 		return;
+	if (!ptx_info_before(info, flag, first)) {
+		f->early = evidence_round(c, f) && ptx_info_early(info, flag, first);
+		return;
+	}
 	if (c->certain || !f->both || c->flag[1] != c->flag[0] || c->finding.flag_read_site != c->finding.flag_write_site) {
 		f->early = c->own_flag || f->reason == GSAN_WHY_BEFORE_PAYLOAD;
 		return;

@@ -457,6 +457,15 @@ static void report_say_acquire_scope(struct text *out, const struct report_findi
 		text_puts(out, " does not include who wrote the flag");
 }
 
+/* What mends it, where the text tells that. */
+static void report_say_behind(struct text *out, const struct report_finding *f)
+{
+	if (!f->early || !f->first.at.file)
+		return;
+	text_puts(out, "; move it behind ");
+	report_add_frame(out, &f->first.at, f->first.inlined_at);
+}
+
 static void report_say_before_payload(struct text *out, const struct report_finding *f)
 {
 	report_add_flag(out, "store", &f->flag_write);
@@ -469,6 +478,7 @@ static void report_say_before_payload(struct text *out, const struct report_find
 			    f->early || f->certain ? "" : "; or who waits for it went on by what an earlier round released");
 	else
 		text_printf(out, " released something, but not the %s", report_noun(&f->first));
+	report_say_behind(out, f);
 }
 
 static int report_is_overlap(const struct report_finding *f) { return f->overlap; }

@@ -17,7 +17,7 @@ CLASSES = {  # and what the sentence of each must say
     "missing-release-and-acquire": r" release is missing, and so is an acquire at ",
     "missing-acquire": r" acquires at scope .* acquire is missing$",
     "narrow-scope": r"scopes? .* not include ",
-    "early-release": r" releases only what came before it,| released something, but not |; no release there would order that$",
+    "early-release": r" releases only what came before it,| released something, but not |; no release there would order that",
     "weak-flag": r" is weak[:,] ",
     "flag-of-another-cta": r" is of another CTA, ",
     "missing-barrier": r" another (warp|thread) than .*barrier is missing$",

@@ -8,7 +8,7 @@
 #define AT(line) ".loc 1 " #line " 3\n"
 /* %rd2: this thread's element; %p1: it is not thread 0. */
 #define KERNEL(name, writes, reads) \
-	".visible .entry " name "(.param .u64 at)\n{\n.reg .b64 %rd<3>;\n.reg .b32 %r<6>;\n.reg .pred %p<4>;\n" \
+	".visible .entry " name "(.param .u64 at)\n{\n.reg .b64 %rd<3>;\n.reg .b32 %r<7>;\n.reg .pred %p<4>;\n" \
 	"ld.param.u64 %rd1, [at];\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\nmul.wide.u32 %rd2, %r2, 4;\nadd.u64 %rd2, %rd1, %rd2;\n" \
 	"setp.ne.u32 %p1, %r2, 0;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra READS;\n" writes "ret;\nREADS:\n" reads "ret;\n}\n"
 /* A pair of kernels: FORM and FORM_racy. */
@@ -27,6 +27,8 @@
 #define TAKE "TAKE:\n" AT(21) "atom.relaxed.gpu.global.exch.b32 %r3, [%rd1+4096], 1;\nsetp.ne.u32 %p3, %r3, 0;\n@%p3 bra TAKE;\nfence.acq_rel.gpu;\n"
 #define ADD AT(22) "ld.global.u32 %r4, [%rd1];\nadd.u32 %r4, %r4, 1;\n" AT(23) "st.global.u32 [%rd1], %r4;\n"
 #define GIVE AT(25) "atom.relaxed.gpu.global.exch.b32 %r5, [%rd1+4096], 0;\n"
+#define GIVE_RELEASE AT(25) "atom.release.gpu.global.exch.b32 %r5, [%rd1+4096], 0;\n"
+#define ROUNDS(what) "mov.u32 %r6, 0;\nROUND:\n" what "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p3, %r6, 4;\n@%p3 bra ROUND;\n"
 #define LOCKED(give) "LOCK:\n" TAKE ADD give
 
 #define POLLS WAIT("relaxed.gpu") FENCE(12, "gpu") GET
@@ -57,11 +59,18 @@ static const char ptx[] =
 	     PUT AT(3) "st.release.cta.global.u32 [%rd1+4096], 1;\n", WAIT("acquire.cta") GET)
 	/* a lock that is given back without a fence, while others try to take it */
 	PAIR("lock_exchanged", LOCKED(FENCE(24, "gpu") GIVE), "bra.uni LOCK;\n", LOCKED(GIVE), "bra.uni LOCK;\n")
+	/* a lock that is given back before the sum is written, in each round, with a fence behind that; or by a release */
+	PAIR("lock_early", "LOCK:\n" ROUNDS(TAKE ADD FENCE(24, "gpu") GIVE), "bra.uni LOCK;\n",
+	     "LOCK:\n" ROUNDS(TAKE GIVE ADD FENCE(24, "gpu")), "bra.uni LOCK;\n")
+	PAIR("lock_early_release", "LOCK:\n" ROUNDS(TAKE ADD GIVE_RELEASE), "bra.uni LOCK;\n", "LOCK:\n" ROUNDS(TAKE GIVE_RELEASE ADD), "bra.uni LOCK;\n")
+	/* the same without a fence, but for the way that a thread of another block takes */
+	PAIR("lock_bare", "LOCK:\n" ROUNDS(TAKE ADD FENCE(24, "gpu") GIVE), "bra.uni LOCK;\n", "LOCK:\n" ROUNDS(TAKE ADD GIVE FENCE(24, "gpu")), "bra.uni LOCK;\n")
 	".file 1 \"said.cu\"\n";
 
 static const struct form { const char *name; unsigned threads, blocks; } forms[] = {
 	{"fence_release", 1, 2}, {"fence_acquire", 1, 2}, {"fence_both", 1, 2}, {"fence_and_none", 1, 2}, {"fence_of_one", 128, 2}, {"fence_too_early", 1, 2},
 	{"fence_passed", 1, 2}, {"fence_before_barrier", 128, 2}, {"fence_beside_wide", 128, 2}, {"scope_of_both", 1, 2}, {"barrier_of_reader", 128, 2}, {"lock_exchanged", 1, 6},
+	{"lock_early", 1, 4}, {"lock_early_release", 1, 4}, {"lock_bare", 1, 4},
 };
 enum { FORMS = sizeof(forms) / sizeof(*forms) };
 

@@ -11,6 +11,8 @@ BEFORE, BEHIND = NARROW.format(2, "before", "store", 3), NARROW.format(12, "behi
 NO_RELEASE = ("the flag store at said.cu:3 is relaxed, and no fence between the store at said.cu:1 and it makes it a release at scope .gpu; "
               "release is missing")
 FORMALLY = NO_RELEASE.replace("between", "of the thread that raises it, behind the barrier between").replace(" makes", ", makes")
+EARLY = "the flag atomic at said.cu:25 comes before the {} at said.cu:{}; no release there would order that; move it behind said.cu:{}"
+EARLY_RELEASE = "the flag atomic at said.cu:25 releases only what came before it, and the {} comes after it; move it behind said.cu:{}"
 # Of each form what may be said of what races.
 FORMS = {
     "fence_release": {("narrow-scope", BEFORE)},
@@ -31,7 +33,11 @@ FORMS = {
                           ("no-synchronisation", "no synchronisation between the two CTAs of one launch was seen")},
     "lock_exchanged": {("missing-release", NO_RELEASE.replace("flag store at said.cu:3 ", "flag atomic at said.cu:25 ").replace(":1 ", ":23 ")),
                        ("missing-release", NO_RELEASE.replace("flag store at said.cu:3 ", "flag atomic at said.cu:25 ").replace("store at said.cu:1 ", "load at said.cu:22 "))},
+    "lock_early": {("early-release", EARLY.format("store", 23, 23)), ("early-release", EARLY.format("load", 22, 22))},
+    "lock_early_release": {("early-release", EARLY_RELEASE.format("store", 23)), ("early-release", EARLY_RELEASE.format("load", 22))},
 }
+
+FORMS["lock_bare"] = FORMS["lock_exchanged"]
 
 
 def form(name):

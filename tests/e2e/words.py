@@ -11,7 +11,7 @@ PAYLOAD, LOAD, RELEASE = "st.global.b32 x 1", "ld.global.b32 r1 x", "st.release.
 RAISE, FENCE, NARROW, ACQUIRES = "st.relaxed.sys.global.b32 f 1", "fence.acq_rel.sys", "fence.acq_rel.gpu", "fence.acquire.sys"
 WAIT, END = "if r0 == 1", "end"
 NO_RELEASE = "the flag store at {f} is relaxed, and no fence between the store at {x} and it makes it a release at scope .sys; release is missing"
-EARLY = "the flag store at {f} comes before the store at {x}; no release there would order that"
+EARLY = "the flag store at {f} comes before the store at {x}; no release there would order that; move it behind {x}"
 CORRECT = [PAYLOAD, RELEASE], [ACQUIRE, WAIT, LOAD, END]
 BY_FENCE = ["st.relaxed.sys.global.b32 g 1", "cta 1", "poll ld.relaxed.sys.global.b32 r0 g 1 400", WAIT, FENCE, RAISE, END]
 FENCES = [PAYLOAD, FENCE, RAISE], [RELAXED, WAIT, FENCE, LOAD, END]
@@ -33,7 +33,7 @@ FORMS = {
     "release_too_narrow": ([PAYLOAD, RELEASE.replace("sys", "gpu")], CORRECT[1], "narrow-scope",
                            "the scope .gpu of the release at {f} does not include GPU 1 of rank 1", CORRECT),
     "release_too_early": ([RELEASE, PAYLOAD], CORRECT[1], "early-release",
-                          "the flag store at {f} releases only what came before it, and the store comes after it", CORRECT),
+                          "the flag store at {f} releases only what came before it, and the store comes after it; move it behind {x}", CORRECT),
     "no_acquire": (CORRECT[0], [FENCE, RELAXED, WAIT, LOAD, END], "missing-acquire",
                    "the flag read at {r} is relaxed, and no fence between it and the load at {l} acquires at scope .sys what the flag "
                    "store at {f} released; acquire is missing", FENCES),
