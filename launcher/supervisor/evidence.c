@@ -316,6 +316,24 @@ static int evidence_only(const struct candidate *c, const struct report_finding 
 	return !c->rivals && !counter && !f->early && f->reason;
 }
 
+/* Of a CTA of which another thread acquires, where that one waits: the only place in its kernel before the access at which anybody does. */
+static void evidence_waits(const struct candidate *c, struct report_finding *f)
+{
+	const struct ptx_info *info = c->kernel[1] ? &c->kernel[1]->info : NULL;
+	const struct ptx_site *second = info ? ptx_info_site(info, c->finding.second.site) : NULL, *found = NULL;
+	if (f->reason != GSAN_WHY_ACQUIRED_ALONE || f->flag_read.at.file || !second)
+		return;
+	for (const struct ptx_site *s = info->site; s < info->site + info->sites; s++) {
+		if (!s->awaits || !strcmp(s->semantics, "weak"))
+			continue;
+		if (s->id >= second->id || strcmp(s->function, second->function) || (found && (s->line != found->line || strcmp(s->file, found->file))))
+			return;
+		found = found ? found : s;
+	}
+	if (found)
+		f->flag_read = supervisor_flag(found, info->kernel);
+}
+
 /* Does it read there again and again until it finds something? 1, too, if that is not known. */
 static int evidence_awaits(const struct kernel *kernel, uint16_t id)
 {
@@ -351,6 +369,7 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 		f.second.bytes = from->bytes;
 	f.flag_write = evidence_flag(c->flag[0], from->flag_write_site);
 	f.flag_read = evidence_flag(c->flag[1], from->flag_read_site);
+	evidence_waits(c, &f);
 	f.unawaited = evidence_unawaited(c);
 	supervisor_fences(c, &f);
 	evidence_early(c, &f);

@@ -369,6 +369,10 @@ static void report_say_acquired_alone(struct text *out, const struct report_find
 	report_add_noun(out, &f->second);
 	text_puts(out, " is by another thread than the one of its CTA that acquires ");
 	report_add_flag(out, "store", &f->flag_write);
+	if (f->flag_read.at.file) {
+		text_puts(out, " by ");
+		report_add_flag(out, "read", &f->flag_read);
+	}
 	text_puts(out, ", and no barrier of that CTA stands between the acquire and it; barrier is missing");
 }
 

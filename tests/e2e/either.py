@@ -29,8 +29,8 @@ def consumer(bar):
     """Two warps write, and one of them releases that behind a barrier; of the other CTA one warp waits for it, and both read. What matters is seldom
     seen: there are many copies, of lines of their own."""
     lines = ["location x bytes 256", "location f", "launch P block 64", "cta 0 thread 0", "st.global.b32 x 1", "bar",
-             "st.release.gpu.global.b32 f 1" + MEND + "{i}", "cta 0 threads 32..63", "st.global.b32 x tid*4 1", "bar",
-             "cta 1 thread 0", "poll ld.acquire.gpu.global.b32 r0 f 1 400", *bar, "ld.global.b32 r1 x",
+             "st.release.gpu.global.b32 f 1", "cta 0 threads 32..63", "st.global.b32 x tid*4 1", "bar",
+             "cta 1 thread 0", "poll ld.acquire.gpu.global.b32 r0 f 1 400" + MEND + "{i}", *bar, "ld.global.b32 r1 x",
              "cta 1 threads 32..63", *bar, "ld.global.b32 r1 x tid*4"]
     return "".join(program(lines).replace("litmus either", f"litmus either{i}").replace("{i}", str(i)) for i in range(COPIES))
 

@@ -28,7 +28,8 @@ FORMS = {
                       ("narrow-scope", "the scope .cta of the release at said.cu:3 does not include the other CTA, nor does the scope .cta of the "
                        "acquire at said.cu:11 include the other CTA")},
     # who reads before the one thread has acquired anything has seen no flag
-    "barrier_of_reader": {("missing-barrier", "the load at said.cu:13 is by another thread than the one of its CTA that acquires the flag store at said.cu:3, "
+    "barrier_of_reader": {("missing-barrier", "the load at said.cu:13 is by another thread than the one of its CTA that acquires the flag store at said.cu:3 by "
+                           "the flag read at said.cu:11, "
                            "and no barrier of that CTA stands between the acquire and it; barrier is missing"),
                           ("no-synchronisation", "no synchronisation between the two CTAs of one launch was seen")},
     "lock_exchanged": {("missing-release", NO_RELEASE.replace("flag store at said.cu:3 ", "flag atomic at said.cu:25 ").replace(":1 ", ":23 ")),

@@ -133,7 +133,7 @@ static const struct reason {
 	{GSAN_RAW, GSAN_WHY_WEAK_READ, REPORT_WEAK_FLAG, ": the flag read at ring.py:45 is weak, and a weak load acquires nothing from the "
 	 "flag store at ring.py:33; acquire is missing", STORE("release", "sys"), READ("weak", NULL), 1, 4},
 	{GSAN_RAW, GSAN_WHY_ACQUIRED_ALONE, REPORT_MISSING_BARRIER, ": the load at ring.py:47 is by another thread than the one of its CTA that acquires the flag "
-	 "store at ring.py:33, and no barrier of that CTA stands between the acquire and it; barrier is missing", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
+	 "store at ring.py:33 by the flag read at ring.py:45, and no barrier of that CTA stands between the acquire and it; barrier is missing", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
 	{GSAN_RAW, GSAN_WHY_OTHER_CTA, REPORT_OTHER_FLAG, ": the flag store at ring.py:33 is of another CTA, and nothing orders the store at "
 	 "ring.py:31 before it", STORE("release", "sys"), READ("acquire", "sys"), 1, 4},
 	{GSAN_RAW, (enum gsan_reason)99, REPORT_NO_SYNCHRONISATION, ": no synchronisation between", STORE("release", "sys"),
