@@ -334,6 +334,34 @@ static void evidence_waits(const struct candidate *c, struct report_finding *f)
 		f->flag_read = supervisor_flag(found, info->kernel);
 }
 
+/* The only place of a kernel of relaxed operations at which it is strong, if that is a counter's whose value is read; NULL: there is none, or another one. */
+static const struct ptx_site *evidence_counter(const struct ptx_info *info)
+{
+	const struct ptx_site *found = NULL;
+	for (const struct ptx_site *s = info->site; s < info->site + info->sites; s++) {
+		if (!strcmp(s->semantics, "weak"))
+			continue;
+		if (info->sync || strcmp(s->op, "atom.add") || strcmp(s->semantics, "relaxed") || (found && (s->line != found->line || strcmp(s->file, found->file))))
+			return NULL;
+		found = found ? found : s;
+	}
+	return found;
+}
+
+/* Of a ticket of relaxed operations alone the device knows a sample (src/device/red.h). Of what is written before it and read behind it that is as good a guess
+ * where it was not seen. */
+static void evidence_ticket(const struct candidate *c, struct report_finding *f)
+{
+	const struct ptx_info *info = c->kernel[0] && c->kernel[0] == c->kernel[1] ? &c->kernel[0]->info : NULL;
+	const struct ptx_site *ticket = info && f->kind == GSAN_RAW && report_is_one_launch(f) ? evidence_counter(info) : NULL;
+	const struct ptx_site *first = ticket ? ptx_info_site(info, c->finding.first.site) : NULL, *second = ticket ? ptx_info_site(info, c->finding.second.site) : NULL;
+	if (f->reason || f->formal || !first || !second || !ptx_info_before(info, first, ticket) || !ptx_info_before(info, ticket, second))
+		return;
+	f->reason = GSAN_WHY_RELAXED_WRITE;
+	f->both = 1;
+	f->flag_write = f->flag_read = supervisor_flag(ticket, info->kernel);
+}
+
 /* Does it read there again and again until it finds something? 1, too, if that is not known. */
 static int evidence_awaits(const struct kernel *kernel, uint16_t id)
 {
@@ -370,6 +398,7 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 	f.flag_write = evidence_flag(c->flag[0], from->flag_write_site);
 	f.flag_read = evidence_flag(c->flag[1], from->flag_read_site);
 	evidence_waits(c, &f);
+	evidence_ticket(c, &f);
 	f.unawaited = evidence_unawaited(c);
 	supervisor_fences(c, &f);
 	evidence_early(c, &f);

@@ -3,7 +3,7 @@ second waits for the flag and reads. `scope`: several lines behind one flag whos
 lack something each; and what is done with the pairs of one finding: suppressed one by one, compared with an earlier report, merged. And lines of
 Triton: `called`, what is written on a line, and what a helper does that is called there, are suppressed one by one; `edges`, launches of which
 each lacks something else at the same lines; `weak`, flags that are; `counters`, atomics that hand nothing over, beside a store that races; `early`, a flag that is raised before the data, without a loop and in one;
-`schedules`, what is one finding with each."""
+`schedules`, what is one finding with each; `last`, a ticket of which a sample is known."""
 import json
 import os
 import subprocess
@@ -441,6 +441,41 @@ def schedules(scratch):
     expect.clean(of_triton(scratch, "tickets", TICKET, 0, ["none"])[1])
 
 
+LAST = """import sys
+
+import numpy, triton, triton.language as tl
+
+
+@triton.jit
+def kernel(part, ticket, out, CTAS: tl.constexpr, SEM: tl.constexpr):
+    i = tl.arange(0, 64)
+    cta = tl.program_id(0)
+    tl.store(part + cta * 64 + i, i)
+    tl.debug_barrier()
+    last = tl.atomic_add(ticket, 1, sem=SEM)  # ticket
+    if last == CTAS - 1:
+        sum = tl.zeros((64,), tl.int32)
+        for k in range(CTAS):
+            sum += tl.load(part + k * 64 + i)
+        tl.store(out + i, sum)
+
+
+kernel[(8,)](*(numpy.zeros(size, dtype="int32") for size in (512, 1, 64)), 8, sys.argv[1], num_warps=2)
+"""
+
+
+def last(scratch):
+    """The ticket by which the last CTA goes on, of a kernel of relaxed operations alone: it is named with each seed, whether the device has seen it or not."""
+    drawn = next(number for number, line in enumerate(LAST.splitlines(), 1) if "# ticket" in line)
+    for seed in range(1, 9):
+        job, summary = of_triton(scratch, f"relaxed{seed}", LAST, arguments=["relaxed"], options=["--seed", str(seed)])
+        finding, = summary["findings"]
+        expect.need(finding["missing_edge_class"] == "missing-release-and-acquire" and finding["guessed"], f"{job}")
+        expect.need([op["line"] for op in finding["edge"]] == [drawn], f"{job}")
+        if seed <= 2:
+            expect.clean(of_triton(scratch, f"correct{seed}", LAST, 0, ["acq_rel"], options=["--seed", str(seed)])[1])
+
+
 def early(scratch):
     """A release would not help a flag that is raised before the data. In a loop it would, for the data of the round before. That somebody waited for the
     flag is not seen with each schedule: of relaxed RMWs the quick way leaves no hint (src/device/red.h)."""
@@ -456,4 +491,4 @@ def early(scratch):
 
 if __name__ == "__main__":
     jobs.main({"scope": scope, "two": two, "suppressed": suppressed, "known": known, "called": called, "edges": edges, "weak": weak, "counters": counters,
-               "early": early, "given_back": given_back, "counted": counted, "schedules": schedules})
+               "early": early, "given_back": given_back, "counted": counted, "schedules": schedules, "last": last})
