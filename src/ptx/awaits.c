@@ -15,7 +15,7 @@ struct awaiting {
 	const struct ptx_module *m;
 	const struct ptx_function *f;
 	uint8_t *awaits;
-	uint32_t *base;          /* by declaration id: its first register's place in `last` */
+	uint32_t *base;          /* by declaration id: its first register's place in `last`; 0: declared elsewhere, as a parameter */
 	uint32_t *last;          /* of each register its last writer, index + 1 into `written` */
 	struct written *written; uint32_t writers;
 	uint32_t from, to;       /* of the loop: [from, to] */
@@ -33,7 +33,9 @@ static int is_given(const struct awaiting *w, const struct ptx_instr *i) { retur
 
 static uint32_t *last_of(const struct awaiting *w, const struct ptx_operand *reg)
 {
-	return &w->last[w->base[reg->decl->id] + (reg->decl->count ? reg->index : 0)];
+	const uint32_t base = w->base[reg->decl->id];
+
+	return &w->last[base && reg->decl->count ? base + reg->index : base];
 }
 
 static void add_written(struct awaiting *w, uint32_t instr, const struct ptx_operand *o)
@@ -59,11 +61,11 @@ static uint32_t operand_registers(const struct ptx_operand *o)
 /* Who writes which register. What stores has its first operand written by nobody, which an address is. */
 static int find_written(struct awaiting *w)
 {
-	size_t operands = 0, registers = 0;
+	size_t operands = 0, registers = 1;
 
 	for (uint32_t i = 0; i < w->f->instrs; i++)
 		operands += w->f->instr[i].operands ? operand_registers(w->f->instr[i].operand) : 0;
-	w->base = malloc((w->m->decl_ids + 1) * sizeof(*w->base));
+	w->base = calloc(w->m->decl_ids + 1, sizeof(*w->base));
 	w->written = malloc((operands + 1) * sizeof(*w->written));
 	for (uint32_t i = 0; w->base && i < w->f->decls; i++) {
 		w->base[w->f->decl[i]->id] = (uint32_t)registers;

@@ -62,8 +62,24 @@ static int awaits(const char *source)
 	return some;
 }
 
+/* Registers that are parameters are declared nowhere else; and what a function returns may be awaited where it is called. */
+static void test_functions(void)
+{
+	static const char source[] = HEAD ".func (.reg .b32 %out) f(.reg .b64 %at)\n{\n.reg .pred %p<2>;\nL: ld.global.b32 %out, [%at];\n"
+		"setp.eq.u32 %p1, %out, 0;\n@%p1 bra L;\nret;\n}\n"
+		".func (.param .b32 out) g(.param .b64 at)\n{\n.reg .b32 %r<2>; .reg .b64 %rd<2>;\nld.param.b64 %rd1, [at];\nld.global.b32 %r1, [%rd1];\n"
+		"st.param.b32 [out], %r1;\nret;\n}\n";
+	struct ptx_module *m = parse_ok(source);
+	uint8_t awaits[8];
+
+	CHECK(m->functions == 2 && !ptx_awaits(m, &m->function[0], awaits));
+	CHECK(!ptx_awaits(m, &m->function[1], awaits) && !awaits[0] && awaits[1]);
+	ptx_free(m);
+}
+
 int main(void)
 {
+	test_functions();
 	for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
 		char source[2048];
 
