@@ -84,7 +84,7 @@ static size_t caller_plain(const char *name)
 static const char *caller_op(const char *name)
 {
 	static const struct { const char *word, *op; } known[] = {
-		{"Memset", "memset"}, {"WriteValue", "write-value"}, {"WaitValue", "wait-value"}, {"BatchMemOp", "write-value"}, {"", "memcpy"},
+		{"Memset", "memset"}, {"FreeAsync", "free"}, {"WriteValue", "write-value"}, {"WaitValue", "wait-value"}, {"BatchMemOp", "write-value"}, {"", "memcpy"},
 	};
 	unsigned i = 0;
 

@@ -32,7 +32,7 @@ void copy_open(struct copy *c, const char *name)
 {
 	c->name = name;
 	c->at[0] = c->at[1] = 0;
-	c->named = c->untold = c->valued = 0;
+	c->named = c->untold = c->frees = c->valued = 0;
 	c->condition = GSAN_WAIT_NOTHING;
 	c->boxes = (struct gsan_boxes){.written.rows = 0}; /* all of it: kernels look at boxes without rows, too */
 	c->more = NULL;
@@ -123,7 +123,8 @@ void copy_counted(const struct copy *c)
 
 	if (!c->late && !reason)
 		return;
-	atomic_fetch_add_explicit(reason ? &c->flow->rank->copies_unchecked : &c->flow->rank->copies_checked, 1, memory_order_relaxed);
+	if (!c->frees)
+		atomic_fetch_add_explicit(reason ? &c->flow->rank->copies_unchecked : &c->flow->rank->copies_checked, 1, memory_order_relaxed);
 	if (reason)
 		flow_note(c->flow, "copy", c->name, reason);
 }

@@ -20,6 +20,7 @@ struct copy {
 	struct gsan_boxes *more;  /* and of a batch what has no room there; malloc'ed */
 	size_t mores, room;
 	int untold;          /* something that it touches is in neither */
+	int frees;           /* it writes nothing, but what it names is given back then; it counts as no copy */
 	int valued;          /* it writes a stream's value, of which GPUs are told as such (values.h) */
 	enum gsan_condition condition; /* of a stream's wait: what it waits for in what it reads, */
 	uint64_t value;      /* with this */

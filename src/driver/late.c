@@ -31,7 +31,7 @@ struct late {
 	CUstream stream;   /* and the event's */
 	CUcontext context;
 	int alone;     /* clock_alone() */
-	int untold;    /* counts as unchecked */
+	int untold;    /* counts as unchecked, or not at all */
 	struct gsan_look *look[2]; /* what GPUs know of the words that it reads and writes until it was checked; or NULL */
 	uint32_t unlooked[2];      /* of how many such they do not */
 	struct clock_vec *heard;   /* what a host that polls what it writes has seen the end of; NULL: no host does, or it is known to know */
@@ -215,7 +215,7 @@ struct late *late_new(struct flow *f, const struct copy *c, uint32_t kernel)
 
 	if (!l)
 		return NULL;
-	*l = (struct late){.flow = f, .slot = c->slot, .seq = c->seq, .alone = clock_alone(&f->clock, c->slot), .untold = c->untold,
+	*l = (struct late){.flow = f, .slot = c->slot, .seq = c->seq, .alone = clock_alone(&f->clock, c->slot), .untold = c->untold || c->frees,
 			.count = 1 + c->mores};
 	l->record = *flow_record(f, c->slot, c->seq, kernel);
 	l->record.warp_bits = 0;

@@ -48,6 +48,13 @@ enum copy_way reach_in(struct copy *c, CUdeviceptr to, size_t n)
 	return COPY_IN;
 }
 
+enum copy_way reach_freed(struct copy *c, CUdeviceptr at)
+{
+	c->frees = 1;
+	reach_add_range(c, 1, at, vmm_block_size(at));
+	return COPY_NEITHER;
+}
+
 enum copy_way reach_up(struct copy *c, CUdeviceptr to, const void *from, size_t n)
 {
 	reach_add_range(c, 1, to, n);

@@ -6,6 +6,7 @@
 #include "driver/copy.h"
 
 enum copy_way reach_in(struct copy *c, CUdeviceptr to, size_t n);
+enum copy_way reach_freed(struct copy *c, CUdeviceptr at);           /* the whole block */
 enum copy_way reach_up(struct copy *c, CUdeviceptr to, const void *from, size_t n); /* from a host's memory */
 enum copy_way reach_down(struct copy *c, const void *to, CUdeviceptr from, size_t n);
 enum copy_way reach_from(struct copy *c, CUdeviceptr from, size_t n); /* to an array */

@@ -6,6 +6,7 @@
 #include "driver/flow.h"
 #include "driver/graph.h"
 #include "driver/late.h"
+#include "driver/reach.h"
 #include "vmm/vmm.h"
 
 CUresult hook_cuInit(unsigned flags)
@@ -140,17 +141,16 @@ CUresult hook_cuMemFree_v2(CUdeviceptr at)
 	return gone_done(f, owner, &mark, at, rc);
 }
 
-/* Work of its stream: in the legacy default stream it lies between what blocking streams do. */
+/* Work of its stream, before which whoever uses the memory has to come: checked as a set of all of it. What checks it is told first, so that nobody
+ * is given the memory before (vmm/freed.c). */
 CUresult hook_cuMemFreeAsync(CUdeviceptr at, CUstream stream)
 {
-	CUresult rc = vmm_cuMemFreeAsync(at, stream);
-	uint32_t slot;
-	struct flow *f = rc == CUDA_SUCCESS && !flow_capturing(stream) ? flow_of_stream(stream, &slot) : NULL;
-	struct clock_vec passed;
+	struct copy c;
 
-	if (f)
-		clock_record(&f->clock, slot, &passed);
-	return rc;
+	copy_open(&c, "cuMemFreeAsync");
+	copy_begin(&c, stream, reach_freed(&c, at), 0);
+	copy_end(&c, stream, CUDA_SUCCESS);
+	return vmm_cuMemFreeAsync(at, stream);
 }
 
 /* Only the last close waits. */

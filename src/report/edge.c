@@ -104,7 +104,7 @@ int report_set_edge(struct report *r, struct report_finding *f)
 		[REPORT_NO_CLASS] = edge_none,		[REPORT_MISSING_RELEASE] = edge_write, [REPORT_MISSING_ACQUIRE] = edge_read,
 		[REPORT_MISSING_BOTH] = edge_both,	[REPORT_NARROW_SCOPE] = edge_narrow,   [REPORT_EARLY_RELEASE] = edge_late,
 		[REPORT_WEAK_FLAG] = edge_weak,		[REPORT_OTHER_FLAG] = edge_late,       [REPORT_MISSING_BARRIER] = edge_barrier,
-		[REPORT_MISSING_DEPENDENCY] = edge_none, [REPORT_MISSING_STREAM_EDGE] = edge_none,
+		[REPORT_MISSING_DEPENDENCY] = edge_none, [REPORT_FREED] = edge_none, [REPORT_MISSING_STREAM_EDGE] = edge_none,
 		[REPORT_NON_COHERENT] = edge_load,	[REPORT_NO_SYNCHRONISATION] = edge_none,
 	};
 	int rc = 0;

@@ -48,12 +48,19 @@ static int launches_unnamed(const struct report_finding *f)
 	return f->kind == GSAN_WAR && f->first.op && !strcmp(f->first.op, "ld.nc");
 }
 
+/* What gives memory back stands second: that is the order that is missing. */
+static int launches_in_turn(const struct report_finding *f)
+{
+	const int freed = report_is_free(&f->second);
+	return report_is_free(&f->first) == freed ? f->first.launch < f->second.launch : freed;
+}
+
 void report_launched_first(struct report_finding *f, int named)
 {
 	const struct report_side later = f->first;
 	const enum report_class class = report_class(f);
 	const int swaps = report_of_launches(class) || class == REPORT_NON_COHERENT;
-	if (f->missing_edge || !swaps || !launches_counted(f) || f->first.launch < f->second.launch || (!named && launches_unnamed(f)))
+	if (f->missing_edge || !swaps || !launches_counted(f) || launches_in_turn(f) || (!named && launches_unnamed(f)))
 		return;
 	f->first = f->second;
 	f->second = later;

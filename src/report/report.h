@@ -51,7 +51,8 @@ const char *report_kernel_name(const struct report_side *side); /* for people; "
 const char *report_function_name(const struct report_side *side); /* NULL: it is not known */
 /* "in 2 pairs of launches"; once: none of them is counted twice, as another kind. one_launch: "in 2 launches", of which each met itself. */
 void report_add_count(struct text *out, uint64_t count, int once, int one_launch);
-int report_is_copy(const struct report_side *side); /* 1: a copy or a set; `kernel` is the driver function, and it has no grid */
+int report_is_free(const struct report_side *side); /* 1: a stream gives the memory back */
+int report_is_copy(const struct report_side *side); /* 1: a copy, a set or a free; `kernel` is the driver function, and it has no grid */
 struct report_flag { struct report_place at; const char *scope, *semantics, *inlined_at, *kernel, *op; };
 /* The operations that would have to be mended (edge.c); none: nobody knows any. */
 #define REPORT_EDGE_OPS 2
@@ -74,6 +75,7 @@ enum report_class {
 	REPORT_OTHER_FLAG, /* the flag is of a CTA that does not come behind the first access */
 	REPORT_MISSING_BARRIER,
 	REPORT_MISSING_DEPENDENCY, /* a launch began before one before it in its stream had ended, and did not wait for it */
+	REPORT_FREED,              /* the memory was given back in a stream's order, and the other launch need not come before */
 	REPORT_MISSING_STREAM_EDGE, REPORT_NON_COHERENT, REPORT_NO_SYNCHRONISATION,
 	REPORT_CLASSES
 };

@@ -46,6 +46,7 @@ static const char *const report_classes[] = {
 	[REPORT_OTHER_FLAG] = "flag-of-another-cta",
 	[REPORT_MISSING_BARRIER] = "missing-barrier",
 	[REPORT_MISSING_DEPENDENCY] = "missing-grid-dependency",
+	[REPORT_FREED] = "use-after-free-async",
 	[REPORT_MISSING_STREAM_EDGE] = "missing-stream-edge",
 	[REPORT_NON_COHERENT] = "non-coherent-load",
 	[REPORT_NO_SYNCHRONISATION] = "no-synchronisation",
@@ -67,7 +68,10 @@ int report_class_find(const char *name, enum report_class *class)
 	return -ENOENT;
 }
 
-int report_of_launches(enum report_class class) { return class == REPORT_MISSING_DEPENDENCY || class == REPORT_MISSING_STREAM_EDGE; }
+int report_of_launches(enum report_class class)
+{
+	return class == REPORT_MISSING_DEPENDENCY || class == REPORT_FREED || class == REPORT_MISSING_STREAM_EDGE;
+}
 
 const char *report_end_name(enum report_end end)
 {
@@ -145,7 +149,7 @@ const char *report_noun(const struct report_side *side)
 {
 	static const struct { const char *op, *noun; } word[] = {
 		{"ld", "load"}, {"st", "store"}, {"atom", "atomic"}, {"red", "reduction"}, {"cp", "copy"},
-		{"memcpy", "copy"}, {"memset", "memset"}, {"write-value", "value written by a stream"}, {"wait-value", "stream's wait for a value"},
+		{"memcpy", "copy"}, {"memset", "memset"}, {"free", "free"}, {"write-value", "value written by a stream"}, {"wait-value", "stream's wait for a value"},
 	};
 	for (size_t i = 0; side->op && i < sizeof word / sizeof *word; i++) {
 		size_t n = strlen(word[i].op);
@@ -166,9 +170,11 @@ void report_add_count(struct text *out, uint64_t count, int once, int one_launch
 	text_counted(out, count, one_launch ? "launch" : "pair of launches", one_launch ? "launches" : "pairs of launches");
 }
 
+int report_is_free(const struct report_side *side) { return side->op && !strcmp(side->op, "free"); }
+
 int report_is_copy(const struct report_side *side)
 {
-	return side->op && (!strcmp(side->op, "memcpy") || !strcmp(side->op, "memset") || strstr(side->op, "-value"));
+	return report_is_free(side) || (side->op && (!strcmp(side->op, "memcpy") || !strcmp(side->op, "memset") || strstr(side->op, "-value")));
 }
 
 static void report_add_who(struct text *out, const struct report_side *side, int with_launch)
@@ -255,6 +261,14 @@ static void report_say_none(struct text *out, const struct report_finding *f)
 		text_puts(out, REPORT_NO_STREAM_EDGE " was seen");
 	else
 		text_puts(out, "no synchronisation between the two CTAs of one launch was seen");
+}
+
+static int report_frees(const struct report_finding *f) { return report_is_free(&f->first) || report_is_free(&f->second); }
+
+static void report_say_freed(struct text *out, const struct report_finding *f)
+{
+	report_say_none(out, f);
+	text_puts(out, ", and what is given back may be somebody else's by then");
 }
 
 static int report_is(const char *semantics, const char *one)
@@ -619,6 +633,7 @@ static const struct report_saying {
 	{GSAN_WHY_PUBLISHED_ALONE, NULL, REPORT_MISSING_BARRIER, report_say_published_alone},
 	{GSAN_WHY_ACQUIRED_ALONE, NULL, REPORT_MISSING_BARRIER, report_say_acquired_alone},
 	{GSAN_WHY_NONE, report_is_overlap, REPORT_MISSING_DEPENDENCY, report_say_overlap},
+	{GSAN_WHY_NONE, report_frees, REPORT_FREED, report_say_freed},
 	{GSAN_WHY_NONE, report_is_nc, REPORT_NON_COHERENT, report_say_nc},
 	{GSAN_WHY_NONE, report_is_scopes, REPORT_NARROW_SCOPE, report_say_scopes},
 	{GSAN_WHY_NONE, report_two_launches, REPORT_MISSING_STREAM_EDGE, report_say_none},

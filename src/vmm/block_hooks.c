@@ -147,6 +147,15 @@ CUresult vmm_cuMemAllocFromPoolAsync(CUdeviceptr *at, size_t size, CUmemoryPool 
 	return foreign_pool(real.cuMemAllocFromPoolAsync(at, size, pool, stream), captured || p, size, call);
 }
 
+uint64_t vmm_block_size(CUdeviceptr at)
+{
+	pthread_mutex_lock(&vmm_lock);
+	const struct block *b = block_at(at);
+	uint64_t size = b ? b->taken.size : 0;
+	pthread_mutex_unlock(&vmm_lock);
+	return size;
+}
+
 /* The block that starts there: 0 none, 1 small, 2 large. */
 static int kind_of_block(CUdeviceptr at)
 {

@@ -130,6 +130,7 @@ void vmm_result(CUresult rc);
 /* The bodies of hooks: those that cuda/hooks.h declares, and those that bodies in src/driver call. */
 CUresult vmm_cuMemFree_v2(CUdeviceptr at);
 CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream);
+uint64_t vmm_block_size(CUdeviceptr at); /* of the program's block that starts there, as it was rounded; 0: there is none */
 CUresult vmm_cuIpcCloseMemHandle(CUdeviceptr at, int *waited); /* for the device, as cuMemFree does: 1 */
 
 #endif

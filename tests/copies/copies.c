@@ -484,6 +484,32 @@ static void given_by_threads(void)
 		pthread_join(thread[i], NULL);
 }
 
+/* What is given back in a stream's order is to be used before, in that order. */
+#define GIVEN(edges) \
+	CUdeviceptr p; \
+	MUST(cuMemAllocAsync(&p, BYTES, a)); \
+	MUST(cuMemsetD8Async(p, 1, BYTES, a)); \
+	follow(b, a); \
+	launch(b, "get", p, N); \
+	edges; \
+	MUST(cuMemFreeAsync(p, a));
+
+static void given_in_turn(void) { GIVEN(edge(a, b)) }
+static void given_behind_host(void) { GIVEN(wait_for(b)) }
+
+static void given_before(void)
+{
+	CUdeviceptr p;
+
+	MUST(cuMemAllocAsync(&p, BYTES, a));
+	follow(b, a);
+	if (racy)
+		MUST(cuMemFreeAsync(p, a));
+	launch(b, "get", p, N);
+	if (!racy)
+		MUST(cuMemFreeAsync(p, b));
+}
+
 static const struct form forms[] = {
 	FORM(in_then_kernel), FORM(kernel_then_in), FORM(kernel_then_out), FORM(out_then_kernel), FORM(kernel_then_within),
 	FORM(within_then_kernel), FORM(set_then_kernel), FORM(kernel_then_set), FORM(kernel_then_set16), FORM(blocking_out), FORM(blocking_in),
@@ -493,7 +519,7 @@ static const struct form forms[] = {
 	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_elsewhere), FORM(context_reset), FORM(context_filled),
 	FORM(many), FORM(fetched_ahead), FORM(fetched_bytes), FORM(fetched_in_turn), FORM(set_ahead), FORM(counted_ahead), FORM(sent_behind), FORM(freed_behind),
 	FORM(polled_set), FORM(polled_copy), FORM(polled_long),
-	FORM(given_by_threads), FORM(freed_beside_a_slow_one),
+	FORM(given_by_threads), FORM(freed_beside_a_slow_one), FORM(given_in_turn), FORM(given_behind_host), FORM(given_before),
 	{NULL, NULL},
 };
 

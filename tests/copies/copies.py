@@ -13,7 +13,7 @@ PROGRAM = os.path.join(jobs.BIN, "copies")
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "copies.c")
 SEEDS = (1, 2)
 WRITE, READ, ATOMIC = "write-after-write", {"write-after-read", "read-after-write"}, "atomic-vs-plain"
-COPY, SET = "memcpy", "memset"
+COPY, SET, FREE = "memcpy", "memset", "free"
 # Without the edge: the kinds of its findings, and the operations of sides that are no kernel's.
 FORMS = {
     "in_then_kernel": (READ, {COPY}), "kernel_then_in": (READ, {COPY}), "kernel_then_out": (READ, {COPY}), "out_then_kernel": (READ, {COPY}),
@@ -29,10 +29,11 @@ FORMS = {
     "many": (READ | {WRITE}, {COPY, SET}), "fetched_ahead": (READ, {COPY}), "fetched_bytes": (READ, {COPY}), "fetched_in_turn": (READ, {COPY}),
     "set_ahead": ({ATOMIC}, {SET}), "counted_ahead": ({ATOMIC}, {SET}), "sent_behind": (READ, {COPY}), "freed_behind": (READ, {COPY}),
     "polled_set": ({WRITE}, set()), "polled_copy": ({WRITE}, set()), "polled_long": (READ | {WRITE}, {COPY}),
-    "given_by_threads": ({ATOMIC}, {SET}), "freed_beside_a_slow_one": ({WRITE}, {COPY}),
+    "given_by_threads": ({ATOMIC, WRITE}, {SET, FREE}), "freed_beside_a_slow_one": ({WRITE}, {COPY}),
+    "given_in_turn": (READ, {FREE}), "given_behind_host": (READ, {FREE}), "given_before": ({"write-after-read"}, {FREE}),
 }
 UNNAMED = {"many"}  # more streams than have numbers
-CALLERS = {"given_by_threads": "giver"}  # else the form itself calls the driver
+CALLERS = {"given_by_threads": "giver"}  # the form itself gives memory back; else it calls the driver
 
 
 def function_of(line):
@@ -43,13 +44,12 @@ def function_of(line):
 
 
 def sides(finding):
-    return [side for side in (finding["first"], finding["second"]) if side["op"] in (COPY, SET)]
+    return [side for side in (finding["first"], finding["second"]) if side["op"] in (COPY, SET, FREE)]
 
 
 def form(scratch, name):
     """Without its edge it is found under each seed; not, under all but one, where a flag was read whose version is not known, which orders all."""
     kinds, operations = FORMS[name]
-    caller = CALLERS.get(name, name)
     hidden = 0
     for seed in SEEDS:
         options = ("--seed", str(seed))
@@ -66,8 +66,11 @@ def form(scratch, name):
         expect.need({f["kind"] for f in found} <= set(kinds) and {s["op"] for f in found for s in sides(f)} <= operations, str(found))
         for finding in (f for f in found if f["missing_edge_class"] == "missing-stream-edge" and name not in UNNAMED):
             expect.need({"stream"} <= set(finding["first"]) & set(finding["second"]), f"a side without its stream: {finding}")
+        for finding in (f for f in found if FREE in (f["first"]["op"], f["second"]["op"])):
+            expect.need(finding["missing_edge_class"] == "use-after-free-async" and finding["second"]["op"] == FREE, f"a free: {finding}")
         for side in (side for f in found for side in sides(f)):
             expect.need(side["grid"] is None and side["cta"] is None and side["kernel"].startswith("cuMem"), str(side))
+            caller = name if side["op"] == FREE else CALLERS.get(name, name)
             expect.need(side["function"] == caller and os.path.samefile(side["file"], SOURCE) and function_of(side["line"]) == caller, str(side))
 
 

@@ -22,6 +22,7 @@ CLASSES = {  # and what the sentence of each must say
     "flag-of-another-cta": r" is of another CTA, ",
     "missing-barrier": r" another (warp|thread) than .*barrier is missing$",
     "missing-grid-dependency": r" may begin before .* has ended .*, and no griddepcontrol\.wait .* comes before its \w+$",
+    "use-after-free-async": r" was seen, and what is given back may be somebody else's by then$",
     "missing-stream-edge": r"the two launches(, on GPU \d+ and GPU \d+,)? was seen$",
     "non-coherent-load": r": ld\.global\.nc may return old data",
     "no-synchronisation": r"(rank \d+|two processes of rank \d+|the two CTAs of one launch) was seen$",

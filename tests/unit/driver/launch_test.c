@@ -48,6 +48,7 @@ uint64_t vmm_ring(struct participant *p) { return p->ring; }
 uint64_t vmm_writers(struct participant *p) { return p->writers; }
 void vmm_result(CUresult rc) { (void)rc; }
 void (*vmm_look)(struct vmm_checks *checks, int wait);
+uint64_t vmm_block_size(CUdeviceptr at) { (void)at; return 0; }
 enum vmm_checked vmm_checked(uint64_t at) { return at - GSAN_ARENA_BASE < GSAN_ARENA_SIZE ? VMM_OURS : VMM_UNCHECKED; }
 int vmm_label(uint64_t at, uint64_t size, const char *name) { return !at || !size || !*name; }
 uint64_t vmm_workspace(struct participant *p, uint32_t slot) { return p == &self ? 0x1000 + slot : 0; }

@@ -195,6 +195,24 @@ static void test_early_launch(void)
 	CHECK(report_class(&f) == REPORT_MISSING_ACQUIRE);
 }
 
+/* What gives memory back stands behind, whenever it was called. */
+static void test_freed(void)
+{
+	struct report_finding f = {.kind = GSAN_RAW, .count = 1, .first = store, .second = load};
+	f.second.rank = f.second.gpu = f.second.participant = 0;
+	f.second.pid = f.first.pid;
+	f.second.launch = f.first.launch + 1;
+	f.first.op = "free";
+	report_launched_first(&f, 1);
+	CHECK(f.kind == GSAN_WAR && !strcmp(f.second.op, "free") && report_class(&f) == REPORT_FREED);
+	report_launched_first(&f, 1);
+	CHECK(!strcmp(f.second.op, "free"));
+	struct text sentence = {0};
+	report_missing_edge(&sentence, &f);
+	CHECK(strstr(sentence.data, " was seen, and what is given back may be somebody else's by then"));
+	text_free(&sentence);
+}
+
 static void test_scopes_of_ctas(void)
 {
 	struct report_finding f = finding(GSAN_WHY_NONE, 1);
@@ -1254,6 +1272,7 @@ int main(int argc, char **argv)
 	test_given_first();
 	test_given_first_nc();
 	test_early_launch();
+	test_freed();
 	test_scopes_of_ctas();
 	test_both();
 	test_fences();
