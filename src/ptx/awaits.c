@@ -7,7 +7,8 @@
 #include "ptx/uses.h"
 
 #define AWAITS_STEPS 64u /* registers that are looked at for one branch */
-#define AWAITS_DEPTH 8u  /* of what is the same in each round */
+#define AWAITS_DEPTH 8u  /* of what is the same in each round, */
+#define AWAITS_LOOKS 4096u /* and so many values of that */
 
 struct written { uint32_t instr, next; }; /* next: index + 1 */
 
@@ -19,7 +20,7 @@ struct awaiting {
 	uint32_t *last;          /* of each register its last writer, index + 1 into `written` */
 	struct written *written; uint32_t writers;
 	uint32_t from, to;       /* of the loop: [from, to] */
-	uint32_t steps;
+	uint32_t looks;          /* at what one value is made of */
 	const struct ptx_operand *value[AWAITS_STEPS]; uint32_t values; /* still to be looked at */
 };
 
@@ -89,8 +90,8 @@ static uint32_t next_writer(const struct awaiting *w, const struct ptx_operand *
 	return 0;
 }
 
-static int varies(const struct awaiting *w, const struct ptx_operand *o, uint32_t depth);
-static int instr_varies(const struct awaiting *w, const struct ptx_instr *i, uint32_t depth)
+static int varies(struct awaiting *w, const struct ptx_operand *o, uint32_t depth);
+static int instr_varies(struct awaiting *w, const struct ptx_instr *i, uint32_t depth)
 {
 	if (!depth || is_atomic(w, i) || ptx_is(w->m, i->op, "call") || (is_load(w, i) && !is_given(w, i)))
 		return 1;
@@ -100,9 +101,10 @@ static int instr_varies(const struct awaiting *w, const struct ptx_instr *i, uin
 	return 0;
 }
 
-/* May it be another value in another round of the loop? */
-static int varies(const struct awaiting *w, const struct ptx_operand *o, uint32_t depth)
+static int varies(struct awaiting *w, const struct ptx_operand *o, uint32_t depth)
 {
+	if (++w->looks > AWAITS_LOOKS)
+		return 1;
 	if (o->kind == PTX_OPND_SPECIAL)
 		return ptx_is(w->m, o->text, "%clock") || ptx_is(w->m, o->text, "%clock64") || ptx_is(w->m, o->text, "%globaltimer");
 	for (uint32_t at = 0; o->kind == PTX_OPND_REG && (at = next_writer(w, o, at));)
@@ -112,6 +114,13 @@ static int varies(const struct awaiting *w, const struct ptx_operand *o, uint32_
 		if (varies(w, &o->item[i], depth))
 			return 1;
 	return 0;
+}
+
+/* May it be another value in another round of the loop? It may, if to say no takes long. */
+static int changes(struct awaiting *w, const struct ptx_operand *o)
+{
+	w->looks = 0;
+	return varies(w, o, AWAITS_DEPTH);
 }
 
 static void add_value(struct awaiting *w, const struct ptx_operand *o)
@@ -147,7 +156,7 @@ static void read_at(struct awaiting *w, uint32_t instr)
 {
 	const struct ptx_instr *i = &w->f->instr[instr];
 
-	if (i->operands > 1 && !is_given(w, i) && !private_space(w, i) && !is_counting(w, i) && !varies(w, &i->operand[1], AWAITS_DEPTH))
+	if (i->operands > 1 && !is_given(w, i) && !private_space(w, i) && !is_counting(w, i) && !changes(w, &i->operand[1]))
 		w->awaits[instr] = 1;
 }
 
@@ -161,7 +170,7 @@ static void look_at(struct awaiting *w, uint32_t instr)
 	} else if (is_load(w, i)) {
 		add_stored(w, private_space(w, i));
 	} else if (ptx_is(w->m, i->op, "setp") && i->operands > 2) {
-		const int one = varies(w, &i->operand[1], AWAITS_DEPTH), other = varies(w, &i->operand[2], AWAITS_DEPTH);
+		const int one = changes(w, &i->operand[1]), other = changes(w, &i->operand[2]);
 		if (one != other)
 			add_value(w, &i->operand[one ? 1 : 2]);
 	} else {

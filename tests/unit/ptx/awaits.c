@@ -77,9 +77,24 @@ static void test_functions(void)
 	ptx_free(m);
 }
 
+/* An address that is the same in each round, but in more ways than anybody looks at. */
+static void test_many_ways(void)
+{
+	struct text source = {0};
+
+	text_puts(&source, HEAD ".visible .entry k(.param .u64 p)\n{\n" REGS "L:");
+	for (unsigned made = 1; made < 8; made++)
+		for (unsigned way = 0; way < 12; way++)
+			text_printf(&source, "add.u64 %%rd%u, %%rd%u, %%rd%u;\n", made, made + 1, made + 1);
+	text_puts(&source, READ "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\nret;\n}\n.file 1 \"a.cu\"\n");
+	CHECK(!awaits(source.data));
+	text_free(&source);
+}
+
 int main(void)
 {
 	test_functions();
+	test_many_ways();
 	for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
 		char source[2048];
 
