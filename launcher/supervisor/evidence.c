@@ -384,8 +384,29 @@ static void evidence_exchange(struct report_finding *f)
 	f->kind = f->kind == GSAN_WAR ? GSAN_RAW : f->kind == GSAN_RAW ? GSAN_WAR : f->kind;
 }
 
-static int evidence_finding(const struct supervisor *s, struct report *r, const struct candidate *c)
+/* Who takes a lock writes, too; but what hands it on is where it is given back: the only place of the function that puts something somewhere, strongly, and
+ * does not wait. */
+static uint16_t evidence_given(const struct candidate *c)
 {
+	const struct ptx_info *info = c->flag[0] ? &c->flag[0]->info : NULL;
+	const struct ptx_site *taken = info ? ptx_info_site(info, c->finding.flag_write_site) : NULL, *given = NULL;
+	if (!taken || !taken->awaits || (strcmp(taken->op, "atom.exch") && strcmp(taken->op, "atom.cas")))
+		return c->finding.flag_write_site;
+	for (const struct ptx_site *s = info->site; s < info->site + info->sites; s++) {
+		if (s->awaits || !strcmp(s->semantics, "weak") || (strcmp(s->op, "st") && strcmp(s->op, "atom.exch")) || strcmp(s->function, taken->function))
+			continue;
+		if (given && (s->line != given->line || strcmp(s->file, given->file)))
+			return c->finding.flag_write_site;
+		given = given ? given : s;
+	}
+	return given ? (uint16_t)given->id : c->finding.flag_write_site;
+}
+
+static int evidence_finding(const struct supervisor *s, struct report *r, const struct candidate *heard)
+{
+	struct candidate given = *heard;
+	const struct candidate *c = &given;
+	given.finding.flag_write_site = evidence_given(heard);
 	const struct gsan_finding *from = &c->finding;
 	struct report_finding f = {.kind = from->kind, .reason = from->reason, .both = from->both, .count = 1,
 				   .launches = evidence_launches(from), .weight = c->weight, .certain = c->certain, .formal = from->formal != 0,
