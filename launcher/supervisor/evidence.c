@@ -316,6 +316,12 @@ static int evidence_only(const struct candidate *c, const struct report_finding 
 	return !c->rivals && !counter && !f->early && f->reason;
 }
 
+/* Is it in another line than what was found so far, if anything was? */
+static int evidence_elsewhere(const struct ptx_site *s, const struct ptx_site *found)
+{
+	return found && (s->line != found->line || strcmp(s->file, found->file));
+}
+
 /* Of a CTA of which another thread acquires, where that one waits: the only place in its kernel before the access at which anybody does. */
 static void evidence_waits(const struct candidate *c, struct report_finding *f)
 {
@@ -326,7 +332,7 @@ static void evidence_waits(const struct candidate *c, struct report_finding *f)
 	for (const struct ptx_site *s = info->site; s < info->site + info->sites; s++) {
 		if (!s->awaits || !strcmp(s->semantics, "weak"))
 			continue;
-		if (s->id >= second->id || strcmp(s->function, second->function) || (found && (s->line != found->line || strcmp(s->file, found->file))))
+		if (s->id >= second->id || strcmp(s->function, second->function) || evidence_elsewhere(s, found))
 			return;
 		found = found ? found : s;
 	}
@@ -341,7 +347,7 @@ static const struct ptx_site *evidence_counter(const struct ptx_info *info)
 	for (const struct ptx_site *s = info->site; s < info->site + info->sites; s++) {
 		if (!strcmp(s->semantics, "weak"))
 			continue;
-		if (info->sync || strcmp(s->op, "atom.add") || strcmp(s->semantics, "relaxed") || (found && (s->line != found->line || strcmp(s->file, found->file))))
+		if (info->sync || strcmp(s->op, "atom.add") || strcmp(s->semantics, "relaxed") || evidence_elsewhere(s, found))
 			return NULL;
 		found = found ? found : s;
 	}
@@ -395,7 +401,7 @@ static uint16_t evidence_given(const struct candidate *c)
 	for (const struct ptx_site *s = info->site; s < info->site + info->sites; s++) {
 		if (s->awaits || !strcmp(s->semantics, "weak") || (strcmp(s->op, "st") && strcmp(s->op, "atom.exch")) || strcmp(s->function, taken->function))
 			continue;
-		if (given && (s->line != given->line || strcmp(s->file, given->file)))
+		if (evidence_elsewhere(s, given))
 			return c->finding.flag_write_site;
 		given = given ? given : s;
 	}

@@ -161,15 +161,20 @@ static void late_tell_host(struct late *l, const struct copy *c)
 	atomic_fetch_add_explicit(&late_telling, 1, memory_order_relaxed);
 }
 
+static void late_unhear(struct late *l)
+{
+	if (l->heard)
+		atomic_fetch_sub_explicit(&late_telling, 1, memory_order_relaxed);
+	free(l->heard);
+	l->heard = NULL;
+}
+
 /* A host may have seen that it is over: whatever is launched from now on may be behind it. */
 static void late_heard(struct late *l)
 {
-	if (!l->heard)
-		return;
-	flow_host_join(l->flow, l->heard);
-	free(l->heard);
-	l->heard = NULL;
-	atomic_fetch_sub_explicit(&late_telling, 1, memory_order_relaxed);
+	if (l->heard)
+		flow_host_join(l->flow, l->heard);
+	late_unhear(l);
 }
 
 static void late_untell(struct late *l)
@@ -264,9 +269,7 @@ static void late_free(struct late *l)
 {
 	if (l->event)
 		real.cuEventDestroy_v2(l->event);
-	if (l->heard)
-		atomic_fetch_sub_explicit(&late_telling, 1, memory_order_relaxed);
-	free(l->heard);
+	late_unhear(l);
 	free(l);
 }
 
@@ -417,6 +420,11 @@ static void late_waits_for(struct late_waits *w, const struct late *l)
 		w->more[w->mores++] = l;
 }
 
+static int late_is_over(const struct late *l)
+{
+	return l->enqueued && (!l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY);
+}
+
 /* 1: there was room for all that may be started. */
 static int late_start_all(struct late_kernel *k, uint32_t mapped)
 {
@@ -426,8 +434,7 @@ static int late_start_all(struct late_kernel *k, uint32_t mapped)
 	late_reap(k);
 	for (l = k->first; l && k->runs < LATE_RUNNING; l = next) {
 		next = l->next;
-		int over = l->enqueued && !late_behind(l, &waits) && (!l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY);
-		if (!over) {
+		if (late_behind(l, &waits) || !late_is_over(l)) {
 			late_waits_for(&waits, l);
 			continue;
 		}
@@ -453,7 +460,7 @@ static int late_listen(struct late_kernel *k, uint32_t unused)
 	for (struct late *l = k->first; l; l = l->next) {
 		if (!l->heard)
 			continue;
-		if (l->enqueued && (!l->event || real.cuEventQuery(l->event) != CUDA_ERROR_NOT_READY)) {
+		if (late_is_over(l)) {
 			late_heard(l);
 		} else if (l->hears) {
 			l->hears--;

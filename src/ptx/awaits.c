@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx/uses.h"
-
 #define AWAITS_STEPS 64u /* registers that are looked at for one branch */
 #define AWAITS_DEPTH 8u  /* of what is the same in each round, */
 #define AWAITS_LOOKS 4096u /* and so many values of that */
@@ -127,7 +125,7 @@ static void add_value(struct awaiting *w, const struct ptx_operand *o)
 {
 	if (o->kind == PTX_OPND_REG && w->values < AWAITS_STEPS)
 		w->value[w->values++] = o;
-	for (uint32_t i = 0; (o->kind == PTX_OPND_VECTOR) && i < o->items; i++)
+	for (uint32_t i = 0; o->kind == PTX_OPND_VECTOR && i < o->items; i++)
 		add_value(w, &o->item[i]);
 }
 
