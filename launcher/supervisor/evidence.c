@@ -274,10 +274,10 @@ static uint64_t evidence_launches(const struct gsan_finding *f)
 	return hash_then(hash_then(HASH_START, a < b ? a : b), a < b ? b : a);
 }
 
-/* Of one stream, and several launches? Then they overlap. Those that share a slot are ordered. */
+/* Of one stream, and several launches? Then they overlap. Of those that share a slot nobody knows the streams. */
 static int evidence_overlap(const struct gsan_side *a, const struct gsan_side *b)
 {
-	return a->participant == b->participant && a->stream == b->stream && a->seq != b->seq;
+	return a->participant == b->participant && a->stream == b->stream && a->stream != GSAN_STREAMS - 1 && a->seq != b->seq;
 }
 
 /* In a loop the flag is raised again, and may be released then: a fence is what the report would ask for, and there is one. */

@@ -15,11 +15,26 @@
 #include "device/release.h"
 #include "device/state.h"
 
-/* Is this launch in the coarse clock of the owner's tables `t`? Then its relaxed RMWs have nothing to add. */
-ALWAYS int coarse_noted(const struct dev_tables *t, const struct gsan_launch *l)
+/* In its place stands another: of another stream, which has put it out, or a newer one of the streams that share a slot (coarse_stands). */
+NEVER int coarse_stood_for(const struct who *w, const struct dev_tables *t, u64 slot)
 {
+	const struct gsan_launch *l = w->launch;
+	if (!learner_noted(l, gpu_load64(&own_tables(l)->coarse.learner[l->stream]), w->reds & GSAN_REDS_LEARN))
+		return 0;
+	if (gpu_load64(&t->coarse.older[l->participant]) >= l->seq)
+		return 1;
+	tag_await(l, rec_tag(slot));
+	return tag_in_stream(l, rec_tag(slot), l->participant, l->stream) && elem_seq(l, slot) > l->seq;
+}
+
+/* Is this launch in the coarse clock of the owner's tables `t`? Then its relaxed RMWs have nothing to add. */
+ALWAYS int coarse_noted(const struct who *w, const struct dev_tables *t)
+{
+	const struct gsan_launch *l = w->launch;
 	u64 slot = gpu_load64(&t->coarse.slot[coarse_slot(l->participant, l->stream)]);
-	return slot && rec_tag(slot) == l->tag;
+	u32 tag = rec_tag(slot);
+	int shares = l->stream == GSAN_STREAMS - 1 || tag_participant(l, tag) != l->participant;
+	return slot && (tag == l->tag || (shares && coarse_stood_for(w, t, slot)));
 }
 
 /* Before `elem` takes the place of `old`, of another stream: that goes to `older` first, so that who asks in between finds it. 1: `old`
@@ -48,11 +63,19 @@ NEVER void coarse_add(struct dev_tables *t, const struct gsan_launch *l, u64 ele
 		if (coarse_stands(t, l, old, elem))
 			return;
 		if (old && rec_tag(old) != rec_tag(elem)) /* while it is known, who observed it may be behind it */
-			learnt_by_all(l);
+			learnt_going(l, old);
 		now = gpu_cas64(slot, old, elem);
 	} while (now != old && (old = now, 1));
 	if (!gpu_load32(&t->coarse_used))
 		gpu_max32(&t->coarse_used, 1);
+}
+
+/* Around each change of a slot or of `older`: what learners may have observed is asked for again (learnt.h). */
+ALWAYS void coarse_changes(struct dev_tables *t) { gpu_add32(&t->coarse.begun, 1); }
+ALWAYS void coarse_changed(struct dev_tables *t)
+{
+	gpu_fence_sys();
+	gpu_add32(&t->coarse.ended, 1);
 }
 
 /* Before the first operation of a launch that keeps no clock. */
@@ -61,29 +84,34 @@ NEVER void coarse_begin(const struct who *w, struct dev_tables *t)
 	if (w->reds >> GSAN_SYS & 1 && gpu_load32(&t->coarse_used) < 2)
 		gpu_max32(&t->coarse_used, 2);
 	learner_note(w->launch, w->reds & GSAN_REDS_LEARN);
+	coarse_changes(t);
 	gpu_fence_sys();
 	coarse_add(t, w->launch, elem_all(rec_tag(w->self), 0));
-	gpu_fence_sys();
+	coarse_changed(t);
 }
 
 /* An RMW of this CTA that has no entry; `time`: what it releases, 0 = only what its kernel's start does. */
 ALWAYS void coarse_note(const struct who *w, struct dev_tables *t, u32 time)
 {
 	if (!time) {
-		if (!coarse_noted(t, w->launch))
+		if (!coarse_noted(w, t))
 			coarse_begin(w, t);
 		return;
 	}
 	u32 most = time_most(w->launch), bits = w->launch->warp_bits;
+	coarse_changes(t);
 	coarse_add(t, w->launch, elem_all(rec_tag(w->self), time > most ? GSAN_EPOCH_MAX : ((time + 1) << bits) - 1));
 	if (time > most) /* under a private tag, of which nobody would know */
 		gpu_max64(&t->coarse.older[w->launch->participant], w->launch->seq);
+	coarse_changed(t);
 }
 
 ALWAYS void coarse_everything(struct dev_tables *t, const struct gsan_launch *l)
 {
+	coarse_changes(t);
 	for (u32 mapped = l->mapped; mapped; mapped &= mapped - 1)
 		gpu_max64(&t->coarse.older[gpu_first(mapped)], gpu_load64(&dev_tables(gpu_first(mapped))->newest));
+	coarse_changed(t);
 	gpu_max32(&t->coarse_used, 1);
 }
 

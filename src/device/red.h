@@ -89,7 +89,7 @@ u32 gsan_hold(u64 launch, u64 self, u32 todo, u64 address, u32 desc)
 		red_record(&w, canonical, desc, &racing);
 	if (mine && sync_reachable(&w, canonical))
 		left = sync_makes(&w) || sync_find(canonical, desc_bytes(desc), 0, 0) ||
-		       (desc_scope(desc) != GSAN_CTA && !coarse_noted(dev_tables(gsan_owner(canonical)), w.launch));
+		       (desc_scope(desc) != GSAN_CTA && !coarse_noted(&w, dev_tables(gsan_owner(canonical))));
 	else if (mine)
 		left = red_learns_foreign(&w, address, canonical, desc);
 	gpu_meet(whole);

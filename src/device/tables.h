@@ -288,7 +288,8 @@ _Static_assert((__builtin_offsetof(struct dev_sync, version) + __builtin_offseto
  * path comes after a warp of its launch has noted it there or has read that. Which waits for the launch's entry (tag_await).
  *
  * What launches without clocks learn there is not known (learnt.h): of this participant's streams, the last such launch of which nothing is kept
- * yet. It is put there before its first operation on this path, behind which a fence stands, and goes when the next launch of its stream begins. */
+ * yet. It is put there before its first operation on this path, behind which a fence stands, and goes when the next launch of its stream begins.
+ * Who has asked once what one may have learnt asks again if slots or `older` have changed since: `begun` counts changes before, `ended` behind them. */
 #define DEV_COARSE 64u
 #define DEV_LEARNS (1ull << 63) /* the program learns what it reads; else it observes only what it continues */
 struct dev_coarse {
@@ -299,6 +300,7 @@ struct dev_coarse {
 	uint32_t unseen[GSAN_STREAMS];         /* ... a value that no known write left. Both behind the row of dev_tables.met */
 	uint32_t unseen_site[GSAN_STREAMS];    /* where, for words */
 	uint32_t learners[2], used[2];         /* each read as one u64: a bit for each stream that had one; for each slot, before it is used */
+	uint32_t begun, ended;                 /* read as one u64 */
 };
 static inline uint32_t coarse_slot(uint32_t participant, uint32_t stream) { return (participant * 13 + stream) & (DEV_COARSE - 1); }
 
@@ -365,6 +367,7 @@ struct dev_tables {
 	uint32_t bucket_full[DEV_BUCKETS]; /* newest launch of which a CTA found no place for its state, by `seq` */
 	struct dev_acquired acquired[GSAN_STREAMS];
 	uint32_t met[GSAN_STREAMS][GSAN_PARTICIPANTS]; /* what of each had begun when a launch of the stream read such a thing last; rises */
+	uint64_t asked[GSAN_PARTICIPANTS][GSAN_STREAMS]; /* of that learner, by launches of this one: its number << 32 | changes of the coarse path by then */
 	struct dev_racing racing[DEV_RACING];
 	uint32_t hint_used[DEV_HINT_SHELVES]; /* a bit for each place where there is one */
 	struct dev_hint hint[DEV_HINT_SHELVES][DEV_HINT_WAYS];

@@ -57,6 +57,30 @@ static void counted_on(void) { behind("count", 4, "read_on"); }
 static void reset(void) { behind("reset", 1, "draw"); }
 static void payload(void) { behind("put_count", 1, "read_get"); }
 
+/* More streams than have a slot of their own, all counting at once. Who reads has one, or shares one: then what has another of its streams counted last
+ * counts as ordered before. */
+enum { CROWD = 66 };
+static void shared(void)
+{
+	CUstream stream[CROWD];
+
+	for (int i = 0; i < CROWD; i++)
+		MUST(cuStreamCreate(&stream[i], CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < CROWD; i++)
+		launch(stream[i], "count", 1);
+	for (int i = 0; i < CROWD && !racy; i++) {
+		MUST(cuEventRecord(event, stream[i]));
+		MUST(cuStreamWaitEvent(b, event, 0));
+	}
+	launch(b, "read", 1);
+}
+static void crowd(void)
+{
+	launch(b, "reset", 1);
+	MUST(cuCtxSynchronize());
+	shared();
+}
+
 /* A flag, whoever begins first. */
 static void flagged(const char *raises, const char *awaits)
 {
@@ -66,7 +90,7 @@ static void flagged(const char *raises, const char *awaits)
 static void raised(void) { flagged(racy ? "raise_weak" : "raise", "await"); }
 static void awaited(void) { flagged("raise", racy ? "await_weak" : "await"); }
 
-static const struct form forms[] = {FORM(counted), FORM(counted_on), FORM(reset), FORM(payload), FORM(raised), FORM(awaited), {NULL, NULL}};
+static const struct form forms[] = {FORM(counted), FORM(counted_on), FORM(reset), FORM(payload), FORM(crowd), FORM(shared), FORM(raised), FORM(awaited), {NULL, NULL}};
 
 int main(int argc, char **argv)
 {

@@ -2,6 +2,7 @@
  * learnt for those behind them. Each in a racy form and its correct twin. */
 #include "play.h"
 
+#include "device/coarse.h"
 #include "device/record.h"
 
 #define PAYLOAD (DATA(1) + 4096)
@@ -247,6 +248,54 @@ static void started(u32 scope, const char *name, int race)
 	judge(name, race);
 }
 
+/* Is its launch known to who reads FLAG or OTHER? Then its operations ask for nothing more. */
+static int is_noted(const struct cta *c, u32 reds)
+{
+	struct who w = {.launch = (const struct gsan_launch *)(uintptr_t)c->launch, .reds = reds};
+	return coarse_noted(&w, dev_tables(1));
+}
+
+static void lost_its_place(u32 sem, const char *name, int race)
+{
+	/* a launch whose place on the coarse path another process of its GPU has taken is known all the same, and does not ask for it back */
+	struct gsan_launch *beside = launch(1, 0, 9, 9, 1);
+	beside->gpu = 0;
+	struct cta x = enter(in_stream(13, 5, 0, 0), 0, 1);
+	weak(&x, GSAN_OP_ST, PAYLOAD, 4, 1);
+	struct cta a = enter(in_stream(13, 6, 13, 5), 0, REDS(GSAN_GPU)), c = enter(beside, 3, REDS(GSAN_GPU)), b = enter(in_stream(2, 7, 0, 0), 1, 1);
+	relaxed(&a, GSAN_OP_RMW + GSAN_GPU, FLAG, 2);
+	relaxed(&c, GSAN_OP_RMW + GSAN_GPU, OTHER, 3);
+	need(is_noted(&a, 0), "known without its place");
+	flag_load(&b, FLAG, sem, GSAN_GPU, 1, 7);
+	weak(&b, GSAN_OP_LD, PAYLOAD, 4, 8);
+	judge(name, race);
+}
+
+static void of_one_slot(int newer, u32 behind, const char *name, int race)
+{
+	/* two of the streams that share the last slot, at once: neither puts the other out, and what either observes is before those behind it */
+	struct gsan_launch *p = in_stream(0, 5, 0, 0), *f = in_stream(0, 6, 0, 5), *of[2];
+	struct cta x = enter(p, 0, 1), ctas[2];
+	weak(&x, GSAN_OP_ST, PAYLOAD, 4, 1);
+	for (u32 i = 0; i < 2; i++) {
+		of[i] = in_stream(GSAN_STREAMS - 1, 7 + i, 0, 0);
+		ctas[i] = enter(of[i], 1 + 2 * i, i ? LOADS | REDS(GSAN_GPU) : REDS(GSAN_GPU) | (newer ? 0 : LOADS));
+		relaxed(&ctas[i], GSAN_OP_RMW + GSAN_GPU, OTHER, 2);
+	}
+	struct cta a = enter(f, 0, LOADS | REDS(GSAN_GPU));
+	relaxed(&a, GSAN_OP_STRONG_ST + GSAN_GPU, FLAG, 3);
+	relaxed(&ctas[newer], GSAN_OP_STRONG_LD + GSAN_GPU, FLAG, 4);
+	need(is_noted(&ctas[0], GSAN_REDS_LEARN) && is_noted(&ctas[1], GSAN_REDS_LEARN), "both are known");
+	const u64 *learner = &dev_tables(0)->coarse.learner[GSAN_STREAMS - 1];
+	need((u32)*learner == 7 && *learner & DEV_LEARNS, "the oldest stands for both");
+	struct gsan_launch *later = in_stream(GSAN_STREAMS - 1, 10, 0, 0); /* for which the host has seen the end of these */
+	later->order.floor[0] = 9;
+	struct cta z = enter(later, 4, REDS(GSAN_GPU));
+	relaxed(&z, GSAN_OP_RMW + GSAN_GPU, OTHER, 5);
+	need((u32)*learner == 10, "who is over stands for nobody");
+	reads_payload(in_stream(2, 9, GSAN_STREAMS - 1, behind), name, race);
+}
+
 static void keeps_what_it_observed(u32 over)
 {
 	/* a weak read behind a load hides no record that says what its CTA observed; nor does one find a place by its hash that was taken otherwise */
@@ -337,6 +386,11 @@ int main(void)
 	behind_unseen(6, "one that was polled for at the same time as a copy", 1);
 	started(GSAN_SYS, "the launch's start, acquired by another GPU", 0);
 	started(GSAN_GPU, "not of .gpu", 1);
+	lost_its_place(GSAN_SEM_ACQUIRE, "a place that another process took", 0);
+	lost_its_place(GSAN_SEM_NONE, "a place that another process took, and no acquire", 1);
+	of_one_slot(0, 7, "behind the older of those that share a slot", 0);
+	of_one_slot(1, 8, "behind the newer of those that share a slot", 0);
+	of_one_slot(0, 0, "behind none of those that share a slot", 1);
 	keeps_what_it_observed(0);
 	keeps_what_it_observed(6);
 	printf("%s\n", failures ? "failed" : "passed");
