@@ -40,7 +40,7 @@ CUresult emu_ipc_open(const struct emu_ipc_name *name, enum emu_ipc_kind kind, i
 	struct stat st;
 	if (memcmp(name->magic, magic, sizeof magic) || name->kind != (uint32_t)kind)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (name->pid == getpid())
+	if (name->pid == getpid() && kind != EMU_IPC_FABRIC)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", name->pid, name->fd);
 	ssize_t n = readlink(path, link, sizeof link - 1); /* opening another sort of file may have effects */

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "emu/driver/ipc.h"
+#include "emu/driver/job.h"
 #include "emu/driver/range.h"
 #include "emu/driver/trace.h"
 
@@ -64,11 +66,14 @@ static void free_if_unused(struct emu_physical *p)
 	free(p);
 }
 
+/* EMU_FABRIC=0: as on H200s without an IMEX channel, whose attribute says that there are such handles all the same. */
+static int fabric_permitted(void) { return emu_env_number("EMU_FABRIC", 1) != 0; }
+
 static CUresult check_prop(const CUmemAllocationProp *prop)
 {
 	if (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (prop->requestedHandleTypes & ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+	if (prop->requestedHandleTypes & ~(unsigned)(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
 		return CUDA_ERROR_NOT_SUPPORTED; /* host memory by NUMA node */
@@ -96,6 +101,8 @@ CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, 
 	if (result)
 		return result;
 	result = check_prop(prop);
+	if (!result && prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC && !fabric_permitted())
+		result = CUDA_ERROR_NOT_PERMITTED;
 	if (result)
 		return emu_leave(result);
 	uint64_t *used = &emu.device[prop->location.id].used;
@@ -154,7 +161,30 @@ CUresult CUDAAPI cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handl
 	return emu_leave(CUDA_SUCCESS);
 }
 
-/* ---- descriptors between processes */
+/* ---- between processes */
+
+static CUresult export_fd(const struct emu_physical *p, int *out)
+{
+	int fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*out = fd;
+	return CUDA_SUCCESS;
+}
+
+static CUresult export_fabric(const struct emu_physical *p, CUmemFabricHandle *out)
+{
+	struct emu_ipc_name name;
+	if (emu_ipc_name(&name, EMU_IPC_FABRIC, p->fd))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	memcpy(out, &name, sizeof name);
+	return CUDA_SUCCESS;
+}
+
+static int is_shareable(CUmemAllocationHandleType type)
+{
+	return type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || type == CU_MEM_HANDLE_TYPE_FABRIC;
+}
 
 CUresult CUDAAPI cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
 					      unsigned long long flags)
@@ -163,13 +193,9 @@ CUresult CUDAAPI cuMemExportToShareableHandle(void *out, CUmemGenericAllocationH
 	if (result)
 		return result;
 	const struct emu_physical *p = known(handle);
-	if (!p || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || !(p->prop.requestedHandleTypes & (unsigned)type))
+	if (!p || !is_shareable(type) || !(p->prop.requestedHandleTypes & (unsigned)type))
 		return emu_leave(CUDA_ERROR_INVALID_VALUE);
-	int fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 3);
-	if (fd < 0)
-		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
-	*(int *)out = fd;
-	return emu_leave(CUDA_SUCCESS);
+	return emu_leave(type == CU_MEM_HANDLE_TYPE_FABRIC ? export_fabric(p, out) : export_fd(p, out));
 }
 
 /* The device that a memfd of ours was made on, -1: it is none; and its number. */
@@ -183,33 +209,54 @@ static int device_of_fd(int fd, unsigned long long *number)
 	return sscanf(link, "/memfd:" MEMFD_NAME, &device, number) == 2 && device < emu.devices ? device : -1;
 }
 
-CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *os_handle,
-						CUmemAllocationHandleType type)
+/* A descriptor of our own for what a fabric handle names, every byte of which counts. */
+static CUresult fabric_open(const void *handle, int *fd)
+{
+	struct emu_ipc_name name, bare;
+	if (!fabric_permitted())
+		return CUDA_ERROR_NOT_PERMITTED;
+	if (!handle)
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(&name, handle, sizeof name);
+	bare = (struct emu_ipc_name){.kind = name.kind, .pid = name.pid, .fd = name.fd, .inode = name.inode, .size = name.size};
+	memcpy(bare.magic, name.magic, sizeof bare.magic);
+	return memcmp(&name, &bare, sizeof name) ? CUDA_ERROR_INVALID_VALUE : emu_ipc_open(&name, EMU_IPC_FABRIC, fd);
+}
+
+/* Takes the descriptor over. */
+static CUresult import_fd(int fd, CUmemAllocationHandleType type, CUmemGenericAllocationHandle *handle)
 {
 	struct stat st;
-	CUresult result = handle && type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? emu_enter() : CUDA_ERROR_INVALID_VALUE;
-	if (result)
-		return result;
 	unsigned long long number = 0;
-	int given = (int)(intptr_t)os_handle, device = device_of_fd(given, &number);
-	int fd = device < 0 ? -1 : fcntl(given, F_DUPFD_CLOEXEC, 3); /* the caller may close its own */
-	if (fd < 0 || fstat(fd, &st)) {
-		if (fd >= 0)
-			close(fd);
-		return emu_leave(CUDA_ERROR_INVALID_VALUE);
-	}
-	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-				    .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+	int device = device_of_fd(fd, &number);
+	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .requestedHandleTypes = type,
 				    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
-	struct emu_physical *p = add_physical(fd, (uint64_t)st.st_size, &prop);
+	int ours = device >= 0 && !fstat(fd, &st);
+	struct emu_physical *p = ours ? add_physical(fd, (uint64_t)st.st_size, &prop) : NULL;
 	if (!p) {
 		close(fd);
-		return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
+		return ours ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
 	}
 	p->number = number;
 	emu.device[device].used += p->size;
 	*handle = (uintptr_t)p;
-	return emu_leave(CUDA_SUCCESS);
+	return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *os_handle,
+						CUmemAllocationHandleType type)
+{
+	CUresult result = handle && is_shareable(type) ? emu_enter() : CUDA_ERROR_INVALID_VALUE;
+	int fd = -1;
+	if (result)
+		return result;
+	if (type == CU_MEM_HANDLE_TYPE_FABRIC)
+		result = fabric_open(os_handle, &fd);
+	else
+		fd = fcntl((int)(intptr_t)os_handle, F_DUPFD_CLOEXEC, 3); /* the caller may close its own */
+	if (!result && fd < 0)
+		result = CUDA_ERROR_INVALID_VALUE;
+	return emu_leave(result ? result : import_fd(fd, type, handle));
 }
 
 /* ---- addresses */
