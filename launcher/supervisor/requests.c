@@ -284,6 +284,30 @@ static int request_import(struct supervisor *s, struct request *q)
 	return 0;
 }
 
+/* The memory's owner stands for it, whoever exports it, as long as it is there. */
+static int request_name(struct supervisor *s, struct request *q)
+{
+	struct broker_range range;
+	if (request_range(s, q, &range) || q->msg.length != BROKER_NAME || range.base - GSAN_DATA_BASE >= GSAN_PARTICIPANTS * GSAN_SLICE)
+		return -EINVAL;
+	range.participant = gsan_owner(range.base);
+	return s->place[range.participant].state == JOB_JOINED ? broker_name(s->broker, &range, q->msg.text) : -ENOENT;
+}
+
+static int request_named(struct supervisor *s, struct request *q)
+{
+	struct broker_range found;
+	uint32_t p;
+	int rc = q->msg.length != BROKER_NAME ? -EINVAL : request_opener(s, q, &p);
+	if (!rc)
+		rc = broker_named(s->broker, q->msg.text, p, &found);
+	if (rc)
+		return rc;
+	supervisor_place_touches(s, p, found.participant);
+	request_found(q, &found);
+	return 0;
+}
+
 static int request_return(struct supervisor *s, struct request *q)
 {
 	uint32_t p;
@@ -464,6 +488,7 @@ static int (*const request_table[IPC_TYPES])(struct supervisor *s, struct reques
 	[IPC_JOIN] = request_join, [IPC_RANK] = request_rank, [IPC_PUT] = request_put, [IPC_GET] = request_get,
 	[IPC_EXPORT] = request_export, [IPC_IMPORT] = request_import, [IPC_FREED] = request_freed,
 	[IPC_LEND] = request_lend, [IPC_OPEN] = request_open, [IPC_CLOSE] = request_close, [IPC_RECLAIM] = request_reclaim, [IPC_RETURN] = request_return,
+	[IPC_NAME] = request_name, [IPC_NAMED] = request_named,
 	[IPC_VACATE] = request_vacate, [IPC_FORGET] = request_forget,
 	[IPC_KERNEL] = request_kernel, [IPC_ALLOC] = request_alloc, [IPC_NOTE] = request_note, [IPC_COMPILE] = request_compile,
 	[IPC_PROGRESS] = request_progress,

@@ -26,8 +26,15 @@ struct broker_imported {
 	uint32_t times[GSAN_PARTICIPANTS + 1];
 };
 
+struct broker_named {
+	struct broker_named *next;
+	struct broker_range range;
+	uint8_t name[BROKER_NAME];
+};
+
 struct broker {
 	struct broker_imported *imported;
+	struct broker_named *named;
 	struct broker_entry *put, *put_last, *exported, *lent;
 	uint32_t ids;
 	size_t tokens;
@@ -67,6 +74,21 @@ static void broker_list_free(struct broker_entry *e)
 	}
 }
 
+/* Drops names of memory that begins in that range, of one participant, or GSAN_PARTICIPANTS: of all. */
+static void broker_names_end(struct broker *b, uint32_t participant, uint64_t base, uint64_t size)
+{
+	struct broker_named **at = &b->named;
+	while (*at) {
+		struct broker_named *n = *at;
+		if (n->range.base - base >= size || (participant != GSAN_PARTICIPANTS && n->range.participant != participant)) {
+			at = &n->next;
+			continue;
+		}
+		*at = n->next;
+		free(n);
+	}
+}
+
 void broker_free(struct broker *b)
 {
 	if (!b)
@@ -79,6 +101,7 @@ void broker_free(struct broker *b)
 		free(b->imported);
 		b->imported = next;
 	}
+	broker_names_end(b, GSAN_PARTICIPANTS, 0, UINT64_MAX);
 	close(b->epoll);
 	free(b);
 }
@@ -228,6 +251,7 @@ int broker_vacant(struct broker *b, uint64_t base, uint64_t size)
 	for (const struct broker_imported *i = b->imported; i; i = i->next)
 		if (i->base - base < size)
 			return -EBUSY;
+	broker_names_end(b, GSAN_PARTICIPANTS, base, size);
 	return 0;
 }
 
@@ -237,6 +261,40 @@ int broker_has_tokens(const struct broker *b, uint32_t participant)
 		if (e->range.participant == participant)
 			return 1;
 	return 0;
+}
+
+/* ---- named */
+
+static struct broker_named *broker_name_find(struct broker *b, const void *name)
+{
+	struct broker_named *n = b->named;
+	while (n && memcmp(n->name, name, sizeof n->name))
+		n = n->next;
+	return n;
+}
+
+int broker_name(struct broker *b, const struct broker_range *range, const void *name)
+{
+	struct broker_named *n = broker_name_find(b, name);
+	if (!n) {
+		n = calloc(1, sizeof *n);
+		if (!n)
+			return -ENOMEM;
+		memcpy(n->name, name, sizeof n->name);
+		n->next = b->named;
+		b->named = n;
+	}
+	n->range = *range;
+	return 0;
+}
+
+int broker_named(struct broker *b, const void *name, uint32_t participant, struct broker_range *found)
+{
+	const struct broker_named *n = broker_name_find(b, name);
+	if (!n)
+		return -ENOENT;
+	*found = n->range;
+	return broker_import_count(b, n->range.base, participant);
 }
 
 /* ---- lent */
@@ -325,6 +383,7 @@ static void broker_leave_lent(struct broker *b, uint32_t participant)
 void broker_leave(struct broker *b, uint32_t participant)
 {
 	broker_leave_lent(b, participant);
+	broker_names_end(b, participant, 0, UINT64_MAX);
 	for (struct broker_imported **i = &b->imported, *was; (was = *i);) {
 		broker_import_end(i, participant, was->times[participant]);
 		if (*i == was)

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_PROTO 12u
+#define GSAN_PROTO 13u
 #define GSAN_ENV_SOCKET "GSAN_SOCKET" /* abstract socket name, without the leading NUL; set by gsan-launch */
 #define GSAN_ENV_RANK "GSAN_RANK"     /* rank as gsan-launch knows it, or unset */
 #define GSAN_ENV_DEVICE "GSAN_DEVICE" /* "cuda" or "emu", set by gsan-launch */
@@ -47,10 +47,12 @@ enum ipc_type {
 	                 * of one piece of memory; -ENOENT: its owner freed it or left, or there never was one; -ELOOP: its own */
 	IPC_CLOSE,      /* libgsan: has closed number alloc, as often as it opened it */
 	IPC_RECLAIM,    /* libgsan: has freed its number alloc, which nobody opens any more; -EBUSY: somebody still has it: ask again */
-	IPC_RETURN,     /* libgsan: has one import less of the memory at base */
-	IPC_VACATE,     /* libgsan: may it use its exported addresses (base, size) again? -EBUSY: somebody has a token, or the memory: ask again */
+	IPC_RETURN,     /* libgsan: has one import less of the memory at base, by a token or a fabric handle */
+	IPC_VACATE,     /* libgsan: may it use its exported addresses (base, size) again? Then no fabric handle names them any more. -EBUSY: somebody has a token, or the memory: ask again */
 	IPC_PROGRESS,   /* launcher: how far is the job? Reply, of the same type, for a verdict may come first: text = a sentence without its stop; "": there is nothing to say */
 	IPC_FORGET,     /* libgsan: has nothing more of the places in base, a bit each, whose processes have left: neither memory nor a record */
+	IPC_NAME,       /* libgsan: text = the driver's fabric handle (64 bytes) for memory of which it has a handle (base = canonical, size, alloc) */
+	IPC_NAMED,      /* libgsan: imports what a fabric handle names: text = that; reply: participant, base, size, alloc; -ENOENT: it names nothing of the job's */
 	IPC_TYPES
 };
 enum ipc_space { IPC_SHADOW, IPC_TABLES };

@@ -1,8 +1,10 @@
 /* The driver's virtual memory management. The program's reservations come from the view region, which is reserved
- * already; its handles are real ones, with a canonical range beside them; what it exports is a token of ours, so that an
- * importer finds the owner's shadow. Memory that this does not fit (other devices, host memory, foreign descriptors) is
- * the real driver's alone, and counts as unchecked. */
+ * already; its handles are real ones, with a canonical range beside them; what it exports is a token of ours, or a fabric
+ * handle of the driver's that the supervisor is told of, so that an importer finds the owner's shadow. Memory that this does
+ * not fit (other devices, host memory, foreign descriptors) is the real driver's alone, and counts as unchecked. */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -139,22 +141,45 @@ CUresult vmm_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, v
 	return rc;
 }
 
-/* The program gets a token; the real descriptor stays with the supervisor. */
-static CUresult export_token(struct participant *p, struct handle *h, int *out)
+/* The memory's records are there for whoever gets it, and msg says what it is. Who is to send that, or NULL: they are not. */
+static struct participant *export_begin(struct participant *p, struct handle *h, struct ipc_msg *msg)
 {
 	if (!h->imports)
 		p = participant_of(h->canonical);
-	struct ipc_msg msg = {.type = IPC_EXPORT, .participant = p->index, .base = h->canonical, .size = h->size, .alloc = h->alloc};
-	int real_fd = *out, token = -1;
+	*msg = (struct ipc_msg){.participant = p->index, .base = h->canonical, .size = h->size, .alloc = h->alloc};
 	h->exported = 1;
 	p->exported = 1;
-	if (!h->imports && shadow_publish(p, h->canonical, h->size))
-		return CUDA_ERROR_UNKNOWN;
-	if (ipc_call(p->socket, &msg, real_fd, &token) || token < 0)
-		return CUDA_ERROR_UNKNOWN;
+	return !h->imports && shadow_publish(p, h->canonical, h->size) ? NULL : p;
+}
+
+/* The program gets a token; the real descriptor stays with the supervisor. 0 or -EIO. */
+static int export_token(struct participant *p, struct handle *h, int *out)
+{
+	struct ipc_msg msg;
+	int real_fd = *out, token = -1;
+	p = export_begin(p, h, &msg);
+	msg.type = IPC_EXPORT;
+	if (!p || ipc_call(p->socket, &msg, real_fd, &token) || token < 0)
+		return -EIO;
 	close(real_fd);
 	*out = token;
-	return CUDA_SUCCESS;
+	return 0;
+}
+
+/* The program gets what the driver gave. 0 or -EIO. */
+static int export_fabric(struct participant *p, struct handle *h, const void *out)
+{
+	struct ipc_msg msg;
+	p = export_begin(p, h, &msg);
+	msg.type = IPC_NAME;
+	msg.length = sizeof(CUmemFabricHandle);
+	memcpy(msg.text, out, sizeof(CUmemFabricHandle));
+	return p && !ipc_call(p->socket, &msg, -1, NULL) ? 0 : -EIO;
+}
+
+static int is_shared(CUmemAllocationHandleType type)
+{
+	return type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || type == CU_MEM_HANDLE_TYPE_FABRIC;
 }
 
 CUresult vmm_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
@@ -165,11 +190,25 @@ CUresult vmm_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandl
 	CUresult rc = real.cuMemExportToShareableHandle(out, handle, type, flags);
 	if (rc || !p || vmm_enter(p, &s))
 		return rc;
-	struct handle *h = type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? handle_find(handle) : NULL;
-	if (!h || export_token(p, h, out)) /* the real handle goes out: works, and its importers see foreign memory */
+	struct handle *h = is_shared(type) ? handle_find(handle) : NULL;
+	if (!h || (type == CU_MEM_HANDLE_TYPE_FABRIC ? export_fabric(p, h, out) : export_token(p, h, out))) /* the real handle goes out: works, and its importers see foreign memory */
 		vmm_note(p, "foreign", "cuMemExportToShareableHandle", "exported as it is: peers' accesses are not checked");
 	vmm_leave(&s);
 	return rc;
+}
+
+/* Whose memory is it? What is sent is a token, for which *fd comes, or a fabric handle. 0, or -errno: it is not known. */
+static int import_ask(const struct participant *p, void *os, CUmemAllocationHandleType type, struct ipc_msg *msg, int *fd)
+{
+	*msg = (struct ipc_msg){.type = IPC_IMPORT, .participant = p->index};
+	if (type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+		int rc = ipc_call(p->socket, msg, (int)(intptr_t)os, fd);
+		return rc ? rc : *fd < 0 ? -EIO : 0;
+	}
+	msg->type = IPC_NAMED;
+	msg->length = sizeof(CUmemFabricHandle);
+	memcpy(msg->text, os, sizeof(CUmemFabricHandle));
+	return ipc_call(p->socket, msg, -1, NULL);
 }
 
 /* A token must be changed back even in a process that runs unchecked. */
@@ -177,21 +216,23 @@ CUresult vmm_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle
 {
 	struct participant *p = participant_current();
 	struct vmm_section s;
+	struct ipc_msg msg;
+	const int fabric = type == CU_MEM_HANDLE_TYPE_FABRIC;
 	int fd = -1;
 	if (!p)
 		p = participant_joined();
-	if (!p || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+	if (!p || !is_shared(type) || (fabric && (!os || !participant_started())))
 		return real.cuMemImportFromShareableHandle(handle, os, type);
-	struct ipc_msg msg = {.type = IPC_IMPORT, .participant = p->index};
-	if (ipc_call(p->socket, &msg, (int)(intptr_t)os, &fd) || fd < 0) {
-		vmm_note(p, "foreign", "cuMemImportFromShareableHandle", "a descriptor that gsan did not export: not checked");
-		return real.cuMemImportFromShareableHandle(handle, os, type);
-	}
-	CUresult rc = real.cuMemImportFromShareableHandle(handle, (void *)(intptr_t)fd, type);
-	close(fd);
-	if (rc)
+	const int known = !import_ask(p, os, type, &msg, &fd);
+	CUresult rc = real.cuMemImportFromShareableHandle(handle, fd >= 0 ? (void *)(intptr_t)fd : os, type);
+	if (fd >= 0)
+		close(fd);
+	if (!known && !rc)
+		vmm_note(p, "foreign", "cuMemImportFromShareableHandle", "a %s: not checked",
+			 fabric ? "fabric handle of memory that is none of this job's, or not checked" : "descriptor that gsan did not export");
+	if (known && rc)
 		handle_return(msg.base);
-	if (rc || !participant_started() || vmm_enter(p, &s))
+	if (!known || rc || !participant_started() || vmm_enter(p, &s))
 		return rc;
 	if (handle_import(p, *handle, msg.base, msg.size, msg.alloc)) /* that it has the memory stays known: who has it goes on */
 		vmm_note(p, "foreign", "cuMemImportFromShareableHandle", "the owner's shadow could not be mapped: not checked");

@@ -117,6 +117,40 @@ static void test_vacant(void)
 	CHECK(!broker_vacant(b, 0x1000, 0x2000));
 }
 
+/* Names, each with the memory that had it last, until that is vacant or its owner leaves. */
+static void test_name(void)
+{
+	struct broker_range r = {.participant = 3, .alloc = 9, .base = 0x1000, .size = 0x2000}, other = {.participant = 2, .base = 0x5000, .size = 0x1000}, found;
+	char name[3][BROKER_NAME] = {"first", "second", "third"};
+	int token, got;
+	CHECK(broker_named(b, name[0], 1, &found) == -ENOENT);
+	CHECK(!broker_name(b, &r, name[0]) && !broker_name(b, &r, name[1]) && !broker_name(b, &other, name[2]) && !broker_name(b, &r, name[0]));
+	CHECK(!broker_named(b, name[0], 1, &found) && found.participant == 3 && found.alloc == 9 && found.base == 0x1000 && found.size == 0x2000);
+	CHECK(!broker_named(b, name[1], 1, &found) && found.base == 0x1000);
+	CHECK(!broker_named(b, name[2], 1, &found) && found.base == 0x5000);
+	name[0][BROKER_NAME - 1] = 1;
+	CHECK(broker_named(b, name[0], 1, &found) == -ENOENT);
+	name[0][BROKER_NAME - 1] = 0;
+	broker_return(b, 0x1000, 1);
+	CHECK(broker_vacant(b, 0x1000, 0x2000) == -EBUSY && !broker_named(b, name[1], 1, &found));
+	broker_return(b, 0x1000, 1);
+	broker_return(b, 0x1000, 1);
+	CHECK(!broker_export(b, &r, memory(), &token) && !broker_import(b, token, 1, &found, &got)); /* both ways */
+	close(token);
+	CHECK(broker_vacant(b, 0x1000, 0x2000) == -EBUSY);
+	broker_return(b, 0x1000, 1);
+	CHECK(!broker_vacant(b, 0x1000, 0x2000) && broker_named(b, name[0], 1, &found) == -ENOENT && broker_named(b, name[1], 1, &found) == -ENOENT);
+	CHECK(!broker_named(b, name[2], 1, &found));
+
+	CHECK(!broker_name(b, &r, name[2]) && !broker_named(b, name[2], 1, &found) && found.base == 0x1000); /* the driver gave it again */
+	broker_leave(b, 2);
+	CHECK(!broker_named(b, name[2], 1, &found));
+	broker_leave(b, 3);
+	CHECK(broker_named(b, name[2], 1, &found) == -ENOENT && broker_vacant(b, 0x1000, 0x2000) == -EBUSY);
+	broker_leave(b, 1);
+	CHECK(!broker_vacant(b, 0x1000, 0x2000) && !broker_name(b, &other, name[0])); /* which goes with the broker */
+}
+
 /* Two numbers of one piece, and one of another; who has opened one keeps it from being free, and who left does not. */
 static void test_lend(void)
 {
@@ -160,6 +194,7 @@ int main(void)
 	test_put();
 	test_token();
 	test_vacant();
+	test_name();
 	test_lend();
 	broker_free(b);
 	return 0;

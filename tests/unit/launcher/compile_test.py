@@ -17,7 +17,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(HERE), "..", "..", ".."))
 REAL, = glob.glob(os.path.join(ROOT, ".venv", "triton-3.6", "lib", "python3*", "site-packages", "triton", "backends", "nvidia", "bin", "ptxas"))
 PTX = os.path.join(ROOT, "tests", "golden", "ptx", "triton", "vadd.sm90.t36.ptx")
 HEAD, SIZE = "<IIiiiiiiIIIIQQII", 3072
-PROTO, ERROR, COMPILE = 12, 0, 14
+PROTO, ERROR, COMPILE = 13, 0, 14
 MANY = os.cpu_count() + 1  # one more than are compiled at a time
 SCRIPT = """#!/bin/sh
 for argument; do case "$argument" in -v) echo called >>"$CALLS";; esac; done

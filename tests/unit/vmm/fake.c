@@ -554,28 +554,53 @@ static CUresult MemRetainAllocationHandle(CUmemGenericAllocationHandle *h, void 
 
 static CUresult MemExport(void *out, CUmemGenericAllocationHandle h, CUmemAllocationHandleType type, unsigned long long flags)
 {
-	(void)type, (void)flags;
+	(void)flags;
 	CALL(cuMemExportToShareableHandle);
 	struct value *v = value_find(h);
 	if (!v)
 		return CUDA_ERROR_INVALID_VALUE;
-	*(int *)out = dup(physical[v->physical].fd);
+	if (type == CU_MEM_HANDLE_TYPE_FABRIC)
+		*(CUmemFabricHandle *)out = fake_fabric(physical[v->physical].fd);
+	else
+		*(int *)out = dup(physical[v->physical].fd);
 	return CUDA_SUCCESS;
+}
+
+struct fabric { int fd; ino_t inode; };
+
+CUmemFabricHandle fake_fabric(int memory)
+{
+	CUmemFabricHandle name = {{0}};
+	struct stat st;
+	fstat(memory, &st);
+	memcpy(&name, &(struct fabric){memory, st.st_ino}, sizeof(struct fabric));
+	return name;
+}
+
+/* The memory that it names; -1: it is gone. */
+static int fabric_find(const void *name)
+{
+	struct fabric f;
+	struct stat st;
+	if (!name)
+		return -1;
+	memcpy(&f, name, sizeof f);
+	return !fstat(f.fd, &st) && st.st_ino == f.inode ? f.fd : -1;
 }
 
 static CUresult MemImport(CUmemGenericAllocationHandle *h, void *os, CUmemAllocationHandleType type)
 {
 	struct stat st;
-	(void)type;
 	CALL(cuMemImportFromShareableHandle);
-	if (fstat((int)(intptr_t)os, &st) || !S_ISREG(st.st_mode))
+	int fd = type == CU_MEM_HANDLE_TYPE_FABRIC ? fabric_find(os) : (int)(intptr_t)os;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return CUDA_ERROR_INVALID_VALUE; /* a token is a pipe */
 	for (int i = 0; i < MANY; i++)
 		if (physical[i].live && physical[i].inode == st.st_ino) {
 			*h = value_new(i);
 			return CUDA_SUCCESS;
 		}
-	*h = value_new(physical_new((uint64_t)st.st_size, dup((int)(intptr_t)os)));
+	*h = value_new(physical_new((uint64_t)st.st_size, dup(fd)));
 	return CUDA_SUCCESS;
 }
 

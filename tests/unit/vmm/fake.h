@@ -33,6 +33,7 @@ extern CUmemoryPool fake_pool[2]; /* their default pools, which are their pools 
 
 void fake_install(void);
 int fake_memory(uint64_t size);                  /* a descriptor of memory that another process made */
+CUmemFabricHandle fake_fabric(int memory);       /* the name of that, good while the descriptor is open */
 uint64_t fake_mapped(uint64_t at, uint64_t end); /* bytes mapped in that range */
 uint32_t fake_view(uint64_t at);                 /* the view table's entry for an address */
 void fake_mark(uint64_t at);                     /* leaves a mark in device memory … */

@@ -11,6 +11,7 @@ struct super {
 	int messages, allocs, notes;
 	int places, joined;    /* as many participants may join; 0, 2, 3 … are their numbers, for 1 is a peer of another process */
 	int die_at;            /* goes away at that message, unanswered; 0: never */
+	int refuse_names;      /* IPC_NAME says: no memory */
 	char note[256];        /* the last */
 	uint64_t alloc_base;
 };

@@ -17,6 +17,7 @@
 
 #define PAGE GSAN_PAGE
 #define FD CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+#define FABRIC CU_MEM_HANDLE_TYPE_FABRIC
 #define CHECK(condition) \
 	do { \
 		if (!(condition)) { \
@@ -685,6 +686,74 @@ static void imports(void)
 	close(raw);
 }
 
+/* The driver's own bytes, which name our memory until it is gone for all: then its addresses are free. */
+static void fabric_exports(void)
+{
+	CUmemGenericAllocationHandle h = create(PAGE), g;
+	uint64_t canonical = super.alloc_base;
+	CUdeviceptr at = reserve(PAGE);
+	CUmemFabricHandle name, again, wrong = {{0}};
+	OK(vmm_cuMemExportToShareableHandle(&name, h, FABRIC, 0));
+	OK(vmm_cuMemExportToShareableHandle(&again, h, FABRIC, 0));
+	OK(real.cuMemExportToShareableHandle(&wrong, h, FABRIC, 0));
+	CHECK(!memcmp(&name, &again, sizeof name) && !memcmp(&name, &wrong, sizeof name) && participant_current()->exported);
+	OK(vmm_cuMemImportFromShareableHandle(&g, &name, FABRIC)); /* our own */
+	OK(vmm_cuMemMap(at, PAGE, 0, g, 0));
+	CHECK(fake_view(at) == entry_of(canonical));
+	fake_mark(gsan_shadow(canonical));
+	OK(vmm_cuMemRelease(h));
+	OK(vmm_cuMemRelease(create(PAGE)));
+	CHECK(super.alloc_base != canonical && fake_marked() == 1);
+	OK(vmm_cuMemUnmap(at, PAGE));
+	OK(vmm_cuMemRelease(g));
+	INVALID(vmm_cuMemImportFromShareableHandle(&g, &name, FABRIC)); /* the driver's answer, by which nobody has it */
+	OK(vmm_cuMemRelease(create(PAGE)));
+	CHECK(super.alloc_base == canonical && !fake_marked());
+	INVALID(vmm_cuMemImportFromShareableHandle(&g, &name, FABRIC));
+	INVALID(vmm_cuMemImportFromShareableHandle(&g, NULL, FABRIC));
+	OK(vmm_cuMemAddressFree(at, PAGE));
+	CHECK(!super.notes);
+	h = create(PAGE);
+	super.refuse_names = 1;
+	OK(vmm_cuMemExportToShareableHandle(&name, h, FABRIC, 0)); /* peers' accesses are not seen, and that is said */
+	CHECK(super.notes == 1);
+	OK(vmm_cuMemRelease(h));
+}
+
+/* A peer's, and what nobody of the job made, which is said. */
+static void fabric_imports(void)
+{
+	CUmemGenericAllocationHandle h, g;
+	const uint64_t canonical = GSAN_DATA_BASE + GSAN_SLICE + 6 * PAGE;
+	const struct broker_range range = {.participant = 1, .alloc = 3, .base = canonical, .size = 2 * PAGE};
+	const int theirs = fake_memory(2 * PAGE), raw = fake_memory(PAGE);
+	CUmemFabricHandle name = fake_fabric(theirs), strange = fake_fabric(raw);
+	CUdeviceptr at = reserve(3 * PAGE);
+	OK(vmm_cuMemRelease(create(PAGE)));
+	peer_puts(IPC_TABLES, GSAN_TABLE_BASE + GSAN_TABLE_SLICE);
+	peer_puts(IPC_SHADOW, gsan_shadow(canonical) & ~(uint64_t)(PAGE - 1));
+	CHECK(!broker_name(super.broker, &range, &name));
+	OK(vmm_cuMemImportFromShareableHandle(&h, &name, FABRIC));
+	OK(vmm_cuMemMap(at, 2 * PAGE, 0, h, 0));
+	CHECK(fake_view(at + PAGE) == entry_of(canonical) + 1 && !super.notes && broker_vacant(super.broker, canonical, PAGE) == -EBUSY);
+	OK(vmm_cuMemRelease(h));
+	OK(vmm_cuMemUnmap(at, 2 * PAGE));
+	CHECK(!broker_vacant(super.broker, canonical, PAGE));
+	OK(vmm_cuMemImportFromShareableHandle(&h, &name, FABRIC)); /* now it names nothing */
+	OK(vmm_cuMemImportFromShareableHandle(&g, &strange, FABRIC));
+	CHECK(super.notes == 2 && !strncmp(super.note, "foreign\tcuMemImportFromShareableHandle\t", 39));
+	OK(vmm_cuMemMap(at + 2 * PAGE, PAGE, 0, g, 0));
+	CHECK(!fake_view(at + 2 * PAGE) && super.notes == 3);
+	OK(vmm_cuMemUnmap(at + 2 * PAGE, PAGE));
+	OK(vmm_cuMemRelease(g));
+	OK(vmm_cuMemRelease(h));
+	close(raw);
+	INVALID(vmm_cuMemImportFromShareableHandle(&g, &strange, FABRIC)); /* of nothing nothing is said */
+	CHECK(super.notes == 3 && !fake.locked);
+	close(theirs);
+	OK(vmm_cuMemAddressFree(at, 3 * PAGE));
+}
+
 /* ---- CUDA IPC */
 
 struct name { char magic[8]; uint64_t job; uint32_t owner, number; uint64_t offset, size; uint8_t rest[24]; };
@@ -999,6 +1068,7 @@ static void no_launcher(void)
 static void use_views(void)
 {
 	CUmemGenericAllocationHandle h, g, k = 0;
+	CUmemFabricHandle name;
 	CUdeviceptr at;
 	int token = -1;
 	if (vmm_cuMemCreate(&h, 2 * PAGE, &prop, 0))
@@ -1010,6 +1080,8 @@ static void use_views(void)
 					k = 0;
 				close(token);
 			}
+			if (!vmm_cuMemExportToShareableHandle(&name, h, FABRIC, 0) && !vmm_cuMemImportFromShareableHandle(&g, &name, FABRIC))
+				vmm_cuMemRelease(g);
 			if (!vmm_cuMemRetainAllocationHandle(&g, (void *)(uintptr_t)at))
 				vmm_cuMemRelease(g);
 			vmm_cuMemUnmap(at, 2 * PAGE);
@@ -1161,7 +1233,7 @@ int main(void)
 #define TEST(name) {#name, name}
 	static const struct { const char *name; void (*test)(void); } tests[] = {
 		TEST(blocks), TEST(values), TEST(kept_aside), TEST(small_blocks), TEST(lost_context), TEST(exhaustion), TEST(stream_order), TEST(stream_order_of_many), TEST(checked_blocks), TEST(checked_and_short), TEST(checked_ranges), TEST(pools), TEST(captures), TEST(other_contexts), TEST(two_gpus), TEST(contexts), TEST(context_late),
-		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(tables), TEST(details),
+		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(fabric_exports), TEST(fabric_imports), TEST(tables), TEST(details),
 		TEST(lends), TEST(opens), TEST(opens_bare), TEST(opens_unchecked), TEST(opens_elsewhere), TEST(failing_opens),
 		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing), TEST(threads),
 	};
