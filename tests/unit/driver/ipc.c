@@ -13,78 +13,10 @@
  *   event, event_host     rank 1's stream, or host, waits for an event of rank 0's
  *   closed                as closed_one, but opened once, for then the close waits
  * The other forms are questions and ends, each checked here: questions, twice, own, garbage, exits, frees, frees_small, often. */
-#include <cuda.h>
-#include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
+#include "ranks.h"
 
 enum { BYTES = 3 << 20, SMALL = 700, OFTEN = 1000 };
-
-/* store(p, value); put and get: the same, and raise a flag behind it, or wait for that before. */
-static const char ptx[] =
-	".version 8.0\n.target sm_90\n.address_size 64\n"
-	".visible .entry store(.param .u64 p, .param .u32 v)\n{\n\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n"
-	"\tld.param.u64 %rd1, [p];\n\tld.param.u32 %r1, [v];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tst.global.u32 [%rd1], %r1;\n\tret;\n}\n"
-#define PAIR(scope) \
-	".visible .entry put_" #scope "(.param .u64 p, .param .u32 v)\n{\n\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n" \
-	"\tld.param.u64 %rd1, [p];\n\tld.param.u32 %r1, [v];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tst.global.u32 [%rd1], %r1;\n" \
-	"\tst.release." #scope ".global.u32 [%rd1+256], 1;\n\tret;\n}\n" \
-	".visible .entry get_" #scope "(.param .u64 p, .param .u32 v)\n{\n\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<3>;\n\t.reg .pred %p<2>;\n" \
-	"\tld.param.u64 %rd1, [p];\n\tld.param.u32 %r1, [v];\n\tcvta.to.global.u64 %rd1, %rd1;\n" \
-	"WAIT:\n\tld.acquire." #scope ".global.u32 %r2, [%rd1+256];\n\tsetp.eq.u32 %p1, %r2, 0;\n\t@%p1 bra WAIT;\n" \
-	"\tst.global.u32 [%rd1], %r1;\n\tret;\n}\n"
-	PAIR(sys) PAIR(gpu);
-
-static void must(int failed, const char *what, int line)
-{
-	if (!failed)
-		return;
-	fprintf(stderr, "ipc: line %d: %s: error %d\n", line, what, failed);
-	exit(1);
-}
-#define TRY(call) must((int)(call), #call, __LINE__)
-#define CHECK(condition) must(!(condition), #condition, __LINE__)
-#define REFUSED(error, call) CHECK((call) == (error))
-#define STALE(call) REFUSED(CUDA_ERROR_INVALID_VALUE, call)
 #define LAZY CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
-
-static int rank, line;
-static CUmodule module;
-
-/* ---- the other rank ---- */
-
-static void meet(const char *name)
-{
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-
-	strncpy(at.sun_path + 1, name, sizeof at.sun_path - 2);
-	if (rank) {
-		while (connect(fd, (struct sockaddr *)&at, size))
-			usleep(2000);
-		line = fd;
-		return;
-	}
-	CHECK(!bind(fd, (struct sockaddr *)&at, size) && !listen(fd, 1));
-	line = accept(fd, NULL, NULL);
-	CHECK(line >= 0);
-}
-
-static void say(const void *what, size_t size) { CHECK(write(line, what, size) == (ssize_t)size); }
-static void hear(void *what, size_t size) { CHECK(read(line, what, size) == (ssize_t)size); }
-static void tell(void) { say("x", 1); }
-static void wait(void)
-{
-	char letter;
-	hear(&letter, 1);
-}
 
 static void lend(CUdeviceptr at)
 {
@@ -105,52 +37,6 @@ static CUdeviceptr opened(CUipcMemHandle handle)
 	CUdeviceptr at;
 	TRY(cuIpcOpenMemHandle(&at, handle, LAZY));
 	return at;
-}
-
-/* ---- memory and kernels ---- */
-
-static CUdeviceptr memory(size_t size)
-{
-	CUdeviceptr at;
-	TRY(cuMemAlloc(&at, size));
-	TRY(cuMemsetD8(at, 0, size));
-	TRY(cuCtxSynchronize());
-	return at;
-}
-
-static unsigned word(CUdeviceptr at)
-{
-	unsigned value;
-	TRY(cuMemcpyDtoH(&value, at, sizeof value));
-	return value;
-}
-
-static CUstream stream(void)
-{
-	CUstream s;
-	TRY(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
-	return s;
-}
-
-static void launch(const char *name, CUdeviceptr at, CUstream in)
-{
-	CUfunction f;
-	unsigned value = 7 + (unsigned)rank;
-	TRY(cuModuleGetFunction(&f, module, name));
-	TRY(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, in, (void *[]){&at, &value}, NULL));
-}
-
-static void store(CUdeviceptr at) { launch("store", at, stream()); }
-
-/* Both are under way before either is seen to end; and neither rank ends before the other has. */
-static void together(const char *kernel, CUdeviceptr at)
-{
-	launch(kernel, at, stream());
-	tell();
-	wait();
-	TRY(cuCtxSynchronize());
-	tell();
-	wait();
 }
 
 /* Rank 0's memory, in both by then. */
@@ -492,34 +378,11 @@ static void often(void)
 	tell();
 }
 
-static const struct { const char *name; void (*call)(void); int gpus; } forms[] = {
+static const struct form forms[] = {
 	{"racy", racy, 1}, {"peer", racy, 2}, {"small", small, 1}, {"offset", offset, 1}, {"apart", apart, 1}, {"flags", flags, 2},
 	{"narrow", narrow, 2}, {"waited", waited, 1}, {"event", event, 1}, {"event_host", event_host, 1}, {"event_before", event_before, 1}, {"closed", closed, 1},
 	{"closed_one", closed_one, 1}, {"late", late, 2}, {"questions", questions, 2}, {"own", own, 1}, {"twice", twice, 1}, {"garbage", garbage, 1},
-	{"exits", exits, 1}, {"frees", frees, 1}, {"frees_small", frees_small, 1}, {"often", often, 1},
+	{"exits", exits, 1}, {"frees", frees, 1}, {"frees_small", frees_small, 1}, {"often", often, 1}, {NULL, NULL, 0},
 };
 
-int main(int argc, char **argv)
-{
-	const char *form = argc > 1 ? argv[1] : "", *number = getenv("RANK");
-	CUcontext context;
-	CHECK(argc > 2 && number);
-	rank = atoi(number);
-	meet(argv[2]);
-	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-		if (!strcmp(form, forms[i].name)) {
-			TRY(cuInit(0));
-			if (rank)
-				wait(); /* until the other one has its place in the job */
-			TRY(cuDevicePrimaryCtxRetain(&context, forms[i].gpus > 1 ? rank : 0));
-			TRY(cuCtxSetCurrent(context));
-			TRY(cuModuleLoadData(&module, ptx));
-			if (!rank) {
-				TRY(cuMemFree(memory(1)));
-				tell();
-			}
-			forms[i].call();
-			return 0;
-		}
-	return 1;
-}
+int main(int argc, char **argv) { return run_form(forms, argc, argv); }

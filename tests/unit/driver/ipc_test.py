@@ -2,34 +2,22 @@
 What races is found, on the memory of its owner, and what does not is clean; nothing of it is unchecked. FORM.full: two processes of
 a job that has room for one: the one that opens works unchecked and is named; nothing is found. Arguments: gsan-launch, the program, a form."""
 import os
-import subprocess
 import sys
 
-from job import run
+from job import crowded_pair, plain_pair, run
 
 RACY = {"racy", "peer", "small", "offset", "narrow", "closed_one", "late", "event_before"}
 OWN = {"closed_one"}  # both sides and the memory are rank 1's
 SIDES = {"late": {1}, "closed_one": {1}}
 
 
-def plain(program, form, name):
-    ranks = [subprocess.Popen([program, form, name], env={**os.environ, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True)
-             for rank in range(2)]
-    for rank in ranks:
-        _, err = rank.communicate(timeout=100)
-        assert rank.returncode == 0, f"without gsan-launch: {err}"
-
-
 def main():
     launch, program, form = sys.argv[1:]
     name = f"gsan-test-ipc-{os.getpid()}"
-    plain(program, form.split(".")[0], name)
     form, *full = form.split(".")
+    plain_pair(program, form, name)
     if full:
-        os.environ["GSAN_TEST_PLACES"] = "1"
-        both = 'RANK=0 "$@" & first=$!; RANK=1 "$@" && wait $first'
-        job, summary, said = run(launch, "sh", "-c", both, "sh", program, form, name)
-        assert job.returncode == 0 and not summary["findings"] and "the job had no room for it" in job.stderr, said
+        crowded_pair(launch, program, form, name)
         return
     for seed in range(1, 5 if form in OWN else 2):  # whichever of the two kernels comes first
         judge(form, *run(launch, program, form, name, options=("--seed", str(seed)), ranks=2))

@@ -15,3 +15,19 @@ def run(launch, *program, options=(), timeout=100, ranks=1):
             summary = json.load(file)
     said = f"{' '.join((*options, *program))}: exit {job.returncode}\n{job.stdout}\n{job.stderr}\n{json.dumps(summary, indent=1)}"
     return job, summary, said
+
+
+def plain_pair(*program):
+    """The two ranks of a program without gsan-launch."""
+    ranks = [subprocess.Popen(program, env={**os.environ, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True) for rank in range(2)]
+    for rank in ranks:
+        _, err = rank.communicate(timeout=100)
+        assert rank.returncode == 0, f"without gsan-launch: {err}"
+
+
+def crowded_pair(launch, *program):
+    """Both ranks as processes of a job that has room for one: nothing is found, and the other one is named."""
+    os.environ["GSAN_TEST_PLACES"] = "1"
+    both = 'RANK=0 "$@" & first=$!; RANK=1 "$@" && wait $first'
+    job, summary, said = run(launch, "sh", "-c", both, "sh", *program)
+    assert job.returncode == 0 and not summary["findings"] and "the job had no room for it" in job.stderr, said
