@@ -48,12 +48,10 @@ static void handle_vacate_some(void)
 	}
 }
 
-void handle_return(uint64_t canonical)
+void handle_return(const struct participant *importer, uint64_t canonical)
 {
-	struct participant *p = participant_any();
-	struct ipc_msg msg = {.type = IPC_RETURN, .participant = p ? p->index : -1, .base = canonical};
-	if (p)
-		ipc_call(p->socket, &msg, -1, NULL);
+	struct ipc_msg msg = {.type = IPC_RETURN, .participant = importer->index, .base = canonical};
+	ipc_call(importer->socket, &msg, -1, NULL);
 }
 
 /* Frees what has neither name nor view. */
@@ -62,10 +60,10 @@ static void handle_drop(struct handle *h)
 	struct vacating gone = {.at = {h->canonical, h->size}, .exported = h->exported};
 	if (h->names || h->views)
 		return;
-	for (uint32_t i = 0; i < h->imports; i++)
-		handle_return(h->canonical);
+	if (h->importer)
+		handle_return(h->importer, h->canonical);
 	freed_since(&gone.freed);
-	if (!h->imports && !h->spent)
+	if (!h->importer && !h->spent)
 		spans_insert(&vacating, &gone);
 	free(h);
 }
@@ -128,13 +126,11 @@ int handle_add(struct participant *p, CUmemGenericAllocationHandle name, uint64_
 int handle_import(struct participant *p, CUmemGenericAllocationHandle name, uint64_t canonical, uint64_t size,
 		  uint32_t alloc)
 {
-	struct handle h = {.canonical = canonical, .size = size, .alloc = alloc, .imports = 1}, *known = handle_find(name);
+	struct handle h = {.canonical = canonical, .size = size, .alloc = alloc, .importer = p}, *known = handle_find(name);
 	if (known && known->canonical == canonical) { /* the driver knows it for what this process has already */
 		int rc = name_add(name, known);
-		if (!rc && known->imports)
-			known->imports++;
-		else if (!rc) /* its owner is here, and has it until it is dropped */
-			handle_return(canonical);
+		if (!rc)
+			handle_return(p, canonical); /* it is kept until it is dropped */
 		return rc;
 	}
 	int own = participant_of(canonical) != NULL, rc = own ? 0 : -EIO;

@@ -11,7 +11,7 @@ struct handle {
 	uint32_t alloc;
 	uint32_t names;  /* what cuMemCreate, import and retain gave and cuMemRelease has not taken yet */
 	uint32_t views;  /* mappings that hold it */
-	uint32_t imports; /* the canonical range is a peer's, or its owner gave us a token of our own: so often it was imported */
+	struct participant *importer; /* NULL: this process has made it; else of this process, for which the supervisor counts one import of it */
 	uint8_t exported; /* others may hold the memory */
 	uint8_t spent;    /* the canonical addresses may never be used again */
 };
@@ -22,7 +22,7 @@ struct handle *handle_find(CUmemGenericAllocationHandle name);
 int handle_add(struct participant *p, CUmemGenericAllocationHandle name, uint64_t size, const char *label);
 int handle_import(struct participant *p, CUmemGenericAllocationHandle name, uint64_t canonical, uint64_t size, uint32_t alloc);
 int handle_retain(CUmemGenericAllocationHandle name, uint64_t at); /* of the view there */
-void handle_return(uint64_t canonical); /* of what another process has, or ours by a token, one import is over, or came to nothing */
+void handle_return(const struct participant *importer, uint64_t canonical); /* one import of it is over, or came to nothing */
 void handle_release(CUmemGenericAllocationHandle name); /* unknown: nothing to do */
 int view_add(struct participant *p, struct handle *h, uint64_t at, uint64_t size, uint64_t offset);
 void view_remove(struct participant *p, uint64_t at, uint64_t size);

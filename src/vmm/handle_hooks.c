@@ -144,12 +144,12 @@ CUresult vmm_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, v
 /* The memory's records are there for whoever gets it, and msg says what it is. Who is to send that, or NULL: they are not. */
 static struct participant *export_begin(struct participant *p, struct handle *h, struct ipc_msg *msg)
 {
-	if (!h->imports)
+	if (!h->importer)
 		p = participant_of(h->canonical);
 	*msg = (struct ipc_msg){.participant = p->index, .base = h->canonical, .size = h->size, .alloc = h->alloc};
 	h->exported = 1;
 	p->exported = 1;
-	return !h->imports && shadow_publish(p, h->canonical, h->size) ? NULL : p;
+	return !h->importer && shadow_publish(p, h->canonical, h->size) ? NULL : p;
 }
 
 /* The program gets a token; the real descriptor stays with the supervisor. 0 or -EIO. */
@@ -231,7 +231,7 @@ CUresult vmm_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle
 		vmm_note(p, "foreign", "cuMemImportFromShareableHandle", "a %s: not checked",
 			 fabric ? "fabric handle of memory that is none of this job's, or not checked" : "descriptor that gsan did not export");
 	if (known && rc)
-		handle_return(msg.base);
+		handle_return(p, msg.base);
 	if (!known || rc || !participant_started() || vmm_enter(p, &s))
 		return rc;
 	if (handle_import(p, *handle, msg.base, msg.size, msg.alloc)) /* that it has the memory stays known: who has it goes on */

@@ -41,10 +41,10 @@ static int answer(struct ipc_msg *msg, int fd, int *reply_fd, int *owned)
 	case IPC_PUT: return broker_put(super.broker, &range, fd);
 	case IPC_EXPORT: *owned = 1; return broker_export(super.broker, &range, fd, reply_fd);
 	case IPC_GET: rc = broker_get(super.broker, &range, &msg->cursor, &found, reply_fd); break;
-	case IPC_IMPORT: rc = broker_import(super.broker, fd, 0, &found, reply_fd); break;
+	case IPC_IMPORT: rc = broker_import(super.broker, fd, range.participant, &found, reply_fd); break;
 	case IPC_NAME: rc = super.refuse_names ? -ENOMEM : broker_name(super.broker, &range, msg->text); break;
-	case IPC_NAMED: rc = broker_named(super.broker, msg->text, 0, &found); break;
-	case IPC_RETURN: broker_return(super.broker, msg->base, 0); break;
+	case IPC_NAMED: rc = broker_named(super.broker, msg->text, range.participant, &found); break;
+	case IPC_RETURN: broker_return(super.broker, msg->base, range.participant); break;
 	case IPC_VACATE: rc = broker_vacant(super.broker, msg->base, msg->size); break;
 	case IPC_LEND: return broker_lend(super.broker, &range, fd, &msg->alloc);
 	case IPC_OPEN: rc = broker_open(super.broker, msg->alloc, 0, &found, &msg->cursor, reply_fd); break;

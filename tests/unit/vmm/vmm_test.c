@@ -686,6 +686,30 @@ static void imports(void)
 	close(raw);
 }
 
+/* What was imported while one GPU was current is given back for good while another is. */
+static void returned_elsewhere(void)
+{
+	const uint64_t canonical = GSAN_DATA_BASE + GSAN_SLICE + 6 * PAGE;
+	CUmemGenericAllocationHandle h, g;
+	CUdeviceptr a;
+	CUcontext before;
+	super.places = 2;
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	int token = peer_exports(canonical, PAGE, 1);
+	real.cuCtxPushCurrent_v2(fake_context[1]);
+	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	struct participant *second = participant_current();
+	OK(vmm_cuMemImportFromShareableHandle(&h, (void *)(intptr_t)token, FD));
+	real.cuCtxPopCurrent_v2(&before);
+	OK(vmm_cuMemImportFromShareableHandle(&g, (void *)(intptr_t)token, FD));
+	close(token);
+	CHECK(second->place == 1 && broker_vacant(super.broker, canonical, PAGE) == -EBUSY);
+	OK(vmm_cuMemRelease(h));
+	OK(vmm_cuMemRelease(g));
+	CHECK(!broker_vacant(super.broker, canonical, PAGE) && !super.notes);
+	close(second->socket);
+}
+
 /* The driver's own bytes, which name our memory until it is gone for all: then its addresses are free. */
 static void fabric_exports(void)
 {
@@ -1232,7 +1256,7 @@ int main(void)
 {
 #define TEST(name) {#name, name}
 	static const struct { const char *name; void (*test)(void); } tests[] = {
-		TEST(blocks), TEST(values), TEST(kept_aside), TEST(small_blocks), TEST(lost_context), TEST(exhaustion), TEST(stream_order), TEST(stream_order_of_many), TEST(checked_blocks), TEST(checked_and_short), TEST(checked_ranges), TEST(pools), TEST(captures), TEST(other_contexts), TEST(two_gpus), TEST(contexts), TEST(context_late),
+		TEST(blocks), TEST(values), TEST(kept_aside), TEST(small_blocks), TEST(lost_context), TEST(exhaustion), TEST(stream_order), TEST(stream_order_of_many), TEST(checked_blocks), TEST(checked_and_short), TEST(checked_ranges), TEST(pools), TEST(captures), TEST(other_contexts), TEST(two_gpus), TEST(returned_elsewhere), TEST(contexts), TEST(context_late),
 		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(fabric_exports), TEST(fabric_imports), TEST(tables), TEST(details),
 		TEST(lends), TEST(opens), TEST(opens_bare), TEST(opens_unchecked), TEST(opens_elsewhere), TEST(failing_opens),
 		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing), TEST(threads),
