@@ -344,6 +344,35 @@ static void part_slow(void)
 	}
 }
 
+static int name(uint64_t base, const char *as, uint32_t length)
+{
+	struct ipc_msg msg = {.type = IPC_NAME, .base = base, .size = 0x100, .alloc = 12};
+	ipc_text(&msg, "%s %u", as, me);
+	msg.length = length;
+	return call(&msg, -1, NULL);
+}
+
+static int32_t named(const char *as, uint64_t base)
+{
+	struct ipc_msg msg = {.type = IPC_NAMED};
+	ipc_text(&msg, "%s %u", as, me);
+	msg.length = 64;
+	int rc = call(&msg, -1, NULL);
+	CHECK(rc || (msg.base == base && msg.size == 0x100 && msg.alloc == 12));
+	return rc ? rc : msg.participant;
+}
+
+/* The driver's names are 64 bytes, for memory of a participant that is there; whoever has its memory may tell. */
+static void part_names(void)
+{
+	const uint64_t own = GSAN_DATA_BASE + me * GSAN_SLICE, other = GSAN_DATA_BASE + !me * GSAN_SLICE, past = GSAN_DATA_BASE + GSAN_PARTICIPANTS * GSAN_SLICE;
+	CHECK(name(own, "own", 64) == 0 && named("own", own) == (int32_t)me);
+	CHECK(name(other, "other", 64) == 0 && named("other", other) == !me);
+	CHECK(name(own, "short", 63) == -EINVAL && name(own, "long", 65) == -EINVAL && named("short", own) == -ENOENT);
+	CHECK(name(past, "past", 64) == -EINVAL && name(GSAN_DATA_BASE - 1, "before", 64) == -EINVAL && named("past", past) == -ENOENT);
+	CHECK(name(past - 1, "nobody", 64) == -ENOENT && named("nobody", past - 1) == -ENOENT);
+}
+
 static void part_handles(void)
 {
 	int real = text_fd("memory"), token = -1, got = -1;
@@ -378,6 +407,7 @@ static void part_handles(void)
 		nanosleep(&(struct timespec){0, 10000000}, NULL);
 	}
 	wait_for(!rank, JOB_JOINED);
+	part_names();
 	CHECK(job->rank[0].gpu == job->rank[1].gpu);
 	struct timespec later = {0, 200000000}; /* the other one may still be looking */
 	nanosleep(&later, NULL);
