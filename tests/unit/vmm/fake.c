@@ -426,6 +426,17 @@ static struct value *value_find(CUmemGenericAllocationHandle h)
 	return h % 16 == 0 && i >= 0 && i < values && value[i].refs ? &value[i] : NULL;
 }
 
+/* One more reference of a value of that memory; 0: it has none. */
+static CUmemGenericAllocationHandle value_again(int p)
+{
+	for (int v = 0; v < values; v++)
+		if (value[v].physical == p && value[v].refs) {
+			value[v].refs++;
+			return 16 * (CUmemGenericAllocationHandle)(v + 1);
+		}
+	return 0;
+}
+
 static int physical_new(uint64_t size, int fd)
 {
 	struct stat st;
@@ -540,13 +551,9 @@ static CUresult MemRetainAllocationHandle(CUmemGenericAllocationHandle *h, void 
 	for (int i = 0; i < MANY; i++) {
 		if (!mapping[i].live || (uintptr_t)at < mapping[i].at || (uintptr_t)at >= mapping[i].at + mapping[i].size)
 			continue;
-		for (int v = 0; v < values && !fake.rename; v++)
-			if (value[v].physical == mapping[i].physical && value[v].refs) {
-				value[v].refs++;
-				*h = 16 * (CUmemGenericAllocationHandle)(v + 1);
-				return CUDA_SUCCESS;
-			}
-		*h = value_new(mapping[i].physical);
+		*h = fake.rename ? 0 : value_again(mapping[i].physical);
+		if (!*h)
+			*h = value_new(mapping[i].physical);
 		return CUDA_SUCCESS;
 	}
 	return CUDA_ERROR_INVALID_VALUE;
@@ -597,7 +604,9 @@ static CUresult MemImport(CUmemGenericAllocationHandle *h, void *os, CUmemAlloca
 		return CUDA_ERROR_INVALID_VALUE; /* a token is a pipe */
 	for (int i = 0; i < MANY; i++)
 		if (physical[i].live && physical[i].inode == st.st_ino) {
-			*h = value_new(i);
+			*h = fake.alike ? value_again(i) : 0;
+			if (!*h)
+				*h = value_new(i);
 			return CUDA_SUCCESS;
 		}
 	*h = value_new(physical_new((uint64_t)st.st_size, dup(fd)));

@@ -11,6 +11,7 @@ struct fake {
 	int calls, fail_at;      /* the fail_at-th call fails; 0: none */
 	const char *failed;      /* that call's name */
 	int rename;              /* cuMemRetainAllocationHandle gives new values */
+	int alike;               /* cuMemImportFromShareableHandle gives the value that the memory has */
 	int refuse_create;       /* cuMemCreate says: out of memory */
 	int shut;                /* everything says: deinitialised */
 	CUcontext gone;          /* it was destroyed */

@@ -686,6 +686,37 @@ static void imports(void)
 	close(raw);
 }
 
+/* A driver may give the value that the memory has here, of a peer's and of our own: as often as it was given it is released. */
+static void imports_alike(void)
+{
+	const uint64_t canonical = GSAN_DATA_BASE + GSAN_SLICE + 6 * PAGE;
+	CUmemGenericAllocationHandle h, g, own = create(PAGE);
+	const uint64_t ours = super.alloc_base;
+	CUdeviceptr at = reserve(PAGE);
+	CUmemFabricHandle name;
+	int token = peer_exports(canonical, PAGE, 1);
+	fake.alike = 1;
+	OK(vmm_cuMemImportFromShareableHandle(&h, (void *)(intptr_t)token, FD));
+	OK(vmm_cuMemImportFromShareableHandle(&g, (void *)(intptr_t)token, FD));
+	close(token);
+	OK(vmm_cuMemRelease(h));
+	OK(vmm_cuMemMap(at, PAGE, 0, g, 0));
+	CHECK(h == g && fake_view(at) == entry_of(canonical) && broker_vacant(super.broker, canonical, PAGE) == -EBUSY);
+	OK(vmm_cuMemUnmap(at, PAGE));
+	OK(vmm_cuMemRelease(g));
+	CHECK(!broker_vacant(super.broker, canonical, PAGE));
+
+	OK(vmm_cuMemExportToShareableHandle(&name, own, FABRIC, 0));
+	OK(vmm_cuMemImportFromShareableHandle(&h, &name, FABRIC));
+	OK(vmm_cuMemRelease(h));
+	OK(vmm_cuMemMap(at, PAGE, 0, own, 0));
+	CHECK(h == own && fake_view(at) == entry_of(ours));
+	OK(vmm_cuMemUnmap(at, PAGE));
+	OK(vmm_cuMemRelease(own));
+	OK(vmm_cuMemRelease(create(PAGE)));
+	CHECK(super.alloc_base == ours && !super.notes);
+}
+
 /* What was imported while one GPU was current is given back for good while another is. */
 static void returned_elsewhere(void)
 {
@@ -1257,7 +1288,7 @@ int main(void)
 #define TEST(name) {#name, name}
 	static const struct { const char *name; void (*test)(void); } tests[] = {
 		TEST(blocks), TEST(values), TEST(kept_aside), TEST(small_blocks), TEST(lost_context), TEST(exhaustion), TEST(stream_order), TEST(stream_order_of_many), TEST(checked_blocks), TEST(checked_and_short), TEST(checked_ranges), TEST(pools), TEST(captures), TEST(other_contexts), TEST(two_gpus), TEST(returned_elsewhere), TEST(contexts), TEST(context_late),
-		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(fabric_exports), TEST(fabric_imports), TEST(tables), TEST(details),
+		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(imports_alike), TEST(fabric_exports), TEST(fabric_imports), TEST(tables), TEST(details),
 		TEST(lends), TEST(opens), TEST(opens_bare), TEST(opens_unchecked), TEST(opens_elsewhere), TEST(failing_opens),
 		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing), TEST(threads),
 	};
