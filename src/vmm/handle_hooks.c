@@ -191,7 +191,8 @@ CUresult vmm_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandl
 	if (rc || !p || vmm_enter(p, &s))
 		return rc;
 	struct handle *h = is_shared(type) ? handle_find(handle) : NULL;
-	if (!h || (type == CU_MEM_HANDLE_TYPE_FABRIC ? export_fabric(p, h, out) : export_token(p, h, out))) /* the real handle goes out: works, and its importers see foreign memory */
+	int seen = h && !(type == CU_MEM_HANDLE_TYPE_FABRIC ? export_fabric(p, h, out) : export_token(p, h, out));
+	if (!seen) /* the real handle goes out: works, and its importers see foreign memory */
 		vmm_note(p, "foreign", "cuMemExportToShareableHandle", "exported as it is: peers' accesses are not checked");
 	vmm_leave(&s);
 	return rc;
