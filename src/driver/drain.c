@@ -224,12 +224,30 @@ void flow_drain(struct flow *f)
 		drain_again(f, last < DRAIN_SOON_NS ? DRAIN_SOON_NS : last < DRAIN_PERIOD_NS / 2 ? 2 * last : DRAIN_PERIOD_NS);
 }
 
+static void drain_idle(struct flow *f, void *idle)
+{
+	*(int *)idle &= clock_idle(&f->clock, NULL) && !f->clock.shared && !vmm_several_contexts(f->participant);
+}
+
+/* What streams gave back before it is asked about nothing uses any more, if nothing is under way then. */
+static void drain_lingers(void)
+{
+	const uint64_t newest = vmm_lingers();
+	int idle = newest != 0;
+
+	if (newest)
+		flow_each(drain_idle, &idle);
+	if (idle)
+		vmm_waited(newest);
+}
+
 void flow_host_saw(struct flow *f, const struct clock_vec *mark)
 {
 	uint32_t half;
 
 	flow_host_join(f, mark);
 	flow_events_end(f);
+	drain_lingers();
 	late_go_on(f);
 	if (clock_renews_soon(&f->clock, &half) && clock_idle(&f->clock, NULL) && late_over(f, DRAIN_LATE))
 		drain_renew(f, half);

@@ -10,6 +10,7 @@
 #define LARGE (1u << 20)         /* from here on a block has pages of its own */
 #define CHUNK (32ull << 20)
 #define SMALL_ALIGN 512u
+#define LINGER (1ull << 30)      /* so many bytes stay mapped at most that streams gave back */
 #define LIMBO_MS 10000 /* who frees may wait for what the program does next: then memory is short after all; */
 #define CHECKS_MS 1000 /* and its kernels may leave checks no room */
 
@@ -17,8 +18,10 @@ static struct spans blocks = SPANS(struct block);
 static struct { uint64_t first, last; int asked; } limbo; /* by base, in the order of their frees; a thread asks about them */
 struct chunk { struct span at; CUmemGenericAllocationHandle handle; };
 static struct spans chunks = SPANS(struct chunk);
-static struct spans kept = SPANS(struct block); /* freed, while checks are of them, or other processes have them open */
+static struct spans kept = SPANS(struct block); /* freed, while checks are of them, other processes have them open, or they linger */
 static size_t checked;      /* of these, when that was looked at last, so many have checks */
+static uint64_t lingering;  /* bytes that do */
+static _Atomic uint64_t given, waited; /* of large ones: the newest free in stream order; and up to that the host has waited for everything */
 static uint64_t given_back; /* how often pages, or addresses, became free */
 
 struct block *block_find(uint64_t at)
@@ -96,6 +99,10 @@ static struct block *limbo_block(uint64_t base) { return spans_find(&blocks, bas
 void block_defer(struct block *b, CUevent event, CUcontext of, uint64_t stream)
 {
 	block_give_back(b);
+	freed_since(&b->freed);
+	b->given = event ? b->freed.number : 0;
+	if (b->large && event)
+		atomic_store_explicit(&given, b->given, memory_order_release); /* with vmm_lingers() */
 	b->limbo = 1;
 	b->event = event;
 	b->context = of;
@@ -145,36 +152,131 @@ static void kept_end(size_t i, const struct freed_look *l, int again)
 	struct block *b = spans_at(&kept, i), gone;
 	int over = freed_over(&b->freed, l);
 	checked += !over;
-	if (!over || (b->lent && again) || block_is_open(b))
+	if (b->lingers || !over || (b->lent && again) || block_is_open(b))
 		return;
 	gone = *b;
 	spans_remove(&kept, i);
 	block_vacate(&gone);
 }
 
-/* again: somebody waits for checks. */
-static void block_reclaim_kept(int again)
+/* ---- memory that a stream gave back stays mapped, as a pool's does, while something may still use it, rightly or not: who does is told of, and ends in
+ * no illegal address ---- */
+
+uint64_t vmm_lingers(void)
 {
-	struct freed_look l;
-	if (!kept.count)
-		return;
-	freed_look(&l, again);
-	checked = 0;
-	for (size_t i = kept.count; i-- > 0;)
-		kept_end(i, &l, again);
+	uint64_t newest = atomic_load_explicit(&given, memory_order_acquire);
+	return newest > atomic_load_explicit(&waited, memory_order_relaxed) ? newest : 0;
+}
+
+void vmm_waited(uint64_t newest)
+{
+	uint64_t known = atomic_load_explicit(&waited, memory_order_relaxed);
+	while (known < newest && !atomic_compare_exchange_weak_explicit(&waited, &known, newest, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+static int linger_waited(const struct block *b) { return b->given <= atomic_load_explicit(&waited, memory_order_relaxed); }
+
+/* all: memory is short. Else one that the host has waited for, or the oldest of too much. kept.count: none. */
+static size_t linger_due(int all)
+{
+	size_t oldest = kept.count;
+	for (size_t i = 0; i < kept.count; i++) {
+		const struct block *b = spans_at(&kept, i);
+		if (!b->lingers)
+			continue;
+		if (all || linger_waited(b))
+			return i;
+		if (oldest == kept.count || b->given < ((const struct block *)spans_at(&kept, oldest))->given)
+			oldest = i;
+	}
+	return lingering > LINGER ? oldest : kept.count;
 }
 
 /* Its pages are given back, its addresses when nothing is of them any more. */
+static void block_end(struct block *gone)
+{
+	int rc = gone->large ? block_unback(gone->taken.base, gone->taken.size, gone->handle) : 0;
+	given_back += gone->large;
+	if (!rc)
+		spans_insert(&kept, gone);
+}
+
+static struct block linger_remove(size_t i)
+{
+	struct block b = *(const struct block *)spans_at(&kept, i);
+	spans_remove(&kept, i);
+	lingering -= b.taken.size;
+	b.lingers = 0;
+	return b;
+}
+
+static void linger_end(int all)
+{
+	for (size_t i; lingering && (i = linger_due(all)) < kept.count;) {
+		struct block gone = linger_remove(i);
+		block_end(&gone);
+	}
+}
+
+int block_short(void)
+{
+	const uint64_t before = given_back;
+	linger_end(1);
+	return given_back != before;
+}
+
+/* What was freed in the order of its stream, or is known to be over, and no check is of: the oldest of just that size. 0: it is b's again. */
+static int linger_take(struct participant *p, struct block *b, const struct freed_look *l)
+{
+	size_t found = kept.count;
+	for (size_t i = 0; i < kept.count; i++) {
+		struct block *k = spans_at(&kept, i);
+		int fits = k->lingers && !k->lent && k->taken.size == b->taken.size && participant_of(k->taken.base) == p;
+		if (!fits || !((b->pool && k->stream == b->stream) || linger_waited(k)) || !freed_over(&k->freed, l))
+			continue;
+		if (found == kept.count || k->given < ((const struct block *)spans_at(&kept, found))->given)
+			found = i;
+	}
+	if (found == kept.count)
+		return -ENOENT;
+	const struct span at = *(const struct span *)spans_at(&kept, found);
+	if (shadow_clear(p, at.base, at.size))
+		return -EIO;
+	b->taken = at;
+	b->handle = linger_remove(found).handle;
+	return 0;
+}
+
+/* again: somebody waits for checks. b: wants memory; 0: it has it. */
+static int block_reclaim_kept(struct participant *p, struct block *b, int again)
+{
+	struct freed_look l;
+	if (!kept.count)
+		return -ENOENT;
+	freed_look(&l, again);
+	int rc = b && b->large ? linger_take(p, b, &l) : -ENOENT;
+	linger_end(0);
+	checked = 0;
+	for (size_t i = kept.count; i-- > 0;)
+		kept_end(i, &l, again);
+	return rc;
+}
+
 static void block_go(struct block *b)
 {
 	block_give_back(b);
 	struct block gone = *b;
 	spans_remove(&blocks, spans_behind(&blocks, gone.taken.base));
-	int rc = gone.large ? block_unback(gone.taken.base, gone.taken.size, gone.handle) : 0;
-	given_back += gone.large;
+	gone.lingers = gone.large && gone.limbo && !linger_waited(&gone);
+	gone.limbo = 0;
 	freed_since(&gone.freed);
-	if (!rc)
-		spans_insert(&kept, &gone);
+	if (gone.lingers && !spans_insert(&kept, &gone)) {
+		lingering += gone.taken.size;
+		return;
+	}
+	gone.lingers = 0;
+	block_end(&gone);
 }
 
 void block_free(struct block *b)
@@ -253,38 +355,40 @@ static void block_reclaim(void)
 static int block_await(void)
 {
 	const uint64_t before = given_back;
+	linger_end(1);
 	for (int ms = 0; given_back == before && ms < (limbo.first ? LIMBO_MS : checked ? CHECKS_MS : 0); ms++) {
 		pthread_mutex_unlock(&vmm_lock);
 		usleep(1000);
 		pthread_mutex_lock(&vmm_lock);
 		block_reclaim();
-		block_reclaim_kept(1);
+		linger_end(1);
+		block_reclaim_kept(NULL, NULL, 1);
 	}
 	return given_back != before;
 }
 
-int block_alloc(struct participant *p, uint64_t size, CUmemoryPool pool, CUcontext of, const char *label, uint64_t *base)
+int block_alloc(struct participant *p, const struct block_want *want, const char *label, uint64_t *base)
 {
-	struct block b = {.taken.size = size, .size = size, .large = size >= LARGE, .pool = pool, .context = of};
+	const uint64_t size = want->size;
+	struct block b = {.taken.size = size, .size = size, .large = size >= LARGE, .pool = want->pool, .context = want->context, .stream = want->stream};
 	if (size > GSAN_SLICE) /* nor would the rounded size fit into 64 bits */
 		return -ENOMEM;
-	block_reclaim();
-	block_reclaim_kept(0);
 	if (b.large)
 		b.taken.size = vmm_round(size, GSAN_PAGE);
-	int rc;
-	do
+	block_reclaim();
+	int rc = block_reclaim_kept(p, &b, 0);
+	while (rc) {
 		rc = b.large ? block_pages(p, b.taken.size, &b.taken.base, &b.handle) : block_small(p, &b.taken);
-	while (rc && block_await());
-	if (rc)
-		return rc;
+		if (rc && !block_await())
+			return rc;
+	}
 	if (spans_insert(&blocks, &b)) {
 		if (b.large)
 			block_unback(b.taken.base, b.taken.size, b.handle);
 		arena_give(b.large ? &p->slice : &p->small, b.taken.base, b.taken.size);
 		return -ENOMEM;
 	}
-	pool_count(pool, size, 1);
+	pool_count(b.pool, size, 1);
 	vmm_announce(p, b.taken.base, size, label);
 	*base = b.taken.base;
 	return 0;
@@ -316,9 +420,9 @@ void block_share(CUdevice device)
 		const struct chunk *chunk = spans_at(&chunks, i);
 		vmm_access(device, chunk->at.base, chunk->at.size);
 	}
-	for (size_t i = 0; i < blocks.count; i++) {
-		const struct block *b = spans_at(&blocks, i);
-		if (b->large)
+	for (size_t i = 0; i < blocks.count + kept.count; i++) {
+		const struct block *b = i < blocks.count ? spans_at(&blocks, i) : spans_at(&kept, i - blocks.count);
+		if (i < blocks.count ? b->large : b->lingers)
 			vmm_access(device, b->taken.base, b->taken.size);
 	}
 }

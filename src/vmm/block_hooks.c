@@ -23,22 +23,26 @@ void vmm_result(CUresult rc)
 }
 
 /* Of participant p. 0, or -errno: the program gets memory of the driver's own. */
-static int alloc(struct participant *p, CUdeviceptr *at, size_t size, CUmemoryPool pool, const char *call)
+static int alloc_in(struct participant *p, CUdeviceptr *at, const struct block_want *want, const char *call)
 {
 	struct vmm_section s;
-	CUcontext of = NULL;
 	uint64_t base;
 	char label[64];
-	if (!pool)
-		real.cuCtxGetCurrent(&of);
-	if (!p || !at || !size || atomic_load_explicit(&lost, memory_order_relaxed) || vmm_enter(p, &s))
+	if (!p || !at || !want->size || atomic_load_explicit(&lost, memory_order_relaxed) || vmm_enter(p, &s))
 		return -ENODEV;
-	snprintf(label, sizeof label, "%s(%zu)", call, size);
-	int rc = block_alloc(p, size, pool, of, label, &base);
+	snprintf(label, sizeof label, "%s(%zu)", call, (size_t)want->size);
+	int rc = block_alloc(p, want, label, &base);
 	vmm_leave(&s);
 	if (!rc)
 		*at = base;
 	return rc;
+}
+
+static int alloc(struct participant *p, CUdeviceptr *at, size_t size, const char *call)
+{
+	struct block_want want = {.size = size};
+	real.cuCtxGetCurrent(&want.context);
+	return alloc_in(p, at, &want, call);
 }
 
 /* The driver's answer instead: if it has what we have not, the program goes on with memory that is not checked. */
@@ -52,7 +56,7 @@ static CUresult foreign(CUresult rc, size_t size, const char *call)
 
 CUresult vmm_cuMemAlloc_v2(CUdeviceptr *at, size_t size)
 {
-	return alloc(participant_current(), at, size, NULL, "cuMemAlloc") ? foreign(real.cuMemAlloc_v2(at, size), size, "cuMemAlloc") : CUDA_SUCCESS;
+	return alloc(participant_current(), at, size, "cuMemAlloc") ? foreign(real.cuMemAlloc_v2(at, size), size, "cuMemAlloc") : CUDA_SUCCESS;
 }
 
 CUresult vmm_cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, size_t height, unsigned element)
@@ -61,7 +65,7 @@ CUresult vmm_cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, si
 	int sound = pitch && width && height && (element == 4 || element == 8 || element == 16) && width <= GSAN_SLICE &&
 		    height <= GSAN_SLICE / width; /* and nothing below overflows */
 	size_t row = vmm_round(width, 512);
-	if (!sound || alloc(participant_current(), at, row * height, NULL, call))
+	if (!sound || alloc(participant_current(), at, row * height, call))
 		return foreign(real.cuMemAllocPitch_v2(at, pitch, width, height, element), width * height, call);
 	*pitch = row;
 	return CUDA_SUCCESS;
@@ -124,6 +128,13 @@ static CUresult foreign_pool(CUresult rc, int ours, size_t size, const char *cal
 	return rc;
 }
 
+/* Default streams of threads have one handle, and an address of their own. */
+static uint64_t order_of(CUstream stream)
+{
+	static __thread char own __attribute__((tls_model("initial-exec")));
+	return stream == CU_STREAM_PER_THREAD ? (uintptr_t)&own : (uintptr_t)stream;
+}
+
 /* Available earlier than the stream's order asks for, never later. In a capture it is a node of the graph. */
 CUresult vmm_cuMemAllocAsync(CUdeviceptr *at, size_t size, CUstream stream)
 {
@@ -131,7 +142,7 @@ CUresult vmm_cuMemAllocAsync(CUdeviceptr *at, size_t size, CUstream stream)
 	CUmemoryPool pool = NULL;
 	int captured = capturing(stream);
 	struct participant *p = captured ? NULL : pool_owner_now(stream, &pool);
-	if (p && !alloc(p, at, size, pool, call))
+	if (p && !alloc_in(p, at, &(struct block_want){.size = size, .stream = order_of(stream), .pool = pool}, call))
 		return CUDA_SUCCESS;
 	return foreign_pool(real.cuMemAllocAsync(at, size, stream), captured || p, size, call);
 }
@@ -142,7 +153,7 @@ CUresult vmm_cuMemAllocFromPoolAsync(CUdeviceptr *at, size_t size, CUmemoryPool 
 	int captured = capturing(stream);
 	participant_current(); /* the first that is seen of it, perhaps */
 	struct participant *p = captured || !pool ? NULL : pool_owner(pool);
-	if (p && !alloc(p, at, size, pool, call))
+	if (p && !alloc_in(p, at, &(struct block_want){.size = size, .stream = order_of(stream), .pool = pool}, call))
 		return CUDA_SUCCESS;
 	return foreign_pool(real.cuMemAllocFromPoolAsync(at, size, pool, stream), captured || p, size, call);
 }
@@ -208,13 +219,6 @@ CUresult vmm_cuMemFree_v2(CUdeviceptr at)
 		block_free(b);
 	vmm_leave(&s);
 	return b ? rc : CUDA_ERROR_INVALID_VALUE; /* another thread was faster */
-}
-
-/* Default streams of threads have one handle, and an address of their own. */
-static uint64_t order_of(CUstream stream)
-{
-	static __thread char own __attribute__((tls_model("initial-exec")));
-	return stream == CU_STREAM_PER_THREAD ? (uintptr_t)&own : (uintptr_t)stream;
 }
 
 CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream)

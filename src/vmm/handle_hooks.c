@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "ipc/ipc.h"
+#include "vmm/block.h"
 #include "vmm/handle.h"
 #include "vmm/lent.h"
 
@@ -58,6 +59,18 @@ CUresult vmm_cuMemAddressFree(CUdeviceptr at, size_t size)
 	return whole ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* 1: memory that lingered was given back. */
+static int handle_short(void)
+{
+	struct participant *p = participant_any();
+	struct vmm_section s;
+	if (!p || vmm_enter(p, &s))
+		return 0;
+	int some = block_short();
+	vmm_leave(&s);
+	return some;
+}
+
 /* The properties go through as they are: what the program asks about its handle later is what it asked for. */
 CUresult vmm_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
 			 unsigned long long flags)
@@ -65,6 +78,8 @@ CUresult vmm_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, cons
 	struct vmm_section s;
 	char label[64];
 	CUresult rc = real.cuMemCreate(handle, size, prop, flags);
+	if (rc == CUDA_ERROR_OUT_OF_MEMORY && handle_short())
+		rc = real.cuMemCreate(handle, size, prop, flags);
 	if (rc || !participant_current() || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
 		return rc;
 	struct participant *p = participant_on(prop->location.id); /* whose context need not be current */

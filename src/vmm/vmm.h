@@ -75,6 +75,11 @@ struct vmm_checks { uint64_t begun, over; };
 /* Set by src/driver. It asks the device: never with vmm_lock held. wait: for a moment, for who asks again. */
 extern void (*vmm_look)(struct vmm_checks *checks, int wait);
 
+/* Memory that streams gave back stays mapped until a host has waited for everything, or is short (block.c). The newest such free of which that is
+ * not known yet, or 0; and that a host has waited for all that was enqueued when it was asked for. Cheap. */
+uint64_t vmm_lingers(void);
+void vmm_waited(uint64_t newest);
+
 /* Has an address of the program a line record, and do hosts use it, too? Views of what is not checked count as ours. */
 enum vmm_checked { VMM_UNCHECKED, VMM_OURS, VMM_HOSTS };
 enum vmm_checked vmm_checked(uint64_t at);

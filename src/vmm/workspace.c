@@ -12,7 +12,7 @@ uint64_t vmm_workspace(struct participant *p, uint32_t slot)
 		return 0;
 	if (!atomic_exchange_explicit(&p->workspace_tried, 1, memory_order_relaxed) && !vmm_enter(p, &s)) {
 		uint64_t at, size = GSAN_STREAMS * WORKSPACE;
-		if (!block_alloc(p, size, NULL, NULL, "words of cooperative grids", &at) && !vmm_zero(p, at, size))
+		if (!block_alloc(p, &(struct block_want){.size = size}, "words of cooperative grids", &at) && !vmm_zero(p, at, size))
 			atomic_store_explicit(&p->workspace, at, memory_order_release);
 		vmm_leave(&s);
 	}

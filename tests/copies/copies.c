@@ -510,6 +510,30 @@ static void given_before(void)
 		MUST(cuMemFreeAsync(p, b));
 }
 
+/* It has pages of its own, which stay when the free is over: who uses it still is told of, not ended. Once the host has waited they go. */
+static void given_large(void)
+{
+	CUdeviceptr p, q;
+	size_t before, after, all;
+
+	MUST(cuMemAllocAsync(&p, 4 << 20, a));
+	MUST(cuMemsetD8Async(p, 1, BYTES, a));
+	follow(b, a);
+	if (racy)
+		MUST(cuMemFreeAsync(p, a));
+	for (int i = 0; i < 50; i++)
+		MUST(cuMemAllocAsync(&q, 64, b));
+	launch(b, "get", p, N);
+	if (racy)
+		return;
+	MUST(cuMemFreeAsync(p, b));
+	MUST(cuMemGetInfo(&before, &all));
+	MUST(cuCtxSynchronize());
+	MUST(cuMemAllocAsync(&q, 64, b));
+	MUST(cuMemGetInfo(&after, &all));
+	MUST(after > before ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 static const struct form forms[] = {
 	FORM(in_then_kernel), FORM(kernel_then_in), FORM(kernel_then_out), FORM(out_then_kernel), FORM(kernel_then_within),
 	FORM(within_then_kernel), FORM(set_then_kernel), FORM(kernel_then_set), FORM(kernel_then_set16), FORM(blocking_out), FORM(blocking_in),
@@ -519,7 +543,7 @@ static const struct form forms[] = {
 	FORM(freed_and_reused), FORM(waited_between), FORM(given_between), FORM(context_ended), FORM(context_elsewhere), FORM(context_reset), FORM(context_filled),
 	FORM(many), FORM(fetched_ahead), FORM(fetched_bytes), FORM(fetched_in_turn), FORM(set_ahead), FORM(counted_ahead), FORM(sent_behind), FORM(freed_behind),
 	FORM(polled_set), FORM(polled_copy), FORM(polled_long),
-	FORM(given_by_threads), FORM(freed_beside_a_slow_one), FORM(given_in_turn), FORM(given_behind_host), FORM(given_before),
+	FORM(given_by_threads), FORM(freed_beside_a_slow_one), FORM(given_in_turn), FORM(given_behind_host), FORM(given_before), FORM(given_large),
 	{NULL, NULL},
 };
 

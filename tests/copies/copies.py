@@ -31,6 +31,7 @@ FORMS = {
     "polled_set": ({WRITE}, set()), "polled_copy": ({WRITE}, set()), "polled_long": (READ | {WRITE}, {COPY}),
     "given_by_threads": ({ATOMIC, WRITE}, {SET, FREE}), "freed_beside_a_slow_one": ({WRITE}, {COPY}),
     "given_in_turn": (READ, {FREE}), "given_behind_host": (READ, {FREE}), "given_before": ({"write-after-read"}, {FREE}),
+    "given_large": ({"write-after-read"}, {FREE}),
 }
 UNNAMED = {"many"}  # more streams than have numbers
 CALLERS = {"given_by_threads": "giver"}  # the form itself gives memory back; else it calls the driver

@@ -523,6 +523,7 @@ static CUresult MemUnmap(CUdeviceptr at, size_t size)
 			whole += mapping[i].size;
 	if (whole != size)
 		return CUDA_ERROR_INVALID_VALUE;
+	fake.refuse_create = fake.refuse_create == 1;
 	may_wait();
 	for (int i = 0; i < MANY; i++)
 		if (mapping[i].live && mapping[i].at >= at && mapping[i].at < at + size) {

@@ -12,7 +12,7 @@ struct fake {
 	const char *failed;      /* that call's name */
 	int rename;              /* cuMemRetainAllocationHandle gives new values */
 	int alike;               /* cuMemImportFromShareableHandle gives the value that the memory has */
-	int refuse_create;       /* cuMemCreate says: out of memory */
+	int refuse_create;       /* cuMemCreate says: out of memory; 2: until something is unmapped */
 	int shut;                /* everything says: deinitialised */
 	CUcontext gone;          /* it was destroyed */
 	CUstream captured;       /* a stream that is being captured */

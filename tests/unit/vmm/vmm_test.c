@@ -196,7 +196,7 @@ static void stream_order(void)
 	OK(vmm_cuMemFreeAsync(b, s));
 	fake.refuse_create = 1; /* until what is freed is free */
 	fake.event_after = 3;
-	OK(vmm_cuMemAllocAsync(&b, 2 * MIB, s));
+	OK(vmm_cuMemAllocAsync(&b, 4 * MIB, s));
 	CHECK(b < slice_end && !fake.event_after && !fake.events && !fake.locked && !super.notes);
 	OK(vmm_cuMemFree_v2(b));
 }
@@ -216,11 +216,63 @@ static void stream_order_of_many(void)
 	fake.event = CUDA_SUCCESS;
 	OK(vmm_cuMemFree_v2(b));
 	OK(vmm_cuMemAllocAsync(&b, 2 * MIB, NULL));
-	CHECK(b == a[0] && fake.asked == 10 && !fake.events && !fake.locked);
+	CHECK(b == a[5] && fake.asked == 10 && !fake.events && !fake.locked);
 	OK(vmm_cuMemFreeAsync(b, NULL));
-	OK(vmm_cuMemAlloc_v2(&b, 2 * MIB));
-	CHECK(b == a[0] && !fake.events);
+	OK(vmm_cuMemAllocAsync(&b, 2 * MIB, NULL));
+	CHECK(b == a[4] && !fake.events);
 	OK(vmm_cuMemFree_v2(b));
+}
+
+static uint64_t settled(void) /* bytes of blocks that have pages, when what is over has been looked at */
+{
+	CUdeviceptr a;
+	OK(vmm_cuMemAlloc_v2(&a, 100));
+	OK(vmm_cuMemFree_v2(a));
+	return fake_mapped(GSAN_DATA_BASE, slice_end) - 32 * MIB;
+}
+
+/* What a stream gave back keeps its pages: it is used again in that stream's order, and once the host has waited; else it stays. */
+static void lingering(void)
+{
+	CUdeviceptr a, b, c, at[9];
+	CUmemGenericAllocationHandle h;
+	CUstream s = (CUstream)&fake;
+	OK(vmm_cuMemAllocAsync(&a, 4 * MIB, s));
+	CHECK(!vmm_lingers() && settled() == 4 * MIB);
+	OK(vmm_cuMemFreeAsync(a, s));
+	CHECK(settled() == 4 * MIB && vmm_lingers());
+	OK(vmm_cuMemAllocAsync(&b, 4 * MIB, NULL));
+	OK(vmm_cuMemAllocAsync(&c, 6 * MIB, s));
+	CHECK(b != a && c != a && settled() == 14 * MIB);
+	OK(vmm_cuMemFree_v2(c));
+	OK(vmm_cuMemAlloc_v2(&c, 4 * MIB));
+	CHECK(c != a && settled() == 12 * MIB);
+	fake_mark(gsan_shadow(a));
+	OK(vmm_cuMemAllocAsync(&a, 4 * MIB - 1, s));
+	CHECK(a < b && !fake_marked() && settled() == 12 * MIB);
+	OK(vmm_cuMemFreeAsync(a, s));
+	uint64_t newest = vmm_lingers();
+	OK(vmm_cuMemFreeAsync(b, NULL));
+	CHECK(settled() == 12 * MIB && vmm_lingers() > newest);
+	vmm_waited(newest);
+	CHECK(vmm_lingers() && settled() == 8 * MIB && !fake_mapped(a, a + 4 * MIB));
+	vmm_waited(vmm_lingers());
+	OK(vmm_cuMemAllocAsync(&a, 4 * MIB, s));
+	CHECK(!vmm_lingers() && a == b && settled() == 8 * MIB && !fake.locked);
+	for (int i = 0; i < 9; i++)
+		OK(vmm_cuMemAllocAsync(&at[i], 128 * MIB, s));
+	for (int i = 0; i < 9; i++)
+		OK(vmm_cuMemFreeAsync(at[i], s));
+	CHECK(settled() == 1032 * MIB && !fake_mapped(at[0], at[0] + PAGE) && fake_mapped(at[1], at[1] + PAGE)); /* no more than so many bytes */
+	fake.refuse_create = 2;
+	OK(vmm_cuMemAllocAsync(&b, 2 * MIB, s));
+	CHECK(b < slice_end && settled() == 10 * MIB && !super.notes);
+	OK(vmm_cuMemFreeAsync(b, s));
+	CHECK(settled() == 10 * MIB);
+	fake.refuse_create = 2;
+	h = create(PAGE);
+	CHECK(settled() == 8 * MIB && !fake.locked);
+	OK(vmm_cuMemRelease(h));
 }
 
 static struct vmm_checks checks = {1, 1};
@@ -258,14 +310,14 @@ static void checked_blocks(void)
 	CHECK(b != a && fake_marked() == 1 && !fake_mapped(a, a + PAGE));
 	checks = (struct vmm_checks){.begun = 7, .over = 4};
 	OK(vmm_cuMemFreeAsync(b, NULL));
-	OK(vmm_cuMemAlloc_v2(&c, 2 * MIB));
+	OK(vmm_cuMemAllocAsync(&c, 2 * MIB, NULL));
 	CHECK(c != b && c != a && fake_marked() == 1);
 	checks.over = 5; /* the first one's are over */
 	OK(vmm_cuMemFree_v2(c));
-	OK(vmm_cuMemAlloc_v2(&c, 2 * MIB));
+	OK(vmm_cuMemAllocAsync(&c, 2 * MIB, NULL));
 	CHECK(c == a && !fake_marked());
 	checks.over = 7;
-	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
+	OK(vmm_cuMemAllocAsync(&a, 2 * MIB, NULL));
 	CHECK(a == b && !fake.locked);
 	fake_mark(gsan_shadow(c));
 	checks = (struct vmm_checks){.begun = 9, .over = 8};
@@ -1148,6 +1200,15 @@ static void use_views(void)
 	vmm_cuMemRelease(h);
 }
 
+static void use_lingering(void)
+{
+	CUdeviceptr a;
+	for (int i = 0; i < 3; i++)
+		if (!vmm_cuMemAllocAsync(&a, 3 * MIB, NULL) && vmm_cuMemFreeAsync(a, NULL))
+			vmm_cuMemFree_v2(a);
+	vmm_waited(vmm_lingers());
+}
+
 static void use_all(void)
 {
 	CUdeviceptr a, b, c;
@@ -1169,6 +1230,7 @@ static void use_all(void)
 		vmm_cuMemFree_v2(a);
 	if (small)
 		vmm_cuMemFree_v2(b);
+	use_lingering();
 	if (!vmm_cuMemAlloc_v2(&c, 900)) /* takes in what was in limbo */
 		vmm_cuMemFree_v2(c);
 }
@@ -1287,7 +1349,7 @@ int main(void)
 {
 #define TEST(name) {#name, name}
 	static const struct { const char *name; void (*test)(void); } tests[] = {
-		TEST(blocks), TEST(values), TEST(kept_aside), TEST(small_blocks), TEST(lost_context), TEST(exhaustion), TEST(stream_order), TEST(stream_order_of_many), TEST(checked_blocks), TEST(checked_and_short), TEST(checked_ranges), TEST(pools), TEST(captures), TEST(other_contexts), TEST(two_gpus), TEST(returned_elsewhere), TEST(contexts), TEST(context_late),
+		TEST(blocks), TEST(values), TEST(kept_aside), TEST(small_blocks), TEST(lost_context), TEST(exhaustion), TEST(stream_order), TEST(stream_order_of_many), TEST(lingering), TEST(checked_blocks), TEST(checked_and_short), TEST(checked_ranges), TEST(pools), TEST(captures), TEST(other_contexts), TEST(two_gpus), TEST(returned_elsewhere), TEST(contexts), TEST(context_late),
 		TEST(questions), TEST(views), TEST(wide_unmap), TEST(retain), TEST(exports), TEST(imports), TEST(imports_alike), TEST(fabric_exports), TEST(fabric_imports), TEST(tables), TEST(details),
 		TEST(lends), TEST(opens), TEST(opens_bare), TEST(opens_unchecked), TEST(opens_elsewhere), TEST(failing_opens),
 		TEST(orphaned), TEST(driver_gone), TEST(forked), TEST(no_launcher), TEST(failing), TEST(threads),
