@@ -647,12 +647,30 @@ static void of_several(void)
 	words(x, 2);
 }
 
+/* A captured stream gives back what its graph allocated, nothing else, and its capture goes on; behind a replay, what the replay used. */
+static void freed_while_captured(void)
+{
+	CUdeviceptr p[2];
+
+	for (int i = 0; i < 2; i++)
+		MUST(cuMemAllocAsync(&p[i], i ? 2 << 20 : BYTES, a));
+	capture();
+	for (int i = 0; i < 2; i++) {
+		MUST(cuMemFreeAsync(p[i], a) == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
+		launch(a, "put", p[i], p[i], 1);
+	}
+	MUST(cuGraphLaunch(captured(), a));
+	edge_unless_racy(b, a);
+	for (int i = 0; i < 2; i++)
+		MUST(cuMemFreeAsync(p[i], b));
+}
+
 static const struct form forms[] = {
 	FORM(chain), FORM(fork_and_join), FORM(by_hand), FORM(child), FORM(copied), FORM(set), FORM(flags), FORM(wide), FORM(many), FORM(too_many),
 	FORM(then_kernel), FORM(kernel_then), FORM(then_host), FORM(copy_then_kernel), FORM(streams_then_set), FORM(branch_then_kernel), FORM(two_streams),
 	FORM(one_in_two_streams), FORM(default_stream),
 	FORM(updated), FORM(not_updated), FORM(kernel_changed), FORM(copy_changed), FORM(switched_off), FORM(switched_on), FORM(switched_off_updated),
-	FORM(while_captured), FORM(loaded_while_captured), FORM(library_while_captured), FORM(cloned), FORM(asked), FORM(of_several), FORM(alternating),
+	FORM(while_captured), FORM(loaded_while_captured), FORM(library_while_captured), FORM(freed_while_captured), FORM(cloned), FORM(asked), FORM(of_several), FORM(alternating),
 	{NULL, NULL},
 };
 

@@ -18,7 +18,7 @@ FORMS = {
     "streams_then_set": {(MEMSET, "put")}, "branch_then_kernel": {("add", "put")}, "two_streams": {("add", "put")}, "one_in_two_streams": {("put", "put")},
     "default_stream": {("add", "put")}, "updated": {("add", "put")}, "not_updated": {("add", "put")}, "kernel_changed": {("add", "put")},
     "copy_changed": {("add", MEMCPY)}, "switched_off": {("add", "put")}, "switched_on": {("add", "put")}, "switched_off_updated": {("add", MEMSET)},
-    "while_captured": {("add", "put")}, "loaded_while_captured": {("change", "keep")}, "library_while_captured": {("change", "keep")}, "cloned": {("add", "put")}, "asked": {("add", "put")},
+    "freed_while_captured": {("cuMemFreeAsync", "put")}, "while_captured": {("add", "put")}, "loaded_while_captured": {("change", "keep")}, "library_while_captured": {("change", "keep")}, "cloned": {("add", "put")}, "asked": {("add", "put")},
 }
 
 

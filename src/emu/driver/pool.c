@@ -28,11 +28,11 @@ static CUresult default_pool(CUdevice device, CUmemoryPool *pool)
 	return CUDA_SUCCESS;
 }
 
-/* Memory that a graph allocates or frees. */
+/* Memory that a graph allocates. */
 static CUresult no_node(CUstream s)
 {
 	emu_capture_refuse(s);
-	return emu_not_supported("memory that a captured stream allocates or frees");
+	return emu_not_supported("memory that a captured stream allocates");
 }
 
 static CUresult allocate(CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream handle)
@@ -95,8 +95,8 @@ EMU_STREAM_API(cuMemFreeAsync, _ptsz, (CUdeviceptr address, CUstream stream), (a
 	if (!r || r->base != address || r->kind != EMU_DEVICE)
 		return emu_leave(CUDA_ERROR_INVALID_VALUE);
 	result = emu_stream_use(c, stream, &s);
-	if (!result && s->captured)
-		result = no_node(s);
+	if (!result && s->captured) /* of what no graph allocated there is no node; the capture goes on */
+		result = CUDA_ERROR_INVALID_VALUE;
 	struct free_op *op = result ? NULL : emu_op_new(sizeof *op, run_free);
 	if (!op)
 		return emu_leave(result ? result : CUDA_ERROR_OUT_OF_MEMORY);

@@ -143,6 +143,7 @@ static void pools(void)
 {
 	CUdeviceptr a;
 	CUstream s;
+	CUgraph g;
 	CUmemoryPool pool;
 	cuuint64_t used;
 	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
@@ -150,6 +151,11 @@ static void pools(void)
 	OK(cuDeviceGetDefaultMemPool(&pool, 0));
 	OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
 	CHECK(used == 4096);
+	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync(a, s)); /* no graph allocated it */
+	OK(cuMemsetD8Async(a, 1, 4096, s));
+	OK(cuStreamEndCapture(s, &g));
+	OK(cuGraphDestroy(g));
 	OK(cuMemsetD8Async(a, 1, 4096, s));
 	OK(cuMemFreeAsync(a, s));
 	OK(cuStreamSynchronize(s));
