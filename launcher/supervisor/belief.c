@@ -363,15 +363,54 @@ static int belief_barrier(const struct job_rank *p, uint32_t a, const struct job
 	return k != UINT32_MAX && belief_barriers(q, b, sure) >= k;
 }
 
+/* A function that one of p's streams called, and behind which b may be: may it have waited for a? It has for what a host had seen the end of, and for
+ * whatever other participants had launched. What kernels tell, and values, b comes behind like what was launched when it returned: that raises the bounds. */
+static int belief_call(const struct supervisor *s, uint32_t p, const struct job_call *c, const struct gsan_finding *f, uint32_t *bound)
+{
+	const struct gsan_side *a = &f->first;
+	int behind = 0, own = a->participant == p;
+	if (!atomic_load_explicit(&c->over, memory_order_acquire)) /* pairs with the owner's release store */
+		return 0;
+	for (uint32_t r = 0; r < s->participants && !behind; r++) {
+		uint32_t newest = belief_bound(f, r);
+		behind = newest && newest >= atomic_load_explicit(&c->from[r], memory_order_relaxed);
+	}
+	for (uint32_t r = 0; behind && r < s->participants; r++) {
+		uint32_t given = atomic_load_explicit(&c->given[r], memory_order_relaxed);
+		if (given && bound[r] < given - 1)
+			bound[r] = given - 1;
+	}
+	int shared = a->stream == GSAN_STREAMS - 1;
+	uint32_t below = atomic_load_explicit(own && !shared ? &c->floor : &c->given[a->participant], memory_order_relaxed);
+	return behind && (a->seq < below || (own && !shared && a->seq <= atomic_load_explicit(&c->seen[a->stream], memory_order_relaxed)));
+}
+
+/* The last place is looked at last: what has given up another one's it says before that one says anything else. */
+static int belief_called(const struct supervisor *s, const struct gsan_finding *f, uint32_t *bound)
+{
+	int waited = 0;
+	for (uint32_t r = 0; r < s->participants; r++)
+		bound[r] = belief_bound(f, r);
+	for (uint32_t p = 0; p < s->participants; p++)
+		for (uint32_t i = 0; i <= JOB_CALLS && !waited; i++) {
+			atomic_thread_fence(memory_order_acquire); /* pairs with the owner's release fence */
+			waited = belief_call(s, p, &s->job->rank[p].call[i], f, bound);
+		}
+	return waited;
+}
+
 static enum belief belief_as(const struct supervisor *s, const struct gsan_finding *f, int sure)
 {
+	uint32_t bounds[GSAN_PARTICIPANTS];
 	const struct job *job = s->job;
 	const struct gsan_side *a = &f->first, *b = &f->second;
 	const struct job_rank *p = &job->rank[a->participant];
 	if (a->participant != b->participant && belief_barrier(p, a->seq, &job->rank[b->participant], b->seq, sure))
 		return BELIEF_ORDERED;
+	if (belief_called(s, f, bounds))
+		return BELIEF_WITHHELD;
 	for (uint32_t r = 0; r < s->participants; r++) {
-		uint32_t bound = belief_bound(f, r);
+		uint32_t bound = bounds[r];
 		int written = 0;
 		if (bound && (belief_signal(job, p, a->seq, r, bound, &written) || belief_told(s, f, r, bound) ||
 			      belief_opaque(p, a->seq, &job->rank[r], bound, written, sure) ||

@@ -436,6 +436,15 @@ void clock_host_join(struct clock *c, const struct clock_vec *mark)
 	pthread_mutex_unlock(&c->lock);
 }
 
+uint32_t clock_host_seen(struct clock *c, uint32_t seen[GSAN_STREAMS])
+{
+	pthread_mutex_lock(&c->lock);
+	memcpy(seen, c->host.seen, sizeof(c->host.seen));
+	uint32_t floor = c->before[c->participant];
+	pthread_mutex_unlock(&c->lock);
+	return floor;
+}
+
 void clock_wait_unknown(struct clock *c, uint32_t s, uint32_t seq)
 {
 	struct clock_slot *slot = &c->slot[s];

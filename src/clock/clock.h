@@ -185,6 +185,9 @@ void clock_host_join(struct clock *c, const struct clock_vec *mark);
 /* Joined, too: a wait for everything, by clock_mark_all()'s mark. It tells of all streams that share a slot. */
 void clock_host_waited(struct clock *c, const struct clock_vec *mark);
 
+/* What the host has seen complete: launches of each slot up to seen[slot], and those below the number returned. */
+uint32_t clock_host_seen(struct clock *c, uint32_t seen[GSAN_STREAMS]);
+
 /* An edge from where this clock cannot look (another participant's or process's event, a value): launch `seq` of the slot,
  * or the host, waited for it. Whatever comes behind such a wait is behind everything; once the host knows that it is over,
  * behind whatever any participant had enqueued until then, and so is what any participant launches later. */

@@ -72,6 +72,8 @@ struct flow {
 	_Atomic uint64_t drain_period;            /* and how long after the last time that is; both may lag */
 	const char *_Atomic graphs_noted;         /* the reason that was said last why a graph runs unchecked: a string literal */
 	_Atomic uint64_t followed;                /* how often streams of another GPU waited for something here, or are about to */
+	uint32_t calls;                           /* calls of functions by streams, as struct job_call; `call_open`: by place, not over (calls.c) */
+	uint8_t call_open[JOB_CALLS];
 	uint32_t events_open;                     /* those before it have ended (events.c) */
 	_Atomic uint64_t moment_due;              /* ns, when the next struct job_moment is to be noted */
 	struct late_kernel late;
@@ -156,6 +158,10 @@ int flow_graphs_wait(void);
  * which a host may read what is on a device; and the kernels and copies of another GPU of the process. */
 void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_t seq);
 void flow_event_take_back(struct flow *f, uint32_t seq); /* the driver refused the launch */
+/* A stream calls a function of the program as number `seq`: its place, or -1: there is none, and what comes behind it is behind everything. */
+int flow_call(struct flow *f, uint32_t seq);
+void flow_call_refused(struct flow *f, int place);
+void flow_call_returned(struct flow *f, int place); /* by the function itself, before the stream goes on */
 void flow_events_end(struct flow *f); /* those that the host has seen complete by now */
 uint64_t flow_now(void);              /* CLOCK_MONOTONIC, in ns */
 int flow_moment(struct flow *f, int due); /* notes one that is due, or else if it is: 1 */

@@ -164,7 +164,7 @@ static void late_tell_host(struct late *l, const struct copy *c)
 static void late_unhear(struct late *l)
 {
 	if (l->heard)
-		atomic_fetch_sub_explicit(&late_telling, 1, memory_order_relaxed);
+		atomic_fetch_sub_explicit(&late_telling, 1, memory_order_release); /* behind flow_host_join(); partner: late_tells() */
 	free(l->heard);
 	l->heard = NULL;
 }
@@ -512,6 +512,8 @@ void late_hear(void)
 	if (atomic_load_explicit(&late_telling, memory_order_relaxed))
 		flow_each(late_hear_in, NULL);
 }
+
+int late_tells(void) { return atomic_load_explicit(&late_telling, memory_order_acquire) > 0; }
 
 int late_under_way(struct flow *f) { return atomic_load_explicit(&f->late.under_way, memory_order_relaxed) > 0; }
 

@@ -26,6 +26,7 @@ void late_go_on(struct flow *f);
 /* Before anything is given a number, no queue being locked: a host may have polled what copies and sets of one word write, and be behind those that are
  * over. Our event says so some microseconds later than the word, so those are waited for, once for each copy. */
 void late_hear(void);
+int late_tells(void); /* there are such that are not known to be over; asks nobody */
 int late_under_way(struct flow *f); /* 1: some are, as far as was seen last */
 /* 1: none is under way, perhaps after looks, LATE_LOOK_NS apart, until as many have ended as there were, or in so many of them none was started or
  * ended: as often on a machine that is busy as on another one, for the emulated device counts them. */

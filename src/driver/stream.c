@@ -307,6 +307,7 @@ CUresult hook_cuStreamEndCapture(CUstream stream, CUgraph *graph)
 struct stream_callback {
 	struct flow *flow; /* NULL: on another GPU */
 	uint32_t slot, seq;
+	int call; /* its place among the calls, -1: none */
 	struct clock_vec mark;
 	CUhostFn host;
 	CUstreamCallback stream;
@@ -324,6 +325,7 @@ static struct stream_callback *stream_callback(CUstream stream, int function, vo
 	struct stream_callback *c = f || flow_here() ? calloc(1, sizeof(*c)) : NULL;
 	if (c) {
 		c->flow = f;
+		c->call = -1;
 		c->data = data;
 	}
 	if (f) {
@@ -335,18 +337,23 @@ static struct stream_callback *stream_callback(CUstream stream, int function, vo
 		if (c) {
 			c->slot = slot;
 			c->seq = seq;
+			c->call = late_refuses(f) ? -1 : flow_call(f, seq); /* a host may poll what a copy writes that is not checked */
 		}
 	}
 	return c;
 }
 
-/* The callback may wait for anything before it lets the stream go on. */
-static CUresult stream_called(CUstream stream, struct stream_callback *c, CUresult rc)
+/* The callback may wait for anything before it lets the stream go on. known: what that was is told when it has returned, by which it is freed. */
+static CUresult stream_called(CUstream stream, struct stream_callback *c, int known, CUresult rc)
 {
-	if (c && c->flow && flow_refusal(rc))
+	if (rc != CUDA_SUCCESS && known)
+		flow_call_refused(c->flow, c->call);
+	if (rc != CUDA_SUCCESS && c && c->flow && flow_refusal(rc))
 		flow_refused_late(c->flow, c->slot, c->seq);
 	if (rc != CUDA_SUCCESS)
-		free(c); /* which the callback does else */
+		free(c);
+	if (known)
+		return rc;
 	return flow_awaits(stream, "host callback", "a callback orders what comes after it behind everything", rc);
 }
 
@@ -365,6 +372,8 @@ static void stream_run_host(void *data)
 	free(data);
 	stream_told(&c);
 	c.host(c.data);
+	if (c.call >= 0)
+		flow_call_returned(c.flow, c.call);
 }
 
 static void CUDA_CB stream_run_callback(CUstream stream, CUresult status, void *data)
@@ -375,6 +384,8 @@ static void CUDA_CB stream_run_callback(CUstream stream, CUresult status, void *
 	if (status == CUDA_SUCCESS)
 		stream_told(&c);
 	c.stream(stream, status, c.data);
+	if (c.call >= 0)
+		flow_call_returned(c.flow, c.call);
 }
 
 CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
@@ -382,9 +393,10 @@ CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 	struct stream_callback *c = stream_callback(stream, function != NULL, data);
 
 	if (!c)
-		return stream_called(stream, NULL, real.cuLaunchHostFunc(stream, function, data));
+		return stream_called(stream, NULL, 0, real.cuLaunchHostFunc(stream, function, data));
 	c->host = function;
-	return stream_called(stream, c, real.cuLaunchHostFunc(stream, stream_run_host, c));
+	int known = c->call >= 0;
+	return stream_called(stream, c, known, real.cuLaunchHostFunc(stream, stream_run_host, c));
 }
 
 CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *data, unsigned flags)
@@ -392,7 +404,8 @@ CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback function, vo
 	struct stream_callback *c = stream_callback(stream, function != NULL, data);
 
 	if (!c)
-		return stream_called(stream, NULL, real.cuStreamAddCallback(stream, function, data, flags));
+		return stream_called(stream, NULL, 0, real.cuStreamAddCallback(stream, function, data, flags));
 	c->stream = function;
-	return stream_called(stream, c, real.cuStreamAddCallback(stream, stream_run_callback, c, flags));
+	int known = c->call >= 0;
+	return stream_called(stream, c, known, real.cuStreamAddCallback(stream, stream_run_callback, c, flags));
 }

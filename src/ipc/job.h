@@ -74,6 +74,13 @@ struct job_signal { _Atomic uint32_t seq, seen[GSAN_PARTICIPANTS]; };
 #define JOB_SIGNALS 1024u
 #define JOB_NOT_SEEN UINT32_MAX
 
+/* A call of the program's own function by a stream: behind it are launches of participant q from number from[q] on, perhaps, and they are behind all that the
+ * function waited for. When it has returned (`over`, stored last, with release) a host had seen the end of launches of this participant below `floor`, and of
+ * those of its stream s up to seen[s]; and numbers below given[q] had been given out. A place is used again when its call is over, and then the last place
+ * says what it said, which stands for all of those. Only the owner writes. */
+struct job_call { _Atomic uint32_t over, floor, seen[GSAN_STREAMS], from[GSAN_PARTICIPANTS], given[GSAN_PARTICIPANTS]; };
+#define JOB_CALLS 256u
+
 /* Calls of a process that may bring a host what is on a device, while they are under way: how many, and what `seen` of the values before
  * them is going to be (or less). Behind the call it is, unless the driver refused it. Who reads it looks here first. */
 struct job_bringing { _Atomic uint32_t calls, seen[GSAN_PARTICIPANTS]; };
@@ -123,6 +130,7 @@ struct job_rank {
 	_Atomic uint32_t signals;        /* stored with release by the owner */
 	struct job_signal signal[JOB_SIGNALS];
 	struct job_bringing bringing;
+	struct job_call call[JOB_CALLS + 1];
 	_Atomic uint32_t moments;        /* likewise */
 	struct job_moment moment[JOB_MOMENTS];
 	_Alignas(4096) struct gsan_ring ring;

@@ -90,7 +90,67 @@ static void flagged(const char *raises, const char *awaits)
 static void raised(void) { flagged(racy ? "raise_weak" : "raise", "await"); }
 static void awaited(void) { flagged("raise", racy ? "await_weak" : "await"); }
 
-static const struct form forms[] = {FORM(counted), FORM(counted_on), FORM(reset), FORM(payload), FORM(crowd), FORM(shared), FORM(raised), FORM(awaited), {NULL, NULL}};
+/* ---- a stream calls a function of the program: that orders nothing but what the function waited for ---- */
+
+static _Atomic int called;
+
+static void CUDA_CB function(void *unused)
+{
+	(void)unused;
+	called = 1;
+}
+
+/* Reads what was put before the call; and what is put behind it, if that is the same. */
+static void around_call(int recorded_behind)
+{
+	launch(a, "reset", 1);
+	if (!recorded_behind)
+		MUST(cuEventRecord(event, a));
+	MUST(cuLaunchHostFunc(a, function, NULL));
+	if (recorded_behind)
+		MUST(cuEventRecord(event, a));
+	launch(a, racy ? "reset" : "raise_weak", 1);
+	MUST(cuStreamWaitEvent(b, event, 0));
+	launch(b, "read", 1);
+}
+
+static void called_behind_event(void) { around_call(0); }
+static void called_before_event(void) { around_call(1); }
+
+static void called_and_seen(void)
+{
+	launch(a, "reset", 1);
+	MUST(cuLaunchHostFunc(a, function, NULL));
+	launch(a, racy ? "reset" : "raise_weak", 1);
+	while (!called)
+		(void)cuStreamQuery(b);
+	launch(b, "read", 1);
+}
+
+static void called_beside(void)
+{
+	launch(b, "read", 1);
+	if (!racy) {
+		MUST(cuEventRecord(event, b));
+		MUST(cuStreamWaitEvent(a, event, 0));
+	}
+	MUST(cuLaunchHostFunc(a, function, NULL));
+	launch(a, "reset", 1);
+}
+
+/* More calls than are known each by itself. */
+static void called_often(void)
+{
+	for (int i = 0; i < 600; i++) {
+		MUST(cuLaunchHostFunc(a, function, NULL));
+		if (i % 100 == 99)
+			MUST(cuStreamSynchronize(a));
+	}
+	called_beside();
+}
+
+static const struct form forms[] = {FORM(counted), FORM(counted_on), FORM(reset), FORM(payload), FORM(crowd), FORM(shared), FORM(raised), FORM(awaited),
+	FORM(called_behind_event), FORM(called_before_event), FORM(called_and_seen), FORM(called_beside), FORM(called_often), {NULL, NULL}};
 
 int main(int argc, char **argv)
 {

@@ -15,7 +15,8 @@ STREAM, WEAK = "missing-stream-edge", "weak-flag"
 FORMS = {
     "counted": (STREAM, "count"), "counted_on": (STREAM, "count"), "reset": (STREAM, "reset"), "payload": (STREAM, "put_count"),
     "crowd": (STREAM, "count"), "shared": (STREAM, "count"),
-    "raised": (WEAK, None), "awaited": (WEAK, None),
+    "raised": (WEAK, None), "awaited": (WEAK, None), "called_behind_event": (STREAM, None), "called_before_event": (STREAM, None), "called_and_seen": (STREAM, None),
+    "called_beside": (STREAM, None), "called_often": (STREAM, None),
 }
 MAY_MISS = {"shared"}
 

@@ -86,6 +86,43 @@ static int read_before(const struct supervisor *s, const struct gsan_finding *f)
 	return wrong;
 }
 
+/* A function that a stream called between the two: what it may have waited for is before what comes behind it. */
+static int called(struct supervisor *s)
+{
+	const struct gsan_side of_other = {.seq = 5, .participant = 1}, told = {.seq = 12, .participant = 0, .stream = 2};
+	struct gsan_finding f = {.first = {.seq = 5, .participant = 0, .stream = 3}, .second = {.seq = 9, .participant = 0, .stream = 4}};
+	const struct gsan_side of_own = f.first;
+	static const struct { uint32_t over, from, seen, floor, given[2], other, told; enum belief belief; } row[] = {
+		{0, 7, 5, 0, {10, 9}, 0, 0, BELIEF_RACE}, /* it has not returned */
+		{1, 7, 5, 0, {10, 9}, 0, 0, BELIEF_WITHHELD}, {1, 7, 4, 5, {10, 9}, 0, 0, BELIEF_RACE}, {1, 7, 4, 6, {10, 9}, 0, 0, BELIEF_WITHHELD},
+		{1, 9, 5, 0, {10, 9}, 0, 0, BELIEF_WITHHELD}, {1, 10, 5, 0, {10, 9}, 0, 0, BELIEF_RACE}, /* the second is not behind it */
+		{1, 7, 9, 9, {10, 5}, 1, 0, BELIEF_RACE}, {1, 7, 0, 0, {10, 6}, 1, 0, BELIEF_WITHHELD},
+		{1, 7, 4, 0, {13, 0}, 0, 1, BELIEF_RACE}, {1, 7, 4, 0, {14, 0}, 0, 1, BELIEF_WITHHELD}, /* a kernel has told, and another launched behind it */
+	};
+	int wrong = 0;
+
+	for (unsigned i = 0; i < 2 * sizeof(row) / sizeof(*row); i++) {
+		struct job_call *c = &job->rank[0].call[i & 1 ? JOB_CALLS : 7];
+		if (row[i / 2].told && i % 2 == 0)
+			supervisor_told(s, &told, 0);
+		f.first = row[i / 2].other ? of_other : of_own;
+		atomic_store(&c->from[0], row[i / 2].from);
+		atomic_store(&c->from[1], UINT32_MAX);
+		atomic_store(&c->seen[3], row[i / 2].seen);
+		atomic_store(&c->floor, row[i / 2].floor);
+		for (unsigned q = 0; q < 2; q++)
+			atomic_store(&c->given[q], row[i / 2].given[q]);
+		atomic_store(&c->over, row[i / 2].over);
+		if (supervisor_believe(s, &f, 0) != row[i / 2].belief) {
+			fprintf(stderr, "call %u: not %d\n", i / 2, (int)row[i / 2].belief);
+			wrong = 1;
+		}
+		atomic_store(&c->over, 0);
+	}
+	supervisor_told_free(s, 0);
+	return wrong;
+}
+
 /* A launch tells a host by a store behind the second access, which was checked later than that: what was launched by then may be before the first. */
 static int told_before(struct supervisor *s)
 {
@@ -172,7 +209,7 @@ int main(void)
 		return 1;
 	s->job = job;
 	s->participants = job->participants = 2;
-	int wrong = brought(s, &f) + read_before(s, &f) + told_before(s);
+	int wrong = brought(s, &f) + read_before(s, &f) + called(s) + told_before(s);
 	job->rank[0].event[0][0] = (struct job_event){.first = 5, .last = 5, .count = 1, .kind = JOB_EVENT_OPAQUE, .begun = 1};
 	job->rank[1].event[0][0] = job->rank[0].event[0][0];
 	atomic_store(&job->rank[0].events, 1);
