@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define GSAN_ABI 25u
+#define GSAN_ABI 26u
 
 /* ---- arena: one range at the same address in every participant --------------------------------------------- */
 #ifndef GSAN_ARENA_BASE /* a test under ThreadSanitizer moves it to where that allows memory, and makes it smaller */
@@ -360,7 +360,13 @@ enum gsan_reason {
 	GSAN_WHY_WEAK_READ,      /* the flag was read by a weak load */
 	GSAN_WHY_OTHER_CTA,      /* an edge exists, from another CTA of first's launch */
 	GSAN_WHY_PUBLISHED_ALONE, /* first's CTA released, but another warp of it did, and no barrier stands between */
-	GSAN_WHY_ACQUIRED_ALONE   /* second's CTA acquired that, but another warp of it did, and no barrier stands between */
+	GSAN_WHY_ACQUIRED_ALONE,  /* second's CTA acquired that, but another warp of it did, and no barrier stands between */
+	/* which the supervisor alone finds, in the text of kernels (launcher/supervisor/rounds.c) */
+	GSAN_WHY_OLDER,           /* who waits before the load went on by what the flag was before it was raised behind the store */
+	GSAN_WHY_REUSED,          /* the store is of a later round: it waits for too old a flag of the load's side, or for none */
+	GSAN_WHY_LATE_ACQUIRE,    /* the load stands before its CTA's wait */
+	GSAN_WHY_UNAWAITED,       /* another thread of the load's CTA waits, and no barrier stands between */
+	GSAN_WHY_UNLOCKED         /* one side holds a lock, and the other one does not */
 };
 struct gsan_side {
 	uint32_t seq;

@@ -8,9 +8,11 @@
 #include "ptx/awaits.h"
 #include "ptx/fences.h"
 #include "ptx/info.h"
+#include "ptx/meeting.h"
 
 #define NUMBERS_PER_LINE 32u
-#define FENCES_WORK (1u << 24) /* instructions that are looked at for the fences of a function */
+#define FENCES_WORK (1u << 24) /* instructions that are looked at for the fences of a function, for its barriers, for who waits */
+#define AGAIN_PLACES 1024u /* of a function, of which is told which stand there again */
 #define EARLY_FLAGS 64u       /* of a function, if it has no more */
 #define DESCRIBE_CALLS 8u /* one above the other */
 
@@ -100,18 +102,19 @@ static struct reckoned reckon(const struct ptx_plan *plan, uint32_t f, uint32_t 
 	return r;
 }
 
-/* Which of a function's sites the text does not order, as far as the words of a finding may ask: of two that raise a flag, and what comes behind. */
-static void describe_apart(const struct ptx_plan *plan, uint32_t f, struct text *out)
+/* Which of a function's sites the text does not order, as far as the words of a finding may ask: of two that raise a flag, and what comes behind; or
+ * all, of one that waits. */
+static void describe_apart(const struct ptx_plan *plan, uint32_t f, int waits, struct text *out)
 {
 	const struct ptx_function *function = &plan->module->function[f];
 	uint32_t count = 0;
-	struct ptx_apart *apart = reckon(plan, f, function->instrs).flags ? ptx_apart(plan->module, function, &count) : NULL;
+	struct ptx_apart *apart = waits || reckon(plan, f, function->instrs).flags ? ptx_apart(plan->module, function, &count) : NULL;
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct reckoned from = reckon(plan, f, apart[i].from), to = reckon(plan, f, apart[i].to), end = reckon(plan, f, apart[i].end);
 		uint32_t flags = apart[i].from == apart[i].to ? end.flags : to.flags;
 
-		if (flags > from.flags && end.site > to.site)
+		if ((waits || flags > from.flags) && end.site > to.site)
 			text_printf(out, "apart\t%u\t%u\t%u\n", from.site, to.site, end.site);
 	}
 	free(apart);
@@ -232,21 +235,126 @@ static void describe_early(const struct ptx_plan *plan, uint32_t f, const uint8_
 	free(work);
 }
 
-/* Who waits, of a function's sites, and which flags are early. */
+/* Does it wait by taking what it waits for, as a lock? A compare-and-swap that puts what it compares with is a read. */
+static int describe_is_taking(const struct ptx_module *m, const struct ptx_instr *i)
+{
+	const struct ptx_span *compare = i->operands > 3 ? &i->operand[2].text : NULL, *swap = compare ? &i->operand[3].text : NULL;
+
+	if (!ptx_is(m, i->op, "atom") || ptx_has(m, i, "exch"))
+		return ptx_is(m, i->op, "atom");
+	return ptx_has(m, i, "cas") && compare && (compare->len != swap->len || memcmp(m->text + compare->off, m->text + swap->off, swap->len));
+}
+
+/* One that awaits, and what comes behind all instructions of its site. */
+static void describe_await(const struct ptx_plan *plan, uint32_t f, const struct ptx_place *p, int looks, uint8_t *mark, uint32_t *work, struct text *out)
+{
+	const struct ptx_function *function = &plan->module->function[f];
+	const struct ptx_place *end = plan->place + plan->function[f].place + plan->function[f].places;
+	uint8_t *behind = mark + function->instrs;
+
+	memset(mark, 0, function->instrs);
+	for (const struct ptx_place *q = p; q < end; q++)
+		mark[q->instr - function->instr] |= q->site == p->site && !q->instr->pred;
+	text_printf(out, "awaits\t%u", p->site);
+	if (looks && ptx_fences_behind(plan->module, function, mark, behind, work))
+		describe_behind(plan, f, behind, out);
+	else
+		text_puts(out, "\t");
+	text_puts(out, "\n");
+	if (describe_is_taking(plan->module, p->instr))
+		text_printf(out, "takes\t%u\n", p->site);
+}
+
+/* What is behind each barrier of all threads, if they are not too many. */
+static void describe_barriers(const struct ptx_plan *plan, uint32_t f, uint8_t *mark, uint32_t *work, struct text *out)
+{
+	const struct ptx_function *function = &plan->module->function[f];
+	uint8_t *behind = mark + function->instrs;
+	uint32_t barriers = 0;
+
+	memset(mark, 0, function->instrs);
+	for (uint32_t i = 0; i < function->instrs; i++) {
+		const struct ptx_instr *at = &function->instr[i];
+		if (at->pred || ptx_meeting_of(plan->module, at, 0) != PTX_MEETS_ALL || ++barriers > FENCES_WORK / function->instrs)
+			continue;
+		mark[i] = 1;
+		const int known = ptx_fences_behind(plan->module, function, mark, behind, work);
+		mark[i] = 0;
+		if (!known)
+			return;
+		text_printf(out, "barrier\t%u", reckon(plan, f, i).site);
+		describe_behind(plan, f, behind, out);
+		text_puts(out, "\n");
+	}
+}
+
+static int describe_has_flags(const struct ptx_plan *plan, uint32_t f)
+{
+	const struct ptx_place *p = plan->place + plan->function[f].place, *end = p + plan->function[f].places;
+
+	while (p < end && !describe_is_flag(&p->access))
+		p++;
+	return p < end;
+}
+
+/* Sites of weak accesses that several instructions share, if one has strong ones before it that another one has not. */
+static void describe_again(const struct ptx_plan *plan, uint32_t f, struct text *out)
+{
+	const struct ptx_place *place = plan->place + plan->function[f].place;
+	uint32_t strong[AGAIN_PLACES], so_far = 0; /* before each place, so many; none: it was told */
+	const uint32_t none = UINT32_MAX;
+
+	for (uint32_t i = 0; i < plan->function[f].places && i < AGAIN_PLACES; i++) {
+		const uint32_t site = place[i].site;
+		const int counts = site && site != PTX_SITE_UNKNOWN, weak = counts && !strcmp(place[i].access.semantics, "weak");
+		uint32_t first = 0;
+
+		so_far += counts && !weak;
+		strong[i] = so_far;
+		while (first < i && place[first].site != site)
+			first++;
+		if (!weak || strong[first] == so_far || strong[first] == none)
+			continue;
+		strong[first] = none;
+		text_printf(out, "again\t%u\n", site);
+	}
+}
+
+/* Who waits, of a function's sites, `mark`ed; the last of them, 0: none. */
+static uint32_t describe_waiting(const struct ptx_plan *plan, uint32_t f, const uint8_t *awaits, uint8_t *mark, uint32_t *work, struct text *out)
+{
+	const struct ptx_instr *first = plan->module->function[f].instr;
+	const struct ptx_place *p = plan->place + plan->function[f].place, *end = p + plan->function[f].places;
+	uint32_t last = 0, waits = 0;
+
+	for (; p < end; p++)
+		if (awaits[p->instr - first] && p->site && p->site != PTX_SITE_UNKNOWN && p->site != last) {
+			last = p->site;
+			describe_await(plan, f, p, ++waits <= FENCES_WORK / plan->module->function[f].instrs, mark, work, out);
+		}
+	return last;
+}
+
+/* That, where the threads of a CTA wait for one another, and which flags are early. */
 static void describe_awaits(const struct ptx_plan *plan, uint32_t f, struct text *out)
 {
 	const struct ptx_function *function = &plan->module->function[f];
-	const struct ptx_place *p = plan->place + plan->function[f].place, *end = p + plan->function[f].places;
-	uint8_t *awaits = p < end ? malloc(function->instrs) : NULL;
-	uint32_t last = 0;
+	uint32_t *work = plan->function[f].places ? malloc(function->instrs * (sizeof(*work) + 3)) : NULL;
+	uint8_t *awaits = work ? (uint8_t *)(work + function->instrs) : NULL, *mark = work ? awaits + function->instrs : NULL;
 
-	out->failed |= p < end && (!awaits || ptx_awaits(plan->module, function, awaits));
-	for (; p < end && awaits && !out->failed; p++)
-		if (awaits[p->instr - function->instr] && p->site && p->site != PTX_SITE_UNKNOWN && p->site != last)
-			text_printf(out, "awaits\t%u\n", last = p->site);
-	if (awaits && !out->failed)
-		describe_early(plan, f, awaits, out);
-	free(awaits);
+	if (!work || ptx_awaits(plan->module, function, awaits)) {
+		out->failed |= plan->function[f].places != 0;
+		free(work);
+		return;
+	}
+	const uint32_t waits = describe_waiting(plan, f, awaits, mark, work, out);
+	describe_apart(plan, f, waits != 0, out);
+	describe_early(plan, f, awaits, out);
+	if (waits || describe_has_flags(plan, f)) {
+		describe_barriers(plan, f, mark, work, out);
+		describe_again(plan, f, out);
+	}
+	free(work);
 }
 
 /* A fence stands before the site that it is told with. Not of a function that has too many, nor those that not all who come there execute. */
@@ -361,7 +469,6 @@ static void describe_accesses(const struct ptx_plan *plan, const uint8_t *reache
 	describe_sites(plan, reached, call, out);
 	for (uint32_t f = 0; f < plan->module->functions; f++)
 		if (reached[f]) {
-			describe_apart(plan, f, out);
 			describe_awaits(plan, f, out);
 			describe_fences(plan, call, f, out);
 		}

@@ -67,15 +67,23 @@ static int take_head(char **f, uint32_t n, struct ptx_info *info)
 	return info->abi == GSAN_ABI ? 0 : -EINVAL;
 }
 
-/* Of one that was named already; they are in order so far. */
-static void take_mark(struct ptx_info *info, const char *what, uint32_t id)
+/* Of one that was named already; they are in order so far. behind: of one that awaits. */
+static void take_mark(struct ptx_info *info, const char *what, uint32_t id, const char *behind)
 {
-	const struct ptx_site *s = ptx_info_site(info, id);
+	const struct ptx_site *known = ptx_info_site(info, id);
+	struct ptx_site *s = known ? &info->site[known - info->site] : NULL;
 
-	if (s && *what == 'l')
-		info->site[s - info->site].late = 1;
-	else if (s)
-		info->site[s - info->site].awaits = 1;
+	if (!s)
+		return;
+	if (behind) {
+		s->awaits = 1;
+		s->behind = behind;
+	} else if (*what == 'l') {
+		s->late = 1;
+	} else {
+		s->takes |= *what == 't';
+		s->again |= *what == 'a';
+	}
 }
 
 static struct ptx_site site_of(char **f)
@@ -92,8 +100,12 @@ static int take_line(char **f, uint32_t n, struct ptx_info *info)
 		info->site[info->sites++] = site_of(f);
 	} else if (n == 12 && !strcmp(f[0], "fence")) {
 		info->fence[info->fences++] = (struct ptx_fence){site_of(f), f[11]};
-	} else if (n == 2 && (!strcmp(f[0], "late") || !strcmp(f[0], "awaits"))) {
-		take_mark(info, f[0], number(f[1]));
+	} else if (n == 2 && (!strcmp(f[0], "late") || !strcmp(f[0], "takes") || !strcmp(f[0], "again"))) {
+		take_mark(info, f[0], number(f[1]), NULL);
+	} else if (n == 3 && !strcmp(f[0], "awaits")) {
+		take_mark(info, f[0], number(f[1]), f[2]);
+	} else if (n == 3 && !strcmp(f[0], "barrier")) {
+		info->barrier[info->barriers++] = (struct ptx_barrier){number(f[1]), f[2]};
 	} else if (n == 3 && !strcmp(f[0], "early")) {
 		info->early[info->earlies++] = (struct ptx_early){number(f[1]), f[2]};
 	} else if (n == 4 && !strcmp(f[0], "apart")) {
@@ -119,7 +131,7 @@ static int by_id(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* One allocation: fences, flags that may be early, sites, lefts, frames, aparts, then the text that they point into. */
+/* One allocation: fences, flags that may be early, barriers, sites, lefts, frames, aparts, then the text that they point into. */
 static int reserve(const char *text, size_t size, struct ptx_info *info, char **copy)
 {
 	size_t lines = 1;
@@ -128,7 +140,7 @@ static int reserve(const char *text, size_t size, struct ptx_info *info, char **
 	for (size_t i = 0; i < size; i++)
 		lines += text[i] == '\n';
 	size_t each = sizeof(struct ptx_site) + sizeof(struct ptx_left) + sizeof(struct ptx_frame) + sizeof(struct ptx_apart);
-	memory = malloc(lines * (sizeof(struct ptx_fence) + sizeof(struct ptx_early) + each) + size + 1);
+	memory = malloc(lines * (sizeof(struct ptx_fence) + sizeof(struct ptx_early) + sizeof(struct ptx_barrier) + each) + size + 1);
 	if (!memory)
 		return -ENOMEM;
 	info->memory = memory;
@@ -136,6 +148,8 @@ static int reserve(const char *text, size_t size, struct ptx_info *info, char **
 	memory += lines * sizeof(struct ptx_fence);
 	info->early = (struct ptx_early *)(void *)memory;
 	memory += lines * sizeof(struct ptx_early);
+	info->barrier = (struct ptx_barrier *)(void *)memory;
+	memory += lines * sizeof(struct ptx_barrier);
 	info->site = (struct ptx_site *)(void *)memory;
 	info->left = (struct ptx_left *)(void *)(memory + lines * sizeof(struct ptx_site));
 	info->frame = (struct ptx_frame *)(void *)(memory + lines * (sizeof(struct ptx_site) + sizeof(struct ptx_left)));
@@ -259,4 +273,36 @@ const struct ptx_fence *ptx_info_fence(const struct ptx_info *info, const struct
 		    is_behind(f, b->id))
 			return f;
 	return NULL;
+}
+
+static int is_met(const struct ptx_info *info, uint32_t a, uint32_t b)
+{
+	for (const struct ptx_barrier *m = info->barrier; m < info->barrier + info->barriers; m++)
+		if (a < m->id && !is_among(m->behind, a) && is_among(m->behind, b))
+			return 1;
+	return 0;
+}
+
+int ptx_info_meets(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b)
+{
+	for (const struct ptx_site *t = info->site; t < info->site + info->sites && !strcmp(a->function, b->function); t++)
+		if (is_same_place(t, b) && is_met(info, a->id, t->id))
+			return 1;
+	return 0;
+}
+
+int ptx_info_waited(const struct ptx_info *info, const struct ptx_site *wait, const struct ptx_site *b)
+{
+	for (const struct ptx_site *s = info->site; s < info->site + info->sites && !strcmp(wait->function, b->function); s++)
+		if (s->awaits && is_same_place(s, wait) && (is_among(s->behind, b->id) || is_met(info, s->id, b->id)))
+			return 1;
+	return 0;
+}
+
+int ptx_info_again(const struct ptx_info *info, const struct ptx_site *s)
+{
+	for (uint32_t i = 0; i < info->aparts; i++)
+		if (info->apart[i].from == info->apart[i].to && ptx_apart_has(&info->apart[i], s->id, s->id))
+			return 1;
+	return s->again;
 }

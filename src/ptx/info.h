@@ -9,7 +9,11 @@
  *                                                   it stands before what of its function has that id or a larger one; and to which sites no
  *                                                   way leads but over it (fences.h)
  *   early <id> <id>-<id>,…                          a flag, and the sites to which no way leads but over it, and none from there to it but over a fence
- *   awaits <id>                                     an access of that site reads again and again until it finds something (awaits.h)
+ *   awaits <id> <id>-<id>,…                         an access of that site reads again and again until it finds something (awaits.h); the sites to which no way
+ *                                                   leads but over one of its instructions
+ *   takes <id>                                      one of these that puts something else than what it waits for: who takes a lock
+ *   again <id>                                      a weak access stands there several times, with strong ones between: a loop that was unrolled
+ *   barrier <id> <id>-<id>,…                        one of all threads of a CTA stands before what of its function has that id or a larger one; likewise
  *   left <file> <line> <opcode> <reason>            an access that is not checked
  *   variable <name>                                 one of the module's own variables in global memory
  *   variables <kernel>                              they stand in that kernel's text
@@ -38,11 +42,13 @@
 struct ptx_site {
 	uint32_t id, line, column, bytes;
 	int late; /* of weak accesses that it stands for, one is checked when what stands behind it has been executed (plan.h) */
-	int awaits;
+	int awaits, takes, again;
+	const char *behind; /* of one that awaits: the sites to which no way leads but over it; else NULL */
 	const char *file, *function, *op, *semantics, *scope, *inlined_at; /* inside the info's own copy */
 };
 struct ptx_fence { struct ptx_site at; const char *behind; };
 struct ptx_early { uint32_t flag; const char *sites; };
+struct ptx_barrier { uint32_t id; const char *behind; };
 struct ptx_frame { const char *object; uint64_t address; /* as the object's file has it */ };
 struct ptx_left { const char *file, *opcode, *reason; uint32_t line; };
 struct ptx_info {
@@ -53,6 +59,7 @@ struct ptx_info {
 	uint32_t aparts; struct ptx_apart *apart; /* by their ids */
 	uint32_t fences; struct ptx_fence *fence; /* as they stand in the text */
 	uint32_t earlies; struct ptx_early *early;
+	uint32_t barriers; struct ptx_barrier *barrier;
 	uint32_t lefts; struct ptx_left *left;
 	int host; /* no kernel: a driver function that copies or sets, as a place of the program calls it */
 	uint32_t frames; struct ptx_frame *frame; /* who called it, innermost first */
@@ -70,6 +77,12 @@ int ptx_info_early(const struct ptx_info *info, const struct ptx_site *a, const 
 /* Of two sites of one function, the second executed behind the first: the fences that were executed before the second on any way, and, but for a loop,
  * behind the first; NULL: no further one than `after`, which is NULL or one of these. */
 const struct ptx_fence *ptx_info_fence(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b, const struct ptx_fence *after);
+/* Does a thread come to the place of `b` from that of `a` only over a barrier of its CTA? 0: not, or nobody knows. */
+int ptx_info_meets(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b);
+/* Does a thread come to `b` only behind what waits at the place of `wait`, itself or another one of its CTA, that it meets at a barrier? Likewise. */
+int ptx_info_waited(const struct ptx_info *info, const struct ptx_site *wait, const struct ptx_site *b);
+/* May a thread come to its place again: in a loop, or where a compiler has unrolled one? */
+int ptx_info_again(const struct ptx_info *info, const struct ptx_site *s);
 /* Writes a tab, and behind it a field of such a text. */
 void ptx_info_field(struct text *out, const char *bytes, size_t n);
 

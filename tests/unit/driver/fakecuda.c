@@ -9,8 +9,8 @@
 
 #include "device/layout.h"
 
-#define ABI "25"
-_Static_assert(GSAN_ABI == 25, "as ABI says");
+#define ABI "26"
+_Static_assert(GSAN_ABI == 26, "as ABI says");
 
 #undef cuGetProcAddress
 #undef cuStreamSynchronize
