@@ -429,6 +429,7 @@ static int evidence_finding(const struct supervisor *s, struct report *r, const 
 	f.unawaited = evidence_unawaited(c);
 	supervisor_fences(c, &f);
 	evidence_early(c, &f);
+	supervisor_rounds(c, &f);
 	f.only = evidence_only(c, &f);
 	if (from->overtaken)
 		evidence_exchange(&f);

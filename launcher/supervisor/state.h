@@ -171,6 +171,9 @@ struct report_flag supervisor_flag(const struct ptx_site *site, const char *kern
 /* fences.c */
 void supervisor_fences(const struct candidate *c, struct report_finding *f); /* once its sides are known */
 
+/* rounds.c */
+void supervisor_rounds(const struct candidate *c, struct report_finding *f); /* likewise, and what the device says of them */
+
 /* waits.c */
 void supervisor_waits(struct supervisor *s, const struct gsan_finding *f);
 void supervisor_waits_leave(struct supervisor *s, uint32_t participant); /* its process has gone: what it waits for now, it does for good */

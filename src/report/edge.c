@@ -77,8 +77,25 @@ static void edge_weak(struct report_edge *edge, const struct report_finding *f)
 /* A barrier before what raises the flag, or behind what awaits it. */
 static void edge_barrier(struct report_edge *edge, const struct report_finding *f)
 {
-	(f->reason == GSAN_WHY_ACQUIRED_ALONE && f->flag_read.at.file ? edge_read : edge_write)(edge, f);
+	((f->reason == GSAN_WHY_ACQUIRED_ALONE && f->flag_read.at.file) || f->reason == GSAN_WHY_UNAWAITED ? edge_read : edge_write)(edge, f);
 }
+
+/* The wait of who writes again, or where one is missing. */
+static void edge_reuse(struct report_edge *edge, const struct report_finding *f)
+{
+	edge_read(edge, f);
+	if (!edge->ops)
+		edge_add_side(edge, report_writer(f));
+}
+
+static void edge_late_acquire(struct report_edge *edge, const struct report_finding *f)
+{
+	edge_read(edge, f);
+	edge_add_side(edge, report_reader(f));
+}
+
+/* Who takes no lock. */
+static void edge_lock(struct report_edge *edge, const struct report_finding *f) { edge_add_side(edge, f->flag_write.at.file ? &f->second : &f->first); }
 
 static void edge_load(struct report_edge *edge, const struct report_finding *f)
 {
@@ -104,6 +121,8 @@ int report_set_edge(struct report *r, struct report_finding *f)
 		[REPORT_NO_CLASS] = edge_none,		[REPORT_MISSING_RELEASE] = edge_write, [REPORT_MISSING_ACQUIRE] = edge_read,
 		[REPORT_MISSING_BOTH] = edge_both,	[REPORT_NARROW_SCOPE] = edge_narrow,   [REPORT_EARLY_RELEASE] = edge_late,
 		[REPORT_WEAK_FLAG] = edge_weak,		[REPORT_OTHER_FLAG] = edge_late,       [REPORT_MISSING_BARRIER] = edge_barrier,
+		[REPORT_STALE_FLAG] = edge_read,	[REPORT_EARLY_REUSE] = edge_reuse,     [REPORT_LATE_ACQUIRE] = edge_late_acquire,
+		[REPORT_MISSING_LOCK] = edge_lock,
 		[REPORT_MISSING_DEPENDENCY] = edge_none, [REPORT_FREED] = edge_none, [REPORT_MISSING_STREAM_EDGE] = edge_none,
 		[REPORT_NON_COHERENT] = edge_load,	[REPORT_NO_SYNCHRONISATION] = edge_none,
 	};

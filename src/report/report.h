@@ -74,6 +74,10 @@ enum report_class {
 	REPORT_MISSING_RELEASE, REPORT_MISSING_ACQUIRE, REPORT_MISSING_BOTH, REPORT_NARROW_SCOPE, REPORT_EARLY_RELEASE, REPORT_WEAK_FLAG,
 	REPORT_OTHER_FLAG, /* the flag is of a CTA that does not come behind the first access */
 	REPORT_MISSING_BARRIER,
+	REPORT_STALE_FLAG,   /* who waited went on by an older value */
+	REPORT_EARLY_REUSE,  /* who writes again does not wait for who reads */
+	REPORT_LATE_ACQUIRE, /* the load stands before the wait */
+	REPORT_MISSING_LOCK,
 	REPORT_MISSING_DEPENDENCY, /* a launch began before one before it in its stream had ended, and did not wait for it */
 	REPORT_FREED,              /* the memory was given back in a stream's order, and the other launch need not come before */
 	REPORT_MISSING_STREAM_EDGE, REPORT_NON_COHERENT, REPORT_NO_SYNCHRONISATION,
@@ -101,6 +105,7 @@ struct report_finding {
 	struct report_side first, second;
 	struct report_flag flag_write, flag_read;  /* what `reason` speaks of */
 	struct report_flag fence_write, fence_read; /* fences of too narrow a scope before the flag's write, behind its read; in no file */
+	struct report_flag awaited;                /* of a store of a later round: by what its load waits; in no file */
 	int both;                                  /* of a relaxed write: the read does not acquire, either */
 	int early;                                 /* the flag's write is before the first access, wherever a loop goes; in no file */
 	uint64_t weight;                           /* of the instances that give this reason, how well it explains them; in no file */
@@ -316,6 +321,8 @@ void report_add_launch(struct text *out, const struct report_side *side, int str
 /* words.c, again */
 unsigned report_column(const struct report_place *at, const char *source); /* in that line (NULL: not known), from 1 on; 0: not known */
 const char *report_below(const char *directory, const char *file); /* what of `file` is below it, if it is; directory may be NULL */
+const struct report_side *report_reader(const struct report_finding *f); /* of a read-after-write, or write-after-read */
+const struct report_side *report_writer(const struct report_finding *f);
 const char *report_noun(const struct report_side *side); /* "load", "store", "atomic": what a reader calls an operation, from its PTX name */
 void report_add_operation(struct text *out, const struct report_side *side); /* "atom.add.relaxed.gpu" */
 /* FILE:LINE of the user's frame: the innermost in the file of the kernel, by the chain of `inlined_at`. 1: that is not `at` itself. */

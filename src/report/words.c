@@ -45,6 +45,10 @@ static const char *const report_classes[] = {
 	[REPORT_WEAK_FLAG] = "weak-flag",
 	[REPORT_OTHER_FLAG] = "flag-of-another-cta",
 	[REPORT_MISSING_BARRIER] = "missing-barrier",
+	[REPORT_STALE_FLAG] = "stale-flag",
+	[REPORT_EARLY_REUSE] = "early-reuse",
+	[REPORT_LATE_ACQUIRE] = "late-acquire",
+	[REPORT_MISSING_LOCK] = "missing-lock",
 	[REPORT_MISSING_DEPENDENCY] = "missing-grid-dependency",
 	[REPORT_FREED] = "use-after-free-async",
 	[REPORT_MISSING_STREAM_EDGE] = "missing-stream-edge",
@@ -390,6 +394,75 @@ static void report_say_acquired_alone(struct text *out, const struct report_find
 	text_puts(out, ", and no barrier of that CTA stands between the acquire and it; barrier is missing");
 }
 
+const struct report_side *report_reader(const struct report_finding *f) { return f->kind == GSAN_WAR ? &f->first : &f->second; }
+const struct report_side *report_writer(const struct report_finding *f) { return f->kind == GSAN_WAR ? &f->second : &f->first; }
+
+static void report_say_older(struct text *out, const struct report_finding *f)
+{
+	report_add_flag(out, "read", &f->flag_read);
+	text_puts(out, ", before ");
+	report_add_noun(out, report_reader(f));
+	text_puts(out, ", went on by an older value than ");
+	report_add_flag(out, "store", &f->flag_write);
+	text_puts(out, " puts behind ");
+	report_add_noun(out, report_writer(f));
+	text_puts(out, ": of an earlier round, or as a launch left it");
+}
+
+/* Of a store that is executed again, which waits too little, or not at all. */
+static void report_say_reused(struct text *out, const struct report_finding *f)
+{
+	const int waits = f->flag_read.at.file != NULL;
+	if (waits) {
+		report_add_flag(out, "read", &f->flag_read);
+		text_puts(out, ", before ");
+	}
+	report_add_noun(out, report_writer(f));
+	text_puts(out, waits ? ", went on by too old a value: not by that which " : " is executed again without a wait for ");
+	if (f->flag_write.at.file)
+		report_add_flag(out, "store", &f->flag_write);
+	else
+		text_puts(out, "a flag");
+	text_puts(out, waits ? " puts behind " : ", behind ");
+	report_add_noun(out, report_reader(f));
+	if (waits && f->awaited.at.file) {
+		text_puts(out, "; or ");
+		report_add_flag(out, "read", &f->awaited);
+		text_puts(out, ", before that, did");
+	} else if (!waits) {
+		text_puts(out, " of the round before; wait is missing");
+	}
+}
+
+static void report_say_late_acquire(struct text *out, const struct report_finding *f)
+{
+	report_add_noun(out, report_reader(f));
+	text_puts(out, " stands before ");
+	report_add_flag(out, "read", &f->flag_read);
+	text_puts(out, ", by which its CTA waits; move it behind that");
+}
+
+static void report_say_unawaited(struct text *out, const struct report_finding *f)
+{
+	report_add_noun(out, report_reader(f));
+	text_puts(out, " is by another thread than the one of its CTA that waits by ");
+	report_add_flag(out, "read", &f->flag_read);
+	text_puts(out, ", and no barrier of that CTA stands between the wait and it; barrier is missing");
+}
+
+/* Which side holds the lock is said by where that stands. */
+static void report_say_unlocked(struct text *out, const struct report_finding *f)
+{
+	const int first = f->flag_write.at.file != NULL;
+	const struct report_flag *lock = first ? &f->flag_write : &f->flag_read;
+	report_add_noun(out, first ? &f->first : &f->second);
+	text_puts(out, " is behind the lock that is taken");
+	report_add_flag_place(out, lock);
+	text_puts(out, ", and ");
+	report_add_noun(out, first ? &f->second : &f->first);
+	text_puts(out, " is not; lock is missing");
+}
+
 /* `outside`: a side of the finding, which the scope leaves out. */
 static void report_add_other(struct text *out, const struct report_finding *f, const struct report_side *outside)
 {
@@ -632,6 +705,11 @@ static const struct report_saying {
 	{GSAN_WHY_OTHER_CTA, NULL, REPORT_OTHER_FLAG, report_say_other_cta},
 	{GSAN_WHY_PUBLISHED_ALONE, NULL, REPORT_MISSING_BARRIER, report_say_published_alone},
 	{GSAN_WHY_ACQUIRED_ALONE, NULL, REPORT_MISSING_BARRIER, report_say_acquired_alone},
+	{GSAN_WHY_OLDER, NULL, REPORT_STALE_FLAG, report_say_older},
+	{GSAN_WHY_REUSED, NULL, REPORT_EARLY_REUSE, report_say_reused},
+	{GSAN_WHY_LATE_ACQUIRE, NULL, REPORT_LATE_ACQUIRE, report_say_late_acquire},
+	{GSAN_WHY_UNAWAITED, NULL, REPORT_MISSING_BARRIER, report_say_unawaited},
+	{GSAN_WHY_UNLOCKED, NULL, REPORT_MISSING_LOCK, report_say_unlocked},
 	{GSAN_WHY_NONE, report_is_overlap, REPORT_MISSING_DEPENDENCY, report_say_overlap},
 	{GSAN_WHY_NONE, report_frees, REPORT_FREED, report_say_freed},
 	{GSAN_WHY_NONE, report_is_nc, REPORT_NON_COHERENT, report_say_nc},

@@ -8,7 +8,7 @@
 #define AT(line) ".loc 1 " #line " 3\n"
 /* %rd2: this thread's element; %p1: it is not thread 0. */
 #define KERNEL(name, writes, reads) \
-	".visible .entry " name "(.param .u64 at)\n{\n.reg .b64 %rd<3>;\n.reg .b32 %r<7>;\n.reg .pred %p<4>;\n" \
+	".visible .entry " name "(.param .u64 at)\n{\n.reg .b64 %rd<4>;\n.reg .b32 %r<8>;\n.reg .pred %p<4>;\n" \
 	"ld.param.u64 %rd1, [at];\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\nmul.wide.u32 %rd2, %r2, 4;\nadd.u64 %rd2, %rd1, %rd2;\n" \
 	"setp.ne.u32 %p1, %r2, 0;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra READS;\n" writes "ret;\nREADS:\n" reads "ret;\n}\n"
 /* A pair of kernels: FORM and FORM_racy. */
@@ -29,6 +29,17 @@
 #define GIVE AT(25) "atom.relaxed.gpu.global.exch.b32 %r5, [%rd1+4096], 0;\n"
 #define GIVE_RELEASE AT(25) "atom.release.gpu.global.exch.b32 %r5, [%rd1+4096], 0;\n"
 #define ROUNDS(what) "mov.u32 %r6, 0;\nROUND:\n" what "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p3, %r6, 4;\n@%p3 bra ROUND;\n"
+/* Sixteen items go through two slots. Who writes waits until so many of them are given back, or does not; who reads gives each back. */
+#define SLOT(item) "and.b32 %r7, " item ", 1;\nmul.wide.u32 %rd3, %r7, 512;\nadd.u64 %rd3, %rd2, %rd3;\n"
+#define ITEMS(label, what) "mov.u32 %r6, 0;\n" label ":\n" what "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p3, %r6, 16;\n@%p3 bra " label ";\n"
+#define CREDIT(most) "CREDIT:\n" AT(31) "ld.acquire.gpu.global.u32 %r3, [%rd1+4100];\nsub.u32 %r4, %r6, %r3;\nsetp.ge.s32 %p3, %r4, " most ";\n@%p3 bra CREDIT;\n"
+#define FILL SLOT("%r6") AT(32) "st.global.u32 [%rd3], %r6;\nadd.u32 %r4, %r6, 1;\n"
+#define FILLED AT(33) "st.release.gpu.global.u32 [%rd1+4096], %r4;\n"
+#define FULL "FULL:\n" AT(41) "ld.acquire.gpu.global.u32 %r3, [%rd1+4096];\nsetp.le.u32 %p3, %r3, %r6;\n@%p3 bra FULL;\n"
+#define EMPTY SLOT("%r6") AT(42) "ld.global.u32 %r4, [%rd3];\nst.global.u32 [%rd2+8192], %r4;\nadd.u32 %r4, %r6, 1;\n"
+#define EMPTIED AT(43) "st.release.gpu.global.u32 [%rd1+4100], %r4;\n"
+#define ONE_OF(label, what) BARRIER "@%p1 bra " label ";\n" what label ":\n"
+#define RESET AT(14) "st.relaxed.gpu.global.u32 [%rd1+4096], 0;\n"
 #define LOCKED(give) "LOCK:\n" TAKE ADD give
 
 #define POLLS WAIT("relaxed.gpu") FENCE(12, "gpu") GET
@@ -53,7 +64,7 @@ static const char ptx[] =
 	     PUT FENCE(2, "gpu") BARRIER ONE(FENCE(4, "cta") RAISE), ONE_WAITS(WAIT("acquire.gpu")) GET)
 	/* no barrier behind the thread that waits */
 	PAIR("barrier_of_reader", PUT BARRIER ONE(FENCE(2, "gpu") RAISE), ONE_WAITS(WAIT("relaxed.gpu") FENCE(12, "gpu")) GET,
-	     PUT BARRIER ONE(FENCE(2, "gpu") RAISE), ONE(WAIT("relaxed.gpu") FENCE(12, "gpu")) GET)
+	     PUT BARRIER ONE(FENCE(2, "gpu") RAISE), "@%p1 bra MET;\n" WAIT("relaxed.gpu") FENCE(12, "gpu") "MET:\n" GET)
 	/* the flag itself, of too narrow a scope on both sides */
 	PAIR("scope_of_both", PUT "st.release.gpu.global.u32 [%rd1+4096], 1;\n", WAIT("acquire.gpu") GET,
 	     PUT AT(3) "st.release.cta.global.u32 [%rd1+4096], 1;\n", WAIT("acquire.cta") GET)
@@ -65,12 +76,27 @@ static const char ptx[] =
 	PAIR("lock_early_release", "LOCK:\n" ROUNDS(TAKE ADD GIVE_RELEASE), "bra.uni LOCK;\n", "LOCK:\n" ROUNDS(TAKE GIVE_RELEASE ADD), "bra.uni LOCK;\n")
 	/* the same without a fence, but for the way that a thread of another block takes */
 	PAIR("lock_bare", "LOCK:\n" ROUNDS(TAKE ADD FENCE(24, "gpu") GIVE), "bra.uni LOCK;\n", "LOCK:\n" ROUNDS(TAKE ADD GIVE FENCE(24, "gpu")), "bra.uni LOCK;\n")
+	/* who reads before its CTA waits */
+	PAIR("read_before_wait", PUT BARRIER ONE(FENCE(2, "gpu") RAISE), ONE_WAITS(WAIT("relaxed.gpu") FENCE(12, "gpu")) GET,
+	     PUT BARRIER ONE(FENCE(2, "gpu") RAISE), GET ONE_WAITS(WAIT("relaxed.gpu") FENCE(12, "gpu")))
+	/* a flag that is as the launch before left it */
+	PAIR("flag_left", PUT "st.release.gpu.global.u32 [%rd1+4096], 1;\n", WAIT("acquire.gpu") GET RESET,
+	     PUT AT(3) "st.release.gpu.global.u32 [%rd1+4096], 1;\n", WAIT("acquire.gpu") GET)
+	/* a ring whose slots are filled again too soon; one that waits for nothing, of all warps */
+	PAIR("ring", ITEMS("PUTS", CREDIT("2") FILL FILLED), ITEMS("GETS", FULL EMPTY EMPTIED),
+	     ITEMS("PUTS", CREDIT("16") FILL FILLED), ITEMS("GETS", FULL EMPTY EMPTIED))
+	PAIR("buffers", ITEMS("PUTS", CREDIT("2") FILL ONE_OF("NEXT", FILLED)), ITEMS("GETS", FULL EMPTY ONE_OF("GOT", EMPTIED)),
+	     ITEMS("PUTS", FILL ONE_OF("NEXT", FILLED)), ITEMS("GETS", FULL EMPTY ONE_OF("GOT", EMPTIED)))
+	/* one way does not take the lock */
+	PAIR("lock_forgotten", LOCKED(FENCE(24, "gpu") GIVE), "bra.uni LOCK;\n", AT(27) "ld.global.u32 %r4, [%rd1];\nadd.u32 %r4, %r4, 1;\n" AT(28) "st.global.u32 [%rd1], %r4;\n",
+	     LOCKED(FENCE(24, "gpu") GIVE))
 	".file 1 \"said.cu\"\n";
 
-static const struct form { const char *name; unsigned threads, blocks; } forms[] = {
-	{"fence_release", 1, 2}, {"fence_acquire", 1, 2}, {"fence_both", 1, 2}, {"fence_and_none", 1, 2}, {"fence_of_one", 128, 2}, {"fence_too_early", 1, 2},
-	{"fence_passed", 1, 2}, {"fence_before_barrier", 128, 2}, {"fence_beside_wide", 128, 2}, {"scope_of_both", 1, 2}, {"barrier_of_reader", 128, 2}, {"lock_exchanged", 1, 6},
-	{"lock_early", 1, 4}, {"lock_early_release", 1, 4}, {"lock_bare", 1, 4},
+static const struct form { const char *name; unsigned threads, blocks, launches; } forms[] = {
+	{"fence_release", 1, 2, 1}, {"fence_acquire", 1, 2, 1}, {"fence_both", 1, 2, 1}, {"fence_and_none", 1, 2, 1}, {"fence_of_one", 128, 2, 1}, {"fence_too_early", 1, 2, 1},
+	{"fence_passed", 1, 2, 1}, {"fence_before_barrier", 128, 2, 1}, {"fence_beside_wide", 128, 2, 1}, {"scope_of_both", 1, 2, 1}, {"barrier_of_reader", 128, 2, 1}, {"lock_exchanged", 1, 6, 1},
+	{"lock_early", 1, 4, 1}, {"lock_early_release", 1, 4, 1}, {"lock_bare", 1, 4, 1}, {"read_before_wait", 128, 2, 1},
+	{"flag_left", 1, 2, 4}, {"ring", 1, 2, 1}, {"buffers", 128, 2, 1}, {"lock_forgotten", 1, 4, 1},
 };
 enum { FORMS = sizeof(forms) / sizeof(*forms) };
 
@@ -97,7 +123,8 @@ static int run(const struct form *form, const char *kernel)
 	TRY(cuModuleGetFunction(&function, module, kernel));
 	TRY(cuMemAlloc(&at, 16384));
 	TRY(cuMemsetD8(at, 0, 16384));
-	TRY(cuLaunchKernel(function, form->blocks, 1, 1, form->threads, 1, 1, 0, NULL, (void *[]){&at}, NULL));
+	for (unsigned launch = 0; launch < form->launches; launch++)
+		TRY(cuLaunchKernel(function, form->blocks, 1, 1, form->threads, 1, 1, 0, NULL, (void *[]){&at}, NULL));
 	TRY(cuCtxSynchronize());
 	return 0;
 }

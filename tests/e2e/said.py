@@ -27,11 +27,21 @@ FORMS = {
     "scope_of_both": {("narrow-scope", "scopes .cta and .cta do not include both CTAs"),
                       ("narrow-scope", "the scope .cta of the release at said.cu:3 does not include the other CTA, nor does the scope .cta of the "
                        "acquire at said.cu:11 include the other CTA")},
-    # who reads before the one thread has acquired anything has seen no flag
+    # who reads before the one thread has acquired anything has seen no flag: then the text tells it
     "barrier_of_reader": {("missing-barrier", "the load at said.cu:13 is by another thread than the one of its CTA that acquires the flag store at said.cu:3 by "
                            "the flag read at said.cu:11, "
                            "and no barrier of that CTA stands between the acquire and it; barrier is missing"),
-                          ("no-synchronisation", "no synchronisation between the two CTAs of one launch was seen")},
+                          ("missing-barrier", "the load at said.cu:13 is by another thread than the one of its CTA that waits by the flag read at said.cu:11, "
+                           "and no barrier of that CTA stands between the wait and it; barrier is missing")},
+    "read_before_wait": {("late-acquire", "the load at said.cu:13 stands before the flag read at said.cu:11, by which its CTA waits; move it behind that")},
+    "flag_left": {("stale-flag", "the flag read at said.cu:11, before the load at said.cu:13, went on by an older value than the flag store at said.cu:3 puts behind "
+                   "the store at said.cu:1: of an earlier round, or as a launch left it")},
+    "ring": {("early-reuse", "the flag read at said.cu:31, before the store at said.cu:32, went on by too old a value: not by that which the flag store at "
+              "said.cu:43 puts behind the load at said.cu:42; or the flag read at said.cu:41, before that, did")},
+    "buffers": {("early-reuse", "the store at said.cu:32 is executed again without a wait for the flag store at said.cu:43, behind the load at said.cu:42 of the "
+                 "round before; wait is missing")},
+    "lock_forgotten": {("missing-lock", f"the {one} is behind the lock that is taken at said.cu:21, and the {other} is not; lock is missing")
+                       for one in ("load at said.cu:22", "store at said.cu:23") for other in ("load at said.cu:27", "store at said.cu:28")},
     "lock_exchanged": {("missing-release", NO_RELEASE.replace("flag store at said.cu:3 ", "flag atomic at said.cu:25 ").replace(":1 ", ":23 ")),
                        ("missing-release", NO_RELEASE.replace("flag store at said.cu:3 ", "flag atomic at said.cu:25 ").replace("store at said.cu:1 ", "load at said.cu:22 "))},
     "lock_early": {("early-release", EARLY.format("store", 23, 23)), ("early-release", EARLY.format("load", 22, 22))},
