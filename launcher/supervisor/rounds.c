@@ -94,7 +94,7 @@ static void rounds_reused(const struct rounds *writer, const struct rounds *read
 {
 	const struct ptx_site *wait = rounds_wait(writer, reader);
 	const int locks = (wait && wait->takes) || (reader->waits && reader->waits->takes);
-	if (locks || !(writer->waits || (reader->waits && ptx_info_again(writer->info, writer->at))))
+	if (locks || !(writer->waits || (reader->waits && writer->at->again)))
 		return;
 	rounds_say(f, GSAN_WHY_REUSED, rounds_flag(reader, rounds_raised(reader)), rounds_flag(writer, wait));
 	f->awaited = rounds_flag(reader, reader->waits);

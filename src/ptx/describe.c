@@ -297,10 +297,12 @@ static int describe_has_flags(const struct ptx_plan *plan, uint32_t f)
 	return p < end;
 }
 
-/* Sites of weak accesses that several instructions share, if one has strong ones before it that another one has not. */
+/* Sites of weak accesses to which a thread comes again: in a loop; or several instructions share one, of which one has strong ones before it that another
+ * one has not. */
 static void describe_again(const struct ptx_plan *plan, uint32_t f, struct text *out)
 {
 	const struct ptx_place *place = plan->place + plan->function[f].place;
+	const struct ptx_function *function = &plan->module->function[f];
 	uint32_t strong[AGAIN_PLACES], so_far = 0; /* before each place, so many; none: it was told */
 	const uint32_t none = UINT32_MAX;
 
@@ -313,7 +315,7 @@ static void describe_again(const struct ptx_plan *plan, uint32_t f, struct text 
 		strong[i] = so_far;
 		while (first < i && place[first].site != site)
 			first++;
-		if (!weak || strong[first] == so_far || strong[first] == none)
+		if (!weak || strong[first] == none || (strong[first] == so_far && !describe_is_round(function, (uint32_t)(place[i].instr - function->instr))))
 			continue;
 		strong[first] = none;
 		text_printf(out, "again\t%u\n", site);

@@ -298,11 +298,3 @@ int ptx_info_waited(const struct ptx_info *info, const struct ptx_site *wait, co
 			return 1;
 	return 0;
 }
-
-int ptx_info_again(const struct ptx_info *info, const struct ptx_site *s)
-{
-	for (uint32_t i = 0; i < info->aparts; i++)
-		if (info->apart[i].from == info->apart[i].to && ptx_apart_has(&info->apart[i], s->id, s->id))
-			return 1;
-	return s->again;
-}

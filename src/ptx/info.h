@@ -12,7 +12,7 @@
  *   awaits <id> <id>-<id>,…                         an access of that site reads again and again until it finds something (awaits.h); the sites to which no way
  *                                                   leads but over one of its instructions
  *   takes <id>                                      one of these that puts something else than what it waits for: who takes a lock
- *   again <id>                                      a weak access stands there several times, with strong ones between: a loop that was unrolled
+ *   again <id>                                      of a weak access: a thread may come there again, in a loop or in what was one before it was unrolled
  *   barrier <id> <id>-<id>,…                        one of all threads of a CTA stands before what of its function has that id or a larger one; likewise
  *   left <file> <line> <opcode> <reason>            an access that is not checked
  *   variable <name>                                 one of the module's own variables in global memory
@@ -81,8 +81,6 @@ const struct ptx_fence *ptx_info_fence(const struct ptx_info *info, const struct
 int ptx_info_meets(const struct ptx_info *info, const struct ptx_site *a, const struct ptx_site *b);
 /* Does a thread come to `b` only behind what waits at the place of `wait`, itself or another one of its CTA, that it meets at a barrier? Likewise. */
 int ptx_info_waited(const struct ptx_info *info, const struct ptx_site *wait, const struct ptx_site *b);
-/* May a thread come to its place again: in a loop, or where a compiler has unrolled one? */
-int ptx_info_again(const struct ptx_info *info, const struct ptx_site *s);
 /* Writes a tab, and behind it a field of such a text. */
 void ptx_info_field(struct text *out, const char *bytes, size_t n);
 

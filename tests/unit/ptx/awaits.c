@@ -1,4 +1,4 @@
-/* src/ptx/awaits, describe, info: which reads of a kernel wait for what they read. */
+/* src/ptx/awaits, describe, info: which reads of a kernel wait for what they read, and what comes behind them. */
 #include "ptx/awaits.h"
 
 #include "check.h"
@@ -40,26 +40,84 @@ static const struct { const char *body; int awaits; } rows[] = {
 	{READ "L: brx.idx %r1, list;\nN: ret;\nlist: .branchtargets L, N;", 1},
 };
 
-static int awaits(const char *source)
+#define BARRIER "bar.sync 0;\n"
+#define POLL ".loc 1 7 1\nL: ld.acquire.gpu.global.b32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n"
+#define TAKE(what) ".loc 1 7 1\nL: atom.global." what ";\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra L;\n"
+#define DATA ".loc 1 2 1\nld.global.b32 %r2, [%rd2];\n"
+#define FLAG ".loc 1 3 1\nst.relaxed.gpu.global.b32 [%rd1], 1;\n"
+
+/* Does each thread come to line 2 behind the wait of line 7, is that a lock that is taken, does line 2 stand there again, and only a barrier lead from it to
+ * line 3? */
+static const struct { const char *body; int waited, takes, again, meets; } waits[] = {
+	{POLL DATA, 1, 0, 0, 0},
+	{DATA POLL, 0, 0, 0, 0},
+	{"@%p2 bra N;\n" POLL "N: " DATA, 0, 0, 0, 0},
+	{"@%p2 bra N;\n" POLL "N: " BARRIER DATA, 1, 0, 0, 0},
+	{"@%p2 bra N;\n" POLL "N: @%p3 " BARRIER DATA, 0, 0, 0, 0},
+	{"@%p2 bra N;\n" POLL "N: bar.warp.sync -1;\n" DATA, 0, 0, 0, 0},
+	{"@%p2 bra N;\n" POLL "N: bar.sync 1, 64;\n" DATA, 0, 0, 0, 0},
+	{BARRIER "@%p2 bra N;\n" POLL "N: " DATA, 0, 0, 0, 0},
+	{"@%p2 bra N;\n" POLL "N: " DATA BARRIER, 0, 0, 0, 0},
+	{"M: @%p2 bra N;\n" POLL "N: " BARRIER DATA BARRIER "@%p3 bra M;\n", 1, 0, 1, 0},
+	{TAKE("exch.b32 %r1, [%rd1], 1") DATA, 1, 1, 0, 0},
+	{TAKE("cas.b32 %r1, [%rd1], 0, 1") DATA, 1, 1, 0, 0},
+	{TAKE("cas.b32 %r1, [%rd1], 1, 1") DATA, 1, 0, 0, 0},
+	{TAKE("add.u32 %r1, [%rd1], 0") DATA, 1, 0, 0, 0},
+	{DATA DATA FLAG, 0, 0, 0, 0},
+	{"M: " DATA FLAG "@%p3 bra M;\n", 0, 0, 1, 0},
+	{DATA BARRIER FLAG DATA BARRIER FLAG, 0, 0, 1, 1},
+	{DATA "@%p2 bra N;\n" BARRIER "N: " FLAG, 0, 0, 0, 0},
+	{DATA BARRIER "@%p2 bra N;\n" FLAG "N: ", 0, 0, 0, 1},
+	{BARRIER DATA FLAG, 0, 0, 0, 0},
+};
+
+static void describe(const char *source, struct ptx_info *info)
 {
 	struct ptx_module *m = parse_ok(source);
 	struct text described = {0};
-	struct ptx_info info;
 	struct ptx_plan plan;
 	uint8_t reached[1] = {0};
 	uint32_t stack[1];
-	int some = 0;
 
 	CHECK(m->functions == 1 && !ptx_plan_make(m, 1, &plan));
 	ptx_describe(&plan, 0, NULL, reached, stack, &described);
-	CHECK(!ptx_info_parse(described.data, described.size, &info));
-	for (uint32_t i = 0; i < info.sites; i++)
-		some |= info.site[i].awaits;
-	ptx_info_free(&info);
+	CHECK(!ptx_info_parse(described.data, described.size, info));
 	text_free(&described);
 	ptx_plan_free(&plan);
 	ptx_free(m);
+}
+
+static int awaits(const char *source)
+{
+	struct ptx_info info;
+	int some = 0;
+
+	describe(source, &info);
+	for (uint32_t i = 0; i < info.sites; i++)
+		some |= info.site[i].awaits;
+	ptx_info_free(&info);
 	return some;
+}
+
+static void test_waits(void)
+{
+	for (size_t k = 0; k < sizeof(waits) / sizeof(*waits); k++) {
+		struct ptx_info info;
+		const struct ptx_site *at[8] = {NULL};
+		char source[2048];
+
+		snprintf(source, sizeof(source), "%s%sret;\n}\n.file 1 \"a.cu\"\n", HEAD ".visible .entry k(.param .u64 p)\n{\n" REGS, waits[k].body);
+		describe(source, &info);
+		for (uint32_t i = info.sites; i > 0; i--)
+			at[info.site[i - 1].line] = &info.site[i - 1];
+		int waited = at[7] && ptx_info_waited(&info, at[7], at[2]), meets = at[3] && ptx_info_meets(&info, at[2], at[3]);
+		int good = waited == waits[k].waited && meets == waits[k].meets && at[2]->again == waits[k].again &&
+			   (at[7] && at[7]->takes) == waits[k].takes;
+		if (!good)
+			fprintf(stderr, "wait %zu: %d %d %d:\n%s\n", k, waited, at[2]->again, meets, waits[k].body);
+		CHECK(good);
+		ptx_info_free(&info);
+	}
 }
 
 /* Registers that are parameters are declared nowhere else; and what a function returns may be awaited where it is called. */
@@ -94,6 +152,7 @@ static void test_many_ways(void)
 int main(void)
 {
 	test_functions();
+	test_waits();
 	test_many_ways();
 	for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
 		char source[2048];

@@ -31,7 +31,7 @@ int main(void)
 	CHECK(info.aparts == 1 && info.apart[0].from == 1 && info.apart[0].to == 2 && info.apart[0].end == 3);
 	CHECK(ptx_info_site(&info, 7)->late && !ptx_info_site(&info, 2)->late);
 	CHECK(ptx_info_site(&info, 7)->awaits && ptx_info_site(&info, 7)->takes && !ptx_info_site(&info, 2)->awaits && !ptx_info_site(&info, 2)->takes);
-	CHECK(ptx_info_again(&info, ptx_info_site(&info, 2)) && !ptx_info_again(&info, ptx_info_site(&info, 7)) && info.barriers == 1);
+	CHECK(ptx_info_site(&info, 2)->again && !ptx_info_site(&info, 7)->again && info.barriers == 1);
 	CHECK(!strcmp(ptx_info_site(&info, 7)->inlined_at, "/a.py:9,/b.py:1"));
 	CHECK(info.fences == 2 && info.fence[0].at.line == 2 && !strcmp(info.fence[0].at.scope, "cta") && !*info.fence[1].behind);
 	static const struct ptx_site before = {.id = 3, .function = "k"}, no = {.id = 9, .function = "k"}, last = {.id = 11, .function = "k"}, other = {.id = 3, .function = "f"};
