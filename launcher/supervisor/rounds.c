@@ -22,6 +22,7 @@ static struct rounds rounds_of(const struct kernel *kernel, uint16_t id)
 	struct rounds r = {.info = kernel && !kernel->info.host ? &kernel->info : NULL};
 	const struct ptx_site *lone = NULL;
 	r.at = r.info ? ptx_info_site(r.info, id) : NULL;
+	r.at = r.at && strcmp(r.at->file, "-") ? r.at : NULL; /* without lines nothing could be named */
 	int several = 0;
 	for (const struct ptx_site *s = r.at ? r.info->site : NULL; r.at && s < r.info->site + r.info->sites; s++) {
 		if (!s->awaits || !strcmp(s->semantics, "weak") || strcmp(s->function, r.at->function))

@@ -619,6 +619,8 @@ static enum gsan_reason report_reason(const struct report_finding *f)
 	int releases = report_is(f->flag_write.semantics, "release");
 	if ((f->overlap || report_is_unawaited(f)) && report_is_weak_flag(f->reason)) /* with the wait, or the edge, it need not be strong */
 		return GSAN_WHY_NONE;
+	if (f->reason == GSAN_WHY_OTHER_CTA && !f->certain && report_is_unawaited(f)) /* a counter that two launches share */
+		return GSAN_WHY_NONE;
 	if (f->kind == GSAN_STALE_NC || (f->kind == GSAN_SCOPE && !scope))
 		return GSAN_WHY_NONE;
 	if ((f->reason == GSAN_WHY_RELAXED_WRITE && releases) /* in one epoch with it */ || (f->early && report_is_strong_flag(f->reason)))

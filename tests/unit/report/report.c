@@ -283,6 +283,45 @@ static void test_unawaited(void)
 		f.second.launch += i < 3;
 		f.unawaited = i != 2;
 		CHECK(report_class(&f) == (i < 2 ? REPORT_MISSING_STREAM_EDGE : REPORT_WEAK_FLAG));
+		f.reason = GSAN_WHY_OTHER_CTA;
+		f.certain = i == 1;
+		CHECK(report_class(&f) == (i ? REPORT_OTHER_FLAG : REPORT_MISSING_STREAM_EDGE));
+	}
+}
+
+/* What the text of kernels tells, whichever of the two accesses came first: of a store and a load. */
+static void test_rounds(void)
+{
+	static const struct { enum gsan_reason reason; int waits; enum report_class class; const char *says; } row[] = {
+		{GSAN_WHY_OLDER, 1, REPORT_STALE_FLAG, ": the flag read at ring.py:12, before the load at a.py:2, went on by an older value than the flag store at ring.py:33 puts behind "
+		 "the store at a.py:1: of an earlier round, or as a launch left it"},
+		{GSAN_WHY_REUSED, 1, REPORT_EARLY_REUSE, ": the flag read at ring.py:12, before the store at a.py:1, went on by too old a value: not by that which the flag store at "
+		 "ring.py:33 puts behind the load at a.py:2; or the flag read at a.py:3, before that, did"},
+		{GSAN_WHY_REUSED, 0, REPORT_EARLY_REUSE, ": the store at a.py:1 is executed again without a wait for the flag store at ring.py:33, behind the load at a.py:2 of the round before; wait is missing"},
+		{GSAN_WHY_LATE_ACQUIRE, 1, REPORT_LATE_ACQUIRE, ": the load at a.py:2 stands before the flag read at ring.py:12, by which its CTA waits; move it behind that"},
+		{GSAN_WHY_UNAWAITED, 1, REPORT_MISSING_BARRIER, ": the load at a.py:2 is by another thread than the one of its CTA that waits by the flag read at ring.py:12, and no barrier "
+		 "of that CTA stands between the wait and it; barrier is missing"},
+	};
+	for (size_t i = 0; i < 2 * sizeof row / sizeof *row; i++) {
+		struct report_finding f = finding(row[i / 2].reason, 0);
+		struct text sentence = {0};
+		struct report_side writer = f.first, reader = f.second;
+		writer.at = (struct report_place){"a.py", 1, 0};
+		reader.at = (struct report_place){"a.py", 2, 0};
+		writer.inlined_at = reader.inlined_at = NULL;
+		writer.op = "st";
+		reader.op = "ld";
+		f.kind = i & 1 ? GSAN_WAR : GSAN_RAW;
+		f.first = i & 1 ? reader : writer;
+		f.second = i & 1 ? writer : reader;
+		f.flag_write = (struct report_flag){.at = {"ring.py", 33, 0}, .op = "st"};
+		f.flag_read = (struct report_flag){.at = {row[i / 2].waits ? "ring.py" : NULL, 12, 0}};
+		f.awaited = (struct report_flag){.at = {"a.py", 3, 0}};
+		report_missing_edge(&sentence, &f);
+		if (!strstr(sentence.data, row[i / 2].says))
+			fprintf(stderr, "%s\n", sentence.data);
+		CHECK(report_class(&f) == row[i / 2].class && strstr(sentence.data, row[i / 2].says));
+		text_free(&sentence);
 	}
 }
 
@@ -1278,6 +1317,7 @@ int main(int argc, char **argv)
 	test_fences();
 	test_formal_fence();
 	test_unawaited();
+	test_rounds();
 	test_early();
 	test_helper();
 	test_itself();
