@@ -79,6 +79,12 @@ static int capturing(CUstream stream)
 	return real.cuStreamIsCapturing(stream, &status) || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+static int capture_broken(CUstream stream)
+{
+	CUstreamCaptureStatus status;
+	return real.cuStreamIsCapturing(stream, &status) || status == CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+}
+
 /* Makes the stream's context current, which need not be. */
 static int stream_enter(CUstream stream)
 {
@@ -225,8 +231,10 @@ CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream)
 {
 	CUevent event = NULL;
 	CUcontext of = NULL;
-	if (!participant_started() || !kind_of_block(at) || capturing(stream)) /* a capture takes back what it gave, and nothing else */
+	if (!participant_started() || !kind_of_block(at))
 		return real.cuMemFreeAsync(at, stream);
+	if (capturing(stream)) /* which takes back what it gave, and nothing else. A driver that is asked for it (580) clones the graph no more. */
+		return capture_broken(stream) ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_ERROR_INVALID_VALUE;
 	int entered = stream_enter(stream); /* an event is of one context */
 	CUresult rc = real.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
 	int made = !rc;

@@ -279,7 +279,7 @@ static CUresult MemAllocPitch(CUdeviceptr *at, size_t *pitch, size_t width, size
 static CUresult MemAllocAsync(CUdeviceptr *at, size_t size, CUstream s) { (void)s; return MemAlloc(at, size); }
 static CUresult MemFreeAsync(CUdeviceptr at, CUstream s)
 {
-	(void)s;
+	fake.unclonable |= fake.captured && s == fake.captured;
 	return at < 0x7f0000000000 ? CUDA_ERROR_INVALID_VALUE : MemFree(at);
 }
 

@@ -16,6 +16,7 @@ struct fake {
 	int shut;                /* everything says: deinitialised */
 	CUcontext gone;          /* it was destroyed */
 	CUstream captured;       /* a stream that is being captured */
+	int unclonable;          /* it was asked to free something: of its graph there are no clones any more */
 	int broken;              /* something broke the capture */
 	int locked;              /* waits with vmm_lock held */
 	int wild;                /* copies to where nothing is mapped */

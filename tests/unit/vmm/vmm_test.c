@@ -455,7 +455,7 @@ static void captures(void)
 	OK(vmm_cuMemAlloc_v2(&a, 2 * MIB));
 	CHECK(a == GSAN_DATA_BASE + 32 * MIB || a == GSAN_DATA_BASE);
 	INVALID(vmm_cuMemFreeAsync(a, fake.captured)); /* as the driver: it is not the graph's */
-	CHECK(!fake.broken && !fake.events);
+	CHECK(!fake.broken && !fake.events && !fake.unclonable);
 	OK(vmm_cuMemFree_v2(a));
 	real.cuThreadExchangeStreamCaptureMode(&mode);
 	CHECK(vmm_cuMemFree_v2(b) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && fake.broken && !fake.plain);
