@@ -377,8 +377,8 @@ static int belief_call(const struct supervisor *s, uint32_t p, const struct job_
 	}
 	for (uint32_t r = 0; behind && r < s->participants; r++) {
 		uint32_t given = atomic_load_explicit(&c->given[r], memory_order_relaxed);
-		if (given && bound[r] < given - 1)
-			bound[r] = given - 1;
+		if (bound[r] < given) /* as the next that is launched then */
+			bound[r] = given;
 	}
 	int shared = a->stream == GSAN_STREAMS - 1;
 	uint32_t below = atomic_load_explicit(own && !shared ? &c->floor : &c->given[a->participant], memory_order_relaxed);
