@@ -33,6 +33,7 @@ FORMS = {
     "given_in_turn": (READ, {FREE}), "given_behind_host": (READ, {FREE}), "given_before": ({"write-after-read"}, {FREE}),
     "given_large": ({"write-after-read"}, {FREE}),
 }
+ALONE = {"given_large"}  # on a device that nobody else uses: how much is free of that
 UNNAMED = {"many"}  # more streams than have numbers
 CALLERS = {"given_by_threads": "giver"}  # the form itself gives memory back; else it calls the driver
 
