@@ -1,10 +1,12 @@
 /* A program for gsan-launch: `streams FORM [racy]`. Two launches in two streams of one process use the same words: with an event between, or by a flag that
  * the second one waits for; or with the edge left out, or the flag weak. */
+#include <semaphore.h>
+
 #include "e2e/forms.h"
 
-/* %rd1: the words; %r1: this thread's index in its CTA. */
+/* %rd1: the words; t: a word of the host's; %r1: this thread's index in its CTA. */
 #define KERNEL(name, body) \
-	".visible .entry " name "(.param .u64 p)\n{\n\t.reg .b64 %rd<9>;\n\t.reg .b32 %r<9>;\n\t.reg .pred %p<3>;\n" \
+	".visible .entry " name "(.param .u64 p, .param .u64 t)\n{\n\t.reg .b64 %rd<9>;\n\t.reg .b32 %r<9>;\n\t.reg .pred %p<3>;\n" \
 	"\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n\tmov.u32 %r1, %tid.x;\n" body "\tret;\n}\n"
 #define COUNTER "[%rd1]"
 #define FLAG "[%rd1+128]"
@@ -15,6 +17,7 @@
 #define COUNT "\tatom.global.add.u32 %r2, " COUNTER ", 1;\n"
 #define SEEN "\tst.global.u32 " OUT ", %r2;\n"
 #define SPIN(load) "spin:\n\t" load ".global.u32 %r2, " FLAG ";\n\tsetp.eq.u32 %p1, %r2, 0;\n\t@%p1 bra spin;\n"
+#define TELL "\tld.param.u64 %rd2, [t];\n\tmov.u32 %r2, 1;\n\tfence.acq_rel.sys;\n\tst.relaxed.sys.u32 [%rd2], %r2;\n"
 static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 	KERNEL("count", COUNT)
 	KERNEL("draw", COUNT SEEN)
@@ -26,19 +29,20 @@ static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
 	KERNEL("read_get", "\tld.global.u32 %r2, " COUNTER ";\n\tsetp.eq.u32 %p1, %r2, 0;\n\t@%p1 bra none;\n" GET "none:\n")
 	KERNEL("raise", PUT "\tst.release.gpu.global.u32 " FLAG ", 1;\n")
 	KERNEL("raise_weak", PUT "\tst.global.u32 " FLAG ", 1;\n")
+	KERNEL("reset_tell", "\tst.global.u32 " COUNTER ", 0;\n" TELL)
 	KERNEL("await", SPIN("ld.acquire.gpu") GET)
 	KERNEL("await_weak", SPIN("ld") GET);
 
-static const char *const names[] = {"count", "draw", "read", "read_on", "reset", "put_count", "read_get", "raise", "raise_weak", "await", "await_weak"};
+static const char *const names[] = {"count", "draw", "read", "read_on", "reset", "put_count", "read_get", "raise", "raise_weak", "reset_tell", "await", "await_weak"};
 
-static CUdeviceptr at;
+static CUdeviceptr at, told; /* told: a word of the host's */
 static CUevent event;
 
 static void load(void) { KERNELS_LOAD(ptx, names); }
 
 static void launch(CUstream stream, const char *name, unsigned ctas)
 {
-	MUST(cuLaunchKernel(kernel(name), ctas, 1, 1, 1, 1, 1, 0, stream, (void *[]){&at}, NULL));
+	MUST(cuLaunchKernel(kernel(name), ctas, 1, 1, 1, 1, 1, 0, stream, (void *[]){&at, &told}, NULL));
 }
 
 /* The second one behind the first, but for the event. */
@@ -149,8 +153,67 @@ static void called_often(void)
 	called_beside();
 }
 
+/* Functions that wait for what is launched behind them: the emulated device, whose streams go on while the program asks, would wait for ever. */
+static void *word;
+static sem_t over;
+
+static void CUDA_CB polls(void *unused)
+{
+	(void)unused;
+	while (!racy && !*(const volatile unsigned *)word)
+		;
+}
+
+static void CUDA_CB waits(void *unused)
+{
+	(void)unused;
+	if (!racy)
+		sem_wait(&over);
+}
+
+static void called_for_kernel(void)
+{
+	MUST(cuLaunchHostFunc(b, polls, NULL));
+	launch(a, "reset_tell", 1);
+	launch(b, "read", 1);
+}
+
+static void called_for_copy(void)
+{
+	MUST(cuMemsetD32(at + 128, 1, 1));
+	MUST(cuCtxSynchronize());
+	MUST(cuLaunchHostFunc(b, polls, NULL));
+	launch(a, "reset", 1);
+	MUST(cuMemcpyDtoHAsync(word, at + 128, 4, a));
+	launch(b, "read", 1);
+}
+
+static void called_for_event(void)
+{
+	CUresult rc;
+
+	MUST(cuLaunchHostFunc(b, waits, NULL));
+	launch(b, "read", 1);
+	launch(a, "reset", 1);
+	MUST(cuEventRecord(event, a));
+	while ((rc = cuEventQuery(event)) == CUDA_ERROR_NOT_READY)
+		;
+	MUST(rc);
+	sem_post(&over);
+}
+
+static void called_for_host(void)
+{
+	MUST(cuLaunchHostFunc(b, waits, NULL));
+	launch(b, "read", 1);
+	launch(a, "reset", 1);
+	MUST(cuStreamSynchronize(a));
+	sem_post(&over);
+}
+
 static const struct form forms[] = {FORM(counted), FORM(counted_on), FORM(reset), FORM(payload), FORM(crowd), FORM(shared), FORM(raised), FORM(awaited),
-	FORM(called_behind_event), FORM(called_before_event), FORM(called_and_seen), FORM(called_beside), FORM(called_often), {NULL, NULL}};
+	FORM(called_behind_event), FORM(called_before_event), FORM(called_and_seen), FORM(called_beside), FORM(called_often),
+	FORM(called_for_kernel), FORM(called_for_copy), FORM(called_for_event), FORM(called_for_host), {NULL, NULL}};
 
 int main(int argc, char **argv)
 {
@@ -159,6 +222,10 @@ int main(int argc, char **argv)
 	MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
 	MUST(cuMemAlloc(&at, 4096));
 	MUST(cuMemsetD8(at, 0, 4096));
+	MUST(cuMemHostAlloc(&word, 4, CU_MEMHOSTALLOC_DEVICEMAP));
+	MUST(cuMemHostGetDevicePointer(&told, word, 0));
+	memset(word, 0, 4);
+	sem_init(&over, 0, 0);
 	MUST(cuCtxSynchronize());
 	form->run();
 	MUST(cuCtxSynchronize());

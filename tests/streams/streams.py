@@ -19,6 +19,7 @@ FORMS = {
     "called_beside": (STREAM, None), "called_often": (STREAM, None),
 }
 MAY_MISS = {"shared"}
+ON_GPUS = ("called_for_kernel", "called_for_copy", "called_for_event", "called_for_host")  # whose functions the emulated device would wait for
 
 
 MOST = 60_000_000  # warp instructions of one launch; of those that put each other out one took 400 million
