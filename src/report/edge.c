@@ -94,8 +94,8 @@ static void edge_late_acquire(struct report_edge *edge, const struct report_find
 	edge_add_side(edge, report_reader(f));
 }
 
-/* Who takes no lock. */
-static void edge_lock(struct report_edge *edge, const struct report_finding *f) { edge_add_side(edge, f->flag_write.at.file ? &f->second : &f->first); }
+/* The lock, which who accesses without it has to take once for all it does. */
+static void edge_lock(struct report_edge *edge, const struct report_finding *f) { (f->flag_write.at.file ? edge_write : edge_read)(edge, f); }
 
 static void edge_load(struct report_edge *edge, const struct report_finding *f)
 {
