@@ -91,22 +91,24 @@ void lines_add_word(struct text *out, const char *word)
 	text_puts(out, "\"");
 }
 
-/* How many letters are to be put in, left out or changed (Levenshtein). */
+/* How many letters are to be put in, left out or changed, or swapped with the next (optimal string alignment). */
 static unsigned lines_distance(const char *a, size_t m, const char *b, size_t n)
 {
-	unsigned row[LINES_NEAR + 1];
+	unsigned row[3][LINES_NEAR + 1];
 	for (unsigned k = 0; k <= n; k++)
-		row[k] = k;
+		row[0][k] = k;
 	for (unsigned i = 1; i <= m; i++) {
-		unsigned before = row[0]++;
+		const unsigned *above = row[(i - 1) % 3], *before = row[(i + 1) % 3];
+		unsigned *here = row[i % 3];
+		here[0] = i;
 		for (unsigned k = 1; k <= n; k++) {
-			const unsigned changed = before + (a[i - 1] != b[k - 1]);
-			const unsigned fewer = row[k] < row[k - 1] ? row[k] : row[k - 1];
-			before = row[k];
-			row[k] = changed < fewer + 1 ? changed : fewer + 1;
+			const unsigned changed = above[k - 1] + (a[i - 1] != b[k - 1]), fewer = above[k] < here[k - 1] ? above[k] : here[k - 1];
+			here[k] = changed < fewer + 1 ? changed : fewer + 1;
+			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] && before[k - 2] + 1 < here[k])
+				here[k] = before[k - 2] + 1;
 		}
 	}
-	return row[n];
+	return row[m % 3][n];
 }
 
 /* The only one that begins with all of the word. */

@@ -76,6 +76,7 @@ static void test_nearest(void)
 	static const char *const name[] = {"kernel", "kind", "file", NULL, "require-checked"};
 	CHECK(!strcmp(lines_nearest("kernal", name, 5), "kernel") && !strcmp(lines_nearest("kernels", name, 5), "kernel"));
 	CHECK(!strcmp(lines_nearest("knd", name, 5), "kind") && !strcmp(lines_nearest("require_checked", name, 5), "require-checked"));
+	CHECK(!strcmp(lines_nearest("knid", name, 5), "kind"));
 	CHECK(!strcmp(lines_nearest("kern", name, 5), "kernel") && !strcmp(lines_nearest("requ", name, 5), "require-checked") && !lines_nearest("ke", name, 5));
 	CHECK(!lines_nearest("colour", name, 5) && !lines_nearest("", name, 5) && !lines_nearest("a-name-that-is-longer-than-any", name, 5));
 }
