@@ -84,7 +84,7 @@ def made(scratch):
     expect.need(os.listdir(scratch) == ["a b"], f"{os.listdir(scratch)}")
     checked(launch(scratch, prefix, [KERNELS, "r"]).ends(jobs.FOUND))
     manifest = os.path.join(scratch, "manifest.txt")
-    os.rename(os.path.join(BUILD, "install_manifest.txt"), manifest)
+    shutil.move(os.path.join(BUILD, "install_manifest.txt"), manifest)
     run("cmake", "-P", os.path.join(jobs.SOURCE, "cmake", "uninstall.cmake"), manifest)
     left = [os.path.join(root, name) for root, _, names in os.walk(prefix) for name in names]
     expect.need(not left, f"left after uninstall: {left}")
