@@ -114,18 +114,6 @@ static void apart(void) { together("store", shared_at() + 4 * (unsigned)rank); }
 static void flags(void) { together(rank ? "get_sys" : "put_sys", shared_at()); }
 static void narrow(void) { together(rank ? "get_gpu" : "put_gpu", shared_at()); }
 
-static void ordered(CUdeviceptr at)
-{
-	if (rank)
-		wait();
-	store(at);
-	TRY(cuCtxSynchronize());
-	if (!rank)
-		tell();
-	else
-		CHECK(word(at) == 8);
-}
-
 static void waited(void) { ordered(shared_at()); }
 
 static void twice(void)

@@ -119,6 +119,19 @@ static void together(const char *kernel, CUdeviceptr at)
 	wait();
 }
 
+/* The second one's store behind the host's word that the first one's is over. */
+static void ordered(CUdeviceptr at)
+{
+	if (rank)
+		wait();
+	store(at);
+	TRY(cuCtxSynchronize());
+	if (!rank)
+		tell();
+	else
+		CHECK(word(at) == 8);
+}
+
 /* ---- forms ---- */
 
 struct form { const char *name; void (*call)(void); int gpus; }; /* the last one's name is NULL */
