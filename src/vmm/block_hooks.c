@@ -71,19 +71,14 @@ CUresult vmm_cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, si
 	return CUDA_SUCCESS;
 }
 
-static int capturing(CUstream stream)
+static CUstreamCaptureStatus capture_of(CUstream stream)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 	if (!stream || stream == CU_STREAM_LEGACY || !real.cuStreamIsCapturing)
-		return 0; /* the legacy stream cannot be captured */
-	return real.cuStreamIsCapturing(stream, &status) || status != CU_STREAM_CAPTURE_STATUS_NONE;
+		return status; /* the legacy stream cannot be captured */
+	return real.cuStreamIsCapturing(stream, &status) ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : status;
 }
-
-static int capture_broken(CUstream stream)
-{
-	CUstreamCaptureStatus status;
-	return real.cuStreamIsCapturing(stream, &status) || status == CU_STREAM_CAPTURE_STATUS_INVALIDATED;
-}
+static int capturing(CUstream stream) { return capture_of(stream) != CU_STREAM_CAPTURE_STATUS_NONE; }
 
 /* Makes the stream's context current, which need not be. */
 static int stream_enter(CUstream stream)
@@ -233,8 +228,9 @@ CUresult vmm_cuMemFreeAsync(CUdeviceptr at, CUstream stream)
 	CUcontext of = NULL;
 	if (!participant_started() || !kind_of_block(at))
 		return real.cuMemFreeAsync(at, stream);
-	if (capturing(stream)) /* which takes back what it gave, and nothing else. A driver that is asked for it (580) clones the graph no more. */
-		return capture_broken(stream) ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_ERROR_INVALID_VALUE;
+	const CUstreamCaptureStatus capture = capture_of(stream);
+	if (capture != CU_STREAM_CAPTURE_STATUS_NONE) /* which takes back what it gave, and nothing else. A driver that is asked for it (580) clones the graph no more. */
+		return capture == CU_STREAM_CAPTURE_STATUS_ACTIVE ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 	int entered = stream_enter(stream); /* an event is of one context */
 	CUresult rc = real.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
 	int made = !rc;
