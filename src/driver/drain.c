@@ -82,12 +82,11 @@ static int drain_ask(uint64_t key, void *slot, void *context)
 	return 0;
 }
 
-/* What the host's clock says to be over may still run where streams share a slot, or the program works in several contexts; while a
- * stream is being captured, nothing may be asked of the driver; and the default streams are those of the context that is current. */
-static int drain_certain(const struct flow *f)
-{
-	return flow_current() == f && !f->clock.shared && !vmm_several_contexts(f->participant) && !flow_captures();
-}
+/* What the host's clock says to be over may still run where streams share a slot, or the program works in several contexts. */
+static int drain_knows(const struct flow *f) { return !f->clock.shared && !vmm_several_contexts(f->participant); }
+
+/* While a stream is being captured, nothing may be asked of the driver; and the default streams are those of the context that is current. */
+static int drain_certain(const struct flow *f) { return flow_current() == f && drain_knows(f) && !flow_captures(); }
 
 /* Is nothing under way? The clock knows more than was waited for where another thread launches while an event is recorded: so the streams
  * are asked. */
@@ -226,7 +225,7 @@ void flow_drain(struct flow *f)
 
 static void drain_idle(struct flow *f, void *idle)
 {
-	*(int *)idle &= clock_idle(&f->clock, NULL) && !f->clock.shared && !vmm_several_contexts(f->participant);
+	*(int *)idle &= clock_idle(&f->clock, NULL) && drain_knows(f);
 }
 
 /* What streams gave back before it is asked about nothing uses any more, if nothing is under way then. */
