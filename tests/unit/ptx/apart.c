@@ -1,9 +1,7 @@
 /* src/ptx/apart, plan: what the text tells of the order of two sites, and of when they are checked. */
 #include "ptx/apart.h"
 
-#include "check.h"
-#include "ptx/describe.h"
-#include "ptx/info.h"
+#include "described.h"
 
 #define REGS ".reg .b32 %r<3>; .reg .b64 %rd<3>; .reg .pred %p<4>;\n"
 #define AT(line) ".loc 1 " #line " 1\n"
@@ -70,31 +68,13 @@ static const struct { const char *body; int before; } rows[] = {
 	{"brx.idx %r1, list;\nL:" FLAG DATA "M: ret;\nlist: .branchtargets L, M;", 0},
 };
 
-/* What is told of the last function. */
-static void describe(const char *source, struct ptx_info *info)
-{
-	struct ptx_module *m = parse_ok(source);
-	struct text described = {0};
-	struct ptx_plan plan;
-	uint8_t reached[4] = {0};
-	uint32_t stack[4];
-
-	CHECK(m->functions <= 4 && !ptx_plan_make(m, 1, &plan));
-	ptx_describe(&plan, m->functions - 1, NULL, reached, stack, &described);
-	CHECK(!ptx_info_parse(described.data, described.size, info));
-	text_free(&described);
-	ptx_plan_free(&plan);
-	ptx_free(m);
-}
-
 static int is_before(const char *source)
 {
 	struct ptx_info info;
-	const struct ptx_site *at[3] = {NULL};
+	const struct ptx_site *at[DESCRIBED_LINES];
 
-	describe(source, &info);
-	for (uint32_t i = info.sites; i > 0; i--)
-		at[info.site[i - 1].line] = &info.site[i - 1]; /* the first of a line */
+	describe(source, 4, &info);
+	described_lines(&info, at);
 	int before = ptx_info_before(&info, at[1], at[2]);
 	CHECK(!ptx_info_before(&info, at[1], at[1]));
 	ptx_info_free(&info);
@@ -137,7 +117,7 @@ static void late(void)
 		struct ptx_info info;
 
 		snprintf(source, sizeof(source), "%s%sret;\n}\n.file 1 \"a.cu\"\n", HEAD ".visible .entry k(.param .u64 p)\n{\n" REGS, late_rows[k].body);
-		describe(source, &info);
+		describe(source, 4, &info);
 		for (uint32_t i = 0, n = 0; i < info.sites; i++)
 			if (info.site[i].late)
 				lines[n++] = (char)('0' + info.site[i].line);
@@ -170,7 +150,7 @@ static void called(void)
 		snprintf(source, sizeof(source), "%s%s%s%s%s%s", HEAD FUNCTION("f"), row[k].within, END FUNCTION("g"), row[k].between,
 			 END ".visible .entry k(.param .u64 p)\n{\n" REGS, row[k].calls);
 		strcat(source, END ".file 1 \"a.h\"\n.file 2 \"k.cu\"\n");
-		describe(source, &info);
+		describe(source, 4, &info);
 		CHECK(info.sites == 1 && !strcmp(info.site[0].file, row[k].file) && !strcmp(info.site[0].inlined_at, row[k].inlined_at));
 		CHECK(!row[k].line || info.site[0].line == row[k].line);
 		ptx_info_free(&info);

@@ -1,9 +1,7 @@
 /* src/ptx/awaits, describe, info: which reads of a kernel wait for what they read, and what comes behind them. */
 #include "ptx/awaits.h"
 
-#include "check.h"
-#include "ptx/describe.h"
-#include "ptx/info.h"
+#include "described.h"
 
 #define REGS ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<4>; .shared .b32 box; .local .b32 own;\n"
 #define READ ".loc 1 1 1\nld.global.b32 %r1, [%rd1];\n"
@@ -71,28 +69,12 @@ static const struct { const char *body; int waited, takes, again, meets; } waits
 	{BARRIER DATA FLAG, 0, 0, 0, 0},
 };
 
-static void describe(const char *source, struct ptx_info *info)
-{
-	struct ptx_module *m = parse_ok(source);
-	struct text described = {0};
-	struct ptx_plan plan;
-	uint8_t reached[1] = {0};
-	uint32_t stack[1];
-
-	CHECK(m->functions == 1 && !ptx_plan_make(m, 1, &plan));
-	ptx_describe(&plan, 0, NULL, reached, stack, &described);
-	CHECK(!ptx_info_parse(described.data, described.size, info));
-	text_free(&described);
-	ptx_plan_free(&plan);
-	ptx_free(m);
-}
-
 static int awaits(const char *source)
 {
 	struct ptx_info info;
 	int some = 0;
 
-	describe(source, &info);
+	describe(source, 1, &info);
 	for (uint32_t i = 0; i < info.sites; i++)
 		some |= info.site[i].awaits;
 	ptx_info_free(&info);
@@ -103,13 +85,12 @@ static void test_waits(void)
 {
 	for (size_t k = 0; k < sizeof(waits) / sizeof(*waits); k++) {
 		struct ptx_info info;
-		const struct ptx_site *at[8] = {NULL};
+		const struct ptx_site *at[DESCRIBED_LINES];
 		char source[2048];
 
 		snprintf(source, sizeof(source), "%s%sret;\n}\n.file 1 \"a.cu\"\n", HEAD ".visible .entry k(.param .u64 p)\n{\n" REGS, waits[k].body);
-		describe(source, &info);
-		for (uint32_t i = info.sites; i > 0; i--)
-			at[info.site[i - 1].line] = &info.site[i - 1];
+		describe(source, 1, &info);
+		described_lines(&info, at);
 		int waited = at[7] && ptx_info_waited(&info, at[7], at[2]), meets = at[3] && ptx_info_meets(&info, at[2], at[3]);
 		int good = waited == waits[k].waited && meets == waits[k].meets && at[2]->again == waits[k].again &&
 			   (at[7] && at[7]->takes) == waits[k].takes;

@@ -2,9 +2,7 @@
  * before the data of their round, though with a fence behind that. */
 #include "ptx/fences.h"
 
-#include "check.h"
-#include "ptx/describe.h"
-#include "ptx/info.h"
+#include "described.h"
 
 #define REGS ".reg .b32 %r<3>; .reg .b64 %rd<3>; .reg .pred %p<4>;\n"
 #define AT(line) ".loc 1 " #line " 1\n"
@@ -66,34 +64,16 @@ static const struct { const char *body; int early; } rounds[] = {
 	{ROUND("M: atom.global.cas.b32 %r1, [%rd2], 0, 1;\n" AT(2) "atom.global.cas.b32 %r1, [%rd2], 0, 1;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra M;\n" DATA WIDE), 0},
 };
 
-static void describe(const char *source, struct ptx_info *info)
-{
-	struct ptx_module *m = parse_ok(source);
-	struct text described = {0};
-	struct ptx_plan plan;
-	uint8_t reached[1] = {0};
-	uint32_t stack[1];
-
-	CHECK(m->functions == 1 && !ptx_plan_make(m, 1, &plan));
-	ptx_describe(&plan, 0, NULL, reached, stack, &described);
-	CHECK(!ptx_info_parse(described.data, described.size, info));
-	text_free(&described);
-	ptx_plan_free(&plan);
-	ptx_free(m);
-}
-
 static void test_rounds(void)
 {
 	for (size_t k = 0; k < sizeof(rounds) / sizeof(*rounds); k++) {
 		struct ptx_info info;
-		const struct ptx_site *at[8] = {NULL};
+		const struct ptx_site *at[DESCRIBED_LINES];
 		char source[2048];
 
 		snprintf(source, sizeof(source), "%s%sret;\n}\n.file 1 \"a.cu\"\n", HEAD ".visible .entry k(.param .u64 p)\n{\n" REGS, rounds[k].body);
-		describe(source, &info);
-		for (uint32_t i = info.sites; i > 0; i--)
-			if (info.site[i - 1].line < 8)
-				at[info.site[i - 1].line] = &info.site[i - 1];
+		describe(source, 1, &info);
+		described_lines(&info, at);
 		int early = ptx_info_early(&info, at[2], at[1]);
 		if (early != rounds[k].early)
 			fprintf(stderr, "round %zu: not %d:\n%s\n", k, rounds[k].early, rounds[k].body);
@@ -107,14 +87,13 @@ int main(void)
 	test_rounds();
 	for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
 		struct ptx_info info;
-		const struct ptx_site *at[3] = {NULL};
+		const struct ptx_site *at[DESCRIBED_LINES];
 		char source[2048], found[16];
 		size_t n = 0;
 
 		snprintf(source, sizeof(source), "%s%sret;\n}\n.file 1 \"a.cu\"\n", HEAD ".visible .entry k(.param .u64 p)\n{\n" REGS, rows[k].body);
-		describe(source, &info);
-		for (uint32_t i = info.sites; i > 0; i--)
-			at[info.site[i - 1].line] = &info.site[i - 1];
+		describe(source, 1, &info);
+		described_lines(&info, at);
 		for (const struct ptx_fence *f = NULL; n < sizeof(found) - 1 && (f = ptx_info_fence(&info, at[1], at[2], f));)
 			found[n++] = (char)('0' + f->at.line % 10);
 		found[n] = 0;
