@@ -176,7 +176,7 @@ NEVER void learner_put(const struct gsan_launch *l, int learns)
 	}
 }
 
-/* Before the first operation of a launch that keeps no clock; lanes in turns. */
+/* Before the first operation of a launch that keeps no clock; lanes in turns. Most of them come behind one that has put it there, so that is asked first. */
 NEVER void learner_note(const struct gsan_launch *l, int learns)
 {
 	if (gpu_load64(&own_tables(l)->coarse.learner[l->stream]) != learner_own(l, learns))

@@ -51,7 +51,7 @@ int flow_call(struct flow *f, uint32_t seq)
 	return open ? -1 : (int)place;
 }
 
-void flow_call_refused(struct flow *f, int place)
+void flow_call_end(struct flow *f, int place)
 {
 	pthread_mutex_lock(&calls_lock);
 	f->call_open[place] = 0;
@@ -71,5 +71,5 @@ void flow_call_returned(struct flow *f, int place)
 		atomic_store_explicit(&call->seen[s], seen[s], memory_order_relaxed);
 	atomic_store_explicit(&call->floor, polled ? call->given[f->clock.participant] : floor, memory_order_relaxed);
 	atomic_store_explicit(&call->over, 1, memory_order_release); /* partner: belief_call(), of a finding by what came behind */
-	flow_call_refused(f, place);
+	flow_call_end(f, place);
 }

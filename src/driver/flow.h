@@ -160,7 +160,7 @@ void flow_event(struct flow *f, enum job_event_kind kind, uint32_t slot, uint32_
 void flow_event_take_back(struct flow *f, uint32_t seq); /* the driver refused the launch */
 /* A stream calls a function of the program as number `seq`: its place, or -1: there is none, and what comes behind it is behind everything. */
 int flow_call(struct flow *f, uint32_t seq);
-void flow_call_refused(struct flow *f, int place);
+void flow_call_end(struct flow *f, int place); /* there is none any more, or the driver refused it: the place may be used again */
 void flow_call_returned(struct flow *f, int place); /* by the function itself, before the stream goes on */
 void flow_events_end(struct flow *f); /* those that the host has seen complete by now */
 uint64_t flow_now(void);              /* CLOCK_MONOTONIC, in ns */

@@ -347,7 +347,7 @@ static struct stream_callback *stream_callback(CUstream stream, int function, vo
 static CUresult stream_called(CUstream stream, struct stream_callback *c, int known, CUresult rc)
 {
 	if (rc != CUDA_SUCCESS && known)
-		flow_call_refused(c->flow, c->call);
+		flow_call_end(c->flow, c->call);
 	if (rc != CUDA_SUCCESS && c && c->flow && flow_refusal(rc))
 		flow_refused_late(c->flow, c->slot, c->seq);
 	if (rc != CUDA_SUCCESS)
